@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The root's user: the program's output, our own lines, stdin, and what is written down (host keys, start-up times).
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "charmrun/job.hpp"
+#include "charmrun/options.hpp"
+#include "charmrun/startup_record.hpp"
+#include "tree/io/runner.hpp"
+#include "tree/io/user_streams.hpp"
+
+namespace charmtree {
+
+class Console : public io::UserSide {
+ public:
+  /// `job` must outlive the console; `started` is when main began.
+  Console(io::asio::io_context& io, const Options& options, const Job& job, Instant started);
+
+  /// Where events of the user go: InputRead, and UserSignal{SIGPIPE} when nobody reads stdout any more. Set once, before the loop runs.
+  void attach(io::Runner& runner) { runner_ = &runner; }
+
+  void show(proto::Stream stream, std::string bytes) override;
+  void say(proto::Tone tone, const std::string& line) override;
+  void store_host_key(std::uint32_t host, const HostKey& key) override;
+  void record(const wire::Stamps& stamps) override;
+  void read_input(std::uint32_t bytes) override { input_.read(bytes); }
+  std::size_t backlog() const override { return out_.backlog() + err_.backlog(); }
+
+  /// Everything shown has been written, or nobody reads it any more.
+  void drain();
+  /// The start-up record so far.
+  const StartupRecord& startup() const { return startup_; }
+
+ private:
+  const Options& options_;
+  const Job& job_;
+  Instant started_;
+  io::Runner* runner_ = nullptr;
+  StartupRecord startup_;
+  io::OutputWriter out_, err_;
+  io::InputReader input_;
+};
+
+}  // namespace charmtree

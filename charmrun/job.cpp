@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hosts that share login, shell and paths share a Profile: the nodelist's option sets times what ssh says about the names.
+#include "charmrun/job.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netdb.h>
+#include <pwd.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "charmrun/placement.hpp"
+#include "tree/io/host_setup.hpp"
+#include "tree/io/ssh_config.hpp"
+#include "tree/proto/environment.hpp"
+#include "tree/proto/host_pool.hpp"
+#include "tree/wire/nodelist.hpp"
+
+extern char** environ;
+
+namespace charmtree {
+
+namespace {
+
+std::string own_directory() {
+  std::array<char, 4096> buffer{};
+  // $PWD keeps the name by which the user knows the folder (automounters); it counts only if it is the same folder.
+  struct stat here {}, named {};
+  const char* pwd = std::getenv("PWD");
+  if (pwd != nullptr && pwd[0] == '/' && ::stat(".", &here) == 0 && ::stat(pwd, &named) == 0 && here.st_dev == named.st_dev &&
+      here.st_ino == named.st_ino) {
+    return pwd;
+  }
+  return ::getcwd(buffer.data(), buffer.size()) == nullptr ? "/" : buffer.data();
+}
+
+bool is_file(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode);
+}
+
+std::string absolute(const std::string& path, const std::string& directory) {
+  return path.starts_with('/') ? path : directory + "/" + (path.starts_with("./") ? path.substr(2) : path);
+}
+
+/// Our own path as other hosts should use it: argv[0] through PATH, symlinks kept.
+std::string own_path(const std::string& self, const std::string& directory) {
+  if (self.find('/') != std::string::npos) return absolute(self, directory);
+  const char* path = std::getenv("PATH");
+  std::string text = path == nullptr ? "/usr/bin:/bin" : path;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(':', at), text.size());
+    const std::string candidate = absolute(text.substr(at, end - at) + "/" + self, directory);
+    if (::access(candidate.c_str(), X_OK) == 0 && is_file(candidate)) return candidate;
+    at = end + 1;
+  }
+  std::array<char, 4096> buffer{};
+  const ssize_t size = ::readlink("/proc/self/exe", buffer.data(), buffer.size() - 1);
+  return size > 0 ? std::string{buffer.data(), static_cast<std::size_t>(size)} : self;
+}
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  struct stat info {};
+  if (!file || ::stat(path.c_str(), &info) != 0 || S_ISDIR(info.st_mode)) {
+    return Error{Errc::bad_input, Phase::nodelist, fmt::format("cannot read {}: {}", path, strerror(errno == 0 ? EISDIR : errno)), {}};
+  }
+  return std::string{std::istreambuf_iterator<char>{file}, {}};
+}
+
+/// 64 random bits as hex / raw bytes from the kernel.
+std::string random_bytes(std::size_t size) {
+  std::string bytes(size, '\0');
+  for (std::size_t at = 0; at < size;) {
+    const ssize_t got = ::getrandom(bytes.data() + at, size - at, 0);
+    if (got > 0) at += static_cast<std::size_t>(got);
+  }
+  return bytes;
+}
+
+std::string hex(const std::string& bytes) {
+  std::string text;
+  for (const unsigned char c : bytes) text += fmt::format("{:02x}", c);
+  return text;
+}
+
+std::string own_host_name() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+/// True if `name` is this machine without asking a name server: localhost, an address of ours, our own name with or without domain.
+bool is_this_machine(const std::string& name, const std::string& own) {
+  if (name == "localhost" || name == own) return true;
+  in_addr address{};
+  if (::inet_pton(AF_INET, name.c_str(), &address) == 1) return io::is_own_address(ntohl(address.s_addr));
+  const std::string short_own = own.substr(0, own.find('.'));
+  return name.substr(0, name.find('.')) == short_own && (name.find('.') == std::string::npos || own.find('.') == std::string::npos);
+}
+
+class Builder {
+ public:
+  Builder(const Options& options, const std::string& self)
+      : options_(options), directory_(own_directory()), launcher_(options.launcher.empty() ? own_path(self, directory_) : options.launcher) {}
+
+  Result<Job> build() {
+    auto hosts = all_local() ? local_hosts() : listed_hosts();
+    if (!hosts) return hosts.error();
+    describe();
+    return std::move(job_);
+  }
+
+ private:
+  bool all_local();
+  Result<void> local_hosts();
+  Result<void> listed_hosts();
+  Result<Nodelist> read_nodelist();
+  Result<void> ask_ssh(const std::vector<bool>& here);
+  Result<Profile> base_profile(const HostOptions& options) const;
+  std::uint32_t intern(Profile profile);
+  void describe();
+  std::string program_path() const;
+  void remark(std::string text) { job_.remarks.push_back(std::move(text)); }
+
+  const Options& options_;
+  std::string directory_, launcher_;
+  std::string nodelist_file_;
+  Job job_;
+  std::vector<Profile> profiles_;
+};
+
+/// No nodelist anywhere means this machine.
+bool Builder::all_local() {
+  if (options_.local || options_.virtual_hosts > 0) return true;
+  for (const NodelistPlace& place : options_.nodelist_places) {
+    if (!place.required && !is_file(place.path)) continue;
+    nodelist_file_ = place.path;
+    return false;
+  }
+  remark("no nodelist found: running on this machine only (as with ++local)");
+  return true;
+}
+
+/// A name without a slash is a file of the current directory if there is one, else every host looks it up in its PATH.
+std::string Builder::program_path() const {
+  if (options_.program.find('/') != std::string::npos) return absolute(options_.program, directory_);
+  const std::string here = directory_ + "/" + options_.program;
+  return is_file(here) && ::access(here.c_str(), X_OK) == 0 ? here : options_.program;
+}
+
+Result<Profile> Builder::base_profile(const HostOptions& host) const {
+  Profile profile;
+  auto launcher = apply_pathfix(launcher_, host.path_fixes);
+  auto directory = apply_pathfix(directory_, host.path_fixes);
+  const std::string path = program_path();
+  auto program = path.find('/') == std::string::npos ? Result<std::string>{path} : apply_pathfix(path, host.path_fixes);
+  for (const auto* fixed : {&launcher, &directory, &program}) {
+    if (!*fixed) return fixed->error();
+  }
+  profile.launcher = *launcher;
+  profile.directory = *directory;
+  profile.program = *program + host.ext;
+  profile.setup = host.setup;
+  profile.user = host.login;
+  if (host.nice) profile.extra_arguments = {"+nice", std::to_string(*host.nice)};
+  if (options_.accept_new_host_keys) profile.host_keys = HostKeyPolicy::accept_new;
+  return profile;
+}
+
+std::uint32_t Builder::intern(Profile profile) {
+  const auto it = std::find(profiles_.begin(), profiles_.end(), profile);
+  if (it != profiles_.end()) return static_cast<std::uint32_t>(it - profiles_.begin());
+  profiles_.push_back(std::move(profile));
+  return static_cast<std::uint32_t>(profiles_.size() - 1);
+}
+
+Result<void> Builder::local_hosts() {
+  const std::uint32_t count = std::max(1U, options_.virtual_hosts);
+  auto placement = place(options_, std::vector<std::uint32_t>(count, 1));
+  if (!placement) return placement.error();
+  auto profile = base_profile({});
+  if (!profile) return profile.error();
+  profile->via = Via::local;
+  profile->launcher = launcher_;
+  intern(*profile);
+  const int digits = static_cast<int>(std::to_string(count - 1).size());
+  for (const HostShare& share : placement->hosts) {
+    Host host;
+    host.index = static_cast<std::uint32_t>(job_.plan.hosts.size());
+    host.name = options_.virtual_hosts > 0 ? fmt::format("virtual{:0{}}", share.host, digits) : own_host_name();
+    host.first_process = share.first_process;
+    host.processes = share.processes;
+    job_.plan.hosts.push_back(std::move(host));
+  }
+  job_.plan.job.private_network = true;
+  job_.plan.job.processes = placement->counts.processes;
+  job_.plan.job.pes_per_process = placement->counts.pes_per_process;
+  for (const std::string& note : placement->counts.notes) remark(note);
+  return {};
+}
+
+Result<Nodelist> Builder::read_nodelist() {
+  auto text = read_file(nodelist_file_);
+  if (!text) return text.error();
+  return parse_nodelist(*text, nodelist_file_, options_.nodegroup);
+}
+
+Result<void> Builder::listed_hosts() {
+  auto list = read_nodelist();
+  if (!list) return list.error();
+  std::vector<std::uint32_t> slots;
+  for (const NodelistHost& host : list->hosts) slots.push_back(host.slots);
+  auto placement = place(options_, slots);
+  if (!placement) return placement.error();
+  for (const std::string& note : placement->counts.notes) remark(note);
+  job_.plan.job.processes = placement->counts.processes;
+  job_.plan.job.pes_per_process = placement->counts.pes_per_process;
+
+  const std::string own = own_host_name();
+  std::vector<bool> here;
+  for (const HostShare& share : placement->hosts) {
+    const NodelistHost& entry = list->hosts[share.host];
+    const HostOptions& said = list->options_of(entry);
+    auto profile = base_profile(said);
+    if (!profile) return profile.error();
+    Host host;
+    host.index = static_cast<std::uint32_t>(job_.plan.hosts.size());
+    host.name = entry.name;
+    host.first_process = share.first_process;
+    host.processes = share.processes;
+    profile->shell = said.shell.empty() ? options_.remote_shell : said.shell;
+    const bool local = said.login.empty() && profile->shell.empty() && is_this_machine(entry.name, own);
+    profile->via = local ? Via::local : profile->shell.empty() ? Via::ssh : Via::command;
+    host.profile = intern(std::move(*profile));
+    here.push_back(local);
+    job_.plan.hosts.push_back(std::move(host));
+  }
+  return ask_ssh(here);
+}
+
+/// ssh settings for the hosts that libssh2 will log into, and an address for this machine that the others can reach.
+Result<void> Builder::ask_ssh(const std::vector<bool>& here) {
+  std::vector<Host>& hosts = job_.plan.hosts;
+  job_.key_places.resize(hosts.size());
+  std::vector<io::SshQuery> queries;
+  std::vector<std::size_t> asked;
+  std::string towards;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    if (here[i]) continue;
+    const Profile& profile = profiles_[hosts[i].profile];
+    if (towards.empty()) towards = hosts[i].name;
+    if (profile.via != Via::ssh) continue;
+    queries.push_back({hosts[i].name, profile.user, 0});
+    asked.push_back(i);
+  }
+  job_.plan.job.private_network = std::all_of(here.begin(), here.end(), [](bool local) { return local; });
+  if (!queries.empty()) {
+    io::SshConfigOptions surroundings;
+    if (const passwd* user = ::getpwuid(::geteuid()); user != nullptr) {
+      surroundings.home = user->pw_dir;
+      surroundings.user = user->pw_name;
+    }
+    auto answers = io::SshConfig{surroundings}.ask(queries);
+    if (!answers) return answers.error();
+    if (!answers->note.empty()) job_.notes.push_back(answers->note);
+    std::set<std::string> said;
+    for (std::size_t q = 0; q < queries.size(); ++q) {
+      Host& host = hosts[asked[q]];
+      io::SshHost& answer = answers->hosts[q];
+      const io::SshSettings& settings = answers->settings[answer.settings];
+      Profile profile = profiles_[host.profile];
+      const HostKeyPolicy wanted = profile.host_keys;
+      settings.apply(profile);
+      if (wanted == HostKeyPolicy::accept_new && profile.host_keys == HostKeyPolicy::strict) profile.host_keys = wanted;
+      host.profile = intern(std::move(profile));
+      host.address = answer.address;
+      host.known_keys = std::move(answer.known_keys);
+      host.known_key_revoked = answer.known_key_revoked;
+      job_.key_places[host.index] = {settings.known_hosts_file, answer.known_name, settings.name_style == io::NameStyle::hashed};
+      if (settings.ssh_command_only && said.insert(settings.why_command).second) {
+        remark(fmt::format("{}: {} in the ssh configuration: such hosts are started by the ssh command", host.name, settings.why_command));
+      }
+    }
+    if (towards == hosts[asked[0]].name && !hosts[asked[0]].address.empty()) towards = hosts[asked[0]].address;
+  }
+  const bool mixed = !towards.empty() && std::any_of(here.begin(), here.end(), [](bool local) { return local; });
+  if (!mixed) return {};
+  const std::uint32_t own = io::address_towards(towards);
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    if (here[i] && own != 0) hosts[i].address = fmt::format("{}.{}.{}.{}", own >> 24, (own >> 16) & 255, (own >> 8) & 255, own & 255);
+  }
+  return {};
+}
+
+void Builder::describe() {
+  wire::JobSpec& job = job_.plan.job;
+  job.id = hex(random_bytes(8));
+  job.secret = random_bytes(32);
+  job.arguments = options_.arguments;
+  job.arguments.insert(job.arguments.begin(), options_.program);
+  proto::Environment environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
+  job.environment = proto::without_launcher_variables(environment);
+  job.hosts = static_cast<std::uint32_t>(job_.plan.hosts.size());
+  job.magic = static_cast<std::uint16_t>(1 + (static_cast<unsigned char>(job.secret[0]) | (static_cast<unsigned char>(job.secret[1]) << 8)) % 32767);
+  job.shape = proto::choose_shape(job.hosts, options_.branching, options_.levels);
+  if (options_.branching != 0 && proto::widens(job.shape, job.hosts)) {
+    job_.notes.push_back(fmt::format("++branching {} ++levels {} hold fewer than {} hosts: the last level is wider", options_.branching,
+                                     options_.levels, job.hosts));
+  }
+  job.batch = options_.batch;
+  job.timeout = options_.timeout;
+  job.keep_address_randomisation = options_.va_randomization;
+  job.stamps = options_.verbose || !options_.report.empty() || !options_.timeline.empty();
+  job.verbose = options_.verbose;
+  job.partial_line = ::isatty(STDOUT_FILENO) != 0 ? Duration{100ms} : Duration{5s};
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  job.umask = mask;
+  if (!options_.run_script.empty()) job.runscript = absolute(options_.run_script, directory_);
+  job.profiles = profiles_;
+  if (options_.time_limit) job_.plan.time_limit = *options_.time_limit;
+  job_.notes.push_back(fmt::format("job {}: {} processes on {} hosts, tree of {} level{}, branching {}", job.id, job.processes, job.hosts,
+                                   job.shape.levels == 0 ? "as many as needed" : std::to_string(job.shape.levels),
+                                   job.shape.levels == 1 ? "" : "s", job.shape.branching));
+}
+
+}  // namespace
+
+Result<Job> make_job(const Options& options, const std::string& self) { return Builder{options, self}.build(); }
+
+}  // namespace charmtree

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the command line to a plan: reads the nodelist, asks ssh about its hosts, numbers the processes and describes the job. This is
+// the part of the root that looks at the machine it is on; nothing is started here.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "charmrun/node/root_desk.hpp"
+#include "charmrun/options.hpp"
+#include "tree/base/result.hpp"
+
+namespace charmtree {
+
+struct Job {
+  RootPlan plan;
+  std::vector<std::string> notes;    // for ++verbose
+  std::vector<std::string> remarks;  // one line each, shown unless ++quiet
+  /// Per host: the file and the name under which a host key taken on first use is remembered. Empty file: nowhere.
+  struct KeyPlace {
+    std::string file, name;
+    bool hashed = false;
+  };
+  std::vector<KeyPlace> key_places;
+};
+
+/// `self` is argv[0]. Errors are what the user must put right (bad_input, or what ssh said).
+Result<Job> make_job(const Options& options, const std::string& self);
+
+}  // namespace charmtree

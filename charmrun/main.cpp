@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// charmrun: the root's command and, as `charmrun ++launcher`, every other launcher. Builds the objects, runs the loop, exits. The
+// functions below, read from the bottom, are the architecture.
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include "charmrun/console.hpp"
+#include "charmrun/help.hpp"
+#include "charmrun/job.hpp"
+#include "charmrun/options.hpp"
+#include "charmrun/report.hpp"
+#include "charmrun/timeline.hpp"
+#include "tree/io/clock.hpp"
+#include "tree/io/fd_link.hpp"
+#include "tree/io/process_transport.hpp"
+#include "tree/io/resolver.hpp"
+#include "tree/io/runner.hpp"
+#include "tree/io/ssh_transport.hpp"
+
+using namespace charmtree;
+
+namespace {
+
+constexpr int kUsageError = 125;
+
+/// What every launcher, root or not, has.
+struct Surroundings {
+  io::asio::io_context io{1};
+  io::ChildWatch watch{io};
+  io::Resolver resolver{io};
+  io::LocalTransport local{io, watch};
+  io::CommandTransport command{io, watch};
+  io::SshTransport ssh{io, resolver};
+
+  io::Transports transports() { return {&local, &ssh, &command}; }
+};
+
+/// Every process of the job costs descriptors; the soft limit is often 1024.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+std::uint64_t seed() {
+  return static_cast<std::uint64_t>(io::now().time_since_epoch().count()) * 2654435761U + static_cast<std::uint64_t>(::getpid());
+}
+
+int run_launcher() {
+  ::signal(SIGPIPE, SIG_IGN);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  // The link keeps the descriptors; 0 and 1 become /dev/null, so that nothing can write into it by mistake.
+  io::UniqueFd input{::fcntl(0, F_DUPFD_CLOEXEC, 3)}, output{::fcntl(1, F_DUPFD_CLOEXEC, 3)};
+  const io::UniqueFd null{::open("/dev/null", O_RDWR | O_CLOEXEC)};
+  ::dup2(null.get(), 0);
+  ::dup2(null.get(), 1);
+  Surroundings around;
+  Node node{seed()};
+  io::Runner runner{around.io, node, around.transports(), around.watch, nullptr};
+  runner.open_parent(std::make_unique<io::FdLinkHandle>(io::FdLink::make(around.io, std::move(input), std::move(output), {}, 0, nullptr)));
+  around.io.run();
+  return 0;
+}
+
+void complain(const Error& error) { std::fprintf(stderr, "charmrun: error: %s\n", (error.fix.empty() ? error.what : error.what + "; " + error.fix).c_str()); }
+
+/// Writes the files that were asked for; a failure is said, but does not change how the job ended.
+void write_reports(const Options& options, const StartupRecord& record) {
+  const auto write = [](const std::string& path, const std::string& text) {
+    std::ofstream file(path, std::ios::binary | std::ios::trunc);
+    file << text;
+    if (!file.flush()) std::fprintf(stderr, "charmrun: cannot write %s\n", path.c_str());
+  };
+  if (!options.report.empty()) write(options.report, report_json(record));
+  if (!options.timeline.empty()) {
+    const auto format = timeline_format(options.timeline);
+    write(options.timeline, format && *format == TimelineFormat::trace ? timeline_trace(record) : timeline_svg(record));
+  }
+  if (options.verbose) std::fputs(report_table(record).c_str(), stderr);
+}
+
+/// INT, TERM and HUP become events; one that was ignored when we started stays ignored (nohup).
+void watch_signals(io::asio::signal_set& signals, io::Runner& runner) {
+  signals.async_wait([&signals, &runner](io::error_code ec, int signal) {
+    if (ec) return;
+    runner.dispatch(proto::UserSignal{signal});
+    watch_signals(signals, runner);
+  });
+}
+
+void add_unless_ignored(io::asio::signal_set& signals, int signal) {
+  struct sigaction now {};
+  ::sigaction(signal, nullptr, &now);
+  if (now.sa_handler != SIG_IGN) signals.add(signal);
+}
+
+int run_root(const Options& options, const std::string& self) {
+  const Instant started = io::now();
+  ::signal(SIGPIPE, SIG_IGN);
+  if (!options.timeline.empty()) {
+    if (auto format = timeline_format(options.timeline); !format) return complain(format.error()), kUsageError;
+  }
+  auto job = make_job(options, self);
+  if (!job) return complain(job.error()), kUsageError;
+
+  proto::Finish result{0, 0};
+  {
+    Surroundings around;
+    Node node{job->plan, seed()};
+    Console console{around.io, options, *job, started};
+    io::Runner runner{around.io, node, around.transports(), around.watch, &console};
+    console.attach(runner);
+    for (const std::string& remark : job->remarks) console.say(proto::Tone::info, remark);
+    for (const std::string& note : job->notes) console.say(proto::Tone::verbose, note);
+    io::asio::signal_set signals{around.io};
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) add_unless_ignored(signals, signal);
+    watch_signals(signals, runner);
+    runner.dispatch(proto::Begin{});
+    if (!runner.finished()) around.io.run();
+    result = runner.result();
+    signals.clear();  // from here on a signal ends us as it would any program
+    console.drain();
+    StartupRecord record = console.startup();
+    record.wall = io::now() - started;
+    write_reports(options, record);
+  }
+  if (result.signal != 0) {
+    ::signal(result.signal, SIG_DFL);
+    ::raise(result.signal);
+  }
+  return result.status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> arguments{argv, argv + argc};
+  raise_descriptor_limit();
+  if (is_launcher_mode(arguments)) return run_launcher();
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string{value == nullptr ? "" : value};
+  };
+  auto options = parse_options(arguments, {variable("NODELIST"), variable("CONV_RSH"), variable("HOME")});
+  if (!options) return complain(options.error()), kUsageError;
+  if (options->help) return std::fputs(help_text().c_str(), stdout), 0;
+  if (options->version) return std::fputs(version_text().c_str(), stdout), 0;
+  return run_root(*options, arguments.empty() ? "charmrun" : arguments[0]);
+}

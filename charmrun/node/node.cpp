@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+// One turn: the event goes to its handler; then what has been gathered is sent on if it is due, the desk (root) looks at what has
+// changed, and the ending is moved on. Every handler may therefore just record and leave the consequences to the turn's end.
+#include "charmrun/node/node.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace charmtree {
+
+using namespace proto;
+
+Node::Node(RootPlan plan, std::uint64_t seed) : random_(seed), desk_(std::make_unique<RootDesk>(std::move(plan))), job_(desk_->job()) {
+  self_.index = wire::kRootIndex;
+  launch_.emplace(*job_, wire::encode(*job_), LaunchConfig{.is_root = true}, random_);
+}
+
+void Node::on(const Event& event, Instant now, Actions& out) {
+  if (ending_ == Ending::finished) return;
+  now_ = now;
+  out_ = &out;
+  std::visit([this](const auto& e) { handle(e); }, event);
+  if (launch_) launch_->tick(now, out);
+  if (processes_ && processes_->next_deadline() <= now) {
+    Upward upward;
+    processes_->tick(now, out, upward);
+    up(std::move(upward));
+  }
+  flush_gather();
+  desk_turn();
+  advance_ending();
+  if (!desk_) words_become_notes();
+  out_ = nullptr;
+}
+
+/// Only the root has a user to speak to.
+void Node::words_become_notes() {
+  for (Action& action : *out_) {
+    if (const auto* say = std::get_if<Say>(&action)) action = Send{kParentLink, wire::Note{self_.index, say->text}};
+  }
+}
+
+Instant Node::next_deadline() const {
+  Instant deadline = earlier(kill_at_, give_up_at_);
+  if (launch_) deadline = earlier(deadline, launch_->next_deadline());
+  if (processes_) deadline = earlier(deadline, processes_->next_deadline());
+  if (!desk_) deadline = earlier(deadline, gather_.next_deadline());
+  if (desk_) deadline = earlier(deadline, desk_->next_deadline());
+  return deadline;
+}
+
+void Node::handle(const Begin&) {
+  desk_->begin(now_);
+  launch_->add(desk_->hosts(), now_, *out_);
+}
+
+void Node::handle(const LinkUp& event) {
+  if (!launch_) return;
+  const Child* child = launch_->find(event.link);
+  if (child == nullptr) return;
+  if (!event.note.empty()) up(wire::Note{child->host.index, event.note});
+  if (!event.key.type.empty()) up(wire::NewHostKey{child->host.index, event.key});
+  launch_->on(event, now_, *out_);
+}
+
+void Node::handle(const LoginFailed& event) {
+  if (!launch_) return;
+  if (const Child* child = launch_->find(event.link); child != nullptr && !event.note.empty()) {
+    up(wire::Note{child->host.index, event.note});
+  }
+  wire::Facts news;
+  launch_->on(event, now_, *out_, news.hosts_failed);
+  facts(std::move(news));
+}
+
+void Node::handle(const LinkDown& event) {
+  if (event.link == kParentLink) {
+    parent_gone_ = true;
+    end({wire::EndMode::kill, 9});
+    return;
+  }
+  lose(event.link, event.error);
+}
+
+void Node::handle(const LinkMessage& event) {
+  if (event.link == kParentLink) {
+    from_parent(event.message);
+    return;
+  }
+  Child* child = launch_ ? launch_->find(event.link) : nullptr;
+  if (child == nullptr) return;
+  if (!allowed(event.link, event.message)) {
+    misbehaved(event.link);
+    return;
+  }
+  from_child(*child, event.link, event.message);
+}
+
+void Node::handle(const InputRead& event) {
+  if (!desk_) return;
+  DeskOrders orders;
+  desk_->input(event, orders);
+  for (auto& [process, message] : orders.process) down_to(process, message);
+}
+
+void Node::handle(const InputWritten& event) { up(wire::InputTaken{event.bytes}); }
+void Node::handle(const InputRecalled& event) { up(wire::InputReturned{event.bytes}); }
+
+void Node::handle(const UserSignal& event) {
+  if (desk_) desk_->signal(event.signal);
+}
+
+void Node::handle(const LeftoversKilled& event) {
+  if (sweeper_) {
+    out_->push_back(Send{kParentLink, wire::Swept{event.killed}});
+    finish();
+  } else if (ending_ == Ending::sweeping) {
+    ending_ = Ending::clean;
+  }
+}
+
+template <class E>
+void Node::handle(const E& event) {
+  if (!processes_) return;
+  const bool was_spawned = processes_->spawned_at() != kNever;
+  Upward upward;
+  processes_->on(event, now_, *out_, upward);
+  using S = wire::Stamps;
+  if constexpr (std::is_same_v<E, Prepared>) stamps_.times[S::prepared] = now_;
+  if (!was_spawned) stamps_.times[S::spawned] = processes_->spawned_at();
+  stamps_.times[S::registered] = processes_->registered_at();
+  up(std::move(upward));
+}
+
+// ---- messages
+
+void Node::from_parent(const wire::Message& message) {
+  if (const auto* first = std::get_if<wire::Welcome>(&message)) return welcome(*first);
+  if (const auto* order = std::get_if<wire::Sweep>(&message)) {
+    if (job_) return;
+    sweeper_ = true;
+    out_->push_back(KillLeftovers{order->id, order->host});
+    return;
+  }
+  if (!processes_) return;
+  Upward upward;
+  if (const auto* more = std::get_if<wire::Assign>(&message)) {
+    if (ending_ == Ending::no) launch_->add(more->hosts, now_, *out_);
+  } else if (const auto* table_down = std::get_if<wire::TableDown>(&message)) {
+    table(table_down->table);
+  } else if (const auto* release = std::get_if<wire::Release>(&message)) {
+    down_all(message);
+    processes_->release(static_cast<BarrierKind>(release->kind % kBarrierKinds), now_, *out_, upward);
+  } else if (const auto* receipt = std::get_if<wire::Receipt>(&message)) {
+    if (processes_->contains(receipt->process)) processes_->printed(receipt->process, now_, *out_, upward);
+    else down_to(receipt->process, message);
+  } else if (const auto* reply = std::get_if<wire::ScanReply>(&message)) {
+    if (processes_->contains(reply->process)) processes_->scanned(reply->process, reply->input, now_, *out_, upward);
+    else down_to(reply->process, message);
+  } else if (const auto* input = std::get_if<wire::Input>(&message)) {
+    if (processes_->contains(job_->input_process)) out_->push_back(WriteInput{job_->input_process, input->bytes, input->end});
+    else down_to(job_->input_process, message);
+  } else if (std::holds_alternative<wire::RecallInput>(message)) {
+    if (processes_->contains(job_->input_process)) out_->push_back(RecallPipe{job_->input_process});
+    else down_to(job_->input_process, message);
+  } else if (const auto* order = std::get_if<wire::End>(&message)) {
+    end(*order);
+  }
+  up(std::move(upward));
+}
+
+void Node::welcome(const wire::Welcome& message) {
+  if (job_ || sweeper_) return;
+  auto job = wire::decode_job(*message.job);
+  if (!job || message.self.profile >= job->profiles.size()) {
+    parent_gone_ = true;
+    end({wire::EndMode::kill, 9});
+    return;
+  }
+  job_ = std::make_shared<const wire::JobSpec>(std::move(*job));
+  self_ = message.self;
+  level_ = message.level;
+  stamps_.host = self_.index;
+  out_->push_back(Send{kParentLink, wire::Hello{now_, 0}});
+  launch_.emplace(*job_, message.job, LaunchConfig{.level = level_, .self = self_.index}, random_);
+  processes_.emplace(job_, self_);
+  processes_->prepare(*out_);
+}
+
+void Node::table(const wire::Blob& blob) {
+  down_all(wire::TableDown{blob});
+  auto table = wire::decode_table(*blob);
+  if (!table) return;
+  Upward upward;
+  processes_->table(*table, now_, *out_, upward);
+  up(std::move(upward));
+  stamps_.times[wire::Stamps::table] = now_;
+  own_stamps();
+}
+
+void Node::own_stamps() {
+  if (job_->stamps) up(stamps_);
+}
+
+/// True if the child at `link` may say this: it speaks only for hosts that it was given.
+bool Node::allowed(LinkId link, const wire::Message& message) const {
+  const Subtree& subtree = launch_->subtree();
+  const auto host = [&](std::uint32_t index) { return subtree.owns(link, index); };
+  const auto process = [&](std::uint32_t number) { return subtree.owns_process(link, number); };
+  if (const auto* m = std::get_if<wire::Facts>(&message)) {
+    return std::all_of(m->hosts_up.begin(), m->hosts_up.end(), host) &&
+           std::all_of(m->hosts_failed.begin(), m->hosts_failed.end(), [&](const auto& f) { return host(f.host); }) &&
+           std::all_of(m->exits.begin(), m->exits.end(), [&](const auto& e) { return process(e.process); }) &&
+           (!m->code || process(m->code->process)) &&
+           std::all_of(m->blocks.begin(), m->blocks.end(), [&](const wire::TupleBlock& b) {
+             const Subtree::Entry* entry = subtree.find(b.host);
+             return host(b.host) && entry->first_process == b.first_process && entry->processes == b.tuples.size();
+           });
+  }
+  if (const auto* m = std::get_if<wire::Output>(&message)) return process(m->process) && (m->stream == 1 || m->stream == 2);
+  if (const auto* m = std::get_if<wire::ScanUp>(&message)) return process(m->process);
+  if (const auto* m = std::get_if<wire::AbortUp>(&message)) return process(m->process);
+  if (const auto* m = std::get_if<wire::LinkLost>(&message)) return host(m->host);
+  if (const auto* m = std::get_if<wire::NewHostKey>(&message)) return host(m->host);
+  if (const auto* m = std::get_if<wire::Stamps>(&message)) return host(m->host);
+  if (const auto* m = std::get_if<wire::HandBack>(&message)) {
+    return std::all_of(m->hosts.begin(), m->hosts.end(), [&](const auto& f) { return host(f.host); });
+  }
+  if (std::holds_alternative<wire::InputTaken>(message) || std::holds_alternative<wire::InputReturned>(message)) {
+    return process(job_->input_process);
+  }
+  return true;
+}
+
+void Node::from_child(Child& child, LinkId link, const wire::Message& message) {
+  if (const auto* hello = std::get_if<wire::Hello>(&message)) {
+    launch_->hello(link, *hello, now_);
+  } else if (const auto* news = std::get_if<wire::Facts>(&message)) {
+    facts(*news);
+  } else if (const auto* handed = std::get_if<wire::HandBack>(&message)) {
+    hand_back(link, *handed);
+  } else if (const auto* times = std::get_if<wire::Stamps>(&message)) {
+    stamps(child, *times);
+  } else if (const auto* done = std::get_if<wire::Done>(&message)) {
+    unconfirmed_.insert(unconfirmed_.end(), done->unconfirmed.begin(), done->unconfirmed.end());
+    const bool expected = ending_ != Ending::no;
+    child.state = Child::State::done;
+    out_->push_back(CloseLink{link});
+    if (!expected) up(wire::LinkLost{child.host.index, Error{Errc::link_lost, Phase::run, "the launcher there ended early"}});
+  } else if (std::holds_alternative<wire::Swept>(message)) {
+    child.state = Child::State::done;
+    out_->push_back(CloseLink{link});
+  } else {
+    up(message);
+  }
+}
+
+void Node::hand_back(LinkId, const wire::HandBack& message) {
+  if (!desk_) {
+    for (const wire::HostFailure& entry : message.hosts) launch_->subtree().remove(entry.host);
+    up(message);
+    return;
+  }
+  wire::Facts news;
+  for (const wire::HostFailure& entry : message.hosts) {
+    out_->push_back(Say{Tone::verbose, desk_->hosts()[entry.host].name + ": not reachable from its launcher, starting it from here (" +
+                                           to_string(entry.error) + ")"});
+    if (!launch_->take_back(desk_->hosts()[entry.host], now_, *out_)) news.hosts_failed.push_back(entry);
+  }
+  facts(std::move(news));
+}
+
+/// Maps a child's instants to our clock; its own launcher's half is joined with what we saw of its login.
+void Node::stamps(const Child& child, wire::Stamps stamps) {
+  for (Instant& time : stamps.times) {
+    if (time != kNever) time -= child.clock_offset;
+  }
+  if (stamps.host == child.host.index) {
+    std::copy_n(child.stamps.times.begin(), wire::Stamps::hello + 1, stamps.times.begin());
+    stamps.parent = child.stamps.parent;
+    stamps.level = child.stamps.level;
+    stamps.attempts = child.stamps.attempts;
+  }
+  up(stamps);
+}
+
+void Node::misbehaved(LinkId link) {
+  out_->push_back(CloseLink{link});
+  lose(link, Error{Errc::bad_peer, Phase::run, "its launcher spoke for hosts that it was not given"});
+}
+
+void Node::lose(LinkId link, const Error& error) {
+  Child* child = launch_ ? launch_->find(link) : nullptr;
+  if (child == nullptr || child->state != Child::State::up) return;
+  const bool sweeper = child->sweeper;
+  child->state = Child::State::lost;
+  if (sweeper) return;
+  up(wire::LinkLost{child->host.index, error});
+  launch_->sweep(child->host, child->via, now_, *out_);
+}
+
+// ---- sending
+
+void Node::down_all(const wire::Message& message) {
+  for (const auto& [link, child] : launch_->children()) {
+    if (child.state == Child::State::up && !child.sweeper) out_->push_back(Send{link, message});
+  }
+}
+
+void Node::down_to(std::uint32_t process, const wire::Message& message) {
+  if (const auto link = launch_->subtree().route(process)) out_->push_back(Send{*link, message});
+}
+
+void Node::up(wire::Message message) {
+  if (desk_) {
+    DeskOrders orders;
+    desk_->message(message, *out_, orders);
+    for (auto& [process, order] : orders.process) down_to(process, order);
+  } else if (!parent_gone_) {
+    out_->push_back(Send{kParentLink, std::move(message)});
+  }
+}
+
+void Node::up(Upward upward) {
+  for (wire::Message& message : upward.messages) up(std::move(message));
+  facts(std::move(upward.facts));
+}
+
+void Node::facts(wire::Facts facts) {
+  if (facts.empty()) return;
+  Subtree& subtree = launch_->subtree();
+  for (const std::uint32_t host : facts.hosts_up) subtree.answered(host);
+  for (const wire::HostFailure& failure : facts.hosts_failed) subtree.answered(failure.host);
+  for (const wire::TupleBlock& block : facts.blocks) subtree.registered(block.host);
+  if (desk_) desk_->facts(std::move(facts), now_);
+  else gather_.add(std::move(facts), now_);
+}
+
+void Node::flush_gather() {
+  if (desk_ || !processes_ || parent_gone_) return;
+  const Subtree& subtree = launch_->subtree();
+  const Gather::Progress progress{self_.processes + subtree.processes(), processes_->all_registered() && subtree.all_registered(),
+                                  (processes_->spawned_at() != kNever || processes_->failed()) && subtree.all_answered()};
+  auto facts = gather_.due(progress, now_);
+  if (!facts) return;
+  if (!facts->blocks.empty()) stamps_.times[wire::Stamps::gathered] = now_;
+  out_->push_back(Send{kParentLink, std::move(*facts)});
+}
+
+void Node::desk_turn() {
+  if (!desk_) return;
+  DeskOrders orders;
+  desk_->turn(now_, *out_, orders);
+  for (const wire::Message& message : orders.everyone) down_all(message);
+  for (auto& [process, message] : orders.process) down_to(process, message);
+  if (orders.end) end(*orders.end);
+}
+
+}  // namespace charmtree

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a launcher is: one pure object with one `on(event, now, out)` and one `next_deadline()`, composed of the units of tree/proto.
+// Root, inner and leaf are the same class; a root has a RootDesk (judgement, output, input) instead of a parent. The launcher on a
+// real host and the simulator run this very object.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "charmrun/node/root_desk.hpp"
+#include "tree/base/random.hpp"
+#include "tree/proto/events.hpp"
+#include "tree/proto/gather.hpp"
+#include "tree/proto/host_processes.hpp"
+#include "tree/proto/launch.hpp"
+
+namespace charmtree {
+
+class Node {
+ public:
+  /// A root; it starts with Begin.
+  Node(RootPlan plan, std::uint64_t seed);
+  /// Any other launcher; it starts with its parent's Welcome (or Sweep).
+  explicit Node(std::uint64_t seed) : random_(seed) {}
+
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  /// Handles one event and appends what the shell must do, in order. Never blocks or throws; `now` must not go back. After a Finish
+  /// action every event is ignored.
+  void on(const proto::Event& event, Instant now, proto::Actions& out);
+  /// When a Tick is wanted at the latest.
+  Instant next_deadline() const;
+
+ private:
+  /// How far this launcher is with leaving.
+  enum class Ending : std::uint8_t {
+    no,
+    asked,     // everybody has been told; SIGKILL at kill_at_
+    killed,    // SIGKILL sent
+    sweeping,  // no own process is alive; looking for what they left behind
+    clean,     // nothing left on this host; waiting for children until give_up_at_
+    finished,
+  };
+  /// Slack that a launcher gives its children beyond its own SIGKILL before it reports them as unconfirmed.
+  static constexpr Duration kChildSlack = 3s;
+
+  void handle(const proto::Begin& event);
+  void handle(const proto::LinkUp& event);
+  void handle(const proto::LoginFailed& event);
+  void handle(const proto::LinkMessage& event);
+  void handle(const proto::LinkDown& event);
+  void handle(const proto::InputRead& event);
+  void handle(const proto::InputWritten& event);
+  void handle(const proto::InputRecalled& event);
+  void handle(const proto::UserSignal& event);
+  void handle(const proto::LeftoversKilled& event);
+  void handle(const proto::Tick&) {}
+  // Prepared, Spawned, SpawnFailed, ProcessOutput, ProcessExited, Client*: this host's processes.
+  template <class E>
+  void handle(const E& event);
+
+  void from_parent(const wire::Message& message);
+  void from_child(proto::Child& child, proto::LinkId link, const wire::Message& message);
+  bool allowed(proto::LinkId link, const wire::Message& message) const;
+  void misbehaved(proto::LinkId link);
+  void lose(proto::LinkId link, const Error& error);
+
+  // Messages with work behind them.
+  void welcome(const wire::Welcome& message);
+  void hand_back(proto::LinkId link, const wire::HandBack& message);
+  void stamps(const proto::Child& child, wire::Stamps stamps);
+  void table(const wire::Blob& blob);
+
+  void down_all(const wire::Message& message);
+  void down_to(std::uint32_t process, const wire::Message& message);
+  /// A message that goes on up, or to the desk.
+  void up(wire::Message message);
+  void up(proto::Upward upward);
+  void facts(wire::Facts facts);
+  void flush_gather();
+  void own_stamps();
+
+  void desk_turn();
+  void words_become_notes();
+  void end(const wire::End& message);
+  void advance_ending();
+  void finish();
+
+  Random random_;
+  std::unique_ptr<RootDesk> desk_;
+  std::shared_ptr<const wire::JobSpec> job_;
+  Host self_;
+  std::uint32_t level_ = 0;
+  std::optional<proto::Launch> launch_;
+  std::optional<proto::HostProcesses> processes_;
+  proto::Gather gather_;
+  wire::Stamps stamps_;
+
+  Ending ending_ = Ending::no;
+  bool parent_gone_ = false;
+  bool sweeper_ = false;
+  Instant kill_at_ = kNever;
+  Instant give_up_at_ = kNever;
+  std::vector<std::uint32_t> unconfirmed_;
+
+  // Valid during on().
+  Instant now_{};
+  proto::Actions* out_ = nullptr;
+};
+
+}  // namespace charmtree

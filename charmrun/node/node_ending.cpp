@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of a launcher. It tells its children first, lets its processes go or asks them, kills what is left after the grace, looks
+// for what they left behind, waits (bounded) for its children to say the same, and only then says Done. A launcher whose parent
+// is gone does all this with SIGKILL and says it to nobody.
+#include <utility>
+
+#include "charmrun/node/node.hpp"
+
+namespace charmtree {
+
+using namespace proto;
+
+void Node::end(const wire::End& message) {
+  const bool kill = message.mode == wire::EndMode::kill;
+  if (ending_ != Ending::no && !(kill && ending_ == Ending::asked)) return;
+  const bool first = ending_ == Ending::no;
+  const Duration grace = job_ && !kill ? job_->grace : Duration{0};
+  kill_at_ = now_ + grace;
+  give_up_at_ = now_ + grace + kChildSlack;
+  ending_ = Ending::asked;
+  if (launch_) {
+    if (first) launch_->stop(*out_);
+    down_all(message);
+  }
+  if (!processes_ || !first) return;
+  Upward upward;
+  processes_->finish(message.mode == wire::EndMode::stop ? message.signal : 0, now_, *out_, upward);
+  up(std::move(upward));
+}
+
+void Node::advance_ending() {
+  if (ending_ == Ending::asked && now_ >= kill_at_) {
+    ending_ = Ending::killed;
+    kill_at_ = kNever;
+    if (processes_) processes_->kill(*out_);
+  }
+  if ((ending_ == Ending::asked || ending_ == Ending::killed) && (!processes_ || processes_->alive() == 0)) {
+    kill_at_ = kNever;
+    ending_ = processes_ ? Ending::sweeping : Ending::clean;
+    if (processes_) out_->push_back(KillLeftovers{job_->id, self_.index});
+  }
+  if (ending_ == Ending::no || ending_ == Ending::finished) return;
+  bool waiting = ending_ != Ending::clean;
+  if (launch_) {
+    for (const auto& [link, child] : launch_->children()) waiting = waiting || child.open();
+  }
+  if (!waiting || now_ >= give_up_at_) finish();
+}
+
+void Node::finish() {
+  ending_ = Ending::finished;
+  give_up_at_ = kill_at_ = kNever;
+  flush_gather();
+  if (launch_) {
+    for (const auto& [link, child] : launch_->children()) {
+      if (!child.open()) continue;
+      unconfirmed_.push_back(child.host.index);
+      out_->push_back(child.state == Child::State::logging_in ? Action{CancelLogin{link}} : Action{CloseLink{link}});
+    }
+  }
+  if (desk_) {
+    const auto& verdict = desk_->judge().verdict();
+    if (!unconfirmed_.empty()) out_->push_back(Say{Tone::error, desk_->names(unconfirmed_) + ": did not confirm that the job has ended there"});
+    out_->push_back(Finish{verdict ? verdict->status : 0, verdict ? verdict->signal : 0});
+    return;
+  }
+  if (!parent_gone_ && !sweeper_) out_->push_back(Send{kParentLink, wire::Done{std::exchange(unconfirmed_, {})}});
+  out_->push_back(Finish{0, 0});
+}
+
+}  // namespace charmtree

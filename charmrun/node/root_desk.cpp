@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "charmrun/node/root_desk.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tree/wire/fold.hpp"
+#include "tree/wire/scan.hpp"
+
+namespace charmtree {
+
+using namespace proto;
+
+RootDesk::RootDesk(RootPlan plan)
+    : job_(std::make_shared<const wire::JobSpec>(std::move(plan.job))),
+      hosts_(std::move(plan.hosts)),
+      judge_(*job_, hosts_),
+      time_limit_(plan.time_limit) {}
+
+void RootDesk::begin(Instant now) {
+  begun_at_ = now;
+  if (time_limit_ > Duration{0}) limit_at_ = now + time_limit_;
+}
+
+void RootDesk::message(const wire::Message& message, Actions& out, DeskOrders& orders) {
+  if (const auto* output = std::get_if<wire::Output>(&message)) {
+    if (!output->text.empty()) out.push_back(Show{static_cast<Stream>(output->stream), output->text});
+    if (output->wants_receipt) orders.process.emplace_back(output->process, wire::Receipt{output->process});
+  } else if (const auto* abort = std::get_if<wire::AbortUp>(&message)) {
+    judge_.on(*abort);
+  } else if (const auto* lost = std::get_if<wire::LinkLost>(&message)) {
+    judge_.on(*lost);
+  } else if (const auto* key = std::get_if<wire::NewHostKey>(&message)) {
+    out.push_back(StoreHostKey{key->host, key->key});
+  } else if (const auto* note = std::get_if<wire::Note>(&message)) {
+    const std::string host = note->host < hosts_.size() ? hosts_[note->host].name + ": " : "";
+    out.push_back(Say{Tone::verbose, host + note->text});
+  } else if (const auto* taken = std::get_if<wire::InputTaken>(&message)) {
+    in_pipe_ -= std::min(in_pipe_, taken->bytes);
+  } else if (const auto* returned = std::get_if<wire::InputReturned>(&message)) {
+    buffer_.insert(0, returned->bytes);
+    recalled_ = true;
+  } else if (const auto* stamps = std::get_if<wire::Stamps>(&message)) {
+    out.push_back(Record{*stamps});
+  } else if (const auto* scan = std::get_if<wire::ScanUp>(&message)) {
+    if (!scanning_) {
+      scanning_ = true;
+      recalled_ = job_->input_process >= job_->processes;
+      if (!recalled_) orders.process.emplace_back(job_->input_process, wire::RecallInput{});
+    }
+    scans_.push_back(*scan);
+  }
+}
+
+void RootDesk::input(const InputRead& event, DeskOrders& orders) {
+  reading_ = false;
+  if (event.end) input_ended_ = true;
+  if (scanning_) {
+    buffer_ += event.bytes;
+    return;
+  }
+  in_pipe_ += static_cast<std::uint32_t>(event.bytes.size());
+  orders.process.emplace_back(job_->input_process, wire::Input{event.bytes, event.end});
+}
+
+void RootDesk::serve_scans(DeskOrders& orders) {
+  while (recalled_ && !scans_.empty()) {
+    const wire::Scan scan = wire::scan_prefix(scans_.front().format, buffer_, input_ended_);
+    if (!scan.complete) return;
+    orders.process.emplace_back(scans_.front().process,
+                                wire::ScanReply{scans_.front().process, buffer_.substr(0, scan.consumed)});
+    buffer_.erase(0, scan.consumed);
+    scans_.pop_front();
+  }
+}
+
+void RootDesk::want_input(Actions& out) {
+  if (reading_ || input_ended_ || !judge_.all_up() || job_->input_process >= job_->processes) return;
+  const bool wanted = scanning_ ? !scans_.empty() && recalled_ : in_pipe_ < kInputWindow;
+  if (!wanted) return;
+  reading_ = true;
+  out.push_back(ReadInput{scanning_ ? kInputWindow : kInputWindow - in_pipe_});
+}
+
+void RootDesk::announce(Instant now, Actions& out) {
+  announced_ = true;
+  out.push_back(Say{Tone::info, fmt::format("Charmrun> started all node programs in {:.3f} seconds.", seconds(now - begun_at_))});
+}
+
+std::string RootDesk::names(const std::vector<std::uint32_t>& hosts) const {
+  std::vector<std::string> names;
+  for (const std::uint32_t host : hosts) {
+    if (host < hosts_.size()) names.push_back(hosts_[host].name);
+  }
+  return wire::fold_names(names);
+}
+
+void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
+  if (now >= limit_at_) {
+    limit_at_ = kNever;
+    judge_.time_limit_reached();
+  }
+  judge_.tick(now);
+  if (auto blocks = judge_.take_blocks()) {
+    if (!announced_) announce(now, out);
+    orders.everyone.push_back(wire::TableDown{wire::encode(wire::NodeTable{0, job_->pes_per_process, std::move(*blocks)})});
+  }
+  for (const BarrierKind kind : {BarrierKind::all, BarrierKind::root}) {
+    if (judge_.take_release(kind)) orders.everyone.push_back(wire::Release{static_cast<std::uint8_t>(kind)});
+  }
+  serve_scans(orders);
+  want_input(out);
+  if (!judge_.verdict()) return;
+  const Verdict& verdict = *judge_.verdict();
+  const bool kill = verdict.end.mode == wire::EndMode::kill;
+  if (!told_verdict_) {
+    for (const std::string& line : verdict.lines) out.push_back(Say{Tone::error, line});
+    limit_at_ = kNever;
+  }
+  if (!told_verdict_ || (kill && !told_kill_)) orders.end = verdict.end;
+  told_verdict_ = true;
+  told_kill_ = told_kill_ || kill;
+}
+
+}  // namespace charmtree

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the root does beyond being a launcher: it shows output, serves input and scanf, passes judgement, and keeps the job's list
+// of hosts. Pure: it answers with actions and with messages for the tree; the Node sends them.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tree/proto/events.hpp"
+#include "tree/proto/judge.hpp"
+
+namespace charmtree {
+
+/// Everything that a root needs to know before it begins.
+struct RootPlan {
+  wire::JobSpec job;
+  std::vector<Host> hosts;
+  Duration time_limit{0};  // 0: none
+};
+
+/// What the desk wants the Node to do.
+struct DeskOrders {
+  std::vector<wire::Message> everyone;                           // to all children
+  std::vector<std::pair<std::uint32_t, wire::Message>> process;  // to the launcher of that process
+  std::optional<wire::End> end;
+};
+
+class RootDesk {
+ public:
+  /// The user's stdin that is under way to the input process at most.
+  static constexpr std::uint32_t kInputWindow = 64U << 10;
+
+  explicit RootDesk(RootPlan plan);
+
+  void begin(Instant now);
+  void facts(wire::Facts facts, Instant now) { judge_.on(std::move(facts), now); }
+  /// A message from below that is for the root alone.
+  void message(const wire::Message& message, proto::Actions& out, DeskOrders& orders);
+  void input(const proto::InputRead& event, DeskOrders& orders);
+  void signal(int signal) { judge_.interrupted(signal); }
+  /// Looks at what has changed: table, barriers, input, verdict. Called after every event.
+  void turn(Instant now, proto::Actions& out, DeskOrders& orders);
+  Instant next_deadline() const { return earlier(judge_.next_deadline(), limit_at_); }
+
+  const std::shared_ptr<const wire::JobSpec>& job() const { return job_; }
+  const std::vector<Host>& hosts() const { return hosts_; }
+  const proto::Judge& judge() const { return judge_; }
+  /// The names of these hosts, folded.
+  std::string names(const std::vector<std::uint32_t>& hosts) const;
+
+ private:
+  void announce(Instant now, proto::Actions& out);
+  void serve_scans(DeskOrders& orders);
+  void want_input(proto::Actions& out);
+
+  std::shared_ptr<const wire::JobSpec> job_;
+  std::vector<Host> hosts_;
+  proto::Judge judge_;
+  Duration time_limit_;
+  Instant begun_at_ = kNever;
+  Instant limit_at_ = kNever;
+  bool announced_ = false;
+  bool told_verdict_ = false;
+  bool told_kill_ = false;
+
+  // Input: either flows to the input process's pipe or, from the first scanf on, is kept here.
+  bool scanning_ = false;
+  bool recalled_ = true;  // no answer to RecallInput outstanding
+  bool input_ended_ = false;
+  bool reading_ = false;          // a ReadInput is under way
+  std::uint32_t in_pipe_ = 0;     // bytes sent and not yet taken
+  std::string buffer_;            // scanning_: not yet consumed
+  std::deque<wire::ScanUp> scans_;
+};
+
+}  // namespace charmtree

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "charmrun/option_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "charmrun/placement.hpp"
+#include "tree/wire/words.hpp"
+
+namespace charmtree {
+namespace {
+
+constexpr std::uint32_t kMaxHostLimit = 1'000'000;
+constexpr std::uint32_t kMaxVirtualHosts = 10'000;
+constexpr std::uint32_t kMaxBranching = 1'000'000;
+constexpr std::uint32_t kMaxLevels = 64;
+constexpr std::uint32_t kMaxBatch = 100'000;
+constexpr double kMaxSeconds = 1e9;  // 31 years; fits in nanoseconds
+
+using Topic = OptionTopic;
+using O = Options;
+
+constexpr std::array kTable = {
+    OptionRow{"p", Topic::counts, &O::pes, "N", "",
+              "PEs (worker threads) in all; without ++n and ++ppn, as many processes", 0, kMaxPes},
+    OptionRow{"n", Topic::counts, &O::processes, "N", "1", "processes in all", 0, kMaxProcesses},
+    OptionRow{"np", Topic::counts, &O::processes, "N", "1", "the same as ++n", 0, kMaxProcesses},
+    OptionRow{"ppn", Topic::counts, &O::pes_per_process, "N", "1",
+              "PEs in each process (Charm++ SMP programs)", 0, kMaxPes},
+    OptionRow{"numHosts", Topic::counts, &O::host_limit, "N", "all",
+              "use only the first N hosts of the nodelist", 0, kMaxHostLimit},
+
+    OptionRow{"nodelist", Topic::hosts, &O::nodelist, "FILE", "$NODELIST, else ./nodelist, else ~/.nodelist",
+              "the file that names the hosts; without any, everything runs on this machine"},
+    OptionRow{"nodegroup", Topic::hosts, &O::nodegroup, "NAME", "main", "the group of hosts in the nodelist"},
+    OptionRow{"local", Topic::hosts, &O::local, "", "off",
+              "run on this machine alone, without nodelist and ssh"},
+    OptionRow{"hosts", Topic::hosts, &O::virtual_hosts, "N", "",
+              "play N hosts on this machine: a tree of N launchers, without nodelist and ssh", 1,
+              kMaxVirtualHosts},
+
+    OptionRow{"remote-shell", Topic::launch, &O::remote_shell, "COMMAND", "$CONV_RSH, else built-in ssh",
+              "start launchers by this command, such as \"ssh -p 2222\""},
+    OptionRow{"branching", Topic::launch, &O::branching, "K", "from the number of hosts",
+              "each launcher starts at most K others", 1, kMaxBranching},
+    OptionRow{"levels", Topic::launch, &O::levels, "D", "2", "depth of the tree of launchers; 1 is flat", 1,
+              kMaxLevels},
+    OptionRow{"batch", Topic::launch, &O::batch, "N", "adapts itself",
+              "at most N logins at a time in each launcher", 0, kMaxBatch},
+    OptionRow{
+        "accept-new-host-keys", Topic::launch, &O::accept_new_host_keys, "", "off",
+        "trust a host whose key is not in known_hosts and add the key there; a changed key is still refused"},
+    OptionRow{"launcher", Topic::launch, &O::launcher, "PATH", "the path of this charmrun",
+              "charmrun's path on the hosts"},
+
+    OptionRow{"runscript", Topic::program, &O::run_script, "FILE", "",
+              "run the program through this script, which gets the program and its arguments"},
+    OptionRow{"va-randomization", Topic::program, &O::va_randomization, "", "off",
+              "leave address-space randomisation on (Charm++ programs that migrate threads need it off)"},
+
+    OptionRow{"timeout", Topic::time, &O::timeout, "SECONDS", "60",
+              "how long hosts and processes may take to start"},
+    OptionRow{"timelimit", Topic::time, &O::time_limit, "SECONDS", "none",
+              "end the job after this time, with status 124; -1 for none"},
+
+    OptionRow{"verbose", Topic::talk, &O::verbose, "", "off",
+              "say what is done, and show the times of the start"},
+    OptionRow{"quiet", Topic::talk, &O::quiet, "", "off", "say nothing but errors; ++verbose wins"},
+    OptionRow{"report", Topic::talk, &O::report, "FILE", "",
+              "write the times of the start of every launcher, as JSON"},
+    OptionRow{"timeline", Topic::talk, &O::timeline, "FILE", "",
+              "draw them: FILE.svg as a picture, FILE.json for a Chrome trace viewer"},
+    OptionRow{"help", Topic::talk, &O::help, "", "", "show this and stop"},
+    OptionRow{"version", Topic::talk, &O::version, "", "", "show the version and stop"},
+};
+
+Error bad_value(const OptionRow& row, std::string_view text, std::string_view needed) {
+  return {Errc::bad_input, Phase::options, fmt::format("++{} cannot be '{}'", row.name, quotable(text)),
+          fmt::format("it takes {}", needed)};
+}
+
+template <class Number>
+bool read_whole(std::string_view text, Number& out) {
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc{} && stop == text.data() + text.size();
+}
+
+bool read_seconds(std::string_view text, Duration& out) {
+  double value = 0;
+  if (!read_whole(text, value) || !std::isfinite(value) || value <= 0 || value > kMaxSeconds) return false;
+  out = std::chrono::round<Duration>(std::chrono::duration<double>(value));
+  return out > Duration::zero();
+}
+
+// One overload for each kind of option.
+struct Setter {
+  const OptionRow& row;
+  const OptionValue& value;
+  Options& options;
+
+  Result<void> operator()(bool O::*member) const {
+    options.*member = value.on;
+    return {};
+  }
+  Result<void> operator()(std::uint32_t O::*member) const {
+    std::uint32_t number = 0;
+    if (!read_whole(value.text, number) || number < row.low || number > row.high)
+      return bad_value(row, value.text, fmt::format("a whole number from {} to {}", row.low, row.high));
+    options.*member = number;
+    return {};
+  }
+  Result<void> operator()(std::string O::*member) const {
+    if (value.text.empty())
+      return bad_value(row, value.text, fmt::format("a {} that is not empty", row.value));
+    options.*member = value.text;
+    return {};
+  }
+  Result<void> operator()(Command O::*member) const {
+    auto words = split_command(value.text);
+    if (!words) return bad_value(row, value.text, "a command, with closed quotes");
+    options.*member = std::move(*words);
+    return {};
+  }
+  Result<void> operator()(Duration O::*member) const {
+    if (!read_seconds(value.text, options.*member))
+      return bad_value(row, value.text, "seconds above 0, such as 30 or 0.5");
+    return {};
+  }
+  Result<void> operator()(std::optional<Duration> O::*member) const {
+    (options.*member).reset();
+    if (value.text == "-1") return {};
+    Duration limit{};
+    if (!read_seconds(value.text, limit))
+      return bad_value(row, value.text, "seconds above 0, or -1 for none");
+    options.*member = limit;
+    return {};
+  }
+};
+
+}  // namespace
+
+std::string_view title(OptionTopic topic) {
+  static constexpr std::array<std::string_view, kOptionTopicCount> kTitles = {
+      "How many processes", "Which hosts", "How launchers are started",
+      "The program",        "Time",        "What is shown"};
+  return kTitles[static_cast<std::size_t>(topic)];
+}
+
+std::span<const OptionRow> option_table() {
+  return kTable;
+}
+
+const OptionRow* find_option(std::string_view name) {
+  const auto row =
+      std::find_if(kTable.begin(), kTable.end(), [&](const OptionRow& r) { return r.name == name; });
+  return row == kTable.end() ? nullptr : &*row;
+}
+
+Result<void> set_option(const OptionRow& row, const OptionValue& value, Options& options) {
+  return std::visit(Setter{row, value, options}, row.target);
+}
+
+std::string_view guess_option(std::string_view word) {
+  std::array<std::string_view, kTable.size()> names;
+  std::transform(kTable.begin(), kTable.end(), names.begin(), [](const OptionRow& row) { return row.name; });
+  return closest_word(word, names);
+}
+
+}  // namespace charmtree

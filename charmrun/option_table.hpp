@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one table of options: parsing, the ++no- forms, `given twice`, ++help and the guesses in error messages
+// all come from it. To add an option, add a member to Options and a row here.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <variant>
+
+#include "charmrun/options.hpp"
+
+namespace charmtree {
+
+/// The headings of ++help, in its order.
+enum class OptionTopic : std::uint8_t { counts, hosts, launch, program, time, talk };
+inline constexpr std::uint8_t kOptionTopicCount = 6;
+std::string_view title(OptionTopic topic);
+
+enum class OptionKind : std::uint8_t { flag, integer, string, command, seconds, optional_seconds };
+
+/// The member that an option sets. Its type is the option's kind, in the order of OptionKind.
+using OptionTarget =
+    std::variant<bool Options::*, std::uint32_t Options::*, std::string Options::*, Command Options::*,
+                 Duration Options::*, std::optional<Duration> Options::*>;
+
+struct OptionRow {
+  std::string_view name;  // without ++; a one-letter name has a + form too
+  OptionTopic topic;
+  OptionTarget target;
+  std::string_view value;         // what ++help calls the value: "FILE"; empty for flags
+  std::string_view default_text;  // empty: nothing to say
+  std::string_view help;
+  std::uint32_t low = 0;  // integers: bounds, both inclusive
+  std::uint32_t high = 0;
+
+  OptionKind kind() const { return static_cast<OptionKind>(target.index()); }
+};
+
+std::span<const OptionRow> option_table();
+
+/// The row of that name, or nullptr.
+const OptionRow* find_option(std::string_view name);
+
+/// What a flag is set to, or the text of a value.
+struct OptionValue {
+  bool on = true;
+  std::string_view text;
+};
+
+/// Sets the row's member. Error (Errc::bad_input, Phase::options) if the text is no such value or out of
+/// bounds.
+Result<void> set_option(const OptionRow& row, const OptionValue& value, Options& options);
+
+/// The name of the option that `word` probably meant, without ++; empty if none is near.
+std::string_view guess_option(std::string_view word);
+
+}  // namespace charmtree

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// One pass over argv: each word is an option of ours (with its value in the same or the next word) or is kept
+// for the program.
+#include "charmrun/options.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "charmrun/option_table.hpp"
+#include "tree/wire/words.hpp"
+
+namespace charmtree {
+namespace {
+
+constexpr std::string_view kNo = "no-";
+constexpr std::string_view kEndHint = "words for the program go behind a lone ++";
+
+Error bad(std::string what, std::string fix = {}) {
+  return {Errc::bad_input, Phase::options, std::move(what), std::move(fix)};
+}
+
+constexpr bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/// What a word of argv is. No row: a word of the program.
+struct Match {
+  const OptionRow* row = nullptr;
+  bool on = true;                         // false: the ++no- form
+  std::optional<std::string_view> value;  // in the same word (+p4)
+};
+
+Error unknown_option(std::string_view word) {
+  const std::string_view name = word.substr(2);
+  const std::string what = fmt::format("unknown option '{}'", quotable(word));
+  if (const auto equals = name.find('=');
+      equals != std::string_view::npos && find_option(name.substr(0, equals)))
+    return bad(what, fmt::format("write its value as the next word: ++{} {}", name.substr(0, equals),
+                                 quotable(name.substr(equals + 1))));
+  if (const auto guess = guess_option(name); !guess.empty())
+    return bad(what, fmt::format("did you mean ++{}? ({})", guess, kEndHint));
+  return bad(what, fmt::format("++help lists all; {}", kEndHint));
+}
+
+Result<Match> match_long(std::string_view word) {
+  const std::string_view name = word.substr(2);
+  if (const OptionRow* row = find_option(name)) return Match{row};
+  if (name.starts_with(kNo)) {
+    if (const OptionRow* row = find_option(name.substr(kNo.size()))) {
+      if (row->kind() == OptionKind::flag) return Match{row, false};
+      return bad(fmt::format("++{} takes a value and so has no form {}", row->name, quotable(word)),
+                 "leave it out to get its default");
+    }
+  }
+  return unknown_option(word);
+}
+
+Result<Match> match_word(std::string_view word) {
+  if (word.starts_with("++")) return match_long(word);
+  if (word == "+") return bad("a lone + is no option", std::string(kEndHint));
+  if (word.size() < 2 || word.front() != '+' || (word.size() > 2 && is_letter(word[2]))) return Match{};
+  const OptionRow* row = find_option(word.substr(1, 1));
+  if (row == nullptr) return Match{};
+  return word.size() == 2 ? Match{row} : Match{row, true, word.substr(2)};
+}
+
+// Takes our options into `options` and returns the words that are not ours.
+Result<std::vector<std::string>> scan(std::span<const std::string> argv, Options& options) {
+  std::vector<std::string> rest;
+  std::set<const OptionRow*> seen;
+  for (std::size_t i = 1; i < argv.size(); ++i) {
+    const std::string& word = argv[i];
+    if (word == "++") {
+      rest.insert(rest.end(), argv.begin() + static_cast<std::ptrdiff_t>(i) + 1, argv.end());
+      break;
+    }
+    const auto match = match_word(word);
+    if (!match) return match.error();
+    if (match->row == nullptr) {
+      rest.push_back(word);
+      continue;
+    }
+    OptionValue value{match->on, {}};
+    if (match->row->kind() != OptionKind::flag) {
+      if (!seen.insert(match->row).second)
+        return bad(fmt::format("'{}' is used more than once", quotable(word)), "leave one of them out");
+      if (!match->value && i + 1 == argv.size())
+        return bad(fmt::format("'{}' needs a value: {} {}", word, word, match->row->value));
+      if (!match->value && argv[i + 1].starts_with("++"))
+        return bad(fmt::format("'{}' needs a value, but '{}' follows: {} {}", word, quotable(argv[i + 1]),
+                               word, match->row->value));
+      value.text = match->value ? *match->value : std::string_view(argv[++i]);
+    }
+    if (auto set = set_option(*match->row, value, options); !set) return set.error();
+  }
+  return rest;
+}
+
+Error not_a_program(const std::string& word) {
+  const auto start = word.find_first_not_of("-+");
+  const std::string_view name =
+      start == std::string::npos ? std::string_view{} : std::string_view(word).substr(start);
+  if (find_option(name) != nullptr)
+    return bad(fmt::format("charmrun does not know the option '{}'", quotable(word)),
+               fmt::format("did you mean ++{}?", name));
+  return bad(fmt::format("charmrun does not know the option '{}'", quotable(word)),
+             "its own options begin with ++; those of the program stand behind the program's name");
+}
+
+Result<void> take_program(std::vector<std::string> words, Options& options) {
+  if (words.empty()) {
+    if (options.help || options.version) return {};
+    return bad("no program was given", "charmrun [options] program [arguments]; ++help shows more");
+  }
+  if (words.front().empty()) return bad("the program's name is empty");
+  if (words.front().front() == '-' || words.front().front() == '+') return not_a_program(words.front());
+  options.program = std::move(words.front());
+  options.arguments.assign(std::make_move_iterator(words.begin() + 1), std::make_move_iterator(words.end()));
+  return {};
+}
+
+// Charm++'s order. A list that the user named must exist; ++local and ++hosts read none.
+std::vector<NodelistPlace> places(const Options& options, const OptionEnvironment& environment) {
+  if (options.local || options.virtual_hosts > 0) return {};
+  if (!options.nodelist.empty()) return {{options.nodelist, "++nodelist", true}};
+  if (!environment.nodelist.empty()) return {{environment.nodelist, "$NODELIST", true}};
+  std::vector<NodelistPlace> usual = {{"nodelist", "", false}};
+  if (!environment.home.empty()) usual.push_back({environment.home + "/.nodelist", "", false});
+  return usual;
+}
+
+}  // namespace
+
+bool is_launcher_mode(std::span<const std::string> argv) {
+  return argv.size() == 2 && argv[1] == "++launcher";
+}
+
+Result<Options> parse_options(std::span<const std::string> argv, const OptionEnvironment& environment) {
+  Options options;
+  auto rest = scan(argv, options);
+  if (!rest) return rest.error();
+  if (auto program = take_program(std::move(*rest), options); !program) return program.error();
+  if (options.virtual_hosts > 0 && !options.nodelist.empty())
+    return bad("++hosts and ++nodelist exclude each other", "++hosts plays hosts on this machine alone");
+  if (options.verbose) options.quiet = false;
+  if (options.remote_shell.empty() && !environment.remote_shell.empty()) {
+    auto words = split_command(environment.remote_shell);
+    if (!words)
+      return bad(fmt::format("$CONV_RSH cannot be '{}'", quotable(environment.remote_shell)),
+                 "it takes a command, with closed quotes");
+    options.remote_shell = std::move(*words);
+  }
+  options.nodelist_places = places(options, environment);
+  return options;
+}
+
+}  // namespace charmtree

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line as plain data. Parsing follows Charm++'s charmrun: options are recognised anywhere in
+// argv, also behind the program, and removed; a lone `++` is removed and ends the scanning; `+pN`, `+p N`
+// work for one-letter options only, so that
+// `+vp4`, `+ppn 2`, `+pemap 0-3`, `+netpoll`, `+np` stay with the program; the first word left over is the
+// program. Pure: no file, environment or terminal is touched; the environment's values are handed in.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tree/base/result.hpp"
+#include "tree/base/time.hpp"
+
+namespace charmtree {
+
+using Command = std::vector<std::string>;  // the words of a command
+
+/// What the environment says; empty: not set.
+struct OptionEnvironment {
+  std::string nodelist;      // $NODELIST
+  std::string remote_shell;  // $CONV_RSH
+  std::string home;          // $HOME
+};
+
+/// Where a nodelist may be. Places are tried in order; the first that exists is the nodelist. A required one
+/// must exist.
+struct NodelistPlace {
+  std::string path;
+  std::string source;  // for messages: "++nodelist", "$NODELIST"; empty for the usual places
+  bool required = false;
+  friend bool operator==(const NodelistPlace&, const NodelistPlace&) = default;
+};
+
+/// A number that is 0 was not given, unless said otherwise.
+struct Options {
+  // How many processes; see placement.hpp.
+  std::uint32_t pes = 0;              // +p: PEs in all
+  std::uint32_t processes = 0;        // ++n, ++np
+  std::uint32_t pes_per_process = 0;  // ++ppn
+  std::uint32_t host_limit = 0;       // ++numHosts: use the first so many hosts
+
+  // Which hosts.
+  std::string nodelist;
+  std::string nodegroup = "main";
+  bool local = false;
+  std::uint32_t virtual_hosts = 0;  // ++hosts: play so many hosts on this machine
+
+  // How launchers are started.
+  Command remote_shell;  // empty: ssh by libssh2. ++remote-shell, else $CONV_RSH
+  std::uint32_t branching = 0;
+  std::uint32_t levels = 0;
+  std::uint32_t batch = 0;
+  bool accept_new_host_keys = false;
+  std::string launcher;  // path of charmrun on the hosts; empty: the path of this one
+
+  // The program.
+  std::string run_script;
+  bool va_randomization = false;
+
+  // Time.
+  Duration timeout = 60s;
+  std::optional<Duration> time_limit;
+
+  // What is shown.
+  bool verbose = false;
+  bool quiet = false;  // never together with verbose, which wins
+  std::string report;
+  std::string timeline;
+  bool help = false;
+  bool version = false;
+
+  std::string program;  // empty only with help or version
+  std::vector<std::string> arguments;
+
+  std::vector<NodelistPlace> nodelist_places;  // none if all runs on this machine
+};
+
+/// Reads argv, its first word (our own name) included. Errors are Errc::bad_input, Phase::options and name
+/// the word.
+Result<Options> parse_options(std::span<const std::string> argv, const OptionEnvironment& environment);
+
+/// True for exactly `charmrun ++launcher`: the word by which a launcher is started on a host. With a path
+/// behind it,
+/// `++launcher` is an ordinary option.
+bool is_launcher_mode(std::span<const std::string> argv);
+
+}  // namespace charmtree

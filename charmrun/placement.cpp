@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "charmrun/placement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace charmtree {
+namespace {
+
+Error bad(std::string what, std::string fix) {
+  return {Errc::bad_input, Phase::options, std::move(what), std::move(fix)};
+}
+
+// ++n is given.
+Result<Counts> count_from_processes(const Options& options) {
+  const std::uint64_t n = options.processes;
+  const std::uint64_t p = options.pes;
+  const std::uint64_t ppn = options.pes_per_process;
+  if (p > 0 && ppn > 0 && n * ppn != p)
+    return bad(fmt::format("+p{} is not ++n {} times ++ppn {}", p, n, ppn),
+               fmt::format("leave one of the three out, or use +p{}", n * ppn));
+  if (p > 0 && p % n != 0)
+    return bad(fmt::format("+p{} cannot be divided among ++n {} processes", p, n),
+               "every process has as many PEs");
+  if (n * ppn > kMaxPes) return bad(fmt::format("++n {} times ++ppn {} are too many PEs", n, ppn), "");
+  Counts counts;
+  counts.processes = options.processes;
+  counts.pes_per_process = ppn > 0 ? options.pes_per_process : p > 0 ? static_cast<std::uint32_t>(p / n) : 1;
+  return counts;
+}
+
+}  // namespace
+
+Result<Counts> count_processes(const Options& options) {
+  if (options.processes > 0) return count_from_processes(options);
+  Counts counts;
+  if (options.pes_per_process > 0) counts.pes_per_process = options.pes_per_process;
+  if (options.pes == 0) {
+    if (options.pes_per_process == 0)
+      counts.notes.emplace_back("no number of processes was given (+p or ++n): starting 1");
+    return counts;
+  }
+  if (options.pes_per_process > options.pes) {
+    counts.pes_per_process = options.pes;
+    counts.notes.push_back(fmt::format("++ppn {} is more than +p{}: starting 1 process with {} PEs",
+                                       options.pes_per_process, options.pes, options.pes));
+  }
+  if (options.pes % counts.pes_per_process != 0)
+    return bad(fmt::format("+p{} cannot be divided by ++ppn {}", options.pes, options.pes_per_process),
+               "every process has as many PEs");
+  counts.processes = options.pes / counts.pes_per_process;
+  if (counts.processes > kMaxProcesses)
+    return bad(fmt::format("+p{} are {} processes; at most {} are possible", options.pes, counts.processes,
+                           kMaxProcesses),
+               "give each more PEs by ++ppn");
+  return counts;
+}
+
+std::vector<HostShare> share_out(std::uint32_t processes, std::span<const std::uint32_t> slots) {
+  const std::uint64_t all = std::accumulate(slots.begin(), slots.end(), std::uint64_t{0});
+  if (all == 0) return {};
+
+  std::vector<std::uint32_t> share(slots.size());
+  std::vector<std::uint64_t> lost(
+      slots.size());  // in parts of 1/all; processes * slots < 2^56, so nothing overflows
+  std::uint32_t left = processes;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const std::uint64_t parts = std::uint64_t{processes} * slots[i];
+    share[i] = static_cast<std::uint32_t>(parts / all);
+    lost[i] = parts % all;
+    left -= share[i];
+  }
+  std::vector<std::uint32_t> by_loss(slots.size());
+  std::iota(by_loss.begin(), by_loss.end(), 0);
+  std::stable_sort(by_loss.begin(), by_loss.end(), [&](auto a, auto b) { return lost[a] > lost[b]; });
+  for (std::uint32_t i = 0; i < left; ++i) ++share[by_loss[i]];  // left < hosts that lost something
+
+  std::vector<HostShare> shares;
+  std::uint32_t first = 0;
+  for (std::size_t i = 0; i < share.size(); ++i) {
+    if (share[i] == 0) continue;
+    shares.push_back({static_cast<std::uint32_t>(i), first, share[i]});
+    first += share[i];
+  }
+  return shares;
+}
+
+Result<Placement> place(const Options& options, std::span<const std::uint32_t> slots) {
+  auto counts = count_processes(options);
+  if (!counts) return counts.error();
+  if (options.host_limit > slots.size())
+    return bad(
+        fmt::format("++numHosts {} is more than the {} hosts there are", options.host_limit, slots.size()),
+        "add hosts to the nodelist or choose another ++nodegroup");
+  if (options.host_limit > 0) slots = slots.first(options.host_limit);
+  Placement placement{std::move(*counts), {}};
+  placement.hosts = share_out(placement.counts.processes, slots);
+  if (placement.hosts.empty()) return bad("there is no host to run on", "");
+  return placement;
+}
+
+}  // namespace charmtree

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "charmrun/startup_record.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace charmtree {
+namespace {
+
+/// Length of the well-formed UTF-8 sequence (beyond ASCII) at the start of `text`; 0: there is none. Rejects
+/// overlong forms, surrogates and what lies above U+10FFFF (Unicode 15, table 3-7), and C1 controls.
+std::size_t utf8_sequence(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const auto tail = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
+  const unsigned lead = byte(0);
+  const unsigned second = byte(1);
+  if (!tail(1)) return 0;
+  if (lead >= 0xC2 && lead <= 0xDF) return lead == 0xC2 && second < 0xA0 ? 0 : 2;
+  if (!tail(2)) return 0;
+  if (lead == 0xE0) return second >= 0xA0 ? 3 : 0;
+  if (lead == 0xED) return second < 0xA0 ? 3 : 0;
+  if (lead == 0xEF && second == 0xBF && byte(2) >= 0xBE) return 0;  // not characters, and not allowed in XML
+  if (lead > 0xE0 && lead <= 0xEF) return 3;
+  if (!tail(3)) return 0;
+  if (lead == 0xF0) return second >= 0x90 ? 4 : 0;
+  if (lead == 0xF4) return second < 0x90 ? 4 : 0;
+  return lead > 0xF0 && lead < 0xF4 ? 4 : 0;
+}
+
+using Children = std::map<std::int32_t, std::vector<const LauncherRecord*>>;
+
+/// The launchers under each parent, by host number. Who names an unknown parent (or itself) hangs under the
+/// root.
+Children children_of(const StartupRecord& record) {
+  std::set<std::int32_t> known;
+  for (const auto& launcher : record.launchers) known.insert(launcher.host);
+  Children children;
+  for (const auto& launcher : record.launchers) {
+    if (launcher.host == kRootLauncher) continue;
+    const bool lost = !known.contains(launcher.parent) || launcher.parent == launcher.host;
+    children[lost ? kRootLauncher : launcher.parent].push_back(&launcher);
+  }
+  for (auto& [parent, list] : children) {
+    std::sort(list.begin(), list.end(), [](const auto* a, const auto* b) { return a->host < b->host; });
+  }
+  return children;
+}
+
+}  // namespace
+
+std::string_view name(Mark mark) {
+  static constexpr std::array<std::string_view, kMarkCount> kNames = {
+      "begun", "resolved", "connected",  "handshaken", "authenticated", "executed",
+      "hello", "spawned",  "registered", "gathered",   "table",         "failed"};
+  return kNames[static_cast<std::size_t>(mark)];
+}
+
+std::string_view name(Part part) {
+  static constexpr std::array<std::string_view, kPartCount> kNames = {"connect",   "login",   "launcher",
+                                                                      "processes", "subtree", "table"};
+  return kNames[static_cast<std::size_t>(part)];
+}
+
+std::string_view description(Part part) {
+  static constexpr std::array<std::string_view, kPartCount> kTexts = {
+      "connect", "log in", "start launcher", "start processes", "wait for hosts below", "wait for table"};
+  return kTexts[static_cast<std::size_t>(part)];
+}
+
+std::vector<Segment> segments(const LauncherRecord& launcher) {
+  struct Cut {
+    Part part;
+    Mark end;
+  };
+  // `spawned` ends the same part as `registered`: whichever comes last was reached last.
+  static constexpr std::array<Cut, kPartCount + 1> kCuts = {{{Part::connect, Mark::connected},
+                                                             {Part::login, Mark::authenticated},
+                                                             {Part::launcher, Mark::hello},
+                                                             {Part::processes, Mark::spawned},
+                                                             {Part::processes, Mark::registered},
+                                                             {Part::subtree, Mark::gathered},
+                                                             {Part::table, Mark::table}}};
+  std::vector<Segment> result;
+  if (!launcher.reached(Mark::begun)) return result;
+  Duration begin = launcher.at(Mark::begun);
+  for (const auto& cut : kCuts) {
+    if (!launcher.reached(cut.end)) continue;
+    const Duration end = std::max(begin, launcher.at(cut.end));
+    if (!result.empty() && result.back().part == cut.part) {
+      result.back().end = end;
+    } else {
+      result.push_back({cut.part, begin, end});
+    }
+    begin = end;
+  }
+  return result;
+}
+
+Duration last_mark(const LauncherRecord& launcher) {
+  Duration last{0};
+  for (const Duration mark : launcher.marks) last = std::max(last, mark);
+  return last;
+}
+
+Duration own_time(const LauncherRecord& launcher) {
+  Duration total{0};
+  for (const auto& segment : segments(launcher)) {
+    if (segment.part != Part::subtree && segment.part != Part::table) total += segment.end - segment.begin;
+  }
+  return total;
+}
+
+Duration startup_time(const StartupRecord& record) {
+  Duration last{0};
+  for (const auto& launcher : record.launchers) last = std::max(last, last_mark(launcher));
+  return last;
+}
+
+std::array<PartTimes, kPartCount> part_times(const StartupRecord& record) {
+  std::set<std::int32_t> inner;
+  for (const auto& launcher : record.launchers) {
+    if (launcher.host != kRootLauncher) inner.insert(launcher.parent);
+  }
+  std::array<PartTimes, kPartCount> times;
+  for (const auto& launcher : record.launchers) {
+    if (launcher.host == kRootLauncher) continue;
+    for (const auto& segment : segments(launcher)) {
+      if (segment.part == Part::subtree && !inner.contains(launcher.host)) continue;
+      auto& part = times[static_cast<std::size_t>(segment.part)];
+      const Duration length = segment.end - segment.begin;
+      if (length > part.longest) {
+        part.longest = length;
+        part.slowest = &launcher;
+      }
+      part.sorted.push_back(length);
+    }
+  }
+  for (auto& part : times) std::sort(part.sorted.begin(), part.sorted.end());
+  return times;
+}
+
+std::vector<const LauncherRecord*> in_tree_order(const StartupRecord& record) {
+  Children children = children_of(record);
+  std::vector<const LauncherRecord*> order;
+  std::vector<const LauncherRecord*> stack;
+  const auto push_children = [&](std::int32_t parent) {
+    const auto found = children.find(parent);
+    if (found == children.end()) return;
+    stack.insert(stack.end(), found->second.rbegin(), found->second.rend());
+    children.erase(found);  // each list is used once, so a circle of parents cannot go round
+  };
+  for (const auto& launcher : record.launchers) {
+    if (launcher.host == kRootLauncher) order.push_back(&launcher);
+  }
+  push_children(kRootLauncher);
+  while (!stack.empty() || !children.empty()) {
+    if (stack.empty()) push_children(children.begin()->first);  // only circles are left
+    const LauncherRecord* launcher = stack.back();
+    stack.pop_back();
+    order.push_back(launcher);
+    push_children(launcher->host);
+  }
+  return order;
+}
+
+std::string printable(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const std::size_t length = byte < 0x80 ? 1 : utf8_sequence(text.substr(i));
+    const bool bad = length == 0 || byte < 0x20 || byte == 0x7F;
+    if (bad) {
+      result += '?';
+    } else {
+      result += text.substr(i, length);
+    }
+    i += bad ? 1 : length;
+  }
+  return result;
+}
+
+}  // namespace charmtree

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C functions: they check what callers of C get wrong (null, ranges, fork) and let no exception out. What
+// they do is in Job.
+#include "client-lib/charmtree.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string_view>
+
+#include "client-lib/job.hpp"
+
+using charmtree::client::Job;
+
+struct ct_job {
+  Job job;
+};
+
+static_assert(CT_MAX_TUPLE == charmtree::wire::kMaxTuple);
+static_assert(CT_MAX_PRINT == charmtree::wire::native::kMaxPrint);
+
+namespace {
+
+/// Calls `call(Job&)`. The one exception that can come out of it is want of memory, and it may have cost us
+/// half a message.
+template <class Call>
+int guarded(ct_job* handle, Call call) noexcept {
+  if (handle == nullptr) return CT_EINVAL;
+  if (handle->job.is_foreign()) return CT_EFORK;
+  try {
+    return call(handle->job);
+  } catch (...) {
+    handle->job.fail(CT_ENOMEM);
+    return CT_ENOMEM;
+  }
+}
+
+/// The same for what only asks and cannot fail.
+template <class Ask>
+int asked(const ct_job* handle, Ask ask) noexcept {
+  if (handle == nullptr) return CT_EINVAL;
+  return handle->job.is_foreign() ? CT_EFORK : static_cast<int>(ask(handle->job));
+}
+
+/// Empty counts as absent. Nothing is taken from the environment of a program with raised privileges.
+std::string_view environment(const char* name) {
+  const char* value = ::secure_getenv(name);
+  return value == nullptr ? std::string_view{} : std::string_view{value};
+}
+
+int join(Job& job) {
+  const std::string_view socket = environment("CHARMTREE_SOCKET");
+  const std::string_view number = environment("CHARMTREE_PROCESS");
+  if (socket.empty() && number.empty()) return CT_OK;
+  std::uint32_t process = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), process);
+  if (socket.empty() || error != std::errc{} || end != number.data() + number.size()) return CT_EENV;
+  return job.join(std::string{socket}, process);
+}
+
+}  // namespace
+
+const char* ct_strerror(int error) {
+  switch (error) {
+    case CT_OK:
+      return "success";
+    case CT_EINVAL:
+      return "invalid argument";
+    case CT_ENOMEM:
+      return "out of memory";
+    case CT_EENV:
+      return "CHARMTREE_SOCKET or CHARMTREE_PROCESS is missing or malformed";
+    case CT_ECONNECT:
+      return "cannot connect to the launcher";
+    case CT_EREFUSED:
+      return "refused by the launcher: this process has joined before, or the versions differ (charmrun "
+             "++verbose tells)";
+    case CT_ETIMEDOUT:
+      return "timed out";
+    case CT_ELOST:
+      return "the connection to the launcher is lost";
+    case CT_EPROTO:
+      return "the launcher sent something that is not understood";
+    case CT_EENDED:
+      return "the job has ended";
+    case CT_EORDER:
+      return "called out of order";
+    case CT_EFORK:
+      return "called in a child of the process that joined the job";
+    default:
+      return error > 0 ? "success" : "unknown error";
+  }
+}
+
+const char* ct_version(void) {
+  return CHARMTREE_VERSION;
+}
+
+int ct_init(ct_job** job) {
+  if (job == nullptr) return CT_EINVAL;
+  *job = nullptr;
+  try {
+    auto made = std::make_unique<ct_job>();
+    const int error = join(made->job);
+    if (error == CT_OK) *job = made.release();
+    return error;
+  } catch (...) {
+    return CT_ENOMEM;
+  }
+}
+
+int ct_set_timeout(ct_job* job, int milliseconds) {
+  return guarded(job, [&](Job& j) {
+    if (milliseconds < CT_FOREVER) return CT_EINVAL;
+    j.set_timeout(milliseconds);
+    return CT_OK;
+  });
+}
+
+int ct_rank(const ct_job* job) {
+  return asked(job, [](const Job& j) { return j.self().process; });
+}
+
+int ct_size(const ct_job* job) {
+  return asked(job, [](const Job& j) { return j.self().total; });
+}
+
+int ct_local_rank(const ct_job* job) {
+  return asked(job, [](const Job& j) { return j.self().local_rank; });
+}
+
+int ct_local_size(const ct_job* job) {
+  return asked(job, [](const Job& j) { return j.self().local_size; });
+}
+
+int ct_epoch(const ct_job* job) {
+  return asked(job, [](const Job& j) { return j.epoch(); });
+}
+
+int ct_register(ct_job* job, const void* tuple, size_t size) {
+  return guarded(job, [&](Job& j) {
+    if (tuple == nullptr && size > 0) return static_cast<int>(CT_EINVAL);
+    return j.put({static_cast<const char*>(tuple), size});
+  });
+}
+
+int ct_table(ct_job* job) {
+  return guarded(job, [](Job& j) { return j.table(); });
+}
+
+int ct_lookup(ct_job* job, int rank, ct_peer* peer) {
+  return guarded(job, [&](Job& j) {
+    if (rank < 0 || peer == nullptr) return static_cast<int>(CT_EINVAL);
+    return j.lookup(static_cast<std::uint32_t>(rank), *peer);
+  });
+}
+
+int ct_barrier(ct_job* job) {
+  return guarded(job, [](Job& j) { return j.barrier(); });
+}
+
+int ct_print(ct_job* job, int stream, const char* text) {
+  return guarded(job, [&](Job& j) {
+    if (text == nullptr || (stream != CT_STDOUT && stream != CT_STDERR)) return static_cast<int>(CT_EINVAL);
+    return j.print(static_cast<charmtree::wire::native::Stream>(stream), text);
+  });
+}
+
+int ct_abort(ct_job* job, int status, const char* text) {
+  return guarded(job, [&](Job& j) {
+    if (status < 1 || status > 255) return static_cast<int>(CT_EINVAL);
+    return j.abort(status, text == nullptr ? "" : text);
+  });
+}
+
+int ct_finalize(ct_job* job, int status) {
+  const int error = guarded(job, [&](Job& j) { return j.finalize(status); });
+  if (error != CT_ETIMEDOUT && error != CT_EORDER) delete job;
+  return error;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* charmtree.h: what a parallel program needs from its launcher, for C and C++. Who am I among how many, what
+ * must the others know to reach me (my tuple), what did they say (the table), a barrier, text for the user,
+ * and a common end. Data between processes is the program's own affair: the tuples tell where to connect.
+ *
+ *     ct_job *job;
+ *     if (ct_init(&job) < 0) ...                      join; alone, without charmrun: a job of one
+ *     ct_register(job, &my_port, sizeof my_port);     what the others must know
+ *     ct_lookup(job, peer, &who);                     waits for everybody, then as often as you like
+ *     ct_barrier(job);
+ *     ct_finalize(job, 0);                            everybody is done
+ *
+ * Errors. Functions that return int return 0, or the non-negative number that was asked for, or one of the
+ * negative CT_E... values below. A null job or a null pointer for a result is CT_EINVAL. An error changes
+ * nothing unless its function says otherwise; CT_ENOMEM, CT_ELOST, CT_EPROTO and CT_EENDED are final: every
+ * later call that needs the launcher returns the same. errno has no meaning after any of them.
+ *
+ * Waiting. ct_init, ct_register, ct_table, ct_lookup, ct_barrier, ct_print, ct_abort and ct_finalize may
+ * wait. The last seven give up with CT_ETIMEDOUT after the time set by ct_set_timeout (a new job: never), and
+ * may be called again to go on waiting: a process that is in a barrier stays in it. A time-out of 0 polls.
+ *
+ * What the library leaves alone. It never ends the program, prints nothing of its own, handles no signal (nor
+ * raises SIGPIPE), starts no thread, changes no environment, and opens one descriptor, with close-on-exec.
+ *
+ * Threads. A job may be used by any thread, but by one at a time.
+ *
+ * fork. A job belongs to the process that called ct_init. In a child of fork every call returns CT_EFORK and
+ * does nothing; only ct_finalize also frees the child's copy of the job. A child that goes on to exec needs
+ * to do nothing at all. */
+#ifndef CHARMTREE_H
+#define CHARMTREE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CT_API __attribute__((visibility("default")))
+
+typedef struct ct_job ct_job;
+
+enum {
+  CT_OK = 0,
+  CT_EINVAL = -1,    /* an argument is out of its range */
+  CT_ENOMEM = -2,    /* no memory */
+  CT_EENV = -3,      /* one of CHARMTREE_SOCKET, CHARMTREE_PROCESS is missing or malformed */
+  CT_ECONNECT = -4,  /* the launcher's socket cannot be reached */
+  CT_EREFUSED = -5,  /* by the launcher: this process has joined before, or the versions differ */
+  CT_ETIMEDOUT = -6, /* not done in time; may be called again */
+  CT_ELOST = -7,     /* the connection to the launcher is gone: so is, most likely, the job */
+  CT_EPROTO = -8,    /* the launcher said something that makes no sense: final */
+  CT_EENDED = -9,    /* the job has ended, or this process has asked for its end */
+  CT_EORDER = -10,   /* called out of order: registered twice, finalized inside a barrier */
+  CT_EFORK = -11     /* called in a child of the process that joined */
+};
+
+#define CT_FOREVER (-1)
+#define CT_MAX_TUPLE 4096        /* bytes of one tuple */
+#define CT_INIT_TIMEOUT_MS 60000 /* the longest that ct_init waits */
+
+/* What an error value means, in a few words. Never null, never freed; any value may be asked. */
+CT_API const char* ct_strerror(int error);
+
+/* Version of the library, such as "0.1.0". */
+CT_API const char* ct_version(void);
+
+/* Joins the job of the launcher that started this program and stores it in *job, to be freed by ct_finalize.
+ * The launcher is found by CHARMTREE_SOCKET and CHARMTREE_PROCESS; without both, this becomes a job of one
+ * that needs no launcher. Each process joins once: a second ct_init, or one in another program that inherited
+ * the environment, is CT_EREFUSED. Waits at most CT_INIT_TIMEOUT_MS. On error *job is null. */
+CT_API int ct_init(ct_job** job);
+
+/* From now on, calls that wait give up after so many milliseconds (0 or more, or CT_FOREVER). */
+CT_API int ct_set_timeout(ct_job* job, int milliseconds);
+
+/* This process's number, 0 ... ct_size - 1. Ranks of one host are consecutive. */
+CT_API int ct_rank(const ct_job* job);
+/* Number of processes of the job. */
+CT_API int ct_size(const ct_job* job);
+/* The same among the processes that one launcher started on this host. */
+CT_API int ct_local_rank(const ct_job* job);
+CT_API int ct_local_size(const ct_job* job);
+/* Number of the table in use; before the first table, of the one to come. One higher after each restart of a
+ * process. */
+CT_API int ct_epoch(const ct_job* job);
+
+/* Tells the others this process's tuple: any bytes, at most CT_MAX_TUPLE. Once, and before the first
+ * ct_table, ct_lookup, ct_barrier or ct_finalize, which register an empty tuple otherwise; then CT_EORDER. */
+CT_API int ct_register(ct_job* job, const void* tuple, size_t size);
+
+/* Waits until every process of the job has registered. If there is a newer table, takes it into use: every
+ * ct_peer of the old one is void then. */
+CT_API int ct_table(ct_job* job);
+
+/* A process as the table has it. */
+struct ct_peer {
+  int rank;
+  int host;          /* number of its host in the job's host list */
+  uint32_t ipv4;     /* address that reaches it from here, in host byte order; 0: none is known */
+  const void* tuple; /* belongs to the job; valid until ct_table takes a newer one into use, or ct_finalize */
+  size_t size;
+};
+
+/* Looks a process up in the table in use. Calls ct_table first if there is none yet. */
+CT_API int ct_lookup(ct_job* job, int rank, struct ct_peer* peer);
+
+/* Waits until every process of the job has entered the barrier. */
+CT_API int ct_barrier(ct_job* job);
+
+enum { CT_STDOUT = 1, CT_STDERR = 2 };
+
+/* Prints text, at most CT_MAX_PRINT bytes, on charmrun's stdout or stderr. 0: the text is taken and will
+ * appear as a whole, after what this process printed so before. CT_ETIMEDOUT: none of it is taken. What the
+ * program writes to its own stdout is shown too, but the order between the two is open. In a job of one:
+ * write(2), with all that it does. */
+#define CT_MAX_PRINT 262144
+CT_API int ct_print(ct_job* job, int stream, const char* text);
+
+/* Asks the launcher to end the whole job with this exit status (1 ... 255) and to tell the user this text
+ * (null: none; cut after 16384 bytes). 0: the request is on its way, and this process may be killed at any
+ * moment; it should leave by itself. CT_ETIMEDOUT: it has not left as a whole yet. After either, only
+ * ct_abort (to go on waiting) and ct_finalize (which returns CT_EENDED) are left to be called. In a job of
+ * one the text goes to stderr. */
+CT_API int ct_abort(ct_job* job, int status, const char* text);
+
+/* Tells that this process is done and is going to exit with `status`, waits until every process has done so,
+ * and frees the job. The job is freed whatever is returned, but for CT_ETIMEDOUT and CT_EORDER. 0: the job
+ * has ended as a whole. A process that leaves without it, or with another exit status than 0 afterwards, has
+ * failed in the launcher's eyes. */
+CT_API int ct_finalize(ct_job* job, int status);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CHARMTREE_H */

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// The launcher may speak at any time (a newer table, the end of the job), so every wait is the same loop:
+// hear one message, remember what it says, look whether the condition holds. A job of one answers itself at
+// once.
+#include "client-lib/job.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace charmtree::client {
+
+namespace native = wire::native;
+
+namespace {
+constexpr std::uint32_t kLoopback = 0x7F000001;
+constexpr int kJoinAttempts = 6;
+constexpr int kJoinPauseMs = 10;  // doubles with each attempt
+
+int write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(fd, text.data(), text.size());
+    if (n >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(n));
+    } else if (errno != EINTR) {
+      return CT_ELOST;
+    }
+  }
+  return CT_OK;
+}
+}  // namespace
+
+Job::Job() : pid_(::getpid()) {}
+
+bool Job::is_foreign() const {
+  return ::getpid() != pid_;
+}
+
+// ---- joining
+
+/// A launcher that is flooded with connections drops some unanswered: then it is worth trying again.
+int Job::join(const std::string& socket, std::uint32_t process) {
+  alone_ = false;
+  const native::Hello hello{native::kVersion, process, static_cast<std::uint32_t>(pid_), CHARMTREE_VERSION};
+  const Deadline deadline{CT_INIT_TIMEOUT_MS};
+  int error = join_once(socket, hello, deadline);
+  for (int attempt = 1, pause = kJoinPauseMs; error == CT_ELOST && attempt < kJoinAttempts;
+       ++attempt, pause *= 2) {
+    ::poll(nullptr, 0, pause);
+    error = join_once(socket, hello, deadline);
+  }
+  return error;
+}
+
+int Job::join_once(const std::string& socket, const native::Hello& hello, const Deadline& deadline) {
+  if (const int error = channel_.connect(socket, deadline); error != CT_OK) return error;
+  channel_.send(hello, deadline);  // whatever went wrong, the launcher's last word says more
+  native::FromLauncher answer;
+  if (const int error = channel_.receive(answer, deadline); error != CT_OK) return error;
+  if (std::holds_alternative<native::Refused>(answer)) return CT_EREFUSED;
+  if (std::holds_alternative<native::Finished>(answer)) return CT_EENDED;
+  const auto* welcome = std::get_if<native::Welcome>(&answer);
+  if (welcome == nullptr || welcome->process != hello.process) return CT_EPROTO;
+  self_ = *welcome;
+  return CT_OK;
+}
+
+// ---- hearing and speaking
+
+int Job::on(native::Table& table) {
+  if (table.table.processes() != self_.total) return CT_EPROTO;
+  newer_ = std::move(table.table);
+  return CT_OK;
+}
+
+int Job::on(const native::BarrierRelease&) {
+  if (barrier_ != Barrier::inside) return CT_EPROTO;
+  barrier_ = Barrier::released;
+  return CT_OK;
+}
+
+int Job::on(const native::Finished&) {
+  return CT_EENDED;
+}
+
+/// CT_ETIMEDOUT, or what came of one message; final errors are kept.
+int Job::hear_one(const Deadline& deadline) {
+  if (broken_ != CT_OK) return broken_;
+  native::FromLauncher message;
+  int error = channel_.receive(message, deadline);
+  if (error == CT_ETIMEDOUT) return error;
+  if (error == CT_OK) error = std::visit([this](auto& m) { return on(m); }, message);
+  broken_ = error;
+  return error;
+}
+
+/// Takes note of everything that has come already.
+int Job::hear_all() {
+  const Deadline now{0};
+  int error = CT_OK;
+  while (error == CT_OK) error = hear_one(now);
+  return error == CT_ETIMEDOUT ? CT_OK : error;
+}
+
+template <class Condition>
+int Job::wait_until(Condition condition, const Deadline& deadline) {
+  while (!condition()) {
+    if (const int error = hear_one(deadline); error != CT_OK) return error;
+  }
+  return CT_OK;
+}
+
+/// If the launcher does not read any more, its last words tell why.
+int Job::send(const native::FromClient& message, const Deadline& deadline) {
+  const int error = channel_.send(message, deadline);
+  if (error != CT_ELOST) return error;
+  const int last = hear_all();
+  return broken_ = last == CT_OK ? CT_ELOST : last;
+}
+
+/// CT_OK if this process may still say anything.
+int Job::usable() const {
+  if (aborted_) return CT_EENDED;
+  if (broken_ != CT_OK) return broken_;
+  return finalizing_ ? CT_EORDER : CT_OK;
+}
+
+// ---- what users ask for
+
+int Job::put(std::string_view tuple) {
+  if (tuple.size() > wire::kMaxTuple) return CT_EINVAL;
+  if (const int error = usable(); error != CT_OK) return error;
+  return registered_ ? CT_EORDER : put(tuple, Deadline{timeout_ms_});
+}
+
+int Job::put(std::string_view tuple, const Deadline& deadline) {
+  if (alone_) {
+    newer_ = wire::NodeTable{0, 1, {wire::TupleBlock{0, 0, kLoopback, {wire::Tuple{0, std::string{tuple}}}}}};
+  } else if (const int error = send(native::Put{std::string{tuple}}, deadline); error != CT_OK) {
+    return error;
+  }
+  registered_ = true;
+  return CT_OK;
+}
+
+int Job::ensure_registered(const Deadline& deadline) {
+  return registered_ ? CT_OK : put({}, deadline);
+}
+
+int Job::table() {
+  if (const int error = usable(); error != CT_OK) return error;
+  const Deadline deadline{timeout_ms_};
+  if (const int error = ensure_registered(deadline); error != CT_OK) return error;
+  if (!alone_) {
+    if (const int error = hear_all(); error != CT_OK) return error;
+    const auto there = [this] { return table_.has_value() || newer_.has_value(); };
+    if (const int error = wait_until(there, deadline); error != CT_OK) return error;
+  }
+  if (newer_) table_ = std::move(newer_);
+  newer_.reset();
+  return CT_OK;
+}
+
+int Job::lookup(std::uint32_t rank, ct_peer& peer) {
+  if (rank >= self_.total) return CT_EINVAL;
+  if (!table_) {
+    if (const int error = table(); error != CT_OK) return error;
+  }
+  const auto after =
+      std::upper_bound(table_->blocks.begin(), table_->blocks.end(), rank,
+                       [](std::uint32_t r, const wire::TupleBlock& b) { return r < b.first_process; });
+  // Blocks may be empty, but the last one that does not begin after `rank` is the one that holds it: the
+  // table is complete.
+  const wire::TupleBlock& block = *std::prev(after);
+  const std::string& tuple = block.tuples[rank - block.first_process].data;
+  const bool nearby = block.host == self_.host && block.address == 0;
+  peer = ct_peer{static_cast<int>(rank), static_cast<int>(block.host), nearby ? kLoopback : block.address,
+                 tuple.data(), tuple.size()};
+  return CT_OK;
+}
+
+int Job::barrier() {
+  if (const int error = usable(); error != CT_OK) return error;
+  const Deadline deadline{timeout_ms_};
+  if (const int error = ensure_registered(deadline); error != CT_OK) return error;
+  if (alone_) return CT_OK;
+  if (barrier_ == Barrier::outside) {
+    if (const int error = send(native::BarrierEnter{}, deadline); error != CT_OK) return error;
+    barrier_ = Barrier::inside;
+  }
+  if (const int error = wait_until([this] { return barrier_ == Barrier::released; }, deadline);
+      error != CT_OK) {
+    return error;
+  }
+  barrier_ = Barrier::outside;
+  return CT_OK;
+}
+
+int Job::print(native::Stream stream, std::string_view text) {
+  if (text.size() > native::kMaxPrint) return CT_EINVAL;
+  if (const int error = usable(); error != CT_OK) return error;
+  if (alone_) return write_all(static_cast<int>(stream), text);
+  if (text.empty()) return CT_OK;
+  return send(native::Print{stream, std::string{text}}, Deadline{timeout_ms_});
+}
+
+int Job::abort(int status, std::string_view text) {
+  text = text.substr(0, native::kMaxAbortText);
+  if (alone_) {
+    if (const int error = usable(); error != CT_OK) return error;
+    aborted_ = true;
+    return write_all(STDERR_FILENO, text);
+  }
+  const Deadline deadline{timeout_ms_};
+  if (!aborted_) {
+    if (const int error = usable(); error != CT_OK) return error;
+    if (const int error = send(native::Abort{status, std::string{text}}, deadline); error != CT_OK)
+      return error;
+    aborted_ = true;
+  }
+  return channel_.flush(deadline);
+}
+
+int Job::finalize(int status) {
+  if (aborted_) return CT_EENDED;
+  if (broken_ != CT_OK) return broken_;
+  if (barrier_ == Barrier::inside) {
+    if (const int error = hear_all(); error != CT_OK) return error;
+    if (barrier_ == Barrier::inside) return CT_EORDER;
+  }
+  const Deadline deadline{timeout_ms_};
+  if (const int error = ensure_registered(deadline); error != CT_OK) return error;
+  if (alone_) return CT_OK;
+  if (!finalizing_) {
+    if (const int error = send(native::Finalize{status}, deadline); error != CT_OK) return error;
+    finalizing_ = true;
+  }
+  const int error = wait_until([] { return false; }, deadline);
+  return error == CT_EENDED ? CT_OK : error;
+}
+
+}  // namespace charmtree::client

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// One process's membership in a job: what was said, what was heard, and in which order things may be done.
+// Functions return CT_OK (or the number asked for) or a negative CT_E... value; charmtree.h documents them
+// for users.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "client-lib/channel.hpp"
+#include "client-lib/charmtree.h"
+#include "tree/wire/native_message.hpp"
+
+namespace charmtree::client {
+
+class Job {
+public:
+  /// A job of one, without a launcher.
+  Job();
+
+  /// Becomes `process` of the launcher that listens at `socket`.
+  int join(const std::string& socket, std::uint32_t process);
+
+  /// True in a child of the process that made this object.
+  bool is_foreign() const;
+  /// Every later call returns `error`.
+  void fail(int error) { broken_ = error; }
+  void set_timeout(int milliseconds) { timeout_ms_ = milliseconds; }
+  const wire::native::Welcome& self() const { return self_; }
+  std::uint32_t epoch() const { return table_ ? table_->epoch : self_.epoch; }
+
+  int put(std::string_view tuple);
+  int table();
+  int lookup(std::uint32_t rank, ct_peer& peer);
+  int barrier();
+  int print(wire::native::Stream stream, std::string_view text);
+  int abort(int status, std::string_view text);
+  int finalize(int status);
+
+private:
+  enum class Barrier { outside, inside, released };
+
+  int join_once(const std::string& socket, const wire::native::Hello& hello, const Deadline& deadline);
+  int usable() const;
+  int put(std::string_view tuple, const Deadline& deadline);
+  int ensure_registered(const Deadline& deadline);
+  int send(const wire::native::FromClient& message, const Deadline& deadline);
+  int hear_one(const Deadline& deadline);
+  int hear_all();
+  template <class Condition>
+  int wait_until(Condition condition, const Deadline& deadline);
+
+  int on(const wire::native::Welcome&) { return CT_EPROTO; }
+  int on(wire::native::Table& table);
+  int on(const wire::native::BarrierRelease&);
+  int on(const wire::native::Finished&);
+  int on(const wire::native::Refused&) { return CT_EPROTO; }
+
+  Channel channel_;
+  pid_t pid_;
+  int timeout_ms_ = CT_FOREVER;
+  bool alone_ = true;
+  int broken_ = CT_OK;  // a final error
+  bool registered_ = false;
+  bool finalizing_ = false;
+  bool aborted_ = false;
+  Barrier barrier_ = Barrier::outside;
+  wire::native::Welcome self_;
+  std::optional<wire::NodeTable> table_;  // in use
+  std::optional<wire::NodeTable> newer_;  // heard of, to be taken into use by table()
+};
+
+}  // namespace charmtree::client

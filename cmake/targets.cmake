@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+# One place for what all targets share. A layer may use only what its DEPS name (docs/DESIGN.md, "Layout"); an include that
+# breaks this is found by tests/tidy, a call that breaks it does not link.
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CCACHE ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+add_library(ct_options INTERFACE)
+target_include_directories(ct_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(ct_options INTERFACE -Wall -Wextra -Wpedantic -Werror -Wshadow -Wno-missing-field-initializers)
+target_compile_definitions(ct_options INTERFACE CHARMTREE_VERSION="${PROJECT_VERSION}" FMT_HEADER_ONLY)
+if(CHARMTREE_SANITIZE)
+  target_compile_options(ct_options INTERFACE -fsanitize=${CHARMTREE_SANITIZE} -fno-sanitize-recover=all
+                         -fno-omit-frame-pointer)
+  target_link_options(ct_options INTERFACE -fsanitize=${CHARMTREE_SANITIZE})
+endif()
+
+# ct_library(NAME FOLDER DEPS...): every .cpp of FOLDER (not below it) as one static library.
+function(ct_library name folder)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
+  add_library(${name} STATIC ${sources})
+  target_link_libraries(${name} PUBLIC ct_options ${ARGN})
+endfunction()

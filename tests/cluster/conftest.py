@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures for tests on virtual hosts (see vcluster.py): cluster, fresh_cluster, charmrun.
+
+After each test no process of it may run on any host: a test that leaves one gets an error that
+lists it, and what it left is killed, so that the next test starts clean.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from vcluster import REPOSITORY, Cluster
+
+Factory = Callable[..., Cluster]
+_SHARED_HOSTS = 26
+_HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if os.geteuid() != 0:
+        skip = pytest.mark.skip(reason="virtual hosts need root (network namespaces)")
+        for item in items:
+            if item.path.is_relative_to(_HERE):
+                item.add_marker(skip)
+
+
+class _Pool:
+    """The clusters that all tests share, by size and options, and which of them a test has used."""
+
+    def __init__(self) -> None:
+        self._clusters: dict[str, Cluster] = {}
+        self.used: list[Cluster] = []
+
+    def get(self, n: int, **options: Any) -> Cluster:
+        """At least n hosts, with the homes that up() gave them."""
+        size = max(n, _SHARED_HOSTS) if not options else n
+        key = f"{size} {sorted(options.items())}"
+        cluster = self._clusters.get(key)
+        if cluster is None:
+            cluster = self._clusters[key] = Cluster(size, **options).up()
+        elif cluster not in self.used:
+            cluster.reset()
+        if cluster not in self.used:
+            self.used.append(cluster)
+        return cluster
+
+    def close(self) -> None:
+        for cluster in self._clusters.values():
+            cluster.close()
+
+
+def _assert_quiet(cluster: Cluster) -> None:
+    left = cluster.quiet(cluster.grace)
+    if not left:
+        return
+    cluster.kill_survivors()
+    lines = "".join(f"\n  {cluster.names[one.host]}: {one.pid} {one.cmdline}" for one in left)
+    pytest.fail(f"still running {cluster.grace:g} s after the test:{lines}", pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def _pool() -> Iterator[_Pool]:
+    pool = _Pool()
+    yield pool
+    pool.close()
+
+
+@pytest.fixture
+def cluster(_pool: _Pool) -> Iterator[Factory]:
+    """cluster(n) gives a cluster of n hosts or more that other tests use too.
+
+    A test may write into homes and leave files, but must not make faults or restart an sshd.
+    """
+    _pool.used.clear()
+    yield _pool.get
+    for one in _pool.used:
+        _assert_quiet(one)
+
+
+@pytest.fixture
+def fresh_cluster() -> Iterator[Factory]:
+    """fresh_cluster(n, ...) gives a cluster of the test's own, to be broken at will."""
+    made: list[Cluster] = []
+
+    def make(n: int, **options: Any) -> Cluster:
+        made.append(Cluster(n, **options).up())
+        return made[-1]
+
+    yield make
+    try:
+        for one in made:
+            _assert_quiet(one)
+    finally:
+        for one in made:
+            one.close()
+
+
+@pytest.fixture(scope="session")
+def charmrun() -> Path:
+    """The program under test: of $CHARMTREE_BUILD, or of build/."""
+    path = Path(os.environ.get("CHARMTREE_BUILD") or REPOSITORY / "build").resolve() / "bin/charmrun"
+    if not os.access(path, os.X_OK):
+        pytest.fail(f"{path} is missing: build it first, or set CHARMTREE_BUILD", pytrace=False)
+    return path

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// The native protocol from both ends. First byte even: the rest is what a launcher says to a client. Odd: a
+// script of connections opened, bytes and messages received, time and engine calls, run against a
+// NativeServer whose promises are checked.
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "tree/proto/native_server.hpp"
+
+namespace {
+
+using namespace charmtree;
+using namespace charmtree::proto;
+namespace native = charmtree::wire::native;
+
+void require(bool condition) {
+  if (!condition) __builtin_trap();
+}
+
+void hear(std::string_view bytes) {
+  wire::FrameDecoder decoder{wire::kMaxLinkFrame};
+  decoder.append(bytes);
+  for (;;) {
+    const auto frame = decoder.next();
+    if (!frame || !frame->has_value()) return;
+    const auto message = native::decode_from_launcher(**frame);
+    if (!message) continue;
+    const std::string again = native::to_frame(*message);  // what was understood can be said
+    wire::FrameDecoder second{wire::kMaxLinkFrame};
+    second.append(again);
+    const auto copy = second.next();
+    require(copy.ok() && copy->has_value());
+    require(native::decode_from_launcher(**copy).value() == *message);
+  }
+}
+
+/// Takes a script apart; zeros at its end.
+class Script {
+public:
+  explicit Script(std::string_view bytes) : rest_(bytes) {}
+  bool done() const { return rest_.empty(); }
+  std::uint8_t byte() {
+    const std::uint8_t value = rest_.empty() ? 0 : static_cast<std::uint8_t>(rest_.front());
+    rest_.remove_prefix(rest_.empty() ? 0 : 1);
+    return value;
+  }
+  std::string_view bytes() {
+    const std::size_t size = std::min<std::size_t>(byte(), rest_.size());
+    const std::string_view found = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return found;
+  }
+
+private:
+  std::string_view rest_;
+};
+
+class World {
+public:
+  void step(Script& script) {
+    const std::uint8_t what = script.byte();
+    ClientOutputs out;
+    switch (what % 8) {
+      case 0:
+        open_.insert(++last_);
+        server_.opened(last_, now_, out);
+        break;
+      case 1:
+        server_.received(pick(script), script.bytes(), now_, out);
+        break;
+      case 2: {
+        const ClientId client = pick(script);
+        const std::uint8_t type = script.byte();
+        server_.received(client, wire::make_frame(type, script.bytes()), now_, out);
+        break;
+      }
+      case 3:
+        if (const ClientId client = pick(script); open_.erase(client) == 1) server_.closed(client, now_, out);
+        break;
+      case 4:
+        now_ += std::chrono::seconds(script.byte() % 16);
+        server_.tick(now_, out);
+        require(server_.next_deadline() > now_);
+        break;
+      case 5:
+        server_.table(wire::NodeTable{script.byte(), 1, {{0, 0, 1, std::vector<wire::Tuple>(kTotal)}}}, out);
+        break;
+      case 6:
+        server_.release(BarrierKind::all, out);
+        break;
+      default:
+        if (script.byte() == 0) server_.finish(out);
+        break;
+    }
+    for (const ClientOutput& output : out) std::visit([this](const auto& o) { check(o); }, output);
+  }
+
+private:
+  static constexpr std::uint32_t kFirst = 2, kCount = 3, kTotal = 6;
+  enum Past { registered = 1, ended = 2, aborted = 4, lost = 8 };
+
+  ClientId pick(Script& script) { return script.byte() % 8 + (last_ > 8 ? last_ - 8 : 0); }
+
+  int& past(std::uint32_t process) {
+    require(process >= kFirst && process < kFirst + kCount);
+    return past_[process];
+  }
+  void check(const ToClient& o) {
+    require(open_.count(o.client) == 1);
+    wire::FrameDecoder decoder{wire::kMaxLinkFrame};
+    decoder.append(o.bytes);
+    const auto frame = decoder.next();
+    require(frame.ok() && frame->has_value());
+    require(native::decode_from_launcher(**frame).ok());
+  }
+  void check(const CloseClient& o) { require(open_.erase(o.client) == 1); }
+  void check(const Registered& o) { become(o.process, registered, 0); }
+  void check(const BarrierEntered& o) { require(past(o.process) == registered); }
+  void check(const Printed& o) {
+    require((past(o.process) & (ended | aborted | lost)) == 0 && !o.wants_receipt);
+  }
+  void check(const Ended& o) { become(o.process, ended, registered); }
+  void check(const Aborted& o) { become(o.process, aborted, past(o.process) & registered); }
+  void check(const ClientLost& o) { become(o.process, lost, registered); }
+  void check(const ClientNote&) {}
+  void check(const ScanRequested&) { require(false); }
+  void check(const TableDelivered&) { require(false); }
+  void become(std::uint32_t process, Past what, int before) {
+    require(past(process) == before);
+    past(process) |= what;
+  }
+
+  NativeServer server_{LocalProcesses{kFirst, kCount, kTotal}, 1};
+  Instant now_{};
+  ClientId last_ = 0;
+  std::set<ClientId> open_;
+  std::map<std::uint32_t, int> past_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  if (input.empty()) return 0;
+  if (static_cast<std::uint8_t>(input[0]) % 2 == 0) {
+    hear(input.substr(1));
+    return 0;
+  }
+  Script script{input.substr(1)};
+  World world;
+  while (!script.done()) world.step(script);
+  return 0;
+}

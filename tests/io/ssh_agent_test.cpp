@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keys that only the agent holds, and agents that do not answer.
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+#include <unistd.h>
+
+#include "tests/io/ssh_fixture.hpp"
+#include "tree/io/clock.hpp"
+
+using namespace charmtree;
+using namespace charmtree::io;
+using namespace charmtree::io::test;
+
+namespace {
+
+class Agent {
+ public:
+  explicit Agent(const std::vector<std::string>& keys) : process_({"ssh-agent", "-D", "-a", socket()}) {
+    const Instant deadline = now() + 5s;
+    while (access(socket().c_str(), F_OK) != 0 && now() < deadline) usleep(2000);
+    for (const std::string& key : keys) {
+      REQUIRE(run({"env", "SSH_AUTH_SOCK=" + socket(), "SSH_ASKPASS=" + askpass(), "SSH_ASKPASS_REQUIRE=force", "ssh-add",
+                   key_path(key)}) == 0);
+    }
+  }
+  std::string socket() const { return directory_.path("agent"); }
+
+ private:
+  std::string askpass() const {
+    const std::string file = directory_.write("askpass", "#!/bin/sh\necho secret\n");
+    run({"chmod", "700", file});
+    return file;
+  }
+  TempDir directory_;
+  Process process_;
+};
+
+SshSurroundings with_agent(const std::string& socket) {
+  SshSurroundings surroundings = Bench::nobody();
+  surroundings.agent_socket = socket;
+  return surroundings;
+}
+
+}  // namespace
+
+TEST_CASE("a key that only the agent holds logs in", "[ssh]") {
+  for (const std::string key : {"ed25519", "ecdsa"}) {
+    SshdSetup setup;
+    setup.authorized = {key};
+    const Sshd sshd(setup);
+    const Agent agent({"ed25519-2", key});
+    Bench bench(with_agent(agent.socket()));
+    Profile profile = sshd.profile();
+    profile.identity_files.clear();
+
+    const LoginResult result = bench.login(sshd.host(), profile);
+    INFO(to_string(result.error));
+    CHECK(result.link);
+  }
+}
+
+TEST_CASE("a protected key file is used through the agent, also with identities_only", "[ssh]") {
+  SshdSetup setup;
+  setup.authorized = {"ed25519-passphrase"};
+  const Sshd sshd(setup);
+  const Agent agent({"ed25519-2", "ed25519-passphrase"});
+  Bench bench(with_agent(agent.socket()));
+  Profile profile = sshd.profile();
+  profile.identity_files = {key_path("ed25519-passphrase")};
+  profile.identities_only = true;
+
+  CHECK(bench.login(sshd.host(), profile).link);
+}
+
+TEST_CASE("identities_only keeps other keys of the agent out", "[ssh]") {
+  const Sshd sshd;
+  const Agent agent({"ed25519"});
+  Bench bench(with_agent(agent.socket()));
+  Profile profile = sshd.profile();
+  profile.identity_files = {key_path("ecdsa")};
+  profile.identities_only = true;
+
+  CHECK(bench.login(sshd.host(), profile).error.code == Errc::no_usable_key);
+}
+
+TEST_CASE("an agent that never answers does not stop a login with a key file", "[ssh]") {
+  const Sshd sshd;
+  const TempDir directory;
+  Bench bench(with_agent(directory.path("agent")));
+  asio::local::stream_protocol::acceptor silent(bench.io, directory.path("agent"));
+  int ended = 0, good = 0;
+  const Instant begun = now();
+  for (int i = 0; i < 3; ++i) {
+    bench.transport.login(sshd.host(), sshd.profile(), "true", {}, [&](LoginResult result) {
+      ++ended;
+      good += result.link != nullptr;
+    });
+  }
+  REQUIRE(bench.run_until([&] { return ended == 3; }));
+  CHECK(good == 3);
+  CHECK(now() - begun < 8s);  // 3 s for the agent, once
+
+  bool called = false;
+  const auto id = bench.transport.login(sshd.host(), sshd.profile(), "true", {}, [&](LoginResult) { called = true; });
+  bench.transport.cancel(id);
+  bench.io.restart();
+  bench.io.run();
+  CHECK_FALSE(called);
+}
+
+TEST_CASE("an agent that is gone is no agent", "[ssh]") {
+  const Sshd sshd;
+  Bench bench(with_agent("/nonexistent/agent"));
+  CHECK(bench.login(sshd.host(), sshd.profile()).link);
+}

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What may be used where: the table of docs/DESIGN.md, "Layout", and the banned words of STYLE.md, as data for tidy.py."""
+
+import re
+from dataclasses import dataclass
+
+# A folder (the longest prefix of a path wins) and the folders that its files may include. Itself is always allowed.
+CORE = ("tree/base", "tree/wire", "tree/proto")
+NODE = CORE + ("health", "ccs", "charmrun/node")
+LAYERS = {
+    "tree/base": (),
+    "tree/wire": ("tree/base",),
+    "tree/proto": ("tree/base", "tree/wire"),
+    "health": CORE,
+    "ccs": CORE,
+    "charmrun/node": CORE + ("health", "ccs"),
+    "tree/io": NODE,
+    "ccs/server": NODE + ("tree/io",),
+    "client-lib": ("tree/base", "tree/wire"),
+    "charmrun": NODE + ("tree/io", "ccs/server"),
+    "examples": ("client-lib",),
+    "tests": NODE + ("tree/io", "ccs/server", "client-lib", "charmrun", "examples"),
+}
+
+# Code in these folders takes events and time and gives actions: no descriptors, clocks, threads or chance of its own.
+PURE = ("tree/base", "tree/wire", "tree/proto", "health", "ccs", "charmrun/node")
+# Here the order of a container must not depend on the standard library: the simulator replays runs from a seed.
+REPLAYED = ("tree/proto", "health", "ccs", "charmrun/node")
+
+# Headers of libraries: a prefix of what stands in <...>, and the files or folders that may include it.
+LIBRARIES = {
+    "boost/": ("tree/io/asio.hpp",),
+    "libssh2": ("tree/io", "tests"),
+    "openssl/": ("tree/io", "charmrun"),
+    "hwloc": ("charmrun/placement",),
+    "infiniband/": ("client-lib",),
+    "pmix": ("tree/io",),
+    "nlohmann/": ("charmrun", "tests"),
+    "catch2/": ("tests",),
+    "fmt/": ("tree", "health", "ccs", "charmrun", "tests"),
+}
+
+# Standard C++ headers that pure code has no use for. (Headers with a '.' or '/' in their name are the system's: none is allowed there.)
+IMPURE_HEADERS = {
+    "atomic", "barrier", "chrono", "condition_variable", "csetjmp", "csignal", "ctime", "filesystem", "fstream", "future",
+    "iostream", "latch", "locale", "mutex", "random", "semaphore", "shared_mutex", "stop_token", "syncstream", "thread",
+}
+IMPURE_ALLOWED = {"tree/base/time.hpp": {"chrono"}}
+
+
+@dataclass(frozen=True)
+class Ban:
+    """`pattern` must not occur in the code of files under `within`, but for those under `unless`."""
+
+    rule: str
+    pattern: re.Pattern
+    why: str
+    within: tuple = ("",)
+    unless: tuple = ()
+    headers_only: bool = False
+
+
+def call(names):
+    """A call of one of these functions, plain or in std:: or ::; no method, no declaration (a word stands before its name)."""
+    before = r"(?:(?<=[;{}()=,!|?:+/-])|(?<=&&)|^|\breturn\b|\belse\b|\bdo\b)"
+    return re.compile(before + r"\s*(?<!:)(?:std::|::)?\b(?:" + names + r")\s*\(", re.MULTILINE)
+
+
+PRODUCT = ("tree", "health", "ccs", "client-lib", "charmrun")
+MAINS = ("charmrun/main.cpp", "examples", "tests/doubles", "tests/bench", "tests/unit/main.cpp")
+BANS = (
+    Ban("exit", call("(?:exit|quick_exit)(?!\\s*\\(\\s*\\))|(?:abort|terminate)(?=\\s*\\(\\s*\\))"), "return an error; only main may end the program", unless=MAINS),
+    Ban("exit", call("_exit|_Exit"), "only a vforked child may _exit", unless=MAINS + ("tree/io", "tests")),
+    Ban("sleep", call("sleep|usleep|nanosleep|clock_nanosleep|(?:std::)?this_thread::sleep_\\w+"), "wait for an event with a deadline",
+        unless=("tests/doubles", "tests/bench")),
+    Ban("rand", call("rand|srand|rand_r|random|srandom|drand48"), "use tree/base/random.hpp, seeded by the caller"),
+    Ban("rand", re.compile(r"std::(?:uniform_\w+|normal_distribution|mt19937\w*|default_random_engine|shuffle|sample)\b"),
+        "differs between standard libraries: use tree/base/random.hpp"),
+    Ban("rand", re.compile(r"\brandom_device\b"), "chance comes in as a seed", within=PURE),
+    Ban("shell", call("system|popen"), "no shell: spawn with an argv"),
+    Ban("clock", re.compile(r"_clock\s*::\s*now\s*\("), "only tree/io/clock.hpp reads the clock; take `now` as a parameter",
+        unless=("tree/io/clock.hpp", "tests/doubles", "tests/bench")),
+    Ban("clock", call("clock_gettime|gettimeofday|time"), "take `now` as a parameter",
+        unless=("client-lib", "tests/doubles", "tests/bench", "examples")),
+    Ban("print", call("printf|vprintf|fprintf|vfprintf|puts|putchar|fputs|perror|fmt::print"),
+        "only the console and main print", within=PRODUCT, unless=("charmrun/main.cpp", "charmrun/console")),
+    Ban("print", re.compile(r"std::(?:cout|cerr|clog|cin)\b"), "only the console and main print", within=PRODUCT,
+        unless=("charmrun/main.cpp", "charmrun/console")),
+    Ban("impure", call("fopen|freopen|fdopen|tmpfile"), "files are read and written by the caller", within=PURE),
+    Ban("environment", call("getenv|secure_getenv|setenv|putenv|unsetenv"), "the environment comes in as data", within=PURE),
+    Ban("unordered", re.compile(r"std::unordered_\w+"), "its order differs between libraries, runs would not replay: use std::map",
+        within=REPLAYED),
+    Ban("coroutine", re.compile(r"\bco_(?:await|return|yield)\b"), "coroutines live in tree/io only",
+        unless=("tree/io", "ccs/server", "tests/io")),
+    Ban("coroutine", re.compile(r"\basio::detached\b|\.detach\s*\(\s*\)"), "nothing runs unwatched: use our spawn()"),
+    Ban("using-namespace", re.compile(r"\busing\s+namespace\s+(?![\w:]*_literals\b)"), "not in a header", headers_only=True),
+)
+
+# In any text file, comments included.
+BANNED_WORDS = (
+    ("todo", re.compile(r"\b(?:TO" r"DO|FIX" r"ME|X" r"XX)\b"), "do it, or open an issue"),
+    ("path", re.compile(r"(?<![\w.~])/(?:wo" r"rk|tmp/bu" r"ild-|tmp/c" r"4)\b"), "a path of somebody's machine"),
+)
+
+MAX_FILE_LINES = 600
+MAX_FUNCTION_LINES = 70
+
+
+def under(path, prefixes):
+    """True if `path` is one of `prefixes`, lies in it as a folder, or begins with it as the stem of a file name."""
+    return any(not p or path == p or path.startswith(p + "/") or path.startswith(p + ".") or path.startswith(p + "_") for p in prefixes)
+
+
+def layer_of(path):
+    """The longest folder of LAYERS that holds `path`; None: it is in no layer."""
+    folders = [f for f in LAYERS if path.startswith(f + "/")]
+    return max(folders, key=len) if folders else None

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shows that each rule of tidy.py can fail, and does not fail where it must not. Run: python3 -m unittest discover -s tests/tidy"""
+
+import contextlib
+import io
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import cpp_text  # noqa: E402
+import layers  # noqa: E402
+import tidy  # noqa: E402
+
+SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
+HEADER = SPDX + "// A header.\n#pragma once\n"
+CMAKE = "# SPDX-License-Identifier: Apache-2.0\n"
+
+
+def offences(files):
+    """The offences in a tree of `files` (path -> text) as a set of (path, line, rule)."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        for path, text in files.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(text, encoding="utf-8")
+        return {(path, line, rule) for path, line, rule, _ in tidy.offences(root, tidy.load(root))}
+
+
+def rules(path, body, **others):
+    """The rules that one C++ file breaks, dead files left out. `body` follows the SPDX line (and a header's opening)."""
+    text = (HEADER if path.endswith(".hpp") else SPDX) + body
+    return {rule for found, _, rule in offences({path: text, **others}) if found == path and rule != "dead-file"}
+
+
+class Layers(unittest.TestCase):
+    def test_an_include_of_a_higher_layer(self):
+        self.assertEqual(rules("tree/wire/a.cpp", '#include "tree/proto/b.hpp"\n', **{"tree/proto/b.hpp": HEADER}), {"layer"})
+        self.assertEqual(rules("health/a.cpp", '#include "tree/io/b.hpp"\n', **{"tree/io/b.hpp": HEADER}), {"layer"})
+        self.assertEqual(rules("charmrun/a.cpp", '#include "client-lib/b.hpp"\n', **{"client-lib/b.hpp": HEADER}), {"layer"})
+        self.assertEqual(rules("tree/io/a.cpp", '#include "charmrun/b.hpp"\n', **{"charmrun/b.hpp": HEADER}), {"layer"})
+        self.assertEqual(rules("tree/io/a.cpp", '#include "tests/b.hpp"\n', **{"tests/b.hpp": HEADER}), {"layer"})
+
+    def test_an_include_of_a_lower_layer(self):
+        self.assertEqual(rules("tree/proto/a.cpp", '#include "tree/base/b.hpp"\n', **{"tree/base/b.hpp": HEADER}), set())
+        self.assertEqual(rules("tree/io/a.cpp", '#include "charmrun/node/b.hpp"\n', **{"charmrun/node/b.hpp": HEADER}), set())
+        self.assertEqual(rules("ccs/server/a.cpp", '#include "tree/io/b.hpp"\n', **{"tree/io/b.hpp": HEADER}), set())
+
+    def test_every_layer_names_known_layers(self):
+        for folder, allowed in layers.LAYERS.items():
+            self.assertLessEqual(set(allowed), set(layers.LAYERS), folder)
+
+    def test_an_include_in_a_comment_or_string(self):
+        self.assertEqual(rules("tree/wire/a.cpp", '// #include "tree/proto/b.hpp"\n/*\n#include <boost/asio.hpp>\n*/\n'), set())
+
+    def test_a_library_outside_its_home(self):
+        for path, name in (("charmrun/a.cpp", "boost/asio.hpp"), ("tree/io/a.cpp", "boost/asio.hpp"), ("charmrun/a.cpp", "libssh2.h"),
+                           ("tree/io/a.cpp", "hwloc.h"), ("tree/io/a.cpp", "infiniband/verbs.h"), ("charmrun/a.cpp", "pmix.h"),
+                           ("tree/io/a.cpp", "nlohmann/json.hpp"), ("tree/io/a.cpp", "catch2/catch.hpp"), ("client-lib/a.cpp", "fmt/format.h")):
+            with self.subTest(path=path, name=name):
+                self.assertEqual(rules(path, f"#include <{name}>\n"), {"library"})
+
+    def test_a_library_at_home(self):
+        for path, name in (("tree/io/asio.hpp", "boost/asio/post.hpp"), ("tree/io/a.cpp", "libssh2.h"), ("charmrun/placement.cpp", "hwloc.h"),
+                           ("tests/unit/a.cpp", "catch2/catch.hpp"), ("tree/wire/a.cpp", "fmt/format.h"), ("tree/io/a.cpp", "unistd.h")):
+            with self.subTest(path=path, name=name):
+                self.assertEqual(rules(path, f"#include <{name}>\n"), set())
+
+    def test_clocks_sockets_and_threads_in_pure_code(self):
+        for name in ("sys/socket.h", "unistd.h", "thread", "iostream", "chrono", "random", "fstream"):
+            for path in ("tree/base/a.cpp", "tree/proto/a.cpp", "health/a.cpp", "ccs/a.cpp", "charmrun/node/a.cpp"):
+                with self.subTest(path=path, name=name):
+                    self.assertEqual(rules(path, f"#include <{name}>\n"), {"impure"})
+        self.assertEqual(rules("tree/base/time.hpp", "#include <chrono>\n"), set())
+        self.assertEqual(rules("tree/proto/a.cpp", "#include <vector>\n#include <cstring>\n"), set())
+        self.assertEqual(rules("ccs/server/a.cpp", "#include <unistd.h>\n"), set())
+
+
+class Bans(unittest.TestCase):
+    def test_each_banned_call(self):
+        cases = {
+            "exit": ("exit(1);", "std::exit(1);", "if (x) abort();", "_exit(127);", "std::terminate();"),
+            "sleep": ("sleep(1);", "usleep(1);", "std::this_thread::sleep_for(d);"),
+            "rand": ("int a = rand();", "srand(1);", "std::uniform_int_distribution<int> d;", "std::mt19937 g;", "std::shuffle(a, b, c);"),
+            "shell": ('system("x");', 'FILE* f = popen("x");'),
+            "clock": ("auto t = std::chrono::steady_clock::now();", "clock_gettime(a, b);", "auto t = time(nullptr);"),
+            "print": ('printf("x");', 'fmt::print("x");', "std::cout << 1;", 'fprintf(stderr, "x");'),
+            "impure": ('auto f = std::fopen("x", "r");',),
+            "environment": ('auto v = getenv("X");',),
+            "unordered": ("std::unordered_map<int, int> m;",),
+            "coroutine": ("co_await f();", "co_return;", "spawn(x, asio::detached);", "thread.detach();"),
+        }
+        for rule, lines in cases.items():
+            for line in lines:
+                with self.subTest(rule=rule, line=line):
+                    self.assertIn(rule, rules("tree/proto/a.cpp", f"void f() {{\n  {line}\n}}\n"))
+
+    def test_each_place_where_it_is_allowed(self):
+        cases = (("charmrun/main.cpp", "exit(1);"), ("tree/io/spawn.cpp", "_exit(127);"), ("tests/doubles/a.c", "sleep(1);"),
+                 ("tree/io/clock.hpp", "auto t = std::chrono::steady_clock::now();"), ("charmrun/console.cpp", 'printf("x");'),
+                 ("charmrun/a.cpp", 'auto v = getenv("X");'), ("tree/io/a.cpp", "std::unordered_map<int, int> m;"),
+                 ("tree/io/a.cpp", "co_return;"), ("tests/unit/a.cpp", "std::cout << 1;"))
+        for path, line in cases:
+            with self.subTest(path=path, line=line):
+                self.assertEqual(rules(path, f"inline void f() {{\n  {line}\n}}\n"), set())
+
+    def test_words_that_only_look_like_a_banned_call(self):
+        for line in ("on_exit(1);", "x.exit(1);", "x->abort();", "Loop::exit(1);", "Random random(1);", "bool print(int);", "void abort();",
+                     "// exit(1)", 'call("exit(1)");', "next_time(3);", "return abort(message);", "snprintf(a, b, c);", "auto exit_status = 1;"):
+            with self.subTest(line=line):
+                self.assertEqual(rules("tree/proto/a.cpp", f"void f() {{\n  {line}\n}}\n"), set())
+
+    def test_using_namespace_in_a_header(self):
+        self.assertEqual(rules("tree/io/a.hpp", "using namespace std;\n"), {"using-namespace"})
+        self.assertEqual(rules("tree/io/a.hpp", "using namespace std::chrono_literals;\n"), set())
+        self.assertEqual(rules("tree/io/a.cpp", "using namespace charmtree;\n"), set())
+
+    def test_words_in_any_text(self):
+        for word in ("TO" + "DO: later", "FIX" + "ME", "X" + "XX"):
+            self.assertIn(("docs/a.md", 1, "todo"), offences({"docs/a.md": word + "\n"}))
+            self.assertEqual(rules("tree/io/a.cpp", f"// {word}\n"), {"todo"})
+        self.assertIn(("a.md", 2, "path"), offences({"a.md": "\nsee /wo" + "rk/main/x\n"}))
+        self.assertEqual(offences({"a.md": "mkdtemp XX" + "XXXX, ~/work/x, docs/work\n"}), set())
+
+    def test_a_waiver_names_the_rule_and_a_reason(self):
+        self.assertEqual(rules("tree/io/a.cpp", "int a = rand();  // tidy: allow(rand) a demonstration\n"), set())
+        self.assertEqual(rules("tree/io/a.cpp", "int a = rand();  // tidy: allow(exit) wrong rule\n"), {"rand"})
+        self.assertEqual(rules("tree/io/a.cpp", "int a = rand();  // tidy: allow(rand)\n"), {"rand"})
+
+
+class Coroutines(unittest.TestCase):
+    def test_braces_inside_co_await(self):
+        self.assertEqual(rules("tree/io/a.cpp", "auto n = co_await read(Buffer{1, 2});\n"), {"co-await"})
+        self.assertEqual(rules("tree/io/a.cpp", "co_await run([&] { return 1; });\n"), {"co-await"})
+
+    def test_co_await_inside_an_expression(self):
+        self.assertEqual(rules("tree/io/a.cpp", "use(1, co_await read());\n"), {"co-await"})
+        self.assertEqual(rules("tree/io/a.cpp", "if (co_await read()) return;\n"), {"co-await"})
+
+    def test_co_await_alone(self):
+        for line in ("co_await read();", "auto n = co_await read(a, b);", "const int rc = co_await read();", "co_return co_await read();",
+                     "auto [a, b] = co_await read();", "result.link = co_await read();", "const Result<int> r = co_await read();",
+                     "while (!done) co_await read();"):
+            with self.subTest(line=line):
+                self.assertEqual(rules("tree/io/a.cpp", f"  {line}\n"), set())
+
+
+class Files(unittest.TestCase):
+    def test_spdx(self):
+        self.assertIn(("tree/io/a.cpp", 1, "spdx"), offences({"tree/io/a.cpp": "int a;\n"}))
+        self.assertIn(("tests/run", 1, "spdx"), offences({"tests/run": "#!/bin/bash\n"}))
+        self.assertIn(("CMakeLists.txt", 1, "spdx"), offences({"CMakeLists.txt": "project(x)\n"}))
+        self.assertEqual(offences({"a.md": "text\n", "tests/run": "#!/bin/bash\n" + CMAKE}), set())
+
+    def test_header_rules(self):
+        self.assertIn(("tree/io/a.hpp", 1, "pragma-once"), offences({"tree/io/a.hpp": SPDX + "// What.\nint a;\n"}))
+        self.assertIn(("tree/io/a.hpp", 2, "opening"), offences({"tree/io/a.hpp": SPDX + "#pragma once\nint a;\n"}))
+        guarded = "/* SPDX-License-Identifier: Apache-2.0 */\n/* What. */\n#ifndef A_H\n#define A_H\n#endif\n"
+        self.assertEqual(offences({"client-lib/a.h": guarded}), set())
+
+    def test_file_length(self):
+        self.assertEqual(rules("tree/io/a.cpp", "int a;\n" * 599), set())
+        self.assertEqual(rules("tree/io/a.cpp", "int a;\n" * 600), {"file-length"})
+        self.assertIn(("a.py", 601, "file-length"), offences({"a.py": CMAKE + "x = 1\n" * 600}))
+
+    def test_function_length(self):
+        self.assertEqual(rules("tree/io/a.cpp", "int f() {\n" + "  g();\n" * 68 + "}\n"), set())
+        self.assertEqual(rules("tree/io/a.cpp", "int f() {\n" + "  g();\n" * 69 + "}\n"), {"function-length"})
+        self.assertIn(("a.py", 2, "function-length"), offences({"a.py": CMAKE + "def f():\n" + "    g()\n" * 70}))
+
+    def test_includes(self):
+        self.assertEqual(rules("tree/io/a.cpp", '#include "b.hpp"\n', **{"tree/io/b.hpp": HEADER}), {"include"})
+        self.assertEqual(rules("tree/io/a.cpp", '#include <vector>\n#include "tree/io/a.hpp"\n', **{"tree/io/a.hpp": HEADER}), {"own-header"})
+        self.assertEqual(rules("tree/io/a.cpp", '#include "tree/io/a.hpp"\n\n#include <vector>\n', **{"tree/io/a.hpp": HEADER}), set())
+
+    def test_dead_files(self):
+        files = {"tree/io/a.cpp": SPDX, "tree/io/deep/b.cpp": SPDX, "tree/io/c.hpp": HEADER, "tests/x_fuzz.cpp": SPDX, "examples/ring.c": SPDX}
+        self.assertEqual({path for path, _, rule in offences(files) if rule == "dead-file"}, set(files))
+        cmake = {"CMakeLists.txt": CMAKE + "ct_library(ct_io tree/io ct_wire)\n#add(tree/io/deep/b.cpp)\nadd(${PROJECT_SOURCE_DIR}/examples/*.c)\n",
+                 "tests/CMakeLists.txt": CMAKE + "foreach(n x)\nadd_executable(${n}_fuzz ${n}_fuzz.cpp)\nendforeach()\n"}
+        files["tree/io/a.cpp"] += '#include "tree/io/c.hpp"\n'
+        self.assertEqual({path for path, _, rule in offences({**files, **cmake}) if rule == "dead-file"}, {"tree/io/deep/b.cpp"})
+        cmake["tests/build.py"] = CMAKE + "compile('b.cpp')\n"
+        self.assertNotIn(("tree/io/deep/b.cpp", 1, "dead-file"), offences({**files, **cmake}))
+
+    def test_a_header_that_needs_another_one_first(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            (root / "good.hpp").write_text(HEADER + "#include <string>\ninline std::string a;\n", encoding="utf-8")
+            (root / "bad.hpp").write_text(HEADER + "inline std::string a;\n", encoding="utf-8")
+            found = list(tidy.check_self_contained(root, tidy.load(root), 2))
+        self.assertEqual([(path, rule) for path, _, rule, _ in found], [("bad.hpp", "self-contained")])
+
+    def test_the_program_prints_and_fails(self):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "a.py").write_text("x = 1\n", encoding="utf-8")
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
+                self.assertEqual(tidy.main(["--root", folder]), 1)
+            self.assertEqual(printed.getvalue(), "a.py:1: spdx: no SPDX line in the first two lines\n")
+            Path(folder, "a.py").write_text(CMAKE, encoding="utf-8")
+            with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
+                self.assertEqual(tidy.main(["--root", folder]), 0)
+
+
+class Functions(unittest.TestCase):
+    """The shapes of C++ that cpp_text.functions must understand: (text, [(first line, last line)])."""
+
+    SHAPES = (
+        ("a plain function", "int f(int a) {\n  if (a) {\n    g();\n  }\n}\n", [(1, 5)]),
+        ("two of them, and a declaration", "int a();\nint f() {\n}\n\nint g() {\n}\n", [(2, 3), (5, 6)]),
+        ("inside namespaces", "namespace a::b {\nnamespace {\nint f() {\n}\n}  // namespace\n}\n", [(3, 4)]),
+        ("methods of a class", "class A : public B {\n public:\n  int f() const override {\n  }\n  int g() const { return 1; }\n};\n", [(3, 4), (5, 5)]),
+        ("a head of several lines", "template <class T>\nResult<T> f(int a,\n            int b) noexcept {\n}\n", [(1, 4)]),
+        ("member initialisers in braces", "A::A(int x) : a_{x}, b_(x), c_{} {\n  g();\n}\n", [(1, 3)]),
+        ("member initialisers in parentheses", "A::A(int x)\n    : a_(x),\n      b_(std::move(x)) {\n}\n", [(1, 4)]),
+        ("a trailing return type", "auto f() -> std::vector<int> {\n}\n", [(1, 2)]),
+        ("operators", "bool operator==(const A& a, const A& b) {\n}\nA& A::operator=(const A& a) {\n}\n", [(1, 2), (3, 4)]),
+        ("tables are not functions", "constexpr std::array<int, 2> kA = {{\n  1, 2}};\nint b{3};\nint f() {\n}\n", [(4, 5)]),
+        ("a table made by calls", "const Row kRows[] = {\n  row(1, 2),\n  row(2, 3)};\nint f() {\n}\n", [(4, 5)]),
+        ("enums and structs", "enum class E : int { a, b };\nstruct alignas(8) S {\n  int a = 1;\n  S(int x) : a(x) {\n  }\n};\n", [(4, 5)]),
+        ("lambdas belong to their function", "int f() {\n  auto g = [&](int x) {\n    return x;\n  };\n}\n", [(1, 5)]),
+        ("braces in strings and comments", 'int f() {\n  g("}", \'{\');  // }\n  h(R"x({{)x");\n}\nint g() {\n}\n', [(1, 4), (5, 6)]),
+        ("default arguments in braces", "int f(A a = {}, B b = {1}) {\n}\n", [(1, 2)]),
+        ("digit separators", "int f() {\n  return 1'000'000 + '{';\n}\nint g() {\n}\n", [(1, 3), (4, 5)]),
+        ("test cases", 'TEST_CASE("a {", "[x]") {\n  CHECK(a);\n}\n', [(1, 3)]),
+        ("C returning a struct", "struct a *f(struct b *b)\n{\n}\n", [(1, 3)]),
+        ("macros before", "#define A(x) { \\\n  x\nCT_FIELDS(A, b)\n\nint f() {\n}\n", [(5, 6)]),
+        ("extern C", 'extern "C" {\nint f(void) {\n}\n}\n', [(2, 3)]),
+        ("attributes", "[[nodiscard]] int f() {\n}\n", [(1, 2)]),
+    )
+
+    def test_shapes(self):
+        for name, text, expected in self.SHAPES:
+            with self.subTest(name):
+                self.assertEqual([(first, last) for first, last, _ in cpp_text.functions(text)], expected)
+
+
+if __name__ == "__main__":
+    unittest.main()

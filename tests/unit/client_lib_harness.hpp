@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// For tests of the client library: child processes that run it, a unix-domain socket, and the least launcher
+// that it can be run against (a NativeServer, pumped by the test's own loop). Whatever goes wrong, it is over
+// after kLimit.
+#pragma once
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tree/proto/native_server.hpp"
+
+namespace charmtree::test {
+
+using namespace charmtree::proto;
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kLimit = std::chrono::seconds(20);
+
+/// What a child process does; its exit status.
+using Program = std::function<int()>;
+
+inline void clear_environment() {
+  ::unsetenv("CHARMTREE_SOCKET");
+  ::unsetenv("CHARMTREE_PROCESS");
+}
+
+/// A listening socket in a folder of its own.
+class Listener {
+public:
+  Listener() {
+    char name[] = "/tmp/ct-client-XXXXXX";
+    REQUIRE(::mkdtemp(name) != nullptr);
+    folder_ = name;
+    path_ = folder_ + "/native";
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path_.copy(address.sun_path, sizeof address.sun_path - 1);
+    fd_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    REQUIRE(::bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+    REQUIRE(::listen(fd_, 64) == 0);
+  }
+  ~Listener() {
+    ::close(fd_);
+    ::unlink(path_.c_str());
+    ::rmdir(folder_.c_str());
+  }
+  Listener(const Listener&) = delete;
+
+  int fd() const { return fd_; }
+  const std::string& path() const { return path_; }
+  /// Waits for a connection; -1 after kLimit.
+  int accept() const {
+    pollfd entry{fd_, POLLIN, 0};
+    const int ms = static_cast<int>(std::chrono::milliseconds(kLimit).count());
+    return ::poll(&entry, 1, ms) == 1 ? ::accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC) : -1;
+  }
+
+private:
+  std::string folder_, path_;
+  int fd_ = -1;
+};
+
+/// A child process that runs `program` as process `number`; killed if it is still there at the end.
+class Child {
+public:
+  Child(const Listener& listener, int number, const Program& program) : pid_(::fork()) {
+    if (pid_ != 0) return;
+    ::setenv("CHARMTREE_SOCKET", listener.path().c_str(), 1);
+    ::setenv("CHARMTREE_PROCESS", std::to_string(number).c_str(), 1);
+    ::_exit(program());
+  }
+  Child(Child&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
+  ~Child() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  /// Exit status, 128 + n for signal n; -1 after kLimit.
+  int wait() {
+    for (const auto end = Clock::now() + kLimit; Clock::now() < end; ::poll(nullptr, 0, 2)) {
+      int status = 0;
+      if (::waitpid(pid_, &status, WNOHANG) != pid_) continue;
+      pid_ = -1;
+      return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    }
+    return -1;
+  }
+
+private:
+  pid_t pid_;
+};
+
+/// One launcher: its socket, its server and the least engine that a job of one host needs. Blocking writes:
+/// the clients read.
+class Launcher {
+public:
+  explicit Launcher(std::uint32_t processes)
+      : total_(processes), server_(LocalProcesses{0, processes, processes}, 3), tuples_(processes) {}
+  ~Launcher() {
+    for (const ClientId client : clients_) ::close(static_cast<int>(client));
+  }
+
+  void start(const Program& program) {
+    for (std::uint32_t process = 0; process < total_; ++process) {
+      children_.emplace_back(listener_, static_cast<int>(process), program);
+    }
+  }
+  /// Serves until `done` or kLimit; true if done.
+  bool serve_until(const std::function<bool()>& done) {
+    for (const auto end = Clock::now() + kLimit; !done();) {
+      if (Clock::now() > end) return false;
+      turn();
+    }
+    return true;
+  }
+  /// Serves until every process has ended or been lost and its connection is closed; the exit statuses.
+  std::vector<int> serve() {
+    CHECK(serve_until([this] { return ended.size() + lost.size() >= total_ && clients_.empty(); }));
+    return statuses();
+  }
+  /// Waits for the children to exit by themselves.
+  std::vector<int> statuses() {
+    std::vector<int> all;
+    for (Child& child : children_) all.push_back(child.wait());
+    return all;
+  }
+
+  const Listener& listener() const { return listener_; }
+  bool hold_barriers = false;
+  std::uint32_t waiting = 0;  // in the barrier
+  std::vector<Printed> printed;
+  std::vector<Aborted> aborted;
+  std::vector<ClientLost> lost;
+  std::vector<Ended> ended;
+
+  void release_barrier() {
+    waiting = 0;
+    ClientOutputs out;
+    server_.release(BarrierKind::all, out);
+    carry_out(out);
+  }
+  void hand_out_table(std::uint32_t epoch) {
+    ClientOutputs out;
+    server_.table(wire::NodeTable{epoch, 1, {{3, 0, 0, tuples_}}}, out);
+    carry_out(out);
+  }
+
+private:
+  void turn() {
+    std::vector<pollfd> entries{{listener_.fd(), POLLIN, 0}};
+    for (const ClientId client : clients_) entries.push_back({static_cast<int>(client), POLLIN, 0});
+    ::poll(entries.data(), entries.size(), 20);
+    ClientOutputs out;
+    if (entries[0].revents != 0) {
+      const int fd = ::accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC);
+      if (fd >= 0) clients_.insert(static_cast<ClientId>(fd));
+      if (fd >= 0) server_.opened(static_cast<ClientId>(fd), Instant{}, out);
+    }
+    for (std::size_t i = 1; i < entries.size(); ++i) {
+      if (entries[i].revents != 0) read(entries[i].fd, out);
+    }
+    carry_out(out);
+  }
+  void read(int fd, ClientOutputs& out) {
+    char buffer[4096];
+    const ssize_t n = ::recv(fd, buffer, sizeof buffer, MSG_DONTWAIT);
+    if (n > 0)
+      return server_.received(static_cast<ClientId>(fd), {buffer, static_cast<std::size_t>(n)}, Instant{},
+                              out);
+    server_.closed(static_cast<ClientId>(fd), Instant{}, out);
+    close_client(static_cast<ClientId>(fd));
+  }
+  void close_client(ClientId client) {
+    if (clients_.erase(client) == 1) ::close(static_cast<int>(client));
+  }
+  void carry_out(ClientOutputs& out) {
+    for (ClientOutput& output : out) std::visit([this](auto& o) { on(o); }, output);
+  }
+
+  void on(ToClient& o) { ::send(static_cast<int>(o.client), o.bytes.data(), o.bytes.size(), MSG_NOSIGNAL); }
+  void on(CloseClient& o) { close_client(o.client); }
+  void on(Registered& o) {
+    tuples_[o.process] = o.tuple;
+    if (++registered_ == total_) hand_out_table(1);
+  }
+  void on(BarrierEntered&) {
+    if (++waiting == total_ && !hold_barriers) release_barrier();
+  }
+  void on(Printed& o) { printed.push_back(std::move(o)); }
+  void on(Aborted& o) {
+    aborted.push_back(std::move(o));
+    finish();
+  }
+  void on(ClientLost& o) {
+    lost.push_back(std::move(o));
+    finish();
+  }
+  void on(Ended& o) {
+    ended.push_back(o);
+    if (ended.size() == total_) finish();
+  }
+  template <class Other>
+  void on(Other&) {}
+  void finish() {
+    ClientOutputs out;
+    server_.finish(out);
+    carry_out(out);
+  }
+
+  std::uint32_t total_;
+  Listener listener_;
+  NativeServer server_;
+  std::set<ClientId> clients_;  // descriptors
+  std::vector<wire::Tuple> tuples_;
+  std::uint32_t registered_ = 0;
+  std::vector<Child> children_;
+};
+
+}  // namespace charmtree::test

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: Apache-2.0
+// The real client library in child processes, against a real NativeServer over a real socket
+// (client_lib_harness.hpp). Where it is to meet a launcher that misbehaves, the test itself is the launcher.
+#include "client-lib/charmtree.h"
+
+#include <fcntl.h>
+
+#include <catch2/catch.hpp>
+
+#include "tests/unit/client_lib_harness.hpp"
+
+using namespace charmtree;
+using namespace charmtree::proto;
+using namespace charmtree::test;
+namespace native = charmtree::wire::native;
+
+namespace {
+
+// In a child: leave with the line's number as soon as something is not as it should be.
+#define EXPECT(condition)                         \
+  do {                                            \
+    if (!(condition)) return __LINE__ % 200 + 20; \
+  } while (false)
+
+std::string text_of(const ct_peer& peer) {
+  return {static_cast<const char*>(peer.tuple), peer.size};
+}
+
+void send_to(int fd, const native::FromLauncher& message) {
+  const std::string bytes = native::to_frame(message);
+  CHECK(::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size()));
+}
+
+/// Joins, in a child whose launcher is the test.
+int welcome(const Listener& listener) {
+  const int fd = listener.accept();
+  REQUIRE(fd >= 0);
+  send_to(fd, native::Welcome{0, 2, 0, 2, 0, 0});
+  return fd;
+}
+
+}  // namespace
+
+TEST_CASE("without a launcher a program is a job of one", "[client]") {
+  clear_environment();
+  ct_job* job = nullptr;
+  REQUIRE(ct_init(&job) == CT_OK);
+  CHECK(ct_rank(job) == 0);
+  CHECK(ct_size(job) == 1);
+  CHECK(ct_local_rank(job) == 0);
+  CHECK(ct_local_size(job) == 1);
+  CHECK(ct_register(job, "me", 2) == CT_OK);
+  CHECK(ct_register(job, "me", 2) == CT_EORDER);
+  ct_peer peer{};
+  CHECK(ct_lookup(job, 0, &peer) == CT_OK);
+  CHECK(text_of(peer) == "me");
+  CHECK(peer.ipv4 == 0x7F000001);
+  CHECK(ct_lookup(job, 1, &peer) == CT_EINVAL);
+  CHECK(ct_barrier(job) == CT_OK);
+  CHECK(ct_table(job) == CT_OK);
+  CHECK(ct_print(job, CT_STDOUT, "") == CT_OK);
+  CHECK(ct_finalize(job, 0) == CT_OK);
+}
+
+TEST_CASE("wrong arguments are refused", "[client]") {
+  clear_environment();
+  CHECK(ct_init(nullptr) == CT_EINVAL);
+  CHECK(ct_rank(nullptr) == CT_EINVAL);
+  CHECK(ct_barrier(nullptr) == CT_EINVAL);
+  CHECK(ct_finalize(nullptr, 0) == CT_EINVAL);
+  ct_job* job = nullptr;
+  REQUIRE(ct_init(&job) == CT_OK);
+  ct_peer peer{};
+  CHECK(ct_lookup(job, -1, &peer) == CT_EINVAL);
+  CHECK(ct_lookup(job, 0, nullptr) == CT_EINVAL);
+  CHECK(ct_register(job, nullptr, 1) == CT_EINVAL);
+  CHECK(ct_register(job, std::string(CT_MAX_TUPLE + 1, 'x').data(), CT_MAX_TUPLE + 1) == CT_EINVAL);
+  CHECK(ct_print(job, 3, "text") == CT_EINVAL);
+  CHECK(ct_print(job, CT_STDOUT, nullptr) == CT_EINVAL);
+  CHECK(ct_print(job, CT_STDOUT, std::string(CT_MAX_PRINT + 1, 'x').c_str()) == CT_EINVAL);
+  CHECK(ct_abort(job, 0, "text") == CT_EINVAL);
+  CHECK(ct_abort(job, 256, "text") == CT_EINVAL);
+  CHECK(ct_set_timeout(job, -2) == CT_EINVAL);
+  CHECK(ct_abort(job, 1, nullptr) == CT_OK);
+  CHECK(ct_barrier(job) == CT_EENDED);
+  CHECK(ct_finalize(job, 0) == CT_EENDED);
+}
+
+TEST_CASE("every error value has a text", "[client]") {
+  std::set<std::string> texts;
+  for (int error = 0; error >= CT_EFORK; --error) texts.insert(ct_strerror(error));
+  CHECK(texts.size() == 1 - CT_EFORK);
+  CHECK(texts.count("unknown error") == 0);
+  CHECK(ct_strerror(CT_EFORK - 1) == std::string{"unknown error"});
+  CHECK(ct_version() == std::string{CHARMTREE_VERSION});
+}
+
+TEST_CASE("an environment that leads nowhere is named", "[client]") {
+  const auto [socket, process, expected] = GENERATE(table<std::string, std::string, int>({
+      {"/tmp/ct-no-such-socket", "0", CT_ECONNECT},
+      {"/tmp/ct-no-such-socket", "", CT_EENV},
+      {"", "0", CT_EENV},
+      {"/tmp/ct-no-such-socket", "-1", CT_EENV},
+      {"/tmp/ct-no-such-socket", "1x", CT_EENV},
+      {"/tmp/ct-no-such-socket", "4294967296", CT_EENV},
+      {"/tmp/" + std::string(120, 'x'), "0", CT_EENV},
+  }));
+  ::setenv("CHARMTREE_SOCKET", socket.c_str(), 1);
+  ::setenv("CHARMTREE_PROCESS", process.c_str(), 1);
+  int dummy = 0;
+  auto* job = reinterpret_cast<ct_job*>(&dummy);
+  CHECK(ct_init(&job) == expected);
+  CHECK(job == nullptr);
+  clear_environment();
+}
+
+TEST_CASE("four processes find each other, meet in barriers and end together", "[client]") {
+  Launcher launcher{4};
+  launcher.start([] {
+    ct_job* job = nullptr;
+    EXPECT(ct_init(&job) == CT_OK);
+    EXPECT(ct_size(job) == 4 && ct_local_size(job) == 4 && ct_local_rank(job) == ct_rank(job));
+    const std::string tuple = "tuple of " + std::to_string(ct_rank(job));
+    EXPECT(ct_register(job, tuple.data(), tuple.size()) == CT_OK);
+    for (int rank = 0; rank < 4; ++rank) {
+      ct_peer peer{};
+      EXPECT(ct_lookup(job, rank, &peer) == CT_OK);
+      EXPECT(peer.rank == rank && peer.host == 3 && peer.ipv4 == 0x7F000001);
+      EXPECT(text_of(peer) == "tuple of " + std::to_string(rank));
+    }
+    EXPECT(ct_epoch(job) == 1);
+    for (int i = 0; i < 100; ++i) EXPECT(ct_barrier(job) == CT_OK);
+    EXPECT(ct_print(job, CT_STDERR, (tuple + "\n").c_str()) == CT_OK);
+    const int rank = ct_rank(job);
+    EXPECT(ct_finalize(job, rank) == CT_OK);
+    return rank;
+  });
+
+  CHECK(launcher.serve() == std::vector<int>{0, 1, 2, 3});
+  CHECK(launcher.ended.size() == 4);
+  CHECK(launcher.printed.size() == 4);
+  for (const Printed& print : launcher.printed) {
+    CHECK(print.stream == Stream::err);
+    CHECK(print.text == "tuple of " + std::to_string(print.process) + "\n");
+  }
+  for (const Ended& ended : launcher.ended) CHECK(ended.code == static_cast<int>(ended.process));
+  CHECK(launcher.lost.empty());
+}
+
+TEST_CASE("a process that never registers counts with an empty tuple", "[client]") {
+  Launcher launcher{3};
+  launcher.start([] {
+    ct_job* job = nullptr;
+    EXPECT(ct_init(&job) == CT_OK);
+    if (ct_rank(job) == 0) EXPECT(ct_barrier(job) == CT_OK);
+    if (ct_rank(job) == 1) {
+      ct_peer peer{};
+      EXPECT(ct_lookup(job, 0, &peer) == CT_OK && peer.size == 0);
+      EXPECT(ct_register(job, "late", 4) == CT_EORDER);
+    }
+    if (ct_rank(job) != 0) EXPECT(ct_barrier(job) == CT_OK);
+    EXPECT(ct_finalize(job, 0) == CT_OK);
+    return 0;
+  });
+  CHECK(launcher.serve() == std::vector<int>{0, 0, 0});
+}
+
+TEST_CASE("an abort reaches the launcher with status and text; the others learn that the job has ended",
+          "[client]") {
+  Launcher launcher{2};
+  launcher.start([] {
+    ct_job* job = nullptr;
+    EXPECT(ct_init(&job) == CT_OK);
+    EXPECT(ct_barrier(job) == CT_OK);  // nobody aborts before everybody is here
+    if (ct_rank(job) == 0) {
+      EXPECT(ct_barrier(job) == CT_EENDED);
+      EXPECT(ct_print(job, CT_STDOUT, "too late") == CT_EENDED);
+      EXPECT(ct_finalize(job, 0) == CT_EENDED);
+      return 9;
+    }
+    EXPECT(ct_abort(job, 42, "cannot go on\n") == CT_OK);
+    return 42;
+  });
+  REQUIRE(launcher.serve_until([&] { return launcher.aborted.size() == 1; }));
+  CHECK(launcher.statuses() == std::vector<int>{9, 42});
+  CHECK(launcher.aborted[0].process == 1);
+  CHECK(launcher.aborted[0].code == 42);
+  CHECK(launcher.aborted[0].text == "cannot go on\n");
+  CHECK(launcher.lost.empty());
+}
+
+TEST_CASE("a process that leaves without ct_finalize is lost", "[client]") {
+  Launcher launcher{1};
+  launcher.start([] {
+    ct_job* job = nullptr;
+    EXPECT(ct_init(&job) == CT_OK);
+    EXPECT(ct_table(job) == CT_OK);
+    return 0;
+  });
+  CHECK(launcher.serve() == std::vector<int>{0});
+  REQUIRE(launcher.lost.size() == 1);
+  CHECK(launcher.lost[0].process == 0);
+}
+
+TEST_CASE("a process joins once", "[client]") {
+  Launcher launcher{1};
+  launcher.start([] {
+    ct_job* job = nullptr;
+    ct_job* again = nullptr;
+    EXPECT(ct_init(&job) == CT_OK);
+    EXPECT(ct_init(&again) == CT_EREFUSED && again == nullptr);
+    EXPECT(ct_finalize(job, 0) == CT_OK);
+    return 0;
+  });
+  CHECK(launcher.serve() == std::vector<int>{0});
+}
+
+TEST_CASE("a barrier that timed out can be waited for again", "[client]") {
+  Launcher launcher{1};
+  launcher.hold_barriers = true;
+  launcher.start([] {
+    ct_job* job = nullptr;
+    EXPECT(ct_init(&job) == CT_OK);
+    EXPECT(ct_table(job) == CT_OK);
+    EXPECT(ct_set_timeout(job, 0) == CT_OK);
+    EXPECT(ct_barrier(job) == CT_ETIMEDOUT);
+    EXPECT(ct_set_timeout(job, 20) == CT_OK);
+    EXPECT(ct_barrier(job) == CT_ETIMEDOUT);
+    EXPECT(ct_finalize(job, 0) == CT_EORDER);
+    EXPECT(ct_print(job, CT_STDOUT, "release me") == CT_OK);
+    EXPECT(ct_set_timeout(job, CT_FOREVER) == CT_OK);
+    EXPECT(ct_barrier(job) == CT_OK);
+    EXPECT(ct_finalize(job, 0) == CT_OK);
+    return 0;
+  });
+  REQUIRE(launcher.serve_until([&] { return !launcher.printed.empty(); }));
+  CHECK(launcher.waiting == 1);
+  launcher.release_barrier();
+  CHECK(launcher.serve() == std::vector<int>{0});
+}
+
+TEST_CASE("a newer table comes into use by ct_table only", "[client]") {
+  Launcher launcher{1};
+  launcher.start([] {
+    ct_job* job = nullptr;
+    EXPECT(ct_init(&job) == CT_OK);
+    EXPECT(ct_table(job) == CT_OK && ct_epoch(job) == 1);
+    EXPECT(ct_barrier(job) == CT_OK);  // the newer table comes before the release
+    ct_peer peer{};
+    EXPECT(ct_lookup(job, 0, &peer) == CT_OK && ct_epoch(job) == 1);
+    EXPECT(ct_table(job) == CT_OK && ct_epoch(job) == 2);
+    EXPECT(ct_finalize(job, 0) == CT_OK);
+    return 0;
+  });
+  launcher.hold_barriers = true;
+  REQUIRE(launcher.serve_until([&] { return launcher.waiting == 1; }));
+  launcher.hand_out_table(2);
+  launcher.release_barrier();
+  CHECK(launcher.serve() == std::vector<int>{0});
+}
+
+TEST_CASE("in a child of fork the job cannot be used, and the parent does not notice", "[client]") {
+  Launcher launcher{1};
+  launcher.start([] {
+    ct_job* job = nullptr;
+    EXPECT(ct_init(&job) == CT_OK);
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      const bool right =
+          ct_rank(job) == CT_EFORK && ct_barrier(job) == CT_EFORK && ct_finalize(job, 0) == CT_EFORK;
+      ::_exit(right ? 0 : 1);
+    }
+    int status = -1;
+    EXPECT(::waitpid(pid, &status, 0) == pid && status == 0);
+    EXPECT(ct_barrier(job) == CT_OK);
+    EXPECT(ct_finalize(job, 0) == CT_OK);
+    return 0;
+  });
+  CHECK(launcher.serve() == std::vector<int>{0});
+}
+
+TEST_CASE("the one descriptor is closed on exec and by ct_finalize", "[client]") {
+  Launcher launcher{1};
+  launcher.start([] {
+    const auto next_fd = [] {
+      const int fd = ::dup(0);
+      ::close(fd);
+      return fd;
+    };
+    const int fd = next_fd();
+    ct_job* job = nullptr;
+    EXPECT(ct_init(&job) == CT_OK);
+    EXPECT(next_fd() == fd + 1);
+    EXPECT(::fcntl(fd, F_GETFD) == FD_CLOEXEC);
+    EXPECT(ct_finalize(job, 0) == CT_OK);
+    EXPECT(next_fd() == fd);
+    return 0;
+  });
+  CHECK(launcher.serve() == std::vector<int>{0});
+}
+
+TEST_CASE("a launcher that dies is an error, not a signal", "[client]") {
+  Listener listener;
+  Child child{listener, 0, [] {
+                ct_job* job = nullptr;
+                EXPECT(ct_init(&job) == CT_OK);
+                EXPECT(ct_table(job) == CT_ELOST);
+                EXPECT(ct_print(job, CT_STDOUT, "anybody?") == CT_ELOST);
+                EXPECT(ct_abort(job, 1, "nobody") == CT_ELOST);
+                EXPECT(ct_finalize(job, 0) == CT_ELOST);
+                return 7;
+              }};
+  ::close(welcome(listener));
+  CHECK(child.wait() == 7);
+}
+
+TEST_CASE("the first to notice a dead launcher may be a print", "[client]") {
+  Listener listener;
+  Child child{listener, 0, [] {
+                ct_job* job = nullptr;
+                EXPECT(ct_init(&job) == CT_OK);
+                int error = CT_OK;
+                while (error == CT_OK) error = ct_print(job, CT_STDOUT, "text");
+                EXPECT(error == CT_EENDED);  // its last word was Finished
+                EXPECT(ct_finalize(job, 0) == CT_EENDED);
+                return 7;
+              }};
+  const int fd = welcome(listener);
+  send_to(fd, native::Finished{});
+  ::close(fd);
+  CHECK(child.wait() == 7);
+}
+
+TEST_CASE("a launcher that talks nonsense is an error for good", "[client]") {
+  const std::string nonsense =
+      GENERATE(std::string(6, '\xFF'), native::to_frame(native::FromClient{native::BarrierEnter{}}),
+               native::to_frame(native::FromLauncher{native::BarrierRelease{}}),
+               native::to_frame(native::FromLauncher{native::Refused{"late"}}),
+               native::to_frame(native::FromLauncher{native::Welcome{0, 2, 0, 2, 0, 0}}),
+               native::to_frame(
+                   native::FromLauncher{native::Table{wire::NodeTable{1, 1, {{0, 0, 1, {{}, {}, {}}}}}}}));
+  Listener listener;
+  Child child{listener, 0, [] {
+                ct_job* job = nullptr;
+                EXPECT(ct_init(&job) == CT_OK);
+                EXPECT(ct_table(job) == CT_EPROTO);
+                EXPECT(ct_barrier(job) == CT_EPROTO);
+                EXPECT(ct_finalize(job, 0) == CT_EPROTO);
+                return 7;
+              }};
+  const int fd = welcome(listener);
+  CHECK(::send(fd, nonsense.data(), nonsense.size(), MSG_NOSIGNAL) > 0);
+  CHECK(child.wait() == 7);
+  ::close(fd);
+}
+
+TEST_CASE("ct_init tries again when a flooded launcher dropped it unanswered", "[client]") {
+  Listener listener;
+  Child child{listener, 0, [] {
+                ct_job* job = nullptr;
+                EXPECT(ct_init(&job) == CT_OK);
+                EXPECT(ct_size(job) == 2);
+                return 7;
+              }};
+  for (int i = 0; i < 3; ++i) ::close(listener.accept());
+  const int fd = welcome(listener);
+  CHECK(child.wait() == 7);
+  ::close(fd);
+}
+
+TEST_CASE("a launcher that does not read makes prints time out, and none is lost or torn", "[client]") {
+  constexpr int kPrints = 200;
+  Listener listener;
+  Child child{listener, 0, [] {
+                ct_job* job = nullptr;
+                EXPECT(ct_init(&job) == CT_OK);
+                EXPECT(ct_set_timeout(job, 5) == CT_OK);
+                int timeouts = 0;
+                for (int i = 0; i < kPrints; ++i) {
+                  const std::string text(5000, static_cast<char>('a' + i % 26));
+                  int error = CT_ETIMEDOUT;
+                  for (; (error = ct_print(job, CT_STDOUT, text.c_str())) == CT_ETIMEDOUT;) ++timeouts;
+                  EXPECT(error == CT_OK);
+                }
+                EXPECT(timeouts > 0);
+                EXPECT(ct_set_timeout(job, CT_FOREVER) == CT_OK);
+                EXPECT(ct_finalize(job, 5) == CT_OK);
+                return 7;
+              }};
+  const int fd = welcome(listener);
+  ::poll(nullptr, 0, 100);  // long enough for the socket to be full and some prints to time out
+
+  wire::FrameDecoder decoder{wire::kMaxClientFrame};
+  int prints = 0;
+  bool finalized = false;
+  for (char buffer[4096]; !finalized;) {
+    const ssize_t n = ::recv(fd, buffer, sizeof buffer, 0);
+    REQUIRE(n > 0);
+    decoder.append({buffer, static_cast<std::size_t>(n)});
+    for (auto frame = decoder.next();; frame = decoder.next()) {
+      REQUIRE(frame);
+      if (!frame->has_value()) break;
+      const auto message = native::decode_from_client(**frame);
+      REQUIRE(message);
+      if (const auto* print = std::get_if<native::Print>(&*message)) {
+        CHECK(print->text == std::string(5000, static_cast<char>('a' + prints % 26)));
+        ++prints;
+      }
+      finalized = std::holds_alternative<native::Finalize>(*message);
+      if (finalized) break;
+    }
+  }
+  CHECK(prints == kPrints);
+  send_to(fd, native::Finished{});
+  CHECK(child.wait() == 7);
+  ::close(fd);
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/wire/native_message.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "tree/wire/codec.hpp"
+
+using namespace charmtree;
+using namespace charmtree::wire;
+namespace native = charmtree::wire::native;
+
+namespace {
+
+/// The frame in `bytes`, which must outlive it.
+Frame only_frame(std::string_view bytes) {
+  REQUIRE(bytes.size() >= kFrameHeader);
+  return Frame{static_cast<std::uint8_t>(bytes[5]), bytes.substr(kFrameHeader)};
+}
+
+void check_from_client(const native::FromClient& message) {
+  const std::string bytes = native::to_frame(message);
+  const auto decoded = native::decode_from_client(only_frame(bytes));
+  REQUIRE(decoded);
+  CHECK(*decoded == message);
+  CHECK_FALSE(native::decode_from_launcher(only_frame(bytes)));
+}
+
+void check_from_launcher(const native::FromLauncher& message) {
+  const std::string bytes = native::to_frame(message);
+  const auto decoded = native::decode_from_launcher(only_frame(bytes));
+  REQUIRE(decoded);
+  CHECK(*decoded == message);
+  CHECK_FALSE(native::decode_from_client(only_frame(bytes)));
+}
+
+NodeTable small_table() {
+  NodeTable table;
+  table.epoch = 3;
+  table.blocks = {{0, 0, 0x0A000001, {{0, "first"}, {0, std::string("\0x", 2)}}},
+                  {4, 2, 0x0A000002, {{0, ""}}}};
+  return table;
+}
+
+bool launcher_takes(const native::Welcome& welcome) {
+  const std::string bytes = native::to_frame(native::FromLauncher{welcome});
+  return native::decode_from_launcher(only_frame(bytes)).ok();
+}
+
+}  // namespace
+
+TEST_CASE("every message survives its frame, in its own direction only", "[native]") {
+  check_from_client(native::Hello{native::kVersion, 15'999'999, 4'194'304, "0.1.0"});
+  check_from_client(native::Put{std::string(kMaxTuple, '\xFF')});
+  check_from_client(native::Put{});
+  check_from_client(native::BarrierEnter{});
+  check_from_client(native::Print{native::Stream::err, std::string(native::kMaxPrint, 'x')});
+  check_from_client(native::Abort{INT32_MIN, "why"});
+  check_from_client(native::Finalize{-1});
+
+  check_from_launcher(native::Welcome{7, 9, 3, 5, 2, 1});
+  check_from_launcher(native::Table{small_table()});
+  check_from_launcher(native::BarrierRelease{});
+  check_from_launcher(native::Finished{});
+  check_from_launcher(native::Refused{"process 7 has joined already"});
+}
+
+TEST_CASE("the largest messages of a client fit a client's frame", "[native]") {
+  CHECK(native::to_frame(native::Print{native::Stream::out, std::string(native::kMaxPrint, 'x')}).size() <=
+        kMaxClientFrame);
+  const native::Hello longest{UINT32_MAX, UINT32_MAX, UINT32_MAX, std::string(native::kMaxLibrary, 'v')};
+  CHECK(native::to_frame(longest).size() <= native::kMaxHello);
+}
+
+TEST_CASE("texts beyond their limit are cut", "[native]") {
+  const std::string abort = native::to_frame(native::Abort{1, std::string(native::kMaxAbortText + 1, 'x')});
+  CHECK(std::get<native::Abort>(*native::decode_from_client(only_frame(abort))).text.size() ==
+        native::kMaxAbortText);
+  const std::string refused = native::to_frame(native::Refused{std::string(native::kMaxWhy + 1, 'x')});
+  CHECK(native::decode_from_launcher(only_frame(refused)).ok());
+}
+
+TEST_CASE("a hello of another version is read as far as its version", "[native]") {
+  Writer out;
+  out.varint(native::kVersion + 1);
+  out.raw("whatever that version says");
+  const auto hello = native::decode_from_client(Frame{1, out.bytes()});
+  REQUIRE(hello);
+  CHECK(std::get<native::Hello>(*hello) == native::Hello{native::kVersion + 1, 0, 0, ""});
+}
+
+TEST_CASE("messages with bytes missing, left over or out of bounds are refused", "[native]") {
+  const native::FromClient kinds[] = {native::Hello{native::kVersion, 1, 300, "0.1"}, native::Put{"t"},
+                                      native::Print{native::Stream::out, "t"}, native::Abort{1, "t"},
+                                      native::Finalize{0}};
+  for (const auto& kind : kinds) {
+    const std::string bytes = native::to_frame(kind);
+    const Frame whole = only_frame(bytes);
+    for (std::size_t size = 0; size < whole.payload.size(); ++size) {
+      CHECK_FALSE(native::decode_from_client(Frame{whole.type, whole.payload.substr(0, size)}));
+    }
+    const std::string longer = std::string{whole.payload} + "x";
+    const auto error = native::decode_from_client(Frame{whole.type, longer});
+    REQUIRE_FALSE(error);
+    CHECK(error.error().code == Errc::bad_peer);
+  }
+
+  Writer tuple;
+  tuple.string(std::string(kMaxTuple + 1, 'x'));
+  CHECK_FALSE(native::decode_from_client(Frame{2, tuple.bytes()}));
+  CHECK_FALSE(native::decode_from_client(Frame{3, "x"}));
+  CHECK_FALSE(native::decode_from_client(Frame{4, std::string_view{"\3\0", 2}}));
+  CHECK_FALSE(native::decode_from_client(Frame{0, ""}));
+  CHECK_FALSE(native::decode_from_client(Frame{200, ""}));
+}
+
+TEST_CASE("a welcome with impossible numbers is refused", "[native]") {
+  CHECK(launcher_takes({0, 1, 0, 1, 0, 0}));
+  CHECK(launcher_takes({3, 4, 3, 4, 0, 0}));
+  CHECK_FALSE(launcher_takes({1, 1, 0, 1, 0, 0}));                  // process >= total
+  CHECK_FALSE(launcher_takes({1, 3, 2, 3, 0, 0}));                  // first process below 0
+  CHECK_FALSE(launcher_takes({2, 3, 0, 2, 0, 0}));                  // last process beyond total
+  CHECK_FALSE(launcher_takes({2, 3, 0, 0, 0, 0}));                  // nobody on this host
+  CHECK_FALSE(launcher_takes({0, kMaxProcesses + 1, 0, 1, 0, 0}));  // too many
+}
+
+TEST_CASE("a table with gaps is refused", "[native]") {
+  NodeTable table = small_table();
+  table.blocks[1].first_process = 3;
+  const std::string bytes = native::to_frame(native::Table{table});
+  CHECK_FALSE(native::decode_from_launcher(only_frame(bytes)));
+}
+
+TEST_CASE("a table that does not fit a frame is an error, not a frame", "[native]") {
+  NodeTable table;
+  table.blocks.push_back({});
+  for (std::uint32_t i = 0; i < kMaxLinkFrame / kMaxTuple + 1; ++i) {
+    Writer number;
+    number.varint(i);
+    table.blocks[0].tuples.push_back({0, number.take() + std::string(kMaxTuple - 8, 'x') + "12345"});
+  }
+  const auto frame = native::table_frame(table);
+  REQUIRE_FALSE(frame);
+  CHECK(frame.error().code == Errc::bad_input);
+
+  table.blocks[0].tuples.resize(10);
+  CHECK(native::table_frame(table).value() == native::to_frame(native::Table{table}));
+}

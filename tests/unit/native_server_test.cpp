@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/proto/native_server.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace charmtree;
+using namespace charmtree::proto;
+namespace native = charmtree::wire::native;
+
+namespace {
+
+constexpr Instant kStart{};
+
+/// A server for processes 4, 5 and 6 of 10, on host 2; outputs are taken by kind, in order.
+struct Bench {
+  NativeServer server{LocalProcesses{4, 3, 10}, 2};
+  ClientOutputs outputs;
+  Instant now = kStart;
+
+  void say(ClientId client, const native::FromClient& message) {
+    server.received(client, native::to_frame(message), now, outputs);
+  }
+  void join(ClientId client, std::uint32_t process) {
+    server.opened(client, now, outputs);
+    say(client, native::Hello{native::kVersion, process, 100, "test"});
+  }
+  void join_and_register(ClientId client, std::uint32_t process) {
+    join(client, process);
+    say(client, native::Put{"tuple"});
+  }
+  void forget() { outputs.clear(); }
+
+  template <class Kind>
+  std::vector<Kind> all() const {
+    std::vector<Kind> found;
+    for (const ClientOutput& output : outputs) {
+      if (const auto* kind = std::get_if<Kind>(&output)) found.push_back(*kind);
+    }
+    return found;
+  }
+
+  /// What the server said to a connection.
+  std::vector<native::FromLauncher> said_to(ClientId client) const {
+    wire::FrameDecoder decoder{wire::kMaxLinkFrame};
+    for (const ToClient& sent : all<ToClient>()) {
+      if (sent.client == client) decoder.append(sent.bytes);
+    }
+    std::vector<native::FromLauncher> messages;
+    for (auto frame = decoder.next(); frame && frame->has_value(); frame = decoder.next()) {
+      auto message = native::decode_from_launcher(**frame);
+      REQUIRE(message);
+      messages.push_back(*message);
+    }
+    return messages;
+  }
+  bool closed(ClientId client) const {
+    for (const CloseClient& close : all<CloseClient>()) {
+      if (close.client == client) return true;
+    }
+    return false;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a process joins, registers, and gets the table", "[native]") {
+  Bench bench;
+  bench.join(1, 5);
+  REQUIRE(bench.said_to(1).size() == 1);
+  CHECK(std::get<native::Welcome>(bench.said_to(1)[0]) == native::Welcome{5, 10, 1, 3, 2, 0});
+  CHECK(bench.all<Registered>().empty());
+
+  bench.say(1, native::Put{"here"});
+  REQUIRE(bench.all<Registered>().size() == 1);
+  CHECK(bench.all<Registered>()[0].process == 5);
+  CHECK(bench.all<Registered>()[0].tuple == wire::Tuple{0, "here"});
+
+  bench.join(2, 4);  // has not registered
+  bench.forget();
+  const wire::NodeTable table{1, 1, {{0, 0, 1, std::vector<wire::Tuple>(10)}}};
+  bench.server.table(table, bench.outputs);
+  REQUIRE(bench.said_to(1).size() == 1);
+  CHECK(std::get<native::Table>(bench.said_to(1)[0]).table == table);
+  CHECK(bench.said_to(2).empty());
+  CHECK(bench.all<TableDelivered>().empty());
+
+  bench.forget();
+  bench.join(3, 6);
+  CHECK(std::get<native::Welcome>(bench.said_to(3)[0]).epoch == 1);
+}
+
+TEST_CASE("messages may come in pieces or together", "[native]") {
+  Bench bench;
+  bench.server.opened(1, bench.now, bench.outputs);
+  const std::string stream = native::to_frame(native::Hello{native::kVersion, 4, 1, "x"}) +
+                             native::to_frame(native::Put{"t"}) + native::to_frame(native::BarrierEnter{});
+  for (const char byte : stream) bench.server.received(1, {&byte, 1}, bench.now, bench.outputs);
+  CHECK(bench.all<BarrierEntered>().size() == 1);
+
+  bench.server.opened(2, bench.now, bench.outputs);
+  bench.server.received(
+      2, native::to_frame(native::Hello{native::kVersion, 5, 1, "x"}) + stream.substr(stream.size() / 2),
+      bench.now, bench.outputs);  // then the rest of some other frame: garbage
+  CHECK(bench.closed(2));
+}
+
+TEST_CASE("a barrier is released to those who wait, once", "[native]") {
+  Bench bench;
+  bench.join_and_register(1, 4);
+  bench.join_and_register(2, 5);
+  bench.say(1, native::BarrierEnter{});
+  REQUIRE(bench.all<BarrierEntered>().size() == 1);
+  CHECK(bench.all<BarrierEntered>()[0].process == 4);
+  CHECK(bench.all<BarrierEntered>()[0].kind == BarrierKind::all);
+
+  bench.forget();
+  bench.server.release(BarrierKind::root, bench.outputs);
+  CHECK(bench.outputs.empty());
+  bench.server.release(BarrierKind::all, bench.outputs);
+  CHECK(bench.said_to(1) == std::vector<native::FromLauncher>{native::BarrierRelease{}});
+  CHECK(bench.said_to(2).empty());
+  bench.forget();
+  bench.server.release(BarrierKind::all, bench.outputs);
+  CHECK(bench.outputs.empty());
+
+  bench.say(1, native::BarrierEnter{});
+  CHECK(bench.all<BarrierEntered>().size() == 1);
+}
+
+TEST_CASE("text and aborts are passed on, even before registration", "[native]") {
+  Bench bench;
+  bench.join(1, 6);
+  bench.say(1, native::Print{native::Stream::err, "hello\n"});
+  REQUIRE(bench.all<Printed>().size() == 1);
+  CHECK(bench.all<Printed>()[0].process == 6);
+  CHECK(bench.all<Printed>()[0].stream == Stream::err);
+  CHECK(bench.all<Printed>()[0].text == "hello\n");
+  CHECK_FALSE(bench.all<Printed>()[0].wants_receipt);
+
+  bench.say(1, native::Abort{17, "no more"});
+  REQUIRE(bench.all<Aborted>().size() == 1);
+  CHECK(bench.all<Aborted>()[0].code == 17);
+  CHECK(bench.all<Aborted>()[0].text == "no more");
+
+  bench.say(1, native::Abort{18, "again"});
+  bench.say(1, native::Put{"late"});
+  bench.server.closed(1, bench.now, bench.outputs);
+  CHECK(bench.all<Aborted>().size() == 1);
+  CHECK(bench.all<Registered>().empty());
+  CHECK(bench.all<ClientLost>().empty());
+}
+
+TEST_CASE("who has finalized leaves when the job is over", "[native]") {
+  Bench bench;
+  bench.join_and_register(1, 4);
+  bench.join_and_register(2, 5);
+  bench.server.opened(3, bench.now, bench.outputs);
+  bench.say(1, native::Finalize{3});
+  REQUIRE(bench.all<Ended>().size() == 1);
+  CHECK(bench.all<Ended>()[0].process == 4);
+  CHECK(bench.all<Ended>()[0].code == 3);
+  CHECK(bench.said_to(1).size() == 1);  // the welcome only
+
+  bench.forget();
+  bench.server.finish(bench.outputs);
+  for (ClientId client : {1, 2}) {
+    CHECK(bench.said_to(client) == std::vector<native::FromLauncher>{native::Finished{}});
+    CHECK(bench.closed(client));
+  }
+  CHECK(bench.said_to(3).empty());
+  CHECK(bench.closed(3));
+  CHECK(bench.server.next_deadline() == kNever);
+
+  bench.server.closed(2, bench.now, bench.outputs);
+  CHECK(bench.all<ClientLost>().empty());
+  bench.server.opened(4, bench.now, bench.outputs);
+  CHECK(bench.closed(4));
+}
+
+TEST_CASE("a process that vanishes after it registered is lost", "[native]") {
+  Bench bench;
+  bench.join_and_register(1, 4);
+  bench.server.closed(1, bench.now, bench.outputs);
+  REQUIRE(bench.all<ClientLost>().size() == 1);
+  CHECK(bench.all<ClientLost>()[0].process == 4);
+
+  bench.forget();
+  bench.join(2, 4);  // its number is spent
+  CHECK(std::holds_alternative<native::Refused>(bench.said_to(2).at(0)));
+}
+
+TEST_CASE("a process that vanishes before it registered was none: its number is free", "[native]") {
+  Bench bench;
+  bench.join(1, 4);
+  bench.server.closed(1, bench.now, bench.outputs);
+  CHECK(bench.all<ClientLost>().empty());
+  CHECK(bench.all<ClientNote>().size() == 1);
+
+  bench.forget();
+  bench.join(2, 4);
+  CHECK(std::holds_alternative<native::Welcome>(bench.said_to(2).at(0)));
+}
+
+TEST_CASE("a hello that does not fit is refused, with the reason", "[native]") {
+  const auto [hello, why] = GENERATE(table<native::Hello, std::string>({
+      {native::Hello{native::kVersion, 3, 1, ""}, "not expected"},
+      {native::Hello{native::kVersion, 7, 1, ""}, "not expected"},
+      {native::Hello{native::kVersion, 4, 1, ""}, "has joined already"},
+      {native::Hello{native::kVersion + 1, 5, 1, ""}, "speaks version"},
+  }));
+  Bench bench;
+  bench.join_and_register(1, 4);
+  bench.forget();
+
+  bench.server.opened(2, bench.now, bench.outputs);
+  bench.say(2, hello);
+
+  REQUIRE(bench.said_to(2).size() == 1);
+  CHECK(std::get<native::Refused>(bench.said_to(2)[0]).why.find(why) != std::string::npos);
+  CHECK(bench.closed(2));
+  CHECK(bench.all<ClientLost>().empty());
+}
+
+TEST_CASE("a registered process that breaks the protocol is dropped and lost", "[native]") {
+  const std::string garbage = GENERATE(
+      native::to_frame(native::Hello{native::kVersion, 5, 1, ""}), native::to_frame(native::Put{"again"}),
+      native::to_frame(native::BarrierEnter{}) + native::to_frame(native::BarrierEnter{}),
+      native::to_frame(native::BarrierEnter{}) + native::to_frame(native::Finalize{0}),
+      native::to_frame(native::FromLauncher{native::Finished{}}), std::string("\xFF\xFF\xFF\xFF", 4),
+      std::string("\x02\0\0\0\x09\x01", 6), wire::make_frame(99, ""), wire::make_frame(4, "\x07"));
+  Bench bench;
+  bench.join_and_register(1, 4);
+  bench.join_and_register(2, 5);
+  bench.forget();
+
+  bench.server.received(1, garbage, bench.now, bench.outputs);
+
+  CHECK(bench.closed(1));
+  REQUIRE(bench.all<ClientLost>().size() == 1);
+  CHECK(bench.all<ClientLost>()[0].process == 4);
+  CHECK_FALSE(bench.all<ClientLost>()[0].why.empty());
+
+  bench.forget();
+  bench.server.received(1, "more", bench.now, bench.outputs);
+  bench.say(2, native::BarrierEnter{});
+  CHECK(bench.outputs.size() == 1);  // the other one goes on
+}
+
+TEST_CASE("after Finalize a process that says more is dropped but not lost", "[native]") {
+  Bench bench;
+  bench.join_and_register(1, 4);
+  bench.say(1, native::Finalize{0});
+  bench.say(1, native::Print{native::Stream::out, "late"});
+  CHECK(bench.closed(1));
+  CHECK(bench.all<Printed>().empty());
+  CHECK(bench.all<ClientLost>().empty());
+}
+
+TEST_CASE("nothing but a hello is taken from a stranger", "[native]") {
+  const std::string bytes =
+      GENERATE(native::to_frame(native::Put{"t"}), native::to_frame(native::BarrierEnter{}),
+               native::to_frame(native::Finalize{0}), native::to_frame(native::Abort{1, ""}),
+               native::to_frame(native::Print{native::Stream::out, "t"}), std::string("GET / HTTP/1.1\r\n"),
+               std::string("\0\0\x10\0\x01\x01", 6) + std::string(native::kMaxHello, 'x'));
+  Bench bench;
+  bench.server.opened(1, bench.now, bench.outputs);
+  bench.server.received(1, bytes, bench.now, bench.outputs);
+  CHECK(bench.closed(1));
+  CHECK(bench.outputs.size() == 2);
+  CHECK(bench.all<ClientNote>().size() == 1);
+}
+
+TEST_CASE("an idle connection is dropped at its deadline, a joined one has none", "[native]") {
+  Bench bench;
+  bench.server.opened(1, bench.now, bench.outputs);
+  bench.now += 1s;
+  bench.join(2, 4);
+  bench.server.opened(3, bench.now, bench.outputs);
+  CHECK(bench.server.next_deadline() == kStart + NativeServer::kHelloLimit);
+
+  bench.forget();
+  bench.server.tick(kStart + NativeServer::kHelloLimit - 1ns, bench.outputs);
+  CHECK(bench.outputs.empty());
+  bench.server.tick(kStart + NativeServer::kHelloLimit, bench.outputs);
+  CHECK(bench.closed(1));
+  CHECK_FALSE(bench.closed(3));
+  bench.server.tick(bench.now + NativeServer::kHelloLimit, bench.outputs);
+  CHECK(bench.closed(3));
+  CHECK_FALSE(bench.closed(2));
+  CHECK(bench.server.next_deadline() == kNever);
+}
+
+TEST_CASE("a flood of connections is bounded and the newest gets its chance", "[native]") {
+  Bench bench;
+  constexpr ClientId kFlood = 10'000;
+  for (ClientId client = 0; client < kFlood; ++client) bench.server.opened(client, bench.now, bench.outputs);
+  CHECK(bench.all<CloseClient>().size() == kFlood - NativeServer::kMaxStrangers - 3);
+  CHECK(bench.all<ClientNote>().size() == NativeServer::kMaxNotes);
+
+  bench.forget();
+  bench.join(kFlood, 4);
+  CHECK(std::holds_alternative<native::Welcome>(bench.said_to(kFlood).at(0)));
+}
+
+TEST_CASE("a table that is too large for a frame loses the clients that wait for it", "[native]") {
+  Bench bench;
+  bench.join_and_register(1, 4);
+  bench.forget();
+  wire::NodeTable table{0, 1, {{0, 0, 1, {}}}};
+  const std::size_t tuples = wire::kMaxLinkFrame / wire::kMaxTuple + 1;
+  for (std::size_t i = 0; i < tuples; ++i) {
+    table.blocks[0].tuples.push_back({0, std::to_string(i) + std::string(wire::kMaxTuple - 6, 'x')});
+  }
+  for (wire::Tuple& tuple : table.blocks[0].tuples) tuple.data.resize(wire::kMaxTuple, 'y');
+  bench.server.table(table, bench.outputs);
+  CHECK(bench.closed(1));
+  CHECK(bench.all<ClientLost>().size() == 1);
+}

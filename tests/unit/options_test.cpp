@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "charmrun/options.hpp"
+
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <set>
+#include <sstream>
+
+#include "charmrun/help.hpp"
+#include "charmrun/option_table.hpp"
+
+using namespace charmtree;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words with_name(Words words) {
+  words.insert(words.begin(), "charmrun");
+  return words;
+}
+
+Options good(Words words, const OptionEnvironment& environment = {}) {
+  const auto options = parse_options(with_name(std::move(words)), environment);
+  INFO((options ? std::string{} : to_string(options.error())));
+  REQUIRE(options.ok());
+  return *options;
+}
+
+std::string failure(Words words, const OptionEnvironment& environment = {}) {
+  const auto options = parse_options(with_name(std::move(words)), environment);
+  REQUIRE_FALSE(options.ok());
+  CHECK(options.error().code == Errc::bad_input);
+  CHECK(options.error().phase == Phase::options);
+  return to_string(options.error());
+}
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a plain command line") {
+  const auto options = good({"+p64", "++nodelist", "nodes", "./app", "-x", "1"});
+  CHECK(options.pes == 64);
+  CHECK(options.nodelist == "nodes");
+  CHECK(options.program == "./app");
+  CHECK(options.arguments == Words{"-x", "1"});
+  CHECK(options.timeout == 60s);
+  CHECK_FALSE(options.time_limit);
+}
+
+TEST_CASE("every option sets its member") {
+  const auto options = good({"++p",
+                             "8",
+                             "++n",
+                             "4",
+                             "++ppn",
+                             "2",
+                             "++numHosts",
+                             "3",
+                             "++nodegroup",
+                             "g",
+                             "++local",
+                             "++hosts",
+                             "5",
+                             "++remote-shell",
+                             "ssh -p 22",
+                             "++branching",
+                             "6",
+                             "++levels",
+                             "7",
+                             "++batch",
+                             "9",
+                             "++accept-new-host-keys",
+                             "++launcher",
+                             "/opt/charmrun",
+                             "++runscript",
+                             "s.sh",
+                             "++va-randomization",
+                             "++timeout",
+                             "2.5",
+                             "++timelimit",
+                             "3600",
+                             "++quiet",
+                             "++report",
+                             "r.json",
+                             "++timeline",
+                             "t.svg",
+                             "app"});
+  CHECK(options.pes == 8);
+  CHECK(options.processes == 4);
+  CHECK(options.pes_per_process == 2);
+  CHECK(options.host_limit == 3);
+  CHECK(options.nodegroup == "g");
+  CHECK(options.local);
+  CHECK(options.virtual_hosts == 5);
+  CHECK(options.remote_shell == Command{"ssh", "-p", "22"});
+  CHECK(options.branching == 6);
+  CHECK(options.levels == 7);
+  CHECK(options.batch == 9);
+  CHECK(options.accept_new_host_keys);
+  CHECK(options.launcher == "/opt/charmrun");
+  CHECK(options.run_script == "s.sh");
+  CHECK(options.va_randomization);
+  CHECK(options.timeout == 2500ms);
+  CHECK(options.time_limit == Duration{3600s});
+  CHECK(options.quiet);
+  CHECK(options.report == "r.json");
+  CHECK(options.timeline == "t.svg");
+}
+
+TEST_CASE("options are recognised anywhere and removed") {
+  const auto options = good({"./app", "+p", "4", "a b", "++verbose", "c", "++timeout", "5", ""});
+  CHECK(options.pes == 4);
+  CHECK(options.verbose);
+  CHECK(options.timeout == 5s);
+  CHECK(options.arguments == Words{"a b", "c", ""});
+}
+
+TEST_CASE("a lone ++ ends the scanning and is removed") {
+  const auto after = good({"+p2", "prog", "x", "++", "++quux", "+p3", "++"});
+  CHECK(after.pes == 2);
+  CHECK(after.arguments == Words{"x", "++quux", "+p3", "++"});
+  const auto before = good({"++", "prog", "++verbose", "+"});
+  CHECK(before.program == "prog");
+  CHECK(before.arguments == Words{"++verbose", "+"});
+  CHECK_FALSE(before.verbose);
+}
+
+TEST_CASE("single-plus options of the program stay with it") {
+  const Words program = {"+vp4", "+ppn", "2", "+pemap", "0-3", "+netpoll", "+np", "+x5", "-p", "3"};
+  Words words = {"app"};
+  words.insert(words.end(), program.begin(), program.end());
+  CHECK(good(words).arguments == program);
+  CHECK(good(words).pes == 0);
+}
+
+TEST_CASE("counts have long and short forms, np and n are two names of one number") {
+  CHECK(good({"+n3", "a"}).processes == 3);
+  CHECK(good({"+n", "3", "a"}).processes == 3);
+  CHECK(good({"++np", "3", "a"}).processes == 3);
+  CHECK(good({"++n", "2", "++np", "3", "a"}).processes == 3);
+  CHECK(good({"+p0", "a"}).pes == 0);
+}
+
+TEST_CASE("flags have a ++no- form and the last one counts") {
+  CHECK_FALSE(good({"++verbose", "++no-verbose", "a"}).verbose);
+  CHECK_FALSE(good({"++no-va-randomization", "a"}).va_randomization);
+  CHECK(good({"++local", "++local", "a"}).local);
+  CHECK(has(failure({"++no-timeout", "a"}), "++timeout takes a value and so has no form ++no-timeout"));
+}
+
+TEST_CASE("verbose wins over quiet") {
+  CHECK_FALSE(good({"++quiet", "++verbose", "a"}).quiet);
+  CHECK(good({"++quiet", "++verbose", "a"}).verbose);
+}
+
+TEST_CASE("an unknown option is an error that mentions ++ and guesses") {
+  CHECK(failure({"++nodelsit", "f", "a"}) ==
+        "options: unknown option '++nodelsit'; did you mean ++nodelist? (words for the program go behind a "
+        "lone ++)");
+  CHECK(has(failure({"a", "++quux"}),
+            "unknown option '++quux'; ++help lists all; words for the program go behind a lone ++"));
+  CHECK(has(failure({"++nodelist=f", "a"}), "write its value as the next word: ++nodelist f"));
+  CHECK(has(failure({"a", "++no-quux"}), "unknown option '++no-quux'"));
+}
+
+TEST_CASE("a valued option given twice is an error before its second value is read") {
+  CHECK(has(failure({"+p2", "./a", "+p3x"}), "'+p3x' is used more than once"));
+  CHECK(has(failure({"++timeout", "1", "++timeout", "2", "a"}), "'++timeout' is used more than once"));
+}
+
+TEST_CASE("values are checked and the word is named") {
+  CHECK(has(failure({"+p4x", "a"}), "++p cannot be '4x'; it takes a whole number from 0 to 2147483647"));
+  CHECK(has(failure({"+p-1", "a"}), "++p cannot be '-1'"));
+  CHECK(has(failure({"++n", "16777217", "a"}), "from 0 to 16777216"));
+  CHECK(has(failure({"++branching", "0", "a"}), "++branching cannot be '0'"));
+  CHECK(has(failure({"++numHosts", "99999999999999999999", "a"}), "++numHosts cannot be"));
+  CHECK(has(failure({"++timeout", "0", "a"}), "++timeout cannot be '0'; it takes seconds above 0"));
+  CHECK(has(failure({"++timeout", "nan", "a"}), "++timeout cannot be 'nan'"));
+  CHECK(has(failure({"++timeout", "1e300", "a"}), "++timeout cannot be"));
+  CHECK(has(failure({"++timeout", "-1", "a"}), "++timeout cannot be '-1'"));
+  CHECK(has(failure({"++nodelist", "", "a"}), "++nodelist cannot be ''; it takes a FILE that is not empty"));
+  CHECK(has(failure({"++remote-shell", "ssh 'x", "a"}), "with closed quotes"));
+  CHECK_FALSE(good({"++timelimit", "-1", "a"}).time_limit);
+}
+
+TEST_CASE("a missing value is an error") {
+  CHECK(has(failure({"a", "++nodelist"}), "'++nodelist' needs a value: ++nodelist FILE"));
+  CHECK(has(failure({"a", "+p"}), "'+p' needs a value: +p N"));
+  CHECK(has(failure({"++nodelist", "++local", "a"}), "'++nodelist' needs a value, but '++local' follows"));
+}
+
+TEST_CASE("a program is needed, unless help or version is asked for") {
+  CHECK(has(failure({"+p4"}), "no program was given"));
+  CHECK(has(failure({}), "no program was given"));
+  CHECK(parse_options({}, {}).ok() == false);
+  CHECK(has(failure({""}), "the program's name is empty"));
+  CHECK(good({"++help"}).help);
+  CHECK(good({"++version"}).version);
+  CHECK(good({"++help", "a"}).program == "a");
+}
+
+TEST_CASE("a program cannot begin with - or +") {
+  CHECK(has(failure({"-np", "4", "a"}), "charmrun does not know the option '-np'; did you mean ++np?"));
+  CHECK(
+      has(failure({"+vp4", "a"}), "charmrun does not know the option '+vp4'; its own options begin with ++"));
+  CHECK(has(failure({"-"}), "charmrun does not know the option '-'"));
+  CHECK(has(failure({"++", "++"}), "charmrun does not know the option '++'"));
+  CHECK(has(failure({"expr", "1", "+", "2"}),
+            "a lone + is no option; words for the program go behind a lone ++"));
+}
+
+TEST_CASE("places of the nodelist come in Charm++'s order") {
+  const OptionEnvironment environment{"/env/nodes", "", "/home/me"};
+  using Places = std::vector<NodelistPlace>;
+  CHECK(good({"++nodelist", "f", "a"}, environment).nodelist_places == Places{{"f", "++nodelist", true}});
+  CHECK(good({"a"}, environment).nodelist_places == Places{{"/env/nodes", "$NODELIST", true}});
+  CHECK(good({"a"}, {"", "", "/home/me"}).nodelist_places ==
+        Places{{"nodelist", "", false}, {"/home/me/.nodelist", "", false}});
+  CHECK(good({"a"}).nodelist_places == Places{{"nodelist", "", false}});
+  CHECK(good({"++local", "a"}, environment).nodelist_places.empty());
+  CHECK(good({"++hosts", "2", "a"}, environment).nodelist_places.empty());
+  CHECK(has(failure({"++hosts", "2", "++nodelist", "f", "a"}), "++hosts and ++nodelist exclude each other"));
+}
+
+TEST_CASE("the remote shell comes from the option, else from the environment") {
+  CHECK(good({"a"}, {"", "rsh -K", ""}).remote_shell == Command{"rsh", "-K"});
+  CHECK(good({"++remote-shell", "ssh", "a"}, {"", "rsh", ""}).remote_shell == Command{"ssh"});
+  CHECK(good({"a"}).remote_shell.empty());
+  CHECK(has(failure({"a"}, {"", "ssh 'x", ""}), "$CONV_RSH cannot be 'ssh 'x'"));
+}
+
+TEST_CASE("only ++launcher alone is the launcher mode") {
+  CHECK(is_launcher_mode(Words{"charmrun", "++launcher"}));
+  CHECK_FALSE(is_launcher_mode(Words{"charmrun"}));
+  CHECK_FALSE(is_launcher_mode(Words{}));
+  CHECK_FALSE(is_launcher_mode(Words{"charmrun", "++launcher", "/opt/charmrun"}));
+  CHECK_FALSE(is_launcher_mode(Words{"charmrun", "a", "++launcher"}));
+}
+
+TEST_CASE("the table is sound") {
+  std::set<std::string_view> names;
+  for (const OptionRow& row : option_table()) {
+    INFO(row.name);
+    CHECK(names.insert(row.name).second);
+    CHECK_FALSE(row.help.empty());
+    CHECK(row.value.empty() == (row.kind() == OptionKind::flag));
+    CHECK((row.kind() != OptionKind::integer || row.low < row.high));
+  }
+}
+
+TEST_CASE("defaults shown are the defaults") {
+  const Options defaults;
+  CHECK(find_option("timeout")->default_text == fmt::format("{}", seconds(defaults.timeout)));
+  CHECK(find_option("nodegroup")->default_text == defaults.nodegroup);
+  for (const OptionRow& row : option_table()) {
+    if (row.default_text != "off") continue;
+    CHECK_FALSE(defaults.*std::get<bool Options::*>(row.target));
+  }
+}
+
+TEST_CASE("help shows every option by topic and fits a terminal") {
+  const std::string text = help_text();
+  for (const OptionRow& row : option_table()) CHECK(has(text, fmt::format("\n  ++{}", row.name)));
+  for (std::uint8_t topic = 0; topic < kOptionTopicCount; ++topic)
+    CHECK(has(text, fmt::format("\n{}\n", title(static_cast<OptionTopic>(topic)))));
+  for (const auto* word :
+       {"$NODELIST", "$CONV_RSH", "~/.charmrunrc", "[60]", "[main]", "124", "125", "126", "127"})
+    CHECK(has(text, word));
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    INFO(line);
+    CHECK(line.size() < 80);
+    CHECK((line.empty() || line.back() != ' '));
+  }
+  CHECK(version_text() == "charmrun (charmtree) " CHARMTREE_VERSION "\n");
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/io/child_watch.hpp"
+
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+namespace charmtree::io {
+
+ChildWatch::ChildWatch(asio::io_context& io) : io_(io), child_ended_(io, SIGCHLD) { wait_for_orphans(); }
+
+void ChildWatch::add(pid_t pid, Handler handler) {
+  Child& child = children_[pid];
+  child.handler = std::move(handler);
+  const int fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  if (fd < 0) return;  // kernel before 5.3: SIGCHLD finds it
+  child.pidfd = std::make_unique<asio::posix::stream_descriptor>(io_, fd);
+  wait(pid);
+}
+
+void ChildWatch::forget(pid_t pid) {
+  const auto it = children_.find(pid);
+  if (it != children_.end()) it->second.handler = nullptr;
+}
+
+void ChildWatch::signal_group(pid_t pid, int signal) {
+  if (watched(pid)) ::kill(-pid, signal);
+}
+
+std::vector<pid_t> ChildWatch::pids() const {
+  std::vector<pid_t> all;
+  for (const auto& [pid, child] : children_) all.push_back(pid);
+  return all;
+}
+
+void ChildWatch::wait(pid_t pid) {
+  children_.at(pid).pidfd->async_wait(asio::posix::stream_descriptor::wait_read, [this, pid](error_code ec) {
+    if (!ec) reap(pid);
+  });
+}
+
+void ChildWatch::reap(pid_t pid) {
+  const auto it = children_.find(pid);
+  if (it == children_.end()) return;
+  int status = 0;
+  const pid_t got = ::waitpid(pid, &status, WNOHANG);
+  if (got == 0) {
+    if (it->second.pidfd) wait(pid);
+    return;
+  }
+  const Handler handler = std::move(it->second.handler);
+  children_.erase(it);
+  ChildStatus result;
+  if (WIFSIGNALED(status)) {
+    result.signal = WTERMSIG(status);
+    result.core = WCOREDUMP(status);
+  } else {
+    result.code = WEXITSTATUS(status);
+  }
+  if (handler) handler(result);
+  reap_orphans();
+}
+
+void ChildWatch::wait_for_orphans() {
+  child_ended_.async_wait([this](error_code ec, int) {
+    if (ec) return;
+    reap_orphans();
+    wait_for_orphans();
+  });
+}
+
+void ChildWatch::reap_orphans() {
+  for (;;) {
+    siginfo_t info{};
+    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
+    const pid_t pid = info.si_pid;
+    if (!watched(pid)) {
+      ::waitpid(pid, nullptr, WNOHANG);
+      continue;
+    }
+    if (children_.at(pid).pidfd) return;  // its own watch is about to see it, and calls this again
+    asio::post(io_, [this, pid] { reap(pid); });
+    return;
+  }
+}
+
+}  // namespace charmtree::io

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/io/client_listener.hpp"
+
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+
+#include "tree/io/peer_uid.hpp"
+
+namespace charmtree::io {
+
+// One accepted socket, of either kind: bytes in, bytes out.
+class ClientListener::Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(ClientListener& owner, int fd, proto::ClientKind kind, proto::ClientId id)
+      : owner_(&owner), socket_(owner.io_, fd), kind_(kind), id_(id) {}
+
+  void read() {
+    if (reading_ || paused_ || closing_) return;
+    reading_ = true;
+    socket_.async_wait(asio::posix::stream_descriptor::wait_read, [self = shared_from_this()](error_code ec) { self->readable(ec); });
+  }
+  void send(std::string bytes) {
+    if (closing_) return;
+    backlog_ += bytes.size();
+    queue_.push_back(std::move(bytes));
+    if (backlog_ > kMaxBacklog) return lost();
+    write();
+  }
+  void close() {
+    closing_ = true;
+    if (queue_.empty()) shut();
+  }
+  void pause(bool paused) {
+    paused_ = paused;
+    read();
+  }
+  /// No handler may reach the owner any more.
+  void detach() {
+    owner_ = nullptr;
+    shut();
+  }
+
+ private:
+  void readable(error_code ec) {
+    reading_ = false;
+    if (ec || owner_ == nullptr || closing_ || paused_) return;
+    static thread_local std::array<char, 64U << 10> buffer;
+    const ssize_t got = ::recv(socket_.native_handle(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return lost();
+    if (got > 0) owner_->sink_.event(proto::ClientBytes{kind_, id_, std::string{buffer.data(), static_cast<std::size_t>(got)}});
+    if (owner_ != nullptr) read();
+  }
+  void write() {
+    while (!writing_ && !queue_.empty()) {
+      const std::string& front = queue_.front();
+      const ssize_t put = ::send(socket_.native_handle(), front.data() + written_, front.size() - written_, MSG_DONTWAIT | MSG_NOSIGNAL);
+      if (put < 0 && errno == EAGAIN) {
+        writing_ = true;
+        socket_.async_wait(asio::posix::stream_descriptor::wait_write, [self = shared_from_this()](error_code ec) {
+          self->writing_ = false;
+          if (!ec && self->socket_.is_open()) self->write();
+        });
+        return;
+      }
+      if (put < 0) {  // what it said before it went is still to be read
+        queue_.clear();
+        backlog_ = 0;
+        break;
+      }
+      written_ += static_cast<std::size_t>(put);
+      backlog_ -= static_cast<std::size_t>(put);
+      if (written_ < front.size()) continue;
+      queue_.pop_front();
+      written_ = 0;
+    }
+    if (closing_ && queue_.empty()) shut();
+  }
+  void lost() {
+    if (owner_ == nullptr) return;
+    ClientListener* owner = owner_;
+    const auto keep = shared_from_this();
+    owner->connections_.erase(id_);
+    detach();
+    owner->sink_.event(proto::ClientClosed{kind_, id_});
+  }
+  void shut() {
+    closing_ = true;
+    error_code ignored;
+    socket_.close(ignored);
+    if (owner_ != nullptr) std::exchange(owner_, nullptr)->connections_.erase(id_);
+  }
+
+  ClientListener* owner_;
+  asio::posix::stream_descriptor socket_;
+  proto::ClientKind kind_;
+  proto::ClientId id_;
+  std::deque<std::string> queue_;
+  std::size_t written_ = 0, backlog_ = 0;
+  bool reading_ = false, writing_ = false, paused_ = false, closing_ = false;
+};
+
+ClientListener::ClientListener(asio::io_context& io, Sink sink) : io_(io), sink_(std::move(sink)), tcp_(io), local_(io), pause_(io) {}
+
+ClientListener::~ClientListener() {
+  for (auto connections = std::move(connections_); auto& [id, connection] : connections) connection->detach();
+  if (!path_.empty()) ::unlink(path_.c_str());
+}
+
+Result<void> ClientListener::open(const std::string& socket_path) {
+  const auto failed = [](const std::string& what) {
+    return Error{Errc::spawn_failed, Phase::spawn, fmt::format("{}: {}", what, strerror(errno)), {}};
+  };
+  const int tcp = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  if (tcp < 0 || ::bind(tcp, reinterpret_cast<sockaddr*>(&address), size) != 0 || ::listen(tcp, 4096) != 0 ||
+      ::getsockname(tcp, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    return failed("cannot listen on 127.0.0.1");
+  }
+  tcp_.assign(asio::ip::tcp::v4(), tcp);
+  port_ = ntohs(address.sin_port);
+
+  sockaddr_un local{};
+  local.sun_family = AF_UNIX;
+  if (socket_path.size() >= sizeof local.sun_path) return Error{Errc::spawn_failed, Phase::spawn, socket_path + " is too long for a socket", {}};
+  std::memcpy(local.sun_path, socket_path.c_str(), socket_path.size());
+  ::unlink(socket_path.c_str());
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0 || ::bind(fd, reinterpret_cast<sockaddr*>(&local), sizeof local) != 0 || ::listen(fd, 4096) != 0) {
+    return failed("cannot listen on " + socket_path);
+  }
+  path_ = socket_path;
+  local_.assign(asio::local::stream_protocol(), fd);
+  accept(tcp_, proto::ClientKind::charm);
+  accept(local_, proto::ClientKind::native);
+  return {};
+}
+
+template <class A>
+void ClientListener::accept(A& acceptor, proto::ClientKind kind) {
+  acceptor.async_wait(A::wait_read, [this, &acceptor, kind](error_code ec) {
+    if (ec) return;
+    for (int turn = 0; turn < 64; ++turn) {
+      const int fd = ::accept4(acceptor.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+      if (fd >= 0) {
+        admit(fd, kind);
+        continue;
+      }
+      if (errno != EMFILE && errno != ENFILE) break;
+      pause_.expires_after(std::chrono::milliseconds{100});  // out of descriptors: let some close first
+      pause_.async_wait([this, &acceptor, kind](error_code stopped) {
+        if (!stopped) accept(acceptor, kind);
+      });
+      return;
+    }
+    accept(acceptor, kind);
+  });
+}
+
+void ClientListener::admit(int fd, proto::ClientKind kind) {
+  const auto uid = peer_uid(fd);
+  if (!uid || *uid != ::geteuid() || connections_.size() >= kMaxClients) {
+    ::close(fd);
+    if (uid && *uid != ::geteuid()) sink_.note(fmt::format("refused a connection of uid {} to a local socket", *uid));
+    return;
+  }
+  if (kind == proto::ClientKind::charm) {
+    const int on = 1;
+    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  }
+  const proto::ClientId id = ++last_;
+  auto connection = std::make_shared<Connection>(*this, fd, kind, id);
+  connections_.emplace(id, connection);
+  sink_.event(proto::ClientOpened{kind, id});
+  connection->pause(paused_);
+}
+
+void ClientListener::send(proto::ClientId client, std::string bytes) {
+  const auto it = connections_.find(client);
+  if (it != connections_.end()) std::shared_ptr{it->second}->send(std::move(bytes));
+}
+
+void ClientListener::close(proto::ClientId client) {
+  const auto it = connections_.find(client);
+  if (it != connections_.end()) std::shared_ptr{it->second}->close();
+}
+
+void ClientListener::pause_reading(bool paused) {
+  paused_ = paused;
+  for (auto& [id, connection] : connections_) connection->pause(paused);
+}
+
+Result<std::string> socket_folder() {
+  const char* runtime = ::secure_getenv("XDG_RUNTIME_DIR");
+  struct stat info {};
+  std::string folder;
+  if (runtime != nullptr && runtime[0] == '/' && ::stat(runtime, &info) == 0 && info.st_uid == ::geteuid()) folder = std::string{runtime} + "/charmtree";
+  else folder = fmt::format("/tmp/charmtree-{}", ::geteuid());
+  ::mkdir(folder.c_str(), 0700);
+  if (::lstat(folder.c_str(), &info) != 0) {
+    return Error{Errc::spawn_failed, Phase::spawn, fmt::format("{}: {}", folder, strerror(errno)), "is /tmp writable there?"};
+  }
+  if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid() || (info.st_mode & 077) != 0) {
+    return Error{Errc::spawn_failed, Phase::spawn, folder + " is not a private folder of ours (0700, no symlink)", "remove it there"};
+  }
+  return folder;
+}
+
+std::string socket_path(const std::string& folder, const std::string& job, std::uint32_t host) {
+  return fmt::format("{}/{}.{}", folder, job, host);
+}
+
+}  // namespace charmtree::io

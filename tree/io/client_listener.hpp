@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The local sockets on which a launcher's own processes reach it: TCP on 127.0.0.1 for stock Charm++ clients, a unix-domain socket in
+// a private folder for native ones. Only processes of our own uid are let in: by SO_PEERCRED, or for loopback TCP by asking the
+// kernel (NETLINK_SOCK_DIAG) who owns the other end. What they say is not looked at here.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "tree/base/result.hpp"
+#include "tree/io/asio.hpp"
+#include "tree/proto/events.hpp"
+
+namespace charmtree::io {
+
+class ClientListener {
+ public:
+  /// Connections at a time, of both kinds; more are closed at once.
+  static constexpr std::size_t kMaxClients = 65536;
+  /// A client that does not read what is sent to it may hold up this much.
+  static constexpr std::size_t kMaxBacklog = 256U << 20;
+
+  /// `sink` takes ClientOpened, ClientBytes and ClientClosed events and notes about refused connections; it is called from the loop.
+  struct Sink {
+    std::function<void(proto::Event)> event;
+    std::function<void(std::string)> note;
+  };
+  ClientListener(asio::io_context& io, Sink sink);
+  ~ClientListener();
+
+  /// Opens both sockets; `socket_path` is replaced if it exists. Error: spawn_failed with the reason.
+  Result<void> open(const std::string& socket_path);
+  std::uint16_t port() const { return port_; }
+
+  void send(proto::ClientId client, std::string bytes);
+  /// Sends what is queued, then closes.
+  void close(proto::ClientId client);
+  void pause_reading(bool paused);
+
+ private:
+  class Connection;
+  using Acceptor = asio::ip::tcp::acceptor;
+  using LocalAcceptor = asio::local::stream_protocol::acceptor;
+  template <class A>
+  void accept(A& acceptor, proto::ClientKind kind);
+  void admit(int fd, proto::ClientKind kind);
+
+  asio::io_context& io_;
+  Sink sink_;
+  Acceptor tcp_;
+  LocalAcceptor local_;
+  asio::steady_timer pause_;
+  std::uint16_t port_ = 0;
+  std::string path_;
+  proto::ClientId last_ = 0;
+  bool paused_ = false;
+  std::map<proto::ClientId, std::shared_ptr<Connection>> connections_;
+};
+
+/// The private folder for a user's sockets: $XDG_RUNTIME_DIR/charmtree or /tmp/charmtree-<uid>, mode 0700, ours, no symlink; made if
+/// missing. Error: what is wrong with it.
+Result<std::string> socket_folder();
+
+/// The socket of a job on a host: <folder>/<job>.<host>.
+std::string socket_path(const std::string& folder, const std::string& job, std::uint32_t host);
+
+}  // namespace charmtree::io

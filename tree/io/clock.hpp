@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one place that reads the clock.
+#pragma once
+
+#include <chrono>
+
+#include "tree/base/time.hpp"
+
+namespace charmtree::io {
+
+inline Instant now() {
+  return Instant{std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch())};
+}
+
+/// The point of the steady clock that Asio timers wait for.
+inline std::chrono::steady_clock::time_point to_steady(Instant instant) {
+  return std::chrono::steady_clock::time_point{instant.time_since_epoch()};
+}
+
+}  // namespace charmtree::io

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of a link to a child has up to three parts: EOF on its stdout, EOF on its stderr, its exit. The handler is called when all
+// are in, or a moment after the first (a grandchild may hold stderr open for ever).
+#include "tree/io/fd_link.hpp"
+
+#include <fcntl.h>
+
+#include <array>
+#include <csignal>
+#include <cstring>
+
+#include "tree/io/clock.hpp"
+
+namespace charmtree::io {
+
+namespace {
+constexpr std::size_t kReadSize = 64U << 10;
+constexpr std::size_t kStderrTail = 4096;
+constexpr Duration kSettle = 300ms;
+
+void set_nonblocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
+}  // namespace
+
+FdLink::FdLink(asio::io_context& io, pid_t child, ChildWatch* watch)
+    : io_(io), input_(io), output_(io), error_(io), timer_(io), child_(child), watch_(watch) {}
+
+std::shared_ptr<FdLink> FdLink::make(asio::io_context& io, UniqueFd input, UniqueFd output, UniqueFd error, pid_t child, ChildWatch* watch) {
+  auto link = std::make_shared<FdLink>(io, child, watch);
+  set_nonblocking(input.get());
+  set_nonblocking(output.get());
+  link->input_.assign(input.release());
+  link->output_.assign(output.release());
+  if (error) {
+    set_nonblocking(error.get());
+    link->error_.assign(error.release());
+    link->error_open_ = true;
+  }
+  if (child != 0) {
+    link->child_open_ = true;
+    watch->add(child, [link](ChildStatus status) { link->child_ended(status); });
+  }
+  return link;
+}
+
+void FdLink::start(Handlers handlers) {
+  handlers_ = std::move(handlers);
+  read();
+  if (error_open_) read_error();
+}
+
+void FdLink::read() {
+  if (reading_ || paused_ || !input_open_ || closing_) return;
+  reading_ = true;
+  input_.async_wait(Stream::wait_read, [self = shared_from_this()](error_code ec) {
+    self->reading_ = false;
+    if (ec || self->closing_ || self->paused_) return;
+    static thread_local std::array<char, kReadSize> buffer;
+    const ssize_t got = ::read(self->input_.native_handle(), buffer.data(), buffer.size());
+    if (got > 0) {
+      self->handlers_.on_bytes({buffer.data(), static_cast<std::size_t>(got)});
+    } else if (got == 0) {
+      return self->input_ended("closed by the other side");
+    } else if (errno != EAGAIN && errno != EINTR) {
+      return self->input_ended(strerror(errno));
+    }
+    self->read();
+  });
+}
+
+void FdLink::read_error() {
+  error_.async_wait(Stream::wait_read, [self = shared_from_this()](error_code ec) {
+    if (ec || !self->error_open_) return;
+    std::array<char, kStderrTail> buffer;
+    const ssize_t got = ::read(self->error_.native_handle(), buffer.data(), buffer.size());
+    if (got == 0 || (got < 0 && errno != EAGAIN)) {
+      self->error_open_ = false;
+      return self->report_end();
+    }
+    std::string& tail = self->end_.stderr_tail;
+    if (got > 0) tail.append(buffer.data(), static_cast<std::size_t>(got));
+    if (tail.size() > kStderrTail) tail.erase(0, tail.size() - kStderrTail);
+    self->read_error();
+  });
+}
+
+void FdLink::send(std::string bytes) {
+  if (closing_ || bytes.empty()) return;
+  backlog_ += bytes.size();
+  queue_.push_back(std::move(bytes));
+  write();
+}
+
+void FdLink::write() {
+  while (!writing_ && !queue_.empty() && output_.is_open()) {
+    const std::string& front = queue_.front();
+    const ssize_t put = ::write(output_.native_handle(), front.data() + written_, front.size() - written_);
+    if (put < 0 && errno == EAGAIN) {
+      writing_ = true;
+      output_.async_wait(Stream::wait_write, [self = shared_from_this()](error_code ec) {
+        self->writing_ = false;
+        if (!ec) self->write();
+      });
+      return;
+    }
+    if (put < 0) {  // the reader is gone: what it last said comes by the input
+      queue_.clear();
+      backlog_ = 0;
+      break;
+    }
+    written_ += static_cast<std::size_t>(put);
+    backlog_ -= static_cast<std::size_t>(put);
+    if (written_ < front.size()) continue;
+    queue_.pop_front();
+    written_ = 0;
+  }
+  if (!queue_.empty()) return;
+  if (closing_) return release();
+  if (handlers_.on_drained) asio::post(io_, [self = shared_from_this()] {
+    if (!self->closing_ && self->backlog_ == 0) self->handlers_.on_drained();
+  });
+}
+
+void FdLink::pause_reading(bool paused) {
+  paused_ = paused;
+  if (!paused && handlers_.on_bytes) read();
+}
+
+void FdLink::input_ended(const std::string& what) {
+  input_open_ = false;
+  end_.what = what;
+  timer_.expires_after(kSettle);
+  timer_.async_wait([self = shared_from_this()](error_code ec) {
+    if (ec) return;
+    self->error_open_ = self->child_open_ = false;
+    self->report_end();
+  });
+  report_end();
+}
+
+void FdLink::child_ended(ChildStatus status) {
+  child_open_ = false;
+  if (status.signal != 0) end_.exit_signal = ::sigabbrev_np(status.signal) != nullptr ? ::sigabbrev_np(status.signal) : "?";
+  else end_.exit_status = status.code;
+  if (closing_) timer_.cancel();
+  report_end();
+}
+
+void FdLink::report_end() {
+  if (input_open_ || error_open_ || child_open_ || ended_ || closing_) return;
+  ended_ = true;
+  timer_.cancel();
+  if (handlers_.on_end) handlers_.on_end(end_);
+}
+
+void FdLink::close(Duration linger) {
+  if (closing_) return;
+  closing_ = true;
+  // Handlers may hold the owner; they are dropped from the loop, as we may be inside one of them.
+  asio::post(io_, [self = shared_from_this()] { self->handlers_ = {}; });
+  error_code ignored;
+  input_.close(ignored);
+  if (queue_.empty() || linger <= Duration{0}) return release();
+  timer_.expires_after(linger);
+  timer_.async_wait([self = shared_from_this()](error_code ec) {
+    if (!ec) self->release();
+  });
+  write();
+}
+
+void FdLink::release() {
+  error_code ignored;
+  output_.close(ignored);
+  error_.close(ignored);
+  error_open_ = false;
+  if (!child_open_) {
+    timer_.cancel();
+    return;
+  }
+  // The launcher or ssh ends by itself when its stdin ends; a moment later it is made to.
+  timer_.expires_after(2s);
+  timer_.async_wait([self = shared_from_this()](error_code ec) {
+    if (!ec && self->child_open_) self->watch_->signal_group(self->child_, SIGKILL);
+  });
+}
+
+}  // namespace charmtree::io

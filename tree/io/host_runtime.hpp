@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hands of a launcher on its own host: carries out Prepare, Spawn, Signal, KillLeftovers, the client sockets and the input pipe,
+// and reports what happens as events. Decides nothing about the job.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tree/io/child_watch.hpp"
+#include "tree/io/client_listener.hpp"
+#include "tree/io/host_setup.hpp"
+#include "tree/io/leftovers.hpp"
+#include "tree/io/program.hpp"
+#include "tree/proto/events.hpp"
+
+namespace charmtree::io {
+
+class HostRuntime {
+ public:
+  using Sink = std::function<void(proto::Event)>;
+  /// `sink` takes events, `note` a line for ++verbose. `watch` must outlive the object.
+  HostRuntime(asio::io_context& io, ChildWatch& watch, Sink sink, std::function<void(std::string)> note);
+  ~HostRuntime();
+
+  void execute(const proto::Prepare& action);
+  void execute(const proto::Spawn& action);
+  void execute(const proto::Signal& action);
+  void execute(const proto::KillLeftovers& action);
+  void execute(const proto::WriteInput& action);
+  void execute(const proto::RecallPipe& action);
+  void execute(proto::ClientSend action) { listener_.send(action.client, std::move(action.bytes)); }
+  void execute(const proto::ClientClose& action) { listener_.close(action.client); }
+
+  /// Stops (resumes) reading what the processes say: their pipes and sockets fill up.
+  void pause_reading(bool paused);
+
+ private:
+  void prepared(Result<std::vector<std::string>> environment);
+  std::vector<std::string> environment_of(std::uint32_t process) const;
+  std::vector<std::string> command_of() const;
+
+  asio::io_context& io_;
+  ChildWatch& watch_;
+  Sink sink_;
+  HostSetup setup_;
+  ClientListener listener_;
+  Leftovers leftovers_;
+  std::shared_ptr<const wire::JobSpec> job_;
+  Host self_;
+  std::vector<std::string> environment_;
+  std::string socket_path_;
+  bool paused_ = false;
+  std::map<std::uint32_t, std::shared_ptr<Program>> programs_;
+};
+
+}  // namespace charmtree::io

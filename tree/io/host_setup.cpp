@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// ~/.charmrunrc and the setup command are shell text that may set variables, so one bash runs both and prints the environment that
+// results. Its own stdout is the pipe for that; what the text prints goes to stderr.
+#include "tree/io/host_setup.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include "tree/io/spawn.hpp"
+#include "tree/io/unique_fd.hpp"
+#include "tree/proto/environment.hpp"
+
+extern char** environ;
+
+namespace charmtree::io {
+
+namespace {
+
+constexpr std::size_t kComplaint = 400;
+
+proto::Environment login_environment() {
+  proto::Environment all;
+  for (char** entry = environ; *entry != nullptr; ++entry) all.emplace_back(*entry);
+  return proto::without_launcher_variables(all);
+}
+
+proto::Environment split_at_nul(const std::string& text) {
+  proto::Environment all;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\0', at), text.size());
+    if (text.find('=', at) < end) all.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return all;
+}
+
+std::string rc_file() {
+  const char* home = std::getenv("HOME");
+  if (home == nullptr) return {};
+  std::string path = std::string{home} + "/.charmrunrc";
+  return ::access(path.c_str(), R_OK) == 0 ? path : std::string{};
+}
+
+std::uint32_t parse_ipv4(const std::string& text) {
+  in_addr address{};
+  return ::inet_pton(AF_INET, text.c_str(), &address) == 1 ? ntohl(address.s_addr) : 0;
+}
+
+bool is_loopback(std::uint32_t address) { return address >> 24 == 127; }
+
+template <class Visit>
+void for_each_interface(Visit visit) {
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return;
+  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != AF_INET || (entry->ifa_flags & IFF_UP) == 0) continue;
+    sockaddr_in address{};
+    std::memcpy(&address, entry->ifa_addr, sizeof address);
+    visit(std::string_view{entry->ifa_name}, ntohl(address.sin_addr.s_addr));
+  }
+  ::freeifaddrs(list);
+}
+
+/// The first interface that is not loopback; one that belongs to containers or virtual machines only if there is no other.
+std::uint32_t interface_address() {
+  std::uint32_t best = 0, second = 0;
+  for_each_interface([&](std::string_view name, std::uint32_t address) {
+    if (is_loopback(address)) return;
+    const bool internal = name.starts_with("docker") || name.starts_with("virbr") || name.starts_with("br-") || name.starts_with("lxc");
+    std::uint32_t& place = internal ? second : best;
+    if (place == 0) place = address;
+  });
+  return best != 0 ? best : second;
+}
+
+/// Third word of SSH_CONNECTION: the address at which sshd was reached.
+std::uint32_t ssh_connection_address() {
+  const char* text = std::getenv("SSH_CONNECTION");
+  if (text == nullptr) return 0;
+  std::array<char, 64> server{};
+  if (std::sscanf(text, "%*s %*s %63s", server.data()) != 1) return 0;
+  std::string address = server.data();
+  if (address.starts_with("::ffff:")) address.erase(0, 7);
+  return parse_ipv4(address);
+}
+
+}  // namespace
+
+void HostSetup::run(const wire::JobSpec& job, const Profile& profile, Done done) {
+  done_ = std::move(done);
+  const bool remote = profile.via != Via::local;
+  environment_ = remote ? login_environment() : proto::Environment{};
+  if (job.forward_environment || !remote) {
+    proto::overlay(environment_, proto::without_launcher_variables(remote ? proto::forwardable(job.environment) : job.environment));
+  }
+  const UniqueFd folder{profile.directory.empty() ? -1 : ::open(profile.directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
+  if (!profile.directory.empty() && !folder) {
+    return finish(Error{Errc::no_directory, Phase::spawn, fmt::format("working directory {}: {}", profile.directory, strerror(errno)),
+                        "create it there, use pathfix in the nodelist, or start charmrun in a directory that all hosts have"});
+  }
+  if (profile.setup.empty() && (!remote || rc_file().empty())) return finish(std::move(environment_));
+  run_shell(profile, remote, job);
+}
+
+void HostSetup::run_shell(const Profile& profile, bool remote, const wire::JobSpec& job) {
+  std::array<int, 2> out{}, err{};
+  if (::pipe2(out.data(), O_CLOEXEC | O_NONBLOCK) != 0) return finish(Error{Errc::spawn_failed, Phase::spawn, strerror(errno), {}});
+  if (::pipe2(err.data(), O_CLOEXEC | O_NONBLOCK) != 0) return finish(Error{Errc::spawn_failed, Phase::spawn, strerror(errno), {}});
+  output_.assign(out[0]);
+  error_.assign(err[0]);
+  const UniqueFd out_end{out[1]}, err_end{err[1]};
+  for (const int fd : {out[1], err[1]}) ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+
+  std::string script = "exec 3>&1 1>&2\n";
+  if (remote && !rc_file().empty()) script += ". ~/.charmrunrc\n";
+  if (!profile.setup.empty()) script += profile.setup + "\nct_status=$?; [ $ct_status -eq 0 ] || exit $ct_status\n";
+  script += "exec env -0 >&3";
+  SpawnRequest request;
+  request.program = "bash";
+  request.arguments = {"bash", "-c", script};
+  request.environment = environment_;
+  request.directory = profile.directory;
+  request.output = out_end.get();
+  request.error = err_end.get();
+  auto pid = spawn(request);
+  if (!pid) return finish(pid.error());
+  shell_ = *pid;
+  open_parts_ = 2;  // its environment and its exit; stderr is only listened to
+  watch_.add(shell_, [this](ChildStatus status) { shell_ended(status); });
+  read_output();
+  read_error();
+  timer_.expires_after(job.timeout);
+  timer_.async_wait([this](error_code ec) {
+    if (ec || !done_) return;
+    cancel_shell();
+    finish(Error{Errc::spawn_failed, Phase::spawn, "~/.charmrunrc or the setup command did not end in time", "see ++timeout"});
+  });
+}
+
+void HostSetup::read_output() {
+  output_.async_wait(asio::posix::stream_descriptor::wait_read, [this](error_code ec) {
+    if (ec || !done_) return;
+    std::array<char, 16384> buffer;
+    const ssize_t got = ::read(output_.native_handle(), buffer.data(), buffer.size());
+    if (got > 0 && text_.size() < kMaxEnvironment) text_.append(buffer.data(), static_cast<std::size_t>(got));
+    if (got == 0) {
+      if (--open_parts_ == 0) shell_result();
+      return;
+    }
+    read_output();
+  });
+}
+
+void HostSetup::read_error() {
+  error_.async_wait(asio::posix::stream_descriptor::wait_read, [this](error_code ec) {
+    if (ec || !done_) return;
+    std::array<char, 4096> buffer;
+    const ssize_t got = ::read(error_.native_handle(), buffer.data(), buffer.size());
+    if (got == 0) return;
+    if (got > 0) complaint_.append(buffer.data(), static_cast<std::size_t>(got));
+    if (complaint_.size() > kComplaint) complaint_.erase(0, complaint_.size() - kComplaint);
+    read_error();
+  });
+}
+
+void HostSetup::shell_ended(ChildStatus status) {
+  shell_ = 0;
+  status_ = status;
+  if (done_ && --open_parts_ == 0) shell_result();
+}
+
+void HostSetup::shell_result() {
+  if (status_.code == 0 && status_.signal == 0) {
+    proto::Environment result = proto::without_launcher_variables(split_at_nul(text_));
+    return finish(std::move(result));
+  }
+  while (!complaint_.empty() && complaint_.back() == '\n') complaint_.pop_back();
+  const std::size_t newline = complaint_.rfind('\n');
+  finish(Error{Errc::spawn_failed, Phase::spawn,
+               fmt::format("~/.charmrunrc or the setup command failed with status {}{}{}", status_.signal != 0 ? 128 + status_.signal : status_.code,
+                           complaint_.empty() ? "" : ": ", complaint_.substr(newline == std::string::npos ? 0 : newline + 1)),
+               {}});
+}
+
+void HostSetup::cancel_shell() {
+  if (shell_ == 0) return;
+  watch_.signal_group(shell_, SIGKILL);
+  watch_.forget(shell_);
+  shell_ = 0;
+}
+
+void HostSetup::cancel() {
+  done_ = nullptr;
+  cancel_shell();
+  timer_.cancel();
+}
+
+void HostSetup::finish(Result<std::vector<std::string>> result) {
+  timer_.cancel();
+  if (done_) std::exchange(done_, nullptr)(std::move(result));
+}
+
+std::uint32_t reachable_address(const wire::JobSpec& job, const Host& self) {
+  if (job.private_network) return INADDR_LOOPBACK;
+  const bool local = job.profiles[self.profile].via == Via::local;
+  std::uint32_t address = local ? parse_ipv4(self.address) : ssh_connection_address();
+  if (address == 0 || is_loopback(address)) address = interface_address();
+  return address != 0 ? address : INADDR_LOOPBACK;
+}
+
+std::uint32_t address_towards(const std::string& host) {
+  addrinfo hints{}, *list = nullptr;
+  hints.ai_family = AF_INET;
+  hints.ai_socktype = SOCK_DGRAM;
+  if (::getaddrinfo(host.c_str(), "9", &hints, &list) != 0) return 0;
+  const UniqueFd probe{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+  sockaddr_in own{};
+  socklen_t size = sizeof own;
+  const bool ok = ::connect(probe.get(), list->ai_addr, list->ai_addrlen) == 0 &&
+                  ::getsockname(probe.get(), reinterpret_cast<sockaddr*>(&own), &size) == 0;
+  ::freeaddrinfo(list);
+  return ok ? ntohl(own.sin_addr.s_addr) : 0;
+}
+
+bool is_own_address(std::uint32_t ipv4) {
+  bool own = is_loopback(ipv4);
+  for_each_interface([&](std::string_view, std::uint32_t address) { own = own || address == ipv4; });
+  return own;
+}
+
+}  // namespace charmtree::io

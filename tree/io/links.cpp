@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/io/links.hpp"
+
+#include <algorithm>
+
+#include "tree/io/clock.hpp"
+#include "tree/proto/launch_failure.hpp"
+
+namespace charmtree::io {
+
+namespace {
+proto::LoginTimes convert(const LoginTimes& t) {
+  return {t.begun, t.resolved, t.connected, t.handshaken, t.authenticated, t.executed};
+}
+proto::StreamEnd convert(const LinkEnd& end) { return {end.exit_status, end.exit_signal, end.stderr_tail, end.what}; }
+}  // namespace
+
+std::string remote_command(const std::string& launcher) {
+  const bool plain = launcher.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+-") == std::string::npos;
+  std::string word = launcher;
+  if (!plain) {
+    word = "'";
+    for (const char c : launcher) word += c == '\'' ? std::string{"'\\''"} : std::string{c};
+    word += "'";
+  }
+  return "exec " + word + " ++launcher";
+}
+
+Transport& Transports::of(Via via) const {
+  switch (via) {
+    case Via::local: return *local;
+    case Via::command: return *command;
+    default: return *ssh;
+  }
+}
+
+struct Links::Port {
+  proto::LinkId id;
+  Via via = Via::local;
+  std::string launcher;
+  Transport* transport = nullptr;
+  Transport::LoginId login = 0;
+  std::unique_ptr<Link> link;
+  wire::LinkReader reader;
+  LoginResult login_result;  // kept from login to greeting
+  asio::steady_timer greeting;
+  bool up = false;    // LinkUp has been put out (parent: from the start)
+  bool gone = false;  // nothing may be put out any more
+
+  Port(asio::io_context& io, proto::LinkId id_, wire::LinkReader::From from) : id(id_), reader(from), greeting(io) {}
+};
+
+Links::Links(asio::io_context& io, Transports transports, std::function<void(proto::Event)> sink, std::function<void()> parent_drained)
+    : io_(io), transports_(transports), sink_(std::move(sink)), parent_drained_(std::move(parent_drained)), flush_timer_(io) {}
+
+Links::~Links() {
+  for (auto& [id, port] : ports_) port->gone = true;
+}
+
+void Links::open_parent(std::unique_ptr<Link> link) {
+  auto port = std::make_shared<Port>(io_, proto::kParentLink, wire::LinkReader::From::parent);
+  port->link = std::move(link);
+  port->up = true;
+  ports_.emplace(proto::kParentLink, port);
+  port->link->send(wire::make_greeting());
+  start(port);
+}
+
+void Links::start(const PortPtr& port) {
+  Link::Handlers handlers;
+  handlers.on_bytes = [this, port](std::string_view bytes) { received(port, bytes); };
+  handlers.on_end = [this, port](LinkEnd end) { ended(port, end); };
+  if (port->id == proto::kParentLink) handlers.on_drained = parent_drained_;
+  port->link->start(std::move(handlers));
+}
+
+void Links::execute(const proto::Login& action) {
+  auto port = std::make_shared<Port>(io_, action.link, wire::LinkReader::From::child);
+  port->via = action.via;
+  port->launcher = action.profile.launcher;
+  port->transport = &transports_.of(action.via);
+  ports_.emplace(action.link, port);
+  port->login = port->transport->login(action.host, action.profile, remote_command(port->launcher), LoginLimits{},
+                                       [this, port](LoginResult result) { logged_in(port, std::move(result)); });
+}
+
+void Links::logged_in(const PortPtr& port, LoginResult result) {
+  if (port->gone) return;
+  if (!result.link) {
+    ports_.erase(port->id);
+    port->gone = true;
+    return sink_(proto::LoginFailed{port->id, std::move(result.error), std::move(result.note)});
+  }
+  port->link = std::move(result.link);
+  port->login_result = std::move(result);
+  port->greeting.expires_after(kGreetingLimit);
+  port->greeting.async_wait([this, port](error_code ec) {
+    if (ec || port->gone || port->up) return;
+    fail(port, Error{Errc::timed_out, Phase::hello, "no answer from the launcher",
+                     "is its login shell slow or waiting for input? try: ssh HOST true"});
+  });
+  if (paused_) port->link->pause_reading(true);
+  start(port);
+}
+
+void Links::received(const PortPtr& port, std::string_view bytes) {
+  if (port->gone) return;
+  if (auto ok = port->reader.append(bytes); !ok) return fail(port, ok.error());
+  if (!port->up) {
+    if (!port->reader.greeted()) return;
+    port->up = true;
+    port->greeting.cancel();
+    LoginResult& login = port->login_result;
+    std::string note = std::move(login.note);
+    if (!port->reader.chatter().empty()) {
+      note += (note.empty() ? "" : "; ") + std::string{"its shell printed before the launcher: "} + port->reader.chatter().substr(0, 200);
+      std::replace(note.begin(), note.end(), '\n', ' ');
+    }
+    sink_(proto::LinkUp{port->id, convert(login.times), std::move(login.accepted_key), std::move(note)});
+  }
+  while (!port->gone) {
+    auto message = port->reader.next();
+    if (!message) return fail(port, message.error());
+    if (!message->has_value()) return;
+    sink_(proto::LinkMessage{port->id, std::move(**message)});
+  }
+}
+
+void Links::ended(const PortPtr& port, const LinkEnd& end) {
+  if (port->gone) return;
+  if (port->up) fail(port, proto::explain_lost_link(convert(end)));
+  else fail(port, proto::explain_failed_launch(convert(end), port->via, port->launcher));
+}
+
+void Links::fail(const PortPtr& port, Error error) {
+  const bool was_up = port->up;
+  drop(port);
+  if (was_up) sink_(proto::LinkDown{port->id, std::move(error)});
+  else sink_(proto::LoginFailed{port->id, std::move(error), {}});
+}
+
+void Links::drop(const PortPtr& port) {
+  port->gone = true;
+  port->greeting.cancel();
+  ports_.erase(port->id);
+  if (port->link) port->link->close(kLinger);
+  // The link may be calling us: it goes when the loop comes round.
+  asio::post(io_, [port] { port->link.reset(); });
+}
+
+void Links::execute(const proto::CancelLogin& action) {
+  const auto it = ports_.find(action.link);
+  if (it == ports_.end()) return;
+  const PortPtr port = it->second;
+  if (!port->link) port->transport->cancel(port->login);
+  drop(port);
+}
+
+void Links::execute(const proto::Send& action) {
+  const auto it = ports_.find(action.link);
+  if (it != ports_.end() && it->second->link) it->second->link->send(wire::encode_frame(action.message));
+}
+
+void Links::execute(const proto::CloseLink& action) {
+  const auto it = ports_.find(action.link);
+  if (it != ports_.end()) drop(PortPtr{it->second});
+}
+
+std::size_t Links::parent_backlog() const {
+  const auto it = ports_.find(proto::kParentLink);
+  return it == ports_.end() ? 0 : it->second->link->backlog();
+}
+
+void Links::pause_children(bool paused) {
+  paused_ = paused;
+  for (auto& [id, port] : ports_) {
+    if (id != proto::kParentLink && port->link) port->link->pause_reading(paused);
+  }
+}
+
+void Links::flush_parent(std::function<void()> done) {
+  static constexpr auto kLook = std::chrono::milliseconds{1};
+  const Instant until = now() + kLinger;
+  auto look = std::make_shared<std::function<void()>>();
+  *look = [this, until, done = std::move(done), look] {
+    if (parent_backlog() == 0 || now() >= until) return done();
+    flush_timer_.expires_after(kLook);
+    flush_timer_.async_wait([look](error_code ec) {
+      if (!ec) (*look)();
+    });
+  };
+  (*look)();
+}
+
+}  // namespace charmtree::io

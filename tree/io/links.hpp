@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// All links of one launcher: the logins that lead to children, the children's links and the one to the parent. Turns bytes into
+// messages and back, waits (bounded) for a child's greeting, and reports what happens as events.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "tree/io/asio.hpp"
+#include "tree/io/link.hpp"
+#include "tree/proto/events.hpp"
+#include "tree/wire/greeting.hpp"
+
+namespace charmtree::io {
+
+/// One transport per Via; all must outlive Links.
+struct Transports {
+  Transport* local = nullptr;
+  Transport* ssh = nullptr;
+  Transport* command = nullptr;
+  Transport& of(Via via) const;
+};
+
+class Links {
+ public:
+  /// From the start of the remote command to its greeting: a login shell with heavy rc files may need seconds.
+  static constexpr Duration kGreetingLimit = 30s;
+  /// What may still be sent when a link is closed.
+  static constexpr Duration kLinger = 2s;
+
+  /// `parent_drained` is called when everything queued towards the parent has gone.
+  Links(asio::io_context& io, Transports transports, std::function<void(proto::Event)> sink, std::function<void()> parent_drained);
+  ~Links();
+
+  /// This launcher's own parent: greets it, then reads.
+  void open_parent(std::unique_ptr<Link> link);
+
+  void execute(const proto::Login& action);
+  void execute(const proto::CancelLogin& action);
+  void execute(const proto::Send& action);
+  void execute(const proto::CloseLink& action);
+
+  /// Bytes queued towards the parent.
+  std::size_t parent_backlog() const;
+  /// Stops (resumes) reading from all children.
+  void pause_children(bool paused);
+  /// Calls `done` when everything queued towards the parent has been handed to the kernel, or after kLinger.
+  void flush_parent(std::function<void()> done);
+
+ private:
+  struct Port;
+  using PortPtr = std::shared_ptr<Port>;
+  void logged_in(const PortPtr& port, LoginResult result);
+  void received(const PortPtr& port, std::string_view bytes);
+  void ended(const PortPtr& port, const LinkEnd& end);
+  void fail(const PortPtr& port, Error error);
+  void drop(const PortPtr& port);
+  void start(const PortPtr& port);
+
+  asio::io_context& io_;
+  Transports transports_;
+  std::function<void(proto::Event)> sink_;
+  std::function<void()> parent_drained_;
+  std::map<proto::LinkId, PortPtr> ports_;
+  bool paused_ = false;
+  asio::steady_timer flush_timer_;
+};
+
+/// `exec '<path>/charmrun' ++launcher`: the whole remote command line, for every host and job.
+std::string remote_command(const std::string& launcher);
+
+}  // namespace charmtree::io

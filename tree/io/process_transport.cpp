@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// A process transport has nothing to wait for: the process is started and its pipes are the link. cancel() therefore finds either a
+// finished login, or one whose result is still in the event loop; the runner drops that result by its own bookkeeping.
+#include "tree/io/process_transport.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <memory>
+
+#include "tree/io/clock.hpp"
+#include "tree/io/fd_link.hpp"
+#include "tree/io/spawn.hpp"
+
+extern char** environ;
+
+namespace charmtree::io {
+
+namespace {
+
+struct Pipe {
+  UniqueFd read_end, write_end;
+};
+
+bool open_pipe(Pipe& pipe) {
+  std::array<int, 2> fds{};
+  if (::pipe2(fds.data(), O_CLOEXEC) != 0) return false;
+  pipe.read_end.reset(fds[0]);
+  pipe.write_end.reset(fds[1]);
+  return true;
+}
+
+std::vector<std::string> own_environment() {
+  std::vector<std::string> all;
+  for (char** entry = environ; *entry != nullptr; ++entry) all.emplace_back(*entry);
+  return all;
+}
+
+LoginResult start(asio::io_context& io, ChildWatch& watch, SpawnRequest request) {
+  LoginResult result;
+  result.times.begun = now();
+  Pipe in, out, err;
+  if (!open_pipe(in) || !open_pipe(out) || !open_pipe(err)) {
+    result.error = Error{Errc::spawn_failed, Phase::exec, "out of file descriptors", "raise ulimit -n or lower ++batch"};
+    return result;
+  }
+  request.environment = own_environment();
+  request.input = in.read_end.get();
+  request.output = out.write_end.get();
+  request.error = err.write_end.get();
+  auto pid = spawn(request);
+  if (!pid) {
+    result.error = Error{pid.error().code == Errc::no_program ? Errc::no_launcher : Errc::remote_shell, Phase::exec, pid.error().what,
+                         "check ++remote-shell and the nodelist's shell"};
+    return result;
+  }
+  result.times.executed = now();
+  result.link = std::make_unique<FdLinkHandle>(
+      FdLink::make(io, std::move(out.read_end), std::move(in.write_end), std::move(err.read_end), *pid, &watch));
+  return result;
+}
+
+void answer(asio::io_context& io, LoginResult result, std::function<void(LoginResult)> done) {
+  auto shared = std::make_shared<LoginResult>(std::move(result));
+  asio::post(io, [shared, done = std::move(done)] { done(std::move(*shared)); });
+}
+
+}  // namespace
+
+std::vector<std::string> CommandTransport::words(const Host& host, const Profile& profile, const std::string& command,
+                                                 const LoginLimits& limits) {
+  std::vector<std::string> words = profile.shell;
+  if (words.empty()) words = {"ssh"};
+  const std::size_t slash = words[0].rfind('/');
+  if (words[0].substr(slash == std::string::npos ? 0 : slash + 1) == "ssh") {
+    const std::string timeout = fmt::format("ConnectTimeout={}", std::chrono::ceil<std::chrono::seconds>(limits.connect).count());
+    for (const char* word : {"-x", "-T", "-o", "BatchMode=yes", "-o"}) words.emplace_back(word);
+    words.push_back(timeout);
+    if (profile.host_keys == HostKeyPolicy::accept_new) words.insert(words.end(), {"-o", "StrictHostKeyChecking=accept-new"});
+  }
+  if (!profile.user.empty()) words.insert(words.end(), {"-l", profile.user});
+  words.push_back(host.name);
+  words.push_back(command);
+  return words;
+}
+
+Transport::LoginId CommandTransport::login(const Host& host, const Profile& profile, const std::string& command,
+                                           const LoginLimits& limits, std::function<void(LoginResult)> done) {
+  SpawnRequest request;
+  request.arguments = words(host, profile, command, limits);
+  request.program = request.arguments[0];
+  answer(io_, start(io_, watch_, std::move(request)), std::move(done));
+  return ++last_;
+}
+
+Transport::LoginId LocalTransport::login(const Host&, const Profile& profile, const std::string&, const LoginLimits&,
+                                         std::function<void(LoginResult)> done) {
+  SpawnRequest request;
+  request.program = profile.launcher;
+  request.arguments = {profile.launcher, "++launcher"};
+  request.dies_with_parent = false;  // it sees the end of its stdin and cleans up first
+  answer(io_, start(io_, watch_, std::move(request)), std::move(done));
+  return ++last_;
+}
+
+}  // namespace charmtree::io

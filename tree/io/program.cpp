@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/io/program.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+
+namespace charmtree::io {
+
+namespace {
+constexpr std::size_t kReadSize = 64U << 10;
+/// Reads after the process has ended: as much as a pipe can hold, so that a grandchild that goes on writing cannot hold us.
+constexpr int kLastReads = 32;
+}  // namespace
+
+Program::Program(asio::io_context& io, ChildWatch& watch, Sink sink, std::uint32_t process, pid_t pid, Pipes pipes)
+    : watch_(watch),
+      sink_(std::move(sink)),
+      process_(process),
+      pid_(pid),
+      out_{proto::Stream::out, {io, pipes.out.release()}},
+      err_{proto::Stream::err, {io, pipes.err.release()}},
+      input_(io),
+      input_back_(std::move(pipes.input_back)) {
+  if (pipes.input) input_.assign(pipes.input.release());
+}
+
+void Program::start(bool paused) {
+  paused_ = paused;
+  watch_.add(pid_, [self = shared_from_this()](ChildStatus status) { self->ended(status); });
+  read(out_);
+  read(err_);
+}
+
+void Program::read(Output& output) {
+  if (output.waiting || paused_ || !output.open) return;
+  output.waiting = true;
+  output.fd.async_wait(asio::posix::stream_descriptor::wait_read, [self = shared_from_this(), &output](error_code ec) {
+    output.waiting = false;
+    if (ec || !self->sink_ || self->paused_) return;
+    self->read_once(output);
+    self->read(output);
+  });
+}
+
+/// False if there is nothing (more) to read now.
+bool Program::read_once(Output& output) {
+  static thread_local std::array<char, kReadSize> buffer;
+  if (!output.open) return false;
+  const ssize_t got = ::read(output.fd.native_handle(), buffer.data(), buffer.size());
+  if (got > 0) {
+    sink_(proto::ProcessOutput{process_, output.stream, std::string{buffer.data(), static_cast<std::size_t>(got)}});
+    return true;
+  }
+  if (got == 0) output.open = false;
+  return false;
+}
+
+void Program::ended(ChildStatus status) {
+  if (!sink_) return;
+  for (Output* output : {&out_, &err_}) {
+    for (int i = 0; i < kLastReads && read_once(*output); ++i) {
+    }
+  }
+  const Sink sink = std::move(sink_);
+  detach();
+  sink(proto::ProcessExited{process_, static_cast<std::uint8_t>(status.code), static_cast<std::uint8_t>(status.signal), status.core});
+}
+
+void Program::detach() {
+  sink_ = nullptr;
+  error_code ignored;
+  out_.fd.close(ignored);
+  err_.fd.close(ignored);
+  close_input();
+}
+
+void Program::pause_reading(bool paused) {
+  paused_ = paused;
+  read(out_);
+  read(err_);
+}
+
+void Program::write_input(const std::string& bytes, bool end) {
+  pending_input_ += bytes;
+  input_end_ = input_end_ || end;
+  pump_input();
+}
+
+void Program::pump_input() {
+  while (input_.is_open() && !pending_input_.empty() && !input_waiting_) {
+    const ssize_t put = ::write(input_.native_handle(), pending_input_.data(), pending_input_.size());
+    if (put > 0) {
+      pending_input_.erase(0, static_cast<std::size_t>(put));
+      if (sink_) sink_(proto::InputWritten{static_cast<std::uint32_t>(put)});
+    } else if (errno == EAGAIN) {
+      input_waiting_ = true;
+      input_.async_wait(asio::posix::stream_descriptor::wait_write, [self = shared_from_this()](error_code ec) {
+        self->input_waiting_ = false;
+        if (!ec) self->pump_input();
+      });
+      return;
+    } else {
+      break;
+    }
+  }
+  if (input_end_ && pending_input_.empty()) close_input();
+}
+
+std::string Program::recall_input() {
+  std::string back;
+  if (input_back_) {
+    std::array<char, kReadSize> buffer;
+    for (ssize_t got = 0; (got = ::read(input_back_.get(), buffer.data(), buffer.size())) > 0;) back.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  back += pending_input_;
+  pending_input_.clear();
+  close_input();
+  return back;
+}
+
+void Program::close_input() {
+  error_code ignored;
+  if (input_.is_open()) input_.close(ignored);
+  input_back_.reset();
+}
+
+}  // namespace charmtree::io

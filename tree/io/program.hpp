@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// One process of the job as the shell sees it: its pipes and its end. Its stdout and stderr are always read until it has ended and
+// both have been read empty once; a grandchild that keeps them open longer is nobody we wait for.
+#pragma once
+
+#include <sys/types.h>
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "tree/io/asio.hpp"
+#include "tree/io/child_watch.hpp"
+#include "tree/io/unique_fd.hpp"
+#include "tree/proto/events.hpp"
+
+namespace charmtree::io {
+
+class Program : public std::enable_shared_from_this<Program> {
+ public:
+  using Sink = std::function<void(proto::Event)>;
+  /// The read ends of its output pipes; `input`: the write end of its stdin and `input_back` our own read end of it, or none.
+  struct Pipes {
+    UniqueFd out, err, input, input_back;
+  };
+  /// `watch` must outlive the object. Call start() once.
+  Program(asio::io_context& io, ChildWatch& watch, Sink sink, std::uint32_t process, pid_t pid, Pipes pipes);
+
+  void start(bool paused);
+  void signal(int signal) { watch_.signal_group(pid_, signal); }
+  void pause_reading(bool paused);
+  /// Queues bytes for its stdin; `end` closes it behind them.
+  void write_input(const std::string& bytes, bool end);
+  /// Takes back what has not been read and closes its stdin.
+  std::string recall_input();
+  /// No event is put out any more.
+  void detach();
+
+ private:
+  struct Output {
+    proto::Stream stream;
+    asio::posix::stream_descriptor fd;
+    bool waiting = false, open = true;
+  };
+  void read(Output& output);
+  bool read_once(Output& output);
+  void ended(ChildStatus status);
+  void pump_input();
+  void close_input();
+
+  ChildWatch& watch_;
+  Sink sink_;
+  std::uint32_t process_;
+  pid_t pid_;
+  Output out_, err_;
+  asio::posix::stream_descriptor input_;
+  UniqueFd input_back_;
+  std::string pending_input_;
+  bool input_waiting_ = false, input_end_ = false, paused_ = false;
+};
+
+}  // namespace charmtree::io

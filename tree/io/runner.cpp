@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/io/runner.hpp"
+
+#include "tree/io/clock.hpp"
+
+namespace charmtree::io {
+
+using namespace proto;
+
+Runner::Runner(asio::io_context& io, Node& node, Transports transports, ChildWatch& watch, UserSide* user)
+    : io_(io),
+      node_(node),
+      user_(user),
+      links_(io, transports, [this](Event event) { dispatch(std::move(event)); }, [this] { check_flow(); }),
+      host_(io, watch, [this](Event event) { dispatch(std::move(event)); },
+            [this](std::string text) {
+              if (user_ == nullptr) links_.execute(Send{kParentLink, wire::Note{UINT32_MAX, std::move(text)}});
+            }),
+      timer_(io) {}
+
+void Runner::dispatch(Event event) {
+  queue_.push_back(std::move(event));
+  if (in_turn_) return;
+  in_turn_ = true;
+  while (!queue_.empty() && !finished_) {
+    const Event next = std::move(queue_.front());
+    queue_.pop_front();
+    turn(next);
+  }
+  in_turn_ = false;
+  if (finished_) return;
+  arm_timer();
+  check_flow();
+}
+
+void Runner::turn(const Event& event) {
+  actions_.clear();
+  node_.on(event, now(), actions_);
+  for (Action& action : actions_) execute(action);
+}
+
+void Runner::execute(Action& action) {
+  if (auto* a = std::get_if<Login>(&action)) return links_.execute(*a);
+  if (auto* a = std::get_if<CancelLogin>(&action)) return links_.execute(*a);
+  if (auto* a = std::get_if<Send>(&action)) return links_.execute(*a);
+  if (auto* a = std::get_if<CloseLink>(&action)) return links_.execute(*a);
+  if (auto* a = std::get_if<Prepare>(&action)) return host_.execute(*a);
+  if (auto* a = std::get_if<Spawn>(&action)) return host_.execute(*a);
+  if (auto* a = std::get_if<Signal>(&action)) return host_.execute(*a);
+  if (auto* a = std::get_if<KillLeftovers>(&action)) return host_.execute(*a);
+  if (auto* a = std::get_if<ClientSend>(&action)) return host_.execute(std::move(*a));
+  if (auto* a = std::get_if<ClientClose>(&action)) return host_.execute(*a);
+  if (auto* a = std::get_if<WriteInput>(&action)) return host_.execute(*a);
+  if (auto* a = std::get_if<RecallPipe>(&action)) return host_.execute(*a);
+  if (auto* a = std::get_if<Finish>(&action)) return execute(*a);
+  if (user_ == nullptr) return;
+  if (auto* a = std::get_if<Show>(&action)) return user_->show(a->stream, std::move(a->bytes));
+  if (auto* a = std::get_if<Say>(&action)) return user_->say(a->tone, a->text);
+  if (auto* a = std::get_if<StoreHostKey>(&action)) return user_->store_host_key(a->host, a->key);
+  if (auto* a = std::get_if<Record>(&action)) return user_->record(a->stamps);
+  if (auto* a = std::get_if<ReadInput>(&action)) return user_->read_input(a->bytes);
+}
+
+void Runner::execute(const Finish& action) {
+  finished_ = true;
+  result_ = action;
+  timer_.cancel();
+  if (user_ != nullptr) return io_.stop();
+  links_.flush_parent([this] { io_.stop(); });
+}
+
+void Runner::arm_timer() {
+  const Instant deadline = node_.next_deadline();
+  if (deadline == armed_) return;
+  armed_ = deadline;
+  if (deadline == kNever) {
+    timer_.cancel();
+    return;
+  }
+  timer_.expires_at(to_steady(deadline));
+  timer_.async_wait([this](error_code ec) {
+    if (ec || finished_) return;
+    armed_ = kNever;
+    dispatch(Tick{});
+  });
+}
+
+void Runner::check_flow() {
+  const std::size_t backlog = user_ != nullptr ? user_->backlog() : links_.parent_backlog();
+  const bool pause = paused_ ? backlog > kLowWater : backlog > kHighWater;
+  if (pause == paused_) return;
+  paused_ = pause;
+  links_.pause_children(pause);
+  host_.pause_reading(pause);
+}
+
+}  // namespace charmtree::io

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shell around a Node: feeds it events, carries out its actions in order, and wakes it at its deadlines. This is the whole
+// difference between a launcher on a real host and one in the simulator.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "charmrun/node/node.hpp"
+#include "tree/io/asio.hpp"
+#include "tree/io/host_runtime.hpp"
+#include "tree/io/links.hpp"
+
+namespace charmtree::io {
+
+/// What only a root has: its user. The calls come from the event loop.
+class UserSide {
+ public:
+  virtual ~UserSide() = default;
+  virtual void show(proto::Stream stream, std::string bytes) = 0;
+  virtual void say(proto::Tone tone, const std::string& line) = 0;
+  virtual void store_host_key(std::uint32_t host, const HostKey& key) = 0;
+  virtual void record(const wire::Stamps& stamps) = 0;
+  /// Reads at most `bytes` of the user's stdin and answers with InputRead through Runner::dispatch.
+  virtual void read_input(std::uint32_t bytes) = 0;
+  /// Output that has not been written yet.
+  virtual std::size_t backlog() const = 0;
+};
+
+class Runner {
+ public:
+  /// Output waiting to go up (or out) above which nothing more is read from processes and children, and the rest at which reading
+  /// goes on.
+  static constexpr std::size_t kHighWater = 8U << 20, kLowWater = 2U << 20;
+
+  /// `user` is null for launchers that are not the root. Both must outlive the runner; so must what `transports` names.
+  Runner(asio::io_context& io, Node& node, Transports transports, ChildWatch& watch, UserSide* user);
+
+  /// Hands an event to the node, now or, if a node turn is under way, right after it.
+  void dispatch(proto::Event event);
+  /// Not the root: the link to the parent.
+  void open_parent(std::unique_ptr<Link> link) { links_.open_parent(std::move(link)); }
+  /// Looks whether reading may go on; the user side calls it when its backlog has shrunk.
+  void check_flow();
+
+  bool finished() const { return finished_; }
+  const proto::Finish& result() const { return result_; }
+
+ private:
+  void turn(const proto::Event& event);
+  void execute(proto::Action& action);
+  void execute(const proto::Finish& action);
+  void arm_timer();
+
+  asio::io_context& io_;
+  Node& node_;
+  UserSide* user_;
+  Links links_;
+  HostRuntime host_;
+  asio::steady_timer timer_;
+  Instant armed_ = kNever;
+  std::deque<proto::Event> queue_;
+  proto::Actions actions_;
+  bool in_turn_ = false;
+  bool paused_ = false;
+  bool finished_ = false;
+  proto::Finish result_{0, 0};
+};
+
+}  // namespace charmtree::io

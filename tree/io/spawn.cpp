@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Between vfork and execve the child runs in the parent's memory: everything it needs is prepared before, it calls only
+// async-signal-safe functions, and what it writes (which step failed) is what the parent reads.
+#include "tree/io/spawn.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+
+#include "tree/io/unique_fd.hpp"
+
+namespace charmtree::io {
+
+namespace {
+
+enum class Step { descriptors, directory, exec, orphan };
+
+struct Failure {
+  Step step = Step::exec;
+  int error = 0;
+};
+
+std::vector<char*> pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> all;
+  for (const std::string& s : strings) all.push_back(const_cast<char*>(s.c_str()));
+  all.push_back(nullptr);
+  return all;
+}
+
+std::string variable(const std::vector<std::string>& environment, std::string_view name) {
+  for (const std::string& entry : environment) {
+    if (entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name)) return entry.substr(name.size() + 1);
+  }
+  return {};
+}
+
+/// The candidates that execvp would try, in order.
+std::vector<std::string> candidates(const SpawnRequest& request) {
+  if (request.program.find('/') != std::string::npos) return {request.program};
+  std::vector<std::string> found;
+  std::string path = variable(request.environment, "PATH");
+  if (path.empty()) path = "/usr/local/bin:/usr/bin:/bin";
+  for (std::size_t at = 0; at <= path.size();) {
+    const std::size_t end = std::min(path.find(':', at), path.size());
+    const std::string folder = path.substr(at, end - at);
+    found.push_back((folder.empty() ? "." : folder) + "/" + request.program);
+    at = end + 1;
+  }
+  return found;
+}
+
+struct Plan {
+  std::vector<char*> paths, arguments, environment, shell;
+  std::array<int, 3> fds{};
+  const char* directory;
+  pid_t parent;
+  bool dies_with_parent, fixed_addresses;
+};
+
+/// Moves the descriptors to 0, 1, 2. All three are above 2 here (see lift), so no copy overwrites another's source.
+bool place(const std::array<int, 3>& fds) {
+  for (int i = 0; i < 3; ++i) {
+    if (::dup2(fds[static_cast<std::size_t>(i)], i) < 0) return false;
+  }
+  return true;
+}
+
+void run_child(const Plan& plan, volatile Failure& failure) {
+  const auto fail = [&](Step step, int error) {
+    failure.step = step;
+    failure.error = error;
+    ::_exit(127);
+  };
+  if (plan.dies_with_parent) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != plan.parent) fail(Step::orphan, ESRCH);
+  }
+  ::setsid();
+  if (plan.fixed_addresses) ::personality(ADDR_NO_RANDOMIZE | static_cast<unsigned long>(::personality(0xFFFFFFFF)));
+  if (!place(plan.fds)) fail(Step::descriptors, errno);
+  if (plan.directory != nullptr && ::chdir(plan.directory) != 0) fail(Step::directory, errno);
+  sigset_t none;
+  sigemptyset(&none);
+  ::signal(SIGPIPE, SIG_DFL);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  int error = ENOENT;
+  for (std::size_t i = 0; plan.paths[i] != nullptr; ++i) {
+    ::execve(plan.paths[i], plan.arguments.data(), plan.environment.data());
+    if (errno == ENOEXEC && plan.shell[1] != nullptr) {  // a script without #!, as execvp does
+      const_cast<std::vector<char*>&>(plan.shell)[1] = plan.paths[i];
+      ::execve("/bin/sh", plan.shell.data(), plan.environment.data());
+    }
+    if (errno != ENOENT && errno != ENOTDIR) error = errno;
+  }
+  fail(Step::exec, error);
+}
+
+/// True if the file begins as an ELF file does.
+bool is_elf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, 4> magic{};
+  file.read(magic.data(), magic.size());
+  return file.gcount() == 4 && std::memcmp(magic.data(), "\177ELF", 4) == 0;
+}
+
+Error explain(const SpawnRequest& request, Step step, int error) {
+  const std::string reason = strerror(error);
+  if (step == Step::directory) {
+    return {Errc::no_directory, Phase::spawn, fmt::format("working directory {}: {}", request.directory, reason),
+            "create it there or start charmrun in a directory that all hosts have"};
+  }
+  if (step != Step::exec) return {Errc::spawn_failed, Phase::spawn, fmt::format("cannot start {}: {}", request.program, reason), {}};
+  const bool named = request.program.find('/') != std::string::npos;
+  struct stat info {};
+  if (error == ENOENT && named && ::stat(request.program.c_str(), &info) == 0) {
+    return {Errc::not_executable, Phase::spawn, fmt::format("{}: its interpreter or loader is missing", request.program),
+            "see its first line or `ldd`"};
+  }
+  if (error == ENOENT || error == ENOTDIR) {
+    return {Errc::no_program, Phase::spawn, fmt::format("{}: {}", request.program, named ? "no such file" : "not found in PATH"),
+            "copy it there or use a shared file system"};
+  }
+  if (error == ENOEXEC) {
+    return {Errc::not_executable, Phase::spawn, fmt::format("{}: not an executable of this host's architecture", request.program), {}};
+  }
+  if (error == EACCES) {
+    return {Errc::not_executable, Phase::spawn, fmt::format("{}: not executable ({})", request.program, reason), "chmod +x it"};
+  }
+  return {Errc::spawn_failed, Phase::spawn, fmt::format("cannot start {}: {}", request.program, reason), {}};
+}
+
+/// A duplicate above 2, so that placing 0, 1, 2 never overwrites a source.
+UniqueFd lift(int fd, int flags) {
+  if (fd >= 0) return UniqueFd{::fcntl(fd, F_DUPFD_CLOEXEC, 3)};
+  const UniqueFd null{::open("/dev/null", flags | O_CLOEXEC)};
+  return UniqueFd{::fcntl(null.get(), F_DUPFD_CLOEXEC, 3)};
+}
+
+}  // namespace
+
+Result<pid_t> spawn(const SpawnRequest& request) {
+  const UniqueFd input = lift(request.input, O_RDONLY), output = lift(request.output, O_WRONLY), error = lift(request.error, O_WRONLY);
+  const std::vector<std::string> paths = candidates(request);
+  Plan plan;
+  plan.paths = pointers(paths);
+  plan.arguments = pointers(request.arguments);
+  plan.environment = pointers(request.environment);
+  static const std::string kShell = "sh";
+  plan.shell = {const_cast<char*>(kShell.c_str()), const_cast<char*>(kShell.c_str())};
+  plan.shell.insert(plan.shell.end(), plan.arguments.begin() + 1, plan.arguments.end());
+  if (paths.size() == 1 && is_elf(paths.front())) plan.shell[1] = nullptr;
+  plan.fds = {input.get(), output.get(), error.get()};
+  plan.directory = request.directory.empty() ? nullptr : request.directory.c_str();
+  plan.parent = ::getpid();
+  plan.dies_with_parent = request.dies_with_parent;
+  plan.fixed_addresses = request.fixed_addresses;
+
+  // A handler that ran in the child would run in our memory: no signal until it has become another program.
+  sigset_t all, before;
+  sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, &before);
+  volatile Failure failure;
+  const pid_t pid = ::vfork();
+  if (pid == 0) run_child(plan, failure);
+  const int fork_error = errno;
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  if (pid < 0) return Error{Errc::spawn_failed, Phase::spawn, fmt::format("cannot create a process: {}", strerror(fork_error)), "see ulimit -u"};
+  if (failure.error == 0) return pid;
+  ::waitpid(pid, nullptr, 0);
+  return explain(request, failure.step, failure.error);
+}
+
+}  // namespace charmtree::io

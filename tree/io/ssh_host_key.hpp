@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The check that libssh2 leaves to its user: is the key that a server shows the one that we know? Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tree/base/result.hpp"
+#include "tree/wire/host.hpp"
+
+namespace charmtree::io {
+
+enum class HostKeyVerdict : std::uint8_t {
+  known,      // known_hosts holds it
+  new_key,    // unknown, and accept_new: to be reported to the root
+  unchecked,  // no_check took it
+};
+
+/// Judges `blob`, the key that the server showed. Errors: host_key_unknown, host_key_changed (also for a revoked key), and
+/// no_usable_key if all that is known is of a kind that libssh2 cannot ask for, so that only the ssh command can check it.
+Result<HostKeyVerdict> judge_host_key(const Host& host, const Profile& profile, const std::string& blob);
+
+/// The host-key algorithms to offer, best first, comma-separated: what is known for the host comes first, since a server with
+/// several keys shows the first one that we offer, and an unknown one would look like a change.
+std::string host_key_order(const Host& host);
+
+}  // namespace charmtree::io

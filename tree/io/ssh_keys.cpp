@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/io/ssh_keys.hpp"
+
+#include <fcntl.h>
+#include <libssh2.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iterator>
+
+#include "tree/io/ssh_wire.hpp"
+
+namespace charmtree::io {
+
+namespace {
+
+using State = KeyFile::State;
+
+constexpr std::array<std::string_view, 5> kFileTypes = {"ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384",
+                                                        "ecdsa-sha2-nistp521", "ssh-rsa"};
+constexpr std::string_view kOpensshBegin = "-----BEGIN OPENSSH PRIVATE KEY-----";
+constexpr std::string_view kOpensshEnd = "-----END OPENSSH PRIVATE KEY-----";
+
+bool contains(const auto& list, const auto& value) { return std::find(list.begin(), list.end(), value) != list.end(); }
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kMaxKeyFileBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text.size() > kMaxKeyFileBytes ? std::string() : text;
+}
+
+/// The blob of "PATH.pub", if there is one.
+std::string public_blob(const std::string& path) {
+  const std::string text = read_file(path + ".pub");
+  const std::size_t begin = text.find(' ');
+  if (begin == std::string::npos) return {};
+  const std::size_t end = text.find_first_of(" \r\n", begin + 1);
+  const auto blob = decode_base64(std::string_view(text).substr(begin + 1, end - begin - 1));
+  return blob && !key_type(*blob).empty() ? *blob : std::string();
+}
+
+/// PROTOCOL.key of OpenSSH: magic, cipher, key derivation, its options, number of keys, public key, private part.
+void judge_openssh(KeyFile& key, std::string_view text) {
+  static constexpr std::string_view kMagic("openssh-key-v1\0", 15);
+  text.remove_prefix(kOpensshBegin.size());
+  std::string base64;
+  for (const char c : text.substr(0, text.find(kOpensshEnd))) {
+    if (c != '\n' && c != '\r') base64.push_back(c);
+  }
+  key.state = State::unsupported;
+  const auto bytes = decode_base64(base64);
+  if (!bytes || !bytes->starts_with(kMagic)) return;
+  BlobReader reader(std::string_view(*bytes).substr(kMagic.size()));
+  const auto cipher = reader.string();
+  reader.string();
+  reader.string();
+  reader.u32();
+  const auto blob = reader.string();
+  if (!cipher || !blob) return;
+  key.blob = *blob;
+  key.type = key_type(*blob);
+  if (*cipher != "none") {
+    key.state = State::passphrase;
+  } else if (contains(kFileTypes, std::string_view(key.type))) {
+    key.state = State::usable;
+  }
+}
+
+/// The older formats, PEM and PKCS#8, which OpenSSL reads.
+void judge_pem(KeyFile& key, const std::string& text) {
+  key.state = State::unsupported;
+  if (text.find("ENCRYPTED") != std::string::npos) {
+    key.state = State::passphrase;
+    return;
+  }
+  const std::unique_ptr<BIO, int (*)(BIO*)> bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), BIO_free);
+  const auto no_passphrase = [](char*, int, int, void*) { return 0; };
+  const std::unique_ptr<EVP_PKEY, void (*)(EVP_PKEY*)> parsed(
+      PEM_read_bio_PrivateKey(bio.get(), nullptr, no_passphrase, nullptr), EVP_PKEY_free);
+  ERR_clear_error();
+  if (!parsed) return;
+  switch (EVP_PKEY_base_id(parsed.get())) {
+    case EVP_PKEY_RSA:
+      key.type = "ssh-rsa";
+      break;
+    case EVP_PKEY_ED25519:
+      key.type = "ssh-ed25519";
+      break;
+    case EVP_PKEY_EC:
+      key.type = "ecdsa-sha2-nistp" + std::to_string(EVP_PKEY_bits(parsed.get()));
+      break;
+    default:
+      return;
+  }
+  if (contains(kFileTypes, std::string_view(key.type))) key.state = State::usable;
+}
+
+KeyFile judge(const std::string& path) {
+  KeyFile key;
+  key.path = path;
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || access(path.c_str(), R_OK) != 0) return key;
+  std::string text = read_file(path);
+  const std::size_t begin = text.find(kOpensshBegin);
+  if (begin != std::string::npos) {
+    judge_openssh(key, std::string_view(text).substr(begin));
+  } else {
+    judge_pem(key, text);
+  }
+  if (key.blob.empty()) key.blob = public_blob(path);
+  if (info.st_uid == geteuid() && (info.st_mode & 077) != 0) key.state = State::open_to_others;
+  if (key.state == State::usable) key.text = std::move(text);
+  return key;
+}
+
+}  // namespace
+
+bool agent_type_usable(std::string_view type) { return type != "ssh-rsa" && contains(kFileTypes, type); }
+
+std::shared_ptr<const KeyFile> SshKeys::load(const std::string& path) {
+  auto& slot = loaded_[path];
+  if (!slot) slot = std::make_shared<const KeyFile>(judge(path));
+  return slot;
+}
+
+std::vector<std::string> SshKeys::files(const Profile& profile) const {
+  if (!profile.identity_files.empty()) return profile.identity_files;
+  return {home_ + "/.ssh/id_ed25519", home_ + "/.ssh/id_ecdsa", home_ + "/.ssh/id_rsa"};
+}
+
+bool SshKeys::wants_agent(const Profile& profile) {
+  if (!profile.identities_only) return true;
+  const auto paths = files(profile);
+  return !std::all_of(paths.begin(), paths.end(), [this](const std::string& path) { return load(path)->state == State::usable; });
+}
+
+std::vector<KeyToTry> SshKeys::to_try(const Profile& profile, const std::vector<std::string>& agent_blobs) {
+  std::vector<KeyToTry> both, agent_only, file_only, rsa;
+  std::vector<std::string> named;
+  for (const std::string& path : files(profile)) {
+    auto file = load(path);
+    const bool in_agent = !file->blob.empty() && contains(agent_blobs, file->blob);
+    if (!file->blob.empty()) named.push_back(file->blob);
+    if (file->state == State::usable) {
+      auto& list = file->type == "ssh-rsa" ? rsa : in_agent ? both : file_only;
+      list.push_back(KeyToTry{std::move(file), {}});
+    } else if (in_agent && agent_type_usable(key_type(file->blob))) {
+      both.push_back(KeyToTry{nullptr, file->blob});
+    }
+  }
+  for (const std::string& blob : agent_blobs) {
+    if (profile.identities_only || contains(named, blob) || !agent_type_usable(key_type(blob))) continue;
+    agent_only.push_back(KeyToTry{nullptr, blob});
+  }
+  std::vector<KeyToTry> all = std::move(both);
+  for (auto* list : {&agent_only, &file_only, &rsa}) std::move(list->begin(), list->end(), std::back_inserter(all));
+  if (all.size() > kMaxKeysTried) all.resize(kMaxKeysTried);
+  return all;
+}
+
+std::string SshKeys::complaint(const Profile& profile) {
+  for (const std::string& path : files(profile)) {
+    switch (load(path)->state) {
+      case State::passphrase:
+        return path + " has a passphrase and is not in the ssh agent";
+      case State::unsupported:
+        return path + " is of a kind that libssh2 cannot use";
+      case State::open_to_others:
+        return path + " can be read by others, so ssh does not use it";
+      default:
+        break;
+    }
+  }
+  return {};
+}
+
+}  // namespace charmtree::io

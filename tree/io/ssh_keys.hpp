@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The user's private key files, each read and judged once. A key that libssh2 cannot use in an event loop is set aside here: with
+// a passphrase (libssh2 would run bcrypt on every login), on a security key, or open to others (ssh refuses that, too).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tree/wire/host.hpp"
+
+namespace charmtree::io {
+
+inline constexpr std::size_t kMaxKeyFileBytes = 64 * 1024;
+inline constexpr std::size_t kMaxKeysTried = 20;
+
+struct KeyFile {
+  enum class State : std::uint8_t { usable, missing, passphrase, unsupported, open_to_others };
+  State state = State::missing;
+  std::string path;
+  std::string text;  // of the file; only if usable
+  std::string type;  // "ssh-ed25519"; empty: unknown
+  std::string blob;  // the public key; empty: unknown
+};
+
+/// One key to try, from a file or (file null) from the agent.
+struct KeyToTry {
+  std::shared_ptr<const KeyFile> file;
+  std::string blob;  // of an agent's key
+};
+
+class SshKeys {
+ public:
+  /// `home` is where the default keys are (home + "/.ssh/id_ed25519", ...).
+  explicit SshKeys(std::string home) : home_(std::move(home)) {}
+
+  std::shared_ptr<const KeyFile> load(const std::string& path);
+
+  /// The files that a profile means: its own, or the default ones.
+  std::vector<std::string> files(const Profile& profile) const;
+
+  /// In ssh's order: named keys that the agent holds too, other keys of the agent (unless identities_only), the remaining files;
+  /// RSA last, because today's servers refuse libssh2's SHA-1 signatures. At most kMaxKeysTried.
+  std::vector<KeyToTry> to_try(const Profile& profile, const std::vector<std::string>& agent_blobs);
+
+  /// Whether the agent could add anything: not if only named keys may be used and all of them are usable files.
+  bool wants_agent(const Profile& profile);
+
+  /// Why the files of this profile that exist cannot be used, for the error message; empty: nothing to say.
+  std::string complaint(const Profile& profile);
+
+ private:
+  std::string home_;
+  std::map<std::string, std::shared_ptr<const KeyFile>> loaded_;
+};
+
+/// True if libssh2 can sign with a key of that type from an agent.
+bool agent_type_usable(std::string_view type);
+
+}  // namespace charmtree::io

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/io/ssh_transport.hpp"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "tree/io/ssh_agent.hpp"
+#include "tree/io/ssh_keys.hpp"
+#include "tree/io/ssh_login.hpp"
+
+namespace charmtree::io {
+
+SshSurroundings SshSurroundings::mine() {
+  SshSurroundings mine;
+  std::array<char, 16 * 1024> buffer;
+  passwd entry{};
+  passwd* found = nullptr;
+  if (getpwuid_r(geteuid(), &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr) {
+    mine.home = found->pw_dir;
+    mine.user = found->pw_name;
+  } else if (const char* home = std::getenv("HOME")) {
+    mine.home = home;
+  }
+  if (const char* socket = std::getenv("SSH_AUTH_SOCK")) mine.agent_socket = socket;
+  return mine;
+}
+
+SshTransport::SshTransport(asio::io_context& io, Resolver& resolver, SshSurroundings surroundings)
+    : io_(io),
+      resolver_(resolver),
+      surroundings_(std::move(surroundings)),
+      keys_(std::make_shared<SshKeys>(surroundings_.home)),
+      agent_(std::make_shared<SshAgent>(io, surroundings_.agent_socket)) {}
+
+SshTransport::~SshTransport() {
+  for (const auto& [id, login] : logins_) login->cancel();
+}
+
+Transport::LoginId SshTransport::login(const Host& host, const Profile& profile, const std::string& command,
+                                       const LoginLimits& limits, std::function<void(LoginResult)> done) {
+  const LoginId id = ++last_id_;
+  SshLogin::Order order;
+  order.host = host;
+  order.profile = profile;
+  if (order.profile.user.empty()) order.profile.user = surroundings_.user;
+  order.command = command;
+  order.limits = limits;
+  // A login that was given up calls nobody, so `this` is alive whenever this is called.
+  auto finished = [this, id, done = std::move(done)](LoginResult result) {
+    logins_.erase(id);
+    done(std::move(result));
+  };
+  const auto login = std::make_shared<SshLogin>(io_, resolver_, keys_, agent_, std::move(order), std::move(finished));
+  logins_.emplace(id, login);
+  login->start();
+  return id;
+}
+
+void SshTransport::cancel(LoginId id) {
+  const auto node = logins_.extract(id);
+  if (!node.empty()) node.mapped()->cancel();
+}
+
+}  // namespace charmtree::io

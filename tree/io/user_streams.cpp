@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/io/user_streams.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <csignal>
+
+namespace charmtree::io {
+
+OutputWriter::OutputWriter(asio::io_context& io, int fd, std::function<void()> on_progress, std::function<void()> on_broken)
+    : io_(io), fd_(fd), on_progress_(std::move(on_progress)), on_broken_(std::move(on_broken)) {
+  sigset_t all, before;  // signals are the main thread's
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread{[this] { run(); }};
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+OutputWriter::~OutputWriter() {
+  {
+    const std::lock_guard lock{mutex_};
+    stop_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+}
+
+void OutputWriter::write(std::string bytes) {
+  {
+    const std::lock_guard lock{mutex_};
+    if (broken_ || bytes.empty()) return;
+    backlog_ += bytes.size();
+    queue_.push_back(std::move(bytes));
+  }
+  wake_.notify_one();
+}
+
+void OutputWriter::drain() {
+  std::unique_lock lock{mutex_};
+  drained_.wait(lock, [this] { return broken_ || (queue_.empty() && !writing_); });
+}
+
+void OutputWriter::run() {
+  std::unique_lock lock{mutex_};
+  for (;;) {
+    wake_.wait(lock, [this] { return stop_ || !queue_.empty(); });
+    if (queue_.empty()) return;
+    const std::string bytes = std::move(queue_.front());
+    queue_.pop_front();
+    writing_ = true;
+    lock.unlock();
+    std::size_t done = 0;
+    while (done < bytes.size()) {
+      const ssize_t put = ::write(fd_, bytes.data() + done, bytes.size() - done);
+      if (put < 0 && errno != EINTR && errno != EAGAIN) break;
+      if (put > 0) done += static_cast<std::size_t>(put);
+    }
+    lock.lock();
+    writing_ = false;
+    backlog_ -= bytes.size();
+    if (done < bytes.size() && !broken_) {
+      broken_ = true;
+      queue_.clear();
+      backlog_ = 0;
+      asio::post(io_, on_broken_);
+    }
+    if (queue_.empty()) {
+      drained_.notify_all();
+      asio::post(io_, on_progress_);
+    }
+    if (broken_ || (stop_ && queue_.empty())) return;
+  }
+}
+
+InputReader::InputReader(asio::io_context& io, int fd, std::function<void(std::string, bool)> sink)
+    : io_(io), stream_(io), timer_(io), fd_(fd), sink_(std::move(sink)) {
+  const int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
+  error_code ec;
+  if (copy >= 0) stream_.assign(copy, ec);
+  pollable_ = copy >= 0 && !ec;  // regular files cannot be waited for, and need not be
+  if (copy >= 0 && ec) ::close(copy);
+}
+
+void InputReader::read(std::size_t bytes) {
+  if (!pollable_) {
+    asio::post(io_, [this, bytes] { read_now(bytes); });
+    return;
+  }
+  if (::isatty(fd_) != 0 && ::tcgetpgrp(fd_) != ::getpgrp()) {
+    timer_.expires_after(kForegroundLook);
+    timer_.async_wait([this, bytes](error_code ec) {
+      if (!ec) read(bytes);
+    });
+    return;
+  }
+  stream_.async_wait(asio::posix::stream_descriptor::wait_read, [this, bytes](error_code ec) {
+    if (!ec) read_now(bytes);
+  });
+}
+
+void InputReader::read_now(std::size_t bytes) {
+  std::string buffer(bytes, '\0');
+  const ssize_t got = ::read(fd_, buffer.data(), buffer.size());
+  if (got < 0 && (errno == EINTR || errno == EAGAIN)) return read(bytes);
+  buffer.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  sink_(std::move(buffer), got <= 0);
+}
+
+}  // namespace charmtree::io

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The user's stdin, stdout and stderr. Their open file descriptions are shared with the shell that started us, so O_NONBLOCK is never
+// set on them. Writing is done by a thread per stream, which may block as long as it likes; reading only when asked and only what is
+// there.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "tree/base/time.hpp"
+#include "tree/io/asio.hpp"
+
+namespace charmtree::io {
+
+class OutputWriter {
+ public:
+  /// `on_progress` is called from the event loop after bytes were written; `on_broken` once if nobody reads any more. Both must be
+  /// callable until the destructor has returned.
+  OutputWriter(asio::io_context& io, int fd, std::function<void()> on_progress, std::function<void()> on_broken);
+  ~OutputWriter();
+
+  void write(std::string bytes);
+  std::size_t backlog() const { return backlog_; }
+  /// Blocks until all is written or nobody reads any more.
+  void drain();
+
+ private:
+  void run();
+
+  asio::io_context& io_;
+  int fd_;
+  std::function<void()> on_progress_, on_broken_;
+  std::atomic<std::size_t> backlog_{0};
+  std::mutex mutex_;
+  std::condition_variable wake_, drained_;
+  std::deque<std::string> queue_;
+  bool writing_ = false, stop_ = false, broken_ = false;
+  std::thread thread_;
+};
+
+class InputReader {
+ public:
+  /// `sink` gets what was read and whether that was the end, from the event loop.
+  InputReader(asio::io_context& io, int fd, std::function<void(std::string, bool)> sink);
+  /// Reads once, at most `bytes`. A terminal is read only while we are in its foreground.
+  void read(std::size_t bytes);
+
+ private:
+  static constexpr auto kForegroundLook = std::chrono::milliseconds{200};
+  void read_now(std::size_t bytes);
+
+  asio::io_context& io_;
+  asio::posix::stream_descriptor stream_;
+  asio::steady_timer timer_;
+  int fd_;
+  bool pollable_ = false;
+  std::function<void(std::string, bool)> sink_;
+};
+
+}  // namespace charmtree::io

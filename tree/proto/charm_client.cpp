@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/proto/charm_client.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace charmtree::proto {
+
+using wire::CharmType;
+
+namespace {
+
+/// Texts end with exactly one NUL that is not part of them; NULs inside are.
+std::string_view text_of(std::string_view payload) {
+  if (!payload.empty() && payload.back() == '\0') payload.remove_suffix(1);
+  return payload;
+}
+
+std::size_t index(BarrierKind kind) {
+  return static_cast<std::size_t>(kind);
+}
+std::string_view release_type(BarrierKind kind) {
+  return kind == BarrierKind::all ? "barrier" : "barrier0";
+}
+
+/// Replies to the client end with one NUL.
+constexpr std::string_view kNul{"\0", 1};
+
+}  // namespace
+
+std::string CharmClient::on(const wire::CharmMessage& message, Instant now, ClientOutputs& out) {
+  switch (message.type) {
+    case CharmType::print:
+    case CharmType::printerr:
+    case CharmType::printsyn:
+    case CharmType::printerrsyn:
+      return print(message, out);
+    case CharmType::scanf:
+      return scan(message.payload, out);
+    case CharmType::barrier:
+      return enter(BarrierKind::all, out);
+    case CharmType::barrier0:
+      return enter(BarrierKind::root, out);
+    case CharmType::ending:
+      ending(message.payload, now, out);
+      break;
+    case CharmType::abort:
+      abort(message.payload, out);
+      break;
+    case CharmType::ping:
+    case CharmType::reply_fw:
+    case CharmType::initnode:
+      break;
+  }
+  return {};
+}
+
+std::string CharmClient::print(const wire::CharmMessage& message, ClientOutputs& out) {
+  const bool waits = message.type == CharmType::printsyn || message.type == CharmType::printerrsyn;
+  const bool err = message.type == CharmType::printerr || message.type == CharmType::printerrsyn;
+  if (waits) {
+    if (waiting_ != Waiting::nothing) return "sent `printsyn` while it waited for another reply";
+    waiting_ = Waiting::printed;
+  }
+  out.push_back(
+      Printed{process_, err ? Stream::err : Stream::out, std::string{text_of(message.payload)}, waits});
+  return {};
+}
+
+std::string CharmClient::scan(std::string_view format, ClientOutputs& out) {
+  if (waiting_ != Waiting::nothing) return "sent `scanf` while it waited for another reply";
+  waiting_ = Waiting::scanned;
+  out.push_back(ScanRequested{process_, std::string{format.substr(0, format.find('\0'))}});
+  return {};
+}
+
+std::string CharmClient::enter(BarrierKind kind, ClientOutputs& out) {
+  Barrier& barrier = barriers_[index(kind)];
+  if (!barrier.entered) {
+    barrier.entered = true;
+    out.push_back(BarrierEntered{process_, kind});
+  } else if (++barrier.ahead > limits_->barriers_ahead) {
+    return fmt::format("entered {} barriers without waiting for their release", limits_->barriers_ahead + 1);
+  }
+  return {};
+}
+
+void CharmClient::release(BarrierKind kind, ClientOutputs& out) {
+  Barrier& barrier = barriers_[index(kind)];
+  if (!barrier.entered) return;  // a release that nobody waits for would break the next barrier
+  barrier.entered = false;
+  barrier.release_held = kind == BarrierKind::all || process_ == 0;
+  send_held(out);
+  if (barrier.ahead == 0) return;
+  --barrier.ahead;
+  barrier.entered = true;
+  out.push_back(BarrierEntered{process_, kind});
+}
+
+// An SMP process sends one `ending` for each PE, all at once. It is done after the last of them: the engine
+// may close the connection then, and must not do so under the process's hands.
+void CharmClient::ending(std::string_view payload, Instant now, ClientOutputs& out) {
+  if (ended_) return;
+  const int code = wire::parse_charm_ending(payload);
+  if (code_ == 0) code_ = code;
+  ++endings_;
+  if (endings_ == 1) deadline_ = now + limits_->further_endings;
+  if (endings_ >= (table_ ? table_->pes_per_process : 1)) end(out);
+}
+
+void CharmClient::end(ClientOutputs& out) {
+  ended_ = true;
+  deadline_ = kNever;
+  out.push_back(Ended{process_, code_});
+}
+
+void CharmClient::tick(Instant now, ClientOutputs& out) {
+  if (now >= deadline_) end(out);
+}
+
+// Clients that have ended send a spurious abort when their connection is closed.
+void CharmClient::abort(std::string_view payload, ClientOutputs& out) {
+  if (endings_ > 0 || aborted_) return;
+  aborted_ = true;
+  out.push_back(Aborted{process_, 1, std::string{text_of(payload)}});
+}
+
+void CharmClient::table(std::shared_ptr<const CharmTable> table, ClientOutputs& out) {
+  if (table_) return;
+  table_ = std::move(table);
+  send_held(out);
+}
+
+void CharmClient::printed(ClientOutputs& out) {
+  if (waiting_ != Waiting::printed) return;
+  waiting_ = Waiting::nothing;
+  send("printdone", kNul, out);
+  send_held(out);
+}
+
+void CharmClient::scanned(std::string_view input, ClientOutputs& out) {
+  if (waiting_ != Waiting::scanned) return;
+  waiting_ = Waiting::nothing;
+  // The client scans the reply with the same format, of which it has turned the newlines into blanks.
+  std::string text{input};
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\0'; }, ' ');
+  send("scanf-data", text.append(kNul), out);
+  send_held(out);
+}
+
+void CharmClient::lost(std::string why, ClientOutputs& out) {
+  if (ended_) return;
+  if (endings_ > 0) {
+    end(out);
+  } else {
+    out.push_back(ClientLost{process_, std::move(why)});
+  }
+}
+
+void CharmClient::finish(ClientOutputs& out) {
+  if (listening() && endings_ == 0) send("die", std::string_view{"The job is over.\0", 17}, out);
+  out.push_back(CloseClient{client_});
+}
+
+void CharmClient::send(std::string_view type, std::string_view payload, ClientOutputs& out) {
+  out.push_back(ToClient{client_, wire::make_charm_message(type, payload)});
+}
+
+void CharmClient::send_held(ClientOutputs& out) {
+  if (!listening() || !table_) return;
+  if (!table_sent_) {
+    table_sent_ = true;
+    out.push_back(TableDelivered{process_});
+    out.push_back(ToClient{client_, wire::charm_table_head(table_->processes, process_) + table_->entries});
+  }
+  for (BarrierKind kind : {BarrierKind::all, BarrierKind::root}) {
+    if (!std::exchange(barriers_[index(kind)].release_held, false)) continue;
+    send(release_type(kind), kNul, out);
+  }
+}
+
+}  // namespace charmtree::proto

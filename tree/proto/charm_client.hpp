@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The conversation with one registered Charm++ process: what each of its messages means, and when it may be
+// written to. A client that waits for the reply to `printsyn` or `scanf` takes whatever comes next for it,
+// and one that waits for its table takes nothing else; so what is for it meanwhile is held back here. What is
+// held back is bounded by its shape, not by a count: the table (shared by all clients), and one release for
+// each kind of barrier.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "tree/base/time.hpp"
+#include "tree/proto/client_server.hpp"
+#include "tree/wire/charm_message.hpp"
+
+namespace charmtree::proto {
+
+/// What Charm++ clients may cost us. Sizes of messages: tree/wire/charm_message.hpp.
+struct CharmLimits {
+  Duration first_message = 10s;  // from the connection to its complete `initnode`
+  std::size_t spare_connections =
+      64;                         // without `initnode`, beyond one for each process; the oldest has to go
+  Duration further_endings = 1s;  // from the first `ending` of an SMP process to its last
+  std::uint32_t barriers_ahead =
+      64;  // entered again before the release; only `barrier0` is legally so, by processes other than 0
+};
+
+/// The table, expanded once for all clients of a host.
+struct CharmTable {
+  std::uint32_t processes = 0;
+  std::uint32_t pes_per_process = 1;
+  std::string entries;
+};
+
+class CharmClient {
+public:
+  /// `limits` must outlive it.
+  CharmClient(std::uint32_t process, ClientId client, const CharmLimits& limits)
+      : process_(process), client_(client), limits_(&limits) {}
+
+  /// Takes any message but initnode and reply_fw. Returns why the conversation cannot go on; empty: it can.
+  std::string on(const wire::CharmMessage& message, Instant now, ClientOutputs& out);
+  /// The first table is sent; later ones have no effect.
+  void table(std::shared_ptr<const CharmTable> table, ClientOutputs& out);
+  /// Has an effect only if the process has entered that barrier.
+  void release(BarrierKind kind, ClientOutputs& out);
+  void printed(ClientOutputs& out);
+  void scanned(std::string_view input, ClientOutputs& out);
+  /// The connection is gone or is going to be closed for `why`. The last call.
+  void lost(std::string why, ClientOutputs& out);
+  /// Asks a process that has not ended to end, unless it would take that for something else. The last call.
+  void finish(ClientOutputs& out);
+
+  /// When tick() has something to do.
+  Instant deadline() const { return deadline_; }
+  void tick(Instant now, ClientOutputs& out);
+
+  ClientId id() const { return client_; }
+  std::uint32_t process() const { return process_; }
+
+private:
+  enum class Waiting : std::uint8_t { nothing, printed, scanned };
+  struct Barrier {
+    bool entered = false;       // told the engine, not released
+    bool release_held = false;  // released, but the client cannot be told yet
+    std::uint32_t ahead = 0;    // entries of later rounds, told to the engine one per release
+  };
+
+  std::string print(const wire::CharmMessage& message, ClientOutputs& out);
+  std::string scan(std::string_view format, ClientOutputs& out);
+  std::string enter(BarrierKind kind, ClientOutputs& out);
+  void ending(std::string_view payload, Instant now, ClientOutputs& out);
+  void end(ClientOutputs& out);
+  void abort(std::string_view payload, ClientOutputs& out);
+
+  /// May be written to unasked.
+  bool listening() const { return waiting_ == Waiting::nothing && !ended_; }
+  void send(std::string_view type, std::string_view payload, ClientOutputs& out);
+  void send_held(ClientOutputs& out);
+
+  std::uint32_t process_;
+  ClientId client_;
+  const CharmLimits* limits_;
+  Waiting waiting_ = Waiting::nothing;
+  std::shared_ptr<const CharmTable> table_;
+  bool table_sent_ = false;
+  std::array<Barrier, kBarrierKinds> barriers_;
+  std::uint32_t endings_ = 0;
+  int code_ = 0;  // the first that is not 0
+  bool ended_ = false;
+  bool aborted_ = false;
+  Instant deadline_ = kNever;
+};
+
+}  // namespace charmtree::proto

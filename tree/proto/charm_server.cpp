@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/proto/charm_server.hpp"
+
+#include <fmt/format.h>
+
+namespace charmtree::proto {
+
+using wire::CharmType;
+
+namespace {
+constexpr std::uint32_t kMaxPort = 65535;
+constexpr std::string_view kClosedEarly = "closed its connection without `ending`";
+}  // namespace
+
+CharmServer::CharmServer(LocalProcesses local, CharmLimits limits)
+    : local_(local),
+      limits_(limits),
+      lobby_(limits.spare_connections + local.count, limits.first_message),
+      seats_(local.count) {}
+
+void CharmServer::opened(ClientId id, Instant now, ClientOutputs& out) {
+  if (finished_) {
+    out.push_back(CloseClient{id});
+    return;
+  }
+  connections_.try_emplace(id);
+  if (const std::optional<ClientId> evicted = lobby_.enter(id, now)) {
+    note(Nuisance::crowd,
+         fmt::format("dropped the oldest of {} connections that had not sent `initnode`",
+                     lobby_.capacity() + 1),
+         out);
+    drop(*evicted, out);
+  }
+}
+
+void CharmServer::received(ClientId id, std::string_view bytes, Instant now, ClientOutputs& out) {
+  const auto found = connections_.find(id);
+  if (found == connections_.end()) return;
+  Connection& connection = found->second;
+  connection.decoder.append(bytes);
+  for (;;) {
+    const auto message = connection.decoder.next();
+    if (!message) return break_off(id, connection, message.error(), out);
+    if (!message->has_value() || !handle(id, connection, **message, now, out)) return;
+  }
+}
+
+void CharmServer::closed(ClientId id, Instant, ClientOutputs& out) {
+  const auto found = connections_.find(id);
+  if (found == connections_.end()) return;
+  if (CharmClient* client = found->second.client) {
+    leave(*client, std::string{kClosedEarly}, out);
+  } else {
+    note(Nuisance::closed, "a connection was closed before it had sent `initnode`", out);
+  }
+  lobby_.leave(id);
+  connections_.erase(found);
+}
+
+void CharmServer::tick(Instant now, ClientOutputs& out) {
+  while (const std::optional<ClientId> expired = lobby_.expire(now)) {
+    note(Nuisance::silent,
+         fmt::format("dropped a connection that sent no `initnode` within {} s",
+                     seconds(limits_.first_message)),
+         out);
+    drop(*expired, out);
+  }
+  if (now < clients_deadline_) return;
+  clients_deadline_ = kNever;
+  for (Seat& seat : seats_) {
+    if (!seat.client) continue;
+    seat.client->tick(now, out);
+    clients_deadline_ = earlier(clients_deadline_, seat.client->deadline());
+  }
+}
+
+Instant CharmServer::next_deadline() const {
+  return earlier(lobby_.next_deadline(), clients_deadline_);
+}
+
+void CharmServer::table(const wire::NodeTable& table, ClientOutputs& out) {
+  const auto shared = std::make_shared<const CharmTable>(
+      CharmTable{table.processes(), table.pes_per_process, wire::charm_table_entries(table)});
+  for (Seat& seat : seats_) {
+    if (seat.client) seat.client->table(shared, out);
+  }
+}
+
+void CharmServer::release(BarrierKind kind, ClientOutputs& out) {
+  for (Seat& seat : seats_) {
+    if (seat.client) seat.client->release(kind, out);
+  }
+}
+
+void CharmServer::printed(std::uint32_t process, ClientOutputs& out) {
+  if (CharmClient* client = find(process)) client->printed(out);
+}
+
+void CharmServer::scanned(std::uint32_t process, std::string_view input, ClientOutputs& out) {
+  if (CharmClient* client = find(process)) client->scanned(input, out);
+}
+
+void CharmServer::finish(ClientOutputs& out) {
+  if (std::exchange(finished_, true)) return;
+  for (Seat& seat : seats_) {
+    if (!seat.client) continue;
+    seat.client->finish(out);
+    connections_.erase(seat.client->id());
+    seat.client.reset();
+  }
+  while (!connections_.empty()) drop(connections_.begin()->first, out);
+  clients_deadline_ = kNever;
+}
+
+bool CharmServer::handle(ClientId id, Connection& connection, const wire::CharmMessage& message, Instant now,
+                         ClientOutputs& out) {
+  if (message.type == CharmType::initnode) return enrol(id, connection, message.payload, out);
+  if (message.type == CharmType::reply_fw) {
+    note(Nuisance::ccs_reply, "ignored a CCS reply", out);
+    return true;
+  }
+  const std::string why = connection.client->on(message, now, out);
+  clients_deadline_ = earlier(clients_deadline_, connection.client->deadline());
+  if (why.empty()) return true;
+  leave(*connection.client, why, out);
+  drop(id, out);
+  return false;
+}
+
+bool CharmServer::enrol(ClientId id, Connection& connection, std::string_view payload, ClientOutputs& out) {
+  const wire::CharmInitnode initnode = wire::parse_charm_initnode(payload);
+  if (!local_.contains(initnode.number)) {
+    note(Nuisance::unexpected,
+         fmt::format("dropped a connection that claims to be process {}, which is not on this host",
+                     initnode.number),
+         out);
+  } else if (initnode.data_port > kMaxPort) {
+    note(Nuisance::garbage, fmt::format("dropped a connection: no data port can be {}", initnode.data_port),
+         out);
+  } else if (seats_[initnode.number - local_.first].taken) {
+    note(Nuisance::duplicate,
+         fmt::format("dropped a second connection that claims to be process {}", initnode.number), out);
+  } else {
+    Seat& seat = seats_[initnode.number - local_.first];
+    seat.taken = true;
+    seat.client = std::make_unique<CharmClient>(initnode.number, id, limits_);
+    connection.client = seat.client.get();
+    lobby_.leave(id);
+    out.push_back(
+        Registered{initnode.number, wire::Tuple{static_cast<std::uint16_t>(initnode.data_port), {}}});
+    return true;
+  }
+  drop(id, out);
+  return false;
+}
+
+void CharmServer::break_off(ClientId id, Connection& connection, const Error& error, ClientOutputs& out) {
+  if (connection.client != nullptr) {
+    leave(*connection.client, error.what, out);
+  } else if (error.code == Errc::wrong_version) {
+    note(Nuisance::old_version, fmt::format("dropped a connection: {}; {}", error.what, error.fix), out);
+  } else {
+    note(Nuisance::garbage, fmt::format("dropped a connection: {}", error.what), out);
+  }
+  drop(id, out);
+}
+
+void CharmServer::drop(ClientId id, ClientOutputs& out) {
+  lobby_.leave(id);
+  connections_.erase(id);
+  out.push_back(CloseClient{id});
+}
+
+void CharmServer::leave(CharmClient& client, std::string why, ClientOutputs& out) {
+  client.lost(std::move(why), out);
+  seats_[client.process() - local_.first].client.reset();
+}
+
+CharmClient* CharmServer::find(std::uint32_t process) {
+  return local_.contains(process) ? seats_[process - local_.first].client.get() : nullptr;
+}
+
+void CharmServer::note(Nuisance kind, std::string text, ClientOutputs& out) {
+  const auto bit = static_cast<std::size_t>(kind);
+  if (noted_.test(bit)) return;
+  noted_.set(bit);
+  out.push_back(ClientNote{std::move(text)});
+}
+
+}  // namespace charmtree::proto

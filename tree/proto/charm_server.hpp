@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The "charmrun" that unmodified Charm++, AMPI and charm4py processes of one host see: each is started with
+// NETSTART="<its process number> 127.0.0.1 <port> <int> 0" and connects here. This class knows which
+// connection is which process; CharmClient holds the conversation with one of them. Connections that are
+// nobody's are dropped with one note for each kind of nuisance and disturb nobody.
+//
+// Memory is bounded: an unregistered connection holds 55 bytes of input and nothing to send, and there are a
+// fixed number of them; a registered one holds at most one incomplete message of its type's limit, the shared
+// table, and one release per kind of barrier. It writes to a client only what answers something, so a client
+// that does not read can make the shell's queue grow by 17 bytes for each message that it sends and no
+// faster: the shell closes a client (closed()) whose unsent bytes pass its limit.
+#pragma once
+
+#include <bitset>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "tree/proto/charm_client.hpp"
+#include "tree/proto/client_server.hpp"
+#include "tree/proto/lobby.hpp"
+
+namespace charmtree::proto {
+
+class CharmServer final : public ClientServer {
+public:
+  explicit CharmServer(LocalProcesses local, CharmLimits limits = {});
+  CharmServer(const CharmServer&) = delete;
+  CharmServer& operator=(const CharmServer&) = delete;
+
+  void opened(ClientId client, Instant now, ClientOutputs& out) override;
+  void received(ClientId client, std::string_view bytes, Instant now, ClientOutputs& out) override;
+  void closed(ClientId client, Instant now, ClientOutputs& out) override;
+  void tick(Instant now, ClientOutputs& out) override;
+  Instant next_deadline() const override;
+
+  /// Precondition: complete, with as many processes as LocalProcesses::total; every block is one host's.
+  void table(const wire::NodeTable& table, ClientOutputs& out) override;
+  void release(BarrierKind kind, ClientOutputs& out) override;
+  void printed(std::uint32_t process, ClientOutputs& out) override;
+  void scanned(std::uint32_t process, std::string_view input, ClientOutputs& out) override;
+  void finish(ClientOutputs& out) override;
+
+private:
+  struct Connection {
+    wire::CharmDecoder decoder;
+    CharmClient* client = nullptr;  // null: not registered
+  };
+  /// A process of this host. It registers at most once, even if its connection is lost.
+  struct Seat {
+    bool taken = false;
+    std::unique_ptr<CharmClient> client;  // while connected
+  };
+  enum class Nuisance : std::uint8_t {
+    silent,
+    closed,
+    crowd,
+    garbage,
+    old_version,
+    unexpected,
+    duplicate,
+    ccs_reply
+  };
+  static constexpr std::size_t kNuisances = 8;
+
+  /// False: the connection was dropped.
+  bool handle(ClientId id, Connection& connection, const wire::CharmMessage& message, Instant now,
+              ClientOutputs& out);
+  bool enrol(ClientId id, Connection& connection, std::string_view initnode, ClientOutputs& out);
+  void break_off(ClientId id, Connection& connection, const Error& error, ClientOutputs& out);
+  void drop(ClientId id, ClientOutputs& out);
+  void leave(CharmClient& client, std::string why, ClientOutputs& out);
+  CharmClient* find(std::uint32_t process);
+  void note(Nuisance kind, std::string text, ClientOutputs& out);
+
+  LocalProcesses local_;
+  CharmLimits limits_;
+  Lobby lobby_;
+  std::unordered_map<ClientId, Connection> connections_;
+  std::vector<Seat> seats_;  // by process number - local_.first
+  std::bitset<kNuisances> noted_;
+  Instant clients_deadline_ = kNever;  // no client's is earlier
+  bool finished_ = false;
+};
+
+}  // namespace charmtree::proto

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plug between a launcher and the processes on its host (DESIGN D7). A ClientServer speaks one protocol (Charm++, native, later
+// PMI) on the connections that it is given and translates between that protocol and the one vocabulary of the tree. It is pure:
+// bytes and time in, ClientOutputs out. It knows the processes of its own host only, and nothing of other hosts or of policy:
+// whether an abort ends the job is for others to decide.
+//
+// Process numbers here are the job's. A connection becomes a process when it registers with a number that is expected on this
+// host and not yet taken; whatever else connects is dropped without harm to anybody (bounded count, size and time).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "tree/base/time.hpp"
+#include "tree/wire/node_table.hpp"
+
+namespace charmtree::proto {
+
+/// One connection of a client; given by the shell, never reused within a launcher's life.
+using ClientId = std::uint64_t;
+
+enum class Stream : std::uint8_t { out = 1, err = 2 };
+enum class BarrierKind : std::uint8_t {
+  all,   // released to every process
+  root,  // Charm++ `barrier0`: released to process 0 only
+};
+inline constexpr std::uint8_t kBarrierKinds = 2;
+
+// ---- for the shell
+
+struct ToClient {
+  ClientId client;
+  std::string bytes;
+};
+/// Send what is queued, then close.
+struct CloseClient {
+  ClientId client;
+};
+
+// ---- for the engine
+
+/// The process has a connection and told its I-tuple. Once per process.
+struct Registered {
+  std::uint32_t process;
+  wire::Tuple tuple;
+};
+struct BarrierEntered {
+  std::uint32_t process;
+  BarrierKind kind;
+};
+/// Text of the process. If `wants_receipt`, the process waits until printed() is called.
+struct Printed {
+  std::uint32_t process;
+  Stream stream;
+  std::string text;
+  bool wants_receipt;
+};
+/// The process waits for input that matches a scanf format.
+struct ScanRequested {
+  std::uint32_t process;
+  std::string format;
+};
+/// The process is done and leaves as soon as finish() is called. Once per process; code as the program gave it.
+struct Ended {
+  std::uint32_t process;
+  int code;
+};
+/// The process asks for the end of the job. `code` is the exit status it wants (Charm++ gives none: 1).
+struct Aborted {
+  std::uint32_t process;
+  int code;
+  std::string text;
+};
+/// The connection of a registered process is gone, or it broke the protocol (`why`). Not sent after Ended or finish().
+struct ClientLost {
+  std::uint32_t process;
+  std::string why;
+};
+/// The node table is about to be written to the connection of this process: the next output. Raw output that it has written so far
+/// is its own; once it has the table, its raw stdout is a copy (Charm++ §1.3).
+struct TableDelivered {
+  std::uint32_t process;
+};
+/// Something worth a line under ++verbose ("dropped a connection that sent no initnode").
+struct ClientNote {
+  std::string text;
+};
+
+using ClientOutput = std::variant<ToClient, CloseClient, Registered, BarrierEntered, Printed, ScanRequested, Ended, Aborted,
+                                  ClientLost, TableDelivered, ClientNote>;
+using ClientOutputs = std::vector<ClientOutput>;
+
+/// The processes of one host, as every server needs them.
+struct LocalProcesses {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+  std::uint32_t total = 0;  // of the job
+  bool contains(std::uint32_t process) const { return process >= first && process - first < count; }
+};
+
+class ClientServer {
+ public:
+  virtual ~ClientServer() = default;
+
+  // From the shell. `now` never goes back. A client id is passed to closed() at most once and never used after it, nor after
+  // CloseClient was put out.
+  virtual void opened(ClientId client, Instant now, ClientOutputs& out) = 0;
+  virtual void received(ClientId client, std::string_view bytes, Instant now, ClientOutputs& out) = 0;
+  virtual void closed(ClientId client, Instant now, ClientOutputs& out) = 0;
+  /// Deadlines of connections that have not registered.
+  virtual void tick(Instant now, ClientOutputs& out) = 0;
+  virtual Instant next_deadline() const = 0;
+
+  // From the engine; each does nothing for processes that are not clients of this server.
+  /// Hands the table to every registered process. Called once every process of the job has registered (with some server).
+  virtual void table(const wire::NodeTable& table, ClientOutputs& out) = 0;
+  virtual void release(BarrierKind kind, ClientOutputs& out) = 0;
+  /// The text of the last Printed with wants_receipt of this process has been written out.
+  virtual void printed(std::uint32_t process, ClientOutputs& out) = 0;
+  /// Answer to ScanRequested: the consumed input.
+  virtual void scanned(std::uint32_t process, std::string_view input, ClientOutputs& out) = 0;
+  /// The job is over: lets every client go.
+  virtual void finish(ClientOutputs& out) = 0;
+};
+
+}  // namespace charmtree::proto

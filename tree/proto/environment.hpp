@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The environment of the program, as lists of "NAME=value" in binary form: what is never passed on, what stays on its host, and
+// which source wins (login environment < forwarded < ~/.charmrunrc < ours).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace charmtree::proto {
+
+using Environment = std::vector<std::string>;
+
+/// Without what a launcher (this one or another) sets for its own processes: stale values would misdirect the program.
+Environment without_launcher_variables(const Environment& environment);
+
+/// Without what belongs to the host or the login session where it was set (HOME, SSH_*, ...).
+Environment forwardable(const Environment& environment);
+
+/// Sets each variable of `later` in `base`, replacing what is there.
+void overlay(Environment& base, const Environment& later);
+
+/// The value of `name`; empty if it is not set.
+std::string_view value_of(const Environment& environment, std::string_view name);
+
+}  // namespace charmtree::proto

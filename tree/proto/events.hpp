@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole vocabulary between the pure core and its shell. Events are what happened, Actions what the shell must do, in order.
+// The real shell (tree/io) and the simulator speak exactly this.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tree/base/error.hpp"
+#include "tree/base/time.hpp"
+#include "tree/proto/client_server.hpp"
+#include "tree/wire/host.hpp"
+#include "tree/wire/messages.hpp"
+
+namespace charmtree::proto {
+
+/// A link of one launcher. 0 is the one to its parent; children get 1, 2, ... in the order of their logins, a retry a new one.
+using LinkId = std::uint32_t;
+inline constexpr LinkId kParentLink = 0;
+
+/// Which local server a client connection belongs to.
+enum class ClientKind : std::uint8_t { charm, native };
+inline constexpr std::size_t kClientKinds = 2;
+
+// ---- events
+
+/// The root's only start signal; other launchers start with their parent's Welcome.
+struct Begin {};
+/// When the steps of a login ended, in this launcher's clock.
+struct LoginTimes {
+  Instant begun = kNever, resolved = kNever, connected = kNever, handshaken = kNever, authenticated = kNever, executed = kNever;
+};
+/// The launcher on that host has greeted. `key.type` not empty: its host key was taken on first use.
+struct LinkUp {
+  LinkId link;
+  LoginTimes times;
+  HostKey key;
+  std::string note;
+};
+/// The login failed, or the launcher did not greet; the link does not exist.
+struct LoginFailed {
+  LinkId link;
+  Error error;
+  std::string note;
+};
+struct LinkMessage {
+  LinkId link;
+  wire::Message message;
+};
+/// A link that was up has ended or broke the protocol. kParentLink: the parent is gone.
+struct LinkDown {
+  LinkId link;
+  Error error;
+};
+/// Answer to Prepare: the host is ready to start processes, or why not. `address`: IPv4 that other hosts can reach (0: unknown).
+struct Prepared {
+  std::uint32_t address = 0;
+  Error error;
+  bool ok = true;
+};
+struct Spawned {
+  std::uint32_t process;
+};
+struct SpawnFailed {
+  std::uint32_t process;
+  Error error;
+};
+struct ProcessOutput {
+  std::uint32_t process;
+  Stream stream;
+  std::string bytes;
+};
+/// The process is gone and its pipes have been read empty once. `signal` 0: it exited with `code`.
+struct ProcessExited {
+  std::uint32_t process;
+  std::uint8_t code = 0;
+  std::uint8_t signal = 0;
+  bool core = false;
+};
+struct ClientOpened {
+  ClientKind kind;
+  ClientId client;
+};
+struct ClientBytes {
+  ClientKind kind;
+  ClientId client;
+  std::string bytes;
+};
+struct ClientClosed {
+  ClientKind kind;
+  ClientId client;
+};
+/// Root: bytes of the user's stdin; `end` with the last.
+struct InputRead {
+  std::string bytes;
+  bool end = false;
+};
+/// The input process's pipe took this many bytes / gave these back (answer to RecallPipe).
+struct InputWritten {
+  std::uint32_t bytes;
+};
+struct InputRecalled {
+  std::string bytes;
+};
+/// Root: a signal for us or for the job.
+struct UserSignal {
+  int signal;
+};
+/// Answer to KillLeftovers.
+struct LeftoversKilled {
+  std::uint32_t killed;
+};
+/// Nothing happened but time: next_deadline() has come.
+struct Tick {};
+
+using Event = std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, Prepared, Spawned, SpawnFailed, ProcessOutput,
+                           ProcessExited, ClientOpened, ClientBytes, ClientClosed, InputRead, InputWritten, InputRecalled,
+                           UserSignal, LeftoversKilled, Tick>;
+
+// ---- actions
+
+/// Start a launcher on `host`; answer LinkUp or LoginFailed. `via` may differ from the profile's (fallback to the ssh command).
+struct Login {
+  LinkId link;
+  Host host;
+  Profile profile;
+  Via via;
+};
+/// Give up a login; no answer comes.
+struct CancelLogin {
+  LinkId link;
+};
+struct Send {
+  LinkId link;
+  wire::Message message;
+};
+/// Send what is queued (bounded time), then end the link. No LinkDown follows.
+struct CloseLink {
+  LinkId link;
+};
+/// Make this host ready: working directory, ~/.charmrunrc, setup command, client sockets. Answer Prepared.
+struct Prepare {
+  std::shared_ptr<const wire::JobSpec> job;
+  Host self;
+};
+/// Start one process of the job. Answer Spawned or SpawnFailed.
+struct Spawn {
+  std::uint32_t process;
+};
+/// To the process's group.
+struct Signal {
+  std::uint32_t process;
+  int signal;
+};
+/// Kill every process that our processes left behind (children of this subreaper, holders of the job's mark). `job` and `host` name
+/// the mark. Answer LeftoversKilled once none is found.
+struct KillLeftovers {
+  std::string job;
+  std::uint32_t host;
+};
+struct ClientSend {
+  ClientKind kind;
+  ClientId client;
+  std::string bytes;
+};
+struct ClientClose {
+  ClientKind kind;
+  ClientId client;
+};
+/// Write to the stdin pipe of the input process.
+struct WriteInput {
+  std::uint32_t process;
+  std::string bytes;
+  bool end;
+};
+/// Take back what the input process has not read. Answer InputRecalled.
+struct RecallPipe {
+  std::uint32_t process;
+};
+/// Root: read at most this many bytes of the user's stdin. Answer InputRead.
+struct ReadInput {
+  std::uint32_t bytes;
+};
+/// Root: the program's output, complete lines or raw bytes.
+struct Show {
+  Stream stream;
+  std::string bytes;
+};
+/// Root: a line of ours for the user. `verbose`: only with ++verbose.
+enum class Tone : std::uint8_t { verbose, info, error };
+struct Say {
+  Tone tone;
+  std::string text;
+};
+/// Root: remember this host key (known_hosts).
+struct StoreHostKey {
+  std::uint32_t host;
+  HostKey key;
+};
+/// Root: one launcher's start-up times, in the root's clock.
+struct Record {
+  wire::Stamps stamps;
+};
+/// This launcher is done. Root: with the status to exit with, or the signal to die of (0: none).
+struct Finish {
+  int status;
+  int signal;
+};
+
+using Action = std::variant<Login, CancelLogin, Send, CloseLink, Prepare, Spawn, Signal, KillLeftovers, ClientSend, ClientClose,
+                            WriteInput, RecallPipe, ReadInput, Show, Say, StoreHostKey, Record, Finish>;
+using Actions = std::vector<Action>;
+
+}  // namespace charmtree::proto

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/proto/gather.hpp"
+
+#include <iterator>
+#include <utility>
+
+namespace charmtree::proto {
+
+namespace {
+template <class T>
+void move_append(std::vector<T>& to, std::vector<T>&& from) {
+  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+/// Facts that are sent after kDelay even if the subtree is not complete.
+bool has_small_news(const wire::Facts& facts) {
+  return !facts.hosts_up.empty() || !facts.hosts_failed.empty() || facts.registered > 0 || facts.ended > 0 || facts.exited_ok > 0 ||
+         !facts.exits.empty();
+}
+}  // namespace
+
+void Gather::add(wire::Facts facts, Instant now) {
+  if (facts.empty()) return;
+  move_append(pending_.hosts_up, std::move(facts.hosts_up));
+  move_append(pending_.hosts_failed, std::move(facts.hosts_failed));
+  move_append(pending_.blocks, std::move(facts.blocks));
+  move_append(pending_.exits, std::move(facts.exits));
+  for (std::size_t kind = 0; kind < facts.barrier.size(); ++kind) pending_.barrier[kind] += facts.barrier[kind];
+  pending_.registered += facts.registered;
+  pending_.ended += facts.ended;
+  pending_.exited_ok += facts.exited_ok;
+  finished_ += facts.ended + facts.exited_ok;
+  if (!pending_.code) pending_.code = facts.code;
+  if (deadline_ == kNever && has_small_news(pending_)) deadline_ = now + kDelay;
+}
+
+bool Gather::urgent(const Progress& progress) const {
+  if (!pending_.exits.empty()) return true;
+  if (progress.settled && (!pending_.hosts_up.empty() || !pending_.hosts_failed.empty())) return true;
+  if (progress.complete && !pending_.blocks.empty()) return true;
+  for (const std::uint32_t entered : pending_.barrier) {
+    if (entered != 0 && entered >= progress.processes) return true;
+  }
+  return (pending_.ended > 0 || pending_.exited_ok > 0) && finished_ >= progress.processes;
+}
+
+std::optional<wire::Facts> Gather::due(const Progress& progress, Instant now) {
+  if (now < deadline_ && !urgent(progress)) return {};
+  wire::Facts facts = std::exchange(pending_, {});
+  deadline_ = kNever;
+  if (!progress.complete) pending_.blocks = std::exchange(facts.blocks, {});
+  for (std::size_t kind = 0; kind < facts.barrier.size(); ++kind) {
+    if (facts.barrier[kind] < progress.processes) pending_.barrier[kind] = std::exchange(facts.barrier[kind], 0);
+  }
+  if (facts.empty()) return {};
+  return facts;
+}
+
+}  // namespace charmtree::proto

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/proto/host_pool.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace charmtree::proto {
+
+namespace {
+
+/// K + K^2 + ... + K^D, saturating.
+std::uint64_t capacity(std::uint64_t branching, std::uint32_t levels) {
+  std::uint64_t total = 0, width = 1;
+  for (std::uint32_t d = 0; d < levels && total < UINT32_MAX; ++d) {
+    width *= branching;
+    total += width;
+  }
+  return total;
+}
+
+std::uint64_t power(std::uint64_t base, std::uint32_t exponent) {
+  std::uint64_t value = 1;
+  while (exponent-- > 0 && value < UINT32_MAX) value *= base;
+  return value;
+}
+
+}  // namespace
+
+wire::Shape choose_shape(std::uint32_t hosts, std::uint32_t branching, std::uint32_t levels) {
+  if (branching != 0) return {branching, levels};
+  if (levels == 0) levels = 2;
+  std::uint32_t k = 1;
+  while (power(k, levels) < hosts) ++k;
+  return {k, levels};
+}
+
+bool widens(const wire::Shape& shape, std::uint32_t hosts) {
+  return shape.levels != 0 && capacity(shape.branching, shape.levels) < hosts;
+}
+
+void HostPool::add(std::vector<Host> hosts) {
+  if (hosts.empty()) return;
+  const bool last_level = shape_.levels != 0 && level_ + 1 >= shape_.levels;
+  std::size_t parts = hosts.size();
+  if (shape_.branching != 0 && !last_level) parts = std::min<std::size_t>(parts, shape_.branching);
+  auto next = std::make_move_iterator(hosts.begin());
+  std::size_t left = hosts.size();
+  for (; parts > 0; --parts) {
+    const std::size_t size = (left + parts - 1) / parts;
+    parts_.emplace_back(next, next + static_cast<std::ptrdiff_t>(size));
+    next += static_cast<std::ptrdiff_t>(size);
+    left -= size;
+  }
+}
+
+void HostPool::add_single(Host host) {
+  parts_.emplace_back();
+  parts_.back().push_back(std::move(host));
+}
+
+std::optional<Host> HostPool::take() {
+  if (parts_.empty()) return {};
+  Part part = std::move(parts_.front());
+  parts_.pop_front();
+  Host host = std::move(part.front());
+  part.pop_front();
+  taken_.emplace_back(host.index, std::move(part));
+  return host;
+}
+
+std::vector<Host> HostPool::share(std::uint32_t host) {
+  const auto it = std::find_if(taken_.begin(), taken_.end(), [&](const auto& entry) { return entry.first == host; });
+  if (it == taken_.end()) return {};
+  std::vector<Host> hosts{std::make_move_iterator(it->second.begin()), std::make_move_iterator(it->second.end())};
+  taken_.erase(it);
+  return hosts;
+}
+
+void HostPool::failed(std::uint32_t host) {
+  std::vector<Host> orphans = share(host);
+  if (orphans.empty()) return;
+  parts_.emplace_front(std::make_move_iterator(orphans.begin()), std::make_move_iterator(orphans.end()));
+}
+
+std::size_t HostPool::waiting() const {
+  std::size_t hosts = 0;
+  for (const Part& part : parts_) hosts += part.size();
+  for (const auto& [host, part] : taken_) hosts += part.size();
+  return hosts;
+}
+
+}  // namespace charmtree::proto

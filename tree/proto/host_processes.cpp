@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// A process goes unborn -> starting -> running -> gone by the shell's answers; beside that, its server says when it registered and
+// when it is done. The two meet in one place, report_exit: a connection that is lost waits a moment for the exit that explains it,
+// so that the user reads "killed by signal 9" and not "connection closed".
+#include "tree/proto/host_processes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tree/proto/charm_server.hpp"
+#include "tree/proto/native_server.hpp"
+
+namespace charmtree::proto {
+
+namespace {
+
+constexpr std::size_t kErrorTail = 1024;
+
+/// The line of the dynamic loader in what a process wrote before it died of status 127.
+std::string loader_complaint(const std::string& text) {
+  const std::size_t at = text.find("error while loading shared libraries:");
+  if (at == std::string::npos) return {};
+  const std::size_t begin = text.find(": ", at) + 2;
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+}  // namespace
+
+HostProcesses::HostProcesses(std::shared_ptr<const wire::JobSpec> job, const Host& self)
+    : job_(std::move(job)), self_(self), local_{self.first_process, self.processes, job_->processes}, processes_(self.processes) {
+  servers_[static_cast<std::size_t>(ClientKind::charm)] = std::make_unique<CharmServer>(local_);
+  servers_[static_cast<std::size_t>(ClientKind::native)] = std::make_unique<NativeServer>(local_, self.index);
+}
+
+void HostProcesses::prepare(Actions& out) { out.push_back(Prepare{job_, self_}); }
+
+void HostProcesses::tell(const Host& self, Error error, Upward& up) const {
+  up.facts.hosts_failed.push_back({self.index, std::move(error)});
+}
+
+void HostProcesses::on(const Prepared& event, Instant now, Actions& out, Upward& up) {
+  if (ending_) return;
+  if (!event.ok) {
+    failed_ = true;
+    tell(self_, event.error, up);
+    return;
+  }
+  address_ = event.address;
+  if (local_.count == 0) {
+    spawned_at_ = now;
+    up.facts.hosts_up.push_back(self_.index);
+  }
+  for (std::uint32_t i = 0; i < local_.count; ++i) {
+    processes_[i].state = Process::State::starting;
+    ++alive_;
+    out.push_back(Spawn{local_.first + i});
+  }
+}
+
+void HostProcesses::on(const Spawned& event, Instant now, Actions&, Upward& up) {
+  Process& process = at(event.process);
+  if (process.state == Process::State::starting) process.state = Process::State::running;
+  if (++started_ < local_.count || failed_) return;
+  spawned_at_ = now;
+  up.facts.hosts_up.push_back(self_.index);
+}
+
+void HostProcesses::on(const SpawnFailed& event, Instant, Actions&, Upward& up) {
+  Process& process = at(event.process);
+  process.state = Process::State::gone;
+  --alive_;
+  ++started_;
+  if (!failed_ && !ending_) tell(self_, event.error, up);
+  failed_ = true;
+}
+
+void HostProcesses::text(std::uint32_t process, Stream stream, std::string_view bytes, bool receipt, Instant now, Upward& up) {
+  LineBuffer& lines = at(process).lines[stream == Stream::out ? 0 : 1];
+  const bool raw = receipt || job_->processes == 1;
+  std::string ready = lines.append(bytes, now, job_->partial_line, raw);
+  if (ready.empty() && !receipt) return;
+  up.messages.push_back(wire::Output{process, static_cast<std::uint8_t>(stream), receipt, std::move(ready)});
+}
+
+void HostProcesses::flush(std::uint32_t process, Upward& up) {
+  for (const Stream stream : {Stream::out, Stream::err}) {
+    std::string rest = at(process).lines[stream == Stream::out ? 0 : 1].flush();
+    if (!rest.empty()) up.messages.push_back(wire::Output{process, static_cast<std::uint8_t>(stream), false, std::move(rest)});
+  }
+}
+
+void HostProcesses::on(const ProcessOutput& event, Instant now, Actions&, Upward& up) {
+  Process& process = at(event.process);
+  if (process.copied) return;
+  if (event.stream == Stream::err && !process.kind) {
+    process.error_tail.append(event.bytes);
+    if (process.error_tail.size() > kErrorTail) process.error_tail.erase(0, process.error_tail.size() - kErrorTail);
+  }
+  text(event.process, event.stream, event.bytes, false, now, up);
+}
+
+void HostProcesses::report_exit(std::uint32_t number, const ProcessExited& event, Upward& up) {
+  Process& process = at(number);
+  if (process.exited) return;
+  process.exited = true;
+  process.explain_by = kNever;
+  if (ending_ && process.kind == ClientKind::charm) return;
+  const bool finalised = process.kind == ClientKind::native && process.ended;
+  if (process.ended && !finalised) return;
+  if ((!process.kind || finalised) && event.code == 0 && event.signal == 0) {
+    ++up.facts.exited_ok;
+    return;
+  }
+  wire::ProcessExit exit{number, event.code, event.signal, event.core, process.kind.has_value() && !finalised, process.ended, false, {}};
+  if (event.code == 127) exit.text = loader_complaint(process.error_tail);
+  up.facts.exits.push_back(std::move(exit));
+}
+
+void HostProcesses::on(const ProcessExited& event, Instant, Actions&, Upward& up) {
+  Process& process = at(event.process);
+  if (process.state == Process::State::gone) return;
+  process.state = Process::State::gone;
+  --alive_;
+  flush(event.process, up);
+  report_exit(event.process, event, up);
+}
+
+void HostProcesses::on(const ClientOpened& event, Instant now, Actions& out, Upward& up) {
+  ClientOutputs outputs;
+  server(event.kind).opened(event.client, now, outputs);
+  apply(event.kind, outputs, now, out, up);
+}
+
+void HostProcesses::on(const ClientBytes& event, Instant now, Actions& out, Upward& up) {
+  ClientOutputs outputs;
+  server(event.kind).received(event.client, event.bytes, now, outputs);
+  apply(event.kind, outputs, now, out, up);
+}
+
+void HostProcesses::on(const ClientClosed& event, Instant now, Actions& out, Upward& up) {
+  ClientOutputs outputs;
+  server(event.kind).closed(event.client, now, outputs);
+  apply(event.kind, outputs, now, out, up);
+}
+
+void HostProcesses::apply(const Registered& output, ClientKind kind, Instant now, Upward& up) {
+  Process& process = at(output.process);
+  if (process.kind) return;
+  process.kind = kind;
+  process.tuple = output.tuple;
+  process.error_tail.clear();
+  ++up.facts.registered;
+  if (++registered_ < local_.count) return;
+  registered_at_ = now;
+  wire::TupleBlock block{self_.index, local_.first, address_, {}};
+  for (Process& each : processes_) block.tuples.push_back(std::move(each.tuple));
+  up.facts.blocks.push_back(std::move(block));
+}
+
+void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, Actions& out, Upward& up) {
+  for (ClientOutput& output : outputs) {
+    if (auto* bytes = std::get_if<ToClient>(&output)) {
+      out.push_back(ClientSend{kind, bytes->client, std::move(bytes->bytes)});
+    } else if (auto* close = std::get_if<CloseClient>(&output)) {
+      out.push_back(ClientClose{kind, close->client});
+    } else if (auto* registered = std::get_if<Registered>(&output)) {
+      apply(*registered, kind, now, up);
+    } else if (auto* entered = std::get_if<BarrierEntered>(&output)) {
+      ++up.facts.barrier[static_cast<std::size_t>(entered->kind)];
+    } else if (auto* printed = std::get_if<Printed>(&output)) {
+      text(printed->process, printed->stream, printed->text, printed->wants_receipt, now, up);
+    } else if (auto* scan = std::get_if<ScanRequested>(&output)) {
+      flush(scan->process, up);  // a prompt belongs before the wait for its answer
+      up.messages.push_back(wire::ScanUp{scan->process, std::move(scan->format)});
+    } else if (auto* ended = std::get_if<Ended>(&output)) {
+      at(ended->process).ended = true;
+      flush(ended->process, up);
+      if (kind == ClientKind::native) continue;  // judged by its exit status
+      ++up.facts.ended;
+      if (ended->code != 0 && !up.facts.code) up.facts.code = wire::Code{ended->process, ended->code};
+    } else if (auto* aborted = std::get_if<Aborted>(&output)) {
+      flush(aborted->process, up);
+      at(aborted->process).exited = true;  // the abort is its end
+      up.messages.push_back(wire::AbortUp{aborted->process, aborted->code, std::move(aborted->text)});
+    } else if (auto* lost = std::get_if<ClientLost>(&output)) {
+      Process& process = at(lost->process);
+      process.explain_by = now + kExplain;
+      process.why = std::move(lost->why);
+    } else if (auto* delivered = std::get_if<TableDelivered>(&output)) {
+      flush(delivered->process, up);
+      at(delivered->process).copied = true;
+    } else if (auto* note = std::get_if<ClientNote>(&output)) {
+      up.messages.push_back(wire::Note{self_.index, std::move(note->text)});
+    }
+  }
+  outputs.clear();
+}
+
+void HostProcesses::tick(Instant now, Actions& out, Upward& up) {
+  for (std::size_t kind = 0; kind < kClientKinds; ++kind) {
+    if (servers_[kind]->next_deadline() > now) continue;
+    ClientOutputs outputs;
+    servers_[kind]->tick(now, outputs);
+    apply(static_cast<ClientKind>(kind), outputs, now, out, up);
+  }
+  for (std::uint32_t i = 0; i < local_.count; ++i) {
+    Process& process = processes_[i];
+    for (const Stream stream : {Stream::out, Stream::err}) {
+      std::string partial = process.lines[stream == Stream::out ? 0 : 1].expired(now);
+      if (partial.empty()) continue;
+      up.messages.push_back(wire::Output{local_.first + i, static_cast<std::uint8_t>(stream), false, std::move(partial)});
+    }
+    if (process.explain_by > now) continue;
+    process.explain_by = kNever;
+    if (process.exited || ending_) continue;
+    process.exited = true;
+    up.facts.exits.push_back({local_.first + i, 0, 0, false, true, false, true, process.why});
+  }
+}
+
+Instant HostProcesses::next_deadline() const {
+  Instant deadline = kNever;
+  for (const auto& each : servers_) deadline = earlier(deadline, each->next_deadline());
+  for (const Process& process : processes_) {
+    deadline = earlier(deadline, process.explain_by);
+    for (const LineBuffer& lines : process.lines) deadline = earlier(deadline, lines.deadline());
+  }
+  return deadline;
+}
+
+void HostProcesses::table(const wire::NodeTable& table, Instant now, Actions& out, Upward& up) {
+  for (std::size_t kind = 0; kind < kClientKinds; ++kind) {
+    ClientOutputs outputs;
+    servers_[kind]->table(table, outputs);
+    apply(static_cast<ClientKind>(kind), outputs, now, out, up);
+  }
+}
+
+void HostProcesses::release(BarrierKind barrier, Instant now, Actions& out, Upward& up) {
+  for (std::size_t kind = 0; kind < kClientKinds; ++kind) {
+    ClientOutputs outputs;
+    servers_[kind]->release(barrier, outputs);
+    apply(static_cast<ClientKind>(kind), outputs, now, out, up);
+  }
+}
+
+void HostProcesses::printed(std::uint32_t process, Instant now, Actions& out, Upward& up) {
+  if (!local_.contains(process) || !at(process).kind) return;
+  ClientOutputs outputs;
+  server(*at(process).kind).printed(process, outputs);
+  apply(*at(process).kind, outputs, now, out, up);
+}
+
+void HostProcesses::scanned(std::uint32_t process, std::string_view input, Instant now, Actions& out, Upward& up) {
+  if (!local_.contains(process) || !at(process).kind) return;
+  ClientOutputs outputs;
+  server(*at(process).kind).scanned(process, input, outputs);
+  apply(*at(process).kind, outputs, now, out, up);
+}
+
+void HostProcesses::finish(int signal, Instant now, Actions& out, Upward& up) {
+  ending_ = true;
+  for (std::uint32_t i = 0; i < local_.count; ++i) {
+    const Process& process = processes_[i];
+    const bool let_go = process.kind == ClientKind::charm;
+    if (process.state == Process::State::running && signal != 0 && !let_go) out.push_back(Signal{local_.first + i, signal});
+  }
+  for (std::size_t kind = 0; kind < kClientKinds; ++kind) {
+    ClientOutputs outputs;
+    servers_[kind]->finish(outputs);
+    apply(static_cast<ClientKind>(kind), outputs, now, out, up);
+  }
+}
+
+void HostProcesses::kill(Actions& out) const {
+  constexpr int kSigkill = 9;
+  for (std::uint32_t i = 0; i < local_.count; ++i) {
+    const auto state = processes_[i].state;
+    if (state == Process::State::starting || state == Process::State::running) out.push_back(Signal{local_.first + i, kSigkill});
+  }
+}
+
+}  // namespace charmtree::proto

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The processes on a launcher's own host: starts them, lets them speak to the local servers (Charm++, native), puts their output
+// into whole lines and says upwards what happened. It does not judge: what an exit means for the job is for the root to say.
+//
+// A process's raw stdout and stderr are carried until its node table has been delivered by a server whose clients copy every chunk
+// of them to their connection as well (stock Charm++, facts §1.3); from then on they are read and dropped.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tree/proto/events.hpp"
+#include "tree/proto/line_buffer.hpp"
+
+namespace charmtree::proto {
+
+/// What goes up: facts to be merged and messages to be sent as they are.
+struct Upward {
+  wire::Facts facts;
+  std::vector<wire::Message> messages;
+};
+
+class HostProcesses {
+ public:
+  /// How long a lost connection waits for the exit that explains it.
+  static constexpr Duration kExplain = 300ms;
+
+  HostProcesses(std::shared_ptr<const wire::JobSpec> job, const Host& self);
+
+  /// Asks the shell to make the host ready.
+  void prepare(Actions& out);
+
+  void on(const Prepared& event, Instant now, Actions& out, Upward& up);
+  void on(const Spawned& event, Instant now, Actions& out, Upward& up);
+  void on(const SpawnFailed& event, Instant now, Actions& out, Upward& up);
+  void on(const ProcessOutput& event, Instant now, Actions& out, Upward& up);
+  void on(const ProcessExited& event, Instant now, Actions& out, Upward& up);
+  void on(const ClientOpened& event, Instant now, Actions& out, Upward& up);
+  void on(const ClientBytes& event, Instant now, Actions& out, Upward& up);
+  void on(const ClientClosed& event, Instant now, Actions& out, Upward& up);
+  void tick(Instant now, Actions& out, Upward& up);
+  Instant next_deadline() const;
+
+  void table(const wire::NodeTable& table, Instant now, Actions& out, Upward& up);
+  void release(BarrierKind kind, Instant now, Actions& out, Upward& up);
+  void printed(std::uint32_t process, Instant now, Actions& out, Upward& up);
+  void scanned(std::uint32_t process, std::string_view input, Instant now, Actions& out, Upward& up);
+
+  /// The job ends: lets clients go; `signal` (0: none) goes to every process that is not a client whose server lets it go.
+  void finish(int signal, Instant now, Actions& out, Upward& up);
+  void kill(Actions& out) const;
+
+  bool contains(std::uint32_t process) const { return local_.contains(process); }
+  /// Processes started and not yet gone, or being started.
+  std::uint32_t alive() const { return alive_; }
+  /// The host could not be made ready, or a process could not be started.
+  bool failed() const { return failed_; }
+  bool all_registered() const { return registered_ == local_.count; }
+  /// When the last one was started / registered; kNever: not yet.
+  Instant spawned_at() const { return spawned_at_; }
+  Instant registered_at() const { return registered_at_; }
+
+ private:
+  struct Process {
+    enum class State : std::uint8_t { unborn, starting, running, gone };
+    State state = State::unborn;
+    std::optional<ClientKind> kind;  // registered with that server
+    bool ended = false;
+    bool copied = false;    // raw output is a copy from now on
+    bool exited = false;    // its end has been reported
+    Instant explain_by = kNever;
+    std::string why;        // its connection was lost because
+    wire::Tuple tuple;
+    std::array<LineBuffer, 2> lines;
+    std::string error_tail;  // last bytes of stderr before it registered
+  };
+
+  Process& at(std::uint32_t process) { return processes_[process - local_.first]; }
+  ClientServer& server(ClientKind kind) { return *servers_[static_cast<std::size_t>(kind)]; }
+  void apply(ClientKind kind, ClientOutputs& outputs, Instant now, Actions& out, Upward& up);
+  void apply(const Registered& output, ClientKind kind, Instant now, Upward& up);
+  void text(std::uint32_t process, Stream stream, std::string_view bytes, bool receipt, Instant now, Upward& up);
+  void flush(std::uint32_t process, Upward& up);
+  void report_exit(std::uint32_t process, const ProcessExited& event, Upward& up);
+  void tell(const Host& self, Error error, Upward& up) const;
+
+  std::shared_ptr<const wire::JobSpec> job_;
+  Host self_;
+  LocalProcesses local_;
+  std::array<std::unique_ptr<ClientServer>, kClientKinds> servers_;
+  std::vector<Process> processes_;
+  std::uint32_t address_ = 0;
+  std::uint32_t alive_ = 0;
+  std::uint32_t started_ = 0;  // spawn answered
+  std::uint32_t registered_ = 0;
+  bool failed_ = false;
+  bool ending_ = false;
+  Instant spawned_at_ = kNever;
+  Instant registered_at_ = kNever;
+};
+
+}  // namespace charmtree::proto

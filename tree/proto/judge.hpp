@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The root's judgement: counts what comes up, says when the node table is complete and when a barrier opens, and decides once, by the
+// first cause, how the job ends (the table of endings in the manual). It acts on nothing itself.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tree/proto/events.hpp"
+
+namespace charmtree::proto {
+
+/// How the job ends. `lines` is what the user should read, first cause first; empty for a normal end.
+struct Verdict {
+  int status = 0;
+  int signal = 0;  // the launcher itself dies of it
+  wire::End end;
+  std::vector<std::string> lines;
+};
+
+class Judge {
+ public:
+  /// `hosts` is the job's list, in order; must outlive the judge.
+  Judge(const wire::JobSpec& job, const std::vector<Host>& hosts) : job_(job), hosts_(hosts) {}
+
+  /// Facts from below, each once.
+  void on(wire::Facts facts, Instant now);
+  void on(const wire::AbortUp& abort);
+  void on(const wire::LinkLost& lost);
+  /// A signal of the user's: the first ends the job with a grace, the second at once.
+  void interrupted(int signal);
+  void time_limit_reached();
+  void tick(Instant now);
+  Instant next_deadline() const { return verdict_ ? kNever : register_by_; }
+
+  /// Every host has started its processes.
+  bool all_up() const { return up_ == hosts_.size(); }
+  /// Every process has registered: the blocks, sorted, once.
+  std::optional<std::vector<wire::TupleBlock>> take_blocks();
+  /// True once per opening of that barrier.
+  bool take_release(BarrierKind kind);
+  /// The decision, once made; it does not change, except that a second interrupt turns its end into a kill.
+  const std::optional<Verdict>& verdict() const { return verdict_; }
+  bool registered_any() const { return registered_ > 0; }
+  std::vector<std::string> late_hosts() const;
+  const Host& host_of(std::uint32_t process) const;
+
+ private:
+  void decide(Verdict verdict);
+  void fail(int status, std::string line);
+  void judge_exit(const wire::ProcessExit& exit);
+  void judge_launch();
+  void judge_end();
+  std::string who(std::uint32_t process) const;
+  bool table_pending() const { return registered_ > 0 && !table_taken_; }
+
+  const wire::JobSpec& job_;
+  const std::vector<Host>& hosts_;
+  std::set<std::uint32_t> answered_;
+  std::size_t up_ = 0;
+  std::vector<wire::HostFailure> failures_;
+  std::vector<wire::TupleBlock> blocks_;
+  bool table_taken_ = false;
+  std::array<std::uint32_t, kBarrierKinds> barrier_{};
+  std::uint32_t registered_ = 0;
+  std::uint32_t ended_ = 0;
+  std::uint32_t exited_ = 0;            // without having registered
+  std::optional<wire::Code> code_;      // the first non-zero of an ending
+  std::optional<wire::ProcessExit> bad_exit_;  // the first plain process that failed
+  std::size_t bad_exits_ = 0;
+  Instant register_by_ = kNever;
+  std::optional<Verdict> verdict_;
+};
+
+}  // namespace charmtree::proto

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// A host goes pool -> logging_in -> up, or logging_in -> waiting -> logging_in for transient failures (each try has a new link), or
+// it is given up: handed back towards the root if the root may have better keys or names, else reported as failed. A login's place
+// in the window is free again when the launcher there has greeted or the login has failed.
+#include "tree/proto/launch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace charmtree::proto {
+
+namespace {
+
+/// Failures that the root, with the user's keys, agent, ssh configuration and name service, may not have.
+bool root_may_do_better(Errc code) {
+  switch (code) {
+    case Errc::no_such_host:
+    case Errc::no_usable_key:
+    case Errc::not_authorised:
+    case Errc::remote_shell:
+    case Errc::host_key_unknown:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+Launch::Launch(const wire::JobSpec& job, wire::Blob coded_job, const LaunchConfig& config, Random& random)
+    : job_(job), coded_job_(std::move(coded_job)), config_(config), random_(random), pool_(job.shape, config.level) {
+  if (job.batch != 0) config_.window = job.batch;
+}
+
+void Launch::add(std::vector<Host> hosts, Instant now, Actions& out) {
+  if (stopped_) return;
+  for (const Host& host : hosts) subtree_.add(host);
+  pool_.add(std::move(hosts));
+  pump(now, out);
+}
+
+bool Launch::take_back(Host host, Instant now, Actions& out) {
+  if (stopped_ || std::find(taken_back_.begin(), taken_back_.end(), host.index) != taken_back_.end()) return false;
+  taken_back_.push_back(host.index);
+  subtree_.bind(host.index, kParentLink);
+  pool_.add_single(std::move(host));
+  pump(now, out);
+  return true;
+}
+
+LinkId Launch::login(Host host, Via via, std::uint32_t attempts, Instant now, Actions& out) {
+  const LinkId link = next_link_++;
+  const Profile& shared = profile(host);
+  Child child;
+  child.via = via;
+  child.attempts = attempts;
+  child.stamps.host = host.index;
+  child.stamps.parent = config_.self;
+  child.stamps.level = config_.level + 1;
+  child.stamps.attempts = attempts;
+  child.stamps.times[wire::Stamps::begun] = now;
+  child.host = host;
+  children_.emplace(link, std::move(child));
+  ++in_flight_;
+  out.push_back(Login{link, std::move(host), shared, via});
+  return link;
+}
+
+void Launch::pump(Instant now, Actions& out) {
+  if (stopped_) return;
+  std::vector<LinkId> ready;
+  for (const auto& [link, child] : children_) {
+    if (child.state == Child::State::waiting && child.retry_at <= now) ready.push_back(link);
+  }
+  for (const LinkId link : ready) {
+    if (in_flight_ >= config_.window) return;
+    Child child = std::move(children_.at(link));
+    children_.erase(link);
+    login(std::move(child.host), child.via, child.attempts + 1, now, out);
+  }
+  while (in_flight_ < config_.window && !pool_.empty()) {
+    Host host = *pool_.take();
+    const Profile& shared = profile(host);
+    const Via via = shared.via == Via::ssh && shared.ssh_command_only ? Via::command : shared.via;
+    login(std::move(host), via, 1, now, out);
+  }
+}
+
+void Launch::on(const LinkUp& event, Instant now, Actions& out) {
+  Child* child = find(event.link);
+  if (child == nullptr || child->state != Child::State::logging_in) return;
+  --in_flight_;
+  child->state = Child::State::up;
+  if (child->sweeper) {
+    out.push_back(Send{event.link, wire::Sweep{job_.id, child->host.index}});
+    return;
+  }
+  child->welcomed = now;
+  using S = wire::Stamps;
+  auto& times = child->stamps.times;
+  if (event.times.begun != kNever) times[S::begun] = event.times.begun;
+  times[S::resolved] = event.times.resolved;
+  times[S::connected] = event.times.connected;
+  times[S::handshaken] = event.times.handshaken;
+  times[S::authenticated] = event.times.authenticated;
+  times[S::executed] = event.times.executed;
+  times[S::hello] = now;
+  out.push_back(Send{event.link, wire::Welcome{coded_job_, child->host, config_.level + 1}});
+  subtree_.bind(child->host.index, event.link);
+  std::vector<Host> share = pool_.share(child->host.index);
+  for (const Host& host : share) subtree_.bind(host.index, event.link);
+  if (!share.empty()) out.push_back(Send{event.link, wire::Assign{std::move(share)}});
+  pump(now, out);
+}
+
+bool Launch::hand_back(const Child& child, const Error& error, Actions& out) {
+  if (config_.is_root || !root_may_do_better(error.code)) return false;
+  out.push_back(Send{kParentLink, wire::HandBack{{{child.host.index, error}}}});
+  subtree_.remove(child.host.index);
+  return true;
+}
+
+bool Launch::try_again(LinkId link, const LoginFailed& event, Instant now, Actions& out) {
+  Child& child = children_.at(link);
+  if (event.error.code == Errc::no_usable_key && child.via == Via::ssh) {
+    if (!said_fallback_) {
+      said_fallback_ = true;
+      out.push_back(Say{Tone::info, fmt::format("{}: {}; using the ssh command for such hosts", child.host.name, event.error.what)});
+    }
+    Host host = std::move(child.host);
+    children_.erase(link);
+    login(std::move(host), Via::command, 1, now, out);
+    return true;
+  }
+  if (!is_transient(event.error.code) || child.attempts >= config_.tries) return false;
+  const Duration pause = config_.first_pause * (1 << (child.attempts - 1));
+  child.state = Child::State::waiting;
+  child.retry_at = now + random_.between(pause / 2, pause + pause / 2);
+  return true;
+}
+
+void Launch::on(const LoginFailed& event, Instant now, Actions& out, std::vector<wire::HostFailure>& failed) {
+  Child* child = find(event.link);
+  if (child == nullptr || child->state != Child::State::logging_in) return;
+  --in_flight_;
+  if (child->sweeper) {
+    child->state = Child::State::lost;
+    return;
+  }
+  if (try_again(event.link, event, now, out)) {
+    pump(now, out);
+    return;
+  }
+  const std::uint32_t host = child->host.index;
+  pool_.failed(host);
+  if (!hand_back(*child, event.error, out)) {
+    Error error = event.error;
+    if (child->attempts > 1) error.what += fmt::format(" ({} tries)", child->attempts);
+    failed.push_back({host, std::move(error)});
+  }
+  children_.erase(event.link);
+  pump(now, out);
+}
+
+void Launch::hello(LinkId link, const wire::Hello& hello, Instant now) {
+  Child* child = find(link);
+  if (child == nullptr || child->heard) return;
+  child->heard = true;
+  const Instant middle = child->welcomed + (now - child->welcomed) / 2;
+  child->clock_offset = hello.clock - middle;
+}
+
+Instant Launch::next_deadline() const {
+  Instant deadline = kNever;
+  if (stopped_ || in_flight_ >= config_.window) return deadline;
+  for (const auto& [link, child] : children_) {
+    if (child.state == Child::State::waiting) deadline = earlier(deadline, child.retry_at);
+  }
+  return deadline;
+}
+
+void Launch::sweep(const Host& host, Via via, Instant now, Actions& out) {
+  const LinkId link = login(host, via, 1, now, out);
+  children_.at(link).sweeper = true;
+}
+
+void Launch::stop(Actions& out) {
+  stopped_ = true;
+  pool_.clear();
+  for (auto it = children_.begin(); it != children_.end();) {
+    if (it->second.open()) {
+      ++it;
+      continue;
+    }
+    if (it->second.state == Child::State::logging_in) {
+      out.push_back(CancelLogin{it->first});
+      --in_flight_;
+    }
+    it = children_.erase(it);
+  }
+}
+
+Child* Launch::find(LinkId link) {
+  const auto it = children_.find(link);
+  return it == children_.end() ? nullptr : &it->second;
+}
+
+}  // namespace charmtree::proto

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starting launchers on other hosts: a sliding window of logins, polite retries, the fallback from libssh2 to the ssh command,
+// and what becomes of a host that cannot be started from here. Takes hosts from the pool and binds them to links in the subtree.
+// Knows nothing of processes.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tree/base/random.hpp"
+#include "tree/proto/events.hpp"
+#include "tree/proto/host_pool.hpp"
+#include "tree/proto/subtree.hpp"
+
+namespace charmtree::proto {
+
+struct LaunchConfig {
+  std::uint32_t window = 64;       // logins in flight
+  std::uint32_t tries = 3;         // per host, for transient failures only
+  Duration first_pause = 250ms;    // before the second try; doubles
+  bool is_root = false;
+  std::uint32_t level = 0;         // of this launcher
+  std::uint32_t self = wire::kRootIndex;
+};
+
+/// One host that this launcher logged into.
+struct Child {
+  enum class State : std::uint8_t { logging_in, waiting, up, done, lost };
+  Host host;
+  State state = State::logging_in;
+  Via via = Via::ssh;
+  std::uint32_t attempts = 1;
+  Instant retry_at = kNever;     // state waiting
+  wire::Stamps stamps;           // the parent's half
+  Instant welcomed = kNever;     // when Welcome was sent
+  Duration clock_offset{0};      // child's clock minus ours
+  bool heard = false;            // Hello has come
+  bool sweeper = false;          // only cleans up after the launcher that was lost there
+
+  /// Somebody has to be waited for.
+  bool open() const { return state == State::up || (sweeper && state == State::logging_in); }
+};
+
+class Launch {
+ public:
+  /// `job` and `random` must outlive the object.
+  Launch(const wire::JobSpec& job, wire::Blob coded_job, const LaunchConfig& config, Random& random);
+
+  /// More hosts to start.
+  void add(std::vector<Host> hosts, Instant now, Actions& out);
+  /// A host that a launcher below could not start (root only); false if it has already been here.
+  bool take_back(Host host, Instant now, Actions& out);
+
+  void on(const LinkUp& event, Instant now, Actions& out);
+  /// Appends to `failed` what is given up for good.
+  void on(const LoginFailed& event, Instant now, Actions& out, std::vector<wire::HostFailure>& failed);
+  void hello(LinkId link, const wire::Hello& hello, Instant now);
+  void tick(Instant now, Actions& out) { pump(now, out); }
+  Instant next_deadline() const;
+
+  /// Logs in once more to a host whose launcher was lost, to kill what it left there.
+  void sweep(const Host& host, Via via, Instant now, Actions& out);
+
+  /// No more logins: those in flight are cancelled, waiting hosts forgotten.
+  void stop(Actions& out);
+
+  Child* find(LinkId link);
+  const std::map<LinkId, Child>& children() const { return children_; }
+  Subtree& subtree() { return subtree_; }
+  const Subtree& subtree() const { return subtree_; }
+  /// The profile of a host of this job.
+  const Profile& profile(const Host& host) const { return job_.profiles[host.profile]; }
+
+ private:
+  void pump(Instant now, Actions& out);
+  LinkId login(Host host, Via via, std::uint32_t attempts, Instant now, Actions& out);
+  bool try_again(LinkId link, const LoginFailed& event, Instant now, Actions& out);
+  bool hand_back(const Child& child, const Error& error, Actions& out);
+
+  const wire::JobSpec& job_;
+  wire::Blob coded_job_;
+  LaunchConfig config_;
+  Random& random_;
+  HostPool pool_;
+  Subtree subtree_;
+  std::map<LinkId, Child> children_;
+  std::vector<std::uint32_t> taken_back_;
+  LinkId next_link_ = kParentLink + 1;
+  std::uint32_t in_flight_ = 0;
+  bool stopped_ = false;  // only sweepers may still log in
+  bool said_fallback_ = false;
+};
+
+}  // namespace charmtree::proto

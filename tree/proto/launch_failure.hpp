@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why no launcher came up: what a remote shell and the loader say when `exec <path>/charmrun ++launcher` fails, turned into one of
+// our errors. The words are those of OpenSSH, bash, dash, csh, glibc and busybox.
+#pragma once
+
+#include <string>
+
+#include "tree/base/error.hpp"
+#include "tree/wire/host.hpp"
+
+namespace charmtree::proto {
+
+/// How the stream to a launcher ended.
+struct StreamEnd {
+  int exit_status = -1;     // of the remote shell command; -1: unknown
+  std::string exit_signal;  // "KILL"; empty: none
+  std::string said;         // the end of its stderr
+  std::string what;         // "closed by the other side", ...
+};
+
+/// Before the greeting.
+Error explain_failed_launch(const StreamEnd& end, Via via, const std::string& launcher);
+/// Of a launcher that was up.
+Error explain_lost_link(const StreamEnd& end);
+
+}  // namespace charmtree::proto

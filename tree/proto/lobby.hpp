@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The connections of one client server that have not said yet who they are: how long they may stay and how
+// many at once. Everybody on the host who runs as this user can connect, so the lobby never refuses the
+// newest: it is full only of connections that stay silent, and a real client registers with its first bytes.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "tree/base/time.hpp"
+#include "tree/proto/client_server.hpp"
+
+namespace charmtree::proto {
+
+class Lobby {
+public:
+  /// At most `capacity` (>= 1) connections, each for at most `stay`.
+  Lobby(std::size_t capacity, Duration stay) : capacity_(capacity), stay_(stay) {}
+
+  /// Takes a connection in. If the lobby was full, the one that waited longest is out and returned.
+  std::optional<ClientId> enter(ClientId client, Instant now);
+  /// The connection has registered or is gone. No effect if it is not here.
+  void leave(ClientId client);
+  /// Takes out one connection whose time is over, if there is any.
+  std::optional<ClientId> expire(Instant now);
+
+  Instant next_deadline() const { return queue_.empty() ? kNever : queue_.begin()->first; }
+  std::size_t capacity() const { return capacity_; }
+
+private:
+  std::size_t capacity_;
+  Duration stay_;
+  std::set<std::pair<Instant, ClientId>> queue_;  // by deadline
+  std::map<ClientId, Instant> deadlines_;
+};
+
+}  // namespace charmtree::proto

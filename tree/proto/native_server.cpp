@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every rule about who may say what when is in the on() functions; whoever breaks one is dropped in one
+// place.
+#include "tree/proto/native_server.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace charmtree::proto {
+
+namespace native = wire::native;
+
+static_assert(static_cast<int>(native::Stream::out) == static_cast<int>(Stream::out));
+static_assert(static_cast<int>(native::Stream::err) == static_cast<int>(Stream::err));
+
+NativeServer::NativeServer(LocalProcesses local, std::uint32_t host, std::uint32_t epoch)
+    : local_(local), host_(host), epoch_(epoch), taken_(local.count, false) {}
+
+// ---- connections
+
+void NativeServer::opened(ClientId client, Instant now, ClientOutputs& out) {
+  if (finished_) {
+    out.push_back(CloseClient{client});
+    return;
+  }
+  if (strangers_.size() >= kMaxStrangers + local_.count) {
+    drop(clients_.find(strangers_.front()), "too many connections without a hello", out);
+  }
+  clients_[client].deadline = now + kHelloLimit;
+  strangers_.push_back(client);
+}
+
+void NativeServer::received(ClientId id, std::string_view bytes, Instant, ClientOutputs& out) {
+  const auto client = clients_.find(id);
+  if (client == clients_.end() || client->second.stage == Stage::aborted) return;
+  client->second.decoder.append(bytes);
+  for (bool more = true; more;) {
+    const std::string wrong = next_message(*client, more, out);
+    if (!wrong.empty()) return drop(client, wrong, out);
+  }
+  if (client->second.stage == Stage::stranger && client->second.decoder.buffered() > native::kMaxHello) {
+    drop(client, "its first message is no hello", out);
+  }
+}
+
+void NativeServer::closed(ClientId id, Instant, ClientOutputs& out) {
+  const auto client = clients_.find(id);
+  if (client != clients_.end()) forget(client, "closed its connection without ct_finalize", out);
+}
+
+void NativeServer::tick(Instant now, ClientOutputs& out) {
+  while (next_deadline() <= now && !strangers_.empty()) {
+    drop(clients_.find(strangers_.front()), "no hello in time", out);
+  }
+}
+
+Instant NativeServer::next_deadline() const {
+  return strangers_.empty() ? kNever : clients_.at(strangers_.front()).deadline;
+}
+
+void NativeServer::drop(Clients::iterator client, const std::string& why, ClientOutputs& out) {
+  out.push_back(CloseClient{client->first});
+  forget(client, why, out);
+}
+
+/// Removes a connection, and says so to whom it concerns: the engine if it was a process that had not said
+/// good-bye.
+void NativeServer::forget(Clients::iterator it, const std::string& why, ClientOutputs& out) {
+  const ClientId id = it->first;
+  const Client client = std::move(it->second);
+  clients_.erase(it);
+  switch (client.stage) {
+    case Stage::stranger:
+      std::erase(strangers_, id);
+      note(fmt::format("dropped a native connection: {}", why), out);
+      break;
+    case Stage::joined:
+      taken_[client.process - local_.first] = false;
+      note(fmt::format("process {} left before it registered: {}", client.process, why), out);
+      break;
+    case Stage::registered:
+      out.push_back(ClientLost{client.process, why});
+      break;
+    case Stage::ended:
+    case Stage::aborted:
+      break;
+  }
+}
+
+void NativeServer::note(std::string text, ClientOutputs& out) {
+  if (notes_ >= kMaxNotes) return;
+  if (++notes_ == kMaxNotes) text += " (no more of these are told)";
+  out.push_back(ClientNote{std::move(text)});
+}
+
+// ---- messages
+
+std::string NativeServer::next_message(Clients::value_type& client, bool& more, ClientOutputs& out) {
+  more = false;
+  if (client.second.stage == Stage::aborted) return {};
+  auto frame = client.second.decoder.next();
+  if (!frame) return frame.error().what;
+  if (!frame->has_value()) return {};
+  auto message = native::decode_from_client(**frame);
+  if (!message) return message.error().what;
+  more = true;
+  return std::visit([&](auto& m) { return on(client, m, out); }, *message);
+}
+
+/// Why this hello cannot be accepted; empty: it can.
+std::string NativeServer::objection(const native::Hello& hello) const {
+  if (hello.version != native::kVersion) {
+    return fmt::format("client library speaks version {}, this launcher {}", hello.version, native::kVersion);
+  }
+  if (!local_.contains(hello.process)) {
+    return fmt::format("process {} is not expected on this host", hello.process);
+  }
+  if (taken_[hello.process - local_.first])
+    return fmt::format("process {} has joined already", hello.process);
+  return {};
+}
+
+std::string NativeServer::on(Clients::value_type& client, const native::Hello& hello, ClientOutputs& out) {
+  if (client.second.stage != Stage::stranger) return "second hello";
+  std::string why = objection(hello);
+  if (!why.empty()) {
+    out.push_back(ToClient{client.first, native::to_frame(native::Refused{why})});
+    return why;
+  }
+  const std::uint32_t local_rank = hello.process - local_.first;
+  taken_[local_rank] = true;
+  std::erase(strangers_, client.first);
+  client.second.stage = Stage::joined;
+  client.second.process = hello.process;
+  client.second.deadline = kNever;
+  const native::Welcome welcome{hello.process, local_.total, local_rank, local_.count, host_, epoch_};
+  out.push_back(ToClient{client.first, native::to_frame(welcome)});
+  return {};
+}
+
+std::string NativeServer::on(Clients::value_type& client, native::Put& put, ClientOutputs& out) {
+  if (client.second.stage != Stage::joined) return "registered out of turn";
+  client.second.stage = Stage::registered;
+  out.push_back(Registered{client.second.process, wire::Tuple{0, std::move(put.tuple)}});
+  return {};
+}
+
+std::string NativeServer::on(Clients::value_type& client, const native::BarrierEnter&, ClientOutputs& out) {
+  if (client.second.stage != Stage::registered || client.second.in_barrier)
+    return "entered a barrier out of turn";
+  client.second.in_barrier = true;
+  out.push_back(BarrierEntered{client.second.process, BarrierKind::all});
+  return {};
+}
+
+std::string NativeServer::on(Clients::value_type& client, native::Print& print, ClientOutputs& out) {
+  if (client.second.stage != Stage::joined && client.second.stage != Stage::registered)
+    return "printed out of turn";
+  out.push_back(
+      Printed{client.second.process, static_cast<Stream>(print.stream), std::move(print.text), false});
+  return {};
+}
+
+std::string NativeServer::on(Clients::value_type& client, native::Abort& abort, ClientOutputs& out) {
+  if (client.second.stage != Stage::joined && client.second.stage != Stage::registered)
+    return "aborted out of turn";
+  client.second.stage = Stage::aborted;
+  out.push_back(Aborted{client.second.process, abort.code, std::move(abort.text)});
+  return {};
+}
+
+std::string NativeServer::on(Clients::value_type& client, const native::Finalize& finalize,
+                             ClientOutputs& out) {
+  if (client.second.stage != Stage::registered || client.second.in_barrier) return "finalized out of turn";
+  client.second.stage = Stage::ended;
+  out.push_back(Ended{client.second.process, finalize.code});
+  return {};
+}
+
+// ---- from the engine
+
+void NativeServer::table(const wire::NodeTable& table, ClientOutputs& out) {
+  epoch_ = table.epoch;
+  const Result<std::string> frame = native::table_frame(table);
+  for (auto client = clients_.begin(); client != clients_.end();) {
+    const auto current = client++;
+    if (current->second.stage != Stage::registered) continue;
+    if (frame) {
+      out.push_back(ToClient{current->first, *frame});
+    } else {
+      drop(current, frame.error().what, out);
+    }
+  }
+}
+
+void NativeServer::release(BarrierKind kind, ClientOutputs& out) {
+  if (kind != BarrierKind::all) return;
+  for (auto& [id, client] : clients_) {
+    if (!client.in_barrier || client.stage != Stage::registered) continue;
+    client.in_barrier = false;
+    out.push_back(ToClient{id, native::to_frame(native::BarrierRelease{})});
+  }
+}
+
+void NativeServer::finish(ClientOutputs& out) {
+  finished_ = true;
+  for (const auto& [id, client] : clients_) {
+    if (client.stage != Stage::stranger) out.push_back(ToClient{id, native::to_frame(native::Finished{})});
+    out.push_back(CloseClient{id});
+  }
+  clients_.clear();
+  strangers_.clear();
+}
+
+}  // namespace charmtree::proto

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// The native protocol's server side: the launcher's half of client-lib (messages:
+// tree/wire/native_message.hpp).
+//
+// A connection greets with the process number that its program was started with, gets a Welcome, and is
+// Registered once it has told its tuple. Printed and Aborted may come before Registered. Finalize is Ended;
+// after finish() the process leaves and exits with its own status, which its launcher judges as that of any
+// plain program. A process that closes its connection in between is ClientLost; one that does so before it
+// registered was never a client: its number is free again and its exit status decides. A native client needs
+// no receipts, asks for no input, and its raw stdout is carried all the time (no TableDelivered).
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tree/proto/client_server.hpp"
+#include "tree/wire/frame.hpp"
+#include "tree/wire/native_message.hpp"
+
+namespace charmtree::proto {
+
+class NativeServer : public ClientServer {
+public:
+  /// `host` is this host's index in the job's list, `epoch` that of the first table.
+  NativeServer(LocalProcesses local, std::uint32_t host, std::uint32_t epoch = 0);
+
+  void opened(ClientId client, Instant now, ClientOutputs& out) override;
+  void received(ClientId client, std::string_view bytes, Instant now, ClientOutputs& out) override;
+  void closed(ClientId client, Instant now, ClientOutputs& out) override;
+  void tick(Instant now, ClientOutputs& out) override;
+  Instant next_deadline() const override;
+
+  void table(const wire::NodeTable& table, ClientOutputs& out) override;
+  /// Releases who waits. BarrierKind::root is none of a native client's.
+  void release(BarrierKind kind, ClientOutputs& out) override;
+  void printed(std::uint32_t, ClientOutputs&) override {}
+  void scanned(std::uint32_t, std::string_view, ClientOutputs&) override {}
+  void finish(ClientOutputs& out) override;
+
+  /// Time for a new connection to say its Hello.
+  static constexpr Duration kHelloLimit = 10s;
+  /// Connections without Hello, beyond one per process; the oldest gives way to a new one.
+  static constexpr std::size_t kMaxStrangers = 64;
+  /// Notes about dropped connections; the last one says that there are more.
+  static constexpr int kMaxNotes = 8;
+
+private:
+  enum class Stage : std::uint8_t {
+    stranger,    // no Hello yet
+    joined,      // holds a process number
+    registered,  // told its tuple
+    ended,       // Finalize: nothing more may come
+    aborted,     // Abort: whatever comes is ignored
+  };
+  struct Client {
+    wire::FrameDecoder decoder{wire::kMaxClientFrame};
+    Stage stage = Stage::stranger;
+    bool in_barrier = false;
+    std::uint32_t process = 0;  // from Stage::joined on
+    Instant deadline = kNever;  // while Stage::stranger
+  };
+  using Clients = std::map<ClientId, Client>;
+
+  // One per message. Empty, or what is wrong with it (the connection is then dropped).
+  std::string on(Clients::value_type& client, const wire::native::Hello& hello, ClientOutputs& out);
+  std::string on(Clients::value_type& client, wire::native::Put& put, ClientOutputs& out);
+  std::string on(Clients::value_type& client, const wire::native::BarrierEnter&, ClientOutputs& out);
+  std::string on(Clients::value_type& client, wire::native::Print& print, ClientOutputs& out);
+  std::string on(Clients::value_type& client, wire::native::Abort& abort, ClientOutputs& out);
+  std::string on(Clients::value_type& client, const wire::native::Finalize& finalize, ClientOutputs& out);
+
+  std::string next_message(Clients::value_type& client, bool& more, ClientOutputs& out);
+  std::string objection(const wire::native::Hello& hello) const;
+  void drop(Clients::iterator client, const std::string& why, ClientOutputs& out);
+  void forget(Clients::iterator client, const std::string& why, ClientOutputs& out);
+  void note(std::string text, ClientOutputs& out);
+
+  LocalProcesses local_;
+  std::uint32_t host_;
+  std::uint32_t epoch_;
+  Clients clients_;
+  std::vector<ClientId> strangers_;  // in the order of their opening, so of their deadlines
+  std::vector<bool> taken_;          // by process - local_.first
+  int notes_ = 0;
+  bool finished_ = false;
+};
+
+}  // namespace charmtree::proto

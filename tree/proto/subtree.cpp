@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/proto/subtree.hpp"
+
+namespace charmtree::proto {
+
+void Subtree::add(const Host& host) {
+  const Entry entry{kParentLink, host.first_process, host.processes};
+  if (!entries_.emplace(host.index, entry).second) return;
+  processes_ += host.processes;
+  if (host.processes > 0) first_processes_.emplace(host.first_process, host.index);
+}
+
+void Subtree::bind(std::uint32_t host, LinkId link) {
+  const auto it = entries_.find(host);
+  if (it != entries_.end()) it->second.link = link;
+}
+
+void Subtree::remove(std::uint32_t host) {
+  const auto it = entries_.find(host);
+  if (it == entries_.end()) return;
+  processes_ -= it->second.processes;
+  answered_ -= it->second.answered ? 1 : 0;
+  registered_ -= it->second.registered ? 1 : 0;
+  if (it->second.processes > 0) first_processes_.erase(it->second.first_process);
+  entries_.erase(it);
+}
+
+void Subtree::answered(std::uint32_t host) {
+  const auto it = entries_.find(host);
+  if (it == entries_.end() || it->second.answered) return;
+  it->second.answered = true;
+  ++answered_;
+}
+
+void Subtree::registered(std::uint32_t host) {
+  const auto it = entries_.find(host);
+  if (it == entries_.end() || it->second.registered) return;
+  it->second.registered = true;
+  ++registered_;
+}
+
+const Subtree::Entry* Subtree::find(std::uint32_t host) const {
+  const auto it = entries_.find(host);
+  return it == entries_.end() ? nullptr : &it->second;
+}
+
+std::optional<LinkId> Subtree::route(std::uint32_t process) const {
+  auto it = first_processes_.upper_bound(process);
+  if (it == first_processes_.begin()) return {};
+  const Entry& entry = entries_.at((--it)->second);
+  if (process - entry.first_process >= entry.processes || entry.link == kParentLink) return {};
+  return entry.link;
+}
+
+bool Subtree::owns(LinkId link, std::uint32_t host) const {
+  const Entry* entry = find(host);
+  return entry != nullptr && entry->link == link;
+}
+
+bool Subtree::owns_process(LinkId link, std::uint32_t process) const { return route(process) == link; }
+
+std::vector<std::uint32_t> Subtree::hosts_of(LinkId link) const {
+  std::vector<std::uint32_t> hosts;
+  for (const auto& [host, entry] : entries_) {
+    if (entry.link == link) hosts.push_back(host);
+  }
+  return hosts;
+}
+
+}  // namespace charmtree::proto

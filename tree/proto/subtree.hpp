@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which hosts and processes are below a launcher and through which link each is reached. Also the authority on what a child may
+// speak for: only hosts that it was given (DESIGN D2).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tree/proto/events.hpp"
+
+namespace charmtree::proto {
+
+class Subtree {
+ public:
+  struct Entry {
+    LinkId link;  // kParentLink: not handed to a child (yet)
+    std::uint32_t first_process;
+    std::uint32_t processes;
+    bool answered = false;    // its processes are started, or it has failed
+    bool registered = false;  // its tuples have come
+  };
+
+  /// A host that this launcher must get started.
+  void add(const Host& host);
+  /// The host is now reached through `link`.
+  void bind(std::uint32_t host, LinkId link);
+  /// The host is no longer ours (handed back).
+  void remove(std::uint32_t host);
+  void answered(std::uint32_t host);
+  void registered(std::uint32_t host);
+
+  const Entry* find(std::uint32_t host) const;
+  /// The link that leads to `process`; nothing if it is not below us or not bound.
+  std::optional<LinkId> route(std::uint32_t process) const;
+  /// True if `host` was given to the child at `link`.
+  bool owns(LinkId link, std::uint32_t host) const;
+  bool owns_process(LinkId link, std::uint32_t process) const;
+  /// All hosts given to the child at `link`.
+  std::vector<std::uint32_t> hosts_of(LinkId link) const;
+
+  std::uint32_t processes() const { return processes_; }
+  /// Every host below has answered / registered (true for a leaf).
+  bool all_answered() const { return answered_ == entries_.size(); }
+  bool all_registered() const { return registered_ == entries_.size(); }
+
+ private:
+  std::map<std::uint32_t, Entry> entries_;                  // by host index
+  std::map<std::uint32_t, std::uint32_t> first_processes_;  // first process -> host index
+  std::uint32_t processes_ = 0;
+  std::size_t answered_ = 0, registered_ = 0;
+};
+
+}  // namespace charmtree::proto

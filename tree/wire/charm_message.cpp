@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/wire/charm_message.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace charmtree::wire {
+
+namespace {
+
+struct Known {
+  std::string_view name;
+  CharmType type;
+  std::size_t limit;
+};
+constexpr std::array<Known, 12> kKnown{{
+    {"initnode", CharmType::initnode, kCharmInitnode},
+    {"print", CharmType::print, kMaxCharmText},
+    {"printerr", CharmType::printerr, kMaxCharmText},
+    {"printsyn", CharmType::printsyn, kMaxCharmText},
+    {"printerrsyn", CharmType::printerrsyn, kMaxCharmText},
+    {"scanf", CharmType::scanf, kMaxCharmFormat},
+    {"barrier", CharmType::barrier, kMaxCharmControl},
+    {"barrier0", CharmType::barrier0, kMaxCharmControl},
+    {"ping", CharmType::ping, kMaxCharmControl},
+    {"ending", CharmType::ending, kMaxCharmControl},
+    {"abort", CharmType::abort, kMaxCharmText},
+    {"reply_fw", CharmType::reply_fw, kMaxCharmReply},
+}};
+
+/// An empty buffer above this size gives its memory back: one large reply must not stay with the client for
+/// ever.
+constexpr std::size_t kKeptBuffer = 64U << 10;
+
+std::uint32_t read_u32(std::string_view bytes, std::size_t at) {
+  std::uint32_t value = 0;
+  for (std::size_t i = at; i < at + 4; ++i) value = (value << 8) | static_cast<std::uint8_t>(bytes[i]);
+  return value;
+}
+
+void write_u32(std::string& out, std::uint32_t value) {
+  for (int shift = 24; shift >= 0; shift -= 8) out.push_back(static_cast<char>((value >> shift) & 0xFF));
+}
+
+Error broken(std::string what) {
+  return {Errc::bad_peer, Phase::run, std::move(what)};
+}
+
+std::string printable(std::string_view type) {
+  std::string text{type};
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return text;
+}
+
+/// The type field up to its first NUL.
+std::string_view type_of(std::string_view header) {
+  const std::string_view field = header.substr(4, kCharmTypeSize);
+  return field.substr(0, field.find('\0'));
+}
+
+Result<CharmType> judge_first(std::string_view header) {
+  if (type_of(header) != "initnode") return broken("its first message is not `initnode`");
+  const std::uint32_t length = read_u32(header, 0);
+  if (length == kCharmInitnode) return CharmType::initnode;
+  if (length == kOldCharmInitnode) {
+    return Error{Errc::wrong_version, Phase::start, "the program is linked with Charm++ 6.8 or older",
+                 "link it with Charm++ 6.9 or later"};
+  }
+  return broken(fmt::format("`initnode` of {} bytes instead of {}", length, kCharmInitnode));
+}
+
+Result<CharmType> judge_later(std::string_view header) {
+  const std::string_view name = type_of(header);
+  const auto* known =
+      std::find_if(kKnown.begin(), kKnown.end(), [&](const Known& k) { return k.name == name; });
+  if (known == kKnown.end())
+    return broken(fmt::format("sent a message of unknown type `{}`", printable(name)));
+  if (known->type == CharmType::initnode) return broken("sent `initnode` twice");
+  const std::uint32_t length = read_u32(header, 0);
+  if (length > known->limit)
+    return broken(fmt::format("sent a `{}` of {} bytes; the limit is {}", name, length, known->limit));
+  return known->type;
+}
+
+}  // namespace
+
+std::string make_charm_message(std::string_view type, std::string_view payload) {
+  std::string message;
+  message.reserve(kCharmHeader + payload.size());
+  write_u32(message, static_cast<std::uint32_t>(payload.size()));
+  message.append(type);
+  message.resize(kCharmHeader, '\0');
+  message.append(payload);
+  return message;
+}
+
+void CharmDecoder::append(std::string_view bytes) {
+  if (read_ == buffer_.size()) {
+    buffer_.clear();
+    if (buffer_.capacity() > kKeptBuffer) buffer_.shrink_to_fit();
+    read_ = 0;
+  } else if (read_ > buffer_.size() / 2) {
+    buffer_.erase(0, read_);
+    read_ = 0;
+  }
+  buffer_.append(bytes);
+}
+
+Result<std::optional<CharmMessage>> CharmDecoder::next() {
+  const std::string_view pending = std::string_view{buffer_}.substr(read_);
+  if (pending.size() < kCharmHeader) return std::optional<CharmMessage>{};
+  const Result<CharmType> type = first_ ? judge_first(pending) : judge_later(pending);
+  if (!type) return type.error();
+  const std::size_t length = read_u32(pending, 0);
+  if (pending.size() < kCharmHeader + length) return std::optional<CharmMessage>{};
+  read_ += kCharmHeader + length;
+  first_ = false;
+  return std::optional<CharmMessage>{CharmMessage{*type, pending.substr(kCharmHeader, length)}};
+}
+
+CharmInitnode parse_charm_initnode(std::string_view payload) {
+  // number, units, cores, sockets, then a table entry: number, processes on the host, PEs, data port, 0,
+  // address
+  return {read_u32(payload, 0), read_u32(payload, 28), read_u32(payload, 36)};
+}
+
+int parse_charm_ending(std::string_view payload) {
+  int code = 0;
+  std::from_chars(payload.data(), payload.data() + payload.size(), code);
+  return code;
+}
+
+std::string charm_table_head(std::uint32_t processes, std::uint32_t own) {
+  std::string head = make_charm_message("initnodetab");
+  write_u32(head, processes);
+  write_u32(head, own);
+  const std::size_t length = 8 + kCharmTableEntry * std::size_t{processes};
+  std::string size;
+  write_u32(size, static_cast<std::uint32_t>(length));
+  return head.replace(0, size.size(), size);
+}
+
+std::string charm_table_entries(const NodeTable& table) {
+  std::string entries;
+  entries.reserve(kCharmTableEntry * std::size_t{table.processes()});
+  for (const TupleBlock& block : table.blocks) {
+    std::uint32_t process = block.first_process;
+    for (const Tuple& tuple : block.tuples) {
+      write_u32(entries, process++);
+      write_u32(entries, static_cast<std::uint32_t>(block.tuples.size()));
+      write_u32(entries, table.pes_per_process);
+      write_u32(entries, tuple.port);
+      write_u32(entries, 0);  // machine id of a network that is gone
+      write_u32(entries, block.address);
+    }
+  }
+  return entries;
+}
+
+}  // namespace charmtree::wire

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/wire/frame.hpp"
+
+#include <fmt/format.h>
+
+namespace charmtree::wire {
+
+namespace {
+std::uint32_t read_length(const char* p) {
+  std::uint32_t value = 0;
+  for (int i = 3; i >= 0; --i) value = (value << 8) | static_cast<std::uint8_t>(p[i]);
+  return value;
+}
+}  // namespace
+
+std::string make_frame(std::uint8_t type, std::string_view payload) {
+  std::string frame;
+  frame.reserve(kFrameHeader + payload.size());
+  auto length = static_cast<std::uint32_t>(payload.size() + 2);
+  for (int i = 0; i < 4; ++i, length >>= 8) frame.push_back(static_cast<char>(length & 0xFF));
+  frame.push_back(static_cast<char>(kFrameVersion));
+  frame.push_back(static_cast<char>(type));
+  frame.append(payload);
+  return frame;
+}
+
+void FrameDecoder::append(std::string_view bytes) {
+  if (read_ == buffer_.size()) {
+    buffer_.clear();
+    read_ = 0;
+  } else if (read_ > (64U << 10) && read_ > buffer_.size() / 2) {
+    buffer_.erase(0, read_);
+    read_ = 0;
+  }
+  buffer_.append(bytes);
+}
+
+Result<std::optional<Frame>> FrameDecoder::next() {
+  const std::string_view pending = std::string_view{buffer_}.substr(read_);
+  if (pending.size() < 4) return std::optional<Frame>{};
+  const std::uint32_t length = read_length(pending.data());
+  if (length < 2 || length - 2 > max_payload_) {
+    return Error{Errc::bad_peer, Phase::run, fmt::format("frame length {} is out of bounds", length)};
+  }
+  if (pending.size() >= 5 && static_cast<std::uint8_t>(pending[4]) != kFrameVersion) {
+    return Error{Errc::bad_peer, Phase::run,
+                 fmt::format("frame version {} instead of {}", static_cast<std::uint8_t>(pending[4]), kFrameVersion)};
+  }
+  if (pending.size() < 4 + std::size_t{length}) return std::optional<Frame>{};
+  read_ += 4 + std::size_t{length};
+  return std::optional<Frame>{Frame{static_cast<std::uint8_t>(pending[5]), pending.substr(6, length - 2)}};
+}
+
+}  // namespace charmtree::wire

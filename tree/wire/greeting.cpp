@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/wire/greeting.hpp"
+
+#include <fmt/format.h>
+
+namespace charmtree::wire {
+
+namespace {
+constexpr std::string_view kMagic = "@charmtree-launcher ";
+constexpr std::size_t kMaxGreeting = 100;
+/// Raised whenever a message changes. The version beside it is for people.
+constexpr std::string_view kProtocol = "1";
+constexpr std::string_view kVersion = CHARMTREE_VERSION;
+
+std::string own_version() { return fmt::format("{} (protocol {})", kVersion, kProtocol); }
+}  // namespace
+
+std::string make_greeting() { return fmt::format("{}{}\n", kMagic, own_version()); }
+
+Result<void> LinkReader::append(std::string_view bytes) {
+  if (greeted_) {
+    frames_.append(bytes);
+    return {};
+  }
+  const std::size_t look_from = chatter_.size() < kMagic.size() + kMaxGreeting ? 0 : chatter_.size() - kMagic.size() - kMaxGreeting;
+  chatter_.append(bytes);
+  const std::size_t at = chatter_.find(kMagic, look_from);
+  if (at == std::string::npos) {
+    if (chatter_.size() <= kMaxChatter) return {};
+    return Error{Errc::bad_peer, Phase::hello, fmt::format("more than {} KiB of other output before the launcher's greeting", kMaxChatter >> 10),
+                 "silence the shell's start-up files there"};
+  }
+  const std::size_t end = chatter_.find('\n', at);
+  if (end == std::string::npos) {
+    if (chatter_.size() - at <= kMagic.size() + kMaxGreeting) return {};
+    return Error{Errc::bad_peer, Phase::hello, "malformed greeting of the launcher"};
+  }
+  const std::string version = chatter_.substr(at + kMagic.size(), end - at - kMagic.size());
+  if (version != own_version()) {
+    return Error{Errc::wrong_version, Phase::hello, fmt::format("charmrun there is version {}, here {}", version, own_version()),
+                 "install the same charmrun on all hosts or name it with ++launcher PATH"};
+  }
+  greeted_ = true;
+  frames_.append(std::string_view{chatter_}.substr(end + 1));
+  chatter_.resize(at);
+  return {};
+}
+
+Result<std::optional<Message>> LinkReader::next() {
+  if (!greeted_) return std::optional<Message>{};
+  auto frame = frames_.next();
+  if (!frame) return frame.error();
+  if (!frame->has_value()) return std::optional<Message>{};
+  auto message = decode_message((*frame)->type, (*frame)->payload);
+  if (!message) return message.error();
+  if (goes_down(*message) != (from_ == From::parent)) {
+    return Error{Errc::bad_peer, Phase::run, fmt::format("message of type {} from the wrong side", (*frame)->type)};
+  }
+  return std::optional<Message>{std::move(*message)};
+}
+
+}  // namespace charmtree::wire

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hosts as they travel down the tree: what a launcher must know to start a launcher on another host and what that one is to
+// run. What many hosts share (login, keys, paths) is a Profile, sent once per launcher; a Host is small.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace charmtree {
+
+/// How a launcher is started on a host.
+enum class Via : std::uint8_t {
+  local,    // as a child process of the parent launcher
+  ssh,      // libssh2, in-process
+  command,  // a remote-shell command: `<shell words> [-l login] <host> <remote command>`
+};
+
+/// What to do about a host key that known_hosts does not hold (ssh's StrictHostKeyChecking).
+enum class HostKeyPolicy : std::uint8_t {
+  strict,      // refuse
+  accept_new,  // take it and report it to the root, which writes it
+  no_check,    // take any, even a changed one (StrictHostKeyChecking no with its own UserKnownHostsFile)
+};
+
+/// One host key as known_hosts holds it. `type` is the algorithm ("ssh-ed25519"), `blob` the raw (decoded) key.
+struct HostKey {
+  std::string type;
+  std::string blob;
+  friend bool operator==(const HostKey&, const HostKey&) = default;
+};
+
+/// What a set of hosts has in common.
+struct Profile {
+  Via via = Via::ssh;
+  std::vector<std::string> shell;  // via command: the command's words, without host and remote command
+  std::string user;                // login name; empty: the launcher's own
+  std::uint16_t port = 22;
+  std::vector<std::string> identity_files;  // private keys, '~' and ssh's % tokens already expanded where they do not
+                                            // depend on the host; tried in this order
+  bool identities_only = false;             // ssh's IdentitiesOnly: no other agent keys
+  HostKeyPolicy host_keys = HostKeyPolicy::strict;
+  bool ssh_command_only = false;  // needs what libssh2 lacks (ProxyJump, certificates): use the ssh command
+  std::string launcher;           // path of charmrun on these hosts
+  std::string program;            // argv[0] to execute there
+  std::string directory;          // working directory there
+  std::string setup;              // shell command run before the program; empty: none
+  std::vector<std::string> extra_arguments;  // appended to the program's arguments (nodelist `nice`)
+
+  friend bool operator==(const Profile&, const Profile&) = default;
+};
+
+/// One entry of the job's host list. `index` is its position there and names its launcher for the whole job.
+struct Host {
+  std::uint32_t index = 0;
+  std::string name;     // as the user wrote it: what messages show
+  std::string address;  // what to connect to (ssh's HostName); empty: name
+  std::uint32_t profile = 0;
+  std::uint32_t first_process = 0;  // its processes are first_process ... first_process + processes - 1
+  std::uint32_t processes = 0;
+  std::vector<HostKey> known_keys;  // what known_hosts holds for it, read by the root
+  bool known_key_revoked = false;
+
+  const std::string& target() const { return address.empty() ? name : address; }
+  friend bool operator==(const Host&, const Host&) = default;
+};
+
+}  // namespace charmtree

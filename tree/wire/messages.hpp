@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every message between launchers: the protocol's table of contents. A message has a direction; a launcher that receives one
+// from the wrong side closes that link (DESIGN D2). The job description and the node table are the same for everybody, so they
+// travel as shared, already coded bytes that a launcher hands on without looking inside twice.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tree/base/result.hpp"
+#include "tree/base/time.hpp"
+#include "tree/wire/host.hpp"
+#include "tree/wire/node_table.hpp"
+
+namespace charmtree::wire {
+
+/// Coded bytes that many messages share.
+using Blob = std::shared_ptr<const std::string>;
+
+/// The shape of a static k-ary tree. `levels` counts the levels below the root; 0: as many as it takes.
+struct Shape {
+  std::uint32_t branching = 0;
+  std::uint32_t levels = 0;
+  friend bool operator==(const Shape&, const Shape&) = default;
+};
+
+/// What every launcher of a job needs to know. Times are durations, never instants.
+struct JobSpec {
+  std::string id;      // 16 hexadecimal digits
+  std::string secret;  // 32 random bytes
+  std::vector<std::string> arguments;    // the program's, [0] as the user wrote it
+  std::vector<std::string> environment;  // the root's, "NAME=value"
+  bool forward_environment = true;
+  std::uint32_t hosts = 0;
+  std::uint32_t processes = 0;
+  std::uint32_t pes_per_process = 1;
+  std::uint32_t input_process = 0;  // the process that gets the user's stdin; >= processes: none
+  std::uint16_t magic = 1;          // Charm++'s NETSTART "pid" and NETMAGIC, 1 ... 32767
+  Shape shape;
+  std::uint32_t batch = 0;  // logins in flight per launcher; 0: the default
+  Duration timeout = 60s;
+  Duration grace = 2s;  // between asking processes to end and SIGKILL
+  bool keep_address_randomisation = false;
+  bool stamps = false;  // launchers report their start-up times
+  bool verbose = false;
+  Duration partial_line = 5s;  // how long a line without its newline is held back
+  bool private_network = false;  // all hosts are this machine: 127.0.0.1 reaches everybody
+  std::uint32_t umask = 022;
+  std::string runscript;
+  std::vector<Profile> profiles;
+  friend bool operator==(const JobSpec&, const JobSpec&) = default;
+};
+Blob encode(const JobSpec& job);
+Result<JobSpec> decode_job(std::string_view bytes);
+
+// ---- down: parent to child
+
+/// First message on a link: who you are.
+struct Welcome {
+  Blob job;
+  Host self;
+  std::uint32_t level = 1;
+};
+/// Hosts to start below you.
+struct Assign {
+  std::vector<Host> hosts;
+};
+/// The complete node table: Writer form of epoch, pes_per_process and blocks.
+struct TableDown {
+  Blob table;
+};
+Blob encode(const NodeTable& table);
+Result<NodeTable> decode_table(std::string_view bytes);
+
+/// Every process (kind 0) or process 0 (kind 1) leaves its barrier. Values of proto::BarrierKind.
+struct Release {
+  std::uint8_t kind = 0;
+};
+/// The text for which `process` waits has been written out.
+struct Receipt {
+  std::uint32_t process = 0;
+};
+struct ScanReply {
+  std::uint32_t process = 0;
+  std::string input;
+};
+/// The user's stdin for job.input_process.
+struct Input {
+  std::string bytes;
+  bool end = false;
+};
+/// Give back what input_process has not read: somebody used scanf.
+struct RecallInput {};
+enum class EndMode : std::uint8_t {
+  finish,  // the program is done: let clients go, after the grace SIGKILL what is left
+  stop,    // ask with `signal`, after the grace SIGKILL
+  kill,    // SIGKILL now
+};
+struct End {
+  EndMode mode = EndMode::finish;
+  std::uint8_t signal = 15;
+};
+/// Instead of Welcome: kill what the lost launcher of `host` in job `id` left on this host, answer Swept.
+struct Sweep {
+  std::string id;
+  std::uint32_t host = 0;
+};
+
+// ---- up: child to parent
+
+struct Hello {
+  Instant clock;  // of the child, when it sent this
+  std::uint32_t pid = 0;
+};
+struct HostFailure {
+  std::uint32_t host = 0;
+  Error error;
+  friend bool operator==(const HostFailure&, const HostFailure&) = default;
+};
+/// How a process ended, for the judge. `registered`, `ended`: what it had told its launcher before.
+struct ProcessExit {
+  std::uint32_t process = 0;
+  std::uint8_t code = 0;
+  std::uint8_t signal = 0;  // 0: exited with `code`
+  bool core = false;
+  bool registered = false;
+  bool ended = false;
+  bool lost_connection = false;  // it may still be alive: its connection ended or broke the protocol
+  std::string text;              // e.g. the loader's line about a missing library
+  friend bool operator==(const ProcessExit&, const ProcessExit&) = default;
+};
+struct Code {
+  std::uint32_t process = 0;
+  std::int32_t code = 0;
+  friend bool operator==(const Code&, const Code&) = default;
+};
+/// What happened below, merged at every level.
+struct Facts {
+  std::vector<std::uint32_t> hosts_up;  // their processes are started
+  std::vector<HostFailure> hosts_failed;
+  std::vector<TupleBlock> blocks;
+  std::array<std::uint32_t, 2> barrier{};  // processes that entered, by BarrierKind
+  std::uint32_t registered = 0;
+  std::uint32_t ended = 0;      // processes that sent `ending`
+  std::optional<Code> code;     // the first non-zero code among them
+  std::uint32_t exited_ok = 0;  // unregistered (or finalised) processes that exited with 0
+  std::vector<ProcessExit> exits;  // all others that matter
+  bool empty() const;
+};
+struct Output {
+  std::uint32_t process = 0;
+  std::uint8_t stream = 1;  // proto::Stream
+  bool wants_receipt = false;
+  std::string text;
+};
+struct ScanUp {
+  std::uint32_t process = 0;
+  std::string format;
+};
+struct AbortUp {
+  std::uint32_t process = 0;
+  std::int32_t code = 1;
+  std::string text;
+};
+/// These hosts could not be started from here (no key, no name): the root may try.
+struct HandBack {
+  std::vector<HostFailure> hosts;
+};
+/// A host key taken on first use; the root writes it.
+struct NewHostKey {
+  std::uint32_t host = 0;
+  HostKey key;
+};
+struct Note {
+  std::uint32_t host = 0;
+  std::string text;
+};
+/// input_process took this many bytes more / gave these back.
+struct InputTaken {
+  std::uint32_t bytes = 0;
+};
+struct InputReturned {
+  std::string bytes;
+};
+/// One launcher's start-up times. Each launcher that hands it up maps the instants to its own clock.
+struct Stamps {
+  static constexpr std::size_t kTimes = 12;
+  enum Step : std::uint8_t {
+    begun, resolved, connected, handshaken, authenticated, executed, hello,  // seen by the parent
+    prepared, spawned, registered, gathered, table                          // its own
+  };
+  std::uint32_t host = 0;
+  std::uint32_t parent = 0;  // host index; kRootIndex: the root
+  std::uint32_t level = 0;
+  std::uint32_t attempts = 1;
+  std::array<Instant, kTimes> times = make_never();
+
+  static constexpr std::array<Instant, kTimes> make_never() {
+    std::array<Instant, kTimes> all{};
+    all.fill(kNever);
+    return all;
+  }
+};
+inline constexpr std::uint32_t kRootIndex = UINT32_MAX;
+/// The connection to a host that was up is gone.
+struct LinkLost {
+  std::uint32_t host = 0;
+  Error error;
+};
+/// Nothing of the job is left on this host or below it. Last message of a link.
+struct Done {
+  std::vector<std::uint32_t> unconfirmed;  // hosts that did not say so in time
+};
+struct Swept {
+  std::uint32_t killed = 0;
+};
+
+using Message = std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End, Sweep, Hello, Facts,
+                             Output, ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps, LinkLost,
+                             Done, Swept>;
+
+/// True for messages that a parent sends to its child.
+bool goes_down(const Message& message);
+
+/// The message as one frame.
+std::string encode_frame(const Message& message);
+/// Error bad_peer if type or payload is not a message.
+Result<Message> decode_message(std::uint8_t type, std::string_view payload);
+
+}  // namespace charmtree::wire

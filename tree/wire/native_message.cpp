@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// Payloads are the fields in order, integers as varints (a status as the 32 bits of its two's complement).
+// The type numbers of the two directions do not overlap, so that a frame that was sent back is recognised.
+#include "tree/wire/native_message.hpp"
+
+#include <fmt/format.h>
+
+#include "tree/wire/codec.hpp"
+
+namespace charmtree::wire::native {
+
+namespace {
+
+enum class Type : std::uint8_t {
+  hello = 1,
+  put = 2,
+  barrier_enter = 3,
+  print = 4,
+  abort = 5,
+  finalize = 6,
+  welcome = 65,
+  table = 66,
+  barrier_release = 67,
+  finished = 68,
+  refused = 69,
+};
+
+std::string_view cut(std::string_view text, std::size_t limit) {
+  return text.substr(0, limit);
+}
+
+// ---- encoding: the type of a message and its payload
+
+Type write(Writer& out, const Hello& hello) {
+  out.varint(hello.version);
+  out.varint(hello.process);
+  out.varint(hello.pid);
+  out.string(cut(hello.library, kMaxLibrary));
+  return Type::hello;
+}
+
+Type write(Writer& out, const Put& put) {
+  out.string(put.tuple);
+  return Type::put;
+}
+
+Type write(Writer&, const BarrierEnter&) {
+  return Type::barrier_enter;
+}
+
+Type write(Writer& out, const Print& print) {
+  out.u8(static_cast<std::uint8_t>(print.stream));
+  out.string(cut(print.text, kMaxPrint));
+  return Type::print;
+}
+
+Type write(Writer& out, const Abort& abort) {
+  out.varint(static_cast<std::uint32_t>(abort.code));
+  out.string(cut(abort.text, kMaxAbortText));
+  return Type::abort;
+}
+
+Type write(Writer& out, const Finalize& finalize) {
+  out.varint(static_cast<std::uint32_t>(finalize.code));
+  return Type::finalize;
+}
+
+Type write(Writer& out, const Welcome& welcome) {
+  out.varint(welcome.process);
+  out.varint(welcome.total);
+  out.varint(welcome.local_rank);
+  out.varint(welcome.local_size);
+  out.varint(welcome.host);
+  out.varint(welcome.epoch);
+  return Type::welcome;
+}
+
+Type write(Writer& out, const NodeTable& table) {
+  out.varint(table.epoch);
+  out.varint(table.pes_per_process);
+  encode(out, table.blocks);
+  return Type::table;
+}
+
+Type write(Writer& out, const Table& table) {
+  return write(out, table.table);
+}
+Type write(Writer&, const BarrierRelease&) {
+  return Type::barrier_release;
+}
+Type write(Writer&, const Finished&) {
+  return Type::finished;
+}
+
+Type write(Writer& out, const Refused& refused) {
+  out.string(cut(refused.why, kMaxWhy));
+  return Type::refused;
+}
+
+template <class Message>
+std::string frame_of(const Message& message) {
+  Writer out;
+  const Type type = std::visit([&out](const auto& m) { return write(out, m); }, message);
+  return make_frame(static_cast<std::uint8_t>(type), out.bytes());
+}
+
+// ---- decoding
+
+Hello read_hello(Reader& in) {
+  Hello hello;
+  hello.version = in.u32();
+  if (hello.version != kVersion) {  // another layout: only the version is ours to read
+    in.rest();
+    return hello;
+  }
+  hello.process = in.u32();
+  hello.pid = in.u32();
+  hello.library = in.string(kMaxLibrary);
+  return hello;
+}
+
+Welcome read_welcome(Reader& in) {
+  Welcome welcome;
+  welcome.process = in.u32();
+  welcome.total = in.u32();
+  welcome.local_rank = in.u32();
+  welcome.local_size = in.u32();
+  welcome.host = in.u32();
+  welcome.epoch = in.u32();
+  return welcome;
+}
+
+bool is_sound(const Welcome& w) {
+  return w.process < w.total && w.total <= kMaxProcesses && w.local_rank <= w.process &&
+         w.local_rank < w.local_size && w.local_size - w.local_rank <= w.total - w.process;
+}
+
+NodeTable read_table(Reader& in) {
+  NodeTable table;
+  table.epoch = in.u32();
+  table.pes_per_process = in.u32();
+  table.blocks = decode_blocks(in);
+  return table;
+}
+
+Error malformed(const Frame& frame) {
+  return Error{Errc::bad_peer, Phase::run, fmt::format("malformed message of type {}", frame.type)};
+}
+
+/// The message if everything was read and nothing else is wrong.
+template <class Variant, class Message>
+Result<Variant> checked(const Frame& frame, const Reader& in, Message message, bool sound = true) {
+  if (!in.finished() || !sound) return malformed(frame);
+  return Variant{std::move(message)};
+}
+
+}  // namespace
+
+std::string to_frame(const FromClient& message) {
+  return frame_of(message);
+}
+std::string to_frame(const FromLauncher& message) {
+  return frame_of(message);
+}
+
+Result<std::string> table_frame(const NodeTable& table) {
+  Writer out;
+  const Type type = write(out, table);
+  if (out.bytes().size() > kMaxLinkFrame) {
+    return Error{Errc::bad_input, Phase::table,
+                 fmt::format("the node table of {} processes takes {} bytes, more than a frame of {}",
+                             table.processes(), out.bytes().size(), kMaxLinkFrame),
+                 "register smaller tuples"};
+  }
+  return make_frame(static_cast<std::uint8_t>(type), out.bytes());
+}
+
+Result<FromClient> decode_from_client(const Frame& frame) {
+  Reader in{frame.payload};
+  switch (static_cast<Type>(frame.type)) {
+    case Type::hello: {
+      Hello hello = read_hello(in);
+      return checked<FromClient>(frame, in, std::move(hello));
+    }
+    case Type::put: {
+      Put put{in.string(kMaxTuple)};
+      return checked<FromClient>(frame, in, std::move(put));
+    }
+    case Type::barrier_enter:
+      return checked<FromClient>(frame, in, BarrierEnter{});
+    case Type::print: {
+      const std::uint8_t stream = in.u8();
+      Print print{static_cast<Stream>(stream), in.string(kMaxPrint)};
+      return checked<FromClient>(frame, in, std::move(print), stream == 1 || stream == 2);
+    }
+    case Type::abort: {
+      const auto code = static_cast<std::int32_t>(in.u32());
+      Abort abort{code, in.string(kMaxAbortText)};
+      return checked<FromClient>(frame, in, std::move(abort));
+    }
+    case Type::finalize: {
+      Finalize finalize{static_cast<std::int32_t>(in.u32())};
+      return checked<FromClient>(frame, in, finalize);
+    }
+    default:
+      return malformed(frame);
+  }
+}
+
+Result<FromLauncher> decode_from_launcher(const Frame& frame) {
+  Reader in{frame.payload};
+  switch (static_cast<Type>(frame.type)) {
+    case Type::welcome: {
+      const Welcome welcome = read_welcome(in);
+      return checked<FromLauncher>(frame, in, welcome, is_sound(welcome));
+    }
+    case Type::table: {
+      Table table{read_table(in)};
+      const bool complete = is_complete(table.table.blocks, table.table.processes());
+      return checked<FromLauncher>(frame, in, std::move(table), complete);
+    }
+    case Type::barrier_release:
+      return checked<FromLauncher>(frame, in, BarrierRelease{});
+    case Type::finished:
+      return checked<FromLauncher>(frame, in, Finished{});
+    case Type::refused: {
+      Refused refused{in.string(kMaxWhy)};
+      return checked<FromLauncher>(frame, in, std::move(refused));
+    }
+    default:
+      return malformed(frame);
+  }
+}
+
+}  // namespace charmtree::wire::native

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a native client (client-lib) and the launcher of its host say to each other over the host's
+// unix-domain socket: one frame (tree/wire/frame.hpp) per message. The client speaks first (Hello, answered
+// by Welcome or Refused), tells its tuple (Put), gets the Table once everybody has done so, and leaves by
+// Finalize, answered by Finished when the job is over. A decoder takes the messages of one direction only: a
+// client cannot say what only a launcher may, and the reverse.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "tree/base/result.hpp"
+#include "tree/wire/frame.hpp"
+#include "tree/wire/node_table.hpp"
+
+namespace charmtree::wire::native {
+
+/// Of the messages, not of the library. A launcher refuses a client of any other version.
+inline constexpr std::uint32_t kVersion = 1;
+
+inline constexpr std::size_t kMaxLibrary = 32;           // bytes of Hello::library
+inline constexpr std::size_t kMaxHello = 64;             // bytes of a Hello frame, header included
+inline constexpr std::size_t kMaxPrint = 256U << 10;     // bytes of one Print
+inline constexpr std::size_t kMaxAbortText = 16U << 10;  // bytes
+inline constexpr std::size_t kMaxWhy = 1024;             // bytes
+
+// ---- client to launcher
+
+struct Hello {
+  std::uint32_t version = kVersion;  // comes first in every version; the rest is empty if it is not ours
+  std::uint32_t process = 0;         // the job's number, as the environment of the process says
+  std::uint32_t pid = 0;             // for people who read notes; nobody is signalled by it
+  std::string library;               // version of the client library
+  friend bool operator==(const Hello&, const Hello&) = default;
+};
+/// The process's I-tuple. Once, before anything but Print and Abort.
+struct Put {
+  std::string tuple;  // at most kMaxTuple bytes
+  friend bool operator==(const Put&, const Put&) = default;
+};
+struct BarrierEnter {
+  friend bool operator==(const BarrierEnter&, const BarrierEnter&) = default;
+};
+enum class Stream : std::uint8_t { out = 1, err = 2 };
+struct Print {
+  Stream stream = Stream::out;
+  std::string text;
+  friend bool operator==(const Print&, const Print&) = default;
+};
+/// The last message: asks for the end of the job with this status.
+struct Abort {
+  std::int32_t code = 1;
+  std::string text;
+  friend bool operator==(const Abort&, const Abort&) = default;
+};
+/// The last message: the process is done and waits for Finished.
+struct Finalize {
+  std::int32_t code = 0;
+  friend bool operator==(const Finalize&, const Finalize&) = default;
+};
+
+// ---- launcher to client
+
+/// Process numbers: process = first of the host + local_rank. Guaranteed by the decoder: process < total <=
+/// kMaxProcesses, local_rank <= process, and the host's local_size processes lie below total.
+struct Welcome {
+  std::uint32_t process = 0;
+  std::uint32_t total = 1;
+  std::uint32_t local_rank = 0;
+  std::uint32_t local_size = 1;
+  std::uint32_t host = 0;   // index in the job's host list
+  std::uint32_t epoch = 0;  // of the table that is in force or comes next
+  friend bool operator==(const Welcome&, const Welcome&) = default;
+};
+/// Complete (guaranteed by the decoder).
+struct Table {
+  NodeTable table;
+  friend bool operator==(const Table&, const Table&) = default;
+};
+struct BarrierRelease {
+  friend bool operator==(const BarrierRelease&, const BarrierRelease&) = default;
+};
+/// The job is over, the process may leave. The launcher closes.
+struct Finished {
+  friend bool operator==(const Finished&, const Finished&) = default;
+};
+/// Answer to a Hello that is not accepted. The launcher closes.
+struct Refused {
+  std::string why;
+  friend bool operator==(const Refused&, const Refused&) = default;
+};
+
+using FromClient = std::variant<Hello, Put, BarrierEnter, Print, Abort, Finalize>;
+using FromLauncher = std::variant<Welcome, Table, BarrierRelease, Finished, Refused>;
+
+/// One message as a complete frame. Texts beyond their limit are cut; a tuple must be within its own.
+std::string to_frame(const FromClient& message);
+/// The same. A table must be within kMaxLinkFrame when coded: see table_frame.
+std::string to_frame(const FromLauncher& message);
+
+/// A Table message, or bad_input if its coded form exceeds kMaxLinkFrame.
+Result<std::string> table_frame(const NodeTable& table);
+
+/// The message in a frame, or bad_peer: unknown type, a value out of bounds, bytes missing or left over.
+Result<FromClient> decode_from_client(const Frame& frame);
+Result<FromLauncher> decode_from_launcher(const Frame& frame);
+
+}  // namespace charmtree::wire::native

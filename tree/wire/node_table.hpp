@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The node table: every process's I-tuple (what it must tell the others to be reachable), by process number. It is gathered up
+// the tree in pieces (TupleBlock: the processes of one host) and handed down whole. Its coded form keeps one address per host
+// and a dictionary of equal opaque tuples, so that a host costs a few bytes and a process two or three.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tree/base/result.hpp"
+#include "tree/wire/codec.hpp"
+
+namespace charmtree::wire {
+
+inline constexpr std::size_t kMaxTuple = 4096;              // bytes of a native process's opaque tuple
+inline constexpr std::uint32_t kMaxProcesses = 16'000'000;  // of one job
+
+/// What a process told about itself.
+struct Tuple {
+  std::uint16_t port = 0;  // Charm++: its data port, on its host's address
+  std::string data;        // native clients: opaque bytes, at most kMaxTuple
+  friend bool operator==(const Tuple&, const Tuple&) = default;
+};
+
+/// The processes of one host: first_process, first_process + 1, ...
+struct TupleBlock {
+  std::uint32_t host = 0;           // index in the job's host list
+  std::uint32_t first_process = 0;
+  std::uint32_t address = 0;        // IPv4 that the other hosts can reach, host byte order; 0: none known
+  std::vector<Tuple> tuples;
+  friend bool operator==(const TupleBlock&, const TupleBlock&) = default;
+};
+
+/// Complete: blocks in process order, no gaps, first process 0.
+struct NodeTable {
+  std::uint32_t epoch = 0;             // one higher after each restart
+  std::uint32_t pes_per_process = 1;
+  std::vector<TupleBlock> blocks;
+
+  std::uint32_t processes() const;
+  friend bool operator==(const NodeTable&, const NodeTable&) = default;
+};
+
+void encode(Writer& out, const std::vector<TupleBlock>& blocks);
+/// Empty and a poisoned reader if the bytes are not a list of blocks.
+std::vector<TupleBlock> decode_blocks(Reader& in);
+
+/// True if the blocks, sorted by first process, number 0 ... total-1 without gap or overlap.
+bool is_complete(const std::vector<TupleBlock>& sorted_blocks, std::uint32_t total);
+
+}  // namespace charmtree::wire
