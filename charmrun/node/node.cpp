@@ -198,8 +198,11 @@ void Node::table(const wire::Blob& blob) {
   own_stamps();
 }
 
+/// Once, with the table or, for programs that never need one, at the end.
 void Node::own_stamps() {
-  if (job_->stamps) up(stamps_);
+  if (!job_->stamps || stamped_) return;
+  stamped_ = true;
+  up(stamps_);
 }
 
 /// True if the child at `link` may say this: it speaks only for hosts that it was given.

@@ -101,6 +101,7 @@ class Node {
   Ending ending_ = Ending::no;
   bool parent_gone_ = false;
   bool sweeper_ = false;
+  bool stamped_ = false;
   Instant kill_at_ = kNever;
   Instant give_up_at_ = kNever;
   std::vector<std::uint32_t> unconfirmed_;

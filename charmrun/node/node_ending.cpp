@@ -23,6 +23,7 @@ void Node::end(const wire::End& message) {
     down_all(message);
   }
   if (!processes_ || !first) return;
+  own_stamps();
   Upward upward;
   processes_->finish(message.mode == wire::EndMode::stop ? message.signal : 0, now_, *out_, upward);
   up(std::move(upward));

@@ -54,8 +54,8 @@ enum {
   kExchangeSeconds = 30,  // for the datagrams of all others
   kResendMs = 100,
   kFaultCode = 3,
+  kMagic = 0x43684462,
 };
-static const uint32_t kMagic = 0x43684462;
 
 struct options {
   int prints, printfs, printsyns, barriers, barrier0, smp, dribble, kill_self, exit_early, die_before_table,
@@ -109,24 +109,17 @@ static void rest(double seconds) {
 
 // ---- sending
 
-static void send_bytes(struct client* c, const void* bytes, size_t size) {
-  const char* p = bytes;
-  while (size > 0) {
-    const ssize_t sent = send(c->control, p, c->options.dribble ? 1 : size, MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) return;  // the launcher is gone: reading will tell
-    p += sent;
-    size -= (size_t)sent;
-  }
-}
-
 static void send_message(struct client* c, const char* type, const void* payload, size_t size) {
   unsigned char* bytes = calloc(1, kHeader + size);
   if (bytes == NULL) _exit(2);
   put(bytes, (uint32_t)size);
   memcpy(bytes + 4, type, strlen(type));
   if (size > 0) memcpy(bytes + kHeader, payload, size);
-  send_bytes(c, bytes, kHeader + size);
+  for (size_t at = 0, end = kHeader + size; at < end;) {
+    const ssize_t sent = send(c->control, bytes + at, c->options.dribble ? 1 : end - at, MSG_NOSIGNAL);
+    if (sent < 0 && errno != EINTR) break;  // the launcher is gone: reading will tell
+    if (sent > 0) at += (size_t)sent;
+  }
   free(bytes);
 }
 
@@ -428,19 +421,6 @@ static void exchange(struct client* c, enum kind kind) {
   }
 }
 
-static void barrier(struct client* c) {
-  if (c->total == 1) return;  // as LrtsBarrier
-  send_message(c, "barrier", NULL, 0);
-  wait_for(c, "barrier");
-}
-
-static void barrier0(struct client* c) {
-  char number[16];
-  snprintf(number, sizeof number, "%u", c->number);
-  send_text(c, "barrier0", number);
-  if (c->number == 0) wait_for(c, "barrier0");
-}
-
 static void print_lines(struct client* c) {
   char line[100];
   for (int i = 0; i < c->options.prints; ++i) {
@@ -496,9 +476,12 @@ static void run(struct client* c) {
   exchange(c, kHello);
   for (int i = 0; i < o->barriers; ++i) {
     if (i == o->barriers / 2 && o->kill_self != 0 && chosen(c, 0)) kill(getpid(), o->kill_self);
-    barrier(c);
+    if (c->total == 1) continue;  // as LrtsBarrier
+    send_message(c, "barrier", NULL, 0);
+    wait_for(c, "barrier");
   }
-  if (o->barrier0) barrier0(c);
+  if (o->barrier0) send_text(c, "barrier0", "0");  // the number in it is of no use to anybody
+  if (o->barrier0 && c->number == 0) wait_for(c, "barrier0");
   if (o->grandchild > 0 && chosen(c, 1)) leave_grandchild(o->grandchild);
   print_lines(c);
   if (o->scanf_format != NULL && chosen(c, 0)) scan(c);
@@ -600,10 +583,7 @@ int main(int argc, char** argv) {
     return fputs("charm_double: no usable NETSTART\n", stderr), 2;
   }
   c.number = (uint32_t)number;
-  if (c.options.write_before_table != NULL) {
-    printf("%s\n", c.options.write_before_table);
-    fflush(stdout);
-  }
+  if (c.options.write_before_table != NULL) dprintf(1, "%s\n", c.options.write_before_table);
   if (c.options.exit_early >= 0 && chosen(&c, 1)) return c.options.exit_early;
 
   const uint32_t data_port = open_data_socket(&c);
