@@ -106,7 +106,7 @@ void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
     if (!announced_) announce(now, out);
     orders.everyone.push_back(wire::TableDown{wire::encode(wire::NodeTable{0, job_->pes_per_process, std::move(*blocks)})});
   }
-  for (const BarrierKind kind : {BarrierKind::all, BarrierKind::root}) {
+  for (const BarrierKind kind : {BarrierKind::all, BarrierKind::root, BarrierKind::leave}) {
     if (judge_.take_release(kind)) orders.everyone.push_back(wire::Release{static_cast<std::uint8_t>(kind)});
   }
   serve_scans(orders);

@@ -150,7 +150,7 @@ TEST_CASE("text and aborts are passed on, even before registration", "[native]")
   CHECK(bench.all<ClientLost>().empty());
 }
 
-TEST_CASE("who has finalized leaves when the job is over", "[native]") {
+TEST_CASE("who has finalized leaves when everybody has", "[native]") {
   Bench bench;
   bench.join_and_register(1, 4);
   bench.join_and_register(2, 5);
@@ -159,7 +159,14 @@ TEST_CASE("who has finalized leaves when the job is over", "[native]") {
   REQUIRE(bench.all<Ended>().size() == 1);
   CHECK(bench.all<Ended>()[0].process == 4);
   CHECK(bench.all<Ended>()[0].code == 3);
+  REQUIRE(bench.all<BarrierEntered>().size() == 1);
+  CHECK(bench.all<BarrierEntered>()[0].kind == BarrierKind::leave);
   CHECK(bench.said_to(1).size() == 1);  // the welcome only
+
+  bench.forget();
+  bench.server.release(BarrierKind::leave, bench.outputs);
+  CHECK(bench.said_to(1) == std::vector<native::FromLauncher>{native::Finished{}});
+  CHECK(bench.said_to(2).empty());
 
   bench.forget();
   bench.server.finish(bench.outputs);

@@ -212,7 +212,10 @@ TEST_CASE("limits hold") {
   std::string rules = "host a";
   for (std::size_t i = 0; i <= kMaxPathFixes; ++i) rules += " pathfix a b";
   CHECK(mistake(rules).find("more than 64 pathfix rules") != std::string::npos);
-  CHECK(mistake("host n[1-1000000]\nhost m\n").starts_with("nodes:2:6: more than 1000000 hosts"));
+  CHECK(parse_nodelist("host n[1-1000]\n", "nodes", kDefaultNodegroup, 1000).ok());
+  const auto one_more = parse_nodelist("host n[1-1000]\nhost m\n", "nodes", kDefaultNodegroup, 1000);
+  REQUIRE_FALSE(one_more.ok());
+  CHECK(one_more.error().what.starts_with("nodes:2:6: more than 1000 hosts"));
   CHECK(mistake("host " + std::string(kMaxHostName + 1, 'h')).find("longer than 255") != std::string::npos);
 }
 

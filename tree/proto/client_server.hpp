@@ -26,8 +26,9 @@ enum class Stream : std::uint8_t { out = 1, err = 2 };
 enum class BarrierKind : std::uint8_t {
   all,   // released to every process
   root,  // Charm++ `barrier0`: released to process 0 only
+  leave,  // native: everybody has finalised and may exit
 };
-inline constexpr std::uint8_t kBarrierKinds = 2;
+inline constexpr std::uint8_t kBarrierKinds = 3;
 
 // ---- for the shell
 

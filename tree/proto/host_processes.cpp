@@ -108,11 +108,13 @@ void HostProcesses::report_exit(std::uint32_t number, const ProcessExited& event
   if (ending_ && process.kind == ClientKind::charm) return;
   const bool finalised = process.kind == ClientKind::native && process.ended;
   if (process.ended && !finalised) return;
-  if ((!process.kind || finalised) && event.code == 0 && event.signal == 0) {
+  std::uint8_t code = event.code;
+  if (finalised && code == 0 && process.code != 0) code = (process.code & 0xFF) == 0 ? 1 : static_cast<std::uint8_t>(process.code);
+  if ((!process.kind || finalised) && code == 0 && event.signal == 0) {
     ++up.facts.exited_ok;
     return;
   }
-  wire::ProcessExit exit{number, event.code, event.signal, event.core, process.kind.has_value() && !finalised, process.ended, false, {}};
+  wire::ProcessExit exit{number, code, event.signal, event.core, process.kind.has_value() && !finalised, process.ended, false, {}};
   if (event.code == 127) exit.text = loader_complaint(process.error_tail);
   up.facts.exits.push_back(std::move(exit));
 }
@@ -176,7 +178,10 @@ void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, 
     } else if (auto* ended = std::get_if<Ended>(&output)) {
       at(ended->process).ended = true;
       flush(ended->process, up);
-      if (kind == ClientKind::native) continue;  // judged by its exit status
+      if (kind == ClientKind::native) {  // judged by its exit status, but what it said counts
+        at(ended->process).code = ended->code;
+        continue;
+      }
       ++up.facts.ended;
       if (ended->code != 0 && !up.facts.code) up.facts.code = wire::Code{ended->process, ended->code};
     } else if (auto* aborted = std::get_if<Aborted>(&output)) {

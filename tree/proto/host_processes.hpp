@@ -69,6 +69,7 @@ class HostProcesses {
     State state = State::unborn;
     std::optional<ClientKind> kind;  // registered with that server
     bool ended = false;
+    int code = 0;           // of a native client's finalize
     bool copied = false;    // raw output is a copy from now on
     bool exited = false;    // its end has been reported
     Instant explain_by = kNever;

@@ -175,6 +175,7 @@ std::string NativeServer::on(Clients::value_type& client, const native::Finalize
   if (client.second.stage != Stage::registered || client.second.in_barrier) return "finalized out of turn";
   client.second.stage = Stage::ended;
   out.push_back(Ended{client.second.process, finalize.code});
+  out.push_back(BarrierEntered{client.second.process, BarrierKind::leave});
   return {};
 }
 
@@ -195,6 +196,11 @@ void NativeServer::table(const wire::NodeTable& table, ClientOutputs& out) {
 }
 
 void NativeServer::release(BarrierKind kind, ClientOutputs& out) {
+  for (auto& [id, client] : clients_) {
+    if (kind == BarrierKind::leave && client.stage == Stage::ended) {
+      out.push_back(ToClient{id, native::to_frame(native::Finished{})});
+    }
+  }
   if (kind != BarrierKind::all) return;
   for (auto& [id, client] : clients_) {
     if (!client.in_barrier || client.stage != Stage::registered) continue;

@@ -181,7 +181,7 @@ Result<Message> decode_as(std::uint8_t type, std::string_view payload) {
 }  // namespace
 
 bool Facts::empty() const {
-  return hosts_up.empty() && hosts_failed.empty() && blocks.empty() && barrier[0] == 0 && barrier[1] == 0 && registered == 0 &&
+  return hosts_up.empty() && hosts_failed.empty() && blocks.empty() && barrier == decltype(barrier){} && registered == 0 &&
          ended == 0 && !code && exited_ok == 0 && exits.empty();
 }
 

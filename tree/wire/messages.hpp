@@ -77,7 +77,7 @@ struct TableDown {
 Blob encode(const NodeTable& table);
 Result<NodeTable> decode_table(std::string_view bytes);
 
-/// Every process (kind 0) or process 0 (kind 1) leaves its barrier. Values of proto::BarrierKind.
+/// A barrier opens. Values of proto::BarrierKind.
 struct Release {
   std::uint8_t kind = 0;
 };
@@ -144,7 +144,7 @@ struct Facts {
   std::vector<std::uint32_t> hosts_up;  // their processes are started
   std::vector<HostFailure> hosts_failed;
   std::vector<TupleBlock> blocks;
-  std::array<std::uint32_t, 2> barrier{};  // processes that entered, by BarrierKind
+  std::array<std::uint32_t, 3> barrier{};  // processes that entered, by BarrierKind
   std::uint32_t registered = 0;
   std::uint32_t ended = 0;      // processes that sent `ending`
   std::optional<Code> code;     // the first non-zero code among them
