@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The root's user: the program's output, our own lines, stdin, and what is written down (host keys, start-up times).
+// The root's user: the program's output, our own lines, stdin, and what is written down (host keys, start-up
+// times).
 #pragma once
 
 #include <functional>
@@ -15,11 +16,12 @@
 namespace charmtree {
 
 class Console : public io::UserSide {
- public:
+public:
   /// `job` must outlive the console; `started` is when main began.
   Console(io::asio::io_context& io, const Options& options, const Job& job, Instant started);
 
-  /// Where events of the user go: InputRead, and UserSignal{SIGPIPE} when nobody reads stdout any more. Set once, before the loop runs.
+  /// Where events of the user go: InputRead, and UserSignal{SIGPIPE} when nobody reads stdout any more. Set
+  /// once, before the loop runs.
   void attach(io::Runner& runner) { runner_ = &runner; }
 
   void show(proto::Stream stream, std::string bytes) override;
@@ -34,7 +36,7 @@ class Console : public io::UserSide {
   /// The start-up record so far.
   const StartupRecord& startup() const { return startup_; }
 
- private:
+private:
   const Options& options_;
   const Job& job_;
   Instant started_;

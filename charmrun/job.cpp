@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hosts that share login, shell and paths share a Profile: the nodelist's option sets times what ssh says about the names.
+// Hosts that share login, shell and paths share a Profile: the nodelist's option sets times what ssh says
+// about the names.
 #include "charmrun/job.hpp"
 
 #include <arpa/inet.h>
@@ -33,11 +34,13 @@ namespace {
 
 std::string own_directory() {
   std::array<char, 4096> buffer{};
-  // $PWD keeps the name by which the user knows the folder (automounters); it counts only if it is the same folder.
-  struct stat here {}, named {};
+  // $PWD keeps the name by which the user knows the folder (automounters); it counts only if it is the same
+  // folder.
+  struct stat here {
+  }, named{};
   const char* pwd = std::getenv("PWD");
-  if (pwd != nullptr && pwd[0] == '/' && ::stat(".", &here) == 0 && ::stat(pwd, &named) == 0 && here.st_dev == named.st_dev &&
-      here.st_ino == named.st_ino) {
+  if (pwd != nullptr && pwd[0] == '/' && ::stat(".", &here) == 0 && ::stat(pwd, &named) == 0 &&
+      here.st_dev == named.st_dev && here.st_ino == named.st_ino) {
     return pwd;
   }
   return ::getcwd(buffer.data(), buffer.size()) == nullptr ? "/" : buffer.data();
@@ -72,7 +75,10 @@ Result<std::string> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   struct stat info {};
   if (!file || ::stat(path.c_str(), &info) != 0 || S_ISDIR(info.st_mode)) {
-    return Error{Errc::bad_input, Phase::nodelist, fmt::format("cannot read {}: {}", path, strerror(errno == 0 ? EISDIR : errno)), {}};
+    return Error{Errc::bad_input,
+                 Phase::nodelist,
+                 fmt::format("cannot read {}: {}", path, strerror(errno == 0 ? EISDIR : errno)),
+                 {}};
   }
   return std::string{std::istreambuf_iterator<char>{file}, {}};
 }
@@ -99,19 +105,23 @@ std::string own_host_name() {
   return name.data();
 }
 
-/// True if `name` is this machine without asking a name server: localhost, an address of ours, our own name with or without domain.
+/// True if `name` is this machine without asking a name server: localhost, an address of ours, our own name
+/// with or without domain.
 bool is_this_machine(const std::string& name, const std::string& own) {
   if (name == "localhost" || name == own) return true;
   in_addr address{};
   if (::inet_pton(AF_INET, name.c_str(), &address) == 1) return io::is_own_address(ntohl(address.s_addr));
   const std::string short_own = own.substr(0, own.find('.'));
-  return name.substr(0, name.find('.')) == short_own && (name.find('.') == std::string::npos || own.find('.') == std::string::npos);
+  return name.substr(0, name.find('.')) == short_own &&
+         (name.find('.') == std::string::npos || own.find('.') == std::string::npos);
 }
 
 class Builder {
- public:
+public:
   Builder(const Options& options, const std::string& self)
-      : options_(options), directory_(own_directory()), launcher_(options.launcher.empty() ? own_path(self, directory_) : options.launcher) {}
+      : options_(options),
+        directory_(own_directory()),
+        launcher_(options.launcher.empty() ? own_path(self, directory_) : options.launcher) {}
 
   Result<Job> build() {
     auto hosts = all_local() ? local_hosts() : listed_hosts();
@@ -120,7 +130,7 @@ class Builder {
     return std::move(job_);
   }
 
- private:
+private:
   bool all_local();
   Result<void> local_hosts();
   Result<void> listed_hosts();
@@ -151,7 +161,8 @@ bool Builder::all_local() {
   return true;
 }
 
-/// A name without a slash is a file of the current directory if there is one, else every host looks it up in its PATH.
+/// A name without a slash is a file of the current directory if there is one, else every host looks it up in
+/// its PATH.
 std::string Builder::program_path() const {
   if (options_.program.find('/') != std::string::npos) return absolute(options_.program, directory_);
   const std::string here = directory_ + "/" + options_.program;
@@ -163,7 +174,8 @@ Result<Profile> Builder::base_profile(const HostOptions& host) const {
   auto launcher = apply_pathfix(launcher_, host.path_fixes);
   auto directory = apply_pathfix(directory_, host.path_fixes);
   const std::string path = program_path();
-  auto program = path.find('/') == std::string::npos ? Result<std::string>{path} : apply_pathfix(path, host.path_fixes);
+  auto program =
+      path.find('/') == std::string::npos ? Result<std::string>{path} : apply_pathfix(path, host.path_fixes);
   for (const auto* fixed : {&launcher, &directory, &program}) {
     if (!*fixed) return fixed->error();
   }
@@ -197,7 +209,8 @@ Result<void> Builder::local_hosts() {
   for (const HostShare& share : placement->hosts) {
     Host host;
     host.index = static_cast<std::uint32_t>(job_.plan.hosts.size());
-    host.name = options_.virtual_hosts > 0 ? fmt::format("virtual{:0{}}", share.host, digits) : own_host_name();
+    host.name =
+        options_.virtual_hosts > 0 ? fmt::format("virtual{:0{}}", share.host, digits) : own_host_name();
     host.first_process = share.first_process;
     host.processes = share.processes;
     job_.plan.hosts.push_back(std::move(host));
@@ -248,7 +261,8 @@ Result<void> Builder::listed_hosts() {
   return ask_ssh(here);
 }
 
-/// ssh settings for the hosts that libssh2 will log into, and an address for this machine that the others can reach.
+/// ssh settings for the hosts that libssh2 will log into, and an address for this machine that the others can
+/// reach.
 Result<void> Builder::ask_ssh(const std::vector<bool>& here) {
   std::vector<Host>& hosts = job_.plan.hosts;
   job_.key_places.resize(hosts.size());
@@ -281,23 +295,30 @@ Result<void> Builder::ask_ssh(const std::vector<bool>& here) {
       Profile profile = profiles_[host.profile];
       const HostKeyPolicy wanted = profile.host_keys;
       settings.apply(profile);
-      if (wanted == HostKeyPolicy::accept_new && profile.host_keys == HostKeyPolicy::strict) profile.host_keys = wanted;
+      if (wanted == HostKeyPolicy::accept_new && profile.host_keys == HostKeyPolicy::strict)
+        profile.host_keys = wanted;
       host.profile = intern(std::move(profile));
       host.address = answer.address;
       host.known_keys = std::move(answer.known_keys);
       host.known_key_revoked = answer.known_key_revoked;
-      job_.key_places[host.index] = {settings.known_hosts_file, answer.known_name, settings.name_style == io::NameStyle::hashed};
+      job_.key_places[host.index] = {settings.known_hosts_file, answer.known_name,
+                                     settings.name_style == io::NameStyle::hashed};
       if (settings.ssh_command_only && said.insert(settings.why_command).second) {
-        remark(fmt::format("{}: {} in the ssh configuration: such hosts are started by the ssh command", host.name, settings.why_command));
+        remark(fmt::format("{}: {} in the ssh configuration: such hosts are started by the ssh command",
+                           host.name, settings.why_command));
       }
     }
-    if (towards == hosts[asked[0]].name && !hosts[asked[0]].address.empty()) towards = hosts[asked[0]].address;
+    if (towards == hosts[asked[0]].name && !hosts[asked[0]].address.empty())
+      towards = hosts[asked[0]].address;
   }
-  const bool mixed = !towards.empty() && std::any_of(here.begin(), here.end(), [](bool local) { return local; });
+  const bool mixed =
+      !towards.empty() && std::any_of(here.begin(), here.end(), [](bool local) { return local; });
   if (!mixed) return {};
   const std::uint32_t own = io::address_towards(towards);
   for (std::size_t i = 0; i < hosts.size(); ++i) {
-    if (here[i] && own != 0) hosts[i].address = fmt::format("{}.{}.{}.{}", own >> 24, (own >> 16) & 255, (own >> 8) & 255, own & 255);
+    if (here[i] && own != 0)
+      hosts[i].address =
+          fmt::format("{}.{}.{}.{}", own >> 24, (own >> 16) & 255, (own >> 8) & 255, own & 255);
   }
   return {};
 }
@@ -312,11 +333,14 @@ void Builder::describe() {
   for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
   job.environment = proto::without_launcher_variables(environment);
   job.hosts = static_cast<std::uint32_t>(job_.plan.hosts.size());
-  job.magic = static_cast<std::uint16_t>(1 + (static_cast<unsigned char>(job.secret[0]) | (static_cast<unsigned char>(job.secret[1]) << 8)) % 32767);
+  job.magic = static_cast<std::uint16_t>(
+      1 +
+      (static_cast<unsigned char>(job.secret[0]) | (static_cast<unsigned char>(job.secret[1]) << 8)) % 32767);
   job.shape = proto::choose_shape(job.hosts, options_.branching, options_.levels);
   if (options_.branching != 0 && proto::widens(job.shape, job.hosts)) {
-    job_.notes.push_back(fmt::format("++branching {} ++levels {} hold fewer than {} hosts: the last level is wider", options_.branching,
-                                     options_.levels, job.hosts));
+    job_.notes.push_back(
+        fmt::format("++branching {} ++levels {} hold fewer than {} hosts: the last level is wider",
+                    options_.branching, options_.levels, job.hosts));
   }
   job.batch = options_.batch;
   job.timeout = options_.timeout;
@@ -330,13 +354,16 @@ void Builder::describe() {
   if (!options_.run_script.empty()) job.runscript = absolute(options_.run_script, directory_);
   job.profiles = profiles_;
   if (options_.time_limit) job_.plan.time_limit = *options_.time_limit;
-  job_.notes.push_back(fmt::format("job {}: {} processes on {} hosts, tree of {} level{}, branching {}", job.id, job.processes, job.hosts,
-                                   job.shape.levels == 0 ? "as many as needed" : std::to_string(job.shape.levels),
-                                   job.shape.levels == 1 ? "" : "s", job.shape.branching));
+  job_.notes.push_back(
+      fmt::format("job {}: {} processes on {} hosts, tree of {} level{}, branching {}", job.id, job.processes,
+                  job.hosts, job.shape.levels == 0 ? "as many as needed" : std::to_string(job.shape.levels),
+                  job.shape.levels == 1 ? "" : "s", job.shape.branching));
 }
 
 }  // namespace
 
-Result<Job> make_job(const Options& options, const std::string& self) { return Builder{options, self}.build(); }
+Result<Job> make_job(const Options& options, const std::string& self) {
+  return Builder{options, self}.build();
+}
 
 }  // namespace charmtree

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the command line to a plan: reads the nodelist, asks ssh about its hosts, numbers the processes and describes the job. This is
-// the part of the root that looks at the machine it is on; nothing is started here.
+// From the command line to a plan: reads the nodelist, asks ssh about its hosts, numbers the processes and
+// describes the job. This is the part of the root that looks at the machine it is on; nothing is started
+// here.
 #pragma once
 
 #include <map>
@@ -17,7 +18,8 @@ struct Job {
   RootPlan plan;
   std::vector<std::string> notes;    // for ++verbose
   std::vector<std::string> remarks;  // one line each, shown unless ++quiet
-  /// Per host: the file and the name under which a host key taken on first use is remembered. Empty file: nowhere.
+  /// Per host: the file and the name under which a host key taken on first use is remembered. Empty file:
+  /// nowhere.
   struct KeyPlace {
     std::string file, name;
     bool hashed = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// charmrun: the root's command and, as `charmrun ++launcher`, every other launcher. Builds the objects, runs the loop, exits. The
-// functions below, read from the bottom, are the architecture.
+// charmrun: the root's command and, as `charmrun ++launcher`, every other launcher. Builds the objects, runs
+// the loop, exits. The functions below, read from the bottom, are the architecture.
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -51,7 +51,8 @@ void raise_descriptor_limit() {
 }
 
 std::uint64_t seed() {
-  return static_cast<std::uint64_t>(io::now().time_since_epoch().count()) * 2654435761U + static_cast<std::uint64_t>(::getpid());
+  return static_cast<std::uint64_t>(io::now().time_since_epoch().count()) * 2654435761U +
+         static_cast<std::uint64_t>(::getpid());
 }
 
 int run_launcher() {
@@ -65,12 +66,16 @@ int run_launcher() {
   Surroundings around;
   Node node{seed()};
   io::Runner runner{around.io, node, around.transports(), around.watch, nullptr};
-  runner.open_parent(std::make_unique<io::FdLinkHandle>(io::FdLink::make(around.io, std::move(input), std::move(output), {}, 0, nullptr)));
+  runner.open_parent(std::make_unique<io::FdLinkHandle>(
+      io::FdLink::make(around.io, std::move(input), std::move(output), {}, 0, nullptr)));
   around.io.run();
   return 0;
 }
 
-void complain(const Error& error) { std::fprintf(stderr, "charmrun: error: %s\n", (error.fix.empty() ? error.what : error.what + "; " + error.fix).c_str()); }
+void complain(const Error& error) {
+  std::fprintf(stderr, "charmrun: error: %s\n",
+               (error.fix.empty() ? error.what : error.what + "; " + error.fix).c_str());
+}
 
 /// Writes the files that were asked for; a failure is said, but does not change how the job ended.
 void write_reports(const Options& options, const StartupRecord& record) {
@@ -82,7 +87,8 @@ void write_reports(const Options& options, const StartupRecord& record) {
   if (!options.report.empty()) write(options.report, report_json(record));
   if (!options.timeline.empty()) {
     const auto format = timeline_format(options.timeline);
-    write(options.timeline, format && *format == TimelineFormat::trace ? timeline_trace(record) : timeline_svg(record));
+    write(options.timeline,
+          format && *format == TimelineFormat::trace ? timeline_trace(record) : timeline_svg(record));
   }
   if (options.verbose) std::fputs(report_table(record).c_str(), stderr);
 }
@@ -106,7 +112,8 @@ int run_root(const Options& options, const std::string& self) {
   const Instant started = io::now();
   ::signal(SIGPIPE, SIG_IGN);
   if (!options.timeline.empty()) {
-    if (auto format = timeline_format(options.timeline); !format) return complain(format.error()), kUsageError;
+    if (auto format = timeline_format(options.timeline); !format)
+      return complain(format.error()), kUsageError;
   }
   auto job = make_job(options, self);
   if (!job) return complain(job.error()), kUsageError;

@@ -12,7 +12,7 @@ endif()
 add_library(ct_options INTERFACE)
 target_include_directories(ct_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(ct_options INTERFACE -Wall -Wextra -Wpedantic -Werror -Wshadow -Wno-missing-field-initializers)
-target_compile_definitions(ct_options INTERFACE CHARMTREE_VERSION="${PROJECT_VERSION}" FMT_HEADER_ONLY)
+target_compile_definitions(ct_options INTERFACE CHARMTREE_VERSION="${PROJECT_VERSION}")
 if(CHARMTREE_SANITIZE)
   target_compile_options(ct_options INTERFACE -fsanitize=${CHARMTREE_SANITIZE} -fno-sanitize-recover=all
                          -fno-omit-frame-pointer)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One turn: the event goes to its handler; then what has been gathered is sent on if it is due, the desk (root) looks at what has
-// changed, and the ending is moved on. Every handler may therefore just record and leave the consequences to the turn's end.
+// One turn: the event goes to its handler; then what has been gathered is sent on if it is due, the desk
+// (root) looks at what has changed, and the ending is moved on. Every handler may therefore just record and
+// leave the consequences to the turn's end.
 #include "charmrun/node/node.hpp"
 
 #include <algorithm>
@@ -10,7 +11,8 @@ namespace charmtree {
 
 using namespace proto;
 
-Node::Node(RootPlan plan, std::uint64_t seed) : random_(seed), desk_(std::make_unique<RootDesk>(std::move(plan))), job_(desk_->job()) {
+Node::Node(RootPlan plan, std::uint64_t seed)
+    : random_(seed), desk_(std::make_unique<RootDesk>(std::move(plan))), job_(desk_->job()) {
   self_.index = wire::kRootIndex;
   launch_.emplace(*job_, wire::encode(*job_), LaunchConfig{.is_root = true}, random_);
 }
@@ -36,7 +38,8 @@ void Node::on(const Event& event, Instant now, Actions& out) {
 /// Only the root has a user to speak to.
 void Node::words_become_notes() {
   for (Action& action : *out_) {
-    if (const auto* say = std::get_if<Say>(&action)) action = Send{kParentLink, wire::Note{self_.index, say->text}};
+    if (const auto* say = std::get_if<Say>(&action))
+      action = Send{kParentLink, wire::Note{self_.index, say->text}};
   }
 }
 
@@ -44,7 +47,7 @@ Instant Node::next_deadline() const {
   Instant deadline = earlier(kill_at_, give_up_at_);
   if (launch_) deadline = earlier(deadline, launch_->next_deadline());
   if (processes_) deadline = earlier(deadline, processes_->next_deadline());
-  if (!desk_) deadline = earlier(deadline, gather_.next_deadline());
+  if (!desk_ && !parent_gone_) deadline = earlier(deadline, gather_.next_deadline());
   if (desk_) deadline = earlier(deadline, desk_->next_deadline());
   return deadline;
 }
@@ -65,9 +68,10 @@ void Node::handle(const LinkUp& event) {
 
 void Node::handle(const LoginFailed& event) {
   if (!launch_) return;
-  if (const Child* child = launch_->find(event.link); child != nullptr && !event.note.empty()) {
-    up(wire::Note{child->host.index, event.note});
-  }
+  const Child* child = launch_->find(event.link);
+  if (child == nullptr || child->state != Child::State::logging_in) return;
+  if (!event.note.empty()) up(wire::Note{child->host.index, event.note});
+  if (child->sweeper) unconfirmed_.push_back(child->host.index);
   wire::Facts news;
   launch_->on(event, now_, *out_, news.hosts_failed);
   facts(std::move(news));
@@ -88,7 +92,7 @@ void Node::handle(const LinkMessage& event) {
     return;
   }
   Child* child = launch_ ? launch_->find(event.link) : nullptr;
-  if (child == nullptr) return;
+  if (child == nullptr || child->state != Child::State::up) return;
   if (!allowed(event.link, event.message)) {
     misbehaved(event.link);
     return;
@@ -103,8 +107,12 @@ void Node::handle(const InputRead& event) {
   for (auto& [process, message] : orders.process) down_to(process, message);
 }
 
-void Node::handle(const InputWritten& event) { up(wire::InputTaken{event.bytes}); }
-void Node::handle(const InputRecalled& event) { up(wire::InputReturned{event.bytes}); }
+void Node::handle(const InputWritten& event) {
+  up(wire::InputTaken{event.bytes});
+}
+void Node::handle(const InputRecalled& event) {
+  up(wire::InputReturned{event.bytes});
+}
 
 void Node::handle(const UserSignal& event) {
   if (desk_) desk_->signal(event.signal);
@@ -145,24 +153,34 @@ void Node::from_parent(const wire::Message& message) {
   if (!processes_) return;
   Upward upward;
   if (const auto* more = std::get_if<wire::Assign>(&message)) {
-    if (ending_ == Ending::no) launch_->add(more->hosts, now_, *out_);
+    const bool known = std::all_of(more->hosts.begin(), more->hosts.end(),
+                                   [&](const Host& h) { return h.profile < job_->profiles.size(); });
+    if (ending_ == Ending::no && known) launch_->add(more->hosts, now_, *out_);
   } else if (const auto* table_down = std::get_if<wire::TableDown>(&message)) {
     table(table_down->table);
   } else if (const auto* release = std::get_if<wire::Release>(&message)) {
     down_all(message);
     processes_->release(static_cast<BarrierKind>(release->kind % kBarrierKinds), now_, *out_, upward);
   } else if (const auto* receipt = std::get_if<wire::Receipt>(&message)) {
-    if (processes_->contains(receipt->process)) processes_->printed(receipt->process, now_, *out_, upward);
-    else down_to(receipt->process, message);
+    if (processes_->contains(receipt->process))
+      processes_->printed(receipt->process, now_, *out_, upward);
+    else
+      down_to(receipt->process, message);
   } else if (const auto* reply = std::get_if<wire::ScanReply>(&message)) {
-    if (processes_->contains(reply->process)) processes_->scanned(reply->process, reply->input, now_, *out_, upward);
-    else down_to(reply->process, message);
+    if (processes_->contains(reply->process))
+      processes_->scanned(reply->process, reply->input, now_, *out_, upward);
+    else
+      down_to(reply->process, message);
   } else if (const auto* input = std::get_if<wire::Input>(&message)) {
-    if (processes_->contains(job_->input_process)) out_->push_back(WriteInput{job_->input_process, input->bytes, input->end});
-    else down_to(job_->input_process, message);
+    if (processes_->contains(job_->input_process))
+      out_->push_back(WriteInput{job_->input_process, input->bytes, input->end});
+    else
+      down_to(job_->input_process, message);
   } else if (std::holds_alternative<wire::RecallInput>(message)) {
-    if (processes_->contains(job_->input_process)) out_->push_back(RecallPipe{job_->input_process});
-    else down_to(job_->input_process, message);
+    if (processes_->contains(job_->input_process))
+      out_->push_back(RecallPipe{job_->input_process});
+    else
+      down_to(job_->input_process, message);
   } else if (const auto* order = std::get_if<wire::End>(&message)) {
     end(*order);
   }
@@ -210,35 +228,62 @@ bool Node::allowed(LinkId link, const wire::Message& message) const {
   const Subtree& subtree = launch_->subtree();
   const auto host = [&](std::uint32_t index) { return subtree.owns(link, index); };
   const auto process = [&](std::uint32_t number) { return subtree.owns_process(link, number); };
-  if (const auto* m = std::get_if<wire::Facts>(&message)) {
-    return std::all_of(m->hosts_up.begin(), m->hosts_up.end(), host) &&
-           std::all_of(m->hosts_failed.begin(), m->hosts_failed.end(), [&](const auto& f) { return host(f.host); }) &&
-           std::all_of(m->exits.begin(), m->exits.end(), [&](const auto& e) { return process(e.process); }) &&
-           (!m->code || process(m->code->process)) &&
-           std::all_of(m->blocks.begin(), m->blocks.end(), [&](const wire::TupleBlock& b) {
-             const Subtree::Entry* entry = subtree.find(b.host);
-             return host(b.host) && entry->first_process == b.first_process && entry->processes == b.tuples.size();
-           });
-  }
-  if (const auto* m = std::get_if<wire::Output>(&message)) return process(m->process) && (m->stream == 1 || m->stream == 2);
+  if (const auto* m = std::get_if<wire::Facts>(&message)) return allowed(link, *m);
+  if (const auto* m = std::get_if<wire::Output>(&message))
+    return process(m->process) && (m->stream == 1 || m->stream == 2);
   if (const auto* m = std::get_if<wire::ScanUp>(&message)) return process(m->process);
   if (const auto* m = std::get_if<wire::AbortUp>(&message)) return process(m->process);
   if (const auto* m = std::get_if<wire::LinkLost>(&message)) return host(m->host);
   if (const auto* m = std::get_if<wire::NewHostKey>(&message)) return host(m->host);
+  if (const auto* m = std::get_if<wire::Note>(&message)) return m->host == wire::kRootIndex || host(m->host);
+  if (const auto* m = std::get_if<wire::Done>(&message))
+    return std::all_of(m->unconfirmed.begin(), m->unconfirmed.end(), host);
+  if (std::holds_alternative<wire::Swept>(message)) return launch_->children().at(link).sweeper;
   if (const auto* m = std::get_if<wire::Stamps>(&message)) return host(m->host);
   if (const auto* m = std::get_if<wire::HandBack>(&message)) {
     return std::all_of(m->hosts.begin(), m->hosts.end(), [&](const auto& f) { return host(f.host); });
   }
-  if (std::holds_alternative<wire::InputTaken>(message) || std::holds_alternative<wire::InputReturned>(message)) {
+  if (std::holds_alternative<wire::InputTaken>(message) ||
+      std::holds_alternative<wire::InputReturned>(message)) {
     return process(job_->input_process);
   }
   return true;
+}
+
+/// Facts are about the child's own hosts and processes, none of them told twice, and no count is beyond its
+/// processes.
+bool Node::allowed(LinkId link, const wire::Facts& facts) const {
+  const Subtree& subtree = launch_->subtree();
+  const Child& child = launch_->children().at(link);
+  const std::uint32_t processes = subtree.processes_of(link);
+  const auto process = [&](std::uint32_t number) { return subtree.owns_process(link, number); };
+  const auto unanswered = [&](std::uint32_t index) {
+    return subtree.owns(link, index) && !subtree.find(index)->answered;
+  };
+  const auto block = [&](const wire::TupleBlock& b) {
+    const Subtree::Entry* entry = subtree.find(b.host);
+    return subtree.owns(link, b.host) && !entry->registered && entry->first_process == b.first_process &&
+           entry->processes == b.tuples.size();
+  };
+  const auto fits = [&](std::uint32_t more, std::uint32_t told) {
+    return told <= processes && more <= processes - told;
+  };
+  return std::all_of(facts.hosts_up.begin(), facts.hosts_up.end(), unanswered) &&
+         std::all_of(facts.hosts_failed.begin(), facts.hosts_failed.end(),
+                     [&](const auto& f) { return unanswered(f.host); }) &&
+         std::all_of(facts.blocks.begin(), facts.blocks.end(), block) &&
+         std::all_of(facts.exits.begin(), facts.exits.end(), [&](const auto& e) { return process(e.process); }) &&
+         (!facts.code || process(facts.code->process)) && fits(facts.registered, child.registered) &&
+         fits(facts.ended, child.finished) && fits(facts.exited_ok, child.finished + facts.ended) &&
+         std::all_of(facts.barrier.begin(), facts.barrier.end(), [&](auto entered) { return fits(entered, 0); });
 }
 
 void Node::from_child(Child& child, LinkId link, const wire::Message& message) {
   if (const auto* hello = std::get_if<wire::Hello>(&message)) {
     launch_->hello(link, *hello, now_);
   } else if (const auto* news = std::get_if<wire::Facts>(&message)) {
+    child.registered += news->registered;
+    child.finished += news->ended + news->exited_ok;
     facts(*news);
   } else if (const auto* handed = std::get_if<wire::HandBack>(&message)) {
     hand_back(link, *handed);
@@ -249,7 +294,9 @@ void Node::from_child(Child& child, LinkId link, const wire::Message& message) {
     const bool expected = ending_ != Ending::no;
     child.state = Child::State::done;
     out_->push_back(CloseLink{link});
-    if (!expected) up(wire::LinkLost{child.host.index, Error{Errc::link_lost, Phase::run, "the launcher there ended early"}});
+    if (!expected)
+      up(wire::LinkLost{child.host.index,
+                        Error{Errc::link_lost, Phase::run, "the launcher there ended early"}});
   } else if (std::holds_alternative<wire::Swept>(message)) {
     child.state = Child::State::done;
     out_->push_back(CloseLink{link});
@@ -266,7 +313,8 @@ void Node::hand_back(LinkId, const wire::HandBack& message) {
   }
   wire::Facts news;
   for (const wire::HostFailure& entry : message.hosts) {
-    out_->push_back(Say{Tone::verbose, desk_->hosts()[entry.host].name + ": not reachable from its launcher, starting it from here (" +
+    out_->push_back(Say{Tone::verbose, desk_->hosts()[entry.host].name +
+                                           ": not reachable from its launcher, starting it from here (" +
                                            to_string(entry.error) + ")"});
     if (!launch_->take_back(desk_->hosts()[entry.host], now_, *out_)) news.hosts_failed.push_back(entry);
   }
@@ -276,7 +324,9 @@ void Node::hand_back(LinkId, const wire::HandBack& message) {
 /// Maps a child's instants to our clock; its own launcher's half is joined with what we saw of its login.
 void Node::stamps(const Child& child, wire::Stamps stamps) {
   for (Instant& time : stamps.times) {
-    if (time != kNever) time -= child.clock_offset;
+    if (time == kNever) continue;
+    time -= child.clock_offset;
+    if (std::chrono::abs(time.time_since_epoch()) > wire::kFarthest.time_since_epoch()) time = kNever;
   }
   if (stamps.host == child.host.index) {
     std::copy_n(child.stamps.times.begin(), wire::Stamps::hello + 1, stamps.times.begin());
@@ -295,9 +345,11 @@ void Node::misbehaved(LinkId link) {
 void Node::lose(LinkId link, const Error& error) {
   Child* child = launch_ ? launch_->find(link) : nullptr;
   if (child == nullptr || child->state != Child::State::up) return;
-  const bool sweeper = child->sweeper;
   child->state = Child::State::lost;
-  if (sweeper) return;
+  if (child->sweeper) {
+    unconfirmed_.push_back(child->host.index);
+    return;
+  }
   up(wire::LinkLost{child->host.index, error});
   launch_->sweep(child->host, child->via, now_, *out_);
 }
@@ -335,15 +387,18 @@ void Node::facts(wire::Facts facts) {
   for (const std::uint32_t host : facts.hosts_up) subtree.answered(host);
   for (const wire::HostFailure& failure : facts.hosts_failed) subtree.answered(failure.host);
   for (const wire::TupleBlock& block : facts.blocks) subtree.registered(block.host);
-  if (desk_) desk_->facts(std::move(facts), now_);
-  else gather_.add(std::move(facts), now_);
+  if (desk_)
+    desk_->facts(std::move(facts), now_);
+  else if (!parent_gone_)
+    gather_.add(std::move(facts), now_);
 }
 
 void Node::flush_gather() {
   if (desk_ || !processes_ || parent_gone_) return;
   const Subtree& subtree = launch_->subtree();
-  const Gather::Progress progress{self_.processes + subtree.processes(), processes_->all_registered() && subtree.all_registered(),
-                                  (processes_->spawned_at() != kNever || processes_->failed()) && subtree.all_answered()};
+  const Gather::Progress progress{
+      self_.processes + subtree.processes(), processes_->all_registered() && subtree.all_registered(),
+      (processes_->spawned_at() != kNever || processes_->failed()) && subtree.all_answered()};
   auto facts = gather_.due(progress, now_);
   if (!facts) return;
   if (!facts->blocks.empty()) stamps_.times[wire::Stamps::gathered] = now_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launcher is: one pure object with one `on(event, now, out)` and one `next_deadline()`, composed of the units of tree/proto.
-// Root, inner and leaf are the same class; a root has a RootDesk (judgement, output, input) instead of a parent. The launcher on a
-// real host and the simulator run this very object.
+// What a launcher is: one pure object with one `on(event, now, out)` and one `next_deadline()`, composed of
+// the units of tree/proto. Root, inner and leaf are the same class; a root has a RootDesk (judgement, output,
+// input) instead of a parent. The launcher on a real host and the simulator run this very object.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@
 namespace charmtree {
 
 class Node {
- public:
+public:
   /// A root; it starts with Begin.
   Node(RootPlan plan, std::uint64_t seed);
   /// Any other launcher; it starts with its parent's Welcome (or Sweep).
@@ -27,13 +27,13 @@ class Node {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  /// Handles one event and appends what the shell must do, in order. Never blocks or throws; `now` must not go back. After a Finish
-  /// action every event is ignored.
+  /// Handles one event and appends what the shell must do, in order. Never blocks or throws; `now` must not
+  /// go back. After a Finish action every event is ignored.
   void on(const proto::Event& event, Instant now, proto::Actions& out);
   /// When a Tick is wanted at the latest.
   Instant next_deadline() const;
 
- private:
+private:
   /// How far this launcher is with leaving.
   enum class Ending : std::uint8_t {
     no,
@@ -43,8 +43,9 @@ class Node {
     clean,     // nothing left on this host; waiting for children until give_up_at_
     finished,
   };
-  /// Slack that a launcher gives its children beyond its own SIGKILL before it reports them as unconfirmed.
-  static constexpr Duration kChildSlack = 3s;
+  /// Slack that a launcher gives its children beyond its own SIGKILL before it reports them as unconfirmed: the
+  /// root's, how much less it is at each level below, and the least.
+  static constexpr Duration kChildSlack = 3s, kSlackPerLevel = 400ms, kLeastSlack = 1s;
 
   void handle(const proto::Begin& event);
   void handle(const proto::LinkUp& event);
@@ -64,6 +65,7 @@ class Node {
   void from_parent(const wire::Message& message);
   void from_child(proto::Child& child, proto::LinkId link, const wire::Message& message);
   bool allowed(proto::LinkId link, const wire::Message& message) const;
+  bool allowed(proto::LinkId link, const wire::Facts& facts) const;
   void misbehaved(proto::LinkId link);
   void lose(proto::LinkId link, const Error& error);
 
@@ -84,6 +86,7 @@ class Node {
 
   void desk_turn();
   void words_become_notes();
+  Duration child_slack() const;
   void end(const wire::End& message);
   void advance_ending();
   void finish();
@@ -99,6 +102,7 @@ class Node {
   wire::Stamps stamps_;
 
   Ending ending_ = Ending::no;
+  bool killing_ = false;  // the end has become one without grace
   bool parent_gone_ = false;
   bool sweeper_ = false;
   bool stamped_ = false;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a launcher. It tells its children first, lets its processes go or asks them, kills what is left after the grace, looks
-// for what they left behind, waits (bounded) for its children to say the same, and only then says Done. A launcher whose parent
-// is gone does all this with SIGKILL and says it to nobody.
+// The end of a launcher. It tells its children first, lets its processes go or asks them, kills what is left
+// after the grace, looks for what they left behind, waits (bounded) for its children to say the same, and
+// only then says Done. A launcher whose parent is gone does all this with SIGKILL and says it to nobody.
+#include <algorithm>
 #include <utility>
 
 #include "charmrun/node/node.hpp"
@@ -10,14 +11,22 @@ namespace charmtree {
 
 using namespace proto;
 
+/// A launcher deeper down gives up earlier, so that a silent host is named by its own parent.
+Duration Node::child_slack() const {
+  return std::max(kLeastSlack, kChildSlack - level_ * kSlackPerLevel);
+}
+
 void Node::end(const wire::End& message) {
   const bool kill = message.mode == wire::EndMode::kill;
-  if (ending_ != Ending::no && !(kill && ending_ == Ending::asked)) return;
   const bool first = ending_ == Ending::no;
+  if (!first && (!kill || killing_)) return;
+  killing_ = kill;
   const Duration grace = job_ && !kill ? job_->grace : Duration{0};
-  kill_at_ = now_ + grace;
-  give_up_at_ = now_ + grace + kChildSlack;
-  ending_ = Ending::asked;
+  give_up_at_ = earlier(give_up_at_, now_ + grace + child_slack());
+  if (first || ending_ == Ending::asked) {
+    ending_ = Ending::asked;
+    kill_at_ = now_ + grace;
+  }
   if (launch_) {
     if (first) launch_->stop(*out_);
     down_all(message);
@@ -56,16 +65,20 @@ void Node::finish() {
     for (const auto& [link, child] : launch_->children()) {
       if (!child.open()) continue;
       unconfirmed_.push_back(child.host.index);
-      out_->push_back(child.state == Child::State::logging_in ? Action{CancelLogin{link}} : Action{CloseLink{link}});
+      out_->push_back(child.state == Child::State::logging_in ? Action{CancelLogin{link}}
+                                                              : Action{CloseLink{link}});
     }
   }
   if (desk_) {
     const auto& verdict = desk_->judge().verdict();
-    if (!unconfirmed_.empty()) out_->push_back(Say{Tone::error, desk_->names(unconfirmed_) + ": did not confirm that the job has ended there"});
+    if (!unconfirmed_.empty())
+      out_->push_back(
+          Say{Tone::error, desk_->names(unconfirmed_) + ": did not confirm that the job has ended there"});
     out_->push_back(Finish{verdict ? verdict->status : 0, verdict ? verdict->signal : 0});
     return;
   }
-  if (!parent_gone_ && !sweeper_) out_->push_back(Send{kParentLink, wire::Done{std::exchange(unconfirmed_, {})}});
+  if (!parent_gone_ && !sweeper_)
+    out_->push_back(Send{kParentLink, wire::Done{std::exchange(unconfirmed_, {})}});
   out_->push_back(Finish{0, 0});
 }
 

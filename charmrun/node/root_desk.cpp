@@ -85,7 +85,8 @@ void RootDesk::want_input(Actions& out) {
 
 void RootDesk::announce(Instant now, Actions& out) {
   announced_ = true;
-  out.push_back(Say{Tone::info, fmt::format("Charmrun> started all node programs in {:.3f} seconds.", seconds(now - begun_at_))});
+  out.push_back(Say{Tone::info, fmt::format("Charmrun> started all node programs in {:.3f} seconds.",
+                                            seconds(now - begun_at_))});
 }
 
 std::string RootDesk::names(const std::vector<std::uint32_t>& hosts) const {
@@ -104,7 +105,8 @@ void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
   judge_.tick(now);
   if (auto blocks = judge_.take_blocks()) {
     if (!announced_) announce(now, out);
-    orders.everyone.push_back(wire::TableDown{wire::encode(wire::NodeTable{0, job_->pes_per_process, std::move(*blocks)})});
+    orders.everyone.push_back(
+        wire::TableDown{wire::encode(wire::NodeTable{0, job_->pes_per_process, std::move(*blocks)})});
   }
   for (const BarrierKind kind : {BarrierKind::all, BarrierKind::root, BarrierKind::leave}) {
     if (judge_.take_release(kind)) orders.everyone.push_back(wire::Release{static_cast<std::uint8_t>(kind)});

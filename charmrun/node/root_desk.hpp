@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the root does beyond being a launcher: it shows output, serves input and scanf, passes judgement, and keeps the job's list
-// of hosts. Pure: it answers with actions and with messages for the tree; the Node sends them.
+// What the root does beyond being a launcher: it shows output, serves input and scanf, passes judgement, and
+// keeps the job's list of hosts. Pure: it answers with actions and with messages for the tree; the Node sends
+// them.
 #pragma once
 
 #include <deque>
@@ -29,7 +30,7 @@ struct DeskOrders {
 };
 
 class RootDesk {
- public:
+public:
   /// The user's stdin that is under way to the input process at most.
   static constexpr std::uint32_t kInputWindow = 64U << 10;
 
@@ -51,7 +52,7 @@ class RootDesk {
   /// The names of these hosts, folded.
   std::string names(const std::vector<std::uint32_t>& hosts) const;
 
- private:
+private:
   void announce(Instant now, proto::Actions& out);
   void serve_scans(DeskOrders& orders);
   void want_input(proto::Actions& out);
@@ -70,9 +71,9 @@ class RootDesk {
   bool scanning_ = false;
   bool recalled_ = true;  // no answer to RecallInput outstanding
   bool input_ended_ = false;
-  bool reading_ = false;          // a ReadInput is under way
-  std::uint32_t in_pipe_ = 0;     // bytes sent and not yet taken
-  std::string buffer_;            // scanning_: not yet consumed
+  bool reading_ = false;       // a ReadInput is under way
+  std::uint32_t in_pipe_ = 0;  // bytes sent and not yet taken
+  std::string buffer_;         // scanning_: not yet consumed
   std::deque<wire::ScanUp> scans_;
 };
 

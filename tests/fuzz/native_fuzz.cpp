@@ -90,7 +90,7 @@ public:
         server_.table(wire::NodeTable{script.byte(), 1, {{0, 0, 1, std::vector<wire::Tuple>(kTotal)}}}, out);
         break;
       case 6:
-        server_.release(BarrierKind::all, out);
+        server_.release(script.byte() % 2 == 0 ? BarrierKind::all : BarrierKind::leave, out);
         break;
       default:
         if (script.byte() == 0) server_.finish(out);
@@ -119,7 +119,9 @@ private:
   }
   void check(const CloseClient& o) { require(open_.erase(o.client) == 1); }
   void check(const Registered& o) { become(o.process, registered, 0); }
-  void check(const BarrierEntered& o) { require(past(o.process) == registered); }
+  void check(const BarrierEntered& o) {
+    require(past(o.process) == (o.kind == BarrierKind::leave ? registered | ended : registered));
+  }
   void check(const Printed& o) {
     require((past(o.process) & (ended | aborted | lost)) == 0 && !o.wants_receipt);
   }

@@ -2,8 +2,8 @@
 // Keys that only the agent holds, and agents that do not answer.
 #include <catch2/catch.hpp>
 
-#include <cstdlib>
 #include <unistd.h>
+#include <cstdlib>
 
 #include "tests/io/ssh_fixture.hpp"
 #include "tree/io/clock.hpp"
@@ -15,18 +15,20 @@ using namespace charmtree::io::test;
 namespace {
 
 class Agent {
- public:
+public:
   explicit Agent(const std::vector<std::string>& keys) : process_({"ssh-agent", "-D", "-a", socket()}) {
     const Instant deadline = now() + 5s;
-    while (access(socket().c_str(), F_OK) != 0 && now() < deadline) usleep(2000);
+    while (access(socket().c_str(), F_OK) != 0 && now() < deadline) {
+      usleep(2000);  // tidy: allow(sleep) the start of another program
+    }
     for (const std::string& key : keys) {
-      REQUIRE(run({"env", "SSH_AUTH_SOCK=" + socket(), "SSH_ASKPASS=" + askpass(), "SSH_ASKPASS_REQUIRE=force", "ssh-add",
-                   key_path(key)}) == 0);
+      REQUIRE(run({"env", "SSH_AUTH_SOCK=" + socket(), "SSH_ASKPASS=" + askpass(),
+                   "SSH_ASKPASS_REQUIRE=force", "ssh-add", key_path(key)}) == 0);
     }
   }
   std::string socket() const { return directory_.path("agent"); }
 
- private:
+private:
   std::string askpass() const {
     const std::string file = directory_.write("askpass", "#!/bin/sh\necho secret\n");
     run({"chmod", "700", file});
@@ -102,7 +104,8 @@ TEST_CASE("an agent that never answers does not stop a login with a key file", "
   CHECK(now() - begun < 8s);  // 3 s for the agent, once
 
   bool called = false;
-  const auto id = bench.transport.login(sshd.host(), sshd.profile(), "true", {}, [&](LoginResult) { called = true; });
+  const auto id =
+      bench.transport.login(sshd.host(), sshd.profile(), "true", {}, [&](LoginResult) { called = true; });
   bench.transport.cancel(id);
   bench.io.restart();
   bench.io.run();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logins given up at any moment: nothing is called, nothing leaks (the sanitizer presets run these tests, too).
+// Logins given up at any moment: nothing is called, nothing leaks (the sanitizer presets run these tests,
+// too).
 #include <catch2/catch.hpp>
 
 #include <optional>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `ssh -G` says, for many names at a time. The ssh program itself is asked; a stand-in where it must misbehave.
+// What `ssh -G` says, for many names at a time. The ssh program itself is asked; a stand-in where it must
+// misbehave.
 #include <catch2/catch.hpp>
 
 #include <sys/stat.h>
@@ -17,13 +18,15 @@ namespace {
 
 struct Setting {
   explicit Setting(const std::string& config) {
-    options.config_file = directory.write("config", config + "\nHost *\n GlobalKnownHostsFile " + directory.path("global") +
-                                                        "\n UserKnownHostsFile " + directory.path("known_hosts") + "\n");
+    options.config_file =
+        directory.write("config", config + "\nHost *\n GlobalKnownHostsFile " + directory.path("global") +
+                                      "\n UserKnownHostsFile " + directory.path("known_hosts") + "\n");
     options.home = directory.path("");
     options.home.pop_back();
     options.user = "me";
   }
-  SshAnswers ask(const std::vector<std::string>& names, const std::string& login = {}, std::uint16_t port = 0) {
+  SshAnswers ask(const std::vector<std::string>& names, const std::string& login = {},
+                 std::uint16_t port = 0) {
     std::vector<SshQuery> queries;
     for (const std::string& name : names) queries.push_back(SshQuery{name, login, port});
     Result<SshAnswers> answers = SshConfig(options).ask(queries);
@@ -50,7 +53,8 @@ const SshSettings& settings_of(const SshAnswers& answers, std::size_t i) {
 
 TEST_CASE("ssh is asked once for each set of matching Host lines", "[ssh_config]") {
   Setting setting(
-      "Host node*\n HostName %h.cluster.example\n Port 2222\n User alice\n IdentityFile ~/.ssh/cluster\n IdentitiesOnly yes\n"
+      "Host node*\n HostName %h.cluster.example\n Port 2222\n User alice\n IdentityFile ~/.ssh/cluster\n "
+      "IdentitiesOnly yes\n"
       "Host rack*\n StrictHostKeyChecking accept-new\n"
       "Host gate\n HostName 10.1.2.3");
   auto names = many("node", 50);
@@ -94,10 +98,13 @@ TEST_CASE("the nodelist's login and port win", "[ssh_config]") {
 }
 
 TEST_CASE("known keys are found by HostName, port and HostKeyAlias", "[ssh_config]") {
-  Setting setting("Host a1\n HostName 10.0.0.1\nHost a2\n Port 2222\nHost a3\n HostKeyAlias pool\nHost a5\n Port 2222");
-  setting.directory.write("known_hosts", "10.0.0.1 " + public_line("ed25519") + "\n[a2]:2222 " + public_line("ecdsa") + "\n@revoked a4 " +
+  Setting setting(
+      "Host a1\n HostName 10.0.0.1\nHost a2\n Port 2222\nHost a3\n HostKeyAlias pool\nHost a5\n Port 2222");
+  setting.directory.write("known_hosts", "10.0.0.1 " + public_line("ed25519") + "\n[a2]:2222 " +
+                                             public_line("ecdsa") + "\n@revoked a4 " +
                                              public_line("ed25519") + "\na5 " + public_line("ecdsa") + "\n");
-  setting.directory.write("global", "pool " + public_line("ed25519-2") + "\n@cert-authority a6 " + public_line("ed25519") + "\n");
+  setting.directory.write(
+      "global", "pool " + public_line("ed25519-2") + "\n@cert-authority a6 " + public_line("ed25519") + "\n");
 
   const SshAnswers answers = setting.ask({"a1", "a2", "a3", "a4", "a5", "a6", "a7"});
 
@@ -113,9 +120,11 @@ TEST_CASE("known keys are found by HostName, port and HostKeyAlias", "[ssh_confi
   CHECK_FALSE(settings_of(answers, 6).ssh_command_only);
 }
 
-TEST_CASE("what libssh2 cannot do is left to the ssh command; what is merely enabled is not", "[ssh_config]") {
+TEST_CASE("what libssh2 cannot do is left to the ssh command; what is merely enabled is not",
+          "[ssh_config]") {
   Setting setting(
-      "Host j\n ProxyJump gate\nHost c\n ProxyCommand nc %h %p\nHost x\n CertificateFile ~/cert\nHost n\n ProxyJump none\n"
+      "Host j\n ProxyJump gate\nHost c\n ProxyCommand nc %h %p\nHost x\n CertificateFile ~/cert\nHost n\n "
+      "ProxyJump none\n"
       " GSSAPIAuthentication yes\n HostbasedAuthentication yes");
   const SshAnswers answers = setting.ask({"j", "c", "x", "n"});
   CHECK(settings_of(answers, 0).why_command == "ProxyJump");
@@ -128,8 +137,10 @@ TEST_CASE("what libssh2 cannot do is left to the ssh command; what is merely ena
 TEST_CASE("tokens are expanded for each host", "[ssh_config]") {
   Setting setting("Host node*\n HostName %h.x\n User u\n IdentityFile %d/keys/%n-%r-%h-%p-%%-%u\n");
   const SshAnswers answers = setting.ask({"node1", "node2"});
-  CHECK(settings_of(answers, 0).identity_files == std::vector{setting.options.home + "/keys/node1-u-node1.x-22-%-me"});
-  CHECK(settings_of(answers, 1).identity_files == std::vector{setting.options.home + "/keys/node2-u-node2.x-22-%-me"});
+  CHECK(settings_of(answers, 0).identity_files ==
+        std::vector{setting.options.home + "/keys/node1-u-node1.x-22-%-me"});
+  CHECK(settings_of(answers, 1).identity_files ==
+        std::vector{setting.options.home + "/keys/node2-u-node2.x-22-%-me"});
 }
 
 TEST_CASE("an answer that names the speaker is asked for each name", "[ssh_config]") {

@@ -10,7 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <boost/asio/write.hpp>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -18,6 +17,7 @@
 #include <stdexcept>
 
 #include "tree/io/clock.hpp"
+#include "tree/io/ssh_ask.hpp"
 #include "tree/io/ssh_wire.hpp"
 
 namespace charmtree::io::test {
@@ -68,11 +68,7 @@ std::string read_text(const std::string& path) {
 }
 
 int run(const std::vector<std::string>& argv) {
-  // Not Process: its destructor ends the command.
-  std::string line;
-  for (const std::string& word : argv) line += "'" + word + "' ";
-  const int status = system((line + ">/dev/null 2>&1 </dev/null").c_str());
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return run_commands({argv}, 30s)[0].status;
 }
 
 std::string key_path(const std::string& which) {
@@ -111,18 +107,20 @@ Sshd::Sshd(const SshdSetup& setup) : setup_(setup), port_(free_port()) {
   if (geteuid() == 0) mkdir("/run/sshd", 0755);  // sshd's privilege separation needs it
   std::string config = fmt::format(
       "Port {}\nListenAddress 127.0.0.1\nAuthorizedKeysFile {}\nStrictModes no\nUsePAM no\nPidFile none\n"
-      "PermitRootLogin yes\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nPrintMotd no\nLogLevel VERBOSE\n",
+      "PermitRootLogin yes\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nPrintMotd "
+      "no\nLogLevel VERBOSE\n",
       port_, directory_.path("authorized_keys"));
   for (const std::string& key : setup.host_keys) config += "HostKey " + key_path("host_" + key) + "\n";
   std::string authorized;
   for (const std::string& key : setup.authorized) authorized += public_line(key) + "\n";
   directory_.write("authorized_keys", authorized);
   const std::string file = directory_.write("sshd_config", setup.extra + "\n" + config);
-  process_ = std::make_unique<Process>(std::vector<std::string>{"/usr/sbin/sshd", "-D", "-e", "-f", file}, directory_.path("log"));
+  process_ = std::make_unique<Process>(std::vector<std::string>{"/usr/sbin/sshd", "-D", "-e", "-f", file},
+                                       directory_.path("log"));
   const Instant deadline = now() + 10s;
   while (log().find("Server listening") == std::string::npos) {
     if (now() > deadline) throw std::runtime_error("sshd did not start: " + log());
-    usleep(5000);
+    usleep(5000);  // tidy: allow(sleep) the start of another program
   }
 }
 
@@ -160,7 +158,8 @@ bool Bench::run_until(const std::function<bool()>& done) {
   return true;
 }
 
-LoginResult Bench::login(const Host& host, const Profile& profile, const std::string& command, LoginLimits limits) {
+LoginResult Bench::login(const Host& host, const Profile& profile, const std::string& command,
+                         LoginLimits limits) {
   std::optional<LoginResult> outcome;
   transport.login(host, profile, command, limits, [&](LoginResult result) { outcome = std::move(result); });
   if (outcome) throw std::runtime_error("done was called from inside login()");
@@ -178,7 +177,9 @@ std::shared_ptr<Collected> collect(Link& link) {
 }
 
 FakeServer::FakeServer(asio::io_context& io, std::string text, Then then)
-    : acceptor_(io, asio::ip::tcp::endpoint(asio::ip::address_v4::loopback(), 0)), text_(std::move(text)), then_(then) {
+    : acceptor_(io, asio::ip::tcp::endpoint(asio::ip::address_v4::loopback(), 0)),
+      text_(std::move(text)),
+      then_(then) {
   accept();
 }
 
@@ -186,13 +187,11 @@ void FakeServer::accept() {
   auto socket = std::make_shared<asio::ip::tcp::socket>(acceptor_.get_executor());
   acceptor_.async_accept(*socket, [this, socket](error_code error) {
     if (error) return;
-    error_code ignored;
-    asio::write(*socket, asio::buffer(text_), ignored);
-    if (then_ == Then::silence) {
-      kept_.push_back(socket);
-    } else {
-      socket->shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
-    }
+    socket->async_send(asio::buffer(text_), [this, socket](error_code, std::size_t) {
+      error_code ignored;
+      if (then_ == Then::close) socket->shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
+    });
+    if (then_ == Then::silence) kept_.push_back(socket);
     accept();
   });
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A private sshd on 127.0.0.1 with its own keys and configuration, for the tests of the ssh transport. Works as root and as an
-// ordinary user (then one can log in as oneself only). Everything lies in a temporary directory and ends with the object.
+// A private sshd on 127.0.0.1 with its own keys and configuration, for the tests of the ssh transport. Works
+// as root and as an ordinary user (then one can log in as oneself only). Everything lies in a temporary
+// directory and ends with the object.
 #pragma once
 
 #include <sys/types.h>
@@ -19,7 +20,7 @@
 namespace charmtree::io::test {
 
 class TempDir {
- public:
+public:
   TempDir();
   ~TempDir();
   TempDir(const TempDir&) = delete;
@@ -28,20 +29,20 @@ class TempDir {
   /// Writes a file (0600) and gives its path.
   std::string write(const std::string& name, const std::string& text) const;
 
- private:
+private:
   std::string path_;
 };
 
 /// A child process, killed and reaped with the object.
 class Process {
- public:
+public:
   explicit Process(const std::vector<std::string>& argv, const std::string& log = "/dev/null");
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
   pid_t pid() const { return pid_; }
 
- private:
+private:
   pid_t pid_;
 };
 
@@ -50,8 +51,8 @@ std::string read_text(const std::string& path);
 /// Runs a command to its end; its exit status.
 int run(const std::vector<std::string>& argv);
 
-/// A key pair made once per test program and name: "ed25519", "ecdsa", "rsa", with "host_" in front for an sshd's own, with a "-2"
-/// behind for another one of that type, "-passphrase" for a protected one.
+/// A key pair made once per test program and name: "ed25519", "ecdsa", "rsa", with "host_" in front for an
+/// sshd's own, with a "-2" behind for another one of that type, "-passphrase" for a protected one.
 std::string key_path(const std::string& which);
 HostKey public_key(const std::string& which);
 std::string public_line(const std::string& which);  // "ssh-ed25519 AAAA..."
@@ -63,7 +64,7 @@ struct SshdSetup {
 };
 
 class Sshd {
- public:
+public:
   explicit Sshd(const SshdSetup& setup = {});
   std::uint16_t port() const { return port_; }
   std::string log() const { return read_text(directory_.path("log")); }
@@ -73,7 +74,7 @@ class Sshd {
   Host host() const;
   Profile profile() const;
 
- private:
+private:
   TempDir directory_;
   SshdSetup setup_;
   std::uint16_t port_ = 0;
@@ -86,7 +87,8 @@ struct Bench {
   static SshSurroundings nobody();
 
   /// Logs in and waits for the outcome.
-  LoginResult login(const Host& host, const Profile& profile, const std::string& command = "true", LoginLimits limits = {});
+  LoginResult login(const Host& host, const Profile& profile, const std::string& command = "true",
+                    LoginLimits limits = {});
   /// Runs the loop until `done` says so, 30 s at most; false: it did not.
   bool run_until(const std::function<bool()>& done);
 
@@ -108,12 +110,12 @@ std::uint16_t free_port();
 
 /// A server that accepts connections and says `text`; then it closes or keeps silent.
 class FakeServer {
- public:
+public:
   enum class Then { close, silence };
   FakeServer(asio::io_context& io, std::string text, Then then);
   std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
 
- private:
+private:
   void accept();
   asio::ip::tcp::acceptor acceptor_;
   std::string text_;

@@ -24,14 +24,16 @@ KnownHosts parse(const std::string& text) {
   return hosts;
 }
 
-std::vector<HostKey> keys(const KnownHosts& hosts, const std::string& name) { return hosts.lookup(name).keys; }
+std::vector<HostKey> keys(const KnownHosts& hosts, const std::string& name) {
+  return hosts.lookup(name).keys;
+}
 
 }  // namespace
 
 TEST_CASE("plain names, comma lists, ports, comments and blanks", "[known_hosts]") {
   const std::string one = public_line("ed25519"), two = public_line("ecdsa");
-  const KnownHosts hosts = parse("# comment\n\n  \t# another\nalpha,Beta.example,10.0.0.1 " + one + " a comment\r\n\tbeta.example\t" +
-                                 two + "\n[alpha]:2222 " + two);
+  const KnownHosts hosts = parse("# comment\n\n  \t# another\nalpha,Beta.example,10.0.0.1 " + one +
+                                 " a comment\r\n\tbeta.example\t" + two + "\n[alpha]:2222 " + two);
   CHECK(keys(hosts, "alpha") == std::vector{public_key("ed25519")});
   CHECK(keys(hosts, "BETA.example") == std::vector{public_key("ed25519"), public_key("ecdsa")});
   CHECK(keys(hosts, "10.0.0.1") == std::vector{public_key("ed25519")});
@@ -60,8 +62,8 @@ TEST_CASE("wildcards and negation", "[known_hosts]") {
 
 TEST_CASE("names hashed by ssh-keygen are found", "[known_hosts]") {
   const TempDir directory;
-  const std::string file =
-      directory.write("kh", "alpha " + public_line("ed25519") + "\n[beta]:2222 " + public_line("ecdsa") + "\n");
+  const std::string file = directory.write(
+      "kh", "alpha " + public_line("ed25519") + "\n[beta]:2222 " + public_line("ecdsa") + "\n");
   REQUIRE(run({"ssh-keygen", "-H", "-f", file}) == 0);
   REQUIRE(read_text(file).starts_with("|1|"));
   KnownHosts hosts;
@@ -86,16 +88,18 @@ TEST_CASE("revoked keys are marked, certificate authorities are noted", "[known_
 TEST_CASE("malformed lines are skipped, the others count", "[known_hosts]") {
   const std::string good = public_line("ed25519");
   const std::string blob = good.substr(good.find(' ') + 1);
-  const KnownHosts hosts = parse("alpha\nalpha ssh-ed25519\nalpha ssh-ed25519 !!!!\nalpha ssh-rsa " + blob +
-                                 "\nalpha 1024 35 12345\n|1|bad|bad " + good + "\n|2|x|y " + good + "\n@revoked\nalpha " +
-                                 std::string(100'000, 'A') + "\nalpha " + good + "\n" + std::string("\0\x01\xff", 3));
+  const KnownHosts hosts =
+      parse("alpha\nalpha ssh-ed25519\nalpha ssh-ed25519 !!!!\nalpha ssh-rsa " + blob +
+            "\nalpha 1024 35 12345\n|1|bad|bad " + good + "\n|2|x|y " + good + "\n@revoked\nalpha " +
+            std::string(100'000, 'A') + "\nalpha " + good + "\n" + std::string("\0\x01\xff", 3));
   CHECK(keys(hosts, "alpha") == std::vector{public_key("ed25519")});
   CHECK(hosts.skipped_lines() == 10);
 }
 
 TEST_CASE("a host on another port falls back to its name, marked", "[known_hosts]") {
-  const KnownHosts hosts = parse("alpha " + public_line("ed25519") + "\n@revoked alpha " + public_line("ecdsa") +
-                                 "\n[beta]:2222 " + public_line("ed25519") + "\nbeta " + public_line("ecdsa"));
+  const KnownHosts hosts =
+      parse("alpha " + public_line("ed25519") + "\n@revoked alpha " + public_line("ecdsa") +
+            "\n[beta]:2222 " + public_line("ed25519") + "\nbeta " + public_line("ecdsa"));
   const KnownKeys alpha = hosts.lookup_host("alpha", 2222, "");
   CHECK(alpha.keys == std::vector{HostKey{"@other-port", public_key("ed25519").blob},
                                   HostKey{"@revoked", public_key("ecdsa").blob}});
@@ -168,7 +172,8 @@ TEST_CASE("writers in several processes neither mix nor repeat lines", "[known_h
     const pid_t pid = fork();
     if (pid == 0) {
       bool good = true;
-      for (int i = 0; i < 50; ++i) good &= add_known_host(file, "node" + std::to_string(i), key, NameStyle::plain).ok();
+      for (int i = 0; i < 50; ++i)
+        good &= add_known_host(file, "node" + std::to_string(i), key, NameStyle::plain).ok();
       _exit(good ? 0 : 1);
     }
     children.push_back(pid);

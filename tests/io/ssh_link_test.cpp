@@ -113,7 +113,9 @@ TEST_CASE("a failing command's status and the tail of its stderr arrive with the
   CHECK(got->end->exit_status == 42);
   CHECK(got->end->exit_signal.empty());
   CHECK(got->end->stderr_tail.size() == 4096);
-  CHECK(got->end->stderr_tail.ends_with("eeee" "last words\n"));
+  CHECK(
+      got->end->stderr_tail.ends_with("eeee"
+                                      "last words\n"));
   CHECK(got->bytes == "out\n");
   CHECK(got->end->what == "closed by the other side");
 }

@@ -18,7 +18,9 @@ namespace {
 double cpu_seconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  const auto as_seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6; };
+  const auto as_seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
   return as_seconds(usage.ru_utime) + as_seconds(usage.ru_stime);
 }
 
@@ -135,8 +137,8 @@ TEST_CASE("a key with a passphrase is set aside without a cost, and named", "[ss
   const LoginResult result = bench.login(sshd.host(), profile);
 
   CHECK(result.error.code == Errc::no_usable_key);
-  CHECK(result.error.what ==
-        "no usable private key (" + key_path("ed25519-passphrase") + " has a passphrase and is not in the ssh agent)");
+  CHECK(result.error.what == "no usable private key (" + key_path("ed25519-passphrase") +
+                                 " has a passphrase and is not in the ssh agent)");
 }
 
 TEST_CASE("a server that takes passwords only is hopeless", "[ssh]") {
@@ -158,7 +160,8 @@ TEST_CASE("too many refused keys end as no_usable_key, not as a lost connection"
   const Sshd sshd(setup);
   Bench bench;
   Profile profile = sshd.profile();
-  profile.identity_files = {key_path("ed25519"), key_path("ed25519-2"), key_path("ed25519-3"), key_path("ecdsa")};
+  profile.identity_files = {key_path("ed25519"), key_path("ed25519-2"), key_path("ed25519-3"),
+                            key_path("ecdsa")};
 
   const LoginResult result = bench.login(sshd.host(), profile);
 
@@ -174,15 +177,17 @@ TEST_CASE("host keys are checked", "[ssh]") {
   SECTION("unknown") {
     host.known_keys.clear();
     const LoginResult result = bench.login(host, profile);
-    CHECK(to_string(result.error) ==
-          "host key: the ssh-ed25519 host key is unknown; log in once with ssh, or use ++accept-new-host-keys");
+    CHECK(
+        to_string(result.error) ==
+        "host key: the ssh-ed25519 host key is unknown; log in once with ssh, or use ++accept-new-host-keys");
     CHECK(result.error.code == Errc::host_key_unknown);
   }
   SECTION("changed") {
     host.known_keys = {public_key("ed25519-2")};
     const LoginResult result = bench.login(host, profile);
     CHECK(result.error.code == Errc::host_key_changed);
-    CHECK(result.error.fix == "if the host was set up anew: ssh-keygen -R '[HOST]:" + std::to_string(sshd.port()) + "'");
+    CHECK(result.error.fix ==
+          "if the host was set up anew: ssh-keygen -R '[HOST]:" + std::to_string(sshd.port()) + "'");
   }
   SECTION("changed, accept_new") {
     host.known_keys = {public_key("ed25519-2")};
@@ -322,10 +327,12 @@ TEST_CASE("what does not answer, or not as an sshd, is named", "[ssh]") {
 
 TEST_CASE("known keys decide the order of algorithms, revoked ones do not", "[ssh]") {
   Host host;
-  CHECK(host_key_order(host) == "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,ssh-rsa");
+  CHECK(host_key_order(host) ==
+        "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,ssh-rsa");
   host.known_keys = {HostKey{std::string(kRevokedMark), public_key("host_rsa").blob},
                      HostKey{std::string(kOtherPortMark), public_key("host_ecdsa").blob}};
-  CHECK(host_key_order(host) == "ecdsa-sha2-nistp256,ssh-ed25519,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,ssh-rsa");
+  CHECK(host_key_order(host) ==
+        "ecdsa-sha2-nistp256,ssh-ed25519,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,ssh-rsa");
 }
 
 TEST_CASE("a key known for another port is taken, but another one of its type is no change", "[ssh]") {
@@ -341,7 +348,8 @@ TEST_CASE("only the flag that a key is revoked: nothing but a known key passes",
   Profile profile;
   profile.host_keys = HostKeyPolicy::accept_new;
   host.known_key_revoked = true;
-  CHECK(judge_host_key(host, profile, public_key("host_ed25519").blob).error().code == Errc::host_key_changed);
+  CHECK(judge_host_key(host, profile, public_key("host_ed25519").blob).error().code ==
+        Errc::host_key_changed);
   host.known_keys = {public_key("host_ed25519")};
   CHECK(judge_host_key(host, profile, public_key("host_ed25519").blob).ok());
 }

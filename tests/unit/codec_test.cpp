@@ -28,8 +28,9 @@ TEST_CASE("integers of every size survive the codec", "[codec]") {
 }
 
 TEST_CASE("a failed read poisons the reader", "[codec]") {
-  Reader truncated{std::string_view{"\x05"
-                                    "abc"}};
+  Reader truncated{
+      std::string_view{"\x05"
+                       "abc"}};
   CHECK(truncated.string().empty());
   CHECK_FALSE(truncated.ok());
   CHECK(truncated.varint() == 0);
@@ -47,7 +48,8 @@ TEST_CASE("a failed read poisons the reader", "[codec]") {
 }
 
 TEST_CASE("frames survive any cut of the stream", "[frame]") {
-  const std::string stream = make_frame(1, "hello") + make_frame(2, "") + make_frame(255, std::string(70'000, 'x'));
+  const std::string stream =
+      make_frame(1, "hello") + make_frame(2, "") + make_frame(255, std::string(70'000, 'x'));
   for (std::size_t piece : {1UL, 2UL, 5UL, 7UL, 4096UL, stream.size()}) {
     FrameDecoder decoder{kMaxLinkFrame};
     std::vector<std::pair<int, std::size_t>> seen;
@@ -83,7 +85,8 @@ TEST_CASE("a node table is compact and survives the codec", "[table]") {
   std::uint32_t process = 0;
   for (std::uint32_t host = 0; host < 500; ++host) {
     TupleBlock block{host, process, 0xC6120001U + host, {}};
-    for (int i = 0; i < 16; ++i) block.tuples.push_back({static_cast<std::uint16_t>(32768 + random.below(28000)), {}});
+    for (int i = 0; i < 16; ++i)
+      block.tuples.push_back({static_cast<std::uint16_t>(32768 + random.below(28000)), {}});
     process += 16;
     blocks.push_back(std::move(block));
   }
@@ -100,7 +103,8 @@ TEST_CASE("a node table is compact and survives the codec", "[table]") {
 }
 
 TEST_CASE("opaque tuples share a dictionary", "[table]") {
-  std::vector<TupleBlock> blocks{{0, 0, 1, {{0, "same"}, {0, "same"}, {0, "other"}}}, {2, 3, 5, {{0, "same"}}}};
+  std::vector<TupleBlock> blocks{{0, 0, 1, {{0, "same"}, {0, "same"}, {0, "other"}}},
+                                 {2, 3, 5, {{0, "same"}}}};
   Writer out;
   encode(out, blocks);
   Reader in{out.bytes()};

@@ -7,19 +7,19 @@ namespace charmtree {
 
 std::string_view name(Phase phase) {
   static constexpr std::array<std::string_view, kPhaseCount> kNames = {
-      "options",      "nodelist", "resolve", "connect", "handshake", "host key", "authenticate",
+      "options",        "nodelist", "resolve", "connect", "handshake", "host key", "authenticate",
       "start launcher", "hello",    "spawn",   "start",   "table",     "run",      "end"};
   return kNames[static_cast<std::size_t>(phase)];
 }
 
 std::string_view name(Errc code) {
   static constexpr std::array<std::string_view, kErrcCount> kNames = {
-      "bad_input",     "no_such_host",  "timed_out",        "refused",        "unreachable",
-      "dropped",       "handshake",     "host_key_unknown", "host_key_changed", "no_usable_key",
-      "not_authorised", "no_launcher",  "cannot_execute",   "library_missing", "wrong_version",
-      "remote_shell",  "link_lost",     "bad_peer",         "no_program",     "not_executable",
-      "no_directory",  "spawn_failed",  "exited",           "killed",         "aborted",
-      "time_limit",    "interrupted",   "internal"};
+      "bad_input",      "no_such_host", "timed_out",        "refused",          "unreachable",
+      "dropped",        "handshake",    "host_key_unknown", "host_key_changed", "no_usable_key",
+      "not_authorised", "no_launcher",  "cannot_execute",   "library_missing",  "wrong_version",
+      "remote_shell",   "link_lost",    "bad_peer",         "no_program",       "not_executable",
+      "no_directory",   "spawn_failed", "exited",           "killed",           "aborted",
+      "time_limit",     "interrupted",  "internal"};
   return kNames[static_cast<std::size_t>(code)];
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one error type. An error is a value: which step failed (phase), what kind of failure it is (code: only kinds that some
-// caller acts on), what happened in words, and what the user can do. The host is added by whoever knows it, so that equal
-// errors of many hosts fold into one line.
+// The one error type. An error is a value: which step failed (phase), what kind of failure it is (code: only
+// kinds that some caller acts on), what happened in words, and what the user can do. The host is added by
+// whoever knows it, so that equal errors of many hosts fold into one line.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace charmtree {
 
-/// The steps of a job, in the order in which they happen to a host. Names are shown to people and kept in reports.
+/// The steps of a job, in the order in which they happen to a host. Names are shown to people and kept in
+/// reports.
 enum class Phase : std::uint8_t {
   options,
   nodelist,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only source of chance in the core: a seeded generator (SplitMix64) with our own range mapping, so that a seed gives the
-// same run with every standard library.
+// The only source of chance in the core: a seeded generator (SplitMix64) with our own range mapping, so that
+// a seed gives the same run with every standard library.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace charmtree {
 
 class Random {
- public:
+public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
 
   /// 64 uniform bits. Source: Steele, Lea, Flood: Fast splittable pseudorandom number generators (2014).
@@ -28,10 +28,11 @@ class Random {
 
   /// Uniform in [low, high).
   Duration between(Duration low, Duration high) {
-    return low + Duration{static_cast<Duration::rep>(below(static_cast<std::uint64_t>((high - low).count())))};
+    return low +
+           Duration{static_cast<Duration::rep>(below(static_cast<std::uint64_t>((high - low).count())))};
   }
 
- private:
+private:
   __extension__ typedef unsigned __int128 Wide;  // not ISO C++, but in every compiler that we build with
   std::uint64_t state_;
 };

@@ -12,7 +12,7 @@ namespace charmtree {
 
 template <class T>
 class [[nodiscard]] Result {
- public:
+public:
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
 
@@ -30,21 +30,21 @@ class [[nodiscard]] Result {
   /// Precondition: !ok().
   const Error& error() const { return std::get<1>(state_); }
 
- private:
+private:
   std::variant<T, Error> state_;
 };
 
 /// Success without a value, or an Error.
 template <>
 class [[nodiscard]] Result<void> {
- public:
+public:
   Result() = default;
   Result(Error error) : error_(std::move(error)) {}
   bool ok() const { return !error_.has_value(); }
   explicit operator bool() const { return ok(); }
   const Error& error() const { return *error_; }
 
- private:
+private:
   std::optional<Error> error_;
 };
 

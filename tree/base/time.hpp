@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time as the pure core sees it: a number that is handed in. Nothing here can read a clock, so code that includes only
-// this header cannot either (see tree/io/clock.hpp for the one place that does).
+// Time as the pure core sees it: a number that is handed in. Nothing here can read a clock, so code that
+// includes only this header cannot either (see tree/io/clock.hpp for the one place that does).
 #pragma once
 
 #include <chrono>
@@ -10,8 +10,9 @@ namespace charmtree {
 
 using Duration = std::chrono::nanoseconds;
 
-/// The clock of one launcher: monotonic nanoseconds since an origin that means nothing outside that process. It has no
-/// now() on purpose. Instants of two launchers are never compared without the offset of their hello exchange.
+/// The clock of one launcher: monotonic nanoseconds since an origin that means nothing outside that process.
+/// It has no now() on purpose. Instants of two launchers are never compared without the offset of their hello
+/// exchange.
 struct LauncherClock {
   using rep = Duration::rep;
   using period = Duration::period;
@@ -27,9 +28,13 @@ inline constexpr Instant kNever = Instant::max();
 
 using namespace std::chrono_literals;
 
-inline Instant earlier(Instant a, Instant b) { return a < b ? a : b; }
+inline Instant earlier(Instant a, Instant b) {
+  return a < b ? a : b;
+}
 
 /// Seconds as a double, for people and reports only.
-inline double seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
+inline double seconds(Duration d) {
+  return std::chrono::duration<double>(d).count();
+}
 
 }  // namespace charmtree

@@ -9,7 +9,9 @@
 
 namespace charmtree::io {
 
-ChildWatch::ChildWatch(asio::io_context& io) : io_(io), child_ended_(io, SIGCHLD) { wait_for_orphans(); }
+ChildWatch::ChildWatch(asio::io_context& io) : io_(io), child_ended_(io, SIGCHLD) {
+  wait_for_orphans();
+}
 
 void ChildWatch::add(pid_t pid, Handler handler) {
   Child& child = children_[pid];

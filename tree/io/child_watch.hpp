@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who watches the children of this process. Every child that we start is announced here with a handler; its end is noticed through
-// a pidfd and it is reaped exactly once, after which its pid means nothing any more. Until then the pid (and, as it leads a group of
-// its own, the group) is safe to signal: the kernel does not reuse the number of an unreaped child. Orphans of our children that
-// the kernel hands to us (subreaper) are reaped as they end; they have no handler.
+// Who watches the children of this process. Every child that we start is announced here with a handler; its
+// end is noticed through a pidfd and it is reaped exactly once, after which its pid means nothing any more.
+// Until then the pid (and, as it leads a group of its own, the group) is safe to signal: the kernel does not
+// reuse the number of an unreaped child. Orphans of our children that the kernel hands to us (subreaper) are
+// reaped as they end; they have no handler.
 //
 // Nobody else in this process may wait for children or handle SIGCHLD.
 #pragma once
@@ -19,13 +20,13 @@
 namespace charmtree::io {
 
 struct ChildStatus {
-  int code = 0;    // if signal is 0
+  int code = 0;  // if signal is 0
   int signal = 0;
   bool core = false;
 };
 
 class ChildWatch {
- public:
+public:
   explicit ChildWatch(asio::io_context& io);
 
   using Handler = std::function<void(ChildStatus)>;
@@ -39,7 +40,7 @@ class ChildWatch {
   /// All watched children.
   std::vector<pid_t> pids() const;
 
- private:
+private:
   struct Child {
     std::unique_ptr<asio::posix::stream_descriptor> pidfd;
     Handler handler;

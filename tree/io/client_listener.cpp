@@ -20,14 +20,15 @@ namespace charmtree::io {
 
 // One accepted socket, of either kind: bytes in, bytes out.
 class ClientListener::Connection : public std::enable_shared_from_this<Connection> {
- public:
+public:
   Connection(ClientListener& owner, int fd, proto::ClientKind kind, proto::ClientId id)
       : owner_(&owner), socket_(owner.io_, fd), kind_(kind), id_(id) {}
 
   void read() {
     if (reading_ || paused_ || closing_) return;
     reading_ = true;
-    socket_.async_wait(asio::posix::stream_descriptor::wait_read, [self = shared_from_this()](error_code ec) { self->readable(ec); });
+    socket_.async_wait(asio::posix::stream_descriptor::wait_read,
+                       [self = shared_from_this()](error_code ec) { self->readable(ec); });
   }
   void send(std::string bytes) {
     if (closing_) return;
@@ -50,26 +51,30 @@ class ClientListener::Connection : public std::enable_shared_from_this<Connectio
     shut();
   }
 
- private:
+private:
   void readable(error_code ec) {
     reading_ = false;
     if (ec || owner_ == nullptr || closing_ || paused_) return;
     static thread_local std::array<char, 64U << 10> buffer;
     const ssize_t got = ::recv(socket_.native_handle(), buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return lost();
-    if (got > 0) owner_->sink_.event(proto::ClientBytes{kind_, id_, std::string{buffer.data(), static_cast<std::size_t>(got)}});
+    if (got > 0)
+      owner_->sink_.event(
+          proto::ClientBytes{kind_, id_, std::string{buffer.data(), static_cast<std::size_t>(got)}});
     if (owner_ != nullptr) read();
   }
   void write() {
     while (!writing_ && !queue_.empty()) {
       const std::string& front = queue_.front();
-      const ssize_t put = ::send(socket_.native_handle(), front.data() + written_, front.size() - written_, MSG_DONTWAIT | MSG_NOSIGNAL);
+      const ssize_t put = ::send(socket_.native_handle(), front.data() + written_, front.size() - written_,
+                                 MSG_DONTWAIT | MSG_NOSIGNAL);
       if (put < 0 && errno == EAGAIN) {
         writing_ = true;
-        socket_.async_wait(asio::posix::stream_descriptor::wait_write, [self = shared_from_this()](error_code ec) {
-          self->writing_ = false;
-          if (!ec && self->socket_.is_open()) self->write();
-        });
+        socket_.async_wait(asio::posix::stream_descriptor::wait_write,
+                           [self = shared_from_this()](error_code ec) {
+                             self->writing_ = false;
+                             if (!ec && self->socket_.is_open()) self->write();
+                           });
         return;
       }
       if (put < 0) {  // what it said before it went is still to be read
@@ -109,7 +114,8 @@ class ClientListener::Connection : public std::enable_shared_from_this<Connectio
   bool reading_ = false, writing_ = false, paused_ = false, closing_ = false;
 };
 
-ClientListener::ClientListener(asio::io_context& io, Sink sink) : io_(io), sink_(std::move(sink)), tcp_(io), local_(io), pause_(io) {}
+ClientListener::ClientListener(asio::io_context& io, Sink sink)
+    : io_(io), sink_(std::move(sink)), tcp_(io), local_(io), pause_(io) {}
 
 ClientListener::~ClientListener() {
   for (auto connections = std::move(connections_); auto& [id, connection] : connections) connection->detach();
@@ -134,11 +140,13 @@ Result<void> ClientListener::open(const std::string& socket_path) {
 
   sockaddr_un local{};
   local.sun_family = AF_UNIX;
-  if (socket_path.size() >= sizeof local.sun_path) return Error{Errc::spawn_failed, Phase::spawn, socket_path + " is too long for a socket", {}};
+  if (socket_path.size() >= sizeof local.sun_path)
+    return Error{Errc::spawn_failed, Phase::spawn, socket_path + " is too long for a socket", {}};
   std::memcpy(local.sun_path, socket_path.c_str(), socket_path.size());
   ::unlink(socket_path.c_str());
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0 || ::bind(fd, reinterpret_cast<sockaddr*>(&local), sizeof local) != 0 || ::listen(fd, 4096) != 0) {
+  if (fd < 0 || ::bind(fd, reinterpret_cast<sockaddr*>(&local), sizeof local) != 0 ||
+      ::listen(fd, 4096) != 0) {
     return failed("cannot listen on " + socket_path);
   }
   path_ = socket_path;
@@ -173,7 +181,8 @@ void ClientListener::admit(int fd, proto::ClientKind kind) {
   const auto uid = peer_uid(fd);
   if (!uid || *uid != ::geteuid() || connections_.size() >= kMaxClients) {
     ::close(fd);
-    if (uid && *uid != ::geteuid()) sink_.note(fmt::format("refused a connection of uid {} to a local socket", *uid));
+    if (uid && *uid != ::geteuid())
+      sink_.note(fmt::format("refused a connection of uid {} to a local socket", *uid));
     return;
   }
   if (kind == proto::ClientKind::charm) {
@@ -189,12 +198,16 @@ void ClientListener::admit(int fd, proto::ClientKind kind) {
 
 void ClientListener::send(proto::ClientId client, std::string bytes) {
   const auto it = connections_.find(client);
-  if (it != connections_.end()) std::shared_ptr{it->second}->send(std::move(bytes));
+  if (it != connections_.end()) std::shared_ptr {
+      it->second
+      } -> send(std::move(bytes));
 }
 
 void ClientListener::close(proto::ClientId client) {
   const auto it = connections_.find(client);
-  if (it != connections_.end()) std::shared_ptr{it->second}->close();
+  if (it != connections_.end()) std::shared_ptr {
+      it->second
+      } -> close();
 }
 
 void ClientListener::pause_reading(bool paused) {
@@ -206,14 +219,18 @@ Result<std::string> socket_folder() {
   const char* runtime = ::secure_getenv("XDG_RUNTIME_DIR");
   struct stat info {};
   std::string folder;
-  if (runtime != nullptr && runtime[0] == '/' && ::stat(runtime, &info) == 0 && info.st_uid == ::geteuid()) folder = std::string{runtime} + "/charmtree";
-  else folder = fmt::format("/tmp/charmtree-{}", ::geteuid());
+  if (runtime != nullptr && runtime[0] == '/' && ::stat(runtime, &info) == 0 && info.st_uid == ::geteuid())
+    folder = std::string{runtime} + "/charmtree";
+  else
+    folder = fmt::format("/tmp/charmtree-{}", ::geteuid());
   ::mkdir(folder.c_str(), 0700);
   if (::lstat(folder.c_str(), &info) != 0) {
-    return Error{Errc::spawn_failed, Phase::spawn, fmt::format("{}: {}", folder, strerror(errno)), "is /tmp writable there?"};
+    return Error{Errc::spawn_failed, Phase::spawn, fmt::format("{}: {}", folder, strerror(errno)),
+                 "is /tmp writable there?"};
   }
   if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid() || (info.st_mode & 077) != 0) {
-    return Error{Errc::spawn_failed, Phase::spawn, folder + " is not a private folder of ours (0700, no symlink)", "remove it there"};
+    return Error{Errc::spawn_failed, Phase::spawn,
+                 folder + " is not a private folder of ours (0700, no symlink)", "remove it there"};
   }
   return folder;
 }

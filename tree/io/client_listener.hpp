@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The local sockets on which a launcher's own processes reach it: TCP on 127.0.0.1 for stock Charm++ clients, a unix-domain socket in
-// a private folder for native ones. Only processes of our own uid are let in: by SO_PEERCRED, or for loopback TCP by asking the
-// kernel (NETLINK_SOCK_DIAG) who owns the other end. What they say is not looked at here.
+// The local sockets on which a launcher's own processes reach it: TCP on 127.0.0.1 for stock Charm++ clients,
+// a unix-domain socket in a private folder for native ones. Only processes of our own uid are let in: by
+// SO_PEERCRED, or for loopback TCP by asking the kernel (NETLINK_SOCK_DIAG) who owns the other end. What they
+// say is not looked at here.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +18,14 @@
 namespace charmtree::io {
 
 class ClientListener {
- public:
+public:
   /// Connections at a time, of both kinds; more are closed at once.
   static constexpr std::size_t kMaxClients = 65536;
   /// A client that does not read what is sent to it may hold up this much.
   static constexpr std::size_t kMaxBacklog = 256U << 20;
 
-  /// `sink` takes ClientOpened, ClientBytes and ClientClosed events and notes about refused connections; it is called from the loop.
+  /// `sink` takes ClientOpened, ClientBytes and ClientClosed events and notes about refused connections; it
+  /// is called from the loop.
   struct Sink {
     std::function<void(proto::Event)> event;
     std::function<void(std::string)> note;
@@ -40,7 +42,7 @@ class ClientListener {
   void close(proto::ClientId client);
   void pause_reading(bool paused);
 
- private:
+private:
   class Connection;
   using Acceptor = asio::ip::tcp::acceptor;
   using LocalAcceptor = asio::local::stream_protocol::acceptor;
@@ -60,8 +62,8 @@ class ClientListener {
   std::map<proto::ClientId, std::shared_ptr<Connection>> connections_;
 };
 
-/// The private folder for a user's sockets: $XDG_RUNTIME_DIR/charmtree or /tmp/charmtree-<uid>, mode 0700, ours, no symlink; made if
-/// missing. Error: what is wrong with it.
+/// The private folder for a user's sockets: $XDG_RUNTIME_DIR/charmtree or /tmp/charmtree-<uid>, mode 0700,
+/// ours, no symlink; made if missing. Error: what is wrong with it.
 Result<std::string> socket_folder();
 
 /// The socket of a job on a host: <folder>/<job>.<host>.

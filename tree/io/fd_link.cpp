@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a link to a child has up to three parts: EOF on its stdout, EOF on its stderr, its exit. The handler is called when all
-// are in, or a moment after the first (a grandchild may hold stderr open for ever).
+// The end of a link to a child has up to three parts: EOF on its stdout, EOF on its stderr, its exit. The
+// handler is called when all are in, or a moment after the first (a grandchild may hold stderr open for
+// ever).
 #include "tree/io/fd_link.hpp"
 
 #include <fcntl.h>
@@ -18,13 +19,16 @@ constexpr std::size_t kReadSize = 64U << 10;
 constexpr std::size_t kStderrTail = 4096;
 constexpr Duration kSettle = 300ms;
 
-void set_nonblocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
+void set_nonblocking(int fd) {
+  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
 }  // namespace
 
 FdLink::FdLink(asio::io_context& io, pid_t child, ChildWatch* watch)
     : io_(io), input_(io), output_(io), error_(io), timer_(io), child_(child), watch_(watch) {}
 
-std::shared_ptr<FdLink> FdLink::make(asio::io_context& io, UniqueFd input, UniqueFd output, UniqueFd error, pid_t child, ChildWatch* watch) {
+std::shared_ptr<FdLink> FdLink::make(asio::io_context& io, UniqueFd input, UniqueFd output, UniqueFd error,
+                                     pid_t child, ChildWatch* watch) {
   auto link = std::make_shared<FdLink>(io, child, watch);
   set_nonblocking(input.get());
   set_nonblocking(output.get());
@@ -115,9 +119,10 @@ void FdLink::write() {
   }
   if (!queue_.empty()) return;
   if (closing_) return release();
-  if (handlers_.on_drained) asio::post(io_, [self = shared_from_this()] {
-    if (!self->closing_ && self->backlog_ == 0) self->handlers_.on_drained();
-  });
+  if (handlers_.on_drained)
+    asio::post(io_, [self = shared_from_this()] {
+      if (!self->closing_ && self->backlog_ == 0) self->handlers_.on_drained();
+    });
 }
 
 void FdLink::pause_reading(bool paused) {
@@ -139,8 +144,10 @@ void FdLink::input_ended(const std::string& what) {
 
 void FdLink::child_ended(ChildStatus status) {
   child_open_ = false;
-  if (status.signal != 0) end_.exit_signal = ::sigabbrev_np(status.signal) != nullptr ? ::sigabbrev_np(status.signal) : "?";
-  else end_.exit_status = status.code;
+  if (status.signal != 0)
+    end_.exit_signal = ::sigabbrev_np(status.signal) != nullptr ? ::sigabbrev_np(status.signal) : "?";
+  else
+    end_.exit_status = status.code;
   if (closing_) timer_.cancel();
   report_end();
 }

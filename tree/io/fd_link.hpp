@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Link over two file descriptors: the pipes to a child process (a remote-shell command or a local launcher), or a launcher's own
-// stdin and stdout. Writes are non-blocking on descriptors that are ours alone.
+// A Link over two file descriptors: the pipes to a child process (a remote-shell command or a local
+// launcher), or a launcher's own stdin and stdout. Writes are non-blocking on descriptors that are ours
+// alone.
 #pragma once
 
 #include <sys/types.h>
@@ -17,10 +18,12 @@
 namespace charmtree::io {
 
 class FdLink : public Link, public std::enable_shared_from_this<FdLink> {
- public:
-  /// Reads from `input`, writes to `output`. `error` (may be empty): the child's stderr, kept as a tail. `child` (0: none): its pid,
-  /// watched by `watch`, which must outlive the link; its end is part of the link's end.
-  static std::shared_ptr<FdLink> make(asio::io_context& io, UniqueFd input, UniqueFd output, UniqueFd error, pid_t child, ChildWatch* watch);
+public:
+  /// Reads from `input`, writes to `output`. `error` (may be empty): the child's stderr, kept as a tail.
+  /// `child` (0: none): its pid, watched by `watch`, which must outlive the link; its end is part of the
+  /// link's end.
+  static std::shared_ptr<FdLink> make(asio::io_context& io, UniqueFd input, UniqueFd output, UniqueFd error,
+                                      pid_t child, ChildWatch* watch);
 
   void start(Handlers handlers) override;
   void send(std::string bytes) override;
@@ -30,7 +33,7 @@ class FdLink : public Link, public std::enable_shared_from_this<FdLink> {
 
   FdLink(asio::io_context& io, pid_t child, ChildWatch* watch);
 
- private:
+private:
   using Stream = asio::posix::stream_descriptor;
   void read();
   void read_error();
@@ -49,14 +52,15 @@ class FdLink : public Link, public std::enable_shared_from_this<FdLink> {
   std::deque<std::string> queue_;
   std::size_t written_ = 0;  // of queue_.front()
   std::size_t backlog_ = 0;
-  bool writing_ = false, reading_ = false, paused_ = false, closing_ = false, input_open_ = true, error_open_ = false;
+  bool writing_ = false, reading_ = false, paused_ = false, closing_ = false, input_open_ = true,
+       error_open_ = false;
   bool child_open_ = false, ended_ = false;
   LinkEnd end_;
 };
 
 /// The owner's handle: Link is owned by unique_ptr, while pending handlers keep the FdLink itself.
 class FdLinkHandle : public Link {
- public:
+public:
   explicit FdLinkHandle(std::shared_ptr<FdLink> link) : link_(std::move(link)) {}
   ~FdLinkHandle() override { link_->close(Duration{0}); }
   void start(Handlers handlers) override { link_->start(std::move(handlers)); }
@@ -65,7 +69,7 @@ class FdLinkHandle : public Link {
   void pause_reading(bool paused) override { link_->pause_reading(paused); }
   void close(Duration linger) override { link_->close(linger); }
 
- private:
+private:
   std::shared_ptr<FdLink> link_;
 };
 

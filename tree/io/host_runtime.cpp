@@ -28,8 +28,14 @@ bool output_pipe(UniqueFd& ours, UniqueFd& theirs) {
 
 }  // namespace
 
-HostRuntime::HostRuntime(asio::io_context& io, ChildWatch& watch, Sink sink, std::function<void(std::string)> note)
-    : io_(io), watch_(watch), sink_(std::move(sink)), setup_(io, watch), listener_(io, {sink_, std::move(note)}), leftovers_(io) {}
+HostRuntime::HostRuntime(asio::io_context& io, ChildWatch& watch, Sink sink,
+                         std::function<void(std::string)> note)
+    : io_(io),
+      watch_(watch),
+      sink_(std::move(sink)),
+      setup_(io, watch),
+      listener_(io, {sink_, std::move(note)}),
+      leftovers_(io) {}
 
 HostRuntime::~HostRuntime() {
   for (auto& [process, program] : programs_) program->detach();
@@ -42,8 +48,10 @@ void HostRuntime::execute(const proto::Prepare& action) {
   auto folder = socket_folder();
   if (!folder) return sink_(proto::Prepared{0, folder.error(), false});
   socket_path_ = socket_path(*folder, job_->id, self_.index);
-  if (auto opened = listener_.open(socket_path_); !opened) return sink_(proto::Prepared{0, opened.error(), false});
-  setup_.run(*job_, job_->profiles[self_.profile], [this](auto environment) { prepared(std::move(environment)); });
+  if (auto opened = listener_.open(socket_path_); !opened)
+    return sink_(proto::Prepared{0, opened.error(), false});
+  setup_.run(*job_, job_->profiles[self_.profile],
+             [this](auto environment) { prepared(std::move(environment)); });
 }
 
 void HostRuntime::prepared(Result<std::vector<std::string>> environment) {
@@ -54,10 +62,10 @@ void HostRuntime::prepared(Result<std::vector<std::string>> environment) {
 
 std::vector<std::string> HostRuntime::environment_of(std::uint32_t process) const {
   std::vector<std::string> environment = environment_;
-  proto::overlay(environment, {fmt::format("NETSTART={} 127.0.0.1 {} {} 0", process, listener_.port(), job_->magic),
-                               fmt::format("NETMAGIC={}", job_->magic),
-                               "CHARMTREE_JOB=" + job_mark(job_->id, self_.index),
-                               fmt::format("CHARMTREE_PROCESS={}", process), "CHARMTREE_SOCKET=" + socket_path_});
+  proto::overlay(environment,
+                 {fmt::format("NETSTART={} 127.0.0.1 {} {} 0", process, listener_.port(), job_->magic),
+                  fmt::format("NETMAGIC={}", job_->magic), "CHARMTREE_JOB=" + job_mark(job_->id, self_.index),
+                  fmt::format("CHARMTREE_PROCESS={}", process), "CHARMTREE_SOCKET=" + socket_path_});
   return environment;
 }
 
@@ -88,10 +96,13 @@ void HostRuntime::execute(const proto::Spawn& action) {
     ::fcntl(input.get(), F_SETFL, 0);  // the program reads this end, we write the other
     ::fcntl(pipes.input.get(), F_SETFL, O_NONBLOCK);
     request.input = input.get();
-    pipes.input_back.reset(::open(fmt::format("/proc/self/fd/{}", input.get()).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    pipes.input_back.reset(
+        ::open(fmt::format("/proc/self/fd/{}", input.get()).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   }
   if (!opened) {
-    return sink_(proto::SpawnFailed{action.process, {Errc::spawn_failed, Phase::spawn, "out of file descriptors for its processes", "raise ulimit -n there"}});
+    return sink_(proto::SpawnFailed{action.process,
+                                    {Errc::spawn_failed, Phase::spawn,
+                                     "out of file descriptors for its processes", "raise ulimit -n there"}});
   }
   request.output = out.get();
   request.error = err.get();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hands of a launcher on its own host: carries out Prepare, Spawn, Signal, KillLeftovers, the client sockets and the input pipe,
-// and reports what happens as events. Decides nothing about the job.
+// The hands of a launcher on its own host: carries out Prepare, Spawn, Signal, KillLeftovers, the client
+// sockets and the input pipe, and reports what happens as events. Decides nothing about the job.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@
 namespace charmtree::io {
 
 class HostRuntime {
- public:
+public:
   using Sink = std::function<void(proto::Event)>;
   /// `sink` takes events, `note` a line for ++verbose. `watch` must outlive the object.
   HostRuntime(asio::io_context& io, ChildWatch& watch, Sink sink, std::function<void(std::string)> note);
@@ -37,7 +37,7 @@ class HostRuntime {
   /// Stops (resumes) reading what the processes say: their pipes and sockets fill up.
   void pause_reading(bool paused);
 
- private:
+private:
   void prepared(Result<std::vector<std::string>> environment);
   std::vector<std::string> environment_of(std::uint32_t process) const;
   std::vector<std::string> command_of() const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ~/.charmrunrc and the setup command are shell text that may set variables, so one bash runs both and prints the environment that
-// results. Its own stdout is the pipe for that; what the text prints goes to stderr.
+// ~/.charmrunrc and the setup command are shell text that may set variables, so one bash runs both and prints
+// the environment that results. Its own stdout is the pipe for that; what the text prints goes to stderr.
 #include "tree/io/host_setup.hpp"
 
 #include <arpa/inet.h>
@@ -58,14 +58,18 @@ std::uint32_t parse_ipv4(const std::string& text) {
   return ::inet_pton(AF_INET, text.c_str(), &address) == 1 ? ntohl(address.s_addr) : 0;
 }
 
-bool is_loopback(std::uint32_t address) { return address >> 24 == 127; }
+bool is_loopback(std::uint32_t address) {
+  return address >> 24 == 127;
+}
 
 template <class Visit>
 void for_each_interface(Visit visit) {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return;
   for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-    if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != AF_INET || (entry->ifa_flags & IFF_UP) == 0) continue;
+    if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != AF_INET ||
+        (entry->ifa_flags & IFF_UP) == 0)
+      continue;
     sockaddr_in address{};
     std::memcpy(&address, entry->ifa_addr, sizeof address);
     visit(std::string_view{entry->ifa_name}, ntohl(address.sin_addr.s_addr));
@@ -73,12 +77,14 @@ void for_each_interface(Visit visit) {
   ::freeifaddrs(list);
 }
 
-/// The first interface that is not loopback; one that belongs to containers or virtual machines only if there is no other.
+/// The first interface that is not loopback; one that belongs to containers or virtual machines only if there
+/// is no other.
 std::uint32_t interface_address() {
   std::uint32_t best = 0, second = 0;
   for_each_interface([&](std::string_view name, std::uint32_t address) {
     if (is_loopback(address)) return;
-    const bool internal = name.starts_with("docker") || name.starts_with("virbr") || name.starts_with("br-") || name.starts_with("lxc");
+    const bool internal = name.starts_with("docker") || name.starts_with("virbr") ||
+                          name.starts_with("br-") || name.starts_with("lxc");
     std::uint32_t& place = internal ? second : best;
     if (place == 0) place = address;
   });
@@ -103,12 +109,16 @@ void HostSetup::run(const wire::JobSpec& job, const Profile& profile, Done done)
   const bool remote = profile.via != Via::local;
   environment_ = remote ? login_environment() : proto::Environment{};
   if (job.forward_environment || !remote) {
-    proto::overlay(environment_, proto::without_launcher_variables(remote ? proto::forwardable(job.environment) : job.environment));
+    proto::overlay(environment_, proto::without_launcher_variables(
+                                     remote ? proto::forwardable(job.environment) : job.environment));
   }
-  const UniqueFd folder{profile.directory.empty() ? -1 : ::open(profile.directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
+  const UniqueFd folder{
+      profile.directory.empty() ? -1 : ::open(profile.directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
   if (!profile.directory.empty() && !folder) {
-    return finish(Error{Errc::no_directory, Phase::spawn, fmt::format("working directory {}: {}", profile.directory, strerror(errno)),
-                        "create it there, use pathfix in the nodelist, or start charmrun in a directory that all hosts have"});
+    return finish(Error{Errc::no_directory, Phase::spawn,
+                        fmt::format("working directory {}: {}", profile.directory, strerror(errno)),
+                        "create it there, use pathfix in the nodelist, or start charmrun in a directory that "
+                        "all hosts have"});
   }
   if (profile.setup.empty() && (!remote || rc_file().empty())) return finish(std::move(environment_));
   run_shell(profile, remote, job);
@@ -116,8 +126,10 @@ void HostSetup::run(const wire::JobSpec& job, const Profile& profile, Done done)
 
 void HostSetup::run_shell(const Profile& profile, bool remote, const wire::JobSpec& job) {
   std::array<int, 2> out{}, err{};
-  if (::pipe2(out.data(), O_CLOEXEC | O_NONBLOCK) != 0) return finish(Error{Errc::spawn_failed, Phase::spawn, strerror(errno), {}});
-  if (::pipe2(err.data(), O_CLOEXEC | O_NONBLOCK) != 0) return finish(Error{Errc::spawn_failed, Phase::spawn, strerror(errno), {}});
+  if (::pipe2(out.data(), O_CLOEXEC | O_NONBLOCK) != 0)
+    return finish(Error{Errc::spawn_failed, Phase::spawn, strerror(errno), {}});
+  if (::pipe2(err.data(), O_CLOEXEC | O_NONBLOCK) != 0)
+    return finish(Error{Errc::spawn_failed, Phase::spawn, strerror(errno), {}});
   output_.assign(out[0]);
   error_.assign(err[0]);
   const UniqueFd out_end{out[1]}, err_end{err[1]};
@@ -125,7 +137,8 @@ void HostSetup::run_shell(const Profile& profile, bool remote, const wire::JobSp
 
   std::string script = "exec 3>&1 1>&2\n";
   if (remote && !rc_file().empty()) script += ". ~/.charmrunrc\n";
-  if (!profile.setup.empty()) script += profile.setup + "\nct_status=$?; [ $ct_status -eq 0 ] || exit $ct_status\n";
+  if (!profile.setup.empty())
+    script += profile.setup + "\nct_status=$?; [ $ct_status -eq 0 ] || exit $ct_status\n";
   script += "exec env -0 >&3";
   SpawnRequest request;
   request.program = "bash";
@@ -145,7 +158,8 @@ void HostSetup::run_shell(const Profile& profile, bool remote, const wire::JobSp
   timer_.async_wait([this](error_code ec) {
     if (ec || !done_) return;
     cancel_shell();
-    finish(Error{Errc::spawn_failed, Phase::spawn, "~/.charmrunrc or the setup command did not end in time", "see ++timeout"});
+    finish(Error{Errc::spawn_failed, Phase::spawn, "~/.charmrunrc or the setup command did not end in time",
+                 "see ++timeout"});
   });
 }
 
@@ -188,10 +202,13 @@ void HostSetup::shell_result() {
   }
   while (!complaint_.empty() && complaint_.back() == '\n') complaint_.pop_back();
   const std::size_t newline = complaint_.rfind('\n');
-  finish(Error{Errc::spawn_failed, Phase::spawn,
-               fmt::format("~/.charmrunrc or the setup command failed with status {}{}{}", status_.signal != 0 ? 128 + status_.signal : status_.code,
-                           complaint_.empty() ? "" : ": ", complaint_.substr(newline == std::string::npos ? 0 : newline + 1)),
-               {}});
+  finish(Error{
+      Errc::spawn_failed,
+      Phase::spawn,
+      fmt::format("~/.charmrunrc or the setup command failed with status {}{}{}",
+                  status_.signal != 0 ? 128 + status_.signal : status_.code, complaint_.empty() ? "" : ": ",
+                  complaint_.substr(newline == std::string::npos ? 0 : newline + 1)),
+      {}});
 }
 
 void HostSetup::cancel_shell() {

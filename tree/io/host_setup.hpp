@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making a host ready for the processes of a job: the working directory, the environment (login, forwarded, ~/.charmrunrc, setup
-// command), and the address under which other hosts reach this one.
+// Making a host ready for the processes of a job: the working directory, the environment (login, forwarded,
+// ~/.charmrunrc, setup command), and the address under which other hosts reach this one.
 #pragma once
 
 #include <functional>
@@ -16,20 +16,21 @@
 namespace charmtree::io {
 
 class HostSetup {
- public:
+public:
   /// What ~/.charmrunrc and the setup command may print in all; the rest is cut off.
   static constexpr std::size_t kMaxEnvironment = 4U << 20;
 
   HostSetup(asio::io_context& io, ChildWatch& watch) : watch_(watch), output_(io), error_(io), timer_(io) {}
 
-  /// Calls `done` once, from the event loop (or at once if there is nothing to wait for), with the environment for the job's
-  /// processes without the variables of the single process. Errors: no_directory, spawn_failed (Phase::spawn).
+  /// Calls `done` once, from the event loop (or at once if there is nothing to wait for), with the
+  /// environment for the job's processes without the variables of the single process. Errors: no_directory,
+  /// spawn_failed (Phase::spawn).
   using Done = std::function<void(Result<std::vector<std::string>>)>;
   void run(const wire::JobSpec& job, const Profile& profile, Done done);
   /// Gives up: `done` is not called any more, what was started is killed.
   void cancel();
 
- private:
+private:
   void run_shell(const Profile& profile, bool remote, const wire::JobSpec& job);
   void read_output();
   void read_error();
@@ -49,11 +50,13 @@ class HostSetup {
   Done done_;
 };
 
-/// IPv4 (host byte order) under which other hosts reach this one: what the remote shell says (SSH_CONNECTION), else an interface that
-/// is up and not loopback; 127.0.0.1 if all hosts are this machine. `self.address` wins if it is numeric and `self` is started locally.
+/// IPv4 (host byte order) under which other hosts reach this one: what the remote shell says
+/// (SSH_CONNECTION), else an interface that is up and not loopback; 127.0.0.1 if all hosts are this machine.
+/// `self.address` wins if it is numeric and `self` is started locally.
 std::uint32_t reachable_address(const wire::JobSpec& job, const Host& self);
 
-/// The IPv4 of this machine's interface that leads to `host` (numeric or a name that is resolved); 0 if unknown. Sends nothing.
+/// The IPv4 of this machine's interface that leads to `host` (numeric or a name that is resolved); 0 if
+/// unknown. Sends nothing.
 std::uint32_t address_towards(const std::string& host);
 
 /// True if the numeric address or interface `ipv4` (host byte order) is one of this machine's.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SHA-1 is used through OpenSSL's old interface on purpose: only it lets an HMAC start from a saved state, which makes a look-up
-// among many hashed names four times faster. It protects nothing here but the names' privacy on disk (the format is ssh's).
+// SHA-1 is used through OpenSSL's old interface on purpose: only it lets an HMAC start from a saved state,
+// which makes a look-up among many hashed names four times faster. It protects nothing here but the names'
+// privacy on disk (the format is ssh's).
 #define OPENSSL_SUPPRESS_DEPRECATED
 
 #include "tree/io/known_hosts.hpp"
@@ -235,7 +236,8 @@ KnownKeys KnownHosts::lookup_host(std::string_view host, std::uint16_t port, std
   if (!alias.empty()) return lookup(alias);
   KnownKeys known = lookup(known_hosts_name(host, port));
   if (port == 22) return known;
-  const bool any = std::any_of(known.keys.begin(), known.keys.end(), [](const HostKey& key) { return key.type[0] != '@'; });
+  const bool any = std::any_of(known.keys.begin(), known.keys.end(),
+                               [](const HostKey& key) { return key.type[0] != '@'; });
   KnownKeys plain = lookup(host);
   known.too_many |= plain.too_many;
   known.certificate_authority |= plain.certificate_authority;
@@ -253,7 +255,7 @@ namespace {
 
 /// A file descriptor that closes itself (and so gives up its lock).
 class File {
- public:
+public:
   explicit File(int fd) : fd_(fd) {}
   ~File() {
     if (fd_ >= 0) close(fd_);
@@ -262,18 +264,20 @@ class File {
   File& operator=(const File&) = delete;
   int fd() const { return fd_; }
 
- private:
+private:
   int fd_;
 };
 
 Error cannot(std::string_view verb, const std::string& path) {
-  return Error(Errc::host_key_unknown, Phase::host_key, fmt::format("cannot {} {}: {}", verb, path, std::strerror(errno)));
+  return Error(Errc::host_key_unknown, Phase::host_key,
+               fmt::format("cannot {} {}: {}", verb, path, std::strerror(errno)));
 }
 
 bool lock(int fd) {
   for (int i = 0; i < kLockTries; ++i) {
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
-    if (errno != EWOULDBLOCK && errno != EINTR) return true;  // a file system without locks: better unlocked than not at all
+    if (errno != EWOULDBLOCK && errno != EINTR)
+      return true;  // a file system without locks: better unlocked than not at all
     poll(nullptr, 0, kLockTryMs);
   }
   return false;
@@ -307,9 +311,11 @@ Result<std::string> read_all(int fd, const std::string& path) {
 
 }  // namespace
 
-Result<void> add_known_host(const std::string& path, std::string_view name, const HostKey& key, NameStyle style) {
+Result<void> add_known_host(const std::string& path, std::string_view name, const HostKey& key,
+                            NameStyle style) {
   const std::string directory = std::filesystem::path(path).parent_path();
-  if (!directory.empty() && mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return cannot("create", directory);
+  if (!directory.empty() && mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST)
+    return cannot("create", directory);
   const File file(open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (file.fd() < 0) return cannot("open", path);
   if (!lock(file.fd())) {
@@ -327,7 +333,8 @@ Result<void> add_known_host(const std::string& path, std::string_view name, cons
   if (!written.ok()) return written.error();
   std::string line = fmt::format("{} {} {}\n", *written, key.type, encode_base64(key.blob));
   if (!text->empty() && text->back() != '\n') line.insert(0, "\n");
-  if (write(file.fd(), line.data(), line.size()) != static_cast<ssize_t>(line.size())) return cannot("write", path);
+  if (write(file.fd(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+    return cannot("write", path);
   return {};
 }
 

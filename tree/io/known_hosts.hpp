@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// known_hosts files, read as ssh reads them (sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT"): plain names, comma lists, wildcards and
-// negation, [host]:port, hashed names, @revoked and @cert-authority lines. Files are parsed once; a look-up among thousands of
-// plain names is one hash, a hashed name costs one HMAC (0.2 us) per hashed line.
+// known_hosts files, read as ssh reads them (sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT"): plain names, comma
+// lists, wildcards and negation, [host]:port, hashed names, @revoked and @cert-authority lines. Files are
+// parsed once; a look-up among thousands of plain names is one hash, a hashed name costs one HMAC (0.2 us)
+// per hashed line.
 #pragma once
 
 #include <array>
@@ -17,11 +18,12 @@
 
 namespace charmtree::io {
 
-/// HostKey::type is normally the algorithm. Two marks stand in its place for keys that known_hosts holds for a host in a
-/// special way; the algorithm is then in the blob:
-inline constexpr std::string_view kRevokedMark = "@revoked";     // refuse this key, whatever else is known
-inline constexpr std::string_view kOtherPortMark = "@other-port";  // known for the name without its port: takes the key if it
-                                                                   // matches, but another key of that type is no change
+/// HostKey::type is normally the algorithm. Two marks stand in its place for keys that known_hosts holds for
+/// a host in a special way; the algorithm is then in the blob:
+inline constexpr std::string_view kRevokedMark = "@revoked";  // refuse this key, whatever else is known
+inline constexpr std::string_view kOtherPortMark =
+    "@other-port";  // known for the name without its port: takes the key if it
+                    // matches, but another key of that type is no change
 
 inline constexpr std::size_t kMaxKnownHostsBytes = 256U << 20;
 inline constexpr std::size_t kMaxKnownHostsLine = 64U << 10;
@@ -29,10 +31,11 @@ inline constexpr std::size_t kMaxKeysPerHost = 256;
 
 /// What known_hosts holds for one name.
 struct KnownKeys {
-  std::vector<HostKey> keys;       // in the order of the files, no duplicates, at most kMaxKeysPerHost; with marks
-  bool revoked = false;            // `keys` holds a revoked one, or would if it were not too_many
-  bool too_many = false;           // more than kMaxKeysPerHost: only the ssh command can check them all
-  bool certificate_authority = false;  // a @cert-authority line is for this name: only the ssh command can check that
+  std::vector<HostKey> keys;  // in the order of the files, no duplicates, at most kMaxKeysPerHost; with marks
+  bool revoked = false;       // `keys` holds a revoked one, or would if it were not too_many
+  bool too_many = false;      // more than kMaxKeysPerHost: only the ssh command can check them all
+  bool certificate_authority =
+      false;  // a @cert-authority line is for this name: only the ssh command can check that
 };
 
 /// The name under which ssh looks a host up: "name", or "[name]:port" if port is not 22; in lower case.
@@ -42,21 +45,22 @@ std::string known_hosts_name(std::string_view host, std::uint16_t port);
 bool matches_pattern_list(std::string_view name, std::string_view patterns);
 
 class KnownHosts {
- public:
-  /// Reads a file behind those read before. A missing or unreadable file holds nothing, a malformed line is skipped.
+public:
+  /// Reads a file behind those read before. A missing or unreadable file holds nothing, a malformed line is
+  /// skipped.
   void add_file(const std::string& path);
   void add_text(std::string_view text);
 
   /// What is known for exactly this name (see known_hosts_name).
   KnownKeys lookup(std::string_view name) const;
 
-  /// As ssh does for a host and a port: an alias or the name with the port; if that is unknown and port is not 22, what is
-  /// known for the name alone, marked kOtherPortMark.
+  /// As ssh does for a host and a port: an alias or the name with the port; if that is unknown and port is
+  /// not 22, what is known for the name alone, marked kOtherPortMark.
   KnownKeys lookup_host(std::string_view host, std::uint16_t port, std::string_view alias) const;
 
   std::size_t skipped_lines() const { return skipped_lines_; }
 
- private:
+private:
   enum class Mark : std::uint8_t { none, revoked, certificate_authority };
   struct Entry {
     Mark mark = Mark::none;
@@ -82,8 +86,10 @@ class KnownHosts {
 /// How a name is written into known_hosts.
 enum class NameStyle : std::uint8_t { plain, hashed };
 
-/// Appends one line for `name` (see known_hosts_name) to the file under a lock, unless the file holds that key for that name
-/// already. Creates the file (0600) and its directory (0700). Waits for the lock 2 s at most. The error's phase is host_key.
-Result<void> add_known_host(const std::string& path, std::string_view name, const HostKey& key, NameStyle style);
+/// Appends one line for `name` (see known_hosts_name) to the file under a lock, unless the file holds that
+/// key for that name already. Creates the file (0600) and its directory (0700). Waits for the lock 2 s at
+/// most. The error's phase is host_key.
+Result<void> add_known_host(const std::string& path, std::string_view name, const HostKey& key,
+                            NameStyle style);
 
 }  // namespace charmtree::io

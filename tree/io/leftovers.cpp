@@ -31,7 +31,8 @@ std::vector<pid_t> all_processes() {
   if (folder == nullptr) return pids;
   while (const dirent* entry = ::readdir(folder)) {
     const std::string name = entry->d_name;
-    if (!name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c) != 0; })) {
+    if (!name.empty() &&
+        std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c) != 0; })) {
       pids.push_back(static_cast<pid_t>(std::stol(name)));
     }
   }
@@ -39,7 +40,8 @@ std::vector<pid_t> all_processes() {
   return pids;
 }
 
-/// Parent of a process and whether it still runs, from /proc/PID/stat: the name in parentheses may hold anything.
+/// Parent of a process and whether it still runs, from /proc/PID/stat: the name in parentheses may hold
+/// anything.
 struct Stat {
   pid_t parent = 0;
   bool zombie = false;
@@ -96,7 +98,9 @@ std::vector<pid_t> marked(const std::string& mark) {
   std::set<pid_t> found;
   for (const pid_t pid : all_processes()) {
     struct stat info {};
-    if (pid == ::getpid() || ::stat(fmt::format("/proc/{}", pid).c_str(), &info) != 0 || info.st_uid != ::geteuid()) continue;
+    if (pid == ::getpid() || ::stat(fmt::format("/proc/{}", pid).c_str(), &info) != 0 ||
+        info.st_uid != ::geteuid())
+      continue;
     if (('\0' + slurp(fmt::format("/proc/{}/environ", pid))).find(whole) == std::string::npos) continue;
     found.insert(pid);
     add_descendants(pid, {::getpid()}, found);
@@ -104,17 +108,20 @@ std::vector<pid_t> marked(const std::string& mark) {
   return alive(found);
 }
 
-/// Pidfds first, then the second look, then the signal: whoever is found both times is the process that the pidfd holds.
+/// Pidfds first, then the second look, then the signal: whoever is found both times is the process that the
+/// pidfd holds.
 std::uint32_t kill_found(const std::vector<pid_t>& found, const std::function<std::vector<pid_t>()>& find) {
   std::map<pid_t, UniqueFd> pidfds;
-  for (const pid_t pid : found) pidfds.emplace(pid, UniqueFd{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))});
+  for (const pid_t pid : found)
+    pidfds.emplace(pid, UniqueFd{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))});
   if (pidfds.empty()) return 0;
   std::uint32_t killed = 0;
   for (const pid_t pid : find()) {
     const auto it = pidfds.find(pid);
     if (it == pidfds.end()) continue;
     // Kernels before 5.3 have no pidfds: the two looks must do.
-    const long failed = it->second ? ::syscall(SYS_pidfd_send_signal, it->second.get(), SIGKILL, nullptr, 0) : ::kill(pid, SIGKILL);
+    const long failed = it->second ? ::syscall(SYS_pidfd_send_signal, it->second.get(), SIGKILL, nullptr, 0)
+                                   : ::kill(pid, SIGKILL);
     killed += failed == 0 ? 1 : 0;
   }
   return killed;
@@ -122,7 +129,9 @@ std::uint32_t kill_found(const std::vector<pid_t>& found, const std::function<st
 
 }  // namespace
 
-std::string job_mark(const std::string& job, std::uint32_t host) { return fmt::format("{}:{}", job, host); }
+std::string job_mark(const std::string& job, std::uint32_t host) {
+  return fmt::format("{}:{}", job, host);
+}
 
 void Leftovers::kill_descendants(std::vector<pid_t> spared, Done done) {
   std::set<pid_t> keep{spared.begin(), spared.end()};
@@ -143,10 +152,13 @@ void Leftovers::round(Finder find, int left, std::uint32_t killed, Done done) {
   const std::vector<pid_t> found = find();
   killed += kill_found(found, find);
   timer_.expires_after(found.empty() || left == 0 ? Duration{0} : Duration{kPause});
-  timer_.async_wait([this, find = std::move(find), left, killed, done = std::move(done), over = found.empty() || left == 0](error_code ec) {
+  timer_.async_wait([this, find = std::move(find), left, killed, done = std::move(done),
+                     over = found.empty() || left == 0](error_code ec) {
     if (ec) return;
-    if (over) done(killed);
-    else round(find, left - 1, killed, done);
+    if (over)
+      done(killed);
+    else
+      round(find, left - 1, killed, done);
   });
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding and killing what a job's processes left behind on this host (DESIGN D9). Two ways to know it is ours: it descends from this
-// launcher, which as a subreaper inherits every orphan; or it carries the job's mark, CHARMTREE_JOB=<job>:<host>, in its
-// environment and has our uid (for the host of a launcher that was itself killed). Signals go through pidfds after a second look, so
-// a reused pid is never hit.
+// Finding and killing what a job's processes left behind on this host (DESIGN D9). Two ways to know it is
+// ours: it descends from this launcher, which as a subreaper inherits every orphan; or it carries the job's
+// mark, CHARMTREE_JOB=<job>:<host>, in its environment and has our uid (for the host of a launcher that was
+// itself killed). Signals go through pidfds after a second look, so a reused pid is never hit.
 #pragma once
 
 #include <sys/types.h>
@@ -21,17 +21,17 @@ namespace charmtree::io {
 std::string job_mark(const std::string& job, std::uint32_t host);
 
 class Leftovers {
- public:
+public:
   explicit Leftovers(asio::io_context& io) : timer_(io) {}
 
   using Done = std::function<void(std::uint32_t killed)>;
-  /// Kills all descendants of this process but those that are, or descend from, `spared`. Repeats until a look finds nobody (at most
-  /// kRounds looks), then calls `done` from the event loop.
+  /// Kills all descendants of this process but those that are, or descend from, `spared`. Repeats until a
+  /// look finds nobody (at most kRounds looks), then calls `done` from the event loop.
   void kill_descendants(std::vector<pid_t> spared, Done done);
   /// Kills all processes with the mark, and their descendants.
   void kill_marked(std::string mark, Done done);
 
- private:
+private:
   static constexpr int kRounds = 100;
   static constexpr auto kPause = std::chrono::milliseconds{10};
   using Finder = std::function<std::vector<pid_t>()>;

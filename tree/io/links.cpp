@@ -12,11 +12,15 @@ namespace {
 proto::LoginTimes convert(const LoginTimes& t) {
   return {t.begun, t.resolved, t.connected, t.handshaken, t.authenticated, t.executed};
 }
-proto::StreamEnd convert(const LinkEnd& end) { return {end.exit_status, end.exit_signal, end.stderr_tail, end.what}; }
+proto::StreamEnd convert(const LinkEnd& end) {
+  return {end.exit_status, end.exit_signal, end.stderr_tail, end.what};
+}
 }  // namespace
 
 std::string remote_command(const std::string& launcher) {
-  const bool plain = launcher.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+-") == std::string::npos;
+  const bool plain =
+      launcher.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+-") ==
+      std::string::npos;
   std::string word = launcher;
   if (!plain) {
     word = "'";
@@ -28,9 +32,12 @@ std::string remote_command(const std::string& launcher) {
 
 Transport& Transports::of(Via via) const {
   switch (via) {
-    case Via::local: return *local;
-    case Via::command: return *command;
-    default: return *ssh;
+    case Via::local:
+      return *local;
+    case Via::command:
+      return *command;
+    default:
+      return *ssh;
   }
 }
 
@@ -47,11 +54,17 @@ struct Links::Port {
   bool up = false;    // LinkUp has been put out (parent: from the start)
   bool gone = false;  // nothing may be put out any more
 
-  Port(asio::io_context& io, proto::LinkId id_, wire::LinkReader::From from) : id(id_), reader(from), greeting(io) {}
+  Port(asio::io_context& io, proto::LinkId id_, wire::LinkReader::From from)
+      : id(id_), reader(from), greeting(io) {}
 };
 
-Links::Links(asio::io_context& io, Transports transports, std::function<void(proto::Event)> sink, std::function<void()> parent_drained)
-    : io_(io), transports_(transports), sink_(std::move(sink)), parent_drained_(std::move(parent_drained)), flush_timer_(io) {}
+Links::Links(asio::io_context& io, Transports transports, std::function<void(proto::Event)> sink,
+             std::function<void()> parent_drained)
+    : io_(io),
+      transports_(transports),
+      sink_(std::move(sink)),
+      parent_drained_(std::move(parent_drained)),
+      flush_timer_(io) {}
 
 Links::~Links() {
   for (auto& [id, port] : ports_) port->gone = true;
@@ -80,8 +93,9 @@ void Links::execute(const proto::Login& action) {
   port->launcher = action.profile.launcher;
   port->transport = &transports_.of(action.via);
   ports_.emplace(action.link, port);
-  port->login = port->transport->login(action.host, action.profile, remote_command(port->launcher), LoginLimits{},
-                                       [this, port](LoginResult result) { logged_in(port, std::move(result)); });
+  port->login =
+      port->transport->login(action.host, action.profile, remote_command(port->launcher), LoginLimits{},
+                             [this, port](LoginResult result) { logged_in(port, std::move(result)); });
 }
 
 void Links::logged_in(const PortPtr& port, LoginResult result) {
@@ -113,7 +127,8 @@ void Links::received(const PortPtr& port, std::string_view bytes) {
     LoginResult& login = port->login_result;
     std::string note = std::move(login.note);
     if (!port->reader.chatter().empty()) {
-      note += (note.empty() ? "" : "; ") + std::string{"its shell printed before the launcher: "} + port->reader.chatter().substr(0, 200);
+      note += (note.empty() ? "" : "; ") + std::string{"its shell printed before the launcher: "} +
+              port->reader.chatter().substr(0, 200);
       std::replace(note.begin(), note.end(), '\n', ' ');
     }
     sink_(proto::LinkUp{port->id, convert(login.times), std::move(login.accepted_key), std::move(note)});
@@ -128,15 +143,19 @@ void Links::received(const PortPtr& port, std::string_view bytes) {
 
 void Links::ended(const PortPtr& port, const LinkEnd& end) {
   if (port->gone) return;
-  if (port->up) fail(port, proto::explain_lost_link(convert(end)));
-  else fail(port, proto::explain_failed_launch(convert(end), port->via, port->launcher));
+  if (port->up)
+    fail(port, proto::explain_lost_link(convert(end)));
+  else
+    fail(port, proto::explain_failed_launch(convert(end), port->via, port->launcher));
 }
 
 void Links::fail(const PortPtr& port, Error error) {
   const bool was_up = port->up;
   drop(port);
-  if (was_up) sink_(proto::LinkDown{port->id, std::move(error)});
-  else sink_(proto::LoginFailed{port->id, std::move(error), {}});
+  if (was_up)
+    sink_(proto::LinkDown{port->id, std::move(error)});
+  else
+    sink_(proto::LoginFailed{port->id, std::move(error), {}});
 }
 
 void Links::drop(const PortPtr& port) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// All links of one launcher: the logins that lead to children, the children's links and the one to the parent. Turns bytes into
-// messages and back, waits (bounded) for a child's greeting, and reports what happens as events.
+// All links of one launcher: the logins that lead to children, the children's links and the one to the
+// parent. Turns bytes into messages and back, waits (bounded) for a child's greeting, and reports what
+// happens as events.
 #pragma once
 
 #include <functional>
@@ -24,14 +25,16 @@ struct Transports {
 };
 
 class Links {
- public:
-  /// From the start of the remote command to its greeting: a login shell with heavy rc files may need seconds.
+public:
+  /// From the start of the remote command to its greeting: a login shell with heavy rc files may need
+  /// seconds.
   static constexpr Duration kGreetingLimit = 30s;
   /// What may still be sent when a link is closed.
   static constexpr Duration kLinger = 2s;
 
   /// `parent_drained` is called when everything queued towards the parent has gone.
-  Links(asio::io_context& io, Transports transports, std::function<void(proto::Event)> sink, std::function<void()> parent_drained);
+  Links(asio::io_context& io, Transports transports, std::function<void(proto::Event)> sink,
+        std::function<void()> parent_drained);
   ~Links();
 
   /// This launcher's own parent: greets it, then reads.
@@ -49,7 +52,7 @@ class Links {
   /// Calls `done` when everything queued towards the parent has been handed to the kernel, or after kLinger.
   void flush_parent(std::function<void()> done);
 
- private:
+private:
   struct Port;
   using PortPtr = std::shared_ptr<Port>;
   void logged_in(const PortPtr& port, LoginResult result);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// For TCP the other end is a socket of this machine too, with our addresses swapped; sock_diag(7) gives its owner for one exact
-// address pair in microseconds, where reading /proc/net/tcp would take milliseconds (DESIGN D2).
+// For TCP the other end is a socket of this machine too, with our addresses swapped; sock_diag(7) gives its
+// owner for one exact address pair in microseconds, where reading /proc/net/tcp would take milliseconds
+// (DESIGN D2).
 #include "tree/io/peer_uid.hpp"
 
 #include <linux/inet_diag.h>

@@ -8,8 +8,8 @@
 
 namespace charmtree::io {
 
-/// The uid of the process that owns the other end of `fd`, a connected unix-domain socket or loopback TCP (IPv4) socket. Nothing if
-/// the kernel does not say (the other end has been closed already).
+/// The uid of the process that owns the other end of `fd`, a connected unix-domain socket or loopback TCP
+/// (IPv4) socket. Nothing if the kernel does not say (the other end has been closed already).
 std::optional<uid_t> peer_uid(int fd);
 
 }  // namespace charmtree::io

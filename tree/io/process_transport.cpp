@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process transport has nothing to wait for: the process is started and its pipes are the link. cancel() therefore finds either a
-// finished login, or one whose result is still in the event loop; the runner drops that result by its own bookkeeping.
+// A process transport has nothing to wait for: the process is started and its pipes are the link. cancel()
+// therefore finds either a finished login, or one whose result is still in the event loop; the runner drops
+// that result by its own bookkeeping.
 #include "tree/io/process_transport.hpp"
 
 #include <fcntl.h>
@@ -43,7 +44,8 @@ LoginResult start(asio::io_context& io, ChildWatch& watch, SpawnRequest request)
   result.times.begun = now();
   Pipe in, out, err;
   if (!open_pipe(in) || !open_pipe(out) || !open_pipe(err)) {
-    result.error = Error{Errc::spawn_failed, Phase::exec, "out of file descriptors", "raise ulimit -n or lower ++batch"};
+    result.error =
+        Error{Errc::spawn_failed, Phase::exec, "out of file descriptors", "raise ulimit -n or lower ++batch"};
     return result;
   }
   request.environment = own_environment();
@@ -52,13 +54,13 @@ LoginResult start(asio::io_context& io, ChildWatch& watch, SpawnRequest request)
   request.error = err.write_end.get();
   auto pid = spawn(request);
   if (!pid) {
-    result.error = Error{pid.error().code == Errc::no_program ? Errc::no_launcher : Errc::remote_shell, Phase::exec, pid.error().what,
-                         "check ++remote-shell and the nodelist's shell"};
+    result.error = Error{pid.error().code == Errc::no_program ? Errc::no_launcher : Errc::remote_shell,
+                         Phase::exec, pid.error().what, "check ++remote-shell and the nodelist's shell"};
     return result;
   }
   result.times.executed = now();
-  result.link = std::make_unique<FdLinkHandle>(
-      FdLink::make(io, std::move(out.read_end), std::move(in.write_end), std::move(err.read_end), *pid, &watch));
+  result.link = std::make_unique<FdLinkHandle>(FdLink::make(
+      io, std::move(out.read_end), std::move(in.write_end), std::move(err.read_end), *pid, &watch));
   return result;
 }
 
@@ -69,16 +71,18 @@ void answer(asio::io_context& io, LoginResult result, std::function<void(LoginRe
 
 }  // namespace
 
-std::vector<std::string> CommandTransport::words(const Host& host, const Profile& profile, const std::string& command,
-                                                 const LoginLimits& limits) {
+std::vector<std::string> CommandTransport::words(const Host& host, const Profile& profile,
+                                                 const std::string& command, const LoginLimits& limits) {
   std::vector<std::string> words = profile.shell;
   if (words.empty()) words = {"ssh"};
   const std::size_t slash = words[0].rfind('/');
   if (words[0].substr(slash == std::string::npos ? 0 : slash + 1) == "ssh") {
-    const std::string timeout = fmt::format("ConnectTimeout={}", std::chrono::ceil<std::chrono::seconds>(limits.connect).count());
+    const std::string timeout =
+        fmt::format("ConnectTimeout={}", std::chrono::ceil<std::chrono::seconds>(limits.connect).count());
     for (const char* word : {"-x", "-T", "-o", "BatchMode=yes", "-o"}) words.emplace_back(word);
     words.push_back(timeout);
-    if (profile.host_keys == HostKeyPolicy::accept_new) words.insert(words.end(), {"-o", "StrictHostKeyChecking=accept-new"});
+    if (profile.host_keys == HostKeyPolicy::accept_new)
+      words.insert(words.end(), {"-o", "StrictHostKeyChecking=accept-new"});
   }
   if (!profile.user.empty()) words.insert(words.end(), {"-l", profile.user});
   words.push_back(host.name);
@@ -86,8 +90,9 @@ std::vector<std::string> CommandTransport::words(const Host& host, const Profile
   return words;
 }
 
-Transport::LoginId CommandTransport::login(const Host& host, const Profile& profile, const std::string& command,
-                                           const LoginLimits& limits, std::function<void(LoginResult)> done) {
+Transport::LoginId CommandTransport::login(const Host& host, const Profile& profile,
+                                           const std::string& command, const LoginLimits& limits,
+                                           std::function<void(LoginResult)> done) {
   SpawnRequest request;
   request.arguments = words(host, profile, command, limits);
   request.program = request.arguments[0];
@@ -95,8 +100,8 @@ Transport::LoginId CommandTransport::login(const Host& host, const Profile& prof
   return ++last_;
 }
 
-Transport::LoginId LocalTransport::login(const Host&, const Profile& profile, const std::string&, const LoginLimits&,
-                                         std::function<void(LoginResult)> done) {
+Transport::LoginId LocalTransport::login(const Host&, const Profile& profile, const std::string&,
+                                         const LoginLimits&, std::function<void(LoginResult)> done) {
   SpawnRequest request;
   request.program = profile.launcher;
   request.arguments = {profile.launcher, "++launcher"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transports whose link is the stdin/stdout of a child process: a remote-shell command (ssh, rsh, a site script), or the launcher
-// itself on this machine.
+// Transports whose link is the stdin/stdout of a child process: a remote-shell command (ssh, rsh, a site
+// script), or the launcher itself on this machine.
 #pragma once
 
 #include <string>
@@ -11,20 +11,21 @@
 
 namespace charmtree::io {
 
-/// Via::command: `<profile.shell words> [-l user] <host> <command>`; without words the ssh command in batch mode. The link counts as
-/// up at once; whether a launcher answers is for the greeting to show.
+/// Via::command: `<profile.shell words> [-l user] <host> <command>`; without words the ssh command in batch
+/// mode. The link counts as up at once; whether a launcher answers is for the greeting to show.
 class CommandTransport : public Transport {
- public:
+public:
   /// Both must outlive the transport.
   CommandTransport(asio::io_context& io, ChildWatch& watch) : io_(io), watch_(watch) {}
-  LoginId login(const Host& host, const Profile& profile, const std::string& command, const LoginLimits& limits,
-                std::function<void(LoginResult)> done) override;
+  LoginId login(const Host& host, const Profile& profile, const std::string& command,
+                const LoginLimits& limits, std::function<void(LoginResult)> done) override;
   void cancel(LoginId) override {}
 
   /// The words that login() runs; for messages and tests.
-  static std::vector<std::string> words(const Host& host, const Profile& profile, const std::string& command, const LoginLimits& limits);
+  static std::vector<std::string> words(const Host& host, const Profile& profile, const std::string& command,
+                                        const LoginLimits& limits);
 
- private:
+private:
   asio::io_context& io_;
   ChildWatch& watch_;
   LoginId last_ = 0;
@@ -32,13 +33,13 @@ class CommandTransport : public Transport {
 
 /// Via::local: `<profile.launcher> ++launcher` as a child in its own session.
 class LocalTransport : public Transport {
- public:
+public:
   LocalTransport(asio::io_context& io, ChildWatch& watch) : io_(io), watch_(watch) {}
-  LoginId login(const Host& host, const Profile& profile, const std::string& command, const LoginLimits& limits,
-                std::function<void(LoginResult)> done) override;
+  LoginId login(const Host& host, const Profile& profile, const std::string& command,
+                const LoginLimits& limits, std::function<void(LoginResult)> done) override;
   void cancel(LoginId) override {}
 
- private:
+private:
   asio::io_context& io_;
   ChildWatch& watch_;
   LoginId last_ = 0;

@@ -10,11 +10,13 @@ namespace charmtree::io {
 
 namespace {
 constexpr std::size_t kReadSize = 64U << 10;
-/// Reads after the process has ended: as much as a pipe can hold, so that a grandchild that goes on writing cannot hold us.
+/// Reads after the process has ended: as much as a pipe can hold, so that a grandchild that goes on writing
+/// cannot hold us.
 constexpr int kLastReads = 32;
 }  // namespace
 
-Program::Program(asio::io_context& io, ChildWatch& watch, Sink sink, std::uint32_t process, pid_t pid, Pipes pipes)
+Program::Program(asio::io_context& io, ChildWatch& watch, Sink sink, std::uint32_t process, pid_t pid,
+                 Pipes pipes)
     : watch_(watch),
       sink_(std::move(sink)),
       process_(process),
@@ -36,12 +38,13 @@ void Program::start(bool paused) {
 void Program::read(Output& output) {
   if (output.waiting || paused_ || !output.open) return;
   output.waiting = true;
-  output.fd.async_wait(asio::posix::stream_descriptor::wait_read, [self = shared_from_this(), &output](error_code ec) {
-    output.waiting = false;
-    if (ec || !self->sink_ || self->paused_) return;
-    self->read_once(output);
-    self->read(output);
-  });
+  output.fd.async_wait(asio::posix::stream_descriptor::wait_read,
+                       [self = shared_from_this(), &output](error_code ec) {
+                         output.waiting = false;
+                         if (ec || !self->sink_ || self->paused_) return;
+                         self->read_once(output);
+                         self->read(output);
+                       });
 }
 
 /// False if there is nothing (more) to read now.
@@ -50,7 +53,8 @@ bool Program::read_once(Output& output) {
   if (!output.open) return false;
   const ssize_t got = ::read(output.fd.native_handle(), buffer.data(), buffer.size());
   if (got > 0) {
-    sink_(proto::ProcessOutput{process_, output.stream, std::string{buffer.data(), static_cast<std::size_t>(got)}});
+    sink_(proto::ProcessOutput{process_, output.stream,
+                               std::string{buffer.data(), static_cast<std::size_t>(got)}});
     return true;
   }
   if (got == 0) output.open = false;
@@ -65,7 +69,8 @@ void Program::ended(ChildStatus status) {
   }
   const Sink sink = std::move(sink_);
   detach();
-  sink(proto::ProcessExited{process_, static_cast<std::uint8_t>(status.code), static_cast<std::uint8_t>(status.signal), status.core});
+  sink(proto::ProcessExited{process_, static_cast<std::uint8_t>(status.code),
+                            static_cast<std::uint8_t>(status.signal), status.core});
 }
 
 void Program::detach() {
@@ -96,10 +101,11 @@ void Program::pump_input() {
       if (sink_) sink_(proto::InputWritten{static_cast<std::uint32_t>(put)});
     } else if (errno == EAGAIN) {
       input_waiting_ = true;
-      input_.async_wait(asio::posix::stream_descriptor::wait_write, [self = shared_from_this()](error_code ec) {
-        self->input_waiting_ = false;
-        if (!ec) self->pump_input();
-      });
+      input_.async_wait(asio::posix::stream_descriptor::wait_write,
+                        [self = shared_from_this()](error_code ec) {
+                          self->input_waiting_ = false;
+                          if (!ec) self->pump_input();
+                        });
       return;
     } else {
       break;
@@ -112,7 +118,8 @@ std::string Program::recall_input() {
   std::string back;
   if (input_back_) {
     std::array<char, kReadSize> buffer;
-    for (ssize_t got = 0; (got = ::read(input_back_.get(), buffer.data(), buffer.size())) > 0;) back.append(buffer.data(), static_cast<std::size_t>(got));
+    for (ssize_t got = 0; (got = ::read(input_back_.get(), buffer.data(), buffer.size())) > 0;)
+      back.append(buffer.data(), static_cast<std::size_t>(got));
   }
   back += pending_input_;
   pending_input_.clear();

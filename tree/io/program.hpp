@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One process of the job as the shell sees it: its pipes and its end. Its stdout and stderr are always read until it has ended and
-// both have been read empty once; a grandchild that keeps them open longer is nobody we wait for.
+// One process of the job as the shell sees it: its pipes and its end. Its stdout and stderr are always read
+// until it has ended and both have been read empty once; a grandchild that keeps them open longer is nobody
+// we wait for.
 #pragma once
 
 #include <sys/types.h>
@@ -18,9 +19,10 @@
 namespace charmtree::io {
 
 class Program : public std::enable_shared_from_this<Program> {
- public:
+public:
   using Sink = std::function<void(proto::Event)>;
-  /// The read ends of its output pipes; `input`: the write end of its stdin and `input_back` our own read end of it, or none.
+  /// The read ends of its output pipes; `input`: the write end of its stdin and `input_back` our own read end
+  /// of it, or none.
   struct Pipes {
     UniqueFd out, err, input, input_back;
   };
@@ -37,7 +39,7 @@ class Program : public std::enable_shared_from_this<Program> {
   /// No event is put out any more.
   void detach();
 
- private:
+private:
   struct Output {
     proto::Stream stream;
     asio::posix::stream_descriptor fd;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threads share one queue. They are detached, since one that hangs in getaddrinfo cannot be joined; what they touch (Shared)
-// lives as long as the last of them. An answer is posted to the loop under the lock and only while the Resolver exists.
+// The threads share one queue. They are detached, since one that hangs in getaddrinfo cannot be joined; what
+// they touch (Shared) lives as long as the last of them. An answer is posted to the loop under the lock and
+// only while the Resolver exists.
 #include "tree/io/resolver.hpp"
 
 #include <netdb.h>
@@ -31,9 +32,11 @@ Error translate(int code, int system_error) {
 #endif
       return Error(Errc::no_such_host, Phase::resolve, "no such host", "check the name, /etc/hosts and DNS");
     case EAI_SYSTEM:
-      return Error(Errc::timed_out, Phase::resolve, std::string("the resolver failed: ") + std::strerror(system_error));
+      return Error(Errc::timed_out, Phase::resolve,
+                   std::string("the resolver failed: ") + std::strerror(system_error));
     default:
-      return Error(Errc::timed_out, Phase::resolve, std::string("the name servers gave no answer: ") + gai_strerror(code),
+      return Error(Errc::timed_out, Phase::resolve,
+                   std::string("the name servers gave no answer: ") + gai_strerror(code),
                    "check /etc/resolv.conf");
   }
 }
@@ -112,7 +115,9 @@ Resolver::RequestId Resolver::resolve(const std::string& name, Duration within, 
   return id;
 }
 
-void Resolver::cancel(RequestId id) { requests_.erase(id); }
+void Resolver::cancel(RequestId id) {
+  requests_.erase(id);
+}
 
 void Resolver::finish_later(RequestId id, Result<Addresses> result) {
   // A timer that is due at once, owned by the request: destroying or cancelling the request takes it back.

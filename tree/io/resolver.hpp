@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names to addresses, on a bounded pool of threads with a deadline for each name, because getaddrinfo blocks and cannot be
-// interrupted. A name that hangs holds its thread, not the names behind it: while names wait and no thread gets free, more
-// threads are started, up to a limit. Answers are kept for the life of the object; numeric addresses need no thread.
+// Names to addresses, on a bounded pool of threads with a deadline for each name, because getaddrinfo blocks
+// and cannot be interrupted. A name that hangs holds its thread, not the names behind it: while names wait
+// and no thread gets free, more threads are started, up to a limit. Answers are kept for the life of the
+// object; numeric addresses need no thread.
 #pragma once
 
 #include <cstddef>
@@ -22,16 +23,17 @@ namespace charmtree::io {
 using Addresses = std::vector<asio::ip::address>;
 
 struct ResolverLimits {
-  unsigned threads = 8;          // started as soon as names wait
-  unsigned max_threads = 256;    // started only while no thread gets free; a stuck one costs about 30 kB
-  Duration patience = 100ms;     // how long names wait before the number of threads is doubled
-  std::size_t addresses = 16;    // of one name that are kept
+  unsigned threads = 8;        // started as soon as names wait
+  unsigned max_threads = 256;  // started only while no thread gets free; a stuck one costs about 30 kB
+  Duration patience = 100ms;   // how long names wait before the number of threads is doubled
+  std::size_t addresses = 16;  // of one name that are kept
 };
 
-/// All calls and all handlers are on the loop's thread. The io_context must outlive the object. Destroying it drops what is
-/// pending without a call; threads that hang in the system's resolver end by themselves and touch nothing of it any more.
+/// All calls and all handlers are on the loop's thread. The io_context must outlive the object. Destroying it
+/// drops what is pending without a call; threads that hang in the system's resolver end by themselves and
+/// touch nothing of it any more.
 class Resolver {
- public:
+public:
   using RequestId = std::uint64_t;
   using Done = std::function<void(Result<Addresses>)>;
   /// Blocks on a thread of the pool. Another one than the system's is for tests.
@@ -42,8 +44,8 @@ class Resolver {
   Resolver(const Resolver&) = delete;
   Resolver& operator=(const Resolver&) = delete;
 
-  /// `done` is called once, never from inside resolve(): with addresses, no_such_host (permanent), or timed_out when `within`
-  /// has passed or the name servers do not answer.
+  /// `done` is called once, never from inside resolve(): with addresses, no_such_host (permanent), or
+  /// timed_out when `within` has passed or the name servers do not answer.
   RequestId resolve(const std::string& name, Duration within, Done done);
 
   /// `done` of that request is not called any more.
@@ -54,7 +56,7 @@ class Resolver {
 
   static Result<Addresses> system_lookup(const std::string& name);
 
- private:
+private:
   struct Shared;
   struct Request;
   static void* thread_main(void* argument);
@@ -71,7 +73,8 @@ class Resolver {
   bool watching_ = false;
   RequestId last_id_ = 0;
   std::map<RequestId, std::unique_ptr<Request>> requests_;
-  std::unordered_map<std::string, std::vector<RequestId>> waiting_;  // by name, while a thread has or will have it
+  std::unordered_map<std::string, std::vector<RequestId>>
+      waiting_;  // by name, while a thread has or will have it
   std::unordered_map<std::string, Result<Addresses>> known_;
 };
 

@@ -11,11 +11,13 @@ Runner::Runner(asio::io_context& io, Node& node, Transports transports, ChildWat
     : io_(io),
       node_(node),
       user_(user),
-      links_(io, transports, [this](Event event) { dispatch(std::move(event)); }, [this] { check_flow(); }),
-      host_(io, watch, [this](Event event) { dispatch(std::move(event)); },
-            [this](std::string text) {
-              if (user_ == nullptr) links_.execute(Send{kParentLink, wire::Note{UINT32_MAX, std::move(text)}});
-            }),
+      links_(
+          io, transports, [this](Event event) { dispatch(std::move(event)); }, [this] { check_flow(); }),
+      host_(
+          io, watch, [this](Event event) { dispatch(std::move(event)); },
+          [this](std::string text) {
+            if (user_ == nullptr) links_.execute(Send{kParentLink, wire::Note{UINT32_MAX, std::move(text)}});
+          }),
       timer_(io) {}
 
 void Runner::dispatch(Event event) {

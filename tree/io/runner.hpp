@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shell around a Node: feeds it events, carries out its actions in order, and wakes it at its deadlines. This is the whole
-// difference between a launcher on a real host and one in the simulator.
+// The shell around a Node: feeds it events, carries out its actions in order, and wakes it at its deadlines.
+// This is the whole difference between a launcher on a real host and one in the simulator.
 #pragma once
 
 #include <deque>
@@ -17,7 +17,7 @@ namespace charmtree::io {
 
 /// What only a root has: its user. The calls come from the event loop.
 class UserSide {
- public:
+public:
   virtual ~UserSide() = default;
   virtual void show(proto::Stream stream, std::string bytes) = 0;
   virtual void say(proto::Tone tone, const std::string& line) = 0;
@@ -30,12 +30,13 @@ class UserSide {
 };
 
 class Runner {
- public:
-  /// Output waiting to go up (or out) above which nothing more is read from processes and children, and the rest at which reading
-  /// goes on.
+public:
+  /// Output waiting to go up (or out) above which nothing more is read from processes and children, and the
+  /// rest at which reading goes on.
   static constexpr std::size_t kHighWater = 8U << 20, kLowWater = 2U << 20;
 
-  /// `user` is null for launchers that are not the root. Both must outlive the runner; so must what `transports` names.
+  /// `user` is null for launchers that are not the root. Both must outlive the runner; so must what
+  /// `transports` names.
   Runner(asio::io_context& io, Node& node, Transports transports, ChildWatch& watch, UserSide* user);
 
   /// Hands an event to the node, now or, if a node turn is under way, right after it.
@@ -48,7 +49,7 @@ class Runner {
   bool finished() const { return finished_; }
   const proto::Finish& result() const { return result_; }
 
- private:
+private:
   void turn(const proto::Event& event);
   void execute(proto::Action& action);
   void execute(const proto::Finish& action);

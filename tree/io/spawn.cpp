@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between vfork and execve the child runs in the parent's memory: everything it needs is prepared before, it calls only
-// async-signal-safe functions, and what it writes (which step failed) is what the parent reads.
+// Between vfork and execve the child runs in the parent's memory: everything it needs is prepared before, it
+// calls only async-signal-safe functions, and what it writes (which step failed) is what the parent reads.
 #include "tree/io/spawn.hpp"
 
 #include <fcntl.h>
@@ -39,7 +39,8 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
 
 std::string variable(const std::vector<std::string>& environment, std::string_view name) {
   for (const std::string& entry : environment) {
-    if (entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name)) return entry.substr(name.size() + 1);
+    if (entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name))
+      return entry.substr(name.size() + 1);
   }
   return {};
 }
@@ -67,7 +68,8 @@ struct Plan {
   bool dies_with_parent, fixed_addresses;
 };
 
-/// Moves the descriptors to 0, 1, 2. All three are above 2 here (see lift), so no copy overwrites another's source.
+/// Moves the descriptors to 0, 1, 2. All three are above 2 here (see lift), so no copy overwrites another's
+/// source.
 bool place(const std::array<int, 3>& fds) {
   for (int i = 0; i < 3; ++i) {
     if (::dup2(fds[static_cast<std::size_t>(i)], i) < 0) return false;
@@ -86,7 +88,8 @@ void run_child(const Plan& plan, volatile Failure& failure) {
     if (::getppid() != plan.parent) fail(Step::orphan, ESRCH);
   }
   ::setsid();
-  if (plan.fixed_addresses) ::personality(ADDR_NO_RANDOMIZE | static_cast<unsigned long>(::personality(0xFFFFFFFF)));
+  if (plan.fixed_addresses)
+    ::personality(ADDR_NO_RANDOMIZE | static_cast<unsigned long>(::personality(0xFFFFFFFF)));
   if (!place(plan.fds)) fail(Step::descriptors, errno);
   if (plan.directory != nullptr && ::chdir(plan.directory) != 0) fail(Step::directory, errno);
   sigset_t none;
@@ -116,25 +119,34 @@ bool is_elf(const std::string& path) {
 Error explain(const SpawnRequest& request, Step step, int error) {
   const std::string reason = strerror(error);
   if (step == Step::directory) {
-    return {Errc::no_directory, Phase::spawn, fmt::format("working directory {}: {}", request.directory, reason),
+    return {Errc::no_directory, Phase::spawn,
+            fmt::format("working directory {}: {}", request.directory, reason),
             "create it there or start charmrun in a directory that all hosts have"};
   }
-  if (step != Step::exec) return {Errc::spawn_failed, Phase::spawn, fmt::format("cannot start {}: {}", request.program, reason), {}};
+  if (step != Step::exec)
+    return {
+        Errc::spawn_failed, Phase::spawn, fmt::format("cannot start {}: {}", request.program, reason), {}};
   const bool named = request.program.find('/') != std::string::npos;
   struct stat info {};
   if (error == ENOENT && named && ::stat(request.program.c_str(), &info) == 0) {
-    return {Errc::not_executable, Phase::spawn, fmt::format("{}: its interpreter or loader is missing", request.program),
+    return {Errc::not_executable, Phase::spawn,
+            fmt::format("{}: its interpreter or loader is missing", request.program),
             "see its first line or `ldd`"};
   }
   if (error == ENOENT || error == ENOTDIR) {
-    return {Errc::no_program, Phase::spawn, fmt::format("{}: {}", request.program, named ? "no such file" : "not found in PATH"),
+    return {Errc::no_program, Phase::spawn,
+            fmt::format("{}: {}", request.program, named ? "no such file" : "not found in PATH"),
             "copy it there or use a shared file system"};
   }
   if (error == ENOEXEC) {
-    return {Errc::not_executable, Phase::spawn, fmt::format("{}: not an executable of this host's architecture", request.program), {}};
+    return {Errc::not_executable,
+            Phase::spawn,
+            fmt::format("{}: not an executable of this host's architecture", request.program),
+            {}};
   }
   if (error == EACCES) {
-    return {Errc::not_executable, Phase::spawn, fmt::format("{}: not executable ({})", request.program, reason), "chmod +x it"};
+    return {Errc::not_executable, Phase::spawn,
+            fmt::format("{}: not executable ({})", request.program, reason), "chmod +x it"};
   }
   return {Errc::spawn_failed, Phase::spawn, fmt::format("cannot start {}: {}", request.program, reason), {}};
 }
@@ -149,7 +161,8 @@ UniqueFd lift(int fd, int flags) {
 }  // namespace
 
 Result<pid_t> spawn(const SpawnRequest& request) {
-  const UniqueFd input = lift(request.input, O_RDONLY), output = lift(request.output, O_WRONLY), error = lift(request.error, O_WRONLY);
+  const UniqueFd input = lift(request.input, O_RDONLY), output = lift(request.output, O_WRONLY),
+                 error = lift(request.error, O_WRONLY);
   const std::vector<std::string> paths = candidates(request);
   Plan plan;
   plan.paths = pointers(paths);
@@ -174,7 +187,9 @@ Result<pid_t> spawn(const SpawnRequest& request) {
   if (pid == 0) run_child(plan, failure);
   const int fork_error = errno;
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
-  if (pid < 0) return Error{Errc::spawn_failed, Phase::spawn, fmt::format("cannot create a process: {}", strerror(fork_error)), "see ulimit -u"};
+  if (pid < 0)
+    return Error{Errc::spawn_failed, Phase::spawn,
+                 fmt::format("cannot create a process: {}", strerror(fork_error)), "see ulimit -u"};
   if (failure.error == 0) return pid;
   ::waitpid(pid, nullptr, 0);
   return explain(request, failure.step, failure.error);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starting a process: vfork, then in the child prctl(PDEATHSIG), personality, setsid, the descriptors, the working directory, execve.
-// vfork because a fork of a launcher with much memory touched costs milliseconds (DESIGN §4) and because exec's failure comes
-// back as a value. The caller must stay single-threaded in the sense of PDEATHSIG: the child is killed when the *thread* that
-// started it ends, so only the launcher's main thread may call this.
+// Starting a process: vfork, then in the child prctl(PDEATHSIG), personality, setsid, the descriptors, the
+// working directory, execve. vfork because a fork of a launcher with much memory touched costs milliseconds
+// (DESIGN §4) and because exec's failure comes back as a value. The caller must stay single-threaded in the
+// sense of PDEATHSIG: the child is killed when the *thread* that started it ends, so only the launcher's main
+// thread may call this.
 #pragma once
 
 #include <sys/types.h>
@@ -15,17 +16,17 @@
 namespace charmtree::io {
 
 struct SpawnRequest {
-  std::string program;                   // with a slash: as it is; else looked up in PATH of `environment`
-  std::vector<std::string> arguments;    // with argv[0]
-  std::vector<std::string> environment;  // complete
-  std::string directory;                 // empty: unchanged
+  std::string program;                      // with a slash: as it is; else looked up in PATH of `environment`
+  std::vector<std::string> arguments;       // with argv[0]
+  std::vector<std::string> environment;     // complete
+  std::string directory;                    // empty: unchanged
   int input = -1, output = -1, error = -1;  // become 0, 1, 2; -1: /dev/null
-  bool dies_with_parent = true;          // PDEATHSIG KILL
-  bool fixed_addresses = false;          // no address space randomisation
+  bool dies_with_parent = true;             // PDEATHSIG KILL
+  bool fixed_addresses = false;             // no address space randomisation
 };
 
-/// Starts the process in a session of its own and returns its pid (to be watched by ChildWatch). Error: no_program, not_executable,
-/// no_directory or spawn_failed, in Phase::spawn.
+/// Starts the process in a session of its own and returns its pid (to be watched by ChildWatch). Error:
+/// no_program, not_executable, no_directory or spawn_failed, in Phase::spawn.
 Result<pid_t> spawn(const SpawnRequest& request);
 
 }  // namespace charmtree::io

@@ -3,9 +3,6 @@
 
 #include <array>
 
-#include <boost/asio/read.hpp>
-#include <boost/asio/write.hpp>
-
 #include "tree/io/ssh_wire.hpp"
 
 namespace charmtree::io {
@@ -34,11 +31,13 @@ std::vector<std::string> read_identities(std::string_view answer) {
 
 }  // namespace
 
-/// Connect, write the request, read the answer; the timer closes the socket, which ends whatever step is under way.
+/// Connect, write the request, read the answer; the timer closes the socket, which ends whatever step is
+/// under way.
 class SshAgent::Question : public std::enable_shared_from_this<Question> {
- public:
+public:
   using Done = std::function<void(std::string answer)>;  // empty: no answer
-  Question(asio::io_context& io, std::string_view body, Done done) : socket_(io), timer_(io), done_(std::move(done)) {
+  Question(asio::io_context& io, std::string_view body, Done done)
+      : socket_(io), timer_(io), done_(std::move(done)) {
     append_string(request_, body);
   }
 
@@ -49,23 +48,25 @@ class SshAgent::Question : public std::enable_shared_from_this<Question> {
     });
     socket_.async_connect(path, [self = shared_from_this()](error_code error) {
       if (error) return self->finish({});
-      asio::async_write(self->socket_, asio::buffer(self->request_), [self](error_code failed, std::size_t) {
-        if (failed) return self->finish({});
-        self->read_length();
+      self->socket_.async_send(asio::buffer(self->request_), [self](error_code failed, std::size_t sent) {
+        if (failed || sent != self->request_.size()) return self->finish({});
+        self->read_more();
       });
     });
   }
 
- private:
-  void read_length() {
-    asio::async_read(socket_, asio::buffer(length_), [self = shared_from_this()](error_code error, std::size_t) {
-      const auto length = BlobReader({self->length_.data(), self->length_.size()}).u32();
-      if (error || *length > kMaxAgentAnswer) return self->finish({});
-      self->answer_.resize(*length);
-      asio::async_read(self->socket_, asio::buffer(self->answer_), [self](error_code failed, std::size_t) {
-        self->finish(failed ? std::string() : std::move(self->answer_));
-      });
-    });
+private:
+  void read_more() {
+    socket_.async_receive(asio::buffer(part_),
+                          [self = shared_from_this()](error_code error, std::size_t got) {
+                            self->answer_.append(self->part_.data(), got);
+                            BlobReader reader(self->answer_);
+                            const auto length = reader.u32();
+                            if (length && *length <= reader.rest().size())
+                              return self->finish(self->answer_.substr(4, *length));
+                            if (error || (length && *length > kMaxAgentAnswer)) return self->finish({});
+                            self->read_more();
+                          });
   }
 
   void finish(std::string answer) {
@@ -79,8 +80,8 @@ class SshAgent::Question : public std::enable_shared_from_this<Question> {
   asio::steady_timer timer_;
   Done done_;
   std::string request_;
-  std::array<char, 4> length_{};
-  std::string answer_;
+  std::array<char, 4096> part_{};
+  std::string answer_;  // with its length in front; not longer than kMaxAgentAnswer and one part
 };
 
 void SshAgent::list(std::function<void(const std::vector<std::string>&)> done) {
@@ -89,10 +90,11 @@ void SshAgent::list(std::function<void(const std::vector<std::string>&)> done) {
   waiting_.push_back(std::move(done));
   if (waiting_.size() > 1) return;
   const std::string_view body(&kRequestIdentities, 1);
-  const auto question = std::make_shared<Question>(io_, body, [self = shared_from_this()](std::string answer) {
-    self->keys_ = read_identities(answer);
-    for (const auto& waiter : std::exchange(self->waiting_, {})) waiter(*self->keys_);
-  });
+  const auto question =
+      std::make_shared<Question>(io_, body, [self = shared_from_this()](std::string answer) {
+        self->keys_ = read_identities(answer);
+        for (const auto& waiter : std::exchange(self->waiting_, {})) waiter(*self->keys_);
+      });
   question->ask(path_, kAgentListLimit);
 }
 

@@ -79,7 +79,8 @@ void reap(const Child& child, Instant deadline, CommandAnswer& answer) {
 
 }  // namespace
 
-std::vector<CommandAnswer> run_commands(const std::vector<std::vector<std::string>>& commands, Duration limit) {
+std::vector<CommandAnswer> run_commands(const std::vector<std::vector<std::string>>& commands,
+                                        Duration limit) {
   std::vector<CommandAnswer> answers(commands.size());
   const Instant deadline = now() + limit;
   std::vector<Child> running;
@@ -98,8 +99,9 @@ std::vector<CommandAnswer> run_commands(const std::vector<std::vector<std::strin
       CommandAnswer& answer = answers[running[i].index];
       std::array<char, 16 * 1024> part;
       const ssize_t got = wanted[i].revents != 0 ? read(running[i].fd, part.data(), part.size()) : -1;
-      if (got > 0) answer.output.append(part.data(), std::min<std::size_t>(static_cast<std::size_t>(got),
-                                                                           kMaxAnswerBytes - answer.output.size()));
+      if (got > 0)
+        answer.output.append(part.data(), std::min<std::size_t>(static_cast<std::size_t>(got),
+                                                                kMaxAnswerBytes - answer.output.size()));
       if (got != 0 && now() < deadline) continue;
       reap(running[i], deadline, answer);
       running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));

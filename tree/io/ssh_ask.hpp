@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs short commands, several at a time, and collects what they print. Blocks, bounded in time and in bytes. Not for the event
-// loop.
+// Runs short commands, several at a time, and collects what they print. Blocks, bounded in time and in bytes.
+// Not for the event loop.
 #pragma once
 
 #include <string>
@@ -19,9 +19,10 @@ struct CommandAnswer {
   std::string output;     // stdout and stderr, the first kMaxAnswerBytes
 };
 
-/// Runs each command (argv; looked up in PATH) with stdin from /dev/null. All are over, or killed, when this returns. `limit` is for
-/// all of them together.
-std::vector<CommandAnswer> run_commands(const std::vector<std::vector<std::string>>& commands, Duration limit);
+/// Runs each command (argv; looked up in PATH) with stdin from /dev/null. All are over, or killed, when this
+/// returns. `limit` is for all of them together.
+std::vector<CommandAnswer> run_commands(const std::vector<std::vector<std::string>>& commands,
+                                        Duration limit);
 
 /// The file that PATH gives for a program, or the empty string; a name with a slash is only checked.
 std::string find_program(const std::string& name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One member of each group, the one with the longest name, speaks for all. What ssh says about it holds for the others word for
-// word, but HostName: where that holds the speaker's own name, theirs takes its place. If any other answer holds the speaker's
-// name (UserKnownHostsFile with %h), the group is asked one by one.
+// One member of each group, the one with the longest name, speaks for all. What ssh says about it holds for
+// the others word for word, but HostName: where that holds the speaker's own name, theirs takes its place. If
+// any other answer holds the speaker's name (UserKnownHostsFile with %h), the group is asked one by one.
 #include "tree/io/ssh_config.hpp"
 
 #include <unistd.h>
@@ -42,13 +42,13 @@ std::vector<std::string> split_words(std::string_view text) {
 }
 
 bool same_ignoring_case(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
-    return std::tolower(x) == std::tolower(y);
-  });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
 std::string replace_all(std::string text, std::string_view from, std::string_view to) {
-  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
   return text;
 }
 
@@ -74,15 +74,17 @@ Answer parse(std::string_view output) {
   return answer;
 }
 
-/// `ssh -G` lists ssh's own default files if the user named none; they are told by their number and their names.
+/// `ssh -G` lists ssh's own default files if the user named none; they are told by their number and their
+/// names.
 bool are_default_files(const std::vector<std::string>& files) {
-  static constexpr std::array<std::string_view, 8> kDefaults = {"id_rsa",     "id_ecdsa", "id_ecdsa_sk", "id_ed25519",
-                                                                "id_ed25519_sk", "id_xmss",  "id_dsa",      "identity"};
+  static constexpr std::array<std::string_view, 8> kDefaults = {
+      "id_rsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk", "id_xmss", "id_dsa", "identity"};
   static constexpr std::size_t kFewest = 4;  // no version lists fewer
   return files.size() >= kFewest && std::all_of(files.begin(), files.end(), [](const std::string& file) {
-    return file.starts_with("~/.ssh/") &&
-           std::find(kDefaults.begin(), kDefaults.end(), std::string_view(file).substr(7)) != kDefaults.end();
-  });
+           return file.starts_with("~/.ssh/") &&
+                  std::find(kDefaults.begin(), kDefaults.end(), std::string_view(file).substr(7)) !=
+                      kDefaults.end();
+         });
 }
 
 struct Tokens {
@@ -95,7 +97,8 @@ std::string own_host_name() {
   return gethostname(buffer.data(), buffer.size() - 1) == 0 ? buffer.data() : "";
 }
 
-/// ssh_config(5), "TOKENS". An unknown one stays as it is: the file is then not found, and the ssh command takes over.
+/// ssh_config(5), "TOKENS". An unknown one stays as it is: the file is then not found, and the ssh command
+/// takes over.
 std::string expand(std::string_view text, const Tokens& tokens) {
   std::string out;
   if (text.starts_with("~/")) {
@@ -108,15 +111,33 @@ std::string expand(std::string_view text, const Tokens& tokens) {
       continue;
     }
     switch (text[++i]) {
-      case '%': out += '%'; break;
-      case 'd': out += tokens.home; break;
-      case 'h': out += tokens.address; break;
-      case 'i': out += std::to_string(getuid()); break;
-      case 'l': out += own_host_name(); break;
-      case 'n': out += tokens.name; break;
-      case 'p': out += std::to_string(tokens.port); break;
-      case 'r': out += tokens.user; break;
-      case 'u': out += tokens.local_user; break;
+      case '%':
+        out += '%';
+        break;
+      case 'd':
+        out += tokens.home;
+        break;
+      case 'h':
+        out += tokens.address;
+        break;
+      case 'i':
+        out += std::to_string(getuid());
+        break;
+      case 'l':
+        out += own_host_name();
+        break;
+      case 'n':
+        out += tokens.name;
+        break;
+      case 'p':
+        out += std::to_string(tokens.port);
+        break;
+      case 'r':
+        out += tokens.user;
+        break;
+      case 'u':
+        out += tokens.local_user;
+        break;
       default:
         out += '%';
         out += text[i];
@@ -127,14 +148,15 @@ std::string expand(std::string_view text, const Tokens& tokens) {
 
 /// The first option that only the ssh command can follow; empty: none.
 std::string beyond_libssh2(const Answer& answer) {
-  static constexpr std::array<std::pair<const char*, const char*>, 8> kOptions = {{{"proxyjump", "ProxyJump"},
-                                                                                   {"proxycommand", "ProxyCommand"},
-                                                                                   {"certificatefile", "CertificateFile"},
-                                                                                   {"pkcs11provider", "PKCS11Provider"},
-                                                                                   {"knownhostscommand", "KnownHostsCommand"},
-                                                                                   {"revokedhostkeys", "RevokedHostKeys"},
-                                                                                   {"bindaddress", "BindAddress"},
-                                                                                   {"bindinterface", "BindInterface"}}};
+  static constexpr std::array<std::pair<const char*, const char*>, 8> kOptions = {
+      {{"proxyjump", "ProxyJump"},
+       {"proxycommand", "ProxyCommand"},
+       {"certificatefile", "CertificateFile"},
+       {"pkcs11provider", "PKCS11Provider"},
+       {"knownhostscommand", "KnownHostsCommand"},
+       {"revokedhostkeys", "RevokedHostKeys"},
+       {"bindaddress", "BindAddress"},
+       {"bindinterface", "BindInterface"}}};
   for (const auto& [keyword, name] : kOptions) {
     const std::string value = first(answer, keyword);
     if (!value.empty() && value != "none") return name;
@@ -201,7 +223,8 @@ Result<std::vector<SshConfig::Answer>> SshConfig::run(const std::vector<SshQuery
   std::vector<Answer> answers;
   for (const CommandAnswer& got : run_commands(commands, options_.limit)) {
     if (!got.finished) {
-      return Error(Errc::timed_out, Phase::options, fmt::format("ssh -G gave no answer within {:g} s", seconds(options_.limit)),
+      return Error(Errc::timed_out, Phase::options,
+                   fmt::format("ssh -G gave no answer within {:g} s", seconds(options_.limit)),
                    "is there a slow `Match exec` in ~/.ssh/config?");
     }
     if (got.status != 0) {
@@ -254,7 +277,8 @@ SshConfig::Answer SshConfig::defaults() const {
   return answer;
 }
 
-SshSettings SshConfig::settings_of(const Answer& answer, const SshQuery& query, const std::string& address) const {
+SshSettings SshConfig::settings_of(const Answer& answer, const SshQuery& query,
+                                   const std::string& address) const {
   SshSettings settings;
   settings.user = query.login.empty() ? first(answer, "user") : query.login;
   if (settings.user.empty()) settings.user = options_.user;
@@ -267,7 +291,8 @@ SshSettings SshConfig::settings_of(const Answer& answer, const SshQuery& query, 
   settings.name_style = first(answer, "hashknownhosts") == "yes" ? NameStyle::hashed : NameStyle::plain;
   const Tokens tokens{options_.home, options_.user, address, query.name, settings.user, settings.port};
   const auto files = split_words(first(answer, "userknownhostsfile"));
-  if (!files.empty() && files[0] != "none" && files[0] != "/dev/null") settings.known_hosts_file = expand(files[0], tokens);
+  if (!files.empty() && files[0] != "none" && files[0] != "/dev/null")
+    settings.known_hosts_file = expand(files[0], tokens);
   const auto identities = answer.find("identityfile");
   if (identities == answer.end() || are_default_files(identities->second)) return settings;
   for (const std::string& file : identities->second) {
@@ -276,7 +301,8 @@ SshSettings SshConfig::settings_of(const Answer& answer, const SshQuery& query, 
   return settings;
 }
 
-void SshConfig::add(const SshQuery& query, const SshQuery& speaker, const Answer& answer, std::size_t index, SshAnswers& out) {
+void SshConfig::add(const SshQuery& query, const SshQuery& speaker, const Answer& answer, std::size_t index,
+                    SshAnswers& out) {
   SshHost& host = out.hosts[index];
   std::string address = first(answer, "hostname");
   if (address.empty() || same_ignoring_case(address, speaker.name)) {
@@ -289,10 +315,12 @@ void SshConfig::add(const SshQuery& query, const SshQuery& speaker, const Answer
   const std::string alias = first(answer, "hostkeyalias");
   const std::string files = first(answer, "userknownhostsfile") + " " + first(answer, "globalknownhostsfile");
   KnownKeys known = known_hosts(files).lookup_host(address, settings.port, alias);
-  const bool any = std::any_of(known.keys.begin(), known.keys.end(), [](const HostKey& key) { return key.type != kRevokedMark; });
+  const bool any = std::any_of(known.keys.begin(), known.keys.end(),
+                               [](const HostKey& key) { return key.type != kRevokedMark; });
   if (!settings.ssh_command_only && (known.too_many || (known.certificate_authority && !any))) {
     settings.ssh_command_only = true;
-    settings.why_command = known.too_many ? "too many known host keys" : "a @cert-authority line in known_hosts";
+    settings.why_command =
+        known.too_many ? "too many known host keys" : "a @cert-authority line in known_hosts";
   }
   host.known_name = alias.empty() ? known_hosts_name(address, settings.port) : alias;
   host.known_keys = std::move(known.keys);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ssh itself would do for each host of a nodelist, asked from ssh (`ssh -G`), so that no ssh_config option has to be
-// understood twice. ssh is asked once for each set of names that the same Host lines match. Blocks, bounded in time: for the root,
-// before the launch. Without an ssh program the answers are ssh's defaults.
+// What ssh itself would do for each host of a nodelist, asked from ssh (`ssh -G`), so that no ssh_config
+// option has to be understood twice. ssh is asked once for each set of names that the same Host lines match.
+// Blocks, bounded in time: for the root, before the launch. Without an ssh program the answers are ssh's
+// defaults.
 #pragma once
 
 #include <cstdint>
@@ -60,26 +61,29 @@ struct SshConfigOptions {
   std::string config_file;  // ssh's -F; empty: the user's and the system's
   std::string home;         // of the user, as the password database has it
   std::string user;
-  Duration limit = 20s;     // for all questions together (`Match exec` can take any time)
+  Duration limit = 20s;  // for all questions together (`Match exec` can take any time)
 };
 
 class SshConfig {
- public:
+public:
   explicit SshConfig(SshConfigOptions options);
 
   /// Errors (phase options): ssh refuses its configuration, or takes longer than the limit.
   Result<SshAnswers> ask(const std::vector<SshQuery>& queries);
 
- private:
-  using Answer = std::map<std::string, std::vector<std::string>>;  // keyword in lower case: the rest of each of its lines
+private:
+  using Answer = std::map<std::string,
+                          std::vector<std::string>>;  // keyword in lower case: the rest of each of its lines
   struct Group {
     std::vector<std::size_t> members;  // indices of queries
     std::size_t speaker = 0;           // the one of them that ssh is asked about
   };
   std::vector<Group> group(const std::vector<SshQuery>& queries) const;
   std::vector<std::string> command(const SshQuery& query) const;
-  Result<std::vector<Answer>> run(const std::vector<SshQuery>& queries, const std::vector<Group>& groups) const;
-  void add(const SshQuery& query, const SshQuery& speaker, const Answer& answer, std::size_t index, SshAnswers& out);
+  Result<std::vector<Answer>> run(const std::vector<SshQuery>& queries,
+                                  const std::vector<Group>& groups) const;
+  void add(const SshQuery& query, const SshQuery& speaker, const Answer& answer, std::size_t index,
+           SshAnswers& out);
   Answer defaults() const;
   SshSettings settings_of(const Answer& answer, const SshQuery& query, const std::string& address) const;
   const KnownHosts& known_hosts(const std::string& files);

@@ -15,10 +15,13 @@ namespace charmtree::io {
 
 namespace {
 
-/// The words of a line as ssh splits it: a keyword (here in lower case), blanks or one '=', then words, some in double quotes.
+/// The words of a line as ssh splits it: a keyword (here in lower case), blanks or one '=', then words, some
+/// in double quotes.
 std::vector<std::string> split(std::string_view line) {
   static constexpr std::string_view kBlanks = " \t\r\f";
-  const auto skip_blanks = [&] { line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size())); };
+  const auto skip_blanks = [&] {
+    line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
+  };
   skip_blanks();
   if (line.empty() || line[0] == '#') return {};
   const std::string_view keyword = line.substr(0, line.find_first_of(" \t\r\f="));
@@ -40,27 +43,33 @@ std::vector<std::string> split(std::string_view line) {
 std::vector<std::string> glob_paths(const std::string& pattern) {
   glob_t found{};
   std::vector<std::string> paths;
-  if (glob(pattern.c_str(), GLOB_NOCHECK, nullptr, &found) == 0) paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  if (glob(pattern.c_str(), GLOB_NOCHECK, nullptr, &found) == 0)
+    paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   globfree(&found);
   return paths;
 }
 
 }  // namespace
 
-void SshConfigGroups::add_file(const std::string& path, const std::string& directory, const std::string& home) {
+void SshConfigGroups::add_file(const std::string& path, const std::string& directory,
+                               const std::string& home) {
   add(path, directory, home, 0);
 }
 
-void SshConfigGroups::add(const std::string& path, const std::string& directory, const std::string& home, int depth) {
+void SshConfigGroups::add(const std::string& path, const std::string& directory, const std::string& home,
+                          int depth) {
   std::error_code error;
   if (depth > kMaxIncludeDepth || ++files_ > kMaxConfigFiles) return;
-  if (!std::filesystem::is_regular_file(path, error) || std::filesystem::file_size(path, error) > kMaxConfigBytes) return;
+  if (!std::filesystem::is_regular_file(path, error) ||
+      std::filesystem::file_size(path, error) > kMaxConfigBytes)
+    return;
   std::ifstream file(path);
   std::string line;
   while (std::getline(file, line)) add_line(line, directory, home, depth);
 }
 
-void SshConfigGroups::add_line(std::string_view line, const std::string& directory, const std::string& home, int depth) {
+void SshConfigGroups::add_line(std::string_view line, const std::string& directory, const std::string& home,
+                               int depth) {
   const std::vector<std::string> words = split(line);
   if (words.empty()) return;
   if (words[0] == "host") {
@@ -100,7 +109,8 @@ std::string SshConfigGroups::key(std::string_view name) const {
   if (each_name_ || (match_host_ && has_host_name_)) return std::string(name);
   std::string bits;
   bits.reserve(patterns_.size());
-  for (const std::string& pattern : patterns_) bits.push_back(matches_pattern_list(name, pattern) ? '1' : '0');
+  for (const std::string& pattern : patterns_)
+    bits.push_back(matches_pattern_list(name, pattern) ? '1' : '0');
   return bits;
 }
 

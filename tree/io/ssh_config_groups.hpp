@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which Host lines of the ssh_config files match a name: names that the same lines match get the same answers from ssh. Nothing
-// else of the files is understood here; where that is not enough to tell names apart, every name is its own group.
+// Which Host lines of the ssh_config files match a name: names that the same lines match get the same answers
+// from ssh. Nothing else of the files is understood here; where that is not enough to tell names apart, every
+// name is its own group.
 #pragma once
 
 #include <string>
@@ -14,23 +15,24 @@ inline constexpr std::size_t kMaxConfigBytes = 4U << 20;
 inline constexpr std::size_t kMaxConfigFiles = 1024;
 
 class SshConfigGroups {
- public:
-  /// Reads a file with everything it includes; a missing one is empty. Relative includes are looked for in `directory`.
+public:
+  /// Reads a file with everything it includes; a missing one is empty. Relative includes are looked for in
+  /// `directory`.
   void add_file(const std::string& path, const std::string& directory, const std::string& home);
 
   /// Equal for two names exactly if the files do not tell them apart.
   std::string key(std::string_view name) const;
 
- private:
+private:
   void add(const std::string& path, const std::string& directory, const std::string& home, int depth);
   void add_line(std::string_view line, const std::string& directory, const std::string& home, int depth);
   void add_match(const std::vector<std::string>& words);
 
   std::vector<std::string> patterns_;  // one comma list for each Host line
   std::size_t files_ = 0;
-  bool each_name_ = false;     // a Match that depends on more than the name
-  bool match_host_ = false;    // matches what HostName made of the name ...
-  bool has_host_name_ = false; // ... which matters if there is a HostName line
+  bool each_name_ = false;      // a Match that depends on more than the name
+  bool match_host_ = false;     // matches what HostName made of the name ...
+  bool has_host_name_ = false;  // ... which matters if there is a HostName line
 };
 
 }  // namespace charmtree::io

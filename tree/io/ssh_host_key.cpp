@@ -15,8 +15,8 @@ namespace charmtree::io {
 namespace {
 
 // In the order of cost. ssh-rsa is SHA-1 with libssh2 1.10: only old servers still offer it.
-constexpr std::array<std::string_view, 5> kOffered = {"ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384",
-                                                      "ecdsa-sha2-nistp521", "ssh-rsa"};
+constexpr std::array<std::string_view, 5> kOffered = {
+    "ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa"};
 
 bool libssh2_may_not_get(std::string_view type) {
   return type == "ssh-rsa" || std::find(kOffered.begin(), kOffered.end(), type) == kOffered.end();
@@ -32,9 +32,9 @@ std::string host_key_order(const Host& host) {
   std::string order;
   const auto append = [&](bool known) {
     for (const std::string_view type : kOffered) {
-      const bool is_known = std::any_of(host.known_keys.begin(), host.known_keys.end(), [&](const HostKey& key) {
-        return key.type != kRevokedMark && key_type(key.blob) == type;
-      });
+      const bool is_known = std::any_of(
+          host.known_keys.begin(), host.known_keys.end(),
+          [&](const HostKey& key) { return key.type != kRevokedMark && key_type(key.blob) == type; });
       if (is_known != known) continue;
       if (!order.empty()) order += ',';
       order += type;
@@ -59,12 +59,14 @@ Result<HostKeyVerdict> judge_host_key(const Host& host, const Profile& profile, 
     other_key |= !same && key.type == type;
     out_of_reach |= libssh2_may_not_get(key_type(key.blob)) && key_type(key.blob) != type;
   }
-  // Whoever sets the flag without the keys means: one of its keys is revoked, trust only what is known to be good.
+  // Whoever sets the flag without the keys means: one of its keys is revoked, trust only what is known to be
+  // good.
   revoked |= host.known_key_revoked && !named_revoked && !known;
-  if (profile.host_keys == HostKeyPolicy::no_check) return known ? HostKeyVerdict::known : HostKeyVerdict::unchecked;
+  if (profile.host_keys == HostKeyPolicy::no_check)
+    return known ? HostKeyVerdict::known : HostKeyVerdict::unchecked;
   if (revoked) {
-    return Error(Errc::host_key_changed, Phase::host_key, fmt::format("the {} host key is revoked in known_hosts", type),
-                 "give the host a new key");
+    return Error(Errc::host_key_changed, Phase::host_key,
+                 fmt::format("the {} host key is revoked in known_hosts", type), "give the host a new key");
   }
   if (known) return HostKeyVerdict::known;
   if (other_key) {
@@ -73,7 +75,8 @@ Result<HostKeyVerdict> judge_host_key(const Host& host, const Profile& profile, 
                  fmt::format("if the host was set up anew: {}", remove_command(profile)));
   }
   if (out_of_reach) {
-    return Error(Errc::no_usable_key, Phase::host_key, "known_hosts holds only keys that libssh2 cannot ask for");
+    return Error(Errc::no_usable_key, Phase::host_key,
+                 "known_hosts holds only keys that libssh2 cannot ask for");
   }
   if (profile.host_keys == HostKeyPolicy::accept_new) return HostKeyVerdict::new_key;
   return Error(Errc::host_key_unknown, Phase::host_key, fmt::format("the {} host key is unknown", type),

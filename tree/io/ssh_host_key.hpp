@@ -16,12 +16,14 @@ enum class HostKeyVerdict : std::uint8_t {
   unchecked,  // no_check took it
 };
 
-/// Judges `blob`, the key that the server showed. Errors: host_key_unknown, host_key_changed (also for a revoked key), and
-/// no_usable_key if all that is known is of a kind that libssh2 cannot ask for, so that only the ssh command can check it.
+/// Judges `blob`, the key that the server showed. Errors: host_key_unknown, host_key_changed (also for a
+/// revoked key), and no_usable_key if all that is known is of a kind that libssh2 cannot ask for, so that
+/// only the ssh command can check it.
 Result<HostKeyVerdict> judge_host_key(const Host& host, const Profile& profile, const std::string& blob);
 
-/// The host-key algorithms to offer, best first, comma-separated: what is known for the host comes first, since a server with
-/// several keys shows the first one that we offer, and an unknown one would look like a change.
+/// The host-key algorithms to offer, best first, comma-separated: what is known for the host comes first,
+/// since a server with several keys shows the first one that we offer, and an unknown one would look like a
+/// change.
 std::string host_key_order(const Host& host);
 
 }  // namespace charmtree::io

@@ -22,12 +22,14 @@ namespace {
 
 using State = KeyFile::State;
 
-constexpr std::array<std::string_view, 5> kFileTypes = {"ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384",
-                                                        "ecdsa-sha2-nistp521", "ssh-rsa"};
+constexpr std::array<std::string_view, 5> kFileTypes = {
+    "ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa"};
 constexpr std::string_view kOpensshBegin = "-----BEGIN OPENSSH PRIVATE KEY-----";
 constexpr std::string_view kOpensshEnd = "-----END OPENSSH PRIVATE KEY-----";
 
-bool contains(const auto& list, const auto& value) { return std::find(list.begin(), list.end(), value) != list.end(); }
+bool contains(const auto& list, const auto& value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
 
 std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -47,7 +49,8 @@ std::string public_blob(const std::string& path) {
   return blob && !key_type(*blob).empty() ? *blob : std::string();
 }
 
-/// PROTOCOL.key of OpenSSH: magic, cipher, key derivation, its options, number of keys, public key, private part.
+/// PROTOCOL.key of OpenSSH: magic, cipher, key derivation, its options, number of keys, public key, private
+/// part.
 void judge_openssh(KeyFile& key, std::string_view text) {
   static constexpr std::string_view kMagic("openssh-key-v1\0", 15);
   text.remove_prefix(kOpensshBegin.size());
@@ -81,7 +84,8 @@ void judge_pem(KeyFile& key, const std::string& text) {
     key.state = State::passphrase;
     return;
   }
-  const std::unique_ptr<BIO, int (*)(BIO*)> bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), BIO_free);
+  const std::unique_ptr<BIO, int (*)(BIO*)> bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())),
+                                                BIO_free);
   const auto no_passphrase = [](char*, int, int, void*) { return 0; };
   const std::unique_ptr<EVP_PKEY, void (*)(EVP_PKEY*)> parsed(
       PEM_read_bio_PrivateKey(bio.get(), nullptr, no_passphrase, nullptr), EVP_PKEY_free);
@@ -123,7 +127,9 @@ KeyFile judge(const std::string& path) {
 
 }  // namespace
 
-bool agent_type_usable(std::string_view type) { return type != "ssh-rsa" && contains(kFileTypes, type); }
+bool agent_type_usable(std::string_view type) {
+  return type != "ssh-rsa" && contains(kFileTypes, type);
+}
 
 std::shared_ptr<const KeyFile> SshKeys::load(const std::string& path) {
   auto& slot = loaded_[path];
@@ -139,7 +145,8 @@ std::vector<std::string> SshKeys::files(const Profile& profile) const {
 bool SshKeys::wants_agent(const Profile& profile) {
   if (!profile.identities_only) return true;
   const auto paths = files(profile);
-  return !std::all_of(paths.begin(), paths.end(), [this](const std::string& path) { return load(path)->state == State::usable; });
+  return !std::all_of(paths.begin(), paths.end(),
+                      [this](const std::string& path) { return load(path)->state == State::usable; });
 }
 
 std::vector<KeyToTry> SshKeys::to_try(const Profile& profile, const std::vector<std::string>& agent_blobs) {
@@ -161,7 +168,8 @@ std::vector<KeyToTry> SshKeys::to_try(const Profile& profile, const std::vector<
     agent_only.push_back(KeyToTry{nullptr, blob});
   }
   std::vector<KeyToTry> all = std::move(both);
-  for (auto* list : {&agent_only, &file_only, &rsa}) std::move(list->begin(), list->end(), std::back_inserter(all));
+  for (auto* list : {&agent_only, &file_only, &rsa})
+    std::move(list->begin(), list->end(), std::back_inserter(all));
   if (all.size() > kMaxKeysTried) all.resize(kMaxKeysTried);
   return all;
 }

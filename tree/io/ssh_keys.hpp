@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The user's private key files, each read and judged once. A key that libssh2 cannot use in an event loop is set aside here: with
-// a passphrase (libssh2 would run bcrypt on every login), on a security key, or open to others (ssh refuses that, too).
+// The user's private key files, each read and judged once. A key that libssh2 cannot use in an event loop is
+// set aside here: with a passphrase (libssh2 would run bcrypt on every login), on a security key, or open to
+// others (ssh refuses that, too).
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,7 @@ struct KeyToTry {
 };
 
 class SshKeys {
- public:
+public:
   /// `home` is where the default keys are (home + "/.ssh/id_ed25519", ...).
   explicit SshKeys(std::string home) : home_(std::move(home)) {}
 
@@ -42,17 +43,19 @@ class SshKeys {
   /// The files that a profile means: its own, or the default ones.
   std::vector<std::string> files(const Profile& profile) const;
 
-  /// In ssh's order: named keys that the agent holds too, other keys of the agent (unless identities_only), the remaining files;
-  /// RSA last, because today's servers refuse libssh2's SHA-1 signatures. At most kMaxKeysTried.
+  /// In ssh's order: named keys that the agent holds too, other keys of the agent (unless identities_only),
+  /// the remaining files; RSA last, because today's servers refuse libssh2's SHA-1 signatures. At most
+  /// kMaxKeysTried.
   std::vector<KeyToTry> to_try(const Profile& profile, const std::vector<std::string>& agent_blobs);
 
-  /// Whether the agent could add anything: not if only named keys may be used and all of them are usable files.
+  /// Whether the agent could add anything: not if only named keys may be used and all of them are usable
+  /// files.
   bool wants_agent(const Profile& profile);
 
   /// Why the files of this profile that exist cannot be used, for the error message; empty: nothing to say.
   std::string complaint(const Profile& profile);
 
- private:
+private:
   std::string home_;
   std::map<std::string, std::shared_ptr<const KeyFile>> loaded_;
 };

@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pump works in turns. A turn reads stdout and stderr until libssh2 has nothing left (a byte that stays in its queue makes no
-// socket readable), then writes what is queued, and starts over as long as anything moved, up to a bound; then it waits on the
-// socket. After close() the turns go on without handlers: write the rest, say EOF, read until the far side has closed too (to
-// close a socket with unread bytes would reset the connection and might destroy the last bytes that we sent).
+// The pump works in turns. A turn reads stdout and stderr until libssh2 has nothing left (a byte that stays
+// in its queue makes no socket readable), then writes what is queued, and starts over as long as anything
+// moved, up to a bound; then it waits on the socket. After close() the turns go on without handlers: write
+// the rest, say EOF, read until the far side has closed too (to close a socket with unread bytes would reset
+// the connection and might destroy the last bytes that we sent).
 #include "tree/io/ssh_link.hpp"
 
 #include <array>
 #include <cstring>
+
+#include "tree/io/clock.hpp"
 
 namespace charmtree::io {
 
 namespace {
 
 constexpr std::size_t kReadBytes = 32 * 1024;
-constexpr int kRoundsPerTurn = 32;             // at most 1 MB each way before other links get their turn
-constexpr Duration kExitStatusWait = 2s;       // from the end of stdout to the channel's close with the exit status
+constexpr int kRoundsPerTurn = 32;  // at most 1 MB each way before other links get their turn
+constexpr Duration kExitStatusWait =
+    2s;  // from the end of stdout to the channel's close with the exit status
 
 }  // namespace
 
 class SshLink::Pump : public std::enable_shared_from_this<Pump> {
- public:
+public:
   explicit Pump(std::unique_ptr<SshSession> session)
       : session_(std::move(session)), timer_(session_->socket().get_executor()) {}
 
@@ -30,7 +34,7 @@ class SshLink::Pump : public std::enable_shared_from_this<Pump> {
   void close(Duration linger);
   void release();
 
- private:
+private:
   enum class Step : std::uint8_t { none, read_out, read_err, write, send_eof, wait_closed };
 
   void schedule();
@@ -47,11 +51,11 @@ class SshLink::Pump : public std::enable_shared_from_this<Pump> {
   void start_timer(Duration after);
   void finish(std::string what);
 
-  std::unique_ptr<SshSession> session_;     // null: released
-  std::shared_ptr<Handlers> handlers_;      // shared, so that a handler may drop them while it runs
+  std::unique_ptr<SshSession> session_;  // null: released
+  std::shared_ptr<Handlers> handlers_;   // shared, so that a handler may drop them while it runs
   asio::steady_timer timer_;
-  std::string sending_;                     // never touched between its first write and its last
-  std::string waiting_;                     // goes next
+  std::string sending_;  // never touched between its first write and its last
+  std::string waiting_;  // goes next
   std::size_t sent_ = 0;
   std::string stderr_tail_;
   Step half_sent_ = Step::none;
@@ -158,7 +162,8 @@ bool SshLink::Pump::settle(Step step, long code) {
   } else if (error != 0) {
     finish(std::string("connection lost: ") + std::strerror(error));
   } else {
-    finish(session_->connection_ended() ? "connection closed by the other side" : "ssh: " + session_->last_message());
+    finish(session_->connection_ended() ? "connection closed by the other side"
+                                        : "ssh: " + session_->last_message());
   }
   return false;
 }
@@ -184,13 +189,15 @@ bool SshLink::Pump::write() {
     waiting_.clear();
     sent_ = 0;
   }
-  const ssize_t wrote = libssh2_channel_write_ex(session_->channel(), 0, sending_.data() + sent_, sending_.size() - sent_);
+  const ssize_t wrote =
+      libssh2_channel_write_ex(session_->channel(), 0, sending_.data() + sent_, sending_.size() - sent_);
   if (!settle(Step::write, wrote) || wrote == 0) return false;
   sent_ += static_cast<std::size_t>(wrote);
   if (sent_ < sending_.size()) return true;
   sending_ = {};
   sent_ = 0;
-  if (const auto handlers = handlers_; waiting_.empty() && handlers && handlers->on_drained) handlers->on_drained();
+  if (const auto handlers = handlers_; waiting_.empty() && handlers && handlers->on_drained)
+    handlers->on_drained();
   return true;
 }
 
@@ -231,7 +238,7 @@ void SshLink::Pump::wait_for(asio::ip::tcp::socket::wait_type what, bool& armed)
 void SshLink::Pump::start_timer(Duration after) {
   timer_.expires_after(after);
   timer_.async_wait([self = shared_from_this()](error_code error) {
-    if (error || !self->session_ || self->timer_.expiry() > std::chrono::steady_clock::now()) return;
+    if (error || !self->session_ || self->timer_.expiry() > to_steady(now())) return;
     if (self->closing_) {
       self->release();
     } else if (self->eof_seen_) {
@@ -262,12 +269,24 @@ void SshLink::Pump::finish(std::string what) {
 
 SshLink::SshLink(std::unique_ptr<SshSession> session) : pump_(std::make_shared<Pump>(std::move(session))) {}
 
-SshLink::~SshLink() { pump_->close(Duration::zero()); }
+SshLink::~SshLink() {
+  pump_->close(Duration::zero());
+}
 
-void SshLink::start(Handlers handlers) { pump_->start(std::move(handlers)); }
-void SshLink::send(std::string bytes) { pump_->send(std::move(bytes)); }
-std::size_t SshLink::backlog() const { return pump_->backlog(); }
-void SshLink::pause_reading(bool paused) { pump_->pause_reading(paused); }
-void SshLink::close(Duration linger) { pump_->close(linger); }
+void SshLink::start(Handlers handlers) {
+  pump_->start(std::move(handlers));
+}
+void SshLink::send(std::string bytes) {
+  pump_->send(std::move(bytes));
+}
+std::size_t SshLink::backlog() const {
+  return pump_->backlog();
+}
+void SshLink::pause_reading(bool paused) {
+  pump_->pause_reading(paused);
+}
+void SshLink::close(Duration linger) {
+  pump_->close(linger);
+}
 
 }  // namespace charmtree::io

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The link over one ssh channel, once a login is through. One libssh2 operation at a time: an operation that left a packet half
-// sent is repeated, with the same arguments and before any other, until it is through. The remote command's stdout is the link,
-// its stderr is kept as a bounded tail, its exit status ends up in LinkEnd.
+// The link over one ssh channel, once a login is through. One libssh2 operation at a time: an operation that
+// left a packet half sent is repeated, with the same arguments and before any other, until it is through. The
+// remote command's stdout is the link, its stderr is kept as a bounded tail, its exit status ends up in
+// LinkEnd.
 #pragma once
 
 #include <memory>
@@ -15,7 +16,7 @@ namespace charmtree::io {
 inline constexpr std::size_t kStderrTail = 4096;
 
 class SshLink final : public Link {
- public:
+public:
   /// Takes a session whose channel runs the remote command.
   explicit SshLink(std::unique_ptr<SshSession> session);
   /// Without a close() before: abrupt.
@@ -27,7 +28,7 @@ class SshLink final : public Link {
   void pause_reading(bool paused) override;
   void close(Duration linger) override;
 
- private:
+private:
   class Pump;  // lives on while its own handlers are under way
   std::shared_ptr<Pump> pump_;
 };

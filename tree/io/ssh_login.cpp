@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every wait is the same: start something whose handler calls signal_.cancel(), then sleep on signal_, which is due at the step's
-// deadline. Handlers of things that outlived their wait only wake the coroutine once more, which every loop here allows for.
-// Traps of g++ 12 and libssh2: no braced temporaries inside a co_await expression, parameters by value, and after
-// LIBSSH2_ERROR_EAGAIN the same call with the same arguments.
+// Every wait is the same: start something whose handler calls signal_.cancel(), then sleep on signal_, which
+// is due at the step's deadline. Handlers of things that outlived their wait only wake the coroutine once
+// more, which every loop here allows for. Traps of g++ 12 and libssh2: no braced temporaries inside a
+// co_await expression, parameters by value, and after LIBSSH2_ERROR_EAGAIN the same call with the same
+// arguments.
 #include "tree/io/ssh_login.hpp"
 
 #include <algorithm>
@@ -34,40 +35,46 @@ std::string first_line(std::string_view text) {
   return line;
 }
 
-bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
 
 Error connect_failed(const error_code& error) {
   const std::string fix = "is the host up, and its network?";
   switch (error.value()) {
     case ECONNREFUSED:
-      return Error(Errc::refused, Phase::connect, "connection refused", "is sshd running there, on this port?");
+      return Error(Errc::refused, Phase::connect, "connection refused",
+                   "is sshd running there, on this port?");
     case ETIMEDOUT:
       return Error(Errc::timed_out, Phase::connect, "no answer", fix);
     case ECONNRESET:
       return Error(Errc::dropped, Phase::connect, "connection reset", fix);
     case EMFILE:
     case ENFILE:
-      return Error(Errc::unreachable, Phase::connect, error.message(), "raise `ulimit -n`, or use a smaller ++batch");
+      return Error(Errc::unreachable, Phase::connect, error.message(),
+                   "raise `ulimit -n`, or use a smaller ++batch");
     default:
       return Error(Errc::unreachable, Phase::connect, error.message(), fix);
   }
 }
 
 /// Which of two failed addresses tells more: something answered, then nothing did, then no way there.
-int weight(const Error& error) { return error.code == Errc::refused ? 2 : error.code == Errc::timed_out ? 1 : 0; }
+int weight(const Error& error) {
+  return error.code == Errc::refused ? 2 : error.code == Errc::timed_out ? 1 : 0;
+}
 
 }  // namespace
 
-/// A signature that the agent is to make. libssh2 asks for it in the middle of its own call; we note what it wants, answer EAGAIN,
-/// ask the agent, and repeat the call.
+/// A signature that the agent is to make. libssh2 asks for it in the middle of its own call; we note what it
+/// wants, answer EAGAIN, ask the agent, and repeat the call.
 struct SshLogin::Signature {
   std::string blob;
   std::string data;
   std::string bytes;  // the bare signature, without the algorithm's name
   bool wanted = false, asked = false, refused = false;
 
-  static int callback(LIBSSH2_SESSION*, unsigned char** out, std::size_t* out_length, const unsigned char* data,
-                      std::size_t length, void** abstract) {
+  static int callback(LIBSSH2_SESSION*, unsigned char** out, std::size_t* out_length,
+                      const unsigned char* data, std::size_t length, void** abstract) {
     auto& self = *static_cast<Signature*>(*abstract);
     if (self.refused) return LIBSSH2_ERROR_AGENT_PROTOCOL;
     if (self.bytes.empty()) {
@@ -75,7 +82,8 @@ struct SshLogin::Signature {
       self.wanted = true;
       return LIBSSH2_ERROR_EAGAIN;
     }
-    *out = static_cast<unsigned char*>(std::malloc(self.bytes.size()));  // freed by libssh2, whose allocator is malloc
+    *out = static_cast<unsigned char*>(
+        std::malloc(self.bytes.size()));  // freed by libssh2, whose allocator is malloc
     if (*out == nullptr) return LIBSSH2_ERROR_ALLOC;
     std::memcpy(*out, self.bytes.data(), self.bytes.size());
     *out_length = self.bytes.size();
@@ -83,8 +91,8 @@ struct SshLogin::Signature {
   }
 };
 
-SshLogin::SshLogin(asio::io_context& io, Resolver& resolver, std::shared_ptr<SshKeys> keys, std::shared_ptr<SshAgent> agent,
-                   Order order, std::function<void(LoginResult)> done)
+SshLogin::SshLogin(asio::io_context& io, Resolver& resolver, std::shared_ptr<SshKeys> keys,
+                   std::shared_ptr<SshAgent> agent, Order order, std::function<void(LoginResult)> done)
     : io_(io),
       resolver_(&resolver),
       keys_(std::move(keys)),
@@ -148,7 +156,9 @@ void SshLogin::begin(Phase phase, Duration limit) {
   deadline_ = now() + limit;
 }
 
-bool SshLogin::expired() const { return now() >= deadline_; }
+bool SshLogin::expired() const {
+  return now() >= deadline_;
+}
 
 Error SshLogin::timed_out() const {
   static constexpr std::string_view kFix = "is the host up, and does a firewall let ssh through?";
@@ -163,7 +173,8 @@ Error SshLogin::lost() const {
   }
   const int error = session_->connection_error();
   return Error(Errc::dropped, phase_,
-               error != 0 ? std::string("connection lost: ") + std::strerror(error) : "the server closed the connection",
+               error != 0 ? std::string("connection lost: ") + std::strerror(error)
+                          : "the server closed the connection",
                "too many logins at a time for it (MaxStartups)? try a smaller ++batch");
 }
 
@@ -202,7 +213,9 @@ asio::awaitable<Result<Addresses>> SshLogin::resolve() {
                                   if (const auto self = weak.lock()) self->signal_.cancel();
                                 });
   while (!*answer && !cancelled_) {
-    deadline_ = now() + 2 * limit_;  // the resolver keeps the deadline; this one is only there to never sleep for ever
+    deadline_ =
+        now() +
+        2 * limit_;  // the resolver keeps the deadline; this one is only there to never sleep for ever
     co_await sleep();
   }
   request_ = 0;
@@ -247,9 +260,11 @@ Error SshLogin::handshake_failed(int code) {
   const std::string& said = session_->first_bytes();
   if (!said.empty() && !said.starts_with("SSH-")) {
     if (contains(said, "MaxStartups") || contains(said, "Not allowed at this time")) {
-      return Error(Errc::dropped, phase_, "the server is too busy: " + first_line(said), "use a smaller ++batch");
+      return Error(Errc::dropped, phase_, "the server is too busy: " + first_line(said),
+                   "use a smaller ++batch");
     }
-    return Error(Errc::handshake, phase_, fmt::format("this is not an ssh server, it said \"{}\"", first_line(said)),
+    return Error(Errc::handshake, phase_,
+                 fmt::format("this is not an ssh server, it said \"{}\"", first_line(said)),
                  "check the port");
   }
   if (session_->connection_ended()) return lost();
@@ -257,12 +272,14 @@ Error SshLogin::handshake_failed(int code) {
   if (code == LIBSSH2_ERROR_KEX_FAILURE || code == LIBSSH2_ERROR_METHOD_NONE) {
     return Error(Errc::no_usable_key, phase_, "libssh2 and the server have no algorithm in common");
   }
-  return Error(Errc::handshake, phase_, fmt::format("the ssh handshake failed: {} ({})", session_->last_message(), code));
+  return Error(Errc::handshake, phase_,
+               fmt::format("the ssh handshake failed: {} ({})", session_->last_message(), code));
 }
 
 SshLogin::Step SshLogin::handshake() {
   begin(Phase::handshake, order_.limits.handshake);
-  if (!session_->begin(host_key_order(order_.host))) co_return Error(Errc::internal, phase_, "no memory for a session");
+  if (!session_->begin(host_key_order(order_.host)))
+    co_return Error(Errc::internal, phase_, "no memory for a session");
   const auto call = [session = session_.get()] { return session->handshake(); };
   const int code = co_await until_done(call);
   if (code == kStopped) co_return timed_out();
@@ -327,9 +344,9 @@ asio::awaitable<int> SshLogin::try_agent(std::shared_ptr<KeyToTry> key) {
   signature->blob = key->blob;
   void* abstract = signature.get();
   for (;;) {
-    const int code = libssh2_userauth_publickey(
-        session_->session(), order_.profile.user.c_str(), reinterpret_cast<const unsigned char*>(key->blob.data()),
-        key->blob.size(), &Signature::callback, &abstract);
+    const int code = libssh2_userauth_publickey(session_->session(), order_.profile.user.c_str(),
+                                                reinterpret_cast<const unsigned char*>(key->blob.data()),
+                                                key->blob.size(), &Signature::callback, &abstract);
     if (code != LIBSSH2_ERROR_EAGAIN) co_return code;
     if (stopped()) co_return kStopped;
     if (signature->wanted && !signature->asked) {
@@ -367,7 +384,8 @@ SshLogin::Step SshLogin::authenticate() {
     };
     const int code = co_await until_done(list);
     if (code == kStopped) co_return timed_out();
-    if (libssh2_userauth_authenticated(session_->session()) != 0) co_return Result<void>();  // it asks for no key at all
+    if (libssh2_userauth_authenticated(session_->session()) != 0)
+      co_return Result<void>();  // it asks for no key at all
   }
   co_return refused(keys.size(), methods == nullptr ? std::string_view("publickey") : methods);
 }
@@ -382,7 +400,8 @@ Error SshLogin::refused(std::size_t tried, std::string_view methods) {
                  "ask its administrator to allow keys");
   }
   const std::string complaint = keys_->complaint(order_.profile);
-  std::string what = tried == 0 ? "no usable private key" : fmt::format("the server refused {}", tried == 1 ? "the key" : "all keys");
+  std::string what = tried == 0 ? "no usable private key"
+                                : fmt::format("the server refused {}", tried == 1 ? "the key" : "all keys");
   if (!session_->farewell().empty()) what += fmt::format(" ({})", session_->farewell());
   if (!complaint.empty()) what += fmt::format(" ({})", complaint);
   return Error(Errc::no_usable_key, phase_, std::move(what),
@@ -410,7 +429,8 @@ SshLogin::Step SshLogin::execute() {
     co_return Error(Errc::remote_shell, phase_, "the server refuses to run commands");
   }
   // libssh2 issue 671: an innocent interleaving may end here; another session works.
-  co_return Error(Errc::dropped, phase_, fmt::format("libssh2 failed to run the command: {}", session_->last_message()));
+  co_return Error(Errc::dropped, phase_,
+                  fmt::format("libssh2 failed to run the command: {}", session_->last_message()));
 }
 
 }  // namespace charmtree::io

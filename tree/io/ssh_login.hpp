@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One ssh login as one coroutine: resolve, connect, handshake, host key, authenticate, open a channel, exec. Each step has its own
-// deadline. The coroutine alone calls into the session; deadlines and cancel() only wake it up.
+// One ssh login as one coroutine: resolve, connect, handshake, host key, authenticate, open a channel, exec.
+// Each step has its own deadline. The coroutine alone calls into the session; deadlines and cancel() only
+// wake it up.
 #pragma once
 
 #include <functional>
@@ -23,7 +24,7 @@ class SshKeys;
 struct KeyToTry;
 
 class SshLogin : public std::enable_shared_from_this<SshLogin> {
- public:
+public:
   struct Order {
     Host host;
     Profile profile;  // with a user
@@ -32,15 +33,15 @@ class SshLogin : public std::enable_shared_from_this<SshLogin> {
   };
 
   /// `resolver` must live until the login has ended or was cancelled.
-  SshLogin(asio::io_context& io, Resolver& resolver, std::shared_ptr<SshKeys> keys, std::shared_ptr<SshAgent> agent,
-           Order order, std::function<void(LoginResult)> done);
+  SshLogin(asio::io_context& io, Resolver& resolver, std::shared_ptr<SshKeys> keys,
+           std::shared_ptr<SshAgent> agent, Order order, std::function<void(LoginResult)> done);
 
   void start();
 
   /// `done` is not called any more. The session is released by the loop.
   void cancel();
 
- private:
+private:
   using Step = asio::awaitable<Result<void>>;
   struct Signature;
 
@@ -78,7 +79,8 @@ class SshLogin : public std::enable_shared_from_this<SshLogin> {
   std::function<void(LoginResult)> done_;
   LoginResult result_;
   std::unique_ptr<SshSession> session_;
-  asio::steady_timer signal_;  // what the coroutine sleeps on: it is due at the deadline and cancelled to wake the sleeper
+  asio::steady_timer
+      signal_;  // what the coroutine sleeps on: it is due at the deadline and cancelled to wake the sleeper
   Phase phase_ = Phase::resolve;
   Duration limit_{};
   Instant deadline_ = kNever;

@@ -18,15 +18,18 @@ constexpr const char* kKeyExchanges =
 constexpr const char* kCiphers = "aes128-ctr,aes192-ctr,aes256-ctr";
 constexpr const char* kMacs = "hmac-sha2-256,hmac-sha2-512,hmac-sha1";
 constexpr std::size_t kFirstBytes = 128;
-constexpr std::size_t kMaxHandshakeBytes = 256 * 1024;  // a key exchange takes 3 kB; what talks on is no ssh server
+constexpr std::size_t kMaxHandshakeBytes =
+    256 * 1024;  // a key exchange takes 3 kB; what talks on is no ssh server
 constexpr std::size_t kFarewellBytes = 200;
-constexpr int kFreeTries = 64;  // session_free on a dead connection needs one; never more than once per open operation
+constexpr int kFreeTries =
+    64;  // session_free on a dead connection needs one; never more than once per open operation
 
 }  // namespace
 
 SshSession::~SshSession() {
   if (session_ != nullptr) {
-    // The session goes first, while the descriptor number is still ours; on a connection that is shut down it cannot block.
+    // The session goes first, while the descriptor number is still ours; on a connection that is shut down it
+    // cannot block.
     if (socket_.is_open()) ::shutdown(socket_.native_handle(), SHUT_RDWR);
     for (int i = 0; i < kFreeTries && libssh2_session_free(session_) == LIBSSH2_ERROR_EAGAIN; ++i) {
     }
@@ -40,8 +43,10 @@ bool SshSession::begin(const std::string& host_key_types) {
   if (session_ == nullptr) return false;
   libssh2_session_set_blocking(session_, 0);
   // The casts are libssh2's interface: every callback is a void*.
-  libssh2_session_callback_set(session_, LIBSSH2_CALLBACK_RECV, reinterpret_cast<void*>(&SshSession::receive));
-  libssh2_session_callback_set(session_, LIBSSH2_CALLBACK_DISCONNECT, reinterpret_cast<void*>(&SshSession::disconnected));
+  libssh2_session_callback_set(session_, LIBSSH2_CALLBACK_RECV,
+                               reinterpret_cast<void*>(&SshSession::receive));
+  libssh2_session_callback_set(session_, LIBSSH2_CALLBACK_DISCONNECT,
+                               reinterpret_cast<void*>(&SshSession::disconnected));
   // What this libssh2 does not know is dropped from the lists by libssh2 itself.
   libssh2_session_method_pref(session_, LIBSSH2_METHOD_KEX, kKeyExchanges);
   libssh2_session_method_pref(session_, LIBSSH2_METHOD_HOSTKEY, host_key_types.c_str());
@@ -72,7 +77,9 @@ bool SshSession::connection_ended() const {
   return poll(&state, 1, 0) == 1;  // POLLRDHUP, POLLHUP or POLLERR
 }
 
-int SshSession::last_error() { return libssh2_session_last_errno(session_); }
+int SshSession::last_error() {
+  return libssh2_session_last_errno(session_);
+}
 
 std::string SshSession::last_message() {
   char* text = nullptr;
@@ -88,9 +95,10 @@ std::string SshSession::host_key() {
   return blob == nullptr ? std::string() : std::string(blob, length);
 }
 
-/// Like libssh2's own, but the end of the connection is held back until everything before it has been taken: libssh2 would
-/// otherwise report the error and keep back data that came in the same turn.
-ssize_t SshSession::receive(libssh2_socket_t fd, void* buffer, std::size_t length, int flags, void** abstract) {
+/// Like libssh2's own, but the end of the connection is held back until everything before it has been taken:
+/// libssh2 would otherwise report the error and keep back data that came in the same turn.
+ssize_t SshSession::receive(libssh2_socket_t fd, void* buffer, std::size_t length, int flags,
+                            void** abstract) {
   auto& self = *static_cast<SshSession*>(*abstract);
   const ssize_t got = ::recv(fd, buffer, length, flags);
   if (got > 0) {
@@ -116,8 +124,8 @@ ssize_t SshSession::receive(libssh2_socket_t fd, void* buffer, std::size_t lengt
   return error == 0 ? 0 : -error;
 }
 
-void SshSession::disconnected(LIBSSH2_SESSION*, int reason, const char* message, int message_length, const char*, int,
-                              void** abstract) {
+void SshSession::disconnected(LIBSSH2_SESSION*, int reason, const char* message, int message_length,
+                              const char*, int, void** abstract) {
   auto& self = *static_cast<SshSession*>(*abstract);
   self.ended_ = true;
   self.farewell_reason_ = reason;

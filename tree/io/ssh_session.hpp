@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One libssh2 session with its socket and its one channel, and the order in which they may be released. It knows the traps of
-// libssh2 1.10, but no deadlines and no event handlers: those are SshLogin's and SshLink's.
+// One libssh2 session with its socket and its one channel, and the order in which they may be released. It
+// knows the traps of libssh2 1.10, but no deadlines and no event handlers: those are SshLogin's and
+// SshLink's.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@
 namespace charmtree::io {
 
 class SshSession {
- public:
+public:
   explicit SshSession(asio::io_context& io) : socket_(io) {}
   /// Abrupt: the connection is cut, nothing blocks.
   ~SshSession();
@@ -27,18 +28,20 @@ class SshSession {
   LIBSSH2_CHANNEL* channel() { return channel_; }
   void set_channel(LIBSSH2_CHANNEL* channel) { channel_ = channel; }
 
-  /// Makes the libssh2 session, non-blocking, with our order of algorithms (the cheap and strong ones first). `host_key_types`
-  /// is the comma-separated list of host-key algorithms to offer, best first. False: no memory.
+  /// Makes the libssh2 session, non-blocking, with our order of algorithms (the cheap and strong ones first).
+  /// `host_key_types` is the comma-separated list of host-key algorithms to offer, best first. False: no
+  /// memory.
   bool begin(const std::string& host_key_types);
 
   /// One step of the handshake: 0, LIBSSH2_ERROR_EAGAIN or an error.
   int handshake();
 
-  /// After LIBSSH2_ERROR_EAGAIN. True: a packet is half sent; wait until the socket takes bytes, then make the very same call
-  /// again, and no other. False: wait until there is something to read.
+  /// After LIBSSH2_ERROR_EAGAIN. True: a packet is half sent; wait until the socket takes bytes, then make
+  /// the very same call again, and no other. False: wait until there is something to read.
   bool wants_write();
 
-  /// Tells the server that we leave, if that is possible without waiting. Only between two calls, never after EAGAIN.
+  /// Tells the server that we leave, if that is possible without waiting. Only between two calls, never after
+  /// EAGAIN.
   void say_goodbye();
 
   /// libssh2's code of the last error (for calls that return a pointer).
@@ -58,7 +61,7 @@ class SshSession {
   /// The host key that the server showed, as a blob.
   std::string host_key();
 
- private:
+private:
   static ssize_t receive(libssh2_socket_t fd, void* buffer, std::size_t length, int flags, void** abstract);
   static void disconnected(LIBSSH2_SESSION* session, int reason, const char* message, int message_length,
                            const char* language, int language_length, void** abstract);

@@ -53,7 +53,8 @@ Transport::LoginId SshTransport::login(const Host& host, const Profile& profile,
     logins_.erase(id);
     done(std::move(result));
   };
-  const auto login = std::make_shared<SshLogin>(io_, resolver_, keys_, agent_, std::move(order), std::move(finished));
+  const auto login =
+      std::make_shared<SshLogin>(io_, resolver_, keys_, agent_, std::move(order), std::move(finished));
   logins_.emplace(id, login);
   login->start();
   return id;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Logins by libssh2 inside this process, about 2 ms of CPU each, any number at a time on one loop. What it cannot do (jump hosts,
-// certificates, security keys, RSA keys on today's servers) ends as no_usable_key, so that the caller uses the ssh command.
+// Logins by libssh2 inside this process, about 2 ms of CPU each, any number at a time on one loop. What it
+// cannot do (jump hosts, certificates, security keys, RSA keys on today's servers) ends as no_usable_key, so
+// that the caller uses the ssh command.
 #pragma once
 
 #include <map>
@@ -28,17 +29,18 @@ struct SshSurroundings {
 };
 
 class SshTransport final : public Transport {
- public:
+public:
   /// The io_context and the resolver must outlive the object.
-  SshTransport(asio::io_context& io, Resolver& resolver, SshSurroundings surroundings = SshSurroundings::mine());
+  SshTransport(asio::io_context& io, Resolver& resolver,
+               SshSurroundings surroundings = SshSurroundings::mine());
   /// Gives up all logins under way; finished links are not touched.
   ~SshTransport() override;
 
-  LoginId login(const Host& host, const Profile& profile, const std::string& command, const LoginLimits& limits,
-                std::function<void(LoginResult)> done) override;
+  LoginId login(const Host& host, const Profile& profile, const std::string& command,
+                const LoginLimits& limits, std::function<void(LoginResult)> done) override;
   void cancel(LoginId id) override;
 
- private:
+private:
   asio::io_context& io_;
   Resolver& resolver_;
   SshSurroundings surroundings_;

@@ -21,7 +21,8 @@ std::optional<std::uint32_t> BlobReader::u32() {
     return std::nullopt;
   }
   std::uint32_t value = 0;
-  for (int i = 0; i < 4; ++i) value = value << 8 | static_cast<std::uint8_t>(rest_[static_cast<std::size_t>(i)]);
+  for (int i = 0; i < 4; ++i)
+    value = value << 8 | static_cast<std::uint8_t>(rest_[static_cast<std::size_t>(i)]);
   rest_.remove_prefix(4);
   return value;
 }
@@ -62,8 +63,9 @@ std::optional<std::string> decode_base64(std::string_view text) {
     if (c <= ' ') return std::nullopt;  // EVP_DecodeBlock would skip it
   }
   std::string out(text.size() / 4 * 3, '\0');
-  const int length = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                     reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
+  const int length =
+      EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                      reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
   if (length < 0) return std::nullopt;
   std::size_t padding = 0;  // EVP_DecodeBlock counts it as zero bytes
   while (padding < 2 && text[text.size() - 1 - padding] == '=') ++padding;
@@ -73,8 +75,9 @@ std::optional<std::string> decode_base64(std::string_view text) {
 
 std::string encode_base64(std::string_view bytes) {
   std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');
-  const int length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                     reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
+  const int length =
+      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                      reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
   out.resize(static_cast<std::size_t>(length));
   return out;
 }

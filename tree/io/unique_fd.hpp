@@ -9,7 +9,7 @@
 namespace charmtree::io {
 
 class UniqueFd {
- public:
+public:
   UniqueFd() = default;
   explicit UniqueFd(int fd) : fd_(fd) {}
   UniqueFd(UniqueFd&& other) noexcept : fd_(other.release()) {}
@@ -27,7 +27,7 @@ class UniqueFd {
     fd_ = fd;
   }
 
- private:
+private:
   int fd_ = -1;
 };
 

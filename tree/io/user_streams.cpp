@@ -10,7 +10,8 @@
 
 namespace charmtree::io {
 
-OutputWriter::OutputWriter(asio::io_context& io, int fd, std::function<void()> on_progress, std::function<void()> on_broken)
+OutputWriter::OutputWriter(asio::io_context& io, int fd, std::function<void()> on_progress,
+                           std::function<void()> on_broken)
     : io_(io), fd_(fd), on_progress_(std::move(on_progress)), on_broken_(std::move(on_broken)) {
   sigset_t all, before;  // signals are the main thread's
   sigfillset(&all);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The user's stdin, stdout and stderr. Their open file descriptions are shared with the shell that started us, so O_NONBLOCK is never
-// set on them. Writing is done by a thread per stream, which may block as long as it likes; reading only when asked and only what is
-// there.
+// The user's stdin, stdout and stderr. Their open file descriptions are shared with the shell that started
+// us, so O_NONBLOCK is never set on them. Writing is done by a thread per stream, which may block as long as
+// it likes; reading only when asked and only what is there.
 #pragma once
 
 #include <atomic>
@@ -18,10 +18,11 @@
 namespace charmtree::io {
 
 class OutputWriter {
- public:
-  /// `on_progress` is called from the event loop after bytes were written; `on_broken` once if nobody reads any more. Both must be
-  /// callable until the destructor has returned.
-  OutputWriter(asio::io_context& io, int fd, std::function<void()> on_progress, std::function<void()> on_broken);
+public:
+  /// `on_progress` is called from the event loop after bytes were written; `on_broken` once if nobody reads
+  /// any more. Both must be callable until the destructor has returned.
+  OutputWriter(asio::io_context& io, int fd, std::function<void()> on_progress,
+               std::function<void()> on_broken);
   ~OutputWriter();
 
   void write(std::string bytes);
@@ -29,7 +30,7 @@ class OutputWriter {
   /// Blocks until all is written or nobody reads any more.
   void drain();
 
- private:
+private:
   void run();
 
   asio::io_context& io_;
@@ -44,13 +45,13 @@ class OutputWriter {
 };
 
 class InputReader {
- public:
+public:
   /// `sink` gets what was read and whether that was the end, from the event loop.
   InputReader(asio::io_context& io, int fd, std::function<void(std::string, bool)> sink);
   /// Reads once, at most `bytes`. A terminal is read only while we are in its foreground.
   void read(std::size_t bytes);
 
- private:
+private:
   static constexpr auto kForegroundLook = std::chrono::milliseconds{200};
   void read_now(std::size_t bytes);
 

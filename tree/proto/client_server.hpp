@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plug between a launcher and the processes on its host (DESIGN D7). A ClientServer speaks one protocol (Charm++, native, later
-// PMI) on the connections that it is given and translates between that protocol and the one vocabulary of the tree. It is pure:
-// bytes and time in, ClientOutputs out. It knows the processes of its own host only, and nothing of other hosts or of policy:
-// whether an abort ends the job is for others to decide.
+// The plug between a launcher and the processes on its host (DESIGN D7). A ClientServer speaks one protocol
+// (Charm++, native, later PMI) on the connections that it is given and translates between that protocol and
+// the one vocabulary of the tree. It is pure: bytes and time in, ClientOutputs out. It knows the processes of
+// its own host only, and nothing of other hosts or of policy: whether an abort ends the job is for others to
+// decide.
 //
-// Process numbers here are the job's. A connection becomes a process when it registers with a number that is expected on this
-// host and not yet taken; whatever else connects is dropped without harm to anybody (bounded count, size and time).
+// Process numbers here are the job's. A connection becomes a process when it registers with a number that is
+// expected on this host and not yet taken; whatever else connects is dropped without harm to anybody (bounded
+// count, size and time).
 #pragma once
 
 #include <cstdint>
@@ -24,8 +26,8 @@ using ClientId = std::uint64_t;
 
 enum class Stream : std::uint8_t { out = 1, err = 2 };
 enum class BarrierKind : std::uint8_t {
-  all,   // released to every process
-  root,  // Charm++ `barrier0`: released to process 0 only
+  all,    // released to every process
+  root,   // Charm++ `barrier0`: released to process 0 only
   leave,  // native: everybody has finalised and may exit
 };
 inline constexpr std::uint8_t kBarrierKinds = 3;
@@ -64,7 +66,8 @@ struct ScanRequested {
   std::uint32_t process;
   std::string format;
 };
-/// The process is done and leaves as soon as finish() is called. Once per process; code as the program gave it.
+/// The process is done and leaves as soon as finish() is called. Once per process; code as the program gave
+/// it.
 struct Ended {
   std::uint32_t process;
   int code;
@@ -75,13 +78,14 @@ struct Aborted {
   int code;
   std::string text;
 };
-/// The connection of a registered process is gone, or it broke the protocol (`why`). Not sent after Ended or finish().
+/// The connection of a registered process is gone, or it broke the protocol (`why`). Not sent after Ended or
+/// finish().
 struct ClientLost {
   std::uint32_t process;
   std::string why;
 };
-/// The node table is about to be written to the connection of this process: the next output. Raw output that it has written so far
-/// is its own; once it has the table, its raw stdout is a copy (Charm++ §1.3).
+/// The node table is about to be written to the connection of this process: the next output. Raw output that
+/// it has written so far is its own; once it has the table, its raw stdout is a copy (Charm++ §1.3).
 struct TableDelivered {
   std::uint32_t process;
 };
@@ -90,8 +94,8 @@ struct ClientNote {
   std::string text;
 };
 
-using ClientOutput = std::variant<ToClient, CloseClient, Registered, BarrierEntered, Printed, ScanRequested, Ended, Aborted,
-                                  ClientLost, TableDelivered, ClientNote>;
+using ClientOutput = std::variant<ToClient, CloseClient, Registered, BarrierEntered, Printed, ScanRequested,
+                                  Ended, Aborted, ClientLost, TableDelivered, ClientNote>;
 using ClientOutputs = std::vector<ClientOutput>;
 
 /// The processes of one host, as every server needs them.
@@ -103,11 +107,11 @@ struct LocalProcesses {
 };
 
 class ClientServer {
- public:
+public:
   virtual ~ClientServer() = default;
 
-  // From the shell. `now` never goes back. A client id is passed to closed() at most once and never used after it, nor after
-  // CloseClient was put out.
+  // From the shell. `now` never goes back. A client id is passed to closed() at most once and never used
+  // after it, nor after CloseClient was put out.
   virtual void opened(ClientId client, Instant now, ClientOutputs& out) = 0;
   virtual void received(ClientId client, std::string_view bytes, Instant now, ClientOutputs& out) = 0;
   virtual void closed(ClientId client, Instant now, ClientOutputs& out) = 0;
@@ -116,7 +120,8 @@ class ClientServer {
   virtual Instant next_deadline() const = 0;
 
   // From the engine; each does nothing for processes that are not clients of this server.
-  /// Hands the table to every registered process. Called once every process of the job has registered (with some server).
+  /// Hands the table to every registered process. Called once every process of the job has registered (with
+  /// some server).
   virtual void table(const wire::NodeTable& table, ClientOutputs& out) = 0;
   virtual void release(BarrierKind kind, ClientOutputs& out) = 0;
   /// The text of the last Printed with wants_receipt of this process has been written out.

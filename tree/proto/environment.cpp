@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sources: the variables that Charm++'s charmrun sets and its clients read (facts §1.2); those that hydra, mpirun and srun set for
-// their ranks; those that sshd, PAM and the desktop set for a login.
+// Sources: the variables that Charm++'s charmrun sets and its clients read (facts §1.2); those that hydra,
+// mpirun and srun set for their ranks; those that sshd, PAM and the desktop set for a login.
 #include "tree/proto/environment.hpp"
 
 #include <algorithm>
@@ -12,15 +12,18 @@ namespace charmtree::proto {
 namespace {
 
 constexpr std::array<std::string_view, 12> kLauncherNames = {
-    "NETSTART", "NETMAGIC", "CmiMyNode", "CmiNumNodes", "CmiMyNodeSize", "CmiMyForks",
+    "NETSTART", "NETMAGIC",       "CmiMyNode",    "CmiNumNodes",   "CmiMyNodeSize",     "CmiMyForks",
     "CmiLocal", "CmiIpcPoolSize", "CmiIpcCutoff", "CHARMTREE_JOB", "CHARMTREE_PROCESS", "CHARMTREE_SOCKET"};
-constexpr std::array<std::string_view, 6> kLauncherPrefixes = {"CmiProcessPer", "CmiOneWthPer", "PMI_", "PMIX_", "OMPI_COMM_WORLD_", "MPI_LOCAL"};
+constexpr std::array<std::string_view, 6> kLauncherPrefixes = {
+    "CmiProcessPer", "CmiOneWthPer", "PMI_", "PMIX_", "OMPI_COMM_WORLD_", "MPI_LOCAL"};
 
-constexpr std::array<std::string_view, 11> kHostNames = {"HOME",   "USER",  "LOGNAME",  "SHELL",  "MAIL", "PWD",
-                                                         "OLDPWD", "SHLVL", "HOSTNAME", "TMPDIR", "_"};
+constexpr std::array<std::string_view, 11> kHostNames = {
+    "HOME", "USER", "LOGNAME", "SHELL", "MAIL", "PWD", "OLDPWD", "SHLVL", "HOSTNAME", "TMPDIR", "_"};
 constexpr std::array<std::string_view, 4> kHostPrefixes = {"XDG_", "SSH_", "DBUS_", "KRB5CCNAME"};
 
-std::string_view name_of(std::string_view entry) { return entry.substr(0, entry.find('=')); }
+std::string_view name_of(std::string_view entry) {
+  return entry.substr(0, entry.find('='));
+}
 
 template <class Names, class Prefixes>
 Environment without(const Environment& environment, const Names& names, const Prefixes& prefixes) {
@@ -28,7 +31,8 @@ Environment without(const Environment& environment, const Names& names, const Pr
   for (const std::string& entry : environment) {
     const std::string_view name = name_of(entry);
     const bool named = std::find(names.begin(), names.end(), name) != names.end();
-    const bool prefixed = std::any_of(prefixes.begin(), prefixes.end(), [&](auto prefix) { return name.starts_with(prefix); });
+    const bool prefixed =
+        std::any_of(prefixes.begin(), prefixes.end(), [&](auto prefix) { return name.starts_with(prefix); });
     if (!named && !prefixed) kept.push_back(entry);
   }
   return kept;
@@ -40,21 +44,26 @@ Environment without_launcher_variables(const Environment& environment) {
   return without(environment, kLauncherNames, kLauncherPrefixes);
 }
 
-Environment forwardable(const Environment& environment) { return without(environment, kHostNames, kHostPrefixes); }
+Environment forwardable(const Environment& environment) {
+  return without(environment, kHostNames, kHostPrefixes);
+}
 
 void overlay(Environment& base, const Environment& later) {
   std::map<std::string, std::size_t, std::less<>> index;
   for (std::size_t i = 0; i < base.size(); ++i) index.emplace(name_of(base[i]), i);
   for (const std::string& entry : later) {
     const auto [it, fresh] = index.emplace(name_of(entry), base.size());
-    if (fresh) base.push_back(entry);
-    else base[it->second] = entry;
+    if (fresh)
+      base.push_back(entry);
+    else
+      base[it->second] = entry;
   }
 }
 
 std::string_view value_of(const Environment& environment, std::string_view name) {
   for (const std::string& entry : environment) {
-    if (name_of(entry) == name) return std::string_view{entry}.substr(std::min(entry.size(), name.size() + 1));
+    if (name_of(entry) == name)
+      return std::string_view{entry}.substr(std::min(entry.size(), name.size() + 1));
   }
   return {};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The environment of the program, as lists of "NAME=value" in binary form: what is never passed on, what stays on its host, and
-// which source wins (login environment < forwarded < ~/.charmrunrc < ours).
+// The environment of the program, as lists of "NAME=value" in binary form: what is never passed on, what
+// stays on its host, and which source wins (login environment < forwarded < ~/.charmrunrc < ours).
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@ namespace charmtree::proto {
 
 using Environment = std::vector<std::string>;
 
-/// Without what a launcher (this one or another) sets for its own processes: stale values would misdirect the program.
+/// Without what a launcher (this one or another) sets for its own processes: stale values would misdirect the
+/// program.
 Environment without_launcher_variables(const Environment& environment);
 
 /// Without what belongs to the host or the login session where it was set (HOME, SSH_*, ...).

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole vocabulary between the pure core and its shell. Events are what happened, Actions what the shell must do, in order.
-// The real shell (tree/io) and the simulator speak exactly this.
+// The whole vocabulary between the pure core and its shell. Events are what happened, Actions what the shell
+// must do, in order. The real shell (tree/io) and the simulator speak exactly this.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@
 
 namespace charmtree::proto {
 
-/// A link of one launcher. 0 is the one to its parent; children get 1, 2, ... in the order of their logins, a retry a new one.
+/// A link of one launcher. 0 is the one to its parent; children get 1, 2, ... in the order of their logins, a
+/// retry a new one.
 using LinkId = std::uint32_t;
 inline constexpr LinkId kParentLink = 0;
 
@@ -31,7 +32,8 @@ inline constexpr std::size_t kClientKinds = 2;
 struct Begin {};
 /// When the steps of a login ended, in this launcher's clock.
 struct LoginTimes {
-  Instant begun = kNever, resolved = kNever, connected = kNever, handshaken = kNever, authenticated = kNever, executed = kNever;
+  Instant begun = kNever, resolved = kNever, connected = kNever, handshaken = kNever, authenticated = kNever,
+          executed = kNever;
 };
 /// The launcher on that host has greeted. `key.type` not empty: its host key was taken on first use.
 struct LinkUp {
@@ -55,7 +57,8 @@ struct LinkDown {
   LinkId link;
   Error error;
 };
-/// Answer to Prepare: the host is ready to start processes, or why not. `address`: IPv4 that other hosts can reach (0: unknown).
+/// Answer to Prepare: the host is ready to start processes, or why not. `address`: IPv4 that other hosts can
+/// reach (0: unknown).
 struct Prepared {
   std::uint32_t address = 0;
   Error error;
@@ -116,13 +119,14 @@ struct LeftoversKilled {
 /// Nothing happened but time: next_deadline() has come.
 struct Tick {};
 
-using Event = std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, Prepared, Spawned, SpawnFailed, ProcessOutput,
-                           ProcessExited, ClientOpened, ClientBytes, ClientClosed, InputRead, InputWritten, InputRecalled,
-                           UserSignal, LeftoversKilled, Tick>;
+using Event = std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, Prepared, Spawned, SpawnFailed,
+                           ProcessOutput, ProcessExited, ClientOpened, ClientBytes, ClientClosed, InputRead,
+                           InputWritten, InputRecalled, UserSignal, LeftoversKilled, Tick>;
 
 // ---- actions
 
-/// Start a launcher on `host`; answer LinkUp or LoginFailed. `via` may differ from the profile's (fallback to the ssh command).
+/// Start a launcher on `host`; answer LinkUp or LoginFailed. `via` may differ from the profile's (fallback to
+/// the ssh command).
 struct Login {
   LinkId link;
   Host host;
@@ -155,8 +159,8 @@ struct Signal {
   std::uint32_t process;
   int signal;
 };
-/// Kill every process that our processes left behind (children of this subreaper, holders of the job's mark). `job` and `host` name
-/// the mark. Answer LeftoversKilled once none is found.
+/// Kill every process that our processes left behind (children of this subreaper, holders of the job's mark).
+/// `job` and `host` name the mark. Answer LeftoversKilled once none is found.
 struct KillLeftovers {
   std::string job;
   std::uint32_t host;
@@ -210,8 +214,9 @@ struct Finish {
   int signal;
 };
 
-using Action = std::variant<Login, CancelLogin, Send, CloseLink, Prepare, Spawn, Signal, KillLeftovers, ClientSend, ClientClose,
-                            WriteInput, RecallPipe, ReadInput, Show, Say, StoreHostKey, Record, Finish>;
+using Action =
+    std::variant<Login, CancelLogin, Send, CloseLink, Prepare, Spawn, Signal, KillLeftovers, ClientSend,
+                 ClientClose, WriteInput, RecallPipe, ReadInput, Show, Say, StoreHostKey, Record, Finish>;
 using Actions = std::vector<Action>;
 
 }  // namespace charmtree::proto

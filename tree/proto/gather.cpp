@@ -14,8 +14,8 @@ void move_append(std::vector<T>& to, std::vector<T>&& from) {
 
 /// Facts that are sent after kDelay even if the subtree is not complete.
 bool has_small_news(const wire::Facts& facts) {
-  return !facts.hosts_up.empty() || !facts.hosts_failed.empty() || facts.registered > 0 || facts.ended > 0 || facts.exited_ok > 0 ||
-         !facts.exits.empty();
+  return !facts.hosts_up.empty() || !facts.hosts_failed.empty() || facts.registered > 0 || facts.ended > 0 ||
+         facts.exited_ok > 0 || !facts.exits.empty();
 }
 }  // namespace
 
@@ -24,13 +24,18 @@ void Gather::add(wire::Facts facts, Instant now) {
   move_append(pending_.hosts_up, std::move(facts.hosts_up));
   move_append(pending_.hosts_failed, std::move(facts.hosts_failed));
   move_append(pending_.blocks, std::move(facts.blocks));
-  move_append(pending_.exits, std::move(facts.exits));
-  for (std::size_t kind = 0; kind < facts.barrier.size(); ++kind) pending_.barrier[kind] += facts.barrier[kind];
+  for (wire::ProcessExit& exit : facts.exits) {
+    finished_ += exit.registered ? 0 : 1;
+    pending_.exits.push_back(std::move(exit));
+  }
+  for (std::size_t kind = 0; kind < facts.barrier.size(); ++kind)
+    pending_.barrier[kind] += facts.barrier[kind];
   pending_.registered += facts.registered;
   pending_.ended += facts.ended;
   pending_.exited_ok += facts.exited_ok;
   finished_ += facts.ended + facts.exited_ok;
-  if (!pending_.code) pending_.code = facts.code;
+  if (facts.code && (!pending_.code || facts.code->process < pending_.code->process))
+    pending_.code = facts.code;
   if (deadline_ == kNever && has_small_news(pending_)) deadline_ = now + kDelay;
 }
 
@@ -50,7 +55,8 @@ std::optional<wire::Facts> Gather::due(const Progress& progress, Instant now) {
   deadline_ = kNever;
   if (!progress.complete) pending_.blocks = std::exchange(facts.blocks, {});
   for (std::size_t kind = 0; kind < facts.barrier.size(); ++kind) {
-    if (facts.barrier[kind] < progress.processes) pending_.barrier[kind] = std::exchange(facts.barrier[kind], 0);
+    if (facts.barrier[kind] < progress.processes)
+      pending_.barrier[kind] = std::exchange(facts.barrier[kind], 0);
   }
   if (facts.empty()) return {};
   return facts;

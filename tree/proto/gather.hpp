@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merging what comes up: facts of this host and of the children become one Facts message to the parent. Each kind of fact knows when
-// it is worth sending: tuples and barriers when the whole subtree has given its part (one message per launcher), bad news at
-// once, all the rest when complete or after a short delay. Knows nothing of links or policy.
+// Merging what comes up: facts of this host and of the children become one Facts message to the parent. Each
+// kind of fact knows when it is worth sending: tuples and barriers when the whole subtree has given its part
+// (one message per launcher), bad news at once, all the rest when complete or after a short delay. Knows
+// nothing of links or policy.
 #pragma once
 
 #include <optional>
@@ -12,14 +13,14 @@
 namespace charmtree::proto {
 
 class Gather {
- public:
+public:
   /// How long news that need no haste wait for company.
   static constexpr Duration kDelay = 20ms;
 
   /// Adds facts (of this host or of a child) and marks answers in `subtree`.
   void add(wire::Facts facts, Instant now);
-  /// What is due, or nothing. `processes`: all at this host and below; `complete`: every host here and below has told its tuples;
-  /// `settled`: every one has answered.
+  /// What is due, or nothing. `processes`: all at this host and below; `complete`: every host here and below
+  /// has told its tuples; `settled`: every one has answered.
   struct Progress {
     std::uint32_t processes;
     bool complete;
@@ -28,7 +29,7 @@ class Gather {
   std::optional<wire::Facts> due(const Progress& progress, Instant now);
   Instant next_deadline() const { return deadline_; }
 
- private:
+private:
   bool urgent(const Progress& progress) const;
 
   wire::Facts pending_;

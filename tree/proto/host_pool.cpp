@@ -69,9 +69,11 @@ std::optional<Host> HostPool::take() {
 }
 
 std::vector<Host> HostPool::share(std::uint32_t host) {
-  const auto it = std::find_if(taken_.begin(), taken_.end(), [&](const auto& entry) { return entry.first == host; });
+  const auto it =
+      std::find_if(taken_.begin(), taken_.end(), [&](const auto& entry) { return entry.first == host; });
   if (it == taken_.end()) return {};
-  std::vector<Host> hosts{std::make_move_iterator(it->second.begin()), std::make_move_iterator(it->second.end())};
+  std::vector<Host> hosts{std::make_move_iterator(it->second.begin()),
+                          std::make_move_iterator(it->second.end())};
   taken_.erase(it);
   return hosts;
 }

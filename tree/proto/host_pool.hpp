@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hosts that a launcher still has to start. take() gives the next host to log into; when that launcher has answered, share()
-// gives the hosts to hand to it. Hosts are bound to a child only then, so one that fails leaves its share in the pool. The
-// static k-ary tree of the multi-level start-up paper is one way to choose shares: contiguous parts in list order.
+// The hosts that a launcher still has to start. take() gives the next host to log into; when that launcher
+// has answered, share() gives the hosts to hand to it. Hosts are bound to a child only then, so one that
+// fails leaves its share in the pool. The static k-ary tree of the multi-level start-up paper is one way to
+// choose shares: contiguous parts in list order.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +15,15 @@
 
 namespace charmtree::proto {
 
-/// The k-ary tree for `hosts` hosts: both given wins; K only: as deep as it takes; D only: the smallest K with K^D >= hosts;
-/// neither: 2 levels, K = ceil(sqrt(hosts)).
+/// The k-ary tree for `hosts` hosts: both given wins; K only: as deep as it takes; D only: the smallest K
+/// with K^D >= hosts; neither: 2 levels, K = ceil(sqrt(hosts)).
 wire::Shape choose_shape(std::uint32_t hosts, std::uint32_t branching, std::uint32_t levels);
 
 /// True if a tree of this shape cannot hold so many hosts unless its last level widens.
 bool widens(const wire::Shape& shape, std::uint32_t hosts);
 
 class HostPool {
- public:
+public:
   /// `level` of the launcher that owns the pool; the root is 0.
   HostPool(const wire::Shape& shape, std::uint32_t level) : shape_(shape), level_(level) {}
 
@@ -42,12 +43,12 @@ class HostPool {
   std::size_t waiting() const;
   void clear() { parts_.clear(); }
 
- private:
+private:
   using Part = std::deque<Host>;  // first: the child, rest: its share
 
   wire::Shape shape_;
   std::uint32_t level_;
-  std::deque<Part> parts_;                              // not taken
+  std::deque<Part> parts_;                             // not taken
   std::vector<std::pair<std::uint32_t, Part>> taken_;  // host -> its share
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process goes unborn -> starting -> running -> gone by the shell's answers; beside that, its server says when it registered and
-// when it is done. The two meet in one place, report_exit: a connection that is lost waits a moment for the exit that explains it,
-// so that the user reads "killed by signal 9" and not "connection closed".
+// A process goes unborn -> starting -> running -> gone by the shell's answers; beside that, its server says
+// when it registered and when it is done. The two meet in one place, report_exit: a connection that is lost
+// waits a moment for the exit that explains it, so that the user reads "killed by signal 9" and not
+// "connection closed".
 #include "tree/proto/host_processes.hpp"
 
 #include <fmt/format.h>
@@ -28,12 +29,17 @@ std::string loader_complaint(const std::string& text) {
 }  // namespace
 
 HostProcesses::HostProcesses(std::shared_ptr<const wire::JobSpec> job, const Host& self)
-    : job_(std::move(job)), self_(self), local_{self.first_process, self.processes, job_->processes}, processes_(self.processes) {
+    : job_(std::move(job)),
+      self_(self),
+      local_{self.first_process, self.processes, job_->processes},
+      processes_(self.processes) {
   servers_[static_cast<std::size_t>(ClientKind::charm)] = std::make_unique<CharmServer>(local_);
   servers_[static_cast<std::size_t>(ClientKind::native)] = std::make_unique<NativeServer>(local_, self.index);
 }
 
-void HostProcesses::prepare(Actions& out) { out.push_back(Prepare{job_, self_}); }
+void HostProcesses::prepare(Actions& out) {
+  out.push_back(Prepare{job_, self_});
+}
 
 void HostProcesses::tell(const Host& self, Error error, Upward& up) const {
   up.facts.hosts_failed.push_back({self.index, std::move(error)});
@@ -75,7 +81,8 @@ void HostProcesses::on(const SpawnFailed& event, Instant, Actions&, Upward& up) 
   failed_ = true;
 }
 
-void HostProcesses::text(std::uint32_t process, Stream stream, std::string_view bytes, bool receipt, Instant now, Upward& up) {
+void HostProcesses::text(std::uint32_t process, Stream stream, std::string_view bytes, bool receipt,
+                         Instant now, Upward& up) {
   LineBuffer& lines = at(process).lines[stream == Stream::out ? 0 : 1];
   const bool raw = receipt || job_->processes == 1;
   std::string ready = lines.append(bytes, now, job_->partial_line, raw);
@@ -86,7 +93,8 @@ void HostProcesses::text(std::uint32_t process, Stream stream, std::string_view 
 void HostProcesses::flush(std::uint32_t process, Upward& up) {
   for (const Stream stream : {Stream::out, Stream::err}) {
     std::string rest = at(process).lines[stream == Stream::out ? 0 : 1].flush();
-    if (!rest.empty()) up.messages.push_back(wire::Output{process, static_cast<std::uint8_t>(stream), false, std::move(rest)});
+    if (!rest.empty())
+      up.messages.push_back(wire::Output{process, static_cast<std::uint8_t>(stream), false, std::move(rest)});
   }
 }
 
@@ -95,7 +103,8 @@ void HostProcesses::on(const ProcessOutput& event, Instant now, Actions&, Upward
   if (process.copied) return;
   if (event.stream == Stream::err && !process.kind) {
     process.error_tail.append(event.bytes);
-    if (process.error_tail.size() > kErrorTail) process.error_tail.erase(0, process.error_tail.size() - kErrorTail);
+    if (process.error_tail.size() > kErrorTail)
+      process.error_tail.erase(0, process.error_tail.size() - kErrorTail);
   }
   text(event.process, event.stream, event.bytes, false, now, up);
 }
@@ -109,12 +118,15 @@ void HostProcesses::report_exit(std::uint32_t number, const ProcessExited& event
   const bool finalised = process.kind == ClientKind::native && process.ended;
   if (process.ended && !finalised) return;
   std::uint8_t code = event.code;
-  if (finalised && code == 0 && process.code != 0) code = (process.code & 0xFF) == 0 ? 1 : static_cast<std::uint8_t>(process.code);
+  if (finalised && code == 0 && process.code != 0)
+    code = (process.code & 0xFF) == 0 ? 1 : static_cast<std::uint8_t>(process.code);
   if ((!process.kind || finalised) && code == 0 && event.signal == 0) {
     ++up.facts.exited_ok;
     return;
   }
-  wire::ProcessExit exit{number, code, event.signal, event.core, process.kind.has_value() && !finalised, process.ended, false, {}};
+  wire::ProcessExit exit{
+      number, code, event.signal, event.core, process.kind.has_value() && !finalised, process.ended,
+      false,  {}};
   if (event.code == 127) exit.text = loader_complaint(process.error_tail);
   up.facts.exits.push_back(std::move(exit));
 }
@@ -214,7 +226,8 @@ void HostProcesses::tick(Instant now, Actions& out, Upward& up) {
     for (const Stream stream : {Stream::out, Stream::err}) {
       std::string partial = process.lines[stream == Stream::out ? 0 : 1].expired(now);
       if (partial.empty()) continue;
-      up.messages.push_back(wire::Output{local_.first + i, static_cast<std::uint8_t>(stream), false, std::move(partial)});
+      up.messages.push_back(
+          wire::Output{local_.first + i, static_cast<std::uint8_t>(stream), false, std::move(partial)});
     }
     if (process.explain_by > now) continue;
     process.explain_by = kNever;
@@ -257,7 +270,8 @@ void HostProcesses::printed(std::uint32_t process, Instant now, Actions& out, Up
   apply(*at(process).kind, outputs, now, out, up);
 }
 
-void HostProcesses::scanned(std::uint32_t process, std::string_view input, Instant now, Actions& out, Upward& up) {
+void HostProcesses::scanned(std::uint32_t process, std::string_view input, Instant now, Actions& out,
+                            Upward& up) {
   if (!local_.contains(process) || !at(process).kind) return;
   ClientOutputs outputs;
   server(*at(process).kind).scanned(process, input, outputs);
@@ -269,7 +283,9 @@ void HostProcesses::finish(int signal, Instant now, Actions& out, Upward& up) {
   for (std::uint32_t i = 0; i < local_.count; ++i) {
     const Process& process = processes_[i];
     const bool let_go = process.kind == ClientKind::charm;
-    if (process.state == Process::State::running && signal != 0 && !let_go) out.push_back(Signal{local_.first + i, signal});
+    const bool born = process.state == Process::State::starting || process.state == Process::State::running;
+    if (born && signal != 0 && !let_go)
+      out.push_back(Signal{local_.first + i, signal});
   }
   for (std::size_t kind = 0; kind < kClientKinds; ++kind) {
     ClientOutputs outputs;
@@ -282,7 +298,8 @@ void HostProcesses::kill(Actions& out) const {
   constexpr int kSigkill = 9;
   for (std::uint32_t i = 0; i < local_.count; ++i) {
     const auto state = processes_[i].state;
-    if (state == Process::State::starting || state == Process::State::running) out.push_back(Signal{local_.first + i, kSigkill});
+    if (state == Process::State::starting || state == Process::State::running)
+      out.push_back(Signal{local_.first + i, kSigkill});
   }
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes on a launcher's own host: starts them, lets them speak to the local servers (Charm++, native), puts their output
-// into whole lines and says upwards what happened. It does not judge: what an exit means for the job is for the root to say.
+// The processes on a launcher's own host: starts them, lets them speak to the local servers (Charm++,
+// native), puts their output into whole lines and says upwards what happened. It does not judge: what an exit
+// means for the job is for the root to say.
 //
-// A process's raw stdout and stderr are carried until its node table has been delivered by a server whose clients copy every chunk
-// of them to their connection as well (stock Charm++, facts §1.3); from then on they are read and dropped.
+// A process's raw stdout and stderr are carried until its node table has been delivered by a server whose
+// clients copy every chunk of them to their connection as well (stock Charm++, facts §1.3); from then on they
+// are read and dropped.
 #pragma once
 
 #include <array>
@@ -24,7 +26,7 @@ struct Upward {
 };
 
 class HostProcesses {
- public:
+public:
   /// How long a lost connection waits for the exit that explains it.
   static constexpr Duration kExplain = 300ms;
 
@@ -49,7 +51,8 @@ class HostProcesses {
   void printed(std::uint32_t process, Instant now, Actions& out, Upward& up);
   void scanned(std::uint32_t process, std::string_view input, Instant now, Actions& out, Upward& up);
 
-  /// The job ends: lets clients go; `signal` (0: none) goes to every process that is not a client whose server lets it go.
+  /// The job ends: lets clients go; `signal` (0: none) goes to every process that is not a client whose
+  /// server lets it go.
   void finish(int signal, Instant now, Actions& out, Upward& up);
   void kill(Actions& out) const;
 
@@ -63,17 +66,17 @@ class HostProcesses {
   Instant spawned_at() const { return spawned_at_; }
   Instant registered_at() const { return registered_at_; }
 
- private:
+private:
   struct Process {
     enum class State : std::uint8_t { unborn, starting, running, gone };
     State state = State::unborn;
     std::optional<ClientKind> kind;  // registered with that server
     bool ended = false;
-    int code = 0;           // of a native client's finalize
-    bool copied = false;    // raw output is a copy from now on
-    bool exited = false;    // its end has been reported
+    int code = 0;         // of a native client's finalize
+    bool copied = false;  // raw output is a copy from now on
+    bool exited = false;  // its end has been reported
     Instant explain_by = kNever;
-    std::string why;        // its connection was lost because
+    std::string why;  // its connection was lost because
     wire::Tuple tuple;
     std::array<LineBuffer, 2> lines;
     std::string error_tail;  // last bytes of stderr before it registered
@@ -83,7 +86,8 @@ class HostProcesses {
   ClientServer& server(ClientKind kind) { return *servers_[static_cast<std::size_t>(kind)]; }
   void apply(ClientKind kind, ClientOutputs& outputs, Instant now, Actions& out, Upward& up);
   void apply(const Registered& output, ClientKind kind, Instant now, Upward& up);
-  void text(std::uint32_t process, Stream stream, std::string_view bytes, bool receipt, Instant now, Upward& up);
+  void text(std::uint32_t process, Stream stream, std::string_view bytes, bool receipt, Instant now,
+            Upward& up);
   void flush(std::uint32_t process, Upward& up);
   void report_exit(std::uint32_t process, const ProcessExited& event, Upward& up);
   void tell(const Host& self, Error error, Upward& up) const;

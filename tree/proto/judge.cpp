@@ -21,12 +21,15 @@ int status_of(Errc code) {
 }
 
 /// What $? can show of a program's code that is not 0.
-int low_byte(int code) { return (code & 0xFF) == 0 ? 1 : code & 0xFF; }
+int low_byte(int code) {
+  return (code & 0xFF) == 0 ? 1 : code & 0xFF;
+}
 
 std::string describe(const wire::ProcessExit& exit) {
   if (exit.lost_connection) return exit.text.empty() ? "its connection to the launcher ended" : exit.text;
   if (exit.signal != 0) {
-    return fmt::format("killed by signal {} ({}){}", exit.signal, strsignal(exit.signal), exit.core ? ", core dumped" : "");
+    return fmt::format("killed by signal {} ({}){}", exit.signal, strsignal(exit.signal),
+                       exit.core ? ", core dumped" : "");
   }
   if (!exit.text.empty()) return fmt::format("exited with status {}: {}", exit.code, exit.text);
   return fmt::format("exited with status {}", exit.code);
@@ -41,30 +44,35 @@ const Host& Judge::host_of(std::uint32_t process) const {
   return it == hosts_.end() ? hosts_.back() : *it;
 }
 
-std::string Judge::who(std::uint32_t process) const { return fmt::format("{}: process {}", host_of(process).name, process); }
+std::string Judge::who(std::uint32_t process) const {
+  return fmt::format("{}: process {}", host_of(process).name, process);
+}
 
 void Judge::decide(Verdict verdict) {
   if (!verdict_) verdict_ = std::move(verdict);
 }
 
-void Judge::fail(int status, std::string line) { decide({status, 0, {wire::EndMode::stop, 15}, {std::move(line)}}); }
+void Judge::fail(int status, std::string line) {
+  decide({status, 0, {wire::EndMode::stop, 15}, {std::move(line)}});
+}
 
 void Judge::on(wire::Facts facts, Instant now) {
-  for (const std::uint32_t host : facts.hosts_up) {
-    answered_.insert(host);
-    ++up_;
-  }
+  for (const std::uint32_t host : facts.hosts_up) up_ += answered_.insert(host).second ? 1 : 0;
   for (wire::HostFailure& failure : facts.hosts_failed) {
     answered_.insert(failure.host);
     failures_.push_back(std::move(failure));
   }
-  blocks_.insert(blocks_.end(), std::make_move_iterator(facts.blocks.begin()), std::make_move_iterator(facts.blocks.end()));
+  blocks_.insert(blocks_.end(), std::make_move_iterator(facts.blocks.begin()),
+                 std::make_move_iterator(facts.blocks.end()));
   for (std::size_t kind = 0; kind < kBarrierKinds; ++kind) barrier_[kind] += facts.barrier[kind];
   if (registered_ == 0 && facts.registered > 0 && !table_taken_) register_by_ = now + job_.timeout;
   registered_ += facts.registered;
   ended_ += facts.ended;
   exited_ += facts.exited_ok;
   if (!code_) code_ = facts.code;
+  // Of those that came together, the lowest number counts as the first.
+  std::stable_sort(facts.exits.begin(), facts.exits.end(),
+                   [](const auto& a, const auto& b) { return a.process < b.process; });
   for (const wire::ProcessExit& exit : facts.exits) judge_exit(exit);
   judge_launch();
   judge_end();
@@ -72,8 +80,9 @@ void Judge::on(wire::Facts facts, Instant now) {
 
 void Judge::judge_exit(const wire::ProcessExit& exit) {
   if (exit.registered) {
-    const std::string line = fmt::format("{}: {}{}", who(exit.process), describe(exit),
-                                         exit.signal == 0 && !exit.lost_connection ? " without the end of its protocol" : "");
+    const std::string line =
+        fmt::format("{}: {}{}", who(exit.process), describe(exit),
+                    exit.signal == 0 && !exit.lost_connection ? " without the end of its protocol" : "");
     fail(exit.signal != 0 ? 128 + exit.signal : low_byte(exit.code), line);
     return;
   }
@@ -86,7 +95,8 @@ void Judge::judge_exit(const wire::ProcessExit& exit) {
 /// Waits until every host has answered, so that one run lists all bad hosts; equal errors are one line.
 void Judge::judge_launch() {
   if (failures_.empty() || answered_.size() < hosts_.size() || verdict_) return;
-  std::stable_sort(failures_.begin(), failures_.end(), [](const auto& a, const auto& b) { return a.host < b.host; });
+  std::stable_sort(failures_.begin(), failures_.end(),
+                   [](const auto& a, const auto& b) { return a.host < b.host; });
   Verdict verdict{status_of(failures_.front().error.code), 0, {wire::EndMode::stop, 15}, {}};
   std::vector<bool> listed(failures_.size());
   for (std::size_t i = 0; i < failures_.size(); ++i) {
@@ -98,18 +108,22 @@ void Judge::judge_launch() {
       names.push_back(hosts_[failures_[j].host].name);
     }
     const std::string count = names.size() > 1 ? fmt::format(" ({} hosts)", names.size()) : "";
-    verdict.lines.push_back(fmt::format("{}: {}{}", wire::fold_names(names), to_string(failures_[i].error), count));
+    verdict.lines.push_back(
+        fmt::format("{}: {}{}", wire::fold_names(names), to_string(failures_[i].error), count));
   }
   decide(std::move(verdict));
 }
 
-/// A process that leaves without having registered is normal for a plain program, and fatal where others wait for it in the table.
+/// A process that leaves without having registered is normal for a plain program, and fatal where others wait
+/// for it in the table.
 void Judge::judge_end() {
   if (exited_ > 0 && table_pending() && !verdict_) {
-    const std::string first = bad_exit_ ? fmt::format("{}: {}", who(bad_exit_->process), describe(*bad_exit_))
-                                        : fmt::format("{} of {} processes exited with status 0", exited_, job_.processes);
+    const std::string first =
+        bad_exit_ ? fmt::format("{}: {}", who(bad_exit_->process), describe(*bad_exit_))
+                  : fmt::format("{} of {} processes exited with status 0", exited_, job_.processes);
     fail(bad_exit_ ? low_byte(bad_exit_->code) : kLauncherFailed,
-         fmt::format("{} before registering, while {} others wait for it in the node table", first, registered_));
+         fmt::format("{} before registering, while {} others wait for it in the node table", first,
+                     registered_));
   }
   if (ended_ + exited_ < job_.processes || job_.processes == 0) return;
   Verdict verdict;
@@ -143,19 +157,23 @@ void Judge::interrupted(int signal) {
   decide(std::move(verdict));
 }
 
-void Judge::time_limit_reached() { fail(kTimeLimit, "Time limit reached (++timelimit)"); }
+void Judge::time_limit_reached() {
+  fail(kTimeLimit, "Time limit reached (++timelimit)");
+}
 
 void Judge::tick(Instant now) {
   if (verdict_ || now < register_by_) return;
   register_by_ = kNever;
   if (!table_pending() || registered_ >= job_.processes) return;
-  fail(kLauncherFailed, fmt::format("start: {} of {} processes have not registered within {:g} s; see ++timeout",
-                                    job_.processes - registered_, job_.processes, seconds(job_.timeout)));
+  fail(kLauncherFailed,
+       fmt::format("start: {} of {} processes have not registered within {:g} s; see ++timeout",
+                   job_.processes - registered_, job_.processes, seconds(job_.timeout)));
 }
 
 std::optional<std::vector<wire::TupleBlock>> Judge::take_blocks() {
   if (table_taken_ || registered_ < job_.processes || verdict_) return {};
-  std::sort(blocks_.begin(), blocks_.end(), [](const auto& a, const auto& b) { return a.first_process < b.first_process; });
+  std::sort(blocks_.begin(), blocks_.end(),
+            [](const auto& a, const auto& b) { return a.first_process < b.first_process; });
   if (!wire::is_complete(blocks_, job_.processes)) return {};
   table_taken_ = true;
   return std::move(blocks_);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The root's judgement: counts what comes up, says when the node table is complete and when a barrier opens, and decides once, by the
-// first cause, how the job ends (the table of endings in the manual). It acts on nothing itself.
+// The root's judgement: counts what comes up, says when the node table is complete and when a barrier opens,
+// and decides once, by the first cause, how the job ends (the table of endings in the manual). It acts on
+// nothing itself.
 #pragma once
 
 #include <array>
@@ -24,7 +25,7 @@ struct Verdict {
 };
 
 class Judge {
- public:
+public:
   /// `hosts` is the job's list, in order; must outlive the judge.
   Judge(const wire::JobSpec& job, const std::vector<Host>& hosts) : job_(job), hosts_(hosts) {}
 
@@ -50,7 +51,7 @@ class Judge {
   std::vector<std::string> late_hosts() const;
   const Host& host_of(std::uint32_t process) const;
 
- private:
+private:
   void decide(Verdict verdict);
   void fail(int status, std::string line);
   void judge_exit(const wire::ProcessExit& exit);
@@ -69,8 +70,8 @@ class Judge {
   std::array<std::uint32_t, kBarrierKinds> barrier_{};
   std::uint32_t registered_ = 0;
   std::uint32_t ended_ = 0;
-  std::uint32_t exited_ = 0;            // without having registered
-  std::optional<wire::Code> code_;      // the first non-zero of an ending
+  std::uint32_t exited_ = 0;                   // without having registered
+  std::optional<wire::Code> code_;             // the first non-zero of an ending
   std::optional<wire::ProcessExit> bad_exit_;  // the first plain process that failed
   std::size_t bad_exits_ = 0;
   Instant register_by_ = kNever;

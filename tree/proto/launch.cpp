@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host goes pool -> logging_in -> up, or logging_in -> waiting -> logging_in for transient failures (each try has a new link), or
-// it is given up: handed back towards the root if the root may have better keys or names, else reported as failed. A login's place
-// in the window is free again when the launcher there has greeted or the login has failed.
+// A host goes pool -> logging_in -> up, or logging_in -> waiting -> logging_in for transient failures (each
+// try has a new link), or it is given up: handed back towards the root if the root may have better keys or
+// names, else reported as failed. A login's place in the window is free again when the launcher there has
+// greeted or the login has failed.
 #include "tree/proto/launch.hpp"
 
 #include <fmt/format.h>
@@ -29,7 +30,11 @@ bool root_may_do_better(Errc code) {
 }  // namespace
 
 Launch::Launch(const wire::JobSpec& job, wire::Blob coded_job, const LaunchConfig& config, Random& random)
-    : job_(job), coded_job_(std::move(coded_job)), config_(config), random_(random), pool_(job.shape, config.level) {
+    : job_(job),
+      coded_job_(std::move(coded_job)),
+      config_(config),
+      random_(random),
+      pool_(job.shape, config.level) {
   if (job.batch != 0) config_.window = job.batch;
 }
 
@@ -41,7 +46,8 @@ void Launch::add(std::vector<Host> hosts, Instant now, Actions& out) {
 }
 
 bool Launch::take_back(Host host, Instant now, Actions& out) {
-  if (stopped_ || std::find(taken_back_.begin(), taken_back_.end(), host.index) != taken_back_.end()) return false;
+  if (stopped_ || std::find(taken_back_.begin(), taken_back_.end(), host.index) != taken_back_.end())
+    return false;
   taken_back_.push_back(host.index);
   subtree_.bind(host.index, kParentLink);
   pool_.add_single(std::move(host));
@@ -126,7 +132,8 @@ bool Launch::try_again(LinkId link, const LoginFailed& event, Instant now, Actio
   if (event.error.code == Errc::no_usable_key && child.via == Via::ssh) {
     if (!said_fallback_) {
       said_fallback_ = true;
-      out.push_back(Say{Tone::info, fmt::format("{}: {}; using the ssh command for such hosts", child.host.name, event.error.what)});
+      out.push_back(Say{Tone::info, fmt::format("{}: {}; using the ssh command for such hosts",
+                                                child.host.name, event.error.what)});
     }
     Host host = std::move(child.host);
     children_.erase(link);

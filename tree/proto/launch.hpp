@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starting launchers on other hosts: a sliding window of logins, polite retries, the fallback from libssh2 to the ssh command,
-// and what becomes of a host that cannot be started from here. Takes hosts from the pool and binds them to links in the subtree.
-// Knows nothing of processes.
+// Starting launchers on other hosts: a sliding window of logins, polite retries, the fallback from libssh2 to
+// the ssh command, and what becomes of a host that cannot be started from here. Takes hosts from the pool and
+// binds them to links in the subtree. Knows nothing of processes.
 #pragma once
 
 #include <map>
@@ -17,11 +17,11 @@
 namespace charmtree::proto {
 
 struct LaunchConfig {
-  std::uint32_t window = 64;       // logins in flight
-  std::uint32_t tries = 3;         // per host, for transient failures only
-  Duration first_pause = 250ms;    // before the second try; doubles
+  std::uint32_t window = 64;     // logins in flight
+  std::uint32_t tries = 3;       // per host, for transient failures only
+  Duration first_pause = 250ms;  // before the second try; doubles
   bool is_root = false;
-  std::uint32_t level = 0;         // of this launcher
+  std::uint32_t level = 0;  // of this launcher
   std::uint32_t self = wire::kRootIndex;
 };
 
@@ -32,19 +32,20 @@ struct Child {
   State state = State::logging_in;
   Via via = Via::ssh;
   std::uint32_t attempts = 1;
-  Instant retry_at = kNever;     // state waiting
-  wire::Stamps stamps;           // the parent's half
-  Instant welcomed = kNever;     // when Welcome was sent
-  Duration clock_offset{0};      // child's clock minus ours
-  bool heard = false;            // Hello has come
-  bool sweeper = false;          // only cleans up after the launcher that was lost there
+  Instant retry_at = kNever;  // state waiting
+  wire::Stamps stamps;        // the parent's half
+  Instant welcomed = kNever;  // when Welcome was sent
+  Duration clock_offset{0};   // child's clock minus ours
+  bool heard = false;         // Hello has come
+  std::uint32_t registered = 0, finished = 0;  // processes, as its Facts have told
+  bool sweeper = false;       // only cleans up after the launcher that was lost there
 
   /// Somebody has to be waited for.
   bool open() const { return state == State::up || (sweeper && state == State::logging_in); }
 };
 
 class Launch {
- public:
+public:
   /// `job` and `random` must outlive the object.
   Launch(const wire::JobSpec& job, wire::Blob coded_job, const LaunchConfig& config, Random& random);
 
@@ -73,7 +74,7 @@ class Launch {
   /// The profile of a host of this job.
   const Profile& profile(const Host& host) const { return job_.profiles[host.profile]; }
 
- private:
+private:
   void pump(Instant now, Actions& out);
   LinkId login(Host host, Via via, std::uint32_t attempts, Instant now, Actions& out);
   bool try_again(LinkId link, const LoginFailed& event, Instant now, Actions& out);

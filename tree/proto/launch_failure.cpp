@@ -10,7 +10,9 @@ namespace charmtree::proto {
 
 namespace {
 
-bool says(const StreamEnd& end, std::string_view words) { return end.said.find(words) != std::string::npos; }
+bool says(const StreamEnd& end, std::string_view words) {
+  return end.said.find(words) != std::string::npos;
+}
 
 /// The last line that is not blank, bounded, without control characters.
 std::string last_line(const std::string& text) {
@@ -33,21 +35,23 @@ struct Pattern {
 
 /// What OpenSSH prints before it exits with 255.
 constexpr std::array<Pattern, 11> kSshSays = {{
-    {"Host key verification failed", Errc::host_key_unknown, Phase::host_key, "ssh could not verify the host key",
-     "log in once by hand, or use ++accept-new-host-keys"},
-    {"REMOTE HOST IDENTIFICATION HAS CHANGED", Errc::host_key_changed, Phase::host_key, "the host key has changed",
-     "if that is right, remove the old one with ssh-keygen -R"},
+    {"Host key verification failed", Errc::host_key_unknown, Phase::host_key,
+     "ssh could not verify the host key", "log in once by hand, or use ++accept-new-host-keys"},
+    {"REMOTE HOST IDENTIFICATION HAS CHANGED", Errc::host_key_changed, Phase::host_key,
+     "the host key has changed", "if that is right, remove the old one with ssh-keygen -R"},
     {"Permission denied", Errc::not_authorised, Phase::authenticate, "no key or method was accepted",
      "set up a key (ssh-copy-id) or check the login name"},
-    {"Too many authentication failures", Errc::not_authorised, Phase::authenticate, "too many keys were refused",
-     "name one key with IdentityFile and IdentitiesOnly in ~/.ssh/config"},
+    {"Too many authentication failures", Errc::not_authorised, Phase::authenticate,
+     "too many keys were refused", "name one key with IdentityFile and IdentitiesOnly in ~/.ssh/config"},
     {"Could not resolve hostname", Errc::no_such_host, Phase::resolve, "no such host", "check the nodelist"},
     {"Connection refused", Errc::refused, Phase::connect, "connection refused", "is sshd running there?"},
     {"Connection timed out", Errc::timed_out, Phase::connect, "timed out", "is the host up?"},
     {"No route to host", Errc::unreachable, Phase::connect, "no route to host", "is the host up?"},
     {"Network is unreachable", Errc::unreachable, Phase::connect, "network is unreachable", ""},
-    {"kex_exchange_identification", Errc::dropped, Phase::handshake, "sshd closed the connection", "see MaxStartups in its sshd_config"},
-    {"Connection reset", Errc::dropped, Phase::handshake, "connection reset", "see MaxStartups in its sshd_config"},
+    {"kex_exchange_identification", Errc::dropped, Phase::handshake, "sshd closed the connection",
+     "see MaxStartups in its sshd_config"},
+    {"Connection reset", Errc::dropped, Phase::handshake, "connection reset",
+     "see MaxStartups in its sshd_config"},
 }};
 
 std::string ended(const StreamEnd& end) {
@@ -71,25 +75,32 @@ Error explain_failed_launch(const StreamEnd& end, Via via, const std::string& la
     }
   }
   if (says(end, "xec format error") || says(end, "annot execute binary file")) {
-    return {Errc::cannot_execute, Phase::exec, launcher + " is for another architecture", "use pathfix in the nodelist or ++launcher PATH"};
+    return {Errc::cannot_execute, Phase::exec, launcher + " is for another architecture",
+            "use pathfix in the nodelist or ++launcher PATH"};
   }
-  if (end.exit_status == 126 || (end.exit_status > 0 && end.exit_status != 255 && says(end, "ermission denied"))) {
-    return {Errc::cannot_execute, Phase::exec, launcher + " cannot be executed (permission denied)", "check its mode and the mount options"};
+  if (end.exit_status == 126 ||
+      (end.exit_status > 0 && end.exit_status != 255 && says(end, "ermission denied"))) {
+    return {Errc::cannot_execute, Phase::exec, launcher + " cannot be executed (permission denied)",
+            "check its mode and the mount options"};
   }
   if (end.exit_status == 127 || says(end, "ommand not found") || says(end, "No such file or directory")) {
     return {Errc::no_launcher, Phase::exec, launcher + " not found", copy};
   }
   const std::string said = last_line(end.said);
-  return {Errc::remote_shell, Phase::exec,
-          fmt::format("the {} ended before the launcher greeted ({}){}{}", via == Via::local ? "launcher" : "remote shell", ended(end),
-                      said.empty() ? "" : ": ", said),
+  return {Errc::remote_shell,
+          Phase::exec,
+          fmt::format("the {} ended before the launcher greeted ({}){}{}",
+                      via == Via::local ? "launcher" : "remote shell", ended(end), said.empty() ? "" : ": ",
+                      said),
           {}};
 }
 
 Error explain_lost_link(const StreamEnd& end) {
   const std::string said = last_line(end.said);
-  return {Errc::link_lost, Phase::run,
-          fmt::format("lost the launcher there ({}){}{}", ended(end), said.empty() ? "" : ": ", said), {}};
+  return {Errc::link_lost,
+          Phase::run,
+          fmt::format("lost the launcher there ({}){}{}", ended(end), said.empty() ? "" : ": ", said),
+          {}};
 }
 
 }  // namespace charmtree::proto

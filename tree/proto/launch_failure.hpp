@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why no launcher came up: what a remote shell and the loader say when `exec <path>/charmrun ++launcher` fails, turned into one of
-// our errors. The words are those of OpenSSH, bash, dash, csh, glibc and busybox.
+// Why no launcher came up: what a remote shell and the loader say when `exec <path>/charmrun ++launcher`
+// fails, turned into one of our errors. The words are those of OpenSSH, bash, dash, csh, glibc and busybox.
 #pragma once
 
 #include <string>

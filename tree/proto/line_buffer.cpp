@@ -9,8 +9,9 @@ std::string LineBuffer::append(std::string_view bytes, Instant now, Duration hol
   if (partial_.empty()) deadline_ = now + hold;
   const std::size_t newline = bytes.rfind('\n');
   std::size_t whole = newline == std::string_view::npos ? 0 : newline + 1;
-  if (raw || partial_.size() + bytes.size() - whole > kMaxLine) whole = bytes.size();
-  if (whole == 0) {
+  const std::size_t rest = bytes.size() - whole + (whole == 0 ? partial_.size() : 0);
+  if (raw || rest > kMaxLine) whole = bytes.size();
+  if (whole == 0 && !raw) {
     partial_.append(bytes);
     return {};
   }
@@ -21,8 +22,12 @@ std::string LineBuffer::append(std::string_view bytes, Instant now, Duration hol
   return ready;
 }
 
-std::string LineBuffer::expired(Instant now) { return now >= deadline() ? flush() : std::string{}; }
+std::string LineBuffer::expired(Instant now) {
+  return now >= deadline() ? flush() : std::string{};
+}
 
-std::string LineBuffer::flush() { return std::exchange(partial_, {}); }
+std::string LineBuffer::flush() {
+  return std::exchange(partial_, {});
+}
 
 }  // namespace charmtree::proto

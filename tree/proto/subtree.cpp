@@ -7,17 +7,24 @@ void Subtree::add(const Host& host) {
   const Entry entry{kParentLink, host.first_process, host.processes};
   if (!entries_.emplace(host.index, entry).second) return;
   processes_ += host.processes;
-  if (host.processes > 0) first_processes_.emplace(host.first_process, host.index);
+  if (host.processes > 0)
+    first_processes_.emplace(host.first_process, host.index);
+  else
+    registered(host.index);  // nobody there will
 }
 
 void Subtree::bind(std::uint32_t host, LinkId link) {
   const auto it = entries_.find(host);
-  if (it != entries_.end()) it->second.link = link;
+  if (it == entries_.end()) return;
+  count_out(it->second);
+  it->second.link = link;
+  if (link != kParentLink) link_processes_[link] += it->second.processes;
 }
 
 void Subtree::remove(std::uint32_t host) {
   const auto it = entries_.find(host);
   if (it == entries_.end()) return;
+  count_out(it->second);
   processes_ -= it->second.processes;
   answered_ -= it->second.answered ? 1 : 0;
   registered_ -= it->second.registered ? 1 : 0;
@@ -57,14 +64,17 @@ bool Subtree::owns(LinkId link, std::uint32_t host) const {
   return entry != nullptr && entry->link == link;
 }
 
-bool Subtree::owns_process(LinkId link, std::uint32_t process) const { return route(process) == link; }
+bool Subtree::owns_process(LinkId link, std::uint32_t process) const {
+  return route(process) == link;
+}
 
-std::vector<std::uint32_t> Subtree::hosts_of(LinkId link) const {
-  std::vector<std::uint32_t> hosts;
-  for (const auto& [host, entry] : entries_) {
-    if (entry.link == link) hosts.push_back(host);
-  }
-  return hosts;
+std::uint32_t Subtree::processes_of(LinkId link) const {
+  const auto it = link_processes_.find(link);
+  return it == link_processes_.end() ? 0 : it->second;
+}
+
+void Subtree::count_out(const Entry& entry) {
+  if (entry.link != kParentLink) link_processes_[entry.link] -= entry.processes;
 }
 
 }  // namespace charmtree::proto

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which hosts and processes are below a launcher and through which link each is reached. Also the authority on what a child may
-// speak for: only hosts that it was given (DESIGN D2).
+// Which hosts and processes are below a launcher and through which link each is reached. Also the authority
+// on what a child may speak for: only hosts that it was given (DESIGN D2).
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "tree/proto/events.hpp"
 
 namespace charmtree::proto {
 
 class Subtree {
- public:
+public:
   struct Entry {
     LinkId link;  // kParentLink: not handed to a child (yet)
     std::uint32_t first_process;
@@ -38,17 +37,20 @@ class Subtree {
   /// True if `host` was given to the child at `link`.
   bool owns(LinkId link, std::uint32_t host) const;
   bool owns_process(LinkId link, std::uint32_t process) const;
-  /// All hosts given to the child at `link`.
-  std::vector<std::uint32_t> hosts_of(LinkId link) const;
+  /// The processes of all hosts given to the child at `link`.
+  std::uint32_t processes_of(LinkId link) const;
 
   std::uint32_t processes() const { return processes_; }
   /// Every host below has answered / registered (true for a leaf).
   bool all_answered() const { return answered_ == entries_.size(); }
   bool all_registered() const { return registered_ == entries_.size(); }
 
- private:
+private:
+  void count_out(const Entry& entry);
+
   std::map<std::uint32_t, Entry> entries_;                  // by host index
   std::map<std::uint32_t, std::uint32_t> first_processes_;  // first process -> host index
+  std::map<LinkId, std::uint32_t> link_processes_;          // of bound hosts
   std::uint32_t processes_ = 0;
   std::size_t answered_ = 0, registered_ = 0;
 };

@@ -60,6 +60,13 @@ std::uint64_t Reader::bounded(std::uint64_t limit) {
   return 0;
 }
 
+std::int64_t Reader::sbounded(std::int64_t least, std::int64_t most) {
+  const std::int64_t value = svarint();
+  if (value >= least && value <= most) return value;
+  poison();
+  return 0;
+}
+
 std::string Reader::string(std::size_t limit) {
   const std::uint64_t size = varint();
   if (size > limit || size > rest_.size()) {

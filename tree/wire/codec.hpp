@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values <-> bytes for everything that travels between launchers and to native clients: little-endian, integers as LEB128
-// varints, strings with a length in front. A reader never reads past its end: the first failed read poisons it and every later
-// one returns zero or empty, so a decoder checks ok() once, at its end.
+// Values <-> bytes for everything that travels between launchers and to native clients: little-endian,
+// integers as LEB128 varints, strings with a length in front. A reader never reads past its end: the first
+// failed read poisons it and every later one returns zero or empty, so a decoder checks ok() once, at its
+// end.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 namespace charmtree::wire {
 
 class Writer {
- public:
+public:
   void u8(std::uint8_t value) { bytes_.push_back(static_cast<char>(value)); }
   void varint(std::uint64_t value);
   /// Zig-zag, for values that may be negative.
@@ -22,12 +23,12 @@ class Writer {
   std::string take() { return std::move(bytes_); }
   const std::string& bytes() const { return bytes_; }
 
- private:
+private:
   std::string bytes_;
 };
 
 class Reader {
- public:
+public:
   /// `bytes` must outlive the reader.
   explicit Reader(std::string_view bytes) : rest_(bytes) {}
 
@@ -36,11 +37,13 @@ class Reader {
   std::int64_t svarint();
   /// A varint that must be <= `limit`, else the reader is poisoned.
   std::uint64_t bounded(std::uint64_t limit);
+  /// A zig-zag varint that must be in [least, most], else the reader is poisoned and 0 returned.
+  std::int64_t sbounded(std::int64_t least, std::int64_t most);
   std::uint32_t u32() { return static_cast<std::uint32_t>(bounded(UINT32_MAX)); }
   bool boolean() { return bounded(1) == 1; }
   std::string string(std::size_t limit = kMaxString);
-  /// An element count; poisoned if it exceeds `limit` or the bytes that are left (each element takes at least one), so that a
-  /// short message cannot ask for a large allocation.
+  /// An element count; poisoned if it exceeds `limit` or the bytes that are left (each element takes at least
+  /// one), so that a short message cannot ask for a large allocation.
   std::size_t count(std::size_t limit = SIZE_MAX);
 
   /// All that is left; empties the reader.
@@ -53,7 +56,7 @@ class Reader {
 
   static constexpr std::size_t kMaxString = 16U << 20;
 
- private:
+private:
   void poison();
   std::string_view rest_;
   bool ok_ = true;

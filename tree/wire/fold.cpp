@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last run of at most 9 digits in a name is its number; names that agree in the text before and after it and in the number of
-// digits form one group.
+// The last run of at most 9 digits in a name is its number; names that agree in the text before and after it
+// and in the number of digits form one group.
 #include "tree/wire/fold.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +20,9 @@ struct Group {
   std::vector<std::uint32_t> numbers;
 };
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 Group split(const std::string& name) {
   constexpr std::size_t kMaxDigits = 9;
@@ -30,7 +32,9 @@ Group split(const std::string& name) {
   std::size_t begin = end;
   while (begin > 0 && is_digit(name[begin - 1])) --begin;
   if (end == begin || end - begin > kMaxDigits || address) return {name, {}, 0, {}};
-  return {name.substr(0, begin), name.substr(end), static_cast<int>(end - begin),
+  return {name.substr(0, begin),
+          name.substr(end),
+          static_cast<int>(end - begin),
           {static_cast<std::uint32_t>(std::stoul(name.substr(begin, end - begin)))}};
 }
 
@@ -50,7 +54,8 @@ std::string ranges(std::vector<std::uint32_t> numbers, int digits) {
 
 std::string print(const Group& group) {
   if (group.digits == 0) return group.before;
-  if (group.numbers.size() == 1) return fmt::format("{}{:0{}}{}", group.before, group.numbers[0], group.digits, group.after);
+  if (group.numbers.size() == 1)
+    return fmt::format("{}{:0{}}{}", group.before, group.numbers[0], group.digits, group.after);
   return fmt::format("{}[{}]{}", group.before, ranges(group.numbers, group.digits), group.after);
 }
 
@@ -63,8 +68,10 @@ std::string fold_names(const std::vector<std::string>& names, std::size_t limit)
     Group group = split(name);
     const std::string key = fmt::format("{}\n{}\n{}", group.before, group.after, group.digits);
     const auto [it, fresh] = known.emplace(key, groups.size());
-    if (fresh) groups.push_back(std::move(group));
-    else if (group.digits != 0) groups[it->second].numbers.push_back(group.numbers[0]);
+    if (fresh)
+      groups.push_back(std::move(group));
+    else if (group.digits != 0)
+      groups[it->second].numbers.push_back(group.numbers[0]);
   }
   std::string text;
   std::size_t shown = 0;

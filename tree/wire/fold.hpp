@@ -8,8 +8,8 @@
 
 namespace charmtree::wire {
 
-/// Names with the same text around one number are folded; the order of first mention is kept, numbers are sorted. Names that are
-/// cut off after `limit` parts are counted: "a, b and 12 more".
+/// Names with the same text around one number are folded; the order of first mention is kept, numbers are
+/// sorted. Names that are cut off after `limit` parts are counted: "a, b and 12 more".
 std::string fold_names(const std::vector<std::string>& names, std::size_t limit = 16);
 
 /// "process 3", "processes 0-3,7".

@@ -43,8 +43,9 @@ Result<std::optional<Frame>> FrameDecoder::next() {
     return Error{Errc::bad_peer, Phase::run, fmt::format("frame length {} is out of bounds", length)};
   }
   if (pending.size() >= 5 && static_cast<std::uint8_t>(pending[4]) != kFrameVersion) {
-    return Error{Errc::bad_peer, Phase::run,
-                 fmt::format("frame version {} instead of {}", static_cast<std::uint8_t>(pending[4]), kFrameVersion)};
+    return Error{
+        Errc::bad_peer, Phase::run,
+        fmt::format("frame version {} instead of {}", static_cast<std::uint8_t>(pending[4]), kFrameVersion)};
   }
   if (pending.size() < 4 + std::size_t{length}) return std::optional<Frame>{};
   read_ += 4 + std::size_t{length};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames: how messages are cut out of a byte stream, on tree links and on the native clients' sockets. A frame is
+// Frames: how messages are cut out of a byte stream, on tree links and on the native clients' sockets. A
+// frame is
 //   length (4 bytes, little-endian, of what follows) | version (1) | type (1) | payload
 // A stream that breaks a rule is broken for good: the owner closes it with the reason.
 #pragma once
@@ -15,7 +16,8 @@ namespace charmtree::wire {
 
 inline constexpr std::uint8_t kFrameVersion = 1;
 inline constexpr std::size_t kFrameHeader = 6;
-/// Largest payload between launchers: a host list of 100,000 names or an environment of the kernel's limit fit.
+/// Largest payload between launchers: a host list of 100,000 names or an environment of the kernel's limit
+/// fit.
 inline constexpr std::size_t kMaxLinkFrame = 32U << 20;
 /// Largest payload from a native client.
 inline constexpr std::size_t kMaxClientFrame = 1U << 20;
@@ -30,7 +32,7 @@ struct Frame {
 
 /// Cuts a stream into frames. One per link, owned by it.
 class FrameDecoder {
- public:
+public:
   explicit FrameDecoder(std::size_t max_payload) : max_payload_(max_payload) {}
 
   void append(std::string_view bytes);
@@ -39,7 +41,7 @@ class FrameDecoder {
   /// Bytes that are not yet part of a frame.
   std::size_t buffered() const { return buffer_.size() - read_; }
 
- private:
+private:
   std::size_t max_payload_;
   std::string buffer_;
   std::size_t read_ = 0;  // start of the first frame that was not handed out

@@ -12,23 +12,30 @@ constexpr std::size_t kMaxGreeting = 100;
 constexpr std::string_view kProtocol = "1";
 constexpr std::string_view kVersion = CHARMTREE_VERSION;
 
-std::string own_version() { return fmt::format("{} (protocol {})", kVersion, kProtocol); }
+std::string own_version() {
+  return fmt::format("{} (protocol {})", kVersion, kProtocol);
+}
 }  // namespace
 
-std::string make_greeting() { return fmt::format("{}{}\n", kMagic, own_version()); }
+std::string make_greeting() {
+  return fmt::format("{}{}\n", kMagic, own_version());
+}
 
 Result<void> LinkReader::append(std::string_view bytes) {
   if (greeted_) {
     frames_.append(bytes);
     return {};
   }
-  const std::size_t look_from = chatter_.size() < kMagic.size() + kMaxGreeting ? 0 : chatter_.size() - kMagic.size() - kMaxGreeting;
+  const std::size_t look_from =
+      chatter_.size() < kMagic.size() + kMaxGreeting ? 0 : chatter_.size() - kMagic.size() - kMaxGreeting;
   chatter_.append(bytes);
   const std::size_t at = chatter_.find(kMagic, look_from);
   if (at == std::string::npos) {
     if (chatter_.size() <= kMaxChatter) return {};
-    return Error{Errc::bad_peer, Phase::hello, fmt::format("more than {} KiB of other output before the launcher's greeting", kMaxChatter >> 10),
-                 "silence the shell's start-up files there"};
+    return Error{
+        Errc::bad_peer, Phase::hello,
+        fmt::format("more than {} KiB of other output before the launcher's greeting", kMaxChatter >> 10),
+        "silence the shell's start-up files there"};
   }
   const std::size_t end = chatter_.find('\n', at);
   if (end == std::string::npos) {
@@ -37,7 +44,8 @@ Result<void> LinkReader::append(std::string_view bytes) {
   }
   const std::string version = chatter_.substr(at + kMagic.size(), end - at - kMagic.size());
   if (version != own_version()) {
-    return Error{Errc::wrong_version, Phase::hello, fmt::format("charmrun there is version {}, here {}", version, own_version()),
+    return Error{Errc::wrong_version, Phase::hello,
+                 fmt::format("charmrun there is version {}, here {}", version, own_version()),
                  "install the same charmrun on all hosts or name it with ++launcher PATH"};
   }
   greeted_ = true;
@@ -54,7 +62,8 @@ Result<std::optional<Message>> LinkReader::next() {
   auto message = decode_message((*frame)->type, (*frame)->payload);
   if (!message) return message.error();
   if (goes_down(*message) != (from_ == From::parent)) {
-    return Error{Errc::bad_peer, Phase::run, fmt::format("message of type {} from the wrong side", (*frame)->type)};
+    return Error{Errc::bad_peer, Phase::run,
+                 fmt::format("message of type {} from the wrong side", (*frame)->type)};
   }
   return std::optional<Message>{std::move(*message)};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first bytes of a launcher: one line that says "here speaks charmtree" after whatever an rc file or banner printed before
-// it (DESIGN D3). Nothing is sent to a launcher before its greeting has come.
+// The first bytes of a launcher: one line that says "here speaks charmtree" after whatever an rc file or
+// banner printed before it (DESIGN D3). Nothing is sent to a launcher before its greeting has come.
 #pragma once
 
 #include <optional>
@@ -19,9 +19,10 @@ std::string make_greeting();
 /// Chatter before the greeting that is skipped; more is an error.
 inline constexpr std::size_t kMaxChatter = 64U << 10;
 
-/// One direction of a link: cuts the stream that comes in into messages. From a child the greeting is awaited first.
+/// One direction of a link: cuts the stream that comes in into messages. From a child the greeting is awaited
+/// first.
 class LinkReader {
- public:
+public:
   enum class From : bool { child, parent };
   explicit LinkReader(From from) : from_(from), greeted_(from == From::parent), frames_(kMaxLinkFrame) {}
 
@@ -31,10 +32,11 @@ class LinkReader {
   bool greeted() const { return greeted_; }
   /// What came before the greeting (for ++verbose and errors).
   const std::string& chatter() const { return chatter_; }
-  /// The next message, nothing if more bytes are needed. Error (for ever): not a message, or not one for this direction.
+  /// The next message, nothing if more bytes are needed. Error (for ever): not a message, or not one for this
+  /// direction.
   Result<std::optional<Message>> next();
 
- private:
+private:
   From from_;
   bool greeted_;
   std::string chatter_;  // before greeted_: everything so far

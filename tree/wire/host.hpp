@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hosts as they travel down the tree: what a launcher must know to start a launcher on another host and what that one is to
-// run. What many hosts share (login, keys, paths) is a Profile, sent once per launcher; a Host is small.
+// Hosts as they travel down the tree: what a launcher must know to start a launcher on another host and what
+// that one is to run. What many hosts share (login, keys, paths) is a Profile, sent once per launcher; a Host
+// is small.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ enum class HostKeyPolicy : std::uint8_t {
   no_check,    // take any, even a changed one (StrictHostKeyChecking no with its own UserKnownHostsFile)
 };
 
-/// One host key as known_hosts holds it. `type` is the algorithm ("ssh-ed25519"), `blob` the raw (decoded) key.
+/// One host key as known_hosts holds it. `type` is the algorithm ("ssh-ed25519"), `blob` the raw (decoded)
+/// key.
 struct HostKey {
   std::string type;
   std::string blob;
@@ -36,9 +38,9 @@ struct Profile {
   std::vector<std::string> shell;  // via command: the command's words, without host and remote command
   std::string user;                // login name; empty: the launcher's own
   std::uint16_t port = 22;
-  std::vector<std::string> identity_files;  // private keys, '~' and ssh's % tokens already expanded where they do not
-                                            // depend on the host; tried in this order
-  bool identities_only = false;             // ssh's IdentitiesOnly: no other agent keys
+  std::vector<std::string> identity_files;  // private keys, '~' and ssh's % tokens already expanded where
+                                            // they do not depend on the host; tried in this order
+  bool identities_only = false;  // ssh's IdentitiesOnly: no other agent keys
   HostKeyPolicy host_keys = HostKeyPolicy::strict;
   bool ssh_command_only = false;  // needs what libssh2 lacks (ProxyJump, certificates): use the ssh command
   std::string launcher;           // path of charmrun on these hosts

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One `put` and one `get` overload per struct, in the order of its members; the frame type is the variant's index. Adding a
-// message at the end keeps older frames readable; anything else needs a new kProtocol (greeting.hpp).
+// One `put` and one `get` overload per struct, in the order of its members; the frame type is the variant's
+// index. Adding a message at the end keeps older frames readable; anything else needs a new kProtocol
+// (greeting.hpp).
 #include "tree/wire/messages.hpp"
 
 #include <fmt/format.h>
@@ -17,47 +18,101 @@ constexpr std::size_t kMaxText = 4U << 20;
 
 // ---- scalars and containers
 
-void put(Writer& out, std::uint8_t v) { out.varint(v); }
-void put(Writer& out, std::uint16_t v) { out.varint(v); }
-void put(Writer& out, std::uint32_t v) { out.varint(v); }
-void put(Writer& out, std::int32_t v) { out.svarint(v); }
-void put(Writer& out, bool v) { out.varint(v ? 1 : 0); }
-void put(Writer& out, const std::string& v) { out.string(v); }
-void put(Writer& out, Duration v) { out.svarint(v.count()); }
+void put(Writer& out, std::uint8_t v) {
+  out.varint(v);
+}
+void put(Writer& out, std::uint16_t v) {
+  out.varint(v);
+}
+void put(Writer& out, std::uint32_t v) {
+  out.varint(v);
+}
+void put(Writer& out, std::int32_t v) {
+  out.svarint(v);
+}
+void put(Writer& out, bool v) {
+  out.varint(v ? 1 : 0);
+}
+void put(Writer& out, const std::string& v) {
+  out.string(v);
+}
+void put(Writer& out, Duration v) {
+  out.svarint(v.count());
+}
 void put(Writer& out, Instant v) {
   out.varint(v == kNever ? 0 : 1);
   if (v != kNever) out.svarint(v.time_since_epoch().count());
 }
-void put(Writer& out, const Blob& v) { out.string(v ? *v : std::string{}); }
-void put(Writer& out, const std::vector<TupleBlock>& v) { encode(out, v); }
+void put(Writer& out, const Blob& v) {
+  out.string(v ? *v : std::string{});
+}
+void put(Writer& out, const std::vector<TupleBlock>& v) {
+  encode(out, v);
+}
 template <class E>
-  requires std::is_enum_v<E>
+requires std::is_enum_v<E>
 void put(Writer& out, E v) {
   out.varint(static_cast<std::uint64_t>(v));
 }
 
-void get(Reader& in, std::uint8_t& v) { v = static_cast<std::uint8_t>(in.bounded(UINT8_MAX)); }
-void get(Reader& in, std::uint16_t& v) { v = static_cast<std::uint16_t>(in.bounded(UINT16_MAX)); }
-void get(Reader& in, std::uint32_t& v) { v = in.u32(); }
-void get(Reader& in, std::int32_t& v) { v = static_cast<std::int32_t>(in.svarint()); }
-void get(Reader& in, bool& v) { v = in.boolean(); }
-void get(Reader& in, std::string& v) { v = in.string(kMaxText); }
-void get(Reader& in, Duration& v) { v = Duration{in.svarint()}; }
-void get(Reader& in, Instant& v) { v = in.boolean() ? Instant{Duration{in.svarint()}} : kNever; }
-void get(Reader& in, Blob& v) { v = std::make_shared<const std::string>(in.string(kMaxLinkFrame)); }
-void get(Reader& in, std::vector<TupleBlock>& v) { v = decode_blocks(in); }
-void get(Reader& in, Via& v) { v = static_cast<Via>(in.bounded(2)); }
-void get(Reader& in, HostKeyPolicy& v) { v = static_cast<HostKeyPolicy>(in.bounded(2)); }
-void get(Reader& in, EndMode& v) { v = static_cast<EndMode>(in.bounded(2)); }
-void get(Reader& in, Errc& v) { v = static_cast<Errc>(in.bounded(kErrcCount - 1)); }
-void get(Reader& in, Phase& v) { v = static_cast<Phase>(in.bounded(kPhaseCount - 1)); }
+void get(Reader& in, std::uint8_t& v) {
+  v = static_cast<std::uint8_t>(in.bounded(UINT8_MAX));
+}
+void get(Reader& in, std::uint16_t& v) {
+  v = static_cast<std::uint16_t>(in.bounded(UINT16_MAX));
+}
+void get(Reader& in, std::uint32_t& v) {
+  v = in.u32();
+}
+void get(Reader& in, std::int32_t& v) {
+  v = static_cast<std::int32_t>(in.sbounded(INT32_MIN, INT32_MAX));
+}
+void get(Reader& in, bool& v) {
+  v = in.boolean();
+}
+void get(Reader& in, std::string& v) {
+  v = in.string(kMaxText);
+}
+Duration get_time(Reader& in) {
+  constexpr std::int64_t kMost = kFarthest.time_since_epoch().count();
+  return Duration{in.sbounded(-kMost, kMost)};
+}
+void get(Reader& in, Duration& v) {
+  v = get_time(in);
+}
+void get(Reader& in, Instant& v) {
+  v = in.boolean() ? Instant{get_time(in)} : kNever;
+}
+void get(Reader& in, Blob& v) {
+  v = std::make_shared<const std::string>(in.string(kMaxLinkFrame));
+}
+void get(Reader& in, std::vector<TupleBlock>& v) {
+  v = decode_blocks(in);
+}
+void get(Reader& in, Via& v) {
+  v = static_cast<Via>(in.bounded(2));
+}
+void get(Reader& in, HostKeyPolicy& v) {
+  v = static_cast<HostKeyPolicy>(in.bounded(2));
+}
+void get(Reader& in, EndMode& v) {
+  v = static_cast<EndMode>(in.bounded(2));
+}
+void get(Reader& in, Errc& v) {
+  v = static_cast<Errc>(in.bounded(kErrcCount - 1));
+}
+void get(Reader& in, Phase& v) {
+  v = static_cast<Phase>(in.bounded(kPhaseCount - 1));
+}
 
 // A struct is described once, by its members in order; Writer and Reader both walk that description.
 template <class S>
 struct Members;
 
 template <class S>
-concept Described = requires { Members<std::remove_const_t<S>>::of(std::declval<S&>()); };
+concept Described = requires {
+  Members<std::remove_const_t<S>>::of(std::declval<S&>());
+};
 
 template <Described S>
 void put(Writer& out, const S& value);
@@ -93,24 +148,26 @@ void get(Reader& in, std::array<T, N>& v) {
   for (T& item : v) get(in, item);
 }
 
-#define CT_MEMBERS(Type, ...)                  \
-  template <>                                  \
-  struct Members<Type> {                       \
-    template <class S>                         \
-    static auto of([[maybe_unused]] S& s) {    \
-      return std::tie(__VA_ARGS__);            \
-    }                                          \
+#define CT_MEMBERS(Type, ...)               \
+  template <>                               \
+  struct Members<Type> {                    \
+    template <class S>                      \
+    static auto of([[maybe_unused]] S& s) { \
+      return std::tie(__VA_ARGS__);         \
+    }                                       \
   };
 
 CT_MEMBERS(Error, s.code, s.phase, s.what, s.fix)
 CT_MEMBERS(HostKey, s.type, s.blob)
-CT_MEMBERS(Profile, s.via, s.shell, s.user, s.port, s.identity_files, s.identities_only, s.host_keys, s.ssh_command_only, s.launcher,
-           s.program, s.directory, s.setup, s.extra_arguments)
-CT_MEMBERS(Host, s.index, s.name, s.address, s.profile, s.first_process, s.processes, s.known_keys, s.known_key_revoked)
+CT_MEMBERS(Profile, s.via, s.shell, s.user, s.port, s.identity_files, s.identities_only, s.host_keys,
+           s.ssh_command_only, s.launcher, s.program, s.directory, s.setup, s.extra_arguments)
+CT_MEMBERS(Host, s.index, s.name, s.address, s.profile, s.first_process, s.processes, s.known_keys,
+           s.known_key_revoked)
 CT_MEMBERS(Shape, s.branching, s.levels)
-CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.environment, s.forward_environment, s.hosts, s.processes, s.pes_per_process,
-           s.input_process, s.magic, s.shape, s.batch, s.timeout, s.grace, s.keep_address_randomisation, s.stamps, s.verbose,
-           s.partial_line, s.private_network, s.umask, s.runscript, s.profiles)
+CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.environment, s.forward_environment, s.hosts, s.processes,
+           s.pes_per_process, s.input_process, s.magic, s.shape, s.batch, s.timeout, s.grace,
+           s.keep_address_randomisation, s.stamps, s.verbose, s.partial_line, s.private_network, s.umask,
+           s.runscript, s.profiles)
 CT_MEMBERS(NodeTable, s.epoch, s.pes_per_process, s.blocks)
 CT_MEMBERS(Welcome, s.job, s.self, s.level)
 CT_MEMBERS(Assign, s.hosts)
@@ -126,7 +183,8 @@ CT_MEMBERS(Hello, s.clock, s.pid)
 CT_MEMBERS(HostFailure, s.host, s.error)
 CT_MEMBERS(ProcessExit, s.process, s.code, s.signal, s.core, s.registered, s.ended, s.lost_connection, s.text)
 CT_MEMBERS(Code, s.process, s.code)
-CT_MEMBERS(Facts, s.hosts_up, s.hosts_failed, s.blocks, s.barrier, s.registered, s.ended, s.code, s.exited_ok, s.exits)
+CT_MEMBERS(Facts, s.hosts_up, s.hosts_failed, s.blocks, s.barrier, s.registered, s.ended, s.code, s.exited_ok,
+           s.exits)
 CT_MEMBERS(Output, s.process, s.stream, s.wants_receipt, s.text)
 CT_MEMBERS(ScanUp, s.process, s.format)
 CT_MEMBERS(AbortUp, s.process, s.code, s.text)
@@ -172,7 +230,8 @@ Result<Message> decode_as(std::uint8_t type, std::string_view payload) {
     return Error{Errc::bad_peer, Phase::run, fmt::format("unknown message type {}", type)};
   } else {
     if (type != I) return decode_as<I + 1>(type, payload);
-    auto value = decode_whole<std::variant_alternative_t<I, Message>>(payload, fmt::format("message of type {}", type));
+    auto value = decode_whole<std::variant_alternative_t<I, Message>>(
+        payload, fmt::format("message of type {}", type));
     if (!value) return value.error();
     return Message{std::move(*value)};
   }
@@ -181,16 +240,26 @@ Result<Message> decode_as(std::uint8_t type, std::string_view payload) {
 }  // namespace
 
 bool Facts::empty() const {
-  return hosts_up.empty() && hosts_failed.empty() && blocks.empty() && barrier == decltype(barrier){} && registered == 0 &&
-         ended == 0 && !code && exited_ok == 0 && exits.empty();
+  return hosts_up.empty() && hosts_failed.empty() && blocks.empty() && barrier == decltype(barrier){} &&
+         registered == 0 && ended == 0 && !code && exited_ok == 0 && exits.empty();
 }
 
-Blob encode(const JobSpec& job) { return encode_whole(job); }
-Result<JobSpec> decode_job(std::string_view bytes) { return decode_whole<JobSpec>(bytes, "job description"); }
-Blob encode(const NodeTable& table) { return encode_whole(table); }
-Result<NodeTable> decode_table(std::string_view bytes) { return decode_whole<NodeTable>(bytes, "node table"); }
+Blob encode(const JobSpec& job) {
+  return encode_whole(job);
+}
+Result<JobSpec> decode_job(std::string_view bytes) {
+  return decode_whole<JobSpec>(bytes, "job description");
+}
+Blob encode(const NodeTable& table) {
+  return encode_whole(table);
+}
+Result<NodeTable> decode_table(std::string_view bytes) {
+  return decode_whole<NodeTable>(bytes, "node table");
+}
 
-bool goes_down(const Message& message) { return message.index() < Message{Hello{}}.index(); }
+bool goes_down(const Message& message) {
+  return message.index() < Message{Hello{}}.index();
+}
 
 std::string encode_frame(const Message& message) {
   Writer out;
@@ -198,6 +267,8 @@ std::string encode_frame(const Message& message) {
   return make_frame(static_cast<std::uint8_t>(message.index()), out.bytes());
 }
 
-Result<Message> decode_message(std::uint8_t type, std::string_view payload) { return decode_as(type, payload); }
+Result<Message> decode_message(std::uint8_t type, std::string_view payload) {
+  return decode_as(type, payload);
+}
 
 }  // namespace charmtree::wire

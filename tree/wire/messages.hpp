@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every message between launchers: the protocol's table of contents. A message has a direction; a launcher that receives one
-// from the wrong side closes that link (DESIGN D2). The job description and the node table are the same for everybody, so they
-// travel as shared, already coded bytes that a launcher hands on without looking inside twice.
+// Every message between launchers: the protocol's table of contents. A message has a direction; a launcher
+// that receives one from the wrong side closes that link (DESIGN D2). The job description and the node table
+// are the same for everybody, so they travel as shared, already coded bytes that a launcher hands on without
+// looking inside twice.
 #pragma once
 
 #include <array>
@@ -22,6 +23,9 @@ namespace charmtree::wire {
 /// Coded bytes that many messages share.
 using Blob = std::shared_ptr<const std::string>;
 
+/// No instant or duration in a message is farther from 0 (36 years), so that differences never overflow.
+inline constexpr Instant kFarthest{Duration{std::int64_t{1} << 60}};
+
 /// The shape of a static k-ary tree. `levels` counts the levels below the root; 0: as many as it takes.
 struct Shape {
   std::uint32_t branching = 0;
@@ -31,8 +35,8 @@ struct Shape {
 
 /// What every launcher of a job needs to know. Times are durations, never instants.
 struct JobSpec {
-  std::string id;      // 16 hexadecimal digits
-  std::string secret;  // 32 random bytes
+  std::string id;                        // 16 hexadecimal digits
+  std::string secret;                    // 32 random bytes
   std::vector<std::string> arguments;    // the program's, [0] as the user wrote it
   std::vector<std::string> environment;  // the root's, "NAME=value"
   bool forward_environment = true;
@@ -48,7 +52,7 @@ struct JobSpec {
   bool keep_address_randomisation = false;
   bool stamps = false;  // launchers report their start-up times
   bool verbose = false;
-  Duration partial_line = 5s;  // how long a line without its newline is held back
+  Duration partial_line = 5s;    // how long a line without its newline is held back
   bool private_network = false;  // all hosts are this machine: 127.0.0.1 reaches everybody
   std::uint32_t umask = 022;
   std::string runscript;
@@ -146,9 +150,9 @@ struct Facts {
   std::vector<TupleBlock> blocks;
   std::array<std::uint32_t, 3> barrier{};  // processes that entered, by BarrierKind
   std::uint32_t registered = 0;
-  std::uint32_t ended = 0;      // processes that sent `ending`
-  std::optional<Code> code;     // the first non-zero code among them
-  std::uint32_t exited_ok = 0;  // unregistered (or finalised) processes that exited with 0
+  std::uint32_t ended = 0;         // processes that sent `ending`
+  std::optional<Code> code;        // the first non-zero code among them
+  std::uint32_t exited_ok = 0;     // unregistered (or finalised) processes that exited with 0
   std::vector<ProcessExit> exits;  // all others that matter
   bool empty() const;
 };
@@ -191,8 +195,18 @@ struct InputReturned {
 struct Stamps {
   static constexpr std::size_t kTimes = 12;
   enum Step : std::uint8_t {
-    begun, resolved, connected, handshaken, authenticated, executed, hello,  // seen by the parent
-    prepared, spawned, registered, gathered, table                          // its own
+    begun,
+    resolved,
+    connected,
+    handshaken,
+    authenticated,
+    executed,
+    hello,  // seen by the parent
+    prepared,
+    spawned,
+    registered,
+    gathered,
+    table  // its own
   };
   std::uint32_t host = 0;
   std::uint32_t parent = 0;  // host index; kRootIndex: the root
@@ -220,9 +234,9 @@ struct Swept {
   std::uint32_t killed = 0;
 };
 
-using Message = std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End, Sweep, Hello, Facts,
-                             Output, ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps, LinkLost,
-                             Done, Swept>;
+using Message = std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End,
+                             Sweep, Hello, Facts, Output, ScanUp, AbortUp, HandBack, NewHostKey, Note,
+                             InputTaken, InputReturned, Stamps, LinkLost, Done, Swept>;
 
 /// True for messages that a parent sends to its child.
 bool goes_down(const Message& message);

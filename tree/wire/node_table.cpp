@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coded form of a list of blocks: the dictionary of distinct opaque tuples, then per block host, first process, address (each
-// as the difference to the block before) and per process the port as a difference to the one before and, if the dictionary has
-// more than one entry, the index in it. Typical: 4 + 3 * processes bytes a host.
+// Coded form of a list of blocks: the dictionary of distinct opaque tuples, then per block host, first
+// process, address (each as the difference to the block before) and per process the port as a difference to
+// the one before and, if the dictionary has more than one entry, the index in it. Typical: 4 + 3 * processes
+// bytes a host.
 #include "tree/wire/node_table.hpp"
 
 #include <map>
@@ -9,7 +10,9 @@
 namespace charmtree::wire {
 
 std::uint32_t NodeTable::processes() const {
-  return blocks.empty() ? 0 : blocks.back().first_process + static_cast<std::uint32_t>(blocks.back().tuples.size());
+  return blocks.empty()
+             ? 0
+             : blocks.back().first_process + static_cast<std::uint32_t>(blocks.back().tuples.size());
 }
 
 void encode(Writer& out, const std::vector<TupleBlock>& blocks) {
@@ -47,9 +50,9 @@ std::vector<TupleBlock> decode_blocks(Reader& in) {
   std::int64_t host = 0, process = 0, address = 0, port = 0;
   std::uint64_t total = 0;
   for (TupleBlock& block : blocks) {
-    host += in.svarint();
-    process += in.svarint();
-    address += in.svarint();
+    host += in.sbounded(-host, UINT32_MAX - host);
+    process += in.sbounded(-process, UINT32_MAX - process);
+    address += in.sbounded(-address, UINT32_MAX - address);
     block.host = static_cast<std::uint32_t>(host);
     block.first_process = static_cast<std::uint32_t>(process);
     block.address = static_cast<std::uint32_t>(address);
@@ -57,7 +60,7 @@ std::vector<TupleBlock> decode_blocks(Reader& in) {
     total += block.tuples.size();
     if (total > kMaxProcesses) return {};
     for (Tuple& tuple : block.tuples) {
-      port += in.svarint();
+      port += in.sbounded(-port, UINT16_MAX - port);
       tuple.port = static_cast<std::uint16_t>(port);
       const std::uint64_t entry = entries.size() > 1 ? in.bounded(entries.size() - 1) : 0;
       if (!entries.empty() && in.ok()) tuple.data = entries[entry];

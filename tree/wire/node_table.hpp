@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The node table: every process's I-tuple (what it must tell the others to be reachable), by process number. It is gathered up
-// the tree in pieces (TupleBlock: the processes of one host) and handed down whole. Its coded form keeps one address per host
-// and a dictionary of equal opaque tuples, so that a host costs a few bytes and a process two or three.
+// The node table: every process's I-tuple (what it must tell the others to be reachable), by process number.
+// It is gathered up the tree in pieces (TupleBlock: the processes of one host) and handed down whole. Its
+// coded form keeps one address per host and a dictionary of equal opaque tuples, so that a host costs a few
+// bytes and a process two or three.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +27,16 @@ struct Tuple {
 
 /// The processes of one host: first_process, first_process + 1, ...
 struct TupleBlock {
-  std::uint32_t host = 0;           // index in the job's host list
+  std::uint32_t host = 0;  // index in the job's host list
   std::uint32_t first_process = 0;
-  std::uint32_t address = 0;        // IPv4 that the other hosts can reach, host byte order; 0: none known
+  std::uint32_t address = 0;  // IPv4 that the other hosts can reach, host byte order; 0: none known
   std::vector<Tuple> tuples;
   friend bool operator==(const TupleBlock&, const TupleBlock&) = default;
 };
 
 /// Complete: blocks in process order, no gaps, first process 0.
 struct NodeTable {
-  std::uint32_t epoch = 0;             // one higher after each restart
+  std::uint32_t epoch = 0;  // one higher after each restart
   std::uint32_t pes_per_process = 1;
   std::vector<TupleBlock> blocks;
 

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests of charmrun on virtual hosts share: running jobs, the programs that jobs run, and what is expected.
+
+$CHARMTREE_CAMPAIGN makes the tests run their full matrices (`tests/campaign matrix`) instead of a covering part.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import subprocess
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from vcluster import REPOSITORY, Cluster, Result
+
+Factory = Callable[..., Cluster]
+CAMPAIGN = bool(os.environ.get("CHARMTREE_CAMPAIGN"))
+STARTED = "Charmrun> started all node programs in "
+PATIENCE_S = 180.0  # for one job: other work may make the machine slow
+_PIP_SECONDS = 300
+HELLO = REPOSITORY / "examples/charm4py_hello.py"
+NUMBER_AND_HOST = ["sh", "-c", "echo $CHARMTREE_PROCESS $(hostname)"]
+
+
+def built(charmrun: Path, name: str) -> Path:
+    """A program that was built together with charmrun."""
+    path = charmrun.parent / name
+    if not os.access(path, os.X_OK):
+        pytest.fail(f"{path} is missing: build all targets first", pytrace=False)
+    return path
+
+
+def compiled(charmrun: Path, source: str, *libraries: str) -> Path:
+    """A C program of the tests that belongs to no build target; lies beside charmrun."""
+    file = REPOSITORY / source
+    path = charmrun.parent / file.stem
+    if not path.exists() or path.stat().st_mtime < file.stat().st_mtime:
+        argv = ["cc", "-O2", "-o", str(path), str(file), *libraries]
+        subprocess.run(argv, check=True, timeout=120)
+    return path
+
+
+@functools.cache
+def charm4py() -> Path:
+    """The Python of an environment that has charm4py, in build/ as quickstart makes it; skips where it cannot be made."""
+    folder = REPOSITORY / "build/charm4py"
+    python = folder / "bin/python"
+    probe = [python, "-c", "import importlib.util as u, sys; sys.exit(not u.find_spec('charm4py'))"]
+    if not python.exists() or subprocess.run(probe, capture_output=True, timeout=60).returncode != 0:
+        pip = [folder / "bin/pip", "--disable-pip-version-check", "install", "--quiet", "charm4py"]
+        for argv in (["/usr/bin/python3", "-m", "venv", "--clear", folder], pip):
+            made = subprocess.run(argv, capture_output=True, text=True, timeout=_PIP_SECONDS)
+            if made.returncode != 0:
+                pytest.skip(f"no charm4py here: {made.stderr.strip()[-300:]}")
+    return python
+
+
+def run(hosts: Cluster, charmrun: Path, *words: Any, where: int = 0, **options: Any) -> Result:
+    """Runs `charmrun WORDS...` on a host of the cluster to its end."""
+    options = {"timeout": PATIENCE_S, **options}
+    return hosts.run(where, [charmrun, *map(str, words)], **options)
+
+
+def program_lines(done: Result) -> list[str]:
+    """What the program printed on stdout, sorted: charmrun's own line is left out, but must be there at most once."""
+    lines = done.stdout.splitlines()
+    own = [line for line in lines if line.startswith(STARTED)]
+    assert len(own) <= 1, own
+    return sorted(line for line in lines if line not in own)
+
+
+def double_lines(processes: int, kind: str = "", count: int = 0) -> list[str]:
+    """What charm_double prints when all is right, sorted."""
+    lines = [f"double {i}/{processes}: {kind} {k}" for i in range(processes) for k in range(count)]
+    return sorted([*lines, f"double: ok {processes} processes"])
+
+
+def hello_lines(done: Result) -> tuple[list[int], int, list[str]]:
+    """Of examples/charm4py_hello.py: the PEs that said hello, how many hosts they were on, and all other lines."""
+    lines = program_lines(done)
+    hello = [line.split() for line in lines if line.startswith("hello from PE ")]
+    other = [line for line in lines if not line.startswith("hello from PE ")]
+    return sorted(int(words[3]) for words in hello), len({words[-1] for words in hello}), other
+
+
+def assert_good(done: Result, lines: Iterable[str], said: str | None = "") -> None:
+    """Status 0, exactly these lines of output in any order, and `said` on stderr (None: whatever)."""
+    assert done.returncode == 0, (done.args, done.returncode, done.stdout[-2000:], done.stderr[-4000:])
+    assert program_lines(done) == sorted(lines), done.args
+    if said is not None:
+        assert done.stderr == said
+
+
+def charmrun_lines(done: Result) -> list[str]:
+    """What charmrun said on stderr, without its name."""
+    return [line.removeprefix("charmrun: ") for line in done.stderr.splitlines() if line.startswith("charmrun: ")]
+
+
+def error_line(done: Result, status: int = 125) -> str:
+    """The one error line of a job that failed with `status`, without its head."""
+    assert done.returncode == status, (done.args, done.returncode, done.stdout, done.stderr)
+    errors = [line for line in charmrun_lines(done) if line.startswith("error: ")]
+    assert len(errors) == 1, done.stderr
+    return errors[0].removeprefix("error: ")

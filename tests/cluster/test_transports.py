@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Logins of every kind: keys, host keys, ssh's configuration, names, and this machine among the others."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from jobs import (NUMBER_AND_HOST, Factory, assert_good, built, charmrun_lines, double_lines, error_line, program_lines,
+                  run)
+from vcluster import Cluster
+
+ED25519_OF = "authorized_keys"
+
+
+def names(hosts: Cluster, indices: Sequence[int]) -> list[str]:
+    return [hosts.names[index] for index in indices]
+
+
+def forget_keys(hosts: Cluster, indices: Sequence[int]) -> None:
+    """Takes ctuser's private keys away; the key may still log in."""
+    for home in {hosts.path(index, "/home/ctuser") for index in indices}:
+        for key in (home / ".ssh").glob("id_*"):
+            key.unlink()
+
+
+def said(done: subprocess.CompletedProcess[str], words: str) -> list[str]:
+    return [line for line in done.stderr.splitlines() if words in line]
+
+
+# -- the user's keys ------------------------------------------------------------------------------
+
+
+def test_an_account_whose_only_key_is_rsa_uses_the_ssh_command(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(9)
+    hosts.user_keys(["rsa"])
+    done = run(hosts, charmrun, "+p9", "++nodelist", hosts.nodelist(range(1, 10)), "++branching", 3, "hostname")
+    assert_good(done, names(hosts, range(1, 10)), said=None)
+    (line,) = charmrun_lines(done)
+    assert "using the ssh command" in line and "rsa" in line.lower(), line
+
+
+@pytest.mark.parametrize("kind", ["ecdsa", "ed25519"])
+def test_keys_of_other_kinds_need_no_ssh_command(cluster: Factory, charmrun: Path, kind: str) -> None:
+    hosts = cluster(3)
+    hosts.user_keys([kind])
+    done = run(hosts, charmrun, "+p3", "++nodelist", hosts.nodelist(range(1, 4)), "hostname", env={"PATH": "/bin:/nowhere"})
+    assert_good(done, names(hosts, range(1, 4)))
+
+
+def test_a_key_that_only_the_agent_has(cluster: Factory, charmrun: Path) -> None:
+    """Inner launchers have no agent: their hosts go back to the root."""
+    hosts = cluster(7)
+    key = hosts.put(0, "/home/shared/agent-key", hosts.path(0, "/home/ctuser/.ssh/id_ed25519").read_text(), mode=0o600)
+    forget_keys(hosts, range(26))
+    script = 'ssh-add -q "$1" && rm "$1" && shift && exec "$@"'
+    job = [charmrun, "+p6", "++nodelist", hosts.nodelist(range(1, 7)), "++branching", "2", "hostname"]
+    done = hosts.run(0, ["ssh-agent", "sh", "-c", script, "sh", key, *job], timeout=120)
+    assert_good(done, names(hosts, range(1, 7)))
+
+
+def test_an_inner_host_with_an_empty_home(cluster: Factory, charmrun: Path) -> None:
+    """It cannot log in anywhere: the hosts below it are started by the root, and all is as always."""
+    hosts = cluster(10)
+    home = hosts.path(1, "/home/ctuser/.ssh")
+    for file in home.iterdir():
+        if file.name != "authorized_keys":
+            file.unlink()
+    nodelist = hosts.nodelist(range(1, 10))
+    double = built(charmrun, "charm_double")
+    assert_good(run(hosts, charmrun, "+p18", "++nodelist", nodelist, "++branching", 2, double), double_lines(18))
+    done = run(hosts, charmrun, "+p9", "++nodelist", nodelist, "++branching", 2, "++verbose", "hostname")
+    assert_good(done, names(hosts, range(1, 10)), said=None)
+    assert 1 <= len(said(done, "starting it from here")) <= 4, done.stderr  # h02 ... h05 are below h01
+
+
+def test_a_key_that_nobody_takes_is_one_clear_error(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(5)
+    hosts.put(1, ".ssh/authorized_keys", "", mode=0o600)
+    done = run(hosts, charmrun, "+p4", "++nodelist", hosts.nodelist(range(1, 5)), "hostname")
+    line = error_line(done)
+    assert line.startswith("h01: authenticate: ") and "ssh-copy-id" in line, line
+
+
+# -- ssh's configuration --------------------------------------------------------------------------
+
+
+def test_a_host_block_and_two_kinds_of_host_keys(fresh_cluster: Factory, charmrun: Path) -> None:
+    hosts = fresh_cluster(5)
+    hosts.sshd(1, {"Port": 2222}, kinds=["ecdsa", "ed25519"])
+    hosts.sshd(2, kinds=["ed25519", "ecdsa"])
+    hosts.sshd(3, kinds=["rsa", "ecdsa", "ed25519"])
+    lines = hosts.known_hosts_text(without=[1, 2, 3])
+    public = hosts.files.host_keys.public
+    lines += f"[h01]:2222 {public(hosts.key_name(1), 'ed25519')}\n"
+    lines += f"h02 {public(hosts.key_name(2), 'ecdsa')}\n"
+    lines += f"h03 {public(hosts.key_name(3), 'ed25519')}\n"
+    hosts.put(0, ".ssh/known_hosts", lines, mode=0o600)
+    secret = hosts.path(0, "/home/ctuser/.ssh/id_ed25519").read_text()
+    for index in (0, 1):
+        hosts.put(index, "keys/special", secret, mode=0o600)
+        forget_keys(hosts, [index])
+    block = "Host alpha\n HostName h01\n Port 2222\n IdentityFile ~/keys/special\n"
+    hosts.ssh_config(block + "Host h0?\n IdentityFile %d/keys/special\n")
+    done = run(hosts, charmrun, "+p4", "++nodelist", hosts.nodelist(["alpha", 2, 3, 4]), "hostname")
+    assert_good(done, names(hosts, [1, 2, 3, 4]))
+
+
+def test_a_host_behind_a_jump_host(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(5)
+    hosts.ssh_config("Host h02\n ProxyJump h01\n")
+    before = len(hosts.sshd_log(2))
+    done = run(hosts, charmrun, "+p4", "++nodelist", hosts.nodelist(range(1, 5)), "hostname")
+    assert_good(done, names(hosts, range(1, 5)), said=None)
+    (line,) = charmrun_lines(done)
+    assert line.startswith("h02: ProxyJump in the ssh configuration")
+    assert f"from {hosts.address(1)} port" in hosts.sshd_log(2)[before:]
+
+
+@pytest.mark.parametrize("shell", [["++remote-shell", "ssh -o Compression=yes"], ["CONV_RSH"], ["nodelist"]])
+def test_a_remote_shell_command(cluster: Factory, charmrun: Path, shell: list[str]) -> None:
+    hosts = cluster(9)
+    env = {"CONV_RSH": "ssh -o Compression=yes"} if shell == ["CONV_RSH"] else {}
+    extra = "++shell 'ssh -o Compression=yes'" if shell == ["nodelist"] else ""
+    options = shell if len(shell) > 1 else []
+    nodelist = hosts.nodelist(range(1, 10), extra)
+    words = ["+p18", "++nodelist", nodelist, *options, "++branching", 3, built(charmrun, "charm_double")]
+    assert_good(run(hosts, charmrun, *words, env=env), double_lines(18))
+
+
+# -- host keys ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("style", ["hashed", "system"])
+def test_known_hosts_of_every_style(cluster: Factory, charmrun: Path, style: str) -> None:
+    hosts = cluster(9)
+    hosts.known_hosts(style)
+    done = run(hosts, charmrun, "+p9", "++nodelist", hosts.nodelist(range(1, 10)), "hostname")
+    assert_good(done, names(hosts, range(1, 10)))
+
+
+def test_only_the_first_host_knows_the_others(cluster: Factory, charmrun: Path) -> None:
+    """Known keys travel down the tree with each host."""
+    hosts = cluster(9)
+    hosts.known_hosts("none", hosts=sorted(hosts.own))
+    nodelist = hosts.nodelist([1, 5, 9, 2, 3, 4, 6, 7, 8])
+    done = run(hosts, charmrun, "+p9", "++nodelist", nodelist, "++branching", 1, "++verbose", "hostname")
+    assert_good(done, names(hosts, range(1, 10)), said=None)
+    assert not said(done, "starting it from here")
+
+
+def test_an_unknown_host_key_is_one_clear_error(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(5)
+    hosts.known_hosts("plain", without=[1, 2])
+    done = run(hosts, charmrun, "+p4", "++nodelist", hosts.nodelist(range(1, 5)), "hostname")
+    line = error_line(done)
+    assert line.startswith("h[01-02]: host key: ") and "++accept-new-host-keys" in line, line
+
+
+def test_a_changed_host_key_is_one_clear_error(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(5)
+    hosts.known_hosts("plain", wrong=[1])
+    for option in ([], ["++accept-new-host-keys"]):
+        done = run(hosts, charmrun, "+p4", "++nodelist", hosts.nodelist(range(1, 5)), *option, "hostname")
+        line = error_line(done)
+        assert line.startswith("h01: host key: ") and "ssh-keygen -R h01" in line, line
+
+
+def test_new_host_keys_are_written_once_by_jobs_at_the_same_time(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(26)
+    hosts.known_hosts("none")
+    nodelist = hosts.nodelist(range(1, 26))
+    words = [charmrun, "+p25", "++nodelist", nodelist, "++branching", "4"]
+    accept = [*words, "++accept-new-host-keys", "hostname"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    jobs = [hosts.popen(0, accept, **pipes) for _ in range(3)]
+    for job in jobs:
+        out, err = job.communicate(timeout=180)
+        assert (job.returncode, sorted(out.split())) == (0, names(hosts, range(1, 26))), err
+    known = hosts.path(0, "/home/ctuser/.ssh/known_hosts").read_text().splitlines()
+    assert len(known) == 25 and all(re.match(r"\|1\|\S+\|\S+ ssh-ed25519 \S+$", line) for line in known)
+    for index in (1, 2, 25):
+        found = hosts.run(0, ["ssh-keygen", "-F", hosts.names[index]]).stdout.splitlines()
+        assert len(found) == 2, found
+    assert_good(hosts.run(0, [*words, "hostname"], timeout=120), names(hosts, range(1, 26)))
+
+
+# -- names ----------------------------------------------------------------------------------------
+
+
+def test_names_that_time_out_do_not_delay_the_others(cluster: Factory, charmrun: Path) -> None:
+    """The job cannot run, but the good hosts are all up long before the first name is given up."""
+    hosts = cluster(9)
+    slow = [f"name{i}.slow" for i in range(12)]
+    report = "/home/shared/slow.json"
+    nodelist = hosts.nodelist([*slow, *range(1, 9)])
+    done = run(hosts, charmrun, "+p20", "++nodelist", nodelist, "++levels", 1, "++report", report, "hostname",
+               env={"RES_OPTIONS": "timeout:3 attempts:1"})
+    assert error_line(done).startswith("name[0-11].slow: resolve: "), done.stderr
+    import json
+
+    launchers = json.loads(hosts.path(0, report).read_text())["launchers"]
+    good = [one for one in launchers if one["name"].startswith("h") and "hello" in one["marks"]]
+    assert len(good) == 8 and max(one["marks"]["resolved"] for one in good) < 3, launchers
+
+
+# -- this machine among the others ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("first", ["localhost", "h00", "198.18", "127.0.0.1"])
+@pytest.mark.parametrize("transport", [[], ["++remote-shell", "ssh"]])
+def test_this_machine_is_reachable_for_the_others(
+    cluster: Factory, charmrun: Path, first: str, transport: list[str]
+) -> None:
+    """The double sends a datagram to every process from every other: 127.0.0.1 in the table would not do."""
+    hosts = cluster(5)
+    if transport and first in ("localhost", "127.0.0.1"):
+        pytest.skip("ssh knows no host key for that name")
+    name = hosts.address(0) if first == "198.18" else first
+    nodelist = hosts.nodelist([1, name, 2, 3])
+    done = run(hosts, charmrun, "+p8", "++nodelist", nodelist, *transport, built(charmrun, "charm_double"))
+    assert_good(done, double_lines(8))
+
+
+def test_this_machine_needs_no_sshd(fresh_cluster: Factory, charmrun: Path) -> None:
+    hosts = fresh_cluster(2)
+    hosts.no_sshd(0)
+    double = built(charmrun, "charm_double")
+    for name in ("localhost", "h00"):
+        done = run(hosts, charmrun, "+p4", "++nodelist", hosts.nodelist([name, 1]), double)
+        assert_good(done, double_lines(4))
+
+
+# -- numbers --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("slots", [1, 3])
+def test_process_numbers_follow_the_nodelist_alone(cluster: Factory, charmrun: Path, slots: int) -> None:
+    """Not the tree's shape, nor the transport, nor the order in which hosts answer."""
+    hosts = cluster(10)
+    order = [7, 1, 4, 9, 2, 8, 3, 6, 5]
+    total = 2 * len(order) + slots - 1
+    nodelist = hosts.nodelist([f"{hosts.names[order[0]]} ++cpus {slots}", *order[1:]])
+    shapes = [[], ["++branching", 1], ["++branching", 2], ["++levels", 1], ["++levels", 3], ["++branching", 3, "++batch", 1]]
+    shapes += [["++remote-shell", "ssh"], ["++remote-shell", "ssh", "++branching", 2]]
+    seen = []
+    for shape in shapes:
+        done = run(hosts, charmrun, f"+p{total}", "++nodelist", nodelist, *shape, *NUMBER_AND_HOST)
+        assert (done.returncode, done.stderr) == (0, ""), done
+        seen.append(sorted(program_lines(done), key=lambda line: int(line.split()[0])))
+    assert all(one == seen[0] for one in seen)
+    owners = [line.split()[1] for line in seen[0]]
+    assert [line.split()[0] for line in seen[0]] == [str(i) for i in range(total)]
+    assert list(dict.fromkeys(owners)) == names(hosts, order)  # contiguous, in the nodelist's order
+    assert owners == sorted(owners, key=names(hosts, order).index)
