@@ -69,9 +69,11 @@ public:
         open_.insert(++last_);
         server_.opened(last_, now_, out);
         break;
-      case 1:
-        server_.received(pick(script), script.bytes(), now_, out);
+      case 1: {
+        const ClientId client = pick(script);  // in this order with every compiler
+        server_.received(client, script.bytes(), now_, out);
         break;
+      }
       case 2: {
         const ClientId client = pick(script);
         const std::uint8_t type = script.byte();

@@ -18,9 +18,8 @@ class Agent {
 public:
   explicit Agent(const std::vector<std::string>& keys) : process_({"ssh-agent", "-D", "-a", socket()}) {
     const Instant deadline = now() + 5s;
-    while (access(socket().c_str(), F_OK) != 0 && now() < deadline) {
-      usleep(2000);  // tidy: allow(sleep) the start of another program
-    }
+    const auto ready = [&] { return access(socket().c_str(), F_OK) == 0 || now() > deadline; };
+    while (!ready()) usleep(2000);  // tidy: allow(sleep) the start of another program
     for (const std::string& key : keys) {
       REQUIRE(run({"env", "SSH_AUTH_SOCK=" + socket(), "SSH_ASKPASS=" + askpass(),
                    "SSH_ASKPASS_REQUIRE=force", "ssh-add", key_path(key)}) == 0);

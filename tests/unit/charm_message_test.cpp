@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "charm_capture.hpp"
+#include "tests/unit/charm_capture.hpp"
 #include "tree/base/random.hpp"
 
 using namespace charmtree;

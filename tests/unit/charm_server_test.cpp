@@ -6,7 +6,7 @@
 #include <catch2/catch.hpp>
 #include <utility>
 
-#include "charm_capture.hpp"
+#include "tests/unit/charm_capture.hpp"
 #include "tree/proto/lobby.hpp"
 
 using namespace charmtree;

@@ -23,7 +23,20 @@
 
 namespace charmtree::test {
 
-using namespace charmtree::proto;
+using proto::Aborted;
+using proto::BarrierEntered;
+using proto::BarrierKind;
+using proto::ClientId;
+using proto::ClientLost;
+using proto::ClientOutput;
+using proto::ClientOutputs;
+using proto::CloseClient;
+using proto::Ended;
+using proto::LocalProcesses;
+using proto::NativeServer;
+using proto::Printed;
+using proto::Registered;
+using proto::ToClient;
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kLimit = std::chrono::seconds(20);
@@ -147,9 +160,7 @@ public:
 
   void release_barrier() {
     waiting = 0;
-    ClientOutputs out;
-    server_.release(BarrierKind::all, out);
-    carry_out(out);
+    release(BarrierKind::all);
   }
   void hand_out_table(std::uint32_t epoch) {
     ClientOutputs out;
@@ -195,7 +206,11 @@ private:
     tuples_[o.process] = o.tuple;
     if (++registered_ == total_) hand_out_table(1);
   }
-  void on(BarrierEntered&) {
+  void on(BarrierEntered& o) {
+    if (o.kind == BarrierKind::leave) {
+      if (++leaving_ == total_) release(BarrierKind::leave);
+      return;
+    }
     if (++waiting == total_ && !hold_barriers) release_barrier();
   }
   void on(Printed& o) { printed.push_back(std::move(o)); }
@@ -207,12 +222,14 @@ private:
     lost.push_back(std::move(o));
     finish();
   }
-  void on(Ended& o) {
-    ended.push_back(o);
-    if (ended.size() == total_) finish();
-  }
+  void on(Ended& o) { ended.push_back(o); }
   template <class Other>
   void on(Other&) {}
+  void release(BarrierKind kind) {
+    ClientOutputs out;
+    server_.release(kind, out);
+    carry_out(out);
+  }
   void finish() {
     ClientOutputs out;
     server_.finish(out);
@@ -225,6 +242,7 @@ private:
   std::set<ClientId> clients_;  // descriptors
   std::vector<wire::Tuple> tuples_;
   std::uint32_t registered_ = 0;
+  std::uint32_t leaving_ = 0;
   std::vector<Child> children_;
 };
 

@@ -10,7 +10,6 @@
 #include "tests/unit/client_lib_harness.hpp"
 
 using namespace charmtree;
-using namespace charmtree::proto;
 using namespace charmtree::test;
 namespace native = charmtree::wire::native;
 
@@ -140,7 +139,7 @@ TEST_CASE("four processes find each other, meet in barriers and end together", "
   CHECK(launcher.ended.size() == 4);
   CHECK(launcher.printed.size() == 4);
   for (const Printed& print : launcher.printed) {
-    CHECK(print.stream == Stream::err);
+    CHECK(print.stream == proto::Stream::err);
     CHECK(print.text == "tuple of " + std::to_string(print.process) + "\n");
   }
   for (const Ended& ended : launcher.ended) CHECK(ended.code == static_cast<int>(ended.process));

@@ -127,6 +127,12 @@ void HostRuntime::execute(const proto::KillLeftovers& action) {
   leftovers_.kill_marked(job_mark(action.job, action.host), std::move(done));
 }
 
+void HostRuntime::execute(const proto::DrainOutput& action) {
+  const auto it = programs_.find(action.process);
+  if (it != programs_.end()) it->second->drain_output();
+  sink_(proto::OutputDrained{action.process});
+}
+
 void HostRuntime::execute(const proto::WriteInput& action) {
   const auto it = programs_.find(action.process);
   if (it != programs_.end()) it->second->write_input(action.bytes, action.end);

@@ -29,6 +29,7 @@ public:
   void execute(const proto::Spawn& action);
   void execute(const proto::Signal& action);
   void execute(const proto::KillLeftovers& action);
+  void execute(const proto::DrainOutput& action);
   void execute(const proto::WriteInput& action);
   void execute(const proto::RecallPipe& action);
   void execute(proto::ClientSend action) { listener_.send(action.client, std::move(action.bytes)); }

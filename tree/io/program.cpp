@@ -10,9 +10,8 @@ namespace charmtree::io {
 
 namespace {
 constexpr std::size_t kReadSize = 64U << 10;
-/// Reads after the process has ended: as much as a pipe can hold, so that a grandchild that goes on writing
-/// cannot hold us.
-constexpr int kLastReads = 32;
+/// Reads at a time to empty a pipe: more than a pipe holds, so that one who goes on writing cannot hold us.
+constexpr int kMostReads = 32;
 }  // namespace
 
 Program::Program(asio::io_context& io, ChildWatch& watch, Sink sink, std::uint32_t process, pid_t pid,
@@ -61,12 +60,16 @@ bool Program::read_once(Output& output) {
   return false;
 }
 
-void Program::ended(ChildStatus status) {
-  if (!sink_) return;
+void Program::drain_output() {
   for (Output* output : {&out_, &err_}) {
-    for (int i = 0; i < kLastReads && read_once(*output); ++i) {
+    for (int i = 0; i < kMostReads && sink_ && read_once(*output); ++i) {
     }
   }
+}
+
+void Program::ended(ChildStatus status) {
+  if (!sink_) return;
+  drain_output();
   const Sink sink = std::move(sink_);
   detach();
   sink(proto::ProcessExited{process_, static_cast<std::uint8_t>(status.code),

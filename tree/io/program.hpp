@@ -32,6 +32,8 @@ public:
   void start(bool paused);
   void signal(int signal) { watch_.signal_group(pid_, signal); }
   void pause_reading(bool paused);
+  /// Reads now what its pipes hold.
+  void drain_output();
   /// Queues bytes for its stdin; `end` closes it behind them.
   void write_input(const std::string& bytes, bool end);
   /// Takes back what has not been read and closes its stdin.

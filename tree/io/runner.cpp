@@ -52,6 +52,7 @@ void Runner::execute(Action& action) {
   if (auto* a = std::get_if<KillLeftovers>(&action)) return host_.execute(*a);
   if (auto* a = std::get_if<ClientSend>(&action)) return host_.execute(std::move(*a));
   if (auto* a = std::get_if<ClientClose>(&action)) return host_.execute(*a);
+  if (auto* a = std::get_if<DrainOutput>(&action)) return host_.execute(*a);
   if (auto* a = std::get_if<WriteInput>(&action)) return host_.execute(*a);
   if (auto* a = std::get_if<RecallPipe>(&action)) return host_.execute(*a);
   if (auto* a = std::get_if<Finish>(&action)) return execute(*a);

@@ -15,7 +15,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <map>
 #include <vector>
 
 #include "tree/proto/charm_client.hpp"
@@ -78,7 +78,7 @@ private:
   LocalProcesses local_;
   CharmLimits limits_;
   Lobby lobby_;
-  std::unordered_map<ClientId, Connection> connections_;
+  std::map<ClientId, Connection> connections_;
   std::vector<Seat> seats_;  // by process number - local_.first
   std::bitset<kNuisances> noted_;
   Instant clients_deadline_ = kNever;  // no client's is earlier

@@ -76,6 +76,10 @@ struct ProcessOutput {
   Stream stream;
   std::string bytes;
 };
+/// Answer to DrainOutput: what the process had written by then has come as ProcessOutput.
+struct OutputDrained {
+  std::uint32_t process;
+};
 /// The process is gone and its pipes have been read empty once. `signal` 0: it exited with `code`.
 struct ProcessExited {
   std::uint32_t process;
@@ -120,7 +124,7 @@ struct LeftoversKilled {
 struct Tick {};
 
 using Event = std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, Prepared, Spawned, SpawnFailed,
-                           ProcessOutput, ProcessExited, ClientOpened, ClientBytes, ClientClosed, InputRead,
+                           ProcessOutput, OutputDrained, ProcessExited, ClientOpened, ClientBytes, ClientClosed, InputRead,
                            InputWritten, InputRecalled, UserSignal, LeftoversKilled, Tick>;
 
 // ---- actions
@@ -174,6 +178,10 @@ struct ClientClose {
   ClientKind kind;
   ClientId client;
 };
+/// Read the process's pipes until they are empty, before the next action. Answer OutputDrained.
+struct DrainOutput {
+  std::uint32_t process;
+};
 /// Write to the stdin pipe of the input process.
 struct WriteInput {
   std::uint32_t process;
@@ -216,7 +224,7 @@ struct Finish {
 
 using Action =
     std::variant<Login, CancelLogin, Send, CloseLink, Prepare, Spawn, Signal, KillLeftovers, ClientSend,
-                 ClientClose, WriteInput, RecallPipe, ReadInput, Show, Say, StoreHostKey, Record, Finish>;
+                 ClientClose, DrainOutput, WriteInput, RecallPipe, ReadInput, Show, Say, StoreHostKey, Record, Finish>;
 using Actions = std::vector<Action>;
 
 }  // namespace charmtree::proto

@@ -140,6 +140,11 @@ void HostProcesses::on(const ProcessExited& event, Instant, Actions&, Upward& up
   report_exit(event.process, event, up);
 }
 
+void HostProcesses::on(const OutputDrained& event, Instant, Actions&, Upward& up) {
+  flush(event.process, up);
+  at(event.process).copied = true;
+}
+
 void HostProcesses::on(const ClientOpened& event, Instant now, Actions& out, Upward& up) {
   ClientOutputs outputs;
   server(event.kind).opened(event.client, now, outputs);
@@ -205,8 +210,7 @@ void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, 
       process.explain_by = now + kExplain;
       process.why = std::move(lost->why);
     } else if (auto* delivered = std::get_if<TableDelivered>(&output)) {
-      flush(delivered->process, up);
-      at(delivered->process).copied = true;
+      out.push_back(DrainOutput{delivered->process});  // what it wrote before is no copy
     } else if (auto* note = std::get_if<ClientNote>(&output)) {
       up.messages.push_back(wire::Note{self_.index, std::move(note->text)});
     }

@@ -40,6 +40,7 @@ public:
   void on(const SpawnFailed& event, Instant now, Actions& out, Upward& up);
   void on(const ProcessOutput& event, Instant now, Actions& out, Upward& up);
   void on(const ProcessExited& event, Instant now, Actions& out, Upward& up);
+  void on(const OutputDrained& event, Instant now, Actions& out, Upward& up);
   void on(const ClientOpened& event, Instant now, Actions& out, Upward& up);
   void on(const ClientBytes& event, Instant now, Actions& out, Upward& up);
   void on(const ClientClosed& event, Instant now, Actions& out, Upward& up);

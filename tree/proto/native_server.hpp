@@ -3,11 +3,12 @@
 // tree/wire/native_message.hpp).
 //
 // A connection greets with the process number that its program was started with, gets a Welcome, and is
-// Registered once it has told its tuple. Printed and Aborted may come before Registered. Finalize is Ended;
-// after finish() the process leaves and exits with its own status, which its launcher judges as that of any
-// plain program. A process that closes its connection in between is ClientLost; one that does so before it
-// registered was never a client: its number is free again and its exit status decides. A native client needs
-// no receipts, asks for no input, and its raw stdout is carried all the time (no TableDelivered).
+// Registered once it has told its tuple. Printed and Aborted may come before Registered. Finalize is Ended
+// and enters BarrierKind::leave; once that is released (or after finish()) the process leaves and exits with
+// its own status, which its launcher judges as that of any plain program. A process that closes its
+// connection in between is ClientLost; one that does so before it registered was never a client: its number
+// is free again and its exit status decides. A native client needs no receipts, asks for no input, and its
+// raw stdout is carried all the time (no TableDelivered).
 #pragma once
 
 #include <map>
@@ -32,7 +33,8 @@ public:
   Instant next_deadline() const override;
 
   void table(const wire::NodeTable& table, ClientOutputs& out) override;
-  /// Releases who waits. BarrierKind::root is none of a native client's.
+  /// Releases who waits; leave: tells who has finalized that it may go. BarrierKind::root is none of a native
+  /// client's.
   void release(BarrierKind kind, ClientOutputs& out) override;
   void printed(std::uint32_t, ClientOutputs&) override {}
   void scanned(std::uint32_t, std::string_view, ClientOutputs&) override {}

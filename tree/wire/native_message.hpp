@@ -81,7 +81,7 @@ struct Table {
 struct BarrierRelease {
   friend bool operator==(const BarrierRelease&, const BarrierRelease&) = default;
 };
-/// The job is over, the process may leave. The launcher closes.
+/// Everybody has finalized, or the job is over: the process may leave.
 struct Finished {
   friend bool operator==(const Finished&, const Finished&) = default;
 };

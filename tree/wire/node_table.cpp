@@ -44,30 +44,28 @@ void encode(Writer& out, const std::vector<TupleBlock>& blocks) {
 }
 
 std::vector<TupleBlock> decode_blocks(Reader& in) {
-  std::vector<std::string> entries(in.count());
-  for (std::string& entry : entries) entry = in.string(kMaxTuple);
-  std::vector<TupleBlock> blocks(in.count());
-  std::int64_t host = 0, process = 0, address = 0, port = 0;
-  std::uint64_t total = 0;
-  for (TupleBlock& block : blocks) {
-    host += in.sbounded(-host, UINT32_MAX - host);
-    process += in.sbounded(-process, UINT32_MAX - process);
-    address += in.sbounded(-address, UINT32_MAX - address);
-    block.host = static_cast<std::uint32_t>(host);
-    block.first_process = static_cast<std::uint32_t>(process);
-    block.address = static_cast<std::uint32_t>(address);
-    block.tuples.resize(in.count(kMaxProcesses));
-    total += block.tuples.size();
-    if (total > kMaxProcesses) return {};
-    for (Tuple& tuple : block.tuples) {
-      port += in.sbounded(-port, UINT16_MAX - port);
-      tuple.port = static_cast<std::uint16_t>(port);
+  std::vector<std::string> entries;
+  for (std::size_t left = in.count(); left > 0 && in.ok(); --left) entries.push_back(in.string(kMaxTuple));
+  std::vector<TupleBlock> blocks;
+  std::uint64_t host = 0, process = 0, address = 0, port = 0, total = 0;  // unsigned: hostile differences may wrap
+  const auto step = [&in](std::uint64_t& value) { value += static_cast<std::uint64_t>(in.svarint()); };
+  for (std::size_t left = in.count(); left > 0 && in.ok(); --left) {
+    step(host);
+    step(process);
+    step(address);
+    TupleBlock block{static_cast<std::uint32_t>(host), static_cast<std::uint32_t>(process),
+                     static_cast<std::uint32_t>(address), {}};
+    const std::size_t size = in.count(kMaxProcesses - total);
+    for (std::size_t i = 0; i < size && in.ok(); ++i) {
+      step(port);
       const std::uint64_t entry = entries.size() > 1 ? in.bounded(entries.size() - 1) : 0;
-      if (!entries.empty() && in.ok()) tuple.data = entries[entry];
+      block.tuples.push_back({static_cast<std::uint16_t>(port), entries.empty() ? std::string{} : entries[entry]});
     }
-    process += static_cast<std::int64_t>(block.tuples.size());
-    if (!in.ok()) return {};
+    total += size;
+    process += size;
+    blocks.push_back(std::move(block));
   }
+  if (!in.ok()) blocks.clear();
   return blocks;
 }
 
