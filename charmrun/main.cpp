@@ -3,7 +3,6 @@
 // the loop, exits. The functions below, read from the bottom, are the architecture.
 #include <fcntl.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -19,9 +18,11 @@
 #include "charmrun/timeline.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/fd_link.hpp"
+#include "tree/io/guardian.hpp"
 #include "tree/io/process_transport.hpp"
 #include "tree/io/resolver.hpp"
 #include "tree/io/runner.hpp"
+#include "tree/io/spawn.hpp"
 #include "tree/io/ssh_transport.hpp"
 
 using namespace charmtree;
@@ -42,20 +43,27 @@ struct Surroundings {
   io::Transports transports() { return {&local, &ssh, &command}; }
 };
 
-/// Every process of the job costs descriptors; the soft limit is often 1024.
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 std::uint64_t seed() {
   return static_cast<std::uint64_t>(io::now().time_since_epoch().count()) * 2654435761U +
          static_cast<std::uint64_t>(::getpid());
 }
 
+void die_of(int signal) {
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
+/// Whoever ends a launcher by a signal gets what the end of its parent gets: its host is cleaned first.
+void end_by_signal(io::asio::signal_set& signals, io::Runner& runner, int& ended_by) {
+  signals.async_wait([&runner, &ended_by](io::error_code ec, int signal) {
+    if (ec) return;
+    ended_by = signal;
+    runner.dispatch(proto::LinkDown{proto::kParentLink, Error{Errc::killed, Phase::run, "a signal", {}}});
+  });
+}
+
 int run_launcher() {
+  if (const auto status = io::stand_guard()) return *status;
   ::signal(SIGPIPE, SIG_IGN);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   // The link keeps the descriptors; 0 and 1 become /dev/null, so that nothing can write into it by mistake.
@@ -63,12 +71,18 @@ int run_launcher() {
   const io::UniqueFd null{::open("/dev/null", O_RDWR | O_CLOEXEC)};
   ::dup2(null.get(), 0);
   ::dup2(null.get(), 1);
-  Surroundings around;
-  Node node{seed()};
-  io::Runner runner{around.io, node, around.transports(), around.watch, nullptr};
-  runner.open_parent(std::make_unique<io::FdLinkHandle>(
-      io::FdLink::make(around.io, std::move(input), std::move(output), {}, 0, nullptr)));
-  around.io.run();
+  int ended_by = 0;
+  {
+    Surroundings around;
+    Node node{seed()};
+    io::Runner runner{around.io, node, around.transports(), around.watch, nullptr};
+    io::asio::signal_set signals{around.io, SIGTERM, SIGINT, SIGHUP};
+    end_by_signal(signals, runner, ended_by);
+    runner.open_parent(std::make_unique<io::FdLinkHandle>(
+        io::FdLink::make(around.io, std::move(input), std::move(output), {}, 0, nullptr)));
+    around.io.run();
+  }
+  if (ended_by != 0) die_of(ended_by);
   return 0;
 }
 
@@ -139,10 +153,7 @@ int run_root(const Options& options, const std::string& self) {
     record.wall = io::now() - started;
     write_reports(options, record);
   }
-  if (result.signal != 0) {
-    ::signal(result.signal, SIG_DFL);
-    ::raise(result.signal);
-  }
+  if (result.signal != 0) die_of(result.signal);
   return result.status;
 }
 
@@ -150,7 +161,7 @@ int run_root(const Options& options, const std::string& self) {
 
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments{argv, argv + argc};
-  raise_descriptor_limit();
+  io::raise_descriptor_limit();
   if (is_launcher_mode(arguments)) return run_launcher();
   const auto variable = [](const char* name) {
     const char* value = std::getenv(name);

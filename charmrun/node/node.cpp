@@ -272,10 +272,12 @@ bool Node::allowed(LinkId link, const wire::Facts& facts) const {
          std::all_of(facts.hosts_failed.begin(), facts.hosts_failed.end(),
                      [&](const auto& f) { return unanswered(f.host); }) &&
          std::all_of(facts.blocks.begin(), facts.blocks.end(), block) &&
-         std::all_of(facts.exits.begin(), facts.exits.end(), [&](const auto& e) { return process(e.process); }) &&
+         std::all_of(facts.exits.begin(), facts.exits.end(),
+                     [&](const auto& e) { return process(e.process); }) &&
          (!facts.code || process(facts.code->process)) && fits(facts.registered, child.registered) &&
          fits(facts.ended, child.finished) && fits(facts.exited_ok, child.finished + facts.ended) &&
-         std::all_of(facts.barrier.begin(), facts.barrier.end(), [&](auto entered) { return fits(entered, 0); });
+         std::all_of(facts.barrier.begin(), facts.barrier.end(),
+                     [&](auto entered) { return fits(entered, 0); });
 }
 
 void Node::from_child(Child& child, LinkId link, const wire::Message& message) {

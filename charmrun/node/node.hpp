@@ -43,8 +43,8 @@ private:
     clean,     // nothing left on this host; waiting for children until give_up_at_
     finished,
   };
-  /// Slack that a launcher gives its children beyond its own SIGKILL before it reports them as unconfirmed: the
-  /// root's, how much less it is at each level below, and the least.
+  /// Slack that a launcher gives its children beyond its own SIGKILL before it reports them as unconfirmed:
+  /// the root's, how much less it is at each level below, and the least.
   static constexpr Duration kChildSlack = 3s, kSlackPerLevel = 400ms, kLeastSlack = 1s;
 
   void handle(const proto::Begin& event);

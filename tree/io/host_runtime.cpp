@@ -50,6 +50,8 @@ void HostRuntime::execute(const proto::Prepare& action) {
   socket_path_ = socket_path(*folder, job_->id, self_.index);
   if (auto opened = listener_.open(socket_path_); !opened)
     return sink_(proto::Prepared{0, opened.error(), false});
+  cgroup_ = JobCgroup::of(job_->id, self_.index);
+  cgroup_.make();
   setup_.run(*job_, job_->profiles[self_.profile],
              [this](auto environment) { prepared(std::move(environment)); });
 }
@@ -104,6 +106,7 @@ void HostRuntime::execute(const proto::Spawn& action) {
                                     {Errc::spawn_failed, Phase::spawn,
                                      "out of file descriptors for its processes", "raise ulimit -n there"}});
   }
+  request.cgroup = cgroup_.entry();
   request.output = out.get();
   request.error = err.get();
   auto pid = spawn(request);
@@ -121,7 +124,12 @@ void HostRuntime::execute(const proto::Signal& action) {
 
 void HostRuntime::execute(const proto::KillLeftovers& action) {
   setup_.cancel();
-  auto done = [this](std::uint32_t killed) { sink_(proto::LeftoversKilled{killed}); };
+  if (!job_) cgroup_ = JobCgroup::of(action.job, action.host);
+  cgroup_.kill();
+  auto done = [this](std::uint32_t killed) {
+    cgroup_.remove();
+    sink_(proto::LeftoversKilled{killed});
+  };
   if (job_) return leftovers_.kill_descendants(watch_.pids(), std::move(done));
   if (auto folder = socket_folder()) ::unlink(socket_path(*folder, action.job, action.host).c_str());
   leftovers_.kill_marked(job_mark(action.job, action.host), std::move(done));

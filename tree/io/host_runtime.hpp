@@ -12,6 +12,7 @@
 #include "tree/io/child_watch.hpp"
 #include "tree/io/client_listener.hpp"
 #include "tree/io/host_setup.hpp"
+#include "tree/io/job_cgroup.hpp"
 #include "tree/io/leftovers.hpp"
 #include "tree/io/program.hpp"
 #include "tree/proto/events.hpp"
@@ -49,6 +50,7 @@ private:
   HostSetup setup_;
   ClientListener listener_;
   Leftovers leftovers_;
+  JobCgroup cgroup_;
   std::shared_ptr<const wire::JobSpec> job_;
   Host self_;
   std::vector<std::string> environment_;

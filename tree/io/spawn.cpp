@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,6 +30,16 @@ struct Failure {
   Step step = Step::exec;
   int error = 0;
 };
+
+/// Open files, as the limit was when this was first called.
+const rlimit& inherited_descriptor_limit() {
+  static const rlimit limit = [] {
+    rlimit now{};
+    ::getrlimit(RLIMIT_NOFILE, &now);
+    return now;
+  }();
+  return limit;
+}
 
 std::vector<char*> pointers(const std::vector<std::string>& strings) {
   std::vector<char*> all;
@@ -64,6 +75,8 @@ struct Plan {
   std::vector<char*> paths, arguments, environment, shell;
   std::array<int, 3> fds{};
   const char* directory;
+  const rlimit* descriptor_limit;
+  int cgroup;
   pid_t parent;
   bool dies_with_parent, fixed_addresses;
 };
@@ -87,7 +100,9 @@ void run_child(const Plan& plan, volatile Failure& failure) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != plan.parent) fail(Step::orphan, ESRCH);
   }
+  if (plan.cgroup >= 0 && ::write(plan.cgroup, "0", 1) != 1) fail(Step::descriptors, errno);
   ::setsid();
+  ::setrlimit(RLIMIT_NOFILE, plan.descriptor_limit);
   if (plan.fixed_addresses)
     ::personality(ADDR_NO_RANDOMIZE | static_cast<unsigned long>(::personality(0xFFFFFFFF)));
   if (!place(plan.fds)) fail(Step::descriptors, errno);
@@ -175,6 +190,8 @@ Result<pid_t> spawn(const SpawnRequest& request) {
   plan.fds = {input.get(), output.get(), error.get()};
   plan.directory = request.directory.empty() ? nullptr : request.directory.c_str();
   plan.parent = ::getpid();
+  plan.cgroup = request.cgroup;
+  plan.descriptor_limit = &inherited_descriptor_limit();
   plan.dies_with_parent = request.dies_with_parent;
   plan.fixed_addresses = request.fixed_addresses;
 
@@ -193,6 +210,12 @@ Result<pid_t> spawn(const SpawnRequest& request) {
   if (failure.error == 0) return pid;
   ::waitpid(pid, nullptr, 0);
   return explain(request, failure.step, failure.error);
+}
+
+void raise_descriptor_limit() {
+  rlimit limit = inherited_descriptor_limit();
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 }  // namespace charmtree::io

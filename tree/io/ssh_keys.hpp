@@ -13,10 +13,15 @@
 
 #include "tree/wire/host.hpp"
 
+struct evp_pkey_st;  // OpenSSL's EVP_PKEY
+
 namespace charmtree::io {
 
 inline constexpr std::size_t kMaxKeyFileBytes = 64 * 1024;
 inline constexpr std::size_t kMaxKeysTried = 20;
+
+/// An OpenSSL key that frees itself.
+using OpenedKey = std::shared_ptr<evp_pkey_st>;
 
 struct KeyFile {
   enum class State : std::uint8_t { usable, missing, passphrase, unsupported, open_to_others };
@@ -25,6 +30,8 @@ struct KeyFile {
   std::string text;  // of the file; only if usable
   std::string type;  // "ssh-ed25519"; empty: unknown
   std::string blob;  // the public key; empty: unknown
+  OpenedKey opened;  // to sign with; only ed25519 in OpenSSH's format (others: null, libssh2 parses the text
+                     // on each login)
 };
 
 /// One key to try, from a file or (file null) from the agent.
@@ -59,6 +66,9 @@ private:
   std::string home_;
   std::map<std::string, std::shared_ptr<const KeyFile>> loaded_;
 };
+
+/// The bare ed25519 signature of `data`; empty on failure.
+std::string sign(const OpenedKey& key, std::string_view data);
 
 /// True if libssh2 can sign with a key of that type from an agent.
 bool agent_type_usable(std::string_view type);

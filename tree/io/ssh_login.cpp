@@ -76,7 +76,8 @@ struct SshLogin::Signature {
   static int callback(LIBSSH2_SESSION*, unsigned char** out, std::size_t* out_length,
                       const unsigned char* data, std::size_t length, void** abstract) {
     auto& self = *static_cast<Signature*>(*abstract);
-    if (self.refused) return LIBSSH2_ERROR_AGENT_PROTOCOL;
+    if (self.key) self.bytes = io::sign(self.key, {reinterpret_cast<const char*>(data), length});
+    if (self.refused || (self.key && self.bytes.empty())) return LIBSSH2_ERROR_AGENT_PROTOCOL;
     if (self.bytes.empty()) {
       self.data.assign(reinterpret_cast<const char*>(data), length);
       self.wanted = true;
@@ -312,11 +313,14 @@ asio::awaitable<std::vector<std::string>> SshLogin::agent_keys() {
   co_return answer->value_or(std::vector<std::string>());
 }
 
+/// A key file that libssh2 parses itself, each time.
 asio::awaitable<int> SshLogin::try_file(std::shared_ptr<KeyToTry> key) {
-  const auto call = [this, file = key->file] {
+  const KeyFile& file = *key->file;
+  const std::string shown = file.blob.empty() ? std::string() : file.type + " " + encode_base64(file.blob);
+  const auto call = [this, &file, &shown] {
     const std::string& user = order_.profile.user;
-    return libssh2_userauth_publickey_frommemory(session_->session(), user.data(), user.size(), nullptr, 0,
-                                                 file->text.data(), file->text.size(), nullptr);
+    return libssh2_userauth_publickey_frommemory(session_->session(), user.data(), user.size(), shown.data(),
+                                                 shown.size(), file.text.data(), file.text.size(), nullptr);
   };
   const int code = co_await until_done(call);
   co_return code;
@@ -339,9 +343,10 @@ asio::awaitable<void> SshLogin::sign(std::shared_ptr<Signature> signature) {
   signature->refused = signature->bytes.empty();
 }
 
-asio::awaitable<int> SshLogin::try_agent(std::shared_ptr<KeyToTry> key) {
+asio::awaitable<int> SshLogin::try_signing(std::shared_ptr<KeyToTry> key) {
   auto signature = std::make_shared<Signature>();
-  signature->blob = key->blob;
+  if (key->file) signature->key = key->file->opened;
+  signature->blob = key->file ? key->file->blob : key->blob;
   void* abstract = signature.get();
   for (;;) {
     const int code = libssh2_userauth_publickey(session_->session(), order_.profile.user.c_str(),
@@ -366,10 +371,10 @@ SshLogin::Step SshLogin::authenticate() {
   for (const KeyToTry& candidate : keys) {
     auto key = std::make_shared<KeyToTry>(candidate);
     int code = 0;
-    if (key->file) {
+    if (key->file && !key->file->opened) {
       code = co_await try_file(key);
     } else {
-      code = co_await try_agent(key);
+      code = co_await try_signing(key);
     }
     if (code == 0) co_return Result<void>();
     if (code == kStopped) co_return timed_out();

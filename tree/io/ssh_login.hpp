@@ -54,7 +54,7 @@ private:
   Step authenticate();
   asio::awaitable<std::vector<std::string>> agent_keys();
   asio::awaitable<int> try_file(std::shared_ptr<KeyToTry> key);
-  asio::awaitable<int> try_agent(std::shared_ptr<KeyToTry> key);
+  asio::awaitable<int> try_signing(std::shared_ptr<KeyToTry> key);
   asio::awaitable<void> sign(std::shared_ptr<Signature> signature);
   Step execute();
   asio::awaitable<void> sleep();

@@ -288,8 +288,7 @@ void HostProcesses::finish(int signal, Instant now, Actions& out, Upward& up) {
     const Process& process = processes_[i];
     const bool let_go = process.kind == ClientKind::charm;
     const bool born = process.state == Process::State::starting || process.state == Process::State::running;
-    if (born && signal != 0 && !let_go)
-      out.push_back(Signal{local_.first + i, signal});
+    if (born && signal != 0 && !let_go) out.push_back(Signal{local_.first + i, signal});
   }
   for (std::size_t kind = 0; kind < kClientKinds; ++kind) {
     ClientOutputs outputs;

@@ -32,13 +32,13 @@ struct Child {
   State state = State::logging_in;
   Via via = Via::ssh;
   std::uint32_t attempts = 1;
-  Instant retry_at = kNever;  // state waiting
-  wire::Stamps stamps;        // the parent's half
-  Instant welcomed = kNever;  // when Welcome was sent
-  Duration clock_offset{0};   // child's clock minus ours
-  bool heard = false;         // Hello has come
+  Instant retry_at = kNever;                   // state waiting
+  wire::Stamps stamps;                         // the parent's half
+  Instant welcomed = kNever;                   // when Welcome was sent
+  Duration clock_offset{0};                    // child's clock minus ours
+  bool heard = false;                          // Hello has come
   std::uint32_t registered = 0, finished = 0;  // processes, as its Facts have told
-  bool sweeper = false;       // only cleans up after the launcher that was lost there
+  bool sweeper = false;                        // only cleans up after the launcher that was lost there
 
   /// Somebody has to be waited for.
   bool open() const { return state == State::up || (sweeper && state == State::logging_in); }

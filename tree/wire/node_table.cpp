@@ -47,19 +47,23 @@ std::vector<TupleBlock> decode_blocks(Reader& in) {
   std::vector<std::string> entries;
   for (std::size_t left = in.count(); left > 0 && in.ok(); --left) entries.push_back(in.string(kMaxTuple));
   std::vector<TupleBlock> blocks;
-  std::uint64_t host = 0, process = 0, address = 0, port = 0, total = 0;  // unsigned: hostile differences may wrap
+  std::uint64_t host = 0, process = 0, address = 0, port = 0,
+                total = 0;  // unsigned: hostile differences may wrap
   const auto step = [&in](std::uint64_t& value) { value += static_cast<std::uint64_t>(in.svarint()); };
   for (std::size_t left = in.count(); left > 0 && in.ok(); --left) {
     step(host);
     step(process);
     step(address);
-    TupleBlock block{static_cast<std::uint32_t>(host), static_cast<std::uint32_t>(process),
-                     static_cast<std::uint32_t>(address), {}};
+    TupleBlock block{static_cast<std::uint32_t>(host),
+                     static_cast<std::uint32_t>(process),
+                     static_cast<std::uint32_t>(address),
+                     {}};
     const std::size_t size = in.count(kMaxProcesses - total);
     for (std::size_t i = 0; i < size && in.ok(); ++i) {
       step(port);
       const std::uint64_t entry = entries.size() > 1 ? in.bounded(entries.size() - 1) : 0;
-      block.tuples.push_back({static_cast<std::uint16_t>(port), entries.empty() ? std::string{} : entries[entry]});
+      block.tuples.push_back(
+          {static_cast<std::uint16_t>(port), entries.empty() ? std::string{} : entries[entry]});
     }
     total += size;
     process += size;

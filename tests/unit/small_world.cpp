@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+// A queue of closures by time and, at equal times, by order of scheduling. Actions only ever schedule, so
+// that a launcher's turn is never nested in another's.
+#include "small_world.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "tree/proto/host_pool.hpp"
+
+namespace charmtree::test {
+
+using namespace proto;
+
+namespace {
+
+constexpr Duration kLatency = 5ms, kLoginMost = 250ms;
+
+RootPlan make_plan(const Plan& plan) {
+  RootPlan root;
+  root.time_limit = plan.time_limit;
+  wire::JobSpec& job = root.job;
+  job.id = "0123456789abcdef";
+  job.arguments = {"./app"};
+  job.hosts = plan.hosts;
+  job.shape = plan.shape == wire::Shape{} ? choose_shape(plan.hosts, 0, 0) : plan.shape;
+  job.batch = plan.batch;
+  job.grace = plan.grace;
+  job.stamps = true;
+  job.profiles.resize(1);
+  for (std::uint32_t i = 0; i < plan.hosts; ++i) {
+    Host host;
+    host.index = i;
+    host.name = fmt::format("n{:02}", i);
+    host.first_process = job.processes;
+    host.processes = plan.slots.empty() ? 1 : plan.slots[i % plan.slots.size()];
+    job.processes += host.processes;
+    root.hosts.push_back(std::move(host));
+  }
+  return root;
+}
+
+}  // namespace
+
+SmallWorld::SmallWorld(const Plan& plan)
+    : actors(make_plan(plan).job.processes), plan_(make_plan(plan)), random_(plan.seed) {
+  launchers_.push_back(std::make_unique<Launcher>());
+  launchers_[0]->skew = random_.between(-1000s, 1000s);
+  launchers_[0]->node = std::make_unique<Node>(plan_, random_.next());
+  schedule(0ms, [this] { deliver(0, Begin{}); });
+}
+
+void SmallWorld::schedule(Duration when, std::function<void()> what) {
+  queue_.emplace(std::pair{std::max(when, now_), sequence_++}, std::move(what));
+}
+
+void SmallWorld::run(Duration limit) {
+  while (!queue_.empty() && queue_.begin()->first.first <= limit) {
+    auto next = queue_.extract(queue_.begin());
+    now_ = next.key().first;
+    next.mapped()();
+  }
+}
+
+std::size_t SmallWorld::find(std::uint32_t host) const {
+  for (std::size_t id = launchers_.size(); id-- > 0;) {
+    if (launchers_[id]->host == host && launchers_[id]->alive) return id;
+  }
+  throw std::logic_error(fmt::format("no launcher on host {}", host));
+}
+
+bool SmallWorld::said_anywhere(std::string_view text, std::optional<Tone> tone) const {
+  return std::any_of(said.begin(), said.end(), [&](const Say& say) {
+    return say.text.find(text) != std::string::npos && (!tone || say.tone == *tone);
+  });
+}
+
+std::size_t SmallWorld::alive() const {
+  const auto lives = [](const auto& each) { return each->alive; };
+  return static_cast<std::size_t>(
+      std::count_if(launchers_.begin(), launchers_.end(), lives) +
+      std::count_if(actors.begin(), actors.end(), [](const Actor& a) { return a.alive; }));
+}
+
+// ---- launchers
+
+void SmallWorld::deliver(std::size_t id, const Event& event) {
+  Launcher& launcher = *launchers_[id];
+  if (!launcher.alive || launcher.frozen) return;
+  Actions actions;
+  launcher.node->on(event, local(launcher), actions);
+  for (const Action& action : actions) {
+    record(id, action);
+    execute(id, action);
+  }
+  arm(id);
+}
+
+void SmallWorld::arm(std::size_t id) {
+  Launcher& launcher = *launchers_[id];
+  const Instant deadline = launcher.node->next_deadline();
+  if (!launcher.alive || deadline == kNever || deadline == launcher.armed) return;
+  launcher.armed = deadline;
+  schedule(deadline.time_since_epoch() - launcher.skew, [this, id, &launcher] {
+    launcher.armed = kNever;
+    if (!launcher.alive || launcher.frozen) return;
+    if (launcher.node->next_deadline() > local(launcher)) return arm(id);
+    deliver(id, Tick{});
+    if (launcher.alive && launcher.node->next_deadline() <= local(launcher))
+      throw std::logic_error("ticks without end");
+  });
+}
+
+void SmallWorld::leave(std::size_t id) {
+  Launcher& launcher = *launchers_[id];
+  launcher.alive = false;
+  last_exit_at = now_;
+  if (launcher.to_parent) close(launcher.to_parent, Direction::up);
+  for (auto& [link, wire] : launcher.children) {
+    if (wire) close(wire, Direction::down);
+  }
+}
+
+void SmallWorld::kill_launcher(std::uint32_t host) {
+  const std::size_t id = find(host);
+  leave(id);
+  for (Actor& actor : actors) {
+    if (actor.alive && actor.launcher == id && !actor.outlives_launcher) exit(actor, 0, 9);
+  }
+}
+
+void SmallWorld::freeze_launcher(std::uint32_t host) {
+  launchers_[find(host)]->frozen = true;
+}
+
+void SmallWorld::cut_link(std::uint32_t host) {
+  const WireRef wire = launchers_[find(host)]->to_parent;
+  hang_up(wire, Direction::up, "connection reset");
+  hang_up(wire, Direction::down, "connection reset");
+}
+
+// ---- links
+
+void SmallWorld::send(const WireRef& wire, Direction direction, const wire::Message& message) {
+  const bool up = direction == Direction::up;
+  const std::uint32_t parent = launchers_[wire->parent]->host, child = launchers_[wire->child]->host;
+  sent.push_back({up ? child : parent, up ? parent : child, now_, message});
+  Duration& last = up ? wire->last_up : wire->last_down;
+  last = std::max(last, now_ + random_.between(100us, kLatency));
+  schedule(last,
+           [this, wire, direction, bytes = wire::encode_frame(message)] { arrive(wire, direction, bytes); });
+}
+
+void SmallWorld::arrive(const WireRef& wire, Direction direction, const std::string& bytes) {
+  const bool up = direction == Direction::up;
+  if (!(up ? wire->parent_open : wire->child_open)) return;
+  wire::LinkReader& reader = up ? wire->up : wire->down;
+  const std::size_t cut = random_.below(bytes.size());
+  for (const std::string_view piece :
+       {std::string_view{bytes}.substr(0, cut), std::string_view{bytes}.substr(cut)}) {
+    (void)reader.append(piece);
+    for (;;) {
+      auto message = reader.next();
+      if (!message)
+        return close(wire, up ? Direction::down : Direction::up),
+               hang_up(wire, direction, "broke the protocol");
+      if (!message->has_value()) break;
+      deliver(up ? wire->parent : wire->child,
+              LinkMessage{up ? wire->link : kParentLink, std::move(**message)});
+    }
+  }
+}
+
+/// The end that sends in `direction` has closed; the other learns it behind whatever is under way.
+void SmallWorld::close(const WireRef& wire, Direction direction) {
+  const bool up = direction == Direction::up;
+  (up ? wire->child_open : wire->parent_open) = false;
+  Duration& last = up ? wire->last_up : wire->last_down;
+  last = std::max(last, now_ + random_.between(100us, kLatency));
+  schedule(last, [this, wire, direction] { hang_up(wire, direction, "closed by the other side"); });
+}
+
+void SmallWorld::hang_up(const WireRef& wire, Direction direction, const char* why) {
+  const bool up = direction == Direction::up;
+  bool& open = up ? wire->parent_open : wire->child_open;
+  if (!std::exchange(open, false)) return;
+  deliver(up ? wire->parent : wire->child,
+          LinkDown{up ? wire->link : kParentLink, {Errc::link_lost, Phase::run, why}});
+}
+
+void SmallWorld::forge(std::uint32_t host, const wire::Message& message) {
+  send(launchers_[find(host)]->to_parent, Direction::up, message);
+}
+
+// ---- actions
+
+void SmallWorld::record(std::size_t id, const Action& action) {
+  std::string text = fmt::format("{} {} {}", now_.count(), id, action.index());
+  if (const auto* a = std::get_if<Send>(&action))
+    text += fmt::format(" {} {}", a->link, wire::encode_frame(a->message));
+  if (const auto* a = std::get_if<Login>(&action)) text += fmt::format(" {} {}", a->link, a->host.index);
+  if (const auto* a = std::get_if<ClientSend>(&action)) text += fmt::format(" {} {}", a->client, a->bytes);
+  if (const auto* a = std::get_if<Show>(&action)) text += a->bytes;
+  if (const auto* a = std::get_if<Say>(&action)) text += a->text;
+  for (const char c : text) trace = (trace ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;  // FNV-1a
+}
+
+void SmallWorld::execute(std::size_t id, const Action& action) {
+  Launcher& launcher = *launchers_[id];
+  if (const auto* a = std::get_if<Login>(&action)) {
+    log_in(id, *a);
+  } else if (const auto* a = std::get_if<CancelLogin>(&action)) {
+    if (launcher.children.erase(a->link) == 0) throw std::logic_error("cancelled a login that is none");
+  } else if (const auto* a = std::get_if<Send>(&action)) {
+    const WireRef wire = a->link == kParentLink ? launcher.to_parent : launcher.children.at(a->link);
+    if (!wire) throw std::logic_error("sent on a link that is not up");
+    send(wire, a->link == kParentLink ? Direction::up : Direction::down, a->message);
+  } else if (const auto* a = std::get_if<CloseLink>(&action)) {
+    close(launcher.children.at(a->link), Direction::down);
+  } else if (const auto* a = std::get_if<Prepare>(&action)) {
+    const auto error = prepare ? prepare(a->self.index) : std::nullopt;
+    const Prepared answer{0x0A000000 + a->self.index, error.value_or(Error{}), !error.has_value()};
+    soon(kReaction, [this, id, answer] { deliver(id, answer); });
+  } else if (const auto* a = std::get_if<Spawn>(&action)) {
+    spawn(id, a->process);
+  } else if (const auto* a = std::get_if<proto::Signal>(&action)) {
+    Actor& actor = actors.at(a->process);
+    if (!actor.spawned || actor.launcher != id)
+      throw std::logic_error("signalled a process of somebody else");
+    actor.signals.push_back(a->signal);
+    const int signal = a->signal;
+    if (signal == 9 || !actor.stubborn) soon(kReaction, [this, &actor, signal] { exit(actor, 0, signal); });
+  } else if (const auto* a = std::get_if<KillLeftovers>(&action)) {
+    kill_leftovers(id, a->host);
+  } else if (const auto* a = std::get_if<ClientSend>(&action)) {
+    for (Actor& actor : actors) {
+      if (actor.client != a->client) continue;
+      actor.hears_at =
+          std::max(actor.hears_at, now_ + random_.between(0ms, kReaction));  // bytes keep their order
+      schedule(actor.hears_at, [this, &actor, bytes = a->bytes] { hears(actor, bytes); });
+    }
+  } else if (const auto* a = std::get_if<ClientClose>(&action)) {
+    for (Actor& actor : actors) {
+      if (actor.client != a->client) continue;
+      actor.client = 0;
+      if (!actor.stubborn) soon(kReaction * 4, [this, &actor] { exit(actor, 1, 0); });
+    }
+  } else if (const auto* a = std::get_if<WriteInput>(&action)) {
+    actors.at(a->process).input += a->bytes;
+    soon(kReaction,
+         [this, id, size = static_cast<std::uint32_t>(a->bytes.size())] { deliver(id, InputWritten{size}); });
+  } else if (const auto* a = std::get_if<RecallPipe>(&action)) {
+    soon(kReaction, [this, id, bytes = std::exchange(actors.at(a->process).input, {})] {
+      deliver(id, InputRecalled{bytes});
+    });
+  } else if (const auto* a = std::get_if<ReadInput>(&action)) {
+    const std::string bytes = user_input.substr(input_at_, a->bytes);
+    input_at_ += bytes.size();
+    soon(kReaction, [this, bytes, end = input_at_ == user_input.size()] {
+      deliver(0, InputRead{bytes, end});
+    });
+  } else if (const auto* a = std::get_if<Show>(&action)) {
+    (a->stream == Stream::out ? out : err) += a->bytes;
+  } else if (const auto* a = std::get_if<Say>(&action)) {
+    said.push_back(*a);
+  } else if (const auto* a = std::get_if<StoreHostKey>(&action)) {
+    keys.push_back(*a);
+  } else if (const auto* a = std::get_if<Record>(&action)) {
+    stamps.push_back(a->stamps);
+  } else if (const auto* a = std::get_if<Finish>(&action)) {
+    if (id == 0) result = *a, result_at = now_;
+    leave(id);
+  }
+}
+
+void SmallWorld::log_in(std::size_t id, const Login& action) {
+  launchers_[id]->children[action.link] = nullptr;
+  const Try attempt{launchers_[id]->host, action.host.index, ++tries_of_[action.host.index], action.via,
+                    now_};
+  tries.push_back(attempt);
+  Outcome outcome = login ? login(attempt) : Outcome{};
+  if (outcome.after == kForever) return;
+  const Duration after = outcome.after > 0ms ? outcome.after : random_.between(20ms, kLoginMost);
+  schedule(now_ + after, [this, id, action, outcome] {
+    Launcher& launcher = *launchers_[id];
+    if (!launcher.alive || !launcher.children.contains(action.link)) return;  // cancelled
+    if (!outcome.error) return start(id, action, outcome);
+    launcher.children.erase(action.link);
+    deliver(id, LoginFailed{action.link, *outcome.error, {}});
+  });
+}
+
+void SmallWorld::start(std::size_t id, const Login& action, const Outcome& outcome) {
+  const std::size_t child = launchers_.size();
+  launchers_.push_back(std::make_unique<Launcher>());
+  Launcher& launcher = *launchers_.back();
+  launcher.host = action.host.index;
+  launcher.skew = random_.between(-1000s, 1000s);
+  launcher.node = std::make_unique<Node>(random_.next());
+  launcher.to_parent = std::make_shared<Wire>(Wire{id, child, action.link});
+  (void)launcher.to_parent->up.append(wire::make_greeting());
+  launchers_[id]->children[action.link] = launcher.to_parent;
+  deliver(id, LinkUp{action.link, {}, outcome.key, {}});
+}
+
+void SmallWorld::kill_leftovers(std::size_t id, std::uint32_t host) {
+  std::uint32_t killed = 0;
+  for (Actor& actor : actors) {
+    if (!actor.alive || actor.host != host) continue;
+    ++killed;
+    exit(actor, 0, 9);
+  }
+  soon(kReaction, [this, id, killed] { deliver(id, LeftoversKilled{killed}); });
+}
+
+}  // namespace charmtree::test

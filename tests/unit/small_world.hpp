@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// A small deterministic world for the launcher's engine: a root and the launchers that it starts, joined by
+// links with a random but seeded latency, on hosts and with processes that follow a script. It runs the very
+// Node that a real launcher runs and feeds every message through the wire format. No sockets, no wall clock;
+// the same plan and seed give the same run, action by action. Every launcher's clock is off by its own skew.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "charmrun/node/node.hpp"
+#include "tree/wire/greeting.hpp"
+
+namespace charmtree::test {
+
+inline constexpr Duration kForever = Duration::max();
+
+/// What one process does, and what happened to it.
+struct Actor {
+  enum class Kind : std::uint8_t { plain, charm };
+  enum class Fate : std::uint8_t { ends, aborts, exits, stays };
+
+  // The script. A plain process writes its chunks and exits after `life`. A Charm++ process connects after
+  // `life`, passes its barriers, reads by scanf if it has a format, prints its lines, and then meets its
+  // fate: `ending`, `abort`, an exit with `code` or `signal`, or nothing until its connection is closed (then
+  // 1, as Charm++).
+  Kind kind = Kind::charm;
+  Fate fate = Fate::ends;
+  Duration life = 20ms;
+  std::uint8_t code = 0, signal = 0;
+  bool stubborn = false;           // only SIGKILL ends it
+  bool outlives_launcher = false;  // a launcher that dies does not take it along
+  std::optional<Error> spawn_error;
+  std::vector<std::string> chunks;  // plain: written to stdout
+  std::uint32_t barriers = 9;
+  std::uint32_t lines = 1;
+  std::string scan_format;
+  int ending = 0;
+
+  // What happened.
+  bool spawned = false, alive = false;
+  std::uint32_t host = 0;      // where it was spawned
+  std::string table;           // the entries that it got
+  std::uint32_t own = 0;       // its number in there
+  std::uint32_t entered = 0;   // barriers
+  std::string scanned, input;  // the answer to scanf; stdin
+  std::vector<int> signals;    // that it was sent
+
+  // The world's own.
+  std::size_t launcher = 0;
+  proto::ClientId client = 0;  // 0: not connected
+  std::string buffer;
+  Duration hears_at{0};
+};
+
+struct Plan {
+  std::uint32_t hosts = 1;
+  std::vector<std::uint32_t> slots;  // processes per host; empty: 1 each
+  wire::Shape shape;                 // {0, 0}: the default for so many hosts
+  std::uint32_t batch = 0;
+  std::uint64_t seed = 1;
+  Duration grace = 2s;
+  Duration time_limit{0};
+};
+
+/// One try to log in, and what is to come of it. Default: it succeeds after some time.
+struct Try {
+  std::uint32_t from, host, number;  // number: of this host's tries anywhere, from 1
+  Via via;
+  Duration at;
+};
+struct Outcome {
+  std::optional<Error> error;
+  Duration after{0};  // 0: some time; kForever: no answer comes
+  HostKey key;
+};
+
+/// A message as it was sent. Hosts by index, kRootIndex is the root.
+struct Sent {
+  std::uint32_t from, to;
+  Duration at;
+  wire::Message message;
+};
+
+class SmallWorld {
+public:
+  explicit SmallWorld(const Plan& plan);
+
+  // ---- to be set before run()
+  std::vector<Actor> actors;                                        // by process number
+  std::function<Outcome(const Try&)> login;                         // empty: all succeed
+  std::function<std::optional<Error>(std::uint32_t host)> prepare;  // empty: all are ready
+  std::string user_input;                                           // stdin of the root, then its end
+  /// Something from outside, at that time.
+  void at(Duration when, std::function<void()> what) { schedule(when, std::move(what)); }
+
+  // ---- things to do from outside
+  void kill_launcher(std::uint32_t host);
+  /// The launcher hears and does nothing any more, but its link stays.
+  void freeze_launcher(std::uint32_t host);
+  void cut_link(std::uint32_t host);
+  void kill_process(std::uint32_t process, int signal) { exit(actors[process], 0, signal); }
+  void user_signal(int signal) { deliver(0, proto::UserSignal{signal}); }
+  /// The launcher of `host` says this to its parent.
+  void forge(std::uint32_t host, const wire::Message& message);
+  void client_bytes(std::uint32_t host, proto::ClientId client, std::string bytes);
+
+  /// Runs until nothing can happen any more or the time is over. A launcher that asks for ticks without end,
+  /// or orders what makes no sense, is a std::logic_error.
+  void run(Duration limit = 600s);
+
+  // ---- what happened
+  std::optional<proto::Finish> result;  // the root's
+  Duration result_at{0}, last_exit_at{0};
+  std::string out, err;
+  std::vector<proto::Say> said;
+  std::vector<Sent> sent;
+  std::vector<Try> tries;
+  std::vector<wire::Stamps> stamps;
+  std::vector<proto::StoreHostKey> keys;
+  std::uint64_t trace = 0;  // hash of all actions of all launchers, in order
+
+  bool said_anywhere(std::string_view words, std::optional<proto::Tone> tone = {}) const;
+  /// Launchers, processes.
+  std::size_t alive() const;
+  const std::vector<Host>& hosts() const { return plan_.hosts; }
+
+private:
+  struct Wire {
+    std::size_t parent, child;
+    LinkId link;
+    bool parent_open = true, child_open = true;
+    Duration last_up{0}, last_down{0};  // arrivals keep their order
+    wire::LinkReader up{wire::LinkReader::From::child}, down{wire::LinkReader::From::parent};
+  };
+  using WireRef = std::shared_ptr<Wire>;
+  using LinkId = proto::LinkId;
+  struct Launcher {
+    std::uint32_t host = wire::kRootIndex;
+    std::unique_ptr<Node> node;
+    Duration skew{0};
+    bool alive = true, frozen = false;
+    Instant armed = kNever;
+    WireRef to_parent;
+    std::map<LinkId, WireRef> children;  // null: logging in
+  };
+  enum class Direction : bool { up, down };
+  static constexpr Duration kReaction = 3ms;  // of a process or a shell, at most
+
+  void schedule(Duration when, std::function<void()> what);
+  void soon(Duration most, std::function<void()> what) {
+    schedule(now_ + random_.between(0ms, most), std::move(what));
+  }
+  Instant local(const Launcher& launcher) const { return Instant{now_ + launcher.skew}; }
+  std::size_t find(std::uint32_t host) const;
+  void deliver(std::size_t id, const proto::Event& event);
+  void arm(std::size_t id);
+  void leave(std::size_t id);
+  void send(const WireRef& wire, Direction direction, const wire::Message& message);
+  void arrive(const WireRef& wire, Direction direction, const std::string& bytes);
+  void close(const WireRef& wire, Direction direction);
+  void hang_up(const WireRef& wire, Direction direction, const char* why);
+
+  void execute(std::size_t id, const proto::Action& action);
+  void log_in(std::size_t id, const proto::Login& action);
+  void start(std::size_t id, const proto::Login& action, const Outcome& outcome);
+  void spawn(std::size_t id, std::uint32_t process);
+  void kill_leftovers(std::size_t id, std::uint32_t host);
+  void record(std::size_t id, const proto::Action& action);
+
+  void play(Actor& actor);
+  void says(Actor& actor, std::string bytes);
+  void hears(Actor& actor, const std::string& bytes);
+  void hears(Actor& actor, std::string_view type, std::string_view payload);
+  void next_step(Actor& actor);
+  void exit(Actor& actor, int code, int signal);
+  std::uint32_t number(const Actor& actor) const {
+    return static_cast<std::uint32_t>(&actor - actors.data());
+  }
+
+  RootPlan plan_;
+  Random random_;
+  Duration now_{0};
+  std::map<std::pair<Duration, std::uint64_t>, std::function<void()>> queue_;
+  std::uint64_t sequence_ = 0;
+  proto::ClientId next_client_ = 1;
+  std::vector<std::unique_ptr<Launcher>> launchers_;  // 0: the root
+  std::map<std::uint32_t, std::uint32_t> tries_of_;
+  std::size_t input_at_ = 0;
+};
+
+}  // namespace charmtree::test

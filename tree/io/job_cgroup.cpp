@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// See cgroups(7) and the kernel's cgroup-v2 document: "0::/path" in /proc/self/cgroup is the group, mountinfo says where the hierarchy
+// is mounted and which part of it (its root field).
+#include "tree/io/job_cgroup.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+#include <string_view>
+
+namespace charmtree::io {
+
+namespace {
+
+/// The group of this process within the v2 hierarchy; empty: none.
+std::string own_group(const std::string& cgroup_file) {
+  std::ifstream file(cgroup_file);
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("0::")) return line.substr(3);
+  }
+  return {};
+}
+
+struct Mount {
+  std::string root, point;
+};
+
+/// The mount of the v2 hierarchy that shows `group`.
+Mount cgroup2_mount(const std::string& mounts_file, const std::string& group) {
+  std::ifstream file(mounts_file);
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t dash = line.find(" - cgroup2 ");
+    if (dash == std::string::npos) continue;
+    std::istringstream words(line.substr(0, dash));
+    std::string id, parent, device;
+    Mount mount;
+    words >> id >> parent >> device >> mount.root >> mount.point;
+    if (mount.root == "/" || group.starts_with(mount.root)) return mount;
+  }
+  return {};
+}
+
+bool write_one(const std::string& path) {
+  const UniqueFd file{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
+  return file && ::write(file.get(), "1", 1) == 1;
+}
+
+}  // namespace
+
+JobCgroup JobCgroup::of(const std::string& job, std::uint32_t host, const std::string& cgroup_file,
+                        const std::string& mounts_file) {
+  JobCgroup result;
+  const std::string group = own_group(cgroup_file);
+  if (group.empty()) return result;
+  const Mount mount = cgroup2_mount(mounts_file, group);
+  if (mount.point.empty()) return result;
+  const std::string below = mount.root == "/" ? group : group.substr(mount.root.size());
+  result.path_ = fmt::format("{}{}{}charmtree-{}-{}", mount.point, below, below.ends_with('/') ? "" : "/", job, host);
+  return result;
+}
+
+bool JobCgroup::make() {
+  if (path_.empty() || ::mkdir(path_.c_str(), 0755) != 0) return false;
+  entry_.reset(::open((path_ + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
+  if (!entry_) ::rmdir(path_.c_str());
+  return static_cast<bool>(entry_);
+}
+
+bool JobCgroup::kill() { return !path_.empty() && write_one(path_ + "/cgroup.kill"); }
+
+void JobCgroup::remove() {
+  entry_.reset();
+  if (!path_.empty()) ::rmdir(path_.c_str());
+}
+
+}  // namespace charmtree::io
