@@ -205,7 +205,8 @@ void Drawing::legend() {
     put("<text x=\"{:.1f}\" y=\"80\">{} <tspan class=\"m\">{}</tspan></text>\n", x + 17, label, median);
     x += 17 + 6.0 * static_cast<double>(label.size() + median.size() + 1) + 14;
   }
-  put("<text class=\"m\" x=\"{:.1f}\" y=\"80\">(medians)</text>\n", x - 4);
+  put("<text class=\"m\" x=\"{:.1f}\" y=\"52\" text-anchor=\"end\">times in the legend are medians</text>\n",
+      right() + kOwnTimeColumn);
 }
 
 void Drawing::axis() {

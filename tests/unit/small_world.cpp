@@ -93,7 +93,7 @@ void SmallWorld::deliver(std::size_t id, const Event& event) {
   launcher.node->on(event, local(launcher), actions);
   for (const Action& action : actions) {
     record(id, action);
-    execute(id, action);
+    std::visit([&](const auto& a) { perform(id, a); }, action);
   }
   arm(id);
 }
@@ -207,75 +207,92 @@ void SmallWorld::record(std::size_t id, const Action& action) {
   for (const char c : text) trace = (trace ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;  // FNV-1a
 }
 
-void SmallWorld::execute(std::size_t id, const Action& action) {
-  Launcher& launcher = *launchers_[id];
-  if (const auto* a = std::get_if<Login>(&action)) {
-    log_in(id, *a);
-  } else if (const auto* a = std::get_if<CancelLogin>(&action)) {
-    if (launcher.children.erase(a->link) == 0) throw std::logic_error("cancelled a login that is none");
-  } else if (const auto* a = std::get_if<Send>(&action)) {
-    const WireRef wire = a->link == kParentLink ? launcher.to_parent : launcher.children.at(a->link);
-    if (!wire) throw std::logic_error("sent on a link that is not up");
-    send(wire, a->link == kParentLink ? Direction::up : Direction::down, a->message);
-  } else if (const auto* a = std::get_if<CloseLink>(&action)) {
-    close(launcher.children.at(a->link), Direction::down);
-  } else if (const auto* a = std::get_if<Prepare>(&action)) {
-    const auto error = prepare ? prepare(a->self.index) : std::nullopt;
-    const Prepared answer{0x0A000000 + a->self.index, error.value_or(Error{}), !error.has_value()};
-    soon(kReaction, [this, id, answer] { deliver(id, answer); });
-  } else if (const auto* a = std::get_if<Spawn>(&action)) {
-    spawn(id, a->process);
-  } else if (const auto* a = std::get_if<proto::Signal>(&action)) {
-    Actor& actor = actors.at(a->process);
-    if (!actor.spawned || actor.launcher != id)
-      throw std::logic_error("signalled a process of somebody else");
-    actor.signals.push_back(a->signal);
-    const int signal = a->signal;
-    if (signal == 9 || !actor.stubborn) soon(kReaction, [this, &actor, signal] { exit(actor, 0, signal); });
-  } else if (const auto* a = std::get_if<KillLeftovers>(&action)) {
-    kill_leftovers(id, a->host);
-  } else if (const auto* a = std::get_if<ClientSend>(&action)) {
-    for (Actor& actor : actors) {
-      if (actor.client != a->client) continue;
-      actor.hears_at =
-          std::max(actor.hears_at, now_ + random_.between(0ms, kReaction));  // bytes keep their order
-      schedule(actor.hears_at, [this, &actor, bytes = a->bytes] { hears(actor, bytes); });
-    }
-  } else if (const auto* a = std::get_if<ClientClose>(&action)) {
-    for (Actor& actor : actors) {
-      if (actor.client != a->client) continue;
-      actor.client = 0;
-      if (!actor.stubborn) soon(kReaction * 4, [this, &actor] { exit(actor, 1, 0); });
-    }
-  } else if (const auto* a = std::get_if<WriteInput>(&action)) {
-    actors.at(a->process).input += a->bytes;
-    soon(kReaction,
-         [this, id, size = static_cast<std::uint32_t>(a->bytes.size())] { deliver(id, InputWritten{size}); });
-  } else if (const auto* a = std::get_if<RecallPipe>(&action)) {
-    soon(kReaction, [this, id, bytes = std::exchange(actors.at(a->process).input, {})] {
-      deliver(id, InputRecalled{bytes});
-    });
-  } else if (const auto* a = std::get_if<ReadInput>(&action)) {
-    const std::string bytes = user_input.substr(input_at_, a->bytes);
-    input_at_ += bytes.size();
-    soon(kReaction, [this, bytes, end = input_at_ == user_input.size()] {
-      deliver(0, InputRead{bytes, end});
-    });
-  } else if (const auto* a = std::get_if<Show>(&action)) {
-    (a->stream == Stream::out ? out : err) += a->bytes;
-  } else if (const auto* a = std::get_if<Say>(&action)) {
-    said.push_back(*a);
-  } else if (const auto* a = std::get_if<StoreHostKey>(&action)) {
-    keys.push_back(*a);
-  } else if (const auto* a = std::get_if<Record>(&action)) {
-    stamps.push_back(a->stamps);
-  } else if (const auto* a = std::get_if<Finish>(&action)) {
-    if (id == 0) result = *a, result_at = now_;
-    leave(id);
+void SmallWorld::perform(std::size_t id, const CancelLogin& a) {
+  if (launchers_[id]->children.erase(a.link) == 0) throw std::logic_error("cancelled a login that is none");
+}
+
+void SmallWorld::perform(std::size_t id, const Send& a) {
+  const bool up = a.link == kParentLink;
+  const WireRef wire = up ? launchers_[id]->to_parent : launchers_[id]->children.at(a.link);
+  if (!wire) throw std::logic_error("sent on a link that is not up");
+  send(wire, up ? Direction::up : Direction::down, a.message);
+}
+
+void SmallWorld::perform(std::size_t id, const CloseLink& a) {
+  close(launchers_[id]->children.at(a.link), Direction::down);
+}
+
+void SmallWorld::perform(std::size_t id, const Prepare& a) {
+  const auto error = prepare ? prepare(a.self.index) : std::nullopt;
+  const Prepared answer{0x0A000000 + a.self.index, error.value_or(Error{}), !error.has_value()};
+  soon(kReaction, [this, id, answer] { deliver(id, answer); });
+}
+
+void SmallWorld::perform(std::size_t id, const proto::Signal& a) {
+  Actor& actor = actors.at(a.process);
+  if (!actor.spawned || actor.launcher != id) throw std::logic_error("signalled a process of somebody else");
+  actor.signals.push_back(a.signal);
+  if (a.signal == 9 || !actor.stubborn) soon(kReaction, [this, &actor, a] { exit(actor, 0, a.signal); });
+}
+
+void SmallWorld::perform(std::size_t id, const KillLeftovers& a) {
+  std::uint32_t killed = 0;
+  for (Actor& actor : actors) {
+    if (!actor.alive || actor.host != a.host) continue;
+    ++killed;
+    exit(actor, 0, 9);
+  }
+  soon(kReaction, [this, id, killed] { deliver(id, LeftoversKilled{killed}); });
+}
+
+void SmallWorld::perform(std::size_t, const ClientSend& a) {
+  for (Actor& actor : actors) {
+    if (actor.client != a.client) continue;
+    actor.hears_at =
+        std::max(actor.hears_at, now_ + random_.between(0ms, kReaction));  // bytes keep their order
+    schedule(actor.hears_at, [this, &actor, bytes = a.bytes] { hears(actor, bytes); });
   }
 }
 
-void SmallWorld::log_in(std::size_t id, const Login& action) {
+void SmallWorld::perform(std::size_t, const ClientClose& a) {
+  for (Actor& actor : actors) {
+    if (actor.client != a.client) continue;
+    actor.client = 0;
+    if (!actor.stubborn) soon(kReaction * 4, [this, &actor] { exit(actor, 1, 0); });
+  }
+}
+
+void SmallWorld::perform(std::size_t id, const DrainOutput& a) {
+  schedule(now_, [this, id, a] { deliver(id, OutputDrained{a.process}); });
+}
+
+void SmallWorld::perform(std::size_t id, const WriteInput& a) {
+  actors.at(a.process).input += a.bytes;
+  const InputWritten event{static_cast<std::uint32_t>(a.bytes.size())};
+  soon(kReaction, [this, id, event] { deliver(id, event); });
+}
+
+void SmallWorld::perform(std::size_t id, const RecallPipe& a) {
+  const InputRecalled event{std::exchange(actors.at(a.process).input, {})};
+  soon(kReaction, [this, id, event] { deliver(id, event); });
+}
+
+void SmallWorld::perform(std::size_t, const ReadInput& a) {
+  InputRead event{user_input.substr(input_at_, a.bytes)};
+  input_at_ += event.bytes.size();
+  event.end = input_at_ == user_input.size();
+  soon(kReaction, [this, event] { deliver(0, event); });
+}
+
+void SmallWorld::perform(std::size_t id, const Finish& a) {
+  if (id == 0) {
+    result = a;
+    result_at = now_;
+  }
+  leave(id);
+}
+
+void SmallWorld::perform(std::size_t id, const Login& action) {
   launchers_[id]->children[action.link] = nullptr;
   const Try attempt{launchers_[id]->host, action.host.index, ++tries_of_[action.host.index], action.via,
                     now_};
@@ -303,16 +320,6 @@ void SmallWorld::start(std::size_t id, const Login& action, const Outcome& outco
   (void)launcher.to_parent->up.append(wire::make_greeting());
   launchers_[id]->children[action.link] = launcher.to_parent;
   deliver(id, LinkUp{action.link, {}, outcome.key, {}});
-}
-
-void SmallWorld::kill_leftovers(std::size_t id, std::uint32_t host) {
-  std::uint32_t killed = 0;
-  for (Actor& actor : actors) {
-    if (!actor.alive || actor.host != host) continue;
-    ++killed;
-    exit(actor, 0, 9);
-  }
-  soon(kReaction, [this, id, killed] { deliver(id, LeftoversKilled{killed}); });
 }
 
 }  // namespace charmtree::test

@@ -133,13 +133,12 @@ public:
 private:
   struct Wire {
     std::size_t parent, child;
-    LinkId link;
+    proto::LinkId link;
     bool parent_open = true, child_open = true;
     Duration last_up{0}, last_down{0};  // arrivals keep their order
     wire::LinkReader up{wire::LinkReader::From::child}, down{wire::LinkReader::From::parent};
   };
   using WireRef = std::shared_ptr<Wire>;
-  using LinkId = proto::LinkId;
   struct Launcher {
     std::uint32_t host = wire::kRootIndex;
     std::unique_ptr<Node> node;
@@ -147,7 +146,7 @@ private:
     bool alive = true, frozen = false;
     Instant armed = kNever;
     WireRef to_parent;
-    std::map<LinkId, WireRef> children;  // null: logging in
+    std::map<proto::LinkId, WireRef> children;  // null: logging in
   };
   enum class Direction : bool { up, down };
   static constexpr Duration kReaction = 3ms;  // of a process or a shell, at most
@@ -166,11 +165,26 @@ private:
   void close(const WireRef& wire, Direction direction);
   void hang_up(const WireRef& wire, Direction direction, const char* why);
 
-  void execute(std::size_t id, const proto::Action& action);
-  void log_in(std::size_t id, const proto::Login& action);
+  void perform(std::size_t id, const proto::Login& action);
+  void perform(std::size_t id, const proto::CancelLogin& action);
+  void perform(std::size_t id, const proto::Send& action);
+  void perform(std::size_t id, const proto::CloseLink& action);
+  void perform(std::size_t id, const proto::Prepare& action);
+  void perform(std::size_t id, const proto::Spawn& action);
+  void perform(std::size_t id, const proto::Signal& action);
+  void perform(std::size_t id, const proto::KillLeftovers& action);
+  void perform(std::size_t id, const proto::ClientSend& action);
+  void perform(std::size_t id, const proto::ClientClose& action);
+  void perform(std::size_t id, const proto::DrainOutput& action);
+  void perform(std::size_t id, const proto::WriteInput& action);
+  void perform(std::size_t id, const proto::RecallPipe& action);
+  void perform(std::size_t id, const proto::ReadInput& action);
+  void perform(std::size_t id, const proto::Finish& action);
+  void perform(std::size_t, const proto::Show& a) { (a.stream == proto::Stream::out ? out : err) += a.bytes; }
+  void perform(std::size_t, const proto::Say& a) { said.push_back(a); }
+  void perform(std::size_t, const proto::StoreHostKey& a) { keys.push_back(a); }
+  void perform(std::size_t, const proto::Record& a) { stamps.push_back(a.stamps); }
   void start(std::size_t id, const proto::Login& action, const Outcome& outcome);
-  void spawn(std::size_t id, std::uint32_t process);
-  void kill_leftovers(std::size_t id, std::uint32_t host);
   void record(std::size_t id, const proto::Action& action);
 
   void play(Actor& actor);

@@ -29,7 +29,8 @@ std::uint32_t word(std::string_view bytes, std::size_t at) {
 
 }  // namespace
 
-void SmallWorld::spawn(std::size_t id, std::uint32_t process) {
+void SmallWorld::perform(std::size_t id, const Spawn& a) {
+  const std::uint32_t process = a.process;
   Actor& actor = actors.at(process);
   if (std::exchange(actor.spawned, true)) throw std::logic_error("spawned twice");
   actor.launcher = id;

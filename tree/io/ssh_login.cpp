@@ -65,10 +65,11 @@ int weight(const Error& error) {
 
 }  // namespace
 
-/// A signature that the agent is to make. libssh2 asks for it in the middle of its own call; we note what it
-/// wants, answer EAGAIN, ask the agent, and repeat the call.
+/// A signature that an opened key makes at once, or the agent: libssh2 asks for it in the middle of its own
+/// call; we note what it wants, answer EAGAIN, ask the agent, and repeat the call.
 struct SshLogin::Signature {
-  std::string blob;
+  OpenedKey key;     // null: the agent's
+  std::string blob;  // the public key
   std::string data;
   std::string bytes;  // the bare signature, without the algorithm's name
   bool wanted = false, asked = false, refused = false;
@@ -349,9 +350,10 @@ asio::awaitable<int> SshLogin::try_signing(std::shared_ptr<KeyToTry> key) {
   signature->blob = key->file ? key->file->blob : key->blob;
   void* abstract = signature.get();
   for (;;) {
-    const int code = libssh2_userauth_publickey(session_->session(), order_.profile.user.c_str(),
-                                                reinterpret_cast<const unsigned char*>(key->blob.data()),
-                                                key->blob.size(), &Signature::callback, &abstract);
+    const int code =
+        libssh2_userauth_publickey(session_->session(), order_.profile.user.c_str(),
+                                   reinterpret_cast<const unsigned char*>(signature->blob.data()),
+                                   signature->blob.size(), &Signature::callback, &abstract);
     if (code != LIBSSH2_ERROR_EAGAIN) co_return code;
     if (stopped()) co_return kStopped;
     if (signature->wanted && !signature->asked) {
