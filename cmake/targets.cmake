@@ -15,7 +15,8 @@ target_compile_options(ct_options INTERFACE -Wall -Wextra -Wpedantic -Werror -Ws
 target_compile_definitions(ct_options INTERFACE CHARMTREE_VERSION="${PROJECT_VERSION}")
 if(CHARMTREE_SANITIZE)
   target_compile_options(ct_options INTERFACE -fsanitize=${CHARMTREE_SANITIZE} -fno-sanitize-recover=all
-                         -fno-omit-frame-pointer)
+                         -fno-omit-frame-pointer
+                         -Wno-maybe-uninitialized)  # false with g++ 12 and sanitizers
   target_link_options(ct_options INTERFACE -fsanitize=${CHARMTREE_SANITIZE})
 endif()
 

@@ -353,7 +353,7 @@ void Node::lose(LinkId link, const Error& error) {
     return;
   }
   up(wire::LinkLost{child->host.index, error});
-  launch_->sweep(child->host, child->via, now_, *out_);
+  launch_->sweep(link, now_, *out_);
 }
 
 // ---- sending

@@ -65,8 +65,8 @@ void Node::finish() {
     for (const auto& [link, child] : launch_->children()) {
       if (!child.open()) continue;
       unconfirmed_.push_back(child.host.index);
-      out_->push_back(child.state == Child::State::logging_in ? Action{CancelLogin{link}}
-                                                              : Action{CloseLink{link}});
+      if (child.state == Child::State::logging_in) out_->push_back(CancelLogin{link});
+      if (child.state == Child::State::up) out_->push_back(CloseLink{link});
     }
   }
   if (desk_) {

@@ -20,6 +20,7 @@ RootDesk::RootDesk(RootPlan plan)
 
 void RootDesk::begin(Instant now) {
   begun_at_ = now;
+  judge_.begin(now);
   if (time_limit_ > Duration{0}) limit_at_ = now + time_limit_;
 }
 

@@ -21,21 +21,22 @@ from vcluster import Cluster
 Factory = Callable[..., Cluster]
 _SSH_GROUPS = (range(0, 9), range(9, 18))
 _LOCAL_HOSTS = range(18, 26)
+_ROOT = "/home/shared"
 _STAY = "98765"  # seconds that everything here wants to live on
 
-# Children that ignore signals and keep or close their descriptors, in sessions of their own, and one
-# that has given up parent, session and environment; then the program proper.
+# Children that ignore signals and keep or close their descriptors, in sessions of their own; then the
+# program proper. The last child has given up parent, session and environment: only a launcher or its
+# guardian can know whose it is, so it stays out of the tests that kill both.
 _BROOD = f"""#!/bin/sh
 trap '' TERM HUP INT QUIT
 sleep {_STAY}.1 &
 sleep {_STAY}.2 <&- >&- 2>&- &
 setsid sleep {_STAY}.3 &
 setsid sh -c 'sleep {_STAY}.4 <&- >&- 2>&- &'
-setsid env -i /bin/sh -c '/bin/sleep {_STAY}.5 <&- >&- 2>&- &'
+[ $0 = {_ROOT}/brood ] && setsid env -i /bin/sh -c '/bin/sleep {_STAY}.5 <&- >&- 2>&- &'
 trap - TERM HUP INT QUIT
 exec "$@"
 """
-_CHILDREN = 5
 
 
 @dataclass(frozen=True)
@@ -98,8 +99,8 @@ _WAYS = {
 @pytest.fixture
 def hosts(cluster: Factory) -> Iterator[Cluster]:
     hosts = cluster(26)
-    brood = hosts.put(0, "/home/shared/brood", _BROOD, mode=0o755)
-    assert brood == "/home/shared/brood"
+    for name in ("brood", "known-brood"):
+        hosts.put(0, f"{_ROOT}/{name}", _BROOD, mode=0o755)
     yield hosts
 
 
@@ -120,7 +121,8 @@ class Starter:
             if launching:
                 listed[4] = "blackhole"
             counts = ["+p18", "++nodelist", self.hosts.nodelist(listed), "++branching", "2", "++levels", "3"]
-        return Job(self.hosts, places, [self.charmrun, *counts, "/home/shared/brood", *self._program(kind, way)])
+        brood = f"{_ROOT}/known-brood" if way.name == "kill-host" else f"{_ROOT}/brood"
+        return Job(self.hosts, places, [self.charmrun, *counts, brood, *self._program(kind, way)])
 
     def _program(self, kind: str, way: Way) -> list[str | Path]:
         ends = way.name == "normal"
@@ -130,10 +132,10 @@ class Starter:
         return double if ends else [*double, "--compute", _STAY]
 
 
-def _wait_until_up(job: Job, kind: str, launching: bool) -> None:
+def _wait_until_up(job: Job, kind: str, way: Way, launching: bool) -> None:
     """All processes of the job run, each with its brood (as far as hosts can be reached)."""
     processes = 8 if len(job.hosts) == 1 else 16 if launching else 18
-    sleepers = processes * (_CHILDREN + (kind == "plain"))
+    sleepers = processes * (5 - (way.name == "kill-host") + (kind == "plain"))
     job.until(lambda: len(job.running("sleep")) >= sleepers, f"{sleepers} sleepers")
     if kind == "charm":
         expected = processes if launching else 2 * processes
@@ -150,11 +152,12 @@ def _finish(job: Job, label: str, way: Way) -> list[str]:
     return []
 
 
-def _run_all(jobs: dict[str, tuple[Job, Way]], up: Callable[[str, Job], None]) -> None:
+def _run_all(jobs: dict[str, tuple[Job, Way]], launching: bool = False) -> None:
+    """Brings all jobs up, then all to their ends. A label begins with the kind of program."""
     wrong: list[str] = []
     for label, (job, way) in jobs.items():
         if way.name != "normal":
-            up(label, job)
+            _wait_until_up(job, label.split()[0], way, launching)
     for job, way in jobs.values():
         way.act(job)
     for label, (job, way) in jobs.items():
@@ -168,7 +171,7 @@ def test_over_ssh_on_9_hosts(hosts: Cluster, charmrun: Path, name: str) -> None:
     way, starter = _WAYS[name], Starter(hosts, charmrun)
     kinds = dict(zip(("plain", "charm"), _SSH_GROUPS, strict=True))
     jobs = {kind: (starter.start(where, kind, way, False), way) for kind, where in kinds.items()}
-    _run_all(jobs, lambda kind, job: _wait_until_up(job, kind, False))
+    _run_all(jobs)
 
 
 @pytest.mark.parametrize("name", [name for name in _WAYS if name != "normal"])
@@ -177,7 +180,7 @@ def test_during_the_launch(hosts: Cluster, charmrun: Path, name: str) -> None:
     way, starter = _WAYS[name], Starter(hosts, charmrun)
     kinds = dict(zip(("plain", "charm"), _SSH_GROUPS, strict=True))
     jobs = {kind: (starter.start(where, kind, way, True), way) for kind, where in kinds.items()}
-    _run_all(jobs, lambda kind, job: _wait_until_up(job, kind, True))
+    _run_all(jobs, launching=True)
 
 
 @pytest.mark.parametrize("kind", ["plain", "charm"])
@@ -186,10 +189,10 @@ def test_on_virtual_hosts_of_one_machine(hosts: Cluster, charmrun: Path, kind: s
     ways = list(_WAYS.values())
     places = [*_LOCAL_HOSTS, *range(len(ways) - len(_LOCAL_HOSTS))]
     jobs = {
-        way.name: (starter.start(where, kind, way, False), way)
+        f"{kind} {way.name}": (starter.start(where, kind, way, False), way)
         for way, where in zip(ways, places, strict=True)
     }
-    _run_all(jobs, lambda _, job: _wait_until_up(job, kind, False))
+    _run_all(jobs)
 
 
 def test_a_launcher_that_hangs_does_not_hold_up_the_end(hosts: Cluster, charmrun: Path) -> None:
@@ -197,7 +200,7 @@ def test_a_launcher_that_hangs_does_not_hold_up_the_end(hosts: Cluster, charmrun
     way = Way("stop", _nothing, -signal.SIGINT, "did not confirm that the job has ended there")
     starter = Starter(hosts, charmrun)
     job = starter.start(_SSH_GROUPS[0], "plain", way, False)
-    _wait_until_up(job, "plain", False)
+    _wait_until_up(job, "plain", way, False)
     inner = {one.pid for one in job.inner()}
     victim = next(one for one in reversed(job.launchers()) if one.pid not in inner)
     os.kill(victim.pid, signal.SIGSTOP)

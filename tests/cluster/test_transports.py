@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from collections.abc import Sequence
@@ -12,8 +13,6 @@ import pytest
 from jobs import (NUMBER_AND_HOST, Factory, assert_good, built, charmrun_lines, double_lines, error_line, program_lines,
                   run)
 from vcluster import Cluster
-
-ED25519_OF = "authorized_keys"
 
 
 def names(hosts: Cluster, indices: Sequence[int]) -> list[str]:
@@ -40,7 +39,7 @@ def test_an_account_whose_only_key_is_rsa_uses_the_ssh_command(cluster: Factory,
     done = run(hosts, charmrun, "+p9", "++nodelist", hosts.nodelist(range(1, 10)), "++branching", 3, "hostname")
     assert_good(done, names(hosts, range(1, 10)), said=None)
     (line,) = charmrun_lines(done)
-    assert "using the ssh command" in line and "rsa" in line.lower(), line
+    assert line.endswith("; using the ssh command for such hosts"), line
 
 
 @pytest.mark.parametrize("kind", ["ecdsa", "ed25519"])
@@ -56,7 +55,7 @@ def test_a_key_that_only_the_agent_has(cluster: Factory, charmrun: Path) -> None
     hosts = cluster(7)
     key = hosts.put(0, "/home/shared/agent-key", hosts.path(0, "/home/ctuser/.ssh/id_ed25519").read_text(), mode=0o600)
     forget_keys(hosts, range(26))
-    script = 'ssh-add -q "$1" && rm "$1" && shift && exec "$@"'
+    script = 'ssh-add -q "$1" && rm "$1" && shift || exit 9; "$@"; status=$?; kill "$SSH_AGENT_PID"; exit $status'
     job = [charmrun, "+p6", "++nodelist", hosts.nodelist(range(1, 7)), "++branching", "2", "hostname"]
     done = hosts.run(0, ["ssh-agent", "sh", "-c", script, "sh", key, *job], timeout=120)
     assert_good(done, names(hosts, range(1, 7)))
@@ -166,7 +165,7 @@ def test_a_changed_host_key_is_one_clear_error(cluster: Factory, charmrun: Path)
     for option in ([], ["++accept-new-host-keys"]):
         done = run(hosts, charmrun, "+p4", "++nodelist", hosts.nodelist(range(1, 5)), *option, "hostname")
         line = error_line(done)
-        assert line.startswith("h01: host key: ") and "ssh-keygen -R h01" in line, line
+        assert line.startswith("h01: host key: ") and "ssh-keygen -R HOST" in line, line
 
 
 def test_new_host_keys_are_written_once_by_jobs_at_the_same_time(cluster: Factory, charmrun: Path) -> None:
@@ -194,14 +193,12 @@ def test_new_host_keys_are_written_once_by_jobs_at_the_same_time(cluster: Factor
 def test_names_that_time_out_do_not_delay_the_others(cluster: Factory, charmrun: Path) -> None:
     """The job cannot run, but the good hosts are all up long before the first name is given up."""
     hosts = cluster(9)
-    slow = [f"name{i}.slow" for i in range(12)]
+    slow = [f"name{i}.slow" for i in range(10, 22)]
     report = "/home/shared/slow.json"
     nodelist = hosts.nodelist([*slow, *range(1, 9)])
     done = run(hosts, charmrun, "+p20", "++nodelist", nodelist, "++levels", 1, "++report", report, "hostname",
                env={"RES_OPTIONS": "timeout:3 attempts:1"})
-    assert error_line(done).startswith("name[0-11].slow: resolve: "), done.stderr
-    import json
-
+    assert error_line(done).startswith("name[10-21].slow: resolve: "), done.stderr
     launchers = json.loads(hosts.path(0, report).read_text())["launchers"]
     good = [one for one in launchers if one["name"].startswith("h") and "hello" in one["marks"]]
     assert len(good) == 8 and max(one["marks"]["resolved"] for one in good) < 3, launchers

@@ -163,9 +163,10 @@ void SmallWorld::arrive(const WireRef& wire, Direction direction, const std::str
     (void)reader.append(piece);
     for (;;) {
       auto message = reader.next();
-      if (!message)
-        return close(wire, up ? Direction::down : Direction::up),
-               hang_up(wire, direction, "broke the protocol");
+      if (!message) {
+        hang_up(wire, direction, "broke the protocol");
+        return close(wire, up ? Direction::down : Direction::up);
+      }
       if (!message->has_value()) break;
       deliver(up ? wire->parent : wire->child,
               LinkMessage{up ? wire->link : kParentLink, std::move(**message)});

@@ -84,7 +84,7 @@ void SmallWorld::hears(Actor& actor, const std::string& bytes) {
 }
 
 void SmallWorld::hears(Actor& actor, std::string_view type, std::string_view payload) {
-  if (type == "die") return exit(actor, 1, 0);
+  if (type == "die") return actor.stubborn ? void() : exit(actor, 1, 0);
   if (type == "initnodetab") {
     actor.own = word(payload, 4);
     actor.table = payload.substr(8);

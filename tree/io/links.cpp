@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/io/links.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "tree/io/clock.hpp"
@@ -14,6 +16,16 @@ proto::LoginTimes convert(const LoginTimes& t) {
 }
 proto::StreamEnd convert(const LinkEnd& end) {
   return {end.exit_status, end.exit_signal, end.stderr_tail, end.what};
+}
+
+/// The usual limits, none longer than `limit` (++timeout).
+LoginLimits limits_within(Duration limit) {
+  LoginLimits limits;
+  for (Duration* each :
+       {&limits.resolve, &limits.connect, &limits.handshake, &limits.authenticate, &limits.exec}) {
+    *each = std::min(*each, limit);
+  }
+  return limits;
 }
 }  // namespace
 
@@ -50,6 +62,7 @@ struct Links::Port {
   std::unique_ptr<Link> link;
   wire::LinkReader reader;
   LoginResult login_result;  // kept from login to greeting
+  Duration greeting_limit{0};
   asio::steady_timer greeting;
   bool up = false;    // LinkUp has been put out (parent: from the start)
   bool gone = false;  // nothing may be put out any more
@@ -93,9 +106,11 @@ void Links::execute(const proto::Login& action) {
   port->launcher = action.profile.launcher;
   port->transport = &transports_.of(action.via);
   ports_.emplace(action.link, port);
-  port->login =
-      port->transport->login(action.host, action.profile, remote_command(port->launcher), LoginLimits{},
-                             [this, port](LoginResult result) { logged_in(port, std::move(result)); });
+  port->greeting_limit = std::min(kGreetingLimit, action.limit);
+  port->login = port->transport->login(action.host, action.profile, remote_command(port->launcher),
+                                       limits_within(action.limit), [this, port](LoginResult result) {
+                                         logged_in(port, std::move(result));
+                                       });
 }
 
 void Links::logged_in(const PortPtr& port, LoginResult result) {
@@ -107,10 +122,11 @@ void Links::logged_in(const PortPtr& port, LoginResult result) {
   }
   port->link = std::move(result.link);
   port->login_result = std::move(result);
-  port->greeting.expires_after(kGreetingLimit);
+  port->greeting.expires_after(port->greeting_limit);
   port->greeting.async_wait([this, port](error_code ec) {
     if (ec || port->gone || port->up) return;
-    fail(port, Error{Errc::timed_out, Phase::hello, "no answer from the launcher",
+    fail(port, Error{Errc::timed_out, Phase::hello,
+                     fmt::format("no answer from the launcher within {:g} s", seconds(port->greeting_limit)),
                      "is its login shell slow or waiting for input? try: ssh HOST true"});
   });
   if (paused_) port->link->pause_reading(true);

@@ -69,12 +69,13 @@ OpenedKey open_ed25519(std::string_view secret) {
 /// part.
 void judge_openssh(KeyFile& key, std::string_view text) {
   static constexpr std::string_view kMagic("openssh-key-v1\0", 15);
+  key.state = State::unsupported;
   text.remove_prefix(kOpensshBegin.size());
+  if (text.find(kOpensshEnd) == std::string_view::npos) return;
   std::string base64;
   for (const char c : text.substr(0, text.find(kOpensshEnd))) {
     if (c != '\n' && c != '\r') base64.push_back(c);
   }
-  key.state = State::unsupported;
   const auto bytes = decode_base64(base64);
   if (!bytes || !bytes->starts_with(kMagic)) return;
   BlobReader reader(std::string_view(*bytes).substr(kMagic.size()));

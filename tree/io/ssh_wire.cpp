@@ -69,6 +69,7 @@ std::optional<std::string> decode_base64(std::string_view text) {
   if (length < 0) return std::nullopt;
   std::size_t padding = 0;  // EVP_DecodeBlock counts it as zero bytes
   while (padding < 2 && text[text.size() - 1 - padding] == '=') ++padding;
+  if (text.find('=') < text.size() - padding) return std::nullopt;
   out.resize(static_cast<std::size_t>(length) - padding);
   return out;
 }

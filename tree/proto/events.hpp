@@ -130,12 +130,13 @@ using Event = std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, Pr
 // ---- actions
 
 /// Start a launcher on `host`; answer LinkUp or LoginFailed. `via` may differ from the profile's (fallback to
-/// the ssh command).
+/// the ssh command). No step of it may take longer than `limit`.
 struct Login {
   LinkId link;
   Host host;
   Profile profile;
   Via via;
+  Duration limit;
 };
 /// Give up a login; no answer comes.
 struct CancelLogin {

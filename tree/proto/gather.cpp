@@ -37,6 +37,7 @@ void Gather::add(wire::Facts facts, Instant now) {
   if (facts.code && (!pending_.code || facts.code->process < pending_.code->process))
     pending_.code = facts.code;
   if (deadline_ == kNever && has_small_news(pending_)) deadline_ = now + kDelay;
+  if (blocks_by_ == kNever && !pending_.blocks.empty()) blocks_by_ = now + kBlocksDelay;
 }
 
 bool Gather::urgent(const Progress& progress) const {
@@ -50,10 +51,14 @@ bool Gather::urgent(const Progress& progress) const {
 }
 
 std::optional<wire::Facts> Gather::due(const Progress& progress, Instant now) {
-  if (now < deadline_ && !urgent(progress)) return {};
+  const bool with_blocks = progress.complete || now >= blocks_by_;
+  if (now < deadline_ && now < blocks_by_ && !urgent(progress)) return {};
   wire::Facts facts = std::exchange(pending_, {});
   deadline_ = kNever;
-  if (!progress.complete) pending_.blocks = std::exchange(facts.blocks, {});
+  if (with_blocks)
+    blocks_by_ = kNever;
+  else
+    pending_.blocks = std::exchange(facts.blocks, {});
   for (std::size_t kind = 0; kind < facts.barrier.size(); ++kind) {
     if (facts.barrier[kind] < progress.processes)
       pending_.barrier[kind] = std::exchange(facts.barrier[kind], 0);

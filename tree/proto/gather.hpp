@@ -16,6 +16,8 @@ class Gather {
 public:
   /// How long news that need no haste wait for company.
   static constexpr Duration kDelay = 20ms;
+  /// How long tuples wait for those of the rest of the subtree: the root then knows which hosts are late.
+  static constexpr Duration kBlocksDelay = 1s;
 
   /// Adds facts (of this host or of a child) and marks answers in `subtree`.
   void add(wire::Facts facts, Instant now);
@@ -27,7 +29,7 @@ public:
     bool settled;
   };
   std::optional<wire::Facts> due(const Progress& progress, Instant now);
-  Instant next_deadline() const { return deadline_; }
+  Instant next_deadline() const { return earlier(deadline_, blocks_by_); }
 
 private:
   bool urgent(const Progress& progress) const;
@@ -35,6 +37,7 @@ private:
   wire::Facts pending_;
   std::uint32_t finished_ = 0;  // ended, or exited without having registered
   Instant deadline_ = kNever;
+  Instant blocks_by_ = kNever;
 };
 
 }  // namespace charmtree::proto

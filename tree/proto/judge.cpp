@@ -62,6 +62,7 @@ void Judge::on(wire::Facts facts, Instant now) {
     answered_.insert(failure.host);
     failures_.push_back(std::move(failure));
   }
+  answer_by_ = answered_.size() < hosts_.size() ? now + kSilence * job_.timeout : kNever;
   blocks_.insert(blocks_.end(), std::make_move_iterator(facts.blocks.begin()),
                  std::make_move_iterator(facts.blocks.end()));
   for (std::size_t kind = 0; kind < kBarrierKinds; ++kind) barrier_[kind] += facts.barrier[kind];
@@ -161,13 +162,43 @@ void Judge::time_limit_reached() {
   fail(kTimeLimit, "Time limit reached (++timelimit)");
 }
 
+void Judge::begin(Instant now) {
+  answer_by_ = now + kSilence * job_.timeout;
+}
+
 void Judge::tick(Instant now) {
-  if (verdict_ || now < register_by_) return;
+  if (verdict_) return;
+  if (now >= answer_by_) give_up_silent_hosts();
+  if (now < register_by_ || verdict_) return;
   register_by_ = kNever;
   if (!table_pending() || registered_ >= job_.processes) return;
   fail(kLauncherFailed,
-       fmt::format("start: {} of {} processes have not registered within {:g} s; see ++timeout",
-                   job_.processes - registered_, job_.processes, seconds(job_.timeout)));
+       fmt::format("{}: start: {} of {} processes have not registered within {:g} s; do they run the same "
+                   "program? see also ++timeout",
+                   wire::fold_names(unregistered_hosts()), job_.processes - registered_, job_.processes,
+                   seconds(job_.timeout)));
+}
+
+/// Every step of a launch has its own limit; this one is for launchers that answered and then hang.
+void Judge::give_up_silent_hosts() {
+  answer_by_ = kNever;
+  const Error silent{
+      Errc::timed_out, Phase::hello,
+      fmt::format("no news from its launcher for {:g} s", seconds(kSilence * job_.timeout)), "see ++timeout"};
+  for (const Host& host : hosts_) {
+    if (answered_.insert(host.index).second) failures_.push_back({host.index, silent});
+  }
+  judge_launch();
+}
+
+std::vector<std::string> Judge::unregistered_hosts() const {
+  std::set<std::uint32_t> complete;
+  for (const wire::TupleBlock& block : blocks_) complete.insert(block.host);
+  std::vector<std::string> names;
+  for (const Host& host : hosts_) {
+    if (host.processes > 0 && !complete.contains(host.index)) names.push_back(host.name);
+  }
+  return names;
 }
 
 std::optional<std::vector<wire::TupleBlock>> Judge::take_blocks() {

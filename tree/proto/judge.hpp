@@ -36,8 +36,10 @@ public:
   /// A signal of the user's: the first ends the job with a grace, the second at once.
   void interrupted(int signal);
   void time_limit_reached();
+  /// The launch begins.
+  void begin(Instant now);
   void tick(Instant now);
-  Instant next_deadline() const { return verdict_ ? kNever : register_by_; }
+  Instant next_deadline() const { return verdict_ ? kNever : earlier(register_by_, answer_by_); }
 
   /// Every host has started its processes.
   bool all_up() const { return up_ == hosts_.size(); }
@@ -52,10 +54,15 @@ public:
   const Host& host_of(std::uint32_t process) const;
 
 private:
+  /// A launch without any news for so many times ++timeout is over.
+  static constexpr int kSilence = 3;
+
   void decide(Verdict verdict);
   void fail(int status, std::string line);
   void judge_exit(const wire::ProcessExit& exit);
   void judge_launch();
+  void give_up_silent_hosts();
+  std::vector<std::string> unregistered_hosts() const;
   void judge_end();
   std::string who(std::uint32_t process) const;
   bool table_pending() const { return registered_ > 0 && !table_taken_; }
@@ -75,6 +82,7 @@ private:
   std::optional<wire::ProcessExit> bad_exit_;  // the first plain process that failed
   std::size_t bad_exits_ = 0;
   Instant register_by_ = kNever;
+  Instant answer_by_ = kNever;  // somebody, while hosts are missing
   std::optional<Verdict> verdict_;
 };
 

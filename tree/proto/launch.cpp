@@ -41,8 +41,18 @@ Launch::Launch(const wire::JobSpec& job, wire::Blob coded_job, const LaunchConfi
 void Launch::add(std::vector<Host> hosts, Instant now, Actions& out) {
   if (stopped_) return;
   for (const Host& host : hosts) subtree_.add(host);
+  keep_this_machine(hosts);
   pool_.add(std::move(hosts));
   pump(now, out);
+}
+
+/// `local` means the root's machine: among other hosts nobody else may start such an entry.
+void Launch::keep_this_machine(std::vector<Host>& hosts) {
+  if (job_.private_network) return;
+  const auto mine = std::stable_partition(
+      hosts.begin(), hosts.end(), [this](const Host& host) { return profile(host).via != Via::local; });
+  for (auto host = mine; host != hosts.end(); ++host) pool_.add_single(std::move(*host));
+  hosts.erase(mine, hosts.end());
 }
 
 bool Launch::take_back(Host host, Instant now, Actions& out) {
@@ -55,26 +65,29 @@ bool Launch::take_back(Host host, Instant now, Actions& out) {
   return true;
 }
 
-LinkId Launch::login(Host host, Via via, std::uint32_t attempts, Instant now, Actions& out) {
+void Launch::login(Child child, Instant now, Actions& out) {
   const LinkId link = next_link_++;
-  const Profile& shared = profile(host);
-  Child child;
-  child.via = via;
-  child.attempts = attempts;
-  child.stamps.host = host.index;
+  if (child.first_tried == kNever) child.first_tried = now;
+  child.state = Child::State::logging_in;
+  child.retry_at = kNever;
+  ++child.attempts;
+  child.stamps = {};
+  child.stamps.host = child.host.index;
   child.stamps.parent = config_.self;
   child.stamps.level = config_.level + 1;
-  child.stamps.attempts = attempts;
+  child.stamps.attempts = child.attempts;
   child.stamps.times[wire::Stamps::begun] = now;
-  child.host = host;
-  children_.emplace(link, std::move(child));
   ++in_flight_;
-  out.push_back(Login{link, std::move(host), shared, via});
-  return link;
+  out.push_back(Login{link, child.host, profile(child.host), child.via, job_.timeout});
+  children_.emplace(link, std::move(child));
+}
+
+Via Launch::usual_via(const Host& host) const {
+  const Profile& shared = profile(host);
+  return shared.via == Via::ssh && shared.ssh_command_only ? Via::command : shared.via;
 }
 
 void Launch::pump(Instant now, Actions& out) {
-  if (stopped_) return;
   std::vector<LinkId> ready;
   for (const auto& [link, child] : children_) {
     if (child.state == Child::State::waiting && child.retry_at <= now) ready.push_back(link);
@@ -83,13 +96,13 @@ void Launch::pump(Instant now, Actions& out) {
     if (in_flight_ >= config_.window) return;
     Child child = std::move(children_.at(link));
     children_.erase(link);
-    login(std::move(child.host), child.via, child.attempts + 1, now, out);
+    login(std::move(child), now, out);
   }
   while (in_flight_ < config_.window && !pool_.empty()) {
-    Host host = *pool_.take();
-    const Profile& shared = profile(host);
-    const Via via = shared.via == Via::ssh && shared.ssh_command_only ? Via::command : shared.via;
-    login(std::move(host), via, 1, now, out);
+    Child child;
+    child.host = *pool_.take();
+    child.via = usual_via(child.host);
+    login(std::move(child), now, out);
   }
 }
 
@@ -116,6 +129,7 @@ void Launch::on(const LinkUp& event, Instant now, Actions& out) {
   subtree_.bind(child->host.index, event.link);
   std::vector<Host> share = pool_.share(child->host.index);
   for (const Host& host : share) subtree_.bind(host.index, event.link);
+  child->below = share;
   if (!share.empty()) out.push_back(Send{event.link, wire::Assign{std::move(share)}});
   pump(now, out);
 }
@@ -135,15 +149,20 @@ bool Launch::try_again(LinkId link, const LoginFailed& event, Instant now, Actio
       out.push_back(Say{Tone::info, fmt::format("{}: {}; using the ssh command for such hosts",
                                                 child.host.name, event.error.what)});
     }
-    Host host = std::move(child.host);
+    Child again;
+    again.host = std::move(child.host);
+    again.via = Via::command;
+    again.first_tried = child.first_tried;
     children_.erase(link);
-    login(std::move(host), Via::command, 1, now, out);
+    login(std::move(again), now, out);
     return true;
   }
   if (!is_transient(event.error.code) || child.attempts >= config_.tries) return false;
   const Duration pause = config_.first_pause * (1 << (child.attempts - 1));
+  const Instant retry_at = now + random_.between(pause / 2, pause + pause / 2);
+  if (retry_at - child.first_tried >= job_.timeout) return false;
   child.state = Child::State::waiting;
-  child.retry_at = now + random_.between(pause / 2, pause + pause / 2);
+  child.retry_at = retry_at;
   return true;
 }
 
@@ -180,16 +199,29 @@ void Launch::hello(LinkId link, const wire::Hello& hello, Instant now) {
 
 Instant Launch::next_deadline() const {
   Instant deadline = kNever;
-  if (stopped_ || in_flight_ >= config_.window) return deadline;
+  if (in_flight_ >= config_.window) return deadline;
   for (const auto& [link, child] : children_) {
     if (child.state == Child::State::waiting) deadline = earlier(deadline, child.retry_at);
   }
   return deadline;
 }
 
-void Launch::sweep(const Host& host, Via via, Instant now, Actions& out) {
-  const LinkId link = login(host, via, 1, now, out);
-  children_.at(link).sweeper = true;
+void Launch::sweep(LinkId lost, Instant now, Actions& out) {
+  const auto add = [&](const Host& host, Via via) {
+    Child sweeper;
+    sweeper.host = host;
+    sweeper.via = via;
+    sweeper.state = Child::State::waiting;
+    sweeper.retry_at = now;
+    sweeper.sweeper = true;
+    children_.emplace(next_link_++, std::move(sweeper));
+  };
+  const Child& child = children_.at(lost);
+  add(child.host, child.via);
+  for (const Host& host : child.below) {
+    if (subtree_.owns(lost, host.index)) add(host, usual_via(host));
+  }
+  pump(now, out);
 }
 
 void Launch::stop(Actions& out) {

@@ -29,9 +29,11 @@ struct LaunchConfig {
 struct Child {
   enum class State : std::uint8_t { logging_in, waiting, up, done, lost };
   Host host;
+  std::vector<Host> below;  // what it was given to start
   State state = State::logging_in;
   Via via = Via::ssh;
-  std::uint32_t attempts = 1;
+  std::uint32_t attempts = 0;
+  Instant first_tried = kNever;
   Instant retry_at = kNever;                   // state waiting
   wire::Stamps stamps;                         // the parent's half
   Instant welcomed = kNever;                   // when Welcome was sent
@@ -41,7 +43,9 @@ struct Child {
   bool sweeper = false;                        // only cleans up after the launcher that was lost there
 
   /// Somebody has to be waited for.
-  bool open() const { return state == State::up || (sweeper && state == State::logging_in); }
+  bool open() const {
+    return state == State::up || (sweeper && (state == State::logging_in || state == State::waiting));
+  }
 };
 
 class Launch {
@@ -61,8 +65,9 @@ public:
   void tick(Instant now, Actions& out) { pump(now, out); }
   Instant next_deadline() const;
 
-  /// Logs in once more to a host whose launcher was lost, to kill what it left there.
-  void sweep(const Host& host, Via via, Instant now, Actions& out);
+  /// The launcher at `lost` is gone: logs in to its host once more, and to all that it was given (the launchers
+  /// there may be gone with it), and kills what the job left there.
+  void sweep(LinkId lost, Instant now, Actions& out);
 
   /// No more logins: those in flight are cancelled, waiting hosts forgotten.
   void stop(Actions& out);
@@ -75,8 +80,10 @@ public:
   const Profile& profile(const Host& host) const { return job_.profiles[host.profile]; }
 
 private:
+  void keep_this_machine(std::vector<Host>& hosts);
   void pump(Instant now, Actions& out);
-  LinkId login(Host host, Via via, std::uint32_t attempts, Instant now, Actions& out);
+  void login(Child child, Instant now, Actions& out);
+  Via usual_via(const Host& host) const;
   bool try_again(LinkId link, const LoginFailed& event, Instant now, Actions& out);
   bool hand_back(const Child& child, const Error& error, Actions& out);
 

@@ -33,16 +33,19 @@ struct Pattern {
   std::string_view what, fix;
 };
 
-/// What OpenSSH prints before it exits with 255.
-constexpr std::array<Pattern, 11> kSshSays = {{
-    {"Host key verification failed", Errc::host_key_unknown, Phase::host_key,
-     "ssh could not verify the host key", "log in once by hand, or use ++accept-new-host-keys"},
+/// What OpenSSH prints before it exits with 255. The first that is found counts: "changed" comes together
+/// with "verification failed" and says more, a reset together with "kex_exchange_identification".
+constexpr std::array<Pattern, 12> kSshSays = {{
     {"REMOTE HOST IDENTIFICATION HAS CHANGED", Errc::host_key_changed, Phase::host_key,
      "the host key has changed", "if that is right, remove the old one with ssh-keygen -R"},
+    {"Host key verification failed", Errc::host_key_unknown, Phase::host_key,
+     "ssh could not verify the host key", "log in once by hand, or use ++accept-new-host-keys"},
     {"Permission denied", Errc::not_authorised, Phase::authenticate, "no key or method was accepted",
      "set up a key (ssh-copy-id) or check the login name"},
     {"Too many authentication failures", Errc::not_authorised, Phase::authenticate,
      "too many keys were refused", "name one key with IdentityFile and IdentitiesOnly in ~/.ssh/config"},
+    {"Temporary failure in name resolution", Errc::timed_out, Phase::resolve,
+     "the name service gave no answer", "check /etc/resolv.conf there"},
     {"Could not resolve hostname", Errc::no_such_host, Phase::resolve, "no such host", "check the nodelist"},
     {"Connection refused", Errc::refused, Phase::connect, "connection refused", "is sshd running there?"},
     {"Connection timed out", Errc::timed_out, Phase::connect, "timed out", "is the host up?"},
@@ -68,9 +71,7 @@ Error explain_failed_launch(const StreamEnd& end, Via via, const std::string& la
     return {Errc::library_missing, Phase::exec, last_line(end.said), copy};
   }
   if (via == Via::command && end.exit_status == 255) {
-    // "changed" comes together with "verification failed" and says more
-    for (const std::size_t i : {1, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10}) {
-      const Pattern& p = kSshSays[i];
+    for (const Pattern& p : kSshSays) {
       if (says(end, p.words)) return {p.code, p.phase, std::string{p.what}, std::string{p.fix}};
     }
   }

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/wire/greeting.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace charmtree;
+using namespace charmtree::wire;
+
+namespace {
+
+/// All messages that are there. An error is put into `error`.
+std::vector<Message> take_all(LinkReader& reader, std::optional<Error>& error) {
+  std::vector<Message> messages;
+  for (;;) {
+    auto message = reader.next();
+    if (!message) error = message.error();
+    if (!message || !message->has_value()) return messages;
+    messages.push_back(std::move(**message));
+  }
+}
+
+const std::string kStream = encode_frame(Hello{Instant{5s}, 7}) + encode_frame(Note{3, "hi"});
+
+}  // namespace
+
+TEST_CASE("chatter before the greeting is skipped and kept, however the bytes are cut", "[greeting]") {
+  const std::string chatter = "Welcome to n1!\n@charmtree-launch almost\nlast login: @charmtree-";
+  const std::string bytes = chatter + make_greeting() + kStream;
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{2}, std::size_t{7}, bytes.size()}) {
+    LinkReader reader{LinkReader::From::child};
+    std::optional<Error> error;
+    std::vector<Message> messages;
+    for (std::size_t at = 0; at < bytes.size(); at += piece) {
+      REQUIRE(reader.append(std::string_view{bytes}.substr(at, piece)).ok());
+      for (Message& message : take_all(reader, error)) messages.push_back(std::move(message));
+    }
+    CHECK(reader.greeted());
+    CHECK(reader.chatter() == chatter);
+    CHECK_FALSE(error);
+    REQUIRE(messages.size() == 2);
+    CHECK(std::get<Hello>(messages[0]).pid == 7);
+    CHECK(std::get<Note>(messages[1]).text == "hi");
+  }
+}
+
+TEST_CASE("nothing is a message before the greeting", "[greeting]") {
+  LinkReader reader{LinkReader::From::child};
+  REQUIRE(reader.append(kStream).ok());
+  CHECK_FALSE(reader.greeted());
+  std::optional<Error> error;
+  CHECK(take_all(reader, error).empty());
+  CHECK_FALSE(error);
+}
+
+TEST_CASE("a parent does not greet", "[greeting]") {
+  LinkReader reader{LinkReader::From::parent};
+  CHECK(reader.greeted());
+  REQUIRE(reader.append(encode_frame(Release{1})).ok());
+  std::optional<Error> error;
+  CHECK(take_all(reader, error).size() == 1);
+}
+
+TEST_CASE("another version is named", "[greeting]") {
+  LinkReader reader{LinkReader::From::child};
+  const auto result = reader.append("@charmtree-launcher 0.0.1 (protocol 0)\n");
+  REQUIRE_FALSE(result.ok());
+  CHECK(result.error().code == Errc::wrong_version);
+  CHECK(result.error().what.find("0.0.1 (protocol 0)") != std::string::npos);
+  CHECK_FALSE(reader.greeted());
+}
+
+TEST_CASE("chatter and the greeting's line are bounded", "[greeting]") {
+  LinkReader noisy{LinkReader::From::child};
+  REQUIRE(noisy.append(std::string(kMaxChatter, 'x')).ok());
+  const auto result = noisy.append("x");
+  REQUIRE_FALSE(result.ok());
+  CHECK(result.error().code == Errc::bad_peer);
+
+  LinkReader endless{LinkReader::From::child};
+  REQUIRE(endless.append("@charmtree-launcher ").ok());
+  CHECK_FALSE(endless.append(std::string(200, '1')).ok());
+}
+
+TEST_CASE("a message from the wrong side is an error for ever", "[greeting]") {
+  for (const auto from : {LinkReader::From::child, LinkReader::From::parent}) {
+    LinkReader reader{from};
+    (void)reader.append(from == LinkReader::From::child ? make_greeting() + encode_frame(End{})
+                                                        : encode_frame(Done{}));
+    for (int i = 0; i < 2; ++i) {
+      std::optional<Error> error;
+      CHECK(take_all(reader, error).empty());
+      if (i == 0) REQUIRE(error);
+    }
+  }
+}
+
+TEST_CASE("frames that break a rule are an error for ever: version, size, type, payload", "[greeting]") {
+  std::string version = encode_frame(Hello{}), payload = encode_frame(Hello{});
+  version[4] = 9;
+  payload[0] = 3;  // length: one byte of payload
+  const std::string size{"\xff\xff\xff\xff\x01\x00", 6};
+  for (const std::string& bad :
+       {version, size, make_frame(200, "x"), payload, make_frame(11, "\xff\xff\xff")}) {
+    LinkReader reader{LinkReader::From::child};
+    REQUIRE(reader.append(make_greeting() + bad + kStream).ok());
+    std::optional<Error> error;
+    CHECK(take_all(reader, error).empty());
+    REQUIRE(error);
+    CHECK(error->code == Errc::bad_peer);
+  }
+}

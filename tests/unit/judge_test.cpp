@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of endings, row by row.
+#include "tree/proto/judge.hpp"
+
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+
+using namespace charmtree;
+using namespace charmtree::proto;
+
+namespace {
+
+constexpr Instant kNow{100s};
+
+/// Two processes on each of four hosts n1 ... n4.
+class Court {
+public:
+  Court() : judge(job, hosts) {
+    job.processes = 8;
+    job.hosts = 4;
+    job.timeout = 60s;
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      Host host;
+      host.index = i;
+      host.name = fmt::format("n{}", i + 1);
+      host.first_process = 2 * i;
+      host.processes = 2;
+      hosts.push_back(host);
+    }
+    judge.begin(kNow);
+  }
+
+  void all_up() {
+    wire::Facts facts;
+    facts.hosts_up = {0, 1, 2, 3};
+    judge.on(facts, kNow);
+  }
+  /// Every process has registered and has its table.
+  void all_run() {
+    all_up();
+    wire::Facts facts;
+    facts.registered = 8;
+    for (std::uint32_t i = 0; i < 4; ++i) facts.blocks.push_back({3 - i, 2 * (3 - i), 1, {{1, {}}, {2, {}}}});
+    judge.on(facts, kNow);
+    const auto blocks = judge.take_blocks();
+    REQUIRE(blocks);
+    CHECK(wire::is_complete(*blocks, 8));
+    CHECK_FALSE(judge.take_blocks());
+  }
+  void exits(std::vector<wire::ProcessExit> exits, std::uint32_t ok = 0) {
+    wire::Facts facts;
+    facts.exits = std::move(exits);
+    facts.exited_ok = ok;
+    judge.on(facts, kNow);
+  }
+  void ended(std::uint32_t count, std::optional<wire::Code> code = {}) {
+    wire::Facts facts;
+    facts.ended = count;
+    facts.code = code;
+    judge.on(facts, kNow);
+  }
+  void fails(std::uint32_t host, Error error) {
+    wire::Facts facts;
+    facts.hosts_failed = {{host, std::move(error)}};
+    judge.on(facts, kNow);
+  }
+  int status() const { return judge.verdict() ? judge.verdict()->status : -1; }
+  std::string line(std::size_t i = 0) const { return judge.verdict() ? judge.verdict()->lines.at(i) : ""; }
+  wire::EndMode mode() const { return judge.verdict().value().end.mode; }
+
+  wire::JobSpec job;
+  std::vector<Host> hosts;
+  Judge judge;
+};
+
+wire::ProcessExit plain(std::uint32_t process, std::uint8_t code, std::uint8_t signal = 0) {
+  return {process, code, signal};
+}
+wire::ProcessExit registered(std::uint32_t process, std::uint8_t code, std::uint8_t signal = 0) {
+  return {process, code, signal, false, true};
+}
+
+}  // namespace
+
+TEST_CASE("all endings: a normal end without a report, the first code that is not 0", "[judge]") {
+  Court court;
+  court.all_run();
+  court.ended(5);
+  CHECK(court.status() == -1);
+  SECTION("0") {
+    court.ended(3);
+    CHECK(court.status() == 0);
+    CHECK(court.judge.verdict()->lines.empty());
+    CHECK(court.mode() == wire::EndMode::finish);
+  }
+  SECTION("a code, and one that came later") {
+    court.ended(1, wire::Code{3, 7});
+    court.ended(2, wire::Code{0, 9});
+    CHECK(court.status() == 7);
+  }
+  SECTION("a negative code is its low byte") {
+    court.ended(3, wire::Code{3, -1});
+    CHECK(court.status() == 255);
+  }
+  SECTION("a code without low byte is 1") {
+    court.ended(3, wire::Code{3, 512});
+    CHECK(court.status() == 1);
+  }
+  CHECK(court.judge.next_deadline() == kNever);
+}
+
+TEST_CASE("an abort is at once, with the low byte of its code", "[judge]") {
+  Court court;
+  court.all_run();
+  court.judge.on(wire::AbortUp{5, 1, "assertion failed"});
+  CHECK(court.status() == 1);
+  CHECK(court.line() == "n3: process 5: aborted: assertion failed");
+  CHECK(court.mode() == wire::EndMode::stop);
+  court.ended(8);
+  CHECK(court.status() == 1);  // a verdict does not change
+}
+
+TEST_CASE("a registered process that is gone without ending is at once: 128+n, its code, or 1", "[judge]") {
+  const auto [exit, status] = GENERATE(table<wire::ProcessExit, int>(
+      {{registered(2, 0, 9), 137}, {registered(2, 42), 42}, {registered(2, 0), 1}}));
+  Court court;
+  court.all_run();
+  court.exits({exit});
+  CHECK(court.status() == status);
+  CHECK(court.line().starts_with("n2: process 2: "));
+}
+
+TEST_CASE("a lost connection says why", "[judge]") {
+  Court court;
+  court.all_run();
+  wire::ProcessExit exit = registered(7, 0);
+  exit.lost_connection = true;
+  exit.text = "its message was malformed";
+  court.exits({exit});
+  CHECK(court.status() == 1);
+  CHECK(court.line() == "n4: process 7: its message was malformed");
+}
+
+TEST_CASE("plain processes: an exit waits for the others, a signal does not", "[judge]") {
+  Court court;
+  court.all_up();
+  SECTION("the first that failed decides, when all are gone") {
+    court.exits({plain(4, 5)});
+    court.exits({plain(1, 3)}, 5);
+    CHECK(court.status() == -1);
+    court.exits({}, 1);
+    CHECK(court.status() == 5);
+    CHECK(court.line() == "n3: process 4: exited with status 5 (the first of 2 that failed)");
+    CHECK(court.mode() == wire::EndMode::finish);
+  }
+  SECTION("in one batch the lowest number is the first") {
+    court.exits({plain(4, 5), plain(1, 3)}, 6);
+    CHECK(court.status() == 3);
+  }
+  SECTION("128+n") {
+    court.exits({plain(0, 0, 11)});
+    CHECK(court.status() == 139);
+    CHECK(court.mode() == wire::EndMode::stop);
+  }
+  SECTION("all well") {
+    court.exits({}, 8);
+    CHECK(court.status() == 0);
+  }
+  SECTION("a missing library is named") {
+    wire::ProcessExit exit = plain(6, 127);
+    exit.text = "libfoo.so.1: cannot open shared object file";
+    court.exits({exit}, 7);
+    CHECK(court.status() == 127);
+    CHECK(court.line() ==
+          "n4: process 6: exited with status 127: libfoo.so.1: cannot open shared object file");
+  }
+}
+
+TEST_CASE("who leaves before registering ends the job only if others wait for it", "[judge]") {
+  Court court;
+  court.all_up();
+  wire::Facts some;
+  some.registered = 3;
+  SECTION("they register first") {
+    court.judge.on(some, kNow);
+    court.exits({plain(5, 1)});
+  }
+  SECTION("it leaves first") {
+    court.exits({plain(5, 1)});
+    CHECK(court.status() == -1);
+    court.judge.on(some, kNow);
+  }
+  CHECK(court.status() == 1);
+  CHECK(
+      court.line() ==
+      "n3: process 5: exited with status 1 before registering, while 3 others wait for it in the node table");
+}
+
+TEST_CASE("a user's signal: the launcher dies of it; a second one kills", "[judge]") {
+  Court court;
+  court.all_run();
+  court.judge.interrupted(2);
+  CHECK(court.status() == 130);
+  CHECK(court.judge.verdict()->signal == 2);
+  CHECK(court.judge.verdict()->end.signal == 2);
+  CHECK(court.mode() == wire::EndMode::stop);
+  court.judge.interrupted(2);
+  CHECK(court.mode() == wire::EndMode::kill);
+  CHECK(court.status() == 130);
+}
+
+TEST_CASE("an interrupt of a job that is ending anyway kills and keeps the verdict", "[judge]") {
+  Court court;
+  court.all_run();
+  court.ended(8, wire::Code{0, 4});
+  court.judge.interrupted(15);
+  CHECK(court.status() == 4);
+  CHECK(court.judge.verdict()->signal == 0);
+  CHECK(court.mode() == wire::EndMode::kill);
+}
+
+TEST_CASE("124 for the time limit, 125 for the launcher, 126 and 127 for the program", "[judge]") {
+  Court court;
+  SECTION("time limit") {
+    court.judge.time_limit_reached();
+    CHECK(court.status() == 124);
+  }
+  SECTION("a lost host") {
+    court.judge.on(wire::LinkLost{2, {Errc::link_lost, Phase::run, "connection reset"}});
+    CHECK(court.status() == 125);
+    CHECK(court.line() == "n3: run: connection reset");
+  }
+  SECTION("hosts") {
+    const auto [code, status] = GENERATE(table<Errc, int>({{Errc::refused, 125},
+                                                           {Errc::no_directory, 125},
+                                                           {Errc::no_launcher, 125},
+                                                           {Errc::not_executable, 126},
+                                                           {Errc::no_program, 127}}));
+    for (std::uint32_t host = 0; host < 4; ++host) court.fails(host, {code, Phase::spawn, "x"});
+    CHECK(court.status() == status);
+    CHECK(court.judge.verdict()->lines == std::vector<std::string>{"n[1-4]: spawn: x (4 hosts)"});
+  }
+}
+
+TEST_CASE("a failed host waits until all have answered", "[judge]") {
+  Court court;
+  court.fails(3, {Errc::refused, Phase::connect, "refused"});
+  court.fails(1, {Errc::no_such_host, Phase::resolve, "no such host"});
+  wire::Facts up;
+  up.hosts_up = {0};
+  court.judge.on(up, kNow);
+  CHECK(court.status() == -1);
+  CHECK(court.judge.late_hosts() == std::vector<std::string>{"n3"});
+  up.hosts_up = {2};
+  court.judge.on(up, kNow);
+  CHECK(court.status() == 125);
+  CHECK(court.judge.verdict()->lines ==
+        std::vector<std::string>{"n2: resolve: no such host", "n4: connect: refused"});
+}
+
+TEST_CASE("hosts without any news are given up at last", "[judge]") {
+  Court court;
+  wire::Facts up;
+  up.hosts_up = {0, 1};
+  court.judge.on(up, kNow + 100s);
+  const Instant deadline = court.judge.next_deadline();
+  CHECK(deadline == kNow + 100s + Judge::kSilence * 60s);
+  court.judge.tick(deadline - 1ns);
+  CHECK(court.status() == -1);
+  court.judge.tick(deadline);
+  CHECK(court.status() == 125);
+  CHECK(court.line().starts_with("n[3-4]: hello: no news from its launcher for 180 s"));
+}
+
+TEST_CASE("who does not register in time is named by host", "[judge]") {
+  Court court;
+  court.all_up();
+  wire::Facts some;
+  some.registered = 6;
+  some.blocks = {{0, 0, 1, {{1, {}}, {1, {}}}}, {1, 2, 1, {{1, {}}, {1, {}}}}, {3, 6, 1, {{1, {}}, {1, {}}}}};
+  court.judge.on(some, kNow);
+  CHECK_FALSE(court.judge.take_blocks());
+  CHECK(court.judge.next_deadline() == kNow + 60s);
+  court.judge.tick(kNow + 60s);
+  CHECK(court.status() == 125);
+  CHECK(court.line().starts_with("n3: start: 2 of 8 processes have not registered within 60 s"));
+}
+
+TEST_CASE("programs that never register have no limit", "[judge]") {
+  Court court;
+  court.all_up();
+  CHECK(court.judge.next_deadline() == kNever);
+}
+
+TEST_CASE("a barrier opens when all processes have entered, once", "[judge]") {
+  Court court;
+  court.all_run();
+  wire::Facts half;
+  half.barrier = {4, 8, 0};
+  court.judge.on(half, kNow);
+  CHECK_FALSE(court.judge.take_release(BarrierKind::all));
+  CHECK(court.judge.take_release(BarrierKind::root));
+  CHECK_FALSE(court.judge.take_release(BarrierKind::root));
+  half.barrier = {4, 0, 0};
+  court.judge.on(half, kNow);
+  CHECK(court.judge.take_release(BarrierKind::all));
+  CHECK_FALSE(court.judge.take_release(BarrierKind::all));
+}
+
+TEST_CASE("a process is found on its host", "[judge]") {
+  Court court;
+  CHECK(court.judge.host_of(0).name == "n1");
+  CHECK(court.judge.host_of(5).name == "n3");
+  CHECK(court.judge.host_of(7).name == "n4");
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/proto/subtree.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace charmtree;
+using namespace charmtree::proto;
+
+namespace {
+
+Host make_host(std::uint32_t index, std::uint32_t first, std::uint32_t processes) {
+  Host host;
+  host.index = index;
+  host.first_process = first;
+  host.processes = processes;
+  return host;
+}
+
+/// Host 3: processes 10-13, host 5: 14-15, host 9: 20-22.
+Subtree make_subtree() {
+  Subtree subtree;
+  subtree.add(make_host(3, 10, 4));
+  subtree.add(make_host(5, 14, 2));
+  subtree.add(make_host(9, 20, 3));
+  return subtree;
+}
+
+}  // namespace
+
+TEST_CASE("a process is reached through the link of its host", "[subtree]") {
+  Subtree subtree = make_subtree();
+  CHECK(subtree.processes() == 9);
+  CHECK_FALSE(subtree.route(12));  // not bound
+  subtree.bind(3, 1);
+  subtree.bind(5, 2);
+  subtree.bind(9, 1);
+  subtree.bind(77, 1);  // unknown: no effect
+  CHECK(subtree.route(10) == LinkId{1});
+  CHECK(subtree.route(13) == LinkId{1});
+  CHECK(subtree.route(14) == LinkId{2});
+  CHECK(subtree.route(22) == LinkId{1});
+  for (const std::uint32_t stranger : {0U, 9U, 16U, 19U, 23U, UINT32_MAX})
+    CHECK_FALSE(subtree.route(stranger));
+  CHECK(subtree.processes_of(1) == 7);
+  CHECK(subtree.processes_of(2) == 2);
+  CHECK(subtree.processes_of(3) == 0);
+}
+
+TEST_CASE("a child speaks for the hosts that it was given and no others", "[subtree]") {
+  Subtree subtree = make_subtree();
+  CHECK_FALSE(subtree.owns(1, 3));
+  subtree.bind(3, 1);
+  subtree.bind(5, 2);
+  CHECK(subtree.owns(1, 3));
+  CHECK_FALSE(subtree.owns(1, 5));
+  CHECK_FALSE(subtree.owns(1, 9));
+  CHECK(subtree.owns_process(1, 11));
+  CHECK_FALSE(subtree.owns_process(1, 14));
+  subtree.bind(3, 2);  // started by somebody else now
+  CHECK_FALSE(subtree.owns(1, 3));
+  CHECK(subtree.processes_of(1) == 0);
+  CHECK(subtree.processes_of(2) == 6);
+}
+
+TEST_CASE("answers and registrations are counted once per host", "[subtree]") {
+  Subtree subtree = make_subtree();
+  CHECK_FALSE(subtree.all_answered());
+  for (const std::uint32_t host : {3U, 3U, 5U, 77U}) subtree.answered(host);
+  CHECK_FALSE(subtree.all_answered());
+  subtree.answered(9);
+  CHECK(subtree.all_answered());
+  for (const std::uint32_t host : {3U, 5U, 5U}) subtree.registered(host);
+  CHECK_FALSE(subtree.all_registered());
+  subtree.registered(9);
+  CHECK(subtree.all_registered());
+}
+
+TEST_CASE("a host that is handed back counts no more", "[subtree]") {
+  Subtree subtree = make_subtree();
+  subtree.bind(5, 1);
+  subtree.answered(3);
+  subtree.registered(3);
+  subtree.answered(9);
+  subtree.remove(5);
+  subtree.remove(5);
+  CHECK(subtree.all_answered());
+  CHECK_FALSE(subtree.all_registered());
+  CHECK(subtree.processes() == 7);
+  CHECK(subtree.processes_of(1) == 0);
+  CHECK_FALSE(subtree.route(14));
+  CHECK(subtree.find(5) == nullptr);
+}
+
+TEST_CASE("a leaf has nobody to wait for, and a host without processes has nothing to register",
+          "[subtree]") {
+  Subtree subtree;
+  CHECK(subtree.all_answered());
+  CHECK(subtree.all_registered());
+  subtree.add(make_host(1, 5, 0));
+  subtree.bind(1, 1);
+  CHECK(subtree.all_registered());
+  CHECK_FALSE(subtree.all_answered());
+  CHECK_FALSE(subtree.route(5));
+}
