@@ -33,6 +33,8 @@ public:
 
   /// Everything shown has been written, or nobody reads it any more.
   void drain();
+  /// Why stdout could not be written, an errno; 0 if it could.
+  int output_failure() const { return out_.failure(); }
   /// The start-up record so far.
   const StartupRecord& startup() const { return startup_; }
 

@@ -136,6 +136,7 @@ private:
   Result<void> listed_hosts();
   Result<Nodelist> read_nodelist();
   Result<void> ask_ssh(const std::vector<bool>& here);
+  void advertise_own_entries(const std::vector<bool>& here);
   Result<Profile> base_profile(const HostOptions& options) const;
   std::uint32_t intern(Profile profile);
   void describe();
@@ -261,19 +262,15 @@ Result<void> Builder::listed_hosts() {
   return ask_ssh(here);
 }
 
-/// ssh settings for the hosts that libssh2 will log into, and an address for this machine that the others can
-/// reach.
+/// ssh settings for the hosts that libssh2 will log into.
 Result<void> Builder::ask_ssh(const std::vector<bool>& here) {
   std::vector<Host>& hosts = job_.plan.hosts;
   job_.key_places.resize(hosts.size());
   std::vector<io::SshQuery> queries;
   std::vector<std::size_t> asked;
-  std::string towards;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
-    if (here[i]) continue;
     const Profile& profile = profiles_[hosts[i].profile];
-    if (towards.empty()) towards = hosts[i].name;
-    if (profile.via != Via::ssh) continue;
+    if (here[i] || profile.via != Via::ssh) continue;
     queries.push_back({hosts[i].name, profile.user, 0});
     asked.push_back(i);
   }
@@ -308,19 +305,25 @@ Result<void> Builder::ask_ssh(const std::vector<bool>& here) {
                            host.name, settings.why_command));
       }
     }
-    if (towards == hosts[asked[0]].name && !hosts[asked[0]].address.empty())
-      towards = hosts[asked[0]].address;
   }
-  const bool mixed =
-      !towards.empty() && std::any_of(here.begin(), here.end(), [](bool local) { return local; });
-  if (!mixed) return {};
-  const std::uint32_t own = io::address_towards(towards);
+  advertise_own_entries(here);
+  return {};
+}
+
+/// Entries of this machine among others get an address that the others can reach.
+void Builder::advertise_own_entries(const std::vector<bool>& here) {
+  std::vector<Host>& hosts = job_.plan.hosts;
+  std::vector<std::string> others;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
-    if (here[i] && own != 0)
+    if (!here[i]) others.push_back(hosts[i].target());
+  }
+  if (others.empty() || others.size() == hosts.size()) return;
+  const std::uint32_t own = io::address_towards(others);
+  for (std::size_t i = 0; i < hosts.size() && own != 0; ++i) {
+    if (here[i])
       hosts[i].address =
           fmt::format("{}.{}.{}.{}", own >> 24, (own >> 16) & 255, (own >> 8) & 255, own & 255);
   }
-  return {};
 }
 
 void Builder::describe() {

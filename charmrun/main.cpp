@@ -5,9 +5,12 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <exception>
 #include <fstream>
 
 #include "charmrun/console.hpp"
@@ -29,7 +32,7 @@ using namespace charmtree;
 
 namespace {
 
-constexpr int kUsageError = 125;
+constexpr int kLauncherFailed = 125;
 
 /// What every launcher, root or not, has.
 struct Surroundings {
@@ -127,12 +130,13 @@ int run_root(const Options& options, const std::string& self) {
   ::signal(SIGPIPE, SIG_IGN);
   if (!options.timeline.empty()) {
     if (auto format = timeline_format(options.timeline); !format)
-      return complain(format.error()), kUsageError;
+      return complain(format.error()), kLauncherFailed;
   }
   auto job = make_job(options, self);
-  if (!job) return complain(job.error()), kUsageError;
+  if (!job) return complain(job.error()), kLauncherFailed;
 
   proto::Finish result{0, 0};
+  int output_failure = 0;
   {
     Surroundings around;
     Node node{job->plan, seed()};
@@ -149,27 +153,51 @@ int run_root(const Options& options, const std::string& self) {
     result = runner.result();
     signals.clear();  // from here on a signal ends us as it would any program
     console.drain();
+    output_failure = console.output_failure();
     StartupRecord record = console.startup();
     record.wall = io::now() - started;
     write_reports(options, record);
+  }
+  if (output_failure != 0 && output_failure != EPIPE) {
+    return complain({Errc::internal,
+                     Phase::run,
+                     std::string{"cannot write to stdout: "} + strerror(output_failure),
+                     {}}),
+           kLauncherFailed;
   }
   if (result.signal != 0) die_of(result.signal);
   return result.status;
 }
 
-}  // namespace
+/// Descriptors 0, 1 and 2 exist from here on: a closed one would be taken by the next file or socket.
+void fill_standard_descriptors() {
+  int fd = 0;
+  while ((fd = ::open("/dev/null", O_RDWR)) >= 0 && fd <= STDERR_FILENO) continue;
+  if (fd > STDERR_FILENO) ::close(fd);
+}
 
-int main(int argc, char** argv) {
-  const std::vector<std::string> arguments{argv, argv + argc};
-  io::raise_descriptor_limit();
+int run(const std::vector<std::string>& arguments) {
   if (is_launcher_mode(arguments)) return run_launcher();
   const auto variable = [](const char* name) {
     const char* value = std::getenv(name);
     return std::string{value == nullptr ? "" : value};
   };
   auto options = parse_options(arguments, {variable("NODELIST"), variable("CONV_RSH"), variable("HOME")});
-  if (!options) return complain(options.error()), kUsageError;
+  if (!options) return complain(options.error()), kLauncherFailed;
   if (options->help) return std::fputs(help_text().c_str(), stdout), 0;
   if (options->version) return std::fputs(version_text().c_str(), stdout), 0;
   return run_root(*options, arguments.empty() ? "charmrun" : arguments[0]);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  fill_standard_descriptors();
+  io::raise_descriptor_limit();
+  try {
+    return run({argv, argv + argc});
+  } catch (const std::exception& error) {  // out of memory, threads or descriptors
+    std::fprintf(stderr, "charmrun: error: %s; see ulimit -a\n", error.what());
+    return kLauncherFailed;
+  }
 }

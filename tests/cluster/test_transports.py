@@ -15,6 +15,9 @@ from jobs import (NUMBER_AND_HOST, Factory, assert_good, built, charmrun_lines, 
 from vcluster import Cluster
 
 
+SLOW_NAMES_S = 3  # until the resolver gives up a name
+
+
 def names(hosts: Cluster, indices: Sequence[int]) -> list[str]:
     return [hosts.names[index] for index in indices]
 
@@ -108,6 +111,36 @@ def test_a_host_block_and_two_kinds_of_host_keys(fresh_cluster: Factory, charmru
     assert_good(done, names(hosts, [1, 2, 3, 4]))
 
 
+def test_known_hosts_files_aliases_and_checks_are_those_of_ssh(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(6)
+    hosts.known_hosts("none")
+    public = hosts.files.host_keys.public(hosts.key_name(2), "ed25519")
+    hosts.put(0, "known/h03", hosts.known_hosts_text(without=[0, 1, 2, 4, 5]))
+    hosts.put(0, ".ssh/known_hosts", f"one-name {public}\n", mode=0o600)
+    hosts.put(5, ".ssh/authorized_keys", "", mode=0o600)
+    hosts.put(5, ".ssh/authorized_keys", hosts.path(0, "/home/ctuser/.ssh/authorized_keys").read_text(),
+              user="ctother", mode=0o600)
+    block = "Host h02\n HostKeyAlias one-name\nHost h03\n UserKnownHostsFile ~/known/%h\n"
+    block += "Host h04\n StrictHostKeyChecking accept-new\n"
+    hosts.ssh_config(f"{block}Host h05\n User ctother\n StrictHostKeyChecking no\n UserKnownHostsFile /dev/null\n")
+    script = "echo $(hostname) $(id -un)"
+    for _ in range(2):
+        done = run(hosts, charmrun, "+p4", "++nodelist", hosts.nodelist([2, 3, 4, 5]), "sh", "-c", script)
+        assert_good(done, ["h02 ctuser", "h03 ctuser", "h04 ctuser", "h05 ctother"], said=None)
+        hosts.ssh_config(f"{block}Host h05\n User ctother\n StrictHostKeyChecking no\n", hosts=[0])
+
+
+def test_another_login_name(cluster: Factory, charmrun: Path) -> None:
+    """Also on this machine: such an entry is reached by ssh."""
+    hosts = cluster(4)
+    keys = hosts.path(0, "/home/ctuser/.ssh/authorized_keys").read_text()
+    for index in (0, 1):
+        hosts.put(index, ".ssh/authorized_keys", keys, user="ctother", mode=0o600)
+    nodelist = hosts.nodelist(["h00 ++login ctother", "h01 ++login ctother", "h02"])
+    done = run(hosts, charmrun, "+p3", "++nodelist", nodelist, "sh", "-c", "echo $(hostname) $(id -un)")
+    assert_good(done, ["h00 ctother", "h01 ctother", "h02 ctuser"])
+
+
 def test_a_host_behind_a_jump_host(cluster: Factory, charmrun: Path) -> None:
     hosts = cluster(5)
     hosts.ssh_config("Host h02\n ProxyJump h01\n")
@@ -190,36 +223,42 @@ def test_new_host_keys_are_written_once_by_jobs_at_the_same_time(cluster: Factor
 # -- names ----------------------------------------------------------------------------------------
 
 
-def test_names_that_time_out_do_not_delay_the_others(cluster: Factory, charmrun: Path) -> None:
+@pytest.mark.parametrize("own", [[], ["localhost"]])
+def test_names_that_time_out_do_not_delay_the_others(cluster: Factory, charmrun: Path, own: list[str]) -> None:
     """The job cannot run, but the good hosts are all up long before the first name is given up."""
     hosts = cluster(9)
     slow = [f"name{i}.slow" for i in range(10, 22)]
     report = "/home/shared/slow.json"
-    nodelist = hosts.nodelist([*slow, *range(1, 9)])
-    done = run(hosts, charmrun, "+p20", "++nodelist", nodelist, "++levels", 1, "++report", report, "hostname",
-               env={"RES_OPTIONS": "timeout:3 attempts:1"})
+    nodelist = hosts.nodelist([*slow, *own, *range(1, 9)])
+    words = ["+p21", "++nodelist", nodelist, "++levels", 1, "++report", report, "hostname"]
+    done = run(hosts, charmrun, *words, env={"RES_OPTIONS": f"timeout:{SLOW_NAMES_S} attempts:1"})
     assert error_line(done).startswith("name[10-21].slow: resolve: "), done.stderr
     launchers = json.loads(hosts.path(0, report).read_text())["launchers"]
-    good = [one for one in launchers if one["name"].startswith("h") and "hello" in one["marks"]]
-    assert len(good) == 8 and max(one["marks"]["resolved"] for one in good) < 3, launchers
+    good = [one["marks"] for one in launchers if "hello" in one["marks"]]
+    assert len(good) == 8 + len(own)
+    assert max(marks.get("resolved", marks["begun"]) for marks in good) < SLOW_NAMES_S, good
 
 
 # -- this machine among the others ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("first", ["localhost", "h00", "198.18", "127.0.0.1"])
-@pytest.mark.parametrize("transport", [[], ["++remote-shell", "ssh"]])
-def test_this_machine_is_reachable_for_the_others(
-    cluster: Factory, charmrun: Path, first: str, transport: list[str]
-) -> None:
+@pytest.mark.parametrize("name", ["localhost", "h00", "198.18.", "127.0.0.1", "h00 by ssh"])
+def test_this_machine_is_reachable_for_the_others(cluster: Factory, charmrun: Path, name: str) -> None:
     """The double sends a datagram to every process from every other: 127.0.0.1 in the table would not do."""
     hosts = cluster(5)
-    if transport and first in ("localhost", "127.0.0.1"):
-        pytest.skip("ssh knows no host key for that name")
-    name = hosts.address(0) if first == "198.18" else first
-    nodelist = hosts.nodelist([1, name, 2, 3])
-    done = run(hosts, charmrun, "+p8", "++nodelist", nodelist, *transport, built(charmrun, "charm_double"))
-    assert_good(done, double_lines(8))
+    transport = ["++remote-shell", "ssh"] if name.endswith("ssh") else []
+    entry = hosts.address(0) if name == "198.18." else name.split()[0]
+    for order in ([entry, 1, 2, 3], [1, entry, 2, 3], [1, 2, 3, entry]):
+        words = ["+p8", "++nodelist", hosts.nodelist(order), *transport]
+        assert_good(run(hosts, charmrun, *words, built(charmrun, "charm_double")), double_lines(8))
+    done = run(hosts, charmrun, *words, "++branching", 1, *NUMBER_AND_HOST)
+    assert_good(done, [f"{i} {host}" for i, host in enumerate("h01 h01 h02 h02 h03 h03 h00 h00".split())])
+
+
+def test_this_machine_under_two_names(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(5)
+    words = ["+p6", "++nodelist", hosts.nodelist(["localhost", 1, 0]), built(charmrun, "charm_double")]
+    assert_good(run(hosts, charmrun, *words), double_lines(6))
 
 
 def test_this_machine_needs_no_sshd(fresh_cluster: Factory, charmrun: Path) -> None:

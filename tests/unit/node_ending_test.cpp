@@ -127,6 +127,16 @@ TEST_CASE("a host that cannot be swept, or says nothing any more, is named", "[e
   CHECK(world.said_anywhere("did not confirm"));
 }
 
+TEST_CASE("sweepers that wait for each other are named, too", "[ending]") {
+  SmallWorld world{{.hosts = 6, .shape = {2, 0}, .batch = 1}};
+  run_for_good(world);
+  world.login = [](const Try& each) { return Outcome{{}, each.at >= kRunning ? kForever : 0ms, {}}; };
+  world.at(kRunning, [&] { world.kill_launcher(0); });
+  world.run();
+  check_ended(world, 125, kRunning + 5s + 100ms);
+  CHECK(world.said_anywhere("n[00-02]: did not confirm that the job has ended there", Tone::error));
+}
+
 TEST_CASE("a child that speaks for others is cut off and ends the job", "[ending]") {
   // Host 0 and its share, host 3 and its share are the root's children; 1, 2 are below 0 and 4, 5 below 3.
   wire::Facts failed, code, exits, blocks, again, many;
@@ -269,7 +279,7 @@ TEST_CASE("launchers that die at any moment leave nothing behind", "[ending]") {
       for (std::uint32_t host = seed % 12;; host = (host + 1) % 12) {
         try {
           return world.kill_launcher(host);
-        } catch (const std::logic_error&) {  // not there yet, or no more
+        } catch (const NobodyThere&) {  // not there yet, or no more
           if (host == (seed + 11) % 12) return;
         }
       }

@@ -68,7 +68,7 @@ std::size_t SmallWorld::find(std::uint32_t host) const {
   for (std::size_t id = launchers_.size(); id-- > 0;) {
     if (launchers_[id]->host == host && launchers_[id]->alive) return id;
   }
-  throw std::logic_error(fmt::format("no launcher on host {}", host));
+  throw NobodyThere(fmt::format("no launcher on host {}", host));
 }
 
 bool SmallWorld::said_anywhere(std::string_view text, std::optional<Tone> tone) const {

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -85,6 +86,11 @@ struct Sent {
   std::uint32_t from, to;
   Duration at;
   wire::Message message;
+};
+
+/// An act on a launcher that does not live (any more).
+struct NobodyThere : std::runtime_error {
+  using std::runtime_error::runtime_error;
 };
 
 class SmallWorld {

@@ -57,7 +57,8 @@ void FdLink::read() {
   reading_ = true;
   input_.async_wait(Stream::wait_read, [self = shared_from_this()](error_code ec) {
     self->reading_ = false;
-    if (ec || self->closing_ || self->paused_) return;
+    // Files and /dev/null, which some remote shells give us, cannot be waited for, but read.
+    if ((ec && ec != asio::error::operation_not_supported) || self->closing_ || self->paused_) return;
     static thread_local std::array<char, kReadSize> buffer;
     const ssize_t got = ::read(self->input_.native_handle(), buffer.data(), buffer.size());
     if (got > 0) {

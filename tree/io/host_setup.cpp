@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <netdb.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "tree/io/resolver.hpp"
 #include "tree/io/spawn.hpp"
 #include "tree/io/unique_fd.hpp"
 #include "tree/proto/environment.hpp"
@@ -100,6 +100,21 @@ std::uint32_t ssh_connection_address() {
   std::string address = server.data();
   if (address.starts_with("::ffff:")) address.erase(0, 7);
   return parse_ipv4(address);
+}
+
+/// The address from which packets to `peer` would leave; 0 if there is no way or it is not IPv4. Sends
+/// nothing.
+std::uint32_t source_towards(const asio::ip::address& peer) {
+  if (!peer.is_v4()) return 0;
+  const UniqueFd probe{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+  sockaddr_in far{}, own{};
+  far.sin_family = AF_INET;
+  far.sin_port = htons(9);
+  far.sin_addr.s_addr = htonl(peer.to_v4().to_uint());
+  socklen_t size = sizeof own;
+  const bool ok = ::connect(probe.get(), reinterpret_cast<sockaddr*>(&far), sizeof far) == 0 &&
+                  ::getsockname(probe.get(), reinterpret_cast<sockaddr*>(&own), &size) == 0;
+  return ok ? ntohl(own.sin_addr.s_addr) : 0;
 }
 
 }  // namespace
@@ -237,18 +252,21 @@ std::uint32_t reachable_address(const wire::JobSpec& job, const Host& self) {
   return address != 0 ? address : INADDR_LOOPBACK;
 }
 
-std::uint32_t address_towards(const std::string& host) {
-  addrinfo hints{}, *list = nullptr;
-  hints.ai_family = AF_INET;
-  hints.ai_socktype = SOCK_DGRAM;
-  if (::getaddrinfo(host.c_str(), "9", &hints, &list) != 0) return 0;
-  const UniqueFd probe{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
-  sockaddr_in own{};
-  socklen_t size = sizeof own;
-  const bool ok = ::connect(probe.get(), list->ai_addr, list->ai_addrlen) == 0 &&
-                  ::getsockname(probe.get(), reinterpret_cast<sockaddr*>(&own), &size) == 0;
-  ::freeaddrinfo(list);
-  return ok ? ntohl(own.sin_addr.s_addr) : 0;
+std::uint32_t address_towards(const std::vector<std::string>& hosts) {
+  constexpr std::size_t kAsked = 16;
+  constexpr Duration kPatience = 2s;
+  asio::io_context io{1};
+  Resolver resolver{io};  // names that time out must not hold up the others
+  std::uint32_t own = 0;
+  for (std::size_t i = 0; i < hosts.size() && i < kAsked; ++i) {
+    resolver.resolve(hosts[i], kPatience, [&](const Result<Addresses>& found) {
+      for (std::size_t k = 0; found.ok() && k < found->size() && own == 0; ++k)
+        own = source_towards((*found)[k]);
+      if (own != 0) io.stop();
+    });
+  }
+  io.run();
+  return own;
 }
 
 bool is_own_address(std::uint32_t ipv4) {

@@ -55,9 +55,9 @@ private:
 /// `self.address` wins if it is numeric and `self` is started locally.
 std::uint32_t reachable_address(const wire::JobSpec& job, const Host& self);
 
-/// The IPv4 of this machine's interface that leads to `host` (numeric or a name that is resolved); 0 if
-/// unknown. Sends nothing.
-std::uint32_t address_towards(const std::string& host);
+/// The IPv4 (host byte order) of this machine's interface that leads to the first of `hosts` (numeric, or
+/// names that are resolved) that has an address; 0 if unknown. Waits 2 s at most. Sends nothing to them.
+std::uint32_t address_towards(const std::vector<std::string>& hosts);
 
 /// True if the numeric address or interface `ipv4` (host byte order) is one of this machine's.
 bool is_own_address(std::uint32_t ipv4);

@@ -107,10 +107,9 @@ void Links::execute(const proto::Login& action) {
   port->transport = &transports_.of(action.via);
   ports_.emplace(action.link, port);
   port->greeting_limit = std::min(kGreetingLimit, action.limit);
-  port->login = port->transport->login(action.host, action.profile, remote_command(port->launcher),
-                                       limits_within(action.limit), [this, port](LoginResult result) {
-                                         logged_in(port, std::move(result));
-                                       });
+  port->login = port->transport->login(
+      action.host, action.profile, remote_command(port->launcher), limits_within(action.limit),
+      [this, port](LoginResult result) { logged_in(port, std::move(result)); });
 }
 
 void Links::logged_in(const PortPtr& port, LoginResult result) {

@@ -39,7 +39,8 @@ std::vector<std::string> own_environment() {
   return all;
 }
 
-LoginResult start(asio::io_context& io, ChildWatch& watch, SpawnRequest request) {
+/// `fix`: what to try if the program cannot be started for a reason of its own.
+LoginResult start(asio::io_context& io, ChildWatch& watch, SpawnRequest request, const char* fix) {
   LoginResult result;
   result.times.begun = now();
   Pipe in, out, err;
@@ -54,8 +55,9 @@ LoginResult start(asio::io_context& io, ChildWatch& watch, SpawnRequest request)
   request.error = err.write_end.get();
   auto pid = spawn(request);
   if (!pid) {
-    result.error = Error{pid.error().code == Errc::no_program ? Errc::no_launcher : Errc::remote_shell,
-                         Phase::exec, pid.error().what, "check ++remote-shell and the nodelist's shell"};
+    const Error& why = pid.error();
+    result.error = Error{why.code == Errc::no_program ? Errc::no_launcher : Errc::remote_shell, Phase::exec,
+                         why.what, why.code == Errc::spawn_failed ? why.fix : fix};
     return result;
   }
   result.times.executed = now();
@@ -96,7 +98,8 @@ Transport::LoginId CommandTransport::login(const Host& host, const Profile& prof
   SpawnRequest request;
   request.arguments = words(host, profile, command, limits);
   request.program = request.arguments[0];
-  answer(io_, start(io_, watch_, std::move(request)), std::move(done));
+  answer(io_, start(io_, watch_, std::move(request), "check ++remote-shell and the nodelist's shell"),
+         std::move(done));
   return ++last_;
 }
 
@@ -106,7 +109,8 @@ Transport::LoginId LocalTransport::login(const Host&, const Profile& profile, co
   request.program = profile.launcher;
   request.arguments = {profile.launcher, "++launcher"};
   request.dies_with_parent = false;  // it sees the end of its stdin and cleans up first
-  answer(io_, start(io_, watch_, std::move(request)), std::move(done));
+  answer(io_, start(io_, watch_, std::move(request), "name the right one with ++launcher PATH"),
+         std::move(done));
   return ++last_;
 }
 

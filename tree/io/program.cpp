@@ -114,7 +114,8 @@ void Program::pump_input() {
       break;
     }
   }
-  if (input_end_ && pending_input_.empty()) close_input();
+  error_code ignored;
+  if (input_end_ && pending_input_.empty() && input_.is_open()) input_.close(ignored);  // input_back_ stays
 }
 
 std::string Program::recall_input() {

@@ -178,6 +178,10 @@ UniqueFd lift(int fd, int flags) {
 Result<pid_t> spawn(const SpawnRequest& request) {
   const UniqueFd input = lift(request.input, O_RDONLY), output = lift(request.output, O_WRONLY),
                  error = lift(request.error, O_WRONLY);
+  if (!input || !output || !error) {
+    return Error{Errc::spawn_failed, Phase::spawn,
+                 fmt::format("cannot start {}: out of file descriptors", request.program), "raise ulimit -n"};
+  }
   const std::vector<std::string> paths = candidates(request);
   Plan plan;
   plan.paths = pointers(paths);

@@ -2,6 +2,7 @@
 #include "tree/io/user_streams.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <termios.h>
 #include <unistd.h>
@@ -56,8 +57,14 @@ void OutputWriter::run() {
     std::size_t done = 0;
     while (done < bytes.size()) {
       const ssize_t put = ::write(fd_, bytes.data() + done, bytes.size() - done);
-      if (put < 0 && errno != EINTR && errno != EAGAIN) break;
       if (put > 0) done += static_cast<std::size_t>(put);
+      if (put >= 0 || errno == EINTR) continue;
+      if (errno != EAGAIN) {
+        failure_ = errno;
+        break;
+      }
+      pollfd writable{fd_, POLLOUT, 0};  // somebody made the user's descriptor non-blocking
+      ::poll(&writable, 1, -1);
     }
     lock.lock();
     writing_ = false;
@@ -98,7 +105,8 @@ void InputReader::read(std::size_t bytes) {
     return;
   }
   stream_.async_wait(asio::posix::stream_descriptor::wait_read, [this, bytes](error_code ec) {
-    if (!ec) read_now(bytes);
+    // Files and /dev/null cannot be waited for, but read.
+    if (!ec || ec == asio::error::operation_not_supported) read_now(bytes);
   });
 }
 

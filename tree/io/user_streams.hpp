@@ -20,7 +20,7 @@ namespace charmtree::io {
 class OutputWriter {
 public:
   /// `on_progress` is called from the event loop after bytes were written; `on_broken` once if nobody reads
-  /// any more. Both must be callable until the destructor has returned.
+  /// any more or writing fails (see failure()). Both must be callable until the destructor has returned.
   OutputWriter(asio::io_context& io, int fd, std::function<void()> on_progress,
                std::function<void()> on_broken);
   ~OutputWriter();
@@ -29,6 +29,8 @@ public:
   std::size_t backlog() const { return backlog_; }
   /// Blocks until all is written or nobody reads any more.
   void drain();
+  /// Why nothing can be written any more, an errno; 0 if all is well.
+  int failure() const { return failure_; }
 
 private:
   void run();
@@ -37,6 +39,7 @@ private:
   int fd_;
   std::function<void()> on_progress_, on_broken_;
   std::atomic<std::size_t> backlog_{0};
+  std::atomic<int> failure_{0};
   std::mutex mutex_;
   std::condition_variable wake_, drained_;
   std::deque<std::string> queue_;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <iterator>
 
@@ -16,7 +17,7 @@ namespace {
 constexpr int kTimeLimit = 124, kLauncherFailed = 125, kNotExecutable = 126, kNotFound = 127;
 
 int status_of(Errc code) {
-  if (code == Errc::no_program || code == Errc::library_missing) return kNotFound;
+  if (code == Errc::no_program) return kNotFound;
   return code == Errc::not_executable ? kNotExecutable : kLauncherFailed;
 }
 
@@ -152,6 +153,7 @@ void Judge::interrupted(int signal) {
     return;
   }
   Verdict verdict{128 + signal, signal, {wire::EndMode::stop, static_cast<std::uint8_t>(signal)}, {}};
+  if (signal == SIGPIPE) return decide(std::move(verdict));  // as quiet as everybody in a pipe to `head`
   std::string line = fmt::format("{}: ending the job", strsignal(signal));
   if (!all_up()) line += fmt::format(" during the launch ({} of {} hosts are up)", up_, hosts_.size());
   verdict.lines.push_back(line + "; once more ends it at once");

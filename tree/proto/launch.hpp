@@ -65,8 +65,8 @@ public:
   void tick(Instant now, Actions& out) { pump(now, out); }
   Instant next_deadline() const;
 
-  /// The launcher at `lost` is gone: logs in to its host once more, and to all that it was given (the launchers
-  /// there may be gone with it), and kills what the job left there.
+  /// The launcher at `lost` is gone: logs in to its host once more, and to all that it was given (the
+  /// launchers there may be gone with it), and kills what the job left there.
   void sweep(LinkId lost, Instant now, Actions& out);
 
   /// No more logins: those in flight are cancelled, waiting hosts forgotten.

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How near a start comes to the floor: as many bare ssh logins at the same time (tests/bench/ssh_floor.c)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from statistics import median
+
+import pytest
+from jobs import Factory, assert_good, compiled, run
+
+HOSTS = 64
+PAIRS = 3
+
+
+def test_64_hosts_beside_the_floor(
+    fresh_cluster: Factory, charmrun: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Says how long it took, and asserts only that all of it ran: times depend on what else the machine does."""
+    hosts = fresh_cluster(HOSTS + 1)
+    others = hosts.names[1:]
+    floor = compiled(charmrun, "tests/bench/ssh_floor.c", "-lssh2", "-lpthread")
+    words = [f"+p{HOSTS}", "++nodelist", hosts.nodelist(others), "true"]
+    times: dict[str, list[float]] = {"charmrun": [], "floor": []}
+    for _ in range(PAIRS):
+        bare = hosts.run(0, [floor, *others], timeout=120, check=True)
+        times["floor"].append(float(re.match(rf"{HOSTS} hosts ([0-9.]+) s", bare.stdout)[1]))
+        done = run(hosts, charmrun, *words)
+        assert_good(done, [])
+        times["charmrun"].append(done.elapsed)
+    ours, bound = median(times["charmrun"]), median(times["floor"])
+    with capsys.disabled():
+        print(f"\n{HOSTS} hosts, end to end: charmrun {ours:.3f} s, floor {bound:.3f} s, ratio {ours / bound:.2f} "
+              f"(medians of {PAIRS}: {times})")

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/proto/host_processes.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "charm_capture.hpp"
+#include "tree/wire/charm_message.hpp"
+
+using namespace charmtree;
+using namespace charmtree::proto;
+using wire::make_charm_message;
+
+namespace {
+
+constexpr Instant kNow{1s};
+
+/// A host with the processes 0 and 1 of a job of `total`.
+class Fixture {
+public:
+  explicit Fixture(std::uint32_t total = 2) {
+    auto spec = std::make_shared<wire::JobSpec>();
+    spec->processes = total;
+    Host host;
+    host.index = 4;
+    host.processes = 2;
+    processes.emplace(spec, host);
+  }
+  template <class E>
+  void on(const E& event, Instant now = kNow) {
+    processes->on(event, now, out, up);
+  }
+  void start() {
+    on(Prepared{0x0A000001});
+    on(Spawned{0});
+    on(Spawned{1});
+  }
+  void register_both() {
+    start();
+    for (const std::uint32_t process : {0U, 1U}) {
+      on(ClientOpened{ClientKind::charm, process});
+      on(ClientBytes{ClientKind::charm, process,
+                     process == 0 ? charm_capture::kInitnode0 : charm_capture::kInitnode1});
+    }
+  }
+  void run() {
+    register_both();
+    wire::NodeTable table{0, 1, up.facts.blocks};
+    processes->table(table, kNow, out, up);
+    for (const std::uint32_t process : {0U, 1U}) on(OutputDrained{process});
+    forget();
+  }
+  void says(std::uint32_t process, std::string_view type, std::string_view text, Instant now = kNow) {
+    on(ClientBytes{ClientKind::charm, process, make_charm_message(type, std::string{text} + '\0')}, now);
+  }
+  void forget() {
+    out.clear();
+    up = {};
+  }
+  /// The text of all outputs of a process, in order.
+  std::string text_of(std::uint32_t process) const {
+    std::string text;
+    for (const wire::Message& message : up.messages) {
+      const auto* output = std::get_if<wire::Output>(&message);
+      if (output != nullptr && output->process == process) text += output->text;
+    }
+    return text;
+  }
+  template <class A>
+  std::size_t count() const {
+    return static_cast<std::size_t>(
+        std::count_if(out.begin(), out.end(), [](const Action& a) { return std::holds_alternative<A>(a); }));
+  }
+
+  std::optional<HostProcesses> processes;
+  Actions out;
+  Upward up;
+};
+
+}  // namespace
+
+TEST_CASE("a host is up when all of its processes are started", "[host_processes]") {
+  Fixture fixture;
+  fixture.processes->prepare(fixture.out);
+  CHECK(fixture.count<Prepare>() == 1);
+  fixture.on(Prepared{1});
+  CHECK(fixture.count<Spawn>() == 2);
+  CHECK(fixture.processes->alive() == 2);
+  fixture.on(Spawned{0});
+  CHECK(fixture.up.facts.hosts_up.empty());
+  fixture.on(Spawned{1});
+  CHECK(fixture.up.facts.hosts_up == std::vector<std::uint32_t>{4});
+}
+
+TEST_CASE("a host that is not ready or cannot start a process has failed, once", "[host_processes]") {
+  Fixture fixture;
+  const Error error{Errc::no_directory, Phase::spawn, "no directory /x"};
+  SECTION("not ready") {
+    fixture.on(Prepared{0, error, false});
+    CHECK(fixture.count<Spawn>() == 0);
+  }
+  SECTION("no process") {
+    fixture.on(Prepared{1});
+    fixture.on(SpawnFailed{0, error});
+    fixture.on(SpawnFailed{1, error});
+    CHECK(fixture.processes->alive() == 0);
+  }
+  SECTION("one process") {
+    fixture.on(Prepared{1});
+    fixture.on(SpawnFailed{0, error});
+    fixture.on(Spawned{1});
+    CHECK(fixture.processes->alive() == 1);
+  }
+  CHECK(fixture.processes->failed());
+  CHECK(fixture.up.facts.hosts_up.empty());
+  CHECK(fixture.up.facts.hosts_failed == std::vector<wire::HostFailure>{{4, error}});
+}
+
+TEST_CASE("tuples go up together, with the address that others can reach", "[host_processes]") {
+  Fixture fixture;
+  fixture.register_both();
+  CHECK(fixture.processes->all_registered());
+  CHECK(fixture.up.facts.registered == 2);
+  REQUIRE(fixture.up.facts.blocks.size() == 1);
+  const wire::TupleBlock& block = fixture.up.facts.blocks[0];
+  CHECK((block.host == 4 && block.first_process == 0 && block.address == 0x0A000001 &&
+         block.tuples.size() == 2));
+}
+
+TEST_CASE("raw output counts until the table is there, then it is a copy", "[host_processes]") {
+  Fixture fixture;
+  fixture.start();
+  fixture.on(ProcessOutput{0, Stream::out, "early\npart"});
+  CHECK(fixture.text_of(0) == "early\n");
+  fixture.register_both();
+  fixture.processes->table({0, 1, fixture.up.facts.blocks}, kNow, fixture.out, fixture.up);
+  CHECK(fixture.count<DrainOutput>() == 2);
+  fixture.on(ProcessOutput{0, Stream::out, "ial"});  // was in the pipe before the table
+  fixture.on(OutputDrained{0});
+  fixture.on(ProcessOutput{0, Stream::out, "copy\n"});
+  fixture.says(0, "print", "own\n");
+  CHECK(fixture.text_of(0) == "early\npartialown\n");
+}
+
+TEST_CASE("a lost connection waits for the exit that explains it", "[host_processes]") {
+  Fixture fixture;
+  fixture.run();
+  fixture.on(ClientClosed{ClientKind::charm, 1});
+  CHECK(fixture.up.facts.exits.empty());
+  const Instant deadline = fixture.processes->next_deadline();
+  CHECK(deadline == kNow + HostProcesses::kExplain);
+  SECTION("which comes") {
+    fixture.on(ProcessExited{1, 0, 11, true}, kNow + 100ms);
+    fixture.processes->tick(deadline, fixture.out, fixture.up);
+    CHECK(fixture.up.facts.exits == std::vector<wire::ProcessExit>{{1, 0, 11, true, true}});
+  }
+  SECTION("which does not come") {
+    fixture.processes->tick(deadline, fixture.out, fixture.up);
+    REQUIRE(fixture.up.facts.exits.size() == 1);
+    CHECK(fixture.up.facts.exits[0].lost_connection);
+    fixture.on(ProcessExited{1, 0, 9}, kNow + 1s);
+    CHECK(fixture.up.facts.exits.size() == 1);
+  }
+}
+
+TEST_CASE("a stock client's exit status never counts after its ending", "[host_processes]") {
+  Fixture fixture;
+  fixture.run();
+  fixture.says(1, "ending", "3");
+  CHECK(fixture.up.facts.ended == 1);
+  CHECK(fixture.up.facts.code == wire::Code{1, 3});
+  fixture.on(ClientClosed{ClientKind::charm, 1});
+  fixture.on(ProcessExited{1, 1});
+  CHECK(fixture.up.facts.exits.empty());
+  CHECK(fixture.up.facts.exited_ok == 0);
+  CHECK(fixture.processes->next_deadline() == kNever);
+}
+
+TEST_CASE("an abort is a process's end, told once", "[host_processes]") {
+  Fixture fixture;
+  fixture.run();
+  fixture.says(0, "print", "last words");
+  fixture.says(0, "abort", "why");
+  fixture.on(ClientClosed{ClientKind::charm, 0});
+  fixture.on(ProcessExited{0, 1});
+  CHECK(fixture.text_of(0) == "last words");
+  CHECK(std::holds_alternative<wire::AbortUp>(fixture.up.messages.back()));
+  CHECK(fixture.up.facts.exits.empty());
+}
+
+TEST_CASE("a missing library is named, a plain success only counted", "[host_processes]") {
+  Fixture fixture;
+  fixture.start();
+  fixture.on(
+      ProcessOutput{0, Stream::err, "./app: error while loading shared libraries: libx.so.1: cannot open"});
+  fixture.on(ProcessOutput{0, Stream::err, " shared object file: No such file or directory\n"});
+  fixture.on(ProcessExited{0, 127});
+  fixture.on(ProcessExited{1, 0});
+  fixture.on(ProcessExited{1, 7});  // told already
+  REQUIRE(fixture.up.facts.exits.size() == 1);
+  CHECK(fixture.up.facts.exits[0].text ==
+        "libx.so.1: cannot open shared object file: No such file or directory");
+  CHECK_FALSE(fixture.up.facts.exits[0].registered);
+  CHECK(fixture.up.facts.exited_ok == 1);
+  CHECK(fixture.processes->alive() == 0);
+}
+
+TEST_CASE("the end: stock clients are let go, others get the signal, what is left is killed",
+          "[host_processes]") {
+  Fixture fixture;
+  fixture.start();
+  fixture.on(ClientOpened{ClientKind::charm, 0});
+  fixture.on(ClientBytes{ClientKind::charm, 0, charm_capture::kInitnode0});
+  fixture.forget();
+  fixture.processes->finish(15, kNow, fixture.out, fixture.up);
+  std::vector<std::uint32_t> signalled;
+  for (const Action& action : fixture.out) {
+    if (const auto* signal = std::get_if<proto::Signal>(&action)) signalled.push_back(signal->process);
+  }
+  CHECK(signalled == std::vector<std::uint32_t>{1});
+  CHECK(fixture.count<ClientClose>() == 1);
+  fixture.on(ProcessExited{1, 0, 15});
+  fixture.forget();
+  fixture.processes->kill(fixture.out);
+  REQUIRE(fixture.out.size() == 1);
+  CHECK(std::get<proto::Signal>(fixture.out[0]).process == 0);
+  CHECK(std::get<proto::Signal>(fixture.out[0]).signal == 9);
+}
+
+TEST_CASE("an end that comes before the host is ready starts nothing", "[host_processes]") {
+  Fixture fixture;
+  fixture.processes->finish(15, kNow, fixture.out, fixture.up);
+  fixture.forget();
+  fixture.on(Prepared{1});
+  CHECK(fixture.out.empty());
+  CHECK(fixture.processes->alive() == 0);
+}
+
+TEST_CASE("a job of one process passes its bytes unchanged", "[host_processes]") {
+  auto job = std::make_shared<wire::JobSpec>();
+  job->processes = 1;
+  Host host;
+  host.processes = 1;
+  HostProcesses processes{job, host};
+  Actions out;
+  Upward up;
+  processes.on(Prepared{1}, kNow, out, up);
+  processes.on(Spawned{0}, kNow, out, up);
+  processes.on(ProcessOutput{0, Stream::out, "no newline"}, kNow, out, up);
+  REQUIRE(up.messages.size() == 1);
+  CHECK(std::get<wire::Output>(up.messages[0]).text == "no newline");
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of Launch that whole jobs (node_launch_test.cpp) do not show.
+#include "tree/proto/launch.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace charmtree;
+using namespace charmtree::proto;
+
+namespace {
+
+constexpr Instant kNow{100s};
+const Error kRefused{Errc::refused, Phase::connect, "refused"};
+
+std::vector<Host> make_hosts(std::uint32_t count) {
+  std::vector<Host> hosts(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    hosts[i].index = hosts[i].first_process = i;
+    hosts[i].name = "h";
+    hosts[i].processes = 1;
+  }
+  return hosts;
+}
+
+class Office {
+public:
+  explicit Office(wire::Shape shape, std::uint32_t batch = 0, bool root = true) {
+    job.shape = shape;
+    job.batch = batch;
+    job.profiles.resize(2);
+    job.profiles[1].ssh_command_only = true;
+    launch.emplace(job, wire::encode(job), LaunchConfig{.is_root = root}, random);
+  }
+  template <class A>
+  std::vector<A> take() {
+    std::vector<A> found;
+    for (const Action& action : out) {
+      if (const auto* a = std::get_if<A>(&action)) found.push_back(*a);
+    }
+    out.clear();
+    return found;
+  }
+  void fail(LinkId link, const Error& error, Instant now = kNow) {
+    launch->on(LoginFailed{link, error, {}}, now, out, failed);
+  }
+
+  wire::JobSpec job;
+  Random random{1};
+  std::optional<Launch> launch;
+  Actions out;
+  std::vector<wire::HostFailure> failed;
+};
+
+}  // namespace
+
+TEST_CASE("the window slides: each answer lets the next login begin", "[launch]") {
+  Office office{{10, 1}, 3};
+  office.launch->add(make_hosts(10), kNow, office.out);
+  CHECK(office.take<Login>().size() == 3);
+  office.launch->on(LinkUp{2, {}, {}, {}}, kNow, office.out);
+  CHECK(office.take<Login>().size() == 1);
+  office.fail(1, {Errc::handshake, Phase::handshake, "x"});
+  CHECK(office.take<Login>().size() == 1);
+  CHECK(office.failed.size() == 1);
+}
+
+TEST_CASE("a host that waits for its next try frees its place and asks for time", "[launch]") {
+  Office office{{10, 1}, 1};
+  office.launch->add(make_hosts(2), kNow, office.out);
+  CHECK(office.take<Login>().at(0).host.index == 0);
+  office.fail(1, kRefused);
+  CHECK(office.take<Login>().at(0).host.index == 1);
+  CHECK(office.launch->next_deadline() == kNever);  // the window is full
+  office.launch->on(LinkUp{2, {}, {}, {}}, kNow, office.out);
+  const Instant retry = office.launch->next_deadline();
+  CHECK((retry >= kNow + 125ms && retry <= kNow + 375ms));
+  office.take<Login>();
+  office.launch->tick(retry - 1ns, office.out);
+  CHECK(office.take<Login>().empty());
+  office.launch->tick(retry, office.out);
+  CHECK(office.take<Login>().at(0).link == 3);  // each try has its own link
+}
+
+TEST_CASE("the share is bound when the launcher answers, not before", "[launch]") {
+  Office office{{2, 0}};
+  office.launch->add(make_hosts(6), kNow, office.out);
+  CHECK(office.take<Login>().size() == 2);
+  CHECK_FALSE(office.launch->subtree().route(1));
+  office.launch->on(LinkUp{1, {}, {}, {}}, kNow, office.out);
+  CHECK(office.launch->subtree().route(1) == LinkId{1});
+  CHECK(office.launch->subtree().owns(1, 2));
+  const auto sends = office.take<Send>();
+  REQUIRE(sends.size() == 2);
+  CHECK(std::holds_alternative<wire::Welcome>(sends[0].message));
+  CHECK(std::get<wire::Assign>(sends[1].message).hosts.size() == 2);
+}
+
+TEST_CASE("after the stop nothing begins: logins are cancelled, late answers ignored", "[launch]") {
+  Office office{{10, 1}, 2};
+  office.launch->add(make_hosts(5), kNow, office.out);
+  office.launch->on(LinkUp{1, {}, {}, {}}, kNow, office.out);
+  office.take<Login>();
+  office.launch->stop(office.out);
+  CHECK(office.take<CancelLogin>().size() == 2);
+  office.fail(2, kRefused);
+  office.launch->on(LinkUp{3, {}, {}, {}}, kNow, office.out);
+  office.launch->add(make_hosts(9), kNow, office.out);
+  CHECK_FALSE(office.launch->take_back(make_hosts(1)[0], kNow, office.out));
+  office.launch->tick(kNow + 1h, office.out);
+  CHECK(office.out.empty());
+  CHECK(office.failed.empty());
+  CHECK(office.launch->next_deadline() == kNever);
+  CHECK(office.launch->find(1)->state == Child::State::up);
+}
+
+TEST_CASE("a lost launcher's host is swept even after the stop", "[launch]") {
+  Office office{{10, 1}};
+  office.launch->add(make_hosts(2), kNow, office.out);
+  office.launch->on(LinkUp{1, {}, {}, {}}, kNow, office.out);
+  office.launch->stop(office.out);
+  office.out.clear();
+  office.launch->find(1)->state = Child::State::lost;
+  office.launch->sweep(1, kNow, office.out);
+  const auto logins = office.take<Login>();
+  REQUIRE(logins.size() == 1);
+  CHECK(logins[0].host.index == 0);
+  office.launch->on(LinkUp{logins[0].link, {}, {}, {}}, kNow, office.out);
+  CHECK(std::get<wire::Sweep>(office.take<Send>().at(0).message).host == 0);
+}
+
+TEST_CASE("hosts that need the ssh command are started by it at once", "[launch]") {
+  Office office{{10, 1}};
+  auto hosts = make_hosts(2);
+  hosts[1].profile = 1;
+  office.launch->add(hosts, kNow, office.out);
+  const auto logins = office.take<Login>();
+  CHECK(logins.at(0).via == Via::ssh);
+  CHECK(logins.at(1).via == Via::command);
+}
+
+TEST_CASE("a host is taken back once", "[launch]") {
+  Office office{{10, 1}};
+  const Host host = make_hosts(1)[0];
+  office.launch->add({host}, kNow, office.out);
+  CHECK(office.launch->take_back(host, kNow, office.out));
+  CHECK_FALSE(office.launch->take_back(host, kNow, office.out));
+}
+
+TEST_CASE("only the root gives up a host that it cannot authenticate to", "[launch]") {
+  for (const bool root : {true, false}) {
+    Office office{{10, 1}, 0, root};
+    office.launch->add(make_hosts(1), kNow, office.out);
+    office.out.clear();
+    office.fail(1, {Errc::not_authorised, Phase::authenticate, "x"});
+    CHECK(office.failed.size() == (root ? 1 : 0));
+    CHECK(office.take<Send>().size() == (root ? 0 : 1));
+    CHECK(office.launch->subtree().processes() == (root ? 1 : 0));
+  }
+}
+
+TEST_CASE("the clocks of parent and child are joined by the hello", "[launch]") {
+  Office office{{10, 1}};
+  office.launch->add(make_hosts(1), kNow, office.out);
+  office.launch->on(LinkUp{1, {}, {}, {}}, kNow, office.out);
+  office.launch->hello(1, wire::Hello{Instant{-7s}, 1}, kNow + 10ms);
+  CHECK(office.launch->find(1)->clock_offset == -107s - 5ms);
+  office.launch->hello(1, wire::Hello{Instant{50s}, 1}, kNow + 1s);  // only the first counts
+  CHECK(office.launch->find(1)->clock_offset == -107s - 5ms);
+}

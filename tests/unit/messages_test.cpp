@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/wire/messages.hpp"
+
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "tree/base/random.hpp"
+#include "tree/wire/frame.hpp"
+
+using namespace charmtree;
+using namespace charmtree::wire;
+
+namespace {
+
+Profile full_profile() {
+  Profile profile;
+  profile.via = Via::command;
+  profile.shell = {"ssh", "-p", "2222"};
+  profile.user = "joe";
+  profile.port = 2222;
+  profile.identity_files = {"/home/joe/.ssh/id", "b"};
+  profile.identities_only = true;
+  profile.host_keys = HostKeyPolicy::no_check;
+  profile.ssh_command_only = true;
+  profile.launcher = "/opt/charmrun";
+  profile.program = "/scratch/app";
+  profile.directory = "/scratch/with blank";
+  profile.setup = "module load x";
+  profile.extra_arguments = {"+nice", "5"};
+  return profile;
+}
+
+Host full_host() {
+  Host host{7, "n07", "10.0.0.7", 1, 28, 4, {{"ssh-ed25519", std::string{"\0\xff key", 6}}}, true};
+  return host;
+}
+
+JobSpec full_job() {
+  JobSpec job;
+  job.id = "0123456789abcdef";
+  job.secret = std::string(32, '\x80');
+  job.arguments = {"app", "", "a b", "\xff\n"};
+  job.environment = {"A=1", "B=x=y\n"};
+  job.forward_environment = false;
+  job.hosts = 3;
+  job.processes = 12;
+  job.pes_per_process = 4;
+  job.input_process = 5;
+  job.magic = 32767;
+  job.shape = {4, 3};
+  job.batch = 9;
+  job.timeout = 7s;
+  job.grace = 1500ms;
+  job.keep_address_randomisation = job.stamps = job.verbose = job.private_network = true;
+  job.partial_line = 100ms;
+  job.umask = 077;
+  job.runscript = "/run/script";
+  job.profiles = {full_profile(), {}};
+  return job;
+}
+
+Facts full_facts() {
+  Facts facts;
+  facts.hosts_up = {1, 2, 300};
+  facts.hosts_failed = {{4, {Errc::refused, Phase::connect, "refused", "fix"}}};
+  facts.blocks = {{1, 4, 0x0A000001, {{4000, "tuple"}, {4001, ""}}}};
+  facts.barrier = {1, 2, 3};
+  facts.registered = 2;
+  facts.ended = 1;
+  facts.code = Code{4, -3};
+  facts.exited_ok = 6;
+  facts.exits = {{5, 1, 11, true, true, true, true, "text"}};
+  return facts;
+}
+
+/// At least one of every type, no member at its default.
+std::vector<Message> every_message() {
+  Stamps stamps{3, 1, 2, 3};
+  stamps.times[Stamps::hello] = Instant{-5s};
+  stamps.times[Stamps::table] = Instant{1h};
+  return {Welcome{encode(full_job()), full_host(), 3},
+          Assign{{full_host(), {}}},
+          TableDown{encode(NodeTable{2, 4, full_facts().blocks})},
+          Release{2},
+          Receipt{9},
+          ScanReply{9, "12 "},
+          Input{std::string{"a\0b", 3}, true},
+          RecallInput{},
+          End{EndMode::kill, 9},
+          Sweep{"0123456789abcdef", 4},
+          Hello{Instant{12345ns}, 77},
+          full_facts(),
+          Output{1, 2, true, "text\n"},
+          ScanUp{1, "%d"},
+          AbortUp{1, -7, "why"},
+          HandBack{{{4, {Errc::no_such_host, Phase::resolve, "x", "y"}}}},
+          NewHostKey{4, {"ssh-rsa", "blob"}},
+          Note{4, "note"},
+          InputTaken{4096},
+          InputReturned{"rest"},
+          stamps,
+          LinkLost{4, {Errc::link_lost, Phase::run, "x", "y"}},
+          Done{{1, 2}},
+          Swept{3}};
+}
+
+std::string payload_of(const Message& message) {
+  return encode_frame(message).substr(kFrameHeader);
+}
+std::uint8_t type_of(const Message& message) {
+  return static_cast<std::uint8_t>(message.index());
+}
+
+}  // namespace
+
+TEST_CASE("every message type survives the wire", "[messages]") {
+  const auto all = every_message();
+  std::set<std::size_t> types;
+  for (const Message& message : all) {
+    CAPTURE(message.index());
+    types.insert(message.index());
+    const auto decoded = decode_message(type_of(message), payload_of(message));
+    REQUIRE(decoded);
+    CHECK(decoded->index() == message.index());
+    CHECK(encode_frame(*decoded) == encode_frame(message));
+  }
+  CHECK(types.size() == std::variant_size_v<Message>);
+}
+
+TEST_CASE("job description and node table survive the wire", "[messages]") {
+  const auto job = decode_job(*encode(full_job()));
+  REQUIRE(job);
+  CHECK(*job == full_job());
+  const NodeTable table{2, 4, full_facts().blocks};
+  const auto decoded = decode_table(*encode(table));
+  REQUIRE(decoded);
+  CHECK(*decoded == table);
+}
+
+TEST_CASE("members arrive where they belong", "[messages]") {
+  const auto decoded = decode_message(type_of(full_facts()), payload_of(full_facts()));
+  REQUIRE(decoded);
+  const auto& facts = std::get<Facts>(*decoded);
+  CHECK(facts.hosts_up == full_facts().hosts_up);
+  CHECK(facts.hosts_failed == full_facts().hosts_failed);
+  CHECK(facts.blocks == full_facts().blocks);
+  CHECK(facts.barrier == full_facts().barrier);
+  CHECK(facts.code == full_facts().code);
+  CHECK(facts.exits == full_facts().exits);
+  CHECK((facts.registered == 2 && facts.ended == 1 && facts.exited_ok == 6));
+  const Message welcome = every_message()[0];
+  CHECK(std::get<Welcome>(decode_message(0, payload_of(welcome)).value()).self == full_host());
+}
+
+TEST_CASE("an instant that is never stays never", "[messages]") {
+  const Message message = every_message()[Message{Stamps{}}.index()];
+  const auto decoded = decode_message(type_of(message), payload_of(message));
+  REQUIRE(decoded);
+  const auto& times = std::get<Stamps>(*decoded).times;
+  CHECK(times[Stamps::begun] == kNever);
+  CHECK(times[Stamps::hello] == Instant{-5s});
+}
+
+TEST_CASE("facts are empty only if they say nothing", "[messages]") {
+  CHECK(Facts{}.empty());
+  for (std::size_t kind = 0; kind < 3; ++kind) {
+    Facts facts;
+    facts.barrier[kind] = 1;
+    CHECK_FALSE(facts.empty());
+  }
+  CHECK_FALSE(full_facts().empty());
+}
+
+TEST_CASE("every message has one direction", "[messages]") {
+  CHECK(goes_down(Welcome{}));
+  CHECK(goes_down(Sweep{}));
+  CHECK_FALSE(goes_down(Hello{}));
+  CHECK_FALSE(goes_down(Swept{}));
+}
+
+TEST_CASE("a payload that is cut off or has more behind it is no message", "[messages]") {
+  for (const Message& message : every_message()) {
+    CAPTURE(message.index());
+    const std::string payload = payload_of(message);
+    for (std::size_t size = 0; size < payload.size(); ++size) {
+      const auto decoded = decode_message(type_of(message), std::string_view{payload}.substr(0, size));
+      if (decoded.ok()) FAIL("decoded " << size << " of " << payload.size());
+    }
+    CHECK_FALSE(decode_message(type_of(message), payload + '\0').ok());
+  }
+}
+
+TEST_CASE("values out of range are no message", "[messages]") {
+  for (std::uint8_t type = std::variant_size_v<Message>; type != 0; ++type)
+    CHECK_FALSE(decode_message(type, "").ok());
+  CHECK(decode_message(type_of(End{}), std::string{"\x02\x0f", 2}).ok());
+  CHECK_FALSE(decode_message(type_of(End{}), std::string{"\x03\x0f", 2}).ok());  // no such mode
+  CHECK_FALSE(decode_message(type_of(Receipt{}), "\xff\xff\xff\xff\x1f").ok());  // 33 bits
+  CHECK_FALSE(decode_message(type_of(Done{}), "\xff\xff\xff\x7f").ok());         // a count without elements
+  CHECK_FALSE(
+      decode_message(type_of(AbortUp{}), std::string{"\x01\x80\x80\x80\x80\x20\x00", 7}).ok());  // 2^32
+  const Message far = Hello{kFarthest, 1}, farther = Hello{kFarthest + 1ns, 1};
+  CHECK(decode_message(type_of(far), payload_of(far)).ok());
+  CHECK_FALSE(decode_message(type_of(farther), payload_of(farther)).ok());
+}
+
+TEST_CASE("mutated bytes are refused or are a message that survives the wire", "[messages]") {
+  Random random{4};
+  std::size_t refused = 0, taken = 0;
+  const auto all = every_message();
+  for (int i = 0; i < 20'000; ++i) {
+    const Message& message = all[random.below(all.size())];
+    std::string payload = payload_of(message);
+    for (std::uint64_t flips = 1 + random.below(4); flips > 0 && !payload.empty(); --flips)
+      payload[random.below(payload.size())] = static_cast<char>(random.next());
+    const auto decoded = decode_message(type_of(message), payload);
+    if (!decoded) {
+      ++refused;
+      continue;
+    }
+    ++taken;
+    const std::string again = payload_of(*decoded);
+    const auto twice = decode_message(type_of(message), again);
+    if (!twice || payload_of(*twice) != again) FAIL("type " << message.index() << " is not stable");
+  }
+  CHECK(refused > 1000);
+  CHECK(taken > 1000);
+}
