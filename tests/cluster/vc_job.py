@@ -125,7 +125,8 @@ def sockets(cluster: Cluster) -> list[str]:
     """The launchers' socket files on all hosts."""
     folder = f"/tmp/charmtree-{cluster.user('ctuser').uid}"
     places = {cluster.path(index, folder) for index in range(cluster.n)}
-    return sorted(str(file) for place in places if place.is_dir() for file in place.iterdir())
+    real = [place for place in places if place.is_dir() and not place.is_symlink()]
+    return sorted(str(file) for place in real for file in place.iterdir())
 
 
 def kill(process: Process) -> None:

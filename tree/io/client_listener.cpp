@@ -223,9 +223,10 @@ Result<std::string> socket_folder() {
     folder = std::string{runtime} + "/charmtree";
   else
     folder = fmt::format("/tmp/charmtree-{}", ::geteuid());
-  ::mkdir(folder.c_str(), 0700);
+  const int make_error = ::mkdir(folder.c_str(), 0700) == 0 ? 0 : errno;
   if (::lstat(folder.c_str(), &info) != 0) {
-    return Error{Errc::spawn_failed, Phase::spawn, fmt::format("{}: {}", folder, strerror(errno)),
+    const int error = make_error != 0 ? make_error : errno;
+    return Error{Errc::spawn_failed, Phase::spawn, fmt::format("{}: {}", folder, strerror(error)),
                  "is /tmp writable there?"};
   }
   if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid() || (info.st_mode & 077) != 0) {

@@ -18,6 +18,12 @@ proto::StreamEnd convert(const LinkEnd& end) {
   return {end.exit_status, end.exit_signal, end.stderr_tail, end.what};
 }
 
+/// A peer that greeted and then broke the protocol.
+Error garbage(const Error& error) {
+  return {Errc::bad_peer, Phase::run, "garbage came from the launcher there: " + error.what,
+          "is it the same charmrun as here, and does nothing else print into its stdout?"};
+}
+
 /// The usual limits, none longer than `limit` (++timeout).
 LoginLimits limits_within(Duration limit) {
   LoginLimits limits;
@@ -106,10 +112,12 @@ void Links::execute(const proto::Login& action) {
   port->launcher = action.profile.launcher;
   port->transport = &transports_.of(action.via);
   ports_.emplace(action.link, port);
+  const LoginLimits limits = limits_within(action.limit);
   port->greeting_limit = std::min(kGreetingLimit, action.limit);
-  port->login = port->transport->login(
-      action.host, action.profile, remote_command(port->launcher), limits_within(action.limit),
-      [this, port](LoginResult result) { logged_in(port, std::move(result)); });
+  if (action.via == Via::command) port->greeting_limit += limits.connect;  // it still has to connect
+  port->login =
+      port->transport->login(action.host, action.profile, remote_command(port->launcher), limits,
+                             [this, port](LoginResult result) { logged_in(port, std::move(result)); });
 }
 
 void Links::logged_in(const PortPtr& port, LoginResult result) {
@@ -150,7 +158,7 @@ void Links::received(const PortPtr& port, std::string_view bytes) {
   }
   while (!port->gone) {
     auto message = port->reader.next();
-    if (!message) return fail(port, message.error());
+    if (!message) return fail(port, garbage(message.error()));
     if (!message->has_value()) return;
     sink_(proto::LinkMessage{port->id, std::move(**message)});
   }
@@ -158,10 +166,10 @@ void Links::received(const PortPtr& port, std::string_view bytes) {
 
 void Links::ended(const PortPtr& port, const LinkEnd& end) {
   if (port->gone) return;
-  if (port->up)
-    fail(port, proto::explain_lost_link(convert(end)));
-  else
-    fail(port, proto::explain_failed_launch(convert(end), port->via, port->launcher));
+  proto::StreamEnd how = convert(end);
+  if (port->up) return fail(port, proto::explain_lost_link(how));
+  how.said = port->reader.chatter() + how.said;
+  fail(port, proto::explain_failed_launch(how, port->via, port->launcher));
 }
 
 void Links::fail(const PortPtr& port, Error error) {

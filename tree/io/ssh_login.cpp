@@ -425,7 +425,8 @@ SshLogin::Step SshLogin::execute() {
   if (code == kStopped) co_return timed_out();
   if (session_->channel() == nullptr) {
     if (session_->connection_ended()) co_return lost();
-    co_return Error(Errc::remote_shell, phase_, "the server opens no session: " + session_->last_message());
+    co_return Error(Errc::remote_shell, phase_, "the server opens no session: " + session_->last_message(),
+                    "see MaxSessions in its sshd_config");
   }
   const auto exec = [this] { return libssh2_channel_exec(session_->channel(), order_.command.c_str()); };
   code = co_await until_done(exec);

@@ -88,20 +88,18 @@ Error explain_failed_launch(const StreamEnd& end, Via via, const std::string& la
     return {Errc::no_launcher, Phase::exec, launcher + " not found", copy};
   }
   const std::string said = last_line(end.said);
-  return {Errc::remote_shell,
-          Phase::exec,
+  return {Errc::remote_shell, Phase::exec,
           fmt::format("the {} ended before the launcher greeted ({}){}{}",
                       via == Via::local ? "launcher" : "remote shell", ended(end), said.empty() ? "" : ": ",
                       said),
-          {}};
+          via == Via::local ? "" : "does `ssh HOST true` work?"};
 }
 
 Error explain_lost_link(const StreamEnd& end) {
   const std::string said = last_line(end.said);
-  return {Errc::link_lost,
-          Phase::run,
+  return {Errc::link_lost, Phase::run,
           fmt::format("lost the launcher there ({}){}{}", ended(end), said.empty() ? "" : ": ", said),
-          {}};
+          end.exit_signal == "KILL" ? "was it killed for want of memory? see dmesg there" : ""};
 }
 
 }  // namespace charmtree::proto
