@@ -355,7 +355,7 @@ class Broken:
 _BROKEN_HOSTS = 20
 _TMP = "/tmp/charmtree-[0-9]+"
 _REASONS = {
-    "no sshd": r"connect: connection refused.*; is sshd running there\?.*",
+    "no sshd": r"connect: connection refused.*; is sshd running there.*",
     "key refused": r"authenticate: .*; set up a key \(ssh-copy-id\) .*",
     "key changed": r"host key: .*; .*ssh-keygen -R.*",
     "key unknown": r"host key: .*; .*accept-new-host-keys.*",
@@ -368,8 +368,8 @@ _REASONS = {
     "shell dies": r"start launcher: .*(killed by signal KILL|status 255).*; does `ssh HOST true` work\?",
     "no commands": r"start launcher: .*; (see MaxSessions in its sshd_config|does .*)",
     "shell hangs": r"hello: no answer from the launcher within (6|12) s; is its login shell .*",
-    "folder of another user": rf"spawn: {_TMP} is not a private folder of ours .*; remove it there",
-    "folder is a link": rf"spawn: {_TMP} is not a private folder of ours .*; remove it there",
+    "folder of another user": rf"spawn: {_TMP} is not a private folder of ours .*; remove it there .*",
+    "folder is a link": rf"spawn: {_TMP} is not a private folder of ours .*; remove it there .*",
     "full /tmp": rf"spawn: cannot listen on {_TMP}/.*: No space left on device.*",
     "unwritable /tmp": rf"spawn: {_TMP}: Permission denied; .*",
 }
@@ -391,7 +391,7 @@ def _line_of(errors: list[str], name: str) -> list[str]:
         ranges = [[int(end) for end in part.split("-")] for part in parts]
         return any(ends[0] <= number <= ends[-1] for ends in ranges)
 
-    return [line for line in errors if any(holds(names) for names in re.split(r", (?=h)", line.split(": ")[0]))]
+    return [line for line in errors if any(holds(names) for names in re.split(r", (?=[a-z])", line.split(": ")[0]))]
 
 
 @pytest.mark.parametrize("transport", ["built-in ssh", "ssh command"])
@@ -404,10 +404,141 @@ def test_all_bad_hosts_are_listed_in_one_run(broken: Broken, charmrun: Path, tra
     wrong = []
     for way, reason in _REASONS.items():
         lines = _line_of(job.errors, broken.ways[way])
-        if len(lines) != 1 or not re.fullmatch(f"[^:]*: {reason}", lines[0]):
+        if len(lines) != 1 or not re.fullmatch(rf"[^:]*: {reason}( \(\d+ hosts\))?", lines[0]):
             wrong.append(f"{way} ({broken.ways[way]}): {lines}")
     for name, reason in (("no-such-host", "resolve: .*; check .*"), ("blackhole", "connect: .*; is the host up.*")):
-        if not [line for line in job.errors if re.fullmatch(f"([^:]*, )?{name}: {reason}", line)]:
+        if not [line for line in job.errors if re.fullmatch(rf"([^:]*, )?{name}: {reason}", line)]:
             wrong.append(f"{name}: not reported")
     wrong += leftovers([job])
     assert not wrong, "\n".join([*wrong, job.said()])
+
+
+# -- what is refused before anything is started -----------------------------------------------------
+
+_USAGE = {
+    "no program": ([], r"no program was given; charmrun \[options\] program \[arguments\]; .*"),
+    "unknown option": (["++nodelsit", "x", "true"], r"unknown option '\+\+nodelsit'; did you mean \+\+nodelist\? .*"),
+    "unknown option without a guess": (["++zzzzzz", "true"], r"unknown option '\+\+zzzzzz'; \+\+help lists all; .*"),
+    "one dash": (["-nodelist", "x", "true"], r"charmrun does not know the option '-nodelist'; did you mean \+\+nodelist\?"),
+    "value missing": (["true", "++nodelist"], r"'\+\+nodelist' needs a value: \+\+nodelist FILE"),
+    "value is an option": (["++nodelist", "++local", "true"], r"'\+\+nodelist' needs a value, but '\+\+local' follows: .*"),
+    "not a number": (["+p4x", "true"], r"\+\+p cannot be '4x'; it takes a whole number from 0 to \d+"),
+    "too large": (["+p99999999999999999999", "true"], r"\+\+p cannot be '9+'; it takes a whole number from 0 to \d+"),
+    "negative": (["++timeout", "-3", "true"], r"\+\+timeout cannot be '-3'; it takes seconds above 0.*"),
+    "twice": (["++n", "2", "++n", "3", "true"], r"'\+\+n' is used more than once; leave one of them out"),
+    "control characters": (["++\x1b[31mred", "true"], r"unknown option '\+\+\?\[31mred'; .*"),
+    "list and virtual hosts": (["++hosts", "2", "++nodelist", "x", "true"], r"\+\+hosts and \+\+nodelist exclude each other; .*"),
+    "no such list": (["++nodelist", "/no/such/list", "true"], r"cannot read /no/such/list: No such file or directory.*"),
+    "list is a directory": (["++nodelist", "/home", "true"], r"cannot read /home: Is a directory.*"),
+    "list is secret": (["++nodelist", "/etc/shadow", "true"], r"cannot read /etc/shadow: Permission denied.*"),
+    "list is a device": (["++nodelist", "/dev/zero", "true"], r".*/dev/zero.*"),
+    "list is empty": (["++nodelist", "/dev/null", "true"], r"/dev/null.*no group 'main'.*"),
+    "no such group": (["++nodelist", "{list}", "++nodegroup", "gpu", "true"], r".*no group 'gpu'.*"),
+    "list of binary": (["++nodelist", "{charmrun}", "true"], r".*/charmrun:1:\d+: .*"),
+    "timeline of no format": (["++timeline", "x.gif", "true"], r".*x\.gif.*"),
+    "more processes than can be": (["++n", "4000000000", "true"], r"\+\+n cannot be '4000000000'; it takes .*"),
+}
+
+
+def test_mistakes_on_the_command_line(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(26)
+    listed = hosts.nodelist(2)
+    wrong = []
+    for label, (words, pattern) in _USAGE.items():
+        words = [word.format(list=listed, charmrun=charmrun) for word in words]
+        done = hosts.run(0, [charmrun, *words], timeout=60)
+        lines = done.stderr.splitlines()
+        if done.returncode != 125 or not lines or not re.fullmatch("charmrun: error: " + pattern, lines[0]):
+            wrong.append(f"{label}: status {done.returncode}: {done.stderr}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "caret"),
+    [
+        ("group main\n  host h00 ++cpus two\n", "2:19: cpus needs a whole number", "++cpus two"),
+        ("group main\n# fine\n\n host h00\n host h[1-\n", "5:10: the range has no upper end", "host h[1-"),
+        ("group main\n host 'h00\n", "2:7: this quote is not closed", "host 'h00"),
+        ("group main\n host -oProxyCommand=evil\n", "2:7: a host name cannot begin with '-'", "host -oProxyCommand=evil"),
+    ],
+)
+def test_a_mistake_in_a_nodelist_is_shown_in_its_line(
+    cluster: Factory, charmrun: Path, text: str, where: str, caret: str
+) -> None:
+    hosts = cluster(26)
+    path = hosts.put(0, f"{_SHARED}/bad-nodes", text)
+    done = hosts.run(0, [charmrun, "+p2", "++nodelist", path, "true"])
+    lines = done.stderr.splitlines()
+    assert done.returncode == 125, done.stderr
+    assert lines[0].startswith(f"charmrun: error: {path}:{where}"), done.stderr
+    column = int(where.split(":")[1])
+    assert lines[1].strip() == caret and lines[2].strip() == "^", done.stderr
+    shown = lines[1].index(caret)
+    assert lines[2].index("^") - shown == column - 1 - text.splitlines()[int(where[0]) - 1].index(caret)
+
+
+# -- a machine that has not enough of something -----------------------------------------------------
+
+
+_SCARCE = {
+    "descriptors of the root": ("ulimit -n 30", ["++hosts", "40", "+p40", "true"], r".*out of file descriptors; raise ulimit -n.*"),
+    "no descriptors": ("ulimit -n 8", ["++local", "+p2", "true"], r".*(Too many open files|out of file descriptors).*; .*ulimit.*"),
+    "processes": ("ulimit -u 1", ["++local", "+p2", "true"], r"Resource temporarily unavailable; see ulimit -a"),
+    "memory": ("ulimit -v 40000", ["++local", "+p2", "true"], r".*; see ulimit -a"),
+    "stdout full": ("exec >/dev/full", ["++local", "+p2", "echo", "hi"], r"cannot write to stdout: No space left on device"),
+}
+
+
+@pytest.mark.parametrize("what", _SCARCE)
+def test_want_of_resources_is_said(cluster: Factory, charmrun: Path, what: str) -> None:
+    limit, words, pattern = _SCARCE[what]
+    hosts = cluster(26)
+    job = Job(hosts, [2], ["bash", "-c", f'{limit}; exec "$@"', "bash", charmrun, *words])
+    status, errors = job.wait(), job.errors
+    assert status == 125 and len(errors) == 1 and re.fullmatch(pattern, errors[0]), job.said()
+    assert not leftovers([job])
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", "</dev/null", "</etc/passwd"])
+def test_standard_descriptors_may_be_closed_or_files(cluster: Factory, charmrun: Path, closed: str) -> None:
+    hosts = cluster(26)
+    for counts in (["++local"], ["++hosts", "3"]):
+        script = f'"$@" {closed}'
+        job = Job(hosts, [2], ["bash", "-c", script, "bash", charmrun, *counts, "+p3", "sh", "-c", "cat; echo done"])
+        assert job.wait() == 0, job.said()
+        assert job.out.count("done\n") == (0 if ">&-" in closed.replace("2>&-", "") else 3), job.said()
+        assert not leftovers([job])
+
+
+def test_an_output_pipe_that_is_closed_ends_the_job_quietly(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(26)
+    script = '"$@" | head -1; echo ${PIPESTATUS[0]}'
+    listed = hosts.nodelist(3)
+    job = Job(hosts, [0, 1, 2], ["bash", "-c", script, "bash", charmrun, "+p3", "++nodelist", listed, "yes"])
+    assert job.wait() == 0
+    assert job.out == f"y\n{128 + signal.SIGPIPE}\n" and job.err == "", job.said()
+    assert not leftovers([job])
+
+
+def test_an_output_reader_that_sleeps_loses_nothing(cluster: Factory, charmrun: Path) -> None:
+    """Six processes print 5 MB each while nobody reads for a while; memory stays bounded."""
+    hosts = cluster(26)
+    script = '"$@" | (sleep 2; wc -lc)'
+    count = "for i in $(seq 6); do seq 1000000 1125000; done"
+    argv = ["bash", "-c", script, "bash", charmrun, "+p6", "++nodelist", hosts.nodelist(3), "bash", "-c", count]
+    job = Job(hosts, [0, 1, 2], argv)
+    peak = 0
+    while job.root.poll() is None:
+        peak = max([peak, *(_resident_kb(one.pid) for one in job.running("charmrun"))])
+    assert job.wait() == 0 and job.out.split() == ["4500036", "36000288"], job.said()
+    assert peak < 64 << 10, f"{peak} KiB resident"
+    assert not leftovers([job])
+
+
+def _resident_kb(pid: int) -> int:
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return 0
+    found = re.search(r"VmRSS:\s*(\d+) kB", status)
+    return int(found[1]) if found else 0

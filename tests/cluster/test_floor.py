@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 
 import pytest
-from jobs import Factory, assert_good, compiled, run
+from running import Factory, assert_good, compiled, run
 
 HOSTS = 64
 PAIRS = 3

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from jobs import (CAMPAIGN, HELLO, Factory, assert_good, built, charm4py, double_lines, error_line, hello_lines, run)
+from running import (CAMPAIGN, HELLO, Factory, assert_good, built, charm4py, double_lines, error_line, hello_lines, run)
 
 HOSTS = (1, 2, 3, 4, 5, 9, 16, 17, 26)  # k-1, k, k+1, k^2+1 and more for the branchings below
 BRANCHINGS = (2, 4, None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output of many processes at the same time: every line once and whole. And reports of hosts whose clocks differ."""
+"""Output of many processes at once: every line once and whole. And reports of hosts whose clocks differ."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import xml.etree.ElementTree
 from pathlib import Path
 
 import pytest
-from jobs import (Factory, assert_good, built, charm4py, compiled, double_lines, hello_lines, program_lines, run)
+from running import (Factory, assert_good, built, charm4py, compiled, double_lines, hello_lines, program_lines, run)
 
 
 @pytest.mark.parametrize("kind", ["prints", "printf", "printsyn"])
@@ -22,7 +22,7 @@ def test_lines_of_a_charm_program_come_once_and_whole(cluster: Factory, charmrun
 
 
 def test_what_comes_before_the_table_is_kept(cluster: Factory, charmrun: Path) -> None:
-    """Raw output until the table is handed out; from then on only what comes by messages (it is the same again)."""
+    """Raw output counts until the table; from then on only messages, which a process repeats there."""
     hosts = cluster(9)
     words = ["+p18", "++nodelist", hosts.nodelist(9), built(charmrun, "charm_double")]
     done = run(hosts, charmrun, *words, "--write-before-table", "early", "--prints", 3, "--printf", 3)
@@ -105,13 +105,13 @@ def test_reports_of_hosts_with_other_clocks(cluster: Factory, charmrun: Path, pr
     assert 0 < data["startup"] <= data["wall"]
     launchers = {one["host"]: one for one in data["launchers"]}
     assert set(launchers) - {-1} == set(range(17))
-    order = ["begun", "resolved", "connected", "handshaken", "authenticated", "executed", "hello", "spawned", "registered"]
-    order += ["gathered", "table"]
+    order = ["begun", "resolved", "connected", "handshaken", "authenticated", "executed", "hello"]
+    order += ["spawned", "registered"]
     for host, one in launchers.items():
         marks = one["marks"]
         assert all(0 <= time <= data["wall"] for time in marks.values()), one
         assert all(0 <= time <= data["wall"] for time in one["parts"].values()), one
-        times = [marks[mark] for mark in order if mark in marks and mark not in ("gathered", "table")]
+        times = [marks[mark] for mark in order if mark in marks]
         assert times == sorted(times), one
         if host >= 0:
             last = "table" if program == "charm" else "spawned"

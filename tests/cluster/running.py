@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of charmrun on virtual hosts share: running jobs, the programs that jobs run, and what is expected.
+"""Jobs on virtual hosts from their start to their end: the programs that they run and what must come out.
 
-$CHARMTREE_CAMPAIGN makes the tests run their full matrices (`tests/campaign matrix`) instead of a covering part.
+$CHARMTREE_CAMPAIGN makes tests run their full matrices (`tests/campaign matrix`), not a covering part.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def compiled(charmrun: Path, source: str, *libraries: str) -> Path:
 
 @functools.cache
 def charm4py() -> Path:
-    """The Python of an environment that has charm4py, in build/ as quickstart makes it; skips where it cannot be made."""
+    """The Python of an environment with charm4py, made as quickstart does; skips where that fails."""
     folder = REPOSITORY / "build/charm4py"
     python = folder / "bin/python"
     probe = [python, "-c", "import importlib.util as u, sys; sys.exit(not u.find_spec('charm4py'))"]
@@ -65,7 +65,7 @@ def run(hosts: Cluster, charmrun: Path, *words: Any, where: int = 0, **options: 
 
 
 def program_lines(done: Result) -> list[str]:
-    """What the program printed on stdout, sorted: charmrun's own line is left out, but must be there at most once."""
+    """What the program printed on stdout, sorted; without charmrun's own line, of which there is one at most."""
     lines = done.stdout.splitlines()
     own = [line for line in lines if line.startswith(STARTED)]
     assert len(own) <= 1, own
@@ -79,7 +79,7 @@ def double_lines(processes: int, kind: str = "", count: int = 0) -> list[str]:
 
 
 def hello_lines(done: Result) -> tuple[list[int], int, list[str]]:
-    """Of examples/charm4py_hello.py: the PEs that said hello, how many hosts they were on, and all other lines."""
+    """Of charm4py_hello.py: the PEs that said hello, how many hosts they were on, and all other lines."""
     lines = program_lines(done)
     hello = [line.split() for line in lines if line.startswith("hello from PE ")]
     other = [line for line in lines if not line.startswith("hello from PE ")]
@@ -96,7 +96,8 @@ def assert_good(done: Result, lines: Iterable[str], said: str | None = "") -> No
 
 def charmrun_lines(done: Result) -> list[str]:
     """What charmrun said on stderr, without its name."""
-    return [line.removeprefix("charmrun: ") for line in done.stderr.splitlines() if line.startswith("charmrun: ")]
+    lines = [line for line in done.stderr.splitlines() if line.startswith("charmrun: ")]
+    return [line.removeprefix("charmrun: ") for line in lines]
 
 
 def error_line(done: Result, status: int = 125) -> str:
