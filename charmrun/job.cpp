@@ -16,7 +16,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <set>
 
 #include "charmrun/placement.hpp"
@@ -31,6 +30,9 @@ extern char** environ;
 namespace charmtree {
 
 namespace {
+
+/// A million hosts with options; also the end of what a device or pipe may send.
+constexpr std::size_t kMaxNodelistFile = 64U << 20;
 
 std::string own_directory() {
   std::array<char, 4096> buffer{};
@@ -80,7 +82,17 @@ Result<std::string> read_file(const std::string& path) {
                  fmt::format("cannot read {}: {}", path, strerror(errno == 0 ? EISDIR : errno)),
                  {}};
   }
-  return std::string{std::istreambuf_iterator<char>{file}, {}};
+  std::string text;
+  std::array<char, 65536> buffer;
+  while (file.read(buffer.data(), buffer.size()) || file.gcount() > 0) {
+    text.append(buffer.data(), static_cast<std::size_t>(file.gcount()));
+    if (text.size() <= kMaxNodelistFile) continue;
+    return Error{Errc::bad_input,
+                 Phase::nodelist,
+                 fmt::format("{} is longer than {} MiB", path, kMaxNodelistFile >> 20),
+                 {}};
+  }
+  return text;
 }
 
 /// 64 random bits as hex / raw bytes from the kernel.

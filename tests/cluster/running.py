@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from vcluster import REPOSITORY, Cluster, Result
 
 Factory = Callable[..., Cluster]
@@ -48,24 +49,37 @@ def charm4py() -> Path:
     """The Python of an environment with charm4py, made as quickstart does; skips where that fails."""
     folder = REPOSITORY / "build/charm4py"
     python = folder / "bin/python"
-    probe = [python, "-c", "import importlib.util as u, sys; sys.exit(not u.find_spec('charm4py'))"]
+    probe = [str(python), "-c", "import importlib.util as u, sys; sys.exit(not u.find_spec('charm4py'))"]
     if not python.exists() or subprocess.run(probe, capture_output=True, timeout=60).returncode != 0:
-        pip = [folder / "bin/pip", "--disable-pip-version-check", "install", "--quiet", "charm4py"]
-        for argv in (["/usr/bin/python3", "-m", "venv", "--clear", folder], pip):
+        pip = [str(folder / "bin/pip"), "--disable-pip-version-check", "install", "--quiet", "charm4py"]
+        for argv in (["/usr/bin/python3", "-m", "venv", "--clear", str(folder)], pip):
             made = subprocess.run(argv, capture_output=True, text=True, timeout=_PIP_SECONDS)
             if made.returncode != 0:
                 pytest.skip(f"no charm4py here: {made.stderr.strip()[-300:]}")
     return python
 
 
+def command(charmrun: Path, *words: Any) -> list[str]:
+    """`charmrun WORDS...`, for those who start it themselves."""
+    return [str(charmrun), *map(str, words)]
+
+
 def run(hosts: Cluster, charmrun: Path, *words: Any, where: int = 0, **options: Any) -> Result:
     """Runs `charmrun WORDS...` on a host of the cluster to its end."""
     options = {"timeout": PATIENCE_S, **options}
-    return hosts.run(where, [charmrun, *map(str, words)], **options)
+    return hosts.run(where, command(charmrun, *words), **options)
+
+
+def run_bytes(hosts: Cluster, charmrun: Path, *words: Any, stdin: bytes = b"") -> tuple[int, bytes, bytes]:
+    """The same with bytes instead of text: status, stdout, stderr."""
+    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    child = hosts.popen(0, command(charmrun, *words), text=False, **pipes)
+    out, err = child.communicate(stdin, PATIENCE_S)
+    return child.returncode, out, err
 
 
 def program_lines(done: Result) -> list[str]:
-    """What the program printed on stdout, sorted; without charmrun's own line, of which there is one at most."""
+    """What the program printed on stdout, sorted; without charmrun's own line (one at most)."""
     lines = done.stdout.splitlines()
     own = [line for line in lines if line.startswith(STARTED)]
     assert len(own) <= 1, own

@@ -431,9 +431,9 @@ _USAGE = {
     "no such list": (["++nodelist", "/no/such/list", "true"], r"cannot read /no/such/list: No such file or directory.*"),
     "list is a directory": (["++nodelist", "/home", "true"], r"cannot read /home: Is a directory.*"),
     "list is secret": (["++nodelist", "/etc/shadow", "true"], r"cannot read /etc/shadow: Permission denied.*"),
-    "list is a device": (["++nodelist", "/dev/zero", "true"], r".*/dev/zero.*"),
-    "list is empty": (["++nodelist", "/dev/null", "true"], r"/dev/null.*no group 'main'.*"),
-    "no such group": (["++nodelist", "{list}", "++nodegroup", "gpu", "true"], r".*no group 'gpu'.*"),
+    "list is a device": (["++nodelist", "/dev/zero", "true"], r"/dev/zero is longer than 64 MiB.*"),
+    "list is empty": (["++nodelist", "/dev/null", "true"], r"/dev/null: it names no host; .*"),
+    "no such group": (["++nodelist", "{list}", "++nodegroup", "gpu", "true"], r".*: group 'gpu' has no host; groups with hosts: main .*"),
     "list of binary": (["++nodelist", "{charmrun}", "true"], r".*/charmrun:1:\d+: .*"),
     "timeline of no format": (["++timeline", "x.gif", "true"], r".*x\.gif.*"),
     "more processes than can be": (["++n", "4000000000", "true"], r"\+\+n cannot be '4000000000'; it takes .*"),
@@ -456,8 +456,8 @@ def test_mistakes_on_the_command_line(cluster: Factory, charmrun: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "where", "caret"),
     [
-        ("group main\n  host h00 ++cpus two\n", "2:19: cpus needs a whole number", "++cpus two"),
-        ("group main\n# fine\n\n host h00\n host h[1-\n", "5:10: the range has no upper end", "host h[1-"),
+        ("group main\n  host h00 ++cpus two\n", "2:19: cpus needs a whole number", "host h00 ++cpus two"),
+        ("group main\n# fine\n\n host h00\n host h[1-\n", "5:11: the range has no upper end", "host h[1-"),
         ("group main\n host 'h00\n", "2:7: this quote is not closed", "host 'h00"),
         ("group main\n host -oProxyCommand=evil\n", "2:7: a host name cannot begin with '-'", "host -oProxyCommand=evil"),
     ],
@@ -481,10 +481,9 @@ def test_a_mistake_in_a_nodelist_is_shown_in_its_line(
 
 
 _SCARCE = {
-    "descriptors of the root": ("ulimit -n 30", ["++hosts", "40", "+p40", "true"], r".*out of file descriptors; raise ulimit -n.*"),
+    "descriptors of the root": ("ulimit -n 30", ["++hosts", "40", "+p40", "true"], r".*out of file descriptors.*; raise ulimit -n.*"),
     "no descriptors": ("ulimit -n 8", ["++local", "+p2", "true"], r".*(Too many open files|out of file descriptors).*; .*ulimit.*"),
     "processes": ("ulimit -u 1", ["++local", "+p2", "true"], r"Resource temporarily unavailable; see ulimit -a"),
-    "memory": ("ulimit -v 40000", ["++local", "+p2", "true"], r".*; see ulimit -a"),
     "stdout full": ("exec >/dev/full", ["++local", "+p2", "echo", "hi"], r"cannot write to stdout: No space left on device"),
 }
 
@@ -495,7 +494,7 @@ def test_want_of_resources_is_said(cluster: Factory, charmrun: Path, what: str) 
     hosts = cluster(26)
     job = Job(hosts, [2], ["bash", "-c", f'{limit}; exec "$@"', "bash", charmrun, *words])
     status, errors = job.wait(), job.errors
-    assert status == 125 and len(errors) == 1 and re.fullmatch(pattern, errors[0]), job.said()
+    assert status == 125 and errors and all(re.fullmatch(pattern, line) for line in errors), job.said()
     assert not leftovers([job])
 
 

@@ -6,7 +6,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from running import (CAMPAIGN, HELLO, Factory, assert_good, built, charm4py, double_lines, error_line, hello_lines, run)
+
+from running import (
+    CAMPAIGN,
+    HELLO,
+    Factory,
+    assert_good,
+    built,
+    charm4py,
+    double_lines,
+    error_line,
+    hello_lines,
+    run,
+)
 
 HOSTS = (1, 2, 3, 4, 5, 9, 16, 17, 26)  # k-1, k, k+1, k^2+1 and more for the branchings below
 BRANCHINGS = (2, 4, None)
@@ -29,9 +41,7 @@ def charm4py_cases() -> list[tuple[int, int, str]]:
 
 
 @pytest.mark.parametrize(("n", "branching", "each"), double_cases())
-def test_charm_double(
-    cluster: Factory, charmrun: Path, n: int, branching: int | None, each: int
-) -> None:
+def test_charm_double(cluster: Factory, charmrun: Path, n: int, branching: int | None, each: int) -> None:
     """The double itself checks table and numbers, and reaches every process from every other one."""
     hosts = cluster(n)
     shape = [] if branching is None else ["++branching", branching]
@@ -43,11 +53,11 @@ def test_charm_double(
 @pytest.mark.parametrize(("n", "each", "mode"), charm4py_cases())
 def test_charm4py(cluster: Factory, charmrun: Path, n: int, each: int, mode: str) -> None:
     hosts = cluster(n)
-    options = {
-        "default": ["++nodelist", hosts.nodelist(n)],
-        "shell": ["++nodelist", hosts.nodelist(n), "++branching", 4, "++remote-shell", "ssh"],
-        "virtual": ["++local", "++hosts", n],
-    }[mode]
+    options: list[object] = ["++local", "++hosts", n]
+    if mode != "virtual":
+        options = ["++nodelist", hosts.nodelist(n)]
+    if mode == "shell":
+        options += ["++branching", 4, "++remote-shell", "ssh"]
     done = run(hosts, charmrun, f"+p{n * each}", *options, charm4py(), HELLO, timeout=400)
     assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-4000:])
     pes, machines, other = hello_lines(done)
@@ -67,12 +77,19 @@ def test_the_exit_code_of_charm4py_is_ours(cluster: Factory, charmrun: Path) -> 
         assert (done.returncode, done.stderr) == (code, "")
 
 
-@pytest.mark.parametrize(("words", "status", "expected"), [
-    (["--exit", "7"], 7, None),
-    (["--abort", "no more"], 1, "h00: process 0: aborted: Fatal error on PE 0> no more"),
-    (["--kill-self", "9", "--process", "5"], 137, "h02: process 5: killed by signal 9 (Killed)"),
-    (["--kill-self", "11", "--process", "8"], 139, "h04: process 8: killed by signal 11 (Segmentation fault)"),
-])
+@pytest.mark.parametrize(
+    ("words", "status", "expected"),
+    [
+        (["--exit", "7"], 7, None),
+        (["--abort", "no more"], 1, "h00: process 0: aborted: Fatal error on PE 0> no more"),
+        (["--kill-self", "9", "--process", "5"], 137, "h02: process 5: killed by signal 9 (Killed)"),
+        (
+            ["--kill-self", "11", "--process", "8"],
+            139,
+            "h04: process 8: killed by signal 11 (Segmentation fault)",
+        ),
+    ],
+)
 def test_the_end_of_the_double_is_ours(
     cluster: Factory, charmrun: Path, words: list[str], status: int, expected: str | None
 ) -> None:

@@ -4,19 +4,35 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import xml.etree.ElementTree
 from pathlib import Path
 
 import pytest
-from running import (Factory, assert_good, built, charm4py, compiled, double_lines, hello_lines, program_lines, run)
+
+from running import (
+    Factory,
+    assert_good,
+    built,
+    charm4py,
+    command,
+    double_lines,
+    program_lines,
+    run,
+)
 
 
 @pytest.mark.parametrize("kind", ["prints", "printf", "printsyn"])
 def test_lines_of_a_charm_program_come_once_and_whole(cluster: Factory, charmrun: Path, kind: str) -> None:
     hosts = cluster(9)
     each, count = 3, {"prints": 200, "printf": 200, "printsyn": 20}[kind]
-    words = [f"+p{9 * each}", "++nodelist", hosts.nodelist(9), "++branching", 2, built(charmrun, "charm_double")]
+    words = [
+        f"+p{9 * each}",
+        "++nodelist",
+        hosts.nodelist(9),
+        "++branching",
+        2,
+        built(charmrun, "charm_double"),
+    ]
     done = run(hosts, charmrun, *words, f"--{kind}", count)
     assert_good(done, double_lines(9 * each, kind.removesuffix("s"), count))
 
@@ -79,10 +95,10 @@ def test_a_slow_reader_loses_nothing(cluster: Factory, charmrun: Path) -> None:
     """30 MB through a pipe that is read only after a while: launchers hold back instead of growing."""
     hosts = cluster(5)
     script = 'seq -f "$CHARMTREE_PROCESS %0100.0f" 60000'
-    job = f'"$0" "$@" | (sleep 2; cat) | sort | sha256sum'
-    words = [charmrun, "+p5", "++nodelist", hosts.nodelist(5), "sh", "-c", script]
+    job = '"$0" "$@" | (sleep 2; cat) | sort | sha256sum'
+    words = command(charmrun, "+p5", "++nodelist", hosts.nodelist(5), "sh", "-c", script)
     done = hosts.run(0, ["bash", "-o", "pipefail", "-c", job, *words], timeout=300)
-    same = f'for i in 0 1 2 3 4; do CHARMTREE_PROCESS=$i; {script}; done | sort | sha256sum'
+    same = f"for i in 0 1 2 3 4; do CHARMTREE_PROCESS=$i; {script}; done | sort | sha256sum"
     assert done.stdout == hosts.run(0, ["sh", "-c", same], timeout=120).stdout
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -92,7 +108,7 @@ def test_a_slow_reader_loses_nothing(cluster: Factory, charmrun: Path) -> None:
 
 @pytest.mark.parametrize("program", ["charm", "plain"])
 def test_reports_of_hosts_with_other_clocks(cluster: Factory, charmrun: Path, program: str) -> None:
-    """Every fourth host's monotonic clock is 1000 s ahead or behind: in the report all times are the root's."""
+    """Every fourth host's monotonic clock is 1000 s ahead or behind; all times are the root's."""
     hosts = cluster(17)
     report, picture, trace = (f"/home/shared/report.{end}" for end in ("json", "svg", "trace.json"))
     words = ["+p34", "++nodelist", hosts.nodelist(17), "++branching", 2, "++report", report]
@@ -101,7 +117,12 @@ def test_reports_of_hosts_with_other_clocks(cluster: Factory, charmrun: Path, pr
     done = run(hosts, charmrun, *words, *what)
     assert_good(done, double_lines(34) if program == "charm" else [])
     data = json.loads(hosts.path(0, report).read_text())
-    assert (data["hosts"], data["processes"], data["failed"], data["wall"] < done.elapsed) == (17, 34, 0, True)
+    assert (data["hosts"], data["processes"], data["failed"], data["wall"] < done.elapsed) == (
+        17,
+        34,
+        0,
+        True,
+    )
     assert 0 < data["startup"] <= data["wall"]
     launchers = {one["host"]: one for one in data["launchers"]}
     assert set(launchers) - {-1} == set(range(17))

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plain programs and what they are given: arguments, directory, environment, input. Launchers not like ours."""
+"""Plain programs and what they are given: words, directory, environment, input. And foreign launchers."""
 
 from __future__ import annotations
 
 import hashlib
 import random
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from running import Factory, assert_good, built, double_lines, error_line, run
+
+from running import Factory, assert_good, built, command, double_lines, error_line, run, run_bytes
 from vcluster import Cluster
 
 NINE = range(1, 10)  # host 0, where charmrun runs, is not among them
@@ -44,17 +44,22 @@ def test_a_script_with_and_without_its_first_line(cluster: Factory, charmrun: Pa
 def test_a_pipeline_in_a_shell(cluster: Factory, charmrun: Path) -> None:
     hosts = cluster(10)
     pipeline = """printf '%s\\n' "it's" 'say "hi"' | sed 's/h/H/' | tr '\\n' ';'; echo"""
-    assert_good(run(hosts, charmrun, *nine(hosts), "sh", "-c", pipeline), nine_times("it's;say \"Hi\";"))
+    assert_good(run(hosts, charmrun, *nine(hosts), "sh", "-c", pipeline), nine_times('it\'s;say "Hi";'))
 
 
-@pytest.mark.parametrize(("command", "status"), [
-    ("exit 0", 0),
-    ("exit 3", 3),
-    ("[ $CHARMTREE_PROCESS != 4 ] || exit 42", 42),
-    ("[ $CHARMTREE_PROCESS != 4 ] || kill -15 $$", 143),
-    ("[ $CHARMTREE_PROCESS != 8 ] || kill -11 $$", 139),
-])
-def test_the_status_of_the_program_is_ours(cluster: Factory, charmrun: Path, command: str, status: int) -> None:
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [
+        ("exit 0", 0),
+        ("exit 3", 3),
+        ("[ $CHARMTREE_PROCESS != 4 ] || exit 42", 42),
+        ("[ $CHARMTREE_PROCESS != 4 ] || kill -15 $$", 143),
+        ("[ $CHARMTREE_PROCESS != 8 ] || kill -11 $$", 139),
+    ],
+)
+def test_the_status_of_the_program_is_ours(
+    cluster: Factory, charmrun: Path, command: str, status: int
+) -> None:
     hosts = cluster(10)
     done = run(hosts, charmrun, *nine(hosts), "sh", "-c", f"echo there; {command}")
     assert done.returncode == status
@@ -69,12 +74,11 @@ def test_output_of_every_size_is_complete(cluster: Factory, charmrun: Path) -> N
     hosts = cluster(5)
     done = run(hosts, charmrun, "+p5", "++nodelist", hosts.nodelist(5), "true")
     assert_good(done, [])
-    script = "seq -f \"$CHARMTREE_PROCESS %06g\" 40000"
+    script = 'seq -f "$CHARMTREE_PROCESS %06g" 40000'
     done = run(hosts, charmrun, "+p5", "++nodelist", hosts.nodelist(5), "sh", "-c", script)
     assert_good(done, [f"{i} {k:06}" for i in range(5) for k in range(1, 40001)])
-    job = [charmrun, "+p1", "++nodelist", hosts.nodelist([1]), "sh", "-c", r"printf 'a\0b\r\n\377\n\nlast'"]
-    raw = hosts.popen(0, job, stdout=subprocess.PIPE, text=False)
-    assert raw.communicate(timeout=60)[0] == b"a\0b\r\n\xff\n\nlast"
+    words = ["+p1", "++nodelist", hosts.nodelist([1]), "sh", "-c", r"printf 'a\0b\r\n\377\n\nlast'"]
+    assert run_bytes(hosts, charmrun, *words) == (0, b"a\0b\r\n\xff\n\nlast", b"")
 
 
 # -- where it runs and what it is given -----------------------------------------------------------
@@ -82,14 +86,31 @@ def test_output_of_every_size_is_complete(cluster: Factory, charmrun: Path) -> N
 
 def test_arguments_arrive_exactly_as_given(cluster: Factory, charmrun: Path) -> None:
     hosts = cluster(10)
-    words = ["a b", "", "line\nline", "$HOME", "*", "'", '"', "\\", "`id`", "$(id)", "-x", "--", "tab\t", "ä€"]
+    words = [
+        "a b",
+        "",
+        "line\nline",
+        "$HOME",
+        "*",
+        "'",
+        '"',
+        "\\",
+        "`id`",
+        "$(id)",
+        "-x",
+        "--",
+        "tab\t",
+        "ä€",
+    ]
     words += ["~", ";", "a=b"]
     code = "import sys; print(repr(sys.argv[1:]))"
     done = run(hosts, charmrun, *nine(hosts), "python3", "-c", code, "++", *words, "++verbose", "+p2")
     assert_good(done, nine_times(repr([*words, "++verbose", "+p2"])))
     long = [letter * 100_000 for letter in "abcdefgh"]  # no shell's limit matters
     code = "import sys; print([len(word) for word in sys.argv[1:]], sys.argv[8][:3])"
-    assert_good(run(hosts, charmrun, *nine(hosts), "python3", "-c", code, *long), nine_times(f"{[100_000] * 8} hhh"))
+    assert_good(
+        run(hosts, charmrun, *nine(hosts), "python3", "-c", code, *long), nine_times(f"{[100_000] * 8} hhh")
+    )
 
 
 def test_a_name_without_a_slash_is_a_file_here_or_in_path(cluster: Factory, charmrun: Path) -> None:
@@ -111,7 +132,7 @@ def test_the_working_directory_and_the_umask_are_kept(cluster: Factory, charmrun
     name = "/home/shared/a dir 'with' \"blanks\""
     hosts.put(0, f"{name}/file", "")
     assert_good(run(hosts, charmrun, *nine(hosts), "pwd", cwd=name), nine_times(name))
-    job = ["sh", "-c", 'umask 027; exec "$0" "$@"', charmrun, *map(str, nine(hosts)), "sh", "-c", "umask"]
+    job = ["sh", "-c", 'umask 027; exec "$0" "$@"', *command(charmrun, *nine(hosts), "sh", "-c", "umask")]
     assert_good(hosts.run(0, job), nine_times("0027"))
 
 
@@ -167,7 +188,7 @@ def test_nodelist_keys_for_the_program(cluster: Factory, charmrun: Path) -> None
 
 def test_a_runscript_gets_the_program_and_its_arguments(cluster: Factory, charmrun: Path) -> None:
     hosts = cluster(3)
-    script = "#!/bin/sh\necho wrapped $#\nexport WRAPPED=yes\nexec \"$@\"\n"
+    script = '#!/bin/sh\necho wrapped $#\nexport WRAPPED=yes\nexec "$@"\n'
     hosts.put(0, "/home/shared/wrap", script, mode=0o755)
     words = ["+p3", "++nodelist", hosts.nodelist(3), "++runscript", "./wrap"]
     program = ["sh", "-c", 'echo "$WRAPPED $1"', "sh", "a b"]
@@ -178,7 +199,9 @@ def test_a_runscript_gets_the_program_and_its_arguments(cluster: Factory, charmr
 @pytest.mark.parametrize(("option", "bits"), [([], "00040000"), (["++va-randomization"], "00000000")])
 def test_address_space_randomisation(cluster: Factory, charmrun: Path, option: list[str], bits: str) -> None:
     hosts = cluster(10)
-    assert_good(run(hosts, charmrun, *nine(hosts), *option, "cat", "/proc/self/personality"), nine_times(bits))
+    assert_good(
+        run(hosts, charmrun, *nine(hosts), *option, "cat", "/proc/self/personality"), nine_times(bits)
+    )
 
 
 # -- input ----------------------------------------------------------------------------------------
@@ -187,11 +210,10 @@ def test_address_space_randomisation(cluster: Factory, charmrun: Path, option: l
 def test_input_goes_to_process_0_bit_by_bit(cluster: Factory, charmrun: Path) -> None:
     hosts = cluster(10)
     data = random.Random(1).randbytes(1 << 20)
-    job = [charmrun, *map(str, nine(hosts)), "sh", "-c", "sha256sum; readlink /proc/self/fd/0 | cut -c 1-9"]
-    child = hosts.popen(0, job, text=False, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    out, err = child.communicate(data, timeout=120)
+    script = "sha256sum; readlink /proc/self/fd/0 | cut -c 1-9"
+    status, out, err = run_bytes(hosts, charmrun, *nine(hosts), "sh", "-c", script, stdin=data)
     sums = [hashlib.sha256(some).hexdigest() + "  -" for some in (data, *[b""] * 8)]
-    assert (child.returncode, err) == (0, b"")
+    assert (status, err) == (0, b"")
     lines = [line for line in out.decode().splitlines() if not line.startswith("pipe:")]
     assert sorted(lines) == sorted([*sums, *["/dev/null"] * 8])
 
@@ -199,14 +221,20 @@ def test_input_goes_to_process_0_bit_by_bit(cluster: Factory, charmrun: Path) ->
 def test_output_of_process_0_is_its_input(cluster: Factory, charmrun: Path) -> None:
     hosts = cluster(5)
     data = random.Random(2).randbytes(1 << 20)
-    job = [charmrun, "+p4", "++nodelist", hosts.nodelist([1, 2, 3, 4]), "cat"]
-    child = hosts.popen(0, job, text=False, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert (child.communicate(data, timeout=120), child.returncode) == ((data, b""), 0)
+    words = ["+p4", "++nodelist", hosts.nodelist([1, 2, 3, 4]), "cat"]
+    assert run_bytes(hosts, charmrun, *words, stdin=data) == (0, data, b"")
 
 
 def test_scanf_of_a_charm_program(cluster: Factory, charmrun: Path) -> None:
     hosts = cluster(5)
-    words = ["+p8", "++nodelist", hosts.nodelist([1, 2, 3, 4]), built(charmrun, "charm_double"), "--scanf", "%d %s"]
+    words = [
+        "+p8",
+        "++nodelist",
+        hosts.nodelist([1, 2, 3, 4]),
+        built(charmrun, "charm_double"),
+        "--scanf",
+        "%d %s",
+    ]
     for process in (0, 5):
         done = run(hosts, charmrun, *words, "--process", process, stdin="  12\nabc def\nmore\n")
         assert_good(done, [*double_lines(8), f"double {process}/8: scanned <  12 abc>"])
@@ -246,14 +274,22 @@ LIBRARY = f"#!/bin/sh\necho '{NO_LIBRARY}' >&2\nexit 127\n"
 
 
 @pytest.mark.parametrize("shell", [[], ["++remote-shell", "ssh"]])
-@pytest.mark.parametrize(("text", "mode", "want"), [
-    (None, 0o755, "h01: start launcher: /tmp/ct not found; "),
-    (FOREIGN_ELF, 0o755, "h01: start launcher: /tmp/ct is for another architecture; "),
-    (GREETS, 0o755, "h01: hello: charmrun there is version 9.8.7 (protocol 99), here "),
-    (LIBRARY, 0o755, f"h01: start launcher: {NO_LIBRARY}; "),
-    (GREETS, 0o644, "h01: start launcher: /tmp/ct cannot be executed (permission denied); "),
-    ("#!/bin/sh\necho out of order >&2\nexit 5\n", 0o755, "h01: start launcher: the remote shell ended before"),
-], ids=["missing", "architecture", "version", "library", "mode", "broken"])
+@pytest.mark.parametrize(
+    ("text", "mode", "want"),
+    [
+        (None, 0o755, "h01: start launcher: /tmp/ct not found; "),
+        (FOREIGN_ELF, 0o755, "h01: start launcher: /tmp/ct is for another architecture; "),
+        (GREETS, 0o755, "h01: hello: charmrun there is version 9.8.7 (protocol 99), here "),
+        (LIBRARY, 0o755, f"h01: start launcher: {NO_LIBRARY}; "),
+        (GREETS, 0o644, "h01: start launcher: /tmp/ct cannot be executed (permission denied); "),
+        (
+            "#!/bin/sh\necho out of order >&2\nexit 5\n",
+            0o755,
+            "h01: start launcher: the remote shell ended before",
+        ),
+    ],
+    ids=["missing", "architecture", "version", "library", "mode", "broken"],
+)
 def test_a_launcher_that_cannot_be_used_is_named(
     cluster: Factory, charmrun: Path, text: str | bytes | None, mode: int, want: str, shell: list[str]
 ) -> None:

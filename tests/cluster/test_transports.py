@@ -10,10 +10,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from running import (NUMBER_AND_HOST, Factory, assert_good, built, charmrun_lines, double_lines, error_line, program_lines,
-                  run)
-from vcluster import Cluster
 
+from running import (
+    NUMBER_AND_HOST,
+    PATIENCE_S,
+    Factory,
+    assert_good,
+    built,
+    charmrun_lines,
+    command,
+    double_lines,
+    error_line,
+    program_lines,
+    run,
+)
+from vcluster import Cluster
 
 SLOW_NAMES_S = 3  # until the resolver gives up a name
 
@@ -39,7 +50,9 @@ def said(done: subprocess.CompletedProcess[str], words: str) -> list[str]:
 def test_an_account_whose_only_key_is_rsa_uses_the_ssh_command(cluster: Factory, charmrun: Path) -> None:
     hosts = cluster(9)
     hosts.user_keys(["rsa"])
-    done = run(hosts, charmrun, "+p9", "++nodelist", hosts.nodelist(range(1, 10)), "++branching", 3, "hostname")
+    done = run(
+        hosts, charmrun, "+p9", "++nodelist", hosts.nodelist(range(1, 10)), "++branching", 3, "hostname"
+    )
     assert_good(done, names(hosts, range(1, 10)), said=None)
     (line,) = charmrun_lines(done)
     assert line.endswith("; using the ssh command for such hosts"), line
@@ -56,11 +69,12 @@ def test_keys_of_other_kinds_need_no_ssh_command(cluster: Factory, charmrun: Pat
 def test_a_key_that_only_the_agent_has(cluster: Factory, charmrun: Path) -> None:
     """Inner launchers have no agent: their hosts go back to the root."""
     hosts = cluster(7)
-    key = hosts.put(0, "/home/shared/agent-key", hosts.path(0, "/home/ctuser/.ssh/id_ed25519").read_text(), mode=0o600)
+    secret = hosts.path(0, "/home/ctuser/.ssh/id_ed25519").read_text()
+    key = hosts.put(0, "/home/shared/agent-key", secret, mode=0o600)
     forget_keys(hosts, range(26))
     script = 'ssh-add -q "$1" && rm "$1" && shift || exit 9; "$@"; code=$?; kill $SSH_AGENT_PID; exit $code'
-    job = [charmrun, "+p6", "++nodelist", hosts.nodelist(range(1, 7)), "++branching", "2", "hostname"]
-    done = hosts.run(0, ["ssh-agent", "sh", "-c", script, "sh", key, *job], timeout=120)
+    job = command(charmrun, "+p6", "++nodelist", hosts.nodelist(range(1, 7)), "++branching", 2, "hostname")
+    done = hosts.run(0, ["ssh-agent", "sh", "-c", script, "sh", key, *job], timeout=PATIENCE_S)
     assert_good(done, names(hosts, range(1, 7)))
 
 
@@ -73,7 +87,9 @@ def test_an_inner_host_with_an_empty_home(cluster: Factory, charmrun: Path) -> N
             file.unlink()
     nodelist = hosts.nodelist(range(1, 10))
     double = built(charmrun, "charm_double")
-    assert_good(run(hosts, charmrun, "+p18", "++nodelist", nodelist, "++branching", 2, double), double_lines(18))
+    assert_good(
+        run(hosts, charmrun, "+p18", "++nodelist", nodelist, "++branching", 2, double), double_lines(18)
+    )
     done = run(hosts, charmrun, "+p9", "++nodelist", nodelist, "++branching", 2, "++verbose", "hostname")
     assert_good(done, names(hosts, range(1, 10)), said=None)
     assert 1 <= len(said(done, "starting it from here")) <= 4, done.stderr  # h02 ... h05 are below h01
@@ -118,8 +134,13 @@ def test_known_hosts_files_aliases_and_checks_are_those_of_ssh(cluster: Factory,
     hosts.put(0, "known/h03", hosts.known_hosts_text(without=[0, 1, 2, 4, 5]))
     hosts.put(0, ".ssh/known_hosts", f"one-name {public}\n", mode=0o600)
     hosts.put(5, ".ssh/authorized_keys", "", mode=0o600)
-    hosts.put(5, ".ssh/authorized_keys", hosts.path(0, "/home/ctuser/.ssh/authorized_keys").read_text(),
-              user="ctother", mode=0o600)
+    hosts.put(
+        5,
+        ".ssh/authorized_keys",
+        hosts.path(0, "/home/ctuser/.ssh/authorized_keys").read_text(),
+        user="ctother",
+        mode=0o600,
+    )
     block = "Host h02\n HostKeyAlias one-name\nHost h03\n UserKnownHostsFile ~/known/%h\n"
     block += "Host h04\n StrictHostKeyChecking accept-new\n"
     last = "Host h05\n User ctother\n StrictHostKeyChecking no\n"
@@ -206,19 +227,19 @@ def test_new_host_keys_are_written_once_by_jobs_at_the_same_time(cluster: Factor
     hosts = cluster(26)
     hosts.known_hosts("none")
     nodelist = hosts.nodelist(range(1, 26))
-    words = [charmrun, "+p25", "++nodelist", nodelist, "++branching", "4"]
-    accept = [*words, "++accept-new-host-keys", "hostname"]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    jobs = [hosts.popen(0, accept, **pipes) for _ in range(3)]
+    words = ["+p25", "++nodelist", nodelist, "++branching", 4, "hostname"]
+    accept = command(charmrun, *words, "++accept-new-host-keys")
+    pipe = subprocess.PIPE
+    jobs = [hosts.popen(0, accept, stdout=pipe, stderr=pipe) for _ in range(3)]
     for job in jobs:
-        out, err = job.communicate(timeout=180)
+        out, err = job.communicate(timeout=PATIENCE_S)
         assert (job.returncode, sorted(out.split())) == (0, names(hosts, range(1, 26))), err
     known = hosts.path(0, "/home/ctuser/.ssh/known_hosts").read_text().splitlines()
     assert len(known) == 25 and all(re.match(r"\|1\|\S+\|\S+ ssh-ed25519 \S+$", line) for line in known)
     for index in (1, 2, 25):
         found = hosts.run(0, ["ssh-keygen", "-F", hosts.names[index]]).stdout.splitlines()
         assert len(found) == 2, found
-    assert_good(hosts.run(0, [*words, "hostname"], timeout=120), names(hosts, range(1, 26)))
+    assert_good(run(hosts, charmrun, *words), names(hosts, range(1, 26)))
 
 
 # -- names ----------------------------------------------------------------------------------------
@@ -248,7 +269,9 @@ def test_this_machine_is_reachable_for_the_others(cluster: Factory, charmrun: Pa
     hosts = cluster(5)
     transport = ["++remote-shell", "ssh"] if name.endswith("ssh") else []
     entry = hosts.address(0) if name == "198.18." else name.split()[0]
-    for order in ([entry, 1, 2, 3], [1, entry, 2, 3], [1, 2, 3, entry]):
+    for place in (0, 1, 3):
+        order: list[int | str] = [1, 2, 3]
+        order.insert(place, entry)
         words = ["+p8", "++nodelist", hosts.nodelist(order), *transport]
         assert_good(run(hosts, charmrun, *words, built(charmrun, "charm_double")), double_lines(8))
     done = run(hosts, charmrun, *words, "++branching", 1, *NUMBER_AND_HOST)
@@ -280,7 +303,14 @@ def test_process_numbers_follow_the_nodelist_alone(cluster: Factory, charmrun: P
     order = [7, 1, 4, 9, 2, 8, 3, 6, 5]
     total = 2 * len(order) + slots - 1
     nodelist = hosts.nodelist([f"{hosts.names[order[0]]} ++cpus {slots}", *order[1:]])
-    shapes = [[], ["++branching", 1], ["++branching", 2], ["++levels", 1], ["++levels", 3], ["++branching", 3, "++batch", 1]]
+    shapes = [
+        [],
+        ["++branching", 1],
+        ["++branching", 2],
+        ["++levels", 1],
+        ["++levels", 3],
+        ["++branching", 3, "++batch", 1],
+    ]
     shapes += [["++remote-shell", "ssh"], ["++remote-shell", "ssh", "++branching", 2]]
     seen = []
     for shape in shapes:

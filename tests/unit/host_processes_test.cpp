@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "charm_capture.hpp"
+#include "tests/unit/charm_capture.hpp"
 #include "tree/wire/charm_message.hpp"
 
 using namespace charmtree;

@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "small_world.hpp"
+#include "tests/unit/small_world.hpp"
 
 using namespace charmtree;
 using namespace charmtree::proto;

@@ -9,7 +9,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "small_world.hpp"
+#include "tests/unit/small_world.hpp"
 #include "tree/proto/host_pool.hpp"
 
 using namespace charmtree;

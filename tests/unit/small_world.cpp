@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A queue of closures by time and, at equal times, by order of scheduling. Actions only ever schedule, so
 // that a launcher's turn is never nested in another's.
-#include "small_world.hpp"
+#include "tests/unit/small_world.hpp"
 
 #include <fmt/format.h>
 
@@ -127,7 +127,7 @@ void SmallWorld::kill_launcher(std::uint32_t host) {
   const std::size_t id = find(host);
   leave(id);
   for (Actor& actor : actors) {
-    if (actor.alive && actor.launcher == id && !actor.outlives_launcher) exit(actor, 0, 9);
+    if (actor.alive && actor.launcher == id && !actor.outlives_launcher) dies(actor, 0, 9);
   }
 }
 
@@ -233,7 +233,7 @@ void SmallWorld::perform(std::size_t id, const proto::Signal& a) {
   Actor& actor = actors.at(a.process);
   if (!actor.spawned || actor.launcher != id) throw std::logic_error("signalled a process of somebody else");
   actor.signals.push_back(a.signal);
-  if (a.signal == 9 || !actor.stubborn) soon(kReaction, [this, &actor, a] { exit(actor, 0, a.signal); });
+  if (a.signal == 9 || !actor.stubborn) soon(kReaction, [this, &actor, a] { dies(actor, 0, a.signal); });
 }
 
 void SmallWorld::perform(std::size_t id, const KillLeftovers& a) {
@@ -241,7 +241,7 @@ void SmallWorld::perform(std::size_t id, const KillLeftovers& a) {
   for (Actor& actor : actors) {
     if (!actor.alive || actor.host != a.host) continue;
     ++killed;
-    exit(actor, 0, 9);
+    dies(actor, 0, 9);
   }
   soon(kReaction, [this, id, killed] { deliver(id, LeftoversKilled{killed}); });
 }
@@ -259,7 +259,7 @@ void SmallWorld::perform(std::size_t, const ClientClose& a) {
   for (Actor& actor : actors) {
     if (actor.client != a.client) continue;
     actor.client = 0;
-    if (!actor.stubborn) soon(kReaction * 4, [this, &actor] { exit(actor, 1, 0); });
+    if (!actor.stubborn) soon(kReaction * 4, [this, &actor] { dies(actor, 1, 0); });
   }
 }
 

@@ -110,7 +110,7 @@ public:
   /// The launcher hears and does nothing any more, but its link stays.
   void freeze_launcher(std::uint32_t host);
   void cut_link(std::uint32_t host);
-  void kill_process(std::uint32_t process, int signal) { exit(actors[process], 0, signal); }
+  void kill_process(std::uint32_t process, int signal) { dies(actors[process], 0, signal); }
   void user_signal(int signal) { deliver(0, proto::UserSignal{signal}); }
   /// The launcher of `host` says this to its parent.
   void forge(std::uint32_t host, const wire::Message& message);
@@ -198,7 +198,7 @@ private:
   void hears(Actor& actor, const std::string& bytes);
   void hears(Actor& actor, std::string_view type, std::string_view payload);
   void next_step(Actor& actor);
-  void exit(Actor& actor, int code, int signal);
+  void dies(Actor& actor, int code, int signal);
   std::uint32_t number(const Actor& actor) const {
     return static_cast<std::uint32_t>(&actor - actors.data());
   }

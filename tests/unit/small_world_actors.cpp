@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "small_world.hpp"
+#include "tests/unit/small_world.hpp"
 #include "tree/wire/charm_message.hpp"
 
 namespace charmtree::test {
@@ -53,7 +53,7 @@ void SmallWorld::play(Actor& actor) {
   }
   schedule(now_ + actor.life + jitter, [this, &actor] {
     if (!actor.alive) return;
-    if (actor.kind == Actor::Kind::plain) return exit(actor, actor.code, actor.signal);
+    if (actor.kind == Actor::Kind::plain) return dies(actor, actor.code, actor.signal);
     actor.client = next_client_++;
     deliver(actor.launcher, ClientOpened{ClientKind::charm, actor.client});
     const std::uint32_t own = number(actor);
@@ -84,7 +84,7 @@ void SmallWorld::hears(Actor& actor, const std::string& bytes) {
 }
 
 void SmallWorld::hears(Actor& actor, std::string_view type, std::string_view payload) {
-  if (type == "die") return actor.stubborn ? void() : exit(actor, 1, 0);
+  if (type == "die") return actor.stubborn ? void() : dies(actor, 1, 0);
   if (type == "initnodetab") {
     actor.own = word(payload, 4);
     actor.table = payload.substr(8);
@@ -110,13 +110,13 @@ void SmallWorld::next_step(Actor& actor) {
     case Actor::Fate::aborts:
       return says(actor, make_charm_message("abort", std::string{"on purpose"} + '\0'));
     case Actor::Fate::exits:
-      return exit(actor, actor.code, actor.signal);
+      return dies(actor, actor.code, actor.signal);
     case Actor::Fate::stays:
       return;
   }
 }
 
-void SmallWorld::exit(Actor& actor, int code, int signal) {
+void SmallWorld::dies(Actor& actor, int code, int signal) {
   if (!std::exchange(actor.alive, false)) return;
   last_exit_at = now_;
   const ClientId client = std::exchange(actor.client, 0);

@@ -231,7 +231,8 @@ Result<std::string> socket_folder() {
   }
   if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid() || (info.st_mode & 077) != 0) {
     return Error{Errc::spawn_failed, Phase::spawn,
-                 folder + " is not a private folder of ours (0700, no symlink)", "remove it there or set XDG_RUNTIME_DIR"};
+                 folder + " is not a private folder of ours (0700, no symlink)",
+                 "remove it there or set XDG_RUNTIME_DIR"};
   }
   return folder;
 }

@@ -59,7 +59,8 @@ void HostRuntime::execute(const proto::Prepare& action) {
 void HostRuntime::prepared(Result<std::vector<std::string>> environment) {
   if (!environment) return sink_(proto::Prepared{0, environment.error(), false});
   environment_ = std::move(*environment);
-  // In the loop's next round: if hosts to start have arrived with our own orders, their logins come before our processes.
+  // In the loop's next round: if hosts to start have arrived with our own orders, their logins come before
+  // our processes.
   asio::post(io_, [this] { sink_(proto::Prepared{reachable_address(*job_, self_), {}, true}); });
 }
 

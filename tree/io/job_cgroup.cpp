@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See cgroups(7) and the kernel's cgroup-v2 document: "0::/path" in /proc/self/cgroup is the group, mountinfo says where the hierarchy
-// is mounted and which part of it (its root field).
+// See cgroups(7) and the kernel's cgroup-v2 document: "0::/path" in /proc/self/cgroup is the group, mountinfo
+// says where the hierarchy is mounted and which part of it (its root field).
 #include "tree/io/job_cgroup.hpp"
 
 #include <fcntl.h>
@@ -59,7 +59,8 @@ JobCgroup JobCgroup::of(const std::string& job, std::uint32_t host, const std::s
   const Mount mount = cgroup2_mount(mounts_file, group);
   if (mount.point.empty()) return result;
   const std::string below = mount.root == "/" ? group : group.substr(mount.root.size());
-  result.path_ = fmt::format("{}{}{}charmtree-{}-{}", mount.point, below, below.ends_with('/') ? "" : "/", job, host);
+  result.path_ =
+      fmt::format("{}{}{}charmtree-{}-{}", mount.point, below, below.ends_with('/') ? "" : "/", job, host);
   return result;
 }
 
@@ -70,7 +71,9 @@ bool JobCgroup::make() {
   return static_cast<bool>(entry_);
 }
 
-bool JobCgroup::kill() { return !path_.empty() && write_one(path_ + "/cgroup.kill"); }
+bool JobCgroup::kill() {
+  return !path_.empty() && write_one(path_ + "/cgroup.kill");
+}
 
 void JobCgroup::remove() {
   entry_.reset();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A control group (v2) for the processes of a job on this host, where the launcher's own group is writable (root, or delegated as
-// systemd does for user sessions). What is in it can be killed whole, also what has daemonised and cleared its environment, and
-// also after the launcher itself was killed. Where there is none, the other ways (leftovers.hpp) must do.
+// A control group (v2) for the processes of a job on this host, where the launcher's own group is writable
+// (root, or delegated as systemd does for user sessions). What is in it can be killed whole, also what has
+// daemonised and cleared its environment, and also after the launcher itself was killed. Where there is none,
+// the other ways (leftovers.hpp) must do.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,10 @@
 namespace charmtree::io {
 
 class JobCgroup {
- public:
+public:
   /// The group <own group>/charmtree-<job>-<host>; `cgroup_file` and `mounts_file` are for tests.
-  static JobCgroup of(const std::string& job, std::uint32_t host, const std::string& cgroup_file = "/proc/self/cgroup",
+  static JobCgroup of(const std::string& job, std::uint32_t host,
+                      const std::string& cgroup_file = "/proc/self/cgroup",
                       const std::string& mounts_file = "/proc/self/mountinfo");
 
   JobCgroup() = default;
@@ -28,7 +30,7 @@ class JobCgroup {
   void remove();
   const std::string& path() const { return path_; }
 
- private:
+private:
   std::string path_;  // empty: no control groups here
   UniqueFd entry_;
 };

@@ -21,7 +21,7 @@ struct SpawnRequest {
   std::vector<std::string> environment;     // complete
   std::string directory;                    // empty: unchanged
   int input = -1, output = -1, error = -1;  // become 0, 1, 2; -1: /dev/null
-  int cgroup = -1;                       // cgroup.procs of the group to be in; -1: stays in ours
+  int cgroup = -1;                          // cgroup.procs of the group to be in; -1: stays in ours
   bool dies_with_parent = true;             // PDEATHSIG KILL
   bool fixed_addresses = false;             // no address space randomisation
 };
@@ -30,8 +30,8 @@ struct SpawnRequest {
 /// no_program, not_executable, no_directory or spawn_failed, in Phase::spawn.
 Result<pid_t> spawn(const SpawnRequest& request);
 
-/// Raises this process's soft limit of open files to the hard one: every process and host costs descriptors. What spawn() starts
-/// gets back the limit that we were started with. Call it first thing in main.
+/// Raises this process's soft limit of open files to the hard one: every process and host costs descriptors.
+/// What spawn() starts gets back the limit that we were started with. Call it first thing in main.
 void raise_descriptor_limit();
 
 }  // namespace charmtree::io

@@ -12,10 +12,10 @@
 #pragma once
 
 #include <bitset>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <map>
 #include <vector>
 
 #include "tree/proto/charm_client.hpp"

@@ -123,9 +123,10 @@ struct LeftoversKilled {
 /// Nothing happened but time: next_deadline() has come.
 struct Tick {};
 
-using Event = std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, Prepared, Spawned, SpawnFailed,
-                           ProcessOutput, OutputDrained, ProcessExited, ClientOpened, ClientBytes, ClientClosed, InputRead,
-                           InputWritten, InputRecalled, UserSignal, LeftoversKilled, Tick>;
+using Event =
+    std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, Prepared, Spawned, SpawnFailed,
+                 ProcessOutput, OutputDrained, ProcessExited, ClientOpened, ClientBytes, ClientClosed,
+                 InputRead, InputWritten, InputRecalled, UserSignal, LeftoversKilled, Tick>;
 
 // ---- actions
 
@@ -223,9 +224,9 @@ struct Finish {
   int signal;
 };
 
-using Action =
-    std::variant<Login, CancelLogin, Send, CloseLink, Prepare, Spawn, Signal, KillLeftovers, ClientSend,
-                 ClientClose, DrainOutput, WriteInput, RecallPipe, ReadInput, Show, Say, StoreHostKey, Record, Finish>;
+using Action = std::variant<Login, CancelLogin, Send, CloseLink, Prepare, Spawn, Signal, KillLeftovers,
+                            ClientSend, ClientClose, DrainOutput, WriteInput, RecallPipe, ReadInput, Show,
+                            Say, StoreHostKey, Record, Finish>;
 using Actions = std::vector<Action>;
 
 }  // namespace charmtree::proto

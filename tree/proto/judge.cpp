@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstring>
 #include <iterator>
 
@@ -14,6 +13,7 @@ namespace charmtree::proto {
 
 namespace {
 
+constexpr int kBrokenPipe = 13;  // SIGPIPE
 constexpr int kTimeLimit = 124, kLauncherFailed = 125, kNotExecutable = 126, kNotFound = 127;
 
 int status_of(Errc code) {
@@ -153,7 +153,7 @@ void Judge::interrupted(int signal) {
     return;
   }
   Verdict verdict{128 + signal, signal, {wire::EndMode::stop, static_cast<std::uint8_t>(signal)}, {}};
-  if (signal == SIGPIPE) return decide(std::move(verdict));  // as quiet as everybody in a pipe to `head`
+  if (signal == kBrokenPipe) return decide(std::move(verdict));  // as quiet as everybody in a pipe to `head`
   std::string line = fmt::format("{}: ending the job", strsignal(signal));
   if (!all_up()) line += fmt::format(" during the launch ({} of {} hosts are up)", up_, hosts_.size());
   verdict.lines.push_back(line + "; once more ends it at once");
@@ -184,9 +184,9 @@ void Judge::tick(Instant now) {
 /// Every step of a launch has its own limit; this one is for launchers that answered and then hang.
 void Judge::give_up_silent_hosts() {
   answer_by_ = kNever;
-  const Error silent{
-      Errc::timed_out, Phase::hello,
-      fmt::format("no news from its launcher for {:g} s", seconds(kSilence * job_.timeout)), "see ++timeout"};
+  const Error silent{Errc::timed_out, Phase::hello,
+                     fmt::format("no news from its launcher for {:g} s", seconds(kSilence * job_.timeout)),
+                     "see ++timeout"};
   for (const Host& host : hosts_) {
     if (answered_.insert(host.index).second) failures_.push_back({host.index, silent});
   }

@@ -40,7 +40,7 @@ struct Profile {
   std::uint16_t port = 22;
   std::vector<std::string> identity_files;  // private keys, '~' and ssh's % tokens already expanded where
                                             // they do not depend on the host; tried in this order
-  bool identities_only = false;  // ssh's IdentitiesOnly: no other agent keys
+  bool identities_only = false;             // ssh's IdentitiesOnly: no other agent keys
   HostKeyPolicy host_keys = HostKeyPolicy::strict;
   bool ssh_command_only = false;  // needs what libssh2 lacks (ProxyJump, certificates): use the ssh command
   std::string launcher;           // path of charmrun on these hosts

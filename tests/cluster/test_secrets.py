@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What anybody on a host can read of a job's start: command lines and environments of launchers, shells
+and sshd are constant and hold nothing of the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from vc_job import Job, leftovers
+from vcluster import Cluster, Process
+
+Factory = Callable[..., Cluster]
+_SHARED = "/home/shared"
+_MARK = "hush-7391-hush"
+# All that sshd, a login shell and ssh's SendEnv may put into a launcher's environment.
+_KNOWN = {
+    "HOME", "LANG", "LOGNAME", "MAIL", "MOTD_SHOWN", "OLDPWD", "PATH", "PWD", "SHELL", "SHLVL", "SSH_CLIENT", "SSH_CONNECTION", "USER", "_",
+}
+_SANITIZERS = {"ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"}
+
+
+def _environment(process: Process) -> dict[str, str]:
+    text = Path(f"/proc/{process.pid}/environ").read_bytes().decode(errors="replace")
+    return dict(entry.split("=", 1) for entry in text.split("\0") if "=" in entry)
+
+
+def _job_id(job: Job) -> str:
+    sleeper = job.running("sleep")[0]
+    return _environment(sleeper)["CHARMTREE_JOB"].split(":")[0]
+
+
+def _start(hosts: Cluster, charmrun: Path, options: list[str], mark: str) -> Job:
+    program = ["sh", "-c", "sleep 98765; :", mark, f"--password={mark}"]
+    argv = [charmrun, "+p9", "++nodelist", hosts.nodelist(9), "++branching", "2", *options, *program]
+    env = {"PASSWORD": mark, mark.replace("-", "_"): "x"}
+    return Job(hosts, range(9), argv, env=env)
+
+
+def _finish(job: Job) -> None:
+    job.signal(2)
+    job.signal(2)
+    assert job.wait() == -2, job.said()
+    assert not leftovers([job])
+
+
+@pytest.mark.parametrize("transport", ["built-in ssh", "ssh command", "logged"])
+def test_nothing_of_the_job_can_be_seen_on_the_hosts(cluster: Factory, charmrun: Path, transport: str) -> None:
+    hosts = cluster(26)
+    script = f'#!/bin/sh\nprintf "%s\\n" "$*" >>{_SHARED}/log\nexec ssh -x -T -o BatchMode=yes "$@"\n'
+    hosts.put(0, f"{_SHARED}/log", "", mode=0o666)
+    logger = hosts.put(0, f"{_SHARED}/logging-ssh", script, mode=0o755)
+    options = {"built-in ssh": [], "ssh command": ["++remote-shell", "ssh"], "logged": ["++remote-shell", logger]}
+    job = _start(hosts, charmrun, options[transport], _MARK)
+    job.until(lambda: len(job.running("sleep")) == 9, "nine processes")
+
+    remote = [one for one in (p for h in range(1, 9) for p in hosts.processes(h)) if one.command not in ("sleep", "sh")]
+    launchers = [one for one in remote if one.command == "charmrun"]
+    assert {one.host for one in launchers} == set(range(1, 9))
+    assert {one.cmdline for one in launchers} == {f"{charmrun} ++launcher"}
+    secrets = [_MARK, _MARK.replace("-", "_"), _job_id(job)]
+    for process in remote:
+        seen = process.cmdline + "".join(f"\0{name}={value}" for name, value in _environment(process).items())
+        assert not [secret for secret in secrets if secret in seen], (process, seen)
+    for process in launchers:
+        assert set(_environment(process)) <= _KNOWN | _SANITIZERS, _environment(process)
+    for one in hosts.processes(0):  # the ssh commands that the root has started
+        if one.command == "ssh":
+            assert one.cmdline.endswith(f"exec {charmrun} ++launcher") and _MARK not in one.cmdline, one
+    _finish(job)
+
+
+def test_the_remote_command_line_is_the_same_for_every_job(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(26)
+    script = f'#!/bin/sh\necho "$*" >>{_SHARED}/log.$2\nexec ssh -x -T -o BatchMode=yes "$@"\n'
+    logged = []
+    for mark, extra in ((_MARK, []), ("another", ["++timeout", "50", "++batch", "2", "++verbose"])):
+        log = hosts.put(0, f"{_SHARED}/log", "", mode=0o666)
+        logger = hosts.put(0, f"{_SHARED}/logging-ssh", script.replace(f"{_SHARED}/log.$2", log), mode=0o755)
+        job = _start(hosts, charmrun, ["++remote-shell", logger, *extra], mark)
+        job.until(lambda job=job: len(job.running("sleep")) == 9, "nine processes")
+        _finish(job)
+        logged.append(sorted(hosts.path(0, log).read_text().splitlines()))
+    assert logged[0] == logged[1]
+    assert logged[0] == [f"{name} exec {charmrun} ++launcher" for name in hosts.names[1:9]]
+
+
+def test_a_launcher_of_a_strange_path_is_quoted(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(26)
+    folder = hosts.path(0, f"{_SHARED}/it's $(here) & *")
+    folder.mkdir(exist_ok=True)
+    link = folder / "charm run"
+    link.unlink(missing_ok=True)
+    link.symlink_to(charmrun)
+    inside = f"{_SHARED}/it's $(here) & */charm run"
+    for options in ([], ["++remote-shell", "ssh"]):
+        done = hosts.run(0, [inside, "+p3", "++nodelist", hosts.nodelist(3), *options, "hostname"])
+        assert sorted(done.stdout.split()) == hosts.names[:3], done
