@@ -114,6 +114,10 @@ void Node::handle(const InputRecalled& event) {
   up(wire::InputReturned{event.bytes});
 }
 
+void Node::handle(const OutputStalled& event) {
+  if (desk_) desk_->stalled(event.stalled, now_);
+}
+
 void Node::handle(const UserSignal& event) {
   if (desk_) desk_->signal(event.signal);
 }

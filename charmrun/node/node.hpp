@@ -32,6 +32,10 @@ public:
   void on(const proto::Event& event, Instant now, proto::Actions& out);
   /// When a Tick is wanted at the latest.
   Instant next_deadline() const;
+  /// The host of a launcher that has been welcomed.
+  std::uint32_t host() const { return self_.index; }
+  /// The job's end has begun.
+  bool ending() const { return ending_ != Ending::no; }
 
 private:
   /// How far this launcher is with leaving.
@@ -55,6 +59,7 @@ private:
   void handle(const proto::InputRead& event);
   void handle(const proto::InputWritten& event);
   void handle(const proto::InputRecalled& event);
+  void handle(const proto::OutputStalled& event);
   void handle(const proto::UserSignal& event);
   void handle(const proto::LeftoversKilled& event);
   void handle(const proto::Tick&) {}

@@ -42,6 +42,7 @@ public:
   void message(const wire::Message& message, proto::Actions& out, DeskOrders& orders);
   void input(const proto::InputRead& event, DeskOrders& orders);
   void signal(int signal) { judge_.interrupted(signal); }
+  void stalled(bool stalled, Instant now) { judge_.stalled(stalled, now); }
   /// Looks at what has changed: table, barriers, input, verdict. Called after every event.
   void turn(Instant now, proto::Actions& out, DeskOrders& orders);
   Instant next_deadline() const { return earlier(judge_.next_deadline(), limit_at_); }

@@ -55,7 +55,8 @@ def test_nothing_of_the_job_can_be_seen_on_the_hosts(cluster: Factory, charmrun:
     job = _start(hosts, charmrun, options[transport], _MARK)
     job.until(lambda: len(job.running("sleep")) == 9, "nine processes")
 
-    remote = [one for one in (p for h in range(1, 9) for p in hosts.processes(h)) if one.command not in ("sleep", "sh")]
+    programs = {"sleep", "sh"}
+    remote = [one for host in range(1, 9) for one in hosts.processes(host) if one.command not in programs]
     launchers = [one for one in remote if one.command == "charmrun"]
     assert {one.host for one in launchers} == set(range(1, 9))
     assert {one.cmdline for one in launchers} == {f"{charmrun} ++launcher"}

@@ -322,3 +322,12 @@ def test_process_numbers_follow_the_nodelist_alone(cluster: Factory, charmrun: P
     assert [line.split()[0] for line in seen[0]] == [str(i) for i in range(total)]
     assert list(dict.fromkeys(owners)) == names(hosts, order)  # contiguous, in the nodelist's order
     assert owners == sorted(owners, key=names(hosts, order).index)
+
+
+def test_virtual_hosts_get_the_numbers_that_real_ones_would(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(9)
+    program = ["sh", "-c", "echo $CHARMTREE_PROCESS ${CHARMTREE_JOB##*:}"]  # the host's number in the list
+    real = run(hosts, charmrun, "+p20", "++nodelist", hosts.nodelist(9), *program)
+    assert real.returncode == 0
+    for shape in ([], ["++branching", 1], ["++levels", 3]):
+        assert_good(run(hosts, charmrun, "+p20", "++hosts", 9, *shape, *program), program_lines(real))

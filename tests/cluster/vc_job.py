@@ -104,8 +104,9 @@ class Job:
             self.root.wait(10)
 
     def _processes(self) -> list[Process]:
+        inits = {host.pid for host in self.cluster.hosts}
         every = [one for host in self.hosts for one in self.cluster.processes(host)]
-        return [one for one in every if one.state != "Z"]
+        return [one for one in every if one.state != "Z" and one.pid not in inits]
 
 
 def leftovers(jobs: Iterable[Job]) -> list[str]:

@@ -59,6 +59,15 @@ TEST_CASE("kinds of barriers do not mix, and other news do not take an open one 
   CHECK(gather.due(kComplete, kNow)->barrier[0] == 4);
 }
 
+TEST_CASE("a barrier that is not complete hurries nothing else", "[gather]") {
+  Gather gather;
+  wire::Facts news = entered(2);
+  news.hosts_up = {1};
+  gather.add(news, kNow);
+  CHECK_FALSE(gather.due(kPartial, kNow));
+  CHECK(gather.due(kPartial, kNow + Gather::kDelay)->barrier[0] == 0);
+}
+
 TEST_CASE("tuples go up in one message when the subtree is complete", "[gather]") {
   Gather gather;
   gather.add(block(1, 2), kNow);

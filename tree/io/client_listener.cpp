@@ -181,7 +181,7 @@ void ClientListener::admit(int fd, proto::ClientKind kind) {
   const auto uid = peer_uid(fd);
   if (!uid || *uid != ::geteuid() || connections_.size() >= kMaxClients) {
     ::close(fd);
-    if (uid && *uid != ::geteuid())
+    if (uid && *uid != ::geteuid() && refused_.size() < kMaxNotes && refused_.insert(*uid).second)
       sink_.note(fmt::format("refused a connection of uid {} to a local socket", *uid));
     return;
   }

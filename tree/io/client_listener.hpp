@@ -5,10 +5,13 @@
 // say is not looked at here.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "tree/base/result.hpp"
@@ -21,6 +24,8 @@ class ClientListener {
 public:
   /// Connections at a time, of both kinds; more are closed at once.
   static constexpr std::size_t kMaxClients = 65536;
+  /// Foreign users whose connections are told, each once.
+  static constexpr std::size_t kMaxNotes = 8;
   /// A client that does not read what is sent to it may hold up this much.
   static constexpr std::size_t kMaxBacklog = 256U << 20;
 
@@ -58,6 +63,7 @@ private:
   std::uint16_t port_ = 0;
   std::string path_;
   proto::ClientId last_ = 0;
+  std::set<uid_t> refused_;  // that have been told
   bool paused_ = false;
   std::map<proto::ClientId, std::shared_ptr<Connection>> connections_;
 };

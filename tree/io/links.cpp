@@ -141,7 +141,6 @@ void Links::logged_in(const PortPtr& port, LoginResult result) {
                      fmt::format("no answer from the launcher within {:g} s", seconds(port->greeting_limit)),
                      "is its login shell slow or waiting for input? try: ssh HOST true"});
   });
-  if (paused_) port->link->pause_reading(true);
   start(port);
 }
 
@@ -151,6 +150,7 @@ void Links::received(const PortPtr& port, std::string_view bytes) {
   if (!port->up) {
     if (!port->reader.greeted()) return;
     port->up = true;
+    if (paused_) port->link->pause_reading(true);
     port->greeting.cancel();
     LoginResult& login = port->login_result;
     std::string note = std::move(login.note);
@@ -221,7 +221,8 @@ std::size_t Links::parent_backlog() const {
 void Links::pause_children(bool paused) {
   paused_ = paused;
   for (auto& [id, port] : ports_) {
-    if (id != proto::kParentLink && port->link) port->link->pause_reading(paused);
+    // Greetings are always read: whoever waits for one must not wait for the reader of our output.
+    if (id != proto::kParentLink && port->up) port->link->pause_reading(paused);
   }
 }
 

@@ -53,6 +53,7 @@ std::optional<uid_t> tcp_owner(const sockaddr_in& owner, const sockaddr_in& othe
   std::memcpy(&header, answer.data(), sizeof header);
   if (header.nlmsg_type != SOCK_DIAG_BY_FAMILY) return {};
   std::memcpy(&found, answer.data() + NLMSG_HDRLEN, sizeof found);
+  if (found.idiag_inode == 0) return {};  // closed already: nobody's, which would read as root's
   return found.idiag_uid;
 }
 

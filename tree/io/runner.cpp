@@ -16,7 +16,7 @@ Runner::Runner(asio::io_context& io, Node& node, Transports transports, ChildWat
       host_(
           io, watch, [this](Event event) { dispatch(std::move(event)); },
           [this](std::string text) {
-            if (user_ == nullptr) links_.execute(Send{kParentLink, wire::Note{UINT32_MAX, std::move(text)}});
+            if (user_ == nullptr) links_.execute(Send{kParentLink, wire::Note{node_.host(), std::move(text)}});
           }),
       timer_(io) {}
 
@@ -57,7 +57,11 @@ void Runner::execute(Action& action) {
   if (auto* a = std::get_if<RecallPipe>(&action)) return host_.execute(*a);
   if (auto* a = std::get_if<Finish>(&action)) return execute(*a);
   if (user_ == nullptr) return;
-  if (auto* a = std::get_if<Show>(&action)) return user_->show(a->stream, std::move(a->bytes));
+  if (auto* a = std::get_if<Show>(&action)) {
+    // What a job that is being ended still prints may be lost if nobody reads it.
+    if (node_.ending() && user_->backlog() > kHighWater) return;
+    return user_->show(a->stream, std::move(a->bytes));
+  }
   if (auto* a = std::get_if<Say>(&action)) return user_->say(a->tone, a->text);
   if (auto* a = std::get_if<StoreHostKey>(&action)) return user_->store_host_key(a->host, a->key);
   if (auto* a = std::get_if<Record>(&action)) return user_->record(a->stamps);
@@ -90,11 +94,14 @@ void Runner::arm_timer() {
 
 void Runner::check_flow() {
   const std::size_t backlog = user_ != nullptr ? user_->backlog() : links_.parent_backlog();
-  const bool pause = paused_ ? backlog > kLowWater : backlog > kHighWater;
+  // At the end the root listens whatever happens: its children must be able to say that they are done.
+  const bool listen = user_ != nullptr && node_.ending();
+  const bool pause = !listen && (paused_ ? backlog > kLowWater : backlog > kHighWater);
   if (pause == paused_) return;
   paused_ = pause;
   links_.pause_children(pause);
   host_.pause_reading(pause);
+  if (user_ != nullptr) dispatch(OutputStalled{pause});
 }
 
 }  // namespace charmtree::io

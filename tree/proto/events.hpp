@@ -112,6 +112,10 @@ struct InputWritten {
 struct InputRecalled {
   std::string bytes;
 };
+/// Root: the user's output is (no longer) so far behind that nothing is read from below.
+struct OutputStalled {
+  bool stalled;
+};
 /// Root: a signal for us or for the job.
 struct UserSignal {
   int signal;
@@ -126,7 +130,7 @@ struct Tick {};
 using Event =
     std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, Prepared, Spawned, SpawnFailed,
                  ProcessOutput, OutputDrained, ProcessExited, ClientOpened, ClientBytes, ClientClosed,
-                 InputRead, InputWritten, InputRecalled, UserSignal, LeftoversKilled, Tick>;
+                 InputRead, InputWritten, InputRecalled, OutputStalled, UserSignal, LeftoversKilled, Tick>;
 
 // ---- actions
 

@@ -63,11 +63,11 @@ void Judge::on(wire::Facts facts, Instant now) {
     answered_.insert(failure.host);
     failures_.push_back(std::move(failure));
   }
-  answer_by_ = answered_.size() < hosts_.size() ? now + kSilence * job_.timeout : kNever;
+  await_answers(now);
   blocks_.insert(blocks_.end(), std::make_move_iterator(facts.blocks.begin()),
                  std::make_move_iterator(facts.blocks.end()));
   for (std::size_t kind = 0; kind < kBarrierKinds; ++kind) barrier_[kind] += facts.barrier[kind];
-  if (registered_ == 0 && facts.registered > 0 && !table_taken_) register_by_ = now + job_.timeout;
+  if (registered_ == 0 && facts.registered > 0 && !stalled_) register_by_ = now + job_.timeout;
   registered_ += facts.registered;
   ended_ += facts.ended;
   exited_ += facts.exited_ok;
@@ -165,7 +165,17 @@ void Judge::time_limit_reached() {
 }
 
 void Judge::begin(Instant now) {
-  answer_by_ = now + kSilence * job_.timeout;
+  await_answers(now);
+}
+
+void Judge::await_answers(Instant now) {
+  answer_by_ = answered_.size() < hosts_.size() && !stalled_ ? now + kSilence * job_.timeout : kNever;
+}
+
+void Judge::stalled(bool stalled, Instant now) {
+  stalled_ = stalled;
+  await_answers(now);
+  register_by_ = table_pending() && !stalled ? now + job_.timeout : kNever;
 }
 
 void Judge::tick(Instant now) {

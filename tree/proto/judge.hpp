@@ -36,6 +36,8 @@ public:
   /// A signal of the user's: the first ends the job with a grace, the second at once.
   void interrupted(int signal);
   void time_limit_reached();
+  /// While nothing is read from below, nobody is late.
+  void stalled(bool stalled, Instant now);
   /// The launch begins.
   void begin(Instant now);
   void tick(Instant now);
@@ -61,6 +63,7 @@ private:
   void fail(int status, std::string line);
   void judge_exit(const wire::ProcessExit& exit);
   void judge_launch();
+  void await_answers(Instant now);
   void give_up_silent_hosts();
   std::vector<std::string> unregistered_hosts() const;
   void judge_end();
@@ -83,6 +86,7 @@ private:
   std::size_t bad_exits_ = 0;
   Instant register_by_ = kNever;
   Instant answer_by_ = kNever;  // somebody, while hosts are missing
+  bool stalled_ = false;
   std::optional<Verdict> verdict_;
 };
 
