@@ -108,9 +108,8 @@ void Console::record(const wire::Stamps& stamps) {
   startup_.launchers.push_back(std::move(launcher));
 }
 
-void Console::drain() {
-  out_.drain();
-  err_.drain();
+bool Console::drain(Duration limit) {
+  return out_.drain(limit) && err_.drain(limit);
 }
 
 }  // namespace charmtree

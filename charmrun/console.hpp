@@ -32,7 +32,7 @@ public:
   std::size_t backlog() const override { return out_.backlog() + err_.backlog(); }
 
   /// Everything shown has been written, or nobody reads it any more.
-  void drain();
+  bool drain(Duration limit);
   /// Why stdout could not be written, an errno; 0 if it could.
   int output_failure() const { return out_.failure(); }
   /// The start-up record so far.

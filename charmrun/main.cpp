@@ -33,6 +33,8 @@ using namespace charmtree;
 namespace {
 
 constexpr int kLauncherFailed = 125;
+/// How long the reader of our output may take at the end: after Ctrl-C, and else (any signal ends us then).
+constexpr Duration kLastWords = 2s, kPatience = 24h * 365;
 
 /// What every launcher, root or not, has.
 struct Surroundings {
@@ -152,11 +154,12 @@ int run_root(const Options& options, const std::string& self) {
     if (!runner.finished()) around.io.run();
     result = runner.result();
     signals.clear();  // from here on a signal ends us as it would any program
-    console.drain();
+    const bool written = console.drain(result.signal != 0 ? kLastWords : kPatience);
     output_failure = console.output_failure();
     StartupRecord record = console.startup();
     record.wall = io::now() - started;
     write_reports(options, record);
+    if (!written && result.signal != 0) die_of(result.signal);  // the writer would wait for its reader
   }
   if (output_failure != 0 && output_failure != EPIPE) {
     return complain({Errc::internal,

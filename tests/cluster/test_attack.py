@@ -17,9 +17,9 @@ Factory = Callable[..., Cluster]
 _SHARED = "/home/shared"
 _MOST_KB = 64 << 10  # resident, of a launcher
 
-# Arguments: seconds, the TCP port, the socket's path, and a process number of this host. Does all it can think
-# of again and again, and prints what it did.
-_ATTACKER = r'''
+# Arguments: seconds, the TCP port, the socket's path, and a process number of this host. Does all it can
+# think of again and again, and prints what it did.
+_ATTACKER = r"""
 import os, random, resource, socket, struct, sys, time
 seconds, port, path, number = float(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
 resource.setrlimit(resource.RLIMIT_NOFILE, (4000, 4000))
@@ -58,10 +58,10 @@ deeds = {
     "idle": lambda kind: send_all(kind, [b""] * 50),
     "closed": lambda kind: [connect(kind).close() for _ in range(200)],
     "half": lambda kind: send_all(kind, [initnode(number)[:size] for size in (1, 4, 15, 16, 17, 55)]),
-    "oversized": lambda kind: send_all(kind, [header(size, b"initnode") for size in (2**31, 2**32 - 1, 2**28)]),
+    "oversized": lambda kind: send_all(kind, [header(n, b"initnode") for n in (2**31, 2**32 - 1, 2**28)]),
     "duplicate": lambda kind: send_all(kind, [initnode(number)] * 5),
     "stranger": lambda kind: send_all(kind, [initnode(one) for one in (99, 2**31, 2**32 - 1)]),
-    "wrong type": lambda kind: send_all(kind, [header(0, name) for name in (b"ending", b"barrier", b"abort", b"die")]),
+    "wrong type": lambda kind: send_all(kind, [header(0, name) for name in (b"ending", b"abort", b"die")]),
     "flood": flood,
 }
 done = set()
@@ -76,7 +76,7 @@ while time.monotonic() < end:
                 done.add(f"{kind} {type(error).__name__}")
                 time.sleep(0.05)
 print(*sorted(done), sep=",")
-'''
+"""
 
 
 def _environment(pid: int) -> dict[str, str]:
@@ -103,7 +103,9 @@ def _resident_kb(pid: int) -> int:
 
 def _start_double(hosts: Cluster, charmrun: Path, seconds: str) -> Job:
     """Six processes on three hosts; the last registers late, then all are busy for a while."""
-    hosts.put(0, f"{_SHARED}/late", '#!/bin/sh\n[ $CHARMTREE_PROCESS = 5 ] && sleep 3\nexec "$@"\n', mode=0o755)
+    hosts.put(
+        0, f"{_SHARED}/late", '#!/bin/sh\n[ $CHARMTREE_PROCESS = 5 ] && sleep 3\nexec "$@"\n', mode=0o755
+    )
     double = [charmrun.parent / "charm_double", "--compute", seconds, "--prints", "3", "--printf", "3"]
     listed = hosts.nodelist([0, 1, 2])
     argv = [charmrun, "+p6", "++verbose", "++nodelist", listed, f"{_SHARED}/late", *double]
@@ -112,7 +114,9 @@ def _start_double(hosts: Cluster, charmrun: Path, seconds: str) -> Job:
 
 def _assert_normal(job: Job) -> None:
     assert job.wait() == 0, job.said()
-    expected = [f"double {n}/6: {kind} {i}" for n in range(6) for kind in ("print", "printf") for i in range(3)]
+    expected = [
+        f"double {n}/6: {kind} {i}" for n in range(6) for kind in ("print", "printf") for i in range(3)
+    ]
     lines = job.out.splitlines()
     assert sorted(line for line in lines if line.startswith("double ")) == sorted(expected), job.said()
     assert "double: ok 6 processes" in lines and not job.errors, job.said()
@@ -168,24 +172,28 @@ def _assert_told(hosts: Cluster, job: Job, attacker: str) -> None:
 
 
 # A Charm++ process that registers and waits for the table; what follows comes from $1.
-_TRAITOR = r'''#!/usr/bin/python3
+_TRAITOR = r"""#!/usr/bin/python3
 import os, socket, struct, sys, time
 number, host, port = os.environ["NETSTART"].split()[:3]
 link = socket.create_connection((host, int(port)))
-link.sendall(struct.pack(">I12s", 40, b"initnode") + struct.pack(">10I", int(number), 2, 2, 1, 0, 0, 0, 9999, 0, 0))
+fields = (int(number), 2, 2, 1, 0, 0, 0, 9999, 0, 0)
+link.sendall(struct.pack(">I12s", 40, b"initnode") + struct.pack(">10I", *fields))
 while link.recv(65536) == b"":
     time.sleep(0.1)
 if number == "1":
     exec(sys.argv[1])
 time.sleep(98765)
-'''
+"""
 
 _TREASONS = {
     "garbage": ("link.sendall(bytes(range(255, 0, -1)) * 100)", r"h01: process 1: .*"),
     "an endless message": ("link.sendall(struct.pack('>I12s', 2**32 - 1, b'print'))", r"h01: process 1: .*"),
     "an unknown message": ("link.sendall(struct.pack('>I12s', 0, b'nonsense'))", r"h01: process 1: .*"),
     "hangs up and stays": ("link.close()", r"h01: process 1: closed its connection without `ending`.*"),
-    "hangs up and goes": ("link.close(); sys.exit(3)", r"h01: process 1: exited with status 3 without the end of its protocol"),
+    "hangs up and goes": (
+        "link.close(); sys.exit(3)",
+        r"h01: process 1: exited with status 3 without the end of its protocol",
+    ),
 }
 
 

@@ -8,6 +8,7 @@ goes to files, so that no test can block it by not reading.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -131,10 +132,8 @@ def sockets(cluster: Cluster) -> list[str]:
 
 
 def kill(process: Process) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.kill(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
 
 
 def pause(seconds: float) -> None:

@@ -40,9 +40,9 @@ void OutputWriter::write(std::string bytes) {
   wake_.notify_one();
 }
 
-void OutputWriter::drain() {
+bool OutputWriter::drain(Duration limit) {
   std::unique_lock lock{mutex_};
-  drained_.wait(lock, [this] { return broken_ || (queue_.empty() && !writing_); });
+  return drained_.wait_for(lock, limit, [this] { return broken_ || (queue_.empty() && !writing_); });
 }
 
 void OutputWriter::run() {

@@ -27,8 +27,8 @@ public:
 
   void write(std::string bytes);
   std::size_t backlog() const { return backlog_; }
-  /// Blocks until all is written or nobody reads any more.
-  void drain();
+  /// Blocks until all is written or nobody reads any more, `limit` at most; false if that was too short.
+  bool drain(Duration limit);
   /// Why nothing can be written any more, an errno; 0 if all is well.
   int failure() const { return failure_; }
 
