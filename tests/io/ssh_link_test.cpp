@@ -63,6 +63,17 @@ TEST_CASE("10 MB go both ways unchanged while keys are exchanged anew each 1 MB"
   echo_ten_megabytes(live);
 }
 
+TEST_CASE("a byte that came while stderr was looked at is not left lying", "[ssh]") {
+  static constexpr std::size_t kRounds = 5'000;  // without the remedy one of the first hundreds hangs
+  Live live("while read line; do echo error >&2; echo out; done");
+  const auto got = collect(*live.link);
+  for (std::size_t i = 1; i <= kRounds; ++i) {
+    live.link->send("\n");
+    REQUIRE(live.bench.run_until([&] { return got->bytes.size() >= 4 * i || got->end; }));
+    REQUIRE_FALSE(got->end);
+  }
+}
+
 TEST_CASE("the server's keep-alive questions are answered", "[ssh]") {
   SshdSetup setup;
   setup.extra = "ClientAliveInterval 1\nClientAliveCountMax 1";

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pump works in turns. A turn reads stdout and stderr until libssh2 has nothing left (a byte that stays
 // in its queue makes no socket readable), then writes what is queued, and starts over as long as anything
-// moved, up to a bound; then it waits on the socket. After close() the turns go on without handlers: write
-// the rest, say EOF, read until the far side has closed too (to close a socket with unread bytes would reset
-// the connection and might destroy the last bytes that we sent).
+// moved, up to a bound; then it waits on the socket. Every libssh2 call takes whatever packets have come,
+// also those for another stream: that nothing is left is asked after the last call of a round. After close()
+// the turns go on without handlers: write the rest, say EOF, read until the far side has closed too (to close
+// a socket with unread bytes would reset the connection and might destroy the last bytes that we sent).
 #include "tree/io/ssh_link.hpp"
 
 #include <array>
@@ -46,6 +47,7 @@ private:
   bool write();
   bool say_eof();
   bool wait_closed();
+  bool more_to_read();
   void arm();
   void wait_for(asio::ip::tcp::socket::wait_type what, bool& armed);
   void start_timer(Duration after);
@@ -137,15 +139,22 @@ bool SshLink::Pump::round() {
   if (!paused_ && !eof_seen_) {
     if (may(Step::read_out)) moved |= read(Step::read_out, 0);
     if (may(Step::read_err)) moved |= read(Step::read_err, SSH_EXTENDED_DATA_STDERR);
-    if (session_ && half_sent_ == Step::none && !moved && libssh2_channel_eof(session_->channel()) != 0) {
-      eof_seen_ = true;
-      if (!closing_) start_timer(kExitStatusWait);
-    }
   }
   if (may(Step::write)) moved |= write();
   if (closing_ && backlog() == 0 && !eof_said_ && may(Step::send_eof)) moved |= say_eof();
   if (eof_seen_ && may(Step::wait_closed)) moved |= wait_closed();
-  return moved;
+  return moved || more_to_read();
+}
+
+/// True if packets were taken for a stream whose turn was over, the end of all streams among them.
+bool SshLink::Pump::more_to_read() {
+  if (!session_ || half_sent_ != Step::none || paused_ || eof_seen_) return false;
+  unsigned long queued = 0;
+  libssh2_channel_window_read_ex(session_->channel(), &queued, nullptr);
+  if (queued > 0) return true;
+  eof_seen_ = libssh2_channel_eof(session_->channel()) != 0;
+  if (eof_seen_ && !closing_) start_timer(kExitStatusWait);
+  return eof_seen_;
 }
 
 /// Takes note of how a libssh2 call ended; true if it succeeded. Every other error than EAGAIN ends the link.
