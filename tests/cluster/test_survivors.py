@@ -21,19 +21,19 @@ from vcluster import Cluster
 Factory = Callable[..., Cluster]
 _SSH_GROUPS = (range(0, 9), range(9, 18))
 _LOCAL_HOSTS = range(18, 26)
-_ROOT = "/home/shared"
-_STAY = "98765"  # seconds that everything here wants to live on
+BROOD, KNOWN_BROOD = "/home/shared/brood", "/home/shared/known-brood"
+STAY = "98765"  # seconds that everything here wants to live on
 
 # Children that ignore signals and keep or close their descriptors, in sessions of their own; then the
 # program proper. The last child has given up parent, session and environment: only a launcher or its
 # guardian can know whose it is, so it stays out of the tests that kill both.
-_BROOD = f"""#!/bin/sh
+_SCRIPT = f"""#!/bin/sh
 trap '' TERM HUP INT QUIT
-sleep {_STAY}.1 &
-sleep {_STAY}.2 <&- >&- 2>&- &
-setsid sleep {_STAY}.3 &
-setsid sh -c 'sleep {_STAY}.4 <&- >&- 2>&- &'
-[ $0 = {_ROOT}/brood ] && setsid env -i /bin/sh -c '/bin/sleep {_STAY}.5 <&- >&- 2>&- &'
+sleep {STAY}.1 &
+sleep {STAY}.2 <&- >&- 2>&- &
+setsid sleep {STAY}.3 &
+setsid sh -c 'sleep {STAY}.4 <&- >&- 2>&- &'
+[ $0 = {BROOD} ] && setsid env -i /bin/sh -c '/bin/sleep {STAY}.5 <&- >&- 2>&- &'
 trap - TERM HUP INT QUIT
 exec "$@"
 """
@@ -96,11 +96,15 @@ _WAYS = {
 }
 
 
+def put_broods(hosts: Cluster) -> None:
+    for path in (BROOD, KNOWN_BROOD):
+        hosts.put(0, path, _SCRIPT, mode=0o755)
+
+
 @pytest.fixture
 def hosts(cluster: Factory) -> Iterator[Cluster]:
     hosts = cluster(26)
-    for name in ("brood", "known-brood"):
-        hosts.put(0, f"{_ROOT}/{name}", _BROOD, mode=0o755)
+    put_broods(hosts)
     yield hosts
 
 
@@ -121,15 +125,15 @@ class Starter:
             if launching:
                 listed[4] = "blackhole"
             counts = ["+p18", "++nodelist", self.hosts.nodelist(listed), "++branching", "2", "++levels", "3"]
-        brood = f"{_ROOT}/known-brood" if way.name == "kill-host" else f"{_ROOT}/brood"
+        brood = KNOWN_BROOD if way.name == "kill-host" else BROOD
         return Job(self.hosts, places, [self.charmrun, *counts, brood, *self._program(kind, way)])
 
     def _program(self, kind: str, way: Way) -> list[str | Path]:
         ends = way.name == "normal"
         if kind == "plain":
-            return ["true"] if ends else ["sleep", f"{_STAY}.9"]
-        double = [self.double, "--hang-at-exit", "--fork-grandchild", _STAY]
-        return double if ends else [*double, "--compute", _STAY]
+            return ["true"] if ends else ["sleep", f"{STAY}.9"]
+        double = [self.double, "--hang-at-exit", "--fork-grandchild", STAY]
+        return double if ends else [*double, "--compute", STAY]
 
 
 def _wait_until_up(job: Job, kind: str, way: Way, launching: bool) -> None:

@@ -16,7 +16,8 @@ Runner::Runner(asio::io_context& io, Node& node, Transports transports, ChildWat
       host_(
           io, watch, [this](Event event) { dispatch(std::move(event)); },
           [this](std::string text) {
-            if (user_ == nullptr) links_.execute(Send{kParentLink, wire::Note{node_.host(), std::move(text)}});
+            if (user_ == nullptr)
+              links_.execute(Send{kParentLink, wire::Note{node_.host(), std::move(text)}});
           }),
       timer_(io) {}
 

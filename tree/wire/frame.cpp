@@ -40,8 +40,7 @@ Result<std::optional<Frame>> FrameDecoder::next() {
   if (pending.size() < 4) return std::optional<Frame>{};
   const std::uint32_t length = read_length(pending.data());
   if (length < 2 || length - 2 > max_payload_) {
-    return Error{Errc::bad_peer, Phase::run,
-                 fmt::format("frame length {} is out of bounds", length)};
+    return Error{Errc::bad_peer, Phase::run, fmt::format("frame length {} is out of bounds", length)};
   }
   if (pending.size() >= 5 && static_cast<std::uint8_t>(pending[4]) != kFrameVersion) {
     return Error{
