@@ -8,6 +8,7 @@ lists it, and what it left is killed, so that the next test starts clean.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,12 @@ from vcluster import REPOSITORY, Cluster
 Factory = Callable[..., Cluster]
 _SHARED_HOSTS = 26
 _HERE = Path(__file__).parent
+
+
+def pytest_configure() -> None:
+    """Whoever starts us in the background of a script ignores Ctrl-C; the jobs must not inherit that."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random deaths: `python3 tests/cluster/kill_campaign.py [COUNT [SEED]]`, as root (see tests/campaign).
+
+Each of COUNT jobs, over sshd or on virtual hosts, with plain or Charm++ programs that leave grandchildren, is
+struck once at a random moment, in the launch or after it: signals to the root, SIGKILL or SIGTERM of a random
+launcher or its guardian, SIGKILL of a random program, and combinations. Afterwards status and message must
+fit, and 5 s later nothing may be left. Prints a line per kind of death; the status is 1 if anything was wrong.
+"""
+
+from __future__ import annotations
+
+import collections
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+from test_survivors import BROOD, STAY, put_broods
+from vc_job import Job, leftovers, patience
+from vcluster import REPOSITORY, Cluster
+
+_GROUPS: list[range] = [range(0, 9), range(9, 18), *(range(n, n + 1) for n in range(18, 26))]
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
+_ROUND_OF = len(_GROUPS)
+
+
+class Strike:
+    """What happens to one job, and which statuses may follow."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.kind = rng.choice(("plain", "charm"))
+        self.way = rng.choice(("signal", "two signals", "launcher", "launcher and root", "program"))
+        self.number = rng.choice(_SIGNALS)
+        self.delay = rng.choice((0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 4.0)) * rng.uniform(0.5, 1.5)
+        self.pick = rng.random()
+        self.struck: set[int] = set()  # the statuses that may follow
+
+    def __str__(self) -> str:
+        return f"{self.kind}, {self.way}, {signal.Signals(self.number).name}"
+
+    def strike(self, job: Job) -> None:
+        """There may be no launcher or program yet: then the root gets the signal."""
+        targets = {"program": job.running("sleep"), "launcher": job.launchers()}
+        chosen = targets.get(self.way.split()[0], [])
+        if chosen:
+            victim = chosen[int(self.pick * len(chosen))]
+            number = self.number if self.way != "program" else signal.SIGKILL
+            try:
+                os.kill(victim.pid, number)
+            except ProcessLookupError:
+                chosen = []
+            self.struck |= {125, 128 + number, 0} if self.way == "program" else {125}
+        if not chosen or self.way == "launcher and root":
+            self._signal_root(job, self.number)
+        if self.way == "two signals":
+            time.sleep(self.pick)
+            self._signal_root(job, signal.SIGINT)
+        if self.way == "program":  # that may have been a grandchild, which nobody misses
+            time.sleep(0.3)
+            self._signal_root(job, signal.SIGINT)
+
+    def _signal_root(self, job: Job, number: int) -> None:
+        self.struck.add(-number)
+        if job.root.poll() is None:
+            job.signal(number)
+
+
+def _start(hosts: Cluster, charmrun: Path, where: range, strike: Strike) -> Job:
+    if len(where) == 1:
+        counts = ["+p8", "++hosts", "4", "++branching", "2"]
+    else:
+        names = [hosts.names[one] for one in where]
+        counts = ["+p18", "++nodelist", hosts.nodelist(names), "++branching", "2", "++levels", "3"]
+    double = [charmrun.parent / "charm_double", "--hang-at-exit", "--fork-grandchild", STAY, "--compute", STAY]
+    program = ["sleep", f"{STAY}.9"] if strike.kind == "plain" else double
+    return Job(hosts, where, [charmrun, *counts, BROOD, *program])
+
+
+def _round(hosts: Cluster, charmrun: Path, strikes: list[Strike]) -> list[str]:
+    """One job on each group of hosts, all struck at their own moments."""
+    begin = time.monotonic()
+    jobs = [_start(hosts, charmrun, where, strike) for where, strike in zip(_GROUPS, strikes, strict=False)]
+    for strike, job in sorted(zip(strikes, jobs, strict=True), key=lambda pair: pair[0].delay):
+        time.sleep(max(0.0, begin + strike.delay - time.monotonic()))
+        strike.strike(job)
+    wrong = []
+    for strike, job in zip(strikes, jobs, strict=True):
+        status = job.wait(patience(30))
+        expected = [one for one in strike.struck if one < 0 or one == 125]
+        if status not in strike.struck or (status != -signal.SIGKILL and not job.errors):
+            wrong.append(f"{strike}: expected one of {expected}, got {job.said()}")
+    return wrong + [f"left by {[str(one) for one in strikes]}: {line}" for line in leftovers(jobs)]
+
+
+def main(count: int, seed: int) -> int:
+    build = Path(os.environ.get("CHARMTREE_BUILD") or REPOSITORY / "build").resolve()
+    rng = random.Random(seed)
+    print(f"kills: {count} jobs, seed {seed}")
+    tally: collections.Counter[str] = collections.Counter()
+    bad = 0
+    with Cluster(26) as hosts:
+        put_broods(hosts)
+        for done in range(0, count, _ROUND_OF):
+            strikes = [Strike(rng) for _ in range(min(_ROUND_OF, count - done))]
+            wrong = _round(hosts, build / "bin/charmrun", strikes)
+            tally.update(str(one) for one in strikes)
+            bad += len(wrong)
+            for line in wrong:
+                print(f"WRONG after {done} jobs: {line}", flush=True)
+    for what, times in sorted(tally.items()):
+        print(f"{times:6} {what}")
+    print(f"{count} jobs, {bad} wrong")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    words = [int(word) for word in sys.argv[1:]]
+    sys.exit(main(words[0] if words else 100, words[1] if len(words) > 1 else time.time_ns() % 1_000_000))
