@@ -249,3 +249,39 @@ TEST_CASE("a job of one process passes its bytes unchanged", "[host_processes]")
   REQUIRE(up.messages.size() == 1);
   CHECK(std::get<wire::Output>(up.messages[0]).text == "no newline");
 }
+
+TEST_CASE("an exit waits until the connection has been read to its end", "[host_processes]") {
+  Fixture fixture;
+  fixture.run();
+  fixture.on(ProcessExited{1, 1});
+  CHECK(fixture.up.facts.exits.empty());
+  fixture.says(1, "print", "last words\n");
+  CHECK(fixture.text_of(1) == "last words\n");
+  SECTION("which brings the reason of an abort") {
+    fixture.says(1, "abort", "Fatal error on PE 1> no");
+    CHECK(fixture.up.facts.exits.empty());
+    CHECK(std::count_if(fixture.up.messages.begin(), fixture.up.messages.end(),
+                        [](const auto& m) { return std::holds_alternative<wire::AbortUp>(m); }) == 1);
+    CHECK(fixture.processes->next_deadline() == kNever);
+  }
+  SECTION("or the proper end") {
+    fixture.says(1, "ending", "0");
+    CHECK(fixture.up.facts.exits.empty());
+    CHECK(fixture.up.facts.ended == 1);
+  }
+  SECTION("or nothing more") {
+    fixture.on(ClientClosed{ClientKind::charm, 1});
+    REQUIRE(fixture.up.facts.exits.size() == 1);
+    CHECK(fixture.up.facts.exits[0].code == 1);
+  }
+  SECTION("unless somebody holds it open") {
+    const Instant late = kNow + HostProcesses::kLastWords;
+    fixture.says(1, "print", "partial", late - 1ms);
+    CHECK(fixture.processes->next_deadline() <= late - 1ms + HostProcesses::kLastWords);
+    fixture.processes->tick(late, fixture.out, fixture.up);
+    CHECK(fixture.up.facts.exits.empty());
+    fixture.processes->tick(late - 1ms + HostProcesses::kLastWords, fixture.out, fixture.up);
+    CHECK(fixture.up.facts.exits.size() == 1);
+    CHECK(fixture.text_of(1) == "last words\npartial");
+  }
+}

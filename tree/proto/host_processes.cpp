@@ -2,12 +2,14 @@
 // A process goes unborn -> starting -> running -> gone by the shell's answers; beside that, its server says
 // when it registered and when it is done. The two meet in one place, report_exit: a connection that is lost
 // waits a moment for the exit that explains it, so that the user reads "killed by signal 9" and not
-// "connection closed".
+// "connection closed"; an exit waits for the end of the connection, where the last lines of output or the
+// reason of an abort may still be on their way.
 #include "tree/proto/host_processes.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "tree/proto/charm_server.hpp"
 #include "tree/proto/native_server.hpp"
@@ -131,13 +133,28 @@ void HostProcesses::report_exit(std::uint32_t number, const ProcessExited& event
   up.facts.exits.push_back(std::move(exit));
 }
 
-void HostProcesses::on(const ProcessExited& event, Instant, Actions&, Upward& up) {
+bool HostProcesses::must_be_heard(const Process& process) const {
+  return process.kind && !process.lost && !process.ended && !process.exited && !ending_;
+}
+
+void HostProcesses::on(const ProcessExited& event, Instant now, Actions&, Upward& up) {
   Process& process = at(event.process);
   if (process.state == Process::State::gone) return;
   process.state = Process::State::gone;
   --alive_;
-  flush(event.process, up);
-  report_exit(event.process, event, up);
+  process.exit = event;
+  ++waiting_exits_;
+  process.report_by = now + kLastWords;
+  if (!must_be_heard(process)) report_waiting_exit(event.process, up);
+}
+
+void HostProcesses::report_waiting_exit(std::uint32_t number, Upward& up) {
+  Process& process = at(number);
+  const ProcessExited event = *std::exchange(process.exit, std::nullopt);
+  --waiting_exits_;
+  process.report_by = kNever;
+  flush(number, up);
+  report_exit(number, event, up);
 }
 
 void HostProcesses::on(const OutputDrained& event, Instant, Actions&, Upward& up) {
@@ -189,6 +206,7 @@ void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, 
       ++up.facts.barrier[static_cast<std::size_t>(entered->kind)];
     } else if (auto* printed = std::get_if<Printed>(&output)) {
       text(printed->process, printed->stream, printed->text, printed->wants_receipt, now, up);
+      if (at(printed->process).exit) at(printed->process).report_by = now + kLastWords;
     } else if (auto* scan = std::get_if<ScanRequested>(&output)) {
       flush(scan->process, up);  // a prompt belongs before the wait for its answer
       up.messages.push_back(wire::ScanUp{scan->process, std::move(scan->format)});
@@ -209,6 +227,7 @@ void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, 
       Process& process = at(lost->process);
       process.explain_by = now + kExplain;
       process.why = std::move(lost->why);
+      process.lost = true;
     } else if (auto* delivered = std::get_if<TableDelivered>(&output)) {
       out.push_back(DrainOutput{delivered->process});  // what it wrote before is no copy
     } else if (auto* note = std::get_if<ClientNote>(&output)) {
@@ -216,6 +235,9 @@ void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, 
     }
   }
   outputs.clear();
+  for (std::uint32_t i = 0; i < local_.count && waiting_exits_ > 0; ++i) {
+    if (processes_[i].exit && !must_be_heard(processes_[i])) report_waiting_exit(local_.first + i, up);
+  }
 }
 
 void HostProcesses::tick(Instant now, Actions& out, Upward& up) {
@@ -233,6 +255,7 @@ void HostProcesses::tick(Instant now, Actions& out, Upward& up) {
       up.messages.push_back(
           wire::Output{local_.first + i, static_cast<std::uint8_t>(stream), false, std::move(partial)});
     }
+    if (process.report_by <= now) report_waiting_exit(local_.first + i, up);
     if (process.explain_by > now) continue;
     process.explain_by = kNever;
     if (process.exited || ending_) continue;
@@ -245,7 +268,7 @@ Instant HostProcesses::next_deadline() const {
   Instant deadline = kNever;
   for (const auto& each : servers_) deadline = earlier(deadline, each->next_deadline());
   for (const Process& process : processes_) {
-    deadline = earlier(deadline, process.explain_by);
+    deadline = earlier(deadline, earlier(process.explain_by, process.report_by));
     for (const LineBuffer& lines : process.lines) deadline = earlier(deadline, lines.deadline());
   }
   return deadline;

@@ -29,6 +29,9 @@ class HostProcesses {
 public:
   /// How long a lost connection waits for the exit that explains it.
   static constexpr Duration kExplain = 300ms;
+  /// How long an exit waits for the end of what the process still has to say on its connection, since that
+  /// last said anything; longer only if somebody else holds the connection open.
+  static constexpr Duration kLastWords = 3s;
 
   HostProcesses(std::shared_ptr<const wire::JobSpec> job, const Host& self);
 
@@ -77,7 +80,10 @@ private:
     bool copied = false;  // raw output is a copy from now on
     bool exited = false;  // its end has been reported
     Instant explain_by = kNever;
-    std::string why;  // its connection was lost because
+    std::string why;                    // its connection was lost because
+    bool lost = false;                  // the connection
+    std::optional<ProcessExited> exit;  // to be reported when the connection has been read to its end,
+    Instant report_by = kNever;         // or then
     wire::Tuple tuple;
     std::array<LineBuffer, 2> lines;
     std::string error_tail;  // last bytes of stderr before it registered
@@ -91,6 +97,8 @@ private:
             Upward& up);
   void flush(std::uint32_t process, Upward& up);
   void report_exit(std::uint32_t process, const ProcessExited& event, Upward& up);
+  void report_waiting_exit(std::uint32_t process, Upward& up);
+  bool must_be_heard(const Process& process) const;
   void tell(const Host& self, Error error, Upward& up) const;
 
   std::shared_ptr<const wire::JobSpec> job_;
@@ -102,6 +110,7 @@ private:
   std::uint32_t alive_ = 0;
   std::uint32_t started_ = 0;  // spawn answered
   std::uint32_t registered_ = 0;
+  std::uint32_t waiting_exits_ = 0;
   bool failed_ = false;
   bool ending_ = false;
   Instant spawned_at_ = kNever;
