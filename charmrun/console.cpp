@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <array>
+#include <climits>
 #include <csignal>
 
 #include "tree/io/known_hosts.hpp"
@@ -13,6 +15,16 @@ using proto::Tone;
 
 namespace {
 
+/// The root is not started by a launcher and starts no process itself; it begins with main.
+LauncherRecord root_launcher() {
+  LauncherRecord root;
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  if (::gethostname(name.data(), name.size() - 1) == 0) root.name = name.data();
+  root.attempts = 0;
+  root.set(Mark::begun, Duration{0});
+  return root;
+}
+
 StartupRecord describe(const Options& options, const Job& job) {
   StartupRecord record;
   record.version = CHARMTREE_VERSION;
@@ -20,7 +32,7 @@ StartupRecord describe(const Options& options, const Job& job) {
   record.hosts = job.plan.job.hosts;
   record.processes = job.plan.job.processes;
   record.branching = job.plan.job.shape.branching;
-  record.levels = job.plan.job.shape.levels;
+  record.launchers.push_back(root_launcher());
   return record;
 }
 
@@ -29,8 +41,7 @@ StartupRecord describe(const Options& options, const Job& job) {
 Console::Console(io::asio::io_context& io, const Options& options, const Job& job, Instant started)
     : options_(options),
       job_(job),
-      started_(started),
-      startup_(describe(options, job)),
+      startup_(describe(options, job), job.plan.hosts, started),
       out_(
           io, STDOUT_FILENO,
           [this] {
@@ -77,35 +88,11 @@ void Console::store_host_key(std::uint32_t host, const HostKey& key) {
     say(Tone::info, name + ": host key (" + key.type + ") added to " + place.file);
 }
 
-void Console::record(const wire::Stamps& stamps) {
-  using S = wire::Stamps;
-  constexpr std::array<std::pair<S::Step, Mark>, S::kTimes> kSteps = {
-      {{S::begun, Mark::begun},
-       {S::resolved, Mark::resolved},
-       {S::connected, Mark::connected},
-       {S::handshaken, Mark::handshaken},
-       {S::authenticated, Mark::authenticated},
-       {S::executed, Mark::executed},
-       {S::hello, Mark::hello},
-       {S::prepared, Mark::hello},
-       {S::spawned, Mark::spawned},
-       {S::registered, Mark::registered},
-       {S::gathered, Mark::gathered},
-       {S::table, Mark::table}}};
-  const Host& host = job_.plan.hosts[stamps.host];
-  LauncherRecord launcher;
-  launcher.host = static_cast<std::int32_t>(stamps.host);
-  launcher.parent =
-      stamps.parent == wire::kRootIndex ? kRootLauncher : static_cast<std::int32_t>(stamps.parent);
-  launcher.level = stamps.level;
-  launcher.name = host.name;
-  launcher.processes = host.processes;
-  launcher.attempts = stamps.attempts;
-  for (const auto& [step, mark] : kSteps) {
-    const Instant at = stamps.times[step];
-    if (at != kNever && step != S::prepared) launcher.set(mark, at - started_);
-  }
-  startup_.launchers.push_back(std::move(launcher));
+void Console::record(const proto::Record& record) {
+  if (record.error)
+    startup_.failed(record.stamps.host, *record.error, record.failed);
+  else
+    startup_.stamped(record.stamps);
 }
 
 bool Console::drain(Duration limit) {

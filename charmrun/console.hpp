@@ -27,7 +27,7 @@ public:
   void show(proto::Stream stream, std::string bytes) override;
   void say(proto::Tone tone, const std::string& line) override;
   void store_host_key(std::uint32_t host, const HostKey& key) override;
-  void record(const wire::Stamps& stamps) override;
+  void record(const proto::Record& record) override;
   void read_input(std::uint32_t bytes) override { input_.read(bytes); }
   std::size_t backlog() const override { return out_.backlog() + err_.backlog(); }
 
@@ -36,14 +36,13 @@ public:
   /// Why stdout could not be written, an errno; 0 if it could.
   int output_failure() const { return out_.failure(); }
   /// The start-up record so far.
-  const StartupRecord& startup() const { return startup_; }
+  const StartupRecord& startup() const { return startup_.record(); }
 
 private:
   const Options& options_;
   const Job& job_;
-  Instant started_;
   io::Runner* runner_ = nullptr;
-  StartupRecord startup_;
+  StartupRecorder startup_;
   io::OutputWriter out_, err_;
   io::InputReader input_;
 };

@@ -104,13 +104,14 @@ std::string headline(const StartupRecord& record) {
 }
 
 std::string subline(const StartupRecord& record) {
-  std::string text = fmt::format("{} level{} of launchers", record.levels, record.levels == 1 ? "" : "s");
+  const std::uint32_t depth = levels(record);
+  std::string text = fmt::format("{} level{} of launchers", depth, depth == 1 ? "" : "s");
   if (record.branching > 0) text += fmt::format(", {} per launcher", record.branching);
   const LauncherRecord* slowest = nullptr;
   std::uint64_t retries = 0;
   for (const auto& launcher : record.launchers) {
     if (launcher.attempts > 1) retries += launcher.attempts - 1;
-    if (launcher.host == kRootLauncher) continue;
+    if (launcher.host == kRootLauncher || !launcher.error.empty()) continue;
     if (slowest == nullptr || own_time(launcher) > own_time(*slowest)) slowest = &launcher;
   }
   if (slowest != nullptr && record.launchers.size() > 2) {
@@ -131,7 +132,7 @@ std::string report_json(const StartupRecord& record) {
                      {"hosts", record.hosts},
                      {"processes", record.processes},
                      {"branching", record.branching},
-                     {"levels", record.levels},
+                     {"levels", levels(record)},
                      {"failed", failures(record)},
                      {"startup", rounded_seconds(startup_time(record))},
                      {"wall", record.wall > Duration{0} ? Json(rounded_seconds(record.wall)) : Json(nullptr)},
@@ -157,7 +158,9 @@ std::string report_table(const StartupRecord& record, std::size_t slowest) {
   std::vector<const LauncherRecord*> order = in_tree_order(record);
   std::stable_sort(order.begin(), order.end(),
                    [](const auto* a, const auto* b) { return own_time(*a) > own_time(*b); });
-  std::erase_if(order, [](const auto* launcher) { return launcher->host == kRootLauncher; });
+  std::erase_if(order, [](const auto* launcher) {
+    return launcher->host == kRootLauncher || !launcher->error.empty();
+  });
   const bool any = !order.empty();
   text += table_row("median", medians, any ? own_time(*order[order.size() / 2]) : kNotReached);
   text += table_row("longest", maxima, any ? own_time(*order.front()) : kNotReached);

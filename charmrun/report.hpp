@@ -23,7 +23,8 @@ inline constexpr std::size_t kSlowestShown = 20;
 std::string report_json(const StartupRecord& record);
 
 /// Lines for a terminal (no colours, at most 100 columns, each ending in a newline): totals, medians and
-/// maxima of each part, and the `slowest` launchers by own_time. Names are made safe to print.
+/// maxima of each part, and the `slowest` launchers by own_time, without those that failed. Names are made
+/// safe to print.
 std::string report_table(const StartupRecord& record, std::size_t slowest = kSlowestShown);
 
 /// "12.3 ms", "1.234 s", "2:05 min".

@@ -97,6 +97,52 @@ std::vector<Segment> segments(const LauncherRecord& launcher) {
   return result;
 }
 
+LauncherRecord& StartupRecorder::launcher(std::uint32_t host) {
+  const auto [place, added] = places_.try_emplace(host, record_.launchers.size());
+  if (added) {
+    LauncherRecord& launcher = record_.launchers.emplace_back();
+    launcher.host = static_cast<std::int32_t>(host);
+    launcher.name = hosts_[host].name;
+    launcher.processes = hosts_[host].processes;
+  }
+  return record_.launchers[place->second];
+}
+
+void StartupRecorder::stamped(const wire::Stamps& stamps) {
+  using S = wire::Stamps;
+  static constexpr std::array<std::pair<S::Step, Mark>, S::kTimes - 1> kSteps = {
+      {{S::begun, Mark::begun},
+       {S::resolved, Mark::resolved},
+       {S::connected, Mark::connected},
+       {S::handshaken, Mark::handshaken},
+       {S::authenticated, Mark::authenticated},
+       {S::executed, Mark::executed},
+       {S::hello, Mark::hello},
+       {S::spawned, Mark::spawned},
+       {S::registered, Mark::registered},
+       {S::gathered, Mark::gathered},
+       {S::table, Mark::table}}};
+  LauncherRecord& record = launcher(stamps.host);
+  record.parent =
+      stamps.parent == wire::kRootIndex ? kRootLauncher : static_cast<std::int32_t>(stamps.parent);
+  record.level = stamps.level;
+  record.attempts = stamps.attempts;
+  for (const auto& [step, mark] : kSteps) {
+    if (stamps.times[step] != kNever) record.set(mark, stamps.times[step] - started_);
+  }
+}
+
+void StartupRecorder::failed(std::uint32_t host, const Error& error, Instant at) {
+  const bool known = places_.contains(host);
+  LauncherRecord& record = launcher(host);
+  if (!record.error.empty()) return;
+  record.error = to_string(error);
+  record.set(Mark::failed, at - started_);
+  if (known) return;
+  record.level = 1;  // who tried it is told only by a launcher that answered
+  record.attempts = 0;
+}
+
 Duration last_mark(const LauncherRecord& launcher) {
   Duration last{0};
   for (const Duration mark : launcher.marks) last = std::max(last, mark);
@@ -109,6 +155,12 @@ Duration own_time(const LauncherRecord& launcher) {
     if (segment.part != Part::subtree && segment.part != Part::table) total += segment.end - segment.begin;
   }
   return total;
+}
+
+std::uint32_t levels(const StartupRecord& record) {
+  std::uint32_t deepest = 0;
+  for (const auto& launcher : record.launchers) deepest = std::max(deepest, launcher.level);
+  return deepest;
 }
 
 Duration startup_time(const StartupRecord& record) {
@@ -124,7 +176,7 @@ std::array<PartTimes, kPartCount> part_times(const StartupRecord& record) {
   }
   std::array<PartTimes, kPartCount> times;
   for (const auto& launcher : record.launchers) {
-    if (launcher.host == kRootLauncher) continue;
+    if (launcher.host == kRootLauncher || !launcher.error.empty()) continue;
     for (const auto& segment : segments(launcher)) {
       if (segment.part == Part::subtree && !inner.contains(launcher.host)) continue;
       auto& part = times[static_cast<std::size_t>(segment.part)];

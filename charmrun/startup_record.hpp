@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is known about one start-up when it is over: for every launcher, when it reached each step, and the
-// totals of the job. Plain data, filled in by the root from what the launchers stamped (DESIGN D12) and
-// turned into text by report and timeline. All times are durations since the root launcher's start of main,
-// already mapped to the root's clock; no wall clocks.
+// totals of the job. Plain data, filled in by StartupRecorder from what the launchers stamped (DESIGN D12)
+// and turned into text by report and timeline. All times are durations since the root launcher's start of
+// main, already mapped to the root's clock; no wall clocks.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tree/base/error.hpp"
 #include "tree/base/time.hpp"
+#include "tree/wire/host.hpp"
+#include "tree/wire/messages.hpp"
 
 namespace charmtree {
 
@@ -45,8 +49,8 @@ struct LauncherRecord {
   std::int32_t parent = kRootLauncher;  // the launcher that started it; ignored for the root
   std::uint32_t level = 0;              // 0: the root
   std::string name;                     // the host, as the user wrote it
-  std::uint32_t processes = 0;          // started by this launcher itself
-  std::uint32_t attempts = 1;           // logins tried
+  std::uint32_t processes = 0;          // for this launcher itself to start
+  std::uint32_t attempts = 1;           // logins tried; 0: none (the root), or not known
   std::string error;                    // why it failed; empty: it did not
   std::array<Duration, kMarkCount> marks;
 
@@ -63,9 +67,31 @@ struct StartupRecord {
   std::uint32_t hosts = 0;                // in the list, whether they started or not
   std::uint32_t processes = 0;            // asked for
   std::uint32_t branching = 0;            // k of the tree; 0: no fixed tree
-  std::uint32_t levels = 0;               // launcher levels below the root
   Duration wall{0};                       // start of main until the end of the job; 0: not yet over
   std::vector<LauncherRecord> launchers;  // in any order, the root among them or not
+};
+
+/// Puts a record together from news of the launchers, whatever their order: a launcher that failed may have
+/// stamped its times before or after.
+class StartupRecorder {
+public:
+  /// `job` is the record so far; `hosts`, the job's list, must outlive the recorder. Instants are the root's,
+  /// `started` is when main began.
+  StartupRecorder(StartupRecord job, const std::vector<Host>& hosts, Instant started)
+      : record_(std::move(job)), hosts_(hosts), started_(started) {}
+
+  void stamped(const wire::Stamps& stamps);
+  /// The launcher for `host` was given up at `at`. The first failure counts.
+  void failed(std::uint32_t host, const Error& error, Instant at);
+  const StartupRecord& record() const { return record_; }
+
+private:
+  LauncherRecord& launcher(std::uint32_t host);
+
+  StartupRecord record_;
+  const std::vector<Host>& hosts_;
+  Instant started_;
+  std::map<std::uint32_t, std::size_t> places_;  // in record_.launchers, by host
 };
 
 /// The parts that a launcher's start is cut into for people; each ends at one mark.
@@ -102,11 +128,14 @@ Duration last_mark(const LauncherRecord& launcher);
 /// for others is not counted.
 Duration own_time(const LauncherRecord& launcher);
 
-/// When the last launcher was done: the length of the start-up.
+/// Levels of launchers below the root.
+std::uint32_t levels(const StartupRecord& record);
+
+/// When the last launcher was done or given up: the length of the start-up.
 Duration startup_time(const StartupRecord& record);
 
 /// How long the launchers spent in one part, ascending. Whom the part does not concern does not count: the
-/// root, and in `subtree` whoever has no hosts below.
+/// root, whoever failed, and in `subtree` whoever has no hosts below.
 struct PartTimes {
   std::vector<Duration> sorted;
   Duration longest{-1};

@@ -24,6 +24,16 @@ void RootDesk::begin(Instant now) {
   if (time_limit_ > Duration{0}) limit_at_ = now + time_limit_;
 }
 
+/// Until the program can run: what fails after that is no part of the start-up.
+bool RootDesk::starting() const {
+  return !judge_.verdict() && !announced_ && (!judge_.all_up() || judge_.registered_any());
+}
+
+void RootDesk::facts(wire::Facts facts, Instant now) {
+  failures_.insert(failures_.end(), facts.hosts_failed.begin(), facts.hosts_failed.end());
+  judge_.on(std::move(facts), now);
+}
+
 void RootDesk::message(const wire::Message& message, Actions& out, DeskOrders& orders) {
   if (const auto* output = std::get_if<wire::Output>(&message)) {
     if (!output->text.empty()) out.push_back(Show{static_cast<Stream>(output->stream), output->text});
@@ -31,9 +41,10 @@ void RootDesk::message(const wire::Message& message, Actions& out, DeskOrders& o
   } else if (const auto* abort = std::get_if<wire::AbortUp>(&message)) {
     judge_.on(*abort);
   } else if (const auto* lost = std::get_if<wire::LinkLost>(&message)) {
+    if (starting()) failures_.push_back({lost->host, lost->error});
     judge_.on(*lost);
   } else if (const auto* key = std::get_if<wire::NewHostKey>(&message)) {
-    out.push_back(StoreHostKey{key->host, key->key});
+    new_host_key(*key, out);
   } else if (const auto* note = std::get_if<wire::Note>(&message)) {
     const std::string host = note->host < hosts_.size() ? hosts_[note->host].name + ": " : "";
     out.push_back(Say{Tone::verbose, host + note->text});
@@ -52,6 +63,14 @@ void RootDesk::message(const wire::Message& message, Actions& out, DeskOrders& o
     }
     scans_.push_back(*scan);
   }
+}
+
+/// What a launcher below calls a new key is written only where the user has asked for it, once for a host.
+void RootDesk::new_host_key(const wire::NewHostKey& message, Actions& out) {
+  if (message.host >= hosts_.size()) return;
+  const Profile& profile = job_->profiles[hosts_[message.host].profile];
+  if (profile.host_keys != HostKeyPolicy::accept_new || !keys_written_.insert(message.host).second) return;
+  out.push_back(StoreHostKey{message.host, message.key});
 }
 
 void RootDesk::input(const InputRead& event, DeskOrders& orders) {
@@ -104,6 +123,10 @@ void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
     judge_.time_limit_reached();
   }
   judge_.tick(now);
+  for (wire::HostFailure& failure : failures_) {
+    out.push_back(Record{wire::Stamps{failure.host}, std::move(failure.error), now});
+  }
+  failures_.clear();
   if (auto blocks = judge_.take_blocks()) {
     if (!announced_) announce(now, out);
     orders.everyone.push_back(

@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,7 +38,7 @@ public:
   explicit RootDesk(RootPlan plan);
 
   void begin(Instant now);
-  void facts(wire::Facts facts, Instant now) { judge_.on(std::move(facts), now); }
+  void facts(wire::Facts facts, Instant now);
   /// A message from below that is for the root alone.
   void message(const wire::Message& message, proto::Actions& out, DeskOrders& orders);
   void input(const proto::InputRead& event, DeskOrders& orders);
@@ -54,6 +55,8 @@ public:
   std::string names(const std::vector<std::uint32_t>& hosts) const;
 
 private:
+  bool starting() const;
+  void new_host_key(const wire::NewHostKey& message, proto::Actions& out);
   void announce(Instant now, proto::Actions& out);
   void serve_scans(DeskOrders& orders);
   void want_input(proto::Actions& out);
@@ -64,7 +67,9 @@ private:
   Duration time_limit_;
   Instant begun_at_ = kNever;
   Instant limit_at_ = kNever;
+  std::set<std::uint32_t> keys_written_;  // hosts
   bool announced_ = false;
+  std::vector<wire::HostFailure> failures_;  // not yet recorded
   bool told_verdict_ = false;
   bool told_kill_ = false;
 

@@ -125,7 +125,8 @@ def test_reports_of_hosts_with_other_clocks(cluster: Factory, charmrun: Path, pr
     )
     assert 0 < data["startup"] <= data["wall"]
     launchers = {one["host"]: one for one in data["launchers"]}
-    assert set(launchers) - {-1} == set(range(17))
+    assert set(launchers) == set(range(-1, 17))
+    assert (launchers[-1]["parent"], launchers[-1]["level"]) == (None, 0)
     order = ["begun", "resolved", "connected", "handshaken", "authenticated", "executed", "hello"]
     order += ["spawned", "registered"]
     for host, one in launchers.items():

@@ -42,7 +42,6 @@ StartupRecord small_tree() {
   record.hosts = 4;
   record.processes = 8;
   record.branching = 2;
-  record.levels = 2;
   record.wall = 2s;
   LauncherRecord root;
   root.name = "front";
@@ -62,6 +61,23 @@ StartupRecord wide_tree(std::int32_t hosts) {
     record.launchers.push_back(
         launcher(i, i < 10 ? kRootLauncher : i % 10, i < 10 ? 1 : 2, Duration{i * 1000}));
   }
+  return record;
+}
+
+/// The small tree, whose n1 was given up before it answered, and whose n3 could not start its processes.
+StartupRecord broken_tree() {
+  StartupRecord record = small_tree();
+  LauncherRecord& unreachable = record.launchers[1];
+  unreachable.marks.fill(kNotReached);
+  unreachable.attempts = 0;
+  unreachable.set(Mark::failed, 6s);
+  unreachable.error = "connect: timed out after 6 s; is the host up?";
+  LauncherRecord& unable = record.launchers[0];
+  for (const Mark mark : {Mark::spawned, Mark::registered, Mark::gathered, Mark::table})
+    unable.set(mark, kNotReached);
+  unable.set(Mark::hello, 3s);
+  unable.set(Mark::failed, 4s);
+  unable.error = "spawn: no such program";
   return record;
 }
 
@@ -153,6 +169,7 @@ TEST_CASE("the JSON report holds totals, parts and every launcher's marks", "[re
   CHECK(json["startup"] == 0.15);
   CHECK(json["wall"] == 2.0);
   CHECK(json["failed"] == 0);
+  CHECK(json["levels"] == 2);
   CHECK(json["parts"]["login"]["median"] == 0.017);
   CHECK(json["parts"]["subtree"]["launchers"] == 1);  // only n0 has hosts below
   REQUIRE(json["launchers"].size() == 5);
@@ -161,6 +178,34 @@ TEST_CASE("the JSON report holds totals, parts and every launcher's marks", "[re
   CHECK_FALSE(json["launchers"][1]["marks"].contains("failed"));
   CHECK_FALSE(json["launchers"][1].contains("error"));
   CHECK(json["launchers"][2]["parent"] == 0);
+}
+
+TEST_CASE("failed launchers are listed with their error, and are not in the parts", "[report]") {
+  const auto json = Json::parse(report_json(broken_tree()));
+
+  CHECK(json["failed"] == 2);
+  CHECK(json["startup"] == 6.0);
+  for (const auto& [name, part] : json["parts"].items()) {
+    CAPTURE(name);
+    CHECK(part["launchers"] == (name == "subtree" ? 1 : 2));
+    CHECK(part["max"] < 1.0);
+  }
+  const auto& unable = json["launchers"][3];
+  CHECK(unable["host"] == 3);
+  CHECK(unable["error"] == "spawn: no such program");
+  CHECK(unable["marks"]["failed"] == 4.0);
+  CHECK(unable["parts"]["launcher"] == 2.92);  // what it did reach
+  const auto& unreachable = json["launchers"][4];
+  CHECK(unreachable["marks"] == Json{{"failed", 6.0}});
+  CHECK(unreachable["parts"].empty());
+}
+
+TEST_CASE("failed launchers are not among the slowest of the table", "[report]") {
+  const auto text = report_table(broken_tree());
+
+  CHECK(text.find("; slowest host: n0 with 40.0 ms; 2 failed\n") != std::string::npos);
+  CHECK(text.find("\n  n3") == std::string::npos);
+  CHECK(text.find("\n  n2") != std::string::npos);
 }
 
 TEST_CASE("the JSON report survives any bytes in names and errors", "[report]") {
@@ -246,6 +291,27 @@ TEST_CASE("what hosts say cannot break out of the SVG", "[timeline]") {
   CHECK(svg.find("<script") == std::string::npos);
   CHECK(svg.find('\x01') == std::string::npos);
   CHECK(svg.find(">failed</text>") != std::string::npos);
+}
+
+TEST_CASE("a launcher that never answered is drawn as failed from the start on", "[timeline]") {
+  const auto svg = timeline_svg(broken_tree());
+
+  CHECK(tags_balanced(svg));
+  CHECK(count(svg, "<g><title>") == 5);
+  CHECK(count(svg, "<rect class=\"f\"") == 2);
+  CHECK(count(svg, ">failed</text>") == 2);
+  CHECK(svg.find("connect: timed out after 6 s; is the host up?</text>") != std::string::npos);
+  CHECK(svg.find("nan") == std::string::npos);
+}
+
+TEST_CASE("the Chrome trace has an event for every failed launcher", "[timeline]") {
+  const auto json = Json::parse(timeline_trace(broken_tree()));
+
+  std::vector<double> times;
+  for (const auto& event : json["traceEvents"]) {
+    if (event["name"] == "failed") times.push_back(event["ts"]);
+  }
+  CHECK(times == std::vector{4e6, 6e6});
 }
 
 TEST_CASE("a huge job still makes a picture of bounded height", "[timeline]") {

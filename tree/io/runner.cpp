@@ -65,7 +65,7 @@ void Runner::execute(Action& action) {
   }
   if (auto* a = std::get_if<Say>(&action)) return user_->say(a->tone, a->text);
   if (auto* a = std::get_if<StoreHostKey>(&action)) return user_->store_host_key(a->host, a->key);
-  if (auto* a = std::get_if<Record>(&action)) return user_->record(a->stamps);
+  if (auto* a = std::get_if<Record>(&action)) return user_->record(*a);
   if (auto* a = std::get_if<ReadInput>(&action)) return user_->read_input(a->bytes);
 }
 

@@ -22,7 +22,7 @@ public:
   virtual void show(proto::Stream stream, std::string bytes) = 0;
   virtual void say(proto::Tone tone, const std::string& line) = 0;
   virtual void store_host_key(std::uint32_t host, const HostKey& key) = 0;
-  virtual void record(const wire::Stamps& stamps) = 0;
+  virtual void record(const proto::Record& record) = 0;
   /// Reads at most `bytes` of the user's stdin and answers with InputRead through Runner::dispatch.
   virtual void read_input(std::uint32_t bytes) = 0;
   /// Output that has not been written yet.

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -218,9 +219,12 @@ struct StoreHostKey {
   std::uint32_t host;
   HostKey key;
 };
-/// Root: one launcher's start-up times, in the root's clock.
+/// Root: one launcher's start-up times, in the root's clock. With `error`: that it was given up at `failed`;
+/// of `stamps` only the host counts then.
 struct Record {
   wire::Stamps stamps;
+  std::optional<Error> error = {};
+  Instant failed = kNever;
 };
 /// This launcher is done. Root: with the status to exit with, or the signal to die of (0: none).
 struct Finish {

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "charmrun/node/root_desk.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace charmtree;
+using namespace charmtree::proto;
+
+namespace {
+
+constexpr Instant kNow{50s};
+
+/// A desk of two hosts with one process each, and what it records in one turn.
+struct Fixture {
+  static RootPlan plan() {
+    RootPlan plan;
+    plan.job.hosts = plan.job.processes = 2;
+    plan.job.timeout = 10s;
+    plan.hosts.resize(2);
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      plan.hosts[i].index = plan.hosts[i].first_process = i;
+      plan.hosts[i].processes = 1;
+    }
+    return plan;
+  }
+
+  std::vector<Record> turn(Instant now) {
+    Actions out;
+    DeskOrders orders;
+    desk.turn(now, out, orders);
+    std::vector<Record> records;
+    for (const Action& action : out) {
+      if (const auto* record = std::get_if<Record>(&action)) records.push_back(*record);
+    }
+    return records;
+  }
+
+  void lose(std::uint32_t host) {
+    Actions out;
+    DeskOrders orders;
+    desk.message(wire::LinkLost{host, kLost}, out, orders);
+  }
+
+  wire::Facts up(std::vector<std::uint32_t> hosts, std::uint32_t registered) {
+    wire::Facts facts;
+    facts.hosts_up = std::move(hosts);
+    facts.registered = registered;
+    return facts;
+  }
+
+  const Error kLost{Errc::link_lost, Phase::run, "gone", {}};
+  RootDesk desk{plan()};
+};
+
+}  // namespace
+
+TEST_CASE("a host that failed to start is recorded once, with its error and the time", "[root_desk]") {
+  Fixture fixture;
+  const Error refused{Errc::refused, Phase::connect, "connection refused", {}};
+  wire::Facts facts;
+  facts.hosts_failed = {{1, refused}};
+
+  fixture.desk.facts(std::move(facts), kNow);
+  const auto records = fixture.turn(kNow);
+
+  REQUIRE(records.size() == 1);
+  CHECK(records[0].stamps.host == 1);
+  CHECK(records[0].error == refused);
+  CHECK(records[0].failed == kNow);
+  CHECK(fixture.turn(kNow + 1s).empty());
+}
+
+TEST_CASE("a launcher that is lost during the start-up has failed", "[root_desk]") {
+  Fixture fixture;
+  const bool charm = GENERATE(false, true);  // all are up, and one waits for the other in the table
+
+  fixture.desk.facts(charm ? fixture.up({0, 1}, 1) : fixture.up({0}, 0), kNow);
+  fixture.lose(0);
+  const auto records = fixture.turn(kNow);
+
+  REQUIRE(records.size() == 1);
+  CHECK(records[0].stamps.host == 0);
+  CHECK(records[0].error == fixture.kLost);
+}
+
+TEST_CASE("a launcher that is lost after the start-up or during the end has not failed", "[root_desk]") {
+  Fixture fixture;
+
+  SECTION("plain programs run") {
+    fixture.desk.facts(fixture.up({0, 1}, 0), kNow);
+  }
+  SECTION("the table is out") {
+    wire::Facts facts = fixture.up({0, 1}, 2);
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      facts.blocks.emplace_back();
+      facts.blocks[i].host = facts.blocks[i].first_process = i;
+      facts.blocks[i].tuples.emplace_back();
+    }
+    fixture.desk.facts(std::move(facts), kNow);
+    CHECK(fixture.turn(kNow).empty());
+  }
+  SECTION("the user ended the job") {
+    fixture.desk.signal(2);
+  }
+  fixture.lose(0);
+
+  CHECK(fixture.turn(kNow + 1s).empty());
+}
