@@ -11,6 +11,13 @@ namespace charmtree {
 
 using namespace proto;
 
+namespace {
+bool all_different(std::vector<std::uint32_t> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  return std::adjacent_find(numbers.begin(), numbers.end()) == numbers.end();
+}
+}  // namespace
+
 Node::Node(RootPlan plan, std::uint64_t seed)
     : random_(seed), desk_(std::make_unique<RootDesk>(std::move(plan))), job_(desk_->job()) {
   self_.index = wire::kRootIndex;
@@ -243,9 +250,11 @@ bool Node::allowed(LinkId link, const wire::Message& message) const {
   if (const auto* m = std::get_if<wire::Done>(&message))
     return std::all_of(m->unconfirmed.begin(), m->unconfirmed.end(), host);
   if (std::holds_alternative<wire::Swept>(message)) return launch_->children().at(link).sweeper;
-  if (const auto* m = std::get_if<wire::Stamps>(&message)) return host(m->host);
+  if (const auto* m = std::get_if<wire::Stamps>(&message))
+    return job_->stamps && host(m->host) && !subtree.find(m->host)->stamped;
   if (const auto* m = std::get_if<wire::HandBack>(&message)) {
-    return std::all_of(m->hosts.begin(), m->hosts.end(), [&](const auto& f) { return host(f.host); });
+    return std::all_of(m->hosts.begin(), m->hosts.end(),
+                       [&](const auto& f) { return host(f.host) && !subtree.find(f.host)->answered; });
   }
   if (std::holds_alternative<wire::InputTaken>(message) ||
       std::holds_alternative<wire::InputReturned>(message)) {
@@ -269,17 +278,20 @@ bool Node::allowed(LinkId link, const wire::Facts& facts) const {
     return subtree.owns(link, b.host) && !entry->registered && entry->first_process == b.first_process &&
            entry->processes == b.tuples.size();
   };
-  const auto fits = [&](std::uint32_t more, std::uint32_t told) {
+  const auto fits = [&](std::uint64_t more, std::uint32_t told) {
     return told <= processes && more <= processes - told;
   };
-  return std::all_of(facts.hosts_up.begin(), facts.hosts_up.end(), unanswered) &&
-         std::all_of(facts.hosts_failed.begin(), facts.hosts_failed.end(),
-                     [&](const auto& f) { return unanswered(f.host); }) &&
-         std::all_of(facts.blocks.begin(), facts.blocks.end(), block) &&
-         std::all_of(facts.exits.begin(), facts.exits.end(),
-                     [&](const auto& e) { return process(e.process); }) &&
-         (!facts.code || process(facts.code->process)) && fits(facts.registered, child.registered) &&
-         fits(facts.ended, child.finished) && fits(facts.exited_ok, child.finished + facts.ended) &&
+  std::vector<std::uint32_t> answers = facts.hosts_up, blocks, exits;
+  for (const wire::HostFailure& failure : facts.hosts_failed) answers.push_back(failure.host);
+  for (const wire::TupleBlock& each : facts.blocks) blocks.push_back(each.host);
+  for (const wire::ProcessExit& exit : facts.exits) exits.push_back(exit.process);
+  const std::uint64_t finished = std::uint64_t{facts.ended} + facts.exited_ok + exits.size();
+  return std::all_of(answers.begin(), answers.end(), unanswered) && all_different(answers) &&
+         std::all_of(facts.blocks.begin(), facts.blocks.end(), block) && all_different(blocks) &&
+         std::all_of(exits.begin(), exits.end(), process) && all_different(exits) &&
+         (!facts.code || process(facts.code->process)) &&
+         (!facts.first_ok || process(*facts.first_ok)) && fits(facts.registered, child.registered) &&
+         fits(finished, child.finished) &&
          std::all_of(facts.barrier.begin(), facts.barrier.end(),
                      [&](auto entered) { return fits(entered, 0); });
 }
@@ -289,7 +301,7 @@ void Node::from_child(Child& child, LinkId link, const wire::Message& message) {
     launch_->hello(link, *hello, now_);
   } else if (const auto* news = std::get_if<wire::Facts>(&message)) {
     child.registered += news->registered;
-    child.finished += news->ended + news->exited_ok;
+    child.finished += news->ended + news->exited_ok + static_cast<std::uint32_t>(news->exits.size());
     facts(*news);
   } else if (const auto* handed = std::get_if<wire::HandBack>(&message)) {
     hand_back(link, *handed);
@@ -329,6 +341,7 @@ void Node::hand_back(LinkId, const wire::HandBack& message) {
 
 /// Maps a child's instants to our clock; its own launcher's half is joined with what we saw of its login.
 void Node::stamps(const Child& child, wire::Stamps stamps) {
+  launch_->subtree().stamped(stamps.host);
   for (Instant& time : stamps.times) {
     if (time == kNever) continue;
     time -= child.clock_offset;

@@ -26,11 +26,12 @@ void RootDesk::begin(Instant now) {
 
 /// Until the program can run: what fails after that is no part of the start-up.
 bool RootDesk::starting() const {
-  return !judge_.verdict() && !announced_ && (!judge_.all_up() || judge_.registered_any());
+  return !judge_.verdict() && !announced_ && (!judge_.all_up() || registering_);
 }
 
 void RootDesk::facts(wire::Facts facts, Instant now) {
   failures_.insert(failures_.end(), facts.hosts_failed.begin(), facts.hosts_failed.end());
+  registering_ = registering_ || facts.registered > 0;
   judge_.on(std::move(facts), now);
 }
 

@@ -110,3 +110,20 @@ TEST_CASE("opaque tuples share a dictionary", "[table]") {
   Reader in{out.bytes()};
   CHECK(decode_blocks(in) == blocks);
 }
+
+TEST_CASE("a small message cannot ask for more opaque tuples than fit into memory", "[table]") {
+  const std::string tuple(kMaxTuple, 'x');
+  std::vector<TupleBlock> blocks{{0, 0, 1, {}}};
+  blocks[0].tuples.assign(kMaxTableData / kMaxTuple, {0, tuple});
+  Writer most;
+  encode(most, blocks);
+  Reader in{most.bytes()};
+  CHECK(decode_blocks(in).size() == 1);
+  blocks[0].tuples.push_back({0, tuple});
+  Writer more;
+  encode(more, blocks);
+  CHECK(more.bytes().size() < 200'000);
+  Reader beyond{more.bytes()};
+  CHECK(decode_blocks(beyond).empty());
+  CHECK_FALSE(beyond.ok());
+}

@@ -30,6 +30,7 @@ RootPlan make_plan(const Plan& plan) {
   job.grace = plan.grace;
   job.stamps = true;
   job.profiles.resize(1);
+  job.profiles[0].host_keys = plan.host_keys;
   for (std::uint32_t i = 0; i < plan.hosts; ++i) {
     Host host;
     host.index = i;

@@ -64,6 +64,7 @@ struct Plan {
   std::vector<std::uint32_t> slots;  // processes per host; empty: 1 each
   wire::Shape shape;                 // {0, 0}: the default for so many hosts
   std::uint32_t batch = 0;
+  HostKeyPolicy host_keys = HostKeyPolicy::strict;
   std::uint64_t seed = 1;
   Duration grace = 2s;
   Duration time_limit{0};

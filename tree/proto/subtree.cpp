@@ -46,6 +46,11 @@ void Subtree::registered(std::uint32_t host) {
   ++registered_;
 }
 
+void Subtree::stamped(std::uint32_t host) {
+  const auto it = entries_.find(host);
+  if (it != entries_.end()) it->second.stamped = true;
+}
+
 const Subtree::Entry* Subtree::find(std::uint32_t host) const {
   const auto it = entries_.find(host);
   return it == entries_.end() ? nullptr : &it->second;

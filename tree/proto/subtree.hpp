@@ -20,6 +20,7 @@ public:
     std::uint32_t processes;
     bool answered = false;    // its processes are started, or it has failed
     bool registered = false;  // its tuples have come
+    bool stamped = false;     // its start-up times have come
   };
 
   /// A host that this launcher must get started.
@@ -30,6 +31,7 @@ public:
   void remove(std::uint32_t host);
   void answered(std::uint32_t host);
   void registered(std::uint32_t host);
+  void stamped(std::uint32_t host);
 
   const Entry* find(std::uint32_t host) const;
   /// The link that leads to `process`; nothing if it is not below us or not bound.

@@ -56,8 +56,10 @@ public:
 
   static constexpr std::size_t kMaxString = 16U << 20;
 
-private:
+  /// For a decoder that finds more than it will take: as if a read had failed.
   void poison();
+
+private:
   std::string_view rest_;
   bool ok_ = true;
 };

@@ -47,8 +47,9 @@ std::vector<TupleBlock> decode_blocks(Reader& in) {
   std::vector<std::string> entries;
   for (std::size_t left = in.count(); left > 0 && in.ok(); --left) entries.push_back(in.string(kMaxTuple));
   std::vector<TupleBlock> blocks;
-  std::uint64_t host = 0, process = 0, address = 0, port = 0,
-                total = 0;  // unsigned: hostile differences may wrap
+  std::uint64_t host = 0, process = 0, address = 0, port = 0;  // unsigned: hostile differences may wrap
+  std::uint64_t total = 0;
+  std::size_t expanded = 0;
   const auto step = [&in](std::uint64_t& value) { value += static_cast<std::uint64_t>(in.svarint()); };
   for (std::size_t left = in.count(); left > 0 && in.ok(); --left) {
     step(host);
@@ -62,6 +63,8 @@ std::vector<TupleBlock> decode_blocks(Reader& in) {
     for (std::size_t i = 0; i < size && in.ok(); ++i) {
       step(port);
       const std::uint64_t entry = entries.size() > 1 ? in.bounded(entries.size() - 1) : 0;
+      expanded += entries.empty() ? 0 : entries[entry].size();
+      if (expanded > kMaxTableData) in.poison();
       block.tuples.push_back(
           {static_cast<std::uint16_t>(port), entries.empty() ? std::string{} : entries[entry]});
     }

@@ -15,7 +15,9 @@
 
 namespace charmtree::wire {
 
-inline constexpr std::size_t kMaxTuple = 4096;              // bytes of a native process's opaque tuple
+inline constexpr std::size_t kMaxTuple = 4096;  // bytes of a native process's opaque tuple
+inline constexpr std::size_t kMaxTableData = 256U
+                                             << 20;  // bytes of all opaque tuples in one message, expanded
 inline constexpr std::uint32_t kMaxProcesses = 16'000'000;  // of one job
 
 /// What a process told about itself.
