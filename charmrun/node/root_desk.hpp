@@ -68,7 +68,7 @@ private:
   Instant begun_at_ = kNever;
   Instant limit_at_ = kNever;
   std::set<std::uint32_t> keys_written_;  // hosts
-  bool registering_ = false;  // some process has registered: there will be a table
+  bool registering_ = false;              // some process has registered: there will be a table
   bool announced_ = false;
   std::vector<wire::HostFailure> failures_;  // not yet recorded
   bool told_verdict_ = false;
