@@ -16,6 +16,7 @@ from running import (
     charm4py,
     command,
     double_lines,
+    error_line,
     program_lines,
     run,
 )
@@ -145,6 +146,30 @@ def test_reports_of_hosts_with_other_clocks(cluster: Factory, charmrun: Path, pr
         spans = [one for one in events if one["ph"] == "X"]
         assert {one["pid"] for one in spans} >= set(range(1, 18))
         assert all(0 <= one["ts"] <= one["ts"] + one["dur"] <= data["wall"] * 1e6 + 1 for one in spans)
+
+
+@pytest.mark.parametrize("place", [0, 4])  # a child of the root, and of another launcher
+def test_a_host_that_failed_is_in_the_report(cluster: Factory, charmrun: Path, place: int) -> None:
+    hosts = cluster(4)
+    listed: list[int | str] = ["localhost", 1, 2, 3]
+    listed.insert(place, "no-such-host")
+    report, trace = ("/home/shared/failed.json", "/home/shared/failed.trace.json")
+    words = ["+p5", "++nodelist", hosts.nodelist(listed), "++branching", 2]
+    done = run(hosts, charmrun, *words, "++report", report, "++timeline", trace, "true")
+    assert error_line(done).startswith("no-such-host: resolve: "), done.stderr
+    data = json.loads(hosts.path(0, report).read_text())
+    launchers = {one["host"]: one for one in data["launchers"]}
+    assert (data["hosts"], data["failed"], set(launchers)) == (5, 1, {-1, 0, 1, 2, 3, 4})
+    bad = launchers.pop(place)
+    assert bad["name"] == "no-such-host"
+    assert f"no-such-host: {bad['error']}" == error_line(done)
+    assert 0 < bad["marks"]["failed"] <= data["startup"] <= data["wall"]
+    assert not any("error" in one or "failed" in one["marks"] for one in launchers.values())
+    assert data["parts"]["launcher"]["launchers"] == 4
+    assert max(part["max"] for part in data["parts"].values()) <= data["startup"]
+    events = json.loads(hosts.path(0, trace).read_text())["traceEvents"]
+    failures = [(one["pid"], one["args"]["error"]) for one in events if one["name"] == "failed"]
+    assert failures == [(place + 1, bad["error"])]
 
 
 def test_the_table_of_the_start_up_is_shown_on_request(cluster: Factory, charmrun: Path) -> None:
