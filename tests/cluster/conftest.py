@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures for tests on virtual hosts (see vcluster.py): cluster, fresh_cluster, charmrun.
+"""Fixtures for tests on virtual hosts (see vcluster.py): cluster, fresh_cluster, charmrun; and which tests
+`tests/run --quick` takes.
 
 After each test no process of it may run on any host: a test that leaves one gets an error that
 lists it, and what it left is killed, so that the next test starts clean.
@@ -14,11 +15,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import vc_job
 from vcluster import REPOSITORY, Cluster
 
 Factory = Callable[..., Cluster]
 _SHARED_HOSTS = 26
 _HERE = Path(__file__).parent
+# One test of each kind that is quick: they get the mark `smoke`.
+_SMOKE = {
+    "test_bad_usage.py::test_mistakes_on_the_command_line",
+    "test_cgroup.py::test_processes_have_a_group_of_their_own_that_is_removed",
+    "test_matrix.py::test_charm_double[9-2-2]",
+    "test_output.py::test_reports_of_hosts_with_other_clocks[charm]",
+    "test_plain.py::test_hostname",
+    "test_secrets.py::test_nothing_of_the_job_can_be_seen_on_the_hosts[built-in ssh]",
+    "test_survivors.py::test_over_ssh_on_9_hosts[kill-leaf]",
+    "test_transports.py::test_an_unknown_host_key_is_one_clear_error",
+}
 
 
 def pytest_configure() -> None:
@@ -27,12 +40,25 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    ours = {f"{item.path.name}::{item.name}": item for item in items if item.path.is_relative_to(_HERE)}
+    for name in _SMOKE & set(ours):
+        ours[name].add_marker(pytest.mark.smoke)
+    if config.option.markexpr == "smoke" and not set(ours) >= _SMOKE:
+        raise pytest.UsageError(f"no such tests, see _SMOKE: {sorted(_SMOKE - set(ours))}")
     if os.geteuid() != 0:
-        skip = pytest.mark.skip(reason="virtual hosts need root (network namespaces)")
-        for item in items:
-            if item.path.is_relative_to(_HERE):
-                item.add_marker(skip)
+        for item in ours.values():
+            item.add_marker(pytest.mark.skip(reason="virtual hosts need root (network namespaces)"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How near the ends of jobs came to the promise that nothing of them is left then."""
+    if vc_job.ends:
+        took, load = max(vc_job.ends)
+        terminalreporter.write_line(
+            f"{len(vc_job.ends)} times the last process of a job was awaited: {took:.2f} s at most, promised "
+            f"{vc_job.SETTLE_S:g} s (then {load:.1f} times overloaded)"
+        )
 
 
 class _Pool:

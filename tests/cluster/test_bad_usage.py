@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from vc_job import Job, leftovers
+from vc_job import Job, leftovers, resident_kb
 from vcluster import Cluster
 
 Factory = Callable[..., Cluster]
@@ -193,16 +193,7 @@ def test_an_output_reader_that_sleeps_loses_nothing(cluster: Factory, charmrun: 
     job = Job(hosts, [0, 1, 2], argv)
     peak = 0
     while job.root.poll() is None:
-        peak = max([peak, *(_resident_kb(one.pid) for one in job.running("charmrun"))])
+        peak = max([peak, *(resident_kb(one.pid) for one in job.running("charmrun"))])
     assert job.wait() == 0 and job.out.split() == ["4500036", "36000288"], job.said()
     assert peak < 64 << 10, f"{peak} KiB resident"
     assert not leftovers([job])
-
-
-def _resident_kb(pid: int) -> int:
-    try:
-        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return 0
-    found = re.search(r"VmRSS:\s*(\d+) kB", status)
-    return int(found[1]) if found else 0

@@ -18,7 +18,6 @@ ls /mnt/cg/charmtree-test-$$ | grep -c charmtree- || true
 """
 
 
-@pytest.mark.smoke
 def test_processes_have_a_group_of_their_own_that_is_removed(charmrun):
     if os.geteuid() != 0:
         pytest.skip("making a control group hierarchy needs root")

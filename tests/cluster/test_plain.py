@@ -10,7 +10,17 @@ from typing import Any
 
 import pytest
 
-from running import Factory, assert_good, built, command, double_lines, error_line, run, run_bytes
+from running import (
+    Factory,
+    assert_good,
+    built,
+    charmrun_lines,
+    command,
+    double_lines,
+    error_line,
+    run,
+    run_bytes,
+)
 from vcluster import Cluster
 
 NINE = range(1, 10)  # host 0, where charmrun runs, is not among them
@@ -66,7 +76,7 @@ def test_the_status_of_the_program_is_ours(
     if status == 0:
         assert_good(done, nine_times("there"))
     elif "4" in command:
-        assert error_line(done, status).startswith("h05: process 4: ")
+        assert error_line(done, status).startswith("h05: run: process 4: ")
 
 
 def test_output_of_every_size_is_complete(cluster: Factory, charmrun: Path) -> None:
@@ -204,6 +214,18 @@ def test_address_space_randomisation(cluster: Factory, charmrun: Path, option: l
     )
 
 
+def test_a_tree_that_cannot_hold_all_hosts_widens_its_last_level(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(1)
+    words = ["+p20", "++hosts", 20, "++branching", 2, "++levels", 2]
+    script = ["sh", "-c", "echo $CHARMTREE_PROCESS"]
+    every = [str(process) for process in range(20)]
+    done = run(hosts, charmrun, *words, "++verbose", *script)
+    assert_good(done, every, said=None)
+    said = "++branching 2 ++levels 2 hold fewer than 20 hosts: the last level is wider"
+    assert charmrun_lines(done).count(said) == 1, done.stderr
+    assert_good(run(hosts, charmrun, *words, *script), every)
+
+
 # -- input ----------------------------------------------------------------------------------------
 
 
@@ -273,7 +295,9 @@ NO_LIBRARY = "/tmp/ct: error while loading shared libraries: libx.so.1: cannot o
 LIBRARY = f"#!/bin/sh\necho '{NO_LIBRARY}' >&2\nexit 127\n"
 
 
-@pytest.mark.parametrize("shell", [[], ["++remote-shell", "ssh"]])
+OUT_OF_ORDER = "#!/bin/sh\necho out of order >&2\nexit 5\n"
+
+
 @pytest.mark.parametrize(
     ("text", "mode", "want"),
     [
@@ -282,21 +306,18 @@ LIBRARY = f"#!/bin/sh\necho '{NO_LIBRARY}' >&2\nexit 127\n"
         (GREETS, 0o755, "h01: hello: charmrun there is version 9.8.7 (protocol 99), here "),
         (LIBRARY, 0o755, f"h01: start launcher: {NO_LIBRARY}; "),
         (GREETS, 0o644, "h01: start launcher: /tmp/ct cannot be executed (permission denied); "),
-        (
-            "#!/bin/sh\necho out of order >&2\nexit 5\n",
-            0o755,
-            "h01: start launcher: the remote shell ended before",
-        ),
+        (OUT_OF_ORDER, 0o755, "h01: start launcher: the remote shell ended before"),
     ],
     ids=["missing", "architecture", "version", "library", "mode", "broken"],
 )
-def test_a_launcher_that_cannot_be_used_is_named(
-    cluster: Factory, charmrun: Path, text: str | bytes | None, mode: int, want: str, shell: list[str]
+def test_a_launcher_that_the_ssh_command_cannot_use_is_named(
+    cluster: Factory, charmrun: Path, text: str | bytes | None, mode: int, want: str
 ) -> None:
+    """As without a command (test_bad_input.py), though the ssh command reports what it can in its own way."""
     hosts = cluster(SMALL)
-    launcher = launcher_on_h01(hosts, charmrun, text, mode)
-    words = ["+p4", "++nodelist", hosts.nodelist([2, 1, 3, 4]), "++launcher", launcher, *shell, "hostname"]
-    line = error_line(run(hosts, charmrun, *words))
+    words = ["+p4", "++nodelist", hosts.nodelist([2, 1, 3, 4]), "++remote-shell", "ssh"]
+    words += ["++launcher", launcher_on_h01(hosts, charmrun, text, mode)]
+    line = error_line(run(hosts, charmrun, *words, "hostname"))
     assert line.startswith(want), line
     assert "++launcher PATH" in line or "(permission denied)" in line or "remote shell" in line, line
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from vc_job import Job, leftovers
-from vcluster import Cluster, Process
+from vc_job import Job, environment, leftovers
+from vcluster import Cluster
 
 Factory = Callable[..., Cluster]
 _SHARED = "/home/shared"
@@ -34,14 +34,9 @@ _KNOWN = {
 _SANITIZERS = {"ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"}
 
 
-def _environment(process: Process) -> dict[str, str]:
-    text = Path(f"/proc/{process.pid}/environ").read_bytes().decode(errors="replace")
-    return dict(entry.split("=", 1) for entry in text.split("\0") if "=" in entry)
-
-
 def _job_id(job: Job) -> str:
     sleeper = job.running("sleep")[0]
-    return _environment(sleeper)["CHARMTREE_JOB"].split(":")[0]
+    return environment(sleeper.pid)["CHARMTREE_JOB"].split(":")[0]
 
 
 def _start(hosts: Cluster, charmrun: Path, options: list[str], mark: str) -> Job:
@@ -81,14 +76,42 @@ def test_nothing_of_the_job_can_be_seen_on_the_hosts(
     assert {one.cmdline for one in launchers} == {f"{charmrun} ++launcher"}
     secrets = [_MARK, _MARK.replace("-", "_"), _job_id(job)]
     for process in remote:
-        seen = process.cmdline + "".join(f"\0{name}={value}" for name, value in _environment(process).items())
+        given = environment(process.pid)
+        seen = process.cmdline + "".join(f"\0{name}={value}" for name, value in given.items())
         assert not [secret for secret in secrets if secret in seen], (process, seen)
     for process in launchers:
-        assert set(_environment(process)) <= _KNOWN | _SANITIZERS, _environment(process)
+        given = environment(process.pid)
+        assert set(given) <= _KNOWN | _SANITIZERS, given
     for one in hosts.processes(0):  # the ssh commands that the root has started
         if one.command == "ssh":
             assert one.cmdline.endswith(f"exec {charmrun} ++launcher") and _MARK not in one.cmdline, one
     _finish(job)
+
+
+def _listening(process: int) -> list[tuple[str, int]]:
+    """Addresses and ports on which anything in the network of a process takes connections."""
+    tables = [Path(f"/proc/{process}/net/{name}").read_text(encoding="ascii") for name in ("tcp", "tcp6")]
+    rows = [line.split() for table in tables for line in table.splitlines()[1:]]
+    places = [row[1].split(":") for row in rows if row[3] == "0A"]
+    return [(address, int(port, 16)) for address, port in places]
+
+
+@pytest.mark.parametrize("program", ["charm", "plain"])
+def test_no_launcher_listens_on_a_network_interface(cluster: Factory, charmrun: Path, program: str) -> None:
+    """For its own host's processes each listens on 127.0.0.1; sshd is the only one that others reach."""
+    hosts = cluster(26)
+    command = {"charm": "charm_double", "plain": "sleep"}[program]
+    double = [charmrun.parent / command, "--compute", "98765"]
+    words = ["++branching", "2", *(double if program == "charm" else [command, "98765"])]
+    job = Job(hosts, range(9), [charmrun, "+p9", "++nodelist", hosts.nodelist(9), *words])
+    job.until(lambda: {one.host for one in job.running(command)} == set(range(9)), "nine processes")
+    places = [_listening(hosts.hosts[index].pid) for index in range(9)]
+    _finish(job)
+    loopback = {"0100007F", "00000000000000000000000001000000"}
+    for index, listening in enumerate(places):
+        own = [port for address, port in listening if address in loopback]
+        others = {port for address, port in listening if address not in loopback}
+        assert own and others <= {22}, (hosts.names[index], listening)
 
 
 def test_the_remote_command_line_is_the_same_for_every_job(cluster: Factory, charmrun: Path) -> None:
@@ -103,7 +126,7 @@ def test_the_remote_command_line_is_the_same_for_every_job(cluster: Factory, cha
         _finish(job)
         logged.append(sorted(hosts.path(0, log).read_text().splitlines()))
     assert logged[0] == logged[1]
-    assert logged[0] == [f"{name} exec {charmrun} ++launcher" for name in hosts.names[:9]]
+    assert logged[0] == [f"{name} exec {charmrun} ++launcher" for name in hosts.names[1:9]]  # h00 needs none
 
 
 def test_a_launcher_of_a_strange_path_is_quoted(cluster: Factory, charmrun: Path) -> None:

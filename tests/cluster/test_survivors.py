@@ -199,6 +199,29 @@ def test_on_virtual_hosts_of_one_machine(hosts: Cluster, charmrun: Path, kind: s
     _run_all(jobs)
 
 
+@pytest.mark.parametrize("name", ["normal", "kill-root", "kill-host"])
+def test_only_what_the_job_started_is_signalled(hosts: Cluster, charmrun: Path, name: str) -> None:
+    """Another job on the same hosts, and processes that look like those of the job, live on."""
+    way, starter, where = _WAYS[name], Starter(hosts, charmrun), _SSH_GROUPS[0]
+    asleep = ["sleep", f"{STAY}.9"]
+    marks = {"CHARMTREE_PROCESS": "1", "CHARMTREE_JOB": "0123456789abcdef:1"}
+    strangers = [hosts.popen(host, asleep, env=env) for host in where for env in ({}, marks)]
+    try:
+        other = Job(hosts, where, [charmrun, "+p9", "++nodelist", hosts.nodelist(where), *asleep])
+        other.until(lambda: len(other.running("sleep")) == 9, "nine sleepers")
+        before = {one.pid for one in hosts.survivors()}
+        _run_all({"plain": (starter.start(where, "plain", way, False), way)})
+        assert before == {one.pid for one in hosts.survivors()}
+        other.signal(signal.SIGINT)
+        other.signal(signal.SIGINT)
+        assert not _finish(other, "other", _WAYS["int-int"]) + leftovers([other])
+        assert [one.poll() for one in strangers] == [None] * len(strangers)
+    finally:
+        for one in strangers:
+            one.kill()
+            one.wait(10)
+
+
 def test_a_launcher_that_hangs_does_not_hold_up_the_end(hosts: Cluster, charmrun: Path) -> None:
     """A stopped launcher cannot confirm: the root says so and leaves without it."""
     way = Way("stop", _nothing, -signal.SIGINT, "did not confirm that the job has ended there")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -24,19 +25,27 @@ from vcluster import Cluster, Process
 SETTLE_S = 5.0  # so long after the end of a job nothing of it may run
 
 
+def overload() -> float:
+    """How many times more work there is than this machine has processors; 1 at least."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
 def patience(seconds: float) -> float:
     """`seconds` of a machine that has nothing else to do, in seconds of this one now."""
-    return seconds * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    return seconds * overload()
 
 
 class Job:
-    """charmrun with `argv` on hosts[0]; `hosts` are all on which it may have processes."""
+    """charmrun with `argv` on hosts[0]; `hosts` are all on which it may have processes. What runs there
+    before is not of the job."""
 
     def __init__(
         self, cluster: Cluster, hosts: Sequence[int], argv: Sequence[str | Path], **options: Any
     ) -> None:
         self.cluster = cluster
         self.hosts = list(hosts)
+        self._strangers = cluster.survivors()
+        self.strange_sockets = set(sockets(cluster))
         self._out, self._err = (tempfile.TemporaryFile("w+", errors="replace") for _ in range(2))
         options = {"stdout": self._out, "stderr": self._err, **options}
         self.root = cluster.popen(self.hosts[0], argv, **options)
@@ -97,7 +106,7 @@ class Job:
 
     def survivors(self) -> list[Process]:
         """What is left of it, now."""
-        return [one for one in self.cluster.survivors() if one.host in self.hosts]
+        return [one for one in self.cluster.survivors(self._strangers) if one.host in self.hosts]
 
     def kill(self) -> None:
         if self.root.poll() is None:
@@ -105,22 +114,32 @@ class Job:
             self.root.wait(10)
 
     def _processes(self) -> list[Process]:
-        inits = {host.pid for host in self.cluster.hosts}
+        known = {host.pid for host in self.cluster.hosts} | {one.pid for one in self._strangers}
         every = [one for host in self.hosts for one in self.cluster.processes(host)]
-        return [one for one in every if one.state != "Z" and one.pid not in inits]
+        return [one for one in every if one.state != "Z" and one.pid not in known]
+
+
+# How long after the ends of jobs their last processes went, in seconds, and how overloaded the machine was.
+ends: list[tuple[float, float]] = []
 
 
 def leftovers(jobs: Iterable[Job]) -> list[str]:
     """Waits until nothing is left of jobs that have ended; returns what still is in the end, and
-    kills it. Socket files in /tmp are told only by all jobs of the cluster together."""
-    jobs = list(jobs)
-    wait_until(lambda: not any(job.survivors() for job in jobs), patience(SETTLE_S))
+    kills it. Socket files in /tmp are told only by all jobs of the cluster together.
+
+    Only where there is more work than processors may it take longer than SETTLE_S; `ends` tells of it.
+    """
+    jobs, load, begun = list(jobs), overload(), time.monotonic()
+    wait_until(lambda: not any(job.survivors() for job in jobs), SETTLE_S * load)
+    ends.append((time.monotonic() - begun, load))
     left = [one for job in jobs for one in job.survivors()]
     for one in left:
         kill(one)
     cluster = jobs[0].cluster
     lines = [f"{cluster.names[one.host]}: {one.pid} {one.cmdline}" for one in left]
-    return lines + [f"socket {path}" for path in sockets(cluster)]
+    strange = set.intersection(*(job.strange_sockets for job in jobs))
+    lines += [f"socket {path}" for path in sockets(cluster) if path not in strange]
+    return [*lines, f"(after {ends[-1][0]:.1f} s, {load:.1f} times overloaded)"] if lines else []
 
 
 def sockets(cluster: Cluster) -> list[str]:
@@ -138,6 +157,22 @@ def kill(process: Process) -> None:
 
 def pause(seconds: float) -> None:
     time.sleep(seconds)
+
+
+def environment(pid: int) -> dict[str, str]:
+    """That of a process, as it was started."""
+    entries = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace").split("\0")
+    return dict(entry.split("=", 1) for entry in entries if "=" in entry)
+
+
+def resident_kb(pid: int) -> int:
+    """The memory that a process holds; 0: it has gone."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return 0
+    found = re.search(r"VmRSS:\s*(\d+) kB", status)
+    return int(found[1]) if found else 0
 
 
 def _content(file: Any) -> str:
