@@ -168,6 +168,24 @@ TEST_CASE("too many refused keys end as no_usable_key, not as a lost connection"
   CHECK(result.error.code == Errc::no_usable_key);
 }
 
+TEST_CASE("a server that takes too long over the key is named", "[ssh]") {
+  SshdSetup setup;
+  setup.authorized = {"ecdsa"};  // for the key at hand sshd asks the command
+  setup.extra = "AuthorizedKeysCommand /usr/bin/sleep 2\nAuthorizedKeysCommandUser " + Bench::nobody().user;
+  const Sshd sshd(setup);
+  Bench bench;
+  LoginLimits limits;
+  limits.authenticate = 300ms;
+
+  const LoginResult result = bench.login(sshd.host(), sshd.profile(), "true", limits);
+
+  CHECK_FALSE(result.link);
+  CHECK(to_string(result.error) == "authenticate: no answer within 0.3 s; is the host overloaded?");
+  CHECK(result.error.code == Errc::timed_out);
+  CHECK(result.times.handshaken != kNever);
+  CHECK(result.times.authenticated == kNever);
+}
+
 TEST_CASE("host keys are checked", "[ssh]") {
   const Sshd sshd;
   Bench bench;
