@@ -264,8 +264,8 @@ Result<void> Builder::listed_hosts() {
     host.name = entry.name;
     host.first_process = share.first_process;
     host.processes = share.processes;
-    profile->shell = said.shell.empty() ? options_.remote_shell : said.shell;
-    const bool local = said.login.empty() && profile->shell.empty() && is_this_machine(entry.name, own);
+    const bool local = said.login.empty() && said.shell.empty() && is_this_machine(entry.name, own);
+    if (!local) profile->shell = said.shell.empty() ? options_.remote_shell : said.shell;
     profile->via = local ? Via::local : profile->shell.empty() ? Via::ssh : Via::command;
     host.profile = intern(std::move(*profile));
     here.push_back(local);

@@ -41,7 +41,7 @@ class Case:
 
 _DOUBLE = "{double}"
 _UNCONFIRMED = "{bad}: did not confirm that the job has ended there"  # a fake launcher never does
-_OTHERS_WAIT = "before registering, while [12] others wait for it in the node table"
+_OTHERS_WAIT = "before registering, while (1 other waits|2 others wait) for it in the node table; "
 _GONE = "start launcher: {launcher} not found; install charmrun there or name it with \\+\\+launcher PATH"
 
 
@@ -75,7 +75,10 @@ _CASES = {
     "program of another architecture": Case(
         [f"{_SHARED}/alien"],
         126,
-        [r"h\[.*\]: spawn: /home/shared/alien: not an executable of this host's architecture.* \(3 hosts\)"],
+        [
+            r"h\[.*\]: spawn: /home/shared/alien: not an executable of this host's architecture; build it"
+            r" for this host, .* \(3 hosts\)"
+        ],
     ),
     "interpreter missing": Case(
         [f"{_SHARED}/perl7"],
@@ -95,49 +98,60 @@ _CASES = {
         [f"{_SHARED}/linked"],
         127,
         [
-            r"{bad}: process 1: exited with status 127: libgone.so: cannot open shared object file: No such"
-            r" file or directory"
+            r"{bad}: start: process 1: exited with status 127: libgone.so: cannot open shared object file:"
+            r" No such file or directory; see ldd and LD_LIBRARY_PATH there"
         ],
     ),
     "library missing while others wait": Case(
         [f"{_SHARED}/odd", "1", f"exec {_SHARED}/unlinked", _DOUBLE],
         127,
-        [r"{bad}: process 1: exited with status 127: libgone.so: .* " + _OTHERS_WAIT],
+        [
+            r"{bad}: start: process 1: exited with status 127: libgone.so: .* "
+            + _OTHERS_WAIT
+            + "see ldd and LD_LIBRARY_PATH there"
+        ],
     ),
     "exit 0 before registering": Case(
         [_DOUBLE, "--exit-early", "0", "--process", "1"],
         125,
-        [r".*1 of 3 processes exited with status 0 " + _OTHERS_WAIT],
+        [
+            r"{bad}: start: process 1: exited with status 0 "
+            + _OTHERS_WAIT
+            + r"do all processes run the same program\?"
+        ],
     ),
     "exit 7 before registering": Case(
         [_DOUBLE, "--exit-early", "7", "--process", "1"],
         7,
-        [r"{bad}: process 1: exited with status 7 " + _OTHERS_WAIT],
+        [r"{bad}: start: process 1: exited with status 7 " + _OTHERS_WAIT + "see its output"],
     ),
     "killed before registering": Case(
         [f"{_SHARED}/odd", "1", "kill -9 $$", _DOUBLE],
         137,
-        [r"{bad}: process 1: killed by signal 9 \(Killed\)"],
+        [r"{bad}: (start|run): process 1: killed by signal 9 \(Killed\); was it killed .* dmesg there"],
     ),
     "exit before the table": Case(
         [_DOUBLE, "--die-before-table", "--process", "1"],
         9,
-        [r"{bad}: process 1: exited with status 9 (without the end of its protocol|" + _OTHERS_WAIT + ")"],
+        [
+            r"{bad}: (run: process 1: exited with status 9 without the end of its protocol; did it call exit"
+            rf" itself\?|start: process 1: exited with status 9 {_OTHERS_WAIT.rstrip()}) see its output"
+        ],
     ),
     "killed after the table": Case(
         [_DOUBLE, "--kill-self", "9", "--process", "1"],
         137,
-        [r"{bad}: process 1: killed by signal 9 \(Killed\)"],
+        [r"{bad}: run: process 1: killed by signal 9 \(Killed\); was it killed for want of memory\? .*"],
     ),
     "crashed after the table": Case(
         [_DOUBLE, "--kill-self", "11", "--process", "1"],
         139,
-        [r"{bad}: process 1: killed by signal 11 \(Segmentation fault\).*"],
+        [r"{bad}: run: process 1: killed by signal 11 \(Segmentation fault\).*"],
     ),
     "aborted": Case(
         [_DOUBLE, "--abort", "no more fish", "--process", "1"],
         1,
-        [r"{bad}: process 1: aborted: .*no more fish"],
+        [r"{bad}: run: process 1: aborted: .*no more fish"],
     ),
     "one never registers": Case(
         [f"{_SHARED}/odd", "1", "exec sleep 98765", _DOUBLE],
@@ -149,15 +163,15 @@ _CASES = {
         options=["+p3", "++timeout", "3"],
     ),
     "plain program fails": Case(
-        [f"{_SHARED}/odd", "1", "exit 4", "true"], 4, [r"{bad}: process 1: exited with status 4"]
+        [f"{_SHARED}/odd", "1", "exit 4", "true"], 4, [r"{bad}: run: process 1: exited with status 4"]
     ),
     "plain programs fail": Case(
-        ["false"], 1, [r"h..: process .: exited with status 1 \(the first of 3 that failed\)"]
+        ["false"], 1, [r"h..: run: process .: exited with status 1 \(the first of 3 that failed\)"]
     ),
     "plain program is killed": Case(
         [f"{_SHARED}/odd", "1", "kill -TERM $$", "sleep", "98765"],
         143,
-        [r"{bad}: process 1: killed by signal 15 \(Terminated\)"],
+        [r"{bad}: run: process 1: killed by signal 15 \(Terminated\)"],
     ),
     "no such host": Case(
         ["true"],
@@ -192,7 +206,7 @@ _CASES = {
     "setup command fails": Case(
         ["true"],
         125,
-        [r"{bad}: spawn: .*setup command failed with status 6: no modules"],
+        [r"{bad}: spawn: .*setup command failed with status 6: no modules; run it there by hand"],
         hosts=["{h0}", "{bad} ++setup 'echo no modules >&2; exit 6'", "{h2}"],
     ),
     "setup command hangs": Case(

@@ -167,22 +167,29 @@ def test_a_host_behind_a_jump_host(cluster: Factory, charmrun: Path) -> None:
     hosts = cluster(5)
     hosts.ssh_config("Host h02\n ProxyJump h01\n")
     before = len(hosts.sshd_log(2))
-    done = run(hosts, charmrun, "+p4", "++nodelist", hosts.nodelist(range(1, 5)), "hostname")
+    words = ["+p4", "++nodelist", hosts.nodelist(range(1, 5)), "++levels", 1]  # h00 itself starts h02
+    done = run(hosts, charmrun, *words, "hostname")
     assert_good(done, names(hosts, range(1, 5)), said=None)
     (line,) = charmrun_lines(done)
     assert line.startswith("h02: ProxyJump in the ssh configuration")
     assert f"from {hosts.address(1)} port" in hosts.sshd_log(2)[before:]
 
 
-@pytest.mark.parametrize("shell", [["++remote-shell", "ssh -o Compression=yes"], ["CONV_RSH"], ["nodelist"]])
-def test_a_remote_shell_command(cluster: Factory, charmrun: Path, shell: list[str]) -> None:
-    hosts = cluster(9)
-    env = {"CONV_RSH": "ssh -o Compression=yes"} if shell == ["CONV_RSH"] else {}
-    extra = "++shell 'ssh -o Compression=yes'" if shell == ["nodelist"] else ""
-    options = shell if len(shell) > 1 else []
-    nodelist = hosts.nodelist(range(1, 10), extra)
+@pytest.mark.parametrize("named_by", ["++remote-shell", "$CONV_RSH", "nodelist"])
+def test_a_remote_shell_command(cluster: Factory, charmrun: Path, named_by: str) -> None:
+    """It makes every login, those of inner launchers too."""
+    hosts = cluster(10)
+    log = hosts.put(0, "/home/shared/logins", "", mode=0o666)
+    script = f'#!/bin/sh\necho "$(hostname) $3" >>{log}\nexec ssh -o BatchMode=yes "$@"\n'
+    shell = hosts.put(0, "/home/shared/logging-ssh", script, mode=0o755) + " -o Compression=yes"
+    options = ["++remote-shell", shell] if named_by == "++remote-shell" else []
+    env = {"CONV_RSH": shell} if named_by == "$CONV_RSH" else {}
+    nodelist = hosts.nodelist(range(1, 10), f"++shell '{shell}'" if named_by == "nodelist" else "")
     words = ["+p18", "++nodelist", nodelist, *options, "++branching", 3, built(charmrun, "charm_double")]
     assert_good(run(hosts, charmrun, *words, env=env), double_lines(18))
+    logins = [line.split() for line in hosts.path(0, log).read_text().splitlines()]
+    assert sorted(target for _, target in logins) == names(hosts, range(1, 10))
+    assert sorted(target for origin, target in logins if origin == "h00") == names(hosts, [1, 4, 7])
 
 
 # -- host keys ------------------------------------------------------------------------------------
@@ -263,12 +270,12 @@ def test_names_that_time_out_do_not_delay_the_others(cluster: Factory, charmrun:
 # -- this machine among the others ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["localhost", "h00", "198.18.", "127.0.0.1", "h00 by ssh"])
+@pytest.mark.parametrize("name", ["localhost", "h00", "198.18.", "127.0.0.1", "h00 by ssh", "h00 ++shell ssh"])
 def test_this_machine_is_reachable_for_the_others(cluster: Factory, charmrun: Path, name: str) -> None:
     """The double sends a datagram to every process from every other: 127.0.0.1 in the table would not do."""
     hosts = cluster(5)
-    transport = ["++remote-shell", "ssh"] if name.endswith("ssh") else []
-    entry = hosts.address(0) if name == "198.18." else name.split()[0]
+    transport = ["++remote-shell", "ssh"] if name.endswith("by ssh") else []  # the others by ssh
+    entry = hosts.address(0) if name == "198.18." else name.removesuffix(" by ssh")
     for place in (0, 1, 3):
         order: list[int | str] = [1, 2, 3]
         order.insert(place, entry)
@@ -285,12 +292,19 @@ def test_this_machine_under_two_names(cluster: Factory, charmrun: Path) -> None:
 
 
 def test_this_machine_needs_no_sshd(fresh_cluster: Factory, charmrun: Path) -> None:
+    """Nor a remote shell, unless the nodelist gives one to its own entry."""
     hosts = fresh_cluster(2)
     hosts.no_sshd(0)
-    double = built(charmrun, "charm_double")
+    words = ["+p4", built(charmrun, "charm_double")]
+    ways: list[tuple[list[str], dict[str, str]]] = [([], {}), (["++remote-shell", "ssh"], {})]
+    ways.append(([], {"CONV_RSH": "ssh"}))
     for name in ("localhost", "h00"):
-        done = run(hosts, charmrun, "+p4", "++nodelist", hosts.nodelist([name, 1]), double)
-        assert_good(done, double_lines(4))
+        nodelist = hosts.nodelist([name, 1])
+        for options, env in ways:
+            done = run(hosts, charmrun, *words, "++nodelist", nodelist, *options, env=env)
+            assert_good(done, double_lines(4))
+    done = run(hosts, charmrun, *words, "++nodelist", hosts.nodelist(["h00 ++shell ssh", 1]))
+    assert error_line(done).startswith("h00: connect: connection refused")
 
 
 # -- numbers --------------------------------------------------------------------------------------

@@ -125,8 +125,13 @@ TEST_CASE("the last ending is not held back, whoever ended how", "[gather]") {
   CHECK(gather.due(kComplete, kNow)->ended == 2);
   one.ended = 0;
   one.exited_ok = 1;
-  gather.add(one, kNow);
-  CHECK(gather.due(kComplete, kNow)->exited_ok == 1);
+  for (const std::uint32_t process : {6U, 4U, 5U}) {
+    one.first_ok = process;
+    gather.add(one, kNow);
+  }
+  const auto facts = gather.due(kComplete, kNow);
+  CHECK(facts->exited_ok == 3);
+  CHECK(facts->first_ok == 4U);
 }
 
 TEST_CASE("of codes that come together that of the lowest process is kept", "[gather]") {

@@ -201,6 +201,7 @@ TEST_CASE("a missing library is named, a plain success only counted", "[host_pro
         "libx.so.1: cannot open shared object file: No such file or directory");
   CHECK_FALSE(fixture.up.facts.exits[0].registered);
   CHECK(fixture.up.facts.exited_ok == 1);
+  CHECK(fixture.up.facts.first_ok == 1U);
   CHECK(fixture.processes->alive() == 0);
 }
 

@@ -115,20 +115,30 @@ TEST_CASE("an abort is at once, with the low byte of its code", "[judge]") {
   court.all_run();
   court.judge.on(wire::AbortUp{5, 1, "assertion failed"});
   CHECK(court.status() == 1);
-  CHECK(court.line() == "n3: process 5: aborted: assertion failed");
+  CHECK(court.line() == "n3: run: process 5: aborted: assertion failed");
   CHECK(court.mode() == wire::EndMode::stop);
   court.ended(8);
   CHECK(court.status() == 1);  // a verdict does not change
 }
 
 TEST_CASE("a registered process that is gone without ending is at once: 128+n, its code, or 1", "[judge]") {
-  const auto [exit, status] = GENERATE(table<wire::ProcessExit, int>(
-      {{registered(2, 0, 9), 137}, {registered(2, 42), 42}, {registered(2, 0), 1}}));
+  const std::string left = " without the end of its protocol; did it call exit itself? see its output";
+  const auto [exit, status, words] = GENERATE_COPY(table<wire::ProcessExit, int, std::string>({
+      {registered(2, 0, 9), 137,
+       "killed by signal 9 (Killed); was it killed for want of memory? see dmesg there"},
+      {registered(2, 0, 11), 139, "killed by signal 11 (Segmentation fault)"},
+      {wire::ProcessExit{2, 0, 6, true, true}, 134,
+       "killed by signal 6 (Aborted), core dumped; see its core file there"},
+      {registered(2, 0, 4), 132,
+       "killed by signal 4 (Illegal instruction); is it built for the processor there?"},
+      {registered(2, 42), 42, "exited with status 42" + left},
+      {registered(2, 0), 1, "exited with status 0" + left},
+  }));
   Court court;
   court.all_run();
   court.exits({exit});
   CHECK(court.status() == status);
-  CHECK(court.line().starts_with("n2: process 2: "));
+  CHECK(court.line() == "n2: run: process 2: " + words);
 }
 
 TEST_CASE("a lost connection says why", "[judge]") {
@@ -139,7 +149,7 @@ TEST_CASE("a lost connection says why", "[judge]") {
   exit.text = "its message was malformed";
   court.exits({exit});
   CHECK(court.status() == 1);
-  CHECK(court.line() == "n4: process 7: its message was malformed");
+  CHECK(court.line() == "n4: run: process 7: its message was malformed");
 }
 
 TEST_CASE("plain processes: an exit waits for the others, a signal does not", "[judge]") {
@@ -151,7 +161,7 @@ TEST_CASE("plain processes: an exit waits for the others, a signal does not", "[
     CHECK(court.status() == -1);
     court.exits({}, 1);
     CHECK(court.status() == 5);
-    CHECK(court.line() == "n3: process 4: exited with status 5 (the first of 2 that failed)");
+    CHECK(court.line() == "n3: run: process 4: exited with status 5 (the first of 2 that failed)");
     CHECK(court.mode() == wire::EndMode::finish);
   }
   SECTION("in one batch the lowest number is the first") {
@@ -172,8 +182,10 @@ TEST_CASE("plain processes: an exit waits for the others, a signal does not", "[
     exit.text = "libfoo.so.1: cannot open shared object file";
     court.exits({exit}, 7);
     CHECK(court.status() == 127);
-    CHECK(court.line() ==
-          "n4: process 6: exited with status 127: libfoo.so.1: cannot open shared object file");
+    CHECK(
+        court.line() ==
+        "n4: start: process 6: exited with status 127: libfoo.so.1: cannot open shared object file; see ldd "
+        "and LD_LIBRARY_PATH there");
   }
 }
 
@@ -194,7 +206,43 @@ TEST_CASE("who leaves before registering ends the job only if others wait for it
   CHECK(court.status() == 1);
   CHECK(
       court.line() ==
-      "n3: process 5: exited with status 1 before registering, while 3 others wait for it in the node table");
+      "n3: start: process 5: exited with status 1 before registering, while 3 others wait for it in the node "
+      "table; see its output");
+}
+
+TEST_CASE("who leaves with status 0 before registering is named, not those that are only late", "[judge]") {
+  Court court;
+  court.all_up();
+  wire::Facts left, registered;
+  left.exited_ok = 2;
+  left.first_ok = 5;
+  court.judge.on(left, kNow);
+  CHECK(court.status() == -1);
+  left.first_ok = 2;  // told later: not the first
+  court.judge.on(left, kNow);
+  registered.registered = 1;
+  court.judge.on(registered, kNow);
+  CHECK(court.status() == 125);
+  CHECK(
+      court.line() ==
+      "n3: start: process 5: exited with status 0 before registering, while 1 other waits for it in the node "
+      "table; do all processes run the same program?");
+}
+
+TEST_CASE("a process that ends while others register was still starting", "[judge]") {
+  Court court;
+  court.all_up();
+  wire::Facts some;
+  some.registered = 3;
+  court.judge.on(some, kNow);
+  SECTION("killed") {
+    court.exits({plain(5, 0, 15)});
+    CHECK(court.line() == "n3: start: process 5: killed by signal 15 (Terminated)");
+  }
+  SECTION("aborted") {
+    court.judge.on(wire::AbortUp{5, 1, "no more"});
+    CHECK(court.line() == "n3: start: process 5: aborted: no more");
+  }
 }
 
 TEST_CASE("a user's signal: the launcher dies of it; a second one kills", "[judge]") {
@@ -251,7 +299,6 @@ TEST_CASE("a failed host waits until all have answered", "[judge]") {
   up.hosts_up = {0};
   court.judge.on(up, kNow);
   CHECK(court.status() == -1);
-  CHECK(court.judge.late_hosts() == std::vector<std::string>{"n3"});
   up.hosts_up = {2};
   court.judge.on(up, kNow);
   CHECK(court.status() == 125);

@@ -138,6 +138,29 @@ TEST_CASE("hosts that need the ssh command are started by it at once", "[launch]
   CHECK(logins.at(1).via == Via::command);
 }
 
+TEST_CASE("the ssh command has retries of its own, and all logins count", "[launch]") {
+  Office office{{10, 1}};
+  office.launch->add(make_hosts(1), kNow, office.out);
+  Instant now = kNow;
+  LinkId link = office.take<Login>().at(0).link;
+  const auto again = [&](const Error& error) {
+    office.fail(link, error, now);
+    if (const Instant retry = office.launch->next_deadline(); retry != kNever) now = retry;
+    office.launch->tick(now, office.out);
+    const auto logins = office.take<Login>();
+    REQUIRE(logins.size() == 1);
+    link = logins[0].link;
+    return logins[0].via;
+  };
+  for (int i = 0; i < 3; ++i) CHECK(again(kRefused) == Via::ssh);
+  CHECK(again({Errc::no_usable_key, Phase::authenticate, "x"}) == Via::command);
+  for (int i = 0; i < 3; ++i) CHECK(again(kRefused) == Via::command);
+  CHECK(office.launch->find(link)->stamps.attempts == 8);
+  office.fail(link, kRefused, now);
+  REQUIRE(office.failed.size() == 1);
+  CHECK(office.failed[0].error.what == "refused (4 tries)");
+}
+
 TEST_CASE("a host is taken back once", "[launch]") {
   Office office{{10, 1}};
   const Host host = make_hosts(1)[0];

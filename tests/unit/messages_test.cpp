@@ -41,7 +41,6 @@ JobSpec full_job() {
   job.secret = std::string(32, '\x80');
   job.arguments = {"app", "", "a b", "\xff\n"};
   job.environment = {"A=1", "B=x=y\n"};
-  job.forward_environment = false;
   job.hosts = 3;
   job.processes = 12;
   job.pes_per_process = 4;
@@ -69,6 +68,7 @@ Facts full_facts() {
   facts.ended = 1;
   facts.code = Code{4, -3};
   facts.exited_ok = 6;
+  facts.first_ok = 8;
   facts.exits = {{5, 1, 11, true, true, true, true, "text"}};
   return facts;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/proto/native_server.hpp"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 using namespace charmtree;
@@ -302,11 +304,52 @@ TEST_CASE("a flood of connections is bounded and the newest gets its chance", "[
   constexpr ClientId kFlood = 10'000;
   for (ClientId client = 0; client < kFlood; ++client) bench.server.opened(client, bench.now, bench.outputs);
   CHECK(bench.all<CloseClient>().size() == kFlood - NativeServer::kMaxStrangers - 3);
-  CHECK(bench.all<ClientNote>().size() == NativeServer::kMaxNotes);
+  CHECK(bench.all<ClientNote>().size() == 1);
 
   bench.forget();
   bench.join(kFlood, 4);
   CHECK(std::holds_alternative<native::Welcome>(bench.said_to(kFlood).at(0)));
+}
+
+TEST_CASE("each kind of nuisance is told once", "[native]") {
+  Bench bench;
+  bench.join_and_register(0, 4);
+  bench.forget();
+  ClientId next = 1;
+  const auto open = [&] {
+    bench.server.opened(next, bench.now, bench.outputs);
+    return next++;
+  };
+  for (int round = 0; round < 3; ++round) {
+    bench.server.closed(open(), bench.now, bench.outputs);
+    bench.server.received(open(), native::to_frame(native::Finalize{0}), bench.now, bench.outputs);
+    bench.say(open(), native::Put{"t"});
+    bench.say(open(), native::Hello{native::kVersion + 1, 5, 1, ""});
+    bench.say(open(), native::Hello{native::kVersion, 99, 1, ""});
+    bench.say(open(), native::Hello{native::kVersion, 4, 1, ""});
+    bench.join(next, 5);
+    bench.server.closed(next++, bench.now, bench.outputs);
+    open();
+    bench.now += NativeServer::kHelloLimit;
+    bench.server.tick(bench.now, bench.outputs);
+    for (std::size_t i = 0; i < NativeServer::kMaxStrangers + 10; ++i) open();
+    bench.now += NativeServer::kHelloLimit;
+    bench.server.tick(bench.now, bench.outputs);
+  }
+  std::vector<std::string> notes;
+  for (const ClientNote& each : bench.all<ClientNote>()) notes.push_back(each.text);
+  CHECK(notes ==
+        std::vector<std::string>{
+            "dropped a native connection: closed without a hello",
+            "dropped a native connection: finalized out of turn",
+            fmt::format("dropped a native connection: client library speaks version {}, this launcher {}",
+                        native::kVersion + 1, native::kVersion),
+            "dropped a native connection: process 99 is not expected on this host",
+            "dropped a native connection: process 4 has joined already",
+            "process 5 left before it registered: closed its connection without ct_finalize",
+            "dropped a native connection: no hello in time",
+            "dropped a native connection: too many connections without a hello",
+        });
 }
 
 TEST_CASE("a table that is too large for a frame loses the clients that wait for it", "[native]") {

@@ -305,7 +305,7 @@ TEST_CASE("an abort is 1 and names its process", "[ending]") {
   world.actors[8].fate = Actor::Fate::aborts;
   world.run();
   check_ended(world, 1, 10s);
-  CHECK(world.said_anywhere("n08: process 8: aborted: on purpose", Tone::error));
+  CHECK(world.said_anywhere("n08: run: process 8: aborted: on purpose", Tone::error));
 }
 
 TEST_CASE("a registered process that is gone without ending: 128+n, its code, or 1", "[ending]") {
@@ -324,7 +324,7 @@ TEST_CASE("a registered process that is gone without ending: 128+n, its code, or
   world.actors[5].signal = each.signal;
   world.run();
   check_ended(world, each.status, 10s);
-  CHECK(world.said_anywhere(fmt::format("n02: process 5: {}", each.words), Tone::error));
+  CHECK(world.said_anywhere(fmt::format("n02: run: process 5: {}", each.words), Tone::error));
 }
 
 TEST_CASE("a process that exits before it registers ends the job of those that wait for it", "[ending]") {
@@ -336,18 +336,21 @@ TEST_CASE("a process that exits before it registers ends the job of those that w
     world.actors[3].code = 3;
     world.run();
     check_ended(world, 3, 10s);
-    CHECK(world.said_anywhere("n01: process 3: exited with status 3 before registering", Tone::error));
+    CHECK(world.said_anywhere("n01: start: process 3: exited with status 3 before registering", Tone::error));
   }
   SECTION("with 0") {
     world.run();
     check_ended(world, 125, 10s);
-    CHECK(world.said_anywhere("1 of 8 processes exited with status 0 before registering", Tone::error));
+    CHECK(world.said_anywhere("n01: start: process 3: exited with status 0 before registering, while ",
+                              Tone::error));
+    CHECK(world.said_anywhere("; do all processes run the same program?", Tone::error));
   }
   SECTION("by a signal") {
     world.actors[3].signal = 6;
     world.run();
     check_ended(world, 134, 10s);
-    CHECK(world.said_anywhere("n01: process 3: killed by signal 6", Tone::error));
+    CHECK((world.said_anywhere("n01: start: process 3: killed by signal 6", Tone::error) ||
+           world.said_anywhere("n01: run: process 3: killed by signal 6", Tone::error)));
   }
 }
 

@@ -211,7 +211,7 @@ TEST_CASE("plain programs: all output and the status of the first that failed", 
     world.run();
     REQUIRE(world.result);
     CHECK(world.result->status == 3);
-    CHECK(world.said_anywhere("n01: process 3: exited with status 3 (the first of 2 that failed)",
+    CHECK(world.said_anywhere("n01: run: process 3: exited with status 3 (the first of 2 that failed)",
                               Tone::error));
   }
   CHECK(world.alive() == 0);

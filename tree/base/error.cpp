@@ -8,7 +8,7 @@ namespace charmtree {
 std::string_view name(Phase phase) {
   static constexpr std::array<std::string_view, kPhaseCount> kNames = {
       "options",        "nodelist", "resolve", "connect", "handshake", "host key", "authenticate",
-      "start launcher", "hello",    "spawn",   "start",   "table",     "run",      "end"};
+      "start launcher", "hello",    "spawn",   "start",   "table",     "run"};
   return kNames[static_cast<std::size_t>(phase)];
 }
 
@@ -18,8 +18,7 @@ std::string_view name(Errc code) {
       "dropped",        "handshake",    "host_key_unknown", "host_key_changed", "no_usable_key",
       "not_authorised", "no_launcher",  "cannot_execute",   "library_missing",  "wrong_version",
       "remote_shell",   "link_lost",    "bad_peer",         "no_program",       "not_executable",
-      "no_directory",   "spawn_failed", "exited",           "killed",           "aborted",
-      "time_limit",     "interrupted",  "internal"};
+      "no_directory",   "spawn_failed", "killed",           "internal"};
   return kNames[static_cast<std::size_t>(code)];
 }
 

@@ -26,9 +26,8 @@ enum class Phase : std::uint8_t {
   start,  // from exec of the program to its registration
   table,
   run,
-  end,
 };
-inline constexpr std::uint8_t kPhaseCount = 14;
+inline constexpr std::uint8_t kPhaseCount = 13;
 std::string_view name(Phase phase);
 
 /// What kind of failure. A value exists only if some code decides by it.
@@ -55,14 +54,10 @@ enum class Errc : std::uint8_t {
   not_executable,    // program found, but cannot be executed
   no_directory,      // working directory missing
   spawn_failed,      // any other failure to start a process
-  exited,            // a process ended by itself in a way that ends the job
   killed,            // a process died of a signal
-  aborted,           // the program asked for the end of the job
-  time_limit,        // ++timelimit
-  interrupted,       // the user's signal
   internal,          // a bug of ours
 };
-inline constexpr std::uint8_t kErrcCount = 28;
+inline constexpr std::uint8_t kErrcCount = 24;
 std::string_view name(Errc code);
 
 /// True if trying the same login again may help (see DESIGN D6: never retry a permanent error).

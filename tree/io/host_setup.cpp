@@ -58,6 +58,10 @@ std::uint32_t parse_ipv4(const std::string& text) {
   return ::inet_pton(AF_INET, text.c_str(), &address) == 1 ? ntohl(address.s_addr) : 0;
 }
 
+std::string out_of_pipes() {
+  return fmt::format("cannot create a pipe: {}", strerror(errno));
+}
+
 bool is_loopback(std::uint32_t address) {
   return address >> 24 == 127;
 }
@@ -123,10 +127,8 @@ void HostSetup::run(const wire::JobSpec& job, const Profile& profile, Done done)
   done_ = std::move(done);
   const bool remote = profile.via != Via::local;
   environment_ = remote ? login_environment() : proto::Environment{};
-  if (job.forward_environment || !remote) {
-    proto::overlay(environment_, proto::without_launcher_variables(
-                                     remote ? proto::forwardable(job.environment) : job.environment));
-  }
+  proto::overlay(environment_, proto::without_launcher_variables(remote ? proto::forwardable(job.environment)
+                                                                        : job.environment));
   const UniqueFd folder{
       profile.directory.empty() ? -1 : ::open(profile.directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
   if (!profile.directory.empty() && !folder) {
@@ -142,9 +144,9 @@ void HostSetup::run(const wire::JobSpec& job, const Profile& profile, Done done)
 void HostSetup::run_shell(const Profile& profile, bool remote, const wire::JobSpec& job) {
   std::array<int, 2> out{}, err{};
   if (::pipe2(out.data(), O_CLOEXEC | O_NONBLOCK) != 0)
-    return finish(Error{Errc::spawn_failed, Phase::spawn, strerror(errno), {}});
+    return finish(Error{Errc::spawn_failed, Phase::spawn, out_of_pipes(), "raise ulimit -n there"});
   if (::pipe2(err.data(), O_CLOEXEC | O_NONBLOCK) != 0)
-    return finish(Error{Errc::spawn_failed, Phase::spawn, strerror(errno), {}});
+    return finish(Error{Errc::spawn_failed, Phase::spawn, out_of_pipes(), "raise ulimit -n there"});
   output_.assign(out[0]);
   error_.assign(err[0]);
   const UniqueFd out_end{out[1]}, err_end{err[1]};
@@ -223,7 +225,7 @@ void HostSetup::shell_result() {
       fmt::format("~/.charmrunrc or the setup command failed with status {}{}{}",
                   status_.signal != 0 ? 128 + status_.signal : status_.code, complaint_.empty() ? "" : ": ",
                   complaint_.substr(newline == std::string::npos ? 0 : newline + 1)),
-      {}});
+      "run it there by hand"});
 }
 
 void HostSetup::cancel_shell() {

@@ -133,14 +133,15 @@ bool is_elf(const std::string& path) {
 
 Error explain(const SpawnRequest& request, Step step, int error) {
   const std::string reason = strerror(error);
+  const Error other{Errc::spawn_failed, Phase::spawn,
+                    fmt::format("cannot start {}: {}", request.program, reason),
+                    "try to run it there by hand"};
   if (step == Step::directory) {
     return {Errc::no_directory, Phase::spawn,
             fmt::format("working directory {}: {}", request.directory, reason),
             "create it there or start charmrun in a directory that all hosts have"};
   }
-  if (step != Step::exec)
-    return {
-        Errc::spawn_failed, Phase::spawn, fmt::format("cannot start {}: {}", request.program, reason), {}};
+  if (step != Step::exec) return other;
   const bool named = request.program.find('/') != std::string::npos;
   struct stat info {};
   if (error == ENOENT && named && ::stat(request.program.c_str(), &info) == 0) {
@@ -154,16 +155,15 @@ Error explain(const SpawnRequest& request, Step step, int error) {
             "copy it there or use a shared file system"};
   }
   if (error == ENOEXEC) {
-    return {Errc::not_executable,
-            Phase::spawn,
+    return {Errc::not_executable, Phase::spawn,
             fmt::format("{}: not an executable of this host's architecture", request.program),
-            {}};
+            "build it for this host, or use pathfix in the nodelist"};
   }
   if (error == EACCES) {
     return {Errc::not_executable, Phase::spawn,
             fmt::format("{}: not executable ({})", request.program, reason), "chmod +x it"};
   }
-  return {Errc::spawn_failed, Phase::spawn, fmt::format("cannot start {}: {}", request.program, reason), {}};
+  return other;
 }
 
 /// A duplicate above 2, so that placing 0, 1, 2 never overwrites a source.

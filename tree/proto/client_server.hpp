@@ -85,7 +85,8 @@ struct ClientLost {
   std::string why;
 };
 /// The node table is about to be written to the connection of this process: the next output. Raw output that
-/// it has written so far is its own; once it has the table, its raw stdout is a copy (Charm++ §1.3).
+/// it has written so far is its own; once a stock Charm++ client has the table, all that it writes there is
+/// a copy of what it sends as print messages.
 struct TableDelivered {
   std::uint32_t process;
 };

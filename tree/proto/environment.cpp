@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sources: the variables that Charm++'s charmrun sets and its clients read (facts §1.2); those that hydra,
-// mpirun and srun set for their ranks; those that sshd, PAM and the desktop set for a login.
+// Sources: the variables that Charm++'s charmrun sets and its clients read (getenv in its machine layers);
+// those that hydra, mpirun and srun set for their ranks; those that sshd, PAM and the desktop set for a
+// login.
 #include "tree/proto/environment.hpp"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/proto/gather.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -33,6 +34,7 @@ void Gather::add(wire::Facts facts, Instant now) {
   pending_.registered += facts.registered;
   pending_.ended += facts.ended;
   pending_.exited_ok += facts.exited_ok;
+  if (facts.first_ok) pending_.first_ok = std::min(*facts.first_ok, pending_.first_ok.value_or(UINT32_MAX));
   finished_ += facts.ended + facts.exited_ok;
   if (facts.code && (!pending_.code || facts.code->process < pending_.code->process))
     pending_.code = facts.code;

@@ -124,6 +124,7 @@ void HostProcesses::report_exit(std::uint32_t number, const ProcessExited& event
     code = (process.code & 0xFF) == 0 ? 1 : static_cast<std::uint8_t>(process.code);
   if ((!process.kind || finalised) && code == 0 && event.signal == 0) {
     ++up.facts.exited_ok;
+    if (!process.kind) up.facts.first_ok = std::min(number, up.facts.first_ok.value_or(number));
     return;
   }
   wire::ProcessExit exit{

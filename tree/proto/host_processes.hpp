@@ -4,8 +4,8 @@
 // means for the job is for the root to say.
 //
 // A process's raw stdout and stderr are carried until its node table has been delivered by a server whose
-// clients copy every chunk of them to their connection as well (stock Charm++, facts §1.3); from then on they
-// are read and dropped.
+// clients copy them: once it has its table, a stock Charm++ client captures what it writes there and sends
+// every chunk as a print message, too. From then on they are read and dropped.
 #pragma once
 
 #include <array>

@@ -13,7 +13,7 @@ namespace charmtree::proto {
 
 namespace {
 
-constexpr int kBrokenPipe = 13;  // SIGPIPE
+constexpr int kIllegal = 4, kKilled = 9, kBrokenPipe = 13;  // SIGILL, SIGKILL, SIGPIPE
 constexpr int kTimeLimit = 124, kLauncherFailed = 125, kNotExecutable = 126, kNotFound = 127;
 
 int status_of(Errc code) {
@@ -36,6 +36,16 @@ std::string describe(const wire::ProcessExit& exit) {
   return fmt::format("exited with status {}", exit.code);
 }
 
+/// What a user can do about it; empty where the program's own output says why.
+std::string_view remedy(const wire::ProcessExit& exit) {
+  if (exit.lost_connection) return {};
+  if (exit.signal == kKilled) return "; was it killed for want of memory? see dmesg there";
+  if (exit.signal == kIllegal) return "; is it built for the processor there?";
+  if (exit.core) return "; see its core file there";
+  if (exit.signal == 0 && !exit.text.empty()) return "; see ldd and LD_LIBRARY_PATH there";
+  return {};
+}
+
 }  // namespace
 
 const Host& Judge::host_of(std::uint32_t process) const {
@@ -45,8 +55,16 @@ const Host& Judge::host_of(std::uint32_t process) const {
   return it == hosts_.end() ? hosts_.back() : *it;
 }
 
-std::string Judge::who(std::uint32_t process) const {
-  return fmt::format("{}: process {}", host_of(process).name, process);
+std::string Judge::about(std::uint32_t process, Phase phase, const std::string& what) const {
+  return fmt::format("{}: {}: process {}: {}", host_of(process).name, name(phase), process, what);
+}
+
+/// A process that does not register is only starting if others do, or if the loader gave up.
+std::string Judge::about(const wire::ProcessExit& exit, const std::string& more) const {
+  const bool loader = exit.signal == 0 && !exit.text.empty() && !exit.lost_connection;
+  const bool starting = !exit.registered && (registered_ > 0 || loader);
+  return about(exit.process, starting ? Phase::start : Phase::run,
+               fmt::format("{}{}{}", describe(exit), more, remedy(exit)));
 }
 
 void Judge::decide(Verdict verdict) {
@@ -71,6 +89,7 @@ void Judge::on(wire::Facts facts, Instant now) {
   registered_ += facts.registered;
   ended_ += facts.ended;
   exited_ += facts.exited_ok;
+  if (!first_ok_) first_ok_ = facts.first_ok;
   if (!code_) code_ = facts.code;
   // Of those that came together, the lowest number counts as the first.
   std::stable_sort(facts.exits.begin(), facts.exits.end(),
@@ -82,16 +101,16 @@ void Judge::on(wire::Facts facts, Instant now) {
 
 void Judge::judge_exit(const wire::ProcessExit& exit) {
   if (exit.registered) {
-    const std::string line =
-        fmt::format("{}: {}{}", who(exit.process), describe(exit),
-                    exit.signal == 0 && !exit.lost_connection ? " without the end of its protocol" : "");
-    fail(exit.signal != 0 ? 128 + exit.signal : low_byte(exit.code), line);
+    const bool left = exit.signal == 0 && !exit.lost_connection;
+    fail(
+        exit.signal != 0 ? 128 + exit.signal : low_byte(exit.code),
+        about(exit, left ? " without the end of its protocol; did it call exit itself? see its output" : ""));
     return;
   }
   ++exited_;
   ++bad_exits_;
   if (!bad_exit_) bad_exit_ = exit;
-  if (exit.signal != 0) fail(128 + exit.signal, fmt::format("{}: {}", who(exit.process), describe(exit)));
+  if (exit.signal != 0) fail(128 + exit.signal, about(exit));
 }
 
 /// Waits until every host has answered, so that one run lists all bad hosts; equal errors are one line.
@@ -120,27 +139,31 @@ void Judge::judge_launch() {
 /// for it in the table.
 void Judge::judge_end() {
   if (exited_ > 0 && table_pending() && !verdict_) {
-    const std::string first =
-        bad_exit_ ? fmt::format("{}: {}", who(bad_exit_->process), describe(*bad_exit_))
-                  : fmt::format("{} of {} processes exited with status 0", exited_, job_.processes);
-    fail(bad_exit_ ? low_byte(bad_exit_->code) : kLauncherFailed,
-         fmt::format("{} before registering, while {} others wait for it in the node table", first,
-                     registered_));
+    std::string more = " before registering, while ";
+    more += registered_ == 1 ? "1 other waits" : fmt::format("{} others wait", registered_);
+    more += " for it in the node table";
+    wire::ProcessExit exit;
+    exit.process = first_ok_.value_or(0);
+    if (bad_exit_) exit = *bad_exit_;
+    if (remedy(exit).empty())
+      more += exit.code == 0 ? "; do all processes run the same program?" : "; see its output";
+    fail(bad_exit_ ? low_byte(exit.code) : kLauncherFailed, about(exit, more));
   }
   if (ended_ + exited_ < job_.processes || job_.processes == 0) return;
   Verdict verdict;
   if (code_) verdict.status = low_byte(code_->code);
   if (bad_exit_) {
     verdict.status = bad_exit_->code;
-    std::string line = fmt::format("{}: {}", who(bad_exit_->process), describe(*bad_exit_));
-    if (bad_exits_ > 1) line += fmt::format(" (the first of {} that failed)", bad_exits_);
-    verdict.lines.push_back(std::move(line));
+    const std::string more =
+        bad_exits_ > 1 ? fmt::format(" (the first of {} that failed)", bad_exits_) : std::string{};
+    verdict.lines.push_back(about(*bad_exit_, more));
   }
   decide(std::move(verdict));
 }
 
 void Judge::on(const wire::AbortUp& abort) {
-  fail(low_byte(abort.code), fmt::format("{}: aborted: {}", who(abort.process), abort.text));
+  fail(low_byte(abort.code),
+       about(abort.process, table_taken_ ? Phase::run : Phase::start, "aborted: " + abort.text));
 }
 
 void Judge::on(const wire::LinkLost& lost) {
@@ -227,14 +250,6 @@ bool Judge::take_release(BarrierKind kind) {
   if (entered == 0 || entered < job_.processes) return false;
   entered = 0;
   return true;
-}
-
-std::vector<std::string> Judge::late_hosts() const {
-  std::vector<std::string> names;
-  for (const Host& host : hosts_) {
-    if (!answered_.contains(host.index)) names.push_back(host.name);
-  }
-  return names;
 }
 
 }  // namespace charmtree::proto

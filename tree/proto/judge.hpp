@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The root's judgement: counts what comes up, says when the node table is complete and when a barrier opens,
-// and decides once, by the first cause, how the job ends (the table of endings in the manual). It acts on
-// nothing itself.
+// and decides once, by the first cause, how the job ends (README, "Exit status"). It acts on nothing itself.
 #pragma once
 
 #include <array>
@@ -51,8 +50,6 @@ public:
   bool take_release(BarrierKind kind);
   /// The decision, once made; it does not change, except that a second interrupt turns its end into a kill.
   const std::optional<Verdict>& verdict() const { return verdict_; }
-  bool registered_any() const { return registered_ > 0; }
-  std::vector<std::string> late_hosts() const;
   const Host& host_of(std::uint32_t process) const;
 
 private:
@@ -67,7 +64,8 @@ private:
   void give_up_silent_hosts();
   std::vector<std::string> unregistered_hosts() const;
   void judge_end();
-  std::string who(std::uint32_t process) const;
+  std::string about(std::uint32_t process, Phase phase, const std::string& what) const;
+  std::string about(const wire::ProcessExit& exit, const std::string& more = {}) const;
   bool table_pending() const { return registered_ > 0 && !table_taken_; }
 
   const wire::JobSpec& job_;
@@ -81,6 +79,7 @@ private:
   std::uint32_t registered_ = 0;
   std::uint32_t ended_ = 0;
   std::uint32_t exited_ = 0;                   // without having registered
+  std::optional<std::uint32_t> first_ok_;      // the first of them with status 0
   std::optional<wire::Code> code_;             // the first non-zero of an ending
   std::optional<wire::ProcessExit> bad_exit_;  // the first plain process that failed
   std::size_t bad_exits_ = 0;

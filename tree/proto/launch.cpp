@@ -152,15 +152,17 @@ bool Launch::try_again(LinkId link, const LoginFailed& event, Instant now, Actio
     Child again;
     again.host = std::move(child.host);
     again.via = Via::command;
+    again.attempts = child.attempts;
     again.first_tried = child.first_tried;
     children_.erase(link);
     login(std::move(again), now, out);
     return true;
   }
-  if (!is_transient(event.error.code) || child.attempts >= config_.tries) return false;
-  const Duration pause = config_.first_pause * (1 << (child.attempts - 1));
+  if (!is_transient(event.error.code) || child.retries >= config_.retries) return false;
+  const Duration pause = config_.first_pause * (1 << child.retries);
   const Instant retry_at = now + random_.between(pause / 2, pause + pause / 2);
   if (retry_at - child.first_tried >= job_.timeout) return false;
+  ++child.retries;
   child.state = Child::State::waiting;
   child.retry_at = retry_at;
   return true;
@@ -182,7 +184,7 @@ void Launch::on(const LoginFailed& event, Instant now, Actions& out, std::vector
   pool_.failed(host);
   if (!hand_back(*child, event.error, out)) {
     Error error = event.error;
-    if (child->attempts > 1) error.what += fmt::format(" ({} tries)", child->attempts);
+    if (child->retries > 0) error.what += fmt::format(" ({} tries)", child->retries + 1);
     failed.push_back({host, std::move(error)});
   }
   children_.erase(event.link);

@@ -18,7 +18,7 @@ namespace charmtree::proto {
 
 struct LaunchConfig {
   std::uint32_t window = 64;     // logins in flight
-  std::uint32_t tries = 3;       // per host, for transient failures only
+  std::uint32_t retries = 3;     // per host and transport, after transient failures only
   Duration first_pause = 250ms;  // before the second try; doubles
   bool is_root = false;
   std::uint32_t level = 0;  // of this launcher
@@ -32,7 +32,8 @@ struct Child {
   std::vector<Host> below;  // what it was given to start
   State state = State::logging_in;
   Via via = Via::ssh;
-  std::uint32_t attempts = 0;
+  std::uint32_t attempts = 0;  // logins tried, by whatever transport
+  std::uint32_t retries = 0;   // by this one
   Instant first_tried = kNever;
   Instant retry_at = kNever;                   // state waiting
   wire::Stamps stamps;                         // the parent's half

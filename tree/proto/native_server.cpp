@@ -25,7 +25,9 @@ void NativeServer::opened(ClientId client, Instant now, ClientOutputs& out) {
     return;
   }
   if (strangers_.size() >= kMaxStrangers + local_.count) {
-    drop(clients_.find(strangers_.front()), "too many connections without a hello", out);
+    const auto oldest = clients_.find(strangers_.front());
+    oldest->second.nuisance = Nuisance::crowd;
+    drop(oldest, "too many connections without a hello", out);
   }
   clients_[client].deadline = now + kHelloLimit;
   strangers_.push_back(client);
@@ -46,12 +48,17 @@ void NativeServer::received(ClientId id, std::string_view bytes, Instant, Client
 
 void NativeServer::closed(ClientId id, Instant, ClientOutputs& out) {
   const auto client = clients_.find(id);
-  if (client != clients_.end()) forget(client, "closed its connection without ct_finalize", out);
+  if (client == clients_.end()) return;
+  client->second.nuisance = Nuisance::closed;
+  const bool stranger = client->second.stage == Stage::stranger;
+  forget(client, stranger ? "closed without a hello" : "closed its connection without ct_finalize", out);
 }
 
 void NativeServer::tick(Instant now, ClientOutputs& out) {
   while (next_deadline() <= now && !strangers_.empty()) {
-    drop(clients_.find(strangers_.front()), "no hello in time", out);
+    const auto late = clients_.find(strangers_.front());
+    late->second.nuisance = Nuisance::silent;
+    drop(late, "no hello in time", out);
   }
 }
 
@@ -73,11 +80,11 @@ void NativeServer::forget(Clients::iterator it, const std::string& why, ClientOu
   switch (client.stage) {
     case Stage::stranger:
       std::erase(strangers_, id);
-      note(fmt::format("dropped a native connection: {}", why), out);
+      note(client.nuisance, fmt::format("dropped a native connection: {}", why), out);
       break;
     case Stage::joined:
       taken_[client.process - local_.first] = false;
-      note(fmt::format("process {} left before it registered: {}", client.process, why), out);
+      note(Nuisance::left, fmt::format("process {} left before it registered: {}", client.process, why), out);
       break;
     case Stage::registered:
       out.push_back(ClientLost{client.process, why});
@@ -88,9 +95,10 @@ void NativeServer::forget(Clients::iterator it, const std::string& why, ClientOu
   }
 }
 
-void NativeServer::note(std::string text, ClientOutputs& out) {
-  if (notes_ >= kMaxNotes) return;
-  if (++notes_ == kMaxNotes) text += " (no more of these are told)";
+void NativeServer::note(Nuisance kind, std::string text, ClientOutputs& out) {
+  const auto bit = static_cast<std::size_t>(kind);
+  if (noted_.test(bit)) return;
+  noted_.set(bit);
   out.push_back(ClientNote{std::move(text)});
 }
 
@@ -108,25 +116,27 @@ std::string NativeServer::next_message(Clients::value_type& client, bool& more, 
   return std::visit([&](auto& m) { return on(client, m, out); }, *message);
 }
 
-/// Why this hello cannot be accepted; empty: it can.
-std::string NativeServer::objection(const native::Hello& hello) const {
+/// Why this hello cannot be accepted.
+std::optional<NativeServer::Objection> NativeServer::objection(const native::Hello& hello) const {
   if (hello.version != native::kVersion) {
-    return fmt::format("client library speaks version {}, this launcher {}", hello.version, native::kVersion);
+    return Objection{Nuisance::old_version, fmt::format("client library speaks version {}, this launcher {}",
+                                                        hello.version, native::kVersion)};
   }
   if (!local_.contains(hello.process)) {
-    return fmt::format("process {} is not expected on this host", hello.process);
+    return Objection{Nuisance::unexpected,
+                     fmt::format("process {} is not expected on this host", hello.process)};
   }
   if (taken_[hello.process - local_.first])
-    return fmt::format("process {} has joined already", hello.process);
+    return Objection{Nuisance::duplicate, fmt::format("process {} has joined already", hello.process)};
   return {};
 }
 
 std::string NativeServer::on(Clients::value_type& client, const native::Hello& hello, ClientOutputs& out) {
   if (client.second.stage != Stage::stranger) return "second hello";
-  std::string why = objection(hello);
-  if (!why.empty()) {
-    out.push_back(ToClient{client.first, native::to_frame(native::Refused{why})});
-    return why;
+  if (const auto wrong = objection(hello)) {
+    client.second.nuisance = wrong->kind;
+    out.push_back(ToClient{client.first, native::to_frame(native::Refused{wrong->why})});
+    return wrong->why;
   }
   const std::uint32_t local_rank = hello.process - local_.first;
   taken_[local_rank] = true;

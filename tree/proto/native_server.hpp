@@ -8,10 +8,13 @@
 // its own status, which its launcher judges as that of any plain program. A process that closes its
 // connection in between is ClientLost; one that does so before it registered was never a client: its number
 // is free again and its exit status decides. A native client needs no receipts, asks for no input, and its
-// raw stdout is carried all the time (no TableDelivered).
+// raw stdout is carried all the time (no TableDelivered). Connections that are nobody's are dropped with one
+// note for each kind of nuisance.
 #pragma once
 
+#include <bitset>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,8 +47,6 @@ public:
   static constexpr Duration kHelloLimit = 10s;
   /// Connections without Hello, beyond one per process; the oldest gives way to a new one.
   static constexpr std::size_t kMaxStrangers = 64;
-  /// Notes about dropped connections; the last one says that there are more.
-  static constexpr int kMaxNotes = 8;
 
 private:
   enum class Stage : std::uint8_t {
@@ -55,9 +56,26 @@ private:
     ended,       // Finalize: nothing more may come
     aborted,     // Abort: whatever comes is ignored
   };
+  /// Why a connection that has not registered is dropped: each kind is told once.
+  enum class Nuisance : std::uint8_t {
+    silent,
+    closed,
+    crowd,
+    garbage,
+    old_version,
+    unexpected,
+    duplicate,
+    left,  // after its hello
+  };
+  static constexpr std::size_t kNuisances = 8;
+  struct Objection {
+    Nuisance kind;
+    std::string why;
+  };
   struct Client {
     wire::FrameDecoder decoder{wire::kMaxClientFrame};
     Stage stage = Stage::stranger;
+    Nuisance nuisance = Nuisance::garbage;  // if it is dropped now
     bool in_barrier = false;
     std::uint32_t process = 0;  // from Stage::joined on
     Instant deadline = kNever;  // while Stage::stranger
@@ -73,10 +91,10 @@ private:
   std::string on(Clients::value_type& client, const wire::native::Finalize& finalize, ClientOutputs& out);
 
   std::string next_message(Clients::value_type& client, bool& more, ClientOutputs& out);
-  std::string objection(const wire::native::Hello& hello) const;
+  std::optional<Objection> objection(const wire::native::Hello& hello) const;
   void drop(Clients::iterator client, const std::string& why, ClientOutputs& out);
   void forget(Clients::iterator client, const std::string& why, ClientOutputs& out);
-  void note(std::string text, ClientOutputs& out);
+  void note(Nuisance kind, std::string text, ClientOutputs& out);
 
   LocalProcesses local_;
   std::uint32_t host_;
@@ -84,7 +102,7 @@ private:
   Clients clients_;
   std::vector<ClientId> strangers_;  // in the order of their opening, so of their deadlines
   std::vector<bool> taken_;          // by process - local_.first
-  int notes_ = 0;
+  std::bitset<kNuisances> noted_;
   bool finished_ = false;
 };
 

@@ -164,10 +164,9 @@ CT_MEMBERS(Profile, s.via, s.shell, s.user, s.port, s.identity_files, s.identiti
 CT_MEMBERS(Host, s.index, s.name, s.address, s.profile, s.first_process, s.processes, s.known_keys,
            s.known_key_revoked)
 CT_MEMBERS(Shape, s.branching, s.levels)
-CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.environment, s.forward_environment, s.hosts, s.processes,
-           s.pes_per_process, s.input_process, s.magic, s.shape, s.batch, s.timeout, s.grace,
-           s.keep_address_randomisation, s.stamps, s.verbose, s.partial_line, s.private_network, s.umask,
-           s.runscript, s.profiles)
+CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.environment, s.hosts, s.processes, s.pes_per_process,
+           s.input_process, s.magic, s.shape, s.batch, s.timeout, s.grace, s.keep_address_randomisation,
+           s.stamps, s.verbose, s.partial_line, s.private_network, s.umask, s.runscript, s.profiles)
 CT_MEMBERS(NodeTable, s.epoch, s.pes_per_process, s.blocks)
 CT_MEMBERS(Welcome, s.job, s.self, s.level)
 CT_MEMBERS(Assign, s.hosts)
@@ -184,7 +183,7 @@ CT_MEMBERS(HostFailure, s.host, s.error)
 CT_MEMBERS(ProcessExit, s.process, s.code, s.signal, s.core, s.registered, s.ended, s.lost_connection, s.text)
 CT_MEMBERS(Code, s.process, s.code)
 CT_MEMBERS(Facts, s.hosts_up, s.hosts_failed, s.blocks, s.barrier, s.registered, s.ended, s.code, s.exited_ok,
-           s.exits)
+           s.first_ok, s.exits)
 CT_MEMBERS(Output, s.process, s.stream, s.wants_receipt, s.text)
 CT_MEMBERS(ScanUp, s.process, s.format)
 CT_MEMBERS(AbortUp, s.process, s.code, s.text)

@@ -39,7 +39,6 @@ struct JobSpec {
   std::string secret;                    // 32 random bytes
   std::vector<std::string> arguments;    // the program's, [0] as the user wrote it
   std::vector<std::string> environment;  // the root's, "NAME=value"
-  bool forward_environment = true;
   std::uint32_t hosts = 0;
   std::uint32_t processes = 0;
   std::uint32_t pes_per_process = 1;
@@ -150,10 +149,11 @@ struct Facts {
   std::vector<TupleBlock> blocks;
   std::array<std::uint32_t, 3> barrier{};  // processes that entered, by BarrierKind
   std::uint32_t registered = 0;
-  std::uint32_t ended = 0;         // processes that sent `ending`
-  std::optional<Code> code;        // the first non-zero code among them
-  std::uint32_t exited_ok = 0;     // unregistered (or finalised) processes that exited with 0
-  std::vector<ProcessExit> exits;  // all others that matter
+  std::uint32_t ended = 0;                // processes that sent `ending`
+  std::optional<Code> code;               // the first non-zero code among them
+  std::uint32_t exited_ok = 0;            // unregistered (or finalised) processes that exited with 0
+  std::optional<std::uint32_t> first_ok;  // the lowest of those that had not registered
+  std::vector<ProcessExit> exits;         // all others that matter
   bool empty() const;
 };
 struct Output {
