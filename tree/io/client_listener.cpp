@@ -12,9 +12,9 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 
 #include "tree/io/peer_uid.hpp"
+#include "tree/io/write_queue.hpp"
 
 namespace charmtree::io {
 
@@ -32,9 +32,8 @@ public:
   }
   void send(std::string bytes) {
     if (closing_) return;
-    backlog_ += bytes.size();
-    queue_.push_back(std::move(bytes));
-    if (backlog_ > kMaxBacklog) return lost();
+    queue_.push(std::move(bytes));
+    if (queue_.size() > kMaxBacklog) return lost();
     write();
   }
   void close() {
@@ -64,31 +63,21 @@ private:
     if (owner_ != nullptr) read();
   }
   void write() {
-    while (!writing_ && !queue_.empty()) {
-      const std::string& front = queue_.front();
-      const ssize_t put = ::send(socket_.native_handle(), front.data() + written_, front.size() - written_,
-                                 MSG_DONTWAIT | MSG_NOSIGNAL);
-      if (put < 0 && errno == EAGAIN) {
-        writing_ = true;
-        socket_.async_wait(asio::posix::stream_descriptor::wait_write,
-                           [self = shared_from_this()](error_code ec) {
-                             self->writing_ = false;
-                             if (!ec && self->socket_.is_open()) self->write();
-                           });
-        return;
-      }
-      if (put < 0) {  // what it said before it went is still to be read
-        queue_.clear();
-        backlog_ = 0;
-        break;
-      }
-      written_ += static_cast<std::size_t>(put);
-      backlog_ -= static_cast<std::size_t>(put);
-      if (written_ < front.size()) continue;
-      queue_.pop_front();
-      written_ = 0;
+    if (writing_) return;
+    // broken: what it said before it went is still to be read
+    const auto state = queue_.write([fd = socket_.native_handle()](const char* bytes, std::size_t size) {
+      return ::send(fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    });
+    if (state == WriteQueue::State::blocked) {
+      writing_ = true;
+      socket_.async_wait(asio::posix::stream_descriptor::wait_write,
+                         [self = shared_from_this()](error_code ec) {
+                           self->writing_ = false;
+                           if (!ec && self->socket_.is_open()) self->write();
+                         });
+      return;
     }
-    if (closing_ && queue_.empty()) shut();
+    if (closing_) shut();
   }
   void lost() {
     if (owner_ == nullptr) return;
@@ -109,13 +98,12 @@ private:
   asio::posix::stream_descriptor socket_;
   proto::ClientKind kind_;
   proto::ClientId id_;
-  std::deque<std::string> queue_;
-  std::size_t written_ = 0, backlog_ = 0;
+  WriteQueue queue_;
   bool reading_ = false, writing_ = false, paused_ = false, closing_ = false;
 };
 
 ClientListener::ClientListener(asio::io_context& io, Sink sink)
-    : io_(io), sink_(std::move(sink)), tcp_(io), local_(io), pause_(io) {}
+    : io_(io), sink_(std::move(sink)), tcp_(io), local_(io) {}
 
 ClientListener::~ClientListener() {
   for (auto connections = std::move(connections_); auto& [id, connection] : connections) connection->detach();
@@ -135,7 +123,7 @@ Result<void> ClientListener::open(const std::string& socket_path) {
       ::getsockname(tcp, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
     return failed("cannot listen on 127.0.0.1");
   }
-  tcp_.assign(asio::ip::tcp::v4(), tcp);
+  tcp_.acceptor.assign(asio::ip::tcp::v4(), tcp);
   port_ = ntohs(address.sin_port);
 
   sockaddr_un local{};
@@ -150,30 +138,30 @@ Result<void> ClientListener::open(const std::string& socket_path) {
     return failed("cannot listen on " + socket_path);
   }
   path_ = socket_path;
-  local_.assign(asio::local::stream_protocol(), fd);
+  local_.acceptor.assign(asio::local::stream_protocol(), fd);
   accept(tcp_, proto::ClientKind::charm);
   accept(local_, proto::ClientKind::native);
   return {};
 }
 
-template <class A>
-void ClientListener::accept(A& acceptor, proto::ClientKind kind) {
-  acceptor.async_wait(A::wait_read, [this, &acceptor, kind](error_code ec) {
+template <class Acceptor>
+void ClientListener::accept(Door<Acceptor>& door, proto::ClientKind kind) {
+  door.acceptor.async_wait(Acceptor::wait_read, [this, &door, kind](error_code ec) {
     if (ec) return;
     for (int turn = 0; turn < 64; ++turn) {
-      const int fd = ::accept4(acceptor.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+      const int fd = ::accept4(door.acceptor.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
       if (fd >= 0) {
         admit(fd, kind);
         continue;
       }
-      if (errno != EMFILE && errno != ENFILE) break;
-      pause_.expires_after(std::chrono::milliseconds{100});  // out of descriptors: let some close first
-      pause_.async_wait([this, &acceptor, kind](error_code stopped) {
-        if (!stopped) accept(acceptor, kind);
+      if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) break;
+      door.pause.expires_after(std::chrono::milliseconds{100});  // let some close first
+      door.pause.async_wait([this, &door, kind](error_code stopped) {
+        if (!stopped) accept(door, kind);
       });
       return;
     }
-    accept(acceptor, kind);
+    accept(door, kind);
   });
 }
 

@@ -49,17 +49,21 @@ public:
 
 private:
   class Connection;
-  using Acceptor = asio::ip::tcp::acceptor;
-  using LocalAcceptor = asio::local::stream_protocol::acceptor;
-  template <class A>
-  void accept(A& acceptor, proto::ClientKind kind);
+  /// A listening socket, and its wait for free descriptors.
+  template <class Acceptor>
+  struct Door {
+    explicit Door(asio::io_context& io) : acceptor(io), pause(io) {}
+    Acceptor acceptor;
+    asio::steady_timer pause;
+  };
+  template <class Acceptor>
+  void accept(Door<Acceptor>& door, proto::ClientKind kind);
   void admit(int fd, proto::ClientKind kind);
 
   asio::io_context& io_;
   Sink sink_;
-  Acceptor tcp_;
-  LocalAcceptor local_;
-  asio::steady_timer pause_;
+  Door<asio::ip::tcp::acceptor> tcp_;
+  Door<asio::local::stream_protocol::acceptor> local_;
   std::uint16_t port_ = 0;
   std::string path_;
   proto::ClientId last_ = 0;

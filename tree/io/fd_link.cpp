@@ -77,7 +77,7 @@ void FdLink::read_error() {
     if (ec || !self->error_open_) return;
     std::array<char, kStderrTail> buffer;
     const ssize_t got = ::read(self->error_.native_handle(), buffer.data(), buffer.size());
-    if (got == 0 || (got < 0 && errno != EAGAIN)) {
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
       self->error_open_ = false;
       return self->report_end();
     }
@@ -90,39 +90,28 @@ void FdLink::read_error() {
 
 void FdLink::send(std::string bytes) {
   if (closing_ || bytes.empty()) return;
-  backlog_ += bytes.size();
-  queue_.push_back(std::move(bytes));
+  queue_.push(std::move(bytes));
   write();
 }
 
 void FdLink::write() {
-  while (!writing_ && !queue_.empty() && output_.is_open()) {
-    const std::string& front = queue_.front();
-    const ssize_t put = ::write(output_.native_handle(), front.data() + written_, front.size() - written_);
-    if (put < 0 && errno == EAGAIN) {
-      writing_ = true;
-      output_.async_wait(Stream::wait_write, [self = shared_from_this()](error_code ec) {
-        self->writing_ = false;
-        if (!ec) self->write();
-      });
-      return;
-    }
-    if (put < 0) {  // the reader is gone: what it last said comes by the input
-      queue_.clear();
-      backlog_ = 0;
-      break;
-    }
-    written_ += static_cast<std::size_t>(put);
-    backlog_ -= static_cast<std::size_t>(put);
-    if (written_ < front.size()) continue;
-    queue_.pop_front();
-    written_ = 0;
+  if (writing_ || !output_.is_open()) return;
+  // broken: what the reader last said comes by the input
+  const auto state = queue_.write([fd = output_.native_handle()](const char* bytes, std::size_t size) {
+    return ::write(fd, bytes, size);
+  });
+  if (state == WriteQueue::State::blocked) {
+    writing_ = true;
+    output_.async_wait(Stream::wait_write, [self = shared_from_this()](error_code ec) {
+      self->writing_ = false;
+      if (!ec) self->write();
+    });
+    return;
   }
-  if (!queue_.empty()) return;
   if (closing_) return release();
   if (handlers_.on_drained)
     asio::post(io_, [self = shared_from_this()] {
-      if (!self->closing_ && self->backlog_ == 0) self->handlers_.on_drained();
+      if (!self->closing_ && self->queue_.empty()) self->handlers_.on_drained();
     });
 }
 

@@ -6,7 +6,6 @@
 
 #include <sys/types.h>
 
-#include <deque>
 #include <memory>
 #include <optional>
 
@@ -14,6 +13,7 @@
 #include "tree/io/child_watch.hpp"
 #include "tree/io/link.hpp"
 #include "tree/io/unique_fd.hpp"
+#include "tree/io/write_queue.hpp"
 
 namespace charmtree::io {
 
@@ -27,7 +27,7 @@ public:
 
   void start(Handlers handlers) override;
   void send(std::string bytes) override;
-  std::size_t backlog() const override { return backlog_; }
+  std::size_t backlog() const override { return queue_.size(); }
   void pause_reading(bool paused) override;
   void close(Duration linger) override;
 
@@ -49,9 +49,7 @@ private:
   pid_t child_;
   ChildWatch* watch_;
   Handlers handlers_;
-  std::deque<std::string> queue_;
-  std::size_t written_ = 0;  // of queue_.front()
-  std::size_t backlog_ = 0;
+  WriteQueue queue_;
   bool writing_ = false, reading_ = false, paused_ = false, closing_ = false, input_open_ = true,
        error_open_ = false;
   bool child_open_ = false, ended_ = false;

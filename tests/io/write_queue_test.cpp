@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The queue before a descriptor that takes what it can.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <functional>
+
+#include "tree/io/write_queue.hpp"
+
+using namespace charmtree::io;
+
+namespace {
+
+/// Takes so many bytes, then fails with `error`, once for EINTR.
+struct Taker {
+  std::size_t room = 0;
+  int error = EAGAIN;
+  std::string taken = {};
+
+  ssize_t operator()(const char* bytes, std::size_t size) {
+    if (room == 0) {
+      errno = error;
+      if (error == EINTR) room = 1000;
+      return -1;
+    }
+    const std::size_t part = std::min(room, size);
+    taken.append(bytes, part);
+    room -= part;
+    return static_cast<ssize_t>(part);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("bytes leave in order, as far as there is room", "[queue]") {
+  WriteQueue queue;
+  for (const char* part : {"one ", "", "two ", "three"}) queue.push(part);
+  Taker taker{6};
+  CHECK(queue.write(std::ref(taker)) == WriteQueue::State::blocked);
+  CHECK(queue.size() == 7);
+  taker.room = 100;
+  CHECK(queue.write(std::ref(taker)) == WriteQueue::State::empty);
+  CHECK(taker.taken == "one two three");
+  CHECK(queue.empty());
+  CHECK(queue.size() == 0);
+}
+
+TEST_CASE("an interrupted write is repeated", "[queue]") {
+  WriteQueue queue;
+  queue.push("abc");
+  Taker taker{0, EINTR};
+  CHECK(queue.write(std::ref(taker)) == WriteQueue::State::empty);
+  CHECK(taker.taken == "abc");
+}
+
+TEST_CASE("what is queued after the reader went begins at its first byte", "[queue]") {
+  WriteQueue queue;
+  queue.push("abcdef");
+  Taker gone{3, EPIPE};
+  CHECK(queue.write(std::ref(gone)) == WriteQueue::State::broken);
+  CHECK(queue.empty());
+  CHECK(queue.size() == 0);
+  queue.push("xyz");
+  Taker taker{100};
+  CHECK(queue.write(std::ref(taker)) == WriteQueue::State::empty);
+  CHECK(taker.taken == "xyz");
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes on their way into a descriptor that does not block, in order. Waits for nothing: its owner calls
+// again once the descriptor takes bytes.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cerrno>
+#include <deque>
+#include <string>
+#include <utility>
+
+namespace charmtree::io {
+
+class WriteQueue {
+public:
+  enum class State { empty, blocked, broken };
+
+  void push(std::string bytes) {
+    size_ += bytes.size();
+    if (!bytes.empty()) queue_.push_back(std::move(bytes));
+  }
+  bool empty() const { return queue_.empty(); }
+  /// Bytes not yet written.
+  std::size_t size() const { return size_; }
+
+  /// Writes with `put(data, size)`, which behaves like ::write, until nothing is left or nothing more goes.
+  /// broken: the reader is gone, and the queue is empty then too.
+  template <class Put>
+  State write(Put put) {
+    while (!queue_.empty()) {
+      const std::string& front = queue_.front();
+      const ssize_t wrote = put(front.data() + written_, front.size() - written_);
+      if (wrote < 0 && errno == EINTR) continue;
+      if (wrote < 0 && errno == EAGAIN) return State::blocked;
+      if (wrote < 0) {
+        queue_.clear();
+        size_ = written_ = 0;
+        return State::broken;
+      }
+      written_ += static_cast<std::size_t>(wrote);
+      size_ -= static_cast<std::size_t>(wrote);
+      if (written_ < front.size()) continue;
+      queue_.pop_front();
+      written_ = 0;
+    }
+    return State::empty;
+  }
+
+private:
+  std::deque<std::string> queue_;
+  std::size_t written_ = 0;  // of the front
+  std::size_t size_ = 0;
+};
+
+}  // namespace charmtree::io
