@@ -2,7 +2,12 @@
 // The link over a live channel: bytes both ways, endings, flow control, closing.
 #include <catch2/catch.hpp>
 
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "tests/io/ssh_fixture.hpp"
 #include "tree/base/random.hpp"
@@ -156,6 +161,56 @@ TEST_CASE("a lost connection ends the link without an exit status", "[ssh]") {
   CHECK(got->end->exit_status == -1);
   INFO(got->end->what);
   CHECK(got->end->what.starts_with("connection "));
+}
+
+TEST_CASE("what came before a lost connection is not lost", "[ssh]") {
+  static constexpr std::size_t kTotal = 400'000;
+  Live live("echo $PPID; read line; head -c 400000 /dev/zero; echo >&2; read line");
+  const auto got = collect(*live.link);
+  REQUIRE(live.bench.run_until([&] { return got->bytes.find('\n') != std::string::npos; }));
+  const pid_t server = std::stoi(got->bytes);
+  got->bytes.clear();
+  SECTION("while it is read") {
+    live.link->send("\n");
+  }
+  SECTION("while reading is paused, with bytes to send") {
+    live.link->send("\n");
+    live.link->pause_reading(true);
+    live.link->send(std::string(100, '\n'));
+  }
+  const Instant begun = now();
+  live.bench.io.run_for(1ms);  // the line goes out; what it brings stays with the kernels
+  usleep(500 * 1000);          // tidy: allow(sleep) another program's output fills the kernels' buffers
+  kill(server, SIGKILL);
+  REQUIRE(live.bench.run_until([&] { return now() - begun > 1s; }));
+  live.link->pause_reading(false);
+  REQUIRE(live.bench.run_until([&] { return got->end.has_value(); }));
+  CHECK(got->bytes.size() == kTotal);
+  INFO(got->end->what);
+  CHECK(got->end->what.starts_with("connection "));
+}
+
+TEST_CASE("an idle connection asks after its peer, and no program inherits it", "[ssh]") {
+  Live live("cat");
+  int sockets = 0;
+  for (int fd = 3; fd < 64; ++fd) {
+    sockaddr_in peer{};
+    socklen_t size = sizeof peer;
+    if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0) continue;
+    if (peer.sin_family != AF_INET || ntohs(peer.sin_port) != live.sshd.port()) continue;
+    ++sockets;
+    const auto option = [fd](int level, int name) {
+      int value = 0;
+      socklen_t length = sizeof value;
+      getsockopt(fd, level, name, &value, &length);
+      return value;
+    };
+    CHECK((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
+    CHECK(option(SOL_SOCKET, SO_KEEPALIVE) == 1);
+    CHECK(option(IPPROTO_TCP, TCP_KEEPIDLE) + 3 * option(IPPROTO_TCP, TCP_KEEPINTVL) <= 12);
+    CHECK(option(IPPROTO_TCP, TCP_USER_TIMEOUT) == 10'000);
+  }
+  CHECK(sockets == 1);
 }
 
 TEST_CASE("what was written just before the end is not lost", "[ssh]") {

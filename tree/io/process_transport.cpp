@@ -21,6 +21,9 @@ namespace charmtree::io {
 
 namespace {
 
+/// When ssh gives a silent host up. It is sshd that must answer, not the kernel: a loaded host gets 15 s.
+constexpr const char *kAliveInterval = "ServerAliveInterval=5", *kAliveCount = "ServerAliveCountMax=3";
+
 struct Pipe {
   UniqueFd read_end, write_end;
 };
@@ -81,7 +84,9 @@ std::vector<std::string> CommandTransport::words(const Host& host, const Profile
   if (words[0].substr(slash == std::string::npos ? 0 : slash + 1) == "ssh") {
     const std::string timeout =
         fmt::format("ConnectTimeout={}", std::chrono::ceil<std::chrono::seconds>(limits.connect).count());
-    for (const char* word : {"-x", "-T", "-o", "BatchMode=yes", "-o"}) words.emplace_back(word);
+    for (const char* word :
+         {"-x", "-T", "-o", "BatchMode=yes", "-o", kAliveInterval, "-o", kAliveCount, "-o"})
+      words.emplace_back(word);
     words.push_back(timeout);
     if (profile.host_keys == HostKeyPolicy::accept_new)
       words.insert(words.end(), {"-o", "StrictHostKeyChecking=accept-new"});

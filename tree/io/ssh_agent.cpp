@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/io/ssh_agent.hpp"
 
+#include <fcntl.h>
+
 #include <array>
 
 #include "tree/io/ssh_wire.hpp"
@@ -46,6 +48,9 @@ public:
     timer_.async_wait([self = shared_from_this()](error_code error) {
       if (!error) self->finish({});
     });
+    error_code closed;
+    socket_.open(asio::local::stream_protocol(), closed);
+    if (!closed) ::fcntl(socket_.native_handle(), F_SETFD, FD_CLOEXEC);
     socket_.async_connect(path, [self = shared_from_this()](error_code error) {
       if (error) return self->finish({});
       self->socket_.async_send(asio::buffer(self->request_), [self](error_code failed, std::size_t sent) {

@@ -61,6 +61,7 @@ private:
   std::size_t sent_ = 0;
   std::string stderr_tail_;
   Step half_sent_ = Step::none;
+  std::uint64_t looked_at_ = 0;  // what had been received when it was last asked for more to read
   bool scheduled_ = false;
   bool read_armed_ = false, write_armed_ = false;
   bool paused_ = false;
@@ -135,23 +136,29 @@ void SshLink::Pump::turn() {
 
 /// One pass over all steps; true if anything moved.
 bool SshLink::Pump::round() {
-  bool moved = false;
-  if (!paused_ && !eof_seen_) {
+  bool moved = false, nothing_to_read = false;
+  const bool half_read = half_sent_ == Step::read_out || half_sent_ == Step::read_err;
+  if ((!paused_ || half_read) && !eof_seen_) {
+    nothing_to_read = half_sent_ == Step::none;
     if (may(Step::read_out)) moved |= read(Step::read_out, 0);
     if (may(Step::read_err)) moved |= read(Step::read_err, SSH_EXTENDED_DATA_STDERR);
+    nothing_to_read = nothing_to_read && !moved;
   }
   if (may(Step::write)) moved |= write();
   if (closing_ && backlog() == 0 && !eof_said_ && may(Step::send_eof)) moved |= say_eof();
   if (eof_seen_ && may(Step::wait_closed)) moved |= wait_closed();
-  return moved || more_to_read();
+  if (!session_ || half_sent_ != Step::none || paused_ || eof_seen_) return moved;
+  const bool stuck = nothing_to_read && session_->unread() > 0 && session_->received() == looked_at_;
+  looked_at_ = session_->received();
+  if (!stuck) return moved || more_to_read();
+  // A key exchange holds up what has come; or it is of no stream that we know, and would for ever.
+  if (session_->connection_ended()) finish("connection closed with data of an unknown kind");
+  return moved;
 }
 
 /// True if packets were taken for a stream whose turn was over, the end of all streams among them.
 bool SshLink::Pump::more_to_read() {
-  if (!session_ || half_sent_ != Step::none || paused_ || eof_seen_) return false;
-  unsigned long queued = 0;
-  libssh2_channel_window_read_ex(session_->channel(), &queued, nullptr);
-  if (queued > 0) return true;
+  if (session_->unread() > 0) return true;
   eof_seen_ = libssh2_channel_eof(session_->channel()) != 0;
   if (eof_seen_ && !closing_) start_timer(kExitStatusWait);
   return eof_seen_;
@@ -230,7 +237,7 @@ void SshLink::Pump::arm() {
   if (!session_) return;
   if (half_sent_ != Step::none) {
     wait_for(Socket::wait_write, write_armed_);
-  } else if (!paused_ || backlog() > 0 || closing_) {
+  } else if (!paused_ || ((backlog() > 0 || closing_) && !session_->connection_ended())) {
     wait_for(Socket::wait_read, read_armed_);
   }
 }

@@ -6,6 +6,11 @@
 // arguments.
 #include "tree/io/ssh_login.hpp"
 
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -33,6 +38,20 @@ std::string first_line(std::string_view text) {
     line.push_back(static_cast<unsigned char>(c) < ' ' || static_cast<unsigned char>(c) >= 0x7F ? '?' : c);
   }
   return line;
+}
+
+/// A host that dies without a word (power, network) is given up after about 10 s: by questions to its kernel
+/// while nothing is sent, by their acknowledgement while something is.
+void notice_silence(int socket) {
+  static constexpr int kOn = 1, kIdleSeconds = 5, kIntervalSeconds = 2, kCount = 3, kUnheardMs = 10'000;
+  const auto set = [socket](int level, int option, int value) {
+    ::setsockopt(socket, level, option, &value, sizeof value);
+  };
+  set(SOL_SOCKET, SO_KEEPALIVE, kOn);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, kIdleSeconds);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, kIntervalSeconds);
+  set(IPPROTO_TCP, TCP_KEEPCNT, kCount);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, kUnheardMs);
 }
 
 bool contains(std::string_view text, std::string_view part) {
@@ -231,6 +250,7 @@ asio::awaitable<error_code> SshLogin::connect_to(asio::ip::tcp::endpoint endpoin
   socket.close(error);
   socket.open(endpoint.protocol(), error);
   if (error) co_return error;
+  ::fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
   socket.set_option(asio::ip::tcp::no_delay(true), error);
   auto outcome = std::make_shared<std::optional<error_code>>();
   socket.async_connect(endpoint, [outcome, self = shared_from_this()](error_code result) {
@@ -251,7 +271,10 @@ SshLogin::Step SshLogin::connect(Addresses addresses) {
     deadline_ = now() + (last - now()) / left;
     const asio::ip::tcp::endpoint endpoint(addresses[i], order_.profile.port);
     const error_code error = co_await connect_to(endpoint);
-    if (!error) co_return Result<void>();
+    if (!error) {
+      notice_silence(session_->socket().native_handle());
+      co_return Result<void>();
+    }
     Error failure = expired() ? timed_out() : connect_failed(error);
     if (!worst || weight(failure) > weight(*worst)) worst = std::move(failure);
   }

@@ -45,6 +45,8 @@ bool SshSession::begin(const std::string& host_key_types) {
   // The casts are libssh2's interface: every callback is a void*.
   libssh2_session_callback_set(session_, LIBSSH2_CALLBACK_RECV,
                                reinterpret_cast<void*>(&SshSession::receive));
+  libssh2_session_callback_set(session_, LIBSSH2_CALLBACK_SEND,
+                               reinterpret_cast<void*>(&SshSession::transmit));
   libssh2_session_callback_set(session_, LIBSSH2_CALLBACK_DISCONNECT,
                                reinterpret_cast<void*>(&SshSession::disconnected));
   // What this libssh2 does not know is dropped from the lists by libssh2 itself.
@@ -95,19 +97,26 @@ std::string SshSession::host_key() {
   return blob == nullptr ? std::string() : std::string(blob, length);
 }
 
-/// Like libssh2's own, but the end of the connection is held back until everything before it has been taken:
-/// libssh2 would otherwise report the error and keep back data that came in the same turn.
+std::size_t SshSession::unread() const {
+  unsigned long bytes = 0;
+  if (channel_ != nullptr) libssh2_channel_window_read_ex(channel_, &bytes, nullptr);
+  return bytes;
+}
+
+/// Like libssh2's own, but the end of the connection is held back until everything before it has been taken
+/// and read: libssh2 reads nothing out any more once it knows of the end.
 ssize_t SshSession::receive(libssh2_socket_t fd, void* buffer, std::size_t length, int flags,
                             void** abstract) {
   auto& self = *static_cast<SshSession*>(*abstract);
   const ssize_t got = ::recv(fd, buffer, length, flags);
   if (got > 0) {
     self.got_bytes_ = true;
+    self.received_ += static_cast<std::uint64_t>(got);
     if (self.first_bytes_.size() < kFirstBytes) {
       const auto part = std::min(kFirstBytes - self.first_bytes_.size(), static_cast<std::size_t>(got));
       self.first_bytes_.append(static_cast<const char*>(buffer), part);
     }
-    if (!self.handshaken_ && (self.handshake_bytes_ += static_cast<std::size_t>(got)) > kMaxHandshakeBytes) {
+    if (!self.handshaken_ && self.received_ > kMaxHandshakeBytes) {
       self.ended_ = true;
       return -ECONNABORTED;
     }
@@ -116,12 +125,25 @@ ssize_t SshSession::receive(libssh2_socket_t fd, void* buffer, std::size_t lengt
   const int error = got < 0 ? errno : 0;
   const bool nothing_yet = error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
   if (error != 0 && !nothing_yet) self.connection_error_ = error;  // the kernel reports it once
-  if (nothing_yet || self.got_bytes_) {
+  if (nothing_yet || self.got_bytes_ || self.unread() > 0) {
     self.got_bytes_ = false;
     return -EAGAIN;
   }
   self.ended_ = true;
   return error == 0 ? 0 : -error;
+}
+
+/// Like libssh2's own, but into a connection that has ended everything goes and is lost: the end is found by
+/// receive(), after what came before it.
+ssize_t SshSession::transmit(libssh2_socket_t fd, const void* buffer, std::size_t length, int flags,
+                             void** abstract) {
+  auto& self = *static_cast<SshSession*>(*abstract);
+  const ssize_t put = ::send(fd, buffer, length, flags | MSG_NOSIGNAL);
+  if (put >= 0) return put;
+  if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return -EAGAIN;
+  if (errno != EPIPE) self.connection_error_ = errno;
+  ::shutdown(fd, SHUT_RDWR);  // whatever the reason was: a stream that lacks a packet must end
+  return static_cast<ssize_t>(length);
 }
 
 void SshSession::disconnected(LIBSSH2_SESSION*, int reason, const char* message, int message_length,

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -48,6 +49,11 @@ public:
   int last_error();
   std::string last_message();
 
+  /// Bytes of the channel, of whatever stream, that libssh2 has taken and nobody has read yet.
+  std::size_t unread() const;
+  /// Bytes that have come in all.
+  std::uint64_t received() const { return received_; }
+
   /// The peer closed or reset the connection, whether libssh2 has noticed or not.
   bool connection_ended() const;
   /// errno of a reset; 0: closed in order or not ended.
@@ -63,6 +69,8 @@ public:
 
 private:
   static ssize_t receive(libssh2_socket_t fd, void* buffer, std::size_t length, int flags, void** abstract);
+  static ssize_t transmit(libssh2_socket_t fd, const void* buffer, std::size_t length, int flags,
+                          void** abstract);
   static void disconnected(LIBSSH2_SESSION* session, int reason, const char* message, int message_length,
                            const char* language, int language_length, void** abstract);
 
@@ -72,7 +80,7 @@ private:
   bool ended_ = false;
   bool got_bytes_ = false;  // since receive() last reported that nothing is there
   bool handshaken_ = false;
-  std::size_t handshake_bytes_ = 0;
+  std::uint64_t received_ = 0;
   int connection_error_ = 0;
   std::string first_bytes_;
   std::string farewell_;
