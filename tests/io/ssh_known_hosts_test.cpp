@@ -187,6 +187,20 @@ TEST_CASE("writers in several processes neither mix nor repeat lines", "[known_h
   CHECK(std::count(text.begin(), text.end(), '\n') == 50);
 }
 
+TEST_CASE("nothing is written but one name, one type and its key", "[known_hosts]") {
+  const TempDir directory;
+  const std::string file = directory.write("kh", "");
+  const HostKey good = public_key("ed25519");
+  HostKey blank = good, other = good;
+  blank.type += "\nevil ssh-ed25519";
+  other.type = "ssh-rsa";
+  for (const char* name : {"", "alpha beta", "alpha\nevil", "alpha\t"})
+    CHECK_FALSE(add_known_host(file, name, good, NameStyle::plain).ok());
+  CHECK_FALSE(add_known_host(file, "alpha", blank, NameStyle::plain).ok());
+  CHECK_FALSE(add_known_host(file, "alpha", other, NameStyle::plain).ok());
+  CHECK(read_text(file).empty());
+}
+
 TEST_CASE("a lock that is never given up, and a place that cannot be written, are errors", "[known_hosts]") {
   const TempDir directory;
   const std::string file = directory.write("kh", "");

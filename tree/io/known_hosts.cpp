@@ -283,6 +283,12 @@ bool lock(int fd) {
   return false;
 }
 
+/// No blanks or control characters, which would make it more than a word of a line.
+bool is_word(std::string_view text) {
+  return !text.empty() &&
+         std::none_of(text.begin(), text.end(), [](unsigned char c) { return c <= ' ' || c == 0x7F; });
+}
+
 Result<std::string> written_name(std::string_view name, NameStyle style) {
   if (style == NameStyle::plain) return std::string(name);
   std::string salt(kSaltBytes, '\0');
@@ -313,6 +319,9 @@ Result<std::string> read_all(int fd, const std::string& path) {
 
 Result<void> add_known_host(const std::string& path, std::string_view name, const HostKey& key,
                             NameStyle style) {
+  if (!is_word(name) || !is_word(key.type) || key.type != key_type(key.blob))
+    return Error(Errc::host_key_unknown, Phase::host_key,
+                 "not a name or key that known_hosts files can hold");
   const std::string directory = std::filesystem::path(path).parent_path();
   if (!directory.empty() && mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST)
     return cannot("create", directory);
