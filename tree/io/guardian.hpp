@@ -6,14 +6,19 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 namespace charmtree::io {
 
 /// Splits this process in two; call it before anything else is set up. The child, which gets nothing, goes on
 /// as the launcher; it is sent SIGTERM should its guardian die. The parent keeps no descriptor of the
-/// launcher's and returns when it has ended, with the status to exit with; if a signal ended the launcher,
-/// all that it left is killed first and then this process dies of the same signal. Without a second process
-/// (the user's limit), the launcher goes on alone.
+/// launcher's and waits for its end, kills all that it left, and returns the status to exit with, or dies of
+/// the signal that ended the launcher. Without a second process (the user's limit), the launcher goes on
+/// alone.
 std::optional<int> stand_guard();
+
+/// The launcher names the socket file that is to be removed after its end, however that comes. No effect
+/// without a guardian.
+void leave_to_guardian(const std::string& socket);
 
 }  // namespace charmtree::io

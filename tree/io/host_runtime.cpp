@@ -8,6 +8,7 @@
 
 #include <array>
 
+#include "tree/io/guardian.hpp"
 #include "tree/io/program.hpp"
 #include "tree/io/spawn.hpp"
 #include "tree/proto/environment.hpp"
@@ -48,6 +49,7 @@ void HostRuntime::execute(const proto::Prepare& action) {
   auto folder = socket_folder();
   if (!folder) return sink_(proto::Prepared{0, folder.error(), false});
   socket_path_ = socket_path(*folder, job_->id, self_.index);
+  leave_to_guardian(socket_path_);
   if (auto opened = listener_.open(socket_path_); !opened)
     return sink_(proto::Prepared{0, opened.error(), false});
   cgroup_ = JobCgroup::of(job_->id, self_.index);
