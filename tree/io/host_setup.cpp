@@ -153,9 +153,9 @@ void HostSetup::run_shell(const Profile& profile, bool remote, const wire::JobSp
   for (const int fd : {out[1], err[1]}) ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
 
   std::string script = "exec 3>&1 1>&2\n";
-  if (remote && !rc_file().empty()) script += ". ~/.charmrunrc\n";
+  if (remote && !rc_file().empty()) script += ". ~/.charmrunrc 3>&-\n";
   if (!profile.setup.empty())
-    script += profile.setup + "\nct_status=$?; [ $ct_status -eq 0 ] || exit $ct_status\n";
+    script += "{ :\n" + profile.setup + "\n} 3>&-\nct_status=$?; [ $ct_status -eq 0 ] || exit $ct_status\n";
   script += "exec env -0 >&3";
   SpawnRequest request;
   request.program = "bash";
@@ -167,7 +167,6 @@ void HostSetup::run_shell(const Profile& profile, bool remote, const wire::JobSp
   auto pid = spawn(request);
   if (!pid) return finish(pid.error());
   shell_ = *pid;
-  open_parts_ = 2;  // its environment and its exit; stderr is only listened to
   watch_.add(shell_, [this](ChildStatus status) { shell_ended(status); });
   read_output();
   read_error();
@@ -182,34 +181,42 @@ void HostSetup::run_shell(const Profile& profile, bool remote, const wire::JobSp
 
 void HostSetup::read_output() {
   output_.async_wait(asio::posix::stream_descriptor::wait_read, [this](error_code ec) {
-    if (ec || !done_) return;
-    std::array<char, 16384> buffer;
-    const ssize_t got = ::read(output_.native_handle(), buffer.data(), buffer.size());
-    if (got > 0 && text_.size() < kMaxEnvironment) text_.append(buffer.data(), static_cast<std::size_t>(got));
-    if (got == 0) {
-      if (--open_parts_ == 0) shell_result();
-      return;
-    }
-    read_output();
+    if (!ec && done_ && take_output()) read_output();
   });
+}
+
+/// Reads the pipe empty; false at its end.
+bool HostSetup::take_output() {
+  std::array<char, 16384> buffer;
+  ssize_t got = 0;
+  while ((got = ::read(output_.native_handle(), buffer.data(), buffer.size())) > 0) {
+    if (text_.size() < kMaxEnvironment) text_.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  return got < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
 void HostSetup::read_error() {
   error_.async_wait(asio::posix::stream_descriptor::wait_read, [this](error_code ec) {
-    if (ec || !done_) return;
-    std::array<char, 4096> buffer;
-    const ssize_t got = ::read(error_.native_handle(), buffer.data(), buffer.size());
-    if (got == 0) return;
-    if (got > 0) complaint_.append(buffer.data(), static_cast<std::size_t>(got));
-    if (complaint_.size() > kComplaint) complaint_.erase(0, complaint_.size() - kComplaint);
-    read_error();
+    if (!ec && done_ && take_complaint()) read_error();
   });
+}
+
+bool HostSetup::take_complaint() {
+  std::array<char, 4096> buffer;
+  const ssize_t got = ::read(error_.native_handle(), buffer.data(), buffer.size());
+  if (got > 0) complaint_.append(buffer.data(), static_cast<std::size_t>(got));
+  if (complaint_.size() > kComplaint) complaint_.erase(0, complaint_.size() - kComplaint);
+  return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
 void HostSetup::shell_ended(ChildStatus status) {
   shell_ = 0;
   status_ = status;
-  if (done_ && --open_parts_ == 0) shell_result();
+  if (!done_) return;
+  // To the last byte, not to the end: what the shell left running may hold the pipes.
+  take_output();
+  take_complaint();
+  shell_result();
 }
 
 void HostSetup::shell_result() {
@@ -220,8 +227,7 @@ void HostSetup::shell_result() {
   while (!complaint_.empty() && complaint_.back() == '\n') complaint_.pop_back();
   const std::size_t newline = complaint_.rfind('\n');
   finish(Error{
-      Errc::spawn_failed,
-      Phase::spawn,
+      Errc::spawn_failed, Phase::spawn,
       fmt::format("~/.charmrunrc or the setup command failed with status {}{}{}",
                   status_.signal != 0 ? 128 + status_.signal : status_.code, complaint_.empty() ? "" : ": ",
                   complaint_.substr(newline == std::string::npos ? 0 : newline + 1)),
@@ -243,6 +249,8 @@ void HostSetup::cancel() {
 
 void HostSetup::finish(Result<std::vector<std::string>> result) {
   timer_.cancel();
+  error_code ignored;
+  output_.close(ignored);
   if (done_) std::exchange(done_, nullptr)(std::move(result));
 }
 

@@ -33,6 +33,8 @@ public:
 private:
   void run_shell(const Profile& profile, bool remote, const wire::JobSpec& job);
   void read_output();
+  bool take_output();
+  bool take_complaint();
   void read_error();
   void shell_ended(ChildStatus status);
   void shell_result();
@@ -46,7 +48,6 @@ private:
   std::string text_, complaint_;
   std::vector<std::string> environment_;
   ChildStatus status_;
-  int open_parts_ = 0;
   Done done_;
 };
 

@@ -92,12 +92,17 @@ InputReader::InputReader(asio::io_context& io, int fd, std::function<void(std::s
   if (copy >= 0 && ec) ::close(copy);
 }
 
+/// Another job of the user's shell has the terminal.
+bool InputReader::in_background() const {
+  return ::isatty(fd_) != 0 && ::tcgetpgrp(fd_) != ::getpgrp();
+}
+
 void InputReader::read(std::size_t bytes) {
   if (!pollable_) {
     asio::post(io_, [this, bytes] { read_now(bytes); });
     return;
   }
-  if (::isatty(fd_) != 0 && ::tcgetpgrp(fd_) != ::getpgrp()) {
+  if (in_background()) {
     timer_.expires_after(kForegroundLook);
     timer_.async_wait([this, bytes](error_code ec) {
       if (!ec) read(bytes);
@@ -105,6 +110,7 @@ void InputReader::read(std::size_t bytes) {
     return;
   }
   stream_.async_wait(asio::posix::stream_descriptor::wait_read, [this, bytes](error_code ec) {
+    if (in_background()) return read(bytes);  // since: a read would stop us
     // Files and /dev/null cannot be waited for, but read.
     if (!ec || ec == asio::error::operation_not_supported) read_now(bytes);
   });

@@ -56,6 +56,7 @@ public:
 
 private:
   static constexpr auto kForegroundLook = std::chrono::milliseconds{200};
+  bool in_background() const;
   void read_now(std::size_t bytes);
 
   asio::io_context& io_;
