@@ -58,6 +58,8 @@ void Node::advance_ending() {
 }
 
 void Node::finish() {
+  if (processes_ && ending_ != Ending::clean)
+    unconfirmed_.push_back(self_.index);  // given up on our own host
   ending_ = Ending::finished;
   give_up_at_ = kill_at_ = kNever;
   flush_gather();
