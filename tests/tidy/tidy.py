@@ -152,6 +152,14 @@ def check_words(source):
                 yield number, rule, f"{match[0]}: {why}"
 
 
+def check_paths(root, source):
+    """Nothing names the place of this very clone: nobody else has it."""
+    if len(root.parts) > 2:
+        for number, line in enumerate(source.lines, 1):
+            if re.search(rf"(?<![\w.~]){re.escape(str(root))}(?![\w-]|\.\w)", line):
+                yield number, "path", f"{root}: a path of somebody's machine"
+
+
 def check_coroutines(source):
     """Rules 2 and 5 of STYLE.md's coroutine list: g++ 12 destroys braced temporaries of a co_await expression twice."""
     for match in re.finditer(r"\bco_await\b([^;]*);", source.code if source.is_cpp else ""):
@@ -265,6 +273,7 @@ def offences(root, sources):
     """Yields (path, line, rule, message), waived ones left out."""
     by_path = {source.path: source for source in sources}
     found = [(s.path, *offence) for s in sources for check in FILE_CHECKS for offence in check(s)]
+    found += [(s.path, *offence) for s in sources for offence in check_paths(root, s)]
     found += [offence for check in TREE_CHECKS for offence in check(sources)]
     for path, line, rule, message in found:
         text = by_path[path].lines[line - 1] if line <= len(by_path[path].lines) else ""
