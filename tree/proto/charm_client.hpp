@@ -21,8 +21,9 @@ namespace charmtree::proto {
 /// What Charm++ clients may cost us. Sizes of messages: tree/wire/charm_message.hpp.
 struct CharmLimits {
   Duration first_message = 10s;  // from the connection to its complete `initnode`
-  std::size_t spare_connections =
-      64;                         // without `initnode`, beyond one for each process; the oldest has to go
+  /// Without `initnode`, beyond one for each process; the oldest has to go. So many that a client, which does
+  /// not try again, is not out before it gets the processor to say its first word.
+  std::size_t spare_connections = 512;
   Duration further_endings = 1s;  // from the first `ending` of an SMP process to its last
   std::uint32_t barriers_ahead =
       64;  // entered again before the release; only `barrier0` is legally so, by processes other than 0
