@@ -146,7 +146,11 @@ TEST_CASE("a child that speaks for others is cut off and ends the job", "[ending
   blocks.blocks = {{4, 4, 0, {{1, ""}}}};
   again.blocks = {{0, 0, 0, {{1, ""}}}};
   many.ended = 6;
-  wire::Facts crowd;
+  wire::Facts twice;
+  twice.exits = {{0, 1}, {0, 1}};
+  wire::Facts crowd, left;
+  left.exited_ok = 1;
+  left.first_ok = 4;
   crowd.barrier[0] = 4;
   const std::vector<wire::Message> forged = {
       facts_of_host(4),
@@ -159,6 +163,8 @@ TEST_CASE("a child that speaks for others is cut off and ends the job", "[ending
       again,
       many,
       crowd,
+      left,
+      twice,
       wire::Output{4, 1, false, "x"},
       wire::Output{0, 7, false, "x"},
       wire::ScanUp{4, "%d"},
@@ -167,6 +173,8 @@ TEST_CASE("a child that speaks for others is cut off and ends the job", "[ending
       wire::NewHostKey{4, {"ssh-ed25519", "x"}},
       wire::Note{4, "x"},
       wire::Stamps{4},
+      wire::Stamps{0},            // told already
+      wire::HandBack{{{0, {}}}},  // it is up
       wire::HandBack{{{4, {}}}},
       wire::InputReturned{"x"},
       wire::Done{{4}},
@@ -189,6 +197,15 @@ TEST_CASE("a child that speaks for others is cut off and ends the job", "[ending
     CHECK(world.keys.empty());
     CHECK(swept(world) == below(world, liar));
   }
+}
+
+TEST_CASE("a host key that a child reports is written only if the user has asked for it", "[ending]") {
+  SmallWorld world{{.hosts = 6, .shape = {2, 2}}};
+  run_for_good(world);
+  world.at(kRunning, [&] { world.forge(0, wire::NewHostKey{0, {"ssh-ed25519", "x"}}); });
+  world.at(kRunning + 1s, [&] { world.user_signal(2); });
+  world.run();
+  CHECK(world.keys.empty());
 }
 
 TEST_CASE("garbage, silence and strangers on the loopback socket disturb nobody", "[ending]") {
