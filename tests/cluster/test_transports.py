@@ -270,7 +270,9 @@ def test_names_that_time_out_do_not_delay_the_others(cluster: Factory, charmrun:
 # -- this machine among the others ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["localhost", "h00", "198.18.", "127.0.0.1", "h00 by ssh", "h00 ++shell ssh"])
+@pytest.mark.parametrize(
+    "name", ["localhost", "h00", "198.18.", "127.0.0.1", "h00 by ssh", "h00 ++shell ssh"]
+)
 def test_this_machine_is_reachable_for_the_others(cluster: Factory, charmrun: Path, name: str) -> None:
     """The double sends a datagram to every process from every other: 127.0.0.1 in the table would not do."""
     hosts = cluster(5)

@@ -52,6 +52,8 @@ const Case kCases[] = {
      Phase::connect},
     {Via::command, 255, "ssh: connect to host n1 port 22: No route to host\n", Errc::unreachable,
      Phase::connect},
+    {Via::command, 255, "ssh: connect to host n1 port 22: Network is unreachable\n", Errc::unreachable,
+     Phase::connect},
     {Via::command, 255, "kex_exchange_identification: read: Connection reset by peer\n", Errc::dropped,
      Phase::handshake},
     {Via::command, 255, "ssh: something new\n", Errc::remote_shell, Phase::exec},
@@ -68,6 +70,7 @@ TEST_CASE("why no launcher came up, from what was said", "[launch_failure]") {
     CHECK(name(error.code) == name(each.code));
     CHECK(name(error.phase) == name(each.phase));
     CHECK_FALSE(error.what.empty());
+    CHECK((!error.fix.empty() || each.via == Via::local));
     CHECK(error.what.find('\n') == std::string::npos);
   }
 }
