@@ -133,6 +133,21 @@ std::string job_mark(const std::string& job, std::uint32_t host) {
   return fmt::format("{}:{}", job, host);
 }
 
+std::vector<pid_t> launchers_below() {
+  struct stat own {
+  }, other{};
+  if (::stat("/proc/self/exe", &own) != 0) return {};
+  std::set<pid_t> found;
+  add_descendants(::getpid(), {}, found);
+  std::vector<pid_t> launchers;
+  for (const pid_t pid : found) {
+    if (::stat(fmt::format("/proc/{}/exe", pid).c_str(), &other) == 0 && other.st_dev == own.st_dev &&
+        other.st_ino == own.st_ino)
+      launchers.push_back(pid);
+  }
+  return launchers;
+}
+
 void Leftovers::kill_descendants(std::vector<pid_t> spared, Done done) {
   std::set<pid_t> keep{spared.begin(), spared.end()};
   round(

@@ -20,6 +20,9 @@ namespace charmtree::io {
 /// The mark's value for a host of a job.
 std::string job_mark(const std::string& job, std::uint32_t host);
 
+/// The launchers and guardians of virtual hosts that descend from this process and still run.
+std::vector<pid_t> launchers_below();
+
 class Leftovers {
 public:
   explicit Leftovers(asio::io_context& io) : timer_(io) {}
