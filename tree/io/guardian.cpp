@@ -2,7 +2,6 @@
 #include "tree/io/guardian.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -46,19 +45,11 @@ int wait_for(pid_t launcher) {
   }
 }
 
-void kill_descendants(std::vector<pid_t> spared) {
+void clean_up() {
   asio::io_context io{1};
   Leftovers leftovers{io};
-  leftovers.kill_descendants(std::move(spared), [](std::uint32_t) {});
+  leftovers.kill_descendants({}, [](std::uint32_t) {});
   io.run();
-}
-
-/// Launchers of virtual hosts, whose links ended with our launcher, clean up after themselves if they can.
-void clean_up() {
-  static constexpr int kLooks = 200, kPauseMs = 10;
-  kill_descendants(launchers_below());
-  for (int i = 0; i < kLooks && !launchers_below().empty(); ++i) ::poll(nullptr, 0, kPauseMs);
-  kill_descendants({});
   if (note() != nullptr && note()->socket[0] != '\0') ::unlink(note()->socket.data());
 }
 

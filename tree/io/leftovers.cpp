@@ -127,25 +127,19 @@ std::uint32_t kill_found(const std::vector<pid_t>& found, const std::function<st
   return killed;
 }
 
+/// Runs the same program as we: a launcher or a guardian, of a virtual host.
+bool is_launcher(pid_t pid) {
+  struct stat own {
+  }, other{};
+  return ::stat("/proc/self/exe", &own) == 0 &&
+         ::stat(fmt::format("/proc/{}/exe", pid).c_str(), &other) == 0 && other.st_dev == own.st_dev &&
+         other.st_ino == own.st_ino;
+}
+
 }  // namespace
 
 std::string job_mark(const std::string& job, std::uint32_t host) {
   return fmt::format("{}:{}", job, host);
-}
-
-std::vector<pid_t> launchers_below() {
-  struct stat own {
-  }, other{};
-  if (::stat("/proc/self/exe", &own) != 0) return {};
-  std::set<pid_t> found;
-  add_descendants(::getpid(), {}, found);
-  std::vector<pid_t> launchers;
-  for (const pid_t pid : found) {
-    if (::stat(fmt::format("/proc/{}/exe", pid).c_str(), &other) == 0 && other.st_dev == own.st_dev &&
-        other.st_ino == own.st_ino)
-      launchers.push_back(pid);
-  }
-  return launchers;
 }
 
 void Leftovers::kill_descendants(std::vector<pid_t> spared, Done done) {
@@ -164,17 +158,19 @@ void Leftovers::kill_marked(std::string mark, Done done) {
 }
 
 void Leftovers::round(Finder find, int left, std::uint32_t killed, Done done) {
-  const std::vector<pid_t> found = find();
+  std::vector<pid_t> found = find();
+  const bool over = found.empty() || left == 0;
+  if (left > kRounds - kRoundsForLaunchers) std::erase_if(found, is_launcher);
   killed += kill_found(found, find);
-  timer_.expires_after(found.empty() || left == 0 ? Duration{0} : Duration{kPause});
-  timer_.async_wait([this, find = std::move(find), left, killed, done = std::move(done),
-                     over = found.empty() || left == 0](error_code ec) {
-    if (ec) return;
-    if (over)
-      done(killed);
-    else
-      round(find, left - 1, killed, done);
-  });
+  timer_.expires_after(over ? Duration{0} : Duration{kPause});
+  timer_.async_wait(
+      [this, find = std::move(find), left, killed, done = std::move(done), over](error_code ec) {
+        if (ec) return;
+        if (over)
+          done(killed);
+        else
+          round(find, left - 1, killed, done);
+      });
 }
 
 }  // namespace charmtree::io

@@ -20,22 +20,21 @@ namespace charmtree::io {
 /// The mark's value for a host of a job.
 std::string job_mark(const std::string& job, std::uint32_t host);
 
-/// The launchers and guardians of virtual hosts that descend from this process and still run.
-std::vector<pid_t> launchers_below();
-
 class Leftovers {
 public:
   explicit Leftovers(asio::io_context& io) : timer_(io) {}
 
   using Done = std::function<void(std::uint32_t killed)>;
   /// Kills all descendants of this process but those that are, or descend from, `spared`. Repeats until a
-  /// look finds nobody (at most kRounds looks), then calls `done` from the event loop.
+  /// look finds nobody (at most kRounds looks), then calls `done` from the event loop. Launchers among them,
+  /// of virtual hosts, have lost their parent and first get kRoundsForLaunchers looks to clean up by
+  /// themselves.
   void kill_descendants(std::vector<pid_t> spared, Done done);
   /// Kills all processes with the mark, and their descendants.
   void kill_marked(std::string mark, Done done);
 
 private:
-  static constexpr int kRounds = 100;
+  static constexpr int kRounds = 300, kRoundsForLaunchers = 200;
   static constexpr auto kPause = std::chrono::milliseconds{10};
   using Finder = std::function<std::vector<pid_t>()>;
   void round(Finder find, int left, std::uint32_t killed, Done done);
