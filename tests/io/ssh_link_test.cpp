@@ -179,8 +179,9 @@ TEST_CASE("what came before a lost connection is not lost", "[ssh]") {
     live.link->send(std::string(100, '\n'));
   }
   const Instant begun = now();
-  live.bench.io.run_for(1ms);  // the line goes out; what it brings stays with the kernels
-  usleep(500 * 1000);          // tidy: allow(sleep) another program's output fills the kernels' buffers
+  // The line goes out; what it brings stays with the kernels.
+  live.bench.io.run_for(1ms);
+  usleep(500 * 1000);  // tidy: allow(sleep) another program fills buffers
   kill(server, SIGKILL);
   REQUIRE(live.bench.run_until([&] { return now() - begun > 1s; }));
   live.link->pause_reading(false);
