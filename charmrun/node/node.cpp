@@ -289,9 +289,8 @@ bool Node::allowed(LinkId link, const wire::Facts& facts) const {
   return std::all_of(answers.begin(), answers.end(), unanswered) && all_different(answers) &&
          std::all_of(facts.blocks.begin(), facts.blocks.end(), block) && all_different(blocks) &&
          std::all_of(exits.begin(), exits.end(), process) && all_different(exits) &&
-         (!facts.code || process(facts.code->process)) &&
-         (!facts.first_ok || process(*facts.first_ok)) && fits(facts.registered, child.registered) &&
-         fits(finished, child.finished) &&
+         (!facts.code || process(facts.code->process)) && (!facts.first_ok || process(*facts.first_ok)) &&
+         fits(facts.registered, child.registered) && fits(finished, child.finished) &&
          std::all_of(facts.barrier.begin(), facts.barrier.end(),
                      [&](auto entered) { return fits(entered, 0); });
 }
