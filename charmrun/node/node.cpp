@@ -29,7 +29,7 @@ void Node::on(const Event& event, Instant now, Actions& out) {
   now_ = now;
   out_ = &out;
   std::visit([this](const auto& e) { handle(e); }, event);
-  if (launch_) launch_->tick(now, out);
+  if (launch_ && std::holds_alternative<Tick>(event)) launch_->tick(now, out);
   if (processes_ && processes_->next_deadline() <= now) {
     Upward upward;
     processes_->tick(now, out, upward);
@@ -78,9 +78,11 @@ void Node::handle(const LoginFailed& event) {
   const Child* child = launch_->find(event.link);
   if (child == nullptr || child->state != Child::State::logging_in) return;
   if (!event.note.empty()) up(wire::Note{child->host.index, event.note});
-  if (child->sweeper) unconfirmed_.push_back(child->host.index);
   wire::Facts news;
   launch_->on(event, now_, *out_, news.hosts_failed);
+  child = launch_->find(event.link);
+  if (child != nullptr && child->sweeper && child->state == Child::State::lost)
+    unconfirmed_.push_back(child->host.index);
   facts(std::move(news));
 }
 
@@ -302,6 +304,8 @@ void Node::from_child(Child& child, LinkId link, const wire::Message& message) {
     child.registered += news->registered;
     child.finished += news->ended + news->exited_ok + static_cast<std::uint32_t>(news->exits.size());
     facts(*news);
+  } else if (const auto* more = std::get_if<wire::Ask>(&message)) {
+    if (ending_ == Ending::no) launch_->ask(link, more->hosts, now_, *out_);
   } else if (const auto* handed = std::get_if<wire::HandBack>(&message)) {
     hand_back(link, *handed);
   } else if (const auto* times = std::get_if<wire::Stamps>(&message)) {

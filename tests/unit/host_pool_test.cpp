@@ -109,3 +109,21 @@ TEST_CASE("a single host has nobody below it", "[pool]") {
   pool.clear();
   CHECK(pool.empty());
 }
+
+TEST_CASE("late binding: nobody has a share until it is split off, from the end", "[pool]") {
+  HostPool pool{{}, 0};
+  CHECK(pool.is_late());
+  pool.add(make_hosts(6));
+  CHECK(pool.take()->index == 0);
+  CHECK(pool.share(0).empty());
+  CHECK(pool.left() == 5);
+  CHECK(indices(pool.split(2)) == std::vector<std::uint32_t>{4, 5});
+  pool.failed(0);  // nothing was bound to it
+  pool.add(make_hosts(1, 9));
+  CHECK(indices(pool.split(100)) == std::vector<std::uint32_t>{1, 2, 3, 9});
+  CHECK(pool.split(1).empty());
+  CHECK(pool.empty());
+  pool.add_single(make_hosts(1, 7).front());
+  CHECK(pool.split(1).empty());  // a single host is started from here
+  CHECK(pool.take()->index == 7);
+}

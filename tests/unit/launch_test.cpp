@@ -190,3 +190,65 @@ TEST_CASE("the clocks of parent and child are joined by the hello", "[launch]") 
   office.launch->hello(1, wire::Hello{Instant{50s}, 1}, kNow + 1s);  // only the first counts
   CHECK(office.launch->find(1)->clock_offset == -107s - 5ms);
 }
+
+TEST_CASE("late binding: one login at a time, what is left is shared with those who answer", "[launch]") {
+  Office office{{}, 4};
+  Launch& launch = *office.launch;
+  launch.add(make_hosts(20), kNow, office.out);
+  CHECK(office.out.empty());
+  Instant now = kNow;
+  for (int i = 0; i < 4; ++i) {
+    REQUIRE(launch.next_deadline() <= now + 1ms);
+    now = std::max(now, launch.next_deadline());
+    launch.tick(now, office.out);
+    CHECK(office.take<Login>().size() == 1);
+  }
+  CHECK(launch.next_deadline() == kNever);  // the window is full
+  launch.on(LinkUp{2, {}, {}, {}}, now + 250ms, office.out);
+  const auto sends = office.take<Send>();
+  REQUIRE(sends.size() == 2);
+  const auto& given = std::get<wire::Assign>(sends[1].message).hosts;
+  CHECK(given.size() == 4);  // of 16, with two others ready now and one more
+  CHECK(launch.subtree().owns(2, given[0].index));
+  CHECK(launch.next_deadline() <= now + 250ms);
+
+  SECTION("one who runs dry gets what it asks for, at most half") {
+    launch.ask(2, 1, now, office.out);
+    CHECK(std::get<wire::Assign>(office.take<Send>().at(0).message).hosts.size() == 1);
+    launch.ask(2, 100, now, office.out);
+    CHECK(std::get<wire::Assign>(office.take<Send>().at(0).message).hosts.size() == 6);
+  }
+  SECTION("those who ask in vain are served when there is something again") {
+    for (int i = 0; i < 5; ++i) launch.ask(2, 100, now, office.out);
+    office.out.clear();
+    launch.ask(2, 3, now, office.out);
+    CHECK(office.out.empty());
+    std::vector<Host> more = make_hosts(25);
+    more.erase(more.begin(), more.begin() + 20);
+    launch.add(more, now, office.out);
+    CHECK(std::get<wire::Assign>(office.take<Send>().at(0).message).hosts.size() == 3);
+  }
+}
+
+TEST_CASE("late binding: a launcher that had hosts and has none left asks for twice as many each time",
+          "[launch]") {
+  Office office{{}, 0, false};
+  office.launch->tick(kNow, office.out);
+  CHECK(office.out.empty());  // it never had any: there is nobody left for it
+  std::uint32_t expected = 1;
+  Instant now = kNow;
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    std::vector<Host> one = make_hosts(i + 1);
+    one.erase(one.begin(), one.end() - 1);
+    office.launch->add(one, now, office.out);
+    now = std::max(now, office.launch->next_deadline());
+    office.launch->tick(now, office.out);
+    const auto sends = office.take<Send>();
+    REQUIRE(sends.size() == 1);
+    CHECK(sends[0].link == kParentLink);
+    CHECK(std::get<wire::Ask>(sends[0].message).hosts == expected);
+    expected *= 2;
+    office.launch->tick(now + 1s, office.out);
+    CHECK(office.out.empty());  // not before there was an answer
+  }
+}

@@ -101,7 +101,8 @@ std::vector<Message> every_message() {
           stamps,
           LinkLost{4, {Errc::link_lost, Phase::run, "x", "y"}},
           Done{{1, 2}},
-          Swept{3}};
+          Swept{3},
+          Ask{7}};
 }
 
 std::string payload_of(const Message& message) {
@@ -176,6 +177,7 @@ TEST_CASE("every message has one direction", "[messages]") {
   CHECK(goes_down(Sweep{}));
   CHECK_FALSE(goes_down(Hello{}));
   CHECK_FALSE(goes_down(Swept{}));
+  CHECK_FALSE(goes_down(Ask{}));
 }
 
 TEST_CASE("a payload that is cut off or has more behind it is no message", "[messages]") {

@@ -210,6 +210,7 @@ TEST_CASE("a host key that a child reports is written only if the user has asked
 
 TEST_CASE("garbage, silence and strangers on the loopback socket disturb nobody", "[ending]") {
   SmallWorld world{{.hosts = 3, .slots = {2}}};
+  for (Actor& actor : world.actors) actor.life = 1s;
   constexpr ClientId kStranger = 1000;
   world.at(500ms, [&] {
     for (std::uint32_t host = 0; host < 3; ++host)

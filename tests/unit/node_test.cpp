@@ -93,8 +93,15 @@ void check_ended_well(const SmallWorld& world) {
 
 TEST_CASE("every shape starts every host once and merges what comes up", "[node]") {
   for (std::uint32_t hosts = 1; hosts <= 26; ++hosts) {
-    for (const wire::Shape shape :
-         {wire::Shape{1, 0}, {1, 3}, {2, 0}, {2, 1}, {2, 2}, {4, 0}, {4, 2}, {0, 0}}) {
+    for (const wire::Shape shape : {wire::Shape{1, 0},
+                                    {1, 3},
+                                    {2, 0},
+                                    {2, 1},
+                                    {2, 2},
+                                    {4, 0},
+                                    {4, 2},
+                                    choose_shape(hosts, 0, 0),
+                                    {0, 0}}) {
       CAPTURE(hosts, shape.branching, shape.levels);
       SmallWorld world{
           {.hosts = hosts, .slots = {1, 3, 2}, .shape = shape, .seed = hosts * 7 + shape.branching}};

@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "tree/proto/host_pool.hpp"
-
 namespace charmtree::test {
 
 using namespace proto;
@@ -25,7 +23,7 @@ RootPlan make_plan(const Plan& plan) {
   job.id = "0123456789abcdef";
   job.arguments = {"./app"};
   job.hosts = plan.hosts;
-  job.shape = plan.shape == wire::Shape{} ? choose_shape(plan.hosts, 0, 0) : plan.shape;
+  job.shape = plan.shape;
   job.batch = plan.batch;
   job.grace = plan.grace;
   job.stamps = true;

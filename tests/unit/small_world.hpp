@@ -62,7 +62,7 @@ struct Actor {
 struct Plan {
   std::uint32_t hosts = 1;
   std::vector<std::uint32_t> slots;  // processes per host; empty: 1 each
-  wire::Shape shape;                 // {0, 0}: the default for so many hosts
+  wire::Shape shape;                 // {0, 0}: late binding
   std::uint32_t batch = 0;
   HostKeyPolicy host_keys = HostKeyPolicy::strict;
   std::uint64_t seed = 1;

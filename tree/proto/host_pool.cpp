@@ -40,9 +40,13 @@ bool widens(const wire::Shape& shape, std::uint32_t hosts) {
 
 void HostPool::add(std::vector<Host> hosts) {
   if (hosts.empty()) return;
+  if (is_late()) {
+    rest_.insert(rest_.end(), std::make_move_iterator(hosts.begin()), std::make_move_iterator(hosts.end()));
+    return;
+  }
   const bool last_level = shape_.levels != 0 && level_ + 1 >= shape_.levels;
   std::size_t parts = hosts.size();
-  if (shape_.branching != 0 && !last_level) parts = std::min<std::size_t>(parts, shape_.branching);
+  if (!last_level) parts = std::min<std::size_t>(parts, shape_.branching);
   auto next = std::make_move_iterator(hosts.begin());
   std::size_t left = hosts.size();
   for (; parts > 0; --parts) {
@@ -58,7 +62,24 @@ void HostPool::add_single(Host host) {
   parts_.back().push_back(std::move(host));
 }
 
+std::vector<Host> HostPool::split(std::size_t count) {
+  const auto from = rest_.end() - static_cast<std::ptrdiff_t>(std::min(count, rest_.size()));
+  std::vector<Host> hosts{std::make_move_iterator(from), std::make_move_iterator(rest_.end())};
+  rest_.erase(from, rest_.end());
+  return hosts;
+}
+
+void HostPool::clear() {
+  rest_.clear();
+  parts_.clear();
+}
+
 std::optional<Host> HostPool::take() {
+  if (parts_.empty() && !rest_.empty()) {
+    Host host = std::move(rest_.front());
+    rest_.pop_front();
+    return host;
+  }
   if (parts_.empty()) return {};
   Part part = std::move(parts_.front());
   parts_.pop_front();
@@ -85,7 +106,7 @@ void HostPool::failed(std::uint32_t host) {
 }
 
 std::size_t HostPool::waiting() const {
-  std::size_t hosts = 0;
+  std::size_t hosts = rest_.size();
   for (const Part& part : parts_) hosts += part.size();
   for (const auto& [host, part] : taken_) hosts += part.size();
   return hosts;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hosts that a launcher still has to start. take() gives the next host to log into; when that launcher
-// has answered, share() gives the hosts to hand to it. Hosts are bound to a child only then, so one that
-// fails leaves its share in the pool. The static k-ary tree of the multi-level start-up paper is one way to
-// choose shares: contiguous parts in list order.
+// The hosts that a launcher still has to start. take() gives the next host to log into. Late binding (no
+// shape): all others stay together, and whoever comes to need some gets them by split(). The static k-ary
+// tree of the multi-level start-up paper: contiguous parts in list order, each for one child, which gets its
+// part by share() when it has answered; the part of a child that fails goes to the next one.
 #pragma once
 
 #include <cstdint>
@@ -39,15 +39,23 @@ public:
   /// `host` of take() could not be started: its share goes back and is given to the next host.
   void failed(std::uint32_t host);
 
-  bool empty() const { return parts_.empty(); }
+  /// Late binding.
+  bool is_late() const { return shape_.branching == 0; }
+  /// So many of the hosts that nobody has been given, or as many as there are; the last ones.
+  std::vector<Host> split(std::size_t count);
+  /// Hosts for split().
+  std::size_t left() const { return rest_.size(); }
+
+  bool empty() const { return parts_.empty() && rest_.empty(); }
   std::size_t waiting() const;
-  void clear() { parts_.clear(); }
+  void clear();
 
 private:
   using Part = std::deque<Host>;  // first: the child, rest: its share
 
   wire::Shape shape_;
   std::uint32_t level_;
+  std::deque<Host> rest_;                              // late binding
   std::deque<Part> parts_;                             // not taken
   std::vector<std::pair<std::uint32_t, Part>> taken_;  // host -> its share
 };

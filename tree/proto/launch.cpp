@@ -13,6 +13,12 @@ namespace charmtree::proto {
 
 namespace {
 
+constexpr std::uint32_t kLateWindow = 128;  // logins in flight with late binding: latency / occupancy or more
+// Between two logins with late binding, at least.
+constexpr Duration kPace = 500us;
+constexpr std::uint32_t kMostAsked = 1024;  // hosts at a time
+constexpr int kPresumedDead = 4;            // a login of so many times the latency counts for nothing
+
 /// Failures that the root, with the user's keys, agent, ssh configuration and name service, may not have.
 bool root_may_do_better(Errc code) {
   switch (code) {
@@ -34,15 +40,21 @@ Launch::Launch(const wire::JobSpec& job, wire::Blob coded_job, const LaunchConfi
       coded_job_(std::move(coded_job)),
       config_(config),
       random_(random),
-      pool_(job.shape, config.level) {
+      pool_(job.shape, config.level),
+      curve_(config.postal) {
+  if (pool_.is_late()) config_.window = kLateWindow;
   if (job.batch != 0) config_.window = job.batch;
 }
 
 void Launch::add(std::vector<Host> hosts, Instant now, Actions& out) {
   if (stopped_) return;
+  asked_ = false;
+  had_hosts_ = had_hosts_ || !hosts.empty();
   for (const Host& host : hosts) subtree_.add(host);
   keep_this_machine(hosts);
   pool_.add(std::move(hosts));
+  if (next_login_ == kNever) next_login_ = now;
+  serve(out);
   pump(now, out);
 }
 
@@ -61,6 +73,7 @@ bool Launch::take_back(Host host, Instant now, Actions& out) {
   taken_back_.push_back(host.index);
   subtree_.bind(host.index, kParentLink);
   pool_.add_single(std::move(host));
+  if (next_login_ == kNever) next_login_ = now;
   pump(now, out);
   return true;
 }
@@ -77,7 +90,7 @@ void Launch::login(Child child, Instant now, Actions& out) {
   child.stamps.level = config_.level + 1;
   child.stamps.attempts = child.attempts;
   child.stamps.times[wire::Stamps::begun] = now;
-  ++in_flight_;
+  begun_.emplace(link, now);
   out.push_back(Login{link, child.host, profile(child.host), child.via, job_.timeout});
   children_.emplace(link, std::move(child));
 }
@@ -88,28 +101,84 @@ Via Launch::usual_via(const Host& host) const {
 }
 
 void Launch::pump(Instant now, Actions& out) {
-  std::vector<LinkId> ready;
-  for (const auto& [link, child] : children_) {
-    if (child.state == Child::State::waiting && child.retry_at <= now) ready.push_back(link);
-  }
-  for (const LinkId link : ready) {
-    if (in_flight_ >= config_.window) return;
+  while (begun_.size() < config_.window && !waiting_.empty() && waiting_.begin()->first <= now) {
+    const LinkId link = waiting_.extract(waiting_.begin()).value().second;
     Child child = std::move(children_.at(link));
     children_.erase(link);
     login(std::move(child), now, out);
   }
-  while (in_flight_ < config_.window && !pool_.empty()) {
-    Child child;
-    child.host = *pool_.take();
-    child.via = usual_via(child.host);
-    login(std::move(child), now, out);
+  while (!pool_.is_late() && begun_.size() < config_.window && !pool_.empty()) login_next(now, out);
+  ask_parent(out);
+}
+
+void Launch::login_next(Instant now, Actions& out) {
+  Child child;
+  child.host = *pool_.take();
+  child.via = usual_via(child.host);
+  login(std::move(child), now, out);
+}
+
+/// With late binding one login at a time, and only when nothing else has happened: those who have answered
+/// take hosts first, and a launcher that is kept busy by its logins begins no more than it can carry on.
+void Launch::tick(Instant now, Actions& out) {
+  if (pool_.is_late() && now >= next_login_ && begun_.size() < config_.window && !pool_.empty()) {
+    login_next(now, out);
+    next_login_ = now + kPace;
   }
+  pump(now, out);
+}
+
+/// What an answering child gets of the hosts that are left. From now on it can do what we can, and so will
+/// those that are still on their way to become launchers, each by so much less as it is later: the shares are
+/// as the numbers of hosts that each can start until the same end.
+std::size_t Launch::postal_share(Instant now) {
+  if (pool_.left() == 0) return 0;
+  std::vector<Duration> later;
+  for (const auto& [link, begun] : begun_) {
+    const Duration age = now - begun;
+    if (age < kPresumedDead * config_.postal.latency) later.push_back(config_.postal.latency - age);
+  }
+  return curve_.share(pool_.left(), later);
+}
+
+void Launch::give(LinkId link, std::vector<Host> hosts, Actions& out) {
+  if (hosts.empty()) return;
+  Child& child = children_.at(link);
+  for (const Host& host : hosts) subtree_.bind(host.index, link);
+  child.below.insert(child.below.end(), hosts.begin(), hosts.end());
+  out.push_back(Send{link, wire::Assign{std::move(hosts)}});
+}
+
+void Launch::ask(LinkId link, std::uint32_t hosts, Instant now, Actions& out) {
+  if (!pool_.is_late() || stopped_) return;
+  hungry_.emplace_back(link, std::max(hosts, 1U));
+  serve(out);
+  pump(now, out);
+}
+
+/// First come, first served, but never more than half of what is left.
+void Launch::serve(Actions& out) {
+  while (!hungry_.empty() && pool_.left() > 0) {
+    const auto [link, wanted] = hungry_.front();
+    hungry_.pop_front();
+    const Child* child = find(link);
+    if (child == nullptr || child->state != Child::State::up) continue;
+    give(link, pool_.split(std::min<std::size_t>(wanted, (pool_.left() + 1) / 2)), out);
+  }
+}
+
+void Launch::ask_parent(Actions& out) {
+  if (config_.is_root || asked_ || !had_hosts_ || !pool_.is_late() || stopped_) return;
+  if (!pool_.empty() || begun_.size() >= config_.window) return;
+  asked_ = true;
+  out.push_back(Send{kParentLink, wire::Ask{bite_}});
+  bite_ = std::min(2 * bite_, kMostAsked);
 }
 
 void Launch::on(const LinkUp& event, Instant now, Actions& out) {
   Child* child = find(event.link);
   if (child == nullptr || child->state != Child::State::logging_in) return;
-  --in_flight_;
+  begun_.erase(event.link);
   child->state = Child::State::up;
   if (child->sweeper) {
     out.push_back(Send{event.link, wire::Sweep{job_.id, child->host.index}});
@@ -127,10 +196,7 @@ void Launch::on(const LinkUp& event, Instant now, Actions& out) {
   times[S::hello] = now;
   out.push_back(Send{event.link, wire::Welcome{coded_job_, child->host, config_.level + 1}});
   subtree_.bind(child->host.index, event.link);
-  std::vector<Host> share = pool_.share(child->host.index);
-  for (const Host& host : share) subtree_.bind(host.index, event.link);
-  child->below = share;
-  if (!share.empty()) out.push_back(Send{event.link, wire::Assign{std::move(share)}});
+  give(event.link, pool_.is_late() ? pool_.split(postal_share(now)) : pool_.share(child->host.index), out);
   pump(now, out);
 }
 
@@ -151,6 +217,7 @@ bool Launch::try_again(LinkId link, const LoginFailed& event, Instant now, Actio
     }
     Child again;
     again.host = std::move(child.host);
+    again.sweeper = child.sweeper;
     again.via = Via::command;
     again.attempts = child.attempts;
     again.first_tried = child.first_tried;
@@ -165,14 +232,15 @@ bool Launch::try_again(LinkId link, const LoginFailed& event, Instant now, Actio
   ++child.retries;
   child.state = Child::State::waiting;
   child.retry_at = retry_at;
+  waiting_.emplace(retry_at, link);
   return true;
 }
 
 void Launch::on(const LoginFailed& event, Instant now, Actions& out, std::vector<wire::HostFailure>& failed) {
   Child* child = find(event.link);
   if (child == nullptr || child->state != Child::State::logging_in) return;
-  --in_flight_;
-  if (child->sweeper) {
+  begun_.erase(event.link);
+  if (child->sweeper && (event.error.code != Errc::no_usable_key || child->via != Via::ssh)) {
     child->state = Child::State::lost;
     return;
   }
@@ -200,12 +268,9 @@ void Launch::hello(LinkId link, const wire::Hello& hello, Instant now) {
 }
 
 Instant Launch::next_deadline() const {
-  Instant deadline = kNever;
-  if (in_flight_ >= config_.window) return deadline;
-  for (const auto& [link, child] : children_) {
-    if (child.state == Child::State::waiting) deadline = earlier(deadline, child.retry_at);
-  }
-  return deadline;
+  if (begun_.size() >= config_.window) return kNever;
+  const Instant again = waiting_.empty() ? kNever : waiting_.begin()->first;
+  return pool_.is_late() && !pool_.empty() ? earlier(again, next_login_) : again;
 }
 
 void Launch::sweep(LinkId lost, Instant now, Actions& out) {
@@ -216,6 +281,7 @@ void Launch::sweep(LinkId lost, Instant now, Actions& out) {
     sweeper.state = Child::State::waiting;
     sweeper.retry_at = now;
     sweeper.sweeper = true;
+    waiting_.emplace(now, next_link_);
     children_.emplace(next_link_++, std::move(sweeper));
   };
   const Child& child = children_.at(lost);
@@ -229,6 +295,7 @@ void Launch::sweep(LinkId lost, Instant now, Actions& out) {
 void Launch::stop(Actions& out) {
   stopped_ = true;
   pool_.clear();
+  hungry_.clear();
   for (auto it = children_.begin(); it != children_.end();) {
     if (it->second.open()) {
       ++it;
@@ -236,8 +303,9 @@ void Launch::stop(Actions& out) {
     }
     if (it->second.state == Child::State::logging_in) {
       out.push_back(CancelLogin{it->first});
-      --in_flight_;
+      begun_.erase(it->first);
     }
+    waiting_.erase({it->second.retry_at, it->first});
     it = children_.erase(it);
   }
 }

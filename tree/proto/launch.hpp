@@ -4,14 +4,17 @@
 // binds them to links in the subtree. Knows nothing of processes.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "tree/base/random.hpp"
 #include "tree/proto/events.hpp"
 #include "tree/proto/host_pool.hpp"
+#include "tree/proto/postal.hpp"
 #include "tree/proto/subtree.hpp"
 
 namespace charmtree::proto {
@@ -23,6 +26,7 @@ struct LaunchConfig {
   bool is_root = false;
   std::uint32_t level = 0;  // of this launcher
   std::uint32_t self = wire::kRootIndex;
+  Postal postal;  // what a login costs, as far as is known beforehand
 };
 
 /// One host that this launcher logged into.
@@ -56,6 +60,8 @@ public:
 
   /// More hosts to start.
   void add(std::vector<Host> hosts, Instant now, Actions& out);
+  /// The launcher below at `link` has run dry (late binding).
+  void ask(LinkId link, std::uint32_t hosts, Instant now, Actions& out);
   /// A host that a launcher below could not start (root only); false if it has already been here.
   bool take_back(Host host, Instant now, Actions& out);
 
@@ -63,7 +69,7 @@ public:
   /// Appends to `failed` what is given up for good.
   void on(const LoginFailed& event, Instant now, Actions& out, std::vector<wire::HostFailure>& failed);
   void hello(LinkId link, const wire::Hello& hello, Instant now);
-  void tick(Instant now, Actions& out) { pump(now, out); }
+  void tick(Instant now, Actions& out);
   Instant next_deadline() const;
 
   /// The launcher at `lost` is gone: logs in to its host once more, and to all that it was given (the
@@ -83,10 +89,15 @@ public:
 private:
   void keep_this_machine(std::vector<Host>& hosts);
   void pump(Instant now, Actions& out);
+  void login_next(Instant now, Actions& out);
   void login(Child child, Instant now, Actions& out);
   Via usual_via(const Host& host) const;
   bool try_again(LinkId link, const LoginFailed& event, Instant now, Actions& out);
   bool hand_back(const Child& child, const Error& error, Actions& out);
+  std::size_t postal_share(Instant now);
+  void give(LinkId link, std::vector<Host> hosts, Actions& out);
+  void serve(Actions& out);
+  void ask_parent(Actions& out);
 
   const wire::JobSpec& job_;
   wire::Blob coded_job_;
@@ -96,8 +107,15 @@ private:
   Subtree subtree_;
   std::map<LinkId, Child> children_;
   std::vector<std::uint32_t> taken_back_;
+  std::map<LinkId, Instant> begun_;                      // logins in flight
+  std::set<std::pair<Instant, LinkId>> waiting_;         // for their next try
+  std::deque<std::pair<LinkId, std::uint32_t>> hungry_;  // children that asked for so many hosts
+  PostalCurve curve_;
+  std::uint32_t bite_ = 1;       // how many hosts to ask for next
+  Instant next_login_ = kNever;  // not before; late binding
+  bool asked_ = false;           // the parent has not answered yet
+  bool had_hosts_ = false;
   LinkId next_link_ = kParentLink + 1;
-  std::uint32_t in_flight_ = 0;
   bool stopped_ = false;  // only sweepers may still log in
   bool said_fallback_ = false;
 };

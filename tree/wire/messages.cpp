@@ -196,6 +196,7 @@ CT_MEMBERS(Stamps, s.host, s.parent, s.level, s.attempts, s.times)
 CT_MEMBERS(LinkLost, s.host, s.error)
 CT_MEMBERS(Done, s.unconfirmed)
 CT_MEMBERS(Swept, s.killed)
+CT_MEMBERS(Ask, s.hosts)
 #undef CT_MEMBERS
 
 template <Described S>

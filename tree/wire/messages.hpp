@@ -171,6 +171,10 @@ struct AbortUp {
   std::int32_t code = 1;
   std::string text;
 };
+/// I have no host left to log in to and could start so many more.
+struct Ask {
+  std::uint32_t hosts = 1;
+};
 /// These hosts could not be started from here (no key, no name): the root may try.
 struct HandBack {
   std::vector<HostFailure> hosts;
@@ -236,7 +240,7 @@ struct Swept {
 
 using Message = std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End,
                              Sweep, Hello, Facts, Output, ScanUp, AbortUp, HandBack, NewHostKey, Note,
-                             InputTaken, InputReturned, Stamps, LinkLost, Done, Swept>;
+                             InputTaken, InputReturned, Stamps, LinkLost, Done, Swept, Ask>;
 
 /// True for messages that a parent sends to its child.
 bool goes_down(const Message& message);
