@@ -36,6 +36,7 @@ double PostalCurve::begun(std::int64_t ticks) {
 
 std::size_t PostalCurve::share(std::size_t hosts, const std::vector<Duration>& later) {
   std::vector<std::int64_t> ready;
+  ready.reserve(later.size());
   for (const Duration each : later) ready.push_back(std::max<std::int64_t>(each / tick_, 0));
   const auto enough = [&](std::int64_t horizon) {
     double total = 2 * begun(horizon);
