@@ -31,7 +31,7 @@ StartupRecord describe(const Options& options, const Job& job) {
   record.program = options.program;
   record.hosts = job.plan.job.hosts;
   record.processes = job.plan.job.processes;
-  record.branching = job.plan.job.shape.branching;
+  record.branching = job.plan.job.launch.shape.branching;
   record.launchers.push_back(root_launcher());
   return record;
 }

@@ -18,6 +18,7 @@
 #include <fstream>
 #include <set>
 
+#include "charmrun/machines.hpp"
 #include "charmrun/placement.hpp"
 #include "tree/io/host_setup.hpp"
 #include "tree/io/ssh_config.hpp"
@@ -128,6 +129,12 @@ bool is_this_machine(const std::string& name, const std::string& own) {
          (name.find('.') == std::string::npos || own.find('.') == std::string::npos);
 }
 
+/// Empty if there is no such file.
+std::string read_small_file(const std::string& path) {
+  auto text = read_file(path);
+  return text ? std::move(*text) : std::string{};
+}
+
 class Builder {
 public:
   Builder(const Options& options, const std::string& self)
@@ -146,12 +153,14 @@ private:
   bool all_local();
   Result<void> local_hosts();
   Result<void> listed_hosts();
+  Result<void> add_spares(Placement& placement, std::size_t hosts) const;
   Result<Nodelist> read_nodelist();
   Result<void> ask_ssh(const std::vector<bool>& here);
   void advertise_own_entries(const std::vector<bool>& here);
   Result<Profile> base_profile(const HostOptions& options) const;
   std::uint32_t intern(Profile profile);
   void describe();
+  void describe_launch();
   std::string program_path() const;
   void remark(std::string text) { job_.remarks.push_back(std::move(text)); }
 
@@ -213,6 +222,7 @@ Result<void> Builder::local_hosts() {
   const std::uint32_t count = std::max(1U, options_.virtual_hosts);
   auto placement = place(options_, std::vector<std::uint32_t>(count, 1));
   if (!placement) return placement.error();
+  if (auto spares = add_spares(*placement, count); !spares) return spares.error();
   auto profile = base_profile({});
   if (!profile) return profile.error();
   profile->via = Via::local;
@@ -241,6 +251,21 @@ Result<Nodelist> Builder::read_nodelist() {
   return parse_nodelist(*text, nodelist_file_, options_.nodegroup);
 }
 
+/// The hosts behind those that the job needs.
+Result<void> Builder::add_spares(Placement& placement, std::size_t hosts) const {
+  std::uint32_t next = options_.host_limit > 0 ? options_.host_limit
+                                               : static_cast<std::uint32_t>(hosts) - options_.spare_hosts;
+  if (options_.spare_hosts > hosts - next) {
+    return Error{Errc::bad_input, Phase::options,
+                 fmt::format("++numHosts {} leaves {} hosts for ++spare-hosts {}", options_.host_limit,
+                             hosts - next, options_.spare_hosts),
+                 "add hosts to the nodelist"};
+  }
+  for (std::uint32_t i = 0; i < options_.spare_hosts; ++i)
+    placement.hosts.push_back({next++, placement.counts.processes, 0});
+  return {};
+}
+
 Result<void> Builder::listed_hosts() {
   auto list = read_nodelist();
   if (!list) return list.error();
@@ -248,6 +273,7 @@ Result<void> Builder::listed_hosts() {
   for (const NodelistHost& host : list->hosts) slots.push_back(host.slots);
   auto placement = place(options_, slots);
   if (!placement) return placement.error();
+  if (auto spares = add_spares(*placement, slots.size()); !spares) return spares.error();
   for (const std::string& note : placement->counts.notes) remark(note);
   job_.plan.job.processes = placement->counts.processes;
   job_.plan.job.pes_per_process = placement->counts.pes_per_process;
@@ -351,13 +377,7 @@ void Builder::describe() {
   job.magic = static_cast<std::uint16_t>(
       1 +
       (static_cast<unsigned char>(job.secret[0]) | (static_cast<unsigned char>(job.secret[1]) << 8)) % 32767);
-  job.shape = proto::choose_shape(job.hosts, options_.branching, options_.levels);
-  if (options_.branching != 0 && proto::widens(job.shape, job.hosts)) {
-    job_.notes.push_back(
-        fmt::format("++branching {} ++levels {} hold fewer than {} hosts: the last level is wider",
-                    options_.branching, options_.levels, job.hosts));
-  }
-  job.batch = options_.batch;
+  describe_launch();
   job.timeout = options_.timeout;
   job.keep_address_randomisation = options_.va_randomization;
   job.stamps = options_.verbose || !options_.report.empty() || !options_.timeline.empty();
@@ -369,10 +389,33 @@ void Builder::describe() {
   if (!options_.run_script.empty()) job.runscript = absolute(options_.run_script, directory_);
   job.profiles = profiles_;
   if (options_.time_limit) job_.plan.time_limit = *options_.time_limit;
+}
+
+void Builder::describe_launch() {
+  wire::JobSpec& job = job_.plan.job;
+  wire::LaunchRules& rules = job.launch;
+  if (options_.branching != 0 || options_.levels != 0)
+    rules.shape = proto::choose_shape(job.hosts, options_.branching, options_.levels);
+  if (options_.branching != 0 && proto::widens(rules.shape, job.hosts)) {
+    job_.notes.push_back(
+        fmt::format("++branching {} ++levels {} hold fewer than {} hosts: the last level is wider",
+                    options_.branching, options_.levels, job.hosts));
+  }
+  rules.batch = options_.batch;
+  rules.max_logins = options_.max_logins;
+  rules.login_rate = std::uint64_t{options_.login_rate.per_second} * 1'000'000;
+  rules.on_failure = options_.on_host_failure;
+  rules.patience = options_.host_patience;
+  rules.wait = options_.wait_hosts;
+  number_machines(job_.plan.hosts, read_small_file("/etc/hosts"));
+  std::string tree = "a tree that grows as hosts answer";
+  if (rules.shape.branching != 0) {
+    tree = fmt::format("a tree of {} level{}, branching {}",
+                       rules.shape.levels == 0 ? "as many as needed" : std::to_string(rules.shape.levels),
+                       rules.shape.levels == 1 ? "" : "s", rules.shape.branching);
+  }
   job_.notes.push_back(
-      fmt::format("job {}: {} processes on {} hosts, tree of {} level{}, branching {}", job.id, job.processes,
-                  job.hosts, job.shape.levels == 0 ? "as many as needed" : std::to_string(job.shape.levels),
-                  job.shape.levels == 1 ? "" : "s", job.shape.branching));
+      fmt::format("job {}: {} processes on {} hosts, {}", job.id, job.processes, job.hosts, tree));
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ constexpr std::uint32_t kMaxVirtualHosts = 10'000;
 constexpr std::uint32_t kMaxBranching = 1'000'000;
 constexpr std::uint32_t kMaxLevels = 64;
 constexpr std::uint32_t kMaxBatch = 100'000;
+constexpr std::uint32_t kMaxLoginRate = 1'000'000;
 constexpr double kMaxSeconds = 1e9;  // 31 years; fits in nanoseconds
 
 using Topic = OptionTopic;
@@ -45,12 +46,32 @@ constexpr std::array kTable = {
 
     OptionRow{"remote-shell", Topic::launch, &O::remote_shell, "COMMAND", "$CONV_RSH, else built-in ssh",
               "start launchers by this command, such as \"ssh -p 2222\""},
-    OptionRow{"branching", Topic::launch, &O::branching, "K", "from the number of hosts",
-              "each launcher starts at most K others", 1, kMaxBranching},
-    OptionRow{"levels", Topic::launch, &O::levels, "D", "2; with ++branching alone as many as needed",
-              "depth of the tree of launchers; 1 is flat", 1, kMaxLevels},
-    OptionRow{"batch", Topic::launch, &O::batch, "N", "64", "at most N logins at a time in each launcher", 0,
-              kMaxBatch},
+    OptionRow{
+        "branching", Topic::launch, &O::branching, "K", "",
+        "a fixed tree, in which each launcher starts at most K others; without ++branching and ++levels "
+        "every launcher that is up takes hosts as it can start them",
+        1, kMaxBranching},
+    OptionRow{"levels", Topic::launch, &O::levels, "D", "with ++branching as many as needed",
+              "a fixed tree of this depth; 1 is flat", 1, kMaxLevels},
+    OptionRow{"batch", Topic::launch, &O::batch, "N", "as many as go well",
+              "N logins at a time in each launcher", 0, kMaxBatch},
+    OptionRow{"maxssh", Topic::launch, &O::max_logins, "N", "",
+              "never more than N logins at a time in each launcher", 1, kMaxBatch},
+    OptionRow{
+        "login-rate", Topic::launch, &O::login_rate, "N/s", "no limit",
+        "all launchers together log in N times a second at most (for sites where logins share a service)", 1,
+        kMaxLoginRate},
+    OptionRow{
+        "on-host-failure", Topic::launch, &O::on_host_failure, "POLICY", "abort",
+        "abort: a host that cannot be started ends the job; drop: the job runs without it; spare: a spare "
+        "host takes its place"},
+    OptionRow{"spare-hosts", Topic::launch, &O::spare_hosts, "N", "0",
+              "the last N hosts of the list are spares, for ++on-host-failure spare", 0, kMaxHostLimit},
+    OptionRow{"host-patience", Topic::launch, &O::host_patience, "SECONDS",
+              "4 times what 9 of 10 logins took, at least 2",
+              "how long a host may be silent before drop and spare do without it"},
+    OptionRow{"wait-hosts", Topic::launch, &O::wait_hosts, "SECONDS", "",
+              "keep trying hosts that do not resolve or answer yet"},
     OptionRow{
         "accept-new-host-keys", Topic::launch, &O::accept_new_host_keys, "", "off",
         "trust a host whose key is not in known_hosts and add the key there; a changed key is still refused"},
@@ -111,6 +132,22 @@ struct Setter {
     if (!read_whole(value.text, number) || number < row.low || number > row.high)
       return bad_value(row, value.text, fmt::format("a whole number from {} to {}", row.low, row.high));
     options.*member = number;
+    return {};
+  }
+  Result<void> operator()(LoginRate O::*member) const {
+    std::string_view text = value.text;
+    if (text.ends_with("/s")) text.remove_suffix(2);
+    std::uint32_t number = 0;
+    if (!read_whole(text, number) || number < row.low || number > row.high)
+      return bad_value(row, value.text, fmt::format("logins per second, from {} to {}", row.low, row.high));
+    (options.*member).per_second = number;
+    return {};
+  }
+  Result<void> operator()(wire::OnHostFailure O::*member) const {
+    static constexpr std::array<std::string_view, 3> kNames = {"abort", "drop", "spare"};
+    const auto name = std::find(kNames.begin(), kNames.end(), value.text);
+    if (name == kNames.end()) return bad_value(row, value.text, "abort, drop or spare");
+    options.*member = static_cast<wire::OnHostFailure>(name - kNames.begin());
     return {};
   }
   Result<void> operator()(std::string O::*member) const {

@@ -17,12 +17,21 @@ enum class OptionTopic : std::uint8_t { counts, hosts, launch, program, time, ta
 inline constexpr std::uint8_t kOptionTopicCount = 6;
 std::string_view title(OptionTopic topic);
 
-enum class OptionKind : std::uint8_t { flag, integer, string, command, seconds, optional_seconds };
+enum class OptionKind : std::uint8_t {
+  flag,
+  integer,
+  string,
+  command,
+  seconds,
+  optional_seconds,
+  rate,
+  host_failure
+};
 
 /// The member that an option sets. Its type is the option's kind, in the order of OptionKind.
-using OptionTarget =
-    std::variant<bool Options::*, std::uint32_t Options::*, std::string Options::*, Command Options::*,
-                 Duration Options::*, std::optional<Duration> Options::*>;
+using OptionTarget = std::variant<bool Options::*, std::uint32_t Options::*, std::string Options::*,
+                                  Command Options::*, Duration Options::*, std::optional<Duration> Options::*,
+                                  LoginRate Options::*, wire::OnHostFailure Options::*>;
 
 struct OptionRow {
   std::string_view name;  // without ++; a one-letter name has a + form too

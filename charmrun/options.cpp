@@ -143,6 +143,12 @@ Result<Options> parse_options(std::span<const std::string> argv, const OptionEnv
   if (auto program = take_program(std::move(*rest), options); !program) return program.error();
   if (options.virtual_hosts > 0 && !options.nodelist.empty())
     return bad("++hosts and ++nodelist exclude each other", "++hosts plays hosts on this machine alone");
+  if ((options.spare_hosts > 0) != (options.on_host_failure == wire::OnHostFailure::spare))
+    return bad("++spare-hosts and ++on-host-failure spare belong together",
+               "say both: ++on-host-failure spare ++spare-hosts N");
+  if (options.batch != 0 && options.max_logins != 0)
+    return bad("++batch and ++maxssh exclude each other",
+               "++batch fixes how many logins there are at a time, ++maxssh limits it");
   if (options.verbose) options.quiet = false;
   if (options.remote_shell.empty() && !environment.remote_shell.empty()) {
     auto words = split_command(environment.remote_shell);

@@ -14,10 +14,15 @@
 
 #include "tree/base/result.hpp"
 #include "tree/base/time.hpp"
+#include "tree/wire/messages.hpp"
 
 namespace charmtree {
 
 using Command = std::vector<std::string>;  // the words of a command
+
+struct LoginRate {
+  std::uint32_t per_second = 0;  // 0: no limit
+};
 
 /// What the environment says; empty: not set.
 struct OptionEnvironment {
@@ -54,8 +59,16 @@ struct Options {
   std::uint32_t branching = 0;
   std::uint32_t levels = 0;
   std::uint32_t batch = 0;
+  std::uint32_t max_logins = 0;
+  LoginRate login_rate;
   bool accept_new_host_keys = false;
   std::string launcher;  // path of charmrun on the hosts; empty: the path of this one
+
+  // What becomes of hosts that fail.
+  wire::OnHostFailure on_host_failure = wire::OnHostFailure::abort;
+  std::uint32_t spare_hosts = 0;
+  Duration host_patience{0};
+  Duration wait_hosts{0};
 
   // The program.
   std::string run_script;

@@ -94,7 +94,10 @@ Result<Placement> place(const Options& options, std::span<const std::uint32_t> s
     return bad(
         fmt::format("++numHosts {} is more than the {} hosts there are", options.host_limit, slots.size()),
         "add hosts to the nodelist or choose another ++nodegroup");
-  if (options.host_limit > 0) slots = slots.first(options.host_limit);
+  if (options.spare_hosts > 0 && options.spare_hosts >= slots.size())
+    return bad(fmt::format("++spare-hosts {} leaves none of the {} hosts", options.spare_hosts, slots.size()),
+               "add hosts to the nodelist");
+  slots = slots.first(options.host_limit > 0 ? options.host_limit : slots.size() - options.spare_hosts);
   Placement placement{std::move(*counts), {}};
   placement.hosts = share_out(placement.counts.processes, slots);
   if (placement.hosts.empty()) return bad("there is no host to run on", "");

@@ -29,7 +29,11 @@ void Node::on(const Event& event, Instant now, Actions& out) {
   now_ = now;
   out_ = &out;
   std::visit([this](const auto& e) { handle(e); }, event);
-  if (launch_ && std::holds_alternative<Tick>(event)) launch_->tick(now, out);
+  if (launch_ && std::holds_alternative<Tick>(event)) {
+    wire::Facts news;
+    launch_->tick(now, out, news.hosts_failed);
+    facts(std::move(news));
+  }
   if (processes_ && processes_->next_deadline() <= now) {
     Upward upward;
     processes_->tick(now, out, upward);
@@ -61,7 +65,7 @@ Instant Node::next_deadline() const {
 
 void Node::handle(const Begin&) {
   desk_->begin(now_);
-  launch_->add(desk_->hosts(), now_, *out_);
+  launch_->add(desk_->hosts(), 0, now_, *out_);
 }
 
 void Node::handle(const LinkUp& event) {
@@ -168,9 +172,11 @@ void Node::from_parent(const wire::Message& message) {
   if (const auto* more = std::get_if<wire::Assign>(&message)) {
     const bool known = std::all_of(more->hosts.begin(), more->hosts.end(),
                                    [&](const Host& h) { return h.profile < job_->profiles.size(); });
-    if (ending_ == Ending::no && known) launch_->add(more->hosts, now_, *out_);
+    if (ending_ == Ending::no && known) launch_->add(more->hosts, more->login_rate, now_, *out_);
   } else if (const auto* table_down = std::get_if<wire::TableDown>(&message)) {
     table(table_down->table);
+  } else if (const auto* shares = std::get_if<wire::Numbers>(&message)) {
+    numbers(shares->shares);
   } else if (const auto* release = std::get_if<wire::Release>(&message)) {
     down_all(message);
     processes_->release(static_cast<BarrierKind>(release->kind % kBarrierKinds), now_, *out_, upward);
@@ -208,7 +214,7 @@ void Node::welcome(const wire::Welcome& message) {
     end({wire::EndMode::kill, 9});
     return;
   }
-  job_ = std::make_shared<const wire::JobSpec>(std::move(*job));
+  job_ = std::make_shared<wire::JobSpec>(std::move(*job));
   self_ = message.self;
   level_ = message.level;
   stamps_.host = self_.index;
@@ -227,6 +233,28 @@ void Node::table(const wire::Blob& blob) {
   up(std::move(upward));
   stamps_.times[wire::Stamps::table] = now_;
   own_stamps();
+}
+
+/// The hosts that are left get their processes. Once: before, nobody here has any.
+void Node::numbers(const wire::Blob& blob) {
+  down_all(wire::Numbers{blob});
+  auto shares = wire::decode_shares(*blob);
+  if (!shares || shares->empty() || self_.processes > 0 || ending_ != Ending::no) return;
+  job_->processes = shares->back().first_process + shares->back().processes;
+  number_subtree(*shares);
+  for (const wire::Share& share : *shares) {
+    if (share.host != self_.index) continue;
+    self_.first_process = share.first_process;
+    self_.processes = share.processes;
+  }
+  if (self_.processes == 0) return;
+  const std::uint32_t address = processes_->address();
+  processes_.emplace(job_, self_);
+  processes_->start(address, *out_);
+}
+
+void Node::number_subtree(const std::vector<wire::Share>& shares) {
+  for (const wire::Share& share : shares) launch_->subtree().give(share);
 }
 
 /// Once, with the table or, for programs that never need one, at the end.
@@ -305,7 +333,7 @@ void Node::from_child(Child& child, LinkId link, const wire::Message& message) {
     child.finished += news->ended + news->exited_ok + static_cast<std::uint32_t>(news->exits.size());
     facts(*news);
   } else if (const auto* more = std::get_if<wire::Ask>(&message)) {
-    if (ending_ == Ending::no) launch_->ask(link, more->hosts, now_, *out_);
+    if (ending_ == Ending::no) launch_->ask(link, *more, now_, *out_);
   } else if (const auto* handed = std::get_if<wire::HandBack>(&message)) {
     hand_back(link, *handed);
   } else if (const auto* times = std::get_if<wire::Stamps>(&message)) {
@@ -431,7 +459,11 @@ void Node::desk_turn() {
   if (!desk_) return;
   DeskOrders orders;
   desk_->turn(now_, *out_, orders);
-  for (const wire::Message& message : orders.everyone) down_all(message);
+  for (const wire::Message& message : orders.everyone) {
+    down_all(message);
+    if (const auto* numbers = std::get_if<wire::Numbers>(&message))
+      number_subtree(*wire::decode_shares(*numbers->shares));
+  }
   for (auto& [process, message] : orders.process) down_to(process, message);
   if (orders.end) end(*orders.end);
 }

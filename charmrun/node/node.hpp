@@ -79,6 +79,8 @@ private:
   void hand_back(proto::LinkId link, const wire::HandBack& message);
   void stamps(const proto::Child& child, wire::Stamps stamps);
   void table(const wire::Blob& blob);
+  void numbers(const wire::Blob& blob);
+  void number_subtree(const std::vector<wire::Share>& shares);
 
   void down_all(const wire::Message& message);
   void down_to(std::uint32_t process, const wire::Message& message);
@@ -98,7 +100,7 @@ private:
 
   Random random_;
   std::unique_ptr<RootDesk> desk_;
-  std::shared_ptr<const wire::JobSpec> job_;
+  std::shared_ptr<wire::JobSpec> job_;
   Host self_;
   std::uint32_t level_ = 0;
   std::optional<proto::Launch> launch_;

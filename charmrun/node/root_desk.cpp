@@ -13,10 +13,16 @@ namespace charmtree {
 using namespace proto;
 
 RootDesk::RootDesk(RootPlan plan)
-    : job_(std::make_shared<const wire::JobSpec>(std::move(plan.job))),
+    : job_(std::make_shared<wire::JobSpec>(std::move(plan.job))),
       hosts_(std::move(plan.hosts)),
       judge_(*job_, hosts_),
-      time_limit_(plan.time_limit) {}
+      time_limit_(plan.time_limit) {
+  if (job_->launch.on_failure == wire::OnHostFailure::abort) return;
+  for (Host& host : hosts_) {
+    if (host.processes > 0) wanted_.push_back(host.processes);
+    host.first_process = host.processes = 0;
+  }
+}
 
 void RootDesk::begin(Instant now) {
   begun_at_ = now;
@@ -104,6 +110,37 @@ void RootDesk::want_input(Actions& out) {
   out.push_back(ReadInput{scanning_ ? kInputWindow : kInputWindow - in_pipe_});
 }
 
+/// drop: each living host runs what it was to run; spare: the first living hosts take all places in order.
+/// Numbers have no gaps.
+void RootDesk::number(Instant now, Actions& out, DeskOrders& orders) {
+  const bool drop = job_->launch.on_failure == wire::OnHostFailure::drop;
+  std::vector<wire::Share> shares;
+  std::uint32_t next = 0;
+  std::size_t place = 0, living = 0;
+  for (Host& host : hosts_) {
+    const bool lives = judge_.lives(host.index);
+    living += lives ? 1 : 0;
+    if (drop && !lives) ++place;
+    if (!lives || place >= wanted_.size()) continue;
+    host.first_process = next;
+    host.processes = wanted_[place++];
+    next += host.processes;
+    shares.push_back({host.index, host.first_process, host.processes});
+  }
+  if (shares.empty() || place < wanted_.size()) {
+    return judge_.too_few(fmt::format("{} of {} hosts are left, the job needs {}{}", living, hosts_.size(),
+                                      drop ? 1 : wanted_.size(), drop ? "" : "; see ++spare-hosts"));
+  }
+  const std::uint32_t all = std::exchange(job_->processes, next);
+  const std::vector<std::string> lines = judge_.numbered(now);
+  for (const std::string& line : lines) out.push_back(Say{Tone::info, "left out: " + line});
+  if (!lines.empty()) {
+    out.push_back(Say{Tone::info, fmt::format("the job runs on {} hosts, with {} of {} processes",
+                                              shares.size(), next, all)});
+  }
+  orders.everyone.push_back(wire::Numbers{wire::encode(shares)});
+}
+
 void RootDesk::announce(Instant now, Actions& out) {
   announced_ = true;
   out.push_back(Say{Tone::info, fmt::format("Charmrun> started all node programs in {:.3f} seconds.",
@@ -124,6 +161,7 @@ void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
     judge_.time_limit_reached();
   }
   judge_.tick(now);
+  if (judge_.wants_numbers()) number(now, out, orders);
   for (wire::HostFailure& failure : failures_) {
     out.push_back(Record{wire::Stamps{failure.host}, std::move(failure.error), now});
   }

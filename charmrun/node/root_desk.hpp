@@ -19,8 +19,8 @@ namespace charmtree {
 /// Everything that a root needs to know before it begins.
 struct RootPlan {
   wire::JobSpec job;
-  std::vector<Host> hosts;
-  Duration time_limit{0};  // 0: none
+  std::vector<Host> hosts;  // spares, at the end, without processes
+  Duration time_limit{0};   // 0: none
 };
 
 /// What the desk wants the Node to do.
@@ -48,7 +48,7 @@ public:
   void turn(Instant now, proto::Actions& out, DeskOrders& orders);
   Instant next_deadline() const { return earlier(judge_.next_deadline(), limit_at_); }
 
-  const std::shared_ptr<const wire::JobSpec>& job() const { return job_; }
+  const std::shared_ptr<wire::JobSpec>& job() const { return job_; }
   const std::vector<Host>& hosts() const { return hosts_; }
   const proto::Judge& judge() const { return judge_; }
   /// The names of these hosts, folded.
@@ -57,12 +57,14 @@ public:
 private:
   bool starting() const;
   void new_host_key(const wire::NewHostKey& message, proto::Actions& out);
+  void number(Instant now, proto::Actions& out, DeskOrders& orders);
   void announce(Instant now, proto::Actions& out);
   void serve_scans(DeskOrders& orders);
   void want_input(proto::Actions& out);
 
-  std::shared_ptr<const wire::JobSpec> job_;
+  std::shared_ptr<wire::JobSpec> job_;
   std::vector<Host> hosts_;
+  std::vector<std::uint32_t> wanted_;  // processes of the hosts, if these are numbered late
   proto::Judge judge_;
   Duration time_limit_;
   Instant begun_at_ = kNever;

@@ -29,8 +29,8 @@ RootPlan make_plan(const Config& config) {
   job.arguments = {"./app"};
   job.hosts = config.hosts;
   job.processes = config.hosts * config.processes_per_host;
-  job.shape = config.shape;
-  job.batch = config.batch;
+  job.launch.shape = config.shape;
+  job.launch.batch = config.batch;
   job.profiles.resize(1);
   plan.hosts.resize(config.hosts);
   for (std::uint32_t i = 0; i < config.hosts; ++i) {

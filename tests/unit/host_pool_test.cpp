@@ -127,3 +127,23 @@ TEST_CASE("late binding: nobody has a share until it is split off, from the end"
   CHECK(pool.split(1).empty());  // a single host is started from here
   CHECK(pool.take()->index == 7);
 }
+
+TEST_CASE("late binding: names of one machine stay together", "[pool]") {
+  std::vector<Host> hosts = make_hosts(8);
+  hosts[1].machine = hosts[6].machine = hosts[7].machine = 1;
+  hosts[3].machine = hosts[5].machine = 2;
+  HostPool pool{{}, 0};
+  pool.add(std::move(hosts));  // 0 1 6 7 2 3 5 4
+  SECTION("a cut goes in front of them") {
+    CHECK(indices(pool.split(2)) == std::vector<std::uint32_t>{3, 5, 4});
+  }
+  SECTION("but those of the first machine are begun here") {
+    pool.take();
+    CHECK(indices(pool.split(6)) == std::vector<std::uint32_t>{2, 3, 5, 4});
+    CHECK(pool.split(1).empty());
+    CHECK(pool.left() == 3);
+  }
+  SECTION("all are all") {
+    CHECK(pool.split(100).size() == 8);
+  }
+}

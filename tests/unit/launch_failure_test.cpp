@@ -54,7 +54,7 @@ const Case kCases[] = {
      Phase::connect},
     {Via::command, 255, "ssh: connect to host n1 port 22: Network is unreachable\n", Errc::unreachable,
      Phase::connect},
-    {Via::command, 255, "kex_exchange_identification: read: Connection reset by peer\n", Errc::dropped,
+    {Via::command, 255, "kex_exchange_identification: read: Connection reset by peer\n", Errc::busy,
      Phase::handshake},
     {Via::command, 255, "ssh: something new\n", Errc::remote_shell, Phase::exec},
     // a status of 255 that is not the ssh command's means nothing

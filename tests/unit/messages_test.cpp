@@ -31,7 +31,7 @@ Profile full_profile() {
 }
 
 Host full_host() {
-  Host host{7, "n07", "10.0.0.7", 1, 28, 4, {{"ssh-ed25519", std::string{"\0\xff key", 6}}}, true};
+  Host host{7, "n07", "10.0.0.7", 1, 5, 28, 4, {{"ssh-ed25519", std::string{"\0\xff key", 6}}}, true};
   return host;
 }
 
@@ -46,8 +46,7 @@ JobSpec full_job() {
   job.pes_per_process = 4;
   job.input_process = 5;
   job.magic = 32767;
-  job.shape = {4, 3};
-  job.batch = 9;
+  job.launch = {{4, 3}, 9, 11, 7'000'000, OnHostFailure::spare, 5s, 6s};
   job.timeout = 7s;
   job.grace = 1500ms;
   job.keep_address_randomisation = job.stamps = job.verbose = job.private_network = true;
@@ -79,7 +78,7 @@ std::vector<Message> every_message() {
   stamps.times[Stamps::hello] = Instant{-5s};
   stamps.times[Stamps::table] = Instant{1h};
   return {Welcome{encode(full_job()), full_host(), 3},
-          Assign{{full_host(), {}}},
+          Assign{{full_host(), {}}, 12},
           TableDown{encode(NodeTable{2, 4, full_facts().blocks})},
           Release{2},
           Receipt{9},
@@ -88,6 +87,7 @@ std::vector<Message> every_message() {
           RecallInput{},
           End{EndMode::kill, 9},
           Sweep{"0123456789abcdef", 4},
+          Numbers{encode(std::vector<Share>{{2, 0, 3}, {4, 3, 1}})},
           Hello{Instant{12345ns}, 77},
           full_facts(),
           Output{1, 2, true, "text\n"},
@@ -102,7 +102,7 @@ std::vector<Message> every_message() {
           LinkLost{4, {Errc::link_lost, Phase::run, "x", "y"}},
           Done{{1, 2}},
           Swept{3},
-          Ask{7}};
+          Ask{7, 13}};
 }
 
 std::string payload_of(const Message& message) {

@@ -9,7 +9,6 @@
 
 #include "charmrun/help.hpp"
 #include "charmrun/option_table.hpp"
-#include "tree/proto/launch.hpp"
 
 using namespace charmtree;
 
@@ -258,8 +257,6 @@ TEST_CASE("defaults shown are the defaults") {
   const Options defaults;
   CHECK(find_option("timeout")->default_text == fmt::format("{}", seconds(defaults.timeout)));
   CHECK(find_option("nodegroup")->default_text == defaults.nodegroup);
-  CHECK(defaults.batch == 0);
-  CHECK(find_option("batch")->default_text == fmt::format("{}", proto::LaunchConfig{}.window));
   for (const OptionRow& row : option_table()) {
     if (row.default_text != "off") continue;
     CHECK_FALSE(defaults.*std::get<bool Options::*>(row.target));

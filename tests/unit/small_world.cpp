@@ -23,8 +23,10 @@ RootPlan make_plan(const Plan& plan) {
   job.id = "0123456789abcdef";
   job.arguments = {"./app"};
   job.hosts = plan.hosts;
-  job.shape = plan.shape;
-  job.batch = plan.batch;
+  job.launch.shape = plan.shape;
+  job.launch.batch = plan.batch;
+  job.launch.on_failure = plan.on_failure;
+  job.launch.wait = plan.wait;
   job.grace = plan.grace;
   job.stamps = true;
   job.profiles.resize(1);
@@ -34,7 +36,8 @@ RootPlan make_plan(const Plan& plan) {
     host.index = i;
     host.name = fmt::format("n{:02}", i);
     host.first_process = job.processes;
-    host.processes = plan.slots.empty() ? 1 : plan.slots[i % plan.slots.size()];
+    if (i + plan.spares < plan.hosts)
+      host.processes = plan.slots.empty() ? 1 : plan.slots[i % plan.slots.size()];
     job.processes += host.processes;
     root.hosts.push_back(std::move(host));
   }

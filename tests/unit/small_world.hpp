@@ -68,6 +68,9 @@ struct Plan {
   std::uint64_t seed = 1;
   Duration grace = 2s;
   Duration time_limit{0};
+  wire::OnHostFailure on_failure = wire::OnHostFailure::abort;
+  std::uint32_t spares = 0;  // of the hosts; the last ones
+  Duration wait{0};
 };
 
 /// One try to log in, and what is to come of it. Default: it succeeds after some time.

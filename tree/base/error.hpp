@@ -38,6 +38,8 @@ enum class Errc : std::uint8_t {
   refused,           // connection refused: transient
   unreachable,       // no route, network down: transient
   dropped,           // closed or reset before authentication: transient
+  busy,              // the same before sshd's banner (MaxStartups): transient, and no fault of ours
+  penalised,         // sshd lets this address wait (PerSourcePenalties): transient
   handshake,         // no common algorithms, not an ssh server: permanent
   host_key_unknown,  // permanent
   host_key_changed,  // permanent
@@ -57,7 +59,7 @@ enum class Errc : std::uint8_t {
   killed,            // a process died of a signal
   internal,          // a bug of ours
 };
-inline constexpr std::uint8_t kErrcCount = 24;
+inline constexpr std::uint8_t kErrcCount = 26;
 std::string_view name(Errc code);
 
 /// True if trying the same login again may help (see DESIGN D6: never retry a permanent error).

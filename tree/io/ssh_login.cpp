@@ -193,7 +193,8 @@ Error SshLogin::lost() const {
     return Error(Errc::dropped, phase_, "the server ended the session: " + session_->farewell());
   }
   const int error = session_->connection_error();
-  return Error(Errc::dropped, phase_,
+  const bool early = phase_ == Phase::handshake && !session_->first_bytes().starts_with("SSH-");
+  return Error(early ? Errc::busy : Errc::dropped, phase_,
                error != 0 ? std::string("connection lost: ") + std::strerror(error)
                           : "the server closed the connection",
                "too many logins at a time for it (MaxStartups)? try a smaller ++batch");
@@ -284,9 +285,13 @@ SshLogin::Step SshLogin::connect(Addresses addresses) {
 Error SshLogin::handshake_failed(int code) {
   const std::string& said = session_->first_bytes();
   if (!said.empty() && !said.starts_with("SSH-")) {
-    if (contains(said, "MaxStartups") || contains(said, "Not allowed at this time")) {
-      return Error(Errc::dropped, phase_, "the server is too busy: " + first_line(said),
-                   "use a smaller ++batch");
+    if (contains(said, "Not allowed at this time")) {
+      return Error(Errc::penalised, phase_, "the server makes us wait: " + first_line(said),
+                   "see PerSourcePenalties in its sshd_config");
+    }
+    if (contains(said, "MaxStartups")) {
+      return Error(Errc::busy, phase_, "the server is too busy: " + first_line(said),
+                   "raise MaxStartups in its sshd_config");
     }
     return Error(Errc::handshake, phase_,
                  fmt::format("this is not an ssh server, it said \"{}\"", first_line(said)),

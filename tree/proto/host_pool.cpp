@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 
 namespace charmtree::proto {
 
@@ -24,6 +25,24 @@ std::uint64_t power(std::uint64_t base, std::uint32_t exponent) {
   return value;
 }
 
+/// Moves the names of each machine to its first one.
+void gather_machines(std::vector<Host>& hosts) {
+  std::map<std::uint32_t, std::size_t> first;
+  const auto place = [&](const Host& host) {
+    return host.machine == 0 ? std::size_t{host.index} : first.at(host.machine);
+  };
+  for (const Host& host : hosts) {
+    if (host.machine != 0) first.emplace(host.machine, host.index);
+  }
+  if (first.empty()) return;
+  std::stable_sort(hosts.begin(), hosts.end(),
+                   [&](const Host& a, const Host& b) { return place(a) < place(b); });
+}
+
+bool same_machine(const Host& a, const Host& b) {
+  return a.machine != 0 && a.machine == b.machine;
+}
+
 }  // namespace
 
 wire::Shape choose_shape(std::uint32_t hosts, std::uint32_t branching, std::uint32_t levels) {
@@ -41,6 +60,7 @@ bool widens(const wire::Shape& shape, std::uint32_t hosts) {
 void HostPool::add(std::vector<Host> hosts) {
   if (hosts.empty()) return;
   if (is_late()) {
+    gather_machines(hosts);
     rest_.insert(rest_.end(), std::make_move_iterator(hosts.begin()), std::make_move_iterator(hosts.end()));
     return;
   }
@@ -63,7 +83,13 @@ void HostPool::add_single(Host host) {
 }
 
 std::vector<Host> HostPool::split(std::size_t count) {
-  const auto from = rest_.end() - static_cast<std::ptrdiff_t>(std::min(count, rest_.size()));
+  const auto apart = [](auto host) { return !same_machine(*(host - 1), *host); };
+  auto from = rest_.end() - static_cast<std::ptrdiff_t>(std::min(count, rest_.size()));
+  while (from != rest_.begin() && from != rest_.end() && !apart(from)) --from;
+  if (from == rest_.begin() && count < rest_.size()) {  // they are begun here: ours
+    ++from;
+    while (from != rest_.end() && !apart(from)) ++from;
+  }
   std::vector<Host> hosts{std::make_move_iterator(from), std::make_move_iterator(rest_.end())};
   rest_.erase(from, rest_.end());
   return hosts;

@@ -41,7 +41,8 @@ public:
 
   /// Late binding.
   bool is_late() const { return shape_.branching == 0; }
-  /// So many of the hosts that nobody has been given, or as many as there are; the last ones.
+  /// About so many of the hosts that nobody has been given, or as many as there are; the last ones. Names of
+  /// one machine stay together: its sshd must not be met by two launchers at a time.
   std::vector<Host> split(std::size_t count);
   /// Hosts for split().
   std::size_t left() const { return rest_.size(); }

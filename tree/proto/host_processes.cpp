@@ -54,11 +54,14 @@ void HostProcesses::on(const Prepared& event, Instant now, Actions& out, Upward&
     tell(self_, event.error, up);
     return;
   }
-  address_ = event.address;
-  if (local_.count == 0) {
-    spawned_at_ = now;
-    up.facts.hosts_up.push_back(self_.index);
-  }
+  start(event.address, out);
+  if (local_.count > 0) return;
+  spawned_at_ = now;
+  up.facts.hosts_up.push_back(self_.index);
+}
+
+void HostProcesses::start(std::uint32_t address, Actions& out) {
+  address_ = address;
   for (std::uint32_t i = 0; i < local_.count; ++i) {
     processes_[i].state = Process::State::starting;
     ++alive_;

@@ -37,6 +37,9 @@ public:
 
   /// Asks the shell to make the host ready.
   void prepare(Actions& out);
+  /// Starts the processes on a host that is ready; `address` as in Prepared.
+  void start(std::uint32_t address, Actions& out);
+  std::uint32_t address() const { return address_; }
 
   void on(const Prepared& event, Instant now, Actions& out, Upward& up);
   void on(const Spawned& event, Instant now, Actions& out, Upward& up);

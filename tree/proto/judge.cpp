@@ -36,6 +36,10 @@ std::string describe(const wire::ProcessExit& exit) {
   return fmt::format("exited with status {}", exit.code);
 }
 
+bool by_host(const wire::HostFailure& a, const wire::HostFailure& b) {
+  return a.host < b.host;
+}
+
 /// What a user can do about it; empty where the program's own output says why.
 std::string_view remedy(const wire::ProcessExit& exit) {
   if (exit.lost_connection) return {};
@@ -115,10 +119,38 @@ void Judge::judge_exit(const wire::ProcessExit& exit) {
 
 /// Waits until every host has answered, so that one run lists all bad hosts; equal errors are one line.
 void Judge::judge_launch() {
-  if (failures_.empty() || answered_.size() < hosts_.size() || verdict_) return;
-  std::stable_sort(failures_.begin(), failures_.end(),
-                   [](const auto& a, const auto& b) { return a.host < b.host; });
-  Verdict verdict{status_of(failures_.front().error.code), 0, {wire::EndMode::stop, 15}, {}};
+  if (!numbered_ || failures_.empty() || answered_.size() < hosts_.size() || verdict_) return;
+  const int status = status_of(std::min_element(failures_.begin(), failures_.end(), by_host)->error.code);
+  decide({status, 0, {wire::EndMode::stop, 15}, failure_lines()});
+}
+
+bool Judge::lives(std::uint32_t host) const {
+  return std::none_of(failures_.begin(), failures_.end(), [&](const auto& f) { return f.host == host; });
+}
+
+std::vector<std::string> Judge::numbered(Instant now) {
+  std::vector<std::string> lines = failure_lines();
+  numbered_ = true;
+  failures_.clear();
+  answered_.clear();
+  for (const Host& host : hosts_) {
+    if (host.processes == 0) answered_.insert(host.index);
+  }
+  up_ = answered_.size();
+  await_answers(now);
+  return lines;
+}
+
+void Judge::too_few(const std::string& line) {
+  Verdict verdict{kLauncherFailed, 0, {wire::EndMode::stop, 15}, failure_lines()};
+  verdict.lines.push_back(line);
+  decide(std::move(verdict));
+}
+
+/// Of the hosts that failed, folded.
+std::vector<std::string> Judge::failure_lines() {
+  std::stable_sort(failures_.begin(), failures_.end(), by_host);
+  std::vector<std::string> lines;
   std::vector<bool> listed(failures_.size());
   for (std::size_t i = 0; i < failures_.size(); ++i) {
     if (listed[i]) continue;
@@ -129,10 +161,9 @@ void Judge::judge_launch() {
       names.push_back(hosts_[failures_[j].host].name);
     }
     const std::string count = names.size() > 1 ? fmt::format(" ({} hosts)", names.size()) : "";
-    verdict.lines.push_back(
-        fmt::format("{}: {}{}", wire::fold_names(names), to_string(failures_[i].error), count));
+    lines.push_back(fmt::format("{}: {}{}", wire::fold_names(names), to_string(failures_[i].error), count));
   }
-  decide(std::move(verdict));
+  return lines;
 }
 
 /// A process that leaves without having registered is normal for a plain program, and fatal where others wait

@@ -26,7 +26,8 @@ struct Verdict {
 class Judge {
 public:
   /// `hosts` is the job's list, in order; must outlive the judge.
-  Judge(const wire::JobSpec& job, const std::vector<Host>& hosts) : job_(job), hosts_(hosts) {}
+  Judge(const wire::JobSpec& job, const std::vector<Host>& hosts)
+      : job_(job), hosts_(hosts), numbered_(job.launch.on_failure == wire::OnHostFailure::abort) {}
 
   /// Facts from below, each once.
   void on(wire::Facts facts, Instant now);
@@ -42,8 +43,18 @@ public:
   void tick(Instant now);
   Instant next_deadline() const { return verdict_ ? kNever : earlier(register_by_, answer_by_); }
 
+  /// Every host has answered or been given up, and it is time to number the processes of a job that can do
+  /// without some.
+  bool wants_numbers() const { return !numbered_ && !verdict_ && answered_.size() == hosts_.size(); }
+  /// True if `host` has not failed.
+  bool lives(std::uint32_t host) const;
+  /// The hosts have their processes, with which they have yet to answer. Returns why those that failed did.
+  std::vector<std::string> numbered(Instant now);
+  /// Too few hosts are left.
+  void too_few(const std::string& line);
+
   /// Every host has started its processes.
-  bool all_up() const { return up_ == hosts_.size(); }
+  bool all_up() const { return numbered_ && up_ == hosts_.size(); }
   /// Every process has registered: the blocks, sorted, once.
   std::optional<std::vector<wire::TupleBlock>> take_blocks();
   /// True once per opening of that barrier.
@@ -60,6 +71,7 @@ private:
   void fail(int status, std::string line);
   void judge_exit(const wire::ProcessExit& exit);
   void judge_launch();
+  std::vector<std::string> failure_lines();
   void await_answers(Instant now);
   void give_up_silent_hosts();
   std::vector<std::string> unregistered_hosts() const;
@@ -74,6 +86,7 @@ private:
   std::size_t up_ = 0;
   std::vector<wire::HostFailure> failures_;
   std::vector<wire::TupleBlock> blocks_;
+  bool numbered_;  // from the beginning if the job needs every host
   bool table_taken_ = false;
   std::array<std::uint32_t, kBarrierKinds> barrier_{};
   std::uint32_t registered_ = 0;

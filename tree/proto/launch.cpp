@@ -13,11 +13,14 @@ namespace charmtree::proto {
 
 namespace {
 
-constexpr std::uint32_t kLateWindow = 128;  // logins in flight with late binding: latency / occupancy or more
+// Logins in flight to begin with. Late binding: latency / occupancy or more.
+constexpr std::uint32_t kStaticWindow = 64, kLateWindow = 128;
 // Between two logins with late binding, at least.
 constexpr Duration kPace = 500us;
-constexpr std::uint32_t kMostAsked = 1024;  // hosts at a time
-constexpr int kPresumedDead = 4;            // a login of so many times the latency counts for nothing
+constexpr std::uint32_t kMostAsked = 1024;   // hosts at a time
+constexpr int kPresumedDead = 4;             // a login of so many times the latency counts for nothing
+constexpr std::uint32_t kMostDoublings = 3;  // of the pause between two tries without a fixed number of them
+constexpr double kRateUnit = 1e6;            // seconds, of wire::LaunchRules::login_rate
 
 /// Failures that the root, with the user's keys, agent, ssh configuration and name service, may not have.
 bool root_may_do_better(Errc code) {
@@ -33,6 +36,16 @@ bool root_may_do_better(Errc code) {
   }
 }
 
+/// Failures that a host may get over in its first minutes.
+bool may_come_up(Errc code) {
+  return code == Errc::no_such_host || code == Errc::timed_out || code == Errc::refused ||
+         code == Errc::unreachable;
+}
+
+LoginWindow::Config window_of(const wire::LaunchRules& rules, bool is_late) {
+  return {is_late ? kLateWindow : kStaticWindow, rules.batch, rules.max_logins};
+}
+
 }  // namespace
 
 Launch::Launch(const wire::JobSpec& job, wire::Blob coded_job, const LaunchConfig& config, Random& random)
@@ -40,20 +53,21 @@ Launch::Launch(const wire::JobSpec& job, wire::Blob coded_job, const LaunchConfi
       coded_job_(std::move(coded_job)),
       config_(config),
       random_(random),
-      pool_(job.shape, config.level),
-      curve_(config.postal) {
-  if (pool_.is_late()) config_.window = kLateWindow;
-  if (job.batch != 0) config_.window = job.batch;
-}
+      pool_(job.launch.shape, config.level),
+      window_(window_of(job.launch, pool_.is_late())),
+      patience_(job.launch.patience),
+      curve_(config.postal),
+      login_rate_(config.is_root ? job.launch.login_rate : 0) {}
 
-void Launch::add(std::vector<Host> hosts, Instant now, Actions& out) {
+void Launch::add(std::vector<Host> hosts, std::uint64_t login_rate, Instant now, Actions& out) {
   if (stopped_) return;
   asked_ = false;
   had_hosts_ = had_hosts_ || !hosts.empty();
+  login_rate_ += std::min(login_rate, job_.launch.login_rate);
   for (const Host& host : hosts) subtree_.add(host);
   keep_this_machine(hosts);
   pool_.add(std::move(hosts));
-  if (next_login_ == kNever) next_login_ = now;
+  next_login_ = std::max(next_login_, now);
   serve(out);
   pump(now, out);
 }
@@ -73,9 +87,29 @@ bool Launch::take_back(Host host, Instant now, Actions& out) {
   taken_back_.push_back(host.index);
   subtree_.bind(host.index, kParentLink);
   pool_.add_single(std::move(host));
-  if (next_login_ == kNever) next_login_ = now;
+  next_login_ = std::max(next_login_, now);
   pump(now, out);
   return true;
+}
+
+/// False if its machine admits no login now: it waits for that.
+bool Launch::enter(Child child, Instant now, Actions& out) {
+  const std::uint32_t machine = child.host.machine;
+  if (child.sweeper || gate_.admits(machine, now)) {
+    login(std::move(child), now, out);
+    return true;
+  }
+  const LinkId link = next_link_++;
+  child.state = Child::State::waiting;
+  child.retry_at = gate_.opens(machine);
+  if (child.retry_at > now) {
+    waiting_.emplace(child.retry_at, link);
+  } else {
+    child.retry_at = kNever;
+    blocked_[machine].push_back(link);
+  }
+  children_.emplace(link, std::move(child));
+  return false;
 }
 
 void Launch::login(Child child, Instant now, Actions& out) {
@@ -91,8 +125,46 @@ void Launch::login(Child child, Instant now, Actions& out) {
   child.stamps.attempts = child.attempts;
   child.stamps.times[wire::Stamps::begun] = now;
   begun_.emplace(link, now);
+  gate_.begun(child.host.machine);
+  next_login_ = now + pace();
+  if (job_.launch.on_failure != wire::OnHostFailure::abort && !child.sweeper) judged_.push_back(link);
   out.push_back(Login{link, child.host, profile(child.host), child.via, job_.timeout});
   children_.emplace(link, std::move(child));
+}
+
+/// Accounts for the end of a login; those that waited for the same machine may be next. No error: success.
+void Launch::login_ended(LinkId link, const Child& child, const Error* error, Instant now) {
+  const std::uint32_t machine = child.host.machine;
+  const Instant begun = begun_.extract(link).mapped();
+  if (error == nullptr) {
+    gate_.succeeded(machine);
+    window_.succeeded(now - begun);
+    patience_.succeeded(now - begun);
+  } else {
+    gate_.failed(machine, error->code, now);
+    window_.failed(error->code, begun, now);
+  }
+  const auto it = blocked_.find(machine);
+  if (it == blocked_.end()) return;
+  for (std::uint32_t i = 0; i < MachineGate::kMost && !it->second.empty(); ++i) {
+    children_.at(it->second.front()).retry_at = now;
+    waiting_.emplace(now, it->second.front());
+    it->second.pop_front();
+  }
+  if (it->second.empty()) blocked_.erase(it);
+}
+
+/// Between two logins.
+Duration Launch::pace() const {
+  Duration pace = pool_.is_late() ? kPace : Duration{0};
+  if (login_rate_limited())
+    pace = std::max(pace, std::chrono::duration_cast<Duration>(std::chrono::duration<double>(
+                              kRateUnit / static_cast<double>(std::max<std::uint64_t>(login_rate_, 1)))));
+  return pace;
+}
+
+bool Launch::may_login(Instant now) const {
+  return window_.admits(begun_.size()) && (!login_rate_limited() || now >= next_login_);
 }
 
 Via Launch::usual_via(const Host& host) const {
@@ -101,31 +173,52 @@ Via Launch::usual_via(const Host& host) const {
 }
 
 void Launch::pump(Instant now, Actions& out) {
-  while (begun_.size() < config_.window && !waiting_.empty() && waiting_.begin()->first <= now) {
+  while (may_login(now) && !waiting_.empty() && waiting_.begin()->first <= now) {
     const LinkId link = waiting_.extract(waiting_.begin()).value().second;
     Child child = std::move(children_.at(link));
     children_.erase(link);
-    login(std::move(child), now, out);
+    enter(std::move(child), now, out);
   }
-  while (!pool_.is_late() && begun_.size() < config_.window && !pool_.empty()) login_next(now, out);
+  while (!is_paced() && may_login(now) && !pool_.empty()) login_next(now, out);
   ask_parent(out);
 }
 
-void Launch::login_next(Instant now, Actions& out) {
+bool Launch::login_next(Instant now, Actions& out) {
   Child child;
   child.host = *pool_.take();
   child.via = usual_via(child.host);
-  login(std::move(child), now, out);
+  return enter(std::move(child), now, out);
 }
 
 /// With late binding one login at a time, and only when nothing else has happened: those who have answered
 /// take hosts first, and a launcher that is kept busy by its logins begins no more than it can carry on.
-void Launch::tick(Instant now, Actions& out) {
-  if (pool_.is_late() && now >= next_login_ && begun_.size() < config_.window && !pool_.empty()) {
-    login_next(now, out);
-    next_login_ = now + kPace;
+void Launch::tick(Instant now, Actions& out, std::vector<wire::HostFailure>& failed) {
+  give_up_silent(now, failed);
+  if (is_paced() && now >= next_login_ && window_.admits(begun_.size())) {
+    while (!pool_.empty() && !login_next(now, out)) {
+    }
   }
   pump(now, out);
+}
+
+/// Such a login goes on (cut off before it has authenticated, sshd would count it against us), but for
+/// nothing.
+void Launch::give_up_silent(Instant now, std::vector<wire::HostFailure>& failed) {
+  for (; patience_ends() <= now; judged_.pop_front()) {
+    if (!begun_.contains(judged_.front())) continue;
+    Child& child = children_.at(judged_.front());
+    child.given_up = true;
+    pool_.failed(child.host.index);
+    failed.push_back({child.host.index,
+                      Error{Errc::timed_out, Phase::connect, "silent for too long", "see ++host-patience"}});
+  }
+}
+
+/// When the oldest login loses it; in the past if that login has ended.
+Instant Launch::patience_ends() const {
+  if (judged_.empty()) return kNever;
+  const auto oldest = begun_.find(judged_.front());
+  return oldest == begun_.end() ? Instant::min() : oldest->second + patience_.get();
 }
 
 /// What an answering child gets of the hosts that are left. From now on it can do what we can, and so will
@@ -146,12 +239,20 @@ void Launch::give(LinkId link, std::vector<Host> hosts, Actions& out) {
   Child& child = children_.at(link);
   for (const Host& host : hosts) subtree_.bind(host.index, link);
   child.below.insert(child.below.end(), hosts.begin(), hosts.end());
-  out.push_back(Send{link, wire::Assign{std::move(hosts)}});
+  const std::size_t all = hosts.size() + pool_.waiting() + 1;
+  const std::uint64_t rate = std::min(login_rate_, login_rate_ / all * hosts.size() + 1);
+  login_rate_ -= rate;
+  child.login_rate += rate;
+  out.push_back(Send{link, wire::Assign{std::move(hosts), rate}});
 }
 
-void Launch::ask(LinkId link, std::uint32_t hosts, Instant now, Actions& out) {
+void Launch::ask(LinkId link, const wire::Ask& message, Instant now, Actions& out) {
   if (!pool_.is_late() || stopped_) return;
-  hungry_.emplace_back(link, std::max(hosts, 1U));
+  Child& child = children_.at(link);
+  const std::uint64_t rate = std::min(message.login_rate, child.login_rate);
+  child.login_rate -= rate;
+  login_rate_ += rate;
+  hungry_.emplace_back(link, std::max(message.hosts, 1U));
   serve(out);
   pump(now, out);
 }
@@ -160,25 +261,34 @@ void Launch::ask(LinkId link, std::uint32_t hosts, Instant now, Actions& out) {
 void Launch::serve(Actions& out) {
   while (!hungry_.empty() && pool_.left() > 0) {
     const auto [link, wanted] = hungry_.front();
-    hungry_.pop_front();
     const Child* child = find(link);
-    if (child == nullptr || child->state != Child::State::up) continue;
-    give(link, pool_.split(std::min<std::size_t>(wanted, (pool_.left() + 1) / 2)), out);
+    if (child != nullptr && child->state == Child::State::up) {
+      std::vector<Host> hosts = pool_.split(std::min<std::size_t>(wanted, (pool_.left() + 1) / 2));
+      if (hosts.empty()) return;  // names of one machine, which is ours
+      give(link, std::move(hosts), out);
+    }
+    hungry_.pop_front();
   }
 }
 
 void Launch::ask_parent(Actions& out) {
   if (config_.is_root || asked_ || !had_hosts_ || !pool_.is_late() || stopped_) return;
-  if (!pool_.empty() || begun_.size() >= config_.window) return;
+  if (!pool_.empty() || !window_.admits(begun_.size())) return;
   asked_ = true;
-  out.push_back(Send{kParentLink, wire::Ask{bite_}});
+  out.push_back(Send{kParentLink, wire::Ask{bite_, std::exchange(login_rate_, 0)}});
   bite_ = std::min(2 * bite_, kMostAsked);
 }
 
 void Launch::on(const LinkUp& event, Instant now, Actions& out) {
   Child* child = find(event.link);
   if (child == nullptr || child->state != Child::State::logging_in) return;
-  begun_.erase(event.link);
+  login_ended(event.link, *child, nullptr, now);
+  if (child->given_up) {
+    out.push_back(CloseLink{event.link});
+    children_.erase(event.link);
+    pump(now, out);
+    return;
+  }
   child->state = Child::State::up;
   if (child->sweeper) {
     out.push_back(Send{event.link, wire::Sweep{job_.id, child->host.index}});
@@ -207,29 +317,41 @@ bool Launch::hand_back(const Child& child, const Error& error, Actions& out) {
   return true;
 }
 
-bool Launch::try_again(LinkId link, const LoginFailed& event, Instant now, Actions& out) {
+/// To the ssh command, which knows more ways to authenticate.
+bool Launch::fall_back(LinkId link, const LoginFailed& event, Instant now, Actions& out) {
   Child& child = children_.at(link);
-  if (event.error.code == Errc::no_usable_key && child.via == Via::ssh) {
-    if (!said_fallback_) {
-      said_fallback_ = true;
-      out.push_back(Say{Tone::info, fmt::format("{}: {}; using the ssh command for such hosts",
-                                                child.host.name, event.error.what)});
-    }
-    Child again;
-    again.host = std::move(child.host);
-    again.sweeper = child.sweeper;
-    again.via = Via::command;
-    again.attempts = child.attempts;
-    again.first_tried = child.first_tried;
-    children_.erase(link);
-    login(std::move(again), now, out);
-    return true;
+  if (event.error.code != Errc::no_usable_key || child.via != Via::ssh) return false;
+  if (!said_fallback_) {
+    said_fallback_ = true;
+    out.push_back(Say{Tone::info, fmt::format("{}: {}; using the ssh command for such hosts", child.host.name,
+                                              event.error.what)});
   }
-  if (!is_transient(event.error.code) || child.retries >= config_.retries) return false;
-  const Duration pause = config_.first_pause * (1 << child.retries);
-  const Instant retry_at = now + random_.between(pause / 2, pause + pause / 2);
-  if (retry_at - child.first_tried >= job_.timeout) return false;
-  ++child.retries;
+  Child again;
+  again.host = std::move(child.host);
+  again.sweeper = child.sweeper;
+  again.via = Via::command;
+  again.attempts = child.attempts;
+  again.first_tried = child.first_tried;
+  children_.erase(link);
+  enter(std::move(again), now, out);
+  return true;
+}
+
+/// A host that is coming up is tried as long as the user wants to wait, one that is too busy until the
+/// time-out, and all others a few times.
+bool Launch::try_again(LinkId link, const LoginFailed& event, Instant now) {
+  Child& child = children_.at(link);
+  const Errc code = event.error.code;
+  const bool turned_away = code == Errc::busy || code == Errc::penalised;
+  const bool coming_up = may_come_up(code) && now - child.first_tried < job_.launch.wait &&
+                         (config_.is_root || code != Errc::no_such_host);
+  if (!turned_away && !coming_up && (!is_transient(code) || child.retries >= config_.retries)) return false;
+  std::uint32_t& times = turned_away ? child.turned_away : child.retries;
+  const Duration pause = config_.first_pause * (1 << std::min(times, kMostDoublings));
+  const Duration penalty = code == Errc::penalised ? MachineGate::kPenalty : Duration{0};
+  const Instant retry_at = now + penalty + random_.between(pause / 2, pause + pause / 2);
+  if (retry_at - child.first_tried >= (coming_up ? job_.launch.wait : job_.timeout)) return false;
+  ++times;
   child.state = Child::State::waiting;
   child.retry_at = retry_at;
   waiting_.emplace(retry_at, link);
@@ -239,21 +361,24 @@ bool Launch::try_again(LinkId link, const LoginFailed& event, Instant now, Actio
 void Launch::on(const LoginFailed& event, Instant now, Actions& out, std::vector<wire::HostFailure>& failed) {
   Child* child = find(event.link);
   if (child == nullptr || child->state != Child::State::logging_in) return;
-  begun_.erase(event.link);
+  login_ended(event.link, *child, &event.error, now);
   if (child->sweeper && (event.error.code != Errc::no_usable_key || child->via != Via::ssh)) {
     child->state = Child::State::lost;
     return;
   }
-  if (try_again(event.link, event, now, out)) {
+  if (!child->given_up && (fall_back(event.link, event, now, out) || try_again(event.link, event, now))) {
     pump(now, out);
     return;
   }
   const std::uint32_t host = child->host.index;
-  pool_.failed(host);
-  if (!hand_back(*child, event.error, out)) {
-    Error error = event.error;
-    if (child->retries > 0) error.what += fmt::format(" ({} tries)", child->retries + 1);
-    failed.push_back({host, std::move(error)});
+  if (!child->given_up) {
+    pool_.failed(host);
+    if (!hand_back(*child, event.error, out)) {
+      Error error = event.error;
+      const std::uint32_t tries = child->retries + child->turned_away + 1;
+      if (tries > 1) error.what += fmt::format(" ({} tries)", tries);
+      failed.push_back({host, std::move(error)});
+    }
   }
   children_.erase(event.link);
   pump(now, out);
@@ -268,9 +393,12 @@ void Launch::hello(LinkId link, const wire::Hello& hello, Instant now) {
 }
 
 Instant Launch::next_deadline() const {
-  if (begun_.size() >= config_.window) return kNever;
-  const Instant again = waiting_.empty() ? kNever : waiting_.begin()->first;
-  return pool_.is_late() && !pool_.empty() ? earlier(again, next_login_) : again;
+  const Instant patience = patience_ends();
+  if (!window_.admits(begun_.size())) return patience;
+  Instant login = waiting_.empty() ? kNever : waiting_.begin()->first;
+  if (login_rate_limited() && login != kNever) login = std::max(login, next_login_);
+  if (is_paced() && !pool_.empty()) login = earlier(login, next_login_);
+  return earlier(login, patience);
 }
 
 void Launch::sweep(LinkId lost, Instant now, Actions& out) {
@@ -296,6 +424,8 @@ void Launch::stop(Actions& out) {
   stopped_ = true;
   pool_.clear();
   hungry_.clear();
+  judged_.clear();
+  blocked_.clear();
   for (auto it = children_.begin(); it != children_.end();) {
     if (it->second.open()) {
       ++it;

@@ -14,13 +14,14 @@
 #include "tree/base/random.hpp"
 #include "tree/proto/events.hpp"
 #include "tree/proto/host_pool.hpp"
+#include "tree/proto/login_window.hpp"
+#include "tree/proto/machine_gate.hpp"
 #include "tree/proto/postal.hpp"
 #include "tree/proto/subtree.hpp"
 
 namespace charmtree::proto {
 
 struct LaunchConfig {
-  std::uint32_t window = 64;     // logins in flight
   std::uint32_t retries = 3;     // per host and transport, after transient failures only
   Duration first_pause = 250ms;  // before the second try; doubles
   bool is_root = false;
@@ -36,8 +37,9 @@ struct Child {
   std::vector<Host> below;  // what it was given to start
   State state = State::logging_in;
   Via via = Via::ssh;
-  std::uint32_t attempts = 0;  // logins tried, by whatever transport
-  std::uint32_t retries = 0;   // by this one
+  std::uint32_t attempts = 0;     // logins tried, by whatever transport
+  std::uint32_t retries = 0;      // by this one
+  std::uint32_t turned_away = 0;  // by an sshd that was too busy
   Instant first_tried = kNever;
   Instant retry_at = kNever;                   // state waiting
   wire::Stamps stamps;                         // the parent's half
@@ -45,6 +47,8 @@ struct Child {
   Duration clock_offset{0};                    // child's clock minus ours
   bool heard = false;                          // Hello has come
   std::uint32_t registered = 0, finished = 0;  // processes, as its Facts have told
+  bool given_up = false;                       // silent for too long; what its login still does is discarded
+  std::uint64_t login_rate = 0;                // its part of ours
   bool sweeper = false;                        // only cleans up after the launcher that was lost there
 
   /// Somebody has to be waited for.
@@ -58,10 +62,10 @@ public:
   /// `job` and `random` must outlive the object.
   Launch(const wire::JobSpec& job, wire::Blob coded_job, const LaunchConfig& config, Random& random);
 
-  /// More hosts to start.
-  void add(std::vector<Host> hosts, Instant now, Actions& out);
+  /// More hosts to start, and the part of the login rate that comes with them.
+  void add(std::vector<Host> hosts, std::uint64_t login_rate, Instant now, Actions& out);
   /// The launcher below at `link` has run dry (late binding).
-  void ask(LinkId link, std::uint32_t hosts, Instant now, Actions& out);
+  void ask(LinkId link, const wire::Ask& message, Instant now, Actions& out);
   /// A host that a launcher below could not start (root only); false if it has already been here.
   bool take_back(Host host, Instant now, Actions& out);
 
@@ -69,7 +73,8 @@ public:
   /// Appends to `failed` what is given up for good.
   void on(const LoginFailed& event, Instant now, Actions& out, std::vector<wire::HostFailure>& failed);
   void hello(LinkId link, const wire::Hello& hello, Instant now);
-  void tick(Instant now, Actions& out);
+  /// Appends to `failed` hosts that have been silent for too long (only where the job can do without).
+  void tick(Instant now, Actions& out, std::vector<wire::HostFailure>& failed);
   Instant next_deadline() const;
 
   /// The launcher at `lost` is gone: logs in to its host once more, and to all that it was given (the
@@ -89,10 +94,19 @@ public:
 private:
   void keep_this_machine(std::vector<Host>& hosts);
   void pump(Instant now, Actions& out);
-  void login_next(Instant now, Actions& out);
+  bool login_next(Instant now, Actions& out);
+  bool enter(Child child, Instant now, Actions& out);
   void login(Child child, Instant now, Actions& out);
+  void login_ended(LinkId link, const Child& child, const Error* error, Instant now);
+  bool may_login(Instant now) const;
+  bool is_paced() const { return pool_.is_late() || login_rate_limited(); }
+  bool login_rate_limited() const { return job_.launch.login_rate != 0; }
+  Duration pace() const;
+  void give_up_silent(Instant now, std::vector<wire::HostFailure>& failed);
+  Instant patience_ends() const;
   Via usual_via(const Host& host) const;
-  bool try_again(LinkId link, const LoginFailed& event, Instant now, Actions& out);
+  bool fall_back(LinkId link, const LoginFailed& event, Instant now, Actions& out);
+  bool try_again(LinkId link, const LoginFailed& event, Instant now);
   bool hand_back(const Child& child, const Error& error, Actions& out);
   std::size_t postal_share(Instant now);
   void give(LinkId link, std::vector<Host> hosts, Actions& out);
@@ -104,16 +118,22 @@ private:
   LaunchConfig config_;
   Random& random_;
   HostPool pool_;
+  LoginWindow window_;
+  MachineGate gate_;
+  Patience patience_;
   Subtree subtree_;
   std::map<LinkId, Child> children_;
   std::vector<std::uint32_t> taken_back_;
   std::map<LinkId, Instant> begun_;                      // logins in flight
+  std::deque<LinkId> judged_;                            // those that patience watches, in order
+  std::map<std::uint32_t, std::deque<LinkId>> blocked_;  // waiting for a login to their machine to end
   std::set<std::pair<Instant, LinkId>> waiting_;         // for their next try
   std::deque<std::pair<LinkId, std::uint32_t>> hungry_;  // children that asked for so many hosts
   PostalCurve curve_;
-  std::uint32_t bite_ = 1;       // how many hosts to ask for next
-  Instant next_login_ = kNever;  // not before; late binding
-  bool asked_ = false;           // the parent has not answered yet
+  std::uint32_t bite_ = 1;               // how many hosts to ask for next
+  Instant next_login_ = Instant::min();  // not before
+  std::uint64_t login_rate_ = 0;         // our part of the job's
+  bool asked_ = false;                   // the parent has not answered yet
   bool had_hosts_ = false;
   LinkId next_link_ = kParentLink + 1;
   bool stopped_ = false;  // only sweepers may still log in

@@ -52,7 +52,7 @@ constexpr std::array<Pattern, 12> kSshSays = {{
     {"No route to host", Errc::unreachable, Phase::connect, "no route to host", "is the host up?"},
     {"Network is unreachable", Errc::unreachable, Phase::connect, "network is unreachable",
      "check the network and routes of the host that logs in"},
-    {"kex_exchange_identification", Errc::dropped, Phase::handshake, "sshd closed the connection",
+    {"kex_exchange_identification", Errc::busy, Phase::handshake, "sshd closed the connection",
      "see MaxStartups in its sshd_config"},
     {"Connection reset", Errc::dropped, Phase::handshake, "connection reset",
      "see MaxStartups in its sshd_config"},

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/proto/subtree.hpp"
 
+#include <utility>
+
 namespace charmtree::proto {
 
 void Subtree::add(const Host& host) {
@@ -19,6 +21,19 @@ void Subtree::bind(std::uint32_t host, LinkId link) {
   count_out(it->second);
   it->second.link = link;
   if (link != kParentLink) link_processes_[link] += it->second.processes;
+}
+
+void Subtree::give(const wire::Share& share) {
+  const auto it = entries_.find(share.host);
+  if (it == entries_.end() || share.processes == 0) return;
+  Entry& entry = it->second;
+  entry.first_process = share.first_process;
+  entry.processes = share.processes;
+  processes_ += share.processes;
+  if (entry.link != kParentLink) link_processes_[entry.link] += share.processes;
+  first_processes_.emplace(share.first_process, share.host);
+  answered_ -= std::exchange(entry.answered, false) ? 1 : 0;
+  registered_ -= std::exchange(entry.registered, false) ? 1 : 0;
 }
 
 void Subtree::remove(std::uint32_t host) {

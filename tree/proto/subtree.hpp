@@ -27,6 +27,8 @@ public:
   void add(const Host& host);
   /// The host is now reached through `link`.
   void bind(std::uint32_t host, LinkId link);
+  /// The host, which had none, gets these processes: it has yet to answer for them.
+  void give(const wire::Share& share);
   /// The host is no longer ours (handed back).
   void remove(std::uint32_t host);
   void answered(std::uint32_t host);

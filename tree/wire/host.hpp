@@ -58,6 +58,7 @@ struct Host {
   std::string name;     // as the user wrote it: what messages show
   std::string address;  // what to connect to (ssh's HostName); empty: name
   std::uint32_t profile = 0;
+  std::uint32_t machine = 0;  // hosts with the same number are names of one machine; 0: no other host is
   std::uint32_t first_process = 0;  // its processes are first_process ... first_process + processes - 1
   std::uint32_t processes = 0;
   std::vector<HostKey> known_keys;  // what known_hosts holds for it, read by the root

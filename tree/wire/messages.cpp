@@ -27,6 +27,9 @@ void put(Writer& out, std::uint16_t v) {
 void put(Writer& out, std::uint32_t v) {
   out.varint(v);
 }
+void put(Writer& out, std::uint64_t v) {
+  out.varint(v);
+}
 void put(Writer& out, std::int32_t v) {
   out.svarint(v);
 }
@@ -64,6 +67,9 @@ void get(Reader& in, std::uint16_t& v) {
 void get(Reader& in, std::uint32_t& v) {
   v = in.u32();
 }
+void get(Reader& in, std::uint64_t& v) {
+  v = in.varint();
+}
 void get(Reader& in, std::int32_t& v) {
   v = static_cast<std::int32_t>(in.sbounded(INT32_MIN, INT32_MAX));
 }
@@ -94,6 +100,9 @@ void get(Reader& in, Via& v) {
 }
 void get(Reader& in, HostKeyPolicy& v) {
   v = static_cast<HostKeyPolicy>(in.bounded(2));
+}
+void get(Reader& in, OnHostFailure& v) {
+  v = static_cast<OnHostFailure>(in.bounded(2));
 }
 void get(Reader& in, EndMode& v) {
   v = static_cast<EndMode>(in.bounded(2));
@@ -161,15 +170,18 @@ CT_MEMBERS(Error, s.code, s.phase, s.what, s.fix)
 CT_MEMBERS(HostKey, s.type, s.blob)
 CT_MEMBERS(Profile, s.via, s.shell, s.user, s.port, s.identity_files, s.identities_only, s.host_keys,
            s.ssh_command_only, s.launcher, s.program, s.directory, s.setup, s.extra_arguments)
-CT_MEMBERS(Host, s.index, s.name, s.address, s.profile, s.first_process, s.processes, s.known_keys,
+CT_MEMBERS(Host, s.index, s.name, s.address, s.profile, s.machine, s.first_process, s.processes, s.known_keys,
            s.known_key_revoked)
 CT_MEMBERS(Shape, s.branching, s.levels)
+CT_MEMBERS(LaunchRules, s.shape, s.batch, s.max_logins, s.login_rate, s.on_failure, s.patience, s.wait)
+CT_MEMBERS(Share, s.host, s.first_process, s.processes)
 CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.environment, s.hosts, s.processes, s.pes_per_process,
-           s.input_process, s.magic, s.shape, s.batch, s.timeout, s.grace, s.keep_address_randomisation,
-           s.stamps, s.verbose, s.partial_line, s.private_network, s.umask, s.runscript, s.profiles)
+           s.input_process, s.magic, s.launch, s.timeout, s.grace, s.keep_address_randomisation, s.stamps,
+           s.verbose, s.partial_line, s.private_network, s.umask, s.runscript, s.profiles)
 CT_MEMBERS(NodeTable, s.epoch, s.pes_per_process, s.blocks)
 CT_MEMBERS(Welcome, s.job, s.self, s.level)
-CT_MEMBERS(Assign, s.hosts)
+CT_MEMBERS(Assign, s.hosts, s.login_rate)
+CT_MEMBERS(Numbers, s.shares)
 CT_MEMBERS(TableDown, s.table)
 CT_MEMBERS(Release, s.kind)
 CT_MEMBERS(Receipt, s.process)
@@ -196,7 +208,7 @@ CT_MEMBERS(Stamps, s.host, s.parent, s.level, s.attempts, s.times)
 CT_MEMBERS(LinkLost, s.host, s.error)
 CT_MEMBERS(Done, s.unconfirmed)
 CT_MEMBERS(Swept, s.killed)
-CT_MEMBERS(Ask, s.hosts)
+CT_MEMBERS(Ask, s.hosts, s.login_rate)
 #undef CT_MEMBERS
 
 template <Described S>
@@ -255,6 +267,22 @@ Blob encode(const NodeTable& table) {
 }
 Result<NodeTable> decode_table(std::string_view bytes) {
   return decode_whole<NodeTable>(bytes, "node table");
+}
+
+Blob encode(const std::vector<Share>& shares) {
+  return encode_whole(shares);
+}
+Result<std::vector<Share>> decode_shares(std::string_view bytes) {
+  auto shares = decode_whole<std::vector<Share>>(bytes, "process numbers");
+  if (!shares) return shares;
+  std::uint64_t next_host = 0, next_process = 0;
+  for (const Share& share : *shares) {
+    if (share.host < next_host || share.first_process != next_process)
+      return Error{Errc::bad_peer, Phase::run, "malformed process numbers"};
+    next_host = std::uint64_t{share.host} + 1;
+    next_process += share.processes;
+  }
+  return shares;
 }
 
 bool goes_down(const Message& message) {

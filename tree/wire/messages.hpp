@@ -33,6 +33,24 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
+/// What becomes of a job when hosts fail at its launch.
+enum class OnHostFailure : std::uint8_t {
+  abort,  // it ends, when every other host has answered
+  drop,   // it runs without them
+  spare,  // others take their places
+};
+/// How hosts are logged into.
+struct LaunchRules {
+  Shape shape;
+  std::uint32_t batch = 0;       // logins in flight per launcher; 0: as many as go well
+  std::uint32_t max_logins = 0;  // never more than that; 0: no limit
+  std::uint64_t login_rate = 0;  // of all launchers together, in logins per 1,000,000 s; 0: no limit
+  OnHostFailure on_failure = OnHostFailure::abort;
+  Duration patience{0};  // drop, spare: with a silent host; 0: from the logins so far
+  Duration wait{0};      // so long names that do not resolve or answer are tried again
+  friend bool operator==(const LaunchRules&, const LaunchRules&) = default;
+};
+
 /// What every launcher of a job needs to know. Times are durations, never instants.
 struct JobSpec {
   std::string id;                        // 16 hexadecimal digits
@@ -44,8 +62,7 @@ struct JobSpec {
   std::uint32_t pes_per_process = 1;
   std::uint32_t input_process = 0;  // the process that gets the user's stdin; >= processes: none
   std::uint16_t magic = 1;          // Charm++'s NETSTART "pid" and NETMAGIC, 1 ... 32767
-  Shape shape;
-  std::uint32_t batch = 0;  // logins in flight per launcher; 0: the default
+  LaunchRules launch;
   Duration timeout = 60s;
   Duration grace = 2s;  // between asking processes to end and SIGKILL
   bool keep_address_randomisation = false;
@@ -69,10 +86,25 @@ struct Welcome {
   Host self;
   std::uint32_t level = 1;
 };
-/// Hosts to start below you.
+/// Hosts to start below you, with this part of the login rate.
 struct Assign {
   std::vector<Host> hosts;
+  std::uint64_t login_rate = 0;
 };
+/// Where hosts can fail: which processes each one that is left runs. Coded Shares.
+struct Numbers {
+  Blob shares;
+};
+struct Share {
+  std::uint32_t host = 0;
+  std::uint32_t first_process = 0;
+  std::uint32_t processes = 0;
+  friend bool operator==(const Share&, const Share&) = default;
+};
+Blob encode(const std::vector<Share>& shares);
+/// Error bad_peer unless the hosts rise and each one's processes follow those of the one before.
+Result<std::vector<Share>> decode_shares(std::string_view bytes);
+
 /// The complete node table: Writer form of epoch, pes_per_process and blocks.
 struct TableDown {
   Blob table;
@@ -171,9 +203,10 @@ struct AbortUp {
   std::int32_t code = 1;
   std::string text;
 };
-/// I have no host left to log in to and could start so many more.
+/// I have no host left to log in to and could start so many more; my part of the login rate goes back.
 struct Ask {
   std::uint32_t hosts = 1;
+  std::uint64_t login_rate = 0;
 };
 /// These hosts could not be started from here (no key, no name): the root may try.
 struct HandBack {
@@ -239,8 +272,8 @@ struct Swept {
 };
 
 using Message = std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End,
-                             Sweep, Hello, Facts, Output, ScanUp, AbortUp, HandBack, NewHostKey, Note,
-                             InputTaken, InputReturned, Stamps, LinkLost, Done, Swept, Ask>;
+                             Sweep, Numbers, Hello, Facts, Output, ScanUp, AbortUp, HandBack, NewHostKey,
+                             Note, InputTaken, InputReturned, Stamps, LinkLost, Done, Swept, Ask>;
 
 /// True for messages that a parent sends to its child.
 bool goes_down(const Message& message);
