@@ -3,11 +3,10 @@
 
 #include <unistd.h>
 
-#include <array>
-#include <climits>
 #include <csignal>
 
 #include "tree/io/known_hosts.hpp"
+#include "tree/io/surroundings.hpp"
 
 namespace charmtree {
 
@@ -18,8 +17,7 @@ namespace {
 /// The root is not started by a launcher and starts no process itself; it begins with main.
 LauncherRecord root_launcher() {
   LauncherRecord root;
-  std::array<char, HOST_NAME_MAX + 1> name{};
-  if (::gethostname(name.data(), name.size() - 1) == 0) root.name = name.data();
+  root.name = io::own_host_name();
   root.attempts = 0;
   root.set(Mark::begun, Duration{0});
   return root;

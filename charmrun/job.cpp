@@ -14,26 +14,20 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
 #include <set>
 
 #include "charmrun/machines.hpp"
 #include "charmrun/placement.hpp"
 #include "tree/io/host_setup.hpp"
 #include "tree/io/ssh_config.hpp"
+#include "tree/io/surroundings.hpp"
 #include "tree/proto/environment.hpp"
 #include "tree/proto/host_pool.hpp"
 #include "tree/wire/nodelist.hpp"
 
-extern char** environ;
-
 namespace charmtree {
 
 namespace {
-
-/// A million hosts with options; also the end of what a device or pipe may send.
-constexpr std::size_t kMaxNodelistFile = 64U << 20;
 
 std::string own_directory() {
   std::array<char, 4096> buffer{};
@@ -61,39 +55,10 @@ std::string absolute(const std::string& path, const std::string& directory) {
 /// Our own path as other hosts should use it: argv[0] through PATH, symlinks kept.
 std::string own_path(const std::string& self, const std::string& directory) {
   if (self.find('/') != std::string::npos) return absolute(self, directory);
-  const char* path = std::getenv("PATH");
-  std::string text = path == nullptr ? "/usr/bin:/bin" : path;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(':', at), text.size());
-    const std::string candidate = absolute(text.substr(at, end - at) + "/" + self, directory);
-    if (::access(candidate.c_str(), X_OK) == 0 && is_file(candidate)) return candidate;
-    at = end + 1;
-  }
+  if (const std::string found = io::find_program(self); !found.empty()) return absolute(found, directory);
   std::array<char, 4096> buffer{};
   const ssize_t size = ::readlink("/proc/self/exe", buffer.data(), buffer.size() - 1);
   return size > 0 ? std::string{buffer.data(), static_cast<std::size_t>(size)} : self;
-}
-
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  struct stat info {};
-  if (!file || ::stat(path.c_str(), &info) != 0 || S_ISDIR(info.st_mode)) {
-    return Error{Errc::bad_input,
-                 Phase::nodelist,
-                 fmt::format("cannot read {}: {}", path, strerror(errno == 0 ? EISDIR : errno)),
-                 {}};
-  }
-  std::string text;
-  std::array<char, 65536> buffer;
-  while (file.read(buffer.data(), buffer.size()) || file.gcount() > 0) {
-    text.append(buffer.data(), static_cast<std::size_t>(file.gcount()));
-    if (text.size() <= kMaxNodelistFile) continue;
-    return Error{Errc::bad_input,
-                 Phase::nodelist,
-                 fmt::format("{} is longer than {} MiB", path, kMaxNodelistFile >> 20),
-                 {}};
-  }
-  return text;
 }
 
 /// 64 random bits as hex / raw bytes from the kernel.
@@ -110,12 +75,6 @@ std::string hex(const std::string& bytes) {
   std::string text;
   for (const unsigned char c : bytes) text += fmt::format("{:02x}", c);
   return text;
-}
-
-std::string own_host_name() {
-  std::array<char, 256> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
 }
 
 /// True if `name` is this machine without asking a name server: localhost, an address of ours, our own name
@@ -233,7 +192,7 @@ Result<void> Builder::local_hosts() {
     Host host;
     host.index = static_cast<std::uint32_t>(job_.plan.hosts.size());
     host.name =
-        options_.virtual_hosts > 0 ? fmt::format("virtual{:0{}}", share.host, digits) : own_host_name();
+        options_.virtual_hosts > 0 ? fmt::format("virtual{:0{}}", share.host, digits) : io::own_host_name();
     host.first_process = share.first_process;
     host.processes = share.processes;
     job_.plan.hosts.push_back(std::move(host));
@@ -246,8 +205,8 @@ Result<void> Builder::local_hosts() {
 }
 
 Result<Nodelist> Builder::read_nodelist() {
-  auto text = read_file(nodelist_file_);
-  if (!text) return text.error();
+  auto text = io::read_file(nodelist_file_, kMaxNodelistBytes);
+  if (!text) return Error{Errc::bad_input, Phase::nodelist, text.error().what};
   return parse_nodelist(*text, nodelist_file_, options_.nodegroup);
 }
 
@@ -278,7 +237,7 @@ Result<void> Builder::listed_hosts() {
   job_.plan.job.processes = placement->counts.processes;
   job_.plan.job.pes_per_process = placement->counts.pes_per_process;
 
-  const std::string own = own_host_name();
+  const std::string own = io::own_host_name();
   std::vector<bool> here;
   for (const HostShare& share : placement->hosts) {
     const NodelistHost& entry = list->hosts[share.host];
@@ -370,9 +329,7 @@ void Builder::describe() {
   job.secret = random_bytes(32);
   job.arguments = options_.arguments;
   job.arguments.insert(job.arguments.begin(), options_.program);
-  proto::Environment environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
-  job.environment = proto::without_launcher_variables(environment);
+  job.environment = proto::without_launcher_variables(io::own_environment());
   job.hosts = static_cast<std::uint32_t>(job_.plan.hosts.size());
   job.magic = static_cast<std::uint16_t>(
       1 +

@@ -4,13 +4,12 @@
 // ever).
 #include "tree/io/fd_link.hpp"
 
-#include <fcntl.h>
-
 #include <array>
 #include <csignal>
 #include <cstring>
 
 #include "tree/io/clock.hpp"
+#include "tree/io/surroundings.hpp"
 
 namespace charmtree::io {
 
@@ -18,10 +17,6 @@ namespace {
 constexpr std::size_t kReadSize = 64U << 10;
 constexpr std::size_t kStderrTail = 4096;
 constexpr Duration kSettle = 300ms;
-
-void set_nonblocking(int fd) {
-  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
-}
 }  // namespace
 
 FdLink::FdLink(asio::io_context& io, pid_t child, ChildWatch* watch)
@@ -30,12 +25,12 @@ FdLink::FdLink(asio::io_context& io, pid_t child, ChildWatch* watch)
 std::shared_ptr<FdLink> FdLink::make(asio::io_context& io, UniqueFd input, UniqueFd output, UniqueFd error,
                                      pid_t child, ChildWatch* watch) {
   auto link = std::make_shared<FdLink>(io, child, watch);
-  set_nonblocking(input.get());
-  set_nonblocking(output.get());
+  set_non_blocking(input.get());
+  set_non_blocking(output.get());
   link->input_.assign(input.release());
   link->output_.assign(output.release());
   if (error) {
-    set_nonblocking(error.get());
+    set_non_blocking(error.get());
     link->error_.assign(error.release());
     link->error_open_ = true;
   }

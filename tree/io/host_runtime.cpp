@@ -6,28 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
-
 #include "tree/io/guardian.hpp"
 #include "tree/io/program.hpp"
 #include "tree/io/spawn.hpp"
+#include "tree/io/surroundings.hpp"
 #include "tree/proto/environment.hpp"
 
 namespace charmtree::io {
-
-namespace {
-
-/// A pipe whose read end (ours) does not block; the program's end does, as programs expect.
-bool output_pipe(UniqueFd& ours, UniqueFd& theirs) {
-  std::array<int, 2> fds{};
-  if (::pipe2(fds.data(), O_CLOEXEC) != 0) return false;
-  ours.reset(fds[0]);
-  theirs.reset(fds[1]);
-  ::fcntl(fds[0], F_SETFL, O_NONBLOCK);
-  return true;
-}
-
-}  // namespace
 
 HostRuntime::HostRuntime(asio::io_context& io, ChildWatch& watch, Sink sink,
                          std::function<void(std::string)> note)
@@ -94,25 +79,25 @@ void HostRuntime::execute(const proto::Spawn& action) {
   request.environment = environment_of(action.process);
   request.directory = profile.directory;
   request.fixed_addresses = !job_->keep_address_randomisation;
-  Program::Pipes pipes;
-  UniqueFd out, err, input;
-  bool opened = output_pipe(pipes.out, out) && output_pipe(pipes.err, err);
-  if (opened && action.process == job_->input_process) {
-    opened = output_pipe(input, pipes.input);
-    ::fcntl(input.get(), F_SETFL, 0);  // the program reads this end, we write the other
-    ::fcntl(pipes.input.get(), F_SETFL, O_NONBLOCK);
-    request.input = input.get();
-    pipes.input_back.reset(
-        ::open(fmt::format("/proc/self/fd/{}", input.get()).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  }
-  if (!opened) {
+  const bool wants_input = action.process == job_->input_process;
+  auto out = open_pipe(), err = open_pipe(), in = wants_input ? open_pipe() : std::nullopt;
+  if (!out || !err || (wants_input && !in)) {
     return sink_(proto::SpawnFailed{action.process,
                                     {Errc::spawn_failed, Phase::spawn,
                                      "out of file descriptors for its processes", "raise ulimit -n there"}});
   }
+  request.output = out->write_end.get();
+  request.error = err->write_end.get();
   request.cgroup = cgroup_.entry();
-  request.output = out.get();
-  request.error = err.get();
+  Program::Pipes pipes{std::move(out->read_end), std::move(err->read_end), {}, {}};
+  if (in) {
+    request.input = in->read_end.get();
+    pipes.input = std::move(in->write_end);
+    pipes.input_back.reset(
+        ::open(fmt::format("/proc/self/fd/{}", request.input).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  }
+  // Our ends do not block; the program's do, as programs expect.
+  for (const UniqueFd* ours : {&pipes.out, &pipes.err, &pipes.input}) set_non_blocking(ours->get());
   auto pid = spawn(request);
   if (!pid) return sink_(proto::SpawnFailed{action.process, pid.error()});
   auto program = std::make_shared<Program>(io_, watch_, sink_, action.process, *pid, std::move(pipes));

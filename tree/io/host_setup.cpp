@@ -19,22 +19,14 @@
 
 #include "tree/io/resolver.hpp"
 #include "tree/io/spawn.hpp"
-#include "tree/io/unique_fd.hpp"
+#include "tree/io/surroundings.hpp"
 #include "tree/proto/environment.hpp"
-
-extern char** environ;
 
 namespace charmtree::io {
 
 namespace {
 
 constexpr std::size_t kComplaint = 400;
-
-proto::Environment login_environment() {
-  proto::Environment all;
-  for (char** entry = environ; *entry != nullptr; ++entry) all.emplace_back(*entry);
-  return proto::without_launcher_variables(all);
-}
 
 proto::Environment split_at_nul(const std::string& text) {
   proto::Environment all;
@@ -56,10 +48,6 @@ std::string rc_file() {
 std::uint32_t parse_ipv4(const std::string& text) {
   in_addr address{};
   return ::inet_pton(AF_INET, text.c_str(), &address) == 1 ? ntohl(address.s_addr) : 0;
-}
-
-std::string out_of_pipes() {
-  return fmt::format("cannot create a pipe: {}", strerror(errno));
 }
 
 bool is_loopback(std::uint32_t address) {
@@ -126,7 +114,7 @@ std::uint32_t source_towards(const asio::ip::address& peer) {
 void HostSetup::run(const wire::JobSpec& job, const Profile& profile, Done done) {
   done_ = std::move(done);
   const bool remote = profile.via != Via::local;
-  environment_ = remote ? login_environment() : proto::Environment{};
+  environment_ = remote ? proto::without_launcher_variables(own_environment()) : proto::Environment{};
   proto::overlay(environment_, proto::without_launcher_variables(remote ? proto::forwardable(job.environment)
                                                                         : job.environment));
   const UniqueFd folder{
@@ -142,15 +130,14 @@ void HostSetup::run(const wire::JobSpec& job, const Profile& profile, Done done)
 }
 
 void HostSetup::run_shell(const Profile& profile, bool remote, const wire::JobSpec& job) {
-  std::array<int, 2> out{}, err{};
-  if (::pipe2(out.data(), O_CLOEXEC | O_NONBLOCK) != 0)
-    return finish(Error{Errc::spawn_failed, Phase::spawn, out_of_pipes(), "raise ulimit -n there"});
-  if (::pipe2(err.data(), O_CLOEXEC | O_NONBLOCK) != 0)
-    return finish(Error{Errc::spawn_failed, Phase::spawn, out_of_pipes(), "raise ulimit -n there"});
-  output_.assign(out[0]);
-  error_.assign(err[0]);
-  const UniqueFd out_end{out[1]}, err_end{err[1]};
-  for (const int fd : {out[1], err[1]}) ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+  auto out = open_pipe(), err = open_pipe();
+  if (!out || !err) {
+    return finish(Error{Errc::spawn_failed, Phase::spawn,
+                        fmt::format("cannot create a pipe: {}", strerror(errno)), "raise ulimit -n there"});
+  }
+  for (const Pipe* pipe : {&*out, &*err}) set_non_blocking(pipe->read_end.get());
+  output_.assign(out->read_end.release());
+  error_.assign(err->read_end.release());
 
   std::string script = "exec 3>&1 1>&2\n";
   if (remote && !rc_file().empty()) script += ". ~/.charmrunrc 3>&-\n";
@@ -162,8 +149,8 @@ void HostSetup::run_shell(const Profile& profile, bool remote, const wire::JobSp
   request.arguments = {"bash", "-c", script};
   request.environment = environment_;
   request.directory = profile.directory;
-  request.output = out_end.get();
-  request.error = err_end.get();
+  request.output = out->write_end.get();
+  request.error = err->write_end.get();
   auto pid = spawn(request);
   if (!pid) return finish(pid.error());
   shell_ = *pid;

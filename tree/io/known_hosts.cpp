@@ -19,10 +19,9 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "tree/io/ssh_wire.hpp"
+#include "tree/io/surroundings.hpp"
 
 namespace charmtree::io {
 
@@ -125,10 +124,7 @@ std::string known_hosts_name(std::string_view host, std::uint16_t port) {
 void KnownHosts::add_file(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return;
-  if (std::filesystem::file_size(path, error) > kMaxKnownHostsBytes || error) return;
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  add_text(text);
+  if (const auto text = read_file(path, kMaxKnownHostsBytes)) add_text(*text);
 }
 
 void KnownHosts::add_text(std::string_view text) {
@@ -253,21 +249,6 @@ KnownKeys KnownHosts::lookup_host(std::string_view host, std::uint16_t port, std
 
 namespace {
 
-/// A file descriptor that closes itself (and so gives up its lock).
-class File {
-public:
-  explicit File(int fd) : fd_(fd) {}
-  ~File() {
-    if (fd_ >= 0) close(fd_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int fd() const { return fd_; }
-
-private:
-  int fd_;
-};
-
 Error cannot(std::string_view verb, const std::string& path) {
   return Error(Errc::host_key_unknown, Phase::host_key,
                fmt::format("cannot {} {}: {}", verb, path, std::strerror(errno)));
@@ -300,21 +281,6 @@ Result<std::string> written_name(std::string_view name, NameStyle style) {
                      encode_base64({reinterpret_cast<const char*>(digest.data()), digest.size()}));
 }
 
-Result<std::string> read_all(int fd, const std::string& path) {
-  std::string text;
-  std::array<char, 64 * 1024> part{};
-  for (;;) {
-    const ssize_t got = read(fd, part.data(), part.size());
-    if (got < 0) return cannot("read", path);
-    if (got == 0) return text;
-    text.append(part.data(), static_cast<std::size_t>(got));
-    if (text.size() > kMaxKnownHostsBytes) {
-      errno = EFBIG;
-      return cannot("read", path);
-    }
-  }
-}
-
 }  // namespace
 
 Result<void> add_known_host(const std::string& path, std::string_view name, const HostKey& key,
@@ -325,14 +291,14 @@ Result<void> add_known_host(const std::string& path, std::string_view name, cons
   const std::string directory = std::filesystem::path(path).parent_path();
   if (!directory.empty() && mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST)
     return cannot("create", directory);
-  const File file(open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  if (file.fd() < 0) return cannot("open", path);
-  if (!lock(file.fd())) {
+  const UniqueFd file(open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (!file) return cannot("open", path);
+  if (!lock(file.get())) {
     errno = ETIMEDOUT;
     return cannot("lock", path);
   }
-  const Result<std::string> text = read_all(file.fd(), path);
-  if (!text.ok()) return text.error();
+  const Result<std::string> text = read_file(file, path, kMaxKnownHostsBytes);
+  if (!text.ok()) return Error(Errc::host_key_unknown, Phase::host_key, text.error().what);
   KnownHosts present;
   present.add_text(*text);
   for (const HostKey& known : present.lookup(name).keys) {
@@ -342,7 +308,7 @@ Result<void> add_known_host(const std::string& path, std::string_view name, cons
   if (!written.ok()) return written.error();
   std::string line = fmt::format("{} {} {}\n", *written, key.type, encode_base64(key.blob));
   if (!text->empty() && text->back() != '\n') line.insert(0, "\n");
-  if (write(file.fd(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+  if (write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
     return cannot("write", path);
   return {};
 }

@@ -10,19 +10,21 @@
 #include <algorithm>
 #include <csignal>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 
-#include "tree/io/unique_fd.hpp"
+#include "tree/io/surroundings.hpp"
 
 namespace charmtree::io {
 
 namespace {
 
-std::string slurp(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>{file}, {}};
+constexpr std::size_t kMaxProcFile = 64U << 20;  // an environment has 6 MiB at most
+
+/// A file of a process; empty if the process is gone or not ours.
+std::string proc_file(pid_t pid, const char* name) {
+  auto text = read_file(fmt::format("/proc/{}/{}", pid, name), kMaxProcFile);
+  return text ? std::move(*text) : std::string{};
 }
 
 std::vector<pid_t> all_processes() {
@@ -47,7 +49,7 @@ struct Stat {
   bool zombie = false;
 };
 Stat stat_of(pid_t pid) {
-  const std::string text = slurp(fmt::format("/proc/{}/stat", pid));
+  const std::string text = proc_file(pid, "stat");
   const std::size_t at = text.rfind(')');
   if (at == std::string::npos || at + 4 >= text.size()) return {};
   return {static_cast<pid_t>(std::strtol(text.c_str() + at + 4, nullptr, 10)), text[at + 2] == 'Z'};
@@ -101,7 +103,7 @@ std::vector<pid_t> marked(const std::string& mark) {
     if (pid == ::getpid() || ::stat(fmt::format("/proc/{}", pid).c_str(), &info) != 0 ||
         info.st_uid != ::geteuid())
       continue;
-    if (('\0' + slurp(fmt::format("/proc/{}/environ", pid))).find(whole) == std::string::npos) continue;
+    if (('\0' + proc_file(pid, "environ")).find(whole) == std::string::npos) continue;
     found.insert(pid);
     add_descendants(pid, {::getpid()}, found);
   }

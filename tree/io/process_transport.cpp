@@ -4,18 +4,14 @@
 // that result by its own bookkeeping.
 #include "tree/io/process_transport.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <array>
 #include <memory>
 
 #include "tree/io/clock.hpp"
 #include "tree/io/fd_link.hpp"
 #include "tree/io/spawn.hpp"
-
-extern char** environ;
+#include "tree/io/surroundings.hpp"
 
 namespace charmtree::io {
 
@@ -24,38 +20,20 @@ namespace {
 /// When ssh gives a silent host up. It is sshd that must answer, not the kernel: a loaded host gets 15 s.
 constexpr const char *kAliveInterval = "ServerAliveInterval=5", *kAliveCount = "ServerAliveCountMax=3";
 
-struct Pipe {
-  UniqueFd read_end, write_end;
-};
-
-bool open_pipe(Pipe& pipe) {
-  std::array<int, 2> fds{};
-  if (::pipe2(fds.data(), O_CLOEXEC) != 0) return false;
-  pipe.read_end.reset(fds[0]);
-  pipe.write_end.reset(fds[1]);
-  return true;
-}
-
-std::vector<std::string> own_environment() {
-  std::vector<std::string> all;
-  for (char** entry = environ; *entry != nullptr; ++entry) all.emplace_back(*entry);
-  return all;
-}
-
 /// `fix`: what to try if the program cannot be started for a reason of its own.
 LoginResult start(asio::io_context& io, ChildWatch& watch, SpawnRequest request, const char* fix) {
   LoginResult result;
   result.times.begun = now();
-  Pipe in, out, err;
-  if (!open_pipe(in) || !open_pipe(out) || !open_pipe(err)) {
+  auto in = open_pipe(), out = open_pipe(), err = open_pipe();
+  if (!in || !out || !err) {
     result.error =
         Error{Errc::spawn_failed, Phase::exec, "out of file descriptors", "raise ulimit -n or lower ++batch"};
     return result;
   }
   request.environment = own_environment();
-  request.input = in.read_end.get();
-  request.output = out.write_end.get();
-  request.error = err.write_end.get();
+  request.input = in->read_end.get();
+  request.output = out->write_end.get();
+  request.error = err->write_end.get();
   auto pid = spawn(request);
   if (!pid) {
     const Error& why = pid.error();
@@ -65,7 +43,7 @@ LoginResult start(asio::io_context& io, ChildWatch& watch, SpawnRequest request,
   }
   result.times.executed = now();
   result.link = std::make_unique<FdLinkHandle>(FdLink::make(
-      io, std::move(out.read_end), std::move(in.write_end), std::move(err.read_end), *pid, &watch));
+      io, std::move(out->read_end), std::move(in->write_end), std::move(err->read_end), *pid, &watch));
   return result;
 }
 

@@ -18,7 +18,8 @@
 #include <cstring>
 #include <fstream>
 
-#include "tree/io/unique_fd.hpp"
+#include "tree/io/surroundings.hpp"
+#include "tree/proto/environment.hpp"
 
 namespace charmtree::io {
 
@@ -46,29 +47,6 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   for (const std::string& s : strings) all.push_back(const_cast<char*>(s.c_str()));
   all.push_back(nullptr);
   return all;
-}
-
-std::string variable(const std::vector<std::string>& environment, std::string_view name) {
-  for (const std::string& entry : environment) {
-    if (entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name))
-      return entry.substr(name.size() + 1);
-  }
-  return {};
-}
-
-/// The candidates that execvp would try, in order.
-std::vector<std::string> candidates(const SpawnRequest& request) {
-  if (request.program.find('/') != std::string::npos) return {request.program};
-  std::vector<std::string> found;
-  std::string path = variable(request.environment, "PATH");
-  if (path.empty()) path = "/usr/local/bin:/usr/bin:/bin";
-  for (std::size_t at = 0; at <= path.size();) {
-    const std::size_t end = std::min(path.find(':', at), path.size());
-    const std::string folder = path.substr(at, end - at);
-    found.push_back((folder.empty() ? "." : folder) + "/" + request.program);
-    at = end + 1;
-  }
-  return found;
 }
 
 struct Plan {
@@ -183,7 +161,8 @@ Result<pid_t> spawn(const SpawnRequest& request) {
     return Error{Errc::spawn_failed, Phase::spawn,
                  fmt::format("cannot start {}: out of file descriptors", request.program), "raise ulimit -n"};
   }
-  const std::vector<std::string> paths = candidates(request);
+  const std::vector<std::string> paths =
+      program_candidates(request.program, proto::value_of(request.environment, "PATH"));
   Plan plan;
   plan.paths = pointers(paths);
   plan.arguments = pointers(request.arguments);

@@ -11,11 +11,9 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
-#include <deque>
-#include <string_view>
 
 #include "tree/io/clock.hpp"
+#include "tree/io/surroundings.hpp"
 
 namespace charmtree::io {
 
@@ -36,24 +34,19 @@ int ms_until(Instant deadline) {
 Child start(std::size_t index, const std::vector<std::string>& command) {
   Child child;
   child.index = index;
-  std::array<int, 2> ends{-1, -1};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) return child;
+  auto pipe = open_pipe();
+  if (!pipe) return child;
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
+  posix_spawn_file_actions_adddup2(&actions, pipe->write_end.get(), 1);
+  posix_spawn_file_actions_adddup2(&actions, pipe->write_end.get(), 2);
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   const int error = posix_spawnp(&child.pid, argv[0], &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  if (error != 0) {
-    close(ends[0]);
-  } else {
-    child.fd = ends[0];
-  }
+  if (error == 0) child.fd = pipe->read_end.release();
   return child;
 }
 
@@ -108,19 +101,6 @@ std::vector<CommandAnswer> run_commands(const std::vector<std::vector<std::strin
     }
   }
   return answers;
-}
-
-std::string find_program(const std::string& name) {
-  if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? name : std::string();
-  const char* path = std::getenv("PATH");
-  std::string_view rest = path == nullptr ? "/usr/bin:/bin" : path;
-  for (;;) {
-    const std::string_view folder = rest.substr(0, rest.find(':'));
-    std::string file = (folder.empty() ? "." : std::string(folder)) + "/" + name;
-    if (access(file.c_str(), X_OK) == 0) return file;
-    if (folder.size() == rest.size()) return {};
-    rest.remove_prefix(folder.size() + 1);
-  }
 }
 
 }  // namespace charmtree::io

@@ -24,7 +24,4 @@ struct CommandAnswer {
 std::vector<CommandAnswer> run_commands(const std::vector<std::vector<std::string>>& commands,
                                         Duration limit);
 
-/// The file that PATH gives for a program, or the empty string; a name with a slash is only checked.
-std::string find_program(const std::string& name);
-
 }  // namespace charmtree::io

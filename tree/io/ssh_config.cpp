@@ -17,6 +17,7 @@
 
 #include "tree/io/ssh_ask.hpp"
 #include "tree/io/ssh_config_groups.hpp"
+#include "tree/io/surroundings.hpp"
 
 namespace charmtree::io {
 
@@ -91,11 +92,6 @@ struct Tokens {
   std::string home, local_user, address, name, user;
   std::uint16_t port = 22;
 };
-
-std::string own_host_name() {
-  std::array<char, 256> buffer{};
-  return gethostname(buffer.data(), buffer.size() - 1) == 0 ? buffer.data() : "";
-}
 
 /// ssh_config(5), "TOKENS". An unknown one stays as it is: the file is then not found, and the ssh command
 /// takes over.

@@ -11,10 +11,10 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <iterator>
 
 #include "tree/io/ssh_wire.hpp"
+#include "tree/io/surroundings.hpp"
 
 namespace charmtree::io {
 
@@ -31,17 +31,15 @@ bool contains(const auto& list, const auto& value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kMaxKeyFileBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return text.size() > kMaxKeyFileBytes ? std::string() : text;
+/// Empty if it cannot be read or is too long.
+std::string key_text(const std::string& path) {
+  auto text = read_file(path, kMaxKeyFileBytes);
+  return text ? std::move(*text) : std::string();
 }
 
 /// The blob of "PATH.pub", if there is one.
 std::string public_blob(const std::string& path) {
-  const std::string text = read_file(path + ".pub");
+  const std::string text = key_text(path + ".pub");
   const std::size_t begin = text.find(' ');
   if (begin == std::string::npos) return {};
   const std::size_t end = text.find_first_of(" \r\n", begin + 1);
@@ -131,7 +129,7 @@ KeyFile judge(const std::string& path) {
   key.path = path;
   struct stat info {};
   if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || access(path.c_str(), R_OK) != 0) return key;
-  std::string text = read_file(path);
+  std::string text = key_text(path);
   const std::size_t begin = text.find(kOpensshBegin);
   if (begin != std::string::npos) {
     judge_openssh(key, std::string_view(text).substr(begin));
