@@ -160,7 +160,7 @@ void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
     limit_at_ = kNever;
     judge_.time_limit_reached();
   }
-  judge_.tick(now);
+  for (wire::HostFailure& silent : judge_.tick(now)) failures_.push_back(std::move(silent));
   if (judge_.wants_numbers()) number(now, out, orders);
   for (wire::HostFailure& failure : failures_) {
     out.push_back(Record{wire::Stamps{failure.host}, std::move(failure.error), now});

@@ -70,6 +70,22 @@ TEST_CASE("a host that failed to start is recorded once, with its error and the 
   CHECK(fixture.turn(kNow + 1s).empty());
 }
 
+TEST_CASE("a host that is given up because it says nothing is recorded once", "[root_desk]") {
+  Fixture fixture;
+  fixture.desk.begin(kNow);
+  fixture.desk.facts(fixture.up({0}, 0), kNow);
+  CHECK(fixture.turn(kNow + 1s).empty());
+
+  const Instant late = fixture.desk.next_deadline();
+  const auto records = fixture.turn(late);
+
+  REQUIRE(records.size() == 1);
+  CHECK(records[0].stamps.host == 1);
+  CHECK(records[0].error->code == Errc::timed_out);
+  CHECK(records[0].failed == late);
+  CHECK(fixture.turn(late + 60s).empty());
+}
+
 TEST_CASE("a launcher that is lost during the start-up has failed", "[root_desk]") {
   Fixture fixture;
   const bool charm = GENERATE(false, true);  // all are up, and one waits for the other in the table

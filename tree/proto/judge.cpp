@@ -232,29 +232,33 @@ void Judge::stalled(bool stalled, Instant now) {
   register_by_ = table_pending() && !stalled ? now + job_.timeout : kNever;
 }
 
-void Judge::tick(Instant now) {
-  if (verdict_) return;
-  if (now >= answer_by_) give_up_silent_hosts();
-  if (now < register_by_ || verdict_) return;
+std::vector<wire::HostFailure> Judge::tick(Instant now) {
+  std::vector<wire::HostFailure> silent;
+  if (!verdict_ && now >= answer_by_) silent = give_up_silent_hosts();
+  if (now < register_by_ || verdict_) return silent;
   register_by_ = kNever;
-  if (!table_pending() || registered_ >= job_.processes) return;
+  if (!table_pending() || registered_ >= job_.processes) return silent;
   fail(kLauncherFailed,
        fmt::format("{}: start: {} of {} processes have not registered within {:g} s; do they run the same "
                    "program? see also ++timeout",
                    wire::fold_names(unregistered_hosts()), job_.processes - registered_, job_.processes,
                    seconds(job_.timeout)));
+  return silent;
 }
 
 /// Every step of a launch has its own limit; this one is for launchers that answered and then hang.
-void Judge::give_up_silent_hosts() {
+std::vector<wire::HostFailure> Judge::give_up_silent_hosts() {
   answer_by_ = kNever;
-  const Error silent{Errc::timed_out, Phase::hello,
-                     fmt::format("no news from its launcher for {:g} s", seconds(kSilence * job_.timeout)),
-                     "see ++timeout"};
+  const Error error{Errc::timed_out, Phase::hello,
+                    fmt::format("no news from its launcher for {:g} s", seconds(kSilence * job_.timeout)),
+                    "see ++timeout"};
+  std::vector<wire::HostFailure> silent;
   for (const Host& host : hosts_) {
-    if (answered_.insert(host.index).second) failures_.push_back({host.index, silent});
+    if (answered_.insert(host.index).second) silent.push_back({host.index, error});
   }
+  failures_.insert(failures_.end(), silent.begin(), silent.end());
   judge_launch();
+  return silent;
 }
 
 std::vector<std::string> Judge::unregistered_hosts() const {

@@ -40,7 +40,8 @@ public:
   void stalled(bool stalled, Instant now);
   /// The launch begins.
   void begin(Instant now);
-  void tick(Instant now);
+  /// The hosts that have been given up now: none of them had answered at all.
+  std::vector<wire::HostFailure> tick(Instant now);
   Instant next_deadline() const { return verdict_ ? kNever : earlier(register_by_, answer_by_); }
 
   /// Every host has answered or been given up, and it is time to number the processes of a job that can do
@@ -73,7 +74,7 @@ private:
   void judge_launch();
   std::vector<std::string> failure_lines();
   void await_answers(Instant now);
-  void give_up_silent_hosts();
+  std::vector<wire::HostFailure> give_up_silent_hosts();
   std::vector<std::string> unregistered_hosts() const;
   void judge_end();
   std::string about(std::uint32_t process, Phase phase, const std::string& what) const;
