@@ -11,10 +11,11 @@
 
 #include "charmrun/options.hpp"
 #include "tree/base/result.hpp"
+#include "tree/wire/node_table.hpp"
 
 namespace charmtree {
 
-inline constexpr std::uint32_t kMaxProcesses = 1U << 24;
+using wire::kMaxProcesses;
 inline constexpr std::uint32_t kMaxPes = 0x7FFF'FFFF;  // Charm++ counts PEs in an int
 
 /// How many processes, and worker threads in each.

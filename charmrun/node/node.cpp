@@ -21,7 +21,7 @@ bool all_different(std::vector<std::uint32_t> numbers) {
 Node::Node(RootPlan plan, std::uint64_t seed)
     : random_(seed), desk_(std::make_unique<RootDesk>(std::move(plan))), job_(desk_->job()) {
   self_.index = wire::kRootIndex;
-  launch_.emplace(*job_, wire::encode(*job_), LaunchConfig{.is_root = true}, random_);
+  launch_.emplace(*job_, desk_->coded_job(), LaunchConfig{.is_root = true}, random_);
 }
 
 void Node::on(const Event& event, Instant now, Actions& out) {
@@ -65,6 +65,7 @@ Instant Node::next_deadline() const {
 
 void Node::handle(const Begin&) {
   desk_->begin(now_);
+  if (desk_->judge().verdict()) return;
   launch_->add(desk_->hosts(), 0, now_, *out_);
 }
 
@@ -107,10 +108,19 @@ void Node::handle(const LinkMessage& event) {
   Child* child = launch_ ? launch_->find(event.link) : nullptr;
   if (child == nullptr || child->state != Child::State::up) return;
   if (!allowed(event.link, event.message)) {
-    misbehaved(event.link);
+    give_up(event.link,
+            Error{Errc::bad_peer, Phase::run, "its launcher spoke for hosts that it was not given"});
     return;
   }
   from_child(*child, event.link, event.message);
+}
+
+/// Upwards, the root hears why instead.
+void Node::handle(const SendRefused& event) {
+  if (event.link == kParentLink)
+    up(wire::LinkLost{self_.index, event.error});
+  else
+    give_up(event.link, event.error);
 }
 
 void Node::handle(const InputRead& event) {
@@ -387,9 +397,9 @@ void Node::stamps(const Child& child, wire::Stamps stamps) {
   up(stamps);
 }
 
-void Node::misbehaved(LinkId link) {
+void Node::give_up(LinkId link, const Error& error) {
   out_->push_back(CloseLink{link});
-  lose(link, Error{Errc::bad_peer, Phase::run, "its launcher spoke for hosts that it was not given"});
+  lose(link, error);
 }
 
 void Node::lose(LinkId link, const Error& error) {

@@ -56,6 +56,7 @@ private:
   void handle(const proto::LoginFailed& event);
   void handle(const proto::LinkMessage& event);
   void handle(const proto::LinkDown& event);
+  void handle(const proto::SendRefused& event);
   void handle(const proto::InputRead& event);
   void handle(const proto::InputWritten& event);
   void handle(const proto::InputRecalled& event);
@@ -71,7 +72,7 @@ private:
   void from_child(proto::Child& child, proto::LinkId link, const wire::Message& message);
   bool allowed(proto::LinkId link, const wire::Message& message) const;
   bool allowed(proto::LinkId link, const wire::Facts& facts) const;
-  void misbehaved(proto::LinkId link);
+  void give_up(proto::LinkId link, const Error& error);
   void lose(proto::LinkId link, const Error& error);
 
   // Messages with work behind them.

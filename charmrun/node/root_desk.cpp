@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "tree/wire/fold.hpp"
+#include "tree/wire/job_limits.hpp"
 #include "tree/wire/scan.hpp"
 
 namespace charmtree {
@@ -14,6 +15,7 @@ using namespace proto;
 
 RootDesk::RootDesk(RootPlan plan)
     : job_(std::make_shared<wire::JobSpec>(std::move(plan.job))),
+      coded_job_(wire::encode(*job_)),
       hosts_(std::move(plan.hosts)),
       judge_(*job_, hosts_),
       time_limit_(plan.time_limit) {
@@ -27,6 +29,7 @@ RootDesk::RootDesk(RootPlan plan)
 void RootDesk::begin(Instant now) {
   begun_at_ = now;
   judge_.begin(now);
+  if (const auto fits = wire::check_job(*job_, coded_job_->size()); !fits) judge_.refuse(fits.error());
   if (time_limit_ > Duration{0}) limit_at_ = now + time_limit_;
 }
 
@@ -167,9 +170,12 @@ void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
   }
   failures_.clear();
   if (auto blocks = judge_.take_blocks()) {
-    if (!announced_) announce(now, out);
-    orders.everyone.push_back(
-        wire::TableDown{wire::encode(wire::NodeTable{0, job_->pes_per_process, std::move(*blocks)})});
+    const wire::NodeTable table{0, job_->pes_per_process, std::move(*blocks)};
+    const wire::Blob coded = wire::encode(table);
+    const auto fits = wire::check_table(table, coded->size());
+    if (!fits) judge_.refuse(fits.error());
+    if (fits && !announced_) announce(now, out);
+    if (fits) orders.everyone.push_back(wire::TableDown{coded});
   }
   for (const BarrierKind kind : {BarrierKind::all, BarrierKind::root, BarrierKind::leave}) {
     if (judge_.take_release(kind)) orders.everyone.push_back(wire::Release{static_cast<std::uint8_t>(kind)});

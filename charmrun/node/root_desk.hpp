@@ -37,6 +37,7 @@ public:
 
   explicit RootDesk(RootPlan plan);
 
+  /// A job that no launcher could be told about is over at once.
   void begin(Instant now);
   void facts(wire::Facts facts, Instant now);
   /// A message from below that is for the root alone.
@@ -49,6 +50,7 @@ public:
   Instant next_deadline() const { return earlier(judge_.next_deadline(), limit_at_); }
 
   const std::shared_ptr<wire::JobSpec>& job() const { return job_; }
+  const wire::Blob& coded_job() const { return coded_job_; }
   const std::vector<Host>& hosts() const { return hosts_; }
   const proto::Judge& judge() const { return judge_; }
   /// The names of these hosts, folded.
@@ -63,6 +65,7 @@ private:
   void want_input(proto::Actions& out);
 
   std::shared_ptr<wire::JobSpec> job_;
+  wire::Blob coded_job_;
   std::vector<Host> hosts_;
   std::vector<std::uint32_t> wanted_;  // processes of the hosts, if these are numbered late
   proto::Judge judge_;

@@ -19,7 +19,8 @@ std::vector<Message> take_all(LinkReader& reader, std::optional<Error>& error) {
   }
 }
 
-const std::string kStream = encode_frame(Hello{Instant{5s}, 7}) + encode_frame(Note{3, "hi"});
+const std::string kStream =
+    encode_frames(Hello{Instant{5s}, 7}).value() + encode_frames(Note{3, "hi"}).value();
 
 }  // namespace
 
@@ -55,7 +56,7 @@ TEST_CASE("nothing is a message before the greeting", "[greeting]") {
 TEST_CASE("a parent does not greet", "[greeting]") {
   LinkReader reader{LinkReader::From::parent};
   CHECK(reader.greeted());
-  REQUIRE(reader.append(encode_frame(Release{1})).ok());
+  REQUIRE(reader.append(encode_frames(Release{1}).value()).ok());
   std::optional<Error> error;
   CHECK(take_all(reader, error).size() == 1);
 }
@@ -84,8 +85,8 @@ TEST_CASE("chatter and the greeting's line are bounded", "[greeting]") {
 TEST_CASE("a message from the wrong side is an error for ever", "[greeting]") {
   for (const auto from : {LinkReader::From::child, LinkReader::From::parent}) {
     LinkReader reader{from};
-    (void)reader.append(from == LinkReader::From::child ? make_greeting() + encode_frame(End{})
-                                                        : encode_frame(Done{}));
+    (void)reader.append(from == LinkReader::From::child ? make_greeting() + encode_frames(End{}).value()
+                                                        : encode_frames(Done{}).value());
     for (int i = 0; i < 2; ++i) {
       std::optional<Error> error;
       CHECK(take_all(reader, error).empty());
@@ -95,7 +96,7 @@ TEST_CASE("a message from the wrong side is an error for ever", "[greeting]") {
 }
 
 TEST_CASE("frames that break a rule are an error for ever: version, size, type, payload", "[greeting]") {
-  std::string version = encode_frame(Hello{}), payload = encode_frame(Hello{});
+  std::string version = encode_frames(Hello{}).value(), payload = encode_frames(Hello{}).value();
   version[4] = 9;
   payload[0] = 3;  // length: one byte of payload
   const std::string size{"\xff\xff\xff\xff\x01\x00", 6};

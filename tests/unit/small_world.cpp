@@ -147,12 +147,16 @@ void SmallWorld::cut_link(std::uint32_t host) {
 
 void SmallWorld::send(const WireRef& wire, Direction direction, const wire::Message& message) {
   const bool up = direction == Direction::up;
+  const auto frames = wire::encode_frames(message);
+  if (!frames) {
+    const SendRefused refused{up ? kParentLink : wire->link, frames.error()};
+    return schedule(now_, [this, wire, up, refused] { deliver(up ? wire->child : wire->parent, refused); });
+  }
   const std::uint32_t parent = launchers_[wire->parent]->host, child = launchers_[wire->child]->host;
   sent.push_back({up ? child : parent, up ? parent : child, now_, message});
   Duration& last = up ? wire->last_up : wire->last_down;
   last = std::max(last, now_ + random_.between(100us, kLatency));
-  schedule(last,
-           [this, wire, direction, bytes = wire::encode_frame(message)] { arrive(wire, direction, bytes); });
+  schedule(last, [this, wire, direction, bytes = *frames] { arrive(wire, direction, bytes); });
 }
 
 void SmallWorld::arrive(const WireRef& wire, Direction direction, const std::string& bytes) {
@@ -201,8 +205,10 @@ void SmallWorld::forge(std::uint32_t host, const wire::Message& message) {
 
 void SmallWorld::record(std::size_t id, const Action& action) {
   std::string text = fmt::format("{} {} {}", now_.count(), id, action.index());
-  if (const auto* a = std::get_if<Send>(&action))
-    text += fmt::format(" {} {}", a->link, wire::encode_frame(a->message));
+  if (const auto* a = std::get_if<Send>(&action)) {
+    const auto frames = wire::encode_frames(a->message);
+    text += fmt::format(" {} {}", a->link, frames ? *frames : frames.error().what);
+  }
   if (const auto* a = std::get_if<Login>(&action)) text += fmt::format(" {} {}", a->link, a->host.index);
   if (const auto* a = std::get_if<ClientSend>(&action)) text += fmt::format(" {} {}", a->client, a->bytes);
   if (const auto* a = std::get_if<Show>(&action)) text += a->bytes;

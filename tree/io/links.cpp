@@ -205,7 +205,10 @@ void Links::execute(const proto::CancelLogin& action) {
 
 void Links::execute(const proto::Send& action) {
   const auto it = ports_.find(action.link);
-  if (it != ports_.end() && it->second->link) it->second->link->send(wire::encode_frame(action.message));
+  if (it == ports_.end() || !it->second->link) return;
+  auto frames = wire::encode_frames(action.message);
+  if (!frames) return sink_(proto::SendRefused{action.link, frames.error()});
+  it->second->link->send(std::move(*frames));
 }
 
 void Links::execute(const proto::CloseLink& action) {

@@ -58,6 +58,11 @@ struct LinkDown {
   LinkId link;
   Error error;
 };
+/// A message was not sent, because its receiver would refuse it as too large. The link is as it was.
+struct SendRefused {
+  LinkId link;
+  Error error;
+};
 /// Answer to Prepare: the host is ready to start processes, or why not. `address`: IPv4 that other hosts can
 /// reach (0: unknown).
 struct Prepared {
@@ -128,10 +133,10 @@ struct LeftoversKilled {
 /// Nothing happened but time: next_deadline() has come.
 struct Tick {};
 
-using Event =
-    std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, Prepared, Spawned, SpawnFailed,
-                 ProcessOutput, OutputDrained, ProcessExited, ClientOpened, ClientBytes, ClientClosed,
-                 InputRead, InputWritten, InputRecalled, OutputStalled, UserSignal, LeftoversKilled, Tick>;
+using Event = std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared, Spawned,
+                           SpawnFailed, ProcessOutput, OutputDrained, ProcessExited, ClientOpened,
+                           ClientBytes, ClientClosed, InputRead, InputWritten, InputRecalled, OutputStalled,
+                           UserSignal, LeftoversKilled, Tick>;
 
 // ---- actions
 

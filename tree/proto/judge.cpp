@@ -201,6 +201,10 @@ void Judge::on(const wire::LinkLost& lost) {
   fail(kLauncherFailed, fmt::format("{}: {}", hosts_[lost.host].name, to_string(lost.error)));
 }
 
+void Judge::refuse(const Error& error) {
+  fail(kLauncherFailed, to_string(error));
+}
+
 void Judge::interrupted(int signal) {
   if (verdict_) {
     verdict_->end.mode = wire::EndMode::kill;

@@ -33,6 +33,8 @@ public:
   void on(wire::Facts facts, Instant now);
   void on(const wire::AbortUp& abort);
   void on(const wire::LinkLost& lost);
+  /// The job cannot be done as a whole.
+  void refuse(const Error& error);
   /// A signal of the user's: the first ends the job with a grace, the second at once.
   void interrupted(int signal);
   void time_limit_reached();

@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "tree/wire/frame.hpp"
@@ -13,8 +16,6 @@
 namespace charmtree::wire {
 
 namespace {
-
-constexpr std::size_t kMaxText = 4U << 20;
 
 // ---- scalars and containers
 
@@ -77,7 +78,7 @@ void get(Reader& in, bool& v) {
   v = in.boolean();
 }
 void get(Reader& in, std::string& v) {
-  v = in.string(kMaxText);
+  v = in.string(kMaxLinkFrame);
 }
 Duration get_time(Reader& in) {
   constexpr std::int64_t kMost = kFarthest.time_since_epoch().count();
@@ -157,13 +158,14 @@ void get(Reader& in, std::array<T, N>& v) {
   for (T& item : v) get(in, item);
 }
 
-#define CT_MEMBERS(Type, ...)               \
-  template <>                               \
-  struct Members<Type> {                    \
-    template <class S>                      \
-    static auto of([[maybe_unused]] S& s) { \
-      return std::tie(__VA_ARGS__);         \
-    }                                       \
+#define CT_MEMBERS(Type, ...)                        \
+  template <>                                        \
+  struct Members<Type> {                             \
+    static constexpr std::string_view kName = #Type; \
+    template <class S>                               \
+    static auto of([[maybe_unused]] S& s) {          \
+      return std::tie(__VA_ARGS__);                  \
+    }                                                \
   };
 
 CT_MEMBERS(Error, s.code, s.phase, s.what, s.fix)
@@ -249,6 +251,50 @@ Result<Message> decode_as(std::uint8_t type, std::string_view payload) {
   }
 }
 
+bool is_too_large(const Message& message, std::size_t payload) {
+  const auto* facts = std::get_if<Facts>(&message);
+  return payload > kMaxLinkFrame || (facts != nullptr && tuple_bytes(facts->blocks) > kMaxTableData);
+}
+
+/// Moves the second half of a list to an empty one; false: it is too short.
+template <class T>
+bool divide(std::vector<T>& list, std::vector<T>& rest) {
+  const auto middle = list.begin() + static_cast<std::ptrdiff_t>((list.size() + 1) / 2);
+  rest.assign(std::make_move_iterator(middle), std::make_move_iterator(list.end()));
+  list.erase(middle, list.end());
+  return !rest.empty();
+}
+
+/// Takes half of the lists out of a message, the later part; nothing: there is none.
+std::optional<Message> take_half(Message& message) {
+  if (auto* assign = std::get_if<Assign>(&message)) {
+    Assign rest;
+    if (divide(assign->hosts, rest.hosts)) return rest;
+  } else if (auto* handed = std::get_if<HandBack>(&message)) {
+    HandBack rest;
+    if (divide(handed->hosts, rest.hosts)) return rest;
+  } else if (auto* facts = std::get_if<Facts>(&message)) {
+    Facts rest;  // the counts stay with the first part
+    bool divided = divide(facts->hosts_up, rest.hosts_up);
+    divided |= divide(facts->hosts_failed, rest.hosts_failed);
+    divided |= divide(facts->blocks, rest.blocks);
+    divided |= divide(facts->exits, rest.exits);
+    if (divided) return rest;
+  }
+  return {};
+}
+
+Error too_large(const Message& message, std::size_t payload) {
+  const auto name =
+      std::visit([](const auto& m) { return Members<std::decay_t<decltype(m)>>::kName; }, message);
+  return {Errc::bad_input, Phase::run,
+          fmt::format("a message between launchers is too large ({}, {:.1f} MiB of at most {} MiB)", name,
+                      static_cast<double>(payload) / (1U << 20), kMaxLinkFrame >> 20),
+          std::holds_alternative<Facts>(message)
+              ? "register shorter tuples or start fewer processes on a host"
+              : ""};
+}
+
 }  // namespace
 
 bool Facts::empty() const {
@@ -289,10 +335,18 @@ bool goes_down(const Message& message) {
   return message.index() < Message{Hello{}}.index();
 }
 
-std::string encode_frame(const Message& message) {
+Result<std::string> encode_frames(const Message& message) {
   Writer out;
   std::visit([&](const auto& value) { put(out, value); }, message);
-  return make_frame(static_cast<std::uint8_t>(message.index()), out.bytes());
+  if (!is_too_large(message, out.bytes().size()))
+    return make_frame(static_cast<std::uint8_t>(message.index()), out.bytes());
+  Message first = message;
+  const std::optional<Message> second = take_half(first);
+  if (!second) return too_large(message, out.bytes().size());
+  auto frames = encode_frames(first);
+  const auto more = frames ? encode_frames(*second) : frames;
+  if (!more) return more.error();
+  return *frames + *more;
 }
 
 Result<Message> decode_message(std::uint8_t type, std::string_view payload) {

@@ -76,6 +76,14 @@ std::vector<TupleBlock> decode_blocks(Reader& in) {
   return blocks;
 }
 
+std::size_t tuple_bytes(const std::vector<TupleBlock>& blocks) {
+  std::size_t total = 0;
+  for (const TupleBlock& block : blocks) {
+    for (const Tuple& tuple : block.tuples) total += tuple.data.size();
+  }
+  return total;
+}
+
 bool is_complete(const std::vector<TupleBlock>& sorted_blocks, std::uint32_t total) {
   std::uint64_t next = 0;
   for (const TupleBlock& block : sorted_blocks) {

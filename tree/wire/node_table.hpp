@@ -18,7 +18,7 @@ namespace charmtree::wire {
 inline constexpr std::size_t kMaxTuple = 4096;  // bytes of a native process's opaque tuple
 inline constexpr std::size_t kMaxTableData = 256U
                                              << 20;  // bytes of all opaque tuples in one message, expanded
-inline constexpr std::uint32_t kMaxProcesses = 16'000'000;  // of one job
+inline constexpr std::uint32_t kMaxProcesses = 1U << 24;  // of one job
 
 /// What a process told about itself.
 struct Tuple {
@@ -49,6 +49,9 @@ struct NodeTable {
 void encode(Writer& out, const std::vector<TupleBlock>& blocks);
 /// Empty and a poisoned reader if the bytes are not a list of blocks.
 std::vector<TupleBlock> decode_blocks(Reader& in);
+
+/// Bytes of all opaque tuples, each as often as it occurs.
+std::size_t tuple_bytes(const std::vector<TupleBlock>& blocks);
 
 /// True if the blocks, sorted by first process, number 0 ... total-1 without gap or overlap.
 bool is_complete(const std::vector<TupleBlock>& sorted_blocks, std::uint32_t total);
