@@ -5,7 +5,6 @@
 
 #include <csignal>
 
-#include "tree/io/known_hosts.hpp"
 #include "tree/io/surroundings.hpp"
 
 namespace charmtree {
@@ -54,9 +53,11 @@ Console::Console(io::asio::io_context& io, const Options& options, const Job& jo
             if (runner_ != nullptr) runner_->check_flow();
           },
           [] {}),
-      input_(io, STDIN_FILENO, [this](std::string bytes, bool end) {
-        if (runner_ != nullptr) runner_->dispatch(proto::InputRead{std::move(bytes), end});
-      }) {}
+      input_(io, STDIN_FILENO,
+             [this](std::string bytes, bool end) {
+               if (runner_ != nullptr) runner_->dispatch(proto::InputRead{std::move(bytes), end});
+             }),
+      known_hosts_(io) {}
 
 void Console::show(proto::Stream stream, std::string bytes) {
   (stream == proto::Stream::out ? out_ : err_).write(std::move(bytes));
@@ -77,13 +78,15 @@ void Console::store_host_key(std::uint32_t host, const HostKey& key) {
   const Job::KeyPlace& place = job_.key_places[host];
   if (place.file.empty()) return;
   const auto style = place.hashed ? io::NameStyle::hashed : io::NameStyle::plain;
-  auto added = io::add_known_host(place.file, place.name, key, style);
-  const std::string& name = job_.plan.hosts[host].name;
-  if (!added)
-    say(Tone::info,
-        name + ": its host key could not be written to " + place.file + ": " + added.error().what);
-  else
-    say(Tone::info, name + ": host key (" + key.type + ") added to " + place.file);
+  known_hosts_.add(
+      place.file, {place.name, key, style}, [this, host, type = key.type](const Result<void>& added) {
+        const std::string &name = job_.plan.hosts[host].name, &file = job_.key_places[host].file;
+        if (!added)
+          say(Tone::info,
+              name + ": its host key could not be written to " + file + ": " + added.error().what);
+        else
+          say(Tone::info, name + ": host key (" + type + ") added to " + file);
+      });
 }
 
 void Console::record(const proto::Record& record) {
@@ -94,6 +97,7 @@ void Console::record(const proto::Record& record) {
 }
 
 bool Console::drain(Duration limit) {
+  known_hosts_.finish();
   return out_.drain(limit) && err_.drain(limit);
 }
 

@@ -10,6 +10,7 @@
 #include "charmrun/job.hpp"
 #include "charmrun/options.hpp"
 #include "charmrun/startup_record.hpp"
+#include "tree/io/known_hosts_writer.hpp"
 #include "tree/io/runner.hpp"
 #include "tree/io/user_streams.hpp"
 
@@ -31,7 +32,8 @@ public:
   void read_input(std::uint32_t bytes) override { input_.read(bytes); }
   std::size_t backlog() const override { return out_.backlog() + err_.backlog(); }
 
-  /// Everything shown has been written, or nobody reads it any more.
+  /// The end: everything shown has been written, or nobody reads it any more. Host keys too, as far as they
+  /// can.
   bool drain(Duration limit);
   /// Why stdout could not be written, an errno; 0 if it could.
   int output_failure() const { return out_.failure(); }
@@ -45,6 +47,7 @@ private:
   StartupRecorder startup_;
   io::OutputWriter out_, err_;
   io::InputReader input_;
+  io::KnownHostsWriter known_hosts_;
 };
 
 }  // namespace charmtree

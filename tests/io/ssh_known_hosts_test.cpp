@@ -10,7 +10,8 @@
 
 #include "tests/io/ssh_fixture.hpp"
 #include "tree/io/clock.hpp"
-#include "tree/io/known_hosts.hpp"
+#include "tree/io/known_hosts_writer.hpp"
+#include "tree/io/unique_fd.hpp"
 
 using namespace charmtree;
 using namespace charmtree::io;
@@ -22,6 +23,17 @@ KnownHosts parse(const std::string& text) {
   KnownHosts hosts;
   hosts.add_text(text);
   return hosts;
+}
+
+/// Writes at once; the lock must be free.
+Result<void> add_known_host(const std::string& file, const std::string& name, const HostKey& key,
+                            NameStyle style) {
+  asio::io_context io;
+  KnownHostsWriter writer{io};
+  std::optional<Result<void>> result;
+  writer.add(file, {name, key, style}, [&](const Result<void>& outcome) { result = outcome; });
+  writer.finish();
+  return result.value();
 }
 
 std::vector<HostKey> keys(const KnownHosts& hosts, const std::string& name) {
@@ -199,6 +211,62 @@ TEST_CASE("nothing is written but one name, one type and its key", "[known_hosts
   CHECK_FALSE(add_known_host(file, "alpha", blank, NameStyle::plain).ok());
   CHECK_FALSE(add_known_host(file, "alpha", other, NameStyle::plain).ok());
   CHECK(read_text(file).empty());
+}
+
+TEST_CASE("keys that come together are written together, each once", "[known_hosts]") {
+  const TempDir directory;
+  const std::string file = directory.path("kh"), other = directory.path("other");
+  asio::io_context io;
+  KnownHostsWriter writer{io};
+  int good = 0;
+  const auto count = [&](const Result<void>& outcome) { good += outcome.ok() ? 1 : 0; };
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 500; ++i)
+      writer.add(file, {"node" + std::to_string(i), public_key("ed25519"), NameStyle::plain}, count);
+    writer.add(other, {"alpha", public_key("ed25519"), NameStyle::hashed}, count);
+  }
+  CHECK(good == 0);
+
+  io.run();
+
+  CHECK(good == 1002);
+  const std::string text = read_text(file), hashed = read_text(other);
+  CHECK(std::count(text.begin(), text.end(), '\n') == 500);
+  CHECK(std::count(hashed.begin(), hashed.end(), '\n') == 1);
+}
+
+TEST_CASE("somebody's lock holds up neither the loop nor the key", "[known_hosts]") {
+  const TempDir directory;
+  const std::string file = directory.write("kh", "");
+  UniqueFd holder{open(file.c_str(), O_RDWR)};
+  REQUIRE(flock(holder.get(), LOCK_EX) == 0);
+  asio::io_context io;
+  KnownHostsWriter writer{io};
+  asio::steady_timer beat{io};
+  Instant last = now();
+  Duration longest{0};
+  bool done = false;
+  std::function<void()> tick = [&] {
+    longest = std::max(longest, now() - last);
+    last = now();
+    beat.expires_after(1ms);
+    if (!done) beat.async_wait([&](error_code) { tick(); });
+  };
+  asio::steady_timer release{io, std::chrono::milliseconds{300}};
+  release.async_wait([&](error_code) { holder.reset(); });
+
+  const Instant begun = now();
+  writer.add(file, {"alpha", public_key("ed25519"), NameStyle::plain}, [&](const Result<void>& outcome) {
+    CHECK(outcome.ok());
+    done = true;
+  });
+  CHECK(now() - begun < 100ms);
+  tick();
+  io.run();
+
+  CHECK(done);
+  CHECK(longest < 200ms);
+  CHECK(read_text(file).starts_with("alpha "));
 }
 
 TEST_CASE("a lock that is never given up, and a place that cannot be written, are errors", "[known_hosts]") {

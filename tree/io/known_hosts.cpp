@@ -6,17 +6,11 @@
 
 #include "tree/io/known_hosts.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <openssl/rand.h>
 #include <openssl/sha.h>
-#include <poll.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
 
@@ -28,8 +22,6 @@ namespace charmtree::io {
 namespace {
 
 constexpr std::size_t kSaltBytes = SHA_DIGEST_LENGTH;
-constexpr int kLockTries = 200;
-constexpr int kLockTryMs = 10;
 
 using State = std::array<std::uint32_t, 5>;
 
@@ -247,31 +239,9 @@ KnownKeys KnownHosts::lookup_host(std::string_view host, std::uint16_t port, std
   return known;
 }
 
-namespace {
-
-Error cannot(std::string_view verb, const std::string& path) {
-  return Error(Errc::host_key_unknown, Phase::host_key,
-               fmt::format("cannot {} {}: {}", verb, path, std::strerror(errno)));
-}
-
-bool lock(int fd) {
-  for (int i = 0; i < kLockTries; ++i) {
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
-    if (errno != EWOULDBLOCK && errno != EINTR)
-      return true;  // a file system without locks: better unlocked than not at all
-    poll(nullptr, 0, kLockTryMs);
-  }
-  return false;
-}
-
-/// No blanks or control characters, which would make it more than a word of a line.
-bool is_word(std::string_view text) {
-  return !text.empty() &&
-         std::none_of(text.begin(), text.end(), [](unsigned char c) { return c <= ' ' || c == 0x7F; });
-}
-
-Result<std::string> written_name(std::string_view name, NameStyle style) {
-  if (style == NameStyle::plain) return std::string(name);
+Result<std::string> known_hosts_field(std::string_view given, NameStyle style) {
+  const std::string name = lower(given);
+  if (style == NameStyle::plain) return name;
   std::string salt(kSaltBytes, '\0');
   if (RAND_bytes(reinterpret_cast<unsigned char*>(salt.data()), static_cast<int>(salt.size())) != 1) {
     return Error(Errc::internal, Phase::host_key, "no random numbers");
@@ -279,38 +249,6 @@ Result<std::string> written_name(std::string_view name, NameStyle style) {
   const auto digest = hmac(after_key(salt, 0x36), after_key(salt, 0x5C), name);
   return fmt::format("|1|{}|{}", encode_base64(salt),
                      encode_base64({reinterpret_cast<const char*>(digest.data()), digest.size()}));
-}
-
-}  // namespace
-
-Result<void> add_known_host(const std::string& path, std::string_view name, const HostKey& key,
-                            NameStyle style) {
-  if (!is_word(name) || !is_word(key.type) || key.type != key_type(key.blob))
-    return Error(Errc::host_key_unknown, Phase::host_key,
-                 "not a name or key that known_hosts files can hold");
-  const std::string directory = std::filesystem::path(path).parent_path();
-  if (!directory.empty() && mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST)
-    return cannot("create", directory);
-  const UniqueFd file(open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  if (!file) return cannot("open", path);
-  if (!lock(file.get())) {
-    errno = ETIMEDOUT;
-    return cannot("lock", path);
-  }
-  const Result<std::string> text = read_file(file, path, kMaxKnownHostsBytes);
-  if (!text.ok()) return Error(Errc::host_key_unknown, Phase::host_key, text.error().what);
-  KnownHosts present;
-  present.add_text(*text);
-  for (const HostKey& known : present.lookup(name).keys) {
-    if (known == key) return {};
-  }
-  const Result<std::string> written = written_name(lower(name), style);
-  if (!written.ok()) return written.error();
-  std::string line = fmt::format("{} {} {}\n", *written, key.type, encode_base64(key.blob));
-  if (!text->empty() && text->back() != '\n') line.insert(0, "\n");
-  if (write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-    return cannot("write", path);
-  return {};
 }
 
 }  // namespace charmtree::io

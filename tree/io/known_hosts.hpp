@@ -86,10 +86,8 @@ private:
 /// How a name is written into known_hosts.
 enum class NameStyle : std::uint8_t { plain, hashed };
 
-/// Appends one line for `name` (see known_hosts_name) to the file under a lock, unless the file holds that
-/// key for that name already. Refuses what is no single word or no such key. Creates the file (0600) and its
-/// directory (0700). Waits for the lock 2 s at most. The error's phase is host_key.
-Result<void> add_known_host(const std::string& path, std::string_view name, const HostKey& key,
-                            NameStyle style);
+/// The first field of a line for `name`: in lower case, or hashed with a salt of its own. Error: no random
+/// numbers.
+Result<std::string> known_hosts_field(std::string_view name, NameStyle style);
 
 }  // namespace charmtree::io

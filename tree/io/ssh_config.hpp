@@ -44,7 +44,7 @@ struct SshSettings {
 struct SshHost {
   std::uint32_t settings = 0;  // index into SshAnswers::settings
   std::string address;         // ssh's HostName; empty: the name itself
-  std::string known_name;      // under which known_hosts holds it, for add_known_host
+  std::string known_name;      // under which known_hosts holds it, for KnownHostsWriter
   std::vector<HostKey> known_keys;
   bool known_key_revoked = false;
 };
