@@ -4,9 +4,10 @@
 //
 //   # comment                     a word that begins with # ends any line; indented lines are fine; CR-LF too
 //   group NAME [KEY VALUE]...     begins a group; its options start from the global ones
-//   host  NAME [KEY VALUE]...     a host of the group; NAME may be a pattern (see host_pattern.hpp) unless
-//   quoted KEY VALUE [KEY VALUE]...      options for the hosts after it: before the first group for the whole
-//   file, else for this group
+//   host  NAME [KEY VALUE]...     a host of the group; NAME, if not quoted, may be a pattern
+//                                 (host_pattern.hpp)
+//   KEY VALUE [KEY VALUE]...      options for the hosts after it: before the first group for all
+//                                 groups, else for this one
 //
 // Hosts before any group belong to `main`. Words are separated by blanks and tabs; '...' and "..." hold a
 // word with blanks. Keys may carry any number of leading '+'. The value * sets a key back to its default.
