@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "charmrun/console.hpp"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -22,6 +23,16 @@ LauncherRecord root_launcher() {
   return root;
 }
 
+/// Of this process, all threads, so far.
+Duration cpu_time() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto duration = [](const timeval& time) {
+    return Duration{std::chrono::seconds{time.tv_sec}} + std::chrono::microseconds{time.tv_usec};
+  };
+  return duration(usage.ru_utime) + duration(usage.ru_stime);
+}
+
 StartupRecord describe(const Options& options, const Job& job) {
   StartupRecord record;
   record.version = CHARMTREE_VERSION;
@@ -39,6 +50,8 @@ Console::Console(io::asio::io_context& io, const Options& options, const Job& jo
     : options_(options),
       job_(job),
       startup_(describe(options, job), job.plan.hosts, started),
+      logins_(job.plan.hosts, job.plan.job.profiles),
+      cpu_at_start_(cpu_time()),
       out_(
           io, STDOUT_FILENO,
           [this] {
@@ -90,10 +103,9 @@ void Console::store_host_key(std::uint32_t host, const HostKey& key) {
 }
 
 void Console::record(const proto::Record& record) {
-  if (record.error)
-    startup_.failed(record.stamps.host, *record.error, record.failed);
-  else
-    startup_.stamped(record.stamps);
+  if (record.error) return startup_.failed(record.stamps.host, *record.error, record.failed);
+  startup_.stamped(record.stamps);
+  logins_.stamped(record.stamps, cpu_time() - cpu_at_start_);
 }
 
 bool Console::drain(Duration limit) {

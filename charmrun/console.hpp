@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "charmrun/job.hpp"
+#include "charmrun/login_log.hpp"
 #include "charmrun/options.hpp"
 #include "charmrun/startup_record.hpp"
 #include "tree/io/known_hosts_writer.hpp"
@@ -39,12 +40,16 @@ public:
   int output_failure() const { return out_.failure(); }
   /// The start-up record so far.
   const StartupRecord& startup() const { return startup_.record(); }
+  /// The root's logins; none until every host is up.
+  const LoginLog& logins() const { return logins_; }
 
 private:
   const Options& options_;
   const Job& job_;
   io::Runner* runner_ = nullptr;
   StartupRecorder startup_;
+  LoginLog logins_;
+  Duration cpu_at_start_;
   io::OutputWriter out_, err_;
   io::InputReader input_;
   io::KnownHostsWriter known_hosts_;

@@ -20,6 +20,10 @@ charm4py programs as they are, and any other program.
   charmrun +p4 ++local ./hello          4 processes on this machine
   charmrun +p64 ++nodelist nodes ./app  64 processes on the hosts in `nodes`
   charmrun ++n 8 ++ppn 16 ./app         8 processes of 16 threads (SMP builds)
+  charmrun ++plan +p64 ++nodelist nodes   how would that start, and how fast?
+
+++plan is the first word, starts nothing and needs no program; its ++numHosts
+may be beyond the nodelist.
 
 A nodelist holds a line `host NAME` for each host. Options may stand anywhere,
 also behind the program; a lone ++ leaves the words after it to the program.

@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "charmrun/history_file.hpp"
 #include "charmrun/machines.hpp"
 #include "charmrun/placement.hpp"
 #include "tree/io/host_setup.hpp"
@@ -105,6 +106,7 @@ public:
     auto hosts = all_local() ? local_hosts() : listed_hosts();
     if (!hosts) return hosts.error();
     describe();
+    use_history();
     return std::move(job_);
   }
 
@@ -120,6 +122,7 @@ private:
   std::uint32_t intern(Profile profile);
   void describe();
   void describe_launch();
+  void use_history();
   std::string program_path() const;
   void remark(std::string text) { job_.remarks.push_back(std::move(text)); }
 
@@ -138,7 +141,7 @@ bool Builder::all_local() {
     nodelist_file_ = place.path;
     return false;
   }
-  remark("no nodelist found: running on this machine only (as with ++local)");
+  if (options_.verb == Verb::run) remark("no nodelist found: running on this machine only (as with ++local)");
   return true;
 }
 
@@ -373,6 +376,25 @@ void Builder::describe_launch() {
   }
   job_.notes.push_back(
       fmt::format("job {}: {} processes on {} hosts, {}", job.id, job.processes, job.hosts, tree));
+}
+
+/// What earlier launches tell of logins to such hosts. A job on this machine alone needs and tells nothing.
+void Builder::use_history() {
+  const auto variable = [](const char* name) -> std::string_view {
+    const char* value = std::getenv(name);
+    return value == nullptr ? "" : value;
+  };
+  HistoryRead read;
+  const bool here = job_.plan.job.private_network;
+  if (!here) {
+    job_.history_file = history_path(variable("XDG_STATE_HOME"), variable("HOME"));
+    read = read_history(job_.history_file);
+    if (!read.note.empty()) job_.notes.push_back(std::move(read.note));
+  }
+  job_.logins = login_costs(read.history, job_.plan.hosts, profiles_);
+  if (here) return;
+  job_.plan.job.launch.login_occupancy = job_.logins.postal.occupancy;
+  job_.plan.job.launch.login_latency = job_.logins.postal.latency;
 }
 
 }  // namespace

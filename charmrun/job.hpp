@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "charmrun/history.hpp"
 #include "charmrun/node/root_desk.hpp"
 #include "charmrun/options.hpp"
 #include "tree/base/result.hpp"
@@ -25,6 +26,8 @@ struct Job {
     bool hashed = false;
   };
   std::vector<KeyPlace> key_places;
+  LoginCosts logins;
+  std::string history_file;  // where this launch's logins are to be remembered; empty: nowhere
 };
 
 /// `self` is argv[0]. Errors are what the user must put right (bad_input, or what ssh said).

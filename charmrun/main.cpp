@@ -15,8 +15,10 @@
 
 #include "charmrun/console.hpp"
 #include "charmrun/help.hpp"
+#include "charmrun/history_file.hpp"
 #include "charmrun/job.hpp"
 #include "charmrun/options.hpp"
+#include "charmrun/plan.hpp"
 #include "charmrun/report.hpp"
 #include "charmrun/timeline.hpp"
 #include "tree/io/clock.hpp"
@@ -112,6 +114,22 @@ void write_reports(const Options& options, const StartupRecord& record) {
   if (options.verbose) std::fputs(report_table(record).c_str(), stderr);
 }
 
+int show_plan(const Options& options, const std::string& self) {
+  const auto job = make_job(options, self);
+  if (!job) return complain(job.error()), kLauncherFailed;
+  std::vector<std::uint32_t> slots;
+  for (const Host& host : job->plan.hosts) slots.push_back(host.processes);
+  const auto text = plan_text(options, job->logins, slots);
+  if (!text) return complain(text.error()), kLauncherFailed;
+  for (const auto* lines : {&job->remarks, &job->notes}) {
+    const bool shown = lines == &job->remarks ? !options.quiet : options.verbose;
+    for (const std::string& line : *lines) {
+      if (shown) std::fprintf(stderr, "charmrun: %s\n", line.c_str());
+    }
+  }
+  return std::fputs(text->c_str(), stdout), 0;
+}
+
 /// INT, TERM and HUP become events; one that was ignored when we started stays ignored (nohup).
 void watch_signals(io::asio::signal_set& signals, io::Runner& runner) {
   signals.async_wait([&signals, &runner](io::error_code ec, int signal) {
@@ -159,6 +177,9 @@ int run_root(const Options& options, const std::string& self) {
     StartupRecord record = console.startup();
     record.wall = io::now() - started;
     write_reports(options, record);
+    const LoginLog& logins = console.logins();
+    const std::string note = remember_logins(job->history_file, logins.samples(), logins.occupancy());
+    if (options.verbose && !note.empty()) std::fprintf(stderr, "charmrun: %s\n", note.c_str());
     if (!written && result.signal != 0) die_of(result.signal);  // the writer would wait for its reader
   }
   if (output_failure != 0 && output_failure != EPIPE) {
@@ -189,6 +210,7 @@ int run(const std::vector<std::string>& arguments) {
   if (!options) return complain(options.error()), kLauncherFailed;
   if (options->help) return std::fputs(help_text().c_str(), stdout), 0;
   if (options->version) return std::fputs(version_text().c_str(), stdout), 0;
+  if (options->verb == Verb::plan) return show_plan(*options, arguments[0]);
   return run_root(*options, arguments.empty() ? "charmrun" : arguments[0]);
 }
 

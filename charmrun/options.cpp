@@ -20,6 +20,11 @@ Error bad(std::string what, std::string fix = {}) {
   return {Errc::bad_input, Phase::options, std::move(what), std::move(fix)};
 }
 
+std::optional<Verb> find_verb(std::string_view word) {
+  if (word == "++plan") return Verb::plan;
+  return {};
+}
+
 constexpr bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
@@ -33,6 +38,7 @@ struct Match {
 
 Error unknown_option(std::string_view word) {
   const std::string_view name = word.substr(2);
+  if (find_verb(word)) return bad(fmt::format("{} can only be the first word", word));
   const std::string what = fmt::format("unknown option '{}'", quotable(word));
   if (const auto equals = name.find('=');
       equals != std::string_view::npos && find_option(name.substr(0, equals)))
@@ -110,7 +116,7 @@ Error not_a_program(const std::string& word) {
 
 Result<void> take_program(std::vector<std::string> words, Options& options) {
   if (words.empty()) {
-    if (options.help || options.version) return {};
+    if (options.help || options.version || options.verb != Verb::run) return {};
     return bad("no program was given", "charmrun [options] program [arguments]; ++help shows more");
   }
   if (words.front().empty()) return bad("the program's name is empty");
@@ -138,6 +144,10 @@ bool is_launcher_mode(std::span<const std::string> argv) {
 
 Result<Options> parse_options(std::span<const std::string> argv, const OptionEnvironment& environment) {
   Options options;
+  if (const auto verb = argv.size() > 1 ? find_verb(argv[1]) : std::nullopt) {
+    options.verb = *verb;
+    argv = argv.subspan(1);
+  }
   auto rest = scan(argv, options);
   if (!rest) return rest.error();
   if (auto program = take_program(std::move(*rest), options); !program) return program.error();

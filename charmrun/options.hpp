@@ -40,8 +40,16 @@ struct NodelistPlace {
   friend bool operator==(const NodelistPlace&, const NodelistPlace&) = default;
 };
 
+/// What is wanted, if not a job: the first word of the command line, and nowhere else.
+enum class Verb : std::uint8_t {
+  run,
+  plan,  // ++plan: say how a job would start; needs no program
+};
+
 /// A number that is 0 was not given, unless said otherwise.
 struct Options {
+  Verb verb = Verb::run;
+
   // How many processes; see placement.hpp.
   std::uint32_t pes = 0;              // +p: PEs in all
   std::uint32_t processes = 0;        // ++n, ++np
@@ -86,7 +94,7 @@ struct Options {
   bool help = false;
   bool version = false;
 
-  std::string program;  // empty only with help or version
+  std::string program;  // empty only with help, version or another verb than run
   std::vector<std::string> arguments;
 
   std::vector<NodelistPlace> nodelist_places;  // none if all runs on this machine

@@ -31,6 +31,20 @@ Result<Counts> count_from_processes(const Options& options) {
   return counts;
 }
 
+// What there is to plan with: a process for every slot.
+Result<Placement> whole_list(const Options& options, std::span<const std::uint32_t> slots) {
+  if (options.host_limit > 0 && options.host_limit < slots.size()) slots = slots.first(options.host_limit);
+  Placement placement;
+  placement.counts.processes = 0;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i] == 0) continue;
+    placement.hosts.push_back({static_cast<std::uint32_t>(i), placement.counts.processes, slots[i]});
+    placement.counts.processes += slots[i];
+  }
+  if (placement.hosts.empty()) return bad("there is no host to run on", "");
+  return placement;
+}
+
 }  // namespace
 
 Result<Counts> count_processes(const Options& options) {
@@ -88,6 +102,7 @@ std::vector<HostShare> share_out(std::uint32_t processes, std::span<const std::u
 }
 
 Result<Placement> place(const Options& options, std::span<const std::uint32_t> slots) {
+  if (options.verb == Verb::plan) return whole_list(options, slots);
   auto counts = count_processes(options);
   if (!counts) return counts.error();
   if (options.host_limit > slots.size())

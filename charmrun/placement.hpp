@@ -50,7 +50,9 @@ struct Placement {
 std::vector<HostShare> share_out(std::uint32_t processes, std::span<const std::uint32_t> slots);
 
 /// Counts and shares of a job on a list of hosts, of which ++numHosts may use the first few. Errors as
-/// count_processes, and if there are fewer hosts than ++numHosts, or none.
+/// count_processes, and if there are fewer hosts than ++numHosts, or none. With ++plan the hosts that there
+/// are
+/// (++numHosts of them at most) get as many processes as they have slots.
 Result<Placement> place(const Options& options, std::span<const std::uint32_t> slots);
 
 }  // namespace charmtree

@@ -12,6 +12,12 @@ namespace charmtree {
 using namespace proto;
 
 namespace {
+LaunchConfig launch_config(const wire::JobSpec& job, const LaunchConfig& place) {
+  LaunchConfig config = place;
+  config.postal = believable(job.launch.login_occupancy, job.launch.login_latency);
+  return config;
+}
+
 bool all_different(std::vector<std::uint32_t> numbers) {
   std::sort(numbers.begin(), numbers.end());
   return std::adjacent_find(numbers.begin(), numbers.end()) == numbers.end();
@@ -21,7 +27,7 @@ bool all_different(std::vector<std::uint32_t> numbers) {
 Node::Node(RootPlan plan, std::uint64_t seed)
     : random_(seed), desk_(std::make_unique<RootDesk>(std::move(plan))), job_(desk_->job()) {
   self_.index = wire::kRootIndex;
-  launch_.emplace(*job_, desk_->coded_job(), LaunchConfig{.is_root = true}, random_);
+  launch_.emplace(*job_, desk_->coded_job(), launch_config(*job_, {.is_root = true}), random_);
 }
 
 void Node::on(const Event& event, Instant now, Actions& out) {
@@ -229,7 +235,7 @@ void Node::welcome(const wire::Welcome& message) {
   level_ = message.level;
   stamps_.host = self_.index;
   out_->push_back(Send{kParentLink, wire::Hello{now_, 0}});
-  launch_.emplace(*job_, message.job, LaunchConfig{.level = level_, .self = self_.index}, random_);
+  launch_.emplace(*job_, message.job, launch_config(*job_, {.level = level_, .self = self_.index}), random_);
   processes_.emplace(job_, self_);
   processes_->prepare(*out_);
 }
@@ -465,8 +471,18 @@ void Node::flush_gather() {
   out_->push_back(Send{kParentLink, std::move(*facts)});
 }
 
+/// The root's own logins, when every host is up: those of others come only as stamps, if these are wanted.
+void Node::record_logins() {
+  if (logins_recorded_ || !desk_->judge().all_up()) return;
+  logins_recorded_ = true;
+  for (const auto& [link, child] : launch_->children()) {
+    if (!child.sweeper && child.welcomed != kNever) out_->push_back(Record{child.stamps});
+  }
+}
+
 void Node::desk_turn() {
   if (!desk_) return;
+  record_logins();
   DeskOrders orders;
   desk_->turn(now_, *out_, orders);
   for (const wire::Message& message : orders.everyone) {

@@ -92,6 +92,7 @@ private:
   void flush_gather();
   void own_stamps();
 
+  void record_logins();
   void desk_turn();
   void words_become_notes();
   Duration child_slack() const;
@@ -114,6 +115,7 @@ private:
   bool parent_gone_ = false;
   bool sweeper_ = false;
   bool stamped_ = false;
+  bool logins_recorded_ = false;
   Instant kill_at_ = kNever;
   Instant give_up_at_ = kNever;
   std::vector<std::uint32_t> unconfirmed_;

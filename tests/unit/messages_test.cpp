@@ -46,7 +46,7 @@ JobSpec full_job() {
   job.pes_per_process = 4;
   job.input_process = 5;
   job.magic = 32767;
-  job.launch = {{4, 3}, 9, 11, 7'000'000, OnHostFailure::spare, 5s, 6s};
+  job.launch = {{4, 3}, 9, 11, 7'000'000, OnHostFailure::spare, 5s, 6s, 3ms, 300ms};
   job.timeout = 7s;
   job.grace = 1500ms;
   job.keep_address_randomisation = job.stamps = job.verbose = job.private_network = true;

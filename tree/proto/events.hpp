@@ -224,8 +224,9 @@ struct StoreHostKey {
   std::uint32_t host;
   HostKey key;
 };
-/// Root: one launcher's start-up times, in the root's clock. With `error`: that it was given up at `failed`;
-/// of `stamps` only the host counts then.
+/// Root: one launcher's start-up times, in the root's clock; of the launchers that the root itself started
+/// always, as far as their login, when every host is up. With `error`: that it was given up at `failed`; of
+/// `stamps` only the host counts then.
 struct Record {
   wire::Stamps stamps;
   std::optional<Error> error = {};

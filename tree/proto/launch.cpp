@@ -168,8 +168,7 @@ bool Launch::may_login(Instant now) const {
 }
 
 Via Launch::usual_via(const Host& host) const {
-  const Profile& shared = profile(host);
-  return shared.via == Via::ssh && shared.ssh_command_only ? Via::command : shared.via;
+  return profile(host).usual_via();
 }
 
 void Launch::pump(Instant now, Actions& out) {

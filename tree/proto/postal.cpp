@@ -8,6 +8,14 @@ namespace charmtree::proto {
 
 namespace {
 constexpr int kTicksPerLogin = 24;
+constexpr Duration kLeastOccupancy = 500us, kMostOccupancy = 1s, kLeastLatency = 5ms, kMostLatency = 10s;
+}  // namespace
+
+Postal believable(Duration occupancy, Duration latency) {
+  Postal postal;
+  if (occupancy > Duration{0}) postal.occupancy = std::clamp(occupancy, kLeastOccupancy, kMostOccupancy);
+  if (latency > Duration{0}) postal.latency = std::clamp(latency, kLeastLatency, kMostLatency);
+  return postal;
 }
 
 PostalCurve::PostalCurve(const Postal& postal)

@@ -17,6 +17,9 @@ struct Postal {
   Duration latency = 250ms;
 };
 
+/// What is known (0: not known) within the range of what can be, so that a curve stays small.
+Postal believable(Duration occupancy, Duration latency);
+
 /// N of one pair of constants, as a table that grows as it is asked.
 class PostalCurve {
 public:

@@ -49,6 +49,9 @@ struct Profile {
   std::string setup;              // shell command run before the program; empty: none
   std::vector<std::string> extra_arguments;  // appended to the program's arguments (nodelist `nice`)
 
+  /// How launchers are started there unless a login showed that it cannot be done so.
+  Via usual_via() const { return via == Via::ssh && ssh_command_only ? Via::command : via; }
+
   friend bool operator==(const Profile&, const Profile&) = default;
 };
 

@@ -175,7 +175,8 @@ CT_MEMBERS(Profile, s.via, s.shell, s.user, s.port, s.identity_files, s.identiti
 CT_MEMBERS(Host, s.index, s.name, s.address, s.profile, s.machine, s.first_process, s.processes, s.known_keys,
            s.known_key_revoked)
 CT_MEMBERS(Shape, s.branching, s.levels)
-CT_MEMBERS(LaunchRules, s.shape, s.batch, s.max_logins, s.login_rate, s.on_failure, s.patience, s.wait)
+CT_MEMBERS(LaunchRules, s.shape, s.batch, s.max_logins, s.login_rate, s.on_failure, s.patience, s.wait,
+           s.login_occupancy, s.login_latency)
 CT_MEMBERS(Share, s.host, s.first_process, s.processes)
 CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.environment, s.hosts, s.processes, s.pes_per_process,
            s.input_process, s.magic, s.launch, s.timeout, s.grace, s.keep_address_randomisation, s.stamps,

@@ -48,6 +48,7 @@ struct LaunchRules {
   OnHostFailure on_failure = OnHostFailure::abort;
   Duration patience{0};  // drop, spare: with a silent host; 0: from the logins so far
   Duration wait{0};      // so long names that do not resolve or answer are tried again
+  Duration login_occupancy{0}, login_latency{0};  // what a login costs, as far as is known; 0: it is not
   friend bool operator==(const LaunchRules&, const LaunchRules&) = default;
 };
 

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "charmrun/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "charmrun/placement.hpp"
+#include "charmrun/report.hpp"
+#include "tree/proto/host_pool.hpp"
+#include "tree/proto/predictor.hpp"
+
+namespace charmtree {
+namespace {
+
+/// The paper's best batch (256 nodes, k = 16).
+constexpr std::uint32_t kPaperBatch = 8;
+
+std::string plural(std::uint64_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+struct Size {
+  std::uint64_t hosts = 0, processes = 0;
+  bool assumed = false;  // nobody said how many processes
+};
+
+/// The hosts that get processes when the list is continued by itself as far as ++numHosts says.
+Result<Size> size_of(const Options& options, std::span<const std::uint32_t> slots) {
+  std::vector<std::uint32_t> all(options.host_limit > 0 ? options.host_limit : slots.size());
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = slots[i % slots.size()];
+  if (options.pes == 0 && options.processes == 0)
+    return Size{all.size(), std::accumulate(all.begin(), all.end(), std::uint64_t{0}), true};
+  const auto counts = count_processes(options);
+  if (!counts) return counts.error();
+  return Size{share_out(counts->processes, all).size(), counts->processes};
+}
+
+std::string row(std::string_view label, std::string_view text) {
+  return fmt::format("  {:<10} {}\n", label, text);
+}
+
+std::string hosts_row(const LoginCosts& logins, const Size& size, std::size_t listed) {
+  std::vector<std::string> kinds;
+  if (logins.local > 0) kinds.push_back(fmt::format("{} on this machine", logins.local));
+  if (logins.ssh > 0) kinds.push_back(fmt::format("{} by ssh", logins.ssh));
+  if (logins.command > 0) kinds.push_back(fmt::format("{} by a remote-shell command", logins.command));
+  std::string text = fmt::format("{}", fmt::join(kinds, ", "));
+  if (size.hosts < listed) text += fmt::format("; {} of them are used", size.hosts);
+  if (size.hosts > listed)
+    text +=
+        fmt::format("; {} more {} assumed", size.hosts - listed, logins.remote() > 0 ? "like them" : "are");
+  return row("hosts", text);
+}
+
+std::string login_rows(const LoginCosts& logins, const proto::Postal& postal, bool local) {
+  std::string latency = human_time(postal.latency);
+  if (logins.slow_latency > Duration{0})
+    latency += fmt::format(" (slow: {})", human_time(logins.slow_latency));
+  std::string text = row("login", fmt::format("{} until the launcher there answers, {} of its parent's time",
+                                              latency, human_time(postal.occupancy)));
+  if (local) return text + row("", "assumed; that all share this machine's cores is left out");
+  if (logins.known == 0) return text + row("", "assumed: no login to such hosts has been measured yet");
+  std::string source = fmt::format("measured: {} to \"{}\"", plural(logins.logins, "login", "logins"),
+                                   fmt::join(logins.patterns, "\", \""));
+  if (logins.known < logins.remote())
+    source +=
+        fmt::format("; assumed for {} of the {} hosts", logins.remote() - logins.known, logins.remote());
+  return text + row("", source);
+}
+
+std::string shape_rows(const proto::StartupPlan& plan, const proto::TreeForecast& tree) {
+  std::string text = plan.shape.branching == 0 ? "late binding: about " : "fixed: ";
+  text += plural(tree.levels, "level", "levels");
+  if (plan.shape.branching != 0) text += fmt::format(", at most {} children each", plan.shape.branching);
+  text += fmt::format("; the root starts {}", plural(tree.root_degree, "host", "hosts"));
+  const proto::Postal& login = plan.costs.login;
+  const std::int64_t enough = (login.latency + login.occupancy - Duration{1}) / login.occupancy;
+  return row("tree", text) +
+         row("window", (plan.window == 0 ? "as many logins at a time as go well"
+                                         : plural(plan.window, "login", "logins") + " at a time") +
+                           fmt::format("; {} keep a launcher busy", enough));
+}
+
+std::string phase_rows(const proto::StartupPlan& plan, const proto::StartupForecast& usual,
+                       const proto::StartupForecast* slow) {
+  struct Phase {
+    std::string_view name;
+    Duration proto::StartupForecast::*takes;
+    std::string end;
+  };
+  const std::uint64_t each = (plan.processes + plan.hosts - 1) / plan.hosts;
+  const Phase phases[] = {{"logins", &proto::StartupForecast::logins, "every launcher runs"},
+                          {"processes", &proto::StartupForecast::processes,
+                           plural(each, "process", "processes") + " on each host"},
+                          {"gather", &proto::StartupForecast::gather, "the root has all addresses"},
+                          {"table", &proto::StartupForecast::table, "every process has the node table"}};
+  std::string text = fmt::format("\n  {:<10} {:>10} {:>10}{}\n", "phase", "takes", "over at",
+                                 slow != nullptr ? "    if slow" : "");
+  Duration over{0}, slow_over{0};
+  for (const Phase& phase : phases) {
+    over += usual.*phase.takes;
+    text +=
+        fmt::format("  {:<10} {:>10} {:>10}", phase.name, human_time(usual.*phase.takes), human_time(over));
+    if (slow != nullptr) {
+      slow_over += slow->*phase.takes;
+      text += fmt::format(" {:>10}", human_time(slow_over));
+    }
+    text += fmt::format("   {}\n", phase.end);
+  }
+  return text;
+}
+
+Duration gathered(const proto::StartupForecast& forecast) {
+  return forecast.logins + forecast.processes + forecast.gather;
+}
+
+std::string model_rows(const Options& options, const proto::StartupPlan& plan, Duration planned) {
+  proto::StartupPlan best = plan;
+  best.shape = {};
+  best.window = 0;
+  const auto hosts = static_cast<double>(plan.hosts), processes = static_cast<double>(plan.processes);
+  const double per_host = processes / hosts;
+  const wire::Shape shape =
+      proto::choose_shape(static_cast<std::uint32_t>(plan.hosts), options.branching, options.levels);
+  const auto branching = static_cast<double>(shape.branching);
+  const double levels = shape.levels != 0 ? shape.levels : proto::paper_levels(hosts, branching);
+  const double batch = std::min<double>(options.batch != 0 ? options.batch : kPaperBatch, branching);
+  const proto::PaperTimes times = proto::paper_times(plan.costs);
+  const auto model = [](std::string label, Duration time, std::string_view source) {
+    return fmt::format("  {:<44} {:>10}   {}\n", label, human_time(time), source);
+  };
+  const std::string tree = fmt::format("{:.3g} {} of launchers, {} children each", levels,
+                                       levels == 1 ? "level" : "levels", shape.branching);
+  return "\n  until the root has all addresses, in several ways:\n" +
+         model("this plan", planned, "as above") +
+         model("everybody always starts the next host", gathered(proto::forecast(best)), "postal bound") +
+         model("one login per process, from here", proto::basic_startup(times, processes), "basic (2)") +
+         model("one login per host, from here", proto::smp_aware_startup(times, hosts, per_host),
+               "SMP-aware (4)") +
+         model(tree, proto::multi_level_startup(times, levels, branching, per_host), "d-level (5)") +
+         model(fmt::format("the same in batches of {}", batch),
+               proto::batched_startup(times, levels, branching, batch, per_host), "batched (7)") +
+         "  (n): equations of Gupta, Zheng, Kale: A Multi-level Scalable Startup (2011)\n";
+}
+
+}  // namespace
+
+Result<std::string> plan_text(const Options& options, const LoginCosts& logins,
+                              std::span<const std::uint32_t> slots) {
+  const auto size = size_of(options, slots);
+  if (!size) return size.error();
+  const bool more = size->hosts > slots.size();
+  const bool local = logins.remote() == 0 && (!more || options.local || options.virtual_hosts > 0);
+  proto::StartupPlan plan;
+  plan.hosts = size->hosts;
+  plan.processes = size->processes;
+  plan.window = options.batch;
+  if (logins.remote() > 0 || local) plan.costs.login = logins.postal;
+  if (options.branching != 0 || options.levels != 0) {
+    plan.shape =
+        proto::choose_shape(static_cast<std::uint32_t>(plan.hosts), options.branching, options.levels);
+  }
+  const proto::StartupForecast usual = proto::forecast(plan);
+  proto::StartupPlan slow_plan = plan;
+  slow_plan.costs.login.latency = logins.slow_latency;
+  const proto::StartupForecast slow = proto::forecast(slow_plan);
+
+  std::string text =
+      fmt::format("A start of {} on {}; nothing was started.\n\n",
+                  plural(plan.processes, "process", "processes"), plural(plan.hosts, "host", "hosts"));
+  text += hosts_row(logins, *size, slots.size());
+  if (size->assumed)
+    text += row("processes", "as many as the hosts have slots (neither +p nor ++n was given)");
+  text += login_rows(logins, plan.costs.login, local);
+  text += shape_rows(plan, usual.tree);
+  text += phase_rows(plan, usual, logins.slow_latency > Duration{0} ? &slow : nullptr);
+  return text + model_rows(options, plan, gathered(usual));
+}
+
+}  // namespace charmtree

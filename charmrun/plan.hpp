@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// `charmrun ++plan`: how a job would start, as text. Pure.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "charmrun/history.hpp"
+#include "charmrun/options.hpp"
+#include "tree/base/result.hpp"
+
+namespace charmtree {
+
+/// Hosts, what their logins cost, the shape of the tree, the window, when each phase is over, and what the
+/// paper's equations say; at most 100 columns. `slots` are those of the hosts that there are and `logins`
+/// their costs; with ++numHosts there may be any number of hosts more like them. Errors as count_processes.
+Result<std::string> plan_text(const Options& options, const LoginCosts& logins,
+                              std::span<const std::uint32_t> slots);
+
+}  // namespace charmtree
