@@ -277,8 +277,9 @@ TEST_CASE("start-up times come to the root in its own clock, whatever the launch
   SmallWorld world{{.hosts = 9, .shape = {2, 0}}};
   world.run();
   check_ended_well(world);
-  REQUIRE(world.stamps.size() == 9);
   using S = wire::Stamps;
+  std::erase_if(world.stamps, [](const wire::Stamps& stamps) { return stamps.times[S::prepared] == kNever; });
+  REQUIRE(world.stamps.size() == 9);
   Instant earliest = kNever, latest{Duration::min()};
   for (const wire::Stamps& stamps : world.stamps) {
     const auto& times = stamps.times;

@@ -11,6 +11,8 @@ namespace charmtree::proto {
 
 namespace {
 
+constexpr int kTicksPerLogin = 24;
+
 Duration times(double count, Duration each) {
   return std::chrono::round<Duration>(count * std::chrono::duration<double, std::nano>{each});
 }
@@ -32,6 +34,24 @@ Parts share_out(std::uint64_t hosts, std::uint64_t children) {
 std::uint64_t children_of(std::uint64_t hosts, const wire::Shape& shape, std::uint64_t level) {
   const bool last = shape.levels != 0 && level + 1 >= shape.levels;
   return last ? hosts : std::min<std::uint64_t>(hosts, shape.branching);
+}
+
+/// With a window W: N(t) = N(t - max(latency, W occupancy)) + the sum of N(t - latency - i occupancy) over i
+/// < W, as each burst of logins starts so many subtrees; without end of the window, the postal recurrence.
+/// `sums` has those of one launcher's logins so far.
+Duration time_in_bursts(const Postal& postal, std::uint64_t hosts, std::uint32_t window) {
+  const Duration tick = std::max(postal.occupancy / kTicksPerLogin, Duration{1us});
+  const auto busy = static_cast<std::size_t>(std::max<std::int64_t>(postal.occupancy / tick, 1));
+  const auto late = std::max(static_cast<std::size_t>(postal.latency / tick), busy);
+  const std::size_t burst = window * busy, round = std::max(late, burst);
+  std::vector<std::uint64_t> alive, sums;
+  for (std::size_t t = 0; alive.empty() || alive.back() <= hosts; ++t) {
+    const std::uint64_t begun = t < late ? 0 : sums[t - late];
+    const std::uint64_t earlier_bursts = t < late + burst ? 0 : sums[t - late - burst];
+    alive.push_back((t < round ? 1 : alive[t - round]) + begun - earlier_bursts);
+    sums.push_back(alive.back() + (t < busy ? 0 : sums[t - busy]));
+  }
+  return static_cast<std::int64_t>(alive.size() - 1) * tick;
 }
 
 }  // namespace
@@ -62,19 +82,27 @@ Duration batched_startup(const PaperTimes& t, double levels, double branching, d
 }
 
 /// Its first child is a launcher after the latency, and so on; its last one when all is over.
-TreeForecast late_tree(const Postal& postal, std::uint64_t hosts) {
+TreeForecast late_tree(const Postal& postal, std::uint64_t hosts, std::uint32_t window) {
   if (hosts == 0) return {};
+  const Duration occupancy = std::max(postal.occupancy, Duration{1});
+  const Duration latency = std::max(postal.latency, occupancy);
   TreeForecast tree;
-  tree.time = PostalCurve{postal}.bound(hosts);
-  const Duration latency = std::max({postal.latency, postal.occupancy, Duration{1}});
+  tree.time = window == 0 ? PostalCurve{postal}.bound(hosts) : time_in_bursts(postal, hosts, window);
   tree.levels = static_cast<std::uint32_t>(std::max<std::int64_t>(tree.time / latency, 1));
-  const auto begun =
-      std::max<std::int64_t>((tree.time - latency) / std::max(postal.occupancy, Duration{1}), 0);
-  tree.root_degree = std::min(static_cast<std::uint64_t>(begun) + 1, hosts);
+  const Duration busy = std::max(tree.time - latency, Duration{0});
+  std::int64_t begun = busy / occupancy + 1;
+  if (window != 0) {
+    const Duration round = std::max(latency, window * occupancy);
+    begun = busy / round * window + std::min<std::int64_t>(busy % round / occupancy + 1, window);
+  }
+  tree.root_degree = std::min(static_cast<std::uint64_t>(begun), hosts);
   return tree;
 }
 
-TreeForecast static_tree(const Postal& postal, const wire::Shape& shape, std::uint64_t hosts) {
+TreeForecast static_tree(const Postal& postal, const wire::Shape& shape, std::uint64_t hosts,
+                         std::uint32_t window) {
+  const std::uint64_t burst = window != 0 ? window : std::max<std::uint64_t>(hosts, 1);
+  const Duration round = std::max(postal.latency, static_cast<std::int64_t>(burst) * postal.occupancy);
   std::vector<std::uint64_t> below{hosts};  // the larger number of hosts under a launcher, by level
   while (below.back() > 0) {
     const std::uint64_t level = below.size() - 1;
@@ -82,18 +110,19 @@ TreeForecast static_tree(const Postal& postal, const wire::Shape& shape, std::ui
   }
   Duration large{0}, small{0};  // of a launcher with below[level] hosts, and with one less
   for (std::size_t level = below.size() - 1; level-- > 0;) {
-    const auto time = [&](std::uint64_t under) {
+    const auto end_of = [&](std::uint64_t under) {
       if (under == 0) return Duration{0};
       const Parts parts = share_out(under, children_of(under, shape, level));
       const auto ready = [&](std::uint64_t child, std::uint64_t size) {
-        return static_cast<std::int64_t>(child) * postal.occupancy + postal.latency +
+        return static_cast<std::int64_t>(child / burst) * round +
+               static_cast<std::int64_t>(child % burst) * postal.occupancy + postal.latency +
                (size - 1 == below[level + 1] ? large : small);
       };
       Duration end = ready(parts.large - 1, parts.size);
       if (parts.small > 0) end = std::max(end, ready(parts.large + parts.small - 1, parts.size - 1));
       return end;
     };
-    const Duration of_large = time(below[level]), of_small = time(below[level] - 1);
+    const Duration of_large = end_of(below[level]), of_small = end_of(below[level] - 1);
     large = of_large;
     small = of_small;
   }
@@ -102,13 +131,13 @@ TreeForecast static_tree(const Postal& postal, const wire::Shape& shape, std::ui
 
 StartupForecast forecast(const StartupPlan& plan) {
   const StartupCosts& costs = plan.costs;
-  Postal login = costs.login;
-  if (plan.window != 0) login.occupancy = std::max(login.occupancy, login.latency / plan.window);
   const bool late = plan.shape.branching == 0;
   const auto tree = [&](const Postal& postal) {
-    return late ? late_tree(postal, plan.hosts) : static_tree(postal, plan.shape, plan.hosts);
+    return late ? late_tree(postal, plan.hosts, plan.window)
+                : static_tree(postal, plan.shape, plan.hosts, plan.window);
   };
   StartupForecast forecast;
+  const Postal& login = costs.login;
   forecast.tree = tree(login);
   forecast.logins = forecast.tree.time;
   if (plan.hosts == 0) return forecast;

@@ -56,13 +56,15 @@ struct TreeForecast {
   std::uint64_t root_degree = 0;  // hosts that the root starts itself
 };
 
-/// Everybody who can starts the next host: the postal bound and the tree that goes with it. The time is that
-/// of the shape that the simulator's launches come within 1 % of.
-TreeForecast late_tree(const Postal& postal, std::uint64_t hosts);
+/// Everybody who can starts the next host: the postal bound and the tree that goes with it. The simulator's
+/// launches come within 1 % of that time. Here as below, at most `window` of a launcher's logins are in
+/// flight (0: as many as come up), so they come in bursts of as many.
+TreeForecast late_tree(const Postal& postal, std::uint64_t hosts, std::uint32_t window = 0);
 
 /// The k-ary tree as HostPool shares it out: equal parts, the last level as wide as need be.
 /// `shape.branching` is not 0.
-TreeForecast static_tree(const Postal& postal, const wire::Shape& shape, std::uint64_t hosts);
+TreeForecast static_tree(const Postal& postal, const wire::Shape& shape, std::uint64_t hosts,
+                         std::uint32_t window = 0);
 
 /// What a start-up costs besides logins. The defaults were measured on one machine (docs/DESIGN.md, 4).
 struct StartupCosts {
@@ -91,10 +93,9 @@ struct StartupForecast {
   Duration table{0};      // until every process has the node table
 };
 
-/// Effect of a window W: a login occupies a place for the latency, so logins follow each other by
-/// max(occupancy, latency / W). Gather adds the receive time to the occupancy and the way up to the latency
-/// (docs/DESIGN.md, 4), and the root takes in every byte. The table goes down the tree by which the launch
-/// came, from each launcher to one child after the other.
+/// Gather adds the receive time to the occupancy and the way up to the latency (docs/DESIGN.md, 4), and the
+/// root takes in every byte. The table goes down the tree by which the launch came, from each launcher to one
+/// child after the other.
 StartupForecast forecast(const StartupPlan& plan);
 
 /// The same constants in the paper's words.
