@@ -278,7 +278,9 @@ TEST_CASE("start-up times come to the root in its own clock, whatever the launch
   world.run();
   check_ended_well(world);
   using S = wire::Stamps;
-  std::erase_if(world.stamps, [](const wire::Stamps& stamps) { return stamps.times[S::prepared] == kNever; });
+  const auto own_logins = std::erase_if(
+      world.stamps, [](const wire::Stamps& stamps) { return stamps.times[S::prepared] == kNever; });
+  CHECK(own_logins == 2);  // those of the root alone, which are recorded always
   REQUIRE(world.stamps.size() == 9);
   Instant earliest = kNever, latest{Duration::min()};
   for (const wire::Stamps& stamps : world.stamps) {
@@ -296,6 +298,41 @@ TEST_CASE("start-up times come to the root in its own clock, whatever the launch
     CHECK(times[S::registered] <= times[S::table]);
   }
   CHECK(latest - earliest < 5s);
+}
+
+TEST_CASE("the root's own logins are recorded without stamps, but not of a launch that fails", "[node]") {
+  const auto records = [](std::uint32_t failing) {
+    SmallWorld world{{.hosts = 9, .shape = {2, 0}, .stamps = false}};
+    world.login = [=](const Try& each) {
+      if (each.host == failing) return Outcome{Error{Errc::no_launcher, Phase::exec, "gone"}, 0ms, {}};
+      return Outcome{};
+    };
+    world.run();
+    std::erase_if(world.stamps, [](const auto& each) { return each.times[wire::Stamps::hello] == kNever; });
+    return world.stamps;
+  };
+  const auto stamps = records(99);
+  REQUIRE(stamps.size() == 2);
+  for (const wire::Stamps& each : stamps) {
+    CHECK(each.parent == wire::kRootIndex);
+    CHECK(each.times[wire::Stamps::begun] < each.times[wire::Stamps::hello]);
+  }
+  CHECK(records(8).empty());
+}
+
+TEST_CASE("late binding shares hosts out by what logins are known to cost", "[node]") {
+  const auto first_share = [](Duration occupancy, Duration latency) {
+    SmallWorld world{{.hosts = 200, .login_occupancy = occupancy, .login_latency = latency}};
+    world.run();
+    check_ended_well(world);
+    const auto first = std::find_if(world.sent.begin(), world.sent.end(), [](const Sent& sent) {
+      return std::holds_alternative<wire::Assign>(sent.message);
+    });
+    REQUIRE(first != world.sent.end());
+    return std::get<wire::Assign>(first->message).hosts.size();
+  };
+  const std::size_t soon = first_share(1s, 1s), never = first_share(500us, 10s);
+  CHECK(never >= 3 * soon);  // those who are still on their way would help soon, or not at all
 }
 
 TEST_CASE("a window of logins is never exceeded", "[node]") {

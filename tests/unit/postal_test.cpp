@@ -33,6 +33,18 @@ TEST_CASE("latency equal to occupancy: the binomial tree", "[postal]") {
   CHECK(bound({1ns, 1ns}, 100) > 0);  // nonsense is survived
 }
 
+TEST_CASE("what is not known is assumed, what cannot be is not believed", "[postal]") {
+  CHECK(believable(0ms, 0ms).occupancy == Postal{}.occupancy);
+  CHECK(believable(0ms, 0ms).latency == Postal{}.latency);
+  CHECK(believable(3ms, 300ms).occupancy == 3ms);
+  CHECK(believable(3ms, 300ms).latency == 300ms);
+  CHECK(believable(1ns, 1ns).occupancy == 500us);
+  CHECK(believable(1ns, 1ns).latency == 5ms);
+  CHECK(believable(1h, 1h).occupancy == 1s);
+  CHECK(believable(1h, 1h).latency == 10s);
+  CHECK(believable(-1s, -1s).latency == Postal{}.latency);
+}
+
 TEST_CASE("two who are alike share alike, and those on their way count for less", "[postal]") {
   PostalCurve curve{Postal{}};
   CHECK(curve.share(0, {}) == 0);

@@ -28,7 +28,9 @@ RootPlan make_plan(const Plan& plan) {
   job.launch.on_failure = plan.on_failure;
   job.launch.wait = plan.wait;
   job.grace = plan.grace;
-  job.stamps = true;
+  job.login_occupancy = plan.login_occupancy;
+  job.login_latency = plan.login_latency;
+  job.stamps = plan.stamps;
   job.profiles.resize(1);
   job.profiles[0].host_keys = plan.host_keys;
   for (std::uint32_t i = 0; i < plan.hosts; ++i) {

@@ -64,6 +64,8 @@ struct Plan {
   std::vector<std::uint32_t> slots;  // processes per host; empty: 1 each
   wire::Shape shape;                 // {0, 0}: late binding
   std::uint32_t batch = 0;
+  Duration login_occupancy{0}, login_latency{0};
+  bool stamps = true;
   HostKeyPolicy host_keys = HostKeyPolicy::strict;
   std::uint64_t seed = 1;
   Duration grace = 2s;
