@@ -242,10 +242,8 @@ void Node::welcome(const wire::Welcome& message) {
 
 void Node::table(const wire::Blob& blob) {
   down_all(wire::TableDown{blob});
-  auto table = wire::decode_table(*blob);
-  if (!table) return;
   Upward upward;
-  processes_->table(*table, now_, *out_, upward);
+  processes_->table(blob, now_, *out_, upward);
   up(std::move(upward));
   stamps_.times[wire::Stamps::table] = now_;
   own_stamps();

@@ -13,6 +13,7 @@
 
 #include "tree/proto/charm_server.hpp"
 #include "tree/wire/charm_message.hpp"
+#include "tree/wire/messages.hpp"
 
 namespace {
 
@@ -178,7 +179,7 @@ void World::table(std::uint32_t pes) {
     table.blocks.push_back(
         {host, first[host], 0x7f000001, std::vector<wire::Tuple>(first[host + 1] - first[host])});
   }
-  server_.table(table, outputs_);
+  server_.table(wire::encode(table), outputs_);
 }
 
 void World::release(BarrierKind kind) {
@@ -221,7 +222,7 @@ void World::check(const ToClient& output) {
   }
   require(!t.asks && !t.over);
   if (type == "initnodetab") {
-    require(t.table && output.bytes.size() == 24 + 24 * std::size_t{kLocal.total});
+    require(t.table && output.bytes.size() + output.tail->size() == 24 + 24 * std::size_t{kLocal.total});
   } else if (type == "barrier" || type == "barrier0") {
     require(t.table && std::exchange(t.may_release[type == "barrier" ? 0 : 1], false));
   } else {

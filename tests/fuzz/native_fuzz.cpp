@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "tree/proto/native_server.hpp"
+#include "tree/wire/messages.hpp"
 
 namespace {
 
@@ -89,7 +90,9 @@ public:
         require(server_.next_deadline() > now_);
         break;
       case 5:
-        server_.table(wire::NodeTable{script.byte(), 1, {{0, 0, 1, std::vector<wire::Tuple>(kTotal)}}}, out);
+        server_.table(
+            wire::encode(wire::NodeTable{script.byte(), 1, {{0, 0, 1, std::vector<wire::Tuple>(kTotal)}}}),
+            out);
         break;
       case 6:
         server_.release(script.byte() % 2 == 0 ? BarrierKind::all : BarrierKind::leave, out);
@@ -114,7 +117,7 @@ private:
   void check(const ToClient& o) {
     require(open_.count(o.client) == 1);
     wire::FrameDecoder decoder{wire::kMaxLinkFrame};
-    decoder.append(o.bytes);
+    decoder.append(o.bytes + (o.tail ? *o.tail : ""));
     const auto frame = decoder.next();
     require(frame.ok() && frame->has_value());
     require(native::decode_from_launcher(**frame).ok());

@@ -32,6 +32,22 @@ struct Taker {
 
 }  // namespace
 
+TEST_CASE("bytes that others hold leave in their place and stay as they are", "[queue]") {
+  WriteQueue queue;
+  const auto shared = std::make_shared<const std::string>("shared ");
+  queue.push("one ");
+  queue.push(shared);
+  queue.push(charmtree::wire::Blob{});
+  queue.push("last");
+  CHECK(queue.size() == 15);
+  Taker taker{6};
+  CHECK(queue.write(std::ref(taker)) == WriteQueue::State::blocked);
+  taker.room = 100;
+  CHECK(queue.write(std::ref(taker)) == WriteQueue::State::empty);
+  CHECK(taker.taken == "one shared last");
+  CHECK(*shared == "shared ");
+}
+
 TEST_CASE("bytes leave in order, as far as there is room", "[queue]") {
   WriteQueue queue;
   for (const char* part : {"one ", "", "two ", "three"}) queue.push(part);

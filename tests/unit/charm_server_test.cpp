@@ -8,6 +8,7 @@
 
 #include "tests/unit/charm_capture.hpp"
 #include "tree/proto/lobby.hpp"
+#include "tree/wire/messages.hpp"
 
 using namespace charmtree;
 using namespace charmtree::proto;
@@ -59,7 +60,7 @@ public:
     outputs.clear();
   }
   /// A table of `local_.total` processes with the local ones as one host.
-  wire::NodeTable make_table(std::uint32_t pes = 1) const {
+  wire::Blob make_table(std::uint32_t pes = 1) const {
     wire::NodeTable table{0, pes, {}};
     std::uint32_t host = 0;
     const auto block = [&](std::uint32_t first, std::uint32_t count) {
@@ -70,7 +71,7 @@ public:
     block(0, local_.first);
     block(local_.first, local_.count);
     block(local_.first + local_.count, local_.total - local_.first - local_.count);
-    return table;
+    return wire::encode(table);
   }
   void start(std::uint32_t pes = 1) {
     register_all();
@@ -92,7 +93,7 @@ public:
     std::string bytes;
     for (const ClientOutput& output : outputs) {
       const auto* to = std::get_if<ToClient>(&output);
-      if (to != nullptr && to->client == client) bytes += to->bytes;
+      if (to != nullptr && to->client == client) bytes += to->bytes + (to->tail ? *to->tail : "");
     }
     return bytes;
   }
@@ -130,7 +131,8 @@ TEST_CASE("two processes register and get the captured table", "[charm]") {
   CHECK(registered[1].process == 0);
   CHECK(registered[1].tuple == wire::Tuple{0xa4b9, {}});
 
-  f.server.table({0, 1, {{0, 0, 0x7f000001, {{0xa4b9, {}}, {0xbee5, {}}}}}}, f.outputs);
+  f.server.table(wire::encode(wire::NodeTable{0, 1, {{0, 0, 0x7f000001, {{0xa4b9, {}}, {0xbee5, {}}}}}}),
+                 f.outputs);
   CHECK(f.sent_to(100) == kTable0);
   CHECK(f.sent_to(101) == kTable1);
 }

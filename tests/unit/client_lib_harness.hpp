@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "tree/proto/native_server.hpp"
+#include "tree/wire/messages.hpp"
 
 namespace charmtree::test {
 
@@ -164,7 +165,7 @@ public:
   }
   void hand_out_table(std::uint32_t epoch) {
     ClientOutputs out;
-    server_.table(wire::NodeTable{epoch, 1, {{3, 0, 0, tuples_}}}, out);
+    server_.table(wire::encode(wire::NodeTable{epoch, 1, {{3, 0, 0, tuples_}}}), out);
     carry_out(out);
   }
 
@@ -200,7 +201,10 @@ private:
     for (ClientOutput& output : out) std::visit([this](auto& o) { on(o); }, output);
   }
 
-  void on(ToClient& o) { ::send(static_cast<int>(o.client), o.bytes.data(), o.bytes.size(), MSG_NOSIGNAL); }
+  void on(ToClient& o) {
+    const std::string bytes = o.bytes + (o.tail ? *o.tail : "");
+    ::send(static_cast<int>(o.client), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  }
   void on(CloseClient& o) { close_client(o.client); }
   void on(Registered& o) {
     tuples_[o.process] = o.tuple;

@@ -44,8 +44,7 @@ public:
   }
   void run() {
     register_both();
-    wire::NodeTable table{0, 1, up.facts.blocks};
-    processes->table(table, kNow, out, up);
+    processes->table(wire::encode(wire::NodeTable{0, 1, up.facts.blocks}), kNow, out, up);
     for (const std::uint32_t process : {0U, 1U}) on(OutputDrained{process});
     forget();
   }
@@ -132,7 +131,8 @@ TEST_CASE("raw output counts until the table is there, then it is a copy", "[hos
   fixture.on(ProcessOutput{0, Stream::out, "early\npart"});
   CHECK(fixture.text_of(0) == "early\n");
   fixture.register_both();
-  fixture.processes->table({0, 1, fixture.up.facts.blocks}, kNow, fixture.out, fixture.up);
+  fixture.processes->table(wire::encode(wire::NodeTable{0, 1, fixture.up.facts.blocks}), kNow, fixture.out,
+                           fixture.up);
   CHECK(fixture.count<DrainOutput>() == 2);
   fixture.on(ProcessOutput{0, Stream::out, "ial"});  // was in the pipe before the table
   fixture.on(OutputDrained{0});

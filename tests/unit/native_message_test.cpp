@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "tree/wire/codec.hpp"
+#include "tree/wire/messages.hpp"
 
 using namespace charmtree;
 using namespace charmtree::wire;
@@ -138,10 +139,13 @@ TEST_CASE("a table that does not fit a frame is an error, not a frame", "[native
     number.varint(i);
     table.blocks[0].tuples.push_back({0, number.take() + std::string(kMaxTuple - 8, 'x') + "12345"});
   }
-  const auto frame = native::table_frame(table);
-  REQUIRE_FALSE(frame);
-  CHECK(frame.error().code == Errc::bad_input);
+  const auto header = native::table_header(*encode(table));
+  REQUIRE_FALSE(header);
+  CHECK(header.error().code == Errc::bad_input);
+}
 
-  table.blocks[0].tuples.resize(10);
-  CHECK(native::table_frame(table).value() == native::to_frame(native::Table{table}));
+TEST_CASE("the coded table of the links is the clients' too", "[native]") {
+  const Blob coded = encode(small_table());
+  CHECK(native::table_header(*coded).value() + *coded == native::to_frame(native::Table{small_table()}));
+  CHECK(epoch_of(*coded) == 3);
 }

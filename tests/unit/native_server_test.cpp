@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/proto/native_server.hpp"
+#include "tree/wire/messages.hpp"
 
 #include <fmt/format.h>
 
@@ -45,7 +46,7 @@ struct Bench {
   std::vector<native::FromLauncher> said_to(ClientId client) const {
     wire::FrameDecoder decoder{wire::kMaxLinkFrame};
     for (const ToClient& sent : all<ToClient>()) {
-      if (sent.client == client) decoder.append(sent.bytes);
+      if (sent.client == client) decoder.append(sent.bytes + (sent.tail ? *sent.tail : ""));
     }
     std::vector<native::FromLauncher> messages;
     for (auto frame = decoder.next(); frame && frame->has_value(); frame = decoder.next()) {
@@ -80,7 +81,7 @@ TEST_CASE("a process joins, registers, and gets the table", "[native]") {
   bench.join(2, 4);  // has not registered
   bench.forget();
   const wire::NodeTable table{1, 1, {{0, 0, 1, std::vector<wire::Tuple>(10)}}};
-  bench.server.table(table, bench.outputs);
+  bench.server.table(wire::encode(table), bench.outputs);
   REQUIRE(bench.said_to(1).size() == 1);
   CHECK(std::get<native::Table>(bench.said_to(1)[0]).table == table);
   CHECK(bench.said_to(2).empty());
@@ -362,7 +363,7 @@ TEST_CASE("a table that is too large for a frame loses the clients that wait for
     table.blocks[0].tuples.push_back({0, std::to_string(i) + std::string(wire::kMaxTuple - 6, 'x')});
   }
   for (wire::Tuple& tuple : table.blocks[0].tuples) tuple.data.resize(wire::kMaxTuple, 'y');
-  bench.server.table(table, bench.outputs);
+  bench.server.table(wire::encode(table), bench.outputs);
   CHECK(bench.closed(1));
   CHECK(bench.all<ClientLost>().size() == 1);
 }

@@ -261,7 +261,8 @@ void SmallWorld::perform(std::size_t, const ClientSend& a) {
     if (actor.client != a.client) continue;
     actor.hears_at =
         std::max(actor.hears_at, now_ + random_.between(0ms, kReaction));  // bytes keep their order
-    schedule(actor.hears_at, [this, &actor, bytes = a.bytes] { hears(actor, bytes); });
+    schedule(actor.hears_at,
+             [this, &actor, bytes = a.bytes + (a.tail ? *a.tail : "")] { hears(actor, bytes); });
   }
 }
 

@@ -30,9 +30,10 @@ public:
     socket_.async_wait(asio::posix::stream_descriptor::wait_read,
                        [self = shared_from_this()](error_code ec) { self->readable(ec); });
   }
-  void send(std::string bytes) {
+  void send(std::string bytes, wire::Blob tail) {
     if (closing_) return;
     queue_.push(std::move(bytes));
+    queue_.push(std::move(tail));
     if (queue_.size() > kMaxBacklog) return lost();
     write();
   }
@@ -184,11 +185,11 @@ void ClientListener::admit(int fd, proto::ClientKind kind) {
   connection->pause(paused_);
 }
 
-void ClientListener::send(proto::ClientId client, std::string bytes) {
+void ClientListener::send(proto::ClientId client, std::string bytes, wire::Blob tail) {
   const auto it = connections_.find(client);
   if (it != connections_.end()) std::shared_ptr {
       it->second
-      } -> send(std::move(bytes));
+      } -> send(std::move(bytes), std::move(tail));
 }
 
 void ClientListener::close(proto::ClientId client) {

@@ -42,7 +42,7 @@ public:
   Result<void> open(const std::string& socket_path);
   std::uint16_t port() const { return port_; }
 
-  void send(proto::ClientId client, std::string bytes);
+  void send(proto::ClientId client, std::string bytes, wire::Blob tail);
   /// Sends what is queued, then closes.
   void close(proto::ClientId client);
   void pause_reading(bool paused);

@@ -33,7 +33,9 @@ public:
   void execute(const proto::DrainOutput& action);
   void execute(const proto::WriteInput& action);
   void execute(const proto::RecallPipe& action);
-  void execute(proto::ClientSend action) { listener_.send(action.client, std::move(action.bytes)); }
+  void execute(proto::ClientSend action) {
+    listener_.send(action.client, std::move(action.bytes), std::move(action.tail));
+  }
   void execute(const proto::ClientClose& action) { listener_.close(action.client); }
 
   /// Stops (resumes) reading what the processes say: their pipes and sockets fill up.

@@ -10,16 +10,17 @@
 #include <string>
 #include <utility>
 
+#include "tree/wire/codec.hpp"
+
 namespace charmtree::io {
 
 class WriteQueue {
 public:
   enum class State { empty, blocked, broken };
 
-  void push(std::string bytes) {
-    size_ += bytes.size();
-    if (!bytes.empty()) queue_.push_back(std::move(bytes));
-  }
+  void push(std::string bytes) { push(Piece{std::move(bytes), nullptr}); }
+  /// Bytes that others hold, too; null: none.
+  void push(wire::Blob bytes) { push(Piece{{}, std::move(bytes)}); }
   bool empty() const { return queue_.empty(); }
   /// Bytes not yet written.
   std::size_t size() const { return size_; }
@@ -29,7 +30,7 @@ public:
   template <class Put>
   State write(Put put) {
     while (!queue_.empty()) {
-      const std::string& front = queue_.front();
+      const std::string& front = queue_.front().bytes();
       const ssize_t wrote = put(front.data() + written_, front.size() - written_);
       if (wrote < 0 && errno == EINTR) continue;
       if (wrote < 0 && errno == EAGAIN) return State::blocked;
@@ -48,7 +49,18 @@ public:
   }
 
 private:
-  std::deque<std::string> queue_;
+  struct Piece {
+    std::string own;
+    wire::Blob shared;
+    const std::string& bytes() const { return shared ? *shared : own; }
+  };
+  void push(Piece piece) {
+    if (piece.bytes().empty()) return;
+    size_ += piece.bytes().size();
+    queue_.push_back(std::move(piece));
+  }
+
+  std::deque<Piece> queue_;
   std::size_t written_ = 0;  // of the front
   std::size_t size_ = 0;
 };

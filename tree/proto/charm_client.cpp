@@ -174,7 +174,7 @@ void CharmClient::send_held(ClientOutputs& out) {
   if (!table_sent_) {
     table_sent_ = true;
     out.push_back(TableDelivered{process_});
-    out.push_back(ToClient{client_, wire::charm_table_head(table_->processes, process_) + table_->entries});
+    out.push_back(ToClient{client_, wire::charm_table_head(table_->processes, process_), table_->entries});
   }
   for (BarrierKind kind : {BarrierKind::all, BarrierKind::root}) {
     if (!std::exchange(barriers_[index(kind)].release_held, false)) continue;

@@ -33,7 +33,7 @@ struct CharmLimits {
 struct CharmTable {
   std::uint32_t processes = 0;
   std::uint32_t pes_per_process = 1;
-  std::string entries;
+  wire::Blob entries;
 };
 
 class CharmClient {

@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "tree/wire/messages.hpp"
+
 namespace charmtree::proto {
 
 using wire::CharmType;
@@ -78,9 +82,14 @@ Instant CharmServer::next_deadline() const {
   return earlier(lobby_.next_deadline(), clients_deadline_);
 }
 
-void CharmServer::table(const wire::NodeTable& table, ClientOutputs& out) {
+void CharmServer::table(const wire::Blob& coded, ClientOutputs& out) {
+  if (std::none_of(seats_.begin(), seats_.end(), [](const Seat& seat) { return seat.client != nullptr; }))
+    return;
+  const Result<wire::NodeTable> table = wire::decode_table(*coded);
+  if (!table) return;
   const auto shared = std::make_shared<const CharmTable>(
-      CharmTable{table.processes(), table.pes_per_process, wire::charm_table_entries(table)});
+      CharmTable{table->processes(), table->pes_per_process,
+                 std::make_shared<const std::string>(wire::charm_table_entries(*table))});
   for (Seat& seat : seats_) {
     if (seat.client) seat.client->table(shared, out);
   }

@@ -36,8 +36,9 @@ public:
   void tick(Instant now, ClientOutputs& out) override;
   Instant next_deadline() const override;
 
-  /// Precondition: complete, with as many processes as LocalProcesses::total; every block is one host's.
-  void table(const wire::NodeTable& table, ClientOutputs& out) override;
+  /// Decoded and expanded once, and only if there is a client. Precondition: complete, with as many processes
+  /// as LocalProcesses::total; every block is one host's.
+  void table(const wire::Blob& coded, ClientOutputs& out) override;
   void release(BarrierKind kind, ClientOutputs& out) override;
   void printed(std::uint32_t process, ClientOutputs& out) override;
   void scanned(std::uint32_t process, std::string_view input, ClientOutputs& out) override;

@@ -34,9 +34,11 @@ inline constexpr std::uint8_t kBarrierKinds = 3;
 
 // ---- for the shell
 
+/// `bytes`, then `tail` (may be null), which many clients share.
 struct ToClient {
   ClientId client;
   std::string bytes;
+  wire::Blob tail = {};
 };
 /// Send what is queued, then close.
 struct CloseClient {
@@ -121,9 +123,10 @@ public:
   virtual Instant next_deadline() const = 0;
 
   // From the engine; each does nothing for processes that are not clients of this server.
-  /// Hands the table to every registered process. Called once every process of the job has registered (with
-  /// some server).
-  virtual void table(const wire::NodeTable& table, ClientOutputs& out) = 0;
+  /// Hands the table (wire::encode of a NodeTable) to every registered process. Called once every process of
+  /// the job has registered (with some server). A server that has no client does nothing: what it costs to
+  /// look into a table grows with the job, not with the host.
+  virtual void table(const wire::Blob& coded, ClientOutputs& out) = 0;
   virtual void release(BarrierKind kind, ClientOutputs& out) = 0;
   /// The text of the last Printed with wants_receipt of this process has been written out.
   virtual void printed(std::uint32_t process, ClientOutputs& out) = 0;

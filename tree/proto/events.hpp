@@ -181,10 +181,12 @@ struct KillLeftovers {
   std::string job;
   std::uint32_t host;
 };
+/// `bytes`, then `tail` (may be null), which many clients share.
 struct ClientSend {
   ClientKind kind;
   ClientId client;
   std::string bytes;
+  wire::Blob tail = {};
 };
 struct ClientClose {
   ClientKind kind;

@@ -201,7 +201,7 @@ void HostProcesses::apply(const Registered& output, ClientKind kind, Instant now
 void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, Actions& out, Upward& up) {
   for (ClientOutput& output : outputs) {
     if (auto* bytes = std::get_if<ToClient>(&output)) {
-      out.push_back(ClientSend{kind, bytes->client, std::move(bytes->bytes)});
+      out.push_back(ClientSend{kind, bytes->client, std::move(bytes->bytes), std::move(bytes->tail)});
     } else if (auto* close = std::get_if<CloseClient>(&output)) {
       out.push_back(ClientClose{kind, close->client});
     } else if (auto* registered = std::get_if<Registered>(&output)) {
@@ -278,10 +278,10 @@ Instant HostProcesses::next_deadline() const {
   return deadline;
 }
 
-void HostProcesses::table(const wire::NodeTable& table, Instant now, Actions& out, Upward& up) {
+void HostProcesses::table(const wire::Blob& coded, Instant now, Actions& out, Upward& up) {
   for (std::size_t kind = 0; kind < kClientKinds; ++kind) {
     ClientOutputs outputs;
-    servers_[kind]->table(table, outputs);
+    servers_[kind]->table(coded, outputs);
     apply(static_cast<ClientKind>(kind), outputs, now, out, up);
   }
 }

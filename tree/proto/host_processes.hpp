@@ -53,7 +53,8 @@ public:
   void tick(Instant now, Actions& out, Upward& up);
   Instant next_deadline() const;
 
-  void table(const wire::NodeTable& table, Instant now, Actions& out, Upward& up);
+  /// A coded NodeTable.
+  void table(const wire::Blob& coded, Instant now, Actions& out, Upward& up);
   void release(BarrierKind kind, Instant now, Actions& out, Upward& up);
   void printed(std::uint32_t process, Instant now, Actions& out, Upward& up);
   void scanned(std::uint32_t process, std::string_view input, Instant now, Actions& out, Upward& up);

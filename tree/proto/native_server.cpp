@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "tree/wire/messages.hpp"
+
 namespace charmtree::proto {
 
 namespace native = wire::native;
@@ -191,16 +193,17 @@ std::string NativeServer::on(Clients::value_type& client, const native::Finalize
 
 // ---- from the engine
 
-void NativeServer::table(const wire::NodeTable& table, ClientOutputs& out) {
-  epoch_ = table.epoch;
-  const Result<std::string> frame = native::table_frame(table);
+/// The coded table is what its clients are sent, too.
+void NativeServer::table(const wire::Blob& coded, ClientOutputs& out) {
+  epoch_ = wire::epoch_of(*coded);
+  const Result<std::string> header = native::table_header(*coded);
   for (auto client = clients_.begin(); client != clients_.end();) {
     const auto current = client++;
     if (current->second.stage != Stage::registered) continue;
-    if (frame) {
-      out.push_back(ToClient{current->first, *frame});
+    if (header) {
+      out.push_back(ToClient{current->first, *header, coded});
     } else {
-      drop(current, frame.error().what, out);
+      drop(current, header.error().what, out);
     }
   }
 }

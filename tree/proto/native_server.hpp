@@ -35,7 +35,7 @@ public:
   void tick(Instant now, ClientOutputs& out) override;
   Instant next_deadline() const override;
 
-  void table(const wire::NodeTable& table, ClientOutputs& out) override;
+  void table(const wire::Blob& coded, ClientOutputs& out) override;
   /// Releases who waits; leave: tells who has finalized that it may go. BarrierKind::root is none of a native
   /// client's.
   void release(BarrierKind kind, ClientOutputs& out) override;

@@ -69,11 +69,16 @@ std::int64_t Reader::sbounded(std::int64_t least, std::int64_t most) {
 
 std::string Reader::string(std::size_t limit) {
   const std::uint64_t size = varint();
-  if (size > limit || size > rest_.size()) {
+  if (size > limit) poison();
+  return std::string{raw(size)};
+}
+
+std::string_view Reader::raw(std::size_t size) {
+  if (size > rest_.size() || !ok_) {
     poison();
     return {};
   }
-  std::string value{rest_.substr(0, size)};
+  const std::string_view value = rest_.substr(0, size);
   rest_.remove_prefix(size);
   return value;
 }

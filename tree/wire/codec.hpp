@@ -6,10 +6,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
 namespace charmtree::wire {
+
+/// Coded bytes that many share.
+using Blob = std::shared_ptr<const std::string>;
 
 class Writer {
 public:
@@ -46,6 +50,8 @@ public:
   /// one), so that a short message cannot ask for a large allocation.
   std::size_t count(std::size_t limit = SIZE_MAX);
 
+  /// The next so many bytes.
+  std::string_view raw(std::size_t size);
   /// All that is left; empties the reader.
   std::string_view rest();
   std::size_t left() const { return rest_.size(); }

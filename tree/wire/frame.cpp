@@ -13,13 +13,17 @@ std::uint32_t read_length(const char* p) {
 }
 }  // namespace
 
+std::string make_frame_header(std::uint8_t type, std::size_t payload_size) {
+  std::string header;
+  auto length = static_cast<std::uint32_t>(payload_size + 2);
+  for (int i = 0; i < 4; ++i, length >>= 8) header.push_back(static_cast<char>(length & 0xFF));
+  header.push_back(static_cast<char>(kFrameVersion));
+  header.push_back(static_cast<char>(type));
+  return header;
+}
+
 std::string make_frame(std::uint8_t type, std::string_view payload) {
-  std::string frame;
-  frame.reserve(kFrameHeader + payload.size());
-  auto length = static_cast<std::uint32_t>(payload.size() + 2);
-  for (int i = 0; i < 4; ++i, length >>= 8) frame.push_back(static_cast<char>(length & 0xFF));
-  frame.push_back(static_cast<char>(kFrameVersion));
-  frame.push_back(static_cast<char>(type));
+  std::string frame = make_frame_header(type, payload.size());
   frame.append(payload);
   return frame;
 }

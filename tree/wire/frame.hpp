@@ -22,6 +22,9 @@ inline constexpr std::size_t kMaxLinkFrame = 32U << 20;
 /// Largest payload from a native client.
 inline constexpr std::size_t kMaxClientFrame = 1U << 20;
 
+/// The header of a frame, for a payload that is sent after it. Precondition: payload_size <= kMaxLinkFrame.
+std::string make_frame_header(std::uint8_t type, std::size_t payload_size);
+
 /// Header and payload as one string, ready to send. Precondition: payload.size() <= kMaxLinkFrame.
 std::string make_frame(std::uint8_t type, std::string_view payload);
 

@@ -316,6 +316,10 @@ Result<NodeTable> decode_table(std::string_view bytes) {
   return decode_whole<NodeTable>(bytes, "node table");
 }
 
+std::uint32_t epoch_of(std::string_view table) {
+  return Reader{table}.u32();
+}
+
 Blob encode(const std::vector<Share>& shares) {
   return encode_whole(shares);
 }

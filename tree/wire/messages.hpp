@@ -20,9 +20,6 @@
 
 namespace charmtree::wire {
 
-/// Coded bytes that many messages share.
-using Blob = std::shared_ptr<const std::string>;
-
 /// No instant or duration in a message is farther from 0 (36 years), so that differences never overflow.
 inline constexpr Instant kFarthest{Duration{std::int64_t{1} << 60}};
 
@@ -112,6 +109,8 @@ struct TableDown {
 };
 Blob encode(const NodeTable& table);
 Result<NodeTable> decode_table(std::string_view bytes);
+/// The epoch of a coded table, which is not looked into any further.
+std::uint32_t epoch_of(std::string_view table);
 
 /// A barrier opens. Values of proto::BarrierKind.
 struct Release {

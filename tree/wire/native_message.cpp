@@ -163,16 +163,14 @@ std::string to_frame(const FromLauncher& message) {
   return frame_of(message);
 }
 
-Result<std::string> table_frame(const NodeTable& table) {
-  Writer out;
-  const Type type = write(out, table);
-  if (out.bytes().size() > kMaxLinkFrame) {
-    return Error{Errc::bad_input, Phase::table,
-                 fmt::format("the node table of {} processes takes {} bytes, more than a frame of {}",
-                             table.processes(), out.bytes().size(), kMaxLinkFrame),
-                 "register smaller tuples"};
+Result<std::string> table_header(std::string_view coded) {
+  if (coded.size() > kMaxLinkFrame) {
+    return Error{
+        Errc::bad_input, Phase::table,
+        fmt::format("the node table takes {} bytes, more than a frame of {}", coded.size(), kMaxLinkFrame),
+        "register smaller tuples"};
   }
-  return make_frame(static_cast<std::uint8_t>(type), out.bytes());
+  return make_frame_header(static_cast<std::uint8_t>(Type::table), coded.size());
 }
 
 Result<FromClient> decode_from_client(const Frame& frame) {

@@ -99,8 +99,9 @@ std::string to_frame(const FromClient& message);
 /// The same. A table must be within kMaxLinkFrame when coded: see table_frame.
 std::string to_frame(const FromLauncher& message);
 
-/// A Table message, or bad_input if its coded form exceeds kMaxLinkFrame.
-Result<std::string> table_frame(const NodeTable& table);
+/// What stands before a coded node table (wire::encode) to make it a Table message, or bad_input if it
+/// exceeds kMaxLinkFrame. The table itself is not looked into.
+Result<std::string> table_header(std::string_view coded);
 
 /// The message in a frame, or bad_peer: unknown type, a value out of bounds, bytes missing or left over.
 Result<FromClient> decode_from_client(const Frame& frame);

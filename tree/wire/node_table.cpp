@@ -1,13 +1,140 @@
 // SPDX-License-Identifier: Apache-2.0
-// Coded form of a list of blocks: the dictionary of distinct opaque tuples, then per block host, first
-// process, address (each as the difference to the block before) and per process the port as a difference to
-// the one before and, if the dictionary has more than one entry, the index in it. Typical: 4 + 3 * processes
-// bytes a host.
+// Coded form of a list of blocks: the dictionary of opaque tuples, then per block host, first process and
+// address, each as the difference to what the block before lets expect, the number of processes, and if there
+// are any the form of what follows and two columns of one value per process:
+//   ports    a run (its first value and the step from one to the next), or two bytes each
+//   tuples   a run of indices in the dictionary, an index each, or, if all are of one length of at most
+//            kInline bytes and no run, just those bytes
+// Typical: 8 bytes a host whose processes count their ports up from a base, and two bytes more per process if
+// each has whatever port it got.
 #include "tree/wire/node_table.hpp"
 
 #include <map>
 
 namespace charmtree::wire {
+
+namespace {
+
+constexpr std::size_t kInline = 4;
+/// A short message must not ask for a large table: ports of more processes in a row are written one by one.
+constexpr std::size_t kMaxRun = 4096;
+
+/// The two lowest bits are the form of the tuples, then one for that of the ports, then their inline length.
+enum Form : std::uint8_t { tuple_run = 0, tuple_indices = 1, tuple_inline = 2, raw_ports = 4 };
+constexpr std::uint8_t kTupleForm = 3, kLengthShift = 3;
+
+using Dictionary = std::map<std::string_view, std::uint64_t>;
+
+std::uint64_t wrapped(std::int64_t difference) {
+  return static_cast<std::uint64_t>(difference);
+}
+
+/// True if value(i + 1) - value(i) is the same for all i.
+template <class Value>
+bool is_run(std::size_t size, Value value) {
+  for (std::size_t i = 2; i < size; ++i) {
+    if (value(i) - value(i - 1) != value(1) - value(0)) return false;
+  }
+  return true;
+}
+
+/// Equal tuples, or ones that are too long or too different in length to be written where they stand, are the
+/// dictionary's.
+bool is_inline(const std::vector<Tuple>& tuples) {
+  const std::string& first = tuples.front().data;
+  if (first.size() > kInline) return false;
+  bool equal = true;
+  for (const Tuple& tuple : tuples) {
+    if (tuple.data.size() != first.size()) return false;
+    equal = equal && tuple.data == first;
+  }
+  return !equal;
+}
+
+void write_run(Writer& out, std::int64_t first, std::int64_t expected, std::int64_t step) {
+  out.svarint(first - expected);
+  out.svarint(step);
+}
+
+void write_ports(Writer& out, const std::vector<Tuple>& tuples, bool raw, std::int64_t before) {
+  const std::int64_t first = tuples.front().port;
+  if (!raw) return write_run(out, first, before, tuples.size() > 1 ? tuples[1].port - first : 0);
+  for (const Tuple& tuple : tuples) {
+    out.u8(static_cast<std::uint8_t>(tuple.port & 0xFF));
+    out.u8(static_cast<std::uint8_t>(tuple.port >> 8));
+  }
+}
+
+void write_columns(Writer& out, const std::vector<Tuple>& tuples, const Dictionary& dictionary,
+                   std::int64_t port_before) {
+  const auto index = [&](std::size_t i) { return static_cast<std::int64_t>(dictionary.at(tuples[i].data)); };
+  const auto port = [&](std::size_t i) { return std::int64_t{tuples[i].port}; };
+  const bool raw = tuples.size() > kMaxRun || !is_run(tuples.size(), port);
+  const bool written_here = is_inline(tuples);
+  const Form form = written_here ? tuple_inline : is_run(tuples.size(), index) ? tuple_run : tuple_indices;
+  const std::size_t length = written_here ? tuples.front().data.size() : 0;
+  out.varint(form | (raw ? raw_ports : 0) | length << kLengthShift);
+  write_ports(out, tuples, raw, port_before);
+  if (form == tuple_run) return write_run(out, index(0), 0, tuples.size() > 1 ? index(1) - index(0) : 0);
+  for (std::size_t i = 0; i < tuples.size(); ++i) {
+    if (written_here)
+      out.raw(tuples[i].data);
+    else
+      out.varint(static_cast<std::uint64_t>(index(i)));
+  }
+}
+
+class ColumnReader {
+public:
+  ColumnReader(Reader& in, const std::vector<std::string>& entries) : in_(in), entries_(entries) {}
+
+  /// Poisons the reader if more than kMaxTableData bytes come together.
+  void read(std::size_t size, std::vector<Tuple>& tuples) {
+    const std::uint64_t form = in_.varint();
+    const bool raw = (form & raw_ports) != 0;
+    if ((form & kTupleForm) > tuple_inline || form >> kLengthShift > kInline) return in_.poison();
+    if (size > (raw ? in_.left() : kMaxRun)) return in_.poison();
+    tuples.resize(size);
+    read_ports(tuples, raw);
+    std::uint64_t index = 0, step = 0;
+    if ((form & kTupleForm) == tuple_run) {
+      index = wrapped(in_.svarint());
+      step = wrapped(in_.svarint());
+    }
+    for (std::size_t i = 0; i < tuples.size() && in_.ok(); ++i, index += step) {
+      if ((form & kTupleForm) == tuple_inline) {
+        tuples[i].data = in_.raw(form >> kLengthShift);
+        continue;
+      }
+      if ((form & kTupleForm) == tuple_indices) index = in_.varint();
+      if (index >= entries_.size()) return in_.poison();
+      expanded_ += entries_[index].size();
+      if (expanded_ > kMaxTableData) return in_.poison();
+      tuples[i].data = entries_[index];
+    }
+  }
+
+private:
+  void read_ports(std::vector<Tuple>& tuples, bool raw) {
+    std::uint64_t step = 0;
+    if (!raw) {
+      port_ += wrapped(in_.svarint());
+      step = wrapped(in_.svarint());
+    }
+    for (Tuple& tuple : tuples) {
+      if (raw) port_ = in_.u8() | static_cast<std::uint64_t>(in_.u8()) << 8;
+      tuple.port = static_cast<std::uint16_t>(port_);
+      if (!raw && &tuple != &tuples.back()) port_ += step;
+    }
+  }
+
+  Reader& in_;
+  const std::vector<std::string>& entries_;
+  std::uint64_t port_ = 0;  // unsigned: hostile differences may wrap
+  std::size_t expanded_ = 0;
+};
+
+}  // namespace
 
 std::uint32_t NodeTable::processes() const {
   return blocks.empty()
@@ -16,9 +143,10 @@ std::uint32_t NodeTable::processes() const {
 }
 
 void encode(Writer& out, const std::vector<TupleBlock>& blocks) {
-  std::map<std::string_view, std::uint64_t> dictionary;
+  Dictionary dictionary;
   std::vector<std::string_view> entries;
   for (const TupleBlock& block : blocks) {
+    if (block.tuples.empty() || is_inline(block.tuples)) continue;
     for (const Tuple& tuple : block.tuples) {
       if (dictionary.emplace(tuple.data, entries.size()).second) entries.push_back(tuple.data);
     }
@@ -32,14 +160,12 @@ void encode(Writer& out, const std::vector<TupleBlock>& blocks) {
     out.svarint(block.first_process - process);
     out.svarint(block.address - address);
     out.varint(block.tuples.size());
-    for (const Tuple& tuple : block.tuples) {
-      out.svarint(tuple.port - port);
-      port = tuple.port;
-      if (entries.size() > 1) out.varint(dictionary.at(tuple.data));
-    }
-    host = block.host;
+    host = block.host + std::int64_t{1};
     process = block.first_process + static_cast<std::int64_t>(block.tuples.size());
-    address = block.address;
+    address = block.address + std::int64_t{1};
+    if (block.tuples.empty()) continue;
+    write_columns(out, block.tuples, dictionary, port);
+    port = block.tuples.back().port;
   }
 }
 
@@ -47,10 +173,10 @@ std::vector<TupleBlock> decode_blocks(Reader& in) {
   std::vector<std::string> entries;
   for (std::size_t left = in.count(); left > 0 && in.ok(); --left) entries.push_back(in.string(kMaxTuple));
   std::vector<TupleBlock> blocks;
-  std::uint64_t host = 0, process = 0, address = 0, port = 0;  // unsigned: hostile differences may wrap
+  ColumnReader columns{in, entries};
+  std::uint64_t host = 0, process = 0, address = 0;  // unsigned: hostile differences may wrap
   std::uint64_t total = 0;
-  std::size_t expanded = 0;
-  const auto step = [&in](std::uint64_t& value) { value += static_cast<std::uint64_t>(in.svarint()); };
+  const auto step = [&in](std::uint64_t& value) { value += wrapped(in.svarint()); };
   for (std::size_t left = in.count(); left > 0 && in.ok(); --left) {
     step(host);
     step(process);
@@ -59,17 +185,12 @@ std::vector<TupleBlock> decode_blocks(Reader& in) {
                      static_cast<std::uint32_t>(process),
                      static_cast<std::uint32_t>(address),
                      {}};
-    const std::size_t size = in.count(kMaxProcesses - total);
-    for (std::size_t i = 0; i < size && in.ok(); ++i) {
-      step(port);
-      const std::uint64_t entry = entries.size() > 1 ? in.bounded(entries.size() - 1) : 0;
-      expanded += entries.empty() ? 0 : entries[entry].size();
-      if (expanded > kMaxTableData) in.poison();
-      block.tuples.push_back(
-          {static_cast<std::uint16_t>(port), entries.empty() ? std::string{} : entries[entry]});
-    }
+    const std::size_t size = in.bounded(kMaxProcesses - total);
+    if (size > 0) columns.read(size, block.tuples);
     total += size;
+    ++host;
     process += size;
+    ++address;
     blocks.push_back(std::move(block));
   }
   if (!in.ok()) blocks.clear();
