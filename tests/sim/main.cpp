@@ -1,90 +1,144 @@
 // SPDX-License-Identifier: Apache-2.0
-// sim: a launch in simulated time, from one line that gives the same run each time.
+// sim: launches and whole jobs in simulated time; the same line gives the same run each time.
 //
-//   sim [NAME=VALUE]...     hosts, processes (per host), branching, levels, batch, sigma, dead, refusing,
-//   seed, seeds (so many,
-//                           from `seed` on), latency and occupancy (milliseconds), within (fail if a launch
-//                           takes so many times the bound, or the ideal pool's time where latencies differ)
+//   sim [--world NAME|FILE] [--seed S] [--seeds N] [--trees] [NAME=VALUE]...
 //
-// Every launch is run twice: the runs must be the same. Prints a line for each, the status is 1 if anything
-// was wrong.
+//   --world   tests/sim/worlds/NAME.world, or a file; without, the defaults (an undisturbed launch)
+//   --seed    the first seed (1)
+//   --seeds   so many, from there on (1)
+//   --trees   also what static trees would take, on paper
+//
+// Every seed is run twice: the runs must be the same. Prints a line for each, and what was wrong together
+// with the line that shows it again. The status is 1 if anything was wrong, 2 if the command is.
 #include <fmt/core.h>
+#include <sys/resource.h>
 
+#include <chrono>
 #include <cstdlib>
-#include <map>
-#include <string>
+#include <fstream>
+#include <iterator>
 
+#include "tests/sim/settings.hpp"
+#include "tests/sim/trees.hpp"
 #include "tests/sim/world.hpp"
 
 using namespace charmtree;
 
 namespace {
 
-using Values = std::map<std::string, double>;
+struct Command {
+  std::string world;
+  std::uint64_t seed = 1, seeds = 1;
+  bool trees = false;
+  std::vector<std::string> overrides;
+};
 
-Duration milliseconds(double value) {
-  return Duration{static_cast<Duration::rep>(value * 1e6)};
+int misused(const std::string& what) {
+  fmt::print(stderr, "sim: {}\nsettings:{}\n", what, sim::describe_settings());
+  return 2;
 }
 
-sim::Config make_config(const Values& values) {
-  sim::Config config;
-  config.hosts = static_cast<std::uint32_t>(values.at("hosts"));
-  config.processes_per_host = static_cast<std::uint32_t>(values.at("processes"));
-  config.shape = {static_cast<std::uint32_t>(values.at("branching")),
-                  static_cast<std::uint32_t>(values.at("levels"))};
-  config.batch = static_cast<std::uint32_t>(values.at("batch"));
-  config.sigma = values.at("sigma");
-  config.dead = values.at("dead");
-  config.refusing = values.at("refusing");
-  config.postal = {milliseconds(values.at("occupancy")), milliseconds(values.at("latency"))};
-  return config;
+/// Nothing if the words make no sense.
+std::optional<Command> parse(int argc, char** argv) {
+  Command command;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const bool has_value = i + 1 < argc;
+    if (word == "--trees") {
+      command.trees = true;
+    } else if (word == "--world" && has_value) {
+      command.world = argv[++i];
+    } else if (word == "--seed" && has_value) {
+      command.seed = std::strtoull(argv[++i], nullptr, 10);
+    } else if (word == "--seeds" && has_value) {
+      command.seeds = std::strtoull(argv[++i], nullptr, 10);
+    } else if (word.front() == '-') {
+      return {};
+    } else {
+      command.overrides.push_back(word);
+    }
+  }
+  return command;
+}
+
+Result<sim::Assignments> assignments_of(const Command& command) {
+  sim::Assignments all;
+  if (!command.world.empty()) {
+    const bool is_file = command.world.find('/') != std::string::npos;
+    const std::string path = is_file ? command.world : CHARMTREE_WORLDS "/" + command.world + ".world";
+    std::ifstream file(path);
+    if (!file) return Error{Errc::bad_input, Phase::options, path + ": cannot be read"};
+    auto world = sim::parse_world(std::string{std::istreambuf_iterator<char>{file}, {}});
+    if (!world) return world.error();
+    all = std::move(*world);
+  }
+  auto overrides = sim::parse_overrides(command.overrides);
+  if (!overrides) return overrides.error();
+  all.insert(all.end(), overrides->begin(), overrides->end());
+  return all;
+}
+
+std::string summary(const sim::Settings& settings, const sim::Outcome& outcome) {
+  std::string text = fmt::format("{:g} hosts, {} bad: up {:.3f} s, ideal {:.3f} s, ratio {:.3f}",
+                                 settings.hosts, outcome.failed, seconds(outcome.hosts_up),
+                                 seconds(outcome.ideal), seconds(outcome.hosts_up) / seconds(outcome.ideal));
+  text += fmt::format("; started {:.3f} s", seconds(outcome.spawned));
+  if (outcome.table > 0)
+    text += fmt::format(", gathered {:.3f} s, wired {:.3f} s, table {} bytes", seconds(outcome.gathered),
+                        seconds(outcome.wired), outcome.table);
+  if (outcome.status >= 0)
+    text += fmt::format("; status {} at {:.3f} s", outcome.status, seconds(outcome.finished));
+  return text +
+         fmt::format("; depth {}, widest {}; {} events", outcome.deepest, outcome.widest, outcome.events);
+}
+
+std::string paper_trees(const sim::Settings& settings, std::uint64_t seed) {
+  Random random{seed};
+  sim::Hosts hosts{settings, random};
+  sim::kill_inner_host(hosts, settings, random);
+  std::string text;
+  for (const std::uint32_t branching : {0U, 8U, 16U, 32U, 64U})
+    text += fmt::format(" {} {:.3f}", branching == 0 ? "postal" : fmt::format("k{}", branching),
+                        seconds(sim::static_tree(hosts, branching, settings)));
+  return text;
 }
 
 /// True if all was well.
-bool launch(const sim::Config& config, double within) {
-  const sim::Outcome outcome = sim::World{config}.run();
+bool run(const Command& command, const sim::Settings& settings, std::uint64_t seed) {
+  const sim::Outcome outcome = sim::World{settings, seed}.run();
+  fmt::print("seed {}: {}\n", seed, summary(settings, outcome));
+  if (command.trees) fmt::print("seed {}: static trees:{}\n", seed, paper_trees(settings, seed));
+  std::vector<std::string> offences = outcome.offences;
+  if (settings.log == 0 && sim::World{settings, seed}.run().trace != outcome.trace)
+    offences.emplace_back("the second run of the same seed was another");
   const double ratio = seconds(outcome.hosts_up) / seconds(outcome.ideal);
-  fmt::print(
-      "seed {}: {} of {} hosts up in {:.3f} s, {:.3f} times the ideal {:.3f} s; depth {}, widest {}; {} "
-      "events\n",
-      config.seed, outcome.launchers, config.hosts, seconds(outcome.hosts_up), ratio, seconds(outcome.ideal),
-      outcome.deepest, outcome.widest, outcome.events);
-  bool good = outcome.wrong.empty();
-  for (const std::string& line : outcome.wrong) fmt::print("wrong: {}\n", line);
-  if (sim::World{config}.run().trace != outcome.trace) {
-    fmt::print("wrong: the second run of the same seed was another\n");
-    good = false;
-  }
-  if (within > 0 && ratio > within) {
-    fmt::print("wrong: more than {} times the ideal\n", within);
-    good = false;
-  }
-  return good;
+  if (settings.within > 0 && ratio > settings.within)
+    offences.push_back(fmt::format("{:.3f} times the ideal, at most {:g}", ratio, settings.within));
+  for (const std::string& line : offences) fmt::print("wrong: {}\n", line);
+  if (offences.empty()) return true;
+  fmt::print("again: sim{} --seed {}", command.world.empty() ? "" : " --world " + command.world, seed);
+  for (const std::string& word : command.overrides) fmt::print(" '{}'", word);
+  fmt::print("    (log=1 shows what happens)\n");
+  return false;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  Values values{{"hosts", 1000},  {"processes", 1},   {"branching", 0}, {"levels", 0}, {"batch", 0},
-                {"sigma", 0},     {"dead", 0},        {"refusing", 0},  {"seed", 1},   {"seeds", 1},
-                {"latency", 250}, {"occupancy", 2.4}, {"within", 0}};
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    const std::size_t at = word.find('=');
-    const auto known = values.find(word.substr(0, at));
-    if (at == std::string::npos || known == values.end()) {
-      fmt::print(stderr, "sim: {}: not NAME=VALUE; names:", word);
-      for (const auto& [name, value] : values) fmt::print(stderr, " {} ({})", name, value);
-      fmt::print(stderr, "\n");
-      return 2;
-    }
-    known->second = std::atof(word.c_str() + at + 1);
+  const auto command = parse(argc, argv);
+  if (!command) return misused("[--world NAME|FILE] [--seed S] [--seeds N] [--trees] [NAME=VALUE]...");
+  const auto assignments = assignments_of(*command);
+  if (!assignments) return misused(assignments.error().what);
+  const auto begun = std::chrono::steady_clock::now();
+  std::uint64_t bad = 0;
+  for (std::uint64_t seed = command->seed; seed < command->seed + command->seeds; ++seed) {
+    const auto settings = sim::draw_settings(*assignments, seed);
+    if (!settings) return misused(settings.error().what);
+    bad += run(*command, *settings, seed) ? 0 : 1;
   }
-  sim::Config config = make_config(values);
-  bool good = true;
-  for (double i = 0; i < values.at("seeds"); ++i) {
-    config.seed = static_cast<std::uint64_t>(values.at("seed") + i);
-    good = launch(config, values.at("within")) && good;
-  }
-  return good ? 0 : 1;
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  fmt::print("{} of {} seeds wrong; {:.1f} s of real time, {} MiB\n", bad, command->seeds,
+             seconds(std::chrono::steady_clock::now() - begun), usage.ru_maxrss / 1024);
+  return bad == 0 ? 0 : 1;
 }

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+// Time, launchers and links. A happening that finds its launcher busy is put back to when it is free; those
+// that wait keep their order. A launcher or a link end that is gone swallows what was under way to it.
 #include "tests/sim/world.hpp"
 
+#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
-#include <numbers>
+
+#include "tests/sim/dice.hpp"
+#include "tests/sim/trees.hpp"
+#include "tests/sim/vocabulary.hpp"
+#include "tree/wire/frame.hpp"
 
 namespace charmtree::sim {
 
@@ -14,126 +19,152 @@ using namespace proto;
 
 namespace {
 
-double uniform(Random& random) {  // in (0, 1)
-  return (static_cast<double>(random.next() >> 11) + 0.5) * 0x1p-53;
-}
+constexpr std::uint32_t kTicksInARow = 1000;  // without any time passing: a launcher that goes round
+constexpr Duration kSlack = 10s;              // for the end of a job, beyond grace, notice and pauses
 
-Duration times(Duration duration, double factor) {
-  return Duration{static_cast<Duration::rep>(static_cast<double>(duration.count()) * factor)};
-}
-
-RootPlan make_plan(const Config& config) {
+RootPlan make_plan(const Settings& settings, const Hosts& hosts) {
   RootPlan plan;
   wire::JobSpec& job = plan.job;
   job.id = "0123456789abcdef";
   job.arguments = {"./app"};
-  job.hosts = config.hosts;
-  job.processes = config.hosts * config.processes_per_host;
-  job.launch.shape = config.shape;
-  job.launch.batch = config.batch;
+  job.hosts = hosts.size();
+  const std::uint32_t each = whole(settings.processes);
+  job.processes = hosts.size() * each;
+  job.launch.shape = {whole(settings.branching), whole(settings.levels)};
+  job.launch.batch = whole(settings.batch);
+  job.grace = ms(settings.grace);
+  job.timeout = ms(settings.timeout);
+  job.stamps = settings.stamps != 0;
   job.profiles.resize(1);
-  plan.hosts.resize(config.hosts);
-  for (std::uint32_t i = 0; i < config.hosts; ++i) {
+  plan.hosts.resize(hosts.size());
+  for (std::uint32_t i = 0; i < hosts.size(); ++i) {
     Host& host = plan.hosts[i];
     host.index = i;
     host.name = fmt::format("n{:06}", i);
-    host.first_process = i * config.processes_per_host;
-    host.processes = config.processes_per_host;
+    if (settings.shared > 0) host.address = fmt::format("m{:06}", hosts[i].machine);
+    host.first_process = i * each;
+    host.processes = each;
   }
   return plan;
 }
 
 }  // namespace
 
-World::World(const Config& config)
-    : config_(config),
-      random_(config.seed),
-      dead_(config.hosts),
-      refusing_(config.hosts),
-      started_(config.hosts),
-      latencies_(config.hosts) {
-  for (std::uint32_t host = 0; host < config.hosts; ++host) {
-    dead_[host] = config.dead > 0 && uniform(random_) < config.dead;
-    refusing_[host] = !dead_[host] && config.refusing > 0 && uniform(random_) < config.refusing;
+World::World(const Settings& settings, std::uint64_t seed)
+    : settings_(settings),
+      random_(seed),
+      hosts_(settings_, random_),
+      network_(settings_, random_),
+      checks_(settings_, hosts_),
+      processes_(hosts_.size() * std::size_t{whole(settings_.processes)}) {
+  kill_inner_host(hosts_, settings_, random_);
+  reachable_ = hosts_.reachable();
+  living_ = hosts_.living();
+  outcome_.failed = hosts_.size() - living_;
+  outcome_.ideal = ideal_pool(hosts_, ms(settings_.occupancy));
+  if (settings_.stubborn > 0) {
+    for (Process& process : processes_) process.is_stubborn = uniform(random_) < settings_.stubborn;
   }
-  for (const std::uint32_t host : config.dead_hosts) dead_[host] = true;
-  for (std::uint32_t host = 0; host < config.hosts; ++host) living_ += dead_[host] || refusing_[host] ? 0 : 1;
-  outcome_.dead = config.hosts - living_;
-  draw_latencies();
-  outcome_.ideal = ideal();
-  launchers_.push_back(
-      {std::make_unique<Node>(make_plan(config), random_.next()), wire::kRootIndex, kNobody, 0, kParentLink});
-  put(0ms, 0, Begin{});
+  Launcher root;
+  root.host = wire::kRootIndex;
+  root.level = 0;
+  root.skew = random_.between(-1000s, 1000s);
+  root.is_welcomed = true;
+  root.node = std::make_unique<Node>(make_plan(settings_, hosts_), random_.next());
+  launchers_.push_back(std::move(root));
+  put(0ms, ToNode{0, Begin{}});
+  draw_faults();
 }
 
 Outcome World::run() {
-  while (!queue_.empty() && !done_) {
+  while (!queue_.empty() && !is_done()) {
     std::pop_heap(queue_.begin(), queue_.end());
-    Happening next = std::move(queue_.back());
+    Entry next = std::move(queue_.back());
     queue_.pop_back();
-    deliver(std::move(next));
+    if (next.at > ms(settings_.limit)) {
+      checks_.wrong(fmt::format("still going after {:g} s", settings_.limit / 1000));
+      break;
+    }
+    take(std::move(next));
   }
-  outcome_.launchers = static_cast<std::uint32_t>(launchers_.size() - 1);
-  if (outcome_.launchers != living_)
-    outcome_.wrong.push_back(
-        fmt::format("{} of {} living hosts have a launcher", outcome_.launchers, living_));
-  for (const auto& launcher : launchers_) {
-    outcome_.deepest = std::max(outcome_.deepest, launcher.level);
-    outcome_.widest = std::max(outcome_.widest, static_cast<std::uint32_t>(launcher.children.size()));
-  }
+  finish();
   return outcome_;
 }
 
-void World::put(Duration at, std::uint32_t to, Event event) {
-  queue_.push_back({at, sequence_++, to, std::make_unique<Event>(std::move(event))});
+bool World::is_done() const {
+  const std::uint64_t living = std::uint64_t{living_} * whole(settings_.processes);
+  switch (whole(settings_.until)) {
+    case 1:
+      return outcome_.launchers == reachable_ && spawned_ == living;
+    case 2:
+      return wired_ > 0 && wired_ == processes_.size();
+    default:
+      return false;
+  }
+}
+
+void World::put(Duration at, Happening happening) {
+  queue_.push_back({at, sequence_++, std::make_unique<Happening>(std::move(happening))});
   std::push_heap(queue_.begin(), queue_.end());
 }
 
-/// A launcher that is busy takes the event when it is free; those that wait keep their order.
-void World::deliver(Happening happening) {
-  Launcher& launcher = launchers_[happening.to];
-  if (launcher.free_at > happening.at) {
-    happening.at = launcher.free_at;
-    queue_.push_back(std::move(happening));
-    std::push_heap(queue_.begin(), queue_.end());
-    return;
-  }
-  ++outcome_.events;
-  Duration now = happening.at;
-  note(static_cast<std::uint64_t>(now.count()) * 31 + happening.to);
-  if (std::holds_alternative<Tick>(*happening.event)) launcher.armed = kNever;
-  if (std::holds_alternative<LinkMessage>(*happening.event)) now += config_.receive;
-  if (std::holds_alternative<LinkUp>(*happening.event)) outcome_.hosts_up = now;
-  Actions actions;
-  launcher.node->on(*happening.event, Instant{now}, actions);
-  for (const Action& action : actions) perform(happening.to, action, now);
-  launcher.free_at = now;
-  // A launch is over when all who live are up; a job that has failed ends before.
-  done_ = done_ || (launchers_.size() == living_ + 1 && processes_ == living_ * config_.processes_per_host);
-  arm(happening.to, now);
+/// The launcher to which it happens.
+std::uint32_t World::waits_for(const Happening& happening) const {
+  if (const auto* what = std::get_if<ToNode>(&happening)) return what->to;
+  if (const auto* what = std::get_if<Arrival>(&happening))
+    return what->up ? wires_[what->wire].parent : wires_[what->wire].child;
+  if (const auto* what = std::get_if<HangUp>(&happening))
+    return what->up ? wires_[what->wire].parent : wires_[what->wire].child;
+  if (const auto* what = std::get_if<Answer>(&happening)) return logins_[what->login].launcher;
+  if (const auto* what = std::get_if<Step>(&happening)) return processes_[what->process].launcher;
+  return kNobody;
 }
 
-/// `now` is moved on by what the action costs.
-void World::perform(std::uint32_t id, const Action& action, Duration& now) {
-  if (const auto* start = std::get_if<Login>(&action)) {
-    login(id, now, *start);
-    now += config_.postal.occupancy;
-  } else if (const auto* message = std::get_if<Send>(&action)) {
-    send(id, now, *message);
-  } else if (std::holds_alternative<Prepare>(action)) {
-    put(now + config_.spawn, id, Prepared{0x0A000000 + launchers_[id].host, {}});
-  } else if (const auto* spawn = std::get_if<Spawn>(&action)) {
-    now += config_.spawn;
-    ++processes_;
-    outcome_.processes_up = std::max(outcome_.processes_up, now);
-    put(now, id, Spawned{spawn->process});
-  } else if (const auto* say = std::get_if<Say>(&action)) {
-    if (say->tone == Tone::error && outcome_.dead == 0) outcome_.wrong.push_back(say->text);
-  } else if (const auto* cancel = std::get_if<CancelLogin>(&action)) {
-    launchers_[id].children.erase(cancel->link);
-  } else if (std::holds_alternative<Finish>(action) && id == 0) {
-    done_ = true;
+void World::take(Entry entry) {
+  const std::uint32_t id = waits_for(*entry.what);
+  if (id != kNobody) {
+    const Launcher& launcher = launchers_[id];
+    if (!launcher.node) return;
+    if (launcher.free_at > entry.at) {
+      entry.at = launcher.free_at;
+      queue_.push_back(std::move(entry));
+      std::push_heap(queue_.begin(), queue_.end());
+      return;
+    }
   }
+  std::visit([&](auto& what) { happen(what, entry.at); }, *entry.what);
+}
+
+// ---- a launcher's turn
+
+template <class What>
+void World::log(Duration now, std::uint32_t id, const What& what) const {
+  if (settings_.log == 0) return;
+  const std::uint32_t host = launchers_[id].host;
+  fmt::print("{:12.6f} {:>7} {}\n", seconds(now), id == 0 ? "root" : fmt::format("n{:06}", host),
+             describe(what));
+}
+
+Duration World::turn(std::uint32_t id, const Event& event, Duration now) {
+  Launcher& launcher = launchers_[id];
+  ++outcome_.events;
+  note(static_cast<std::uint64_t>(now.count()) * 31 + id);
+  note(event.index());
+  log(now, id, event);
+  Actions actions;
+  launcher.node->on(event, Instant{now + launcher.skew}, actions);
+  for (const Action& action : actions) {
+    note(action.index());
+    log(now, id, action);
+    std::visit([&](const auto& each) { perform(id, each, now); }, action);
+  }
+  launcher.free_at = now;
+  if (launcher.node) arm(id, now);
+  return now;
+}
+
+void World::cost(std::uint32_t id, Duration& now, Duration what) const {
+  now += launchers_[id].slowness == 1 ? what : scaled(what, launchers_[id].slowness);
 }
 
 void World::arm(std::uint32_t id, Duration now) {
@@ -141,65 +172,207 @@ void World::arm(std::uint32_t id, Duration now) {
   const Instant deadline = launcher.node->next_deadline();
   if (deadline == kNever || launcher.armed <= deadline) return;
   launcher.armed = deadline;
-  put(std::max(deadline.time_since_epoch(), now), id, Tick{});
+  put(std::max(deadline.time_since_epoch() - launcher.skew, now), ToNode{id, Tick{}});
 }
 
-void World::send(std::uint32_t id, Duration at, const Send& action) {
-  const bool up = action.link == kParentLink;
-  const std::uint32_t to = up ? launchers_[id].parent : launchers_[id].children.at(action.link);
-  Launcher& child = launchers_[up ? id : to];
-  Duration& last = up ? child.last_up : child.last_down;
-  last = std::max(last + Duration{1}, at + times(config_.link, 1 - std::log(uniform(random_))));
-  put(last, to, LinkMessage{up ? child.link : kParentLink, action.message});
+void World::count_tick(Launcher& launcher, Duration now) {
+  launcher.ticks = launcher.ticked_at == now ? launcher.ticks + 1 : 0;
+  launcher.ticked_at = now;
+  if (launcher.ticks != kTicksInARow) return;
+  checks_.wrong(fmt::format("the launcher of host {} asks for ticks without end", launcher.host));
+  settings_.limit = 0;
 }
 
-/// The lognormal distribution has its median at postal.latency.
-void World::draw_latencies() {
-  for (Duration& latency : latencies_) {
-    latency = config_.postal.latency;
-    if (config_.sigma == 0) continue;
-    const double normal =
-        std::sqrt(-2 * std::log(uniform(random_))) * std::cos(2 * std::numbers::pi * uniform(random_));
-    latency = times(latency, std::exp(config_.sigma * normal));
+void World::happen(ToNode& what, Duration now) {
+  Launcher& launcher = launchers_[what.to];
+  if (std::holds_alternative<Tick>(what.event)) {
+    launcher.armed = kNever;
+    count_tick(launcher, now);
   }
+  turn(what.to, what.event, now);
 }
 
-/// A pool that everybody can take from at no cost: whoever is free first starts the next living host.
-Duration World::ideal() const {
-  std::vector<Duration> free{Duration{0}};  // a heap, the earliest on top
-  Duration last{0};
-  for (std::uint32_t host = 0; host < config_.hosts; ++host) {
-    if (dead_[host] || refusing_[host]) continue;
-    std::pop_heap(free.begin(), free.end(), std::greater{});
-    const Duration ready = free.back() + latencies_[host];
-    free.back() += config_.postal.occupancy;
-    std::push_heap(free.begin(), free.end(), std::greater{});
-    free.push_back(ready);
-    std::push_heap(free.begin(), free.end(), std::greater{});
-    last = std::max(last, ready);
+// ---- links
+
+void World::happen(Arrival& what, Duration now) {
+  const Wire& wire = wires_[what.wire];
+  if (wire.is_dead || !(what.up ? wire.parent_open : wire.child_open)) return;
+  const std::uint32_t to = what.up ? wire.parent : wire.child;
+  cost(to, now, ms(settings_.receive));
+  cost(to, now, Duration{static_cast<Duration::rep>(settings_.cipher * static_cast<double>(what.bytes))});
+  cost(to, now,
+       Duration{static_cast<Duration::rep>(settings_.tuple * static_cast<double>(tuples_in(what.message)))});
+  if (const auto* welcome = std::get_if<wire::Welcome>(&what.message)) {
+    launchers_[to].is_welcomed = true;
+    ++welcomed_;
+    checks_.welcomed(launchers_[to].host, welcome->self);
   }
-  return last;
+  turn(to, LinkMessage{what.up ? wire.link : kParentLink, std::move(what.message)}, now);
 }
 
-void World::login(std::uint32_t id, Duration at, const Login& action) {
+void World::happen(HangUp& what, Duration now) {
+  Wire& wire = wires_[what.wire];
+  bool& open = what.up ? wire.parent_open : wire.child_open;
+  if (!std::exchange(open, false)) return;
+  const std::uint32_t to = what.up ? wire.parent : wire.child;
+  turn(to, LinkDown{what.up ? wire.link : kParentLink, {Errc::link_lost, Phase::run, what.why}}, now);
+}
+
+/// The end on this side of the link closes; the other learns it behind whatever is under way.
+void World::hang_up(std::uint32_t number, bool up, Duration now, std::string why) {
+  Wire& wire = wires_[number];
+  (up ? wire.child_open : wire.parent_open) = false;
+  if (wire.is_dead) return;
+  put(network_.arrival(wire, up, now, 0), HangUp{number, up, std::move(why)});
+}
+
+/// What a message is worth on the wire. In small worlds, and on some links of large ones, it really is coded
+/// and decoded.
+std::size_t World::size_of(std::uint32_t number, wire::Message& message) {
+  constexpr std::uint32_t kSmallWorld = 2000, kSample = 64;
+  const bool is_table = std::holds_alternative<wire::TableDown>(message);
+  if (hosts_.size() > kSmallWorld && (number % kSample != 0 || is_table)) return estimate(message);
+  const std::string frame = wire::encode_frame(message);
+  auto decoded = wire::decode_message(static_cast<std::uint8_t>(frame[wire::kFrameHeader - 1]),
+                                      std::string_view{frame}.substr(wire::kFrameHeader));
+  if (decoded)
+    message = std::move(*decoded);
+  else
+    checks_.wrong("a message that cannot be decoded");
+  return frame.size();
+}
+
+std::size_t World::tuples_in(const wire::Message& message) const {
+  std::size_t tuples = 0;
+  if (const auto* facts = std::get_if<wire::Facts>(&message)) {
+    for (const wire::TupleBlock& block : facts->blocks) tuples += block.tuples.size();
+  }
+  return tuples;
+}
+
+std::size_t World::estimate(const wire::Message& message) const {
+  constexpr std::size_t kSmall = 32, kHost = 20, kBlock = 10, kFailure = 60;
+  if (const auto* welcome = std::get_if<wire::Welcome>(&message)) return kSmall + welcome->job->size();
+  if (const auto* assign = std::get_if<wire::Assign>(&message)) return kSmall + assign->hosts.size() * kHost;
+  if (const auto* table = std::get_if<wire::TableDown>(&message)) return kSmall + table->table->size();
+  if (const auto* facts = std::get_if<wire::Facts>(&message))
+    return kSmall + facts->hosts_up.size() * 3 + facts->hosts_failed.size() * kFailure +
+           facts->blocks.size() * kBlock + 2 * tuples_in(message);
+  return kSmall;
+}
+
+// ---- logins
+
+void World::perform(std::uint32_t id, const proto::Login& action, Duration& now) {
   Launcher& launcher = launchers_[id];
+  const auto number = static_cast<std::uint32_t>(logins_.size());
   const std::uint32_t host = action.host.index;
-  if (started_[host]) outcome_.wrong.push_back(fmt::format("host {} started twice", host));
-  launcher.children[action.link] = kNobody;
-  if (dead_[host]) {
-    put(at + config_.give_up, id,
-        LoginFailed{action.link, {Errc::timed_out, Phase::connect, "no answer"}, {}});
+  const Hosts::Answer answer = hosts_.answer(host, id == 0);
+  logins_.push_back({id, host, action.link, answer.after, answer.code});
+  launcher.children[action.link] = Slot{number};
+  checks_.login_begun(++launcher.in_flight);
+  const bool reaches_sshd = answer.code != Errc::refused && answer.code != Errc::unreachable &&
+                            !(answer.code == Errc::timed_out && hosts_[host].nature != Nature::silent);
+  if (reaches_sshd && hosts_.sshd(host).is_relevant())
+    put(now + network_.delay(), Knock{number});
+  else
+    put(now + answer.after, Answer{number});
+  cost(id, now, ms(settings_.occupancy));
+}
+
+void World::happen(const Knock& what, Duration now) {
+  Login& login = logins_[what.login];
+  if (login.is_over) return;
+  if (!hosts_.sshd(login.host).admits(random_)) {
+    login.code = Errc::dropped;
+    put(now + network_.delay(), Answer{what.login});
     return;
   }
-  if (refusing_[host]) {
-    put(at + config_.link * 2, id, LoginFailed{action.link, {Errc::refused, Phase::connect, "refused"}, {}});
+  login.is_pending = true;
+  put(now + login.after * 8 / 10, Admitted{what.login});
+  put(now + login.after, Answer{what.login});
+}
+
+void World::happen(const Admitted& what, Duration) {
+  Login& login = logins_[what.login];
+  if (std::exchange(login.is_pending, false)) --hosts_.sshd(login.host).pending;
+}
+
+void World::end_login(Login& login) {
+  if (std::exchange(login.is_over, true)) return;
+  --launchers_[login.launcher].in_flight;
+  if (std::exchange(login.is_pending, false)) --hosts_.sshd(login.host).pending;
+}
+
+void World::happen(const Answer& what, Duration now) {
+  Login& login = logins_[what.login];
+  if (login.is_over) return;
+  end_login(login);
+  const std::uint32_t id = login.launcher;
+  if (login.code != Errc::internal) {
+    launchers_[id].children.erase(login.link);
+    turn(id, LoginFailed{login.link, login_error(login.code), {}}, now);
     return;
   }
-  started_[host] = true;
+  if (!is_ending()) {
+    outcome_.hosts_up = now;
+    ++outcome_.launchers;
+  }
+  const std::uint32_t child = start_launcher(login, launchers_[id].level + 1);
+  launchers_[id].children[login.link].wire = launchers_[child].wire;
+  turn(id, LinkUp{login.link, {}, {}, {}}, now);
+}
+
+std::uint32_t World::start_launcher(const Login& login, std::uint32_t level) {
   const auto child = static_cast<std::uint32_t>(launchers_.size());
-  launchers_.push_back({std::make_unique<Node>(random_.next()), host, id, launcher.level + 1, action.link});
-  launcher.children[action.link] = child;
-  put(at + latencies_[host], id, LinkUp{action.link, {}, {}, {}});
+  Launcher launcher;
+  launcher.host = login.host;
+  launcher.level = level;
+  launcher.wire = static_cast<std::uint32_t>(wires_.size());
+  launcher.skew = random_.between(-1000s, 1000s);
+  launcher.slowness = hosts_[login.host].slowness;
+  launcher.node = std::make_unique<Node>(random_.next());
+  launchers_.push_back(std::move(launcher));
+  wires_.push_back({login.launcher, child, login.link});
+  ++launchers_alive_;
+  outcome_.deepest = std::max(outcome_.deepest, level);
+  outcome_.widest = std::max(outcome_.widest, ++launchers_[login.launcher].widest);
+  return child;
+}
+
+/// A launcher's process ends, however; its links break off behind what it has said.
+void World::leave(std::uint32_t id, Duration now) {
+  Launcher& launcher = launchers_[id];
+  launcher.node.reset();
+  --launchers_alive_;
+  outcome_.all_gone = now;
+  if (launcher.is_welcomed && id != 0) checks_.left(launcher.host);
+  if (launcher.wire != kNobody) hang_up(launcher.wire, true, now, "closed by the other side");
+  for (const auto& [link, slot] : launcher.children) {
+    end_login(logins_[slot.login]);
+    if (slot.wire != kNobody) hang_up(slot.wire, false, now, "closed by the other side");
+  }
+  launcher.children.clear();
+}
+
+// ---- the end
+
+void World::finish() {
+  const bool whole_job = whole(settings_.until) == 0;
+  if (!whole_job && !is_done()) checks_.wrong("the launch stopped before its end");
+  if (whole_job && outcome_.status < 0 && !is_root_gone_)
+    checks_.wrong("nothing happens any more, and the job has not ended");
+  if (whole_job && (outcome_.status >= 0 || is_root_gone_)) {
+    Checks::End end{outcome_.status, launchers_alive_, spawned_ - gone_};
+    for (const Launcher& launcher : launchers_) end.launchers -= launcher.node && launcher.is_orphan ? 1 : 0;
+    is_root_gone_ ? checks_.ended_without_root(end) : checks_.ended(end);
+    const Duration bound = kSlack + ms(settings_.grace) + ms(settings_.pause * settings_.pause_for) +
+                           (settings_.lost > 0 ? ms(settings_.notice) : 0ms);
+    if (struck_at_ != kNotStruck && outcome_.all_gone - struck_at_ > bound)
+      checks_.wrong(fmt::format("the job ended {:.1f} s after what had to end it, bound {:.1f} s",
+                                seconds(outcome_.all_gone - struck_at_), seconds(bound)));
+  }
+  outcome_.offences = checks_.offences();
 }
 
 }  // namespace charmtree::sim

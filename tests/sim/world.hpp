@@ -1,95 +1,234 @@
 // SPDX-License-Identifier: Apache-2.0
-// A launch of many hosts in simulated time. It runs the very Node that a real launcher runs. A launcher does
-// one thing after the other: a login costs it `postal.occupancy`, every message that it receives `receive`.
-// Everything else takes time without costing any: links, logins, shells. One seed, one run, event by event.
+// A launch, or a whole job, on many hosts in simulated time. It runs the very Node that a real launcher runs;
+// hosts, links and processes are simulated, and what befalls them is drawn from the seed. A launcher does one
+// thing after the other: each event and each action costs it time (Settings), and what comes while it is busy
+// waits. One seed, one run, event by event.
 #pragma once
 
 #include <deque>
 #include <map>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "charmrun/node/node.hpp"
-#include "tree/proto/postal.hpp"
+#include "tests/sim/checks.hpp"
+#include "tests/sim/hosts.hpp"
+#include "tests/sim/network.hpp"
+#include "tests/sim/settings.hpp"
 
 namespace charmtree::sim {
 
-struct Config {
-  std::uint64_t seed = 1;
-  std::uint32_t hosts = 1000;
-  std::uint32_t processes_per_host = 1;
-  wire::Shape shape;                      // {0, 0}: late binding
-  proto::Postal postal;                   // what a login really costs
-  double sigma = 0;                       // of the logarithm of the latency, whose median is postal.latency
-  double dead = 0;                        // share of the hosts: no answer before `give_up`
-  double refusing = 0;                    // share of the hosts: refuse at once
-  std::vector<std::uint32_t> dead_hosts;  // these besides
-  std::uint32_t batch = 0;
-  Duration give_up = 10s;
-  Duration link = 50us;     // one way, at least; plus an exponential tail of the same mean
-  Duration receive = 20us;  // to read and merge one message
-  Duration spawn = 600us;   // of one process
-};
-
 struct Outcome {
-  Duration ideal{0};         // of a pool that everybody can take from at no cost
-  Duration hosts_up{0};      // the last living host's hello was received by its parent
-  Duration processes_up{0};  // the root has heard of every host
-  std::uint32_t launchers = 0, dead = 0;
+  Duration ideal{0};     // of a pool that everybody can take from at no cost
+  Duration hosts_up{0};  // the last launcher's hello was received by its parent
+  Duration spawned{0};   // the last process was started
+  Duration gathered{0};  // the root has every tuple
+  Duration wired{0};     // the last process was sent the table
+  Duration finished{0};  // the root
+  Duration all_gone{0};  // the last launcher
+  int status = -1;
+  std::uint32_t launchers = 0, failed = 0;  // started; hosts that cannot be
   std::uint64_t events = 0;
   std::uint32_t deepest = 0, widest = 0;
+  std::size_t table = 0;    // bytes
   std::uint64_t trace = 0;  // hash of all that happened
-  std::vector<std::string> wrong;
+  std::vector<std::string> offences;
 };
 
 class World {
 public:
-  explicit World(const Config& config);
-  /// Until every host has answered or been given up.
+  World(const Settings& settings, std::uint64_t seed);
+  /// Until what Settings::until says.
   Outcome run();
 
 private:
-  struct Launcher {
-    std::unique_ptr<Node> node;
-    std::uint32_t host, parent, level;
-    proto::LinkId link;  // of the parent, to this one
-    Duration free_at{0};
-    Instant armed = kNever;
-    std::map<proto::LinkId, std::uint32_t> children;  // launchers; kNobody: logging in
-    Duration last_up{0}, last_down{0};                // arrivals on the link to the parent keep their order
+  // ---- what can happen
+  struct ToNode {
+    std::uint32_t to;
+    proto::Event event;
   };
-  struct Happening {
+  struct Arrival {
+    std::uint32_t wire;
+    bool up;
+    wire::Message message;
+    std::size_t bytes;
+  };
+  /// One end learns that the other is gone.
+  struct HangUp {
+    std::uint32_t wire;
+    bool up;
+    std::string why;
+  };
+  /// A login reaches the sshd; has authenticated; has ended.
+  struct Knock {
+    std::uint32_t login;
+  };
+  struct Admitted {
+    std::uint32_t login;
+  };
+  struct Answer {
+    std::uint32_t login;
+  };
+  enum class Act : std::uint8_t { begin, finish, exit };
+  struct Step {
+    std::uint32_t process;
+    Act act;
+  };
+  struct Dies {
+    std::uint32_t process;
+    int code, signal;
+  };
+  struct Fault {
+    enum class Kind : std::uint8_t {
+      crash,
+      cut,
+      lost,
+      pause,
+      interrupt,
+      root_crash,
+      kill_process,
+      fail_process
+    } kind;
+  };
+  using Happening = std::variant<ToNode, Arrival, HangUp, Knock, Admitted, Answer, Step, Dies, Fault>;
+  struct Entry {
     Duration at;
     std::uint64_t sequence;
-    std::uint32_t to;
-    std::unique_ptr<proto::Event> event;
-    friend bool operator<(const Happening& a, const Happening& b) {  // std::push_heap: the largest on top
+    std::unique_ptr<Happening> what;
+    friend bool operator<(const Entry& a, const Entry& b) {  // std::push_heap: the largest on top
       return a.at != b.at ? a.at > b.at : a.sequence > b.sequence;
     }
   };
-  static constexpr std::uint32_t kNobody = UINT32_MAX;
 
-  void put(Duration at, std::uint32_t to, proto::Event event);
-  void deliver(Happening happening);
+  // ---- what there is
+  struct Slot {  // of a child
+    std::uint32_t login;
+    std::uint32_t wire = kNobody;
+  };
+  struct Launcher {
+    std::unique_ptr<Node> node;  // null: it is gone
+    std::uint32_t host, level;
+    std::uint32_t wire = kNobody;  // to its parent
+    Duration skew{0};              // of its clock
+    double slowness = 1;
+    Duration free_at{0};
+    Instant armed = kNever;
+    Duration ticked_at{-1};
+    std::uint32_t ticks = 0;      // at that time
+    std::uint32_t in_flight = 0;  // logins
+    std::uint32_t widest = 0;
+    bool is_welcomed = false;
+    bool is_orphan = false;  // cut off, without having been told
+    std::map<proto::LinkId, Slot> children;
+  };
+  struct Login {
+    std::uint32_t launcher, host;
+    proto::LinkId link;
+    Duration after;
+    Errc code;
+    bool is_pending = false;  // at its sshd
+    bool is_over = false;
+  };
+  struct Process {
+    enum class State : std::uint8_t { unborn, running, joined, wired, ended, gone } state = State::unborn;
+    bool is_stubborn = false;
+    std::uint32_t launcher = kNobody;
+  };
+
+  // ---- time
+  void put(Duration at, Happening happening);
+  void take(Entry entry);
+  std::uint32_t waits_for(const Happening& happening) const;
+  void happen(ToNode& what, Duration now);
+  void happen(Arrival& what, Duration now);
+  void happen(HangUp& what, Duration now);
+  void happen(const Knock& what, Duration now);
+  void happen(const Admitted& what, Duration now);
+  void happen(const Answer& what, Duration now);
+  void happen(const Step& what, Duration now);
+  void happen(const Dies& what, Duration now);
+  void happen(const Fault& what, Duration now);
+  /// Returns when the launcher is free again.
+  Duration turn(std::uint32_t id, const proto::Event& event, Duration now);
   void arm(std::uint32_t id, Duration now);
-  void send(std::uint32_t id, Duration at, const proto::Send& action);
-  void login(std::uint32_t id, Duration at, const proto::Login& action);
-  void perform(std::uint32_t id, const proto::Action& action, Duration& now);
-  void draw_latencies();
-  Duration ideal() const;
-  void note(std::uint64_t value) { outcome_.trace = (outcome_.trace ^ value) * 0x100000001B3ULL; }
+  void count_tick(Launcher& launcher, Duration now);
+  bool is_done() const;
+  void finish();
 
-  Config config_;
+  // ---- actions; `now` is moved on by what they cost
+  void perform(std::uint32_t id, const proto::Login& action, Duration& now);
+  void perform(std::uint32_t id, const proto::CancelLogin& action, Duration& now);
+  void perform(std::uint32_t id, const proto::Send& action, Duration& now);
+  void perform(std::uint32_t id, const proto::CloseLink& action, Duration& now);
+  void perform(std::uint32_t id, const proto::Prepare& action, Duration& now);
+  void perform(std::uint32_t id, const proto::Spawn& action, Duration& now);
+  void perform(std::uint32_t id, const proto::Signal& action, Duration& now);
+  void perform(std::uint32_t id, const proto::KillLeftovers& action, Duration& now);
+  void perform(std::uint32_t id, const proto::ClientSend& action, Duration& now);
+  void perform(std::uint32_t id, const proto::ClientClose& action, Duration& now);
+  void perform(std::uint32_t id, const proto::DrainOutput& action, Duration& now);
+  void perform(std::uint32_t id, const proto::WriteInput& action, Duration& now);
+  void perform(std::uint32_t id, const proto::RecallPipe& action, Duration& now);
+  void perform(std::uint32_t id, const proto::ReadInput& action, Duration& now);
+  void perform(std::uint32_t id, const proto::Show& action, Duration& now);
+  void perform(std::uint32_t id, const proto::Say& action, Duration& now);
+  void perform(std::uint32_t id, const proto::StoreHostKey& action, Duration& now);
+  void perform(std::uint32_t id, const proto::Record& action, Duration& now);
+  void perform(std::uint32_t id, const proto::Finish& action, Duration& now);
+  void cost(std::uint32_t id, Duration& now, Duration what) const;
+
+  // ---- launchers and links
+  std::uint32_t start_launcher(const Login& login, std::uint32_t level);
+  void leave(std::uint32_t id, Duration now);
+  void hang_up(std::uint32_t wire, bool up, Duration now, std::string why);
+  void end_login(Login& login);
+  std::size_t size_of(std::uint32_t wire, wire::Message& message);
+  std::size_t estimate(const wire::Message& message) const;
+  std::size_t tuples_in(const wire::Message& message) const;
+
+  // ---- processes
+  void says(std::uint32_t process, std::string bytes, Duration& now);
+  void hears(std::uint32_t process, const proto::ClientSend& message, Duration now);
+  void table_comes(std::uint32_t process, const wire::Blob& table, Duration now);
+  void check_table(const wire::Blob& table);
+  void exits(std::uint32_t process, int code, int signal, Duration now);
+  std::uint16_t port_of(std::uint32_t process) const;
+
+  // ---- faults
+  void draw_faults();
+  std::uint32_t some_launcher();
+  std::uint32_t some_process();
+  bool is_ending() const;
+  bool is_needed(std::uint32_t id) const;
+  void struck(bool surely, int status, Duration now);
+  void power_off(std::uint32_t id, Duration now);
+  void orphan(std::uint32_t id);
+  void kill_processes_of(std::uint32_t id);
+
+  void note(std::uint64_t value) { outcome_.trace = (outcome_.trace ^ value) * 0x100000001B3ULL; }
+  template <class What>
+  void log(Duration now, std::uint32_t id, const What& what) const;
+
+  Settings settings_;
   Random random_;
-  std::vector<bool> dead_, refusing_, started_;
-  std::uint32_t living_ = 0, answered_ = 0;
-  std::vector<Happening> queue_;
+  Hosts hosts_;
+  Network network_;
+  Checks checks_;
+  std::vector<Entry> queue_;
   std::uint64_t sequence_ = 0;
-  std::deque<Launcher> launchers_;   // 0: the root
-  std::vector<Duration> latencies_;  // by host
-  std::uint64_t processes_ = 0;      // started
-  bool done_ = false;
+  std::deque<Launcher> launchers_;  // 0: the root
+  std::deque<Wire> wires_;
+  std::deque<Login> logins_;
+  std::vector<Process> processes_;
+  std::uint32_t reachable_ = 0, living_ = 0;
+  std::uint32_t welcomed_ = 0, spawned_ = 0, joined_ = 0, wired_ = 0, gone_ = 0;
+  std::uint32_t launchers_alive_ = 1;
+  wire::Blob checked_table_;
+  bool is_root_gone_ = false;
+  static constexpr Duration kNotStruck{-1};
+  Duration struck_at_ = kNotStruck;  // the first fault that had to end the job
   Outcome outcome_;
 };
 

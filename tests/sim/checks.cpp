@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/sim/checks.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace charmtree::sim {
+
+namespace {
+
+constexpr int kLauncherFailed = 125, kNoProgram = 127;
+
+int status_of(Nature nature) {
+  return nature == Nature::unspawnable ? kNoProgram : kLauncherFailed;
+}
+
+}  // namespace
+
+Checks::Checks(const Settings& settings, const Hosts& hosts)
+    : settings_(settings),
+      hosts_(hosts),
+      welcomes_(hosts.size()),
+      lives_(hosts.size()),
+      host_of_(hosts.size() * std::size_t{whole(settings.processes)}, kNobody) {}
+
+void Checks::wrong(std::string what) {
+  if (offences_.size() < kMost) offences_.push_back(std::move(what));
+}
+
+void Checks::welcomed(std::uint32_t host, const Host& told) {
+  if (told.index != host)
+    wrong(fmt::format("the launcher on host {} was told that it is {}", host, told.index));
+  if (lives_[host]) wrong(fmt::format("host {} was given a second launcher while the first lives", host));
+  if (!hosts_[host].takes_launchers()) wrong(fmt::format("host {} should have no launcher", host));
+  lives_[host] = true;
+  welcomes_[host] = static_cast<std::uint8_t>(std::min(welcomes_[host] + 1, 255));
+}
+
+void Checks::left(std::uint32_t host) {
+  lives_[host] = false;
+}
+
+void Checks::spawned(std::uint32_t process, std::uint32_t host) {
+  if (process >= host_of_.size()) return wrong(fmt::format("host {} spawned process {}", host, process));
+  if (host_of_[process] != kNobody)
+    return wrong(fmt::format("process {} spawned on host {} and on {}", process, host_of_[process], host));
+  host_of_[process] = host;
+}
+
+void Checks::login_begun(std::uint32_t in_flight) {
+  const double most = settings_.batch > 0 ? settings_.batch : settings_.window;
+  if (in_flight > most) wrong(fmt::format("{} logins in flight", in_flight));
+}
+
+void Checks::said(const proto::Say& say) {
+  if (say.text.find("did not confirm") != std::string::npos) excused_ = true;
+  if (say.text.find("spoke for hosts") != std::string::npos) wrong(say.text);
+}
+
+void Checks::link_lost(const wire::LinkLost& lost) {
+  if (lost.error.code == Errc::bad_peer)
+    wrong(fmt::format("host {} was closed for what it said: {}", lost.host, lost.error.what));
+}
+
+void Checks::struck(int status) {
+  struck_ = true;
+  allowed_.insert(status);
+}
+
+std::set<int> Checks::statuses() const {
+  std::set<int> statuses = allowed_;
+  bool first = true;
+  for (std::uint32_t host = 0; host < hosts_.size(); ++host) {
+    if (hosts_[host].lives()) continue;
+    if (first || struck_) statuses.insert(status_of(hosts_[host].nature));
+    first = false;
+  }
+  if (first && !struck_) statuses.insert(0);
+  return statuses;
+}
+
+void Checks::ended(const End& end) {
+  const std::set<int> expected = statuses();
+  if (!expected.contains(end.status))
+    wrong(fmt::format("status {}, expected {}", end.status, fmt::join(expected, " or ")));
+  nothing_left(end);
+  if (struck_) return;
+  every_host_once();
+  failures_reported();
+  if (end.status == 0 || !allowed_.empty()) every_process_once();
+}
+
+void Checks::ended_without_root(const End& end) {
+  nothing_left(end);
+}
+
+void Checks::nothing_left(const End& end) {
+  if (end.launchers > 0) wrong(fmt::format("{} launchers are left", end.launchers));
+  if (end.processes > 0 && !excused_)
+    wrong(fmt::format("{} processes are left, and the user was not told", end.processes));
+}
+
+void Checks::every_host_once() {
+  std::uint32_t missing = 0;
+  for (std::uint32_t host = 0; host < hosts_.size(); ++host) {
+    if (welcomes_[host] > 1) wrong(fmt::format("host {} was started {} times", host, welcomes_[host]));
+    if (welcomes_[host] == 0 && hosts_[host].takes_launchers() && ++missing == 1)
+      wrong(fmt::format("host {} has had no launcher", host));
+  }
+  if (missing > 1) wrong(fmt::format("{} hosts have had no launcher", missing));
+}
+
+/// Numbers follow the nodelist: of two processes on different hosts, the lower number is on the earlier one.
+void Checks::every_process_once() {
+  std::uint32_t before = 0;
+  const bool complete = hosts_.living() == hosts_.size();
+  for (std::size_t process = 0; process < host_of_.size(); ++process) {
+    const std::uint32_t host = host_of_[process];
+    if (host == kNobody && complete) return wrong(fmt::format("process {} was not spawned", process));
+    if (host == kNobody) continue;
+    if (host < before)
+      return wrong(
+          fmt::format("process {} is on host {}, one with a lower number on host {}", process, host, before));
+    before = host;
+  }
+}
+
+void Checks::failures_reported() {
+  std::vector<std::uint32_t> silent, slandered;
+  for (std::uint32_t host = 0; host < hosts_.size(); ++host) {
+    const bool failed = !hosts_[host].lives();
+    if (failed && !reported_.contains(host)) silent.push_back(host);
+    if (!failed && reported_.contains(host)) slandered.push_back(host);
+  }
+  if (!silent.empty()) wrong(fmt::format("not reported as failed: hosts {}", fmt::join(silent, " ")));
+  if (!slandered.empty()) wrong(fmt::format("reported as failed: hosts {}", fmt::join(slandered, " ")));
+}
+
+}  // namespace charmtree::sim

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// What must hold in every simulated world, whatever happens in it. The world tells what happens; the first
+// few offences are kept. Knows nothing of time but what it is told.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/sim/hosts.hpp"
+#include "tree/proto/events.hpp"
+
+namespace charmtree::sim {
+
+class Checks {
+public:
+  /// `hosts` must outlive it.
+  Checks(const Settings& settings, const Hosts& hosts);
+
+  void wrong(std::string what);
+  const std::vector<std::string>& offences() const { return offences_; }
+
+  // ---- after each event
+  /// A launcher was told that it is the one of `host`, and that these are the host's processes.
+  void welcomed(std::uint32_t host, const Host& told);
+  /// That launcher is gone.
+  void left(std::uint32_t host);
+  void spawned(std::uint32_t process, std::uint32_t host);
+  void login_begun(std::uint32_t in_flight);
+  void said(const proto::Say& say);
+  void reported(std::uint32_t host) { reported_.insert(host); }
+  void link_lost(const wire::LinkLost& lost);
+
+  // ---- what was done to the job, while it had not begun to end
+  /// Something that must end it. `status`: what it may exit with for that.
+  void struck(int status);
+  /// Something that may.
+  void grazed(int status) { allowed_.insert(status); }
+  bool is_struck() const { return struck_; }
+
+  // ---- at the end
+  struct End {
+    int status = 0;
+    std::uint32_t launchers = 0;  // that live still
+    std::uint32_t processes = 0;  // that live still
+  };
+  void ended(const End& end);
+  /// The root did not tell how it ended, since it was killed.
+  void ended_without_root(const End& end);
+
+private:
+  void nothing_left(const End& end);
+  void every_host_once();
+  void every_process_once();
+  void failures_reported();
+  std::set<int> statuses() const;
+
+  static constexpr std::size_t kMost = 20;  // offences kept
+
+  const Settings& settings_;
+  const Hosts& hosts_;
+  std::vector<std::string> offences_;
+  std::vector<std::uint8_t> welcomes_;  // by host
+  std::vector<bool> lives_;             // by host: it has a launcher
+  std::vector<std::uint32_t> host_of_;  // by process; kNobody: not spawned
+  std::set<std::uint32_t> reported_;    // hosts that failed
+  std::set<int> allowed_;
+  bool struck_ = false;
+  bool excused_ = false;  // the user was told
+};
+
+inline constexpr std::uint32_t kNobody = UINT32_MAX;
+
+}  // namespace charmtree::sim

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can be set about a simulated world, by name. A world file holds one `NAME VALUE` a line and comments
+// after '#'. A value is a number or a word, a range `A..B` or a choice `A|B|C`; ranges and choices are drawn
+// from the seed, each name by its own dice, so that setting one does not change what the others draw.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tree/base/result.hpp"
+#include "tree/base/time.hpp"
+
+namespace charmtree::sim {
+
+/// Times in milliseconds, shares of all hosts (or machines) from 0 to 1.
+struct Settings {
+  // The job.
+  double hosts = 1000, processes = 1;                 // processes per host
+  double branching = 0, levels = 0, batch = 0;        // as the options; branching 0: late binding
+  double kind = 0;                                    // of the processes: plain, native, charm
+  double start = 5, life = 20;                        // until it registers; from its table (plain: start) on
+  double grace = 2000, timeout = 60'000, stamps = 0;  // as the options
+  double until = 0;                                   // end, up (launchers), wired (table delivered)
+  // What things cost and how long they take.
+  double latency = 250, sigma = 0;         // of a login: the median, and sigma of its logarithm
+  double stragglers = 0, straggle = 5000;  // a share takes so long instead
+  double slow = 0, slowness = 10;          // a share does everything so many times slower
+  double occupancy = 2.4;                  // of a launcher, by one login
+  double link = 0.05;                      // one way, at least; plus an exponential tail of the same mean
+  double fat = 0, fat_delay = 200;         // a share of the messages takes so much longer
+  double bandwidth = 1170;                 // of a host's network, bytes per microsecond
+  double receive = 0.02, send = 0.0085;    // a launcher's time for one message
+  double cipher = 1;                       // and for one byte of it, in nanoseconds
+  double tuple = 50;                       // for one process's tuple in a table, in nanoseconds
+  double client = 0.5;                     // for one byte to a client, in nanoseconds
+  double setup = 0.6, spawn = 0.6;         // of a host, of one process
+  // Hosts that cannot be started.
+  double dead = 0, give_up = 10'000;    // no answer, noticed after so long
+  double refusing = 0, silent = 0;      // no sshd; a login that never ends
+  double denied = 0, broken = 0;        // no key is taken; no launcher there
+  double unready = 0, unspawnable = 0;  // no such directory; no such program
+  double inner = -1;  // one dead host besides, right below the root in the static tree of this branching
+  // Hosts that can be, in the end.
+  double root_only = 0;  // only the root's keys are taken
+  double flaky = 0;      // the first try, or two, cannot connect
+  double touchy = 0;     // machines whose sshd has this MaxStartups
+  double startups_start = 2, startups_rate = 50, startups_full = 5;
+  double shared = 0, names = 8;  // a share of the hosts are machines with so many names
+  // Faults, so many of each, between `from` and `to`.
+  double crash = 0, cut = 0, lost = 0;   // a launcher is killed; a link is reset; a host's power goes off
+  double pause = 0, pause_for = 3000;    // a launcher is stopped for so long
+  double interrupt = 0, root_crash = 0;  // signals of the user's; the root is killed
+  double kill_process = 0, fail_process = 0;  // a process dies of a signal; exits with status 3
+  double from = 1, to = 2000;
+  double notice = 10'000;  // until a link that has fallen silent is taken for lost
+  double stubborn = 0;     // a share of the processes, which only SIGKILL ends
+  // The observer.
+  double window = 128;     // at most so many logins in flight, unless `batch`
+  double limit = 600'000;  // a job that takes longer hangs
+  double within = 0;       // fails if the launch takes so many times the ideal pool's time
+  double log = 0;          // prints what happens
+};
+
+using Assignments = std::vector<std::pair<std::string, std::string>>;
+
+/// The lines of a world file.
+Result<Assignments> parse_world(std::string_view text);
+/// NAME=VALUE, as on the command line.
+Result<Assignments> parse_overrides(const std::vector<std::string>& words);
+/// Later assignments win. Error if a name or a value makes no sense.
+Result<Settings> draw_settings(const Assignments& assignments, std::uint64_t seed);
+/// Names and defaults, for people.
+std::string describe_settings();
+
+inline Duration ms(double milliseconds) {
+  return Duration{static_cast<Duration::rep>(milliseconds * 1e6)};
+}
+inline std::uint32_t whole(double value) {
+  return static_cast<std::uint32_t>(value);
+}
+
+}  // namespace charmtree::sim

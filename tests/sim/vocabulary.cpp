@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/sim/vocabulary.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace charmtree::sim {
+
+using namespace proto;
+
+namespace {
+
+constexpr std::array<const char*, std::variant_size_v<wire::Message>> kMessages{
+    "Welcome",     "Assign",   "TableDown",  "Release", "Receipt",    "ScanReply",     "Input",
+    "RecallInput", "End",      "Sweep",      "Hello",   "Facts",      "Output",        "ScanUp",
+    "AbortUp",     "HandBack", "NewHostKey", "Note",    "InputTaken", "InputReturned", "Stamps",
+    "LinkLost",    "Done",     "Swept",      "Ask"};
+
+constexpr std::array<const char*, std::variant_size_v<Event>> kEvents{
+    "Begin",       "LinkUp",          "LoginFailed",   "LinkMessage",   "LinkDown",      "Prepared",
+    "Spawned",     "SpawnFailed",     "ProcessOutput", "OutputDrained", "ProcessExited", "ClientOpened",
+    "ClientBytes", "ClientClosed",    "InputRead",     "InputWritten",  "InputRecalled", "OutputStalled",
+    "UserSignal",  "LeftoversKilled", "Tick"};
+
+constexpr std::array<const char*, std::variant_size_v<Action>> kActions{
+    "Login",         "CancelLogin", "Send",         "CloseLink",   "Prepare",    "Spawn",      "Signal",
+    "KillLeftovers", "ClientSend",  "ClientClose",  "DrainOutput", "WriteInput", "RecallPipe", "ReadInput",
+    "Show",          "Say",         "StoreHostKey", "Record",      "Finish"};
+
+std::string describe(const wire::Message& message) {
+  std::string text = kMessages[message.index()];
+  if (const auto* facts = std::get_if<wire::Facts>(&message))
+    text += fmt::format(" up {}, failed {}, blocks {}, registered {}, ended {}, exited {}, exits {}",
+                        facts->hosts_up.size(), facts->hosts_failed.size(), facts->blocks.size(),
+                        facts->registered, facts->ended, facts->exited_ok, facts->exits.size());
+  if (const auto* assign = std::get_if<wire::Assign>(&message))
+    text += fmt::format(" of {}", assign->hosts.size());
+  if (const auto* ask = std::get_if<wire::Ask>(&message)) text += fmt::format(" for {}", ask->hosts);
+  if (const auto* end = std::get_if<wire::End>(&message))
+    text += fmt::format(" mode {}", static_cast<int>(end->mode));
+  return text;
+}
+
+}  // namespace
+
+std::string describe(const Event& event) {
+  std::string text = fmt::format("<- {}", kEvents[event.index()]);
+  if (const auto* up = std::get_if<LinkUp>(&event)) text += fmt::format(" {}", up->link);
+  if (const auto* failed = std::get_if<LoginFailed>(&event))
+    text += fmt::format(" {}: {}", failed->link, to_string(failed->error));
+  if (const auto* message = std::get_if<LinkMessage>(&event))
+    text += fmt::format(" {} {}", message->link, describe(message->message));
+  if (const auto* down = std::get_if<LinkDown>(&event))
+    text += fmt::format(" {}: {}", down->link, down->error.what);
+  if (const auto* exit = std::get_if<ProcessExited>(&event))
+    text += fmt::format(" {}: code {}, signal {}", exit->process, exit->code, exit->signal);
+  return text;
+}
+
+std::string describe(const Action& action) {
+  std::string text = fmt::format("   -> {}", kActions[action.index()]);
+  if (const auto* login = std::get_if<Login>(&action))
+    text += fmt::format(" {}: host {}", login->link, login->host.index);
+  if (const auto* send = std::get_if<Send>(&action))
+    text += fmt::format(" {} {}", send->link, describe(send->message));
+  if (const auto* say = std::get_if<Say>(&action)) text += fmt::format(": {}", say->text);
+  if (const auto* spawn = std::get_if<Spawn>(&action)) text += fmt::format(" {}", spawn->process);
+  if (const auto* finish = std::get_if<Finish>(&action)) text += fmt::format(" {}", finish->status);
+  return text;
+}
+
+}  // namespace charmtree::sim

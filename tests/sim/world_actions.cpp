@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a launcher's shell does for it, but for logins and processes.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tests/sim/dice.hpp"
+#include "tests/sim/world.hpp"
+
+namespace charmtree::sim {
+
+using namespace proto;
+
+namespace {
+
+Duration bytes_cost(double nanoseconds_each, std::size_t bytes) {
+  return Duration{static_cast<Duration::rep>(nanoseconds_each * static_cast<double>(bytes))};
+}
+
+}  // namespace
+
+void World::perform(std::uint32_t id, const CancelLogin& action, Duration&) {
+  const auto child = launchers_[id].children.find(action.link);
+  if (child == launchers_[id].children.end() || child->second.wire != kNobody)
+    return checks_.wrong(fmt::format("host {} cancelled a login that is none", launchers_[id].host));
+  end_login(logins_[child->second.login]);
+  launchers_[id].children.erase(child);
+}
+
+void World::perform(std::uint32_t id, const Send& action, Duration& now) {
+  Launcher& launcher = launchers_[id];
+  const bool up = action.link == kParentLink;
+  std::uint32_t number = launcher.wire;
+  if (!up) {
+    const auto child = launcher.children.find(action.link);
+    number = child == launcher.children.end() ? kNobody : child->second.wire;
+  }
+  if (number == kNobody)
+    return checks_.wrong(fmt::format("host {} sent on a link that is not up", launcher.host));
+  if (const auto* lost = std::get_if<wire::LinkLost>(&action.message)) checks_.link_lost(*lost);
+  wire::Message message = action.message;
+  const std::size_t bytes = size_of(number, message);
+  if (const auto* table = std::get_if<wire::TableDown>(&message); table != nullptr && outcome_.table == 0) {
+    outcome_.gathered = now;  // and it is coded here, once
+    outcome_.table = table->table->size();
+    cost(id, now, bytes_cost(settings_.tuple, processes_.size()));
+  }
+  cost(id, now, ms(settings_.send) + bytes_cost(settings_.cipher, bytes));
+  note(number * std::uint64_t{2} + (up ? 1 : 0));
+  note(message.index() + (std::uint64_t{bytes} << 8));
+  Wire& wire = wires_[number];
+  if (!(up ? wire.child_open : wire.parent_open))
+    return checks_.wrong(fmt::format("host {} sent on a link that has ended", launcher.host));
+  const Duration arrives = network_.arrival(wire, up, now, bytes);
+  if (!wire.is_dead) put(arrives, Arrival{number, up, std::move(message), bytes});
+}
+
+void World::perform(std::uint32_t id, const CloseLink& action, Duration& now) {
+  const auto child = launchers_[id].children.find(action.link);
+  if (child == launchers_[id].children.end() || child->second.wire == kNobody)
+    return checks_.wrong(fmt::format("host {} closed a link that is none", launchers_[id].host));
+  hang_up(child->second.wire, false, now, "closed by the other side");
+  launchers_[id].children.erase(child);
+}
+
+void World::perform(std::uint32_t id, const Prepare&, Duration& now) {
+  cost(id, now, ms(settings_.setup));
+  const std::uint32_t host = launchers_[id].host;
+  Prepared answer{0x0A000000 + host, {}, true};
+  if (hosts_[host].nature == Nature::unready) {
+    answer.ok = false;
+    answer.error = {Errc::no_directory, Phase::spawn, "no such directory", "check +wd"};
+  }
+  put(now, ToNode{id, answer});
+}
+
+void World::perform(std::uint32_t id, const KillLeftovers& action, Duration& now) {
+  std::uint32_t killed = 0;
+  for (std::uint32_t i = 0; i < processes_.size(); ++i) {
+    const std::uint32_t owner = processes_[i].launcher;
+    if (owner == kNobody || launchers_[owner].host != action.host) continue;
+    if (processes_[i].state == Process::State::unborn || processes_[i].state == Process::State::gone)
+      continue;
+    exits(i, 0, 9, now);
+    ++killed;
+  }
+  put(now + 1ms, ToNode{id, LeftoversKilled{killed}});
+}
+
+void World::perform(std::uint32_t id, const ReadInput&, Duration& now) {
+  put(now, ToNode{id, InputRead{{}, true}});
+}
+void World::perform(std::uint32_t id, const WriteInput& action, Duration& now) {
+  put(now, ToNode{id, InputWritten{static_cast<std::uint32_t>(action.bytes.size())}});
+}
+void World::perform(std::uint32_t id, const RecallPipe&, Duration& now) {
+  put(now, ToNode{id, InputRecalled{}});
+}
+void World::perform(std::uint32_t, const Show&, Duration&) {}
+void World::perform(std::uint32_t, const StoreHostKey&, Duration&) {}
+
+void World::perform(std::uint32_t id, const Say& action, Duration&) {
+  if (id != 0) return checks_.wrong("a launcher that has no user speaks to one");
+  checks_.said(action);
+}
+
+void World::perform(std::uint32_t, const Record& action, Duration&) {
+  if (action.error) checks_.reported(action.stamps.host);
+}
+
+void World::perform(std::uint32_t id, const Finish& action, Duration& now) {
+  if (id == 0) {
+    outcome_.status = action.status;
+    outcome_.finished = now;
+  }
+  leave(id, now);
+}
+
+}  // namespace charmtree::sim

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// What befalls the launchers, links and processes of a job while it runs. Each fault finds its victim when it
+// strikes; the checks are told what the job may come to by it.
+#include <algorithm>
+
+#include "tests/sim/world.hpp"
+
+namespace charmtree::sim {
+
+using namespace proto;
+
+namespace {
+
+constexpr int kLauncherFailed = 125, kExitStatus = 3, kInterrupt = 2, kSegmentation = 11, kSignalled = 128;
+
+}  // namespace
+
+void World::draw_faults() {
+  using K = Fault::Kind;
+  const std::pair<double, K> counts[] = {{settings_.crash, K::crash},
+                                         {settings_.cut, K::cut},
+                                         {settings_.lost, K::lost},
+                                         {settings_.pause, K::pause},
+                                         {settings_.interrupt, K::interrupt},
+                                         {settings_.root_crash, K::root_crash},
+                                         {settings_.kill_process, K::kill_process},
+                                         {settings_.fail_process, K::fail_process}};
+  for (const auto& [count, kind] : counts) {
+    for (std::uint32_t i = 0; i < whole(count); ++i)
+      put(random_.between(ms(settings_.from), ms(settings_.to) + 1ns), Fault{kind});
+  }
+}
+
+bool World::is_ending() const {
+  return !launchers_[0].node || launchers_[0].node->ending();
+}
+
+/// One that lives, has been welcomed, and is not the root.
+std::uint32_t World::some_launcher() {
+  std::vector<std::uint32_t> living;
+  for (std::uint32_t id = 1; id < launchers_.size(); ++id) {
+    if (launchers_[id].node && launchers_[id].is_welcomed) living.push_back(id);
+  }
+  return living.empty() ? kNobody : living[random_.below(living.size())];
+}
+
+std::uint32_t World::some_process() {
+  std::vector<std::uint32_t> living;
+  for (std::uint32_t i = 0; i < processes_.size(); ++i) {
+    const auto state = processes_[i].state;
+    if (state != Process::State::unborn && state != Process::State::gone &&
+        launchers_[processes_[i].launcher].node)
+      living.push_back(i);
+  }
+  return living.empty() ? kNobody : living[random_.below(living.size())];
+}
+
+void World::struck(bool surely, int status, Duration now) {
+  if (!surely || is_ending()) return checks_.grazed(status);
+  checks_.struck(status);
+  if (struck_at_ == kNotStruck) struck_at_ = now;
+}
+
+/// Its host has processes that the root has not seen the end of.
+bool World::is_needed(std::uint32_t id) const {
+  const std::uint32_t each = whole(settings_.processes), first = launchers_[id].host * each;
+  return std::any_of(processes_.begin() + first, processes_.begin() + first + each,
+                     [](const Process& process) {
+                       return process.state != Process::State::ended && process.state != Process::State::gone;
+                     });
+}
+
+void World::happen(const Fault& what, Duration now) {
+  using K = Fault::Kind;
+  note(static_cast<std::uint64_t>(what.kind) + 1000);
+  if (!launchers_[0].node) return;
+  switch (what.kind) {
+    case K::interrupt:
+      struck(true, kSignalled + kInterrupt, now);
+      put(now, ToNode{0, UserSignal{kInterrupt}});
+      return;
+    case K::root_crash:
+      is_root_gone_ = true;
+      if (struck_at_ == kNotStruck) struck_at_ = now;
+      leave(0, now);
+      return;
+    case K::kill_process:
+    case K::fail_process: {
+      const std::uint32_t process = some_process();
+      if (process == kNobody) return;
+      const bool kill = what.kind == K::kill_process;
+      struck(processes_[process].state != Process::State::ended,
+             kill ? kSignalled + kSegmentation : kExitStatus, now);
+      exits(process, kill ? 0 : kExitStatus, kill ? kSegmentation : 0, now);
+      return;
+    }
+    default:
+      break;
+  }
+  const std::uint32_t id = some_launcher();
+  if (id == kNobody) return;
+  Launcher& launcher = launchers_[id];
+  if (what.kind == K::pause) {
+    launcher.free_at = std::max(launcher.free_at, now) + ms(settings_.pause_for);
+    return;
+  }
+  struck(is_needed(id), kLauncherFailed, now);
+  if (what.kind == K::crash) {
+    kill_processes_of(id);
+    leave(id, now);
+  } else if (what.kind == K::cut) {
+    for (const bool up : {true, false})
+      put(network_.arrival(wires_[launcher.wire], up, now, 0), HangUp{launcher.wire, up, "connection reset"});
+    wires_[launcher.wire].is_dead = true;
+  } else {
+    power_off(id, now);
+  }
+}
+
+/// The host is gone without a word. Its parent's system notices that nothing is answered; launchers below
+/// wait for ever.
+void World::power_off(std::uint32_t id, Duration now) {
+  Launcher& launcher = launchers_[id];
+  hosts_[launcher.host].is_off = true;
+  kill_processes_of(id);
+  wires_[launcher.wire].is_dead = true;
+  put(now + ms(settings_.notice), HangUp{launcher.wire, true, "no answer"});
+  const auto children = launcher.children;
+  for (const auto& [link, slot] : children) {
+    if (slot.wire == kNobody) continue;
+    wires_[slot.wire].is_dead = true;
+    orphan(wires_[slot.wire].child);
+  }
+  leave(id, now);
+}
+
+void World::orphan(std::uint32_t id) {
+  launchers_[id].is_orphan = true;
+  for (const auto& [link, slot] : launchers_[id].children) {
+    if (slot.wire != kNobody) orphan(wires_[slot.wire].child);
+  }
+}
+
+}  // namespace charmtree::sim

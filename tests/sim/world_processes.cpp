@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// The simulated processes. A plain one exits after its time. A native or Charm++ client registers with its
+// port, gets the table, says after its time that it is done, and exits when it is let go. Its connection has
+// its own number (from 1) as name.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tests/sim/dice.hpp"
+#include "tests/sim/world.hpp"
+#include "tree/wire/charm_message.hpp"
+#include "tree/wire/native_message.hpp"
+
+namespace charmtree::sim {
+
+using namespace proto;
+namespace native = wire::native;
+
+namespace {
+
+enum Kind : std::uint32_t { plain = 0, is_native = 1, charm = 2 };
+constexpr Duration kReaction = 1ms;  // of a process, at most
+
+std::string words(std::initializer_list<std::uint32_t> values) {
+  std::string bytes;
+  for (const std::uint32_t value : values) {
+    for (int shift = 24; shift >= 0; shift -= 8) bytes.push_back(static_cast<char>(value >> shift));
+  }
+  return bytes;
+}
+
+std::string two_bytes(std::uint16_t value) {
+  return {static_cast<char>(value >> 8), static_cast<char>(value & 0xFF)};
+}
+
+/// The messages of either protocol that a process acts upon.
+enum class Heard : std::uint8_t { table, go, other };
+
+Heard classify(std::uint32_t kind, const std::string& bytes) {
+  if (kind == charm) {
+    const std::string_view type{bytes.c_str() + 4};
+    return type == "initnodetab" ? Heard::table : type == "die" ? Heard::go : Heard::other;
+  }
+  static const char finished = native::to_frame(native::Finished{})[wire::kFrameHeader - 1];
+  static const char table = native::table_header("").value()[wire::kFrameHeader - 1];
+  const char type = bytes[wire::kFrameHeader - 1];
+  return type == table ? Heard::table : type == finished ? Heard::go : Heard::other;
+}
+
+}  // namespace
+
+/// What the system gave it: any ephemeral port.
+std::uint16_t World::port_of(std::uint32_t process) const {
+  return static_cast<std::uint16_t>(32768 + Random{process * 0x9E3779B97F4A7C15ULL}.below(28232));
+}
+
+void World::perform(std::uint32_t id, const Spawn& action, Duration& now) {
+  Launcher& launcher = launchers_[id];
+  cost(id, now, ms(settings_.spawn));
+  if (hosts_[launcher.host].nature == Nature::unspawnable) {
+    put(now,
+        ToNode{id, SpawnFailed{action.process, {Errc::no_program, Phase::spawn, "./app: no such file"}}});
+    return;
+  }
+  checks_.spawned(action.process, launcher.host);
+  if (action.process >= processes_.size()) return;
+  Process& process = processes_[action.process];
+  process.launcher = id;
+  process.state = Process::State::running;
+  ++spawned_;
+  outcome_.spawned = std::max(outcome_.spawned, now);
+  put(now, ToNode{id, Spawned{action.process}});
+  const Duration start = scaled(ms(settings_.start), 0.5 + uniform(random_));
+  if (whole(settings_.kind) == plain)
+    put(now + start + ms(settings_.life), Step{action.process, Act::exit});
+  else
+    put(now + start, Step{action.process, Act::begin});
+}
+
+void World::happen(const Step& what, Duration now) {
+  Process& process = processes_[what.process];
+  using State = Process::State;
+  const bool charm_client = whole(settings_.kind) == charm;
+  const std::uint32_t own = what.process;
+  switch (what.act) {
+    case Act::begin: {
+      if (process.state != State::running) return;
+      process.state = State::joined;
+      const auto kind = charm_client ? ClientKind::charm : ClientKind::native;
+      now = turn(process.launcher, ClientOpened{kind, own + ClientId{1}}, now);
+      const std::uint32_t host = launchers_[process.launcher].host;
+      if (charm_client)
+        says(own, wire::make_charm_message("initnode", words({own, 1, 1, 1, 0, 0, 0, port_of(own), 0, host})),
+             now);
+      else
+        says(own,
+             native::to_frame(native::Hello{native::kVersion, own, own, "sim"}) +
+                 native::to_frame(native::Put{two_bytes(port_of(own))}),
+             now);
+      break;
+    }
+    case Act::finish:
+      if (process.state != State::wired) return;
+      process.state = State::ended;
+      says(own,
+           charm_client ? wire::make_charm_message("ending", std::string{"0\0", 2})
+                        : native::to_frame(native::Finalize{0}),
+           now);
+      break;
+    case Act::exit:
+      if (process.state != State::unborn) exits(own, 0, 0, now);
+      break;
+  }
+}
+
+void World::happen(const Dies& what, Duration now) {
+  exits(what.process, what.code, what.signal, now);
+}
+
+/// Until now its launcher was free.
+void World::says(std::uint32_t number, std::string bytes, Duration& now) {
+  const std::uint32_t id = processes_[number].launcher;
+  if (!launchers_[id].node) return;
+  cost(id, now, ms(settings_.receive));
+  const auto kind = whole(settings_.kind) == charm ? ClientKind::charm : ClientKind::native;
+  now = turn(id, ClientBytes{kind, number + ClientId{1}, std::move(bytes)}, now);
+}
+
+void World::perform(std::uint32_t id, const ClientSend& action, Duration& now) {
+  const std::size_t bytes = action.bytes.size() + (action.tail ? action.tail->size() : 0);
+  cost(id, now, ms(settings_.send));
+  cost(id, now, Duration{static_cast<Duration::rep>(settings_.client * static_cast<double>(bytes))});
+  if (action.client == 0 || action.client > processes_.size() || processes_[action.client - 1].launcher != id)
+    return checks_.wrong(fmt::format("host {} writes to a client that it has not", launchers_[id].host));
+  hears(static_cast<std::uint32_t>(action.client - 1), action, now);
+}
+
+void World::hears(std::uint32_t number, const ClientSend& message, Duration now) {
+  const Process& process = processes_[number];
+  if (process.state == Process::State::unborn || process.state == Process::State::gone) return;
+  switch (classify(whole(settings_.kind), message.bytes)) {
+    case Heard::table:
+      return table_comes(number, message.tail, now);
+    case Heard::go:
+      return put(now + random_.between(0ms, kReaction), Dies{number, 0, 0});
+    case Heard::other:
+      return;
+  }
+}
+
+void World::table_comes(std::uint32_t number, const wire::Blob& table, Duration now) {
+  Process& process = processes_[number];
+  if (process.state != Process::State::joined)
+    return checks_.wrong(fmt::format("process {} got a table that it does not expect", number));
+  check_table(table);
+  process.state = Process::State::wired;
+  ++wired_;
+  outcome_.wired = now;
+  put(now + ms(settings_.life), Step{number, Act::finish});
+}
+
+/// Every process is in it, with what it registered. Each copy is looked at once.
+void World::check_table(const wire::Blob& coded) {
+  if (checked_table_ == coded) return;
+  checked_table_ = coded;
+  std::uint32_t number = 0;
+  if (whole(settings_.kind) == charm) {
+    constexpr std::size_t kPort = 12;
+    for (; (number + 1) * wire::kCharmTableEntry <= coded->size(); ++number) {
+      const char* port = coded->data() + number * wire::kCharmTableEntry + kPort;
+      if (std::string{port, 4} != words({port_of(number)})) break;
+    }
+  } else if (const auto table = wire::decode_table(*coded)) {
+    for (const wire::TupleBlock& block : table->blocks) {
+      for (const wire::Tuple& tuple : block.tuples) {
+        if (tuple.data == two_bytes(port_of(number))) ++number;
+      }
+    }
+  }
+  if (number != processes_.size()) checks_.wrong(fmt::format("the table is wrong at process {}", number));
+}
+
+void World::perform(std::uint32_t, const ClientClose& action, Duration& now) {
+  if (action.client == 0 || action.client > processes_.size()) return;
+  const auto number = static_cast<std::uint32_t>(action.client - 1);
+  if (!processes_[number].is_stubborn) put(now + random_.between(0ms, kReaction), Dies{number, 1, 0});
+}
+
+void World::perform(std::uint32_t id, const DrainOutput& action, Duration& now) {
+  put(now, ToNode{id, OutputDrained{action.process}});
+}
+
+void World::perform(std::uint32_t id, const proto::Signal& action, Duration& now) {
+  constexpr int kSigkill = 9;
+  if (action.process >= processes_.size() || processes_[action.process].launcher != id)
+    return checks_.wrong(fmt::format("host {} signals a process that it has not", launchers_[id].host));
+  if (action.signal == kSigkill || !processes_[action.process].is_stubborn)
+    put(now + random_.between(0ms, kReaction), Dies{action.process, 0, action.signal});
+}
+
+void World::exits(std::uint32_t number, int code, int signal, Duration now) {
+  Process& process = processes_[number];
+  const auto state = std::exchange(process.state, Process::State::gone);
+  if (state == Process::State::gone) return;
+  ++gone_;
+  if (!launchers_[process.launcher].node) return;
+  if (whole(settings_.kind) != plain && state != Process::State::running) {
+    const auto kind = whole(settings_.kind) == charm ? ClientKind::charm : ClientKind::native;
+    put(now + random_.between(0ms, kReaction),
+        ToNode{process.launcher, ClientClosed{kind, number + ClientId{1}}});
+  }
+  put(now + random_.between(0ms, kReaction),
+      ToNode{process.launcher,
+             ProcessExited{number, static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(signal)}});
+}
+
+void World::kill_processes_of(std::uint32_t id) {
+  for (Process& process : processes_) {
+    if (process.launcher != id || process.state == Process::State::unborn) continue;
+    if (std::exchange(process.state, Process::State::gone) != Process::State::gone) ++gone_;
+  }
+}
+
+}  // namespace charmtree::sim
