@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/io/ssh_transport.hpp"
 
+#include <libssh2.h>
+#include <openssl/crypto.h>
 #include <pwd.h>
 #include <unistd.h>
 
@@ -28,12 +30,19 @@ SshSurroundings SshSurroundings::mine() {
   return mine;
 }
 
-SshTransport::SshTransport(asio::io_context& io, Resolver& resolver, SshSurroundings surroundings)
-    : io_(io),
-      resolver_(resolver),
-      surroundings_(std::move(surroundings)),
-      keys_(std::make_shared<SshKeys>(surroundings_.home)),
-      agent_(std::make_shared<SshAgent>(io, surroundings_.agent_socket)) {}
+SshTransport::SshTransport(asio::io_context& io, Resolver& resolver,
+                           std::optional<SshSurroundings> surroundings)
+    : io_(io), resolver_(resolver), surroundings_(std::move(surroundings)) {}
+
+void SshTransport::prepare() {
+  if (keys_) return;
+  // The memory of both libraries goes with the process, and nobody uses the engines that libssh2 would load.
+  OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr);
+  libssh2_init(LIBSSH2_INIT_NO_CRYPTO);
+  if (!surroundings_) surroundings_ = SshSurroundings::mine();
+  keys_ = std::make_shared<SshKeys>(surroundings_->home);
+  agent_ = std::make_shared<SshAgent>(io_, surroundings_->agent_socket);
+}
 
 SshTransport::~SshTransport() {
   for (const auto& [id, login] : logins_) login->cancel();
@@ -41,11 +50,12 @@ SshTransport::~SshTransport() {
 
 Transport::LoginId SshTransport::login(const Host& host, const Profile& profile, const std::string& command,
                                        const LoginLimits& limits, std::function<void(LoginResult)> done) {
+  prepare();
   const LoginId id = ++last_id_;
   SshLogin::Order order;
   order.host = host;
   order.profile = profile;
-  if (order.profile.user.empty()) order.profile.user = surroundings_.user;
+  if (order.profile.user.empty()) order.profile.user = surroundings_->user;
   order.command = command;
   order.limits = limits;
   // A login that was given up calls nobody, so `this` is alive whenever this is called.

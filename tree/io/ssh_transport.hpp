@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "tree/io/asio.hpp"
@@ -30,9 +31,9 @@ struct SshSurroundings {
 
 class SshTransport final : public Transport {
 public:
-  /// The io_context and the resolver must outlive the object.
-  SshTransport(asio::io_context& io, Resolver& resolver,
-               SshSurroundings surroundings = SshSurroundings::mine());
+  /// The io_context and the resolver must outlive the object. No surroundings: this process's own, which are
+  /// looked up by the first login (most launchers never make one, and a password database may be far away).
+  SshTransport(asio::io_context& io, Resolver& resolver, std::optional<SshSurroundings> surroundings = {});
   /// Gives up all logins under way; finished links are not touched.
   ~SshTransport() override;
 
@@ -41,10 +42,12 @@ public:
   void cancel(LoginId id) override;
 
 private:
+  void prepare();
+
   asio::io_context& io_;
   Resolver& resolver_;
-  SshSurroundings surroundings_;
-  std::shared_ptr<SshKeys> keys_;
+  std::optional<SshSurroundings> surroundings_;
+  std::shared_ptr<SshKeys> keys_;  // null before the first login
   std::shared_ptr<SshAgent> agent_;
   LoginId last_id_ = 0;
   std::map<LoginId, std::shared_ptr<SshLogin>> logins_;
