@@ -46,10 +46,12 @@ int wait_for(pid_t launcher) {
 }
 
 void clean_up() {
-  asio::io_context io{1};
-  Leftovers leftovers{io};
-  leftovers.kill_descendants({}, [](std::uint32_t) {});
-  io.run();
+  if (!childless()) {
+    asio::io_context io{1};
+    Leftovers leftovers{io};
+    leftovers.kill_descendants({}, [](std::uint32_t) {});
+    io.run();
+  }
   if (note() != nullptr && note()->socket[0] != '\0') ::unlink(note()->socket.data());
 }
 

@@ -20,6 +20,10 @@ namespace charmtree::io {
 /// The mark's value for a host of a job.
 std::string job_mark(const std::string& job, std::uint32_t host);
 
+/// True if this process has no child, adopted ones included: then it has no descendants. False also if the
+/// kernel cannot tell (before 4.7).
+bool childless();
+
 class Leftovers {
 public:
   explicit Leftovers(asio::io_context& io) : timer_(io) {}
