@@ -28,6 +28,7 @@ Node::Node(RootPlan plan, std::uint64_t seed)
     : random_(seed), desk_(std::make_unique<RootDesk>(std::move(plan))), job_(desk_->job()) {
   self_.index = wire::kRootIndex;
   launch_.emplace(*job_, desk_->coded_job(), launch_config(*job_, {.is_root = true}), random_);
+  sign_gate_.emplace(*job_, LaunchConfig{}.retries + 1);
 }
 
 void Node::on(const Event& event, Instant now, Actions& out) {
@@ -216,6 +217,8 @@ void Node::from_parent(const wire::Message& message) {
       out_->push_back(RecallPipe{job_->input_process});
     else
       down_to(job_->input_process, message);
+  } else if (const auto* signature = std::get_if<wire::SignReply>(&message)) {
+    sign_reply(*signature);
   } else if (const auto* order = std::get_if<wire::End>(&message)) {
     end(*order);
   }
@@ -296,15 +299,23 @@ bool Node::allowed(LinkId link, const wire::Message& message) const {
   if (std::holds_alternative<wire::Swept>(message)) return launch_->children().at(link).sweeper;
   if (const auto* m = std::get_if<wire::Stamps>(&message))
     return job_->stamps && host(m->host) && !subtree.find(m->host)->stamped;
-  if (const auto* m = std::get_if<wire::HandBack>(&message)) {
-    return std::all_of(m->hosts.begin(), m->hosts.end(),
-                       [&](const auto& f) { return host(f.host) && !subtree.find(f.host)->answered; });
-  }
+  if (const auto* m = std::get_if<wire::HandBack>(&message)) return allowed(link, *m);
+  if (const auto* m = std::get_if<wire::SignRequest>(&message))
+    return host(m->launcher) && launch_->gave(link, m->host);
   if (std::holds_alternative<wire::InputTaken>(message) ||
       std::holds_alternative<wire::InputReturned>(message)) {
     return process(job_->input_process);
   }
   return true;
+}
+
+/// A launcher hands back hosts that it was given to start, not its own, each once, and none that is up.
+bool Node::allowed(LinkId link, const wire::HandBack& message) const {
+  std::vector<std::uint32_t> hosts;
+  for (const wire::HostFailure& entry : message.hosts) hosts.push_back(entry.host);
+  return all_different(hosts) && std::all_of(hosts.begin(), hosts.end(), [&](std::uint32_t host) {
+           return launch_->gave(link, host) && !launch_->subtree().find(host)->answered;
+         });
 }
 
 /// Facts are about the child's own hosts and processes, none of them told twice, and no count is beyond its
@@ -350,6 +361,8 @@ void Node::from_child(Child& child, LinkId link, const wire::Message& message) {
     if (ending_ == Ending::no) launch_->ask(link, *more, now_, *out_);
   } else if (const auto* handed = std::get_if<wire::HandBack>(&message)) {
     hand_back(link, *handed);
+  } else if (const auto* wanted = std::get_if<wire::SignRequest>(&message)) {
+    sign_request(*wanted);
   } else if (const auto* times = std::get_if<wire::Stamps>(&message)) {
     stamps(child, *times);
   } else if (const auto* done = std::get_if<wire::Done>(&message)) {
@@ -368,18 +381,14 @@ void Node::from_child(Child& child, LinkId link, const wire::Message& message) {
   }
 }
 
-void Node::hand_back(LinkId, const wire::HandBack& message) {
-  if (!desk_) {
-    for (const wire::HostFailure& entry : message.hosts) launch_->subtree().remove(entry.host);
-    up(message);
-    return;
-  }
+/// Each launcher between the one that failed and the root tries once.
+void Node::hand_back(LinkId link, const wire::HandBack& message) {
   wire::Facts news;
   for (const wire::HostFailure& entry : message.hosts) {
-    out_->push_back(Say{Tone::verbose, desk_->hosts()[entry.host].name +
-                                           ": not reachable from its launcher, starting it from here (" +
+    const std::string& name = launch_->find(link)->below.at(entry.host).name;
+    out_->push_back(Say{Tone::verbose, name + ": not reachable from its launcher, starting it from here (" +
                                            to_string(entry.error) + ")"});
-    if (!launch_->take_back(desk_->hosts()[entry.host], now_, *out_)) news.hosts_failed.push_back(entry);
+    if (!launch_->take_back(link, entry.host, now_, *out_)) news.hosts_failed.push_back(entry);
   }
   facts(std::move(news));
 }

@@ -14,6 +14,7 @@
 #include "tree/proto/gather.hpp"
 #include "tree/proto/host_processes.hpp"
 #include "tree/proto/launch.hpp"
+#include "tree/proto/sign_gate.hpp"
 
 namespace charmtree {
 
@@ -63,6 +64,8 @@ private:
   void handle(const proto::OutputStalled& event);
   void handle(const proto::UserSignal& event);
   void handle(const proto::LeftoversKilled& event);
+  void handle(const proto::SignatureWanted& event);
+  void handle(const proto::SignatureMade& event);
   void handle(const proto::Tick&) {}
   // Prepared, Spawned, SpawnFailed, ProcessOutput, ProcessExited, Client*: this host's processes.
   template <class E>
@@ -72,12 +75,15 @@ private:
   void from_child(proto::Child& child, proto::LinkId link, const wire::Message& message);
   bool allowed(proto::LinkId link, const wire::Message& message) const;
   bool allowed(proto::LinkId link, const wire::Facts& facts) const;
+  bool allowed(proto::LinkId link, const wire::HandBack& message) const;
   void give_up(proto::LinkId link, const Error& error);
   void lose(proto::LinkId link, const Error& error);
 
   // Messages with work behind them.
   void welcome(const wire::Welcome& message);
   void hand_back(proto::LinkId link, const wire::HandBack& message);
+  void sign_request(const wire::SignRequest& request);
+  void sign_reply(const wire::SignReply& reply);
   void stamps(const proto::Child& child, wire::Stamps stamps);
   void table(const wire::Blob& blob);
   void numbers(const wire::Blob& blob);
@@ -106,6 +112,8 @@ private:
   Host self_;
   std::uint32_t level_ = 0;
   std::optional<proto::Launch> launch_;
+  std::optional<proto::SignGate> sign_gate_;  // root
+  std::uint32_t refused_ = 0;                 // requests for signatures
   std::optional<proto::HostProcesses> processes_;
   proto::Gather gather_;
   wire::Stamps stamps_;

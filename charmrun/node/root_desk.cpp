@@ -18,7 +18,8 @@ RootDesk::RootDesk(RootPlan plan)
       coded_job_(wire::encode(*job_)),
       hosts_(std::move(plan.hosts)),
       judge_(*job_, hosts_),
-      time_limit_(plan.time_limit) {
+      time_limit_(plan.time_limit),
+      key_names_(std::move(plan.key_names)) {
   if (job_->launch.on_failure == wire::OnHostFailure::abort) return;
   for (Host& host : hosts_) {
     if (host.processes > 0) wanted_.push_back(host.processes);

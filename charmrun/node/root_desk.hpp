@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -21,6 +22,7 @@ struct RootPlan {
   wire::JobSpec job;
   std::vector<Host> hosts;  // spares, at the end, without processes
   Duration time_limit{0};   // 0: none
+  std::map<std::string, std::string> key_names;  // forwarded keys (blobs) -> what to call them
 };
 
 /// What the desk wants the Node to do.
@@ -53,6 +55,8 @@ public:
   const wire::Blob& coded_job() const { return coded_job_; }
   const std::vector<Host>& hosts() const { return hosts_; }
   const proto::Judge& judge() const { return judge_; }
+  /// What to call a key that is forwarded.
+  const std::string& key_name(const std::string& key) const { return key_names_.at(key); }
   /// The names of these hosts, folded.
   std::string names(const std::vector<std::uint32_t>& hosts) const;
 
@@ -70,6 +74,7 @@ private:
   std::vector<std::uint32_t> wanted_;  // processes of the hosts, if these are numbered late
   proto::Judge judge_;
   Duration time_limit_;
+  std::map<std::string, std::string> key_names_;
   Instant begun_at_ = kNever;
   Instant limit_at_ = kNever;
   std::set<std::uint32_t> keys_written_;  // hosts

@@ -20,6 +20,7 @@ Profile full_profile() {
   profile.port = 2222;
   profile.identity_files = {"/home/joe/.ssh/id", "b"};
   profile.identities_only = true;
+  profile.forwarded_keys = {std::string{"\0blob", 5}, "c"};
   profile.host_keys = HostKeyPolicy::no_check;
   profile.ssh_command_only = true;
   profile.launcher = "/opt/charmrun";
@@ -88,6 +89,7 @@ std::vector<Message> every_message() {
           End{EndMode::kill, 9},
           Sweep{"0123456789abcdef", 4},
           Numbers{encode(std::vector<Share>{{2, 0, 3}, {4, 3, 1}})},
+          SignReply{3, 4, std::string{"\0signature", 10}},
           Hello{Instant{12345ns}, 77},
           full_facts(),
           Output{1, 2, true, "text\n"},
@@ -102,7 +104,8 @@ std::vector<Message> every_message() {
           LinkLost{4, {Errc::link_lost, Phase::run, "x", "y"}},
           Done{{1, 2}},
           Swept{3},
-          Ask{7, 13}};
+          Ask{7, 13},
+           SignRequest{3, 4, 5, std::string{"\0data", 5}}};
 }
 
 std::string payload_of(const Message& message) {
@@ -175,9 +178,11 @@ TEST_CASE("facts are empty only if they say nothing", "[messages]") {
 TEST_CASE("every message has one direction", "[messages]") {
   CHECK(goes_down(Welcome{}));
   CHECK(goes_down(Sweep{}));
+  CHECK(goes_down(SignReply{}));
   CHECK_FALSE(goes_down(Hello{}));
   CHECK_FALSE(goes_down(Swept{}));
   CHECK_FALSE(goes_down(Ask{}));
+  CHECK_FALSE(goes_down(SignRequest{}));
 }
 
 TEST_CASE("a payload that is cut off or has more behind it is no message", "[messages]") {

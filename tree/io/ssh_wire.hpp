@@ -1,36 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few data formats of ssh that we read ourselves: length-prefixed strings (RFC 4251 §5), key blobs and
-// base64. Used for key files, known_hosts and the agent's protocol. No I/O.
+// The few data formats of ssh that we read ourselves: blobs (tree/wire/ssh_blob.hpp), base64 and fingerprints.
+// Used for key files, known_hosts and the agent's protocol. No I/O.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "tree/wire/ssh_blob.hpp"
+
 namespace charmtree::io {
 
-/// Reads a buffer from its beginning; every read fails for good once one went past the end. Views point into
-/// the buffer.
-class BlobReader {
-public:
-  explicit BlobReader(std::string_view bytes) : rest_(bytes) {}
-
-  std::optional<std::uint8_t> byte();
-  std::optional<std::uint32_t> u32();
-  std::optional<std::string_view> string();
-  std::string_view rest() const { return rest_; }
-
-private:
-  std::string_view rest_;
-};
-
-void append_u32(std::string& out, std::uint32_t value);
-void append_string(std::string& out, std::string_view bytes);
-
-/// The algorithm that a public key blob names ("ssh-ed25519"); empty if it is malformed or the name is not a
-/// plain word.
-std::string key_type(std::string_view blob);
+using wire::append_string;
+using wire::append_u32;
+using wire::BlobReader;
+using wire::key_type;
 
 /// nullopt unless `text` is well-formed base64 without white space.
 std::optional<std::string> decode_base64(std::string_view text);

@@ -130,13 +130,23 @@ struct UserSignal {
 struct LeftoversKilled {
   std::uint32_t killed;
 };
+/// A login under way needs `data` to be signed by one of its profile's forwarded keys. Answer Signed.
+struct SignatureWanted {
+  LinkId link;
+  std::string data;
+};
+/// Root: answer to Sign; an empty signature: the key or its agent refused.
+struct SignatureMade {
+  std::uint32_t launcher, login;
+  std::string signature;
+};
 /// Nothing happened but time: next_deadline() has come.
 struct Tick {};
 
 using Event = std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared, Spawned,
                            SpawnFailed, ProcessOutput, OutputDrained, ProcessExited, ClientOpened,
                            ClientBytes, ClientClosed, InputRead, InputWritten, InputRecalled, OutputStalled,
-                           UserSignal, LeftoversKilled, Tick>;
+                           UserSignal, LeftoversKilled, SignatureWanted, SignatureMade, Tick>;
 
 // ---- actions
 
@@ -152,6 +162,11 @@ struct Login {
 /// Give up a login; no answer comes.
 struct CancelLogin {
   LinkId link;
+};
+/// The signature that a login wanted; empty: refused.
+struct Signed {
+  LinkId link;
+  std::string signature;
 };
 struct Send {
   LinkId link;
@@ -221,6 +236,12 @@ struct Say {
   Tone tone;
   std::string text;
 };
+/// Root: sign this by the user's key `key`, for a login that a launcher makes. Answer SignatureMade.
+struct Sign {
+  std::uint32_t launcher, login;
+  std::string key;  // public, as a blob
+  std::string data;
+};
 /// Root: remember this host key (known_hosts).
 struct StoreHostKey {
   std::uint32_t host;
@@ -240,9 +261,9 @@ struct Finish {
   int signal;
 };
 
-using Action = std::variant<Login, CancelLogin, Send, CloseLink, Prepare, Spawn, Signal, KillLeftovers,
+using Action = std::variant<Login, CancelLogin, Signed, Send, CloseLink, Prepare, Spawn, Signal, KillLeftovers,
                             ClientSend, ClientClose, DrainOutput, WriteInput, RecallPipe, ReadInput, Show,
-                            Say, StoreHostKey, Record, Finish>;
+                            Say, Sign, StoreHostKey, Record, Finish>;
 using Actions = std::vector<Action>;
 
 }  // namespace charmtree::proto

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A host goes pool -> logging_in -> up, or logging_in -> waiting -> logging_in for transient failures (each
-// try has a new link), or it is given up: handed back towards the root if the root may have better keys or
-// names, else reported as failed. A login's place in the window is free again when the launcher there has
+// try has a new link), or it is given up: handed back to the parent, which tries it once itself, if that one may
+// have better keys or names, else reported as failed. A login's place in the window is free again when the launcher there has
 // greeted or the login has failed.
 #include "tree/proto/launch.hpp"
 
@@ -22,8 +22,9 @@ constexpr int kPresumedDead = 4;             // a login of so many times the lat
 constexpr std::uint32_t kMostDoublings = 3;  // of the pause between two tries without a fixed number of them
 constexpr double kRateUnit = 1e6;            // seconds, of wire::LaunchRules::login_rate
 
-/// Failures that the root, with the user's keys, agent, ssh configuration and name service, may not have.
-bool root_may_do_better(Errc code) {
+/// Failures that a launcher nearer to the root, and above all the root with the user's keys, agent, ssh
+/// configuration and name service, may not have.
+bool parent_may_do_better(Errc code) {
   switch (code) {
     case Errc::no_such_host:
     case Errc::no_usable_key:
@@ -81,12 +82,16 @@ void Launch::keep_this_machine(std::vector<Host>& hosts) {
   hosts.erase(mine, hosts.end());
 }
 
-bool Launch::take_back(Host host, Instant now, Actions& out) {
-  if (stopped_ || std::find(taken_back_.begin(), taken_back_.end(), host.index) != taken_back_.end())
-    return false;
-  taken_back_.push_back(host.index);
-  subtree_.bind(host.index, kParentLink);
-  pool_.add_single(std::move(host));
+bool Launch::gave(LinkId link, std::uint32_t host) const {
+  const auto child = children_.find(link);
+  return child != children_.end() && child->second.below.contains(host);
+}
+
+/// Once at most: from here on it is not the child's any more.
+bool Launch::take_back(LinkId link, std::uint32_t host, Instant now, Actions& out) {
+  if (stopped_) return false;
+  subtree_.bind(host, kParentLink);
+  pool_.add_single(std::move(children_.at(link).below.extract(host).mapped()));
   next_login_ = std::max(next_login_, now);
   pump(now, out);
   return true;
@@ -236,8 +241,10 @@ std::size_t Launch::postal_share(Instant now) {
 void Launch::give(LinkId link, std::vector<Host> hosts, Actions& out) {
   if (hosts.empty()) return;
   Child& child = children_.at(link);
-  for (const Host& host : hosts) subtree_.bind(host.index, link);
-  child.below.insert(child.below.end(), hosts.begin(), hosts.end());
+  for (const Host& host : hosts) {
+    subtree_.bind(host.index, link);
+    child.below.emplace(host.index, host);
+  }
   const std::size_t all = hosts.size() + pool_.waiting() + 1;
   const std::uint64_t rate = std::min(login_rate_, login_rate_ / all * hosts.size() + 1);
   login_rate_ -= rate;
@@ -310,7 +317,7 @@ void Launch::on(const LinkUp& event, Instant now, Actions& out) {
 }
 
 bool Launch::hand_back(const Child& child, const Error& error, Actions& out) {
-  if (config_.is_root || !root_may_do_better(error.code)) return false;
+  if (config_.is_root || !parent_may_do_better(error.code)) return false;
   out.push_back(Send{kParentLink, wire::HandBack{{{child.host.index, error}}}});
   subtree_.remove(child.host.index);
   return true;
@@ -413,9 +420,7 @@ void Launch::sweep(LinkId lost, Instant now, Actions& out) {
   };
   const Child& child = children_.at(lost);
   add(child.host, child.via);
-  for (const Host& host : child.below) {
-    if (subtree_.owns(lost, host.index)) add(host, usual_via(host));
-  }
+  for (const auto& [index, host] : child.below) add(host, usual_via(host));
   pump(now, out);
 }
 

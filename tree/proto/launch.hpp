@@ -34,7 +34,7 @@ struct LaunchConfig {
 struct Child {
   enum class State : std::uint8_t { logging_in, waiting, up, done, lost };
   Host host;
-  std::vector<Host> below;  // what it was given to start
+  std::map<std::uint32_t, Host> below;  // what it was given to start, by index
   State state = State::logging_in;
   Via via = Via::ssh;
   std::uint32_t attempts = 0;     // logins tried, by whatever transport
@@ -66,8 +66,11 @@ public:
   void add(std::vector<Host> hosts, std::uint64_t login_rate, Instant now, Actions& out);
   /// The launcher below at `link` has run dry (late binding).
   void ask(LinkId link, const wire::Ask& message, Instant now, Actions& out);
-  /// A host that a launcher below could not start (root only); false if it has already been here.
-  bool take_back(Host host, Instant now, Actions& out);
+  /// True if the child at `link` was given this host to start and has not handed it back.
+  bool gave(LinkId link, std::uint32_t host) const;
+  /// A host that the child at `link` could not start, to be started from here; false after stop().
+  /// Precondition: gave(link, host).
+  bool take_back(LinkId link, std::uint32_t host, Instant now, Actions& out);
 
   void on(const LinkUp& event, Instant now, Actions& out);
   /// Appends to `failed` what is given up for good.
@@ -123,7 +126,6 @@ private:
   Patience patience_;
   Subtree subtree_;
   std::map<LinkId, Child> children_;
-  std::vector<std::uint32_t> taken_back_;
   std::map<LinkId, Instant> begun_;                      // logins in flight
   std::deque<LinkId> judged_;                            // those that patience watches, in order
   std::map<std::uint32_t, std::deque<LinkId>> blocked_;  // waiting for a login to their machine to end

@@ -41,6 +41,8 @@ struct Profile {
   std::vector<std::string> identity_files;  // private keys, '~' and ssh's % tokens already expanded where
                                             // they do not depend on the host; tried in this order
   bool identities_only = false;             // ssh's IdentitiesOnly: no other agent keys
+  std::vector<std::string> forwarded_keys;  // public keys (blobs) by which the root signs logins for others,
+                                            // in the order in which to try them
   HostKeyPolicy host_keys = HostKeyPolicy::strict;
   bool ssh_command_only = false;  // needs what libssh2 lacks (ProxyJump, certificates): use the ssh command
   std::string launcher;           // path of charmrun on these hosts

@@ -170,8 +170,8 @@ void get(Reader& in, std::array<T, N>& v) {
 
 CT_MEMBERS(Error, s.code, s.phase, s.what, s.fix)
 CT_MEMBERS(HostKey, s.type, s.blob)
-CT_MEMBERS(Profile, s.via, s.shell, s.user, s.port, s.identity_files, s.identities_only, s.host_keys,
-           s.ssh_command_only, s.launcher, s.program, s.directory, s.setup, s.extra_arguments)
+CT_MEMBERS(Profile, s.via, s.shell, s.user, s.port, s.identity_files, s.identities_only, s.forwarded_keys,
+           s.host_keys, s.ssh_command_only, s.launcher, s.program, s.directory, s.setup, s.extra_arguments)
 CT_MEMBERS(Host, s.index, s.name, s.address, s.profile, s.machine, s.first_process, s.processes, s.known_keys,
            s.known_key_revoked)
 CT_MEMBERS(Shape, s.branching, s.levels)
@@ -193,6 +193,7 @@ CT_MEMBERS(Input, s.bytes, s.end)
 CT_MEMBERS(RecallInput, )
 CT_MEMBERS(End, s.mode, s.signal)
 CT_MEMBERS(Sweep, s.id, s.host)
+CT_MEMBERS(SignReply, s.launcher, s.login, s.signature)
 CT_MEMBERS(Hello, s.clock, s.pid)
 CT_MEMBERS(HostFailure, s.host, s.error)
 CT_MEMBERS(ProcessExit, s.process, s.code, s.signal, s.core, s.registered, s.ended, s.lost_connection, s.text)
@@ -212,6 +213,7 @@ CT_MEMBERS(LinkLost, s.host, s.error)
 CT_MEMBERS(Done, s.unconfirmed)
 CT_MEMBERS(Swept, s.killed)
 CT_MEMBERS(Ask, s.hosts, s.login_rate)
+CT_MEMBERS(SignRequest, s.launcher, s.login, s.host, s.data)
 #undef CT_MEMBERS
 
 template <Described S>

@@ -145,6 +145,12 @@ struct Sweep {
   std::string id;
   std::uint32_t host = 0;
 };
+/// The root's answer to a SignRequest, for the launcher that asked.
+struct SignReply {
+  std::uint32_t launcher = 0;  // its host
+  std::uint32_t login = 0;     // its own number
+  std::string signature;       // without the algorithm's name; empty: refused
+};
 
 // ---- up: child to parent
 
@@ -208,9 +214,16 @@ struct Ask {
   std::uint32_t hosts = 1;
   std::uint64_t login_rate = 0;
 };
-/// These hosts could not be started from here (no key, no name): the root may try.
+/// These hosts could not be started from here (no key, no name): the next launcher on the way up may try.
 struct HandBack {
   std::vector<HostFailure> hosts;
+};
+/// A login of `launcher` to `host` has to be signed by one of the root's keys.
+struct SignRequest {
+  std::uint32_t launcher = 0;  // its host
+  std::uint32_t login = 0;     // its own number
+  std::uint32_t host = 0;
+  std::string data;  // see userauth.hpp
 };
 /// A host key taken on first use; the root writes it.
 struct NewHostKey {
@@ -272,8 +285,9 @@ struct Swept {
 };
 
 using Message = std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End,
-                             Sweep, Numbers, Hello, Facts, Output, ScanUp, AbortUp, HandBack, NewHostKey,
-                             Note, InputTaken, InputReturned, Stamps, LinkLost, Done, Swept, Ask>;
+                             Sweep, Numbers, SignReply, Hello, Facts, Output, ScanUp, AbortUp, HandBack,
+                             NewHostKey, Note, InputTaken, InputReturned, Stamps, LinkLost, Done, Swept, Ask,
+                             SignRequest>;
 
 /// True for messages that a parent sends to its child.
 bool goes_down(const Message& message);
