@@ -86,6 +86,15 @@ void Console::say(Tone tone, const std::string& line) {
     err_.write((tone == Tone::error ? "charmrun: error: " : "charmrun: ") + line + "\n");
 }
 
+void Console::sign(const proto::Sign& action) {
+  const auto answer = [this, launcher = action.launcher, login = action.login](std::string signature) {
+    if (runner_ != nullptr)
+      runner_->dispatch(proto::SignatureMade{launcher, login, std::move(signature)});
+  };
+  if (signer_ == nullptr) return answer({});
+  signer_->sign(action.key, action.data, answer);
+}
+
 void Console::store_host_key(std::uint32_t host, const HostKey& key) {
   if (host >= job_.key_places.size()) return;
   const Job::KeyPlace& place = job_.key_places[host];

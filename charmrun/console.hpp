@@ -13,6 +13,7 @@
 #include "charmrun/startup_record.hpp"
 #include "tree/io/known_hosts_writer.hpp"
 #include "tree/io/runner.hpp"
+#include "tree/io/signer.hpp"
 #include "tree/io/user_streams.hpp"
 
 namespace charmtree {
@@ -25,9 +26,12 @@ public:
   /// Where events of the user go: InputRead, and UserSignal{SIGPIPE} when nobody reads stdout any more. Set
   /// once, before the loop runs.
   void attach(io::Runner& runner) { runner_ = &runner; }
+  /// Who signs for other launchers; without one nobody does. Must outlive the console.
+  void set_signer(io::Signer& signer) { signer_ = &signer; }
 
   void show(proto::Stream stream, std::string bytes) override;
   void say(proto::Tone tone, const std::string& line) override;
+  void sign(const proto::Sign& action) override;
   void store_host_key(std::uint32_t host, const HostKey& key) override;
   void record(const proto::Record& record) override;
   void read_input(std::uint32_t bytes) override { input_.read(bytes); }
@@ -47,6 +51,7 @@ private:
   const Options& options_;
   const Job& job_;
   io::Runner* runner_ = nullptr;
+  io::Signer* signer_ = nullptr;
   StartupRecorder startup_;
   LoginLog logins_;
   Duration cpu_at_start_;

@@ -12,8 +12,10 @@
 #include <cstring>
 #include <exception>
 #include <fstream>
+#include <optional>
 
 #include "charmrun/console.hpp"
+#include "charmrun/forward_keys.hpp"
 #include "charmrun/help.hpp"
 #include "charmrun/history_file.hpp"
 #include "charmrun/job.hpp"
@@ -27,6 +29,7 @@
 #include "tree/io/process_transport.hpp"
 #include "tree/io/resolver.hpp"
 #include "tree/io/runner.hpp"
+#include "tree/io/signer.hpp"
 #include "tree/io/spawn.hpp"
 #include "tree/io/ssh_transport.hpp"
 
@@ -159,8 +162,14 @@ int run_root(const Options& options, const std::string& self) {
   int output_failure = 0;
   {
     Surroundings around;
+    std::optional<io::Signer> signer;
+    if (options.forward_agent) {
+      signer.emplace(around.io, io::SshSurroundings::mine());
+      forward_keys(around.io, *signer, *job);
+    }
     Node node{job->plan, seed()};
     Console console{around.io, options, *job, started};
+    if (signer) console.set_signer(*signer);
     io::Runner runner{around.io, node, around.transports(), around.watch, &console};
     console.attach(runner);
     for (const std::string& remark : job->remarks) console.say(proto::Tone::info, remark);

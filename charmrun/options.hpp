@@ -70,6 +70,7 @@ struct Options {
   std::uint32_t max_logins = 0;
   LoginRate login_rate;
   bool accept_new_host_keys = false;
+  bool forward_agent = false;
   std::string launcher;  // path of charmrun on the hosts; empty: the path of this one
 
   // What becomes of hosts that fail.

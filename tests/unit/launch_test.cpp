@@ -108,7 +108,7 @@ TEST_CASE("after the stop nothing begins: logins are cancelled, late answers ign
   office.fail(2, kRefused);
   office.launch->on(LinkUp{3, {}, {}, {}}, kNow, office.out);
   office.launch->add(make_hosts(9), 0, kNow, office.out);
-  CHECK_FALSE(office.launch->take_back(make_hosts(1)[0], kNow, office.out));
+  CHECK_FALSE(office.launch->take_back(1, 0, kNow, office.out));
   office.launch->tick(kNow + 1h, office.out, office.failed);
   CHECK(office.out.empty());
   CHECK(office.failed.empty());
@@ -164,12 +164,20 @@ TEST_CASE("the ssh command has retries of its own, and all logins count", "[laun
   CHECK(office.failed[0].error.what == "refused (4 tries)");
 }
 
-TEST_CASE("a host is taken back once", "[launch]") {
-  Office office{{10, 1}};
-  const Host host = make_hosts(1)[0];
-  office.launch->add({host}, 0, kNow, office.out);
-  CHECK(office.launch->take_back(host, kNow, office.out));
-  CHECK_FALSE(office.launch->take_back(host, kNow, office.out));
+TEST_CASE("what a child was given can be taken back from it once", "[launch]") {
+  Office office{{1, 0}};
+  Launch& launch = *office.launch;
+  launch.add(make_hosts(3), 0, kNow, office.out);
+  CHECK_FALSE(launch.gave(1, 1));
+  launch.on(LinkUp{1, {}, {}, {}}, kNow, office.out);
+  CHECK((launch.gave(1, 1) && launch.gave(1, 2)));
+  CHECK_FALSE((launch.gave(1, 0) || launch.gave(1, 3) || launch.gave(2, 1)));  // its own; nobody's; nobody
+  office.take<Login>();
+  CHECK(launch.take_back(1, 1, kNow, office.out));
+  CHECK(office.take<Login>().at(0).host.index == 1);
+  CHECK_FALSE(launch.gave(1, 1));
+  CHECK_FALSE(launch.subtree().owns(1, 1));
+  CHECK(launch.gave(1, 2));
 }
 
 TEST_CASE("only the root gives up a host that it cannot authenticate to", "[launch]") {

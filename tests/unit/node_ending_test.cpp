@@ -176,6 +176,11 @@ TEST_CASE("a child that speaks for others is cut off and ends the job", "[ending
       wire::Stamps{0},            // told already
       wire::HandBack{{{0, {}}}},  // it is up
       wire::HandBack{{{4, {}}}},
+      wire::SignRequest{0, 1, 4, "x"},
+      wire::SignRequest{0, 1, 0, "x"},  // its own
+      wire::SignRequest{4, 1, 1, "x"},
+      wire::SignRequest{99, 1, 1, "x"},
+      wire::SignReply{0, 1, "x"},  // of the wrong direction
       wire::InputReturned{"x"},
       wire::Done{{4}},
       wire::Swept{1},

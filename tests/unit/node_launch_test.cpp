@@ -32,6 +32,13 @@ std::vector<Try> tries_of(const SmallWorld& world, std::uint32_t host) {
   return tries;
 }
 
+/// Who made these tries.
+std::vector<std::uint32_t> sources(const std::vector<Try>& tries) {
+  std::vector<std::uint32_t> hosts;
+  for (const Try& each : tries) hosts.push_back(each.from);
+  return hosts;
+}
+
 std::set<std::uint32_t> welcomed(const SmallWorld& world) {
   std::set<std::uint32_t> hosts;
   for (const Sent& each : world.sent) {
@@ -160,7 +167,7 @@ TEST_CASE("a program that is missing or cannot be executed on one host", "[launc
   CHECK(world.alive() == 0);
 }
 
-TEST_CASE("a host that its launcher cannot reach goes back to the root, from any depth", "[launch]") {
+TEST_CASE("a host that no launcher below can reach comes back to the root, from any depth", "[launch]") {
   // A chain: host i is started by host i-1.
   SmallWorld world{{.hosts = 4, .shape = {1, 0}}};
   SECTION("the root can") {
@@ -172,6 +179,7 @@ TEST_CASE("a host that its launcher cannot reach goes back to the root, from any
     CHECK(world.result->status == 0);
     CHECK(world.actors[3].entered == 9);
     CHECK(hand_backs(world) == 3);
+    CHECK(sources(tries_of(world, 3)) == std::vector<std::uint32_t>{2, 1, 0, wire::kRootIndex});
     CHECK(world.said_anywhere("n03: not reachable from its launcher", Tone::verbose));
     CHECK(errors(world).empty());
   }
@@ -181,7 +189,7 @@ TEST_CASE("a host that its launcher cannot reach goes back to the root, from any
     REQUIRE(world.result);
     CHECK(world.result->status == 125);
     CHECK(errors(world) == std::vector<std::string>{"n03: authenticate: no key was accepted"});
-    CHECK(tries_of(world, 3).size() == 2);
+    CHECK(tries_of(world, 3).size() == 4);
   }
   SECTION("what the root cannot do better is not handed back") {
     world.login = [](const Try& each) {
@@ -192,6 +200,62 @@ TEST_CASE("a host that its launcher cannot reach goes back to the root, from any
     CHECK(tries_of(world, 3).size() == 1);
   }
   CHECK(world.alive() == 0);
+}
+
+TEST_CASE("a host is started by the first launcher on the way up that can", "[launch]") {
+  SmallWorld world{{.hosts = 6, .shape = {1, 0}}};
+  SECTION("it is one below the root") {
+    world.login = [](const Try& each) {
+      return each.host == 5 && each.from > 1 ? fails(each.from == 4 ? kDenied : kNoHost) : Outcome{};
+    };
+    world.run();
+    REQUIRE(world.result);
+    CHECK(world.result->status == 0);
+    CHECK(sources(tries_of(world, 5)) == std::vector<std::uint32_t>{4, 3, 2, 1});
+    CHECK(hand_backs(world) == 3);
+    const auto stamps = std::find_if(world.stamps.begin(), world.stamps.end(),
+                                     [](const wire::Stamps& each) { return each.host == 5; });
+    REQUIRE(stamps != world.stamps.end());
+    CHECK(stamps->parent == 1);
+    CHECK(stamps->level == 3);
+    CHECK(world.actors[5].entered == 9);
+  }
+  SECTION("one fails for a reason that its parent has, too") {
+    world.login = [](const Try& each) {
+      if (each.host != 5) return Outcome{};
+      return fails(each.from == 4 ? kDenied : Error{Errc::host_key_changed, Phase::host_key, "changed"});
+    };
+    world.run();
+    REQUIRE(world.result);
+    CHECK(world.result->status == 125);
+    CHECK(sources(tries_of(world, 5)) == std::vector<std::uint32_t>{4, 3});
+    CHECK(errors(world) == std::vector<std::string>{"n05: host key: changed"});
+  }
+  CHECK(world.alive() == 0);
+}
+
+TEST_CASE("many hosts that are handed back are all started, each once", "[launch]") {
+  for (const wire::Shape shape : {wire::Shape{0, 0}, {2, 0}, {3, 2}}) {
+    SmallWorld world{{.hosts = 26, .shape = shape}};
+    world.login = [](const Try& each) {
+      return each.from != wire::kRootIndex && (each.from + each.host) % 3 != 0 ? fails(kDenied) : Outcome{};
+    };
+    world.run();
+    REQUIRE(world.result);
+    CHECK(world.result->status == 0);
+    std::map<std::uint32_t, int> welcomes;
+    for (const Sent& each : world.sent) {
+      if (std::holds_alternative<wire::Welcome>(each.message)) ++welcomes[each.to];
+    }
+    CHECK(welcomes.size() == 26);
+    CHECK(std::all_of(welcomes.begin(), welcomes.end(), [](const auto& each) { return each.second == 1; }));
+    for (std::uint32_t host = 0; host < 26; ++host) {
+      auto from = sources(tries_of(world, host));
+      std::sort(from.begin(), from.end());
+      CHECK(std::adjacent_find(from.begin(), from.end()) == from.end());  // nobody tries twice
+    }
+    CHECK(world.alive() == 0);
+  }
 }
 
 TEST_CASE("an inner host goes back to the root, its share stays", "[launch]") {

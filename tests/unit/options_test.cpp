@@ -75,6 +75,7 @@ TEST_CASE("every option sets its member") {
                              "++batch",
                              "9",
                              "++accept-new-host-keys",
+                             "++forward-agent",
                              "++launcher",
                              "/opt/charmrun",
                              "++runscript",
@@ -102,6 +103,7 @@ TEST_CASE("every option sets its member") {
   CHECK(options.levels == 7);
   CHECK(options.batch == 9);
   CHECK(options.accept_new_host_keys);
+  CHECK(options.forward_agent);
   CHECK(options.launcher == "/opt/charmrun");
   CHECK(options.run_script == "s.sh");
   CHECK(options.va_randomization);

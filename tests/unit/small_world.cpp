@@ -33,6 +33,9 @@ RootPlan make_plan(const Plan& plan) {
   job.stamps = plan.stamps;
   job.profiles.resize(1);
   job.profiles[0].host_keys = plan.host_keys;
+  job.profiles[0].user = plan.user;
+  job.profiles[0].forwarded_keys = plan.forwarded_keys;
+  for (const std::string& key : plan.forwarded_keys) root.key_names[key] = "the key " + key;
   for (std::uint32_t i = 0; i < plan.hosts; ++i) {
     Host host;
     host.index = i;
@@ -315,10 +318,35 @@ void SmallWorld::perform(std::size_t id, const Login& action) {
   schedule(now_ + after, [this, id, action, outcome] {
     Launcher& launcher = *launchers_[id];
     if (!launcher.alive || !launcher.children.contains(action.link)) return;  // cancelled
+    if (!outcome.error && !outcome.wants_signed.empty()) {
+      unsigned_.emplace(std::pair{id, action.link}, std::pair{action, outcome});
+      return deliver(id, SignatureWanted{action.link, outcome.wants_signed});
+    }
     if (!outcome.error) return start(id, action, outcome);
     launcher.children.erase(action.link);
     deliver(id, LoginFailed{action.link, *outcome.error, {}});
   });
+}
+
+void SmallWorld::perform(std::size_t id, const Signed& a) {
+  auto asked = unsigned_.extract({id, a.link});
+  if (asked.empty() || !launchers_[id]->children.contains(a.link))
+    throw std::logic_error("a signature for a login that wants none");
+  if (!a.signature.empty() && a.signature != "signed " + asked.mapped().second.wants_signed)
+    throw std::logic_error("a signature of something else");
+  soon(kReaction, [this, id, good = !a.signature.empty(), asked = std::move(asked.mapped())] {
+    Launcher& launcher = *launchers_[id];
+    if (!launcher.alive || !launcher.children.contains(asked.first.link)) return;  // cancelled
+    if (good) return start(id, asked.first, asked.second);
+    launcher.children.erase(asked.first.link);
+    deliver(id, LoginFailed{asked.first.link, {Errc::no_usable_key, Phase::authenticate, "unsigned"}, {}});
+  });
+}
+
+void SmallWorld::perform(std::size_t, const Sign& a) {
+  signs.push_back(a);
+  const SignatureMade event{a.launcher, a.login, agent ? agent(a) : "signed " + a.data};
+  soon(kReaction, [this, event] { deliver(0, event); });
 }
 
 void SmallWorld::start(std::size_t id, const Login& action, const Outcome& outcome) {

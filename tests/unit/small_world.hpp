@@ -73,6 +73,8 @@ struct Plan {
   wire::OnHostFailure on_failure = wire::OnHostFailure::abort;
   std::uint32_t spares = 0;  // of the hosts; the last ones
   Duration wait{0};
+  std::string user;                         // login name
+  std::vector<std::string> forwarded_keys;  // public keys by which the root signs
 };
 
 /// One try to log in, and what is to come of it. Default: it succeeds after some time.
@@ -85,6 +87,7 @@ struct Outcome {
   std::optional<Error> error;
   Duration after{0};  // 0: some time; kForever: no answer comes
   HostKey key;
+  std::string wants_signed;  // the login succeeds if the root signs this
 };
 
 /// A message as it was sent. Hosts by index, kRootIndex is the root.
@@ -107,6 +110,7 @@ public:
   std::vector<Actor> actors;                                        // by process number
   std::function<Outcome(const Try&)> login;                         // empty: all succeed
   std::function<std::optional<Error>(std::uint32_t host)> prepare;  // empty: all are ready
+  std::function<std::string(const proto::Sign&)> agent;             // the root's; empty: it signs all
   std::string user_input;                                           // stdin of the root, then its end
   /// Something from outside, at that time.
   void at(Duration when, std::function<void()> what) { schedule(when, std::move(what)); }
@@ -135,6 +139,7 @@ public:
   std::vector<Try> tries;
   std::vector<wire::Stamps> stamps;
   std::vector<proto::StoreHostKey> keys;
+  std::vector<proto::Sign> signs;
   std::uint64_t trace = 0;  // hash of all actions of all launchers, in order
 
   bool said_anywhere(std::string_view words, std::optional<proto::Tone> tone = {}) const;
@@ -179,6 +184,8 @@ private:
 
   void perform(std::size_t id, const proto::Login& action);
   void perform(std::size_t id, const proto::CancelLogin& action);
+  void perform(std::size_t id, const proto::Signed& action);
+  void perform(std::size_t id, const proto::Sign& action);
   void perform(std::size_t id, const proto::Send& action);
   void perform(std::size_t id, const proto::CloseLink& action);
   void perform(std::size_t id, const proto::Prepare& action);
@@ -217,6 +224,7 @@ private:
   proto::ClientId next_client_ = 1;
   std::vector<std::unique_ptr<Launcher>> launchers_;  // 0: the root
   std::map<std::uint32_t, std::uint32_t> tries_of_;
+  std::map<std::pair<std::size_t, proto::LinkId>, std::pair<proto::Login, Outcome>> unsigned_;
   std::size_t input_at_ = 0;
 };
 

@@ -96,6 +96,9 @@ void Links::open_parent(std::unique_ptr<Link> link) {
   ports_.emplace(proto::kParentLink, port);
   port->link->send(wire::make_greeting());
   start(port);
+  transports_.ssh->set_signer([this](Transport::LoginId login, std::string data) {
+    want_signature(login, std::move(data));
+  });
 }
 
 void Links::start(const PortPtr& port) {
@@ -201,6 +204,22 @@ void Links::execute(const proto::CancelLogin& action) {
   const PortPtr port = it->second;
   if (!port->link) port->transport->cancel(port->login);
   drop(port);
+}
+
+/// Only a launcher with a parent is asked: the root signs by itself.
+void Links::want_signature(Transport::LoginId login, std::string data) {
+  const auto asks = [&](const auto& entry) {
+    const Port& port = *entry.second;
+    return port.transport == transports_.ssh && !port.link && port.login == login;
+  };
+  const auto it = std::find_if(ports_.begin(), ports_.end(), asks);
+  if (it != ports_.end()) sink_(proto::SignatureWanted{it->first, std::move(data)});
+}
+
+void Links::execute(const proto::Signed& action) {
+  const auto it = ports_.find(action.link);
+  if (it != ports_.end() && !it->second->link)
+    it->second->transport->give_signature(it->second->login, action.signature);
 }
 
 void Links::execute(const proto::Send& action) {

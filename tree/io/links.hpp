@@ -42,6 +42,7 @@ public:
 
   void execute(const proto::Login& action);
   void execute(const proto::CancelLogin& action);
+  void execute(const proto::Signed& action);
   void execute(const proto::Send& action);
   void execute(const proto::CloseLink& action);
 
@@ -60,6 +61,7 @@ private:
   void ended(const PortPtr& port, const LinkEnd& end);
   void fail(const PortPtr& port, Error error);
   void drop(const PortPtr& port);
+  void want_signature(Transport::LoginId login, std::string data);
   void start(const PortPtr& port);
 
   asio::io_context& io_;

@@ -45,6 +45,7 @@ void Runner::turn(const Event& event) {
 void Runner::execute(Action& action) {
   if (auto* a = std::get_if<Login>(&action)) return links_.execute(*a);
   if (auto* a = std::get_if<CancelLogin>(&action)) return links_.execute(*a);
+  if (auto* a = std::get_if<Signed>(&action)) return links_.execute(*a);
   if (auto* a = std::get_if<Send>(&action)) return links_.execute(*a);
   if (auto* a = std::get_if<CloseLink>(&action)) return links_.execute(*a);
   if (auto* a = std::get_if<Prepare>(&action)) return host_.execute(*a);
@@ -64,6 +65,7 @@ void Runner::execute(Action& action) {
     return user_->show(a->stream, std::move(a->bytes));
   }
   if (auto* a = std::get_if<Say>(&action)) return user_->say(a->tone, a->text);
+  if (auto* a = std::get_if<Sign>(&action)) return user_->sign(*a);
   if (auto* a = std::get_if<StoreHostKey>(&action)) return user_->store_host_key(a->host, a->key);
   if (auto* a = std::get_if<Record>(&action)) return user_->record(*a);
   if (auto* a = std::get_if<ReadInput>(&action)) return user_->read_input(a->bytes);

@@ -21,6 +21,8 @@ public:
   virtual ~UserSide() = default;
   virtual void show(proto::Stream stream, std::string bytes) = 0;
   virtual void say(proto::Tone tone, const std::string& line) = 0;
+  /// Signs by a key of the user's and answers with SignatureMade through Runner::dispatch.
+  virtual void sign(const proto::Sign& action) = 0;
   virtual void store_host_key(std::uint32_t host, const HostKey& key) = 0;
   virtual void record(const proto::Record& record) = 0;
   /// Reads at most `bytes` of the user's stdin and answers with InputRead through Runner::dispatch.

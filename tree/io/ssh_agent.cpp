@@ -104,16 +104,17 @@ void SshAgent::list(std::function<void(const std::vector<std::string>&)> done) {
 }
 
 void SshAgent::sign(std::string_view blob, std::string_view data, Duration within,
-                    std::function<void(std::optional<std::string>)> done) {
+                    std::function<void(std::string)> done) {
   std::string body(1, kSignRequest);
   append_string(body, blob);
   append_string(body, data);
   append_u32(body, 0);  // no flags: they are for RSA only
   const auto question = std::make_shared<Question>(io_, body, [done = std::move(done)](std::string answer) {
     BlobReader reader(answer);
-    if (reader.byte() != kSignResponse) return done(std::nullopt);
-    const auto signature = reader.string();
-    done(signature ? std::optional<std::string>(*signature) : std::nullopt);
+    if (reader.byte() != kSignResponse) return done({});
+    BlobReader signature(reader.string().value_or(std::string_view()));
+    signature.string();  // the algorithm: that of the key, since we set no flags
+    done(std::string(signature.string().value_or(std::string_view())));
   });
   question->ask(path_, within);
 }

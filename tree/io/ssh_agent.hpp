@@ -31,10 +31,10 @@ public:
   /// keys. `done` is called from the loop, or at once if the answer is known.
   void list(std::function<void(const std::vector<std::string>&)> done);
 
-  /// The signature of `data` as the agent gives it (a blob: algorithm, signature); nullopt if it refuses, is
-  /// gone, or does not answer within `within`. `done` is called once, from the loop.
+  /// The bare signature of `data`, without the algorithm's name, which is that of the key; empty if the agent
+  /// refuses, is gone, or does not answer within `within`. `done` is called once, from the loop.
   void sign(std::string_view blob, std::string_view data, Duration within,
-            std::function<void(std::optional<std::string>)> done);
+            std::function<void(std::string)> done);
 
 private:
   class Question;

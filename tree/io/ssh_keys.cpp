@@ -201,6 +201,19 @@ std::vector<KeyToTry> SshKeys::to_try(const Profile& profile, const std::vector<
   return all;
 }
 
+std::vector<KeyToTry> with_forwarded(std::vector<KeyToTry> keys, const std::vector<std::string>& forwarded) {
+  const auto others = std::stable_partition(
+      keys.begin(), keys.end(), [&](const KeyToTry& key) { return contains(forwarded, key.public_blob()); });
+  std::vector<KeyToTry> all(keys.begin(), others);
+  for (const std::string& blob : forwarded) {
+    const auto has = [&](const KeyToTry& key) { return key.public_blob() == blob; };
+    if (std::none_of(keys.begin(), others, has)) all.push_back(KeyToTry{nullptr, blob, true});
+  }
+  std::move(others, keys.end(), std::back_inserter(all));
+  if (all.size() > kMaxKeysTried) all.resize(kMaxKeysTried);
+  return all;
+}
+
 std::string SshKeys::complaint(const Profile& profile) {
   for (const std::string& path : files(profile)) {
     switch (load(path)->state) {

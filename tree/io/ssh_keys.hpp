@@ -34,10 +34,13 @@ struct KeyFile {
                      // on each login)
 };
 
-/// One key to try, from a file or (file null) from the agent.
+/// One key to try, from a file or (file null) from the agent or, forwarded, from the root's agent.
 struct KeyToTry {
   std::shared_ptr<const KeyFile> file;
-  std::string blob;  // of an agent's key
+  std::string blob;  // of a key without a file
+  bool forwarded = false;
+
+  const std::string& public_blob() const { return file ? file->blob : blob; }
 };
 
 class SshKeys {
@@ -66,6 +69,10 @@ private:
   std::string home_;
   std::map<std::string, std::shared_ptr<const KeyFile>> loaded_;
 };
+
+/// The keys of this host and the root's, which are the user's choice and come first: those that this host has,
+/// too, are used here, the others are signed with by the root.
+std::vector<KeyToTry> with_forwarded(std::vector<KeyToTry> keys, const std::vector<std::string>& forwarded);
 
 /// The bare ed25519 signature of `data`; empty on failure.
 std::string sign(const OpenedKey& key, std::string_view data);

@@ -84,10 +84,11 @@ int weight(const Error& error) {
 
 }  // namespace
 
-/// A signature that an opened key makes at once, or the agent: libssh2 asks for it in the middle of its own
-/// call; we note what it wants, answer EAGAIN, ask the agent, and repeat the call.
+/// A signature that an opened key makes at once, or the agent, or the root: libssh2 asks for it in the middle of
+/// its own call; we note what it wants, answer EAGAIN, ask for it, and repeat the call.
 struct SshLogin::Signature {
-  OpenedKey key;     // null: the agent's
+  OpenedKey key;           // null: the agent's or the root's
+  bool forwarded = false;  // the root's
   std::string blob;  // the public key
   std::string data;
   std::string bytes;  // the bare signature, without the algorithm's name
@@ -358,24 +359,30 @@ asio::awaitable<int> SshLogin::try_file(std::shared_ptr<KeyToTry> key) {
 asio::awaitable<void> SshLogin::sign(std::shared_ptr<Signature> signature) {
   signature->asked = true;
   auto answered = std::make_shared<bool>(false);
-  agent_->sign(signature->blob, signature->data, deadline_ - now(),
-               [signature, answered, weak = weak_from_this()](std::optional<std::string> answer) {
-                 *answered = true;
-                 if (answer) {
-                   BlobReader reader(*answer);
-                   reader.string();  // the algorithm: that of the key, since we set no flags
-                   signature->bytes = reader.string().value_or("");
-                 }
-                 if (const auto self = weak.lock()) self->signal_.cancel();
-               });
+  std::function<void(std::string)> take = [signature, answered, weak = weak_from_this()](std::string bytes) {
+    *answered = true;
+    signature->bytes = std::move(bytes);
+    if (const auto self = weak.lock()) self->signal_.cancel();
+  };
+  if (signature->forwarded) {
+    signature_came_ = std::move(take);
+    order_.sign(signature->data);
+  } else {
+    agent_->sign(signature->blob, signature->data, deadline_ - now(), std::move(take));
+  }
   while (!*answered && !stopped()) co_await sleep();
-  signature->refused = signature->bytes.empty();
+  signature->refused = unsigned_ = signature->bytes.empty();
+}
+
+void SshLogin::give_signature(std::string bytes) {
+  if (const auto take = std::exchange(signature_came_, nullptr)) take(std::move(bytes));
 }
 
 asio::awaitable<int> SshLogin::try_signing(std::shared_ptr<KeyToTry> key) {
   auto signature = std::make_shared<Signature>();
   if (key->file) signature->key = key->file->opened;
-  signature->blob = key->file ? key->file->blob : key->blob;
+  signature->forwarded = key->forwarded;
+  signature->blob = key->public_blob();
   void* abstract = signature.get();
   for (;;) {
     const int code =
@@ -397,7 +404,8 @@ SshLogin::Step SshLogin::authenticate() {
   begin(Phase::authenticate, order_.limits.authenticate);
   const std::vector<std::string> agent_blobs = co_await agent_keys();
   if (cancelled_) co_return timed_out();
-  const std::vector<KeyToTry> keys = keys_->to_try(order_.profile, agent_blobs);
+  std::vector<KeyToTry> keys = keys_->to_try(order_.profile, agent_blobs);
+  if (order_.sign) keys = with_forwarded(std::move(keys), order_.profile.forwarded_keys);
   for (const KeyToTry& candidate : keys) {
     auto key = std::make_shared<KeyToTry>(candidate);
     int code = 0;
@@ -438,6 +446,7 @@ Error SshLogin::refused(std::size_t tried, std::string_view methods) {
   std::string what = tried == 0 ? "no usable private key"
                                 : fmt::format("the server refused {}", tried == 1 ? "the key" : "all keys");
   if (!session_->farewell().empty()) what += fmt::format(" ({})", session_->farewell());
+  if (unsigned_) what = "nobody signed with the key that the server takes";
   if (!complaint.empty()) what += fmt::format(" ({})", complaint);
   return Error(Errc::no_usable_key, phase_, std::move(what),
                tried == 0 ? "ssh-keygen -t ed25519, then ssh-copy-id" : "ssh-copy-id puts a key there");

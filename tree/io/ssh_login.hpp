@@ -30,6 +30,7 @@ public:
     Profile profile;  // with a user
     std::string command;
     LoginLimits limits;
+    std::function<void(std::string data)> sign;  // by profile.forwarded_keys; null: they are not tried
   };
 
   /// `resolver` must live until the login has ended or was cancelled.
@@ -37,6 +38,9 @@ public:
            std::shared_ptr<SshAgent> agent, Order order, std::function<void(LoginResult)> done);
 
   void start();
+
+  /// The answer to order.sign; empty: refused.
+  void give_signature(std::string bytes);
 
   /// `done` is not called any more. The session is released by the loop.
   void cancel();
@@ -85,6 +89,8 @@ private:
   Duration limit_{};
   Instant deadline_ = kNever;
   Resolver::RequestId request_ = 0;
+  std::function<void(std::string)> signature_came_;
+  bool unsigned_ = false;  // a key was taken, but nobody signed with it
   bool cancelled_ = false;
 };
 

@@ -58,6 +58,7 @@ Transport::LoginId SshTransport::login(const Host& host, const Profile& profile,
   if (order.profile.user.empty()) order.profile.user = surroundings_->user;
   order.command = command;
   order.limits = limits;
+  if (signer_) order.sign = [this, id](std::string data) { signer_(id, std::move(data)); };
   // A login that was given up calls nobody, so `this` is alive whenever this is called.
   auto finished = [this, id, done = std::move(done)](LoginResult result) {
     logins_.erase(id);
@@ -68,6 +69,11 @@ Transport::LoginId SshTransport::login(const Host& host, const Profile& profile,
   logins_.emplace(id, login);
   login->start();
   return id;
+}
+
+void SshTransport::give_signature(LoginId id, std::string signature) {
+  const auto login = logins_.find(id);
+  if (login != logins_.end()) login->second->give_signature(std::move(signature));
 }
 
 void SshTransport::cancel(LoginId id) {

@@ -40,6 +40,10 @@ public:
   LoginId login(const Host& host, const Profile& profile, const std::string& command,
                 const LoginLimits& limits, std::function<void(LoginResult)> done) override;
   void cancel(LoginId id) override;
+  void set_signer(std::function<void(LoginId id, std::string data)> signer) override {
+    signer_ = std::move(signer);
+  }
+  void give_signature(LoginId id, std::string signature) override;
 
 private:
   void prepare();
@@ -49,6 +53,7 @@ private:
   std::optional<SshSurroundings> surroundings_;
   std::shared_ptr<SshKeys> keys_;  // null before the first login
   std::shared_ptr<SshAgent> agent_;
+  std::function<void(LoginId, std::string)> signer_;
   LoginId last_id_ = 0;
   std::map<LoginId, std::shared_ptr<SshLogin>> logins_;
 };

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "charmrun/forward_keys.hpp"
+
+#include "tree/io/ssh_wire.hpp"
+
+namespace charmtree {
+
+void forward_keys(io::asio::io_context& io, io::Signer& signer, Job& job) {
+  bool open = false;
+  signer.open([&open] { open = true; });
+  while (!open) io.run_one();
+  bool by_ssh = false;
+  for (Profile& profile : job.plan.job.profiles) {
+    if (profile.via != Via::ssh || profile.ssh_command_only) continue;
+    by_ssh = true;
+    profile.forwarded_keys = signer.keys_for(profile);
+    for (const std::string& key : profile.forwarded_keys)
+      job.plan.key_names.emplace(key, io::key_type(key) + " " + io::fingerprint(key));
+  }
+  if (!by_ssh || !job.plan.key_names.empty()) return;
+  job.remarks.emplace_back(
+      "++forward-agent has nothing to offer: put a key into your ssh agent (ssh-add), or make an ed25519 key "
+      "without a passphrase");
+}
+
+}  // namespace charmtree

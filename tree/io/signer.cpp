@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/io/signer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "tree/io/clock.hpp"
+#include "tree/io/ssh_agent.hpp"
+#include "tree/io/ssh_transport.hpp"
+
+namespace charmtree::io {
+
+Signer::Signer(asio::io_context& io, const SshSurroundings& surroundings)
+    : keys_(surroundings.home), agent_(std::make_shared<SshAgent>(io, surroundings.agent_socket)) {}
+
+void Signer::open(std::function<void()> done) {
+  agent_->list([this, done = std::move(done)](const std::vector<std::string>& blobs) {
+    agent_keys_ = blobs;
+    done();
+  });
+}
+
+std::vector<std::string> Signer::keys_for(const Profile& profile) {
+  std::vector<std::string> blobs;
+  for (const KeyToTry& key : keys_.to_try(profile, agent_keys_)) {
+    const std::string& blob = key.public_blob();
+    const bool in_agent = std::find(agent_keys_.begin(), agent_keys_.end(), blob) != agent_keys_.end();
+    if (key.file && key.file->opened) {
+      opened_[blob] = key.file->opened;
+    } else if (!in_agent) {
+      continue;  // a file that only libssh2 can read
+    }
+    blobs.push_back(blob);
+  }
+  return blobs;
+}
+
+void Signer::sign(const std::string& key, const std::string& data, std::function<void(std::string)> done) {
+  if (const auto file = opened_.find(key); file != opened_.end()) return done(io::sign(file->second, data));
+  waiting_.push_back({key, data, now() + kLimit, std::move(done)});
+  ask_next();
+}
+
+void Signer::ask_next() {
+  while (open_ < kMostOpen && !waiting_.empty()) {
+    const Question question = std::move(waiting_.front());
+    waiting_.pop_front();
+    const Duration left = question.by - now();
+    if (left <= Duration{0}) {
+      question.done({});
+      continue;
+    }
+    ++open_;
+    agent_->sign(question.key, question.data, left, [this, done = question.done](std::string signature) {
+      --open_;
+      done(std::move(signature));
+      ask_next();
+    });
+  }
+}
+
+}  // namespace charmtree::io
