@@ -88,8 +88,7 @@ void Console::say(Tone tone, const std::string& line) {
 
 void Console::sign(const proto::Sign& action) {
   const auto answer = [this, launcher = action.launcher, login = action.login](std::string signature) {
-    if (runner_ != nullptr)
-      runner_->dispatch(proto::SignatureMade{launcher, login, std::move(signature)});
+    if (runner_ != nullptr) runner_->dispatch(proto::SignatureMade{launcher, login, std::move(signature)});
   };
   if (signer_ == nullptr) return answer({});
   signer_->sign(action.key, action.data, answer);

@@ -17,10 +17,11 @@ void forward_keys(io::asio::io_context& io, io::Signer& signer, Job& job) {
     for (const std::string& key : profile.forwarded_keys)
       job.plan.key_names.emplace(key, io::key_type(key) + " " + io::fingerprint(key));
   }
-  if (!by_ssh || !job.plan.key_names.empty()) return;
+  if (!job.plan.key_names.empty()) return;
   job.remarks.emplace_back(
-      "++forward-agent has nothing to offer: put a key into your ssh agent (ssh-add), or make an ed25519 key "
-      "without a passphrase");
+      by_ssh ? "++forward-agent has nothing to offer: put a key into your ssh agent (ssh-add), or make an "
+               "ed25519 key without a passphrase"
+             : "++forward-agent does nothing here: no host is reached by the built-in ssh");
 }
 
 }  // namespace charmtree

@@ -8,8 +8,8 @@
 
 namespace charmtree {
 
-/// Names the public keys in every profile that libssh2 logs in with. Runs `io` until the agent has said what it
-/// holds (3 s at most). Remarks if there is no key.
+/// Names the public keys in every profile that libssh2 logs in with. Runs `io` until the agent has said what
+/// it holds (3 s at most). Remarks if there is no key.
 void forward_keys(io::asio::io_context& io, io::Signer& signer, Job& job);
 
 }  // namespace charmtree

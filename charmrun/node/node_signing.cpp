@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signatures of the root for logins that other launchers make (++forward-agent). A request goes up from link to
-// link, each launcher passing only what is about hosts that it gave to that child; the root judges it, has it
-// signed and sends the answer down to the launcher that asked. Every request gets one answer, so that no login
-// waits for longer than the root takes.
+// Signatures of the root for logins that other launchers make (++forward-agent). A request goes up from link
+// to link, each launcher passing only what is about hosts that it gave to that child; the root judges it, has
+// it signed and sends the answer down to the launcher that asked. Every request gets one answer, so that no
+// login waits for longer than the root takes.
 #include <fmt/format.h>
 
 #include "charmrun/node/node.hpp"
@@ -12,7 +12,8 @@ namespace charmtree {
 using namespace proto;
 
 namespace {
-constexpr std::uint32_t kRefusalsTold = 20;  // lines; a launcher that goes on asking gets no more of the screen
+constexpr std::uint32_t kRefusalsTold =
+    20;  // lines; a launcher that goes on asking gets no more of the screen
 }
 
 /// A login of this launcher's own.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as what a launcher wants signed. What is admitted is a login by public key to the last byte, under
-// the host's name and by its key.
+// Any bytes as what a launcher wants signed. What is admitted is a login by public key to the last byte,
+// under the host's name and by its key.
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -2,48 +2,12 @@
 // Keys that only the agent holds, and agents that do not answer.
 #include <catch2/catch.hpp>
 
-#include <unistd.h>
-#include <cstdlib>
-
 #include "tests/io/ssh_fixture.hpp"
 #include "tree/io/clock.hpp"
 
 using namespace charmtree;
 using namespace charmtree::io;
 using namespace charmtree::io::test;
-
-namespace {
-
-class Agent {
-public:
-  explicit Agent(const std::vector<std::string>& keys) : process_({"ssh-agent", "-D", "-a", socket()}) {
-    const Instant deadline = now() + 5s;
-    const auto ready = [&] { return access(socket().c_str(), F_OK) == 0 || now() > deadline; };
-    while (!ready()) usleep(2000);  // tidy: allow(sleep) the start of another program
-    for (const std::string& key : keys) {
-      REQUIRE(run({"env", "SSH_AUTH_SOCK=" + socket(), "SSH_ASKPASS=" + askpass(),
-                   "SSH_ASKPASS_REQUIRE=force", "ssh-add", key_path(key)}) == 0);
-    }
-  }
-  std::string socket() const { return directory_.path("agent"); }
-
-private:
-  std::string askpass() const {
-    const std::string file = directory_.write("askpass", "#!/bin/sh\necho secret\n");
-    run({"chmod", "700", file});
-    return file;
-  }
-  TempDir directory_;
-  Process process_;
-};
-
-SshSurroundings with_agent(const std::string& socket) {
-  SshSurroundings surroundings = Bench::nobody();
-  surroundings.agent_socket = socket;
-  return surroundings;
-}
-
-}  // namespace
 
 TEST_CASE("a key that only the agent holds logs in", "[ssh]") {
   for (const std::string key : {"ed25519", "ecdsa"}) {

@@ -173,6 +173,25 @@ LoginResult Bench::login(const Host& host, const Profile& profile, const std::st
   return std::move(*outcome);
 }
 
+Agent::Agent(const std::vector<std::string>& keys) : process_({"ssh-agent", "-D", "-a", socket()}) {
+  const Instant deadline = now() + 5s;
+  const auto ready = [&] { return access(socket().c_str(), F_OK) == 0 || now() > deadline; };
+  while (!ready()) usleep(2000);  // tidy: allow(sleep) the start of another program
+  const std::string askpass = directory_.write("askpass", "#!/bin/sh\necho secret\n");
+  chmod(askpass.c_str(), 0700);
+  for (const std::string& key : keys) {
+    if (run({"env", "SSH_AUTH_SOCK=" + socket(), "SSH_ASKPASS=" + askpass, "SSH_ASKPASS_REQUIRE=force",
+             "ssh-add", key_path(key)}) != 0)
+      throw std::runtime_error("ssh-add");
+  }
+}
+
+SshSurroundings with_agent(const std::string& socket) {
+  SshSurroundings surroundings = Bench::nobody();
+  surroundings.agent_socket = socket;
+  return surroundings;
+}
+
 std::shared_ptr<Collected> collect(Link& link) {
   auto collected = std::make_shared<Collected>();
   Link::Handlers handlers;

@@ -81,6 +81,17 @@ private:
   std::unique_ptr<Process> process_;
 };
 
+/// A real ssh-agent that holds these keys.
+class Agent {
+public:
+  explicit Agent(const std::vector<std::string>& keys);
+  std::string socket() const { return directory_.path("agent"); }
+
+private:
+  TempDir directory_;
+  Process process_;
+};
+
 /// A loop, a resolver and a transport whose home is empty and that has no agent.
 struct Bench {
   explicit Bench(SshSurroundings surroundings = nobody());
@@ -96,6 +107,9 @@ struct Bench {
   Resolver resolver{io};
   SshTransport transport;
 };
+
+/// An empty home with this agent.
+SshSurroundings with_agent(const std::string& socket);
 
 /// What a link gave until its end.
 struct Collected {

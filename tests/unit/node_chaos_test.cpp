@@ -36,8 +36,8 @@ Plan draw_plan(Random& random) {
   return plan;
 }
 
-/// One host in ten is unreachable for some: for everybody, for all but the root, or for half of the launchers. One
-/// launcher in three has no keys of its own.
+/// One host in ten is unreachable for some: for everybody, for all but the root, or for half of the
+/// launchers. One launcher in three has no keys of its own.
 std::function<Outcome(const Try&)> draw_logins(Random& random) {
   const std::uint64_t salt = random.next();
   return [salt](const Try& each) -> Outcome {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ++forward-agent in whole jobs: inner launchers without keys, an agent that fails, and launchers that ask for
-// too much.
+// ++forward-agent in whole jobs: inner launchers without keys, an agent that fails, and launchers that ask
+// for too much.
 #include <algorithm>
 #include <catch2/catch.hpp>
 
@@ -79,8 +79,8 @@ TEST_CASE("the root signs for launchers without keys, at any depth", "[signing]"
     if (shape.branching != 1) continue;
     CHECK(by_root(world) == 1);
     CHECK(count_sent<wire::SignRequest>(world) == 13 * 14 / 2);  // one for each link on the way
-    CHECK(world.said_anywhere("n05: signing the login with the key " + make_key() + " for the launcher on n04",
-                              Tone::verbose));
+    CHECK(world.said_anywhere(
+        "n05: signing the login with the key " + make_key() + " for the launcher on n04", Tone::verbose));
   }
 }
 

@@ -87,8 +87,8 @@ public:
   /// on a finished one.
   virtual void cancel(LoginId id) = 0;
 
-  /// Who signs by Profile::forwarded_keys: is called from the event loop, not from inside login(), and answers
-  /// by give_signature(). Without one such keys are not tried.
+  /// Who signs by Profile::forwarded_keys: is called from the event loop, not from inside login(), and
+  /// answers by give_signature(). Without one such keys are not tried.
   virtual void set_signer(std::function<void(LoginId id, std::string data)>) {}
   /// The signature that a login asked for; empty: refused. No effect on a finished one.
   virtual void give_signature(LoginId, std::string) {}

@@ -96,9 +96,8 @@ void Links::open_parent(std::unique_ptr<Link> link) {
   ports_.emplace(proto::kParentLink, port);
   port->link->send(wire::make_greeting());
   start(port);
-  transports_.ssh->set_signer([this](Transport::LoginId login, std::string data) {
-    want_signature(login, std::move(data));
-  });
+  transports_.ssh->set_signer(
+      [this](Transport::LoginId login, std::string data) { want_signature(login, std::move(data)); });
 }
 
 void Links::start(const PortPtr& port) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The user's keys with which the root signs logins of other launchers (++forward-agent): those of the ssh agent,
-// and ed25519 key files without a passphrase. What may be signed is decided elsewhere (tree/proto/sign_gate.hpp).
+// The user's keys with which the root signs logins of other launchers (++forward-agent): those of the ssh
+// agent, and ed25519 key files without a passphrase. What may be signed is decided elsewhere
+// (tree/proto/sign_gate.hpp).
 #pragma once
 
 #include <deque>
@@ -24,8 +25,8 @@ class Signer {
 public:
   /// Questions to the agent at a time: it answers one after the other, and its queue of connections is short.
   static constexpr std::size_t kMostOpen = 16;
-  /// For one signature, its wait for its turn included: shorter than a login waits (LoginLimits::authenticate),
-  /// so that it is told.
+  /// For one signature, its wait for its turn included: shorter than a login waits
+  /// (LoginLimits::authenticate), so that it is told.
   static constexpr Duration kLimit = 10s;
 
   Signer(asio::io_context& io, const SshSurroundings& surroundings);
@@ -36,9 +37,9 @@ public:
   /// The public keys (blobs) for logins by `profile`, in ssh's order. After open().
   std::vector<std::string> keys_for(const Profile& profile);
 
-  /// The bare signature of `data`; empty if the agent refuses, is gone, or takes longer than kLimit. `key` is one
-  /// of keys_for(). `done` is called once, from the loop or at once; the signer must live until then, or the loop
-  /// must not run any more.
+  /// The bare signature of `data`; empty if the agent refuses, is gone, or takes longer than kLimit. `key` is
+  /// one of keys_for(). `done` is called once, from the loop or at once; the signer must live until then, or
+  /// the loop must not run any more.
   void sign(const std::string& key, const std::string& data, std::function<void(std::string)> done);
 
 private:

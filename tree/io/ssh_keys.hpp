@@ -70,8 +70,8 @@ private:
   std::map<std::string, std::shared_ptr<const KeyFile>> loaded_;
 };
 
-/// The keys of this host and the root's, which are the user's choice and come first: those that this host has,
-/// too, are used here, the others are signed with by the root.
+/// The keys of this host and the root's, which are the user's choice and come first: those that this host
+/// has, too, are used here, the others are signed with by the root.
 std::vector<KeyToTry> with_forwarded(std::vector<KeyToTry> keys, const std::vector<std::string>& forwarded);
 
 /// The bare ed25519 signature of `data`; empty on failure.

@@ -84,12 +84,12 @@ int weight(const Error& error) {
 
 }  // namespace
 
-/// A signature that an opened key makes at once, or the agent, or the root: libssh2 asks for it in the middle of
-/// its own call; we note what it wants, answer EAGAIN, ask for it, and repeat the call.
+/// A signature that an opened key makes at once, or the agent, or the root: libssh2 asks for it in the middle
+/// of its own call; we note what it wants, answer EAGAIN, ask for it, and repeat the call.
 struct SshLogin::Signature {
   OpenedKey key;           // null: the agent's or the root's
   bool forwarded = false;  // the root's
-  std::string blob;  // the public key
+  std::string blob;        // the public key
   std::string data;
   std::string bytes;  // the bare signature, without the algorithm's name
   bool wanted = false, asked = false, refused = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few data formats of ssh that we read ourselves: blobs (tree/wire/ssh_blob.hpp), base64 and fingerprints.
-// Used for key files, known_hosts and the agent's protocol. No I/O.
+// The few data formats of ssh that we read ourselves: blobs (tree/wire/ssh_blob.hpp), base64 and
+// fingerprints. Used for key files, known_hosts and the agent's protocol. No I/O.
 #pragma once
 
 #include <optional>

@@ -261,9 +261,9 @@ struct Finish {
   int signal;
 };
 
-using Action = std::variant<Login, CancelLogin, Signed, Send, CloseLink, Prepare, Spawn, Signal, KillLeftovers,
-                            ClientSend, ClientClose, DrainOutput, WriteInput, RecallPipe, ReadInput, Show,
-                            Say, Sign, StoreHostKey, Record, Finish>;
+using Action = std::variant<Login, CancelLogin, Signed, Send, CloseLink, Prepare, Spawn, Signal,
+                            KillLeftovers, ClientSend, ClientClose, DrainOutput, WriteInput, RecallPipe,
+                            ReadInput, Show, Say, Sign, StoreHostKey, Record, Finish>;
 using Actions = std::vector<Action>;
 
 }  // namespace charmtree::proto

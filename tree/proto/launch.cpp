@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A host goes pool -> logging_in -> up, or logging_in -> waiting -> logging_in for transient failures (each
-// try has a new link), or it is given up: handed back to the parent, which tries it once itself, if that one may
-// have better keys or names, else reported as failed. A login's place in the window is free again when the launcher there has
-// greeted or the login has failed.
+// try has a new link), or it is given up: handed back to the parent, which tries it once itself, if that one
+// may have better keys or names, else reported as failed. A login's place in the window is free again when
+// the launcher there has greeted or the login has failed.
 #include "tree/proto/launch.hpp"
 
 #include <fmt/format.h>

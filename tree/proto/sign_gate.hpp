@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the root signs for other launchers (++forward-agent): logins to hosts of the job, under the name that the
-// nodelist gives, by a key that it has offered, a few times for each host. Everything else is refused, so that a
-// launcher that was taken over gets no more out of the user's keys than that. That a launcher asks only for
-// hosts that it was given is not checked here but in the Node.
+// What the root signs for other launchers (++forward-agent): logins to hosts of the job, under the name that
+// the nodelist gives, by a key that it has offered, a few times for each host. Everything else is refused, so
+// that a launcher that was taken over gets no more out of the user's keys than that. That a launcher asks
+// only for hosts that it was given is not checked here but in the Node.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an ssh login by public key has signed (RFC 4252 §7): the one kind of text that the root signs for other
-// launchers. Read strictly: whoever asks may be an enemy.
+// What an ssh login by public key has signed (RFC 4252 §7): the one kind of text that the root signs for
+// other launchers. Read strictly: whoever asks may be an enemy.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,8 @@
 
 namespace charmtree::wire {
 
-/// The fields that differ. The others are fixed: SSH_MSG_USERAUTH_REQUEST, "ssh-connection", "publickey", TRUE.
+/// The fields that differ. The others are fixed: SSH_MSG_USERAUTH_REQUEST, "ssh-connection", "publickey",
+/// TRUE.
 struct UserauthRequest {
   std::string session;    // identifier of the ssh session, a hash
   std::string user;       // login name
@@ -25,8 +26,8 @@ inline constexpr std::size_t kLeastSession = 20, kMostSession = 64;
 /// More than the largest key needs (RSA with 16384 bits: 2 KiB).
 inline constexpr std::size_t kMaxUserauthRequest = 4096;
 
-/// Error (bad_peer) unless `data` is such a request to its last byte, its session is as long as a hash, and its
-/// algorithm is that of its key.
+/// Error (bad_peer) unless `data` is such a request to its last byte, its session is as long as a hash, and
+/// its algorithm is that of its key.
 Result<UserauthRequest> parse_userauth_request(std::string_view data);
 
 std::string encode(const UserauthRequest& request);
