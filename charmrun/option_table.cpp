@@ -77,8 +77,8 @@ constexpr std::array kTable = {
         "trust a host whose key is not in known_hosts and add the key there; a changed key is still refused"},
     OptionRow{
         "forward-agent", Topic::launch, &O::forward_agent, "", "off",
-        "sign the logins that other launchers make with your ssh agent and keys, so that the hosts need no "
-        "keys; never anything but a login to a host of this job"},
+        "let hosts without keys log in to the hosts below them: your ssh agent and keys sign that here, and "
+        "nothing else (README, \"ssh keys\")"},
     OptionRow{"launcher", Topic::launch, &O::launcher, "PATH", "the path of this charmrun",
               "charmrun's path on the hosts"},
 
