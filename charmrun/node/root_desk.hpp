@@ -20,8 +20,8 @@ namespace charmtree {
 /// Everything that a root needs to know before it begins.
 struct RootPlan {
   wire::JobSpec job;
-  std::vector<Host> hosts;  // spares, at the end, without processes
-  Duration time_limit{0};   // 0: none
+  std::vector<Host> hosts;                       // spares, at the end, without processes
+  Duration time_limit{0};                        // 0: none
   std::map<std::string, std::string> key_names;  // forwarded keys (blobs) -> what to call them
 };
 

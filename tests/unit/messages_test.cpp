@@ -105,7 +105,7 @@ std::vector<Message> every_message() {
           Done{{1, 2}},
           Swept{3},
           Ask{7, 13},
-           SignRequest{3, 4, 5, std::string{"\0data", 5}}};
+          SignRequest{3, 4, 5, std::string{"\0data", 5}}};
 }
 
 std::string payload_of(const Message& message) {

@@ -14,11 +14,12 @@ std::string_view name(Phase phase) {
 
 std::string_view name(Errc code) {
   static constexpr std::array<std::string_view, kErrcCount> kNames = {
-      "bad_input",      "no_such_host", "timed_out",        "refused",          "unreachable",
-      "dropped", "busy", "penalised", "handshake",    "host_key_unknown", "host_key_changed", "no_usable_key",
-      "not_authorised", "no_launcher",  "cannot_execute",   "library_missing",  "wrong_version",
-      "remote_shell",   "link_lost",    "bad_peer",         "no_program",       "not_executable",
-      "no_directory",   "spawn_failed", "killed",           "internal"};
+      "bad_input",        "no_such_host",   "timed_out",      "refused",      "unreachable",
+      "dropped",          "busy",           "penalised",      "handshake",    "host_key_unknown",
+      "host_key_changed", "no_usable_key",  "not_authorised", "no_launcher",  "cannot_execute",
+      "library_missing",  "wrong_version",  "remote_shell",   "link_lost",    "bad_peer",
+      "no_program",       "not_executable", "no_directory",   "spawn_failed", "killed",
+      "internal"};
   return kNames[static_cast<std::size_t>(code)];
 }
 

@@ -284,16 +284,16 @@ struct Swept {
   std::uint32_t killed = 0;
 };
 
-using Message = std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End,
-                             Sweep, Numbers, SignReply, Hello, Facts, Output, ScanUp, AbortUp, HandBack,
-                             NewHostKey, Note, InputTaken, InputReturned, Stamps, LinkLost, Done, Swept, Ask,
-                             SignRequest>;
+using Message =
+    std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End, Sweep,
+                 Numbers, SignReply, Hello, Facts, Output, ScanUp, AbortUp, HandBack, NewHostKey, Note,
+                 InputTaken, InputReturned, Stamps, LinkLost, Done, Swept, Ask, SignRequest>;
 
 /// True for messages that a parent sends to its child.
 bool goes_down(const Message& message);
 
-/// The message as one frame. Lists (Assign, HandBack, Facts) that its receiver would refuse as too large become
-/// several, each with a part. Error bad_input: it is too large and cannot be divided.
+/// The message as one frame. Lists (Assign, HandBack, Facts) that its receiver would refuse as too large
+/// become several, each with a part. Error bad_input: it is too large and cannot be divided.
 Result<std::string> encode_frames(const Message& message);
 /// Error bad_peer if type or payload is not a message.
 Result<Message> decode_message(std::uint8_t type, std::string_view payload);
