@@ -232,7 +232,12 @@ std::size_t World::size_of(std::uint32_t number, wire::Message& message) {
   constexpr std::uint32_t kSmallWorld = 2000, kSample = 64;
   const bool is_table = std::holds_alternative<wire::TableDown>(message);
   if (hosts_.size() > kSmallWorld && (number % kSample != 0 || is_table)) return estimate(message);
-  const std::string frame = wire::encode_frame(message);
+  const auto frames = wire::encode_frames(message);
+  if (!frames) {
+    checks_.wrong("a message that is too large");
+    return estimate(message);
+  }
+  const std::string& frame = *frames;
   auto decoded = wire::decode_message(static_cast<std::uint8_t>(frame[wire::kFrameHeader - 1]),
                                       std::string_view{frame}.substr(wire::kFrameHeader));
   if (decoded)
