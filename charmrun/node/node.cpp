@@ -46,11 +46,25 @@ void Node::on(const Event& event, Instant now, Actions& out) {
     processes_->tick(now, out, upward);
     up(std::move(upward));
   }
+  spawn_processes();
   flush_gather();
   desk_turn();
   advance_ending();
   if (!desk_) words_become_notes();
   out_ = nullptr;
+}
+
+/// Logins come first: other hosts wait for them, while processes can be started as well while logins are on
+/// their way.
+void Node::spawn_processes() {
+  if (!processes_ || !processes_->waits_to_spawn()) {
+    spawn_at_ = kNever;
+    return;
+  }
+  const Instant login_at = launch_->next_deadline();
+  const bool login_is_due = login_at <= now_ + kLoginsFirst;
+  if (!login_is_due) processes_->spawn(*out_);
+  spawn_at_ = login_is_due ? login_at : now_ + kSpawnPause;
 }
 
 /// Only the root has a user to speak to.
@@ -62,7 +76,7 @@ void Node::words_become_notes() {
 }
 
 Instant Node::next_deadline() const {
-  Instant deadline = earlier(kill_at_, give_up_at_);
+  Instant deadline = earlier(earlier(kill_at_, give_up_at_), spawn_at_);
   if (launch_) deadline = earlier(deadline, launch_->next_deadline());
   if (processes_) deadline = earlier(deadline, processes_->next_deadline());
   if (!desk_ && !parent_gone_) deadline = earlier(deadline, gather_.next_deadline());
@@ -267,7 +281,7 @@ void Node::numbers(const wire::Blob& blob) {
   if (self_.processes == 0) return;
   const std::uint32_t address = processes_->address();
   processes_.emplace(job_, self_);
-  processes_->start(address, *out_);
+  processes_->start(address);
 }
 
 void Node::number_subtree(const std::vector<wire::Share>& shares) {

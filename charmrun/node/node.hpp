@@ -52,6 +52,10 @@ private:
   /// the root's, how much less it is at each level below, and the least.
   static constexpr Duration kChildSlack = 3s, kSlackPerLevel = 400ms, kLeastSlack = 1s;
 
+  /// A login that is due so soon goes before starting processes; between two turns that start some, others
+  /// have one.
+  static constexpr Duration kLoginsFirst = 1ms, kSpawnPause = 20us;
+
   void handle(const proto::Begin& event);
   void handle(const proto::LinkUp& event);
   void handle(const proto::LoginFailed& event);
@@ -99,6 +103,7 @@ private:
   void own_stamps();
 
   void record_logins();
+  void spawn_processes();
   void desk_turn();
   void words_become_notes();
   Duration child_slack() const;
@@ -124,6 +129,7 @@ private:
   bool sweeper_ = false;
   bool stamped_ = false;
   bool logins_recorded_ = false;
+  Instant spawn_at_ = kNever;  // the next processes
   Instant kill_at_ = kNever;
   Instant give_up_at_ = kNever;
   std::vector<std::uint32_t> unconfirmed_;

@@ -21,7 +21,7 @@ int status_of(Nature nature) {
 Checks::Checks(const Settings& settings, const Hosts& hosts)
     : settings_(settings),
       hosts_(hosts),
-      welcomes_(hosts.size()),
+      welcomed_(hosts.size()),
       lives_(hosts.size()),
       host_of_(hosts.size() * std::size_t{whole(settings.processes)}, kNobody) {}
 
@@ -34,8 +34,8 @@ void Checks::welcomed(std::uint32_t host, const Host& told) {
     wrong(fmt::format("the launcher on host {} was told that it is {}", host, told.index));
   if (lives_[host]) wrong(fmt::format("host {} was given a second launcher while the first lives", host));
   if (!hosts_[host].takes_launchers()) wrong(fmt::format("host {} should have no launcher", host));
-  lives_[host] = true;
-  welcomes_[host] = static_cast<std::uint8_t>(std::min(welcomes_[host] + 1, 255));
+  if (welcomed_[host]) wrong(fmt::format("host {} was started twice", host));
+  lives_[host] = welcomed_[host] = true;
 }
 
 void Checks::left(std::uint32_t host) {
@@ -86,10 +86,10 @@ void Checks::ended(const End& end) {
   if (!expected.contains(end.status))
     wrong(fmt::format("status {}, expected {}", end.status, fmt::join(expected, " or ")));
   nothing_left(end);
-  if (struck_) return;
+  if (!allowed_.empty() && end.status != 0) return;  // it may have ended before all was done
   every_host_once();
+  every_process_once();
   failures_reported();
-  if (end.status == 0 || !allowed_.empty()) every_process_once();
 }
 
 void Checks::ended_without_root(const End& end) {
@@ -105,8 +105,7 @@ void Checks::nothing_left(const End& end) {
 void Checks::every_host_once() {
   std::uint32_t missing = 0;
   for (std::uint32_t host = 0; host < hosts_.size(); ++host) {
-    if (welcomes_[host] > 1) wrong(fmt::format("host {} was started {} times", host, welcomes_[host]));
-    if (welcomes_[host] == 0 && hosts_[host].takes_launchers() && ++missing == 1)
+    if (!welcomed_[host] && hosts_[host].takes_launchers() && ++missing == 1)
       wrong(fmt::format("host {} has had no launcher", host));
   }
   if (missing > 1) wrong(fmt::format("{} hosts have had no launcher", missing));

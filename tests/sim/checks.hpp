@@ -61,7 +61,7 @@ private:
   const Settings& settings_;
   const Hosts& hosts_;
   std::vector<std::string> offences_;
-  std::vector<std::uint8_t> welcomes_;  // by host
+  std::vector<bool> welcomed_;          // by host
   std::vector<bool> lives_;             // by host: it has a launcher
   std::vector<std::uint32_t> host_of_;  // by process; kNobody: not spawned
   std::set<std::uint32_t> reported_;    // hosts that failed

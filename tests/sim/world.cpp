@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time, launchers and links. A happening that finds its launcher busy is put back to when it is free; those
-// that wait keep their order. A launcher or a link end that is gone swallows what was under way to it.
+// Time, launchers and links. A happening that finds its launcher busy waits in line until it is free. A
+// launcher or a link end that is gone swallows what was under way to it.
 #include "tests/sim/world.hpp"
 
 #include <fmt/core.h>
@@ -85,7 +85,7 @@ Outcome World::run() {
       checks_.wrong(fmt::format("still going after {:g} s", settings_.limit / 1000));
       break;
     }
-    take(std::move(next));
+    take(std::move(next.what), next.at);
   }
   finish();
   return outcome_;
@@ -120,19 +120,32 @@ std::uint32_t World::waits_for(const Happening& happening) const {
   return kNobody;
 }
 
-void World::take(Entry entry) {
-  const std::uint32_t id = waits_for(*entry.what);
+void World::take(std::unique_ptr<Happening> what, Duration now) {
+  const std::uint32_t id = waits_for(*what);
   if (id != kNobody) {
-    const Launcher& launcher = launchers_[id];
+    Launcher& launcher = launchers_[id];
     if (!launcher.node) return;
-    if (launcher.free_at > entry.at) {
-      entry.at = launcher.free_at;
-      queue_.push_back(std::move(entry));
-      std::push_heap(queue_.begin(), queue_.end());
+    if (launcher.free_at > now || !launcher.waiting.empty()) {
+      launcher.waiting.push_back(std::move(what));
+      if (launcher.waiting.size() == 1) put(launcher.free_at, Wake{id});
       return;
     }
   }
-  std::visit([&](auto& what) { happen(what, entry.at); }, *entry.what);
+  std::visit([&](auto& each) { happen(each, now); }, *what);
+}
+
+void World::happen(const Wake& what, Duration now) {
+  Launcher& launcher = launchers_[what.to];
+  if (!launcher.node) return launcher.waiting.clear();
+  if (launcher.free_at <= now) {
+    const std::unique_ptr<Happening> first = std::move(launcher.waiting[launcher.next]);
+    if (++launcher.next == launcher.waiting.size()) {
+      launcher.waiting.clear();
+      launcher.next = 0;
+    }
+    std::visit([&](auto& each) { happen(each, now); }, *first);
+  }
+  if (!launcher.waiting.empty()) put(std::max(launcher.free_at, now), Wake{what.to});
 }
 
 // ---- a launcher's turn

@@ -92,7 +92,11 @@ private:
       fail_process
     } kind;
   };
-  using Happening = std::variant<ToNode, Arrival, HangUp, Knock, Admitted, Answer, Step, Dies, Fault>;
+  /// A launcher is free and takes the first thing that waits for it.
+  struct Wake {
+    std::uint32_t to;
+  };
+  using Happening = std::variant<ToNode, Arrival, HangUp, Knock, Admitted, Answer, Step, Dies, Fault, Wake>;
   struct Entry {
     Duration at;
     std::uint64_t sequence;
@@ -114,6 +118,8 @@ private:
     Duration skew{0};              // of its clock
     double slowness = 1;
     Duration free_at{0};
+    std::vector<std::unique_ptr<Happening>> waiting;  // till then, from `next` on
+    std::size_t next = 0;
     Instant armed = kNever;
     Duration ticked_at{-1};
     std::uint32_t ticks = 0;      // at that time
@@ -139,7 +145,7 @@ private:
 
   // ---- time
   void put(Duration at, Happening happening);
-  void take(Entry entry);
+  void take(std::unique_ptr<Happening> what, Duration now);
   std::uint32_t waits_for(const Happening& happening) const;
   void happen(ToNode& what, Duration now);
   void happen(Arrival& what, Duration now);
@@ -150,6 +156,7 @@ private:
   void happen(const Step& what, Duration now);
   void happen(const Dies& what, Duration now);
   void happen(const Fault& what, Duration now);
+  void happen(const Wake& what, Duration now);
   /// Returns when the launcher is free again.
   Duration turn(std::uint32_t id, const proto::Event& event, Duration now);
   void arm(std::uint32_t id, Duration now);

@@ -28,6 +28,7 @@ public:
   template <class E>
   void on(const E& event, Instant now = kNow) {
     processes->on(event, now, out, up);
+    if constexpr (std::is_same_v<E, Prepared>) processes->spawn(out);
   }
   void start() {
     on(Prepared{0x0A000001});
@@ -88,6 +89,41 @@ TEST_CASE("a host is up when all of its processes are started", "[host_processes
   CHECK(fixture.up.facts.hosts_up.empty());
   fixture.on(Spawned{1});
   CHECK(fixture.up.facts.hosts_up == std::vector<std::uint32_t>{4});
+}
+
+TEST_CASE("many processes are started a few at a time", "[host_processes]") {
+  auto job = std::make_shared<wire::JobSpec>();
+  job->processes = 10;
+  Host host;
+  host.processes = 10;
+  HostProcesses processes{job, host};
+  Actions out;
+  Upward up;
+  processes.spawn(out);
+  CHECK(out.empty());
+  processes.on(Prepared{1}, kNow, out, up);
+  for (const std::size_t spawned : {4U, 8U, 10U}) {
+    CHECK(processes.waits_to_spawn());
+    processes.spawn(out);
+    CHECK(out.size() == spawned);
+  }
+  CHECK_FALSE(processes.waits_to_spawn());
+  CHECK(processes.alive() == 10);
+}
+
+TEST_CASE("after one process could not be started no more are", "[host_processes]") {
+  auto job = std::make_shared<wire::JobSpec>();
+  job->processes = 10;
+  Host host;
+  host.processes = 10;
+  HostProcesses processes{job, host};
+  Actions out;
+  Upward up;
+  processes.on(Prepared{1}, kNow, out, up);
+  processes.spawn(out);
+  processes.on(SpawnFailed{0, {Errc::no_program, Phase::spawn, "./app"}}, kNow, out, up);
+  CHECK_FALSE(processes.waits_to_spawn());
+  CHECK(processes.alive() == 3);
 }
 
 TEST_CASE("a host that is not ready or cannot start a process has failed, once", "[host_processes]") {
@@ -245,6 +281,7 @@ TEST_CASE("a job of one process passes its bytes unchanged", "[host_processes]")
   Actions out;
   Upward up;
   processes.on(Prepared{1}, kNow, out, up);
+  processes.spawn(out);
   processes.on(Spawned{0}, kNow, out, up);
   processes.on(ProcessOutput{0, Stream::out, "no newline"}, kNow, out, up);
   REQUIRE(up.messages.size() == 1);

@@ -47,25 +47,29 @@ void HostProcesses::tell(const Host& self, Error error, Upward& up) const {
   up.facts.hosts_failed.push_back({self.index, std::move(error)});
 }
 
-void HostProcesses::on(const Prepared& event, Instant now, Actions& out, Upward& up) {
+void HostProcesses::on(const Prepared& event, Instant now, Actions&, Upward& up) {
   if (ending_) return;
   if (!event.ok) {
     failed_ = true;
     tell(self_, event.error, up);
     return;
   }
-  start(event.address, out);
+  start(event.address);
   if (local_.count > 0) return;
   spawned_at_ = now;
   up.facts.hosts_up.push_back(self_.index);
 }
 
-void HostProcesses::start(std::uint32_t address, Actions& out) {
+void HostProcesses::start(std::uint32_t address) {
   address_ = address;
-  for (std::uint32_t i = 0; i < local_.count; ++i) {
-    processes_[i].state = Process::State::starting;
+  ready_ = true;
+}
+
+void HostProcesses::spawn(Actions& out) {
+  for (std::uint32_t i = 0; i < kSpawnsAtOnce && waits_to_spawn(); ++i, ++spawned_) {
+    processes_[spawned_].state = Process::State::starting;
     ++alive_;
-    out.push_back(Spawn{local_.first + i});
+    out.push_back(Spawn{local_.first + spawned_});
   }
 }
 

@@ -35,11 +35,18 @@ public:
 
   HostProcesses(std::shared_ptr<const wire::JobSpec> job, const Host& self);
 
+  /// Processes started in one turn: about as long as a login takes, so that nothing else waits for long.
+  static constexpr std::uint32_t kSpawnsAtOnce = 4;
+
   /// Asks the shell to make the host ready.
   void prepare(Actions& out);
-  /// Starts the processes on a host that is ready; `address` as in Prepared.
-  void start(std::uint32_t address, Actions& out);
+  /// The host is ready; `address` as in Prepared.
+  void start(std::uint32_t address);
   std::uint32_t address() const { return address_; }
+  /// The host is ready, and not all of its processes have been started.
+  bool waits_to_spawn() const { return ready_ && spawned_ < local_.count && !failed_ && !ending_; }
+  /// Starts the next ones.
+  void spawn(Actions& out);
 
   void on(const Prepared& event, Instant now, Actions& out, Upward& up);
   void on(const Spawned& event, Instant now, Actions& out, Upward& up);
@@ -112,9 +119,11 @@ private:
   std::vector<Process> processes_;
   std::uint32_t address_ = 0;
   std::uint32_t alive_ = 0;
+  std::uint32_t spawned_ = 0;  // or being started
   std::uint32_t started_ = 0;  // spawn answered
   std::uint32_t registered_ = 0;
   std::uint32_t waiting_exits_ = 0;
+  bool ready_ = false;
   bool failed_ = false;
   bool ending_ = false;
   Instant spawned_at_ = kNever;
