@@ -14,7 +14,6 @@
 #include <fmt/core.h>
 #include <sys/resource.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -22,6 +21,7 @@
 #include "tests/sim/settings.hpp"
 #include "tests/sim/trees.hpp"
 #include "tests/sim/world.hpp"
+#include "tree/io/clock.hpp"
 
 using namespace charmtree;
 
@@ -133,7 +133,7 @@ int main(int argc, char** argv) {
     return misused("[--world NAME|FILE] [--seed S] [--seeds N] [--trees] [--once] [NAME=VALUE]...");
   const auto assignments = assignments_of(*command);
   if (!assignments) return misused(assignments.error().what);
-  const auto begun = std::chrono::steady_clock::now();
+  const auto begun = io::now();
   std::uint64_t bad = 0;
   for (std::uint64_t seed = command->seed; seed < command->seed + command->seeds; ++seed) {
     const auto settings = sim::draw_settings(*assignments, seed);
@@ -145,7 +145,6 @@ int main(int argc, char** argv) {
   const double processor = static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                            static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
   fmt::print("{} of {} seeds wrong; {:.1f} s of real time, {:.1f} s of processor time, {} MiB\n", bad,
-             command->seeds, seconds(std::chrono::steady_clock::now() - begun), processor,
-             usage.ru_maxrss / 1024);
+             command->seeds, seconds(io::now() - begun), processor, usage.ru_maxrss / 1024);
   return bad == 0 ? 0 : 1;
 }

@@ -320,6 +320,21 @@ TEST_CASE("hosts without any news are given up at last", "[judge]") {
   CHECK(court.line().starts_with("n[3-4]: hello: no news from its launcher for 180 s"));
 }
 
+TEST_CASE("nobody is late to register while hosts are still being started", "[judge]") {
+  Court court;
+  wire::Facts first, last;
+  first.hosts_up = {0, 1, 2};
+  first.registered = 6;
+  last.hosts_up = {3};
+  court.judge.on(first, kNow);
+  court.judge.tick(kNow + 61s);
+  CHECK_FALSE(court.judge.verdict());
+  court.judge.on(last, kNow + 100s);
+  CHECK(court.judge.next_deadline() == kNow + 160s);
+  court.judge.tick(kNow + 160s);
+  CHECK(court.status() == 125);
+}
+
 TEST_CASE("who does not register in time is named by host", "[judge]") {
   Court court;
   court.all_up();

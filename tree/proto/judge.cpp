@@ -89,8 +89,8 @@ void Judge::on(wire::Facts facts, Instant now) {
   blocks_.insert(blocks_.end(), std::make_move_iterator(facts.blocks.begin()),
                  std::make_move_iterator(facts.blocks.end()));
   for (std::size_t kind = 0; kind < kBarrierKinds; ++kind) barrier_[kind] += facts.barrier[kind];
-  if (registered_ == 0 && facts.registered > 0 && !stalled_) register_by_ = now + job_.timeout;
   registered_ += facts.registered;
+  if (register_by_ == kNever) await_registrations(now);
   ended_ += facts.ended;
   exited_ += facts.exited_ok;
   if (!first_ok_) first_ok_ = facts.first_ok;
@@ -233,7 +233,13 @@ void Judge::await_answers(Instant now) {
 void Judge::stalled(bool stalled, Instant now) {
   stalled_ = stalled;
   await_answers(now);
-  register_by_ = table_pending() && !stalled ? now + job_.timeout : kNever;
+  await_registrations(now);
+}
+
+/// Nobody is late before every host has answered: until then the launch has limits of its own.
+void Judge::await_registrations(Instant now) {
+  const bool wanted = table_pending() && answered_.size() == hosts_.size() && !stalled_;
+  register_by_ = wanted ? now + job_.timeout : kNever;
 }
 
 std::vector<wire::HostFailure> Judge::tick(Instant now) {

@@ -76,6 +76,7 @@ private:
   void judge_launch();
   std::vector<std::string> failure_lines();
   void await_answers(Instant now);
+  void await_registrations(Instant now);
   std::vector<wire::HostFailure> give_up_silent_hosts();
   std::vector<std::string> unregistered_hosts() const;
   void judge_end();
