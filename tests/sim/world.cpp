@@ -22,19 +22,6 @@ namespace {
 constexpr std::uint32_t kTicksInARow = 1000;  // without any time passing: a launcher that goes round
 constexpr Duration kSlack = 10s;              // for the end of a job, beyond grace, notice and pauses
 
-/// So far as a Host can tell which machine it is.
-template <class H>
-void name_machine(H& host, std::uint32_t machine) {
-  if constexpr (requires { host.machine; }) host.machine = machine;
-}
-template <class J>
-auto& launch_rules(J& job) {
-  if constexpr (requires { job.launch; })
-    return job.launch;
-  else
-    return job;
-}
-
 RootPlan make_plan(const Settings& settings, const Hosts& hosts) {
   RootPlan plan;
   wire::JobSpec& job = plan.job;
@@ -56,7 +43,7 @@ RootPlan make_plan(const Settings& settings, const Hosts& hosts) {
     host.name = fmt::format("n{:06}", i);
     if (settings.shared > 0) {
       host.address = fmt::format("m{:06}", hosts[i].machine);
-      name_machine(host, hosts[i].machine + 1);
+      host.machine = hosts[i].machine + 1;
     }
     host.first_process = i * each;
     host.processes = each;
