@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The launchers that we are measured against, and the programs that they start: from PyPI, into build/."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from vcluster import REPOSITORY
+
+TRUE = "/bin/true"
+_PYTHON, _PIP_SECONDS = "/usr/bin/python3", 300
+_SOURCES = REPOSITORY / "tests/bench"
+
+
+class NoPeer(RuntimeError):
+    """A peer cannot be had here."""
+
+
+@dataclass(frozen=True)
+class Peers:
+    """Each program by its path; `charm_exit` is an unmodified Charm++ program for either charmrun."""
+
+    floor: Path
+    hydra: Path
+    charm_charmrun: Path
+    charm_exit: Path
+
+
+def make_floor() -> Path:
+    return _compiled("ssh_floor.c", "-lssh2", "-lpthread")
+
+
+def make_usage() -> Path:
+    """What tells the CPU that each process of a charmrun uses."""
+    return _compiled("launcher_usage.c", "-shared", "-fPIC")
+
+
+def make_peers() -> Peers:
+    """Installs and builds what is not there yet; NoPeer says what failed."""
+    hydra = _environment("mpich", "mpich") / "bin/mpiexec.hydra"
+    charm = _environment("charm4py", "charm4py")
+    packages = next(charm.glob("lib/python3*/site-packages"))
+    library = packages / "charm4py/.libs/libcharm.so"
+    program = _compiled("charm_exit.c", str(library), f"-Wl,-rpath,{library.parent}")
+    return Peers(make_floor(), hydra, packages / "charmrun/charmrun", program)
+
+
+def hydra_command(peers: Peers, hosts: list[str], program: list[str]) -> list[str]:
+    """One process on each of these hosts, by ssh."""
+    names = ",".join(hosts)
+    return [str(peers.hydra), "-launcher", "ssh", "-hosts", names, "-ppn", "1", "-n", str(len(hosts)), *program]
+
+
+def _environment(name: str, package: str) -> Path:
+    """A Python environment in build/ that holds `package`."""
+    folder = REPOSITORY / "build" / name
+    pip = [str(folder / "bin/pip"), "--disable-pip-version-check"]
+    if _quiet([*pip, "show", "--quiet", package]) is None:
+        return folder
+    for argv in ([_PYTHON, "-m", "venv", "--clear", str(folder)], [*pip, "install", "--quiet", package]):
+        complaint = _quiet(argv)
+        if complaint is not None:
+            raise NoPeer(f"{package} cannot be installed: {complaint}")
+    return folder
+
+
+def _quiet(argv: list[str]) -> str | None:
+    """None if it succeeded, else what it said."""
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=_PIP_SECONDS, check=False)
+    except FileNotFoundError as error:
+        return str(error)
+    return None if done.returncode == 0 else done.stderr.strip()[-300:] or f"status {done.returncode}"
+
+
+def _compiled(source: str, *libraries: str) -> Path:
+    """A C program of this directory, in build/."""
+    file = _SOURCES / source
+    path = REPOSITORY / "build" / file.stem
+    path.parent.mkdir(exist_ok=True)
+    if not path.exists() or path.stat().st_mtime < file.stat().st_mtime:
+        complaint = _quiet(["cc", "-O2", "-o", str(path), str(file), *libraries])
+        if complaint is not None:
+            raise NoPeer(f"{source} does not compile: {complaint}")
+    return path
