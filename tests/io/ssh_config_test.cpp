@@ -213,3 +213,27 @@ TEST_CASE("groups follow includes, quotes, equal signs and negation", "[ssh_conf
   CHECK(groups.key("gamma9") == groups.key("other"));
   CHECK(groups.key("x") == groups.key("other"));
 }
+
+TEST_CASE("files that hold nothing for libssh2 need no question to ssh", "[ssh_config]") {
+  const TempDir directory;
+  const auto groups_of = [&](const std::string& text) {
+    SshConfigGroups groups;
+    groups.add_file(directory.write("config", text), "/nowhere", "/nowhere");
+    return groups;
+  };
+  const std::string debian =
+      "Include /nowhere/*.conf\nHost *\n  SendEnv LANG LC_*\n  GSSAPIAuthentication yes\n";
+  CHECK(groups_of("").plain());
+  CHECK(groups_of(debian).plain());
+  CHECK_FALSE(groups_of(debian).hash_known_hosts());
+  CHECK(groups_of(debian + "HashKnownHosts yes\nHashKnownHosts no\n").hash_known_hosts());
+  CHECK(groups_of(debian + "HashKnownHosts yes\n").plain());
+  for (const char* line : {"HashKnownHosts maybe", "Host a", "Host * !a", "Match all", "User me", "Port 23",
+                           "ProxyJump a", "IdentityFile x", "NoSuchOption", "UserKnownHostsFile /x"}) {
+    CAPTURE(line);
+    CHECK_FALSE(groups_of(debian + line + "\n").plain());
+  }
+  SshConfigGroups folder;
+  folder.add_file(directory.path(""), "/nowhere", "/nowhere");
+  CHECK_FALSE(folder.plain());
+}

@@ -16,13 +16,13 @@
 #include <fmt/format.h>
 
 #include "tree/io/ssh_ask.hpp"
-#include "tree/io/ssh_config_groups.hpp"
 #include "tree/io/surroundings.hpp"
 
 namespace charmtree::io {
 
 namespace {
 
+constexpr std::string_view kSystemSsh = "/usr/bin/ssh";
 constexpr std::string_view kSystemFiles = "/etc/ssh/ssh_known_hosts /etc/ssh/ssh_known_hosts2";
 
 using Answer = std::map<std::string, std::vector<std::string>>;
@@ -180,7 +180,7 @@ void SshSettings::apply(Profile& profile) const {
 
 SshConfig::SshConfig(SshConfigOptions options) : options_(std::move(options)) {}
 
-std::vector<SshConfig::Group> SshConfig::group(const std::vector<SshQuery>& queries) const {
+SshConfigGroups SshConfig::read_files() const {
   SshConfigGroups files;
   if (!options_.config_file.empty()) {
     files.add_file(options_.config_file, options_.home + "/.ssh", options_.home);
@@ -188,6 +188,11 @@ std::vector<SshConfig::Group> SshConfig::group(const std::vector<SshQuery>& quer
     files.add_file(options_.home + "/.ssh/config", options_.home + "/.ssh", options_.home);
     files.add_file("/etc/ssh/ssh_config", "/etc/ssh", options_.home);
   }
+  return files;
+}
+
+std::vector<SshConfig::Group> SshConfig::group(const SshConfigGroups& files,
+                                               const std::vector<SshQuery>& queries) {
   std::vector<Group> groups;
   std::unordered_map<std::string, std::size_t> by_key;
   for (std::size_t i = 0; i < queries.size(); ++i) {
@@ -236,12 +241,18 @@ Result<std::vector<SshConfig::Answer>> SshConfig::run(const std::vector<SshQuery
 Result<SshAnswers> SshConfig::ask(const std::vector<SshQuery>& queries) {
   SshAnswers out;
   out.hosts.resize(queries.size());
-  if (find_program(options_.ssh).empty()) {
-    out.note = fmt::format("no {} program here: ~/.ssh/config is not read", options_.ssh);
-    for (std::size_t i = 0; i < queries.size(); ++i) add(queries[i], queries[i], defaults(), i, out);
+  const std::string program = find_program(options_.ssh);
+  const SshConfigGroups files = program.empty() ? SshConfigGroups() : read_files();
+  // To ask ssh takes 5 ms, as long as several logins. Any other ssh than the system's may read other files.
+  if (program.empty() || (files.plain() && program == kSystemSsh && options_.config_file.empty())) {
+    if (program.empty())
+      out.note = fmt::format("no {} program here: ~/.ssh/config is not read", options_.ssh);
+    Answer answer = defaults();
+    answer["hashknownhosts"] = {files.hash_known_hosts() ? "yes" : "no"};
+    for (std::size_t i = 0; i < queries.size(); ++i) add(queries[i], queries[i], answer, i, out);
     return out;
   }
-  std::vector<Group> groups = group(queries);
+  std::vector<Group> groups = group(files, queries);
   // The second round is for groups whose speaker could not speak for the others.
   for (int round = 0; round < 2 && !groups.empty(); ++round) {
     const Result<std::vector<Answer>> answers = run(queries, groups);

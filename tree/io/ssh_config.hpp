@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What ssh itself would do for each host of a nodelist, asked from ssh (`ssh -G`), so that no ssh_config
 // option has to be understood twice. ssh is asked once for each set of names that the same Host lines match.
-// Blocks, bounded in time: for the root, before the launch. Without an ssh program the answers are ssh's
-// defaults.
+// Blocks, bounded in time: for the root, before the launch. Without an ssh program, and where its files hold
+// nothing that matters here, the answers are ssh's defaults.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include "tree/base/result.hpp"
 #include "tree/base/time.hpp"
 #include "tree/io/known_hosts.hpp"
+#include "tree/io/ssh_config_groups.hpp"
 #include "tree/wire/host.hpp"
 
 namespace charmtree::io {
@@ -78,7 +79,8 @@ private:
     std::vector<std::size_t> members;  // indices of queries
     std::size_t speaker = 0;           // the one of them that ssh is asked about
   };
-  std::vector<Group> group(const std::vector<SshQuery>& queries) const;
+  SshConfigGroups read_files() const;
+  static std::vector<Group> group(const SshConfigGroups& files, const std::vector<SshQuery>& queries);
   std::vector<std::string> command(const SshQuery& query) const;
   Result<std::vector<Answer>> run(const std::vector<SshQuery>& queries,
                                   const std::vector<Group>& groups) const;

@@ -4,6 +4,7 @@
 #include <glob.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <filesystem>
 #include <fstream>
@@ -49,6 +50,24 @@ std::vector<std::string> glob_paths(const std::string& pattern) {
   return paths;
 }
 
+/// Keywords of which a login with libssh2 takes no notice.
+constexpr std::array<std::string_view, 16> kWithoutEffect = {"ciphers",
+                                                             "compression",
+                                                             "forwardagent",
+                                                             "forwardx11",
+                                                             "forwardx11trusted",
+                                                             "gssapiauthentication",
+                                                             "gssapidelegatecredentials",
+                                                             "include",
+                                                             "kexalgorithms",
+                                                             "loglevel",
+                                                             "macs",
+                                                             "sendenv",
+                                                             "serveralivecountmax",
+                                                             "serveraliveinterval",
+                                                             "tcpkeepalive",
+                                                             "visualhostkey"};
+
 }  // namespace
 
 void SshConfigGroups::add_file(const std::string& path, const std::string& directory,
@@ -59,11 +78,13 @@ void SshConfigGroups::add_file(const std::string& path, const std::string& direc
 void SshConfigGroups::add(const std::string& path, const std::string& directory, const std::string& home,
                           int depth) {
   std::error_code error;
-  if (depth > kMaxIncludeDepth || ++files_ > kMaxConfigFiles) return;
-  if (!std::filesystem::is_regular_file(path, error) ||
-      std::filesystem::file_size(path, error) > kMaxConfigBytes)
-    return;
-  std::ifstream file(path);
+  if (!std::filesystem::exists(path, error)) return;
+  std::ifstream file;
+  const bool readable = depth <= kMaxIncludeDepth && ++files_ <= kMaxConfigFiles &&
+                        std::filesystem::is_regular_file(path, error) &&
+                        std::filesystem::file_size(path, error) <= kMaxConfigBytes;
+  if (readable) file.open(path);
+  plain_ = plain_ && file.is_open();
   std::string line;
   while (std::getline(file, line)) add_line(line, directory, home, depth);
 }
@@ -72,6 +93,7 @@ void SshConfigGroups::add_line(std::string_view line, const std::string& directo
                                int depth) {
   const std::vector<std::string> words = split(line);
   if (words.empty()) return;
+  judge(words);
   if (words[0] == "host") {
     std::string list;
     for (std::size_t i = 1; i < words.size(); ++i) list += words[i] + ",";
@@ -92,6 +114,19 @@ void SshConfigGroups::add_line(std::string_view line, const std::string& directo
       }
       for (const std::string& file : glob_paths(path)) add(file, directory, home, depth + 1);
     }
+  }
+}
+
+void SshConfigGroups::judge(const std::vector<std::string>& words) {
+  const std::string_view keyword = words[0], value = words.size() == 2 ? words[1] : std::string_view();
+  if (keyword == "host") {
+    plain_ = plain_ && value == "*";
+  } else if (keyword == "hashknownhosts") {
+    plain_ = plain_ && (value == "yes" || value == "no");
+    if (!hash_known_hosts_) hash_known_hosts_ = value == "yes";
+  } else {
+    plain_ =
+        plain_ && std::find(kWithoutEffect.begin(), kWithoutEffect.end(), keyword) != kWithoutEffect.end();
   }
 }
 

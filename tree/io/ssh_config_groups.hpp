@@ -4,6 +4,7 @@
 // name is its own group.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,16 +24,24 @@ public:
   /// Equal for two names exactly if the files do not tell them apart.
   std::string key(std::string_view name) const;
 
+  /// True if the files hold nothing, for any name, that matters to a login with libssh2 (as those that
+  /// distributions install): ssh's answers are its defaults, and `hash_known_hosts`.
+  bool plain() const { return plain_; }
+  bool hash_known_hosts() const { return hash_known_hosts_.value_or(false); }
+
 private:
   void add(const std::string& path, const std::string& directory, const std::string& home, int depth);
   void add_line(std::string_view line, const std::string& directory, const std::string& home, int depth);
   void add_match(const std::vector<std::string>& words);
+  void judge(const std::vector<std::string>& words);
 
   std::vector<std::string> patterns_;  // one comma list for each Host line
   std::size_t files_ = 0;
-  bool each_name_ = false;      // a Match that depends on more than the name
-  bool match_host_ = false;     // matches what HostName made of the name ...
-  bool has_host_name_ = false;  // ... which matters if there is a HostName line
+  bool plain_ = true;
+  std::optional<bool> hash_known_hosts_;  // what ssh read first counts
+  bool each_name_ = false;                // a Match that depends on more than the name
+  bool match_host_ = false;               // matches what HostName made of the name ...
+  bool has_host_name_ = false;            // ... which matters if there is a HostName line
 };
 
 }  // namespace charmtree::io
