@@ -383,10 +383,12 @@ void Node::from_child(Child& child, LinkId link, const wire::Message& message) {
     unconfirmed_.insert(unconfirmed_.end(), done->unconfirmed.begin(), done->unconfirmed.end());
     const bool expected = ending_ != Ending::no;
     child.state = Child::State::done;
+    // An expected one keeps its link until we end ourselves, and waits for that: taking a session down costs
+    // a host more than the last words of all others, which should come first.
+    if (expected) return;
     out_->push_back(CloseLink{link});
-    if (!expected)
-      up(wire::LinkLost{child.host.index,
-                        Error{Errc::link_lost, Phase::run, "the launcher there ended early"}});
+    up(wire::LinkLost{child.host.index,
+                      Error{Errc::link_lost, Phase::run, "the launcher there ended early"}});
   } else if (std::holds_alternative<wire::Swept>(message)) {
     child.state = Child::State::done;
     out_->push_back(CloseLink{link});

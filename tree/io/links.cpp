@@ -83,7 +83,7 @@ Links::Links(asio::io_context& io, Transports transports, std::function<void(pro
       transports_(transports),
       sink_(std::move(sink)),
       parent_drained_(std::move(parent_drained)),
-      flush_timer_(io) {}
+      linger_(io) {}
 
 Links::~Links() {
   for (auto& [id, port] : ports_) port->gone = true;
@@ -193,6 +193,7 @@ void Links::drop(const PortPtr& port) {
   port->greeting.cancel();
   ports_.erase(port->id);
   if (port->link) port->link->close(kLinger);
+  if (port->id == proto::kParentLink && parent_ended_) asio::post(io_, std::exchange(parent_ended_, nullptr));
   // The link may be calling us: it goes when the loop comes round.
   asio::post(io_, [port] { port->link.reset(); });
 }
@@ -247,18 +248,13 @@ void Links::pause_children(bool paused) {
   }
 }
 
-void Links::flush_parent(std::function<void()> done) {
-  static constexpr auto kLook = std::chrono::milliseconds{1};
-  const Instant until = now() + kLinger;
-  auto look = std::make_shared<std::function<void()>>();
-  *look = [this, until, done = std::move(done), look] {
-    if (parent_backlog() == 0 || now() >= until) return done();
-    flush_timer_.expires_after(kLook);
-    flush_timer_.async_wait([look](error_code ec) {
-      if (!ec) (*look)();
-    });
-  };
-  (*look)();
+void Links::await_parent(std::function<void()> done) {
+  if (!ports_.contains(proto::kParentLink)) return asio::post(io_, std::move(done));
+  parent_ended_ = std::move(done);
+  linger_.expires_after(kLinger);
+  linger_.async_wait([this](error_code ec) {
+    if (!ec && parent_ended_) std::exchange(parent_ended_, nullptr)();
+  });
 }
 
 }  // namespace charmtree::io

@@ -50,8 +50,9 @@ public:
   std::size_t parent_backlog() const;
   /// Stops (resumes) reading from all children.
   void pause_children(bool paused);
-  /// Calls `done` when everything queued towards the parent has been handed to the kernel, or after kLinger.
-  void flush_parent(std::function<void()> done);
+  /// Calls `done` from the event loop when the parent has ended its link, as it does when it has all that is
+  /// queued towards it, or after kLinger.
+  void await_parent(std::function<void()> done);
 
 private:
   struct Port;
@@ -70,7 +71,8 @@ private:
   std::function<void()> parent_drained_;
   std::map<proto::LinkId, PortPtr> ports_;
   bool paused_ = false;
-  asio::steady_timer flush_timer_;
+  asio::steady_timer linger_;
+  std::function<void()> parent_ended_;  // set while only the end of the parent is awaited
 };
 
 /// `exec '<path>/charmrun' ++launcher`: the whole remote command line, for every host and job.

@@ -76,7 +76,7 @@ void Runner::execute(const Finish& action) {
   result_ = action;
   timer_.cancel();
   if (user_ != nullptr) return io_.stop();
-  links_.flush_parent([this] { io_.stop(); });
+  links_.await_parent([this] { io_.stop(); });
 }
 
 void Runner::arm_timer() {
