@@ -33,8 +33,9 @@ void Node::sign_request(const wire::SignRequest& request) {
   const std::string& launcher = desk_->hosts()[request.launcher].name;
   // Whoever has answered is logged into again only to be swept, when the job ends.
   const bool needless = launch_->subtree().find(request.host)->answered && ending_ == Ending::no;
-  const auto key = needless ? Result<std::string>{Error{Errc::bad_peer, Phase::authenticate, "it is up"}}
-                            : sign_gate_->admit(host, request.data);
+  const auto key =
+      needless ? Result<std::string>{Error{Errc::bad_peer, Phase::authenticate, "it has answered already"}}
+               : sign_gate_->admit(host, request.data);
   if (!key) {
     if (refused_++ < kRefusalsTold)
       out_->push_back(Say{Tone::info, fmt::format("{}: refused to sign a login for the launcher on {}: {}",

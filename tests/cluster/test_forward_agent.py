@@ -108,6 +108,25 @@ def test_a_host_is_handed_back_level_by_level(cluster: Factory, charmrun: Path) 
     assert line.startswith("h02: h04: not reachable from its launcher"), line
 
 
+def test_an_agent_that_refuses_leaves_the_hosts_to_the_root(cluster: Factory, charmrun: Path) -> None:
+    """Its user denies every signature; the root itself has another key, of a kind that is not forwarded."""
+    hosts = cluster(10)
+    hosts.user_keys(["ed25519", "ecdsa"])
+    secret = hosts.path(0, "/home/ctuser/.ssh/id_ecdsa").read_text()
+    keyless(hosts)
+    hosts.put(0, "/tmp/ecdsa-key", secret, mode=0o600)
+    hosts.ssh_config("Host *\n IdentityFile /tmp/ecdsa-key\n", hosts=[0])
+    ask = {"SSH_ASKPASS": "/bin/false", "SSH_ASKPASS_REQUIRE": "force", "DISPLAY": ":9"}
+    script = _WITH_AGENT.replace("ssh-add -q", "ssh-add -c -q")
+    words = ["+p3", "++nodelist", hosts.nodelist([1, 5, 9]), "++branching", 1, "++forward-agent", "++verbose"]
+    job = command(charmrun, *words, "++report", _REPORT, "hostname")
+    done = hosts.run(0, ["ssh-agent", "sh", "-c", script, "sh", _KEY, *job], timeout=PATIENCE_S, env=ask)
+    assert_good(done, ["h01", "h05", "h09"], said=None)
+    assert parents(hosts) == {"h01": "", "h05": "", "h09": ""}
+    assert len(said(done, "signing the login")) == 2, done.stderr
+    assert len(said(done, "nobody signed with the key that the server takes")) == 1, done.stderr
+
+
 @pytest.mark.parametrize("socket", [{}, {"SSH_AUTH_SOCK": "/nonexistent"}])
 def test_nothing_to_forward_is_said(cluster: Factory, charmrun: Path, socket: dict[str, str]) -> None:
     hosts = cluster(4)

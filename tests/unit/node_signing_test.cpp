@@ -137,7 +137,8 @@ TEST_CASE("a launcher gets no signature for a host that is up, nor more than a f
   });
   world.run();
   CHECK(world.signs.size() == LaunchConfig{}.retries + 1);
-  CHECK(world.said_anywhere("n01: refused to sign a login for the launcher on n00: it is up", Tone::info));
+  CHECK(world.said_anywhere("n01: refused to sign a login for the launcher on n00: it has answered already",
+                            Tone::info));
   CHECK(std::count_if(world.said.begin(), world.said.end(), [](const Say& say) {
           return say.text.find("refused to sign") != std::string::npos;
         }) == 20);
