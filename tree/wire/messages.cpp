@@ -158,14 +158,14 @@ void get(Reader& in, std::array<T, N>& v) {
   for (T& item : v) get(in, item);
 }
 
-#define CT_MEMBERS(Type, ...)                        \
-  template <>                                        \
-  struct Members<Type> {                             \
-    static constexpr std::string_view kName = #Type; \
-    template <class S>                               \
-    static auto of([[maybe_unused]] S& s) {          \
-      return std::tie(__VA_ARGS__);                  \
-    }                                                \
+#define CT_MEMBERS(Type, ...)                                         \
+  template <>                                                         \
+  struct Members<Type> {                                              \
+    [[maybe_unused]] static constexpr std::string_view kName = #Type; \
+    template <class S>                                                \
+    static auto of([[maybe_unused]] S& s) {                           \
+      return std::tie(__VA_ARGS__);                                   \
+    }                                                                 \
   };
 
 CT_MEMBERS(Error, s.code, s.phase, s.what, s.fix)
