@@ -91,7 +91,8 @@ bool is_this_machine(const std::string& name, const std::string& own) {
 
 /// Empty if there is no such file.
 std::string read_small_file(const std::string& path) {
-  auto text = read_file(path);
+  constexpr std::size_t kMostBytes = 16U << 20;
+  auto text = io::read_file(path, kMostBytes);
   return text ? std::move(*text) : std::string{};
 }
 

@@ -28,8 +28,8 @@ RootPlan make_plan(const Plan& plan) {
   job.launch.on_failure = plan.on_failure;
   job.launch.wait = plan.wait;
   job.grace = plan.grace;
-  job.login_occupancy = plan.login_occupancy;
-  job.login_latency = plan.login_latency;
+  job.launch.login_occupancy = plan.login_occupancy;
+  job.launch.login_latency = plan.login_latency;
   job.stamps = plan.stamps;
   job.profiles.resize(1);
   job.profiles[0].host_keys = plan.host_keys;
