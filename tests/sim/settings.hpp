@@ -58,7 +58,7 @@ struct Settings {
   double notice = 10'000;  // until a link that has fallen silent is taken for lost
   double stubborn = 0;     // a share of the processes, which only SIGKILL ends
   // The observer.
-  double window = 128;     // at most so many logins in flight, unless `batch`
+  double window = 1024;    // at most so many logins in flight, unless `batch` (LoginWindow::kMost)
   double limit = 600'000;  // a job that takes longer hangs
   double within = 0;       // fails if the launch takes so many times the ideal pool's time
   double log = 0;          // prints what happens
