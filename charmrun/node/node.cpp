@@ -452,7 +452,9 @@ void Node::down_all(const wire::Message& message) {
 }
 
 void Node::down_to(std::uint32_t process, const wire::Message& message) {
-  if (const auto link = launch_->subtree().route(process)) out_->push_back(Send{*link, message});
+  const auto link = launch_->subtree().route(process);
+  const Child* child = link ? launch_->find(*link) : nullptr;
+  if (child != nullptr && child->state == Child::State::up) out_->push_back(Send{*link, message});
 }
 
 void Node::up(wire::Message message) {

@@ -107,7 +107,9 @@ void RootDesk::serve_scans(DeskOrders& orders) {
 }
 
 void RootDesk::want_input(Actions& out) {
-  if (reading_ || input_ended_ || !judge_.all_up() || job_->input_process >= job_->processes) return;
+  if (reading_ || input_ended_ || judge_.verdict() || !judge_.all_up() ||
+      job_->input_process >= job_->processes)
+    return;
   const bool wanted = scanning_ ? !scans_.empty() && recalled_ : in_pipe_ < kInputWindow;
   if (!wanted) return;
   reading_ = true;

@@ -352,6 +352,7 @@ std::uint32_t World::start_launcher(const Login& login, std::uint32_t level) {
   launcher.wire = static_cast<std::uint32_t>(wires_.size());
   launcher.skew = random_.between(-1000s, 1000s);
   launcher.slowness = hosts_[login.host].slowness;
+  launcher.is_orphan = launchers_[login.launcher].is_orphan;
   launcher.node = std::make_unique<Node>(random_.next());
   launchers_.push_back(std::move(launcher));
   wires_.push_back({login.launcher, child, login.link});
@@ -386,6 +387,12 @@ void World::finish() {
   if (whole_job && (outcome_.status >= 0 || is_root_gone_)) {
     Checks::End end{outcome_.status, launchers_alive_, spawned_ - gone_};
     for (const Launcher& launcher : launchers_) end.launchers -= launcher.node && launcher.is_orphan ? 1 : 0;
+    for (const Process& process :
+         processes_) {  // an orphan that slept while its host was swept starts some yet
+      if (process.state == Process::State::unborn || process.state == Process::State::gone) continue;
+      const Launcher& launcher = launchers_[process.launcher];
+      end.processes -= launcher.is_orphan && launcher.was_paused ? 1 : 0;
+    }
     is_root_gone_ ? checks_.ended_without_root(end) : checks_.ended(end);
     const Duration bound = kSlack + ms(settings_.grace) + ms(settings_.pause * settings_.pause_for) +
                            (settings_.lost > 0 ? ms(settings_.notice) : 0ms);

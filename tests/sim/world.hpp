@@ -127,6 +127,7 @@ private:
     std::uint32_t widest = 0;
     bool is_welcomed = false;
     bool is_orphan = false;  // cut off, without having been told
+    bool was_paused = false;
     std::map<proto::LinkId, Slot> children;
   };
   struct Login {

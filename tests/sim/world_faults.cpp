@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What befalls the launchers, links and processes of a job while it runs. Each fault finds its victim when it
 // strikes; the checks are told what the job may come to by it.
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "tests/sim/world.hpp"
@@ -12,6 +14,7 @@ using namespace proto;
 namespace {
 
 constexpr int kLauncherFailed = 125, kExitStatus = 3, kInterrupt = 2, kSegmentation = 11, kSignalled = 128;
+constexpr const char* kNames[] = {"crash", "cut", "lost", "pause"};
 
 }  // namespace
 
@@ -100,7 +103,11 @@ void World::happen(const Fault& what, Duration now) {
   const std::uint32_t id = some_launcher();
   if (id == kNobody) return;
   Launcher& launcher = launchers_[id];
+  if (settings_.log != 0)
+    fmt::print("{:12.6f} n{:06} ** {}\n", seconds(now), launcher.host,
+               kNames[static_cast<std::size_t>(what.kind)]);
   if (what.kind == K::pause) {
+    launcher.was_paused = true;
     launcher.free_at = std::max(launcher.free_at, now) + ms(settings_.pause_for);
     return;
   }
