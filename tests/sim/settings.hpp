@@ -61,7 +61,21 @@ struct Settings {
   double window = 1024;    // at most so many logins in flight, unless `batch` (LoginWindow::kMost)
   double limit = 600'000;  // a job that takes longer hangs
   double within = 0;       // fails if the launch takes so many times the ideal pool's time
+  double sabotage = 0;     // falsifies what the checks must find out: see Sabotage
   double log = 0;          // prints what happens
+};
+
+/// Lies that the world tells about a job that goes well, to see whether somebody notices.
+enum class Sabotage : std::uint8_t {
+  none,
+  undying,     // a process that exits is still there
+  lingering,   // so is a launcher that is done
+  twins,       // every process is started twice
+  usurpers,    // every host is given its launcher twice
+  slander,     // launchers say that the root's first host is theirs
+  silence,     // hosts that failed are not reported
+  mistake,     // the root exits with another status
+  standstill,  // no host list arrives
 };
 
 using Assignments = std::vector<std::pair<std::string, std::string>>;

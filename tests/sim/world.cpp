@@ -222,6 +222,7 @@ void World::happen(Arrival& what, Duration now) {
     launchers_[to].is_welcomed = true;
     ++welcomed_;
     checks_.welcomed(launchers_[to].host, welcome->self);
+    if (lies(Sabotage::usurpers)) checks_.welcomed(launchers_[to].host, welcome->self);
   }
   turn(to, LinkMessage{what.up ? wire.link : kParentLink, std::move(what.message)}, now);
 }
@@ -366,7 +367,7 @@ std::uint32_t World::start_launcher(const Login& login, std::uint32_t level) {
 void World::leave(std::uint32_t id, Duration now) {
   Launcher& launcher = launchers_[id];
   launcher.node.reset();
-  --launchers_alive_;
+  launchers_alive_ -= lies(Sabotage::lingering) ? 0 : 1;
   outcome_.all_gone = now;
   if (launcher.is_welcomed && id != 0) checks_.left(launcher.host);
   if (launcher.wire != kNobody) hang_up(launcher.wire, true, now, "closed by the other side");

@@ -218,6 +218,7 @@ private:
   void kill_processes_of(std::uint32_t id);
 
   void note(std::uint64_t value) { outcome_.trace = (outcome_.trace ^ value) * 0x100000001B3ULL; }
+  bool lies(Sabotage how) const { return settings_.sabotage == static_cast<double>(how); }
   template <class What>
   void log(Duration now, std::uint32_t id, const What& what) const;
 

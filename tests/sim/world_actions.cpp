@@ -39,6 +39,8 @@ void World::perform(std::uint32_t id, const Send& action, Duration& now) {
     return checks_.wrong(fmt::format("host {} sent on a link that is not up", launcher.host));
   if (const auto* lost = std::get_if<wire::LinkLost>(&action.message)) checks_.link_lost(*lost);
   wire::Message message = action.message;
+  if (auto* facts = std::get_if<wire::Facts>(&message); facts != nullptr && lies(Sabotage::slander))
+    facts->hosts_up = {0};
   const std::size_t bytes = size_of(number, message);
   if (const auto* table = std::get_if<wire::TableDown>(&message); table != nullptr && outcome_.table == 0) {
     outcome_.gathered = now;  // and it is coded here, once
@@ -52,6 +54,7 @@ void World::perform(std::uint32_t id, const Send& action, Duration& now) {
   if (!(up ? wire.child_open : wire.parent_open))
     return checks_.wrong(fmt::format("host {} sent on a link that has ended", launcher.host));
   const Duration arrives = network_.arrival(wire, up, now, bytes);
+  if (lies(Sabotage::standstill) && std::holds_alternative<wire::Assign>(message)) return;
   if (!wire.is_dead) put(arrives, Arrival{number, up, std::move(message), bytes});
 }
 
@@ -107,12 +110,12 @@ void World::perform(std::uint32_t id, const Say& action, Duration&) {
 }
 
 void World::perform(std::uint32_t, const Record& action, Duration&) {
-  if (action.error) checks_.reported(action.stamps.host);
+  if (action.error && !lies(Sabotage::silence)) checks_.reported(action.stamps.host);
 }
 
 void World::perform(std::uint32_t id, const Finish& action, Duration& now) {
   if (id == 0) {
-    outcome_.status = action.status;
+    outcome_.status = action.status + (lies(Sabotage::mistake) ? 1 : 0);
     outcome_.finished = now;
   }
   leave(id, now);

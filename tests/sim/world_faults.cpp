@@ -100,7 +100,9 @@ void World::happen(const Fault& what, Duration now) {
     default:
       break;
   }
-  const std::uint32_t id = some_launcher();
+  constexpr std::uint64_t kOneInSo = 8;
+  const bool root_pauses = what.kind == K::pause && random_.below(kOneInSo) == 0;
+  const std::uint32_t id = root_pauses ? 0 : some_launcher();
   if (id == kNobody) return;
   Launcher& launcher = launchers_[id];
   if (settings_.log != 0)

@@ -63,6 +63,7 @@ void World::perform(std::uint32_t id, const Spawn& action, Duration& now) {
     return;
   }
   checks_.spawned(action.process, launcher.host);
+  if (lies(Sabotage::twins)) checks_.spawned(action.process, launcher.host);
   if (action.process >= processes_.size()) return;
   Process& process = processes_[action.process];
   process.launcher = id;
@@ -202,7 +203,7 @@ void World::exits(std::uint32_t number, int code, int signal, Duration now) {
   Process& process = processes_[number];
   const auto state = std::exchange(process.state, Process::State::gone);
   if (state == Process::State::gone) return;
-  ++gone_;
+  gone_ += lies(Sabotage::undying) ? 0 : 1;
   if (!launchers_[process.launcher].node) return;
   if (whole(settings_.kind) != plain && state != Process::State::running) {
     const auto kind = whole(settings_.kind) == charm ? ClientKind::charm : ClientKind::native;
