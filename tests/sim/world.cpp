@@ -354,6 +354,7 @@ std::uint32_t World::start_launcher(const Login& login, std::uint32_t level) {
   launcher.skew = random_.between(-1000s, 1000s);
   launcher.slowness = hosts_[login.host].slowness;
   launcher.is_orphan = launchers_[login.launcher].is_orphan;
+  launcher.was_paused = launcher.is_orphan && launchers_[login.launcher].was_paused;
   launcher.node = std::make_unique<Node>(random_.next());
   launchers_.push_back(std::move(launcher));
   wires_.push_back({login.launcher, child, login.link});
