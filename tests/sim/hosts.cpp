@@ -65,6 +65,7 @@ Hosts::Hosts(const Settings& settings, Random& random)
     if (settings.sigma > 0) host.latency = scaled(host.latency, lognormal(random, settings.sigma));
     if (settings.slow > 0 && uniform(random) < settings.slow) host.slowness = settings.slowness;
     host.latency = scaled(host.latency, host.slowness);
+    if (host.lives() && host.latency >= timeout_) host.nature = Nature::silent;  // as good as
   }
 }
 
@@ -88,7 +89,7 @@ Hosts::Answer Hosts::answer(std::uint32_t index, bool from_root) {
     case Nature::refusing:
       return {2 * link_, Errc::refused};
     case Nature::silent:
-      return {host.latency + timeout_, Errc::timed_out};
+      return {std::min(host.latency, timeout_) + timeout_, Errc::timed_out};
     case Nature::denied:
       return {host.latency * 7 / 10, Errc::not_authorised};
     case Nature::broken:
