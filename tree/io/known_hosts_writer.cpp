@@ -60,7 +60,7 @@ Result<std::string> missing_lines(const std::string& text, const std::vector<New
     present.add_text(line);
     lines += line;
   }
-  if (!lines.empty() && !text.empty() && text.back() != '\n') lines.insert(0, "\n");
+  if (!lines.empty() && !text.empty() && text.back() != '\n') lines.insert(0, 1, '\n');
   return lines;
 }
 
