@@ -59,6 +59,16 @@ def good(hosts: Cluster, argv: Sequence[str | Path]) -> float:
     return done.elapsed
 
 
+def started(hosts: Cluster, argv: Sequence[str | Path]) -> float:
+    """The seconds until a charmrun, ours or Charm++'s, says that all node programs are started, connected to
+    it and to each other. The job must succeed, but what it does after that is not counted."""
+    done = timed(hosts, argv)
+    found = re.search(r"^Charmrun> started all node programs in ([0-9.]+) seconds", done.stdout, re.MULTILINE)
+    if done.returncode != 0 or not found:
+        raise Failed(f"status {done.returncode}: {_shown(argv)}\n{done.stdout[-500:]}{done.stderr[-2000:]}")
+    return float(found[1])
+
+
 def floor(hosts: Cluster, program: Path, names: Iterable[str]) -> float:
     """The seconds until the last of all bare logins has given its first byte."""
     done = timed(hosts, [program, *names])
@@ -81,8 +91,8 @@ class Reported:
         return max(marks.get(name, math.inf) for name in names)
 
     def accused(self) -> set[str]:
-        """The hosts that stand in error lines: `charmrun: error: h[05,26]: connect: ...`."""
-        heads = re.findall(r"^charmrun: (?:error: )?([^ :]+(?:, [^ :]+)*): ", self.said, re.MULTILINE)
+        """The hosts that stand in its lines: `charmrun: error: h[05,26]: connect: ...`, or `left out`."""
+        heads = re.findall(r"^charmrun: (?:error|left out): ([^ :]+(?:, [^ :]+)*): ", self.said, re.MULTILINE)
         return {name for head in heads for name in unfolded(head)}
 
 
