@@ -90,7 +90,7 @@ int run_launcher() {
     end_by_signal(signals, runner, ended_by);
     runner.open_parent(std::make_unique<io::FdLinkHandle>(
         io::FdLink::make(around.io, std::move(input), std::move(output), {}, 0, nullptr)));
-    around.io.run();
+    runner.run();
   }
   if (ended_by != 0) die_of(ended_by);
   return 0;
@@ -178,7 +178,7 @@ int run_root(const Options& options, const std::string& self) {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) add_unless_ignored(signals, signal);
     watch_signals(signals, runner);
     runner.dispatch(proto::Begin{});
-    if (!runner.finished()) around.io.run();
+    if (!runner.finished()) runner.run();
     result = runner.result();
     signals.clear();  // from here on a signal ends us as it would any program
     const bool written = console.drain(result.signal != 0 ? kLastWords : kPatience);

@@ -41,6 +41,10 @@ public:
   /// `transports` names.
   Runner(asio::io_context& io, Node& node, Transports transports, ChildWatch& watch, UserSide* user);
 
+  /// Runs the event loop until the launcher is done (or the loop was stopped). The node's deadlines wait
+  /// until nothing else is ready, for a bounded time: a launcher that can hardly carry on the logins that it
+  /// has begun must not begin more, since the first to get through will share its work.
+  void run();
   /// Hands an event to the node, now or, if a node turn is under way, right after it.
   void dispatch(proto::Event event);
   /// Not the root: the link to the parent.
@@ -52,6 +56,9 @@ public:
   const proto::Finish& result() const { return result_; }
 
 private:
+  /// How long other events can hold up a deadline.
+  static constexpr Duration kLongestHoldUp = 100ms;
+
   void turn(const proto::Event& event);
   void execute(proto::Action& action);
   void execute(const proto::Finish& action);
@@ -64,6 +71,7 @@ private:
   HostRuntime host_;
   asio::steady_timer timer_;
   Instant armed_ = kNever;
+  Instant tick_since_ = kNever;  // a deadline has come, and waits
   std::deque<proto::Event> queue_;
   proto::Actions actions_;
   bool in_turn_ = false;
