@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "charmrun/placement.hpp"
 #include "charmrun/report.hpp"
@@ -26,15 +27,17 @@ struct Size {
   bool assumed = false;  // nobody said how many processes
 };
 
-/// The hosts that get processes when the list is continued by itself as far as ++numHosts says.
+/// The hosts that are logged into when the list is continued by itself as far as ++numHosts says: those that
+/// get processes, and the spares.
 Result<Size> size_of(const Options& options, std::span<const std::uint32_t> slots) {
-  std::vector<std::uint32_t> all(options.host_limit > 0 ? options.host_limit : slots.size());
+  const std::size_t spares = std::min<std::size_t>(options.spare_hosts, slots.size() - 1);
+  std::vector<std::uint32_t> all(options.host_limit > 0 ? options.host_limit : slots.size() - spares);
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = slots[i % slots.size()];
   if (options.pes == 0 && options.processes == 0)
-    return Size{all.size(), std::accumulate(all.begin(), all.end(), std::uint64_t{0}), true};
+    return Size{all.size() + spares, std::accumulate(all.begin(), all.end(), std::uint64_t{0}), true};
   const auto counts = count_processes(options);
   if (!counts) return counts.error();
-  return Size{share_out(counts->processes, all).size(), counts->processes};
+  return Size{share_out(counts->processes, all).size() + spares, counts->processes};
 }
 
 std::string row(std::string_view label, std::string_view text) {
@@ -77,14 +80,14 @@ std::string shape_rows(const proto::StartupPlan& plan, const proto::TreeForecast
   text += fmt::format("; the root starts {}", plural(tree.root_degree, "host", "hosts"));
   const proto::Postal& login = plan.costs.login;
   const std::int64_t enough = (login.latency + login.occupancy - Duration{1}) / login.occupancy;
-  return row("tree", text) +
-         row("window", (plan.window == 0 ? "as many logins at a time as go well"
-                                         : plural(plan.window, "login", "logins") + " at a time") +
-                           fmt::format("; {} keep a launcher busy", enough));
+  std::string window = plan.window == 0 ? "as many logins at a time as go well"
+                                        : plural(plan.window, "login", "logins") + " at a time";
+  if (plan.login_rate != 0) window += fmt::format(", {} a second in all", plan.login_rate);
+  return row("tree", text) + row("window", fmt::format("{}; {} keep a launcher busy", window, enough));
 }
 
 std::string phase_rows(const proto::StartupPlan& plan, const proto::StartupForecast& usual,
-                       const proto::StartupForecast* slow) {
+                       const std::optional<proto::StartupForecast>& slow) {
   struct Phase {
     std::string_view name;
     Duration proto::StartupForecast::*takes;
@@ -96,15 +99,15 @@ std::string phase_rows(const proto::StartupPlan& plan, const proto::StartupForec
                            plural(each, "process", "processes") + " on each host"},
                           {"gather", &proto::StartupForecast::gather, "the root has all addresses"},
                           {"table", &proto::StartupForecast::table, "every process has the node table"}};
-  std::string text = fmt::format("\n  {:<10} {:>10} {:>10}{}\n", "phase", "takes", "over at",
-                                 slow != nullptr ? "    if slow" : "");
+  std::string text =
+      fmt::format("\n  {:<10} {:>10} {:>10}{}\n", "phase", "takes", "over at", slow ? "    if slow" : "");
   Duration over{0}, slow_over{0};
   for (const Phase& phase : phases) {
     over += usual.*phase.takes;
     text +=
         fmt::format("  {:<10} {:>10} {:>10}", phase.name, human_time(usual.*phase.takes), human_time(over));
-    if (slow != nullptr) {
-      slow_over += slow->*phase.takes;
+    if (slow) {
+      slow_over += (*slow).*phase.takes;
       text += fmt::format(" {:>10}", human_time(slow_over));
     }
     text += fmt::format("   {}\n", phase.end);
@@ -120,6 +123,7 @@ std::string model_rows(const Options& options, const proto::StartupPlan& plan, D
   proto::StartupPlan best = plan;
   best.shape = {};
   best.window = 0;
+  best.login_rate = 0;
   const auto hosts = static_cast<double>(plan.hosts), processes = static_cast<double>(plan.processes);
   const double per_host = processes / hosts;
   const wire::Shape shape =
@@ -156,16 +160,20 @@ Result<std::string> plan_text(const Options& options, const LoginCosts& logins,
   proto::StartupPlan plan;
   plan.hosts = size->hosts;
   plan.processes = size->processes;
-  plan.window = options.batch;
+  plan.window = options.batch != 0 ? options.batch : options.max_logins;
+  plan.login_rate = options.login_rate.per_second;
   if (logins.remote() > 0 || local) plan.costs.login = logins.postal;
   if (options.branching != 0 || options.levels != 0) {
     plan.shape =
         proto::choose_shape(static_cast<std::uint32_t>(plan.hosts), options.branching, options.levels);
   }
   const proto::StartupForecast usual = proto::forecast(plan);
-  proto::StartupPlan slow_plan = plan;
-  slow_plan.costs.login.latency = logins.slow_latency;
-  const proto::StartupForecast slow = proto::forecast(slow_plan);
+  std::optional<proto::StartupForecast> slow;
+  if (logins.slow_latency > Duration{0}) {
+    proto::StartupPlan slow_plan = plan;
+    slow_plan.costs.login.latency = logins.slow_latency;
+    slow = proto::forecast(slow_plan);
+  }
 
   std::string text =
       fmt::format("A start of {} on {}; nothing was started.\n\n",
@@ -175,7 +183,7 @@ Result<std::string> plan_text(const Options& options, const LoginCosts& logins,
     text += row("processes", "as many as the hosts have slots (neither +p nor ++n was given)");
   text += login_rows(logins, plan.costs.login, local);
   text += shape_rows(plan, usual.tree);
-  text += phase_rows(plan, usual, logins.slow_latency > Duration{0} ? &slow : nullptr);
+  text += phase_rows(plan, usual, slow);
   return text + model_rows(options, plan, gathered(usual));
 }
 

@@ -117,6 +117,15 @@ TEST_CASE("only as many hosts as there are processes take part", "[plan]") {
   CHECK(has(bad.error().what, "+p5 cannot be divided"));
 }
 
+TEST_CASE("spares, a cap of the window and a login rate are planned with", "[plan]") {
+  const std::string text = plan(
+      words({"++on-host-failure", "spare", "++spare-hosts", "2", "++maxssh", "4", "++login-rate", "5/s"}),
+      by_ssh(10), std::vector<std::uint32_t>(10, 1));
+  CHECK(has(text, "8 processes on 10 hosts"));
+  CHECK(has(text, "4 logins at a time, 5 a second in all; 105 keep a launcher busy"));
+  CHECK(has(text, "2.050 s"));  // 9 / 5 s + 250 ms
+}
+
 TEST_CASE("a plan for this machine, and for hosts of which nothing is known", "[plan]") {
   LoginCosts here;
   here.local = 8;

@@ -110,6 +110,14 @@ TEST_CASE("a window that is too small holds logins up", "[predictor]") {
   CHECK(forecast(plan).logins == 100 * 250ms);
 }
 
+TEST_CASE("a login rate of all launchers together is a floor", "[predictor]") {
+  StartupPlan plan{.hosts = 1001, .processes = 1001, .login_rate = 100};
+  CHECK(forecast(plan).logins == 10s + 250ms);
+  CHECK(forecast(plan).gather < 100ms);
+  plan.login_rate = 1'000'000;
+  CHECK(forecast(plan).logins == late_tree(kLibssh2, 1001).time);
+}
+
 TEST_CASE("late binding with a window", "[predictor]") {
   CHECK(late_tree(kLibssh2, 127, 1).time == 7 * 250ms);  // doubles each 250 ms
   CHECK(late_tree(kLibssh2, 128, 1).time == 8 * 250ms);

@@ -141,12 +141,17 @@ StartupForecast forecast(const StartupPlan& plan) {
   forecast.tree = tree(login);
   forecast.logins = forecast.tree.time;
   if (plan.hosts == 0) return forecast;
+  if (plan.login_rate != 0) {
+    const Duration paced =
+        times(static_cast<double>(plan.hosts - 1) / static_cast<double>(plan.login_rate), 1s);
+    forecast.logins = std::max(forecast.logins, paced + login.latency);
+  }
   forecast.processes =
       times(std::ceil(static_cast<double>(plan.processes) / static_cast<double>(plan.hosts)), costs.spawn);
   const double bytes = costs.table_bytes_per_process * static_cast<double>(plan.processes);
   const Duration through = times(bytes / costs.link_bytes_per_ms, 1ms);
   const Postal both_ways{login.occupancy + costs.receive, login.latency + costs.hop + costs.receive};
-  forecast.gather = std::max(tree(both_ways).time - forecast.logins, Duration{0}) + through;
+  forecast.gather = std::max(tree(both_ways).time - forecast.tree.time, Duration{0}) + through;
 
   const Duration hand_out = costs.receive + through;
   if (late) {

@@ -79,8 +79,9 @@ struct StartupCosts {
 struct StartupPlan {
   std::uint64_t hosts = 0;
   std::uint64_t processes = 0;
-  wire::Shape shape;         // no branching: late binding
-  std::uint32_t window = 0;  // logins in flight per launcher; 0: enough
+  wire::Shape shape;             // no branching: late binding
+  std::uint32_t window = 0;      // logins in flight per launcher; 0: enough
+  std::uint64_t login_rate = 0;  // of all launchers together, logins per second; 0: no limit
   StartupCosts costs;
 };
 
