@@ -21,9 +21,7 @@ charm4py programs as they are, and any other program.
   charmrun +p64 ++nodelist nodes ./app  64 processes on the hosts in `nodes`
   charmrun ++n 8 ++ppn 16 ./app         8 processes of 16 threads (SMP builds)
   charmrun ++plan +p64 ++nodelist nodes   how would that start, and how fast?
-
-++plan is the first word, starts nothing and needs no program; its ++numHosts
-may be beyond the nodelist.
+  charmrun ++doctor ++nodelist nodes      what is wrong with which host?
 
 A nodelist holds a line `host NAME` for each host. Options may stand anywhere,
 also behind the program; a lone ++ leaves the words after it to the program.
@@ -77,10 +75,18 @@ void append_row(const OptionRow& row, std::string& out) {
   append_wrapped(text, kTextColumn, out);
 }
 
+void append_row(const ModeRow& row, std::string& out) {
+  out += fmt::format("  ++{} {}\n", row.name, row.words);
+  out.append(kTextColumn, ' ');
+  append_wrapped(row.help, kTextColumn, out);
+}
+
 }  // namespace
 
 std::string help_text() {
   std::string out{kIntroduction};
+  out += "\nInstead of a launch (first word only)\n";
+  for (const ModeRow& row : mode_table()) append_row(row, out);
   for (std::uint8_t topic = 0; topic < kOptionTopicCount; ++topic) {
     out += fmt::format("\n{}\n", title(static_cast<OptionTopic>(topic)));
     for (const OptionRow& row : option_table())

@@ -107,7 +107,7 @@ public:
     auto hosts = all_local() ? local_hosts() : listed_hosts();
     if (!hosts) return hosts.error();
     describe();
-    use_history();
+    if (options_.mode != Mode::doctor) use_history();
     return std::move(job_);
   }
 
@@ -123,6 +123,8 @@ private:
   std::uint32_t intern(Profile profile);
   void describe();
   void describe_launch();
+  void describe_tree();
+  void prescribe_checkup();
   void use_history();
   std::string program_path() const;
   void remark(std::string text) { job_.remarks.push_back(std::move(text)); }
@@ -142,7 +144,8 @@ bool Builder::all_local() {
     nodelist_file_ = place.path;
     return false;
   }
-  if (options_.verb == Verb::run) remark("no nodelist found: running on this machine only (as with ++local)");
+  if (options_.mode != Mode::plan)
+    remark("no nodelist found: running on this machine only (as with ++local)");
   return true;
 }
 
@@ -166,7 +169,7 @@ Result<Profile> Builder::base_profile(const HostOptions& host) const {
   }
   profile.launcher = *launcher;
   profile.directory = *directory;
-  profile.program = *program + host.ext;
+  if (!options_.program.empty()) profile.program = *program + host.ext;
   profile.setup = host.setup;
   profile.user = host.login;
   if (host.nice) profile.extra_arguments = {"+nice", std::to_string(*host.nice)};
@@ -339,7 +342,6 @@ void Builder::describe() {
   job.magic = static_cast<std::uint16_t>(
       1 +
       (static_cast<unsigned char>(job.secret[0]) | (static_cast<unsigned char>(job.secret[1]) << 8)) % 32767);
-  describe_launch();
   job.timeout = options_.timeout;
   job.keep_address_randomisation = options_.va_randomization;
   job.stamps = options_.verbose || !options_.report.empty() || !options_.timeline.empty();
@@ -350,34 +352,55 @@ void Builder::describe() {
   job.umask = mask;
   if (!options_.run_script.empty()) job.runscript = absolute(options_.run_script, directory_);
   job.profiles = profiles_;
+  describe_launch();
   if (options_.time_limit) job_.plan.time_limit = *options_.time_limit;
 }
 
 void Builder::describe_launch() {
+  wire::LaunchRules& rules = job_.plan.job.launch;
+  rules.batch = options_.batch;
+  rules.max_logins = options_.max_logins;
+  rules.login_rate = std::uint64_t{options_.login_rate.per_second} * 1'000'000;
+  number_machines(job_.plan.hosts, read_small_file("/etc/hosts"));
+  if (options_.mode == Mode::doctor) return prescribe_checkup();
+  rules.on_failure = options_.on_host_failure;
+  rules.patience = options_.host_patience;
+  rules.wait = options_.wait_hosts;
+  describe_tree();
+}
+
+void Builder::describe_tree() {
   wire::JobSpec& job = job_.plan.job;
-  wire::LaunchRules& rules = job.launch;
+  wire::Shape& shape = job.launch.shape;
   if (options_.branching != 0 || options_.levels != 0)
-    rules.shape = proto::choose_shape(job.hosts, options_.branching, options_.levels);
-  if (options_.branching != 0 && proto::widens(rules.shape, job.hosts)) {
+    shape = proto::choose_shape(job.hosts, options_.branching, options_.levels);
+  if (options_.branching != 0 && proto::widens(shape, job.hosts)) {
     job_.notes.push_back(
         fmt::format("++branching {} ++levels {} hold fewer than {} hosts: the last level is wider",
                     options_.branching, options_.levels, job.hosts));
   }
-  rules.batch = options_.batch;
-  rules.max_logins = options_.max_logins;
-  rules.login_rate = std::uint64_t{options_.login_rate.per_second} * 1'000'000;
-  rules.on_failure = options_.on_host_failure;
-  rules.patience = options_.host_patience;
-  rules.wait = options_.wait_hosts;
-  number_machines(job_.plan.hosts, read_small_file("/etc/hosts"));
   std::string tree = "a tree that grows as hosts answer";
-  if (rules.shape.branching != 0) {
+  if (shape.branching != 0) {
     tree = fmt::format("a tree of {} level{}, branching {}",
-                       rules.shape.levels == 0 ? "as many as needed" : std::to_string(rules.shape.levels),
-                       rules.shape.levels == 1 ? "" : "s", rules.shape.branching);
+                       shape.levels == 0 ? "as many as needed" : std::to_string(shape.levels),
+                       shape.levels == 1 ? "" : "s", shape.branching);
   }
   job_.notes.push_back(
       fmt::format("job {}: {} processes on {} hosts, {}", job.id, job.processes, job.hosts, tree));
+}
+
+/// The same job without its processes: hosts are logged in to from here, all at the same time. Every host
+/// counts, and none is waited for.
+void Builder::prescribe_checkup() {
+  constexpr std::uint32_t kLoginsAtATime = 256;
+  wire::JobSpec& job = job_.plan.job;
+  wire::LaunchRules& rules = job.launch;
+  job.checkup = job.stamps = true;
+  rules.shape = {job.hosts, 1};
+  if (rules.batch == 0)
+    rules.batch = rules.max_logins == 0 ? kLoginsAtATime : std::min(rules.max_logins, kLoginsAtATime);
+  job.grace = Duration{0};
+  job.input_process = UINT32_MAX;
 }
 
 /// What earlier launches tell of logins to such hosts. A job on this machine alone needs and tells nothing.

@@ -15,6 +15,8 @@
 #include <optional>
 
 #include "charmrun/console.hpp"
+#include "charmrun/diagnosis.hpp"
+#include "charmrun/doctor_console.hpp"
 #include "charmrun/forward_keys.hpp"
 #include "charmrun/help.hpp"
 #include "charmrun/history_file.hpp"
@@ -101,6 +103,10 @@ void complain(const Error& error) {
                (error.fix.empty() ? error.what : error.what + "; " + error.fix).c_str());
 }
 
+void complain_of_output(int error) {
+  complain({Errc::internal, Phase::run, std::string{"cannot write to stdout: "} + strerror(error), {}});
+}
+
 /// Writes the files that were asked for; a failure is said, but does not change how the job ended.
 void write_reports(const Options& options, const StartupRecord& record) {
   const auto write = [](const std::string& path, const std::string& text) {
@@ -148,6 +154,74 @@ void add_unless_ignored(io::asio::signal_set& signals, int signal) {
   if (now.sa_handler != SIG_IGN) signals.add(signal);
 }
 
+/// ++forward-agent: the keys of one launch, named in its job, and who signs with them.
+class Signing {
+public:
+  Signing(const Options& options, io::asio::io_context& io, Job& job) {
+    if (!options.forward_agent) return;
+    signer_.emplace(io, io::SshSurroundings::mine());
+    forward_keys(io, *signer_, job);
+  }
+  void serve(Console& console) {
+    if (signer_) console.set_signer(*signer_);
+  }
+
+private:
+  std::optional<io::Signer> signer_;
+};
+
+/// From Begin to the end. After it a signal ends us as it would any program.
+proto::Finish conduct(io::asio::io_context& io, io::Runner& runner) {
+  io::asio::signal_set signals{io};
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) add_unless_ignored(signals, signal);
+  watch_signals(signals, runner);
+  runner.dispatch(proto::Begin{});
+  if (!runner.finished()) runner.run();
+  return runner.result();
+}
+
+void say_remarks(const Job& job, Console& console) {
+  for (const std::string& remark : job.remarks) console.say(proto::Tone::info, remark);
+  for (const std::string& note : job.notes) console.say(proto::Tone::verbose, note);
+}
+
+/// One launch after the other, then what they have told.
+int run_doctor(const Options& options, const std::string& self) {
+  ::signal(SIGPIPE, SIG_IGN);
+  auto job = make_job(options, self);
+  if (!job) return complain(job.error()), kLauncherFailed;
+  using std::chrono::milliseconds;
+  const auto clock = std::chrono::duration_cast<milliseconds>(io::now().time_since_epoch());
+  Doctor doctor{job->plan, io::wall_ms() - clock.count()};
+  for (auto plan = doctor.next(); plan; plan = doctor.next()) {
+    Surroundings around;
+    job->plan = std::move(*plan);
+    Signing signing{options, around.io, *job};
+    Node node{job->plan, seed()};
+    DoctorConsole console{around.io, options, *job, doctor};
+    signing.serve(console);
+    io::Runner runner{around.io, node, around.transports(), around.watch, &console};
+    console.attach(runner);
+    say_remarks(*job, console);
+    const proto::Finish result = conduct(around.io, runner);
+    console.end_progress();
+    console.drain(kPatience);
+    if (result.signal != 0) die_of(result.signal);
+    if (result.status != 0) return result.status;  // too large a job, ++timelimit
+    job->remarks.clear();
+    job->key_places.clear();  // whatever is to be remembered has been by now
+  }
+  const Diagnosis diagnosis = diagnose(doctor.record());
+  std::string text;
+  for (const DiagnosisLine& line : diagnosis.lines) {
+    if (line.severity == Severity::good && options.quiet) continue;
+    text.append(name(line.severity)).append(": ").append(line.text).append("\n");
+  }
+  if ((std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) && errno != EPIPE)
+    return complain_of_output(errno), kLauncherFailed;
+  return diagnosis.would_work ? 0 : kLauncherFailed;
+}
+
 int run_root(const Options& options, const std::string& self) {
   const Instant started = io::now();
   ::signal(SIGPIPE, SIG_IGN);
@@ -162,25 +236,14 @@ int run_root(const Options& options, const std::string& self) {
   int output_failure = 0;
   {
     Surroundings around;
-    std::optional<io::Signer> signer;
-    if (options.forward_agent) {
-      signer.emplace(around.io, io::SshSurroundings::mine());
-      forward_keys(around.io, *signer, *job);
-    }
+    Signing signing{options, around.io, *job};
     Node node{job->plan, seed()};
     Console console{around.io, options, *job, started};
-    if (signer) console.set_signer(*signer);
+    signing.serve(console);
     io::Runner runner{around.io, node, around.transports(), around.watch, &console};
     console.attach(runner);
-    for (const std::string& remark : job->remarks) console.say(proto::Tone::info, remark);
-    for (const std::string& note : job->notes) console.say(proto::Tone::verbose, note);
-    io::asio::signal_set signals{around.io};
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) add_unless_ignored(signals, signal);
-    watch_signals(signals, runner);
-    runner.dispatch(proto::Begin{});
-    if (!runner.finished()) runner.run();
-    result = runner.result();
-    signals.clear();  // from here on a signal ends us as it would any program
+    say_remarks(*job, console);
+    result = conduct(around.io, runner);
     const bool written = console.drain(result.signal != 0 ? kLastWords : kPatience);
     output_failure = console.output_failure();
     StartupRecord record = console.startup();
@@ -191,13 +254,8 @@ int run_root(const Options& options, const std::string& self) {
     if (options.verbose && !note.empty()) std::fprintf(stderr, "charmrun: %s\n", note.c_str());
     if (!written && result.signal != 0) die_of(result.signal);  // the writer would wait for its reader
   }
-  if (output_failure != 0 && output_failure != EPIPE) {
-    return complain({Errc::internal,
-                     Phase::run,
-                     std::string{"cannot write to stdout: "} + strerror(output_failure),
-                     {}}),
-           kLauncherFailed;
-  }
+  if (output_failure != 0 && output_failure != EPIPE)
+    return complain_of_output(output_failure), kLauncherFailed;
   if (result.signal != 0) die_of(result.signal);
   return result.status;
 }
@@ -219,7 +277,14 @@ int run(const std::vector<std::string>& arguments) {
   if (!options) return complain(options.error()), kLauncherFailed;
   if (options->help) return std::fputs(help_text().c_str(), stdout), 0;
   if (options->version) return std::fputs(version_text().c_str(), stdout), 0;
-  if (options->verb == Verb::plan) return show_plan(*options, arguments[0]);
+  switch (options->mode) {
+    case Mode::plan:
+      return show_plan(*options, arguments[0]);
+    case Mode::doctor:
+      return run_doctor(*options, arguments[0]);
+    case Mode::run:
+      break;
+  }
   return run_root(*options, arguments.empty() ? "charmrun" : arguments[0]);
 }
 

@@ -103,6 +103,17 @@ constexpr std::array kTable = {
     OptionRow{"version", Topic::talk, &O::version, "", "", "show the version and stop"},
 };
 
+constexpr std::array kModes = {
+    ModeRow{"plan", Mode::plan, "[options] [program]",
+            "say how the job would start, and how fast, without starting anything; ++numHosts may be beyond "
+            "the nodelist"},
+    ModeRow{
+        "doctor", Mode::doctor, "[options] [program]",
+        "examine every host without starting anything: can it be reached and logged in to, from here and "
+        "from another host, and would the program run there? One line for each finding, with what puts it "
+        "right; status 0: a launch would work, 125: it would not. ++timeout is 5 then"},
+};
+
 Error bad_value(const OptionRow& row, std::string_view text, std::string_view needed) {
   return {Errc::bad_input, Phase::options, fmt::format("++{} cannot be '{}'", row.name, quotable(text)),
           fmt::format("it takes {}", needed)};
@@ -195,6 +206,16 @@ std::span<const OptionRow> option_table() {
   return kTable;
 }
 
+std::span<const ModeRow> mode_table() {
+  return kModes;
+}
+
+const ModeRow* find_mode(std::string_view name) {
+  const auto row =
+      std::find_if(kModes.begin(), kModes.end(), [&](const ModeRow& r) { return r.name == name; });
+  return row == kModes.end() ? nullptr : &*row;
+}
+
 const OptionRow* find_option(std::string_view name) {
   const auto row =
       std::find_if(kTable.begin(), kTable.end(), [&](const OptionRow& r) { return r.name == name; });
@@ -206,8 +227,10 @@ Result<void> set_option(const OptionRow& row, const OptionValue& value, Options&
 }
 
 std::string_view guess_option(std::string_view word) {
-  std::array<std::string_view, kTable.size()> names;
-  std::transform(kTable.begin(), kTable.end(), names.begin(), [](const OptionRow& row) { return row.name; });
+  std::array<std::string_view, kTable.size() + kModes.size()> names;
+  const auto modes = std::transform(kTable.begin(), kTable.end(), names.begin(),
+                                    [](const OptionRow& row) { return row.name; });
+  std::transform(kModes.begin(), kModes.end(), modes, [](const ModeRow& row) { return row.name; });
   return closest_word(word, names);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one table of options: parsing, the ++no- forms, `given twice`, ++help and the guesses in error messages
-// all come from it. To add an option, add a member to Options and a row here.
+// all come from it. To add an option, add a member to Options and a row here; a mode: an enumerator and a
+// row.
 #pragma once
 
 #include <cstdint>
@@ -47,6 +48,19 @@ struct OptionRow {
 };
 
 std::span<const OptionRow> option_table();
+
+/// A mode other than run: counts only as the first word of the command line, and needs no program.
+struct ModeRow {
+  std::string_view name;  // without ++
+  Mode mode;
+  std::string_view words;  // what ++help shows behind the name
+  std::string_view help;
+};
+
+std::span<const ModeRow> mode_table();
+
+/// The row of that name, or nullptr.
+const ModeRow* find_mode(std::string_view name);
 
 /// The row of that name, or nullptr.
 const OptionRow* find_option(std::string_view name);

@@ -20,11 +20,6 @@ Error bad(std::string what, std::string fix = {}) {
   return {Errc::bad_input, Phase::options, std::move(what), std::move(fix)};
 }
 
-std::optional<Verb> find_verb(std::string_view word) {
-  if (word == "++plan") return Verb::plan;
-  return {};
-}
-
 constexpr bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
@@ -38,7 +33,8 @@ struct Match {
 
 Error unknown_option(std::string_view word) {
   const std::string_view name = word.substr(2);
-  if (find_verb(word)) return bad(fmt::format("{} can only be the first word", word));
+  if (find_mode(name) != nullptr)
+    return bad(fmt::format("{} can only be the first word", word), fmt::format("charmrun {} ...", word));
   const std::string what = fmt::format("unknown option '{}'", quotable(word));
   if (const auto equals = name.find('=');
       equals != std::string_view::npos && find_option(name.substr(0, equals)))
@@ -69,6 +65,11 @@ Result<Match> match_word(std::string_view word) {
   const OptionRow* row = find_option(word.substr(1, 1));
   if (row == nullptr) return Match{};
   return word.size() == 2 ? Match{row} : Match{row, true, word.substr(2)};
+}
+
+/// The mode that the first word chooses, or nullptr.
+const ModeRow* mode_of(std::span<const std::string> argv) {
+  return argv.size() > 1 && argv[1].starts_with("++") ? find_mode(argv[1].substr(2)) : nullptr;
 }
 
 // Takes our options into `options` and returns the words that are not ours.
@@ -116,7 +117,7 @@ Error not_a_program(const std::string& word) {
 
 Result<void> take_program(std::vector<std::string> words, Options& options) {
   if (words.empty()) {
-    if (options.help || options.version || options.verb != Verb::run) return {};
+    if (options.help || options.version || options.mode != Mode::run) return {};
     return bad("no program was given", "charmrun [options] program [arguments]; ++help shows more");
   }
   if (words.front().empty()) return bad("the program's name is empty");
@@ -144,8 +145,9 @@ bool is_launcher_mode(std::span<const std::string> argv) {
 
 Result<Options> parse_options(std::span<const std::string> argv, const OptionEnvironment& environment) {
   Options options;
-  if (const auto verb = argv.size() > 1 ? find_verb(argv[1]) : std::nullopt) {
-    options.verb = *verb;
+  if (const ModeRow* mode = mode_of(argv)) {
+    options.mode = mode->mode;
+    if (options.mode == Mode::doctor) options.timeout = kDoctorTimeout;
     argv = argv.subspan(1);
   }
   auto rest = scan(argv, options);

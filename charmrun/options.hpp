@@ -40,15 +40,19 @@ struct NodelistPlace {
   friend bool operator==(const NodelistPlace&, const NodelistPlace&) = default;
 };
 
-/// What is wanted, if not a job: the first word of the command line, and nowhere else.
-enum class Verb : std::uint8_t {
+/// What charmrun is to do. All but `run` are chosen by the first word of the command line.
+enum class Mode : std::uint8_t {
   run,
-  plan,  // ++plan: say how a job would start; needs no program
+  plan,    // ++plan: say how a job would start
+  doctor,  // ++doctor: examine the hosts
 };
+
+/// ++timeout of a ++doctor, unless it is given.
+inline constexpr Duration kDoctorTimeout = 5s;
 
 /// A number that is 0 was not given, unless said otherwise.
 struct Options {
-  Verb verb = Verb::run;
+  Mode mode = Mode::run;
 
   // How many processes; see placement.hpp.
   std::uint32_t pes = 0;              // +p: PEs in all
@@ -95,7 +99,7 @@ struct Options {
   bool help = false;
   bool version = false;
 
-  std::string program;  // empty only with help, version or another verb than run
+  std::string program;  // empty only with help, version or another mode than run
   std::vector<std::string> arguments;
 
   std::vector<NodelistPlace> nodelist_places;  // none if all runs on this machine

@@ -45,6 +45,18 @@ Result<Placement> whole_list(const Options& options, std::span<const std::uint32
   return placement;
 }
 
+void add_idle_hosts(std::vector<HostShare>& shares, std::size_t hosts) {
+  std::vector<HostShare> all(hosts);
+  for (const HostShare& share : shares) all[share.host] = share;
+  std::uint32_t first = 0;
+  for (std::size_t i = 0; i < hosts; ++i) {
+    all[i].host = static_cast<std::uint32_t>(i);
+    all[i].first_process = first;
+    first += all[i].processes;
+  }
+  shares = std::move(all);
+}
+
 }  // namespace
 
 Result<Counts> count_processes(const Options& options) {
@@ -102,7 +114,7 @@ std::vector<HostShare> share_out(std::uint32_t processes, std::span<const std::u
 }
 
 Result<Placement> place(const Options& options, std::span<const std::uint32_t> slots) {
-  if (options.verb == Verb::plan) return whole_list(options, slots);
+  if (options.mode == Mode::plan) return whole_list(options, slots);
   auto counts = count_processes(options);
   if (!counts) return counts.error();
   if (options.host_limit > slots.size())
@@ -116,6 +128,10 @@ Result<Placement> place(const Options& options, std::span<const std::uint32_t> s
   Placement placement{std::move(*counts), {}};
   placement.hosts = share_out(placement.counts.processes, slots);
   if (placement.hosts.empty()) return bad("there is no host to run on", "");
+  if (options.mode == Mode::doctor) {
+    placement.counts.notes.clear();  // nothing is started
+    add_idle_hosts(placement.hosts, slots.size());
+  }
   return placement;
 }
 

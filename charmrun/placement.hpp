@@ -40,7 +40,7 @@ struct HostShare {
 
 struct Placement {
   Counts counts;
-  std::vector<HostShare> hosts;  // only hosts with processes, in list order
+  std::vector<HostShare> hosts;  // only hosts with processes (++doctor: all), in list order
 };
 
 /// Spreads `processes` over hosts with these slots in blocks: each host gets processes * slots / (all slots)
@@ -51,8 +51,8 @@ std::vector<HostShare> share_out(std::uint32_t processes, std::span<const std::u
 
 /// Counts and shares of a job on a list of hosts, of which ++numHosts may use the first few. Errors as
 /// count_processes, and if there are fewer hosts than ++numHosts, or none. With ++plan the hosts that there
-/// are
-/// (++numHosts of them at most) get as many processes as they have slots.
+/// are (++numHosts of them at most) get as many processes as they have slots. ++doctor wants to see hosts
+/// without processes too.
 Result<Placement> place(const Options& options, std::span<const std::uint32_t> slots);
 
 }  // namespace charmtree

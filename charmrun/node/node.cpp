@@ -316,6 +316,10 @@ bool Node::allowed(LinkId link, const wire::Message& message) const {
   if (const auto* m = std::get_if<wire::HandBack>(&message)) return allowed(link, *m);
   if (const auto* m = std::get_if<wire::SignRequest>(&message))
     return host(m->launcher) && launch_->gave(link, m->host);
+  if (const auto* m = std::get_if<wire::Checkup>(&message)) {
+    return job_->checkup && host(m->host) && !subtree.find(m->host)->answered &&
+           m->errors.size() <= wire::Checkup::kMaxErrors;
+  }
   if (std::holds_alternative<wire::InputTaken>(message) ||
       std::holds_alternative<wire::InputReturned>(message)) {
     return process(job_->input_process);
@@ -379,6 +383,8 @@ void Node::from_child(Child& child, LinkId link, const wire::Message& message) {
     sign_request(*wanted);
   } else if (const auto* times = std::get_if<wire::Stamps>(&message)) {
     stamps(child, *times);
+  } else if (const auto* found = std::get_if<wire::Checkup>(&message)) {
+    checkup(child, *found);
   } else if (const auto* done = std::get_if<wire::Done>(&message)) {
     unconfirmed_.insert(unconfirmed_.end(), done->unconfirmed.begin(), done->unconfirmed.end());
     const bool expected = ending_ != Ending::no;
@@ -409,14 +415,22 @@ void Node::hand_back(LinkId link, const wire::HandBack& message) {
   facts(std::move(news));
 }
 
-/// Maps a child's instants to our clock; its own launcher's half is joined with what we saw of its login.
+/// An instant of a child's clock in ours.
+Instant Node::mapped(const Child& child, Instant time) {
+  if (time == kNever) return kNever;
+  time -= child.clock_offset;
+  return std::chrono::abs(time.time_since_epoch()) > wire::kFarthest.time_since_epoch() ? kNever : time;
+}
+
+void Node::checkup(const Child& child, wire::Checkup checkup) {
+  checkup.clock = mapped(child, checkup.clock);
+  up(std::move(checkup));
+}
+
+/// Its own launcher's half is joined with what we saw of its login.
 void Node::stamps(const Child& child, wire::Stamps stamps) {
   launch_->subtree().stamped(stamps.host);
-  for (Instant& time : stamps.times) {
-    if (time == kNever) continue;
-    time -= child.clock_offset;
-    if (std::chrono::abs(time.time_since_epoch()) > wire::kFarthest.time_since_epoch()) time = kNever;
-  }
+  for (Instant& time : stamps.times) time = mapped(child, time);
   if (stamps.host == child.host.index) {
     std::copy_n(child.stamps.times.begin(), wire::Stamps::hello + 1, stamps.times.begin());
     stamps.parent = child.stamps.parent;
@@ -440,7 +454,7 @@ void Node::lose(LinkId link, const Error& error) {
     return;
   }
   up(wire::LinkLost{child->host.index, error});
-  launch_->sweep(link, now_, *out_);
+  if (!job_->checkup) launch_->sweep(link, now_, *out_);  // a checkup leaves nothing behind
 }
 
 // ---- sending

@@ -88,7 +88,9 @@ private:
   void hand_back(proto::LinkId link, const wire::HandBack& message);
   void sign_request(const wire::SignRequest& request);
   void sign_reply(const wire::SignReply& reply);
+  static Instant mapped(const proto::Child& child, Instant time);
   void stamps(const proto::Child& child, wire::Stamps stamps);
+  void checkup(const proto::Child& child, wire::Checkup checkup);
   void table(const wire::Blob& blob);
   void numbers(const wire::Blob& blob);
   void number_subtree(const std::vector<wire::Share>& shares);

@@ -66,6 +66,8 @@ void RootDesk::message(const wire::Message& message, Actions& out, DeskOrders& o
     recalled_ = true;
   } else if (const auto* stamps = std::get_if<wire::Stamps>(&message)) {
     out.push_back(Record{*stamps});
+  } else if (const auto* checkup = std::get_if<wire::Checkup>(&message)) {
+    out.push_back(Examined{*checkup});
   } else if (const auto* scan = std::get_if<wire::ScanUp>(&message)) {
     if (!scanning_) {
       scanning_ = true;

@@ -25,6 +25,7 @@ _HERE = Path(__file__).parent
 _SMOKE = {
     "test_bad_usage.py::test_mistakes_on_the_command_line",
     "test_cgroup.py::test_processes_have_a_group_of_their_own_that_is_removed",
+    "test_doctor.py::test_nothing_is_started_and_every_host_is_looked_at",
     "test_matrix.py::test_charm_double[9-2-2]",
     "test_output.py::test_reports_of_hosts_with_other_clocks[charm]",
     "test_plain.py::test_hostname",

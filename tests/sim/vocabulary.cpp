@@ -11,22 +11,28 @@ using namespace proto;
 
 namespace {
 
-constexpr std::array<const char*, std::variant_size_v<wire::Message>> kMessages{
-    "Welcome",     "Assign",   "TableDown",  "Release", "Receipt",    "ScanReply",     "Input",
-    "RecallInput", "End",      "Sweep",      "Hello",   "Facts",      "Output",        "ScanUp",
-    "AbortUp",     "HandBack", "NewHostKey", "Note",    "InputTaken", "InputReturned", "Stamps",
-    "LinkLost",    "Done",     "Swept",      "Ask"};
+// In the order of the variants.
+constexpr std::array kMessages{"Welcome",    "Assign",        "TableDown",   "Release",    "Receipt",
+                               "ScanReply",  "Input",         "RecallInput", "End",        "Sweep",
+                               "Numbers",    "SignReply",     "Hello",       "Facts",      "Output",
+                               "ScanUp",     "AbortUp",       "HandBack",    "NewHostKey", "Note",
+                               "InputTaken", "InputReturned", "Stamps",      "LinkLost",   "Done",
+                               "Swept",      "Ask",           "SignRequest", "Checkup"};
+static_assert(kMessages.size() == std::variant_size_v<wire::Message>);
 
-constexpr std::array<const char*, std::variant_size_v<Event>> kEvents{
-    "Begin",       "LinkUp",          "LoginFailed",   "LinkMessage",   "LinkDown",      "Prepared",
-    "Spawned",     "SpawnFailed",     "ProcessOutput", "OutputDrained", "ProcessExited", "ClientOpened",
-    "ClientBytes", "ClientClosed",    "InputRead",     "InputWritten",  "InputRecalled", "OutputStalled",
-    "UserSignal",  "LeftoversKilled", "Tick"};
+constexpr std::array kEvents{
+    "Begin",         "LinkUp",      "LoginFailed",     "LinkMessage",     "LinkDown",      "SendRefused",
+    "Prepared",      "Spawned",     "SpawnFailed",     "ProcessOutput",   "OutputDrained", "ProcessExited",
+    "ClientOpened",  "ClientBytes", "ClientClosed",    "InputRead",       "InputWritten",  "InputRecalled",
+    "OutputStalled", "UserSignal",  "LeftoversKilled", "SignatureWanted", "SignatureMade", "Tick"};
+static_assert(kEvents.size() == std::variant_size_v<Event>);
 
-constexpr std::array<const char*, std::variant_size_v<Action>> kActions{
-    "Login",         "CancelLogin", "Send",         "CloseLink",   "Prepare",    "Spawn",      "Signal",
-    "KillLeftovers", "ClientSend",  "ClientClose",  "DrainOutput", "WriteInput", "RecallPipe", "ReadInput",
-    "Show",          "Say",         "StoreHostKey", "Record",      "Finish"};
+constexpr std::array kActions{"Login",       "CancelLogin", "Signed",     "Send",          "CloseLink",
+                              "Prepare",     "Spawn",       "Signal",     "KillLeftovers", "ClientSend",
+                              "ClientClose", "DrainOutput", "WriteInput", "RecallPipe",    "ReadInput",
+                              "Show",        "Say",         "Sign",       "StoreHostKey",  "Record",
+                              "Examined",    "Finish"};
+static_assert(kActions.size() == std::variant_size_v<Action>);
 
 std::string describe(const wire::Message& message) {
   std::string text = kMessages[message.index()];

@@ -94,3 +94,25 @@ TEST_CASE("a launcher that is lost later", "[launch_failure]") {
   CHECK(error.what ==
         "lost the launcher there (closed by the other side): client_loop: send disconnect: Broken pipe");
 }
+
+TEST_CASE("what a loader's list says is missing", "[launch_failure]") {
+  using Names = std::vector<std::string>;
+  CHECK(missing_libraries("").empty());
+  CHECK(missing_libraries("\tlinux-vdso.so.1 (0x00007ffd)\n\tlibc.so.6 => /lib/libc.so.6 (0x00007f)\n")
+            .empty());
+  CHECK(missing_libraries(
+            "\tliba.so.1 => not found\n\tlibc.so.6 => /lib/libc.so.6 (0x0)\n\tlibb.so => not found") ==
+        Names{"liba.so.1", "libb.so"});
+  CHECK(missing_libraries("/app: /lib/libc.so.6: version `GLIBC_2.99' not found (required by /app)\n"
+                          "/app: /lib/libc.so.6: version `GLIBC_2.99' not found (required by /libx.so)\n") ==
+        Names{"GLIBC_2.99"});
+  CHECK(missing_libraries(
+            "Error loading shared library libm.so: No such file or directory (needed by /app)\n") ==
+        Names{"libm.so"});
+  CHECK(missing_libraries(
+            "/app: error while loading shared libraries: liba.so.1: cannot open shared object file\n") ==
+        Names{"liba.so.1"});
+  std::string many;
+  for (int i = 0; i < 100; ++i) many += "\tlib" + std::to_string(i) + ".so => not found\n";
+  CHECK(missing_libraries(many).size() == kMostMissing);
+}

@@ -55,6 +55,7 @@ JobSpec full_job() {
   job.umask = 077;
   job.runscript = "/run/script";
   job.profiles = {full_profile(), {}};
+  job.checkup = true;
   return job;
 }
 
@@ -105,7 +106,17 @@ std::vector<Message> every_message() {
           Done{{1, 2}},
           Swept{3},
           Ask{7, 13},
-          SignRequest{3, 4, 5, std::string{"\0data", 5}}};
+          SignRequest{3, 4, 5, std::string{"\0data", 5}},
+          Checkup{3,
+                  Instant{5s},
+                  -1,
+                  0x0A000001,
+                  "machine",
+                  1024,
+                  Checkup::kUnlimited,
+                  2,
+                  3,
+                  {{Errc::no_program, Phase::spawn, "x", "y"}}}};
 }
 
 std::string payload_of(const Message& message) {

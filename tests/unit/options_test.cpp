@@ -216,6 +216,25 @@ TEST_CASE("a program cannot begin with - or +") {
             "a lone + is no option; words for the program go behind a lone ++"));
 }
 
+TEST_CASE("a mode counts as the first word only and may need no program") {
+  CHECK(good({"a"}).mode == Mode::run);
+  const auto all = good({"++doctor", "++nodelist", "f", "./app", "x"});
+  CHECK(all.mode == Mode::doctor);
+  CHECK(all.nodelist == "f");
+  CHECK((all.program == "./app" && all.arguments == Words{"x"}));
+  CHECK(good({"++doctor"}).program.empty());
+  CHECK(has(failure({"a", "++doctor"}), "++doctor can only be the first word; charmrun ++doctor ..."));
+  CHECK(has(failure({"++doctor", "++doctor"}), "++doctor can only be the first word"));
+  CHECK(has(failure({"++docter", "a"}), "did you mean ++doctor?"));
+}
+
+TEST_CASE("a doctor waits less, unless told to") {
+  CHECK(good({"++doctor"}).timeout == kDoctorTimeout);
+  CHECK(good({"++doctor", "++timeout", "7"}).timeout == 7s);
+  CHECK(find_mode("doctor")->help.find(fmt::format("++timeout is {} then", seconds(kDoctorTimeout))) !=
+        std::string_view::npos);
+}
+
 TEST_CASE("places of the nodelist come in Charm++'s order") {
   const OptionEnvironment environment{"/env/nodes", "", "/home/me"};
   using Places = std::vector<NodelistPlace>;
@@ -268,6 +287,7 @@ TEST_CASE("defaults shown are the defaults") {
 TEST_CASE("help shows every option by topic and fits a terminal") {
   const std::string text = help_text();
   for (const OptionRow& row : option_table()) CHECK(has(text, fmt::format("\n  ++{}", row.name)));
+  for (const ModeRow& row : mode_table()) CHECK(has(text, fmt::format("\n  ++{} ", row.name)));
   for (std::uint8_t topic = 0; topic < kOptionTopicCount; ++topic)
     CHECK(has(text, fmt::format("\n{}\n", title(static_cast<OptionTopic>(topic)))));
   for (const auto* word :

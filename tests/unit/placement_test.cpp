@@ -129,3 +129,14 @@ TEST_CASE("any share-out is complete, contiguous, in order and within one of the
     REQUIRE(next == processes);
   }
 }
+
+TEST_CASE("a doctor sees every host, with the processes that it would have") {
+  Options options = counts(3, 0, 0);
+  options.mode = Mode::doctor;
+  CHECK(place(options, Slots{1, 0, 1, 0, 1, 0})->hosts ==
+        Shares{{0, 0, 1}, {1, 1, 0}, {2, 1, 1}, {3, 2, 0}, {4, 2, 1}, {5, 3, 0}});
+  options.pes = 0;
+  options.host_limit = 2;
+  CHECK(place(options, Slots{1, 1, 1})->counts.notes.empty());
+  CHECK(place(options, Slots{1, 1, 1})->hosts == Shares{{0, 0, 1}, {1, 1, 0}});
+}

@@ -14,7 +14,7 @@ Options words(std::vector<std::string> argv) {
   argv.insert(argv.begin(), {"charmrun", "++plan"});
   const auto options = parse_options(argv, {});
   REQUIRE(options.ok());
-  REQUIRE(options->verb == Verb::plan);
+  REQUIRE(options->mode == Mode::plan);
   return *options;
 }
 
@@ -52,7 +52,7 @@ TEST_CASE("++plan is the first word, needs no program and takes the options", "[
   CHECK(has(parse_options(late, {}).error().what, "++plan can only be the first word"));
   const std::vector<std::string> hidden{"charmrun", "./app", "++", "++plan"};
   CHECK(parse_options(hidden, {})->arguments == std::vector<std::string>{"++plan"});
-  CHECK(parse_options(hidden, {})->verb == Verb::run);
+  CHECK(parse_options(hidden, {})->mode == Mode::run);
 }
 
 TEST_CASE("a plan looks at every host of the list", "[plan]") {

@@ -31,6 +31,7 @@ RootPlan make_plan(const Plan& plan) {
   job.launch.login_occupancy = plan.login_occupancy;
   job.launch.login_latency = plan.login_latency;
   job.stamps = plan.stamps;
+  job.checkup = plan.checkup;
   job.profiles.resize(1);
   job.profiles[0].host_keys = plan.host_keys;
   job.profiles[0].user = plan.user;
@@ -238,7 +239,13 @@ void SmallWorld::perform(std::size_t id, const CloseLink& a) {
 
 void SmallWorld::perform(std::size_t id, const Prepare& a) {
   const auto error = prepare ? prepare(a.self.index) : std::nullopt;
-  const Prepared answer{0x0A000000 + a.self.index, error.value_or(Error{}), !error.has_value()};
+  Prepared answer{0x0A000000 + a.self.index, error.value_or(Error{}), !error.has_value()};
+  if (a.job->checkup) {
+    answer.checkup.emplace();
+    answer.checkup->host = a.self.index;
+    answer.checkup->clock = local(*launchers_[id]);
+    answer.checkup->wall_ms = now_.count();
+  }
   soon(kReaction, [this, id, answer] { deliver(id, answer); });
 }
 

@@ -67,6 +67,7 @@ struct Plan {
   Duration login_occupancy{0}, login_latency{0};
   bool stamps = true;
   HostKeyPolicy host_keys = HostKeyPolicy::strict;
+  bool checkup = false;
   std::uint64_t seed = 1;
   Duration grace = 2s;
   Duration time_limit{0};
@@ -140,6 +141,8 @@ public:
   std::vector<wire::Stamps> stamps;
   std::vector<proto::StoreHostKey> keys;
   std::vector<proto::Sign> signs;
+  std::vector<proto::Record> failures;  // hosts that were given up
+  std::vector<wire::Checkup> checkups;
   std::uint64_t trace = 0;  // hash of all actions of all launchers, in order
 
   bool said_anywhere(std::string_view words, std::optional<proto::Tone> tone = {}) const;
@@ -202,7 +205,11 @@ private:
   void perform(std::size_t, const proto::Show& a) { (a.stream == proto::Stream::out ? out : err) += a.bytes; }
   void perform(std::size_t, const proto::Say& a) { said.push_back(a); }
   void perform(std::size_t, const proto::StoreHostKey& a) { keys.push_back(a); }
-  void perform(std::size_t, const proto::Record& a) { stamps.push_back(a.stamps); }
+  void perform(std::size_t, const proto::Record& a) {
+    if (a.error) failures.push_back(a);
+    stamps.push_back(a.stamps);
+  }
+  void perform(std::size_t, const proto::Examined& a) { checkups.push_back(a.checkup); }
   void start(std::size_t id, const proto::Login& action, const Outcome& outcome);
   void record(std::size_t id, const proto::Action& action);
 

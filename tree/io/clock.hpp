@@ -12,6 +12,12 @@ inline Instant now() {
   return Instant{std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch())};
 }
 
+/// Milliseconds since 1970 by the wall clock, which is only ever compared to tell people that it is wrong.
+inline std::int64_t wall_ms() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
 /// The point of the steady clock that Asio timers wait for.
 inline std::chrono::steady_clock::time_point to_steady(Instant instant) {
   return std::chrono::steady_clock::time_point{instant.time_since_epoch()};

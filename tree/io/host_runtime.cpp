@@ -20,6 +20,7 @@ HostRuntime::HostRuntime(asio::io_context& io, ChildWatch& watch, Sink sink,
       watch_(watch),
       sink_(std::move(sink)),
       setup_(io, watch),
+      examination_(io, watch),
       listener_(io, {sink_, std::move(note)}),
       leftovers_(io) {}
 
@@ -32,11 +33,10 @@ void HostRuntime::execute(const proto::Prepare& action) {
   self_ = action.self;
   ::umask(static_cast<mode_t>(job_->umask));
   auto folder = socket_folder();
-  if (!folder) return sink_(proto::Prepared{0, folder.error(), false});
+  if (!folder) return answer({0, folder.error(), false});
   socket_path_ = socket_path(*folder, job_->id, self_.index);
   leave_to_guardian(socket_path_);
-  if (auto opened = listener_.open(socket_path_); !opened)
-    return sink_(proto::Prepared{0, opened.error(), false});
+  if (auto opened = listener_.open(socket_path_); !opened) return answer({0, opened.error(), false});
   cgroup_ = JobCgroup::of(job_->id, self_.index);
   cgroup_.make();
   setup_.run(*job_, job_->profiles[self_.profile],
@@ -44,11 +44,21 @@ void HostRuntime::execute(const proto::Prepare& action) {
 }
 
 void HostRuntime::prepared(Result<std::vector<std::string>> environment) {
-  if (!environment) return sink_(proto::Prepared{0, environment.error(), false});
+  if (!environment) return answer({0, environment.error(), false});
   environment_ = std::move(*environment);
   // In the loop's next round: if hosts to start have arrived with our own orders, their logins come before
   // our processes.
-  asio::post(io_, [this] { sink_(proto::Prepared{reachable_address(*job_, self_), {}, true}); });
+  asio::post(io_, [this] { answer({reachable_address(*job_, self_), {}, true}); });
+}
+
+/// A checkup looks at the rest, too, where a job has failed already.
+void HostRuntime::answer(proto::Prepared prepared) {
+  if (!job_->checkup) return sink_(std::move(prepared));
+  examination_.run(*job_, self_, environment_.empty() ? job_->environment : environment_,
+                   [this, prepared = std::move(prepared)](wire::Checkup found) mutable {
+                     prepared.checkup = std::move(found);
+                     sink_(std::move(prepared));
+                   });
 }
 
 std::vector<std::string> HostRuntime::environment_of(std::uint32_t process) const {
@@ -113,6 +123,7 @@ void HostRuntime::execute(const proto::Signal& action) {
 
 void HostRuntime::execute(const proto::KillLeftovers& action) {
   setup_.cancel();
+  examination_.cancel();
   if (!job_) cgroup_ = JobCgroup::of(action.job, action.host);
   cgroup_.kill();
   auto done = [this](std::uint32_t killed) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tree/io/checkup.hpp"
 #include "tree/io/child_watch.hpp"
 #include "tree/io/client_listener.hpp"
 #include "tree/io/host_setup.hpp"
@@ -43,6 +44,7 @@ public:
 
 private:
   void prepared(Result<std::vector<std::string>> environment);
+  void answer(proto::Prepared prepared);
   std::vector<std::string> environment_of(std::uint32_t process) const;
   std::vector<std::string> command_of() const;
 
@@ -50,6 +52,7 @@ private:
   ChildWatch& watch_;
   Sink sink_;
   HostSetup setup_;
+  Examination examination_;
   ClientListener listener_;
   Leftovers leftovers_;
   JobCgroup cgroup_;

@@ -25,6 +25,8 @@ public:
   virtual void sign(const proto::Sign& action) = 0;
   virtual void store_host_key(std::uint32_t host, const HostKey& key) = 0;
   virtual void record(const proto::Record& record) = 0;
+  /// Only of a checkup.
+  virtual void examined(const wire::Checkup& /*checkup*/) {}
   /// Reads at most `bytes` of the user's stdin and answers with InputRead through Runner::dispatch.
   virtual void read_input(std::uint32_t bytes) = 0;
   /// Output that has not been written yet.

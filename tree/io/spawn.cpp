@@ -18,6 +18,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "tree/io/executable.hpp"
 #include "tree/io/surroundings.hpp"
 #include "tree/proto/environment.hpp"
 
@@ -145,6 +146,10 @@ Error explain(const SpawnRequest& request, Step step, int error) {
   return other;
 }
 
+std::vector<std::string> paths_of(const SpawnRequest& request) {
+  return program_candidates(request.program, proto::value_of(request.environment, "PATH"));
+}
+
 /// A duplicate above 2, so that placing 0, 1, 2 never overwrites a source.
 UniqueFd lift(int fd, int flags) {
   if (fd >= 0) return UniqueFd{::fcntl(fd, F_DUPFD_CLOEXEC, 3)};
@@ -161,8 +166,7 @@ Result<pid_t> spawn(const SpawnRequest& request) {
     return Error{Errc::spawn_failed, Phase::spawn,
                  fmt::format("cannot start {}: out of file descriptors", request.program), "raise ulimit -n"};
   }
-  const std::vector<std::string> paths =
-      program_candidates(request.program, proto::value_of(request.environment, "PATH"));
+  const std::vector<std::string> paths = paths_of(request);
   Plan plan;
   plan.paths = pointers(paths);
   plan.arguments = pointers(request.arguments);
@@ -194,6 +198,21 @@ Result<pid_t> spawn(const SpawnRequest& request) {
   if (failure.error == 0) return pid;
   ::waitpid(pid, nullptr, 0);
   return explain(request, failure.step, failure.error);
+}
+
+Result<std::string> file_to_execute(const SpawnRequest& request) {
+  int error = ENOENT;
+  for (const std::string& path : paths_of(request)) {
+    const int found = execution_error(path);
+    if (found == 0) return path;
+    if (found != ENOENT && found != ENOTDIR) error = found;
+  }
+  return explain(request, Step::exec, error);
+}
+
+DescriptorLimit spawned_descriptor_limit() {
+  const rlimit& limit = inherited_descriptor_limit();
+  return {limit.rlim_cur, limit.rlim_max};
 }
 
 void raise_descriptor_limit() {

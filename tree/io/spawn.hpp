@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,15 @@ struct SpawnRequest {
 /// Starts the process in a session of its own and returns its pid (to be watched by ChildWatch). Error:
 /// no_program, not_executable, no_directory or spawn_failed, in Phase::spawn.
 Result<pid_t> spawn(const SpawnRequest& request);
+
+/// The file that spawn() would execute, or its error, as far as that shows without starting anything.
+Result<std::string> file_to_execute(const SpawnRequest& request);
+
+/// The limit of open files that what spawn() starts gets, and how far it may raise that; UINT64_MAX: none.
+struct DescriptorLimit {
+  std::uint64_t now = 0, most = 0;
+};
+DescriptorLimit spawned_descriptor_limit();
 
 /// Raises this process's soft limit of open files to the hard one: every process and host costs descriptors.
 /// What spawn() starts gets back the limit that we were started with. Call it first thing in main.

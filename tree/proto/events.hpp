@@ -69,6 +69,7 @@ struct Prepared {
   std::uint32_t address = 0;
   Error error;
   bool ok = true;
+  std::optional<wire::Checkup> checkup = {};  // of a job that is one
 };
 struct Spawned {
   std::uint32_t process;
@@ -255,6 +256,10 @@ struct Record {
   std::optional<Error> error = {};
   Instant failed = kNever;
 };
+/// Root of a checkup: what was found on one host, in the root's clock.
+struct Examined {
+  wire::Checkup checkup;
+};
 /// This launcher is done. Root: with the status to exit with, or the signal to die of (0: none).
 struct Finish {
   int status;
@@ -263,7 +268,7 @@ struct Finish {
 
 using Action = std::variant<Login, CancelLogin, Signed, Send, CloseLink, Prepare, Spawn, Signal,
                             KillLeftovers, ClientSend, ClientClose, DrainOutput, WriteInput, RecallPipe,
-                            ReadInput, Show, Say, Sign, StoreHostKey, Record, Finish>;
+                            ReadInput, Show, Say, Sign, StoreHostKey, Record, Examined, Finish>;
 using Actions = std::vector<Action>;
 
 }  // namespace charmtree::proto

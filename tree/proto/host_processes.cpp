@@ -49,13 +49,16 @@ void HostProcesses::tell(const Host& self, Error error, Upward& up) const {
 
 void HostProcesses::on(const Prepared& event, Instant now, Actions&, Upward& up) {
   if (ending_) return;
+  if (event.checkup) up.messages.emplace_back(*event.checkup);
   if (!event.ok) {
     failed_ = true;
     tell(self_, event.error, up);
     return;
   }
-  start(event.address);
-  if (local_.count > 0) return;
+  if (!job_->checkup) {
+    start(event.address);
+    if (local_.count > 0) return;
+  }
   spawned_at_ = now;
   up.facts.hosts_up.push_back(self_.index);
 }

@@ -119,6 +119,7 @@ void Judge::judge_exit(const wire::ProcessExit& exit) {
 
 /// Waits until every host has answered, so that one run lists all bad hosts; equal errors are one line.
 void Judge::judge_launch() {
+  if (job_.checkup && answered_.size() == hosts_.size()) return decide({});  // the doctor's to judge
   if (!numbered_ || failures_.empty() || answered_.size() < hosts_.size() || verdict_) return;
   const int status = status_of(std::min_element(failures_.begin(), failures_.end(), by_host)->error.code);
   decide({status, 0, {wire::EndMode::stop, 15}, failure_lines()});
@@ -198,6 +199,10 @@ void Judge::on(const wire::AbortUp& abort) {
 }
 
 void Judge::on(const wire::LinkLost& lost) {
+  if (job_.checkup) {
+    answered_.insert(lost.host);
+    return judge_launch();
+  }
   fail(kLauncherFailed, fmt::format("{}: {}", hosts_[lost.host].name, to_string(lost.error)));
 }
 
@@ -227,7 +232,7 @@ void Judge::begin(Instant now) {
 }
 
 void Judge::await_answers(Instant now) {
-  answer_by_ = answered_.size() < hosts_.size() && !stalled_ ? now + kSilence * job_.timeout : kNever;
+  answer_by_ = answered_.size() < hosts_.size() && !stalled_ ? now + patience() : kNever;
 }
 
 void Judge::stalled(bool stalled, Instant now) {
@@ -260,7 +265,7 @@ std::vector<wire::HostFailure> Judge::tick(Instant now) {
 std::vector<wire::HostFailure> Judge::give_up_silent_hosts() {
   answer_by_ = kNever;
   const Error error{Errc::timed_out, Phase::hello,
-                    fmt::format("no news from its launcher for {:g} s", seconds(kSilence * job_.timeout)),
+                    fmt::format("no news from its launcher for {:g} s", seconds(patience())),
                     "see ++timeout"};
   std::vector<wire::HostFailure> silent;
   for (const Host& host : hosts_) {
@@ -268,6 +273,7 @@ std::vector<wire::HostFailure> Judge::give_up_silent_hosts() {
   }
   failures_.insert(failures_.end(), silent.begin(), silent.end());
   judge_launch();
+  if (job_.checkup) silent.clear();  // the doctor sees who has said nothing
   return silent;
 }
 

@@ -67,8 +67,9 @@ public:
   const Host& host_of(std::uint32_t process) const;
 
 private:
-  /// A launch without any news for so many times ++timeout is over.
+  /// A launch without any news for so many times ++timeout is over; a checkup has less to wait for.
   static constexpr int kSilence = 3;
+  Duration patience() const { return job_.checkup ? job_.timeout * 3 / 2 : kSilence * job_.timeout; }
 
   void decide(Verdict verdict);
   void fail(int status, std::string line);

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 
+#include "tree/proto/launch_failure.hpp"
+
 namespace charmtree::proto {
 
 namespace {
@@ -21,21 +23,6 @@ constexpr std::uint32_t kMostAsked = 1024;   // hosts at a time
 constexpr int kPresumedDead = 4;             // a login of so many times the latency counts for nothing
 constexpr std::uint32_t kMostDoublings = 3;  // of the pause between two tries without a fixed number of them
 constexpr double kRateUnit = 1e6;            // seconds, of wire::LaunchRules::login_rate
-
-/// Failures that a launcher nearer to the root, and above all the root with the user's keys, agent, ssh
-/// configuration and name service, may not have.
-bool parent_may_do_better(Errc code) {
-  switch (code) {
-    case Errc::no_such_host:
-    case Errc::no_usable_key:
-    case Errc::not_authorised:
-    case Errc::remote_shell:
-    case Errc::host_key_unknown:
-      return true;
-    default:
-      return false;
-  }
-}
 
 /// Failures that a host may get over in its first minutes.
 bool may_come_up(Errc code) {
@@ -58,7 +45,9 @@ Launch::Launch(const wire::JobSpec& job, wire::Blob coded_job, const LaunchConfi
       window_(window_of(job.launch, pool_.is_late())),
       patience_(job.launch.patience),
       curve_(config.postal),
-      login_rate_(config.is_root ? job.launch.login_rate : 0) {}
+      login_rate_(config.is_root ? job.launch.login_rate : 0) {
+  if (job.checkup) config_.retries = 0;  // the user wants to know now
+}
 
 void Launch::add(std::vector<Host> hosts, std::uint64_t login_rate, Instant now, Actions& out) {
   if (stopped_) return;
@@ -317,7 +306,7 @@ void Launch::on(const LinkUp& event, Instant now, Actions& out) {
 }
 
 bool Launch::hand_back(const Child& child, const Error& error, Actions& out) {
-  if (config_.is_root || !parent_may_do_better(error.code)) return false;
+  if (config_.is_root || job_.checkup || !parent_may_do_better(error.code)) return false;
   out.push_back(Send{kParentLink, wire::HandBack{{{child.host.index, error}}}});
   subtree_.remove(child.host.index);
   return true;

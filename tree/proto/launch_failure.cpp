@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <string_view>
 
 namespace charmtree::proto {
 
@@ -101,6 +101,52 @@ Error explain_lost_link(const StreamEnd& end) {
   return {Errc::link_lost, Phase::run,
           fmt::format("lost the launcher there ({}){}{}", ended(end), said.empty() ? "" : ": ", said),
           end.exit_signal == "KILL" ? "was it killed for want of memory? see dmesg there" : ""};
+}
+
+bool parent_may_do_better(Errc code) {
+  switch (code) {
+    case Errc::no_such_host:
+    case Errc::no_usable_key:
+    case Errc::not_authorised:
+    case Errc::remote_shell:
+    case Errc::host_key_unknown:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// glibc: `\tlibx.so => not found`, `/app: error while loading shared libraries: libx.so: cannot open ...` and
+// `/app: /lib/libc.so.6: version `GLIBC_2.99' not found (required by /app)`. musl: `Error loading shared
+// library libx.so: No such file or directory (needed by /app)`.
+std::vector<std::string> missing_libraries(std::string_view listing) {
+  constexpr std::string_view kNotFound = " => not found",
+                             kLoading = "error while loading shared libraries: ", kVersion = "version `",
+                             kVersionEnd = "' not found", kMusl = "Error loading shared library ";
+  std::vector<std::string> missing;
+  const auto add = [&](std::string_view name) {
+    const std::string text = last_line(std::string{name});
+    if (text.empty() || missing.size() == kMostMissing) return;
+    if (std::find(missing.begin(), missing.end(), text) == missing.end()) missing.push_back(text);
+  };
+  while (!listing.empty()) {
+    std::string_view line = listing.substr(0, listing.find('\n'));
+    listing.remove_prefix(std::min(line.size() + 1, listing.size()));
+    if (const auto at = line.find(kNotFound); at != std::string_view::npos) {
+      line = line.substr(0, at);
+      add(line.substr(std::min(line.find_first_not_of(" \t"), line.size())));
+    } else if (const auto words = line.find(kLoading); words != std::string_view::npos) {
+      line.remove_prefix(words + kLoading.size());
+      add(line.substr(0, line.find(':')));
+    } else if (line.starts_with(kMusl)) {
+      line.remove_prefix(kMusl.size());
+      add(line.substr(0, line.find(':')));
+    } else if (const auto version = line.find(kVersion); version != std::string_view::npos) {
+      line.remove_prefix(version + kVersion.size());
+      if (const auto end = line.find(kVersionEnd); end != std::string_view::npos) add(line.substr(0, end));
+    }
+  }
+  return missing;
 }
 
 }  // namespace charmtree::proto

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "tree/base/error.hpp"
 #include "tree/wire/host.hpp"
@@ -22,5 +24,14 @@ struct StreamEnd {
 Error explain_failed_launch(const StreamEnd& end, Via via, const std::string& launcher);
 /// Of a launcher that was up.
 Error explain_lost_link(const StreamEnd& end);
+
+/// Failures that a launcher nearer to the root, and above all the root with the user's keys, agent, ssh
+/// configuration and name service, may not have: an inner launcher hands such hosts back.
+bool parent_may_do_better(Errc code);
+
+/// What is missing according to the list of a program's libraries that its loader (`ld.so --list`) prints, of
+/// glibc or musl; at most so many.
+inline constexpr std::size_t kMostMissing = 8;
+std::vector<std::string> missing_libraries(std::string_view listing);
 
 }  // namespace charmtree::proto

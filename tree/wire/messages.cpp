@@ -34,6 +34,9 @@ void put(Writer& out, std::uint64_t v) {
 void put(Writer& out, std::int32_t v) {
   out.svarint(v);
 }
+void put(Writer& out, std::int64_t v) {
+  out.svarint(v);
+}
 void put(Writer& out, bool v) {
   out.varint(v ? 1 : 0);
 }
@@ -70,6 +73,9 @@ void get(Reader& in, std::uint32_t& v) {
 }
 void get(Reader& in, std::uint64_t& v) {
   v = in.varint();
+}
+void get(Reader& in, std::int64_t& v) {
+  v = in.svarint();
 }
 void get(Reader& in, std::int32_t& v) {
   v = static_cast<std::int32_t>(in.sbounded(INT32_MIN, INT32_MAX));
@@ -180,7 +186,7 @@ CT_MEMBERS(LaunchRules, s.shape, s.batch, s.max_logins, s.login_rate, s.on_failu
 CT_MEMBERS(Share, s.host, s.first_process, s.processes)
 CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.environment, s.hosts, s.processes, s.pes_per_process,
            s.input_process, s.magic, s.launch, s.timeout, s.grace, s.keep_address_randomisation, s.stamps,
-           s.verbose, s.partial_line, s.private_network, s.umask, s.runscript, s.profiles)
+           s.verbose, s.partial_line, s.private_network, s.umask, s.runscript, s.profiles, s.checkup)
 CT_MEMBERS(NodeTable, s.epoch, s.pes_per_process, s.blocks)
 CT_MEMBERS(Welcome, s.job, s.self, s.level)
 CT_MEMBERS(Assign, s.hosts, s.login_rate)
@@ -214,6 +220,8 @@ CT_MEMBERS(Done, s.unconfirmed)
 CT_MEMBERS(Swept, s.killed)
 CT_MEMBERS(Ask, s.hosts, s.login_rate)
 CT_MEMBERS(SignRequest, s.launcher, s.login, s.host, s.data)
+CT_MEMBERS(Checkup, s.host, s.clock, s.wall_ms, s.address, s.machine, s.open_files, s.most_open_files,
+           s.processes, s.processes_now, s.errors)
 #undef CT_MEMBERS
 
 template <Described S>

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The user side of one launch of a ++doctor: news of hosts go to the doctor; on a terminal a line shows how
+// far it is. What the doctor has to say in the end is not said here.
+#pragma once
+
+#include "charmrun/console.hpp"
+#include "charmrun/doctor.hpp"
+
+namespace charmtree {
+
+class DoctorConsole : public Console {
+public:
+  /// `doctor` must outlive the console; so must `job`.
+  DoctorConsole(io::asio::io_context& io, const Options& options, const Job& job, Doctor& doctor);
+
+  void say(proto::Tone tone, const std::string& line) override;
+  void record(const proto::Record& record) override;
+  void examined(const wire::Checkup& checkup) override;
+  /// The launch is over.
+  void end_progress();
+
+private:
+  void show_progress();
+
+  Doctor& doctor_;
+  bool terminal_;
+  bool showing_ = false;  // a line of progress stands on the terminal
+};
+
+}  // namespace charmtree
