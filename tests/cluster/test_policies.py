@@ -96,3 +96,14 @@ def test_a_touchy_sshd_with_eight_names_is_not_fed_too_many_logins(
         assert done.returncode == 0, done.stderr
         places = Counter(line.split()[1] for line in program_lines(done))
         assert places == {"h00": 1, "h01": 1, "h02": 8, "h03": 1}
+
+
+def test_drop_does_without_a_host_that_lacks_the_program(fresh_cluster: Factory, charmrun: Path) -> None:
+    hosts = fresh_cluster(4, own=[2])
+    script = "#!/bin/sh\necho $CHARMTREE_PROCESS $(hostname)\n"
+    hosts.put(0, "/home/ctuser/app", script, mode=0o755)
+    options = ["++on-host-failure", "drop", "++nodelist", hosts.nodelist(range(4))]
+    done = run(hosts, charmrun, "+p4", *options, "./app")
+    assert done.returncode == 0, done.stderr
+    assert sorted(_numbers_by_host(program_lines(done))) == ["h00", "h01", "h03"]
+    assert any(line.startswith("left out: h02: spawn: /home/ctuser/app: no such file") for line in charmrun_lines(done))

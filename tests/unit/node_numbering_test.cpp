@@ -156,6 +156,16 @@ TEST_CASE("++wait-hosts: names that do not resolve yet are tried until they do",
   }
 }
 
+TEST_CASE("++wait-hosts: nobody is given up while a host may still come up", "[numbering]") {
+  SmallWorld world{{.hosts = 3, .wait = 1000s}};
+  world.login = [](const Try& each) {
+    return each.host == 1 && each.at < 500s ? Outcome{kRefused, 0ms, {}} : Outcome{};
+  };
+  world.run(2000s);
+  REQUIRE(world.result);
+  CHECK(world.result->status == 0);
+}
+
 TEST_CASE("++wait-hosts has an end, and does not wait for what cannot come", "[numbering]") {
   SmallWorld world{{.hosts = 4, .wait = 20s}};
   Error error = kRefused;

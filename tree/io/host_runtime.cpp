@@ -46,6 +46,10 @@ void HostRuntime::execute(const proto::Prepare& action) {
 void HostRuntime::prepared(Result<std::vector<std::string>> environment) {
   if (!environment) return answer({0, environment.error(), false});
   environment_ = std::move(*environment);
+  if (job_->launch.on_failure != wire::OnHostFailure::abort) {  // the job can do without us, but only now
+    if (const auto file = file_to_execute(request_of(self_.first_process)); !file)
+      return answer({0, file.error(), false});
+  }
   // In the loop's next round: if hosts to start have arrived with our own orders, their logins come before
   // our processes.
   asio::post(io_, [this] { answer({reachable_address(*job_, self_), {}, true}); });
@@ -81,14 +85,19 @@ std::vector<std::string> HostRuntime::command_of() const {
   return command;
 }
 
-void HostRuntime::execute(const proto::Spawn& action) {
+SpawnRequest HostRuntime::request_of(std::uint32_t process) const {
   const Profile& profile = job_->profiles[self_.profile];
   SpawnRequest request;
   request.arguments = command_of();
   request.program = job_->runscript.empty() ? profile.program : job_->runscript;
-  request.environment = environment_of(action.process);
+  request.environment = environment_of(process);
   request.directory = profile.directory;
   request.fixed_addresses = !job_->keep_address_randomisation;
+  return request;
+}
+
+void HostRuntime::execute(const proto::Spawn& action) {
+  SpawnRequest request = request_of(action.process);
   const bool wants_input = action.process == job_->input_process;
   auto out = open_pipe(), err = open_pipe(), in = wants_input ? open_pipe() : std::nullopt;
   if (!out || !err || (wants_input && !in)) {

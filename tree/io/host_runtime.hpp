@@ -16,6 +16,7 @@
 #include "tree/io/job_cgroup.hpp"
 #include "tree/io/leftovers.hpp"
 #include "tree/io/program.hpp"
+#include "tree/io/spawn.hpp"
 #include "tree/proto/events.hpp"
 
 namespace charmtree::io {
@@ -47,6 +48,7 @@ private:
   void answer(proto::Prepared prepared);
   std::vector<std::string> environment_of(std::uint32_t process) const;
   std::vector<std::string> command_of() const;
+  SpawnRequest request_of(std::uint32_t process) const;
 
   asio::io_context& io_;
   ChildWatch& watch_;

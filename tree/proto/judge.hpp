@@ -69,7 +69,9 @@ public:
 private:
   /// A launch without any news for so many times ++timeout is over; a checkup has less to wait for.
   static constexpr int kSilence = 3;
-  Duration patience() const { return job_.checkup ? job_.timeout * 3 / 2 : kSilence * job_.timeout; }
+  Duration patience() const {
+    return job_.checkup ? job_.timeout * 3 / 2 : kSilence * job_.timeout + job_.launch.wait;
+  }
 
   void decide(Verdict verdict);
   void fail(int status, std::string line);
