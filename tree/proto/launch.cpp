@@ -15,8 +15,8 @@ namespace charmtree::proto {
 
 namespace {
 
-// Logins in flight to begin with. Late binding: latency / occupancy or more.
-constexpr std::uint32_t kStaticWindow = 64, kLateWindow = 128;
+// Logins in flight to begin with: latency / occupancy or more.
+constexpr std::uint32_t kFirstWindow = 128;
 // Between two logins with late binding, at least.
 constexpr Duration kPace = 500us;
 constexpr std::uint32_t kMostAsked = 1024;   // hosts at a time
@@ -30,8 +30,8 @@ bool may_come_up(Errc code) {
          code == Errc::unreachable;
 }
 
-LoginWindow::Config window_of(const wire::LaunchRules& rules, bool is_late) {
-  return {is_late ? kLateWindow : kStaticWindow, rules.batch, rules.max_logins};
+LoginWindow::Config window_of(const wire::LaunchRules& rules) {
+  return {kFirstWindow, rules.batch, rules.max_logins};
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ Launch::Launch(const wire::JobSpec& job, wire::Blob coded_job, const LaunchConfi
       config_(config),
       random_(random),
       pool_(job.launch.shape, config.level),
-      window_(window_of(job.launch, pool_.is_late())),
+      window_(window_of(job.launch)),
       patience_(job.launch.patience),
       curve_(config.postal),
       login_rate_(config.is_root ? job.launch.login_rate : 0) {
