@@ -319,3 +319,26 @@ TEST_CASE("a process that fails while hosts are still being started ends the lau
   CHECK(world.result_at < 10s);
   CHECK(world.alive() == 0);
 }
+
+TEST_CASE("++login-rate: all launchers together, retries too", "[launch]") {
+  for (const wire::Shape shape : {wire::Shape{0, 0}, {3, 0}, {40, 1}}) {
+    CAPTURE(shape.branching);
+    SmallWorld world{{.hosts = 40, .shape = shape, .login_rate = 5'000'000}};
+    world.login = [](const Try& each) {
+      return each.host % 4 == 1 && each.number < 3 ? fails(kRefused, 10ms) : Outcome{};
+    };
+    world.run();
+    REQUIRE(world.result);
+    CHECK(world.result->status == 0);
+    CHECK(world.tries.size() == 60);
+    CHECK(world.result_at > 8s);
+    CHECK(world.result_at < 60s);
+    std::size_t most = 0;
+    for (const Try& first : world.tries) {
+      std::size_t count = 0;
+      for (const Try& each : world.tries) count += each.at >= first.at && each.at < first.at + 2s ? 1 : 0;
+      most = std::max(most, count);
+    }
+    CHECK(most <= 13);
+  }
+}

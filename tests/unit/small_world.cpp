@@ -27,6 +27,7 @@ RootPlan make_plan(const Plan& plan) {
   job.launch.batch = plan.batch;
   job.launch.on_failure = plan.on_failure;
   job.launch.wait = plan.wait;
+  job.launch.login_rate = plan.login_rate;
   job.grace = plan.grace;
   job.launch.login_occupancy = plan.login_occupancy;
   job.launch.login_latency = plan.login_latency;

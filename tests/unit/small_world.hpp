@@ -74,6 +74,7 @@ struct Plan {
   wire::OnHostFailure on_failure = wire::OnHostFailure::abort;
   std::uint32_t spares = 0;  // of the hosts; the last ones
   Duration wait{0};
+  std::uint64_t login_rate = 0;             // in millionths of logins per second
   std::string user;                         // login name
   std::vector<std::string> forwarded_keys;  // public keys by which the root signs
 };

@@ -57,7 +57,8 @@ void Launch::add(std::vector<Host> hosts, std::uint64_t login_rate, Instant now,
   for (const Host& host : hosts) subtree_.add(host);
   keep_this_machine(hosts);
   pool_.add(std::move(hosts));
-  next_login_ = std::max(next_login_, now);
+  // A part of the rate is no login at once: many parts would be many.
+  next_login_ = std::max(next_login_, login_rate_limited() && !config_.is_root ? now + pace() : now);
   serve(out);
   pump(now, out);
 }
@@ -148,13 +149,14 @@ void Launch::login_ended(LinkId link, const Child& child, const Error* error, In
   if (it->second.empty()) blocked_.erase(it);
 }
 
-/// Between two logins.
+/// Between two logins. Never longer than all logins take together, even if hardly any rate is left to us.
 Duration Launch::pace() const {
-  Duration pace = pool_.is_late() ? kPace : Duration{0};
-  if (login_rate_limited())
-    pace = std::max(pace, std::chrono::duration_cast<Duration>(std::chrono::duration<double>(
-                              kRateUnit / static_cast<double>(std::max<std::uint64_t>(login_rate_, 1)))));
-  return pace;
+  const Duration pace = pool_.is_late() ? kPace : Duration{0};
+  if (!login_rate_limited()) return pace;
+  const std::uint64_t least = job_.launch.login_rate / std::max(job_.hosts, 1U);
+  const auto rate = static_cast<double>(std::max({login_rate_, least, std::uint64_t{1}}));
+  return std::max(pace,
+                  std::chrono::duration_cast<Duration>(std::chrono::duration<double>(kRateUnit / rate)));
 }
 
 bool Launch::may_login(Instant now) const {
@@ -270,7 +272,8 @@ void Launch::ask_parent(Actions& out) {
   if (config_.is_root || asked_ || !had_hosts_ || !pool_.is_late() || stopped_) return;
   if (!pool_.empty() || !window_.admits(begun_.size())) return;
   asked_ = true;
-  out.push_back(Send{kParentLink, wire::Ask{bite_, std::exchange(login_rate_, 0)}});
+  const bool idle = begun_.empty() && waiting_.empty() && blocked_.empty();  // nothing to be tried again
+  out.push_back(Send{kParentLink, wire::Ask{bite_, idle ? std::exchange(login_rate_, 0) : 0}});
   bite_ = std::min(2 * bite_, kMostAsked);
 }
 
