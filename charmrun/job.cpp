@@ -219,7 +219,7 @@ Result<Nodelist> Builder::read_nodelist() {
 
 /// The hosts behind those that the job needs.
 Result<void> Builder::add_spares(Placement& placement, std::size_t hosts) const {
-  if (options_.spare_hosts == 0 || options_.mode != Mode::run) return {};
+  if (options_.spare_hosts == 0 || options_.mode == Mode::plan) return {};
   std::uint32_t next = options_.host_limit > 0 ? options_.host_limit
                                                : static_cast<std::uint32_t>(hosts) - options_.spare_hosts;
   if (options_.spare_hosts > hosts - next) {
