@@ -53,6 +53,8 @@ private:
   void nothing_left(const End& end);
   void every_host_once();
   void every_process_once();
+  void every_place_once();
+  bool may_be_left_out(std::uint32_t host) const;
   void failures_reported();
   std::set<int> statuses() const;
 

@@ -20,6 +20,7 @@ struct Settings {
   // The job.
   double hosts = 1000, processes = 1;                 // processes per host
   double branching = 0, levels = 0, batch = 0;        // as the options; branching 0: late binding
+  double policy = 0, spares = 0, patience = 0;        // abort, drop, spare: hosts that fail; as the options
   double kind = 0;                                    // of the processes: plain, native, charm
   double start = 5, life = 20;                        // until it registers; from its table (plain: start) on
   double grace = 2000, timeout = 60'000, stamps = 0;  // as the options
@@ -77,6 +78,11 @@ enum class Sabotage : std::uint8_t {
   mistake,     // the root exits with another status
   standstill,  // no host list arrives
 };
+
+/// Processes are numbered when it is known which hosts fail.
+inline bool is_late(const Settings& settings) {
+  return settings.policy != 0;
+}
 
 using Assignments = std::vector<std::pair<std::string, std::string>>;
 

@@ -3,7 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <string_view>
+#include <variant>
 
 namespace charmtree::sim {
 
@@ -11,31 +12,22 @@ using namespace proto;
 
 namespace {
 
-// In the order of the variants.
-constexpr std::array kMessages{"Welcome",    "Assign",        "TableDown",   "Release",    "Receipt",
-                               "ScanReply",  "Input",         "RecallInput", "End",        "Sweep",
-                               "Numbers",    "SignReply",     "Hello",       "Facts",      "Output",
-                               "ScanUp",     "AbortUp",       "HandBack",    "NewHostKey", "Note",
-                               "InputTaken", "InputReturned", "Stamps",      "LinkLost",   "Done",
-                               "Swept",      "Ask",           "SignRequest", "Checkup"};
-static_assert(kMessages.size() == std::variant_size_v<wire::Message>);
+/// As it is declared, without its namespace.
+template <class T>
+std::string name_of(const T&) {
+  std::string_view text = __PRETTY_FUNCTION__;
+  text.remove_prefix(text.find("T = ") + 4);
+  text = text.substr(0, text.find_first_of(";]"));
+  return std::string{text.substr(text.rfind(':') + 1)};
+}
 
-constexpr std::array kEvents{
-    "Begin",         "LinkUp",      "LoginFailed",     "LinkMessage",     "LinkDown",      "SendRefused",
-    "Prepared",      "Spawned",     "SpawnFailed",     "ProcessOutput",   "OutputDrained", "ProcessExited",
-    "ClientOpened",  "ClientBytes", "ClientClosed",    "InputRead",       "InputWritten",  "InputRecalled",
-    "OutputStalled", "UserSignal",  "LeftoversKilled", "SignatureWanted", "SignatureMade", "Tick"};
-static_assert(kEvents.size() == std::variant_size_v<Event>);
-
-constexpr std::array kActions{"Login",       "CancelLogin", "Signed",     "Send",          "CloseLink",
-                              "Prepare",     "Spawn",       "Signal",     "KillLeftovers", "ClientSend",
-                              "ClientClose", "DrainOutput", "WriteInput", "RecallPipe",    "ReadInput",
-                              "Show",        "Say",         "Sign",       "StoreHostKey",  "Record",
-                              "Examined",    "Finish"};
-static_assert(kActions.size() == std::variant_size_v<Action>);
+template <class... T>
+std::string name_of(const std::variant<T...>& value) {
+  return std::visit([](const auto& each) { return name_of(each); }, value);
+}
 
 std::string describe(const wire::Message& message) {
-  std::string text = kMessages[message.index()];
+  std::string text = name_of(message);
   if (const auto* facts = std::get_if<wire::Facts>(&message))
     text += fmt::format(" up {}, failed {}, blocks {}, registered {}, ended {}, exited {}, exits {}",
                         facts->hosts_up.size(), facts->hosts_failed.size(), facts->blocks.size(),
@@ -51,7 +43,7 @@ std::string describe(const wire::Message& message) {
 }  // namespace
 
 std::string describe(const Event& event) {
-  std::string text = fmt::format("<- {}", kEvents[event.index()]);
+  std::string text = fmt::format("<- {}", name_of(event));
   if (const auto* up = std::get_if<LinkUp>(&event)) text += fmt::format(" {}", up->link);
   if (const auto* failed = std::get_if<LoginFailed>(&event))
     text += fmt::format(" {}: {}", failed->link, to_string(failed->error));
@@ -65,7 +57,7 @@ std::string describe(const Event& event) {
 }
 
 std::string describe(const Action& action) {
-  std::string text = fmt::format("   -> {}", kActions[action.index()]);
+  std::string text = fmt::format("   -> {}", name_of(action));
   if (const auto* login = std::get_if<Login>(&action))
     text += fmt::format(" {}: host {}", login->link, login->host.index);
   if (const auto* send = std::get_if<Send>(&action))

@@ -29,7 +29,10 @@ RootPlan make_plan(const Settings& settings, const Hosts& hosts) {
   job.arguments = {"./app"};
   job.hosts = hosts.size();
   const std::uint32_t each = whole(settings.processes);
-  job.processes = hosts.size() * each;
+  const std::uint32_t wanted = hosts.size() - std::min(whole(settings.spares), hosts.size() - 1);
+  job.processes = wanted * each;
+  job.launch.on_failure = static_cast<wire::OnHostFailure>(whole(settings.policy));
+  job.launch.patience = ms(settings.patience);
   job.launch.shape = {whole(settings.branching), whole(settings.levels)};
   job.launch.batch = whole(settings.batch);
   job.grace = ms(settings.grace);
@@ -45,6 +48,7 @@ RootPlan make_plan(const Settings& settings, const Hosts& hosts) {
       host.address = fmt::format("m{:06}", hosts[i].machine);
       host.machine = hosts[i].machine + 1;
     }
+    if (i >= wanted) continue;
     host.first_process = i * each;
     host.processes = each;
   }
@@ -85,7 +89,8 @@ Outcome World::run() {
     Entry next = std::move(queue_.back());
     queue_.pop_back();
     if (next.at > ms(settings_.limit)) {
-      checks_.wrong(fmt::format("still going after {:g} s", settings_.limit / 1000));
+      if (outcome_.status < 0 && !is_root_gone_)
+        checks_.wrong(fmt::format("still going after {:g} s", settings_.limit / 1000));
       break;
     }
     take(std::move(next.what), next.at);
