@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import vc_state
+from vc_cli import clusters_by_hand
 from vc_faults import wait_until
 from vc_net import read_neighbour_limits
 from vcluster import REPOSITORY, Cluster, ClusterError
@@ -429,7 +429,7 @@ def vcluster(*argv: str, status: int = 0) -> str:
 
 
 def test_the_command_keeps_a_cluster_between_calls() -> None:
-    if [base for base in vc_state.running() if vc_state.load(base).get("by_hand")]:
+    if clusters_by_hand():
         pytest.skip("somebody is using the command")
     before = machine()
     try:

@@ -47,7 +47,7 @@ def _parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _clusters_by_hand() -> list[Path]:
+def clusters_by_hand() -> list[Path]:
     """Clusters that `serve` made; those of running tests are not ours to touch."""
     found = []
     for base in vc_state.running():
@@ -61,7 +61,7 @@ def _clusters_by_hand() -> list[Path]:
 
 @contextmanager
 def _attached() -> Iterator[Cluster]:
-    bases = _clusters_by_hand()
+    bases = clusters_by_hand()
     if not bases:
         raise ClusterError("no cluster is up: vcluster up N")
     yield attach(bases[0])
@@ -76,7 +76,7 @@ def _own(text: str | None, n: int) -> list[int] | None:
 
 def _up(options: argparse.Namespace) -> int:
     """Starts `serve` in the background and waits until it says that it is ready."""
-    if _clusters_by_hand():
+    if clusters_by_hand():
         raise ClusterError("a cluster is up already: vcluster down")
     argv = [sys.executable, os.path.abspath(__file__), "serve", *sys.argv[2:]]
     server = subprocess.Popen(
@@ -119,7 +119,7 @@ def _serve(options: argparse.Namespace) -> int:
 
 
 def _down() -> int:
-    bases = _clusters_by_hand()
+    bases = clusters_by_hand()
     for base in bases:
         pid = vc_state.load(base)["pid"]
         os.kill(pid, signal.SIGTERM)
