@@ -131,6 +131,7 @@ void Launch::login(Child child, Instant now, Actions& out) {
 void Launch::login_ended(LinkId link, const Child& child, const Error* error, Instant now) {
   const std::uint32_t machine = child.host.machine;
   const Instant begun = begun_.extract(link).mapped();
+  skip_ended_logins();
   if (error == nullptr) {
     gate_.succeeded(machine);
     window_.succeeded(now - begun);
@@ -199,21 +200,25 @@ void Launch::tick(Instant now, Actions& out, std::vector<wire::HostFailure>& fai
 /// Such a login goes on (cut off before it has authenticated, sshd would count it against us), but for
 /// nothing.
 void Launch::give_up_silent(Instant now, std::vector<wire::HostFailure>& failed) {
-  for (; patience_ends() <= now; judged_.pop_front()) {
-    if (!begun_.contains(judged_.front())) continue;
+  while (patience_ends() <= now) {
     Child& child = children_.at(judged_.front());
     child.given_up = true;
     pool_.failed(child.host.index);
     failed.push_back({child.host.index,
                       Error{Errc::timed_out, Phase::connect, "silent for too long", "see ++host-patience"}});
+    judged_.pop_front();
+    skip_ended_logins();
   }
 }
 
-/// When the oldest login loses it; in the past if that login has ended.
+/// When the oldest login loses it.
 Instant Launch::patience_ends() const {
-  if (judged_.empty()) return kNever;
-  const auto oldest = begun_.find(judged_.front());
-  return oldest == begun_.end() ? Instant::min() : oldest->second + patience_.get();
+  return judged_.empty() ? kNever : begun_.at(judged_.front()) + patience_.get();
+}
+
+/// From here on the oldest one to be judged is under way.
+void Launch::skip_ended_logins() {
+  while (!judged_.empty() && !begun_.contains(judged_.front())) judged_.pop_front();
 }
 
 /// What an answering child gets of the hosts that are left. From now on it can do what we can, and so will

@@ -107,6 +107,7 @@ private:
   Duration pace() const;
   void give_up_silent(Instant now, std::vector<wire::HostFailure>& failed);
   Instant patience_ends() const;
+  void skip_ended_logins();
   Via usual_via(const Host& host) const;
   bool fall_back(LinkId link, const LoginFailed& event, Instant now, Actions& out);
   bool try_again(LinkId link, const LoginFailed& event, Instant now);
