@@ -29,8 +29,7 @@ RootPlan make_plan(const Settings& settings, const Hosts& hosts) {
   job.arguments = {"./app"};
   job.hosts = hosts.size();
   const std::uint32_t each = whole(settings.processes);
-  const std::uint32_t spares = is_late(settings) ? whole(settings.spares) : 0;
-  const std::uint32_t wanted = hosts.size() - std::min(spares, hosts.size() - 1);
+  const std::uint32_t wanted = hosts.size() - whole(settings.spares);
   job.processes = wanted * each;
   job.launch.on_failure = static_cast<wire::OnHostFailure>(whole(settings.policy));
   job.launch.patience = ms(settings.patience);
