@@ -133,7 +133,7 @@ Result<Settings> draw_settings(const Assignments& assignments, std::uint64_t see
   }
   if (settings.hosts < 1 || settings.hosts > 10e6 || settings.to < settings.from)
     return wrong("hosts are 1 to 10,000,000, and `from` is not after `to`");
-  settings.spares = is_late(settings) ? std::min(settings.spares, settings.hosts - 1) : 0;
+  settings.spares = settings.policy == 2 ? std::min(settings.spares, settings.hosts - 1) : 0;
   return settings;
 }
 
