@@ -92,7 +92,7 @@ int run_launcher() {
     end_by_signal(signals, runner, ended_by);
     runner.open_parent(std::make_unique<io::FdLinkHandle>(
         io::FdLink::make(around.io, std::move(input), std::move(output), {}, 0, nullptr)));
-    runner.run();
+    around.io.run();
   }
   if (ended_by != 0) die_of(ended_by);
   return 0;
@@ -176,7 +176,7 @@ proto::Finish conduct(io::asio::io_context& io, io::Runner& runner) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) add_unless_ignored(signals, signal);
   watch_signals(signals, runner);
   runner.dispatch(proto::Begin{});
-  if (!runner.finished()) runner.run();
+  if (!runner.finished()) io.run();
   return runner.result();
 }
 

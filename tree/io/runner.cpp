@@ -21,18 +21,6 @@ Runner::Runner(asio::io_context& io, Node& node, Transports transports, ChildWat
           }),
       timer_(io) {}
 
-void Runner::run() {
-  while (!io_.stopped() && !finished_) {
-    if (tick_since_ == kNever) {
-      io_.run_one();
-    } else if (now() - tick_since_ >= kLongestHoldUp || io_.poll_one() == 0) {
-      tick_since_ = armed_ = kNever;
-      dispatch(Tick{});
-    }
-  }
-  if (!io_.stopped()) io_.run();
-}
-
 void Runner::dispatch(Event event) {
   queue_.push_back(std::move(event));
   if (in_turn_) return;
@@ -94,7 +82,7 @@ void Runner::execute(const Finish& action) {
 
 void Runner::arm_timer() {
   const Instant deadline = node_.next_deadline();
-  if (deadline == armed_ || tick_since_ != kNever) return;
+  if (deadline == armed_) return;
   armed_ = deadline;
   if (deadline == kNever) {
     timer_.cancel();
@@ -103,7 +91,8 @@ void Runner::arm_timer() {
   timer_.expires_at(to_steady(deadline));
   timer_.async_wait([this](error_code ec) {
     if (ec || finished_) return;
-    tick_since_ = now();
+    armed_ = kNever;
+    dispatch(Tick{});
   });
 }
 

@@ -43,10 +43,6 @@ public:
   /// `transports` names.
   Runner(asio::io_context& io, Node& node, Transports transports, ChildWatch& watch, UserSide* user);
 
-  /// Runs the event loop until the launcher is done (or the loop was stopped). The node's deadlines wait
-  /// until nothing else is ready, for a bounded time: a launcher that can hardly carry on the logins that it
-  /// has begun must not begin more, since the first to get through will share its work.
-  void run();
   /// Hands an event to the node, now or, if a node turn is under way, right after it.
   void dispatch(proto::Event event);
   /// Not the root: the link to the parent.
@@ -58,9 +54,6 @@ public:
   const proto::Finish& result() const { return result_; }
 
 private:
-  /// How long other events can hold up a deadline.
-  static constexpr Duration kLongestHoldUp = 100ms;
-
   void turn(const proto::Event& event);
   void execute(proto::Action& action);
   void execute(const proto::Finish& action);
@@ -73,7 +66,6 @@ private:
   HostRuntime host_;
   asio::steady_timer timer_;
   Instant armed_ = kNever;
-  Instant tick_since_ = kNever;  // a deadline has come, and waits
   std::deque<proto::Event> queue_;
   proto::Actions actions_;
   bool in_turn_ = false;
