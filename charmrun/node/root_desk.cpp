@@ -122,11 +122,12 @@ void RootDesk::want_input(Actions& out) {
 /// Numbers have no gaps.
 void RootDesk::number(Instant now, Actions& out, DeskOrders& orders) {
   const bool drop = job_->launch.on_failure == wire::OnHostFailure::drop;
+  const std::set<std::uint32_t> failed = judge_.failed_hosts();
   std::vector<wire::Share> shares;
   std::uint32_t next = 0;
   std::size_t place = 0, living = 0;
   for (Host& host : hosts_) {
-    const bool lives = judge_.lives(host.index);
+    const bool lives = !failed.contains(host.index);
     living += lives ? 1 : 0;
     if (drop && !lives) ++place;
     if (!lives || place >= wanted_.size()) continue;

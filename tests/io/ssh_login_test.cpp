@@ -307,7 +307,7 @@ TEST_CASE("what does not answer, or not as an sshd, is named", "[ssh]") {
     FakeServer server(bench.io, "", FakeServer::Then::close);
     profile.port = server.port();
     const LoginResult result = bench.login(host, profile, "true", limits);
-    CHECK(result.error.code == Errc::dropped);
+    CHECK(result.error.code == Errc::busy);
     CHECK(result.error.phase == Phase::handshake);
   }
   SECTION("closed after the banner") {
@@ -319,8 +319,15 @@ TEST_CASE("what does not answer, or not as an sshd, is named", "[ssh]") {
     FakeServer server(bench.io, "Exceeded MaxStartups\r\n", FakeServer::Then::close);
     profile.port = server.port();
     const LoginResult result = bench.login(host, profile, "true", limits);
-    CHECK(result.error.code == Errc::dropped);
+    CHECK(result.error.code == Errc::busy);
     CHECK(result.error.what == "the server is too busy: Exceeded MaxStartups");
+  }
+  SECTION("a penalty") {
+    FakeServer server(bench.io, "Not allowed at this time\r\n", FakeServer::Then::close);
+    profile.port = server.port();
+    const LoginResult result = bench.login(host, profile, "true", limits);
+    CHECK(result.error.code == Errc::penalised);
+    CHECK(result.error.what == "the server makes us wait: Not allowed at this time");
   }
   SECTION("a web server") {
     FakeServer server(bench.io, "HTTP/1.1 400 Bad Request\r\n\r\n", FakeServer::Then::close);

@@ -125,8 +125,10 @@ void Judge::judge_launch() {
   decide({status, 0, {wire::EndMode::stop, 15}, failure_lines()});
 }
 
-bool Judge::lives(std::uint32_t host) const {
-  return std::none_of(failures_.begin(), failures_.end(), [&](const auto& f) { return f.host == host; });
+std::set<std::uint32_t> Judge::failed_hosts() const {
+  std::set<std::uint32_t> hosts;
+  for (const wire::HostFailure& failure : failures_) hosts.insert(failure.host);
+  return hosts;
 }
 
 std::vector<std::string> Judge::numbered(Instant now) {

@@ -49,8 +49,8 @@ public:
   /// Every host has answered or been given up, and it is time to number the processes of a job that can do
   /// without some.
   bool wants_numbers() const { return !numbered_ && !verdict_ && answered_.size() == hosts_.size(); }
-  /// True if `host` has not failed.
-  bool lives(std::uint32_t host) const;
+  /// The hosts that have failed.
+  std::set<std::uint32_t> failed_hosts() const;
   /// The hosts have their processes, with which they have yet to answer. Returns why those that failed did.
   std::vector<std::string> numbered(Instant now);
   /// Too few hosts are left.
