@@ -315,20 +315,6 @@ TEST_CASE("what does not answer, or not as an sshd, is named", "[ssh]") {
     profile.port = server.port();
     CHECK(bench.login(host, profile, "true", limits).error.code == Errc::dropped);
   }
-  SECTION("too many logins") {
-    FakeServer server(bench.io, "Exceeded MaxStartups\r\n", FakeServer::Then::close);
-    profile.port = server.port();
-    const LoginResult result = bench.login(host, profile, "true", limits);
-    CHECK(result.error.code == Errc::busy);
-    CHECK(result.error.what == "the server is too busy: Exceeded MaxStartups");
-  }
-  SECTION("a penalty") {
-    FakeServer server(bench.io, "Not allowed at this time\r\n", FakeServer::Then::close);
-    profile.port = server.port();
-    const LoginResult result = bench.login(host, profile, "true", limits);
-    CHECK(result.error.code == Errc::penalised);
-    CHECK(result.error.what == "the server makes us wait: Not allowed at this time");
-  }
   SECTION("a web server") {
     FakeServer server(bench.io, "HTTP/1.1 400 Bad Request\r\n\r\n", FakeServer::Then::close);
     profile.port = server.port();
@@ -348,6 +334,25 @@ TEST_CASE("what does not answer, or not as an sshd, is named", "[ssh]") {
     CHECK(result.error.phase == Phase::resolve);
     CHECK((result.error.code == Errc::no_such_host || result.error.code == Errc::timed_out));
   }
+}
+
+TEST_CASE("an sshd that is too busy, and one that punishes us, say so before the banner", "[ssh]") {
+  Bench bench;
+  Host host;
+  host.name = "127.0.0.1";
+  Profile profile;
+  profile.user = "nobody";
+  const auto login = [&](const std::string& said) {
+    FakeServer server(bench.io, said, FakeServer::Then::close);
+    profile.port = server.port();
+    return bench.login(host, profile).error;
+  };
+  const Error busy = login("Exceeded MaxStartups\r\n");
+  CHECK(busy.code == Errc::busy);
+  CHECK(busy.what == "the server is too busy: Exceeded MaxStartups");
+  const Error penalty = login("Not allowed at this time\r\n");
+  CHECK(penalty.code == Errc::penalised);
+  CHECK(penalty.what == "the server makes us wait: Not allowed at this time");
 }
 
 TEST_CASE("known keys decide the order of algorithms, revoked ones do not", "[ssh]") {
