@@ -430,7 +430,11 @@ void Node::checkup(const Child& child, wire::Checkup checkup) {
 /// Its own launcher's half is joined with what we saw of its login.
 void Node::stamps(const Child& child, wire::Stamps stamps) {
   launch_->subtree().stamped(stamps.host);
-  for (Instant& time : stamps.times) time = mapped(child, time);
+  for (Instant& time : stamps.times) {
+    time = mapped(child, time);
+    // Clocks are joined no better than a message takes, but what has been told has happened.
+    if (time != kNever) time = std::min(time, now_);
+  }
   if (stamps.host == child.host.index) {
     std::copy_n(child.stamps.times.begin(), wire::Stamps::hello + 1, stamps.times.begin());
     stamps.parent = child.stamps.parent;

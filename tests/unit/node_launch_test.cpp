@@ -342,3 +342,20 @@ TEST_CASE("++login-rate: all launchers together, retries too", "[launch]") {
     CHECK(most <= 13);
   }
 }
+
+TEST_CASE("no start-up time lies behind the message that tells it", "[launch]") {
+  SmallWorld world{{.hosts = 2, .shape = {2, 1}}};
+  for (Actor& actor : world.actors) actor.life = 10s;
+  wire::Stamps ahead;
+  ahead.host = 1;
+  ahead.times[wire::Stamps::table] = Instant{5000h};
+  world.at(3s, [&] { world.forge(1, ahead); });
+  world.run();
+  const auto told = std::find_if(world.stamps.begin(), world.stamps.end(), [](const auto& s) {
+    return s.host == 1 && s.times[wire::Stamps::table] != kNever;
+  });
+  REQUIRE(told != world.stamps.end());
+  const Duration since_hello = told->times[wire::Stamps::table] - told->times[wire::Stamps::hello];
+  CHECK(since_hello > 2s);
+  CHECK(since_hello < 4s);
+}
