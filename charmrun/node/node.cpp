@@ -528,11 +528,11 @@ void Node::desk_turn() {
   record_logins();
   DeskOrders orders;
   desk_->turn(now_, *out_, orders);
-  for (const wire::Message& message : orders.everyone) {
-    down_all(message);
-    if (const auto* numbers = std::get_if<wire::Numbers>(&message))
-      number_subtree(*wire::decode_shares(*numbers->shares));
+  if (!orders.numbers.empty()) {
+    number_subtree(orders.numbers);
+    down_all(wire::Numbers{wire::encode(orders.numbers)});
   }
+  for (const wire::Message& message : orders.everyone) down_all(message);
   for (auto& [process, message] : orders.process) down_to(process, message);
   if (orders.end) end(*orders.end);
 }

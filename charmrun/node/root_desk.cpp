@@ -147,7 +147,7 @@ void RootDesk::number(Instant now, Actions& out, DeskOrders& orders) {
     out.push_back(Say{Tone::info, fmt::format("the job runs on {} hosts, with {} of {} processes",
                                               shares.size(), next, all)});
   }
-  orders.everyone.push_back(wire::Numbers{wire::encode(shares)});
+  orders.numbers = std::move(shares);
 }
 
 void RootDesk::announce(Instant now, Actions& out) {

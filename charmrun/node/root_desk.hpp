@@ -27,6 +27,7 @@ struct RootPlan {
 
 /// What the desk wants the Node to do.
 struct DeskOrders {
+  std::vector<wire::Share> numbers;                              // the hosts' processes, to be told first
   std::vector<wire::Message> everyone;                           // to all children
   std::vector<std::pair<std::uint32_t, wire::Message>> process;  // to the launcher of that process
   std::optional<wire::End> end;
