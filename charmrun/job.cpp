@@ -361,7 +361,7 @@ void Builder::describe_launch() {
   rules.batch = options_.batch;
   rules.max_logins = options_.max_logins;
   rules.login_rate = std::uint64_t{options_.login_rate.per_second} * 1'000'000;
-  number_machines(job_.plan.hosts, read_small_file("/etc/hosts"));
+  if (!job_.plan.job.private_network) number_machines(job_.plan.hosts, read_small_file("/etc/hosts"));
   if (options_.mode == Mode::doctor) return prescribe_checkup();
   rules.on_failure = options_.on_host_failure;
   rules.patience = options_.host_patience;
