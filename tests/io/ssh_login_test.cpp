@@ -272,12 +272,22 @@ TEST_CASE("a server with an RSA host key alone has nothing in common with libssh
   CHECK(result.error.phase == Phase::handshake);
 }
 
-TEST_CASE("what does not answer, or not as an sshd, is named", "[ssh]") {
+namespace {
+/// A login to a port of this machine that is still to be chosen, for which no account is needed.
+struct Visitor {
   Bench bench;
   Host host;
-  host.name = "127.0.0.1";
   Profile profile;
-  profile.user = "nobody";
+  Visitor() {
+    host.name = "127.0.0.1";
+    profile.user = "nobody";
+  }
+};
+}  // namespace
+
+TEST_CASE("what does not answer, or not as an sshd, is named", "[ssh]") {
+  Visitor visitor;
+  auto& [bench, host, profile] = visitor;
   LoginLimits limits;
   limits.handshake = 300ms;
 
@@ -337,15 +347,11 @@ TEST_CASE("what does not answer, or not as an sshd, is named", "[ssh]") {
 }
 
 TEST_CASE("an sshd that is too busy, and one that punishes us, say so before the banner", "[ssh]") {
-  Bench bench;
-  Host host;
-  host.name = "127.0.0.1";
-  Profile profile;
-  profile.user = "nobody";
+  Visitor visitor;
   const auto login = [&](const std::string& said) {
-    FakeServer server(bench.io, said, FakeServer::Then::close);
-    profile.port = server.port();
-    return bench.login(host, profile).error;
+    FakeServer server(visitor.bench.io, said, FakeServer::Then::close);
+    visitor.profile.port = server.port();
+    return visitor.bench.login(visitor.host, visitor.profile).error;
   };
   const Error busy = login("Exceeded MaxStartups\r\n");
   CHECK(busy.code == Errc::busy);

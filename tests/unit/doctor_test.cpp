@@ -26,7 +26,7 @@ RootPlan plan_of(std::uint32_t hosts, const std::vector<std::uint32_t>& local = 
   plan.job.arguments = {"./app"};
   plan.job.profiles.resize(2);
   plan.job.profiles[0].launcher = "/opt/charmrun";
-  plan.job.profiles[0].program = "/work/app";
+  plan.job.profiles[0].program = "/home/me/app";
   plan.job.profiles[0].directory = "/work";
   plan.job.profiles[1] = plan.job.profiles[0];
   plan.job.profiles[1].via = Via::local;
@@ -143,7 +143,7 @@ TEST_CASE(
   doctor.examined(healthy(0));
   doctor.failed(1, kRefused);
   wire::Checkup faulty = healthy(2);
-  faulty.errors = {{Errc::no_program, Phase::spawn, "/work/app: no such file", "x"}};
+  faulty.errors = {{Errc::no_program, Phase::spawn, "/home/me/app: no such file", "x"}};
   doctor.examined(faulty);
   doctor.examined(healthy(3));
   CHECK(doctor.progress() == "from here: 4 of 5 hosts");
@@ -338,11 +338,12 @@ TEST_CASE("remedies are commands for the host and its files") {
         "n1: start launcher: odd??[31m; see `ssh n1 true`");
   round.from_root = round.from_inner = {};
   round.found[1] = healthy(1);
-  round.found[1].errors = {{Errc::no_program, Phase::spawn, "/work/app: no such file", "x"},
+  round.found[1].errors = {{Errc::no_program, Phase::spawn, "/home/me/app: no such file", "x"},
                            {Errc::library_missing, Phase::start, "libx.so not found", "install it"}};
-  CHECK(round.lines(Severity::error) ==
-        Lines{"n1: spawn: /work/app: no such file; scp /work/app n1:/work/app, or use a shared file system",
-              "n1: start: libx.so not found; install it", "a launch would fail on 1 of 2 hosts"});
+  CHECK(round.lines(Severity::error) == Lines{"n1: spawn: /home/me/app: no such file; scp /home/me/app "
+                                              "n1:/home/me/app, or use a shared file system",
+                                              "n1: start: libx.so not found; install it",
+                                              "a launch would fail on 1 of 2 hosts"});
 }
 
 TEST_CASE("without a program none is looked for, and this is said") {

@@ -17,12 +17,12 @@ constexpr Instant kNow{1s};
 /// A host with the processes 0 and 1 of a job of `total`.
 class Fixture {
 public:
-  explicit Fixture(std::uint32_t total = 2) {
+  explicit Fixture(std::uint32_t total = 2, std::uint32_t own = 2) {
     auto spec = std::make_shared<wire::JobSpec>();
     spec->processes = total;
     Host host;
     host.index = 4;
-    host.processes = 2;
+    host.processes = own;
     processes.emplace(spec, host);
   }
   template <class E>
@@ -112,18 +112,11 @@ TEST_CASE("many processes are started a few at a time", "[host_processes]") {
 }
 
 TEST_CASE("after one process could not be started no more are", "[host_processes]") {
-  auto job = std::make_shared<wire::JobSpec>();
-  job->processes = 10;
-  Host host;
-  host.processes = 10;
-  HostProcesses processes{job, host};
-  Actions out;
-  Upward up;
-  processes.on(Prepared{1}, kNow, out, up);
-  processes.spawn(out);
-  processes.on(SpawnFailed{0, {Errc::no_program, Phase::spawn, "./app"}}, kNow, out, up);
-  CHECK_FALSE(processes.waits_to_spawn());
-  CHECK(processes.alive() == 3);
+  Fixture fixture{10, 10};
+  fixture.on(Prepared{1});
+  fixture.on(SpawnFailed{0, {Errc::no_program, Phase::spawn, "./app"}});
+  CHECK_FALSE(fixture.processes->waits_to_spawn());
+  CHECK(fixture.processes->alive() == 3);
 }
 
 TEST_CASE("a host that is not ready or cannot start a process has failed, once", "[host_processes]") {
@@ -273,19 +266,12 @@ TEST_CASE("an end that comes before the host is ready starts nothing", "[host_pr
 }
 
 TEST_CASE("a job of one process passes its bytes unchanged", "[host_processes]") {
-  auto job = std::make_shared<wire::JobSpec>();
-  job->processes = 1;
-  Host host;
-  host.processes = 1;
-  HostProcesses processes{job, host};
-  Actions out;
-  Upward up;
-  processes.on(Prepared{1}, kNow, out, up);
-  processes.spawn(out);
-  processes.on(Spawned{0}, kNow, out, up);
-  processes.on(ProcessOutput{0, Stream::out, "no newline"}, kNow, out, up);
-  REQUIRE(up.messages.size() == 1);
-  CHECK(std::get<wire::Output>(up.messages[0]).text == "no newline");
+  Fixture fixture{1, 1};
+  fixture.on(Prepared{1});
+  fixture.on(Spawned{0});
+  fixture.on(ProcessOutput{0, Stream::out, "no newline"});
+  REQUIRE(fixture.up.messages.size() == 1);
+  CHECK(std::get<wire::Output>(fixture.up.messages[0]).text == "no newline");
 }
 
 TEST_CASE("an exit waits until the connection has been read to its end", "[host_processes]") {
