@@ -32,6 +32,7 @@ constexpr std::string_view kClosing = R"(
 Environment
   $NODELIST              the nodelist, if there is no ++nodelist
   $CONV_RSH              the remote shell, if there is no ++remote-shell
+  $CHARMRUN_IP           this machine's address, if there is no ++useip
   ~/.charmrunrc          on each remote host: bash reads this file before the
                          program is started there
 
@@ -67,6 +68,7 @@ void append_row(const OptionRow& row, std::string& out) {
   if (row.name.size() == 1) left += fmt::format(", +{}{}", row.name, row.value);
   std::string text{row.help};
   if (!row.default_text.empty()) text += fmt::format(" [{}]", row.default_text);
+  if (!row.missing.empty()) text += " (not ready yet)";
   if (left.size() + 2 > kTextColumn) {
     out += left + '\n';
     left.clear();

@@ -18,6 +18,7 @@
 
 #include "charmrun/history_file.hpp"
 #include "charmrun/machines.hpp"
+#include "charmrun/own_address.hpp"
 #include "charmrun/placement.hpp"
 #include "tree/io/host_setup.hpp"
 #include "tree/io/ssh_config.hpp"
@@ -118,7 +119,7 @@ private:
   Result<void> add_spares(Placement& placement, std::size_t hosts) const;
   Result<Nodelist> read_nodelist();
   Result<void> ask_ssh(const std::vector<bool>& here);
-  void advertise_own_entries(const std::vector<bool>& here);
+  Result<void> advertise_own_entries(const std::vector<bool>& here);
   Result<Profile> base_profile(const HostOptions& options) const;
   std::uint32_t intern(Profile profile);
   void describe();
@@ -311,24 +312,26 @@ Result<void> Builder::ask_ssh(const std::vector<bool>& here) {
       }
     }
   }
-  advertise_own_entries(here);
-  return {};
+  return advertise_own_entries(here);
 }
 
 /// Entries of this machine among others get an address that the others can reach.
-void Builder::advertise_own_entries(const std::vector<bool>& here) {
+Result<void> Builder::advertise_own_entries(const std::vector<bool>& here) {
   std::vector<Host>& hosts = job_.plan.hosts;
   std::vector<std::string> others;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     if (!here[i]) others.push_back(hosts[i].target());
   }
-  if (others.empty() || others.size() == hosts.size()) return;
-  const std::uint32_t own = io::address_towards(others);
+  if (others.empty() || others.size() == hosts.size()) return {};
+  auto chosen = chosen_address(options_);
+  if (!chosen) return chosen.error();
+  const std::uint32_t own = *chosen != 0 ? *chosen : io::address_towards(others);
+  if (*chosen != 0 && !io::is_own_address(own))
+    remark(dotted(own) + " is no address of this machine: can the other hosts reach it there?");
   for (std::size_t i = 0; i < hosts.size() && own != 0; ++i) {
-    if (here[i])
-      hosts[i].address =
-          fmt::format("{}.{}.{}.{}", own >> 24, (own >> 16) & 255, (own >> 8) & 255, own & 255);
+    if (here[i]) hosts[i].address = dotted(own);
   }
+  return {};
 }
 
 void Builder::describe() {
@@ -338,6 +341,10 @@ void Builder::describe() {
   job.arguments = options_.arguments;
   job.arguments.insert(job.arguments.begin(), options_.program);
   job.environment = proto::without_launcher_variables(io::own_environment());
+  if (options_.ipc_pool_size)
+    proto::overlay(job.environment, {fmt::format("CmiIpcPoolSize={}", *options_.ipc_pool_size)});
+  if (options_.ipc_cutoff)
+    proto::overlay(job.environment, {fmt::format("CmiIpcCutoff={}", *options_.ipc_cutoff)});
   job.hosts = static_cast<std::uint32_t>(job_.plan.hosts.size());
   job.magic = static_cast<std::uint16_t>(
       1 +

@@ -273,7 +273,8 @@ int run(const std::vector<std::string>& arguments) {
     const char* value = std::getenv(name);
     return std::string{value == nullptr ? "" : value};
   };
-  auto options = parse_options(arguments, {variable("NODELIST"), variable("CONV_RSH"), variable("HOME")});
+  auto options = parse_options(arguments, {variable("NODELIST"), variable("CONV_RSH"), variable("HOME"),
+                                           variable("CHARMRUN_IP"), variable("CONV_DAEMON")});
   if (!options) return complain(options.error()), kLauncherFailed;
   if (options->help) return std::fputs(help_text().c_str(), stdout), 0;
   if (options->version) return std::fputs(version_text().c_str(), stdout), 0;

@@ -20,10 +20,22 @@ constexpr std::uint32_t kMaxBranching = 1'000'000;
 constexpr std::uint32_t kMaxLevels = 64;
 constexpr std::uint32_t kMaxBatch = 100'000;
 constexpr std::uint32_t kMaxLoginRate = 1'000'000;
+constexpr std::uint32_t kMaxPort = 65'535;
 constexpr double kMaxSeconds = 1e9;  // 31 years; fits in nanoseconds
 
 using Topic = OptionTopic;
 using O = Options;
+
+/// The row of an option that is known, but does nothing yet.
+constexpr OptionRow without(std::string_view missing, OptionRow row) {
+  row.missing = missing;
+  return row;
+}
+constexpr std::string_view kProvisioning = "placement by the hosts' cores";
+constexpr std::string_view kBinding = "binding of processes";
+constexpr std::string_view kMpiexec = "starting by mpiexec";
+constexpr std::string_view kCcs = "client-server mode";
+constexpr std::string_view kDebugger = "debuggers";
 
 constexpr std::array kTable = {
     OptionRow{"p", Topic::counts, &O::pes, "N", "",
@@ -34,6 +46,34 @@ constexpr std::array kTable = {
               "PEs in each process (Charm++ SMP programs)", 0, kMaxPes},
     OptionRow{"numHosts", Topic::counts, &O::host_limit, "N", "all",
               "use only the first N hosts of the nodelist", 0, kMaxHostLimit},
+    OptionRow{"smp", Topic::counts, &O::smp, "", "as the program's text says",
+              "the program is an SMP build: its processes may have several PEs; ++no-smp: it is none"},
+    without(kProvisioning, {"processPerHost", Topic::counts, &O::processes_per_host, "N", "",
+                            "N processes on each host", 0, kMaxProcesses}),
+    without(kProvisioning, {"processPerSocket", Topic::counts, &O::processes_per_socket, "N", "",
+                            "N processes for each socket", 0, kMaxProcesses}),
+    without(kProvisioning, {"processPerCore", Topic::counts, &O::processes_per_core, "N", "",
+                            "N processes for each core", 0, kMaxProcesses}),
+    without(kProvisioning, {"processPerPU", Topic::counts, &O::processes_per_pu, "N", "",
+                            "N processes for each hardware thread", 0, kMaxProcesses}),
+    without(kProvisioning, {"oneWthPerHost", Topic::counts, &O::worker_per_host, "", "off",
+                            "one PE for each host (SMP builds)"}),
+    without(kProvisioning, {"oneWthPerSocket", Topic::counts, &O::worker_per_socket, "", "off",
+                            "one PE for each socket (SMP builds)"}),
+    without(kProvisioning, {"oneWthPerCore", Topic::counts, &O::worker_per_core, "", "off",
+                            "one PE for each core (SMP builds)"}),
+    without(kProvisioning, {"oneWthPerPU", Topic::counts, &O::worker_per_pu, "", "off",
+                            "one PE for each hardware thread (SMP builds)"}),
+    without(kProvisioning,
+            {"auto-provision", Topic::counts, &O::auto_provision, "", "off",
+             "use all of every host: a process for each core; of SMP builds one for each socket, with a PE "
+             "for each hardware thread"}),
+    without(kProvisioning,
+            {"autoProvision", Topic::counts, &O::auto_provision, "", "off", "the same as ++auto-provision"}),
+    without(kBinding, {"bind", Topic::counts, &O::binding, "UNIT", "",
+                       "bind each process to a core, socket or numa domain of its own, or to none"}),
+    without(kBinding, {"report-bindings", Topic::counts, &O::report_bindings, "", "off",
+                       "say what each process is bound to"}),
 
     OptionRow{"nodelist", Topic::hosts, &O::nodelist, "FILE", "$NODELIST, else ./nodelist, else ~/.nodelist",
               "the file that names the hosts; without any, everything runs on this machine"},
@@ -43,6 +83,12 @@ constexpr std::array kTable = {
     OptionRow{"hosts", Topic::hosts, &O::virtual_hosts, "N", "",
               "play N hosts on this machine: a tree of N launchers, without nodelist and ssh", 1,
               kMaxVirtualHosts},
+
+    OptionRow{"useip", Topic::hosts, &O::own_address, "ADDRESS",
+              "$CHARMRUN_IP, else the one towards the others",
+              "the IPv4 address under which processes on this machine are reached by those on other hosts"},
+    OptionRow{"usehostname", Topic::hosts, &O::use_host_name, "", "off",
+              "take the address to which this machine's name resolves; wins over ++useip"},
 
     OptionRow{"remote-shell", Topic::launch, &O::remote_shell, "COMMAND", "$CONV_RSH, else built-in ssh",
               "start launchers by this command, such as \"ssh -p 2222\""},
@@ -81,11 +127,26 @@ constexpr std::array kTable = {
         "nothing else (README, \"ssh keys\")"},
     OptionRow{"launcher", Topic::launch, &O::launcher, "PATH", "the path of this charmrun",
               "charmrun's path on the hosts"},
+    OptionRow{"scalable-start", Topic::launch, &O::scalable_start, "", "on",
+              "without address-space randomisation processes are alike anyway; with it, the processes of a "
+              "host are copies of one"},
+    without(kMpiexec, {"mpiexec", Topic::launch, &O::mpiexec, "", "off",
+                       "start launchers by mpiexec (or ++remote-shell), on whatever hosts it gives"}),
+    without(kMpiexec, {"mpiexec-no-n", Topic::launch, &O::mpiexec_without_count, "", "off",
+                       "the same without -n N: mpiexec knows how many"}),
 
     OptionRow{"runscript", Topic::program, &O::run_script, "FILE", "",
               "run the program through this script, which gets the program and its arguments"},
     OptionRow{"va-randomization", Topic::program, &O::va_randomization, "", "off",
               "leave address-space randomisation on (Charm++ programs that migrate threads need it off)"},
+    without("terminals for process 0", {"interactive", Topic::program, &O::interactive, "", "off",
+                                        "process 0 gets a terminal (charm4py's interactive mode)"}),
+    OptionRow{"ipcpoolsize", Topic::program, &O::ipc_pool_size, "N", "the program's own",
+              "size of the pool of shared memory of each process (builds that use it); -1 for the default", 0,
+              kMaxPes},
+    OptionRow{"ipccutoff", Topic::program, &O::ipc_cutoff, "N", "the program's own",
+              "longest message that goes through shared memory (builds that use it); -1 for the default", 0,
+              kMaxPes},
 
     OptionRow{"timeout", Topic::time, &O::timeout, "SECONDS", "60",
               "how long hosts and processes may take to start"},
@@ -101,6 +162,36 @@ constexpr std::array kTable = {
               "draw them: FILE.svg as a picture, FILE.json for a Chrome trace viewer"},
     OptionRow{"help", Topic::talk, &O::help, "", "", "show this and stop"},
     OptionRow{"version", Topic::talk, &O::version, "", "", "show the version and stop"},
+
+    without(kCcs,
+            {"server", Topic::ccs, &O::ccs, "", "off", "take requests for the program from its clients"}),
+    without(kCcs, {"server-port", Topic::ccs, &O::ccs_port, "N", "any",
+                   "listen on this port; implies ++server", 0, kMaxPort}),
+    without(kCcs, {"server-host", Topic::ccs, &O::ccs_host, "ADDRESS", "all",
+                   "listen on this address of the machine alone; implies ++server"}),
+    without(kCcs, {"server-auth", Topic::ccs, &O::ccs_keys, "FILE", "",
+                   "the keys that clients must have; implies ++server"}),
+
+    without(kDebugger,
+            {"debug", Topic::debug, &O::debug, "", "off", "run each process under a debugger, in an xterm"}),
+    without(kDebugger, {"debug-no-pause", Topic::debug, &O::debug_no_pause, "", "off",
+                        "the same, and do not stop at the beginning"}),
+    without(kDebugger, {"debug-commands", Topic::debug, TextMember{&O::debug_commands}, "TEXT", "",
+                        "what the debuggers do first; \\n separates commands"}),
+    without(kDebugger, {"debugger", Topic::debug, &O::debugger, "COMMAND", "gdb", "the debugger"}),
+    without(kDebugger, {"in-xterm", Topic::debug, &O::in_xterm, "", "off", "run each process in an xterm"}),
+    without(kDebugger, {"xterm", Topic::debug, &O::xterm, "COMMAND", "xterm", "the xterm"}),
+    without(kDebugger, {"display", Topic::debug, &O::display, "NAME", "$DISPLAY", "the display for xterms"}),
+    without(kDebugger, {"ssh-display", Topic::debug, &O::ssh_display, "", "off",
+                        "each ssh session has a display of its own"}),
+    without(kDebugger, {"no-xrdb", Topic::debug, &O::no_xrdb, "", "off", "do not ask xrdb"}),
+    without(kDebugger,
+            {"charmdebug", Topic::debug, &O::charmdebug, "", "off", "for charmdebug, which sets it"}),
+
+    OptionRow{"newp", Topic::resize, &O::resized_processes, "N", "1", "ignored", 0, kMaxProcesses},
+    OptionRow{"oldp", Topic::resize, &O::former_processes, "N", "1", "ignored", 0, kMaxProcesses},
+    OptionRow{"shrinkexpand", Topic::resize, &O::resized, "", "off", "ignored"},
+    OptionRow{"charmrun_port", Topic::resize, &O::former_port, "N", "0", "ignored", 0, kMaxPort},
 };
 
 constexpr std::array kModes = {
@@ -165,6 +256,34 @@ struct Setter {
     options.*member = static_cast<wire::OnHostFailure>(name - kNames.begin());
     return {};
   }
+  Result<void> operator()(Binding O::*member) const {
+    static constexpr std::array<std::string_view, 4> kNames = {"core", "socket", "numa", "none"};
+    const auto name = std::find(kNames.begin(), kNames.end(), value.text);
+    if (name == kNames.end()) return bad_value(row, value.text, "core, socket, numa or none");
+    options.*member = static_cast<Binding>(1 + (name - kNames.begin()));
+    return {};
+  }
+  Result<void> operator()(std::optional<bool> O::*member) const {
+    options.*member = value.on;
+    return {};
+  }
+  Result<void> operator()(std::optional<std::uint32_t> O::*member) const {
+    (options.*member).reset();
+    if (value.text == "-1") return {};
+    std::uint32_t number = 0;
+    if (!read_whole(value.text, number) || number < row.low || number > row.high)
+      return bad_value(row, value.text,
+                       fmt::format("a whole number from {} to {}, or -1 for none", row.low, row.high));
+    options.*member = number;
+    return {};
+  }
+  Result<void> operator()(TextMember target) const {
+    std::string& text = options.*target.member;
+    text = value.text;
+    for (std::size_t at = 0; (at = text.find("\\n", at)) != std::string::npos; ++at)
+      text.replace(at, 2, "\n");
+    return {};
+  }
   Result<void> operator()(std::string O::*member) const {
     if (value.text.empty())
       return bad_value(row, value.text, fmt::format("a {} that is not empty", row.value));
@@ -197,8 +316,9 @@ struct Setter {
 
 std::string_view title(OptionTopic topic) {
   static constexpr std::array<std::string_view, kOptionTopicCount> kTitles = {
-      "How many processes", "Which hosts", "How launchers are started",
-      "The program",        "Time",        "What is shown"};
+      "How many processes",  "Which hosts", "How launchers are started",
+      "The program",         "Time",        "What is shown",
+      "Client-server (CCS)", "Debuggers",   "Taken and ignored (jobs that are resized)"};
   return kTitles[static_cast<std::size_t>(topic)];
 }
 

@@ -14,8 +14,8 @@
 namespace charmtree {
 
 /// The headings of ++help, in its order.
-enum class OptionTopic : std::uint8_t { counts, hosts, launch, program, time, talk };
-inline constexpr std::uint8_t kOptionTopicCount = 6;
+enum class OptionTopic : std::uint8_t { counts, hosts, launch, program, time, talk, ccs, debug, resize };
+inline constexpr std::uint8_t kOptionTopicCount = 9;
 std::string_view title(OptionTopic topic);
 
 enum class OptionKind : std::uint8_t {
@@ -26,13 +26,24 @@ enum class OptionKind : std::uint8_t {
   seconds,
   optional_seconds,
   rate,
-  host_failure
+  host_failure,
+  overruling_flag,
+  optional_integer,
+  text,
+  binding
+};
+
+/// A string in which the two characters \n are a newline.
+struct TextMember {
+  std::string Options::*member;
 };
 
 /// The member that an option sets. Its type is the option's kind, in the order of OptionKind.
-using OptionTarget = std::variant<bool Options::*, std::uint32_t Options::*, std::string Options::*,
-                                  Command Options::*, Duration Options::*, std::optional<Duration> Options::*,
-                                  LoginRate Options::*, wire::OnHostFailure Options::*>;
+using OptionTarget =
+    std::variant<bool Options::*, std::uint32_t Options::*, std::string Options::*, Command Options::*,
+                 Duration Options::*, std::optional<Duration> Options::*, LoginRate Options::*,
+                 wire::OnHostFailure Options::*, std::optional<bool> Options::*,
+                 std::optional<std::uint32_t> Options::*, TextMember, Binding Options::*>;
 
 struct OptionRow {
   std::string_view name;  // without ++; a one-letter name has a + form too
@@ -43,8 +54,11 @@ struct OptionRow {
   std::string_view help;
   std::uint32_t low = 0;  // integers: bounds, both inclusive
   std::uint32_t high = 0;
+  std::string_view missing = {};  // what this version lacks for the option, which is refused; empty: nothing
 
   OptionKind kind() const { return static_cast<OptionKind>(target.index()); }
+  /// It has a ++no- form and no value.
+  bool is_flag() const { return kind() == OptionKind::flag || kind() == OptionKind::overruling_flag; }
 };
 
 std::span<const OptionRow> option_table();

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "charmrun/option_table.hpp"
@@ -14,6 +15,7 @@ namespace charmtree {
 namespace {
 
 constexpr std::string_view kNo = "no-";
+constexpr std::string_view kReplay = "+replay-detail";  // of Charm++ programs
 constexpr std::string_view kEndHint = "words for the program go behind a lone ++";
 
 Error bad(std::string what, std::string fix = {}) {
@@ -50,7 +52,7 @@ Result<Match> match_long(std::string_view word) {
   if (const OptionRow* row = find_option(name)) return Match{row};
   if (name.starts_with(kNo)) {
     if (const OptionRow* row = find_option(name.substr(kNo.size()))) {
-      if (row->kind() == OptionKind::flag) return Match{row, false};
+      if (row->is_flag()) return Match{row, false};
       return bad(fmt::format("++{} takes a value and so has no form {}", row->name, quotable(word)),
                  "leave it out to get its default");
     }
@@ -89,7 +91,7 @@ Result<std::vector<std::string>> scan(std::span<const std::string> argv, Options
       continue;
     }
     OptionValue value{match->on, {}};
-    if (match->row->kind() != OptionKind::flag) {
+    if (!match->row->is_flag()) {
       if (!seen.insert(match->row).second)
         return bad(fmt::format("'{}' is used more than once", quotable(word)), "leave one of them out");
       if (!match->value && i + 1 == argv.size())
@@ -100,6 +102,9 @@ Result<std::vector<std::string>> scan(std::span<const std::string> argv, Options
       value.text = match->value ? *match->value : std::string_view(argv[++i]);
     }
     if (auto set = set_option(*match->row, value, options); !set) return set.error();
+    if (!match->row->missing.empty() && value.on)
+      return bad(fmt::format("++{} is not ready yet ({})", match->row->name, match->row->missing),
+                 "leave it out");
   }
   return rest;
 }
@@ -137,6 +142,43 @@ std::vector<NodelistPlace> places(const Options& options, const OptionEnvironmen
   return usual;
 }
 
+/// What options and the program's own words say beyond themselves.
+void imply(Options& options) {
+  if (options.verbose) options.quiet = false;
+  if (options.mpiexec_without_count) options.mpiexec = true;
+  if (options.ccs_port != 0 || !options.ccs_host.empty() || !options.ccs_keys.empty()) options.ccs = true;
+  const auto& words = options.arguments;
+  if (std::find(words.begin(), words.end(), kReplay) == words.end()) return;
+  options.pes = 1;  // the log of one PE is replayed by that PE alone
+  options.processes = options.pes_per_process = 0;
+}
+
+Result<void> check_together(const Options& options) {
+  if (options.virtual_hosts > 0 && !options.nodelist.empty())
+    return bad("++hosts and ++nodelist exclude each other", "++hosts plays hosts on this machine alone");
+  if ((options.spare_hosts > 0) != (options.on_host_failure == wire::OnHostFailure::spare))
+    return bad("++spare-hosts and ++on-host-failure spare belong together",
+               "say both: ++on-host-failure spare ++spare-hosts N");
+  if (options.batch != 0 && options.max_logins != 0)
+    return bad("++batch and ++maxssh exclude each other",
+               "++batch fixes how many logins there are at a time, ++maxssh limits it");
+  return {};
+}
+
+Result<void> use_environment(const OptionEnvironment& environment, Options& options) {
+  if (!environment.daemon.empty() && !options.local && options.virtual_hosts == 0)
+    return bad("CONV_DAEMON is set, but charmd, which has no authentication, is not used",
+               "unset CONV_DAEMON: hosts are logged in to by ssh");
+  if (options.own_address.empty()) options.own_address = environment.address;
+  if (!options.remote_shell.empty() || environment.remote_shell.empty()) return {};
+  auto words = split_command(environment.remote_shell);
+  if (!words)
+    return bad(fmt::format("$CONV_RSH cannot be '{}'", quotable(environment.remote_shell)),
+               "it takes a command, with closed quotes");
+  options.remote_shell = std::move(*words);
+  return {};
+}
+
 }  // namespace
 
 bool is_launcher_mode(std::span<const std::string> argv) {
@@ -153,22 +195,9 @@ Result<Options> parse_options(std::span<const std::string> argv, const OptionEnv
   auto rest = scan(argv, options);
   if (!rest) return rest.error();
   if (auto program = take_program(std::move(*rest), options); !program) return program.error();
-  if (options.virtual_hosts > 0 && !options.nodelist.empty())
-    return bad("++hosts and ++nodelist exclude each other", "++hosts plays hosts on this machine alone");
-  if ((options.spare_hosts > 0) != (options.on_host_failure == wire::OnHostFailure::spare))
-    return bad("++spare-hosts and ++on-host-failure spare belong together",
-               "say both: ++on-host-failure spare ++spare-hosts N");
-  if (options.batch != 0 && options.max_logins != 0)
-    return bad("++batch and ++maxssh exclude each other",
-               "++batch fixes how many logins there are at a time, ++maxssh limits it");
-  if (options.verbose) options.quiet = false;
-  if (options.remote_shell.empty() && !environment.remote_shell.empty()) {
-    auto words = split_command(environment.remote_shell);
-    if (!words)
-      return bad(fmt::format("$CONV_RSH cannot be '{}'", quotable(environment.remote_shell)),
-                 "it takes a command, with closed quotes");
-    options.remote_shell = std::move(*words);
-  }
+  imply(options);
+  if (auto agree = check_together(options); !agree) return agree.error();
+  if (auto known = use_environment(environment, options); !known) return known.error();
   options.nodelist_places = places(options, environment);
   return options;
 }

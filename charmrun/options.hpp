@@ -29,6 +29,8 @@ struct OptionEnvironment {
   std::string nodelist;      // $NODELIST
   std::string remote_shell;  // $CONV_RSH
   std::string home;          // $HOME
+  std::string address;       // $CHARMRUN_IP
+  std::string daemon;        // $CONV_DAEMON
 };
 
 /// Where a nodelist may be. Places are tried in order; the first that exists is the nodelist. A required one
@@ -47,6 +49,9 @@ enum class Mode : std::uint8_t {
   doctor,  // ++doctor: examine the hosts
 };
 
+/// ++bind: what each process is bound to. `automatic`: nothing was said.
+enum class Binding : std::uint8_t { automatic, core, socket, numa, none };
+
 /// ++timeout of a ++doctor, unless it is given.
 inline constexpr Duration kDoctorTimeout = 5s;
 
@@ -59,6 +64,20 @@ struct Options {
   std::uint32_t processes = 0;        // ++n, ++np
   std::uint32_t pes_per_process = 0;  // ++ppn
   std::uint32_t host_limit = 0;       // ++numHosts: use the first so many hosts
+  std::optional<bool> smp;            // ++smp, ++no-smp: overrules what the program's text says
+
+  // How many of them where, by the hosts' cores.
+  std::uint32_t processes_per_host = 0;
+  std::uint32_t processes_per_socket = 0;
+  std::uint32_t processes_per_core = 0;
+  std::uint32_t processes_per_pu = 0;
+  bool worker_per_host = false;
+  bool worker_per_socket = false;
+  bool worker_per_core = false;
+  bool worker_per_pu = false;
+  bool auto_provision = false;
+  Binding binding = Binding::automatic;
+  bool report_bindings = false;
 
   // Which hosts.
   std::string nodelist;
@@ -76,6 +95,13 @@ struct Options {
   bool accept_new_host_keys = false;
   bool forward_agent = false;
   std::string launcher;  // path of charmrun on the hosts; empty: the path of this one
+  bool mpiexec = false;
+  bool mpiexec_without_count = false;  // ++mpiexec-no-n; sets `mpiexec`, too
+  bool scalable_start = true;
+
+  // The address under which this host is known to the others.
+  std::string own_address;     // IPv4, unchecked: ++useip, else $CHARMRUN_IP; empty: found out
+  bool use_host_name = false;  // ++usehostname: whatever our own name resolves to; wins over own_address
 
   // What becomes of hosts that fail.
   wire::OnHostFailure on_host_failure = wire::OnHostFailure::abort;
@@ -86,6 +112,33 @@ struct Options {
   // The program.
   std::string run_script;
   bool va_randomization = false;
+  bool interactive = false;
+  std::optional<std::uint32_t> ipc_pool_size;  // builds with shared memory between processes
+  std::optional<std::uint32_t> ipc_cutoff;
+
+  // Client-server mode.
+  bool ccs = false;  // ++server; set by the others, too
+  std::uint32_t ccs_port = 0;
+  std::string ccs_host;
+  std::string ccs_keys;  // ++server-auth
+
+  // Debuggers.
+  bool debug = false;
+  bool debug_no_pause = false;
+  std::string debug_commands;  // with newlines
+  std::string debugger;        // empty: gdb
+  bool in_xterm = false;
+  std::string xterm;    // empty: xterm
+  std::string display;  // empty: $DISPLAY
+  bool ssh_display = false;
+  bool no_xrdb = false;
+  bool charmdebug = false;
+
+  // What Charm++'s charmrun tells itself when a job is resized; ignored.
+  std::uint32_t resized_processes = 1;
+  std::uint32_t former_processes = 1;
+  bool resized = false;
+  std::uint32_t former_port = 0;
 
   // Time.
   Duration timeout = 60s;

@@ -14,6 +14,8 @@ TEST_CASE("what launchers set for their own processes is never passed on", "[env
                            "OMPI_COMM_WORLD_RANK", "CHARMTREE_SOCKET", "CHARMTREE_PROCESS"})
     all.push_back(std::string{name} + "=stale");
   CHECK(without_launcher_variables(all) == kept);
+  const Environment ours(all.begin() + static_cast<std::ptrdiff_t>(kept.size()), all.end());
+  CHECK(launcher_variables(all) == ours);
 }
 
 TEST_CASE("what belongs to a host or a login session stays there", "[environment]") {

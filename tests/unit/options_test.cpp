@@ -269,7 +269,7 @@ TEST_CASE("the table is sound") {
     INFO(row.name);
     CHECK(names.insert(row.name).second);
     CHECK_FALSE(row.help.empty());
-    CHECK(row.value.empty() == (row.kind() == OptionKind::flag));
+    CHECK(row.value.empty() == row.is_flag());
     CHECK((row.kind() != OptionKind::integer || row.low < row.high));
   }
 }
@@ -279,8 +279,9 @@ TEST_CASE("defaults shown are the defaults") {
   CHECK(find_option("timeout")->default_text == fmt::format("{}", seconds(defaults.timeout)));
   CHECK(find_option("nodegroup")->default_text == defaults.nodegroup);
   for (const OptionRow& row : option_table()) {
-    if (row.default_text != "off") continue;
-    CHECK_FALSE(defaults.*std::get<bool Options::*>(row.target));
+    INFO(row.name);
+    if (row.kind() == OptionKind::flag && !row.default_text.empty())
+      CHECK(row.default_text == (defaults.*std::get<bool Options::*>(row.target) ? "on" : "off"));
   }
 }
 
@@ -300,4 +301,142 @@ TEST_CASE("help shows every option by topic and fits a terminal") {
     CHECK((line.empty() || line.back() != ' '));
   }
   CHECK(version_text() == "charmrun (charmtree) " CHARMTREE_VERSION "\n");
+}
+
+// Charm++ 8's own list, builds with shared memory and with shrink/expand included.
+TEST_CASE("every option of Charm++ is known") {
+  for (const auto* name : {"p",
+                           "n",
+                           "np",
+                           "ppn",
+                           "numHosts",
+                           "processPerHost",
+                           "processPerSocket",
+                           "processPerCore",
+                           "processPerPU",
+                           "oneWthPerHost",
+                           "oneWthPerSocket",
+                           "oneWthPerCore",
+                           "oneWthPerPU",
+                           "auto-provision",
+                           "autoProvision",
+                           "nodelist",
+                           "nodegroup",
+                           "local",
+                           "remote-shell",
+                           "maxssh",
+                           "batch",
+                           "scalable-start",
+                           "mpiexec",
+                           "mpiexec-no-n",
+                           "runscript",
+                           "interactive",
+                           "usehostname",
+                           "useip",
+                           "timeout",
+                           "timelimit",
+                           "verbose",
+                           "quiet",
+                           "help",
+                           "server",
+                           "server-port",
+                           "server-auth",
+                           "debug",
+                           "debug-no-pause",
+                           "debug-commands",
+                           "debugger",
+                           "xterm",
+                           "in-xterm",
+                           "display",
+                           "ssh-display",
+                           "no-xrdb",
+                           "charmdebug",
+                           "va-randomization",
+                           "ipcpoolsize",
+                           "ipccutoff",
+                           "newp",
+                           "oldp",
+                           "shrinkexpand",
+                           "charmrun_port"}) {
+    INFO(name);
+    CHECK(find_option(name) != nullptr);
+  }
+}
+
+TEST_CASE("an option whose feature is missing says so, once its value is good, unless it is off") {
+  int missing = 0;
+  for (const OptionRow& row : option_table()) {
+    if (row.missing.empty()) continue;
+    ++missing;
+    const std::string word = fmt::format("++{}", row.name);
+    INFO(word);
+    Words words = {word, "app"};
+    if (!row.is_flag()) words.insert(words.begin() + 1, row.kind() == OptionKind::binding ? "core" : "1");
+    CHECK(failure(words) ==
+          fmt::format("options: {} is not ready yet ({}); leave it out", word, row.missing));
+    CHECK(has(help_text(), "(not ready yet)"));
+    if (row.is_flag()) CHECK(good({fmt::format("++no-{}", row.name), "app"}).program == "app");
+  }
+  if (missing == 0) CHECK_FALSE(has(help_text(), "(not ready yet)"));
+}
+
+TEST_CASE("the address of this machine comes from ++useip, else the environment") {
+  const OptionEnvironment environment{"", "", "", "192.0.2.1", ""};
+  CHECK(good({"a"}, environment).own_address == "192.0.2.1");
+  CHECK(good({"++useip", "192.0.2.2", "a"}, environment).own_address == "192.0.2.2");
+  CHECK(good({"a"}).own_address.empty());
+  CHECK(good({"++usehostname", "a"}).use_host_name);
+}
+
+TEST_CASE("charmd is refused where hosts would be logged in to") {
+  const OptionEnvironment environment{"", "", "", "", "1"};
+  CHECK(has(failure({"a"}, environment), "CONV_DAEMON is set, but charmd"));
+  CHECK(good({"++local", "a"}, environment).local);
+  CHECK(good({"++hosts", "2", "a"}, environment).virtual_hosts == 2);
+}
+
+TEST_CASE("a flag that overrules has three states") {
+  CHECK_FALSE(good({"a"}).smp.has_value());
+  CHECK(good({"++smp", "a"}).smp == true);
+  CHECK(good({"++smp", "++no-smp", "a"}).smp == false);
+}
+
+TEST_CASE("sizes of shared memory: any number, or -1 for the program's own") {
+  CHECK_FALSE(good({"a"}).ipc_pool_size.has_value());
+  CHECK(good({"++ipcpoolsize", "0", "++ipccutoff", "65536", "a"}).ipc_pool_size == 0U);
+  CHECK(good({"++ipccutoff", "65536", "a"}).ipc_cutoff == 65536U);
+  CHECK_FALSE(good({"++ipcpoolsize", "-1", "a"}).ipc_pool_size.has_value());
+  CHECK(has(failure({"++ipcpoolsize", "-2", "a"}), "++ipcpoolsize cannot be '-2'"));
+}
+
+TEST_CASE("scalable start is on, and what a resized job tells itself is ignored") {
+  CHECK(good({"a"}).scalable_start);
+  CHECK_FALSE(good({"++no-scalable-start", "a"}).scalable_start);
+  const auto options =
+      good({"++newp", "4", "++oldp", "2", "++shrinkexpand", "++charmrun_port", "2000", "+p3", "a"});
+  CHECK(options.pes == 3);
+  CHECK(options.arguments.empty());
+}
+
+TEST_CASE("the replay of one PE is a job of one PE") {
+  const auto options = good({"+p8", "++n", "4", "++ppn", "2", "a", "x", "+replay-detail", "0"});
+  CHECK((options.pes == 1 && options.processes == 0 && options.pes_per_process == 0));
+  CHECK(options.arguments == Words{"x", "+replay-detail", "0"});
+}
+
+TEST_CASE("the two characters \\n in a text are a newline") {
+  const OptionRow row{"commands", OptionTopic::debug, TextMember{&Options::debug_commands}, "TEXT", "", "x"};
+  Options options;
+  REQUIRE(set_option(row, {true, "b main\\nrun\\n\\t\\\\n"}, options).ok());
+  CHECK(options.debug_commands == "b main\nrun\n\\t\\\n");
+}
+
+TEST_CASE("a unit of binding is one of those there are") {
+  const OptionRow row{"bind", OptionTopic::counts, &Options::binding, "UNIT", "", "x"};
+  Options options;
+  CHECK(options.binding == Binding::automatic);
+  REQUIRE(set_option(row, {true, "numa"}, options).ok());
+  CHECK(options.binding == Binding::numa);
+  CHECK(
+      has(to_string(set_option(row, {true, "cpu"}, options).error()), "it takes core, socket, numa or none"));
 }

@@ -46,6 +46,7 @@ void HostRuntime::execute(const proto::Prepare& action) {
 void HostRuntime::prepared(Result<std::vector<std::string>> environment) {
   if (!environment) return answer({0, environment.error(), false});
   environment_ = std::move(*environment);
+  proto::overlay(environment_, proto::launcher_variables(job_->environment));
   if (job_->launch.on_failure != wire::OnHostFailure::abort) {  // the job can do without us, but only now
     if (const auto file = file_to_execute(request_of(self_.first_process)); !file)
       return answer({0, file.error(), false});

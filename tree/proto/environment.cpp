@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 
 namespace charmtree::proto {
@@ -27,26 +28,35 @@ std::string_view name_of(std::string_view entry) {
 }
 
 template <class Names, class Prefixes>
-Environment without(const Environment& environment, const Names& names, const Prefixes& prefixes) {
-  Environment kept;
-  for (const std::string& entry : environment) {
-    const std::string_view name = name_of(entry);
-    const bool named = std::find(names.begin(), names.end(), name) != names.end();
-    const bool prefixed =
-        std::any_of(prefixes.begin(), prefixes.end(), [&](auto prefix) { return name.starts_with(prefix); });
-    if (!named && !prefixed) kept.push_back(entry);
-  }
-  return kept;
+bool is_one_of(std::string_view name, const Names& names, const Prefixes& prefixes) {
+  return std::find(names.begin(), names.end(), name) != names.end() ||
+         std::any_of(prefixes.begin(), prefixes.end(), [&](auto prefix) { return name.starts_with(prefix); });
+}
+
+bool is_launcher_variable(const std::string& entry) {
+  return is_one_of(name_of(entry), kLauncherNames, kLauncherPrefixes);
+}
+
+template <class Unwanted>
+Environment without(Environment environment, Unwanted unwanted) {
+  std::erase_if(environment, unwanted);
+  return environment;
 }
 
 }  // namespace
 
 Environment without_launcher_variables(const Environment& environment) {
-  return without(environment, kLauncherNames, kLauncherPrefixes);
+  return without(environment, is_launcher_variable);
+}
+
+Environment launcher_variables(const Environment& environment) {
+  return without(environment, std::not_fn(is_launcher_variable));
 }
 
 Environment forwardable(const Environment& environment) {
-  return without(environment, kHostNames, kHostPrefixes);
+  return without(environment, [](const std::string& entry) {
+    return is_one_of(name_of(entry), kHostNames, kHostPrefixes);
+  });
 }
 
 void overlay(Environment& base, const Environment& later) {

@@ -15,6 +15,9 @@ using Environment = std::vector<std::string>;
 /// program.
 Environment without_launcher_variables(const Environment& environment);
 
+/// Only those: what a root has put into its job for every process, and wins over what is found on hosts.
+Environment launcher_variables(const Environment& environment);
+
 /// Without what belongs to the host or the login session where it was set (HOME, SSH_*, ...).
 Environment forwardable(const Environment& environment);
 
