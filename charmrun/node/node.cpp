@@ -200,6 +200,7 @@ void Node::from_parent(const wire::Message& message) {
   }
   if (!processes_) return;
   Upward upward;
+  if (about_crash(message, upward)) return up(std::move(upward));
   if (const auto* more = std::get_if<wire::Assign>(&message)) {
     const bool known = std::all_of(more->hosts.begin(), more->hosts.end(),
                                    [&](const Host& h) { return h.profile < job_->profiles.size(); });
@@ -305,6 +306,7 @@ bool Node::allowed(LinkId link, const wire::Message& message) const {
     return process(m->process) && (m->stream == 1 || m->stream == 2);
   if (const auto* m = std::get_if<wire::ScanUp>(&message)) return process(m->process);
   if (const auto* m = std::get_if<wire::AbortUp>(&message)) return process(m->process);
+  if (const auto* m = std::get_if<wire::Rejoined>(&message)) return process(m->process);
   if (const auto* m = std::get_if<wire::LinkLost>(&message)) return host(m->host);
   if (const auto* m = std::get_if<wire::NewHostKey>(&message)) return host(m->host);
   if (const auto* m = std::get_if<wire::Note>(&message)) return m->host == wire::kRootIndex || host(m->host);
@@ -363,6 +365,7 @@ bool Node::allowed(LinkId link, const wire::Facts& facts) const {
          std::all_of(facts.blocks.begin(), facts.blocks.end(), block) && all_different(blocks) &&
          std::all_of(exits.begin(), exits.end(), process) && all_different(exits) &&
          (!facts.code || process(facts.code->process)) && (!facts.first_ok || process(*facts.first_ok)) &&
+         fits(facts.crash_acks, facts.epoch == epoch_ ? child.crash_acks : 0) &&
          fits(facts.registered, child.registered) && fits(finished, child.finished) &&
          std::all_of(facts.barrier.begin(), facts.barrier.end(),
                      [&](auto entered) { return fits(entered, 0); });
@@ -373,6 +376,7 @@ void Node::from_child(Child& child, LinkId link, const wire::Message& message) {
     launch_->hello(link, *hello, now_);
   } else if (const auto* news = std::get_if<wire::Facts>(&message)) {
     child.registered += news->registered;
+    if (news->epoch == epoch_) child.crash_acks += news->crash_acks;
     child.finished += news->ended + news->exited_ok + static_cast<std::uint32_t>(news->exits.size());
     facts(*news);
   } else if (const auto* more = std::get_if<wire::Ask>(&message)) {
@@ -471,8 +475,11 @@ void Node::down_all(const wire::Message& message) {
 
 void Node::down_to(std::uint32_t process, const wire::Message& message) {
   const auto link = launch_->subtree().route(process);
-  const Child* child = link ? launch_->find(*link) : nullptr;
-  if (child != nullptr && child->state == Child::State::up) out_->push_back(Send{*link, message});
+  Child* child = link ? launch_->find(*link) : nullptr;
+  if (child == nullptr || child->state != Child::State::up) return;
+  // The process that was told to be gone is going to be there again.
+  if (std::holds_alternative<wire::Restart>(message) && child->finished > 0) --child->finished;
+  out_->push_back(Send{*link, message});
 }
 
 void Node::up(wire::Message message) {
@@ -507,7 +514,7 @@ void Node::flush_gather() {
   const Subtree& subtree = launch_->subtree();
   const Gather::Progress progress{
       self_.processes + subtree.processes(), processes_->all_registered() && subtree.all_registered(),
-      (processes_->spawned_at() != kNever || processes_->failed()) && subtree.all_answered()};
+      (processes_->spawned_at() != kNever || processes_->failed()) && subtree.all_answered(), survivors_};
   auto facts = gather_.due(progress, now_);
   if (!facts) return;
   if (!facts->blocks.empty()) stamps_.times[wire::Stamps::gathered] = now_;
@@ -532,7 +539,10 @@ void Node::desk_turn() {
     number_subtree(orders.numbers);
     down_all(wire::Numbers{wire::encode(orders.numbers)});
   }
-  for (const wire::Message& message : orders.everyone) down_all(message);
+  for (const wire::Message& message : orders.everyone) {
+    if (const auto* recover = std::get_if<wire::Recover>(&message)) begin_epoch(*recover);
+    down_all(message);
+  }
   for (auto& [process, message] : orders.process) down_to(process, message);
   if (orders.end) end(*orders.end);
 }

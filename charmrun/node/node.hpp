@@ -93,6 +93,8 @@ private:
   void checkup(const proto::Child& child, wire::Checkup checkup);
   void table(const wire::Blob& blob);
   void numbers(const wire::Blob& blob);
+  bool about_crash(const wire::Message& message, proto::Upward& upward);
+  void begin_epoch(const wire::Recover& message);
   void number_subtree(const std::vector<wire::Share>& shares);
 
   void down_all(const wire::Message& message);
@@ -130,6 +132,8 @@ private:
   bool parent_gone_ = false;
   bool sweeper_ = false;
   bool stamped_ = false;
+  std::uint32_t epoch_ = 0;               // of the last table
+  std::uint32_t survivors_ = UINT32_MAX;  // of the last crash, here and below
   bool logins_recorded_ = false;
   Instant spawn_at_ = kNever;  // the next processes
   Instant kill_at_ = kNever;

@@ -42,7 +42,19 @@ bool RootDesk::starting() const {
 void RootDesk::facts(wire::Facts facts, Instant now) {
   failures_.insert(failures_.end(), facts.hosts_failed.begin(), facts.hosts_failed.end());
   registering_ = registering_ || facts.registered > 0;
+  if (crash_sequence_) crash_sequence_->acked(facts.epoch, facts.crash_acks, now);
   judge_.on(std::move(facts), now);
+}
+
+void RootDesk::stalled(bool stalled, Instant now) {
+  judge_.stalled(stalled, now);
+  if (crash_sequence_) crash_sequence_->stalled(stalled, now);
+}
+
+Instant RootDesk::next_deadline() const {
+  Instant deadline = earlier(judge_.next_deadline(), limit_at_);
+  if (crash_sequence_ && !judge_.verdict()) deadline = earlier(deadline, crash_sequence_->next_deadline());
+  return deadline;
 }
 
 void RootDesk::message(const wire::Message& message, Actions& out, DeskOrders& orders) {
@@ -68,6 +80,8 @@ void RootDesk::message(const wire::Message& message, Actions& out, DeskOrders& o
     out.push_back(Record{*stamps});
   } else if (const auto* checkup = std::get_if<wire::Checkup>(&message)) {
     out.push_back(Examined{*checkup});
+  } else if (const auto* back = std::get_if<wire::Rejoined>(&message)) {
+    rejoined_.push_back(*back);
   } else if (const auto* scan = std::get_if<wire::ScanUp>(&message)) {
     if (!scanning_) {
       scanning_ = true;
@@ -175,14 +189,8 @@ void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
     out.push_back(Record{wire::Stamps{failure.host}, std::move(failure.error), now});
   }
   failures_.clear();
-  if (auto blocks = judge_.take_blocks()) {
-    const wire::NodeTable table{0, job_->pes_per_process, std::move(*blocks)};
-    const wire::Blob coded = wire::encode(table);
-    const auto fits = wire::check_table(table, coded->size());
-    if (!fits) judge_.refuse(fits.error());
-    if (fits && !announced_) announce(now, out);
-    if (fits) orders.everyone.push_back(wire::TableDown{coded});
-  }
+  deliver_table(now, out, orders);
+  restart_processes(now, out, orders);
   for (const BarrierKind kind : {BarrierKind::all, BarrierKind::root, BarrierKind::leave}) {
     if (judge_.take_release(kind)) orders.everyone.push_back(wire::Release{static_cast<std::uint8_t>(kind)});
   }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "tree/proto/crash_sequence.hpp"
 #include "tree/proto/events.hpp"
 #include "tree/proto/judge.hpp"
 
@@ -47,10 +48,10 @@ public:
   void message(const wire::Message& message, proto::Actions& out, DeskOrders& orders);
   void input(const proto::InputRead& event, DeskOrders& orders);
   void signal(int signal) { judge_.interrupted(signal); }
-  void stalled(bool stalled, Instant now) { judge_.stalled(stalled, now); }
+  void stalled(bool stalled, Instant now);
   /// Looks at what has changed: table, barriers, input, verdict. Called after every event.
   void turn(Instant now, proto::Actions& out, DeskOrders& orders);
-  Instant next_deadline() const { return earlier(judge_.next_deadline(), limit_at_); }
+  Instant next_deadline() const;
 
   const std::shared_ptr<wire::JobSpec>& job() const { return job_; }
   const wire::Blob& coded_job() const { return coded_job_; }
@@ -66,6 +67,9 @@ private:
   void new_host_key(const wire::NewHostKey& message, proto::Actions& out);
   void number(Instant now, proto::Actions& out, DeskOrders& orders);
   void announce(Instant now, proto::Actions& out);
+  void deliver_table(Instant now, proto::Actions& out, DeskOrders& orders);
+  void crashed(const wire::ProcessExit& exit, Instant now, proto::Actions& out);
+  void restart_processes(Instant now, proto::Actions& out, DeskOrders& orders);
   void serve_scans(DeskOrders& orders);
   void want_input(proto::Actions& out);
 
@@ -75,6 +79,9 @@ private:
   std::vector<std::uint32_t> wanted_;  // processes of the hosts, if these are numbered late
   proto::Judge judge_;
   Duration time_limit_;
+  std::optional<proto::CrashSequence> crash_sequence_;  // from the first table on, if the program has any
+  std::vector<wire::Rejoined> rejoined_;                // not yet looked at
+  std::optional<wire::ProcessExit> last_crash_;         // while a process is not back
   std::map<std::string, std::string> key_names_;
   Instant begun_at_ = kNever;
   Instant limit_at_ = kNever;

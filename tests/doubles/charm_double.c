@@ -9,8 +9,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -19,8 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "tests/doubles/charm_wire.h"
 
 static const char kUsage[] =
     "charm_double [options]   (started by a launcher: NETSTART in the environment)\n"
@@ -46,8 +45,6 @@ static const char kUsage[] =
     "  --strict-fds           inherited descriptors above 2 are a fault\n";
 
 enum {
-  kHeader = 16,
-  kEntry = 24,
   kChunk = 16384,         // of captured output
   kTableSeconds = 60,     // a stock client waits 1200 s
   kReplySeconds = 600,    // for any one message
@@ -87,25 +84,6 @@ struct client {
 };
 
 enum kind { kHello = 1, kHelloAck, kReport, kReportAck };
-
-static uint32_t get(const unsigned char* p) {
-  return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
-static void put(unsigned char* p, uint32_t value) {
-  for (int i = 0; i < 4; ++i) p[i] = (unsigned char)(value >> (24 - 8 * i));
-}
-
-static int64_t now_ms(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-static void rest(double seconds) {
-  struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
-  while (nanosleep(&t, &t) != 0) continue;
-}
 
 // ---- sending
 
@@ -159,10 +137,7 @@ __attribute__((format(printf, 2, 3))) static void fault(struct client* c, const 
 // ---- datagrams between the processes
 
 static struct sockaddr_in address_of(const struct client* c, uint32_t process) {
-  const unsigned char* entry = c->table + (size_t)kEntry * process;
-  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)get(entry + 12))};
-  memcpy(&address.sin_addr, entry + 20, 4);
-  return address;
+  return address_in(c->table, process);
 }
 
 static void send_datagram(struct client* c, uint32_t kind, uint32_t to) {
@@ -276,51 +251,9 @@ static void wait_for(struct client* c, const char* type) {
 
 // ---- start
 
-static void connect_to_launcher(struct client* c, const char* name, int port) {
-  struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM}, *found = NULL;
-  char service[16];
-  snprintf(service, sizeof service, "%d", port);
-  if (getaddrinfo(name, service, &hints, &found) != 0) {
-    fprintf(stderr, "charm_double: cannot resolve %s\n", name);
-    exit(2);
-  }
-  c->control = socket(AF_INET, SOCK_STREAM, 0);
-  for (int attempt = 0; connect(c->control, found->ai_addr, found->ai_addrlen) != 0; ++attempt) {
-    if (attempt == 100) {
-      perror("charm_double: connect");
-      exit(2);
-    }
-    close(c->control);
-    rest(0.05);
-    c->control = socket(AF_INET, SOCK_STREAM, 0);
-  }
-  freeaddrinfo(found);
-  const int on = 1;
-  setsockopt(c->control, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-}
-
-static uint32_t open_data_socket(struct client* c) {
-  struct sockaddr_in address = {.sin_family = AF_INET};
-  socklen_t size = sizeof address;
-  const int bytes = 200000;
-  c->data = socket(AF_INET, SOCK_DGRAM, 0);
-  setsockopt(c->data, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
-  if (bind(c->data, (struct sockaddr*)&address, sizeof address) != 0 ||
-      getsockname(c->data, (struct sockaddr*)&address, &size) != 0) {
-    perror("charm_double: data socket");
-    exit(2);
-  }
-  return ntohs(address.sin_port);
-}
-
 static void send_initnode(struct client* c, uint32_t data_port) {
-  unsigned char payload[40] = {0};
-  put(payload, c->number);
-  put(payload + 4, 2);
-  put(payload + 8, 2);
-  put(payload + 12, 1);
-  put(payload + 28, data_port);
-  put(payload + 36, 0xC0000202);  // what a client believes its address to be may be of no use to anybody
+  unsigned char payload[kInitnode] = {0};
+  fill_initnode(payload, c->number, data_port);
   send_message(c, "initnode", payload, sizeof payload);
 }
 
@@ -586,8 +519,9 @@ int main(int argc, char** argv) {
   if (c.options.write_before_table != NULL) dprintf(1, "%s\n", c.options.write_before_table);
   if (c.options.exit_early >= 0 && chosen(&c, 1)) return c.options.exit_early;
 
-  const uint32_t data_port = open_data_socket(&c);
-  connect_to_launcher(&c, launcher, port);
+  uint32_t data_port;
+  c.data = open_data(&data_port);
+  c.control = connect_control(launcher, port);
   send_initnode(&c, data_port);
   if (c.options.die_before_table && chosen(&c, 1)) return 9;
   take_table(&c, data_port);

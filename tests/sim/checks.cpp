@@ -49,6 +49,11 @@ void Checks::spawned(std::uint32_t process, std::uint32_t host) {
   host_of_[process] = host;
 }
 
+void Checks::restarted(std::uint32_t process, std::uint32_t host) {
+  if (process >= host_of_.size() || host_of_[process] != host)
+    wrong(fmt::format("process {} was restarted on host {}", process, host));
+}
+
 void Checks::login_begun(std::uint32_t in_flight) {
   const double most = settings_.batch > 0 ? settings_.batch : settings_.window;
   if (in_flight > most) wrong(fmt::format("{} logins in flight", in_flight));

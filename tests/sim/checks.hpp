@@ -27,6 +27,8 @@ public:
   /// That launcher is gone.
   void left(std::uint32_t host);
   void spawned(std::uint32_t process, std::uint32_t host);
+  /// Once more, after it was lost.
+  void restarted(std::uint32_t process, std::uint32_t host);
   void login_begun(std::uint32_t in_flight);
   void said(const proto::Say& say);
   void reported(std::uint32_t host) { reported_.insert(host); }

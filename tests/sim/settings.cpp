@@ -25,31 +25,32 @@ struct Row {
 #name, &Settings::name \
   }
 constexpr std::array kRows{
-    CT_ROW(hosts),       CT_ROW(processes),      CT_ROW(branching),     CT_ROW(levels),
-    CT_ROW(batch),       CT_ROW(kind),           CT_ROW(policy),        CT_ROW(spares),
-    CT_ROW(patience),    CT_ROW(start),          CT_ROW(life),          CT_ROW(grace),
-    CT_ROW(timeout),     CT_ROW(stamps),         CT_ROW(until),         CT_ROW(latency),
-    CT_ROW(sigma),       CT_ROW(stragglers),     CT_ROW(straggle),      CT_ROW(slow),
-    CT_ROW(slowness),    CT_ROW(occupancy),      CT_ROW(link),          CT_ROW(fat),
-    CT_ROW(fat_delay),   CT_ROW(bandwidth),      CT_ROW(receive),       CT_ROW(send),
-    CT_ROW(cipher),      CT_ROW(tuple),          CT_ROW(client),        CT_ROW(setup),
-    CT_ROW(spawn),       CT_ROW(dead),           CT_ROW(give_up),       CT_ROW(refusing),
-    CT_ROW(silent),      CT_ROW(denied),         CT_ROW(broken),        CT_ROW(unready),
-    CT_ROW(unspawnable), CT_ROW(inner),          CT_ROW(root_only),     CT_ROW(flaky),
-    CT_ROW(touchy),      CT_ROW(startups_start), CT_ROW(startups_rate), CT_ROW(startups_full),
-    CT_ROW(shared),      CT_ROW(names),          CT_ROW(crash),         CT_ROW(cut),
-    CT_ROW(lost),        CT_ROW(pause),          CT_ROW(pause_for),     CT_ROW(interrupt),
-    CT_ROW(root_crash),  CT_ROW(kill_process),   CT_ROW(fail_process),  CT_ROW(from),
-    CT_ROW(to),          CT_ROW(notice),         CT_ROW(stubborn),      CT_ROW(window),
-    CT_ROW(limit),       CT_ROW(within),         CT_ROW(log),           CT_ROW(sabotage),
+    CT_ROW(hosts),          CT_ROW(processes),     CT_ROW(branching),     CT_ROW(levels),
+    CT_ROW(batch),          CT_ROW(kind),          CT_ROW(policy),        CT_ROW(spares),
+    CT_ROW(patience),       CT_ROW(start),         CT_ROW(life),          CT_ROW(grace),
+    CT_ROW(restarts),       CT_ROW(barriers),      CT_ROW(crash_process), CT_ROW(timeout),
+    CT_ROW(stamps),         CT_ROW(until),         CT_ROW(latency),       CT_ROW(sigma),
+    CT_ROW(stragglers),     CT_ROW(straggle),      CT_ROW(slow),          CT_ROW(slowness),
+    CT_ROW(occupancy),      CT_ROW(link),          CT_ROW(fat),           CT_ROW(fat_delay),
+    CT_ROW(bandwidth),      CT_ROW(receive),       CT_ROW(send),          CT_ROW(cipher),
+    CT_ROW(tuple),          CT_ROW(client),        CT_ROW(setup),         CT_ROW(spawn),
+    CT_ROW(dead),           CT_ROW(give_up),       CT_ROW(refusing),      CT_ROW(silent),
+    CT_ROW(denied),         CT_ROW(broken),        CT_ROW(unready),       CT_ROW(unspawnable),
+    CT_ROW(inner),          CT_ROW(root_only),     CT_ROW(flaky),         CT_ROW(touchy),
+    CT_ROW(startups_start), CT_ROW(startups_rate), CT_ROW(startups_full), CT_ROW(shared),
+    CT_ROW(names),          CT_ROW(crash),         CT_ROW(cut),           CT_ROW(lost),
+    CT_ROW(pause),          CT_ROW(pause_for),     CT_ROW(interrupt),     CT_ROW(root_crash),
+    CT_ROW(kill_process),   CT_ROW(fail_process),  CT_ROW(from),          CT_ROW(to),
+    CT_ROW(notice),         CT_ROW(stubborn),      CT_ROW(window),        CT_ROW(limit),
+    CT_ROW(within),         CT_ROW(log),           CT_ROW(sabotage),
 };
 #undef CT_ROW
 
 /// Words that stand for numbers.
 const std::map<std::string_view, double> kWords{
-    {"plain", 0},    {"native", 1},  {"charm", 2},   {"end", 0},     {"up", 1},        {"wired", 2},
-    {"abort", 0},    {"drop", 1},    {"spare", 2},   {"undying", 1}, {"lingering", 2}, {"twins", 3},
-    {"usurpers", 4}, {"slander", 5}, {"silence", 6}, {"mistake", 7}, {"standstill", 8}};
+    {"plain", 0},    {"native", 1},  {"charm", 2},   {"end", 0},     {"up", 1},         {"wired", 2},
+    {"abort", 0},    {"drop", 1},    {"spare", 2},   {"undying", 1}, {"lingering", 2},  {"twins", 3},
+    {"usurpers", 4}, {"slander", 5}, {"silence", 6}, {"mistake", 7}, {"standstill", 8}, {"oblivion", 9}};
 
 Error wrong(std::string what) {
   return {Errc::bad_input, Phase::options, std::move(what)};

@@ -23,6 +23,8 @@ struct Settings {
   double policy = 0, spares = 0, patience = 0;        // abort, drop, spare: hosts that fail; as the options
   double kind = 0;                                    // of the processes: plain, native, charm
   double start = 5, life = 20;                        // until it registers; from its table (plain: start) on
+  double restarts = 0, barriers = 3;                  // a Charm++ program that restarts its processes, which
+                                                      // end together, behind so many barriers
   double grace = 2000, timeout = 60'000, stamps = 0;  // as the options
   double until = 0;                                   // end, up (launchers), wired (table delivered)
   // What things cost and how long they take.
@@ -55,6 +57,7 @@ struct Settings {
   double pause = 0, pause_for = 3000;    // a launcher is stopped for so long
   double interrupt = 0, root_crash = 0;  // signals of the user's; the root is killed
   double kill_process = 0, fail_process = 0;  // a process dies of a signal; exits with status 3
+  double crash_process = 0;                   // one that is restarted is killed, or loses its connection
   double from = 1, to = 2000;
   double notice = 10'000;  // until a link that has fallen silent is taken for lost
   double stubborn = 0;     // a share of the processes, which only SIGKILL ends
@@ -77,6 +80,7 @@ enum class Sabotage : std::uint8_t {
   silence,     // hosts that failed are not reported
   mistake,     // the root exits with another status
   standstill,  // no host list arrives
+  oblivion,    // a process does not hear that another was lost
 };
 
 /// Processes are numbered when it is known which hosts fail.

@@ -35,6 +35,7 @@ RootPlan make_plan(const Settings& settings, const Hosts& hosts) {
   job.launch.patience = ms(settings.patience);
   job.launch.shape = {whole(settings.branching), whole(settings.levels)};
   job.launch.batch = whole(settings.batch);
+  job.restarts_processes = settings.restarts != 0;
   job.grace = ms(settings.grace);
   job.timeout = ms(settings.timeout);
   job.stamps = settings.stamps != 0;
@@ -229,6 +230,8 @@ void World::happen(Arrival& what, Duration now) {
     checks_.welcomed(launchers_[to].host, welcome->self);
     if (lies(Sabotage::usurpers)) checks_.welcomed(launchers_[to].host, welcome->self);
   }
+  if (const auto* recover = std::get_if<wire::Recover>(&what.message))
+    launchers_[to].epoch = wire::epoch_of(*recover->table);
   turn(to, LinkMessage{what.up ? wire.link : kParentLink, std::move(what.message)}, now);
 }
 
@@ -407,6 +410,7 @@ void World::finish() {
       checks_.wrong(fmt::format("the job ended {:.1f} s after what had to end it, bound {:.1f} s",
                                 seconds(outcome_.all_gone - struck_at_), seconds(bound)));
   }
+  if (settings_.restarts != 0 && outcome_.status == 0) check_recoveries();
   outcome_.offences = checks_.offences();
 }
 

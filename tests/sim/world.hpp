@@ -71,14 +71,16 @@ private:
   struct Answer {
     std::uint32_t login;
   };
-  enum class Act : std::uint8_t { begin, finish, exit };
+  enum class Act : std::uint8_t { begin, finish, exit, enter, ack };
   struct Step {
     std::uint32_t process;
     Act act;
+    std::uint32_t life = 0;  // only in that one
   };
   struct Dies {
     std::uint32_t process;
     int code, signal;
+    std::uint32_t life = 0;
   };
   struct Fault {
     enum class Kind : std::uint8_t {
@@ -89,7 +91,8 @@ private:
       interrupt,
       root_crash,
       kill_process,
-      fail_process
+      fail_process,
+      crash_process
     } kind;
   };
   /// A launcher is free and takes the first thing that waits for it.
@@ -128,6 +131,7 @@ private:
     bool is_welcomed = false;
     bool is_orphan = false;  // cut off, without having been told
     bool was_paused = false;
+    std::uint32_t epoch = 0;  // of the table that it had last
     std::map<proto::LinkId, Slot> children;
   };
   struct Login {
@@ -142,6 +146,14 @@ private:
     enum class State : std::uint8_t { unborn, running, joined, wired, ended, gone } state = State::unborn;
     bool is_stubborn = false;
     std::uint32_t launcher = kNobody;
+    // Of a program that restarts its processes.
+    std::uint32_t life = 0;  // 0: the first process of its number
+    std::uint32_t losses = 0;
+    std::uint32_t epoch = 0;      // as far as it was told
+    std::uint32_t round = 0;      // barriers behind it
+    bool owes_crashnode = false;  // a table has come, and not yet who was lost
+    bool in_barrier = false, is_cut = false, is_done = false;
+    Duration says_at{0};  // acks keep their order
   };
 
   // ---- time
@@ -205,7 +217,22 @@ private:
   void table_comes(std::uint32_t process, const wire::Blob& table, Duration now);
   void check_table(const wire::Blob& table);
   void exits(std::uint32_t process, int code, int signal, Duration now);
-  std::uint16_t port_of(std::uint32_t process) const;
+  std::uint16_t port_of(std::uint32_t process, std::uint32_t life = 0) const;
+  proto::ClientId client_of(std::uint32_t process) const;
+  std::uint32_t process_of(proto::ClientId client) const;
+  std::uint32_t life_of(proto::ClientId client) const;
+
+  // ---- processes that are restarted
+  void starts_anew(const proto::Spawn& action);
+  void recovering_hears(std::uint32_t process, const proto::ClientSend& message, Duration now);
+  void recovering_table(std::uint32_t process, const proto::ClientSend& message, Duration now);
+  void hears_of_crash(std::uint32_t process, const proto::ClientSend& message, Duration now);
+  void passes_barrier(std::uint32_t process, Duration now);
+  void next_round(std::uint32_t process, Duration now);
+  void act(const Step& what, Duration now);
+  void crash_process(Duration now);
+  void root_recovers(const wire::Recover& message);
+  void check_recoveries();
 
   // ---- faults
   void draw_faults();
@@ -238,6 +265,10 @@ private:
   std::uint32_t welcomed_ = 0, spawned_ = 0, joined_ = 0, wired_ = 0, gone_ = 0;
   std::uint32_t launchers_alive_ = 1;
   wire::Blob checked_table_;
+  std::vector<std::uint32_t> recoveries_;  // who was lost, by epoch - 1
+  std::vector<std::uint32_t> entered_;     // processes that entered a barrier, by round
+  std::uint32_t phase_ = 1;
+  bool lost_at_the_end_ = false;  // a process was lost while others ended
   bool is_root_gone_ = false;
   static constexpr Duration kNotStruck{-1};
   Duration struck_at_ = kNotStruck;  // the first fault that had to end the job

@@ -47,6 +47,8 @@ void World::perform(std::uint32_t id, const Send& action, Duration& now) {
     outcome_.table = table->table->size();
     cost(id, now, bytes_cost(settings_.tuple, processes_.size()));
   }
+  if (const auto* recover = std::get_if<wire::Recover>(&message); recover != nullptr && id == 0)
+    root_recovers(*recover);
   cost(id, now, ms(settings_.send) + bytes_cost(settings_.cipher, bytes));
   note(number * std::uint64_t{2} + (up ? 1 : 0));
   note(message.index() + (std::uint64_t{bytes} << 8));

@@ -27,7 +27,8 @@ void World::draw_faults() {
                                          {settings_.interrupt, K::interrupt},
                                          {settings_.root_crash, K::root_crash},
                                          {settings_.kill_process, K::kill_process},
-                                         {settings_.fail_process, K::fail_process}};
+                                         {settings_.fail_process, K::fail_process},
+                                         {settings_.crash_process, K::crash_process}};
   for (const auto& [count, kind] : counts) {
     for (std::uint32_t i = 0; i < whole(count); ++i)
       put(random_.between(ms(settings_.from), ms(settings_.to) + 1ns), Fault{kind});
@@ -98,6 +99,8 @@ void World::happen(const Fault& what, Duration now) {
       exits(process, kill ? 0 : kExitStatus, kill ? kSegmentation : 0, now);
       return;
     }
+    case K::crash_process:
+      return crash_process(now);
     default:
       break;
   }

@@ -50,8 +50,19 @@ Heard classify(std::uint32_t kind, const std::string& bytes) {
 }  // namespace
 
 /// What the system gave it: any ephemeral port.
-std::uint16_t World::port_of(std::uint32_t process) const {
-  return static_cast<std::uint16_t>(32768 + Random{process * 0x9E3779B97F4A7C15ULL}.below(28232));
+std::uint16_t World::port_of(std::uint32_t process, std::uint32_t life) const {
+  const std::uint64_t which = process + std::uint64_t{life} * processes_.size();
+  return static_cast<std::uint16_t>(32768 + Random{which * 0x9E3779B97F4A7C15ULL}.below(28232));
+}
+
+ClientId World::client_of(std::uint32_t process) const {
+  return process + ClientId{1} + ClientId{processes_[process].life} * processes_.size();
+}
+std::uint32_t World::process_of(ClientId client) const {
+  return client == 0 ? kNobody : static_cast<std::uint32_t>((client - 1) % processes_.size());
+}
+std::uint32_t World::life_of(ClientId client) const {
+  return static_cast<std::uint32_t>((client - 1) / processes_.size());
 }
 
 void World::perform(std::uint32_t id, const Spawn& action, Duration& now) {
@@ -62,11 +73,13 @@ void World::perform(std::uint32_t id, const Spawn& action, Duration& now) {
         ToNode{id, SpawnFailed{action.process, {Errc::no_program, Phase::spawn, "./app: no such file"}}});
     return;
   }
-  checks_.spawned(action.process, launcher.host);
+  action.more_arguments.empty() ? checks_.spawned(action.process, launcher.host)
+                                : checks_.restarted(action.process, launcher.host);
   if (lies(Sabotage::twins)) checks_.spawned(action.process, launcher.host);
   if (action.process >= processes_.size()) return;
   Process& process = processes_[action.process];
   process.launcher = id;
+  if (!action.more_arguments.empty()) starts_anew(action);
   process.state = Process::State::running;
   ++spawned_;
   outcome_.spawned = std::max(outcome_.spawned, now);
@@ -75,7 +88,7 @@ void World::perform(std::uint32_t id, const Spawn& action, Duration& now) {
   if (whole(settings_.kind) == plain)
     put(now + start + ms(settings_.life), Step{action.process, Act::exit});
   else
-    put(now + start, Step{action.process, Act::begin});
+    put(now + start, Step{action.process, Act::begin, process.life});
 }
 
 void World::happen(const Step& what, Duration now) {
@@ -83,16 +96,19 @@ void World::happen(const Step& what, Duration now) {
   using State = Process::State;
   const bool charm_client = whole(settings_.kind) == charm;
   const std::uint32_t own = what.process;
+  if (process.life != what.life || process.is_cut) return;
   switch (what.act) {
     case Act::begin: {
       if (process.state != State::running) return;
       process.state = State::joined;
       ++joined_;
       const auto kind = charm_client ? ClientKind::charm : ClientKind::native;
-      now = turn(process.launcher, ClientOpened{kind, own + ClientId{1}}, now);
+      now = turn(process.launcher, ClientOpened{kind, client_of(own)}, now);
       const std::uint32_t host = launchers_[process.launcher].host;
       if (charm_client)
-        says(own, wire::make_charm_message("initnode", words({own, 1, 1, 1, 0, 0, 0, port_of(own), 0, host})),
+        says(own,
+             wire::make_charm_message("initnode",
+                                      words({own, 1, 1, 1, 0, 0, 0, port_of(own, process.life), 0, host})),
              now);
       else
         says(own,
@@ -104,6 +120,7 @@ void World::happen(const Step& what, Duration now) {
     case Act::finish:
       if (process.state != State::wired) return;
       process.state = State::ended;
+      process.is_done = true;
       says(own,
            charm_client ? wire::make_charm_message("ending", std::string{"0\0", 2})
                         : native::to_frame(native::Finalize{0}),
@@ -112,11 +129,15 @@ void World::happen(const Step& what, Duration now) {
     case Act::exit:
       if (process.state != State::unborn) exits(own, 0, 0, now);
       break;
+    case Act::enter:
+    case Act::ack:
+      act(what, now);
+      break;
   }
 }
 
 void World::happen(const Dies& what, Duration now) {
-  exits(what.process, what.code, what.signal, now);
+  if (processes_[what.process].life == what.life) exits(what.process, what.code, what.signal, now);
 }
 
 /// Until now its launcher was free.
@@ -125,26 +146,29 @@ void World::says(std::uint32_t number, std::string bytes, Duration& now) {
   if (!launchers_[id].node) return;
   cost(id, now, ms(settings_.receive));
   const auto kind = whole(settings_.kind) == charm ? ClientKind::charm : ClientKind::native;
-  now = turn(id, ClientBytes{kind, number + ClientId{1}, std::move(bytes)}, now);
+  now = turn(id, ClientBytes{kind, client_of(number), std::move(bytes)}, now);
 }
 
 void World::perform(std::uint32_t id, const ClientSend& action, Duration& now) {
   const std::size_t bytes = action.bytes.size() + (action.tail ? action.tail->size() : 0);
   cost(id, now, ms(settings_.send));
   cost(id, now, Duration{static_cast<Duration::rep>(settings_.client * static_cast<double>(bytes))});
-  if (action.client == 0 || action.client > processes_.size() || processes_[action.client - 1].launcher != id)
+  const std::uint32_t number = process_of(action.client);
+  if (number == kNobody || processes_[number].launcher != id ||
+      life_of(action.client) > processes_[number].life)
     return checks_.wrong(fmt::format("host {} writes to a client that it has not", launchers_[id].host));
-  hears(static_cast<std::uint32_t>(action.client - 1), action, now);
+  if (processes_[number].life == life_of(action.client)) hears(number, action, now);
 }
 
 void World::hears(std::uint32_t number, const ClientSend& message, Duration now) {
   const Process& process = processes_[number];
   if (process.state == Process::State::unborn || process.state == Process::State::gone) return;
+  if (settings_.restarts != 0) return recovering_hears(number, message, now);
   switch (classify(whole(settings_.kind), message.bytes)) {
     case Heard::table:
       return table_comes(number, message.tail, now);
     case Heard::go:
-      return put(now + random_.between(0ms, kReaction), Dies{number, 0, 0});
+      return put(now + random_.between(0ms, kReaction), Dies{number, 0, 0, process.life});
     case Heard::other:
       return;
   }
@@ -184,9 +208,9 @@ void World::check_table(const wire::Blob& coded) {
 }
 
 void World::perform(std::uint32_t, const ClientClose& action, Duration& now) {
-  if (action.client == 0 || action.client > processes_.size()) return;
-  const auto number = static_cast<std::uint32_t>(action.client - 1);
-  if (!processes_[number].is_stubborn) put(now + random_.between(0ms, kReaction), Dies{number, 1, 0});
+  const std::uint32_t number = process_of(action.client);
+  if (number == kNobody || processes_[number].is_stubborn) return;
+  put(now + random_.between(0ms, kReaction), Dies{number, 1, 0, life_of(action.client)});
 }
 
 void World::perform(std::uint32_t id, const DrainOutput& action, Duration& now) {
@@ -198,7 +222,8 @@ void World::perform(std::uint32_t id, const proto::Signal& action, Duration& now
   if (action.process >= processes_.size() || processes_[action.process].launcher != id)
     return checks_.wrong(fmt::format("host {} signals a process that it has not", launchers_[id].host));
   if (action.signal == kSigkill || !processes_[action.process].is_stubborn)
-    put(now + random_.between(0ms, kReaction), Dies{action.process, 0, action.signal});
+    put(now + random_.between(0ms, kReaction),
+        Dies{action.process, 0, action.signal, processes_[action.process].life});
 }
 
 void World::exits(std::uint32_t number, int code, int signal, Duration now) {
@@ -207,10 +232,10 @@ void World::exits(std::uint32_t number, int code, int signal, Duration now) {
   if (state == Process::State::gone) return;
   gone_ += lies(Sabotage::undying) ? 0 : 1;
   if (!launchers_[process.launcher].node) return;
-  if (whole(settings_.kind) != plain && state != Process::State::running) {
+  if (whole(settings_.kind) != plain && state != Process::State::running && !process.is_cut) {
     const auto kind = whole(settings_.kind) == charm ? ClientKind::charm : ClientKind::native;
     put(now + random_.between(0ms, kReaction),
-        ToNode{process.launcher, ClientClosed{kind, number + ClientId{1}}});
+        ToNode{process.launcher, ClientClosed{kind, client_of(number)}});
   }
   put(now + random_.between(0ms, kReaction),
       ToNode{process.launcher,

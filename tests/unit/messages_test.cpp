@@ -55,7 +55,7 @@ JobSpec full_job() {
   job.umask = 077;
   job.runscript = "/run/script";
   job.profiles = {full_profile(), {}};
-  job.checkup = true;
+  job.checkup = job.restarts_processes = true;
   return job;
 }
 
@@ -64,13 +64,15 @@ Facts full_facts() {
   facts.hosts_up = {1, 2, 300};
   facts.hosts_failed = {{4, {Errc::refused, Phase::connect, "refused", "fix"}}};
   facts.blocks = {{1, 4, 0x0A000001, {{4000, "tuple"}, {4001, ""}}}};
+  facts.epoch = 7;
   facts.barrier = {1, 2, 3};
+  facts.crash_acks = 4;
   facts.registered = 2;
   facts.ended = 1;
   facts.code = Code{4, -3};
   facts.exited_ok = 6;
   facts.first_ok = 8;
-  facts.exits = {{5, 1, 11, true, true, true, true, "text"}};
+  facts.exits = {{5, 1, 11, true, true, true, true, true, "text"}};
   return facts;
 }
 
@@ -91,6 +93,9 @@ std::vector<Message> every_message() {
           Sweep{"0123456789abcdef", 4},
           Numbers{encode(std::vector<Share>{{2, 0, 3}, {4, 3, 1}})},
           SignReply{3, 4, std::string{"\0signature", 10}},
+          Restart{3, 2},
+          Recover{3, {3, 5}, encode(NodeTable{3, 4, full_facts().blocks})},
+          Admit{3},
           Hello{Instant{12345ns}, 77},
           full_facts(),
           Output{1, 2, true, "text\n"},
@@ -116,7 +121,8 @@ std::vector<Message> every_message() {
                   Checkup::kUnlimited,
                   2,
                   3,
-                  {{Errc::no_program, Phase::spawn, "x", "y"}}}};
+                  {{Errc::no_program, Phase::spawn, "x", "y"}}},
+          Rejoined{3, 4000}};
 }
 
 std::string payload_of(const Message& message) {

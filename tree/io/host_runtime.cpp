@@ -75,10 +75,11 @@ std::vector<std::string> HostRuntime::environment_of(std::uint32_t process) cons
   return environment;
 }
 
-std::vector<std::string> HostRuntime::command_of() const {
+std::vector<std::string> HostRuntime::command_of(const std::vector<std::string>& more) const {
   const Profile& profile = job_->profiles[self_.profile];
   std::vector<std::string> command = job_->arguments;
   command.insert(command.end(), profile.extra_arguments.begin(), profile.extra_arguments.end());
+  command.insert(command.end(), more.begin(), more.end());
   if (!job_->runscript.empty()) {
     command[0] = profile.program;
     command.insert(command.begin(), job_->runscript);
@@ -99,6 +100,7 @@ SpawnRequest HostRuntime::request_of(std::uint32_t process) const {
 
 void HostRuntime::execute(const proto::Spawn& action) {
   SpawnRequest request = request_of(action.process);
+  request.arguments = command_of(action.more_arguments);
   const bool wants_input = action.process == job_->input_process;
   auto out = open_pipe(), err = open_pipe(), in = wants_input ? open_pipe() : std::nullopt;
   if (!out || !err || (wants_input && !in)) {

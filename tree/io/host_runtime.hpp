@@ -47,7 +47,7 @@ private:
   void prepared(Result<std::vector<std::string>> environment);
   void answer(proto::Prepared prepared);
   std::vector<std::string> environment_of(std::uint32_t process) const;
-  std::vector<std::string> command_of() const;
+  std::vector<std::string> command_of(const std::vector<std::string>& more = {}) const;
   SpawnRequest request_of(std::uint32_t process) const;
 
   asio::io_context& io_;

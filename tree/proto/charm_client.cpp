@@ -49,6 +49,8 @@ std::string CharmClient::on(const wire::CharmMessage& message, Instant now, Clie
     case CharmType::abort:
       abort(message.payload, out);
       break;
+    case CharmType::crash_ack:
+      return ack(out);
     case CharmType::ping:
     case CharmType::reply_fw:
     case CharmType::initnode:
@@ -113,6 +115,7 @@ void CharmClient::ending(std::string_view payload, Instant now, ClientOutputs& o
 void CharmClient::end(ClientOutputs& out) {
   ended_ = true;
   deadline_ = kNever;
+  if (std::exchange(acks_due_, 0) > 0) out.push_back(CrashAcked{process_});
   out.push_back(Ended{process_, code_});
 }
 
@@ -131,6 +134,34 @@ void CharmClient::table(std::shared_ptr<const CharmTable> table, ClientOutputs& 
   if (table_) return;
   table_ = std::move(table);
   send_held(out);
+}
+
+void CharmClient::recover(std::shared_ptr<const CharmTable> table, std::uint32_t crashed,
+                          ClientOutputs& out) {
+  if (!table_ || ended_) return;
+  table_ = std::move(table);
+  crashes_.push_back(crashed);
+  ++acks_due_;
+  if (listening()) send_table(out);
+}
+
+void CharmClient::announce(ClientOutputs& out) {
+  if (!listening()) return;
+  for (const std::uint32_t crashed : std::exchange(crashes_, {}))
+    out.push_back(ToClient{client_, wire::make_charm_crashnode(crashed)});
+}
+
+/// Acks come in the order of what they answer: with the last one that is due, it knows of the last crash.
+std::string CharmClient::ack(ClientOutputs& out) {
+  if (acks_due_ == 0) return ended_ ? "" : "sent `crash_ack` without a crash";
+  if (--acks_due_ == 0) out.push_back(CrashAcked{process_});
+  return {};
+}
+
+void CharmClient::tell_barriers(ClientOutputs& out) const {
+  for (const BarrierKind kind : {BarrierKind::all, BarrierKind::root}) {
+    if (barriers_[index(kind)].entered) out.push_back(BarrierEntered{process_, kind});
+  }
 }
 
 void CharmClient::printed(ClientOutputs& out) {
@@ -169,12 +200,20 @@ void CharmClient::send(std::string_view type, std::string_view payload, ClientOu
   out.push_back(ToClient{client_, wire::make_charm_message(type, payload)});
 }
 
+void CharmClient::send_table(ClientOutputs& out) {
+  out.push_back(ToClient{client_, wire::charm_table_head(table_->processes, process_), table_->entries});
+}
+
 void CharmClient::send_held(ClientOutputs& out) {
   if (!listening() || !table_) return;
   if (!table_sent_) {
     table_sent_ = true;
     out.push_back(TableDelivered{process_});
-    out.push_back(ToClient{client_, wire::charm_table_head(table_->processes, process_), table_->entries});
+    send_table(out);
+  }
+  for (const std::uint32_t crashed : std::exchange(crashes_, {})) {
+    send_table(out);
+    out.push_back(ToClient{client_, wire::make_charm_crashnode(crashed)});
   }
   for (BarrierKind kind : {BarrierKind::all, BarrierKind::root}) {
     if (!std::exchange(barriers_[index(kind)].release_held, false)) continue;

@@ -3,7 +3,7 @@
 // written to. A client that waits for the reply to `printsyn` or `scanf` takes whatever comes next for it,
 // and one that waits for its table takes nothing else; so what is for it meanwhile is held back here. What is
 // held back is bounded by its shape, not by a count: the table (shared by all clients), and one release for
-// each kind of barrier.
+// each kind of barrier. Only crashes are counted, of which the root allows so many at a time.
 #pragma once
 
 #include <array>
@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tree/base/time.hpp"
 #include "tree/proto/client_server.hpp"
@@ -46,6 +47,13 @@ public:
   std::string on(const wire::CharmMessage& message, Instant now, ClientOutputs& out);
   /// The first table is sent; later ones have no effect.
   void table(std::shared_ptr<const CharmTable> table, ClientOutputs& out);
+  /// `crashed` was lost and is back, as this table says. No effect on a process that has none yet. The table
+  /// is sent at once where it can be, the rest by announce(): all processes of a host should get their tables
+  /// back to back.
+  void recover(std::shared_ptr<const CharmTable> table, std::uint32_t crashed, ClientOutputs& out);
+  void announce(ClientOutputs& out);
+  /// Tells the engine again which barriers the process waits in.
+  void tell_barriers(ClientOutputs& out) const;
   /// Has an effect only if the process has entered that barrier.
   void release(BarrierKind kind, ClientOutputs& out);
   void printed(ClientOutputs& out);
@@ -76,11 +84,13 @@ private:
   void ending(std::string_view payload, Instant now, ClientOutputs& out);
   void end(ClientOutputs& out);
   void abort(std::string_view payload, ClientOutputs& out);
+  std::string ack(ClientOutputs& out);
 
   /// May be written to unasked.
   bool listening() const { return waiting_ == Waiting::nothing && !ended_; }
   void send(std::string_view type, std::string_view payload, ClientOutputs& out);
   void send_held(ClientOutputs& out);
+  void send_table(ClientOutputs& out);
 
   std::uint32_t process_;
   ClientId client_;
@@ -88,6 +98,8 @@ private:
   Waiting waiting_ = Waiting::nothing;
   std::shared_ptr<const CharmTable> table_;
   bool table_sent_ = false;
+  std::vector<std::uint32_t> crashes_;  // that it has yet to be told of
+  std::uint32_t acks_due_ = 0;
   std::array<Barrier, kBarrierKinds> barriers_;
   std::uint32_t endings_ = 0;
   int code_ = 0;  // the first that is not 0

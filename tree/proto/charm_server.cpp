@@ -82,17 +82,50 @@ Instant CharmServer::next_deadline() const {
   return earlier(lobby_.next_deadline(), clients_deadline_);
 }
 
-void CharmServer::table(const wire::Blob& coded, ClientOutputs& out) {
+/// False if nobody here wants it, or it is none.
+bool CharmServer::expand(const wire::Blob& coded) {
   if (std::none_of(seats_.begin(), seats_.end(), [](const Seat& seat) { return seat.client != nullptr; }))
-    return;
+    return false;
   const Result<wire::NodeTable> table = wire::decode_table(*coded);
-  if (!table) return;
-  const auto shared = std::make_shared<const CharmTable>(
+  if (!table) return false;
+  table_ = std::make_shared<const CharmTable>(
       CharmTable{table->processes(), table->pes_per_process,
                  std::make_shared<const std::string>(wire::charm_table_entries(*table))});
+  return true;
+}
+
+void CharmServer::table(const wire::Blob& coded, ClientOutputs& out) {
+  if (!expand(coded)) return;
   for (Seat& seat : seats_) {
-    if (seat.client) seat.client->table(shared, out);
+    if (seat.client) seat.client->table(table_, out);
   }
+}
+
+void CharmServer::vacate(std::uint32_t process, ClientOutputs& out) {
+  Seat& seat = seats_[process - local_.first];
+  if (seat.client) {
+    const ClientId id = seat.client->id();
+    seat.client.reset();
+    drop(id, out);
+  }
+  seat.taken = false;
+}
+
+void CharmServer::recover(const wire::Blob& coded, std::uint32_t crashed, ClientOutputs& out) {
+  if (!expand(coded)) return;
+  for (Seat& seat : seats_) {
+    if (seat.client) seat.client->recover(table_, crashed, out);
+  }
+  for (Seat& seat : seats_) {
+    if (!seat.client) continue;
+    seat.client->announce(out);
+    seat.client->tell_barriers(out);
+  }
+}
+
+void CharmServer::admit(std::uint32_t process, ClientOutputs& out) {
+  CharmClient* client = find(process);
+  if (client != nullptr && table_) client->table(table_, out);
 }
 
 void CharmServer::release(BarrierKind kind, ClientOutputs& out) {

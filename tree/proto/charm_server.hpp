@@ -44,12 +44,22 @@ public:
   void scanned(std::uint32_t process, std::string_view input, ClientOutputs& out) override;
   void finish(ClientOutputs& out) override;
 
+  // Processes that are restarted.
+  /// The process is lost: what is left of its connection is closed, and its place is free for another.
+  void vacate(std::uint32_t process, ClientOutputs& out);
+  /// `crashed` was lost and has registered anew: every process that has a table gets this one and is told.
+  /// Barriers are counted from the beginning: BarrierEntered again for those that wait in one.
+  void recover(const wire::Blob& coded, std::uint32_t crashed, ClientOutputs& out);
+  /// Hands the last table to a process that has registered anew.
+  void admit(std::uint32_t process, ClientOutputs& out);
+
 private:
   struct Connection {
     wire::CharmDecoder decoder;
     CharmClient* client = nullptr;  // null: not registered
   };
-  /// A process of this host. It registers at most once, even if its connection is lost.
+  /// A process of this host. It registers at most once, even if its connection is lost, unless its place is
+  /// vacated.
   struct Seat {
     bool taken = false;
     std::unique_ptr<CharmClient> client;  // while connected
@@ -75,12 +85,14 @@ private:
   void leave(CharmClient& client, std::string why, ClientOutputs& out);
   CharmClient* find(std::uint32_t process);
   void note(Nuisance kind, std::string text, ClientOutputs& out);
+  bool expand(const wire::Blob& coded);
 
   LocalProcesses local_;
   CharmLimits limits_;
   Lobby lobby_;
   std::map<ClientId, Connection> connections_;
-  std::vector<Seat> seats_;  // by process number - local_.first
+  std::vector<Seat> seats_;                  // by process number - local_.first
+  std::shared_ptr<const CharmTable> table_;  // the last
   std::bitset<kNuisances> noted_;
   Instant clients_deadline_ = kNever;  // no client's is earlier
   bool finished_ = false;

@@ -92,13 +92,17 @@ struct ClientLost {
 struct TableDelivered {
   std::uint32_t process;
 };
+/// The process knows of every crash that it was told of, the last one included (or has ended meanwhile).
+struct CrashAcked {
+  std::uint32_t process;
+};
 /// Something worth a line under ++verbose ("dropped a connection that sent no initnode").
 struct ClientNote {
   std::string text;
 };
 
 using ClientOutput = std::variant<ToClient, CloseClient, Registered, BarrierEntered, Printed, ScanRequested,
-                                  Ended, Aborted, ClientLost, TableDelivered, ClientNote>;
+                                  Ended, Aborted, ClientLost, TableDelivered, CrashAcked, ClientNote>;
 using ClientOutputs = std::vector<ClientOutput>;
 
 /// The processes of one host, as every server needs them.

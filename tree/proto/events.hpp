@@ -182,9 +182,10 @@ struct Prepare {
   std::shared_ptr<const wire::JobSpec> job;
   Host self;
 };
-/// Start one process of the job. Answer Spawned or SpawnFailed.
+/// Start one process of the job, with these arguments behind its own. Answer Spawned or SpawnFailed.
 struct Spawn {
   std::uint32_t process;
+  std::vector<std::string> more_arguments = {};
 };
 /// To the process's group.
 struct Signal {

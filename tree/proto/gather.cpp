@@ -16,7 +16,7 @@ void move_append(std::vector<T>& to, std::vector<T>&& from) {
 /// Facts that are sent after kDelay even if the subtree is not complete.
 bool has_small_news(const wire::Facts& facts) {
   return !facts.hosts_up.empty() || !facts.hosts_failed.empty() || facts.registered > 0 || facts.ended > 0 ||
-         facts.exited_ok > 0 || !facts.exits.empty();
+         facts.exited_ok > 0 || !facts.exits.empty() || facts.crash_acks > 0;
 }
 }  // namespace
 
@@ -29,8 +29,11 @@ void Gather::add(wire::Facts facts, Instant now) {
     finished_ += exit.registered ? 0 : 1;
     pending_.exits.push_back(std::move(exit));
   }
-  for (std::size_t kind = 0; kind < facts.barrier.size(); ++kind)
-    pending_.barrier[kind] += facts.barrier[kind];
+  if (facts.epoch == pending_.epoch) {
+    for (std::size_t kind = 0; kind < facts.barrier.size(); ++kind)
+      pending_.barrier[kind] += facts.barrier[kind];
+    pending_.crash_acks += facts.crash_acks;
+  }
   pending_.registered += facts.registered;
   pending_.ended += facts.ended;
   pending_.exited_ok += facts.exited_ok;
@@ -42,6 +45,12 @@ void Gather::add(wire::Facts facts, Instant now) {
   if (blocks_by_ == kNever && !pending_.blocks.empty()) blocks_by_ = now + kBlocksDelay;
 }
 
+void Gather::begin_epoch(std::uint32_t epoch) {
+  pending_.epoch = epoch;
+  pending_.barrier = {};
+  pending_.crash_acks = 0;
+}
+
 bool Gather::urgent(const Progress& progress) const {
   if (!pending_.exits.empty()) return true;
   if (progress.settled && (!pending_.hosts_up.empty() || !pending_.hosts_failed.empty())) return true;
@@ -49,6 +58,7 @@ bool Gather::urgent(const Progress& progress) const {
   for (const std::uint32_t entered : pending_.barrier) {
     if (entered != 0 && entered >= progress.processes) return true;
   }
+  if (pending_.crash_acks > 0 && pending_.crash_acks >= progress.survivors) return true;
   return (pending_.ended > 0 || pending_.exited_ok > 0) && finished_ >= progress.processes;
 }
 
@@ -56,6 +66,7 @@ std::optional<wire::Facts> Gather::due(const Progress& progress, Instant now) {
   const bool with_blocks = progress.complete || now >= blocks_by_;
   if (now < deadline_ && now < blocks_by_ && !urgent(progress)) return {};
   wire::Facts facts = std::exchange(pending_, {});
+  pending_.epoch = facts.epoch;
   deadline_ = kNever;
   if (with_blocks)
     blocks_by_ = kNever;

@@ -27,14 +27,17 @@ public:
     std::uint32_t processes;
     bool complete;
     bool settled;
+    std::uint32_t survivors = UINT32_MAX;  // of a crash: processes here and below that learn of it
   };
   std::optional<wire::Facts> due(const Progress& progress, Instant now);
+  /// What was counted for tables before this one is void.
+  void begin_epoch(std::uint32_t epoch);
   Instant next_deadline() const { return earlier(deadline_, blocks_by_); }
 
 private:
   bool urgent(const Progress& progress) const;
 
-  wire::Facts pending_;
+  wire::Facts pending_;         // its epoch is the present one
   std::uint32_t finished_ = 0;  // ended, or exited without having registered
   Instant deadline_ = kNever;
   Instant blocks_by_ = kNever;

@@ -79,6 +79,7 @@ void HostProcesses::spawn(Actions& out) {
 void HostProcesses::on(const Spawned& event, Instant now, Actions&, Upward& up) {
   Process& process = at(event.process);
   if (process.state == Process::State::starting) process.state = Process::State::running;
+  if (process.restarted) return;
   if (++started_ < local_.count || failed_) return;
   spawned_at_ = now;
   up.facts.hosts_up.push_back(self_.index);
@@ -88,6 +89,14 @@ void HostProcesses::on(const SpawnFailed& event, Instant, Actions&, Upward& up) 
   Process& process = at(event.process);
   process.state = Process::State::gone;
   --alive_;
+  if (process.restarted) {
+    process.exited = true;
+    wire::ProcessExit exit = exit_of(event.process);
+    exit.lost_connection = true;
+    exit.text = to_string(event.error);
+    up.facts.exits.push_back(std::move(exit));
+    return;
+  }
   ++started_;
   if (!failed_ && !ending_) tell(self_, event.error, up);
   failed_ = true;
@@ -132,23 +141,36 @@ void HostProcesses::report_exit(std::uint32_t number, const ProcessExited& event
   std::uint8_t code = event.code;
   if (finalised && code == 0 && process.code != 0)
     code = (process.code & 0xFF) == 0 ? 1 : static_cast<std::uint8_t>(process.code);
-  if ((!process.kind || finalised) && code == 0 && event.signal == 0) {
+  if (((!process.kind && !process.restarted) || finalised) && code == 0 && event.signal == 0) {
     ++up.facts.exited_ok;
     if (!process.kind) up.facts.first_ok = std::min(number, up.facts.first_ok.value_or(number));
     return;
   }
-  wire::ProcessExit exit{
-      number, code, event.signal, event.core, process.kind.has_value() && !finalised, process.ended,
-      false,  {}};
+  wire::ProcessExit exit = exit_of(number);
+  exit.code = code;
+  exit.signal = event.signal;
+  exit.core = event.core;
   if (event.code == 127) exit.text = loader_complaint(process.error_tail);
   up.facts.exits.push_back(std::move(exit));
+}
+
+/// What it had told before it was lost. One that was started anew counts as registered: others wait for it.
+wire::ProcessExit HostProcesses::exit_of(std::uint32_t number) const {
+  const Process& process = at(number);
+  const bool finalised = process.kind == ClientKind::native && process.ended;
+  wire::ProcessExit exit;
+  exit.process = number;
+  exit.registered = process.restarted || (process.kind.has_value() && !finalised);
+  exit.ended = process.ended;
+  exit.restartable = job_->restarts_processes && (process.restarted || process.kind == ClientKind::charm);
+  return exit;
 }
 
 bool HostProcesses::must_be_heard(const Process& process) const {
   return process.kind && !process.lost && !process.ended && !process.exited && !ending_;
 }
 
-void HostProcesses::on(const ProcessExited& event, Instant now, Actions&, Upward& up) {
+void HostProcesses::on(const ProcessExited& event, Instant now, Actions& out, Upward& up) {
   Process& process = at(event.process);
   if (process.state == Process::State::gone) return;
   process.state = Process::State::gone;
@@ -157,6 +179,7 @@ void HostProcesses::on(const ProcessExited& event, Instant now, Actions&, Upward
   ++waiting_exits_;
   process.report_by = now + kLastWords;
   if (!must_be_heard(process)) report_waiting_exit(event.process, up);
+  if (process.next_phase != 0) start_anew(event.process, out);
 }
 
 void HostProcesses::report_waiting_exit(std::uint32_t number, Upward& up) {
@@ -197,6 +220,11 @@ void HostProcesses::apply(const Registered& output, ClientKind kind, Instant now
   process.kind = kind;
   process.tuple = output.tuple;
   process.error_tail.clear();
+  if (process.restarted) {
+    if (kind == ClientKind::charm)
+      up.messages.emplace_back(wire::Rejoined{output.process, output.tuple.port});
+    return;
+  }
   ++up.facts.registered;
   if (++registered_ < local_.count) return;
   registered_at_ = now;
@@ -214,7 +242,11 @@ void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, 
     } else if (auto* registered = std::get_if<Registered>(&output)) {
       apply(*registered, kind, now, up);
     } else if (auto* entered = std::get_if<BarrierEntered>(&output)) {
+      up.facts.epoch = epoch_;
       ++up.facts.barrier[static_cast<std::size_t>(entered->kind)];
+    } else if (std::holds_alternative<CrashAcked>(output)) {
+      up.facts.epoch = epoch_;
+      ++up.facts.crash_acks;
     } else if (auto* printed = std::get_if<Printed>(&output)) {
       text(printed->process, printed->stream, printed->text, printed->wants_receipt, now, up);
       if (at(printed->process).exit) at(printed->process).report_by = now + kLastWords;
@@ -271,7 +303,10 @@ void HostProcesses::tick(Instant now, Actions& out, Upward& up) {
     process.explain_by = kNever;
     if (process.exited || ending_) continue;
     process.exited = true;
-    up.facts.exits.push_back({local_.first + i, 0, 0, false, true, false, true, process.why});
+    wire::ProcessExit exit = exit_of(local_.first + i);
+    exit.lost_connection = true;
+    exit.text = process.why;
+    up.facts.exits.push_back(std::move(exit));
   }
 }
 

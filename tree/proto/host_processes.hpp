@@ -19,6 +19,8 @@
 
 namespace charmtree::proto {
 
+class CharmServer;
+
 /// What goes up: facts to be merged and messages to be sent as they are.
 struct Upward {
   wire::Facts facts;
@@ -66,6 +68,12 @@ public:
   void printed(std::uint32_t process, Instant now, Actions& out, Upward& up);
   void scanned(std::uint32_t process, std::string_view input, Instant now, Actions& out, Upward& up);
 
+  // Lost processes of a program that restarts them.
+  /// Starts the process anew, as soon as nothing is left of the lost one.
+  void restart(const wire::Restart& message, Instant now, Actions& out, Upward& up);
+  void recover(const wire::Recover& message, Instant now, Actions& out, Upward& up);
+  void admit(std::uint32_t process, Instant now, Actions& out, Upward& up);
+
   /// The job ends: lets clients go; `signal` (0: none) goes to every process that is not a client whose
   /// server lets it go.
   void finish(int signal, Instant now, Actions& out, Upward& up);
@@ -97,16 +105,22 @@ private:
     Instant report_by = kNever;         // or then
     wire::Tuple tuple;
     std::array<LineBuffer, 2> lines;
-    std::string error_tail;  // last bytes of stderr before it registered
+    bool restarted = false;        // it is not the first of its number
+    std::uint32_t next_phase = 0;  // not 0: of the one to be started when this one is gone
+    std::string error_tail;        // last bytes of stderr before it registered
   };
 
   Process& at(std::uint32_t process) { return processes_[process - local_.first]; }
+  const Process& at(std::uint32_t process) const { return processes_[process - local_.first]; }
+  CharmServer& charm();
   ClientServer& server(ClientKind kind) { return *servers_[static_cast<std::size_t>(kind)]; }
   void apply(ClientKind kind, ClientOutputs& outputs, Instant now, Actions& out, Upward& up);
   void apply(const Registered& output, ClientKind kind, Instant now, Upward& up);
   void text(std::uint32_t process, Stream stream, std::string_view bytes, bool receipt, Instant now,
             Upward& up);
   void flush(std::uint32_t process, Upward& up);
+  wire::ProcessExit exit_of(std::uint32_t process) const;
+  void start_anew(std::uint32_t process, Actions& out);
   void report_exit(std::uint32_t process, const ProcessExited& event, Upward& up);
   void report_waiting_exit(std::uint32_t process, Upward& up);
   bool must_be_heard(const Process& process) const;
@@ -123,6 +137,7 @@ private:
   std::uint32_t started_ = 0;  // spawn answered
   std::uint32_t registered_ = 0;
   std::uint32_t waiting_exits_ = 0;
+  std::uint32_t epoch_ = 0;  // of the last table
   bool ready_ = false;
   bool failed_ = false;
   bool ending_ = false;

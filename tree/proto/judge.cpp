@@ -88,7 +88,9 @@ void Judge::on(wire::Facts facts, Instant now) {
   await_answers(now);
   blocks_.insert(blocks_.end(), std::make_move_iterator(facts.blocks.begin()),
                  std::make_move_iterator(facts.blocks.end()));
-  for (std::size_t kind = 0; kind < kBarrierKinds; ++kind) barrier_[kind] += facts.barrier[kind];
+  if (facts.epoch == epoch_) {
+    for (std::size_t kind = 0; kind < kBarrierKinds; ++kind) barrier_[kind] += facts.barrier[kind];
+  }
   registered_ += facts.registered;
   if (register_by_ == kNever) await_registrations(now);
   ended_ += facts.ended;
@@ -103,7 +105,23 @@ void Judge::on(wire::Facts facts, Instant now) {
   judge_end();
 }
 
+void Judge::begin_epoch(std::uint32_t epoch) {
+  epoch_ = epoch;
+  barrier_ = {};
+}
+
+void Judge::lost(const wire::ProcessExit& exit, const std::string& why) {
+  const int status = exit.signal != 0 ? 128 + exit.signal : low_byte(exit.code);
+  fail(status, about(exit, "; " + why));
+}
+
+/// Nobody is restarted before the first table, nor once a process has ended: then the program is ending, and
+/// those that have ended would not help another to recover.
 void Judge::judge_exit(const wire::ProcessExit& exit) {
+  if (exit.restartable && table_taken_ && ended_ == 0) {
+    crashes_.push_back(exit);
+    return;
+  }
   if (exit.registered) {
     const bool left = exit.signal == 0 && !exit.lost_connection;
     fail(

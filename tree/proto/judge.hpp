@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tree/proto/events.hpp"
@@ -33,6 +34,16 @@ public:
   void on(wire::Facts facts, Instant now);
   void on(const wire::AbortUp& abort);
   void on(const wire::LinkLost& lost);
+  /// The processes that have been lost and may be restarted, each once, in order.
+  std::vector<wire::ProcessExit> take_crashes() { return std::exchange(crashes_, {}); }
+  /// One of them cannot be restarted: that ends the job.
+  void lost(const wire::ProcessExit& exit, const std::string& why);
+  /// A new table has been made, and barriers are counted from the beginning.
+  void begin_epoch(std::uint32_t epoch);
+  /// Some process has sent its `ending`.
+  bool any_ended() const { return ended_ > 0; }
+  /// "host: run: process 3: killed by signal 9 (Killed)", and more behind it.
+  std::string about(const wire::ProcessExit& exit, const std::string& more = {}) const;
   /// The job cannot be done as a whole.
   void refuse(const Error& error);
   /// A signal of the user's: the first ends the job with a grace, the second at once.
@@ -84,7 +95,6 @@ private:
   std::vector<std::string> unregistered_hosts() const;
   void judge_end();
   std::string about(std::uint32_t process, Phase phase, const std::string& what) const;
-  std::string about(const wire::ProcessExit& exit, const std::string& more = {}) const;
   bool table_pending() const { return registered_ > 0 && !table_taken_; }
 
   const wire::JobSpec& job_;
@@ -95,7 +105,9 @@ private:
   std::vector<wire::TupleBlock> blocks_;
   bool numbered_;  // from the beginning if the job needs every host
   bool table_taken_ = false;
+  std::uint32_t epoch_ = 0;
   std::array<std::uint32_t, kBarrierKinds> barrier_{};
+  std::vector<wire::ProcessExit> crashes_;
   std::uint32_t registered_ = 0;
   std::uint32_t ended_ = 0;
   std::uint32_t exited_ = 0;                   // without having registered

@@ -16,7 +16,7 @@ struct Known {
   CharmType type;
   std::size_t limit;
 };
-constexpr std::array<Known, 12> kKnown{{
+constexpr std::array<Known, 13> kKnown{{
     {"initnode", CharmType::initnode, kCharmInitnode},
     {"print", CharmType::print, kMaxCharmText},
     {"printerr", CharmType::printerr, kMaxCharmText},
@@ -29,6 +29,7 @@ constexpr std::array<Known, 12> kKnown{{
     {"ending", CharmType::ending, kMaxCharmControl},
     {"abort", CharmType::abort, kMaxCharmText},
     {"reply_fw", CharmType::reply_fw, kMaxCharmReply},
+    {"crash_ack", CharmType::crash_ack, kMaxCharmControl},
 }};
 
 /// An empty buffer above this size gives its memory back: one large reply must not stay with the client for
@@ -132,6 +133,12 @@ int parse_charm_ending(std::string_view payload) {
   int code = 0;
   std::from_chars(payload.data(), payload.data() + payload.size(), code);
   return code;
+}
+
+std::string make_charm_crashnode(std::uint32_t process) {
+  std::string payload;
+  write_u32(payload, process);
+  return make_charm_message("crashnode", payload);
 }
 
 std::string charm_table_head(std::uint32_t processes, std::uint32_t own) {

@@ -42,6 +42,7 @@ enum class CharmType : std::uint8_t {
   ending,
   abort,
   reply_fw,
+  crash_ack,
 };
 
 struct CharmMessage {
@@ -82,6 +83,9 @@ CharmInitnode parse_charm_initnode(std::string_view payload);
 
 /// The number in an `ending`: decimal text, 0 if empty or anything else.
 int parse_charm_ending(std::string_view payload);
+
+/// `crashnode`: tells a process of a fault-tolerant build that `process` was lost and is back.
+std::string make_charm_crashnode(std::uint32_t process);
 
 /// `initnodetab` is the same for every process but for the process's own number: a head of 24 bytes (header,
 /// number of processes, own number) and the entries, which are made once per host.

@@ -186,7 +186,8 @@ CT_MEMBERS(LaunchRules, s.shape, s.batch, s.max_logins, s.login_rate, s.on_failu
 CT_MEMBERS(Share, s.host, s.first_process, s.processes)
 CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.environment, s.hosts, s.processes, s.pes_per_process,
            s.input_process, s.magic, s.launch, s.timeout, s.grace, s.keep_address_randomisation, s.stamps,
-           s.verbose, s.partial_line, s.private_network, s.umask, s.runscript, s.profiles, s.checkup)
+           s.verbose, s.partial_line, s.private_network, s.umask, s.runscript, s.profiles, s.checkup,
+           s.restarts_processes)
 CT_MEMBERS(NodeTable, s.epoch, s.pes_per_process, s.blocks)
 CT_MEMBERS(Welcome, s.job, s.self, s.level)
 CT_MEMBERS(Assign, s.hosts, s.login_rate)
@@ -200,12 +201,16 @@ CT_MEMBERS(RecallInput, )
 CT_MEMBERS(End, s.mode, s.signal)
 CT_MEMBERS(Sweep, s.id, s.host)
 CT_MEMBERS(SignReply, s.launcher, s.login, s.signature)
+CT_MEMBERS(Restart, s.process, s.phase)
+CT_MEMBERS(Recover, s.crashed, s.joining, s.table)
+CT_MEMBERS(Admit, s.process)
 CT_MEMBERS(Hello, s.clock, s.pid)
 CT_MEMBERS(HostFailure, s.host, s.error)
-CT_MEMBERS(ProcessExit, s.process, s.code, s.signal, s.core, s.registered, s.ended, s.lost_connection, s.text)
+CT_MEMBERS(ProcessExit, s.process, s.code, s.signal, s.core, s.registered, s.ended, s.lost_connection,
+           s.restartable, s.text)
 CT_MEMBERS(Code, s.process, s.code)
-CT_MEMBERS(Facts, s.hosts_up, s.hosts_failed, s.blocks, s.barrier, s.registered, s.ended, s.code, s.exited_ok,
-           s.first_ok, s.exits)
+CT_MEMBERS(Facts, s.hosts_up, s.hosts_failed, s.blocks, s.epoch, s.barrier, s.crash_acks, s.registered,
+           s.ended, s.code, s.exited_ok, s.first_ok, s.exits)
 CT_MEMBERS(Output, s.process, s.stream, s.wants_receipt, s.text)
 CT_MEMBERS(ScanUp, s.process, s.format)
 CT_MEMBERS(AbortUp, s.process, s.code, s.text)
@@ -222,6 +227,7 @@ CT_MEMBERS(Ask, s.hosts, s.login_rate)
 CT_MEMBERS(SignRequest, s.launcher, s.login, s.host, s.data)
 CT_MEMBERS(Checkup, s.host, s.clock, s.wall_ms, s.address, s.machine, s.open_files, s.most_open_files,
            s.processes, s.processes_now, s.errors)
+CT_MEMBERS(Rejoined, s.process, s.port)
 #undef CT_MEMBERS
 
 template <Described S>
@@ -310,7 +316,7 @@ Error too_large(const Message& message, std::size_t payload) {
 
 bool Facts::empty() const {
   return hosts_up.empty() && hosts_failed.empty() && blocks.empty() && barrier == decltype(barrier){} &&
-         registered == 0 && ended == 0 && !code && exited_ok == 0 && exits.empty();
+         crash_acks == 0 && registered == 0 && ended == 0 && !code && exited_ok == 0 && exits.empty();
 }
 
 Blob encode(const JobSpec& job) {

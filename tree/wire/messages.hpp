@@ -71,7 +71,8 @@ struct JobSpec {
   std::uint32_t umask = 022;
   std::string runscript;
   std::vector<Profile> profiles;
-  bool checkup = false;  // start no process: examine every host (Checkup)
+  bool checkup = false;             // start no process: examine every host (Checkup)
+  bool restarts_processes = false;  // one that is lost is started anew (Charm++'s fault-tolerant builds)
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
 Blob encode(const JobSpec& job);
@@ -146,6 +147,22 @@ struct Sweep {
   std::string id;
   std::uint32_t host = 0;
 };
+/// Start this lost process anew. Its arguments tell it the phase: 2 after the first loss of the job.
+struct Restart {
+  std::uint32_t process = 0;
+  std::uint32_t phase = 0;
+};
+/// A lost process has registered anew: every process that has a table gets this one, of the next epoch, and
+/// learns who was lost. Those in `joining` do not: they wait for an Admit.
+struct Recover {
+  std::uint32_t crashed = 0;
+  std::vector<std::uint32_t> joining;
+  Blob table;
+};
+/// All others know that this process was lost: it gets the table of the last Recover.
+struct Admit {
+  std::uint32_t process = 0;
+};
 /// The root's answer to a SignRequest, for the launcher that asked.
 struct SignReply {
   std::uint32_t launcher = 0;  // its host
@@ -173,6 +190,7 @@ struct ProcessExit {
   bool registered = false;
   bool ended = false;
   bool lost_connection = false;  // it may still be alive: its connection ended or broke the protocol
+  bool restartable = false;      // a registered process of a program that restarts its processes
   std::string text;              // e.g. the loader's line about a missing library
   friend bool operator==(const ProcessExit&, const ProcessExit&) = default;
 };
@@ -186,7 +204,9 @@ struct Facts {
   std::vector<std::uint32_t> hosts_up;  // their processes are started
   std::vector<HostFailure> hosts_failed;
   std::vector<TupleBlock> blocks;
+  std::uint32_t epoch = 0;                 // of the table that `barrier` and `crash_acks` belong to
   std::array<std::uint32_t, 3> barrier{};  // processes that entered, by BarrierKind
+  std::uint32_t crash_acks = 0;            // processes that know of the crash that led to that table
   std::uint32_t registered = 0;
   std::uint32_t ended = 0;                // processes that sent `ending`
   std::optional<Code> code;               // the first non-zero code among them
@@ -209,6 +229,11 @@ struct AbortUp {
   std::uint32_t process = 0;
   std::int32_t code = 1;
   std::string text;
+};
+/// A process that was started anew has registered.
+struct Rejoined {
+  std::uint32_t process = 0;
+  std::uint16_t port = 0;
 };
 /// I have no host left to log in to and could start so many more; my part of the login rate goes back.
 struct Ask {
@@ -301,10 +326,10 @@ struct Checkup {
   std::vector<Error> errors;  // the program and its libraries
 };
 
-using Message =
-    std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End, Sweep,
-                 Numbers, SignReply, Hello, Facts, Output, ScanUp, AbortUp, HandBack, NewHostKey, Note,
-                 InputTaken, InputReturned, Stamps, LinkLost, Done, Swept, Ask, SignRequest, Checkup>;
+using Message = std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End,
+                             Sweep, Numbers, SignReply, Restart, Recover, Admit, Hello, Facts, Output, ScanUp,
+                             AbortUp, HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps, LinkLost,
+                             Done, Swept, Ask, SignRequest, Checkup, Rejoined>;
 
 /// True for messages that a parent sends to its child.
 bool goes_down(const Message& message);

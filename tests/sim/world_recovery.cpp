@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Charm++ program that restarts its processes. All of them go through the same barriers and end behind the
+// last. One that was lost is started anew and goes on where the others are; how it gets its state back is
+// not our concern. Every process is told of every crash once, in order: first the table, then who was lost.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tests/sim/dice.hpp"
+#include "tests/sim/world.hpp"
+#include "tree/proto/crash_sequence.hpp"
+#include "tree/wire/charm_message.hpp"
+
+namespace charmtree::sim {
+
+using namespace proto;
+
+namespace {
+
+constexpr int kKilled = 9, kSignalled = 128, kCut = 1;
+constexpr Duration kSlowAck = 60ms;
+constexpr std::uint64_t kOneInSo = 3;  // loses its connection only
+
+std::uint32_t word(std::string_view bytes, std::size_t at) {
+  std::uint32_t value = 0;
+  for (std::size_t i = at; i < at + 4 && i < bytes.size(); ++i)
+    value = value << 8 | static_cast<std::uint8_t>(bytes[i]);
+  return value;
+}
+
+}  // namespace
+
+/// Lost ones are started one at a time, each with the next phase.
+void World::starts_anew(const Spawn& action) {
+  Process& process = processes_[action.process];
+  if (process.state != Process::State::gone)
+    checks_.wrong(fmt::format("process {} was started anew while it lived", action.process));
+  const std::vector<std::string> expected = {"+restartaftercrash", fmt::format("{}", ++phase_),
+                                             "+restartisomalloc"};
+  if (action.more_arguments != expected)
+    checks_.wrong(fmt::format("process {} was started anew with other arguments", action.process));
+  const Process before = process;
+  process = Process{};
+  process.is_stubborn = before.is_stubborn;
+  process.launcher = before.launcher;
+  process.losses = before.losses;
+  process.life = before.life + 1;
+}
+
+void World::recovering_hears(std::uint32_t number, const ClientSend& message, Duration now) {
+  Process& process = processes_[number];
+  if (process.is_cut) return;
+  const std::string_view type{message.bytes.c_str() + 4};
+  if (type == "initnodetab") {
+    recovering_table(number, message, now);
+  } else if (type == "crashnode") {
+    hears_of_crash(number, message, now);
+  } else if (type == "barrier") {
+    passes_barrier(number, now);
+  } else if (type == "die") {
+    put(now + random_.between(0ms, 1ms), Dies{number, 0, 0, process.life});
+  } else {
+    checks_.wrong(fmt::format("process {} was sent `{}`", number, type));
+  }
+}
+
+void World::recovering_table(std::uint32_t number, const ClientSend& message, Duration now) {
+  Process& process = processes_[number];
+  const std::string_view entries = *message.tail;
+  if (word(message.bytes, 20) != number || entries.size() != wire::kCharmTableEntry * processes_.size())
+    return checks_.wrong(fmt::format("process {} got a table that is not its own", number));
+  if (word(entries, wire::kCharmTableEntry * number + 12) != port_of(number, process.life))
+    checks_.wrong(fmt::format("process {} is not in its table with its port", number));
+  if (process.state == Process::State::wired) {
+    if (std::exchange(process.owes_crashnode, true))
+      checks_.wrong(fmt::format("process {} got a table without hearing of a crash", number));
+    return;
+  }
+  if (process.state != Process::State::joined)
+    return checks_.wrong(fmt::format("process {} got a table that it does not expect", number));
+  process.state = Process::State::wired;
+  process.epoch = launchers_[process.launcher].epoch;
+  outcome_.wired = now;
+  if (process.life == 0) ++wired_;
+  for (std::uint32_t other = 0; other < processes_.size(); ++other) {
+    const Process& each = processes_[other];
+    if (each.state == Process::State::wired || each.is_done)
+      process.round = std::max(process.round, each.round);
+    if (process.life > 0 && each.state == Process::State::wired &&
+        word(entries, wire::kCharmTableEntry * other + 12) != port_of(other, each.life))
+      checks_.wrong(fmt::format("process {} got a table with an old port of process {}", number, other));
+  }
+  next_round(number, now);
+}
+
+void World::hears_of_crash(std::uint32_t number, const ClientSend& message, Duration now) {
+  Process& process = processes_[number];
+  if (lies(Sabotage::oblivion)) return;
+  if (process.state != Process::State::wired || !std::exchange(process.owes_crashnode, false))
+    return checks_.wrong(fmt::format("process {} heard of a crash without a table", number));
+  const std::uint32_t crashed = word(message.bytes, wire::kCharmHeader);
+  if (process.epoch >= recoveries_.size() || recoveries_[process.epoch] != crashed)
+    checks_.wrong(fmt::format("process {} heard of the loss of {} out of order", number, crashed));
+  ++process.epoch;
+  process.says_at = std::max(process.says_at, now + random_.between(0ms, kSlowAck));
+  put(process.says_at, Step{number, Act::ack, process.life});
+}
+
+void World::next_round(std::uint32_t number, Duration now) {
+  const Process& process = processes_[number];
+  const bool last = process.round >= whole(settings_.barriers);
+  const Duration pause = scaled(ms(settings_.life), uniform(random_));
+  put(now + pause, Step{number, last ? Act::finish : Act::enter, process.life});
+}
+
+void World::act(const Step& what, Duration now) {
+  Process& process = processes_[what.process];
+  if (process.state != Process::State::wired) return;
+  if (what.act == Act::ack) return says(what.process, wire::make_charm_message("crash_ack"), now);
+  process.in_barrier = true;
+  if (entered_.size() <= process.round) entered_.resize(process.round + 1);
+  ++entered_[process.round];
+  says(what.process, wire::make_charm_message("barrier"), now);
+}
+
+void World::passes_barrier(std::uint32_t number, Duration now) {
+  Process& process = processes_[number];
+  if (process.state != Process::State::wired || !std::exchange(process.in_barrier, false))
+    return checks_.wrong(fmt::format("process {} left a barrier that it was not in", number));
+  if (entered_[process.round] < processes_.size())
+    checks_.wrong(fmt::format("barrier {} opened before all had entered", process.round));
+  ++process.round;
+  next_round(number, now);
+}
+
+/// A loss ends the job only before the tables are there, once somebody is ending, when nobody is left, or
+/// when it comes again and again.
+void World::crash_process(Duration now) {
+  const std::uint32_t number = some_process();
+  if (number == kNobody) return;
+  Process& process = processes_[number];
+  if (process.is_cut) return;
+  using State = Process::State;
+  const std::uint32_t last = whole(settings_.barriers);
+  const auto others = std::count_if(processes_.begin(), processes_.end(), [&](const Process& each) {
+    return &each != &process && each.state == State::wired && !each.is_cut;
+  });
+  const bool ending = std::any_of(processes_.begin(), processes_.end(), [&](const Process& each) {
+    return each.is_done || each.round >= last || (each.round + 1 == last && each.in_barrier);
+  });
+  const bool starting = process.life == 0 && process.state != State::wired;
+  const bool only_cut = process.state == State::wired && random_.below(kOneInSo) == 0;
+  if (!process.is_done &&
+      (starting || ending || others == 0 || ++process.losses > CrashSequence::kMostInARow)) {
+    lost_at_the_end_ = lost_at_the_end_ || ending;
+    for (const int status : {kSignalled + kKilled, kCut}) checks_.grazed(status);
+  }
+  if (settings_.log != 0) fmt::print("{:12.6f} ** process {} is lost\n", seconds(now), number);
+  if (!only_cut) return exits(number, 0, kKilled, now);
+  process.is_cut = true;
+  put(now, ToNode{process.launcher, ClientClosed{ClientKind::charm, client_of(number)}});
+}
+
+void World::root_recovers(const wire::Recover& message) {
+  const std::uint32_t epoch = wire::epoch_of(*message.table);
+  if (epoch == recoveries_.size() + 1) recoveries_.push_back(message.crashed);
+  if (epoch != recoveries_.size() || recoveries_.back() != message.crashed)
+    checks_.wrong(fmt::format("epoch {} follows {}", epoch, recoveries_.size()));
+}
+
+/// The job has ended well.
+void World::check_recoveries() {
+  for (std::uint32_t number = 0; number < processes_.size(); ++number) {
+    const Process& process = processes_[number];
+    if (!process.is_done) checks_.wrong(fmt::format("process {} had not ended", number));
+    if (process.epoch != recoveries_.size() && !lost_at_the_end_) {
+      checks_.wrong(fmt::format("process {} knows of {} crashes, there were {}", number, process.epoch,
+                                recoveries_.size()));
+    }
+  }
+}
+
+}  // namespace charmtree::sim

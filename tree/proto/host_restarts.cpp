@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of HostProcesses that starts lost processes anew and lets the others know of it. A process that
+// is still alive when it is to be replaced (only its connection was lost) is killed first: a number has one
+// process at a time.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "tree/proto/charm_server.hpp"
+#include "tree/proto/host_processes.hpp"
+
+namespace charmtree::proto {
+
+namespace {
+constexpr int kSigkill = 9;
+}
+
+CharmServer& HostProcesses::charm() {
+  return static_cast<CharmServer&>(server(ClientKind::charm));
+}
+
+void HostProcesses::restart(const wire::Restart& message, Instant now, Actions& out, Upward& up) {
+  if (ending_) return;
+  ClientOutputs outputs;
+  charm().vacate(message.process, outputs);
+  apply(ClientKind::charm, outputs, now, out, up);
+  Process& process = at(message.process);
+  process.next_phase = message.phase;
+  if (process.state == Process::State::starting || process.state == Process::State::running)
+    out.push_back(Signal{message.process, kSigkill});
+  else
+    start_anew(message.process, out);
+}
+
+void HostProcesses::start_anew(std::uint32_t number, Actions& out) {
+  if (ending_) return;
+  Process& process = at(number);
+  if (process.exit) --waiting_exits_;
+  const std::uint32_t phase = process.next_phase;
+  process = Process{};
+  process.state = Process::State::starting;
+  process.restarted = true;
+  ++alive_;
+  out.push_back(Spawn{number, {"+restartaftercrash", fmt::format("{}", phase), "+restartisomalloc"}});
+}
+
+/// Of processes that have ended, or speak no Charm++, nobody waits to hear that they know.
+void HostProcesses::recover(const wire::Recover& message, Instant now, Actions& out, Upward& up) {
+  epoch_ = wire::epoch_of(*message.table);
+  up.facts.epoch = epoch_;
+  ClientOutputs outputs;
+  charm().recover(message.table, message.crashed, outputs);
+  apply(ClientKind::charm, outputs, now, out, up);
+  for (const Process& process : processes_) {
+    const bool is_charm = process.kind == ClientKind::charm;
+    if (is_charm ? process.ended : !process.restarted) ++up.facts.crash_acks;
+  }
+}
+
+void HostProcesses::admit(std::uint32_t process, Instant now, Actions& out, Upward& up) {
+  ClientOutputs outputs;
+  charm().admit(process, outputs);
+  apply(ClientKind::charm, outputs, now, out, up);
+}
+
+}  // namespace charmtree::proto
