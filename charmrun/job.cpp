@@ -20,6 +20,8 @@
 #include "charmrun/machines.hpp"
 #include "charmrun/own_address.hpp"
 #include "charmrun/placement.hpp"
+#include "charmrun/program_file.hpp"
+#include "charmrun/program_rules.hpp"
 #include "tree/io/host_setup.hpp"
 #include "tree/io/ssh_config.hpp"
 #include "tree/io/surroundings.hpp"
@@ -43,15 +45,6 @@ std::string own_directory() {
     return pwd;
   }
   return ::getcwd(buffer.data(), buffer.size()) == nullptr ? "/" : buffer.data();
-}
-
-bool is_file(const std::string& path) {
-  struct stat info {};
-  return ::stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode);
-}
-
-std::string absolute(const std::string& path, const std::string& directory) {
-  return path.starts_with('/') ? path : directory + "/" + (path.starts_with("./") ? path.substr(2) : path);
 }
 
 /// Our own path as other hosts should use it: argv[0] through PATH, symlinks kept.
@@ -102,7 +95,11 @@ public:
   Builder(const Options& options, const std::string& self)
       : options_(options),
         directory_(own_directory()),
-        launcher_(options.launcher.empty() ? own_path(self, directory_) : options.launcher) {}
+        launcher_(options.launcher.empty() ? own_path(self, directory_) : options.launcher),
+        program_(program_file(options, directory_)),
+        rules_(options, [this] { return program_traits(options_, directory_); }) {}
+  Builder(const Builder&) = delete;
+  Builder& operator=(const Builder&) = delete;
 
   Result<Job> build() {
     auto hosts = all_local() ? local_hosts() : listed_hosts();
@@ -127,11 +124,13 @@ private:
   void describe_tree();
   void prescribe_checkup();
   void use_history();
-  std::string program_path() const;
+  Result<Placement> place_processes(std::span<const std::uint32_t> slots);
   void remark(std::string text) { job_.remarks.push_back(std::move(text)); }
 
   const Options& options_;
   std::string directory_, launcher_;
+  ProgramFile program_;
+  ProgramRules rules_;
   std::string nodelist_file_;
   Job job_;
   std::vector<Profile> profiles_;
@@ -150,19 +149,11 @@ bool Builder::all_local() {
   return true;
 }
 
-/// A name without a slash is a file of the current directory if there is one, else every host looks it up in
-/// its PATH.
-std::string Builder::program_path() const {
-  if (options_.program.find('/') != std::string::npos) return absolute(options_.program, directory_);
-  const std::string here = directory_ + "/" + options_.program;
-  return is_file(here) && ::access(here.c_str(), X_OK) == 0 ? here : options_.program;
-}
-
 Result<Profile> Builder::base_profile(const HostOptions& host) const {
   Profile profile;
   auto launcher = apply_pathfix(launcher_, host.path_fixes);
   auto directory = apply_pathfix(directory_, host.path_fixes);
-  const std::string path = program_path();
+  const auto& [path, by_python] = program_;
   auto program =
       path.find('/') == std::string::npos ? Result<std::string>{path} : apply_pathfix(path, host.path_fixes);
   for (const auto* fixed : {&launcher, &directory, &program}) {
@@ -170,7 +161,7 @@ Result<Profile> Builder::base_profile(const HostOptions& host) const {
   }
   profile.launcher = *launcher;
   profile.directory = *directory;
-  if (!options_.program.empty()) profile.program = *program + host.ext;
+  if (!options_.program.empty()) profile.program = by_python ? *program : *program + host.ext;
   profile.setup = host.setup;
   profile.user = host.login;
   if (host.nice) profile.extra_arguments = {"+nice", std::to_string(*host.nice)};
@@ -185,9 +176,17 @@ std::uint32_t Builder::intern(Profile profile) {
   return static_cast<std::uint32_t>(profiles_.size() - 1);
 }
 
+/// ++plan counts hosts, not processes.
+Result<Placement> Builder::place_processes(std::span<const std::uint32_t> slots) {
+  auto placement = place(options_, slots);
+  if (!placement || options_.mode == Mode::plan || options_.program.empty()) return placement;
+  if (auto good = rules_.check(*placement); !good) return good.error();
+  return placement;
+}
+
 Result<void> Builder::local_hosts() {
   const std::uint32_t count = std::max(1U, options_.virtual_hosts);
-  auto placement = place(options_, std::vector<std::uint32_t>(count, 1));
+  auto placement = place_processes(std::vector<std::uint32_t>(count, 1));
   if (!placement) return placement.error();
   if (auto spares = add_spares(*placement, count); !spares) return spares.error();
   auto profile = base_profile({});
@@ -239,7 +238,7 @@ Result<void> Builder::listed_hosts() {
   if (!list) return list.error();
   std::vector<std::uint32_t> slots;
   for (const NodelistHost& host : list->hosts) slots.push_back(host.slots);
-  auto placement = place(options_, slots);
+  auto placement = place_processes(slots);
   if (!placement) return placement.error();
   if (auto spares = add_spares(*placement, slots.size()); !spares) return spares.error();
   for (const std::string& note : placement->counts.notes) remark(note);
@@ -340,6 +339,8 @@ void Builder::describe() {
   job.secret = random_bytes(32);
   job.arguments = options_.arguments;
   job.arguments.insert(job.arguments.begin(), options_.program);
+  if (program_.by_python) job.arguments.insert(job.arguments.begin(), std::string{kPython});
+  for (std::string& word : rules_.further_arguments()) job.arguments.push_back(std::move(word));
   job.environment = proto::without_launcher_variables(io::own_environment());
   if (options_.ipc_pool_size)
     proto::overlay(job.environment, {fmt::format("CmiIpcPoolSize={}", *options_.ipc_pool_size)});

@@ -513,7 +513,7 @@ int main(int argc, char** argv) {
   const char* netstart = getenv("NETSTART");
   if (netstart == NULL && c.options.standalone_ok) return puts("double: standalone") < 0;
   if (netstart == NULL || sscanf(netstart, "%d%1023s%d%d%d", &number, launcher, &port, &pid, &zero) != 5) {
-    return fputs("charm_double: no usable NETSTART\n", stderr), 2;
+    return fputs("charm_double: Error parsing NETSTART\n", stderr), 2;
   }
   c.number = (uint32_t)number;
   if (c.options.write_before_table != NULL) dprintf(1, "%s\n", c.options.write_before_table);

@@ -17,8 +17,9 @@ constexpr Instant kNow{1s};
 /// A host with the processes 0 and 1 of a job of `total`.
 class Fixture {
 public:
-  explicit Fixture(std::uint32_t total = 2, std::uint32_t own = 2) {
+  explicit Fixture(std::uint32_t total = 2, std::uint32_t own = 2, std::uint32_t pes = 1) {
     auto spec = std::make_shared<wire::JobSpec>();
+    spec->pes_per_process = pes;
     spec->processes = total;
     Host host;
     host.index = 4;
@@ -64,6 +65,13 @@ public:
       if (output != nullptr && output->process == process) text += output->text;
     }
     return text;
+  }
+  /// The abort that has gone up; process 99: none.
+  wire::AbortUp abort() const {
+    for (const wire::Message& message : up.messages) {
+      if (const auto* abort = std::get_if<wire::AbortUp>(&message)) return *abort;
+    }
+    return {99, 0, {}};
   }
   template <class A>
   std::size_t count() const {
@@ -308,4 +316,53 @@ TEST_CASE("an exit waits until the connection has been read to its end", "[host_
     CHECK(fixture.up.facts.exits.size() == 1);
     CHECK(fixture.text_of(1) == "last words\npartial");
   }
+}
+
+TEST_CASE("no sign of life after a table with several PEs ends the job with a guess", "[host_processes]") {
+  Fixture fixture{2, 2, 3};
+  fixture.run();
+  const Instant late = kNow + 60s;
+  CHECK(fixture.processes->next_deadline() == late);
+  fixture.processes->tick(late - 1ms, fixture.out, fixture.up);
+  CHECK(fixture.abort().process == 99);
+  fixture.processes->tick(late, fixture.out, fixture.up);
+  CHECK(fixture.abort().process == 0);
+  CHECK(fixture.abort().code == 125);
+  CHECK(fixture.abort().text ==
+        "no sign of life within 60 s of a node table that gives each process 3 PEs; leave out ++ppn and "
+        "++smp if "
+        "this is no SMP build of Charm++");
+  CHECK(fixture.processes->next_deadline() == kNever);
+}
+
+TEST_CASE("any word of a client, the end of the job, or one PE: silence is nobody's fault",
+          "[host_processes]") {
+  Fixture speaks{2, 2, 3};
+  speaks.run();
+  speaks.on(ClientBytes{ClientKind::charm, 1, make_charm_message("ping", "")});
+  CHECK(speaks.processes->next_deadline() == kNever);
+  Fixture ends{2, 2, 3};
+  ends.run();
+  ends.processes->finish(15, kNow, ends.out, ends.up);
+  CHECK(ends.processes->next_deadline() == kNever);
+  Fixture single;
+  single.run();
+  CHECK(single.processes->next_deadline() == kNever);
+}
+
+TEST_CASE("a client that says it is no SMP build cannot have several PEs", "[host_processes]") {
+  constexpr std::string_view kLine = "Charm++> Running in non-SMP mode: 2 processes (PEs)\n";
+  Fixture several{2, 2, 3};
+  several.run();
+  several.says(0, "print", "Charm++> Running in SMP mode: 2 processes, 3 worker threads (PEs)\n");
+  CHECK(several.abort().process == 99);
+  several.says(0, "print", kLine);
+  CHECK(several.abort().code == 125);
+  CHECK(several.abort().text.starts_with(
+      "it runs in non-SMP mode with a node table that gives each process 3 PEs"));
+  CHECK(several.text_of(0).ends_with(kLine));
+  Fixture one;
+  one.run();
+  one.says(0, "print", kLine);
+  CHECK(one.abort().process == 99);
 }

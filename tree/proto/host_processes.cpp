@@ -203,6 +203,7 @@ void HostProcesses::on(const ClientOpened& event, Instant now, Actions& out, Upw
 }
 
 void HostProcesses::on(const ClientBytes& event, Instant now, Actions& out, Upward& up) {
+  if (event.kind == ClientKind::charm) heard_by_ = kNever;
   ClientOutputs outputs;
   server(event.kind).received(event.client, event.bytes, now, outputs);
   apply(event.kind, outputs, now, out, up);
@@ -249,6 +250,7 @@ void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, 
       ++up.facts.crash_acks;
     } else if (auto* printed = std::get_if<Printed>(&output)) {
       text(printed->process, printed->stream, printed->text, printed->wants_receipt, now, up);
+      if (kind == ClientKind::charm) check_build(*printed, up);
       if (at(printed->process).exit) at(printed->process).report_by = now + kLastWords;
     } else if (auto* scan = std::get_if<ScanRequested>(&output)) {
       flush(scan->process, up);  // a prompt belongs before the wait for its answer
@@ -283,7 +285,35 @@ void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, 
   }
 }
 
+/// A client of another build than SMP hangs when its table gives it several PEs: without a word, or after
+/// some barriers and this line.
+void HostProcesses::await_first_words(Instant now) {
+  const bool charm = std::any_of(processes_.begin(), processes_.end(),
+                                 [](const Process& each) { return each.kind == ClientKind::charm; });
+  if (charm && job_->pes_per_process > 1 && !ending_) heard_by_ = now + job_->timeout;
+}
+
+void HostProcesses::give_up(std::uint32_t process, const std::string& why, Upward& up) {
+  constexpr std::int32_t kLauncherFailed = 125;
+  up.messages.push_back(wire::AbortUp{
+      process, kLauncherFailed,
+      fmt::format(
+          "{} a node table that gives each process {} PEs; leave out ++ppn and ++smp if this is no SMP "
+          "build of Charm++",
+          why, job_->pes_per_process)});
+}
+
+void HostProcesses::check_build(const Printed& output, Upward& up) {
+  if (job_->pes_per_process <= 1 || ending_) return;
+  if (output.text.find("Charm++> Running in non-SMP mode") == std::string::npos) return;
+  give_up(output.process, "it runs in non-SMP mode with", up);
+}
+
 void HostProcesses::tick(Instant now, Actions& out, Upward& up) {
+  if (now >= heard_by_) {
+    heard_by_ = kNever;
+    give_up(local_.first, fmt::format("no sign of life within {:g} s of", seconds(job_->timeout)), up);
+  }
   for (std::size_t kind = 0; kind < kClientKinds; ++kind) {
     if (servers_[kind]->next_deadline() > now) continue;
     ClientOutputs outputs;
@@ -311,7 +341,7 @@ void HostProcesses::tick(Instant now, Actions& out, Upward& up) {
 }
 
 Instant HostProcesses::next_deadline() const {
-  Instant deadline = kNever;
+  Instant deadline = heard_by_;
   for (const auto& each : servers_) deadline = earlier(deadline, each->next_deadline());
   for (const Process& process : processes_) {
     deadline = earlier(deadline, earlier(process.explain_by, process.report_by));
@@ -326,6 +356,7 @@ void HostProcesses::table(const wire::Blob& coded, Instant now, Actions& out, Up
     servers_[kind]->table(coded, outputs);
     apply(static_cast<ClientKind>(kind), outputs, now, out, up);
   }
+  await_first_words(now);
 }
 
 void HostProcesses::release(BarrierKind barrier, Instant now, Actions& out, Upward& up) {
@@ -353,6 +384,7 @@ void HostProcesses::scanned(std::uint32_t process, std::string_view input, Insta
 
 void HostProcesses::finish(int signal, Instant now, Actions& out, Upward& up) {
   ending_ = true;
+  heard_by_ = kNever;
   for (std::uint32_t i = 0; i < local_.count; ++i) {
     const Process& process = processes_[i];
     const bool let_go = process.kind == ClientKind::charm;

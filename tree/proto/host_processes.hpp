@@ -125,6 +125,9 @@ private:
   void report_waiting_exit(std::uint32_t process, Upward& up);
   bool must_be_heard(const Process& process) const;
   void tell(const Host& self, Error error, Upward& up) const;
+  void await_first_words(Instant now);
+  void give_up(std::uint32_t process, const std::string& why, Upward& up);
+  void check_build(const Printed& output, Upward& up);
 
   std::shared_ptr<const wire::JobSpec> job_;
   Host self_;
@@ -143,6 +146,7 @@ private:
   bool ending_ = false;
   Instant spawned_at_ = kNever;
   Instant registered_at_ = kNever;
+  Instant heard_by_ = kNever;  // some Charm++ client, once their table gives them several PEs
 };
 
 }  // namespace charmtree::proto

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "charmrun/program_rules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace charmtree {
+
+namespace {
+
+constexpr std::string_view kOverrule = "if it is an SMP build after all, say ++smp";
+
+Error bad(std::string what, std::string fix) {
+  return {Errc::bad_input, Phase::options, std::move(what), std::move(fix)};
+}
+
+bool wants_worker_threads(const Options& options) {
+  return options.worker_per_host || options.worker_per_socket || options.worker_per_core ||
+         options.worker_per_pu;
+}
+
+}  // namespace
+
+bool is_python(std::string_view program) {
+  const std::string_view name = program.substr(program.rfind('/') + 1);  // npos + 1 is 0
+  return name.starts_with("python") && name.find_first_not_of("0123456789.", 6) == std::string_view::npos;
+}
+
+const wire::ProgramTraits& ProgramRules::traits() {
+  if (!traits_) traits_ = read_();
+  return *traits_;
+}
+
+bool ProgramRules::is_smp() {
+  if (options_.smp) return *options_.smp;
+  if (traits().smp || traits().non_smp) return traits().smp;
+  return options_.pes_per_process > 1 || wants_worker_threads(options_);
+}
+
+Result<void> ProgramRules::check(const Placement& placement) {
+  if (placement.counts.pes_per_process > 1 || wants_worker_threads(options_)) {
+    if (auto pes = check_pes(); !pes) return pes;
+  }
+  return check_shares(placement.hosts);
+}
+
+Result<void> ProgramRules::check_pes() {
+  if (is_smp()) return {};
+  const std::string reason = options_.smp ? "++no-smp says that it is none"
+                             : traits().non_smp
+                                 ? fmt::format("{} says that it is none", options_.program)
+                                 : fmt::format("nothing in {} says that it is one", options_.program);
+  if (options_.pes_per_process > 1)
+    return bad(
+        fmt::format("++ppn {} needs an SMP build of Charm++, and {}", options_.pes_per_process, reason),
+        fmt::format("give the number of processes by +p or ++n alone; {}", kOverrule));
+  if (wants_worker_threads(options_))
+    return bad(fmt::format("++oneWthPer* needs an SMP build of Charm++, and {}", reason),
+               fmt::format("leave it out; {}", kOverrule));
+  return bad(fmt::format("+p{} and ++n {} do not agree: each process has one PE, but in an SMP build of "
+                         "Charm++, and {}",
+                         options_.pes, options_.processes, reason),
+             fmt::format("leave one of them out; {}", kOverrule));
+}
+
+/// Such a process takes its number modulo the count of its own host for its place there.
+Result<void> ProgramRules::check_shares(const std::vector<HostShare>& shares) {
+  std::uint32_t most = 0, least = UINT32_MAX;
+  for (const HostShare& share : shares) {
+    if (share.processes == 0) continue;
+    most = std::max(most, share.processes);
+    least = std::min(least, share.processes);
+  }
+  const bool may_change = options_.on_host_failure == wire::OnHostFailure::drop && shares.size() > 1;
+  if ((most <= least && !may_change) || !traits().pxshm) return {};
+  if (most <= least)
+    return bad(fmt::format("{} is a PXSHM build, which needs equally many processes on every host: "
+                           "++on-host-failure drop could change that",
+                           options_.program),
+               "use ++on-host-failure spare");
+  return bad(
+      fmt::format("{} is a PXSHM build, which needs equally many processes on every host: here it is {} "
+                  "to {}",
+                  options_.program, least, most),
+      fmt::format("start {} times as many processes as there are hosts, or choose by ++numHosts", most));
+}
+
+/// A wrapper may pass its words on to a Charm++ program. Python loads its Charm++ at run time, and only
+/// charm4py takes the words away again.
+bool ProgramRules::may_be_charm() {
+  const wire::ProgramTraits& found = traits();
+  const auto& words = options_.arguments;
+  if (found.charm() || found.charm4py) return true;
+  if (std::any_of(words.begin(), words.end(),
+                  [](const std::string& word) { return word.starts_with("charm4py"); }))
+    return true;
+  return !found.elf && !is_python(options_.program) && !options_.program.ends_with(".py");
+}
+
+std::vector<std::string> ProgramRules::further_arguments() {
+  std::vector<std::string> words;
+  if (options_.program.empty()) return words;
+  if (options_.pes_per_process > 0 && traits().elf && !traits().netstart && !is_python(options_.program)) {
+    words.emplace_back("++ppn");
+    words.push_back(std::to_string(options_.pes_per_process));
+  }
+  if (options_.quiet && may_be_charm()) words.emplace_back("++quiet");
+  return words;
+}
+
+}  // namespace charmtree

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What follows from the kind of program for its job: whether its processes may have several PEs, whether
+// hosts may have different numbers of processes, and which of our options are words for the program, too.
+// What cannot be found out is taken from the options. Numbers and texts only; nobody's file is read here.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "charmrun/options.hpp"
+#include "charmrun/placement.hpp"
+#include "tree/base/result.hpp"
+#include "tree/wire/program_traits.hpp"
+
+namespace charmtree {
+
+/// True for `python`, `python3.11`, `/usr/bin/python3`, ...
+bool is_python(std::string_view program);
+
+class ProgramRules {
+public:
+  /// `read` gives the traits of the program and is called at most once, and only if something depends on
+  /// them: a launch without PEs, uneven shares and ++quiet reads no file. `options` outlives the rules.
+  ProgramRules(const Options& options, std::function<wire::ProgramTraits()> read)
+      : options_(options), read_(std::move(read)) {}
+
+  /// ++smp or ++no-smp; else what the program's text says; else whether the options ask for several PEs.
+  bool is_smp();
+
+  /// Error bad_input (phase options) if a program of another build than SMP would get several PEs in a
+  /// process, or the processes of a PXSHM build are not equally many on all hosts that have any.
+  Result<void> check(const Placement& placement);
+
+  /// What is put behind the program's own arguments: `++ppn N` for a compiled program that does not speak to
+  /// us (Charm++ on MPI, OFI, UCX reads it there), `++quiet` for one that may be Charm++.
+  std::vector<std::string> further_arguments();
+
+  const wire::ProgramTraits& traits();
+
+private:
+  Result<void> check_pes();
+  Result<void> check_shares(const std::vector<HostShare>& shares);
+  bool may_be_charm();
+
+  const Options& options_;
+  std::function<wire::ProgramTraits()> read_;
+  std::optional<wire::ProgramTraits> traits_;
+};
+
+}  // namespace charmtree

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "charmrun/program_rules.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace charmtree;
+using Words = std::vector<std::string>;
+
+namespace {
+
+enum class Kind { plain, netlrts, netlrts_smp, pxshm, mpi_smp, script, charm4py_script };
+
+wire::ProgramTraits traits_of(Kind kind) {
+  wire::ProgramTraits traits;
+  traits.elf = kind != Kind::script && kind != Kind::charm4py_script;
+  traits.netstart = kind == Kind::netlrts || kind == Kind::netlrts_smp || kind == Kind::pxshm;
+  traits.non_smp = kind == Kind::netlrts || kind == Kind::pxshm;
+  traits.smp = kind == Kind::netlrts_smp || kind == Kind::mpi_smp;
+  traits.pxshm = kind == Kind::pxshm;
+  traits.charm4py = kind == Kind::charm4py_script;
+  return traits;
+}
+
+/// A job of one program, and how often that was looked into.
+struct Fixture {
+  Options options;
+  int reads = 0;
+  ProgramRules rules;
+
+  explicit Fixture(Kind kind, std::string program = "./app")
+      : rules(options, [this, kind] {
+          ++reads;
+          return traits_of(kind);
+        }) {
+    options.program = std::move(program);
+  }
+  Fixture(const Fixture&) = delete;
+  Fixture& operator=(const Fixture&) = delete;
+
+  /// Empty: all is well.
+  std::string complaint(std::vector<std::uint32_t> slots = {1}) {
+    auto placement = place(options, slots);
+    REQUIRE(placement.ok());
+    const auto checked = rules.check(*placement);
+    return checked ? std::string{} : to_string(checked.error());
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a launch that depends on nothing reads no file") {
+  Fixture fixture{Kind::netlrts};
+  fixture.options.pes = 6;
+  CHECK(fixture.complaint({1, 1, 1}).empty());
+  CHECK(fixture.rules.further_arguments().empty());
+  CHECK(fixture.reads == 0);
+  fixture.options.pes = 7;
+  fixture.options.quiet = true;
+  CHECK(fixture.complaint({1, 1, 1}).empty());
+  CHECK(fixture.rules.further_arguments() == Words{"++quiet"});
+  CHECK(fixture.reads == 1);
+}
+
+TEST_CASE("several PEs in a process are for SMP builds") {
+  Fixture fixture{Kind::netlrts};
+  fixture.options.processes = 2;
+  fixture.options.pes_per_process = 4;
+  CHECK(fixture.complaint() ==
+        "options: ++ppn 4 needs an SMP build of Charm++, and ./app says that it is none; give the number of "
+        "processes by +p or ++n alone; if it is an SMP build after all, say ++smp");
+  fixture.options.smp = true;
+  CHECK(fixture.complaint().empty());
+  Fixture smp{Kind::netlrts_smp};
+  smp.options.processes = 2;
+  smp.options.pes_per_process = 4;
+  CHECK(smp.complaint().empty());
+  smp.options.smp = false;
+  CHECK(smp.complaint().find("++no-smp says that it is none") != std::string::npos);
+}
+
+TEST_CASE("+p and ++n agree, but for SMP builds") {
+  Fixture fixture{Kind::netlrts};
+  fixture.options.pes = 8;
+  fixture.options.processes = 2;
+  CHECK(fixture.complaint().starts_with("options: +p8 and ++n 2 do not agree: each process has one PE"));
+  fixture.options.processes = 8;
+  CHECK(fixture.complaint().empty());
+  Fixture smp{Kind::netlrts_smp};
+  smp.options.pes = 8;
+  smp.options.processes = 2;
+  CHECK(smp.complaint().empty());
+}
+
+TEST_CASE("where nothing is found the options say whether it is SMP") {
+  Fixture python{Kind::script, "python3"};
+  CHECK_FALSE(python.rules.is_smp());
+  python.options.pes = 8;
+  python.options.processes = 2;
+  CHECK(python.complaint().find("nothing in python3 says that it is one") != std::string::npos);
+  python.options.smp = true;
+  CHECK(python.complaint().empty());
+  Fixture several{Kind::script};
+  several.options.pes_per_process = 2;
+  CHECK(several.rules.is_smp());
+  Fixture one{Kind::script};
+  one.options.pes_per_process = 1;
+  CHECK_FALSE(one.rules.is_smp());
+  Fixture workers{Kind::script};
+  workers.options.worker_per_core = true;
+  CHECK(workers.rules.is_smp());
+  Fixture no_smp{Kind::netlrts};
+  no_smp.options.worker_per_core = true;
+  CHECK(no_smp.complaint().starts_with("options: ++oneWthPer* needs an SMP build"));
+}
+
+TEST_CASE("hosts of a PXSHM build have equally many processes") {
+  Fixture fixture{Kind::pxshm};
+  fixture.options.pes = 7;
+  CHECK(
+      fixture.complaint({1, 1, 1}) ==
+      "options: ./app is a PXSHM build, which needs equally many processes on every host: here it is 2 to 3; "
+      "start 3 times as many processes as there are hosts, or choose by ++numHosts");
+  fixture.options.pes = 6;
+  CHECK(fixture.complaint({1, 1, 1}).empty());
+  fixture.options.pes = 2;
+  CHECK(fixture.complaint({1, 1, 1}).empty());
+  fixture.options.pes = 6;
+  fixture.options.on_host_failure = wire::OnHostFailure::drop;
+  CHECK(fixture.complaint({1, 1, 1}).find("++on-host-failure drop could change that") != std::string::npos);
+  CHECK(fixture.complaint({1}).empty());
+  Fixture other{Kind::netlrts};
+  other.options.pes = 7;
+  CHECK(other.complaint({1, 1, 1}).empty());
+}
+
+TEST_CASE("++ppn stays with a compiled program that does not speak to us") {
+  const auto words = [](Kind kind, const std::string& program = "./app") {
+    Fixture fixture{kind, program};
+    fixture.options.pes_per_process = 4;
+    return fixture.rules.further_arguments();
+  };
+  CHECK(words(Kind::mpi_smp) == Words{"++ppn", "4"});
+  CHECK(words(Kind::plain) == Words{"++ppn", "4"});
+  CHECK(words(Kind::netlrts_smp).empty());
+  CHECK(words(Kind::script).empty());
+  CHECK(words(Kind::plain, "/usr/bin/python3.11").empty());
+}
+
+TEST_CASE("++quiet goes on to whatever may be Charm++") {
+  const auto passed = [](Kind kind, const std::string& program = "./app", const Words& arguments = {}) {
+    Fixture fixture{kind, program};
+    fixture.options.quiet = true;
+    fixture.options.arguments = arguments;
+    return !fixture.rules.further_arguments().empty();
+  };
+  CHECK(passed(Kind::netlrts));
+  CHECK(passed(Kind::mpi_smp));
+  CHECK(passed(Kind::script));
+  CHECK(passed(Kind::charm4py_script, "app.py"));
+  CHECK(passed(Kind::charm4py_script, "python3", {"app.py"}));
+  CHECK(passed(Kind::script, "python3", {"-m", "charm4py.interactive"}));
+  CHECK_FALSE(passed(Kind::plain));
+  CHECK_FALSE(passed(Kind::script, "app.py"));
+  CHECK_FALSE(passed(Kind::script, "python3", {"app.py"}));
+}
+
+TEST_CASE("python is known by its name") {
+  for (const auto* name : {"python", "python3", "/usr/bin/python3.11", "./python2"}) CHECK(is_python(name));
+  for (const auto* name : {"", "pythonic", "/python3/app", "python3-config", "ipython3"})
+    CHECK_FALSE(is_python(name));
+}

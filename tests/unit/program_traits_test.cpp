@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/wire/program_traits.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace charmtree::wire;
+
+namespace {
+
+ProgramTraits traits_of(std::string_view text, std::size_t piece) {
+  TraitSearch search;
+  for (; !text.empty(); text.remove_prefix(std::min(piece, text.size()))) search.feed(text.substr(0, piece));
+  return search.found();
+}
+
+}  // namespace
+
+TEST_CASE("each text is found, alone and however the file is cut up") {
+  const std::string noise(200, 'E');
+  const std::vector<std::pair<std::string, bool ProgramTraits::*>> texts = {
+      {"Error parsing NETSTART '%s'\n", &ProgramTraits::netstart},
+      {"Charm++> Running in SMP mode: %d processes", &ProgramTraits::smp},
+      {"Charm++> Running in non-SMP mode: %d processes (PEs)\n", &ProgramTraits::non_smp},
+      {"pxshm must be run with charmrun", &ProgramTraits::pxshm},
+      {"+restartaftercrash", &ProgramTraits::restarts},
+      {"from charm4py import charm", &ProgramTraits::charm4py}};
+  for (const auto& [text, trait] : texts) {
+    ProgramTraits expected;
+    expected.*trait = true;
+    for (const std::size_t piece : {1U, 2U, 7U, 20U, 21U, 22U, 23U, 64U, 10'000U}) {
+      INFO(text << ", " << piece);
+      CHECK(traits_of(noise + text + '\0' + noise, piece) == expected);
+      CHECK(traits_of(text, piece) == expected);
+    }
+  }
+}
+
+TEST_CASE("other texts, halves of texts and texts that do not join are nothing") {
+  CHECK(traits_of("Running in SMP  mode, NETSTART, pxshm must run", 5) == ProgramTraits{});
+  TraitSearch search;
+  search.feed("Error parsing ");
+  search.interrupt();
+  search.feed("NETSTART");
+  CHECK(search.found() == ProgramTraits{});
+  search.feed("");
+  search.feed("Error parsing ");
+  search.feed("");
+  search.feed("NETSTART");
+  CHECK(search.found().netstart);
+}
+
+TEST_CASE("a program is Charm++ by any of its machine layers, charm4py only once it runs") {
+  CHECK_FALSE(ProgramTraits{}.charm());
+  CHECK(traits_of("Error parsing NETSTART", 99).charm());
+  CHECK(traits_of("non-SMP mode", 99).charm());
+  CHECK(traits_of("Running in SMP mode", 99).charm());
+  CHECK_FALSE(traits_of("import charm4py", 99).charm());
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Both ELF classes have the same members under the same names, so one template reads either.
+#include "tree/io/elf_file.hpp"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <bit>
+#include <cstring>
+
+namespace charmtree::io {
+
+namespace {
+
+constexpr std::size_t kMostHeaders = 256, kMostText = 4096;
+constexpr std::size_t kMostDynamic = 64U << 10;  // 4,096 entries; libraries need a few dozen
+constexpr std::size_t kMostLibraries = 256;
+
+template <class T>
+std::optional<T> at(const std::string& bytes, std::size_t offset) {
+  if (bytes.size() < offset + sizeof(T)) return {};
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+std::string ElfFile::read(std::uint64_t offset, std::size_t size) const {
+  std::string bytes(size, '\0');
+  std::size_t filled = 0;
+  while (filled < size) {
+    const ssize_t got =
+        ::pread(fd_.get(), bytes.data() + filled, size - filled, static_cast<off_t>(offset + filled));
+    if (got <= 0) break;
+    filled += static_cast<std::size_t>(got);
+  }
+  bytes.resize(filled);
+  return bytes;
+}
+
+std::optional<ElfFile> ElfFile::open(const std::string& path) {
+  constexpr unsigned char kOurOrder = std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
+  ElfFile file{UniqueFd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)}};
+  if (!file.fd_) return {};
+  const std::string id = file.read(0, EI_NIDENT);
+  if (id.size() < EI_NIDENT || !id.starts_with(ELFMAG)) return {};
+  if (static_cast<unsigned char>(id[EI_DATA]) != kOurOrder) return file;
+  file.wide_ = id[EI_CLASS] == ELFCLASS64;
+  if (file.wide_)
+    file.read_headers<Elf64_Ehdr, Elf64_Phdr>();
+  else
+    file.read_headers<Elf32_Ehdr, Elf32_Phdr>();
+  return file;
+}
+
+template <class Header, class ProgramHeader>
+void ElfFile::read_headers() {
+  const auto header = at<Header>(read(0, sizeof(Header)), 0);
+  if (!header) return;
+  machine_ = header->e_machine;
+  const std::string table =
+      read(header->e_phoff, std::min<std::size_t>(header->e_phnum, kMostHeaders) * sizeof(ProgramHeader));
+  for (std::size_t i = 0; const auto entry = at<ProgramHeader>(table, i * sizeof(ProgramHeader)); ++i)
+    segments_.push_back({entry->p_type, entry->p_flags, entry->p_offset, entry->p_vaddr, entry->p_filesz});
+}
+
+std::string ElfFile::text_at(std::uint64_t offset) const {
+  const std::string text = read(offset, kMostText);
+  return text.substr(0, text.find('\0'));
+}
+
+std::string ElfFile::loader() const {
+  for (const Segment& segment : segments_) {
+    if (segment.type != PT_INTERP || segment.size > kMostText) continue;
+    const std::string name = read(segment.offset, segment.size);
+    return name.substr(0, name.find('\0'));
+  }
+  return {};
+}
+
+std::uint64_t ElfFile::offset_of(std::uint64_t address) const {
+  for (const Segment& segment : segments_) {
+    if (segment.type == PT_LOAD && address >= segment.address && address - segment.address < segment.size)
+      return segment.offset + (address - segment.address);
+  }
+  return 0;
+}
+
+template <class Dynamic>
+void ElfFile::read_dynamic(const std::string& table, Libraries& libraries) const {
+  std::vector<std::uint64_t> names;
+  std::uint64_t texts = 0, run_path = 0, rpath = 0;
+  for (std::size_t i = 0; const auto entry = at<Dynamic>(table, i * sizeof(Dynamic)); ++i) {
+    const auto value = static_cast<std::uint64_t>(entry->d_un.d_val);
+    if (entry->d_tag == DT_NULL) break;
+    if (entry->d_tag == DT_NEEDED && names.size() < kMostLibraries) names.push_back(value);
+    if (entry->d_tag == DT_STRTAB) texts = offset_of(value);
+    if (entry->d_tag == DT_RUNPATH) run_path = value;
+    if (entry->d_tag == DT_RPATH) rpath = value;
+  }
+  if (texts == 0) return;
+  for (const std::uint64_t name : names) libraries.names.push_back(text_at(texts + name));
+  if (run_path != 0 || rpath != 0) libraries.folders = text_at(texts + (run_path != 0 ? run_path : rpath));
+}
+
+ElfFile::Libraries ElfFile::libraries() const {
+  Libraries libraries;
+  for (const Segment& segment : segments_) {
+    if (segment.type != PT_DYNAMIC) continue;
+    const std::string table = read(segment.offset, std::min<std::uint64_t>(segment.size, kMostDynamic));
+    if (wide_)
+      read_dynamic<Elf64_Dyn>(table, libraries);
+    else
+      read_dynamic<Elf32_Dyn>(table, libraries);
+  }
+  return libraries;
+}
+
+}  // namespace charmtree::io

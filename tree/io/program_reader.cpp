@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Texts lie in segments that are neither written nor, with today's linkers, executed; older ones put them
+// beside the code. Libraries are found where the loader would find them, but for its cache: the folders of
+// the file itself, LD_LIBRARY_PATH, and the usual ones.
+#include "tree/io/program_reader.hpp"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <deque>
+#include <set>
+
+#include "tree/io/elf_file.hpp"
+#include "tree/io/surroundings.hpp"
+
+namespace charmtree::io {
+
+namespace {
+
+constexpr std::size_t kPiece = 256U << 10;
+constexpr std::uint64_t kMostText = 256U << 20;  // of one file's constants
+constexpr std::size_t kMostLibraries = 256;      // of one program
+constexpr std::size_t kMostScript = 4U << 20;
+
+using wire::TraitSearch;
+
+/// Of the system and of compilers: Charm++ is in none of them.
+bool is_system_library(std::string_view name) {
+  static constexpr std::array<std::string_view, 15> kNames = {
+      "libc.",      "libm.",     "libdl.",   "librt.",       "libpthread.",
+      "libstdc++.", "libgcc_s.", "ld-linux", "libquadmath.", "libgfortran.",
+      "libz.",      "libutil.",  "libnuma.", "libhwloc.",    "libcrypto."};
+  return std::any_of(kNames.begin(), kNames.end(), [&](auto known) { return name.starts_with(known); });
+}
+
+std::uint64_t search(const ElfFile& file, TraitSearch& texts, bool executable) {
+  std::uint64_t searched = 0;
+  for (const ElfFile::Segment& segment : file.segments()) {
+    if (segment.type != PT_LOAD || (segment.flags & PF_W) != 0) continue;
+    if (((segment.flags & PF_X) != 0) != executable) continue;
+    texts.interrupt();
+    const std::uint64_t size = std::min(segment.size, kMostText);
+    for (std::uint64_t at = 0; at < size;) {
+      const std::string piece = file.read(
+          segment.offset + at, static_cast<std::size_t>(std::min<std::uint64_t>(kPiece, size - at)));
+      if (piece.empty()) break;
+      texts.feed(piece);
+      at += piece.size();
+    }
+    searched += size;
+  }
+  return searched;
+}
+
+void search_all(const ElfFile& file, TraitSearch& texts) {
+  search(file, texts, false);
+  if (!texts.found().charm()) search(file, texts, true);
+}
+
+std::vector<std::string> split(std::string_view text) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, text.find(':'));
+    text.remove_prefix(std::min(text.size(), part.size() + 1));
+    if (!part.empty()) parts.emplace_back(part);
+  }
+  return parts;
+}
+
+std::string replace_all(std::string text, std::string_view from, const std::string& to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+/// Where the loader would look for what the file at `path` needs.
+std::vector<std::string> folders_for(const std::string& path, const std::string& own_folders) {
+  const std::size_t slash = path.rfind('/');
+  const std::string here = slash == std::string::npos ? "." : path.substr(0, slash);
+  std::vector<std::string> folders = split(own_folders);
+  for (std::string& folder : folders)
+    folder = replace_all(replace_all(folder, "$ORIGIN", here), "${ORIGIN}", here);
+  const char* more = std::getenv("LD_LIBRARY_PATH");
+  for (std::string& folder : split(more == nullptr ? "" : more)) folders.push_back(std::move(folder));
+  for (const char* usual : {"/lib", "/usr/lib", "/lib64", "/usr/lib64", "/usr/local/lib"})
+    folders.emplace_back(usual);
+#ifdef __x86_64__
+  for (const char* usual : {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu"})
+    folders.emplace_back(usual);
+#endif
+  return folders;
+}
+
+struct Library {
+  std::string path;
+  ElfFile file;
+};
+
+std::optional<Library> find_library(const std::string& name, const std::vector<std::string>& folders) {
+  if (name.find('/') != std::string::npos) {
+    auto file = ElfFile::open(name);
+    return file ? std::optional<Library>{{name, std::move(*file)}} : std::nullopt;
+  }
+  for (const std::string& folder : folders) {
+    const std::string path = folder + "/" + name;
+    if (auto file = ElfFile::open(path)) return Library{path, std::move(*file)};
+  }
+  return {};
+}
+
+/// Breadth first, each name once.
+void search_libraries(const std::string& path, const ElfFile& program, TraitSearch& texts) {
+  struct Wanted {
+    std::string name;
+    std::vector<std::string> folders;
+  };
+  std::deque<Wanted> wanted;
+  std::set<std::string> seen;
+  const auto want = [&](const std::string& from, const ElfFile& file) {
+    const ElfFile::Libraries libraries = file.libraries();
+    for (const std::string& name : libraries.names) {
+      if (is_system_library(name) || seen.size() >= kMostLibraries || !seen.insert(name).second) continue;
+      wanted.push_back({name, folders_for(from, libraries.folders)});
+    }
+  };
+  for (want(path, program); !wanted.empty(); wanted.pop_front()) {
+    const auto library = find_library(wanted.front().name, wanted.front().folders);
+    if (!library) continue;
+    search_all(library->file, texts);
+    want(library->path, library->file);
+  }
+}
+
+}  // namespace
+
+wire::ProgramTraits read_traits(const std::string& path) {
+  TraitSearch texts;
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return {};
+  const auto program = ElfFile::open(path);
+  if (!program) {
+    if (const auto text = read_file(path, kMostScript)) texts.feed(*text);
+    wire::ProgramTraits found;
+    found.charm4py = texts.found().charm4py;  // what it says of Charm++ is about programs, not itself
+    return found;
+  }
+  search_all(*program, texts);
+  if (!texts.found().charm()) search_libraries(path, *program, texts);
+  wire::ProgramTraits found = texts.found();
+  found.elf = true;
+  return found;
+}
+
+}  // namespace charmtree::io

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads what kind of program a file is (wire::ProgramTraits) from the constants of an ELF file and of the
+// libraries that it needs, directly or through each other; from the text of any other file. Nothing is
+// executed.
+#pragma once
+
+#include <string>
+
+#include "tree/wire/program_traits.hpp"
+
+namespace charmtree::io {
+
+/// Nothing found, if the file cannot be read. Costs about 1 ms for each MB of constants, which are a small part
+/// of most programs; libraries are looked into only while the program's own text does not say that it is
+/// Charm++, those of the C and C++ compiler never.
+wire::ProgramTraits read_traits(const std::string& path);
+
+}  // namespace charmtree::io

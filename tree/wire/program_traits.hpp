@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What kind of program a file is, told by texts in it that survive strip: Charm++'s machine layers each print
+// some that no other has. Who reads the file is tree/io/program_reader; what follows for the job is for
+// charmrun/program_rules to say.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace charmtree::wire {
+
+struct ProgramTraits {
+  bool elf = false;       // a compiled program; false: a script, or a file that cannot be read here
+  bool netstart = false;  // Charm++ on netlrts or verbs: it speaks to its launcher
+  bool smp = false;       // a Charm++ program of an SMP build, on any machine layer
+  bool non_smp = false;   // of another build
+  bool pxshm = false;     // shares memory between the processes of a host
+  bool restarts = false;  // built to survive the crash of processes (syncft)
+  bool charm4py = false;  // names charm4py, whose Charm++ is loaded only when it runs
+
+  /// A Charm++ program, by its own text.
+  bool charm() const { return netstart || smp || non_smp; }
+  friend bool operator==(const ProgramTraits&, const ProgramTraits&) = default;
+};
+
+/// Looks for the texts in a file that comes in pieces.
+class TraitSearch {
+public:
+  /// The next piece of a run of bytes; a text may lie across pieces.
+  void feed(std::string_view bytes);
+  /// What follows does not join what came before.
+  void interrupt() { tail_.clear(); }
+  /// What has been found so far; `elf` is not for a search to say.
+  const ProgramTraits& found() const { return found_; }
+
+private:
+  ProgramTraits found_;
+  std::string tail_;  // of the last piece, shorter than the longest text
+};
+
+}  // namespace charmtree::wire
