@@ -177,6 +177,9 @@ void Node::handle(const LeftoversKilled& event) {
 
 template <class E>
 void Node::handle(const E& event) {
+  if constexpr (requires { event.client; }) {
+    if (desk_) return client_of_job(event);
+  }
   if (!processes_) return;
   const bool was_spawned = processes_->spawned_at() != kNever;
   Upward upward;
@@ -186,6 +189,14 @@ void Node::handle(const E& event) {
   if (!was_spawned) stamps_.times[S::spawned] = processes_->spawned_at();
   stamps_.times[S::registered] = processes_->registered_at();
   up(std::move(upward));
+}
+
+/// At the root, who connects is a client of the running job.
+template <class E>
+void Node::client_of_job(const E& event) {
+  DeskOrders orders;
+  desk_->on(event, now_, *out_, orders);
+  for (auto& [process, message] : orders.process) down_to(process, message);
 }
 
 // ---- messages
@@ -222,6 +233,11 @@ void Node::from_parent(const wire::Message& message) {
       processes_->scanned(reply->process, reply->input, now_, *out_, upward);
     else
       down_to(reply->process, message);
+  } else if (const auto* request = std::get_if<wire::CcsForward>(&message)) {
+    if (processes_->contains(request->process))
+      processes_->request(*request, now_, *out_, upward);
+    else
+      down_to(request->process, message);
   } else if (const auto* input = std::get_if<wire::Input>(&message)) {
     if (processes_->contains(job_->input_process))
       out_->push_back(WriteInput{job_->input_process, input->bytes, input->end});
@@ -307,6 +323,7 @@ bool Node::allowed(LinkId link, const wire::Message& message) const {
   if (const auto* m = std::get_if<wire::ScanUp>(&message)) return process(m->process);
   if (const auto* m = std::get_if<wire::AbortUp>(&message)) return process(m->process);
   if (const auto* m = std::get_if<wire::Rejoined>(&message)) return process(m->process);
+  if (const auto* m = std::get_if<wire::CcsAnswer>(&message)) return process(m->process);
   if (const auto* m = std::get_if<wire::LinkLost>(&message)) return host(m->host);
   if (const auto* m = std::get_if<wire::NewHostKey>(&message)) return host(m->host);
   if (const auto* m = std::get_if<wire::Note>(&message)) return m->host == wire::kRootIndex || host(m->host);

@@ -74,6 +74,8 @@ private:
   // Prepared, Spawned, SpawnFailed, ProcessOutput, ProcessExited, Client*: this host's processes.
   template <class E>
   void handle(const E& event);
+  template <class E>
+  void client_of_job(const E& event);
 
   void from_parent(const wire::Message& message);
   void from_child(proto::Child& child, proto::LinkId link, const wire::Message& message);

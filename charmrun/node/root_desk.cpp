@@ -20,6 +20,7 @@ RootDesk::RootDesk(RootPlan plan)
       judge_(*job_, hosts_),
       time_limit_(plan.time_limit),
       key_names_(std::move(plan.key_names)) {
+  if (plan.ccs_address) ccs_.emplace(*plan.ccs_address);
   if (job_->launch.on_failure == wire::OnHostFailure::abort) return;
   for (Host& host : hosts_) {
     if (host.processes > 0) wanted_.push_back(host.processes);
@@ -82,6 +83,8 @@ void RootDesk::message(const wire::Message& message, Actions& out, DeskOrders& o
     out.push_back(Examined{*checkup});
   } else if (const auto* back = std::get_if<wire::Rejoined>(&message)) {
     rejoined_.push_back(*back);
+  } else if (const auto* answer = std::get_if<wire::CcsAnswer>(&message)) {
+    if (ccs_) ccs_->on(*answer, out);
   } else if (const auto* scan = std::get_if<wire::ScanUp>(&message)) {
     if (!scanning_) {
       scanning_ = true;
@@ -178,11 +181,29 @@ std::string RootDesk::names(const std::vector<std::uint32_t>& hosts) const {
   return wire::fold_names(names);
 }
 
+void RootDesk::on(const ClientOpened& event, Instant now, Actions& out, DeskOrders&) {
+  if (ccs_) ccs_->on(event, now, out);
+}
+
+void RootDesk::on(const ClientBytes& event, Instant, Actions& out, DeskOrders& orders) {
+  if (ccs_) ccs_->on(event, out, orders.process);
+}
+
+void RootDesk::on(const ClientClosed& event, Instant, Actions&, DeskOrders&) {
+  if (ccs_) ccs_->on(event);
+}
+
+Instant RootDesk::next_deadline() const {
+  const Instant deadline = earlier(judge_.next_deadline(), limit_at_);
+  return ccs_ ? earlier(deadline, ccs_->next_deadline()) : deadline;
+}
+
 void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
   if (now >= limit_at_) {
     limit_at_ = kNever;
     judge_.time_limit_reached();
   }
+  if (ccs_) ccs_->tick(now, out);
   for (wire::HostFailure& silent : judge_.tick(now)) failures_.push_back(std::move(silent));
   if (judge_.wants_numbers()) number(now, out, orders);
   for (wire::HostFailure& failure : failures_) {
@@ -201,6 +222,7 @@ void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
   const bool kill = verdict.end.mode == wire::EndMode::kill;
   if (!told_verdict_) {
     for (const std::string& line : verdict.lines) out.push_back(Say{Tone::error, line});
+    if (ccs_) ccs_->finish(out);
     limit_at_ = kNever;
   }
   if (!told_verdict_ || (kill && !told_kill_)) orders.end = verdict.end;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tree/proto/crash_sequence.hpp"
+#include "ccs/router.hpp"
 #include "tree/proto/events.hpp"
 #include "tree/proto/judge.hpp"
 
@@ -24,6 +25,8 @@ struct RootPlan {
   std::vector<Host> hosts;                       // spares, at the end, without processes
   Duration time_limit{0};                        // 0: none
   std::map<std::string, std::string> key_names;  // forwarded keys (blobs) -> what to call them
+  std::optional<std::uint32_t> ccs_address =
+      {};  // CCS is served: IPv4 that clients on loopback are said to have
 };
 
 /// What the desk wants the Node to do.
@@ -47,6 +50,10 @@ public:
   /// A message from below that is for the root alone.
   void message(const wire::Message& message, proto::Actions& out, DeskOrders& orders);
   void input(const proto::InputRead& event, DeskOrders& orders);
+  // CCS
+  void on(const proto::ClientOpened& event, Instant now, proto::Actions& out, DeskOrders& orders);
+  void on(const proto::ClientBytes& event, Instant now, proto::Actions& out, DeskOrders& orders);
+  void on(const proto::ClientClosed& event, Instant now, proto::Actions& out, DeskOrders& orders);
   void signal(int signal) { judge_.interrupted(signal); }
   void stalled(bool stalled, Instant now);
   /// Looks at what has changed: table, barriers, input, verdict. Called after every event.
@@ -91,6 +98,8 @@ private:
   std::vector<wire::HostFailure> failures_;  // not yet recorded
   bool told_verdict_ = false;
   bool told_kill_ = false;
+
+  std::optional<ccs::Router> ccs_;
 
   // Input: either flows to the input process's pipe or, from the first scanf on, is kept here.
   bool scanning_ = false;

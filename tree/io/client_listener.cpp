@@ -13,7 +13,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "tree/io/host_setup.hpp"
 #include "tree/io/peer_uid.hpp"
+#include "tree/io/unique_fd.hpp"
 #include "tree/io/write_queue.hpp"
 
 namespace charmtree::io {
@@ -111,21 +113,72 @@ ClientListener::~ClientListener() {
   if (!path_.empty()) ::unlink(path_.c_str());
 }
 
-Result<void> ClientListener::open(const std::string& socket_path) {
-  const auto failed = [](const std::string& what) {
-    return Error{Errc::spawn_failed, Phase::spawn, fmt::format("{}: {}", what, strerror(errno)), {}};
-  };
-  const int tcp = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+namespace {
+
+Error failed(const std::string& what) {
+  return {Errc::spawn_failed, Phase::spawn, fmt::format("{}: {}", what, strerror(errno)), {}};
+}
+
+std::string dotted(std::uint32_t address) {
+  return asio::ip::address_v4{address}.to_string();
+}
+
+/// The other end of a TCP connection; 0: unknown.
+std::pair<std::uint32_t, std::uint16_t> tcp_peer(int fd) {
+  sockaddr_in peer{};
+  socklen_t size = sizeof peer;
+  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0 || peer.sin_family != AF_INET)
+    return {};
+  return {ntohl(peer.sin_addr.s_addr), ntohs(peer.sin_port)};
+}
+
+}  // namespace
+
+Result<std::uint16_t> ClientListener::listen_at(asio::ip::tcp::acceptor& acceptor, std::uint32_t ipv4,
+                                                std::uint16_t port) {
+  UniqueFd fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+  const int on = 1;
+  if (port != 0) ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_addr.s_addr = htonl(ipv4);
+  address.sin_port = htons(port);
   socklen_t size = sizeof address;
-  if (tcp < 0 || ::bind(tcp, reinterpret_cast<sockaddr*>(&address), size) != 0 || ::listen(tcp, 4096) != 0 ||
-      ::getsockname(tcp, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-    return failed("cannot listen on 127.0.0.1");
+  if (!fd || ::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      ::listen(fd.get(), kBacklog) != 0 ||
+      ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    return failed(
+        fmt::format("cannot listen on {}{}", dotted(ipv4), port == 0 ? "" : fmt::format(" port {}", port)));
   }
-  tcp_.acceptor.assign(asio::ip::tcp::v4(), tcp);
-  port_ = ntohs(address.sin_port);
+  acceptor.assign(asio::ip::tcp::v4(), fd.release());
+  return ntohs(address.sin_port);
+}
+
+/// A free port of the first address may be taken at the others: then another one is tried.
+Result<std::uint16_t> ClientListener::open_to_clients(const std::vector<std::uint32_t>& addresses,
+                                                      std::uint16_t port) {
+  constexpr int kTries = 16;
+  Result<std::uint16_t> listening = port;
+  for (int i = 0; i < (port == 0 ? kTries : 1); ++i) {
+    doors_.clear();
+    listening = port;
+    for (const std::uint32_t address : addresses) {
+      doors_.push_back(std::make_unique<Door<asio::ip::tcp::acceptor>>(io_));
+      listening = listen_at(doors_.back()->acceptor, address, *listening);
+      if (!listening) break;
+    }
+    if (listening) break;
+  }
+  if (listening) {
+    for (const auto& door : doors_) accept(*door, proto::ClientKind::ccs);
+  }
+  return listening;
+}
+
+Result<void> ClientListener::open(const std::string& socket_path) {
+  const auto port = listen_at(tcp_.acceptor, INADDR_LOOPBACK, 0);
+  if (!port) return port.error();
+  port_ = *port;
 
   sockaddr_un local{};
   local.sun_family = AF_UNIX;
@@ -135,7 +188,7 @@ Result<void> ClientListener::open(const std::string& socket_path) {
   ::unlink(socket_path.c_str());
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0 || ::bind(fd, reinterpret_cast<sockaddr*>(&local), sizeof local) != 0 ||
-      ::listen(fd, 4096) != 0) {
+      ::listen(fd, kBacklog) != 0) {
     return failed("cannot listen on " + socket_path);
   }
   path_ = socket_path;
@@ -166,22 +219,31 @@ void ClientListener::accept(Door<Acceptor>& door, proto::ClientKind kind) {
   });
 }
 
-void ClientListener::admit(int fd, proto::ClientKind kind) {
+/// Whoever connects from another machine has no uid here.
+bool ClientListener::welcome(int fd, proto::ClientKind kind) {
   const auto uid = peer_uid(fd);
-  if (!uid || *uid != ::geteuid() || connections_.size() >= kMaxClients) {
+  if (!uid) return kind == proto::ClientKind::ccs && !is_own_address(tcp_peer(fd).first);
+  if (*uid == ::geteuid()) return true;
+  if (refused_.size() < kMaxNotes && refused_.insert(*uid).second)
+    sink_.note(fmt::format("refused a connection of uid {} to a local socket", *uid));
+  return false;
+}
+
+void ClientListener::admit(int fd, proto::ClientKind kind) {
+  if (connections_.size() >= kMaxClients || !welcome(fd, kind)) {
     ::close(fd);
-    if (uid && *uid != ::geteuid() && refused_.size() < kMaxNotes && refused_.insert(*uid).second)
-      sink_.note(fmt::format("refused a connection of uid {} to a local socket", *uid));
     return;
   }
-  if (kind == proto::ClientKind::charm) {
+  if (kind != proto::ClientKind::native) {
     const int on = 1;
     ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   }
   const proto::ClientId id = ++last_;
   auto connection = std::make_shared<Connection>(*this, fd, kind, id);
   connections_.emplace(id, connection);
-  sink_.event(proto::ClientOpened{kind, id});
+  const auto [address, port] =
+      kind == proto::ClientKind::ccs ? tcp_peer(fd) : std::pair<std::uint32_t, std::uint16_t>{};
+  sink_.event(proto::ClientOpened{kind, id, address, port});
   connection->pause(paused_);
 }
 

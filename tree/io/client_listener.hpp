@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The local sockets on which a launcher's own processes reach it: TCP on 127.0.0.1 for stock Charm++ clients,
-// a unix-domain socket in a private folder for native ones. Only processes of our own uid are let in: by
+// a unix-domain socket in a private folder for native ones; at the root, if asked for, one for clients of the
+// running job. Only processes of our own uid are let in: by
 // SO_PEERCRED, or for loopback TCP by asking the kernel (NETLINK_SOCK_DIAG) who owns the other end. What they
 // say is not looked at here.
 #pragma once
@@ -13,6 +14,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "tree/base/result.hpp"
 #include "tree/io/asio.hpp"
@@ -29,6 +31,9 @@ public:
   /// A client that does not read what is sent to it may hold up this much.
   static constexpr std::size_t kMaxBacklog = 256U << 20;
 
+  /// Connections that the kernel keeps until they are taken.
+  static constexpr int kBacklog = 4096;
+
   /// `sink` takes ClientOpened, ClientBytes and ClientClosed events and notes about refused connections; it
   /// is called from the loop.
   struct Sink {
@@ -41,6 +46,9 @@ public:
   /// Opens both sockets; `socket_path` is replaced if it exists. Error: spawn_failed with the reason.
   Result<void> open(const std::string& socket_path);
   std::uint16_t port() const { return port_; }
+  /// For clients of the running job (CCS): listens on these IPv4 addresses, all at one port (0: a free one),
+  /// which is returned. From this machine only our own uid is let in. Error: why not.
+  Result<std::uint16_t> open_to_clients(const std::vector<std::uint32_t>& addresses, std::uint16_t port);
 
   void send(proto::ClientId client, std::string bytes, wire::Blob tail);
   /// Sends what is queued, then closes.
@@ -59,11 +67,15 @@ private:
   template <class Acceptor>
   void accept(Door<Acceptor>& door, proto::ClientKind kind);
   void admit(int fd, proto::ClientKind kind);
+  bool welcome(int fd, proto::ClientKind kind);
+  Result<std::uint16_t> listen_at(asio::ip::tcp::acceptor& acceptor, std::uint32_t address,
+                                  std::uint16_t port);
 
   asio::io_context& io_;
   Sink sink_;
   Door<asio::ip::tcp::acceptor> tcp_;
   Door<asio::local::stream_protocol::acceptor> local_;
+  std::vector<std::unique_ptr<Door<asio::ip::tcp::acceptor>>> doors_;  // of clients of the job
   std::uint16_t port_ = 0;
   std::string path_;
   proto::ClientId last_ = 0;

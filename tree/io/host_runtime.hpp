@@ -28,6 +28,11 @@ public:
   HostRuntime(asio::io_context& io, ChildWatch& watch, Sink sink, std::function<void(std::string)> note);
   ~HostRuntime();
 
+  /// See ClientListener.
+  Result<std::uint16_t> open_to_clients(const std::vector<std::uint32_t>& addresses, std::uint16_t port) {
+    return listener_.open_to_clients(addresses, port);
+  }
+
   void execute(const proto::Prepare& action);
   void execute(const proto::Spawn& action);
   void execute(const proto::Signal& action);

@@ -50,6 +50,11 @@ public:
   /// Looks whether reading may go on; the user side calls it when its backlog has shrunk.
   void check_flow();
 
+  /// The root: serves clients of the running job there; see ClientListener.
+  Result<std::uint16_t> open_to_clients(const std::vector<std::uint32_t>& addresses, std::uint16_t port) {
+    return host_.open_to_clients(addresses, port);
+  }
+
   bool finished() const { return finished_; }
   const proto::Finish& result() const { return result_; }
 

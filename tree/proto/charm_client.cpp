@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tree/wire/ccs_message.hpp"
+
 namespace charmtree::proto {
 
 using wire::CharmType;
@@ -51,8 +53,9 @@ std::string CharmClient::on(const wire::CharmMessage& message, Instant now, Clie
       break;
     case CharmType::crash_ack:
       return ack(out);
-    case CharmType::ping:
     case CharmType::reply_fw:
+      return answer(message.payload, out);
+    case CharmType::ping:
     case CharmType::initnode:
       break;
   }
@@ -116,6 +119,7 @@ void CharmClient::end(ClientOutputs& out) {
   ended_ = true;
   deadline_ = kNever;
   if (std::exchange(acks_due_, 0) > 0) out.push_back(CrashAcked{process_});
+  refuse_requests(out);
   out.push_back(Ended{process_, code_});
 }
 
@@ -182,7 +186,35 @@ void CharmClient::scanned(std::string_view input, ClientOutputs& out) {
   send_held(out);
 }
 
+void CharmClient::request(std::string payload, ClientOutputs& out) {
+  if (endings_ > 0 || !requests_.hold(payload)) {
+    out.push_back(RequestAnswered{process_, wire::parse_ccs_forwarded(payload).token, true, {}});
+    return;
+  }
+  send_held(out);
+}
+
+std::string CharmClient::answer(std::string_view payload, ClientOutputs& out) {
+  if (payload.size() < wire::kCcsForwardedHeader)
+    return fmt::format("sent a `reply_fw` of {} bytes", payload.size());
+  const wire::CcsForwarded head = wire::parse_ccs_forwarded(payload);
+  if (requests_.is_own(head.token)) {
+    requests_.answered();
+    send_held(out);
+  } else {
+    out.push_back(RequestAnswered{process_, head.token, head.length > 0,
+                                  std::string{payload.substr(wire::kCcsForwardedHeader)}});
+  }
+  return {};
+}
+
+void CharmClient::refuse_requests(ClientOutputs& out) {
+  for (const std::string& payload : requests_.take_held())
+    out.push_back(RequestAnswered{process_, wire::parse_ccs_forwarded(payload).token, true, {}});
+}
+
 void CharmClient::lost(std::string why, ClientOutputs& out) {
+  refuse_requests(out);
   if (ended_) return;
   if (endings_ > 0) {
     end(out);
@@ -219,6 +251,8 @@ void CharmClient::send_held(ClientOutputs& out) {
     if (!std::exchange(barriers_[index(kind)].release_held, false)) continue;
     send(release_type(kind), kNul, out);
   }
+  for (const std::string& payload : requests_.due(process_ * table_->pes_per_process))
+    send("req_fw", payload, out);
 }
 
 }  // namespace charmtree::proto

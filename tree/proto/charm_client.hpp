@@ -2,8 +2,8 @@
 // The conversation with one registered Charm++ process: what each of its messages means, and when it may be
 // written to. A client that waits for the reply to `printsyn` or `scanf` takes whatever comes next for it,
 // and one that waits for its table takes nothing else; so what is for it meanwhile is held back here. What is
-// held back is bounded by its shape, not by a count: the table (shared by all clients), and one release for
-// each kind of barrier. Only crashes are counted, of which the root allows so many at a time.
+// held back is bounded: the table (shared by all clients), one release for each kind of barrier, as many
+// crashes as the root allows at a time, and as many CCS requests as CharmRequests holds.
 #pragma once
 
 #include <array>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tree/base/time.hpp"
+#include "tree/proto/charm_requests.hpp"
 #include "tree/proto/client_server.hpp"
 #include "tree/wire/charm_message.hpp"
 
@@ -58,6 +59,8 @@ public:
   void release(BarrierKind kind, ClientOutputs& out);
   void printed(ClientOutputs& out);
   void scanned(std::string_view input, ClientOutputs& out);
+  /// A CCS request: payload of `req_fw`.
+  void request(std::string payload, ClientOutputs& out);
   /// The connection is gone or is going to be closed for `why`. The last call.
   void lost(std::string why, ClientOutputs& out);
   /// Asks a process that has not ended to end, unless it would take that for something else. The last call.
@@ -85,6 +88,8 @@ private:
   void end(ClientOutputs& out);
   void abort(std::string_view payload, ClientOutputs& out);
   std::string ack(ClientOutputs& out);
+  std::string answer(std::string_view payload, ClientOutputs& out);
+  void refuse_requests(ClientOutputs& out);
 
   /// May be written to unasked.
   bool listening() const { return waiting_ == Waiting::nothing && !ended_; }
@@ -101,6 +106,7 @@ private:
   std::vector<std::uint32_t> crashes_;  // that it has yet to be told of
   std::uint32_t acks_due_ = 0;
   std::array<Barrier, kBarrierKinds> barriers_;
+  CharmRequests requests_;
   std::uint32_t endings_ = 0;
   int code_ = 0;  // the first that is not 0
   bool ended_ = false;

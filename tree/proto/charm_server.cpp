@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "tree/wire/ccs_message.hpp"
 #include "tree/wire/messages.hpp"
 
 namespace charmtree::proto {
@@ -142,6 +143,13 @@ void CharmServer::scanned(std::uint32_t process, std::string_view input, ClientO
   if (CharmClient* client = find(process)) client->scanned(input, out);
 }
 
+/// A process that is gone, or has never been here, has an empty answer: stock clients break on none.
+void CharmServer::request(std::uint32_t process, std::string payload, ClientOutputs& out) {
+  if (CharmClient* client = find(process)) return client->request(std::move(payload), out);
+  if (local_.contains(process) && seats_[process - local_.first].taken)
+    out.push_back(RequestAnswered{process, wire::parse_ccs_forwarded(payload).token, true, {}});
+}
+
 void CharmServer::finish(ClientOutputs& out) {
   if (std::exchange(finished_, true)) return;
   for (Seat& seat : seats_) {
@@ -157,10 +165,6 @@ void CharmServer::finish(ClientOutputs& out) {
 bool CharmServer::handle(ClientId id, Connection& connection, const wire::CharmMessage& message, Instant now,
                          ClientOutputs& out) {
   if (message.type == CharmType::initnode) return enrol(id, connection, message.payload, out);
-  if (message.type == CharmType::reply_fw) {
-    note(Nuisance::ccs_reply, "ignored a CCS reply", out);
-    return true;
-  }
   const std::string why = connection.client->on(message, now, out);
   clients_deadline_ = earlier(clients_deadline_, connection.client->deadline());
   if (why.empty()) return true;

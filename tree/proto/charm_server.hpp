@@ -42,6 +42,7 @@ public:
   void release(BarrierKind kind, ClientOutputs& out) override;
   void printed(std::uint32_t process, ClientOutputs& out) override;
   void scanned(std::uint32_t process, std::string_view input, ClientOutputs& out) override;
+  void request(std::uint32_t process, std::string payload, ClientOutputs& out) override;
   void finish(ClientOutputs& out) override;
 
   // Processes that are restarted.
@@ -71,10 +72,9 @@ private:
     garbage,
     old_version,
     unexpected,
-    duplicate,
-    ccs_reply
+    duplicate
   };
-  static constexpr std::size_t kNuisances = 8;
+  static constexpr std::size_t kNuisances = 7;
 
   /// False: the connection was dropped.
   bool handle(ClientId id, Connection& connection, const wire::CharmMessage& message, Instant now,

@@ -86,6 +86,13 @@ struct ClientLost {
   std::uint32_t process;
   std::string why;
 };
+/// The process answers the CCS request with this token, or says that there is no answer (not `answered`).
+struct RequestAnswered {
+  std::uint32_t process;
+  std::uint32_t token;
+  bool answered;
+  std::string bytes;
+};
 /// The node table is about to be written to the connection of this process: the next output. Raw output that
 /// it has written so far is its own; once a stock Charm++ client has the table, all that it writes there is
 /// a copy of what it sends as print messages.
@@ -101,8 +108,9 @@ struct ClientNote {
   std::string text;
 };
 
-using ClientOutput = std::variant<ToClient, CloseClient, Registered, BarrierEntered, Printed, ScanRequested,
-                                  Ended, Aborted, ClientLost, TableDelivered, CrashAcked, ClientNote>;
+using ClientOutput =
+    std::variant<ToClient, CloseClient, Registered, BarrierEntered, Printed, ScanRequested, Ended, Aborted,
+                 ClientLost, RequestAnswered, TableDelivered, CrashAcked, ClientNote>;
 using ClientOutputs = std::vector<ClientOutput>;
 
 /// The processes of one host, as every server needs them.
@@ -136,6 +144,8 @@ public:
   virtual void printed(std::uint32_t process, ClientOutputs& out) = 0;
   /// Answer to ScanRequested: the consumed input.
   virtual void scanned(std::uint32_t process, std::string_view input, ClientOutputs& out) = 0;
+  /// A CCS request for this process (payload of `req_fw`), to be answered by RequestAnswered.
+  virtual void request(std::uint32_t process, std::string payload, ClientOutputs& out) = 0;
   /// The job is over: lets every client go.
   virtual void finish(ClientOutputs& out) = 0;
 };

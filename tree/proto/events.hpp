@@ -23,9 +23,9 @@ namespace charmtree::proto {
 using LinkId = std::uint32_t;
 inline constexpr LinkId kParentLink = 0;
 
-/// Which local server a client connection belongs to.
-enum class ClientKind : std::uint8_t { charm, native };
-inline constexpr std::size_t kClientKinds = 2;
+/// Which local server a client connection belongs to; at the root, `ccs` for clients of the running job.
+enum class ClientKind : std::uint8_t { charm, native, ccs };
+inline constexpr std::size_t kClientKinds = 2;  // that processes use
 
 // ---- events
 
@@ -97,6 +97,8 @@ struct ProcessExited {
 struct ClientOpened {
   ClientKind kind;
   ClientId client;
+  std::uint32_t address = 0;  // of a CCS client: IPv4, host byte order
+  std::uint16_t port = 0;
 };
 struct ClientBytes {
   ClientKind kind;

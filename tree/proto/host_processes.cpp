@@ -13,6 +13,7 @@
 
 #include "tree/proto/charm_server.hpp"
 #include "tree/proto/native_server.hpp"
+#include "tree/wire/ccs_message.hpp"
 
 namespace charmtree::proto {
 
@@ -273,6 +274,8 @@ void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, 
       process.explain_by = now + kExplain;
       process.why = std::move(lost->why);
       process.lost = true;
+    } else if (auto* answered = std::get_if<RequestAnswered>(&output)) {
+      apply(*answered, up);
     } else if (auto* delivered = std::get_if<TableDelivered>(&output)) {
       out.push_back(DrainOutput{delivered->process});  // what it wrote before is no copy
     } else if (auto* note = std::get_if<ClientNote>(&output)) {
@@ -380,6 +383,30 @@ void HostProcesses::scanned(std::uint32_t process, std::string_view input, Insta
   ClientOutputs outputs;
   server(*at(process).kind).scanned(process, input, outputs);
   apply(*at(process).kind, outputs, now, out, up);
+}
+
+void HostProcesses::request(const wire::CcsForward& piece, Instant now, Actions& out, Upward& up) {
+  if (!local_.contains(piece.process)) return;
+  Process& process = at(piece.process);
+  process.request.append(piece.bytes);
+  if (!piece.last) return;
+  std::string payload = std::exchange(process.request, {});
+  if (!process.kind || payload.size() < wire::kCcsForwardedHeader) return;
+  ClientOutputs outputs;
+  server(*process.kind).request(piece.process, std::move(payload), outputs);
+  apply(*process.kind, outputs, now, out, up);
+}
+
+/// In pieces, so that other messages pass between them.
+void HostProcesses::apply(const RequestAnswered& output, Upward& up) {
+  wire::CcsAnswer answer{output.process, output.token, output.answered,
+                         static_cast<std::uint32_t>(output.bytes.size()), {}};
+  std::size_t at = 0;
+  do {
+    answer.bytes = output.bytes.substr(at, wire::CcsAnswer::kPiece);
+    up.messages.emplace_back(answer);
+    at += wire::CcsAnswer::kPiece;
+  } while (at < output.bytes.size());
 }
 
 void HostProcesses::finish(int signal, Instant now, Actions& out, Upward& up) {

@@ -73,6 +73,8 @@ public:
   void restart(const wire::Restart& message, Instant now, Actions& out, Upward& up);
   void recover(const wire::Recover& message, Instant now, Actions& out, Upward& up);
   void admit(std::uint32_t process, Instant now, Actions& out, Upward& up);
+  /// A piece of a CCS request; of a process that has not registered it is kept until then.
+  void request(const wire::CcsForward& piece, Instant now, Actions& out, Upward& up);
 
   /// The job ends: lets clients go; `signal` (0: none) goes to every process that is not a client whose
   /// server lets it go.
@@ -108,6 +110,7 @@ private:
     bool restarted = false;        // it is not the first of its number
     std::uint32_t next_phase = 0;  // not 0: of the one to be started when this one is gone
     std::string error_tail;        // last bytes of stderr before it registered
+    std::string request;           // CCS: the pieces of one so far
   };
 
   Process& at(std::uint32_t process) { return processes_[process - local_.first]; }
@@ -115,6 +118,7 @@ private:
   CharmServer& charm();
   ClientServer& server(ClientKind kind) { return *servers_[static_cast<std::size_t>(kind)]; }
   void apply(ClientKind kind, ClientOutputs& outputs, Instant now, Actions& out, Upward& up);
+  static void apply(const RequestAnswered& output, Upward& up);
   void apply(const Registered& output, ClientKind kind, Instant now, Upward& up);
   void text(std::uint32_t process, Stream stream, std::string_view bytes, bool receipt, Instant now,
             Upward& up);

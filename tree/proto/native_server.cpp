@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "tree/wire/ccs_message.hpp"
 #include "tree/wire/messages.hpp"
 
 namespace charmtree::proto {
@@ -220,6 +221,11 @@ void NativeServer::release(BarrierKind kind, ClientOutputs& out) {
     client.in_barrier = false;
     out.push_back(ToClient{id, native::to_frame(native::BarrierRelease{})});
   }
+}
+
+/// Native programs register no handlers.
+void NativeServer::request(std::uint32_t process, std::string payload, ClientOutputs& out) {
+  out.push_back(RequestAnswered{process, wire::parse_ccs_forwarded(payload).token, true, {}});
 }
 
 void NativeServer::finish(ClientOutputs& out) {

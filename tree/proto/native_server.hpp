@@ -41,6 +41,7 @@ public:
   void release(BarrierKind kind, ClientOutputs& out) override;
   void printed(std::uint32_t, ClientOutputs&) override {}
   void scanned(std::uint32_t, std::string_view, ClientOutputs&) override {}
+  void request(std::uint32_t process, std::string payload, ClientOutputs& out) override;
   void finish(ClientOutputs& out) override;
 
   /// Time for a new connection to say its Hello.

@@ -7,6 +7,8 @@
 #include <array>
 #include <charconv>
 
+#include "tree/wire/big_endian.hpp"
+
 namespace charmtree::wire {
 
 namespace {
@@ -35,16 +37,6 @@ constexpr std::array<Known, 13> kKnown{{
 /// An empty buffer above this size gives its memory back: one large reply must not stay with the client for
 /// ever.
 constexpr std::size_t kKeptBuffer = 64U << 10;
-
-std::uint32_t read_u32(std::string_view bytes, std::size_t at) {
-  std::uint32_t value = 0;
-  for (std::size_t i = at; i < at + 4; ++i) value = (value << 8) | static_cast<std::uint8_t>(bytes[i]);
-  return value;
-}
-
-void write_u32(std::string& out, std::uint32_t value) {
-  for (int shift = 24; shift >= 0; shift -= 8) out.push_back(static_cast<char>((value >> shift) & 0xFF));
-}
 
 Error broken(std::string what) {
   return {Errc::bad_peer, Phase::run, std::move(what)};

@@ -204,6 +204,7 @@ CT_MEMBERS(SignReply, s.launcher, s.login, s.signature)
 CT_MEMBERS(Restart, s.process, s.phase)
 CT_MEMBERS(Recover, s.crashed, s.joining, s.table)
 CT_MEMBERS(Admit, s.process)
+CT_MEMBERS(CcsForward, s.process, s.last, s.bytes)
 CT_MEMBERS(Hello, s.clock, s.pid)
 CT_MEMBERS(HostFailure, s.host, s.error)
 CT_MEMBERS(ProcessExit, s.process, s.code, s.signal, s.core, s.registered, s.ended, s.lost_connection,
@@ -228,6 +229,7 @@ CT_MEMBERS(SignRequest, s.launcher, s.login, s.host, s.data)
 CT_MEMBERS(Checkup, s.host, s.clock, s.wall_ms, s.address, s.machine, s.open_files, s.most_open_files,
            s.processes, s.processes_now, s.errors)
 CT_MEMBERS(Rejoined, s.process, s.port)
+CT_MEMBERS(CcsAnswer, s.process, s.token, s.answered, s.length, s.bytes)
 #undef CT_MEMBERS
 
 template <Described S>

@@ -170,6 +170,13 @@ struct SignReply {
   std::string signature;       // without the algorithm's name; empty: refused
 };
 
+/// A piece of a CCS request (payload of `req_fw`) for a process; pieces of one process come in order.
+struct CcsForward {
+  std::uint32_t process = 0;
+  bool last = true;
+  std::string bytes;
+};
+
 // ---- up: child to parent
 
 struct Hello {
@@ -326,10 +333,21 @@ struct Checkup {
   std::vector<Error> errors;  // the program and its libraries
 };
 
+/// A piece of the answer to a CCS request; pieces of one token come in order.
+struct CcsAnswer {
+  static constexpr std::size_t kPiece = 1U << 20;
+
+  std::uint32_t process = 0;  // that sent it; of a multicast not the one that was asked
+  std::uint32_t token = 0;
+  bool answered = true;      // else the client gets none
+  std::uint32_t length = 0;  // of the whole answer
+  std::string bytes;
+};
+
 using Message = std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End,
-                             Sweep, Numbers, SignReply, Restart, Recover, Admit, Hello, Facts, Output, ScanUp,
-                             AbortUp, HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps, LinkLost,
-                             Done, Swept, Ask, SignRequest, Checkup, Rejoined>;
+                             Sweep, Numbers, SignReply, Restart, Recover, Admit, CcsForward, Hello, Facts,
+                             Output, ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken, InputReturned,
+                             Stamps, LinkLost, Done, Swept, Ask, SignRequest, Checkup, Rejoined, CcsAnswer>;
 
 /// True for messages that a parent sends to its child.
 bool goes_down(const Message& message);
