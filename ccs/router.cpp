@@ -72,24 +72,23 @@ void Router::forward(ClientId id, const wire::CcsRequest& request, Requests& dow
   const std::uint32_t pe = request.pe >= 0       ? static_cast<std::uint32_t>(request.pe)
                            : request.pes.empty() ? 0
                                                  : request.pes.front();
-  Pending pending{id, request.pe < -1, pe / pes_per_process_};
+  const std::uint32_t process = pe / pes_per_process_;
   const std::uint32_t token = ++last_token_;
   const std::string payload =
       wire::make_ccs_forward(request, {local ? address_ : client.address, client.port, token});
   for (std::size_t at = 0; at < payload.size(); at += kPiece) {
-    down.emplace_back(pending.process, wire::CcsForward{pending.process, at + kPiece >= payload.size(),
-                                                        payload.substr(at, kPiece)});
+    down.emplace_back(process,
+                      wire::CcsForward{process, at + kPiece >= payload.size(), payload.substr(at, kPiece)});
   }
   forget(id);
   tokens_[id] = token;
-  pending_[token] = pending;
+  pending_[token] = {id};
 }
 
 void Router::on(const wire::CcsAnswer& answer, Actions& out) {
   const auto found = pending_.find(answer.token);
   if (found == pending_.end()) return;  // its client has gone
   Pending& pending = found->second;
-  if (!pending.from_any && answer.process != pending.process) return;
   const ClientId client = pending.client;
   if (!pending.begun && answer.answered)
     out.push_back(to_client(client, wire::make_ccs_reply_head(answer.length)));

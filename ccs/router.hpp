@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // CCS at the root: the clients of a running job, their requests on the way to the processes and the answers
-// on the way back. An answer is found by its token, never by the process that sends it: that of a multicast
-// comes from any. A broadcast goes to the process of PE 0 and a multicast to that of its first PE; the
-// program itself spreads it and joins the answers. A request that cannot be right is refused here, by a reply
-// of length 0, and harms nobody; so is one whose process has no answer for it.
+// on the way back. An answer is found by its token, never by the process that sends it: that of a multicast,
+// or one that was delayed, comes from any. A broadcast goes to the process of PE 0 and a multicast to that of
+// its first PE; the program itself spreads it and joins the answers. A request that cannot be right is
+// refused here, by a reply of length 0, and harms nobody; so is one whose process has no answer for it.
 //
 // Bounded: so many clients that have not sent their request, each for so long (Lobby), and so many bytes of
 // unfinished requests of all clients together. Pure.
@@ -58,8 +58,6 @@ private:
   };
   struct Pending {
     proto::ClientId client = 0;
-    bool from_any = false;      // else only `process` can answer
-    std::uint32_t process = 0;  // that was asked
     bool begun = false;         // some of the answer has come
     std::uint32_t missing = 0;  // bytes of it
   };

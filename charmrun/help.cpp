@@ -33,6 +33,7 @@ Environment
   $NODELIST              the nodelist, if there is no ++nodelist
   $CONV_RSH              the remote shell, if there is no ++remote-shell
   $CHARMRUN_IP           this machine's address, if there is no ++useip
+  $CHARMTREE_SERVER_HOST  as ++server-host, for jobs that have a server
   ~/.charmrunrc          on each remote host: bash reads this file before the
                          program is started there
 

@@ -106,6 +106,16 @@ public:
     if (!hosts) return hosts.error();
     describe();
     if (options_.mode != Mode::doctor) use_history();
+    if (options_.ccs && options_.mode == Mode::run) {
+      auto door = ccs_door(options_);
+      if (!door) return door.error();
+      job_.notes.emplace_back(
+          "whoever reaches the CCS port can end the job; ++server-host 127.0.0.1 keeps it to this machine, "
+          "and "
+          "`ssh -L` leads there");
+      job_.plan.ccs_address = door->announced;
+      job_.ccs = std::move(*door);
+    }
     return std::move(job_);
   }
 

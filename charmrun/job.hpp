@@ -5,9 +5,11 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "charmrun/ccs_door.hpp"
 #include "charmrun/history.hpp"
 #include "charmrun/node/root_desk.hpp"
 #include "charmrun/options.hpp"
@@ -26,6 +28,7 @@ struct Job {
     bool hashed = false;
   };
   std::vector<KeyPlace> key_places;
+  std::optional<CcsDoor> ccs;  // clients of the running job are served there
   LoginCosts logins;
   std::string history_file;  // where this launch's logins are to be remembered; empty: nowhere
 };

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <optional>
 
+#include "charmrun/ccs_door.hpp"
 #include "charmrun/console.hpp"
 #include "charmrun/diagnosis.hpp"
 #include "charmrun/doctor_console.hpp"
@@ -241,6 +242,12 @@ int run_root(const Options& options, const std::string& self) {
     Console console{around.io, options, *job, started};
     signing.serve(console);
     io::Runner runner{around.io, node, around.transports(), around.watch, &console};
+    if (job->ccs) {
+      auto lines = open_ccs(options, *job->ccs, runner);
+      if (!lines) return complain(lines.error()), kLauncherFailed;
+      std::fputs(lines->c_str(), stdout);
+      std::fflush(stdout);
+    }
     console.attach(runner);
     say_remarks(*job, console);
     result = conduct(around.io, runner);
@@ -273,8 +280,9 @@ int run(const std::vector<std::string>& arguments) {
     const char* value = std::getenv(name);
     return std::string{value == nullptr ? "" : value};
   };
-  auto options = parse_options(arguments, {variable("NODELIST"), variable("CONV_RSH"), variable("HOME"),
-                                           variable("CHARMRUN_IP"), variable("CONV_DAEMON")});
+  auto options = parse_options(
+      arguments, {variable("NODELIST"), variable("CONV_RSH"), variable("HOME"), variable("CHARMRUN_IP"),
+                  variable("CONV_DAEMON"), variable("CHARMTREE_SERVER_HOST")});
   if (!options) return complain(options.error()), kLauncherFailed;
   if (options->help) return std::fputs(help_text().c_str(), stdout), 0;
   if (options->version) return std::fputs(version_text().c_str(), stdout), 0;

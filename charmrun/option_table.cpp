@@ -34,7 +34,7 @@ constexpr OptionRow without(std::string_view missing, OptionRow row) {
 constexpr std::string_view kProvisioning = "placement by the hosts' cores";
 constexpr std::string_view kBinding = "binding of processes";
 constexpr std::string_view kMpiexec = "starting by mpiexec";
-constexpr std::string_view kCcs = "client-server mode";
+constexpr std::string_view kCcsKeys = "authentication of clients";
 constexpr std::string_view kDebugger = "debuggers";
 
 constexpr std::array kTable = {
@@ -163,14 +163,16 @@ constexpr std::array kTable = {
     OptionRow{"help", Topic::talk, &O::help, "", "", "show this and stop"},
     OptionRow{"version", Topic::talk, &O::version, "", "", "show the version and stop"},
 
-    without(kCcs,
-            {"server", Topic::ccs, &O::ccs, "", "off", "take requests for the program from its clients"}),
-    without(kCcs, {"server-port", Topic::ccs, &O::ccs_port, "N", "any",
-                   "listen on this port; implies ++server", 0, kMaxPort}),
-    without(kCcs, {"server-host", Topic::ccs, &O::ccs_host, "ADDRESS", "all",
-                   "listen on this address of the machine alone; implies ++server"}),
-    without(kCcs, {"server-auth", Topic::ccs, &O::ccs_keys, "FILE", "",
-                   "the keys that clients must have; implies ++server"}),
+    OptionRow{"server", Topic::ccs, &O::ccs, "", "off",
+              "take requests for the program from its clients; who reaches the port can end the job"},
+    OptionRow{"server-port", Topic::ccs, &O::ccs_port, "N", "any", "listen on this port; implies ++server", 0,
+              kMaxPort},
+    OptionRow{"server-host", Topic::ccs, &O::ccs_host, "ADDRESS",
+              "$CHARMTREE_SERVER_HOST, else ++useip, else found out",
+              "listen on this address of the machine and on loopback; 127.0.0.1: on loopback alone; implies "
+              "++server"},
+    without(kCcsKeys, {"server-auth", Topic::ccs, &O::ccs_keys, "FILE", "",
+                       "the keys that clients must have; implies ++server"}),
 
     without(kDebugger,
             {"debug", Topic::debug, &O::debug, "", "off", "run each process under a debugger, in an xterm"}),

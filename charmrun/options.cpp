@@ -170,6 +170,7 @@ Result<void> use_environment(const OptionEnvironment& environment, Options& opti
     return bad("CONV_DAEMON is set, but charmd, which has no authentication, is not used",
                "unset CONV_DAEMON: hosts are logged in to by ssh");
   if (options.own_address.empty()) options.own_address = environment.address;
+  if (options.ccs_host.empty()) options.ccs_host = environment.server_host;
   if (!options.remote_shell.empty() || environment.remote_shell.empty()) return {};
   auto words = split_command(environment.remote_shell);
   if (!words)

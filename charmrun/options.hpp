@@ -31,6 +31,7 @@ struct OptionEnvironment {
   std::string home;          // $HOME
   std::string address;       // $CHARMRUN_IP
   std::string daemon;        // $CONV_DAEMON
+  std::string server_host;   // $CHARMTREE_SERVER_HOST
 };
 
 /// Where a nodelist may be. Places are tried in order; the first that exists is the nodelist. A required one
@@ -119,7 +120,7 @@ struct Options {
   // Client-server mode.
   bool ccs = false;  // ++server; set by the others, too
   std::uint32_t ccs_port = 0;
-  std::string ccs_host;
+  std::string ccs_host;  // IPv4, unchecked: ++server-host, else $CHARMTREE_SERVER_HOST; empty: found out
   std::string ccs_keys;  // ++server-auth
 
   // Debuggers.

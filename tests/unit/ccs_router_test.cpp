@@ -62,9 +62,8 @@ public:
     });
   }
   std::size_t notes() const {
-    return static_cast<std::size_t>(std::count_if(out.begin(), out.end(), [](const Action& action) {
-      return std::holds_alternative<Say>(action);
-    }));
+    return static_cast<std::size_t>(std::count_if(
+        out.begin(), out.end(), [](const Action& action) { return std::holds_alternative<Say>(action); }));
   }
   const wire::CcsForward& sent(std::size_t i) const { return std::get<wire::CcsForward>(down.at(i).second); }
 
@@ -179,7 +178,8 @@ TEST_CASE("large requests go down, and large answers come up, in pieces") {
   }
   CHECK(joined.substr(wire::kCcsForwardedHeader) == data);
 
-  for (const char* piece : {"abc", "defg", "h"}) desk.router.on(wire::CcsAnswer{0, 1, true, 7, piece}, desk.out);
+  for (const char* piece : {"abc", "defg", "h"})
+    desk.router.on(wire::CcsAnswer{0, 1, true, 7, piece}, desk.out);
   CHECK(desk.got(7) == hex("00000007") + "abcdefg");  // what is too much is dropped
   CHECK(desk.closed(7));
 }

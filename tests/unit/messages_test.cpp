@@ -96,6 +96,7 @@ std::vector<Message> every_message() {
           Restart{3, 2},
           Recover{3, {3, 5}, encode(NodeTable{3, 4, full_facts().blocks})},
           Admit{3},
+          CcsForward{4, false, "request"},
           Hello{Instant{12345ns}, 77},
           full_facts(),
           Output{1, 2, true, "text\n"},
@@ -122,7 +123,8 @@ std::vector<Message> every_message() {
                   2,
                   3,
                   {{Errc::no_program, Phase::spawn, "x", "y"}}},
-          Rejoined{3, 4000}};
+          Rejoined{3, 4000},
+          CcsAnswer{4, 7, false, 5, "reply"}};
 }
 
 std::string payload_of(const Message& message) {

@@ -363,6 +363,21 @@ TEST_CASE("every option of Charm++ is known") {
   }
 }
 
+TEST_CASE("any option of the server asks for one, and the environment only says where") {
+  OptionEnvironment environment;
+  environment.server_host = "127.0.0.1";
+  const auto parsed = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "charmrun");
+    words.emplace_back("./a");
+    return parse_options(words, environment);
+  };
+  CHECK_FALSE(parsed({})->ccs);
+  CHECK(parsed({"++server"})->ccs);
+  CHECK(parsed({"++server-port", "1234"})->ccs);
+  CHECK(parsed({"++server"})->ccs_host == "127.0.0.1");
+  CHECK(parsed({"++server-host", "192.0.2.1"})->ccs_host == "192.0.2.1");
+}
+
 TEST_CASE("an option whose feature is missing says so, once its value is good, unless it is off") {
   int missing = 0;
   for (const OptionRow& row : option_table()) {

@@ -115,8 +115,8 @@ ClientListener::~ClientListener() {
 
 namespace {
 
-Error failed(const std::string& what) {
-  return {Errc::spawn_failed, Phase::spawn, fmt::format("{}: {}", what, strerror(errno)), {}};
+Error failed(const std::string& what, int error) {
+  return {Errc::spawn_failed, Phase::spawn, fmt::format("{}: {}", what, strerror(error)), {}};
 }
 
 std::string dotted(std::uint32_t address) {
@@ -147,8 +147,9 @@ Result<std::uint16_t> ClientListener::listen_at(asio::ip::tcp::acceptor& accepto
   if (!fd || ::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
       ::listen(fd.get(), kBacklog) != 0 ||
       ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-    return failed(
-        fmt::format("cannot listen on {}{}", dotted(ipv4), port == 0 ? "" : fmt::format(" port {}", port)));
+    const int error = errno;
+    const std::string at = port == 0 ? "" : fmt::format(" port {}", port);
+    return failed(fmt::format("cannot listen on {}{}", dotted(ipv4), at), error);
   }
   acceptor.assign(asio::ip::tcp::v4(), fd.release());
   return ntohs(address.sin_port);
@@ -189,7 +190,7 @@ Result<void> ClientListener::open(const std::string& socket_path) {
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0 || ::bind(fd, reinterpret_cast<sockaddr*>(&local), sizeof local) != 0 ||
       ::listen(fd, kBacklog) != 0) {
-    return failed("cannot listen on " + socket_path);
+    return failed("cannot listen on " + socket_path, errno);
   }
   path_ = socket_path;
   local_.acceptor.assign(asio::local::stream_protocol(), fd);

@@ -69,20 +69,6 @@ void for_each_interface(Visit visit) {
   ::freeifaddrs(list);
 }
 
-/// The first interface that is not loopback; one that belongs to containers or virtual machines only if there
-/// is no other.
-std::uint32_t interface_address() {
-  std::uint32_t best = 0, second = 0;
-  for_each_interface([&](std::string_view name, std::uint32_t address) {
-    if (is_loopback(address)) return;
-    const bool internal = name.starts_with("docker") || name.starts_with("virbr") ||
-                          name.starts_with("br-") || name.starts_with("lxc");
-    std::uint32_t& place = internal ? second : best;
-    if (place == 0) place = address;
-  });
-  return best != 0 ? best : second;
-}
-
 /// Third word of SSH_CONNECTION: the address at which sshd was reached.
 std::uint32_t ssh_connection_address() {
   const char* text = std::getenv("SSH_CONNECTION");
@@ -239,6 +225,18 @@ void HostSetup::finish(Result<std::vector<std::string>> result) {
   error_code ignored;
   output_.close(ignored);
   if (done_) std::exchange(done_, nullptr)(std::move(result));
+}
+
+std::uint32_t interface_address() {
+  std::uint32_t best = 0, second = 0;
+  for_each_interface([&](std::string_view name, std::uint32_t address) {
+    if (is_loopback(address)) return;
+    const bool internal = name.starts_with("docker") || name.starts_with("virbr") ||
+                          name.starts_with("br-") || name.starts_with("lxc");
+    std::uint32_t& place = internal ? second : best;
+    if (place == 0) place = address;
+  });
+  return best != 0 ? best : second;
 }
 
 std::uint32_t reachable_address(const wire::JobSpec& job, const Host& self) {

@@ -60,6 +60,10 @@ std::uint32_t reachable_address(const wire::JobSpec& job, const Host& self);
 /// names that are resolved) that has an address; 0 if unknown. Waits 2 s at most. Sends nothing to them.
 std::uint32_t address_towards(const std::vector<std::string>& hosts);
 
+/// IPv4 (host byte order) of the first interface that is not loopback; of one that belongs to containers or
+/// virtual machines only if there is no other. 0: there is none.
+std::uint32_t interface_address();
+
 /// True if the numeric address or interface `ipv4` (host byte order) is one of this machine's.
 bool is_own_address(std::uint32_t ipv4);
 
