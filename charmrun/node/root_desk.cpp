@@ -55,6 +55,7 @@ void RootDesk::stalled(bool stalled, Instant now) {
 Instant RootDesk::next_deadline() const {
   Instant deadline = earlier(judge_.next_deadline(), limit_at_);
   if (crash_sequence_ && !judge_.verdict()) deadline = earlier(deadline, crash_sequence_->next_deadline());
+  if (ccs_) deadline = earlier(deadline, ccs_->next_deadline());
   return deadline;
 }
 
@@ -191,11 +192,6 @@ void RootDesk::on(const ClientBytes& event, Instant, Actions& out, DeskOrders& o
 
 void RootDesk::on(const ClientClosed& event, Instant, Actions&, DeskOrders&) {
   if (ccs_) ccs_->on(event);
-}
-
-Instant RootDesk::next_deadline() const {
-  const Instant deadline = earlier(judge_.next_deadline(), limit_at_);
-  return ccs_ ? earlier(deadline, ccs_->next_deadline()) : deadline;
 }
 
 void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
