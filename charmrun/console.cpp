@@ -44,6 +44,15 @@ StartupRecord describe(const Options& options, const Job& job) {
   return record;
 }
 
+std::string with_carriage_returns(const std::string& lines) {
+  std::string text;
+  for (const char c : lines) {
+    if (c == '\n' && !text.ends_with('\r')) text += '\r';
+    text += c;
+  }
+  return text;
+}
+
 }  // namespace
 
 Console::Console(io::asio::io_context& io, const Options& options, const Job& job, Instant started)
@@ -70,10 +79,36 @@ Console::Console(io::asio::io_context& io, const Options& options, const Job& jo
              [this](std::string bytes, bool end) {
                if (runner_ != nullptr) runner_->dispatch(proto::InputRead{std::move(bytes), end});
              }),
-      known_hosts_(io) {}
+      known_hosts_(io) {
+  if (!job.plan.job.terminal) return;
+  terminal_.emplace(io, STDIN_FILENO, [this](wire::WindowSize size) {
+    if (runner_ != nullptr) runner_->dispatch(proto::WindowResized{size});
+  });
+}
 
 void Console::show(proto::Stream stream, std::string bytes) {
-  (stream == proto::Stream::out ? out_ : err_).write(std::move(bytes));
+  if (stream != proto::Stream::terminal) return write_lines(stream, std::move(bytes));
+  out_.write(std::move(bytes));
+}
+
+void Console::write_lines(proto::Stream stream, std::string lines) {
+  if (terminal_ && terminal_->raw()) lines = with_carriage_returns(lines);
+  writer(stream).write(std::move(lines));
+}
+
+void Console::confirm(const proto::Confirm& action) {
+  writer(action.stream).confirm([this, process = action.process] {
+    if (runner_ != nullptr) runner_->dispatch(proto::Shown{process});
+  });
+}
+
+void Console::read_input(const proto::ReadInput& action) {
+  if (terminal_ && action.keys) terminal_->take();
+  input_.read(action.bytes);
+}
+
+void Console::release_keys() {
+  if (terminal_) terminal_->give_back();
 }
 
 void Console::say(Tone tone, const std::string& line) {
@@ -81,9 +116,9 @@ void Console::say(Tone tone, const std::string& line) {
   if (tone == Tone::info && options_.quiet) return;
   const bool charm_line = line.starts_with("Charmrun> ");  // tools look for these on stdout
   if (charm_line)
-    out_.write(line + "\n");
+    write_lines(proto::Stream::out, line + "\n");
   else
-    err_.write((tone == Tone::error ? "charmrun: error: " : "charmrun: ") + line + "\n");
+    write_lines(proto::Stream::err, (tone == Tone::error ? "charmrun: error: " : "charmrun: ") + line + "\n");
 }
 
 void Console::sign(const proto::Sign& action) {

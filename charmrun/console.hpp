@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "tree/io/runner.hpp"
 #include "tree/io/signer.hpp"
 #include "tree/io/user_streams.hpp"
+#include "tree/io/user_terminal.hpp"
 
 namespace charmtree {
 
@@ -34,7 +36,9 @@ public:
   void sign(const proto::Sign& action) override;
   void store_host_key(std::uint32_t host, const HostKey& key) override;
   void record(const proto::Record& record) override;
-  void read_input(std::uint32_t bytes) override { input_.read(bytes); }
+  void confirm(const proto::Confirm& action) override;
+  void read_input(const proto::ReadInput& action) override;
+  void release_keys() override;
   std::size_t backlog() const override { return out_.backlog() + err_.backlog(); }
 
   /// The end: everything shown has been written, or nobody reads it any more. Host keys too, as far as they
@@ -48,6 +52,9 @@ public:
   const LoginLog& logins() const { return logins_; }
 
 private:
+  io::OutputWriter& writer(proto::Stream stream) { return stream == proto::Stream::err ? err_ : out_; }
+  void write_lines(proto::Stream stream, std::string lines);
+
   const Options& options_;
   const Job& job_;
   io::Runner* runner_ = nullptr;
@@ -57,6 +64,7 @@ private:
   Duration cpu_at_start_;
   io::OutputWriter out_, err_;
   io::InputReader input_;
+  std::optional<io::UserTerminal> terminal_;  // if the job's input process has one
   io::KnownHostsWriter known_hosts_;
 };
 

@@ -25,6 +25,7 @@
 #include "tree/io/host_setup.hpp"
 #include "tree/io/ssh_config.hpp"
 #include "tree/io/surroundings.hpp"
+#include "tree/io/user_terminal.hpp"
 #include "tree/proto/environment.hpp"
 #include "tree/proto/host_pool.hpp"
 #include "tree/wire/nodelist.hpp"
@@ -368,6 +369,11 @@ void Builder::describe() {
   const mode_t mask = ::umask(0);
   ::umask(mask);
   job.umask = mask;
+  if (options_.interactive) {
+    constexpr wire::WindowSize kUsual{24, 80};
+    job.terminal = wire::Terminal{io::UserTerminal::size().value_or(kUsual), ::isatty(STDIN_FILENO) != 0,
+                                  ::isatty(STDOUT_FILENO) != 0};
+  }
   if (!options_.run_script.empty()) job.runscript = absolute(options_.run_script, directory_);
   job.profiles = profiles_;
   describe_launch();

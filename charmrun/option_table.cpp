@@ -139,8 +139,10 @@ constexpr std::array kTable = {
               "run the program through this script, which gets the program and its arguments"},
     OptionRow{"va-randomization", Topic::program, &O::va_randomization, "", "off",
               "leave address-space randomisation on (Charm++ programs that migrate threads need it off)"},
-    without("terminals for process 0", {"interactive", Topic::program, &O::interactive, "", "off",
-                                        "process 0 gets a terminal (charm4py's interactive mode)"}),
+    OptionRow{
+        "interactive", Topic::program, &O::interactive, "", "off",
+        "process 0 gets a terminal, and every key typed here; without a program: charm4py's interactive "
+        "mode"},
     OptionRow{"ipcpoolsize", Topic::program, &O::ipc_pool_size, "N", "the program's own",
               "size of the pool of shared memory of each process (builds that use it); -1 for the default", 0,
               kMaxPes},

@@ -123,6 +123,9 @@ Error not_a_program(const std::string& word) {
 Result<void> take_program(std::vector<std::string> words, Options& options) {
   if (words.empty()) {
     if (options.help || options.version || options.mode != Mode::run) return {};
+    if (options.interactive) words = {"python3", "-m", "charm4py.interactive"};
+  }
+  if (words.empty()) {
     return bad("no program was given", "charmrun [options] program [arguments]; ++help shows more");
   }
   if (words.front().empty()) return bad("the program's name is empty");

@@ -158,6 +158,14 @@ void Node::handle(const InputRecalled& event) {
   up(wire::InputReturned{event.bytes});
 }
 
+void Node::handle(const Shown& event) {
+  down_to(event.process, wire::Receipt{event.process});
+}
+
+void Node::handle(const WindowResized& event) {
+  if (job_->terminal) down_to(job_->input_process, wire::Resize{event.size});
+}
+
 void Node::handle(const OutputStalled& event) {
   if (desk_) desk_->stalled(event.stalled, now_);
 }
@@ -248,6 +256,11 @@ void Node::from_parent(const wire::Message& message) {
       out_->push_back(RecallPipe{job_->input_process});
     else
       down_to(job_->input_process, message);
+  } else if (const auto* resize = std::get_if<wire::Resize>(&message)) {
+    if (processes_->contains(job_->input_process))
+      out_->push_back(ResizeTerminal{job_->input_process, resize->size});
+    else
+      down_to(job_->input_process, message);
   } else if (const auto* signature = std::get_if<wire::SignReply>(&message)) {
     sign_reply(*signature);
   } else if (const auto* order = std::get_if<wire::End>(&message)) {
@@ -319,7 +332,7 @@ bool Node::allowed(LinkId link, const wire::Message& message) const {
   const auto process = [&](std::uint32_t number) { return subtree.owns_process(link, number); };
   if (const auto* m = std::get_if<wire::Facts>(&message)) return allowed(link, *m);
   if (const auto* m = std::get_if<wire::Output>(&message))
-    return process(m->process) && (m->stream == 1 || m->stream == 2);
+    return process(m->process) && (m->stream == 1 || m->stream == 2 || (m->stream == 3 && job_->terminal));
   if (const auto* m = std::get_if<wire::ScanUp>(&message)) return process(m->process);
   if (const auto* m = std::get_if<wire::AbortUp>(&message)) return process(m->process);
   if (const auto* m = std::get_if<wire::Rejoined>(&message)) return process(m->process);

@@ -65,6 +65,8 @@ private:
   void handle(const proto::InputRead& event);
   void handle(const proto::InputWritten& event);
   void handle(const proto::InputRecalled& event);
+  void handle(const proto::Shown& event);
+  void handle(const proto::WindowResized& event);
   void handle(const proto::OutputStalled& event);
   void handle(const proto::UserSignal& event);
   void handle(const proto::LeftoversKilled& event);

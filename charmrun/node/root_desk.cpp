@@ -62,7 +62,7 @@ Instant RootDesk::next_deadline() const {
 void RootDesk::message(const wire::Message& message, Actions& out, DeskOrders& orders) {
   if (const auto* output = std::get_if<wire::Output>(&message)) {
     if (!output->text.empty()) out.push_back(Show{static_cast<Stream>(output->stream), output->text});
-    if (output->wants_receipt) orders.process.emplace_back(output->process, wire::Receipt{output->process});
+    if (output->wants_receipt) out.push_back(Confirm{static_cast<Stream>(output->stream), output->process});
   } else if (const auto* abort = std::get_if<wire::AbortUp>(&message)) {
     judge_.on(*abort);
   } else if (const auto* lost = std::get_if<wire::LinkLost>(&message)) {
@@ -77,7 +77,8 @@ void RootDesk::message(const wire::Message& message, Actions& out, DeskOrders& o
     in_pipe_ -= std::min(in_pipe_, taken->bytes);
   } else if (const auto* returned = std::get_if<wire::InputReturned>(&message)) {
     buffer_.insert(0, returned->bytes);
-    recalled_ = true;
+    recalled_ = look_at_scans_ = true;
+    scan_from_now_on(out);
   } else if (const auto* stamps = std::get_if<wire::Stamps>(&message)) {
     out.push_back(Record{*stamps});
   } else if (const auto* checkup = std::get_if<wire::Checkup>(&message)) {
@@ -88,10 +89,11 @@ void RootDesk::message(const wire::Message& message, Actions& out, DeskOrders& o
     if (ccs_) ccs_->on(*answer, out);
   } else if (const auto* scan = std::get_if<wire::ScanUp>(&message)) {
     if (!scanning_) {
-      scanning_ = true;
+      scan_from_now_on(out);
       recalled_ = job_->input_process >= job_->processes;
       if (!recalled_) orders.process.emplace_back(job_->input_process, wire::RecallInput{});
     }
+    if (scans_.empty()) look_at_scans_ = true;
     scans_.push_back(*scan);
   }
 }
@@ -109,15 +111,23 @@ void RootDesk::input(const InputRead& event, DeskOrders& orders) {
   if (event.end) input_ended_ = true;
   if (scanning_) {
     buffer_ += event.bytes;
+    look_at_scans_ = true;
     return;
   }
   in_pipe_ += static_cast<std::uint32_t>(event.bytes.size());
   orders.process.emplace_back(job_->input_process, wire::Input{event.bytes, event.end});
 }
 
+/// The input process gets no input any more.
+void RootDesk::scan_from_now_on(Actions& out) {
+  if (!std::exchange(scanning_, true) && job_->terminal) out.push_back(ReleaseKeys{});
+}
+
 void RootDesk::serve_scans(DeskOrders& orders) {
+  if (!std::exchange(look_at_scans_, false)) return;
   while (recalled_ && !scans_.empty()) {
-    const wire::Scan scan = wire::scan_prefix(scans_.front().format, buffer_, input_ended_);
+    const bool all = input_ended_ || buffer_.size() >= kMostScanned;
+    const wire::Scan scan = wire::scan_prefix(scans_.front().format, buffer_, all);
     if (!scan.complete) return;
     orders.process.emplace_back(scans_.front().process,
                                 wire::ScanReply{scans_.front().process, buffer_.substr(0, scan.consumed)});
@@ -133,7 +143,7 @@ void RootDesk::want_input(Actions& out) {
   const bool wanted = scanning_ ? !scans_.empty() && recalled_ : in_pipe_ < kInputWindow;
   if (!wanted) return;
   reading_ = true;
-  out.push_back(ReadInput{scanning_ ? kInputWindow : kInputWindow - in_pipe_});
+  out.push_back(ReadInput{scanning_ ? kInputWindow : kInputWindow - in_pipe_, job_->terminal && !scanning_});
 }
 
 /// drop: each living host runs what it was to run; spare: the first living hosts take all places in order.
@@ -220,6 +230,7 @@ void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
     for (const std::string& line : verdict.lines) out.push_back(Say{Tone::error, line});
     if (ccs_) ccs_->finish(out);
     limit_at_ = kNever;
+    if (job_->terminal) out.push_back(ReleaseKeys{});
   }
   if (!told_verdict_ || (kill && !told_kill_)) orders.end = verdict.end;
   told_verdict_ = true;

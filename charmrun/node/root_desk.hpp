@@ -41,6 +41,9 @@ class RootDesk {
 public:
   /// The user's stdin that is under way to the input process at most.
   static constexpr std::uint32_t kInputWindow = 64U << 10;
+  /// What one scanf can consume at most: if it is not satisfied by so much, it is answered as at the end of
+  /// the input.
+  static constexpr std::size_t kMostScanned = 1U << 20;
 
   explicit RootDesk(RootPlan plan);
 
@@ -77,6 +80,7 @@ private:
   void deliver_table(Instant now, proto::Actions& out, DeskOrders& orders);
   void crashed(const wire::ProcessExit& exit, Instant now, proto::Actions& out);
   void restart_processes(Instant now, proto::Actions& out, DeskOrders& orders);
+  void scan_from_now_on(proto::Actions& out);
   void serve_scans(DeskOrders& orders);
   void want_input(proto::Actions& out);
 
@@ -105,10 +109,11 @@ private:
   bool scanning_ = false;
   bool recalled_ = true;  // no answer to RecallInput outstanding
   bool input_ended_ = false;
-  bool reading_ = false;       // a ReadInput is under way
-  std::uint32_t in_pipe_ = 0;  // bytes sent and not yet taken
-  std::string buffer_;         // scanning_: not yet consumed
-  std::deque<wire::ScanUp> scans_;
+  bool reading_ = false;            // a ReadInput is under way
+  std::uint32_t in_pipe_ = 0;       // bytes sent and not yet taken
+  std::string buffer_;              // scanning_: not yet consumed
+  std::deque<wire::ScanUp> scans_;  // in order of arrival
+  bool look_at_scans_ = false;      // the first of them may be complete now
 };
 
 }  // namespace charmtree

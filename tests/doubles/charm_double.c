@@ -26,10 +26,12 @@ static const char kUsage[] =
     "  --prints K             each process prints K lines by `print` messages\n"
     "  --printf K             each process prints K lines by printf, captured as Charm++ does\n"
     "  --printsyn K           each process prints K lines and waits for the receipt of each\n"
+    "  --receipts             each of those is told on stderr\n"
     "  --write-before-table TEXT  each process writes TEXT to descriptor 1 before it connects\n"
     "  --barriers K           rounds of `barrier` (default 9)\n"
     "  --barrier0             one round of `barrier0` as well\n"
     "  --scanf FORMAT         process 0 asks for input and prints what it got\n"
+    "  --scans K              each process does that K times, and prints by `printsyn`\n"
     "  --smp PES              expect PES in the table and send one `ending` for each\n"
     "  --compute SECONDS      be silent that long, without pings\n"
     "  --dribble              send byte by byte\n"
@@ -57,7 +59,7 @@ enum {
 struct options {
   int prints, printfs, printsyns, barriers, barrier0, smp, dribble, kill_self, exit_early, die_before_table,
       hang, standalone_ok;
-  int strict_fds, exit_code, process;  // process -1: not given
+  int receipts, scans, strict_fds, exit_code, process;  // process -1: not given
   double compute, grandchild;
   const char *write_before_table, *scanf_format, *abort_text;
 };
@@ -354,6 +356,13 @@ static void exchange(struct client* c, enum kind kind) {
   }
 }
 
+static void print_and_wait(struct client* c, const char* line) {
+  send_text(c, "printsyn", line);
+  const struct message reply = next_message(c, kReplySeconds);
+  if (strcmp(reply.type, "printdone") != 0) fault(c, "took `%s` for the receipt of a print", reply.type);
+  copy_to_original(c, 0, line, strlen(line));
+}
+
 static void print_lines(struct client* c) {
   char line[100];
   for (int i = 0; i < c->options.prints; ++i) {
@@ -367,9 +376,9 @@ static void print_lines(struct client* c) {
   }
   for (int i = 0; i < c->options.printsyns; ++i) {
     snprintf(line, sizeof line, "double %u/%u: printsyn %d\n", c->number, c->total, i);
-    print_text(c, 0, "printsyn", line);
-    const struct message reply = next_message(c, kReplySeconds);
-    if (strcmp(reply.type, "printdone") != 0) fault(c, "took `%s` for the receipt of a print", reply.type);
+    print_and_wait(c, line);
+    snprintf(line, sizeof line, "double %u/%u: receipt %d\n", c->number, c->total, i);
+    if (c->options.receipts) print_text(c, 1, "printerr", line);
   }
 }
 
@@ -387,7 +396,10 @@ static void scan(struct client* c) {
   }
   snprintf(line, sizeof line, "double %u/%u: scanned <%.900s>\n", c->number, c->total,
            (const char*)reply.payload);
-  print_text(c, 0, "print", line);
+  if (c->options.scans > 0)
+    print_and_wait(c, line);
+  else
+    print_text(c, 0, "print", line);
 }
 
 static void leave_grandchild(double seconds) {
@@ -417,7 +429,8 @@ static void run(struct client* c) {
   if (o->barrier0 && c->number == 0) wait_for(c, "barrier0");
   if (o->grandchild > 0 && chosen(c, 1)) leave_grandchild(o->grandchild);
   print_lines(c);
-  if (o->scanf_format != NULL && chosen(c, 0)) scan(c);
+  if (o->scanf_format != NULL && o->scans == 0 && chosen(c, 0)) scan(c);
+  for (int i = 0; i < o->scans; ++i) scan(c);
   if (o->abort_text != NULL && chosen(c, 0)) {
     char text[1000];
     snprintf(text, sizeof text, "Fatal error on PE %u> %s", c->number, o->abort_text);
@@ -465,6 +478,8 @@ static int parse(struct options* o, int argc, char** argv) {
       {"--barriers", 0, &o->barriers, 0, 0},
       {"--barrier0", &o->barrier0, 0, 0, 0},
       {"--scanf", 0, 0, 0, &o->scanf_format},
+      {"--scans", 0, &o->scans, 0, 0},
+      {"--receipts", &o->receipts, 0, 0, 0},
       {"--smp", 0, &o->smp, 0, 0},
       {"--compute", 0, 0, &o->compute, 0},
       {"--dribble", &o->dribble, 0, 0, 0},

@@ -101,6 +101,11 @@ void World::perform(std::uint32_t id, const WriteInput& action, Duration& now) {
 void World::perform(std::uint32_t id, const RecallPipe&, Duration& now) {
   put(now, ToNode{id, InputRecalled{}});
 }
+void World::perform(std::uint32_t id, const Confirm& action, Duration& now) {
+  put(now, ToNode{id, Shown{action.process}});
+}
+void World::perform(std::uint32_t, const ResizeTerminal&, Duration&) {}
+void World::perform(std::uint32_t, const ReleaseKeys&, Duration&) {}
 void World::perform(std::uint32_t, const Show&, Duration&) {}
 void World::perform(std::uint32_t, const StoreHostKey&, Duration&) {}
 void World::perform(std::uint32_t, const Sign&, Duration&) {}

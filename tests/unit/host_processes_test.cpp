@@ -366,3 +366,25 @@ TEST_CASE("a client that says it is no SMP build cannot have several PEs", "[hos
   one.says(0, "print", kLine);
   CHECK(one.abort().process == 99);
 }
+
+TEST_CASE("what a client prints comes once if it is on the process's terminal, too", "[host_processes]") {
+  Fixture fixture;
+  fixture.run();
+  fixture.on(ProcessOutput{0, Stream::terminal, "prompt> "});
+  CHECK(fixture.text_of(0) == "prompt> ");  // as it comes, and also behind the table
+  fixture.on(OutputDrained{0, {true, false}});
+  fixture.forget();
+
+  fixture.says(0, "print", "line\n");
+  fixture.on(ProcessOutput{0, Stream::terminal, std::string{"line\r\n\0", 7}});
+  CHECK(fixture.text_of(0) == "line\r\n");
+  fixture.says(0, "printerr", "not there\n");
+  CHECK(fixture.text_of(0) == "line\r\nnot there\n");
+
+  fixture.forget();
+  fixture.says(0, "printsyn", "waits\n");
+  REQUIRE(fixture.up.messages.size() == 1);
+  const auto& output = std::get<wire::Output>(fixture.up.messages.front());
+  CHECK(output.text.empty());
+  CHECK(output.wants_receipt);
+}

@@ -56,6 +56,7 @@ JobSpec full_job() {
   job.runscript = "/run/script";
   job.profiles = {full_profile(), {}};
   job.checkup = job.restarts_processes = true;
+  job.terminal = Terminal{{24, 80}, false, false};
   return job;
 }
 
@@ -97,6 +98,7 @@ std::vector<Message> every_message() {
           Recover{3, {3, 5}, encode(NodeTable{3, 4, full_facts().blocks})},
           Admit{3},
           CcsForward{4, false, "request"},
+          Resize{{24, 80}},
           Hello{Instant{12345ns}, 77},
           full_facts(),
           Output{1, 2, true, "text\n"},

@@ -3,6 +3,9 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+#include <stdexcept>
+
 using namespace charmtree;
 using namespace charmtree::proto;
 
@@ -121,4 +124,113 @@ TEST_CASE("a launcher that is lost after the start-up or during the end has not 
   fixture.lose(0);
 
   CHECK(fixture.turn(kNow + 1s).empty());
+}
+
+TEST_CASE("a line gets its receipt when it has been written, not when it has come", "[root_desk]") {
+  Fixture fixture;
+  Actions out;
+  DeskOrders orders;
+  fixture.desk.message(wire::Output{1, 2, true, "text\n"}, out, orders);
+  REQUIRE(out.size() == 2);
+  CHECK(std::get<Show>(out[0]).bytes == "text\n");
+  CHECK(std::get<Confirm>(out[1]).stream == Stream::err);
+  CHECK(std::get<Confirm>(out[1]).process == 1);
+  CHECK(orders.process.empty());
+}
+
+namespace {
+
+/// A desk whose processes scan, one after the other, and what they are answered.
+struct Scans {
+  void asks(std::uint32_t process, const char* format) {
+    Actions out;
+    DeskOrders orders;
+    fixture.desk.message(wire::ScanUp{process, format}, out, orders);
+  }
+  void recalled(const std::string& bytes) {
+    Actions out;
+    DeskOrders orders;
+    fixture.desk.message(wire::InputReturned{bytes}, out, orders);
+  }
+  void reads(const std::string& bytes, bool end = false) {
+    DeskOrders orders;
+    fixture.desk.input({bytes, end}, orders);
+    CHECK(orders.process.empty());
+  }
+  /// "PROCESS:TEXT" of each answer.
+  std::vector<std::string> answers() {
+    Actions out;
+    DeskOrders orders;
+    fixture.desk.turn(kNow, out, orders);
+    reads_more = std::any_of(out.begin(), out.end(),
+                             [](const Action& action) { return std::holds_alternative<ReadInput>(action); });
+    std::vector<std::string> texts;
+    for (const auto& [process, message] : orders.process) {
+      texts.push_back(std::to_string(process) + ":" + std::get<wire::ScanReply>(message).input);
+    }
+    return texts;
+  }
+  using Texts = std::vector<std::string>;
+  Fixture fixture;
+  bool reads_more = false;
+};
+
+}  // namespace
+
+TEST_CASE("scans are answered in the order in which they came", "[root_desk]") {
+  Scans scans;
+  scans.fixture.desk.facts(scans.fixture.up({0, 1}, 0), kNow);
+  scans.asks(1, "%d");
+  scans.asks(0, "%d");
+  CHECK(scans.answers().empty());
+  scans.recalled("1\n");
+  CHECK(scans.answers() == Scans::Texts{"1:1"});
+  CHECK(scans.reads_more);
+  scans.reads("2\n3\n");
+  CHECK(scans.answers() == Scans::Texts{"0:\n2"});
+  CHECK_FALSE(scans.reads_more);
+  scans.asks(0, "%d");
+  scans.asks(1, "%d %d");
+  scans.asks(0, "%s");
+  CHECK(scans.answers() == Scans::Texts{"0:\n3"});
+  scans.reads("", true);
+  CHECK(scans.answers() == Scans::Texts{"1:\n", "0:"});
+}
+
+TEST_CASE("a scan that nothing satisfies is answered after so much input", "[root_desk]") {
+  Scans scans;
+  scans.fixture.desk.facts(scans.fixture.up({0, 1}, 0), kNow);
+  scans.asks(1, "%s");
+  scans.recalled("");
+  const std::string most(RootDesk::kMostScanned, 'x');
+  scans.reads(most.substr(1));
+  CHECK(scans.answers().empty());
+  scans.reads("x");
+  CHECK(scans.answers() == Scans::Texts{"1:" + most});
+}
+
+TEST_CASE("keys are read as they are typed for a terminal, and lines for a scan", "[root_desk]") {
+  auto plan = Fixture::plan();
+  plan.job.terminal.emplace();
+  RootDesk desk{plan};
+  const auto read = [&] {
+    Actions out;
+    DeskOrders orders;
+    desk.turn(kNow, out, orders);
+    for (const Action& action : out) {
+      if (const auto* a = std::get_if<ReadInput>(&action)) return a->keys;
+    }
+    throw std::logic_error("nothing is read");
+  };
+  Fixture fixture;
+  desk.facts(fixture.up({0, 1}, 0), kNow);
+  CHECK(read());
+  Actions out;
+  DeskOrders orders;
+  desk.input({"key", false}, orders);
+  desk.message(wire::ScanUp{1, "%d"}, out, orders);
+  desk.message(wire::InputReturned{"key"}, out, orders);
+  CHECK(std::count_if(out.begin(), out.end(),
+                      [](const Action& action) { return std::holds_alternative<ReleaseKeys>(action); }) == 1);
+  CHECK_FALSE(read());
 }

@@ -300,6 +300,10 @@ void SmallWorld::perform(std::size_t id, const RecallPipe& a) {
   soon(kReaction, [this, id, event] { deliver(id, event); });
 }
 
+void SmallWorld::perform(std::size_t id, const Confirm& a) {
+  soon(kReaction, [this, id, a] { deliver(id, Shown{a.process}); });
+}
+
 void SmallWorld::perform(std::size_t, const ReadInput& a) {
   InputRead event{user_input.substr(input_at_, a.bytes)};
   input_at_ += event.bytes.size();

@@ -47,6 +47,7 @@ public:
     paused_ = paused;
     read();
   }
+  int fd() { return socket_.native_handle(); }
   /// No handler may reach the owner any more.
   void detach() {
     owner_ = nullptr;
@@ -265,6 +266,11 @@ void ClientListener::close(proto::ClientId client) {
 void ClientListener::pause_reading(bool paused) {
   paused_ = paused;
   for (auto& [id, connection] : connections_) connection->pause(paused);
+}
+
+std::optional<std::uint64_t> ClientListener::inode_of(proto::ClientId client) const {
+  const auto it = connections_.find(client);
+  return it == connections_.end() ? std::nullopt : peer_inode(it->second->fd());
 }
 
 Result<std::string> socket_folder() {

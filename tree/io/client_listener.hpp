@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -54,6 +55,8 @@ public:
   /// Sends what is queued, then closes.
   void close(proto::ClientId client);
   void pause_reading(bool paused);
+  /// The inode of a TCP client's own socket; nothing if it is gone.
+  std::optional<std::uint64_t> inode_of(proto::ClientId client) const;
 
 private:
   class Connection;

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include "tree/io/guardian.hpp"
+#include "tree/io/process_tree.hpp"
 #include "tree/io/program.hpp"
+#include "tree/io/pseudo_terminal.hpp"
 #include "tree/io/spawn.hpp"
 #include "tree/io/surroundings.hpp"
 #include "tree/proto/environment.hpp"
@@ -102,6 +104,7 @@ void HostRuntime::execute(const proto::Spawn& action) {
   SpawnRequest request = request_of(action.process);
   request.arguments = command_of(action.more_arguments);
   const bool wants_input = action.process == job_->input_process;
+  if (wants_input && job_->terminal) return spawn_on_terminal(action.process, std::move(request));
   auto out = open_pipe(), err = open_pipe(), in = wants_input ? open_pipe() : std::nullopt;
   if (!out || !err || (wants_input && !in)) {
     return sink_(proto::SpawnFailed{action.process,
@@ -110,7 +113,6 @@ void HostRuntime::execute(const proto::Spawn& action) {
   }
   request.output = out->write_end.get();
   request.error = err->write_end.get();
-  request.cgroup = cgroup_.entry();
   Program::Pipes pipes{std::move(out->read_end), std::move(err->read_end), {}, {}};
   if (in) {
     request.input = in->read_end.get();
@@ -120,11 +122,28 @@ void HostRuntime::execute(const proto::Spawn& action) {
   }
   // Our ends do not block; the program's do, as programs expect.
   for (const UniqueFd* ours : {&pipes.out, &pipes.err, &pipes.input}) set_non_blocking(ours->get());
+  start(action.process, std::move(request), std::move(pipes));
+}
+
+void HostRuntime::spawn_on_terminal(std::uint32_t process, SpawnRequest request) {
+  auto terminal = open_pseudo_terminal(*job_->terminal);
+  if (!terminal) return sink_(proto::SpawnFailed{process, terminal.error()});
+  request.input = request.output = request.error = terminal->slave.get();
+  request.on_terminal = true;
+  Program::Pipes pipes;
+  pipes.input.reset(::fcntl(terminal->master.get(), F_DUPFD_CLOEXEC, 0));
+  pipes.out = std::move(terminal->master);
+  pipes.terminal = std::move(terminal->slave);
+  start(process, std::move(request), std::move(pipes));
+}
+
+void HostRuntime::start(std::uint32_t process, SpawnRequest request, Program::Pipes pipes) {
+  request.cgroup = cgroup_.entry();
   auto pid = spawn(request);
-  if (!pid) return sink_(proto::SpawnFailed{action.process, pid.error()});
-  auto program = std::make_shared<Program>(io_, watch_, sink_, action.process, *pid, std::move(pipes));
-  programs_[action.process] = program;
-  sink_(proto::Spawned{action.process});
+  if (!pid) return sink_(proto::SpawnFailed{process, pid.error()});
+  auto program = std::make_shared<Program>(io_, watch_, sink_, process, *pid, std::move(pipes));
+  programs_[process] = program;
+  sink_(proto::Spawned{process});
   program->start(paused_);
 }
 
@@ -148,9 +167,20 @@ void HostRuntime::execute(const proto::KillLeftovers& action) {
 }
 
 void HostRuntime::execute(const proto::DrainOutput& action) {
+  proto::OutputDrained answer{action.process};
+  if (const auto it = programs_.find(action.process); it != programs_.end()) {
+    it->second->drain_output();
+    const int terminal = it->second->terminal();
+    const auto inode = terminal < 0 ? std::nullopt : listener_.inode_of(action.client);
+    const auto pid = inode ? find_socket_holder(it->second->pid(), *inode, {}) : std::nullopt;
+    if (pid) answer.on_terminal = uses_of(terminal, *pid);
+  }
+  sink_(answer);
+}
+
+void HostRuntime::execute(const proto::ResizeTerminal& action) {
   const auto it = programs_.find(action.process);
-  if (it != programs_.end()) it->second->drain_output();
-  sink_(proto::OutputDrained{action.process});
+  if (it != programs_.end()) set_window_size(it->second->terminal(), action.size);
 }
 
 void HostRuntime::execute(const proto::WriteInput& action) {

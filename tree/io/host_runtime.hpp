@@ -40,6 +40,7 @@ public:
   void execute(const proto::DrainOutput& action);
   void execute(const proto::WriteInput& action);
   void execute(const proto::RecallPipe& action);
+  void execute(const proto::ResizeTerminal& action);
   void execute(proto::ClientSend action) {
     listener_.send(action.client, std::move(action.bytes), std::move(action.tail));
   }
@@ -54,6 +55,8 @@ private:
   std::vector<std::string> environment_of(std::uint32_t process) const;
   std::vector<std::string> command_of(const std::vector<std::string>& more = {}) const;
   SpawnRequest request_of(std::uint32_t process) const;
+  void spawn_on_terminal(std::uint32_t process, SpawnRequest request);
+  void start(std::uint32_t process, SpawnRequest request, Program::Pipes pipes);
 
   asio::io_context& io_;
   ChildWatch& watch_;

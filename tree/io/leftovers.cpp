@@ -1,92 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/io/leftovers.hpp"
 
-#include <dirent.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <fstream>
 #include <map>
 #include <set>
 
-#include "tree/io/surroundings.hpp"
+#include "tree/io/process_tree.hpp"
+#include "tree/io/unique_fd.hpp"
 
 namespace charmtree::io {
 
 namespace {
-
-constexpr std::size_t kMaxProcFile = 64U << 20;  // an environment has 6 MiB at most
-
-/// A file of a process; empty if the process is gone or not ours.
-std::string proc_file(pid_t pid, const char* name) {
-  auto text = read_file(fmt::format("/proc/{}/{}", pid, name), kMaxProcFile);
-  return text ? std::move(*text) : std::string{};
-}
-
-std::vector<pid_t> all_processes() {
-  std::vector<pid_t> pids;
-  DIR* folder = ::opendir("/proc");
-  if (folder == nullptr) return pids;
-  while (const dirent* entry = ::readdir(folder)) {
-    const std::string name = entry->d_name;
-    if (!name.empty() &&
-        std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c) != 0; })) {
-      pids.push_back(static_cast<pid_t>(std::stol(name)));
-    }
-  }
-  ::closedir(folder);
-  return pids;
-}
-
-/// Parent of a process and whether it still runs, from /proc/PID/stat: the name in parentheses may hold
-/// anything.
-struct Stat {
-  pid_t parent = 0;
-  bool zombie = false;
-};
-Stat stat_of(pid_t pid) {
-  const std::string text = proc_file(pid, "stat");
-  const std::size_t at = text.rfind(')');
-  if (at == std::string::npos || at + 4 >= text.size()) return {};
-  return {static_cast<pid_t>(std::strtol(text.c_str() + at + 4, nullptr, 10)), text[at + 2] == 'Z'};
-}
-
-std::vector<pid_t> children_by_scan(pid_t parent) {
-  std::vector<pid_t> children;
-  for (const pid_t pid : all_processes()) {
-    if (stat_of(pid).parent == parent) children.push_back(pid);
-  }
-  return children;
-}
-
-std::vector<pid_t> children_of(pid_t parent) {
-  const std::string folder = fmt::format("/proc/{}/task", parent);
-  if (::access(fmt::format("{0}/{1}/children", folder, parent).c_str(), R_OK) != 0) {
-    return ::access(folder.c_str(), F_OK) == 0 ? children_by_scan(parent) : std::vector<pid_t>{};
-  }
-  std::vector<pid_t> children;
-  DIR* tasks = ::opendir(folder.c_str());
-  if (tasks == nullptr) return children;
-  while (const dirent* task = ::readdir(tasks)) {
-    if (task->d_name[0] == '.') continue;
-    std::ifstream list(fmt::format("{}/{}/children", folder, task->d_name));
-    for (pid_t pid = 0; list >> pid;) children.push_back(pid);
-  }
-  ::closedir(tasks);
-  return children;
-}
-
-void add_descendants(pid_t root, const std::set<pid_t>& spared, std::set<pid_t>& found) {
-  for (const pid_t child : children_of(root)) {
-    if (!spared.contains(child) && found.insert(child).second) add_descendants(child, spared, found);
-  }
-}
 
 /// Living processes only: a zombie is its parent's affair.
 std::vector<pid_t> alive(const std::set<pid_t>& pids) {

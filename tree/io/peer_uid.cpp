@@ -26,7 +26,7 @@ std::optional<uid_t> unix_peer(int fd) {
   return peer.uid;
 }
 
-std::optional<uid_t> tcp_owner(const sockaddr_in& owner, const sockaddr_in& other) {
+std::optional<inet_diag_msg> tcp_owner(const sockaddr_in& owner, const sockaddr_in& other) {
   const UniqueFd netlink{::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG)};
   if (!netlink) return {};
   struct {
@@ -54,22 +54,37 @@ std::optional<uid_t> tcp_owner(const sockaddr_in& owner, const sockaddr_in& othe
   if (header.nlmsg_type != SOCK_DIAG_BY_FAMILY) return {};
   std::memcpy(&found, answer.data() + NLMSG_HDRLEN, sizeof found);
   if (found.idiag_inode == 0) return {};  // closed already: nobody's, which would read as root's
-  return found.idiag_uid;
+  return found;
 }
 
-}  // namespace
-
-std::optional<uid_t> peer_uid(int fd) {
+/// What the kernel says about the other end of a loopback TCP socket.
+std::optional<inet_diag_msg> tcp_peer(int fd) {
   sockaddr_storage peer{}, self{};
   socklen_t peer_size = sizeof peer, self_size = sizeof self;
-  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&self), &self_size) != 0) return {};
-  if (self.ss_family == AF_UNIX) return unix_peer(fd);
-  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_size) != 0) return {};
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&self), &self_size) != 0 ||
+      ::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_size) != 0)
+    return {};
   if (self.ss_family != AF_INET || peer.ss_family != AF_INET) return {};
   sockaddr_in owner{}, other{};
   std::memcpy(&owner, &peer, sizeof owner);
   std::memcpy(&other, &self, sizeof other);
   return tcp_owner(owner, other);
+}
+
+}  // namespace
+
+std::optional<uid_t> peer_uid(int fd) {
+  sockaddr_storage self{};
+  socklen_t size = sizeof self;
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&self), &size) != 0) return {};
+  if (self.ss_family == AF_UNIX) return unix_peer(fd);
+  const auto peer = tcp_peer(fd);
+  return peer ? std::optional<uid_t>{peer->idiag_uid} : std::nullopt;
+}
+
+std::optional<std::uint64_t> peer_inode(int fd) {
+  const auto peer = tcp_peer(fd);
+  return peer ? std::optional<std::uint64_t>{peer->idiag_inode} : std::nullopt;
 }
 
 }  // namespace charmtree::io

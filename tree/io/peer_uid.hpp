@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 
 namespace charmtree::io {
@@ -11,5 +12,8 @@ namespace charmtree::io {
 /// The uid of the process that owns the other end of `fd`, a connected unix-domain socket or loopback TCP
 /// (IPv4) socket. Nothing if the kernel does not say (the other end has been closed already).
 std::optional<uid_t> peer_uid(int fd);
+
+/// The inode of the other end's socket, for loopback TCP: `socket:[INODE]` in its owner's /proc/PID/fd.
+std::optional<std::uint64_t> peer_inode(int fd);
 
 }  // namespace charmtree::io

@@ -6,12 +6,16 @@
 
 #include <array>
 
+#include "tree/io/pseudo_terminal.hpp"
+
 namespace charmtree::io {
 
 namespace {
 constexpr std::size_t kReadSize = 64U << 10;
 /// Reads at a time to empty a pipe: more than a pipe holds, so that one who goes on writing cannot hold us.
 constexpr int kMostReads = 32;
+/// How often a process that reads on behind the end of its terminal's input is told again.
+constexpr auto kEndAgain = std::chrono::milliseconds{100};
 }  // namespace
 
 Program::Program(asio::io_context& io, ChildWatch& watch, Sink sink, std::uint32_t process, pid_t pid,
@@ -20,10 +24,12 @@ Program::Program(asio::io_context& io, ChildWatch& watch, Sink sink, std::uint32
       sink_(std::move(sink)),
       process_(process),
       pid_(pid),
-      out_{proto::Stream::out, {io, pipes.out.release()}},
-      err_{proto::Stream::err, {io, pipes.err.release()}},
+      out_{io, pipes.terminal ? proto::Stream::terminal : proto::Stream::out, std::move(pipes.out)},
+      err_{io, proto::Stream::err, std::move(pipes.err)},
       input_(io),
-      input_back_(std::move(pipes.input_back)) {
+      input_back_(std::move(pipes.input_back)),
+      terminal_(std::move(pipes.terminal)),
+      end_timer_(io) {
   if (pipes.input) input_.assign(pipes.input.release());
 }
 
@@ -93,6 +99,9 @@ void Program::pause_reading(bool paused) {
 void Program::write_input(const std::string& bytes, bool end) {
   pending_input_ += bytes;
   input_end_ = input_end_ || end;
+  last_input_ = pending_input_.empty() ? last_input_ : pending_input_.back();
+  // Whoever edits lines himself takes the end for something else in the middle of one.
+  if (terminal_ && end && last_input_ != '\n') pending_input_ += '\n';
   pump_input();
 }
 
@@ -114,12 +123,23 @@ void Program::pump_input() {
       break;
     }
   }
+  if (!input_end_ || !pending_input_.empty() || !input_.is_open()) return;
+  if (terminal_) return end_terminal();
   error_code ignored;
-  if (input_end_ && pending_input_.empty() && input_.is_open()) input_.close(ignored);  // input_back_ stays
+  input_.close(ignored);  // input_back_ stays
+}
+
+/// The end of a pipe is read again and again, so is that of this terminal.
+void Program::end_terminal() {
+  if (const auto key = end_of_input(terminal_.get())) (void)!::write(input_.native_handle(), &*key, 1);
+  end_timer_.expires_after(kEndAgain);
+  end_timer_.async_wait([self = shared_from_this()](error_code ec) {
+    if (!ec && self->sink_ && self->input_.is_open()) self->end_terminal();
+  });
 }
 
 std::string Program::recall_input() {
-  std::string back;
+  std::string back = terminal_ ? take_back_input(terminal_.get()) : std::string{};
   if (input_back_) {
     std::array<char, kReadSize> buffer;
     for (ssize_t got = 0; (got = ::read(input_back_.get(), buffer.data(), buffer.size())) > 0;)
@@ -135,6 +155,7 @@ void Program::close_input() {
   error_code ignored;
   if (input_.is_open()) input_.close(ignored);
   input_back_.reset();
+  end_timer_.cancel();
 }
 
 }  // namespace charmtree::io

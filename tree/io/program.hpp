@@ -23,35 +23,45 @@ public:
   using Sink = std::function<void(proto::Event)>;
   /// The read ends of its output pipes; `input`: the write end of its stdin and `input_back` our own read end
   /// of it, or none.
+  /// With a terminal: `out` and `input` are its master, there is no `err`, and `terminal` is its slave.
   struct Pipes {
-    UniqueFd out, err, input, input_back;
+    UniqueFd out, err, input, input_back, terminal;
   };
   /// `watch` must outlive the object. Call start() once.
   Program(asio::io_context& io, ChildWatch& watch, Sink sink, std::uint32_t process, pid_t pid, Pipes pipes);
 
   void start(bool paused);
+  pid_t pid() const { return pid_; }
   void signal(int signal) { watch_.signal_group(pid_, signal); }
   void pause_reading(bool paused);
   /// Reads now what its pipes hold.
   void drain_output();
-  /// Queues bytes for its stdin; `end` closes it behind them.
+  /// Queues bytes for its stdin; `end` closes it behind them. On a terminal it does what the key for that
+  /// does, again whenever the process has read everything.
   void write_input(const std::string& bytes, bool end);
   /// Takes back what has not been read and closes its stdin.
   std::string recall_input();
+  /// Its terminal; -1: it has none.
+  int terminal() const { return terminal_.get(); }
   /// No event is put out any more.
   void detach();
 
 private:
   struct Output {
+    Output(asio::io_context& io, proto::Stream which, UniqueFd pipe)
+        : stream(which), fd(io), open(static_cast<bool>(pipe)) {
+      if (pipe) fd.assign(pipe.release());
+    }
     proto::Stream stream;
     asio::posix::stream_descriptor fd;
-    bool waiting = false, open = true;
+    bool waiting = false, open;
   };
   void read(Output& output);
   bool read_once(Output& output);
   void ended(ChildStatus status);
   void pump_input();
   void close_input();
+  void end_terminal();
 
   ChildWatch& watch_;
   Sink sink_;
@@ -59,8 +69,10 @@ private:
   pid_t pid_;
   Output out_, err_;
   asio::posix::stream_descriptor input_;
-  UniqueFd input_back_;
+  UniqueFd input_back_, terminal_;
+  asio::steady_timer end_timer_;
   std::string pending_input_;
+  char last_input_ = '\n';
   bool input_waiting_ = false, input_end_ = false, paused_ = false;
 };
 

@@ -57,6 +57,7 @@ void Runner::execute(Action& action) {
   if (auto* a = std::get_if<DrainOutput>(&action)) return host_.execute(*a);
   if (auto* a = std::get_if<WriteInput>(&action)) return host_.execute(*a);
   if (auto* a = std::get_if<RecallPipe>(&action)) return host_.execute(*a);
+  if (auto* a = std::get_if<ResizeTerminal>(&action)) return host_.execute(*a);
   if (auto* a = std::get_if<Finish>(&action)) return execute(*a);
   if (user_ == nullptr) return;
   if (auto* a = std::get_if<Show>(&action)) {
@@ -69,7 +70,9 @@ void Runner::execute(Action& action) {
   if (auto* a = std::get_if<StoreHostKey>(&action)) return user_->store_host_key(a->host, a->key);
   if (auto* a = std::get_if<Record>(&action)) return user_->record(*a);
   if (auto* a = std::get_if<Examined>(&action)) return user_->examined(a->checkup);
-  if (auto* a = std::get_if<ReadInput>(&action)) return user_->read_input(a->bytes);
+  if (auto* a = std::get_if<Confirm>(&action)) return user_->confirm(*a);
+  if (auto* a = std::get_if<ReadInput>(&action)) return user_->read_input(*a);
+  if (std::holds_alternative<ReleaseKeys>(action)) return user_->release_keys();
 }
 
 void Runner::execute(const Finish& action) {

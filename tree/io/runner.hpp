@@ -27,8 +27,12 @@ public:
   virtual void record(const proto::Record& record) = 0;
   /// Only of a checkup.
   virtual void examined(const wire::Checkup& /*checkup*/) {}
-  /// Reads at most `bytes` of the user's stdin and answers with InputRead through Runner::dispatch.
-  virtual void read_input(std::uint32_t bytes) = 0;
+  /// Answers with Shown through Runner::dispatch.
+  virtual void confirm(const proto::Confirm& action) = 0;
+  /// Reads from the user's stdin and answers with InputRead through Runner::dispatch.
+  virtual void read_input(const proto::ReadInput& action) = 0;
+  /// Keys typed have their usual meaning again.
+  virtual void release_keys() {}
   /// Output that has not been written yet.
   virtual std::size_t backlog() const = 0;
 };

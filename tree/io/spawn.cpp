@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -57,7 +58,7 @@ struct Plan {
   const rlimit* descriptor_limit;
   int cgroup;
   pid_t parent;
-  bool dies_with_parent, fixed_addresses;
+  bool dies_with_parent, fixed_addresses, on_terminal;
 };
 
 /// Moves the descriptors to 0, 1, 2. All three are above 2 here (see lift), so no copy overwrites another's
@@ -86,6 +87,7 @@ void run_child(const Plan& plan, volatile Failure& failure) {
   if (plan.fixed_addresses)
     ::personality(ADDR_NO_RANDOMIZE | static_cast<unsigned long>(::personality(0xFFFFFFFF)));
   if (!place(plan.fds)) fail(Step::descriptors, errno);
+  if (plan.on_terminal && ::ioctl(0, TIOCSCTTY, 0) != 0) fail(Step::descriptors, errno);
   if (plan.directory != nullptr && ::chdir(plan.directory) != 0) fail(Step::directory, errno);
   sigset_t none;
   sigemptyset(&none);
@@ -182,6 +184,7 @@ Result<pid_t> spawn(const SpawnRequest& request) {
   plan.descriptor_limit = &inherited_descriptor_limit();
   plan.dies_with_parent = request.dies_with_parent;
   plan.fixed_addresses = request.fixed_addresses;
+  plan.on_terminal = request.on_terminal;
 
   // A handler that ran in the child would run in our memory: no signal until it has become another program.
   sigset_t all, before;

@@ -25,6 +25,7 @@ struct SpawnRequest {
   int cgroup = -1;                          // cgroup.procs of the group to be in; -1: stays in ours
   bool dies_with_parent = true;             // PDEATHSIG KILL
   bool fixed_addresses = false;             // no address space randomisation
+  bool on_terminal = false;                 // `input` is a terminal: that of its session
 };
 
 /// Starts the process in a session of its own and returns its pid (to be watched by ChildWatch). Error:

@@ -35,7 +35,19 @@ void OutputWriter::write(std::string bytes) {
     const std::lock_guard lock{mutex_};
     if (broken_ || bytes.empty()) return;
     backlog_ += bytes.size();
-    queue_.push_back(std::move(bytes));
+    queue_.push_back({std::move(bytes)});
+  }
+  wake_.notify_one();
+}
+
+void OutputWriter::confirm(std::function<void()> done) {
+  {
+    const std::lock_guard lock{mutex_};
+    if (broken_) {
+      asio::post(io_, std::move(done));
+      return;
+    }
+    queue_.push_back({{}, std::move(done)});
   }
   wake_.notify_one();
 }
@@ -50,7 +62,8 @@ void OutputWriter::run() {
   for (;;) {
     wake_.wait(lock, [this] { return stop_ || !queue_.empty(); });
     if (queue_.empty()) return;
-    const std::string bytes = std::move(queue_.front());
+    const Piece piece = std::move(queue_.front());
+    const std::string& bytes = piece.bytes;
     queue_.pop_front();
     writing_ = true;
     lock.unlock();
@@ -69,9 +82,12 @@ void OutputWriter::run() {
     lock.lock();
     writing_ = false;
     backlog_ -= bytes.size();
+    if (piece.done) asio::post(io_, piece.done);
     if (done < bytes.size() && !broken_) {
       broken_ = true;
-      queue_.clear();
+      for (const Piece& waiting : std::exchange(queue_, {})) {
+        if (waiting.done) asio::post(io_, waiting.done);
+      }
       backlog_ = 0;
       asio::post(io_, on_broken_);
     }

@@ -26,6 +26,8 @@ public:
   ~OutputWriter();
 
   void write(std::string bytes);
+  /// Calls `done` from the event loop when all that was to be written so far has been, or never will be.
+  void confirm(std::function<void()> done);
   std::size_t backlog() const { return backlog_; }
   /// Blocks until all is written or nobody reads any more, `limit` at most; false if that was too short.
   bool drain(Duration limit);
@@ -42,7 +44,11 @@ private:
   std::atomic<int> failure_{0};
   std::mutex mutex_;
   std::condition_variable wake_, drained_;
-  std::deque<std::string> queue_;
+  struct Piece {
+    std::string bytes;
+    std::function<void()> done = {};
+  };
+  std::deque<Piece> queue_;
   bool writing_ = false, stop_ = false, broken_ = false;
   std::thread thread_;
 };

@@ -240,7 +240,7 @@ void CharmClient::send_held(ClientOutputs& out) {
   if (!listening() || !table_) return;
   if (!table_sent_) {
     table_sent_ = true;
-    out.push_back(TableDelivered{process_});
+    out.push_back(TableDelivered{process_, client_});
     send_table(out);
   }
   for (const std::uint32_t crashed : std::exchange(crashes_, {})) {

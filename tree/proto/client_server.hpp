@@ -24,7 +24,11 @@ namespace charmtree::proto {
 /// One connection of a client; given by the shell, never reused within a launcher's life.
 using ClientId = std::uint64_t;
 
-enum class Stream : std::uint8_t { out = 1, err = 2 };
+enum class Stream : std::uint8_t {
+  out = 1,
+  err = 2,
+  terminal = 3,  // raw, of the process that has one (++interactive); shown on stdout
+};
 enum class BarrierKind : std::uint8_t {
   all,    // released to every process
   root,   // Charm++ `barrier0`: released to process 0 only
@@ -98,6 +102,7 @@ struct RequestAnswered {
 /// a copy of what it sends as print messages.
 struct TableDelivered {
   std::uint32_t process;
+  ClientId client = 0;
 };
 /// The process knows of every crash that it was told of, the last one included (or has ended meanwhile).
 struct CrashAcked {

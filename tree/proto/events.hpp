@@ -3,6 +3,7 @@
 // must do, in order. The real shell (tree/io) and the simulator speak exactly this.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -83,9 +84,11 @@ struct ProcessOutput {
   Stream stream;
   std::string bytes;
 };
-/// Answer to DrainOutput: what the process had written by then has come as ProcessOutput.
+/// Answer to DrainOutput: what the process had written by then has come as ProcessOutput. For stdout and
+/// stderr: what the client prints from now on it also writes to its terminal.
 struct OutputDrained {
   std::uint32_t process;
+  std::array<bool, 2> on_terminal{};
 };
 /// The process is gone and its pipes have been read empty once. `signal` 0: it exited with `code`.
 struct ProcessExited {
@@ -121,6 +124,14 @@ struct InputWritten {
 struct InputRecalled {
   std::string bytes;
 };
+/// Root: answer to Confirm.
+struct Shown {
+  std::uint32_t process;
+};
+/// Root: the window of the user's terminal has another size.
+struct WindowResized {
+  wire::WindowSize size;
+};
 /// Root: the user's output is (no longer) so far behind that nothing is read from below.
 struct OutputStalled {
   bool stalled;
@@ -146,10 +157,11 @@ struct SignatureMade {
 /// Nothing happened but time: next_deadline() has come.
 struct Tick {};
 
-using Event = std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared, Spawned,
-                           SpawnFailed, ProcessOutput, OutputDrained, ProcessExited, ClientOpened,
-                           ClientBytes, ClientClosed, InputRead, InputWritten, InputRecalled, OutputStalled,
-                           UserSignal, LeftoversKilled, SignatureWanted, SignatureMade, Tick>;
+using Event =
+    std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared, Spawned,
+                 SpawnFailed, ProcessOutput, OutputDrained, ProcessExited, ClientOpened, ClientBytes,
+                 ClientClosed, InputRead, InputWritten, InputRecalled, Shown, WindowResized, OutputStalled,
+                 UserSignal, LeftoversKilled, SignatureWanted, SignatureMade, Tick>;
 
 // ---- actions
 
@@ -211,11 +223,13 @@ struct ClientClose {
   ClientKind kind;
   ClientId client;
 };
-/// Read the process's pipes until they are empty, before the next action. Answer OutputDrained.
+/// Read the process's pipes until they are empty, before the next action. Answer OutputDrained. `client` is
+/// its connection.
 struct DrainOutput {
   std::uint32_t process;
+  ClientId client = 0;
 };
-/// Write to the stdin pipe of the input process.
+/// Write to the stdin pipe or the terminal of the input process.
 struct WriteInput {
   std::uint32_t process;
   std::string bytes;
@@ -225,14 +239,29 @@ struct WriteInput {
 struct RecallPipe {
   std::uint32_t process;
 };
-/// Root: read at most this many bytes of the user's stdin. Answer InputRead.
+/// The terminal of the input process gets this size.
+struct ResizeTerminal {
+  std::uint32_t process;
+  wire::WindowSize size;
+};
+/// Root: read at most this many bytes of the user's stdin. Answer InputRead. `keys`: from a terminal, every
+/// key as it is typed, control keys too.
 struct ReadInput {
   std::uint32_t bytes;
+  bool keys = false;
 };
+/// Root: keys are the user's own again: nobody takes them any more.
+struct ReleaseKeys {};
 /// Root: the program's output, complete lines or raw bytes.
 struct Show {
   Stream stream;
   std::string bytes;
+};
+/// Root: `process` waits until all that was shown on this stream so far has been written, or nobody reads it
+/// any more. Answer Shown.
+struct Confirm {
+  Stream stream;
+  std::uint32_t process;
 };
 /// Root: a line of ours for the user. `verbose`: only with ++verbose.
 enum class Tone : std::uint8_t { verbose, info, error };
@@ -269,9 +298,10 @@ struct Finish {
   int signal;
 };
 
-using Action = std::variant<Login, CancelLogin, Signed, Send, CloseLink, Prepare, Spawn, Signal,
-                            KillLeftovers, ClientSend, ClientClose, DrainOutput, WriteInput, RecallPipe,
-                            ReadInput, Show, Say, Sign, StoreHostKey, Record, Examined, Finish>;
+using Action =
+    std::variant<Login, CancelLogin, Signed, Send, CloseLink, Prepare, Spawn, Signal, KillLeftovers,
+                 ClientSend, ClientClose, DrainOutput, WriteInput, RecallPipe, ResizeTerminal, ReadInput,
+                 ReleaseKeys, Show, Confirm, Say, Sign, StoreHostKey, Record, Examined, Finish>;
 using Actions = std::vector<Action>;
 
 }  // namespace charmtree::proto

@@ -122,6 +122,14 @@ void HostProcesses::flush(std::uint32_t process, Upward& up) {
 
 void HostProcesses::on(const ProcessOutput& event, Instant now, Actions&, Upward& up) {
   Process& process = at(event.process);
+  if (event.stream == Stream::terminal) {
+    std::string bytes = event.bytes;
+    if (process.on_terminal[0] || process.on_terminal[1])
+      std::erase(bytes, '\0');  // a client ends each copy so
+    up.messages.push_back(
+        wire::Output{event.process, static_cast<std::uint8_t>(event.stream), false, std::move(bytes)});
+    return;
+  }
   if (process.copied) return;
   if (event.stream == Stream::err && !process.kind) {
     process.error_tail.append(event.bytes);
@@ -176,6 +184,7 @@ void HostProcesses::on(const ProcessExited& event, Instant now, Actions& out, Up
   if (process.state == Process::State::gone) return;
   process.state = Process::State::gone;
   --alive_;
+  if (job_->terminal && event.process == job_->input_process) up.messages.emplace_back(wire::InputReturned{});
   process.exit = event;
   ++waiting_exits_;
   process.report_by = now + kLastWords;
@@ -195,6 +204,7 @@ void HostProcesses::report_waiting_exit(std::uint32_t number, Upward& up) {
 void HostProcesses::on(const OutputDrained& event, Instant, Actions&, Upward& up) {
   flush(event.process, up);
   at(event.process).copied = true;
+  at(event.process).on_terminal = event.on_terminal;
 }
 
 void HostProcesses::on(const ClientOpened& event, Instant now, Actions& out, Upward& up) {
@@ -250,7 +260,9 @@ void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, 
       up.facts.epoch = epoch_;
       ++up.facts.crash_acks;
     } else if (auto* printed = std::get_if<Printed>(&output)) {
-      text(printed->process, printed->stream, printed->text, printed->wants_receipt, now, up);
+      const bool shown = at(printed->process).on_terminal[printed->stream == Stream::out ? 0 : 1];
+      text(printed->process, printed->stream, shown ? std::string_view{} : printed->text,
+           printed->wants_receipt, now, up);
       if (kind == ClientKind::charm) check_build(*printed, up);
       if (at(printed->process).exit) at(printed->process).report_by = now + kLastWords;
     } else if (auto* scan = std::get_if<ScanRequested>(&output)) {
@@ -277,7 +289,7 @@ void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, 
     } else if (auto* answered = std::get_if<RequestAnswered>(&output)) {
       apply(*answered, up);
     } else if (auto* delivered = std::get_if<TableDelivered>(&output)) {
-      out.push_back(DrainOutput{delivered->process});  // what it wrote before is no copy
+      out.push_back(DrainOutput{delivered->process, delivered->client});  // what it wrote before is no copy
     } else if (auto* note = std::get_if<ClientNote>(&output)) {
       up.messages.push_back(wire::Note{self_.index, std::move(note->text)});
     }

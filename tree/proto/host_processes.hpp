@@ -5,7 +5,9 @@
 //
 // A process's raw stdout and stderr are carried until its node table has been delivered by a server whose
 // clients copy them: once it has its table, a stock Charm++ client captures what it writes there and sends
-// every chunk as a print message, too. From then on they are read and dropped.
+// every chunk as a print message, too. From then on they are read and dropped. A process with a terminal
+// (++interactive) may go on using it; so its raw output is carried on, and its messages are dropped if their
+// copies are on the terminal.
 #pragma once
 
 #include <array>
@@ -97,9 +99,10 @@ private:
     State state = State::unborn;
     std::optional<ClientKind> kind;  // registered with that server
     bool ended = false;
-    int code = 0;         // of a native client's finalize
-    bool copied = false;  // raw output is a copy from now on
-    bool exited = false;  // its end has been reported
+    int code = 0;                       // of a native client's finalize
+    bool copied = false;                // raw output is a copy from now on
+    std::array<bool, 2> on_terminal{};  // what it prints on stdout, stderr is on its terminal already
+    bool exited = false;                // its end has been reported
     Instant explain_by = kNever;
     std::string why;                    // its connection was lost because
     bool lost = false;                  // the connection

@@ -184,10 +184,12 @@ CT_MEMBERS(Shape, s.branching, s.levels)
 CT_MEMBERS(LaunchRules, s.shape, s.batch, s.max_logins, s.login_rate, s.on_failure, s.patience, s.wait,
            s.login_occupancy, s.login_latency)
 CT_MEMBERS(Share, s.host, s.first_process, s.processes)
+CT_MEMBERS(WindowSize, s.rows, s.columns)
+CT_MEMBERS(Terminal, s.size, s.echo, s.carriage_returns)
 CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.environment, s.hosts, s.processes, s.pes_per_process,
            s.input_process, s.magic, s.launch, s.timeout, s.grace, s.keep_address_randomisation, s.stamps,
            s.verbose, s.partial_line, s.private_network, s.umask, s.runscript, s.profiles, s.checkup,
-           s.restarts_processes)
+           s.restarts_processes, s.terminal)
 CT_MEMBERS(NodeTable, s.epoch, s.pes_per_process, s.blocks)
 CT_MEMBERS(Welcome, s.job, s.self, s.level)
 CT_MEMBERS(Assign, s.hosts, s.login_rate)
@@ -205,6 +207,7 @@ CT_MEMBERS(Restart, s.process, s.phase)
 CT_MEMBERS(Recover, s.crashed, s.joining, s.table)
 CT_MEMBERS(Admit, s.process)
 CT_MEMBERS(CcsForward, s.process, s.last, s.bytes)
+CT_MEMBERS(Resize, s.size)
 CT_MEMBERS(Hello, s.clock, s.pid)
 CT_MEMBERS(HostFailure, s.host, s.error)
 CT_MEMBERS(ProcessExit, s.process, s.code, s.signal, s.core, s.registered, s.ended, s.lost_connection,

@@ -49,6 +49,18 @@ struct LaunchRules {
   friend bool operator==(const LaunchRules&, const LaunchRules&) = default;
 };
 
+/// Of a terminal's window, in characters.
+struct WindowSize {
+  std::uint16_t rows = 0, columns = 0;
+  friend bool operator==(const WindowSize&, const WindowSize&) = default;
+};
+/// What the input process gets as stdin, stdout and stderr, if not pipes.
+struct Terminal {
+  WindowSize size;
+  bool echo = true;              // of what comes in
+  bool carriage_returns = true;  // before each newline that the process writes
+  friend bool operator==(const Terminal&, const Terminal&) = default;
+};
 /// What every launcher of a job needs to know. Times are durations, never instants.
 struct JobSpec {
   std::string id;                        // 16 hexadecimal digits
@@ -73,6 +85,7 @@ struct JobSpec {
   std::vector<Profile> profiles;
   bool checkup = false;             // start no process: examine every host (Checkup)
   bool restarts_processes = false;  // one that is lost is started anew (Charm++'s fault-tolerant builds)
+  std::optional<Terminal> terminal;
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
 Blob encode(const JobSpec& job);
@@ -168,6 +181,10 @@ struct SignReply {
   std::uint32_t launcher = 0;  // its host
   std::uint32_t login = 0;     // its own number
   std::string signature;       // without the algorithm's name; empty: refused
+};
+/// The window of the user's terminal has another size; so has that of job.input_process.
+struct Resize {
+  WindowSize size;
 };
 
 /// A piece of a CCS request (payload of `req_fw`) for a process; pieces of one process come in order.
@@ -271,6 +288,7 @@ struct Note {
 struct InputTaken {
   std::uint32_t bytes = 0;
 };
+/// Also when its terminal is gone with it.
 struct InputReturned {
   std::string bytes;
 };
@@ -344,10 +362,11 @@ struct CcsAnswer {
   std::string bytes;
 };
 
-using Message = std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End,
-                             Sweep, Numbers, SignReply, Restart, Recover, Admit, CcsForward, Hello, Facts,
-                             Output, ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken, InputReturned,
-                             Stamps, LinkLost, Done, Swept, Ask, SignRequest, Checkup, Rejoined, CcsAnswer>;
+using Message =
+    std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End, Sweep,
+                 Numbers, SignReply, Restart, Recover, Admit, CcsForward, Resize, Hello, Facts, Output,
+                 ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps, LinkLost,
+                 Done, Swept, Ask, SignRequest, Checkup, Rejoined, CcsAnswer>;
 
 /// True for messages that a parent sends to its child.
 bool goes_down(const Message& message);

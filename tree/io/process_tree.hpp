@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The processes of this machine and who started whom, as /proc shows it. What is told may have changed when
+// it is read: a caller that acts on a pid looks twice or holds a pidfd.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace charmtree::io {
+
+/// A file of a process; empty if the process is gone or not ours.
+std::string proc_file(pid_t pid, const char* name);
+
+std::vector<pid_t> all_processes();
+
+/// What /proc/PID/stat says; parent 0: the process is gone.
+struct ProcessStat {
+  pid_t parent = 0;
+  bool zombie = false;
+  std::uint64_t started = 0;  // in clock ticks since boot: with the pid, this names a process for ever
+  int wait_status = 0;        // of a zombie, as waitpid would give it
+};
+ProcessStat stat_of(pid_t pid);
+
+/// Adds all descendants of `root` but those in `spared`, and theirs, to `found`.
+void add_descendants(pid_t root, const std::set<pid_t>& spared, std::set<pid_t>& found);
+
+/// The descendant of `root`, or `root` itself, that holds the socket with this inode, but none of `others`.
+std::optional<pid_t> find_socket_holder(pid_t root, std::uint64_t inode, const std::set<pid_t>& others);
+
+}  // namespace charmtree::io
