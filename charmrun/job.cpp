@@ -22,6 +22,7 @@
 #include "charmrun/placement.hpp"
 #include "charmrun/program_file.hpp"
 #include "charmrun/program_rules.hpp"
+#include "charmrun/provisioning.hpp"
 #include "tree/io/host_setup.hpp"
 #include "tree/io/ssh_config.hpp"
 #include "tree/io/surroundings.hpp"
@@ -124,6 +125,7 @@ private:
   bool all_local();
   Result<void> local_hosts();
   Result<void> listed_hosts();
+  void take_counts(const Placement& placement);
   Result<void> add_spares(Placement& placement, std::size_t hosts) const;
   Result<Nodelist> read_nodelist();
   Result<void> ask_ssh(const std::vector<bool>& here);
@@ -189,7 +191,10 @@ std::uint32_t Builder::intern(Profile profile) {
 
 /// ++plan counts hosts, not processes.
 Result<Placement> Builder::place_processes(std::span<const std::uint32_t> slots) {
-  auto placement = place(options_, slots);
+  auto wish = wanted_provision(options_, [this] { return rules_.is_smp(); });
+  if (!wish) return wish.error();
+  wish->same_everywhere = wish->process_unit > CpuUnit::host && rules_.traits().pxshm;
+  auto placement = place(options_, slots, *wish);
   if (!placement || options_.mode == Mode::plan || options_.program.empty()) return placement;
   if (auto good = rules_.check(*placement); !good) return good.error();
   return placement;
@@ -216,9 +221,7 @@ Result<void> Builder::local_hosts() {
     job_.plan.hosts.push_back(std::move(host));
   }
   job_.plan.job.private_network = true;
-  job_.plan.job.processes = placement->counts.processes;
-  job_.plan.job.pes_per_process = placement->counts.pes_per_process;
-  for (const std::string& note : placement->counts.notes) remark(note);
+  take_counts(*placement);
   return {};
 }
 
@@ -226,6 +229,14 @@ Result<Nodelist> Builder::read_nodelist() {
   auto text = io::read_file(nodelist_file_, kMaxNodelistBytes);
   if (!text) return Error{Errc::bad_input, Phase::nodelist, text.error().what};
   return parse_nodelist(*text, nodelist_file_, options_.nodegroup);
+}
+
+void Builder::take_counts(const Placement& placement) {
+  wire::JobSpec& job = job_.plan.job;
+  job.processes = placement.counts.processes;
+  job.pes_per_process = placement.counts.pes_per_process;
+  if (options_.mode != Mode::doctor) job.provision = placement.provision;
+  for (const std::string& note : placement.counts.notes) remark(note);
 }
 
 /// The hosts behind those that the job needs.
@@ -252,9 +263,7 @@ Result<void> Builder::listed_hosts() {
   auto placement = place_processes(slots);
   if (!placement) return placement.error();
   if (auto spares = add_spares(*placement, slots.size()); !spares) return spares.error();
-  for (const std::string& note : placement->counts.notes) remark(note);
-  job_.plan.job.processes = placement->counts.processes;
-  job_.plan.job.pes_per_process = placement->counts.pes_per_process;
+  take_counts(*placement);
 
   const std::string own = io::own_host_name();
   std::vector<bool> here;
@@ -365,6 +374,8 @@ void Builder::describe() {
   job.keep_address_randomisation = options_.va_randomization;
   job.stamps = options_.verbose || !options_.report.empty() || !options_.timeline.empty();
   job.verbose = options_.verbose;
+  job.bind = bound_to(options_.binding);
+  job.report_bindings = options_.report_bindings;
   job.partial_line = ::isatty(STDOUT_FILENO) != 0 ? Duration{100ms} : Duration{5s};
   const mode_t mask = ::umask(0);
   ::umask(mask);
@@ -409,8 +420,11 @@ void Builder::describe_tree() {
                        shape.levels == 0 ? "as many as needed" : std::to_string(shape.levels),
                        shape.levels == 1 ? "" : "s", shape.branching);
   }
-  job_.notes.push_back(
-      fmt::format("job {}: {} processes on {} hosts, {}", job.id, job.processes, job.hosts, tree));
+  const wire::Provision& wish = job.provision;
+  std::string processes = fmt::format("{} processes", job.processes);
+  if (wish.process_unit > CpuUnit::host)
+    processes = fmt::format("{} processes for each {}", wish.processes, name(wish.process_unit));
+  job_.notes.push_back(fmt::format("job {}: {} on {} hosts, {}", job.id, processes, job.hosts, tree));
 }
 
 /// The same job without its processes: hosts are logged in to from here, all at the same time. Every host
@@ -420,6 +434,8 @@ void Builder::prescribe_checkup() {
   wire::JobSpec& job = job_.plan.job;
   wire::LaunchRules& rules = job.launch;
   job.checkup = job.stamps = true;
+  job.bind = CpuUnit::none;
+  job.report_bindings = false;
   rules.shape = {job.hosts, 1};
   if (rules.batch == 0)
     rules.batch = rules.max_logins == 0 ? kLoginsAtATime : std::min(rules.max_logins, kLoginsAtATime);

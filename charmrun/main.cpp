@@ -27,6 +27,7 @@
 #include "charmrun/report.hpp"
 #include "charmrun/timeline.hpp"
 #include "tree/io/clock.hpp"
+#include "tree/io/cpus.hpp"
 #include "tree/io/fd_link.hpp"
 #include "tree/io/guardian.hpp"
 #include "tree/io/process_transport.hpp"
@@ -129,7 +130,14 @@ int show_plan(const Options& options, const std::string& self) {
   if (!job) return complain(job.error()), kLauncherFailed;
   std::vector<std::uint32_t> slots;
   for (const Host& host : job->plan.hosts) slots.push_back(host.processes);
-  const auto text = plan_text(options, job->logins, slots);
+  std::optional<Topology> here;
+  const wire::Provision& wish = job->plan.job.provision;
+  if (wish.by_topology()) {
+    const auto cpus = io::load_cpus();
+    if (!cpus) return complain(cpus.error()), kLauncherFailed;
+    here = cpus->topology();
+  }
+  const auto text = plan_text(options, job->logins, slots, wish, here);
   if (!text) return complain(text.error()), kLauncherFailed;
   for (const auto* lines : {&job->remarks, &job->notes}) {
     const bool shown = lines == &job->remarks ? !options.quiet : options.verbose;

@@ -31,8 +31,6 @@ constexpr OptionRow without(std::string_view missing, OptionRow row) {
   row.missing = missing;
   return row;
 }
-constexpr std::string_view kProvisioning = "placement by the hosts' cores";
-constexpr std::string_view kBinding = "binding of processes";
 constexpr std::string_view kMpiexec = "starting by mpiexec";
 constexpr std::string_view kCcsKeys = "authentication of clients";
 constexpr std::string_view kDebugger = "debuggers";
@@ -48,32 +46,33 @@ constexpr std::array kTable = {
               "use only the first N hosts of the nodelist", 0, kMaxHostLimit},
     OptionRow{"smp", Topic::counts, &O::smp, "", "as the program's text says",
               "the program is an SMP build: its processes may have several PEs; ++no-smp: it is none"},
-    without(kProvisioning, {"processPerHost", Topic::counts, &O::processes_per_host, "N", "",
-                            "N processes on each host", 0, kMaxProcesses}),
-    without(kProvisioning, {"processPerSocket", Topic::counts, &O::processes_per_socket, "N", "",
-                            "N processes for each socket", 0, kMaxProcesses}),
-    without(kProvisioning, {"processPerCore", Topic::counts, &O::processes_per_core, "N", "",
-                            "N processes for each core", 0, kMaxProcesses}),
-    without(kProvisioning, {"processPerPU", Topic::counts, &O::processes_per_pu, "N", "",
-                            "N processes for each hardware thread", 0, kMaxProcesses}),
-    without(kProvisioning, {"oneWthPerHost", Topic::counts, &O::worker_per_host, "", "off",
-                            "one PE for each host (SMP builds)"}),
-    without(kProvisioning, {"oneWthPerSocket", Topic::counts, &O::worker_per_socket, "", "off",
-                            "one PE for each socket (SMP builds)"}),
-    without(kProvisioning, {"oneWthPerCore", Topic::counts, &O::worker_per_core, "", "off",
-                            "one PE for each core (SMP builds)"}),
-    without(kProvisioning, {"oneWthPerPU", Topic::counts, &O::worker_per_pu, "", "off",
-                            "one PE for each hardware thread (SMP builds)"}),
-    without(kProvisioning,
-            {"auto-provision", Topic::counts, &O::auto_provision, "", "off",
-             "use all of every host: a process for each core; of SMP builds one for each socket, with a PE "
-             "for each hardware thread"}),
-    without(kProvisioning,
-            {"autoProvision", Topic::counts, &O::auto_provision, "", "off", "the same as ++auto-provision"}),
-    without(kBinding, {"bind", Topic::counts, &O::binding, "UNIT", "",
-                       "bind each process to a core, socket or numa domain of its own, or to none"}),
-    without(kBinding, {"report-bindings", Topic::counts, &O::report_bindings, "", "off",
-                       "say what each process is bound to"}),
+    OptionRow{"processPerHost", Topic::counts, &O::processes_per_host, "N", "", "N processes on each host", 0,
+              kMaxProcesses},
+    OptionRow{"processPerSocket", Topic::counts, &O::processes_per_socket, "N", "",
+              "N processes for each socket of every host", 0, kMaxProcesses},
+    OptionRow{"processPerCore", Topic::counts, &O::processes_per_core, "N", "", "N processes for each core",
+              0, kMaxProcesses},
+    OptionRow{"processPerPU", Topic::counts, &O::processes_per_pu, "N", "",
+              "N processes for each hardware thread", 0, kMaxProcesses},
+    OptionRow{"oneWthPerHost", Topic::counts, &O::worker_per_host, "", "off",
+              "one PE for each host (SMP builds)"},
+    OptionRow{"oneWthPerSocket", Topic::counts, &O::worker_per_socket, "", "off",
+              "one PE for each socket (SMP builds)"},
+    OptionRow{"oneWthPerCore", Topic::counts, &O::worker_per_core, "", "off",
+              "one PE for each core (SMP builds)"},
+    OptionRow{"oneWthPerPU", Topic::counts, &O::worker_per_pu, "", "off",
+              "one PE for each hardware thread (SMP builds), but for one in each process, for its "
+              "communication, where there is no other"},
+    OptionRow{"auto-provision", Topic::counts, &O::auto_provision, "", "off",
+              "use all of every host: a process for each core; of SMP builds one for each socket, with a PE "
+              "for each hardware thread"},
+    OptionRow{"autoProvision", Topic::counts, &O::auto_provision, "", "off", "the same as ++auto-provision"},
+    OptionRow{
+        "bind", Topic::counts, &O::binding, "UNIT", "Charm++ programs bind themselves by ++processPer*",
+        "bind each process to a core (with ++ppn N to N of them), socket or numa domain, by its rank on "
+        "its host; none: not at all"},
+    OptionRow{"report-bindings", Topic::counts, &O::report_bindings, "", "off",
+              "say what each process is bound to"},
 
     OptionRow{"nodelist", Topic::hosts, &O::nodelist, "FILE", "$NODELIST, else ./nodelist, else ~/.nodelist",
               "the file that names the hosts; without any, everything runs on this machine"},

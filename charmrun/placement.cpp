@@ -32,9 +32,11 @@ Result<Counts> count_from_processes(const Options& options) {
 }
 
 // What there is to plan with: a process for every slot.
-Result<Placement> whole_list(const Options& options, std::span<const std::uint32_t> slots) {
+Result<Placement> whole_list(const Options& options, std::span<const std::uint32_t> slots,
+                             const wire::Provision& wish) {
   if (options.host_limit > 0 && options.host_limit < slots.size()) slots = slots.first(options.host_limit);
   Placement placement;
+  placement.provision = wish;
   placement.counts.processes = 0;
   for (std::size_t i = 0; i < slots.size(); ++i) {
     if (slots[i] == 0) continue;
@@ -43,6 +45,25 @@ Result<Placement> whole_list(const Options& options, std::span<const std::uint32
   }
   if (placement.hosts.empty()) return bad("there is no host to run on", "");
   return placement;
+}
+
+/// As many processes on each host; with units that only the hosts know, one stands for them.
+Result<void> share_by_units(std::span<const std::uint32_t> slots, Placement& placement) {
+  const wire::Provision& wish = placement.provision;
+  const std::uint32_t each = wish.process_unit == CpuUnit::host ? wish.processes : 1;
+  std::uint64_t next = 0;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i] == 0) continue;
+    if (next + each > kMaxProcesses)
+      return bad(
+          fmt::format("++processPerHost {} on {} hosts are too many processes; at most {} are possible",
+                      wish.processes, slots.size(), kMaxProcesses),
+          "");
+    placement.hosts.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(next), each});
+    next += each;
+  }
+  placement.counts.processes = static_cast<std::uint32_t>(next);
+  return {};
 }
 
 void add_idle_hosts(std::vector<HostShare>& shares, std::size_t hosts) {
@@ -113,8 +134,9 @@ std::vector<HostShare> share_out(std::uint32_t processes, std::span<const std::u
   return shares;
 }
 
-Result<Placement> place(const Options& options, std::span<const std::uint32_t> slots) {
-  if (options.mode == Mode::plan) return whole_list(options, slots);
+Result<Placement> place(const Options& options, std::span<const std::uint32_t> slots,
+                        const wire::Provision& wish) {
+  if (options.mode == Mode::plan) return whole_list(options, slots, wish);
   auto counts = count_processes(options);
   if (!counts) return counts.error();
   if (options.host_limit > slots.size())
@@ -125,8 +147,13 @@ Result<Placement> place(const Options& options, std::span<const std::uint32_t> s
     return bad(fmt::format("++spare-hosts {} leaves none of the {} hosts", options.spare_hosts, slots.size()),
                "add hosts to the nodelist");
   slots = slots.first(options.host_limit > 0 ? options.host_limit : slots.size() - options.spare_hosts);
-  Placement placement{std::move(*counts), {}};
-  placement.hosts = share_out(placement.counts.processes, slots);
+  Placement placement{std::move(*counts), wish, {}};
+  if (wish.process_unit == CpuUnit::none)
+    placement.hosts = share_out(placement.counts.processes, slots);
+  else if (auto shared = share_by_units(slots, placement); !shared)
+    return shared.error();
+  if (wish.process_unit != CpuUnit::none || wish.thread_unit != CpuUnit::none)
+    placement.counts.notes.clear();  // that nobody said how many
   if (placement.hosts.empty()) return bad("there is no host to run on", "");
   if (options.mode == Mode::doctor) {
     placement.counts.notes.clear();  // nothing is started

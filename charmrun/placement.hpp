@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many processes and PEs a job has and how many of them each host gets. Numbers only; cores and binding
-// come later. The outcome depends on the order of the hosts and the options alone, never on the tree, the
-// transport or time.
+// How many processes and PEs a job has and how many of them each host gets, as far as that is known before
+// the hosts have told what they are (tree/proto/provision). The outcome depends on the order of the hosts and
+// the options alone, never on the tree, the transport or time.
 #pragma once
 
 #include <cstdint>
@@ -40,6 +40,7 @@ struct HostShare {
 
 struct Placement {
   Counts counts;
+  wire::Provision provision;     // by_topology(): the counts are the hosts' to tell, and stand for them only
   std::vector<HostShare> hosts;  // only hosts with processes (++doctor: all), in list order
 };
 
@@ -50,9 +51,11 @@ struct Placement {
 std::vector<HostShare> share_out(std::uint32_t processes, std::span<const std::uint32_t> slots);
 
 /// Counts and shares of a job on a list of hosts, of which ++numHosts may use the first few. Errors as
-/// count_processes, and if there are fewer hosts than ++numHosts, or none. With ++plan the hosts that there
-/// are (++numHosts of them at most) get as many processes as they have slots. ++doctor wants to see hosts
-/// without processes too.
-Result<Placement> place(const Options& options, std::span<const std::uint32_t> slots);
+/// count_processes, and if there are fewer hosts than ++numHosts, or none. With ++plan
+/// the hosts that there are (++numHosts of them at most) get as many processes as they have slots. ++doctor
+/// wants to see hosts without processes too. Where `wish` counts processes by the hosts' units, slots do not
+/// weigh: only hosts without any are left out.
+Result<Placement> place(const Options& options, std::span<const std::uint32_t> slots,
+                        const wire::Provision& wish = {});
 
 }  // namespace charmtree

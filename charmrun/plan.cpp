@@ -4,13 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <numeric>
-#include <optional>
 
 #include "charmrun/placement.hpp"
 #include "charmrun/report.hpp"
 #include "tree/proto/host_pool.hpp"
 #include "tree/proto/predictor.hpp"
+#include "tree/proto/provision.hpp"
 
 namespace charmtree {
 namespace {
@@ -24,20 +26,53 @@ std::string plural(std::uint64_t count, std::string_view one, std::string_view m
 
 struct Size {
   std::uint64_t hosts = 0, processes = 0;
-  bool assumed = false;  // nobody said how many processes
+  bool assumed = false;                     // nobody said how many processes
+  std::vector<std::uint32_t> processes_of;  // the hosts that have some
+  std::uint32_t pes_per_process = 1;
+  bool by_topology = false;
 };
+
+/// The processes of each host, as far as they do not depend on what it is.
+Result<Size> shared_size(const Options& options, std::span<const std::uint32_t> slots,
+                         const wire::Provision& wish) {
+  Size size;
+  const bool by_unit = wish.process_unit != CpuUnit::none;
+  size.assumed = !by_unit && options.pes == 0 && options.processes == 0 && wish.thread_unit == CpuUnit::none;
+  if (by_unit || size.assumed) {
+    for (const std::uint32_t each : slots) {
+      if (each > 0) size.processes_of.push_back(by_unit ? 1 : each);
+    }
+    size.pes_per_process = std::max(1U, options.pes_per_process);
+    return size;
+  }
+  const auto counts = count_processes(options);
+  if (!counts) return counts.error();
+  size.pes_per_process = counts->pes_per_process;
+  for (const HostShare& share : share_out(counts->processes, slots))
+    size.processes_of.push_back(share.processes);
+  return size;
+}
 
 /// The hosts that are logged into when the list is continued by itself as far as ++numHosts says: those that
 /// get processes, and the spares.
-Result<Size> size_of(const Options& options, std::span<const std::uint32_t> slots) {
+Result<Size> size_of(const Options& options, std::span<const std::uint32_t> slots,
+                     const wire::Provision& wish, const std::optional<Topology>& here) {
   const std::size_t spares = std::min<std::size_t>(options.spare_hosts, slots.size() - 1);
   std::vector<std::uint32_t> all(options.host_limit > 0 ? options.host_limit : slots.size() - spares);
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = slots[i % slots.size()];
-  if (options.pes == 0 && options.processes == 0)
-    return Size{all.size() + spares, std::accumulate(all.begin(), all.end(), std::uint64_t{0}), true};
-  const auto counts = count_processes(options);
-  if (!counts) return counts.error();
-  return Size{share_out(counts->processes, all).size() + spares, counts->processes};
+  auto size = shared_size(options, all, wish);
+  if (!size) return size;
+  std::vector<proto::ProvisionSite> sites;
+  for (const std::uint32_t each : size->processes_of)
+    sites.push_back({"a host like this one", here.value_or(Topology{}), each});
+  auto provisioned = proto::provision(wish, size->pes_per_process, sites);
+  if (!provisioned) return provisioned.error();
+  size->by_topology = wish.by_topology();
+  size->pes_per_process = provisioned->pes_per_process;
+  size->processes_of = std::move(provisioned->processes);
+  size->hosts = size->processes_of.size() + spares;
+  size->processes = std::accumulate(size->processes_of.begin(), size->processes_of.end(), std::uint64_t{0});
+  return size;
 }
 
 std::string row(std::string_view label, std::string_view text) {
@@ -55,6 +90,25 @@ std::string hosts_row(const LoginCosts& logins, const Size& size, std::size_t li
     text +=
         fmt::format("; {} more {} assumed", size.hosts - listed, logins.remote() > 0 ? "like them" : "are");
   return row("hosts", text);
+}
+
+/// "4 processes on each host", or by how many hosts have how many.
+std::string placement_rows(const Size& size, const std::optional<Topology>& here, bool exact) {
+  std::map<std::uint32_t, std::size_t, std::greater<>> hosts_with;
+  for (const std::uint32_t each : size.processes_of) ++hosts_with[each];
+  std::vector<std::string> parts;
+  for (const auto& [processes, hosts] : hosts_with) {
+    const std::string on =
+        hosts_with.size() == 1 ? size.hosts == 1 ? "the host" : "each host" : plural(hosts, "host", "hosts");
+    parts.push_back(fmt::format("{} on {}", plural(processes, "process", "processes"), on));
+  }
+  std::string text = row("placement", fmt::format("{}; {} in each process", fmt::join(parts, ", "),
+                                                  plural(size.pes_per_process, "PE", "PEs")));
+  if (size.by_topology && here)
+    text += row("", fmt::format("by the {} of this machine{}", to_string(*here),
+                                exact ? "" : ", which are assumed of every host"));
+  if (size.assumed) text += row("", "as many as the hosts have slots (neither +p nor ++n was given)");
+  return text;
 }
 
 std::string login_rows(const LoginCosts& logins, const proto::Postal& postal, bool local) {
@@ -152,8 +206,9 @@ std::string model_rows(const Options& options, const proto::StartupPlan& plan, D
 }  // namespace
 
 Result<std::string> plan_text(const Options& options, const LoginCosts& logins,
-                              std::span<const std::uint32_t> slots) {
-  const auto size = size_of(options, slots);
+                              std::span<const std::uint32_t> slots, const wire::Provision& wish,
+                              const std::optional<Topology>& here) {
+  const auto size = size_of(options, slots, wish, here);
   if (!size) return size.error();
   const bool more = size->hosts > slots.size();
   const bool local = logins.remote() == 0 && (!more || options.local || options.virtual_hosts > 0);
@@ -179,8 +234,7 @@ Result<std::string> plan_text(const Options& options, const LoginCosts& logins,
       fmt::format("A start of {} on {}; nothing was started.\n\n",
                   plural(plan.processes, "process", "processes"), plural(plan.hosts, "host", "hosts"));
   text += hosts_row(logins, *size, slots.size());
-  if (size->assumed)
-    text += row("processes", "as many as the hosts have slots (neither +p nor ++n was given)");
+  text += placement_rows(*size, here, options.local || options.virtual_hosts > 0);
   text += login_rows(logins, plan.costs.login, local);
   text += shape_rows(plan, usual.tree);
   text += phase_rows(plan, usual, slow);

@@ -227,7 +227,7 @@ void Node::from_parent(const wire::Message& message) {
   } else if (const auto* table_down = std::get_if<wire::TableDown>(&message)) {
     table(table_down->table);
   } else if (const auto* shares = std::get_if<wire::Numbers>(&message)) {
-    numbers(shares->shares);
+    numbers(*shares);
   } else if (const auto* release = std::get_if<wire::Release>(&message)) {
     down_all(message);
     processes_->release(static_cast<BarrierKind>(release->kind % kBarrierKinds), now_, *out_, upward);
@@ -297,11 +297,12 @@ void Node::table(const wire::Blob& blob) {
 }
 
 /// The hosts that are left get their processes. Once: before, nobody here has any.
-void Node::numbers(const wire::Blob& blob) {
-  down_all(wire::Numbers{blob});
-  auto shares = wire::decode_shares(*blob);
+void Node::numbers(const wire::Numbers& message) {
+  down_all(message);
+  auto shares = wire::decode_shares(*message.shares);
   if (!shares || shares->empty() || self_.processes > 0 || ending_ != Ending::no) return;
   job_->processes = shares->back().first_process + shares->back().processes;
+  job_->pes_per_process = message.pes_per_process;
   number_subtree(*shares);
   for (const wire::Share& share : *shares) {
     if (share.host != self_.index) continue;
@@ -309,9 +310,11 @@ void Node::numbers(const wire::Blob& blob) {
     self_.processes = share.processes;
   }
   if (self_.processes == 0) return;
-  const std::uint32_t address = processes_->address();
+  ReadyHost ready = processes_->host();
   processes_.emplace(job_, self_);
-  processes_->start(address);
+  Upward upward;
+  processes_->start(std::move(ready), upward);
+  up(std::move(upward));
 }
 
 void Node::number_subtree(const std::vector<wire::Share>& shares) {
@@ -348,6 +351,9 @@ bool Node::allowed(LinkId link, const wire::Message& message) const {
   if (const auto* m = std::get_if<wire::HandBack>(&message)) return allowed(link, *m);
   if (const auto* m = std::get_if<wire::SignRequest>(&message))
     return host(m->launcher) && launch_->gave(link, m->host);
+  if (const auto* m = std::get_if<wire::Bindings>(&message)) {
+    return job_->report_bindings && host(m->host) && m->processes.size() == subtree.find(m->host)->processes;
+  }
   if (const auto* m = std::get_if<wire::Checkup>(&message)) {
     return job_->checkup && host(m->host) && !subtree.find(m->host)->answered &&
            m->errors.size() <= wire::Checkup::kMaxErrors;
@@ -386,6 +392,12 @@ bool Node::allowed(LinkId link, const wire::Facts& facts) const {
   const auto fits = [&](std::uint64_t more, std::uint32_t told) {
     return told <= processes && more <= processes - told;
   };
+  const auto topology = [&](const wire::HostTopology& told) {
+    bool owned = job_->provision.by_topology() && told.topology.sockets > 0 && told.topology.cores > 0 &&
+                 told.topology.pus > 0;
+    for (std::uint32_t i = 0; owned && i < told.hosts; ++i) owned = subtree.owns(link, told.first_host + i);
+    return owned;
+  };
   std::vector<std::uint32_t> answers = facts.hosts_up, blocks, exits;
   for (const wire::HostFailure& failure : facts.hosts_failed) answers.push_back(failure.host);
   for (const wire::TupleBlock& each : facts.blocks) blocks.push_back(each.host);
@@ -394,6 +406,7 @@ bool Node::allowed(LinkId link, const wire::Facts& facts) const {
   return std::all_of(answers.begin(), answers.end(), unanswered) && all_different(answers) &&
          std::all_of(facts.blocks.begin(), facts.blocks.end(), block) && all_different(blocks) &&
          std::all_of(exits.begin(), exits.end(), process) && all_different(exits) &&
+         std::all_of(facts.topologies.begin(), facts.topologies.end(), topology) &&
          (!facts.code || process(facts.code->process)) && (!facts.first_ok || process(*facts.first_ok)) &&
          fits(facts.crash_acks, facts.epoch == epoch_ ? child.crash_acks : 0) &&
          fits(facts.registered, child.registered) && fits(finished, child.finished) &&
@@ -567,7 +580,7 @@ void Node::desk_turn() {
   desk_->turn(now_, *out_, orders);
   if (!orders.numbers.empty()) {
     number_subtree(orders.numbers);
-    down_all(wire::Numbers{wire::encode(orders.numbers)});
+    down_all(wire::Numbers{wire::encode(orders.numbers), job_->pes_per_process});
   }
   for (const wire::Message& message : orders.everyone) {
     if (const auto* recover = std::get_if<wire::Recover>(&message)) begin_epoch(*recover);

@@ -96,9 +96,9 @@ private:
   void stamps(const proto::Child& child, wire::Stamps stamps);
   void checkup(const proto::Child& child, wire::Checkup checkup);
   void table(const wire::Blob& blob);
-  void numbers(const wire::Blob& blob);
   bool about_crash(const wire::Message& message, proto::Upward& upward);
   void begin_epoch(const wire::Recover& message);
+  void numbers(const wire::Numbers& message);
   void number_subtree(const std::vector<wire::Share>& shares);
 
   void down_all(const wire::Message& message);

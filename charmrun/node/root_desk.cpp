@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "tree/proto/provision.hpp"
 #include "tree/wire/fold.hpp"
 #include "tree/wire/job_limits.hpp"
 #include "tree/wire/scan.hpp"
@@ -21,7 +22,8 @@ RootDesk::RootDesk(RootPlan plan)
       time_limit_(plan.time_limit),
       key_names_(std::move(plan.key_names)) {
   if (plan.ccs_address) ccs_.emplace(*plan.ccs_address);
-  if (job_->launch.on_failure == wire::OnHostFailure::abort) return;
+  if (job_->provision.by_topology()) topologies_.resize(hosts_.size());
+  if (!job_->is_numbered_late()) return;
   for (Host& host : hosts_) {
     if (host.processes > 0) wanted_.push_back(host.processes);
     host.first_process = host.processes = 0;
@@ -44,6 +46,9 @@ void RootDesk::facts(wire::Facts facts, Instant now) {
   failures_.insert(failures_.end(), facts.hosts_failed.begin(), facts.hosts_failed.end());
   registering_ = registering_ || facts.registered > 0;
   if (crash_sequence_) crash_sequence_->acked(facts.epoch, facts.crash_acks, now);
+  for (const wire::HostTopology& told : facts.topologies) {
+    for (std::uint32_t i = 0; i < told.hosts; ++i) topologies_.at(told.first_host + i) = told.topology;
+  }
   judge_.on(std::move(facts), now);
 }
 
@@ -87,6 +92,8 @@ void RootDesk::message(const wire::Message& message, Actions& out, DeskOrders& o
     rejoined_.push_back(*back);
   } else if (const auto* answer = std::get_if<wire::CcsAnswer>(&message)) {
     if (ccs_) ccs_->on(*answer, out);
+  } else if (const auto* bound = std::get_if<wire::Bindings>(&message)) {
+    bindings_.push_back(*bound);
   } else if (const auto* scan = std::get_if<wire::ScanUp>(&message)) {
     if (!scanning_) {
       scan_from_now_on(out);
@@ -146,36 +153,70 @@ void RootDesk::want_input(Actions& out) {
   out.push_back(ReadInput{scanning_ ? kInputWindow : kInputWindow - in_pipe_, job_->terminal && !scanning_});
 }
 
-/// drop: each living host runs what it was to run; spare: the first living hosts take all places in order.
-/// Numbers have no gaps.
-void RootDesk::number(Instant now, Actions& out, DeskOrders& orders) {
+/// The hosts that run something, in order, with what each was to run. drop: each living host; spare, abort:
+/// the first living hosts take all places. Nobody, if there are too few.
+std::vector<Host*> RootDesk::take_places() {
   const bool drop = job_->launch.on_failure == wire::OnHostFailure::drop;
   const std::set<std::uint32_t> failed = judge_.failed_hosts();
-  std::vector<wire::Share> shares;
-  std::uint32_t next = 0;
+  std::vector<Host*> taken;
   std::size_t place = 0, living = 0;
   for (Host& host : hosts_) {
     const bool lives = !failed.contains(host.index);
     living += lives ? 1 : 0;
     if (drop && !lives) ++place;
     if (!lives || place >= wanted_.size()) continue;
-    host.first_process = next;
     host.processes = wanted_[place++];
-    next += host.processes;
-    shares.push_back({host.index, host.first_process, host.processes});
+    taken.push_back(&host);
   }
-  if (shares.empty() || place < wanted_.size()) {
-    return judge_.too_few(fmt::format("{} of {} hosts are left, the job needs {}{}", living, hosts_.size(),
-                                      drop ? 1 : wanted_.size(), drop ? "" : "; see ++spare-hosts"));
+  if (!taken.empty() && place >= wanted_.size()) return taken;
+  judge_.too_few(fmt::format("{} of {} hosts are left, the job needs {}{}", living, hosts_.size(),
+                             drop ? 1 : wanted_.size(), drop ? "" : "; see ++spare-hosts"));
+  return {};
+}
+
+/// Numbers have no gaps.
+void RootDesk::number(Instant now, Actions& out, DeskOrders& orders) {
+  const std::vector<Host*> taken = take_places();
+  if (taken.empty()) return;
+  std::vector<ProvisionSite> sites;
+  for (const Host* host : taken)
+    sites.push_back(
+        {host->name, topologies_.empty() ? Topology{} : topologies_[host->index], host->processes});
+  const auto provisioned = provision(job_->provision, job_->pes_per_process, sites);
+  if (!provisioned) return judge_.refuse(provisioned.error());
+  std::uint32_t next = 0;
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    taken[i]->first_process = next;
+    taken[i]->processes = provisioned->processes[i];
+    next += taken[i]->processes;
+    orders.numbers.push_back({taken[i]->index, taken[i]->first_process, taken[i]->processes});
   }
-  const std::uint32_t all = std::exchange(job_->processes, next);
+  job_->pes_per_process = provisioned->pes_per_process;
+  say_numbers(now, taken.size(), std::exchange(job_->processes, next), out);
+}
+
+void RootDesk::say_numbers(Instant now, std::size_t hosts, std::uint32_t before, Actions& out) {
   const std::vector<std::string> lines = judge_.numbered(now);
   for (const std::string& line : lines) out.push_back(Say{Tone::info, "left out: " + line});
+  const bool counted = job_->provision.process_unit > CpuUnit::host;
+  const std::string of = counted ? "" : fmt::format(" of {}", before);
   if (!lines.empty()) {
-    out.push_back(Say{Tone::info, fmt::format("the job runs on {} hosts, with {} of {} processes",
-                                              shares.size(), next, all)});
+    out.push_back(Say{Tone::info, fmt::format("the job runs on {} hosts, with {}{} processes", hosts,
+                                              job_->processes, of)});
   }
-  orders.numbers = std::move(shares);
+  if (job_->provision.by_topology()) {
+    out.push_back(
+        Say{Tone::verbose, fmt::format("by the hosts' processors: {} processes on {} hosts, PEs in each: {}",
+                                       job_->processes, hosts, job_->pes_per_process)});
+  }
+}
+
+/// Once everybody has told: a launcher says it before it starts its processes.
+void RootDesk::show_bindings(Actions& out) {
+  if (bindings_.empty() || !judge_.all_up()) return;
+  std::sort(bindings_.begin(), bindings_.end(), [](const auto& a, const auto& b) { return a.host < b.host; });
+  for (std::string& line : describe(bindings_, hosts_)) out.push_back(Say{Tone::info, std::move(line)});
+  bindings_.clear();
 }
 
 void RootDesk::announce(Instant now, Actions& out) {
@@ -212,6 +253,7 @@ void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
   if (ccs_) ccs_->tick(now, out);
   for (wire::HostFailure& silent : judge_.tick(now)) failures_.push_back(std::move(silent));
   if (judge_.wants_numbers()) number(now, out, orders);
+  show_bindings(out);
   for (wire::HostFailure& failure : failures_) {
     out.push_back(Record{wire::Stamps{failure.host}, std::move(failure.error), now});
   }

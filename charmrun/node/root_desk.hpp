@@ -76,6 +76,9 @@ private:
   bool starting() const;
   void new_host_key(const wire::NewHostKey& message, proto::Actions& out);
   void number(Instant now, proto::Actions& out, DeskOrders& orders);
+  std::vector<Host*> take_places();
+  void say_numbers(Instant now, std::size_t hosts, std::uint32_t before, proto::Actions& out);
+  void show_bindings(proto::Actions& out);
   void announce(Instant now, proto::Actions& out);
   void deliver_table(Instant now, proto::Actions& out, DeskOrders& orders);
   void crashed(const wire::ProcessExit& exit, Instant now, proto::Actions& out);
@@ -87,7 +90,9 @@ private:
   std::shared_ptr<wire::JobSpec> job_;
   wire::Blob coded_job_;
   std::vector<Host> hosts_;
-  std::vector<std::uint32_t> wanted_;  // processes of the hosts, if these are numbered late
+  std::vector<std::uint32_t> wanted_;     // processes of the hosts, if these are numbered late
+  std::vector<Topology> topologies_;      // of the hosts, if these count
+  std::vector<wire::Bindings> bindings_;  // not yet shown
   proto::Judge judge_;
   Duration time_limit_;
   std::optional<proto::CrashSequence> crash_sequence_;  // from the first table on, if the program has any

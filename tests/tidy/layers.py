@@ -32,7 +32,7 @@ LIBRARIES = {
     "boost/": ("tree/io/asio.hpp",),
     "libssh2": ("tree/io", "tests"),
     "openssl/": ("tree/io", "charmrun"),
-    "hwloc": ("charmrun/placement",),
+    "hwloc": ("tree/io/cpus.cpp",),
     "infiniband/": ("client-lib",),
     "pmix": ("tree/io",),
     "nlohmann/": ("charmrun", "tests"),

@@ -151,3 +151,18 @@ TEST_CASE("nothing to tell is not told", "[gather]") {
   CHECK(gather.next_deadline() == kNever);
   CHECK_FALSE(gather.due(kComplete, kNow));
 }
+
+TEST_CASE("equal topologies of neighbours are one", "[gather]") {
+  Gather gather;
+  for (const std::uint32_t host : {4U, 2U, 9U, 3U, 5U}) {
+    wire::Facts facts;
+    facts.hosts_up = {host};
+    facts.topologies = {{host, 1, {1, host == 5 ? 8U : 4U, 16}}};
+    gather.add(std::move(facts), kNow);
+  }
+  const auto facts = gather.due(kSettled, kNow);
+  REQUIRE(facts);
+  CHECK(facts->hosts_up.size() == 5);
+  CHECK(facts->topologies ==
+        std::vector<wire::HostTopology>{{2, 3, {1, 4, 16}}, {5, 1, {1, 8, 16}}, {9, 1, {1, 4, 16}}});
+}

@@ -57,6 +57,9 @@ JobSpec full_job() {
   job.profiles = {full_profile(), {}};
   job.checkup = job.restarts_processes = true;
   job.terminal = Terminal{{24, 80}, false, false};
+  job.provision = {CpuUnit::socket, 2, CpuUnit::pu, true, false};
+  job.bind = CpuUnit::numa;
+  job.report_bindings = true;
   return job;
 }
 
@@ -74,6 +77,7 @@ Facts full_facts() {
   facts.exited_ok = 6;
   facts.first_ok = 8;
   facts.exits = {{5, 1, 11, true, true, true, true, true, "text"}};
+  facts.topologies = {{1, 2, {2, 8, 16}}, {300, 1, {1, 4, 4}}};
   return facts;
 }
 
@@ -92,7 +96,7 @@ std::vector<Message> every_message() {
           RecallInput{},
           End{EndMode::kill, 9},
           Sweep{"0123456789abcdef", 4},
-          Numbers{encode(std::vector<Share>{{2, 0, 3}, {4, 3, 1}})},
+          Numbers{encode(std::vector<Share>{{2, 0, 3}, {4, 3, 1}}), 7},
           SignReply{3, 4, std::string{"\0signature", 10}},
           Restart{3, 2},
           Recover{3, {3, 5}, encode(NodeTable{3, 4, full_facts().blocks})},
@@ -126,7 +130,8 @@ std::vector<Message> every_message() {
                   3,
                   {{Errc::no_program, Phase::spawn, "x", "y"}}},
           Rejoined{3, 4000},
-          CcsAnswer{4, 7, false, 5, "reply"}};
+          CcsAnswer{4, 7, false, 5, "reply"},
+          Bindings{4, {{Binding::By::itself, CpuUnit::core, 2, 1, {2, 10}}, {}}}};
 }
 
 std::string payload_of(const Message& message) {
@@ -193,6 +198,9 @@ TEST_CASE("facts are empty only if they say nothing", "[messages]") {
     facts.barrier[kind] = 1;
     CHECK_FALSE(facts.empty());
   }
+  Facts topologies;
+  topologies.topologies.emplace_back();
+  CHECK_FALSE(topologies.empty());
   CHECK_FALSE(full_facts().empty());
 }
 

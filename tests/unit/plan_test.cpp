@@ -136,3 +136,31 @@ TEST_CASE("a plan for this machine, and for hosts of which nothing is known", "[
   CHECK(has(far, "1 on this machine; 99999 more are assumed"));
   CHECK(has(far, "937 ms"));
 }
+
+TEST_CASE("a plan says where the processes would be", "[plan]") {
+  CHECK(has(plan(words({"+p7", "++ppn", "1"}), by_ssh(3), {1, 1, 1}),
+            "3 processes on 1 host, 2 processes on 2 hosts; 1 PE in each process"));
+  CHECK(has(plan(words({"+p8", "++ppn", "2"}), by_ssh(2), {1, 1}),
+            "2 processes on each host; 2 PEs in each process"));
+  const std::vector<std::uint32_t> four{1, 1, 1, 1};
+  const auto text = plan_text(words({}), by_ssh(4), four, {CpuUnit::host, 3});
+  REQUIRE(text.ok());
+  CHECK(has(*text, "12 processes on 4 hosts"));
+}
+
+TEST_CASE("where hosts' processors count, a plan assumes those of this machine", "[plan]") {
+  const Topology here{2, 8, 16};
+  const std::vector<std::uint32_t> one{1}, three{1, 1, 1};
+  const auto text = plan_text(words({}), by_ssh(3), three, {CpuUnit::socket, 1, CpuUnit::pu}, here);
+  REQUIRE(text.ok());
+  CHECK(has(*text, "6 processes on 3 hosts"));
+  CHECK(has(*text, "2 processes on each host; 7 PEs in each process"));
+  CHECK(has(*text, "by the 2 sockets, 8 cores, 16 PUs of this machine, which are assumed of every host"));
+  const auto own = plan_text(words({"++local"}), LoginCosts{.local = 1}, one, {CpuUnit::core, 1}, here);
+  REQUIRE(own.ok());
+  CHECK(has(*own, "8 processes on the host; 1 PE in each process"));
+  CHECK(has(*own, "by the 2 sockets, 8 cores, 16 PUs of this machine\n"));
+  const auto refused = plan_text(words({}), by_ssh(1), one, {CpuUnit::host, 3, CpuUnit::core}, here);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(has(refused.error().what, "8 worker threads (++oneWthPerCore) cannot be divided among 3 processes"));
+}

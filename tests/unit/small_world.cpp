@@ -33,6 +33,9 @@ RootPlan make_plan(const Plan& plan) {
   job.launch.login_latency = plan.login_latency;
   job.stamps = plan.stamps;
   job.checkup = plan.checkup;
+  job.provision = plan.provision;
+  job.bind = plan.bind;
+  job.report_bindings = plan.report_bindings;
   job.profiles.resize(1);
   job.profiles[0].host_keys = plan.host_keys;
   job.profiles[0].user = plan.user;
@@ -241,6 +244,7 @@ void SmallWorld::perform(std::size_t id, const CloseLink& a) {
 void SmallWorld::perform(std::size_t id, const Prepare& a) {
   const auto error = prepare ? prepare(a.self.index) : std::nullopt;
   Prepared answer{0x0A000000 + a.self.index, error.value_or(Error{}), !error.has_value()};
+  if (cpus) answer.cpus = cpus(a.self.index);
   if (a.job->checkup) {
     answer.checkup.emplace();
     answer.checkup->host = a.self.index;

@@ -46,6 +46,7 @@ struct Actor {
   // What happened.
   bool spawned = false, alive = false;
   std::uint32_t host = 0;      // where it was spawned
+  proto::CpuSet pus;           // to which it was bound
   std::string table;           // the entries that it got
   std::uint32_t own = 0;       // its number in there
   std::uint32_t entered = 0;   // barriers
@@ -74,6 +75,9 @@ struct Plan {
   wire::OnHostFailure on_failure = wire::OnHostFailure::abort;
   std::uint32_t spares = 0;  // of the hosts; the last ones
   Duration wait{0};
+  wire::Provision provision;
+  CpuUnit bind = CpuUnit::none;
+  bool report_bindings = false;
   std::uint64_t login_rate = 0;             // in millionths of logins per second
   std::string user;                         // login name
   std::vector<std::string> forwarded_keys;  // public keys by which the root signs
@@ -112,6 +116,7 @@ public:
   std::vector<Actor> actors;                                        // by process number
   std::function<Outcome(const Try&)> login;                         // empty: all succeed
   std::function<std::optional<Error>(std::uint32_t host)> prepare;  // empty: all are ready
+  std::function<proto::CpuMap(std::uint32_t host)> cpus;            // empty: one PU
   std::function<std::string(const proto::Sign&)> agent;             // the root's; empty: it signs all
   std::string user_input;                                           // stdin of the root, then its end
   /// Something from outside, at that time.

@@ -35,6 +35,7 @@ void SmallWorld::perform(std::size_t id, const Spawn& a) {
   if (std::exchange(actor.spawned, true)) throw std::logic_error("spawned twice");
   actor.launcher = id;
   actor.host = launchers_[id]->host;
+  actor.pus = a.cpus;
   actor.alive = !actor.spawn_error;
   soon(kReaction, [this, id, process, &actor] {
     deliver(id,

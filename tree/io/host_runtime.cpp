@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tree/io/cpus.hpp"
 #include "tree/io/guardian.hpp"
 #include "tree/io/process_tree.hpp"
 #include "tree/io/program.hpp"
@@ -13,6 +14,7 @@
 #include "tree/io/spawn.hpp"
 #include "tree/io/surroundings.hpp"
 #include "tree/proto/environment.hpp"
+#include "tree/proto/provision.hpp"
 
 namespace charmtree::io {
 
@@ -55,7 +57,17 @@ void HostRuntime::prepared(Result<std::vector<std::string>> environment) {
   }
   // In the loop's next round: if hosts to start have arrived with our own orders, their logins come before
   // our processes.
-  asio::post(io_, [this] { answer({reachable_address(*job_, self_), {}, true}); });
+  asio::post(io_, [this] { ready(); });
+}
+
+void HostRuntime::ready() {
+  proto::Prepared prepared{reachable_address(*job_, self_), {}, true};
+  if (proto::needs_cpus(*job_)) {
+    auto cpus = load_cpus();
+    if (!cpus) return answer({0, cpus.error(), false});
+    prepared.cpus = std::move(*cpus);
+  }
+  answer(std::move(prepared));
 }
 
 /// A checkup looks at the rest, too, where a job has failed already.
@@ -74,6 +86,7 @@ std::vector<std::string> HostRuntime::environment_of(std::uint32_t process) cons
                  {fmt::format("NETSTART={} 127.0.0.1 {} {} 0", process, listener_.port(), job_->magic),
                   fmt::format("NETMAGIC={}", job_->magic), "CHARMTREE_JOB=" + job_mark(job_->id, self_.index),
                   fmt::format("CHARMTREE_PROCESS={}", process), "CHARMTREE_SOCKET=" + socket_path_});
+  proto::overlay(environment, proto::cpu_hints(job_->provision));
   return environment;
 }
 
@@ -103,6 +116,7 @@ SpawnRequest HostRuntime::request_of(std::uint32_t process) const {
 void HostRuntime::execute(const proto::Spawn& action) {
   SpawnRequest request = request_of(action.process);
   request.arguments = command_of(action.more_arguments);
+  request.cpus = action.cpus;
   const bool wants_input = action.process == job_->input_process;
   if (wants_input && job_->terminal) return spawn_on_terminal(action.process, std::move(request));
   auto out = open_pipe(), err = open_pipe(), in = wants_input ? open_pipe() : std::nullopt;

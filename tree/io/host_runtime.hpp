@@ -51,6 +51,7 @@ public:
 
 private:
   void prepared(Result<std::vector<std::string>> environment);
+  void ready();
   void answer(proto::Prepared prepared);
   std::vector<std::string> environment_of(std::uint32_t process) const;
   std::vector<std::string> command_of(const std::vector<std::string>& more = {}) const;

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
@@ -22,12 +23,13 @@
 #include "tree/io/executable.hpp"
 #include "tree/io/surroundings.hpp"
 #include "tree/proto/environment.hpp"
+#include "tree/wire/fold.hpp"
 
 namespace charmtree::io {
 
 namespace {
 
-enum class Step { descriptors, directory, exec, orphan };
+enum class Step { descriptors, directory, exec, orphan, binding };
 
 struct Failure {
   Step step = Step::exec;
@@ -56,6 +58,7 @@ struct Plan {
   std::array<int, 3> fds{};
   const char* directory;
   const rlimit* descriptor_limit;
+  std::vector<unsigned long> cpus;  // a mask as the kernel takes it
   int cgroup;
   pid_t parent;
   bool dies_with_parent, fixed_addresses, on_terminal;
@@ -86,6 +89,9 @@ void run_child(const Plan& plan, volatile Failure& failure) {
   ::setrlimit(RLIMIT_NOFILE, plan.descriptor_limit);
   if (plan.fixed_addresses)
     ::personality(ADDR_NO_RANDOMIZE | static_cast<unsigned long>(::personality(0xFFFFFFFF)));
+  if (!plan.cpus.empty() && ::sched_setaffinity(0, plan.cpus.size() * sizeof(unsigned long),
+                                                reinterpret_cast<const cpu_set_t*>(plan.cpus.data())) != 0)
+    fail(Step::binding, errno);
   if (!place(plan.fds)) fail(Step::descriptors, errno);
   if (plan.on_terminal && ::ioctl(0, TIOCSCTTY, 0) != 0) fail(Step::descriptors, errno);
   if (plan.directory != nullptr && ::chdir(plan.directory) != 0) fail(Step::directory, errno);
@@ -113,6 +119,17 @@ bool is_elf(const std::string& path) {
   return file.gcount() == 4 && std::memcmp(magic.data(), "\177ELF", 4) == 0;
 }
 
+/// As many words as it takes: cpu_set_t ends at 1024.
+std::vector<unsigned long> cpu_mask(const std::vector<std::uint32_t>& cpus) {
+  constexpr std::size_t kWord = 8 * sizeof(unsigned long);
+  std::vector<unsigned long> words;
+  for (const std::uint32_t cpu : cpus) {
+    if (cpu / kWord >= words.size()) words.resize(cpu / kWord + 1);
+    words[cpu / kWord] |= 1UL << (cpu % kWord);
+  }
+  return words;
+}
+
 Error explain(const SpawnRequest& request, Step step, int error) {
   const std::string reason = strerror(error);
   const Error other{Errc::spawn_failed, Phase::spawn,
@@ -122,6 +139,11 @@ Error explain(const SpawnRequest& request, Step step, int error) {
     return {Errc::no_directory, Phase::spawn,
             fmt::format("working directory {}: {}", request.directory, reason),
             "create it there or start charmrun in a directory that all hosts have"};
+  }
+  if (step == Step::binding) {
+    return {Errc::spawn_failed, Phase::spawn,
+            fmt::format("cannot bind {} to {}: {}", request.program, wire::fold_ranges(request.cpus), reason),
+            "leave out ++bind, or see the cpuset there"};
   }
   if (step != Step::exec) return other;
   const bool named = request.program.find('/') != std::string::npos;
@@ -185,6 +207,7 @@ Result<pid_t> spawn(const SpawnRequest& request) {
   plan.dies_with_parent = request.dies_with_parent;
   plan.fixed_addresses = request.fixed_addresses;
   plan.on_terminal = request.on_terminal;
+  plan.cpus = cpu_mask(request.cpus);
 
   // A handler that ran in the child would run in our memory: no signal until it has become another program.
   sigset_t all, before;

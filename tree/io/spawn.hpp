@@ -26,6 +26,7 @@ struct SpawnRequest {
   bool dies_with_parent = true;             // PDEATHSIG KILL
   bool fixed_addresses = false;             // no address space randomisation
   bool on_terminal = false;                 // `input` is a terminal: that of its session
+  std::vector<std::uint32_t> cpus;          // PUs to be bound to; empty: those that we may use
 };
 
 /// Starts the process in a session of its own and returns its pid (to be watched by ChildWatch). Error:

@@ -13,6 +13,7 @@
 
 #include "tree/base/error.hpp"
 #include "tree/base/time.hpp"
+#include "tree/proto/binding.hpp"
 #include "tree/proto/client_server.hpp"
 #include "tree/wire/host.hpp"
 #include "tree/wire/messages.hpp"
@@ -71,6 +72,7 @@ struct Prepared {
   Error error;
   bool ok = true;
   std::optional<wire::Checkup> checkup = {};  // of a job that is one
+  std::optional<CpuMap> cpus = {};            // if the job needs them
 };
 struct Spawned {
   std::uint32_t process;
@@ -196,10 +198,12 @@ struct Prepare {
   std::shared_ptr<const wire::JobSpec> job;
   Host self;
 };
-/// Start one process of the job, with these arguments behind its own. Answer Spawned or SpawnFailed.
+/// Start one process of the job, with these arguments behind its own, bound to these PUs (none: not bound).
+/// Answer Spawned or SpawnFailed.
 struct Spawn {
   std::uint32_t process;
   std::vector<std::string> more_arguments = {};
+  CpuSet cpus = {};
 };
 /// To the process's group.
 struct Signal {

@@ -25,6 +25,10 @@ void Gather::add(wire::Facts facts, Instant now) {
   move_append(pending_.hosts_up, std::move(facts.hosts_up));
   move_append(pending_.hosts_failed, std::move(facts.hosts_failed));
   move_append(pending_.blocks, std::move(facts.blocks));
+  if (!facts.topologies.empty()) {
+    move_append(pending_.topologies, std::move(facts.topologies));
+    wire::fold(pending_.topologies);
+  }
   for (wire::ProcessExit& exit : facts.exits) {
     finished_ += exit.registered ? 0 : 1;
     pending_.exits.push_back(std::move(exit));

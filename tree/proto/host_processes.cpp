@@ -57,24 +57,43 @@ void HostProcesses::on(const Prepared& event, Instant now, Actions&, Upward& up)
     return;
   }
   if (!job_->checkup) {
-    start(event.address);
+    start({event.address, event.cpus}, up);
     if (local_.count > 0) return;
   }
+  if (host_.cpus && job_->provision.by_topology())
+    up.facts.topologies.push_back({self_.index, 1, host_.cpus->topology()});
   spawned_at_ = now;
   up.facts.hosts_up.push_back(self_.index);
 }
 
-void HostProcesses::start(std::uint32_t address) {
-  address_ = address;
+void HostProcesses::start(ReadyHost host, Upward& up) {
+  host_ = std::move(host);
   ready_ = true;
+  if (!host_.cpus || local_.count == 0) return;
+  for (std::uint32_t rank = 0; rank < local_.count; ++rank)
+    bindings_.push_back(binding_of(*job_, *host_.cpus, rank));
+  if (job_->report_bindings) up.messages.push_back(wire::Bindings{self_.index, bindings_});
+  if (job_->bind != CpuUnit::none && !host_.cpus->bindable) {
+    up.messages.push_back(
+        wire::Note{self_.index, "hwloc describes another machine (HWLOC_...): nothing is bound"});
+  }
 }
 
 void HostProcesses::spawn(Actions& out) {
   for (std::uint32_t i = 0; i < kSpawnsAtOnce && waits_to_spawn(); ++i, ++spawned_) {
-    processes_[spawned_].state = Process::State::starting;
-    ++alive_;
-    out.push_back(Spawn{local_.first + spawned_});
+    start_process(local_.first + spawned_, {}, out);
   }
+}
+
+void HostProcesses::start_process(std::uint32_t number, std::vector<std::string> more_arguments,
+                                  Actions& out) {
+  at(number).state = Process::State::starting;
+  ++alive_;
+  Spawn spawn{number, std::move(more_arguments)};
+  const std::uint32_t rank = number - local_.first;
+  if (!bindings_.empty() && bindings_[rank].by == wire::Binding::By::launcher)
+    spawn.cpus = bindings_[rank].pus;
+  out.push_back(std::move(spawn));
 }
 
 void HostProcesses::on(const Spawned& event, Instant now, Actions&, Upward& up) {
@@ -240,7 +259,7 @@ void HostProcesses::apply(const Registered& output, ClientKind kind, Instant now
   ++up.facts.registered;
   if (++registered_ < local_.count) return;
   registered_at_ = now;
-  wire::TupleBlock block{self_.index, local_.first, address_, {}};
+  wire::TupleBlock block{self_.index, local_.first, host_.address, {}};
   for (Process& each : processes_) block.tuples.push_back(std::move(each.tuple));
   up.facts.blocks.push_back(std::move(block));
 }

@@ -29,6 +29,12 @@ struct Upward {
   std::vector<wire::Message> messages;
 };
 
+/// What processes are started with, as Prepared says it.
+struct ReadyHost {
+  std::uint32_t address = 0;
+  std::optional<CpuMap> cpus;
+};
+
 class HostProcesses {
 public:
   /// How long a lost connection waits for the exit that explains it.
@@ -44,9 +50,9 @@ public:
 
   /// Asks the shell to make the host ready.
   void prepare(Actions& out);
-  /// The host is ready; `address` as in Prepared.
-  void start(std::uint32_t address);
-  std::uint32_t address() const { return address_; }
+  /// The host is ready for this object, too.
+  void start(ReadyHost host, Upward& up);
+  const ReadyHost& host() const { return host_; }
   /// The host is ready, and not all of its processes have been started.
   bool waits_to_spawn() const { return ready_ && spawned_ < local_.count && !failed_ && !ending_; }
   /// Starts the next ones.
@@ -127,6 +133,7 @@ private:
             Upward& up);
   void flush(std::uint32_t process, Upward& up);
   wire::ProcessExit exit_of(std::uint32_t process) const;
+  void start_process(std::uint32_t process, std::vector<std::string> more_arguments, Actions& out);
   void start_anew(std::uint32_t process, Actions& out);
   void report_exit(std::uint32_t process, const ProcessExited& event, Upward& up);
   void report_waiting_exit(std::uint32_t process, Upward& up);
@@ -141,7 +148,8 @@ private:
   LocalProcesses local_;
   std::array<std::unique_ptr<ClientServer>, kClientKinds> servers_;
   std::vector<Process> processes_;
-  std::uint32_t address_ = 0;
+  ReadyHost host_;
+  std::vector<wire::Binding> bindings_;  // of the processes; empty: none is bound, or to be reported
   std::uint32_t alive_ = 0;
   std::uint32_t spawned_ = 0;  // or being started
   std::uint32_t started_ = 0;  // spawn answered

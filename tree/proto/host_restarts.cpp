@@ -38,10 +38,8 @@ void HostProcesses::start_anew(std::uint32_t number, Actions& out) {
   if (process.exit) --waiting_exits_;
   const std::uint32_t phase = process.next_phase;
   process = Process{};
-  process.state = Process::State::starting;
   process.restarted = true;
-  ++alive_;
-  out.push_back(Spawn{number, {"+restartaftercrash", fmt::format("{}", phase), "+restartisomalloc"}});
+  start_process(number, {"+restartaftercrash", fmt::format("{}", phase), "+restartisomalloc"}, out);
 }
 
 /// Of processes that have ended, or speak no Charm++, nobody waits to hear that they know.

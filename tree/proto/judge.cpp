@@ -138,7 +138,8 @@ void Judge::judge_exit(const wire::ProcessExit& exit) {
 /// Waits until every host has answered, so that one run lists all bad hosts; equal errors are one line.
 void Judge::judge_launch() {
   if (job_.checkup && answered_.size() == hosts_.size()) return decide({});  // the doctor's to judge
-  if (!numbered_ || failures_.empty() || answered_.size() < hosts_.size() || verdict_) return;
+  const bool can_do_without = !numbered_ && job_.launch.on_failure != wire::OnHostFailure::abort;
+  if (can_do_without || failures_.empty() || answered_.size() < hosts_.size() || verdict_) return;
   const int status = status_of(std::min_element(failures_.begin(), failures_.end(), by_host)->error.code);
   decide({status, 0, {wire::EndMode::stop, 15}, failure_lines()});
 }

@@ -28,7 +28,7 @@ class Judge {
 public:
   /// `hosts` is the job's list, in order; must outlive the judge.
   Judge(const wire::JobSpec& job, const std::vector<Host>& hosts)
-      : job_(job), hosts_(hosts), numbered_(job.launch.on_failure == wire::OnHostFailure::abort) {}
+      : job_(job), hosts_(hosts), numbered_(!job.is_numbered_late()) {}
 
   /// Facts from below, each once.
   void on(wire::Facts facts, Instant now);
@@ -57,8 +57,8 @@ public:
   std::vector<wire::HostFailure> tick(Instant now);
   Instant next_deadline() const { return verdict_ ? kNever : earlier(register_by_, answer_by_); }
 
-  /// Every host has answered or been given up, and it is time to number the processes of a job that can do
-  /// without some.
+  /// Every host has answered or been given up, and it is time to number the processes of a job whose
+  /// numbers depend on them.
   bool wants_numbers() const { return !numbered_ && !verdict_ && answered_.size() == hosts_.size(); }
   /// The hosts that have failed.
   std::set<std::uint32_t> failed_hosts() const;
@@ -103,7 +103,7 @@ private:
   std::size_t up_ = 0;
   std::vector<wire::HostFailure> failures_;
   std::vector<wire::TupleBlock> blocks_;
-  bool numbered_;  // from the beginning if the job needs every host
+  bool numbered_;  // from the beginning if nothing depends on the hosts
   bool table_taken_ = false;
   std::uint32_t epoch_ = 0;
   std::array<std::uint32_t, kBarrierKinds> barrier_{};

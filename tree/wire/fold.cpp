@@ -82,6 +82,10 @@ std::string fold_names(const std::vector<std::string>& names, std::size_t limit)
   return text;
 }
 
+std::string fold_ranges(std::vector<std::uint32_t> numbers) {
+  return ranges(std::move(numbers), 1);
+}
+
 std::string fold_numbers(std::vector<std::uint32_t> numbers) {
   const bool one = numbers.size() == 1;
   return fmt::format("{} {}", one ? "process" : "processes", ranges(std::move(numbers), 1));

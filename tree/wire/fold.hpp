@@ -12,6 +12,9 @@ namespace charmtree::wire {
 /// sorted. Names that are cut off after `limit` parts are counted: "a, b and 12 more".
 std::string fold_names(const std::vector<std::string>& names, std::size_t limit = 16);
 
+/// "3", "0-3,7".
+std::string fold_ranges(std::vector<std::uint32_t> numbers);
+
 /// "process 3", "processes 0-3,7".
 std::string fold_numbers(std::vector<std::uint32_t> numbers);
 

@@ -111,6 +111,12 @@ void get(Reader& in, HostKeyPolicy& v) {
 void get(Reader& in, OnHostFailure& v) {
   v = static_cast<OnHostFailure>(in.bounded(2));
 }
+void get(Reader& in, CpuUnit& v) {
+  v = static_cast<CpuUnit>(in.bounded(kCpuUnitCount - 1));
+}
+void get(Reader& in, Binding::By& v) {
+  v = static_cast<Binding::By>(in.bounded(2));
+}
 void get(Reader& in, EndMode& v) {
   v = static_cast<EndMode>(in.bounded(2));
 }
@@ -183,17 +189,21 @@ CT_MEMBERS(Host, s.index, s.name, s.address, s.profile, s.machine, s.first_proce
 CT_MEMBERS(Shape, s.branching, s.levels)
 CT_MEMBERS(LaunchRules, s.shape, s.batch, s.max_logins, s.login_rate, s.on_failure, s.patience, s.wait,
            s.login_occupancy, s.login_latency)
+CT_MEMBERS(Provision, s.process_unit, s.processes, s.thread_unit, s.same_everywhere, s.hints)
+CT_MEMBERS(Topology, s.sockets, s.cores, s.pus)
+CT_MEMBERS(HostTopology, s.first_host, s.hosts, s.topology)
+CT_MEMBERS(Binding, s.by, s.unit, s.first, s.count, s.pus)
 CT_MEMBERS(Share, s.host, s.first_process, s.processes)
 CT_MEMBERS(WindowSize, s.rows, s.columns)
 CT_MEMBERS(Terminal, s.size, s.echo, s.carriage_returns)
 CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.environment, s.hosts, s.processes, s.pes_per_process,
            s.input_process, s.magic, s.launch, s.timeout, s.grace, s.keep_address_randomisation, s.stamps,
            s.verbose, s.partial_line, s.private_network, s.umask, s.runscript, s.profiles, s.checkup,
-           s.restarts_processes, s.terminal)
+           s.restarts_processes, s.terminal, s.provision, s.bind, s.report_bindings)
 CT_MEMBERS(NodeTable, s.epoch, s.pes_per_process, s.blocks)
 CT_MEMBERS(Welcome, s.job, s.self, s.level)
 CT_MEMBERS(Assign, s.hosts, s.login_rate)
-CT_MEMBERS(Numbers, s.shares)
+CT_MEMBERS(Numbers, s.shares, s.pes_per_process)
 CT_MEMBERS(TableDown, s.table)
 CT_MEMBERS(Release, s.kind)
 CT_MEMBERS(Receipt, s.process)
@@ -214,7 +224,7 @@ CT_MEMBERS(ProcessExit, s.process, s.code, s.signal, s.core, s.registered, s.end
            s.restartable, s.text)
 CT_MEMBERS(Code, s.process, s.code)
 CT_MEMBERS(Facts, s.hosts_up, s.hosts_failed, s.blocks, s.epoch, s.barrier, s.crash_acks, s.registered,
-           s.ended, s.code, s.exited_ok, s.first_ok, s.exits)
+           s.ended, s.code, s.exited_ok, s.first_ok, s.exits, s.topologies)
 CT_MEMBERS(Output, s.process, s.stream, s.wants_receipt, s.text)
 CT_MEMBERS(ScanUp, s.process, s.format)
 CT_MEMBERS(AbortUp, s.process, s.code, s.text)
@@ -233,6 +243,7 @@ CT_MEMBERS(Checkup, s.host, s.clock, s.wall_ms, s.address, s.machine, s.open_fil
            s.processes, s.processes_now, s.errors)
 CT_MEMBERS(Rejoined, s.process, s.port)
 CT_MEMBERS(CcsAnswer, s.process, s.token, s.answered, s.length, s.bytes)
+CT_MEMBERS(Bindings, s.host, s.processes)
 #undef CT_MEMBERS
 
 template <Described S>
@@ -301,6 +312,7 @@ std::optional<Message> take_half(Message& message) {
     divided |= divide(facts->hosts_failed, rest.hosts_failed);
     divided |= divide(facts->blocks, rest.blocks);
     divided |= divide(facts->exits, rest.exits);
+    divided |= divide(facts->topologies, rest.topologies);
     if (divided) return rest;
   }
   return {};
@@ -321,7 +333,8 @@ Error too_large(const Message& message, std::size_t payload) {
 
 bool Facts::empty() const {
   return hosts_up.empty() && hosts_failed.empty() && blocks.empty() && barrier == decltype(barrier){} &&
-         crash_acks == 0 && registered == 0 && ended == 0 && !code && exited_ok == 0 && exits.empty();
+         crash_acks == 0 && registered == 0 && ended == 0 && !code && exited_ok == 0 && exits.empty() &&
+         topologies.empty();
 }
 
 Blob encode(const JobSpec& job) {

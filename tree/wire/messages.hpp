@@ -15,6 +15,7 @@
 
 #include "tree/base/result.hpp"
 #include "tree/base/time.hpp"
+#include "tree/wire/cpus.hpp"
 #include "tree/wire/host.hpp"
 #include "tree/wire/node_table.hpp"
 
@@ -86,6 +87,13 @@ struct JobSpec {
   bool checkup = false;             // start no process: examine every host (Checkup)
   bool restarts_processes = false;  // one that is lost is started anew (Charm++'s fault-tolerant builds)
   std::optional<Terminal> terminal;
+  Provision provision;
+  CpuUnit bind = CpuUnit::none;  // bind processes to these before they begin
+  bool report_bindings = false;
+  /// The processes get their numbers when all hosts have answered or been given up.
+  bool is_numbered_late() const {
+    return launch.on_failure != OnHostFailure::abort || provision.by_topology();
+  }
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
 Blob encode(const JobSpec& job);
@@ -104,9 +112,10 @@ struct Assign {
   std::vector<Host> hosts;
   std::uint64_t login_rate = 0;
 };
-/// Where hosts can fail: which processes each one that is left runs. Coded Shares.
+/// Of a job that is numbered late: which processes each host that is left runs. Coded Shares.
 struct Numbers {
   Blob shares;
+  std::uint32_t pes_per_process = 1;
 };
 struct Share {
   std::uint32_t host = 0;
@@ -237,6 +246,7 @@ struct Facts {
   std::uint32_t exited_ok = 0;            // unregistered (or finalised) processes that exited with 0
   std::optional<std::uint32_t> first_ok;  // the lowest of those that had not registered
   std::vector<ProcessExit> exits;         // all others that matter
+  std::vector<HostTopology> topologies;   // of hosts_up, where the job counts by them
   bool empty() const;
 };
 struct Output {
@@ -362,11 +372,17 @@ struct CcsAnswer {
   std::string bytes;
 };
 
+/// Where the processes of a host are bound, in their order.
+struct Bindings {
+  std::uint32_t host = 0;
+  std::vector<Binding> processes;
+};
+
 using Message =
     std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End, Sweep,
                  Numbers, SignReply, Restart, Recover, Admit, CcsForward, Resize, Hello, Facts, Output,
                  ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps, LinkLost,
-                 Done, Swept, Ask, SignRequest, Checkup, Rejoined, CcsAnswer>;
+                 Done, Swept, Ask, SignRequest, Checkup, Rejoined, CcsAnswer, Bindings>;
 
 /// True for messages that a parent sends to its child.
 bool goes_down(const Message& message);

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/proto/binding.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tree/wire/fold.hpp"
+
+namespace charmtree::proto {
+
+namespace {
+
+using wire::Binding;
+
+std::uint32_t count(const std::vector<CpuSet>& units) {
+  return std::max<std::uint32_t>(1, static_cast<std::uint32_t>(units.size()));
+}
+
+Binding place(const CpuMap& cpus, CpuUnit unit, std::uint32_t width, std::uint32_t rank) {
+  const std::vector<CpuSet>& units = cpus.of(unit);
+  if (units.empty()) return {};
+  const auto all = static_cast<std::uint32_t>(units.size());
+  Binding binding;
+  binding.by = Binding::By::launcher;
+  binding.unit = unit;
+  binding.count = std::clamp(width, 1U, all);
+  binding.first = rank % (all / binding.count) * binding.count;
+  for (std::uint32_t i = 0; i < binding.count; ++i) {
+    const CpuSet& set = units[binding.first + i];
+    binding.pus.insert(binding.pus.end(), set.begin(), set.end());
+  }
+  std::sort(binding.pus.begin(), binding.pus.end());
+  return binding;
+}
+
+/// Of hosts that are bound alike, by the rank of a process on its host.
+struct Kind {
+  const std::vector<Binding>* places;
+  std::vector<std::string> names;
+  std::vector<std::uint32_t> first_processes;
+};
+
+/// "process 3", or "processes 3,7,...,31" where there are many.
+std::string numbers(const Kind& kind, std::uint32_t rank) {
+  constexpr std::size_t kShown = 4;
+  std::vector<std::uint32_t> all = kind.first_processes;
+  for (std::uint32_t& number : all) number += rank;
+  if (all.size() <= kShown || kind.places->size() == 1) return wire::fold_numbers(std::move(all));
+  return fmt::format("processes {},{},...,{}", all[0], all[1], all.back());
+}
+
+}  // namespace
+
+const std::vector<CpuSet>& CpuMap::of(CpuUnit unit) const {
+  switch (unit) {
+    case CpuUnit::socket:
+      return sockets;
+    case CpuUnit::numa:
+      return numas;
+    case CpuUnit::core:
+      return cores;
+    case CpuUnit::none:
+    case CpuUnit::host:
+    case CpuUnit::pu:
+      break;
+  }
+  return pus;
+}
+
+Topology CpuMap::topology() const {
+  return {count(sockets), count(cores), count(pus)};
+}
+
+bool needs_cpus(const wire::JobSpec& job) {
+  return job.provision.by_topology() || job.bind != CpuUnit::none || job.report_bindings;
+}
+
+Binding binding_of(const wire::JobSpec& job, const CpuMap& cpus, std::uint32_t local_rank) {
+  if (!cpus.bindable) return {};
+  if (job.bind != CpuUnit::none) {
+    const std::uint32_t width = job.bind == CpuUnit::core ? job.pes_per_process : 1;
+    return place(cpus, job.bind, width, local_rank);
+  }
+  if (job.provision.process_unit <= CpuUnit::host || !job.provision.hints) return {};
+  Binding binding = place(cpus, job.provision.process_unit, 1, local_rank);
+  if (binding.count > 0) binding.by = Binding::By::itself;
+  return binding;
+}
+
+std::vector<std::string> describe(const std::vector<wire::Bindings>& bindings,
+                                  const std::vector<Host>& hosts) {
+  std::vector<Kind> kinds;
+  for (const wire::Bindings& each : bindings) {
+    auto kind =
+        std::find_if(kinds.begin(), kinds.end(), [&](const Kind& k) { return *k.places == each.processes; });
+    if (kind == kinds.end()) kind = kinds.insert(kind, Kind{&each.processes, {}, {}});
+    kind->names.push_back(hosts[each.host].name);
+    kind->first_processes.push_back(hosts[each.host].first_process);
+  }
+  std::vector<std::string> lines;
+  for (const Kind& kind : kinds) {
+    const std::string names = wire::fold_names(kind.names);
+    for (std::uint32_t rank = 0; rank < kind.places->size(); ++rank)
+      lines.push_back(
+          fmt::format("{}: {}: {}", names, numbers(kind, rank), wire::to_string((*kind.places)[rank])));
+  }
+  return lines;
+}
+
+}  // namespace charmtree::proto
