@@ -263,6 +263,7 @@ int run_root(const Options& options, const std::string& self) {
     output_failure = console.output_failure();
     StartupRecord record = console.startup();
     record.wall = io::now() - started;
+    if (job->plan.job.is_numbered_late()) set_processes(record, node.hosts());
     write_reports(options, record);
     const LoginLog& logins = console.logins();
     const std::string note = remember_logins(job->history_file, logins.samples(), logins.occupancy());

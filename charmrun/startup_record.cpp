@@ -108,6 +108,16 @@ LauncherRecord& StartupRecorder::launcher(std::uint32_t host) {
   return record_.launchers[place->second];
 }
 
+void set_processes(StartupRecord& record, const std::vector<Host>& hosts) {
+  std::uint32_t all = 0;
+  for (const Host& host : hosts) all += host.processes;
+  if (all == 0) return;
+  record.processes = all;
+  for (LauncherRecord& launcher : record.launchers) {
+    if (launcher.host >= 0) launcher.processes = hosts[static_cast<std::size_t>(launcher.host)].processes;
+  }
+}
+
 void StartupRecorder::stamped(const wire::Stamps& stamps) {
   using S = wire::Stamps;
   static constexpr std::array<std::pair<S::Step, Mark>, S::kTimes - 1> kSteps = {

@@ -65,7 +65,7 @@ struct StartupRecord {
   std::string version;                    // of charmrun
   std::string program;                    // as the user wrote it
   std::uint32_t hosts = 0;                // in the list, whether they started or not
-  std::uint32_t processes = 0;            // asked for
+  std::uint32_t processes = 0;            // of the job
   std::uint32_t branching = 0;            // k of the tree; 0: no fixed tree
   Duration wall{0};                       // start of main until the end of the job; 0: not yet over
   std::vector<LauncherRecord> launchers;  // in any order, the root among them or not
@@ -93,6 +93,9 @@ private:
   Instant started_;
   std::map<std::uint32_t, std::size_t> places_;  // in record_.launchers, by host
 };
+
+/// As many processes as the hosts have got, of a job that is numbered late; nothing changes if none has any.
+void set_processes(StartupRecord& record, const std::vector<Host>& hosts);
 
 /// The parts that a launcher's start is cut into for people; each ends at one mark.
 enum class Part : std::uint8_t {

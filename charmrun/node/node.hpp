@@ -35,6 +35,8 @@ public:
   Instant next_deadline() const;
   /// The host of a launcher that has been welcomed.
   std::uint32_t host() const { return self_.index; }
+  /// Root: the job's hosts, with the processes that they have got.
+  const std::vector<Host>& hosts() const { return desk_->hosts(); }
   /// The job's end has begun.
   bool ending() const { return ending_ != Ending::no; }
 

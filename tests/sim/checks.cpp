@@ -100,7 +100,7 @@ void Checks::ended(const End& end) {
   nothing_left(end);
   if (!allowed_.empty() && end.status != 0) return;  // it may have ended before all was done
   every_host_once();
-  if (!is_late(settings_))
+  if (!is_numbered_late(settings_))
     every_process_once();
   else if (end.status == 0)
     every_place_once();
@@ -145,7 +145,6 @@ void Checks::every_process_once() {
 /// The hosts that are left have processes in their order, as many each as was asked for, without gaps; with
 /// spares, as many hosts as the job needs.
 void Checks::every_place_once() {
-  const std::uint32_t each = whole(settings_.processes);
   std::size_t number = 0, places = 0;
   const bool spare = settings_.policy == 2;
   const std::size_t needed = hosts_.size() - whole(settings_.spares);
@@ -153,7 +152,7 @@ void Checks::every_place_once() {
     const bool left_out = reported_.contains(host);
     places += left_out && spare ? 0 : 1;
     if (left_out) continue;
-    for (std::uint32_t i = 0; i < each; ++i, ++number) {
+    for (std::uint32_t i = 0; i < processes_of(settings_, host); ++i, ++number) {
       if (host_of_[number] != host) return wrong(fmt::format("process {} is not on host {}", number, host));
     }
   }

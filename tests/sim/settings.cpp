@@ -42,7 +42,7 @@ constexpr std::array kRows{
     CT_ROW(pause),          CT_ROW(pause_for),     CT_ROW(interrupt),     CT_ROW(root_crash),
     CT_ROW(kill_process),   CT_ROW(fail_process),  CT_ROW(from),          CT_ROW(to),
     CT_ROW(notice),         CT_ROW(stubborn),      CT_ROW(window),        CT_ROW(limit),
-    CT_ROW(within),         CT_ROW(log),           CT_ROW(sabotage),
+    CT_ROW(within),         CT_ROW(log),           CT_ROW(sabotage),      CT_ROW(by_cores),
 };
 #undef CT_ROW
 

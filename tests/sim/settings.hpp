@@ -19,6 +19,7 @@ namespace charmtree::sim {
 struct Settings {
   // The job.
   double hosts = 1000, processes = 1;                 // processes per host
+  double by_cores = 0;                                // hosts have 1 to so many cores, and a process for each
   double branching = 0, levels = 0, batch = 0;        // as the options; branching 0: late binding
   double policy = 0, spares = 0, patience = 0;        // abort, drop, spare: hosts that fail; as the options
   double kind = 0;                                    // of the processes: plain, native, charm
@@ -83,9 +84,19 @@ enum class Sabotage : std::uint8_t {
   oblivion,    // a process does not hear that another was lost
 };
 
-/// Processes are numbered when it is known which hosts fail.
+/// The job does without hosts that fail.
 inline bool is_late(const Settings& settings) {
   return settings.policy != 0;
+}
+
+/// Processes are numbered when the hosts have answered.
+inline bool is_numbered_late(const Settings& settings) {
+  return is_late(settings) || settings.by_cores != 0;
+}
+/// Of a host that lives.
+inline std::uint32_t processes_of(const Settings& settings, std::uint32_t host) {
+  const auto most = static_cast<std::uint32_t>(settings.processes);
+  return settings.by_cores != 0 && most > 1 ? 1 + (host * 2654435761U >> 16U) % most : most;
 }
 
 using Assignments = std::vector<std::pair<std::string, std::string>>;

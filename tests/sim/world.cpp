@@ -35,6 +35,7 @@ RootPlan make_plan(const Settings& settings, const Hosts& hosts) {
   job.launch.patience = ms(settings.patience);
   job.launch.shape = {whole(settings.branching), whole(settings.levels)};
   job.launch.batch = whole(settings.batch);
+  if (settings.by_cores != 0) job.provision = {CpuUnit::core, 1};
   job.restarts_processes = settings.restarts != 0;
   job.grace = ms(settings.grace);
   job.timeout = ms(settings.timeout);

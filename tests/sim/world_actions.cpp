@@ -72,6 +72,10 @@ void World::perform(std::uint32_t id, const Prepare&, Duration& now) {
   cost(id, now, ms(settings_.setup));
   const std::uint32_t host = launchers_[id].host;
   Prepared answer{0x0A000000 + host, {}, true};
+  if (settings_.by_cores != 0) {
+    CpuMap& cpus = answer.cpus.emplace();
+    for (std::uint32_t core = 0; core < processes_of(settings_, host); ++core) cpus.cores.push_back({core});
+  }
   if (hosts_[host].nature == Nature::unready) {
     answer.ok = false;
     answer.error = {Errc::no_directory, Phase::spawn, "no such directory", "check +wd"};

@@ -203,7 +203,7 @@ void World::check_table(const wire::Blob& coded) {
       }
     }
   }
-  const std::size_t all = is_late(settings_) ? joined_ : processes_.size();
+  const std::size_t all = is_numbered_late(settings_) ? joined_ : processes_.size();
   if (number != all) checks_.wrong(fmt::format("the table is wrong at process {}", number));
 }
 

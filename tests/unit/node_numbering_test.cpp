@@ -88,6 +88,18 @@ TEST_CASE("drop: a silent host is not waited for, and its login is discarded whe
   }
 }
 
+TEST_CASE("drop: a process is told with its host, wherever the dropped hosts are", "[numbering]") {
+  const std::uint32_t process = GENERATE(range(0U, 7U));
+  SmallWorld world{{.hosts = 9, .on_failure = OnHostFailure::drop}};
+  no_answer_from(world, {4, 5});
+  world.actors[process].fate = Actor::Fate::aborts;
+  world.run();
+  REQUIRE(world.result);
+  CHECK(world.result->status == 1);
+  CHECK(world.said_anywhere(
+      fmt::format("n{:02}: run: process {}: aborted", world.actors[process].host, process), Tone::error));
+}
+
 TEST_CASE("drop: without any host there is no job", "[numbering]") {
   SmallWorld world{{.hosts = 3, .on_failure = OnHostFailure::drop}};
   no_answer_from(world, {0, 1, 2});

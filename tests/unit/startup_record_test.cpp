@@ -99,3 +99,20 @@ TEST_CASE("stamps and failure of one launcher are one record, whichever comes fi
   CHECK(launcher.level == 2);
   CHECK(launcher.attempts == 3);
 }
+
+TEST_CASE("a record has the processes that the hosts have got", "[report]") {
+  auto hosts = two_hosts();
+  StartupRecord record;
+  record.processes = 9;
+  record.launchers.resize(2);
+  record.launchers[1].host = 1;
+  hosts[0].processes = hosts[1].processes = 0;
+  set_processes(record, hosts);
+  CHECK(record.processes == 9);
+  hosts[0].processes = 3;
+  hosts[1].processes = 4;
+  set_processes(record, hosts);
+  CHECK(record.processes == 7);
+  CHECK(record.launchers[0].processes == 0);
+  CHECK(record.launchers[1].processes == 4);
+}

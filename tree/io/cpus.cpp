@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <list>
 #include <memory>
 
 // Debian's static libhwloc wants libudev, for the names of disks, and there is no static libudev. hwloc does
@@ -45,17 +46,16 @@ namespace charmtree::io {
 namespace {
 
 /// hwloc's directory of plugins is chosen by the environment only. Changing that would not be safe beside the
-/// resolver's threads; another array of the same variables is. It stays valid for whoever reads it just now.
+/// resolver's threads; another array of the same variables is. Arrays are kept: somebody may be reading one.
 class WithoutPlugins {
 public:
   WithoutPlugins() : before_(environ) {
     static char nowhere[] = "HWLOC_PLUGINS_PATH=/dev/null", quiet[] = "HWLOC_HIDE_ERRORS=2";
-    static std::vector<char*> variables;
-    if (variables.empty()) {
-      variables.push_back(nowhere);
-      for (char** each = environ; each != nullptr && *each != nullptr; ++each) variables.push_back(*each);
-      variables.insert(variables.end(), {quiet, nullptr});
-    }
+    static std::list<std::vector<char*>> kept;
+    std::vector<char*>& variables = kept.emplace_back();
+    variables.push_back(nowhere);
+    for (char** each = environ; each != nullptr && *each != nullptr; ++each) variables.push_back(*each);
+    variables.insert(variables.end(), {quiet, nullptr});
     environ = variables.data();
   }
   ~WithoutPlugins() { environ = before_; }
