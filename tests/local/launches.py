@@ -8,6 +8,7 @@ that was wrong, then one for each kind; the status is 1 if anything was wrong.
 """
 
 import os
+import re
 import signal
 import statistics
 import subprocess
@@ -21,6 +22,7 @@ AT_A_TIME = 2
 PATIENCE_S = 60  # for one launch; beyond it hangs
 HOSTS = (1, 1, 2, 4)  # a quarter of the launches on each
 PROCESSES = 4
+STARTED = re.compile(r"^Charmrun> started all node programs in \d+\.\d+ seconds\.\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ def stock(folder: Path, number: int) -> tuple[list[str], list[str], int]:
 def launch(folder: Path, kind: str, number: int) -> Outcome:
     program, lines, status = (native if kind == "native" else stock)(folder, number)
     hosts = HOSTS[number % len(HOSTS)]
-    argv = [str(folder / "charmrun"), "++quiet", f"+p{PROCESSES}", "++hosts", str(hosts), *program]
+    argv = [str(folder / "charmrun"), f"+p{PROCESSES}", "++hosts", str(hosts), *program]
     begin = time.monotonic()
     pipes = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
     child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, start_new_session=True, text=True, **pipes)
@@ -59,11 +61,11 @@ def launch(folder: Path, kind: str, number: int) -> Outcome:
         return Outcome("hangs", PATIENCE_S)
     trouble = ""
     if child.returncode != status:
-        trouble = f"status {child.returncode} instead of {status}: {err}"
-    elif sorted(out.splitlines()) != sorted(lines):
-        trouble = f"output {out!r}"
+        trouble = f"status {child.returncode} instead of {status}: {err[-300:]}"
+    elif sorted(STARTED.sub("", out, count=1).splitlines()) != sorted(lines):
+        trouble = f"output {out[-300:]!r}"
     elif bool(err) != (kind == "native" and status != 0):  # a status that is not the program's own word is explained
-        trouble = f"says {err!r}"
+        trouble = f"says {err[-300:]!r}"
     return Outcome(trouble, time.monotonic() - begin)
 
 
