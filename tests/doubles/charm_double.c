@@ -44,7 +44,8 @@ static const char kUsage[] =
     "  --hang-at-exit         ignore SIGTERM and never exit\n"
     "  --process I            process I does what is meant for process 0, and what ends or leaves a process\n"
     "  --standalone-ok        without a launcher: say so and exit with 0\n"
-    "  --strict-fds           inherited descriptors above 2 are a fault\n";
+    "  --strict-fds           inherited descriptors above 2 are a fault\n"
+    "  ++quiet                as stock clients take it from their launcher; changes nothing\n";
 
 enum {
   kChunk = 16384,         // of captured output
@@ -59,7 +60,7 @@ enum {
 struct options {
   int prints, printfs, printsyns, barriers, barrier0, smp, dribble, kill_self, exit_early, die_before_table,
       hang, standalone_ok;
-  int receipts, scans, strict_fds, exit_code, process;  // process -1: not given
+  int receipts, scans, strict_fds, quiet, exit_code, process;  // process -1: not given
   double compute, grandchild;
   const char *write_before_table, *scanf_format, *abort_text;
 };
@@ -493,6 +494,7 @@ static int parse(struct options* o, int argc, char** argv) {
       {"--process", 0, &o->process, 0, 0},
       {"--standalone-ok", &o->standalone_ok, 0, 0, 0},
       {"--strict-fds", &o->strict_fds, 0, 0, 0},
+      {"++quiet", &o->quiet, 0, 0, 0},
   };
   for (int i = 1; i < argc; ++i) {
     size_t k = 0;
