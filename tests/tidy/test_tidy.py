@@ -243,5 +243,40 @@ class Functions(unittest.TestCase):
                 self.assertEqual([(first, last) for first, last, _ in cpp_text.functions(text)], expected)
 
 
+class OptionsDoc(unittest.TestCase):
+    TABLE = SPDX + 'constexpr std::array kTable = {\n    OptionRow{"p", Topic::counts},\n    without(kBinding, {"bind", Topic::counts}),\n};\n'
+    KEYS = SPDX + 'constexpr std::array kKeys = {KeyRow{"login", Key::login}};\n'
+    TESTS = SPDX + 'TEST_CASE("p and login "\n          "do it", "[tag]") {}\n'
+    ROWS = ("| `++p N`, `+pN` | PEs | the same | `unit/a_test.cpp: p and login do it` |",
+            "| `++bind UNIT` | | not ready yet | `unit/a_test.cpp` |",
+            "| `login NAME` | x | y | `cluster/test_b.py: test_c` |")
+
+    def found(self, *rows, **others):
+        doc = "| option | Charm++ 8 | here | shown by |\n|---|---|---|---|\n" + "\n".join(rows) + "\n"
+        files = {"charmrun/option_table.cpp": self.TABLE, "tree/wire/nodelist_line.cpp": self.KEYS, "docs/OPTIONS.md": doc,
+                 "tests/unit/a_test.cpp": self.TESTS, "tests/cluster/test_b.py": CMAKE + "def test_c():\n    login()\n", **others}
+        return sorted(line for _, line, rule in offences(files) if rule == "options-doc")
+
+    def test_a_whole_table(self):
+        self.assertEqual(self.found(*self.ROWS), [])
+
+    def test_a_row_that_is_missing(self):
+        self.assertEqual(self.found(*self.ROWS[1:]), [1])
+        self.assertEqual(self.found(*self.ROWS[:2]), [1])
+        self.assertEqual(self.found(self.ROWS[0], self.ROWS[2]), [1])
+
+    def test_a_row_whose_test_is_missing_or_of_something_else(self):
+        for test in ("", "yes", "`unit/none.cpp`", "`unit/a_test.cpp: p and login do`", "`cluster/test_b.py: test_d`", "`cluster/test_b.py: test_c`"):
+            self.assertIn(3, self.found(f"| `++p N` | | | {test} |", *self.ROWS[1:]), test)
+
+    def test_a_row_that_is_not_ready_and_should_be_or_the_other_way(self):
+        self.assertEqual(self.found("| `++p N` | | not ready yet | `unit/a_test.cpp` |", *self.ROWS[1:]), [3])
+        self.assertEqual(self.found(self.ROWS[0], "| `++bind UNIT` | | binds | `unit/a_test.cpp: p and login do it` |", self.ROWS[2]), [4])
+
+    def test_no_document(self):
+        files = {"charmrun/option_table.cpp": self.TABLE, "tree/wire/nodelist_line.cpp": self.KEYS}
+        self.assertIn(("charmrun/option_table.cpp", 1, "options-doc"), offences(files))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -19,6 +19,7 @@ from functools import cached_property
 from pathlib import Path
 
 import cpp_text
+import options_doc
 from layers import (BANNED_WORDS, BANS, IMPURE_ALLOWED, IMPURE_HEADERS, LAYERS, LIBRARIES, MAX_FILE_LINES, MAX_FUNCTION_LINES, PURE,
                     layer_of, under)
 
@@ -228,7 +229,7 @@ def check_dead_files(sources):
             yield source.path, 1, "dead-file", "nobody includes it"
 
 
-TREE_CHECKS = (check_includes, check_dead_files)
+TREE_CHECKS = (check_includes, check_dead_files, options_doc.check_options)
 
 
 def compile_header(root, path, compiler):
