@@ -8,6 +8,7 @@ from its sshd; there nothing can be bound.
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,18 @@ _ALLOWED = [
     "-c",
     "echo $CHARMTREE_PROCESS $(grep Cpus_allowed_list /proc/self/status | cut -f2)",
 ]
+_AFFINITY = """import os
+from charm4py import charm, Chare, Group
+class Teller(Chare):
+    def tell(self):
+        return (charm.myPe(), *sorted(os.sched_getaffinity(0)))
+def main(args):
+    tellers = Group(Teller)
+    for pe in range(charm.numPes()):
+        print("affinity", *tellers[pe].tell(ret=True).get())
+    charm.exit()
+charm.start(main)
+"""
 
 
 def _give(hosts: Cluster, host: int, topology: str) -> None:
@@ -87,6 +100,17 @@ def test_worker_threads_are_counted_and_reach_the_table(mixed: Cluster, charmrun
     assert "different numbers of PEs (h01: 3, h02: 2); Charm++ needs as many in each" in refused
 
 
+def test_pxshm_needs_as_many_processes_on_every_host(mixed: Cluster, charmrun: Path) -> None:
+    texts = '"Error parsing NETSTART", "Running in non-SMP mode", "pxshm must be run"'
+    source = f"const char* const texts[] = {{{texts}}}; int main(int n, char** w) {{ return *w == texts[n]; }}"
+    program = "/home/shared/pxshm"
+    compile_it = ["cc", "-x", "c", "-", "-o", str(mixed.path(0, program))]
+    subprocess.run(compile_it, input=source, text=True, check=True, timeout=60)
+    words = ["++processPerCore", 1, "++nodelist", mixed.nodelist([1, 2]), program]
+    refused = error_line(run(mixed, charmrun, *words))
+    assert "hosts would get different numbers of processes (h01: 4, h02: 3)" in refused
+
+
 def test_drop_counts_the_hosts_that_are_left(mixed: Cluster, charmrun: Path) -> None:
     mixed.no_sshd(3)
     words = ["++processPerCore", 1, "++on-host-failure", "drop", "++nodelist", mixed.nodelist([1, 2, 3])]
@@ -116,8 +140,20 @@ def test_processes_are_bound_to_cores_before_they_begin(cluster: Factory, charmr
     allowed = {int(line.split()[0]): _numbers(line.split()[1]) for line in program_lines(done)}
     assert allowed == {number: cores[number % each % len(cores)] for number in range(2 * each)}
     said = charmrun_lines(done)
-    assert len(said) == each
-    assert said[1].startswith(f"h[00-01]: processes 1,{1 + each}: core {1 % len(cores)} (PU")
+    assert len(said) == 2  # the last process of a host is on the first core again
+    assert said[1].startswith(f"h[00-01]: processes {each - 1},{2 * each - 1}: core 0 (PU")
+
+
+def test_charm4py_binds_itself_as_is_said(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(2)
+    script = hosts.put(0, "/home/shared/affinity.py", _AFFINITY)
+    options = ["++processPerPU", 1, "++report-bindings", "++nodelist", hosts.nodelist(2)]
+    done = run(hosts, charmrun, *options, charm4py(), script, timeout=400)
+    assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-4000:])
+    told = sorted(line.split()[1:] for line in program_lines(done) if line.startswith("affinity "))
+    assert told == sorted([str(pe), str(_PUS[pe % len(_PUS)])] for pe in range(2 * len(_PUS)))
+    (said,) = charmrun_lines(done)
+    assert said.endswith(", as Charm++ programs bind themselves")
 
 
 def test_what_a_launcher_may_not_use_is_not_counted(cluster: Factory, charmrun: Path) -> None:

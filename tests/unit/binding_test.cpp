@@ -68,22 +68,31 @@ TEST_CASE("by hints a Charm++ program binds itself, and the launcher does not", 
   CHECK(needs_cpus(spec));
 }
 
-TEST_CASE("equal hosts are reported as one", "[binding]") {
+TEST_CASE("equal hosts are reported as one, and so are processes in a row", "[binding]") {
   std::vector<Host> hosts(9);
   std::vector<wire::Bindings> bindings;
   for (std::uint32_t i = 0; i < 9; ++i) {
     hosts[i].name = fmt::format("h{:02}", i);
-    hosts[i].first_process = 2 * i;
+    hosts[i].first_process = 3 * i;
     const CpuMap cpus = make_cpus(1, i == 8 ? 1 : 2, 2);
-    bindings.push_back(
-        {i, {binding_of(job(CpuUnit::core), cpus, 0), binding_of(job(CpuUnit::core), cpus, 1)}});
+    bindings.push_back({i, {}});
+    for (std::uint32_t rank = 0; rank < 3; ++rank)
+      bindings.back().processes.push_back(binding_of(job(CpuUnit::core), cpus, rank));
   }
-  const auto two = [&] { return describe({bindings[0], bindings[1], bindings[8]}, hosts); };
-  CHECK(two() == std::vector<std::string>{
-                     "h[00-01]: processes 0,2: core 0 (PUs 0,2)", "h[00-01]: processes 1,3: core 1 (PUs 1,3)",
-                     "h08: process 16: core 0 (PUs 0-1)", "h08: process 17: core 0 (PUs 0-1)"});
-  CHECK(describe(bindings, hosts).front() == "h[00-07]: processes 0,2,...,14: core 0 (PUs 0,2)");
-  CHECK(describe({{3, {wire::Binding{}}}}, hosts) == std::vector<std::string>{"h03: process 6: not bound"});
+  using Lines = std::vector<std::string>;
+  CHECK(describe({bindings[0], bindings[1], bindings[8]}, hosts) ==
+        Lines{"h[00-01]: processes 0-1,3-4: one each of cores 0-1 (PUs 0-3)",
+              "h[00-01]: processes 2,5: core 0 (PUs 0,2)", "h08: process 24: core 0 (PUs 0-1)",
+              "h08: process 25: core 0 (PUs 0-1)", "h08: process 26: core 0 (PUs 0-1)"});
+  CHECK(describe(bindings, hosts)[0] ==
+        "h[00-07]: processes 0-1,3-4,...,21-22: one each of cores 0-1 (PUs 0-3)");
+  CHECK(describe(bindings, hosts)[1] == "h[00-07]: processes 2,5,...,23: core 0 (PUs 0,2)");
+  const std::vector<wire::Binding> nowhere(3);
+  CHECK(describe({{3, nowhere}, {4, nowhere}}, hosts) == Lines{"h[03-04]: processes 9-14: not bound"});
+  const CpuMap eight = make_cpus(1, 8, 1);
+  const auto two = [&](std::uint32_t rank) { return binding_of(job(CpuUnit::core, 2), eight, rank); };
+  CHECK(describe({{0, {two(0), two(1), two(2)}}}, hosts) ==
+        Lines{"h00: processes 0-2: 2 each of cores 0-5 (PUs 0-5)"});
 }
 
 TEST_CASE("bindings are told in words", "[binding]") {
@@ -92,4 +101,8 @@ TEST_CASE("bindings are told in words", "[binding]") {
   binding.by = wire::Binding::By::itself;
   CHECK(wire::to_string(binding) == "cores 4-7 (PUs 4-7), as Charm++ programs bind themselves");
   CHECK(wire::to_string(binding_of(job(CpuUnit::numa), make_cpus(1, 1, 1), 0)) == "NUMA node 0 (PU 0)");
+  wire::JobSpec by_pu;
+  by_pu.provision = {CpuUnit::pu, 1};
+  CHECK(wire::to_string(binding_of(by_pu, make_cpus(1, 4, 2), 2)) ==
+        "PU 1, as Charm++ programs bind themselves");
 }

@@ -170,7 +170,7 @@ TEST_CASE("processes are bound in the order of their host, and it is told", "[bi
   CHECK(world.actors[1].pus == CpuSet{1});
   CHECK(world.actors[3].pus == CpuSet{1});
   CHECK(world.actors[5].pus == CpuSet{0});
-  CHECK(world.said_anywhere("n[00-01]: processes 1,3: core 1 (PU 1)", Tone::info));
+  CHECK(world.said_anywhere("n[00-01]: processes 0-3: one each of cores 0-1 (PUs 0-1)", Tone::info));
   CHECK(world.said_anywhere("n02: process 5: core 0 (PU 0)", Tone::info));
 }
 
@@ -179,5 +179,5 @@ TEST_CASE("nobody is bound unless it is asked for", "[binding]") {
   world.cpus = [](std::uint32_t) { return make_cpus(1, 2, 1); };
   world.run();
   CHECK(world.actors[1].pus.empty());
-  CHECK(world.said_anywhere("n00: process 1: not bound", Tone::info));
+  CHECK(world.said_anywhere("n00: processes 0-1: not bound", Tone::info));
 }

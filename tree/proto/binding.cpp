@@ -41,13 +41,55 @@ struct Kind {
   std::vector<std::uint32_t> first_processes;
 };
 
-/// "process 3", or "processes 3,7,...,31" where there are many.
-std::string numbers(const Kind& kind, std::uint32_t rank) {
+/// Processes of consecutive ranks that are bound to consecutive units, or not at all.
+struct Run {
+  std::uint32_t first_rank, processes;
+  Binding all;  // together
+};
+
+bool continues(const Run& run, const Binding& next) {
+  if (run.all.by != next.by || run.all.unit != next.unit) return false;
+  if (next.by == Binding::By::nobody) return true;
+  return run.all.count == next.count * run.processes && run.all.first + run.all.count == next.first;
+}
+
+std::vector<Run> runs_of(const std::vector<Binding>& places) {
+  std::vector<Run> runs;
+  for (std::uint32_t rank = 0; rank < places.size(); ++rank) {
+    const Binding& place = places[rank];
+    if (runs.empty() || !continues(runs.back(), place)) {
+      runs.push_back({rank, 1, place});
+      continue;
+    }
+    Run& run = runs.back();
+    ++run.processes;
+    run.all.count += place.count;
+    run.all.pus.insert(run.all.pus.end(), place.pus.begin(), place.pus.end());
+  }
+  return runs;
+}
+
+/// "process 3", "processes 0-7", or "processes 3,7,...,31" where there are many hosts.
+std::string numbers(const Kind& kind, const Run& run) {
   constexpr std::size_t kShown = 4;
-  std::vector<std::uint32_t> all = kind.first_processes;
-  for (std::uint32_t& number : all) number += rank;
-  if (all.size() <= kShown || kind.places->size() == 1) return wire::fold_numbers(std::move(all));
-  return fmt::format("processes {},{},...,{}", all[0], all[1], all.back());
+  std::vector<std::uint32_t> first, all;
+  for (const std::uint32_t number : kind.first_processes) {
+    first.push_back(number + run.first_rank);
+    for (std::uint32_t i = 0; i < run.processes; ++i) all.push_back(first.back() + i);
+  }
+  if (first.size() <= kShown || kind.places->size() == run.processes)
+    return wire::fold_numbers(std::move(all));
+  const auto range = [&](std::uint32_t number) {
+    return run.processes == 1 ? std::to_string(number)
+                              : fmt::format("{}-{}", number, number + run.processes - 1);
+  };
+  return fmt::format("processes {},{},...,{}", range(first[0]), range(first[1]), range(first.back()));
+}
+
+std::string place_of(const Run& run) {
+  const std::uint32_t each = run.all.count / run.processes;
+  if (run.processes == 1 || each == 0) return wire::to_string(run.all);
+  return fmt::format("{} each of {}", each == 1 ? "one" : std::to_string(each), wire::to_string(run.all));
 }
 
 }  // namespace
@@ -101,9 +143,8 @@ std::vector<std::string> describe(const std::vector<wire::Bindings>& bindings,
   std::vector<std::string> lines;
   for (const Kind& kind : kinds) {
     const std::string names = wire::fold_names(kind.names);
-    for (std::uint32_t rank = 0; rank < kind.places->size(); ++rank)
-      lines.push_back(
-          fmt::format("{}: {}: {}", names, numbers(kind, rank), wire::to_string((*kind.places)[rank])));
+    for (const Run& run : runs_of(*kind.places))
+      lines.push_back(fmt::format("{}: {}: {}", names, numbers(kind, run), place_of(run)));
   }
   return lines;
 }

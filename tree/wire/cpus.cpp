@@ -43,13 +43,14 @@ void fold(std::vector<HostTopology>& topologies) {
 
 std::string to_string(const Binding& binding) {
   if (binding.by == Binding::By::nobody || binding.count == 0 || binding.pus.empty()) return "not bound";
-  std::vector<std::uint32_t> units(std::min<std::size_t>(binding.count, binding.pus.size()));
-  for (std::uint32_t i = 0; i < units.size(); ++i) units[i] = binding.first + i;
-  const std::string_view plural = units.size() == 1 ? "" : "s";
-  const std::string_view pus = binding.pus.size() == 1 ? "" : "s";
-  return fmt::format("{}{} {} (PU{} {}){}", name(binding.unit), plural, fold_ranges(std::move(units)), pus,
-                     fold_ranges(binding.pus),
-                     binding.by == Binding::By::itself ? ", as Charm++ programs bind themselves" : "");
+  std::string text = fmt::format("PU{} {}", binding.pus.size() == 1 ? "" : "s", fold_ranges(binding.pus));
+  if (binding.unit != CpuUnit::pu) {
+    std::vector<std::uint32_t> units(std::min<std::size_t>(binding.count, binding.pus.size()));
+    for (std::uint32_t i = 0; i < units.size(); ++i) units[i] = binding.first + i;
+    text = fmt::format("{}{} {} ({})", name(binding.unit), units.size() == 1 ? "" : "s", fold_ranges(units),
+                       text);
+  }
+  return text + (binding.by == Binding::By::itself ? ", as Charm++ programs bind themselves" : "");
 }
 
 }  // namespace wire
