@@ -366,6 +366,8 @@ void Builder::describe() {
     proto::overlay(job.environment, {fmt::format("CmiIpcPoolSize={}", *options_.ipc_pool_size)});
   if (options_.ipc_cutoff)
     proto::overlay(job.environment, {fmt::format("CmiIpcCutoff={}", *options_.ipc_cutoff)});
+  if (options_.mode == Mode::run)
+    job.restarts_processes = program_traits(options_, directory_, io::Libraries::charm).restarts;
   job.hosts = static_cast<std::uint32_t>(job_.plan.hosts.size());
   job.magic = static_cast<std::uint16_t>(
       1 +

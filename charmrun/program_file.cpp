@@ -44,14 +44,15 @@ ProgramFile program_file(const Options& options, const std::string& directory) {
   return {named && !executable ? program : here, false};
 }
 
-wire::ProgramTraits program_traits(const Options& options, const std::string& directory) {
+wire::ProgramTraits program_traits(const Options& options, const std::string& directory,
+                                   io::Libraries libraries) {
   if (is_python(options.program)) {
     const std::string script = script_of(options);
     return script.empty() ? wire::ProgramTraits{} : io::read_traits(absolute(script, directory));
   }
   const ProgramFile file = program_file(options, directory);
   if (file.by_python) return io::read_traits(absolute(options.program, directory));
-  return io::read_traits(file.path.starts_with('/') ? file.path : io::find_program(file.path));
+  return io::read_traits(file.path.starts_with('/') ? file.path : io::find_program(file.path), libraries);
 }
 
 }  // namespace charmtree

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "charmrun/options.hpp"
+#include "tree/io/program_reader.hpp"
 #include "tree/wire/program_traits.hpp"
 
 namespace charmtree {
@@ -24,7 +25,8 @@ ProgramFile program_file(const Options& options, const std::string& directory);
 
 /// Of the file, or of the script if it is python that runs one. Nothing where the file is not to be seen
 /// here.
-wire::ProgramTraits program_traits(const Options& options, const std::string& directory);
+wire::ProgramTraits program_traits(const Options& options, const std::string& directory,
+                                   io::Libraries libraries = io::Libraries::all);
 
 /// `path` as seen from `directory`.
 std::string absolute(const std::string& path, const std::string& directory);

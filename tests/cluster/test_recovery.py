@@ -15,7 +15,6 @@ from vcluster import Result
 HOSTS, EACH = 3, 2
 ALL = HOSTS * EACH
 ROUNDS = 4
-pytestmark = pytest.mark.skip(reason="what a program is, is not read from it yet")
 
 
 def recover(cluster: Factory, charmrun: Path, *deaths: str) -> tuple[list[str], Result]:

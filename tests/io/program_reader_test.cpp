@@ -101,6 +101,18 @@ TEST_CASE("libraries are looked into, also those of libraries", "[program_reader
   CHECK(found);
 }
 
+TEST_CASE("of the libraries only Charm++'s are looked into where that is enough", "[program_reader]") {
+  const TempDir folder;
+  folder.write("libck.so", elf({"+restartaftercrash"}));
+  folder.write("libother.so", elf({"+restartaftercrash"}));
+  const auto traits = [&](const std::string& library) {
+    return read_traits(folder.write("app", elf({"-", PF_R, {library}, "$ORIGIN"})), Libraries::charm);
+  };
+  CHECK(traits("libck.so").restarts);
+  CHECK(traits(folder.path("libck.so")).restarts);
+  CHECK_FALSE(traits("libother.so").restarts);
+}
+
 TEST_CASE("of a script only charm4py is read; of what is no file nothing", "[program_reader]") {
   const TempDir folder;
   CHECK(read_traits(folder.write("a.py", "from charm4py import charm\n# non-SMP mode\n")).charm4py);

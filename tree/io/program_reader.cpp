@@ -38,6 +38,12 @@ bool is_system_library(std::string_view name) {
   return std::any_of(kNames.begin(), kNames.end(), [&](auto known) { return name.starts_with(known); });
 }
 
+bool is_charm_library(std::string_view name) {
+  if (const std::size_t slash = name.rfind('/'); slash != name.npos) name.remove_prefix(slash + 1);
+  static constexpr std::array<std::string_view, 4> kNames = {"libck", "libconv-", "libcharm", "libampi"};
+  return std::any_of(kNames.begin(), kNames.end(), [&](auto known) { return name.starts_with(known); });
+}
+
 std::uint64_t search(const ElfFile& file, TraitSearch& texts, bool executable) {
   std::uint64_t searched = 0;
   for (const ElfFile::Segment& segment : file.segments()) {
@@ -114,7 +120,7 @@ std::optional<Library> find_library(const std::string& name, const std::vector<s
 }
 
 /// Breadth first, each name once.
-void search_libraries(const std::string& path, const ElfFile& program, TraitSearch& texts) {
+void search_libraries(const std::string& path, const ElfFile& program, Libraries which, TraitSearch& texts) {
   struct Wanted {
     std::string name;
     std::vector<std::string> folders;
@@ -124,6 +130,7 @@ void search_libraries(const std::string& path, const ElfFile& program, TraitSear
   const auto want = [&](const std::string& from, const ElfFile& file) {
     const ElfFile::Libraries libraries = file.libraries();
     for (const std::string& name : libraries.names) {
+      if (which == Libraries::charm && !is_charm_library(name)) continue;
       if (is_system_library(name) || seen.size() >= kMostLibraries || !seen.insert(name).second) continue;
       wanted.push_back({name, folders_for(from, libraries.folders)});
     }
@@ -138,7 +145,7 @@ void search_libraries(const std::string& path, const ElfFile& program, TraitSear
 
 }  // namespace
 
-wire::ProgramTraits read_traits(const std::string& path) {
+wire::ProgramTraits read_traits(const std::string& path, Libraries libraries) {
   TraitSearch texts;
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return {};
@@ -150,7 +157,7 @@ wire::ProgramTraits read_traits(const std::string& path) {
     return found;
   }
   search_all(*program, texts);
-  if (!texts.found().charm()) search_libraries(path, *program, texts);
+  if (!texts.found().charm()) search_libraries(path, *program, libraries, texts);
   wire::ProgramTraits found = texts.found();
   found.elf = true;
   return found;

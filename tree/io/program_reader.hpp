@@ -4,15 +4,20 @@
 // executed.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "tree/wire/program_traits.hpp"
 
 namespace charmtree::io {
 
-/// Nothing found, if the file cannot be read. Costs about 1 ms for each MB of constants, which are a small part
-/// of most programs; libraries are looked into only while the program's own text does not say that it is
+/// Which of the libraries that a program needs are looked into, while its own text does not say that it is
+/// Charm++. Charm++'s are few, and have names of their own.
+enum class Libraries : std::uint8_t { all, charm };
+
+/// Nothing found, if the file cannot be read. Costs about 1 ms for each MB of constants, which are a small
+/// part of most programs; libraries are looked into only while the program's own text does not say that it is
 /// Charm++, those of the C and C++ compiler never.
-wire::ProgramTraits read_traits(const std::string& path);
+wire::ProgramTraits read_traits(const std::string& path, Libraries libraries = Libraries::all);
 
 }  // namespace charmtree::io
