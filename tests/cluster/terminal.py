@@ -18,8 +18,9 @@ from running import PATIENCE_S
 from vc_faults import wait_until
 from vcluster import Cluster
 
-# The shell of the terminal: without job control, it leaves the terminal's modes alone. Ctrl-C is for its child.
-_SHELL = 'trap : INT; "$@"; echo "<$?>"'
+# The shell of the terminal: without job control, it leaves the modes alone. Ctrl-C is for its child. It ends
+# with a last line, which it waits for only if its input still blocks.
+_SHELL = 'trap : INT; "$@"; echo "<$?>"; read end'
 _KEEPER_S = 5.0  # what puts the modes back when charmrun is killed is another process
 
 
@@ -75,8 +76,10 @@ class Terminal:
     def end(self, status: int = 0) -> str:
         """Waits for the end, with the terminal as it was; what was shown before it."""
         found = self.expect(r"<(\d+)>\r*\n")
-        self.child.wait(PATIENCE_S)
         assert wait_until(lambda: termios.tcgetattr(self.master) == self.before, _KEEPER_S)
+        assert self.child.poll() is None
+        self.type("\r")
+        self.child.wait(PATIENCE_S)
         os.close(self.master)
         assert found[1] == str(status), found.string
         return found.string[: found.start()]

@@ -100,7 +100,7 @@ void OutputWriter::run() {
 }
 
 InputReader::InputReader(asio::io_context& io, int fd, std::function<void(std::string, bool)> sink)
-    : io_(io), stream_(io), timer_(io), fd_(fd), sink_(std::move(sink)) {
+    : io_(io), stream_(io), timer_(io), fd_(fd), flags_(::fcntl(fd, F_GETFL)), sink_(std::move(sink)) {
   const int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
   error_code ec;
   if (copy >= 0) stream_.assign(copy, ec);
@@ -130,9 +130,13 @@ void InputReader::read(std::size_t bytes) {
     // Files and /dev/null cannot be waited for, but read.
     if (!ec || ec == asio::error::operation_not_supported) read_now(bytes);
   });
+  // Asio has made it non-blocking, once and for all who share it, such as the shell's next `read`.
+  if (flags_ >= 0) ::fcntl(fd_, F_SETFL, flags_);
 }
 
 void InputReader::read_now(std::size_t bytes) {
+  pollfd readable{fd_, POLLIN, 0};  // somebody else may have been quicker, and it may block
+  if (pollable_ && ::poll(&readable, 1, 0) == 0) return read(bytes);
   std::string buffer(bytes, '\0');
   const ssize_t got = ::read(fd_, buffer.data(), buffer.size());
   if (got < 0 && (errno == EINTR || errno == EAGAIN)) return read(bytes);

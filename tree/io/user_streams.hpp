@@ -68,7 +68,7 @@ private:
   asio::io_context& io_;
   asio::posix::stream_descriptor stream_;
   asio::steady_timer timer_;
-  int fd_;
+  int fd_, flags_;
   bool pollable_ = false;
   std::function<void(std::string, bool)> sink_;
 };
