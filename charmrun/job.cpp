@@ -384,8 +384,8 @@ void Builder::describe() {
   job.umask = mask;
   if (options_.interactive) {
     constexpr wire::WindowSize kUsual{24, 80};
-    job.terminal = wire::Terminal{io::UserTerminal::size().value_or(kUsual), ::isatty(STDIN_FILENO) != 0,
-                                  ::isatty(STDOUT_FILENO) != 0};
+    const bool raw = ::isatty(STDIN_FILENO) != 0;  // ours will be, whatever stdout is
+    job.terminal = wire::Terminal{io::UserTerminal::size().value_or(kUsual), raw, raw};
   }
   if (!options_.run_script.empty()) job.runscript = absolute(options_.run_script, directory_);
   job.profiles = profiles_;
