@@ -41,7 +41,7 @@ public:
   void on(const proto::ClientOpened& event, Instant now, proto::Actions& out);
   void on(const proto::ClientBytes& event, proto::Actions& out, Requests& down);
   void on(const proto::ClientClosed& event);
-  /// The job has got its node table. Until then requests wait.
+  /// The job has got its node table. Until then requests wait; they do so again if there are 0 processes.
   void start(std::uint32_t processes, std::uint32_t pes_per_process, proto::Actions& out, Requests& down);
   void on(const wire::CcsAnswer& answer, proto::Actions& out);
   /// The job is over: every client gets the end of its connection.

@@ -145,10 +145,24 @@ void Console::store_host_key(std::uint32_t host, const HostKey& key) {
       });
 }
 
+/// Hosts that join a running job are no part of its start.
 void Console::record(const proto::Record& record) {
+  if (record.stamps.host >= job_.plan.hosts.size()) return;
   if (record.error) return startup_.failed(record.stamps.host, *record.error, record.failed);
   startup_.stamped(record.stamps);
   logins_.stamped(record.stamps, cpu_time() - cpu_at_start_);
+}
+
+void Console::read_hosts(std::uint32_t pes) {
+  auto job = resized_job(options_, job_, pes);
+  proto::HostsRead answer;
+  if (job) {
+    answer.hosts = std::move(job->plan.hosts);
+    answer.profiles = std::move(job->plan.job.profiles);
+  } else {
+    answer.error = job.error();
+  }
+  if (runner_ != nullptr) runner_->dispatch(std::move(answer));
 }
 
 bool Console::drain(Duration limit) {

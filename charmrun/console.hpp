@@ -39,6 +39,7 @@ public:
   void confirm(const proto::Confirm& action) override;
   void read_input(const proto::ReadInput& action) override;
   void release_keys() override;
+  void read_hosts(std::uint32_t pes) override;
   std::size_t backlog() const override { return out_.backlog() + err_.backlog(); }
 
   /// The end: everything shown has been written, or nobody reads it any more. Host keys too, as far as they

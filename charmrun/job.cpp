@@ -99,7 +99,9 @@ public:
         directory_(own_directory()),
         launcher_(options.launcher.empty() ? own_path(self, directory_) : options.launcher),
         program_(program_file(options, directory_)),
-        rules_(options, [this] { return program_traits(options_, directory_); }) {}
+        rules_(options, [this] { return program_traits(options_, directory_); }) {
+    job_.self = self;
+  }
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
 
@@ -366,8 +368,11 @@ void Builder::describe() {
     proto::overlay(job.environment, {fmt::format("CmiIpcPoolSize={}", *options_.ipc_pool_size)});
   if (options_.ipc_cutoff)
     proto::overlay(job.environment, {fmt::format("CmiIpcCutoff={}", *options_.ipc_cutoff)});
-  if (options_.mode == Mode::run)
-    job.restarts_processes = program_traits(options_, directory_, io::Libraries::charm).restarts;
+  if (options_.mode == Mode::run) {
+    const wire::ProgramTraits traits = program_traits(options_, directory_, io::Libraries::charm);
+    job.resizes = traits.resizes;
+    job.restarts_processes = traits.restarts && !job.resizes;
+  }
   job.hosts = static_cast<std::uint32_t>(job_.plan.hosts.size());
   job.magic = static_cast<std::uint16_t>(
       1 +
@@ -465,6 +470,18 @@ void Builder::use_history() {
 }
 
 }  // namespace
+
+Result<Job> resized_job(const Options& options, const Job& job, std::uint32_t pes) {
+  Options resized = options;
+  resized.pes = pes;
+  resized.processes = 0;
+  if (job.plan.job.pes_per_process > 1) resized.pes_per_process = job.plan.job.pes_per_process;
+  resized.processes_per_host = resized.processes_per_socket = resized.processes_per_core = 0;
+  resized.processes_per_pu = 0;
+  resized.worker_per_host = resized.worker_per_socket = resized.worker_per_core = false;
+  resized.worker_per_pu = resized.auto_provision = false;
+  return make_job(resized, job.self);
+}
 
 Result<Job> make_job(const Options& options, const std::string& self) {
   return Builder{options, self}.build();

@@ -30,8 +30,13 @@ struct Job {
   std::vector<KeyPlace> key_places;
   std::optional<CcsDoor> ccs;  // clients of the running job are served there
   LoginCosts logins;
+  std::string self;          // argv[0]
   std::string history_file;  // where this launch's logins are to be remembered; empty: nowhere
 };
+
+/// The job again with so many PEs, as the user would get it now; only hosts and profiles count. Errors as
+/// make_job.
+Result<Job> resized_job(const Options& options, const Job& job, std::uint32_t pes);
 
 /// `self` is argv[0]. Errors are what the user must put right (bad_input, or what ssh said).
 Result<Job> make_job(const Options& options, const std::string& self);

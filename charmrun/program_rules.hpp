@@ -22,7 +22,7 @@ bool is_python(std::string_view program);
 class ProgramRules {
 public:
   /// `read` gives the traits of the program and is called at most once, and only if something depends on
-  /// them: a launch without PEs, uneven shares and ++quiet reads no file. `options` outlives the rules.
+  /// them: a launch without PEs, uneven shares and ++quiet does not. `options` outlives the rules.
   ProgramRules(const Options& options, std::function<wire::ProgramTraits()> read)
       : options_(options), read_(std::move(read)) {}
 

@@ -13,7 +13,7 @@ using namespace proto;
 void RootDesk::deliver_table(Instant now, Actions& out, DeskOrders& orders) {
   auto blocks = judge_.take_blocks();
   if (!blocks) return;
-  wire::NodeTable table{0, job_->pes_per_process, std::move(*blocks)};
+  wire::NodeTable table{tables_++, job_->pes_per_process, std::move(*blocks)};
   const wire::Blob coded = wire::encode(table);
   if (const auto fits = wire::check_table(table, coded->size()); !fits) return judge_.refuse(fits.error());
   if (!announced_) announce(now, out);

@@ -184,14 +184,25 @@ void Node::handle(const LeftoversKilled& event) {
 }
 
 template <class E>
-void Node::handle(const E& event) {
-  if constexpr (requires { event.client; }) {
-    if (desk_) return client_of_job(event);
+void Node::handle(const E& named) {
+  if constexpr (requires { named.client; }) {
+    if (desk_) return client_of_job(named);
   }
   if (!processes_) return;
+  E renamed;
+  const E* event = &named;
+  if constexpr (requires { named.process; }) {
+    std::uint32_t process = named.process;
+    if (!processes_->translate(process)) return;
+    if (process != named.process) {
+      renamed = named;
+      renamed.process = process;
+      event = &renamed;
+    }
+  }
   const bool was_spawned = processes_->spawned_at() != kNever;
   Upward upward;
-  processes_->on(event, now_, *out_, upward);
+  processes_->on(*event, now_, *out_, upward);
   using S = wire::Stamps;
   if constexpr (std::is_same_v<E, Prepared>) stamps_.times[S::prepared] = now_;
   if (!was_spawned) stamps_.times[S::spawned] = processes_->spawned_at();
@@ -219,7 +230,7 @@ void Node::from_parent(const wire::Message& message) {
   }
   if (!processes_) return;
   Upward upward;
-  if (about_crash(message, upward)) return up(std::move(upward));
+  if (about_crash(message, upward) || about_resizing(message, upward)) return up(std::move(upward));
   if (const auto* more = std::get_if<wire::Assign>(&message)) {
     const bool known = std::all_of(more->hosts.begin(), more->hosts.end(),
                                    [&](const Host& h) { return h.profile < job_->profiles.size(); });
@@ -248,17 +259,17 @@ void Node::from_parent(const wire::Message& message) {
       down_to(request->process, message);
   } else if (const auto* input = std::get_if<wire::Input>(&message)) {
     if (processes_->contains(job_->input_process))
-      out_->push_back(WriteInput{job_->input_process, input->bytes, input->end});
+      out_->push_back(WriteInput{processes_->name_of(job_->input_process), input->bytes, input->end});
     else
       down_to(job_->input_process, message);
   } else if (std::holds_alternative<wire::RecallInput>(message)) {
     if (processes_->contains(job_->input_process))
-      out_->push_back(RecallPipe{job_->input_process});
+      out_->push_back(RecallPipe{processes_->name_of(job_->input_process)});
     else
       down_to(job_->input_process, message);
   } else if (const auto* resize = std::get_if<wire::Resize>(&message)) {
     if (processes_->contains(job_->input_process))
-      out_->push_back(ResizeTerminal{job_->input_process, resize->size});
+      out_->push_back(ResizeTerminal{processes_->name_of(job_->input_process), resize->size});
     else
       down_to(job_->input_process, message);
   } else if (const auto* signature = std::get_if<wire::SignReply>(&message)) {
@@ -296,31 +307,6 @@ void Node::table(const wire::Blob& blob) {
   own_stamps();
 }
 
-/// The hosts that are left get their processes. Once: before, nobody here has any.
-void Node::numbers(const wire::Numbers& message) {
-  down_all(message);
-  auto shares = wire::decode_shares(*message.shares);
-  if (!shares || shares->empty() || self_.processes > 0 || ending_ != Ending::no) return;
-  job_->processes = shares->back().first_process + shares->back().processes;
-  job_->pes_per_process = message.pes_per_process;
-  number_subtree(*shares);
-  for (const wire::Share& share : *shares) {
-    if (share.host != self_.index) continue;
-    self_.first_process = share.first_process;
-    self_.processes = share.processes;
-  }
-  if (self_.processes == 0) return;
-  ReadyHost ready = processes_->host();
-  processes_.emplace(job_, self_);
-  Upward upward;
-  processes_->start(std::move(ready), upward);
-  up(std::move(upward));
-}
-
-void Node::number_subtree(const std::vector<wire::Share>& shares) {
-  for (const wire::Share& share : shares) launch_->subtree().give(share);
-}
-
 /// Once, with the table or, for programs that never need one, at the end.
 void Node::own_stamps() {
   if (!job_->stamps || stamped_) return;
@@ -340,6 +326,8 @@ bool Node::allowed(LinkId link, const wire::Message& message) const {
   if (const auto* m = std::get_if<wire::AbortUp>(&message)) return process(m->process);
   if (const auto* m = std::get_if<wire::Rejoined>(&message)) return process(m->process);
   if (const auto* m = std::get_if<wire::CcsAnswer>(&message)) return process(m->process);
+  if (const auto* m = std::get_if<wire::Left>(&message)) return process(m->process);
+  if (const auto* m = std::get_if<wire::PesWanted>(&message)) return process(m->process);
   if (const auto* m = std::get_if<wire::LinkLost>(&message)) return host(m->host);
   if (const auto* m = std::get_if<wire::NewHostKey>(&message)) return host(m->host);
   if (const auto* m = std::get_if<wire::Note>(&message)) return m->host == wire::kRootIndex || host(m->host);
@@ -578,7 +566,10 @@ void Node::desk_turn() {
   record_logins();
   DeskOrders orders;
   desk_->turn(now_, *out_, orders);
-  if (!orders.numbers.empty()) {
+  if (orders.reshape) {
+    reshape(*orders.reshape, orders.numbers);
+    launch_->add_late(std::move(orders.new_hosts), desk_->coded_job(), now_, *out_);
+  } else if (!orders.numbers.empty()) {
     number_subtree(orders.numbers);
     down_all(wire::Numbers{wire::encode(orders.numbers), job_->pes_per_process});
   }

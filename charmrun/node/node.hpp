@@ -70,6 +70,7 @@ private:
   void handle(const proto::Shown& event);
   void handle(const proto::WindowResized& event);
   void handle(const proto::OutputStalled& event);
+  void handle(const proto::HostsRead& event);
   void handle(const proto::UserSignal& event);
   void handle(const proto::LeftoversKilled& event);
   void handle(const proto::SignatureWanted& event);
@@ -101,6 +102,8 @@ private:
   bool about_crash(const wire::Message& message, proto::Upward& upward);
   void begin_epoch(const wire::Recover& message);
   void numbers(const wire::Numbers& message);
+  bool about_resizing(const wire::Message& message, proto::Upward& upward);
+  void reshape(const wire::Reshape& message, const std::vector<wire::Share>& shares);
   void number_subtree(const std::vector<wire::Share>& shares);
 
   void down_all(const wire::Message& message);

@@ -59,6 +59,7 @@ void RootDesk::stalled(bool stalled, Instant now) {
 
 Instant RootDesk::next_deadline() const {
   Instant deadline = earlier(judge_.next_deadline(), limit_at_);
+  if (resizing_ && !judge_.verdict()) deadline = earlier(deadline, resizing_->deadline());
   if (crash_sequence_ && !judge_.verdict()) deadline = earlier(deadline, crash_sequence_->next_deadline());
   if (ccs_) deadline = earlier(deadline, ccs_->next_deadline());
   return deadline;
@@ -94,6 +95,10 @@ void RootDesk::message(const wire::Message& message, Actions& out, DeskOrders& o
     if (ccs_) ccs_->on(*answer, out);
   } else if (const auto* bound = std::get_if<wire::Bindings>(&message)) {
     bindings_.push_back(*bound);
+  } else if (const auto* left = std::get_if<wire::Left>(&message)) {
+    left_.push_back(left->process);
+  } else if (const auto* wanted = std::get_if<wire::PesWanted>(&message)) {
+    if (job_->resizes && !resizing_ && !reading_hosts_) wanted_pes_ = wanted->pes;
   } else if (const auto* scan = std::get_if<wire::ScanUp>(&message)) {
     if (!scanning_) {
       scan_from_now_on(out);
@@ -261,6 +266,7 @@ void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
   }
   failures_.clear();
   deliver_table(now, out, orders);
+  resize(now, out, orders);
   restart_processes(now, out, orders);
   for (const BarrierKind kind : {BarrierKind::all, BarrierKind::root, BarrierKind::leave}) {
     if (judge_.take_release(kind)) orders.everyone.push_back(wire::Release{static_cast<std::uint8_t>(kind)});

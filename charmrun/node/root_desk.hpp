@@ -12,10 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "tree/proto/crash_sequence.hpp"
 #include "ccs/router.hpp"
+#include "tree/proto/crash_sequence.hpp"
 #include "tree/proto/events.hpp"
 #include "tree/proto/judge.hpp"
+#include "tree/proto/resizing.hpp"
 
 namespace charmtree {
 
@@ -35,6 +36,8 @@ struct DeskOrders {
   std::vector<wire::Message> everyone;                           // to all children
   std::vector<std::pair<std::uint32_t, wire::Message>> process;  // to the launcher of that process
   std::optional<wire::End> end;
+  std::optional<wire::Reshape> reshape;  // the hosts that there are get other processes ...
+  std::vector<Host> new_hosts;           // ... and these join
 };
 
 class RootDesk {
@@ -57,6 +60,7 @@ public:
   void on(const proto::ClientOpened& event, Instant now, proto::Actions& out, DeskOrders& orders);
   void on(const proto::ClientBytes& event, Instant now, proto::Actions& out, DeskOrders& orders);
   void on(const proto::ClientClosed& event, Instant now, proto::Actions& out, DeskOrders& orders);
+  void hosts_read(const proto::HostsRead& event, Instant now);
   void signal(int signal) { judge_.interrupted(signal); }
   void stalled(bool stalled, Instant now);
   /// Looks at what has changed: table, barriers, input, verdict. Called after every event.
@@ -74,6 +78,10 @@ public:
 
 private:
   bool starting() const;
+  void ask_for_hosts(proto::Actions& out);
+  void resize(Instant now, proto::Actions& out, DeskOrders& orders);
+  void reshape(Instant now, DeskOrders& orders);
+  void forget_unused_hosts(std::size_t first, std::vector<wire::Share>& shares);
   void new_host_key(const wire::NewHostKey& message, proto::Actions& out);
   void number(Instant now, proto::Actions& out, DeskOrders& orders);
   std::vector<Host*> take_places();
@@ -96,8 +104,14 @@ private:
   proto::Judge judge_;
   Duration time_limit_;
   std::optional<proto::CrashSequence> crash_sequence_;  // from the first table on, if the program has any
-  std::vector<wire::Rejoined> rejoined_;                // not yet looked at
-  std::optional<wire::ProcessExit> last_crash_;         // while a process is not back
+  std::uint32_t tables_ = 0;                            // made
+  std::optional<std::uint32_t> wanted_pes_;             // the program has asked, and is to be served
+  bool reading_hosts_ = false;
+  bool regroup_due_ = false;
+  std::optional<proto::Resizing> resizing_;
+  std::vector<std::uint32_t> left_;              // processes, not yet looked at
+  std::vector<wire::Rejoined> rejoined_;         // not yet looked at
+  std::optional<wire::ProcessExit> last_crash_;  // while a process is not back
   std::map<std::string, std::string> key_names_;
   Instant begun_at_ = kNever;
   Instant limit_at_ = kNever;

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -80,6 +82,40 @@ static inline int open_data(uint32_t* port) {
   }
   *port = ntohs(address.sin_port);
   return data;
+}
+
+/// Sends a message of at most 2 KB.
+static inline void send_control(int control, const char* type, const void* payload, size_t size) {
+  unsigned char bytes[2048] = {0};
+  if (kHeader + size > sizeof bytes) _exit(2);
+  put(bytes, (uint32_t)size);
+  memcpy(bytes + 4, type, strlen(type));
+  if (size > 0) memcpy(bytes + kHeader, payload, size);
+  for (size_t at = 0, end = kHeader + size; at < end;) {
+    const ssize_t sent = send(control, bytes + at, end - at, MSG_NOSIGNAL);
+    if (sent < 0 && errno != EINTR) return;  // the launcher is gone: reading will tell
+    if (sent > 0) at += (size_t)sent;
+  }
+}
+
+typedef void control_taker(const char* type, const unsigned char* payload, uint32_t length);
+
+/// Hands out the messages that have come; 0 at the end of the connection.
+static inline int read_control(int control, control_taker* take) {
+  static unsigned char input[1 << 20];
+  static size_t input_size;
+  const ssize_t size = recv(control, input + input_size, sizeof input - input_size, MSG_DONTWAIT);
+  if (size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR)) return 0;
+  if (size > 0) input_size += (size_t)size;
+  while (input_size >= kHeader && input_size - kHeader >= get(input)) {
+    const uint32_t length = get(input);
+    char type[13] = {0};
+    memcpy(type, input + 4, 12);
+    take(type, input + kHeader, length);
+    input_size -= kHeader + length;
+    memmove(input, input + kHeader + length, input_size);
+  }
+  return 1;
 }
 
 /// The payload of `initnode`, which begins as zeros.

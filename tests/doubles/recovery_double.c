@@ -6,7 +6,6 @@
 // it is answered at the address that the others' tables give it. Whoever finds a fault in what the launcher
 // does says so and aborts.
 #define _GNU_SOURCE
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -45,20 +44,9 @@ static struct {
 static uint32_t number, total, data_port, round_now;
 static int control, data, phase = 1, owes_crashnode, in_barrier, asking;
 static unsigned char *table, *answered;
-static unsigned char input[1 << 20];
-static size_t input_size;
 
 static void send_message(const char* type, const void* payload, size_t size) {
-  unsigned char bytes[2048] = {0};
-  if (kHeader + size > sizeof bytes) _exit(2);
-  put(bytes, (uint32_t)size);
-  memcpy(bytes + 4, type, strlen(type));
-  if (size > 0) memcpy(bytes + kHeader, payload, size);
-  for (size_t at = 0, end = kHeader + size; at < end;) {
-    const ssize_t sent = send(control, bytes + at, end - at, MSG_NOSIGNAL);
-    if (sent < 0 && errno != EINTR) return;  // the launcher is gone: reading will tell
-    if (sent > 0) at += (size_t)sent;
-  }
+  send_control(control, type, payload, size);
 }
 
 __attribute__((format(printf, 2, 3))) static void say(const char* type, const char* format, ...) {
@@ -162,17 +150,7 @@ static void turn(int64_t ms) {
   struct pollfd polls[2] = {{control, POLLIN, 0}, {data, POLLIN, 0}};
   poll(polls, 2, ms > 0 ? (int)ms : 0);
   receive_datagrams();
-  const ssize_t size = recv(control, input + input_size, sizeof input - input_size, MSG_DONTWAIT);
-  if (size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR)) _exit(1);  // "Socket closed before recv."
-  if (size > 0) input_size += (size_t)size;
-  while (input_size >= kHeader && input_size - kHeader >= get(input)) {
-    const uint32_t length = get(input);
-    char type[13] = {0};
-    memcpy(type, input + 4, 12);
-    take(type, input + kHeader, length);
-    input_size -= kHeader + length;
-    memmove(input, input + kHeader + length, input_size);
-  }
+  if (!read_control(control, take)) _exit(1);  // "Socket closed before recv."
 }
 
 // ---- the run

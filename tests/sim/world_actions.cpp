@@ -99,6 +99,7 @@ void World::perform(std::uint32_t id, const KillLeftovers& action, Duration& now
 void World::perform(std::uint32_t id, const ReadInput&, Duration& now) {
   put(now, ToNode{id, InputRead{{}, true}});
 }
+void World::perform(std::uint32_t, const ReadHosts&, Duration&) {}
 void World::perform(std::uint32_t id, const WriteInput& action, Duration& now) {
   put(now, ToNode{id, InputWritten{static_cast<std::uint32_t>(action.bytes.size())}});
 }

@@ -55,7 +55,7 @@ JobSpec full_job() {
   job.umask = 077;
   job.runscript = "/run/script";
   job.profiles = {full_profile(), {}};
-  job.checkup = job.restarts_processes = true;
+  job.checkup = job.restarts_processes = job.resizes = true;
   job.terminal = Terminal{{24, 80}, false, false};
   job.provision = {CpuUnit::socket, 2, CpuUnit::pu, true, false};
   job.bind = CpuUnit::numa;
@@ -103,6 +103,8 @@ std::vector<Message> every_message() {
           Admit{3},
           CcsForward{4, false, "request"},
           Resize{{24, 80}},
+          Regroup{},
+          Reshape{encode(std::vector<Share>{{2, 0, 3}}), {"app", "+restart"}},
           Hello{Instant{12345ns}, 77},
           full_facts(),
           Output{1, 2, true, "text\n"},
@@ -131,7 +133,9 @@ std::vector<Message> every_message() {
                   {{Errc::no_program, Phase::spawn, "x", "y"}}},
           Rejoined{3, 4000},
           CcsAnswer{4, 7, false, 5, "reply"},
-          Bindings{4, {{Binding::By::itself, CpuUnit::core, 2, 1, {2, 10}}, {}}}};
+          Bindings{4, {{Binding::By::itself, CpuUnit::core, 2, 1, {2, 10}}, {}}},
+          PesWanted{1, 4},
+          Left{3}};
 }
 
 std::string payload_of(const Message& message) {

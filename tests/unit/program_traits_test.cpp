@@ -23,6 +23,7 @@ TEST_CASE("each text is found, alone and however the file is cut up") {
       {"Charm++> Running in non-SMP mode: %d processes (PEs)\n", &ProgramTraits::non_smp},
       {"pxshm must be run with charmrun", &ProgramTraits::pxshm},
       {"+restartaftercrash", &ProgramTraits::restarts},
+      {"+shrinkexpand_basedir", &ProgramTraits::resizes},
       {"from charm4py import charm", &ProgramTraits::charm4py}};
   for (const auto& [text, trait] : texts) {
     ProgramTraits expected;

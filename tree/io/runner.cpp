@@ -73,6 +73,7 @@ void Runner::execute(Action& action) {
   if (auto* a = std::get_if<Confirm>(&action)) return user_->confirm(*a);
   if (auto* a = std::get_if<ReadInput>(&action)) return user_->read_input(*a);
   if (std::holds_alternative<ReleaseKeys>(action)) return user_->release_keys();
+  if (auto* a = std::get_if<ReadHosts>(&action)) return user_->read_hosts(a->pes);
 }
 
 void Runner::execute(const Finish& action) {

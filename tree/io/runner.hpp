@@ -33,6 +33,8 @@ public:
   virtual void read_input(const proto::ReadInput& action) = 0;
   /// Keys typed have their usual meaning again.
   virtual void release_keys() {}
+  /// Reads again which hosts there are and answers with HostsRead through Runner::dispatch.
+  virtual void read_hosts(std::uint32_t /*pes*/) {}
   /// Output that has not been written yet.
   virtual std::size_t backlog() const = 0;
 };

@@ -53,6 +53,10 @@ std::string CharmClient::on(const wire::CharmMessage& message, Instant now, Clie
       break;
     case CharmType::crash_ack:
       return ack(out);
+    case CharmType::realloc:
+      if (!limits_->resizes) return "sent `realloc`, though it is no build that can shrink and expand";
+      out.push_back(ResizeAsked{process_, wire::parse_charm_realloc(message.payload)});
+      break;
     case CharmType::reply_fw:
       return answer(message.payload, out);
     case CharmType::ping:
@@ -112,7 +116,7 @@ void CharmClient::ending(std::string_view payload, Instant now, ClientOutputs& o
   if (code_ == 0) code_ = code;
   ++endings_;
   if (endings_ == 1) deadline_ = now + limits_->further_endings;
-  if (endings_ >= (table_ ? table_->pes_per_process : 1)) end(out);
+  if (limits_->resizes || endings_ >= (table_ ? table_->pes_per_process : 1)) end(out);
 }
 
 void CharmClient::end(ClientOutputs& out) {
@@ -225,6 +229,12 @@ void CharmClient::lost(std::string why, ClientOutputs& out) {
 
 void CharmClient::finish(ClientOutputs& out) {
   if (listening() && endings_ == 0) send("die", std::string_view{"The job is over.\0", 17}, out);
+  if (limits_->resizes) return regroup(out);
+  out.push_back(CloseClient{client_});
+}
+
+void CharmClient::regroup(ClientOutputs& out) {
+  send("realloc_ack", {}, out);
   out.push_back(CloseClient{client_});
 }
 

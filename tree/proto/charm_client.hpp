@@ -27,6 +27,8 @@ struct CharmLimits {
   /// not try again, is not out before it gets the processor to say its first word.
   std::size_t spare_connections = 512;
   Duration further_endings = 1s;  // from the first `ending` of an SMP process to its last
+  /// Of a build that can shrink and expand: process 0 ends for all, and all wait to be let go.
+  bool resizes = false;
   std::uint32_t barriers_ahead =
       64;  // entered again before the release; only `barrier0` is legally so, by processes other than 0
 };
@@ -66,12 +68,16 @@ public:
   /// Asks a process that has not ended to end, unless it would take that for something else. The last call.
   void finish(ClientOutputs& out);
 
+  /// It is let go to execute itself anew or to leave. The last call.
+  void regroup(ClientOutputs& out);
+
   /// When tick() has something to do.
   Instant deadline() const { return deadline_; }
   void tick(Instant now, ClientOutputs& out);
 
   ClientId id() const { return client_; }
   std::uint32_t process() const { return process_; }
+  void renumber(std::uint32_t process) { process_ = process; }
 
 private:
   enum class Waiting : std::uint8_t { nothing, printed, scanned };

@@ -112,6 +112,38 @@ void CharmServer::vacate(std::uint32_t process, ClientOutputs& out) {
   seat.taken = false;
 }
 
+void CharmServer::regroup(ClientOutputs& out) {
+  for (Seat& seat : seats_) {
+    if (seat.client) {
+      seat.client->regroup(out);
+      connections_.erase(seat.client->id());
+    }
+    seat = Seat{};
+  }
+  table_.reset();
+  clients_deadline_ = kNever;
+}
+
+void CharmServer::reshape(LocalProcesses local, const std::vector<std::uint32_t>& names) {
+  std::vector<Seat> seats(local.count);
+  for (std::uint32_t i = 0; i < local.count; ++i) {
+    const std::optional<std::uint32_t> before = process_of(names[i]);
+    if (!before) continue;
+    seats[i] = std::move(seats_[*before - local_.first]);
+    if (seats[i].client) seats[i].client->renumber(local.first + i);
+  }
+  seats_ = std::move(seats);
+  names_ = names;
+  local_ = local;
+}
+
+std::optional<std::uint32_t> CharmServer::process_of(std::uint32_t name) const {
+  if (names_.empty()) return local_.contains(name) ? std::optional{name} : std::nullopt;
+  const auto found = std::find(names_.begin(), names_.end(), name);
+  if (found == names_.end()) return {};
+  return local_.first + static_cast<std::uint32_t>(found - names_.begin());
+}
+
 void CharmServer::recover(const wire::Blob& coded, std::uint32_t crashed, ClientOutputs& out) {
   if (!expand(coded)) return;
   for (Seat& seat : seats_) {
@@ -175,7 +207,8 @@ bool CharmServer::handle(ClientId id, Connection& connection, const wire::CharmM
 
 bool CharmServer::enrol(ClientId id, Connection& connection, std::string_view payload, ClientOutputs& out) {
   const wire::CharmInitnode initnode = wire::parse_charm_initnode(payload);
-  if (!local_.contains(initnode.number)) {
+  const std::optional<std::uint32_t> process = process_of(initnode.number);
+  if (!process) {
     note(Nuisance::unexpected,
          fmt::format("dropped a connection that claims to be process {}, which is not on this host",
                      initnode.number),
@@ -183,17 +216,16 @@ bool CharmServer::enrol(ClientId id, Connection& connection, std::string_view pa
   } else if (initnode.data_port > kMaxPort) {
     note(Nuisance::garbage, fmt::format("dropped a connection: no data port can be {}", initnode.data_port),
          out);
-  } else if (seats_[initnode.number - local_.first].taken) {
+  } else if (seats_[*process - local_.first].taken) {
     note(Nuisance::duplicate,
          fmt::format("dropped a second connection that claims to be process {}", initnode.number), out);
   } else {
-    Seat& seat = seats_[initnode.number - local_.first];
+    Seat& seat = seats_[*process - local_.first];
     seat.taken = true;
-    seat.client = std::make_unique<CharmClient>(initnode.number, id, limits_);
+    seat.client = std::make_unique<CharmClient>(*process, id, limits_);
     connection.client = seat.client.get();
     lobby_.leave(id);
-    out.push_back(
-        Registered{initnode.number, wire::Tuple{static_cast<std::uint16_t>(initnode.data_port), {}}});
+    out.push_back(Registered{*process, wire::Tuple{static_cast<std::uint16_t>(initnode.data_port), {}}});
     return true;
   }
   drop(id, out);

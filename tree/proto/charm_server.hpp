@@ -14,6 +14,7 @@
 #include <bitset>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +55,13 @@ public:
   /// Hands the last table to a process that has registered anew.
   void admit(std::uint32_t process, ClientOutputs& out);
 
+  // Jobs that are resized.
+  /// Every process is let go; it may register once more.
+  void regroup(ClientOutputs& out);
+  /// The processes of this host are now these; the one at place i was started, or is, as number `names`[i].
+  /// Those that have registered under that name keep their connection.
+  void reshape(LocalProcesses local, const std::vector<std::uint32_t>& names);
+
 private:
   struct Connection {
     wire::CharmDecoder decoder;
@@ -65,15 +73,7 @@ private:
     bool taken = false;
     std::unique_ptr<CharmClient> client;  // while connected
   };
-  enum class Nuisance : std::uint8_t {
-    silent,
-    closed,
-    crowd,
-    garbage,
-    old_version,
-    unexpected,
-    duplicate
-  };
+  enum class Nuisance : std::uint8_t { silent, closed, crowd, garbage, old_version, unexpected, duplicate };
   static constexpr std::size_t kNuisances = 7;
 
   /// False: the connection was dropped.
@@ -84,6 +84,8 @@ private:
   void drop(ClientId id, ClientOutputs& out);
   void leave(CharmClient& client, std::string why, ClientOutputs& out);
   CharmClient* find(std::uint32_t process);
+  /// The process that says that it is number `name`.
+  std::optional<std::uint32_t> process_of(std::uint32_t name) const;
   void note(Nuisance kind, std::string text, ClientOutputs& out);
   bool expand(const wire::Blob& coded);
 
@@ -92,6 +94,7 @@ private:
   Lobby lobby_;
   std::map<ClientId, Connection> connections_;
   std::vector<Seat> seats_;                  // by process number - local_.first
+  std::vector<std::uint32_t> names_;         // likewise; empty: as they are numbered
   std::shared_ptr<const CharmTable> table_;  // the last
   std::bitset<kNuisances> noted_;
   Instant clients_deadline_ = kNever;  // no client's is earlier

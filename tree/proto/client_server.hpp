@@ -108,6 +108,11 @@ struct TableDelivered {
 struct CrashAcked {
   std::uint32_t process;
 };
+/// The process asks for another number of PEs for the job.
+struct ResizeAsked {
+  std::uint32_t process;
+  std::uint32_t pes;
+};
 /// Something worth a line under ++verbose ("dropped a connection that sent no initnode").
 struct ClientNote {
   std::string text;
@@ -115,7 +120,7 @@ struct ClientNote {
 
 using ClientOutput =
     std::variant<ToClient, CloseClient, Registered, BarrierEntered, Printed, ScanRequested, Ended, Aborted,
-                 ClientLost, RequestAnswered, TableDelivered, CrashAcked, ClientNote>;
+                 ClientLost, RequestAnswered, TableDelivered, CrashAcked, ResizeAsked, ClientNote>;
 using ClientOutputs = std::vector<ClientOutput>;
 
 /// The processes of one host, as every server needs them.

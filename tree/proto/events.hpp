@@ -138,6 +138,13 @@ struct WindowResized {
 struct OutputStalled {
   bool stalled;
 };
+/// Root: answer to ReadHosts: the hosts with processes, numbered among themselves, whose `profile` is a place
+/// in `profiles`; or why there are none.
+struct HostsRead {
+  std::vector<Host> hosts;
+  std::vector<Profile> profiles;
+  std::optional<Error> error = {};
+};
 /// Root: a signal for us or for the job.
 struct UserSignal {
   int signal;
@@ -163,7 +170,7 @@ using Event =
     std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared, Spawned,
                  SpawnFailed, ProcessOutput, OutputDrained, ProcessExited, ClientOpened, ClientBytes,
                  ClientClosed, InputRead, InputWritten, InputRecalled, Shown, WindowResized, OutputStalled,
-                 UserSignal, LeftoversKilled, SignatureWanted, SignatureMade, Tick>;
+                 HostsRead, UserSignal, LeftoversKilled, SignatureWanted, SignatureMade, Tick>;
 
 // ---- actions
 
@@ -256,6 +263,10 @@ struct ReadInput {
 };
 /// Root: keys are the user's own again: nobody takes them any more.
 struct ReleaseKeys {};
+/// Root: look again which hosts there are, and place so many PEs on them. Answer HostsRead.
+struct ReadHosts {
+  std::uint32_t pes;
+};
 /// Root: the program's output, complete lines or raw bytes.
 struct Show {
   Stream stream;
@@ -305,7 +316,7 @@ struct Finish {
 using Action =
     std::variant<Login, CancelLogin, Signed, Send, CloseLink, Prepare, Spawn, Signal, KillLeftovers,
                  ClientSend, ClientClose, DrainOutput, WriteInput, RecallPipe, ResizeTerminal, ReadInput,
-                 ReleaseKeys, Show, Confirm, Say, Sign, StoreHostKey, Record, Examined, Finish>;
+                 ReleaseKeys, ReadHosts, Show, Confirm, Say, Sign, StoreHostKey, Record, Examined, Finish>;
 using Actions = std::vector<Action>;
 
 }  // namespace charmtree::proto

@@ -29,14 +29,22 @@ std::string loader_complaint(const std::string& text) {
   return text.substr(begin, text.find('\n', begin) - begin);
 }
 
+CharmLimits charm_limits(const wire::JobSpec& job) {
+  CharmLimits limits;
+  limits.resizes = job.resizes;
+  return limits;
+}
+
 }  // namespace
 
 HostProcesses::HostProcesses(std::shared_ptr<const wire::JobSpec> job, const Host& self)
     : job_(std::move(job)),
       self_(self),
       local_{self.first_process, self.processes, job_->processes},
-      processes_(self.processes) {
-  servers_[static_cast<std::size_t>(ClientKind::charm)] = std::make_unique<CharmServer>(local_);
+      processes_(self.processes),
+      next_name_(self.first_process + self.processes) {
+  servers_[static_cast<std::size_t>(ClientKind::charm)] =
+      std::make_unique<CharmServer>(local_, charm_limits(*job_));
   servers_[static_cast<std::size_t>(ClientKind::native)] = std::make_unique<NativeServer>(local_, self.index);
 }
 
@@ -89,7 +97,7 @@ void HostProcesses::start_process(std::uint32_t number, std::vector<std::string>
                                   Actions& out) {
   at(number).state = Process::State::starting;
   ++alive_;
-  Spawn spawn{number, std::move(more_arguments)};
+  Spawn spawn{name_of(number), std::move(more_arguments)};
   const std::uint32_t rank = number - local_.first;
   if (!bindings_.empty() && bindings_[rank].by == wire::Binding::By::launcher)
     spawn.cpus = bindings_[rank].pus;
@@ -163,6 +171,10 @@ void HostProcesses::report_exit(std::uint32_t number, const ProcessExited& event
   if (process.exited) return;
   process.exited = true;
   process.explain_by = kNever;
+  if (regrouping_ && !process.kind) {
+    up.messages.emplace_back(wire::Left{number});
+    return;
+  }
   if (ending_ && process.kind == ClientKind::charm) return;
   const bool finalised = process.kind == ClientKind::native && process.ended;
   if (process.ended && !finalised) return;
@@ -256,8 +268,15 @@ void HostProcesses::apply(const Registered& output, ClientKind kind, Instant now
       up.messages.emplace_back(wire::Rejoined{output.process, output.tuple.port});
     return;
   }
+  if (regrouping_) {
+    up.messages.emplace_back(wire::Rejoined{output.process, output.tuple.port});
+    return;
+  }
   ++up.facts.registered;
-  if (++registered_ < local_.count) return;
+  if (++registered_ == local_.count) tell_tuples(now, up);
+}
+
+void HostProcesses::tell_tuples(Instant now, Upward& up) {
   registered_at_ = now;
   wire::TupleBlock block{self_.index, local_.first, host_.address, {}};
   for (Process& each : processes_) block.tuples.push_back(std::move(each.tuple));
@@ -308,7 +327,10 @@ void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, 
     } else if (auto* answered = std::get_if<RequestAnswered>(&output)) {
       apply(*answered, up);
     } else if (auto* delivered = std::get_if<TableDelivered>(&output)) {
-      out.push_back(DrainOutput{delivered->process, delivered->client});  // what it wrote before is no copy
+      out.push_back(
+          DrainOutput{name_of(delivered->process), delivered->client});  // what it wrote before is no copy
+    } else if (auto* asked = std::get_if<ResizeAsked>(&output)) {
+      up.messages.emplace_back(wire::PesWanted{asked->process, asked->pes});
     } else if (auto* note = std::get_if<ClientNote>(&output)) {
       up.messages.push_back(wire::Note{self_.index, std::move(note->text)});
     }
@@ -430,8 +452,8 @@ void HostProcesses::request(const wire::CcsForward& piece, Instant now, Actions&
 
 /// In pieces, so that other messages pass between them.
 void HostProcesses::apply(const RequestAnswered& output, Upward& up) {
-  wire::CcsAnswer answer{output.process, output.token, output.answered,
-                         static_cast<std::uint32_t>(output.bytes.size()), {}};
+  wire::CcsAnswer answer{
+      output.process, output.token, output.answered, static_cast<std::uint32_t>(output.bytes.size()), {}};
   std::size_t at = 0;
   do {
     answer.bytes = output.bytes.substr(at, wire::CcsAnswer::kPiece);
@@ -447,7 +469,7 @@ void HostProcesses::finish(int signal, Instant now, Actions& out, Upward& up) {
     const Process& process = processes_[i];
     const bool let_go = process.kind == ClientKind::charm;
     const bool born = process.state == Process::State::starting || process.state == Process::State::running;
-    if (born && signal != 0 && !let_go) out.push_back(Signal{local_.first + i, signal});
+    if (born && signal != 0 && !let_go) out.push_back(Signal{name_of(local_.first + i), signal});
   }
   for (std::size_t kind = 0; kind < kClientKinds; ++kind) {
     ClientOutputs outputs;
@@ -461,7 +483,7 @@ void HostProcesses::kill(Actions& out) const {
   for (std::uint32_t i = 0; i < local_.count; ++i) {
     const auto state = processes_[i].state;
     if (state == Process::State::starting || state == Process::State::running)
-      out.push_back(Signal{local_.first + i, kSigkill});
+      out.push_back(Signal{name_of(local_.first + i), kSigkill});
   }
 }
 

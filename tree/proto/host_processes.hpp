@@ -84,6 +84,15 @@ public:
   /// A piece of a CCS request; of a process that has not registered it is kept until then.
   void request(const wire::CcsForward& piece, Instant now, Actions& out, Upward& up);
 
+  // Jobs that are resized. Its processes keep the names by which the shell knows them (their numbers at
+  // first) when they get other numbers.
+  void regroup(Instant now, Actions& out, Upward& up);
+  /// The job has the new number of processes already; `share` may be empty.
+  void reshape(const wire::Share& share, Instant now, Upward& up);
+  std::uint32_t name_of(std::uint32_t process) const;
+  /// Turns the name of a process into its number; false: there is none (any more).
+  bool translate(std::uint32_t& process) const;
+
   /// The job ends: lets clients go; `signal` (0: none) goes to every process that is not a client whose
   /// server lets it go.
   void finish(int signal, Instant now, Actions& out, Upward& up);
@@ -135,6 +144,7 @@ private:
   wire::ProcessExit exit_of(std::uint32_t process) const;
   void start_process(std::uint32_t process, std::vector<std::string> more_arguments, Actions& out);
   void start_anew(std::uint32_t process, Actions& out);
+  void tell_tuples(Instant now, Upward& up);
   void report_exit(std::uint32_t process, const ProcessExited& event, Upward& up);
   void report_waiting_exit(std::uint32_t process, Upward& up);
   bool must_be_heard(const Process& process) const;
@@ -155,7 +165,10 @@ private:
   std::uint32_t started_ = 0;  // spawn answered
   std::uint32_t registered_ = 0;
   std::uint32_t waiting_exits_ = 0;
-  std::uint32_t epoch_ = 0;  // of the last table
+  std::uint32_t epoch_ = 0;           // of the last table
+  std::vector<std::uint32_t> names_;  // by place; empty: as they are numbered
+  std::uint32_t next_name_ = 0;
+  bool regrouping_ = false;
   bool ready_ = false;
   bool failed_ = false;
   bool ending_ = false;

@@ -27,7 +27,7 @@ void HostProcesses::restart(const wire::Restart& message, Instant now, Actions& 
   Process& process = at(message.process);
   process.next_phase = message.phase;
   if (process.state == Process::State::starting || process.state == Process::State::running)
-    out.push_back(Signal{message.process, kSigkill});
+    out.push_back(Signal{name_of(message.process), kSigkill});
   else
     start_anew(message.process, out);
 }

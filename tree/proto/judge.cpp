@@ -163,6 +163,15 @@ std::vector<std::string> Judge::numbered(Instant now) {
   return lines;
 }
 
+void Judge::reshaped(Instant now) {
+  blocks_.clear();
+  table_taken_ = false;
+  registered_ = 0;
+  register_by_ = kNever;
+  barrier_ = {};
+  numbered(now);
+}
+
 void Judge::too_few(const std::string& line) {
   Verdict verdict{kLauncherFailed, 0, {wire::EndMode::stop, 15}, failure_lines()};
   verdict.lines.push_back(line);
@@ -202,7 +211,8 @@ void Judge::judge_end() {
       more += exit.code == 0 ? "; do all processes run the same program?" : "; see its output";
     fail(bad_exit_ ? low_byte(exit.code) : kLauncherFailed, about(exit, more));
   }
-  if (ended_ + exited_ < job_.processes || job_.processes == 0) return;
+  const bool all = ended_ + exited_ >= job_.processes && job_.processes > 0;
+  if (!all && !(job_.resizes && ended_ > 0)) return;  // there process 0 ends for all
   Verdict verdict;
   if (code_) verdict.status = low_byte(code_->code);
   if (bad_exit_) {

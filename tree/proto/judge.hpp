@@ -44,6 +44,8 @@ public:
   bool any_ended() const { return ended_ > 0; }
   /// "host: run: process 3: killed by signal 9 (Killed)", and more behind it.
   std::string about(const wire::ProcessExit& exit, const std::string& more = {}) const;
+  /// Hosts and processes have been numbered anew, and have yet to answer and to register.
+  void reshaped(Instant now);
   /// The job cannot be done as a whole.
   void refuse(const Error& error);
   /// A signal of the user's: the first ends the job with a grace, the second at once.

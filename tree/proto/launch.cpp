@@ -63,6 +63,22 @@ void Launch::add(std::vector<Host> hosts, std::uint64_t login_rate, Instant now,
   pump(now, out);
 }
 
+void Launch::add_late(std::vector<Host> hosts, wire::Blob coded_job, Instant now, Actions& out) {
+  coded_job_ = std::move(coded_job);
+  if (stopped_ || hosts.empty()) return;
+  for (Host& host : hosts) {
+    subtree_.add(host);
+    pool_.add_single(std::move(host));
+  }
+  next_login_ = std::max(next_login_, now);
+  pump(now, out);
+}
+
+void Launch::forget_processes() {
+  subtree_.take_all();
+  for (auto& [link, child] : children_) child.registered = child.finished = 0;
+}
+
 /// `local` means the root's machine: among other hosts nobody else may start such an entry.
 void Launch::keep_this_machine(std::vector<Host>& hosts) {
   if (job_.private_network) return;

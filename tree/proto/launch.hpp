@@ -65,6 +65,11 @@ public:
 
   /// More hosts to start, and the part of the login rate that comes with them.
   void add(std::vector<Host> hosts, std::uint64_t login_rate, Instant now, Actions& out);
+  /// Hosts that join late, to be started from here; they get this description of the job, in which the one
+  /// given to the constructor has changed.
+  void add_late(std::vector<Host> hosts, wire::Blob coded_job, Instant now, Actions& out);
+  /// The processes of all hosts are about to be numbered anew.
+  void forget_processes();
   /// The launcher below at `link` has run dry (late binding).
   void ask(LinkId link, const wire::Ask& message, Instant now, Actions& out);
   /// True if the child at `link` was given this host to start and has not handed it back.

@@ -36,6 +36,17 @@ void Subtree::give(const wire::Share& share) {
   registered_ -= std::exchange(entry.registered, false) ? 1 : 0;
 }
 
+void Subtree::take_all() {
+  for (auto& [host, entry] : entries_) {
+    entry.first_process = entry.processes = 0;
+    entry.answered = entry.registered = true;
+  }
+  answered_ = registered_ = entries_.size();
+  first_processes_.clear();
+  link_processes_.clear();
+  processes_ = 0;
+}
+
 void Subtree::remove(std::uint32_t host) {
   const auto it = entries_.find(host);
   if (it == entries_.end()) return;

@@ -29,6 +29,8 @@ public:
   void bind(std::uint32_t host, LinkId link);
   /// The host, which had none, gets these processes: it has yet to answer for them.
   void give(const wire::Share& share);
+  /// All hosts lose their processes, to be given others.
+  void take_all();
   /// The host is no longer ours (handed back).
   void remove(std::uint32_t host);
   void answered(std::uint32_t host);

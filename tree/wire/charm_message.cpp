@@ -18,7 +18,7 @@ struct Known {
   CharmType type;
   std::size_t limit;
 };
-constexpr std::array<Known, 13> kKnown{{
+constexpr std::array<Known, 14> kKnown{{
     {"initnode", CharmType::initnode, kCharmInitnode},
     {"print", CharmType::print, kMaxCharmText},
     {"printerr", CharmType::printerr, kMaxCharmText},
@@ -32,6 +32,7 @@ constexpr std::array<Known, 13> kKnown{{
     {"abort", CharmType::abort, kMaxCharmText},
     {"reply_fw", CharmType::reply_fw, kMaxCharmReply},
     {"crash_ack", CharmType::crash_ack, kMaxCharmControl},
+    {"realloc", CharmType::realloc, kMaxCharmControl},
 }};
 
 /// An empty buffer above this size gives its memory back: one large reply must not stay with the client for
@@ -119,6 +120,10 @@ CharmInitnode parse_charm_initnode(std::string_view payload) {
   // number, units, cores, sockets, then a table entry: number, processes on the host, PEs, data port, 0,
   // address
   return {read_u32(payload, 0), read_u32(payload, 28), read_u32(payload, 36)};
+}
+
+std::uint32_t parse_charm_realloc(std::string_view payload) {
+  return payload.size() == 4 ? read_u32(payload, 0) : 0;
 }
 
 int parse_charm_ending(std::string_view payload) {

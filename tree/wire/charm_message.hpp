@@ -43,6 +43,7 @@ enum class CharmType : std::uint8_t {
   abort,
   reply_fw,
   crash_ack,
+  realloc,
 };
 
 struct CharmMessage {
@@ -80,6 +81,9 @@ struct CharmInitnode {
 };
 /// Precondition: payload.size() == kCharmInitnode.
 CharmInitnode parse_charm_initnode(std::string_view payload);
+
+/// The number of PEs in a `realloc`; 0 if it is malformed.
+std::uint32_t parse_charm_realloc(std::string_view payload);
 
 /// The number in an `ending`: decimal text, 0 if empty or anything else.
 int parse_charm_ending(std::string_view payload);

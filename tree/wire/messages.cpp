@@ -199,7 +199,7 @@ CT_MEMBERS(Terminal, s.size, s.echo, s.carriage_returns)
 CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.environment, s.hosts, s.processes, s.pes_per_process,
            s.input_process, s.magic, s.launch, s.timeout, s.grace, s.keep_address_randomisation, s.stamps,
            s.verbose, s.partial_line, s.private_network, s.umask, s.runscript, s.profiles, s.checkup,
-           s.restarts_processes, s.terminal, s.provision, s.bind, s.report_bindings)
+           s.restarts_processes, s.terminal, s.provision, s.bind, s.report_bindings, s.resizes)
 CT_MEMBERS(NodeTable, s.epoch, s.pes_per_process, s.blocks)
 CT_MEMBERS(Welcome, s.job, s.self, s.level)
 CT_MEMBERS(Assign, s.hosts, s.login_rate)
@@ -218,6 +218,8 @@ CT_MEMBERS(Recover, s.crashed, s.joining, s.table)
 CT_MEMBERS(Admit, s.process)
 CT_MEMBERS(CcsForward, s.process, s.last, s.bytes)
 CT_MEMBERS(Resize, s.size)
+CT_MEMBERS(Regroup, )
+CT_MEMBERS(Reshape, s.shares, s.arguments)
 CT_MEMBERS(Hello, s.clock, s.pid)
 CT_MEMBERS(HostFailure, s.host, s.error)
 CT_MEMBERS(ProcessExit, s.process, s.code, s.signal, s.core, s.registered, s.ended, s.lost_connection,
@@ -244,6 +246,8 @@ CT_MEMBERS(Checkup, s.host, s.clock, s.wall_ms, s.address, s.machine, s.open_fil
 CT_MEMBERS(Rejoined, s.process, s.port)
 CT_MEMBERS(CcsAnswer, s.process, s.token, s.answered, s.length, s.bytes)
 CT_MEMBERS(Bindings, s.host, s.processes)
+CT_MEMBERS(PesWanted, s.process, s.pes)
+CT_MEMBERS(Left, s.process)
 #undef CT_MEMBERS
 
 template <Described S>

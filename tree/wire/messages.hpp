@@ -87,6 +87,7 @@ struct JobSpec {
   bool checkup = false;             // start no process: examine every host (Checkup)
   bool restarts_processes = false;  // one that is lost is started anew (Charm++'s fault-tolerant builds)
   std::optional<Terminal> terminal;
+  bool resizes = false;  // it may ask for another number of processes (Charm++'s shrink/expand builds)
   Provision provision;
   CpuUnit bind = CpuUnit::none;  // bind processes to these before they begin
   bool report_bindings = false;
@@ -185,6 +186,14 @@ struct Recover {
 struct Admit {
   std::uint32_t process = 0;
 };
+/// The job is to be resized: every process is let go, and either registers again or leaves.
+struct Regroup {};
+/// Those that have stayed and new ones get these numbers (coded Shares), on each host in the old order, new
+/// ones last; `arguments` are from now on the program's.
+struct Reshape {
+  Blob shares;
+  std::vector<std::string> arguments;
+};
 /// The root's answer to a SignRequest, for the launcher that asked.
 struct SignReply {
   std::uint32_t launcher = 0;  // its host
@@ -264,7 +273,16 @@ struct AbortUp {
   std::int32_t code = 1;
   std::string text;
 };
-/// A process that was started anew has registered.
+/// The program wants to go on with so many PEs.
+struct PesWanted {
+  std::uint32_t process = 0;
+  std::uint32_t pes = 0;
+};
+/// In a Regroup: the process has left.
+struct Left {
+  std::uint32_t process = 0;
+};
+/// A process that was started anew, or has stayed in a Regroup, has registered.
 struct Rejoined {
   std::uint32_t process = 0;
   std::uint16_t port = 0;
@@ -378,11 +396,11 @@ struct Bindings {
   std::vector<Binding> processes;
 };
 
-using Message =
-    std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End, Sweep,
-                 Numbers, SignReply, Restart, Recover, Admit, CcsForward, Resize, Hello, Facts, Output,
-                 ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps, LinkLost,
-                 Done, Swept, Ask, SignRequest, Checkup, Rejoined, CcsAnswer, Bindings>;
+using Message = std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End,
+                             Sweep, Numbers, SignReply, Restart, Recover, Admit, CcsForward, Resize, Regroup,
+                             Reshape, Hello, Facts, Output, ScanUp, AbortUp, HandBack, NewHostKey, Note,
+                             InputTaken, InputReturned, Stamps, LinkLost, Done, Swept, Ask, SignRequest,
+                             Checkup, Rejoined, CcsAnswer, Bindings, PesWanted, Left>;
 
 /// True for messages that a parent sends to its child.
 bool goes_down(const Message& message);

@@ -21,6 +21,7 @@ constexpr std::array kTexts = {
     Text{"non-SMP mode", &ProgramTraits::non_smp},
     Text{"pxshm must be run", &ProgramTraits::pxshm},
     Text{"restartaftercrash", &ProgramTraits::restarts},
+    Text{"+shrinkexpand_basedir", &ProgramTraits::resizes},
     Text{"charm4py", &ProgramTraits::charm4py},
 };
 constexpr std::size_t kSeam =

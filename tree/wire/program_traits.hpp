@@ -16,6 +16,7 @@ struct ProgramTraits {
   bool non_smp = false;   // of another build
   bool pxshm = false;     // shares memory between the processes of a host
   bool restarts = false;  // built to survive the crash of processes (syncft)
+  bool resizes = false;   // built to shrink and expand
   bool charm4py = false;  // names charm4py, whose Charm++ is loaded only when it runs
 
   /// A Charm++ program, by its own text.

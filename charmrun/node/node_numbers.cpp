@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers of processes, first or new ones, on their way down the tree.
+#include "charmrun/node/node.hpp"
+
+namespace charmtree {
+
+using namespace proto;
+
+/// The hosts that are left get their processes. Once: before, nobody here has any.
+void Node::numbers(const wire::Numbers& message) {
+  down_all(message);
+  auto shares = wire::decode_shares(*message.shares);
+  if (!shares || shares->empty() || self_.processes > 0 || ending_ != Ending::no) return;
+  job_->processes = shares->back().first_process + shares->back().processes;
+  job_->pes_per_process = message.pes_per_process;
+  number_subtree(*shares);
+  for (const wire::Share& share : *shares) {
+    if (share.host != self_.index) continue;
+    self_.first_process = share.first_process;
+    self_.processes = share.processes;
+  }
+  if (self_.processes == 0) return;
+  ReadyHost ready = processes_->host();
+  processes_.emplace(job_, self_);
+  Upward upward;
+  processes_->start(std::move(ready), upward);
+  up(std::move(upward));
+}
+
+void Node::number_subtree(const std::vector<wire::Share>& shares) {
+  for (const wire::Share& share : shares) launch_->subtree().give(share);
+}
+
+void Node::handle(const HostsRead& event) {
+  if (desk_) desk_->hosts_read(event, now_);
+}
+
+/// False: it is about something else.
+bool Node::about_resizing(const wire::Message& message, Upward& upward) {
+  if (std::holds_alternative<wire::Regroup>(message)) {
+    down_all(message);
+    processes_->regroup(now_, *out_, upward);
+    return true;
+  }
+  const auto* order = std::get_if<wire::Reshape>(&message);
+  if (order == nullptr) return false;
+  const auto shares = wire::decode_shares(*order->shares);
+  if (!shares || shares->empty() || ending_ != Ending::no) return true;
+  job_->processes = shares->back().first_process + shares->back().processes;
+  job_->arguments = order->arguments;
+  reshape(*order, *shares);
+  wire::Share own{self_.index, 0, 0};
+  for (const wire::Share& share : *shares) {
+    if (share.host == self_.index) own = share;
+  }
+  self_.first_process = own.first_process;
+  self_.processes = own.processes;
+  processes_->reshape(own, now_, upward);
+  return true;
+}
+
+void Node::reshape(const wire::Reshape& message, const std::vector<wire::Share>& shares) {
+  launch_->forget_processes();
+  number_subtree(shares);
+  down_all(message);
+}
+
+}  // namespace charmtree
