@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <netdb.h>
 #include <pwd.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -58,16 +57,6 @@ std::string own_path(const std::string& self, const std::string& directory) {
   return size > 0 ? std::string{buffer.data(), static_cast<std::size_t>(size)} : self;
 }
 
-/// 64 random bits as hex / raw bytes from the kernel.
-std::string random_bytes(std::size_t size) {
-  std::string bytes(size, '\0');
-  for (std::size_t at = 0; at < size;) {
-    const ssize_t got = ::getrandom(bytes.data() + at, size - at, 0);
-    if (got > 0) at += static_cast<std::size_t>(got);
-  }
-  return bytes;
-}
-
 std::string hex(const std::string& bytes) {
   std::string text;
   for (const unsigned char c : bytes) text += fmt::format("{:02x}", c);
@@ -106,10 +95,10 @@ public:
   Builder& operator=(const Builder&) = delete;
 
   Result<Job> build() {
-    auto hosts = all_local() ? local_hosts() : listed_hosts();
+    auto hosts = options_.by_mpiexec() ? later_hosts() : all_local() ? local_hosts() : listed_hosts();
     if (!hosts) return hosts.error();
     describe();
-    if (options_.mode != Mode::doctor) use_history();
+    if (options_.mode != Mode::doctor && !options_.by_mpiexec()) use_history();
     if (options_.ccs && options_.mode == Mode::run) {
       auto door = ccs_door(options_);
       if (!door) return door.error();
@@ -125,6 +114,7 @@ public:
 
 private:
   bool all_local();
+  Result<void> later_hosts();
   Result<void> local_hosts();
   Result<void> listed_hosts();
   void take_counts(const Placement& placement);
@@ -153,6 +143,7 @@ private:
 
 /// No nodelist anywhere means this machine.
 bool Builder::all_local() {
+  if (options_.mpiexec) remark("++local: mpiexec is not called");
   if (options_.local || options_.virtual_hosts > 0) return true;
   for (const NodelistPlace& place : options_.nodelist_places) {
     if (!place.required && !is_file(place.path)) continue;
@@ -224,6 +215,23 @@ Result<void> Builder::local_hosts() {
   }
   job_.plan.job.private_network = true;
   take_counts(*placement);
+  return {};
+}
+
+/// ++mpiexec: who they are shows when they have been started.
+Result<void> Builder::later_hosts() {
+  auto counts = count_processes(options_);
+  if (!counts) return counts.error();
+  Placement placement;
+  placement.counts = std::move(*counts);
+  if (auto good = rules_.check(placement); !good) return good.error();
+  auto profile = base_profile({});
+  if (!profile) return profile.error();
+  profile->via = Via::command;  // which has been given then
+  intern(*profile);
+  take_counts(placement);
+  if (!options_.nodelist.empty() || options_.host_limit > 0)
+    remark("++nodelist and ++numHosts are not looked at: mpiexec chooses the hosts");
   return {};
 }
 
@@ -357,8 +365,8 @@ Result<void> Builder::advertise_own_entries(const std::vector<bool>& here) {
 
 void Builder::describe() {
   wire::JobSpec& job = job_.plan.job;
-  job.id = hex(random_bytes(8));
-  job.secret = random_bytes(32);
+  job.id = hex(io::random_bytes(8));
+  job.secret = io::random_bytes(32);
   job.arguments = options_.arguments;
   job.arguments.insert(job.arguments.begin(), options_.program);
   if (program_.by_python) job.arguments.insert(job.arguments.begin(), std::string{kPython});
@@ -403,6 +411,7 @@ void Builder::describe_launch() {
   rules.batch = options_.batch;
   rules.max_logins = options_.max_logins;
   rules.login_rate = std::uint64_t{options_.login_rate.per_second} * 1'000'000;
+  if (options_.by_mpiexec()) return;  // nobody is logged in to
   if (!job_.plan.job.private_network) number_machines(job_.plan.hosts, read_small_file("/etc/hosts"));
   if (options_.mode == Mode::doctor) return prescribe_checkup();
   rules.on_failure = options_.on_host_failure;

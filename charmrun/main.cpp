@@ -12,6 +12,8 @@
 #include <cstring>
 #include <exception>
 #include <fstream>
+#include <functional>
+#include <memory>
 #include <optional>
 
 #include "charmrun/ccs_door.hpp"
@@ -22,20 +24,25 @@
 #include "charmrun/help.hpp"
 #include "charmrun/history_file.hpp"
 #include "charmrun/job.hpp"
+#include "charmrun/mpiexec_start.hpp"
 #include "charmrun/options.hpp"
 #include "charmrun/plan.hpp"
 #include "charmrun/report.hpp"
 #include "charmrun/timeline.hpp"
+#include "charmrun/user_signals.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/cpus.hpp"
 #include "tree/io/fd_link.hpp"
 #include "tree/io/guardian.hpp"
+#include "tree/io/mpiexec_rank.hpp"
 #include "tree/io/process_transport.hpp"
 #include "tree/io/resolver.hpp"
 #include "tree/io/runner.hpp"
 #include "tree/io/signer.hpp"
 #include "tree/io/spawn.hpp"
 #include "tree/io/ssh_transport.hpp"
+#include "tree/io/surroundings.hpp"
+#include "tree/proto/mpi_rank.hpp"
 
 using namespace charmtree;
 
@@ -54,7 +61,9 @@ struct Surroundings {
   io::CommandTransport command{io, watch};
   io::SshTransport ssh{io, resolver};
 
-  io::Transports transports() { return {&local, &ssh, &command}; }
+  io::Transport* mpiexec = nullptr;  // takes the place of all commands
+
+  io::Transports transports() { return {&local, &ssh, mpiexec != nullptr ? mpiexec : &command}; }
 };
 
 std::uint64_t seed() {
@@ -76,15 +85,12 @@ void end_by_signal(io::asio::signal_set& signals, io::Runner& runner, int& ended
   });
 }
 
-int run_launcher() {
-  if (const auto status = io::stand_guard()) return *status;
-  ::signal(SIGPIPE, SIG_IGN);
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  // The link keeps the descriptors; 0 and 1 become /dev/null, so that nothing can write into it by mistake.
-  io::UniqueFd input{::fcntl(0, F_DUPFD_CLOEXEC, 3)}, output{::fcntl(1, F_DUPFD_CLOEXEC, 3)};
-  const io::UniqueFd null{::open("/dev/null", O_RDWR | O_CLOEXEC)};
-  ::dup2(null.get(), 0);
-  ::dup2(null.get(), 1);
+/// Where a launcher's link to its parent comes from: called once, before the loop runs, it hands the link to
+/// the runner then or later. What it returns lives as long as the loop runs.
+using ParentOpener = std::function<std::shared_ptr<void>(io::asio::io_context&, io::Runner&)>;
+
+/// A launcher that is not the root, from here to its end.
+int serve_parent(const ParentOpener& open) {
   int ended_by = 0;
   {
     Surroundings around;
@@ -92,12 +98,37 @@ int run_launcher() {
     io::Runner runner{around.io, node, around.transports(), around.watch, nullptr};
     io::asio::signal_set signals{around.io, SIGTERM, SIGINT, SIGHUP};
     end_by_signal(signals, runner, ended_by);
-    runner.open_parent(std::make_unique<io::FdLinkHandle>(
-        io::FdLink::make(around.io, std::move(input), std::move(output), {}, 0, nullptr)));
+    const std::shared_ptr<void> opener = open(around.io, runner);
     around.io.run();
   }
   if (ended_by != 0) die_of(ended_by);
   return 0;
+}
+
+/// First thing in a launcher. Something: it was this process's part to wait for the launcher's end.
+std::optional<int> become_launcher() {
+  if (const auto status = io::stand_guard()) return status;
+  ::signal(SIGPIPE, SIG_IGN);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  return {};
+}
+
+void empty_standard_streams() {
+  const io::UniqueFd null{::open("/dev/null", O_RDWR | O_CLOEXEC)};
+  ::dup2(null.get(), 0);
+  ::dup2(null.get(), 1);
+}
+
+int run_launcher() {
+  if (const auto status = become_launcher()) return *status;
+  // The link keeps the descriptors; nothing can write into it by mistake.
+  io::UniqueFd input{::fcntl(0, F_DUPFD_CLOEXEC, 3)}, output{::fcntl(1, F_DUPFD_CLOEXEC, 3)};
+  empty_standard_streams();
+  return serve_parent([&](io::asio::io_context& io, io::Runner& runner) {
+    runner.open_parent(std::make_unique<io::FdLinkHandle>(
+        io::FdLink::make(io, std::move(input), std::move(output), {}, 0, nullptr)));
+    return nullptr;
+  });
 }
 
 void complain(const Error& error) {
@@ -107,6 +138,45 @@ void complain(const Error& error) {
 
 void complain_of_output(int error) {
   complain({Errc::internal, Phase::run, std::string{"cannot write to stdout: "} + strerror(error), {}});
+}
+
+/// One of mpiexec's processes: its host's launcher, or one that waits for that.
+int run_rank() {
+  const auto fail = [](const Error& error) {
+    complain({error.code, error.phase, io::own_host_name() + ": " + error.what, error.fix});
+    return kLauncherFailed;
+  };
+  auto ticket = io::read_ticket();
+  if (!ticket) return fail(ticket.error());
+  wire::RankReport own;
+  own.host = io::own_host_name();
+  if (const auto rank = proto::mpi_rank(io::own_environment())) {
+    own.rank = rank->rank;
+    own.size = rank->size;
+  } else {
+    own.trouble = rank.error().what;
+  }
+  auto election = io::elect(ticket->secret, ticket->patience);
+  if (!election) return fail(election.error());
+  io::keep_inherited_descriptors_from_programs();
+  if (election->launcher) return io::wait_for_launcher(*election, own), 0;
+  if (const auto status = become_launcher()) return *status;
+  ::setsid();  // a mpiexec that kills our guardian's group leaves it to us to clean up
+  empty_standard_streams();
+  std::optional<Error> failure;
+  const int status = serve_parent([&](io::asio::io_context& io, io::Runner& runner) {
+    io::RankLauncher::Sink sink;
+    sink.begun = [&runner](std::unique_ptr<io::Link> link) { runner.open_parent(std::move(link)); };
+    sink.failed = [&](const Error& error) {
+      failure = error;
+      io.stop();
+    };
+    auto launcher =
+        std::make_shared<io::RankLauncher>(io, std::move(*ticket), std::move(*election), std::move(sink));
+    launcher->start(own);
+    return launcher;
+  });
+  return failure ? fail(*failure) : status;
 }
 
 /// Writes the files that were asked for; a failure is said, but does not change how the job ended.
@@ -125,6 +195,18 @@ void write_reports(const Options& options, const StartupRecord& record) {
   if (options.verbose) std::fputs(report_table(record).c_str(), stderr);
 }
 
+/// For what is said without a console.
+void print_line(const Options& options, proto::Tone tone, const std::string& line) {
+  if (tone == proto::Tone::error) return complain({Errc::internal, Phase::run, line, {}});
+  if (tone == proto::Tone::info ? !options.quiet : options.verbose)
+    std::fprintf(stderr, "charmrun: %s\n", line.c_str());
+}
+
+void print_remarks(const Options& options, const Job& job) {
+  for (const std::string& remark : job.remarks) print_line(options, proto::Tone::info, remark);
+  for (const std::string& note : job.notes) print_line(options, proto::Tone::verbose, note);
+}
+
 int show_plan(const Options& options, const std::string& self) {
   const auto job = make_job(options, self);
   if (!job) return complain(job.error()), kLauncherFailed;
@@ -139,28 +221,8 @@ int show_plan(const Options& options, const std::string& self) {
   }
   const auto text = plan_text(options, job->logins, slots, wish, here);
   if (!text) return complain(text.error()), kLauncherFailed;
-  for (const auto* lines : {&job->remarks, &job->notes}) {
-    const bool shown = lines == &job->remarks ? !options.quiet : options.verbose;
-    for (const std::string& line : *lines) {
-      if (shown) std::fprintf(stderr, "charmrun: %s\n", line.c_str());
-    }
-  }
+  print_remarks(options, *job);
   return std::fputs(text->c_str(), stdout), 0;
-}
-
-/// INT, TERM and HUP become events; one that was ignored when we started stays ignored (nohup).
-void watch_signals(io::asio::signal_set& signals, io::Runner& runner) {
-  signals.async_wait([&signals, &runner](io::error_code ec, int signal) {
-    if (ec) return;
-    runner.dispatch(proto::UserSignal{signal});
-    watch_signals(signals, runner);
-  });
-}
-
-void add_unless_ignored(io::asio::signal_set& signals, int signal) {
-  struct sigaction now {};
-  ::sigaction(signal, nullptr, &now);
-  if (now.sa_handler != SIG_IGN) signals.add(signal);
 }
 
 /// ++forward-agent: the keys of one launch, named in its job, and who signs with them.
@@ -182,8 +244,7 @@ private:
 /// From Begin to the end. After it a signal ends us as it would any program.
 proto::Finish conduct(io::asio::io_context& io, io::Runner& runner) {
   io::asio::signal_set signals{io};
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) add_unless_ignored(signals, signal);
-  watch_signals(signals, runner);
+  watch_user_signals(signals, [&runner](int signal) { runner.dispatch(proto::UserSignal{signal}); });
   runner.dispatch(proto::Begin{});
   if (!runner.finished()) io.run();
   return runner.result();
@@ -241,10 +302,23 @@ int run_root(const Options& options, const std::string& self) {
   auto job = make_job(options, self);
   if (!job) return complain(job.error()), kLauncherFailed;
 
+  Surroundings around;
+  const auto say = [&options](proto::Tone tone, const std::string& line) { print_line(options, tone, line); };
+  std::optional<MpiexecStart> mpiexec;
+  if (options.by_mpiexec()) {
+    mpiexec.emplace(around.io, around.watch, options, say);
+    print_remarks(options, *job);
+    job->remarks.clear();
+    job->notes.clear();
+    if (const auto over = mpiexec->muster(*job, started)) {
+      if (over->signal != 0) die_of(over->signal);
+      return over->status;
+    }
+    around.mpiexec = &mpiexec->transport();
+  }
   proto::Finish result{0, 0};
   int output_failure = 0;
   {
-    Surroundings around;
     Signing signing{options, around.io, *job};
     Node node{job->plan, seed()};
     Console console{around.io, options, *job, started};
@@ -258,6 +332,7 @@ int run_root(const Options& options, const std::string& self) {
     }
     console.attach(runner);
     say_remarks(*job, console);
+    if (mpiexec) mpiexec->say_by([&](proto::Tone tone, const std::string& line) { console.say(tone, line); });
     result = conduct(around.io, runner);
     const bool written = console.drain(result.signal != 0 ? kLastWords : kPatience);
     output_failure = console.output_failure();
@@ -269,7 +344,9 @@ int run_root(const Options& options, const std::string& self) {
     const std::string note = remember_logins(job->history_file, logins.samples(), logins.occupancy());
     if (options.verbose && !note.empty()) std::fprintf(stderr, "charmrun: %s\n", note.c_str());
     if (!written && result.signal != 0) die_of(result.signal);  // the writer would wait for its reader
+    if (mpiexec) mpiexec->say_by(say);
   }
+  if (mpiexec) mpiexec->finish();
   if (output_failure != 0 && output_failure != EPIPE)
     return complain_of_output(output_failure), kLauncherFailed;
   if (result.signal != 0) die_of(result.signal);
@@ -285,6 +362,7 @@ void fill_standard_descriptors() {
 
 int run(const std::vector<std::string>& arguments) {
   if (is_launcher_mode(arguments)) return run_launcher();
+  if (is_rank_mode(arguments)) return run_rank();
   const auto variable = [](const char* name) {
     const char* value = std::getenv(name);
     return std::string{value == nullptr ? "" : value};

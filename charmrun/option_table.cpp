@@ -31,7 +31,6 @@ constexpr OptionRow without(std::string_view missing, OptionRow row) {
   row.missing = missing;
   return row;
 }
-constexpr std::string_view kMpiexec = "starting by mpiexec";
 constexpr std::string_view kCcsKeys = "authentication of clients";
 constexpr std::string_view kDebugger = "debuggers";
 
@@ -129,10 +128,11 @@ constexpr std::array kTable = {
     OptionRow{"scalable-start", Topic::launch, &O::scalable_start, "", "on",
               "without address-space randomisation processes are alike anyway; with it, the processes of a "
               "host are copies of one"},
-    without(kMpiexec, {"mpiexec", Topic::launch, &O::mpiexec, "", "off",
-                       "start launchers by mpiexec (or ++remote-shell), on whatever hosts it gives"}),
-    without(kMpiexec, {"mpiexec-no-n", Topic::launch, &O::mpiexec_without_count, "", "off",
-                       "the same without -n N: mpiexec knows how many"}),
+    OptionRow{"mpiexec", Topic::launch, &O::mpiexec, "", "off",
+              "start launchers by `mpiexec -n N`, on whatever hosts it gives; ++remote-shell names another "
+              "command (README, \"mpiexec\")"},
+    OptionRow{"mpiexec-no-n", Topic::launch, &O::mpiexec_without_count, "", "off",
+              "the same without -n N: the command knows how many"},
 
     OptionRow{"runscript", Topic::program, &O::run_script, "FILE", "",
               "run the program through this script, which gets the program and its arguments"},

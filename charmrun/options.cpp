@@ -156,6 +156,32 @@ void imply(Options& options) {
   options.processes = options.pes_per_process = 0;
 }
 
+/// mpiexec chooses the hosts and is run once, before anything is known of them.
+Result<void> check_mpiexec(const Options& o) {
+  if (!o.by_mpiexec()) return {};
+  const std::pair<bool, std::string_view> excluded[] = {
+      {o.mode == Mode::plan, "++plan"},
+      {o.mode == Mode::doctor, "++doctor"},
+      {o.virtual_hosts > 0, "++hosts"},
+      {o.processes_per_host > 0 || o.processes_per_socket > 0 || o.processes_per_core > 0 ||
+           o.processes_per_pu > 0,
+       "++processPer*"},
+      {o.worker_per_host || o.worker_per_socket || o.worker_per_core || o.worker_per_pu, "++oneWthPer*"},
+      {o.auto_provision, "++auto-provision"},
+      {o.branching > 0, "++branching"},
+      {o.levels > 0, "++levels"},
+      {o.on_host_failure != wire::OnHostFailure::abort, "++on-host-failure"},
+      {o.wait_hosts > Duration{0}, "++wait-hosts"},
+      {o.forward_agent, "++forward-agent"},
+  };
+  for (const auto& [given, name] : excluded) {
+    if (given)
+      return bad(fmt::format("++mpiexec and {} exclude each other", name),
+                 "mpiexec chooses the hosts and starts a launcher on each");
+  }
+  return {};
+}
+
 Result<void> check_together(const Options& options) {
   if (options.virtual_hosts > 0 && !options.nodelist.empty())
     return bad("++hosts and ++nodelist exclude each other", "++hosts plays hosts on this machine alone");
@@ -165,7 +191,7 @@ Result<void> check_together(const Options& options) {
   if (options.batch != 0 && options.max_logins != 0)
     return bad("++batch and ++maxssh exclude each other",
                "++batch fixes how many logins there are at a time, ++maxssh limits it");
-  return {};
+  return check_mpiexec(options);
 }
 
 Result<void> use_environment(const OptionEnvironment& environment, Options& options) {
@@ -174,7 +200,7 @@ Result<void> use_environment(const OptionEnvironment& environment, Options& opti
                "unset CONV_DAEMON: hosts are logged in to by ssh");
   if (options.own_address.empty()) options.own_address = environment.address;
   if (options.ccs_host.empty()) options.ccs_host = environment.server_host;
-  if (!options.remote_shell.empty() || environment.remote_shell.empty()) return {};
+  if (!options.remote_shell.empty() || environment.remote_shell.empty() || options.by_mpiexec()) return {};
   auto words = split_command(environment.remote_shell);
   if (!words)
     return bad(fmt::format("$CONV_RSH cannot be '{}'", quotable(environment.remote_shell)),
@@ -187,6 +213,10 @@ Result<void> use_environment(const OptionEnvironment& environment, Options& opti
 
 bool is_launcher_mode(std::span<const std::string> argv) {
   return argv.size() == 2 && argv[1] == "++launcher";
+}
+
+bool is_rank_mode(std::span<const std::string> argv) {
+  return argv.size() == 2 && argv[1] == kRankWord;
 }
 
 Result<Options> parse_options(std::span<const std::string> argv, const OptionEnvironment& environment) {

@@ -87,7 +87,8 @@ struct Options {
   std::uint32_t virtual_hosts = 0;  // ++hosts: play so many hosts on this machine
 
   // How launchers are started.
-  Command remote_shell;  // empty: ssh by libssh2. ++remote-shell, else $CONV_RSH
+  Command
+      remote_shell;  // empty: ssh by libssh2, or mpiexec. ++remote-shell, else $CONV_RSH (not for mpiexec)
   std::uint32_t branching = 0;
   std::uint32_t levels = 0;
   std::uint32_t batch = 0;
@@ -98,6 +99,8 @@ struct Options {
   std::string launcher;  // path of charmrun on the hosts; empty: the path of this one
   bool mpiexec = false;
   bool mpiexec_without_count = false;  // ++mpiexec-no-n; sets `mpiexec`, too
+  /// ++local wins, as with Charm++.
+  bool by_mpiexec() const { return mpiexec && !local; }
   bool scalable_start = true;
 
   // The address under which this host is known to the others.
@@ -167,5 +170,9 @@ Result<Options> parse_options(std::span<const std::string> argv, const OptionEnv
 /// behind it,
 /// `++launcher` is an ordinary option.
 bool is_launcher_mode(std::span<const std::string> argv);
+
+/// The word by which the script of ++mpiexec starts each process, and true for exactly `charmrun` and it.
+inline constexpr std::string_view kRankWord = "++mpiexec-rank";
+bool is_rank_mode(std::span<const std::string> argv);
 
 }  // namespace charmtree

@@ -8,10 +8,13 @@ using namespace charmtree::proto;
 TEST_CASE("what launchers set for their own processes is never passed on", "[environment]") {
   const Environment kept = {"PATH=/bin", "CmiFoo=1", "PMIFOO=1", "MPI_HOME=/opt/mpi", "NETSTARTER=1"};
   Environment all = kept;
-  for (const char* name : {"NETSTART", "NETMAGIC", "CmiMyNode", "CmiNumNodes", "CmiMyNodeSize", "CmiMyForks",
-                           "CmiProcessPerHost", "CmiProcessPerSocket", "CmiOneWthPerCore", "CmiIpcPoolSize",
-                           "CmiIpcCutoff", "CmiLocal", "PMI_RANK", "PMI_FD", "PMIX_NAMESPACE",
-                           "OMPI_COMM_WORLD_RANK", "CHARMTREE_SOCKET", "CHARMTREE_PROCESS"})
+  for (const char* name :
+       {"NETSTART",         "NETMAGIC",         "CmiMyNode",         "CmiNumNodes",
+        "CmiMyNodeSize",    "CmiMyForks",       "CmiProcessPerHost", "CmiProcessPerSocket",
+        "CmiOneWthPerCore", "CmiIpcPoolSize",   "CmiIpcCutoff",      "CmiLocal",
+        "PMI_RANK",         "PMI_FD",           "PMIX_NAMESPACE",    "OMPI_COMM_WORLD_RANK",
+        "MPIRUN_RANK",      "MP_CHILD",         "SLURM_PROCID",      "HYDI_CONTROL_FD",
+        "CHARMTREE_SOCKET", "CHARMTREE_PROCESS"})
     all.push_back(std::string{name} + "=stale");
   CHECK(without_launcher_variables(all) == kept);
   const Environment ours(all.begin() + static_cast<std::ptrdiff_t>(kept.size()), all.end());

@@ -455,3 +455,29 @@ TEST_CASE("a unit of binding is one of those there are") {
   CHECK(
       has(to_string(set_option(row, {true, "cpu"}, options).error()), "it takes core, socket, numa or none"));
 }
+
+TEST_CASE("mpiexec is called by its own name, or by ++remote-shell, never by $CONV_RSH") {
+  OptionEnvironment environment;
+  environment.remote_shell = "ssh -x";
+  const auto plain = good({"++mpiexec", "+p4", "./app"}, environment);
+  CHECK(plain.by_mpiexec());
+  CHECK(plain.remote_shell.empty());
+  const auto named = good({"++mpiexec-no-n", "++remote-shell", "srun -l", "+p4", "./app"}, environment);
+  CHECK(named.by_mpiexec());
+  CHECK(named.mpiexec_without_count);
+  CHECK(named.remote_shell == Command{"srun", "-l"});
+  const auto local = good({"++mpiexec", "++local", "./app"}, environment);
+  CHECK_FALSE(local.by_mpiexec());
+  CHECK(is_rank_mode(Words{"charmrun", "++mpiexec-rank"}));
+  CHECK_FALSE(is_rank_mode(Words{"charmrun", "++mpiexec-rank", "./app"}));
+}
+
+TEST_CASE("what needs to know or start the hosts does not go with ++mpiexec") {
+  for (const Words& words : {Words{"++hosts", "2"}, Words{"++levels", "2"}, Words{"++branching", "4"},
+                             Words{"++on-host-failure", "drop"}, Words{"++forward-agent"}}) {
+    Words all = words;
+    all.insert(all.end(), {"++mpiexec", "./app"});
+    CHECK(has(failure(all), "++mpiexec and " + words[0] + " exclude each other"));
+  }
+  CHECK(has(failure({"++plan", "++mpiexec", "./app"}), "++mpiexec and ++plan exclude each other"));
+}

@@ -20,8 +20,9 @@ namespace charmtree::io {
 
 namespace {
 
-/// The end of the launcher must be the end of its pipes.
+/// The end of the launcher must be the end of its pipes and sockets.
 void let_go_of_descriptors() {
+  ::closefrom(STDERR_FILENO + 1);
   const UniqueFd null{::open("/dev/null", O_RDWR | O_CLOEXEC)};
   for (const int fd : {0, 1, 2}) ::dup2(null.get(), fd);
 }

@@ -241,10 +241,24 @@ std::uint32_t interface_address() {
 
 std::uint32_t reachable_address(const wire::JobSpec& job, const Host& self) {
   if (job.private_network) return INADDR_LOOPBACK;
-  const bool local = job.profiles[self.profile].via == Via::local;
-  std::uint32_t address = local ? parse_ipv4(self.address) : ssh_connection_address();
-  if (address == 0 || is_loopback(address)) address = interface_address();
-  return address != 0 ? address : INADDR_LOOPBACK;
+  const Via via = job.profiles[self.profile].via;
+  std::uint32_t address = via == Via::ssh ? 0 : parse_ipv4(self.address);
+  if (address == 0 && via != Via::local) address = ssh_connection_address();
+  if (address != 0 && !is_loopback(address)) return address;
+  const std::vector<std::uint32_t> addresses = own_addresses();
+  return addresses.empty() ? INADDR_LOOPBACK : addresses.front();
+}
+
+std::vector<std::uint32_t> own_addresses() {
+  std::vector<std::uint32_t> addresses, last;
+  for_each_interface([&](std::string_view name, std::uint32_t address) {
+    if (is_loopback(address)) return;
+    const bool internal = name.starts_with("docker") || name.starts_with("virbr") ||
+                          name.starts_with("br-") || name.starts_with("lxc");
+    (internal ? last : addresses).push_back(address);
+  });
+  addresses.insert(addresses.end(), last.begin(), last.end());
+  return addresses;
 }
 
 std::uint32_t address_towards(const std::vector<std::string>& hosts) {

@@ -35,7 +35,7 @@ LoginLimits limits_within(Duration limit) {
 }
 }  // namespace
 
-std::string remote_command(const std::string& launcher) {
+std::string remote_command(const std::string& launcher, std::string_view mode) {
   const bool plain =
       launcher.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+-") ==
       std::string::npos;
@@ -45,7 +45,7 @@ std::string remote_command(const std::string& launcher) {
     for (const char c : launcher) word += c == '\'' ? std::string{"'\\''"} : std::string{c};
     word += "'";
   }
-  return "exec " + word + " ++launcher";
+  return fmt::format("exec {} {}", word, mode);
 }
 
 Transport& Transports::of(Via via) const {

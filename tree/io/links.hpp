@@ -75,7 +75,8 @@ private:
   std::function<void()> parent_ended_;  // set while only the end of the parent is awaited
 };
 
-/// `exec '<path>/charmrun' ++launcher`: the whole remote command line, for every host and job.
-std::string remote_command(const std::string& launcher);
+/// `exec '<path>/charmrun' ++launcher`: the whole remote command line, for every host and job. Another `mode`
+/// makes it another of charmrun's inner modes.
+std::string remote_command(const std::string& launcher, std::string_view mode = "++launcher");
 
 }  // namespace charmtree::io

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -84,6 +85,15 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
   const UniqueFd file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (!file) return unreadable(path, errno);
   return read_file(file, path, limit);
+}
+
+std::string random_bytes(std::size_t size) {
+  std::string bytes(size, '\0');
+  for (std::size_t at = 0; at < size;) {
+    const ssize_t got = ::getrandom(bytes.data() + at, size - at, 0);
+    if (got > 0) at += static_cast<std::size_t>(got);
+  }
+  return bytes;
 }
 
 std::optional<Pipe> open_pipe() {

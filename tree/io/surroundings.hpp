@@ -32,6 +32,9 @@ Result<std::string> read_file(const std::string& path, std::size_t limit);
 /// The same from an open descriptor, from where it stands; `path` is for the error's text.
 Result<std::string> read_file(const UniqueFd& file, const std::string& path, std::size_t limit);
 
+/// From the kernel, fit for secrets.
+std::string random_bytes(std::size_t size);
+
 struct Pipe {
   UniqueFd read_end, write_end;
 };

@@ -13,9 +13,11 @@ namespace charmtree::proto {
 
 namespace {
 
-constexpr std::array<std::string_view, 12> kLauncherNames = {
-    "NETSTART", "NETMAGIC",       "CmiMyNode",    "CmiNumNodes",   "CmiMyNodeSize",     "CmiMyForks",
-    "CmiLocal", "CmiIpcPoolSize", "CmiIpcCutoff", "CHARMTREE_JOB", "CHARMTREE_PROCESS", "CHARMTREE_SOCKET"};
+constexpr std::array<std::string_view, 19> kLauncherNames = {
+    "NETSTART",          "NETMAGIC",         "CmiMyNode",       "CmiNumNodes",  "CmiMyNodeSize",
+    "CmiMyForks",        "CmiLocal",         "CmiIpcPoolSize",  "CmiIpcCutoff", "CHARMTREE_JOB",
+    "CHARMTREE_PROCESS", "CHARMTREE_SOCKET", "HYDI_CONTROL_FD", "MPIRUN_RANK",  "MPIRUN_NPROCS",
+    "MP_CHILD",          "MP_PROCS",         "SLURM_PROCID",    "SLURM_LOCALID"};
 constexpr std::array<std::string_view, 6> kLauncherPrefixes = {
     "CmiProcessPer", "CmiOneWthPer", "PMI_", "PMIX_", "OMPI_COMM_WORLD_", "MPI_LOCAL"};
 

@@ -49,7 +49,7 @@ void Muster::mpiexec_ended(const std::string& how, const std::string& said) {
   if (ranks_.size() == processes_ && !pending_) return;
   fail(fmt::format("mpiexec {} too early: {}{}{}", how, progress(),
                    said.empty() ? "" : "; it last said: ", said),
-       said.empty() ? "try it by hand with another program" : "");
+       "does it start another program, such as hostname?");
 }
 
 void Muster::tick(Instant now) {
