@@ -481,6 +481,9 @@ void Builder::use_history() {
 }  // namespace
 
 Result<Job> resized_job(const Options& options, const Job& job, std::uint32_t pes) {
+  if (options.by_mpiexec())
+    return Error{Errc::bad_input, Phase::options, "a job that mpiexec has started keeps its hosts",
+                 "start it by ssh to resize it"};
   Options resized = options;
   resized.pes = pes;
   resized.processes = 0;
