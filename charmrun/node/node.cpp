@@ -240,6 +240,7 @@ void Node::from_parent(const wire::Message& message) {
   } else if (const auto* shares = std::get_if<wire::Numbers>(&message)) {
     numbers(*shares);
   } else if (const auto* release = std::get_if<wire::Release>(&message)) {
+    gather_.released(static_cast<BarrierKind>(release->kind % kBarrierKinds));
     down_all(message);
     processes_->release(static_cast<BarrierKind>(release->kind % kBarrierKinds), now_, *out_, upward);
   } else if (const auto* receipt = std::get_if<wire::Receipt>(&message)) {

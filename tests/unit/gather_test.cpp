@@ -38,7 +38,24 @@ TEST_CASE("a barrier goes up once, when the whole subtree has entered", "[gather
     REQUIRE(facts);
     CHECK(facts->barrier[0] == 4);
     CHECK_FALSE(gather.due(kComplete, kNow + 1h));
+    gather.released(BarrierKind::all);
   }
+}
+
+TEST_CASE("who enters a barrier below a subtree that has grown since it went up, goes up", "[gather]") {
+  Gather gather;
+  gather.add(entered(4), kNow);
+  CHECK(gather.due(kComplete, kNow)->barrier[0] == 4);
+  const Gather::Progress grown{6, false, false};
+  gather.add(entered(1), kNow);
+  CHECK_FALSE(gather.due(grown, kNow));
+  gather.add(entered(1), kNow);
+  const auto rest = gather.due(grown, kNow);
+  REQUIRE(rest);
+  CHECK(rest->barrier[0] == 2);
+  gather.released(BarrierKind::all);
+  gather.add(entered(5), kNow);
+  CHECK_FALSE(gather.due(grown, kNow));  // the next round
 }
 
 TEST_CASE("kinds of barriers do not mix, and other news do not take an open one along", "[gather]") {

@@ -51,16 +51,20 @@ void Gather::add(wire::Facts facts, Instant now) {
 
 void Gather::begin_epoch(std::uint32_t epoch) {
   pending_.epoch = epoch;
-  pending_.barrier = {};
+  pending_.barrier = sent_ = {};
   pending_.crash_acks = 0;
+}
+
+bool Gather::entered_by_all(std::size_t kind, const Progress& progress) const {
+  return sent_[kind] + pending_.barrier[kind] >= progress.processes;
 }
 
 bool Gather::urgent(const Progress& progress) const {
   if (!pending_.exits.empty()) return true;
   if (progress.settled && (!pending_.hosts_up.empty() || !pending_.hosts_failed.empty())) return true;
   if (progress.complete && !pending_.blocks.empty()) return true;
-  for (const std::uint32_t entered : pending_.barrier) {
-    if (entered != 0 && entered >= progress.processes) return true;
+  for (std::size_t kind = 0; kind < kBarrierKinds; ++kind) {
+    if (pending_.barrier[kind] != 0 && entered_by_all(kind, progress)) return true;
   }
   if (pending_.crash_acks > 0 && pending_.crash_acks >= progress.survivors) return true;
   return (pending_.ended > 0 || pending_.exited_ok > 0) && finished_ >= progress.processes;
@@ -69,6 +73,8 @@ bool Gather::urgent(const Progress& progress) const {
 std::optional<wire::Facts> Gather::due(const Progress& progress, Instant now) {
   const bool with_blocks = progress.complete || now >= blocks_by_;
   if (now < deadline_ && now < blocks_by_ && !urgent(progress)) return {};
+  std::array<bool, kBarrierKinds> complete{};
+  for (std::size_t kind = 0; kind < kBarrierKinds; ++kind) complete[kind] = entered_by_all(kind, progress);
   wire::Facts facts = std::exchange(pending_, {});
   pending_.epoch = facts.epoch;
   deadline_ = kNever;
@@ -76,8 +82,10 @@ std::optional<wire::Facts> Gather::due(const Progress& progress, Instant now) {
     blocks_by_ = kNever;
   else
     pending_.blocks = std::exchange(facts.blocks, {});
-  for (std::size_t kind = 0; kind < facts.barrier.size(); ++kind) {
-    if (facts.barrier[kind] < progress.processes)
+  for (std::size_t kind = 0; kind < kBarrierKinds; ++kind) {
+    if (complete[kind])
+      sent_[kind] += facts.barrier[kind];
+    else
       pending_.barrier[kind] = std::exchange(facts.barrier[kind], 0);
   }
   if (facts.empty()) return {};

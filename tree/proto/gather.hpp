@@ -5,8 +5,10 @@
 // nothing of links or policy.
 #pragma once
 
+#include <array>
 #include <optional>
 
+#include "tree/proto/client_server.hpp"
 #include "tree/proto/subtree.hpp"
 #include "tree/wire/messages.hpp"
 
@@ -30,14 +32,19 @@ public:
     std::uint32_t survivors = UINT32_MAX;  // of a crash: processes here and below that learn of it
   };
   std::optional<wire::Facts> due(const Progress& progress, Instant now);
+  /// A barrier has opened; from now on its next round is counted.
+  void released(BarrierKind kind) { sent_[static_cast<std::size_t>(kind)] = 0; }
   /// What was counted for tables before this one is void.
   void begin_epoch(std::uint32_t epoch);
   Instant next_deadline() const { return earlier(deadline_, blocks_by_); }
 
 private:
   bool urgent(const Progress& progress) const;
+  bool entered_by_all(std::size_t kind, const Progress& progress) const;
 
-  wire::Facts pending_;         // its epoch is the present one
+  wire::Facts pending_;  // its epoch is the present one
+  // Entries of this round of each barrier that have gone up: a subtree that was complete may get more hosts.
+  std::array<std::uint32_t, kBarrierKinds> sent_{};
   std::uint32_t finished_ = 0;  // ended, or exited without having registered
   Instant deadline_ = kNever;
   Instant blocks_by_ = kNever;
