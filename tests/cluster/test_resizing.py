@@ -13,7 +13,7 @@ from vcluster import Cluster, Result
 LIST = "/home/shared/resized"
 
 
-def resize(hosts: Cluster, charmrun: Path, *stages: list[int]) -> Result:
+def resize(hosts: Cluster, charmrun: Path, *stages: list[int], branching: int = 0) -> Result:
     """A job with one process for each mention of a host; their numbers differ from stage to stage."""
     for stage in stages:
         text = "".join(f"host {hosts.names[index]}\n" for index in stage)
@@ -24,7 +24,8 @@ def resize(hosts: Cluster, charmrun: Path, *stages: list[int]) -> Result:
     relist = hosts.put(0, f"{LIST}.sh", f"#!/bin/sh\ncp {LIST}.$1 {LIST}\n", mode=0o755)
     words = ["--sizes", sizes, "--before", relist]
     program = built(charmrun, "resizing_double")
-    return run(hosts, charmrun, f"+p{len(stages[0])}", "++nodelist", LIST, "++quiet", program, *words)
+    tree = ["++branching", branching] if branching else []
+    return run(hosts, charmrun, f"+p{len(stages[0])}", "++nodelist", LIST, "++quiet", *tree, program, *words)
 
 
 def started(hosts: Cluster, total: int, stage: int, processes: list[tuple[int, int]]) -> list[str]:
@@ -52,8 +53,9 @@ def test_a_job_expands_on_its_hosts_and_on_a_new_one(cluster: Factory, charmrun:
 
 
 def test_a_job_shrinks_and_expands_on_hosts_that_it_has_left(cluster: Factory, charmrun: Path) -> None:
+    """Launchers below each other; new hosts join at the root."""
     hosts = cluster(5)
-    done = resize(hosts, charmrun, [1, 2, 2, 3], [1, 2], [4, 1, 3], [1, 1, 2, 2, 3, 4])
+    done = resize(hosts, charmrun, [1, 2, 2, 3], [1, 2], [4, 1, 3], [1, 1, 2, 2, 3, 4], branching=1)
     first = started(hosts, 4, 0, [(1, -1), (2, -1), (2, -1), (3, -1)])
     second = started(hosts, 2, 1, [(1, 0), (2, 1)])
     third = started(hosts, 3, 2, [(1, 0), (2, 1), (3, -1)])
