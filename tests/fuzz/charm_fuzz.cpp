@@ -50,6 +50,8 @@ struct Told {
   bool registered = false, table = false, aborted = false, over = false;  // over: ended or lost
   bool asks = false, answered = false;  // a question is open; it is being answered
   std::array<bool, kBarrierKinds> entered{}, may_release{};
+  bool given = false;                     // the table, which may be held back
+  std::uint32_t untold = 0, unacked = 0;  // crashes that it has not been told of, or has not said to know of
 };
 
 /// Both neighbours of a server: the shell and the engine.
@@ -74,6 +76,7 @@ private:
     if (open_.contains(client)) server_.received(client, bytes, now_, outputs_);
   }
   void table(std::uint32_t pes);
+  void recover(std::uint32_t crashed);
   void release(BarrierKind kind);
   void answer(std::uint32_t process, std::string_view input, bool printed);
   void check();
@@ -101,6 +104,9 @@ private:
     require(std::all_of(output.why.begin(), output.why.end(), [](char c) { return c >= ' ' && c <= '~'; }));
   }
   void check(const TableDelivered& output) { require(!std::exchange(told(output.process).table, true)); }
+  void check(const RequestAnswered& output) { require(!told(output.process).over); }
+  void check(const CrashAcked& output) { require(std::exchange(told(output.process).unacked, 0) > 0); }
+  void check(const ResizeAsked&) { require(false); }
   void check(const ClientNote& output) { require(++notes_ <= kMaxNotes && output.text.size() < 300); }
 
   CharmServer server_{kLocal, CharmLimits{10s, kSpare, 1s, 2}};
@@ -116,13 +122,13 @@ private:
 };
 
 void World::step(Input& in) {
-  static constexpr std::array<std::string_view, 13> kTypes{
-      "print", "printerr", "printsyn", "printerrsyn", "scanf", "barrier", "barrier0",
-      "ping",  "ending",   "abort",    "reply_fw",    "die",   "initnode"};
+  static constexpr std::array<std::string_view, 15> kTypes{
+      "print",  "printerr", "printsyn", "printerrsyn", "scanf",    "barrier",   "barrier0", "ping",
+      "ending", "abort",    "reply_fw", "die",         "initnode", "crash_ack", "realloc"};
   const std::uint8_t what = in.byte();
   const std::uint8_t who = in.byte();
   const std::uint32_t process = kLocal.first + who % kLocal.count;
-  switch (what % 10) {
+  switch (what % 11) {
     case 0:
       open();
       break;
@@ -163,6 +169,9 @@ void World::step(Input& in) {
     case 9:
       answer(process, in.bytes(in.byte() % 16), false);
       break;
+    case 10:
+      recover(who);
+      break;
   }
   check();
 }
@@ -172,14 +181,30 @@ void World::open() {
   server_.opened(next_client_++, now_, outputs_);
 }
 
-void World::table(std::uint32_t pes) {
+wire::Blob make_table(std::uint32_t pes) {
   wire::NodeTable table{0, pes, {}};
   for (std::uint32_t host = 0; host < 3; ++host) {
     const std::array<std::uint32_t, 4> first{0, kLocal.first, kLocal.first + kLocal.count, kLocal.total};
     table.blocks.push_back(
         {host, first[host], 0x7f000001, std::vector<wire::Tuple>(first[host + 1] - first[host])});
   }
-  server_.table(wire::encode(table), outputs_);
+  return wire::encode(table);
+}
+
+void World::table(std::uint32_t pes) {
+  for (auto& [process, t] : told_) t.given = t.given || (t.registered && !t.over);
+  server_.table(make_table(pes), outputs_);
+}
+
+/// What has been told of barriers is void.
+void World::recover(std::uint32_t crashed) {
+  for (auto& [process, t] : told_) {
+    t.entered = {};
+    if (!t.given || t.over) continue;
+    ++t.untold;
+    ++t.unacked;
+  }
+  server_.recover(make_table(1), crashed, outputs_);
 }
 
 void World::release(BarrierKind kind) {
@@ -225,6 +250,8 @@ void World::check(const ToClient& output) {
     require(t.table && output.bytes.size() + output.tail->size() == 24 + 24 * std::size_t{kLocal.total});
   } else if (type == "barrier" || type == "barrier0") {
     require(t.table && std::exchange(t.may_release[type == "barrier" ? 0 : 1], false));
+  } else if (type == "crashnode") {
+    require(t.table && t.untold-- > 0 && output.bytes.size() == wire::kCharmHeader + 4);
   } else {
     require(type == "die" && finished_);
   }

@@ -136,6 +136,9 @@ private:
   void check(const ClientNote&) {}
   void check(const ScanRequested&) { require(false); }
   void check(const TableDelivered&) { require(false); }
+  void check(const RequestAnswered&) { require(false); }
+  void check(const CrashAcked&) { require(false); }
+  void check(const ResizeAsked&) { require(false); }
   void become(std::uint32_t process, Past what, int before) {
     require(past(process) == before);
     past(process) |= what;

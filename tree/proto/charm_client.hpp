@@ -27,10 +27,10 @@ struct CharmLimits {
   /// not try again, is not out before it gets the processor to say its first word.
   std::size_t spare_connections = 512;
   Duration further_endings = 1s;  // from the first `ending` of an SMP process to its last
-  /// Of a build that can shrink and expand: process 0 ends for all, and all wait to be let go.
-  bool resizes = false;
   std::uint32_t barriers_ahead =
       64;  // entered again before the release; only `barrier0` is legally so, by processes other than 0
+  /// Of a build that can shrink and expand: process 0 ends for all, and all wait to be let go.
+  bool resizes = false;
 };
 
 /// The table, expanded once for all clients of a host.
