@@ -387,6 +387,9 @@ void Builder::describe() {
       (static_cast<unsigned char>(job.secret[0]) | (static_cast<unsigned char>(job.secret[1]) << 8)) % 32767);
   job.timeout = options_.timeout;
   job.keep_address_randomisation = options_.va_randomization;
+  if (options_.scalable_start && !job.resizes)
+    job.fork_clients =
+        options_.va_randomization ? wire::ForkClients::always : wire::ForkClients::where_random;
   job.stamps = options_.verbose || !options_.report.empty() || !options_.timeline.empty();
   job.verbose = options_.verbose;
   job.bind = bound_to(options_.binding);

@@ -258,6 +258,8 @@ void Node::from_parent(const wire::Message& message) {
       processes_->request(*request, now_, *out_, upward);
     else
       down_to(request->process, message);
+  } else if (const auto* pairs = std::get_if<wire::QueuePairsDown>(&message)) {
+    queue_pairs(pairs->block);
   } else if (const auto* input = std::get_if<wire::Input>(&message)) {
     if (processes_->contains(job_->input_process))
       out_->push_back(WriteInput{processes_->name_of(job_->input_process), input->bytes, input->end});
@@ -329,6 +331,7 @@ bool Node::allowed(LinkId link, const wire::Message& message) const {
   if (const auto* m = std::get_if<wire::CcsAnswer>(&message)) return process(m->process);
   if (const auto* m = std::get_if<wire::Left>(&message)) return process(m->process);
   if (const auto* m = std::get_if<wire::PesWanted>(&message)) return process(m->process);
+  if (const auto* m = std::get_if<wire::QueuePairsUp>(&message)) return allowed(link, m->block);
   if (const auto* m = std::get_if<wire::LinkLost>(&message)) return host(m->host);
   if (const auto* m = std::get_if<wire::NewHostKey>(&message)) return host(m->host);
   if (const auto* m = std::get_if<wire::Note>(&message)) return m->host == wire::kRootIndex || host(m->host);
@@ -387,6 +390,7 @@ bool Node::allowed(LinkId link, const wire::Facts& facts) const {
     for (std::uint32_t i = 0; owned && i < told.hosts; ++i) owned = subtree.owns(link, told.first_host + i);
     return owned;
   };
+  const auto own = [&](std::uint32_t index) { return subtree.owns(link, index); };
   std::vector<std::uint32_t> answers = facts.hosts_up, blocks, exits;
   for (const wire::HostFailure& failure : facts.hosts_failed) answers.push_back(failure.host);
   for (const wire::TupleBlock& each : facts.blocks) blocks.push_back(each.host);
@@ -396,6 +400,7 @@ bool Node::allowed(LinkId link, const wire::Facts& facts) const {
          std::all_of(facts.blocks.begin(), facts.blocks.end(), block) && all_different(blocks) &&
          std::all_of(exits.begin(), exits.end(), process) && all_different(exits) &&
          std::all_of(facts.topologies.begin(), facts.topologies.end(), topology) &&
+         std::all_of(facts.random_layout.begin(), facts.random_layout.end(), own) &&
          (!facts.code || process(facts.code->process)) && (!facts.first_ok || process(*facts.first_ok)) &&
          fits(facts.crash_acks, facts.epoch == epoch_ ? child.crash_acks : 0) &&
          fits(facts.registered, child.registered) && fits(finished, child.finished) &&
@@ -515,6 +520,7 @@ void Node::down_to(std::uint32_t process, const wire::Message& message) {
 }
 
 void Node::up(wire::Message message) {
+  if (const auto* pairs = std::get_if<wire::QueuePairsUp>(&message)) return queue_pairs(pairs->block);
   if (desk_) {
     DeskOrders orders;
     desk_->message(message, *out_, orders);

@@ -76,7 +76,7 @@ private:
   void handle(const proto::SignatureWanted& event);
   void handle(const proto::SignatureMade& event);
   void handle(const proto::Tick&) {}
-  // Prepared, Spawned, SpawnFailed, ProcessOutput, ProcessExited, Client*: this host's processes.
+  // Prepared, Spawned, Adopted, SpawnFailed, ProcessOutput, ProcessExited, Client*: this host's processes.
   template <class E>
   void handle(const E& event);
   template <class E>
@@ -87,6 +87,7 @@ private:
   bool allowed(proto::LinkId link, const wire::Message& message) const;
   bool allowed(proto::LinkId link, const wire::Facts& facts) const;
   bool allowed(proto::LinkId link, const wire::HandBack& message) const;
+  bool allowed(proto::LinkId link, const wire::QueuePairs& block) const;
   void give_up(proto::LinkId link, const Error& error);
   void lose(proto::LinkId link, const Error& error);
 
@@ -98,6 +99,7 @@ private:
   static Instant mapped(const proto::Child& child, Instant time);
   void stamps(const proto::Child& child, wire::Stamps stamps);
   void checkup(const proto::Child& child, wire::Checkup checkup);
+  void queue_pairs(const wire::QueuePairs& block);
   void table(const wire::Blob& blob);
   bool about_crash(const wire::Message& message, proto::Upward& upward);
   void begin_epoch(const wire::Recover& message);

@@ -44,6 +44,7 @@ bool RootDesk::starting() const {
 
 void RootDesk::facts(wire::Facts facts, Instant now) {
   failures_.insert(failures_.end(), facts.hosts_failed.begin(), facts.hosts_failed.end());
+  random_layout_.insert(facts.random_layout.begin(), facts.random_layout.end());
   registering_ = registering_ || facts.registered > 0;
   if (crash_sequence_) crash_sequence_->acked(facts.epoch, facts.crash_acks, now);
   for (const wire::HostTopology& told : facts.topologies) {
@@ -230,6 +231,13 @@ void RootDesk::announce(Instant now, Actions& out) {
   announced_ = true;
   out.push_back(Say{Tone::info, fmt::format("Charmrun> started all node programs in {:.3f} seconds.",
                                             seconds(now - begun_at_))});
+  if (random_layout_.empty() || job_->processes == 1) return;
+  out.push_back(
+      Say{Tone::info,
+          fmt::format(
+              "{}: warning: the kernel refuses to turn address randomisation off (is it a container?), so "
+              "that processes have different address layouts; threads that migrate between them may crash",
+              names({random_layout_.begin(), random_layout_.end()}))});
 }
 
 std::string RootDesk::names(const std::vector<std::uint32_t>& hosts) const {

@@ -119,6 +119,7 @@ private:
   bool registering_ = false;              // some process has registered: there will be a table
   bool announced_ = false;
   std::vector<wire::HostFailure> failures_;  // not yet recorded
+  std::set<std::uint32_t> random_layout_;    // hosts of Facts::random_layout
   bool told_verdict_ = false;
   bool told_kill_ = false;
 

@@ -7,6 +7,7 @@
 // that found a fault says so on stderr and ends with code 3. The options are listed in kUsage.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -43,6 +44,8 @@ static const char kUsage[] =
     "  --die-before-table     exit after `initnode`, before the table\n"
     "  --hang-at-exit         ignore SIGTERM and never exit\n"
     "  --process I            process I does what is meant for process 0, and what ends or leaves a process\n"
+    "  --layout               each process prints where its code, its stack and its libraries are\n"
+    "  --old                  send the initnode of Charm++ 6.8\n"
     "  --standalone-ok        without a launcher: say so and exit with 0\n"
     "  --strict-fds           inherited descriptors above 2 are a fault\n"
     "  ++quiet                as stock clients take it from their launcher; changes nothing\n";
@@ -60,7 +63,7 @@ enum {
 struct options {
   int prints, printfs, printsyns, barriers, barrier0, smp, dribble, kill_self, exit_early, die_before_table,
       hang, standalone_ok;
-  int receipts, scans, strict_fds, quiet, exit_code, process;  // process -1: not given
+  int receipts, scans, strict_fds, layout, old, quiet, exit_code, process;  // process -1: not given
   double compute, grandchild;
   const char *write_before_table, *scanf_format, *abort_text;
 };
@@ -69,6 +72,11 @@ struct message {
   char type[13];
   uint32_t length;
   unsigned char* payload;  // in the input buffer; valid until the next turn
+};
+
+struct launcher {
+  char name[1024];
+  int port;
 };
 
 struct client {
@@ -257,7 +265,7 @@ static void wait_for(struct client* c, const char* type) {
 static void send_initnode(struct client* c, uint32_t data_port) {
   unsigned char payload[kInitnode] = {0};
   fill_initnode(payload, c->number, data_port);
-  send_message(c, "initnode", payload, sizeof payload);
+  send_message(c, "initnode", payload, c->options.old ? 24 : sizeof payload);
 }
 
 // Numbers are the same as positions, hosts are contiguous blocks with the right process count and one
@@ -287,8 +295,30 @@ static void check_table(struct client* c, uint32_t data_port) {
     fault(c, "the table has another data port than mine");
 }
 
-static void take_table(struct client* c, uint32_t data_port) {
-  const struct message message = next_message(c, kTableSeconds);
+// As told by `nodefork`: the children connect anew, with a data socket of their own. Returns the data port.
+static uint32_t fork_children(struct client* c, const struct launcher* launcher,
+                              const struct message* message, uint32_t data_port) {
+  const uint32_t children = get(message->payload), first = get(message->payload + 4);
+  for (uint32_t i = 0; i < children; ++i) {
+    const pid_t pid = fork();
+    if (pid < 0) _exit(2);
+    if (pid > 0) continue;
+    close(c->control);
+    c->number = first + i;
+    c->data = open_data(&data_port);
+    c->control = connect_control(launcher->name, launcher->port);
+    send_initnode(c, data_port);
+    break;
+  }
+  return data_port;
+}
+
+static void take_table(struct client* c, const struct launcher* launcher, uint32_t data_port) {
+  struct message message = next_message(c, kTableSeconds);
+  while (strcmp(message.type, "nodefork") == 0 && message.length == 8) {
+    data_port = fork_children(c, launcher, &message, data_port);
+    message = next_message(c, kTableSeconds);
+  }
   if (strcmp(message.type, "initnodetab") != 0) {
     fprintf(stderr, "charm_double: `%s` instead of `initnodetab`\n", message.type);
     _exit(1);
@@ -366,6 +396,11 @@ static void print_and_wait(struct client* c, const char* line) {
 
 static void print_lines(struct client* c) {
   char line[100];
+  if (c->options.layout) {
+    snprintf(line, sizeof line, "double %u/%u: layout %p %p %p\n", c->number, c->total, (const void*)kUsage,
+             (void*)line, dlsym(RTLD_DEFAULT, "printf"));
+    print_text(c, 0, "print", line);
+  }
   for (int i = 0; i < c->options.prints; ++i) {
     snprintf(line, sizeof line, "double %u/%u: print %d\n", c->number, c->total, i);
     print_text(c, 0, "print", line);
@@ -492,6 +527,8 @@ static int parse(struct options* o, int argc, char** argv) {
       {"--die-before-table", &o->die_before_table, 0, 0, 0},
       {"--hang-at-exit", &o->hang, 0, 0, 0},
       {"--process", 0, &o->process, 0, 0},
+      {"--layout", &o->layout, 0, 0, 0},
+      {"--old", &o->old, 0, 0, 0},
       {"--standalone-ok", &o->standalone_ok, 0, 0, 0},
       {"--strict-fds", &o->strict_fds, 0, 0, 0},
       {"++quiet", &o->quiet, 0, 0, 0},
@@ -525,11 +562,12 @@ int main(int argc, char** argv) {
     if (fcntl(fd, F_GETFD) == -1) _exit(2);  // the real one would deadlock on itself
   }
 
-  char launcher[1024];
-  int number, port, pid, zero;
+  struct launcher launcher;
+  int number, pid, zero;
   const char* netstart = getenv("NETSTART");
   if (netstart == NULL && c.options.standalone_ok) return puts("double: standalone") < 0;
-  if (netstart == NULL || sscanf(netstart, "%d%1023s%d%d%d", &number, launcher, &port, &pid, &zero) != 5) {
+  if (netstart == NULL ||
+      sscanf(netstart, "%d%1023s%d%d%d", &number, launcher.name, &launcher.port, &pid, &zero) != 5) {
     return fputs("charm_double: Error parsing NETSTART\n", stderr), 2;
   }
   c.number = (uint32_t)number;
@@ -538,10 +576,10 @@ int main(int argc, char** argv) {
 
   uint32_t data_port;
   c.data = open_data(&data_port);
-  c.control = connect_control(launcher, port);
+  c.control = connect_control(launcher.name, launcher.port);
   send_initnode(&c, data_port);
   if (c.options.die_before_table && chosen(&c, 1)) return 9;
-  take_table(&c, data_port);
+  take_table(&c, &launcher, data_port);
   capture_output(&c);
   if (c.options.strict_fds && inherited > 0) fault(&c, "%d inherited descriptors", inherited);
   run(&c);

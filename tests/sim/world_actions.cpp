@@ -111,6 +111,9 @@ void World::perform(std::uint32_t id, const Confirm& action, Duration& now) {
 }
 void World::perform(std::uint32_t, const ResizeTerminal&, Duration&) {}
 void World::perform(std::uint32_t, const ReleaseKeys&, Duration&) {}
+void World::perform(std::uint32_t id, const Adopt&, Duration&) {
+  checks_.wrong(fmt::format("host {} adopts a process: none of this world forks", launchers_[id].host));
+}
 void World::perform(std::uint32_t, const Show&, Duration&) {}
 void World::perform(std::uint32_t, const StoreHostKey&, Duration&) {}
 void World::perform(std::uint32_t, const Sign&, Duration&) {}

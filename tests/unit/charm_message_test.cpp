@@ -105,9 +105,12 @@ TEST_CASE("a header is made as the protocol wants it", "[charm]") {
 }
 
 TEST_CASE("a client of Charm++ 6.8 is recognised", "[charm]") {
-  const Error error = refusal(header("00000018", "initnode"));
-  CHECK(error.code == Errc::wrong_version);
-  CHECK(error.what.find("6.8") != std::string::npos);
+  Random random{1};
+  const std::string payload = hex("00000003 00000001 0000a4b9 00000000 00000000 c0000202");
+  const Seen seen = cut(header("00000018", "initnode") + payload, random, 5);
+  REQUIRE(seen.size() == 1);
+  CHECK(seen[0].first == CharmType::old_initnode);
+  CHECK(parse_old_charm_initnode(seen[0].second) == 3);
 }
 
 TEST_CASE("what does not begin with initnode is refused as soon as its header is there", "[charm]") {
@@ -129,7 +132,7 @@ TEST_CASE("after initnode each type has its limit and unknown types are named", 
   CHECK(after(header("04000001", "reply_fw")).code == Errc::bad_peer);
   CHECK(after(header("00000101", "barrier")).code == Errc::bad_peer);
   CHECK(after(kInitnode1).what == "sent `initnode` twice");
-  CHECK(after(header("00000000", "qplist")).what == "sent a message of unknown type `qplist`");
+  CHECK(after(header("00000000", "qpfoo")).what == "sent a message of unknown type `qpfoo`");
   CHECK(after(header("00000000", "\x1b[31m\xff")).what == "sent a message of unknown type `?[31m?`");
 }
 

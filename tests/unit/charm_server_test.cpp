@@ -28,6 +28,12 @@ std::string initnode(std::uint32_t number, std::uint32_t port = 1000) {
              port));
 }
 
+/// Of Charm++ 6.8.
+std::string old_initnode(std::uint32_t number) {
+  return header("00000018", "initnode") +
+         hex(fmt::format("{:08x} 00000001 000003e8 00000000 00000000 c0000202", number));
+}
+
 std::string text(std::string_view type, std::string_view bytes) {
   return make_charm_message(type, std::string{bytes} + '\0');
 }
@@ -399,12 +405,12 @@ TEST_CASE("a connection that ends before the ending is a lost client", "[charm]"
 TEST_CASE("an unknown message loses its client and nobody else", "[charm]") {
   Fixture f{{0, 2, 2}};
   f.start();
-  f.says(0, make_charm_message("qplist", "abc"));
+  f.says(0, make_charm_message("partinit", "abc"));
   CHECK(f.dropped(100));
   CHECK_FALSE(f.dropped(101));
   const auto lost = f.take<ClientLost>();
   REQUIRE(lost.size() == 1);
-  CHECK(lost[0].why == "sent a message of unknown type `qplist`");
+  CHECK(lost[0].why == "sent a message of unknown type `partinit`");
   f.says(0, text("print", "ghost"));
   CHECK(f.outputs.empty());
   f.says(1, text("print", "alive"));
@@ -418,7 +424,7 @@ TEST_CASE("garbage, strangers and duplicates are dropped with one note for each 
   std::size_t dropped = 0, notes = 0;
   for (int round = 0; round < 3; ++round) {
     const std::vector<std::string> nuisances{"GET / HTTP/1.1\r\nHost: x\r\n",
-                                             header("00000018", "initnode"),
+                                             old_initnode(2),
                                              initnode(1),
                                              initnode(4),
                                              initnode(0xffffffff),
@@ -443,15 +449,25 @@ TEST_CASE("garbage, strangers and duplicates are dropped with one note for each 
   CHECK(f.take<Printed>().size() == 1);
 }
 
-TEST_CASE("an old Charm++ is named in the note", "[charm]") {
-  Fixture f{{0, 1, 1}};
-  f.opened(1);
-  f.received(1, header("00000018", "initnode"));
-  const auto notes = f.take<ClientNote>();
-  REQUIRE(notes.size() == 1);
-  CHECK(notes[0].text ==
-        "dropped a connection: the program is linked with Charm++ 6.8 or older; link it with Charm++ 6.9 or "
-        "later");
+TEST_CASE("a process of an old Charm++ is refused, once, and nobody else", "[charm]") {
+  Fixture f{{0, 2, 2}};
+  for (const ClientId client : {1, 2, 3, 4}) f.opened(client);
+  f.received(1, initnode(0));
+  f.outputs.clear();
+  f.received(2, old_initnode(1));
+  CHECK(f.dropped(2));
+  const auto refused = f.take<Refused>();
+  REQUIRE(refused.size() == 1);
+  CHECK(refused[0].process == 1);
+  CHECK(refused[0].why == "this program is Charm++ 6.8 or older; build it with 6.9 or newer");
+
+  f.received(3, old_initnode(0));
+  CHECK(f.dropped(3));
+  CHECK(f.take<ClientNote>().size() == 1);
+  f.received(4, old_initnode(7));
+  CHECK(f.take<Refused>().empty());
+  f.received(1, text("print", "undisturbed"));
+  CHECK(f.take<Printed>().size() == 1);
 }
 
 TEST_CASE("a connection that stays silent is dropped in time", "[charm]") {

@@ -60,6 +60,7 @@ JobSpec full_job() {
   job.provision = {CpuUnit::socket, 2, CpuUnit::pu, true, false};
   job.bind = CpuUnit::numa;
   job.report_bindings = true;
+  job.fork_clients = ForkClients::always;
   return job;
 }
 
@@ -76,8 +77,9 @@ Facts full_facts() {
   facts.code = Code{4, -3};
   facts.exited_ok = 6;
   facts.first_ok = 8;
-  facts.exits = {{5, 1, 11, true, true, true, true, true, "text"}};
+  facts.exits = {{5, 1, 11, true, true, true, true, true, true, "text"}};
   facts.topologies = {{1, 2, {2, 8, 16}}, {300, 1, {1, 4, 4}}};
+  facts.random_layout = {3, 4};
   return facts;
 }
 
@@ -105,6 +107,7 @@ std::vector<Message> every_message() {
           Resize{{24, 80}},
           Regroup{},
           Reshape{encode(std::vector<Share>{{2, 0, 3}}), {"app", "+restart"}},
+          QueuePairsDown{{4, 1, 2, 2, std::string(24, '\x80')}},
           Hello{Instant{12345ns}, 77},
           full_facts(),
           Output{1, 2, true, "text\n"},
@@ -135,7 +138,8 @@ std::vector<Message> every_message() {
           CcsAnswer{4, 7, false, 5, "reply"},
           Bindings{4, {{Binding::By::itself, CpuUnit::core, 2, 1, {2, 10}}, {}}},
           PesWanted{1, 4},
-          Left{3}};
+          Left{3},
+          QueuePairsUp{{1, 2, 3, 1, std::string(24, '\1')}}};
 }
 
 std::string payload_of(const Message& message) {

@@ -107,3 +107,14 @@ TEST_CASE("long input costs what is consumed of it", "[scan]") {
 TEST_CASE("a NUL in the input is a blank", "[scan]") {
   CHECK(consumed("%d %d", std::string_view{"1\0002\n", 4}) == 3);
 }
+
+TEST_CASE("formats that blanks before the input do not change", "[scan]") {
+  for (const char* format : {"%d", "%5ld", "%*d %c", " %c", "\t%[a]", "%s", "%lf", "%%x", "%p", "%C%d"}) {
+    CAPTURE(format);
+    CHECK(skips_leading_blanks(format) == (std::string_view{format} != "%C%d"));
+  }
+  for (const char* format : {"", "%c", "%*c", "%3c", "%[a-z]", "x", "x %d", "%d%n", "%y", "%n"}) {
+    CAPTURE(format);
+    CHECK_FALSE(skips_leading_blanks(format));
+  }
+}

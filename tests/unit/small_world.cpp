@@ -36,6 +36,7 @@ RootPlan make_plan(const Plan& plan) {
   job.provision = plan.provision;
   job.bind = plan.bind;
   job.report_bindings = plan.report_bindings;
+  job.fork_clients = plan.fork_clients;
   job.profiles.resize(1);
   job.profiles[0].host_keys = plan.host_keys;
   job.profiles[0].user = plan.user;
@@ -57,7 +58,11 @@ RootPlan make_plan(const Plan& plan) {
 }  // namespace
 
 SmallWorld::SmallWorld(const Plan& plan)
-    : actors(make_plan(plan).job.processes), plan_(make_plan(plan)), random_(plan.seed) {
+    : actors(make_plan(plan).job.processes),
+      random_layout_(plan.random_layout),
+      can_fork_(plan.can_fork),
+      plan_(make_plan(plan)),
+      random_(plan.seed) {
   launchers_.push_back(std::make_unique<Launcher>());
   launchers_[0]->skew = random_.between(-1000s, 1000s);
   launchers_[0]->node = std::make_unique<Node>(plan_, random_.next());
@@ -245,6 +250,8 @@ void SmallWorld::perform(std::size_t id, const Prepare& a) {
   const auto error = prepare ? prepare(a.self.index) : std::nullopt;
   Prepared answer{0x0A000000 + a.self.index, error.value_or(Error{}), !error.has_value()};
   if (cpus) answer.cpus = cpus(a.self.index);
+  answer.random_layout = random_layout_;
+  answer.can_fork = can_fork_;
   if (a.job->checkup) {
     answer.checkup.emplace();
     answer.checkup->host = a.self.index;

@@ -33,6 +33,7 @@ struct Actor {
   Kind kind = Kind::charm;
   Fate fate = Fate::ends;
   Duration life = 20ms;
+  bool hidden = false;  // if forked: nobody finds its pid
   std::uint8_t code = 0, signal = 0;
   bool stubborn = false;           // only SIGKILL ends it
   bool outlives_launcher = false;  // a launcher that dies does not take it along
@@ -42,6 +43,8 @@ struct Actor {
   std::uint32_t lines = 1;
   std::string scan_format;
   int ending = 0;
+  bool old = false;    // of Charm++ 6.8
+  bool verbs = false;  // exchanges queue pairs after its barriers
 
   // What happened.
   bool spawned = false, alive = false;
@@ -51,7 +54,8 @@ struct Actor {
   std::uint32_t own = 0;       // its number in there
   std::uint32_t entered = 0;   // barriers
   std::string scanned, input;  // the answer to scanf; stdin
-  std::vector<int> signals;    // that it was sent
+  std::string qpdata;
+  std::vector<int> signals;  // that it was sent
 
   // The world's own.
   std::size_t launcher = 0;
@@ -78,9 +82,11 @@ struct Plan {
   wire::Provision provision;
   CpuUnit bind = CpuUnit::none;
   bool report_bindings = false;
-  std::uint64_t login_rate = 0;             // in millionths of logins per second
-  std::string user;                         // login name
-  std::vector<std::string> forwarded_keys;  // public keys by which the root signs
+  wire::ForkClients fork_clients = wire::ForkClients::never;
+  bool random_layout = false, can_fork = false;  // as in Prepared, of every host
+  std::uint64_t login_rate = 0;                  // in millionths of logins per second
+  std::string user;                              // login name
+  std::vector<std::string> forwarded_keys;       // public keys by which the root signs
 };
 
 /// One try to log in, and what is to come of it. Default: it succeeds after some time.
@@ -199,6 +205,7 @@ private:
   void perform(std::size_t id, const proto::CloseLink& action);
   void perform(std::size_t id, const proto::Prepare& action);
   void perform(std::size_t id, const proto::Spawn& action);
+  void perform(std::size_t id, const proto::Adopt& action);
   void perform(std::size_t id, const proto::Signal& action);
   void perform(std::size_t id, const proto::KillLeftovers& action);
   void perform(std::size_t id, const proto::ClientSend& action);
@@ -224,6 +231,8 @@ private:
   void record(std::size_t id, const proto::Action& action);
 
   void play(Actor& actor);
+  void connect(Actor& actor);
+  void fork(Actor& parent, std::uint32_t children, std::uint32_t first);
   void says(Actor& actor, std::string bytes);
   void hears(Actor& actor, const std::string& bytes);
   void hears(Actor& actor, std::string_view type, std::string_view payload);
@@ -233,6 +242,7 @@ private:
     return static_cast<std::uint32_t>(&actor - actors.data());
   }
 
+  bool random_layout_, can_fork_;
   RootPlan plan_;
   Random random_;
   Duration now_{0};

@@ -55,12 +55,36 @@ void SmallWorld::play(Actor& actor) {
   schedule(now_ + actor.life + jitter, [this, &actor] {
     if (!actor.alive) return;
     if (actor.kind == Actor::Kind::plain) return dies(actor, actor.code, actor.signal);
-    actor.client = next_client_++;
-    deliver(actor.launcher, ClientOpened{ClientKind::charm, actor.client});
-    const std::uint32_t own = number(actor);
-    says(actor,
-         wire::make_charm_message("initnode", words({own, 2, 2, 1, 0, 0, 0, 1000 + own, 0, 0xC0000202})));
+    connect(actor);
   });
+}
+
+void SmallWorld::connect(Actor& actor) {
+  actor.client = next_client_++;
+  deliver(actor.launcher, ClientOpened{ClientKind::charm, actor.client});
+  const std::uint32_t own = number(actor);
+  if (actor.old)
+    return says(actor, wire::make_charm_message("initnode", words({own, 1, 1000 + own, 0, 0, 0xC0000202})));
+  says(actor,
+       wire::make_charm_message("initnode", words({own, 2, 2, 1, 0, 0, 0, 1000 + own, 0, 0xC0000202})));
+}
+
+void SmallWorld::fork(Actor& parent, std::uint32_t children, std::uint32_t first) {
+  for (std::uint32_t process = first; process < first + children; ++process) {
+    Actor& child = actors.at(process);
+    if (std::exchange(child.spawned, true)) throw std::logic_error("forked and spawned");
+    child.launcher = parent.launcher;
+    child.host = parent.host;
+    child.alive = true;
+    soon(kReaction, [this, &child] { connect(child); });
+  }
+}
+
+void SmallWorld::perform(std::size_t id, const Adopt& a) {
+  const Actor& actor = actors.at(a.process);
+  if (actor.client != a.client || actor.launcher != id || actors.at(a.parent).launcher != id)
+    throw std::logic_error("adopted somebody else's process");
+  soon(kReaction, [this, id, a, found = !actor.hidden] { deliver(id, Adopted{a.process, found}); });
 }
 
 void SmallWorld::says(Actor& actor, std::string bytes) {
@@ -86,11 +110,14 @@ void SmallWorld::hears(Actor& actor, const std::string& bytes) {
 
 void SmallWorld::hears(Actor& actor, std::string_view type, std::string_view payload) {
   if (type == "die") return actor.stubborn ? void() : dies(actor, 1, 0);
+  if (type == "nodefork") return fork(actor, word(payload, 0), word(payload, 4));
   if (type == "initnodetab") {
     actor.own = word(payload, 4);
     actor.table = payload.substr(8);
   } else if (type == "scanf-data") {
     actor.scanned = payload.substr(0, payload.size() - 1);
+  } else if (type == "qpdata") {
+    actor.qpdata = payload;
   }
   next_step(actor);
 }
@@ -100,6 +127,12 @@ void SmallWorld::next_step(Actor& actor) {
   if (actor.entered < actor.barriers) {
     ++actor.entered;
     return says(actor, make_charm_message("barrier", std::string(1, '\0')));
+  }
+  if (actor.verbs && actor.qpdata.empty()) {
+    std::string list;
+    for (std::uint32_t to = 0; to < actors.size(); ++to)
+      if (to != number(actor)) list += words({0xFFFFFFFF, 7, number(actor), to});
+    return says(actor, make_charm_message("qplist", list));
   }
   if (!actor.scan_format.empty() && actor.scanned.empty())
     return says(actor, make_charm_message("scanf", actor.scan_format + '\0'));

@@ -7,6 +7,9 @@
 
 #include <csignal>
 
+#include "tree/io/process_tree.hpp"
+#include "tree/io/unique_fd.hpp"
+
 namespace charmtree::io {
 
 ChildWatch::ChildWatch(asio::io_context& io) : io_(io), child_ended_(io, SIGCHLD) {
@@ -22,18 +25,37 @@ void ChildWatch::add(pid_t pid, Handler handler) {
   wait(pid);
 }
 
+bool ChildWatch::adopt(pid_t pid, Handler handler) {
+  UniqueFd pidfd{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
+  const ProcessStat stat = stat_of(pid);
+  if (!pidfd || stat.parent == 0 || watched(pid)) return false;
+  Child& child = children_[pid];
+  child.handler = std::move(handler);
+  child.adopted = stat.started;
+  child.pidfd = std::make_unique<asio::posix::stream_descriptor>(io_, pidfd.release());
+  wait(pid);
+  return true;
+}
+
 void ChildWatch::forget(pid_t pid) {
   const auto it = children_.find(pid);
   if (it != children_.end()) it->second.handler = nullptr;
 }
 
 void ChildWatch::signal_group(pid_t pid, int signal) {
-  if (watched(pid)) ::kill(-pid, signal);
+  const auto it = children_.find(pid);
+  if (it == children_.end()) return;
+  if (it->second.adopted)
+    ::syscall(SYS_pidfd_send_signal, it->second.pidfd->native_handle(), signal, nullptr, 0);
+  else
+    ::kill(-pid, signal);
 }
 
 std::vector<pid_t> ChildWatch::pids() const {
   std::vector<pid_t> all;
-  for (const auto& [pid, child] : children_) all.push_back(pid);
+  for (const auto& [pid, child] : children_) {
+    if (!child.adopted) all.push_back(pid);
+  }
   return all;
 }
 
@@ -52,9 +74,14 @@ void ChildWatch::reap(pid_t pid) {
     if (it->second.pidfd) wait(pid);
     return;
   }
+  ChildStatus result;
+  if (it->second.adopted && got < 0) {  // it has ended, as its pidfd says, and is not (yet) our child
+    const ProcessStat stat = stat_of(pid);
+    result.unknown = !stat.zombie || stat.started != *it->second.adopted;
+    if (!result.unknown) status = stat.wait_status;
+  }
   const Handler handler = std::move(it->second.handler);
   children_.erase(it);
-  ChildStatus result;
   if (WIFSIGNALED(status)) {
     result.signal = WTERMSIG(status);
     result.core = WCOREDUMP(status);

@@ -10,9 +10,11 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "tree/io/asio.hpp"
@@ -23,6 +25,7 @@ struct ChildStatus {
   int code = 0;  // if signal is 0
   int signal = 0;
   bool core = false;
+  bool unknown = false;  // of an adopted one: its parent took its status
 };
 
 class ChildWatch {
@@ -32,18 +35,23 @@ public:
   using Handler = std::function<void(ChildStatus)>;
   /// Calls `handler` once, from the event loop, when the child has ended and been reaped.
   void add(pid_t pid, Handler handler);
+  /// Watches a descendant that is not our child, and calls `handler` once when it has ended. Its parent reaps
+  /// it; its status shows until that is done. False: it is gone, or the kernel has no pidfds (before 5.3).
+  bool adopt(pid_t pid, Handler handler);
   /// Forgets the handler; the child is still reaped.
   void forget(pid_t pid);
-  /// Signals the process group that `pid` leads. Does nothing unless `pid` is watched and unreaped.
+  /// Signals the process group that `pid` leads, or an adopted process itself. Does nothing unless `pid` is
+  /// watched and unreaped.
   void signal_group(pid_t pid, int signal);
   bool watched(pid_t pid) const { return children_.contains(pid); }
-  /// All watched children.
+  /// All watched children, without the adopted.
   std::vector<pid_t> pids() const;
 
 private:
   struct Child {
     std::unique_ptr<asio::posix::stream_descriptor> pidfd;
     Handler handler;
+    std::optional<std::uint64_t> adopted;  // when it was started
   };
   void wait(pid_t pid);
   void reap(pid_t pid);

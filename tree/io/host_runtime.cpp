@@ -6,10 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <set>
+
 #include "tree/io/cpus.hpp"
 #include "tree/io/guardian.hpp"
 #include "tree/io/process_tree.hpp"
 #include "tree/io/program.hpp"
+#include "tree/io/program_reader.hpp"
 #include "tree/io/pseudo_terminal.hpp"
 #include "tree/io/spawn.hpp"
 #include "tree/io/surroundings.hpp"
@@ -67,6 +70,9 @@ void HostRuntime::ready() {
     if (!cpus) return answer({0, cpus.error(), false});
     prepared.cpus = std::move(*cpus);
   }
+  const bool differ = job_->keep_address_randomisation || !can_fix_addresses();
+  prepared.random_layout = differ && !job_->keep_address_randomisation;
+  prepared.can_fork = differ && job_->fork_clients != wire::ForkClients::never && program_can_fork();
   answer(std::move(prepared));
 }
 
@@ -111,6 +117,15 @@ SpawnRequest HostRuntime::request_of(std::uint32_t process) const {
   request.directory = profile.directory;
   request.fixed_addresses = !job_->keep_address_randomisation;
   return request;
+}
+
+/// Not one that restarts its processes: they would outlive or miss the one that forked them.
+bool HostRuntime::program_can_fork() const {
+  SpawnRequest request = request_of(self_.first_process);
+  request.program = job_->profiles[self_.profile].program;
+  const auto file = file_to_execute(request);
+  const wire::ProgramTraits traits = file ? read_traits(*file) : wire::ProgramTraits{};
+  return traits.netstart && !traits.restarts;
 }
 
 void HostRuntime::execute(const proto::Spawn& action) {
@@ -159,6 +174,26 @@ void HostRuntime::start(std::uint32_t process, SpawnRequest request, Program::Pi
   programs_[process] = program;
   sink_(proto::Spawned{process});
   program->start(paused_);
+}
+
+void HostRuntime::execute(const proto::Adopt& action) {
+  const bool found = adopt(action);
+  sink_(proto::Adopted{action.process, found});
+}
+
+/// Its parent's other children that have been adopted are not looked into again.
+bool HostRuntime::adopt(const proto::Adopt& action) {
+  const auto parent = programs_.find(action.parent);
+  const auto inode = listener_.inode_of(action.client);
+  if (parent == programs_.end() || !inode) return false;
+  std::set<pid_t> others;
+  for (const auto& [process, program] : programs_) others.insert(program->pid());
+  const auto pid = find_socket_holder(parent->second->pid(), *inode, others);
+  if (!pid) return false;
+  auto program = std::make_shared<Program>(io_, watch_, sink_, action.process, *pid, Program::Pipes{});
+  if (!program->start_adopted()) return false;
+  programs_[action.process] = std::move(program);
+  return true;
 }
 
 void HostRuntime::execute(const proto::Signal& action) {

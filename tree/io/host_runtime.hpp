@@ -35,6 +35,7 @@ public:
 
   void execute(const proto::Prepare& action);
   void execute(const proto::Spawn& action);
+  void execute(const proto::Adopt& action);
   void execute(const proto::Signal& action);
   void execute(const proto::KillLeftovers& action);
   void execute(const proto::DrainOutput& action);
@@ -52,12 +53,14 @@ public:
 private:
   void prepared(Result<std::vector<std::string>> environment);
   void ready();
+  bool adopt(const proto::Adopt& action);
   void answer(proto::Prepared prepared);
   std::vector<std::string> environment_of(std::uint32_t process) const;
   std::vector<std::string> command_of(const std::vector<std::string>& more = {}) const;
   SpawnRequest request_of(std::uint32_t process) const;
   void spawn_on_terminal(std::uint32_t process, SpawnRequest request);
   void start(std::uint32_t process, SpawnRequest request, Program::Pipes pipes);
+  bool program_can_fork() const;
 
   asio::io_context& io_;
   ChildWatch& watch_;

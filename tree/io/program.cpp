@@ -40,6 +40,10 @@ void Program::start(bool paused) {
   read(err_);
 }
 
+bool Program::start_adopted() {
+  return watch_.adopt(pid_, [self = shared_from_this()](ChildStatus status) { self->ended(status); });
+}
+
 void Program::read(Output& output) {
   if (output.waiting || paused_ || !output.open) return;
   output.waiting = true;
@@ -79,7 +83,7 @@ void Program::ended(ChildStatus status) {
   const Sink sink = std::move(sink_);
   detach();
   sink(proto::ProcessExited{process_, static_cast<std::uint8_t>(status.code),
-                            static_cast<std::uint8_t>(status.signal), status.core});
+                            static_cast<std::uint8_t>(status.signal), status.core, status.unknown});
 }
 
 void Program::detach() {

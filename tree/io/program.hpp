@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One process of the job as the shell sees it: its pipes and its end. Its stdout and stderr are always read
 // until it has ended and both have been read empty once; a grandchild that keeps them open longer is nobody
-// we wait for.
+// we wait for. One that another process forked writes to that one's pipes and has none of its own.
 #pragma once
 
 #include <sys/types.h>
@@ -31,6 +31,8 @@ public:
   Program(asio::io_context& io, ChildWatch& watch, Sink sink, std::uint32_t process, pid_t pid, Pipes pipes);
 
   void start(bool paused);
+  /// Instead of start(), for a process that is not our child; false: it cannot be watched.
+  bool start_adopted();
   pid_t pid() const { return pid_; }
   void signal(int signal) { watch_.signal_group(pid_, signal); }
   void pause_reading(bool paused);

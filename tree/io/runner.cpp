@@ -58,6 +58,7 @@ void Runner::execute(Action& action) {
   if (auto* a = std::get_if<WriteInput>(&action)) return host_.execute(*a);
   if (auto* a = std::get_if<RecallPipe>(&action)) return host_.execute(*a);
   if (auto* a = std::get_if<ResizeTerminal>(&action)) return host_.execute(*a);
+  if (auto* a = std::get_if<Adopt>(&action)) return host_.execute(*a);
   if (auto* a = std::get_if<Finish>(&action)) return execute(*a);
   if (user_ == nullptr) return;
   if (auto* a = std::get_if<Show>(&action)) {

@@ -73,6 +73,10 @@ bool place(const std::array<int, 3>& fds) {
   return true;
 }
 
+unsigned long own_personality() {
+  return static_cast<unsigned long>(::personality(0xFFFFFFFF));
+}
+
 void run_child(const Plan& plan, volatile Failure& failure) {
   const auto fail = [&](Step step, int error) {
     failure.step = step;
@@ -87,8 +91,7 @@ void run_child(const Plan& plan, volatile Failure& failure) {
   if (plan.cgroup >= 0) (void)!::write(plan.cgroup, "0", 1);
   ::setsid();
   ::setrlimit(RLIMIT_NOFILE, plan.descriptor_limit);
-  if (plan.fixed_addresses)
-    ::personality(ADDR_NO_RANDOMIZE | static_cast<unsigned long>(::personality(0xFFFFFFFF)));
+  if (plan.fixed_addresses) ::personality(ADDR_NO_RANDOMIZE | own_personality());
   if (!plan.cpus.empty() && ::sched_setaffinity(0, plan.cpus.size() * sizeof(unsigned long),
                                                 reinterpret_cast<const cpu_set_t*>(plan.cpus.data())) != 0)
     fail(Step::binding, errno);
@@ -224,6 +227,17 @@ Result<pid_t> spawn(const SpawnRequest& request) {
   if (failure.error == 0) return pid;
   ::waitpid(pid, nullptr, 0);
   return explain(request, failure.step, failure.error);
+}
+
+/// It has an effect at the next exec only, so that trying costs nothing.
+bool can_fix_addresses() {
+  const int own = ::personality(0xFFFFFFFF);
+  if (own != -1 && (own & ADDR_NO_RANDOMIZE) != 0) return true;
+  const bool can = own != -1 && ::personality(ADDR_NO_RANDOMIZE | own_personality()) != -1;
+  if (can) ::personality(static_cast<unsigned long>(own));
+  if (can) return true;
+  const auto setting = read_file("/proc/sys/kernel/randomize_va_space", 16);
+  return setting && *setting == "0\n";
 }
 
 Result<std::string> file_to_execute(const SpawnRequest& request) {

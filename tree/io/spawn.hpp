@@ -33,6 +33,9 @@ struct SpawnRequest {
 /// no_program, not_executable, no_directory or spawn_failed, in Phase::spawn.
 Result<pid_t> spawn(const SpawnRequest& request);
 
+/// False if the kernel refuses to turn address randomisation off for what spawn() starts, though it is on.
+bool can_fix_addresses();
+
 /// The file that spawn() would execute, or its error, as far as that shows without starting anything.
 Result<std::string> file_to_execute(const SpawnRequest& request);
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tree/wire/ccs_message.hpp"
+#include "tree/wire/scan.hpp"
 
 namespace charmtree::proto {
 
@@ -38,9 +39,9 @@ std::string CharmClient::on(const wire::CharmMessage& message, Instant now, Clie
     case CharmType::printerr:
     case CharmType::printsyn:
     case CharmType::printerrsyn:
-      return print(message, out);
+      return print(message, now, out);
     case CharmType::scanf:
-      return scan(message.payload, out);
+      return scan(message.payload, now, out);
     case CharmType::barrier:
       return enter(BarrierKind::all, out);
     case CharmType::barrier0:
@@ -57,32 +58,59 @@ std::string CharmClient::on(const wire::CharmMessage& message, Instant now, Clie
       if (!limits_->resizes) return "sent `realloc`, though it is no build that can shrink and expand";
       out.push_back(ResizeAsked{process_, wire::parse_charm_realloc(message.payload)});
       break;
+    case CharmType::qplist:
+      return give_queue_pairs(message.payload, out);
     case CharmType::reply_fw:
       return answer(message.payload, out);
     case CharmType::ping:
     case CharmType::initnode:
+    case CharmType::old_initnode:
       break;
   }
   return {};
 }
 
-std::string CharmClient::print(const wire::CharmMessage& message, ClientOutputs& out) {
+std::string CharmClient::print(const wire::CharmMessage& message, Instant now, ClientOutputs& out) {
   const bool waits = message.type == CharmType::printsyn || message.type == CharmType::printerrsyn;
   const bool err = message.type == CharmType::printerr || message.type == CharmType::printerrsyn;
   if (waits) {
     if (waiting_ != Waiting::nothing) return "sent `printsyn` while it waited for another reply";
     waiting_ = Waiting::printed;
+    reply_.emplace("printdone", SlowReply::Blanks::skipped, now);  // it looks at none of it
   }
   out.push_back(
       Printed{process_, err ? Stream::err : Stream::out, std::string{text_of(message.payload)}, waits});
   return {};
 }
 
-std::string CharmClient::scan(std::string_view format, ClientOutputs& out) {
+std::string CharmClient::scan(std::string_view payload, Instant now, ClientOutputs& out) {
   if (waiting_ != Waiting::nothing) return "sent `scanf` while it waited for another reply";
   waiting_ = Waiting::scanned;
-  out.push_back(ScanRequested{process_, std::string{format.substr(0, format.find('\0'))}});
+  std::string format{payload.substr(0, payload.find('\0'))};
+  const bool skipped = wire::skips_leading_blanks(format);
+  reply_.emplace("scanf-data", skipped ? SlowReply::Blanks::skipped : SlowReply::Blanks::read, now);
+  out.push_back(ScanRequested{process_, std::move(format)});
   return {};
+}
+
+// Who sends `qplist` is a verbs client; until then it is like any other.
+std::string CharmClient::give_queue_pairs(std::string_view list, ClientOutputs& out) {
+  if (!table_sent_ || gave_queue_pairs_ || waiting_ != Waiting::nothing) return "sent `qplist` out of turn";
+  if (list.size() != std::size_t{table_->processes - 1} * wire::kCharmQueuePair) {
+    return fmt::format("sent a `qplist` of {} bytes in a job of {} processes", list.size(),
+                       table_->processes);
+  }
+  gave_queue_pairs_ = true;
+  waiting_ = Waiting::queue_pairs;
+  out.push_back(QueuePairsGiven{process_, wire::strip_charm_qplist(list)});
+  return {};
+}
+
+void CharmClient::queue_pairs(std::string_view pairs, ClientOutputs& out) {
+  if (waiting_ != Waiting::queue_pairs) return;
+  waiting_ = Waiting::nothing;
+  out.push_back(ToClient{client_, wire::charm_qpdata(pairs)});
+  send_held(out);
 }
 
 std::string CharmClient::enter(BarrierKind kind, ClientOutputs& out) {
@@ -109,26 +137,28 @@ void CharmClient::release(BarrierKind kind, ClientOutputs& out) {
 }
 
 // An SMP process sends one `ending` for each PE, all at once. It is done after the last of them: the engine
-// may close the connection then, and must not do so under the process's hands.
+// may close the connection then, and must not do so under the process's hands. One without a code comes from
+// a build that sends a single one.
 void CharmClient::ending(std::string_view payload, Instant now, ClientOutputs& out) {
   if (ended_) return;
   const int code = wire::parse_charm_ending(payload);
   if (code_ == 0) code_ = code;
   ++endings_;
-  if (endings_ == 1) deadline_ = now + limits_->further_endings;
-  if (limits_->resizes || endings_ >= (table_ ? table_->pes_per_process : 1)) end(out);
+  if (endings_ == 1) end_by_ = now + limits_->further_endings;
+  if (limits_->resizes || payload.empty() || endings_ >= (table_ ? table_->pes_per_process : 1)) end(out);
 }
 
 void CharmClient::end(ClientOutputs& out) {
   ended_ = true;
-  deadline_ = kNever;
+  end_by_ = kNever;
   if (std::exchange(acks_due_, 0) > 0) out.push_back(CrashAcked{process_});
   refuse_requests(out);
   out.push_back(Ended{process_, code_});
 }
 
 void CharmClient::tick(Instant now, ClientOutputs& out) {
-  if (now >= deadline_) end(out);
+  if (now >= end_by_) end(out);
+  if (reply_ && now >= reply_->due()) out.push_back(ToClient{client_, reply_->next(now)});
 }
 
 // Clients that have ended send a spurious abort when their connection is closed.
@@ -136,6 +166,10 @@ void CharmClient::abort(std::string_view payload, ClientOutputs& out) {
   if (endings_ > 0 || aborted_) return;
   aborted_ = true;
   out.push_back(Aborted{process_, 1, std::string{text_of(payload)}});
+}
+
+void CharmClient::fork(std::uint32_t children, ClientOutputs& out) {
+  out.push_back(ToClient{client_, wire::charm_nodefork(children, process_ + 1)});
 }
 
 void CharmClient::table(std::shared_ptr<const CharmTable> table, ClientOutputs& out) {
@@ -174,20 +208,25 @@ void CharmClient::tell_barriers(ClientOutputs& out) const {
 
 void CharmClient::printed(ClientOutputs& out) {
   if (waiting_ != Waiting::printed) return;
-  waiting_ = Waiting::nothing;
-  send("printdone", kNul, out);
-  send_held(out);
+  reply({}, out);  // there is always room for no text
 }
 
-void CharmClient::scanned(std::string_view input, ClientOutputs& out) {
-  if (waiting_ != Waiting::scanned) return;
-  waiting_ = Waiting::nothing;
+std::string CharmClient::scanned(std::string_view input, ClientOutputs& out) {
+  if (waiting_ != Waiting::scanned) return {};
   // The client scans the reply with the same format, of which it has turned the newlines into blanks.
   std::string text{input};
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c == '\n' || c == '\0'; }, ' ');
-  send("scanf-data", text.append(kNul), out);
+  return reply(text, out);
+}
+
+std::string CharmClient::reply(std::string_view text, ClientOutputs& out) {
+  waiting_ = Waiting::nothing;
+  Result<std::string> bytes = std::exchange(reply_, std::nullopt)->finish(text);
+  if (!bytes) return bytes.error().what;
+  out.push_back(ToClient{client_, std::move(*bytes)});
   send_held(out);
+  return {};
 }
 
 void CharmClient::request(std::string payload, ClientOutputs& out) {

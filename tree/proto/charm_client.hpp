@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The conversation with one registered Charm++ process: what each of its messages means, and when it may be
 // written to. A client that waits for the reply to `printsyn` or `scanf` takes whatever comes next for it,
-// and one that waits for its table takes nothing else; so what is for it meanwhile is held back here. What is
-// held back is bounded: the table (shared by all clients), one release for each kind of barrier, as many
-// crashes as the root allows at a time, and as many CCS requests as CharmRequests holds.
+// and one that waits for its table takes nothing else; so what is for it meanwhile is held back here. One
+// that waits for the user or for a slow output is kept from giving up (SlowReply). What is held back is
+// bounded: the table (shared by all clients), one release for each kind of barrier, as many crashes as the
+// root allows at a time, and as many CCS requests as CharmRequests holds.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "tree/base/time.hpp"
 #include "tree/proto/charm_requests.hpp"
 #include "tree/proto/client_server.hpp"
+#include "tree/proto/slow_reply.hpp"
 #include "tree/wire/charm_message.hpp"
 
 namespace charmtree::proto {
@@ -26,7 +29,10 @@ struct CharmLimits {
   /// Without `initnode`, beyond one for each process; the oldest has to go. So many that a client, which does
   /// not try again, is not out before it gets the processor to say its first word.
   std::size_t spare_connections = 512;
-  Duration further_endings = 1s;  // from the first `ending` of an SMP process to its last
+  /// From the first `ending` of an SMP process to its last. Charm++ flushes its output first and then sends
+  /// all of them from one loop, so what is missing after this is never worth waiting for: only a build that
+  /// sends too few gets here.
+  Duration further_endings = 1s;
   std::uint32_t barriers_ahead =
       64;  // entered again before the release; only `barrier0` is legally so, by processes other than 0
   /// Of a build that can shrink and expand: process 0 ends for all, and all wait to be let go.
@@ -48,6 +54,8 @@ public:
 
   /// Takes any message but initnode and reply_fw. Returns why the conversation cannot go on; empty: it can.
   std::string on(const wire::CharmMessage& message, Instant now, ClientOutputs& out);
+  /// Before the table: lets it fork so many children, which connect under the numbers after its own.
+  void fork(std::uint32_t children, ClientOutputs& out);
   /// The first table is sent; later ones have no effect.
   void table(std::shared_ptr<const CharmTable> table, ClientOutputs& out);
   /// `crashed` was lost and is back, as this table says. No effect on a process that has none yet. The table
@@ -60,7 +68,9 @@ public:
   /// Has an effect only if the process has entered that barrier.
   void release(BarrierKind kind, ClientOutputs& out);
   void printed(ClientOutputs& out);
-  void scanned(std::string_view input, ClientOutputs& out);
+  /// Returns why the answer cannot be given; empty: it has been.
+  std::string scanned(std::string_view input, ClientOutputs& out);
+  void queue_pairs(std::string_view pairs, ClientOutputs& out);
   /// A CCS request: payload of `req_fw`.
   void request(std::string payload, ClientOutputs& out);
   /// The connection is gone or is going to be closed for `why`. The last call.
@@ -72,7 +82,7 @@ public:
   void regroup(ClientOutputs& out);
 
   /// When tick() has something to do.
-  Instant deadline() const { return deadline_; }
+  Instant deadline() const { return earlier(end_by_, reply_ ? reply_->due() : kNever); }
   void tick(Instant now, ClientOutputs& out);
 
   ClientId id() const { return client_; }
@@ -80,16 +90,18 @@ public:
   void renumber(std::uint32_t process) { process_ = process; }
 
 private:
-  enum class Waiting : std::uint8_t { nothing, printed, scanned };
+  enum class Waiting : std::uint8_t { nothing, printed, scanned, queue_pairs };
   struct Barrier {
     bool entered = false;       // told the engine, not released
     bool release_held = false;  // released, but the client cannot be told yet
     std::uint32_t ahead = 0;    // entries of later rounds, told to the engine one per release
   };
 
-  std::string print(const wire::CharmMessage& message, ClientOutputs& out);
-  std::string scan(std::string_view format, ClientOutputs& out);
+  std::string print(const wire::CharmMessage& message, Instant now, ClientOutputs& out);
+  std::string scan(std::string_view format, Instant now, ClientOutputs& out);
+  std::string give_queue_pairs(std::string_view list, ClientOutputs& out);
   std::string enter(BarrierKind kind, ClientOutputs& out);
+  std::string reply(std::string_view text, ClientOutputs& out);
   void ending(std::string_view payload, Instant now, ClientOutputs& out);
   void end(ClientOutputs& out);
   void abort(std::string_view payload, ClientOutputs& out);
@@ -117,7 +129,9 @@ private:
   int code_ = 0;  // the first that is not 0
   bool ended_ = false;
   bool aborted_ = false;
-  Instant deadline_ = kNever;
+  bool gave_queue_pairs_ = false;
+  Instant end_by_ = kNever;              // if it does not send all its `ending`s
+  std::optional<SlowReply> reply_ = {};  // printed, scanned: what it waits for
 };
 
 }  // namespace charmtree::proto

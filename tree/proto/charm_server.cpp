@@ -14,6 +14,7 @@ using wire::CharmType;
 
 namespace {
 constexpr std::uint32_t kMaxPort = 65535;
+constexpr std::string_view kOldVersion = "this program is Charm++ 6.8 or older; build it with 6.9 or newer";
 constexpr std::string_view kClosedEarly = "closed its connection without `ending`";
 }  // namespace
 
@@ -81,6 +82,12 @@ void CharmServer::tick(Instant now, ClientOutputs& out) {
 
 Instant CharmServer::next_deadline() const {
   return earlier(lobby_.next_deadline(), clients_deadline_);
+}
+
+bool CharmServer::fork(std::uint32_t process, std::uint32_t children, ClientOutputs& out) {
+  CharmClient* client = find(process);
+  if (client != nullptr) client->fork(children, out);
+  return client != nullptr;
 }
 
 /// False if nobody here wants it, or it is none.
@@ -172,7 +179,17 @@ void CharmServer::printed(std::uint32_t process, ClientOutputs& out) {
 }
 
 void CharmServer::scanned(std::uint32_t process, std::string_view input, ClientOutputs& out) {
-  if (CharmClient* client = find(process)) client->scanned(input, out);
+  CharmClient* client = find(process);
+  if (client == nullptr) return;
+  const std::string why = client->scanned(input, out);
+  if (why.empty()) return;
+  const ClientId id = client->id();
+  leave(*client, why, out);
+  drop(id, out);
+}
+
+void CharmServer::queue_pairs(std::uint32_t process, std::string_view pairs, ClientOutputs& out) {
+  if (CharmClient* client = find(process)) client->queue_pairs(pairs, out);
 }
 
 /// A process that is gone, or has never been here, has an empty answer: stock clients break on none.
@@ -197,6 +214,10 @@ void CharmServer::finish(ClientOutputs& out) {
 bool CharmServer::handle(ClientId id, Connection& connection, const wire::CharmMessage& message, Instant now,
                          ClientOutputs& out) {
   if (message.type == CharmType::initnode) return enrol(id, connection, message.payload, out);
+  if (message.type == CharmType::old_initnode) {
+    refuse_old(id, message.payload, out);
+    return false;
+  }
   const std::string why = connection.client->on(message, now, out);
   clients_deadline_ = earlier(clients_deadline_, connection.client->deadline());
   if (why.empty()) return true;
@@ -216,7 +237,7 @@ bool CharmServer::enrol(ClientId id, Connection& connection, std::string_view pa
   } else if (initnode.data_port > kMaxPort) {
     note(Nuisance::garbage, fmt::format("dropped a connection: no data port can be {}", initnode.data_port),
          out);
-  } else if (seats_[*process - local_.first].taken) {
+  } else if (!awaits(*process)) {
     note(Nuisance::duplicate,
          fmt::format("dropped a second connection that claims to be process {}", initnode.number), out);
   } else {
@@ -225,18 +246,30 @@ bool CharmServer::enrol(ClientId id, Connection& connection, std::string_view pa
     seat.client = std::make_unique<CharmClient>(*process, id, limits_);
     connection.client = seat.client.get();
     lobby_.leave(id);
-    out.push_back(Registered{*process, wire::Tuple{static_cast<std::uint16_t>(initnode.data_port), {}}});
+    out.push_back(Registered{*process, wire::Tuple{static_cast<std::uint16_t>(initnode.data_port), {}}, id});
     return true;
   }
   drop(id, out);
   return false;
 }
 
+/// Its own protocol could not go on anyway, and would wait for its table for ever.
+void CharmServer::refuse_old(ClientId id, std::string_view payload, ClientOutputs& out) {
+  const std::uint32_t process = wire::parse_old_charm_initnode(payload);
+  if (awaits(process)) {
+    seats_[process - local_.first].taken = true;
+    out.push_back(Refused{process, std::string{kOldVersion}});
+  } else {
+    note(Nuisance::old_version,
+         fmt::format("dropped a connection of Charm++ 6.8 or older that claims to be process {}", process),
+         out);
+  }
+  drop(id, out);
+}
+
 void CharmServer::break_off(ClientId id, Connection& connection, const Error& error, ClientOutputs& out) {
   if (connection.client != nullptr) {
     leave(*connection.client, error.what, out);
-  } else if (error.code == Errc::wrong_version) {
-    note(Nuisance::old_version, fmt::format("dropped a connection: {}; {}", error.what, error.fix), out);
   } else {
     note(Nuisance::garbage, fmt::format("dropped a connection: {}", error.what), out);
   }

@@ -37,6 +37,7 @@ public:
   void tick(Instant now, ClientOutputs& out) override;
   Instant next_deadline() const override;
 
+  bool fork(std::uint32_t process, std::uint32_t children, ClientOutputs& out) override;
   /// Decoded and expanded once, and only if there is a client. Precondition: complete, with as many processes
   /// as LocalProcesses::total; every block is one host's.
   void table(const wire::Blob& coded, ClientOutputs& out) override;
@@ -44,6 +45,7 @@ public:
   void printed(std::uint32_t process, ClientOutputs& out) override;
   void scanned(std::uint32_t process, std::string_view input, ClientOutputs& out) override;
   void request(std::uint32_t process, std::string payload, ClientOutputs& out) override;
+  void queue_pairs(std::uint32_t process, std::string_view pairs, ClientOutputs& out) override;
   void finish(ClientOutputs& out) override;
 
   // Processes that are restarted.
@@ -80,6 +82,10 @@ private:
   bool handle(ClientId id, Connection& connection, const wire::CharmMessage& message, Instant now,
               ClientOutputs& out);
   bool enrol(ClientId id, Connection& connection, std::string_view initnode, ClientOutputs& out);
+  void refuse_old(ClientId id, std::string_view initnode, ClientOutputs& out);
+  bool awaits(std::uint32_t process) const {
+    return local_.contains(process) && !seats_[process - local_.first].taken;
+  }
   void break_off(ClientId id, Connection& connection, const Error& error, ClientOutputs& out);
   void drop(ClientId id, ClientOutputs& out);
   void leave(CharmClient& client, std::string why, ClientOutputs& out);

@@ -55,6 +55,13 @@ struct CloseClient {
 struct Registered {
   std::uint32_t process;
   wire::Tuple tuple;
+  ClientId client = 0;
+};
+/// The process speaks a protocol that no launcher of this version does; `why` is for the user. Its connection
+/// is closed. Once per process.
+struct Refused {
+  std::uint32_t process;
+  std::string why;
 };
 struct BarrierEntered {
   std::uint32_t process;
@@ -113,14 +120,20 @@ struct ResizeAsked {
   std::uint32_t process;
   std::uint32_t pes;
 };
+/// The process is a verbs client and gave one queue pair for each other process, wire::QueuePairs::kQueuePair
+/// bytes each, by number. It waits until queue_pairs() is called. Once per process.
+struct QueuePairsGiven {
+  std::uint32_t process;
+  std::string pairs;
+};
 /// Something worth a line under ++verbose ("dropped a connection that sent no initnode").
 struct ClientNote {
   std::string text;
 };
 
-using ClientOutput =
-    std::variant<ToClient, CloseClient, Registered, BarrierEntered, Printed, ScanRequested, Ended, Aborted,
-                 ClientLost, RequestAnswered, TableDelivered, CrashAcked, ResizeAsked, ClientNote>;
+using ClientOutput = std::variant<ToClient, CloseClient, Registered, Refused, BarrierEntered, Printed,
+                                  ScanRequested, Ended, Aborted, ClientLost, RequestAnswered, TableDelivered,
+                                  CrashAcked, ResizeAsked, QueuePairsGiven, ClientNote>;
 using ClientOutputs = std::vector<ClientOutput>;
 
 /// The processes of one host, as every server needs them.
@@ -144,6 +157,10 @@ public:
   virtual void tick(Instant now, ClientOutputs& out) = 0;
   virtual Instant next_deadline() const = 0;
 
+  /// Lets `process`, which has registered and waits for the table, fork so many children, which register
+  /// under the numbers after its own. False: its protocol has no such thing.
+  virtual bool fork(std::uint32_t process, std::uint32_t children, ClientOutputs& out) = 0;
+
   // From the engine; each does nothing for processes that are not clients of this server.
   /// Hands the table (wire::encode of a NodeTable) to every registered process. Called once every process of
   /// the job has registered (with some server). A server that has no client does nothing: what it costs to
@@ -156,6 +173,8 @@ public:
   virtual void scanned(std::uint32_t process, std::string_view input, ClientOutputs& out) = 0;
   /// A CCS request for this process (payload of `req_fw`), to be answered by RequestAnswered.
   virtual void request(std::uint32_t process, std::string payload, ClientOutputs& out) = 0;
+  /// Answer to QueuePairsGiven: what each process of the job gave for this one, its own place NUL.
+  virtual void queue_pairs(std::uint32_t process, std::string_view pairs, ClientOutputs& out) = 0;
   /// The job is over: lets every client go.
   virtual void finish(ClientOutputs& out) = 0;
 };

@@ -73,9 +73,16 @@ struct Prepared {
   bool ok = true;
   std::optional<wire::Checkup> checkup = {};  // of a job that is one
   std::optional<CpuMap> cpus = {};            // if the job needs them
+  bool random_layout = false;  // the kernel refuses to fix the addresses of processes, as the job wants it
+  bool can_fork = false;       // the program obeys `nodefork`; looked at only where layouts differ
 };
 struct Spawned {
   std::uint32_t process;
+};
+/// Answer to Adopt. `found` false: who it is does not show, and ProcessExited will not come.
+struct Adopted {
+  std::uint32_t process;
+  bool found;
 };
 struct SpawnFailed {
   std::uint32_t process;
@@ -98,6 +105,7 @@ struct ProcessExited {
   std::uint8_t code = 0;
   std::uint8_t signal = 0;
   bool core = false;
+  bool unknown = false;  // adopted: how it ended does not show
 };
 struct ClientOpened {
   ClientKind kind;
@@ -167,7 +175,7 @@ struct SignatureMade {
 struct Tick {};
 
 using Event =
-    std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared, Spawned,
+    std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared, Spawned, Adopted,
                  SpawnFailed, ProcessOutput, OutputDrained, ProcessExited, ClientOpened, ClientBytes,
                  ClientClosed, InputRead, InputWritten, InputRecalled, Shown, WindowResized, OutputStalled,
                  HostsRead, UserSignal, LeftoversKilled, SignatureWanted, SignatureMade, Tick>;
@@ -212,7 +220,14 @@ struct Spawn {
   std::vector<std::string> more_arguments = {};
   CpuSet cpus = {};
 };
-/// To the process's group.
+/// Find out who `client` is, a connected process that process `parent` forked, and watch it as if we had
+/// started it. Answer Adopted.
+struct Adopt {
+  std::uint32_t process, parent;
+  ClientKind kind;
+  ClientId client;
+};
+/// To the process's group; to an adopted one itself.
 struct Signal {
   std::uint32_t process;
   int signal;
@@ -314,7 +329,7 @@ struct Finish {
 };
 
 using Action =
-    std::variant<Login, CancelLogin, Signed, Send, CloseLink, Prepare, Spawn, Signal, KillLeftovers,
+    std::variant<Login, CancelLogin, Signed, Send, CloseLink, Prepare, Spawn, Adopt, Signal, KillLeftovers,
                  ClientSend, ClientClose, DrainOutput, WriteInput, RecallPipe, ResizeTerminal, ReadInput,
                  ReleaseKeys, ReadHosts, Show, Confirm, Say, Sign, StoreHostKey, Record, Examined, Finish>;
 using Actions = std::vector<Action>;

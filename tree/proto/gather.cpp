@@ -16,7 +16,7 @@ void move_append(std::vector<T>& to, std::vector<T>&& from) {
 /// Facts that are sent after kDelay even if the subtree is not complete.
 bool has_small_news(const wire::Facts& facts) {
   return !facts.hosts_up.empty() || !facts.hosts_failed.empty() || facts.registered > 0 || facts.ended > 0 ||
-         facts.exited_ok > 0 || !facts.exits.empty() || facts.crash_acks > 0;
+         facts.exited_ok > 0 || !facts.exits.empty() || facts.crash_acks > 0 || !facts.random_layout.empty();
 }
 }  // namespace
 
@@ -33,6 +33,7 @@ void Gather::add(wire::Facts facts, Instant now) {
     finished_ += exit.registered ? 0 : 1;
     pending_.exits.push_back(std::move(exit));
   }
+  move_append(pending_.random_layout, std::move(facts.random_layout));
   if (facts.epoch == pending_.epoch) {
     for (std::size_t kind = 0; kind < facts.barrier.size(); ++kind)
       pending_.barrier[kind] += facts.barrier[kind];

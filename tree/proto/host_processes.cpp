@@ -65,7 +65,7 @@ void HostProcesses::on(const Prepared& event, Instant now, Actions&, Upward& up)
     return;
   }
   if (!job_->checkup) {
-    start({event.address, event.cpus}, up);
+    start({event.address, event.cpus, event.random_layout, event.can_fork}, up);
     if (local_.count > 0) return;
   }
   if (host_.cpus && job_->provision.by_topology())
@@ -77,6 +77,7 @@ void HostProcesses::on(const Prepared& event, Instant now, Actions&, Upward& up)
 void HostProcesses::start(ReadyHost host, Upward& up) {
   host_ = std::move(host);
   ready_ = true;
+  forking_ = forks();
   if (!host_.cpus || local_.count == 0) return;
   for (std::uint32_t rank = 0; rank < local_.count; ++rank)
     bindings_.push_back(binding_of(*job_, *host_.cpus, rank));
@@ -85,6 +86,13 @@ void HostProcesses::start(ReadyHost host, Upward& up) {
     up.messages.push_back(
         wire::Note{self_.index, "hwloc describes another machine (HWLOC_...): nothing is bound"});
   }
+}
+
+/// Forked processes would all be bound where the first one is.
+bool HostProcesses::forks() const {
+  const bool wanted = job_->fork_clients == wire::ForkClients::always ||
+                      (job_->fork_clients == wire::ForkClients::where_random && host_.random_layout);
+  return wanted && host_.can_fork && local_.count > 1 && job_->bind == CpuUnit::none && !job_->resizes;
 }
 
 void HostProcesses::spawn(Actions& out) {
@@ -108,9 +116,20 @@ void HostProcesses::on(const Spawned& event, Instant now, Actions&, Upward& up) 
   Process& process = at(event.process);
   if (process.state == Process::State::starting) process.state = Process::State::running;
   if (process.restarted) return;
-  if (++started_ < local_.count || failed_) return;
+  if (++started_ < to_spawn() || failed_ || spawned_at_ != kNever) return;
   spawned_at_ = now;
   up.facts.hosts_up.push_back(self_.index);
+}
+
+/// What is not found is still seen to end by its connection, and killed as a leftover.
+void HostProcesses::on(const Adopted& event, Instant, Actions&, Upward& up) {
+  Process& process = at(event.process);
+  if (process.state != Process::State::starting) return;
+  process.state = event.found ? Process::State::running : Process::State::gone;
+  if (event.found) return;
+  --alive_;
+  up.messages.push_back(
+      wire::Note{self_.index, fmt::format("the pid of forked process {} does not show", event.process)});
 }
 
 void HostProcesses::on(const SpawnFailed& event, Instant, Actions&, Upward& up) {
@@ -126,7 +145,12 @@ void HostProcesses::on(const SpawnFailed& event, Instant, Actions&, Upward& up) 
     return;
   }
   ++started_;
-  if (!failed_ && !ending_) tell(self_, event.error, up);
+  if (!failed_ && !ending_) {
+    if (spawned_at_ == kNever)
+      tell(self_, event.error, up);
+    else  // one of those that could not be forked: the host has answered already
+      up.facts.exits.push_back({.process = event.process, .refused = true, .text = to_string(event.error)});
+  }
   failed_ = true;
 }
 
@@ -181,6 +205,7 @@ void HostProcesses::report_exit(std::uint32_t number, const ProcessExited& event
   std::uint8_t code = event.code;
   if (finalised && code == 0 && process.code != 0)
     code = (process.code & 0xFF) == 0 ? 1 : static_cast<std::uint8_t>(process.code);
+  if (forking_ && number == local_.first && !process.kind) up.facts.exited_ok += local_.count - 1;  // unborn
   if (((!process.kind && !process.restarted) || finalised) && code == 0 && event.signal == 0) {
     ++up.facts.exited_ok;
     if (!process.kind) up.facts.first_ok = std::min(number, up.facts.first_ok.value_or(number));
@@ -190,6 +215,10 @@ void HostProcesses::report_exit(std::uint32_t number, const ProcessExited& event
   exit.code = code;
   exit.signal = event.signal;
   exit.core = event.core;
+  if (event.unknown) {
+    exit.lost_connection = true;
+    exit.text = "exited or was killed; only the process that forked it knows how";
+  }
   if (event.code == 127) exit.text = loader_complaint(process.error_tail);
   up.facts.exits.push_back(std::move(exit));
 }
@@ -257,10 +286,14 @@ void HostProcesses::on(const ClientClosed& event, Instant now, Actions& out, Upw
   apply(event.kind, outputs, now, out, up);
 }
 
-void HostProcesses::apply(const Registered& output, ClientKind kind, Instant now, Upward& up) {
+void HostProcesses::apply(const Registered& output, ClientKind kind, Instant now, Actions& out, Upward& up) {
   Process& process = at(output.process);
   if (process.kind) return;
   process.kind = kind;
+  if (forking_ && output.process == local_.first)
+    fork_others(kind, now, out, up);
+  else if (forking_)
+    adopt(output, kind, out);
   process.tuple = output.tuple;
   process.error_tail.clear();
   if (process.restarted) {
@@ -273,7 +306,11 @@ void HostProcesses::apply(const Registered& output, ClientKind kind, Instant now
     return;
   }
   ++up.facts.registered;
-  if (++registered_ == local_.count) tell_tuples(now, up);
+  if (++registered_ < local_.count) return;
+  const bool alike = forking_ && job_->hosts == 1;
+  if (host_.random_layout && !alike && kind == ClientKind::charm)
+    up.facts.random_layout.push_back(self_.index);
+  tell_tuples(now, up);
 }
 
 void HostProcesses::tell_tuples(Instant now, Upward& up) {
@@ -283,6 +320,29 @@ void HostProcesses::tell_tuples(Instant now, Upward& up) {
   up.facts.blocks.push_back(std::move(block));
 }
 
+/// The first process is no Charm++ client after all: the others are started like it.
+void HostProcesses::fork_others(ClientKind kind, Instant now, Actions& out, Upward& up) {
+  ClientOutputs outputs;
+  forking_ = server(kind).fork(local_.first, local_.count - 1, outputs);
+  apply(kind, outputs, now, out, up);
+  up.messages.push_back(wire::Note{
+      self_.index, forking_ ? fmt::format("process {} forks processes {} to {}", local_.first,
+                                          local_.first + 1, local_.first + local_.count - 1)
+                            : "its processes are started one by one, its program cannot fork them"});
+}
+
+void HostProcesses::adopt(const Registered& output, ClientKind kind, Actions& out) {
+  at(output.process).state = Process::State::starting;
+  ++alive_;
+  out.push_back(Adopt{output.process, local_.first, kind, output.client});
+}
+
+void HostProcesses::apply(const Refused& output, Upward& up) {
+  Process& process = at(output.process);
+  if (std::exchange(process.exited, true)) return;
+  up.facts.exits.push_back({.process = output.process, .refused = true, .text = output.why});
+}
+
 void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, Actions& out, Upward& up) {
   for (ClientOutput& output : outputs) {
     if (auto* bytes = std::get_if<ToClient>(&output)) {
@@ -290,7 +350,9 @@ void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, 
     } else if (auto* close = std::get_if<CloseClient>(&output)) {
       out.push_back(ClientClose{kind, close->client});
     } else if (auto* registered = std::get_if<Registered>(&output)) {
-      apply(*registered, kind, now, up);
+      apply(*registered, kind, now, out, up);
+    } else if (auto* refused = std::get_if<Refused>(&output)) {
+      apply(*refused, up);
     } else if (auto* entered = std::get_if<BarrierEntered>(&output)) {
       up.facts.epoch = epoch_;
       ++up.facts.barrier[static_cast<std::size_t>(entered->kind)];
@@ -331,6 +393,8 @@ void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, 
           DrainOutput{name_of(delivered->process), delivered->client});  // what it wrote before is no copy
     } else if (auto* asked = std::get_if<ResizeAsked>(&output)) {
       up.messages.emplace_back(wire::PesWanted{asked->process, asked->pes});
+    } else if (auto* given = std::get_if<QueuePairsGiven>(&output)) {
+      apply(*given, now, out, up);
     } else if (auto* note = std::get_if<ClientNote>(&output)) {
       up.messages.push_back(wire::Note{self_.index, std::move(note->text)});
     }
@@ -407,6 +471,7 @@ Instant HostProcesses::next_deadline() const {
 }
 
 void HostProcesses::table(const wire::Blob& coded, Instant now, Actions& out, Upward& up) {
+  table_ = coded;
   for (std::size_t kind = 0; kind < kClientKinds; ++kind) {
     ClientOutputs outputs;
     servers_[kind]->table(coded, outputs);
@@ -460,6 +525,36 @@ void HostProcesses::apply(const RequestAnswered& output, Upward& up) {
     up.messages.emplace_back(answer);
     at += wire::CcsAnswer::kPiece;
   } while (at < output.bytes.size());
+}
+
+/// Null: there is no table (yet), so that nobody can have a queue pair for us.
+QueuePairExchange* HostProcesses::exchange() {
+  if (!exchange_ && table_) {
+    const Result<wire::NodeTable> table = wire::decode_table(*table_);
+    if (table) exchange_.emplace(local_, *table);
+  }
+  return exchange_ ? &*exchange_ : nullptr;
+}
+
+void HostProcesses::apply(QueuePairsGiven& output, Instant now, Actions& out, Upward& up) {
+  QueuePairExchange::Orders orders;
+  if (QueuePairExchange* pairs = exchange()) pairs->given(output.process, std::move(output.pairs), orders);
+  obey(orders, now, out, up);
+}
+
+void HostProcesses::queue_pairs(const wire::QueuePairs& block, Instant now, Actions& out, Upward& up) {
+  QueuePairExchange::Orders orders;
+  if (QueuePairExchange* pairs = exchange()) pairs->arrived(block, orders);
+  obey(orders, now, out, up);
+}
+
+void HostProcesses::obey(QueuePairExchange::Orders& orders, Instant now, Actions& out, Upward& up) {
+  for (wire::QueuePairs& block : orders.away) up.messages.emplace_back(wire::QueuePairsUp{std::move(block)});
+  for (const auto& [process, pairs] : orders.ready) {
+    ClientOutputs outputs;
+    server(ClientKind::charm).queue_pairs(process, pairs, outputs);
+    apply(ClientKind::charm, outputs, now, out, up);
+  }
 }
 
 void HostProcesses::finish(int signal, Instant now, Actions& out, Upward& up) {

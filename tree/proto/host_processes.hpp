@@ -8,6 +8,9 @@
 // every chunk as a print message, too. From then on they are read and dropped. A process with a terminal
 // (++interactive) may go on using it; so its raw output is carried on, and its messages are dropped if their
 // copies are on the terminal.
+//
+// Where processes must have the same address layout and it cannot be fixed, only the first is started; once
+// it has registered as a Charm++ client it forks the others, which are adopted when they register.
 #pragma once
 
 #include <array>
@@ -18,6 +21,7 @@
 
 #include "tree/proto/events.hpp"
 #include "tree/proto/line_buffer.hpp"
+#include "tree/proto/queue_pairs.hpp"
 
 namespace charmtree::proto {
 
@@ -33,6 +37,7 @@ struct Upward {
 struct ReadyHost {
   std::uint32_t address = 0;
   std::optional<CpuMap> cpus;
+  bool random_layout = false, can_fork = false;
 };
 
 class HostProcesses {
@@ -54,12 +59,13 @@ public:
   void start(ReadyHost host, Upward& up);
   const ReadyHost& host() const { return host_; }
   /// The host is ready, and not all of its processes have been started.
-  bool waits_to_spawn() const { return ready_ && spawned_ < local_.count && !failed_ && !ending_; }
+  bool waits_to_spawn() const { return ready_ && spawned_ < to_spawn() && !failed_ && !ending_; }
   /// Starts the next ones.
   void spawn(Actions& out);
 
   void on(const Prepared& event, Instant now, Actions& out, Upward& up);
   void on(const Spawned& event, Instant now, Actions& out, Upward& up);
+  void on(const Adopted& event, Instant now, Actions& out, Upward& up);
   void on(const SpawnFailed& event, Instant now, Actions& out, Upward& up);
   void on(const ProcessOutput& event, Instant now, Actions& out, Upward& up);
   void on(const ProcessExited& event, Instant now, Actions& out, Upward& up);
@@ -83,6 +89,8 @@ public:
   void admit(std::uint32_t process, Instant now, Actions& out, Upward& up);
   /// A piece of a CCS request; of a process that has not registered it is kept until then.
   void request(const wire::CcsForward& piece, Instant now, Actions& out, Upward& up);
+  /// From another host, for the processes of this one.
+  void queue_pairs(const wire::QueuePairs& block, Instant now, Actions& out, Upward& up);
 
   // Jobs that are resized. Its processes keep the names by which the shell knows them (their numbers at
   // first) when they get other numbers.
@@ -137,7 +145,16 @@ private:
   ClientServer& server(ClientKind kind) { return *servers_[static_cast<std::size_t>(kind)]; }
   void apply(ClientKind kind, ClientOutputs& outputs, Instant now, Actions& out, Upward& up);
   static void apply(const RequestAnswered& output, Upward& up);
-  void apply(const Registered& output, ClientKind kind, Instant now, Upward& up);
+  void apply(const Registered& output, ClientKind kind, Instant now, Actions& out, Upward& up);
+  void apply(const Refused& output, Upward& up);
+  /// How many the shell starts.
+  std::uint32_t to_spawn() const { return forking_ ? 1 : local_.count; }
+  bool forks() const;
+  void apply(QueuePairsGiven& output, Instant now, Actions& out, Upward& up);
+  QueuePairExchange* exchange();
+  void obey(QueuePairExchange::Orders& orders, Instant now, Actions& out, Upward& up);
+  void fork_others(ClientKind kind, Instant now, Actions& out, Upward& up);
+  void adopt(const Registered& output, ClientKind kind, Actions& out);
   void text(std::uint32_t process, Stream stream, std::string_view bytes, bool receipt, Instant now,
             Upward& up);
   void flush(std::uint32_t process, Upward& up);
@@ -159,7 +176,10 @@ private:
   std::array<std::unique_ptr<ClientServer>, kClientKinds> servers_;
   std::vector<Process> processes_;
   ReadyHost host_;
-  std::vector<wire::Binding> bindings_;  // of the processes; empty: none is bound, or to be reported
+  std::vector<wire::Binding> bindings_;        // of the processes; empty: none is bound, or to be reported
+  bool forking_ = false;                       // the first process forks the others
+  wire::Blob table_;                           // as it came
+  std::optional<QueuePairExchange> exchange_;  // of verbs clients
   std::uint32_t alive_ = 0;
   std::uint32_t spawned_ = 0;  // or being started
   std::uint32_t started_ = 0;  // spawn answered

@@ -118,6 +118,7 @@ void Judge::lost(const wire::ProcessExit& exit, const std::string& why) {
 /// Nobody is restarted before the first table, nor once a process has ended: then the program is ending, and
 /// those that have ended would not help another to recover.
 void Judge::judge_exit(const wire::ProcessExit& exit) {
+  if (exit.refused) return fail(kLauncherFailed, about(exit.process, Phase::start, exit.text));
   if (exit.restartable && table_taken_ && ended_ == 0) {
     crashes_.push_back(exit);
     return;

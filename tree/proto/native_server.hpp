@@ -35,6 +35,7 @@ public:
   void tick(Instant now, ClientOutputs& out) override;
   Instant next_deadline() const override;
 
+  bool fork(std::uint32_t, std::uint32_t, ClientOutputs&) override { return false; }
   void table(const wire::Blob& coded, ClientOutputs& out) override;
   /// Releases who waits; leave: tells who has finalized that it may go. BarrierKind::root is none of a native
   /// client's.
@@ -42,6 +43,7 @@ public:
   void printed(std::uint32_t, ClientOutputs&) override {}
   void scanned(std::uint32_t, std::string_view, ClientOutputs&) override {}
   void request(std::uint32_t process, std::string payload, ClientOutputs& out) override;
+  void queue_pairs(std::uint32_t, std::string_view, ClientOutputs&) override {}
   void finish(ClientOutputs& out) override;
 
   /// Time for a new connection to say its Hello.

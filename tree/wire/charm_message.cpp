@@ -18,7 +18,7 @@ struct Known {
   CharmType type;
   std::size_t limit;
 };
-constexpr std::array<Known, 14> kKnown{{
+constexpr std::array<Known, 15> kKnown{{
     {"initnode", CharmType::initnode, kCharmInitnode},
     {"print", CharmType::print, kMaxCharmText},
     {"printerr", CharmType::printerr, kMaxCharmText},
@@ -33,6 +33,7 @@ constexpr std::array<Known, 14> kKnown{{
     {"reply_fw", CharmType::reply_fw, kMaxCharmReply},
     {"crash_ack", CharmType::crash_ack, kMaxCharmControl},
     {"realloc", CharmType::realloc, kMaxCharmControl},
+    {"qplist", CharmType::qplist, kMaxCharmQplist},
 }};
 
 /// An empty buffer above this size gives its memory back: one large reply must not stay with the client for
@@ -60,10 +61,7 @@ Result<CharmType> judge_first(std::string_view header) {
   if (type_of(header) != "initnode") return broken("its first message is not `initnode`");
   const std::uint32_t length = read_u32(header, 0);
   if (length == kCharmInitnode) return CharmType::initnode;
-  if (length == kOldCharmInitnode) {
-    return Error{Errc::wrong_version, Phase::start, "the program is linked with Charm++ 6.8 or older",
-                 "link it with Charm++ 6.9 or later"};
-  }
+  if (length == kOldCharmInitnode) return CharmType::old_initnode;
   return broken(fmt::format("`initnode` of {} bytes instead of {}", length, kCharmInitnode));
 }
 
@@ -82,14 +80,16 @@ Result<CharmType> judge_later(std::string_view header) {
 
 }  // namespace
 
+std::string charm_header(std::string_view type, std::size_t payload) {
+  std::string header;
+  write_u32(header, static_cast<std::uint32_t>(payload));
+  header.append(type);
+  header.resize(kCharmHeader, '\0');
+  return header;
+}
+
 std::string make_charm_message(std::string_view type, std::string_view payload) {
-  std::string message;
-  message.reserve(kCharmHeader + payload.size());
-  write_u32(message, static_cast<std::uint32_t>(payload.size()));
-  message.append(type);
-  message.resize(kCharmHeader, '\0');
-  message.append(payload);
-  return message;
+  return charm_header(type, payload.size()).append(payload);
 }
 
 void CharmDecoder::append(std::string_view bytes) {
@@ -126,6 +126,35 @@ std::uint32_t parse_charm_realloc(std::string_view payload) {
   return payload.size() == 4 ? read_u32(payload, 0) : 0;
 }
 
+std::uint32_t parse_old_charm_initnode(std::string_view payload) {
+  return read_u32(payload, 0);
+}
+
+std::string charm_nodefork(std::uint32_t children, std::uint32_t first) {
+  std::string payload;
+  write_u32(payload, children);
+  write_u32(payload, first);
+  return make_charm_message("nodefork", payload);
+}
+
+std::string strip_charm_qplist(std::string_view payload) {
+  constexpr std::size_t kNumber = 4;
+  std::string pairs;
+  for (std::size_t at = 0; at < payload.size(); at += kCharmQueuePair)
+    pairs += payload.substr(at + kNumber, kCharmQueuePair - kNumber);
+  return pairs;
+}
+
+std::string charm_qpdata(std::string_view pairs) {
+  constexpr std::size_t kPair = kCharmQueuePair - 4;
+  std::string payload;
+  for (std::size_t at = 0; at < pairs.size(); at += kPair) {
+    write_u32(payload, static_cast<std::uint32_t>(at / kPair));
+    payload += pairs.substr(at, kPair);
+  }
+  return make_charm_message("qpdata", payload);
+}
+
 int parse_charm_ending(std::string_view payload) {
   int code = 0;
   std::from_chars(payload.data(), payload.data() + payload.size(), code);
@@ -139,13 +168,10 @@ std::string make_charm_crashnode(std::uint32_t process) {
 }
 
 std::string charm_table_head(std::uint32_t processes, std::uint32_t own) {
-  std::string head = make_charm_message("initnodetab");
+  std::string head = charm_header("initnodetab", 8 + kCharmTableEntry * std::size_t{processes});
   write_u32(head, processes);
   write_u32(head, own);
-  const std::size_t length = 8 + kCharmTableEntry * std::size_t{processes};
-  std::string size;
-  write_u32(size, static_cast<std::uint32_t>(length));
-  return head.replace(0, size.size(), size);
+  return head;
 }
 
 std::string charm_table_entries(const NodeTable& table) {

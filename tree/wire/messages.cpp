@@ -120,6 +120,9 @@ void get(Reader& in, Binding::By& v) {
 void get(Reader& in, EndMode& v) {
   v = static_cast<EndMode>(in.bounded(2));
 }
+void get(Reader& in, ForkClients& v) {
+  v = static_cast<ForkClients>(in.bounded(2));
+}
 void get(Reader& in, Errc& v) {
   v = static_cast<Errc>(in.bounded(kErrcCount - 1));
 }
@@ -199,7 +202,8 @@ CT_MEMBERS(Terminal, s.size, s.echo, s.carriage_returns)
 CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.environment, s.hosts, s.processes, s.pes_per_process,
            s.input_process, s.magic, s.launch, s.timeout, s.grace, s.keep_address_randomisation, s.stamps,
            s.verbose, s.partial_line, s.private_network, s.umask, s.runscript, s.profiles, s.checkup,
-           s.restarts_processes, s.terminal, s.provision, s.bind, s.report_bindings, s.resizes)
+           s.restarts_processes, s.terminal, s.provision, s.bind, s.report_bindings, s.resizes,
+           s.fork_clients)
 CT_MEMBERS(NodeTable, s.epoch, s.pes_per_process, s.blocks)
 CT_MEMBERS(Welcome, s.job, s.self, s.level)
 CT_MEMBERS(Assign, s.hosts, s.login_rate)
@@ -220,13 +224,16 @@ CT_MEMBERS(CcsForward, s.process, s.last, s.bytes)
 CT_MEMBERS(Resize, s.size)
 CT_MEMBERS(Regroup, )
 CT_MEMBERS(Reshape, s.shares, s.arguments)
+CT_MEMBERS(QueuePairs, s.first_source, s.sources, s.first_target, s.targets, s.pairs)
+CT_MEMBERS(QueuePairsDown, s.block)
+CT_MEMBERS(QueuePairsUp, s.block)
 CT_MEMBERS(Hello, s.clock, s.pid)
 CT_MEMBERS(HostFailure, s.host, s.error)
 CT_MEMBERS(ProcessExit, s.process, s.code, s.signal, s.core, s.registered, s.ended, s.lost_connection,
-           s.restartable, s.text)
+           s.restartable, s.refused, s.text)
 CT_MEMBERS(Code, s.process, s.code)
 CT_MEMBERS(Facts, s.hosts_up, s.hosts_failed, s.blocks, s.epoch, s.barrier, s.crash_acks, s.registered,
-           s.ended, s.code, s.exited_ok, s.first_ok, s.exits, s.topologies)
+           s.ended, s.code, s.exited_ok, s.first_ok, s.exits, s.topologies, s.random_layout)
 CT_MEMBERS(Output, s.process, s.stream, s.wants_receipt, s.text)
 CT_MEMBERS(ScanUp, s.process, s.format)
 CT_MEMBERS(AbortUp, s.process, s.code, s.text)
@@ -317,6 +324,7 @@ std::optional<Message> take_half(Message& message) {
     divided |= divide(facts->blocks, rest.blocks);
     divided |= divide(facts->exits, rest.exits);
     divided |= divide(facts->topologies, rest.topologies);
+    divided |= divide(facts->random_layout, rest.random_layout);
     if (divided) return rest;
   }
   return {};
@@ -338,7 +346,7 @@ Error too_large(const Message& message, std::size_t payload) {
 bool Facts::empty() const {
   return hosts_up.empty() && hosts_failed.empty() && blocks.empty() && barrier == decltype(barrier){} &&
          crash_acks == 0 && registered == 0 && ended == 0 && !code && exited_ok == 0 && exits.empty() &&
-         topologies.empty();
+         topologies.empty() && random_layout.empty();
 }
 
 Blob encode(const JobSpec& job) {

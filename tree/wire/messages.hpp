@@ -62,6 +62,14 @@ struct Terminal {
   bool carriage_returns = true;  // before each newline that the process writes
   friend bool operator==(const Terminal&, const Terminal&) = default;
 };
+/// Whether a host's processes after its first are forks of that one (Charm++'s `nodefork`), which have its
+/// address layout. Only netlrts clients can be.
+enum class ForkClients : std::uint8_t {
+  never,
+  where_random,  // where the kernel refuses to fix addresses
+  always,
+};
+
 /// What every launcher of a job needs to know. Times are durations, never instants.
 struct JobSpec {
   std::string id;                        // 16 hexadecimal digits
@@ -91,6 +99,7 @@ struct JobSpec {
   Provision provision;
   CpuUnit bind = CpuUnit::none;  // bind processes to these before they begin
   bool report_bindings = false;
+  ForkClients fork_clients = ForkClients::never;
   /// The processes get their numbers when all hosts have answered or been given up.
   bool is_numbered_late() const {
     return launch.on_failure != OnHostFailure::abort || provision.by_topology();
@@ -165,6 +174,22 @@ struct End {
   EndMode mode = EndMode::finish;
   std::uint8_t signal = 15;
 };
+/// Queue pairs of verbs clients: what each of `sources` processes gave for each of `targets` others, source
+/// by source, kQueuePair bytes each (Charm++'s lid, qpn and psn as they came). Both ranges are one host's.
+struct QueuePairs {
+  static constexpr std::size_t kQueuePair = 12;
+  std::uint32_t first_source = 0, sources = 0;
+  std::uint32_t first_target = 0, targets = 0;
+  std::string pairs;
+  bool well_formed() const {
+    return pairs.size() / kQueuePair / (targets == 0 ? 1 : targets) == sources &&
+           pairs.size() == std::uint64_t{sources} * targets * kQueuePair;
+  }
+  friend bool operator==(const QueuePairs&, const QueuePairs&) = default;
+};
+struct QueuePairsDown {
+  QueuePairs block;
+};
 /// Instead of Welcome: kill what the lost launcher of `host` in job `id` left on this host, answer Swept.
 struct Sweep {
   std::string id;
@@ -233,6 +258,7 @@ struct ProcessExit {
   bool ended = false;
   bool lost_connection = false;  // it may still be alive: its connection ended or broke the protocol
   bool restartable = false;      // a registered process of a program that restarts its processes
+  bool refused = false;          // it may still be alive: no launcher of ours can serve it
   std::string text;              // e.g. the loader's line about a missing library
   friend bool operator==(const ProcessExit&, const ProcessExit&) = default;
 };
@@ -250,12 +276,13 @@ struct Facts {
   std::array<std::uint32_t, 3> barrier{};  // processes that entered, by BarrierKind
   std::uint32_t crash_acks = 0;            // processes that know of the crash that led to that table
   std::uint32_t registered = 0;
-  std::uint32_t ended = 0;                // processes that sent `ending`
-  std::optional<Code> code;               // the first non-zero code among them
-  std::uint32_t exited_ok = 0;            // unregistered (or finalised) processes that exited with 0
-  std::optional<std::uint32_t> first_ok;  // the lowest of those that had not registered
-  std::vector<ProcessExit> exits;         // all others that matter
-  std::vector<HostTopology> topologies;   // of hosts_up, where the job counts by them
+  std::uint32_t ended = 0;                   // processes that sent `ending`
+  std::optional<Code> code;                  // the first non-zero code among them
+  std::uint32_t exited_ok = 0;               // unregistered (or finalised) processes that exited with 0
+  std::optional<std::uint32_t> first_ok;     // the lowest of those that had not registered
+  std::vector<ProcessExit> exits;            // all others that matter
+  std::vector<HostTopology> topologies;      // of hosts_up, where the job counts by them
+  std::vector<std::uint32_t> random_layout;  // hosts of Charm++ clients whose addresses could not be fixed
   bool empty() const;
 };
 struct Output {
@@ -307,6 +334,9 @@ struct SignRequest {
 struct NewHostKey {
   std::uint32_t host = 0;
   HostKey key;
+};
+struct QueuePairsUp {
+  QueuePairs block;
 };
 struct Note {
   std::uint32_t host = 0;
@@ -396,11 +426,12 @@ struct Bindings {
   std::vector<Binding> processes;
 };
 
-using Message = std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End,
-                             Sweep, Numbers, SignReply, Restart, Recover, Admit, CcsForward, Resize, Regroup,
-                             Reshape, Hello, Facts, Output, ScanUp, AbortUp, HandBack, NewHostKey, Note,
-                             InputTaken, InputReturned, Stamps, LinkLost, Done, Swept, Ask, SignRequest,
-                             Checkup, Rejoined, CcsAnswer, Bindings, PesWanted, Left>;
+using Message =
+    std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End, Sweep,
+                 Numbers, SignReply, Restart, Recover, Admit, CcsForward, Resize, Regroup, Reshape,
+                 QueuePairsDown, Hello, Facts, Output, ScanUp, AbortUp, HandBack, NewHostKey, Note,
+                 InputTaken, InputReturned, Stamps, LinkLost, Done, Swept, Ask, SignRequest, Checkup,
+                 Rejoined, CcsAnswer, Bindings, PesWanted, Left, QueuePairsUp>;
 
 /// True for messages that a parent sends to its child.
 bool goes_down(const Message& message);

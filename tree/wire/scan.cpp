@@ -25,6 +25,7 @@ constexpr std::size_t kFirstPrefix = 256;
 struct Rewritten {
   std::string format;
   std::size_t conversions = 0;
+  bool counts = false;  // has a %n
 };
 
 bool is_digit(char c) {
@@ -53,7 +54,10 @@ std::size_t rewrite_one(std::string_view format, std::size_t at, Rewritten& out,
   while (here() != '\0' && std::string_view{"hlLqjztm"}.find(here()) != std::string_view::npos)
     ++at;  // no type: nothing is stored
   const char conversion = here();
-  if (conversion == 'n') return at + 1;
+  if (conversion == 'n') {
+    out.counts = true;
+    return at + 1;
+  }
   std::size_t end = at + 1;
   std::string text(
       1, static_cast<char>(conversion == 'C' || conversion == 'S' ? std::tolower(conversion) : conversion));
@@ -152,6 +156,16 @@ Scan scan_prefix(std::string_view format, std::string_view input, bool eof) {
     }
     if (whole) return {eof, eof ? input.size() : 0};
   }
+}
+
+/// With its conversions rewritten, a format shows its first one at once, without length and flags.
+bool skips_leading_blanks(std::string_view format) {
+  const std::optional<Rewritten> rewritten = rewrite(format);
+  if (!rewritten || rewritten->counts) return false;
+  const std::string& text = rewritten->format;
+  if (std::isspace(static_cast<unsigned char>(text.front())) != 0 || text.starts_with("%%")) return true;
+  const std::size_t conversion = text.find_first_not_of("%*0123456789");
+  return text.starts_with("%*") && text[conversion] != 'c' && text[conversion] != '[';
 }
 
 }  // namespace charmtree::wire

@@ -26,4 +26,8 @@ struct Scan {
 /// Costs a small multiple of what is consumed, however long the input is.
 Scan scan_prefix(std::string_view format, std::string_view input, bool eof);
 
+/// True if blanks before the input change nothing: the format begins with blanks or with a conversion that
+/// skips them, and none of its conversions counts characters.
+bool skips_leading_blanks(std::string_view format);
+
 }  // namespace charmtree::wire
