@@ -15,7 +15,7 @@ using wire::make_charm_message;
 namespace {
 
 /// Payload of `req_fw` or `reply_fw`; `token` and `length` in hex.
-std::string ccs(std::string_view token, std::string_view data, std::string_view length = "00000001") {
+std::string payload(std::string_view token, std::string_view data, std::string_view length = "00000001") {
   return std::string(50, '\0') + hex(token) + hex(length) + std::string{data};
 }
 
@@ -74,19 +74,19 @@ const std::string kProbe1 = header("0000003a", "req_fw") + std::string(14, '\0')
 
 TEST_CASE("CCS requests wait until the process has answered the launcher's own, then come in order") {
   Pair pair;
-  pair.asks(1, ccs("00000007", "early"));
+  pair.asks(1, payload("00000007", "early"));
   CHECK(pair.bytes_for(1).empty());
   pair.start();
   CHECK(pair.bytes_for(1) == kTable1 + kProbe1);
   CHECK(pair.bytes_for(0) == kTable0);
-  pair.asks(1, ccs("00000008", "more"));
+  pair.asks(1, payload("00000008", "more"));
   CHECK(pair.bytes_for(1).empty());
-  pair.says(1, make_charm_message("reply_fw", ccs("00000000", "info")));
-  CHECK(pair.bytes_for(1) == make_charm_message("req_fw", ccs("00000007", "early")) +
-                                 make_charm_message("req_fw", ccs("00000008", "more")));
+  pair.says(1, make_charm_message("reply_fw", payload("00000000", "info")));
+  CHECK(pair.bytes_for(1) == make_charm_message("req_fw", payload("00000007", "early")) +
+                                 make_charm_message("req_fw", payload("00000008", "more")));
   CHECK(pair.answers().empty());
-  pair.asks(1, ccs("00000009", "now"));
-  CHECK(pair.bytes_for(1) == make_charm_message("req_fw", ccs("00000009", "now")));
+  pair.asks(1, payload("00000009", "now"));
+  CHECK(pair.bytes_for(1) == make_charm_message("req_fw", payload("00000009", "now")));
 }
 
 TEST_CASE("a process that waits for another reply gets its CCS requests after that") {
@@ -94,7 +94,7 @@ TEST_CASE("a process that waits for another reply gets its CCS requests after th
   pair.start();
   pair.says(1, make_charm_message("printsyn", "x"));
   pair.bytes_for(1);
-  pair.asks(1, ccs("00000007", ""));
+  pair.asks(1, payload("00000007", ""));
   CHECK(pair.bytes_for(1).empty());
   pair.server.printed(1, pair.outputs);
   CHECK(pair.bytes_for(1) == header("00000001", "printdone") + '\0' + kProbe1);
@@ -103,8 +103,8 @@ TEST_CASE("a process that waits for another reply gets its CCS requests after th
 TEST_CASE("answers to CCS requests go up under their token, from any process") {
   Pair pair;
   pair.start();
-  pair.says(1, make_charm_message("reply_fw", ccs("00000007", "yes")));
-  pair.says(1, make_charm_message("reply_fw", ccs("00000008", "", "00000000")));
+  pair.says(1, make_charm_message("reply_fw", payload("00000007", "yes")));
+  pair.says(1, make_charm_message("reply_fw", payload("00000008", "", "00000000")));
   const auto answers = pair.answers();
   REQUIRE(answers.size() == 2);
   CHECK(
@@ -117,12 +117,12 @@ TEST_CASE("requests to a process that is gone, or has ended, have an empty answe
   CAPTURE(ended);
   Pair pair;
   pair.start();
-  pair.asks(1, ccs("00000007", "x"));
+  pair.asks(1, payload("00000007", "x"));
   if (ended)
     pair.says(1, make_charm_message("ending", "0"));
   else
     pair.server.closed(1, {}, pair.outputs);
-  pair.asks(1, ccs("00000008", "x"));
+  pair.asks(1, payload("00000008", "x"));
   const auto answers = pair.answers();
   REQUIRE(answers.size() == 2);
   for (const RequestAnswered& answer : answers) CHECK((answer.answered && answer.bytes.empty()));
