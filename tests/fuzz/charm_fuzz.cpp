@@ -49,6 +49,9 @@ private:
 struct Told {
   bool registered = false, table = false, aborted = false, over = false;  // over: ended or lost
   bool asks = false, answered = false;  // a question is open; it is being answered
+  bool begun = false;                   // the answer has been, a byte at a time
+  bool pairs = false;                   // the question was a list of queue pairs
+  bool refused = false;
   std::array<bool, kBarrierKinds> entered{}, may_release{};
   bool given = false;                     // the table, which may be held back
   std::uint32_t untold = 0, unacked = 0;  // crashes that it has not been told of, or has not said to know of
@@ -107,6 +110,15 @@ private:
   void check(const RequestAnswered& output) { require(!told(output.process).over); }
   void check(const CrashAcked& output) { require(std::exchange(told(output.process).unacked, 0) > 0); }
   void check(const ResizeAsked&) { require(false); }
+  void check(const Refused& output) {
+    require(kLocal.contains(output.process) && !told_[output.process].registered);
+    require(!std::exchange(told_[output.process].refused, true));
+  }
+  void check(const QueuePairsGiven& output) {
+    Told& t = told(output.process);
+    require(output.pairs.size() == (kLocal.total - 1) * wire::QueuePairs::kQueuePair);
+    require(t.table && !t.over && !std::exchange(t.asks, true) && !std::exchange(t.pairs, true));
+  }
   void check(const ClientNote& output) { require(++notes_ <= kMaxNotes && output.text.size() < 300); }
 
   CharmServer server_{kLocal, CharmLimits{10s, kSpare, 1s, 2}};
@@ -122,13 +134,13 @@ private:
 };
 
 void World::step(Input& in) {
-  static constexpr std::array<std::string_view, 15> kTypes{
+  static constexpr std::array<std::string_view, 16> kTypes{
       "print",  "printerr", "printsyn", "printerrsyn", "scanf",    "barrier",   "barrier0", "ping",
-      "ending", "abort",    "reply_fw", "die",         "initnode", "crash_ack", "realloc"};
+      "ending", "abort",    "reply_fw", "die",         "initnode", "crash_ack", "realloc",  "qplist"};
   const std::uint8_t what = in.byte();
   const std::uint8_t who = in.byte();
   const std::uint32_t process = kLocal.first + who % kLocal.count;
-  switch (what % 11) {
+  switch (what % 12) {
     case 0:
       open();
       break;
@@ -137,7 +149,7 @@ void World::step(Input& in) {
       break;
     case 2: {  // a whole message
       const std::string_view type = kTypes[in.byte() % kTypes.size()];
-      say(choose(who), wire::make_charm_message(type, in.bytes(in.byte() % 64)));
+      say(choose(who), wire::make_charm_message(type, in.bytes(in.byte() % 128)));
       break;
     }
     case 3: {  // a good initnode on the newest connection
@@ -171,6 +183,10 @@ void World::step(Input& in) {
       break;
     case 10:
       recover(who);
+      break;
+    case 11:
+      told_[process].answered = true;
+      server_.queue_pairs(process, std::string(kLocal.total * wire::QueuePairs::kQueuePair, '\1'), outputs_);
       break;
   }
   check();
@@ -238,11 +254,24 @@ void World::check() {
 void World::check(const ToClient& output) {
   require(open_.contains(output.client) && owners_.contains(output.client));
   Told& t = told(owners_[output.client]);
+  if (t.asks && output.bytes.size() == 1) {
+    t.begun = true;
+    return;
+  }
+  if (t.begun) {
+    require(t.asks && t.answered);
+    t.asks = t.begun = false;
+    return;
+  }
   require(output.bytes.size() >= wire::kCharmHeader);
   const std::string type{output.bytes.c_str() + 4};
   if (type == "printdone" || type == "scanf-data") {
-    require(t.asks && t.answered);
+    require(t.asks && t.answered && !t.pairs);
     t.asks = false;
+    return;
+  }
+  if (type == "qpdata") {
+    require(std::exchange(t.asks, false) && t.answered && std::exchange(t.pairs, false));
     return;
   }
   require(!t.asks && !t.over);
@@ -259,7 +288,7 @@ void World::check(const ToClient& output) {
 
 void World::check(const Registered& output) {
   require(kLocal.contains(output.process) && !finished_);
-  require(!std::exchange(told_[output.process].registered, true));
+  require(!told_[output.process].refused && !std::exchange(told_[output.process].registered, true));
   require(owners_.emplace(speaker_, output.process).second);
 }
 
