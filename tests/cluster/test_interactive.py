@@ -58,6 +58,15 @@ def test_charm4py_answers_what_is_typed(cluster: Factory, charmrun: Path, n: int
     assert "once" not in seat.end(3)
 
 
+def test_charm4py_answers_what_comes_through_a_pipe(cluster: Factory, charmrun: Path) -> None:
+    """As charm4py's own tests do it: without a terminal it writes to the stdout that it was started with."""
+    hosts = cluster(2)
+    options = [f"+p{2 * EACH}", "++nodelist", hosts.nodelist(2), "++quiet"]
+    done = run(hosts, charmrun, *options, charm4py(), "-m", "charm4py.interactive", stdin="print(6 * 7)\nexit()\n")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("42\n") == 1 and "exited" not in done.stderr
+
+
 def test_keys_signals_and_sizes_reach_process_0(cluster: Factory, charmrun: Path) -> None:
     hosts = cluster(2)
     script = hosts.put(0, "/home/shared/listener.py", LISTENER)

@@ -367,6 +367,16 @@ TEST_CASE("a client that says it is no SMP build cannot have several PEs", "[hos
   CHECK(one.abort().process == 99);
 }
 
+TEST_CASE("what a client writes where it copies nothing is carried on behind the table", "[host_processes]") {
+  Fixture fixture;
+  fixture.run();
+  fixture.on(OutputDrained{0, {}, {false, true}});
+  fixture.forget();
+  fixture.on(ProcessOutput{0, Stream::out, "own\n"});
+  fixture.on(ProcessOutput{0, Stream::err, "copy\n"});
+  CHECK(fixture.text_of(0) == "own\n");
+}
+
 TEST_CASE("what a client prints comes once if it is on the process's terminal, too", "[host_processes]") {
   Fixture fixture;
   fixture.run();

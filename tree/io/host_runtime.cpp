@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <set>
@@ -20,6 +21,10 @@
 #include "tree/proto/provision.hpp"
 
 namespace charmtree::io {
+
+namespace {
+constexpr unsigned kMemoryDevices = 1, kNull = 3;  // /dev/null (the kernel's devices.txt)
+}  // namespace
 
 HostRuntime::HostRuntime(asio::io_context& io, ChildWatch& watch, Sink sink,
                          std::function<void(std::string)> note)
@@ -219,10 +224,15 @@ void HostRuntime::execute(const proto::DrainOutput& action) {
   proto::OutputDrained answer{action.process};
   if (const auto it = programs_.find(action.process); it != programs_.end()) {
     it->second->drain_output();
-    const int terminal = it->second->terminal();
-    const auto inode = terminal < 0 ? std::nullopt : listener_.inode_of(action.client);
+    const auto inode = listener_.inode_of(action.client);
     const auto pid = inode ? find_socket_holder(it->second->pid(), *inode, {}) : std::nullopt;
-    if (pid) answer.on_terminal = uses_of(terminal, *pid);
+    struct stat terminal {};
+    if (pid && ::fstat(it->second->terminal(), &terminal) == 0) {
+      answer.on_terminal = outputs_on(terminal.st_rdev, *pid);
+    } else if (pid) {  // charm4py has moved its outputs to /dev/null, and writes to the former ones itself
+      const auto dropped = outputs_on(makedev(kMemoryDevices, kNull), *pid);
+      answer.copied = {!dropped[0], !dropped[1]};
+    }
   }
   sink_(answer);
 }

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -94,6 +95,16 @@ ProcessStat stat_of(pid_t pid) {
     if (field == kWaitStatus) stat.wait_status = static_cast<int>(std::strtol(word.c_str(), nullptr, 10));
   }
   return stat;
+}
+
+std::array<bool, 2> outputs_on(dev_t device, pid_t pid) {
+  std::array<bool, 2> on{};
+  for (std::size_t i = 0; i < on.size(); ++i) {
+    struct stat file {};
+    on[i] = ::stat(fmt::format("/proc/{}/fd/{}", pid, i + 1).c_str(), &file) == 0 && S_ISCHR(file.st_mode) &&
+            file.st_rdev == device;
+  }
+  return on;
 }
 
 void add_descendants(pid_t root, const std::set<pid_t>& spared, std::set<pid_t>& found) {

@@ -5,6 +5,9 @@
 
 #include <sys/types.h>
 
+#include <sys/types.h>
+#include <array>
+
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -26,6 +29,9 @@ struct ProcessStat {
   int wait_status = 0;        // of a zombie, as waitpid would give it
 };
 ProcessStat stat_of(pid_t pid);
+
+/// Which of stdout and stderr of the process `pid` are this character device.
+std::array<bool, 2> outputs_on(dev_t device, pid_t pid);
 
 /// Adds all descendants of `root` but those in `spared`, and theirs, to `found`.
 void add_descendants(pid_t root, const std::set<pid_t>& spared, std::set<pid_t>& found);

@@ -74,16 +74,4 @@ std::string take_back_input(int slave) {
   return input;
 }
 
-std::array<bool, 2> uses_of(int slave, pid_t pid) {
-  struct stat terminal {};
-  if (::fstat(slave, &terminal) != 0) return {};
-  std::array<bool, 2> uses{};
-  for (std::size_t i = 0; i < uses.size(); ++i) {
-    struct stat file {};
-    uses[i] = ::stat(fmt::format("/proc/{}/fd/{}", pid, i + 1).c_str(), &file) == 0 &&
-              S_ISCHR(file.st_mode) && file.st_rdev == terminal.st_rdev;
-  }
-  return uses;
-}
-
 }  // namespace charmtree::io

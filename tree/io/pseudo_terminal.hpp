@@ -35,7 +35,4 @@ std::optional<char> end_of_input(int slave);
 /// What the process has not read yet, which it never will then.
 std::string take_back_input(int slave);
 
-/// Which of stdout and stderr of the process `pid` are the terminal `slave`.
-std::array<bool, 2> uses_of(int slave, pid_t pid);
-
 }  // namespace charmtree::io

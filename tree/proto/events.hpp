@@ -94,10 +94,11 @@ struct ProcessOutput {
   std::string bytes;
 };
 /// Answer to DrainOutput: what the process had written by then has come as ProcessOutput. For stdout and
-/// stderr: what the client prints from now on it also writes to its terminal.
+/// stderr: what the client prints from now on it also writes to its terminal, or there (`copied`).
 struct OutputDrained {
   std::uint32_t process;
   std::array<bool, 2> on_terminal{};
+  std::array<bool, 2> copied{true, true};
 };
 /// The process is gone and its pipes have been read empty once. `signal` 0: it exited with `code`.
 struct ProcessExited {

@@ -181,7 +181,7 @@ void HostProcesses::on(const ProcessOutput& event, Instant now, Actions&, Upward
         wire::Output{event.process, static_cast<std::uint8_t>(event.stream), false, std::move(bytes)});
     return;
   }
-  if (process.copied) return;
+  if (process.copied[event.stream == Stream::out ? 0 : 1]) return;
   if (event.stream == Stream::err && !process.kind) {
     process.error_tail.append(event.bytes);
     if (process.error_tail.size() > kErrorTail)
@@ -263,7 +263,7 @@ void HostProcesses::report_waiting_exit(std::uint32_t number, Upward& up) {
 
 void HostProcesses::on(const OutputDrained& event, Instant, Actions&, Upward& up) {
   flush(event.process, up);
-  at(event.process).copied = true;
+  at(event.process).copied = event.copied;
   at(event.process).on_terminal = event.on_terminal;
 }
 

@@ -123,7 +123,7 @@ private:
     std::optional<ClientKind> kind;  // registered with that server
     bool ended = false;
     int code = 0;                       // of a native client's finalize
-    bool copied = false;                // raw output is a copy from now on
+    std::array<bool, 2> copied{};       // raw stdout, stderr are copies from now on
     std::array<bool, 2> on_terminal{};  // what it prints on stdout, stderr is on its terminal already
     bool exited = false;                // its end has been reported
     Instant explain_by = kNever;

@@ -29,7 +29,8 @@ void HostProcesses::regroup(Instant now, Actions& out, Upward& up) {
   for (std::uint32_t i = 0; i < local_.count; ++i) {
     Process& process = processes_[i];
     process.kind.reset();
-    process.copied = process.lost = false;
+    process.copied = {};
+    process.lost = false;
     process.explain_by = kNever;
     flush(local_.first + i, up);
   }
