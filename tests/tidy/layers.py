@@ -15,11 +15,10 @@ LAYERS = {
     "ccs": CORE,
     "charmrun/node": CORE + ("health", "ccs"),
     "tree/io": NODE,
-    "ccs/server": NODE + ("tree/io",),
     "client-lib": ("tree/base", "tree/wire"),
-    "charmrun": NODE + ("tree/io", "ccs/server"),
+    "charmrun": NODE + ("tree/io",),
     "examples": ("client-lib",),
-    "tests": NODE + ("tree/io", "ccs/server", "client-lib", "charmrun", "examples"),
+    "tests": NODE + ("tree/io", "client-lib", "charmrun", "examples"),
 }
 
 # Code in these folders takes events and time and gives actions: no descriptors, clocks, threads or chance of its own.
@@ -91,7 +90,7 @@ BANS = (
     Ban("unordered", re.compile(r"std::unordered_\w+"), "its order differs between libraries, runs would not replay: use std::map",
         within=REPLAYED),
     Ban("coroutine", re.compile(r"\bco_(?:await|return|yield)\b"), "coroutines live in tree/io only",
-        unless=("tree/io", "ccs/server", "tests/io")),
+        unless=("tree/io", "tests/io")),
     Ban("coroutine", re.compile(r"\basio::detached\b|\.detach\s*\(\s*\)"), "nothing runs unwatched: use our spawn()"),
     Ban("using-namespace", re.compile(r"\busing\s+namespace\s+(?![\w:]*_literals\b)"), "not in a header", headers_only=True),
 )
