@@ -36,9 +36,11 @@ _SMOKE = {
 
 
 def pytest_configure() -> None:
-    """Whoever starts us in the background of a script ignores Ctrl-C; the jobs must not inherit that."""
+    """Who is started in the background of a script ignores Ctrl-C, or under nohup the hangup; the jobs must not inherit that."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
