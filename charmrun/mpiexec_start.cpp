@@ -109,9 +109,16 @@ void MpiexecStart::wait(Instant limit) {
     io_.stop();
   });
   io::asio::steady_timer timer{io_};
+  const auto armed = std::make_shared<std::optional<Instant>>();  // the handler may be called after the loop
   while (!muster_->complete() && !muster_->error() && signal_ == 0 && io::now() < limit) {
-    timer.expires_at(io::to_steady(earlier(limit, muster_->next_deadline())));
-    timer.async_wait([](io::error_code) {});
+    // Only for another time: a wait that is cancelled is an event of its own, and the loop would never rest.
+    if (const Instant due = earlier(limit, muster_->next_deadline()); *armed != due) {
+      *armed = due;
+      timer.expires_at(io::to_steady(due));
+      timer.async_wait([armed](io::error_code ec) {
+        if (!ec) armed->reset();
+      });
+    }
     io_.restart();
     if (io_.run_one() == 0) break;
     muster_->tick(io::now());

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import re
+import resource
 import signal
 import subprocess
 from pathlib import Path
@@ -135,7 +136,7 @@ def test_who_does_not_know_the_secret_is_refused(cluster: Factory, charmrun: Pat
     intruders = (
         f'python3 {stranger} "$3" <&0 & stranger=$!\n'
         'while ! [ -s "$3.other" ]; do kill -0 $stranger || exit 9; done\n'
-        'PMI_RANK=0 PMI_SIZE=8 timeout 0.5 sh "$3.other"; rm "$3.other"\n'
+        'PMI_RANK=0 PMI_SIZE=8 timeout 2 sh "$3.other"; rm "$3.other"\n'
     )
     mpiexec = " ".join(by_hydra(hosts)[2:]).removeprefix("++remote-shell ")
     words = stand_in(hosts, f'{intruders}{mpiexec} "$@"')
@@ -146,6 +147,16 @@ def test_who_does_not_know_the_secret_is_refused(cluster: Factory, charmrun: Pat
     assert reasons == {"the other end does not know the secret of this start", "closed by the other side"}
     assert 2 <= len(refused) <= 8 and len(charmrun_lines(done)) == len(refused)
     assert scripts(hosts) == []
+
+
+def test_the_roll_call_rests_while_nobody_comes(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(N)
+    folder(hosts)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = run(hosts, charmrun, "+p4", "++timeout", 2, *stand_in(hosts, "sleep 5 <&0"), "hello", cwd=FOLDER)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert "0 of 4 processes have come" in error_line(done)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 1
 
 
 def test_nothing_of_the_secret_can_be_seen(cluster: Factory, charmrun: Path) -> None:
