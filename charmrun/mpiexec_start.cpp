@@ -32,6 +32,7 @@ Result<std::vector<std::string>> places(const Options& options, std::uint16_t po
   if (addresses.empty()) addresses = {INADDR_LOOPBACK};
   if (addresses.size() > wire::Ticket::kMostPlaces) addresses.resize(wire::Ticket::kMostPlaces);
   std::vector<std::string> places;
+  places.reserve(addresses.size());
   for (const std::uint32_t address : addresses) places.push_back(fmt::format("{}:{}", dotted(address), port));
   return places;
 }

@@ -185,6 +185,7 @@ void RootDesk::number(Instant now, Actions& out, DeskOrders& orders) {
   const std::vector<Host*> taken = take_places();
   if (taken.empty()) return;
   std::vector<ProvisionSite> sites;
+  sites.reserve(taken.size());
   for (const Host* host : taken)
     sites.push_back(
         {host->name, topologies_.empty() ? Topology{} : topologies_[host->index], host->processes});

@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 #include <functional>
+#include <memory>
 #include <thread>
 
 #include "tree/io/mpiexec_rank.hpp"
@@ -37,10 +38,10 @@ struct Root {
 
   /// Runs the loop until then; false: in vain.
   bool until(const std::function<bool()>& done) {
-    bool over = false;
+    const auto over = std::make_shared<bool>(false);  // the handler runs after us
     timer.expires_after(kPatience);
-    timer.async_wait([&over](error_code ec) { over = !ec; });
-    while (!done() && !over) io.run_one();
+    timer.async_wait([over](error_code ec) { *over = !ec; });
+    while (!done() && !*over) io.run_one();
     timer.cancel();
     return done();
   }
