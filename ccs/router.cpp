@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "tree/wire/ipv4.hpp"
+
 namespace charmtree::ccs {
 
 using namespace proto;
@@ -12,11 +14,6 @@ using namespace proto;
 namespace {
 
 constexpr std::uint32_t kLoopback = 127;  // its first byte
-
-std::string dotted(std::uint32_t address) {
-  return fmt::format("{}.{}.{}.{}", address >> 24, (address >> 16) & 255, (address >> 8) & 255,
-                     address & 255);
-}
 
 ClientSend to_client(ClientId client, std::string bytes) {
   return {ClientKind::ccs, client, std::move(bytes)};
@@ -105,7 +102,7 @@ void Router::on(const wire::CcsAnswer& answer, Actions& out) {
 void Router::refuse(ClientId id, const std::string& why, Actions& out) {
   const std::uint32_t address = clients_.at(id).address;
   if (told_.size() < kMaxNotes && told_.emplace(address, why).second)
-    out.push_back(Say{Tone::info, fmt::format("CCS client {} {}: refused", dotted(address), why)});
+    out.push_back(Say{Tone::info, fmt::format("CCS client {} {}: refused", wire::dotted(address), why)});
   out.push_back(to_client(id, wire::make_ccs_reply_head(0)));
   drop(id, out);
 }

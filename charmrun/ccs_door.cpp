@@ -6,6 +6,7 @@
 
 #include "charmrun/own_address.hpp"
 #include "tree/io/host_setup.hpp"
+#include "tree/wire/ipv4.hpp"
 #include "tree/wire/words.hpp"
 
 namespace charmtree {
@@ -43,7 +44,8 @@ Result<std::string> open_ccs(const Options& options, const CcsDoor& door, io::Ru
   }
   const bool scalable = !options.quiet && options.scalable_start;
   return fmt::format("{}ccs: 2\nccs: Server IP = {}, Server port = {} $\n",
-                     scalable ? "Charmrun> scalable start enabled. \n" : "", dotted(door.announced), *port);
+                     scalable ? "Charmrun> scalable start enabled. \n" : "", wire::dotted(door.announced),
+                     *port);
 }
 
 }  // namespace charmtree

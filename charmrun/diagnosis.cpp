@@ -14,6 +14,7 @@
 #include "charmrun/startup_record.hpp"
 #include "tree/proto/launch_failure.hpp"
 #include "tree/wire/fold.hpp"
+#include "tree/wire/ipv4.hpp"
 
 namespace charmtree {
 namespace {
@@ -399,8 +400,7 @@ void Physician::addresses() {
   for (std::size_t host = 0; host < count(); ++host) {
     if (checkup(host) == nullptr) continue;
     const std::uint32_t address = checkup(host)->address;
-    const std::string dotted =
-        fmt::format("{}.{}.{}.{}", address >> 24, (address >> 16) & 255, (address >> 8) & 255, address & 255);
+    const std::string dotted = wire::dotted(address);
     const auto& inner = record_.visit(Vantage::inner, host).checkup;
     if (address >> 24 == kLoopback || address == 0) {
       note(host, Severity::error, fmt::format("addresses: other hosts cannot reach it at {}", dotted),

@@ -28,6 +28,7 @@
 #include "tree/io/user_terminal.hpp"
 #include "tree/proto/environment.hpp"
 #include "tree/proto/host_pool.hpp"
+#include "tree/wire/ipv4.hpp"
 #include "tree/wire/nodelist.hpp"
 
 namespace charmtree {
@@ -104,8 +105,7 @@ public:
       if (!door) return door.error();
       job_.notes.emplace_back(
           "whoever reaches the CCS port can end the job; ++server-host 127.0.0.1 keeps it to this machine, "
-          "and "
-          "`ssh -L` leads there");
+          "and `ssh -L` leads there");
       job_.plan.ccs_address = door->announced;
       job_.ccs = std::move(*door);
     }
@@ -356,9 +356,9 @@ Result<void> Builder::advertise_own_entries(const std::vector<bool>& here) {
   if (!chosen) return chosen.error();
   const std::uint32_t own = *chosen != 0 ? *chosen : io::address_towards(others);
   if (*chosen != 0 && !io::is_own_address(own))
-    remark(dotted(own) + " is no address of this machine: can the other hosts reach it there?");
+    remark(wire::dotted(own) + " is no address of this machine: can the other hosts reach it there?");
   for (std::size_t i = 0; i < hosts.size() && own != 0; ++i) {
-    if (here[i]) hosts[i].address = dotted(own);
+    if (here[i]) hosts[i].address = wire::dotted(own);
   }
   return {};
 }

@@ -16,6 +16,7 @@
 #include "tree/io/host_setup.hpp"
 #include "tree/io/links.hpp"
 #include "tree/io/surroundings.hpp"
+#include "tree/wire/ipv4.hpp"
 
 namespace charmtree {
 
@@ -33,7 +34,8 @@ Result<std::vector<std::string>> places(const Options& options, std::uint16_t po
   if (addresses.size() > wire::Ticket::kMostPlaces) addresses.resize(wire::Ticket::kMostPlaces);
   std::vector<std::string> places;
   places.reserve(addresses.size());
-  for (const std::uint32_t address : addresses) places.push_back(fmt::format("{}:{}", dotted(address), port));
+  for (const std::uint32_t address : addresses)
+    places.push_back(fmt::format("{}:{}", wire::dotted(address), port));
   return places;
 }
 
@@ -168,7 +170,7 @@ Result<void> MpiexecStart::seat(Job& job) {
     Host host;
     host.index = static_cast<std::uint32_t>(launchers.size());
     host.name = seat.host;
-    host.address = dotted(door_->address_of(seat.launcher));
+    host.address = wire::dotted(door_->address_of(seat.launcher));
     host.first_process = next;
     host.processes = seat.processes;
     placement.hosts.push_back({host.index, host.first_process, host.processes});

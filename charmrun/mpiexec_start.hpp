@@ -37,8 +37,6 @@ public:
 private:
   Result<void> begin(const Job& job);
   void wait(Instant limit);
-  void interrupted(int signal);
-  void watch_signals(io::asio::signal_set& signals);
   std::optional<proto::Finish> give_up(int status, int signal);
   Result<void> seat(Job& job);
 

@@ -7,6 +7,7 @@
 #include "tree/io/asio.hpp"
 #include "tree/io/resolver.hpp"
 #include "tree/io/surroundings.hpp"
+#include "tree/wire/ipv4.hpp"
 #include "tree/wire/words.hpp"
 
 namespace charmtree {
@@ -53,14 +54,10 @@ Result<std::uint32_t> chosen_address(const Options& options) {
   }
   const std::uint32_t first = address >> 24;
   if (first == 0 || first == 127 || first >= 224)
-    return bad(fmt::format("no other host can reach this machine at {} ({})", dotted(address),
+    return bad(fmt::format("no other host can reach this machine at {} ({})", wire::dotted(address),
                            options.use_host_name ? "++usehostname" : "++useip, $CHARMRUN_IP"),
                "leave it out, or give the address that the others know by ++useip");
   return address;
-}
-
-std::string dotted(std::uint32_t ipv4) {
-  return fmt::format("{}.{}.{}.{}", ipv4 >> 24, (ipv4 >> 16) & 255, (ipv4 >> 8) & 255, ipv4 & 255);
 }
 
 }  // namespace charmtree

@@ -15,7 +15,4 @@ namespace charmtree {
 /// most). Error bad_input (phase options): no IPv4 address, or one that other hosts cannot reach.
 Result<std::uint32_t> chosen_address(const Options& options);
 
-/// "192.0.2.1"
-std::string dotted(std::uint32_t ipv4);
-
 }  // namespace charmtree

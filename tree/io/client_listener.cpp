@@ -6,7 +6,6 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
@@ -15,7 +14,6 @@
 
 #include "tree/io/host_setup.hpp"
 #include "tree/io/peer_uid.hpp"
-#include "tree/io/unique_fd.hpp"
 #include "tree/io/write_queue.hpp"
 
 namespace charmtree::io {
@@ -107,53 +105,18 @@ private:
 };
 
 ClientListener::ClientListener(asio::io_context& io, Sink sink)
-    : io_(io), sink_(std::move(sink)), tcp_(io), local_(io) {}
+    : io_(io),
+      sink_(std::move(sink)),
+      tcp_(door(proto::ClientKind::charm)),
+      local_(door(proto::ClientKind::native)) {}
+
+std::unique_ptr<Door> ClientListener::door(proto::ClientKind kind) {
+  return std::make_unique<Door>(io_, [this, kind](int fd, Door::Peer peer) { admit(fd, kind, peer); });
+}
 
 ClientListener::~ClientListener() {
   for (auto connections = std::move(connections_); auto& [id, connection] : connections) connection->detach();
   if (!path_.empty()) ::unlink(path_.c_str());
-}
-
-namespace {
-
-Error failed(const std::string& what, int error) {
-  return {Errc::spawn_failed, Phase::spawn, fmt::format("{}: {}", what, strerror(error)), {}};
-}
-
-std::string dotted(std::uint32_t address) {
-  return asio::ip::address_v4{address}.to_string();
-}
-
-/// The other end of a TCP connection; 0: unknown.
-std::pair<std::uint32_t, std::uint16_t> tcp_peer(int fd) {
-  sockaddr_in peer{};
-  socklen_t size = sizeof peer;
-  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0 || peer.sin_family != AF_INET)
-    return {};
-  return {ntohl(peer.sin_addr.s_addr), ntohs(peer.sin_port)};
-}
-
-}  // namespace
-
-Result<std::uint16_t> ClientListener::listen_at(asio::ip::tcp::acceptor& acceptor, std::uint32_t ipv4,
-                                                std::uint16_t port) {
-  UniqueFd fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
-  const int on = 1;
-  if (port != 0) ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(ipv4);
-  address.sin_port = htons(port);
-  socklen_t size = sizeof address;
-  if (!fd || ::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-      ::listen(fd.get(), kBacklog) != 0 ||
-      ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-    const int error = errno;
-    const std::string at = port == 0 ? "" : fmt::format(" port {}", port);
-    return failed(fmt::format("cannot listen on {}{}", dotted(ipv4), at), error);
-  }
-  acceptor.assign(asio::ip::tcp::v4(), fd.release());
-  return ntohs(address.sin_port);
 }
 
 /// A free port of the first address may be taken at the others: then another one is tried.
@@ -165,74 +128,42 @@ Result<std::uint16_t> ClientListener::open_to_clients(const std::vector<std::uin
     doors_.clear();
     listening = port;
     for (const std::uint32_t address : addresses) {
-      doors_.push_back(std::make_unique<Door<asio::ip::tcp::acceptor>>(io_));
-      listening = listen_at(doors_.back()->acceptor, address, *listening);
+      doors_.push_back(door(proto::ClientKind::ccs));
+      listening = doors_.back()->open_tcp(address, *listening);
       if (!listening) break;
     }
     if (listening) break;
   }
   if (listening) {
-    for (const auto& door : doors_) accept(*door, proto::ClientKind::ccs);
+    for (const auto& each : doors_) each->accept();
   }
   return listening;
 }
 
 Result<void> ClientListener::open(const std::string& socket_path) {
-  const auto port = listen_at(tcp_.acceptor, INADDR_LOOPBACK, 0);
+  const auto port = tcp_->open_tcp(INADDR_LOOPBACK, 0);
   if (!port) return port.error();
   port_ = *port;
 
-  sockaddr_un local{};
-  local.sun_family = AF_UNIX;
-  if (socket_path.size() >= sizeof local.sun_path)
-    return Error{Errc::spawn_failed, Phase::spawn, socket_path + " is too long for a socket", {}};
-  std::memcpy(local.sun_path, socket_path.c_str(), socket_path.size());
-  ::unlink(socket_path.c_str());
-  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0 || ::bind(fd, reinterpret_cast<sockaddr*>(&local), sizeof local) != 0 ||
-      ::listen(fd, kBacklog) != 0) {
-    return failed("cannot listen on " + socket_path, errno);
-  }
+  if (auto opened = local_->open_local(socket_path); !opened) return opened;
   path_ = socket_path;
-  local_.acceptor.assign(asio::local::stream_protocol(), fd);
-  accept(tcp_, proto::ClientKind::charm);
-  accept(local_, proto::ClientKind::native);
+  tcp_->accept();
+  local_->accept();
   return {};
 }
 
-template <class Acceptor>
-void ClientListener::accept(Door<Acceptor>& door, proto::ClientKind kind) {
-  door.acceptor.async_wait(Acceptor::wait_read, [this, &door, kind](error_code ec) {
-    if (ec) return;
-    for (int turn = 0; turn < 64; ++turn) {
-      const int fd = ::accept4(door.acceptor.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-      if (fd >= 0) {
-        admit(fd, kind);
-        continue;
-      }
-      if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) break;
-      door.pause.expires_after(std::chrono::milliseconds{100});  // let some close first
-      door.pause.async_wait([this, &door, kind](error_code stopped) {
-        if (!stopped) accept(door, kind);
-      });
-      return;
-    }
-    accept(door, kind);
-  });
-}
-
 /// Whoever connects from another machine has no uid here.
-bool ClientListener::welcome(int fd, proto::ClientKind kind) {
+bool ClientListener::welcome(int fd, proto::ClientKind kind, Door::Peer peer) {
   const auto uid = peer_uid(fd);
-  if (!uid) return kind == proto::ClientKind::ccs && !is_own_address(tcp_peer(fd).first);
+  if (!uid) return kind == proto::ClientKind::ccs && !is_own_address(peer.address);
   if (*uid == ::geteuid()) return true;
   if (refused_.size() < kMaxNotes && refused_.insert(*uid).second)
     sink_.note(fmt::format("refused a connection of uid {} to a local socket", *uid));
   return false;
 }
 
-void ClientListener::admit(int fd, proto::ClientKind kind) {
-  if (connections_.size() >= kMaxClients || !welcome(fd, kind)) {
+void ClientListener::admit(int fd, proto::ClientKind kind, Door::Peer peer) {
+  if (connections_.size() >= kMaxClients || !welcome(fd, kind, peer)) {
     ::close(fd);
     return;
   }
@@ -243,9 +174,7 @@ void ClientListener::admit(int fd, proto::ClientKind kind) {
   const proto::ClientId id = ++last_;
   auto connection = std::make_shared<Connection>(*this, fd, kind, id);
   connections_.emplace(id, connection);
-  const auto [address, port] =
-      kind == proto::ClientKind::ccs ? tcp_peer(fd) : std::pair<std::uint32_t, std::uint16_t>{};
-  sink_.event(proto::ClientOpened{kind, id, address, port});
+  sink_.event(proto::ClientOpened{kind, id, peer.address, peer.port});
   connection->pause(paused_);
 }
 

@@ -19,6 +19,7 @@
 
 #include "tree/base/result.hpp"
 #include "tree/io/asio.hpp"
+#include "tree/io/door.hpp"
 #include "tree/proto/events.hpp"
 
 namespace charmtree::io {
@@ -31,9 +32,6 @@ public:
   static constexpr std::size_t kMaxNotes = 8;
   /// A client that does not read what is sent to it may hold up this much.
   static constexpr std::size_t kMaxBacklog = 256U << 20;
-
-  /// Connections that the kernel keeps until they are taken.
-  static constexpr int kBacklog = 4096;
 
   /// `sink` takes ClientOpened, ClientBytes and ClientClosed events and notes about refused connections; it
   /// is called from the loop.
@@ -60,25 +58,14 @@ public:
 
 private:
   class Connection;
-  /// A listening socket, and its wait for free descriptors.
-  template <class Acceptor>
-  struct Door {
-    explicit Door(asio::io_context& io) : acceptor(io), pause(io) {}
-    Acceptor acceptor;
-    asio::steady_timer pause;
-  };
-  template <class Acceptor>
-  void accept(Door<Acceptor>& door, proto::ClientKind kind);
-  void admit(int fd, proto::ClientKind kind);
-  bool welcome(int fd, proto::ClientKind kind);
-  Result<std::uint16_t> listen_at(asio::ip::tcp::acceptor& acceptor, std::uint32_t address,
-                                  std::uint16_t port);
+  std::unique_ptr<Door> door(proto::ClientKind kind);
+  void admit(int fd, proto::ClientKind kind, Door::Peer peer);
+  bool welcome(int fd, proto::ClientKind kind, Door::Peer peer);
 
   asio::io_context& io_;
   Sink sink_;
-  Door<asio::ip::tcp::acceptor> tcp_;
-  Door<asio::local::stream_protocol::acceptor> local_;
-  std::vector<std::unique_ptr<Door<asio::ip::tcp::acceptor>>> doors_;  // of clients of the job
+  std::unique_ptr<Door> tcp_, local_;
+  std::vector<std::unique_ptr<Door>> doors_;  // of clients of the job
   std::uint16_t port_ = 0;
   std::string path_;
   proto::ClientId last_ = 0;

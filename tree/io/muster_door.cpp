@@ -12,6 +12,7 @@
 
 #include "tree/io/clock.hpp"
 #include "tree/io/fd_link.hpp"
+#include "tree/wire/ipv4.hpp"
 
 namespace charmtree::io {
 
@@ -38,8 +39,7 @@ MusterDoor::MusterDoor(asio::io_context& io, const std::string& secret, std::uin
     : io_(io),
       context_(PskContext::End::server, secret),
       sink_(std::move(sink)),
-      acceptor_(io),
-      pause_(io),
+      door_(io, [this](int fd, Door::Peer peer) { admit(fd, peer.address); }),
       expiry_(io),
       lobby_(processes + kSpare, kStay) {}
 
@@ -48,51 +48,19 @@ MusterDoor::~MusterDoor() {
 }
 
 Result<std::uint16_t> MusterDoor::open() {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  socklen_t size = sizeof address;
-  if (fd < 0 || ::bind(fd, reinterpret_cast<sockaddr*>(&address), size) != 0 || ::listen(fd, 4096) != 0 ||
-      ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-    return Error{Errc::spawn_failed, Phase::options, fmt::format("cannot listen: {}", strerror(errno))};
-  }
-  acceptor_.assign(asio::ip::tcp::v4(), fd);
-  accept();
-  return ntohs(address.sin_port);
+  const auto port = door_.open_tcp(INADDR_ANY, 0);
+  if (!port) return Error{Errc::spawn_failed, Phase::options, port.error().what};
+  door_.accept();
+  return port;
 }
 
 void MusterDoor::close() {
-  error_code ignored;
-  acceptor_.close(ignored);
-  pause_.cancel();
+  door_.close();
   expiry_.cancel();
   for (auto it = visitors_.begin(); it != visitors_.end();) {
     const VisitorPtr visitor = (it++)->second;
     if (!visitor->reported) lose(visitor, {});
   }
-}
-
-void MusterDoor::accept() {
-  acceptor_.async_wait(asio::ip::tcp::acceptor::wait_read, [this](error_code ec) {
-    if (ec) return;
-    for (int turn = 0; turn < 64 && acceptor_.is_open(); ++turn) {
-      sockaddr_in from{};
-      socklen_t size = sizeof from;
-      const int fd = ::accept4(acceptor_.native_handle(), reinterpret_cast<sockaddr*>(&from), &size,
-                               SOCK_CLOEXEC | SOCK_NONBLOCK);
-      if (fd >= 0) {
-        admit(fd, ntohl(from.sin_addr.s_addr));
-        continue;
-      }
-      if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) break;
-      pause_.expires_after(std::chrono::milliseconds{100});  // let some close first
-      pause_.async_wait([this](error_code stopped) {
-        if (!stopped) accept();
-      });
-      return;
-    }
-    if (acceptor_.is_open()) accept();
-  });
 }
 
 void MusterDoor::admit(int fd, std::uint32_t address) {
@@ -148,8 +116,7 @@ void MusterDoor::lose(VisitorPtr visitor, const std::string& what) {
   if (visitor->reported)
     sink_.lost(visitor->id, Error{Errc::link_lost, Phase::hello, what});
   else if (!what.empty() && notes_++ < kMaxNotes)
-    sink_.note(fmt::format("refused a connection from {}: {}",
-                           asio::ip::address_v4{visitor->address}.to_string(), what));
+    sink_.note(fmt::format("refused a connection from {}: {}", wire::dotted(visitor->address), what));
 }
 
 void MusterDoor::expire() {

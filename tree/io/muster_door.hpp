@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tree/io/asio.hpp"
+#include "tree/io/door.hpp"
 #include "tree/io/link.hpp"
 #include "tree/io/psk_link.hpp"
 #include "tree/proto/lobby.hpp"
@@ -56,7 +57,6 @@ public:
 private:
   struct Visitor;
   using VisitorPtr = std::shared_ptr<Visitor>;
-  void accept();
   void admit(int fd, std::uint32_t address);
   void received(const VisitorPtr& visitor, std::string_view bytes);
   void lose(VisitorPtr visitor, const std::string& what);
@@ -65,8 +65,8 @@ private:
   asio::io_context& io_;
   PskContext context_;
   Sink sink_;
-  asio::ip::tcp::acceptor acceptor_;
-  asio::steady_timer pause_, expiry_;
+  Door door_;
+  asio::steady_timer expiry_;
   proto::Lobby lobby_;  // those that have not reported
   std::map<proto::MusterId, VisitorPtr> visitors_;
   std::vector<proto::MusterId> seats_;

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/io/door.hpp"
+
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "tree/wire/ipv4.hpp"
+
+namespace charmtree::io {
+
+namespace {
+
+constexpr int kTurns = 64;  // connections taken before others get the loop
+
+Error failed(const std::string& what, int error) {
+  return {Errc::spawn_failed, Phase::spawn, fmt::format("{}: {}", what, strerror(error)), {}};
+}
+
+Door::Peer peer_of(const sockaddr_storage& from) {
+  if (from.ss_family != AF_INET) return {};
+  sockaddr_in peer{};
+  std::memcpy(&peer, &from, sizeof peer);
+  return {ntohl(peer.sin_addr.s_addr), ntohs(peer.sin_port)};
+}
+
+}  // namespace
+
+Result<std::uint16_t> Door::open_tcp(std::uint32_t ipv4, std::uint16_t port) {
+  UniqueFd fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+  const int on = 1;
+  if (port != 0) ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(ipv4);
+  address.sin_port = htons(port);
+  socklen_t size = sizeof address;
+  if (!fd || ::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      ::listen(fd.get(), kBacklog) != 0 ||
+      ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    const int error = errno;
+    const std::string at = port == 0 ? "" : fmt::format(" port {}", port);
+    return failed(fmt::format("cannot listen on {}{}", wire::dotted(ipv4), at), error);
+  }
+  socket_.assign(fd.release());
+  return ntohs(address.sin_port);
+}
+
+Result<void> Door::open_local(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path)
+    return Error{Errc::spawn_failed, Phase::spawn, path + " is too long for a socket", {}};
+  std::memcpy(address.sun_path, path.c_str(), path.size());
+  ::unlink(path.c_str());
+  UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+  if (!fd || ::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(fd.get(), kBacklog) != 0) {
+    return failed("cannot listen on " + path, errno);
+  }
+  socket_.assign(fd.release());
+  return {};
+}
+
+void Door::accept() {
+  socket_.async_wait(asio::posix::stream_descriptor::wait_read, [this](error_code ec) {
+    if (ec) return;
+    for (int turn = 0; turn < kTurns && socket_.is_open(); ++turn) {
+      sockaddr_storage from{};
+      socklen_t size = sizeof from;
+      const int fd = ::accept4(socket_.native_handle(), reinterpret_cast<sockaddr*>(&from), &size,
+                               SOCK_CLOEXEC | SOCK_NONBLOCK);
+      if (fd >= 0) {
+        admit_(fd, peer_of(from));
+        continue;
+      }
+      if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) break;
+      pause_.expires_after(std::chrono::milliseconds{100});  // let some close first
+      pause_.async_wait([this](error_code stopped) {
+        if (!stopped) accept();
+      });
+      return;
+    }
+    if (socket_.is_open()) accept();
+  });
+}
+
+void Door::close() {
+  error_code ignored;
+  socket_.close(ignored);
+  pause_.cancel();
+}
+
+}  // namespace charmtree::io

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// A listening socket: hands over who connects, and waits for free descriptors if there are none. Who may stay
+// is for its owner to say.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "tree/base/result.hpp"
+#include "tree/io/asio.hpp"
+#include "tree/io/unique_fd.hpp"
+
+namespace charmtree::io {
+
+class Door {
+public:
+  /// Connections that the kernel keeps until they are taken.
+  static constexpr int kBacklog = 4096;
+
+  /// Of who connects by TCP: IPv4 in host byte order; 0: not by TCP.
+  struct Peer {
+    std::uint32_t address = 0;
+    std::uint16_t port = 0;
+  };
+  /// Called from the loop; the descriptor, which does not block, is the callee's.
+  using Admit = std::function<void(int fd, Peer peer)>;
+  Door(asio::io_context& io, Admit admit) : admit_(std::move(admit)), socket_(io), pause_(io) {}
+
+  /// Listens on TCP; the port, which is `port` or, if that is 0, a free one. Error spawn_failed.
+  Result<std::uint16_t> open_tcp(std::uint32_t address, std::uint16_t port);
+  /// Listens on a unix-domain socket, replacing what is at `path`. Error spawn_failed.
+  Result<void> open_local(const std::string& path);
+  /// From now on connections are handed over. Once, after one of the above.
+  void accept();
+  /// Nobody comes in any more; may be called from Admit.
+  void close();
+
+private:
+  Admit admit_;
+  asio::posix::stream_descriptor socket_;
+  asio::steady_timer pause_;
+};
+
+}  // namespace charmtree::io
