@@ -73,9 +73,9 @@ void Router::forward(ClientId id, const wire::CcsRequest& request, Requests& dow
   const std::uint32_t token = ++last_token_;
   const std::string payload =
       wire::make_ccs_forward(request, {local ? address_ : client.address, client.port, token});
-  for (std::size_t at = 0; at < payload.size(); at += kPiece) {
-    down.emplace_back(process,
-                      wire::CcsForward{process, at + kPiece >= payload.size(), payload.substr(at, kPiece)});
+  for (std::size_t at = 0; at < payload.size(); at += wire::kCcsPiece) {
+    const bool last = at + wire::kCcsPiece >= payload.size();
+    down.emplace_back(process, wire::CcsForward{process, last, payload.substr(at, wire::kCcsPiece)});
   }
   forget(id);
   tokens_[id] = token;

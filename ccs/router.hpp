@@ -32,8 +32,6 @@ public:
   static constexpr std::size_t kMaxUnfinished = 256U << 20;
   /// Refusals that are told: one for each client host and cause.
   static constexpr std::size_t kMaxNotes = 64;
-  /// A request goes down in pieces of this size, so that other messages pass between them.
-  static constexpr std::size_t kPiece = 1U << 20;
 
   /// `address`: IPv4 of this host, host byte order, that processes are told for a client on loopback.
   explicit Router(std::uint32_t address) : address_(address) {}

@@ -400,8 +400,8 @@ void Builder::describe() {
   job.umask = mask;
   if (options_.interactive) {
     constexpr wire::WindowSize kUsual{24, 80};
-    const bool raw = ::isatty(STDIN_FILENO) != 0;  // ours will be, whatever stdout is
-    job.terminal = wire::Terminal{io::UserTerminal::size().value_or(kUsual), raw, raw};
+    const bool person = ::isatty(STDIN_FILENO) != 0;  // whatever stdout is
+    job.terminal = wire::Terminal{io::UserTerminal::size().value_or(kUsual), person};
   }
   if (!options_.run_script.empty()) job.runscript = absolute(options_.run_script, directory_);
   job.profiles = profiles_;

@@ -30,6 +30,7 @@
 #include "charmrun/report.hpp"
 #include "charmrun/timeline.hpp"
 #include "charmrun/user_signals.hpp"
+#include "tree/base/exit_status.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/cpus.hpp"
 #include "tree/io/fd_link.hpp"
@@ -48,7 +49,6 @@ using namespace charmtree;
 
 namespace {
 
-constexpr int kLauncherFailed = 125;
 /// How long the reader of our output may take at the end: after Ctrl-C, and else (any signal ends us then).
 constexpr Duration kLastWords = 2s, kPatience = 24h * 365;
 

@@ -12,6 +12,7 @@
 #include "charmrun/program_file.hpp"
 #include "charmrun/program_rules.hpp"
 #include "charmrun/user_signals.hpp"
+#include "tree/base/exit_status.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/host_setup.hpp"
 #include "tree/io/links.hpp"
@@ -21,8 +22,6 @@
 namespace charmtree {
 
 namespace {
-
-constexpr int kTimeLimit = 124, kLauncherFailed = 125;
 
 /// Where launchers may find us; the user's choice alone, if there is one.
 Result<std::vector<std::string>> places(const Options& options, std::uint16_t port) {
@@ -164,21 +163,20 @@ std::optional<proto::Finish> MpiexecStart::muster(Job& job, Instant started) {
 /// The processes of a host get numbers in a row, whatever their ranks are: Charm++ needs that.
 Result<void> MpiexecStart::seat(Job& job) {
   std::vector<proto::MusterId> launchers;
-  Placement placement;
-  std::uint32_t next = 0;
   for (const proto::Muster::Seat& seat : muster_->seats()) {
     Host host;
     host.index = static_cast<std::uint32_t>(launchers.size());
     host.name = seat.host;
     host.address = wire::dotted(door_->address_of(seat.launcher));
-    host.first_process = next;
     host.processes = seat.processes;
-    placement.hosts.push_back({host.index, host.first_process, host.processes});
-    next += seat.processes;
     launchers.push_back(seat.launcher);
     job.plan.hosts.push_back(std::move(host));
   }
   door_->seat(std::move(launchers));
+  number_processes(job.plan.hosts);
+  Placement placement;
+  for (const Host& host : job.plan.hosts)
+    placement.hosts.push_back({host.index, host.first_process, host.processes});
   wire::JobSpec& spec = job.plan.job;
   spec.hosts = static_cast<std::uint32_t>(job.plan.hosts.size());
   spec.launch.shape = {spec.hosts, 1};

@@ -111,16 +111,11 @@ void RootDesk::reshape(Instant now, DeskOrders& orders) {
   const std::size_t had = job_->hosts;
   forget_unused_hosts(had, *shares);
   job_->hosts = static_cast<std::uint32_t>(hosts_.size());
-  job_->processes = shares->back().first_process + shares->back().processes;
   add_restart(job_->arguments);
   job_->provision = {};  // of hosts that join; here and there all has been counted
   for (Host& host : hosts_) host.processes = 0;
   for (const wire::Share& share : *shares) hosts_[share.host].processes = share.processes;
-  std::uint32_t next = 0;
-  for (Host& host : hosts_) {  // first processes rise over all hosts, those without any included
-    host.first_process = next;
-    next += host.processes;
-  }
+  job_->processes = number_processes(hosts_);
   job_->launch.on_failure = wire::OnHostFailure::abort;
   coded_job_ = wire::encode(*job_);
   orders.numbers = *shares;

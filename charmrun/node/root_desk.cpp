@@ -191,17 +191,13 @@ void RootDesk::number(Instant now, Actions& out, DeskOrders& orders) {
         {host->name, topologies_.empty() ? Topology{} : topologies_[host->index], host->processes});
   const auto provisioned = provision(job_->provision, job_->pes_per_process, sites);
   if (!provisioned) return judge_.refuse(provisioned.error());
-  std::uint32_t next = 0;
-  std::size_t place = 0;
-  for (Host& host : hosts_) {  // first processes rise over all hosts, those without any included
-    const bool runs = place < taken.size() && taken[place] == &host;
-    host.first_process = next;
-    host.processes = runs ? provisioned->processes[place++] : 0;
-    next += host.processes;
-    if (runs) orders.numbers.push_back({host.index, host.first_process, host.processes});
-  }
+  for (Host& host : hosts_) host.processes = 0;
+  for (std::size_t i = 0; i < taken.size(); ++i) taken[i]->processes = provisioned->processes[i];
+  const std::uint32_t before = std::exchange(job_->processes, number_processes(hosts_));
+  for (const Host* host : taken)
+    orders.numbers.push_back({host->index, host->first_process, host->processes});
   job_->pes_per_process = provisioned->pes_per_process;
-  say_numbers(now, taken.size(), std::exchange(job_->processes, next), out);
+  say_numbers(now, taken.size(), before, out);
 }
 
 void RootDesk::say_numbers(Instant now, std::size_t hosts, std::uint32_t before, Actions& out) {

@@ -118,6 +118,15 @@ static inline int read_control(int control, control_taker* take) {
   return 1;
 }
 
+/// Whoever finds a fault in what the launcher sent ends the job.
+__attribute__((noreturn)) static inline void fault_of(int control, uint32_t number, const char* what,
+                                                      uint32_t value) {
+  char text[300];
+  snprintf(text, sizeof text, "FAULT in process %u: %s (%u)", number, what, value);
+  send_control(control, "abort", text, strlen(text) + 1);
+  _exit(1);
+}
+
 /// The payload of `initnode`, which begins as zeros.
 static inline void fill_initnode(unsigned char* payload, uint32_t number, uint32_t data_port) {
   put(payload, number);

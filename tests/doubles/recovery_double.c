@@ -60,10 +60,7 @@ __attribute__((format(printf, 2, 3))) static void say(const char* type, const ch
 }
 
 __attribute__((noreturn)) static void fault(const char* what, uint32_t value) {
-  char text[300];
-  snprintf(text, sizeof text, "FAULT in process %u: %s (%u)", number, what, value);
-  send_message("abort", text, strlen(text) + 1);
-  _exit(1);
+  fault_of(control, number, what, value);
 }
 
 static int is_death(const char* when) {

@@ -36,10 +36,7 @@ __attribute__((format(printf, 1, 2))) static void say(const char* format, ...) {
 }
 
 __attribute__((noreturn)) static void fault(const char* what, uint32_t value) {
-  char text[300];
-  snprintf(text, sizeof text, "FAULT in process %u: %s (%u)", number, what, value);
-  send_control(control, "abort", text, strlen(text) + 1);
-  _exit(1);
+  fault_of(control, number, what, value);
 }
 
 // ---- the data network: {magic, kind, from, to}; kind 1 asks, 2 answers

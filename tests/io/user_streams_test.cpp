@@ -85,7 +85,7 @@ TEST_CASE("what nobody will ever read is confirmed, too", "[streams]") {
 }
 
 TEST_CASE("a terminal gives back what its process has not read", "[terminal]") {
-  const auto terminal = open_pseudo_terminal({{30, 90}, false, false});
+  const auto terminal = open_pseudo_terminal({{30, 90}, false});
   REQUIRE(terminal.ok());
   CHECK(window_size(terminal->slave.get()) == wire::WindowSize{30, 90});
   const auto type = [&](std::string_view keys) {

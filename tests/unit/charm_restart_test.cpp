@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/unit/charm_capture.hpp"
+#include "tests/unit/what_happened.hpp"
 #include "tree/proto/host_processes.hpp"
 #include "tree/wire/charm_message.hpp"
 
@@ -82,29 +83,12 @@ public:
     out.clear();
     up = {};
   }
-  std::string sent_to(ClientId client) const {
-    std::string bytes;
-    for (const Action& action : out) {
-      const auto* send = std::get_if<ClientSend>(&action);
-      if (send != nullptr && send->client == client) bytes += send->bytes + (send->tail ? *send->tail : "");
-    }
-    return bytes;
-  }
+  std::string sent_to(ClientId client) const { return test::sent_to(client, out); }
   template <class A>
   std::vector<A> all() const {
-    std::vector<A> found;
-    for (const Action& action : out) {
-      if (const auto* a = std::get_if<A>(&action)) found.push_back(*a);
-    }
-    return found;
+    return test::only<A>(out);
   }
-  std::vector<wire::Rejoined> rejoined() const {
-    std::vector<wire::Rejoined> found;
-    for (const wire::Message& message : up.messages) {
-      if (const auto* m = std::get_if<wire::Rejoined>(&message)) found.push_back(*m);
-    }
-    return found;
-  }
+  std::vector<wire::Rejoined> rejoined() const { return test::only<wire::Rejoined>(up.messages); }
 
   std::optional<HostProcesses> processes;
   Actions out;

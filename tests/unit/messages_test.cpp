@@ -56,7 +56,7 @@ JobSpec full_job() {
   job.runscript = "/run/script";
   job.profiles = {full_profile(), {}};
   job.checkup = job.restarts_processes = job.resizes = true;
-  job.terminal = Terminal{{24, 80}, false, false};
+  job.terminal = Terminal{{24, 80}, false};
   job.provision = {CpuUnit::socket, 2, CpuUnit::pu, true, false};
   job.bind = CpuUnit::numa;
   job.report_bindings = true;

@@ -6,6 +6,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/unit/what_happened.hpp"
+
 using namespace charmtree;
 using namespace charmtree::proto;
 namespace native = charmtree::wire::native;
@@ -35,11 +37,7 @@ struct Bench {
 
   template <class Kind>
   std::vector<Kind> all() const {
-    std::vector<Kind> found;
-    for (const ClientOutput& output : outputs) {
-      if (const auto* kind = std::get_if<Kind>(&output)) found.push_back(*kind);
-    }
-    return found;
+    return test::only<Kind>(outputs);
   }
 
   /// What the server said to a connection.

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/unit/charm_capture.hpp"
+#include "tests/unit/what_happened.hpp"
 #include "tree/proto/host_processes.hpp"
 #include "tree/wire/charm_message.hpp"
 
@@ -82,27 +83,14 @@ public:
     out.clear();
     up = {};
   }
-  std::string sent_to(ClientId client) const {
-    std::string bytes;
-    for (const Action& action : out) {
-      const auto* send = std::get_if<ClientSend>(&action);
-      if (send != nullptr && send->client == client) bytes += send->bytes + (send->tail ? *send->tail : "");
-    }
-    return bytes;
-  }
+  std::string sent_to(ClientId client) const { return test::sent_to(client, out); }
   template <class M>
   std::vector<M> told() const {
-    std::vector<M> found;
-    for (const wire::Message& message : up.messages) {
-      if (const auto* m = std::get_if<M>(&message)) found.push_back(*m);
-    }
-    return found;
+    return test::only<M>(up.messages);
   }
   std::vector<std::uint32_t> spawned() const {
     std::vector<std::uint32_t> names;
-    for (const Action& action : out) {
-      if (const auto* spawn = std::get_if<Spawn>(&action)) names.push_back(spawn->process);
-    }
+    for (const Spawn& spawn : test::only<Spawn>(out)) names.push_back(spawn.process);
     return names;
   }
 

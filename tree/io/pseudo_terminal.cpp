@@ -32,8 +32,10 @@ Result<PseudoTerminal> open_pseudo_terminal(const wire::Terminal& terminal) {
   termios modes{};
   if (!made.slave || ::tcgetattr(made.slave.get(), &modes) != 0) return failed();
   modes.c_iflag |= IUTF8;
-  if (!terminal.echo) modes.c_lflag &= ~static_cast<tcflag_t>(ECHO);
-  if (!terminal.carriage_returns) modes.c_oflag &= ~static_cast<tcflag_t>(ONLCR);
+  if (!terminal.typed_into) {
+    modes.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+    modes.c_oflag &= ~static_cast<tcflag_t>(ONLCR);
+  }
   if (::tcsetattr(made.slave.get(), TCSANOW, &modes) != 0) return failed();
   set_window_size(made.master.get(), terminal.size);
   return made;

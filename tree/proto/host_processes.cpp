@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tree/base/exit_status.hpp"
 #include "tree/proto/charm_server.hpp"
 #include "tree/proto/native_server.hpp"
 #include "tree/wire/ccs_message.hpp"
@@ -414,7 +415,6 @@ void HostProcesses::await_first_words(Instant now) {
 }
 
 void HostProcesses::give_up(std::uint32_t process, const std::string& why, Upward& up) {
-  constexpr std::int32_t kLauncherFailed = 125;
   up.messages.push_back(wire::AbortUp{
       process, kLauncherFailed,
       fmt::format(
@@ -515,15 +515,14 @@ void HostProcesses::request(const wire::CcsForward& piece, Instant now, Actions&
   apply(*process.kind, outputs, now, out, up);
 }
 
-/// In pieces, so that other messages pass between them.
 void HostProcesses::apply(const RequestAnswered& output, Upward& up) {
   wire::CcsAnswer answer{
       output.process, output.token, output.answered, static_cast<std::uint32_t>(output.bytes.size()), {}};
   std::size_t at = 0;
   do {
-    answer.bytes = output.bytes.substr(at, wire::CcsAnswer::kPiece);
+    answer.bytes = output.bytes.substr(at, wire::kCcsPiece);
     up.messages.emplace_back(answer);
-    at += wire::CcsAnswer::kPiece;
+    at += wire::kCcsPiece;
   } while (at < output.bytes.size());
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "tree/base/exit_status.hpp"
 #include "tree/wire/fold.hpp"
 
 namespace charmtree::proto {
@@ -14,7 +15,6 @@ namespace charmtree::proto {
 namespace {
 
 constexpr int kIllegal = 4, kKilled = 9, kBrokenPipe = 13;  // SIGILL, SIGKILL, SIGPIPE
-constexpr int kTimeLimit = 124, kLauncherFailed = 125, kNotExecutable = 126, kNotFound = 127;
 
 int status_of(Errc code) {
   if (code == Errc::no_program) return kNotFound;

@@ -73,4 +73,8 @@ struct Host {
   friend bool operator==(const Host&, const Host&) = default;
 };
 
+/// Gives each host's processes their numbers: first processes rise over all hosts, those without any
+/// included. How many processes there are.
+std::uint32_t number_processes(std::vector<Host>& hosts);
+
 }  // namespace charmtree

@@ -198,7 +198,7 @@ CT_MEMBERS(HostTopology, s.first_host, s.hosts, s.topology)
 CT_MEMBERS(Binding, s.by, s.unit, s.first, s.count, s.pus)
 CT_MEMBERS(Share, s.host, s.first_process, s.processes)
 CT_MEMBERS(WindowSize, s.rows, s.columns)
-CT_MEMBERS(Terminal, s.size, s.echo, s.carriage_returns)
+CT_MEMBERS(Terminal, s.size, s.typed_into)
 CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.environment, s.hosts, s.processes, s.pes_per_process,
            s.input_process, s.magic, s.launch, s.timeout, s.grace, s.keep_address_randomisation, s.stamps,
            s.verbose, s.partial_line, s.private_network, s.umask, s.runscript, s.profiles, s.checkup,

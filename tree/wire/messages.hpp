@@ -58,8 +58,7 @@ struct WindowSize {
 /// What the input process gets as stdin, stdout and stderr, if not pipes.
 struct Terminal {
   WindowSize size;
-  bool echo = true;              // of what comes in
-  bool carriage_returns = true;  // before each newline that the process writes
+  bool typed_into = true;  // echoes what comes in, and writes a carriage return before each newline
   friend bool operator==(const Terminal&, const Terminal&) = default;
 };
 /// Whether a host's processes after its first are forks of that one (Charm++'s `nodefork`), which have its
@@ -229,6 +228,9 @@ struct SignReply {
 struct Resize {
   WindowSize size;
 };
+
+/// So long are the pieces of CCS requests and answers, so that other messages pass between them.
+inline constexpr std::size_t kCcsPiece = 1U << 20;
 
 /// A piece of a CCS request (payload of `req_fw`) for a process; pieces of one process come in order.
 struct CcsForward {
@@ -411,8 +413,6 @@ struct Checkup {
 
 /// A piece of the answer to a CCS request; pieces of one token come in order.
 struct CcsAnswer {
-  static constexpr std::size_t kPiece = 1U << 20;
-
   std::uint32_t process = 0;  // that sent it; of a multicast not the one that was asked
   std::uint32_t token = 0;
   bool answered = true;      // else the client gets none
