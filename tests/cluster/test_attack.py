@@ -215,3 +215,64 @@ def test_a_job_does_not_depend_on_being_read_to_the_end(cluster: Factory, charmr
     finally:
         os.close(read_end)
         os.close(write_end)
+
+
+# A Charm++ process to the letter, but for how it sends: process 1 in bytes, in lumps, at the largest; the others
+# print a line now and then all the while.
+_CLUMSY = r"""#!/usr/bin/python3
+import os, socket, struct, sys, time
+number, host, port = os.environ["NETSTART"].split()[:3]
+link = socket.create_connection((host, int(port)))
+link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+message = lambda name, payload=b"": struct.pack(">I12s", len(payload), name) + payload
+line = lambda text: message(b"print", text + b"\n\0")
+
+def dribble(data):
+    for byte in data:
+        link.send(bytes((byte,)))
+        time.sleep(0.001)
+
+def take():
+    length, name = struct.unpack(">I12s", link.recv(16, socket.MSG_WAITALL))
+    return name.rstrip(b"\0"), link.recv(length, socket.MSG_WAITALL) if length else b""
+
+fields = (int(number), 2, 2, 1, 0, 0, 0, 9999, 0, 0)
+(dribble if number == "1" else link.sendall)(message(b"initnode", struct.pack(">10I", *fields)))
+assert take()[0] == b"initnodetab"
+link.sendall(message(b"barrier"))
+assert take()[0] == b"barrier"
+if number == "1":
+    for i in range(5):
+        dribble(line(b"dribbled %d" % i))
+    link.sendall(b"".join(line(b"merged %d" % i) for i in range(500)))
+    link.sendall(message(b"print", b"M" * ((1 << 20) - 2) + b"\n\0"))
+    link.sendall(line(b"before\0behind"))
+    link.sendall(message(b"print") + message(b"print", b"\0") + line(b"last"))
+else:
+    for i in range(20):
+        link.sendall(line(b"%d on time %d" % (int(number), i)))
+        time.sleep(0.05)
+link.sendall(message(b"barrier"))
+assert take()[0] == b"barrier"
+link.sendall(message(b"ending"))
+while link.recv(65536):
+    pass
+"""
+
+
+def test_a_clumsy_client_is_understood_and_delays_nobody(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(26)
+    clumsy = hosts.put(0, f"{_SHARED}/clumsy", _CLUMSY, mode=0o755)
+    job = Job(hosts, [0, 1, 2], [charmrun, "+p3", "++nodelist", hosts.nodelist(3), clumsy])
+    assert job.wait() == 0, job.said()[-3000:]
+    lines = job.out.splitlines()
+    for other in (0, 2):
+        assert [line for line in lines if line.startswith(f"{other} ")] == [
+            f"{other} on time {i}" for i in range(20)
+        ]
+    assert [line for line in lines if line.startswith("dribbled")] == [f"dribbled {i}" for i in range(5)]
+    assert [line for line in lines if line.startswith("merged")] == [f"merged {i}" for i in range(500)]
+    assert sum(line.count("M") for line in lines) == (1 << 20) - 2
+    assert lines.count("before\0behind") == 1 and lines.count("last") == 1, job.said()[-3000:]
+    assert len(lines) == 1 + 40 + 5 + 500 + 1 + 2 and not job.errors
+    assert not leftovers([job])
