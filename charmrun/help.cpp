@@ -79,7 +79,7 @@ void append_row(const OptionRow& row, std::string& out) {
 }
 
 void append_row(const ModeRow& row, std::string& out) {
-  out += fmt::format("  ++{} {}\n", row.name, row.words);
+  out += fmt::format("  ++{}{}{}\n", row.name, row.words.empty() ? "" : " ", row.words);
   out.append(kTextColumn, ' ');
   append_wrapped(row.help, kTextColumn, out);
 }

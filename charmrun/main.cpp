@@ -28,6 +28,8 @@
 #include "charmrun/options.hpp"
 #include "charmrun/plan.hpp"
 #include "charmrun/report.hpp"
+#include "charmrun/status_door.hpp"
+#include "charmrun/status_text.hpp"
 #include "charmrun/timeline.hpp"
 #include "charmrun/user_signals.hpp"
 #include "tree/base/exit_status.hpp"
@@ -225,6 +227,18 @@ int show_plan(const Options& options, const std::string& self) {
   return std::fputs(text->c_str(), stdout), 0;
 }
 
+/// ++list, ++status.
+int show_running(const Options& options) {
+  const auto jobs = running_jobs();
+  if (!jobs) return complain(jobs.error()), kLauncherFailed;
+  std::vector<std::string> answers;
+  for (const RunningJob& job : *jobs) answers.push_back(job.answer);
+  if (options.mode == Mode::list) return std::fputs(list_text(answers).c_str(), stdout), 0;
+  const auto chosen = choose_job(answers, options.program);
+  if (!chosen) return complain(chosen.error()), kLauncherFailed;
+  return std::fputs(status_text(*chosen).c_str(), stdout), 0;
+}
+
 /// ++forward-agent: the keys of one launch, named in its job, and who signs with them.
 class Signing {
 public:
@@ -331,6 +345,12 @@ int run_root(const Options& options, const std::string& self) {
       std::fflush(stdout);
     }
     console.attach(runner);
+    StatusDoor door{around.io, [&] {
+                      return status_json(job->plan.job, ::getpid(), node.hosts(), node.status(),
+                                         io::now() - started);
+                    }};
+    if (const auto opened = door.open(job->plan.job.id); !opened)
+      console.say(proto::Tone::verbose, "++status will not find this job: " + to_string(opened.error()));
     say_remarks(*job, console);
     if (mpiexec) mpiexec->say_by([&](proto::Tone tone, const std::string& line) { console.say(tone, line); });
     result = conduct(around.io, runner);
@@ -378,6 +398,9 @@ int run(const std::vector<std::string>& arguments) {
       return show_plan(*options, arguments[0]);
     case Mode::doctor:
       return run_doctor(*options, arguments[0]);
+    case Mode::list:
+    case Mode::status:
+      return show_running(*options);
     case Mode::run:
       break;
   }

@@ -206,6 +206,11 @@ constexpr std::array kModes = {
         "examine every host without starting anything: can it be reached and logged in to, from here and "
         "from another host, and would the program run there? One line for each finding, with what puts it "
         "right; status 0: a launch would work, 125: it would not. ++timeout is 5 then"},
+    ModeRow{"list", Mode::list, "", "show your jobs whose launcher runs on this machine"},
+    ModeRow{
+        "status", Mode::status, "[JOB]",
+        "show how far one of them is, who is late and what runs where; JOB is its number in ++list, or the "
+        "beginning of it, or the pid; not needed if there is only one"},
 };
 
 Error bad_value(const OptionRow& row, std::string_view text, std::string_view needed) {

@@ -120,7 +120,18 @@ Error not_a_program(const std::string& word) {
              "its own options begin with ++; those of the program stand behind the program's name");
 }
 
+/// Of modes that are about jobs that run already.
+Result<void> take_job(const std::vector<std::string>& words, Options& options) {
+  const std::size_t most = options.mode == Mode::status ? 1 : 0;
+  if (words.size() > most)
+    return bad(fmt::format("'{}' has no meaning here", quotable(words[most])),
+               options.mode == Mode::status ? "charmrun ++status [JOB]" : "charmrun ++list");
+  if (!words.empty()) options.program = words.front();
+  return {};
+}
+
 Result<void> take_program(std::vector<std::string> words, Options& options) {
+  if (options.mode == Mode::list || options.mode == Mode::status) return take_job(words, options);
   if (words.empty()) {
     if (options.help || options.version || options.mode != Mode::run) return {};
     if (options.interactive) words = {"python3", "-m", "charm4py.interactive"};

@@ -48,6 +48,8 @@ enum class Mode : std::uint8_t {
   run,
   plan,    // ++plan: say how a job would start
   doctor,  // ++doctor: examine the hosts
+  list,    // ++list: running jobs
+  status,  // ++status: one of them, Options::program
 };
 
 /// ++bind: what each process is bound to. `automatic`: nothing was said.

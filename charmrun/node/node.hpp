@@ -37,6 +37,8 @@ public:
   std::uint32_t host() const { return self_.index; }
   /// Root: the job's hosts, with the processes that they have got.
   const std::vector<Host>& hosts() const { return desk_->hosts(); }
+  /// Of the root.
+  proto::JobStatus status() const { return desk_->judge().status(); }
   /// The job's end has begun.
   bool ending() const { return ending_ != Ending::no; }
 

@@ -376,3 +376,29 @@ TEST_CASE("a process is found on its host", "[judge]") {
   CHECK(court.judge.host_of(5).name == "n3");
   CHECK(court.judge.host_of(7).name == "n4");
 }
+
+TEST_CASE("a job's status follows its start", "[judge]") {
+  Court court;
+  wire::Facts facts;
+  facts.hosts_up = {0, 2};
+  court.judge.on(facts, kNow);
+  JobStatus status = court.judge.status();
+  CHECK(status.stage == Stage::launch);
+  CHECK((status.hosts == 4 && status.hosts_up == 2 && status.processes == 8));
+  CHECK(status.late == std::vector<std::string>{"n2", "n4"});
+  court.all_up();
+  CHECK(court.judge.status().stage == Stage::run);  // nobody says that it is more than a plain program
+  facts = {};
+  facts.registered = 2;
+  facts.blocks = {{1, 2, 1, {{1, {}}, {2, {}}}}};
+  court.judge.on(facts, kNow);
+  status = court.judge.status();
+  CHECK(status.stage == Stage::start);
+  CHECK(status.late == std::vector<std::string>{"n1", "n3", "n4"});
+  Court other;
+  other.all_run();
+  CHECK(other.judge.status().stage == Stage::run);
+  CHECK(other.judge.status().late.empty());
+  other.judge.interrupted(2);
+  CHECK(other.judge.status().stage == Stage::end);
+}

@@ -288,7 +288,7 @@ TEST_CASE("defaults shown are the defaults") {
 TEST_CASE("help shows every option by topic and fits a terminal") {
   const std::string text = help_text();
   for (const OptionRow& row : option_table()) CHECK(has(text, fmt::format("\n  ++{}", row.name)));
-  for (const ModeRow& row : mode_table()) CHECK(has(text, fmt::format("\n  ++{} ", row.name)));
+  for (const ModeRow& row : mode_table()) CHECK(has(text, fmt::format("\n  ++{}", row.name)));
   for (std::uint8_t topic = 0; topic < kOptionTopicCount; ++topic)
     CHECK(has(text, fmt::format("\n{}\n", title(static_cast<OptionTopic>(topic)))));
   for (const auto* word :

@@ -319,6 +319,38 @@ std::vector<std::string> Judge::unregistered_hosts() const {
   return names;
 }
 
+std::vector<std::string> Judge::unanswered_hosts() const {
+  std::vector<std::string> names;
+  for (const Host& host : hosts_) {
+    if (!answered_.contains(host.index)) names.push_back(host.name);
+  }
+  return names;
+}
+
+JobStatus Judge::status() const {
+  JobStatus status;
+  const auto idle = static_cast<std::uint32_t>(std::count_if(
+      hosts_.begin(), hosts_.end(), [&](const Host& host) { return numbered_ && host.processes == 0; }));
+  status.hosts = static_cast<std::uint32_t>(hosts_.size()) - idle;
+  status.hosts_up = static_cast<std::uint32_t>(up_) - std::min(idle, static_cast<std::uint32_t>(up_));
+  status.hosts_failed = static_cast<std::uint32_t>(failures_.size());
+  status.processes = job_.processes;
+  status.registered = registered_;
+  status.ended = ended_ + exited_;
+  if (verdict_) {
+    status.stage = Stage::end;
+  } else if (!all_up()) {
+    status.stage = Stage::launch;
+    status.late = unanswered_hosts();
+  } else if (table_pending()) {
+    status.stage = Stage::start;
+    status.late = unregistered_hosts();
+  } else {
+    status.stage = Stage::run;
+  }
+  return status;
+}
+
 std::optional<std::vector<wire::TupleBlock>> Judge::take_blocks() {
   if (table_taken_ || registered_ < job_.processes || verdict_) return {};
   std::sort(blocks_.begin(), blocks_.end(),

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tree/proto/events.hpp"
+#include "tree/proto/job_status.hpp"
 
 namespace charmtree::proto {
 
@@ -69,6 +70,7 @@ public:
   /// Too few hosts are left.
   void too_few(const std::string& line);
 
+  JobStatus status() const;
   /// Every host has started its processes.
   bool all_up() const { return numbered_ && up_ == hosts_.size(); }
   /// Every process has registered: the blocks, sorted, once.
@@ -95,6 +97,7 @@ private:
   void await_registrations(Instant now);
   std::vector<wire::HostFailure> give_up_silent_hosts();
   std::vector<std::string> unregistered_hosts() const;
+  std::vector<std::string> unanswered_hosts() const;
   void judge_end();
   std::string about(std::uint32_t process, Phase phase, const std::string& what) const;
   bool table_pending() const { return registered_ > 0 && !table_taken_; }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// IPv4 addresses as text.
 #pragma once
 
 #include <cstdint>

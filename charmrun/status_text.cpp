@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "charmrun/status_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "charmrun/report.hpp"
+#include "charmrun/startup_record.hpp"
+#include "tree/wire/words.hpp"
+
+namespace charmtree {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr std::string_view kFormat = "charmtree-status-1";
+constexpr std::size_t kMostOfCommand = 60;
+
+Json read(const std::string& answer) {
+  Json json = Json::parse(answer, nullptr, false);
+  return json.is_object() ? json : Json::object();
+}
+
+std::string text_of(const Json& json, const char* name) {
+  const auto it = json.find(name);
+  return it != json.end() && it->is_string() ? printable(it->get<std::string>()) : std::string{};
+}
+
+std::uint64_t number_of(const Json& json, const char* name) {
+  const auto it = json.find(name);
+  return it != json.end() && it->is_number() ? it->get<std::uint64_t>() : 0;
+}
+
+Duration age(const Json& json) {
+  const auto it = json.find("seconds");
+  if (it == json.end() || !it->is_number()) return Duration{0};
+  const double most = 1e9;  // what somebody else may have written
+  return std::chrono::round<Duration>(
+      std::chrono::duration<double>{std::clamp(it->get<double>(), 0.0, most)});
+}
+
+std::string command(const Json& json) {
+  std::string text = text_of(json, "command");
+  if (text.size() > kMostOfCommand) text = text.substr(0, kMostOfCommand - 3) + "...";
+  return text;
+}
+
+Error bad(std::string what, std::string fix) {
+  return {Errc::bad_input, Phase::options, std::move(what), std::move(fix)};
+}
+
+}  // namespace
+
+std::string status_json(const wire::JobSpec& job, int pid, const std::vector<Host>& hosts,
+                        const proto::JobStatus& status, Duration elapsed) {
+  std::string command;
+  for (const std::string& word : job.arguments) command += (command.empty() ? "" : " ") + word;
+  const Json json = {{"format", kFormat},
+                     {"job", job.id},
+                     {"pid", pid},
+                     {"command", printable(command)},
+                     {"seconds", seconds(elapsed)},
+                     {"stage", proto::name(status.stage)},
+                     {"hosts", status.hosts},
+                     {"hosts_up", status.hosts_up},
+                     {"hosts_failed", status.hosts_failed},
+                     {"processes", status.processes},
+                     {"registered", status.registered},
+                     {"ended", status.ended},
+                     {"late", status.late},
+                     {"summary", printable(proto::summary(status))},
+                     {"placement", proto::placement_lines(hosts)}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string list_text(const std::vector<std::string>& answers) {
+  if (answers.empty()) return "no job of yours is running on this machine\n";
+  std::string text = fmt::format("{:<16}  {:>7}  {:>6}  {:>9}  {:>9}  {:<6}  {}\n", "JOB", "PID", "HOSTS",
+                                 "PROCESSES", "RUNNING", "STAGE", "COMMAND");
+  for (const std::string& answer : answers) {
+    const Json json = read(answer);
+    text += fmt::format("{:<16}  {:>7}  {:>6}  {:>9}  {:>9}  {:<6}  {}\n", text_of(json, "job"),
+                        number_of(json, "pid"), number_of(json, "hosts"), number_of(json, "processes"),
+                        human_time(age(json)), text_of(json, "stage"), command(json));
+  }
+  return text;
+}
+
+std::string status_text(const std::string& answer) {
+  const Json json = read(answer);
+  std::string text =
+      fmt::format("job {}: {}\n", text_of(json, "job"), text_of(json, "command")) +
+      fmt::format("launcher: pid {}, since {}\n", number_of(json, "pid"), human_time(age(json))) +
+      text_of(json, "summary") + "\n";
+  const auto placement = json.find("placement");
+  if (placement == json.end() || !placement->is_array()) return text;
+  for (const Json& line : *placement) {
+    if (line.is_string()) text += "  " + printable(line.get<std::string>()) + "\n";
+  }
+  return text;
+}
+
+Result<std::string> choose_job(const std::vector<std::string>& answers, const std::string& wanted) {
+  std::vector<std::string> fitting;
+  for (const std::string& answer : answers) {
+    const Json json = read(answer);
+    if (text_of(json, "job").starts_with(wanted) || std::to_string(number_of(json, "pid")) == wanted)
+      fitting.push_back(answer);
+  }
+  if (fitting.size() == 1) return fitting.front();
+  if (wanted.empty()) {
+    return answers.empty()
+               ? bad("no job of yours is running on this machine", "jobs are seen where charmrun runs")
+               : bad(fmt::format("{} jobs of yours are running", answers.size()),
+                     "charmrun ++status JOB; charmrun ++list shows them");
+  }
+  return bad(fmt::format("{} running jobs of yours are called '{}'",
+                         fitting.empty() ? "no" : std::to_string(fitting.size()), quotable(wanted)),
+             "charmrun ++list shows them");
+}
+
+}  // namespace charmtree

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/proto/job_status.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "tree/wire/fold.hpp"
+
+namespace charmtree::proto {
+
+std::string_view name(Stage stage) {
+  static constexpr std::array<std::string_view, 4> kNames = {"launch", "start", "run", "end"};
+  return kNames[static_cast<std::size_t>(stage)];
+}
+
+namespace {
+
+std::string count(std::uint32_t number, std::string_view what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : what.ends_with('s') ? "es" : "s");
+}
+
+std::string hosts_up(const JobStatus& status) {
+  std::string text = fmt::format("{} of {} are up", status.hosts_up, count(status.hosts, "host"));
+  if (status.hosts_failed > 0) text += fmt::format(", {} failed", status.hosts_failed);
+  return text;
+}
+
+}  // namespace
+
+std::string summary(const JobStatus& status) {
+  std::string text = fmt::format("{}: ", name(status.stage));
+  const std::string processes = count(status.processes, "process");
+  switch (status.stage) {
+    case Stage::launch:
+      text += hosts_up(status);
+      break;
+    case Stage::start:
+      text += fmt::format("{} of {} have registered", status.registered, processes);
+      break;
+    case Stage::run:
+    case Stage::end:
+      text += fmt::format("{} on {}", processes, count(status.hosts, "host"));
+      if (status.ended > 0) text += fmt::format(", {} ended", status.ended);
+      if (status.hosts_up < status.hosts) text += fmt::format("; {}", hosts_up(status));
+  }
+  if (!status.late.empty()) text += "; not yet: " + wire::fold_names(status.late);
+  return text;
+}
+
+std::vector<std::string> placement_lines(const std::vector<Host>& hosts) {
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < hosts.size();) {
+    const Host& first = hosts[i];
+    std::vector<std::string> names;
+    for (; i < hosts.size() && hosts[i].processes == first.processes; ++i) names.push_back(hosts[i].name);
+    if (first.processes == 0) continue;
+    const auto all = static_cast<std::uint32_t>(names.size()) * first.processes;
+    std::string line = fmt::format("{}: ", wire::fold_names(names));
+    line += all == 1 ? fmt::format("process {}", first.first_process)
+                     : fmt::format("processes {}-{}", first.first_process, first.first_process + all - 1);
+    if (names.size() > 1) line += fmt::format(", {} on each", first.processes);
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+}  // namespace charmtree::proto

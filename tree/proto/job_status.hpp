@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a job is, for people who ask while it runs: how far its start has come, who is late, who runs what.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tree/wire/host.hpp"
+
+namespace charmtree::proto {
+
+enum class Stage : std::uint8_t {
+  launch,  // hosts have yet to start their processes
+  start,   // processes have yet to register
+  run,
+  end,  // it is being ended, or all its processes have
+};
+std::string_view name(Stage stage);
+
+/// Counts only hosts that have something to run, as far as that is known.
+struct JobStatus {
+  Stage stage = Stage::launch;
+  std::uint32_t hosts = 0, hosts_up = 0, hosts_failed = 0;
+  std::uint32_t processes = 0;
+  std::uint32_t registered = 0;   // with their launchers; plain programs never do
+  std::uint32_t ended = 0;        // processes
+  std::vector<std::string> late;  // hosts that keep the others waiting, in order
+};
+
+/// "launch: 62 of 64 hosts are up; not yet: h[17,40]"
+std::string summary(const JobStatus& status);
+
+/// Who runs what: "h[00-63]: processes 0-511, 8 on each", a line for every row of hosts with as many.
+std::vector<std::string> placement_lines(const std::vector<Host>& hosts);
+
+}  // namespace charmtree::proto
