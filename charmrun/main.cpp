@@ -229,10 +229,7 @@ int show_plan(const Options& options, const std::string& self) {
 
 /// ++list, ++status.
 int show_running(const Options& options) {
-  const auto jobs = running_jobs();
-  if (!jobs) return complain(jobs.error()), kLauncherFailed;
-  std::vector<std::string> answers;
-  for (const RunningJob& job : *jobs) answers.push_back(job.answer);
+  const std::vector<std::string> answers = ask_running_jobs();
   if (options.mode == Mode::list) return std::fputs(list_text(answers).c_str(), stdout), 0;
   const auto chosen = choose_job(answers, options.program);
   if (!chosen) return complain(chosen.error()), kLauncherFailed;

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "charmrun/status_door.hpp"
 
-#include <dirent.h>
-#include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
+#include <fstream>
 #include <vector>
 
-#include "tree/io/client_listener.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/peer_uid.hpp"
 #include "tree/io/unique_fd.hpp"
@@ -23,9 +20,13 @@ namespace charmtree {
 
 namespace {
 
-constexpr std::string_view kEnding = ".job";
 constexpr Duration kPatience = 2s;             // with a job that is asked, and with one who asks
-constexpr std::size_t kMaxAnswer = 16U << 20;  // a million late hosts are folded long before
+constexpr std::size_t kMaxAnswer = 16U << 20;  // a million late hosts are less
+
+/// What the names of this user's jobs begin with.
+std::string own_names() {
+  return fmt::format("@charmtree-{}-", ::geteuid());
+}
 
 }  // namespace
 
@@ -67,16 +68,11 @@ StatusDoor::StatusDoor(io::asio::io_context& io, std::function<std::string()> an
     : io_(io), answer_(std::move(answer)), door_(io, [this](int fd, io::Door::Peer) { admit(fd); }) {}
 
 StatusDoor::~StatusDoor() {
-  if (!path_.empty()) ::unlink(path_.c_str());
   for (const auto& each : asking_) each->detach();
 }
 
 Result<void> StatusDoor::open(const std::string& job) {
-  const auto folder = io::socket_folder();
-  if (!folder) return folder.error();
-  const std::string path = *folder + "/" + job + std::string{kEnding};
-  if (auto opened = door_.open_local(path); !opened) return opened;
-  path_ = path;
+  if (auto opened = door_.open_local(own_names() + job); !opened) return opened;
   door_.accept();
   return {};
 }
@@ -92,21 +88,11 @@ void StatusDoor::admit(int fd) {
 
 namespace {
 
-struct Asked {
-  std::string answer;
-  bool dead = false;  // nobody listens there any more
-};
-
-/// The answer is empty if there is none in time.
-Asked ask(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) return {};
-  std::memcpy(address.sun_path, path.c_str(), path.size());
+/// Empty if there is no answer in time.
+std::string ask(const std::string& name) {
+  const auto address = io::local_address(name);
   const io::UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
-  if (!fd) return {};
-  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    return {{}, errno == ECONNREFUSED};
+  if (!fd || !address || ::connect(fd.get(), address->get(), address->size) != 0) return {};
   if (io::peer_uid(fd.get()) != ::geteuid()) return {};
   std::string answer;
   const Instant end = io::now() + kPatience;
@@ -116,35 +102,35 @@ Asked ask(const std::string& path) {
     const auto rest = std::chrono::ceil<std::chrono::milliseconds>(end - io::now());
     ::poll(&waiting, 1, static_cast<int>(rest.count()));
     const ssize_t size = ::recv(fd.get(), part.data(), part.size(), 0);
-    if (size == 0) return {std::move(answer)};
+    if (size == 0) return answer;
     if (size > 0) answer.append(part.data(), static_cast<std::size_t>(size));
     if (size < 0 && errno != EAGAIN && errno != EINTR) break;
   }
   return {};
 }
 
+/// From the kernel's table; both ends of a connection are in it.
+std::set<std::string> names_of_jobs() {
+  std::set<std::string> names;
+  std::ifstream table("/proc/net/unix");
+  const std::string head = own_names();
+  for (std::string line; std::getline(table, line);) {
+    const auto name = line.rfind(' ');
+    if (name != std::string::npos && line.compare(name + 1, head.size(), head) == 0)
+      names.insert(line.substr(name + 1));
+  }
+  return names;
+}
+
 }  // namespace
 
-Result<std::vector<RunningJob>> running_jobs() {
-  const auto folder = io::socket_folder();
-  if (!folder) return folder.error();
-  std::vector<std::string> ids;
-  if (DIR* open = ::opendir(folder->c_str())) {
-    while (const dirent* entry = ::readdir(open)) {
-      const std::string_view name = entry->d_name;
-      if (name.ends_with(kEnding)) ids.emplace_back(name.substr(0, name.size() - kEnding.size()));
-    }
-    ::closedir(open);
+std::vector<std::string> ask_running_jobs() {
+  std::vector<std::string> answers;
+  for (const std::string& name : names_of_jobs()) {
+    std::string answer = ask(name);
+    if (!answer.empty()) answers.push_back(std::move(answer));
   }
-  std::sort(ids.begin(), ids.end());
-  std::vector<RunningJob> jobs;
-  for (std::string& id : ids) {
-    const std::string path = *folder + "/" + id + std::string{kEnding};
-    Asked asked = ask(path);
-    if (asked.dead) ::unlink(path.c_str());
-    if (!asked.answer.empty()) jobs.push_back({std::move(id), std::move(asked.answer)});
-  }
-  return jobs;
+  return answers;
 }
 
 }  // namespace charmtree

@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "tree/base/result.hpp"
 #include "tree/io/asio.hpp"
@@ -24,7 +25,6 @@ public:
   StatusDoor(io::asio::io_context& io, std::function<std::string()> answer);
   StatusDoor(const StatusDoor&) = delete;
   StatusDoor& operator=(const StatusDoor&) = delete;
-  /// Takes the socket's name away.
   ~StatusDoor();
 
   /// Errors: spawn_failed. A job can do without.
@@ -37,18 +37,11 @@ private:
   io::asio::io_context& io_;
   std::function<std::string()> answer_;
   io::Door door_;
-  std::string path_;
   std::set<std::shared_ptr<Answer>> asking_;
 };
 
-/// A job of this user on this machine that has answered.
-struct RunningJob {
-  std::string id;
-  std::string answer;
-};
-
-/// All of them, by id. Removes what killed ones have left. Blocks, 2 s at most for each that does not answer
-/// (it is left out). Errors: those of io::socket_folder().
-Result<std::vector<RunningJob>> running_jobs();
+/// What the jobs of this user on this machine (in this network namespace) say. Blocks, 2 s at most for each
+/// that does not answer (it is left out).
+std::vector<std::string> ask_running_jobs();
 
 }  // namespace charmtree

@@ -3,21 +3,15 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import socket
 from pathlib import Path
 
+import pytest
 from running import Factory, error_line, run
 from vc_job import Job, leftovers
 from vcluster import Cluster
 
 _SHARED = "/home/shared"
-
-
-def folder(hosts: Cluster) -> Path:
-    """Where jobs of the user can be asked."""
-    return hosts.path(0, f"/tmp/charmtree-{hosts.user('ctuser').uid}")
 
 
 def status(hosts: Cluster, charmrun: Path, *words: object) -> str:
@@ -34,7 +28,10 @@ def test_running_jobs_are_listed_and_asked(cluster: Factory, charmrun: Path) -> 
     assert "run: 4 processes on 2 hosts\n  h[00-01]: processes 0-3, 2 on each\n" in status(hosts, charmrun)
     second = Job(hosts, [2], [charmrun, "+p3", "++local", "sleep", "4711"])
     second.until(lambda: len(second.running("sleep")) == 3, "the second job's processes")
-    listed = run(hosts, charmrun, "++list").stdout.splitlines()[1:]  # hosts share the folder here
+    assert len(run(hosts, charmrun, "++list").stdout.splitlines()) == 2  # that of the other host is not here
+    third = Job(hosts, [0], [charmrun, "+p1", "++local", "sleep", "4711"])
+    third.until(lambda: "sleep 4711" in run(hosts, charmrun, "++list").stdout, "the third job")
+    listed = run(hosts, charmrun, "++list").stdout.splitlines()[1:]
     assert sorted(line.split(" run ")[1].strip() for line in listed) == ["sleep 4711", "sleep 98765"]
     several = run(hosts, charmrun, "++status")
     assert "2 jobs of yours are running; charmrun ++status JOB" in several.stderr
@@ -42,19 +39,19 @@ def test_running_jobs_are_listed_and_asked(cluster: Factory, charmrun: Path) -> 
     assert f"job {job}: sleep 98765\n" in status(hosts, charmrun, job[:12])
     other = run(hosts, charmrun, "++list", user="ctother")
     assert other.stdout == "no job of yours is running on this machine\n"
-    for each in (first, second):
+    for each in (first, second, third):
         each.root.send_signal(signal.SIGTERM)
         each.wait()
-    assert not list(folder(hosts).glob("*.job"))
     none = error_line(run(hosts, charmrun, "++status", job))
     assert none == f"no running jobs of yours are called '{job}'; charmrun ++list shows them"
-    assert not leftovers([first, second])
+    assert not leftovers([first, second, third])
 
 
 def test_a_status_names_who_is_late(cluster: Factory, charmrun: Path) -> None:
     """h02 registers only when it is allowed to."""
     hosts = cluster(4)
-    gate = hosts.put(0, f"{_SHARED}/late", '#!/bin/sh\n[ $CHARMTREE_PROCESS = 2 ] && read x < $0.fifo\nexec "$@"\n', mode=0o755)
+    script = '#!/bin/sh\n[ $CHARMTREE_PROCESS = 2 ] && read x < $0.fifo\nexec "$@"\n'
+    gate = hosts.put(0, f"{_SHARED}/late", script, mode=0o755)
     hosts.run(0, ["mkfifo", f"{gate}.fifo"], check=True)
     double = charmrun.parent / "charm_double"
     job = Job(hosts, [0, 1, 2], [charmrun, "+p3", "++nodelist", hosts.nodelist(3), gate, double])
@@ -64,21 +61,28 @@ def test_a_status_names_who_is_late(cluster: Factory, charmrun: Path) -> None:
     assert job.wait() == 0, job.said()
 
 
-def test_strangers_and_idlers_at_the_socket_disturb_nobody(cluster: Factory, charmrun: Path) -> None:
+_IDLERS = """
+import re, socket, time
+name = re.search(r" @(charmtree-[0-9]+-[0-9a-f]{16})$", open("/proc/net/unix").read(), re.M)[1]
+idle = []
+for _ in range(300):
+    one = socket.socket(socket.AF_UNIX)
+    one.connect("\\0" + name)
+    idle.append(one)
+print(sum(one.recv(1) == b"{" for one in idle), flush=True)
+"""
+
+
+@pytest.mark.parametrize("who, answers", [("root", 0), ("ctother", 0), ("ctuser", 300)])
+def test_only_its_user_is_answered_and_a_killed_launcher_leaves_nothing(
+    cluster: Factory, charmrun: Path, who: str, answers: int
+) -> None:
     hosts = cluster(4)
     job = Job(hosts, [0], [charmrun, "+p2", "++local", "sleep", "98765"])
     job.until(lambda: len(job.running("sleep")) == 2, "processes")
-    (door,) = folder(hosts).glob("*.job")
-    idlers = []
-    for _ in range(200):  # as root, who is not the job's user
-        idlers.append(socket.socket(socket.AF_UNIX))
-        idlers[-1].connect(os.fspath(door))
-    assert all(one.recv(1) == b"" for one in idlers)
+    assert hosts.run(0, ["python3", "-c", _IDLERS], user=who, check=True).stdout == f"{answers}\n"
     assert "run: 2 processes on 1 host\n" in status(hosts, charmrun)
-    job.root.kill()  # its socket stays, and is found to be dead
+    job.root.kill()
     job.wait()
-    assert door.exists()
     assert run(hosts, charmrun, "++list").stdout == "no job of yours is running on this machine\n"
-    assert not door.exists()
-    for one in idlers:
-        one.close()
+    assert not leftovers([job])

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 
 #include "tree/wire/ipv4.hpp"
@@ -51,16 +51,25 @@ Result<std::uint16_t> Door::open_tcp(std::uint32_t ipv4, std::uint16_t port) {
   return ntohs(address.sin_port);
 }
 
+std::optional<LocalAddress> local_address(const std::string& path) {
+  LocalAddress local;
+  if (path.size() >= sizeof local.address.sun_path) return {};
+  local.address.sun_family = AF_UNIX;
+  std::memcpy(local.address.sun_path, path.c_str(), path.size());
+  local.size = sizeof local.address;
+  if (path.starts_with('@')) {
+    local.address.sun_path[0] = '\0';
+    local.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size());
+  }
+  return local;
+}
+
 Result<void> Door::open_local(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path)
-    return Error{Errc::spawn_failed, Phase::spawn, path + " is too long for a socket", {}};
-  std::memcpy(address.sun_path, path.c_str(), path.size());
-  ::unlink(path.c_str());
+  const auto local = local_address(path);
+  if (!local) return Error{Errc::spawn_failed, Phase::spawn, path + " is too long for a socket", {}};
+  if (!path.starts_with('@')) ::unlink(path.c_str());
   UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
-  if (!fd || ::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
-      ::listen(fd.get(), kBacklog) != 0) {
+  if (!fd || ::bind(fd.get(), local->get(), local->size) != 0 || ::listen(fd.get(), kBacklog) != 0) {
     return failed("cannot listen on " + path, errno);
   }
   socket_.assign(fd.release());

@@ -3,8 +3,12 @@
 // is for its owner to say.
 #pragma once
 
+#include <sys/socket.h>
+#include <sys/un.h>
+
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "tree/base/result.hpp"
@@ -12,6 +16,14 @@
 #include "tree/io/unique_fd.hpp"
 
 namespace charmtree::io {
+
+/// Of a unix-domain socket (see Door::open_local); nothing if the path is too long for one.
+struct LocalAddress {
+  sockaddr_un address{};
+  socklen_t size = 0;
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
+};
+std::optional<LocalAddress> local_address(const std::string& path);
 
 class Door {
 public:
@@ -29,7 +41,8 @@ public:
 
   /// Listens on TCP; the port, which is `port` or, if that is 0, a free one. Error spawn_failed.
   Result<std::uint16_t> open_tcp(std::uint32_t address, std::uint16_t port);
-  /// Listens on a unix-domain socket, replacing what is at `path`. Error spawn_failed.
+  /// Listens on a unix-domain socket, replacing what is at `path`; "@..." is a name without a file, which
+  /// goes when its owner does, however that ends. Error spawn_failed.
   Result<void> open_local(const std::string& path);
   /// From now on connections are handed over. Once, after one of the above.
   void accept();
