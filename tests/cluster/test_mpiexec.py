@@ -135,7 +135,7 @@ def test_who_does_not_know_the_secret_is_refused(cluster: Factory, charmrun: Pat
     )
     intruders = (
         f'python3 {stranger} "$3" <&0 & stranger=$!\n'
-        'while ! [ -s "$3.other" ]; do kill -0 $stranger || [ -s "$3.other" ] || exit 9; done\n'
+        'while ! [ -s "$3.other" ]; do kill -0 $stranger 2> /dev/null || [ -s "$3.other" ] || exit 9; done\n'
         'PMI_RANK=0 PMI_SIZE=8 timeout 2 sh "$3.other"; rm "$3.other"\n'
     )
     mpiexec = " ".join(by_hydra(hosts)[2:]).removeprefix("++remote-shell ")
