@@ -30,6 +30,7 @@
 #include "tree/proto/host_pool.hpp"
 #include "tree/wire/ipv4.hpp"
 #include "tree/wire/nodelist.hpp"
+#include "tree/wire/words.hpp"
 
 namespace charmtree {
 
@@ -169,6 +170,14 @@ Result<Profile> Builder::base_profile(const HostOptions& host) const {
   profile.directory = *directory;
   if (!options_.program.empty()) profile.program = by_python ? *program : *program + host.ext;
   profile.setup = host.setup;
+  for (const std::string& entry : host.environment) {
+    if (const auto wanted = proto::why_not_settable(entry); !wanted.empty())
+      return Error{Errc::bad_input, Phase::nodelist,
+                   fmt::format("{}: env cannot be '{}'", nodelist_file_, quotable(entry)),
+                   fmt::format("it takes {}", wanted)};
+  }
+  profile.environment = host.environment;
+  proto::overlay(profile.environment, options_.variables.all);
   profile.user = host.login;
   if (host.nice) profile.extra_arguments = {"+nice", std::to_string(*host.nice)};
   if (options_.accept_new_host_keys) profile.host_keys = HostKeyPolicy::accept_new;
@@ -371,7 +380,8 @@ void Builder::describe() {
   job.arguments.insert(job.arguments.begin(), options_.program);
   if (program_.by_python) job.arguments.insert(job.arguments.begin(), std::string{kPython});
   for (std::string& word : rules_.further_arguments()) job.arguments.push_back(std::move(word));
-  job.environment = proto::without_launcher_variables(io::own_environment());
+  if (options_.forward_environment)
+    job.environment = proto::forwardable(proto::without_launcher_variables(io::own_environment()));
   if (options_.ipc_pool_size)
     proto::overlay(job.environment, {fmt::format("CmiIpcPoolSize={}", *options_.ipc_pool_size)});
   if (options_.ipc_cutoff)
@@ -407,6 +417,7 @@ void Builder::describe() {
   job.profiles = profiles_;
   describe_launch();
   if (options_.time_limit) job_.plan.time_limit = *options_.time_limit;
+  if (options_.kill_on_exit) job_.plan.bad_exit = proto::BadExit::ends;
 }
 
 void Builder::describe_launch() {

@@ -303,6 +303,22 @@ int run_doctor(const Options& options, const std::string& self) {
   return diagnosis.would_work ? 0 : kLauncherFailed;
 }
 
+/// What the program printed could not be written; nobody wants what is behind a closed pipe.
+bool is_lost(int output_failure) {
+  return output_failure != 0 && output_failure != EPIPE;
+}
+
+EndRecord end_record(const proto::Finish& result, bool output_lost, const std::vector<Host>& hosts) {
+  EndRecord end{result.status, result.signal, result.why, {}};
+  if (output_lost) {
+    end = {kLauncherFailed, 0, {}, {}};
+    end.why.cause = proto::Cause::launcher;
+    end.why.how = "cannot write to stdout";
+  }
+  if (end.why.host && *end.why.host < hosts.size()) end.host = hosts[*end.why.host].name;
+  return end;
+}
+
 int run_root(const Options& options, const std::string& self) {
   const Instant started = io::now();
   ::signal(SIGPIPE, SIG_IGN);
@@ -356,6 +372,7 @@ int run_root(const Options& options, const std::string& self) {
     StartupRecord record = console.startup();
     record.wall = io::now() - started;
     if (job->plan.job.is_numbered_late()) set_processes(record, node.hosts());
+    record.end = end_record(result, is_lost(output_failure), node.hosts());
     write_reports(options, record);
     const LoginLog& logins = console.logins();
     const std::string note = remember_logins(job->history_file, logins.samples(), logins.occupancy());
@@ -364,8 +381,7 @@ int run_root(const Options& options, const std::string& self) {
     if (mpiexec) mpiexec->say_by(say);
   }
   if (mpiexec) mpiexec->finish();
-  if (output_failure != 0 && output_failure != EPIPE)
-    return complain_of_output(output_failure), kLauncherFailed;
+  if (is_lost(output_failure)) return complain_of_output(output_failure), kLauncherFailed;
   if (result.signal != 0) die_of(result.signal);
   return result.status;
 }

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "charmrun/placement.hpp"
+#include "tree/proto/environment.hpp"
 #include "tree/wire/words.hpp"
 
 namespace charmtree {
@@ -142,6 +143,15 @@ constexpr std::array kTable = {
         "interactive", Topic::program, &O::interactive, "", "off",
         "process 0 gets a terminal, and every key typed here; without a program: charm4py's interactive "
         "mode"},
+    OptionRow{"env", Topic::program, &O::variables, "NAME=VALUE", "",
+              "set this variable for every process, whatever hosts say; may be repeated"},
+    OptionRow{
+        "forward-env", Topic::program, &O::forward_environment, "", "on",
+        "processes on other hosts get the variables from here, but for those that belong to this host or "
+        "login (README); ++no-forward-env: only what a login there has"},
+    OptionRow{"kill-on-exit", Topic::program, &O::kill_on_exit, "", "off",
+              "a process that exits with another status than 0 ends the job at once (plain programs; of "
+              "Charm++ programs any process that is lost does)"},
     OptionRow{"ipcpoolsize", Topic::program, &O::ipc_pool_size, "N", "the program's own",
               "size of the pool of shared memory of each process (builds that use it); -1 for the default", 0,
               kMaxPes},
@@ -269,6 +279,12 @@ struct Setter {
     const auto name = std::find(kNames.begin(), kNames.end(), value.text);
     if (name == kNames.end()) return bad_value(row, value.text, "core, socket, numa or none");
     options.*member = static_cast<Binding>(1 + (name - kNames.begin()));
+    return {};
+  }
+  Result<void> operator()(Variables O::*member) const {
+    if (const auto wanted = proto::why_not_settable(value.text); !wanted.empty())
+      return bad_value(row, value.text, std::string(wanted));
+    (options.*member).all.emplace_back(value.text);
     return {};
   }
   Result<void> operator()(std::optional<bool> O::*member) const {

@@ -30,7 +30,8 @@ enum class OptionKind : std::uint8_t {
   overruling_flag,
   optional_integer,
   text,
-  binding
+  binding,
+  variables
 };
 
 /// A string in which the two characters \n are a newline.
@@ -39,11 +40,11 @@ struct TextMember {
 };
 
 /// The member that an option sets. Its type is the option's kind, in the order of OptionKind.
-using OptionTarget =
-    std::variant<bool Options::*, std::uint32_t Options::*, std::string Options::*, Command Options::*,
-                 Duration Options::*, std::optional<Duration> Options::*, LoginRate Options::*,
-                 wire::OnHostFailure Options::*, std::optional<bool> Options::*,
-                 std::optional<std::uint32_t> Options::*, TextMember, Binding Options::*>;
+using OptionTarget = std::variant<bool Options::*, std::uint32_t Options::*, std::string Options::*,
+                                  Command Options::*, Duration Options::*, std::optional<Duration> Options::*,
+                                  LoginRate Options::*, wire::OnHostFailure Options::*,
+                                  std::optional<bool> Options::*, std::optional<std::uint32_t> Options::*,
+                                  TextMember, Binding Options::*, Variables Options::*>;
 
 struct OptionRow {
   std::string_view name;  // without ++; a one-letter name has a + form too
@@ -59,6 +60,8 @@ struct OptionRow {
   OptionKind kind() const { return static_cast<OptionKind>(target.index()); }
   /// It has a ++no- form and no value.
   bool is_flag() const { return kind() == OptionKind::flag || kind() == OptionKind::overruling_flag; }
+  /// It may be given several times, and each counts.
+  bool is_repeatable() const { return kind() == OptionKind::variables; }
 };
 
 std::span<const OptionRow> option_table();

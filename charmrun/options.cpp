@@ -92,7 +92,7 @@ Result<std::vector<std::string>> scan(std::span<const std::string> argv, Options
     }
     OptionValue value{match->on, {}};
     if (!match->row->is_flag()) {
-      if (!seen.insert(match->row).second)
+      if (!match->row->is_repeatable() && !seen.insert(match->row).second)
         return bad(fmt::format("'{}' is used more than once", quotable(word)), "leave one of them out");
       if (!match->value && i + 1 == argv.size())
         return bad(fmt::format("'{}' needs a value: {} {}", word, word, match->row->value));

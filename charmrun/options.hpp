@@ -24,6 +24,11 @@ struct LoginRate {
   std::uint32_t per_second = 0;  // 0: no limit
 };
 
+/// ++env: "NAME=value", in the order in which they were given.
+struct Variables {
+  std::vector<std::string> all;
+};
+
 /// What the environment says; empty: not set.
 struct OptionEnvironment {
   std::string nodelist;      // $NODELIST
@@ -119,6 +124,9 @@ struct Options {
   std::string run_script;
   bool va_randomization = false;
   bool interactive = false;
+  bool kill_on_exit = false;
+  bool forward_environment = true;
+  Variables variables;
   std::optional<std::uint32_t> ipc_pool_size;  // builds with shared memory between processes
   std::optional<std::uint32_t> ipc_cutoff;
 

@@ -46,6 +46,17 @@ Json launcher_json(const LauncherRecord& launcher) {
   return json;
 }
 
+Json end_json(const EndRecord& end) {
+  Json json = {{"status", end.status}, {"cause", name(end.why.cause)}};
+  if (end.signal != 0) json["signal"] = end.signal;
+  if (end.why.process) json["process"] = *end.why.process;
+  if (end.why.host) json["host"] = *end.why.host;
+  if (!end.host.empty()) json["name"] = end.host;
+  if (!end.why.how.empty()) json["how"] = end.why.how;
+  if (!end.why.last_words.empty()) json["last_words"] = end.why.last_words;
+  return json;
+}
+
 Json parts_json(const StartupRecord& record) {
   Json json = Json::object();
   const auto times = part_times(record);
@@ -136,6 +147,7 @@ std::string report_json(const StartupRecord& record) {
                      {"failed", failures(record)},
                      {"startup", rounded_seconds(startup_time(record))},
                      {"wall", record.wall > Duration{0} ? Json(rounded_seconds(record.wall)) : Json(nullptr)},
+                     {"ending", record.end ? end_json(*record.end) : Json(nullptr)},
                      {"parts", parts_json(record)},
                      {"launchers", std::move(launchers)}};
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -8,12 +8,14 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tree/base/error.hpp"
 #include "tree/base/time.hpp"
+#include "tree/proto/ending.hpp"
 #include "tree/wire/host.hpp"
 #include "tree/wire/messages.hpp"
 
@@ -61,6 +63,14 @@ struct LauncherRecord {
   void set(Mark mark, Duration since_start) { marks[static_cast<std::size_t>(mark)] = since_start; }
 };
 
+/// How the job ended.
+struct EndRecord {
+  int status = 0;  // of charmrun itself
+  int signal = 0;  // of which charmrun dies; 0: none
+  proto::Ending why;
+  std::string host;  // the name of why.host
+};
+
 struct StartupRecord {
   std::string version;                    // of charmrun
   std::string program;                    // as the user wrote it
@@ -68,6 +78,7 @@ struct StartupRecord {
   std::uint32_t processes = 0;            // of the job
   std::uint32_t branching = 0;            // k of the tree; 0: no fixed tree
   Duration wall{0};                       // start of main until the end of the job; 0: not yet over
+  std::optional<EndRecord> end;           // nothing: it was not over
   std::vector<LauncherRecord> launchers;  // in any order, the root among them or not
 };
 

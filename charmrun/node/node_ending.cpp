@@ -73,10 +73,12 @@ void Node::finish() {
   }
   if (desk_) {
     const auto& verdict = desk_->judge().verdict();
+    if (std::string line = desk_->judge().aftermath(); !line.empty())
+      out_->push_back(Say{Tone::info, std::move(line)});
     if (!unconfirmed_.empty() && !job_->checkup)  // which leaves nothing behind
       out_->push_back(
           Say{Tone::error, desk_->names(unconfirmed_) + ": did not confirm that the job has ended there"});
-    out_->push_back(Finish{verdict ? verdict->status : 0, verdict ? verdict->signal : 0});
+    out_->push_back(verdict ? Finish{verdict->status, verdict->signal, verdict->why} : Finish{0, 0});
     return;
   }
   if (!parent_gone_ && !sweeper_)

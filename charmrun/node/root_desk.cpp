@@ -18,7 +18,7 @@ RootDesk::RootDesk(RootPlan plan)
     : job_(std::make_shared<wire::JobSpec>(std::move(plan.job))),
       coded_job_(wire::encode(*job_)),
       hosts_(std::move(plan.hosts)),
-      judge_(*job_, hosts_),
+      judge_(*job_, hosts_, plan.bad_exit),
       time_limit_(plan.time_limit),
       key_names_(std::move(plan.key_names)) {
   if (plan.ccs_address) ccs_.emplace(*plan.ccs_address);
@@ -237,6 +237,13 @@ void RootDesk::announce(Instant now, Actions& out) {
               names({random_layout_.begin(), random_layout_.end()}))});
 }
 
+/// Who is alone has just said them.
+void RootDesk::say_last_words(const Ending& why, Actions& out) const {
+  if (why.last_words.empty() || job_->processes == 1) return;
+  out.push_back(Say{Tone::info, fmt::format("process {} last wrote on stderr:", *why.process)});
+  for (const std::string& line : why.last_words) out.push_back(Say{Tone::info, "  | " + line});
+}
+
 std::string RootDesk::names(const std::vector<std::uint32_t>& hosts) const {
   std::vector<std::string> names;
   for (const std::uint32_t host : hosts) {
@@ -283,6 +290,7 @@ void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
   const bool kill = verdict.end.mode == wire::EndMode::kill;
   if (!told_verdict_) {
     for (const std::string& line : verdict.lines) out.push_back(Say{Tone::error, line});
+    say_last_words(verdict.why, out);
     if (ccs_) ccs_->finish(out);
     limit_at_ = kNever;
     if (job_->terminal) out.push_back(ReleaseKeys{});

@@ -28,6 +28,7 @@ struct RootPlan {
   std::map<std::string, std::string> key_names;  // forwarded keys (blobs) -> what to call them
   std::optional<std::uint32_t> ccs_address =
       {};  // CCS is served: IPv4 that clients on loopback are said to have
+  proto::BadExit bad_exit = proto::BadExit::waits;
 };
 
 /// What the desk wants the Node to do.
@@ -88,6 +89,7 @@ private:
   void say_numbers(Instant now, std::size_t hosts, std::uint32_t before, proto::Actions& out);
   void show_bindings(proto::Actions& out);
   void announce(Instant now, proto::Actions& out);
+  void say_last_words(const proto::Ending& why, proto::Actions& out) const;
   void deliver_table(Instant now, proto::Actions& out, DeskOrders& orders);
   void crashed(const wire::ProcessExit& exit, Instant now, proto::Actions& out);
   void restart_processes(Instant now, proto::Actions& out, DeskOrders& orders);

@@ -70,10 +70,12 @@ def run(hosts: Cluster, charmrun: Path, *words: Any, where: int = 0, **options: 
     return hosts.run(where, command(charmrun, *words), **options)
 
 
-def run_bytes(hosts: Cluster, charmrun: Path, *words: Any, stdin: bytes = b"") -> tuple[int, bytes, bytes]:
+def run_bytes(
+    hosts: Cluster, charmrun: Path, *words: Any, stdin: bytes = b"", **options: Any
+) -> tuple[int, bytes, bytes]:
     """The same with bytes instead of text: status, stdout, stderr."""
     pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    child = hosts.popen(0, command(charmrun, *words), text=False, **pipes)
+    child = hosts.popen(0, command(charmrun, *words), text=False, **pipes, **options)
     out, err = child.communicate(stdin, PATIENCE_S)
     return child.returncode, out, err
 

@@ -128,7 +128,7 @@ _CASES = {
     "killed before registering": Case(
         [f"{_SHARED}/odd", "1", "kill -9 $$", _DOUBLE],
         137,
-        [r"{bad}: (start|run): process 1: killed by signal 9 \(Killed\); was it killed .* dmesg there"],
+        [r"{bad}: (start|run): process 1: killed by signal 9 \(SIGKILL: Killed\) \(status 137\); was it killed .* dmesg there"],
     ),
     "exit before the table": Case(
         [_DOUBLE, "--die-before-table", "--process", "1"],
@@ -141,17 +141,17 @@ _CASES = {
     "killed after the table": Case(
         [_DOUBLE, "--kill-self", "9", "--process", "1"],
         137,
-        [r"{bad}: run: process 1: killed by signal 9 \(Killed\); was it killed for want of memory\? .*"],
+        [r"{bad}: run: process 1: killed by signal 9 \(SIGKILL: Killed\) \(status 137\); was it killed for want .*"],
     ),
     "crashed after the table": Case(
         [_DOUBLE, "--kill-self", "11", "--process", "1"],
         139,
-        [r"{bad}: run: process 1: killed by signal 11 \(Segmentation fault\).*"],
+        [r"{bad}: run: process 1: killed by signal 11 \(SIGSEGV: Segmentation fault\).* \(status 139\).*"],
     ),
     "aborted": Case(
         [_DOUBLE, "--abort", "no more fish", "--process", "1"],
         1,
-        [r"{bad}: run: process 1: aborted: .*no more fish"],
+        [r"{bad}: run: process 1: aborted: .*no more fish \(status 1\)"],
     ),
     "one never registers": Case(
         [f"{_SHARED}/odd", "1", "exec sleep 98765", _DOUBLE],
@@ -171,7 +171,7 @@ _CASES = {
     "plain program is killed": Case(
         [f"{_SHARED}/odd", "1", "kill -TERM $$", "sleep", "98765"],
         143,
-        [r"{bad}: run: process 1: killed by signal 15 \(Terminated\)"],
+        [r"{bad}: run: process 1: killed by signal 15 \(SIGTERM: Terminated\) \(status 143\)"],
     ),
     "no such host": Case(
         ["true"],

@@ -6,15 +6,47 @@
 using namespace charmtree::proto;
 
 TEST_CASE("what launchers set for their own processes is never passed on", "[environment]") {
-  const Environment kept = {"PATH=/bin", "CmiFoo=1", "PMIFOO=1", "MPI_HOME=/opt/mpi", "NETSTARTER=1"};
+  const Environment kept = {
+      "PATH=/bin",           "CmiFoo=1",          "PMIFOO=1",          "MPI_HOME=/opt/mpi", "NETSTARTER=1",
+      "OMPI_MCA_btl=tcp",    "PMIX_MCA_gds=hash", "HYDRA_HOST_FILE=h", "SLURM_JOB_ID=7",    "MV2_IBA_HCA=x",
+      "SLURM_JOB_NODELIST=n"};
   Environment all = kept;
-  for (const char* name :
-       {"NETSTART",         "NETMAGIC",         "CmiMyNode",         "CmiNumNodes",
-        "CmiMyNodeSize",    "CmiMyForks",       "CmiProcessPerHost", "CmiProcessPerSocket",
-        "CmiOneWthPerCore", "CmiIpcPoolSize",   "CmiIpcCutoff",      "CmiLocal",
-        "PMI_RANK",         "PMI_FD",           "PMIX_NAMESPACE",    "OMPI_COMM_WORLD_RANK",
-        "MPIRUN_RANK",      "MP_CHILD",         "SLURM_PROCID",      "HYDI_CONTROL_FD",
-        "CHARMTREE_SOCKET", "CHARMTREE_PROCESS"})
+  for (const char* name : {"NETSTART",
+                           "NETMAGIC",
+                           "CmiMyNode",
+                           "CmiNumNodes",
+                           "CmiMyNodeSize",
+                           "CmiMyForks",
+                           "CmiProcessPerHost",
+                           "CmiProcessPerSocket",
+                           "CmiOneWthPerCore",
+                           "CmiIpcPoolSize",
+                           "CmiIpcCutoff",
+                           "CmiLocal",
+                           "PMI_RANK",
+                           "PMI_FD",
+                           "PMIX_NAMESPACE",
+                           "OMPI_COMM_WORLD_RANK",
+                           "MPIRUN_RANK",
+                           "MP_CHILD",
+                           "SLURM_PROCID",
+                           "HYDI_CONTROL_FD",
+                           "PMI_PORT",
+                           "PMIX_RANK",
+                           "OMPI_UNIVERSE_SIZE",
+                           "OMPI_MCA_orte_ess_node_rank",
+                           "MPI_LOCALNRANKS",
+                           "MPI_LOCALRANKID",
+                           "SLURM_PMIX_MAPPING_SERV",
+                           "SLURM_STEP_ID",
+                           "SLURM_STEPID",
+                           "SLURM_SRUN_COMM_HOST",
+                           "MV2_COMM_WORLD_RANK",
+                           "PALS_RANKID",
+                           "FLUX_TASK_RANK",
+                           "JSM_NAMESPACE_RANK",
+                           "CHARMTREE_SOCKET",
+                           "CHARMTREE_PROCESS"})
     all.push_back(std::string{name} + "=stale");
   CHECK(without_launcher_variables(all) == kept);
   const Environment ours(all.begin() + static_cast<std::ptrdiff_t>(kept.size()), all.end());
@@ -40,4 +72,13 @@ TEST_CASE("the later source wins, in place; values are bytes", "[environment]") 
   CHECK(value_of(base, "A").empty());
   CHECK(value_of(base, "NOVALUE").empty());
   CHECK(value_of(base, "MISSING").empty());
+}
+
+TEST_CASE("what a user sets is a name and a value, and no launcher's own variable", "[environment]") {
+  CHECK(why_not_settable("A=").empty());
+  CHECK(why_not_settable("OMPI_MCA_btl=tcp").empty());
+  CHECK(why_not_settable("A") == "NAME=VALUE");
+  CHECK(why_not_settable("=x") == "NAME=VALUE");
+  CHECK_FALSE(why_not_settable("NETSTART=0 127.0.0.1 1 1 0").empty());
+  CHECK_FALSE(why_not_settable("CmiProcessPerCore=1").empty());
 }

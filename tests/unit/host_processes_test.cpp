@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <fmt/format.h>
+
 #include "tests/unit/charm_capture.hpp"
 #include "tree/wire/charm_message.hpp"
 
@@ -222,6 +224,45 @@ TEST_CASE("an abort is a process's end, told once", "[host_processes]") {
   CHECK(fixture.text_of(0) == "last words");
   CHECK(std::holds_alternative<wire::AbortUp>(fixture.up.messages.back()));
   CHECK(fixture.up.facts.exits.empty());
+}
+
+TEST_CASE("the first that fails is told with its last words, and how a signal ended it", "[host_processes]") {
+  Fixture fixture;
+  SECTION("plain") {
+    fixture.start();
+    fixture.on(ProcessOutput{0, Stream::out, "not these\n"});
+    fixture.on(ProcessOutput{0, Stream::err, std::string(2000, 'x') + "\n"});
+    fixture.on(ProcessOutput{0, Stream::err, "the end\n"});
+    fixture.on(ProcessOutput{1, Stream::err, "mine\n"});
+    ProcessExited killed{0, 0, 11, true};
+    killed.note = "core dumped to /home/core.1";
+    fixture.on(killed);
+    fixture.on(ProcessExited{1, 3});
+    REQUIRE(fixture.up.facts.exits.size() == 2);
+    CHECK(fixture.up.facts.exits[0].text == "core dumped to /home/core.1");
+    CHECK(fixture.up.facts.exits[0].last_words.size() == LastWords::kMaxBytes);
+    CHECK(lines_of_last_words(fixture.up.facts.exits[0].last_words) == std::vector<std::string>{"the end"});
+    CHECK(fixture.up.facts.exits[1].last_words.empty());
+  }
+  SECTION("a stock client's stderr comes as messages") {
+    fixture.run();
+    fixture.says(1, "printerr", "reason\n");
+    fixture.says(1, "abort", "why");
+    const auto& abort = std::get<wire::AbortUp>(fixture.up.messages.back());
+    CHECK(abort.last_words == "reason\n");
+  }
+}
+
+TEST_CASE("last words are few lines, and safe for a terminal", "[host_processes]") {
+  using Lines = std::vector<std::string>;
+  CHECK(lines_of_last_words("").empty());
+  CHECK(lines_of_last_words("\n\n").empty());
+  CHECK(lines_of_last_words("a\tb\x1b[1m\r\n\nc") == Lines{"a\tb[1m", "", "c"});
+  std::string many;
+  for (int i = 0; i < 20; ++i) many += fmt::format("{}\n", i);
+  CHECK(lines_of_last_words(many).front() == "12");
+  CHECK(lines_of_last_words(many).back() == "19");
+  CHECK(lines_of_last_words(std::string(LastWords::kMaxBytes, 'x')).front().starts_with("...x"));
 }
 
 TEST_CASE("a missing library is named, a plain success only counted", "[host_processes]") {

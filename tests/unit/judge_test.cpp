@@ -16,7 +16,7 @@ constexpr Instant kNow{100s};
 /// Two processes on each of four hosts n1 ... n4.
 class Court {
 public:
-  Court() : judge(job, hosts) {
+  explicit Court(BadExit bad_exit = BadExit::waits) : judge(job, hosts, bad_exit) {
     job.processes = 8;
     job.hosts = 4;
     job.timeout = 60s;
@@ -67,6 +67,7 @@ public:
   }
   int status() const { return judge.verdict() ? judge.verdict()->status : -1; }
   std::string line(std::size_t i = 0) const { return judge.verdict() ? judge.verdict()->lines.at(i) : ""; }
+  const Ending& why() const { return judge.verdict().value().why; }
   wire::EndMode mode() const { return judge.verdict().value().end.mode; }
 
   wire::JobSpec job;
@@ -115,24 +116,26 @@ TEST_CASE("an abort is at once, with the low byte of its code", "[judge]") {
   court.all_run();
   court.judge.on(wire::AbortUp{5, 1, "assertion failed"});
   CHECK(court.status() == 1);
-  CHECK(court.line() == "n3: run: process 5: aborted: assertion failed");
+  CHECK(court.line() == "n3: run: process 5: aborted: assertion failed (status 1)");
   CHECK(court.mode() == wire::EndMode::stop);
   court.ended(8);
   CHECK(court.status() == 1);  // a verdict does not change
 }
 
 TEST_CASE("a registered process that is gone without ending is at once: 128+n, its code, or 1", "[judge]") {
-  const std::string left = " without the end of its protocol; did it call exit itself? see its output";
+  const std::string left = " without the end of its protocol",
+                    ask = "; did it call exit itself? see its output";
   const auto [exit, status, words] = GENERATE_COPY(table<wire::ProcessExit, int, std::string>({
       {registered(2, 0, 9), 137,
-       "killed by signal 9 (Killed); was it killed for want of memory? see dmesg there"},
-      {registered(2, 0, 11), 139, "killed by signal 11 (Segmentation fault)"},
+       "killed by signal 9 (SIGKILL: Killed) (status 137); was it killed for want of memory? see dmesg "
+       "there"},
+      {registered(2, 0, 11), 139, "killed by signal 11 (SIGSEGV: Segmentation fault) (status 139)"},
       {wire::ProcessExit{2, 0, 6, true, true}, 134,
-       "killed by signal 6 (Aborted), core dumped; see its core file there"},
+       "killed by signal 6 (SIGABRT: Aborted), core dumped (status 134); see its core file there"},
       {registered(2, 0, 4), 132,
-       "killed by signal 4 (Illegal instruction); is it built for the processor there?"},
-      {registered(2, 42), 42, "exited with status 42" + left},
-      {registered(2, 0), 1, "exited with status 0" + left},
+       "killed by signal 4 (SIGILL: Illegal instruction) (status 132); is it built for the processor there?"},
+      {registered(2, 42), 42, "exited with status 42" + left + ask},
+      {registered(2, 0), 1, "exited with status 0" + left + " (status 1)" + ask},
   }));
   Court court;
   court.all_run();
@@ -149,7 +152,7 @@ TEST_CASE("a lost connection says why", "[judge]") {
   exit.text = "its message was malformed";
   court.exits({exit});
   CHECK(court.status() == 1);
-  CHECK(court.line() == "n4: run: process 7: its message was malformed");
+  CHECK(court.line() == "n4: run: process 7: its message was malformed (status 1)");
 }
 
 TEST_CASE("plain processes: an exit waits for the others, a signal does not", "[judge]") {
@@ -186,6 +189,94 @@ TEST_CASE("plain processes: an exit waits for the others, a signal does not", "[
         court.line() ==
         "n4: start: process 6: exited with status 127: libfoo.so.1: cannot open shared object file; see ldd "
         "and LD_LIBRARY_PATH there");
+  }
+}
+
+TEST_CASE("of plain processes that fail in different ways the first gives the status", "[judge]") {
+  Court court;
+  court.all_up();
+  SECTION("an exit, then a signal, which ends the job: both are told") {
+    court.exits({plain(4, 3)});
+    court.exits({plain(1, 0, 11)});
+    CHECK(court.status() == 3);
+    CHECK(court.mode() == wire::EndMode::stop);
+    CHECK(court.line(0) == "n3: run: process 4: exited with status 3 (the first of 2 that failed)");
+    CHECK(court.line(1) ==
+          "n1: run: process 1: killed by signal 11 (SIGSEGV: Segmentation fault) (status 139)");
+    CHECK(court.why().process == 4U);
+    CHECK(court.why().cause == Cause::exit);
+  }
+  SECTION("a signal ends the job; what comes after it does not count") {
+    court.exits({plain(1, 0, 11)});
+    court.exits({plain(0, 0, 15), plain(2, 7), plain(3, 143), plain(4, 0, 9), plain(5, 0, 9)}, 2);
+    CHECK(court.status() == 139);
+    CHECK(court.judge.verdict()->lines.size() == 1);
+    CHECK(court.judge.aftermath() ==
+          "the other 7 processes were ended because of that; process 2 exited with status 7, processes 4-5 "
+          "had to "
+          "be killed");
+  }
+}
+
+TEST_CASE("++kill-on-exit: the first plain process that fails ends the job at once", "[judge]") {
+  Court court{BadExit::ends};
+  court.all_up();
+  court.exits({}, 2);
+  CHECK(court.status() == -1);
+  court.exits({plain(4, 5), plain(3, 6)});
+  CHECK(court.status() == 6);
+  CHECK(court.line() == "n2: run: process 3: exited with status 6");
+  CHECK(court.mode() == wire::EndMode::stop);
+  CHECK(court.judge.aftermath() ==
+        "the other 5 processes were ended because of that; process 4 exited with status 5");
+}
+
+TEST_CASE("a verdict says why: what, which process, where, and its last words", "[judge]") {
+  Court court;
+  court.all_run();
+  SECTION("normal") {
+    court.ended(8);
+    CHECK(court.why().cause == Cause::finished);
+    CHECK_FALSE(court.why().process);
+    CHECK(court.judge.aftermath().empty());
+  }
+  SECTION("killed") {
+    wire::ProcessExit exit = registered(5, 0, 9);
+    exit.text = "out of memory: the kernel chose it";
+    exit.last_words = "first\n\nlast\x1b[31m\n\n";
+    court.exits({exit});
+    CHECK(court.why().cause == Cause::killed);
+    CHECK(court.why().process == 5U);
+    CHECK(court.why().host == 2U);
+    CHECK(court.why().how == "killed by signal 9 (SIGKILL: Killed), out of memory: the kernel chose it");
+    CHECK(court.why().last_words == std::vector<std::string>{"first", "", "last[31m"});
+    CHECK(court.judge.aftermath() == "the other 7 processes were ended because of that");
+  }
+  SECTION("aborted") {
+    court.judge.on(wire::AbortUp{0, 1, "no more", "trace\n"});
+    CHECK(court.why().cause == Cause::abort);
+    CHECK(court.why().how == "aborted: no more");
+    CHECK(court.why().last_words == std::vector<std::string>{"trace"});
+    court.exits({registered(1, 0, 6)});
+    CHECK(
+        court.judge.aftermath() ==
+        "the other 7 processes were ended because of that; process 1 killed by signal 6 (SIGABRT: Aborted)");
+  }
+  SECTION("a lost host") {
+    court.judge.on(wire::LinkLost{2, {Errc::link_lost, Phase::run, "connection reset"}});
+    CHECK(court.why().cause == Cause::launcher);
+    CHECK(court.why().host == 2U);
+    CHECK(court.judge.aftermath().empty());
+  }
+  SECTION("time limit") {
+    court.judge.time_limit_reached();
+    CHECK(court.why().cause == Cause::time_limit);
+    CHECK(court.judge.aftermath().empty());
+  }
+  SECTION("the user") {
+    court.judge.interrupted(2);
+    CHECK(court.why().cause == Cause::user_signal);
+    CHECK(court.judge.aftermath().empty());
   }
 }
 
@@ -237,11 +328,11 @@ TEST_CASE("a process that ends while others register was still starting", "[judg
   court.judge.on(some, kNow);
   SECTION("killed") {
     court.exits({plain(5, 0, 15)});
-    CHECK(court.line() == "n3: start: process 5: killed by signal 15 (Terminated)");
+    CHECK(court.line() == "n3: start: process 5: killed by signal 15 (SIGTERM: Terminated) (status 143)");
   }
   SECTION("aborted") {
     court.judge.on(wire::AbortUp{5, 1, "no more"});
-    CHECK(court.line() == "n3: start: process 5: aborted: no more");
+    CHECK(court.line() == "n3: start: process 5: aborted: no more (status 1)");
   }
 }
 

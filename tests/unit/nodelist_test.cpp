@@ -99,8 +99,8 @@ TEST_CASE("options are inherited from the file, the group and the line") {
 
 TEST_CASE("a star sets any key back to its default") {
   const auto list = good(
-      "login l shell s ext e nice 1 cpus 4 pathfix /a /b\nsetup x\n"
-      "host a login * shell * ext * nice * cpus * pathfix * ++setup *\n");
+      "login l shell s ext e nice 1 cpus 4 pathfix /a /b env A=1\nsetup x\n"
+      "host a login * shell * ext * nice * cpus * pathfix * env * ++setup *\n");
   CHECK(list.options_of(list.hosts[0]) == HostOptions{});
 }
 
@@ -116,6 +116,17 @@ TEST_CASE("a host named again gets a slot and its options are updated") {
   CHECK(list.hosts[2].slots == 2);
   CHECK(list.options_of(list.hosts[0]).cpus == 3);
   CHECK(list.options_of(list.hosts[0]).login == "x");
+}
+
+TEST_CASE("variables add up, values may be quoted with their names") {
+  const auto list = good("env A=1\ngroup main ++env B=x=y\nhost a env 'C=two words' env A=2\nhost b\n");
+  CHECK(list.options_of(list.hosts[0]).environment == Names{"A=1", "B=x=y", "C=two words", "A=2"});
+  CHECK(list.options_of(list.hosts[1]).environment == Names{"A=1", "B=x=y"});
+  CHECK(mistake("host a env A").starts_with("nodes:1:12: env needs NAME=VALUE"));
+  CHECK(mistake("host a env =1").starts_with("nodes:1:12: env needs NAME=VALUE"));
+  std::string many = "host a";
+  for (std::size_t i = 0; i <= kMaxVariables; ++i) many += " env A=1";
+  CHECK(mistake(many).find("more than 256 variables") != std::string::npos);
 }
 
 TEST_CASE("keys without use are accepted with their value") {

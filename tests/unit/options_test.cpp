@@ -175,6 +175,22 @@ TEST_CASE("a valued option given twice is an error before its second value is re
   CHECK(has(failure({"++timeout", "1", "++timeout", "2", "a"}), "'++timeout' is used more than once"));
 }
 
+TEST_CASE("variables may be set again and again, but not those of launchers") {
+  CHECK(good({"++env", "A=1", "prog", "++env", "B=x=y z", "++env", "A="}).variables.all ==
+        Words{"A=1", "B=x=y z", "A="});
+  CHECK(good({"a"}).forward_environment);
+  CHECK_FALSE(good({"++no-forward-env", "a"}).forward_environment);
+  CHECK(has(failure({"++env", "A", "a"}), "++env cannot be 'A'; it takes NAME=VALUE"));
+  CHECK(has(failure({"++env", "=1", "a"}), "it takes NAME=VALUE"));
+  CHECK(has(failure({"++env", "PMI_RANK=0", "a"}),
+            "it takes a variable that no launcher sets for its own processes"));
+}
+
+TEST_CASE("a plain process that fails ends the job only if that is wanted") {
+  CHECK_FALSE(good({"a"}).kill_on_exit);
+  CHECK(good({"++kill-on-exit", "a"}).kill_on_exit);
+}
+
 TEST_CASE("values are checked and the word is named") {
   CHECK(has(failure({"+p4x", "a"}), "++p cannot be '4x'; it takes a whole number from 0 to 2147483647"));
   CHECK(has(failure({"+p-1", "a"}), "++p cannot be '-1'"));

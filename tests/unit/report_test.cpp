@@ -219,6 +219,28 @@ TEST_CASE("the JSON report survives any bytes in names and errors", "[report]") 
   CHECK(json["wall"] == 2.0);
 }
 
+TEST_CASE("the report says how the job ended", "[report]") {
+  auto record = small_tree();
+  CHECK(Json::parse(report_json(record))["ending"].is_null());
+  record.end =
+      EndRecord{137, 0, {proto::Cause::killed, 5, 2, "killed by signal 9", {"last \xff", "words"}}, "n2"};
+  auto ending = Json::parse(report_json(record))["ending"];
+  CHECK(ending["status"] == 137);
+  CHECK(ending["cause"] == "killed");
+  CHECK(ending["process"] == 5);
+  CHECK(ending["host"] == 2);
+  CHECK(ending["name"] == "n2");
+  CHECK(ending["how"] == "killed by signal 9");
+  CHECK(ending["last_words"].size() == 2);
+  CHECK_FALSE(ending.contains("signal"));
+  record.end = EndRecord{130, 2, {proto::Cause::user_signal}, ""};
+  ending = Json::parse(report_json(record))["ending"];
+  CHECK(ending["signal"] == 2);
+  CHECK_FALSE(ending.contains("process"));
+  record.end = EndRecord{};
+  CHECK(Json::parse(report_json(record))["ending"] == Json({{"status", 0}, {"cause", "finished"}}));
+}
+
 TEST_CASE("a job that has not ended has no wall time", "[report]") {
   auto record = small_tree();
   record.wall = Duration{0};

@@ -51,6 +51,7 @@ void HostRuntime::execute(const proto::Prepare& action) {
   if (auto opened = listener_.open(socket_path_); !opened) return answer({0, opened.error(), false});
   cgroup_ = JobCgroup::of(job_->id, self_.index);
   cgroup_.make();
+  autopsy_.begin(cgroup_.path());
   setup_.run(*job_, job_->profiles[self_.profile],
              [this](auto environment) { prepared(std::move(environment)); });
 }
@@ -175,7 +176,11 @@ void HostRuntime::start(std::uint32_t process, SpawnRequest request, Program::Pi
   request.cgroup = cgroup_.entry();
   auto pid = spawn(request);
   if (!pid) return sink_(proto::SpawnFailed{process, pid.error()});
-  auto program = std::make_shared<Program>(io_, watch_, sink_, process, *pid, std::move(pipes));
+  const auto sink = [this, number = *pid](proto::Event event) {
+    if (auto* end = std::get_if<proto::ProcessExited>(&event)) return exited(std::move(*end), number);
+    sink_(std::move(event));
+  };
+  auto program = std::make_shared<Program>(io_, watch_, sink, process, *pid, std::move(pipes));
   programs_[process] = program;
   sink_(proto::Spawned{process});
   program->start(paused_);
@@ -201,7 +206,14 @@ bool HostRuntime::adopt(const proto::Adopt& action) {
   return true;
 }
 
+void HostRuntime::exited(proto::ProcessExited event, pid_t pid) {
+  if (event.signal != 0 && !killed_.contains(event.process))
+    event.note = autopsy_.examine(pid, event.signal, event.core, job_->profiles[self_.profile].directory);
+  sink_(std::move(event));
+}
+
 void HostRuntime::execute(const proto::Signal& action) {
+  if (action.signal == SIGKILL) killed_.insert(action.process);
   const auto it = programs_.find(action.process);
   if (it != programs_.end()) it->second->signal(action.signal);
 }

@@ -6,9 +6,11 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "tree/io/autopsy.hpp"
 #include "tree/io/checkup.hpp"
 #include "tree/io/child_watch.hpp"
 #include "tree/io/client_listener.hpp"
@@ -60,6 +62,7 @@ private:
   SpawnRequest request_of(std::uint32_t process) const;
   void spawn_on_terminal(std::uint32_t process, SpawnRequest request);
   void start(std::uint32_t process, SpawnRequest request, Program::Pipes pipes);
+  void exited(proto::ProcessExited event, pid_t pid);
   bool program_can_fork() const;
 
   asio::io_context& io_;
@@ -70,6 +73,8 @@ private:
   ClientListener listener_;
   Leftovers leftovers_;
   JobCgroup cgroup_;
+  Autopsy autopsy_;
+  std::set<std::uint32_t> killed_;  // by us
   std::shared_ptr<const wire::JobSpec> job_;
   Host self_;
   std::vector<std::string> environment_;

@@ -99,10 +99,11 @@ std::uint32_t source_towards(const asio::ip::address& peer) {
 
 void HostSetup::run(const wire::JobSpec& job, const Profile& profile, Done done) {
   done_ = std::move(done);
+  last_ = profile.environment;
   const bool remote = profile.via != Via::local;
-  environment_ = remote ? proto::without_launcher_variables(own_environment()) : proto::Environment{};
-  proto::overlay(environment_, proto::without_launcher_variables(remote ? proto::forwardable(job.environment)
-                                                                        : job.environment));
+  // A local launcher is a child of the root's, directly or not: its environment is that of charmrun's caller.
+  environment_ = proto::without_launcher_variables(own_environment());
+  if (remote) proto::overlay(environment_, proto::without_launcher_variables(job.environment));
   const UniqueFd folder{
       profile.directory.empty() ? -1 : ::open(profile.directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
   if (!profile.directory.empty() && !folder) {
@@ -132,7 +133,8 @@ void HostSetup::run_shell(const Profile& profile, bool remote, const wire::JobSp
   script += "exec env -0 >&3";
   SpawnRequest request;
   request.program = "bash";
-  request.arguments = {"bash", "-c", script};
+  // Below sshd it would read ~/.bashrc again, as the login has done, over what was forwarded.
+  request.arguments = {"bash", "--norc", "-c", script};
   request.environment = environment_;
   request.directory = profile.directory;
   request.output = out->write_end.get();
@@ -224,6 +226,7 @@ void HostSetup::finish(Result<std::vector<std::string>> result) {
   timer_.cancel();
   error_code ignored;
   output_.close(ignored);
+  if (result) proto::overlay(*result, proto::without_launcher_variables(last_));
   if (done_) std::exchange(done_, nullptr)(std::move(result));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Making a host ready for the processes of a job: the working directory, the environment (login, forwarded,
-// ~/.charmrunrc, setup command), and the address under which other hosts reach this one.
+// ~/.charmrunrc, setup command, nodelist, ++env), and the address under which other hosts reach this one.
 #pragma once
 
 #include <functional>
@@ -47,6 +47,7 @@ private:
   pid_t shell_ = 0;
   std::string text_, complaint_;
   std::vector<std::string> environment_;
+  std::vector<std::string> last_;  // wins over what shells have made of it
   ChildStatus status_;
   Done done_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The environment of the program, as lists of "NAME=value" in binary form: what is never passed on, what
-// stays on its host, and which source wins (login environment < forwarded < ~/.charmrunrc < ours).
+// stays on its host, and which source wins (login environment < forwarded < ~/.charmrunrc and setup <
+// nodelist < ++env < ours).
 #pragma once
 
 #include <string>
@@ -23,6 +24,9 @@ Environment forwardable(const Environment& environment);
 
 /// Sets each variable of `later` in `base`, replacing what is there.
 void overlay(Environment& base, const Environment& later);
+
+/// What an entry that the user sets must be instead; empty: it is good.
+std::string_view why_not_settable(std::string_view entry);
 
 /// The value of `name`; empty if it is not set.
 std::string_view value_of(const Environment& environment, std::string_view name);

@@ -15,6 +15,7 @@
 #include "tree/base/time.hpp"
 #include "tree/proto/binding.hpp"
 #include "tree/proto/client_server.hpp"
+#include "tree/proto/ending.hpp"
 #include "tree/wire/host.hpp"
 #include "tree/wire/messages.hpp"
 
@@ -107,6 +108,7 @@ struct ProcessExited {
   std::uint8_t signal = 0;
   bool core = false;
   bool unknown = false;  // adopted: how it ended does not show
+  std::string note;      // killed by a signal: where its core file is, or that the kernel wanted its memory
 };
 struct ClientOpened {
   ClientKind kind;
@@ -323,10 +325,11 @@ struct Record {
 struct Examined {
   wire::Checkup checkup;
 };
-/// This launcher is done. Root: with the status to exit with, or the signal to die of (0: none).
+/// This launcher is done. Root: with the status to exit with, or the signal to die of (0: none), and why.
 struct Finish {
   int status;
   int signal;
+  Ending why = {};
 };
 
 using Action =

@@ -20,8 +20,6 @@ namespace charmtree::proto {
 
 namespace {
 
-constexpr std::size_t kErrorTail = 1024;
-
 /// The line of the dynamic loader in what a process wrote before it died of status 127.
 std::string loader_complaint(const std::string& text) {
   const std::size_t at = text.find("error while loading shared libraries:");
@@ -183,11 +181,7 @@ void HostProcesses::on(const ProcessOutput& event, Instant now, Actions&, Upward
     return;
   }
   if (process.copied[event.stream == Stream::out ? 0 : 1]) return;
-  if (event.stream == Stream::err && !process.kind) {
-    process.error_tail.append(event.bytes);
-    if (process.error_tail.size() > kErrorTail)
-      process.error_tail.erase(0, process.error_tail.size() - kErrorTail);
-  }
+  if (event.stream == Stream::err) process.last_words.append(event.bytes);
   text(event.process, event.stream, event.bytes, false, now, up);
 }
 
@@ -220,8 +214,15 @@ void HostProcesses::report_exit(std::uint32_t number, const ProcessExited& event
     exit.lost_connection = true;
     exit.text = "exited or was killed; only the process that forked it knows how";
   }
-  if (event.code == 127) exit.text = loader_complaint(process.error_tail);
+  if (event.signal != 0) exit.text = event.note;
+  if (event.code == 127) exit.text = loader_complaint(process.last_words.bytes());
+  exit.last_words = take_last_words(number);
   up.facts.exits.push_back(std::move(exit));
+}
+
+/// Only the first cause is told with them, so that those of thousands that end together cost nothing.
+std::string HostProcesses::take_last_words(std::uint32_t process) {
+  return std::exchange(told_last_words_, true) ? std::string{} : at(process).last_words.bytes();
 }
 
 /// What it had told before it was lost. One that was started anew counts as registered: others wait for it.
@@ -296,7 +297,6 @@ void HostProcesses::apply(const Registered& output, ClientKind kind, Instant now
   else if (forking_)
     adopt(output, kind, out);
   process.tuple = output.tuple;
-  process.error_tail.clear();
   if (process.restarted) {
     if (kind == ClientKind::charm)
       up.messages.emplace_back(wire::Rejoined{output.process, output.tuple.port});
@@ -364,6 +364,7 @@ void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, 
       const bool shown = at(printed->process).on_terminal[printed->stream == Stream::out ? 0 : 1];
       text(printed->process, printed->stream, shown ? std::string_view{} : printed->text,
            printed->wants_receipt, now, up);
+      if (printed->stream == Stream::err) at(printed->process).last_words.append(printed->text);
       if (kind == ClientKind::charm) check_build(*printed, up);
       if (at(printed->process).exit) at(printed->process).report_by = now + kLastWords;
     } else if (auto* scan = std::get_if<ScanRequested>(&output)) {
@@ -381,7 +382,8 @@ void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, 
     } else if (auto* aborted = std::get_if<Aborted>(&output)) {
       flush(aborted->process, up);
       at(aborted->process).exited = true;  // the abort is its end
-      up.messages.push_back(wire::AbortUp{aborted->process, aborted->code, std::move(aborted->text)});
+      up.messages.push_back(wire::AbortUp{aborted->process, aborted->code, std::move(aborted->text),
+                                          take_last_words(aborted->process)});
     } else if (auto* lost = std::get_if<ClientLost>(&output)) {
       Process& process = at(lost->process);
       process.explain_by = now + kExplain;
@@ -456,6 +458,7 @@ void HostProcesses::tick(Instant now, Actions& out, Upward& up) {
     wire::ProcessExit exit = exit_of(local_.first + i);
     exit.lost_connection = true;
     exit.text = process.why;
+    exit.last_words = take_last_words(local_.first + i);
     up.facts.exits.push_back(std::move(exit));
   }
 }

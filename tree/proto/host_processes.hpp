@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "tree/proto/events.hpp"
+#include "tree/proto/last_words.hpp"
 #include "tree/proto/line_buffer.hpp"
 #include "tree/proto/queue_pairs.hpp"
 
@@ -135,8 +136,8 @@ private:
     std::array<LineBuffer, 2> lines;
     bool restarted = false;        // it is not the first of its number
     std::uint32_t next_phase = 0;  // not 0: of the one to be started when this one is gone
-    std::string error_tail;        // last bytes of stderr before it registered
-    std::string request;           // CCS: the pieces of one so far
+    LastWords last_words;
+    std::string request;  // CCS: the pieces of one so far
   };
 
   Process& at(std::uint32_t process) { return processes_[process - local_.first]; }
@@ -159,6 +160,7 @@ private:
             Upward& up);
   void flush(std::uint32_t process, Upward& up);
   wire::ProcessExit exit_of(std::uint32_t process) const;
+  std::string take_last_words(std::uint32_t process);
   void start_process(std::uint32_t process, std::vector<std::string> more_arguments, Actions& out);
   void start_anew(std::uint32_t process, Actions& out);
   void tell_tuples(Instant now, Upward& up);
@@ -191,6 +193,7 @@ private:
   bool regrouping_ = false;
   bool ready_ = false;
   bool failed_ = false;
+  bool told_last_words_ = false;
   bool ending_ = false;
   Instant spawned_at_ = kNever;
   Instant registered_at_ = kNever;

@@ -8,46 +8,28 @@
 #include <iterator>
 
 #include "tree/base/exit_status.hpp"
+#include "tree/proto/last_words.hpp"
 #include "tree/wire/fold.hpp"
 
 namespace charmtree::proto {
 
 namespace {
 
-constexpr int kIllegal = 4, kKilled = 9, kBrokenPipe = 13;  // SIGILL, SIGKILL, SIGPIPE
+constexpr int kBrokenPipe = 13;  // SIGPIPE
 
 int status_of(Errc code) {
   if (code == Errc::no_program) return kNotFound;
   return code == Errc::not_executable ? kNotExecutable : kLauncherFailed;
 }
 
-/// What $? can show of a program's code that is not 0.
-int low_byte(int code) {
-  return (code & 0xFF) == 0 ? 1 : code & 0xFF;
-}
-
-std::string describe(const wire::ProcessExit& exit) {
-  if (exit.lost_connection) return exit.text.empty() ? "its connection to the launcher ended" : exit.text;
-  if (exit.signal != 0) {
-    return fmt::format("killed by signal {} ({}){}", exit.signal, strsignal(exit.signal),
-                       exit.core ? ", core dumped" : "");
-  }
-  if (!exit.text.empty()) return fmt::format("exited with status {}: {}", exit.code, exit.text);
-  return fmt::format("exited with status {}", exit.code);
-}
-
 bool by_host(const wire::HostFailure& a, const wire::HostFailure& b) {
   return a.host < b.host;
 }
 
-/// What a user can do about it; empty where the program's own output says why.
-std::string_view remedy(const wire::ProcessExit& exit) {
-  if (exit.lost_connection) return {};
-  if (exit.signal == kKilled) return "; was it killed for want of memory? see dmesg there";
-  if (exit.signal == kIllegal) return "; is it built for the processor there?";
-  if (exit.core) return "; see its core file there";
-  if (exit.signal == 0 && !exit.text.empty()) return "; see ldd and LD_LIBRARY_PATH there";
-  return {};
+/// The status belongs into the line, unless it can be read there already.
+std::string with_status(const std::string& what, int status) {
+  if (what.starts_with(fmt::format("exited with status {}", status))) return what;
+  return fmt::format("{} (status {})", what, status);
 }
 
 }  // namespace
@@ -64,19 +46,48 @@ std::string Judge::about(std::uint32_t process, Phase phase, const std::string& 
 }
 
 /// A process that does not register is only starting if others do, or if the loader gave up.
-std::string Judge::about(const wire::ProcessExit& exit, const std::string& more) const {
+Phase Judge::phase_of(const wire::ProcessExit& exit) const {
   const bool loader = exit.signal == 0 && !exit.text.empty() && !exit.lost_connection;
-  const bool starting = !exit.registered && (registered_ > 0 || loader);
-  return about(exit.process, starting ? Phase::start : Phase::run,
-               fmt::format("{}{}{}", describe(exit), more, remedy(exit)));
+  return !exit.registered && (registered_ > 0 || loader) ? Phase::start : Phase::run;
+}
+
+std::string Judge::about(const wire::ProcessExit& exit, const std::string& more) const {
+  return about(exit.process, phase_of(exit), fmt::format("{}{}{}", describe(exit), more, remedy(exit)));
 }
 
 void Judge::decide(Verdict verdict) {
-  if (!verdict_) verdict_ = std::move(verdict);
+  if (verdict_) return;
+  verdict_ = std::move(verdict);
+  if (!verdict_->why.process || verdict_->end.mode == wire::EndMode::finish) return;
+  const std::uint32_t gone = ended_ + exited_;
+  aftermath_.begin(job_.processes - std::min(job_.processes, gone));
 }
 
-void Judge::fail(int status, std::string line) {
-  decide({status, 0, {wire::EndMode::stop, 15}, {std::move(line)}});
+void Judge::fail(int status, std::string line, Ending why) {
+  if (why.how.empty()) why.how = line;
+  decide({status, 0, {wire::EndMode::stop, 15}, {std::move(line)}, std::move(why)});
+}
+
+Ending Judge::ending_of(const wire::ProcessExit& exit) const {
+  return {cause_of(exit), exit.process, host_of(exit.process).index, describe(exit),
+          lines_of_last_words(exit.last_words)};
+}
+
+/// The job ends by this; its status is nevertheless that of the first process that failed.
+void Judge::fail(const wire::ProcessExit& exit, std::string_view more, std::string_view hint) {
+  const wire::ProcessExit& first = bad_exit_ ? *bad_exit_ : exit;
+  const int status = status_of(first);
+  Verdict verdict{status, 0, {wire::EndMode::stop, 15}, {}, ending_of(first)};
+  if (first.process != exit.process) verdict.lines.push_back(first_bad_exit());
+  const std::string what = with_status(fmt::format("{}{}", describe(exit), more), status_of(exit));
+  verdict.lines.push_back(
+      about(exit.process, phase_of(exit), fmt::format("{}{}{}", what, hint, remedy(exit))));
+  decide(std::move(verdict));
+}
+
+std::string Judge::first_bad_exit() const {
+  return about(*bad_exit_,
+               bad_exits_ > 1 ? fmt::format(" (the first of {} that failed)", bad_exits_) : std::string{});
 }
 
 void Judge::on(wire::Facts facts, Instant now) {
@@ -111,29 +122,28 @@ void Judge::begin_epoch(std::uint32_t epoch) {
 }
 
 void Judge::lost(const wire::ProcessExit& exit, const std::string& why) {
-  const int status = exit.signal != 0 ? 128 + exit.signal : low_byte(exit.code);
-  fail(status, about(exit, "; " + why));
+  ++exited_;
+  fail(exit, "", "; " + why);
 }
 
 /// Nobody is restarted before the first table, nor once a process has ended: then the program is ending, and
 /// those that have ended would not help another to recover.
 void Judge::judge_exit(const wire::ProcessExit& exit) {
+  if (verdict_) return aftermath_.on(exit, verdict_->end.signal);
   if (exit.refused) return fail(kLauncherFailed, about(exit.process, Phase::start, exit.text));
   if (exit.restartable && table_taken_ && ended_ == 0) {
     crashes_.push_back(exit);
     return;
   }
+  ++exited_;
   if (exit.registered) {
     const bool left = exit.signal == 0 && !exit.lost_connection;
-    fail(
-        exit.signal != 0 ? 128 + exit.signal : low_byte(exit.code),
-        about(exit, left ? " without the end of its protocol; did it call exit itself? see its output" : ""));
-    return;
+    return fail(exit, left ? " without the end of its protocol" : "",
+                left ? "; did it call exit itself? see its output" : "");
   }
-  ++exited_;
   ++bad_exits_;
   if (!bad_exit_) bad_exit_ = exit;
-  if (exit.signal != 0) fail(128 + exit.signal, about(exit));
+  if (exit.signal != 0 || bad_exit_rule_ == BadExit::ends) fail(exit, "", "");
 }
 
 /// Waits until every host has answered, so that one run lists all bad hosts; equal errors are one line.
@@ -142,7 +152,10 @@ void Judge::judge_launch() {
   const bool can_do_without = !numbered_ && job_.launch.on_failure != wire::OnHostFailure::abort;
   if (can_do_without || failures_.empty() || answered_.size() < hosts_.size() || verdict_) return;
   const int status = status_of(std::min_element(failures_.begin(), failures_.end(), by_host)->error.code);
-  decide({status, 0, {wire::EndMode::stop, 15}, failure_lines()});
+  Verdict verdict{status, 0, {wire::EndMode::stop, 15}, failure_lines(), {Cause::launcher}};
+  verdict.why.host = std::min_element(failures_.begin(), failures_.end(), by_host)->host;
+  verdict.why.how = verdict.lines.front();
+  decide(std::move(verdict));
 }
 
 std::set<std::uint32_t> Judge::failed_hosts() const {
@@ -174,8 +187,9 @@ void Judge::reshaped(Instant now) {
 }
 
 void Judge::too_few(const std::string& line) {
-  Verdict verdict{kLauncherFailed, 0, {wire::EndMode::stop, 15}, failure_lines()};
+  Verdict verdict{kLauncherFailed, 0, {wire::EndMode::stop, 15}, failure_lines(), {Cause::launcher}};
   verdict.lines.push_back(line);
+  verdict.why.how = line;
   decide(std::move(verdict));
 }
 
@@ -210,24 +224,30 @@ void Judge::judge_end() {
     if (bad_exit_) exit = *bad_exit_;
     if (remedy(exit).empty())
       more += exit.code == 0 ? "; do all processes run the same program?" : "; see its output";
-    fail(bad_exit_ ? low_byte(exit.code) : kLauncherFailed, about(exit, more));
+    fail(bad_exit_ ? low_byte(exit.code) : kLauncherFailed, about(exit, more), ending_of(exit));
   }
   const bool all = ended_ + exited_ >= job_.processes && job_.processes > 0;
   if (!all && !(job_.resizes && ended_ > 0)) return;  // there process 0 ends for all
   Verdict verdict;
   if (code_) verdict.status = low_byte(code_->code);
   if (bad_exit_) {
-    verdict.status = bad_exit_->code;
-    const std::string more =
-        bad_exits_ > 1 ? fmt::format(" (the first of {} that failed)", bad_exits_) : std::string{};
-    verdict.lines.push_back(about(*bad_exit_, more));
+    verdict.status = status_of(*bad_exit_);
+    verdict.why = ending_of(*bad_exit_);
+    verdict.lines.push_back(first_bad_exit());
   }
   decide(std::move(verdict));
 }
 
 void Judge::on(const wire::AbortUp& abort) {
-  fail(low_byte(abort.code),
-       about(abort.process, table_taken_ ? Phase::run : Phase::start, "aborted: " + abort.text));
+  if (verdict_) return;
+  ++exited_;
+  const std::string how = "aborted: " + abort.text;
+  const int status = low_byte(abort.code);
+  fail(status,
+       about(abort.process, table_taken_ ? Phase::run : Phase::start,
+             status == kLauncherFailed ? how : with_status(how, status)),
+       {Cause::abort, abort.process, host_of(abort.process).index, how,
+        lines_of_last_words(abort.last_words)});
 }
 
 void Judge::on(const wire::LinkLost& lost) {
@@ -235,7 +255,8 @@ void Judge::on(const wire::LinkLost& lost) {
     answered_.insert(lost.host);
     return judge_launch();
   }
-  fail(kLauncherFailed, fmt::format("{}: {}", hosts_[lost.host].name, to_string(lost.error)));
+  fail(kLauncherFailed, fmt::format("{}: {}", hosts_[lost.host].name, to_string(lost.error)),
+       {Cause::launcher, {}, lost.host, to_string(lost.error)});
 }
 
 void Judge::refuse(const Error& error) {
@@ -248,6 +269,7 @@ void Judge::interrupted(int signal) {
     return;
   }
   Verdict verdict{128 + signal, signal, {wire::EndMode::stop, static_cast<std::uint8_t>(signal)}, {}};
+  verdict.why = {Cause::user_signal, {}, {}, strsignal(signal)};
   if (signal == kBrokenPipe) return decide(std::move(verdict));  // as quiet as everybody in a pipe to `head`
   std::string line = fmt::format("{}: ending the job", strsignal(signal));
   if (!all_up()) line += fmt::format(" during the launch ({} of {} hosts are up)", up_, hosts_.size());
@@ -256,7 +278,7 @@ void Judge::interrupted(int signal) {
 }
 
 void Judge::time_limit_reached() {
-  fail(kTimeLimit, "Time limit reached (++timelimit)");
+  fail(kTimeLimit, "Time limit reached (++timelimit)", {Cause::time_limit});
 }
 
 void Judge::begin(Instant now) {

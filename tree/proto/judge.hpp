@@ -14,6 +14,7 @@
 
 #include "tree/proto/events.hpp"
 #include "tree/proto/job_status.hpp"
+#include "tree/proto/process_end.hpp"
 
 namespace charmtree::proto {
 
@@ -23,13 +24,20 @@ struct Verdict {
   int signal = 0;  // the launcher itself dies of it
   wire::End end;
   std::vector<std::string> lines;
+  Ending why = {};
+};
+
+/// What a plain process does to the job by exiting with another status than 0.
+enum class BadExit : std::uint8_t {
+  waits,  // the others go on, and the first such status is the job's in the end
+  ends,   // ++kill-on-exit: the job is over at once
 };
 
 class Judge {
 public:
   /// `hosts` is the job's list, in order; must outlive the judge.
-  Judge(const wire::JobSpec& job, const std::vector<Host>& hosts)
-      : job_(job), hosts_(hosts), numbered_(!job.is_numbered_late()) {}
+  Judge(const wire::JobSpec& job, const std::vector<Host>& hosts, BadExit bad_exit = BadExit::waits)
+      : job_(job), hosts_(hosts), bad_exit_rule_(bad_exit), numbered_(!job.is_numbered_late()) {}
 
   /// Facts from below, each once.
   void on(wire::Facts facts, Instant now);
@@ -79,6 +87,8 @@ public:
   bool take_release(BarrierKind kind);
   /// The decision, once made; it does not change, except that a second interrupt turns its end into a kill.
   const std::optional<Verdict>& verdict() const { return verdict_; }
+  /// What became of the processes that the verdict ended; empty if it ended none for another one's sake.
+  std::string aftermath() const { return aftermath_.line(); }
   const Host& host_of(std::uint32_t process) const;
 
 private:
@@ -89,7 +99,10 @@ private:
   }
 
   void decide(Verdict verdict);
-  void fail(int status, std::string line);
+  void fail(int status, std::string line, Ending why = {Cause::launcher});
+  void fail(const wire::ProcessExit& exit, std::string_view more, std::string_view hint);
+  Ending ending_of(const wire::ProcessExit& exit) const;
+  std::string first_bad_exit() const;
   void judge_exit(const wire::ProcessExit& exit);
   void judge_launch();
   std::vector<std::string> failure_lines();
@@ -100,10 +113,12 @@ private:
   std::vector<std::string> unanswered_hosts() const;
   void judge_end();
   std::string about(std::uint32_t process, Phase phase, const std::string& what) const;
+  Phase phase_of(const wire::ProcessExit& exit) const;
   bool table_pending() const { return registered_ > 0 && !table_taken_; }
 
   const wire::JobSpec& job_;
   const std::vector<Host>& hosts_;
+  BadExit bad_exit_rule_;
   std::set<std::uint32_t> answered_;
   std::size_t up_ = 0;
   std::vector<wire::HostFailure> failures_;
@@ -124,6 +139,7 @@ private:
   Instant answer_by_ = kNever;  // somebody, while hosts are missing
   bool stalled_ = false;
   std::optional<Verdict> verdict_;
+  Aftermath aftermath_;
 };
 
 }  // namespace charmtree::proto

@@ -49,6 +49,7 @@ struct Profile {
   std::string program;            // argv[0] to execute there
   std::string directory;          // working directory there
   std::string setup;              // shell command run before the program; empty: none
+  std::vector<std::string> environment;  // "NAME=value", of the nodelist and ++env: wins over all but ours
   std::vector<std::string> extra_arguments;  // appended to the program's arguments (nodelist `nice`)
 
   /// How launchers are started there unless a login showed that it cannot be done so.

@@ -186,7 +186,8 @@ void get(Reader& in, std::array<T, N>& v) {
 CT_MEMBERS(Error, s.code, s.phase, s.what, s.fix)
 CT_MEMBERS(HostKey, s.type, s.blob)
 CT_MEMBERS(Profile, s.via, s.shell, s.user, s.port, s.identity_files, s.identities_only, s.forwarded_keys,
-           s.host_keys, s.ssh_command_only, s.launcher, s.program, s.directory, s.setup, s.extra_arguments)
+           s.host_keys, s.ssh_command_only, s.launcher, s.program, s.directory, s.setup, s.environment,
+           s.extra_arguments)
 CT_MEMBERS(Host, s.index, s.name, s.address, s.profile, s.machine, s.first_process, s.processes, s.known_keys,
            s.known_key_revoked)
 CT_MEMBERS(Shape, s.branching, s.levels)
@@ -230,13 +231,13 @@ CT_MEMBERS(QueuePairsUp, s.block)
 CT_MEMBERS(Hello, s.clock, s.pid)
 CT_MEMBERS(HostFailure, s.host, s.error)
 CT_MEMBERS(ProcessExit, s.process, s.code, s.signal, s.core, s.registered, s.ended, s.lost_connection,
-           s.restartable, s.refused, s.text)
+           s.restartable, s.refused, s.text, s.last_words)
 CT_MEMBERS(Code, s.process, s.code)
 CT_MEMBERS(Facts, s.hosts_up, s.hosts_failed, s.blocks, s.epoch, s.barrier, s.crash_acks, s.registered,
            s.ended, s.code, s.exited_ok, s.first_ok, s.exits, s.topologies, s.random_layout)
 CT_MEMBERS(Output, s.process, s.stream, s.wants_receipt, s.text)
 CT_MEMBERS(ScanUp, s.process, s.format)
-CT_MEMBERS(AbortUp, s.process, s.code, s.text)
+CT_MEMBERS(AbortUp, s.process, s.code, s.text, s.last_words)
 CT_MEMBERS(HandBack, s.hosts)
 CT_MEMBERS(NewHostKey, s.host, s.key)
 CT_MEMBERS(Note, s.host, s.text)

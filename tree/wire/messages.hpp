@@ -261,7 +261,8 @@ struct ProcessExit {
   bool lost_connection = false;  // it may still be alive: its connection ended or broke the protocol
   bool restartable = false;      // a registered process of a program that restarts its processes
   bool refused = false;          // it may still be alive: no launcher of ours can serve it
-  std::string text;              // e.g. the loader's line about a missing library
+  std::string text;              // e.g. the loader's line about a missing library, or where the core file is
+  std::string last_words;        // on stderr, as it wrote them; of the first on each host alone
   friend bool operator==(const ProcessExit&, const ProcessExit&) = default;
 };
 struct Code {
@@ -301,6 +302,7 @@ struct AbortUp {
   std::uint32_t process = 0;
   std::int32_t code = 1;
   std::string text;
+  std::string last_words;  // on stderr
 };
 /// The program wants to go on with so many PEs.
 struct PesWanted {

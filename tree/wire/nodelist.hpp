@@ -16,6 +16,7 @@
 //   login NAME | shell COMMAND | ext SUFFIX | nice -20...19 | cpus N
 //   pathfix FROM TO               adds a rule (see apply_pathfix)
 //   setup COMMAND                 the rest of the line is the command; or quoted, then the quotes are removed
+//   env NAME=VALUE                adds a variable; quoted, if the value has blanks
 //   speed, passwd, debugger, xterm   have a value, which is not used
 //
 // A host named k times has k slots, that is k shares of the processes, but one launcher; options written on a
@@ -37,8 +38,9 @@ inline constexpr std::string_view kDefaultNodegroup = "main";
 inline constexpr std::size_t kMaxNodelistBytes = std::size_t{64} << 20;
 inline constexpr std::size_t kMaxNodelistLine = 65'536;
 inline constexpr std::uint64_t kMaxNodelistHosts =
-    1'000'000;                                    // mentions in the chosen group, patterns expanded
-inline constexpr std::size_t kMaxPathFixes = 64;  // for one host
+    1'000'000;                                     // mentions in the chosen group, patterns expanded
+inline constexpr std::size_t kMaxPathFixes = 64;   // for one host
+inline constexpr std::size_t kMaxVariables = 256;  // for one host
 inline constexpr std::size_t kMaxFixedPath = 4096;
 
 struct PathFix {
@@ -56,6 +58,7 @@ struct HostOptions {
   std::string ext;  // appended to the program's path
   std::optional<int> nice;
   std::uint32_t cpus = 1;
+  std::vector<std::string> environment;  // "NAME=VALUE", in order
 
   friend auto operator<=>(const HostOptions&, const HostOptions&) = default;
 };

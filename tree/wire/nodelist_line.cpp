@@ -36,7 +36,7 @@ constexpr std::array kKeys = {
     KeyRow{"ext", NodelistKey::ext},       KeyRow{"nice", NodelistKey::nice},
     KeyRow{"cpus", NodelistKey::cpus},     KeyRow{"speed", NodelistKey::unused},
     KeyRow{"passwd", NodelistKey::unused}, KeyRow{"debugger", NodelistKey::unused},
-    KeyRow{"xterm", NodelistKey::unused},
+    KeyRow{"xterm", NodelistKey::unused},  KeyRow{"env", NodelistKey::env},
 };
 
 Mistake unknown_key(const LineWord& word, std::string_view key) {
@@ -91,6 +91,11 @@ std::optional<Mistake> set_value(LineReader& line, const KeyRow& row, const Line
       setting.to = to.text;
       return std::nullopt;
     }
+    case NodelistKey::env:
+      if (value.text.find('=') == std::string_view::npos || value.text.front() == '=')
+        return Mistake{value.offset, "env needs NAME=VALUE"};
+      setting.text = value.text;
+      return std::nullopt;
     case NodelistKey::setup:
     case NodelistKey::ext:
       setting.text = value.text;
@@ -224,6 +229,15 @@ std::optional<Mistake> apply_settings(const std::vector<NodelistSetting>& settin
         if (options.path_fixes.size() == kMaxPathFixes)
           return Mistake{0, fmt::format("more than {} pathfix rules for one host", kMaxPathFixes)};
         options.path_fixes.push_back({setting.text, setting.to});
+        break;
+      case NodelistKey::env:
+        if (setting.reset) {
+          options.environment.clear();
+          break;
+        }
+        if (options.environment.size() == kMaxVariables)
+          return Mistake{0, fmt::format("more than {} variables for one host", kMaxVariables)};
+        options.environment.push_back(setting.text);
         break;
       case NodelistKey::unused:
         break;

@@ -40,14 +40,14 @@ private:
   std::size_t at_ = 0;
 };
 
-enum class NodelistKey { login, shell, setup, pathfix, ext, nice, cpus, unused };
+enum class NodelistKey { login, shell, setup, pathfix, env, ext, nice, cpus, unused };
 
 /// One option as written, checked. Kept apart from HostOptions, since a later mention of a host changes only
 /// what it names.
 struct NodelistSetting {
   NodelistKey key = NodelistKey::unused;
   bool reset = false;              // the value was *
-  std::string text;                // login, setup, ext; pathfix: from
+  std::string text;                // login, setup, env, ext; pathfix: from
   std::string to;                  // pathfix
   std::vector<std::string> words;  // shell
   int number = 0;                  // nice, cpus
@@ -57,7 +57,8 @@ struct NodelistSetting {
 std::optional<Mistake> read_settings(LineReader& line, const LineWord* first,
                                      std::vector<NodelistSetting>& out);
 
-/// Sets `options` as `settings` say; a mistake (at offset 0) if there are too many pathfix rules.
+/// Sets `options` as `settings` say; a mistake (at offset 0) if there are too many pathfix rules or
+/// variables.
 std::optional<Mistake> apply_settings(const std::vector<NodelistSetting>& settings, HostOptions& options);
 
 }  // namespace charmtree

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The environment that programs get, here and on other hosts: what goes along, what stays, and who has the last word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from running import Factory, error_line, run, run_bytes
+from vcluster import Cluster
+
+# Writes the whole environment to a file: DIR/HOST.PROCESS, as the kernel has it.
+_SAVE = 'cat /proc/self/environ >"$0/$(hostname).$CHARMTREE_PROCESS"'
+_OURS = {b"NETSTART", b"NETMAGIC", b"CHARMTREE_JOB", b"CHARMTREE_PROCESS", b"CHARMTREE_SOCKET"}
+_STALE = {
+    "NETSTART": "9 127.0.0.1 9 9 0",
+    "NETMAGIC": "99",
+    "CmiMyNode": "9",
+    "CmiProcessPerCore": "9",
+    "PMI_RANK": "9",
+    "PMIX_RANK": "9",
+    "OMPI_COMM_WORLD_RANK": "9",
+    "MPI_LOCALNRANKS": "9",
+    "SLURM_PROCID": "9",
+}
+_STAYS = ["TMPDIR", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "KRB5CCNAME", "HOSTNAME", "MAIL"]
+_ODD = b"two\nlines = \xff\xfe \xc3\xa4 'quoted' \"$HOME\" `id` \\"
+
+
+def environments(
+    hosts: Cluster, charmrun: Path, *words: Any, env: dict[str, Any] | None = None
+) -> dict[str, dict[bytes, bytes]]:
+    """What each process of a job was given, by `host.process`."""
+    folder = hosts.path(0, "/home/shared/seen")
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o777)
+    for old in folder.iterdir():
+        old.unlink()
+    script = ["sh", "-c", _SAVE, "/home/shared/seen"]
+    status, _, err = run_bytes(hosts, charmrun, *words, *script, env=env)
+    assert (status, err) == (0, b"")
+    return {
+        file.name: dict(entry.split(b"=", 1) for entry in file.read_bytes().split(b"\0") if entry)
+        for file in folder.iterdir()
+    }
+
+
+def test_the_environment_goes_along_but_for_what_belongs_to_a_host(cluster: Factory, charmrun: Path) -> None:
+    """Also from a host's own login and to several levels; values are bytes."""
+    hosts = cluster(5)
+    env = {**_STALE, **dict.fromkeys(_STAYS, "of-h00"), "DISPLAY": "h00:0", "ODD": _ODD, "EMPTY": ""}
+    words = ["+p4", "++nodelist", hosts.nodelist([1, 2, 3, 4]), "++branching", 2, "++forward-env"]
+    seen = environments(hosts, charmrun, *words, env=env)
+    assert set(seen) == {f"{hosts.names[1 + i]}.{i}" for i in range(4)}
+    for name, given in seen.items():
+        assert given[b"ODD"] == _ODD, name
+        assert (given[b"EMPTY"], given[b"DISPLAY"], given[b"HOME"]) == (b"", b"h00:0", b"/home/ctuser")
+        for stays in _STAYS:
+            assert given.get(stays.encode()) != b"of-h00", (name, stays)
+        for stale, value in _STALE.items():
+            assert given.get(stale.encode()) != value.encode(), (name, stale)
+
+
+def test_a_local_job_gets_the_environment_of_its_caller(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(1)
+    hosts.put(0, ".charmrunrc", "export FROM_RC=1\n")
+    env = {"ODD": _ODD, "TMPDIR": "/tmp/mine", "XDG_X": "1", "SHLVL": "7", "MAIL": "m", **_STALE}
+    (direct,) = environments(hosts, Path("/usr/bin/env"), "CHARMTREE_PROCESS=x", env=env).values()
+    for options in (["++local"], ["++hosts", 3], ["++local", "++no-forward-env"]):
+        seen = environments(hosts, charmrun, *options, "+p3", env=env)
+        assert len(seen) == 3
+        for given in seen.values():
+            want = {name: value for name, value in direct.items() if name.decode() not in _STALE}
+            got = {name: value for name, value in given.items() if name not in _OURS}
+            for tooled in (b"CHARMTREE_PROCESS", b"_"):
+                want.pop(tooled, None), got.pop(tooled, None)
+            assert got == want, options
+
+
+def test_who_has_the_last_word(cluster: Factory, charmrun: Path) -> None:
+    """Login < forwarded < ~/.charmrunrc < setup < nodelist < ++env < ours."""
+    hosts = cluster(3)
+    names = ["LOGIN", "FORWARDED", "RC", "SETUP", "LIST", "OPTION"]
+    every = lambda upto: names[names.index(upto) :]  # noqa: E731: those that this source sets, too
+    hosts.put_everywhere(".bashrc", "".join(f"export {name}=login\n" for name in every("LOGIN")))
+    rc = "".join(f"export {name}=rc\n" for name in every("RC")) + "echo x >>~/sourced\n"
+    hosts.put(1, ".charmrunrc", rc)
+    setup = " ".join(f"{name}=setup" for name in every("SETUP"))
+    listed = " ".join(f"env {name}=list" for name in every("LIST"))
+    text = f"group main {listed} env 'BLANKS=a  b'\nhost h01 setup export {setup}\nhost h02 env LIST=second\n"
+    nodelist = hosts.put(0, "/home/shared/last-word", text)
+    env = {name: "forwarded" for name in every("FORWARDED")}
+    option = ["++env", "OPTION=option", "++env", "TWICE=1", "++env", "TWICE=2=x"]
+    words = ["+p3", "++nodelist", nodelist]
+    seen = environments(hosts, charmrun, *words, *option, env=env)
+    first, third = seen["h01.0"], seen["h02.2"]
+    assert [first[name.encode()].decode() for name in names] == ["login", "forwarded", "rc", "setup", "list", "option"]
+    assert [third[name.encode()].decode() for name in names] == [
+        "login", "forwarded", "forwarded", "forwarded", "second", "option",
+    ]  # fmt: skip
+    assert first[b"BLANKS"] == b"a  b" and first[b"TWICE"] == b"2=x"
+    assert hosts.path(1, "/home/ctuser/sourced").read_text() == "x\n"  # once, for two processes
+
+    seen = environments(hosts, charmrun, *words, *option, "++no-forward-env", env={**env, "MINE": "1"})
+    assert [seen["h02.2"][name.encode()].decode() for name in names] == [
+        "login", "login", "login", "login", "second", "option",
+    ]  # fmt: skip
+    assert b"MINE" not in seen["h02.2"]
+
+
+def test_variables_of_launchers_cannot_be_set(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(1)
+    line = error_line(run(hosts, charmrun, "++local", "++env", "PMI_RANK=0", "true"))
+    assert line.startswith("++env cannot be 'PMI_RANK=0'; ")
+    nodelist = hosts.put(0, "/home/shared/sets", "host h00 env NETSTART=1\n")
+    line = error_line(run(hosts, charmrun, "++nodelist", nodelist, "true"))
+    assert line.startswith("/home/shared/sets: env cannot be 'NETSTART=1'; ")

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernel tells about a process that a signal has ended: where its core file is, and whether the
+// kernel killed it because memory ran out. Both as far as this user may see it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "tree/io/unique_fd.hpp"
+
+namespace charmtree::io {
+
+/// The process that a record of the kernel's log says to have been killed for want of memory; 0: none.
+pid_t oom_victim(std::string_view record);
+
+/// `pattern` (core(5)) as a glob pattern for the core file of that process; what is not known of it matches
+/// anything. Empty: it is a program that takes core files.
+std::string core_glob(std::string_view pattern, pid_t pid, int signal);
+
+class Autopsy {
+public:
+  /// Where the kernel tells it; others are for tests.
+  struct Sources {
+    std::string kernel_log = "/dev/kmsg";
+    std::string core_pattern = "/proc/sys/kernel/core_pattern";
+  };
+  /// Records of the log that are read at a time; the others must do without.
+  static constexpr int kMostRecords = 100'000;
+
+  Autopsy() = default;
+  explicit Autopsy(Sources sources) : sources_(std::move(sources)) {}
+
+  /// What happens from now on counts. `group`: the control group (v2) of the processes, or empty; it or the
+  /// one above may count its kills.
+  void begin(const std::string& group);
+  /// "core dumped to /home/me/core.12", "out of memory: ..."; empty if nothing is to be told. `directory`:
+  /// where the process began.
+  std::string examine(pid_t pid, int signal, bool core, const std::string& directory);
+
+private:
+  bool killed_for_memory(pid_t pid);
+  void read_log();
+  std::uint64_t kills_counted() const;
+  std::string core_file(pid_t pid, int signal, const std::string& directory) const;
+
+  Sources sources_;
+  UniqueFd log_;
+  std::set<pid_t> victims_;  // not yet asked about
+  std::string events_;       // the file that counts; empty: there is none
+  std::uint64_t counted_ = 0;
+};
+
+}  // namespace charmtree::io

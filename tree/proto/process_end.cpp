@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/proto/process_end.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "tree/wire/fold.hpp"
+
+namespace charmtree::proto {
+
+namespace {
+
+constexpr int kIllegal = 4, kKilled = 9;  // SIGILL, SIGKILL
+
+/// "signal 9 (SIGKILL: Killed)"; those for programs' own use have no name.
+std::string signal_text(int signal) {
+  const char* name = sigabbrev_np(signal);
+  if (name == nullptr) return fmt::format("signal {}", signal);
+  return fmt::format("signal {} (SIG{}: {})", signal, name, strsignal(signal));
+}
+
+}  // namespace
+
+std::string describe(const wire::ProcessExit& exit) {
+  if (exit.lost_connection) return exit.text.empty() ? "its connection to the launcher ended" : exit.text;
+  if (exit.signal == 0 && exit.text.empty()) return fmt::format("exited with status {}", exit.code);
+  if (exit.signal == 0) return fmt::format("exited with status {}: {}", exit.code, exit.text);
+  const std::string text = "killed by " + signal_text(exit.signal);
+  if (!exit.text.empty()) return text + ", " + exit.text;
+  return exit.core ? text + ", core dumped" : text;
+}
+
+std::string_view remedy(const wire::ProcessExit& exit) {
+  if (exit.lost_connection) return {};
+  if (exit.signal == kKilled && exit.text.empty())
+    return "; was it killed for want of memory? see dmesg there";
+  if (exit.signal == kKilled) return "; give it more memory, or start fewer processes there";
+  if (exit.signal == kIllegal) return "; is it built for the processor there?";
+  if (exit.core && exit.text.empty()) return "; see its core file there";
+  if (exit.signal == 0 && !exit.text.empty()) return "; see ldd and LD_LIBRARY_PATH there";
+  return {};
+}
+
+Cause cause_of(const wire::ProcessExit& exit) {
+  if (exit.lost_connection) return Cause::connection;
+  return exit.signal != 0 ? Cause::killed : Cause::exit;
+}
+
+int low_byte(int code) {
+  return (code & 0xFF) == 0 ? 1 : code & 0xFF;
+}
+
+int status_of(const wire::ProcessExit& exit) {
+  return exit.signal != 0 ? 128 + exit.signal : low_byte(exit.code);
+}
+
+void Aftermath::on(const wire::ProcessExit& exit, int stop_signal) {
+  const bool as_asked = exit.signal == stop_signal || exit.code == 128 + stop_signal;
+  if (exit.lost_connection || exit.refused || as_asked) return;
+  const bool had_to = exit.signal == kKilled && exit.text.empty();
+  ways_[had_to ? "had to be killed" : describe(exit)].push_back(exit.process);
+}
+
+std::string Aftermath::line() const {
+  if (others_ == 0) return {};
+  std::string text = others_ == 1 ? "the other process was ended because of that"
+                                  : fmt::format("the other {} processes were ended because of that", others_);
+  std::size_t told = 0;
+  for (const auto& [way, processes] : ways_) {
+    if (told++ == kMaxWays) return text + ", others in other ways";
+    text += fmt::format("{} {} {}", told == 1 ? ";" : ",", wire::fold_numbers(processes), way);
+  }
+  return text;
+}
+
+}  // namespace charmtree::proto
