@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstring>
+#include <utility>
 
+#include "tree/io/clock.hpp"
 #include "tree/io/surroundings.hpp"
 
 namespace charmtree {
@@ -44,6 +47,23 @@ StartupRecord describe(const Options& options, const Job& job) {
   return record;
 }
 
+/// Where the output goes decides how it is shown.
+DisplayRules display_rules(const Options& options) {
+  const auto kind = [](int fd) { return ::isatty(fd) != 0 ? ScreenKind::terminal : ScreenKind::file; };
+  DisplayRules rules;
+  rules.screens = {kind(STDOUT_FILENO), kind(STDERR_FILENO)};
+  rules.one_screen = io::same_file(STDOUT_FILENO, STDERR_FILENO);
+  if (auto label = label_of(options)) rules.label = std::move(*label);
+  if (auto label = label_of(options, true)) rules.fold_label = std::move(*label);
+  if (auto file = file_name_of(options)) rules.file = std::move(*file);
+  const bool usual = rules.screens[0] == ScreenKind::terminal && may_fold(options) && !options.interactive;
+  if (options.fold ? *options.fold : usual) rules.fold_above = options.fold ? 1 : kFewProcesses;
+  rules.fold_window = options.fold_window;
+  const auto clock = std::chrono::duration_cast<std::chrono::milliseconds>(io::now().time_since_epoch());
+  rules.wall_ms = io::wall_ms() - clock.count();
+  return rules;
+}
+
 std::string with_carriage_returns(const std::string& lines) {
   std::string text;
   for (const char c : lines) {
@@ -75,30 +95,92 @@ Console::Console(io::asio::io_context& io, const Options& options, const Job& jo
             if (runner_ != nullptr) runner_->check_flow();
           },
           [] {}),
+      display_(display_rules(options)),
+      display_timer_(io),
       input_(io, STDIN_FILENO,
              [this](std::string bytes, bool end) {
                if (runner_ != nullptr) runner_->dispatch(proto::InputRead{std::move(bytes), end});
              }),
       known_hosts_(io) {
+  if (!options.output.empty()) {
+    const auto progress = [this] {
+      if (runner_ != nullptr) runner_->check_flow();
+    };
+    files_.emplace(io, progress, [this] { tell_file_failure(); });
+    if (!job.plan.job.is_numbered_late()) name_files(job.plan.hosts);
+  }
   if (!job.plan.job.terminal) return;
   terminal_.emplace(io, STDIN_FILENO, [this](wire::WindowSize size) {
     if (runner_ != nullptr) runner_->dispatch(proto::WindowResized{size});
   });
 }
 
-void Console::show(proto::Stream stream, std::string bytes) {
-  if (stream != proto::Stream::terminal) return write_lines(stream, std::move(bytes));
-  out_.write(std::move(bytes));
+void Console::show(proto::Show action) {
+  if (static_cast<proto::Stream>(action.output.stream) == proto::Stream::terminal)
+    return out_.write(std::move(action.output.text));
+  DisplayWrites writes;
+  display_.show(std::move(action), io::now(), writes);
+  write(std::move(writes));
 }
 
-void Console::write_lines(proto::Stream stream, std::string lines) {
-  if (terminal_ && terminal_->raw()) lines = with_carriage_returns(lines);
-  writer(stream).write(std::move(lines));
+void Console::write(DisplayWrites writes) {
+  for (DisplayWrite& each : writes) {
+    std::string& bytes = each.ink.bytes;
+    const bool to_file = !each.file.empty();
+    if (terminal_ && terminal_->raw() && !to_file) bytes = with_carriage_returns(bytes);
+    if (to_file)
+      files_->write(std::move(each.file), std::move(bytes));
+    else
+      write(each.stream, std::move(bytes));
+    for (const std::uint32_t process : each.ink.receipts) {
+      const auto shown = [this, process] {
+        if (runner_ != nullptr) runner_->dispatch(proto::Shown{process});
+      };
+      if (to_file)
+        files_->confirm(shown);
+      else
+        writer(each.stream).confirm(shown);
+    }
+  }
+  await_display();
 }
 
-void Console::confirm(const proto::Confirm& action) {
-  writer(action.stream).confirm([this, process = action.process] {
-    if (runner_ != nullptr) runner_->dispatch(proto::Shown{process});
+void Console::name_files(std::span<const Host> hosts) {
+  DisplayWrites writes;
+  display_.name_files(hosts, writes);
+  write(std::move(writes));
+}
+
+/// The first is said at once, how many others there were at the end.
+void Console::tell_file_failure() {
+  const auto failure = files_->first_failure();
+  if (!failure || std::exchange(told_file_failure_, true)) return;
+  say(Tone::error, "++output: cannot write " + failure->path + ": " + std::strerror(failure->error) +
+                       "; the job goes on without it");
+}
+
+void Console::finish_files(std::span<const Host> hosts, Duration limit) {
+  if (!files_) return;
+  name_files(hosts);
+  if (!files_->drain(limit)) return;
+  tell_file_failure();
+  if (const std::size_t others = files_->failures(); others > 1)
+    say(Tone::error, "++output: " + std::to_string(others - 1) + " more could not be written");
+}
+
+void Console::await_display() {
+  const Instant due = display_.next_deadline();
+  if (due == display_due_) return;
+  display_due_ = due;
+  display_timer_.cancel();
+  if (due == kNever) return;
+  display_timer_.expires_at(io::to_steady(due));
+  display_timer_.async_wait([this](io::error_code ec) {
+    if (ec) return;
+    display_due_ = kNever;
+    DisplayWrites writes;
+    display_.tick(io::now(), writes);
+    write(std::move(writes));
   });
 }
 
@@ -115,10 +197,10 @@ void Console::say(Tone tone, const std::string& line) {
   if (tone == Tone::verbose && !options_.verbose) return;
   if (tone == Tone::info && options_.quiet) return;
   const bool charm_line = line.starts_with("Charmrun> ");  // tools look for these on stdout
-  if (charm_line)
-    write_lines(proto::Stream::out, line + "\n");
-  else
-    write_lines(proto::Stream::err, (tone == Tone::error ? "charmrun: error: " : "charmrun: ") + line + "\n");
+  const std::string name = charm_line ? "" : tone == Tone::error ? "charmrun: error: " : "charmrun: ";
+  DisplayWrites writes;
+  display_.say(charm_line ? proto::Stream::out : proto::Stream::err, name + line + "\n", io::now(), writes);
+  write(std::move(writes));
 }
 
 void Console::sign(const proto::Sign& action) {
@@ -165,7 +247,11 @@ void Console::read_hosts(std::uint32_t pes) {
   if (runner_ != nullptr) runner_->dispatch(std::move(answer));
 }
 
-bool Console::drain(Duration limit) {
+bool Console::drain(std::span<const Host> hosts, Duration limit) {
+  DisplayWrites writes;
+  display_.finish(io::now(), writes);
+  write(std::move(writes));
+  finish_files(hosts, limit);
   known_hosts_.finish();
   return out_.drain(limit) && err_.drain(limit);
 }

@@ -5,14 +5,17 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "charmrun/display.hpp"
 #include "charmrun/job.hpp"
 #include "charmrun/login_log.hpp"
 #include "charmrun/options.hpp"
 #include "charmrun/startup_record.hpp"
 #include "tree/io/known_hosts_writer.hpp"
+#include "tree/io/output_files.hpp"
 #include "tree/io/runner.hpp"
 #include "tree/io/signer.hpp"
 #include "tree/io/user_streams.hpp"
@@ -31,20 +34,23 @@ public:
   /// Who signs for other launchers; without one nobody does. Must outlive the console.
   void set_signer(io::Signer& signer) { signer_ = &signer; }
 
-  void show(proto::Stream stream, std::string bytes) override;
+  void show(proto::Show action) override;
   void say(proto::Tone tone, const std::string& line) override;
   void sign(const proto::Sign& action) override;
   void store_host_key(std::uint32_t host, const HostKey& key) override;
   void record(const proto::Record& record) override;
-  void confirm(const proto::Confirm& action) override;
   void read_input(const proto::ReadInput& action) override;
   void release_keys() override;
   void read_hosts(std::uint32_t pes) override;
-  std::size_t backlog() const override { return out_.backlog() + err_.backlog(); }
+  std::size_t backlog() const override {
+    return out_.backlog() + err_.backlog() + (files_ ? files_->backlog() : 0);
+  }
 
   /// The end: everything shown has been written, or nobody reads it any more. Host keys too, as far as they
-  /// can.
-  bool drain(Duration limit);
+  /// can. `hosts`: those of the job, for the files of processes that said nothing.
+  bool drain(std::span<const Host> hosts, Duration limit);
+  /// Some process's file could not be written.
+  bool lost_files() const { return files_ && files_->failures() > 0; }
   /// Why stdout could not be written, an errno; 0 if it could.
   int output_failure() const { return out_.failure(); }
   /// The start-up record so far.
@@ -52,9 +58,17 @@ public:
   /// The root's logins; none until every host is up.
   const LoginLog& logins() const { return logins_; }
 
+protected:
+  /// Past the display.
+  void write(proto::Stream stream, std::string bytes) { writer(stream).write(std::move(bytes)); }
+
 private:
   io::OutputWriter& writer(proto::Stream stream) { return stream == proto::Stream::err ? err_ : out_; }
-  void write_lines(proto::Stream stream, std::string lines);
+  void write(DisplayWrites writes);
+  void await_display();
+  void name_files(std::span<const Host> hosts);
+  void tell_file_failure();
+  void finish_files(std::span<const Host> hosts, Duration limit);
 
   const Options& options_;
   const Job& job_;
@@ -64,6 +78,11 @@ private:
   LoginLog logins_;
   Duration cpu_at_start_;
   io::OutputWriter out_, err_;
+  std::optional<io::OutputFiles> files_;  // ++output
+  bool told_file_failure_ = false;
+  Display display_;
+  io::asio::steady_timer display_timer_;
+  Instant display_due_ = kNever;  // when the timer is set to
   io::InputReader input_;
   std::optional<io::UserTerminal> terminal_;  // if the job's input process has one
   io::KnownHostsWriter known_hosts_;

@@ -35,11 +35,11 @@ void DoctorConsole::examined(const wire::Checkup& checkup) {
 void DoctorConsole::show_progress() {
   if (!terminal_) return;
   showing_ = true;
-  show(proto::Stream::err, kToLineStart + doctor_.progress());
+  write(proto::Stream::err, kToLineStart + doctor_.progress());
 }
 
 void DoctorConsole::end_progress() {
-  if (showing_) show(proto::Stream::err, kToLineStart);
+  if (showing_) write(proto::Stream::err, kToLineStart);
   showing_ = false;
 }
 

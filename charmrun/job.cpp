@@ -404,7 +404,11 @@ void Builder::describe() {
   job.verbose = options_.verbose;
   job.bind = bound_to(options_.binding);
   job.report_bindings = options_.report_bindings;
-  job.partial_line = ::isatty(STDOUT_FILENO) != 0 ? Duration{100ms} : Duration{5s};
+  const auto patience = [](int fd) { return ::isatty(fd) != 0 ? Duration{100ms} : Duration{5s}; };
+  job.partial_line = {patience(STDOUT_FILENO), patience(STDERR_FILENO)};
+  job.raw_output = options_.raw;
+  job.labelled =
+      options_.label || options_.timestamp || !options_.label_format.empty() || options_.fold.value_or(false);
   const mode_t mask = ::umask(0);
   ::umask(mask);
   job.umask = mask;

@@ -286,7 +286,7 @@ int run_doctor(const Options& options, const std::string& self) {
     say_remarks(*job, console);
     const proto::Finish result = conduct(around.io, runner);
     console.end_progress();
-    console.drain(kPatience);
+    console.drain({}, kPatience);
     if (result.signal != 0) die_of(result.signal);
     if (result.status != 0) return result.status;  // too large a job, ++timelimit
     job->remarks.clear();
@@ -367,7 +367,8 @@ int run_root(const Options& options, const std::string& self) {
     say_remarks(*job, console);
     if (mpiexec) mpiexec->say_by([&](proto::Tone tone, const std::string& line) { console.say(tone, line); });
     result = conduct(around.io, runner);
-    const bool written = console.drain(result.signal != 0 ? kLastWords : kPatience);
+    const bool written = console.drain(node.hosts(), result.signal != 0 ? kLastWords : kPatience);
+    if (console.lost_files() && result.status == 0) result.status = kLauncherFailed;
     output_failure = console.output_failure();
     StartupRecord record = console.startup();
     record.wall = io::now() - started;

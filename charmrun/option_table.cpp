@@ -167,6 +167,25 @@ constexpr std::array kTable = {
     OptionRow{"verbose", Topic::talk, &O::verbose, "", "off",
               "say what is done, and show the times of the start"},
     OptionRow{"quiet", Topic::talk, &O::quiet, "", "off", "say nothing but errors; ++verbose wins"},
+    OptionRow{"label", Topic::talk, &O::label, "", "off",
+              "begin each line of the program's output with the number of its process: [7] text"},
+    OptionRow{"label-format", Topic::talk, &O::label_format, "TEXT", "",
+              "begin each line with this text instead: %r is the process's number, %h its host, %t the time, "
+              "%s stdout or stderr, %% a percent sign"},
+    OptionRow{"timestamp", Topic::talk, &O::timestamp, "", "off",
+              "begin each line with the time when it was read on its host, by this machine's clock"},
+    OptionRow{
+        "output", Topic::talk, &O::output, "DIR/%r.out", "",
+        "write what each process prints to a file here, instead of stdout and stderr; %r is its number, "
+        "%h its host, %s the stream (both, unless it is there); files are emptied first, folders made"},
+    OptionRow{"fold", Topic::talk, &O::fold, "", "on a terminal, with more than 8 processes",
+              "show equal lines of stdout once: [0-511] step 10 done; ++no-fold: each by itself"},
+    OptionRow{"fold-window", Topic::talk, &O::fold_window, "SECONDS", "0.5",
+              "how long a line may wait for its equals"},
+    OptionRow{
+        "raw", Topic::talk, &O::raw, "", "off, unless there is one process",
+        "pass output on as it comes, byte for byte, not in lines; otherwise lines are never torn, and a "
+        "line that must be broken off (README, \"Output\") ends with \\ and goes on behind another \\"},
     OptionRow{"report", Topic::talk, &O::report, "FILE", "",
               "write the times of the start of every launcher, as JSON"},
     OptionRow{"timeline", Topic::talk, &O::timeline, "FILE", "",

@@ -193,7 +193,24 @@ Result<void> check_mpiexec(const Options& o) {
   return {};
 }
 
+/// Also what the options about output say to each other.
+Result<void> check_output(const Options& o) {
+  if (auto label = label_of(o); !label) return label.error();
+  const std::pair<bool, std::string_view> not_raw[] = {
+      {o.label, "++label"}, {!o.label_format.empty(), "++label-format"}, {o.timestamp, "++timestamp"}};
+  for (const auto& [given, name] : not_raw) {
+    if (o.raw && given)
+      return bad(fmt::format("++raw and {} exclude each other", name), "++raw passes bytes on as they come");
+  }
+  if (auto file = file_name_of(o); !file) return file.error();
+  if (!o.fold.value_or(false) || may_fold(o)) return {};
+  if (!o.raw && o.output.empty()) return bad("++fold needs %r in ++label-format", "it says whose line it is");
+  return bad(fmt::format("++fold and {} exclude each other", o.raw ? "++raw" : "++output"),
+             "equal lines of several processes become one on the screen");
+}
+
 Result<void> check_together(const Options& options) {
+  if (auto agree = check_output(options); !agree) return agree.error();
   if (options.virtual_hosts > 0 && !options.nodelist.empty())
     return bad("++hosts and ++nodelist exclude each other", "++hosts plays hosts on this machine alone");
   if ((options.spare_hosts > 0) != (options.on_host_failure == wire::OnHostFailure::spare))
@@ -228,6 +245,25 @@ bool is_launcher_mode(std::span<const std::string> argv) {
 
 bool is_rank_mode(std::span<const std::string> argv) {
   return argv.size() == 2 && argv[1] == kRankWord;
+}
+
+Result<Label> label_of(const Options& options, bool folding) {
+  std::string text = options.timestamp ? "%t " : "";
+  text += !options.label_format.empty() ? options.label_format : options.label || folding ? "[%r] " : "";
+  return Label::parse(text);
+}
+
+Result<Label> file_name_of(const Options& options) {
+  auto name = Label::parse(options.output, {"output", "rhs"});
+  if (name && !name->empty() && !name->names_processes())
+    return bad(fmt::format("++output cannot be '{}'", quotable(options.output)),
+               "it takes the name of a file for each process, with its number for %r, such as DIR/%r.out");
+  return name;
+}
+
+bool may_fold(const Options& options) {
+  const auto label = label_of(options, true);
+  return !options.raw && options.output.empty() && label && label->names_processes();
 }
 
 Result<Options> parse_options(std::span<const std::string> argv, const OptionEnvironment& environment) {

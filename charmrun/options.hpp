@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "charmrun/label.hpp"
 #include "tree/base/result.hpp"
 #include "tree/base/time.hpp"
 #include "tree/wire/messages.hpp"
@@ -163,6 +164,13 @@ struct Options {
   bool quiet = false;  // never together with verbose, which wins
   std::string report;
   std::string timeline;
+  bool raw = false;
+  bool label = false;
+  std::string label_format;
+  bool timestamp = false;
+  std::string output;        // a file for each process, with %r and the like; empty: none
+  std::optional<bool> fold;  // not said: on a terminal, for many processes
+  Duration fold_window = 500ms;
   bool help = false;
   bool version = false;
 
@@ -175,6 +183,15 @@ struct Options {
 /// Reads argv, its first word (our own name) included. Errors are Errc::bad_input, Phase::options and name
 /// the word.
 Result<Options> parse_options(std::span<const std::string> argv, const OptionEnvironment& environment);
+
+/// What stands before each line of output: `folding`, if equal lines become one.
+Result<Label> label_of(const Options& options, bool folding = false);
+/// ++output: the file of a process; empty if there is none.
+Result<Label> file_name_of(const Options& options);
+/// Nothing that was given contradicts the folding of equal lines.
+bool may_fold(const Options& options);
+/// A job of more processes has its lines folded on a terminal.
+inline constexpr std::uint32_t kFewProcesses = 8;
 
 /// True for exactly `charmrun ++launcher`: the word by which a launcher is started on a host. With a path
 /// behind it,

@@ -426,6 +426,10 @@ void Node::from_child(Child& child, LinkId link, const wire::Message& message) {
     stamps(child, *times);
   } else if (const auto* found = std::get_if<wire::Checkup>(&message)) {
     checkup(child, *found);
+  } else if (const auto* output = std::get_if<wire::Output>(&message)) {
+    wire::Output here = *output;
+    here.read = mapped(child, here.read);
+    up(std::move(here));
   } else if (const auto* done = std::get_if<wire::Done>(&message)) {
     unconfirmed_.insert(unconfirmed_.end(), done->unconfirmed.begin(), done->unconfirmed.end());
     const bool expected = ending_ != Ending::no;

@@ -83,6 +83,7 @@ private:
   void resize(Instant now, proto::Actions& out, DeskOrders& orders);
   void reshape(Instant now, DeskOrders& orders);
   void forget_unused_hosts(std::size_t first, std::vector<wire::Share>& shares);
+  std::string host_of(std::uint32_t process) const;
   void new_host_key(const wire::NewHostKey& message, proto::Actions& out);
   void number(Instant now, proto::Actions& out, DeskOrders& orders);
   std::vector<Host*> take_places();

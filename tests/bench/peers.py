@@ -37,9 +37,17 @@ def make_usage() -> Path:
     return _compiled("launcher_usage.c", "-shared", "-fPIC")
 
 
+def make_merge() -> Path:
+    return _compiled("output_merge.c")
+
+
+def make_hydra() -> Path:
+    return _environment("mpich", "mpich") / "bin/mpiexec.hydra"
+
+
 def make_peers() -> Peers:
     """Installs and builds what is not there yet; NoPeer says what failed."""
-    hydra = _environment("mpich", "mpich") / "bin/mpiexec.hydra"
+    hydra = make_hydra()
     charm = _environment("charm4py", "charm4py")
     packages = next(charm.glob("lib/python3*/site-packages"))
     library = packages / "charm4py/.libs/libcharm.so"

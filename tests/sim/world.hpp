@@ -193,7 +193,6 @@ private:
   void perform(std::uint32_t id, const proto::RecallPipe& action, Duration& now);
   void perform(std::uint32_t id, const proto::Adopt& action, Duration& now);
   void perform(std::uint32_t id, const proto::ReadInput& action, Duration& now);
-  void perform(std::uint32_t id, const proto::Confirm& action, Duration& now);
   void perform(std::uint32_t id, const proto::ResizeTerminal& action, Duration& now);
   void perform(std::uint32_t id, const proto::ReleaseKeys& action, Duration& now);
   void perform(std::uint32_t id, const proto::ReadHosts& action, Duration& now);

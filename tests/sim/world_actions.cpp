@@ -106,15 +106,14 @@ void World::perform(std::uint32_t id, const WriteInput& action, Duration& now) {
 void World::perform(std::uint32_t id, const RecallPipe&, Duration& now) {
   put(now, ToNode{id, InputRecalled{}});
 }
-void World::perform(std::uint32_t id, const Confirm& action, Duration& now) {
-  put(now, ToNode{id, Shown{action.process}});
-}
 void World::perform(std::uint32_t, const ResizeTerminal&, Duration&) {}
 void World::perform(std::uint32_t, const ReleaseKeys&, Duration&) {}
 void World::perform(std::uint32_t id, const Adopt&, Duration&) {
   checks_.wrong(fmt::format("host {} adopts a process: none of this world forks", launchers_[id].host));
 }
-void World::perform(std::uint32_t, const Show&, Duration&) {}
+void World::perform(std::uint32_t id, const Show& action, Duration& now) {
+  if (action.output.wants_receipt) put(now, ToNode{id, Shown{action.output.process}});
+}
 void World::perform(std::uint32_t, const StoreHostKey&, Duration&) {}
 void World::perform(std::uint32_t, const Sign&, Duration&) {}
 void World::perform(std::uint32_t, const Signed&, Duration&) {}

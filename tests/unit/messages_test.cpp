@@ -51,7 +51,8 @@ JobSpec full_job() {
   job.timeout = 7s;
   job.grace = 1500ms;
   job.keep_address_randomisation = job.stamps = job.verbose = job.private_network = true;
-  job.partial_line = 100ms;
+  job.partial_line = {100ms, 5s};
+  job.raw_output = job.labelled = true;
   job.umask = 077;
   job.runscript = "/run/script";
   job.profiles = {full_profile(), {}};
@@ -110,7 +111,7 @@ std::vector<Message> every_message() {
           QueuePairsDown{{4, 1, 2, 2, std::string(24, '\x80')}},
           Hello{Instant{12345ns}, 77},
           full_facts(),
-          Output{1, 2, true, "text\n"},
+          Output{1, 2, true, "text\nmore", Tail::prompt, Instant{99ns}},
           ScanUp{1, "%d"},
           AbortUp{1, -7, "why"},
           HandBack{{{4, {Errc::no_such_host, Phase::resolve, "x", "y"}}}},

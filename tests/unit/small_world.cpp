@@ -226,7 +226,7 @@ void SmallWorld::record(std::size_t id, const Action& action) {
   }
   if (const auto* a = std::get_if<Login>(&action)) text += fmt::format(" {} {}", a->link, a->host.index);
   if (const auto* a = std::get_if<ClientSend>(&action)) text += fmt::format(" {} {}", a->client, a->bytes);
-  if (const auto* a = std::get_if<Show>(&action)) text += a->bytes;
+  if (const auto* a = std::get_if<Show>(&action)) text += a->output.text;
   if (const auto* a = std::get_if<Say>(&action)) text += a->text;
   for (const char c : text) trace = (trace ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;  // FNV-1a
 }
@@ -311,8 +311,10 @@ void SmallWorld::perform(std::size_t id, const RecallPipe& a) {
   soon(kReaction, [this, id, event] { deliver(id, event); });
 }
 
-void SmallWorld::perform(std::size_t id, const Confirm& a) {
-  soon(kReaction, [this, id, a] { deliver(id, Shown{a.process}); });
+void SmallWorld::perform(std::size_t id, const Show& a) {
+  (static_cast<Stream>(a.output.stream) == Stream::out ? out : err) += a.output.text;
+  if (!a.output.wants_receipt) return;
+  soon(kReaction, [this, id, process = a.output.process] { deliver(id, Shown{process}); });
 }
 
 void SmallWorld::perform(std::size_t, const ReadInput& a) {

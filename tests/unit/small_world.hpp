@@ -215,11 +215,10 @@ private:
   void perform(std::size_t id, const proto::RecallPipe& action);
   void perform(std::size_t id, const proto::ReadInput& action);
   void perform(std::size_t id, const proto::Finish& action);
-  void perform(std::size_t id, const proto::Confirm& action);
+  void perform(std::size_t id, const proto::Show& action);
   void perform(std::size_t, const proto::ResizeTerminal&) {}
   void perform(std::size_t, const proto::ReleaseKeys&) {}
   void perform(std::size_t, const proto::ReadHosts&) {}
-  void perform(std::size_t, const proto::Show& a) { (a.stream == proto::Stream::out ? out : err) += a.bytes; }
   void perform(std::size_t, const proto::Say& a) { said.push_back(a); }
   void perform(std::size_t, const proto::StoreHostKey& a) { keys.push_back(a); }
   void perform(std::size_t, const proto::Record& a) {

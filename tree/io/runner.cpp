@@ -64,14 +64,13 @@ void Runner::execute(Action& action) {
   if (auto* a = std::get_if<Show>(&action)) {
     // What a job that is being ended still prints may be lost if nobody reads it.
     if (node_.ending() && user_->backlog() > kHighWater) return;
-    return user_->show(a->stream, std::move(a->bytes));
+    return user_->show(std::move(*a));
   }
   if (auto* a = std::get_if<Say>(&action)) return user_->say(a->tone, a->text);
   if (auto* a = std::get_if<Sign>(&action)) return user_->sign(*a);
   if (auto* a = std::get_if<StoreHostKey>(&action)) return user_->store_host_key(a->host, a->key);
   if (auto* a = std::get_if<Record>(&action)) return user_->record(*a);
   if (auto* a = std::get_if<Examined>(&action)) return user_->examined(a->checkup);
-  if (auto* a = std::get_if<Confirm>(&action)) return user_->confirm(*a);
   if (auto* a = std::get_if<ReadInput>(&action)) return user_->read_input(*a);
   if (std::holds_alternative<ReleaseKeys>(action)) return user_->release_keys();
   if (auto* a = std::get_if<ReadHosts>(&action)) return user_->read_hosts(a->pes);

@@ -19,7 +19,8 @@ namespace charmtree::io {
 class UserSide {
 public:
   virtual ~UserSide() = default;
-  virtual void show(proto::Stream stream, std::string bytes) = 0;
+  /// Answers with Shown through Runner::dispatch if the output wants a receipt.
+  virtual void show(proto::Show action) = 0;
   virtual void say(proto::Tone tone, const std::string& line) = 0;
   /// Signs by a key of the user's and answers with SignatureMade through Runner::dispatch.
   virtual void sign(const proto::Sign& action) = 0;
@@ -27,8 +28,6 @@ public:
   virtual void record(const proto::Record& record) = 0;
   /// Only of a checkup.
   virtual void examined(const wire::Checkup& /*checkup*/) {}
-  /// Answers with Shown through Runner::dispatch.
-  virtual void confirm(const proto::Confirm& action) = 0;
   /// Reads from the user's stdin and answers with InputRead through Runner::dispatch.
   virtual void read_input(const proto::ReadInput& action) = 0;
   /// Keys typed have their usual meaning again.

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -97,6 +98,13 @@ void OutputWriter::run() {
     }
     if (broken_ || (stop_ && queue_.empty())) return;
   }
+}
+
+bool same_file(int one, int other) {
+  struct stat first {
+  }, second{};
+  return ::fstat(one, &first) == 0 && ::fstat(other, &second) == 0 && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
 }
 
 InputReader::InputReader(asio::io_context& io, int fd, std::function<void(std::string, bool)> sink)

@@ -53,6 +53,9 @@ private:
   std::thread thread_;
 };
 
+/// Both descriptors lead to the same terminal, file or pipe.
+bool same_file(int one, int other);
+
 class InputReader {
 public:
   /// `sink` gets what was read and whether that was the end, from the event loop.

@@ -137,7 +137,7 @@ struct InputWritten {
 struct InputRecalled {
   std::string bytes;
 };
-/// Root: answer to Confirm.
+/// Root: answer to a Show with output that wants a receipt.
 struct Shown {
   std::uint32_t process;
 };
@@ -285,16 +285,13 @@ struct ReleaseKeys {};
 struct ReadHosts {
   std::uint32_t pes;
 };
-/// Root: the program's output, complete lines or raw bytes.
+/// Root: output of a process. If it wants a receipt: answer Shown when this and all before it has been
+/// written, or nobody reads it any more.
 struct Show {
-  Stream stream;
-  std::string bytes;
-};
-/// Root: `process` waits until all that was shown on this stream so far has been written, or nobody reads it
-/// any more. Answer Shown.
-struct Confirm {
-  Stream stream;
-  std::uint32_t process;
+  wire::Output output;
+  std::string host;             // of that process
+  std::uint32_t processes = 2;  // of the job
+  bool raw = false;             // its bytes are to be written as they are
 };
 /// Root: a line of ours for the user. `verbose`: only with ++verbose.
 enum class Tone : std::uint8_t { verbose, info, error };
@@ -335,7 +332,7 @@ struct Finish {
 using Action =
     std::variant<Login, CancelLogin, Signed, Send, CloseLink, Prepare, Spawn, Adopt, Signal, KillLeftovers,
                  ClientSend, ClientClose, DrainOutput, WriteInput, RecallPipe, ResizeTerminal, ReadInput,
-                 ReleaseKeys, ReadHosts, Show, Confirm, Say, Sign, StoreHostKey, Record, Examined, Finish>;
+                 ReleaseKeys, ReadHosts, Show, Say, Sign, StoreHostKey, Record, Examined, Finish>;
 using Actions = std::vector<Action>;
 
 }  // namespace charmtree::proto

@@ -153,21 +153,8 @@ void HostProcesses::on(const SpawnFailed& event, Instant, Actions&, Upward& up) 
   failed_ = true;
 }
 
-void HostProcesses::text(std::uint32_t process, Stream stream, std::string_view bytes, bool receipt,
-                         Instant now, Upward& up) {
-  LineBuffer& lines = at(process).lines[stream == Stream::out ? 0 : 1];
-  const bool raw = receipt || job_->processes == 1;
-  std::string ready = lines.append(bytes, now, job_->partial_line, raw);
-  if (ready.empty() && !receipt) return;
-  up.messages.push_back(wire::Output{process, static_cast<std::uint8_t>(stream), receipt, std::move(ready)});
-}
-
-void HostProcesses::flush(std::uint32_t process, Upward& up) {
-  for (const Stream stream : {Stream::out, Stream::err}) {
-    std::string rest = at(process).lines[stream == Stream::out ? 0 : 1].flush();
-    if (!rest.empty())
-      up.messages.push_back(wire::Output{process, static_cast<std::uint8_t>(stream), false, std::move(rest)});
-  }
+void HostProcesses::flush(std::uint32_t process, wire::Tail tail, Upward& up) {
+  at(process).lines.flush(tail, {*job_, process, up.messages});
 }
 
 void HostProcesses::on(const ProcessOutput& event, Instant now, Actions&, Upward& up) {
@@ -176,13 +163,13 @@ void HostProcesses::on(const ProcessOutput& event, Instant now, Actions&, Upward
     std::string bytes = event.bytes;
     if (process.on_terminal[0] || process.on_terminal[1])
       std::erase(bytes, '\0');  // a client ends each copy so
-    up.messages.push_back(
-        wire::Output{event.process, static_cast<std::uint8_t>(event.stream), false, std::move(bytes)});
+    up.messages.push_back(wire::Output{event.process, static_cast<std::uint8_t>(event.stream), false,
+                                       std::move(bytes), wire::Tail::prompt, now});
     return;
   }
   if (process.copied[event.stream == Stream::out ? 0 : 1]) return;
   if (event.stream == Stream::err) process.last_words.append(event.bytes);
-  text(event.process, event.stream, event.bytes, false, now, up);
+  process.lines.append(event.stream, event.bytes, false, now, {*job_, event.process, up.messages});
 }
 
 void HostProcesses::report_exit(std::uint32_t number, const ProcessExited& event, Upward& up) {
@@ -259,12 +246,12 @@ void HostProcesses::report_waiting_exit(std::uint32_t number, Upward& up) {
   const ProcessExited event = *std::exchange(process.exit, std::nullopt);
   --waiting_exits_;
   process.report_by = kNever;
-  flush(number, up);
+  flush(number, wire::Tail::ended, up);
   report_exit(number, event, up);
 }
 
 void HostProcesses::on(const OutputDrained& event, Instant, Actions&, Upward& up) {
-  flush(event.process, up);
+  flush(event.process, wire::Tail::prompt, up);
   at(event.process).copied = event.copied;
   at(event.process).on_terminal = event.on_terminal;
 }
@@ -362,17 +349,18 @@ void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, 
       ++up.facts.crash_acks;
     } else if (auto* printed = std::get_if<Printed>(&output)) {
       const bool shown = at(printed->process).on_terminal[printed->stream == Stream::out ? 0 : 1];
-      text(printed->process, printed->stream, shown ? std::string_view{} : printed->text,
-           printed->wants_receipt, now, up);
+      at(printed->process)
+          .lines.append(printed->stream, shown ? std::string_view{} : printed->text, printed->wants_receipt,
+                        now, {*job_, printed->process, up.messages});
       if (printed->stream == Stream::err) at(printed->process).last_words.append(printed->text);
       if (kind == ClientKind::charm) check_build(*printed, up);
       if (at(printed->process).exit) at(printed->process).report_by = now + kLastWords;
     } else if (auto* scan = std::get_if<ScanRequested>(&output)) {
-      flush(scan->process, up);  // a prompt belongs before the wait for its answer
+      flush(scan->process, wire::Tail::prompt, up);  // a prompt belongs before the wait for its answer
       up.messages.push_back(wire::ScanUp{scan->process, std::move(scan->format)});
     } else if (auto* ended = std::get_if<Ended>(&output)) {
       at(ended->process).ended = true;
-      flush(ended->process, up);
+      flush(ended->process, wire::Tail::prompt, up);
       if (kind == ClientKind::native) {  // judged by its exit status, but what it said counts
         at(ended->process).code = ended->code;
         continue;
@@ -380,7 +368,7 @@ void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, 
       ++up.facts.ended;
       if (ended->code != 0 && !up.facts.code) up.facts.code = wire::Code{ended->process, ended->code};
     } else if (auto* aborted = std::get_if<Aborted>(&output)) {
-      flush(aborted->process, up);
+      flush(aborted->process, wire::Tail::ended, up);
       at(aborted->process).exited = true;  // the abort is its end
       up.messages.push_back(wire::AbortUp{aborted->process, aborted->code, std::move(aborted->text),
                                           take_last_words(aborted->process)});
@@ -444,12 +432,7 @@ void HostProcesses::tick(Instant now, Actions& out, Upward& up) {
   }
   for (std::uint32_t i = 0; i < local_.count; ++i) {
     Process& process = processes_[i];
-    for (const Stream stream : {Stream::out, Stream::err}) {
-      std::string partial = process.lines[stream == Stream::out ? 0 : 1].expired(now);
-      if (partial.empty()) continue;
-      up.messages.push_back(
-          wire::Output{local_.first + i, static_cast<std::uint8_t>(stream), false, std::move(partial)});
-    }
+    process.lines.tick(now, {*job_, local_.first + i, up.messages});
     if (process.report_by <= now) report_waiting_exit(local_.first + i, up);
     if (process.explain_by > now) continue;
     process.explain_by = kNever;
@@ -468,7 +451,7 @@ Instant HostProcesses::next_deadline() const {
   for (const auto& each : servers_) deadline = earlier(deadline, each->next_deadline());
   for (const Process& process : processes_) {
     deadline = earlier(deadline, earlier(process.explain_by, process.report_by));
-    for (const LineBuffer& lines : process.lines) deadline = earlier(deadline, lines.deadline());
+    deadline = earlier(deadline, process.lines.next_deadline());
   }
   return deadline;
 }

@@ -21,7 +21,7 @@
 
 #include "tree/proto/events.hpp"
 #include "tree/proto/last_words.hpp"
-#include "tree/proto/line_buffer.hpp"
+#include "tree/proto/output_lines.hpp"
 #include "tree/proto/queue_pairs.hpp"
 
 namespace charmtree::proto {
@@ -133,7 +133,7 @@ private:
     std::optional<ProcessExited> exit;  // to be reported when the connection has been read to its end,
     Instant report_by = kNever;         // or then
     wire::Tuple tuple;
-    std::array<LineBuffer, 2> lines;
+    OutputLines lines;
     bool restarted = false;        // it is not the first of its number
     std::uint32_t next_phase = 0;  // not 0: of the one to be started when this one is gone
     LastWords last_words;
@@ -156,9 +156,7 @@ private:
   void obey(QueuePairExchange::Orders& orders, Instant now, Actions& out, Upward& up);
   void fork_others(ClientKind kind, Instant now, Actions& out, Upward& up);
   void adopt(const Registered& output, ClientKind kind, Actions& out);
-  void text(std::uint32_t process, Stream stream, std::string_view bytes, bool receipt, Instant now,
-            Upward& up);
-  void flush(std::uint32_t process, Upward& up);
+  void flush(std::uint32_t process, wire::Tail tail, Upward& up);
   wire::ProcessExit exit_of(std::uint32_t process) const;
   std::string take_last_words(std::uint32_t process);
   void start_process(std::uint32_t process, std::vector<std::string> more_arguments, Actions& out);

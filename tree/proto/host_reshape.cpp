@@ -32,7 +32,7 @@ void HostProcesses::regroup(Instant now, Actions& out, Upward& up) {
     process.copied = {};
     process.lost = false;
     process.explain_by = kNever;
-    flush(local_.first + i, up);
+    flush(local_.first + i, wire::Tail::ended, up);
   }
   ClientOutputs outputs;
   charm().regroup(outputs);

@@ -5,21 +5,48 @@
 
 namespace charmtree::proto {
 
-std::string LineBuffer::append(std::string_view bytes, Instant now, Duration hold, bool raw) {
+void LineBuffer::append(std::string_view bytes, Instant now, Duration hold, std::vector<Piece>& ready) {
   if (partial_.empty()) deadline_ = now + hold;
-  const std::size_t newline = bytes.rfind('\n');
-  std::size_t whole = newline == std::string_view::npos ? 0 : newline + 1;
-  const std::size_t rest = bytes.size() - whole + (whole == 0 ? partial_.size() : 0);
-  if (raw || rest > kMaxLine) whole = bytes.size();
-  if (whole == 0 && !raw) {
-    partial_.append(bytes);
-    return {};
+  if (partial_.size() + bytes.size() > kMaxLine) {
+    append_long(bytes, ready);
+    deadline_ = now + hold;
+    return;
   }
-  std::string ready = flush();
-  ready.append(bytes.substr(0, whole));
-  partial_ = bytes.substr(whole);
+  const std::size_t newline = bytes.rfind('\n');
+  if (newline == std::string_view::npos) {
+    partial_.append(bytes);
+    return;
+  }
+  Piece lines{std::exchange(partial_, {})};
+  lines.text.append(bytes.substr(0, newline + 1));
+  ready.push_back(std::move(lines));
+  partial_ = bytes.substr(newline + 1);
   deadline_ = now + hold;
-  return ready;
+  open_ = false;
+}
+
+/// There may be lines among them that have to be cut.
+void LineBuffer::append_long(std::string_view bytes, std::vector<Piece>& ready) {
+  Piece lines;
+  while (!bytes.empty()) {
+    const std::size_t newline = bytes.find('\n');
+    const std::size_t line = newline == std::string_view::npos ? bytes.size() : newline + 1;
+    const bool whole = newline != std::string_view::npos;
+    const std::size_t size = partial_.size() + line - (whole ? 1 : 0);
+    if (size <= kMaxLine && !whole) {
+      partial_.append(bytes);
+      break;
+    }
+    const std::size_t taken = size > kMaxLine ? kMaxLine - partial_.size() : line;
+    lines.text += std::exchange(partial_, {});
+    lines.text.append(bytes.substr(0, taken));
+    bytes.remove_prefix(taken);
+    open_ = size > kMaxLine;
+    if (!open_) continue;
+    lines.tail = wire::Tail::too_long;
+    ready.push_back(std::exchange(lines, {}));
+  }
+  if (!lines.text.empty()) ready.push_back(std::move(lines));
 }
 
 std::string LineBuffer::expired(Instant now) {
@@ -27,6 +54,7 @@ std::string LineBuffer::expired(Instant now) {
 }
 
 std::string LineBuffer::flush() {
+  open_ = open_ || !partial_.empty();
   return std::exchange(partial_, {});
 }
 

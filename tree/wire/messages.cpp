@@ -120,6 +120,9 @@ void get(Reader& in, Binding::By& v) {
 void get(Reader& in, EndMode& v) {
   v = static_cast<EndMode>(in.bounded(2));
 }
+void get(Reader& in, Tail& v) {
+  v = static_cast<Tail>(in.bounded(3));
+}
 void get(Reader& in, ForkClients& v) {
   v = static_cast<ForkClients>(in.bounded(2));
 }
@@ -202,9 +205,9 @@ CT_MEMBERS(WindowSize, s.rows, s.columns)
 CT_MEMBERS(Terminal, s.size, s.typed_into)
 CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.environment, s.hosts, s.processes, s.pes_per_process,
            s.input_process, s.magic, s.launch, s.timeout, s.grace, s.keep_address_randomisation, s.stamps,
-           s.verbose, s.partial_line, s.private_network, s.umask, s.runscript, s.profiles, s.checkup,
-           s.restarts_processes, s.terminal, s.provision, s.bind, s.report_bindings, s.resizes,
-           s.fork_clients)
+           s.verbose, s.partial_line, s.raw_output, s.labelled, s.private_network, s.umask, s.runscript,
+           s.profiles, s.checkup, s.restarts_processes, s.terminal, s.provision, s.bind, s.report_bindings,
+           s.resizes, s.fork_clients)
 CT_MEMBERS(NodeTable, s.epoch, s.pes_per_process, s.blocks)
 CT_MEMBERS(Welcome, s.job, s.self, s.level)
 CT_MEMBERS(Assign, s.hosts, s.login_rate)
@@ -235,7 +238,7 @@ CT_MEMBERS(ProcessExit, s.process, s.code, s.signal, s.core, s.registered, s.end
 CT_MEMBERS(Code, s.process, s.code)
 CT_MEMBERS(Facts, s.hosts_up, s.hosts_failed, s.blocks, s.epoch, s.barrier, s.crash_acks, s.registered,
            s.ended, s.code, s.exited_ok, s.first_ok, s.exits, s.topologies, s.random_layout)
-CT_MEMBERS(Output, s.process, s.stream, s.wants_receipt, s.text)
+CT_MEMBERS(Output, s.process, s.stream, s.wants_receipt, s.text, s.tail, s.read)
 CT_MEMBERS(ScanUp, s.process, s.format)
 CT_MEMBERS(AbortUp, s.process, s.code, s.text, s.last_words)
 CT_MEMBERS(HandBack, s.hosts)

@@ -86,7 +86,10 @@ struct JobSpec {
   bool keep_address_randomisation = false;
   bool stamps = false;  // launchers report their start-up times
   bool verbose = false;
-  Duration partial_line = 5s;    // how long a line without its newline is held back
+  /// How long a line without its newline is held back on stdout, stderr.
+  std::array<Duration, 2> partial_line{5s, 5s};
+  bool raw_output = false;       // pass output on as it comes
+  bool labelled = false;         // lines are shown with labels: they are whole even if there is one process
   bool private_network = false;  // all hosts are this machine: 127.0.0.1 reaches everybody
   std::uint32_t umask = 022;
   std::string runscript;
@@ -99,6 +102,8 @@ struct JobSpec {
   CpuUnit bind = CpuUnit::none;  // bind processes to these before they begin
   bool report_bindings = false;
   ForkClients fork_clients = ForkClients::never;
+  /// Output is bytes as they come, not lines.
+  bool passes_raw() const { return raw_output || (processes == 1 && !labelled); }
   /// The processes get their numbers when all hosts have answered or been given up.
   bool is_numbered_late() const {
     return launch.on_failure != OnHostFailure::abort || provision.by_topology();
@@ -288,11 +293,22 @@ struct Facts {
   std::vector<std::uint32_t> random_layout;  // hosts of Charm++ clients whose addresses could not be fixed
   bool empty() const;
 };
+/// What stands behind the last newline of a piece of output.
+enum class Tail : std::uint8_t {
+  waited,    // nothing, or the beginning of a line that has been held back for long enough
+  prompt,    // the beginning of a line that must be seen now
+  too_long,  // as much of a line as is kept in one piece; the rest follows
+  ended,     // the last line of the stream, which has no newline
+};
+/// Output of a process, in order: whole lines, and what may stand behind them. A line may come in several
+/// pieces.
 struct Output {
   std::uint32_t process = 0;
   std::uint8_t stream = 1;  // proto::Stream
   bool wants_receipt = false;
   std::string text;
+  Tail tail = Tail::waited;
+  Instant read = kNever;  // when it was read on its host, in the receiver's clock
 };
 struct ScanUp {
   std::uint32_t process = 0;

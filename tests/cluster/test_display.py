@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How output is shown: lines that come in parts, labels, files, folded lines."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from running import Factory, charmrun_lines, command, program_lines, run
+from terminal import Terminal
+
+HALVES = ["sh", "-c", "printf AB; sleep 1; echo CD"]
+BIG = "head -c 65537 /dev/zero | tr '\\0' x; echo y"
+
+
+def test_lines_that_come_in_parts_are_never_torn(cluster: Factory, charmrun: Path) -> None:
+    """In a pipe a part waits for its newline; on a terminal it has the cursor, and others wait."""
+    hosts = cluster(2)
+    words = ["+p2", "++nodelist", hosts.nodelist(2)]
+    done = run(hosts, charmrun, *words, *HALVES)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ABCD\nABCD\n", "")
+    seat = Terminal(hosts, command(charmrun, *words, *HALVES))
+    seat.expect("AB")
+    seat.expect("CD\r\nABCD\r\n")
+    seat.end()
+    done = run(hosts, charmrun, *words, "++raw", "sh", "-c", "printf AB; printf CD >&2")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ABAB", "CDCD")
+    done = run(hosts, charmrun, *words, "sh", "-c", BIG)
+    assert (done.returncode, done.stdout) == (0, 2 * ("x" * 65536 + "\\\n\\xy\n"))
+
+
+def test_labels_say_whose_lines_they_are(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(2)
+    words = ["+p2", "++nodelist", hosts.nodelist(2)]
+    program = ["sh", "-c", "echo out; echo err >&2; printf end"]
+    done = run(hosts, charmrun, *words, "++label", *program)
+    assert sorted(done.stdout.splitlines()) == ["[0] end", "[0] out", "[1] end", "[1] out"]
+    assert sorted(done.stderr.splitlines()) == ["[0] err", "[1] err"]
+    done = run(hosts, charmrun, *words, "++timestamp", "++label-format", "%r@%h %s: ", *program)
+    names = hosts.run(0, ["cat", hosts.nodelist(2)]).stdout.split()[-3::2]
+    time = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3} "
+    lines = [line for line in done.stdout.splitlines() if re.match(time, line)]
+    want = [f"{i}@{name} stdout: {word}" for i, name in enumerate(names) for word in ("end", "out")]
+    assert sorted(re.sub(time, "", line, count=1) for line in lines) == want
+    assert lines == sorted(lines, key=lambda line: line[:23])
+    one = run(hosts, charmrun, "+p1", "++local", "++label", "printf", "a")
+    assert one.stdout == "[0] a"
+
+
+def test_each_process_has_a_file(cluster: Factory, charmrun: Path) -> None:
+    """Of an earlier job nothing is left; a full disk is told once, and in the status, but ends nothing."""
+    hosts = cluster(2)
+    folder = hosts.path(0, "/home/shared/new/out")
+    words = ["+p4", "++nodelist", hosts.nodelist(2), "++output", "/home/shared/new/out/%r"]
+    program = 'test $CHARMTREE_PROCESS = 3 || { printf "of $CHARMTREE_PROCESS"; echo " err" >&2; }'
+    done = run(hosts, charmrun, *words, "sh", "-c", program)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    files = {path.name: path.read_text() for path in folder.iterdir()}
+    assert files["3"] == ""
+    assert {name: sorted(text.split()) for name, text in files.items() if name != "3"} == {
+        str(i): sorted(["err", "of", str(i)]) for i in range(3)
+    }
+    (folder / "1").unlink()
+    (folder / "1").symlink_to("/dev/full")
+    done = run(hosts, charmrun, *words, "echo", "all")
+    assert done.returncode == 125
+    assert charmrun_lines(done) == [
+        "error: ++output: cannot write /home/shared/new/out/1: No space left on device; the job goes on without it"
+    ]
+    assert {i: (folder / str(i)).read_text() for i in (0, 2, 3)} == dict.fromkeys((0, 2, 3), "all\n")
+
+
+def numbers(label: str) -> list[int]:
+    """The processes of a label: [0-2,5]."""
+    ranges = [part.split("-") for part in label.strip("[]").split(",")]
+    return [i for ends in ranges for i in range(int(ends[0]), int(ends[-1]) + 1)]
+
+
+def test_equal_lines_are_folded(cluster: Factory, charmrun: Path) -> None:
+    """Each line of each process is accounted for, in order; on a terminal that is the usual."""
+    hosts = cluster(3)
+    words = ["++nodelist", hosts.nodelist(3), "++fold-window", 60]
+    seat = Terminal(hosts, command(charmrun, "+p9", *words, "echo", "hello"))
+    seat.expect(r"\[0-8\] hello\r\n")
+    seat.end()
+    program = "for i in 1 2 3; do echo step $i; done; echo me $CHARMTREE_PROCESS"
+    done = run(hosts, charmrun, "+p6", *words, "++fold", "sh", "-c", program)
+    assert done.returncode == 0
+    said: dict[int, list[str]] = {i: [] for i in range(6)}
+    for line in done.stdout.splitlines():
+        label, text = line.split(" ", 1)
+        for process in numbers(label):
+            said[process].append(text)
+    assert said == {i: ["step 1", "step 2", "step 3", f"me {i}"] for i in range(6)}
+    assert program_lines(done).count("[0-5] step 2") == 1

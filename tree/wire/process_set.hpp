@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// A set of process numbers, kept as ranges.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace charmtree::wire {
+
+class ProcessSet {
+public:
+  struct Range {
+    std::uint32_t first, last;  // both are in
+  };
+
+  void add(std::uint32_t process);
+  /// Its lowest number; the set must not be empty.
+  std::uint32_t lowest() const { return ranges_.front().first; }
+  std::size_t size() const { return size_; }
+  const std::vector<Range>& ranges() const { return ranges_; }
+  /// "0-3,7".
+  std::string print() const;
+
+private:
+  std::vector<Range> ranges_;  // rise, with gaps between them
+  std::size_t size_ = 0;
+};
+
+}  // namespace charmtree::wire
