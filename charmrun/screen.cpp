@@ -34,6 +34,7 @@ void Screen::place(Waiting waiting, Instant now, Ink& ink) {
 }
 
 void Screen::release(Instant now, Ink& ink) {
+  if (waiting_.empty()) return;
   held_ = 0;
   for (Waiting& each : std::exchange(waiting_, {})) place(std::move(each), now, ink);
 }

@@ -41,6 +41,13 @@ def make_merge() -> Path:
     return _compiled("output_merge.c")
 
 
+def make_steps() -> Path:
+    library = REPOSITORY / "build/client-lib/libcharmtree.a"
+    if not library.exists():
+        raise NoPeer("the client library is not built in build/")
+    return _compiled("output_steps.c", f"-I{REPOSITORY / 'client-lib'}", str(library), "-lstdc++", "-lpthread")
+
+
 def make_hydra() -> Path:
     return _environment("mpich", "mpich") / "bin/mpiexec.hydra"
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/proto/line_buffer.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace charmtree::proto {
 
 void LineBuffer::append(std::string_view bytes, Instant now, Duration hold, std::vector<Piece>& ready) {
   if (partial_.empty()) deadline_ = now + hold;
-  if (partial_.size() + bytes.size() > kMaxLine) {
+  // Of so few bytes only the first line, which has begun before, can be too long.
+  const std::size_t first = std::min(bytes.find('\n'), bytes.size());
+  if (bytes.size() > kMaxLine || partial_.size() + first > kMaxLine) {
     append_long(bytes, ready);
     deadline_ = now + hold;
     return;
