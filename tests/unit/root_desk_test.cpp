@@ -23,6 +23,7 @@ struct Fixture {
     for (std::uint32_t i = 0; i < 2; ++i) {
       plan.hosts[i].index = plan.hosts[i].first_process = i;
       plan.hosts[i].processes = 1;
+      plan.hosts[i].name = "h" + std::to_string(i);
     }
     return plan;
   }

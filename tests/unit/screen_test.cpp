@@ -25,7 +25,11 @@ struct Paper {
     screen.put({process, Stream::out, text, Tail::prompt, true}, kNow, ink);
   }
   /// What has been written since the last look.
-  std::string look() { return std::exchange(ink.bytes, {}); }
+  std::string look() {
+    const std::string bytes = ink.bytes;
+    ink.bytes.clear();
+    return bytes;
+  }
 
   Screen screen;
   Ink ink;
@@ -71,11 +75,15 @@ TEST_CASE("on a terminal a partial line has the cursor, and others wait for its 
   }
   SECTION("but for the process itself, on its other stream") {
     paper.err(0, "oops\n");
-    CHECK(paper.look() == "\\\nAB\\\nline\noops\n");
+    CHECK(paper.look() == "\\\nAB");  // whose turn comes first
+    paper.put(1, "\n");
+    CHECK(paper.look() == "\nline\noops\n");
   }
   SECTION("and but for us") {
     paper.screen.say("charmrun: news\n", kNow, paper.ink);
-    CHECK(paper.look() == "\\\ncharmrun: news\nAB\\\nline\n");
+    CHECK(paper.look() == "\\\ncharmrun: news\nAB");
+    paper.screen.tick(kNow + Screen::kPatience, paper.ink);
+    CHECK(paper.look() == "\\\nline\n");
   }
   SECTION("or the end of all") {
     paper.screen.finish(kNow, paper.ink);
