@@ -182,10 +182,11 @@ constexpr std::array kTable = {
               "show equal lines of stdout once: [0-511] step 10 done; ++no-fold: each by itself"},
     OptionRow{"fold-window", Topic::talk, &O::fold_window, "SECONDS", "0.5",
               "how long a line may wait for its equals"},
-    OptionRow{"raw", Topic::talk, &O::raw, "", "off",
-              "pass output on as it comes, byte for byte, as that of a job of one process is; otherwise "
-              "lines are never torn, and one that must be broken off (README, \"Output\") ends with \\ and goes "
-              "on behind another \\"},
+    OptionRow{
+        "raw", Topic::talk, &O::raw, "", "off",
+        "pass output on as it comes, byte for byte, as that of a job of one process is; otherwise "
+        "lines are never torn, and one that must be broken off (README, \"Output\") ends with \\ and goes "
+        "on behind another \\"},
     OptionRow{"report", Topic::talk, &O::report, "FILE", "",
               "write the times of the start of every launcher, as JSON"},
     OptionRow{"timeline", Topic::talk, &O::timeline, "FILE", "",
