@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "charmrun/console.hpp"
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
+#include "tree/base/exit_status.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/surroundings.hpp"
 
@@ -16,6 +19,10 @@ namespace charmtree {
 using proto::Tone;
 
 namespace {
+
+/// When a start is worth a line of progress, how often that changes, and when names are told.
+constexpr Duration kProgressFrom = 300ms, kProgressPause = 200ms, kLateFrom = 3s;
+constexpr std::size_t kUsualColumns = 79;
 
 /// The root is not started by a launcher and starts no process itself; it begins with main.
 LauncherRecord root_launcher() {
@@ -76,8 +83,10 @@ std::string with_carriage_returns(const std::string& lines) {
 }  // namespace
 
 Console::Console(io::asio::io_context& io, const Options& options, const Job& job, Instant started)
-    : options_(options),
+    : io_(io),
+      options_(options),
       job_(job),
+      started_(started),
       startup_(describe(options, job), job.plan.hosts, started),
       logins_(job.plan.hosts, job.plan.job.profiles),
       cpu_at_start_(cpu_time()),
@@ -95,6 +104,8 @@ Console::Console(io::asio::io_context& io, const Options& options, const Job& jo
             if (runner_ != nullptr) runner_->check_flow();
           },
           [] {}),
+      event_log_(started),
+      progress_timer_(io),
       display_(display_rules(options)),
       display_timer_(io),
       input_(io, STDIN_FILENO,
@@ -115,7 +126,79 @@ Console::Console(io::asio::io_context& io, const Options& options, const Job& jo
   });
 }
 
+bool Console::shows_progress(const Options& options) {
+  return !options.json.empty() || (!options.quiet && ::isatty(STDERR_FILENO) != 0);
+}
+
+void Console::write_events(EventWriter events) {
+  events_.emplace(std::move(events));
+  const auto written = [this] {
+    if (runner_ != nullptr) runner_->check_flow();
+  };
+  events_->begin(io_, written, [this](int error) {
+    say(Tone::error, fmt::format("++json: cannot write {}: {}; the job goes on without it", options_.json,
+                                 std::strerror(error)));
+  });
+  event(event_log_.job(job_.plan.job, ::getpid(), io::now()));
+}
+
+void Console::event(std::string line) {
+  if (!events_) return;
+  if (events_->on_stdout())
+    out_.write(std::move(line));
+  else
+    events_->write(std::move(line));
+}
+
+void Console::announce(const std::string& lines) {
+  if (stdout_has_events()) return event(event_log_.message(Tone::info, lines, io::now()));
+  std::fputs(lines.c_str(), stdout);
+  std::fflush(stdout);
+}
+
+void Console::progress(const proto::Progress& progress) {
+  const Instant now = io::now();
+  if (events_) {
+    for (const std::uint32_t host : progress.hosts_up)
+      event(event_log_.host_up(node_->hosts()[host].name, now));
+    if (!stage_ || *stage_ != progress.status.stage) event(event_log_.stage(progress.status, now));
+  }
+  stage_ = progress.status.stage;
+  if (*stage_ != proto::Stage::launch && *stage_ != proto::Stage::start) {
+    progressing_ = false;
+    progress_timer_.cancel();
+    progress_line({});
+  } else if (!std::exchange(progressing_, true)) {
+    await_progress(kProgressFrom);
+  }
+}
+
+/// Who is late is told by name when it is more than a moment.
+void Console::await_progress(Duration pause) {
+  progress_timer_.expires_after(pause);
+  progress_timer_.async_wait([this](io::error_code ec) {
+    if (ec || !progressing_) return;
+    proto::JobStatus status = node_->status();
+    if (io::now() - started_ < kLateFrom) status.late.clear();
+    progress_line("charmrun: " + proto::summary(status));
+    await_progress(kProgressPause);
+  });
+}
+
+void Console::progress_line(std::string_view line) {
+  if (options_.quiet) return;
+  const auto size = io::UserTerminal::size();
+  DisplayWrites writes;
+  display_.progress(line.substr(0, size ? size->columns - 1U : kUsualColumns), writes);
+  write(std::move(writes));
+}
+
 void Console::show(proto::Show action) {
+  if (stdout_has_events()) {
+    event(event_log_.output(action, io::now()));
+    if (action.output.wants_receipt) out_.confirm(when_shown(action.output.process));
+    return;
+  }
   if (static_cast<proto::Stream>(action.output.stream) == proto::Stream::terminal)
     return out_.write(std::move(action.output.text));
   DisplayWrites writes;
@@ -131,18 +214,21 @@ void Console::write(DisplayWrites writes) {
     if (to_file)
       files_->write(std::move(each.file), std::move(bytes));
     else
-      write(each.stream, std::move(bytes));
+      writer(each.stream).write(std::move(bytes));
     for (const std::uint32_t process : each.ink.receipts) {
-      const auto shown = [this, process] {
-        if (runner_ != nullptr) runner_->dispatch(proto::Shown{process});
-      };
       if (to_file)
-        files_->confirm(shown);
+        files_->confirm(when_shown(process));
       else
-        writer(each.stream).confirm(shown);
+        writer(each.stream).confirm(when_shown(process));
     }
   }
   await_display();
+}
+
+std::function<void()> Console::when_shown(std::uint32_t process) {
+  return [this, process] {
+    if (runner_ != nullptr) runner_->dispatch(proto::Shown{process});
+  };
 }
 
 void Console::name_files(std::span<const Host> hosts) {
@@ -196,7 +282,9 @@ void Console::release_keys() {
 void Console::say(Tone tone, const std::string& line) {
   if (tone == Tone::verbose && !options_.verbose) return;
   if (tone == Tone::info && options_.quiet) return;
+  event(event_log_.message(tone, line, io::now()));
   const bool charm_line = line.starts_with("Charmrun> ");  // tools look for these on stdout
+  if (charm_line && stdout_has_events()) return;
   const std::string name = charm_line ? "" : tone == Tone::error ? "charmrun: error: " : "charmrun: ";
   DisplayWrites writes;
   display_.say(charm_line ? proto::Stream::out : proto::Stream::err, name + line + "\n", io::now(), writes);
@@ -230,6 +318,8 @@ void Console::store_host_key(std::uint32_t host, const HostKey& key) {
 /// Hosts that join a running job are no part of its start.
 void Console::record(const proto::Record& record) {
   if (record.stamps.host >= job_.plan.hosts.size()) return;
+  if (record.error)
+    event(event_log_.host_failed(job_.plan.hosts[record.stamps.host].name, *record.error, record.failed));
   if (record.error) return startup_.failed(record.stamps.host, *record.error, record.failed);
   startup_.stamped(record.stamps);
   logins_.stamped(record.stamps, cpu_time() - cpu_at_start_);
@@ -247,13 +337,17 @@ void Console::read_hosts(std::uint32_t pes) {
   if (runner_ != nullptr) runner_->dispatch(std::move(answer));
 }
 
-bool Console::drain(std::span<const Host> hosts, Duration limit) {
+bool Console::finish(proto::Finish& result, std::span<const Host> hosts, Duration limit) {
   DisplayWrites writes;
   display_.finish(io::now(), writes);
   write(std::move(writes));
   finish_files(hosts, limit);
   known_hosts_.finish();
-  return out_.drain(limit) && err_.drain(limit);
+  const bool lost_files = files_ && files_->failures() > 0;
+  if (lost_files && result.status == 0 && result.signal == 0) result.status = kLauncherFailed;
+  const auto& where = result.why.host;
+  event(event_log_.end(result, where && *where < hosts.size() ? hosts[*where].name : "", io::now()));
+  return out_.drain(limit) && err_.drain(limit) && (!events_ || events_->drain(limit));
 }
 
 }  // namespace charmtree

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "charmrun/display.hpp"
+#include "charmrun/event_log.hpp"
+#include "charmrun/event_writer.hpp"
 #include "charmrun/job.hpp"
 #include "charmrun/login_log.hpp"
 #include "charmrun/options.hpp"
@@ -28,9 +30,16 @@ public:
   /// `job` must outlive the console; `started` is when main began.
   Console(io::asio::io_context& io, const Options& options, const Job& job, Instant started);
 
-  /// Where events of the user go: InputRead, and UserSignal{SIGPIPE} when nobody reads stdout any more. Set
-  /// once, before the loop runs.
-  void attach(io::Runner& runner) { runner_ = &runner; }
+  /// Where events of the user go: InputRead, and UserSignal{SIGPIPE} when nobody reads stdout any more;
+  /// `node` is asked how far the job is. Set once, before the loop runs.
+  void attach(io::Runner& runner, const Node& node) {
+    runner_ = &runner;
+    node_ = &node;
+  }
+  /// ++json: what happens is written there as well.
+  void write_events(EventWriter events);
+  /// Somebody looks at Progress actions.
+  static bool shows_progress(const Options& options);
   /// Who signs for other launchers; without one nobody does. Must outlive the console.
   void set_signer(io::Signer& signer) { signer_ = &signer; }
 
@@ -39,18 +48,21 @@ public:
   void sign(const proto::Sign& action) override;
   void store_host_key(std::uint32_t host, const HostKey& key) override;
   void record(const proto::Record& record) override;
+  void progress(const proto::Progress& progress) override;
   void read_input(const proto::ReadInput& action) override;
   void release_keys() override;
+  /// Lines of ours that tools look for, at once.
+  void announce(const std::string& lines);
   void read_hosts(std::uint32_t pes) override;
   std::size_t backlog() const override {
-    return out_.backlog() + err_.backlog() + (files_ ? files_->backlog() : 0);
+    return out_.backlog() + err_.backlog() + (files_ ? files_->backlog() : 0) +
+           (events_ ? events_->backlog() : 0);
   }
 
   /// The end: everything shown has been written, or nobody reads it any more. Host keys too, as far as they
-  /// can. `hosts`: those of the job, for the files of processes that said nothing.
-  bool drain(std::span<const Host> hosts, Duration limit);
-  /// Some process's file could not be written.
-  bool lost_files() const { return files_ && files_->failures() > 0; }
+  /// can. `hosts`: those of the job, for the files of processes that said nothing. A file of theirs that
+  /// could not be written makes an otherwise good `result` a failure. False: that takes longer than `limit`.
+  bool finish(proto::Finish& result, std::span<const Host> hosts, Duration limit);
   /// Why stdout could not be written, an errno; 0 if it could.
   int output_failure() const { return out_.failure(); }
   /// The start-up record so far.
@@ -59,26 +71,38 @@ public:
   const LoginLog& logins() const { return logins_; }
 
 protected:
-  /// Past the display.
-  void write(proto::Stream stream, std::string bytes) { writer(stream).write(std::move(bytes)); }
+  /// On a terminal, unless ++quiet.
+  void progress_line(std::string_view line);
 
 private:
   io::OutputWriter& writer(proto::Stream stream) { return stream == proto::Stream::err ? err_ : out_; }
   void write(DisplayWrites writes);
+  std::function<void()> when_shown(std::uint32_t process);
+  void event(std::string line);
+  bool stdout_has_events() const { return events_ && events_->on_stdout(); }
+  void await_progress(Duration pause);
   void await_display();
   void name_files(std::span<const Host> hosts);
   void tell_file_failure();
   void finish_files(std::span<const Host> hosts, Duration limit);
 
+  io::asio::io_context& io_;
   const Options& options_;
   const Job& job_;
   io::Runner* runner_ = nullptr;
+  const Node* node_ = nullptr;
+  Instant started_;
   io::Signer* signer_ = nullptr;
   StartupRecorder startup_;
   LoginLog logins_;
   Duration cpu_at_start_;
   io::OutputWriter out_, err_;
   std::optional<io::OutputFiles> files_;  // ++output
+  EventLog event_log_;
+  std::optional<EventWriter> events_;  // ++json
+  io::asio::steady_timer progress_timer_;
+  std::optional<proto::Stage> stage_;
+  bool progressing_ = false;  // hosts or processes have yet to start
   bool told_file_failure_ = false;
   Display display_;
   io::asio::steady_timer display_timer_;

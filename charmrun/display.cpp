@@ -14,6 +14,8 @@ using proto::Stream;
 
 namespace {
 
+constexpr std::string_view kToLineStart = "\r\033[K";  // ECMA-48: erase in line
+
 Stream stream_of(const proto::Show& show) {
   return static_cast<Stream>(show.output.stream);
 }
@@ -25,8 +27,18 @@ Display::Display(DisplayRules rules)
       screens_{Screen{rules_.screens[0]}, Screen{rules_.screens[1]}},
       fold_(rules_.fold_window) {}
 
-void Display::hand_out(Stream target, Ink ink, DisplayWrites& out) {
-  if (!ink.bytes.empty() || !ink.receipts.empty()) out.push_back({target, std::move(ink)});
+void Display::hand_out(Stream to, Ink ink, DisplayWrites& out) {
+  if (ink.bytes.empty() && ink.receipts.empty()) return;
+  if (progressing_ && to == target(Stream::err)) progress({}, out);
+  out.push_back({to, std::move(ink)});
+}
+
+void Display::progress(std::string_view line, DisplayWrites& out) {
+  const Stream to = target(Stream::err);
+  if (rules_.screens[1] != ScreenKind::terminal || !screen(to).at_line_start()) return;
+  if (!progressing_ && line.empty()) return;
+  progressing_ = !line.empty();
+  out.push_back({to, {std::string{kToLineStart}.append(line), {}}});
 }
 
 std::int64_t Display::wall_ms(Instant instant) const {
@@ -196,6 +208,7 @@ Instant Display::next_deadline() const {
 }
 
 void Display::finish(Instant now, DisplayWrites& out) {
+  progress({}, out);
   finish_fold(now, out);
   for (const Stream stream : {Stream::out, Stream::err}) {
     Ink ink;

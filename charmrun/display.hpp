@@ -47,6 +47,9 @@ public:
   void show(proto::Show show, Instant now, DisplayWrites& out);
   /// Lines of charmrun itself.
   void say(proto::Stream stream, std::string_view lines, Instant now, DisplayWrites& out);
+  /// A line that stands at the end of stderr, if that is a terminal and nobody is in the middle of a line
+  /// there, until something else is written; empty: none.
+  void progress(std::string_view line, DisplayWrites& out);
   void tick(Instant now, DisplayWrites& out);
   Instant next_deadline() const;
   /// Nothing more will come: all that is held is to be written.
@@ -68,9 +71,10 @@ private:
   void to_screen(proto::Show show, Instant now, Ink& ink);
   void unfold(Instant now, Ink& ink);
   void finish_fold(Instant now, DisplayWrites& out);
-  static void hand_out(proto::Stream target, Ink ink, DisplayWrites& out);
+  void hand_out(proto::Stream target, Ink ink, DisplayWrites& out);
 
   DisplayRules rules_;
+  bool progressing_ = false;
   std::array<Screen, 2> screens_;
   std::map<std::string, Screen> files_;  // where lines have labels
   LineFold fold_;

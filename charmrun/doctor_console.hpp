@@ -13,18 +13,11 @@ public:
   /// `doctor` must outlive the console; so must `job`.
   DoctorConsole(io::asio::io_context& io, const Options& options, const Job& job, Doctor& doctor);
 
-  void say(proto::Tone tone, const std::string& line) override;
   void record(const proto::Record& record) override;
   void examined(const wire::Checkup& checkup) override;
-  /// The launch is over.
-  void end_progress();
 
 private:
-  void show_progress();
-
   Doctor& doctor_;
-  bool terminal_;
-  bool showing_ = false;  // a line of progress stands on the terminal
 };
 
 }  // namespace charmtree

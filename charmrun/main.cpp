@@ -283,11 +283,10 @@ int run_doctor(const Options& options, const std::string& self) {
     DoctorConsole console{around.io, options, *job, doctor};
     signing.serve(console);
     io::Runner runner{around.io, node, around.transports(), around.watch, &console};
-    console.attach(runner);
+    console.attach(runner, node);
     say_remarks(*job, console);
-    const proto::Finish result = conduct(around.io, runner);
-    console.end_progress();
-    console.drain({}, kPatience);
+    proto::Finish result = conduct(around.io, runner);
+    console.finish(result, {}, kPatience);
     if (result.signal != 0) die_of(result.signal);
     if (result.status != 0) return result.status;  // too large a job, ++timelimit
     job->remarks.clear();
@@ -320,6 +319,19 @@ EndRecord end_record(const proto::Finish& result, bool output_lost, const std::v
   return end;
 }
 
+/// What outlives the job: reports and the history of logins.
+void keep_records(const Options& options, const Job& job, const Node& node, const Console& console,
+                  const proto::Finish& result, Duration wall) {
+  StartupRecord record = console.startup();
+  record.wall = wall;
+  if (job.plan.job.is_numbered_late()) set_processes(record, node.hosts());
+  record.end = end_record(result, is_lost(console.output_failure()), node.hosts());
+  write_reports(options, record);
+  const LoginLog& logins = console.logins();
+  const std::string note = remember_logins(job.history_file, logins.samples(), logins.occupancy());
+  if (options.verbose && !note.empty()) std::fprintf(stderr, "charmrun: %s\n", note.c_str());
+}
+
 int run_root(const Options& options, const std::string& self) {
   const Instant started = io::now();
   ::signal(SIGPIPE, SIG_IGN);
@@ -327,8 +339,15 @@ int run_root(const Options& options, const std::string& self) {
     if (auto format = timeline_format(options.timeline); !format)
       return complain(format.error()), kLauncherFailed;
   }
+  std::optional<EventWriter> events;
+  if (!options.json.empty()) {
+    auto opened = EventWriter::open(options.json);
+    if (!opened) return complain(opened.error()), kLauncherFailed;
+    events = std::move(*opened);
+  }
   auto job = make_job(options, self);
   if (!job) return complain(job.error()), kLauncherFailed;
+  job->plan.tells_progress = Console::shows_progress(options);
 
   Surroundings around;
   const auto say = [&options](proto::Tone tone, const std::string& line) { print_line(options, tone, line); };
@@ -352,13 +371,13 @@ int run_root(const Options& options, const std::string& self) {
     Console console{around.io, options, *job, started};
     signing.serve(console);
     io::Runner runner{around.io, node, around.transports(), around.watch, &console};
+    console.attach(runner, node);
+    if (events) console.write_events(std::move(*events));
     if (job->ccs) {
       auto lines = open_ccs(options, *job->ccs, runner);
       if (!lines) return complain(lines.error()), kLauncherFailed;
-      std::fputs(lines->c_str(), stdout);
-      std::fflush(stdout);
+      console.announce(*lines);
     }
-    console.attach(runner);
     StatusDoor door{around.io, [&] {
                       return status_json(job->plan.job, ::getpid(), node.hosts(), node.status(),
                                          io::now() - started);
@@ -368,17 +387,9 @@ int run_root(const Options& options, const std::string& self) {
     say_remarks(*job, console);
     if (mpiexec) mpiexec->say_by([&](proto::Tone tone, const std::string& line) { console.say(tone, line); });
     result = conduct(around.io, runner);
-    const bool written = console.drain(node.hosts(), result.signal != 0 ? kLastWords : kPatience);
-    if (console.lost_files() && result.status == 0) result.status = kLauncherFailed;
+    const bool written = console.finish(result, node.hosts(), result.signal != 0 ? kLastWords : kPatience);
     output_failure = console.output_failure();
-    StartupRecord record = console.startup();
-    record.wall = io::now() - started;
-    if (job->plan.job.is_numbered_late()) set_processes(record, node.hosts());
-    record.end = end_record(result, is_lost(output_failure), node.hosts());
-    write_reports(options, record);
-    const LoginLog& logins = console.logins();
-    const std::string note = remember_logins(job->history_file, logins.samples(), logins.occupancy());
-    if (options.verbose && !note.empty()) std::fprintf(stderr, "charmrun: %s\n", note.c_str());
+    keep_records(options, *job, node, console, result, io::now() - started);
     if (!written && result.signal != 0) die_of(result.signal);  // the writer would wait for its reader
     if (mpiexec) mpiexec->say_by(say);
   }

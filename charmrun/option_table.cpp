@@ -187,6 +187,10 @@ constexpr std::array kTable = {
         "pass output on as it comes, byte for byte, as that of a job of one process is; otherwise "
         "lines are never torn, and one that must be broken off (README, \"Output\") ends with \\ and goes "
         "on behind another \\"},
+    OptionRow{
+        "json", Topic::talk, &O::json, "FILE", "",
+        "write what happens to the job as JSON lines (docs/EVENTS.md); -: to stdout, which then carries them "
+        "alone, with the output inside; fd:N: to a descriptor that is open"},
     OptionRow{"report", Topic::talk, &O::report, "FILE", "",
               "write the times of the start of every launcher, as JSON"},
     OptionRow{"timeline", Topic::talk, &O::timeline, "FILE", "",

@@ -162,6 +162,7 @@ struct Options {
   // What is shown.
   bool verbose = false;
   bool quiet = false;  // never together with verbose, which wins
+  std::string json;    // ++json
   std::string report;
   std::string timeline;
   bool raw = false;

@@ -55,6 +55,8 @@ public:
   void say(std::string_view lines, Instant now, Ink& ink);
   void tick(Instant now, Ink& ink);
   Instant next_deadline() const;
+  /// No line waits for its end.
+  bool at_line_start() const { return !owner_ && !newline_due_; }
   /// All that waits is written.
   void finish(Instant now, Ink& ink);
 

@@ -20,7 +20,8 @@ RootDesk::RootDesk(RootPlan plan)
       hosts_(std::move(plan.hosts)),
       judge_(*job_, hosts_, plan.bad_exit),
       time_limit_(plan.time_limit),
-      key_names_(std::move(plan.key_names)) {
+      key_names_(std::move(plan.key_names)),
+      tells_progress_(plan.tells_progress) {
   if (plan.ccs_address) ccs_.emplace(*plan.ccs_address);
   if (job_->provision.by_topology()) topologies_.resize(hosts_.size());
   if (!job_->is_numbered_late()) return;
@@ -46,6 +47,8 @@ void RootDesk::facts(wire::Facts facts, Instant now) {
   failures_.insert(failures_.end(), facts.hosts_failed.begin(), facts.hosts_failed.end());
   random_layout_.insert(facts.random_layout.begin(), facts.random_layout.end());
   registering_ = registering_ || facts.registered > 0;
+  if (tells_progress_ && judge_.has_numbers())
+    hosts_up_.insert(hosts_up_.end(), facts.hosts_up.begin(), facts.hosts_up.end());
   if (crash_sequence_) crash_sequence_->acked(facts.epoch, facts.crash_acks, now);
   for (const wire::HostTopology& told : facts.topologies) {
     for (std::uint32_t i = 0; i < told.hosts; ++i) topologies_.at(told.first_host + i) = told.topology;
@@ -271,6 +274,14 @@ void RootDesk::on(const ClientClosed& event, Instant, Actions&, DeskOrders&) {
   if (ccs_) ccs_->on(event);
 }
 
+void RootDesk::tell_progress(Actions& out) {
+  if (!tells_progress_) return;
+  JobStatus now = judge_.progress();
+  if (now == told_progress_ && hosts_up_.empty()) return;
+  told_progress_ = now;
+  out.push_back(Progress{std::move(now), std::exchange(hosts_up_, {})});
+}
+
 void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
   if (now >= limit_at_) {
     limit_at_ = kNever;
@@ -290,6 +301,7 @@ void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
   for (const BarrierKind kind : {BarrierKind::all, BarrierKind::root, BarrierKind::leave}) {
     if (judge_.take_release(kind)) orders.everyone.push_back(wire::Release{static_cast<std::uint8_t>(kind)});
   }
+  tell_progress(out);
   serve_scans(orders);
   want_input(out);
   if (!judge_.verdict()) return;

@@ -29,6 +29,7 @@ struct RootPlan {
   std::optional<std::uint32_t> ccs_address =
       {};  // CCS is served: IPv4 that clients on loopback are said to have
   proto::BadExit bad_exit = proto::BadExit::waits;
+  bool tells_progress = false;  // by Progress actions
 };
 
 /// What the desk wants the Node to do.
@@ -89,6 +90,7 @@ private:
   std::vector<Host*> take_places();
   void say_numbers(Instant now, std::size_t hosts, std::uint32_t before, proto::Actions& out);
   void show_bindings(proto::Actions& out);
+  void tell_progress(proto::Actions& out);
   void announce(Instant now, proto::Actions& out);
   void say_last_words(const proto::Ending& why, proto::Actions& out) const;
   void deliver_table(Instant now, proto::Actions& out, DeskOrders& orders);
@@ -123,6 +125,9 @@ private:
   bool announced_ = false;
   std::vector<wire::HostFailure> failures_;  // not yet recorded
   std::set<std::uint32_t> random_layout_;    // hosts of Facts::random_layout
+  bool tells_progress_;
+  proto::JobStatus told_progress_;
+  std::vector<std::uint32_t> hosts_up_;  // not yet told
   bool told_verdict_ = false;
   bool told_kill_ = false;
 

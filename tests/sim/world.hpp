@@ -203,6 +203,7 @@ private:
   void perform(std::uint32_t id, const proto::Signed& action, Duration& now);
   void perform(std::uint32_t id, const proto::Record& action, Duration& now);
   void perform(std::uint32_t id, const proto::Examined& action, Duration& now);
+  void perform(std::uint32_t id, const proto::Progress& action, Duration& now);
   void perform(std::uint32_t id, const proto::Finish& action, Duration& now);
   void cost(std::uint32_t id, Duration& now, Duration what) const;
 

@@ -118,6 +118,7 @@ void World::perform(std::uint32_t, const StoreHostKey&, Duration&) {}
 void World::perform(std::uint32_t, const Sign&, Duration&) {}
 void World::perform(std::uint32_t, const Signed&, Duration&) {}
 void World::perform(std::uint32_t, const Examined&, Duration&) {}
+void World::perform(std::uint32_t, const Progress&, Duration&) {}
 
 void World::perform(std::uint32_t id, const Say& action, Duration&) {
   if (id != 0) return checks_.wrong("a launcher that has no user speaks to one");

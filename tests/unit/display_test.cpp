@@ -207,3 +207,42 @@ TEST_CASE("lines in files have labels, too", "[display]") {
   REQUIRE(bench.writes.size() == 2);
   CHECK(bench.writes[0].ink.bytes + bench.writes[1].ink.bytes == "stdout: ABCD\nstdout: x\n");
 }
+
+TEST_CASE("a line of progress stands at the end of a terminal's stderr until something is written",
+          "[display]") {
+  DisplayRules rules;
+  rules.screens = {ScreenKind::file, ScreenKind::terminal};
+  Bench bench{rules};
+  bench.display.progress("1 of 2", bench.writes);
+  CHECK(bench.look(Stream::err) == "\r\033[K1 of 2");
+  bench.show(0, "out\n");
+  CHECK(bench.look(Stream::err).empty());  // the output goes elsewhere
+  bench.show(0, "err\n", Stream::err);
+  CHECK(bench.look(Stream::err) == "\r\033[Kerr\n");
+  bench.display.progress("2 of 2", bench.writes);
+  bench.display.progress({}, bench.writes);
+  bench.display.progress({}, bench.writes);
+  CHECK(bench.look(Stream::err) == "\r\033[K2 of 2\r\033[K");
+  bench.show(0, "a prompt: ", Stream::err);
+  CHECK(bench.look(Stream::err) == "a prompt: ");
+  bench.display.progress("2 of 2", bench.writes);
+  CHECK(bench.look(Stream::err).empty());  // the cursor is the process's
+}
+
+TEST_CASE("where both streams are one terminal, output takes the progress away, and a pipe never sees any",
+          "[display]") {
+  DisplayRules rules;
+  rules.screens = {ScreenKind::terminal, ScreenKind::terminal};
+  rules.one_screen = true;
+  Bench bench{rules};
+  bench.display.progress("1 of 2", bench.writes);
+  bench.show(0, "out\n");
+  CHECK(bench.look() == "\r\033[K1 of 2\r\033[Kout\n");
+  bench.display.progress("1 of 2", bench.writes);
+  bench.look();
+  bench.display.finish(kNow, bench.writes);
+  CHECK(bench.look() == "\r\033[K");
+  Bench pipe;
+  pipe.display.progress("1 of 2", pipe.writes);
+  CHECK(pipe.writes.empty());
+}

@@ -226,6 +226,7 @@ private:
     stamps.push_back(a.stamps);
   }
   void perform(std::size_t, const proto::Examined& a) { checkups.push_back(a.checkup); }
+  void perform(std::size_t, const proto::Progress&) {}
   void start(std::size_t id, const proto::Login& action, const Outcome& outcome);
   void record(std::size_t id, const proto::Action& action);
 

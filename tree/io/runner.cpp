@@ -70,6 +70,7 @@ void Runner::execute(Action& action) {
   if (auto* a = std::get_if<Sign>(&action)) return user_->sign(*a);
   if (auto* a = std::get_if<StoreHostKey>(&action)) return user_->store_host_key(a->host, a->key);
   if (auto* a = std::get_if<Record>(&action)) return user_->record(*a);
+  if (auto* a = std::get_if<Progress>(&action)) return user_->progress(*a);
   if (auto* a = std::get_if<Examined>(&action)) return user_->examined(a->checkup);
   if (auto* a = std::get_if<ReadInput>(&action)) return user_->read_input(*a);
   if (std::holds_alternative<ReleaseKeys>(action)) return user_->release_keys();

@@ -26,6 +26,8 @@ public:
   virtual void sign(const proto::Sign& action) = 0;
   virtual void store_host_key(std::uint32_t host, const HostKey& key) = 0;
   virtual void record(const proto::Record& record) = 0;
+  /// Only if RootPlan::tells_progress.
+  virtual void progress(const proto::Progress& /*progress*/) {}
   /// Only of a checkup.
   virtual void examined(const wire::Checkup& /*checkup*/) {}
   /// Reads from the user's stdin and answers with InputRead through Runner::dispatch.

@@ -16,6 +16,7 @@
 #include "tree/proto/binding.hpp"
 #include "tree/proto/client_server.hpp"
 #include "tree/proto/ending.hpp"
+#include "tree/proto/job_status.hpp"
 #include "tree/wire/host.hpp"
 #include "tree/wire/messages.hpp"
 
@@ -322,6 +323,12 @@ struct Record {
 struct Examined {
   wire::Checkup checkup;
 };
+/// Root: what has changed in the job's status, whose `late` hosts are left out; with the hosts that have
+/// started their processes since. Only where somebody looks at it (RootPlan::tells_progress).
+struct Progress {
+  JobStatus status;
+  std::vector<std::uint32_t> hosts_up;
+};
 /// This launcher is done. Root: with the status to exit with, or the signal to die of (0: none), and why.
 struct Finish {
   int status;
@@ -332,7 +339,7 @@ struct Finish {
 using Action =
     std::variant<Login, CancelLogin, Signed, Send, CloseLink, Prepare, Spawn, Adopt, Signal, KillLeftovers,
                  ClientSend, ClientClose, DrainOutput, WriteInput, RecallPipe, ResizeTerminal, ReadInput,
-                 ReleaseKeys, ReadHosts, Show, Say, Sign, StoreHostKey, Record, Examined, Finish>;
+                 ReleaseKeys, ReadHosts, Show, Say, Sign, StoreHostKey, Record, Examined, Progress, Finish>;
 using Actions = std::vector<Action>;
 
 }  // namespace charmtree::proto

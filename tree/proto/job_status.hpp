@@ -26,6 +26,7 @@ struct JobStatus {
   std::uint32_t registered = 0;   // with their launchers; plain programs never do
   std::uint32_t ended = 0;        // processes
   std::vector<std::string> late;  // hosts that keep the others waiting, in order
+  friend bool operator==(const JobStatus&, const JobStatus&) = default;
 };
 
 /// "launch: 62 of 64 hosts are up; not yet: h[17,40]"

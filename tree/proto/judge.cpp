@@ -173,6 +173,7 @@ std::vector<std::string> Judge::numbered(Instant now) {
     if (host.processes == 0) answered_.insert(host.index);
   }
   up_ = answered_.size();
+  idle_ = static_cast<std::uint32_t>(up_);
   await_answers(now);
   return lines;
 }
@@ -349,27 +350,27 @@ std::vector<std::string> Judge::unanswered_hosts() const {
   return names;
 }
 
-JobStatus Judge::status() const {
+JobStatus Judge::progress() const {
   JobStatus status;
-  const auto idle = static_cast<std::uint32_t>(std::count_if(
-      hosts_.begin(), hosts_.end(), [&](const Host& host) { return numbered_ && host.processes == 0; }));
-  status.hosts = static_cast<std::uint32_t>(hosts_.size()) - idle;
-  status.hosts_up = static_cast<std::uint32_t>(up_) - std::min(idle, static_cast<std::uint32_t>(up_));
+  status.hosts = static_cast<std::uint32_t>(hosts_.size()) - idle_;
+  status.hosts_up = static_cast<std::uint32_t>(up_) - idle_;
   status.hosts_failed = static_cast<std::uint32_t>(failures_.size());
   status.processes = job_.processes;
   status.registered = registered_;
   status.ended = ended_ + exited_;
-  if (verdict_) {
+  if (verdict_)
     status.stage = Stage::end;
-  } else if (!all_up()) {
+  else if (!all_up())
     status.stage = Stage::launch;
-    status.late = unanswered_hosts();
-  } else if (table_pending()) {
-    status.stage = Stage::start;
-    status.late = unregistered_hosts();
-  } else {
-    status.stage = Stage::run;
-  }
+  else
+    status.stage = table_pending() ? Stage::start : Stage::run;
+  return status;
+}
+
+JobStatus Judge::status() const {
+  JobStatus status = progress();
+  if (status.stage == Stage::launch) status.late = unanswered_hosts();
+  if (status.stage == Stage::start) status.late = unregistered_hosts();
   return status;
 }
 

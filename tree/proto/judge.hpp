@@ -71,6 +71,7 @@ public:
   /// Every host has answered or been given up, and it is time to number the processes of a job whose
   /// numbers depend on them.
   bool wants_numbers() const { return !numbered_ && !verdict_ && answered_.size() == hosts_.size(); }
+  bool has_numbers() const { return numbered_; }
   /// The hosts that have failed.
   std::set<std::uint32_t> failed_hosts() const;
   /// The hosts have their processes, with which they have yet to answer. Returns why those that failed did.
@@ -78,6 +79,8 @@ public:
   /// Too few hosts are left.
   void too_few(const std::string& line);
 
+  /// `late` is left out of progress().
+  JobStatus progress() const;
   JobStatus status() const;
   /// Every host has started its processes.
   bool all_up() const { return numbered_ && up_ == hosts_.size(); }
@@ -121,6 +124,7 @@ private:
   BadExit bad_exit_rule_;
   std::set<std::uint32_t> answered_;
   std::size_t up_ = 0;
+  std::uint32_t idle_ = 0;  // hosts that have been numbered and got no processes; they count as up
   std::vector<wire::HostFailure> failures_;
   std::vector<wire::TupleBlock> blocks_;
   bool numbered_;  // from the beginning if nothing depends on the hosts

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happens to a job, as NDJSON (++json, docs/EVENTS.md): each function returns one line. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "charmrun/options.hpp"
+#include "tree/proto/events.hpp"
+#include "tree/proto/job_status.hpp"
+#include "tree/wire/messages.hpp"
+
+namespace charmtree {
+
+class EventLog {
+public:
+  /// Times are since `started`, when main began.
+  explicit EventLog(Instant started) : started_(started) {}
+
+  /// The first line. `pid` is the root launcher's.
+  std::string job(const wire::JobSpec& job, int pid, Instant now) const;
+  /// It has started its processes.
+  std::string host_up(const std::string& host, Instant now) const;
+  std::string host_failed(const std::string& host, const Error& error, Instant when) const;
+  std::string stage(const proto::JobStatus& status, Instant now) const;
+  std::string output(const proto::Show& show, Instant now) const;
+  /// What charmrun says, without its name.
+  std::string message(proto::Tone tone, const std::string& text, Instant now) const;
+  /// The last line. `host`: the one of Ending::host, if there is any.
+  std::string end(const proto::Finish& finish, const std::string& host, Instant now) const;
+
+private:
+  Instant started_;
+};
+
+/// Where ++json writes: a file, stdout ("-"), or a descriptor that is open already ("fd:3").
+struct EventPlace {
+  std::string path;
+  int fd = -1;  // not negative: that, and not the path
+};
+/// Error bad_input: "fd:" and no number from 0 to 1023.
+Result<EventPlace> event_place(const std::string& text);
+
+}  // namespace charmtree
