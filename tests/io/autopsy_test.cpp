@@ -36,42 +36,44 @@ TEST_CASE("a pattern for core files is looked for with what is known of the proc
 }
 
 TEST_CASE("the core file, the kernel's log and the group's count are told", "[autopsy]") {
-  const TempDir folder;
-  const std::string log = folder.path() + "/log", pattern = folder.path() + "/pattern";
-  const std::string group = folder.path() + "/group", below = group + "/below";
+  const TempDir temporary;
+  const std::string folder = temporary.path("home");
+  REQUIRE(std::filesystem::create_directories(folder));
+  const std::string log = folder + "/log", pattern = folder + "/pattern";
+  const std::string group = folder + "/group", below = group + "/below";
   put(pattern, "core.%p\n");
   put(log, "3,1,2,-;Out of memory: Killed process 5 (old)\n");
   Autopsy autopsy{{log, pattern}};
   SECTION("a core file") {
     autopsy.begin("");
-    CHECK(autopsy.examine(7, SIGSEGV, true, folder.path()).empty());
-    put(folder.path() + "/core.7", "x");
-    CHECK(autopsy.examine(7, SIGSEGV, true, folder.path()) == "core dumped to " + folder.path() + "/core.7");
-    CHECK(autopsy.examine(7, SIGSEGV, false, folder.path()).empty());
+    CHECK(autopsy.examine(7, SIGSEGV, true, folder).empty());
+    put(folder + "/core.7", "x");
+    CHECK(autopsy.examine(7, SIGSEGV, true, folder) == "core dumped to " + folder + "/core.7");
+    CHECK(autopsy.examine(7, SIGSEGV, false, folder).empty());
     put(pattern, "|/lib/systemd/systemd-coredump %P");
-    CHECK(autopsy.examine(7, SIGSEGV, true, folder.path()).find("coredumpctl") != std::string::npos);
+    CHECK(autopsy.examine(7, SIGSEGV, true, folder).find("coredumpctl") != std::string::npos);
     put(pattern, "|/bin/other %P\n");
-    CHECK(autopsy.examine(7, SIGSEGV, true, folder.path()) == "core dumped to a program there: /bin/other");
+    CHECK(autopsy.examine(7, SIGSEGV, true, folder) == "core dumped to a program there: /bin/other");
   }
   SECTION("the log, from the beginning of the job on") {
     autopsy.begin("");
-    CHECK(autopsy.examine(5, SIGKILL, false, folder.path()).empty());
+    CHECK(autopsy.examine(5, SIGKILL, false, folder).empty());
     std::ofstream(log, std::ios::app) << "3,1,2,-;Out of memory: Killed process 6 (new)\n";
-    CHECK(autopsy.examine(6, SIGTERM, false, folder.path()).empty());
-    CHECK(autopsy.examine(6, SIGKILL, false, folder.path()).starts_with("out of memory"));
+    CHECK(autopsy.examine(6, SIGTERM, false, folder).empty());
+    CHECK(autopsy.examine(6, SIGKILL, false, folder).starts_with("out of memory"));
   }
   SECTION("the count of the group above") {
     REQUIRE(std::filesystem::create_directories(below));
     put(group + "/memory.events", "low 0\nhigh 0\nmax 3\noom 1\noom_kill 1\noom_group_kill 0\n");
     autopsy.begin(below);
-    CHECK(autopsy.examine(8, SIGKILL, false, folder.path()).empty());
+    CHECK(autopsy.examine(8, SIGKILL, false, folder).empty());
     put(group + "/memory.events", "low 0\nhigh 0\nmax 3\noom 2\noom_kill 2\noom_group_kill 0\n");
-    CHECK(autopsy.examine(8, SIGKILL, false, folder.path()).starts_with("out of memory"));
-    CHECK(autopsy.examine(9, SIGKILL, false, folder.path()).empty());
+    CHECK(autopsy.examine(8, SIGKILL, false, folder).starts_with("out of memory"));
+    CHECK(autopsy.examine(9, SIGKILL, false, folder).empty());
   }
   SECTION("nothing can be read") {
-    Autopsy blind{{folder.path() + "/no", folder.path() + "/no"}};
+    Autopsy blind{{folder + "/no", folder + "/no"}};
     blind.begin("/no/group");
-    CHECK(blind.examine(7, SIGKILL, true, folder.path()).empty());
+    CHECK(blind.examine(7, SIGKILL, true, folder).empty());
   }
 }
