@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mistakes that other launchers were seen to make, replayed. Each test names the launcher, what was done and what came of it.
-
-Left out: what has no counterpart here. Old tails in files of output are in the tests of the option that writes such files.
-"""
+"""Mistakes that other launchers were seen to make, replayed. Each test names the launcher, what was done and what came of it."""
 
 from __future__ import annotations
 
@@ -20,8 +17,19 @@ _BOTH_FAIL = "exit $((CHARMTREE_PROCESS + 1))"
 def test_lines_written_in_two_parts_are_not_torn(cluster: Factory, charmrun: Path) -> None:
     """MPICH 5.0.2: `[0] AB[1] AB[1] CD`, then `[0] CD`."""
     hosts = cluster(3)
-    program = ["sh", "-c", "printf AB; sleep 0.5; echo CD"]
-    assert_good(run(hosts, charmrun, "+p2", "++nodelist", hosts.nodelist([1, 2]), *program), ["ABCD"] * 2)
+    program = ["++label", "sh", "-c", "printf AB; sleep 0.5; echo CD"]
+    done = run(hosts, charmrun, "+p2", "++nodelist", hosts.nodelist([1, 2]), *program)
+    assert_good(done, ["[0] ABCD", "[1] ABCD"])
+
+
+def test_a_file_of_output_has_no_old_end(cluster: Factory, charmrun: Path) -> None:
+    """MPICH 5.0.2: of a longer output of an earlier run the end stayed in the file."""
+    hosts = cluster(3)
+    words = ["+p2", "++nodelist", hosts.nodelist([1, 2]), "++output", "/home/shared/old/%r.out", "echo"]
+    for text in ("0123456789", "hi"):
+        assert_good(run(hosts, charmrun, *words, text), [])
+        for process in (0, 1):
+            assert hosts.path(0, f"/home/shared/old/{process}.out").read_text() == f"{text}\n"
 
 
 def test_two_statuses_are_not_mixed(cluster: Factory, charmrun: Path) -> None:
