@@ -279,6 +279,12 @@ void Console::release_keys() {
   if (terminal_) terminal_->give_back();
 }
 
+void Console::stop_self() {
+  if (terminal_) terminal_->leave();
+  ::raise(SIGSTOP);
+  if (runner_ != nullptr) runner_->dispatch(proto::UserSignal{SIGCONT});
+}
+
 void Console::say(Tone tone, const std::string& line) {
   if (tone == Tone::verbose && !options_.verbose) return;
   if (tone == Tone::info && options_.quiet) return;

@@ -51,6 +51,7 @@ public:
   void progress(const proto::Progress& progress) override;
   void read_input(const proto::ReadInput& action) override;
   void release_keys() override;
+  void stop_self() override;
   /// Lines of ours that tools look for, at once.
   void announce(const std::string& lines);
   void read_hosts(std::uint32_t pes) override;

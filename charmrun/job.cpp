@@ -127,6 +127,7 @@ private:
   std::uint32_t intern(Profile profile);
   void describe();
   void describe_launch();
+  void describe_input();
   void describe_tree();
   void prescribe_checkup();
   void use_history();
@@ -396,6 +397,7 @@ void Builder::describe() {
       1 +
       (static_cast<unsigned char>(job.secret[0]) | (static_cast<unsigned char>(job.secret[1]) << 8)) % 32767);
   job.timeout = options_.timeout;
+  job.grace = options_.grace;
   job.keep_address_randomisation = options_.va_randomization;
   if (options_.scalable_start && !job.resizes)
     job.fork_clients =
@@ -417,11 +419,21 @@ void Builder::describe() {
     const bool person = ::isatty(STDIN_FILENO) != 0;  // whatever stdout is
     job.terminal = wire::Terminal{io::UserTerminal::size().value_or(kUsual), person};
   }
+  describe_input();
   if (!options_.run_script.empty()) job.runscript = absolute(options_.run_script, directory_);
   job.profiles = profiles_;
   describe_launch();
   if (options_.time_limit) job_.plan.time_limit = *options_.time_limit;
   if (options_.kill_on_exit) job_.plan.bad_exit = proto::BadExit::ends;
+  job_.plan.int_ends = options_.int_ends;
+}
+
+void Builder::describe_input() {
+  wire::JobSpec& job = job_.plan.job;
+  const InputTarget target = options_.input.value_or(InputTarget{});
+  job.input_process = target.who == InputTarget::Who::none ? wire::kNoProcess : target.process;
+  job.input_to_all = target.who == InputTarget::Who::all;
+  job.input_is_typed = ::isatty(STDIN_FILENO) != 0 && !job.terminal;
 }
 
 void Builder::describe_launch() {
@@ -474,7 +486,7 @@ void Builder::prescribe_checkup() {
   if (rules.batch == 0)
     rules.batch = rules.max_logins == 0 ? kLoginsAtATime : std::min(rules.max_logins, kLoginsAtATime);
   job.grace = Duration{0};
-  job.input_process = UINT32_MAX;
+  job.input_process = wire::kNoProcess;
 }
 
 /// What earlier launches tell of logins to such hosts. A job on this machine alone needs and tells nothing.

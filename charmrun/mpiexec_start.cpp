@@ -106,7 +106,7 @@ Result<void> MpiexecStart::begin(const Job& job) {
 
 void MpiexecStart::wait(Instant limit) {
   io::asio::signal_set signals{io_};
-  watch_user_signals(signals, [this](int signal) {
+  watch_ending_signals(signals, [this](int signal) {
     signal_ = signal;
     io_.stop();
   });

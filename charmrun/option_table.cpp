@@ -152,6 +152,10 @@ constexpr std::array kTable = {
     OptionRow{"kill-on-exit", Topic::program, &O::kill_on_exit, "", "off",
               "a process that exits with another status than 0 ends the job at once (plain programs; of "
               "Charm++ programs any process that is lost does)"},
+    OptionRow{
+        "stdin", Topic::program, &O::input, "R|all|none", "0",
+        "which process gets our stdin; all: each a copy; none: it is not read, as in `while read` loops", 0,
+        kMaxProcesses - 1},
     OptionRow{"ipcpoolsize", Topic::program, &O::ipc_pool_size, "N", "the program's own",
               "size of the pool of shared memory of each process (builds that use it); -1 for the default", 0,
               kMaxPes},
@@ -163,6 +167,13 @@ constexpr std::array kTable = {
               "how long hosts and processes may take to start"},
     OptionRow{"timelimit", Topic::time, &O::time_limit, "SECONDS", "none",
               "end the job after this time, with status 124; -1 for none"},
+
+    OptionRow{"grace", Topic::time, &O::grace, "SECONDS", "2",
+              "how long processes that were told to end may take, before they are killed"},
+    OptionRow{
+        "int-ends", Topic::time, &O::int_ends, "", "on",
+        "Ctrl-C ends the job; ++no-int-ends: it is the program's, which may survive it, but twice within "
+        "a second it ends the job at once"},
 
     OptionRow{"verbose", Topic::talk, &O::verbose, "", "off",
               "say what is done, and show the times of the start"},
@@ -309,6 +320,17 @@ struct Setter {
     if (const auto wanted = proto::why_not_settable(value.text); !wanted.empty())
       return bad_value(row, value.text, std::string(wanted));
     (options.*member).all.emplace_back(value.text);
+    return {};
+  }
+  Result<void> operator()(std::optional<InputTarget> O::*member) const {
+    InputTarget target;
+    if (value.text == "all")
+      target.who = InputTarget::Who::all;
+    else if (value.text == "none")
+      target.who = InputTarget::Who::none;
+    else if (!read_whole(value.text, target.process) || target.process > row.high)
+      return bad_value(row, value.text, "a process number, from 0, or all or none");
+    options.*member = target;
     return {};
   }
   Result<void> operator()(std::optional<bool> O::*member) const {

@@ -31,7 +31,8 @@ enum class OptionKind : std::uint8_t {
   optional_integer,
   text,
   binding,
-  variables
+  variables,
+  input_target
 };
 
 /// A string in which the two characters \n are a newline.
@@ -40,11 +41,12 @@ struct TextMember {
 };
 
 /// The member that an option sets. Its type is the option's kind, in the order of OptionKind.
-using OptionTarget = std::variant<bool Options::*, std::uint32_t Options::*, std::string Options::*,
-                                  Command Options::*, Duration Options::*, std::optional<Duration> Options::*,
-                                  LoginRate Options::*, wire::OnHostFailure Options::*,
-                                  std::optional<bool> Options::*, std::optional<std::uint32_t> Options::*,
-                                  TextMember, Binding Options::*, Variables Options::*>;
+using OptionTarget =
+    std::variant<bool Options::*, std::uint32_t Options::*, std::string Options::*, Command Options::*,
+                 Duration Options::*, std::optional<Duration> Options::*, LoginRate Options::*,
+                 wire::OnHostFailure Options::*, std::optional<bool> Options::*,
+                 std::optional<std::uint32_t> Options::*, TextMember, Binding Options::*,
+                 Variables Options::*, std::optional<InputTarget> Options::*>;
 
 struct OptionRow {
   std::string_view name;  // without ++; a one-letter name has a + form too

@@ -216,6 +216,9 @@ Result<void> check_together(const Options& options) {
   if ((options.spare_hosts > 0) != (options.on_host_failure == wire::OnHostFailure::spare))
     return bad("++spare-hosts and ++on-host-failure spare belong together",
                "say both: ++on-host-failure spare ++spare-hosts N");
+  if (options.interactive && options.input)
+    return bad("++interactive and ++stdin exclude each other",
+               "with ++interactive process 0 gets what is typed");
   if (options.batch != 0 && options.max_logins != 0)
     return bad("++batch and ++maxssh exclude each other",
                "++batch fixes how many logins there are at a time, ++maxssh limits it");

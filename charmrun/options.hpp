@@ -64,6 +64,14 @@ enum class Binding : std::uint8_t { automatic, core, socket, numa, none };
 /// ++timeout of a ++doctor, unless it is given.
 inline constexpr Duration kDoctorTimeout = 5s;
 
+/// ++stdin: who gets our stdin.
+struct InputTarget {
+  enum class Who : std::uint8_t { process, all, none };
+  Who who = Who::process;
+  std::uint32_t process = 0;
+  friend bool operator==(const InputTarget&, const InputTarget&) = default;
+};
+
 /// A number that is 0 was not given, unless said otherwise.
 struct Options {
   Mode mode = Mode::run;
@@ -128,6 +136,7 @@ struct Options {
   bool kill_on_exit = false;
   bool forward_environment = true;
   Variables variables;
+  std::optional<InputTarget> input;            // ++stdin; without it, process 0
   std::optional<std::uint32_t> ipc_pool_size;  // builds with shared memory between processes
   std::optional<std::uint32_t> ipc_cutoff;
 
@@ -158,6 +167,8 @@ struct Options {
   // Time.
   Duration timeout = 60s;
   std::optional<Duration> time_limit;
+  Duration grace = 2s;
+  bool int_ends = true;  // ++no-int-ends: Ctrl-C is the program's
 
   // What is shown.
   bool verbose = false;

@@ -33,24 +33,29 @@ Node::Node(RootPlan plan, std::uint64_t seed)
 
 void Node::on(const Event& event, Instant now, Actions& out) {
   if (ending_ == Ending::finished) return;
-  now_ = now;
+  real_now_ = now;
+  now_ = clock_.at(now);
   out_ = &out;
   std::visit([this](const auto& e) { handle(e); }, event);
   if (launch_ && std::holds_alternative<Tick>(event)) {
     wire::Facts news;
-    launch_->tick(now, out, news.hosts_failed);
+    launch_->tick(now_, out, news.hosts_failed);
     facts(std::move(news));
   }
-  if (processes_ && processes_->next_deadline() <= now) {
+  if (processes_ && processes_->next_deadline() <= now_) {
     Upward upward;
-    processes_->tick(now, out, upward);
+    processes_->tick(now_, out, upward);
     up(std::move(upward));
   }
   spawn_processes();
   flush_gather();
   desk_turn();
   advance_ending();
-  if (!desk_) words_become_notes();
+  advance_suspension();
+  if (desk_)
+    show_real_times();
+  else
+    words_become_notes();
   out_ = nullptr;
 }
 
@@ -81,7 +86,7 @@ Instant Node::next_deadline() const {
   if (processes_) deadline = earlier(deadline, processes_->next_deadline());
   if (!desk_ && !parent_gone_) deadline = earlier(deadline, gather_.next_deadline());
   if (desk_) deadline = earlier(deadline, desk_->next_deadline());
-  return deadline;
+  return earlier(clock_.real(deadline), stop_at_);
 }
 
 void Node::handle(const Begin&) {
@@ -144,34 +149,12 @@ void Node::handle(const SendRefused& event) {
     give_up(event.link, event.error);
 }
 
-void Node::handle(const InputRead& event) {
-  if (!desk_) return;
-  DeskOrders orders;
-  desk_->input(event, orders);
-  for (auto& [process, message] : orders.process) down_to(process, message);
-}
-
-void Node::handle(const InputWritten& event) {
-  up(wire::InputTaken{event.bytes});
-}
-void Node::handle(const InputRecalled& event) {
-  up(wire::InputReturned{event.bytes});
-}
-
 void Node::handle(const Shown& event) {
   down_to(event.process, wire::Receipt{event.process});
 }
 
-void Node::handle(const WindowResized& event) {
-  if (job_->terminal) down_to(job_->input_process, wire::Resize{event.size});
-}
-
 void Node::handle(const OutputStalled& event) {
   if (desk_) desk_->stalled(event.stalled, now_);
-}
-
-void Node::handle(const UserSignal& event) {
-  if (desk_) desk_->signal(event.signal);
 }
 
 void Node::handle(const LeftoversKilled& event) {
@@ -208,6 +191,10 @@ void Node::handle(const E& named) {
   if (!was_spawned) stamps_.times[S::spawned] = processes_->spawned_at();
   stamps_.times[S::registered] = processes_->registered_at();
   up(std::move(upward));
+  if constexpr (std::is_same_v<E, ProcessExited>) {
+    input_spread_.gone({InputSpread::Taker::Kind::process, event->process});
+    tell_input_taken();
+  }
 }
 
 /// At the root, who connects is a client of the running job.
@@ -215,7 +202,7 @@ template <class E>
 void Node::client_of_job(const E& event) {
   DeskOrders orders;
   desk_->on(event, now_, *out_, orders);
-  for (auto& [process, message] : orders.process) down_to(process, message);
+  pass_on(orders);
 }
 
 // ---- messages
@@ -230,6 +217,7 @@ void Node::from_parent(const wire::Message& message) {
   }
   if (!processes_) return;
   Upward upward;
+  if (about_input(message) || about_signals(message)) return;
   if (about_crash(message, upward) || about_resizing(message, upward)) return up(std::move(upward));
   if (const auto* more = std::get_if<wire::Assign>(&message)) {
     const bool known = std::all_of(more->hosts.begin(), more->hosts.end(),
@@ -260,21 +248,6 @@ void Node::from_parent(const wire::Message& message) {
       down_to(request->process, message);
   } else if (const auto* pairs = std::get_if<wire::QueuePairsDown>(&message)) {
     queue_pairs(pairs->block);
-  } else if (const auto* input = std::get_if<wire::Input>(&message)) {
-    if (processes_->contains(job_->input_process))
-      out_->push_back(WriteInput{processes_->name_of(job_->input_process), input->bytes, input->end});
-    else
-      down_to(job_->input_process, message);
-  } else if (std::holds_alternative<wire::RecallInput>(message)) {
-    if (processes_->contains(job_->input_process))
-      out_->push_back(RecallPipe{processes_->name_of(job_->input_process)});
-    else
-      down_to(job_->input_process, message);
-  } else if (const auto* resize = std::get_if<wire::Resize>(&message)) {
-    if (processes_->contains(job_->input_process))
-      out_->push_back(ResizeTerminal{processes_->name_of(job_->input_process), resize->size});
-    else
-      down_to(job_->input_process, message);
   } else if (const auto* signature = std::get_if<wire::SignReply>(&message)) {
     sign_reply(*signature);
   } else if (const auto* order = std::get_if<wire::End>(&message)) {
@@ -350,10 +323,9 @@ bool Node::allowed(LinkId link, const wire::Message& message) const {
     return job_->checkup && host(m->host) && !subtree.find(m->host)->answered &&
            m->errors.size() <= wire::Checkup::kMaxErrors;
   }
-  if (std::holds_alternative<wire::InputTaken>(message) ||
-      std::holds_alternative<wire::InputReturned>(message)) {
-    return process(job_->input_process);
-  }
+  if (std::holds_alternative<wire::InputTaken>(message))
+    return job_->input_to_all || process(job_->input_process);
+  if (std::holds_alternative<wire::InputReturned>(message)) return process(job_->input_process);
   return true;
 }
 
@@ -430,6 +402,9 @@ void Node::from_child(Child& child, LinkId link, const wire::Message& message) {
     wire::Output here = *output;
     here.read = mapped(child, here.read);
     up(std::move(here));
+  } else if (const auto* taken = std::get_if<wire::InputTaken>(&message); taken && job_->input_to_all) {
+    input_spread_.taken({InputSpread::Taker::Kind::link, link}, taken->bytes);
+    tell_input_taken();
   } else if (const auto* done = std::get_if<wire::Done>(&message)) {
     unconfirmed_.insert(unconfirmed_.end(), done->unconfirmed.begin(), done->unconfirmed.end());
     const bool expected = ending_ != Ending::no;
@@ -523,12 +498,19 @@ void Node::down_to(std::uint32_t process, const wire::Message& message) {
   out_->push_back(Send{*link, message});
 }
 
+/// What the desk wants at once.
+void Node::pass_on(const DeskOrders& orders) {
+  for (const wire::Message& message : orders.everyone) down_all(message);
+  for (const wire::Message& message : orders.input) about_input(message);
+  for (const auto& [process, message] : orders.process) down_to(process, message);
+}
+
 void Node::up(wire::Message message) {
   if (const auto* pairs = std::get_if<wire::QueuePairsUp>(&message)) return queue_pairs(pairs->block);
   if (desk_) {
     DeskOrders orders;
     desk_->message(message, *out_, orders);
-    for (auto& [process, order] : orders.process) down_to(process, order);
+    pass_on(orders);
   } else if (!parent_gone_) {
     out_->push_back(Send{kParentLink, std::move(message)});
   }
@@ -590,6 +572,9 @@ void Node::desk_turn() {
   }
   for (auto& [process, message] : orders.process) down_to(process, message);
   if (orders.end) end(*orders.end);
+  if (!orders.suspend) return;
+  suspend(*orders.suspend);
+  if (*orders.suspend) out_->push_back(StopSelf{});
 }
 
 }  // namespace charmtree

@@ -13,6 +13,8 @@
 #include "tree/proto/events.hpp"
 #include "tree/proto/gather.hpp"
 #include "tree/proto/host_processes.hpp"
+#include "tree/proto/input_spread.hpp"
+#include "tree/proto/job_clock.hpp"
 #include "tree/proto/launch.hpp"
 #include "tree/proto/sign_gate.hpp"
 
@@ -41,6 +43,7 @@ public:
   proto::JobStatus status() const { return desk_->judge().status(); }
   /// The job's end has begun.
   bool ending() const { return ending_ != Ending::no; }
+  bool suspended() const { return clock_.stands(); }
 
 private:
   /// How far this launcher is with leaving.
@@ -59,6 +62,9 @@ private:
   /// A login that is due so soon goes before starting processes; between two turns that start some, others
   /// have one.
   static constexpr Duration kLoginsFirst = 1ms, kSpawnPause = 20us;
+
+  /// Between SIGTSTP and SIGSTOP.
+  static constexpr Duration kStopAfter = 100ms;
 
   void handle(const proto::Begin& event);
   void handle(const proto::LinkUp& event);
@@ -104,6 +110,13 @@ private:
   void queue_pairs(const wire::QueuePairs& block);
   void table(const wire::Blob& blob);
   bool about_crash(const wire::Message& message, proto::Upward& upward);
+  bool about_input(const wire::Message& message);
+  void copy_input(const wire::Input& input);
+  void end_copies();
+  void tell_input_taken();
+  bool about_signals(const wire::Message& message);
+  void suspend(bool on);
+  void advance_suspension();
   void begin_epoch(const wire::Recover& message);
   void numbers(const wire::Numbers& message);
   bool about_resizing(const wire::Message& message, proto::Upward& upward);
@@ -112,6 +125,7 @@ private:
 
   void down_all(const wire::Message& message);
   void down_to(std::uint32_t process, const wire::Message& message);
+  void pass_on(const DeskOrders& orders);
   /// A message that goes on up, or to the desk.
   void up(wire::Message message);
   void up(proto::Upward upward);
@@ -123,6 +137,7 @@ private:
   void spawn_processes();
   void desk_turn();
   void words_become_notes();
+  void show_real_times();
   Duration child_slack() const;
   void end(const wire::End& message);
   void advance_ending();
@@ -138,6 +153,8 @@ private:
   std::uint32_t refused_ = 0;                 // requests for signatures
   std::optional<proto::HostProcesses> processes_;
   proto::Gather gather_;
+  proto::InputSpread input_spread_;
+  proto::JobClock clock_;
   wire::Stamps stamps_;
 
   Ending ending_ = Ending::no;
@@ -151,10 +168,12 @@ private:
   Instant spawn_at_ = kNever;  // the next processes
   Instant kill_at_ = kNever;
   Instant give_up_at_ = kNever;
+  Instant stop_at_ = kNever;  // SIGSTOP for suspended processes; in real time
   std::vector<std::uint32_t> unconfirmed_;
 
   // Valid during on().
-  Instant now_{};
+  Instant now_{};  // of the job
+  Instant real_now_{};
   proto::Actions* out_ = nullptr;
 };
 

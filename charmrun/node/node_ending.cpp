@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "charmrun/node/node.hpp"
+#include "tree/base/signals.hpp"
 
 namespace charmtree {
 
@@ -19,6 +20,7 @@ Duration Node::child_slack() const {
 void Node::end(const wire::End& message) {
   const bool kill = message.mode == wire::EndMode::kill;
   const bool first = ending_ == Ending::no;
+  suspend(false);  // whoever is to end must be able to
   if (!first && (!kill || killing_)) return;
   killing_ = kill;
   const Duration grace = job_ && !kill ? job_->grace : Duration{0};
@@ -42,7 +44,7 @@ void Node::advance_ending() {
   if (ending_ == Ending::asked && now_ >= kill_at_) {
     ending_ = Ending::killed;
     kill_at_ = kNever;
-    if (processes_) processes_->kill(*out_);
+    if (processes_) processes_->signal(signals::kKill, *out_);
   }
   if ((ending_ == Ending::asked || ending_ == Ending::killed) && (!processes_ || processes_->alive() == 0)) {
     kill_at_ = kNever;

@@ -20,8 +20,10 @@ RootDesk::RootDesk(RootPlan plan)
       hosts_(std::move(plan.hosts)),
       judge_(*job_, hosts_, plan.bad_exit),
       time_limit_(plan.time_limit),
+      int_ends_(plan.int_ends),
       key_names_(std::move(plan.key_names)),
       tells_progress_(plan.tells_progress) {
+  input_ended_ = job_->input_process == wire::kNoProcess;
   if (plan.ccs_address) ccs_.emplace(*plan.ccs_address);
   if (job_->provision.by_topology()) topologies_.resize(hosts_.size());
   if (!job_->is_numbered_late()) return;
@@ -35,6 +37,7 @@ void RootDesk::begin(Instant now) {
   begun_at_ = now;
   judge_.begin(now);
   if (const auto fits = wire::check_job(*job_, coded_job_->size()); !fits) judge_.refuse(fits.error());
+  if (!job_->is_numbered_late()) check_input();
   if (time_limit_ > Duration{0}) limit_at_ = now + time_limit_;
 }
 
@@ -106,7 +109,7 @@ void RootDesk::message(const wire::Message& message, Actions& out, DeskOrders& o
     if (!scanning_) {
       scan_from_now_on(out);
       recalled_ = job_->input_process >= job_->processes;
-      if (!recalled_) orders.process.emplace_back(job_->input_process, wire::RecallInput{});
+      if (!recalled_) orders.input.emplace_back(wire::RecallInput{});
     }
     if (scans_.empty()) look_at_scans_ = true;
     scans_.push_back(*scan);
@@ -138,7 +141,15 @@ void RootDesk::input(const InputRead& event, DeskOrders& orders) {
     return;
   }
   in_pipe_ += static_cast<std::uint32_t>(event.bytes.size());
-  orders.process.emplace_back(job_->input_process, wire::Input{event.bytes, event.end});
+  orders.input.emplace_back(wire::Input{event.bytes, event.end});
+}
+
+void RootDesk::check_input() {
+  if (job_->input_process == wire::kNoProcess || job_->input_process < job_->processes) return;
+  judge_.refuse({Errc::bad_input, Phase::options,
+                 fmt::format("there is no process {} for the input: the job has {}", job_->input_process,
+                             job_->processes),
+                 "++stdin takes a process number, from 0, or all or none"});
 }
 
 /// The input process gets no input any more.
@@ -163,7 +174,9 @@ void RootDesk::want_input(Actions& out) {
   if (reading_ || input_ended_ || judge_.verdict() || !judge_.all_up() ||
       job_->input_process >= job_->processes)
     return;
-  const bool wanted = scanning_ ? !scans_.empty() && recalled_ : in_pipe_ < kInputWindow;
+  // Of what is typed, one line: it belongs to whoever reads next.
+  const std::uint32_t most = job_->input_is_typed ? 1 : kInputWindow;
+  const bool wanted = scanning_ ? !scans_.empty() && recalled_ : in_pipe_ < most;
   if (!wanted) return;
   reading_ = true;
   out.push_back(ReadInput{scanning_ ? kInputWindow : kInputWindow - in_pipe_, job_->terminal && !scanning_});
@@ -204,6 +217,7 @@ void RootDesk::number(Instant now, Actions& out, DeskOrders& orders) {
   for (Host& host : hosts_) host.processes = 0;
   for (std::size_t i = 0; i < taken.size(); ++i) taken[i]->processes = provisioned->processes[i];
   const std::uint32_t before = std::exchange(job_->processes, number_processes(hosts_));
+  check_input();
   for (const Host* host : taken)
     orders.numbers.push_back({host->index, host->first_process, host->processes});
   job_->pes_per_process = provisioned->pes_per_process;
@@ -304,7 +318,11 @@ void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
   tell_progress(out);
   serve_scans(orders);
   want_input(out);
-  if (!judge_.verdict()) return;
+  if (judge_.verdict()) tell_verdict(out, orders);
+  suspend(orders);
+}
+
+void RootDesk::tell_verdict(Actions& out, DeskOrders& orders) {
   const Verdict& verdict = *judge_.verdict();
   const bool kill = verdict.end.mode == wire::EndMode::kill;
   if (!told_verdict_) {

@@ -25,6 +25,7 @@ struct RootPlan {
   wire::JobSpec job;
   std::vector<Host> hosts;                       // spares, at the end, without processes
   Duration time_limit{0};                        // 0: none
+  bool int_ends = true;                          // SIGINT ends the job, else it is the program's
   std::map<std::string, std::string> key_names;  // forwarded keys (blobs) -> what to call them
   std::optional<std::uint32_t> ccs_address =
       {};  // CCS is served: IPv4 that clients on loopback are said to have
@@ -37,7 +38,9 @@ struct DeskOrders {
   std::vector<wire::Share> numbers;                              // the hosts' processes, to be told first
   std::vector<wire::Message> everyone;                           // to all children
   std::vector<std::pair<std::uint32_t, wire::Message>> process;  // to the launcher of that process
+  std::vector<wire::Message> input;  // Input and RecallInput, to whom the input goes
   std::optional<wire::End> end;
+  std::optional<bool> suspend;           // or go on; after all else
   std::optional<wire::Reshape> reshape;  // the hosts that there are get other processes ...
   std::vector<Host> new_hosts;           // ... and these join
 };
@@ -49,6 +52,10 @@ public:
   /// What one scanf can consume at most: if it is not satisfied by so much, it is answered as at the end of
   /// the input.
   static constexpr std::size_t kMostScanned = 1U << 20;
+  /// Where Ctrl-C is the program's: twice within this time ends the job at once.
+  static constexpr Duration kMoment = 1s;
+  /// A status shows so many rows of hosts at most.
+  static constexpr std::size_t kMostRows = 8;
 
   explicit RootDesk(RootPlan plan);
 
@@ -63,7 +70,8 @@ public:
   void on(const proto::ClientBytes& event, Instant now, proto::Actions& out, DeskOrders& orders);
   void on(const proto::ClientClosed& event, Instant now, proto::Actions& out, DeskOrders& orders);
   void hosts_read(const proto::HostsRead& event, Instant now);
-  void signal(int signal) { judge_.interrupted(signal); }
+  /// Those of tree/base/signals.hpp that a user sends.
+  void signal(int signal, Instant now, proto::Actions& out, DeskOrders& orders);
   void stalled(bool stalled, Instant now);
   /// Looks at what has changed: table, barriers, input, verdict. Called after every event.
   void turn(Instant now, proto::Actions& out, DeskOrders& orders);
@@ -80,6 +88,11 @@ public:
 
 private:
   bool starting() const;
+  void interrupt(Instant now, proto::Actions& out, DeskOrders& orders);
+  static void forward(int signal, DeskOrders& orders);
+  void say_status(proto::Actions& out) const;
+  void suspend(DeskOrders& orders);
+  void tell_verdict(proto::Actions& out, DeskOrders& orders);
   void ask_for_hosts(proto::Actions& out);
   void resize(Instant now, proto::Actions& out, DeskOrders& orders);
   void reshape(Instant now, DeskOrders& orders);
@@ -99,6 +112,7 @@ private:
   void scan_from_now_on(proto::Actions& out);
   void serve_scans(DeskOrders& orders);
   void want_input(proto::Actions& out);
+  void check_input();
 
   std::shared_ptr<wire::JobSpec> job_;
   wire::Blob coded_job_;
@@ -108,6 +122,9 @@ private:
   std::vector<wire::Bindings> bindings_;  // not yet shown
   proto::Judge judge_;
   Duration time_limit_;
+  bool int_ends_;
+  Instant interrupted_at_ = kNever;
+  bool wants_suspension_ = false, suspended_ = false;
   std::optional<proto::CrashSequence> crash_sequence_;  // from the first table on, if the program has any
   std::uint32_t tables_ = 0;                            // made
   std::optional<std::uint32_t> wanted_pes_;             // the program has asked, and is to be served

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import re
 import select
+import signal
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -14,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from running import PATIENCE_S, Factory, assert_good, built, command, double_lines, program_lines, run
+from running import PATIENCE_S, Factory, assert_good, built, command, double_lines, program_lines, run, run_bytes
+from vc_job import Job
 from vcluster import Cluster
 
 EACH = 2  # processes on each of 4 hosts
@@ -88,3 +91,48 @@ def test_a_receipt_comes_when_the_line_is_out(cluster: Factory, charmrun: Path) 
     assert sorted(line for line in lines if not line.startswith("Charmrun> ")) == double_lines(8, "printsyn", each)
     told = [line.decode() for line in err.splitlines()]
     assert sorted(told) == sorted(f"double {i}/8: receipt {k}" for i in range(8) for k in range(each))
+
+
+def peak_kb(pid: int) -> int:
+    """The most memory that a process has held."""
+    return int(re.findall(r"VmHWM:\s*(\d+) kB", Path(f"/proc/{pid}/status").read_text(encoding="ascii"))[0])
+
+
+def test_much_input_goes_down_the_tree_in_little_memory(cluster: Factory, charmrun: Path) -> None:
+    """To the last host of a chain, which reads slowly at first."""
+    hosts, size, most_kb = cluster(3), 64 << 20, 32 << 10
+    data = os.urandom(1 << 20) * (size >> 20)
+    script = "test $CHARMTREE_PROCESS = 2 && sleep 0.3 && sha256sum; exec sleep 1000"
+    options = ["+p3", "++nodelist", hosts.nodelist(3), "++branching", "1", "++stdin", "2"]
+    job = Job(hosts, range(3), [charmrun, *options, "sh", "-c", script], stdin=subprocess.PIPE, text=False)
+    assert job.root.stdin is not None
+    job.root.stdin.write(data)
+    job.root.stdin.close()
+    digest = hashlib.sha256(data).hexdigest()
+    job.until(lambda: f"{digest}  -" in job.out, "the sum of all that was sent")
+    pids = [job.root.pid, *(one.pid for one in job.launchers())]
+    assert max(map(peak_kb, pids)) < most_kb
+    job.signal(signal.SIGINT)
+    job.wait()
+
+
+def test_every_process_gets_a_copy(cluster: Factory, charmrun: Path) -> None:
+    hosts, data = cluster(3), os.urandom(4 << 20)
+    script = "test $CHARMTREE_PROCESS = 3 && exec true; sleep 0.$CHARMTREE_PROCESS; sha256sum"
+    options = ["+p6", "++nodelist", hosts.nodelist(3), "++branching", "1", "++stdin", "all"]
+    status, out, _ = run_bytes(hosts, charmrun, *options, "sh", "-c", script, stdin=data)
+    assert (status, out.decode().splitlines()) == (0, [f"{hashlib.sha256(data).hexdigest()}  -"] * 5)
+
+
+def test_a_loop_keeps_its_input(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(1)
+    options = command(charmrun, "+p1", "++nodelist", hosts.nodelist(1), "++stdin", "none")
+    job = " ".join([*options, "sh", "-c", "'cat; echo run '$x"])
+    done = hosts.run(0, ["sh", "-c", f"while read x; do {job}; done"], stdin="1\n2\n3\n", timeout=PATIENCE_S)
+    assert [line for line in done.stdout.splitlines() if line.startswith("run")] == ["run 1", "run 2", "run 3"]
+
+
+def test_a_process_that_does_not_exist_gets_no_input(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(1)
+    done = run(hosts, charmrun, "+p2", "++nodelist", hosts.nodelist(1), "++stdin", 2, "true")
+    assert done.returncode == 125 and "there is no process 2 for the input: the job has 2" in done.stderr

@@ -84,6 +84,48 @@ TEST_CASE("what nobody will ever read is confirmed, too", "[streams]") {
   CHECK(broken);
 }
 
+TEST_CASE("input is read when it is there, and its descriptor stays as it was", "[streams]") {
+  asio::io_context io;
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
+  const UniqueFd reader{ends[0]};
+  UniqueFd writer{ends[1]};
+  const int flags = ::fcntl(reader.get(), F_GETFL);
+  std::string got;
+  bool ended = false;
+  InputReader input{io, reader.get(), [&](const std::string& bytes, bool end) {
+                      got += bytes;
+                      ended = end;
+                    }};
+  const auto wait_for = [&](const auto& done) {
+    while (!done()) io.run_one();
+  };
+  input.read(3);
+  io.run_for(std::chrono::milliseconds{10});
+  CHECK(got.empty());
+  CHECK(::fcntl(reader.get(), F_GETFL) == flags);  // others share it
+  REQUIRE(::write(writer.get(), "abcde", 5) == 5);
+  wait_for([&] { return !got.empty(); });
+  CHECK(got == "abc");  // as much as was asked for
+  input.read(3);
+  wait_for([&] { return got.size() > 3; });
+  CHECK(got == "abcde");
+  writer.reset();
+  input.read(3);
+  wait_for([&] { return ended; });
+  CHECK(::fcntl(reader.get(), F_GETFL) == flags);
+}
+
+TEST_CASE("input that cannot be waited for is read, too", "[streams]") {
+  asio::io_context io;
+  const UniqueFd null{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
+  bool ended = false;
+  InputReader input{io, null.get(), [&](const std::string&, bool end) { ended = end; }};
+  input.read(3);
+  io.run_one();
+  CHECK(ended);
+}
+
 TEST_CASE("a terminal gives back what its process has not read", "[terminal]") {
   const auto terminal = open_pseudo_terminal({{30, 90}, false});
   REQUIRE(terminal.ok());

@@ -195,6 +195,7 @@ private:
   void perform(std::uint32_t id, const proto::ReadInput& action, Duration& now);
   void perform(std::uint32_t id, const proto::ResizeTerminal& action, Duration& now);
   void perform(std::uint32_t id, const proto::ReleaseKeys& action, Duration& now);
+  void perform(std::uint32_t id, const proto::StopSelf& action, Duration& now);
   void perform(std::uint32_t id, const proto::ReadHosts& action, Duration& now);
   void perform(std::uint32_t id, const proto::Show& action, Duration& now);
   void perform(std::uint32_t id, const proto::Say& action, Duration& now);

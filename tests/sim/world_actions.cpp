@@ -101,13 +101,14 @@ void World::perform(std::uint32_t id, const ReadInput&, Duration& now) {
 }
 void World::perform(std::uint32_t, const ReadHosts&, Duration&) {}
 void World::perform(std::uint32_t id, const WriteInput& action, Duration& now) {
-  put(now, ToNode{id, InputWritten{static_cast<std::uint32_t>(action.bytes.size())}});
+  put(now, ToNode{id, InputWritten{action.process, static_cast<std::uint32_t>(action.bytes.size())}});
 }
 void World::perform(std::uint32_t id, const RecallPipe&, Duration& now) {
   put(now, ToNode{id, InputRecalled{}});
 }
 void World::perform(std::uint32_t, const ResizeTerminal&, Duration&) {}
 void World::perform(std::uint32_t, const ReleaseKeys&, Duration&) {}
+void World::perform(std::uint32_t, const StopSelf&, Duration&) {}
 void World::perform(std::uint32_t id, const Adopt&, Duration&) {
   checks_.wrong(fmt::format("host {} adopts a process: none of this world forks", launchers_[id].host));
 }

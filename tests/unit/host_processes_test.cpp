@@ -299,7 +299,7 @@ TEST_CASE("the end: stock clients are let go, others get the signal, what is lef
   CHECK(fixture.count<ClientClose>() == 1);
   fixture.on(ProcessExited{1, 0, 15});
   fixture.forget();
-  fixture.processes->kill(fixture.out);
+  fixture.processes->signal(9, fixture.out);
   REQUIRE(fixture.out.size() == 1);
   CHECK(std::get<proto::Signal>(fixture.out[0]).process == 0);
   CHECK(std::get<proto::Signal>(fixture.out[0]).signal == 9);

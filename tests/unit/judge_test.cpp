@@ -354,6 +354,8 @@ TEST_CASE("an interrupt of a job that is ending anyway kills and keeps the verdi
   court.all_run();
   court.ended(8, wire::Code{0, 4});
   court.judge.interrupted(15);
+  CHECK(court.mode() == wire::EndMode::finish);  // as from `timeout`, which sends it twice
+  court.judge.interrupted(2);
   CHECK(court.status() == 4);
   CHECK(court.judge.verdict()->signal == 0);
   CHECK(court.mode() == wire::EndMode::kill);

@@ -46,6 +46,7 @@ JobSpec full_job() {
   job.processes = 12;
   job.pes_per_process = 4;
   job.input_process = 5;
+  job.input_to_all = job.input_is_typed = true;
   job.magic = 32767;
   job.launch = {{4, 3}, 9, 11, 7'000'000, OnHostFailure::spare, 5s, 6s, 3ms, 300ms};
   job.timeout = 7s;
@@ -98,6 +99,8 @@ std::vector<Message> every_message() {
           Input{std::string{"a\0b", 3}, true},
           RecallInput{},
           End{EndMode::kill, 9},
+          ForwardSignal{10},
+          Suspend{false},
           Sweep{"0123456789abcdef", 4},
           Numbers{encode(std::vector<Share>{{2, 0, 3}, {4, 3, 1}}), 7},
           SignReply{3, 4, std::string{"\0signature", 10}},

@@ -488,6 +488,26 @@ TEST_CASE("mpiexec is called by its own name, or by ++remote-shell, never by $CO
   CHECK_FALSE(is_rank_mode(Words{"charmrun", "++mpiexec-rank", "./app"}));
 }
 
+TEST_CASE("stdin goes to a process, to all or to none") {
+  using Who = InputTarget::Who;
+  CHECK_FALSE(good({"app"}).input);
+  CHECK(good({"++stdin", "3", "app"}).input == InputTarget{Who::process, 3});
+  CHECK(good({"++stdin", "all", "app"}).input == InputTarget{Who::all, 0});
+  CHECK(good({"++stdin", "none", "app"}).input == InputTarget{Who::none, 0});
+  for (const char* wrong : {"", "-1", "two", "1x", "99999999999"})
+    CHECK(has(failure({"++stdin", wrong, "app"}), "++stdin cannot be"));
+  CHECK(
+      has(failure({"++interactive", "++stdin", "3", "app"}), "++interactive and ++stdin exclude each other"));
+}
+
+TEST_CASE("the grace is 2 seconds, and Ctrl-C ends the job, unless told otherwise") {
+  CHECK(good({"app"}).grace == 2s);
+  CHECK(good({"++grace", "0.5", "app"}).grace == 500ms);
+  CHECK(good({"app"}).int_ends);
+  CHECK_FALSE(good({"++no-int-ends", "app"}).int_ends);
+  CHECK(good({"++no-int-ends", "++int-ends", "app"}).int_ends);
+}
+
 TEST_CASE("what needs to know or start the hosts does not go with ++mpiexec") {
   for (const Words& words : {Words{"++hosts", "2"}, Words{"++levels", "2"}, Words{"++branching", "4"},
                              Words{"++on-host-failure", "drop"}, Words{"++forward-agent"}}) {

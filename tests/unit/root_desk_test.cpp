@@ -120,7 +120,9 @@ TEST_CASE("a launcher that is lost after the start-up or during the end has not 
     CHECK(fixture.turn(kNow).empty());
   }
   SECTION("the user ended the job") {
-    fixture.desk.signal(2);
+    Actions out;
+    DeskOrders orders;
+    fixture.desk.signal(2, kNow, out, orders);
   }
   fixture.lose(0);
 

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "tree/base/signals.hpp"
+
 namespace charmtree::test {
 
 using namespace proto;
@@ -19,6 +21,7 @@ constexpr Duration kLatency = 5ms, kLoginMost = 250ms;
 RootPlan make_plan(const Plan& plan) {
   RootPlan root;
   root.time_limit = plan.time_limit;
+  root.int_ends = plan.int_ends;
   wire::JobSpec& job = root.job;
   job.id = "0123456789abcdef";
   job.arguments = {"./app"};
@@ -29,6 +32,9 @@ RootPlan make_plan(const Plan& plan) {
   job.launch.wait = plan.wait;
   job.launch.login_rate = plan.login_rate;
   job.grace = plan.grace;
+  job.input_process = plan.input_process;
+  job.input_to_all = plan.input_to_all;
+  job.input_is_typed = plan.input_is_typed;
   job.launch.login_occupancy = plan.login_occupancy;
   job.launch.login_latency = plan.login_latency;
   job.stamps = plan.stamps;
@@ -106,6 +112,7 @@ std::size_t SmallWorld::alive() const {
 void SmallWorld::deliver(std::size_t id, const Event& event) {
   Launcher& launcher = *launchers_[id];
   if (!launcher.alive || launcher.frozen) return;
+  if (id == 0 && stopped_) return held_.push_back(event);
   Actions actions;
   launcher.node->on(event, local(launcher), actions);
   for (const Action& action : actions) {
@@ -265,7 +272,24 @@ void SmallWorld::perform(std::size_t id, const proto::Signal& a) {
   Actor& actor = actors.at(a.process);
   if (!actor.spawned || actor.launcher != id) throw std::logic_error("signalled a process of somebody else");
   actor.signals.push_back(a.signal);
-  if (a.signal == 9 || !actor.stubborn) soon(kReaction, [this, &actor, a] { dies(actor, 0, a.signal); });
+  actor.signal_times.push_back(now_);
+  if (a.signal >= signals::kContinue || a.signal == signals::kUser1) return;
+  if (a.signal == signals::kKill || !actor.stubborn)
+    soon(kReaction, [this, &actor, a] { dies(actor, 0, a.signal); });
+}
+
+void SmallWorld::perform(std::size_t id, const StopSelf&) {
+  if (id != 0) throw std::logic_error("a launcher that is not the root stopped itself");
+  stopped_ = launchers_[0]->node->suspended();
+  stops += stopped_ ? 1 : 0;
+}
+
+void SmallWorld::user_signal(int signal) {
+  if (signal == signals::kContinue) stopped_ = false;
+  deliver(0, UserSignal{signal});
+  if (!stopped_) {
+    for (const Event& event : std::exchange(held_, {})) deliver(0, event);
+  }
 }
 
 void SmallWorld::perform(std::size_t id, const KillLeftovers& a) {
@@ -301,8 +325,11 @@ void SmallWorld::perform(std::size_t id, const DrainOutput& a) {
 }
 
 void SmallWorld::perform(std::size_t id, const WriteInput& a) {
-  actors.at(a.process).input += a.bytes;
-  const InputWritten event{static_cast<std::uint32_t>(a.bytes.size())};
+  Actor& actor = actors.at(a.process);
+  actor.input += a.bytes;
+  actor.input_ended = actor.input_ended || a.end;
+  if (actor.deaf || a.bytes.empty()) return;
+  const InputWritten event{a.process, static_cast<std::uint32_t>(a.bytes.size())};
   soon(kReaction, [this, id, event] { deliver(id, event); });
 }
 
@@ -318,7 +345,9 @@ void SmallWorld::perform(std::size_t id, const Show& a) {
 }
 
 void SmallWorld::perform(std::size_t, const ReadInput& a) {
+  ++reads;
   InputRead event{user_input.substr(input_at_, a.bytes)};
+  if (plan_.job.input_is_typed) event.bytes.resize(std::min(event.bytes.size(), event.bytes.find('\n') + 1));
   input_at_ += event.bytes.size();
   event.end = input_at_ == user_input.size();
   soon(kReaction, [this, event] { deliver(0, event); });

@@ -36,6 +36,7 @@ struct Actor {
   bool hidden = false;  // if forked: nobody finds its pid
   std::uint8_t code = 0, signal = 0;
   bool stubborn = false;           // only SIGKILL ends it
+  bool deaf = false;               // takes nothing of its input
   bool outlives_launcher = false;  // a launcher that dies does not take it along
   std::optional<Error> spawn_error;
   std::vector<std::string> chunks;  // plain: written to stdout
@@ -54,8 +55,10 @@ struct Actor {
   std::uint32_t own = 0;       // its number in there
   std::uint32_t entered = 0;   // barriers
   std::string scanned, input;  // the answer to scanf; stdin
+  bool input_ended = false;
   std::string qpdata;
-  std::vector<int> signals;  // that it was sent
+  std::vector<int> signals;            // that it was sent ...
+  std::vector<Duration> signal_times;  // ... and when
 
   // The world's own.
   std::size_t launcher = 0;
@@ -76,6 +79,9 @@ struct Plan {
   std::uint64_t seed = 1;
   Duration grace = 2s;
   Duration time_limit{0};
+  bool int_ends = true;
+  std::uint32_t input_process = 0;
+  bool input_to_all = false, input_is_typed = false;
   wire::OnHostFailure on_failure = wire::OnHostFailure::abort;
   std::uint32_t spares = 0;  // of the hosts; the last ones
   Duration wait{0};
@@ -134,7 +140,8 @@ public:
   void freeze_launcher(std::uint32_t host);
   void cut_link(std::uint32_t host);
   void kill_process(std::uint32_t process, int signal) { dies(actors[process], 0, signal); }
-  void user_signal(int signal) { deliver(0, proto::UserSignal{signal}); }
+  /// One to go on ends what a StopSelf has begun.
+  void user_signal(int signal);
   /// The launcher of `host` says this to its parent.
   void forge(std::uint32_t host, const wire::Message& message);
   void client_bytes(std::uint32_t host, proto::ClientId client, std::string bytes);
@@ -155,6 +162,8 @@ public:
   std::vector<proto::Sign> signs;
   std::vector<proto::Record> failures;  // hosts that were given up
   std::vector<wire::Checkup> checkups;
+  std::size_t stops = 0;    // of the root
+  std::size_t reads = 0;    // of the user's stdin
   std::uint64_t trace = 0;  // hash of all actions of all launchers, in order
 
   bool said_anywhere(std::string_view words, std::optional<proto::Tone> tone = {}) const;
@@ -218,6 +227,7 @@ private:
   void perform(std::size_t id, const proto::Show& action);
   void perform(std::size_t, const proto::ResizeTerminal&) {}
   void perform(std::size_t, const proto::ReleaseKeys&) {}
+  void perform(std::size_t id, const proto::StopSelf&);
   void perform(std::size_t, const proto::ReadHosts&) {}
   void perform(std::size_t, const proto::Say& a) { said.push_back(a); }
   void perform(std::size_t, const proto::StoreHostKey& a) { keys.push_back(a); }
@@ -253,6 +263,8 @@ private:
   std::map<std::uint32_t, std::uint32_t> tries_of_;
   std::map<std::pair<std::size_t, proto::LinkId>, std::pair<proto::Login, Outcome>> unsigned_;
   std::size_t input_at_ = 0;
+  bool stopped_ = false;            // the root, by itself
+  std::vector<proto::Event> held_;  // for it
 };
 
 }  // namespace charmtree::test

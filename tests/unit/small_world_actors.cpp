@@ -116,6 +116,7 @@ void SmallWorld::hears(Actor& actor, std::string_view type, std::string_view pay
     actor.table = payload.substr(8);
   } else if (type == "scanf-data") {
     actor.scanned = payload.substr(0, payload.size() - 1);
+    actor.scan_format.clear();
   } else if (type == "qpdata") {
     actor.qpdata = payload;
   }
@@ -134,7 +135,7 @@ void SmallWorld::next_step(Actor& actor) {
       if (to != number(actor)) list += words({0xFFFFFFFF, 7, number(actor), to});
     return says(actor, make_charm_message("qplist", list));
   }
-  if (!actor.scan_format.empty() && actor.scanned.empty())
+  if (!actor.scan_format.empty())
     return says(actor, make_charm_message("scanf", actor.scan_format + '\0'));
   for (std::uint32_t i = 0; i < actor.lines; ++i)
     says(actor, make_charm_message("print", fmt::format("process {} line {}\n", number(actor), i) + '\0'));

@@ -138,7 +138,7 @@ void HostRuntime::execute(const proto::Spawn& action) {
   SpawnRequest request = request_of(action.process);
   request.arguments = command_of(action.more_arguments);
   request.cpus = action.cpus;
-  const bool wants_input = action.process == job_->input_process;
+  const bool wants_input = job_->input_to_all || action.process == job_->input_process;
   if (wants_input && job_->terminal) return spawn_on_terminal(action.process, std::move(request));
   auto out = open_pipe(), err = open_pipe(), in = wants_input ? open_pipe() : std::nullopt;
   if (!out || !err || (wants_input && !in)) {
@@ -148,12 +148,14 @@ void HostRuntime::execute(const proto::Spawn& action) {
   }
   request.output = out->write_end.get();
   request.error = err->write_end.get();
-  Program::Pipes pipes{std::move(out->read_end), std::move(err->read_end), {}, {}};
+  Program::Pipes pipes;
+  pipes.out = std::move(out->read_end);
+  pipes.err = std::move(err->read_end);
   if (in) {
     request.input = in->read_end.get();
     pipes.input = std::move(in->write_end);
-    pipes.input_back.reset(
-        ::open(fmt::format("/proc/self/fd/{}", request.input).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    pipes.input_is_copy = job_->input_to_all;
+    pipes.input_is_typed = job_->input_is_typed;
   }
   // Our ends do not block; the program's do, as programs expect.
   for (const UniqueFd* ours : {&pipes.out, &pipes.err, &pipes.input}) set_non_blocking(ours->get());

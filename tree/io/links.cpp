@@ -235,6 +235,12 @@ void Links::execute(const proto::CloseLink& action) {
   if (it != ports_.end()) drop(PortPtr{it->second});
 }
 
+std::size_t Links::backlog() const {
+  std::size_t bytes = 0;
+  for (const auto& [id, port] : ports_) bytes += port->link ? port->link->backlog() : 0;
+  return bytes;
+}
+
 std::size_t Links::parent_backlog() const {
   const auto it = ports_.find(proto::kParentLink);
   return it == ports_.end() ? 0 : it->second->link->backlog();

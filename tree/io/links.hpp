@@ -46,6 +46,8 @@ public:
   void execute(const proto::Send& action);
   void execute(const proto::CloseLink& action);
 
+  /// Bytes queued on all links.
+  std::size_t backlog() const;
   /// Bytes queued towards the parent.
   std::size_t parent_backlog() const;
   /// Stops (resumes) reading from all children.

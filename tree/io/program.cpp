@@ -2,8 +2,11 @@
 #include "tree/io/program.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 
 #include "tree/io/pseudo_terminal.hpp"
@@ -16,6 +19,8 @@ constexpr std::size_t kReadSize = 64U << 10;
 constexpr int kMostReads = 32;
 /// How often a process that reads on behind the end of its terminal's input is told again.
 constexpr auto kEndAgain = std::chrono::milliseconds{100};
+/// How often we look whether a typed line has been read; nobody tells when a pipe is empty.
+constexpr Duration kReadLook = 20ms, kSeldomLook = 160ms;
 }  // namespace
 
 Program::Program(asio::io_context& io, ChildWatch& watch, Sink sink, std::uint32_t process, pid_t pid,
@@ -27,9 +32,11 @@ Program::Program(asio::io_context& io, ChildWatch& watch, Sink sink, std::uint32
       out_{io, pipes.terminal ? proto::Stream::terminal : proto::Stream::out, std::move(pipes.out)},
       err_{io, proto::Stream::err, std::move(pipes.err)},
       input_(io),
-      input_back_(std::move(pipes.input_back)),
       terminal_(std::move(pipes.terminal)),
-      end_timer_(io) {
+      end_timer_(io),
+      reader_timer_(io),
+      input_is_copy_(pipes.input_is_copy),
+      input_is_typed_(pipes.input_is_typed) {
   if (pipes.input) input_.assign(pipes.input.release());
 }
 
@@ -110,11 +117,13 @@ void Program::write_input(const std::string& bytes, bool end) {
 }
 
 void Program::pump_input() {
-  while (input_.is_open() && !pending_input_.empty() && !input_waiting_) {
+  if (input_waiting_) return;
+  while (input_.is_open() && !pending_input_.empty()) {
     const ssize_t put = ::write(input_.native_handle(), pending_input_.data(), pending_input_.size());
     if (put > 0) {
       pending_input_.erase(0, static_cast<std::size_t>(put));
-      if (sink_) sink_(proto::InputWritten{static_cast<std::uint32_t>(put)});
+      untold_input_ += static_cast<std::size_t>(put);
+      if (!input_is_typed_ || terminal_) input_taken();
     } else if (errno == EAGAIN) {
       input_waiting_ = true;
       input_.async_wait(asio::posix::stream_descriptor::wait_write,
@@ -127,10 +136,38 @@ void Program::pump_input() {
       break;
     }
   }
+  if (input_is_copy_ && (!input_.is_open() || !pending_input_.empty())) {  // nobody reads it any more
+    untold_input_ += std::exchange(pending_input_, {}).size();
+    input_taken();
+  }
+  if (untold_input_ > 0) watch_reader(kReadLook);
   if (!input_end_ || !pending_input_.empty() || !input_.is_open()) return;
   if (terminal_) return end_terminal();
+  input_back_ = reader_of_input();
   error_code ignored;
-  input_.close(ignored);  // input_back_ stays
+  input_.close(ignored);
+}
+
+void Program::input_taken() {
+  const std::size_t bytes = std::exchange(untold_input_, 0);
+  if (sink_ && bytes > 0) sink_(proto::InputWritten{process_, static_cast<std::uint32_t>(bytes)});
+}
+
+void Program::watch_reader(Duration look) {
+  int unread = 0;
+  const int pipe = input_.is_open() ? input_.native_handle() : input_back_.get();
+  if (::ioctl(pipe, FIONREAD, &unread) == 0 && unread == 0) return input_taken();
+  reader_timer_.expires_after(look);
+  reader_timer_.async_wait([self = shared_from_this(), look](error_code ec) {
+    if (!ec && self->sink_ && self->untold_input_ > 0) self->watch_reader(std::min(2 * look, kSeldomLook));
+  });
+}
+
+/// Our own read end of its stdin.
+UniqueFd Program::reader_of_input() {
+  if (!input_.is_open() || terminal_) return {};
+  const std::string path = fmt::format("/proc/self/fd/{}", input_.native_handle());
+  return UniqueFd{::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
 }
 
 /// The end of a pipe is read again and again, so is that of this terminal.
@@ -144,6 +181,7 @@ void Program::end_terminal() {
 
 std::string Program::recall_input() {
   std::string back = terminal_ ? take_back_input(terminal_.get()) : std::string{};
+  if (!input_back_) input_back_ = reader_of_input();
   if (input_back_) {
     std::array<char, kReadSize> buffer;
     for (ssize_t got = 0; (got = ::read(input_back_.get(), buffer.data(), buffer.size())) > 0;)
@@ -160,6 +198,7 @@ void Program::close_input() {
   if (input_.is_open()) input_.close(ignored);
   input_back_.reset();
   end_timer_.cancel();
+  reader_timer_.cancel();
 }
 
 }  // namespace charmtree::io

@@ -21,11 +21,12 @@ namespace charmtree::io {
 class Program : public std::enable_shared_from_this<Program> {
 public:
   using Sink = std::function<void(proto::Event)>;
-  /// The read ends of its output pipes; `input`: the write end of its stdin and `input_back` our own read end
-  /// of it, or none.
+  /// The read ends of its output pipes; `input`: the write end of its stdin, or none.
   /// With a terminal: `out` and `input` are its master, there is no `err`, and `terminal` is its slave.
   struct Pipes {
-    UniqueFd out, err, input, input_back, terminal;
+    UniqueFd out, err, input, terminal;
+    bool input_is_copy = false;   // others wait for it: what it closes it has taken
+    bool input_is_typed = false;  // taken is what has been read
   };
   /// `watch` must outlive the object. Call start() once.
   Program(asio::io_context& io, ChildWatch& watch, Sink sink, std::uint32_t process, pid_t pid, Pipes pipes);
@@ -63,6 +64,9 @@ private:
   void ended(ChildStatus status);
   void pump_input();
   void close_input();
+  void input_taken();
+  void watch_reader(Duration look);
+  UniqueFd reader_of_input();
   void end_terminal();
 
   ChildWatch& watch_;
@@ -71,11 +75,13 @@ private:
   pid_t pid_;
   Output out_, err_;
   asio::posix::stream_descriptor input_;
-  UniqueFd input_back_, terminal_;
-  asio::steady_timer end_timer_;
+  UniqueFd input_back_, terminal_;  // input_back_: to take it back from, when it has ended
+  asio::steady_timer end_timer_, reader_timer_;
   std::string pending_input_;
+  std::size_t untold_input_ = 0;  // in the pipe, and maybe read since
   char last_input_ = '\n';
-  bool input_waiting_ = false, input_end_ = false, paused_ = false;
+  bool input_waiting_ = false, input_end_ = false, input_is_copy_ = false, input_is_typed_ = false;
+  bool paused_ = false;
 };
 
 }  // namespace charmtree::io

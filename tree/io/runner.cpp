@@ -19,7 +19,8 @@ Runner::Runner(asio::io_context& io, Node& node, Transports transports, ChildWat
             if (user_ == nullptr)
               links_.execute(Send{kParentLink, wire::Note{node_.host(), std::move(text)}});
           }),
-      timer_(io) {}
+      timer_(io),
+      stop_timer_(io) {}
 
 void Runner::dispatch(Event event) {
   queue_.push_back(std::move(event));
@@ -74,13 +75,26 @@ void Runner::execute(Action& action) {
   if (auto* a = std::get_if<Examined>(&action)) return user_->examined(a->checkup);
   if (auto* a = std::get_if<ReadInput>(&action)) return user_->read_input(*a);
   if (std::holds_alternative<ReleaseKeys>(action)) return user_->release_keys();
+  if (std::holds_alternative<StopSelf>(action)) return stop_self(now() + kFlush);
   if (auto* a = std::get_if<ReadHosts>(&action)) return user_->read_hosts(a->pes);
+}
+
+/// Looks again and again: links say when they are empty only to whom waits for one of them.
+void Runner::stop_self(Instant by) {
+  constexpr auto kLook = std::chrono::milliseconds{2};
+  stop_timer_.expires_after(kLook);
+  stop_timer_.async_wait([this, by](error_code ec) {
+    if (ec || finished_ || !node_.suspended()) return;
+    if (links_.backlog() > 0 && now() < by) return stop_self(by);
+    user_->stop_self();
+  });
 }
 
 void Runner::execute(const Finish& action) {
   finished_ = true;
   result_ = action;
   timer_.cancel();
+  stop_timer_.cancel();
   if (user_ != nullptr) return io_.stop();
   links_.await_parent([this] { io_.stop(); });
 }

@@ -34,6 +34,8 @@ public:
   virtual void read_input(const proto::ReadInput& action) = 0;
   /// Keys typed have their usual meaning again.
   virtual void release_keys() {}
+  /// Stops this process and, when it goes on, says so with UserSignal{SIGCONT} through Runner::dispatch.
+  virtual void stop_self() {}
   /// Reads again which hosts there are and answers with HostsRead through Runner::dispatch.
   virtual void read_hosts(std::uint32_t /*pes*/) {}
   /// Output that has not been written yet.
@@ -45,6 +47,8 @@ public:
   /// Output waiting to go up (or out) above which nothing more is read from processes and children, and the
   /// rest at which reading goes on.
   static constexpr std::size_t kHighWater = 8U << 20, kLowWater = 2U << 20;
+  /// What is queued may take so long before we stop ourselves.
+  static constexpr Duration kFlush = 1s;
 
   /// `user` is null for launchers that are not the root. Both must outlive the runner; so must what
   /// `transports` names.
@@ -70,13 +74,14 @@ private:
   void execute(proto::Action& action);
   void execute(const proto::Finish& action);
   void arm_timer();
+  void stop_self(Instant by);
 
   asio::io_context& io_;
   Node& node_;
   UserSide* user_;
   Links links_;
   HostRuntime host_;
-  asio::steady_timer timer_;
+  asio::steady_timer timer_, stop_timer_;
   Instant armed_ = kNever;
   std::deque<proto::Event> queue_;
   proto::Actions actions_;

@@ -4,11 +4,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include <csignal>
+
+#include "tree/io/unique_fd.hpp"
 
 namespace charmtree::io {
 
@@ -108,12 +111,13 @@ bool same_file(int one, int other) {
 }
 
 InputReader::InputReader(asio::io_context& io, int fd, std::function<void(std::string, bool)> sink)
-    : io_(io), stream_(io), timer_(io), fd_(fd), flags_(::fcntl(fd, F_GETFL)), sink_(std::move(sink)) {
-  const int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
-  error_code ec;
-  if (copy >= 0) stream_.assign(copy, ec);
-  pollable_ = copy >= 0 && !ec;  // regular files cannot be waited for, and need not be
-  if (copy >= 0 && ec) ::close(copy);
+    : io_(io), poller_(io), timer_(io), fd_(fd), sink_(std::move(sink)) {
+  UniqueFd poller{::epoll_create1(EPOLL_CLOEXEC)};
+  epoll_event readable{};
+  readable.events = EPOLLIN;
+  // Regular files and /dev/null cannot be waited for, and need not be.
+  pollable_ = poller && ::epoll_ctl(poller.get(), EPOLL_CTL_ADD, fd, &readable) == 0;
+  if (pollable_) poller_.assign(poller.release());
 }
 
 /// Another job of the user's shell has the terminal.
@@ -126,28 +130,33 @@ void InputReader::read(std::size_t bytes) {
     asio::post(io_, [this, bytes] { read_now(bytes); });
     return;
   }
-  if (in_background()) {
-    timer_.expires_after(kForegroundLook);
-    timer_.async_wait([this, bytes](error_code ec) {
-      if (!ec) read(bytes);
-    });
-    return;
-  }
-  stream_.async_wait(asio::posix::stream_descriptor::wait_read, [this, bytes](error_code ec) {
-    if (in_background()) return read(bytes);  // since: a read would stop us
-    // Files and /dev/null cannot be waited for, but read.
-    if (!ec || ec == asio::error::operation_not_supported) read_now(bytes);
+  if (in_background()) return read_in_foreground(bytes);
+  poller_.async_wait(asio::posix::stream_descriptor::wait_read, [this, bytes](error_code ec) {
+    if (!ec) read_now(bytes);
   });
-  // Asio has made it non-blocking, once and for all who share it, such as the shell's next `read`.
-  if (flags_ >= 0) ::fcntl(fd_, F_SETFL, flags_);
 }
 
+void InputReader::read_in_foreground(std::size_t bytes) {
+  timer_.expires_after(kForegroundLook);
+  timer_.async_wait([this, bytes](error_code ec) {
+    if (!ec) read(bytes);
+  });
+}
+
+/// From the background it would stop us: if we have been put there since, it fails instead.
 void InputReader::read_now(std::size_t bytes) {
   pollfd readable{fd_, POLLIN, 0};  // somebody else may have been quicker, and it may block
   if (pollable_ && ::poll(&readable, 1, 0) == 0) return read(bytes);
   std::string buffer(bytes, '\0');
+  sigset_t stop, before;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTTIN);
+  ::pthread_sigmask(SIG_BLOCK, &stop, &before);
   const ssize_t got = ::read(fd_, buffer.data(), buffer.size());
-  if (got < 0 && (errno == EINTR || errno == EAGAIN)) return read(bytes);
+  const int error = got < 0 ? errno : 0;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (error == EIO && in_background()) return read_in_foreground(bytes);
+  if (error == EINTR || error == EAGAIN) return read(bytes);
   buffer.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   sink_(std::move(buffer), got <= 0);
 }

@@ -66,12 +66,14 @@ public:
 private:
   static constexpr auto kForegroundLook = std::chrono::milliseconds{200};
   bool in_background() const;
+  void read_in_foreground(std::size_t bytes);
   void read_now(std::size_t bytes);
 
   asio::io_context& io_;
-  asio::posix::stream_descriptor stream_;
+  // An epoll of the descriptor, which Asio, who makes descriptors non-blocking, does not get.
+  asio::posix::stream_descriptor poller_;
   asio::steady_timer timer_;
-  int fd_, flags_;
+  int fd_;
   bool pollable_ = false;
   std::function<void(std::string, bool)> sink_;
 };

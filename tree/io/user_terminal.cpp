@@ -46,10 +46,7 @@ void set_modes(int fd, const termios& modes) {
 
 UserTerminal::UserTerminal(asio::io_context& io, int fd, std::function<void(wire::WindowSize)> resized)
     : fd_(fd), resized_(std::move(resized)), signals_(io, SIGWINCH), is_terminal_(::isatty(fd) != 0) {
-  if (is_terminal_) {
-    signals_.add(SIGCONT);
-    signals_.add(SIGTSTP);
-  }
+  if (is_terminal_) signals_.add(SIGCONT);
   watch_signals();
 }
 
@@ -63,10 +60,7 @@ std::optional<wire::WindowSize> UserTerminal::size() {
 void UserTerminal::watch_signals() {
   signals_.async_wait([this](error_code ec, int signal) {
     if (ec) return;
-    if (signal == SIGTSTP) {
-      leave();
-      ::raise(SIGSTOP);
-    } else if (signal == SIGCONT && wanted_) {
+    if (signal == SIGCONT && wanted_) {
       enter();
     } else if (const auto now = size(); signal == SIGWINCH && now) {
       resized_(*now);

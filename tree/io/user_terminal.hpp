@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The terminal that charmrun was started in, while its keys belong to a process of the job (++interactive):
 // in raw mode, so that every key goes there. It is put back whatever becomes of us: by give_back(), by the
-// destructor, before we are stopped, and if we crash or are killed by a child that waits for just that.
+// destructor, by leave() before we are stopped, and if we crash or are killed by a child that waits for just
+// that.
 #pragma once
 
 #include <sys/types.h>
@@ -28,6 +29,8 @@ public:
   /// Raw from now on, as soon as we are in its foreground.
   void take();
   void give_back();
+  /// Not raw until we are told to go on (SIGCONT).
+  void leave();
   /// Lines need a carriage return to begin at the left.
   bool raw() const { return raw_; }
 
@@ -37,7 +40,6 @@ public:
 private:
   void watch_signals();
   void enter();
-  void leave();
   bool in_foreground() const;
 
   int fd_;

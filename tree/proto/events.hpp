@@ -131,10 +131,12 @@ struct InputRead {
   std::string bytes;
   bool end = false;
 };
-/// The input process's pipe took this many bytes / gave these back (answer to RecallPipe).
+/// The pipe of a process took this many bytes of its input (of typed input: the process has read them).
 struct InputWritten {
+  std::uint32_t process;
   std::uint32_t bytes;
 };
+/// Answer to RecallPipe.
 struct InputRecalled {
   std::string bytes;
 };
@@ -157,7 +159,7 @@ struct HostsRead {
   std::vector<Profile> profiles;
   std::optional<Error> error = {};
 };
-/// Root: a signal for us or for the job.
+/// Root: a signal for us or for the job. The one to go on comes after StopSelf in any case.
 struct UserSignal {
   int signal;
 };
@@ -259,7 +261,7 @@ struct DrainOutput {
   std::uint32_t process;
   ClientId client = 0;
 };
-/// Write to the stdin pipe or the terminal of the input process.
+/// Write to the stdin pipe or the terminal of a process.
 struct WriteInput {
   std::uint32_t process;
   std::string bytes;
@@ -282,6 +284,9 @@ struct ReadInput {
 };
 /// Root: keys are the user's own again: nobody takes them any more.
 struct ReleaseKeys {};
+/// Root: send what is queued (bounded time), then stop this process, as Ctrl-Z does, unless it is to go on
+/// again by then.
+struct StopSelf {};
 /// Root: look again which hosts there are, and place so many PEs on them. Answer HostsRead.
 struct ReadHosts {
   std::uint32_t pes;
@@ -336,10 +341,10 @@ struct Finish {
   Ending why = {};
 };
 
-using Action =
-    std::variant<Login, CancelLogin, Signed, Send, CloseLink, Prepare, Spawn, Adopt, Signal, KillLeftovers,
-                 ClientSend, ClientClose, DrainOutput, WriteInput, RecallPipe, ResizeTerminal, ReadInput,
-                 ReleaseKeys, ReadHosts, Show, Say, Sign, StoreHostKey, Record, Examined, Progress, Finish>;
+using Action = std::variant<Login, CancelLogin, Signed, Send, CloseLink, Prepare, Spawn, Adopt, Signal,
+                            KillLeftovers, ClientSend, ClientClose, DrainOutput, WriteInput, RecallPipe,
+                            ResizeTerminal, ReadInput, ReleaseKeys, StopSelf, ReadHosts, Show, Say, Sign,
+                            StoreHostKey, Record, Examined, Progress, Finish>;
 using Actions = std::vector<Action>;
 
 }  // namespace charmtree::proto

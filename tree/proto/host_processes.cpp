@@ -233,7 +233,8 @@ void HostProcesses::on(const ProcessExited& event, Instant now, Actions& out, Up
   if (process.state == Process::State::gone) return;
   process.state = Process::State::gone;
   --alive_;
-  if (job_->terminal && event.process == job_->input_process) up.messages.emplace_back(wire::InputReturned{});
+  const bool typed_for = event.process == job_->input_process && !job_->input_to_all;
+  if (typed_for && (job_->terminal || job_->input_is_typed)) up.messages.emplace_back(wire::InputReturned{});
   process.exit = event;
   ++waiting_exits_;
   process.report_by = now + kLastWords;
@@ -545,11 +546,9 @@ void HostProcesses::obey(QueuePairExchange::Orders& orders, Instant now, Actions
 void HostProcesses::finish(int signal, Instant now, Actions& out, Upward& up) {
   ending_ = true;
   heard_by_ = kNever;
-  for (std::uint32_t i = 0; i < local_.count; ++i) {
-    const Process& process = processes_[i];
-    const bool let_go = process.kind == ClientKind::charm;
-    const bool born = process.state == Process::State::starting || process.state == Process::State::running;
-    if (born && signal != 0 && !let_go) out.push_back(Signal{name_of(local_.first + i), signal});
+  for (const std::uint32_t process : living()) {
+    const bool let_go = at(process).kind == ClientKind::charm;
+    if (signal != 0 && !let_go) out.push_back(Signal{name_of(process), signal});
   }
   for (std::size_t kind = 0; kind < kClientKinds; ++kind) {
     ClientOutputs outputs;
@@ -558,13 +557,18 @@ void HostProcesses::finish(int signal, Instant now, Actions& out, Upward& up) {
   }
 }
 
-void HostProcesses::kill(Actions& out) const {
-  constexpr int kSigkill = 9;
+std::vector<std::uint32_t> HostProcesses::living() const {
+  std::vector<std::uint32_t> numbers;
   for (std::uint32_t i = 0; i < local_.count; ++i) {
     const auto state = processes_[i].state;
     if (state == Process::State::starting || state == Process::State::running)
-      out.push_back(Signal{name_of(local_.first + i), kSigkill});
+      numbers.push_back(local_.first + i);
   }
+  return numbers;
+}
+
+void HostProcesses::signal(int signal, Actions& out) const {
+  for (const std::uint32_t process : living()) out.push_back(Signal{name_of(process), signal});
 }
 
 }  // namespace charmtree::proto

@@ -105,9 +105,12 @@ public:
   /// The job ends: lets clients go; `signal` (0: none) goes to every process that is not a client whose
   /// server lets it go.
   void finish(int signal, Instant now, Actions& out, Upward& up);
-  void kill(Actions& out) const;
+  /// To every process.
+  void signal(int signal, Actions& out) const;
 
   bool contains(std::uint32_t process) const { return local_.contains(process); }
+  /// Those started, or being started, and not yet gone.
+  std::vector<std::uint32_t> living() const;
   /// Processes started and not yet gone, or being started.
   std::uint32_t alive() const { return alive_; }
   /// The host could not be made ready, or a process could not be started.

@@ -8,14 +8,13 @@
 #include <iterator>
 
 #include "tree/base/exit_status.hpp"
+#include "tree/base/signals.hpp"
 #include "tree/proto/last_words.hpp"
 #include "tree/wire/fold.hpp"
 
 namespace charmtree::proto {
 
 namespace {
-
-constexpr int kBrokenPipe = 13;  // SIGPIPE
 
 int status_of(Errc code) {
   if (code == Errc::no_program) return kNotFound;
@@ -265,16 +264,18 @@ void Judge::refuse(const Error& error) {
 }
 
 void Judge::interrupted(int signal) {
+  const bool twice = signal == signals::kTerminate || signal == signals::kHangup;
   if (verdict_) {
-    verdict_->end.mode = wire::EndMode::kill;
+    if (!twice) verdict_->end.mode = wire::EndMode::kill;
     return;
   }
   Verdict verdict{128 + signal, signal, {wire::EndMode::stop, static_cast<std::uint8_t>(signal)}, {}};
   verdict.why = {Cause::user_signal, {}, {}, strsignal(signal)};
-  if (signal == kBrokenPipe) return decide(std::move(verdict));  // as quiet as everybody in a pipe to `head`
+  if (signal == signals::kBrokenPipe)
+    return decide(std::move(verdict));  // as quiet as everybody in a pipe to `head`
   std::string line = fmt::format("{}: ending the job", strsignal(signal));
   if (!all_up()) line += fmt::format(" during the launch ({} of {} hosts are up)", up_, hosts_.size());
-  verdict.lines.push_back(line + "; once more ends it at once");
+  verdict.lines.push_back(twice ? line : line + "; once more ends it at once");
   decide(std::move(verdict));
 }
 

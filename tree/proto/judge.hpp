@@ -57,7 +57,8 @@ public:
   void reshaped(Instant now);
   /// The job cannot be done as a whole.
   void refuse(const Error& error);
-  /// A signal of the user's: the first ends the job with a grace, the second at once.
+  /// A signal of the user's: the first ends the job with a grace, the second at once, unless it is TERM or
+  /// HUP: these often come twice, as from `timeout`, or from a shell and its terminal.
   void interrupted(int signal);
   void time_limit_reached();
   /// While nothing is read from below, nobody is late.

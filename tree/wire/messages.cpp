@@ -204,10 +204,10 @@ CT_MEMBERS(Share, s.host, s.first_process, s.processes)
 CT_MEMBERS(WindowSize, s.rows, s.columns)
 CT_MEMBERS(Terminal, s.size, s.typed_into)
 CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.environment, s.hosts, s.processes, s.pes_per_process,
-           s.input_process, s.magic, s.launch, s.timeout, s.grace, s.keep_address_randomisation, s.stamps,
-           s.verbose, s.partial_line, s.raw_output, s.labelled, s.private_network, s.umask, s.runscript,
-           s.profiles, s.checkup, s.restarts_processes, s.terminal, s.provision, s.bind, s.report_bindings,
-           s.resizes, s.fork_clients)
+           s.input_process, s.input_to_all, s.input_is_typed, s.magic, s.launch, s.timeout, s.grace,
+           s.keep_address_randomisation, s.stamps, s.verbose, s.partial_line, s.raw_output, s.labelled,
+           s.private_network, s.umask, s.runscript, s.profiles, s.checkup, s.restarts_processes, s.terminal,
+           s.provision, s.bind, s.report_bindings, s.resizes, s.fork_clients)
 CT_MEMBERS(NodeTable, s.epoch, s.pes_per_process, s.blocks)
 CT_MEMBERS(Welcome, s.job, s.self, s.level)
 CT_MEMBERS(Assign, s.hosts, s.login_rate)
@@ -219,6 +219,8 @@ CT_MEMBERS(ScanReply, s.process, s.input)
 CT_MEMBERS(Input, s.bytes, s.end)
 CT_MEMBERS(RecallInput, )
 CT_MEMBERS(End, s.mode, s.signal)
+CT_MEMBERS(ForwardSignal, s.signal)
+CT_MEMBERS(Suspend, s.on)
 CT_MEMBERS(Sweep, s.id, s.host)
 CT_MEMBERS(SignReply, s.launcher, s.login, s.signature)
 CT_MEMBERS(Restart, s.process, s.phase)

@@ -69,6 +69,9 @@ enum class ForkClients : std::uint8_t {
   always,
 };
 
+/// In the place of a process number: none.
+inline constexpr std::uint32_t kNoProcess = UINT32_MAX;
+
 /// What every launcher of a job needs to know. Times are durations, never instants.
 struct JobSpec {
   std::string id;                        // 16 hexadecimal digits
@@ -78,7 +81,9 @@ struct JobSpec {
   std::uint32_t hosts = 0;
   std::uint32_t processes = 0;
   std::uint32_t pes_per_process = 1;
-  std::uint32_t input_process = 0;  // the process that gets the user's stdin; >= processes: none
+  std::uint32_t input_process = 0;  // the process that gets the user's stdin
+  bool input_to_all = false;        // the others get copies
+  bool input_is_typed = false;      // the user types it: a line is passed on when the last one was read
   std::uint16_t magic = 1;          // Charm++'s NETSTART "pid" and NETMAGIC, 1 ... 32767
   LaunchRules launch;
   Duration timeout = 60s;
@@ -162,7 +167,7 @@ struct ScanReply {
   std::uint32_t process = 0;
   std::string input;
 };
-/// The user's stdin for job.input_process.
+/// The user's stdin for job.input_process, or for all.
 struct Input {
   std::string bytes;
   bool end = false;
@@ -177,6 +182,14 @@ enum class EndMode : std::uint8_t {
 struct End {
   EndMode mode = EndMode::finish;
   std::uint8_t signal = 15;
+};
+/// To every process; it changes nothing else.
+struct ForwardSignal {
+  std::uint8_t signal = 0;
+};
+/// All processes stop, and the job's time stands still (proto::JobClock); or both go on.
+struct Suspend {
+  bool on = true;
 };
 /// Queue pairs of verbs clients: what each of `sources` processes gave for each of `targets` others, source
 /// by source, kQueuePair bytes each (Charm++'s lid, qpn and psn as they came). Both ranges are one host's.
@@ -362,7 +375,7 @@ struct Note {
   std::uint32_t host = 0;
   std::string text;
 };
-/// input_process took this many bytes more / gave these back.
+/// input_process (of copies: everybody below) took this many bytes more / gave these back.
 struct InputTaken {
   std::uint32_t bytes = 0;
 };
@@ -447,9 +460,9 @@ struct Bindings {
 using Message =
     std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End, Sweep,
                  Numbers, SignReply, Restart, Recover, Admit, CcsForward, Resize, Regroup, Reshape,
-                 QueuePairsDown, Hello, Facts, Output, ScanUp, AbortUp, HandBack, NewHostKey, Note,
-                 InputTaken, InputReturned, Stamps, LinkLost, Done, Swept, Ask, SignRequest, Checkup,
-                 Rejoined, CcsAnswer, Bindings, PesWanted, Left, QueuePairsUp>;
+                 QueuePairsDown, ForwardSignal, Suspend, Hello, Facts, Output, ScanUp, AbortUp, HandBack,
+                 NewHostKey, Note, InputTaken, InputReturned, Stamps, LinkLost, Done, Swept, Ask, SignRequest,
+                 Checkup, Rejoined, CcsAnswer, Bindings, PesWanted, Left, QueuePairsUp>;
 
 /// True for messages that a parent sends to its child.
 bool goes_down(const Message& message);
