@@ -45,7 +45,7 @@ def make_steps() -> Path:
     library = REPOSITORY / "build/client-lib/libcharmtree.a"
     if not library.exists():
         raise NoPeer("the client library is not built in build/")
-    return _compiled("output_steps.c", f"-I{REPOSITORY / 'client-lib'}", str(library), "-lstdc++", "-lpthread")
+    return _compiled("output_steps.c", f"-I{REPOSITORY / 'client-lib'}", str(library), "-lstdc++", "-lfmt", "-lpthread")
 
 
 def make_hydra() -> Path:
