@@ -89,7 +89,8 @@ def test_kill_on_exit_ends_the_job_at_the_first_that_fails(cluster: Factory, cha
     job = Job(hosts, [0, 1, 2], argv)
     assert job.wait() == 9, job.said()
     assert job.errors == [f"{hosts.names[1]}: run: process 2: exited with status 9"]
-    assert "charmrun: the other 4 processes were ended because of that\n" in job.err
+    # Process 1 may be gone by then.
+    assert re.search(r"^charmrun: the other [45] processes were ended because of that$", job.err, re.MULTILINE)
     assert not leftovers([job])
 
 
