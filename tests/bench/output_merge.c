@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What tests/bench/output measures with, by its first argument:
      produce block|line SECONDS   lines of 100 bytes on stdout, by stdio's buffer or one write(2) each
-     merge N COMMAND...           the floor: starts N of COMMAND and writes their whole lines, "[i] " before each
-     sink                         counts stdin; prints bytes, and seconds from the first to the last of them */
+     merge N COMMAND...           the floor: starts N of COMMAND and writes their whole lines, "[i] " before
+   each sink                         counts stdin; prints bytes, and seconds from the first to the last of
+   them */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static double seconds(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void write_all(const char *bytes, size_t size) {
+static void write_all(const char* bytes, size_t size) {
   while (size > 0) {
     const ssize_t put = write(1, bytes, size);
     if (put < 0) exit(1);
@@ -50,7 +51,7 @@ struct producer {
   size_t prefix_size;
 };
 
-static void merge_some(struct producer *from) {
+static void merge_some(struct producer* from) {
   static char out[8 * kRead];
   const ssize_t got = read(from->fd, from->buffer + from->held, kRead);
   if (got <= 0) {
@@ -72,7 +73,7 @@ static void merge_some(struct producer *from) {
   write_all(out, size);
 }
 
-static int merge(int count, char **command) {
+static int merge(int count, char** command) {
   static struct producer producers[kMostProducers];
   struct pollfd wait_for[kMostProducers];
   if (count < 1 || count > kMostProducers) return 2;
@@ -119,8 +120,9 @@ static int sink(void) {
   return 0;
 }
 
-int main(int argc, char **argv) {
-  if (argc == 4 && strcmp(argv[1], "produce") == 0) return produce(strcmp(argv[2], "line") == 0, atof(argv[3]));
+int main(int argc, char** argv) {
+  if (argc == 4 && strcmp(argv[1], "produce") == 0)
+    return produce(strcmp(argv[2], "line") == 0, atof(argv[3]));
   if (argc >= 4 && strcmp(argv[1], "merge") == 0) return merge(atoi(argv[2]), argv + 3);
   if (argc == 2 && strcmp(argv[1], "sink") == 0) return sink();
   return 2;

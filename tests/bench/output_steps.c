@@ -5,8 +5,8 @@
 
 #include "charmtree.h"
 
-int main(int argc, char **argv) {
-  ct_job *job;
+int main(int argc, char** argv) {
+  ct_job* job;
   if (ct_init(&job) < 0) return 1;
   for (int i = 0; i < (argc > 1 ? atoi(argv[1]) : 1000); ++i) {
     if (ct_barrier(job) < 0) return 1;

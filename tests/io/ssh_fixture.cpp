@@ -6,6 +6,7 @@
 #include <pwd.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,8 +18,10 @@
 #include <stdexcept>
 
 #include "tree/io/clock.hpp"
+#include "tree/io/door.hpp"
 #include "tree/io/ssh_ask.hpp"
 #include "tree/io/ssh_wire.hpp"
+#include "tree/io/unique_fd.hpp"
 
 // libssh2 1.10 itself loses about 100 bytes when a session ends in the middle of a key exchange and 50 with
 // each renewed key exchange. That every session is freed shows all the same: its owner, SshSession, is ours.
@@ -175,8 +178,11 @@ LoginResult Bench::login(const Host& host, const Profile& profile, const std::st
 
 Agent::Agent(const std::vector<std::string>& keys) : process_({"ssh-agent", "-D", "-a", socket()}) {
   const Instant deadline = now() + 5s;
-  const auto ready = [&] { return access(socket().c_str(), F_OK) == 0 || now() > deadline; };
-  while (!ready()) usleep(2000);  // tidy: allow(sleep) the start of another program
+  const auto listens = [address = local_address(socket())] {  // its file is there a moment before
+    const UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    return ::connect(fd.get(), address->get(), address->size) == 0;
+  };
+  while (!listens() && now() < deadline) usleep(2000);  // tidy: allow(sleep) the start of another program
   const std::string askpass = directory_.write("askpass", "#!/bin/sh\necho secret\n");
   chmod(askpass.c_str(), 0700);
   for (const std::string& key : keys) {

@@ -135,8 +135,7 @@ void SmallWorld::next_step(Actor& actor) {
       if (to != number(actor)) list += words({0xFFFFFFFF, 7, number(actor), to});
     return says(actor, make_charm_message("qplist", list));
   }
-  if (!actor.scan_format.empty())
-    return says(actor, make_charm_message("scanf", actor.scan_format + '\0'));
+  if (!actor.scan_format.empty()) return says(actor, make_charm_message("scanf", actor.scan_format + '\0'));
   for (std::uint32_t i = 0; i < actor.lines; ++i)
     says(actor, make_charm_message("print", fmt::format("process {} line {}\n", number(actor), i) + '\0'));
   switch (actor.fate) {
