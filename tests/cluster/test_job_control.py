@@ -113,6 +113,7 @@ def test_a_job_in_the_background_leaves_the_terminal_to_the_shell(
     shell.expect(r"then \$y'\r\n")
     shell.type("two\r")
     shell.expect(r"then two\r\n")
+    shell.expect(r"\$ ")  # a line typed before it can still be the job's
     shell.asks("echo $?", "0")
 
 
