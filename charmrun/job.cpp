@@ -409,6 +409,7 @@ void Builder::describe() {
   const auto patience = [](int fd) { return ::isatty(fd) != 0 ? Duration{100ms} : Duration{5s}; };
   job.partial_line = {patience(STDOUT_FILENO), patience(STDERR_FILENO)};
   job.raw_output = options_.raw;
+  job.spool = options_.spool.bytes;
   job.labelled =
       options_.label || options_.timestamp || !options_.label_format.empty() || options_.fold.value_or(false);
   const mode_t mask = ::umask(0);

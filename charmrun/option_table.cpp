@@ -22,6 +22,7 @@ constexpr std::uint32_t kMaxLevels = 64;
 constexpr std::uint32_t kMaxBatch = 100'000;
 constexpr std::uint32_t kMaxLoginRate = 1'000'000;
 constexpr std::uint32_t kMaxPort = 65'535;
+constexpr std::uint64_t kMaxSpool = std::uint64_t{1} << 40;
 constexpr double kMaxSeconds = 1e9;  // 31 years; fits in nanoseconds
 
 using Topic = OptionTopic;
@@ -202,6 +203,10 @@ constexpr std::array kTable = {
         "json", Topic::talk, &O::json, "FILE", "",
         "write what happens to the job as JSON lines (docs/EVENTS.md); -: to stdout, which then carries them "
         "alone, with the output inside; fd:N: to a descriptor that is open"},
+    OptionRow{
+        "spool", Topic::talk, &O::spool, "SIZE", "1G",
+        "how much output of Charm++ and native programs each host may keep in an unlinked file ($TMPDIR or "
+        "/tmp there) while nobody reads it: bytes, or with K, M or G; then printing waits"},
     OptionRow{"report", Topic::talk, &O::report, "FILE", "",
               "write the times of the start of every launcher, as JSON"},
     OptionRow{"timeline", Topic::talk, &O::timeline, "FILE", "",
@@ -276,6 +281,16 @@ bool read_seconds(std::string_view text, Duration& out) {
   return out > Duration::zero();
 }
 
+bool read_size(std::string_view text, std::uint64_t& bytes) {
+  static constexpr std::string_view kUnits = "KMG";
+  const std::size_t unit = text.empty() ? std::string_view::npos : kUnits.find(text.back());
+  const bool plain = unit == std::string_view::npos;
+  std::uint32_t number = 0;
+  if (!read_whole(plain ? text : text.substr(0, text.size() - 1), number)) return false;
+  bytes = plain ? number : std::uint64_t{number} << (10 * (unit + 1));
+  return bytes <= kMaxSpool;
+}
+
 // One overload for each kind of option.
 struct Setter {
   const OptionRow& row;
@@ -345,6 +360,11 @@ struct Setter {
       return bad_value(row, value.text,
                        fmt::format("a whole number from {} to {}, or -1 for none", row.low, row.high));
     options.*member = number;
+    return {};
+  }
+  Result<void> operator()(ByteSize O::*member) const {
+    if (!read_size(value.text, (options.*member).bytes))
+      return bad_value(row, value.text, "a number of bytes, such as 500M or 2G, up to 1024G");
     return {};
   }
   Result<void> operator()(TextMember target) const {

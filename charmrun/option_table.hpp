@@ -32,7 +32,8 @@ enum class OptionKind : std::uint8_t {
   text,
   binding,
   variables,
-  input_target
+  input_target,
+  byte_size
 };
 
 /// A string in which the two characters \n are a newline.
@@ -46,7 +47,7 @@ using OptionTarget =
                  Duration Options::*, std::optional<Duration> Options::*, LoginRate Options::*,
                  wire::OnHostFailure Options::*, std::optional<bool> Options::*,
                  std::optional<std::uint32_t> Options::*, TextMember, Binding Options::*,
-                 Variables Options::*, std::optional<InputTarget> Options::*>;
+                 Variables Options::*, std::optional<InputTarget> Options::*, ByteSize Options::*>;
 
 struct OptionRow {
   std::string_view name;  // without ++; a one-letter name has a + form too

@@ -30,6 +30,10 @@ struct Variables {
   std::vector<std::string> all;
 };
 
+struct ByteSize {
+  std::uint64_t bytes = 0;
+};
+
 /// What the environment says; empty: not set.
 struct OptionEnvironment {
   std::string nodelist;      // $NODELIST
@@ -183,6 +187,7 @@ struct Options {
   std::string output;        // a file for each process, with %r and the like; empty: none
   std::optional<bool> fold;  // not said: on a terminal, for many processes
   Duration fold_window = 500ms;
+  ByteSize spool{1U << 30};
   bool help = false;
   bool version = false;
 

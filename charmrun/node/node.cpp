@@ -27,6 +27,7 @@ bool all_different(std::vector<std::uint32_t> numbers) {
 Node::Node(RootPlan plan, std::uint64_t seed)
     : random_(seed), desk_(std::make_unique<RootDesk>(std::move(plan))), job_(desk_->job()) {
   self_.index = wire::kRootIndex;
+  output_.emplace(kScreen, 0);
   launch_.emplace(*job_, desk_->coded_job(), launch_config(*job_, {.is_root = true}), random_);
   sign_gate_.emplace(*job_, LaunchConfig{}.retries + 1);
 }
@@ -50,6 +51,7 @@ void Node::on(const Event& event, Instant now, Actions& out) {
   spawn_processes();
   flush_gather();
   desk_turn();
+  output_turn();
   advance_ending();
   advance_suspension();
   if (desk_)
@@ -76,7 +78,7 @@ void Node::spawn_processes() {
 void Node::words_become_notes() {
   for (Action& action : *out_) {
     if (const auto* say = std::get_if<Say>(&action))
-      action = Send{kParentLink, wire::Note{self_.index, say->text}};
+      action = Send{kParentLink, wire::Note{self_.index, say->text, say->tone != Tone::verbose}};
   }
 }
 
@@ -149,14 +151,6 @@ void Node::handle(const SendRefused& event) {
     give_up(event.link, event.error);
 }
 
-void Node::handle(const Shown& event) {
-  down_to(event.process, wire::Receipt{event.process});
-}
-
-void Node::handle(const OutputStalled& event) {
-  if (desk_) desk_->stalled(event.stalled, now_);
-}
-
 void Node::handle(const LeftoversKilled& event) {
   if (sweeper_) {
     out_->push_back(Send{kParentLink, wire::Swept{event.killed}});
@@ -184,6 +178,7 @@ void Node::handle(const E& named) {
     }
   }
   const bool was_spawned = processes_->spawned_at() != kNever;
+  [[maybe_unused]] const std::uint64_t printed = printed_;
   Upward upward;
   processes_->on(*event, now_, *out_, upward);
   using S = wire::Stamps;
@@ -194,6 +189,8 @@ void Node::handle(const E& named) {
   if constexpr (std::is_same_v<E, ProcessExited>) {
     input_spread_.gone({InputSpread::Taker::Kind::process, event->process});
     tell_input_taken();
+  } else if constexpr (std::is_same_v<E, ClientBytes>) {
+    if (printed_ > printed) hold_printer(event->client);
   }
 }
 
@@ -248,6 +245,9 @@ void Node::from_parent(const wire::Message& message) {
       down_to(request->process, message);
   } else if (const auto* pairs = std::get_if<wire::QueuePairsDown>(&message)) {
     queue_pairs(pairs->block);
+  } else if (const auto* credit = std::get_if<wire::OutputCredit>(&message)) {
+    output_->credit(credit->bytes);
+    pump_output();
   } else if (const auto* signature = std::get_if<wire::SignReply>(&message)) {
     sign_reply(*signature);
   } else if (const auto* order = std::get_if<wire::End>(&message)) {
@@ -266,6 +266,7 @@ void Node::welcome(const wire::Welcome& message) {
   }
   job_ = std::make_shared<wire::JobSpec>(std::move(*job));
   self_ = message.self;
+  output_.emplace(OutputGrants::kFirst, job_->spool);
   level_ = message.level;
   stamps_.host = self_.index;
   out_->push_back(Send{kParentLink, wire::Hello{now_, 0}});
@@ -297,8 +298,9 @@ bool Node::allowed(LinkId link, const wire::Message& message) const {
   const auto process = [&](std::uint32_t number) { return subtree.owns_process(link, number); };
   if (const auto* m = std::get_if<wire::Facts>(&message)) return allowed(link, *m);
   if (const auto* m = std::get_if<wire::Output>(&message))
-    return process(m->process) && (m->stream == 1 || m->stream == 2 || (m->stream == 3 && job_->terminal));
-  if (const auto* m = std::get_if<wire::ScanUp>(&message)) return process(m->process);
+    return (process(m->process) || job_->resizes) &&
+           (m->stream == 1 || m->stream == 2 || (m->stream == 3 && job_->terminal));
+  if (const auto* m = std::get_if<wire::ScanUp>(&message)) return process(m->process) || job_->resizes;
   if (const auto* m = std::get_if<wire::AbortUp>(&message)) return process(m->process);
   if (const auto* m = std::get_if<wire::Rejoined>(&message)) return process(m->process);
   if (const auto* m = std::get_if<wire::CcsAnswer>(&message)) return process(m->process);
@@ -398,10 +400,8 @@ void Node::from_child(Child& child, LinkId link, const wire::Message& message) {
     stamps(child, *times);
   } else if (const auto* found = std::get_if<wire::Checkup>(&message)) {
     checkup(child, *found);
-  } else if (const auto* output = std::get_if<wire::Output>(&message)) {
-    wire::Output here = *output;
-    here.read = mapped(child, here.read);
-    up(std::move(here));
+  } else if (output_cost(message) > 0) {
+    output_from(child, link, message);
   } else if (const auto* taken = std::get_if<wire::InputTaken>(&message); taken && job_->input_to_all) {
     input_spread_.taken({InputSpread::Taker::Kind::link, link}, taken->bytes);
     tell_input_taken();
@@ -473,6 +473,7 @@ void Node::lose(LinkId link, const Error& error) {
   Child* child = launch_ ? launch_->find(link) : nullptr;
   if (child == nullptr || child->state != Child::State::up) return;
   child->state = Child::State::lost;
+  grants_.lost(link);
   if (child->sweeper) {
     unconfirmed_.push_back(child->host.index);
     return;
@@ -507,6 +508,7 @@ void Node::pass_on(const DeskOrders& orders) {
 
 void Node::up(wire::Message message) {
   if (const auto* pairs = std::get_if<wire::QueuePairsUp>(&message)) return queue_pairs(pairs->block);
+  if (output_cost(message) > 0) return own_output(std::move(message));
   if (desk_) {
     DeskOrders orders;
     desk_->message(message, *out_, orders);

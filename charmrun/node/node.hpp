@@ -16,6 +16,8 @@
 #include "tree/proto/input_spread.hpp"
 #include "tree/proto/job_clock.hpp"
 #include "tree/proto/launch.hpp"
+#include "tree/proto/output_grants.hpp"
+#include "tree/proto/output_queue.hpp"
 #include "tree/proto/sign_gate.hpp"
 
 namespace charmtree {
@@ -66,6 +68,9 @@ private:
   /// Between SIGTSTP and SIGSTOP.
   static constexpr Duration kStopAfter = 100ms;
 
+  /// What the root may have on its user's screen that has not been written.
+  static constexpr std::uint64_t kScreen = 1U << 20;
+
   void handle(const proto::Begin& event);
   void handle(const proto::LinkUp& event);
   void handle(const proto::LoginFailed& event);
@@ -77,7 +82,9 @@ private:
   void handle(const proto::InputRecalled& event);
   void handle(const proto::Shown& event);
   void handle(const proto::WindowResized& event);
-  void handle(const proto::OutputStalled& event);
+  void handle(const proto::OutputWritten& event);
+  void handle(const proto::Spooled& event);
+  void handle(const proto::Unspooled& event);
   void handle(const proto::HostsRead& event);
   void handle(const proto::UserSignal& event);
   void handle(const proto::LeftoversKilled& event);
@@ -133,6 +140,16 @@ private:
   void flush_gather();
   void own_stamps();
 
+  // Output.
+  void own_output(wire::Message output);
+  void output_from(proto::Child& child, proto::LinkId link, wire::Message output);
+  void pass_output(wire::Message output);
+  void pump_output();
+  void hold_printer(proto::ClientId client);
+  void output_turn();
+  void say_spool_is_full();
+  bool output_is_waited_for();
+
   void record_logins();
   void spawn_processes();
   void desk_turn();
@@ -155,10 +172,18 @@ private:
   proto::Gather gather_;
   proto::InputSpread input_spread_;
   proto::JobClock clock_;
+  std::optional<proto::OutputQueue> output_;
+  proto::OutputGrants grants_;
+  std::vector<proto::ClientId> held_clients_;  // that are not read: they print too much
+  std::uint64_t printed_ = 0;                  // outputs of our processes
+  bool output_moved_ = false;                  // since the last turn
+  bool output_blocked_ = false;                // as the desk knows
+  bool told_spool_full_ = false;
   wire::Stamps stamps_;
 
   Ending ending_ = Ending::no;
   bool killing_ = false;  // the end has become one without grace
+  bool patient_ = false;  // the end is one of a job that is done: its output is waited for without limit
   bool parent_gone_ = false;
   bool sweeper_ = false;
   bool stamped_ = false;

@@ -23,6 +23,7 @@ void Node::end(const wire::End& message) {
   suspend(false);  // whoever is to end must be able to
   if (!first && (!kill || killing_)) return;
   killing_ = kill;
+  patient_ = message.mode == wire::EndMode::finish;
   const Duration grace = job_ && !kill ? job_->grace : Duration{0};
   give_up_at_ = earlier(give_up_at_, now_ + grace + child_slack());
   if (first || ending_ == Ending::asked) {
@@ -52,7 +53,7 @@ void Node::advance_ending() {
     if (processes_) out_->push_back(KillLeftovers{job_->id, self_.index});
   }
   if (ending_ == Ending::no || ending_ == Ending::finished) return;
-  bool waiting = ending_ != Ending::clean;
+  bool waiting = output_is_waited_for() || ending_ != Ending::clean;
   if (launch_) {
     for (const auto& [link, child] : launch_->children()) waiting = waiting || child.open();
   }
@@ -62,6 +63,10 @@ void Node::advance_ending() {
 void Node::finish() {
   if (processes_ && ending_ != Ending::clean)
     unconfirmed_.push_back(self_.index);  // given up on our own host
+  if (desk_) {  // little is left, and the screen is waited for elsewhere
+    output_->credit(UINT32_MAX);
+    pump_output();
+  }
   ending_ = Ending::finished;
   give_up_at_ = kill_at_ = kNever;
   flush_gather();

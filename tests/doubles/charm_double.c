@@ -25,6 +25,7 @@
 static const char kUsage[] =
     "charm_double [options]   (started by a launcher: NETSTART in the environment)\n"
     "  --prints K             each process prints K lines by `print` messages\n"
+    "  --flood K              process 0 first prints K lines of 1000 bytes by `print` messages\n"
     "  --printf K             each process prints K lines by printf, captured as Charm++ does\n"
     "  --printsyn K           each process prints K lines and waits for the receipt of each\n"
     "  --receipts             each of those is told on stderr\n"
@@ -61,7 +62,7 @@ enum {
 };
 
 struct options {
-  int prints, printfs, printsyns, barriers, barrier0, smp, dribble, kill_self, exit_early, die_before_table,
+  int prints, flood, printfs, printsyns, barriers, barrier0, smp, dribble, kill_self, exit_early, die_before_table,
       hang, standalone_ok;
   int receipts, scans, strict_fds, layout, old, quiet, exit_code, process;  // process -1: not given
   double compute, grandchild;
@@ -418,6 +419,16 @@ static void print_lines(struct client* c) {
   }
 }
 
+static void flood(struct client* c) {
+  char line[1001];
+  memset(line, 'x', sizeof line);
+  for (int i = 0; i < c->options.flood; ++i) {
+    line[snprintf(line, sizeof line, "double %u/%u: flood %d ", c->number, c->total, i)] = 'x';
+    line[999] = '\n', line[1000] = '\0';
+    print_text(c, 0, "print", line);
+  }
+}
+
 static void scan(struct client* c) {
   char line[1000];
   snprintf(line, sizeof line, "%s", c->options.scanf_format);
@@ -455,6 +466,7 @@ static int chosen(const struct client* c, int all) {
 static void run(struct client* c) {
   const struct options* o = &c->options;
   exchange(c, kHello);
+  if (chosen(c, 0)) flood(c);
   for (int i = 0; i < o->barriers; ++i) {
     if (i == o->barriers / 2 && o->kill_self != 0 && chosen(c, 0)) kill(getpid(), o->kill_self);
     if (c->total == 1) continue;  // as LrtsBarrier
@@ -508,6 +520,7 @@ static int parse(struct options* o, int argc, char** argv) {
     const char** text;
   } known[] = {
       {"--prints", 0, &o->prints, 0, 0},
+      {"--flood", 0, &o->flood, 0, 0},
       {"--printf", 0, &o->printfs, 0, 0},
       {"--printsyn", 0, &o->printsyns, 0, 0},
       {"--write-before-table", 0, 0, 0, &o->write_before_table},

@@ -43,14 +43,17 @@ constexpr std::array kRows{
     CT_ROW(kill_process),   CT_ROW(fail_process),  CT_ROW(from),          CT_ROW(to),
     CT_ROW(notice),         CT_ROW(stubborn),      CT_ROW(window),        CT_ROW(limit),
     CT_ROW(within),         CT_ROW(log),           CT_ROW(sabotage),      CT_ROW(by_cores),
+    CT_ROW(prints),         CT_ROW(print_size),    CT_ROW(print_gap),     CT_ROW(screen),
+    CT_ROW(stop),           CT_ROW(stop_for),      CT_ROW(spool),         CT_ROW(disk),
 };
 #undef CT_ROW
 
 /// Words that stand for numbers.
 const std::map<std::string_view, double> kWords{
-    {"plain", 0},    {"native", 1},  {"charm", 2},   {"end", 0},     {"up", 1},         {"wired", 2},
-    {"abort", 0},    {"drop", 1},    {"spare", 2},   {"undying", 1}, {"lingering", 2},  {"twins", 3},
-    {"usurpers", 4}, {"slander", 5}, {"silence", 6}, {"mistake", 7}, {"standstill", 8}, {"oblivion", 9}};
+    {"plain", 0},     {"native", 1},     {"charm", 2},    {"end", 0},     {"up", 1},
+    {"wired", 2},     {"abort", 0},      {"drop", 1},     {"spare", 2},   {"undying", 1},
+    {"lingering", 2}, {"twins", 3},      {"usurpers", 4}, {"slander", 5}, {"silence", 6},
+    {"mistake", 7},   {"standstill", 8}, {"oblivion", 9}, {"theft", 10}};
 
 Error wrong(std::string what) {
   return {Errc::bad_input, Phase::options, std::move(what)};

@@ -62,6 +62,12 @@ struct Settings {
   double from = 1, to = 2000;
   double notice = 10'000;  // until a link that has fallen silent is taken for lost
   double stubborn = 0;     // a share of the processes, which only SIGKILL ends
+  // Output.
+  double prints = 0, print_size = 100;     // pieces of each process, bytes of a piece
+  double print_gap = 0.1;                  // between two of them
+  double screen = 10;                      // time of the user's screen for one byte, in nanoseconds ...
+  double stop = 0, stop_for = 0;           // ... but from then on it stops for so long
+  double spool = 1 << 30, disk = 1 << 30;  // bytes that a host may spool, and that its disk takes
   // The observer.
   double window = 1024;    // at most so many logins in flight, unless `batch` (LoginWindow::kMost)
   double limit = 600'000;  // a job that takes longer hangs
@@ -82,6 +88,7 @@ enum class Sabotage : std::uint8_t {
   mistake,     // the root exits with another status
   standstill,  // no host list arrives
   oblivion,    // a process does not hear that another was lost
+  theft,       // a piece of output is taken for the one before it
 };
 
 /// The job does without hosts that fail.

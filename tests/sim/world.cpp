@@ -40,6 +40,8 @@ RootPlan make_plan(const Settings& settings, const Hosts& hosts) {
   job.grace = ms(settings.grace);
   job.timeout = ms(settings.timeout);
   job.stamps = settings.stamps != 0;
+  job.labelled = settings.prints != 0;
+  job.spool = static_cast<std::uint64_t>(settings.spool);
   job.profiles.resize(1);
   plan.hosts.resize(hosts.size());
   for (std::uint32_t i = 0; i < hosts.size(); ++i) {
@@ -412,6 +414,7 @@ void World::finish() {
                                 seconds(outcome_.all_gone - struck_at_), seconds(bound)));
   }
   if (settings_.restarts != 0 && outcome_.status == 0) check_recoveries();
+  if (settings_.prints != 0 && outcome_.status == 0) check_output();
   outcome_.offences = checks_.offences();
 }
 

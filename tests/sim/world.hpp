@@ -71,7 +71,7 @@ private:
   struct Answer {
     std::uint32_t login;
   };
-  enum class Act : std::uint8_t { begin, finish, exit, enter, ack };
+  enum class Act : std::uint8_t { begin, finish, exit, enter, ack, print };
   struct Step {
     std::uint32_t process;
     Act act;
@@ -95,11 +95,16 @@ private:
       crash_process
     } kind;
   };
+  /// So much output has been written.
+  struct Written {
+    std::size_t cost;
+  };
   /// A launcher is free and takes the first thing that waits for it.
   struct Wake {
     std::uint32_t to;
   };
-  using Happening = std::variant<ToNode, Arrival, HangUp, Knock, Admitted, Answer, Step, Dies, Fault, Wake>;
+  using Happening =
+      std::variant<ToNode, Arrival, HangUp, Knock, Admitted, Answer, Step, Dies, Fault, Written, Wake>;
   struct Entry {
     Duration at;
     std::uint64_t sequence;
@@ -133,6 +138,8 @@ private:
     bool was_paused = false;
     std::uint32_t epoch = 0;  // of the table that it had last
     std::map<proto::LinkId, Slot> children;
+    std::string spool;  // its file
+    Duration disk_free_at{0};
   };
   struct Login {
     std::uint32_t launcher, host;
@@ -145,6 +152,8 @@ private:
   struct Process {
     enum class State : std::uint8_t { unborn, running, joined, wired, ended, gone } state = State::unborn;
     bool is_stubborn = false;
+    std::uint32_t printed = 0, shown = 0;  // pieces of output
+    bool is_paused = false, waits_to_print = false;
     std::uint32_t launcher = kNobody;
     // Of a program that restarts its processes.
     std::uint32_t life = 0;  // 0: the first process of its number
@@ -169,6 +178,7 @@ private:
   void happen(const Step& what, Duration now);
   void happen(const Dies& what, Duration now);
   void happen(const Fault& what, Duration now);
+  void happen(const Written& what, Duration now);
   void happen(const Wake& what, Duration now);
   /// Returns when the launcher is free again.
   Duration turn(std::uint32_t id, const proto::Event& event, Duration now);
@@ -189,6 +199,10 @@ private:
   void perform(std::uint32_t id, const proto::ClientSend& action, Duration& now);
   void perform(std::uint32_t id, const proto::ClientClose& action, Duration& now);
   void perform(std::uint32_t id, const proto::DrainOutput& action, Duration& now);
+  void perform(std::uint32_t id, const proto::PauseOutput& action, Duration& now);
+  void perform(std::uint32_t id, const proto::PauseClient& action, Duration& now);
+  void perform(std::uint32_t id, const proto::SpoolWrite& action, Duration& now);
+  void perform(std::uint32_t id, const proto::SpoolRead& action, Duration& now);
   void perform(std::uint32_t id, const proto::WriteInput& action, Duration& now);
   void perform(std::uint32_t id, const proto::RecallPipe& action, Duration& now);
   void perform(std::uint32_t id, const proto::Adopt& action, Duration& now);
@@ -227,6 +241,12 @@ private:
   proto::ClientId client_of(std::uint32_t process) const;
   std::uint32_t process_of(proto::ClientId client) const;
   std::uint32_t life_of(proto::ClientId client) const;
+
+  // ---- output
+  void prints(std::uint32_t process, Duration now);
+  void pause_process(std::uint32_t process, bool paused, Duration now);
+  void shown(std::uint32_t process, std::string_view text);
+  void check_output();
 
   // ---- processes that are restarted
   void starts_anew(const proto::Spawn& action);
@@ -276,6 +296,9 @@ private:
   std::uint32_t phase_ = 1;
   bool lost_at_the_end_ = false;  // a process was lost while others ended
   bool is_root_gone_ = false;
+  static constexpr std::size_t kMostUnwritten = 2U << 20;
+  std::size_t unwritten_ = 0;  // of output, at the screen
+  Duration screen_free_at_{0};
   static constexpr Duration kNotStruck{-1};
   Duration struck_at_ = kNotStruck;  // the first fault that had to end the job
   Outcome outcome_;

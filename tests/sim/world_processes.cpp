@@ -85,7 +85,9 @@ void World::perform(std::uint32_t id, const Spawn& action, Duration& now) {
   outcome_.spawned = std::max(outcome_.spawned, now);
   put(now, ToNode{id, Spawned{action.process}});
   const Duration start = scaled(ms(settings_.start), 0.5 + uniform(random_));
-  if (whole(settings_.kind) == plain)
+  if (whole(settings_.kind) == plain && settings_.prints != 0)
+    put(now + start, Step{action.process, Act::print});
+  else if (whole(settings_.kind) == plain)
     put(now + start + ms(settings_.life), Step{action.process, Act::exit});
   else
     put(now + start, Step{action.process, Act::begin, process.life});
@@ -128,6 +130,9 @@ void World::happen(const Step& what, Duration now) {
       break;
     case Act::exit:
       if (process.state != State::unborn) exits(own, 0, 0, now);
+      break;
+    case Act::print:
+      prints(own, now);
       break;
     case Act::enter:
     case Act::ack:
@@ -182,7 +187,10 @@ void World::table_comes(std::uint32_t number, const wire::Blob& table, Duration 
   process.state = Process::State::wired;
   ++wired_;
   outcome_.wired = now;
-  put(now + ms(settings_.life), Step{number, Act::finish});
+  if (settings_.prints != 0)
+    put(now, Step{number, Act::print});
+  else
+    put(now + ms(settings_.life), Step{number, Act::finish});
 }
 
 /// Every process is in it, with what it registered. Each copy is looked at once.

@@ -68,3 +68,14 @@ TEST_CASE("each process's file has its number in its name", "[options]") {
   CHECK(failure({"++output", "out/%h"}) == "++output cannot be 'out/%h'");
   CHECK(failure({"++output", "%t/%r"}) == "++output cannot be '%t/%r': %t means nothing");
 }
+
+TEST_CASE("the spool's size has a unit", "[options]") {
+  CHECK(good({}).spool.bytes == 1U << 30);
+  CHECK(good({"++spool", "0"}).spool.bytes == 0);
+  CHECK(good({"++spool", "4096"}).spool.bytes == 4096);
+  CHECK(good({"++spool", "3K"}).spool.bytes == 3072);
+  CHECK(good({"++spool", "20M"}).spool.bytes == 20U << 20);
+  CHECK(good({"++spool", "1024G"}).spool.bytes == std::uint64_t{1} << 40);
+  for (const char* bad : {"1025G", "1g", "-1", "1.5G", "G", "1GB", "99999999999"})
+    CHECK(failure({"++spool", bad}).find("a number of bytes, such as 500M or 2G") != std::string::npos);
+}

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "tree/base/signals.hpp"
+#include "tree/proto/output_queue.hpp"
 
 namespace charmtree::test {
 
@@ -35,6 +36,7 @@ RootPlan make_plan(const Plan& plan) {
   job.input_process = plan.input_process;
   job.input_to_all = plan.input_to_all;
   job.input_is_typed = plan.input_is_typed;
+  job.spool = plan.spool;
   job.launch.login_occupancy = plan.login_occupancy;
   job.launch.login_latency = plan.login_latency;
   job.stamps = plan.stamps;
@@ -340,8 +342,30 @@ void SmallWorld::perform(std::size_t id, const RecallPipe& a) {
 
 void SmallWorld::perform(std::size_t id, const Show& a) {
   (static_cast<Stream>(a.output.stream) == Stream::out ? out : err) += a.output.text;
+  Duration written = now_ + random_.between(0ms, kReaction);
+  if (written >= reader_stops) written = std::max(written, reader_goes_on);
+  schedule(written, [this, id, cost = output_cost(a.output)] { deliver(id, OutputWritten{cost}); });
   if (!a.output.wants_receipt) return;
-  soon(kReaction, [this, id, process = a.output.process] { deliver(id, Shown{process}); });
+  schedule(written, [this, id, process = a.output.process] { deliver(id, Shown{process}); });
+}
+
+void SmallWorld::perform(std::size_t, const PauseOutput& a) {
+  if (a.paused) ++pauses;
+}
+
+void SmallWorld::perform(std::size_t, const PauseClient& a) {
+  if (a.paused) ++pauses;
+}
+
+void SmallWorld::perform(std::size_t id, const SpoolWrite& a) {
+  launchers_[id]->spool[a.offset] = *a.bytes;
+  schedule(now_ + kReaction, [this, id] { deliver(id, Spooled{}); });
+}
+
+void SmallWorld::perform(std::size_t id, const SpoolRead& a) {
+  const std::string bytes = launchers_[id]->spool.at(a.offset);
+  if (bytes.size() != a.size) throw std::logic_error("another piece was spooled there");
+  schedule(now_ + kReaction, [this, id, bytes] { deliver(id, Unspooled{bytes}); });
 }
 
 void SmallWorld::perform(std::size_t, const ReadInput& a) {

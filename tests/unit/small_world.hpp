@@ -86,6 +86,7 @@ struct Plan {
   std::uint32_t spares = 0;  // of the hosts; the last ones
   Duration wait{0};
   wire::Provision provision;
+  std::uint64_t spool = 1U << 30;
   CpuUnit bind = CpuUnit::none;
   bool report_bindings = false;
   wire::ForkClients fork_clients = wire::ForkClients::never;
@@ -131,6 +132,7 @@ public:
   std::function<proto::CpuMap(std::uint32_t host)> cpus;            // empty: one PU
   std::function<std::string(const proto::Sign&)> agent;             // the root's; empty: it signs all
   std::string user_input;                                           // stdin of the root, then its end
+  Duration reader_stops = kForever, reader_goes_on{0};              // of the root's output
   /// Something from outside, at that time.
   void at(Duration when, std::function<void()> what) { schedule(when, std::move(what)); }
 
@@ -164,7 +166,8 @@ public:
   std::vector<wire::Checkup> checkups;
   std::size_t stops = 0;    // of the root
   std::size_t reads = 0;    // of the user's stdin
-  std::uint64_t trace = 0;  // hash of all actions of all launchers, in order
+  std::uint32_t pauses = 0;  // of pipes and clients, that were not read
+  std::uint64_t trace = 0;   // hash of all actions of all launchers, in order
 
   bool said_anywhere(std::string_view words, std::optional<proto::Tone> tone = {}) const;
   /// Launchers, processes.
@@ -188,6 +191,7 @@ private:
     Instant armed = kNever;
     WireRef to_parent;
     std::map<proto::LinkId, WireRef> children;  // null: logging in
+    std::map<std::uint64_t, std::string> spool;
   };
   enum class Direction : bool { up, down };
   static constexpr Duration kReaction = 3ms;  // of a process or a shell, at most
@@ -226,6 +230,10 @@ private:
   void perform(std::size_t id, const proto::Finish& action);
   void perform(std::size_t id, const proto::Show& action);
   void perform(std::size_t, const proto::ResizeTerminal&) {}
+  void perform(std::size_t id, const proto::PauseOutput& action);
+  void perform(std::size_t id, const proto::PauseClient& action);
+  void perform(std::size_t id, const proto::SpoolWrite& action);
+  void perform(std::size_t id, const proto::SpoolRead& action);
   void perform(std::size_t, const proto::ReleaseKeys&) {}
   void perform(std::size_t id, const proto::StopSelf&);
   void perform(std::size_t, const proto::ReadHosts&) {}

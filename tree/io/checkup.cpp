@@ -132,7 +132,7 @@ bool Examination::list_libraries(const std::string& path) {
   loader_ = std::make_shared<Program>(
       io_, watch_, [this, path](const proto::Event& event) { loader_said(event, path); }, 0, *pid,
       Program::Pipes{std::move(out->read_end), std::move(err->read_end), {}, {}});
-  loader_->start(false);
+  loader_->start();
   timer_.expires_after(limit_);
   timer_.async_wait([this](error_code ec) {
     if (ec || !loader_) return;

@@ -25,7 +25,7 @@ public:
       : owner_(&owner), socket_(owner.io_, fd), kind_(kind), id_(id) {}
 
   void read() {
-    if (reading_ || paused_ || closing_) return;
+    if (reading_ || paused() || closing_) return;
     reading_ = true;
     socket_.async_wait(asio::posix::stream_descriptor::wait_read,
                        [self = shared_from_this()](error_code ec) { self->readable(ec); });
@@ -41,6 +41,7 @@ public:
     closing_ = true;
     if (queue_.empty()) shut();
   }
+  /// `paused`: this one, even if the others are read.
   void pause(bool paused) {
     paused_ = paused;
     read();
@@ -53,9 +54,10 @@ public:
   }
 
 private:
+  bool paused() const { return paused_ || (owner_ != nullptr && owner_->paused_); }
   void readable(error_code ec) {
     reading_ = false;
-    if (ec || owner_ == nullptr || closing_ || paused_) return;
+    if (ec || owner_ == nullptr || closing_ || paused()) return;
     static thread_local std::array<char, 64U << 10> buffer;
     const ssize_t got = ::recv(socket_.native_handle(), buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return lost();
@@ -175,7 +177,7 @@ void ClientListener::admit(int fd, proto::ClientKind kind, Door::Peer peer) {
   auto connection = std::make_shared<Connection>(*this, fd, kind, id);
   connections_.emplace(id, connection);
   sink_.event(proto::ClientOpened{kind, id, peer.address, peer.port});
-  connection->pause(paused_);
+  connection->read();
 }
 
 void ClientListener::send(proto::ClientId client, std::string bytes, wire::Blob tail) {
@@ -194,7 +196,12 @@ void ClientListener::close(proto::ClientId client) {
 
 void ClientListener::pause_reading(bool paused) {
   paused_ = paused;
-  for (auto& [id, connection] : connections_) connection->pause(paused);
+  for (auto& [id, connection] : connections_) connection->read();
+}
+
+void ClientListener::pause_client(proto::ClientId client, bool paused) {
+  const auto it = connections_.find(client);
+  if (it != connections_.end()) it->second->pause(paused);
 }
 
 std::optional<std::uint64_t> ClientListener::inode_of(proto::ClientId client) const {

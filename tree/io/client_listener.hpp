@@ -52,7 +52,9 @@ public:
   void send(proto::ClientId client, std::string bytes, wire::Blob tail);
   /// Sends what is queued, then closes.
   void close(proto::ClientId client);
+  /// Stops (resumes) reading from all clients, and from one: whoever is read is not stopped either way.
   void pause_reading(bool paused);
+  void pause_client(proto::ClientId client, bool paused);
   /// The inode of a TCP client's own socket; nothing if it is gone.
   std::optional<std::uint64_t> inode_of(proto::ClientId client) const;
 

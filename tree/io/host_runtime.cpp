@@ -34,7 +34,8 @@ HostRuntime::HostRuntime(asio::io_context& io, ChildWatch& watch, Sink sink,
       setup_(io, watch),
       examination_(io, watch),
       listener_(io, {sink_, std::move(note)}),
-      leftovers_(io) {}
+      leftovers_(io),
+      spool_(io, sink_) {}
 
 HostRuntime::~HostRuntime() {
   for (auto& [process, program] : programs_) program->detach();
@@ -185,7 +186,7 @@ void HostRuntime::start(std::uint32_t process, SpawnRequest request, Program::Pi
   auto program = std::make_shared<Program>(io_, watch_, sink, process, *pid, std::move(pipes));
   programs_[process] = program;
   sink_(proto::Spawned{process});
-  program->start(paused_);
+  program->start();
 }
 
 void HostRuntime::execute(const proto::Adopt& action) {
@@ -266,10 +267,9 @@ void HostRuntime::execute(const proto::RecallPipe& action) {
   sink_(proto::InputRecalled{it == programs_.end() ? std::string{} : it->second->recall_input()});
 }
 
-void HostRuntime::pause_reading(bool paused) {
-  paused_ = paused;
-  listener_.pause_reading(paused);
-  for (auto& [process, program] : programs_) program->pause_reading(paused);
+void HostRuntime::execute(const proto::PauseOutput& action) {
+  const auto it = programs_.find(action.process);
+  if (it != programs_.end()) it->second->pause_reading(action.paused);
 }
 
 }  // namespace charmtree::io

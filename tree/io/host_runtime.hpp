@@ -19,6 +19,7 @@
 #include "tree/io/leftovers.hpp"
 #include "tree/io/program.hpp"
 #include "tree/io/spawn.hpp"
+#include "tree/io/spool_file.hpp"
 #include "tree/proto/events.hpp"
 
 namespace charmtree::io {
@@ -48,9 +49,13 @@ public:
     listener_.send(action.client, std::move(action.bytes), std::move(action.tail));
   }
   void execute(const proto::ClientClose& action) { listener_.close(action.client); }
+  void execute(const proto::PauseOutput& action);
+  void execute(const proto::PauseClient& action) { listener_.pause_client(action.client, action.paused); }
+  void execute(const proto::SpoolWrite& action) { spool_.execute(action); }
+  void execute(const proto::SpoolRead& action) { spool_.execute(action); }
 
-  /// Stops (resumes) reading what the processes say: their pipes and sockets fill up.
-  void pause_reading(bool paused);
+  /// Stops (resumes) reading what clients say: their sockets fill up.
+  void pause_clients(bool paused) { listener_.pause_reading(paused); }
 
 private:
   void prepared(Result<std::vector<std::string>> environment);
@@ -72,6 +77,7 @@ private:
   Examination examination_;
   ClientListener listener_;
   Leftovers leftovers_;
+  SpoolFile spool_;
   JobCgroup cgroup_;
   Autopsy autopsy_;
   std::set<std::uint32_t> killed_;  // by us
@@ -79,7 +85,6 @@ private:
   Host self_;
   std::vector<std::string> environment_;
   std::string socket_path_;
-  bool paused_ = false;
   std::map<std::uint32_t, std::shared_ptr<Program>> programs_;
 };
 

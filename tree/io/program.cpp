@@ -40,8 +40,7 @@ Program::Program(asio::io_context& io, ChildWatch& watch, Sink sink, std::uint32
   if (pipes.input) input_.assign(pipes.input.release());
 }
 
-void Program::start(bool paused) {
-  paused_ = paused;
+void Program::start() {
   watch_.add(pid_, [self = shared_from_this()](ChildStatus status) { self->ended(status); });
   read(out_);
   read(err_);

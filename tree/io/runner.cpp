@@ -2,6 +2,7 @@
 #include "tree/io/runner.hpp"
 
 #include "tree/io/clock.hpp"
+#include "tree/proto/output_queue.hpp"
 
 namespace charmtree::io {
 
@@ -56,17 +57,17 @@ void Runner::execute(Action& action) {
   if (auto* a = std::get_if<ClientSend>(&action)) return host_.execute(std::move(*a));
   if (auto* a = std::get_if<ClientClose>(&action)) return host_.execute(*a);
   if (auto* a = std::get_if<DrainOutput>(&action)) return host_.execute(*a);
+  if (auto* a = std::get_if<PauseOutput>(&action)) return host_.execute(*a);
+  if (auto* a = std::get_if<PauseClient>(&action)) return host_.execute(*a);
+  if (auto* a = std::get_if<SpoolWrite>(&action)) return host_.execute(*a);
+  if (auto* a = std::get_if<SpoolRead>(&action)) return host_.execute(*a);
   if (auto* a = std::get_if<WriteInput>(&action)) return host_.execute(*a);
   if (auto* a = std::get_if<RecallPipe>(&action)) return host_.execute(*a);
   if (auto* a = std::get_if<ResizeTerminal>(&action)) return host_.execute(*a);
   if (auto* a = std::get_if<Adopt>(&action)) return host_.execute(*a);
   if (auto* a = std::get_if<Finish>(&action)) return execute(*a);
   if (user_ == nullptr) return;
-  if (auto* a = std::get_if<Show>(&action)) {
-    // What a job that is being ended still prints may be lost if nobody reads it.
-    if (node_.ending() && user_->backlog() > kHighWater) return;
-    return user_->show(std::move(*a));
-  }
+  if (auto* a = std::get_if<Show>(&action)) return show(*a);
   if (auto* a = std::get_if<Say>(&action)) return user_->say(a->tone, a->text);
   if (auto* a = std::get_if<Sign>(&action)) return user_->sign(*a);
   if (auto* a = std::get_if<StoreHostKey>(&action)) return user_->store_host_key(a->host, a->key);
@@ -88,6 +89,11 @@ void Runner::stop_self(Instant by) {
     if (links_.backlog() > 0 && now() < by) return stop_self(by);
     user_->stop_self();
   });
+}
+
+void Runner::show(Show& action) {
+  shown_ += output_cost(action.output);
+  user_->show(std::move(action));
 }
 
 void Runner::execute(const Finish& action) {
@@ -116,15 +122,17 @@ void Runner::arm_timer() {
 }
 
 void Runner::check_flow() {
-  const std::size_t backlog = user_ != nullptr ? user_->backlog() : links_.parent_backlog();
-  // At the end the root listens whatever happens: its children must be able to say that they are done.
-  const bool listen = user_ != nullptr && node_.ending();
-  const bool pause = !listen && (paused_ ? backlog > kLowWater : backlog > kHighWater);
+  if (finished_) return;
+  if (user_ != nullptr) {
+    if (shown_ > 0 && user_->backlog() <= kScreenRest) dispatch(OutputWritten{std::exchange(shown_, 0)});
+    return;
+  }
+  const std::size_t backlog = links_.parent_backlog();
+  const bool pause = paused_ ? backlog > kLowWater : backlog > kHighWater;
   if (pause == paused_) return;
   paused_ = pause;
   links_.pause_children(pause);
-  host_.pause_reading(pause);
-  if (user_ != nullptr) dispatch(OutputStalled{pause});
+  host_.pause_clients(pause);
 }
 
 }  // namespace charmtree::io

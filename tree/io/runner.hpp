@@ -44,11 +44,14 @@ public:
 
 class Runner {
 public:
-  /// Output waiting to go up (or out) above which nothing more is read from processes and children, and the
-  /// rest at which reading goes on.
+  /// What waits for the parent above which nothing more is read from clients and children, and the rest at
+  /// which reading goes on: answers to CCS requests, for instance. Output is far less, see
+  /// proto::OutputQueue.
   static constexpr std::size_t kHighWater = 8U << 20, kLowWater = 2U << 20;
   /// What is queued may take so long before we stop ourselves.
   static constexpr Duration kFlush = 1s;
+  /// The root: output is written if no more than this is not.
+  static constexpr std::size_t kScreenRest = 512U << 10;
 
   /// `user` is null for launchers that are not the root. Both must outlive the runner; so must what
   /// `transports` names.
@@ -58,7 +61,7 @@ public:
   void dispatch(proto::Event event);
   /// Not the root: the link to the parent.
   void open_parent(std::unique_ptr<Link> link) { links_.open_parent(std::move(link)); }
-  /// Looks whether reading may go on; the user side calls it when its backlog has shrunk.
+  /// Looks whether there is room for more; the user side calls it when its backlog has shrunk.
   void check_flow();
 
   /// The root: serves clients of the running job there; see ClientListener.
@@ -73,6 +76,7 @@ private:
   void turn(const proto::Event& event);
   void execute(proto::Action& action);
   void execute(const proto::Finish& action);
+  void show(proto::Show& action);
   void arm_timer();
   void stop_self(Instant by);
 
@@ -87,6 +91,7 @@ private:
   proto::Actions actions_;
   bool in_turn_ = false;
   bool paused_ = false;
+  std::uint64_t shown_ = 0;  // the cost of output that is not yet said to be written
   bool finished_ = false;
   proto::Finish result_{0, 0};
 };

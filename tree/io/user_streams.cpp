@@ -85,7 +85,8 @@ void OutputWriter::run() {
     }
     lock.lock();
     writing_ = false;
-    backlog_ -= bytes.size();
+    const std::size_t before = backlog_.fetch_sub(bytes.size());
+    const bool got_low = before > kLow && before - bytes.size() <= kLow;
     if (piece.done) asio::post(io_, piece.done);
     if (done < bytes.size() && !broken_) {
       broken_ = true;
@@ -95,10 +96,8 @@ void OutputWriter::run() {
       backlog_ = 0;
       asio::post(io_, on_broken_);
     }
-    if (queue_.empty()) {
-      drained_.notify_all();
-      asio::post(io_, on_progress_);
-    }
+    if (queue_.empty()) drained_.notify_all();
+    if (queue_.empty() || got_low) asio::post(io_, on_progress_);
     if (broken_ || (stop_ && queue_.empty())) return;
   }
 }

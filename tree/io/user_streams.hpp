@@ -19,8 +19,11 @@ namespace charmtree::io {
 
 class OutputWriter {
 public:
-  /// `on_progress` is called from the event loop after bytes were written; `on_broken` once if nobody reads
-  /// any more or writing fails (see failure()). Both must be callable until the destructor has returned.
+  /// With no more than this waiting there is room for more.
+  static constexpr std::size_t kLow = 512U << 10;
+  /// `on_progress` is called from the event loop when kLow or nothing is left to be written; `on_broken` once
+  /// if nobody reads any more or writing fails (see failure()). Both must be callable until the destructor
+  /// has returned.
   OutputWriter(asio::io_context& io, int fd, std::function<void()> on_progress,
                std::function<void()> on_broken);
   ~OutputWriter();

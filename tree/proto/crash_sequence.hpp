@@ -35,7 +35,7 @@ public:
   void rejoined(const wire::Rejoined& message, Instant now);
   /// So many more processes know of the crash that led to the table of that epoch.
   void acked(std::uint32_t epoch, std::uint32_t count, Instant now);
-  /// While nothing is read from below, nobody is late.
+  /// While the user reads no output, processes may wait in their prints: nobody is late.
   void stalled(bool stalled, Instant now);
 
   /// The Restart, Recover and Admit messages that have to be sent now, in order.

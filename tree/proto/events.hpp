@@ -148,9 +148,18 @@ struct Shown {
 struct WindowResized {
   wire::WindowSize size;
 };
-/// Root: the user's output is (no longer) so far behind that nothing is read from below.
-struct OutputStalled {
-  bool stalled;
+/// Root: of what was shown so much more (output_cost) has been written, or will never be.
+struct OutputWritten {
+  std::uint64_t cost;
+};
+/// Answer to SpoolWrite, in their order. `failure`: why the bytes are not in the file; empty: they are.
+struct Spooled {
+  std::string failure = {};
+};
+/// Answer to SpoolRead; `failure`: why the bytes are lost.
+struct Unspooled {
+  std::string bytes;
+  std::string failure = {};
 };
 /// Root: answer to ReadHosts: the hosts with processes, numbered among themselves, whose `profile` is a place
 /// in `profiles`; or why there are none.
@@ -180,11 +189,11 @@ struct SignatureMade {
 /// Nothing happened but time: next_deadline() has come.
 struct Tick {};
 
-using Event =
-    std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared, Spawned, Adopted,
-                 SpawnFailed, ProcessOutput, OutputDrained, ProcessExited, ClientOpened, ClientBytes,
-                 ClientClosed, InputRead, InputWritten, InputRecalled, Shown, WindowResized, OutputStalled,
-                 HostsRead, UserSignal, LeftoversKilled, SignatureWanted, SignatureMade, Tick>;
+using Event = std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared, Spawned,
+                           Adopted, SpawnFailed, ProcessOutput, OutputDrained, ProcessExited, ClientOpened,
+                           ClientBytes, ClientClosed, InputRead, InputWritten, InputRecalled, Shown,
+                           WindowResized, OutputWritten, Spooled, Unspooled, HostsRead, UserSignal,
+                           LeftoversKilled, SignatureWanted, SignatureMade, Tick>;
 
 // ---- actions
 
@@ -260,6 +269,27 @@ struct ClientClose {
 struct DrainOutput {
   std::uint32_t process;
   ClientId client = 0;
+};
+/// Do not read (read again) what the process writes to its pipes or its terminal.
+struct PauseOutput {
+  std::uint32_t process;
+  bool paused;
+};
+/// Do not read (read again) what the client says.
+struct PauseClient {
+  ClientId client;
+  bool paused;
+};
+/// Keep these bytes in this host's spool file, at that place. Answer Spooled.
+struct SpoolWrite {
+  std::uint64_t offset;
+  wire::Blob bytes;
+};
+/// Read them back; `last`: nothing else is kept there, the file can be emptied. Answer Unspooled.
+struct SpoolRead {
+  std::uint64_t offset;
+  std::size_t size;
+  bool last;
 };
 /// Write to the stdin pipe or the terminal of a process.
 struct WriteInput {
@@ -341,10 +371,11 @@ struct Finish {
   Ending why = {};
 };
 
-using Action = std::variant<Login, CancelLogin, Signed, Send, CloseLink, Prepare, Spawn, Adopt, Signal,
-                            KillLeftovers, ClientSend, ClientClose, DrainOutput, WriteInput, RecallPipe,
-                            ResizeTerminal, ReadInput, ReleaseKeys, StopSelf, ReadHosts, Show, Say, Sign,
-                            StoreHostKey, Record, Examined, Progress, Finish>;
+using Action =
+    std::variant<Login, CancelLogin, Signed, Send, CloseLink, Prepare, Spawn, Adopt, Signal, KillLeftovers,
+                 ClientSend, ClientClose, DrainOutput, PauseOutput, PauseClient, SpoolWrite, SpoolRead,
+                 WriteInput, RecallPipe, ResizeTerminal, ReadInput, ReleaseKeys, StopSelf, ReadHosts, Show,
+                 Say, Sign, StoreHostKey, Record, Examined, Progress, Finish>;
 using Actions = std::vector<Action>;
 
 }  // namespace charmtree::proto

@@ -114,6 +114,8 @@ void HostProcesses::start_process(std::uint32_t number, std::vector<std::string>
 void HostProcesses::on(const Spawned& event, Instant now, Actions&, Upward& up) {
   Process& process = at(event.process);
   if (process.state == Process::State::starting) process.state = Process::State::running;
+  process.held = false;
+  look_at_pipes_ = true;
   if (process.restarted) return;
   if (++started_ < to_spawn() || failed_ || spawned_at_ != kNever) return;
   spawned_at_ = now;
@@ -255,6 +257,7 @@ void HostProcesses::on(const OutputDrained& event, Instant, Actions&, Upward& up
   flush(event.process, wire::Tail::prompt, up);
   at(event.process).copied = event.copied;
   at(event.process).on_terminal = event.on_terminal;
+  look_at_pipes_ = true;
 }
 
 void HostProcesses::on(const ClientOpened& event, Instant now, Actions& out, Upward& up) {

@@ -107,6 +107,8 @@ public:
   void finish(int signal, Instant now, Actions& out, Upward& up);
   /// To every process.
   void signal(int signal, Actions& out) const;
+  /// Leaves the pipes of processes alone, or reads them again; but for those that hold copies.
+  void hold_output(bool held, Actions& out);
 
   bool contains(std::uint32_t process) const { return local_.contains(process); }
   /// Those started, or being started, and not yet gone.
@@ -133,6 +135,7 @@ private:
     Instant explain_by = kNever;
     std::string why;                    // its connection was lost because
     bool lost = false;                  // the connection
+    bool held = false;                  // its pipes are left alone
     std::optional<ProcessExited> exit;  // to be reported when the connection has been read to its end,
     Instant report_by = kNever;         // or then
     wire::Tuple tuple;
@@ -196,6 +199,8 @@ private:
   bool failed_ = false;
   bool told_last_words_ = false;
   bool ending_ = false;
+  bool output_held_ = false;
+  bool look_at_pipes_ = false;  // other pipes may have to be left alone than before
   Instant spawned_at_ = kNever;
   Instant registered_at_ = kNever;
   Instant heard_by_ = kNever;  // some Charm++ client, once their table gives them several PEs

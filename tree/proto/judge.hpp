@@ -61,7 +61,7 @@ public:
   /// HUP: these often come twice, as from `timeout`, or from a shell and its terminal.
   void interrupted(int signal);
   void time_limit_reached();
-  /// While nothing is read from below, nobody is late.
+  /// While the user reads no output, processes may wait in their prints: nobody is late.
   void stalled(bool stalled, Instant now);
   /// The launch begins.
   void begin(Instant now);

@@ -207,7 +207,7 @@ CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.environment, s.hosts, s.proce
            s.input_process, s.input_to_all, s.input_is_typed, s.magic, s.launch, s.timeout, s.grace,
            s.keep_address_randomisation, s.stamps, s.verbose, s.partial_line, s.raw_output, s.labelled,
            s.private_network, s.umask, s.runscript, s.profiles, s.checkup, s.restarts_processes, s.terminal,
-           s.provision, s.bind, s.report_bindings, s.resizes, s.fork_clients)
+           s.provision, s.bind, s.report_bindings, s.resizes, s.fork_clients, s.spool)
 CT_MEMBERS(NodeTable, s.epoch, s.pes_per_process, s.blocks)
 CT_MEMBERS(Welcome, s.job, s.self, s.level)
 CT_MEMBERS(Assign, s.hosts, s.login_rate)
@@ -233,6 +233,7 @@ CT_MEMBERS(Reshape, s.shares, s.arguments)
 CT_MEMBERS(QueuePairs, s.first_source, s.sources, s.first_target, s.targets, s.pairs)
 CT_MEMBERS(QueuePairsDown, s.block)
 CT_MEMBERS(QueuePairsUp, s.block)
+CT_MEMBERS(OutputCredit, s.bytes)
 CT_MEMBERS(Hello, s.clock, s.pid)
 CT_MEMBERS(HostFailure, s.host, s.error)
 CT_MEMBERS(ProcessExit, s.process, s.code, s.signal, s.core, s.registered, s.ended, s.lost_connection,
@@ -245,7 +246,7 @@ CT_MEMBERS(ScanUp, s.process, s.format)
 CT_MEMBERS(AbortUp, s.process, s.code, s.text, s.last_words)
 CT_MEMBERS(HandBack, s.hosts)
 CT_MEMBERS(NewHostKey, s.host, s.key)
-CT_MEMBERS(Note, s.host, s.text)
+CT_MEMBERS(Note, s.host, s.text, s.for_everybody)
 CT_MEMBERS(InputTaken, s.bytes)
 CT_MEMBERS(InputReturned, s.bytes)
 CT_MEMBERS(Stamps, s.host, s.parent, s.level, s.attempts, s.times)

@@ -107,6 +107,7 @@ struct JobSpec {
   CpuUnit bind = CpuUnit::none;  // bind processes to these before they begin
   bool report_bindings = false;
   ForkClients fork_clients = ForkClients::never;
+  std::uint64_t spool = 1U << 30;  // bytes of output that a host may keep in a file
   /// Output is bytes as they come, not lines.
   bool passes_raw() const { return raw_output || (processes == 1 && !labelled); }
   /// The processes get their numbers when all hosts have answered or been given up.
@@ -250,6 +251,11 @@ struct Resize {
 /// So long are the pieces of CCS requests and answers, so that other messages pass between them.
 inline constexpr std::size_t kCcsPiece = 1U << 20;
 
+/// The child may send so much more output (proto::output_cost).
+struct OutputCredit {
+  std::uint64_t bytes = 0;
+};
+
 /// A piece of a CCS request (payload of `req_fw`) for a process; pieces of one process come in order.
 struct CcsForward {
   std::uint32_t process = 0;
@@ -374,6 +380,7 @@ struct QueuePairsUp {
 struct Note {
   std::uint32_t host = 0;
   std::string text;
+  bool for_everybody = false;  // not only with ++verbose
 };
 /// input_process (of copies: everybody below) took this many bytes more / gave these back.
 struct InputTaken {
@@ -460,9 +467,9 @@ struct Bindings {
 using Message =
     std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End, Sweep,
                  Numbers, SignReply, Restart, Recover, Admit, CcsForward, Resize, Regroup, Reshape,
-                 QueuePairsDown, ForwardSignal, Suspend, Hello, Facts, Output, ScanUp, AbortUp, HandBack,
-                 NewHostKey, Note, InputTaken, InputReturned, Stamps, LinkLost, Done, Swept, Ask, SignRequest,
-                 Checkup, Rejoined, CcsAnswer, Bindings, PesWanted, Left, QueuePairsUp>;
+                 QueuePairsDown, ForwardSignal, Suspend, OutputCredit, Hello, Facts, Output, ScanUp, AbortUp,
+                 HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps, LinkLost, Done, Swept, Ask,
+                 SignRequest, Checkup, Rejoined, CcsAnswer, Bindings, PesWanted, Left, QueuePairsUp>;
 
 /// True for messages that a parent sends to its child.
 bool goes_down(const Message& message);

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the simulated processes print, and the root's screen, which may stop for a while. A process prints its
+// pieces one after the other, unless its launcher does not read them: then it waits. Each piece is the
+// number of the process and of the piece, so that the checks can tell what is missing or out of order.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "tests/sim/dice.hpp"
+#include "tests/sim/world.hpp"
+#include "tree/proto/output_queue.hpp"
+#include "tree/wire/charm_message.hpp"
+#include "tree/wire/native_message.hpp"
+
+namespace charmtree::sim {
+
+using namespace proto;
+
+namespace {
+
+constexpr Duration kDisk = 50us;  // for one order
+enum Kind : std::uint32_t { plain = 0, is_native = 1, charm = 2 };
+
+}  // namespace
+
+/// The next piece, or what comes behind the last.
+void World::prints(std::uint32_t number, Duration now) {
+  Process& process = processes_[number];
+  using State = Process::State;
+  const bool is_plain = whole(settings_.kind) == plain;
+  if (process.state != (is_plain ? State::running : State::wired)) return;
+  if (process.is_paused) {
+    process.waits_to_print = true;
+    return;
+  }
+  if (process.printed >= whole(settings_.prints)) {
+    put(now + ms(settings_.life), Step{number, is_plain ? Act::exit : Act::finish, process.life});
+    return;
+  }
+  std::string text = fmt::format("{} {}", number, process.printed++);
+  text.resize(std::max(text.size() + 1, std::size_t{whole(settings_.print_size)}), ' ');
+  text.back() = '\n';
+  put(now + ms(settings_.print_gap), Step{number, Act::print, process.life});
+  if (is_plain)
+    turn(process.launcher, ProcessOutput{number, Stream::out, std::move(text)}, now);
+  else if (whole(settings_.kind) == charm)
+    says(number, wire::make_charm_message("print", text + '\0'), now);
+  else
+    says(number, wire::native::to_frame(wire::native::Print{wire::native::Stream::out, std::move(text)}),
+         now);
+}
+
+void World::pause_process(std::uint32_t number, bool paused, Duration now) {
+  if (number >= processes_.size()) return;
+  Process& process = processes_[number];
+  process.is_paused = paused;
+  if (!paused && std::exchange(process.waits_to_print, false))
+    put(now, Step{number, Act::print, process.life});
+}
+
+void World::perform(std::uint32_t, const PauseOutput& action, Duration& now) {
+  pause_process(action.process, action.paused, now);
+}
+
+void World::perform(std::uint32_t, const PauseClient& action, Duration& now) {
+  pause_process(process_of(action.client), action.paused, now);
+}
+
+void World::perform(std::uint32_t id, const SpoolWrite& action, Duration& now) {
+  Launcher& launcher = launchers_[id];
+  const std::uint64_t end = action.offset + action.bytes->size();
+  const bool fits = static_cast<double>(end) <= settings_.disk;
+  if (static_cast<double>(end) > settings_.spool) checks_.wrong("a spool larger than it may be");
+  if (fits) {
+    if (launcher.spool.size() < end) launcher.spool.resize(end);
+    std::copy(action.bytes->begin(), action.bytes->end(),
+              launcher.spool.begin() + static_cast<std::ptrdiff_t>(action.offset));
+  }
+  launcher.disk_free_at = std::max(launcher.disk_free_at, now) + kDisk;
+  put(launcher.disk_free_at, ToNode{id, fits ? Spooled{} : Spooled{"/tmp: no space"}});
+}
+
+void World::perform(std::uint32_t id, const SpoolRead& action, Duration& now) {
+  Launcher& launcher = launchers_[id];
+  if (action.offset + action.size > launcher.spool.size())
+    return checks_.wrong("a spool read behind its end");
+  std::string bytes = launcher.spool.substr(action.offset, action.size);
+  if (action.last) launcher.spool.clear();
+  launcher.disk_free_at = std::max(launcher.disk_free_at, now) + kDisk;
+  put(launcher.disk_free_at, ToNode{id, Unspooled{std::move(bytes)}});
+}
+
+/// The screen takes its time, and none while it is stopped.
+void World::perform(std::uint32_t id, const Show& action, Duration& now) {
+  const Duration stop = ms(settings_.stop), go_on = stop + ms(settings_.stop_for);
+  const auto size = static_cast<double>(action.output.text.size());
+  screen_free_at_ =
+      std::max(screen_free_at_, now) + Duration{static_cast<Duration::rep>(settings_.screen * size)};
+  if (screen_free_at_ >= stop && screen_free_at_ < go_on) screen_free_at_ = go_on;
+  const std::size_t cost = output_cost(action.output);
+  unwritten_ += cost;
+  if (unwritten_ > kMostUnwritten) checks_.wrong("the root shows more than the screen can take");
+  put(screen_free_at_, Written{cost});
+  if (action.output.wants_receipt) put(screen_free_at_, ToNode{id, Shown{action.output.process}});
+  shown(action.output.process, action.output.text);
+}
+
+void World::happen(const Written& what, Duration now) {
+  unwritten_ -= what.cost;
+  if (launchers_[0].node) take(std::make_unique<Happening>(ToNode{0, OutputWritten{what.cost}}), now);
+}
+
+void World::shown(std::uint32_t number, std::string_view text) {
+  if (whole(settings_.prints) == 0) return;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n') + 1);
+    text.remove_prefix(line.size());
+    const std::string wanted = fmt::format("{} {}", number, processes_[number].shown);
+    processes_[number].shown += lies(Sabotage::theft) && number == 0 ? 0 : 1;
+    if (!line.ends_with('\n') || line.substr(0, line.find_first_of(" \n", line.find(' ') + 1)) != wanted)
+      checks_.wrong(fmt::format("process {}: '{}' is shown, and '{}' is next", number,
+                                line.substr(0, wanted.size() + 1), wanted));
+  }
+}
+
+/// Of a job that ended well.
+void World::check_output() {
+  for (std::uint32_t i = 0; i < processes_.size(); ++i) {
+    const Process& process = processes_[i];
+    if (process.shown != process.printed || process.printed != whole(settings_.prints))
+      return checks_.wrong(
+          fmt::format("of {} pieces of process {} only {} are shown", process.printed, i, process.shown));
+  }
+}
+
+}  // namespace charmtree::sim

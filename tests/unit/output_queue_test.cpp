@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/proto/output_queue.hpp"
+
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "tree/proto/output_grants.hpp"
+
+using namespace charmtree;
+using namespace charmtree::proto;
+
+namespace {
+
+constexpr std::uint64_t kPlenty = std::uint64_t{1} << 40;
+
+wire::Output lines(std::uint32_t process, std::string text) {
+  return {process, 1, false, std::move(text), wire::Tail::waited, kNever};
+}
+
+/// A queue with a file that answers when it is asked to.
+struct Bench {
+  explicit Bench(std::uint64_t credit, std::uint64_t spool = 1U << 30) : queue(credit, spool) {}
+  OutputQueue queue;
+  Actions out;
+  std::map<std::uint64_t, std::string> file;
+  std::size_t at = 0;
+
+  void work() {
+    for (; at < out.size(); ++at) {
+      if (const auto* write = std::get_if<SpoolWrite>(&out[at])) {
+        file[write->offset] = *write->bytes;
+        queue.on(Spooled{});
+      } else if (const auto* read = std::get_if<SpoolRead>(&out[at])) {
+        CHECK(queue.on(Unspooled{file.at(read->offset)}));
+      }
+    }
+  }
+  /// All that may be sent, by process.
+  std::map<std::uint32_t, std::string> drain() {
+    std::map<std::uint32_t, std::string> text;
+    for (bool any = true; any; work()) {
+      any = false;
+      while (const auto next = queue.next(out)) {
+        any = true;
+        const auto& output = std::get<wire::Output>(next->message);
+        text[output.process] += output.text;
+      }
+      any = any || at < out.size();
+    }
+    return text;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("output waits for credit, and one output may exceed it") {
+  Bench b{1};
+  b.queue.add(lines(0, std::string(1000, 'x')), b.out);
+  b.queue.add(lines(0, "second\n"), b.out);
+  const auto first = b.queue.next(b.out);
+  REQUIRE(first);
+  CHECK(first->cost == output_cost(first->message));
+  CHECK_FALSE(b.queue.next(b.out));
+  CHECK(b.queue.blocked());
+  b.queue.credit(first->cost - 1);
+  CHECK_FALSE(b.queue.next(b.out));
+  b.queue.credit(1);
+  REQUIRE(b.queue.next(b.out));
+  CHECK(b.queue.empty());
+  CHECK_FALSE(b.queue.blocked());
+}
+
+TEST_CASE("this host and those below take turns") {
+  Bench b{kPlenty};
+  for (int i = 0; i < 3; ++i) {
+    b.queue.add(lines(0, "own\n"), b.out);
+    b.queue.add(7, lines(1, "below\n"));
+  }
+  std::string order;
+  while (const auto next = b.queue.next(b.out)) order += next->from ? 'b' : 'o';
+  CHECK((order == "obobob" || order == "bobobo"));
+}
+
+TEST_CASE("long output is divided where lines end, and a line is not") {
+  Bench b{kPlenty};
+  const std::string line(40000, 'x'), long_line(100000, 'y');
+  wire::Output output = lines(3, line + "\n" + line + "\n" + long_line + "\n" + "rest");
+  output.wants_receipt = true;
+  output.tail = wire::Tail::prompt;
+  b.queue.add(output, b.out);
+  std::vector<wire::Output> pieces;
+  while (auto next = b.queue.next(b.out)) pieces.push_back(std::get<wire::Output>(next->message));
+  REQUIRE(pieces.size() == 4);
+  CHECK(pieces[0].text == line + "\n");
+  CHECK(pieces[2].text == long_line + "\n");
+  CHECK(pieces[3].text == "rest");
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(pieces[i].wants_receipt == (i == 3));
+    CHECK(pieces[i].tail == (i == 3 ? wire::Tail::prompt : wire::Tail::waited));
+  }
+}
+
+TEST_CASE(
+    "what exceeds the share is spooled; every process's output comes back in order, scanf in its place") {
+  Bench b{0};
+  std::map<std::uint32_t, std::string> said;
+  for (std::uint32_t i = 0; i < 40000; ++i) {
+    const std::string line = fmt::format("{:06} {}\n", i, std::string(100 + i % 100, 'z'));
+    b.queue.add(lines(i % 3, line), b.out);
+    said[i % 3] += line;
+    if (i % 1000 == 0) b.work();
+  }
+  b.queue.add(wire::ScanUp{1, "%d"}, b.out);
+  b.work();
+  CHECK(b.file.size() > 10);
+  CHECK(b.queue.spool().unwritten() < Spool::kChunk + 1000);
+  CHECK(b.queue.pipes_rest());
+  CHECK_FALSE(b.queue.clients_rest());
+  b.queue.credit(kPlenty);
+  std::map<std::uint32_t, std::string> came;
+  bool scanned = false;
+  for (int idle = 0; idle < 2; b.work()) {
+    ++idle;
+    while (const auto next = b.queue.next(b.out)) {
+      idle = 0;
+      REQUIRE_FALSE(scanned);
+      if (const auto* output = std::get_if<wire::Output>(&next->message))
+        came[output->process] += output->text;
+      else
+        scanned = std::get<wire::ScanUp>(next->message).process == 1;
+    }
+  }
+  CHECK(scanned);
+  CHECK(came == said);
+  CHECK(b.queue.empty());
+  CHECK_FALSE(b.queue.pipes_rest());
+}
+
+TEST_CASE("clients that print rest while the spool is full, until half of what is in memory has gone") {
+  Bench b{0, 0};
+  std::size_t printed = 0;
+  for (; !b.queue.clients_rest(); ++printed) b.queue.add(lines(0, std::string(1000, 'p')), b.out);
+  CHECK(b.queue.spool().is_full());
+  const std::size_t most = OutputQueue::kShare + Spool::kMostUnwritten;
+  CHECK(printed * 1000 > most / 2);
+  CHECK(printed * 1000 < most);
+  b.queue.credit(1024 * printed / 4);
+  b.drain();
+  CHECK(b.queue.clients_rest());
+  b.queue.credit(kPlenty);
+  CHECK(b.drain()[0].size() > 0);
+  CHECK_FALSE(b.queue.clients_rest());
+}
+
+TEST_CASE(
+    "a child that says nothing has its first credit, one that goes on a window, all together the pool") {
+  OutputGrants grants;
+  std::map<LinkId, std::int64_t> credit;
+  constexpr std::size_t kCost = 4000;
+  constexpr LinkId kChildren = 200;
+  std::int64_t in_memory = 0, most = 0;
+  const auto send_all = [&](LinkId link) {
+    std::vector<LinkId> sent;
+    for (; credit[link] > 0; credit[link] -= kCost) {
+      CHECK(grants.received(link, kCost));
+      in_memory += kCost;
+      most = std::max(most, in_memory);
+      sent.push_back(link);
+    }
+    return sent;
+  };
+  for (LinkId link = 1; link <= kChildren; ++link) credit[link] = OutputGrants::kFirst;
+  std::deque<LinkId> waiting;
+  for (int round = 0; round < 200; ++round) {
+    for (LinkId link = 1; link <= kChildren; ++link) {
+      for (const LinkId each : send_all(link)) waiting.push_back(each);
+    }
+    for (std::size_t i = waiting.size() / 2 + 1; i > 0 && !waiting.empty(); --i) {
+      in_memory -= kCost;
+      credit[waiting.front()] += static_cast<std::int64_t>(grants.passed(waiting.front(), kCost));
+      waiting.pop_front();
+    }
+  }
+  CHECK(most <= static_cast<std::int64_t>(OutputGrants::kPool + kChildren * kCost));
+  for (LinkId link = 1; link <= kChildren; ++link) CHECK(credit[link] + static_cast<std::int64_t>(kCost) > 0);
+}
+
+TEST_CASE("one child alone soon has the largest window, and one that is lost gives its own back") {
+  OutputGrants grants;
+  std::int64_t credit = OutputGrants::kFirst;
+  for (int i = 0; i < 1000; ++i) {
+    CHECK(grants.received(1, 1000));
+    credit += static_cast<std::int64_t>(grants.passed(1, 1000)) - 1000;
+  }
+  CHECK(credit > static_cast<std::int64_t>(OutputGrants::kMost * 3 / 4 - 1000));
+  CHECK(credit <= static_cast<std::int64_t>(OutputGrants::kMost));
+  CHECK(grants.received(1, 1000));
+  grants.lost(1);
+  CHECK(grants.passed(1, 1000) == 0);
+}
+
+TEST_CASE("a child that goes on without credit is found out") {
+  OutputGrants grants;
+  CHECK(grants.received(1, OutputGrants::kFirst + 100'000));
+  CHECK_FALSE(grants.received(1, 1));
+}

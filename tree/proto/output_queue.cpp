@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/proto/output_queue.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "tree/wire/frame.hpp"
+
+namespace charmtree::proto {
+
+namespace {
+
+/// What a message takes beside its text.
+constexpr std::size_t kOverhead = 512;
+
+/// How much of the text goes into one piece: whole lines, and a line is not divided.
+std::size_t piece_of(std::string_view text) {
+  if (text.size() <= OutputQueue::kPiece) return text.size();
+  const std::size_t last = text.rfind('\n', OutputQueue::kPiece - 1);
+  const std::size_t newline = last != std::string_view::npos ? last : text.find('\n');
+  return newline == std::string_view::npos ? text.size() : newline + 1;
+}
+
+/// Messages as they were put into the spool; nothing: they are no such thing.
+std::optional<std::vector<wire::Message>> read_back(std::string_view bytes) {
+  wire::FrameDecoder decoder{wire::kMaxLinkFrame};
+  decoder.append(bytes);
+  std::vector<wire::Message> messages;
+  for (;;) {
+    const auto frame = decoder.next();
+    if (!frame) return {};
+    if (!frame->has_value()) break;
+    auto message = wire::decode_message((*frame)->type, (*frame)->payload);
+    if (!message || output_cost(*message) == 0) return {};
+    messages.push_back(std::move(*message));
+  }
+  return decoder.buffered() == 0 ? std::optional{std::move(messages)} : std::nullopt;
+}
+
+}  // namespace
+
+std::size_t output_cost(const wire::Message& message) {
+  if (const auto* output = std::get_if<wire::Output>(&message)) return kOverhead + output->text.size();
+  if (const auto* scan = std::get_if<wire::ScanUp>(&message)) return kOverhead + scan->format.size();
+  return 0;
+}
+
+void OutputQueue::add(wire::Message output, Actions& out) {
+  if (auto* whole = std::get_if<wire::Output>(&output)) {
+    for (std::size_t size = 0; (size = piece_of(whole->text)) < whole->text.size();) {
+      wire::Output piece{whole->process, whole->stream, false, whole->text.substr(0, size), {}, whole->read};
+      whole->text.erase(0, size);
+      keep(std::move(piece), out);
+    }
+  }
+  keep(std::move(output), out);
+}
+
+void OutputQueue::keep(wire::Message output, Actions& out) {
+  const std::size_t cost = output_cost(output);
+  if (own_cost_ < kShare && spool_.empty() && !unspooling_) {
+    own_cost_ += cost;
+    own_.push_back({std::move(output), cost});
+  } else if (const auto frames = wire::encode_frames(output)) {  // as large as it was when it came
+    spool_.append(*frames, out);
+  }
+}
+
+void OutputQueue::add(LinkId from, wire::Message output) {
+  const std::size_t cost = output_cost(output);
+  below_.push_back({std::move(output), cost, from});
+}
+
+Result<void> OutputQueue::on(Unspooled event) {
+  unspooling_ = false;
+  std::string failure = event.failure;
+  spool_.on(std::move(event));
+  if (failure.empty()) return {};
+  return Error{Errc::internal, Phase::run, std::move(failure)};
+}
+
+/// Half of the share is always at hand, so that reading the spool holds up nothing.
+void OutputQueue::refill(Actions& out) {
+  while (own_cost_ < kShare / 2 && !unspooling_ && !spool_.empty()) {
+    const auto bytes = spool_.take(out);
+    unspooling_ = !bytes;
+    if (unspooling_) return;
+    auto messages = read_back(*bytes);
+    if (!messages) continue;
+    for (wire::Message& message : *messages) {
+      const std::size_t cost = output_cost(message);
+      own_cost_ += cost;
+      own_.push_back({std::move(message), cost});
+    }
+  }
+}
+
+std::optional<OutputQueue::Passed> OutputQueue::next(Actions& out) {
+  refill(out);
+  if (credit_ <= 0 || (own_.empty() && below_.empty())) return {};
+  const bool own = below_.empty() || (own_turn_ && !own_.empty());
+  own_turn_ = !own;
+  std::deque<Waiting>& queue = own ? own_ : below_;
+  Waiting first = std::move(queue.front());
+  queue.pop_front();
+  credit_ -= static_cast<std::int64_t>(first.cost);
+  if (own) own_cost_ -= first.cost;
+  return Passed{std::move(first.message), own ? std::nullopt : std::optional{first.from}, first.cost};
+}
+
+bool OutputQueue::pipes_rest() {
+  const bool behind = unspooling_ || !spool_.empty();
+  pipes_rest_ = behind || own_cost_ >= (pipes_rest_ ? kShare / 2 : kShare);
+  return pipes_rest_;
+}
+
+bool OutputQueue::clients_rest() {
+  const std::size_t most = clients_rest_ ? Spool::kMostUnwritten / 2 : Spool::kMostUnwritten;
+  clients_rest_ = spool_.unwritten() >= most;
+  return clients_rest_;
+}
+
+}  // namespace charmtree::proto

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Output of processes on its way up, of this host's own and of those below: held here until the parent (at
+// the root: the user's screen) has given credit for it. The output of a process keeps its order, and what
+// goes with it: scanf behind its prompt. What this host's processes say beyond their share of memory goes
+// into a spool. Pure; control messages do not come here.
+#pragma once
+
+#include <deque>
+#include <optional>
+
+#include "tree/proto/events.hpp"
+#include "tree/proto/spool.hpp"
+
+namespace charmtree::proto {
+
+/// What an output counts for credit, in bytes: its text, and what it takes to keep it. 0: not an output.
+std::size_t output_cost(const wire::Message& message);
+
+class OutputQueue {
+public:
+  /// Of this host's processes, in memory, besides what is on its way into the spool.
+  static constexpr std::size_t kShare = 1U << 20;
+  /// Longer output is divided where a line ends.
+  static constexpr std::size_t kPiece = 64U << 10;
+
+  struct Passed {
+    wire::Message message;
+    std::optional<LinkId> from;  // none: this host
+    std::size_t cost = 0;
+  };
+
+  /// `credit` to begin with; `spool`: most bytes in the file.
+  OutputQueue(std::uint64_t credit, std::uint64_t spool)
+      : credit_(static_cast<std::int64_t>(credit)), spool_(spool) {}
+
+  /// Of this host's processes.
+  void add(wire::Message output, Actions& out);
+  /// From below.
+  void add(LinkId from, wire::Message output);
+  void credit(std::uint64_t bytes) { credit_ += static_cast<std::int64_t>(bytes); }
+  void on(const Spooled& event) { spool_.on(event); }
+  /// Error: bytes are lost, why.
+  Result<void> on(Unspooled event);
+
+  /// What is to be sent next, in turn of this host and those below; one output may exceed the credit.
+  std::optional<Passed> next(Actions& out);
+
+  bool empty() const { return own_.empty() && below_.empty() && spool_.empty() && !unspooling_; }
+  /// Something waits for credit.
+  bool blocked() const { return credit_ <= 0 && !empty(); }
+  /// Pipes are to be left alone: this host's share is used up, and has not been half empty since.
+  bool pipes_rest();
+  /// Who prints over a connection is not to be read any more: too much waits for the spool.
+  bool clients_rest();
+  const Spool& spool() const { return spool_; }
+
+private:
+  struct Waiting {
+    wire::Message message;
+    std::size_t cost;
+    LinkId from = kParentLink;  // of those below
+  };
+  void keep(wire::Message output, Actions& out);
+  void refill(Actions& out);
+
+  std::int64_t credit_;
+  std::deque<Waiting> own_, below_;
+  std::size_t own_cost_ = 0;
+  Spool spool_;              // behind own_
+  bool unspooling_ = false;  // the answer is awaited
+  bool own_turn_ = true;
+  bool pipes_rest_ = false, clients_rest_ = false;
+};
+
+}  // namespace charmtree::proto
