@@ -63,6 +63,7 @@ JobSpec full_job() {
   job.bind = CpuUnit::numa;
   job.report_bindings = true;
   job.fork_clients = ForkClients::always;
+  job.spool = 5U << 20;
   return job;
 }
 
@@ -112,6 +113,7 @@ std::vector<Message> every_message() {
           Regroup{},
           Reshape{encode(std::vector<Share>{{2, 0, 3}}), {"app", "+restart"}},
           QueuePairsDown{{4, 1, 2, 2, std::string(24, '\x80')}},
+          OutputCredit{65536},
           Hello{Instant{12345ns}, 77},
           full_facts(),
           Output{1, 2, true, "text\nmore", Tail::prompt, Instant{99ns}},
@@ -119,7 +121,7 @@ std::vector<Message> every_message() {
           AbortUp{1, -7, "why"},
           HandBack{{{4, {Errc::no_such_host, Phase::resolve, "x", "y"}}}},
           NewHostKey{4, {"ssh-rsa", "blob"}},
-          Note{4, "note"},
+          Note{4, "note", true},
           InputTaken{4096},
           InputReturned{"rest"},
           stamps,
