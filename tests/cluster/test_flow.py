@@ -45,10 +45,12 @@ def spooled(job: Job) -> int:
     """Bytes in files without a name that launchers have open."""
     total = 0
     for one in job.launchers():
-        for link in Path(f"/proc/{one.pid}/fd").iterdir():
+        links: list[Path] = []
+        with contextlib.suppress(OSError):  # it is gone meanwhile, or one of its files
+            links = list(Path(f"/proc/{one.pid}/fd").iterdir())
+        for link in links:
             with contextlib.suppress(OSError):
-                info = link.stat()
-                total += info.st_size if "(deleted)" in os.readlink(link) else 0
+                total += link.stat().st_size if "(deleted)" in os.readlink(link) else 0
     return total
 
 
