@@ -66,8 +66,7 @@ DisplayRules display_rules(const Options& options) {
   const bool usual = rules.screens[0] == ScreenKind::terminal && may_fold(options) && !options.interactive;
   if (options.fold ? *options.fold : usual) rules.fold_above = options.fold ? 1 : kFewProcesses;
   rules.fold_window = options.fold_window;
-  const auto clock = std::chrono::duration_cast<std::chrono::milliseconds>(io::now().time_since_epoch());
-  rules.wall_ms = io::wall_ms() - clock.count();
+  rules.wall_ms = io::wall_ms_at_zero();
   return rules;
 }
 
@@ -90,20 +89,11 @@ Console::Console(io::asio::io_context& io, const Options& options, const Job& jo
       startup_(describe(options, job), job.plan.hosts, started),
       logins_(job.plan.hosts, job.plan.job.profiles),
       cpu_at_start_(cpu_time()),
-      out_(
-          io, STDOUT_FILENO,
-          [this] {
-            if (runner_ != nullptr) runner_->check_flow();
-          },
-          [this] {
-            if (runner_ != nullptr) runner_->dispatch(proto::UserSignal{SIGPIPE});
-          }),
-      err_(
-          io, STDERR_FILENO,
-          [this] {
-            if (runner_ != nullptr) runner_->check_flow();
-          },
-          [] {}),
+      out_(io, STDOUT_FILENO, written(),
+           [this] {
+             if (runner_ != nullptr) runner_->dispatch(proto::UserSignal{SIGPIPE});
+           }),
+      err_(io, STDERR_FILENO, written(), [] {}),
       event_log_(started),
       progress_timer_(io),
       display_(display_rules(options)),
@@ -114,10 +104,7 @@ Console::Console(io::asio::io_context& io, const Options& options, const Job& jo
              }),
       known_hosts_(io) {
   if (!options.output.empty()) {
-    const auto progress = [this] {
-      if (runner_ != nullptr) runner_->check_flow();
-    };
-    files_.emplace(io, progress, [this] { tell_file_failure(); });
+    files_.emplace(io, written(), [this] { tell_file_failure(); });
     if (!job.plan.job.is_numbered_late()) name_files(job.plan.hosts);
   }
   if (!job.plan.job.terminal) return;
@@ -126,16 +113,23 @@ Console::Console(io::asio::io_context& io, const Options& options, const Job& jo
   });
 }
 
+bool Console::shows_progress_line(const Options& options) {
+  return !options.quiet && ::isatty(STDERR_FILENO) != 0;
+}
+
 bool Console::shows_progress(const Options& options) {
-  return !options.json.empty() || (!options.quiet && ::isatty(STDERR_FILENO) != 0);
+  return !options.json.empty() || shows_progress_line(options);
+}
+
+std::function<void()> Console::written() {
+  return [this] {
+    if (runner_ != nullptr) runner_->check_flow();
+  };
 }
 
 void Console::write_events(EventWriter events) {
   events_.emplace(std::move(events));
-  const auto written = [this] {
-    if (runner_ != nullptr) runner_->check_flow();
-  };
-  events_->begin(io_, written, [this](int error) {
+  events_->begin(io_, written(), [this](int error) {
     say(Tone::error, fmt::format("++json: cannot write {}: {}; the job goes on without it", options_.json,
                                  std::strerror(error)));
   });
@@ -143,7 +137,6 @@ void Console::write_events(EventWriter events) {
 }
 
 void Console::event(std::string line) {
-  if (!events_) return;
   if (events_->on_stdout())
     out_.write(std::move(line));
   else
@@ -164,6 +157,7 @@ void Console::progress(const proto::Progress& progress) {
     if (!stage_ || *stage_ != progress.status.stage) event(event_log_.stage(progress.status, now));
   }
   stage_ = progress.status.stage;
+  if (!shows_progress_line(options_)) return;
   if (*stage_ != proto::Stage::launch && *stage_ != proto::Stage::start) {
     progressing_ = false;
     progress_timer_.cancel();
@@ -186,7 +180,7 @@ void Console::await_progress(Duration pause) {
 }
 
 void Console::progress_line(std::string_view line) {
-  if (options_.quiet) return;
+  if (!shows_progress_line(options_)) return;
   const auto size = io::UserTerminal::size();
   DisplayWrites writes;
   display_.progress(line.substr(0, size ? size->columns - 1U : kUsualColumns), writes);
@@ -288,7 +282,7 @@ void Console::stop_self() {
 void Console::say(Tone tone, const std::string& line) {
   if (tone == Tone::verbose && !options_.verbose) return;
   if (tone == Tone::info && options_.quiet) return;
-  event(event_log_.message(tone, line, io::now()));
+  if (events_) event(event_log_.message(tone, line, io::now()));
   const bool charm_line = line.starts_with("Charmrun> ");  // tools look for these on stdout
   if (charm_line && stdout_has_events()) return;
   const std::string name = charm_line ? "" : tone == Tone::error ? "charmrun: error: " : "charmrun: ";
@@ -324,9 +318,11 @@ void Console::store_host_key(std::uint32_t host, const HostKey& key) {
 /// Hosts that join a running job are no part of its start.
 void Console::record(const proto::Record& record) {
   if (record.stamps.host >= job_.plan.hosts.size()) return;
-  if (record.error)
-    event(event_log_.host_failed(job_.plan.hosts[record.stamps.host].name, *record.error, record.failed));
-  if (record.error) return startup_.failed(record.stamps.host, *record.error, record.failed);
+  if (record.error) {
+    const std::string& host = job_.plan.hosts[record.stamps.host].name;
+    if (events_) event(event_log_.host_failed(host, *record.error, record.failed));
+    return startup_.failed(record.stamps.host, *record.error, record.failed);
+  }
   startup_.stamped(record.stamps);
   logins_.stamped(record.stamps, cpu_time() - cpu_at_start_);
 }
@@ -351,8 +347,10 @@ bool Console::finish(proto::Finish& result, std::span<const Host> hosts, Duratio
   known_hosts_.finish();
   const bool lost_files = files_ && files_->failures() > 0;
   if (lost_files && result.status == 0 && result.signal == 0) result.status = kLauncherFailed;
-  const auto& where = result.why.host;
-  event(event_log_.end(result, where && *where < hosts.size() ? hosts[*where].name : "", io::now()));
+  if (events_) {
+    const auto& where = result.why.host;
+    event(event_log_.end(result, where && *where < hosts.size() ? hosts[*where].name : "", io::now()));
+  }
   return out_.drain(limit) && err_.drain(limit) && (!events_ || events_->drain(limit));
 }
 

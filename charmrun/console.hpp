@@ -76,9 +76,13 @@ protected:
   void progress_line(std::string_view line);
 
 private:
+  static bool shows_progress_line(const Options& options);
   io::OutputWriter& writer(proto::Stream stream) { return stream == proto::Stream::err ? err_ : out_; }
   void write(DisplayWrites writes);
   std::function<void()> when_shown(std::uint32_t process);
+  /// For writers: there is room again.
+  std::function<void()> written();
+  /// If there are events.
   void event(std::string line);
   bool stdout_has_events() const { return events_ && events_->on_stdout(); }
   void await_progress(Duration pause);

@@ -2,16 +2,13 @@
 #include "charmrun/event_log.hpp"
 
 #include <charconv>
-#include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
 
-#include "charmrun/startup_record.hpp"
+#include "charmrun/label.hpp"
 #include "tree/wire/words.hpp"
 
 namespace charmtree {
 
-using Json = nlohmann::ordered_json;
 using proto::Tone;
 
 namespace {
@@ -19,21 +16,16 @@ namespace {
 constexpr std::string_view kFormat = "charmtree-events-1";
 constexpr int kMaxDescriptor = 1023;
 
-/// To the microsecond: what is finer is not known.
-double since(Instant started, Instant when) {
-  return std::round(seconds(when - started) * 1e6) / 1e6;
-}
-
-std::string line(const char* event, double time, const Json& more) {
-  Json json = {{"event", event}, {"t", time}};
-  json.update(more);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
 }  // namespace
 
+std::string EventLog::line(const char* event, Instant when, const Json& more) const {
+  Json json = {{"event", event}, {"t", rounded_seconds(when - started_)}};
+  json.update(more);
+  return json_text(json);
+}
+
 std::string EventLog::job(const wire::JobSpec& job, int pid, Instant now) const {
-  return line("job", since(started_, now),
+  return line("job", now,
               {{"format", kFormat},
                {"job", job.id},
                {"pid", pid},
@@ -43,47 +35,39 @@ std::string EventLog::job(const wire::JobSpec& job, int pid, Instant now) const 
 }
 
 std::string EventLog::host_up(const std::string& host, Instant now) const {
-  return line("host_up", since(started_, now), {{"host", host}});
+  return line("host_up", now, {{"host", host}});
 }
 
 std::string EventLog::host_failed(const std::string& host, const Error& error, Instant when) const {
-  return line("host_failed", since(started_, when),
+  return line("host_failed", when,
               {{"host", host}, {"phase", name(error.phase)}, {"error", error.what}, {"fix", error.fix}});
 }
 
 std::string EventLog::stage(const proto::JobStatus& status, Instant now) const {
-  return line("stage", since(started_, now),
-              {{"stage", proto::name(status.stage)},
-               {"hosts", status.hosts},
-               {"hosts_up", status.hosts_up},
-               {"hosts_failed", status.hosts_failed},
-               {"processes", status.processes},
-               {"registered", status.registered},
-               {"ended", status.ended}});
+  return line("stage", now, status_parts(status));
 }
 
 std::string EventLog::output(const proto::Show& show, Instant now) const {
   const bool known = show.output.read != kNever;
   const auto stream = static_cast<proto::Stream>(show.output.stream);
-  return line("output", since(started_, known ? show.output.read : now),
+  return line("output", known ? show.output.read : now,
               {{"process", show.output.process},
                {"host", show.host},
-               {"stream", stream == proto::Stream::err ? "stderr" : "stdout"},
+               {"stream", name_of(stream)},
                {"text", show.output.text}});
 }
 
 std::string EventLog::message(Tone tone, const std::string& text, Instant now) const {
   const char* name = tone == Tone::error ? "error" : tone == Tone::info ? "info" : "verbose";
-  return line("message", since(started_, now), {{"tone", name}, {"text", text}});
+  return line("message", now, {{"tone", name}, {"text", text}});
 }
 
 std::string EventLog::end(const proto::Finish& finish, const std::string& host, Instant now) const {
   const int status = finish.signal != 0 ? 128 + finish.signal : finish.status;
-  Json more = {{"status", status}, {"signal", finish.signal}, {"cause", name(finish.why.cause)}};
-  if (finish.why.process) more["process"] = *finish.why.process;
+  Json more = {{"status", status}, {"signal", finish.signal}};
+  more.update(ending_parts(finish.why));
   if (!host.empty()) more["host"] = host;
-  if (!finish.why.how.empty()) more["how"] = finish.why.how;
-  return line("end", since(started_, now), more);
+  return line("end", now, more);
 }
 
 Result<EventPlace> event_place(const std::string& text) {

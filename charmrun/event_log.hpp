@@ -3,9 +3,9 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "charmrun/options.hpp"
+#include "charmrun/json_parts.hpp"
+#include "tree/base/result.hpp"
 #include "tree/proto/events.hpp"
 #include "tree/proto/job_status.hpp"
 #include "tree/wire/messages.hpp"
@@ -30,6 +30,8 @@ public:
   std::string end(const proto::Finish& finish, const std::string& host, Instant now) const;
 
 private:
+  std::string line(const char* event, Instant when, const Json& more) const;
+
   Instant started_;
 };
 

@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
+
+#include "charmrun/json_parts.hpp"
 
 namespace charmtree {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int kFormat = 1;
 constexpr std::size_t kPatternsShown = 3;
@@ -128,7 +127,7 @@ std::string History::text() const {
                         {"latency_p90_ms", milliseconds(p.slow)}});
   }
   const Json json = {{"format", kFormat}, {"launches", launches_}, {"patterns", std::move(patterns)}};
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json, 1);
 }
 
 Result<History> History::parse(std::string_view text) {

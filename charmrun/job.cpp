@@ -410,8 +410,8 @@ void Builder::describe() {
   job.partial_line = {patience(STDOUT_FILENO), patience(STDERR_FILENO)};
   job.raw_output = options_.raw;
   job.spool = options_.spool.bytes;
-  job.labelled =
-      options_.label || options_.timestamp || !options_.label_format.empty() || options_.fold.value_or(false);
+  const auto label = label_of(options_);
+  job.labelled = (label && !label->empty()) || options_.fold.value_or(false);
   const mode_t mask = ::umask(0);
   ::umask(mask);
   job.umask = mask;

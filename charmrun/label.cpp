@@ -61,13 +61,17 @@ std::string Label::print(const LabelFacts& facts) const {
         text += print_time(facts.wall_ms);
         break;
       case 's':
-        text += facts.stream == proto::Stream::err ? "stderr" : "stdout";
+        text += name_of(facts.stream);
         break;
       default:
         text += part.text;
     }
   }
   return text;
+}
+
+std::string_view name_of(proto::Stream stream) {
+  return stream == proto::Stream::err ? "stderr" : "stdout";
 }
 
 std::string print_time(std::int64_t wall_ms) {

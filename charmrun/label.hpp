@@ -51,6 +51,9 @@ private:
   std::vector<Part> parts_;
 };
 
+/// What it is called; a terminal is both streams, and is called stdout.
+std::string_view name_of(proto::Stream stream);
+
 /// Local time with its date: 2026-01-31T23:59:59.123.
 std::string print_time(std::int64_t wall_ms);
 

@@ -272,9 +272,7 @@ int run_doctor(const Options& options, const std::string& self) {
   ::signal(SIGPIPE, SIG_IGN);
   auto job = make_job(options, self);
   if (!job) return complain(job.error()), kLauncherFailed;
-  using std::chrono::milliseconds;
-  const auto clock = std::chrono::duration_cast<milliseconds>(io::now().time_since_epoch());
-  Doctor doctor{job->plan, io::wall_ms() - clock.count()};
+  Doctor doctor{job->plan, io::wall_ms_at_zero()};
   for (auto plan = doctor.next(); plan; plan = doctor.next()) {
     Surroundings around;
     job->plan = std::move(*plan);

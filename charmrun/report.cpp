@@ -5,18 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
+
+#include "charmrun/json_parts.hpp"
 
 namespace charmtree {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kNameWidth = 24;
-
-double rounded_seconds(Duration time) {
-  return std::round(seconds(time) * 1e6) / 1e6;
-}
 
 std::size_t failures(const StartupRecord& record) {
   return static_cast<std::size_t>(
@@ -47,12 +42,11 @@ Json launcher_json(const LauncherRecord& launcher) {
 }
 
 Json end_json(const EndRecord& end) {
-  Json json = {{"status", end.status}, {"cause", name(end.why.cause)}};
+  Json json = {{"status", end.status}};
   if (end.signal != 0) json["signal"] = end.signal;
-  if (end.why.process) json["process"] = *end.why.process;
+  json.update(ending_parts(end.why));
   if (end.why.host) json["host"] = *end.why.host;
   if (!end.host.empty()) json["name"] = end.host;
-  if (!end.why.how.empty()) json["how"] = end.why.how;
   if (!end.why.last_words.empty()) json["last_words"] = end.why.last_words;
   return json;
 }
@@ -150,7 +144,7 @@ std::string report_json(const StartupRecord& record) {
                      {"ending", record.end ? end_json(*record.end) : Json(nullptr)},
                      {"parts", parts_json(record)},
                      {"launchers", std::move(launchers)}};
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json, 1);
 }
 
 std::string report_table(const StartupRecord& record, std::size_t slowest) {

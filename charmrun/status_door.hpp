@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where `charmrun ++status` and `++list` find a running job: the root's unix-domain socket in the user's
-// private folder. Whoever connects, if the same user, gets one JSON object (docs/STATUS.md) and the end of
-// the connection.
+// Where `charmrun ++status` and `++list` find a running job: an abstract unix-domain socket of the root,
+// which leaves no file behind. Whoever connects, if the same user, gets one JSON object (docs/STATUS.md) and
+// the end of the connection.
 #pragma once
 
 #include <functional>

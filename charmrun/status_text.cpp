@@ -4,16 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "charmrun/json_parts.hpp"
 #include "charmrun/report.hpp"
-#include "charmrun/startup_record.hpp"
 #include "tree/wire/words.hpp"
 
 namespace charmtree {
-
-using Json = nlohmann::ordered_json;
-
 namespace {
 
 constexpr std::string_view kFormat = "charmtree-status-1";
@@ -58,22 +54,16 @@ std::string status_json(const wire::JobSpec& job, int pid, const std::vector<Hos
                         const proto::JobStatus& status, Duration elapsed) {
   std::string command;
   for (const std::string& word : job.arguments) command += (command.empty() ? "" : " ") + word;
-  const Json json = {{"format", kFormat},
-                     {"job", job.id},
-                     {"pid", pid},
-                     {"command", printable(command)},
-                     {"seconds", seconds(elapsed)},
-                     {"stage", proto::name(status.stage)},
-                     {"hosts", status.hosts},
-                     {"hosts_up", status.hosts_up},
-                     {"hosts_failed", status.hosts_failed},
-                     {"processes", status.processes},
-                     {"registered", status.registered},
-                     {"ended", status.ended},
-                     {"late", status.late},
-                     {"summary", printable(proto::summary(status))},
-                     {"placement", proto::placement_lines(hosts)}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  Json json = {{"format", kFormat},
+               {"job", job.id},
+               {"pid", pid},
+               {"command", printable(command)},
+               {"seconds", rounded_seconds(elapsed)}};
+  json.update(status_parts(status));
+  json["late"] = status.late;
+  json["summary"] = printable(proto::summary(status));
+  json["placement"] = proto::placement_lines(hosts);
+  return json_text(json);
 }
 
 std::string list_text(const std::vector<std::string>& answers) {

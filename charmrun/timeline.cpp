@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
+
+#include "charmrun/json_parts.hpp"
 
 namespace charmtree {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 double microseconds(Duration time) {
   return std::round(seconds(time) * 1e9) / 1e3;
@@ -59,7 +58,7 @@ std::string timeline_trace(const StartupRecord& record) {
     append_parts(events, *launcher);
   }
   const Json json = {{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json);
 }
 
 Result<TimelineFormat> timeline_format(std::string_view file) {

@@ -499,9 +499,12 @@ void Node::down_to(std::uint32_t process, const wire::Message& message) {
   out_->push_back(Send{*link, message});
 }
 
-/// What the desk wants at once.
+/// What the desk wants others to hear.
 void Node::pass_on(const DeskOrders& orders) {
-  for (const wire::Message& message : orders.everyone) down_all(message);
+  for (const wire::Message& message : orders.everyone) {
+    if (const auto* recover = std::get_if<wire::Recover>(&message)) begin_epoch(*recover);
+    down_all(message);
+  }
   for (const wire::Message& message : orders.input) about_input(message);
   for (const auto& [process, message] : orders.process) down_to(process, message);
 }
@@ -568,11 +571,7 @@ void Node::desk_turn() {
     number_subtree(orders.numbers);
     down_all(wire::Numbers{wire::encode(orders.numbers), job_->pes_per_process});
   }
-  for (const wire::Message& message : orders.everyone) {
-    if (const auto* recover = std::get_if<wire::Recover>(&message)) begin_epoch(*recover);
-    down_all(message);
-  }
-  for (auto& [process, message] : orders.process) down_to(process, message);
+  pass_on(orders);
   if (orders.end) end(*orders.end);
   if (!orders.suspend) return;
   suspend(*orders.suspend);

@@ -63,7 +63,7 @@ void Node::advance_ending() {
 void Node::finish() {
   if (processes_ && ending_ != Ending::clean)
     unconfirmed_.push_back(self_.index);  // given up on our own host
-  if (desk_) {  // little is left, and the screen is waited for elsewhere
+  if (desk_) {                            // little is left, and the screen is waited for elsewhere
     output_->credit(UINT32_MAX);
     pump_output();
   }

@@ -52,10 +52,8 @@ void Node::output_from(Child& child, LinkId link, wire::Message output) {
 
 /// To the parent, or to the desk.
 void Node::pass_output(wire::Message output) {
-  if (!desk_) {
-    out_->push_back(Send{kParentLink, std::move(output)});
-    return;
-  }
+  if (!desk_) return out_->push_back(Send{kParentLink, std::move(output)});
+  if (auto* lines = std::get_if<wire::Output>(&output)) return desk_->output(std::move(*lines), *out_);
   DeskOrders orders;
   desk_->message(output, *out_, orders);
   pass_on(orders);

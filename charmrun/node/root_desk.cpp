@@ -72,10 +72,14 @@ Instant RootDesk::next_deadline() const {
   return deadline;
 }
 
+void RootDesk::output(wire::Output output, Actions& out) const {
+  const Host* host = host_of(hosts_, output.process);
+  out.push_back(
+      Show{std::move(output), host != nullptr ? host->name : "", job_->processes, job_->passes_raw()});
+}
+
 void RootDesk::message(const wire::Message& message, Actions& out, DeskOrders& orders) {
-  if (const auto* output = std::get_if<wire::Output>(&message)) {
-    out.push_back(Show{*output, host_of(output->process), job_->processes, job_->passes_raw()});
-  } else if (const auto* abort = std::get_if<wire::AbortUp>(&message)) {
+  if (const auto* abort = std::get_if<wire::AbortUp>(&message)) {
     judge_.on(*abort);
   } else if (const auto* lost = std::get_if<wire::LinkLost>(&message)) {
     if (starting()) failures_.push_back({lost->host, lost->error});
@@ -114,14 +118,6 @@ void RootDesk::message(const wire::Message& message, Actions& out, DeskOrders& o
     if (scans_.empty()) look_at_scans_ = true;
     scans_.push_back(*scan);
   }
-}
-
-/// Its name; empty if nobody has that process.
-std::string RootDesk::host_of(std::uint32_t process) const {
-  const auto host = std::partition_point(hosts_.begin(), hosts_.end(), [process](const Host& each) {
-    return each.first_process + each.processes <= process;
-  });
-  return host == hosts_.end() ? std::string{} : host->name;
 }
 
 /// What a launcher below calls a new key is written only where the user has asked for it, once for a host.

@@ -62,7 +62,9 @@ public:
   /// A job that no launcher could be told about is over at once.
   void begin(Instant now);
   void facts(wire::Facts facts, Instant now);
-  /// A message from below that is for the root alone.
+  /// What a process has printed, in its turn.
+  void output(wire::Output output, proto::Actions& out) const;
+  /// Any other message from below that is for the root alone.
   void message(const wire::Message& message, proto::Actions& out, DeskOrders& orders);
   void input(const proto::InputRead& event, DeskOrders& orders);
   // CCS
@@ -97,7 +99,6 @@ private:
   void resize(Instant now, proto::Actions& out, DeskOrders& orders);
   void reshape(Instant now, DeskOrders& orders);
   void forget_unused_hosts(std::size_t first, std::vector<wire::Share>& shares);
-  std::string host_of(std::uint32_t process) const;
   void new_host_key(const wire::NewHostKey& message, proto::Actions& out);
   void number(Instant now, proto::Actions& out, DeskOrders& orders);
   std::vector<Host*> take_places();

@@ -70,6 +70,23 @@ def run(hosts: Cluster, charmrun: Path, *words: Any, where: int = 0, **options: 
     return hosts.run(where, command(charmrun, *words), **options)
 
 
+def answer(hosts: Cluster, charmrun: Path, *words: Any) -> str:
+    """What `charmrun WORDS...` prints, if all is well and nothing else is to be said."""
+    done = run(hosts, charmrun, *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def gated(hosts: Cluster, charmrun: Path, name: str) -> tuple[list[Any], Callable[[], None]]:
+    """A job on three hosts of which the process on h02 registers when the gate `name` is opened: its command, and
+    what opens it."""
+    script = '#!/bin/sh\n[ $CHARMTREE_PROCESS = 2 ] && read x < $0.pipe\nexec "$@"\n'
+    gate = hosts.put(0, f"/home/shared/{name}", script, mode=0o755)
+    hosts.run(0, ["mkfifo", f"{gate}.pipe"], check=True)
+    argv = [charmrun, "+p3", "++nodelist", hosts.nodelist(3), gate, built(charmrun, "charm_double")]
+    return argv, lambda: hosts.run(2, ["sh", "-c", f"echo go > {gate}.pipe"], check=True)
+
+
 def run_bytes(
     hosts: Cluster, charmrun: Path, *words: Any, stdin: bytes = b"", **options: Any
 ) -> tuple[int, bytes, bytes]:

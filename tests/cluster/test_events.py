@@ -8,9 +8,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from running import Factory, built, error_line, run
+from running import Factory, built, error_line, gated, run
 from terminal import Terminal
-from vcluster import Cluster
 
 _SHARED = "/home/shared"
 
@@ -69,15 +68,6 @@ def test_a_full_disk_and_bad_places(cluster: Factory, charmrun: Path) -> None:
         assert "++json" in error_line(run(hosts, charmrun, "++json", place, "+p1", "++local", "true"))
 
 
-def gated(hosts: Cluster, charmrun: Path, name: str) -> tuple[list[Any], str]:
-    """A job of which h02's process waits for a word in a pipe before it registers."""
-    script = '#!/bin/sh\n[ $CHARMTREE_PROCESS = 2 ] && read x < $0.pipe\nexec "$@"\n'
-    gate = hosts.put(0, f"{_SHARED}/{name}", script, mode=0o755)
-    hosts.run(0, ["mkfifo", f"{gate}.pipe"], check=True)
-    argv = [charmrun, "+p3", "++nodelist", hosts.nodelist(3), gate, built(charmrun, "charm_double")]
-    return argv, f"echo go > {gate}.pipe"
-
-
 def test_a_terminal_shows_progress_and_a_pipe_does_not(cluster: Factory, charmrun: Path) -> None:
     hosts = cluster(4)
     argv, first = gated(hosts, charmrun, "first")
@@ -85,8 +75,8 @@ def test_a_terminal_shows_progress_and_a_pipe_does_not(cluster: Factory, charmru
     argv, second = gated(hosts, charmrun, "second")
     terminal = Terminal(hosts, argv)
     terminal.expect(r"\r\x1b\[Kcharmrun: start: 2 of 3 processes have registered; not yet: h02")
-    for word in (first, second):
-        hosts.run(2, ["sh", "-c", word], check=True)
+    for open_gate in (first, second):
+        open_gate()
     terminal.expect(r"\r\x1b\[K(Charmrun|double)")
     assert "double: ok 3 processes" in terminal.end()
     out, err = piped.communicate(timeout=60)

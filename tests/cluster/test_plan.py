@@ -8,7 +8,7 @@ import re
 import stat
 from pathlib import Path
 
-from running import Factory, assert_good, charmrun_lines, run
+from running import Factory, answer, assert_good, charmrun_lines, run
 from vcluster import Cluster
 
 HISTORY = ".local/state/charmtree/history.json"
@@ -19,16 +19,10 @@ def history_file(hosts: Cluster) -> Path:
     return hosts.path(0, f"/home/ctuser/{HISTORY}")
 
 
-def planned(hosts: Cluster, charmrun: Path, *words: object) -> str:
-    done = run(hosts, charmrun, "++plan", *words)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
-
-
 def test_logins_are_remembered_and_planned_with(cluster: Factory, charmrun: Path) -> None:
     hosts = cluster(10)
     nodes = ["++nodelist", hosts.nodelist(OTHERS)]
-    before = planned(hosts, charmrun, *nodes)
+    before = answer(hosts, charmrun, "++plan", *nodes)
     assert "8 processes on 8 hosts; nothing was started" in before and "8 by ssh" in before
     assert "250 ms until the launcher there answers, 2.4 ms of its parent's time" in before
     assert "assumed: no login to such hosts has been measured yet" in before
@@ -48,7 +42,7 @@ def test_logins_are_remembered_and_planned_with(cluster: Factory, charmrun: Path
     assert 1 < known["latency_p50_ms"] <= known["latency_p90_ms"] < 60_000
     assert 0.5 < known["occupancy_ms"] < 50
 
-    after = planned(hosts, charmrun, *nodes, "++numHosts", 10_000)
+    after = answer(hosts, charmrun, "++plan", *nodes, "++numHosts", 10_000)
     assert 'measured: 16 logins to "ssh h#"' in after and "if slow" in after
     assert "8 by ssh; 9992 more like them assumed" in after
     assert re.search(r"late binding: about \d+ levels; the root starts \d+ hosts", after)
@@ -64,7 +58,7 @@ def test_failed_launches_and_other_transports(cluster: Factory, charmrun: Path) 
     assert_good(run(hosts, charmrun, "+p2", *nodes, "++remote-shell", "ssh", "true"), [])
     (known,) = json.loads(history_file(hosts).read_text())["patterns"]
     assert (known["hosts"], known["logins"], known["occupancy_ms"]) == ("command h#", 2, 0)
-    text = planned(hosts, charmrun, *nodes, "++remote-shell", "ssh")
+    text = answer(hosts, charmrun, "++plan", *nodes, "++remote-shell", "ssh")
     assert "2 by a remote-shell command" in text and 'measured: 2 logins to "command h#"' in text
     assert "18.0 ms of its parent's time" in text
 

@@ -7,17 +7,8 @@ import signal
 from pathlib import Path
 
 import pytest
-from running import Factory, error_line, run
+from running import Factory, answer, error_line, gated, run
 from vc_job import Job, leftovers
-from vcluster import Cluster
-
-_SHARED = "/home/shared"
-
-
-def status(hosts: Cluster, charmrun: Path, *words: object) -> str:
-    done = run(hosts, charmrun, "++status", *words)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
 
 
 def test_running_jobs_are_listed_and_asked(cluster: Factory, charmrun: Path) -> None:
@@ -25,7 +16,7 @@ def test_running_jobs_are_listed_and_asked(cluster: Factory, charmrun: Path) -> 
     assert run(hosts, charmrun, "++list").stdout == "no job of yours is running on this machine\n"
     first = Job(hosts, [0, 1], [charmrun, "+p4", "++nodelist", hosts.nodelist([0, 1]), "sleep", "98765"])
     first.until(lambda: len(first.running("sleep")) == 4, "the first job's processes")
-    assert "run: 4 processes on 2 hosts\n  h[00-01]: processes 0-3, 2 on each\n" in status(hosts, charmrun)
+    assert "run: 4 processes on 2 hosts\n  h[00-01]: processes 0-3, 2 on each\n" in answer(hosts, charmrun, "++status")
     second = Job(hosts, [2], [charmrun, "+p3", "++local", "sleep", "4711"])
     second.until(lambda: len(second.running("sleep")) == 3, "the second job's processes")
     assert len(run(hosts, charmrun, "++list").stdout.splitlines()) == 2  # that of the other host is not here
@@ -36,7 +27,7 @@ def test_running_jobs_are_listed_and_asked(cluster: Factory, charmrun: Path) -> 
     several = run(hosts, charmrun, "++status")
     assert "2 jobs of yours are running; charmrun ++status JOB" in several.stderr
     (job,) = (line.split()[0] for line in listed if line.endswith(" 98765"))
-    assert f"job {job}: sleep 98765\n" in status(hosts, charmrun, job[:12])
+    assert f"job {job}: sleep 98765\n" in answer(hosts, charmrun, "++status", job[:12])
     other = run(hosts, charmrun, "++list", user="ctother")
     assert other.stdout == "no job of yours is running on this machine\n"
     for each in (first, second, third):
@@ -50,14 +41,11 @@ def test_running_jobs_are_listed_and_asked(cluster: Factory, charmrun: Path) -> 
 def test_a_status_names_who_is_late(cluster: Factory, charmrun: Path) -> None:
     """h02 registers only when it is allowed to."""
     hosts = cluster(4)
-    script = '#!/bin/sh\n[ $CHARMTREE_PROCESS = 2 ] && read x < $0.fifo\nexec "$@"\n'
-    gate = hosts.put(0, f"{_SHARED}/late", script, mode=0o755)
-    hosts.run(0, ["mkfifo", f"{gate}.fifo"], check=True)
-    double = charmrun.parent / "charm_double"
-    job = Job(hosts, [0, 1, 2], [charmrun, "+p3", "++nodelist", hosts.nodelist(3), gate, double])
+    argv, open_gate = gated(hosts, charmrun, "late")
+    job = Job(hosts, [0, 1, 2], argv)
     late = "start: 2 of 3 processes have registered; not yet: h02\n"
     job.until(lambda: late in run(hosts, charmrun, "++status").stdout, "two of three registered")
-    hosts.run(2, ["sh", "-c", f"echo go > {gate}.fifo"], check=True)
+    open_gate()
     assert job.wait() == 0, job.said()
 
 
@@ -81,7 +69,7 @@ def test_only_its_user_is_answered_and_a_killed_launcher_leaves_nothing(
     job = Job(hosts, [0], [charmrun, "+p2", "++local", "sleep", "98765"])
     job.until(lambda: len(job.running("sleep")) == 2, "processes")
     assert hosts.run(0, ["python3", "-c", _IDLERS], user=who, check=True).stdout == f"{answers}\n"
-    assert "run: 2 processes on 1 host\n" in status(hosts, charmrun)
+    assert "run: 2 processes on 1 host\n" in answer(hosts, charmrun, "++status")
     job.root.kill()
     job.wait()
     assert run(hosts, charmrun, "++list").stdout == "no job of yours is running on this machine\n"

@@ -62,8 +62,8 @@ enum {
 };
 
 struct options {
-  int prints, flood, printfs, printsyns, barriers, barrier0, smp, dribble, kill_self, exit_early, die_before_table,
-      hang, standalone_ok;
+  int prints, flood, printfs, printsyns, barriers, barrier0, smp, dribble, kill_self, exit_early,
+      die_before_table, hang, standalone_ok;
   int receipts, scans, strict_fds, layout, old, quiet, exit_code, process;  // process -1: not given
   double compute, grandchild;
   const char *write_before_table, *scanf_format, *abort_text;

@@ -32,7 +32,7 @@ TEST_CASE("each event is one line of JSON", "[event_log]") {
         "{\"event\":\"message\",\"t\":0.0,\"tone\":\"error\",\"text\":\"bad \\\"thing\\\"\"}\n");
   CHECK(kLog.end({3, 0, {proto::Cause::exit, 2, 1, "exited with status 3", {}}}, "h01", kStart) ==
         "{\"event\":\"end\",\"t\":0.0,\"status\":3,\"signal\":0,\"cause\":\"exit\",\"process\":2,"
-        "\"host\":\"h01\",\"how\":\"exited with status 3\"}\n");
+        "\"how\":\"exited with status 3\",\"host\":\"h01\"}\n");
   CHECK(kLog.end({0, 2, {proto::Cause::user_signal}}, {}, kStart) ==
         "{\"event\":\"end\",\"t\":0.0,\"status\":130,\"signal\":2,\"cause\":\"signal\"}\n");
 }

@@ -164,8 +164,8 @@ public:
   std::vector<proto::Sign> signs;
   std::vector<proto::Record> failures;  // hosts that were given up
   std::vector<wire::Checkup> checkups;
-  std::size_t stops = 0;    // of the root
-  std::size_t reads = 0;    // of the user's stdin
+  std::size_t stops = 0;     // of the root
+  std::size_t reads = 0;     // of the user's stdin
   std::uint32_t pauses = 0;  // of pipes and clients, that were not read
   std::uint64_t trace = 0;   // hash of all actions of all launchers, in order
 

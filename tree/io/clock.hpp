@@ -18,6 +18,11 @@ inline std::int64_t wall_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
+/// What wall_ms() would have been at Instant{}.
+inline std::int64_t wall_ms_at_zero() {
+  return wall_ms() - std::chrono::duration_cast<std::chrono::milliseconds>(now().time_since_epoch()).count();
+}
+
 /// The point of the steady clock that Asio timers wait for.
 inline std::chrono::steady_clock::time_point to_steady(Instant instant) {
   return std::chrono::steady_clock::time_point{instant.time_since_epoch()};

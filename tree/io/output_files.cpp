@@ -2,23 +2,20 @@
 #include "tree/io/output_files.hpp"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <filesystem>
+
+#include "tree/io/signals_blocked.hpp"
 
 namespace charmtree::io {
 
 OutputFiles::OutputFiles(asio::io_context& io, std::function<void()> on_progress,
                          std::function<void()> on_failure)
     : io_(io), on_progress_(std::move(on_progress)), on_failure_(std::move(on_failure)) {
-  sigset_t all, before;  // signals are the main thread's
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsBlocked blocked;
   thread_ = std::thread{[this] { run(); }};
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 OutputFiles::~OutputFiles() {

@@ -10,10 +10,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <condition_variable>
-#include <csignal>
 #include <cstring>
 #include <deque>
 #include <mutex>
+
+#include "tree/io/signals_blocked.hpp"
 
 namespace charmtree::io {
 
@@ -182,9 +183,7 @@ void Resolver::start_threads(unsigned wanted) {
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_attr_setstacksize(&attributes, kStackBytes);
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are the main thread's
+  const SignalsBlocked blocked;
   const std::lock_guard lock(shared_->mutex);
   while (shared_->threads < wanted) {
     auto argument = std::make_unique<std::shared_ptr<Shared>>(shared_);
@@ -193,7 +192,6 @@ void Resolver::start_threads(unsigned wanted) {
     argument.release();  // now the thread's
     ++shared_->threads;
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
 }
 

@@ -3,13 +3,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstring>
+
+#include "tree/io/signals_blocked.hpp"
 
 namespace charmtree::io {
 
@@ -36,11 +36,8 @@ SpoolFile::~SpoolFile() {
 template <class Work>
 void SpoolFile::run(Work work) {
   if (!thread_) {
-    sigset_t all, before;  // signals are the main thread's
-    sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    const SignalsBlocked blocked;
     thread_ = std::make_unique<asio::thread_pool>(1);
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
   asio::post(*thread_, [this, work = std::move(work)] {
     asio::post(io_, [sink = sink_, answer = work()]() mutable { sink(std::move(answer)); });

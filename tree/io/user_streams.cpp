@@ -3,14 +3,15 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <utility>
 
+#include "tree/io/signals_blocked.hpp"
 #include "tree/io/unique_fd.hpp"
 
 namespace charmtree::io {
@@ -18,11 +19,8 @@ namespace charmtree::io {
 OutputWriter::OutputWriter(asio::io_context& io, int fd, std::function<void()> on_progress,
                            std::function<void()> on_broken)
     : io_(io), fd_(fd), on_progress_(std::move(on_progress)), on_broken_(std::move(on_broken)) {
-  sigset_t all, before;  // signals are the main thread's
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const SignalsBlocked blocked;
   thread_ = std::thread{[this] { run(); }};
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 OutputWriter::~OutputWriter() {
@@ -147,13 +145,11 @@ void InputReader::read_now(std::size_t bytes) {
   pollfd readable{fd_, POLLIN, 0};  // somebody else may have been quicker, and it may block
   if (pollable_ && ::poll(&readable, 1, 0) == 0) return read(bytes);
   std::string buffer(bytes, '\0');
-  sigset_t stop, before;
-  sigemptyset(&stop);
-  sigaddset(&stop, SIGTTIN);
-  ::pthread_sigmask(SIG_BLOCK, &stop, &before);
-  const ssize_t got = ::read(fd_, buffer.data(), buffer.size());
-  const int error = got < 0 ? errno : 0;
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  const auto [got, error] = [&] {
+    const SignalsBlocked blocked{SIGTTIN};
+    const ssize_t count = ::read(fd_, buffer.data(), buffer.size());
+    return std::pair{count, count < 0 ? errno : 0};
+  }();
   if (error == EIO && in_background()) return read_in_foreground(bytes);
   if (error == EINTR || error == EAGAIN) return read(bytes);
   buffer.resize(got > 0 ? static_cast<std::size_t>(got) : 0);

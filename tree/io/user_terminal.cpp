@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "tree/io/pseudo_terminal.hpp"
+#include "tree/io/signals_blocked.hpp"
 
 namespace charmtree::io {
 
@@ -17,12 +18,8 @@ namespace {
 
 /// From the background, too: a change from there would stop us otherwise.
 void set_modes(int fd, const termios& modes) {
-  sigset_t stop, before;
-  sigemptyset(&stop);
-  sigaddset(&stop, SIGTTOU);
-  ::pthread_sigmask(SIG_BLOCK, &stop, &before);
+  const SignalsBlocked blocked{SIGTTOU};
   ::tcsetattr(fd, TCSANOW, &modes);
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 /// The child that outlives us: it waits until the pipe's other end is gone. If nobody has written to it by

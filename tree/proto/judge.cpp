@@ -34,10 +34,8 @@ std::string with_status(const std::string& what, int status) {
 }  // namespace
 
 const Host& Judge::host_of(std::uint32_t process) const {
-  const auto it = std::partition_point(hosts_.begin(), hosts_.end(), [&](const Host& host) {
-    return host.first_process + host.processes <= process;
-  });
-  return it == hosts_.end() ? hosts_.back() : *it;
+  const Host* host = charmtree::host_of(hosts_, process);
+  return host != nullptr ? *host : hosts_.back();
 }
 
 std::string Judge::about(std::uint32_t process, Phase phase, const std::string& what) const {

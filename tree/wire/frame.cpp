@@ -23,8 +23,10 @@ std::string make_frame_header(std::uint8_t type, std::size_t payload_size) {
 }
 
 std::string make_frame(std::uint8_t type, std::string_view payload) {
-  std::string frame = make_frame_header(type, payload.size());
-  frame.append(payload);
+  const std::string header = make_frame_header(type, payload.size());
+  std::string frame;
+  frame.reserve(header.size() + payload.size());
+  frame.append(header).append(payload);
   return frame;
 }
 

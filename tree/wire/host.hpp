@@ -78,4 +78,7 @@ struct Host {
 /// included. How many processes there are.
 std::uint32_t number_processes(std::vector<Host>& hosts);
 
+/// On which of these the process is; null: on none.
+const Host* host_of(const std::vector<Host>& hosts, std::uint32_t process);
+
 }  // namespace charmtree

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "charmrun/json_parts.hpp"
+
+#include <cmath>
+
+namespace charmtree {
+
+double rounded_seconds(Duration time) {
+  return std::round(seconds(time) * 1e6) / 1e6;
+}
+
+Json status_parts(const proto::JobStatus& status) {
+  return {{"stage", proto::name(status.stage)},
+          {"hosts", status.hosts},
+          {"hosts_up", status.hosts_up},
+          {"hosts_failed", status.hosts_failed},
+          {"processes", status.processes},
+          {"registered", status.registered},
+          {"ended", status.ended}};
+}
+
+Json ending_parts(const proto::Ending& why) {
+  Json json = {{"cause", name(why.cause)}};
+  if (why.process) json["process"] = *why.process;
+  if (!why.how.empty()) json["how"] = why.how;
+  return json;
+}
+
+std::string json_text(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace charmtree
