@@ -52,6 +52,14 @@ def make_hydra() -> Path:
     return _environment("mpich", "mpich") / "bin/mpiexec.hydra"
 
 
+def make_prterun() -> Path:
+    return _environment("openmpi", "openmpi") / "bin/prterun"
+
+
+# Root may start it, and more processes than there are cores.
+PRTERUN_WORDS = ["--allow-run-as-root", "--map-by", ":oversubscribe"]
+
+
 def make_peers() -> Peers:
     """Installs and builds what is not there yet; NoPeer says what failed."""
     hydra = make_hydra()

@@ -3,49 +3,13 @@
 
 from __future__ import annotations
 
-import re
-import struct
 import subprocess
 from pathlib import Path
-from typing import Any
 
-from running import PATIENCE_S, Factory, charm4py, command, error_line, run
-from vcluster import REPOSITORY, Cluster
+from running import PATIENCE_S, Factory, error_line, run
+from served import CLIENT, GETINFO, Served
 
-CLIENT = REPOSITORY / "tests/cluster/ccs_client.py"
-UNTIL = REPOSITORY / "tests/cluster/charm4py/until.py"
-GETINFO = struct.pack(">5I", 4, 1, 1, 1, 1).hex()  # 4 processes of 1 PE
 EMPTY = ""
-
-
-class Served:
-    """A job of 2 processes on each of 2 hosts with a CCS port, on host 0; ends when its file is made."""
-
-    def __init__(self, hosts: Cluster, charmrun: Path, *options: Any) -> None:
-        self.hosts = hosts
-        self.file = hosts.path(0, "/home/shared") / "over"
-        self.file.unlink(missing_ok=True)
-        words = ["+p4", "++nodelist", hosts.nodelist(2), "++branching", 1, *options, charm4py(), UNTIL, "/home/shared/over"]
-        self.child = hosts.popen(
-            0, command(charmrun, *words), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        assert self.child.stdout
-        self.head = [self.child.stdout.readline()]
-        while not self.head[-1].startswith("ccs: S") and len(self.head) < 3:
-            self.head.append(self.child.stdout.readline())
-        match = re.fullmatch(r"ccs: Server IP = ([\d.]+), Server port = (\d+) \$\n", self.head[-1])
-        assert match, self.head
-        self.address, self.port = match[1], int(match[2])
-
-    def ask(self, *requests: Any, where: int = 0, address: str = "127.0.0.1") -> list[str]:
-        argv = ["/usr/bin/python3", str(CLIENT), address, str(self.port), *map(str, requests)]
-        return self.hosts.run(where, argv, timeout=PATIENCE_S).stdout.splitlines()
-
-    def end(self) -> str:
-        self.file.touch()
-        text, _ = self.child.communicate(timeout=PATIENCE_S)
-        assert self.child.returncode == 0, text
-        return text
 
 
 def test_clients_of_a_running_job_are_served(cluster: Factory, charmrun: Path) -> None:

@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from running import Factory, built, double_lines, program_lines
+from running import PATIENCE_S, Factory, built, double_lines, program_lines
+from served import FILE, GETINFO, Served
+from vc_faults import wait_until
 from vc_job import Job, leftovers, resident_kb
-from vcluster import Cluster, Result
+from vcluster import REPOSITORY, Cluster, Result
 
 _MIB = 1024  # in KiB
 _ROOT_MIB, _LAUNCHER_MIB = 64, 64
@@ -77,6 +79,20 @@ def test_a_reader_that_stops_holds_up_no_barrier_and_misses_no_line(cluster: Fac
     assert rest == double_lines(9, "print", 100)
     assert done.stderr == ""
     assert not leftovers([job])
+
+
+def test_a_reader_that_stops_holds_up_no_client_of_the_job(cluster: Factory, charmrun: Path) -> None:
+    """30 MB that a Charm++ program prints wait on its host, and CCS is served on all PEs."""
+    hosts, flood = cluster(3), 30000
+    done = hosts.path(0, f"{FILE}.done")
+    done.unlink(missing_ok=True)
+    program = [REPOSITORY / "tests/cluster/charm4py/flood.py", FILE, flood]
+    served = Served(hosts, charmrun, "++server", program=program)
+    assert wait_until(done.exists, PATIENCE_S)  # it is not held up either
+    assert served.ask(*(word for pe in range(4) for word in ("ccs_getinfo", pe))) == [GETINFO] * 4
+    assert resident_kb(served.child.pid) < _ROOT_MIB * _MIB
+    lines = [line for line in served.end().splitlines() if line.startswith("flood ")]
+    assert [line.rstrip("x") for line in lines] == [f"flood {i} " for i in range(flood)]
 
 
 def test_plain_processes_wait_for_a_reader_that_stops(cluster: Factory, charmrun: Path) -> None:

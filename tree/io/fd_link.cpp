@@ -57,6 +57,7 @@ void FdLink::read() {
     static thread_local std::array<char, kReadSize> buffer;
     const ssize_t got = ::read(self->input_.native_handle(), buffer.data(), buffer.size());
     if (got > 0) {
+      if (static_cast<std::size_t>(got) >= kBusyPipe) self->pipe_.widen(self->input_.native_handle());
       self->handlers_.on_bytes({buffer.data(), static_cast<std::size_t>(got)});
     } else if (got == 0) {
       return self->input_ended("closed by the other side");

@@ -13,6 +13,7 @@
 #include "tree/io/child_watch.hpp"
 #include "tree/io/link.hpp"
 #include "tree/io/unique_fd.hpp"
+#include "tree/io/wide_pipe.hpp"
 #include "tree/io/write_queue.hpp"
 
 namespace charmtree::io {
@@ -45,6 +46,7 @@ private:
 
   asio::io_context& io_;
   Stream input_, output_, error_;
+  WidePipe pipe_;  // input_, if it is one
   asio::steady_timer timer_;
   pid_t child_;
   ChildWatch* watch_;

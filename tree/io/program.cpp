@@ -9,12 +9,16 @@
 #include <algorithm>
 #include <array>
 
+#include "tree/io/clock.hpp"
 #include "tree/io/pseudo_terminal.hpp"
 
 namespace charmtree::io {
 
 namespace {
 constexpr std::size_t kReadSize = 64U << 10;
+/// Who writes again within kBusy is read again at the next multiple of kRest, as all others are then: lines
+/// that are written one by one come together, and nobody is interrupted at each.
+constexpr Duration kBusy = 1ms, kRest = 500us;
 /// Reads at a time to empty a pipe: more than a pipe holds, so that one who goes on writing cannot hold us.
 constexpr int kMostReads = 32;
 /// How often a process that reads on behind the end of its terminal's input is told again.
@@ -57,28 +61,41 @@ void Program::read(Output& output) {
                        [self = shared_from_this(), &output](error_code ec) {
                          output.waiting = false;
                          if (ec || !self->sink_ || self->paused_) return;
-                         self->read_once(output);
-                         self->read(output);
+                         const Instant before = std::exchange(output.read_at, now());
+                         const std::size_t got = self->read_once(output);
+                         if (got > 0 && got < kBusyPipe && output.read_at - before < kBusy)
+                           self->read_later(output);
+                         else
+                           self->read(output);
                        });
 }
 
-/// False if there is nothing (more) to read now.
-bool Program::read_once(Output& output) {
+void Program::read_later(Output& output) {
+  output.waiting = true;
+  const auto rests = output.read_at.time_since_epoch() / kRest;
+  output.rest.expires_at(to_steady(Instant{(rests + 1) * kRest}));
+  output.rest.async_wait([self = shared_from_this(), &output](error_code) {
+    output.waiting = false;
+    self->read(output);
+  });
+}
+
+/// How many bytes; 0: there is nothing (more) to read now.
+std::size_t Program::read_once(Output& output) {
   static thread_local std::array<char, kReadSize> buffer;
-  if (!output.open) return false;
+  if (!output.open) return 0;
   const ssize_t got = ::read(output.fd.native_handle(), buffer.data(), buffer.size());
-  if (got > 0) {
-    sink_(proto::ProcessOutput{process_, output.stream,
-                               std::string{buffer.data(), static_cast<std::size_t>(got)}});
-    return true;
-  }
   if (got == 0) output.open = false;
-  return false;
+  if (got <= 0) return 0;
+  const auto bytes = static_cast<std::size_t>(got);
+  if (bytes >= kBusyPipe) output.pipe.widen(output.fd.native_handle());
+  sink_(proto::ProcessOutput{process_, output.stream, std::string{buffer.data(), bytes}});
+  return bytes;
 }
 
 void Program::drain_output() {
   for (Output* output : {&out_, &err_}) {
-    for (int i = 0; i < kMostReads && sink_ && read_once(*output); ++i) {
+    for (int i = 0; i < kMostReads && sink_ && read_once(*output) > 0; ++i) {
     }
   }
 }

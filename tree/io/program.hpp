@@ -14,6 +14,7 @@
 #include "tree/io/asio.hpp"
 #include "tree/io/child_watch.hpp"
 #include "tree/io/unique_fd.hpp"
+#include "tree/io/wide_pipe.hpp"
 #include "tree/proto/events.hpp"
 
 namespace charmtree::io {
@@ -51,16 +52,20 @@ public:
 
 private:
   struct Output {
-    Output(asio::io_context& io, proto::Stream which, UniqueFd pipe)
-        : stream(which), fd(io), open(static_cast<bool>(pipe)) {
-      if (pipe) fd.assign(pipe.release());
+    Output(asio::io_context& io, proto::Stream which, UniqueFd end)
+        : stream(which), fd(io), rest(io), open(static_cast<bool>(end)) {
+      if (end) fd.assign(end.release());
     }
     proto::Stream stream;
     asio::posix::stream_descriptor fd;
+    asio::steady_timer rest;
+    Instant read_at{};
+    WidePipe pipe;
     bool waiting = false, open;
   };
   void read(Output& output);
-  bool read_once(Output& output);
+  void read_later(Output& output);
+  std::size_t read_once(Output& output);
   void ended(ChildStatus status);
   void pump_input();
   void close_input();

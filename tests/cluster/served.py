@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs that serve CCS."""
+
+from __future__ import annotations
+
+import re
+import struct
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from running import PATIENCE_S, charm4py, command
+from vcluster import REPOSITORY, Cluster
+
+CLIENT = REPOSITORY / "tests/cluster/ccs_client.py"
+UNTIL = REPOSITORY / "tests/cluster/charm4py/until.py"
+FILE = "/home/shared/over"
+GETINFO = struct.pack(">5I", 4, 1, 1, 1, 1).hex()  # 4 processes of 1 PE
+
+
+class Served:
+    """A charm4py program (until.py) with 2 processes on each of 2 hosts and a CCS port, started on host 0; it ends when
+    its file is made. Its output is read no further than to the line that names the port."""
+
+    def __init__(self, hosts: Cluster, charmrun: Path, *options: Any, program: Sequence[Any] = (UNTIL, FILE)) -> None:
+        self.hosts = hosts
+        self.file = hosts.path(0, FILE)
+        self.file.unlink(missing_ok=True)
+        words = ["+p4", "++nodelist", hosts.nodelist(2), "++branching", 1, *options, charm4py(), *program]
+        self.child = hosts.popen(
+            0, command(charmrun, *words), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        assert self.child.stdout
+        self.head = [self.child.stdout.readline()]
+        while not self.head[-1].startswith("ccs: S") and len(self.head) < 3:
+            self.head.append(self.child.stdout.readline())
+        match = re.fullmatch(r"ccs: Server IP = ([\d.]+), Server port = (\d+) \$\n", self.head[-1])
+        assert match, self.head
+        self.address, self.port = match[1], int(match[2])
+
+    def ask(self, *requests: Any, where: int = 0, address: str = "127.0.0.1") -> list[str]:
+        argv = ["/usr/bin/python3", str(CLIENT), address, str(self.port), *map(str, requests)]
+        return self.hosts.run(where, argv, timeout=PATIENCE_S).stdout.splitlines()
+
+    def end(self) -> str:
+        self.file.touch()
+        text, _ = self.child.communicate(timeout=PATIENCE_S)
+        assert self.child.returncode == 0, text
+        return text
