@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from running import PATIENCE_S, Factory, command
+from running import PATIENCE_S, Factory, charm4py, command
+from served import FILE, UNTIL
 from terminal import Terminal
 from vc_faults import wait_until
 from vcluster import Cluster
@@ -88,6 +89,25 @@ def test_ctrl_z_stops_all_processes_until_fg(hosts: Cluster, charmrun: Path, she
     shell.type("\x03")
     expect_all(shell, "got INT")
     shell.expect(r"\n\$ ")  # the shell forgets what was typed before
+    shell.asks("echo $?", "130")
+
+
+def test_ctrl_z_and_ctrl_c_with_a_charm_program(hosts: Cluster, charmrun: Path, shell: Terminal) -> None:
+    shell.type(typed(hosts, charmrun, str(charm4py()), str(UNTIL), FILE) + "\r")
+    shell.expect("serving\r\n")
+
+    def states() -> set[str]:
+        return {one.state for one in hosts.survivors() if one.cmdline.endswith(f" {UNTIL} {FILE}") and "charmrun" not in one.cmdline}
+
+    shell.type("\x1a")
+    shell.expect(r"\[1\]\+ +Stopped")
+    assert wait_until(lambda: states() == {"T"}, PATIENCE_S)
+    shell.type("fg\r")
+    shell.expect(rf" {FILE}\r\n")
+    assert wait_until(lambda: "T" not in states(), PATIENCE_S)
+    shell.type("\x03")
+    shell.expect("charmrun: run: 3 processes on 3 hosts\r\ncharmrun:   .*: processes 0-2, 1 on each\r\n")
+    shell.expect("once more ends it at once\r\n\r\n\\$ ")  # no stack traces
     shell.asks("echo $?", "130")
 
 
