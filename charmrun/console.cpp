@@ -90,8 +90,8 @@ Console::Console(io::asio::io_context& io, const Options& options, const Job& jo
       logins_(job.plan.hosts, job.plan.job.profiles),
       cpu_at_start_(cpu_time()),
       out_(io, STDOUT_FILENO, written(),
-           [this] {
-             if (runner_ != nullptr) runner_->dispatch(proto::UserSignal{SIGPIPE});
+           [this, gone = ::isatty(STDOUT_FILENO) != 0 ? SIGHUP : SIGPIPE] {
+             if (runner_ != nullptr) runner_->dispatch(proto::UserSignal{gone});
            }),
       err_(io, STDERR_FILENO, written(), [] {}),
       event_log_(started),

@@ -30,8 +30,8 @@ public:
   /// `job` must outlive the console; `started` is when main began.
   Console(io::asio::io_context& io, const Options& options, const Job& job, Instant started);
 
-  /// Where events of the user go: InputRead, and UserSignal{SIGPIPE} when nobody reads stdout any more;
-  /// `node` is asked how far the job is. Set once, before the loop runs.
+  /// Where events of the user go: InputRead, and UserSignal when nobody reads stdout any more (SIGHUP if it
+  /// was a terminal, else SIGPIPE); `node` is asked how far the job is. Set once, before the loop runs.
   void attach(io::Runner& runner, const Node& node) {
     runner_ = &runner;
     node_ = &node;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs on virtual hosts from their start to their end: the programs that they run and what must come out.
 
-$CHARMTREE_CAMPAIGN makes tests run their full matrices and times (`tests/campaign matrix`), not a covering part.
+$CHARMTREE_CAMPAIGN makes tests run their full matrices and times (`tests/campaign`), not a covering part.
 """
 
 from __future__ import annotations

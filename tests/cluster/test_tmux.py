@@ -28,6 +28,7 @@ _LIMIT_S, _BEYOND_S = 2.5, 0.5
 _PROGRAM = "/home/shared/gated"
 # Each has a child, and ends when the gate is closed: when nobody can write there any more.
 _SCRIPT = f"""#!/bin/sh
+trap 'echo $CHARMTREE_PROCESS >>{_PROGRAM}.hung_up; exit 1' HUP
 exec 3<{_PROGRAM}.gate
 sleep 1000 &
 echo "process $CHARMTREE_PROCESS ready"
@@ -200,7 +201,9 @@ def test_term_from_outside_ends_it(window: Window, job: GatedJob) -> None:
 def test_a_window_that_is_closed_leaves_nothing(
     hosts: Cluster, window: Window, job: GatedJob, suspended: bool
 ) -> None:
-    """The shell and its server have gone, too."""
+    """The shell and its server have gone, too. Everybody was told first."""
+    told = hosts.path(0, f"{_PROGRAM}.hung_up")
+    told.unlink(missing_ok=True)
     window.type(job.typed())
     window.shows_of_all("ready")
     if suspended:
@@ -208,3 +211,4 @@ def test_a_window_that_is_closed_leaves_nothing(
     window.tmux("kill-pane", check=True)
     assert wait_until(lambda: not hosts.survivors(), patience(SETTLE_S)), hosts.survivors()
     assert not window.left()  # no socket file either
+    assert sorted(told.read_text().split()) == [str(one) for one in range(HOSTS)]

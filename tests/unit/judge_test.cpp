@@ -344,6 +344,8 @@ TEST_CASE("a user's signal: the launcher dies of it; a second one kills", "[judg
   CHECK(court.judge.verdict()->signal == 2);
   CHECK(court.judge.verdict()->end.signal == 2);
   CHECK(court.mode() == wire::EndMode::stop);
+  court.judge.interrupted(13);  // what we said of it was read by nobody
+  CHECK(court.mode() == wire::EndMode::stop);
   court.judge.interrupted(2);
   CHECK(court.mode() == wire::EndMode::kill);
   CHECK(court.status() == 130);

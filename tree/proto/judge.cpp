@@ -263,8 +263,8 @@ void Judge::refuse(const Error& error) {
 
 void Judge::interrupted(int signal) {
   const bool twice = signal == signals::kTerminate || signal == signals::kHangup;
-  if (verdict_) {
-    if (!twice) verdict_->end.mode = wire::EndMode::kill;
+  if (verdict_) {  // a broken pipe is nobody's wish: what we say of the end may have met it
+    if (!twice && signal != signals::kBrokenPipe) verdict_->end.mode = wire::EndMode::kill;
     return;
   }
   Verdict verdict{128 + signal, signal, {wire::EndMode::stop, static_cast<std::uint8_t>(signal)}, {}};
