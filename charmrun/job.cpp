@@ -411,7 +411,7 @@ void Builder::describe() {
   job.raw_output = options_.raw;
   job.spool = options_.spool.bytes;
   const auto label = label_of(options_);
-  job.labelled = (label && !label->empty()) || options_.fold.value_or(false);
+  job.labelled = (label && !label->empty()) || options_.fold.value_or(false) || options_.json == "-";
   const mode_t mask = ::umask(0);
   ::umask(mask);
   job.umask = mask;

@@ -385,10 +385,14 @@ int run_root(const Options& options, const std::string& self) {
     say_remarks(*job, console);
     if (mpiexec) mpiexec->say_by([&](proto::Tone tone, const std::string& line) { console.say(tone, line); });
     result = conduct(around.io, runner);
-    const bool written = console.finish(result, node.hosts(), result.signal != 0 ? kLastWords : kPatience);
+    const bool hurried = result.signal != 0 || result.why.cause == proto::Cause::time_limit;
+    const bool written = console.finish(result, node.hosts(), hurried ? kLastWords : kPatience);
     output_failure = console.output_failure();
     keep_records(options, *job, node, console, result, io::now() - started);
-    if (!written && result.signal != 0) die_of(result.signal);  // the writer would wait for its reader
+    if (!written && hurried) {  // the writer would wait for its reader
+      if (result.signal != 0) die_of(result.signal);
+      std::_Exit(result.status);
+    }
     if (mpiexec) mpiexec->say_by(say);
   }
   if (mpiexec) mpiexec->finish();

@@ -182,8 +182,9 @@ private:
   wire::Stamps stamps_;
 
   Ending ending_ = Ending::no;
-  bool killing_ = false;  // the end has become one without grace
-  bool patient_ = false;  // the end is one of a job that is done: its output is waited for without limit
+  bool killing_ = false;       // the end has become one without grace
+  bool nobody_reads_ = false;  // what processes still print
+  bool patient_ = false;       // the end is one of a job that is done: its output is waited for without limit
   bool parent_gone_ = false;
   bool sweeper_ = false;
   bool stamped_ = false;

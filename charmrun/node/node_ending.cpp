@@ -24,6 +24,7 @@ void Node::end(const wire::End& message) {
   if (!first && (!kill || killing_)) return;
   killing_ = kill;
   patient_ = message.mode == wire::EndMode::finish;
+  nobody_reads_ = message.signal == signals::kBrokenPipe;
   const Duration grace = job_ && !kill ? job_->grace : Duration{0};
   give_up_at_ = earlier(give_up_at_, now_ + grace + child_slack());
   if (first || ending_ == Ending::asked) {
@@ -63,7 +64,9 @@ void Node::advance_ending() {
 void Node::finish() {
   if (processes_ && ending_ != Ending::clean)
     unconfirmed_.push_back(self_.index);  // given up on our own host
-  if (desk_) {                            // little is left, and the screen is waited for elsewhere
+  if (!desk_ && output_ && !output_->empty() && !killing_ && !nobody_reads_)
+    out_->push_back(Say{Tone::info, "the rest of its output was not read in time, and is lost"});
+  if (desk_) {  // little is left, and the screen is waited for elsewhere
     output_->credit(UINT32_MAX);
     pump_output();
   }

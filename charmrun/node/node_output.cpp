@@ -63,6 +63,8 @@ void Node::pump_output() {
   if (parent_gone_) return;
   while (auto next = output_->next(*out_)) {
     output_moved_ = true;
+    // Of what is shown the credit comes back when it has been written.
+    if (desk_ && !std::holds_alternative<wire::Output>(next->message)) output_->credit(next->cost);
     pass_output(std::move(next->message));
     const std::uint64_t grant = next->from ? grants_.passed(*next->from, next->cost) : 0;
     const Child* child = grant > 0 ? launch_->find(*next->from) : nullptr;
@@ -103,8 +105,8 @@ void Node::output_turn() {
 /// The end of a job waits for output: as long as it moves, and if the job is done, for whoever reads it, too.
 bool Node::output_is_waited_for() {
   const bool moved = std::exchange(output_moved_, false);
-  if (killing_ || parent_gone_ || !output_) return false;
-  const bool held = patient_ && output_->blocked();
+  if (killing_ || parent_gone_ || nobody_reads_ || !output_) return false;
+  const bool held = patient_ && !output_->empty();
   if (moved || held) give_up_at_ = std::max(give_up_at_, now_ + child_slack());
   return !output_->empty();
 }

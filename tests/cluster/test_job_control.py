@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from running import PATIENCE_S, Factory, charm4py, command
-from served import FILE, UNTIL
+from served import UNTIL
 from terminal import Terminal
 from vc_faults import wait_until
 from vcluster import Cluster
 
 HOSTS = 3  # in a chain
+NEVER = "/home/shared/never"  # a file that there never is
 WAITER = """#!/bin/sh
 trap 'echo "$CHARMTREE_PROCESS got INT"; exit 0' INT
 sleep 1000 &
@@ -93,17 +94,17 @@ def test_ctrl_z_stops_all_processes_until_fg(hosts: Cluster, charmrun: Path, she
 
 
 def test_ctrl_z_and_ctrl_c_with_a_charm_program(hosts: Cluster, charmrun: Path, shell: Terminal) -> None:
-    shell.type(typed(hosts, charmrun, str(charm4py()), str(UNTIL), FILE) + "\r")
+    shell.type(typed(hosts, charmrun, str(charm4py()), str(UNTIL), NEVER) + "\r")
     shell.expect("serving\r\n")
 
     def states() -> set[str]:
-        return {one.state for one in hosts.survivors() if one.cmdline.endswith(f" {UNTIL} {FILE}") and "charmrun" not in one.cmdline}
+        return {one.state for one in hosts.survivors() if one.cmdline.endswith(f" {UNTIL} {NEVER}") and "charmrun" not in one.cmdline}
 
     shell.type("\x1a")
     shell.expect(r"\[1\]\+ +Stopped")
     assert wait_until(lambda: states() == {"T"}, PATIENCE_S)
     shell.type("fg\r")
-    shell.expect(rf" {FILE}\r\n")
+    shell.expect(rf" {NEVER}\r\n")
     assert wait_until(lambda: "T" not in states(), PATIENCE_S)
     shell.type("\x03")
     shell.expect("charmrun: run: 3 processes on 3 hosts\r\ncharmrun:   .*: processes 0-2, 1 on each\r\n")

@@ -355,11 +355,38 @@ TEST_CASE("an interrupt of a job that is ending anyway kills and keeps the verdi
   Court court;
   court.all_run();
   court.ended(8, wire::Code{0, 4});
-  court.judge.interrupted(15);
-  CHECK(court.mode() == wire::EndMode::finish);  // as from `timeout`, which sends it twice
   court.judge.interrupted(2);
   CHECK(court.status() == 4);
   CHECK(court.judge.verdict()->signal == 0);
+  CHECK(court.mode() == wire::EndMode::kill);
+}
+
+TEST_CASE("of a signal that ends other programs a job dies that only waits for its reader", "[judge]") {
+  Court court;
+  court.all_run();
+  court.ended(8, wire::Code{0, 4});
+  court.judge.interrupted(15);
+  CHECK(court.status() == 143);
+  CHECK(court.judge.verdict()->signal == 15);
+  CHECK(court.mode() == wire::EndMode::kill);
+}
+
+TEST_CASE("a signal that comes twice, as from `timeout`, leaves the grace", "[judge]") {
+  Court court;
+  court.all_run();
+  court.judge.interrupted(15);
+  court.judge.interrupted(15);
+  court.judge.interrupted(1);
+  CHECK(court.status() == 143);
+  CHECK(court.mode() == wire::EndMode::stop);
+}
+
+TEST_CASE("when a job is done and nobody reads its output, that is all", "[judge]") {
+  Court court;
+  court.all_run();
+  court.ended(8, wire::Code{0, 4});
+  court.judge.interrupted(13);
+  CHECK(court.status() == 4);
   CHECK(court.mode() == wire::EndMode::kill);
 }
 

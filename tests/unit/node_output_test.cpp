@@ -133,3 +133,16 @@ TEST_CASE("a launcher that sends more output than it may is given up", "[node][o
   REQUIRE(world.result);
   CHECK(world.said_anywhere("its launcher sent more output than it may"));
 }
+
+TEST_CASE("a program may scan as often as it likes", "[node][output]") {
+  Plan plan = long_tree(1);
+  plan.input_process = wire::kNoProcess;
+  SmallWorld world{plan};
+  world.actors[3].scan_format = "%d";
+  world.actors[3].scans = 5000;  // more than the credit of any queue, if it did not come back
+  world.run();
+  REQUIRE(world.result);
+  CHECK(world.result->status == 0);
+  CHECK(world.actors[3].scan_format.empty());
+  CHECK(lines_of(world, 3).size() == 1);
+}

@@ -43,6 +43,7 @@ struct Actor {
   std::uint32_t barriers = 9;
   std::uint32_t lines = 1;
   std::string scan_format;
+  int scans = 1;
   int ending = 0;
   bool old = false;    // of Charm++ 6.8
   bool verbs = false;  // exchanges queue pairs after its barriers

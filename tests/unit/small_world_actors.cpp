@@ -116,7 +116,7 @@ void SmallWorld::hears(Actor& actor, std::string_view type, std::string_view pay
     actor.table = payload.substr(8);
   } else if (type == "scanf-data") {
     actor.scanned = payload.substr(0, payload.size() - 1);
-    actor.scan_format.clear();
+    if (--actor.scans == 0) actor.scan_format.clear();
   } else if (type == "qpdata") {
     actor.qpdata = payload;
   }

@@ -107,10 +107,40 @@ TEST_CASE("beyond the file's size the spool is full, and is not when there is ro
   CHECK(b.spool.is_full());
   CHECK(b.spool.unwritten() == kChunk);
   CHECK(b.take() == 'a');
-  CHECK_FALSE(b.spool.is_full());
+  CHECK(b.spool.is_full());  // c has the room
   CHECK(b.take() == 'b');
+  CHECK_FALSE(b.spool.is_full());
   CHECK(b.take() == 'c');
   CHECK(b.spool.empty());
+}
+
+TEST_CASE("what had no room is written when there is some") {
+  Bench b{2 * kChunk};
+  for (const char what : {'a', 'b', 'c', 'd'}) b.append(what);
+  b.work();
+  CHECK(b.spool.unwritten() == 2 * kChunk);
+  CHECK(b.take() == 'a');
+  b.work();
+  CHECK(b.spool.unwritten() == kChunk);  // c stands where a stood
+  CHECK(b.take() == 'b');
+  b.work();
+  CHECK(b.spool.unwritten() == 0);
+  b.append('e');
+  CHECK(b.spool.is_full());
+  for (const char what : {'c', 'd', 'e'}) CHECK(b.take() == what);
+  CHECK(b.spool.empty());
+  CHECK_FALSE(b.spool.is_full());
+}
+
+TEST_CASE("what is taken while it is being written counts as memory until it has been") {
+  Bench b{8 * kChunk};
+  b.append('a');
+  CHECK(b.take() == 'a');
+  CHECK(b.spool.unwritten() == kChunk);
+  b.append('b');
+  CHECK(b.spool.unwritten() == 2 * kChunk);
+  b.work();
+  CHECK(b.spool.unwritten() == 0);
 }
 
 TEST_CASE("what the disk refuses stays in memory, and it is not asked again before the file is empty") {

@@ -263,10 +263,7 @@ void Judge::refuse(const Error& error) {
 
 void Judge::interrupted(int signal) {
   const bool twice = signal == signals::kTerminate || signal == signals::kHangup;
-  if (verdict_) {  // a broken pipe is nobody's wish: what we say of the end may have met it
-    if (!twice && signal != signals::kBrokenPipe) verdict_->end.mode = wire::EndMode::kill;
-    return;
-  }
+  if (verdict_) return interrupted_again(signal, twice);
   Verdict verdict{128 + signal, signal, {wire::EndMode::stop, static_cast<std::uint8_t>(signal)}, {}};
   verdict.why = {Cause::user_signal, {}, {}, strsignal(signal)};
   if (signal == signals::kBrokenPipe)
@@ -275,6 +272,18 @@ void Judge::interrupted(int signal) {
   if (!all_up()) line += fmt::format(" during the launch ({} of {} hosts are up)", up_, hosts_.size());
   verdict.lines.push_back(twice ? line : line + "; once more ends it at once");
   decide(std::move(verdict));
+}
+
+/// What we say of an end may meet a broken pipe: that cuts no grace short, but of a job that is done nothing
+/// more is wanted. A signal that comes twice (`timeout` does that) is one; whoever sends it to a job that
+/// ends anyway does not wait for readers.
+void Judge::interrupted_again(int signal, bool twice) {
+  if (signal == signals::kBrokenPipe && verdict_->end.mode != wire::EndMode::finish) return;
+  if (twice && verdict_->why.cause == Cause::user_signal) return;
+  verdict_->end.mode = wire::EndMode::kill;
+  if (!twice) return;
+  verdict_->signal = signal;
+  verdict_->status = 128 + signal;
 }
 
 void Judge::time_limit_reached() {

@@ -58,7 +58,8 @@ public:
   /// The job cannot be done as a whole.
   void refuse(const Error& error);
   /// A signal of the user's: the first ends the job with a grace, the second at once, unless it is TERM or
-  /// HUP: these often come twice, as from `timeout`, or from a shell and its terminal.
+  /// HUP: these often come twice, as from `timeout`, or from a shell and its terminal. A job that is ending
+  /// anyway ends at once; by TERM and HUP, it dies of them.
   void interrupted(int signal);
   void time_limit_reached();
   /// While the user reads no output, processes may wait in their prints: nobody is late.
@@ -96,6 +97,7 @@ public:
   const Host& host_of(std::uint32_t process) const;
 
 private:
+  void interrupted_again(int signal, bool twice);
   /// A launch without any news for so many times ++timeout is over; a checkup has less to wait for.
   static constexpr int kSilence = 3;
   Duration patience() const {

@@ -39,8 +39,12 @@ std::optional<std::vector<wire::Message>> read_back(std::string_view bytes) {
 
 }  // namespace
 
+std::size_t output_cost(const wire::Output& output) {
+  return kOverhead + output.text.size();
+}
+
 std::size_t output_cost(const wire::Message& message) {
-  if (const auto* output = std::get_if<wire::Output>(&message)) return kOverhead + output->text.size();
+  if (const auto* output = std::get_if<wire::Output>(&message)) return output_cost(*output);
   if (const auto* scan = std::get_if<wire::ScanUp>(&message)) return kOverhead + scan->format.size();
   return 0;
 }

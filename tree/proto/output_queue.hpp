@@ -15,6 +15,7 @@ namespace charmtree::proto {
 
 /// What an output counts for credit, in bytes: its text, and what it takes to keep it. 0: not an output.
 std::size_t output_cost(const wire::Message& message);
+std::size_t output_cost(const wire::Output& output);
 
 class OutputQueue {
 public:

@@ -58,11 +58,28 @@ std::optional<std::string> Spool::take(Actions& out) {
     return {};
   }
   std::string bytes = *first.bytes;
-  unwritten_ -= first.size;
+  if (first.write != 0)
+    taken_.push_back(first.size);  // in memory until it has been written nevertheless
+  else
+    unwritten_ -= first.size;
   chunks_.pop_front();
   if (in_file() == 0) refused_ = false;
-  full_ = full_ && !place(kChunk);
+  place_rest(out);
   return bytes;
+}
+
+/// What had no room in the file gets it when there is some.
+void Spool::place_rest(Actions& out) {
+  if (!full_) return;
+  const auto last = std::find_if(chunks_.rbegin(), chunks_.rend(),
+                                 [](const Chunk& chunk) { return chunk.offset.has_value(); });
+  for (auto chunk = last.base(); chunk != chunks_.end(); ++chunk) {
+    chunk->offset = place(chunk->size);
+    if (!chunk->offset) return;
+    chunk->write = ++writes_;
+    out.push_back(SpoolWrite{*chunk->offset, chunk->bytes});
+  }
+  full_ = !place(kChunk);
 }
 
 void Spool::on(const Spooled& event) {
@@ -71,7 +88,11 @@ void Spool::on(const Spooled& event) {
   if (!event.failure.empty()) failure_ = event.failure;
   const auto it = std::find_if(chunks_.begin(), chunks_.end(),
                                [this](const Chunk& chunk) { return chunk.write == written_; });
-  if (it == chunks_.end()) return;  // it has been taken meanwhile
+  if (it == chunks_.end()) {  // it has been taken meanwhile
+    unwritten_ -= taken_.front();
+    taken_.pop_front();
+    return;
+  }
   it->write = 0;
   if (event.failure.empty()) {
     unwritten_ -= it->size;

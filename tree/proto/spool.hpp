@@ -50,6 +50,7 @@ private:
   };
   std::optional<std::uint64_t> place(std::size_t size) const;
   void seal(Actions& out);
+  void place_rest(Actions& out);
   std::size_t in_file() const;
 
   std::uint64_t capacity_;
@@ -57,7 +58,8 @@ private:
   std::string open_;                        // behind them, not yet a chunk
   std::uint64_t writes_ = 0, written_ = 0;  // handed out, answered
   std::size_t unwritten_ = 0;
-  bool reading_ = false;  // the first chunk
+  std::deque<std::size_t> taken_;  // sizes of chunks that are gone, and still being written
+  bool reading_ = false;           // the first chunk
   bool full_ = false;
   bool refused_ = false;  // by the disk, and the file has not become empty since
   std::string failure_;

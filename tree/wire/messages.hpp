@@ -94,7 +94,7 @@ struct JobSpec {
   /// How long a line without its newline is held back on stdout, stderr.
   std::array<Duration, 2> partial_line{5s, 5s};
   bool raw_output = false;       // pass output on as it comes
-  bool labelled = false;         // lines are shown with labels: they are whole even if there is one process
+  bool labelled = false;         // or inside events: lines are whole even if there is one process
   bool private_network = false;  // all hosts are this machine: 127.0.0.1 reaches everybody
   std::uint32_t umask = 022;
   std::string runscript;
