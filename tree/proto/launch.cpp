@@ -342,8 +342,9 @@ bool Launch::fall_back(LinkId link, const LoginFailed& event, Instant now, Actio
   if (event.error.code != Errc::no_usable_key || child.via != Via::ssh) return false;
   if (!said_fallback_) {
     said_fallback_ = true;
-    out.push_back(Say{Tone::info, fmt::format("{}: {}; using the ssh command for such hosts", child.host.name,
-                                              event.error.what)});
+    out.push_back(
+        Say{config_.is_root ? Tone::info : Tone::verbose,  // one such line is enough
+            fmt::format("{}: {}; using the ssh command for such hosts", child.host.name, event.error.what)});
   }
   Child again;
   again.host = std::move(child.host);
