@@ -351,23 +351,24 @@ TEST_CASE("a user's signal: the launcher dies of it; a second one kills", "[judg
   CHECK(court.status() == 130);
 }
 
-TEST_CASE("an interrupt of a job that is ending anyway kills and keeps the verdict", "[judge]") {
+TEST_CASE("a signal to a job that is ending anyway kills", "[judge]") {
   Court court;
   court.all_run();
   court.ended(8, wire::Code{0, 4});
-  court.judge.interrupted(2);
-  CHECK(court.status() == 4);
-  CHECK(court.judge.verdict()->signal == 0);
-  CHECK(court.mode() == wire::EndMode::kill);
-}
-
-TEST_CASE("of a signal that ends other programs a job dies that only waits for its reader", "[judge]") {
-  Court court;
-  court.all_run();
-  court.ended(8, wire::Code{0, 4});
-  court.judge.interrupted(15);
-  CHECK(court.status() == 143);
-  CHECK(court.judge.verdict()->signal == 15);
+  SECTION("an interrupt, which keeps the verdict") {
+    court.judge.interrupted(2);
+    CHECK(court.status() == 4);
+    CHECK(court.judge.verdict()->signal == 0);
+  }
+  SECTION("one that ends other programs: it does not wait for its reader, and dies of it") {
+    court.judge.interrupted(15);
+    CHECK(court.status() == 143);
+    CHECK(court.judge.verdict()->signal == 15);
+  }
+  SECTION("a broken pipe: nobody reads its output, and that is all") {
+    court.judge.interrupted(13);
+    CHECK(court.status() == 4);
+  }
   CHECK(court.mode() == wire::EndMode::kill);
 }
 
@@ -379,15 +380,6 @@ TEST_CASE("a signal that comes twice, as from `timeout`, leaves the grace", "[ju
   court.judge.interrupted(1);
   CHECK(court.status() == 143);
   CHECK(court.mode() == wire::EndMode::stop);
-}
-
-TEST_CASE("when a job is done and nobody reads its output, that is all", "[judge]") {
-  Court court;
-  court.all_run();
-  court.ended(8, wire::Code{0, 4});
-  court.judge.interrupted(13);
-  CHECK(court.status() == 4);
-  CHECK(court.mode() == wire::EndMode::kill);
 }
 
 TEST_CASE("124 for the time limit, 125 for the launcher, 126 and 127 for the program", "[judge]") {
