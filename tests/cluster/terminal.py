@@ -68,6 +68,12 @@ class Terminal:
         """Whether every key goes to whoever reads it."""
         return not termios.tcgetattr(self.master)[3] & (termios.ICANON | termios.ECHO | termios.ISIG)
 
+    def hands_over(self, keys: str) -> None:
+        """Types a line that starts or resumes a job; only then what is typed is in lines, and the job's."""
+        shell = os.tcgetpgrp(self.master)
+        self.type(keys + "\r")
+        assert wait_until(lambda: os.tcgetpgrp(self.master) != shell, PATIENCE_S), self.text
+
     def asks(self, keys: str, answer: str) -> None:
         """Types a line and waits for a line that is the answer."""
         self.type(keys + "\r")

@@ -121,8 +121,8 @@ def test_a_job_in_the_background_leaves_the_terminal_to_the_shell(
     shell.asks("echo mine $((40 + 2))", "mine 42")
     shell.type("jobs\r")
     shell.expect(r"\[1\]\+ +Running")
-    shell.type("fg\r")
-    shell.expect(r"then \$y'\r\n")  # the terminal is the job's
+    shell.hands_over("fg")
+    shell.expect(r"then \$y'\r\n")
     shell.type("one\r")
     shell.expect(r"got one\r\n")
     shell.type("\x1a")
@@ -130,7 +130,7 @@ def test_a_job_in_the_background_leaves_the_terminal_to_the_shell(
     shell.type("bg\r")
     shell.expect(r"&\r\n")
     shell.asks("echo mine $((40 + 3))", "mine 43")
-    shell.type("fg\r")
+    shell.hands_over("fg")
     shell.expect(r"then \$y'\r\n")
     shell.type("two\r")
     shell.expect(r"then two\r\n")
@@ -140,8 +140,7 @@ def test_a_job_in_the_background_leaves_the_terminal_to_the_shell(
 
 def test_typed_lines_that_nobody_reads_are_the_shells(hosts: Cluster, charmrun: Path, shell: Terminal) -> None:
     """One is the process's; the next would be read when that one was."""
-    shell.type(typed(hosts, charmrun, "sh", "-c", "'sleep 2; echo late'") + "\r")
-    shell.expect("echo late'\r\n")
+    shell.hands_over(typed(hosts, charmrun, "sh", "-c", "'sleep 2; echo late'"))
     shell.type("echo $((1 + 1)) first\recho $((2 + 2)) second\r")
     found = shell.expect(r"late\r\n(.|\n)*\n4 second\r\n")
     assert "\n2 first" not in found[0]
