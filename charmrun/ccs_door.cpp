@@ -36,16 +36,17 @@ Result<CcsDoor> ccs_door(const Options& options) {
 }
 
 Result<std::string> open_ccs(const Options& options, const CcsDoor& door, io::Runner& runner) {
-  const auto port = runner.open_to_clients(door.listening, static_cast<std::uint16_t>(options.ccs_port));
+  const auto port = runner.open_to_clients(door.listening, static_cast<std::uint16_t>(options.ccs_port),
+                                           options.ccs_any_user);
   if (!port) {
     Error error = port.error();
     error.fix = "++server-port chooses another port, none a free one";
     return error;
   }
   const bool scalable = !options.quiet && options.scalable_start;
-  return fmt::format("{}ccs: 2\nccs: Server IP = {}, Server port = {} $\n",
-                     scalable ? "Charmrun> scalable start enabled. \n" : "", wire::dotted(door.announced),
-                     *port);
+  return fmt::format("{}{}ccs: 2\nccs: Server IP = {}, Server port = {} $\n",
+                     scalable ? "Charmrun> scalable start enabled. \n" : "", door.keys_made,
+                     wire::dotted(door.announced), *port);
 }
 
 }  // namespace charmtree

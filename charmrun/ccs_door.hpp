@@ -16,6 +16,7 @@ namespace charmtree {
 struct CcsDoor {
   std::uint32_t announced = 0;           // IPv4, host byte order
   std::vector<std::uint32_t> listening;  // there
+  std::string keys_made = {};            // lines that come before those of the port
 };
 /// Without ++server-host: the address of this machine that others know, and loopback. Error bad_input.
 Result<CcsDoor> ccs_door(const Options& options);

@@ -2,6 +2,7 @@
 // Hosts that share login, shell and paths share a Profile: the nodelist's option sets times what ssh says
 // about the names.
 #include "charmrun/job.hpp"
+#include "charmrun/ccs_plan.hpp"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -104,10 +105,16 @@ public:
     if (options_.ccs && options_.mode == Mode::run) {
       auto door = ccs_door(options_);
       if (!door) return door.error();
-      job_.notes.emplace_back(
-          "whoever reaches the CCS port can end the job; ++server-host 127.0.0.1 keeps it to this machine, "
-          "and `ssh -L` leads there");
-      job_.plan.ccs_address = door->announced;
+      auto plan = ccs_plan(options_, door->announced);
+      if (!plan) return plan.error();
+      if (plan->plan.keys.optional()) {
+        job_.notes.emplace_back(
+            "whoever reaches the CCS port can end the job; ++server-host 127.0.0.1 keeps it to this machine, "
+            "and `ssh -L` leads there; see also ++server-auth");
+      }
+      door->keys_made = std::move(plan->keys_made);
+      for (std::string& text : plan->remarks) remark(std::move(text));
+      job_.plan.ccs = std::move(plan->plan);
       job_.ccs = std::move(*door);
     }
     return std::move(job_);

@@ -33,7 +33,6 @@ constexpr OptionRow without(std::string_view missing, OptionRow row) {
   row.missing = missing;
   return row;
 }
-constexpr std::string_view kCcsKeys = "authentication of clients";
 constexpr std::string_view kDebugger = "debuggers";
 
 constexpr std::array kTable = {
@@ -222,8 +221,17 @@ constexpr std::array kTable = {
               "$CHARMTREE_SERVER_HOST, else ++useip, else found out",
               "listen on this address of the machine and on loopback; 127.0.0.1: on loopback alone; implies "
               "++server"},
-    without(kCcsKeys, {"server-auth", Topic::ccs, &O::ccs_keys, "FILE", "",
-                       "the keys that clients must have; implies ++server"}),
+    OptionRow{"server-auth", Topic::ccs, &O::ccs_keys, "FILE", "",
+              "the keys that clients must have, lines of a level (0: for all requests, to 254) and a key (32 "
+              "decimal digits, or OTP: one is made and shown); implies ++server"},
+    OptionRow{"server-auth-weak", Topic::ccs, &O::ccs_weak_keys, "", "off",
+              "take keys that are easily guessed, too"},
+    OptionRow{"server-any-user", Topic::ccs, &O::ccs_any_user, "", "off",
+              "serve all users of this machine, not only you; implies ++server"},
+    OptionRow{"server-deny", Topic::ccs, &O::ccs_denied, "HANDLER,...", "",
+              "refuse requests for these handlers, such as ccs_killpe; implies ++server"},
+    OptionRow{"server-timeout", Topic::ccs, &O::ccs_timeout, "SECONDS", "none",
+              "give an empty reply to a request that the program has not answered by then; implies ++server"},
 
     without(kDebugger,
             {"debug", Topic::debug, &O::debug, "", "off", "run each process under a debugger, in an xterm"}),

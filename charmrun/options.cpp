@@ -161,6 +161,7 @@ void imply(Options& options) {
   if (options.verbose) options.quiet = false;
   if (options.mpiexec_without_count) options.mpiexec = true;
   if (options.ccs_port != 0 || !options.ccs_host.empty() || !options.ccs_keys.empty()) options.ccs = true;
+  if (!options.ccs_denied.empty() || options.ccs_any_user || options.ccs_timeout) options.ccs = true;
   const auto& words = options.arguments;
   if (std::find(words.begin(), words.end(), kReplay) == words.end()) return;
   options.pes = 1;  // the log of one PE is replayed by that PE alone

@@ -148,7 +148,11 @@ struct Options {
   bool ccs = false;  // ++server; set by the others, too
   std::uint32_t ccs_port = 0;
   std::string ccs_host;  // IPv4, unchecked: ++server-host, else $CHARMTREE_SERVER_HOST; empty: found out
-  std::string ccs_keys;  // ++server-auth
+  std::string ccs_keys;  // a file: ++server-auth
+  bool ccs_weak_keys = false;
+  bool ccs_any_user = false;
+  std::string ccs_denied;  // handlers, with commas
+  std::optional<Duration> ccs_timeout;
 
   // Debuggers.
   bool debug = false;

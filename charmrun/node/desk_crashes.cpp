@@ -18,15 +18,16 @@ void RootDesk::deliver_table(Instant now, Actions& out, DeskOrders& orders) {
   if (const auto fits = wire::check_table(table, coded->size()); !fits) return judge_.refuse(fits.error());
   if (!announced_) announce(now, out);
   orders.everyone.push_back(wire::TableDown{coded});
-  if (ccs_) ccs_->start(job_->processes, job_->pes_per_process, out, orders.process);
+  if (ccs_) ccs_->start(job_->processes, job_->pes_per_process, now, out, orders.process);
   if (job_->restarts_processes) crash_sequence_.emplace(std::move(table), job_->timeout);
 }
 
-void RootDesk::crashed(const wire::ProcessExit& exit, Instant now, Actions& out) {
+void RootDesk::crashed(const wire::ProcessExit& exit, Instant now, Actions& out, DeskOrders& orders) {
   last_crash_ = exit;
   const std::string hopeless = crash_sequence_->lost(exit.process, now);
   if (!hopeless.empty()) return judge_.lost(exit, hopeless);
   out.push_back(Say{Tone::info, judge_.about(exit) + "; restarting it"});
+  if (ccs_) ccs_->gone(exit.process, out, orders.process);
 }
 
 void RootDesk::restart_processes(Instant now, Actions& out, DeskOrders& orders) {
@@ -34,7 +35,7 @@ void RootDesk::restart_processes(Instant now, Actions& out, DeskOrders& orders) 
   if (!crash_sequence_ || judge_.verdict()) return;
   for (const wire::Rejoined& message : back) crash_sequence_->rejoined(message, now);
   for (const wire::ProcessExit& exit : judge_.take_crashes()) {
-    crashed(exit, now, out);
+    crashed(exit, now, out, orders);
     if (judge_.verdict()) return;
   }
   if (last_crash_ && !crash_sequence_->in_progress()) last_crash_.reset();

@@ -24,7 +24,7 @@ RootDesk::RootDesk(RootPlan plan)
       key_names_(std::move(plan.key_names)),
       tells_progress_(plan.tells_progress) {
   input_ended_ = job_->input_process == wire::kNoProcess;
-  if (plan.ccs_address) ccs_.emplace(*plan.ccs_address);
+  if (plan.ccs) ccs_.emplace(std::move(*plan.ccs));
   if (job_->provision.by_topology()) topologies_.resize(hosts_.size());
   if (!job_->is_numbered_late()) return;
   for (Host& host : hosts_) {
@@ -72,7 +72,8 @@ Instant RootDesk::next_deadline() const {
   return deadline;
 }
 
-void RootDesk::output(wire::Output output, Actions& out) const {
+void RootDesk::output(wire::Output output, Actions& out) {
+  if (ccs_) ccs_->printed(output.text, out);
   const Host* host = host_of(hosts_, output.process);
   out.push_back(
       Show{std::move(output), host != nullptr ? host->name : "", job_->processes, job_->passes_raw()});
@@ -102,7 +103,7 @@ void RootDesk::message(const wire::Message& message, Actions& out, DeskOrders& o
   } else if (const auto* back = std::get_if<wire::Rejoined>(&message)) {
     rejoined_.push_back(*back);
   } else if (const auto* answer = std::get_if<wire::CcsAnswer>(&message)) {
-    if (ccs_) ccs_->on(*answer, out);
+    if (ccs_) ccs_->on(*answer, out, orders.process);
   } else if (const auto* bound = std::get_if<wire::Bindings>(&message)) {
     bindings_.push_back(*bound);
   } else if (const auto* left = std::get_if<wire::Left>(&message)) {
@@ -276,8 +277,8 @@ void RootDesk::on(const ClientOpened& event, Instant now, Actions& out, DeskOrde
   if (ccs_) ccs_->on(event, now, out);
 }
 
-void RootDesk::on(const ClientBytes& event, Instant, Actions& out, DeskOrders& orders) {
-  if (ccs_) ccs_->on(event, out, orders.process);
+void RootDesk::on(const ClientBytes& event, Instant now, Actions& out, DeskOrders& orders) {
+  if (ccs_) ccs_->on(event, now, out, orders.process);
 }
 
 void RootDesk::on(const ClientClosed& event, Instant, Actions&, DeskOrders&) {
@@ -297,7 +298,7 @@ void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
     limit_at_ = kNever;
     judge_.time_limit_reached();
   }
-  if (ccs_) ccs_->tick(now, out);
+  if (ccs_) ccs_->tick(now, out, orders.process);
   for (wire::HostFailure& silent : judge_.tick(now)) failures_.push_back(std::move(silent));
   if (judge_.wants_numbers()) number(now, out, orders);
   show_bindings(out);
@@ -318,13 +319,25 @@ void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
   suspend(orders);
 }
 
+/// What a request did to the process, its handler may have said nowhere.
+void RootDesk::end_ccs(const Ending& why, Actions& out) {
+  if (!ccs_) return;
+  if (why.process && why.cause != Cause::finished) {
+    for (const std::string& request : ccs_->unanswered(*why.process)) {
+      out.push_back(Say{Tone::error, fmt::format("process {} had not answered this CCS request: {}",
+                                                 *why.process, request)});
+    }
+  }
+  ccs_->finish(out);
+}
+
 void RootDesk::tell_verdict(Actions& out, DeskOrders& orders) {
   const Verdict& verdict = *judge_.verdict();
   const bool kill = verdict.end.mode == wire::EndMode::kill;
   if (!told_verdict_) {
     for (const std::string& line : verdict.lines) out.push_back(Say{Tone::error, line});
     say_last_words(verdict.why, out);
-    if (ccs_) ccs_->finish(out);
+    end_ccs(verdict.why, out);
     limit_at_ = kNever;
     if (job_->terminal) out.push_back(ReleaseKeys{});
   }

@@ -27,8 +27,7 @@ struct RootPlan {
   Duration time_limit{0};                        // 0: none
   bool int_ends = true;                          // SIGINT ends the job, else it is the program's
   std::map<std::string, std::string> key_names;  // forwarded keys (blobs) -> what to call them
-  std::optional<std::uint32_t> ccs_address =
-      {};  // CCS is served: IPv4 that clients on loopback are said to have
+  std::optional<ccs::Plan> ccs = {};             // its clients are served
   proto::BadExit bad_exit = proto::BadExit::waits;
   bool tells_progress = false;  // by Progress actions
 };
@@ -63,7 +62,7 @@ public:
   void begin(Instant now);
   void facts(wire::Facts facts, Instant now);
   /// What a process has printed, in its turn.
-  void output(wire::Output output, proto::Actions& out) const;
+  void output(wire::Output output, proto::Actions& out);
   /// Any other message from below that is for the root alone.
   void message(const wire::Message& message, proto::Actions& out, DeskOrders& orders);
   void input(const proto::InputRead& event, DeskOrders& orders);
@@ -106,9 +105,10 @@ private:
   void show_bindings(proto::Actions& out);
   void tell_progress(proto::Actions& out);
   void announce(Instant now, proto::Actions& out);
+  void end_ccs(const proto::Ending& why, proto::Actions& out);
   void say_last_words(const proto::Ending& why, proto::Actions& out) const;
   void deliver_table(Instant now, proto::Actions& out, DeskOrders& orders);
-  void crashed(const wire::ProcessExit& exit, Instant now, proto::Actions& out);
+  void crashed(const wire::ProcessExit& exit, Instant now, proto::Actions& out, DeskOrders& orders);
   void restart_processes(Instant now, proto::Actions& out, DeskOrders& orders);
   void scan_from_now_on(proto::Actions& out);
   void serve_scans(DeskOrders& orders);

@@ -30,7 +30,7 @@ REPLAYED = ("tree/proto", "health", "ccs", "charmrun/node")
 LIBRARIES = {
     "boost/": ("tree/io/asio.hpp",),
     "libssh2": ("tree/io", "tests"),
-    "openssl/": ("tree/io", "charmrun"),
+    "openssl/": ("tree/io", "charmrun", "ccs/guard.cpp"),
     "hwloc": ("tree/io/cpus.cpp",),
     "infiniband/": ("client-lib",),
     "pmix": ("tree/io",),

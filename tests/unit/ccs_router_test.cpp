@@ -4,7 +4,6 @@
 #include <catch2/catch.hpp>
 
 #include "tests/unit/charm_capture.hpp"
-#include "tree/proto/charm_requests.hpp"
 
 using namespace charmtree;
 using namespace charmtree::proto;
@@ -26,25 +25,33 @@ std::string request(std::string_view pe, std::string_view handler, const std::st
   return bytes + hex(pes) + data;
 }
 
+ccs::Plan plan_with(Duration timeout) {
+  ccs::Plan plan{kOwn};
+  plan.timeout = timeout;
+  return plan;
+}
+
 /// A job of 4 processes with 2 PEs each, and what has become of its clients' requests.
 class Desk {
 public:
-  explicit Desk(bool started = true) {
+  explicit Desk(bool started = true) : Desk(ccs::Plan{kOwn}, started) {}
+  explicit Desk(ccs::Plan plan, bool started = true) : router(std::move(plan)) {
     if (started) start();
   }
-  void start() { router.start(4, 2, out, down); }
+  void start() { router.start(4, 2, at(0s), out, down); }
   void opens(ClientId client, std::uint32_t address = kPeer, Duration now = 0s) {
     router.on(ClientOpened{ClientKind::ccs, client, address, 4242}, at(now), out);
   }
-  void says(ClientId client, const std::string& bytes) {
-    router.on(ClientBytes{ClientKind::ccs, client, bytes}, out, down);
+  void says(ClientId client, const std::string& bytes, Duration now = 0s) {
+    router.on(ClientBytes{ClientKind::ccs, client, bytes}, at(now), out, down);
   }
   void asks(ClientId client, const std::string& bytes) {
     opens(client);
     says(client, bytes);
   }
   void answers(std::uint32_t process, std::uint32_t token, const std::string& bytes) {
-    router.on(wire::CcsAnswer{process, token, true, static_cast<std::uint32_t>(bytes.size()), bytes}, out);
+    const auto length = static_cast<std::uint32_t>(bytes.size());
+    router.on(wire::CcsAnswer{process, token, true, length, bytes}, out, down);
   }
   /// All bytes sent to the client so far.
   std::string got(ClientId client) const {
@@ -61,13 +68,16 @@ public:
       return close != nullptr && close->client == client;
     });
   }
-  std::size_t notes() const {
-    return static_cast<std::size_t>(std::count_if(
-        out.begin(), out.end(), [](const Action& action) { return std::holds_alternative<Say>(action); }));
+  std::vector<std::string> said() const {
+    std::vector<std::string> lines;
+    for (const Action& action : out) {
+      if (const auto* say = std::get_if<Say>(&action)) lines.push_back(say->text);
+    }
+    return lines;
   }
   const wire::CcsForward& sent(std::size_t i) const { return std::get<wire::CcsForward>(down.at(i).second); }
 
-  ccs::Router router{kOwn};
+  ccs::Router router;
   Actions out;
   ccs::Requests down;
 };
@@ -124,7 +134,6 @@ TEST_CASE("a request that cannot be right is refused with an empty reply, and to
       {"a length of 4 GiB", hex("ffffffff 00000000")},
       {"one byte too much", hex("04000001 00000000") + std::string(32, 'a')},
       {"HTTP", std::string{"GET / HTTP/1.0\r\n\r\n"}},
-      {"authentication", hex("80000000")},
   }));
   CAPTURE(name);
   Desk desk;
@@ -134,7 +143,7 @@ TEST_CASE("a request that cannot be right is refused with an empty reply, and to
   CHECK(desk.got(8) == kNothing);
   CHECK(desk.closed(8));
   CHECK(desk.closed(9));
-  CHECK(desk.notes() == 1);
+  CHECK(desk.said().size() == 1);
   CHECK(desk.down.size() == 1);
   desk.answers(0, 1, "fine");
   CHECK(desk.got(7) == hex("00000004") + "fine");
@@ -179,7 +188,7 @@ TEST_CASE("large requests go down, and large answers come up, in pieces") {
   CHECK(joined.substr(wire::kCcsForwardedHeader) == data);
 
   for (const char* piece : {"abc", "defg", "h"})
-    desk.router.on(wire::CcsAnswer{0, 1, true, 7, piece}, desk.out);
+    desk.router.on(wire::CcsAnswer{0, 1, true, 7, piece}, desk.out, desk.down);
   CHECK(desk.got(7) == hex("00000007") + "abcdefg");  // what is too much is dropped
   CHECK(desk.closed(7));
 }
@@ -192,7 +201,7 @@ TEST_CASE("an answer that nobody waits for, or that the handler does not want to
   desk.answers(0, 1, "late");
   desk.answers(0, 99, "forged");
   CHECK(desk.out.empty());
-  desk.router.on(wire::CcsAnswer{0, 2, false, 0, {}}, desk.out);
+  desk.router.on(wire::CcsAnswer{0, 2, false, 0, {}}, desk.out, desk.down);
   CHECK(desk.got(8).empty());
   CHECK(desk.closed(8));
 }
@@ -201,7 +210,7 @@ TEST_CASE("a client that sends no request in time is dropped, and the oldest of 
   Desk desk;
   desk.opens(1);
   desk.opens(2, kPeer, 30s);
-  desk.router.tick(at(ccs::Router::kRequestTime), desk.out);
+  desk.router.tick(at(ccs::Router::kRequestTime), desk.out, desk.down);
   CHECK(desk.closed(1));
   CHECK_FALSE(desk.closed(2));
   for (ClientId id = 3; id < 3 + ccs::Router::kMaxWaiting; ++id) desk.opens(id, kPeer, 60s);
@@ -237,30 +246,154 @@ TEST_CASE("a client on loopback is told to the program under the address of its 
   CHECK(desk.sent(0).bytes.substr(0, 4) == hex("0a000001"));
 }
 
-TEST_CASE("a process gets one request of the launcher's own before any other, and the others in order") {
-  CharmRequests requests;
-  std::string a = "a", b = "b", c = "c";
-  CHECK(requests.due(6).empty());
-  REQUIRE(requests.hold(a));
-  REQUIRE(requests.hold(b));
-  const auto first = requests.due(6);
-  REQUIRE(first.size() == 1);
-  CHECK(first[0].substr(14, 11) == "ccs_getinfo");
-  CHECK(first[0].substr(46) == hex("00000006 00000000 00000000"));
-  CHECK(requests.due(6).empty());
-  requests.answered();
-  CHECK(requests.due(6) == std::vector<std::string>{"a", "b"});
-  REQUIRE(requests.hold(c));
-  CHECK(requests.due(6) == std::vector<std::string>{"c"});
+TEST_CASE("a process that has no answer gives an empty reply, told once for each client host and cause") {
+  Desk desk;
+  for (const ClientId id : {7U, 8U}) desk.asks(id, request("00000004", "ping"));
+  for (const std::uint32_t token : {1U, 2U})
+    desk.router.on(wire::CcsAnswer{2, token, true, 0, {}, "process 2 has ended"}, desk.out, desk.down);
+  for (const ClientId id : {7U, 8U}) CHECK((desk.got(id) == kNothing && desk.closed(id)));
+  CHECK(desk.said() ==
+        std::vector<std::string>{"CCS client 192.0.2.7 got an empty reply: process 2 has ended"});
 }
 
-TEST_CASE("what waits for a process is bounded in number and in bytes") {
-  CharmRequests requests;
-  std::string large(CharmRequests::kMaxHeldBytes, 'x'), small = "x";
-  REQUIRE(requests.hold(large));
-  CHECK_FALSE(requests.hold(small));
-  CHECK(small == "x");
-  CHECK(requests.take_held().size() == 1);
-  for (std::size_t i = 0; i < CharmRequests::kMaxHeld; ++i) REQUIRE(requests.hold(small = "x"));
-  CHECK_FALSE(requests.hold(small = "x"));
+TEST_CASE("what a process was asked before it went has an empty reply; others go on") {
+  Desk desk;
+  desk.asks(7, request("00000004", "ping"));
+  desk.asks(8, request("00000000", "ping"));
+  desk.router.gone(2, desk.out, desk.down);
+  CHECK((desk.got(7) == kNothing && desk.closed(7)));
+  CHECK_FALSE(desk.closed(8));
+}
+
+TEST_CASE("of the multicasts for one handler one is under way, and the next follows its answer") {
+  Desk desk;
+  const std::string first = "00000000 00000003", second = "00000006 00000003";
+  desk.asks(7, request("fffffffe", "both", "a", first));
+  desk.asks(8, request("fffffffe", "both", "b", second));
+  desk.asks(9, request("fffffffe", "both", "c", second));
+  desk.asks(10, request("fffffffe", "other", "d", second));
+  desk.asks(11, request("00000000", "both"));
+  REQUIRE(desk.down.size() == 3);
+  CHECK((desk.down[0].first == 0 && desk.down[1].first == 3 && desk.down[2].first == 0));
+  SECTION("its answer") {
+    desk.answers(1, 1, "A");
+  }
+  SECTION("no answer") {
+    desk.router.on(wire::CcsAnswer{0, 1, false, 0, {}}, desk.out, desk.down);
+  }
+  SECTION("the process of its first PE is gone") {
+    desk.router.gone(0, desk.out, desk.down);
+  }
+  SECTION("its client has left, which does not stop it; so has the next") {
+    desk.router.on(ClientClosed{ClientKind::ccs, 7});
+    desk.router.on(ClientClosed{ClientKind::ccs, 8});
+    CHECK(desk.down.size() == 3);
+    desk.answers(1, 1, "A");
+    REQUIRE(desk.down.size() == 4);
+    CHECK(desk.sent(3).bytes.back() == 'c');
+    return;
+  }
+  REQUIRE(desk.down.size() == 4);
+  CHECK((desk.down[3].first == 3 && desk.sent(3).bytes.back() == 'b'));
+  desk.answers(1, 2, "B");
+  REQUIRE(desk.down.size() == 5);
+  CHECK(desk.got(8) == hex("00000001") + "B");
+}
+
+TEST_CASE("multicasts for one handler that wait are bounded") {
+  Desk desk;
+  const std::string bytes = request("fffffffe", "both", "", "00000000 00000003");
+  for (ClientId id = 1; id <= ccs::Router::kMaxQueued + 1; ++id) desk.asks(id, bytes);
+  CHECK(desk.out.empty());
+  desk.asks(999, bytes);
+  CHECK((desk.got(999) == kNothing && desk.closed(999)));
+}
+
+TEST_CASE("an unanswered request has an empty reply after its time; a multicast stays under way") {
+  Desk desk{plan_with(2s)};
+  desk.opens(7, kPeer, 1s);
+  desk.says(7, request("00000000", "slow"), 1s);
+  desk.opens(8, kPeer, 2s);
+  desk.says(8, request("fffffffe", "both", "", "00000000 00000003"), 2s);
+  CHECK(desk.router.next_deadline() == at(3s));
+  desk.router.tick(at(3s), desk.out, desk.down);
+  CHECK((desk.got(7) == kNothing && desk.closed(7)));
+  CHECK(desk.said() == std::vector<std::string>{
+                           "CCS client 192.0.2.7 got an empty reply: 'slow' has not answered within 2 s "
+                           "(++server-timeout)"});
+  desk.router.tick(at(4s), desk.out, desk.down);
+  CHECK((desk.got(8) == kNothing && desk.closed(8)));
+  desk.asks(9, request("fffffffe", "both", "", "00000000 00000003"));
+  CHECK(desk.down.size() == 2);
+  desk.answers(0, 2, "late");
+  CHECK(desk.down.size() == 3);
+  CHECK(desk.got(8) == kNothing);
+}
+
+TEST_CASE("handlers can be denied") {
+  ccs::Plan plan{kOwn};
+  plan.denied = {"ccs_killpe"};
+  Desk desk{plan};
+  desk.asks(7, request("00000000", "ccs_killpe"));
+  desk.asks(8, request("00000000", "ccs_killpex"));
+  CHECK((desk.got(7) == kNothing && desk.closed(7)));
+  CHECK(desk.said() ==
+        std::vector<std::string>{"CCS client 192.0.2.7 asked for 'ccs_killpe' (++server-deny): refused"});
+  CHECK(desk.down.size() == 1);
+}
+
+TEST_CASE("the text that the job prints is fetched by who has asked for it, with a NUL behind it") {
+  Desk desk;
+  desk.router.printed("before\n", desk.out);
+  desk.asks(6, request("00000000", "redirect stdio", "\1"));
+  CHECK((desk.got(6) == kNothing && desk.closed(6)));
+  desk.router.printed("one\n", desk.out);
+  desk.router.printed("two\n", desk.out);
+  desk.asks(7, request("00000000", "fetch stdio"));
+  CHECK((desk.got(7) == hex("00000009") + "one\ntwo\n" + '\0' && desk.closed(7)));
+  desk.asks(8, request("00000000", "fetch stdio"));
+  CHECK(desk.got(8).empty());
+  SECTION("the next text is the answer") {
+    desk.router.printed("x", desk.out);
+    CHECK(desk.got(8) == hex("00000002") + 'x' + '\0');
+    CHECK(desk.closed(8));
+  }
+  SECTION("a second one releases the first") {
+    desk.asks(9, request("00000000", "fetch stdio"));
+    CHECK((desk.got(8) == kNothing && desk.closed(8)));
+  }
+  SECTION("text is kept when who waited has left") {
+    desk.router.on(ClientClosed{ClientKind::ccs, 8});
+    desk.router.printed("y", desk.out);
+    desk.asks(9, request("00000000", "fetch stdio"));
+    CHECK(desk.got(9) == hex("00000002") + 'y' + '\0');
+  }
+  SECTION("the end of the job is the end of the connection") {
+    desk.router.finish(desk.out);
+    CHECK((desk.got(8).empty() && desk.closed(8)));
+  }
+  CHECK(desk.down.empty());
+}
+
+TEST_CASE("text that nobody fetches is bounded, and what is left out is told") {
+  Desk desk;
+  desk.asks(6, request("00000000", "redirect stdio"));
+  const std::string piece(1U << 20, 'x');
+  for (std::size_t i = 0; i < ccs::StdioFeed::kMost / piece.size() + 2; ++i)
+    desk.router.printed(piece, desk.out);
+  desk.asks(7, request("00000000", "fetch stdio"));
+  const std::string text = desk.got(7).substr(4);
+  CHECK(text.starts_with("charmrun: 2097152 bytes of output are left out here\nxxx"));
+  CHECK(text.size() < ccs::StdioFeed::kMost + 100);
+}
+
+TEST_CASE("a report can name the requests that a process may have died of") {
+  Desk desk;
+  desk.asks(7, request("00000004", "ccs_killpe"));
+  desk.asks(8, request("00000000", "ping"));
+  desk.asks(9, request("ffffffff", "all"));
+  CHECK(desk.router.unanswered(2) == std::vector<std::string>{"'ccs_killpe' for PE 4, from 192.0.2.7:4242",
+                                                              "'all' for all PEs, from 192.0.2.7:4242"});
+  for (ClientId id = 10; id < 20; ++id) desk.asks(id, request("00000004", "more"));
+  CHECK(desk.router.unanswered(2).size() == ccs::Router::kMaxNamed + 1);
 }

@@ -46,8 +46,9 @@ public:
   Result<void> open(const std::string& socket_path);
   std::uint16_t port() const { return port_; }
   /// For clients of the running job (CCS): listens on these IPv4 addresses, all at one port (0: a free one),
-  /// which is returned. From this machine only our own uid is let in. Error: why not.
-  Result<std::uint16_t> open_to_clients(const std::vector<std::uint32_t>& addresses, std::uint16_t port);
+  /// which is returned. From this machine only our own uid is let in, unless `any_user`. Error: why not.
+  Result<std::uint16_t> open_to_clients(const std::vector<std::uint32_t>& addresses, std::uint16_t port,
+                                        bool any_user);
 
   void send(proto::ClientId client, std::string bytes, wire::Blob tail);
   /// Sends what is queued, then closes.
@@ -73,6 +74,7 @@ private:
   proto::ClientId last_ = 0;
   std::set<uid_t> refused_;  // that have been told
   bool paused_ = false;
+  bool any_user_ = false;  // may be a client of the job
   std::map<proto::ClientId, std::shared_ptr<Connection>> connections_;
 };
 

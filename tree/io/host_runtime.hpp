@@ -32,8 +32,9 @@ public:
   ~HostRuntime();
 
   /// See ClientListener.
-  Result<std::uint16_t> open_to_clients(const std::vector<std::uint32_t>& addresses, std::uint16_t port) {
-    return listener_.open_to_clients(addresses, port);
+  Result<std::uint16_t> open_to_clients(const std::vector<std::uint32_t>& addresses, std::uint16_t port,
+                                        bool any_user) {
+    return listener_.open_to_clients(addresses, port, any_user);
   }
 
   void execute(const proto::Prepare& action);

@@ -65,8 +65,9 @@ public:
   void check_flow();
 
   /// The root: serves clients of the running job there; see ClientListener.
-  Result<std::uint16_t> open_to_clients(const std::vector<std::uint32_t>& addresses, std::uint16_t port) {
-    return host_.open_to_clients(addresses, port);
+  Result<std::uint16_t> open_to_clients(const std::vector<std::uint32_t>& addresses, std::uint16_t port,
+                                        bool any_user) {
+    return host_.open_to_clients(addresses, port, any_user);
   }
 
   bool finished() const { return finished_; }

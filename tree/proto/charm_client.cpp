@@ -230,10 +230,8 @@ std::string CharmClient::reply(std::string_view text, ClientOutputs& out) {
 }
 
 void CharmClient::request(std::string payload, ClientOutputs& out) {
-  if (endings_ > 0 || !requests_.hold(payload)) {
-    out.push_back(RequestAnswered{process_, wire::parse_ccs_forwarded(payload).token, true, {}});
-    return;
-  }
+  if (endings_ > 0) return fail(payload, "has ended", out);
+  if (!requests_.hold(payload)) return fail(payload, "has too many requests waiting", out);
   send_held(out);
 }
 
@@ -241,19 +239,24 @@ std::string CharmClient::answer(std::string_view payload, ClientOutputs& out) {
   if (payload.size() < wire::kCcsForwardedHeader)
     return fmt::format("sent a `reply_fw` of {} bytes", payload.size());
   const wire::CcsForwarded head = wire::parse_ccs_forwarded(payload);
-  if (requests_.is_own(head.token)) {
-    requests_.answered();
-    send_held(out);
-  } else {
+  if (!requests_.answered(head.token)) {
     out.push_back(RequestAnswered{process_, head.token, head.length > 0,
                                   std::string{payload.substr(wire::kCcsForwardedHeader)}});
   }
+  send_held(out);
   return {};
 }
 
+void CharmClient::fail(std::string_view request, std::string_view why, ClientOutputs& out) const {
+  out.push_back(RequestAnswered{process_,
+                                wire::parse_ccs_forwarded(request).token,
+                                true,
+                                {},
+                                fmt::format("process {} {}", process_, why)});
+}
+
 void CharmClient::refuse_requests(ClientOutputs& out) {
-  for (const std::string& payload : requests_.take_held())
-    out.push_back(RequestAnswered{process_, wire::parse_ccs_forwarded(payload).token, true, {}});
+  for (const std::string& payload : requests_.take_held()) fail(payload, "is gone", out);
 }
 
 void CharmClient::lost(std::string why, ClientOutputs& out) {

@@ -108,6 +108,7 @@ private:
   std::string ack(ClientOutputs& out);
   std::string answer(std::string_view payload, ClientOutputs& out);
   void refuse_requests(ClientOutputs& out);
+  void fail(std::string_view request, std::string_view why, ClientOutputs& out) const;
 
   /// May be written to unasked.
   bool listening() const { return waiting_ == Waiting::nothing && !ended_; }

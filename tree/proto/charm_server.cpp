@@ -192,11 +192,14 @@ void CharmServer::queue_pairs(std::uint32_t process, std::string_view pairs, Cli
   if (CharmClient* client = find(process)) client->queue_pairs(pairs, out);
 }
 
-/// A process that is gone, or has never been here, has an empty answer: stock clients break on none.
+/// A process that is gone has an empty answer: stock clients break on none.
 void CharmServer::request(std::uint32_t process, std::string payload, ClientOutputs& out) {
   if (CharmClient* client = find(process)) return client->request(std::move(payload), out);
-  if (local_.contains(process) && seats_[process - local_.first].taken)
-    out.push_back(RequestAnswered{process, wire::parse_ccs_forwarded(payload).token, true, {}});
+  out.push_back(RequestAnswered{process,
+                                wire::parse_ccs_forwarded(payload).token,
+                                true,
+                                {},
+                                fmt::format("process {} is gone", process)});
 }
 
 void CharmServer::finish(ClientOutputs& out) {

@@ -98,11 +98,13 @@ struct ClientLost {
   std::string why;
 };
 /// The process answers the CCS request with this token, or says that there is no answer (not `answered`).
+/// `failure`: why it has no answer from the process; then it is empty.
 struct RequestAnswered {
   std::uint32_t process;
   std::uint32_t token;
   bool answered;
   std::string bytes;
+  std::string failure = {};
 };
 /// The node table is about to be written to the connection of this process: the next output. Raw output that
 /// it has written so far is its own; once a stock Charm++ client has the table, all that it writes there is

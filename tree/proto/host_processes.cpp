@@ -499,7 +499,16 @@ void HostProcesses::request(const wire::CcsForward& piece, Instant now, Actions&
   process.request.append(piece.bytes);
   if (!piece.last) return;
   std::string payload = std::exchange(process.request, {});
-  if (!process.kind || payload.size() < wire::kCcsForwardedHeader) return;
+  if (payload.size() < wire::kCcsForwardedHeader) return;
+  if (!process.kind) {
+    const char* why = process.state == Process::State::gone ? "has ended" : "takes no requests";
+    return apply(RequestAnswered{piece.process,
+                                 wire::parse_ccs_forwarded(payload).token,
+                                 true,
+                                 {},
+                                 fmt::format("process {} {}", piece.process, why)},
+                 up);
+  }
   ClientOutputs outputs;
   server(*process.kind).request(piece.process, std::move(payload), outputs);
   apply(*process.kind, outputs, now, out, up);
@@ -507,7 +516,8 @@ void HostProcesses::request(const wire::CcsForward& piece, Instant now, Actions&
 
 void HostProcesses::apply(const RequestAnswered& output, Upward& up) {
   wire::CcsAnswer answer{
-      output.process, output.token, output.answered, static_cast<std::uint32_t>(output.bytes.size()), {}};
+      output.process, output.token, output.answered, static_cast<std::uint32_t>(output.bytes.size()), {},
+      output.failure};
   std::size_t at = 0;
   do {
     answer.bytes = output.bytes.substr(at, wire::kCcsPiece);

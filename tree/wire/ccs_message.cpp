@@ -34,9 +34,6 @@ Result<void> check_list(std::vector<std::uint32_t> pes, std::uint32_t pes_of_job
 }  // namespace
 
 Result<std::optional<CcsRequest>> CcsRequestDecoder::next(std::uint32_t pes_of_job) const {
-  constexpr unsigned char kFirstOfNoLength = 0x20;
-  if (!buffer_.empty() && static_cast<unsigned char>(buffer_[0]) >= kFirstOfNoLength)
-    return refused("sent no request; authentication is not supported");
   if (buffer_.size() < kCcsRequestHeader) return std::optional<CcsRequest>{};
   const std::uint32_t length = read_u32(buffer_, 0);
   if (length > kMaxCcsRequest)
@@ -66,7 +63,9 @@ std::string make_ccs_forward(const CcsRequest& request, const CcsOrigin& origin)
   payload.reserve(kCcsForwardedHeader + 4 * request.pes.size() + request.data.size());
   write_u32(payload, origin.address);
   write_u32(payload, origin.port);
-  payload.append(6, '\0');  // salt, authentication, level
+  write_u32(payload, origin.signature.reply_salt);
+  payload.push_back(origin.signature.is_signed ? '\1' : '\0');
+  payload.push_back(static_cast<char>(origin.signature.level));
   payload.append(request.handler).append(kCcsHandler - request.handler.size(), '\0');
   write_u32(payload, static_cast<std::uint32_t>(request.pe));
   write_u32(payload, origin.token);

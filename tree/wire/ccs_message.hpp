@@ -34,7 +34,7 @@ class CcsRequestDecoder {
 public:
   void append(std::string_view bytes) { buffer_.append(bytes); }
   /// The request once it is complete, in a job with so many PEs. Error bad_peer as soon as it cannot be
-  /// right: authentication, more PEs or data than there can be, PEs that do not exist or come twice.
+  /// right: more PEs or data than there can be, PEs that do not exist or come twice.
   Result<std::optional<CcsRequest>> next(std::uint32_t pes_of_job) const;
   std::size_t buffered() const { return buffer_.size(); }
 
@@ -42,11 +42,19 @@ private:
   std::string buffer_;
 };
 
+/// By what its client has signed a request.
+struct CcsSignature {
+  bool is_signed = false;
+  std::uint8_t level = 0;
+  std::uint32_t reply_salt = 0;
+};
+
 /// Where a request came from and what its answer is called.
 struct CcsOrigin {
   std::uint32_t address = 0;  // IPv4, host byte order, as the processes can reach it
   std::uint16_t port = 0;
   std::uint32_t token = 0;  // comes back in the answer
+  CcsSignature signature = {};
 };
 /// Payload of `req_fw`.
 std::string make_ccs_forward(const CcsRequest& request, const CcsOrigin& origin);

@@ -258,7 +258,7 @@ CT_MEMBERS(SignRequest, s.launcher, s.login, s.host, s.data)
 CT_MEMBERS(Checkup, s.host, s.clock, s.wall_ms, s.address, s.machine, s.open_files, s.most_open_files,
            s.processes, s.processes_now, s.errors)
 CT_MEMBERS(Rejoined, s.process, s.port)
-CT_MEMBERS(CcsAnswer, s.process, s.token, s.answered, s.length, s.bytes)
+CT_MEMBERS(CcsAnswer, s.process, s.token, s.answered, s.length, s.bytes, s.failure)
 CT_MEMBERS(Bindings, s.host, s.processes)
 CT_MEMBERS(PesWanted, s.process, s.pes)
 CT_MEMBERS(Left, s.process)

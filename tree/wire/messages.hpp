@@ -456,6 +456,7 @@ struct CcsAnswer {
   bool answered = true;      // else the client gets none
   std::uint32_t length = 0;  // of the whole answer
   std::string bytes;
+  std::string failure = {};  // why the process does not answer: then it is empty
 };
 
 /// Where the processes of a host are bound, in their order.

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What CCS clients of the job may do, by the options: keys, handlers that are denied, a time limit.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ccs/router.hpp"
+#include "charmrun/options.hpp"
+#include "tree/base/result.hpp"
+
+namespace charmtree {
+
+struct CcsPlan {
+  ccs::Plan plan;
+  std::string keys_made;             // lines for stdout, before all others
+  std::vector<std::string> remarks;  // one line each
+};
+/// `address`: IPv4 of this host that processes are told for a client on loopback. Reads the key file. Error
+/// bad_input: what is wrong with it.
+Result<CcsPlan> ccs_plan(const Options& options, std::uint32_t address);
+
+}  // namespace charmtree
