@@ -63,7 +63,7 @@ Conversation::Step Conversation::challenge(Guard& guard) {
   client_salt_ = wire::read_u32(head_, kKind);
   head_.erase(0, kChallenge);
   state_ = State::challenged;
-  own_salt_ = guard.random();
+  own_salt_ = guard.draw();
   Reply salt{{}, false};
   wire::write_u32(salt.bytes, own_salt_);
   return salt;

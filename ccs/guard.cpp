@@ -30,7 +30,7 @@ std::string stock_hash(const Key& key, std::uint32_t salt, std::string_view head
   return hash;
 }
 
-std::uint32_t Guard::random() {
+std::uint32_t Guard::draw() {
   std::string counter;
   wire::write_u32(counter, static_cast<std::uint32_t>(drawn_ >> 32));
   wire::write_u32(counter, static_cast<std::uint32_t>(drawn_++));
@@ -49,14 +49,14 @@ std::optional<Key> Guard::key_of(std::uint8_t level, std::uint32_t salt, std::st
 }
 
 std::pair<std::uint32_t, Guard::Guest> Guard::admit(std::uint8_t level, const Key& key) {
-  std::uint32_t number = random();
-  while (guests_.contains(number)) number = random();
+  std::uint32_t number = draw();
+  while (guests_.contains(number)) number = draw();
   if (guests_.size() >= kMaxGuests) {
     guests_.erase(oldest_.front());
     oldest_.pop_front();
   }
   oldest_.push_back(number);
-  return {number, guests_[number] = {level, key, random()}};
+  return {number, guests_[number] = {level, key, draw()}};
 }
 
 std::optional<Key> Guard::recognize(std::uint32_t guest, std::uint8_t level, std::string_view head,

@@ -36,7 +36,7 @@ public:
 
   const Keys& keys() const { return keys_; }
   /// Nobody can foresee it.
-  std::uint32_t random();
+  std::uint32_t draw();
   /// The key of this level that made `hash` of `salt`.
   std::optional<Key> key_of(std::uint8_t level, std::uint32_t salt, std::string_view hash) const;
   /// Its number, and what it is told.

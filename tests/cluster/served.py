@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import select
 import struct
 import subprocess
 from collections.abc import Sequence
@@ -14,6 +16,7 @@ from running import PATIENCE_S, charm4py, command
 from vcluster import REPOSITORY, Cluster
 
 CLIENT = REPOSITORY / "tests/cluster/ccs_client.py"
+SERVER = REPOSITORY / "tests/cluster/charm4py/ccs_server.py"
 UNTIL = REPOSITORY / "tests/cluster/charm4py/until.py"
 FILE = "/home/shared/over"
 GETINFO = struct.pack(">5I", 4, 1, 1, 1, 1).hex()  # 4 processes of 1 PE
@@ -29,22 +32,48 @@ class Served:
         self.file.unlink(missing_ok=True)
         words = ["+p4", "++nodelist", hosts.nodelist(2), "++branching", 1, *options, charm4py(), *program]
         self.child = hosts.popen(
-            0, command(charmrun, *words), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            0, command(charmrun, *words), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0, text=False
         )
-        assert self.child.stdout
-        self.head = [self.child.stdout.readline()]
-        while not self.head[-1].startswith("ccs: S") and len(self.head) < 3:
-            self.head.append(self.child.stdout.readline())
+        self._unread = b""
+        self.head = [self.line()]
+        while not self.head[-1].startswith("ccs: S") and len(self.head) < 4:
+            self.head.append(self.line())
         match = re.fullmatch(r"ccs: Server IP = ([\d.]+), Server port = (\d+) \$\n", self.head[-1])
         assert match, self.head
         self.address, self.port = match[1], int(match[2])
 
-    def ask(self, *requests: Any, where: int = 0, address: str = "127.0.0.1") -> list[str]:
+    def line(self) -> str:
+        """The next line that it writes; empty: it has ended."""
+        while b"\n" not in self._unread and self._reads():
+            pass
+        line, newline, self._unread = self._unread.partition(b"\n")
+        return (line + newline).decode()
+
+    def rest(self) -> str:
+        """All lines up to its end."""
+        while self._reads():
+            pass
+        self.child.wait(PATIENCE_S)
+        return self._unread.decode()
+
+    def _reads(self) -> bool:
+        assert self.child.stdout
+        assert select.select([self.child.stdout], [], [], PATIENCE_S)[0], self._unread
+        piece = os.read(self.child.stdout.fileno(), 1 << 16)
+        self._unread += piece
+        return piece != b""
+
+    def serves(self) -> None:
+        """Waits until the program has its handlers."""
+        while (line := self.line()) != "serving\n":
+            assert line, "the program has ended"
+
+    def ask(self, *requests: Any, where: int = 0, address: str = "127.0.0.1", user: str = "ctuser") -> list[str]:
         argv = ["/usr/bin/python3", str(CLIENT), address, str(self.port), *map(str, requests)]
-        return self.hosts.run(where, argv, timeout=PATIENCE_S).stdout.splitlines()
+        return self.hosts.run(where, argv, user, timeout=PATIENCE_S).stdout.splitlines()
 
     def end(self) -> str:
         self.file.touch()
-        text, _ = self.child.communicate(timeout=PATIENCE_S)
+        text = self.rest()
         assert self.child.returncode == 0, text
         return text

@@ -128,8 +128,8 @@ TEST_CASE("after initnode each type has its limit and unknown types are named", 
 
   CHECK(after(header("00100000", "print")).what == "not refused");
   CHECK(after(header("00100001", "print")).what == "sent a `print` of 1048577 bytes; the limit is 1048576");
-  CHECK(after(header("04000000", "reply_fw")).what == "not refused");
-  CHECK(after(header("04000001", "reply_fw")).code == Errc::bad_peer);
+  CHECK(after(header("10000000", "reply_fw")).what == "not refused");
+  CHECK(after(header("10000001", "reply_fw")).code == Errc::bad_peer);
   CHECK(after(header("00000101", "barrier")).code == Errc::bad_peer);
   CHECK(after(kInitnode1).what == "sent `initnode` twice");
   CHECK(after(header("00000000", "qpfoo")).what == "sent a message of unknown type `qpfoo`");

@@ -18,6 +18,12 @@
 
 namespace charmtree::io {
 
+namespace {
+
+constexpr std::size_t kMuch = 1U << 20;  // only who has more unread is worth a look at all
+
+}  // namespace
+
 // One accepted socket, of either kind: bytes in, bytes out.
 class ClientListener::Connection : public std::enable_shared_from_this<Connection> {
 public:
@@ -46,7 +52,18 @@ public:
     paused_ = paused;
     read();
   }
+  /// Of a client of the job: what it has not read yet.
+  std::size_t job_backlog() const { return kind_ == proto::ClientKind::ccs ? queue_.size() : 0; }
   int fd() { return socket_.native_handle(); }
+  /// It is of no use any more.
+  void lost() {
+    if (owner_ == nullptr) return;
+    ClientListener* owner = owner_;
+    const auto keep = shared_from_this();
+    owner->connections_.erase(id_);
+    detach();
+    owner->sink_.event(proto::ClientClosed{kind_, id_});
+  }
   /// No handler may reach the owner any more.
   void detach() {
     owner_ = nullptr;
@@ -82,14 +99,6 @@ private:
       return;
     }
     if (closing_) shut();
-  }
-  void lost() {
-    if (owner_ == nullptr) return;
-    ClientListener* owner = owner_;
-    const auto keep = shared_from_this();
-    owner->connections_.erase(id_);
-    detach();
-    owner->sink_.event(proto::ClientClosed{kind_, id_});
   }
   void shut() {
     closing_ = true;
@@ -184,9 +193,20 @@ void ClientListener::admit(int fd, proto::ClientKind kind, Door::Peer peer) {
 
 void ClientListener::send(proto::ClientId client, std::string bytes, wire::Blob tail) {
   const auto it = connections_.find(client);
-  if (it != connections_.end()) std::shared_ptr {
-      it->second
-      } -> send(std::move(bytes), std::move(tail));
+  if (it == connections_.end()) return;
+  const std::shared_ptr<Connection> connection = it->second;
+  connection->send(std::move(bytes), std::move(tail));
+  if (connection->job_backlog() > kMuch) bound_job_backlog();
+}
+
+void ClientListener::bound_job_backlog() {
+  std::size_t all = 0;
+  std::shared_ptr<Connection> most;
+  for (const auto& [id, connection] : connections_) {
+    all += connection->job_backlog();
+    if (!most || connection->job_backlog() > most->job_backlog()) most = connection;
+  }
+  if (all > kMaxJobBacklog) most->lost();
 }
 
 void ClientListener::close(proto::ClientId client) {

@@ -31,7 +31,9 @@ public:
   /// Foreign users whose connections are told, each once.
   static constexpr std::size_t kMaxNotes = 8;
   /// A client that does not read what is sent to it may hold up this much.
-  static constexpr std::size_t kMaxBacklog = 256U << 20;
+  static constexpr std::size_t kMaxBacklog = 512U << 20;
+  /// All clients of the running job together; of more, the one that holds up most is closed.
+  static constexpr std::size_t kMaxJobBacklog = 512U << 20;
 
   /// `sink` takes ClientOpened, ClientBytes and ClientClosed events and notes about refused connections; it
   /// is called from the loop.
@@ -62,6 +64,7 @@ public:
 private:
   class Connection;
   std::unique_ptr<Door> door(proto::ClientKind kind);
+  void bound_job_backlog();
   void admit(int fd, proto::ClientKind kind, Door::Peer peer);
   bool welcome(int fd, proto::ClientKind kind, Door::Peer peer);
 

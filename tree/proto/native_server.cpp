@@ -225,7 +225,10 @@ void NativeServer::release(BarrierKind kind, ClientOutputs& out) {
 
 /// Native programs register no handlers.
 void NativeServer::request(std::uint32_t process, std::string payload, ClientOutputs& out) {
-  out.push_back(RequestAnswered{process, wire::parse_ccs_forwarded(payload).token, true, {},
+  out.push_back(RequestAnswered{process,
+                                wire::parse_ccs_forwarded(payload).token,
+                                true,
+                                {},
                                 fmt::format("process {} has no handlers", process)});
 }
 
