@@ -24,44 +24,60 @@ Wrong no_entry(std::string why) {
 }  // namespace
 
 void Conversation::append(std::string_view bytes) {
-  if (state_ == State::requesting)
-    request_.append(bytes);
+  if (session_)
+    session_->append(bytes);
   else
-    head_.append(bytes);
+    bytes_.append(bytes);
 }
 
 Conversation::Step Conversation::next(Guard& guard, std::uint32_t pes_of_job) {
+  if (!session_ && bytes_.starts_with(kSessionMagic.front())) {
+    session_.emplace();
+    session_->append(std::exchange(bytes_, {}));
+  }
+  if (session_) return next_in_session(guard, pes_of_job);
   if (state_ == State::challenged) return admit(guard);
   if (state_ == State::beginning) {
     if (Step step = begin(guard)) return step;
   }
   if (state_ != State::requesting || pes_of_job == 0) return {};
-  auto request = request_.next(pes_of_job);
+  auto request = wire::parse_ccs_request(bytes_, pes_of_job);
   if (!request) return Wrong{request.error().what, before_reply_};
   if (!*request) return {};
   return Asked{std::move(**request), signature_, before_reply_};
 }
 
+Conversation::Step Conversation::next_in_session(Guard& guard, std::uint32_t pes_of_job) {
+  auto step = session_->next(guard, pes_of_job);
+  if (!step) return no_entry(step.error().what);
+  if (!*step) return {};
+  if (auto* request = std::get_if<Session::Request>(&**step))
+    return Asked{std::move(request->request), session_->signature(), {}, request->id};
+  if (auto* refused = std::get_if<Session::Refused>(&**step))
+    return Unfit{refused->id, std::move(refused->why)};
+  return Reply{std::move(std::get<Session::Reply>(**step).bytes), false};
+}
+
 Conversation::Step Conversation::begin(Guard& guard) {
-  if (head_.empty()) return {};
-  if (byte_at(head_, 0) < kFirstOfNoLength) {
+  if (bytes_.empty()) return {};
+  if (byte_at(bytes_, 0) < kFirstOfNoLength) {
     if (!guard.keys().optional()) return no_entry("has no key");
     begin_request(0);
     return {};
   }
-  if (byte_at(head_, 0) != kSigned) return Wrong{"sent no request", std::string{}};
-  if (head_.size() < kKind) return {};
-  signature_.level = byte_at(head_, 3);
-  if (byte_at(head_, 1) != 0 || byte_at(head_, 2) > 1) return no_entry("shows its key in an unknown way");
+  if (byte_at(bytes_, 0) != kSigned) return Wrong{"sent no request", std::string{}};
+  if (bytes_.size() < kKind) return {};
+  signature_.level = byte_at(bytes_, 3);
+  if (byte_at(bytes_, 1) != 0 || byte_at(bytes_, 2) > 1) return no_entry("shows its key in an unknown way");
   if (guard.keys().of(signature_.level).empty())
     return no_entry(fmt::format("asked for level {}, which has no key", signature_.level));
-  return byte_at(head_, 2) == 1 ? challenge(guard) : recognize(guard);
+  return byte_at(bytes_, 2) == 1 ? challenge(guard) : recognize(guard);
 }
 
 Conversation::Step Conversation::challenge(Guard& guard) {
-  if (head_.size() < kChallenge) return {};
-  client_salt_ = wire::read_u32(head_, kKind);
-  head_.erase(0, kChallenge);
+  if (bytes_.size() < kChallenge) return {};
+  client_salt_ = wire::read_u32(bytes_, kKind);
+  bytes_.erase(0, kChallenge);
   state_ = State::challenged;
   own_salt_ = guard.draw();
   Reply salt{{}, false};
@@ -70,8 +86,8 @@ Conversation::Step Conversation::challenge(Guard& guard) {
 }
 
 Conversation::Step Conversation::admit(Guard& guard) {
-  if (head_.size() < kHash) return {};
-  const auto key = guard.key_of(signature_.level, own_salt_, head_.substr(0, kHash));
+  if (bytes_.size() < kHash) return {};
+  const auto key = guard.key_of(signature_.level, own_salt_, bytes_.substr(0, kHash));
   if (!key) return no_entry(fmt::format("does not have the key of level {}", signature_.level));
   const auto [number, guest] = guard.admit(signature_.level, *key);
   Reply welcome{stock_hash(*key, client_salt_), true};
@@ -81,12 +97,12 @@ Conversation::Step Conversation::admit(Guard& guard) {
 }
 
 Conversation::Step Conversation::recognize(Guard& guard) {
-  if (head_.size() < kRequestAt + wire::kCcsRequestHeader) return {};
+  if (bytes_.size() < kRequestAt + wire::kCcsRequestHeader) return {};
   signature_.is_signed = true;
-  signature_.reply_salt = wire::read_u32(head_, kReplySaltAt);
-  const std::string_view head{head_};
-  const auto key = guard.recognize(wire::read_u32(head_, kGuestAt), signature_.level, head.substr(kRequestAt),
-                                   head.substr(kHashAt, kHash));
+  signature_.reply_salt = wire::read_u32(bytes_, kReplySaltAt);
+  const std::string_view head{bytes_};
+  const auto key = guard.recognize(wire::read_u32(bytes_, kGuestAt), signature_.level,
+                                   head.substr(kRequestAt), head.substr(kHashAt, kHash));
   if (!key) return no_entry("signed a request wrongly, or again");
   before_reply_ = stock_hash(*key, signature_.reply_salt);
   begin_request(kRequestAt);
@@ -94,9 +110,7 @@ Conversation::Step Conversation::recognize(Guard& guard) {
 }
 
 void Conversation::begin_request(std::size_t from) {
-  request_.append(std::string_view{head_}.substr(from));
-  head_.clear();
-  head_.shrink_to_fit();
+  bytes_.erase(0, from);
   state_ = State::requesting;
 }
 

@@ -10,13 +10,18 @@
 
 namespace charmtree::ccs {
 
-namespace {
-
-bool same(std::string_view a, std::string_view b) {
+bool same_secret(std::string_view a, std::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-}  // namespace
+std::string keyed_hash(std::string_view key, std::string_view text) {
+  std::string hash(SHA256_DIGEST_LENGTH, '\0');
+  unsigned size = SHA256_DIGEST_LENGTH;
+  ::HMAC(::EVP_sha256(), key.data(), static_cast<int>(key.size()),
+         reinterpret_cast<const unsigned char*>(text.data()), text.size(),
+         reinterpret_cast<unsigned char*>(hash.data()), &size);
+  return hash;
+}
 
 std::string stock_hash(const Key& key, std::uint32_t salt, std::string_view head) {
   constexpr std::size_t kHead = 16, kZeros = 16;
@@ -34,16 +39,13 @@ std::uint32_t Guard::draw() {
   std::string counter;
   wire::write_u32(counter, static_cast<std::uint32_t>(drawn_ >> 32));
   wire::write_u32(counter, static_cast<std::uint32_t>(drawn_++));
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> bytes{};
-  unsigned size = bytes.size();
-  ::HMAC(::EVP_sha256(), secret_.data(), secret_.size(),
-         reinterpret_cast<const unsigned char*>(counter.data()), counter.size(), bytes.data(), &size);
-  return wire::read_u32(std::string_view{reinterpret_cast<const char*>(bytes.data()), bytes.size()}, 0);
+  const std::string secret{secret_.begin(), secret_.end()};
+  return wire::read_u32(keyed_hash(secret, counter), 0);
 }
 
 std::optional<Key> Guard::key_of(std::uint8_t level, std::uint32_t salt, std::string_view hash) const {
   for (const Key& key : keys_.of(level)) {
-    if (same(stock_hash(key, salt), hash)) return key;
+    if (same_secret(stock_hash(key, salt), hash)) return key;
   }
   return {};
 }
@@ -64,7 +66,7 @@ std::optional<Key> Guard::recognize(std::uint32_t guest, std::uint8_t level, std
   const auto found = guests_.find(guest);
   if (found == guests_.end() || found->second.level != level) return {};
   Guest& known = found->second;
-  if (!same(stock_hash(known.key, known.salt, head), hash)) return {};
+  if (!same_secret(stock_hash(known.key, known.salt, head), hash)) return {};
   ++known.salt;
   return known.key;
 }

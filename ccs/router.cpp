@@ -15,107 +15,73 @@ namespace {
 
 constexpr std::uint32_t kLoopback = 127;  // its first byte
 
-ClientSend to_client(ClientId client, std::string bytes) {
-  return {ClientKind::ccs, client, std::move(bytes)};
-}
-
-std::string empty_reply(const std::string& prefix) {
-  return prefix + wire::make_ccs_reply_head(0);
+std::string whom(std::int32_t pe) {
+  if (pe >= 0) return fmt::format("PE {}", pe);
+  return pe == -1 ? "all PEs" : fmt::format("{} PEs", -std::int64_t{pe});
 }
 
 }  // namespace
 
-Router::Router(Plan plan) : plan_(std::move(plan)), guard_(plan_.keys, plan_.secret) {}
-
 void Router::on(const ClientOpened& event, Instant now, Actions& out) {
-  if (finished_) {
-    out.push_back(ClientClose{ClientKind::ccs, event.client});
-    return;
-  }
-  clients_[event.client] = {event.address, event.port};
-  if (const auto evicted = lobby_.enter(event.client, now)) drop(*evicted, out);
+  clients_.on(event, now, out);
 }
 
 void Router::on(const ClientBytes& event, Instant now, Actions& out, Requests& down) {
-  const auto found = clients_.find(event.client);
-  if (found == clients_.end()) return;
-  unfinished_ -= found->second.conversation.buffered();
-  found->second.conversation.append(event.bytes);
-  unfinished_ += found->second.conversation.buffered();
-  look_at(event.client, now, out, down);
-  if (unfinished_ > kMaxUnfinished && clients_.contains(event.client))
-    refuse(event.client, {"sent more than there is room for now", std::string{}}, out);
+  clients_.on(event, out);
+  serve(now, out, down);
 }
 
 void Router::on(const ClientClosed& event) {
-  forget(event.client);
+  clients_.on(event);
   stdio_.left(event.client);
-  fetching_.erase(event.client);
-  const auto token = tokens_.find(event.client);
-  if (token == tokens_.end()) return;
-  const auto pending = pending_.find(token->second);
-  tokens_.erase(token);
-  if (pending->second.pe < -1)
-    pending->second.client.reset();
-  else
-    pending_.erase(pending);
+  for (auto it = tokens_.lower_bound({event.client, 0}); it != tokens_.end() && it->first == event.client;
+       it = tokens_.erase(it)) {
+    const auto pending = pending_.find(it->second);
+    if (pending->second.pe < -1)
+      pending->second.to.reset();
+    else
+      pending_.erase(pending);
+  }
 }
 
 void Router::start(std::uint32_t processes, std::uint32_t pes_per_process, Instant now, Actions& out,
                    Requests& down) {
   processes_ = processes;
   pes_per_process_ = pes_per_process;
-  std::vector<ClientId> ids;
-  for (const auto& [id, client] : clients_) ids.push_back(id);
-  for (const ClientId id : ids) look_at(id, now, out, down);
+  clients_.hear_all();
+  serve(now, out, down);
 }
 
-void Router::look_at(ClientId id, Instant now, Actions& out, Requests& down) {
-  Conversation& conversation = clients_.at(id).conversation;
-  const std::size_t before = conversation.buffered();
-  auto step = conversation.next(guard_, processes_ * pes_per_process_);
-  unfinished_ += conversation.buffered() - before;
-  if (!step) return;
-  if (auto* request = std::get_if<Asked>(&*step)) return asked(id, std::move(*request), now, out, down);
-  if (const auto* wrong = std::get_if<Wrong>(&*step)) return refuse(id, *wrong, out);
-  const auto& reply = std::get<Reply>(*step);
-  out.push_back(to_client(id, reply.bytes));
-  if (reply.last) return drop(id, out);
-  look_at(id, now, out, down);
+void Router::serve(Instant now, Actions& out, Requests& down) {
+  while (auto heard = clients_.hear(processes_ * pes_per_process_, out))
+    asked(std::move(*heard), now, out, down);
 }
 
-void Router::asked(ClientId id, Asked asked, Instant now, Actions& out, Requests& down) {
-  const wire::CcsRequest& request = asked.request;
-  if (plan_.denied.contains(request.handler)) {
-    return refuse(id, {fmt::format("asked for '{}' (++server-deny)", request.handler), asked.before_reply},
-                  out);
-  }
-  if (serve_stdio(id, asked, out)) return;
+void Router::asked(Clients::Heard heard, Instant now, Actions& out, Requests& down) {
+  const wire::CcsRequest& request = heard.asked.request;
+  const auto refuse = [&](const std::string& why) {
+    clients_.tell(heard.address, why + ": refused", out);
+    clients_.refuse(heard.from, why, out);
+  };
+  if (plan_.denied.contains(request.handler))
+    return refuse(fmt::format("asked for '{}' (++server-deny)", request.handler));
+  if (serve_stdio(heard, out)) return;
   const auto queue = multicasts_.find(request.handler);
-  if (request.pe < -1 && queue != multicasts_.end() && queue->second.size() > kMaxQueued) {
-    return refuse(
-        id, {fmt::format("sent one multicast too many for '{}'", request.handler), asked.before_reply}, out);
-  }
-  forward(id, asked, now, down);
+  if (request.pe < -1 && queue != multicasts_.end() && queue->second.size() > kMaxQueued)
+    return refuse(fmt::format("sent one multicast too many for '{}'", request.handler));
+  forward(std::move(heard), now, down);
 }
 
 /// As Charm++'s launcher does, names are recognised by their beginnings.
-bool Router::serve_stdio(ClientId id, const Asked& asked, Actions& out) {
-  const std::string& handler = asked.request.handler;
+bool Router::serve_stdio(const Clients::Heard& heard, Actions& out) {
+  const std::string& handler = heard.asked.request.handler;
   if (handler.starts_with("redirect stdio")) {
     stdio_.redirect();
-    out.push_back(to_client(id, empty_reply(asked.before_reply)));
-    drop(id, out);
+    clients_.reply(heard.from, {}, out);
     return true;
   }
   if (!handler.starts_with("fetch stdio")) return false;
-  forget(id);
-  if (const auto released = stdio_.fetch(id)) {
-    out.push_back(to_client(*released, empty_reply(fetching_[*released])));
-    out.push_back(ClientClose{ClientKind::ccs, *released});
-    fetching_.erase(*released);
-  }
-  fetching_[id] = asked.before_reply;
+  if (const auto released = stdio_.fetch(heard.from)) clients_.reply(*released, {}, out);
   hand_over_text(out);
   return true;
 }
@@ -123,10 +89,8 @@ bool Router::serve_stdio(ClientId id, const Asked& asked, Actions& out) {
 void Router::hand_over_text(Actions& out) {
   auto due = stdio_.due();
   if (!due) return;
-  const std::string head = wire::make_ccs_reply_head(static_cast<std::uint32_t>(due->text.size()));
-  out.push_back(to_client(due->client, fetching_[due->client] + head + due->text));
-  out.push_back(ClientClose{ClientKind::ccs, due->client});
-  fetching_.erase(due->client);
+  const auto length = static_cast<std::uint32_t>(due->text.size());
+  clients_.reply(due->to, {length, std::move(due->text)}, out);
 }
 
 void Router::printed(std::string_view text, Actions& out) {
@@ -134,40 +98,27 @@ void Router::printed(std::string_view text, Actions& out) {
   hand_over_text(out);
 }
 
-void Router::forward(ClientId id, const Asked& asked, Instant now, Requests& down) {
-  const wire::CcsRequest& request = asked.request;
-  const Client& client = clients_.at(id);
-  const bool local = client.address >> 24 == kLoopback;
+void Router::forward(Clients::Heard heard, Instant now, Requests& down) {
+  const wire::CcsRequest& request = heard.asked.request;
+  const bool local = heard.address >> 24 == kLoopback;
   const std::uint32_t pe = request.pe >= 0       ? static_cast<std::uint32_t>(request.pe)
                            : request.pes.empty() ? 0
                                                  : request.pes.front();
   const Token token = new_token();
-  std::string payload = wire::make_ccs_forward(
-      request, {local ? plan_.address : client.address, client.port, token, asked.signature});
-  Pending& pending = pending_[token] = {id,
-                                        client.address,
-                                        client.port,
-                                        request.pe,
-                                        request.handler,
-                                        asked.before_reply,
-                                        pe / pes_per_process_};
-  forget(id);
-  tokens_[id] = token;
+  const wire::CcsOrigin origin{local ? plan_.address : heard.address, heard.port, token,
+                               heard.asked.signature};
+  std::string payload = wire::make_ccs_forward(request, origin);
+  tokens_.emplace(heard.from.client, token);
+  Pending& pending = pending_[token] = {std::move(heard.from), heard.address,        heard.port, request.pe,
+                                        request.handler,       pe / pes_per_process_};
   while (!timeouts_.empty() && !pending_.contains(timeouts_.front().second)) timeouts_.pop_front();
   if (plan_.timeout > Duration{0}) timeouts_.emplace_back(now + plan_.timeout, token);
   if (request.pe >= -1) return send(pending.process, payload, down);
   auto& queue = multicasts_[request.handler];
   queue.push_back(token);
   if (queue.size() == 1) return send(pending.process, payload, down);
-  unfinished_ += payload.size();
+  clients_.count_kept(static_cast<std::int64_t>(payload.size()));
   pending.payload = std::move(payload);
-}
-
-void Router::send(std::uint32_t process, const std::string& payload, Requests& down) {
-  for (std::size_t at = 0; at < payload.size(); at += wire::kCcsPiece) {
-    const bool last = at + wire::kCcsPiece >= payload.size();
-    down.emplace_back(process, wire::CcsForward{process, last, payload.substr(at, wire::kCcsPiece)});
-  }
 }
 
 /// Never 0: the launchers' own.
@@ -177,40 +128,53 @@ Router::Token Router::new_token() {
   return last_token_;
 }
 
-void Router::on(const wire::CcsAnswer& answer, Actions& out, Requests& down) {
+void Router::send(std::uint32_t process, const std::string& payload, Requests& down) {
+  for (std::size_t at = 0; at < payload.size(); at += wire::kCcsPiece) {
+    const bool last = at + wire::kCcsPiece >= payload.size();
+    down.emplace_back(process, wire::CcsForward{process, last, payload.substr(at, wire::kCcsPiece)});
+  }
+}
+
+void Router::on(const wire::CcsAnswer& answer, Instant now, Actions& out, Requests& down) {
   const auto found = pending_.find(answer.token);
   if (found == pending_.end()) return;  // its client has gone
-  if (!answer.failure.empty()) return fail(answer.token, answer.failure, out, down);
   Pending& pending = found->second;
-  if (!pending.begun && answer.answered && pending.client)
-    out.push_back(
-        to_client(*pending.client, pending.before_reply + wire::make_ccs_reply_head(answer.length)));
-  if (!std::exchange(pending.begun, true)) pending.missing = answer.answered ? answer.length : 0;
-  const auto size = static_cast<std::uint32_t>(std::min<std::size_t>(answer.bytes.size(), pending.missing));
-  if (size > 0 && pending.client) out.push_back(to_client(*pending.client, answer.bytes.substr(0, size)));
-  pending.missing -= size;
-  if (pending.missing == 0) done(answer.token, out, down);
+  if (!answer.failure.empty()) {
+    fail(answer.token, answer.failure, out, down);
+  } else if (!answer.answered) {
+    if (pending.to) clients_.no_reply(*pending.to, out);
+    done(answer.token, down);
+  } else {
+    const bool first = !std::exchange(pending.begun, true);
+    if (first) pending.missing = answer.length;
+    std::string bytes = answer.bytes.substr(0, pending.missing);
+    pending.missing -= static_cast<std::uint32_t>(bytes.size());
+    const bool last = pending.missing == 0;
+    if (pending.to) clients_.reply(*pending.to, {answer.length, std::move(bytes), first, last}, out);
+    if (last) done(answer.token, down);
+  }
+  serve(now, out, down);
 }
 
 /// The client of this request gets an empty reply.
 void Router::fail(Token token, const std::string& why, Actions& out, Requests& down) {
   const Pending& pending = pending_.at(token);
-  if (pending.client && !pending.begun) {
-    tell(pending.address, fmt::format("got an empty reply: {}", why), out);
-    out.push_back(to_client(*pending.client, empty_reply(pending.before_reply)));
+  if (pending.to) {
+    clients_.tell(pending.address, fmt::format("got an empty reply: {}", why), out);
+    if (pending.begun)
+      clients_.no_reply(*pending.to, out);  // it breaks off
+    else
+      clients_.refuse(*pending.to, why, out);
   }
-  done(token, out, down);
+  done(token, down);
 }
 
 /// Nobody waits for an answer to this request any more.
-void Router::done(Token token, Actions& out, Requests& down) {
+void Router::done(Token token, Requests& down) {
   const auto found = pending_.find(token);
   const Pending pending = std::move(found->second);
   pending_.erase(found);
-  if (pending.client) {
-    tokens_.erase(*pending.client);
-    out.push_back(ClientClose{ClientKind::ccs, *pending.client});
-  }
+  if (pending.to) tokens_.erase({pending.to->client, token});
   if (pending.pe < -1) next_multicast(pending.handler, down);
 }
 
@@ -221,9 +185,9 @@ void Router::next_multicast(const std::string& handler, Requests& down) {
     const auto found = pending_.find(queue.front());
     if (found != pending_.end() && found->second.payload.empty()) return;  // it is under way
     if (found != pending_.end()) {
-      unfinished_ -= found->second.payload.size();
       const std::string payload = std::exchange(found->second.payload, {});
-      if (found->second.client) return send(found->second.process, payload, down);
+      clients_.count_kept(-static_cast<std::int64_t>(payload.size()));
+      if (found->second.to) return send(found->second.process, payload, down);
       pending_.erase(found);
     }
     queue.pop_front();
@@ -231,12 +195,13 @@ void Router::next_multicast(const std::string& handler, Requests& down) {
   multicasts_.erase(handler);
 }
 
-void Router::gone(std::uint32_t process, Actions& out, Requests& down) {
+void Router::gone(std::uint32_t process, Instant now, Actions& out, Requests& down) {
   std::vector<Token> lost;
   for (const auto& [token, pending] : pending_) {
     if (pending.process == process && pending.payload.empty()) lost.push_back(token);
   }
   for (const Token token : lost) fail(token, fmt::format("process {} is gone", process), out, down);
+  serve(now, out, down);
 }
 
 std::vector<std::string> Router::unanswered(std::uint32_t process) const {
@@ -248,78 +213,47 @@ std::vector<std::string> Router::unanswered(std::uint32_t process) const {
       lines.emplace_back("and more");
       break;
     }
-    const std::string whom = pending.pe >= 0    ? fmt::format("PE {}", pending.pe)
-                             : pending.pe == -1 ? "all PEs"
-                                                : fmt::format("{} PEs", -std::int64_t{pending.pe});
-    lines.push_back(fmt::format("'{}' for {}, from {}:{}", pending.handler, whom,
+    lines.push_back(fmt::format("'{}' for {}, from {}:{}", pending.handler, whom(pending.pe),
                                 wire::dotted(pending.address), pending.port));
   }
   return lines;
 }
 
-void Router::refuse(ClientId id, const Wrong& wrong, Actions& out) {
-  tell(clients_.at(id).address, wrong.why + ": refused", out);
-  if (wrong.prefix) out.push_back(to_client(id, empty_reply(*wrong.prefix)));
-  drop(id, out);
-}
-
-void Router::tell(std::uint32_t address, const std::string& what, Actions& out) {
-  if (told_.size() >= kMaxNotes || !told_.emplace(address, what).second) return;
-  out.push_back(Say{Tone::info, fmt::format("CCS client {} {}", wire::dotted(address), what)});
-}
-
-void Router::drop(ClientId id, Actions& out) {
-  forget(id);
-  out.push_back(ClientClose{ClientKind::ccs, id});
-}
-
-void Router::forget(ClientId id) {
-  const auto found = clients_.find(id);
-  if (found == clients_.end()) return;
-  unfinished_ -= found->second.conversation.buffered();
-  clients_.erase(found);
-  lobby_.leave(id);
-}
-
 void Router::finish(Actions& out) {
-  if (std::exchange(finished_, true)) return;
-  while (!clients_.empty()) drop(clients_.begin()->first, out);
-  for (const auto& [client, token] : tokens_) out.push_back(ClientClose{ClientKind::ccs, client});
-  for (const auto& [client, prefix] : fetching_) out.push_back(ClientClose{ClientKind::ccs, client});
+  clients_.finish(out);
   tokens_.clear();
-  fetching_.clear();
   pending_.clear();
   multicasts_.clear();
   timeouts_.clear();
 }
 
 void Router::tick(Instant now, Actions& out, Requests& down) {
-  while (const auto expired = lobby_.expire(now)) drop(*expired, out);
+  clients_.tick(now, out);
   while (!timeouts_.empty() && timeouts_.front().first <= now) {
     const Token token = timeouts_.front().second;
     timeouts_.pop_front();
     time_out(token, out, down);
   }
+  serve(now, out, down);
 }
 
 /// A multicast that is under way stays so.
 void Router::time_out(Token token, Actions& out, Requests& down) {
   const auto found = pending_.find(token);
-  if (found == pending_.end() || found->second.begun) return;
+  if (found == pending_.end() || !found->second.to || found->second.begun) return;
+  Pending& pending = found->second;
   const std::string why = fmt::format("'{}' has not answered within {:g} s (++server-timeout)",
-                                      found->second.handler, seconds(plan_.timeout));
-  if (found->second.pe >= -1 || !found->second.client) return fail(token, why, out, down);
-  const Pending pending = found->second;
-  found->second.client.reset();
-  tell(pending.address, fmt::format("got an empty reply: {}", why), out);
-  out.push_back(to_client(*pending.client, empty_reply(pending.before_reply)));
-  out.push_back(ClientClose{ClientKind::ccs, *pending.client});
-  tokens_.erase(*pending.client);
+                                      pending.handler, seconds(plan_.timeout));
+  if (pending.pe >= -1) return fail(token, why, out, down);
+  clients_.tell(pending.address, fmt::format("got an empty reply: {}", why), out);
+  clients_.refuse(*pending.to, why, out);
+  tokens_.erase({pending.to->client, token});
+  pending.to.reset();
 }
 
 Instant Router::next_deadline() const {
-  return timeouts_.empty() ? lobby_.next_deadline()
-                           : earlier(lobby_.next_deadline(), timeouts_.front().first);
+  return timeouts_.empty() ? clients_.next_deadline()
+                           : earlier(clients_.next_deadline(), timeouts_.front().first);
 }
 
 }  // namespace charmtree::ccs

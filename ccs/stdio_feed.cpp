@@ -18,12 +18,12 @@ void StdioFeed::printed(std::string_view text) {
   }
 }
 
-std::optional<proto::ClientId> StdioFeed::fetch(proto::ClientId client) {
-  return std::exchange(waiting_, client);
+std::optional<ReplyTo> StdioFeed::fetch(ReplyTo to) {
+  return std::exchange(waiting_, std::move(to));
 }
 
 void StdioFeed::left(proto::ClientId client) {
-  if (waiting_ == client) waiting_.reset();
+  if (waiting_ && waiting_->client == client) waiting_.reset();
 }
 
 std::optional<StdioFeed::Due> StdioFeed::due() {

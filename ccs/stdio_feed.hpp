@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "tree/proto/client_server.hpp"
+#include "ccs/clients.hpp"
 
 namespace charmtree::ccs {
 
@@ -20,12 +20,12 @@ public:
 
   void redirect() { on_ = true; }
   void printed(std::string_view text);
-  /// `client` is to get what has been printed since the last time. Returned: who need not wait any more.
-  std::optional<proto::ClientId> fetch(proto::ClientId client);
+  /// `to` is to get what has been printed since the last time. Returned: who need not wait any more.
+  std::optional<ReplyTo> fetch(ReplyTo to);
   void left(proto::ClientId client);
   /// Text for the client that waits, if there are both: a string that ends with NUL.
   struct Due {
-    proto::ClientId client;
+    ReplyTo to;
     std::string text;
   };
   std::optional<Due> due();
@@ -34,7 +34,7 @@ private:
   bool on_ = false;
   std::deque<std::string> pieces_;
   std::size_t bytes_ = 0, left_out_ = 0;
-  std::optional<proto::ClientId> waiting_;
+  std::optional<ReplyTo> waiting_;
 };
 
 }  // namespace charmtree::ccs

@@ -98,8 +98,8 @@ int serve_parent(const ParentOpener& open) {
   {
     Surroundings around;
     Node node{seed()};
+    io::asio::signal_set signals{around.io, SIGTERM, SIGINT, SIGHUP};  // outlives what the runner removes
     io::Runner runner{around.io, node, around.transports(), around.watch, nullptr};
-    io::asio::signal_set signals{around.io, SIGTERM, SIGINT, SIGHUP};
     end_by_signal(signals, runner, ended_by);
     const std::shared_ptr<void> opener = open(around.io, runner);
     around.io.run();

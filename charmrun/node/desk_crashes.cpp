@@ -27,7 +27,7 @@ void RootDesk::crashed(const wire::ProcessExit& exit, Instant now, Actions& out,
   const std::string hopeless = crash_sequence_->lost(exit.process, now);
   if (!hopeless.empty()) return judge_.lost(exit, hopeless);
   out.push_back(Say{Tone::info, judge_.about(exit) + "; restarting it"});
-  if (ccs_) ccs_->gone(exit.process, out, orders.process);
+  if (ccs_) ccs_->gone(exit.process, now, out, orders.process);
 }
 
 void RootDesk::restart_processes(Instant now, Actions& out, DeskOrders& orders) {

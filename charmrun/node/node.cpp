@@ -514,7 +514,7 @@ void Node::up(wire::Message message) {
   if (output_cost(message) > 0) return own_output(std::move(message));
   if (desk_) {
     DeskOrders orders;
-    desk_->message(message, *out_, orders);
+    desk_->message(message, now_, *out_, orders);
     pass_on(orders);
   } else if (!parent_gone_) {
     out_->push_back(Send{kParentLink, std::move(message)});

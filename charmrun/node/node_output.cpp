@@ -55,7 +55,7 @@ void Node::pass_output(wire::Message output) {
   if (!desk_) return out_->push_back(Send{kParentLink, std::move(output)});
   if (auto* lines = std::get_if<wire::Output>(&output)) return desk_->output(std::move(*lines), *out_);
   DeskOrders orders;
-  desk_->message(output, *out_, orders);
+  desk_->message(output, now_, *out_, orders);
   pass_on(orders);
 }
 

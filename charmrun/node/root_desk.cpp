@@ -79,7 +79,7 @@ void RootDesk::output(wire::Output output, Actions& out) {
       Show{std::move(output), host != nullptr ? host->name : "", job_->processes, job_->passes_raw()});
 }
 
-void RootDesk::message(const wire::Message& message, Actions& out, DeskOrders& orders) {
+void RootDesk::message(const wire::Message& message, Instant now, Actions& out, DeskOrders& orders) {
   if (const auto* abort = std::get_if<wire::AbortUp>(&message)) {
     judge_.on(*abort);
   } else if (const auto* lost = std::get_if<wire::LinkLost>(&message)) {
@@ -103,7 +103,7 @@ void RootDesk::message(const wire::Message& message, Actions& out, DeskOrders& o
   } else if (const auto* back = std::get_if<wire::Rejoined>(&message)) {
     rejoined_.push_back(*back);
   } else if (const auto* answer = std::get_if<wire::CcsAnswer>(&message)) {
-    if (ccs_) ccs_->on(*answer, out, orders.process);
+    if (ccs_) ccs_->on(*answer, now, out, orders.process);
   } else if (const auto* bound = std::get_if<wire::Bindings>(&message)) {
     bindings_.push_back(*bound);
   } else if (const auto* left = std::get_if<wire::Left>(&message)) {

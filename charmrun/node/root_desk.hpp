@@ -64,7 +64,7 @@ public:
   /// What a process has printed, in its turn.
   void output(wire::Output output, proto::Actions& out);
   /// Any other message from below that is for the root alone.
-  void message(const wire::Message& message, proto::Actions& out, DeskOrders& orders);
+  void message(const wire::Message& message, Instant now, proto::Actions& out, DeskOrders& orders);
   void input(const proto::InputRead& event, DeskOrders& orders);
   // CCS
   void on(const proto::ClientOpened& event, Instant now, proto::Actions& out, DeskOrders& orders);

@@ -64,7 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   router.printed("text", out);
   router.on(proto::ClientClosed{proto::ClientKind::ccs, 1});
   for (std::uint32_t token = 1; token <= 3; ++token)
-    router.on(wire::CcsAnswer{0, token, true, 4, "repl"}, out, down);
+    router.on(wire::CcsAnswer{0, token, true, 4, "repl"}, now, out, down);
   check(down, keys_only);
   router.tick(now + 2s, out, down);
   router.finish(out);

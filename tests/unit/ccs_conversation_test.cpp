@@ -14,6 +14,7 @@ namespace {
 
 const Key kKey{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
 constexpr std::uint32_t kPes = 8;
+using Step = std::optional<std::variant<Asked, Unfit, Wrong, Reply>>;
 
 std::string number(std::uint32_t value) {
   std::string bytes;
@@ -58,7 +59,7 @@ std::string signed_request(const Guest& guest, const std::string& request, const
 }
 
 /// What follows from these bytes.
-std::optional<std::variant<Asked, Wrong, Reply>> hears(Guard& guard, const std::string& bytes) {
+Step hears(Guard& guard, const std::string& bytes) {
   Conversation conversation;
   conversation.append(bytes);
   return conversation.next(guard, kPes);

@@ -51,7 +51,7 @@ public:
   }
   void answers(std::uint32_t process, std::uint32_t token, const std::string& bytes) {
     const auto length = static_cast<std::uint32_t>(bytes.size());
-    router.on(wire::CcsAnswer{process, token, true, length, bytes}, out, down);
+    router.on(wire::CcsAnswer{process, token, true, length, bytes}, at(0s), out, down);
   }
   /// All bytes sent to the client so far.
   std::string got(ClientId client) const {
@@ -188,7 +188,7 @@ TEST_CASE("large requests go down, and large answers come up, in pieces") {
   CHECK(joined.substr(wire::kCcsForwardedHeader) == data);
 
   for (const char* piece : {"abc", "defg", "h"})
-    desk.router.on(wire::CcsAnswer{0, 1, true, 7, piece}, desk.out, desk.down);
+    desk.router.on(wire::CcsAnswer{0, 1, true, 7, piece}, at(0s), desk.out, desk.down);
   CHECK(desk.got(7) == hex("00000007") + "abcdefg");  // what is too much is dropped
   CHECK(desk.closed(7));
 }
@@ -201,7 +201,7 @@ TEST_CASE("an answer that nobody waits for, or that the handler does not want to
   desk.answers(0, 1, "late");
   desk.answers(0, 99, "forged");
   CHECK(desk.out.empty());
-  desk.router.on(wire::CcsAnswer{0, 2, false, 0, {}}, desk.out, desk.down);
+  desk.router.on(wire::CcsAnswer{0, 2, false, 0, {}}, at(0s), desk.out, desk.down);
   CHECK(desk.got(8).empty());
   CHECK(desk.closed(8));
 }
@@ -210,10 +210,10 @@ TEST_CASE("a client that sends no request in time is dropped, and the oldest of 
   Desk desk;
   desk.opens(1);
   desk.opens(2, kPeer, 30s);
-  desk.router.tick(at(ccs::Router::kRequestTime), desk.out, desk.down);
+  desk.router.tick(at(ccs::Clients::kRequestTime), desk.out, desk.down);
   CHECK(desk.closed(1));
   CHECK_FALSE(desk.closed(2));
-  for (ClientId id = 3; id < 3 + ccs::Router::kMaxWaiting; ++id) desk.opens(id, kPeer, 60s);
+  for (ClientId id = 3; id < 3 + ccs::Clients::kMaxWaiting; ++id) desk.opens(id, kPeer, 60s);
   CHECK(desk.closed(2));
   CHECK_FALSE(desk.closed(3));
 }
@@ -250,7 +250,8 @@ TEST_CASE("a process that has no answer gives an empty reply, told once for each
   Desk desk;
   for (const ClientId id : {7U, 8U}) desk.asks(id, request("00000004", "ping"));
   for (const std::uint32_t token : {1U, 2U})
-    desk.router.on(wire::CcsAnswer{2, token, true, 0, {}, "process 2 has ended"}, desk.out, desk.down);
+    desk.router.on(wire::CcsAnswer{2, token, true, 0, {}, "process 2 has ended"}, at(0s), desk.out,
+                   desk.down);
   for (const ClientId id : {7U, 8U}) CHECK((desk.got(id) == kNothing && desk.closed(id)));
   CHECK(desk.said() ==
         std::vector<std::string>{"CCS client 192.0.2.7 got an empty reply: process 2 has ended"});
@@ -260,7 +261,7 @@ TEST_CASE("what a process was asked before it went has an empty reply; others go
   Desk desk;
   desk.asks(7, request("00000004", "ping"));
   desk.asks(8, request("00000000", "ping"));
-  desk.router.gone(2, desk.out, desk.down);
+  desk.router.gone(2, at(0s), desk.out, desk.down);
   CHECK((desk.got(7) == kNothing && desk.closed(7)));
   CHECK_FALSE(desk.closed(8));
 }
@@ -279,10 +280,10 @@ TEST_CASE("of the multicasts for one handler one is under way, and the next foll
     desk.answers(1, 1, "A");
   }
   SECTION("no answer") {
-    desk.router.on(wire::CcsAnswer{0, 1, false, 0, {}}, desk.out, desk.down);
+    desk.router.on(wire::CcsAnswer{0, 1, false, 0, {}}, at(0s), desk.out, desk.down);
   }
   SECTION("the process of its first PE is gone") {
-    desk.router.gone(0, desk.out, desk.down);
+    desk.router.gone(0, at(0s), desk.out, desk.down);
   }
   SECTION("its client has left, which does not stop it; so has the next") {
     desk.router.on(ClientClosed{ClientKind::ccs, 7});

@@ -42,7 +42,7 @@ struct Fixture {
   void lose(std::uint32_t host) {
     Actions out;
     DeskOrders orders;
-    desk.message(wire::LinkLost{host, kLost}, out, orders);
+    desk.message(wire::LinkLost{host, kLost}, Instant{}, out, orders);
   }
 
   wire::Facts up(std::vector<std::uint32_t> hosts, std::uint32_t registered) {
@@ -147,12 +147,12 @@ struct Scans {
   void asks(std::uint32_t process, const char* format) {
     Actions out;
     DeskOrders orders;
-    fixture.desk.message(wire::ScanUp{process, format}, out, orders);
+    fixture.desk.message(wire::ScanUp{process, format}, Instant{}, out, orders);
   }
   void recalled(const std::string& bytes) {
     Actions out;
     DeskOrders orders;
-    fixture.desk.message(wire::InputReturned{bytes}, out, orders);
+    fixture.desk.message(wire::InputReturned{bytes}, Instant{}, out, orders);
   }
   void reads(const std::string& bytes, bool end = false) {
     DeskOrders orders;
@@ -230,8 +230,8 @@ TEST_CASE("keys are read as they are typed for a terminal, and lines for a scan"
   Actions out;
   DeskOrders orders;
   desk.input({"key", false}, orders);
-  desk.message(wire::ScanUp{1, "%d"}, out, orders);
-  desk.message(wire::InputReturned{"key"}, out, orders);
+  desk.message(wire::ScanUp{1, "%d"}, Instant{}, out, orders);
+  desk.message(wire::InputReturned{"key"}, Instant{}, out, orders);
   CHECK(std::count_if(out.begin(), out.end(),
                       [](const Action& action) { return std::holds_alternative<ReleaseKeys>(action); }) == 1);
   CHECK_FALSE(read());

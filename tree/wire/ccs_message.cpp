@@ -33,29 +33,37 @@ Result<void> check_list(std::vector<std::uint32_t> pes, std::uint32_t pes_of_job
 
 }  // namespace
 
-Result<std::optional<CcsRequest>> CcsRequestDecoder::next(std::uint32_t pes_of_job) const {
-  if (buffer_.size() < kCcsRequestHeader) return std::optional<CcsRequest>{};
-  const std::uint32_t length = read_u32(buffer_, 0);
+Result<std::optional<CcsRequest>> parse_ccs_request(std::string_view bytes, std::uint32_t pes_of_job) {
+  if (bytes.size() < kCcsRequestHeader) return std::optional<CcsRequest>{};
+  const std::uint32_t length = read_u32(bytes, 0);
   if (length > kMaxCcsRequest)
     return refused(fmt::format("sent a request of {} bytes; the limit is {}", length, kMaxCcsRequest));
   CcsRequest request;
-  request.pe = static_cast<std::int32_t>(read_u32(buffer_, 4));
+  request.pe = static_cast<std::int32_t>(read_u32(bytes, 4));
   if (request.pe >= 0 && static_cast<std::uint32_t>(request.pe) >= pes_of_job)
     return refused(fmt::format("asked for PE {}; the job has {}", request.pe, pes_of_job));
   const std::uint32_t listed = list_size(request.pe);
   if (listed > pes_of_job)
     return refused(fmt::format("asked for {} PEs; the job has {}", listed, pes_of_job));
   const std::size_t data_at = kCcsRequestHeader + std::size_t{4} * listed;
-  if (buffer_.size() < data_at + length) return std::optional<CcsRequest>{};
-  for (std::size_t at = kCcsRequestHeader; at < data_at; at += 4)
-    request.pes.push_back(read_u32(buffer_, at));
+  if (bytes.size() < data_at + length) return std::optional<CcsRequest>{};
+  for (std::size_t at = kCcsRequestHeader; at < data_at; at += 4) request.pes.push_back(read_u32(bytes, at));
   if (listed > 0) {
     if (const auto right = check_list(request.pes, pes_of_job); !right) return right.error();
   }
-  request.handler = buffer_.substr(8, kCcsHandler - 1);
+  request.handler = bytes.substr(8, kCcsHandler - 1);
   request.handler.resize(std::min(request.handler.size(), request.handler.find('\0')));
-  request.data = buffer_.substr(data_at, length);
+  request.data = bytes.substr(data_at, length);
   return std::optional<CcsRequest>{std::move(request)};
+}
+
+std::string make_ccs_request(const CcsRequest& request) {
+  std::string bytes;
+  write_u32(bytes, static_cast<std::uint32_t>(request.data.size()));
+  write_u32(bytes, static_cast<std::uint32_t>(request.pe));
+  bytes.append(request.handler).append(kCcsHandler - request.handler.size(), '\0');
+  for (const std::uint32_t pe : request.pes) write_u32(bytes, pe);
+  return bytes.append(request.data);
 }
 
 std::string make_ccs_forward(const CcsRequest& request, const CcsOrigin& origin) {

@@ -29,18 +29,11 @@ struct CcsRequest {
   friend bool operator==(const CcsRequest&, const CcsRequest&) = default;
 };
 
-/// Cuts the one request out of a client's bytes.
-class CcsRequestDecoder {
-public:
-  void append(std::string_view bytes) { buffer_.append(bytes); }
-  /// The request once it is complete, in a job with so many PEs. Error bad_peer as soon as it cannot be
-  /// right: more PEs or data than there can be, PEs that do not exist or come twice.
-  Result<std::optional<CcsRequest>> next(std::uint32_t pes_of_job) const;
-  std::size_t buffered() const { return buffer_.size(); }
-
-private:
-  std::string buffer_;
-};
+/// The request at the beginning of these bytes once it is complete, in a job with so many PEs. Error bad_peer
+/// as soon as it cannot be right: more PEs or data than there can be, PEs that do not exist or come twice.
+Result<std::optional<CcsRequest>> parse_ccs_request(std::string_view bytes, std::uint32_t pes_of_job);
+/// A request as clients send it.
+std::string make_ccs_request(const CcsRequest& request);
 
 /// By what its client has signed a request.
 struct CcsSignature {

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ccs/clients.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tree/wire/ipv4.hpp"
+
+namespace charmtree::ccs {
+
+using namespace proto;
+
+namespace {
+
+ClientSend to_client(ClientId client, std::string bytes) {
+  return {ClientKind::ccs, client, std::move(bytes)};
+}
+
+}  // namespace
+
+void Clients::on(const ClientOpened& event, Instant now, Actions& out) {
+  if (finished_) {
+    out.push_back(ClientClose{ClientKind::ccs, event.client});
+    return;
+  }
+  clients_[event.client] = {event.address, event.port};
+  if (const auto evicted = lobby_.enter(event.client, now)) close(*evicted, out);
+}
+
+void Clients::on(const ClientBytes& event, Actions& out) {
+  const auto found = clients_.find(event.client);
+  if (found == clients_.end() || !found->second.conversation) return;
+  found->second.conversation->append(event.bytes);
+  unfinished_ += event.bytes.size();
+  to_hear_.push_back(event.client);
+  if (unfinished_ > kMaxUnfinished)
+    drop(event.client, {"sent more than there is room for now", std::string{}}, out);
+}
+
+void Clients::on(const ClientClosed& event) {
+  forget(event.client);
+}
+
+void Clients::hear_all() {
+  to_hear_.clear();
+  for (const auto& [id, client] : clients_) to_hear_.push_back(id);
+}
+
+std::optional<Clients::Heard> Clients::hear(std::uint32_t pes_of_job, Actions& out) {
+  while (!to_hear_.empty()) {
+    const ClientId id = to_hear_.front();
+    const auto found = clients_.find(id);
+    if (found == clients_.end() || !found->second.conversation || found->second.paused) {
+      to_hear_.pop_front();
+      continue;
+    }
+    Conversation& conversation = *found->second.conversation;
+    const std::size_t before = conversation.buffered();
+    auto step = conversation.next(guard_, pes_of_job);
+    unfinished_ -= before - conversation.buffered();
+    if (!step) {
+      to_hear_.pop_front();
+      continue;
+    }
+    if (auto heard = follow(id, std::move(*step), out)) return heard;
+  }
+  return {};
+}
+
+/// What a client has said, other than a request, is answered here.
+std::optional<Clients::Heard> Clients::follow(ClientId id, Step step, Actions& out) {
+  if (auto* asked = std::get_if<Asked>(&step)) return heard(id, std::move(*asked), out);
+  if (const auto* wrong = std::get_if<Wrong>(&step)) {
+    drop(id, *wrong, out);
+  } else if (const auto* unfit = std::get_if<Unfit>(&step)) {
+    ++clients_.at(id).under_way;
+    tell(clients_.at(id).address, unfit->why + ": refused", out);
+    refuse({id, unfit->id, {}}, unfit->why, out);
+  } else {
+    auto& reply = std::get<Reply>(step);
+    if (!reply.bytes.empty()) out.push_back(to_client(id, std::move(reply.bytes)));
+    if (reply.last)
+      close(id, out);
+    else if (clients_.at(id).conversation->session() != nullptr)
+      enter_session(id, out);
+  }
+  return {};
+}
+
+void Clients::enter_session(ClientId id, Actions& out) {
+  Client& client = clients_.at(id);
+  if (client.in_session) return;
+  if (sessions_ >= kMaxSessions) return drop(id, {"wants one session too many", {}}, out);
+  client.in_session = true;
+  ++sessions_;
+  lobby_.leave(id);
+}
+
+Clients::Heard Clients::heard(ClientId id, Asked asked, Actions& out) {
+  Client& client = clients_.at(id);
+  Heard heard{{id, asked.id, asked.before_reply}, client.address, client.port, std::move(asked)};
+  if (!client.in_session) {
+    unfinished_ -= client.conversation->buffered();
+    client.conversation.reset();
+    lobby_.leave(id);
+  } else if (++client.under_way >= kMaxInSession) {
+    client.paused = true;
+    out.push_back(PauseClient{id, true});
+  }
+  return heard;
+}
+
+void Clients::reply(const ReplyTo& to, Piece piece, Actions& out) {
+  if (to.id) return message(to, piece.last ? Status::answered : Status::more, piece.bytes, out);
+  if (piece.first) piece.bytes.insert(0, to.prefix + wire::make_ccs_reply_head(piece.length));
+  if (!piece.bytes.empty()) out.push_back(to_client(to.client, std::move(piece.bytes)));
+  if (piece.last) close(to.client, out);
+}
+
+void Clients::no_reply(const ReplyTo& to, Actions& out) {
+  if (to.id) return message(to, Status::no_reply, {}, out);
+  close(to.client, out);
+}
+
+void Clients::refuse(const ReplyTo& to, const std::string& why, Actions& out) {
+  if (to.id) return message(to, Status::failed, why, out);
+  reply(to, {}, out);
+}
+
+void Clients::message(const ReplyTo& to, Status status, std::string_view bytes, Actions& out) {
+  const auto found = clients_.find(to.client);
+  if (found == clients_.end()) return;
+  Client& client = found->second;
+  out.push_back(to_client(to.client, client.conversation->session()->message(*to.id, status, bytes)));
+  if (status == Status::more || --client.under_way > kMaxInSession / 2 || !client.paused) return;
+  client.paused = false;
+  out.push_back(PauseClient{to.client, false});
+  to_hear_.push_back(to.client);
+}
+
+void Clients::drop(ClientId id, const Wrong& wrong, Actions& out) {
+  tell(clients_.at(id).address, wrong.why + ": refused", out);
+  if (wrong.prefix) out.push_back(to_client(id, *wrong.prefix + wire::make_ccs_reply_head(0)));
+  close(id, out);
+}
+
+void Clients::tell(std::uint32_t address, const std::string& what, Actions& out) {
+  if (told_.size() >= kMaxNotes || !told_.emplace(address, what).second) return;
+  out.push_back(Say{Tone::info, fmt::format("CCS client {} {}", wire::dotted(address), what)});
+}
+
+void Clients::close(ClientId id, Actions& out) {
+  forget(id);
+  out.push_back(ClientClose{ClientKind::ccs, id});
+}
+
+void Clients::forget(ClientId id) {
+  const auto found = clients_.find(id);
+  if (found == clients_.end()) return;
+  if (found->second.conversation) unfinished_ -= found->second.conversation->buffered();
+  if (found->second.in_session) --sessions_;
+  clients_.erase(found);
+  lobby_.leave(id);
+}
+
+void Clients::finish(Actions& out) {
+  if (std::exchange(finished_, true)) return;
+  while (!clients_.empty()) close(clients_.begin()->first, out);
+}
+
+void Clients::tick(Instant now, Actions& out) {
+  while (const auto expired = lobby_.expire(now)) close(*expired, out);
+}
+
+}  // namespace charmtree::ccs

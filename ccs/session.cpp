@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ccs/session.hpp"
+
+#include <fmt/format.h>
+
+#include "tree/wire/big_endian.hpp"
+
+namespace charmtree::ccs {
+
+namespace {
+
+constexpr std::size_t kNonce = 16, kSize = 4, kId = 4;
+
+Error over(std::string why) {
+  return {Errc::bad_peer, Phase::run, std::move(why), {}};
+}
+
+}  // namespace
+
+std::string Sealer::code(std::string_view message) {
+  if (key_.empty()) return {};
+  std::string place;
+  wire::write_u32(place, static_cast<std::uint32_t>(messages_ >> 32));
+  wire::write_u32(place, static_cast<std::uint32_t>(messages_++));
+  return keyed_hash(key_, place.append(message)).substr(0, kCode);
+}
+
+bool Sealer::opens(std::string_view message, std::string_view code) {
+  return same_secret(this->code(message), code);
+}
+
+SessionSecrets::SessionSecrets(const Key& key, std::string_view hellos) {
+  const std::string text{key.begin(), key.end()};
+  const auto secret = [&](std::string_view what) {
+    return keyed_hash(text, fmt::format("charmtree CCS session: {}", what).append(hellos));
+  };
+  server_proof = secret("the server has the key");
+  client_proof = secret("the client has the key");
+  to_server = secret("to the server");
+  to_client = secret("to the client");
+}
+
+Result<Session::Step> Session::next(Guard& guard, std::uint32_t pes_of_job) {
+  switch (state_) {
+    case State::hello:
+      return greet(guard);
+    case State::proof:
+      return check_proof();
+    case State::open:
+      break;
+  }
+  return request(pes_of_job);
+}
+
+Result<Session::Step> Session::greet(Guard& guard) {
+  if (unread().size() < kSessionHello) return Step{};
+  if (!unread().starts_with(kSessionMagic)) return over("wants a session of another version");
+  level_ = static_cast<std::uint8_t>(unread()[kSessionMagic.size()]);
+  const auto& keys = guard.keys().of(level_);
+  if (keys.empty() && (level_ != 0 || !guard.keys().optional()))
+    return over(fmt::format("asked for level {}, which has no key", level_));
+  std::string hello{kSessionMagic};
+  hello.push_back(keys.empty() ? '\0' : '\1');
+  hello.append(2, '\0');
+  for (std::size_t i = 0; i < kNonce; i += 4) wire::write_u32(hello, guard.draw());
+  const std::string hellos = std::string{unread().substr(0, kSessionHello)} + hello;
+  take(kSessionHello);
+  state_ = State::open;
+  if (keys.empty()) return Step{Reply{hello}};
+  state_ = State::proof;
+  SessionSecrets secrets{keys.front(), hellos};
+  proof_ = std::move(secrets.client_proof);
+  to_server_ = Sealer{std::move(secrets.to_server)};
+  to_client_ = Sealer{std::move(secrets.to_client)};
+  return Step{Reply{hello + secrets.server_proof}};
+}
+
+Result<Session::Step> Session::check_proof() {
+  if (unread().size() < SessionSecrets::kProof) return Step{};
+  if (!same_secret(unread().substr(0, SessionSecrets::kProof), proof_))
+    return over(fmt::format("does not have the key of level {}", level_));
+  take(SessionSecrets::kProof);
+  state_ = State::open;
+  return Step{Reply{}};
+}
+
+Result<Session::Step> Session::request(std::uint32_t pes_of_job) {
+  if (pes_of_job == 0 || unread().size() < kSize) return Step{};
+  const std::uint32_t size = wire::read_u32(unread(), 0);
+  if (size > kMaxMessage || size < kId)
+    return over(fmt::format("sent a message of {} bytes; the limit is {}", size, kMaxMessage));
+  const std::size_t whole = kSize + std::size_t{size} + to_server_.size();
+  if (unread().size() < whole) return Step{};
+  const std::string_view message = unread().substr(0, kSize + size);
+  if (!to_server_.opens(message, unread().substr(message.size(), to_server_.size())))
+    return over("sent a message with a wrong code");
+  const std::uint32_t id = wire::read_u32(message, kSize);
+  const std::string_view bytes = message.substr(kSize + kId);
+  auto request = wire::parse_ccs_request(bytes, pes_of_job);
+  take(whole);
+  if (!request) return Step{Refused{id, request.error().what}};
+  if (!*request) return Step{Refused{id, "sent a request that does not fill its message"}};
+  return Step{Request{id, std::move(**request)}};
+}
+
+std::string Session::message(std::uint32_t id, Status status, std::string_view bytes) {
+  std::string message;
+  message.reserve(3 * kSize + bytes.size() + to_client_.size());
+  wire::write_u32(message, static_cast<std::uint32_t>(2 * kSize + bytes.size()));
+  wire::write_u32(message, id);
+  wire::write_u32(message, static_cast<std::uint32_t>(status));
+  message.append(bytes);
+  return message.append(to_client_.code(message));
+}
+
+/// What has been read is dropped when it is more than what has not: each byte is moved but once or twice.
+void Session::take(std::size_t size) {
+  read_ += size;
+  if (read_ < bytes_.size() && read_ <= bytes_.size() / 2) return;
+  bytes_.erase(0, read_);
+  read_ = 0;
+}
+
+}  // namespace charmtree::ccs
