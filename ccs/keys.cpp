@@ -104,6 +104,10 @@ const std::vector<Key>& Keys::of(std::uint8_t level) const {
   return found == levels_.end() ? none : found->second;
 }
 
+std::optional<std::uint8_t> Keys::lowest() const {
+  return levels_.empty() ? std::nullopt : std::optional{levels_.begin()->first};
+}
+
 Result<KeyFile> read_keys(std::string_view text, const std::string& name, bool weak,
                           const std::function<std::string()>& make_text) {
   KeyFile file;

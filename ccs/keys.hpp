@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,8 @@ public:
   void set(std::uint8_t level, std::vector<Key> readings) { levels_[level] = std::move(readings); }
   /// Empty: nobody gets in at this level.
   const std::vector<Key>& of(std::uint8_t level) const;
+  /// The lowest level with a key.
+  std::optional<std::uint8_t> lowest() const;
   /// Who has no key is served, too.
   bool optional() const { return !levels_.contains(0); }
 

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 
+#include "charmrun/ccs_client.hpp"
 #include "charmrun/ccs_door.hpp"
 #include "charmrun/console.hpp"
 #include "charmrun/diagnosis.hpp"
@@ -253,6 +254,23 @@ private:
   std::optional<io::Signer> signer_;
 };
 
+/// ++ccs.
+int ask_handler(const Options& options) {
+  auto question = read_ccs_question(options.arguments);
+  if (!question) return complain(question.error()), kLauncherFailed;
+  if (question->data_from_stdin) {
+    std::array<char, 64U << 10> part;
+    for (std::size_t got = 0; (got = std::fread(part.data(), 1, part.size(), stdin)) > 0;)
+      question->request.data.append(part.data(), got);
+  }
+  const auto reply = ask_ccs(*question, options.ccs_keys);
+  if (!reply) return complain(reply.error()), kLauncherFailed;
+  if (!*reply) return 0;
+  const std::string text = show_reply(std::move(**reply), ::isatty(STDOUT_FILENO) == 1);
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  return written && std::fflush(stdout) == 0 ? 0 : kLauncherFailed;
+}
+
 /// From Begin to the end. After it a signal ends us as it would any program.
 proto::Finish conduct(io::asio::io_context& io, io::Runner& runner) {
   io::asio::signal_set signals{io};
@@ -429,6 +447,8 @@ int run(const std::vector<std::string>& arguments) {
     case Mode::list:
     case Mode::status:
       return show_running(*options);
+    case Mode::ccs:
+      return ask_handler(*options);
     case Mode::run:
       break;
   }

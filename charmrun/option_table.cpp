@@ -264,6 +264,9 @@ constexpr std::array kModes = {
         "examine every host without starting anything: can it be reached and logged in to, from here and "
         "from another host, and would the program run there? One line for each finding, with what puts it "
         "right; status 0: a launch would work, 125: it would not. ++timeout is 5 then"},
+    ModeRow{"ccs", Mode::ccs, "HOST:PORT HANDLER [PE [DATA]]",
+            "ask the handler of a running job (++server) and write its reply; PE is a number, several with "
+            "commas, or all [0]; DATA of - is stdin; ++server-auth names the file with its key"},
     ModeRow{"list", Mode::list, "", "show your jobs whose launcher runs on this machine"},
     ModeRow{
         "status", Mode::status, "[JOB]",

@@ -132,6 +132,10 @@ Result<void> take_job(const std::vector<std::string>& words, Options& options) {
 
 Result<void> take_program(std::vector<std::string> words, Options& options) {
   if (options.mode == Mode::list || options.mode == Mode::status) return take_job(words, options);
+  if (options.mode == Mode::ccs) {
+    options.arguments = std::move(words);
+    return {};
+  }
   if (words.empty()) {
     if (options.help || options.version || options.mode != Mode::run) return {};
     if (options.interactive) words = {"python3", "-m", "charm4py.interactive"};

@@ -60,6 +60,7 @@ enum class Mode : std::uint8_t {
   doctor,  // ++doctor: examine the hosts
   list,    // ++list: running jobs
   status,  // ++status: one of them, Options::program
+  ccs,     // ++ccs: a request of one, Options::arguments
 };
 
 /// ++bind: what each process is bound to. `automatic`: nothing was said.

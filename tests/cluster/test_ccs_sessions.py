@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CCS sessions: charmrun ++ccs and the Python module, with a program of an unmodified Charm++ runtime."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+from pathlib import Path
+
+from running import PATIENCE_S, Factory, command
+from served import FILE, GETINFO, SERVER, Served
+from vcluster import REPOSITORY, Cluster
+
+KEY = "38205960174893726150482937162849"
+PATH = "/home/shared/keys"
+MODULE = REPOSITORY / "client-lib/python"
+MANY = 5000
+
+# Arguments: port, key.
+CLIENT = f"""
+import struct, sys
+from charmtree_ccs import ALL, Refused, Session
+def data(text):
+    return b"DATA:" + struct.pack(">I", len(text)) + text
+with Session("127.0.0.1", int(sys.argv[1]), sys.argv[2]) as job:
+    print(job.ask("ccs_getinfo", pe=3).hex())
+    replies = job.ask_all(("echo", data(b"%d" % i), i % 4) for i in range({MANY}))
+    print(replies == [b"%d" % i for i in range({MANY})])
+    print(sorted(struct.iter_unpack(">I", job.ask("pe", pe=ALL))), sorted(struct.iter_unpack(">I", job.ask("pe", pe=[3, 1]))))
+    print(len(job.ask("big", data(b"5000000"), 2)), job.ask("none"), job.ask("pe", pe=[2]))
+    try:
+        job.ask("pe", pe=4)
+    except Refused as why:
+        print(why)
+try:
+    Session("127.0.0.1", int(sys.argv[1]), "00" * 16)
+except Refused as why:
+    print(why)
+"""
+
+
+def asks(hosts: Cluster, charmrun: Path, *words: object) -> tuple[int, str, str]:
+    done = hosts.run(0, command(charmrun, "++ccs", *words), timeout=PATIENCE_S)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_sessions(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(3)
+    hosts.put(0, PATH, f"0 {KEY}\n", mode=0o600)
+    job = Served(hosts, charmrun, "++server-auth", PATH, program=(SERVER, FILE))
+    job.serves()
+    argv = ["/usr/bin/python3", "-c", CLIENT, str(job.port), KEY]
+    done = hosts.run(0, argv, env={"PYTHONPATH": str(MODULE)}, timeout=PATIENCE_S)
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        GETINFO,
+        "True",
+        "[(0,), (1,), (2,), (3,)] [(1,), (3,)]",
+        r"5000000 None b'\x00\x00\x00\x02'",
+        "asked for PE 4; the job has 4",
+        "the job has another key",
+    ]
+    place = f"127.0.0.1:{job.port}"
+    asked = command(charmrun, "++ccs", place, "echo", 3, "-", "++server-auth", PATH)
+    echo = b"DATA:" + struct.pack(">I", 6) + b"through"
+    child = hosts.popen(0, asked, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=False)
+    assert child.communicate(echo, PATIENCE_S)[0] == b"throug"
+    assert asks(hosts, charmrun, "++server-auth", PATH, place, "alone", 1) == (0, "alone", "")
+    status, said, why = asks(hosts, charmrun, "++server-auth", PATH, place, "pe", "0,9")
+    assert (status, said) == (125, "") and "asked for PE 9; the job has 4" in why
+    assert "the job wants a key; ++server-auth" in asks(hosts, charmrun, place, "pe")[2]
+    job.end()
+    assert "Connection refused" in asks(hosts, charmrun, place, "pe")[2]
+    for words in ((place,), ("nowhere", "x"), (place, "x", "1,y"), (place, "n" * 32), (place, "x", 0, "", "more")):
+        status, said, why = asks(hosts, charmrun, *words)
+        assert (status, said) == (125, "") and why.count("\n") == 1 and "; " in why, words
