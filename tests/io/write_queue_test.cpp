@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <vector>
 
 #include "tree/io/write_queue.hpp"
 
@@ -59,6 +60,33 @@ TEST_CASE("bytes leave in order, as far as there is room", "[queue]") {
   CHECK(taker.taken == "one two three");
   CHECK(queue.empty());
   CHECK(queue.size() == 0);
+}
+
+TEST_CASE("small pieces leave together, large ones as they are", "[queue]") {
+  WriteQueue queue;
+  const std::string large(WriteQueue::kJoined, 'x');
+  std::vector<std::size_t> writes;
+  const auto put = [&](const char*, std::size_t size) {
+    writes.push_back(size);
+    return static_cast<ssize_t>(size);
+  };
+  for (const char* part : {"one ", "two ", "three"}) queue.push(part);
+  queue.push(large);
+  queue.push("behind it");
+  CHECK(queue.size() == 13 + large.size() + 9);
+  CHECK(queue.write(put) == WriteQueue::State::empty);
+  CHECK(writes == std::vector<std::size_t>{13, large.size(), 9});
+}
+
+TEST_CASE("what joins a piece that has left in part comes behind it", "[queue]") {
+  WriteQueue queue;
+  queue.push("abcdef");
+  Taker taker{3};
+  CHECK(queue.write(std::ref(taker)) == WriteQueue::State::blocked);
+  queue.push("ghi");
+  taker.room = 100;
+  CHECK(queue.write(std::ref(taker)) == WriteQueue::State::empty);
+  CHECK(taker.taken == "abcdefghi");
 }
 
 TEST_CASE("an interrupted write is repeated", "[queue]") {

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,7 +12,6 @@
 #include <cstring>
 
 #include "tree/io/host_setup.hpp"
-#include "tree/io/peer_uid.hpp"
 #include "tree/io/write_queue.hpp"
 
 namespace charmtree::io {
@@ -33,15 +31,33 @@ public:
   void read() {
     if (reading_ || paused() || closing_) return;
     reading_ = true;
-    socket_.async_wait(asio::posix::stream_descriptor::wait_read,
-                       [self = shared_from_this()](error_code ec) { self->readable(ec); });
+    socket_.async_wait(asio::posix::stream_descriptor::wait_read, [self = shared_from_this()](error_code ec) {
+      self->reading_ = false;
+      if (!ec) self->take();
+    });
+  }
+  /// What has come already, and waits for more.
+  void take() {
+    if (owner_ == nullptr || closing_ || paused()) return;
+    static thread_local std::array<char, 64U << 10> buffer;
+    const ssize_t got = ::recv(socket_.native_handle(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return lost();
+    if (got > 0)
+      owner_->sink_.event(
+          proto::ClientBytes{kind_, id_, std::string{buffer.data(), static_cast<std::size_t>(got)}});
+    if (owner_ != nullptr) read();
   }
   void send(std::string bytes, wire::Blob tail) {
     if (closing_) return;
     queue_.push(std::move(bytes));
     queue_.push(std::move(tail));
     if (queue_.size() > kMaxBacklog) return lost();
-    write();
+    if (queue_.size() >= WriteQueue::kJoined) return write();
+    if (!std::exchange(unsent_, true)) owner_->flush_at_end_of_round(shared_from_this());
+  }
+  void flush() {
+    unsent_ = false;
+    if (socket_.is_open() && !queue_.empty()) write();
   }
   void close() {
     closing_ = true;
@@ -67,28 +83,20 @@ public:
   /// No handler may reach the owner any more.
   void detach() {
     owner_ = nullptr;
+    flush();
     shut();
   }
 
 private:
   bool paused() const { return paused_ || (owner_ != nullptr && owner_->paused_); }
-  void readable(error_code ec) {
-    reading_ = false;
-    if (ec || owner_ == nullptr || closing_ || paused()) return;
-    static thread_local std::array<char, 64U << 10> buffer;
-    const ssize_t got = ::recv(socket_.native_handle(), buffer.data(), buffer.size(), MSG_DONTWAIT);
-    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return lost();
-    if (got > 0)
-      owner_->sink_.event(
-          proto::ClientBytes{kind_, id_, std::string{buffer.data(), static_cast<std::size_t>(got)}});
-    if (owner_ != nullptr) read();
-  }
   void write() {
     if (writing_) return;
+    const int more = closing_ ? MSG_MORE : 0;  // the last bytes and the end of the connection: one packet
     // broken: what it said before it went is still to be read
-    const auto state = queue_.write([fd = socket_.native_handle()](const char* bytes, std::size_t size) {
-      return ::send(fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
-    });
+    const auto state =
+        queue_.write([fd = socket_.native_handle(), more](const char* bytes, std::size_t size) {
+          return ::send(fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL | more);
+        });
     if (state == WriteQueue::State::blocked) {
       writing_ = true;
       socket_.async_wait(asio::posix::stream_descriptor::wait_write,
@@ -112,7 +120,7 @@ private:
   proto::ClientKind kind_;
   proto::ClientId id_;
   WriteQueue queue_;
-  bool reading_ = false, writing_ = false, paused_ = false, closing_ = false;
+  bool reading_ = false, writing_ = false, unsent_ = false, paused_ = false, closing_ = false;
 };
 
 ClientListener::ClientListener(asio::io_context& io, Sink sink)
@@ -126,6 +134,7 @@ std::unique_ptr<Door> ClientListener::door(proto::ClientKind kind) {
 }
 
 ClientListener::~ClientListener() {
+  flush();
   for (auto connections = std::move(connections_); auto& [id, connection] : connections) connection->detach();
   if (!path_.empty()) ::unlink(path_.c_str());
 }
@@ -167,7 +176,7 @@ Result<void> ClientListener::open(const std::string& socket_path) {
 /// Whoever connects from another machine has no uid here.
 bool ClientListener::welcome(int fd, proto::ClientKind kind, Door::Peer peer) {
   if (kind == proto::ClientKind::ccs && any_user_) return true;
-  const auto uid = peer_uid(fd);
+  const auto uid = peers_.uid(fd);
   if (!uid) return kind == proto::ClientKind::ccs && !is_own_address(peer.address);
   if (*uid == ::geteuid()) return true;
   if (refused_.size() < kMaxNotes && refused_.insert(*uid).second)
@@ -180,15 +189,11 @@ void ClientListener::admit(int fd, proto::ClientKind kind, Door::Peer peer) {
     ::close(fd);
     return;
   }
-  if (kind != proto::ClientKind::native) {
-    const int on = 1;
-    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  }
   const proto::ClientId id = ++last_;
   auto connection = std::make_shared<Connection>(*this, fd, kind, id);
   connections_.emplace(id, connection);
   sink_.event(proto::ClientOpened{kind, id, peer.address, peer.port});
-  connection->read();
+  connection->take();
 }
 
 void ClientListener::send(proto::ClientId client, std::string bytes, wire::Blob tail) {
@@ -209,6 +214,15 @@ void ClientListener::bound_job_backlog() {
   if (all > kMaxJobBacklog) most->lost();
 }
 
+void ClientListener::flush(Unsent& unsent) {
+  for (const auto& connection : std::exchange(unsent, {})) connection->flush();
+}
+
+void ClientListener::flush_at_end_of_round(std::shared_ptr<Connection> connection) {
+  if (unsent_->empty()) asio::post(io_, [unsent = unsent_] { flush(*unsent); });
+  unsent_->push_back(std::move(connection));
+}
+
 void ClientListener::close(proto::ClientId client) {
   const auto it = connections_.find(client);
   if (it != connections_.end()) std::shared_ptr {
@@ -226,9 +240,9 @@ void ClientListener::pause_client(proto::ClientId client, bool paused) {
   if (it != connections_.end()) it->second->pause(paused);
 }
 
-std::optional<std::uint64_t> ClientListener::inode_of(proto::ClientId client) const {
+std::optional<std::uint64_t> ClientListener::inode_of(proto::ClientId client) {
   const auto it = connections_.find(client);
-  return it == connections_.end() ? std::nullopt : peer_inode(it->second->fd());
+  return it == connections_.end() ? std::nullopt : peers_.inode(it->second->fd());
 }
 
 Result<std::string> socket_folder() {

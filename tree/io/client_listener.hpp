@@ -20,6 +20,7 @@
 #include "tree/base/result.hpp"
 #include "tree/io/asio.hpp"
 #include "tree/io/door.hpp"
+#include "tree/io/peer_uid.hpp"
 #include "tree/proto/events.hpp"
 
 namespace charmtree::io {
@@ -52,20 +53,26 @@ public:
   Result<std::uint16_t> open_to_clients(const std::vector<std::uint32_t>& addresses, std::uint16_t port,
                                         bool any_user);
 
+  /// What is sent in one round of the loop leaves together at its end.
   void send(proto::ClientId client, std::string bytes, wire::Blob tail);
+  /// It leaves now: before what a client must not see earlier, as a signal.
+  void flush() { flush(*unsent_); }
   /// Sends what is queued, then closes.
   void close(proto::ClientId client);
   /// Stops (resumes) reading from all clients, and from one: whoever is read is not stopped either way.
   void pause_reading(bool paused);
   void pause_client(proto::ClientId client, bool paused);
   /// The inode of a TCP client's own socket; nothing if it is gone.
-  std::optional<std::uint64_t> inode_of(proto::ClientId client) const;
+  std::optional<std::uint64_t> inode_of(proto::ClientId client);
 
 private:
   class Connection;
+  using Unsent = std::vector<std::shared_ptr<Connection>>;
+  static void flush(Unsent& unsent);
   std::unique_ptr<Door> door(proto::ClientKind kind);
   void bound_job_backlog();
   void admit(int fd, proto::ClientKind kind, Door::Peer peer);
+  void flush_at_end_of_round(std::shared_ptr<Connection> connection);
   bool welcome(int fd, proto::ClientKind kind, Door::Peer peer);
 
   asio::io_context& io_;
@@ -75,10 +82,12 @@ private:
   std::uint16_t port_ = 0;
   std::string path_;
   proto::ClientId last_ = 0;
+  PeerLookup peers_;
   std::set<uid_t> refused_;  // that have been told
   bool paused_ = false;
   bool any_user_ = false;  // may be a client of the job
   std::map<proto::ClientId, std::shared_ptr<Connection>> connections_;
+  std::shared_ptr<Unsent> unsent_ = std::make_shared<Unsent>();  // have bytes for the end of the round
 };
 
 /// The private folder for a user's sockets: $XDG_RUNTIME_DIR/charmtree or /tmp/charmtree-<uid>, mode 0700,

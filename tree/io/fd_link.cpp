@@ -87,7 +87,17 @@ void FdLink::read_error() {
 void FdLink::send(std::string bytes) {
   if (closing_ || bytes.empty()) return;
   queue_.push(std::move(bytes));
-  write();
+  if (queue_.size() >= WriteQueue::kJoined) return write();
+  write_at_end_of_round();
+}
+
+/// Of many small messages, as of CCS, each would wake the other side.
+void FdLink::write_at_end_of_round() {
+  if (std::exchange(scheduled_, true)) return;
+  asio::post(io_, [self = shared_from_this()] {
+    self->scheduled_ = false;
+    if (!self->queue_.empty()) self->write();
+  });
 }
 
 void FdLink::write() {
@@ -152,12 +162,13 @@ void FdLink::close(Duration linger) {
   asio::post(io_, [self = shared_from_this()] { self->handlers_ = {}; });
   error_code ignored;
   input_.close(ignored);
-  if (queue_.empty() || linger <= Duration{0}) return release();
+  if (queue_.empty()) return release();
   timer_.expires_after(linger);
   timer_.async_wait([self = shared_from_this()](error_code ec) {
     if (!ec) self->release();
   });
   write();
+  if (output_.is_open() && linger <= Duration{0}) release();
 }
 
 void FdLink::release() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Link over two file descriptors: the pipes to a child process (a remote-shell command or a local
 // launcher), or a launcher's own stdin and stdout. Writes are non-blocking on descriptors that are ours
-// alone.
+// alone; what is sent in one round of the loop is written together at its end.
 #pragma once
 
 #include <sys/types.h>
@@ -39,6 +39,7 @@ private:
   void read();
   void read_error();
   void write();
+  void write_at_end_of_round();
   void child_ended(ChildStatus status);
   void input_ended(const std::string& what);
   void report_end();
@@ -52,8 +53,8 @@ private:
   ChildWatch* watch_;
   Handlers handlers_;
   WriteQueue queue_;
-  bool writing_ = false, reading_ = false, paused_ = false, closing_ = false, input_open_ = true,
-       error_open_ = false;
+  bool writing_ = false, scheduled_ = false, reading_ = false, paused_ = false, closing_ = false,
+       input_open_ = true, error_open_ = false;
   bool child_open_ = false, ended_ = false;
   LinkEnd end_;
 };

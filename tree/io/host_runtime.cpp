@@ -216,12 +216,14 @@ void HostRuntime::exited(proto::ProcessExited event, pid_t pid) {
 }
 
 void HostRuntime::execute(const proto::Signal& action) {
+  listener_.flush();
   if (action.signal == SIGKILL) killed_.insert(action.process);
   const auto it = programs_.find(action.process);
   if (it != programs_.end()) it->second->signal(action.signal);
 }
 
 void HostRuntime::execute(const proto::KillLeftovers& action) {
+  listener_.flush();
   setup_.cancel();
   examination_.cancel();
   if (!job_) cgroup_ = JobCgroup::of(action.job, action.host);

@@ -57,6 +57,8 @@ public:
 
   /// Stops (resumes) reading what clients say: their sockets fill up.
   void pause_clients(bool paused) { listener_.pause_reading(paused); }
+  /// See ClientListener.
+  void flush_clients() { listener_.flush(); }
 
 private:
   void prepared(Result<std::vector<std::string>> environment);

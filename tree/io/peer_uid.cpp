@@ -13,11 +13,11 @@
 #include <array>
 #include <cstring>
 
-#include "tree/io/unique_fd.hpp"
-
 namespace charmtree::io {
 
 namespace {
+
+constexpr std::uint32_t kKernel = 0;  // its netlink address
 
 std::optional<uid_t> unix_peer(int fd) {
   ucred peer{};
@@ -26,9 +26,9 @@ std::optional<uid_t> unix_peer(int fd) {
   return peer.uid;
 }
 
-std::optional<inet_diag_msg> tcp_owner(const sockaddr_in& owner, const sockaddr_in& other) {
-  const UniqueFd netlink{::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG)};
-  if (!netlink) return {};
+/// Of the socket with these two ends.
+std::optional<inet_diag_msg> ask(const UniqueFd& netlink, const sockaddr_in& owner,
+                                 const sockaddr_in& other) {
   struct {
     nlmsghdr header;
     inet_diag_req_v2 body;
@@ -46,45 +46,66 @@ std::optional<inet_diag_msg> tcp_owner(const sockaddr_in& owner, const sockaddr_
   request.body.id.idiag_cookie[0] = request.body.id.idiag_cookie[1] = INET_DIAG_NOCOOKIE;
   if (::send(netlink.get(), &request, sizeof request, 0) != static_cast<ssize_t>(sizeof request)) return {};
   alignas(nlmsghdr) std::array<char, 4096> answer;
-  const ssize_t got = ::recv(netlink.get(), answer.data(), answer.size(), 0);
+  sockaddr_nl from{};
+  socklen_t from_size = sizeof from;
+  const ssize_t got = ::recvfrom(netlink.get(), answer.data(), answer.size(), 0,
+                                 reinterpret_cast<sockaddr*>(&from), &from_size);
   nlmsghdr header{};
   inet_diag_msg found{};
-  if (got < static_cast<ssize_t>(NLMSG_LENGTH(sizeof found))) return {};
+  if (from.nl_pid != kKernel || got < static_cast<ssize_t>(NLMSG_LENGTH(sizeof found))) return {};
   std::memcpy(&header, answer.data(), sizeof header);
   if (header.nlmsg_type != SOCK_DIAG_BY_FAMILY) return {};
   std::memcpy(&found, answer.data() + NLMSG_HDRLEN, sizeof found);
-  if (found.idiag_inode == 0) return {};  // closed already: nobody's, which would read as root's
   return found;
 }
 
-/// What the kernel says about the other end of a loopback TCP socket.
-std::optional<inet_diag_msg> tcp_peer(int fd) {
-  sockaddr_storage peer{}, self{};
-  socklen_t peer_size = sizeof peer, self_size = sizeof self;
-  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&self), &self_size) != 0 ||
-      ::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_size) != 0)
-    return {};
-  if (self.ss_family != AF_INET || peer.ss_family != AF_INET) return {};
+UniqueFd open_netlink() {
+  return UniqueFd{::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG)};
+}
+
+std::optional<sockaddr_storage> own_end(int fd) {
+  sockaddr_storage own{};
+  socklen_t size = sizeof own;
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) != 0) return {};
+  return own;
+}
+
+/// What the kernel says about the other end of a loopback TCP socket, of which this is `own`.
+std::optional<inet_diag_msg> tcp_peer(UniqueFd& netlink, int fd, const sockaddr_storage& own) {
+  sockaddr_storage peer{};
+  socklen_t size = sizeof peer;
+  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0) return {};
+  if (own.ss_family != AF_INET || peer.ss_family != AF_INET) return {};
   sockaddr_in owner{}, other{};
   std::memcpy(&owner, &peer, sizeof owner);
-  std::memcpy(&other, &self, sizeof other);
-  return tcp_owner(owner, other);
+  std::memcpy(&other, &own, sizeof other);
+  if (!netlink) netlink = open_netlink();
+  const auto found = ask(netlink, owner, other);
+  if (!found) netlink.reset();  // a late answer must not be taken for that to the next question
+  if (found && found->idiag_inode == 0) return {};  // closed already: nobody's, which would read as root's
+  return found;
 }
 
 }  // namespace
 
-std::optional<uid_t> peer_uid(int fd) {
-  sockaddr_storage self{};
-  socklen_t size = sizeof self;
-  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&self), &size) != 0) return {};
-  if (self.ss_family == AF_UNIX) return unix_peer(fd);
-  const auto peer = tcp_peer(fd);
+PeerLookup::PeerLookup() : netlink_(open_netlink()) {}
+
+std::optional<uid_t> PeerLookup::uid(int fd) {
+  const auto own = own_end(fd);
+  if (!own) return {};
+  if (own->ss_family == AF_UNIX) return unix_peer(fd);
+  const auto peer = tcp_peer(netlink_, fd, *own);
   return peer ? std::optional<uid_t>{peer->idiag_uid} : std::nullopt;
 }
 
-std::optional<std::uint64_t> peer_inode(int fd) {
-  const auto peer = tcp_peer(fd);
+std::optional<std::uint64_t> PeerLookup::inode(int fd) {
+  const auto own = own_end(fd);
+  const auto peer = own ? tcp_peer(netlink_, fd, *own) : std::nullopt;
   return peer ? std::optional<std::uint64_t>{peer->idiag_inode} : std::nullopt;
+}
+
+std::optional<uid_t> peer_uid(int fd) {
+  return PeerLookup{}.uid(fd);
 }
 
 }  // namespace charmtree::io

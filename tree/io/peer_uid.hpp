@@ -7,13 +7,24 @@
 #include <cstdint>
 #include <optional>
 
+#include "tree/io/unique_fd.hpp"
+
 namespace charmtree::io {
 
 /// The uid of the process that owns the other end of `fd`, a connected unix-domain socket or loopback TCP
 /// (IPv4) socket. Nothing if the kernel does not say (the other end has been closed already).
 std::optional<uid_t> peer_uid(int fd);
 
-/// The inode of the other end's socket, for loopback TCP: `socket:[INODE]` in its owner's /proc/PID/fd.
-std::optional<std::uint64_t> peer_inode(int fd);
+/// The same for many connections, one after the other: the kernel is asked through one socket.
+class PeerLookup {
+public:
+  PeerLookup();
+  std::optional<uid_t> uid(int fd);
+  /// The inode of the other end's socket, for loopback TCP: `socket:[INODE]` in its owner's /proc/PID/fd.
+  std::optional<std::uint64_t> inode(int fd);
+
+private:
+  UniqueFd netlink_;  // opened anew after an answer that was none
+};
 
 }  // namespace charmtree::io

@@ -33,7 +33,7 @@ void Runner::dispatch(Event event) {
     turn(next);
   }
   in_turn_ = false;
-  if (finished_) return;
+  if (finished_) return host_.flush_clients();  // the loop may have been stopped
   arm_timer();
   check_flow();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes on their way into a descriptor that does not block, in order. Waits for nothing: its owner calls
-// again once the descriptor takes bytes.
+// again once the descriptor takes bytes. Small pieces that follow each other leave together.
 #pragma once
 
 #include <sys/types.h>
@@ -17,8 +17,15 @@ namespace charmtree::io {
 class WriteQueue {
 public:
   enum class State { empty, blocked, broken };
+  /// Pieces are put together up to this many bytes: copying them costs less than another write.
+  static constexpr std::size_t kJoined = 16U << 10;
 
-  void push(std::string bytes) { push(Piece{std::move(bytes), nullptr}); }
+  void push(std::string bytes) {
+    if (queue_.empty() || queue_.back().shared || queue_.back().own.size() + bytes.size() > kJoined)
+      return push(Piece{std::move(bytes), nullptr});
+    queue_.back().own.append(bytes);
+    size_ += bytes.size();
+  }
   /// Bytes that others hold, too; null: none.
   void push(wire::Blob bytes) { push(Piece{{}, std::move(bytes)}); }
   bool empty() const { return queue_.empty(); }

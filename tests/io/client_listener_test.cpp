@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clients that come to a launcher's sockets, in this process and over 127.0.0.1.
+#include <catch2/catch.hpp>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tree/io/client_listener.hpp"
+#include "tree/io/clock.hpp"
+#include "tree/io/unique_fd.hpp"
+
+using namespace charmtree;
+using namespace charmtree::io;
+
+namespace {
+
+constexpr Duration kPatience = 20s;
+
+struct Launcher {
+  asio::io_context io{1};
+  std::vector<proto::ClientId> opened, closed;
+  std::string said;
+  std::function<void(proto::ClientId)> on_bytes = [](proto::ClientId) {};
+  ClientListener listener{io,
+                          {[this](const proto::Event& event) {
+                             if (const auto* one = std::get_if<proto::ClientOpened>(&event))
+                               opened.push_back(one->client);
+                             if (const auto* one = std::get_if<proto::ClientClosed>(&event))
+                               closed.push_back(one->client);
+                             if (const auto* one = std::get_if<proto::ClientBytes>(&event)) {
+                               said += one->bytes;
+                               on_bytes(one->client);
+                             }
+                           },
+                           [](const std::string&) {}}};
+  std::uint16_t port = 0;
+
+  Launcher() {
+    const auto listening = listener.open_to_clients({INADDR_LOOPBACK}, 0, false);
+    REQUIRE(listening.ok());
+    port = *listening;
+  }
+
+  /// False: in vain.
+  bool until(const std::function<bool()>& done) {
+    const Instant end = now() + kPatience;
+    while (!done() && now() < end) io.run_one_until(to_steady(end));
+    return done();
+  }
+  UniqueFd client() const {
+    UniqueFd fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    sockaddr_in place{};
+    place.sin_family = AF_INET;
+    place.sin_port = htons(port);
+    place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    REQUIRE(::connect(fd.get(), reinterpret_cast<sockaddr*>(&place), sizeof place) == 0);
+    return fd;
+  }
+};
+
+void say(const UniqueFd& client, const std::string& text) {
+  REQUIRE(::send(client.get(), text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size()));
+}
+
+/// What comes to it until its connection ends; with `flags` MSG_DONTWAIT what has come.
+std::string heard(const UniqueFd& client, int flags = 0) {
+  std::string text;
+  std::array<char, 65536> buffer;
+  ssize_t got;
+  while ((got = ::recv(client.get(), buffer.data(), buffer.size(), flags)) > 0)
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("every one of many clients of our own uid is let in, heard and answered", "[clients]") {
+  Launcher launcher;
+  launcher.on_bytes = [&](proto::ClientId id) {
+    launcher.listener.send(id, "he", nullptr);
+    launcher.listener.send(id, "ard", nullptr);
+    launcher.listener.close(id);
+  };
+  constexpr std::size_t kClients = 200;
+  std::vector<UniqueFd> clients;
+  for (std::size_t i = 0; i < kClients; ++i) {
+    clients.push_back(launcher.client());
+    say(clients.back(), "x");
+  }
+  REQUIRE(launcher.until([&] { return launcher.said.size() == kClients; }));
+  launcher.io.poll();
+  for (const UniqueFd& client : clients) CHECK(heard(client) == "heard");
+  CHECK(launcher.opened.size() == kClients);
+  CHECK(launcher.closed.empty());
+}
+
+TEST_CASE("what is sent leaves at the end of the round, or at once if that is asked for", "[clients]") {
+  Launcher launcher;
+  const UniqueFd client = launcher.client();
+  REQUIRE(launcher.until([&] { return launcher.opened.size() == 1; }));
+  launcher.listener.send(launcher.opened[0], "one ", nullptr);
+  CHECK(heard(client, MSG_DONTWAIT).empty());
+  launcher.listener.send(launcher.opened[0], "two ", nullptr);
+  launcher.listener.flush();
+  CHECK(heard(client, MSG_DONTWAIT) == "one two ");
+  launcher.listener.send(launcher.opened[0], "three", nullptr);
+  launcher.io.poll();
+  CHECK(heard(client, MSG_DONTWAIT) == "three");
+}
+
+TEST_CASE("what was sent before the listener goes arrives, and then the end", "[clients]") {
+  auto launcher = std::make_unique<Launcher>();
+  const UniqueFd client = launcher->client();
+  REQUIRE(launcher->until([&] { return launcher->opened.size() == 1; }));
+  launcher->listener.send(launcher->opened[0], "last words", nullptr);
+  launcher.reset();
+  CHECK(heard(client) == "last words");
+}
+
+TEST_CASE("a long answer to a client that is slow to read arrives whole before the end", "[clients]") {
+  Launcher launcher;
+  const UniqueFd client = launcher.client();
+  REQUIRE(launcher.until([&] { return launcher.opened.size() == 1; }));
+  const std::string answer(32U << 20, 'a');
+  launcher.listener.send(launcher.opened[0], "head", nullptr);
+  launcher.listener.send(launcher.opened[0], {}, std::make_shared<const std::string>(answer));
+  launcher.listener.close(launcher.opened[0]);
+  std::string got;
+  std::array<char, 65536> buffer;
+  const Instant end = now() + kPatience;
+  for (ssize_t size = -1; size != 0 && now() < end;) {
+    launcher.io.poll();
+    size = ::recv(client.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (size > 0) got.append(buffer.data(), static_cast<std::size_t>(size));
+  }
+  CHECK(got.size() == 4 + answer.size());
+  CHECK(launcher.closed.empty());
+}
+
+TEST_CASE("a client that goes is told of, after what it said", "[clients]") {
+  Launcher launcher;
+  UniqueFd client = launcher.client();
+  say(client, "bye");
+  REQUIRE(launcher.until([&] { return launcher.said == "bye"; }));
+  client.reset();
+  CHECK(launcher.until([&] { return launcher.closed == launcher.opened; }));
+}
