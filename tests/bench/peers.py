@@ -48,6 +48,18 @@ def make_steps() -> Path:
     return _compiled("output_steps.c", f"-I{REPOSITORY / 'client-lib'}", str(library), "-lstdc++", "-lfmt", "-lpthread")
 
 
+def make_ccs_load() -> Path:
+    return _compiled("ccs_load.c", "-lpthread")
+
+
+def make_ccs_floor() -> Path:
+    return _compiled("ccs_floor.c")
+
+
+def make_ccs_echo() -> Path:
+    return _compiled("ccs_echo.c", f"-I{REPOSITORY}")
+
+
 def make_hydra() -> Path:
     return _environment("mpich", "mpich") / "bin/mpiexec.hydra"
 
@@ -62,12 +74,15 @@ PRTERUN_WORDS = ["--allow-run-as-root", "--map-by", ":oversubscribe"]
 
 def make_peers() -> Peers:
     """Installs and builds what is not there yet; NoPeer says what failed."""
-    hydra = make_hydra()
+    return Peers(make_floor(), make_hydra(), *make_charm())
+
+
+def make_charm() -> tuple[Path, Path]:
+    """Charm++'s own charmrun, and charm_exit."""
     charm = _environment("charm4py", "charm4py")
     packages = next(charm.glob("lib/python3*/site-packages"))
     library = packages / "charm4py/.libs/libcharm.so"
-    program = _compiled("charm_exit.c", str(library), f"-Wl,-rpath,{library.parent}")
-    return Peers(make_floor(), hydra, packages / "charmrun/charmrun", program)
+    return packages / "charmrun/charmrun", _compiled("charm_exit.c", str(library), f"-Wl,-rpath,{library.parent}")
 
 
 def hydra_command(peers: Peers, hosts: list[str], program: list[str]) -> list[str]:
@@ -104,7 +119,7 @@ def _compiled(source: str, *libraries: str) -> Path:
     path = REPOSITORY / "build" / file.stem
     path.parent.mkdir(exist_ok=True)
     if not path.exists() or path.stat().st_mtime < file.stat().st_mtime:
-        complaint = _quiet(["cc", "-O2", "-o", str(path), str(file), *libraries])
+        complaint = _quiet(["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", str(path), str(file), *libraries])
         if complaint is not None:
             raise NoPeer(f"{source} does not compile: {complaint}")
     return path
