@@ -375,7 +375,8 @@ bool Node::allowed(LinkId link, const wire::Facts& facts) const {
          std::all_of(exits.begin(), exits.end(), process) && all_different(exits) &&
          std::all_of(facts.topologies.begin(), facts.topologies.end(), topology) &&
          std::all_of(facts.random_layout.begin(), facts.random_layout.end(), own) &&
-         (!facts.code || process(facts.code->process)) && (!facts.first_ok || process(*facts.first_ok)) &&
+         watching_allowed(link, facts) && (!facts.code || process(facts.code->process)) &&
+         (!facts.first_ok || process(*facts.first_ok)) &&
          fits(facts.crash_acks, facts.epoch == epoch_ ? child.crash_acks : 0) &&
          fits(facts.registered, child.registered) && fits(finished, child.finished) &&
          std::all_of(facts.barrier.begin(), facts.barrier.end(),
@@ -389,7 +390,7 @@ void Node::from_child(Child& child, LinkId link, const wire::Message& message) {
     child.registered += news->registered;
     if (news->epoch == epoch_) child.crash_acks += news->crash_acks;
     child.finished += news->ended + news->exited_ok + static_cast<std::uint32_t>(news->exits.size());
-    facts(*news);
+    facts(with_who_started(child, *news));
   } else if (const auto* more = std::get_if<wire::Ask>(&message)) {
     if (ending_ == Ending::no) launch_->ask(link, *more, now_, *out_);
   } else if (const auto* handed = std::get_if<wire::HandBack>(&message)) {

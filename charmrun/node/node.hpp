@@ -101,6 +101,8 @@ private:
   void from_child(proto::Child& child, proto::LinkId link, const wire::Message& message);
   bool allowed(proto::LinkId link, const wire::Message& message) const;
   bool allowed(proto::LinkId link, const wire::Facts& facts) const;
+  bool watching_allowed(proto::LinkId link, const wire::Facts& facts) const;
+  wire::Facts with_who_started(const proto::Child& child, wire::Facts facts) const;
   bool allowed(proto::LinkId link, const wire::HandBack& message) const;
   bool allowed(proto::LinkId link, const wire::QueuePairs& block) const;
   void give_up(proto::LinkId link, const Error& error);

@@ -50,8 +50,7 @@ void RootDesk::facts(wire::Facts facts, Instant now) {
   failures_.insert(failures_.end(), facts.hosts_failed.begin(), facts.hosts_failed.end());
   random_layout_.insert(facts.random_layout.begin(), facts.random_layout.end());
   registering_ = registering_ || facts.registered > 0;
-  if (tells_progress_ && judge_.has_numbers())
-    hosts_up_.insert(hosts_up_.end(), facts.hosts_up.begin(), facts.hosts_up.end());
+  if (tells_progress_) note_progress(facts);
   if (crash_sequence_) crash_sequence_->acked(facts.epoch, facts.crash_acks, now);
   for (const wire::HostTopology& told : facts.topologies) {
     for (std::uint32_t i = 0; i < told.hosts; ++i) topologies_.at(told.first_host + i) = told.topology;
@@ -80,6 +79,7 @@ void RootDesk::output(wire::Output output, Actions& out) {
 }
 
 void RootDesk::message(const wire::Message& message, Instant now, Actions& out, DeskOrders& orders) {
+  if (tells_progress_) note_progress(message);
   if (const auto* abort = std::get_if<wire::AbortUp>(&message)) {
     judge_.on(*abort);
   } else if (const auto* lost = std::get_if<wire::LinkLost>(&message)) {
@@ -283,14 +283,6 @@ void RootDesk::on(const ClientBytes& event, Instant now, Actions& out, DeskOrder
 
 void RootDesk::on(const ClientClosed& event, Instant, Actions&, DeskOrders&) {
   if (ccs_) ccs_->on(event);
-}
-
-void RootDesk::tell_progress(Actions& out) {
-  if (!tells_progress_) return;
-  JobStatus now = judge_.progress();
-  if (now == told_progress_ && hosts_up_.empty()) return;
-  told_progress_ = now;
-  out.push_back(Progress{std::move(now), std::exchange(hosts_up_, {})});
 }
 
 void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {

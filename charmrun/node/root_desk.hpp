@@ -103,6 +103,8 @@ private:
   std::vector<Host*> take_places();
   void say_numbers(Instant now, std::size_t hosts, std::uint32_t before, proto::Actions& out);
   void show_bindings(proto::Actions& out);
+  void note_progress(const wire::Facts& facts);
+  void note_progress(const wire::Message& message);
   void tell_progress(proto::Actions& out);
   void announce(Instant now, proto::Actions& out);
   void end_ccs(const proto::Ending& why, proto::Actions& out);
@@ -144,8 +146,7 @@ private:
   std::vector<wire::HostFailure> failures_;  // not yet recorded
   std::set<std::uint32_t> random_layout_;    // hosts of Facts::random_layout
   bool tells_progress_;
-  proto::JobStatus told_progress_;
-  std::vector<std::uint32_t> hosts_up_;  // not yet told
+  proto::Progress progress_;  // as it was told, and what has not been yet
   bool told_verdict_ = false;
   bool told_kill_ = false;
 

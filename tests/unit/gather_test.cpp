@@ -144,11 +144,13 @@ TEST_CASE("the last ending is not held back, whoever ended how", "[gather]") {
   one.exited_ok = 1;
   for (const std::uint32_t process : {6U, 4U, 5U}) {
     one.first_ok = process;
+    one.who_ended = {{process, process}};
     gather.add(one, kNow);
   }
   const auto facts = gather.due(kComplete, kNow);
   CHECK(facts->exited_ok == 3);
   CHECK(facts->first_ok == 4U);
+  CHECK(facts->who_ended == std::vector<wire::ProcessSet::Range>{{4, 6}});
 }
 
 TEST_CASE("of codes that come together that of the lowest process is kept", "[gather]") {

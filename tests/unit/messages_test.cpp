@@ -64,6 +64,7 @@ JobSpec full_job() {
   job.report_bindings = true;
   job.fork_clients = ForkClients::always;
   job.spool = 5U << 20;
+  job.watched = true;
   return job;
 }
 
@@ -83,6 +84,8 @@ Facts full_facts() {
   facts.exits = {{5, 1, 11, true, true, true, true, true, true, "text"}};
   facts.topologies = {{1, 2, {2, 8, 16}}, {300, 1, {1, 4, 4}}};
   facts.random_layout = {3, 4};
+  facts.who_ended = {{1, 2}, {300, 300}};
+  facts.started_by = {{1, 2}};
   return facts;
 }
 
@@ -191,6 +194,8 @@ TEST_CASE("members arrive where they belong", "[messages]") {
   CHECK(facts.barrier == full_facts().barrier);
   CHECK(facts.code == full_facts().code);
   CHECK(facts.exits == full_facts().exits);
+  CHECK(facts.who_ended == full_facts().who_ended);
+  CHECK(facts.started_by == full_facts().started_by);
   CHECK((facts.registered == 2 && facts.ended == 1 && facts.exited_ok == 6));
   const Message welcome = every_message()[0];
   CHECK(std::get<Welcome>(decode_message(0, payload_of(welcome)).value()).self == full_host());

@@ -152,6 +152,8 @@ TEST_CASE("a child that speaks for others is cut off and ends the job", "[ending
   left.exited_ok = 1;
   left.first_ok = 4;
   crowd.barrier[0] = 4;
+  wire::Facts watching;
+  watching.who_ended = {{0, 0}};  // which nobody wants to know
   const std::vector<wire::Message> forged = {
       facts_of_host(4),
       facts_of_host(99),
@@ -165,6 +167,7 @@ TEST_CASE("a child that speaks for others is cut off and ends the job", "[ending
       crowd,
       left,
       twice,
+      watching,
       wire::Output{4, 1, false, "x"},
       wire::Output{0, 7, false, "x"},
       wire::ScanUp{4, "%d"},

@@ -95,6 +95,7 @@ struct Plan {
   std::uint64_t login_rate = 0;                  // in millionths of logins per second
   std::string user;                              // login name
   std::vector<std::string> forwarded_keys;       // public keys by which the root signs
+  bool watched = false;                          // somebody looks at its progress
 };
 
 /// One try to log in, and what is to come of it. Default: it succeeds after some time.
@@ -165,6 +166,7 @@ public:
   std::vector<proto::Sign> signs;
   std::vector<proto::Record> failures;  // hosts that were given up
   std::vector<wire::Checkup> checkups;
+  std::vector<proto::Progress> progress;
   std::size_t stops = 0;     // of the root
   std::size_t reads = 0;     // of the user's stdin
   std::uint32_t pauses = 0;  // of pipes and clients, that were not read
@@ -245,7 +247,7 @@ private:
     stamps.push_back(a.stamps);
   }
   void perform(std::size_t, const proto::Examined& a) { checkups.push_back(a.checkup); }
-  void perform(std::size_t, const proto::Progress&) {}
+  void perform(std::size_t, const proto::Progress& a) { progress.push_back(a); }
   void start(std::size_t id, const proto::Login& action, const Outcome& outcome);
   void record(std::size_t id, const proto::Action& action);
 

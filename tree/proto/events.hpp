@@ -358,11 +358,20 @@ struct Record {
 struct Examined {
   wire::Checkup checkup;
 };
-/// Root: what has changed in the job's status, whose `late` hosts are left out; with the hosts that have
-/// started their processes since. Only where somebody looks at it (RootPlan::tells_progress).
+/// Root: what has changed in the job's status, whose `late` hosts are left out, and what has become of hosts
+/// and processes since. Only where somebody looks at it (RootPlan::tells_progress).
 struct Progress {
   JobStatus status;
-  std::vector<std::uint32_t> hosts_up;
+  std::vector<std::uint32_t> hosts_up;         // have started their processes
+  std::vector<wire::HostFailure> hosts_lost;   // were up
+  std::vector<wire::StartedBy> started_by;     // of a job that is watched
+  std::vector<wire::ProcessSet::Range> ended;  // as they should, of a job that is watched
+  struct Loss {
+    std::uint32_t process;
+    std::string how;
+  };
+  std::vector<Loss> lost;           // processes that ended otherwise
+  std::vector<std::uint32_t> back;  // that were lost, or regrouped, and have registered
 };
 /// This launcher is done. Root: with the status to exit with, or the signal to die of (0: none), and why.
 struct Finish {

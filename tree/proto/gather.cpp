@@ -34,6 +34,11 @@ void Gather::add(wire::Facts facts, Instant now) {
     pending_.exits.push_back(std::move(exit));
   }
   move_append(pending_.random_layout, std::move(facts.random_layout));
+  move_append(pending_.started_by, std::move(facts.started_by));
+  if (!facts.who_ended.empty()) {
+    move_append(pending_.who_ended, std::move(facts.who_ended));
+    wire::fold(pending_.who_ended);
+  }
   if (facts.epoch == pending_.epoch) {
     for (std::size_t kind = 0; kind < facts.barrier.size(); ++kind)
       pending_.barrier[kind] += facts.barrier[kind];

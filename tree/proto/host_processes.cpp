@@ -189,9 +189,13 @@ void HostProcesses::report_exit(std::uint32_t number, const ProcessExited& event
   std::uint8_t code = event.code;
   if (finalised && code == 0 && process.code != 0)
     code = (process.code & 0xFF) == 0 ? 1 : static_cast<std::uint8_t>(process.code);
-  if (forking_ && number == local_.first && !process.kind) up.facts.exited_ok += local_.count - 1;  // unborn
+  if (forking_ && number == local_.first && !process.kind && local_.count > 1) {  // the others are unborn
+    up.facts.exited_ok += local_.count - 1;
+    tell_who_ended({number + 1, number + local_.count - 1}, up);
+  }
   if (((!process.kind && !process.restarted) || finalised) && code == 0 && event.signal == 0) {
     ++up.facts.exited_ok;
+    tell_who_ended({number, number}, up);
     if (!process.kind) up.facts.first_ok = std::min(number, up.facts.first_ok.value_or(number));
     return;
   }
@@ -207,6 +211,10 @@ void HostProcesses::report_exit(std::uint32_t number, const ProcessExited& event
   if (event.code == 127) exit.text = loader_complaint(process.last_words.bytes());
   exit.last_words = take_last_words(number);
   up.facts.exits.push_back(std::move(exit));
+}
+
+void HostProcesses::tell_who_ended(wire::ProcessSet::Range who, Upward& up) const {
+  if (job_->watched) up.facts.who_ended.push_back(who);
 }
 
 /// Only the first cause is told with them, so that those of thousands that end together cost nothing.
@@ -370,6 +378,7 @@ void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, 
         continue;
       }
       ++up.facts.ended;
+      tell_who_ended({ended->process, ended->process}, up);
       if (ended->code != 0 && !up.facts.code) up.facts.code = wire::Code{ended->process, ended->code};
     } else if (auto* aborted = std::get_if<Aborted>(&output)) {
       flush(aborted->process, wire::Tail::ended, up);

@@ -164,6 +164,7 @@ private:
   void adopt(const Registered& output, ClientKind kind, Actions& out);
   void flush(std::uint32_t process, wire::Tail tail, Upward& up);
   wire::ProcessExit exit_of(std::uint32_t process) const;
+  void tell_who_ended(wire::ProcessSet::Range who, Upward& up) const;
   std::string take_last_words(std::uint32_t process);
   void start_process(std::uint32_t process, std::vector<std::string> more_arguments, Actions& out);
   void start_anew(std::uint32_t process, Actions& out);

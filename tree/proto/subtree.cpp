@@ -82,12 +82,18 @@ const Subtree::Entry* Subtree::find(std::uint32_t host) const {
   return it == entries_.end() ? nullptr : &it->second;
 }
 
-std::optional<LinkId> Subtree::route(std::uint32_t process) const {
+/// The host on which it is; null: on none.
+const Subtree::Entry* Subtree::entry_of(std::uint32_t process) const {
   auto it = first_processes_.upper_bound(process);
-  if (it == first_processes_.begin()) return {};
+  if (it == first_processes_.begin()) return nullptr;
   const Entry& entry = entries_.at((--it)->second);
-  if (process - entry.first_process >= entry.processes || entry.link == kParentLink) return {};
-  return entry.link;
+  return process - entry.first_process < entry.processes ? &entry : nullptr;
+}
+
+std::optional<LinkId> Subtree::route(std::uint32_t process) const {
+  const Entry* entry = entry_of(process);
+  if (entry == nullptr || entry->link == kParentLink) return {};
+  return entry->link;
 }
 
 bool Subtree::owns(LinkId link, std::uint32_t host) const {
@@ -97,6 +103,15 @@ bool Subtree::owns(LinkId link, std::uint32_t host) const {
 
 bool Subtree::owns_process(LinkId link, std::uint32_t process) const {
   return route(process) == link;
+}
+
+bool Subtree::owns_processes(LinkId link, wire::ProcessSet::Range range) const {
+  for (std::uint64_t next = range.first; next <= range.last;) {
+    const Entry* entry = entry_of(static_cast<std::uint32_t>(next));
+    if (entry == nullptr || entry->link != link) return false;
+    next = std::uint64_t{entry->first_process} + entry->processes;
+  }
+  return range.first <= range.last;
 }
 
 std::uint32_t Subtree::processes_of(LinkId link) const {

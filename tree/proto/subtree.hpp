@@ -43,6 +43,7 @@ public:
   /// True if `host` was given to the child at `link`.
   bool owns(LinkId link, std::uint32_t host) const;
   bool owns_process(LinkId link, std::uint32_t process) const;
+  bool owns_processes(LinkId link, wire::ProcessSet::Range range) const;
   /// The processes of all hosts given to the child at `link`.
   std::uint32_t processes_of(LinkId link) const;
 
@@ -52,6 +53,7 @@ public:
   bool all_registered() const { return registered_ == entries_.size(); }
 
 private:
+  const Entry* entry_of(std::uint32_t process) const;
   void count_out(const Entry& entry);
 
   std::map<std::uint32_t, Entry> entries_;                  // by host index

@@ -207,7 +207,7 @@ CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.environment, s.hosts, s.proce
            s.input_process, s.input_to_all, s.input_is_typed, s.magic, s.launch, s.timeout, s.grace,
            s.keep_address_randomisation, s.stamps, s.verbose, s.partial_line, s.raw_output, s.labelled,
            s.private_network, s.umask, s.runscript, s.profiles, s.checkup, s.restarts_processes, s.terminal,
-           s.provision, s.bind, s.report_bindings, s.resizes, s.fork_clients, s.spool)
+           s.provision, s.bind, s.report_bindings, s.resizes, s.fork_clients, s.spool, s.watched)
 CT_MEMBERS(NodeTable, s.epoch, s.pes_per_process, s.blocks)
 CT_MEMBERS(Welcome, s.job, s.self, s.level)
 CT_MEMBERS(Assign, s.hosts, s.login_rate)
@@ -239,8 +239,11 @@ CT_MEMBERS(HostFailure, s.host, s.error)
 CT_MEMBERS(ProcessExit, s.process, s.code, s.signal, s.core, s.registered, s.ended, s.lost_connection,
            s.restartable, s.refused, s.text, s.last_words)
 CT_MEMBERS(Code, s.process, s.code)
+CT_MEMBERS(ProcessSet::Range, s.first, s.last)
+CT_MEMBERS(StartedBy, s.host, s.by)
 CT_MEMBERS(Facts, s.hosts_up, s.hosts_failed, s.blocks, s.epoch, s.barrier, s.crash_acks, s.registered,
-           s.ended, s.code, s.exited_ok, s.first_ok, s.exits, s.topologies, s.random_layout)
+           s.ended, s.code, s.exited_ok, s.first_ok, s.exits, s.topologies, s.random_layout, s.who_ended,
+           s.started_by)
 CT_MEMBERS(Output, s.process, s.stream, s.wants_receipt, s.text, s.tail, s.read)
 CT_MEMBERS(ScanUp, s.process, s.format)
 CT_MEMBERS(AbortUp, s.process, s.code, s.text, s.last_words)
@@ -332,6 +335,8 @@ std::optional<Message> take_half(Message& message) {
     divided |= divide(facts->exits, rest.exits);
     divided |= divide(facts->topologies, rest.topologies);
     divided |= divide(facts->random_layout, rest.random_layout);
+    divided |= divide(facts->who_ended, rest.who_ended);
+    divided |= divide(facts->started_by, rest.started_by);
     if (divided) return rest;
   }
   return {};
@@ -353,7 +358,7 @@ Error too_large(const Message& message, std::size_t payload) {
 bool Facts::empty() const {
   return hosts_up.empty() && hosts_failed.empty() && blocks.empty() && barrier == decltype(barrier){} &&
          crash_acks == 0 && registered == 0 && ended == 0 && !code && exited_ok == 0 && exits.empty() &&
-         topologies.empty() && random_layout.empty();
+         topologies.empty() && random_layout.empty() && who_ended.empty() && started_by.empty();
 }
 
 Blob encode(const JobSpec& job) {

@@ -18,6 +18,7 @@
 #include "tree/wire/cpus.hpp"
 #include "tree/wire/host.hpp"
 #include "tree/wire/node_table.hpp"
+#include "tree/wire/process_set.hpp"
 
 namespace charmtree::wire {
 
@@ -108,6 +109,7 @@ struct JobSpec {
   bool report_bindings = false;
   ForkClients fork_clients = ForkClients::never;
   std::uint64_t spool = 1U << 30;  // bytes of output that a host may keep in a file
+  bool watched = false;            // somebody looks at it: Facts say more
   /// Output is bytes as they come, not lines.
   bool passes_raw() const { return raw_output || (processes == 1 && !labelled); }
   /// The processes get their numbers when all hosts have answered or been given up.
@@ -294,6 +296,12 @@ struct Code {
   std::int32_t code = 0;
   friend bool operator==(const Code&, const Code&) = default;
 };
+/// Whose launcher started that of a host; kRootIndex: the root.
+struct StartedBy {
+  std::uint32_t host = 0;
+  std::uint32_t by = 0;
+  friend bool operator==(const StartedBy&, const StartedBy&) = default;
+};
 /// What happened below, merged at every level.
 struct Facts {
   std::vector<std::uint32_t> hosts_up;  // their processes are started
@@ -310,6 +318,9 @@ struct Facts {
   std::vector<ProcessExit> exits;            // all others that matter
   std::vector<HostTopology> topologies;      // of hosts_up, where the job counts by them
   std::vector<std::uint32_t> random_layout;  // hosts of Charm++ clients whose addresses could not be fixed
+  // Of a job that is watched:
+  std::vector<ProcessSet::Range> who_ended;  // those counted in `ended` and `exited_ok`
+  std::vector<StartedBy> started_by;         // of hosts_up
   bool empty() const;
 };
 /// What stands behind the last newline of a piece of output.

@@ -24,6 +24,18 @@ void ProcessSet::add(std::uint32_t process) {
   }
 }
 
+void fold(std::vector<ProcessSet::Range>& ranges) {
+  std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::size_t kept = 0;
+  for (std::size_t i = 1; i < ranges.size(); ++i) {
+    if (std::uint64_t{ranges[kept].last} + 1 == ranges[i].first)
+      ranges[kept].last = ranges[i].last;
+    else
+      ranges[++kept] = ranges[i];
+  }
+  if (!ranges.empty()) ranges.resize(kept + 1);
+}
+
 std::string ProcessSet::print() const {
   std::string text;
   for (const auto& [first, last] : ranges_) {

@@ -13,6 +13,7 @@ class ProcessSet {
 public:
   struct Range {
     std::uint32_t first, last;  // both are in
+    friend bool operator==(const Range&, const Range&) = default;
   };
 
   void add(std::uint32_t process);
@@ -27,5 +28,8 @@ private:
   std::vector<Range> ranges_;  // rise, with gaps between them
   std::size_t size_ = 0;
 };
+
+/// Puts them in order and joins those that meet; no number may be in two.
+void fold(std::vector<ProcessSet::Range>& ranges);
 
 }  // namespace charmtree::wire
