@@ -118,7 +118,7 @@ bool Console::shows_progress_line(const Options& options) {
 }
 
 bool Console::shows_progress(const Options& options) {
-  return !options.json.empty() || shows_progress_line(options);
+  return !options.json.empty() || options.dashboard || shows_progress_line(options);
 }
 
 std::function<void()> Console::written() {
@@ -134,6 +134,14 @@ void Console::write_events(EventWriter events) {
                                  std::strerror(error)));
   });
   event(event_log_.job(job_.plan.job, ::getpid(), io::now()));
+}
+
+Result<std::string> Console::open_dashboard() {
+  const wire::JobSpec& job = job_.plan.job;
+  dashboard_.emplace(
+      io_, Dashboard{job, job_.plan.hosts, ::getpid(), io::own_host_name(), started_},
+      [this] { return node_->status(); }, [this](const std::string& note) { say(Tone::verbose, note); });
+  return dashboard_->open();
 }
 
 void Console::event(std::string line) {
@@ -156,6 +164,8 @@ void Console::progress(const proto::Progress& progress) {
       event(event_log_.host_up(node_->hosts()[host].name, now));
     if (!stage_ || *stage_ != progress.status.stage) event(event_log_.stage(progress.status, now));
   }
+  if (dashboard_)
+    dashboard_->tell([&](Dashboard& dashboard) { dashboard.progress(progress, node_->hosts()); });
   stage_ = progress.status.stage;
   if (!shows_progress_line(options_)) return;
   if (*stage_ != proto::Stage::launch && *stage_ != proto::Stage::start) {
@@ -188,6 +198,7 @@ void Console::progress_line(std::string_view line) {
 }
 
 void Console::show(proto::Show action) {
+  if (dashboard_) dashboard_->tell([&](Dashboard& dashboard) { dashboard.output(action); });
   if (stdout_has_events()) {
     event(event_log_.output(action, io::now()));
     if (action.output.wants_receipt) out_.confirm(when_shown(action.output.process));
@@ -283,6 +294,7 @@ void Console::say(Tone tone, const std::string& line) {
   if (tone == Tone::verbose && !options_.verbose) return;
   if (tone == Tone::info && options_.quiet) return;
   if (events_) event(event_log_.message(tone, line, io::now()));
+  if (dashboard_) dashboard_->tell([&](Dashboard& dashboard) { dashboard.say(tone, line); });
   const bool charm_line = line.starts_with("Charmrun> ");  // tools look for these on stdout
   if (charm_line && stdout_has_events()) return;
   const std::string name = charm_line ? "" : tone == Tone::error ? "charmrun: error: " : "charmrun: ";
@@ -320,6 +332,10 @@ void Console::record(const proto::Record& record) {
   if (record.stamps.host >= job_.plan.hosts.size()) return;
   if (record.error) {
     const std::string& host = job_.plan.hosts[record.stamps.host].name;
+    if (dashboard_) {
+      dashboard_->tell(
+          [&](Dashboard& dashboard) { dashboard.host_failed(record.stamps.host, *record.error); });
+    }
     if (events_) event(event_log_.host_failed(host, *record.error, record.failed));
     return startup_.failed(record.stamps.host, *record.error, record.failed);
   }
@@ -347,9 +363,12 @@ bool Console::finish(proto::Finish& result, std::span<const Host> hosts, Duratio
   known_hosts_.finish();
   const bool lost_files = files_ && files_->failures() > 0;
   if (lost_files && result.status == 0 && result.signal == 0) result.status = kLauncherFailed;
-  if (events_) {
-    const auto& where = result.why.host;
-    event(event_log_.end(result, where && *where < hosts.size() ? hosts[*where].name : "", io::now()));
+  const auto& where = result.why.host;
+  const std::string host = where && *where < hosts.size() ? hosts[*where].name : "";
+  if (events_) event(event_log_.end(result, host, io::now()));
+  if (dashboard_) {
+    dashboard_->tell([&](Dashboard& dashboard) { dashboard.end(result, host, io::now()); });
+    dashboard_->finish();
   }
   return out_.drain(limit) && err_.drain(limit) && (!events_ || events_->drain(limit));
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "charmrun/dashboard_door.hpp"
 #include "charmrun/display.hpp"
 #include "charmrun/event_log.hpp"
 #include "charmrun/event_writer.hpp"
@@ -38,6 +39,8 @@ public:
   }
   /// ++json: what happens is written there as well.
   void write_events(EventWriter events);
+  /// ++dashboard: what happens is shown there as well. Its address, or why there is none.
+  Result<std::string> open_dashboard();
   /// Somebody looks at Progress actions.
   static bool shows_progress(const Options& options);
   /// Who signs for other launchers; without one nobody does. Must outlive the console.
@@ -105,6 +108,7 @@ private:
   std::optional<io::OutputFiles> files_;  // ++output
   EventLog event_log_;
   std::optional<EventWriter> events_;  // ++json
+  std::optional<DashboardDoor> dashboard_;
   io::asio::steady_timer progress_timer_;
   std::optional<proto::Stage> stage_;
   bool progressing_ = false;  // hosts or processes have yet to start

@@ -280,6 +280,20 @@ proto::Finish conduct(io::asio::io_context& io, io::Runner& runner) {
   return runner.result();
 }
 
+/// Where others reach the running job. The lines of CCS come first: tools count lines.
+Result<void> open_doors(const Options& options, const Job& job, io::Runner& runner, Console& console) {
+  if (job.ccs) {
+    const auto lines = open_ccs(options, *job.ccs, runner);
+    if (!lines) return lines.error();
+    console.announce(*lines);
+  }
+  if (!options.dashboard) return {};
+  const auto address = console.open_dashboard();
+  if (!address) return address.error();
+  std::fprintf(stderr, "charmrun: dashboard: %s\n", address->c_str());
+  return {};
+}
+
 void say_remarks(const Job& job, Console& console) {
   for (const std::string& remark : job.remarks) console.say(proto::Tone::info, remark);
   for (const std::string& note : job.notes) console.say(proto::Tone::verbose, note);
@@ -389,11 +403,8 @@ int run_root(const Options& options, const std::string& self) {
     io::Runner runner{around.io, node, around.transports(), around.watch, &console};
     console.attach(runner, node);
     if (events) console.write_events(std::move(*events));
-    if (job->ccs) {
-      auto lines = open_ccs(options, *job->ccs, runner);
-      if (!lines) return complain(lines.error()), kLauncherFailed;
-      console.announce(*lines);
-    }
+    if (const auto opened = open_doors(options, *job, runner, console); !opened)
+      return complain(opened.error()), kLauncherFailed;
     StatusDoor door{around.io, [&] {
                       return status_json(job->plan.job, ::getpid(), node.hosts(), node.status(),
                                          io::now() - started);

@@ -202,6 +202,10 @@ constexpr std::array kTable = {
         "json", Topic::talk, &O::json, "FILE", "",
         "write what happens to the job as JSON lines (docs/EVENTS.md); -: to stdout, which then carries them "
         "alone, with the output inside; fd:N: to a descriptor that is open"},
+    OptionRow{"dashboard", Topic::talk, &O::dashboard, "", "off",
+              "serve a web page on 127.0.0.1 that shows the job while it runs (hosts, processes, how far it "
+              "is, the "
+              "last of the output); its address, which lets in only you, is printed on stderr"},
     OptionRow{
         "spool", Topic::talk, &O::spool, "SIZE", "1G",
         "how much output of Charm++ and native programs each host may keep in an unlinked file ($TMPDIR or "

@@ -183,6 +183,7 @@ struct Options {
   bool verbose = false;
   bool quiet = false;  // never together with verbose, which wins
   std::string json;    // ++json
+  bool dashboard = false;
   std::string report;
   std::string timeline;
   bool raw = false;

@@ -28,7 +28,7 @@ REPLAYED = ("tree/proto", "health", "ccs", "charmrun/node")
 
 # Headers of libraries: a prefix of what stands in <...>, and the files or folders that may include it.
 LIBRARIES = {
-    "boost/": ("tree/io/asio.hpp",),
+    "boost/": ("tree/io/asio.hpp", "tree/io/http_request.cpp"),
     "libssh2": ("tree/io", "tests"),
     "openssl/": ("tree/io", "charmrun", "ccs/guard.cpp"),
     "hwloc": ("tree/io/cpus.cpp",),
