@@ -384,9 +384,11 @@ int run_root(const Options& options, const std::string& self) {
   std::optional<MpiexecStart> mpiexec;
   if (options.by_mpiexec()) {
     mpiexec.emplace(around.io, around.watch, options, say);
-    print_remarks(options, *job);
-    job->remarks.clear();
-    job->notes.clear();
+    if (!job->ccs) {  // else nothing comes before the lines of its port
+      print_remarks(options, *job);
+      job->remarks.clear();
+      job->notes.clear();
+    }
     if (const auto over = mpiexec->muster(*job, started)) {
       if (over->signal != 0) die_of(over->signal);
       return over->status;

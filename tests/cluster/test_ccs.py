@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from running import PATIENCE_S, Factory, error_line, run
-from served import CLIENT, GETINFO, Served
+from served import CLIENT, FILE, GETINFO, SERVER, Served
 
 EMPTY = ""
 
@@ -30,6 +30,18 @@ def test_clients_of_a_running_job_are_served(cluster: Factory, charmrun: Path) -
     text = job.end()
     assert client.communicate(timeout=PATIENCE_S)[0] == "b'die\\n\\x00'\n"
     assert "CCS client 127.0.0.1 asked for PE 4; the job has 4: refused" in text
+
+
+def test_the_output_is_fetched_by_who_has_asked_for_it(cluster: Factory, charmrun: Path) -> None:
+    job = Served(cluster(3), charmrun, "++server", program=(SERVER, FILE))
+    job.serves()
+    redirected, *fetched = (bytes.fromhex(one) for one in job.ask("redirect stdio", 0, *["fetch stdio", 0] * 3))
+    assert redirected == b"" and all(one.endswith(b"\n\0") for one in fetched), fetched
+    lines = b"".join(one[:-1] for one in fetched).decode().splitlines()
+    first = int(lines[0].removeprefix("line "))
+    assert lines == [f"line {number}" for number in range(first, first + len(lines))]
+    shown = job.end().splitlines()
+    assert shown[first : first + len(lines)] == lines
 
 
 def test_a_private_port_is_reached_from_its_machine_alone(cluster: Factory, charmrun: Path) -> None:

@@ -9,23 +9,25 @@ from pathlib import Path
 
 from running import PATIENCE_S, Factory, command
 from served import FILE, GETINFO, SERVER, Served
+from vc_job import resident_kb
 from vcluster import REPOSITORY, Cluster
 
 KEY = "38205960174893726150482937162849"
 PATH = "/home/shared/keys"
 MODULE = REPOSITORY / "client-lib/python"
-MANY = 5000
+FIRST, MANY = 10_000, 100_000  # requests
+GROWTH_KB = 8192  # of a launcher meanwhile, at most
 
-# Arguments: port, key.
-CLIENT = f"""
+# Arguments: port, key, how many requests.
+CLIENT = """
 import struct, sys
 from charmtree_ccs import ALL, Refused, Session
 def data(text):
     return b"DATA:" + struct.pack(">I", len(text)) + text
 with Session("127.0.0.1", int(sys.argv[1]), sys.argv[2]) as job:
     print(job.ask("ccs_getinfo", pe=3).hex())
-    replies = job.ask_all(("echo", data(b"%d" % i), i % 4) for i in range({MANY}))
-    print(replies == [b"%d" % i for i in range({MANY})])
+    many = range(int(sys.argv[3]))
+    print(job.ask_all(("echo", data(b"%d" % i), i % 4) for i in many) == [b"%d" % i for i in many])
     print(sorted(struct.iter_unpack(">I", job.ask("pe", pe=ALL))), sorted(struct.iter_unpack(">I", job.ask("pe", pe=[3, 1]))))
     print(len(job.ask("big", data(b"5000000"), 2)), job.ask("none"), job.ask("pe", pe=[2]))
     try:
@@ -49,17 +51,22 @@ def test_sessions(cluster: Factory, charmrun: Path) -> None:
     hosts.put(0, PATH, f"0 {KEY}\n", mode=0o600)
     job = Served(hosts, charmrun, "++server-auth", PATH, program=(SERVER, FILE))
     job.serves()
-    argv = ["/usr/bin/python3", "-c", CLIENT, str(job.port), KEY]
-    done = hosts.run(0, argv, env={"PYTHONPATH": str(MODULE)}, timeout=PATIENCE_S)
-    assert done.stderr == ""
-    assert done.stdout.splitlines() == [
-        GETINFO,
-        "True",
-        "[(0,), (1,), (2,), (3,)] [(1,), (3,)]",
-        r"5000000 None b'\x00\x00\x00\x02'",
-        "asked for PE 4; the job has 4",
-        "the job has another key",
-    ]
+    launchers = [one.pid for host in range(2) for one in hosts.processes(host) if str(charmrun) in one.cmdline]
+    resident = []
+    for many in (FIRST, MANY):
+        argv = ["/usr/bin/python3", "-c", CLIENT, str(job.port), KEY, str(many)]
+        done = hosts.run(0, argv, env={"PYTHONPATH": str(MODULE)}, timeout=PATIENCE_S)
+        assert done.stderr == ""
+        assert done.stdout.splitlines() == [
+            GETINFO,
+            "True",
+            "[(0,), (1,), (2,), (3,)] [(1,), (3,)]",
+            r"5000000 None b'\x00\x00\x00\x02'",
+            "asked for PE 4; the job has 4",
+            "the job has another key",
+        ]
+        resident.append([resident_kb(one) for one in launchers])
+    assert all(after - before < GROWTH_KB for before, after in zip(*resident)), resident
     place = f"127.0.0.1:{job.port}"
     asked = command(charmrun, "++ccs", place, "echo", 3, "-", "++server-auth", PATH)
     echo = b"DATA:" + struct.pack(">I", 6) + b"through"
