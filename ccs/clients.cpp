@@ -34,8 +34,18 @@ void Clients::on(const ClientBytes& event, Actions& out) {
   found->second.conversation->append(event.bytes);
   unfinished_ += event.bytes.size();
   to_hear_.push_back(event.client);
-  if (unfinished_ > kMaxUnfinished)
-    drop(event.client, {"sent more than there is room for now", std::string{}}, out);
+  if (unfinished_ > kMaxUnfinished) make_room(out);
+}
+
+/// Who has sent most without finishing it has to go.
+void Clients::make_room(Actions& out) {
+  const auto kept = [](const auto& entry) {
+    return entry.second.conversation ? entry.second.conversation->buffered() : 0;
+  };
+  const auto most = std::max_element(clients_.begin(), clients_.end(),
+                                     [&](const auto& a, const auto& b) { return kept(a) < kept(b); });
+  if (most != clients_.end() && kept(*most) > 0)
+    drop(most->first, "sent more than there is room for now", out);
 }
 
 void Clients::on(const ClientClosed& event) {
@@ -47,7 +57,7 @@ void Clients::hear_all() {
   for (const auto& [id, client] : clients_) to_hear_.push_back(id);
 }
 
-std::optional<Clients::Heard> Clients::hear(std::uint32_t pes_of_job, Actions& out) {
+std::optional<Clients::Heard> Clients::hear(std::uint32_t pes_of_job, Instant now, Actions& out) {
   while (!to_hear_.empty()) {
     const ClientId id = to_hear_.front();
     const auto found = clients_.find(id);
@@ -61,11 +71,25 @@ std::optional<Clients::Heard> Clients::hear(std::uint32_t pes_of_job, Actions& o
     unfinished_ -= before - conversation.buffered();
     if (!step) {
       to_hear_.pop_front();
+      wait_for_more(id, now, out);
       continue;
     }
     if (auto heard = follow(id, std::move(*step), out)) return heard;
   }
   return {};
+}
+
+/// A request that has begun must be complete in time, and a whole one may wait for the job to start.
+void Clients::wait_for_more(ClientId id, Instant now, Actions& out) {
+  Client& client = clients_.at(id);
+  const bool whole = client.conversation->is_whole();
+  if (client.in_session && !client.in_lobby && !whole) {
+    client.in_lobby = true;
+    if (const auto evicted = lobby_.enter(id, now)) close(*evicted, out);
+  } else if (client.in_lobby && whole) {
+    client.in_lobby = false;
+    lobby_.leave(id);
+  }
 }
 
 /// What a client has said, other than a request, is answered here.
@@ -91,8 +115,9 @@ std::optional<Clients::Heard> Clients::follow(ClientId id, Step step, Actions& o
 void Clients::enter_session(ClientId id, Actions& out) {
   Client& client = clients_.at(id);
   if (client.in_session) return;
-  if (sessions_ >= kMaxSessions) return drop(id, {"wants one session too many", {}}, out);
+  if (sessions_ >= kMaxSessions) return drop(id, "wants one session too many", out);
   client.in_session = true;
+  client.in_lobby = false;
   ++sessions_;
   lobby_.leave(id);
 }
@@ -100,10 +125,10 @@ void Clients::enter_session(ClientId id, Actions& out) {
 Clients::Heard Clients::heard(ClientId id, Asked asked, Actions& out) {
   Client& client = clients_.at(id);
   Heard heard{{id, asked.id, asked.before_reply}, client.address, client.port, std::move(asked)};
+  if (std::exchange(client.in_lobby, false)) lobby_.leave(id);
   if (!client.in_session) {
     unfinished_ -= client.conversation->buffered();
     client.conversation.reset();
-    lobby_.leave(id);
   } else if (++client.under_way >= kMaxInSession) {
     client.paused = true;
     out.push_back(PauseClient{id, true});
@@ -139,6 +164,10 @@ void Clients::message(const ReplyTo& to, Status status, std::string_view bytes, 
   to_hear_.push_back(to.client);
 }
 
+void Clients::drop(ClientId id, const std::string& why, Actions& out) {
+  drop(id, Wrong{why, clients_.at(id).conversation->reply_prefix()}, out);
+}
+
 void Clients::drop(ClientId id, const Wrong& wrong, Actions& out) {
   tell(clients_.at(id).address, wrong.why + ": refused", out);
   if (wrong.prefix) out.push_back(to_client(id, *wrong.prefix + wire::make_ccs_reply_head(0)));
@@ -146,12 +175,17 @@ void Clients::drop(ClientId id, const Wrong& wrong, Actions& out) {
 }
 
 void Clients::tell(std::uint32_t address, const std::string& what, Actions& out) {
-  if (told_.size() >= kMaxNotes || !told_.emplace(address, what).second) return;
+  std::string cause = what;
+  std::erase_if(cause, [](char c) { return c >= '0' && c <= '9'; });
+  if (told_.size() >= kMaxNotes || !told_.emplace(address, cause).second) return;
   out.push_back(Say{Tone::info, fmt::format("CCS client {} {}", wire::dotted(address), what)});
+  if (told_.size() == kMaxNotes)
+    out.push_back(Say{Tone::info, "further refusals of CCS clients are not told"});
 }
 
 void Clients::close(ClientId id, Actions& out) {
   forget(id);
+  closed_.push_back(id);
   out.push_back(ClientClose{ClientKind::ccs, id});
 }
 
@@ -170,7 +204,8 @@ void Clients::finish(Actions& out) {
 }
 
 void Clients::tick(Instant now, Actions& out) {
-  while (const auto expired = lobby_.expire(now)) close(*expired, out);
+  while (const auto expired = lobby_.expire(now))
+    drop(*expired, fmt::format("sent no whole request within {:g} s", seconds(kRequestTime)), out);
 }
 
 }  // namespace charmtree::ccs

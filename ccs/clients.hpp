@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "ccs/conversation.hpp"
 #include "ccs/guard.hpp"
@@ -36,7 +37,7 @@ public:
   static constexpr std::size_t kMaxSessions = 8192;
   /// Requests under way in one session; with so many it is not read.
   static constexpr std::uint32_t kMaxInSession = 256;
-  /// Refusals that are told: one for each client host and cause.
+  /// Refusals that are told: one for each client host and cause (numbers make none).
   static constexpr std::size_t kMaxNotes = 64;
 
   Clients(Keys keys, const Guard::Secret& secret) : guard_(std::move(keys), secret) {}
@@ -53,7 +54,9 @@ public:
   };
   /// The next complete request of somebody, in a job with so many PEs (0: not known yet), after everything
   /// else that is to be said to clients before. To be called until there is none.
-  std::optional<Heard> hear(std::uint32_t pes_of_job, proto::Actions& out);
+  std::optional<Heard> hear(std::uint32_t pes_of_job, Instant now, proto::Actions& out);
+  /// Whose connections have been closed from this side since the last time.
+  std::vector<proto::ClientId> take_closed() { return std::exchange(closed_, {}); }
   /// All have to be heard again: the number of PEs has changed.
   void hear_all();
 
@@ -85,14 +88,18 @@ private:
     std::optional<Conversation> conversation = Conversation{};  // none: a stock client has asked
     bool in_session = false;
     std::uint32_t under_way = 0;  // requests of a session
+    bool in_lobby = true;
     bool paused = false;
   };
 
   using Step = std::variant<Asked, Unfit, Wrong, Reply>;
+  void wait_for_more(proto::ClientId id, Instant now, proto::Actions& out);
   std::optional<Heard> follow(proto::ClientId id, Step step, proto::Actions& out);
+  void make_room(proto::Actions& out);
   Heard heard(proto::ClientId id, Asked asked, proto::Actions& out);
   void enter_session(proto::ClientId id, proto::Actions& out);
   void drop(proto::ClientId id, const Wrong& wrong, proto::Actions& out);
+  void drop(proto::ClientId id, const std::string& why, proto::Actions& out);
   void message(const ReplyTo& to, Status status, std::string_view bytes, proto::Actions& out);
   void close(proto::ClientId id, proto::Actions& out);
   void forget(proto::ClientId id);
@@ -102,6 +109,7 @@ private:
   proto::Lobby lobby_{kMaxWaiting, kRequestTime};
   std::map<proto::ClientId, Client> clients_;
   std::deque<proto::ClientId> to_hear_;
+  std::vector<proto::ClientId> closed_;
   std::size_t unfinished_ = 0;  // bytes
   std::size_t sessions_ = 0;
   std::set<std::pair<std::uint32_t, std::string>> told_;

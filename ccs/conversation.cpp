@@ -30,6 +30,17 @@ void Conversation::append(std::string_view bytes) {
     bytes_.append(bytes);
 }
 
+bool Conversation::is_whole() const {
+  if (session_) return session_->is_open() && (session_->buffered() == 0 || session_->has_whole_message());
+  return state_ == State::requesting && wire::is_whole_ccs_request(bytes_);
+}
+
+std::optional<std::string> Conversation::reply_prefix() const {
+  const bool unsigned_yet = state_ == State::beginning && !bytes_.starts_with(static_cast<char>(kSigned));
+  if (session_ || (state_ != State::requesting && !unsigned_yet)) return {};
+  return before_reply_;
+}
+
 Conversation::Step Conversation::next(Guard& guard, std::uint32_t pes_of_job) {
   if (!session_ && bytes_.starts_with(kSessionMagic.front())) {
     session_.emplace();

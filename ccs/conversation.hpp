@@ -53,6 +53,10 @@ public:
   std::optional<std::variant<Asked, Unfit, Wrong, Reply>> next(Guard& guard, std::uint32_t pes_of_job);
   /// Bytes kept.
   std::size_t buffered() const { return session_ ? session_->buffered() : bytes_.size(); }
+  /// There is nothing that has begun and is not complete; a session may also be silent.
+  bool is_whole() const;
+  /// Of an empty reply to what has been said so far; nothing: none would be understood.
+  std::optional<std::string> reply_prefix() const;
   /// Once the client has begun one that is open: it is kept for any number of requests.
   Session* session() { return session_ && session_->is_open() ? &*session_ : nullptr; }
 

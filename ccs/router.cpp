@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "tree/wire/ipv4.hpp"
+#include "tree/wire/words.hpp"
 
 namespace charmtree::ccs {
 
@@ -18,6 +19,16 @@ constexpr std::uint32_t kLoopback = 127;  // its first byte
 std::string whom(std::int32_t pe) {
   if (pe >= 0) return fmt::format("PE {}", pe);
   return pe == -1 ? "all PEs" : fmt::format("{} PEs", -std::int64_t{pe});
+}
+
+constexpr std::string_view kRedirect = "redirect stdio", kFetch = "fetch stdio";
+
+/// What is asked for. As Charm++'s launcher does, those two are recognised by their beginnings.
+std::string service(const std::string& handler) {
+  for (const std::string_view own : {kRedirect, kFetch}) {
+    if (handler.starts_with(own)) return std::string{own};
+  }
+  return handler;
 }
 
 }  // namespace
@@ -33,28 +44,57 @@ void Router::on(const ClientBytes& event, Instant now, Actions& out, Requests& d
 
 void Router::on(const ClientClosed& event) {
   clients_.on(event);
-  stdio_.left(event.client);
-  for (auto it = tokens_.lower_bound({event.client, 0}); it != tokens_.end() && it->first == event.client;
-       it = tokens_.erase(it)) {
-    const auto pending = pending_.find(it->second);
-    if (pending->second.pe < -1)
-      pending->second.to.reset();
-    else
-      pending_.erase(pending);
+  left(event.client);
+}
+
+void Router::left(ClientId client) {
+  stdio_.left(client);
+  for (auto it = tokens_.lower_bound({client, 0}); it != tokens_.end() && it->first == client;) {
+    const Token token = it->second;
+    it = tokens_.erase(it);
+    abandon(token);
   }
+}
+
+/// The client waits no longer. A multicast that is under way stays so.
+void Router::abandon(Token token) {
+  Pending& pending = pending_.at(token);
+  if (pending.pe < -1 && pending.payload.empty()) {
+    pending.to.reset();
+    return;
+  }
+  if (pending.pe < -1) std::erase(multicasts_.at(pending.handler), token);
+  take(token);
+}
+
+/// It is pending no longer, and counted nowhere.
+std::optional<Router::Pending> Router::take(Token token) {
+  const auto found = pending_.find(token);
+  if (found == pending_.end()) return {};
+  Pending pending = std::move(found->second);
+  pending_.erase(found);
+  timeouts_.erase({pending.deadline, token});
+  if (pending.to) tokens_.erase({pending.to->client, token});
+  if (pending.payload.empty())
+    sent_ -= pending.size;
+  else
+    clients_.count_kept(-static_cast<std::int64_t>(pending.size));
+  return pending;
 }
 
 void Router::start(std::uint32_t processes, std::uint32_t pes_per_process, Instant now, Actions& out,
                    Requests& down) {
   processes_ = processes;
   pes_per_process_ = pes_per_process;
+  if (processes == 0) fail_all("the job is being resized", out);
   clients_.hear_all();
   serve(now, out, down);
 }
 
 void Router::serve(Instant now, Actions& out, Requests& down) {
-  while (auto heard = clients_.hear(processes_ * pes_per_process_, out))
+  while (auto heard = clients_.hear(processes_ * pes_per_process_, now, out))
     asked(std::move(*heard), now, out, down);
+  for (const ClientId client : clients_.take_closed()) left(client);
 }
 
 void Router::asked(Clients::Heard heard, Instant now, Actions& out, Requests& down) {
@@ -63,24 +103,25 @@ void Router::asked(Clients::Heard heard, Instant now, Actions& out, Requests& do
     clients_.tell(heard.address, why + ": refused", out);
     clients_.refuse(heard.from, why, out);
   };
-  if (plan_.denied.contains(request.handler))
-    return refuse(fmt::format("asked for '{}' (++server-deny)", request.handler));
+  const std::string name = quotable(request.handler);
+  if (plan_.denied.contains(service(request.handler)))
+    return refuse(fmt::format("asked for '{}' (++server-deny)", name));
   if (serve_stdio(heard, out)) return;
   const auto queue = multicasts_.find(request.handler);
   if (request.pe < -1 && queue != multicasts_.end() && queue->second.size() > kMaxQueued)
-    return refuse(fmt::format("sent one multicast too many for '{}'", request.handler));
+    return refuse(fmt::format("sent one multicast too many for '{}'", name));
+  if (sent_ > kMaxSent) return refuse("asked while too many bytes were under way");
   forward(std::move(heard), now, down);
 }
 
-/// As Charm++'s launcher does, names are recognised by their beginnings.
 bool Router::serve_stdio(const Clients::Heard& heard, Actions& out) {
-  const std::string& handler = heard.asked.request.handler;
-  if (handler.starts_with("redirect stdio")) {
+  const std::string name = service(heard.asked.request.handler);
+  if (name == kRedirect) {
     stdio_.redirect();
     clients_.reply(heard.from, {}, out);
     return true;
   }
-  if (!handler.starts_with("fetch stdio")) return false;
+  if (name != kFetch) return false;
   if (const auto released = stdio_.fetch(heard.from)) clients_.reply(*released, {}, out);
   hand_over_text(out);
   return true;
@@ -111,14 +152,19 @@ void Router::forward(Clients::Heard heard, Instant now, Requests& down) {
   tokens_.emplace(heard.from.client, token);
   Pending& pending = pending_[token] = {std::move(heard.from), heard.address,        heard.port, request.pe,
                                         request.handler,       pe / pes_per_process_};
-  while (!timeouts_.empty() && !pending_.contains(timeouts_.front().second)) timeouts_.pop_front();
-  if (plan_.timeout > Duration{0}) timeouts_.emplace_back(now + plan_.timeout, token);
-  if (request.pe >= -1) return send(pending.process, payload, down);
-  auto& queue = multicasts_[request.handler];
-  queue.push_back(token);
-  if (queue.size() == 1) return send(pending.process, payload, down);
-  clients_.count_kept(static_cast<std::int64_t>(payload.size()));
-  pending.payload = std::move(payload);
+  pending.size = payload.size();
+  if (plan_.timeout > Duration{0}) timeouts_.emplace(pending.deadline = now + plan_.timeout, token);
+  if (request.pe < -1) {
+    auto& queue = multicasts_[request.handler];
+    queue.push_back(token);
+    if (queue.size() > 1) {
+      clients_.count_kept(static_cast<std::int64_t>(payload.size()));
+      pending.payload = std::move(payload);
+      return;
+    }
+  }
+  sent_ += pending.size;
+  send(pending.process, payload, down);
 }
 
 /// Never 0: the launchers' own.
@@ -137,7 +183,8 @@ void Router::send(std::uint32_t process, const std::string& payload, Requests& d
 
 void Router::on(const wire::CcsAnswer& answer, Instant now, Actions& out, Requests& down) {
   const auto found = pending_.find(answer.token);
-  if (found == pending_.end()) return;  // its client has gone
+  if (found == pending_.end()) return;         // its client has gone
+  if (!found->second.payload.empty()) return;  // nobody has been asked
   Pending& pending = found->second;
   if (!answer.failure.empty()) {
     fail(answer.token, answer.failure, out, down);
@@ -161,7 +208,7 @@ void Router::fail(Token token, const std::string& why, Actions& out, Requests& d
   const Pending& pending = pending_.at(token);
   if (pending.to) {
     clients_.tell(pending.address, fmt::format("got an empty reply: {}", why), out);
-    if (pending.begun)
+    if (pending.begun && !pending.to->id)
       clients_.no_reply(*pending.to, out);  // it breaks off
     else
       clients_.refuse(*pending.to, why, out);
@@ -169,51 +216,59 @@ void Router::fail(Token token, const std::string& why, Actions& out, Requests& d
   done(token, down);
 }
 
-/// Nobody waits for an answer to this request any more.
-void Router::done(Token token, Requests& down) {
-  const auto found = pending_.find(token);
-  const Pending pending = std::move(found->second);
-  pending_.erase(found);
-  if (pending.to) tokens_.erase({pending.to->client, token});
-  if (pending.pe < -1) next_multicast(pending.handler, down);
+void Router::fail_all(const std::string& why, Actions& out) {
+  multicasts_.clear();
+  Requests nowhere;
+  while (!pending_.empty()) {
+    Pending& first = pending_.begin()->second;
+    first.pe = std::max(first.pe, -1);  // no other multicast follows
+    fail(pending_.begin()->first, why, out, nowhere);
+  }
 }
 
-/// What has ended, or whose client has left meanwhile, is passed over.
+/// Nobody waits for an answer to this request any more.
+void Router::done(Token token, Requests& down) {
+  const auto pending = take(token);
+  if (pending && pending->pe < -1) next_multicast(pending->handler, down);
+}
+
+/// The one that was under way has ended.
 void Router::next_multicast(const std::string& handler, Requests& down) {
   auto& queue = multicasts_.at(handler);
-  while (!queue.empty()) {
-    const auto found = pending_.find(queue.front());
-    if (found != pending_.end() && found->second.payload.empty()) return;  // it is under way
-    if (found != pending_.end()) {
-      const std::string payload = std::exchange(found->second.payload, {});
-      clients_.count_kept(-static_cast<std::int64_t>(payload.size()));
-      if (found->second.to) return send(found->second.process, payload, down);
-      pending_.erase(found);
-    }
-    queue.pop_front();
+  queue.pop_front();
+  if (queue.empty()) {
+    multicasts_.erase(handler);
+    return;
   }
-  multicasts_.erase(handler);
+  Pending& next = pending_.at(queue.front());
+  clients_.count_kept(-static_cast<std::int64_t>(next.size));
+  sent_ += next.size;
+  send(next.process, std::exchange(next.payload, {}), down);
 }
 
 void Router::gone(std::uint32_t process, Instant now, Actions& out, Requests& down) {
   std::vector<Token> lost;
   for (const auto& [token, pending] : pending_) {
-    if (pending.process == process && pending.payload.empty()) lost.push_back(token);
+    if (concerns(pending, process)) lost.push_back(token);
   }
   for (const Token token : lost) fail(token, fmt::format("process {} is gone", process), out, down);
   serve(now, out, down);
 }
 
+/// What goes to several PEs may be on its way to any process.
+bool Router::concerns(const Pending& pending, std::uint32_t process) {
+  return pending.payload.empty() && (pending.process == process || pending.pe < 0);
+}
+
 std::vector<std::string> Router::unanswered(std::uint32_t process) const {
   std::vector<std::string> lines;
   for (const auto& [token, pending] : pending_) {
-    const bool concerns = pending.process == process || pending.pe < 0;
-    if (!concerns || !pending.payload.empty()) continue;
+    if (!concerns(pending, process)) continue;
     if (lines.size() == kMaxNamed) {
       lines.emplace_back("and more");
       break;
     }
-    lines.push_back(fmt::format("'{}' for {}, from {}:{}", pending.handler, whom(pending.pe),
+    lines.push_back(fmt::format("'{}' for {}, from {}:{}", quotable(pending.handler), whom(pending.pe),
                                 wire::dotted(pending.address), pending.port));
   }
   return lines;
@@ -229,31 +284,29 @@ void Router::finish(Actions& out) {
 
 void Router::tick(Instant now, Actions& out, Requests& down) {
   clients_.tick(now, out);
-  while (!timeouts_.empty() && timeouts_.front().first <= now) {
-    const Token token = timeouts_.front().second;
-    timeouts_.pop_front();
-    time_out(token, out, down);
+  while (!timeouts_.empty() && timeouts_.begin()->first <= now) {
+    const Token token = timeouts_.begin()->second;
+    timeouts_.erase(timeouts_.begin());
+    time_out(token, out);
   }
   serve(now, out, down);
 }
 
-/// A multicast that is under way stays so.
-void Router::time_out(Token token, Actions& out, Requests& down) {
-  const auto found = pending_.find(token);
-  if (found == pending_.end() || !found->second.to || found->second.begun) return;
-  Pending& pending = found->second;
+void Router::time_out(Token token, Actions& out) {
+  const Pending& pending = pending_.at(token);
+  if (!pending.to || pending.begun) return;
+  const ReplyTo to = *pending.to;
   const std::string why = fmt::format("'{}' has not answered within {:g} s (++server-timeout)",
-                                      pending.handler, seconds(plan_.timeout));
-  if (pending.pe >= -1) return fail(token, why, out, down);
+                                      quotable(pending.handler), seconds(plan_.timeout));
   clients_.tell(pending.address, fmt::format("got an empty reply: {}", why), out);
-  clients_.refuse(*pending.to, why, out);
-  tokens_.erase({pending.to->client, token});
-  pending.to.reset();
+  tokens_.erase({to.client, token});
+  abandon(token);
+  clients_.refuse(to, why, out);
 }
 
 Instant Router::next_deadline() const {
   return timeouts_.empty() ? clients_.next_deadline()
-                           : earlier(clients_.next_deadline(), timeouts_.front().first);
+                           : earlier(clients_.next_deadline(), timeouts_.begin()->first);
 }
 
 }  // namespace charmtree::ccs

@@ -40,6 +40,8 @@ class Router {
 public:
   /// Multicasts for one handler that wait for the one that is under way.
   static constexpr std::size_t kMaxQueued = 256;
+  /// Bytes of requests that have been sent and not answered: what the tree may have to hold.
+  static constexpr std::size_t kMaxSent = 512U << 20;
   /// Requests that a report names.
   static constexpr std::size_t kMaxNamed = 4;
 
@@ -73,11 +75,14 @@ private:
     std::int32_t pe = 0;
     std::string handler;
     std::uint32_t process = 0;  // that is asked
+    std::size_t size = 0;       // of its payload
+    Instant deadline = kNever;
     std::string payload = {};   // a multicast that waits
     bool begun = false;         // some of the answer has come
     std::uint32_t missing = 0;  // bytes of it
   };
 
+  static bool concerns(const Pending& pending, std::uint32_t process);
   void serve(Instant now, proto::Actions& out, Requests& down);
   void asked(Clients::Heard heard, Instant now, proto::Actions& out, Requests& down);
   bool serve_stdio(const Clients::Heard& heard, proto::Actions& out);
@@ -85,9 +90,13 @@ private:
   void forward(Clients::Heard heard, Instant now, Requests& down);
   Token new_token();
   static void send(std::uint32_t process, const std::string& payload, Requests& down);
+  void abandon(Token token);
+  void fail_all(const std::string& why, proto::Actions& out);
+  std::optional<Pending> take(Token token);
   void fail(Token token, const std::string& why, proto::Actions& out, Requests& down);
   void done(Token token, Requests& down);
-  void time_out(Token token, proto::Actions& out, Requests& down);
+  void time_out(Token token, proto::Actions& out);
+  void left(proto::ClientId client);
   void next_multicast(const std::string& handler, Requests& down);
 
   Plan plan_;
@@ -97,7 +106,8 @@ private:
   std::map<Token, Pending> pending_;
   std::set<std::pair<proto::ClientId, Token>> tokens_;   // of clients that wait
   std::map<std::string, std::deque<Token>> multicasts_;  // by handler; the first is under way
-  std::deque<std::pair<Instant, Token>> timeouts_;
+  std::set<std::pair<Instant, Token>> timeouts_;
+  std::size_t sent_ = 0;  // bytes
   StdioFeed stdio_;
 };
 

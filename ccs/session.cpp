@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tree/wire/big_endian.hpp"
 
 namespace charmtree::ccs {
@@ -68,20 +70,25 @@ Result<Session::Step> Session::greet(Guard& guard) {
   state_ = State::open;
   if (keys.empty()) return Step{Reply{hello}};
   state_ = State::proof;
-  SessionSecrets secrets{keys.front(), hellos};
-  proof_ = std::move(secrets.client_proof);
-  to_server_ = Sealer{std::move(secrets.to_server)};
-  to_client_ = Sealer{std::move(secrets.to_client)};
-  return Step{Reply{hello + secrets.server_proof}};
+  secrets_.emplace(keys.front(), hellos);
+  to_server_ = Sealer{secrets_->to_server};
+  to_client_ = Sealer{secrets_->to_client};
+  return Step{Reply{hello}};
 }
 
+/// The client's comes first: ours would let a stranger try keys at home.
 Result<Session::Step> Session::check_proof() {
   if (unread().size() < SessionSecrets::kProof) return Step{};
-  if (!same_secret(unread().substr(0, SessionSecrets::kProof), proof_))
+  if (!same_secret(unread().substr(0, SessionSecrets::kProof), secrets_->client_proof))
     return over(fmt::format("does not have the key of level {}", level_));
   take(SessionSecrets::kProof);
   state_ = State::open;
-  return Step{Reply{}};
+  return Step{Reply{secrets_->server_proof}};
+}
+
+bool Session::has_whole_message() const {
+  return state_ == State::open && unread().size() >= kSize &&
+         unread().size() >= kSize + wire::read_u32(unread(), 0) + to_server_.size();
 }
 
 Result<Session::Step> Session::request(std::uint32_t pes_of_job) {
@@ -113,12 +120,15 @@ std::string Session::message(std::uint32_t id, Status status, std::string_view b
   return message.append(to_client_.code(message));
 }
 
-/// What has been read is dropped when it is more than what has not: each byte is moved but once or twice.
+/// What has been read is dropped when it is more than what has not: each byte is moved but once or twice. A
+/// large message leaves no room behind that nobody counts.
 void Session::take(std::size_t size) {
+  constexpr std::size_t kRoom = 256U << 10;
   read_ += size;
   if (read_ < bytes_.size() && read_ <= bytes_.size() / 2) return;
   bytes_.erase(0, read_);
   read_ = 0;
+  if (bytes_.capacity() > std::max(kRoom, 4 * bytes_.size())) bytes_.shrink_to_fit();
 }
 
 }  // namespace charmtree::ccs

@@ -79,6 +79,7 @@ public:
   std::string message(std::uint32_t id, Status status, std::string_view bytes);
   bool is_open() const { return state_ == State::open; }
   wire::CcsSignature signature() const { return {to_server_.size() > 0, level_, 0}; }
+  bool has_whole_message() const;
   std::size_t buffered() const { return bytes_.size() - read_; }
 
 private:
@@ -93,8 +94,8 @@ private:
   State state_ = State::hello;
   std::uint8_t level_ = 0;
   std::string bytes_;
-  std::size_t read_ = 0;  // of them
-  std::string proof_;
+  std::size_t read_ = 0;                   // of them
+  std::optional<SessionSecrets> secrets_;  // with a key
   Sealer to_server_, to_client_;
 };
 

@@ -6,6 +6,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -21,12 +22,19 @@ namespace charmtree {
 namespace {
 
 constexpr int kConnectSeconds = 10;
-constexpr std::size_t kMessageHead = 12, kMaxKeyFile = 1U << 20;
+constexpr std::size_t kMessageHead = 12, kMaxKeyFile = 1U << 20, kPart = 1U << 20;
 constexpr std::uint32_t kId = 1;
 
 Error lost(std::string what) {
   return {Errc::bad_peer, Phase::run, std::move(what),
           "is that the port that charmrun's `ccs: Server` line names, and does the job run?"};
+}
+
+/// 0: none.
+void limit_waiting(int fd, int seconds) {
+  const timeval limit{seconds, 0};
+  for (const int option : {SO_SNDTIMEO, SO_RCVTIMEO})
+    ::setsockopt(fd, SOL_SOCKET, option, &limit, sizeof limit);
 }
 
 Result<io::UniqueFd> connect_to(const CcsQuestion& question) {
@@ -38,9 +46,8 @@ Result<io::UniqueFd> connect_to(const CcsQuestion& question) {
   if (failure != 0) return lost(fmt::format("{}: {}", quotable(question.host), ::gai_strerror(failure)));
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner{found, ::freeaddrinfo};
   io::UniqueFd fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-  const timeval limit{kConnectSeconds, 0};
   const int on = 1;
-  ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  limit_waiting(fd.get(), kConnectSeconds);
   ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   if (::connect(fd.get(), found->ai_addr, found->ai_addrlen) == 0) return fd;
   const char* why = errno == EINPROGRESS ? "no answer" : std::strerror(errno);
@@ -61,17 +68,26 @@ public:
     const std::string answer = receive(ccs::kSessionHello);
     if (answer.size() < ccs::kSessionHello || !answer.starts_with(ccs::kSessionMagic)) return refused();
     const bool wants_key = answer[ccs::kSessionMagic.size()] != '\0';
+    if (!wants_key && key != nullptr) {
+      return Error{Errc::bad_input, Phase::run, fmt::format("the job has no key of level {}", level),
+                   "without ++server-auth it is asked without one, if that is the job you mean"};
+    }
     if (!wants_key) return {};
     if (key == nullptr)
       return Error{Errc::bad_input, Phase::run, "the job wants a key", "++server-auth FILE names its file"};
     const ccs::SessionSecrets secrets{*key, hello + answer};
-    if (!ccs::same_secret(receive(ccs::SessionSecrets::kProof), secrets.server_proof))
+    if (!send(secrets.client_proof)) return refused();
+    if (!ccs::same_secret(receive(ccs::SessionSecrets::kProof), secrets.server_proof)) {
       return Error{Errc::bad_input, Phase::run, "the job has another key",
                    "is it the same ++server-auth file?"};
+    }
     to_server_ = ccs::Sealer{secrets.to_server};
     to_client_ = ccs::Sealer{secrets.to_client};
-    return send(secrets.client_proof) ? Result<void>{} : refused();
+    return {};
   }
+
+  /// From now on it takes as long as it takes.
+  void be_patient() { limit_waiting(fd_.get(), 0); }
 
   Result<std::optional<std::string>> ask(const wire::CcsRequest& request) {
     const std::string bytes = wire::make_ccs_request(request);
@@ -110,14 +126,12 @@ private:
   }
   /// Fewer bytes: that was the end.
   std::string receive(std::size_t size) {
-    std::string bytes(size, '\0');
-    std::size_t got = 0;
-    while (got < size) {
-      const ssize_t more = ::recv(fd_.get(), bytes.data() + got, size - got, 0);
+    std::string bytes, part(std::min(size, kPart), '\0');
+    while (bytes.size() < size) {
+      const ssize_t more = ::recv(fd_.get(), part.data(), std::min(size - bytes.size(), part.size()), 0);
       if (more == 0 || (more < 0 && errno != EINTR)) break;
-      if (more > 0) got += static_cast<std::size_t>(more);
+      if (more > 0) bytes.append(part, 0, static_cast<std::size_t>(more));
     }
-    bytes.resize(got);
     return bytes;
   }
 
@@ -132,9 +146,15 @@ Result<std::optional<std::string>> ask_ccs(const CcsQuestion& question, const st
   if (!keys.empty()) {
     const auto text = io::read_file(keys, kMaxKeyFile);
     if (!text) return text.error();
-    auto read = ccs::read_keys(*text, keys, true, [] { return std::string{}; });
+    bool made = false;
+    auto read = ccs::read_keys(*text, keys, true, [&made] { return made = true, std::string(32, '0'); });
     if (!read) return read.error();
     file = std::move(*read);
+    if (made || !file.keys.lowest()) {
+      return Error{Errc::bad_input, Phase::options,
+                   fmt::format("{} has {}", keys, made ? "OTP where the key must stand" : "no key"),
+                   "a line of it is a level and the key that the job's launcher has shown"};
+    }
   }
   const auto level = file.keys.lowest();
   auto fd = connect_to(question);
@@ -142,6 +162,7 @@ Result<std::optional<std::string>> ask_ccs(const CcsQuestion& question, const st
   Client client{std::move(*fd)};
   if (auto begun = client.begin(level.value_or(0), level ? &file.keys.of(*level).front() : nullptr); !begun)
     return begun.error();
+  client.be_patient();
   return client.ask(question.request);
 }
 

@@ -83,23 +83,27 @@ class Session:
 
     def ask(self, handler: str, data: bytes = b"", pe: int | Sequence[int] = 0) -> bytes | None:
         """The reply of one handler; None: it gives none. `pe`: one PE, several, or ALL. Raises Refused."""
-        number = self._send(handler, data, pe)
-        found, reply = self._receive()
-        assert found == number
+        [reply] = self.ask_all([(handler, data, pe)])
         if isinstance(reply, Refused):
             raise reply
         return reply
 
     def ask_all(self, requests: Iterable[tuple[str, bytes, int | Sequence[int]]]) -> list[bytes | Refused | None]:
-        """The replies to (handler, data, pe), in their order, without waiting for one before the next is sent."""
+        """The replies to (handler, data, pe), in their order, without waiting for one before the next is sent. Whatever
+        is raised in the middle ends the session: replies may still be on their way."""
         replies: dict[int, bytes | Refused | None] = {}
         numbers: list[int] = []
-        for request in requests:
-            if len(numbers) - len(replies) >= _WINDOW:
+        try:
+            for request in requests:
+                if len(numbers) - len(replies) >= _WINDOW:
+                    replies.update([self._receive()])
+                numbers.append(self._send(*request))
+            while len(replies) < len(numbers):
                 replies.update([self._receive()])
-            numbers.append(self._send(*request))
-        while len(replies) < len(numbers):
-            replies.update([self._receive()])
+        except BaseException:
+            if len(numbers) > len(replies):
+                self.close()
+            raise
         return [replies[number] for number in numbers]
 
     def _begin(self, key: bytes | None, level: int) -> None:
@@ -109,6 +113,8 @@ class Session:
         if not answer.startswith(_MAGIC):
             raise ConnectionError("whoever listens there begins no session")
         if not answer[len(_MAGIC)]:
+            if key is not None:
+                raise Refused(f"the job has no key of level {level}")
             return
         if key is None:
             raise Refused("the job wants a key")
@@ -116,9 +122,13 @@ class Session:
             hmac.digest(key, b"charmtree CCS session: " + what + hello + answer, hashlib.sha256)
             for what in (b"the server has the key", b"the client has the key", b"to the server", b"to the client")
         )
-        if not hmac.compare_digest(self._read(_PROOF), server):
-            raise Refused("the job has another key")
         self._connection.sendall(client)
+        try:
+            proof = self._read(_PROOF)
+        except ConnectionError:
+            proof = b""
+        if not hmac.compare_digest(proof, server):
+            raise Refused("the job has another key")
         self._out, self._in = _Sealer(up), _Sealer(down)
 
     def _send(self, handler: str, data: bytes, pe: int | Sequence[int]) -> int:
@@ -141,6 +151,8 @@ class Session:
         while True:
             head = self._read(12)
             size, number, status = struct.unpack(">III", head)
+            if size < 8:
+                raise ConnectionError("the reply is not what was sent")
             message = head + self._read(size - 8)
             if not hmac.compare_digest(self._read(self._in.size), self._in.code(message)):
                 raise ConnectionError("the reply is not what was sent")

@@ -64,13 +64,13 @@ def test_bad_keys_end_the_job_with_their_line(cluster: Factory, charmrun: Path) 
 
 def test_handlers_are_denied_and_late_answers_not_awaited(cluster: Factory, charmrun: Path) -> None:
     hosts = cluster(3)
-    options = ["++server-deny", "die,ccs_killpe", "++server-timeout", "0.3"]
+    options = ["++server-deny", "die,ccs_killpe", "++server-timeout", "2"]
     job = Served(hosts, charmrun, *options, program=(SERVER, FILE))
     job.serves()
-    asked = ("die", 0, "ccs_killpe", 3, "hang", 3, "hang", 0, "ccs_getinfo", 3)
-    assert job.ask(*asked) == ["", "", "", "", GETINFO]
+    asked = ("die", 0, "ccs_killpe", 3, "hang", 3, "ccs_getinfo", 3)
+    assert job.ask(*asked) == ["", "", "", GETINFO]
     text = job.end()
-    assert text.count("charmrun: CCS client 127.0.0.1 got an empty reply: 'hang' has not answered within 0.3 s (++server-timeout)\n") == 1, text
+    assert text.count("charmrun: CCS client 127.0.0.1 got an empty reply: 'hang' has not answered within 2 s (++server-timeout)\n") == 1, text
     assert "charmrun: CCS client 127.0.0.1 asked for 'die' (++server-deny): refused\n" in text
 
 

@@ -62,11 +62,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   router.start(kProcesses, kPesEach, now, out, down);
   router.printed("text", out);
-  router.on(proto::ClientClosed{proto::ClientKind::ccs, 1});
-  for (std::uint32_t token = 1; token <= 3; ++token)
-    router.on(wire::CcsAnswer{0, token, true, 4, "repl"}, now, out, down);
+  if ((data[0] & 4) != 0) router.on(proto::ClientClosed{proto::ClientKind::ccs, 1});
+  if ((data[0] & 8) != 0) router.gone(1, now, out, down);
+  if ((data[0] & 16) != 0) router.start(0, 0, now, out, down);
+  for (std::uint32_t token = 1; token <= 3; ++token) {
+    const std::string failure = (data[0] & 32) != 0 ? "gone" : "";
+    router.on(wire::CcsAnswer{0, token, token != 2, 4, "re", failure}, now, out, down);
+  }
   check(down, keys_only);
   router.tick(now + 2s, out, down);
+  for (proto::ClientId id = 1; id <= 3; ++id) router.on(proto::ClientClosed{proto::ClientKind::ccs, id});
+  for (std::uint32_t token = 4; token <= 40; ++token)
+    router.on(wire::CcsAnswer{0, token, false, 0, {}}, now, out, down);
+  require(router.unanswered(0).size() <= 3);  // those that were cut off in the middle of an answer
   router.finish(out);
   return 0;
 }

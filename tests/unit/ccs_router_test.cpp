@@ -218,14 +218,24 @@ TEST_CASE("a client that sends no request in time is dropped, and the oldest of 
   CHECK_FALSE(desk.closed(3));
 }
 
+TEST_CASE("a request with a wrong PE is refused when all of it has come") {
+  Desk desk;
+  const std::string bytes = request("00000008", "x", "data");
+  desk.opens(7);
+  desk.says(7, bytes.substr(0, 43));
+  CHECK(desk.got(7).empty());
+  desk.says(7, bytes.substr(43));
+  CHECK((desk.got(7) == kNothing && desk.closed(7)));
+}
+
 TEST_CASE("clients cannot fill the memory with requests that they do not finish") {
   Desk desk;
   const std::string part = hex("04000000 00000000") + std::string(32, '\0') + std::string(60U << 20, 'x');
   for (ClientId id = 1; id <= 4; ++id) desk.asks(id, part);
   CHECK(desk.out.empty());
   desk.asks(5, part);
-  CHECK(desk.closed(5));
-  desk.says(1, std::string(4U << 20, 'x'));
+  CHECK(desk.closed(1));
+  desk.says(2, std::string(4U << 20, 'x'));
   CHECK(desk.down.size() == 65);
 }
 
@@ -299,6 +309,15 @@ TEST_CASE("of the multicasts for one handler one is under way, and the next foll
   desk.answers(1, 2, "B");
   REQUIRE(desk.down.size() == 5);
   CHECK(desk.got(8) == hex("00000001") + "B");
+}
+
+TEST_CASE("an answer to a multicast that nobody has been asked yet is a forgery") {
+  Desk desk;
+  for (const ClientId id : {7U, 8U}) desk.asks(id, request("fffffffe", "both", "", "00000000 00000003"));
+  desk.answers(0, 2, "forged");
+  CHECK(desk.out.empty());
+  desk.answers(0, 1, "A");
+  CHECK((desk.closed(7) && desk.down.size() == 2));
 }
 
 TEST_CASE("multicasts for one handler that wait are bounded") {
@@ -397,4 +416,89 @@ TEST_CASE("a report can name the requests that a process may have died of") {
                                                               "'all' for all PEs, from 192.0.2.7:4242"});
   for (ClientId id = 10; id < 20; ++id) desk.asks(id, request("00000004", "more"));
   CHECK(desk.router.unanswered(2).size() == ccs::Router::kMaxNamed + 1);
+}
+
+TEST_CASE("a waiting multicast whose client has left, or has waited too long, takes no place any more") {
+  Desk desk{plan_with(2s)};
+  const std::string bytes = request("fffffffe", "both", "", "00000000 00000003");
+  for (ClientId id = 1; id <= ccs::Router::kMaxQueued + 1; ++id) desk.asks(id, bytes);
+  desk.router.on(ClientClosed{ClientKind::ccs, 5});
+  desk.asks(998, bytes);
+  CHECK_FALSE(desk.closed(998));
+  desk.router.tick(at(2s), desk.out, desk.down);
+  CHECK(desk.closed(998));
+  desk.asks(999, bytes);
+  CHECK_FALSE(desk.closed(999));
+  CHECK(desk.down.size() == 1);
+  desk.answers(0, 1, "late");
+  CHECK(desk.down.size() == 2);
+}
+
+TEST_CASE("while a job is resized, all that was asked has an empty reply, and nothing else is sent") {
+  Desk desk;
+  const std::string bytes = request("fffffffe", "both", "", "00000000 00000003");
+  desk.asks(7, bytes);
+  desk.asks(8, bytes);
+  desk.asks(9, request("00000004", "ping"));
+  desk.router.start(0, 0, at(0s), desk.out, desk.down);
+  for (const ClientId id : {7U, 8U, 9U}) CHECK((desk.got(id) == kNothing && desk.closed(id)));
+  CHECK(desk.down.size() == 2);
+  desk.asks(10, bytes);
+  CHECK_FALSE(desk.closed(10));
+  desk.router.start(2, 1, at(0s), desk.out, desk.down);
+  CHECK((desk.got(10) == kNothing && desk.closed(10)));  // there is no PE 3 any more
+  CHECK(desk.down.size() == 2);
+}
+
+TEST_CASE("what was for several PEs is given up when a process is gone") {
+  Desk desk;
+  desk.asks(7, request("ffffffff", "all"));
+  desk.asks(8, request("fffffffe", "both", "", "00000000 00000003"));
+  desk.router.gone(3, at(0s), desk.out, desk.down);
+  for (const ClientId id : {7U, 8U}) CHECK((desk.got(id) == kNothing && desk.closed(id)));
+}
+
+TEST_CASE("whole requests may wait for a job that starts slowly") {
+  Desk desk{false};
+  desk.asks(7, request("00000000", "ping"));
+  desk.opens(8);
+  desk.router.tick(at(ccs::Clients::kRequestTime), desk.out, desk.down);
+  CHECK_FALSE(desk.closed(7));
+  CHECK((desk.got(8) == kNothing && desk.closed(8)));
+  desk.start();
+  CHECK(desk.down.size() == 1);
+}
+
+TEST_CASE("who has sent most has to go when there is no room") {
+  Desk desk;
+  const auto part = [](std::size_t size) {
+    return hex("04000000 00000000") + std::string(32, '\0') + std::string(size, 'x');
+  };
+  desk.asks(1, part(63U << 20));
+  for (ClientId id = 2; id <= 5; ++id) desk.asks(id, part(50U << 20));
+  CHECK_FALSE(desk.closed(5));
+  desk.asks(6, request("00000000", "ping"));
+  CHECK(desk.down.size() == 1);
+}
+
+TEST_CASE("a handler's name cannot write to the user's terminal") {
+  Desk desk{plan_with(1s)};
+  desk.asks(7, request("00000000", "x\n\x1b[2Jcharmrun: error"));
+  desk.router.tick(at(1s), desk.out, desk.down);
+  REQUIRE(desk.said().size() == 1);
+  CHECK(desk.said()[0].find_first_of("\n\x1b") == std::string::npos);
+  desk.asks(8, request("00000000", "y\n"));
+  CHECK(desk.router.unanswered(0)[0].find('\n') == std::string::npos);
+}
+
+TEST_CASE("refusals that differ in numbers alone are told once, and so is that there are too many") {
+  Desk desk;
+  for (ClientId id = 1; id <= 100; ++id) desk.asks(id, request("000000ff", "x"));
+  CHECK(desk.said().size() == 1);
+  for (ClientId id = 1001; id < 1100; ++id) {
+    desk.opens(id, static_cast<std::uint32_t>(id));
+    desk.says(id, request("000000ff", "x"));
+  }
+  CHECK(desk.said().size() == ccs::Clients::kMaxNotes + 1);
+  CHECK(desk.said().back() == "further refusals of CCS clients are not told");
 }

@@ -41,9 +41,10 @@ public:
     const std::string answer = heard();
     REQUIRE(answer.substr(0, 5) == kSessionMagic);
     if (key == nullptr) return;
-    const SessionSecrets secrets{*key, hello(level) + answer.substr(0, kSessionHello)};
-    CHECK(answer.substr(kSessionHello) == secrets.server_proof);
+    CHECK(answer.size() == kSessionHello);
+    const SessionSecrets secrets{*key, hello(level) + answer};
     says(secrets.client_proof);
+    CHECK(heard() == secrets.server_proof);
     to_server = Sealer{secrets.to_server};
     to_client = Sealer{secrets.to_client};
   }
@@ -191,6 +192,37 @@ TEST_CASE("a session with too many requests under way is not read until half of 
   peer.answers(token, "y", 1);
   CHECK(peer.down.size() == Clients::kMaxInSession + 10);
   CHECK(peer.count<PauseClient>() == 2);
+}
+
+TEST_CASE("requests of a session that is ended in the middle are forgotten") {
+  Peer peer;
+  peer.begins(0, nullptr);
+  peer.says(peer.request(1, -2, "x", {0, 3}));
+  peer.says(peer.request(2, 0, "x"));
+  peer.says(number(3));  // no message is so short
+  CHECK(peer.count<ClientClose>() == 1);
+  CHECK(peer.router().unanswered(0).size() == 1);  // the multicast, which the program has
+  peer.answers(1, "late", 4);
+  CHECK(peer.router().unanswered(0).empty());
+}
+
+TEST_CASE("a message that has begun must be complete in time, a silent session may stay") {
+  Peer peer;
+  peer.begins(0, nullptr);
+  CHECK(peer.router().next_deadline() == kNever);
+  const std::string bytes = peer.request(1, 0, "data");
+  peer.says(bytes.substr(0, 20));
+  CHECK(peer.router().next_deadline() == Instant{} + Clients::kRequestTime);
+  SECTION("it is") {
+    peer.says(bytes.substr(20));
+    CHECK(peer.router().next_deadline() == kNever);
+    CHECK(peer.down.size() == 1);
+  }
+  SECTION("it is not") {
+    peer.router().tick(Instant{} + Clients::kRequestTime, peer.out, peer.down);
+    CHECK(peer.count<ClientClose>() == 1);
+    CHECK(peer.heard().empty());
+  }
 }
 
 TEST_CASE("answers to a session that has gone are dropped") {

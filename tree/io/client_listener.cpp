@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 #include <netinet/in.h>
+#include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -18,7 +21,13 @@ namespace charmtree::io {
 
 namespace {
 
-constexpr std::size_t kMuch = 1U << 20;  // only who has more unread is worth a look at all
+constexpr Duration kLook = 1s;  // at who is not read: has it gone?
+
+/// The other end says nothing more; what it has said is perhaps not read yet.
+bool has_gone(int fd) {
+  pollfd look{fd, POLLRDHUP, 0};
+  return ::poll(&look, 1, 0) == 1;
+}
 
 }  // namespace
 
@@ -26,7 +35,7 @@ constexpr std::size_t kMuch = 1U << 20;  // only who has more unread is worth a 
 class ClientListener::Connection : public std::enable_shared_from_this<Connection> {
 public:
   Connection(ClientListener& owner, int fd, proto::ClientKind kind, proto::ClientId id)
-      : owner_(&owner), socket_(owner.io_, fd), kind_(kind), id_(id) {}
+      : owner_(&owner), socket_(owner.io_, fd), look_timer_(owner.io_), kind_(kind), id_(id) {}
 
   void read() {
     if (reading_ || paused() || closing_) return;
@@ -51,6 +60,7 @@ public:
     if (closing_) return;
     queue_.push(std::move(bytes));
     queue_.push(std::move(tail));
+    count();
     if (queue_.size() > kMaxBacklog) return lost();
     if (queue_.size() >= WriteQueue::kJoined) return write();
     if (!std::exchange(unsent_, true)) owner_->flush_at_end_of_round(shared_from_this());
@@ -66,7 +76,10 @@ public:
   /// `paused`: this one, even if the others are read.
   void pause(bool paused) {
     paused_ = paused;
-    read();
+    if (paused)
+      look();
+    else
+      read();
   }
   /// Of a client of the job: what it has not read yet.
   std::size_t job_backlog() const { return kind_ == proto::ClientKind::ccs ? queue_.size() : 0; }
@@ -76,6 +89,7 @@ public:
     if (owner_ == nullptr) return;
     ClientListener* owner = owner_;
     const auto keep = shared_from_this();
+    owner->job_backlog_ -= std::exchange(counted_, 0);
     owner->connections_.erase(id_);
     detach();
     owner->sink_.event(proto::ClientClosed{kind_, id_});
@@ -97,6 +111,7 @@ private:
         queue_.write([fd = socket_.native_handle(), more](const char* bytes, std::size_t size) {
           return ::send(fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL | more);
         });
+    count();
     if (state == WriteQueue::State::blocked) {
       writing_ = true;
       socket_.async_wait(asio::posix::stream_descriptor::wait_write,
@@ -112,14 +127,35 @@ private:
     closing_ = true;
     error_code ignored;
     socket_.close(ignored);
-    if (owner_ != nullptr) std::exchange(owner_, nullptr)->connections_.erase(id_);
+    look_timer_.cancel();
+    if (owner_ == nullptr) return;
+    owner_->job_backlog_ -= std::exchange(counted_, 0);
+    std::exchange(owner_, nullptr)->connections_.erase(id_);
+  }
+  /// Tells the owner how much has not been read.
+  void count() {
+    if (owner_ == nullptr || kind_ != proto::ClientKind::ccs) return;
+    owner_->job_backlog_ += queue_.size() - counted_;
+    counted_ = queue_.size();
+  }
+  /// Nothing else would tell that a client of the job has gone, as long as it is not read.
+  void look() {
+    if (kind_ != proto::ClientKind::ccs) return;
+    look_timer_.expires_after(kLook);
+    look_timer_.async_wait([self = shared_from_this()](error_code ec) {
+      if (ec || self->owner_ == nullptr || !self->paused_) return;
+      if (has_gone(self->socket_.native_handle())) return self->lost();
+      self->look();
+    });
   }
 
   ClientListener* owner_;
   asio::posix::stream_descriptor socket_;
+  asio::steady_timer look_timer_;
   proto::ClientKind kind_;
   proto::ClientId id_;
   WriteQueue queue_;
+  std::size_t counted_ = 0;  // of it, by the owner
   bool reading_ = false, writing_ = false, unsent_ = false, paused_ = false, closing_ = false;
 };
 
@@ -143,6 +179,9 @@ ClientListener::~ClientListener() {
 Result<std::uint16_t> ClientListener::open_to_clients(const std::vector<std::uint32_t>& addresses,
                                                       std::uint16_t port, bool any_user) {
   any_user_ = any_user;
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  most_job_clients_ = std::min<std::size_t>(kMaxClients, limit.rlim_cur / 2);
   constexpr int kTries = 16;
   Result<std::uint16_t> listening = port;
   for (int i = 0; i < (port == 0 ? kTries : 1); ++i) {
@@ -185,10 +224,13 @@ bool ClientListener::welcome(int fd, proto::ClientKind kind, Door::Peer peer) {
 }
 
 void ClientListener::admit(int fd, proto::ClientKind kind, Door::Peer peer) {
-  if (connections_.size() >= kMaxClients || !welcome(fd, kind, peer)) {
+  const bool of_job = kind == proto::ClientKind::ccs;
+  if (connections_.size() >= (of_job ? most_job_clients_ : kMaxClients) || !welcome(fd, kind, peer)) {
     ::close(fd);
     return;
   }
+  const int on = 1;  // else a client whose host has gone would stay
+  if (of_job) ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
   const proto::ClientId id = ++last_;
   auto connection = std::make_shared<Connection>(*this, fd, kind, id);
   connections_.emplace(id, connection);
@@ -201,17 +243,15 @@ void ClientListener::send(proto::ClientId client, std::string bytes, wire::Blob 
   if (it == connections_.end()) return;
   const std::shared_ptr<Connection> connection = it->second;
   connection->send(std::move(bytes), std::move(tail));
-  if (connection->job_backlog() > kMuch) bound_job_backlog();
+  if (job_backlog_ > kMaxJobBacklog) drop_largest_backlog();
 }
 
-void ClientListener::bound_job_backlog() {
-  std::size_t all = 0;
+void ClientListener::drop_largest_backlog() {
   std::shared_ptr<Connection> most;
   for (const auto& [id, connection] : connections_) {
-    all += connection->job_backlog();
     if (!most || connection->job_backlog() > most->job_backlog()) most = connection;
   }
-  if (all > kMaxJobBacklog) most->lost();
+  if (most) most->lost();
 }
 
 void ClientListener::flush(Unsent& unsent) {

@@ -27,7 +27,8 @@ namespace charmtree::io {
 
 class ClientListener {
 public:
-  /// Connections at a time, of both kinds; more are closed at once.
+  /// Connections at a time, of all kinds; more are closed at once. Those of clients of the job take at most
+  /// half of the descriptors that there are.
   static constexpr std::size_t kMaxClients = 65536;
   /// Foreign users whose connections are told, each once.
   static constexpr std::size_t kMaxNotes = 8;
@@ -70,7 +71,7 @@ private:
   using Unsent = std::vector<std::shared_ptr<Connection>>;
   static void flush(Unsent& unsent);
   std::unique_ptr<Door> door(proto::ClientKind kind);
-  void bound_job_backlog();
+  void drop_largest_backlog();
   void admit(int fd, proto::ClientKind kind, Door::Peer peer);
   void flush_at_end_of_round(std::shared_ptr<Connection> connection);
   bool welcome(int fd, proto::ClientKind kind, Door::Peer peer);
@@ -86,6 +87,8 @@ private:
   std::set<uid_t> refused_;  // that have been told
   bool paused_ = false;
   bool any_user_ = false;  // may be a client of the job
+  std::size_t most_job_clients_ = 0;
+  std::size_t job_backlog_ = 0;  // bytes that clients of the job have not read yet
   std::map<proto::ClientId, std::shared_ptr<Connection>> connections_;
   std::shared_ptr<Unsent> unsent_ = std::make_shared<Unsent>();  // have bytes for the end of the round
 };

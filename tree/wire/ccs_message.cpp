@@ -33,6 +33,12 @@ Result<void> check_list(std::vector<std::uint32_t> pes, std::uint32_t pes_of_job
 
 }  // namespace
 
+bool is_whole_ccs_request(std::string_view bytes) {
+  if (bytes.size() < kCcsRequestHeader) return false;
+  const std::size_t listed = list_size(static_cast<std::int32_t>(read_u32(bytes, 4)));
+  return bytes.size() >= kCcsRequestHeader + 4 * listed + read_u32(bytes, 0);
+}
+
 Result<std::optional<CcsRequest>> parse_ccs_request(std::string_view bytes, std::uint32_t pes_of_job) {
   if (bytes.size() < kCcsRequestHeader) return std::optional<CcsRequest>{};
   const std::uint32_t length = read_u32(bytes, 0);
@@ -40,13 +46,14 @@ Result<std::optional<CcsRequest>> parse_ccs_request(std::string_view bytes, std:
     return refused(fmt::format("sent a request of {} bytes; the limit is {}", length, kMaxCcsRequest));
   CcsRequest request;
   request.pe = static_cast<std::int32_t>(read_u32(bytes, 4));
-  if (request.pe >= 0 && static_cast<std::uint32_t>(request.pe) >= pes_of_job)
-    return refused(fmt::format("asked for PE {}; the job has {}", request.pe, pes_of_job));
   const std::uint32_t listed = list_size(request.pe);
   if (listed > pes_of_job)
     return refused(fmt::format("asked for {} PEs; the job has {}", listed, pes_of_job));
+  // What else is wrong is said when all has come: who is still writing would not read it.
+  if (!is_whole_ccs_request(bytes)) return std::optional<CcsRequest>{};
+  if (request.pe >= 0 && static_cast<std::uint32_t>(request.pe) >= pes_of_job)
+    return refused(fmt::format("asked for PE {}; the job has {}", request.pe, pes_of_job));
   const std::size_t data_at = kCcsRequestHeader + std::size_t{4} * listed;
-  if (bytes.size() < data_at + length) return std::optional<CcsRequest>{};
   for (std::size_t at = kCcsRequestHeader; at < data_at; at += 4) request.pes.push_back(read_u32(bytes, at));
   if (listed > 0) {
     if (const auto right = check_list(request.pes, pes_of_job); !right) return right.error();

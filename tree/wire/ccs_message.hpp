@@ -29,8 +29,10 @@ struct CcsRequest {
   friend bool operator==(const CcsRequest&, const CcsRequest&) = default;
 };
 
-/// The request at the beginning of these bytes once it is complete, in a job with so many PEs. Error bad_peer
-/// as soon as it cannot be right: more PEs or data than there can be, PEs that do not exist or come twice.
+/// Whether there is a complete request at the beginning of these bytes.
+bool is_whole_ccs_request(std::string_view bytes);
+/// That request once it is complete, in a job with so many PEs. Error bad_peer: it cannot be right; at once
+/// if it has more PEs or data than there can be.
 Result<std::optional<CcsRequest>> parse_ccs_request(std::string_view bytes, std::uint32_t pes_of_job);
 /// A request as clients send it.
 std::string make_ccs_request(const CcsRequest& request);
