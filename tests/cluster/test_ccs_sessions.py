@@ -81,3 +81,40 @@ def test_sessions(cluster: Factory, charmrun: Path) -> None:
     for words in ((place,), ("nowhere", "x"), (place, "x", "1,y"), (place, "n" * 32), (place, "x", 0, "", "more")):
         status, said, why = asks(hosts, charmrun, *words)
         assert (status, said) == (125, "") and why.count("\n") == 1 and "; " in why, words
+
+
+# Somebody who has no key, and says that none is wanted.
+IMPOSTOR = """
+import socket
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+for _ in range(2):
+    connection = listener.accept()[0]
+    connection.sendall(b"\\xc3CCS\\x01\\0\\0\\0" + bytes(16))
+    heard = b""
+    while piece := connection.recv(4096):
+        heard += piece
+    print(len(heard), flush=True)
+"""
+ASKER = """
+import sys
+from charmtree_ccs import Refused, Session
+try:
+    Session("127.0.0.1", int(sys.argv[1]), sys.argv[2])
+except Refused as why:
+    print(why)
+"""
+
+
+def test_a_client_with_a_key_asks_nobody_who_has_none(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(1)
+    hosts.put(0, PATH, f"0 {KEY}\n", mode=0o600)
+    impostor = hosts.popen(0, ["/usr/bin/python3", "-c", IMPOSTOR], stdout=subprocess.PIPE, text=True)
+    assert impostor.stdout
+    port = impostor.stdout.readline().strip()
+    status, said, why = asks(hosts, charmrun, "++server-auth", PATH, f"127.0.0.1:{port}", "pe")
+    assert (status, said) == (125, "") and "the job has no key of level 0; " in why
+    argv = ["/usr/bin/python3", "-c", ASKER, port, KEY]
+    done = hosts.run(0, argv, env={"PYTHONPATH": str(MODULE)}, timeout=PATIENCE_S)
+    assert (done.stdout, done.stderr) == ("the job has no key of level 0\n", "")
+    assert impostor.communicate(timeout=PATIENCE_S)[0] == "24\n24\n"  # their hellos, and nothing else
