@@ -81,15 +81,10 @@ std::optional<Clients::Heard> Clients::hear(std::uint32_t pes_of_job, Instant no
 
 /// A request that has begun must be complete in time, and a whole one may wait for the job to start.
 void Clients::wait_for_more(ClientId id, Instant now, Actions& out) {
-  Client& client = clients_.at(id);
-  const bool whole = client.conversation->is_whole();
-  if (client.in_session && !client.in_lobby && !whole) {
-    client.in_lobby = true;
-    if (const auto evicted = lobby_.enter(id, now)) close(*evicted, out);
-  } else if (client.in_lobby && whole) {
-    client.in_lobby = false;
-    lobby_.leave(id);
-  }
+  const Client& client = clients_.at(id);
+  if (client.conversation->is_whole()) return lobby_.leave(id);
+  if (!client.in_session || lobby_.contains(id)) return;
+  if (const auto evicted = lobby_.enter(id, now)) close(*evicted, out);
 }
 
 /// What a client has said, other than a request, is answered here.
@@ -117,7 +112,6 @@ void Clients::enter_session(ClientId id, Actions& out) {
   if (client.in_session) return;
   if (sessions_ >= kMaxSessions) return drop(id, "wants one session too many", out);
   client.in_session = true;
-  client.in_lobby = false;
   ++sessions_;
   lobby_.leave(id);
 }
@@ -125,7 +119,7 @@ void Clients::enter_session(ClientId id, Actions& out) {
 Clients::Heard Clients::heard(ClientId id, Asked asked, Actions& out) {
   Client& client = clients_.at(id);
   Heard heard{{id, asked.id, asked.before_reply}, client.address, client.port, std::move(asked)};
-  if (std::exchange(client.in_lobby, false)) lobby_.leave(id);
+  lobby_.leave(id);
   if (!client.in_session) {
     unfinished_ -= client.conversation->buffered();
     client.conversation.reset();

@@ -88,7 +88,6 @@ private:
     std::optional<Conversation> conversation = Conversation{};  // none: a stock client has asked
     bool in_session = false;
     std::uint32_t under_way = 0;  // requests of a session
-    bool in_lobby = true;
     bool paused = false;
   };
 

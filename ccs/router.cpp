@@ -203,16 +203,18 @@ void Router::on(const wire::CcsAnswer& answer, Instant now, Actions& out, Reques
   serve(now, out, down);
 }
 
-/// The client of this request gets an empty reply.
+/// Its client gets an empty reply.
+void Router::refuse(const Pending& pending, const std::string& why, Actions& out) {
+  clients_.tell(pending.address, fmt::format("got an empty reply: {}", why), out);
+  if (pending.begun && !pending.to->id)
+    clients_.no_reply(*pending.to, out);  // it breaks off
+  else
+    clients_.refuse(*pending.to, why, out);
+}
+
 void Router::fail(Token token, const std::string& why, Actions& out, Requests& down) {
   const Pending& pending = pending_.at(token);
-  if (pending.to) {
-    clients_.tell(pending.address, fmt::format("got an empty reply: {}", why), out);
-    if (pending.begun && !pending.to->id)
-      clients_.no_reply(*pending.to, out);  // it breaks off
-    else
-      clients_.refuse(*pending.to, why, out);
-  }
+  if (pending.to) refuse(pending, why, out);
   done(token, down);
 }
 
@@ -295,13 +297,11 @@ void Router::tick(Instant now, Actions& out, Requests& down) {
 void Router::time_out(Token token, Actions& out) {
   const Pending& pending = pending_.at(token);
   if (!pending.to || pending.begun) return;
-  const ReplyTo to = *pending.to;
   const std::string why = fmt::format("'{}' has not answered within {:g} s (++server-timeout)",
                                       quotable(pending.handler), seconds(plan_.timeout));
-  clients_.tell(pending.address, fmt::format("got an empty reply: {}", why), out);
-  tokens_.erase({to.client, token});
+  refuse(pending, why, out);
+  tokens_.erase({pending.to->client, token});
   abandon(token);
-  clients_.refuse(to, why, out);
 }
 
 Instant Router::next_deadline() const {

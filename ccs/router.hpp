@@ -93,6 +93,7 @@ private:
   void abandon(Token token);
   void fail_all(const std::string& why, proto::Actions& out);
   std::optional<Pending> take(Token token);
+  void refuse(const Pending& pending, const std::string& why, proto::Actions& out);
   void fail(Token token, const std::string& why, proto::Actions& out, Requests& down);
   void done(Token token, Requests& down);
   void time_out(Token token, proto::Actions& out);

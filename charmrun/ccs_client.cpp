@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "ccs/session.hpp"
+#include "charmrun/ccs_plan.hpp"
 #include "tree/io/surroundings.hpp"
 #include "tree/io/unique_fd.hpp"
 #include "tree/wire/big_endian.hpp"
@@ -22,7 +23,7 @@ namespace charmtree {
 namespace {
 
 constexpr int kConnectSeconds = 10;
-constexpr std::size_t kMessageHead = 12, kMaxKeyFile = 1U << 20, kPart = 1U << 20;
+constexpr std::size_t kMessageHead = 12, kPart = 1U << 20;
 constexpr std::uint32_t kId = 1;
 
 Error lost(std::string what) {
@@ -144,12 +145,10 @@ private:
 Result<std::optional<std::string>> ask_ccs(const CcsQuestion& question, const std::string& keys) {
   ccs::KeyFile file;
   if (!keys.empty()) {
-    const auto text = io::read_file(keys, kMaxKeyFile);
-    if (!text) return text.error();
-    bool made = false;
-    auto read = ccs::read_keys(*text, keys, true, [&made] { return made = true, std::string(32, '0'); });
+    auto read = read_key_file(keys, true, [] { return std::string(32, '0'); });
     if (!read) return read.error();
     file = std::move(*read);
+    const bool made = !file.announced.empty();
     if (made || !file.keys.lowest()) {
       return Error{Errc::bad_input, Phase::options,
                    fmt::format("{} has {}", keys, made ? "OTP where the key must stand" : "no key"),

@@ -39,12 +39,7 @@ std::set<std::string> names_in(const std::string& list) {
 
 Result<void> add_keys(const Options& options, CcsPlan& plan) {
   const std::string& name = options.ccs_keys;
-  auto text = io::read_file(name, kMaxKeyFile);
-  if (!text) {
-    return Error{Errc::bad_input, Phase::options, fmt::format("++server-auth {}", text.error().what),
-                 "a line of it is a level, 0 to 254, and a key: 32 decimal digits, or OTP"};
-  }
-  auto file = ccs::read_keys(*text, name, options.ccs_weak_keys, make_key_text);
+  auto file = read_key_file(name, options.ccs_weak_keys, make_key_text);
   if (!file) return file.error();
   plan.plan.keys = std::move(file->keys);
   plan.keys_made = std::move(file->announced);
@@ -60,6 +55,14 @@ Result<void> add_keys(const Options& options, CcsPlan& plan) {
 }
 
 }  // namespace
+
+Result<ccs::KeyFile> read_key_file(const std::string& name, bool weak,
+                                   const std::function<std::string()>& make_text) {
+  const auto text = io::read_file(name, kMaxKeyFile);
+  if (text) return ccs::read_keys(*text, name, weak, make_text);
+  return Error{Errc::bad_input, Phase::options, fmt::format("++server-auth {}", text.error().what),
+               "a line of it is a level, 0 to 254, and a key: 32 decimal digits, or OTP"};
+}
 
 Result<CcsPlan> ccs_plan(const Options& options, std::uint32_t address) {
   CcsPlan plan;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,10 @@
 #include "tree/base/result.hpp"
 
 namespace charmtree {
+
+/// The keys in a file, see ccs::read_keys. Error: why it cannot be read, or what is wrong with it.
+Result<ccs::KeyFile> read_key_file(const std::string& name, bool weak,
+                                   const std::function<std::string()>& make_text);
 
 struct CcsPlan {
   ccs::Plan plan;

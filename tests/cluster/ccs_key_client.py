@@ -12,17 +12,9 @@ import socket
 import struct
 import sys
 
+from ccs_client import receive
+
 REPLY_SALT = 0xCAFE
-
-
-def receive(connection: socket.socket, size: int) -> bytes:
-    data = b""
-    while len(data) < size:
-        piece = connection.recv(size - len(data))
-        if not piece:
-            raise EOFError
-        data += piece
-    return data
 
 
 def hashed(key: bytes, salt: int, head: bytes = b"") -> bytes:

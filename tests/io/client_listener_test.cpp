@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/io/loopback.hpp"
 #include "tree/io/client_listener.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/unique_fd.hpp"
@@ -54,12 +55,8 @@ struct Launcher {
     return done();
   }
   UniqueFd client() const {
-    UniqueFd fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-    sockaddr_in place{};
-    place.sin_family = AF_INET;
-    place.sin_port = htons(port);
-    place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    REQUIRE(::connect(fd.get(), reinterpret_cast<sockaddr*>(&place), sizeof place) == 0);
+    UniqueFd fd = connect_to_loopback(port);
+    REQUIRE(fd);
     return fd;
   }
 };

@@ -2,6 +2,7 @@
 // The web server of the dashboard and those who come to it, over 127.0.0.1: visitors block in a thread, the
 // loop runs in the test's.
 #include "tree/io/http_door.hpp"
+#include "tests/io/loopback.hpp"
 
 #include <fmt/format.h>
 #include <netinet/in.h>
@@ -52,15 +53,7 @@ struct Bench {
     io.run();
     visitor.join();
   }
-  UniqueFd visitor() const {
-    UniqueFd fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-    sockaddr_in place{};
-    place.sin_family = AF_INET;
-    place.sin_port = htons(port);
-    place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&place), sizeof place) != 0) fd.reset();
-    return fd;
-  }
+  UniqueFd visitor() const { return connect_to_loopback(port); }
   std::string request(const std::string& target, const std::string& more = {}) const {
     return fmt::format("GET {} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\n{}\r\n", target,
                        port, door.token(), more);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <thread>
 
+#include "tests/io/loopback.hpp"
 #include "tree/io/mpiexec_rank.hpp"
 #include "tree/io/muster_door.hpp"
 
@@ -53,12 +54,8 @@ struct Root {
 
   /// A socket that is connected to the door.
   UniqueFd visitor() const {
-    UniqueFd fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-    sockaddr_in place{};
-    place.sin_family = AF_INET;
-    place.sin_port = htons(port);
-    place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    REQUIRE(::connect(fd.get(), reinterpret_cast<sockaddr*>(&place), sizeof place) == 0);
+    UniqueFd fd = connect_to_loopback(port);
+    REQUIRE(fd);
     return fd;
   }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tree/proto/failed_request.hpp"
 #include "tree/wire/ccs_message.hpp"
 #include "tree/wire/scan.hpp"
 
@@ -248,11 +249,7 @@ std::string CharmClient::answer(std::string_view payload, ClientOutputs& out) {
 }
 
 void CharmClient::fail(std::string_view request, std::string_view why, ClientOutputs& out) const {
-  out.push_back(RequestAnswered{process_,
-                                wire::parse_ccs_forwarded(request).token,
-                                true,
-                                {},
-                                fmt::format("process {} {}", process_, why)});
+  out.push_back(failed_request(process_, request, why));
 }
 
 void CharmClient::refuse_requests(ClientOutputs& out) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "tree/proto/failed_request.hpp"
 #include "tree/wire/ccs_message.hpp"
 #include "tree/wire/messages.hpp"
 
@@ -192,14 +193,9 @@ void CharmServer::queue_pairs(std::uint32_t process, std::string_view pairs, Cli
   if (CharmClient* client = find(process)) client->queue_pairs(pairs, out);
 }
 
-/// A process that is gone has an empty answer: stock clients break on none.
 void CharmServer::request(std::uint32_t process, std::string payload, ClientOutputs& out) {
   if (CharmClient* client = find(process)) return client->request(std::move(payload), out);
-  out.push_back(RequestAnswered{process,
-                                wire::parse_ccs_forwarded(payload).token,
-                                true,
-                                {},
-                                fmt::format("process {} is gone", process)});
+  out.push_back(failed_request(process, payload, "is gone"));
 }
 
 void CharmServer::finish(ClientOutputs& out) {

@@ -13,6 +13,7 @@
 
 #include "tree/base/exit_status.hpp"
 #include "tree/proto/charm_server.hpp"
+#include "tree/proto/failed_request.hpp"
 #include "tree/proto/native_server.hpp"
 #include "tree/wire/ccs_message.hpp"
 
@@ -511,12 +512,7 @@ void HostProcesses::request(const wire::CcsForward& piece, Instant now, Actions&
   if (payload.size() < wire::kCcsForwardedHeader) return;
   if (!process.kind) {
     const char* why = process.state == Process::State::gone ? "has ended" : "takes no requests";
-    return apply(RequestAnswered{piece.process,
-                                 wire::parse_ccs_forwarded(payload).token,
-                                 true,
-                                 {},
-                                 fmt::format("process {} {}", piece.process, why)},
-                 up);
+    return apply(failed_request(piece.process, payload, why), up);
   }
   ClientOutputs outputs;
   server(*process.kind).request(piece.process, std::move(payload), outputs);

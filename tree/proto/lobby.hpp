@@ -24,6 +24,7 @@ public:
   std::optional<ClientId> enter(ClientId client, Instant now);
   /// The connection has registered or is gone. No effect if it is not here.
   void leave(ClientId client);
+  bool contains(ClientId client) const { return deadlines_.contains(client); }
   /// Takes out one connection whose time is over, if there is any.
   std::optional<ClientId> expire(Instant now);
 

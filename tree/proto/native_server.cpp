@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "tree/proto/failed_request.hpp"
 #include "tree/wire/ccs_message.hpp"
 #include "tree/wire/messages.hpp"
 
@@ -225,11 +226,7 @@ void NativeServer::release(BarrierKind kind, ClientOutputs& out) {
 
 /// Native programs register no handlers.
 void NativeServer::request(std::uint32_t process, std::string payload, ClientOutputs& out) {
-  out.push_back(RequestAnswered{process,
-                                wire::parse_ccs_forwarded(payload).token,
-                                true,
-                                {},
-                                fmt::format("process {} has no handlers", process)});
+  out.push_back(failed_request(process, payload, "has no handlers"));
 }
 
 void NativeServer::finish(ClientOutputs& out) {
