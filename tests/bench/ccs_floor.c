@@ -2,10 +2,11 @@
 //
 // The floor under any CCS server: accepts, reads a request, answers with 8 bytes and closes. It looks at
 // nothing else and asks nobody, unless `hop` says that each request goes to a second process and the answer
-// comes from there, as it must in a launcher.
+// comes from there, as it must in a launcher. With `sessions` its clients keep their connections, as those of
+// ccs_sessions.c do without a key.
 //
-//   cc -O2 -o ccs_floor ccs_floor.c
-//   ccs_floor [hop]
+//   cc -O2 -I../.. -o ccs_floor ccs_floor.c
+//   ccs_floor [hop | sessions]
 //
 // Listens on 127.0.0.1, prints its port, and ends when its standard input does.
 #define _GNU_SOURCE
@@ -19,6 +20,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tests/bench/bench.h"
+
 enum { kRequest = 40, kReply = 12, kEvents = 256, kBacklog = 4096, kMostFiles = 20000, kHop = 128 };
 
 static int loop, listener;
@@ -26,11 +29,6 @@ static int other = -1;             // the second process
 static unsigned have[kMostFiles];  // bytes of its request, by descriptor
 static char hops[kEvents * kHop];  // to the second process, sent once all events have been seen
 static size_t hops_size;
-
-__attribute__((noreturn)) static void give_up(const char* what) {
-  perror(what);
-  exit(2);
-}
 
 static void watch(int fd) {
   struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
@@ -98,6 +96,35 @@ static void take_answers(void) {
   size -= at;
 }
 
+// Hello for hello, and then a reply for each request that is whole.
+static void serve_session(int fd) {
+  enum { kHello = 24, kMessage = 48, kAnswer = 20, kRoom = 1 << 16 };
+  static unsigned char rest[kMostFiles][kMessage];
+  static unsigned char greeted[kMostFiles], bytes[kMessage + kRoom], replies[kRoom];
+  memcpy(bytes, rest[fd], have[fd]);
+  const ssize_t got = recv(fd, bytes + have[fd], kRoom, 0);
+  if (got == 0 || (got < 0 && errno != EAGAIN)) {
+    close(fd);
+    have[fd] = greeted[fd] = 0;
+  }
+  if (got <= 0) return;
+  const size_t size = have[fd] + (size_t)got;
+  size_t at = 0, made = 0;
+  if (!greeted[fd] && size >= kHello) {
+    memset(replies, 0, kHello);
+    greeted[fd] = 1;
+    at = made = kHello;
+  }
+  for (; greeted[fd] && size - at >= kMessage; at += kMessage, made += kAnswer) {
+    memset(replies + made, 0, kAnswer);
+    replies[made + 3] = kAnswer - 4;
+    memcpy(replies + made + 4, bytes + at + 4, 4);
+  }
+  have[fd] = (unsigned)(size - at);
+  memcpy(rest[fd], bytes + at, have[fd]);
+  if (made > 0) send_all(fd, (const char*)replies, made);
+}
+
 __attribute__((noreturn)) static void echo(int fd) {
   static char bytes[kEvents * kHop];
   for (ssize_t got; (got = recv(fd, bytes, sizeof bytes, 0)) > 0;) send_all(fd, bytes, (size_t)got);
@@ -122,7 +149,8 @@ int main(int argc, char** argv) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   socklen_t size = sizeof address;
   const int hop = argc == 2 && strcmp(argv[1], "hop") == 0;
-  if (argc > 1 && !hop) return fputs("usage: ccs_floor [hop]\n", stderr), 2;
+  const int sessions = argc == 2 && strcmp(argv[1], "sessions") == 0;
+  if (argc > 1 && !hop && !sessions) return fputs("usage: ccs_floor [hop | sessions]\n", stderr), 2;
   if (hop) start_other();
   loop = epoll_create1(EPOLL_CLOEXEC);
   listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -144,6 +172,8 @@ int main(int argc, char** argv) {
         take_connections();
       else if (fd == other)
         take_answers();
+      else if (sessions)
+        serve_session(fd);
       else
         take_request(fd);
     }

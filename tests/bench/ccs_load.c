@@ -3,7 +3,7 @@
 // Stock CCS clients, as many as you like: each makes a connection, sends one request without data, reads the
 // reply, closes, and begins again. Edge cases of the protocol are tests/cluster's; this only counts.
 //
-//   cc -O2 -o ccs_load ccs_load.c -lpthread
+//   cc -O2 -I../.. -o ccs_load ccs_load.c -lpthread
 //   ccs_load [-c clients] [-n requests of each] [-t seconds] [-w threads] [-p PE] ADDRESS PORT
 //
 // Ends when every client has made its requests, or after that time. Prints one line of names and values:
@@ -24,6 +24,9 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "tests/bench/bench.h"
+#include "tests/doubles/charm_wire.h"
 
 enum { kRequest = 40, kReplyHead = 4, kEvents = 256, kRead = 1 << 16, kMostThreads = 64 };
 
@@ -56,22 +59,6 @@ struct thread {
   size_t size, capacity;
   long errors;
 };
-
-static double now_s(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-__attribute__((noreturn)) static void give_up(const char* what) {
-  perror(what);
-  exit(2);
-}
-
-static void put(unsigned char* p, uint32_t value) {
-  const uint32_t wire = htonl(value);
-  memcpy(p, &wire, sizeof wire);
-}
 
 static void note_time(struct thread* t, double seconds) {
   if (t->size == t->capacity) {
@@ -129,9 +116,7 @@ static void receive(struct thread* t, struct client* c) {
   for (ssize_t i = 0; i < got && c->have + (uint64_t)i < kReplyHead; ++i)
     c->head[c->have + (uint64_t)i] = bytes[i];
   c->have += (uint64_t)got;
-  uint32_t length;
-  memcpy(&length, c->head, sizeof length);
-  if (c->have >= kReplyHead && c->have >= kReplyHead + (uint64_t)ntohl(length)) finish(t, c, 1);
+  if (c->have >= kReplyHead && c->have >= kReplyHead + (uint64_t)get(c->head)) finish(t, c, 1);
 }
 
 static void on(struct thread* t, struct client* c, uint32_t events) {

@@ -7,6 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from compiling import compile_newer
 from vcluster import REPOSITORY
 
 TRUE = "/bin/true"
@@ -52,12 +53,16 @@ def make_ccs_load() -> Path:
     return _compiled("ccs_load.c", "-lpthread")
 
 
+def make_ccs_sessions() -> Path:
+    return _compiled("ccs_sessions.c", "-lcrypto")
+
+
 def make_ccs_floor() -> Path:
     return _compiled("ccs_floor.c")
 
 
 def make_ccs_echo() -> Path:
-    return _compiled("ccs_echo.c", f"-I{REPOSITORY}")
+    return _compiled("ccs_echo.c")
 
 
 def make_hydra() -> Path:
@@ -115,11 +120,9 @@ def _quiet(argv: list[str]) -> str | None:
 
 def _compiled(source: str, *libraries: str) -> Path:
     """A C program of this directory, in build/."""
-    file = _SOURCES / source
-    path = REPOSITORY / "build" / file.stem
-    path.parent.mkdir(exist_ok=True)
-    if not path.exists() or path.stat().st_mtime < file.stat().st_mtime:
-        complaint = _quiet(["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", str(path), str(file), *libraries])
-        if complaint is not None:
-            raise NoPeer(f"{source} does not compile: {complaint}")
+    path = REPOSITORY / "build" / Path(source).stem
+    try:
+        compile_newer(_SOURCES / source, path, *libraries)
+    except RuntimeError as wrong:
+        raise NoPeer(str(wrong)) from wrong
     return path

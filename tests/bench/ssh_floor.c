@@ -28,6 +28,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/bench/bench.h"
+
 enum { kMaxHosts = 4096, kStackBytes = 512 * 1024, kReadBytes = 64 * 1024, kMessage = 64 };
 
 // What all threads read.
@@ -50,12 +52,6 @@ struct Login {
   double first_byte_s;  // since the start; meaningful without an error
   char error[256];      // empty: success
 };
-
-static double now_s(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
 
 // Returns a connected socket, or -1 with the error said. SO_SNDTIMEO bounds connect() as well.
 static int open_connection(struct Login* login) {

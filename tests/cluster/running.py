@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from compiling import compile_newer
 from vcluster import REPOSITORY, Cluster, Result
 
 Factory = Callable[..., Cluster]
@@ -36,11 +37,8 @@ def built(charmrun: Path, name: str) -> Path:
 
 def compiled(charmrun: Path, source: str, *libraries: str) -> Path:
     """A C program of the tests that belongs to no build target; lies beside charmrun."""
-    file = REPOSITORY / source
-    path = charmrun.parent / file.stem
-    if not path.exists() or path.stat().st_mtime < file.stat().st_mtime:
-        argv = ["cc", "-O2", "-o", str(path), str(file), *libraries]
-        subprocess.run(argv, check=True, timeout=120)
+    path = charmrun.parent / Path(source).stem
+    compile_newer(REPOSITORY / source, path, *libraries)
     return path
 
 
