@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether those at the other ends of a launcher's links live. Something goes over every link at least once in
+// a beat, in both directions; who is silent for longer than its own gaps let expect is suspected. Silence
+// alone convicts nobody: a lost packet holds up all that follows on its link for a second and more, and a
+// starved machine hears late. So a suspicion is looked into from three sides:
+//   ourselves   time in which we did not run does not count, nor what came meanwhile and is not read yet;
+//   our parent  says whether we ourselves were punctual;
+//   the host    one connection to its ssh port, and whether it still acknowledges our bytes.
+// No answer and no acknowledgement: the host or its network is gone. Acknowledgements: the launcher is
+// frozen. An answer without acknowledgements: the link is dead, the host is not. The last two are given more
+// time. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "tree/base/time.hpp"
+#include "tree/proto/events.hpp"
+
+namespace charmtree::health {
+
+using proto::LinkId;
+
+struct Timing {
+  Duration beat{250ms};          // something is sent on every link so often
+  Duration gone_after{1s};       // silence of a host that answers in no way
+  Duration half_open_after{8s};  // of a link whose host lives and acknowledges nothing
+  Duration frozen_after{30s};    // of a launcher whose host acknowledges
+};
+
+/// What was found out about a link that is silent.
+struct Evidence {
+  Duration heard{0};  // the last byte came so long ago
+  std::optional<Duration> acknowledged =
+      {};                     // so long ago the other machine last acknowledged some; not known
+  bool port_answers = false;  // a connection to its ssh port was taken or refused
+};
+
+enum class Cause : std::uint8_t { gone, half_open, frozen };
+
+struct Verdict {
+  LinkId link = 0;
+  Cause cause = Cause::gone;
+  Duration silence{0};
+  friend bool operator==(const Verdict&, const Verdict&) = default;
+};
+
+class Detector {
+public:
+  /// What is to be done.
+  struct Orders {
+    std::vector<LinkId> beats;                        // send something
+    std::vector<std::pair<LinkId, Duration>> probes;  // find out about them within this time: probed()
+    bool ask_parent = false;                          // whether we are punctual: parent_says()
+    std::vector<Verdict> verdicts;                    // their links are watched no longer
+  };
+
+  explicit Detector(Timing timing, bool has_parent) : timing_(timing), has_parent_(has_parent) {}
+
+  /// A link begins. The parent's is watched like others.
+  void watch(LinkId link, Instant now);
+  void forget(LinkId link);
+  void sent(LinkId link, Instant now);
+  void heard(LinkId link, Instant now);
+  void tick(Instant now, Orders& orders);
+  /// Answer to a probe.
+  void probed(LinkId link, const Evidence& evidence, Instant now, Orders& orders);
+  void parent_says(bool punctual, Instant now, Orders& orders);
+  /// How a child's beats have come: what to answer if it asks.
+  bool was_punctual(LinkId link, Instant now) const;
+
+  Instant next_deadline() const;
+
+private:
+  /// Gaps between what is heard, in the manner of TCP's round trips.
+  struct Gaps {
+    Duration mean{0}, deviation{0};
+    void add(Duration gap);
+  };
+  struct Suspicion {
+    std::optional<Evidence> evidence = {};  // none: the answer to the probe is awaited
+    Instant looked_at = kNever;             // when there was evidence
+    bool confirmed = false;                 // by our parent, or there is none to ask
+  };
+  struct Peer {
+    Instant sent_at, heard_at;
+    Gaps gaps = {};
+    std::optional<Suspicion> suspicion = {};
+  };
+  using Peers = std::map<LinkId, Peer>;
+
+  Duration suspect_after(const Peer& peer) const;
+  Duration patience(const Evidence& evidence) const;
+  Cause cause(const Evidence& evidence) const;
+  void forgive(Instant now);
+  void beat(Instant now, Orders& orders);
+  void suspect(LinkId link, Peer& peer, Instant now, Orders& orders);
+  bool is_guilty(const Peer& peer, Instant now) const;
+  Instant look_at(const Peer& peer) const;
+  void look_at_all(Instant now, Orders& orders);
+
+  Timing timing_;
+  bool has_parent_;
+  Peers peers_;
+  Instant beat_at_ = kNever, look_at_ = kNever;
+};
+
+}  // namespace charmtree::health
