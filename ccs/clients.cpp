@@ -48,8 +48,20 @@ void Clients::make_room(Actions& out) {
     drop(most->first, "sent more than there is room for now", out);
 }
 
-void Clients::on(const ClientClosed& event) {
-  forget(event.client);
+bool Clients::awaits_reply(const Client& client) {
+  return !client.in_session && (!client.conversation || client.conversation->is_whole());
+}
+
+void Clients::on(const ClientClosed& event, Instant now, Actions& out) {
+  const auto found = clients_.find(event.client);
+  if (event.listens && found != clients_.end() && awaits_reply(found->second)) {
+    if (const auto evicted = listening_.enter(event.client, now)) close(*evicted, out);
+  } else if (event.listens) {
+    close(event.client, out);
+  } else {
+    forget(event.client);
+    closed_.push_back(event.client);
+  }
 }
 
 void Clients::hear_all() {
@@ -190,6 +202,7 @@ void Clients::forget(ClientId id) {
   if (found->second.in_session) --sessions_;
   clients_.erase(found);
   lobby_.leave(id);
+  listening_.leave(id);
 }
 
 void Clients::finish(Actions& out) {
@@ -198,6 +211,7 @@ void Clients::finish(Actions& out) {
 }
 
 void Clients::tick(Instant now, Actions& out) {
+  while (const auto expired = listening_.expire(now)) close(*expired, out);
   while (const auto expired = lobby_.expire(now))
     drop(*expired, fmt::format("sent no whole request within {:g} s", seconds(kRequestTime)), out);
 }

@@ -33,6 +33,10 @@ class Clients {
 public:
   static constexpr std::size_t kMaxWaiting = 4096;  // without a complete request
   static constexpr Duration kRequestTime = 60s;     // for a complete one
+  /// Stock clients that have said all, as those of shutdown(SHUT_WR), and so long their replies may take:
+  /// from another machine, who has gone looks the same.
+  static constexpr std::size_t kMaxListening = 1024;
+  static constexpr Duration kReplyTime = 60s;
   static constexpr std::size_t kMaxUnfinished = 256U << 20;
   static constexpr std::size_t kMaxSessions = 8192;
   /// Requests under way in one session; with so many it is not read.
@@ -44,7 +48,7 @@ public:
 
   void on(const proto::ClientOpened& event, Instant now, proto::Actions& out);
   void on(const proto::ClientBytes& event, proto::Actions& out);
-  void on(const proto::ClientClosed& event);
+  void on(const proto::ClientClosed& event, Instant now, proto::Actions& out);
 
   struct Heard {
     ReplyTo from;
@@ -55,7 +59,7 @@ public:
   /// The next complete request of somebody, in a job with so many PEs (0: not known yet), after everything
   /// else that is to be said to clients before. To be called until there is none.
   std::optional<Heard> hear(std::uint32_t pes_of_job, Instant now, proto::Actions& out);
-  /// Whose connections have been closed from this side since the last time.
+  /// Who has gone, or has been closed from this side, since the last time.
   std::vector<proto::ClientId> take_closed() { return std::exchange(closed_, {}); }
   /// All have to be heard again: the number of PEs has changed.
   void hear_all();
@@ -79,7 +83,7 @@ public:
   void finish(proto::Actions& out);
 
   void tick(Instant now, proto::Actions& out);
-  Instant next_deadline() const { return lobby_.next_deadline(); }
+  Instant next_deadline() const { return earlier(lobby_.next_deadline(), listening_.next_deadline()); }
 
 private:
   struct Client {
@@ -91,6 +95,7 @@ private:
     bool paused = false;
   };
 
+  static bool awaits_reply(const Client& client);
   using Step = std::variant<Asked, Unfit, Wrong, Reply>;
   void wait_for_more(proto::ClientId id, Instant now, proto::Actions& out);
   std::optional<Heard> follow(proto::ClientId id, Step step, proto::Actions& out);
@@ -106,6 +111,7 @@ private:
   Guard guard_;
   bool finished_ = false;
   proto::Lobby lobby_{kMaxWaiting, kRequestTime};
+  proto::Lobby listening_{kMaxListening, kReplyTime};  // have said all
   std::map<proto::ClientId, Client> clients_;
   std::deque<proto::ClientId> to_hear_;
   std::vector<proto::ClientId> closed_;

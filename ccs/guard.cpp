@@ -37,8 +37,7 @@ std::string stock_hash(const Key& key, std::uint32_t salt, std::string_view head
 
 std::uint32_t Guard::draw() {
   std::string counter;
-  wire::write_u32(counter, static_cast<std::uint32_t>(drawn_ >> 32));
-  wire::write_u32(counter, static_cast<std::uint32_t>(drawn_++));
+  wire::write_u64(counter, drawn_++);
   const std::string secret{secret_.begin(), secret_.end()};
   return wire::read_u32(keyed_hash(secret, counter), 0);
 }

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 
+#include "tree/wire/big_endian.hpp"
 #include "tree/wire/ipv4.hpp"
+#include "tree/wire/pieces.hpp"
 #include "tree/wire/words.hpp"
 
 namespace charmtree::ccs {
@@ -21,6 +23,7 @@ std::string whom(std::int32_t pe) {
   return pe == -1 ? "all PEs" : fmt::format("{} PEs", -std::int64_t{pe});
 }
 
+constexpr std::string_view kInfo = "ccs_getinfo";
 constexpr std::string_view kRedirect = "redirect stdio", kFetch = "fetch stdio";
 
 /// What is asked for. As Charm++'s launcher does, those two are recognised by their beginnings.
@@ -42,28 +45,36 @@ void Router::on(const ClientBytes& event, Instant now, Actions& out, Requests& d
   serve(now, out, down);
 }
 
-void Router::on(const ClientClosed& event) {
-  clients_.on(event);
-  left(event.client);
+void Router::on(const ClientClosed& event, Instant now, Actions& out) {
+  clients_.on(event, now, out);
+  forget_closed(now);
 }
 
-void Router::left(ClientId client) {
+void Router::forget_closed(Instant now) {
+  for (const ClientId client : clients_.take_closed()) left(client, now);
+}
+
+void Router::left(ClientId client, Instant now) {
   stdio_.left(client);
   for (auto it = tokens_.lower_bound({client, 0}); it != tokens_.end() && it->first == client;) {
     const Token token = it->second;
     it = tokens_.erase(it);
-    abandon(token);
+    abandon(token, now);
   }
 }
 
-/// The client waits no longer. A multicast that is under way stays so.
-void Router::abandon(Token token) {
+/// The client waits no longer. A multicast that is under way stays so, and what is large for a while.
+void Router::abandon(Token token, Instant now) {
   Pending& pending = pending_.at(token);
-  if (pending.pe < -1 && pending.payload.empty()) {
+  const bool sent = pending.payload.empty();
+  if (sent && (takes_turns(pending.pe) || pending.size >= kLarge)) {
     pending.to.reset();
+    timeouts_.erase({pending.deadline, token});
+    pending.deadline = takes_turns(pending.pe) ? kNever : now + kLargeStays;
+    if (pending.deadline != kNever) timeouts_.emplace(pending.deadline, token);
     return;
   }
-  if (pending.pe < -1) std::erase(multicasts_.at(pending.handler), token);
+  if (takes_turns(pending.pe)) std::erase(multicasts_.at(pending.handler), token);
   take(token);
 }
 
@@ -82,19 +93,16 @@ std::optional<Router::Pending> Router::take(Token token) {
   return pending;
 }
 
-void Router::start(std::uint32_t processes, std::uint32_t pes_per_process, Instant now, Actions& out,
-                   Requests& down) {
-  processes_ = processes;
-  pes_per_process_ = pes_per_process;
-  if (processes == 0) fail_all("the job is being resized", out);
+void Router::start(Programs programs, Instant now, Actions& out, Requests& down) {
+  programs_ = programs;
+  if (programs.processes == 0) fail_all("the job is being resized", out);
   clients_.hear_all();
   serve(now, out, down);
 }
 
 void Router::serve(Instant now, Actions& out, Requests& down) {
-  while (auto heard = clients_.hear(processes_ * pes_per_process_, now, out))
-    asked(std::move(*heard), now, out, down);
-  for (const ClientId client : clients_.take_closed()) left(client);
+  while (auto heard = clients_.hear(programs_.pes(), now, out)) asked(std::move(*heard), now, out, down);
+  forget_closed(now);
 }
 
 void Router::asked(Clients::Heard heard, Instant now, Actions& out, Requests& down) {
@@ -106,11 +114,14 @@ void Router::asked(Clients::Heard heard, Instant now, Actions& out, Requests& do
   const std::string name = quotable(request.handler);
   if (plan_.denied.contains(service(request.handler)))
     return refuse(fmt::format("asked for '{}' (++server-deny)", name));
-  if (serve_stdio(heard, out)) return;
+  if (serve_stdio(heard, out) || serve_info(heard, out)) return;
   const auto queue = multicasts_.find(request.handler);
-  if (request.pe < -1 && queue != multicasts_.end() && queue->second.size() > kMaxQueued)
+  if (takes_turns(request.pe) && queue != multicasts_.end() && queue->second.size() > kMaxQueued)
     return refuse(fmt::format("sent one multicast too many for '{}'", name));
   if (sent_ > kMaxSent) return refuse("asked while too many bytes were under way");
+  if (programs_.native && request.pe < 0 && request.data.size() > kMaxSpread)
+    return refuse(
+        fmt::format("sent {} bytes for several processes; the limit is {}", request.data.size(), kMaxSpread));
   forward(std::move(heard), now, down);
 }
 
@@ -127,6 +138,17 @@ bool Router::serve_stdio(const Clients::Heard& heard, Actions& out) {
   return true;
 }
 
+/// The same as Charm++ programs answer: the number of processes, and the PEs of each.
+bool Router::serve_info(const Clients::Heard& heard, Actions& out) {
+  if (!programs_.native || heard.asked.request.handler != kInfo) return false;
+  std::string info;
+  wire::write_u32(info, programs_.processes);
+  for (std::uint32_t i = 0; i < programs_.processes; ++i) wire::write_u32(info, programs_.pes_per_process);
+  const auto length = static_cast<std::uint32_t>(info.size());
+  clients_.reply(heard.from, {length, std::move(info)}, out);
+  return true;
+}
+
 void Router::hand_over_text(Actions& out) {
   auto due = stdio_.due();
   if (!due) return;
@@ -140,7 +162,7 @@ void Router::printed(std::string_view text, Actions& out) {
 }
 
 void Router::forward(Clients::Heard heard, Instant now, Requests& down) {
-  const wire::CcsRequest& request = heard.asked.request;
+  wire::CcsRequest& request = heard.asked.request;
   const bool local = heard.address >> 24 == kLoopback;
   const std::uint32_t pe = request.pe >= 0       ? static_cast<std::uint32_t>(request.pe)
                            : request.pes.empty() ? 0
@@ -148,13 +170,15 @@ void Router::forward(Clients::Heard heard, Instant now, Requests& down) {
   const Token token = new_token();
   const wire::CcsOrigin origin{local ? plan_.address : heard.address, heard.port, token,
                                heard.asked.signature};
-  std::string payload = wire::make_ccs_forward(request, origin);
   tokens_.emplace(heard.from.client, token);
-  Pending& pending = pending_[token] = {std::move(heard.from), heard.address,        heard.port, request.pe,
-                                        request.handler,       pe / pes_per_process_};
-  pending.size = payload.size();
+  Pending& pending = pending_[token] = {
+      std::move(heard.from),         heard.address, heard.port, request.pe, request.handler,
+      pe / programs_.pes_per_process};
   if (plan_.timeout > Duration{0}) timeouts_.emplace(pending.deadline = now + plan_.timeout, token);
-  if (request.pe < -1) {
+  if (programs_.native && request.pe < 0) return spread(token, std::move(request), origin, down);
+  std::string payload = wire::make_ccs_forward(request, origin);
+  pending.size = payload.size();
+  if (takes_turns(request.pe)) {
     auto& queue = multicasts_[request.handler];
     queue.push_back(token);
     if (queue.size() > 1) {
@@ -167,6 +191,26 @@ void Router::forward(Clients::Heard heard, Instant now, Requests& down) {
   send(pending.process, payload, down);
 }
 
+/// For native programs.
+void Router::spread(Token token, wire::CcsRequest request, const wire::CcsOrigin& origin, Requests& down) {
+  std::set<std::uint32_t> processes;
+  for (const std::uint32_t pe : std::exchange(request.pes, {}))
+    processes.insert(pe / programs_.pes_per_process);
+  wire::CcsSpread piece{token, true, false, request.pe == -1};
+  for (const std::uint32_t process : processes) piece.processes.push_back({process, process});
+  wire::fold(piece.processes);
+  request.pe = -1;  // what it says besides is in the pieces
+  const std::string payload = wire::make_ccs_forward(request, origin);
+  sent_ += pending_.at(token).size = payload.size() * kSpreadCost;
+  wire::for_each_piece(payload, wire::kCcsPiece, [&](std::string_view bytes, bool last) {
+    piece.last = last;
+    piece.bytes = bytes;
+    down.emplace_back(0, piece);
+    piece.first = false;
+    piece.processes.clear();
+  });
+}
+
 /// Never 0: the launchers' own.
 Router::Token Router::new_token() {
   do ++last_token_;
@@ -175,10 +219,9 @@ Router::Token Router::new_token() {
 }
 
 void Router::send(std::uint32_t process, const std::string& payload, Requests& down) {
-  for (std::size_t at = 0; at < payload.size(); at += wire::kCcsPiece) {
-    const bool last = at + wire::kCcsPiece >= payload.size();
-    down.emplace_back(process, wire::CcsForward{process, last, payload.substr(at, wire::kCcsPiece)});
-  }
+  wire::for_each_piece(payload, wire::kCcsPiece, [&](std::string_view bytes, bool last) {
+    down.emplace_back(process, wire::CcsForward{process, last, std::string{bytes}});
+  });
 }
 
 void Router::on(const wire::CcsAnswer& answer, Instant now, Actions& out, Requests& down) {
@@ -231,7 +274,7 @@ void Router::fail_all(const std::string& why, Actions& out) {
 /// Nobody waits for an answer to this request any more.
 void Router::done(Token token, Requests& down) {
   const auto pending = take(token);
-  if (pending && pending->pe < -1) next_multicast(pending->handler, down);
+  if (pending && takes_turns(pending->pe)) next_multicast(pending->handler, down);
 }
 
 /// The one that was under way has ended.
@@ -267,11 +310,12 @@ std::vector<std::string> Router::unanswered(std::uint32_t process) const {
   for (const auto& [token, pending] : pending_) {
     if (!concerns(pending, process)) continue;
     if (lines.size() == kMaxNamed) {
-      lines.emplace_back("and more");
+      lines.emplace_back("had not answered others either");
       break;
     }
-    lines.push_back(fmt::format("'{}' for {}, from {}:{}", quotable(pending.handler), whom(pending.pe),
-                                wire::dotted(pending.address), pending.port));
+    lines.push_back(fmt::format("{} answered this CCS request: '{}' for {}, from {}:{}",
+                                pending.pe < 0 ? "may not have" : "had not", quotable(pending.handler),
+                                whom(pending.pe), wire::dotted(pending.address), pending.port));
   }
   return lines;
 }
@@ -289,19 +333,23 @@ void Router::tick(Instant now, Actions& out, Requests& down) {
   while (!timeouts_.empty() && timeouts_.begin()->first <= now) {
     const Token token = timeouts_.begin()->second;
     timeouts_.erase(timeouts_.begin());
-    time_out(token, out);
+    time_out(token, now, out);
   }
   serve(now, out, down);
 }
 
-void Router::time_out(Token token, Actions& out) {
+void Router::time_out(Token token, Instant now, Actions& out) {
   const Pending& pending = pending_.at(token);
-  if (!pending.to || pending.begun) return;
+  if (!pending.to) {
+    take(token);
+    return;
+  }
+  if (pending.begun) return;
   const std::string why = fmt::format("'{}' has not answered within {:g} s (++server-timeout)",
                                       quotable(pending.handler), seconds(plan_.timeout));
   refuse(pending, why, out);
   tokens_.erase({pending.to->client, token});
-  abandon(token);
+  abandon(token, now);
 }
 
 Instant Router::next_deadline() const {

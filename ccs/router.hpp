@@ -3,7 +3,8 @@
 // the way back. An answer is found by its token, never by the process that sends it: that of a multicast, or
 // one that was delayed, comes from any. A broadcast goes to the process of PE 0 and a multicast to that of
 // its first PE; the program itself spreads it and joins the answers. Of the multicasts for one handler only
-// one is under way at a time: a stock program breaks on two, wherever they begin. A request that cannot be
+// one is under way at a time: a stock program breaks on two, wherever they begin. For native programs the
+// launchers spread both, and the root says how many PEs there are. A request that cannot be
 // right is refused here, by a reply of length 0, and harms nobody; so is one whose process has no answer.
 // Who the clients are and what bounds them: Clients. Pure.
 #pragma once
@@ -36,12 +37,27 @@ struct Plan {
   Duration timeout{0};                // of a request; 0: none
 };
 
+/// The programs that requests are for.
+struct Programs {
+  std::uint32_t processes = 0, pes_per_process = 0;  // 0: not known
+  bool native = false;
+
+  std::uint32_t pes() const { return processes * pes_per_process; }
+};
+
 class Router {
 public:
   /// Multicasts for one handler that wait for the one that is under way.
   static constexpr std::size_t kMaxQueued = 256;
   /// Bytes of requests that have been sent and not answered: what the tree may have to hold.
   static constexpr std::size_t kMaxSent = 512U << 20;
+  /// Bytes of a request for several native processes, and how many children of a launcher may have to be sent
+  /// it at a time.
+  static constexpr std::size_t kMaxSpread = 4U << 20, kSpreadCost = 64;
+  /// Who leaves does not take back what was sent: requests of this size count until they are answered, or so
+  /// long.
+  static constexpr std::size_t kLarge = 64U << 10;
+  static constexpr Duration kLargeStays = 60s;
   /// Requests that a report names.
   static constexpr std::size_t kMaxNamed = 4;
 
@@ -49,16 +65,15 @@ public:
 
   void on(const proto::ClientOpened& event, Instant now, proto::Actions& out);
   void on(const proto::ClientBytes& event, Instant now, proto::Actions& out, Requests& down);
-  void on(const proto::ClientClosed& event);
+  void on(const proto::ClientClosed& event, Instant now, proto::Actions& out);
   /// The job has got its node table. Until then requests wait; they do so again if there are 0 processes.
-  void start(std::uint32_t processes, std::uint32_t pes_per_process, Instant now, proto::Actions& out,
-             Requests& down);
+  void start(Programs programs, Instant now, proto::Actions& out, Requests& down);
   void on(const wire::CcsAnswer& answer, Instant now, proto::Actions& out, Requests& down);
   /// The process is gone, whatever it has been asked.
   void gone(std::uint32_t process, Instant now, proto::Actions& out, Requests& down);
   /// A process has printed this.
   void printed(std::string_view text, proto::Actions& out);
-  /// What the process may have died of: requests that it has not answered.
+  /// What the process may have died of: what it had not answered, each behind "process N".
   std::vector<std::string> unanswered(std::uint32_t process) const;
   /// The job is over: every client gets the end of its connection.
   void finish(proto::Actions& out);
@@ -83,26 +98,30 @@ private:
   };
 
   static bool concerns(const Pending& pending, std::uint32_t process);
+  bool takes_turns(std::int32_t pe) const { return pe < -1 && !programs_.native; }
   void serve(Instant now, proto::Actions& out, Requests& down);
   void asked(Clients::Heard heard, Instant now, proto::Actions& out, Requests& down);
   bool serve_stdio(const Clients::Heard& heard, proto::Actions& out);
   void hand_over_text(proto::Actions& out);
+  bool serve_info(const Clients::Heard& heard, proto::Actions& out);
   void forward(Clients::Heard heard, Instant now, Requests& down);
+  void spread(Token token, wire::CcsRequest request, const wire::CcsOrigin& origin, Requests& down);
   Token new_token();
   static void send(std::uint32_t process, const std::string& payload, Requests& down);
-  void abandon(Token token);
+  void abandon(Token token, Instant now);
   void fail_all(const std::string& why, proto::Actions& out);
   std::optional<Pending> take(Token token);
   void refuse(const Pending& pending, const std::string& why, proto::Actions& out);
   void fail(Token token, const std::string& why, proto::Actions& out, Requests& down);
   void done(Token token, Requests& down);
-  void time_out(Token token, proto::Actions& out);
-  void left(proto::ClientId client);
+  void time_out(Token token, Instant now, proto::Actions& out);
+  void left(proto::ClientId client, Instant now);
+  void forget_closed(Instant now);
   void next_multicast(const std::string& handler, Requests& down);
 
   Plan plan_;
   Clients clients_;
-  std::uint32_t processes_ = 0, pes_per_process_ = 0;  // 0: not yet
+  Programs programs_;
   Token last_token_ = 0;
   std::map<Token, Pending> pending_;
   std::set<std::pair<proto::ClientId, Token>> tokens_;   // of clients that wait

@@ -11,7 +11,7 @@ namespace charmtree::ccs {
 
 namespace {
 
-constexpr std::size_t kNonce = 16, kSize = 4, kId = 4;
+constexpr std::size_t kSize = 4, kId = 4;
 
 Error over(std::string why) {
   return {Errc::bad_peer, Phase::run, std::move(why), {}};
@@ -22,8 +22,7 @@ Error over(std::string why) {
 std::string Sealer::code(std::string_view message) {
   if (key_.empty()) return {};
   std::string place;
-  wire::write_u32(place, static_cast<std::uint32_t>(messages_ >> 32));
-  wire::write_u32(place, static_cast<std::uint32_t>(messages_++));
+  wire::write_u64(place, messages_++);
   return keyed_hash(key_, place.append(message)).substr(0, kCode);
 }
 
@@ -40,6 +39,22 @@ SessionSecrets::SessionSecrets(const Key& key, std::string_view hellos) {
   client_proof = secret("the client has the key");
   to_server = secret("to the server");
   to_client = secret("to the client");
+}
+
+std::string session_hello(std::uint8_t level, std::string_view nonce) {
+  std::string hello{kSessionMagic};
+  hello.push_back(static_cast<char>(level));
+  return hello.append(2, '\0').append(nonce);
+}
+
+std::string session_message(Sealer& sealer, std::uint32_t id, std::string_view head, std::string_view rest) {
+  const std::size_t size = kId + head.size() + rest.size();
+  std::string message;
+  message.reserve(kSize + size + sealer.size());
+  wire::write_u32(message, static_cast<std::uint32_t>(size));
+  wire::write_u32(message, id);
+  message.append(head).append(rest);
+  return message.append(sealer.code(message));
 }
 
 Result<Session::Step> Session::next(Guard& guard, std::uint32_t pes_of_job) {
@@ -61,10 +76,9 @@ Result<Session::Step> Session::greet(Guard& guard) {
   const auto& keys = guard.keys().of(level_);
   if (keys.empty() && (level_ != 0 || !guard.keys().optional()))
     return over(fmt::format("asked for level {}, which has no key", level_));
-  std::string hello{kSessionMagic};
-  hello.push_back(keys.empty() ? '\0' : '\1');
-  hello.append(2, '\0');
-  for (std::size_t i = 0; i < kNonce; i += 4) wire::write_u32(hello, guard.draw());
+  std::string nonce;
+  while (nonce.size() < kSessionNonce) wire::write_u32(nonce, guard.draw());
+  const std::string hello = session_hello(keys.empty() ? 0 : 1, nonce);
   const std::string hellos = std::string{unread().substr(0, kSessionHello)} + hello;
   take(kSessionHello);
   state_ = State::open;
@@ -111,13 +125,9 @@ Result<Session::Step> Session::request(std::uint32_t pes_of_job) {
 }
 
 std::string Session::message(std::uint32_t id, Status status, std::string_view bytes) {
-  std::string message;
-  message.reserve(3 * kSize + bytes.size() + to_client_.size());
-  wire::write_u32(message, static_cast<std::uint32_t>(2 * kSize + bytes.size()));
-  wire::write_u32(message, id);
-  wire::write_u32(message, static_cast<std::uint32_t>(status));
-  message.append(bytes);
-  return message.append(to_client_.code(message));
+  std::string head;
+  wire::write_u32(head, static_cast<std::uint32_t>(status));
+  return session_message(to_client_, id, head, bytes);
 }
 
 /// What has been read is dropped when it is more than what has not: each byte is moved but once or twice. A

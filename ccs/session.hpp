@@ -51,8 +51,15 @@ struct SessionSecrets {
 inline constexpr std::string_view kSessionMagic{
     "\xC3"
     "CCS\1",
-    5};                                           // with its version
-inline constexpr std::size_t kSessionHello = 24;  // magic, level, 2 bytes, nonce(16)
+    5};  // with its version
+inline constexpr std::size_t kSessionNonce = 16;
+inline constexpr std::size_t kSessionHello = 24;  // magic, level, 2 bytes, nonce
+/// `level`: the client's; of the server: whether that level has a key.
+std::string session_hello(std::uint8_t level, std::string_view nonce);
+/// The next message in the sealer's direction: a request behind its number, or a status and the bytes of a
+/// reply.
+std::string session_message(Sealer& sealer, std::uint32_t id, std::string_view head,
+                            std::string_view rest = {});
 
 class Session {
 public:

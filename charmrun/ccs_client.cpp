@@ -61,10 +61,7 @@ public:
   explicit Client(io::UniqueFd fd) : fd_(std::move(fd)) {}
 
   Result<void> begin(std::uint8_t level, const ccs::Key* key) {
-    std::string hello{ccs::kSessionMagic};
-    hello.push_back(static_cast<char>(level));
-    hello.append(2, '\0');
-    hello += io::random_bytes(ccs::kSessionHello - hello.size());
+    const std::string hello = ccs::session_hello(level, io::random_bytes(ccs::kSessionNonce));
     if (!send(hello)) return refused();
     const std::string answer = receive(ccs::kSessionHello);
     if (answer.size() < ccs::kSessionHello || !answer.starts_with(ccs::kSessionMagic)) return refused();
@@ -91,13 +88,8 @@ public:
   void be_patient() { limit_waiting(fd_.get(), 0); }
 
   Result<std::optional<std::string>> ask(const wire::CcsRequest& request) {
-    const std::string bytes = wire::make_ccs_request(request);
-    std::string message;
-    wire::write_u32(message, static_cast<std::uint32_t>(sizeof kId + bytes.size()));
-    wire::write_u32(message, kId);
-    message += bytes;
-    message += to_server_.code(message);
-    if (!send(message)) return lost("the job has closed the connection");
+    if (!send(ccs::session_message(to_server_, kId, wire::make_ccs_request(request))))
+      return lost("the job has closed the connection");
     std::string reply;
     for (;;) {
       std::string head = receive(kMessageHead);

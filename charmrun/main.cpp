@@ -263,7 +263,7 @@ int ask_handler(const Options& options) {
     for (std::size_t got = 0; (got = std::fread(part.data(), 1, part.size(), stdin)) > 0;)
       question->request.data.append(part.data(), got);
   }
-  const auto reply = ask_ccs(*question, options.ccs_keys);
+  auto reply = ask_ccs(*question, options.ccs_keys);
   if (!reply) return complain(reply.error()), kLauncherFailed;
   if (!*reply) return 0;
   const std::string text = show_reply(std::move(**reply), ::isatty(STDOUT_FILENO) == 1);

@@ -66,13 +66,13 @@ void Channel::close() {
   if (fd_ >= 0) ::close(fd_);
   fd_ = -1;
   deaf_ = false;
-  outbox_.clear();
+  drop_outbox();
   decoder_ = wire::FrameDecoder{wire::kMaxLinkFrame};
 }
 
-int Channel::send(const wire::native::FromClient& message, const Deadline& deadline) {
+int Channel::send_frames(std::string frames, const Deadline& deadline) {
   if (const int error = flush(deadline); error != CT_OK) return error;
-  outbox_ = wire::native::to_frame(message);
+  outbox_ = std::move(frames);
   const int error = flush(deadline);
   return error == CT_ETIMEDOUT ? CT_OK : error;
 }
@@ -98,22 +98,28 @@ int Channel::receive(wire::native::FromLauncher& message, const Deadline& deadli
     const int got = pull();
     if (got < 0) return got;
     if (got > 0) continue;
-    const short events = outbox_.empty() ? POLLIN : POLLIN | POLLOUT;
-    if (const int error = wait(events, deadline); error != CT_OK) return error;
+    if (const int error = wait(static_cast<short>(poll_events()), deadline); error != CT_OK) return error;
   }
+}
+
+void Channel::drop_outbox() {
+  outbox_.clear();
+  left_ = 0;
 }
 
 /// Sends what the kernel takes at once.
 int Channel::push() {
   while (!outbox_.empty()) {
-    const ssize_t n = ::send(fd_, outbox_.data(), outbox_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t n =
+        ::send(fd_, outbox_.data() + left_, outbox_.size() - left_, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n >= 0) {
-      outbox_.erase(0, static_cast<std::size_t>(n));
+      left_ += static_cast<std::size_t>(n);
+      if (left_ == outbox_.size()) drop_outbox();
     } else if (would_block(errno)) {
       break;
     } else if (errno != EINTR) {
       deaf_ = true;
-      outbox_.clear();
+      drop_outbox();
     }
   }
   return deaf_ ? CT_ELOST : CT_OK;

@@ -4,6 +4,8 @@
 // a negative CT_E... value (charmtree.h).
 #pragma once
 
+#include <poll.h>
+
 #include <chrono>
 #include <string>
 
@@ -40,7 +42,11 @@ public:
   /// CT_OK: the message is taken and will leave whole, if not now then with later calls. CT_ETIMEDOUT: it is
   /// not taken, because an earlier one has not left yet. CT_ELOST: the launcher does not read any more (but
   /// there may be something to receive).
-  int send(const wire::native::FromClient& message, const Deadline& deadline);
+  int send(const wire::native::FromClient& message, const Deadline& deadline) {
+    return send_frames(wire::native::to_frame(message), deadline);
+  }
+  /// The same for messages that belong together.
+  int send_frames(std::string frames, const Deadline& deadline);
   /// Waits until all that was taken has left.
   int flush(const Deadline& deadline);
 
@@ -48,14 +54,20 @@ public:
   /// after garbage.
   int receive(wire::native::FromLauncher& message, const Deadline& deadline);
 
+  int descriptor() const { return fd_; }
+  /// What it is to be polled for.
+  int poll_events() const { return outbox_.empty() ? POLLIN : POLLIN | POLLOUT; }
+
 private:
   int push();
+  void drop_outbox();
   int pull();
   int wait(short events, const Deadline& deadline) const;
 
   int fd_ = -1;
-  std::string outbox_;  // bytes of at most one message that have not left
-  bool deaf_ = false;   // the launcher reads no more
+  std::string outbox_;  // what send() has taken last; its first `left_` bytes have left
+  std::size_t left_ = 0;
+  bool deaf_ = false;  // the launcher reads no more
   wire::FrameDecoder decoder_{wire::kMaxLinkFrame};
 };
 

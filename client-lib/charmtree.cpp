@@ -13,18 +13,25 @@
 #include "client-lib/job.hpp"
 
 using charmtree::client::Job;
+using charmtree::wire::CcsMerge;
 
 struct ct_job {
   Job job;
 };
 
 static_assert(CT_MAX_TUPLE == charmtree::wire::kMaxTuple);
+static_assert(CT_MAX_CCS_HANDLERS == charmtree::wire::native::kMaxHandlers);
+static_assert(CT_MAX_CCS_NAME == charmtree::wire::native::kMaxHandler);
+static_assert(CT_MAX_CCS_REPLY == charmtree::wire::native::kMaxReply);
+static_assert(CcsMerge{CT_CCS_SUM | CT_CCS_DOUBLE} == CcsMerge{CcsMerge::sum, CcsMerge::float64});
+static_assert(CcsMerge{CT_CCS_MIN | CT_CCS_INT32} == CcsMerge{CcsMerge::min, CcsMerge::int32});
+static_assert(CcsMerge{CT_CCS_MAX | CT_CCS_INT64} == CcsMerge{CcsMerge::max, CcsMerge::int64});
 static_assert(CT_MAX_PRINT == charmtree::wire::native::kMaxPrint);
 
 namespace {
 
-/// Calls `call(Job&)`. The one exception that can come out of it is want of memory, and it may have cost us
-/// half a message.
+/// Calls `call(Job&)`. The one exception that can come out of it is want of memory (handlers throw none), and
+/// it may have cost us half a message.
 template <class Call>
 int guarded(ct_job* handle, Call call) noexcept {
   if (handle == nullptr) return CT_EINVAL;
@@ -159,6 +166,33 @@ int ct_lookup(ct_job* job, int rank, ct_peer* peer) {
 
 int ct_barrier(ct_job* job) {
   return guarded(job, [](Job& j) { return j.barrier(); });
+}
+
+int ct_ccs_register(ct_job* job, const char* name, int merge, ct_ccs_function function, void* argument) {
+  return guarded(job, [&](Job& j) {
+    if (name == nullptr || function == nullptr || merge < 0 || merge > UINT8_MAX)
+      return static_cast<int>(CT_EINVAL);
+    return j.handle(name, CcsMerge{static_cast<std::uint8_t>(merge)}, {function, argument});
+  });
+}
+
+int ct_ccs_serve(ct_job* job) {
+  return guarded(job, [&](Job& j) { return j.serve(job); });
+}
+
+int ct_ccs_reply(ct_job* job, uint32_t id, const void* data, size_t size) {
+  return guarded(job, [&](Job& j) {
+    if (data == nullptr && size > 0) return static_cast<int>(CT_EINVAL);
+    return j.reply(id, {static_cast<const char*>(data), size});
+  });
+}
+
+int ct_poll_events(const ct_job* job) {
+  return asked(job, [](const Job& j) { return j.poll_events(); });
+}
+
+int ct_descriptor(const ct_job* job) {
+  return asked(job, [](const Job& j) { return j.descriptor(); });
 }
 
 int ct_print(ct_job* job, int stream, const char* text) {

@@ -15,9 +15,10 @@
  * nothing unless its function says otherwise; CT_ENOMEM, CT_ELOST, CT_EPROTO and CT_EENDED are final: every
  * later call that needs the launcher returns the same. errno has no meaning after any of them.
  *
- * Waiting. ct_init, ct_register, ct_table, ct_lookup, ct_barrier, ct_print, ct_abort and ct_finalize may
- * wait. The last seven give up with CT_ETIMEDOUT after the time set by ct_set_timeout (a new job: never), and
- * may be called again to go on waiting: a process that is in a barrier stays in it. A time-out of 0 polls.
+ * Waiting. ct_init, ct_register, ct_table, ct_lookup, ct_barrier, ct_print, ct_ccs_register, ct_ccs_serve,
+ * ct_ccs_reply, ct_abort and ct_finalize may wait. All but ct_init give up with CT_ETIMEDOUT after the time
+ * set by ct_set_timeout (a new job: never), and may be called again to go on waiting: a process that is in a
+ * barrier stays in it. A time-out of 0 polls.
  *
  * What the library leaves alone. It never ends the program, prints nothing of its own, handles no signal (nor
  * raises SIGPIPE), starts no thread, changes no environment, and opens one descriptor, with close-on-exec.
@@ -52,7 +53,7 @@ enum {
   CT_ELOST = -7,     /* the connection to the launcher is gone: so is, most likely, the job */
   CT_EPROTO = -8,    /* the launcher said something that makes no sense: final */
   CT_EENDED = -9,    /* the job has ended, or this process has asked for its end */
-  CT_EORDER = -10,   /* called out of order: registered twice, finalized inside a barrier */
+  CT_EORDER = -10,   /* called out of order: registered twice, finalized inside a barrier or a handler */
   CT_EFORK = -11     /* called in a child of the process that joined */
 };
 
@@ -108,6 +109,61 @@ CT_API int ct_lookup(ct_job* job, int rank, struct ct_peer* peer);
 
 /* Waits until every process of the job has entered the barrier. */
 CT_API int ct_barrier(ct_job* job);
+
+/* Clients of the running job (charmrun ++server; CCS, the protocol of Charm++'s clients) ask for a handler by
+ * its name, of one process (PE p: process p / ++ppn, so process p without), of several or of all. Each
+ * process that is asked replies once. Replies of several are merged on the way to the client, as the handler
+ * was registered: strung together by rank; or, as arrays of numbers of one length in the hosts' byte order,
+ * added, or the least or the greatest taken, element by element. (Sums of doubles depend a little on the
+ * order in which the replies come.) A request for several has at most 4 MiB of data, and fails where one of
+ * them has no such handler, merges in another way, or ends; so does one for a process that ends. ccs_getinfo,
+ * and names that begin with "redirect stdio" or "fetch stdio", are charmrun's. */
+enum {
+  CT_CCS_CONCAT = 0,
+  CT_CCS_SUM = 1,
+  CT_CCS_MIN = 2,
+  CT_CCS_MAX = 3,
+  /* one of the last three | one of these */
+  CT_CCS_INT32 = 16,
+  CT_CCS_INT64 = 32,
+  CT_CCS_DOUBLE = 48
+};
+#define CT_MAX_CCS_HANDLERS 1024  /* of a process */
+#define CT_MAX_CCS_NAME 31        /* bytes of a handler's name, at least 1 */
+#define CT_MAX_CCS_REPLY 67108864 /* bytes of a reply, also of a merged one */
+
+struct ct_ccs_request {
+  uint32_t id;         /* for ct_ccs_reply */
+  const char* handler; /* this and data are void when the handler returns */
+  const void* data;    /* what the client sent */
+  size_t size;
+  uint32_t ipv4; /* of the client as it can be reached from here, in host byte order */
+  uint16_t port;
+};
+/* May call what it likes, but ct_ccs_serve and ct_finalize (CT_EORDER). It returns: no exception, no longjmp.
+ * It need not reply; of more than 1024 requests that a process keeps, the oldest are given up. */
+typedef void (*ct_ccs_function)(ct_job* job, const struct ct_ccs_request* request, void* argument);
+
+/* From now on, this process takes requests for the handler of this name, merged so; registered again, the
+ * new ones count. What is registered before ct_register, no request comes too early for. */
+CT_API int ct_ccs_register(ct_job* job, const char* name, int merge, ct_ccs_function function,
+                           void* argument);
+
+/* Waits until requests have come, and calls the handlers of all that have, in the order of their coming; only
+ * here are handlers called. Registers an empty tuple if ct_register was not called. Their number, or
+ * CT_ETIMEDOUT: none has come. In a job of one none ever does: CT_EENV if it would wait for ever. */
+CT_API int ct_ccs_serve(ct_job* job);
+
+/* Replies to a request, by its handler or later. 0: the reply is taken and will leave as a whole, if not now
+ * then with later calls. CT_ETIMEDOUT: it is not taken, because what was said before has not left yet.
+ * CT_EINVAL: the request was answered before, there is none of this id, or the reply is too long. */
+CT_API int ct_ccs_reply(ct_job* job, uint32_t id, const void* data, size_t size);
+
+/* To wait for requests beside other things: the job's descriptor, and the events to poll(2) it for. Before
+ * each poll, ct_ccs_serve with a time-out of 0 until it is CT_ETIMEDOUT: other calls may have heard requests,
+ * and what has not left leaves then. The descriptor belongs to the job. CT_EENV: a job of one has none. */
+CT_API int ct_descriptor(const ct_job* job);
+CT_API int ct_poll_events(const ct_job* job);
 
 enum { CT_STDOUT = 1, CT_STDERR = 2 };
 

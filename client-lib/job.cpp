@@ -113,8 +113,8 @@ int Job::wait_until(Condition condition, const Deadline& deadline) {
 }
 
 /// If the launcher does not read any more, its last words tell why.
-int Job::send(const native::FromClient& message, const Deadline& deadline) {
-  const int error = channel_.send(message, deadline);
+int Job::send_frames(std::string frames, const Deadline& deadline) {
+  const int error = channel_.send_frames(std::move(frames), deadline);
   if (error != CT_ELOST) return error;
   const int last = hear_all();
   return broken_ = last == CT_OK ? CT_ELOST : last;
@@ -198,6 +198,58 @@ int Job::barrier() {
   return CT_OK;
 }
 
+int Job::handle(std::string_view name, wire::CcsMerge merge, Requests::Handler handler) {
+  if (name.empty() || name.size() > native::kMaxHandler || !merge.is_known()) return CT_EINVAL;
+  if (!requests_.has_room_for(name)) return CT_EINVAL;
+  if (const int error = usable(); error != CT_OK) return error;
+  const native::Handler message{std::string{name}, merge};
+  if (!alone_) {
+    if (const int error = send(message, Deadline{timeout_ms_}); error != CT_OK) return error;
+  }
+  requests_.add(message.name, handler);
+  return CT_OK;
+}
+
+/// Only those that have come by now: who is asked all the time has other things to do as well.
+int Job::serve(ct_job* handle) {
+  if (const int error = usable(); error != CT_OK) return error;
+  if (serving_) return CT_EORDER;
+  const Deadline deadline{timeout_ms_};
+  if (const int error = ensure_registered(deadline); error != CT_OK) return error;
+  if (alone_) {
+    if (timeout_ms_ < 0) return CT_EENV;
+    ::poll(nullptr, 0, timeout_ms_);
+    return CT_ETIMEDOUT;
+  }
+  if (const int error = wait_until([this] { return requests_.waiting() > 0; }, deadline); error != CT_OK)
+    return error;
+  if (const int error = hear_all(); error != CT_OK) return error;
+  serving_ = true;
+  const std::size_t most = requests_.waiting();
+  int served = 0;
+  for (; served < static_cast<int>(most) && usable() == CT_OK && !is_foreign(); ++served) handle_one(handle);
+  serving_ = false;
+  return served;
+}
+
+void Job::handle_one(ct_job* handle) {
+  const auto request = requests_.take();
+  const auto [function, argument] = requests_.handler(request->handler);
+  const ct_ccs_request asked{request->token,        request->handler.c_str(), request->bytes.data(),
+                             request->bytes.size(), request->address,         request->port};
+  function(handle, &asked, argument);
+  if (!is_foreign() && requests_.is_open(request->token)) send(native::Kept{request->token}, Deadline{0});
+}
+
+int Job::reply(std::uint32_t token, std::string_view data) {
+  if (data.size() > native::kMaxReply) return CT_EINVAL;
+  if (const int error = usable(); error != CT_OK) return error;
+  if (!requests_.is_open(token)) return CT_EINVAL;
+  const int error = send_frames(native::to_frames(native::Reply{token, 0, {}}, data), Deadline{timeout_ms_});
+  if (error == CT_OK) requests_.answered(token);
+  return error;
+}
+
 int Job::print(native::Stream stream, std::string_view text) {
   if (text.size() > native::kMaxPrint) return CT_EINVAL;
   if (const int error = usable(); error != CT_OK) return error;
@@ -226,6 +278,7 @@ int Job::abort(int status, std::string_view text) {
 int Job::finalize(int status) {
   if (aborted_) return CT_EENDED;
   if (broken_ != CT_OK) return broken_;
+  if (serving_) return CT_EORDER;
   if (barrier_ == Barrier::inside) {
     if (const int error = hear_all(); error != CT_OK) return error;
     if (barrier_ == Barrier::inside) return CT_EORDER;

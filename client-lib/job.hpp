@@ -12,6 +12,7 @@
 
 #include "client-lib/channel.hpp"
 #include "client-lib/charmtree.h"
+#include "client-lib/requests.hpp"
 #include "tree/wire/native_message.hpp"
 
 namespace charmtree::client {
@@ -36,6 +37,11 @@ public:
   int table();
   int lookup(std::uint32_t rank, ct_peer& peer);
   int barrier();
+  int handle(std::string_view name, wire::CcsMerge merge, Requests::Handler handler);
+  int serve(ct_job* handle);
+  int poll_events() const { return alone_ ? static_cast<int>(CT_EENV) : channel_.poll_events(); }
+  int reply(std::uint32_t token, std::string_view data);
+  int descriptor() const { return alone_ ? static_cast<int>(CT_EENV) : channel_.descriptor(); }
   int print(wire::native::Stream stream, std::string_view text);
   int abort(int status, std::string_view text);
   int finalize(int status);
@@ -47,9 +53,13 @@ private:
   int usable() const;
   int put(std::string_view tuple, const Deadline& deadline);
   int ensure_registered(const Deadline& deadline);
-  int send(const wire::native::FromClient& message, const Deadline& deadline);
+  int send(const wire::native::FromClient& message, const Deadline& deadline) {
+    return send_frames(wire::native::to_frame(message), deadline);
+  }
+  int send_frames(std::string frames, const Deadline& deadline);
   int hear_one(const Deadline& deadline);
   int hear_all();
+  void handle_one(ct_job* handle);
   template <class Condition>
   int wait_until(Condition condition, const Deadline& deadline);
 
@@ -57,6 +67,8 @@ private:
   int on(wire::native::Table& table);
   int on(const wire::native::BarrierRelease&);
   int on(const wire::native::Finished&);
+  int on(wire::native::Request& request) { return requests_.arrived(std::move(request)) ? CT_OK : CT_EPROTO; }
+  int on(const wire::native::RequestData& data) { return requests_.arrived(data) ? CT_OK : CT_EPROTO; }
   int on(const wire::native::Refused&) { return CT_EPROTO; }
 
   Channel channel_;
@@ -67,8 +79,10 @@ private:
   bool registered_ = false;
   bool finalizing_ = false;
   bool aborted_ = false;
+  bool serving_ = false;  // a handler runs
   Barrier barrier_ = Barrier::outside;
   wire::native::Welcome self_;
+  Requests requests_;
   std::optional<wire::NodeTable> table_;  // in use
   std::optional<wire::NodeTable> newer_;  // heard of, to be taken into use by table()
 };

@@ -18,7 +18,8 @@ void RootDesk::deliver_table(Instant now, Actions& out, DeskOrders& orders) {
   if (const auto fits = wire::check_table(table, coded->size()); !fits) return judge_.refuse(fits.error());
   if (!announced_) announce(now, out);
   orders.everyone.push_back(wire::TableDown{coded});
-  if (ccs_) ccs_->start(job_->processes, job_->pes_per_process, now, out, orders.process);
+  const ccs::Programs programs{job_->processes, job_->pes_per_process, table.is_native()};
+  if (ccs_) ccs_->start(programs, now, out, orders.process);
   if (job_->restarts_processes) crash_sequence_.emplace(std::move(table), job_->timeout);
 }
 

@@ -90,7 +90,7 @@ void RootDesk::resize(Instant now, Actions& out, DeskOrders& orders) {
   if (!resizing_ || judge_.verdict()) return;
   if (std::exchange(regroup_due_, false)) {
     orders.everyone.push_back(wire::Regroup{});
-    if (ccs_) ccs_->start(0, 0, now, out, orders.process);  // processes that are let go heed no request
+    if (ccs_) ccs_->start({}, now, out, orders.process);  // processes that are let go heed no request
   }
   for (const wire::Rejoined& message : std::exchange(rejoined_, {})) resizing_->stayed(message.process);
   for (const std::uint32_t process : left) resizing_->left(process);

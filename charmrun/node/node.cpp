@@ -243,6 +243,8 @@ void Node::from_parent(const wire::Message& message) {
       processes_->request(*request, now_, *out_, upward);
     else
       down_to(request->process, message);
+  } else if (const auto* piece = std::get_if<wire::CcsSpread>(&message)) {
+    spread(*piece);
   } else if (const auto* pairs = std::get_if<wire::QueuePairsDown>(&message)) {
     queue_pairs(pairs->block);
   } else if (const auto* credit = std::get_if<wire::OutputCredit>(&message)) {
@@ -401,6 +403,9 @@ void Node::from_child(Child& child, LinkId link, const wire::Message& message) {
     stamps(child, *times);
   } else if (const auto* found = std::get_if<wire::Checkup>(&message)) {
     checkup(child, *found);
+  } else if (const auto* answer = std::get_if<wire::CcsAnswer>(&message);
+             answer != nullptr && fanout_.awaits(answer->token)) {
+    merge({link}, *answer);
   } else if (output_cost(message) > 0) {
     output_from(child, link, message);
   } else if (const auto* taken = std::get_if<wire::InputTaken>(&message); taken && job_->input_to_all) {
@@ -480,6 +485,7 @@ void Node::lose(LinkId link, const Error& error) {
     return;
   }
   up(wire::LinkLost{child->host.index, error});
+  lost_for_ccs(*child, link);
   if (!job_->checkup) launch_->sweep(link, now_, *out_);  // a checkup leaves nothing behind
 }
 
@@ -507,12 +513,19 @@ void Node::pass_on(const DeskOrders& orders) {
     down_all(message);
   }
   for (const wire::Message& message : orders.input) about_input(message);
-  for (const auto& [process, message] : orders.process) down_to(process, message);
+  for (const auto& [process, message] : orders.process) {
+    if (const auto* piece = std::get_if<wire::CcsSpread>(&message))
+      spread(*piece);
+    else
+      down_to(process, message);
+  }
 }
 
 void Node::up(wire::Message message) {
   if (const auto* pairs = std::get_if<wire::QueuePairsUp>(&message)) return queue_pairs(pairs->block);
   if (output_cost(message) > 0) return own_output(std::move(message));
+  if (const auto* answer = std::get_if<wire::CcsAnswer>(&message); answer && fanout_.awaits(answer->token))
+    return merge({kParentLink, answer->process}, *answer);
   if (desk_) {
     DeskOrders orders;
     desk_->message(message, now_, *out_, orders);

@@ -10,6 +10,7 @@
 
 #include "charmrun/node/root_desk.hpp"
 #include "tree/base/random.hpp"
+#include "tree/proto/ccs_fanout.hpp"
 #include "tree/proto/events.hpp"
 #include "tree/proto/gather.hpp"
 #include "tree/proto/host_processes.hpp"
@@ -117,6 +118,11 @@ private:
   void stamps(const proto::Child& child, wire::Stamps stamps);
   void checkup(const proto::Child& child, wire::Checkup checkup);
   void queue_pairs(const wire::QueuePairs& block);
+  void spread(const wire::CcsSpread& piece);
+  void request_own(const std::vector<std::uint32_t>& processes, const std::string& payload);
+  void merge(proto::CcsFanout::Source source, const wire::CcsAnswer& piece);
+  void pass_on(proto::CcsFanout::Answer answer);
+  void lost_for_ccs(const proto::Child& child, proto::LinkId link);
   void table(const wire::Blob& blob);
   bool about_crash(const wire::Message& message, proto::Upward& upward);
   bool about_input(const wire::Message& message);
@@ -174,6 +180,7 @@ private:
   proto::Gather gather_;
   proto::InputSpread input_spread_;
   proto::JobClock clock_;
+  proto::CcsFanout fanout_;
   std::optional<proto::OutputQueue> output_;
   proto::OutputGrants grants_;
   std::vector<proto::ClientId> held_clients_;  // that are not read: they print too much

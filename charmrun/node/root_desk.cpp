@@ -281,8 +281,8 @@ void RootDesk::on(const ClientBytes& event, Instant now, Actions& out, DeskOrder
   if (ccs_) ccs_->on(event, now, out, orders.process);
 }
 
-void RootDesk::on(const ClientClosed& event, Instant, Actions&, DeskOrders&) {
-  if (ccs_) ccs_->on(event);
+void RootDesk::on(const ClientClosed& event, Instant now, Actions& out, DeskOrders&) {
+  if (ccs_) ccs_->on(event, now, out);
 }
 
 void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
@@ -315,10 +315,8 @@ void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
 void RootDesk::end_ccs(const Ending& why, Actions& out) {
   if (!ccs_) return;
   if (why.process && why.cause != Cause::finished) {
-    for (const std::string& request : ccs_->unanswered(*why.process)) {
-      out.push_back(Say{Tone::error, fmt::format("process {} had not answered this CCS request: {}",
-                                                 *why.process, request)});
-    }
+    for (const std::string& line : ccs_->unanswered(*why.process))
+      out.push_back(Say{Tone::error, fmt::format("process {} {}", *why.process, line)});
   }
   ccs_->finish(out);
 }

@@ -74,8 +74,10 @@ class Browser:
 
     def until(self, expression: str) -> None:
         """Waits until the JavaScript expression is true."""
-        code = f"new Promise(done => {{ const look = () => ({expression}) ? done() : setTimeout(look, 20); look(); }})"
-        self._ask("Runtime.evaluate", expression=code, awaitPromise=True)
+        look = f"let is = false; try {{ is = {expression} }} catch {{}} is ? done() : setTimeout(look, 20);"  # a page is not there at once
+        code = f"new Promise(done => {{ const look = () => {{ {look} }}; look(); }})"
+        answer = self._ask("Runtime.evaluate", expression=code, awaitPromise=True)
+        assert "exceptionDetails" not in answer, answer
 
     def screenshot(self, path: str) -> None:
         """For people."""

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A stock CCS client: ccs_client.py ADDRESS PORT [HANDLER PE]...
 
-One request after the other; prints each reply in hexadecimal, or EOF. The handler ccs_killport gets a port of this
+One request after the other; prints each reply in hexadecimal, or EOF. With a full stop behind the handler the client
+says that it has said all (`nc -N` does), before it reads the reply. The handler ccs_killport gets a port of this
 client, which then waits at the end for what a process says there when it exits.
 """
 
@@ -22,7 +23,9 @@ def receive(connection: socket.socket, size: int) -> bytes:
 
 def request(address: str, port: int, handler: str, pe: int, data: bytes = b"") -> str:
     with socket.create_connection((address, port), 30) as connection:
-        connection.sendall(struct.pack(">Ii32s", len(data), pe, handler.encode()) + data)
+        connection.sendall(struct.pack(">Ii32s", len(data), pe, handler.rstrip(".").encode()) + data)
+        if handler.endswith("."):
+            connection.shutdown(socket.SHUT_WR)
         try:
             return receive(connection, struct.unpack(">I", receive(connection, 4))[0]).hex()
         except (EOFError, ConnectionResetError):

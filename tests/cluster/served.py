@@ -24,13 +24,22 @@ GETINFO = struct.pack(">5I", 4, 1, 1, 1, 1).hex()  # 4 processes of 1 PE
 
 class Served:
     """A charm4py program (until.py) with 2 processes on each of 2 hosts and a CCS port, started on host 0; it ends when
-    its file is made. Its output is read no further than to the line that names the port."""
+    its file is made. Its output is read no further than to the line that names the port. `python`: what runs the program;
+    empty: nothing."""
 
-    def __init__(self, hosts: Cluster, charmrun: Path, *options: Any, program: Sequence[Any] = (UNTIL, FILE)) -> None:
+    def __init__(
+        self,
+        hosts: Cluster,
+        charmrun: Path,
+        *options: Any,
+        program: Sequence[Any] = (UNTIL, FILE),
+        python: Sequence[Any] | None = None,
+    ) -> None:
         self.hosts = hosts
         self.file = hosts.path(0, FILE)
         self.file.unlink(missing_ok=True)
-        words = ["+p4", "++nodelist", hosts.nodelist(2), "++branching", 1, *options, charm4py(), *program]
+        python = [charm4py()] if python is None else python
+        words = ["+p4", "++nodelist", hosts.nodelist(2), "++branching", 1, *options, *python, *program]
         self.child = hosts.popen(
             0, command(charmrun, *words), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0, text=False
         )

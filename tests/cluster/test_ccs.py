@@ -18,7 +18,8 @@ def test_clients_of_a_running_job_are_served(cluster: Factory, charmrun: Path) -
     assert job.head[:-1] == ["Charmrun> scalable start enabled. \n", "ccs: 2\n"]
     asked = ["ccs_getinfo", 0, "ccs_getinfo", 3, "ccs_getinfo", 4, "nosuch", 1]
     assert job.ask(*asked) == [GETINFO, GETINFO, EMPTY, EMPTY]
-    assert job.ask("ccs_getinfo", 2, where=2, address=job.address) == [GETINFO]
+    assert job.ask("ccs_getinfo", 2, "ccs_getinfo.", 1, where=2, address=job.address) == [GETINFO, GETINFO]
+    assert job.ask("ccs_getinfo.", 0, "ccs_getinfo.", 3) == [GETINFO, GETINFO]
     # a process on another host reaches a client that came in through loopback
     client = hosts.popen(
         0,

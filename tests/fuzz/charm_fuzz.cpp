@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <set>
 #include <string>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "tree/proto/charm_server.hpp"
+#include "tree/wire/ccs_message.hpp"
 #include "tree/wire/charm_message.hpp"
 #include "tree/wire/messages.hpp"
 
@@ -53,6 +55,7 @@ struct Told {
   bool pairs = false;                   // the question was a list of queue pairs
   bool refused = false;
   std::array<bool, kBarrierKinds> entered{}, may_release{};
+  std::deque<std::uint32_t> requests;     // tokens of those that wait for it
   bool given = false;                     // the table, which may be held back
   std::uint32_t untold = 0, unacked = 0;  // crashes that it has not been told of, or has not said to know of
 };
@@ -82,6 +85,7 @@ private:
   void recover(std::uint32_t crashed);
   void release(BarrierKind kind);
   void answer(std::uint32_t process, std::string_view input, bool printed);
+  void request(std::uint32_t process, std::size_t count);
   void check();
 
   Told& told(std::uint32_t process) {
@@ -96,18 +100,22 @@ private:
   void check(const BarrierEntered& output);
   void check(const Printed& output);
   void check(const ScanRequested& output);
-  void check(const Ended& output) { require(!std::exchange(told(output.process).over, true)); }
+  void check(const Ended& output) {
+    require(!std::exchange(told(output.process).over, true) && told(output.process).requests.empty());
+  }
   void check(const Aborted& output) {
     require(output.code == 1 && !told(output.process).over &&
             !std::exchange(told(output.process).aborted, true));
   }
   void check(const ClientLost& output) {
     require(!finished_ && !std::exchange(told(output.process).over, true));
+    require(told(output.process).requests.empty());
     require(!output.why.empty() && output.why.size() < 200);
     require(std::all_of(output.why.begin(), output.why.end(), [](char c) { return c >= ' ' && c <= '~'; }));
   }
   void check(const TableDelivered& output) { require(!std::exchange(told(output.process).table, true)); }
-  void check(const RequestAnswered& output) { require(!told(output.process).over); }
+  void check_request(Told& t, std::string_view payload);
+  void check(const RequestAnswered& output);
   void check(const CrashAcked& output) { require(std::exchange(told(output.process).unacked, 0) > 0); }
   void check(const ResizeAsked&) { require(false); }
   void check(const Refused& output) {
@@ -130,6 +138,7 @@ private:
   std::map<ClientId, std::uint32_t> owners_;  // registered connections
   std::map<std::uint32_t, Told> told_;
   std::size_t notes_ = 0;
+  std::uint32_t last_token_ = 0;
   bool finished_ = false;
 };
 
@@ -140,7 +149,7 @@ void World::step(Input& in) {
   const std::uint8_t what = in.byte();
   const std::uint8_t who = in.byte();
   const std::uint32_t process = kLocal.first + who % kLocal.count;
-  switch (what % 12) {
+  switch (what % 13) {
     case 0:
       open();
       break;
@@ -187,6 +196,9 @@ void World::step(Input& in) {
     case 11:
       told_[process].answered = true;
       server_.queue_pairs(process, std::string(kLocal.total * wire::QueuePairs::kQueuePair, '\1'), outputs_);
+      break;
+    case 12:
+      request(process, 1U + in.byte() % 16U);
       break;
   }
   check();
@@ -240,12 +252,22 @@ void World::answer(std::uint32_t process, std::string_view input, bool printed) 
   }
 }
 
+void World::request(std::uint32_t process, std::size_t count) {
+  for (; count > 0; --count) {
+    told_[process].requests.push_back(++last_token_);
+    server_.request(process, wire::make_ccs_forward({0, "handler", {}, {}}, {1, 2, last_token_}), outputs_);
+  }
+}
+
 void World::check() {
   for (const ClientOutput& output : outputs_) {
     std::visit([this](const auto& each) { check(each); }, output);
   }
   outputs_.clear();
-  for (auto& [process, t] : told_) t.answered = false;
+  for (auto& [process, t] : told_) {
+    t.answered = false;
+    require(t.requests.empty() || (t.registered && !t.over));
+  }
   const auto strangers =
       std::count_if(open_.begin(), open_.end(), [this](ClientId id) { return !owners_.contains(id); });
   require(static_cast<std::size_t>(strangers) <= kSpare + kLocal.count);
@@ -281,9 +303,30 @@ void World::check(const ToClient& output) {
     require(t.table && std::exchange(t.may_release[type == "barrier" ? 0 : 1], false));
   } else if (type == "crashnode") {
     require(t.table && t.untold-- > 0 && output.bytes.size() == wire::kCharmHeader + 4);
+  } else if (type == "req_fw") {
+    require(t.table);
+    check_request(t, std::string_view{output.bytes}.substr(wire::kCharmHeader));
   } else {
     require(type == "die" && finished_);
   }
+}
+
+/// They come in order; the launcher's own, without a token, only for one that waits.
+void World::check_request(Told& t, std::string_view payload) {
+  require(payload.size() >= wire::kCcsForwardedHeader && !t.requests.empty());
+  const std::uint32_t token = wire::parse_ccs_forwarded(payload).token;
+  if (token == 0) return;
+  require(token == t.requests.front());
+  t.requests.pop_front();
+}
+
+/// A process may answer what it likes, even when it has ended; what it will not get fails.
+void World::check(const RequestAnswered& output) {
+  if (output.failure.empty()) return require(owners_.at(speaker_) == output.process);
+  Told& t = told_[output.process];
+  const auto failed = std::find(t.requests.begin(), t.requests.end(), output.token);
+  require(failed != t.requests.end() && output.answered && output.bytes.empty());
+  t.requests.erase(failed);
 }
 
 void World::check(const Registered& output) {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "tree/proto/native_server.hpp"
+#include "tree/wire/ccs_message.hpp"
 #include "tree/wire/messages.hpp"
 
 namespace {
@@ -98,7 +99,10 @@ public:
         server_.release(script.byte() % 2 == 0 ? BarrierKind::all : BarrierKind::leave, out);
         break;
       default:
-        if (script.byte() == 0) server_.finish(out);
+        if (what % 16 == 7)
+          finish(script, out);
+        else
+          ask(script, out);
         break;
     }
     for (const ClientOutput& output : out) std::visit([this](const auto& o) { check(o); }, output);
@@ -107,6 +111,16 @@ public:
 private:
   static constexpr std::uint32_t kFirst = 2, kCount = 3, kTotal = 6;
   enum Past { registered = 1, ended = 2, aborted = 4, lost = 8 };
+
+  void finish(Script& script, ClientOutputs& out) {
+    if (script.byte() == 0) server_.finish(out);
+  }
+  void ask(Script& script, ClientOutputs& out) {
+    const std::uint32_t process = script.byte() % kTotal;
+    asked_[++last_token_] = process;
+    const wire::CcsRequest request{0, std::string(1, static_cast<char>('a' + script.byte() % 4)), {}, {}};
+    server_.request(process, wire::make_ccs_forward(request, {1, 2, last_token_}), out);
+  }
 
   ClientId pick(Script& script) { return script.byte() % 8 + (last_ > 8 ? last_ - 8 : 0); }
 
@@ -136,7 +150,10 @@ private:
   void check(const ClientNote&) {}
   void check(const ScanRequested&) { require(false); }
   void check(const TableDelivered&) { require(false); }
-  void check(const RequestAnswered&) { require(false); }
+  void check(const RequestAnswered& o) {  // once, and by whom it was asked
+    require(asked_.at(o.token) == o.process && o.merge.is_known());
+    asked_.erase(o.token);
+  }
   void check(const CrashAcked&) { require(false); }
   void check(const ResizeAsked&) { require(false); }
   void check(const Refused&) { require(false); }
@@ -151,6 +168,8 @@ private:
   ClientId last_ = 0;
   std::set<ClientId> open_;
   std::map<std::uint32_t, int> past_;
+  std::uint32_t last_token_ = 0;
+  std::map<std::uint32_t, std::uint32_t> asked_;  // tokens of requests -> processes
 };
 
 }  // namespace

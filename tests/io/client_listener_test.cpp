@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -25,7 +26,7 @@ constexpr Duration kPatience = 20s;
 
 struct Launcher {
   asio::io_context io{1};
-  std::vector<proto::ClientId> opened, closed;
+  std::vector<proto::ClientId> opened, silent, closed;
   std::string said;
   std::function<void(proto::ClientId)> on_bytes = [](proto::ClientId) {};
   ClientListener listener{io,
@@ -33,7 +34,7 @@ struct Launcher {
                              if (const auto* one = std::get_if<proto::ClientOpened>(&event))
                                opened.push_back(one->client);
                              if (const auto* one = std::get_if<proto::ClientClosed>(&event))
-                               closed.push_back(one->client);
+                               (one->listens ? silent : closed).push_back(one->client);
                              if (const auto* one = std::get_if<proto::ClientBytes>(&event)) {
                                said += one->bytes;
                                on_bytes(one->client);
@@ -147,4 +148,42 @@ TEST_CASE("a client that goes is told of, after what it said", "[clients]") {
   REQUIRE(launcher.until([&] { return launcher.said == "bye"; }));
   client.reset();
   CHECK(launcher.until([&] { return launcher.closed == launcher.opened; }));
+}
+
+TEST_CASE("a client that only says nothing more is answered; one that goes then is told of again",
+          "[clients]") {
+  Launcher launcher;
+  const UniqueFd waits = launcher.client();
+  UniqueFd goes = launcher.client();
+  for (const UniqueFd* client : std::array<const UniqueFd*, 2>{&waits, &goes}) {
+    say(*client, "x");
+    REQUIRE(::shutdown(client->get(), SHUT_WR) == 0);
+  }
+  REQUIRE(launcher.until([&] { return launcher.silent == launcher.opened && launcher.opened.size() == 2; }));
+  CHECK(launcher.said == "xx");
+  launcher.listener.send(launcher.opened[0], "reply", nullptr);
+  launcher.listener.close(launcher.opened[0]);
+  launcher.io.poll();
+  CHECK(heard(waits) == "reply");
+  goes.reset();
+  REQUIRE(launcher.until([&] { return !launcher.closed.empty(); }));
+  CHECK(launcher.closed == std::vector{launcher.opened[1]});
+}
+
+TEST_CASE("who only waits for a reply makes room for a client that speaks", "[clients]") {
+  constexpr std::size_t kClients = 32;
+  rlimit usual{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &usual) == 0);
+  const rlimit few{2 * kClients, usual.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+  Launcher launcher;
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &usual) == 0);
+  std::vector<UniqueFd> clients;
+  for (std::size_t i = 0; i < kClients; ++i) clients.push_back(launcher.client());
+  REQUIRE(launcher.until([&] { return launcher.opened.size() == kClients; }));
+  REQUIRE(::shutdown(clients[2].get(), SHUT_WR) == 0);
+  REQUIRE(launcher.until([&] { return launcher.silent.size() == 1; }));
+  clients.push_back(launcher.client());
+  REQUIRE(launcher.until([&] { return launcher.opened.size() == kClients + 1; }));
+  CHECK(launcher.closed == launcher.silent);
 }

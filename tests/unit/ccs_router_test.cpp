@@ -3,88 +3,12 @@
 
 #include <catch2/catch.hpp>
 
-#include "tests/unit/charm_capture.hpp"
+#include "tests/unit/ccs_desk.hpp"
 
 using namespace charmtree;
 using namespace charmtree::proto;
 using charm_capture::hex;
-
-namespace {
-
-constexpr std::uint32_t kOwn = 0x0A000001, kPeer = 0xC0000207;
-
-Instant at(Duration since_start) {
-  return Instant{since_start};
-}
-
-/// A request as a stock client sends it. `pe` and the list in hex.
-std::string request(std::string_view pe, std::string_view handler, const std::string& data = {},
-                    std::string_view pes = "") {
-  std::string bytes = wire::make_ccs_reply_head(static_cast<std::uint32_t>(data.size())) + hex(pe);
-  bytes.append(handler).append(wire::kCcsHandler - handler.size(), '\0');
-  return bytes + hex(pes) + data;
-}
-
-ccs::Plan plan_with(Duration timeout) {
-  ccs::Plan plan{kOwn};
-  plan.timeout = timeout;
-  return plan;
-}
-
-/// A job of 4 processes with 2 PEs each, and what has become of its clients' requests.
-class Desk {
-public:
-  explicit Desk(bool started = true) : Desk(ccs::Plan{kOwn}, started) {}
-  explicit Desk(ccs::Plan plan, bool started = true) : router(std::move(plan)) {
-    if (started) start();
-  }
-  void start() { router.start(4, 2, at(0s), out, down); }
-  void opens(ClientId client, std::uint32_t address = kPeer, Duration now = 0s) {
-    router.on(ClientOpened{ClientKind::ccs, client, address, 4242}, at(now), out);
-  }
-  void says(ClientId client, const std::string& bytes, Duration now = 0s) {
-    router.on(ClientBytes{ClientKind::ccs, client, bytes}, at(now), out, down);
-  }
-  void asks(ClientId client, const std::string& bytes) {
-    opens(client);
-    says(client, bytes);
-  }
-  void answers(std::uint32_t process, std::uint32_t token, const std::string& bytes) {
-    const auto length = static_cast<std::uint32_t>(bytes.size());
-    router.on(wire::CcsAnswer{process, token, true, length, bytes}, at(0s), out, down);
-  }
-  /// All bytes sent to the client so far.
-  std::string got(ClientId client) const {
-    std::string bytes;
-    for (const Action& action : out) {
-      const auto* send = std::get_if<ClientSend>(&action);
-      if (send != nullptr && send->client == client) bytes += send->bytes;
-    }
-    return bytes;
-  }
-  bool closed(ClientId client) const {
-    return std::any_of(out.begin(), out.end(), [&](const Action& action) {
-      const auto* close = std::get_if<ClientClose>(&action);
-      return close != nullptr && close->client == client;
-    });
-  }
-  std::vector<std::string> said() const {
-    std::vector<std::string> lines;
-    for (const Action& action : out) {
-      if (const auto* say = std::get_if<Say>(&action)) lines.push_back(say->text);
-    }
-    return lines;
-  }
-  const wire::CcsForward& sent(std::size_t i) const { return std::get<wire::CcsForward>(down.at(i).second); }
-
-  ccs::Router router;
-  Actions out;
-  ccs::Requests down;
-};
-
-const std::string kNothing = hex("00000000");
-
-}  // namespace
+using namespace charmtree::ccs_desk;
 
 TEST_CASE("a CCS request reaches the process of its PE, byte for byte, and its answer the client") {
   Desk desk;
@@ -197,7 +121,7 @@ TEST_CASE("an answer that nobody waits for, or that the handler does not want to
   Desk desk;
   desk.asks(7, request("00000000", "x"));
   desk.asks(8, request("00000000", "x"));
-  desk.router.on(ClientClosed{ClientKind::ccs, 7});
+  desk.router.on(ClientClosed{ClientKind::ccs, 7}, at(0s), desk.out);
   desk.answers(0, 1, "late");
   desk.answers(0, 99, "forged");
   CHECK(desk.out.empty());
@@ -296,8 +220,8 @@ TEST_CASE("of the multicasts for one handler one is under way, and the next foll
     desk.router.gone(0, at(0s), desk.out, desk.down);
   }
   SECTION("its client has left, which does not stop it; so has the next") {
-    desk.router.on(ClientClosed{ClientKind::ccs, 7});
-    desk.router.on(ClientClosed{ClientKind::ccs, 8});
+    desk.router.on(ClientClosed{ClientKind::ccs, 7}, at(0s), desk.out);
+    desk.router.on(ClientClosed{ClientKind::ccs, 8}, at(0s), desk.out);
     CHECK(desk.down.size() == 3);
     desk.answers(1, 1, "A");
     REQUIRE(desk.down.size() == 4);
@@ -383,7 +307,7 @@ TEST_CASE("the text that the job prints is fetched by who has asked for it, with
     CHECK((desk.got(8) == kNothing && desk.closed(8)));
   }
   SECTION("text is kept when who waited has left") {
-    desk.router.on(ClientClosed{ClientKind::ccs, 8});
+    desk.router.on(ClientClosed{ClientKind::ccs, 8}, at(0s), desk.out);
     desk.router.printed("y", desk.out);
     desk.asks(9, request("00000000", "fetch stdio"));
     CHECK(desk.got(9) == hex("00000002") + 'y' + '\0');
@@ -412,8 +336,10 @@ TEST_CASE("a report can name the requests that a process may have died of") {
   desk.asks(7, request("00000004", "ccs_killpe"));
   desk.asks(8, request("00000000", "ping"));
   desk.asks(9, request("ffffffff", "all"));
-  CHECK(desk.router.unanswered(2) == std::vector<std::string>{"'ccs_killpe' for PE 4, from 192.0.2.7:4242",
-                                                              "'all' for all PEs, from 192.0.2.7:4242"});
+  CHECK(desk.router.unanswered(2) ==
+        std::vector<std::string>{
+            "had not answered this CCS request: 'ccs_killpe' for PE 4, from 192.0.2.7:4242",
+            "may not have answered this CCS request: 'all' for all PEs, from 192.0.2.7:4242"});
   for (ClientId id = 10; id < 20; ++id) desk.asks(id, request("00000004", "more"));
   CHECK(desk.router.unanswered(2).size() == ccs::Router::kMaxNamed + 1);
 }
@@ -422,7 +348,7 @@ TEST_CASE("a waiting multicast whose client has left, or has waited too long, ta
   Desk desk{plan_with(2s)};
   const std::string bytes = request("fffffffe", "both", "", "00000000 00000003");
   for (ClientId id = 1; id <= ccs::Router::kMaxQueued + 1; ++id) desk.asks(id, bytes);
-  desk.router.on(ClientClosed{ClientKind::ccs, 5});
+  desk.router.on(ClientClosed{ClientKind::ccs, 5}, at(0s), desk.out);
   desk.asks(998, bytes);
   CHECK_FALSE(desk.closed(998));
   desk.router.tick(at(2s), desk.out, desk.down);
@@ -440,12 +366,12 @@ TEST_CASE("while a job is resized, all that was asked has an empty reply, and no
   desk.asks(7, bytes);
   desk.asks(8, bytes);
   desk.asks(9, request("00000004", "ping"));
-  desk.router.start(0, 0, at(0s), desk.out, desk.down);
+  desk.router.start({}, at(0s), desk.out, desk.down);
   for (const ClientId id : {7U, 8U, 9U}) CHECK((desk.got(id) == kNothing && desk.closed(id)));
   CHECK(desk.down.size() == 2);
   desk.asks(10, bytes);
   CHECK_FALSE(desk.closed(10));
-  desk.router.start(2, 1, at(0s), desk.out, desk.down);
+  desk.router.start({2, 1}, at(0s), desk.out, desk.down);
   CHECK((desk.got(10) == kNothing && desk.closed(10)));  // there is no PE 3 any more
   CHECK(desk.down.size() == 2);
 }
@@ -501,4 +427,81 @@ TEST_CASE("refusals that differ in numbers alone are told once, and so is that t
   }
   CHECK(desk.said().size() == ccs::Clients::kMaxNotes + 1);
   CHECK(desk.said().back() == "further refusals of CCS clients are not told");
+}
+
+TEST_CASE("for a native program, the launchers spread what is for several, and the root knows the PEs") {
+  Desk desk{false};
+  desk.router.start({3, 2, true}, at(0s), desk.out, desk.down);
+  desk.asks(1, request("00000000", "ccs_getinfo"));
+  CHECK(desk.got(1) == hex("00000010 00000003 00000002 00000002 00000002"));
+  desk.asks(2, request("ffffffff", "where", "data"));
+  desk.asks(3, request("fffffffd", "where", {}, "00000005 00000001 00000000"));
+  desk.asks(4, request("fffffffe", "where", {}, "00000001 00000002"));
+  REQUIRE(desk.down.size() == 3);
+  const auto& all = std::get<wire::CcsSpread>(desk.down[0].second);
+  CHECK((all.everybody && all.first && all.last));
+  const auto delivery = wire::parse_ccs_delivery(all.bytes);
+  REQUIRE(delivery);
+  CHECK((delivery->handler == "where" && delivery->data == "data" && delivery->token == all.token));
+  const auto& some = std::get<wire::CcsSpread>(desk.down[1].second);
+  CHECK_FALSE(some.everybody);
+  CHECK(some.processes == std::vector<wire::ProcessSet::Range>{{0, 0}, {2, 2}});
+  CHECK(wire::parse_ccs_delivery(some.bytes)->data.empty());
+  desk.answers(0, some.token, "merged");
+  CHECK(desk.got(3) == hex("00000006") + "merged");
+  desk.asks(5, request("00000004", "where"));
+  CHECK(std::get<wire::CcsForward>(desk.down.back().second).process == 2);
+}
+
+TEST_CASE("a large request for a native program's processes goes in pieces") {
+  Desk desk{false};
+  desk.router.start({3, 1, true}, at(0s), desk.out, desk.down);
+  desk.asks(1, request("ffffffff", "where", std::string(2 * wire::kCcsPiece, 'x')));
+  REQUIRE(desk.down.size() == 3);
+  std::string payload;
+  for (const auto& [process, message] : desk.down) payload += std::get<wire::CcsSpread>(message).bytes;
+  CHECK(wire::parse_ccs_delivery(payload)->data.size() == 2 * wire::kCcsPiece);
+  CHECK(std::get<wire::CcsSpread>(desk.down[1].second).everybody);
+  CHECK_FALSE(std::get<wire::CcsSpread>(desk.down[1].second).first);
+  CHECK(std::get<wire::CcsSpread>(desk.down[2].second).last);
+}
+
+TEST_CASE("what is large for several processes is refused, and counts for all who may have to hold it") {
+  Desk desk{false};
+  desk.router.start({3, 1, true}, at(0s), desk.out, desk.down);
+  desk.asks(1, request("ffffffff", "where", std::string(ccs::Router::kMaxSpread + 1, 'x')));
+  CHECK(desk.down.empty());
+  CHECK(desk.got(1) == kNothing);
+  constexpr std::size_t kFit = ccs::Router::kMaxSent / ccs::Router::kSpreadCost / ccs::Router::kMaxSpread;
+  const std::string large = request("ffffffff", "where", std::string(ccs::Router::kMaxSpread, 'x'));
+  for (ClientId id = 2; id < 2 + kFit; ++id) desk.asks(id, large);
+  const std::size_t sent = desk.down.size();
+  CHECK(sent > 0);
+  desk.asks(100, large);
+  CHECK(desk.down.size() == sent);
+  CHECK(desk.got(100) == kNothing);
+}
+
+TEST_CASE("who leaves does not take back what was sent: large requests count on, for a while") {
+  Desk desk;
+  const std::string large = request("00000004", "where", std::string(wire::kMaxCcsRequest, 'x'));
+  constexpr std::size_t kFit = ccs::Router::kMaxSent / wire::kMaxCcsRequest;
+  const auto ask_and_leave = [&](Duration now) {
+    desk.opens(7, kPeer, now);
+    desk.says(7, large, now);
+    desk.router.on(ClientClosed{ClientKind::ccs, 7}, at(now), desk.out);
+  };
+  for (std::size_t i = 0; i < kFit; ++i) ask_and_leave(0s);
+  const std::size_t sent = desk.down.size();
+  desk.down.clear();
+  ask_and_leave(59s);
+  CHECK(desk.down.empty());
+  SECTION("until it is answered") {
+    desk.answers(2, 1, "done");
+  }
+  SECTION("or a minute is over") {
+    desk.router.tick(at(61s), desk.out, desk.down);
+  }
+  ask_and_leave(61s);
+  CHECK(desk.down.size() == sent / kFit);
 }

@@ -29,7 +29,7 @@ std::string hello(std::uint8_t level) {
 class Peer {
 public:
   explicit Peer(Keys keys = {}) : router_(plan(std::move(keys))) {
-    router_.start(4, 2, {}, out, down);
+    router_.start({4, 2}, {}, out, down);
     router_.on(ClientOpened{ClientKind::ccs, kClient, 0xC0000207, 4242}, {}, out);
   }
   void says(const std::string& bytes) {
@@ -229,7 +229,7 @@ TEST_CASE("answers to a session that has gone are dropped") {
   Peer peer;
   peer.begins(0, nullptr);
   peer.says(peer.request(1, 0, "x") + peer.request(2, 0, "x"));
-  peer.router().on(ClientClosed{ClientKind::ccs, kClient});
+  peer.router().on(ClientClosed{ClientKind::ccs, kClient}, {}, peer.out);
   peer.heard();
   peer.answers(1, "late", 4);
   CHECK(peer.heard().empty());

@@ -37,6 +37,7 @@ using proto::LocalProcesses;
 using proto::NativeServer;
 using proto::Printed;
 using proto::Registered;
+using proto::RequestAnswered;
 using proto::ToClient;
 
 using Clock = std::chrono::steady_clock;
@@ -158,13 +159,22 @@ public:
   std::vector<Aborted> aborted;
   std::vector<ClientLost> lost;
   std::vector<Ended> ended;
+  std::vector<RequestAnswered> answers;
+  bool has_table = false;
 
+  /// A CCS request (payload of `req_fw`).
+  void ask(std::uint32_t process, std::string payload) {
+    ClientOutputs out;
+    server_.request(process, std::move(payload), out);
+    carry_out(out);
+  }
   void release_barrier() {
     waiting = 0;
     release(BarrierKind::all);
   }
   void hand_out_table(std::uint32_t epoch) {
     ClientOutputs out;
+    has_table = true;
     server_.table(wire::encode(wire::NodeTable{epoch, 1, {{3, 0, 0, tuples_}}}), out);
     carry_out(out);
   }
@@ -227,6 +237,7 @@ private:
     finish();
   }
   void on(Ended& o) { ended.push_back(o); }
+  void on(RequestAnswered& o) { answers.push_back(std::move(o)); }
   template <class Other>
   void on(Other&) {}
   void release(BarrierKind kind) {

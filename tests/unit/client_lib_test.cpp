@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/unit/client_lib_harness.hpp"
+#include "tree/wire/ccs_message.hpp"
 
 using namespace charmtree;
 using namespace charmtree::test;
@@ -413,4 +414,146 @@ TEST_CASE("a launcher that does not read makes prints time out, and none is lost
   send_to(fd, native::Finished{});
   CHECK(child.wait() == 7);
   ::close(fd);
+}
+
+// ---- CCS
+
+namespace {
+
+/// Replies with what it was asked, and its rank in front; the argument counts.
+void tell(ct_job* job, const ct_ccs_request* request, void* argument) {
+  ++*static_cast<int*>(argument);
+  std::string text = std::to_string(ct_rank(job)) + request->handler + " ";
+  text.append(static_cast<const char*>(request->data), request->size);
+  ct_ccs_reply(job, request->id, text.data(), text.size());
+}
+
+}  // namespace
+
+TEST_CASE("requests are handled by ct_ccs_serve, and replies of any size come back whole", "[client]") {
+  constexpr std::size_t kLarge = 3U << 20;
+  Launcher launcher{2};
+  launcher.start([] {
+    ct_job* job = nullptr;
+    int served = 0;
+    EXPECT(ct_init(&job) == CT_OK);
+    EXPECT(ct_ccs_register(job, "tell", CT_CCS_CONCAT, tell, &served) == CT_OK);
+    EXPECT(ct_descriptor(job) >= 0);
+    EXPECT(ct_table(job) == CT_OK);
+    EXPECT(served == 0 && ct_poll_events(job) == POLLIN);
+    while (served < 2) EXPECT(ct_ccs_serve(job) > 0);
+    EXPECT(ct_ccs_reply(job, 1, "", 0) == CT_EINVAL);
+    return ct_finalize(job, 0) == CT_OK ? 0 : 9;
+  });
+  REQUIRE(launcher.serve_until([&] { return launcher.has_table; }));
+  const std::string large(kLarge, 'x');
+  for (std::uint32_t process = 0; process < 2; ++process) {
+    launcher.ask(process, wire::make_ccs_forward({0, "tell", {}, large}, {1, 2, 10 + process}));
+    launcher.ask(process, wire::make_ccs_forward({0, "tell", {}, "small"}, {1, 2, 20 + process}));
+  }
+  CHECK(launcher.serve() == std::vector<int>{0, 0});
+  REQUIRE(launcher.answers.size() == 4);
+  for (const RequestAnswered& answer : launcher.answers) {
+    const std::string data = answer.token < 20 ? large : "small";
+    CHECK(answer.bytes == std::to_string(answer.process) + "tell " + data);
+  }
+}
+
+TEST_CASE("a handler replies later, once, and serves nobody from within", "[client]") {
+  Launcher launcher{1};
+  launcher.start([] {
+    ct_job* job = nullptr;
+    struct Seen {
+      std::uint32_t id = 0;
+      int nested = 0, ended = 0;
+    } seen;
+    EXPECT(ct_init(&job) == CT_OK);
+    const auto keep = [](ct_job* j, const ct_ccs_request* request, void* argument) {
+      *static_cast<Seen*>(argument) = {request->id, ct_ccs_serve(j), ct_finalize(j, 0)};
+    };
+    EXPECT(ct_ccs_register(job, "keep", CT_CCS_MAX | CT_CCS_INT64, keep, &seen) == CT_OK);
+    EXPECT(ct_table(job) == CT_OK);
+    EXPECT(ct_ccs_serve(job) == 1);
+    EXPECT(seen.nested == CT_EORDER && seen.ended == CT_EORDER);
+    EXPECT(ct_ccs_reply(job, seen.id + 1, "no", 2) == CT_EINVAL);
+    EXPECT(ct_ccs_reply(job, seen.id, "later", 5) == CT_OK);
+    EXPECT(ct_ccs_reply(job, seen.id, "again", 5) == CT_EINVAL);
+    return ct_finalize(job, 0) == CT_OK ? 0 : 9;
+  });
+  REQUIRE(launcher.serve_until([&] { return launcher.has_table; }));
+  launcher.ask(0, wire::make_ccs_forward({0, "keep", {}, {}}, {1, 2, 7}));
+  CHECK(launcher.serve() == std::vector<int>{0});
+  REQUIRE(launcher.answers.size() == 1);
+  CHECK(launcher.answers[0].bytes == "later");
+  CHECK(launcher.answers[0].merge == wire::CcsMerge{wire::CcsMerge::max, wire::CcsMerge::int64});
+}
+
+TEST_CASE("handlers are checked, and a job of one has no clients", "[client]") {
+  clear_environment();
+  ct_job* job = nullptr;
+  REQUIRE(ct_init(&job) == CT_OK);
+  const auto nothing = [](ct_job*, const ct_ccs_request*, void*) {};
+  CHECK(ct_ccs_register(job, "a", CT_CCS_SUM | CT_CCS_INT32, nothing, nullptr) == CT_OK);
+  CHECK(ct_ccs_register(job, "a", CT_CCS_SUM, nothing, nullptr) == CT_EINVAL);
+  CHECK(ct_ccs_register(job, "a", CT_CCS_INT32, nothing, nullptr) == CT_EINVAL);
+  CHECK(ct_ccs_register(job, "a", 256, nothing, nullptr) == CT_EINVAL);
+  CHECK(ct_ccs_register(job, "a", -1, nothing, nullptr) == CT_EINVAL);
+  CHECK(ct_ccs_register(job, "", 0, nothing, nullptr) == CT_EINVAL);
+  CHECK(ct_ccs_register(job, std::string(CT_MAX_CCS_NAME + 1, 'a').c_str(), 0, nothing, nullptr) ==
+        CT_EINVAL);
+  CHECK(ct_ccs_register(job, nullptr, 0, nothing, nullptr) == CT_EINVAL);
+  CHECK(ct_ccs_register(job, "a", 0, nullptr, nullptr) == CT_EINVAL);
+  CHECK(ct_ccs_register(nullptr, "a", 0, nothing, nullptr) == CT_EINVAL);
+  CHECK(ct_ccs_serve(job) == CT_EENV);
+  CHECK(ct_set_timeout(job, 1) == CT_OK);
+  CHECK(ct_ccs_serve(job) == CT_ETIMEDOUT);
+  CHECK(ct_poll_events(job) == CT_EENV);
+  CHECK(ct_ccs_serve(nullptr) == CT_EINVAL);
+  CHECK(ct_ccs_reply(job, 0, "", 0) == CT_EINVAL);
+  CHECK(ct_ccs_reply(job, 0, nullptr, 1) == CT_EINVAL);
+  CHECK(ct_descriptor(job) == CT_EENV);
+  CHECK(ct_descriptor(nullptr) == CT_EINVAL);
+  CHECK(ct_finalize(job, 0) == CT_OK);
+}
+
+TEST_CASE("what came with other things is served without waiting, and who serves has registered",
+          "[client]") {
+  Launcher launcher{1};
+  launcher.start([] {
+    ct_job* job = nullptr;
+    int served = 0;
+    EXPECT(ct_init(&job) == CT_OK);
+    EXPECT(ct_ccs_register(job, "tell", CT_CCS_CONCAT, tell, &served) == CT_OK);
+    EXPECT(ct_ccs_serve(job) == 1);  // nothing else was called: it registers
+    EXPECT(ct_barrier(job) == CT_OK);
+    EXPECT(ct_set_timeout(job, 0) == CT_OK);
+    EXPECT(ct_ccs_serve(job) == 2);
+    EXPECT(ct_ccs_serve(job) == CT_ETIMEDOUT);
+    EXPECT(ct_set_timeout(job, CT_FOREVER) == CT_OK);
+    return ct_finalize(job, 0) == CT_OK ? 0 : 9;
+  });
+  launcher.hold_barriers = true;
+  const auto ask = [&](std::uint32_t token) {
+    launcher.ask(0, wire::make_ccs_forward({0, "tell", {}, {}}, {1, 2, token}));
+  };
+  REQUIRE(launcher.serve_until([&] { return launcher.has_table; }));
+  ask(1);
+  REQUIRE(launcher.serve_until([&] { return launcher.waiting == 1; }));
+  ask(2);
+  ask(3);
+  launcher.release_barrier();
+  CHECK(launcher.serve() == std::vector<int>{0});
+  CHECK(launcher.answers.size() == 3);
+}
+
+TEST_CASE("a process has a limit of handlers", "[client]") {
+  clear_environment();
+  ct_job* job = nullptr;
+  REQUIRE(ct_init(&job) == CT_OK);
+  const auto nothing = [](ct_job*, const ct_ccs_request*, void*) {};
+  for (int i = 0; i < CT_MAX_CCS_HANDLERS; ++i)
+    REQUIRE(ct_ccs_register(job, std::to_string(i).c_str(), 0, nothing, nullptr) == CT_OK);
+  CHECK(ct_ccs_register(job, "more", 0, nothing, nullptr) == CT_EINVAL);
+  CHECK(ct_ccs_register(job, "1", 0, nothing, nullptr) == CT_OK);
+  CHECK(ct_finalize(job, 0) == CT_OK);
 }

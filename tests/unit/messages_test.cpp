@@ -117,6 +117,7 @@ std::vector<Message> every_message() {
           Reshape{encode(std::vector<Share>{{2, 0, 3}}), {"app", "+restart"}},
           QueuePairsDown{{4, 1, 2, 2, std::string(24, '\x80')}},
           OutputCredit{65536},
+          CcsSpread{9, true, false, false, {{1, 2}, {7, 7}}, "request"},
           Hello{Instant{12345ns}, 77},
           full_facts(),
           Output{1, 2, true, "text\nmore", Tail::prompt, Instant{99ns}},

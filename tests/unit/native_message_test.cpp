@@ -57,6 +57,12 @@ TEST_CASE("every message survives its frame, in its own direction only", "[nativ
   check_from_client(native::Print{native::Stream::err, std::string(native::kMaxPrint, 'x')});
   check_from_client(native::Abort{INT32_MIN, "why"});
   check_from_client(native::Finalize{-1});
+  check_from_client(native::Handler{"steps", CcsMerge{CcsMerge::sum, CcsMerge::float64}});
+  check_from_client(native::Reply{UINT32_MAX, native::kMaxReply, std::string(native::kPiece, 'x')});
+  check_from_client(native::ReplyData{"x"});
+  check_from_client(native::Kept{7});
+  check_from_launcher(native::Request{1, "steps", 0x7F000001, 65535, 5, "data"});
+  check_from_launcher(native::RequestData{std::string(native::kPiece, 'x')});
 
   check_from_launcher(native::Welcome{7, 9, 3, 5, 2, 1});
   check_from_launcher(native::Table{small_table()});
@@ -148,4 +154,38 @@ TEST_CASE("the coded table of the links is the clients' too", "[native]") {
   const Blob coded = encode(small_table());
   CHECK(native::table_header(*coded).value() + *coded == native::to_frame(native::Table{small_table()}));
   CHECK(epoch_of(*coded) == 3);
+}
+
+TEST_CASE("large data goes in pieces that follow one another", "[native]") {
+  const std::string data(2 * native::kPiece + 1, 'x');
+  FrameDecoder decoder{kMaxClientFrame};
+  decoder.append(native::to_frames(native::Reply{7, 0, {}}, data));
+  std::string got;
+  for (int i = 0; i < 3; ++i) {
+    const auto frame = decoder.next();
+    REQUIRE(frame);
+    REQUIRE(frame->has_value());
+    const auto message = native::decode_from_client(**frame);
+    REQUIRE(message);
+    if (i > 0) {
+      got += std::get<native::ReplyData>(*message).bytes;
+      continue;
+    }
+    got = std::get<native::Reply>(*message).bytes;
+    CHECK(std::get<native::Reply>(*message).size == data.size());
+  }
+  CHECK(got == data);
+  CHECK(decoder.buffered() == 0);
+}
+
+TEST_CASE("CCS messages out of bounds are refused", "[native]") {
+  const auto refused = [](const native::FromClient& message) {
+    const std::string bytes = native::to_frame(message);
+    return !native::decode_from_client(only_frame(bytes));
+  };
+  CHECK(refused(native::Handler{"", {}}));
+  CHECK(refused(native::Handler{"steps", CcsMerge{CcsMerge::sum}}));
+  CHECK(refused(native::Reply{1, native::kMaxReply + 1, ""}));
+  CHECK(refused(native::Reply{1, 2, "xxx"}));
+  CHECK(refused(native::ReplyData{""}));
 }

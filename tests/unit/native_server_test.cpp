@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/proto/native_server.hpp"
+#include "tree/wire/ccs_message.hpp"
 #include "tree/wire/messages.hpp"
 
 #include <fmt/format.h>
@@ -362,6 +363,138 @@ TEST_CASE("a table that is too large for a frame loses the clients that wait for
   }
   for (wire::Tuple& tuple : table.blocks[0].tuples) tuple.data.resize(wire::kMaxTuple, 'y');
   bench.server.table(wire::encode(table), bench.outputs);
+  CHECK(bench.closed(1));
+  CHECK(bench.all<ClientLost>().size() == 1);
+}
+
+// ---- CCS requests
+
+namespace {
+
+std::string payload(std::uint32_t token, const std::string& handler, const std::string& data = {}) {
+  return wire::make_ccs_forward({-1, handler, {}, data}, {0x0A000001, 4242, token});
+}
+
+std::string failure(const Bench& bench) {
+  return bench.all<RequestAnswered>().empty() ? "" : bench.all<RequestAnswered>().back().failure;
+}
+
+}  // namespace
+
+TEST_CASE("a process is asked for its handlers, and answers in its own order", "[native]") {
+  Bench bench;
+  bench.join(1, 5);
+  bench.say(1, native::Handler{"where", wire::CcsMerge{wire::CcsMerge::max, wire::CcsMerge::int32}});
+  bench.say(1, native::Put{"here"});
+  bench.forget();
+  bench.server.request(5, payload(7, "where", "data"), bench.outputs);
+  bench.server.request(5, payload(8, "where"), bench.outputs);
+  REQUIRE(bench.said_to(1).size() == 2);
+  CHECK(std::get<native::Request>(bench.said_to(1)[0]) ==
+        native::Request{7, "where", 0x0A000001, 4242, 4, "data"});
+  bench.say(1, native::Reply{8, 0, ""});
+  bench.say(1, native::Reply{7, 5, "he"});
+  CHECK(bench.all<RequestAnswered>().size() == 1);
+  bench.say(1, native::ReplyData{"re!"});
+  REQUIRE(bench.all<RequestAnswered>().size() == 2);
+  const RequestAnswered answer = bench.all<RequestAnswered>()[1];
+  CHECK((answer.process == 5 && answer.token == 7 && answer.bytes == "here!" && answer.failure.empty()));
+  CHECK(answer.merge == wire::CcsMerge{wire::CcsMerge::max, wire::CcsMerge::int32});
+}
+
+TEST_CASE("a request that a process cannot answer fails, and says why", "[native]") {
+  Bench bench;
+  bench.server.request(5, payload(1, "where"), bench.outputs);
+  CHECK(failure(bench) == "process 5 has ended");
+  bench.join_and_register(1, 5);
+  bench.server.request(5, payload(1, "where"), bench.outputs);
+  CHECK(failure(bench) == "process 5 has no handler 'where'");
+  bench.say(1, native::Handler{"where", {}});
+  bench.server.request(5, payload(2, "where"), bench.outputs);
+  bench.server.request(5, payload(3, "where"), bench.outputs);
+  bench.say(1, native::Reply{2, 9, "begun"});
+  bench.forget();
+  SECTION("done") {
+    bench.say(1, native::Finalize{0});
+    CHECK(failure(bench) == "process 5 has ended");
+    CHECK(bench.all<RequestAnswered>().size() == 2);
+  }
+  SECTION("lost: the root knows what it was asked") {
+    bench.server.closed(1, bench.now, bench.outputs);
+    CHECK(bench.all<RequestAnswered>().empty());
+  }
+}
+
+TEST_CASE("a process has a limit of requests that it has not read", "[native]") {
+  Bench bench;
+  bench.join_and_register(1, 5);
+  bench.say(1, native::Handler{"where", {}});
+  for (std::uint32_t token = 1; token <= NativeRequests::kMaxUnread; ++token)
+    bench.server.request(5, payload(token, "where"), bench.outputs);
+  CHECK(failure(bench).empty());
+  bench.server.request(5, payload(5000, "where"), bench.outputs);
+  CHECK(failure(bench) == "process 5 has too many requests waiting");
+  SECTION("answered") {
+    bench.say(1, native::Reply{1, 0, ""});
+  }
+  SECTION("kept") {
+    bench.say(1, native::Kept{1});
+  }
+  bench.forget();
+  bench.server.request(5, payload(5001, "where"), bench.outputs);
+  CHECK(failure(bench).empty());
+}
+
+TEST_CASE("of the requests that a process keeps the oldest are given up", "[native]") {
+  Bench bench;
+  bench.join_and_register(1, 5);
+  bench.say(1, native::Handler{"where", {}});
+  for (std::uint32_t token = 1; token <= NativeRequests::kMaxKept + 3; ++token) {
+    bench.server.request(5, payload(token, "where"), bench.outputs);
+    bench.say(1, native::Kept{token});
+    if (token == 1) bench.say(1, native::Reply{1, 2, "ok"});
+  }
+  const auto answers = bench.all<RequestAnswered>();
+  REQUIRE(answers.size() == 3);
+  CHECK(answers[0].bytes == "ok");
+  CHECK((answers[1].token == 2 && answers[2].token == 3));
+  CHECK(answers[2].failure == "process 5 keeps too many requests unanswered");
+  bench.forget();
+  bench.say(1, native::Reply{2, 7, "too"});  // late: nobody waits for it
+  bench.say(1, native::ReplyData{"late"});
+  CHECK(bench.all<RequestAnswered>().empty());
+  CHECK_FALSE(bench.closed(1));
+}
+
+TEST_CASE("a reply to what was given up is nobody's, and does no harm", "[native]") {
+  Bench bench;
+  bench.join_and_register(1, 5);
+  bench.say(1, native::Handler{"where", {}});
+  bench.server.request(5, payload(1, "where"), bench.outputs);
+  bench.say(1, native::Reply{9, 7, "too"});
+  bench.say(1, native::ReplyData{"late"});
+  bench.say(1, native::Reply{1, 2, "ok"});
+  CHECK_FALSE(bench.closed(1));
+  REQUIRE(bench.all<RequestAnswered>().size() == 1);
+  CHECK(bench.all<RequestAnswered>()[0].bytes == "ok");
+}
+
+TEST_CASE("who replies with more than it said, or in between, is dropped", "[native]") {
+  Bench bench;
+  bench.join_and_register(1, 5);
+  bench.say(1, native::Handler{"where", {}});
+  bench.server.request(5, payload(1, "where"), bench.outputs);
+  SECTION("data of no reply") {
+    bench.say(1, native::ReplyData{"more"});
+  }
+  SECTION("too much data") {
+    bench.say(1, native::Reply{1, 5, "four"});
+    bench.say(1, native::ReplyData{"four"});
+  }
+  SECTION("another reply before the end of one") {
+    bench.say(1, native::Reply{1, 5, "four"});
+    bench.say(1, native::Reply{1, 0, ""});
+  }
   CHECK(bench.closed(1));
   CHECK(bench.all<ClientLost>().size() == 1);
 }

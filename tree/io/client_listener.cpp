@@ -23,9 +23,9 @@ namespace {
 
 constexpr Duration kLook = 1s;  // at who is not read: has it gone?
 
-/// The other end says nothing more; what it has said is perhaps not read yet.
-bool has_gone(int fd) {
-  pollfd look{fd, POLLRDHUP, 0};
+/// POLLRDHUP: the other end says nothing more; what it has said is perhaps not read yet. 0: it is broken.
+bool has_ended(int fd, short how) {
+  pollfd look{fd, how, 0};
   return ::poll(&look, 1, 0) == 1;
 }
 
@@ -34,8 +34,8 @@ bool has_gone(int fd) {
 // One accepted socket, of either kind: bytes in, bytes out.
 class ClientListener::Connection : public std::enable_shared_from_this<Connection> {
 public:
-  Connection(ClientListener& owner, int fd, proto::ClientKind kind, proto::ClientId id)
-      : owner_(&owner), socket_(owner.io_, fd), look_timer_(owner.io_), kind_(kind), id_(id) {}
+  Connection(ClientListener& owner, int fd, proto::ClientKind kind, proto::ClientId id, std::uint32_t peer)
+      : owner_(&owner), socket_(owner.io_, fd), look_timer_(owner.io_), kind_(kind), id_(id), peer_(peer) {}
 
   void read() {
     if (reading_ || paused() || closing_) return;
@@ -50,6 +50,8 @@ public:
     if (owner_ == nullptr || closing_ || paused()) return;
     static thread_local std::array<char, 64U << 10> buffer;
     const ssize_t got = ::recv(socket_.native_handle(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+    const bool of_job = kind_ == proto::ClientKind::ccs;
+    if (got == 0 && of_job && listens(is_own_address(peer_))) return fall_silent();
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return lost();
     if (got > 0)
       owner_->sink_.event(
@@ -91,6 +93,7 @@ public:
     const auto keep = shared_from_this();
     owner->job_backlog_ -= std::exchange(counted_, 0);
     owner->connections_.erase(id_);
+    owner->silent_.erase(id_);
     detach();
     owner->sink_.event(proto::ClientClosed{kind_, id_});
   }
@@ -102,7 +105,20 @@ public:
   }
 
 private:
-  bool paused() const { return paused_ || (owner_ != nullptr && owner_->paused_); }
+  bool paused() const { return paused_ || silent_ || (owner_ != nullptr && owner_->paused_); }
+  /// Who has closed its connection has said all, too: on this machine the kernel knows which it was.
+  bool listens(bool local) {
+    if (has_ended(fd(), 0)) return false;
+    local_ = local;
+    return !local || owner_->peers_.inode(fd());
+  }
+  /// It has said all, and may wait for what is said to it.
+  void fall_silent() {
+    silent_ = true;
+    owner_->silent_.insert(id_);
+    look();
+    owner_->sink_.event(proto::ClientClosed{kind_, id_, true});
+  }
   void write() {
     if (writing_) return;
     const int more = closing_ ? MSG_MORE : 0;  // the last bytes and the end of the connection: one packet
@@ -130,6 +146,7 @@ private:
     look_timer_.cancel();
     if (owner_ == nullptr) return;
     owner_->job_backlog_ -= std::exchange(counted_, 0);
+    owner_->silent_.erase(id_);
     std::exchange(owner_, nullptr)->connections_.erase(id_);
   }
   /// Tells the owner how much has not been read.
@@ -143,8 +160,9 @@ private:
     if (kind_ != proto::ClientKind::ccs) return;
     look_timer_.expires_after(kLook);
     look_timer_.async_wait([self = shared_from_this()](error_code ec) {
-      if (ec || self->owner_ == nullptr || !self->paused_) return;
-      if (has_gone(self->socket_.native_handle())) return self->lost();
+      if (ec || self->owner_ == nullptr || !(self->paused_ || self->silent_)) return;
+      if (self->silent_ ? !self->listens(self->local_) : has_ended(self->fd(), POLLRDHUP))
+        return self->lost();
       self->look();
     });
   }
@@ -154,9 +172,11 @@ private:
   asio::steady_timer look_timer_;
   proto::ClientKind kind_;
   proto::ClientId id_;
+  std::uint32_t peer_;  // its address
   WriteQueue queue_;
   std::size_t counted_ = 0;  // of it, by the owner
-  bool reading_ = false, writing_ = false, unsent_ = false, paused_ = false, closing_ = false;
+  bool reading_ = false, writing_ = false, unsent_ = false, paused_ = false, closing_ = false,
+       silent_ = false, local_ = false;
 };
 
 ClientListener::ClientListener(asio::io_context& io, Sink sink)
@@ -223,8 +243,16 @@ bool ClientListener::welcome(int fd, proto::ClientKind kind, Door::Peer peer) {
   return false;
 }
 
+/// For a client of the job: whoever only waits for a reply goes first.
+void ClientListener::make_room() {
+  if (connections_.size() < most_job_clients_ || silent_.empty()) return;
+  const std::shared_ptr<Connection> first = connections_.at(*silent_.begin());
+  first->lost();
+}
+
 void ClientListener::admit(int fd, proto::ClientKind kind, Door::Peer peer) {
   const bool of_job = kind == proto::ClientKind::ccs;
+  if (of_job) make_room();
   if (connections_.size() >= (of_job ? most_job_clients_ : kMaxClients) || !welcome(fd, kind, peer)) {
     ::close(fd);
     return;
@@ -232,7 +260,7 @@ void ClientListener::admit(int fd, proto::ClientKind kind, Door::Peer peer) {
   const int on = 1;  // else a client whose host has gone would stay
   if (of_job) ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
   const proto::ClientId id = ++last_;
-  auto connection = std::make_shared<Connection>(*this, fd, kind, id);
+  auto connection = std::make_shared<Connection>(*this, fd, kind, id, peer.address);
   connections_.emplace(id, connection);
   sink_.event(proto::ClientOpened{kind, id, peer.address, peer.port});
   connection->take();

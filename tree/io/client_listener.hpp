@@ -38,7 +38,9 @@ public:
   static constexpr std::size_t kMaxJobBacklog = 512U << 20;
 
   /// `sink` takes ClientOpened, ClientBytes and ClientClosed events and notes about refused connections; it
-  /// is called from the loop.
+  /// is called from the loop. A client of the job that may only have said all (ClientClosed::listens) is kept
+  /// until it is closed, or has gone as far as that shows, or its place is needed: then a second ClientClosed
+  /// says so.
   struct Sink {
     std::function<void(proto::Event)> event;
     std::function<void(std::string)> note;
@@ -75,6 +77,7 @@ private:
   void admit(int fd, proto::ClientKind kind, Door::Peer peer);
   void flush_at_end_of_round(std::shared_ptr<Connection> connection);
   bool welcome(int fd, proto::ClientKind kind, Door::Peer peer);
+  void make_room();
 
   asio::io_context& io_;
   Sink sink_;
@@ -90,6 +93,7 @@ private:
   std::size_t most_job_clients_ = 0;
   std::size_t job_backlog_ = 0;  // bytes that clients of the job have not read yet
   std::map<proto::ClientId, std::shared_ptr<Connection>> connections_;
+  std::set<proto::ClientId> silent_;  // of them: clients of the job that say nothing more
   std::shared_ptr<Unsent> unsent_ = std::make_shared<Unsent>();  // have bytes for the end of the round
 };
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tree/proto/failed_request.hpp"
+#include "tree/proto/ccs_answer.hpp"
 #include "tree/wire/ccs_message.hpp"
 #include "tree/wire/scan.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "tree/proto/failed_request.hpp"
+#include "tree/proto/ccs_answer.hpp"
 #include "tree/wire/ccs_message.hpp"
 #include "tree/wire/messages.hpp"
 

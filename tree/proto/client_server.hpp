@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "tree/base/time.hpp"
+#include "tree/wire/ccs_replies.hpp"
 #include "tree/wire/node_table.hpp"
 
 namespace charmtree::proto {
@@ -98,13 +99,15 @@ struct ClientLost {
   std::string why;
 };
 /// The process answers the CCS request with this token, or says that there is no answer (not `answered`).
-/// `failure`: why it has no answer from the process; then it is empty.
+/// `failure`: why it has no answer from the process; then it is empty. `merge`: with those of other
+/// processes.
 struct RequestAnswered {
   std::uint32_t process;
   std::uint32_t token;
   bool answered;
   std::string bytes;
   std::string failure = {};
+  wire::CcsMerge merge = {};
 };
 /// The node table is about to be written to the connection of this process: the next output. Raw output that
 /// it has written so far is its own; once a stock Charm++ client has the table, all that it writes there is

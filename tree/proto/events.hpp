@@ -125,6 +125,7 @@ struct ClientBytes {
 struct ClientClosed {
   ClientKind kind;
   ClientId client;
+  bool listens = false;  // a client of the job that may only have said all: its connection is still there
 };
 /// Root: bytes of the user's stdin; `end` with the last.
 struct InputRead {

@@ -13,9 +13,7 @@
 
 #include "tree/base/exit_status.hpp"
 #include "tree/proto/charm_server.hpp"
-#include "tree/proto/failed_request.hpp"
 #include "tree/proto/native_server.hpp"
-#include "tree/wire/ccs_message.hpp"
 
 namespace charmtree::proto {
 
@@ -501,64 +499,6 @@ void HostProcesses::scanned(std::uint32_t process, std::string_view input, Insta
   ClientOutputs outputs;
   server(*at(process).kind).scanned(process, input, outputs);
   apply(*at(process).kind, outputs, now, out, up);
-}
-
-void HostProcesses::request(const wire::CcsForward& piece, Instant now, Actions& out, Upward& up) {
-  if (!local_.contains(piece.process)) return;
-  Process& process = at(piece.process);
-  process.request.append(piece.bytes);
-  if (!piece.last) return;
-  std::string payload = std::exchange(process.request, {});
-  if (payload.size() < wire::kCcsForwardedHeader) return;
-  if (!process.kind) {
-    const char* why = process.state == Process::State::gone ? "has ended" : "takes no requests";
-    return apply(failed_request(piece.process, payload, why), up);
-  }
-  ClientOutputs outputs;
-  server(*process.kind).request(piece.process, std::move(payload), outputs);
-  apply(*process.kind, outputs, now, out, up);
-}
-
-void HostProcesses::apply(const RequestAnswered& output, Upward& up) {
-  wire::CcsAnswer answer{
-      output.process, output.token, output.answered, static_cast<std::uint32_t>(output.bytes.size()), {},
-      output.failure};
-  std::size_t at = 0;
-  do {
-    answer.bytes = output.bytes.substr(at, wire::kCcsPiece);
-    up.messages.emplace_back(answer);
-    at += wire::kCcsPiece;
-  } while (at < output.bytes.size());
-}
-
-/// Null: there is no table (yet), so that nobody can have a queue pair for us.
-QueuePairExchange* HostProcesses::exchange() {
-  if (!exchange_ && table_) {
-    const Result<wire::NodeTable> table = wire::decode_table(*table_);
-    if (table) exchange_.emplace(local_, *table);
-  }
-  return exchange_ ? &*exchange_ : nullptr;
-}
-
-void HostProcesses::apply(QueuePairsGiven& output, Instant now, Actions& out, Upward& up) {
-  QueuePairExchange::Orders orders;
-  if (QueuePairExchange* pairs = exchange()) pairs->given(output.process, std::move(output.pairs), orders);
-  obey(orders, now, out, up);
-}
-
-void HostProcesses::queue_pairs(const wire::QueuePairs& block, Instant now, Actions& out, Upward& up) {
-  QueuePairExchange::Orders orders;
-  if (QueuePairExchange* pairs = exchange()) pairs->arrived(block, orders);
-  obey(orders, now, out, up);
-}
-
-void HostProcesses::obey(QueuePairExchange::Orders& orders, Instant now, Actions& out, Upward& up) {
-  for (wire::QueuePairs& block : orders.away) up.messages.emplace_back(wire::QueuePairsUp{std::move(block)});
-  for (const auto& [process, pairs] : orders.ready) {
-    ClientOutputs outputs;
-    server(ClientKind::charm).queue_pairs(process, pairs, outputs);
-    apply(ClientKind::charm, outputs, now, out, up);
-  }
 }
 
 void HostProcesses::finish(int signal, Instant now, Actions& out, Upward& up) {

@@ -88,8 +88,10 @@ public:
   void restart(const wire::Restart& message, Instant now, Actions& out, Upward& up);
   void recover(const wire::Recover& message, Instant now, Actions& out, Upward& up);
   void admit(std::uint32_t process, Instant now, Actions& out, Upward& up);
-  /// A piece of a CCS request; of a process that has not registered it is kept until then.
+  /// A piece of a CCS request.
   void request(const wire::CcsForward& piece, Instant now, Actions& out, Upward& up);
+  /// A whole one (payload of `req_fw`) for a process of this host.
+  void request(std::uint32_t process, std::string payload, Instant now, Actions& out, Upward& up);
   /// From another host, for the processes of this one.
   void queue_pairs(const wire::QueuePairs& block, Instant now, Actions& out, Upward& up);
 
@@ -110,6 +112,7 @@ public:
   /// Leaves the pipes of processes alone, or reads them again; but for those that hold copies.
   void hold_output(bool held, Actions& out);
 
+  const LocalProcesses& local() const { return local_; }
   bool contains(std::uint32_t process) const { return local_.contains(process); }
   /// Those started, or being started, and not yet gone.
   std::vector<std::uint32_t> living() const;

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "tree/proto/failed_request.hpp"
+#include "tree/proto/ccs_answer.hpp"
 #include "tree/wire/ccs_message.hpp"
 #include "tree/wire/messages.hpp"
 
@@ -19,7 +19,7 @@ static_assert(static_cast<int>(native::Stream::out) == static_cast<int>(Stream::
 static_assert(static_cast<int>(native::Stream::err) == static_cast<int>(Stream::err));
 
 NativeServer::NativeServer(LocalProcesses local, std::uint32_t host, std::uint32_t epoch)
-    : local_(local), host_(host), epoch_(epoch), taken_(local.count, false) {}
+    : local_(local), host_(host), epoch_(epoch), taken_(local.count) {}
 
 // ---- connections
 
@@ -87,7 +87,7 @@ void NativeServer::forget(Clients::iterator it, const std::string& why, ClientOu
       note(client.nuisance, fmt::format("dropped a native connection: {}", why), out);
       break;
     case Stage::joined:
-      taken_[client.process - local_.first] = false;
+      taken_[client.process - local_.first].reset();
       note(Nuisance::left, fmt::format("process {} left before it registered: {}", client.process, why), out);
       break;
     case Stage::registered:
@@ -143,7 +143,7 @@ std::string NativeServer::on(Clients::value_type& client, const native::Hello& h
     return wrong->why;
   }
   const std::uint32_t local_rank = hello.process - local_.first;
-  taken_[local_rank] = true;
+  taken_[local_rank] = client.first;
   std::erase(strangers_, client.first);
   client.second.stage = Stage::joined;
   client.second.process = hello.process;
@@ -188,9 +188,73 @@ std::string NativeServer::on(Clients::value_type& client, const native::Finalize
                              ClientOutputs& out) {
   if (client.second.stage != Stage::registered || client.second.in_barrier) return "finalized out of turn";
   client.second.stage = Stage::ended;
+  fail_requests(client.second, out);
   out.push_back(Ended{client.second.process, finalize.code});
   out.push_back(BarrierEntered{client.second.process, BarrierKind::leave});
   return {};
+}
+
+// ---- requests
+
+std::string NativeServer::on(Clients::value_type& client, const native::Handler& handler, ClientOutputs&) {
+  if (client.second.stage != Stage::joined && client.second.stage != Stage::registered)
+    return "registered a handler out of turn";
+  return client.second.requests.add(handler) ? std::string{} : "registered too many handlers";
+}
+
+std::string NativeServer::on(Clients::value_type& client, native::Reply& reply, ClientOutputs& out) {
+  std::string wrong = client.second.requests.reply(reply);
+  hand_over_answer(client.second, out);
+  return wrong;
+}
+
+std::string NativeServer::on(Clients::value_type& client, const native::ReplyData& data, ClientOutputs& out) {
+  std::string wrong = client.second.requests.reply(data);
+  hand_over_answer(client.second, out);
+  return wrong;
+}
+
+std::string NativeServer::on(Clients::value_type& client, const native::Kept& kept, ClientOutputs& out) {
+  const std::uint32_t process = client.second.process;
+  if (const auto given_up = client.second.requests.keep(kept))
+    out.push_back(failed_request(process, *given_up, "keeps too many requests unanswered"));
+  return {};
+}
+
+void NativeServer::hand_over_answer(Client& client, ClientOutputs& out) {
+  auto answer = client.requests.take_answer();
+  if (!answer) return;
+  out.push_back(
+      RequestAnswered{client.process, answer->token, true, std::move(answer->bytes), {}, answer->merge});
+}
+
+/// Of a process that is done while the job goes on. One that is lost ends the job, or is started anew: there
+/// the root knows what it was asked, and says so.
+void NativeServer::fail_requests(Client& client, ClientOutputs& out) {
+  for (const std::uint32_t token : client.requests.take_unanswered())
+    out.push_back(failed_request(client.process, token, "has ended"));
+}
+
+wire::Blob NativeServer::coded(const wire::CcsDelivery& request) {
+  wire::Blob frames = coded_token_ == request.token ? coded_.lock() : nullptr;
+  if (!frames) {
+    const native::Request first{request.token, request.handler, request.address, request.port, 0, {}};
+    frames = std::make_shared<const std::string>(native::to_frames(first, request.data));
+    coded_token_ = request.token;
+    coded_ = frames;
+  }
+  return frames;
+}
+
+void NativeServer::request(std::uint32_t process, std::string payload, ClientOutputs& out) {
+  const auto holder = local_.contains(process) ? taken_[process - local_.first] : std::nullopt;
+  const auto client = holder ? clients_.find(*holder) : clients_.end();
+  const auto request = wire::parse_ccs_delivery(payload);
+  const bool there = client != clients_.end() && client->second.stage == Stage::registered;
+  std::string why = !there ? "has ended" : !request ? request.error().what : "";
+  if (why.empty()) why = client->second.requests.ask(*request);
+  if (!why.empty()) return out.push_back(failed_request(process, payload, why));
+  out.push_back(ToClient{client->first, {}, coded(*request)});
 }
 
 // ---- from the engine
@@ -222,11 +286,6 @@ void NativeServer::release(BarrierKind kind, ClientOutputs& out) {
     client.in_barrier = false;
     out.push_back(ToClient{id, native::to_frame(native::BarrierRelease{})});
   }
-}
-
-/// Native programs register no handlers.
-void NativeServer::request(std::uint32_t process, std::string payload, ClientOutputs& out) {
-  out.push_back(failed_request(process, payload, "has no handlers"));
 }
 
 void NativeServer::finish(ClientOutputs& out) {

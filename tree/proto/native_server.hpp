@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "tree/proto/client_server.hpp"
+#include "tree/proto/native_requests.hpp"
 #include "tree/wire/frame.hpp"
 #include "tree/wire/native_message.hpp"
 
@@ -82,6 +83,7 @@ private:
     bool in_barrier = false;
     std::uint32_t process = 0;  // from Stage::joined on
     Instant deadline = kNever;  // while Stage::stranger
+    NativeRequests requests;
   };
   using Clients = std::map<ClientId, Client>;
 
@@ -91,6 +93,10 @@ private:
   std::string on(Clients::value_type& client, const wire::native::BarrierEnter&, ClientOutputs& out);
   std::string on(Clients::value_type& client, wire::native::Print& print, ClientOutputs& out);
   std::string on(Clients::value_type& client, wire::native::Abort& abort, ClientOutputs& out);
+  std::string on(Clients::value_type& client, const wire::native::Handler& handler, ClientOutputs& out);
+  std::string on(Clients::value_type& client, wire::native::Reply& reply, ClientOutputs& out);
+  std::string on(Clients::value_type& client, const wire::native::ReplyData& data, ClientOutputs& out);
+  std::string on(Clients::value_type& client, const wire::native::Kept& kept, ClientOutputs& out);
   std::string on(Clients::value_type& client, const wire::native::Finalize& finalize, ClientOutputs& out);
 
   std::string next_message(Clients::value_type& client, bool& more, ClientOutputs& out);
@@ -98,14 +104,20 @@ private:
   void drop(Clients::iterator client, const std::string& why, ClientOutputs& out);
   void forget(Clients::iterator client, const std::string& why, ClientOutputs& out);
   void note(Nuisance kind, std::string text, ClientOutputs& out);
+  static void hand_over_answer(Client& client, ClientOutputs& out);
+  static void fail_requests(Client& client, ClientOutputs& out);
+  wire::Blob coded(const wire::CcsDelivery& request);
 
   LocalProcesses local_;
   std::uint32_t host_;
   std::uint32_t epoch_;
   Clients clients_;
-  std::vector<ClientId> strangers_;  // in the order of their opening, so of their deadlines
-  std::vector<bool> taken_;          // by process - local_.first
+  std::vector<ClientId> strangers_;             // in the order of their opening, so of their deadlines
+  std::vector<std::optional<ClientId>> taken_;  // by whom: by process - local_.first
   std::bitset<kNuisances> noted_;
+  // The last request as it was sent: of one for several processes there is but one copy.
+  std::uint32_t coded_token_ = 0;
+  std::weak_ptr<const std::string> coded_;
   bool finished_ = false;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/proto/subtree.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace charmtree::proto {
@@ -94,6 +95,38 @@ std::optional<LinkId> Subtree::route(std::uint32_t process) const {
   const Entry* entry = entry_of(process);
   if (entry == nullptr || entry->link == kParentLink) return {};
   return entry->link;
+}
+
+std::map<LinkId, std::vector<wire::ProcessSet::Range>> Subtree::split(
+    const std::vector<wire::ProcessSet::Range>& processes) const {
+  std::map<LinkId, std::vector<wire::ProcessSet::Range>> parts;
+  for (const wire::ProcessSet::Range& range : processes) {
+    auto host = first_processes_.upper_bound(range.first);
+    if (host != first_processes_.begin()) --host;
+    for (; host != first_processes_.end() && host->first <= range.last; ++host) {
+      const Entry& entry = entries_.at(host->second);
+      const std::uint32_t first = std::max(range.first, entry.first_process);
+      const std::uint32_t last = std::min(range.last, entry.first_process + entry.processes - 1);
+      if (first <= last && entry.link != kParentLink) parts[entry.link].push_back({first, last});
+    }
+  }
+  for (auto& [link, ranges] : parts) wire::fold(ranges);
+  return parts;
+}
+
+std::map<LinkId, std::vector<wire::ProcessSet::Range>> Subtree::links_with_processes() const {
+  std::map<LinkId, std::vector<wire::ProcessSet::Range>> links;
+  for (const auto& [link, processes] : link_processes_) {
+    if (processes > 0) links[link];
+  }
+  return links;
+}
+
+std::uint32_t Subtree::lowest_process(std::optional<LinkId> link) const {
+  for (const auto& [process, host] : first_processes_) {
+    if (!link || entries_.at(host).link == *link) return process;
+  }
+  return 0;
 }
 
 bool Subtree::owns(LinkId link, std::uint32_t host) const {

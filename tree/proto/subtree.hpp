@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tree/proto/events.hpp"
 
@@ -40,6 +41,13 @@ public:
   const Entry* find(std::uint32_t host) const;
   /// The link that leads to `process`; nothing if it is not below us or not bound.
   std::optional<LinkId> route(std::uint32_t process) const;
+  /// The links that lead to these processes, each with its own; what is not below us is left out.
+  std::map<LinkId, std::vector<wire::ProcessSet::Range>> split(
+      const std::vector<wire::ProcessSet::Range>& processes) const;
+  /// All that lead to processes, without ranges.
+  std::map<LinkId, std::vector<wire::ProcessSet::Range>> links_with_processes() const;
+  /// Of those below us, or only those that `link` leads to; 0: there are none.
+  std::uint32_t lowest_process(std::optional<LinkId> link = {}) const;
   /// True if `host` was given to the child at `link`.
   bool owns(LinkId link, std::uint32_t host) const;
   bool owns_process(LinkId link, std::uint32_t process) const;

@@ -19,4 +19,9 @@ inline void write_u32(std::string& out, std::uint32_t value) {
   for (int shift = 24; shift >= 0; shift -= 8) out.push_back(static_cast<char>((value >> shift) & 0xFF));
 }
 
+inline void write_u64(std::string& out, std::uint64_t value) {
+  write_u32(out, static_cast<std::uint32_t>(value >> 32));
+  write_u32(out, static_cast<std::uint32_t>(value));
+}
+
 }  // namespace charmtree::wire

@@ -13,7 +13,7 @@ namespace {
 
 // In the forwarded header: address (4), port (4), salt (4), authentication and level (2), handler (32), PE
 // (4), token (4), length (4).
-constexpr std::size_t kTokenAt = 50, kLengthAt = 54;
+constexpr std::size_t kHandlerAt = 14, kTokenAt = 50, kLengthAt = 54;
 
 Error refused(std::string what) {
   return {Errc::bad_peer, Phase::run, std::move(what), {}};
@@ -91,6 +91,17 @@ std::string make_ccs_forward(const CcsRequest& request, const CcsOrigin& origin)
 
 CcsForwarded parse_ccs_forwarded(std::string_view payload) {
   return {read_u32(payload, kTokenAt), read_u32(payload, kLengthAt)};
+}
+
+Result<CcsDelivery> parse_ccs_delivery(std::string_view payload) {
+  if (payload.size() < kCcsForwardedHeader) return refused("malformed request");
+  const CcsForwarded head = parse_ccs_forwarded(payload);
+  std::string_view handler = payload.substr(kHandlerAt, kCcsHandler);
+  handler = handler.substr(0, handler.find('\0'));
+  const std::string_view data = payload.substr(kCcsForwardedHeader);
+  if (data.size() != head.length) return refused("malformed request");
+  return CcsDelivery{read_u32(payload, 0), static_cast<std::uint16_t>(read_u32(payload, 4)),
+                     std::string{handler}, head.token, data};
 }
 
 std::string make_ccs_reply_head(std::uint32_t length) {

@@ -62,6 +62,17 @@ struct CcsForwarded {
 /// Precondition: payload.size() >= kCcsForwardedHeader.
 CcsForwarded parse_ccs_forwarded(std::string_view payload);
 
+/// A request on its way, for a process that is no Charm++ one.
+struct CcsDelivery {
+  std::uint32_t address = 0;  // of the client: IPv4, host byte order
+  std::uint16_t port = 0;
+  std::string handler;
+  std::uint32_t token = 0;
+  std::string_view data;  // of `payload`
+};
+/// Payload of `req_fw`. Error bad_peer: it is none.
+Result<CcsDelivery> parse_ccs_delivery(std::string_view payload);
+
 /// The length in front of a reply to the client.
 std::string make_ccs_reply_head(std::uint32_t length);
 

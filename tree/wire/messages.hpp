@@ -15,6 +15,7 @@
 
 #include "tree/base/result.hpp"
 #include "tree/base/time.hpp"
+#include "tree/wire/ccs_replies.hpp"
 #include "tree/wire/cpus.hpp"
 #include "tree/wire/host.hpp"
 #include "tree/wire/node_table.hpp"
@@ -265,6 +266,16 @@ struct CcsForward {
   std::string bytes;
 };
 
+/// A piece of a CCS request for several processes that do not spread it themselves. Each launcher merges the
+/// answers that come up to it (CcsAnswer, its bytes coded CcsReplies). All pieces of one come in a row.
+struct CcsSpread {
+  std::uint32_t token = 0;
+  bool first = true, last = true;
+  bool everybody = false;  // the next are for the first piece
+  std::vector<ProcessSet::Range> processes = {};
+  std::string bytes;
+};
+
 // ---- up: child to parent
 
 struct Hello {
@@ -468,6 +479,7 @@ struct CcsAnswer {
   std::uint32_t length = 0;  // of the whole answer
   std::string bytes;
   std::string failure = {};  // why the process does not answer: then it is empty
+  CcsMerge merge = {};       // with the answers of other processes
 };
 
 /// Where the processes of a host are bound, in their order.
@@ -476,12 +488,12 @@ struct Bindings {
   std::vector<Binding> processes;
 };
 
-using Message =
-    std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End, Sweep,
-                 Numbers, SignReply, Restart, Recover, Admit, CcsForward, Resize, Regroup, Reshape,
-                 QueuePairsDown, ForwardSignal, Suspend, OutputCredit, Hello, Facts, Output, ScanUp, AbortUp,
-                 HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps, LinkLost, Done, Swept, Ask,
-                 SignRequest, Checkup, Rejoined, CcsAnswer, Bindings, PesWanted, Left, QueuePairsUp>;
+using Message = std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End,
+                             Sweep, Numbers, SignReply, Restart, Recover, Admit, CcsForward, Resize, Regroup,
+                             Reshape, QueuePairsDown, ForwardSignal, Suspend, OutputCredit, CcsSpread, Hello,
+                             Facts, Output, ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken,
+                             InputReturned, Stamps, LinkLost, Done, Swept, Ask, SignRequest, Checkup,
+                             Rejoined, CcsAnswer, Bindings, PesWanted, Left, QueuePairsUp>;
 
 /// True for messages that a parent sends to its child.
 bool goes_down(const Message& message);

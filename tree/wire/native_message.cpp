@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "tree/wire/codec.hpp"
+#include "tree/wire/pieces.hpp"
 
 namespace charmtree::wire::native {
 
@@ -18,11 +19,17 @@ enum class Type : std::uint8_t {
   print = 4,
   abort = 5,
   finalize = 6,
+  handler = 7,
+  reply = 8,
+  reply_data = 9,
+  kept = 10,
   welcome = 65,
   table = 66,
   barrier_release = 67,
   finished = 68,
   refused = 69,
+  request = 70,
+  request_data = 71,
 };
 
 std::string_view cut(std::string_view text, std::size_t limit) {
@@ -65,6 +72,44 @@ Type write(Writer& out, const Finalize& finalize) {
   return Type::finalize;
 }
 
+Type write(Writer& out, const Handler& handler) {
+  out.string(cut(handler.name, kMaxHandler));
+  out.u8(handler.merge.code);
+  return Type::handler;
+}
+
+Type write(Writer& out, const Reply& reply) {
+  out.varint(reply.token);
+  out.varint(reply.size);
+  out.string(reply.bytes);
+  return Type::reply;
+}
+
+Type write(Writer& out, const ReplyData& data) {
+  out.string(data.bytes);
+  return Type::reply_data;
+}
+
+Type write(Writer& out, const Kept& kept) {
+  out.varint(kept.token);
+  return Type::kept;
+}
+
+Type write(Writer& out, const Request& request) {
+  out.varint(request.token);
+  out.string(cut(request.handler, kMaxHandler));
+  out.varint(request.address);
+  out.varint(request.port);
+  out.varint(request.size);
+  out.string(request.bytes);
+  return Type::request;
+}
+
+Type write(Writer& out, const RequestData& data) {
+  out.string(data.bytes);
+  return Type::request_data;
+}
+
 Type write(Writer& out, const Welcome& welcome) {
   out.varint(welcome.process);
   out.varint(welcome.total);
@@ -102,6 +147,22 @@ std::string frame_of(const Message& message) {
   Writer out;
   const Type type = std::visit([&out](const auto& m) { return write(out, m); }, message);
   return make_frame(static_cast<std::uint8_t>(type), out.bytes());
+}
+
+/// `More`: what carries the data that `first` has no room for.
+template <class More, class First>
+std::string frames_of(First& first, std::string_view data) {
+  first.size = static_cast<std::uint32_t>(data.size());
+  std::string frames;
+  for_each_piece(data, kPiece, [&](std::string_view bytes, bool) {
+    if (!frames.empty()) {
+      frames += to_frame(More{std::string{bytes}});
+    } else {
+      first.bytes = bytes;
+      frames = to_frame(first);
+    }
+  });
+  return frames;
 }
 
 // ---- decoding
@@ -143,6 +204,25 @@ NodeTable read_table(Reader& in) {
   return table;
 }
 
+Request read_request(Reader& in) {
+  Request request;
+  request.token = in.u32();
+  request.handler = in.string(kMaxHandler);
+  request.address = in.u32();
+  request.port = static_cast<std::uint16_t>(in.bounded(UINT16_MAX));
+  request.size = in.u32();
+  request.bytes = in.string(kPiece);
+  return request;
+}
+
+Reply read_reply(Reader& in) {
+  Reply reply;
+  reply.token = in.u32();
+  reply.size = static_cast<std::uint32_t>(in.bounded(kMaxReply));
+  reply.bytes = in.string(kPiece);
+  return reply;
+}
+
 Error malformed(const Frame& frame) {
   return Error{Errc::bad_peer, Phase::run, fmt::format("malformed message of type {}", frame.type)};
 }
@@ -161,6 +241,13 @@ std::string to_frame(const FromClient& message) {
 }
 std::string to_frame(const FromLauncher& message) {
   return frame_of(message);
+}
+
+std::string to_frames(Request request, std::string_view data) {
+  return frames_of<RequestData>(request, data);
+}
+std::string to_frames(Reply reply, std::string_view data) {
+  return frames_of<ReplyData>(reply, data);
 }
 
 Result<std::string> table_header(std::string_view coded) {
@@ -200,6 +287,26 @@ Result<FromClient> decode_from_client(const Frame& frame) {
       Finalize finalize{static_cast<std::int32_t>(in.u32())};
       return checked<FromClient>(frame, in, finalize);
     }
+    case Type::handler: {
+      std::string name = in.string(kMaxHandler);
+      Handler handler{std::move(name), CcsMerge{in.u8()}};
+      const bool sound = !handler.name.empty() && handler.merge.is_known();
+      return checked<FromClient>(frame, in, std::move(handler), sound);
+    }
+    case Type::reply: {
+      Reply reply = read_reply(in);
+      const bool sound = reply.bytes.size() <= reply.size;
+      return checked<FromClient>(frame, in, std::move(reply), sound);
+    }
+    case Type::reply_data: {
+      ReplyData data{in.string(kPiece)};
+      const bool sound = !data.bytes.empty();
+      return checked<FromClient>(frame, in, std::move(data), sound);
+    }
+    case Type::kept: {
+      const Kept kept{in.u32()};
+      return checked<FromClient>(frame, in, kept);
+    }
     default:
       return malformed(frame);
   }
@@ -224,6 +331,16 @@ Result<FromLauncher> decode_from_launcher(const Frame& frame) {
     case Type::refused: {
       Refused refused{in.string(kMaxWhy)};
       return checked<FromLauncher>(frame, in, std::move(refused));
+    }
+    case Type::request: {
+      Request request = read_request(in);
+      const bool sound = request.bytes.size() <= request.size;
+      return checked<FromLauncher>(frame, in, std::move(request), sound);
+    }
+    case Type::request_data: {
+      RequestData data{in.string(kPiece)};
+      const bool sound = !data.bytes.empty();
+      return checked<FromLauncher>(frame, in, std::move(data), sound);
     }
     default:
       return malformed(frame);

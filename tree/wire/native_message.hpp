@@ -11,19 +11,24 @@
 #include <variant>
 
 #include "tree/base/result.hpp"
+#include "tree/wire/ccs_replies.hpp"
 #include "tree/wire/frame.hpp"
 #include "tree/wire/node_table.hpp"
 
 namespace charmtree::wire::native {
 
 /// Of the messages, not of the library. A launcher refuses a client of any other version.
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 
 inline constexpr std::size_t kMaxLibrary = 32;           // bytes of Hello::library
 inline constexpr std::size_t kMaxHello = 64;             // bytes of a Hello frame, header included
 inline constexpr std::size_t kMaxPrint = 256U << 10;     // bytes of one Print
 inline constexpr std::size_t kMaxAbortText = 16U << 10;  // bytes
 inline constexpr std::size_t kMaxWhy = 1024;             // bytes
+inline constexpr std::size_t kMaxHandler = 31;           // bytes of a CCS handler's name, at least one
+inline constexpr std::size_t kMaxHandlers = 1024;        // of a process
+inline constexpr std::size_t kMaxReply = CcsReplies::kMaxBytes;  // of the reply to a CCS request
+inline constexpr std::size_t kPiece = 512U << 10;                // bytes of CCS data in one message
 
 // ---- client to launcher
 
@@ -54,6 +59,29 @@ struct Abort {
   std::string text;
   friend bool operator==(const Abort&, const Abort&) = default;
 };
+/// The process answers CCS requests for this handler; what several processes reply is merged so.
+struct Handler {
+  std::string name;
+  CcsMerge merge;
+  friend bool operator==(const Handler&, const Handler&) = default;
+};
+/// To the request with this token; too late for one that was given up, it is ignored. If `bytes` are not the
+/// whole, ReplyData follow at once.
+struct Reply {
+  std::uint32_t token = 0;
+  std::uint32_t size = 0;  // of the whole
+  std::string bytes;       // at most kPiece
+  friend bool operator==(const Reply&, const Reply&) = default;
+};
+struct ReplyData {
+  std::string bytes;  // 1 ... kPiece
+  friend bool operator==(const ReplyData&, const ReplyData&) = default;
+};
+/// The process has taken the request with this token and will reply later, if at all.
+struct Kept {
+  std::uint32_t token = 0;
+  friend bool operator==(const Kept&, const Kept&) = default;
+};
 /// The last message: the process is done and waits for Finished.
 struct Finalize {
   std::int32_t code = 0;
@@ -81,6 +109,20 @@ struct Table {
 struct BarrierRelease {
   friend bool operator==(const BarrierRelease&, const BarrierRelease&) = default;
 };
+/// A CCS request for a handler of the process. If `bytes` are not the whole, RequestData follow at once.
+struct Request {
+  std::uint32_t token = 0;
+  std::string handler;
+  std::uint32_t address = 0;  // of the client as this host can reach it: IPv4, host byte order
+  std::uint16_t port = 0;
+  std::uint32_t size = 0;  // of the whole
+  std::string bytes;       // at most kPiece
+  friend bool operator==(const Request&, const Request&) = default;
+};
+struct RequestData {
+  std::string bytes;  // 1 ... kPiece
+  friend bool operator==(const RequestData&, const RequestData&) = default;
+};
 /// Everybody has finalized, or the job is over: the process may leave.
 struct Finished {
   friend bool operator==(const Finished&, const Finished&) = default;
@@ -91,13 +133,19 @@ struct Refused {
   friend bool operator==(const Refused&, const Refused&) = default;
 };
 
-using FromClient = std::variant<Hello, Put, BarrierEnter, Print, Abort, Finalize>;
-using FromLauncher = std::variant<Welcome, Table, BarrierRelease, Finished, Refused>;
+using FromClient =
+    std::variant<Hello, Put, BarrierEnter, Print, Abort, Finalize, Handler, Reply, ReplyData, Kept>;
+using FromLauncher = std::variant<Welcome, Table, BarrierRelease, Finished, Refused, Request, RequestData>;
 
 /// One message as a complete frame. Texts beyond their limit are cut; a tuple must be within its own.
 std::string to_frame(const FromClient& message);
 /// The same. A table must be within kMaxLinkFrame when coded: see table_frame.
 std::string to_frame(const FromLauncher& message);
+
+/// A Request or Reply with as many messages of data behind it as `data` takes, as frames; its own size and
+/// bytes are set. Precondition: data.size() <= UINT32_MAX.
+std::string to_frames(Request request, std::string_view data);
+std::string to_frames(Reply reply, std::string_view data);
 
 /// What stands before a coded node table (wire::encode) to make it a Table message, or bad_input if it
 /// exceeds kMaxLinkFrame. The table itself is not looked into.

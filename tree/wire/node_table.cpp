@@ -9,6 +9,7 @@
 // each has whatever port it got.
 #include "tree/wire/node_table.hpp"
 
+#include <algorithm>
 #include <map>
 
 namespace charmtree::wire {
@@ -140,6 +141,13 @@ std::uint32_t NodeTable::processes() const {
   return blocks.empty()
              ? 0
              : blocks.back().first_process + static_cast<std::uint32_t>(blocks.back().tuples.size());
+}
+
+bool NodeTable::is_native() const {
+  const auto native = [](const Tuple& tuple) { return tuple.port == 0; };
+  return std::all_of(blocks.begin(), blocks.end(), [&](const TupleBlock& block) {
+    return std::all_of(block.tuples.begin(), block.tuples.end(), native);
+  });
 }
 
 void encode(Writer& out, const std::vector<TupleBlock>& blocks) {

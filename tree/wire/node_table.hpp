@@ -43,6 +43,8 @@ struct NodeTable {
   std::vector<TupleBlock> blocks;
 
   std::uint32_t processes() const;
+  /// Of native clients alone: they tell bytes, and no port.
+  bool is_native() const;
   friend bool operator==(const NodeTable&, const NodeTable&) = default;
 };
 

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/proto/ccs_fanout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace charmtree::proto {
+
+namespace {
+
+using Ranges = std::vector<wire::ProcessSet::Range>;
+
+std::vector<std::uint32_t> common(const LocalProcesses& local, const Ranges& ranges) {
+  std::vector<std::uint32_t> processes;
+  for (std::uint32_t i = 0; i < local.count; ++i) {
+    const std::uint32_t process = local.first + i;
+    const auto holds = [&](const auto& range) { return range.first <= process && process <= range.last; };
+    if (std::any_of(ranges.begin(), ranges.end(), holds)) processes.push_back(process);
+  }
+  return processes;
+}
+
+}  // namespace
+
+void CcsFanout::begin(const wire::CcsSpread& piece, const Subtree& subtree, const LocalProcesses& local) {
+  const Ranges everybody{{0, UINT32_MAX}};
+  current_ = {piece.token,
+              {piece.everybody ? subtree.links_with_processes() : subtree.split(piece.processes),
+               common(local, piece.everybody ? everybody : piece.processes)},
+              {}};
+  auto& missing = unanswered_[piece.token].missing;
+  for (const auto& [link, ranges] : current_.targets.below) missing[{link}];
+  for (const std::uint32_t process : current_.targets.own) missing[{kParentLink, process}];
+}
+
+const CcsFanout::Targets& CcsFanout::spread(const wire::CcsSpread& piece, const Subtree& subtree,
+                                            const LocalProcesses& local, std::optional<Answer>& failed) {
+  const std::uint32_t speaker = local.count > 0 ? local.first : subtree.lowest_process();
+  if (piece.first) {
+    begin(piece, subtree, local);
+    if (unanswered_.at(piece.token).missing.empty()) {
+      failed = fail(piece.token, speaker, "there are no such processes");
+    } else if (unanswered_.size() > kMaxUnanswered) {
+      failed =
+          fail(unanswered_.begin()->first, speaker, "too many requests for several processes are unanswered");
+    }
+  } else if (piece.token != current_.token) {
+    current_ = {};
+  }
+  if (!current_.targets.own.empty()) current_.payload += piece.bytes;
+  return current_.targets;
+}
+
+std::optional<CcsFanout::Answer> CcsFanout::fail(std::uint32_t token, std::uint32_t process,
+                                                 std::string why) {
+  erase(token);
+  return Answer{token, process, {}, std::move(why)};
+}
+
+void CcsFanout::erase(std::uint32_t token) {
+  const auto found = unanswered_.find(token);
+  bytes_ -= found->second.bytes;
+  unanswered_.erase(found);
+}
+
+std::optional<CcsFanout::Answer> CcsFanout::answered(Source source, const wire::CcsAnswer& piece) {
+  const auto found = unanswered_.find(piece.token);
+  if (found == unanswered_.end()) return {};
+  Unanswered& request = found->second;
+  const auto part = request.missing.find(source);
+  if (part == request.missing.end()) return {};
+  if (!piece.failure.empty()) return fail(piece.token, piece.process, piece.failure);
+  part->second += piece.bytes;
+  request.bytes += piece.bytes.size();
+  bytes_ += piece.bytes.size();
+  if (bytes_ > kMaxWaiting)
+    return fail(piece.token, piece.process, "too many bytes of replies wait for others");
+  if (part->second.size() < piece.length) return {};
+  std::string bytes = std::move(part->second);
+  request.missing.erase(part);
+  if (std::string wrong = join(request, source, std::move(bytes), piece.merge); !wrong.empty())
+    return fail(piece.token, piece.process, std::move(wrong));
+  if (!request.missing.empty()) return {};
+  Answer answer{piece.token, piece.process, std::move(request.replies)};
+  erase(piece.token);
+  return answer;
+}
+
+/// Adds an answer that is complete. What is wrong with it.
+std::string CcsFanout::join(Unanswered& request, Source source, std::string bytes, wire::CcsMerge merge) {
+  const std::size_t size = bytes.size();
+  const bool first = request.replies.parts.empty();
+  wire::CcsReplies more{merge, {}};
+  if (source.link == kParentLink) {
+    more.parts.push_back({source.process, std::move(bytes)});
+  } else {
+    auto theirs = wire::decode_ccs_replies(bytes);
+    if (!theirs) return theirs.error().what;
+    more = std::move(*theirs);
+  }
+  if (!first && more.merge.operation() != wire::CcsMerge::concat) {  // nothing of it is kept
+    request.bytes -= size;
+    bytes_ -= size;
+  }
+  return request.replies.add(std::move(more));
+}
+
+std::vector<CcsFanout::Answer> CcsFanout::lost(LinkId link, std::uint32_t process, const std::string& why) {
+  std::vector<std::uint32_t> tokens;
+  for (const auto& [token, request] : unanswered_) {
+    if (request.missing.contains({link})) tokens.push_back(token);
+  }
+  std::vector<Answer> answers;
+  answers.reserve(tokens.size());
+  for (const std::uint32_t token : tokens) answers.push_back(*fail(token, process, why));
+  return answers;
+}
+
+}  // namespace charmtree::proto
