@@ -112,6 +112,9 @@ void Router::asked(Clients::Heard heard, Instant now, Actions& out, Requests& do
     clients_.refuse(heard.from, why, out);
   };
   const std::string name = quotable(request.handler);
+  const bool is_spread = programs_.native && request.pe < 0;
+  if (!lost_.empty() && !is_spread && lost_.contains(process_of(request)))
+    return refuse(fmt::format("asked process {}, which is lost", process_of(request)));
   if (plan_.denied.contains(service(request.handler)))
     return refuse(fmt::format("asked for '{}' (++server-deny)", name));
   if (serve_stdio(heard, out) || serve_info(heard, out)) return;
@@ -161,19 +164,23 @@ void Router::printed(std::string_view text, Actions& out) {
   hand_over_text(out);
 }
 
-void Router::forward(Clients::Heard heard, Instant now, Requests& down) {
-  wire::CcsRequest& request = heard.asked.request;
-  const bool local = heard.address >> 24 == kLoopback;
+/// The one that is asked. The program spreads what is for several, but for native ones.
+std::uint32_t Router::process_of(const wire::CcsRequest& request) const {
   const std::uint32_t pe = request.pe >= 0       ? static_cast<std::uint32_t>(request.pe)
                            : request.pes.empty() ? 0
                                                  : request.pes.front();
+  return pe / programs_.pes_per_process;
+}
+
+void Router::forward(Clients::Heard heard, Instant now, Requests& down) {
+  wire::CcsRequest& request = heard.asked.request;
+  const bool local = heard.address >> 24 == kLoopback;
   const Token token = new_token();
   const wire::CcsOrigin origin{local ? plan_.address : heard.address, heard.port, token,
                                heard.asked.signature};
   tokens_.emplace(heard.from.client, token);
-  Pending& pending = pending_[token] = {
-      std::move(heard.from),         heard.address, heard.port, request.pe, request.handler,
-      pe / programs_.pes_per_process};
+  Pending& pending = pending_[token] = {std::move(heard.from), heard.address,      heard.port, request.pe,
+                                        request.handler,       process_of(request)};
   if (plan_.timeout > Duration{0}) timeouts_.emplace(pending.deadline = now + plan_.timeout, token);
   if (programs_.native && request.pe < 0) return spread(token, std::move(request), origin, down);
   std::string payload = wire::make_ccs_forward(request, origin);
@@ -191,13 +198,16 @@ void Router::forward(Clients::Heard heard, Instant now, Requests& down) {
   send(pending.process, payload, down);
 }
 
-/// For native programs.
+/// For native programs: to those that are not lost.
 void Router::spread(Token token, wire::CcsRequest request, const wire::CcsOrigin& origin, Requests& down) {
   std::set<std::uint32_t> processes;
   for (const std::uint32_t pe : std::exchange(request.pes, {}))
     processes.insert(pe / programs_.pes_per_process);
-  wire::CcsSpread piece{token, true, false, request.pe == -1};
-  for (const std::uint32_t process : processes) piece.processes.push_back({process, process});
+  wire::CcsSpread piece{token, true, false, request.pe == -1 && lost_.empty()};
+  for (const std::uint32_t process : processes) {
+    if (!lost_.contains(process)) piece.processes.push_back({process, process});
+  }
+  if (request.pe == -1 && !lost_.empty()) piece.processes = lost_.missing({0, programs_.processes - 1});
   wire::fold(piece.processes);
   request.pe = -1;  // what it says besides is in the pieces
   const std::string payload = wire::make_ccs_forward(request, origin);
@@ -298,6 +308,15 @@ void Router::gone(std::uint32_t process, Instant now, Actions& out, Requests& do
   }
   for (const Token token : lost) fail(token, fmt::format("process {} is gone", process), out, down);
   serve(now, out, down);
+}
+
+void Router::lost(const std::vector<wire::ProcessSet::Range>& processes, Instant now, Actions& out,
+                  Requests& down) {
+  for (const wire::ProcessSet::Range& range : processes) {
+    lost_.add(range);
+    for (std::uint64_t process = range.first; process <= range.last && !pending_.empty(); ++process)
+      gone(static_cast<std::uint32_t>(process), now, out, down);
+  }
 }
 
 /// What goes to several PEs may be on its way to any process.

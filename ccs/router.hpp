@@ -71,6 +71,10 @@ public:
   void on(const wire::CcsAnswer& answer, Instant now, proto::Actions& out, Requests& down);
   /// The process is gone, whatever it has been asked.
   void gone(std::uint32_t process, Instant now, proto::Actions& out, Requests& down);
+  /// These processes are lost for good: what they have been asked or will be is refused, and what is for all
+  /// goes to the others.
+  void lost(const std::vector<wire::ProcessSet::Range>& processes, Instant now, proto::Actions& out,
+            Requests& down);
   /// A process has printed this.
   void printed(std::string_view text, proto::Actions& out);
   /// What the process may have died of: what it had not answered, each behind "process N".
@@ -104,6 +108,7 @@ private:
   bool serve_stdio(const Clients::Heard& heard, proto::Actions& out);
   void hand_over_text(proto::Actions& out);
   bool serve_info(const Clients::Heard& heard, proto::Actions& out);
+  std::uint32_t process_of(const wire::CcsRequest& request) const;
   void forward(Clients::Heard heard, Instant now, Requests& down);
   void spread(Token token, wire::CcsRequest request, const wire::CcsOrigin& origin, Requests& down);
   Token new_token();
@@ -122,6 +127,7 @@ private:
   Plan plan_;
   Clients clients_;
   Programs programs_;
+  wire::ProcessSet lost_;
   Token last_token_ = 0;
   std::map<Token, Pending> pending_;
   std::set<std::pair<proto::ClientId, Token>> tokens_;   // of clients that wait

@@ -162,6 +162,8 @@ void Console::progress(const proto::Progress& progress) {
   if (events_) {
     for (const std::uint32_t host : progress.hosts_up)
       event(event_log_.host_up(node_->hosts()[host].name, now));
+    for (const proto::Loss& loss : progress.losses)
+      event(event_log_.lost(loss, node_->hosts()[loss.host].name, now));
     if (!stage_ || *stage_ != progress.status.stage) event(event_log_.stage(progress.status, now));
   }
   if (dashboard_)

@@ -179,6 +179,12 @@ void Dashboard::progress(const Progress& progress, const std::vector<Host>& host
       set_process(process, State::ended);
   }
   for (const Progress::Loss& loss : progress.lost) set_process(loss.process, State::failed, loss.how);
+  for (const proto::Loss& loss : progress.losses) {
+    for (const auto& [first, last] : loss.processes) {
+      for (std::uint32_t process = first; process < processes_.size() && process <= last; ++process)
+        set_process(process, State::failed, loss.how);
+    }
+  }
   for (const std::uint32_t process : progress.back) set_process(process, State::running);
 }
 

@@ -43,6 +43,10 @@ std::string EventLog::host_failed(const std::string& host, const Error& error, I
               {{"host", host}, {"phase", name(error.phase)}, {"error", error.what}, {"fix", error.fix}});
 }
 
+std::string EventLog::lost(const proto::Loss& loss, const std::string& host, Instant now) const {
+  return line("lost", now, {{"processes", ranges_json(loss.processes)}, {"host", host}, {"how", loss.how}});
+}
+
 std::string EventLog::stage(const proto::JobStatus& status, Instant now) const {
   return line("stage", now, status_parts(status));
 }

@@ -22,6 +22,8 @@ public:
   /// It has started its processes.
   std::string host_up(const std::string& host, Instant now) const;
   std::string host_failed(const std::string& host, const Error& error, Instant when) const;
+  /// Without these the job goes on. `host`: where it happened.
+  std::string lost(const proto::Loss& loss, const std::string& host, Instant now) const;
   std::string stage(const proto::JobStatus& status, Instant now) const;
   std::string output(const proto::Show& show, Instant now) const;
   /// What charmrun says, without its name.

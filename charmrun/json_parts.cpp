@@ -16,13 +16,21 @@ Json status_parts(const proto::JobStatus& status) {
           {"hosts_failed", status.hosts_failed},
           {"processes", status.processes},
           {"registered", status.registered},
-          {"ended", status.ended}};
+          {"ended", status.ended},
+          {"lost", status.lost}};
+}
+
+Json ranges_json(const std::vector<wire::ProcessSet::Range>& ranges) {
+  Json json = Json::array();
+  for (const auto& [first, last] : ranges) json.push_back({first, last});
+  return json;
 }
 
 Json ending_parts(const proto::Ending& why) {
   Json json = {{"cause", name(why.cause)}};
   if (why.process) json["process"] = *why.process;
   if (!why.how.empty()) json["how"] = why.how;
+  if (!why.lost.empty()) json["lost"] = ranges_json(why.lost.ranges());
   return json;
 }
 

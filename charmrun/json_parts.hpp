@@ -19,6 +19,9 @@ double rounded_seconds(Duration time);
 /// The stage, and how many hosts and processes are how far.
 Json status_parts(const proto::JobStatus& status);
 
+/// [[first, last], ...]
+Json ranges_json(const std::vector<wire::ProcessSet::Range>& ranges);
+
 /// The first cause, without its host.
 Json ending_parts(const proto::Ending& why);
 

@@ -152,6 +152,9 @@ constexpr std::array kTable = {
     OptionRow{"kill-on-exit", Topic::program, &O::kill_on_exit, "", "off",
               "a process that exits with another status than 0 ends the job at once (plain programs; of "
               "Charm++ programs any process that is lost does)"},
+    OptionRow{"on-failure", Topic::program, &O::on_failure, "POLICY", "abort",
+              "abort: a process or host that is lost ends the job; continue: the others go on without it "
+              "(plain and client-lib programs, not Charm++)"},
     OptionRow{
         "stdin", Topic::program, &O::input, "R|all|none", "0",
         "which process gets our stdin; all: each a copy; none: it is not read, as in `while read` loops", 0,
@@ -337,6 +340,12 @@ struct Setter {
     const auto name = std::find(kNames.begin(), kNames.end(), value.text);
     if (name == kNames.end()) return bad_value(row, value.text, "abort, drop or spare");
     options.*member = static_cast<wire::OnHostFailure>(name - kNames.begin());
+    return {};
+  }
+  Result<void> operator()(wire::OnFailure O::*member) const {
+    if (value.text != "abort" && value.text != "continue")
+      return bad_value(row, value.text, "abort or continue");
+    options.*member = value.text == "abort" ? wire::OnFailure::abort : wire::OnFailure::go_on;
     return {};
   }
   Result<void> operator()(Binding O::*member) const {

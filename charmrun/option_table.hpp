@@ -27,6 +27,7 @@ enum class OptionKind : std::uint8_t {
   optional_seconds,
   rate,
   host_failure,
+  failure,
   overruling_flag,
   optional_integer,
   text,
@@ -45,7 +46,7 @@ struct TextMember {
 using OptionTarget =
     std::variant<bool Options::*, std::uint32_t Options::*, std::string Options::*, Command Options::*,
                  Duration Options::*, std::optional<Duration> Options::*, LoginRate Options::*,
-                 wire::OnHostFailure Options::*, std::optional<bool> Options::*,
+                 wire::OnHostFailure Options::*, wire::OnFailure Options::*, std::optional<bool> Options::*,
                  std::optional<std::uint32_t> Options::*, TextMember, Binding Options::*,
                  Variables Options::*, std::optional<InputTarget> Options::*, ByteSize Options::*>;
 

@@ -221,6 +221,9 @@ Result<void> check_together(const Options& options) {
   if ((options.spare_hosts > 0) != (options.on_host_failure == wire::OnHostFailure::spare))
     return bad("++spare-hosts and ++on-host-failure spare belong together",
                "say both: ++on-host-failure spare ++spare-hosts N");
+  if (options.kill_on_exit && options.on_failure == wire::OnFailure::go_on)
+    return bad("++kill-on-exit and ++on-failure continue exclude each other",
+               "with ++on-failure continue the others go on when a process fails");
   if (options.interactive && options.input)
     return bad("++interactive and ++stdin exclude each other",
                "with ++interactive process 0 gets what is typed");

@@ -139,6 +139,7 @@ struct Options {
   bool va_randomization = false;
   bool interactive = false;
   bool kill_on_exit = false;
+  wire::OnFailure on_failure = wire::OnFailure::abort;
   bool forward_environment = true;
   Variables variables;
   std::optional<InputTarget> input;            // ++stdin; without it, process 0

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "tree/proto/on_failure.hpp"
+
 namespace charmtree {
 
 namespace {
@@ -39,10 +41,23 @@ bool ProgramRules::is_smp() {
 }
 
 Result<void> ProgramRules::check(const Placement& placement) {
+  if (auto policy = check_policy(); !policy) return policy;
   if (placement.counts.pes_per_process > 1 || wants_worker_threads(options_)) {
     if (auto pes = check_pes(); !pes) return pes;
   }
   return check_shares(placement.hosts);
+}
+
+/// Another than Charm++ shows what it is when it speaks.
+Result<void> ProgramRules::check_policy() {
+  using proto::ProgramKind;
+  if (options_.on_failure == wire::OnFailure::abort) return {};
+  const wire::ProgramTraits& found = traits();
+  if (!found.charm() && !found.charm4py) return {};
+  const auto kind = found.restarts && !found.resizes ? ProgramKind::charm_restarting : ProgramKind::charm;
+  if (proto::can(kind, options_.on_failure)) return {};
+  return bad(fmt::format("{}: {}", options_.program, proto::kCharmCannotGoOn),
+             "leave it out; fault-tolerant builds restart lost processes by themselves");
 }
 
 Result<void> ProgramRules::check_pes() {

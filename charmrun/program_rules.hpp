@@ -30,7 +30,8 @@ public:
   bool is_smp();
 
   /// Error bad_input (phase options) if a program of another build than SMP would get several PEs in a
-  /// process, or the processes of a PXSHM build are not equally many on all hosts that have any.
+  /// process, the processes of a PXSHM build are not equally many on all hosts that have any, or the program
+  /// cannot do what ++on-failure says.
   Result<void> check(const Placement& placement);
 
   /// What is put behind the program's own arguments: `++ppn N` for a compiled program that does not speak to
@@ -40,6 +41,7 @@ public:
   const wire::ProgramTraits& traits();
 
 private:
+  Result<void> check_policy();
   Result<void> check_pes();
   Result<void> check_shares(const std::vector<HostShare>& shares);
   bool may_be_charm();

@@ -168,6 +168,20 @@ int ct_barrier(ct_job* job) {
   return guarded(job, [](Job& j) { return j.barrier(); });
 }
 
+int ct_on_loss(ct_job* job, ct_loss_function function, void* argument) {
+  return guarded(job, [&](Job& j) {
+    j.on_loss(function == nullptr ? charmtree::client::LossHandler{} : [=](const std::vector<int>& ranks) {
+      function(job, ranks.data(), static_cast<int>(ranks.size()), argument);
+    });
+    return CT_OK;
+  });
+}
+
+int ct_alive(const ct_job* job, int rank) {
+  if (job == nullptr || rank < 0) return CT_EINVAL;
+  return asked(job, [&](const Job& j) { return j.alive(static_cast<std::uint32_t>(rank)); });
+}
+
 int ct_ccs_register(ct_job* job, const char* name, int merge, ct_ccs_function function, void* argument) {
   return guarded(job, [&](Job& j) {
     if (name == nullptr || function == nullptr || merge < 0 || merge > UINT8_MAX)

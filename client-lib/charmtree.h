@@ -107,8 +107,25 @@ struct ct_peer {
 /* Looks a process up in the table in use. Calls ct_table first if there is none yet. */
 CT_API int ct_lookup(ct_job* job, int rank, struct ct_peer* peer);
 
-/* Waits until every process of the job has entered the barrier. */
+/* Waits until every process of the job that is not lost has entered the barrier. */
 CT_API int ct_barrier(ct_job* job);
+
+/* Processes that are lost. With `charmrun ++on-failure continue` a job goes on when a process dies or its
+ * host is lost; else its loss is the end of the job, and nothing of this happens. Who is lost stays so and
+ * keeps its place in the table; barriers and ct_finalize wait for the others alone. */
+
+/* `ranks`, `count` of them, have been lost since the last call; void when the function returns. May call what
+ * it likes, but what waits for others (CT_EORDER): ct_table, ct_barrier, ct_ccs_serve, ct_finalize, and
+ * ct_lookup before the first ct_table. It returns: no exception, no longjmp. */
+typedef void (*ct_loss_function)(ct_job* job, const int* ranks, int count, void* argument);
+
+/* From now on, losses are told by this function (null: by none), also those that are known already. It is
+ * called only while this process is in ct_table, ct_lookup, ct_barrier or ct_ccs_serve, and in ct_barrier
+ * before it returns for want of the lost ones. */
+CT_API int ct_on_loss(ct_job* job, ct_loss_function function, void* argument);
+
+/* 1, or 0 if the loss of this process is known here: any call that waits may have heard of it. */
+CT_API int ct_alive(const ct_job* job, int rank);
 
 /* Clients of the running job (charmrun ++server; CCS, the protocol of Charm++'s clients) ask for a handler by
  * its name, of one process (PE p: process p / ++ppn, so process p without), of several or of all. Each

@@ -104,12 +104,22 @@ int Job::hear_all() {
   return error == CT_ETIMEDOUT ? CT_OK : error;
 }
 
+/// Losses that are known go before what follows from them.
 template <class Condition>
 int Job::wait_until(Condition condition, const Deadline& deadline) {
-  while (!condition()) {
+  for (;;) {
+    if (const int error = tell_losses(); error != CT_OK) return error;
+    if (condition()) return CT_OK;
     if (const int error = hear_one(deadline); error != CT_OK) return error;
   }
-  return CT_OK;
+}
+
+/// The handler may have asked for the job's end, or forked. Who finalizes is done with all that.
+int Job::tell_losses() {
+  if (finalizing_) return CT_OK;
+  losses_.tell();
+  if (is_foreign()) return CT_EFORK;
+  return aborted_ ? static_cast<int>(CT_EENDED) : broken_;
 }
 
 /// If the launcher does not read any more, its last words tell why.
@@ -151,6 +161,7 @@ int Job::ensure_registered(const Deadline& deadline) {
 
 int Job::table() {
   if (const int error = usable(); error != CT_OK) return error;
+  if (losses_.telling()) return CT_EORDER;
   const Deadline deadline{timeout_ms_};
   if (const int error = ensure_registered(deadline); error != CT_OK) return error;
   if (!alone_) {
@@ -183,6 +194,7 @@ int Job::lookup(std::uint32_t rank, ct_peer& peer) {
 
 int Job::barrier() {
   if (const int error = usable(); error != CT_OK) return error;
+  if (losses_.telling()) return CT_EORDER;
   const Deadline deadline{timeout_ms_};
   if (const int error = ensure_registered(deadline); error != CT_OK) return error;
   if (alone_) return CT_OK;
@@ -213,7 +225,7 @@ int Job::handle(std::string_view name, wire::CcsMerge merge, Requests::Handler h
 /// Only those that have come by now: who is asked all the time has other things to do as well.
 int Job::serve(ct_job* handle) {
   if (const int error = usable(); error != CT_OK) return error;
-  if (serving_) return CT_EORDER;
+  if (serving_ || losses_.telling()) return CT_EORDER;
   const Deadline deadline{timeout_ms_};
   if (const int error = ensure_registered(deadline); error != CT_OK) return error;
   if (alone_) {
@@ -224,6 +236,7 @@ int Job::serve(ct_job* handle) {
   if (const int error = wait_until([this] { return requests_.waiting() > 0; }, deadline); error != CT_OK)
     return error;
   if (const int error = hear_all(); error != CT_OK) return error;
+  if (const int error = tell_losses(); error != CT_OK) return error;
   serving_ = true;
   const std::size_t most = requests_.waiting();
   int served = 0;
@@ -278,7 +291,7 @@ int Job::abort(int status, std::string_view text) {
 int Job::finalize(int status) {
   if (aborted_) return CT_EENDED;
   if (broken_ != CT_OK) return broken_;
-  if (serving_) return CT_EORDER;
+  if (serving_ || losses_.telling()) return CT_EORDER;
   if (barrier_ == Barrier::inside) {
     if (const int error = hear_all(); error != CT_OK) return error;
     if (barrier_ == Barrier::inside) return CT_EORDER;

@@ -6,12 +6,14 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "client-lib/channel.hpp"
 #include "client-lib/charmtree.h"
+#include "client-lib/losses.hpp"
 #include "client-lib/requests.hpp"
 #include "tree/wire/native_message.hpp"
 
@@ -37,6 +39,10 @@ public:
   int table();
   int lookup(std::uint32_t rank, ct_peer& peer);
   int barrier();
+  void on_loss(LossHandler handler) { losses_.set_handler(std::move(handler)); }
+  int alive(std::uint32_t rank) const {
+    return rank >= self_.total ? static_cast<int>(CT_EINVAL) : !losses_.contains(rank);
+  }
   int handle(std::string_view name, wire::CcsMerge merge, Requests::Handler handler);
   int serve(ct_job* handle);
   int poll_events() const { return alone_ ? static_cast<int>(CT_EENV) : channel_.poll_events(); }
@@ -60,6 +66,7 @@ private:
   int hear_one(const Deadline& deadline);
   int hear_all();
   void handle_one(ct_job* handle);
+  int tell_losses();
   template <class Condition>
   int wait_until(Condition condition, const Deadline& deadline);
 
@@ -69,6 +76,7 @@ private:
   int on(const wire::native::Finished&);
   int on(wire::native::Request& request) { return requests_.arrived(std::move(request)) ? CT_OK : CT_EPROTO; }
   int on(const wire::native::RequestData& data) { return requests_.arrived(data) ? CT_OK : CT_EPROTO; }
+  int on(const wire::native::Lost& lost) { return losses_.add(lost, self_.total) ? CT_OK : CT_EPROTO; }
   int on(const wire::native::Refused&) { return CT_EPROTO; }
 
   Channel channel_;
@@ -83,6 +91,7 @@ private:
   Barrier barrier_ = Barrier::outside;
   wire::native::Welcome self_;
   Requests requests_;
+  Losses losses_;
   std::optional<wire::NodeTable> table_;  // in use
   std::optional<wire::NodeTable> newer_;  // heard of, to be taken into use by table()
 };

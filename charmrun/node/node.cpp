@@ -146,7 +146,7 @@ void Node::handle(const LinkMessage& event) {
 /// Upwards, the root hears why instead.
 void Node::handle(const SendRefused& event) {
   if (event.link == kParentLink)
-    up(wire::LinkLost{self_.index, event.error});
+    up(wire::LinkLost{self_.index, event.error, {}, true});
   else
     give_up(event.link, event.error);
 }
@@ -298,6 +298,7 @@ bool Node::allowed(LinkId link, const wire::Message& message) const {
   const Subtree& subtree = launch_->subtree();
   const auto host = [&](std::uint32_t index) { return subtree.owns(link, index); };
   const auto process = [&](std::uint32_t number) { return subtree.owns_process(link, number); };
+  const auto processes = [&](wire::ProcessSet::Range range) { return subtree.owns_processes(link, range); };
   if (const auto* m = std::get_if<wire::Facts>(&message)) return allowed(link, *m);
   if (const auto* m = std::get_if<wire::Output>(&message))
     return (process(m->process) || job_->resizes) &&
@@ -309,7 +310,8 @@ bool Node::allowed(LinkId link, const wire::Message& message) const {
   if (const auto* m = std::get_if<wire::Left>(&message)) return process(m->process);
   if (const auto* m = std::get_if<wire::PesWanted>(&message)) return process(m->process);
   if (const auto* m = std::get_if<wire::QueuePairsUp>(&message)) return allowed(link, m->block);
-  if (const auto* m = std::get_if<wire::LinkLost>(&message)) return host(m->host);
+  if (const auto* m = std::get_if<wire::LinkLost>(&message))
+    return host(m->host) && std::all_of(m->processes.begin(), m->processes.end(), processes);
   if (const auto* m = std::get_if<wire::NewHostKey>(&message)) return host(m->host);
   if (const auto* m = std::get_if<wire::Note>(&message)) return m->host == wire::kRootIndex || host(m->host);
   if (const auto* m = std::get_if<wire::Done>(&message))
@@ -419,8 +421,7 @@ void Node::from_child(Child& child, LinkId link, const wire::Message& message) {
     // a host more than the last words of all others, which should come first.
     if (expected) return;
     out_->push_back(CloseLink{link});
-    up(wire::LinkLost{child.host.index,
-                      Error{Errc::link_lost, Phase::run, "the launcher there ended early"}});
+    tell_loss(child, link, Error{Errc::link_lost, Phase::run, "the launcher there ended early"});
   } else if (std::holds_alternative<wire::Swept>(message)) {
     child.state = Child::State::done;
     out_->push_back(CloseLink{link});
@@ -484,8 +485,7 @@ void Node::lose(LinkId link, const Error& error) {
     unconfirmed_.push_back(child->host.index);
     return;
   }
-  up(wire::LinkLost{child->host.index, error});
-  lost_for_ccs(*child, link);
+  tell_loss(*child, link, error);
   if (!job_->checkup) launch_->sweep(link, now_, *out_);  // a checkup leaves nothing behind
 }
 
@@ -509,7 +509,7 @@ void Node::down_to(std::uint32_t process, const wire::Message& message) {
 /// What the desk wants others to hear.
 void Node::pass_on(const DeskOrders& orders) {
   for (const wire::Message& message : orders.everyone) {
-    if (const auto* recover = std::get_if<wire::Recover>(&message)) begin_epoch(*recover);
+    begin_epoch(message);
     down_all(message);
   }
   for (const wire::Message& message : orders.input) about_input(message);
@@ -526,6 +526,7 @@ void Node::up(wire::Message message) {
   if (output_cost(message) > 0) return own_output(std::move(message));
   if (const auto* answer = std::get_if<wire::CcsAnswer>(&message); answer && fanout_.awaits(answer->token))
     return merge({kParentLink, answer->process}, *answer);
+  if (std::holds_alternative<wire::LinkLost>(message)) hurry_facts();
   if (desk_) {
     DeskOrders orders;
     desk_->message(message, now_, *out_, orders);
@@ -556,7 +557,7 @@ void Node::flush_gather() {
   if (desk_ || !processes_ || parent_gone_) return;
   const Subtree& subtree = launch_->subtree();
   const Gather::Progress progress{
-      self_.processes + subtree.processes(), processes_->all_registered() && subtree.all_registered(),
+      self_.processes + subtree.processes() - gone_, processes_->all_registered() && subtree.all_registered(),
       (processes_->spawned_at() != kNever || processes_->failed()) && subtree.all_answered(), survivors_};
   auto facts = gather_.due(progress, now_);
   if (!facts) return;

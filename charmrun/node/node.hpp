@@ -132,7 +132,10 @@ private:
   bool about_signals(const wire::Message& message);
   void suspend(bool on);
   void advance_suspension();
-  void begin_epoch(const wire::Recover& message);
+  void begin_epoch(const wire::Message& message);
+  void count_out(const std::vector<wire::ProcessSet::Range>& processes);
+  void tell_loss(const proto::Child& child, proto::LinkId link, const Error& error);
+  void hurry_facts();
   void numbers(const wire::Numbers& message);
   bool about_resizing(const wire::Message& message, proto::Upward& upward);
   void reshape(const wire::Reshape& message, const std::vector<wire::Share>& shares);
@@ -197,7 +200,8 @@ private:
   bool parent_gone_ = false;
   bool sweeper_ = false;
   bool stamped_ = false;
-  std::uint32_t epoch_ = 0;               // of the last table
+  std::uint32_t epoch_ = 0;               // of the last table, or loss
+  std::uint32_t gone_ = 0;                // processes here and below without which the job goes on
   std::uint32_t survivors_ = UINT32_MAX;  // of the last crash, here and below
   bool logins_recorded_ = false;
   Instant spawn_at_ = kNever;  // the next processes

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Orders about processes that were lost and are started anew, on their way down the tree.
+// Orders about processes that were lost, on their way down the tree: they are started anew, or the others go
+// on without them.
 #include "charmrun/node/node.hpp"
 
 namespace charmtree {
@@ -15,8 +16,12 @@ bool Node::about_crash(const wire::Message& message, Upward& upward) {
       down_to(restart->process, message);
   } else if (const auto* recover = std::get_if<wire::Recover>(&message)) {
     down_all(message);
-    begin_epoch(*recover);
+    begin_epoch(message);
     processes_->recover(*recover, now_, *out_, upward);
+  } else if (const auto* lost = std::get_if<wire::Lost>(&message)) {
+    down_all(message);
+    begin_epoch(message);
+    processes_->lost(*lost, now_, *out_, upward);
   } else if (const auto* admit = std::get_if<wire::Admit>(&message)) {
     if (processes_->contains(admit->process))
       processes_->admit(admit->process, now_, *out_, upward);
@@ -28,13 +33,18 @@ bool Node::about_crash(const wire::Message& message, Upward& upward) {
   return true;
 }
 
-void Node::begin_epoch(const wire::Recover& message) {
-  epoch_ = wire::epoch_of(*message.table);
+/// Of a Recover or a Lost; others begin none.
+void Node::begin_epoch(const wire::Message& message) {
+  const auto* recover = std::get_if<wire::Recover>(&message);
+  const auto* lost = std::get_if<wire::Lost>(&message);
+  if (recover == nullptr && lost == nullptr) return;
+  epoch_ = recover != nullptr ? wire::epoch_of(*recover->table) : lost->epoch;
   gather_.begin_epoch(epoch_);
   for (const auto& [link, child] : launch_->children()) launch_->find(link)->crash_acks = 0;
   if (!processes_) return;
+  if (lost != nullptr) return count_out(lost->processes);
   survivors_ = self_.processes + launch_->subtree().processes();
-  for (const std::uint32_t process : message.joining) {
+  for (const std::uint32_t process : recover->joining) {
     if (processes_->contains(process) || launch_->subtree().route(process)) --survivors_;
   }
 }

@@ -25,7 +25,8 @@ bool Node::watching_allowed(LinkId link, const wire::Facts& facts) const {
   const auto started = [&](const wire::StartedBy& each) {
     return subtree.owns(link, each.host) && subtree.owns(link, each.by);
   };
-  if (!job_->watched) return facts.who_ended.empty() && facts.started_by.empty();
+  if (!job_->watched && !facts.started_by.empty()) return false;
+  if (!job_->names_who_ended() && !facts.who_ended.empty()) return false;
   return std::all_of(facts.who_ended.begin(), facts.who_ended.end(), ended) &&
          std::all_of(facts.started_by.begin(), facts.started_by.end(), started);
 }

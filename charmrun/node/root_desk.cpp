@@ -301,6 +301,7 @@ void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
   deliver_table(now, out, orders);
   resize(now, out, orders);
   restart_processes(now, out, orders);
+  go_on(now, out, orders);
   for (const BarrierKind kind : {BarrierKind::all, BarrierKind::root, BarrierKind::leave}) {
     if (judge_.take_release(kind)) orders.everyone.push_back(wire::Release{static_cast<std::uint8_t>(kind)});
   }

@@ -111,6 +111,8 @@ private:
   void say_last_words(const proto::Ending& why, proto::Actions& out) const;
   void deliver_table(Instant now, proto::Actions& out, DeskOrders& orders);
   void crashed(const wire::ProcessExit& exit, Instant now, proto::Actions& out, DeskOrders& orders);
+  void go_on(Instant now, proto::Actions& out, DeskOrders& orders);
+  void lose_input(proto::Actions& out);
   void restart_processes(Instant now, proto::Actions& out, DeskOrders& orders);
   void scan_from_now_on(proto::Actions& out);
   void serve_scans(DeskOrders& orders);

@@ -18,14 +18,15 @@ namespace charmtree::sim {
 /// Times in milliseconds, shares of all hosts (or machines) from 0 to 1.
 struct Settings {
   // The job.
-  double hosts = 1000, processes = 1;                 // processes per host
-  double by_cores = 0;                                // hosts have 1 to so many cores, and a process for each
-  double branching = 0, levels = 0, batch = 0;        // as the options; branching 0: late binding
-  double policy = 0, spares = 0, patience = 0;        // abort, drop, spare: hosts that fail; as the options
-  double kind = 0;                                    // of the processes: plain, native, charm
-  double start = 5, life = 20;                        // until it registers; from its table (plain: start) on
-  double restarts = 0, barriers = 3;                  // a Charm++ program that restarts its processes, which
-                                                      // end together, behind so many barriers
+  double hosts = 1000, processes = 1;           // processes per host
+  double by_cores = 0;                          // hosts have 1 to so many cores, and a process for each
+  double branching = 0, levels = 0, batch = 0;  // as the options; branching 0: late binding
+  double policy = 0, spares = 0, patience = 0;  // abort, drop, spare: hosts that fail; as the options
+  double kind = 0;                              // of the processes: plain, native, charm
+  double start = 5, life = 20;                  // until it registers; from its table (plain: start) on
+  double restarts = 0, barriers = 3;            // a Charm++ program that restarts its processes, which
+                                                // end together, behind so many barriers
+  double goes_on = 0;  // without processes that are lost (++on-failure continue); native ones pass barriers
   double grace = 2000, timeout = 60'000, stamps = 0;  // as the options
   double until = 0;                                   // end, up (launchers), wired (table delivered)
   // What things cost and how long they take.

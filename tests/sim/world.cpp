@@ -37,6 +37,7 @@ RootPlan make_plan(const Settings& settings, const Hosts& hosts) {
   job.launch.batch = whole(settings.batch);
   if (settings.by_cores != 0) job.provision = {CpuUnit::core, 1};
   job.restarts_processes = settings.restarts != 0;
+  if (settings.goes_on != 0) job.on_failure = wire::OnFailure::go_on;
   job.grace = ms(settings.grace);
   job.timeout = ms(settings.timeout);
   job.stamps = settings.stamps != 0;
@@ -406,6 +407,7 @@ void World::finish() {
       const Launcher& launcher = launchers_[process.launcher];
       end.processes -= launcher.is_orphan && launcher.was_paused ? 1 : 0;
     }
+    if (settings_.goes_on != 0) allow_if_all_lost();
     is_root_gone_ ? checks_.ended_without_root(end) : checks_.ended(end);
     const Duration bound = kSlack + ms(settings_.grace) + ms(settings_.pause * settings_.pause_for) +
                            (settings_.lost > 0 ? ms(settings_.notice) : 0ms);
@@ -414,6 +416,7 @@ void World::finish() {
                                 seconds(outcome_.all_gone - struck_at_), seconds(bound)));
   }
   if (settings_.restarts != 0 && outcome_.status == 0) check_recoveries();
+  if (settings_.goes_on != 0) check_survivors();
   if (settings_.prints != 0 && outcome_.status == 0) check_output();
   outcome_.offences = checks_.offences();
 }

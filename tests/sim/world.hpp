@@ -162,7 +162,8 @@ private:
     std::uint32_t round = 0;      // barriers behind it
     bool owes_crashnode = false;  // a table has come, and not yet who was lost
     bool in_barrier = false, is_cut = false, is_done = false;
-    Duration says_at{0};  // acks keep their order
+    bool is_lost = false;  // the job goes on without it
+    Duration says_at{0};   // acks keep their order
   };
 
   // ---- time
@@ -259,6 +260,16 @@ private:
   void crash_process(Duration now);
   void root_recovers(const wire::Recover& message);
   void check_recoveries();
+
+  // ---- jobs that go on without lost processes
+  bool is_running() const;
+  void lose_process(std::uint32_t process, int status);
+  void lose_launcher(std::uint32_t id);
+  void mark_lost(std::uint32_t id);
+  void surviving_hears(std::uint32_t process, const proto::ClientSend& message, Duration now);
+  void survivor_passes(std::uint32_t process, Duration now);
+  void allow_if_all_lost();
+  void check_survivors();
 
   // ---- faults
   void draw_faults();

@@ -94,8 +94,11 @@ void World::happen(const Fault& what, Duration now) {
       const std::uint32_t process = some_process();
       if (process == kNobody) return;
       const bool kill = what.kind == K::kill_process;
-      struck(processes_[process].state != Process::State::ended,
-             kill ? kSignalled + kSegmentation : kExitStatus, now);
+      const int status = kill ? kSignalled + kSegmentation : kExitStatus;
+      if (settings_.goes_on != 0)
+        lose_process(process, status);
+      else
+        struck(processes_[process].state != Process::State::ended, status, now);
       exits(process, kill ? 0 : kExitStatus, kill ? kSegmentation : 0, now);
       return;
     }
@@ -117,7 +120,7 @@ void World::happen(const Fault& what, Duration now) {
     launcher.free_at = std::max(launcher.free_at, now) + ms(settings_.pause_for);
     return;
   }
-  struck(is_needed(id), kLauncherFailed, now);
+  settings_.goes_on != 0 ? lose_launcher(id) : struck(is_needed(id), kLauncherFailed, now);
   if (what.kind == K::crash) {
     kill_processes_of(id);
     leave(id, now);

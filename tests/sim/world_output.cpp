@@ -35,6 +35,7 @@ void World::prints(std::uint32_t number, Duration now) {
     return;
   }
   if (process.printed >= whole(settings_.prints)) {
+    if (settings_.goes_on != 0 && !is_plain) return next_round(number, now);
     put(now + ms(settings_.life), Step{number, is_plain ? Act::exit : Act::finish, process.life});
     return;
   }
@@ -128,6 +129,7 @@ void World::shown(std::uint32_t number, std::string_view text) {
 void World::check_output() {
   for (std::uint32_t i = 0; i < processes_.size(); ++i) {
     const Process& process = processes_[i];
+    if (process.is_lost) continue;
     if (process.shown != process.printed || process.printed != whole(settings_.prints))
       return checks_.wrong(
           fmt::format("of {} pieces of process {} only {} are shown", process.printed, i, process.shown));

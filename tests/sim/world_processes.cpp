@@ -169,6 +169,7 @@ void World::hears(std::uint32_t number, const ClientSend& message, Duration now)
   const Process& process = processes_[number];
   if (process.state == Process::State::unborn || process.state == Process::State::gone) return;
   if (settings_.restarts != 0) return recovering_hears(number, message, now);
+  if (settings_.goes_on != 0) surviving_hears(number, message, now);
   switch (classify(whole(settings_.kind), message.bytes)) {
     case Heard::table:
       return table_comes(number, message.tail, now);
@@ -189,6 +190,8 @@ void World::table_comes(std::uint32_t number, const wire::Blob& table, Duration 
   outcome_.wired = now;
   if (settings_.prints != 0)
     put(now, Step{number, Act::print});
+  else if (settings_.goes_on != 0)
+    next_round(number, now);
   else
     put(now + ms(settings_.life), Step{number, Act::finish});
 }

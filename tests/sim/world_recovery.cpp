@@ -10,6 +10,7 @@
 #include "tests/sim/world.hpp"
 #include "tree/proto/crash_sequence.hpp"
 #include "tree/wire/charm_message.hpp"
+#include "tree/wire/native_message.hpp"
 
 namespace charmtree::sim {
 
@@ -118,6 +119,8 @@ void World::act(const Step& what, Duration now) {
   if (process.state != Process::State::wired) return;
   if (what.act == Act::ack) return says(what.process, wire::make_charm_message("crash_ack"), now);
   process.in_barrier = true;
+  if (settings_.goes_on != 0)
+    return says(what.process, wire::native::to_frame(wire::native::BarrierEnter{}), now);
   if (entered_.size() <= process.round) entered_.resize(process.round + 1);
   ++entered_[process.round];
   says(what.process, wire::make_charm_message("barrier"), now);

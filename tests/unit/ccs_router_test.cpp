@@ -453,6 +453,30 @@ TEST_CASE("for a native program, the launchers spread what is for several, and t
   CHECK(std::get<wire::CcsForward>(desk.down.back().second).process == 2);
 }
 
+TEST_CASE("lost processes are asked nothing more, and what is for all goes to the others") {
+  Desk desk{false};
+  desk.router.start({5, 1, true}, at(0s), desk.out, desk.down);
+  desk.asks(1, request("00000002", "where"));
+  desk.asks(2, request("00000001", "where"));
+  desk.asks(3, request("ffffffff", "where"));
+  desk.router.lost({{2, 3}}, at(1s), desk.out, desk.down);
+  CHECK(desk.got(1) == hex("00000000"));
+  CHECK(desk.got(2).empty());
+  CHECK(desk.got(3) == hex("00000000"));  // it waited for all
+  desk.down.clear();
+  desk.asks(4, request("00000003", "where"));
+  CHECK(desk.got(4) == hex("00000000"));
+  CHECK(desk.down.empty());
+  desk.asks(5, request("ffffffff", "where"));
+  desk.asks(6, request("fffffffd", "where", {}, "00000001 00000002 00000004"));
+  REQUIRE(desk.down.size() == 2);
+  const auto& all = std::get<wire::CcsSpread>(desk.down[0].second);
+  CHECK_FALSE(all.everybody);
+  CHECK(all.processes == std::vector<wire::ProcessSet::Range>{{0, 1}, {4, 4}});
+  const auto& some = std::get<wire::CcsSpread>(desk.down[1].second);
+  CHECK(some.processes == std::vector<wire::ProcessSet::Range>{{1, 1}, {4, 4}});
+}
+
 TEST_CASE("a large request for a native program's processes goes in pieces") {
   Desk desk{false};
   desk.router.start({3, 1, true}, at(0s), desk.out, desk.down);

@@ -40,6 +40,12 @@ using proto::Registered;
 using proto::RequestAnswered;
 using proto::ToClient;
 
+// In a child: leave with the line's number as soon as something is not as it should be.
+#define EXPECT(condition)                         \
+  do {                                            \
+    if (!(condition)) return __LINE__ % 200 + 20; \
+  } while (false)
+
 using Clock = std::chrono::steady_clock;
 constexpr auto kLimit = std::chrono::seconds(20);
 
@@ -116,6 +122,20 @@ public:
 private:
   pid_t pid_;
 };
+
+/// As a launcher that is the test itself.
+inline void send_to(int fd, const wire::native::FromLauncher& message) {
+  const std::string bytes = wire::native::to_frame(message);
+  CHECK(::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size()));
+}
+
+/// Joins, in a child whose launcher is the test.
+inline int welcome(const Listener& listener) {
+  const int fd = listener.accept();
+  REQUIRE(fd >= 0);
+  send_to(fd, wire::native::Welcome{0, 2, 0, 2, 0, 0});
+  return fd;
+}
 
 /// One launcher: its socket, its server and the least engine that a job of one host needs. Blocking writes:
 /// the clients read.

@@ -16,27 +16,8 @@ namespace native = charmtree::wire::native;
 
 namespace {
 
-// In a child: leave with the line's number as soon as something is not as it should be.
-#define EXPECT(condition)                         \
-  do {                                            \
-    if (!(condition)) return __LINE__ % 200 + 20; \
-  } while (false)
-
 std::string text_of(const ct_peer& peer) {
   return {static_cast<const char*>(peer.tuple), peer.size};
-}
-
-void send_to(int fd, const native::FromLauncher& message) {
-  const std::string bytes = native::to_frame(message);
-  CHECK(::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size()));
-}
-
-/// Joins, in a child whose launcher is the test.
-int welcome(const Listener& listener) {
-  const int fd = listener.accept();
-  REQUIRE(fd >= 0);
-  send_to(fd, native::Welcome{0, 2, 0, 2, 0, 0});
-  return fd;
 }
 
 }  // namespace

@@ -25,9 +25,12 @@ TEST_CASE("each event is one line of JSON", "[event_log]") {
   CHECK(kLog.host_failed("h02", {Errc::timed_out, Phase::connect, "no answer", "is it on?"}, kStart + 2s) ==
         "{\"event\":\"host_failed\",\"t\":2.0,\"host\":\"h02\",\"phase\":\"connect\",\"error\":\"no answer\","
         "\"fix\":\"is it on?\"}\n");
-  CHECK(kLog.stage({proto::Stage::start, 2, 2, 0, 4, 1, 0, {}}, kStart) ==
+  CHECK(kLog.lost({{{2, 3}, {7, 7}}, 1, "connection reset", {}}, "h02", kStart) ==
+        "{\"event\":\"lost\",\"t\":0.0,\"processes\":[[2,3],[7,7]],\"host\":\"h02\",\"how\":\"connection "
+        "reset\"}\n");
+  CHECK(kLog.stage({proto::Stage::start, 2, 2, 0, 4, 1, 0, {}, 0}, kStart) ==
         "{\"event\":\"stage\",\"t\":0.0,\"stage\":\"start\",\"hosts\":2,\"hosts_up\":2,\"hosts_failed\":0,"
-        "\"processes\":4,\"registered\":1,\"ended\":0}\n");
+        "\"processes\":4,\"registered\":1,\"ended\":0,\"lost\":0}\n");
   CHECK(kLog.message(proto::Tone::error, "bad \"thing\"", kStart) ==
         "{\"event\":\"message\",\"t\":0.0,\"tone\":\"error\",\"text\":\"bad \\\"thing\\\"\"}\n");
   CHECK(kLog.end({3, 0, {proto::Cause::exit, 2, 1, "exited with status 3", {}}}, "h01", kStart) ==

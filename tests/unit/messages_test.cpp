@@ -65,6 +65,7 @@ JobSpec full_job() {
   job.fork_clients = ForkClients::always;
   job.spool = 5U << 20;
   job.watched = true;
+  job.on_failure = OnFailure::go_on;
   return job;
 }
 
@@ -118,6 +119,7 @@ std::vector<Message> every_message() {
           QueuePairsDown{{4, 1, 2, 2, std::string(24, '\x80')}},
           OutputCredit{65536},
           CcsSpread{9, true, false, false, {{1, 2}, {7, 7}}, "request"},
+          Lost{3, {{1, 2}, {7, 7}}},
           Hello{Instant{12345ns}, 77},
           full_facts(),
           Output{1, 2, true, "text\nmore", Tail::prompt, Instant{99ns}},
@@ -129,7 +131,7 @@ std::vector<Message> every_message() {
           InputTaken{4096},
           InputReturned{"rest"},
           stamps,
-          LinkLost{4, {Errc::link_lost, Phase::run, "x", "y"}},
+          LinkLost{4, {Errc::link_lost, Phase::run, "x", "y"}, {{8, 11}, {20, 20}}, true},
           Done{{1, 2}},
           Swept{3},
           Ask{7, 13},

@@ -68,6 +68,7 @@ TEST_CASE("every message survives its frame, in its own direction only", "[nativ
   check_from_launcher(native::Table{small_table()});
   check_from_launcher(native::BarrierRelease{});
   check_from_launcher(native::Finished{});
+  check_from_launcher(native::Lost{{{1, 3}, {7, 7}}});
   check_from_launcher(native::Refused{"process 7 has joined already"});
 }
 
@@ -188,4 +189,24 @@ TEST_CASE("CCS messages out of bounds are refused", "[native]") {
   CHECK(refused(native::Reply{1, native::kMaxReply + 1, ""}));
   CHECK(refused(native::Reply{1, 2, "xxx"}));
   CHECK(refused(native::ReplyData{""}));
+}
+
+TEST_CASE("losses beyond one message are several, and a reversed range is refused", "[native]") {
+  std::vector<wire::ProcessSet::Range> lost;
+  for (std::uint32_t i = 0; i <= native::kMaxLost; ++i) lost.push_back({2 * i, 2 * i});
+  wire::FrameDecoder decoder{wire::kMaxLinkFrame};
+  decoder.append(native::lost_frames(lost));
+  std::vector<wire::ProcessSet::Range> heard;
+  std::size_t messages = 0;
+  for (auto frame = decoder.next(); frame && frame->has_value(); frame = decoder.next(), ++messages) {
+    const auto message = native::decode_from_launcher(**frame);
+    REQUIRE(message);
+    const auto& ranges = std::get<native::Lost>(*message).processes;
+    heard.insert(heard.end(), ranges.begin(), ranges.end());
+  }
+  CHECK(messages == 2);
+  CHECK(heard == lost);
+  wire::FrameDecoder reversed{wire::kMaxLinkFrame};
+  reversed.append(native::to_frame(native::Lost{{{3, 2}}}));
+  CHECK_FALSE(native::decode_from_launcher(**reversed.next()));
 }

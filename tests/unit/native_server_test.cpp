@@ -498,3 +498,17 @@ TEST_CASE("who replies with more than it said, or in between, is dropped", "[nat
   CHECK(bench.closed(1));
   CHECK(bench.all<ClientLost>().size() == 1);
 }
+
+TEST_CASE("who has registered and not ended is told of lost processes", "[native]") {
+  Bench bench;
+  bench.join_and_register(1, 4);
+  bench.join_and_register(2, 5);
+  bench.join(3, 6);
+  bench.say(2, native::Finalize{0});
+  bench.forget();
+  bench.server.lost({{0, 2}, {9, 9}}, bench.outputs);
+  REQUIRE(bench.said_to(1).size() == 1);
+  CHECK(bench.said_to(1)[0] == native::FromLauncher{native::Lost{{{0, 2}, {9, 9}}}});
+  CHECK(bench.said_to(2).empty());
+  CHECK(bench.said_to(3).empty());
+}

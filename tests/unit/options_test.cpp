@@ -191,6 +191,15 @@ TEST_CASE("a plain process that fails ends the job only if that is wanted") {
   CHECK(good({"++kill-on-exit", "a"}).kill_on_exit);
 }
 
+TEST_CASE("what becomes of a job that loses a process is abort, unless told otherwise") {
+  CHECK(good({"a"}).on_failure == wire::OnFailure::abort);
+  CHECK(good({"++on-failure", "abort", "a"}).on_failure == wire::OnFailure::abort);
+  CHECK(good({"++on-failure", "continue", "a"}).on_failure == wire::OnFailure::go_on);
+  CHECK(has(failure({"++on-failure", "restart", "a"}),
+            "++on-failure cannot be 'restart'; it takes abort or continue"));
+  CHECK(has(failure({"++on-failure", "continue", "++kill-on-exit", "a"}), "exclude each other"));
+}
+
 TEST_CASE("values are checked and the word is named") {
   CHECK(has(failure({"+p4x", "a"}), "++p cannot be '4x'; it takes a whole number from 0 to 2147483647"));
   CHECK(has(failure({"+p-1", "a"}), "++p cannot be '-1'"));

@@ -25,3 +25,26 @@ TEST_CASE("a full set is one range", "[process_set]") {
   CHECK(set.size() == 1000);
   CHECK(set.ranges().size() == 1);
 }
+
+TEST_CASE("ranges are added over what is there, and what is not there can be asked", "[process_set]") {
+  using Ranges = std::vector<ProcessSet::Range>;
+  ProcessSet set;
+  CHECK(set.missing({3, 5}) == Ranges{{3, 5}});
+  set.add({4, 6});
+  set.add({10, 12});
+  CHECK(set.size() == 6);
+  CHECK(set.contains(4));
+  CHECK(set.contains(12));
+  CHECK_FALSE(set.contains(7));
+  CHECK(set.missing({0, UINT32_MAX}) == Ranges{{0, 3}, {7, 9}, {13, UINT32_MAX}});
+  CHECK(set.missing({5, 11}) == Ranges{{7, 9}});
+  CHECK(set.missing({5, 6}).empty());
+  set.add({5, 9});  // joins both
+  CHECK(set.print() == "4-12");
+  CHECK(set.size() == 9);
+  set.add({0, 20});
+  CHECK(set.print() == "0-20");
+  set.add({22, UINT32_MAX});
+  CHECK(set.contains(UINT32_MAX));
+  CHECK(set.missing({0, UINT32_MAX}) == Ranges{{21, 21}});
+}

@@ -8,13 +8,14 @@ using Words = std::vector<std::string>;
 
 namespace {
 
-enum class Kind { plain, netlrts, netlrts_smp, pxshm, mpi_smp, script, charm4py_script };
+enum class Kind { plain, netlrts, netlrts_smp, pxshm, mpi_smp, syncft, script, charm4py_script };
 
 wire::ProgramTraits traits_of(Kind kind) {
   wire::ProgramTraits traits;
   traits.elf = kind != Kind::script && kind != Kind::charm4py_script;
-  traits.netstart = kind == Kind::netlrts || kind == Kind::netlrts_smp || kind == Kind::pxshm;
-  traits.non_smp = kind == Kind::netlrts || kind == Kind::pxshm;
+  traits.restarts = kind == Kind::syncft;
+  traits.non_smp = kind == Kind::netlrts || kind == Kind::pxshm || kind == Kind::syncft;
+  traits.netstart = traits.non_smp || kind == Kind::netlrts_smp;
   traits.smp = kind == Kind::netlrts_smp || kind == Kind::mpi_smp;
   traits.pxshm = kind == Kind::pxshm;
   traits.charm4py = kind == Kind::charm4py_script;
@@ -168,4 +169,19 @@ TEST_CASE("python is known by its name") {
   for (const auto* name : {"python", "python3", "/usr/bin/python3.11", "./python2"}) CHECK(is_python(name));
   for (const auto* name : {"", "pythonic", "/python3/app", "python3-config", "ipython3"})
     CHECK_FALSE(is_python(name));
+}
+
+TEST_CASE("a Charm++ program is refused where it would have to go on without a process") {
+  for (const Kind kind : {Kind::netlrts, Kind::netlrts_smp, Kind::mpi_smp, Kind::charm4py_script}) {
+    Fixture fixture{kind};
+    CHECK(fixture.complaint().empty());
+    fixture.options.on_failure = wire::OnFailure::go_on;
+    CHECK(fixture.complaint().find("./app: a Charm++ program cannot go on without a lost process") !=
+          std::string::npos);
+  }
+  for (const Kind kind : {Kind::plain, Kind::script, Kind::syncft}) {
+    Fixture fixture{kind};
+    fixture.options.on_failure = wire::OnFailure::go_on;
+    CHECK(fixture.complaint().empty());
+  }
 }

@@ -46,6 +46,7 @@ RootPlan make_plan(const Plan& plan) {
   job.report_bindings = plan.report_bindings;
   job.fork_clients = plan.fork_clients;
   job.watched = root.tells_progress = plan.watched;
+  job.on_failure = plan.on_loss;
   job.profiles.resize(1);
   job.profiles[0].host_keys = plan.host_keys;
   job.profiles[0].user = plan.user;

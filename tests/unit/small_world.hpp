@@ -96,6 +96,7 @@ struct Plan {
   std::string user;                              // login name
   std::vector<std::string> forwarded_keys;       // public keys by which the root signs
   bool watched = false;                          // somebody looks at its progress
+  wire::OnFailure on_loss = wire::OnFailure::abort;
 };
 
 /// One try to log in, and what is to come of it. Default: it succeeds after some time.

@@ -46,6 +46,8 @@ public:
   void scanned(std::uint32_t process, std::string_view input, ClientOutputs& out) override;
   void request(std::uint32_t process, std::string payload, ClientOutputs& out) override;
   void queue_pairs(std::uint32_t process, std::string_view pairs, ClientOutputs& out) override;
+  /// Those that can bear it learn of a crash by recover().
+  void lost(const std::vector<wire::ProcessSet::Range>&, ClientOutputs&) override {}
   void finish(ClientOutputs& out) override;
 
   // Processes that are restarted.

@@ -19,6 +19,7 @@
 #include "tree/base/time.hpp"
 #include "tree/wire/ccs_replies.hpp"
 #include "tree/wire/node_table.hpp"
+#include "tree/wire/process_set.hpp"
 
 namespace charmtree::proto {
 
@@ -180,6 +181,8 @@ public:
   virtual void request(std::uint32_t process, std::string payload, ClientOutputs& out) = 0;
   /// Answer to QueuePairsGiven: what each process of the job gave for this one, its own place NUL.
   virtual void queue_pairs(std::uint32_t process, std::string_view pairs, ClientOutputs& out) = 0;
+  /// These processes of the job are lost, and the others go on: tells those that want to know.
+  virtual void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) = 0;
   /// The job is over: lets every client go.
   virtual void finish(ClientOutputs& out) = 0;
 };

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tree/wire/process_set.hpp"
+
 namespace charmtree::proto {
 
 /// What kind of first cause. Names are kept in reports.
@@ -30,6 +32,7 @@ struct Ending {
   std::optional<std::uint32_t> host = {};     // where that happened
   std::string how = {};                       // in words, without host and process
   std::vector<std::string> last_words = {};   // the process's last lines on stderr, oldest first
+  wire::ProcessSet lost = {};                 // processes without which the job went on
 };
 
 }  // namespace charmtree::proto

@@ -17,6 +17,7 @@
 #include "tree/proto/client_server.hpp"
 #include "tree/proto/ending.hpp"
 #include "tree/proto/job_status.hpp"
+#include "tree/proto/losses.hpp"
 #include "tree/wire/host.hpp"
 #include "tree/wire/messages.hpp"
 
@@ -371,7 +372,9 @@ struct Progress {
     std::uint32_t process;
     std::string how;
   };
-  std::vector<Loss> lost;           // processes that ended otherwise
+  std::vector<Loss> lost;  // processes that ended otherwise
+  std::vector<proto::Loss>
+      losses;  // without which the job goes on; those of single processes are in `lost`, too
   std::vector<std::uint32_t> back;  // that were lost, or regrouped, and have registered
 };
 /// This launcher is done. Root: with the status to exit with, or the signal to die of (0: none), and why.

@@ -14,6 +14,7 @@
 #include "tree/base/exit_status.hpp"
 #include "tree/proto/charm_server.hpp"
 #include "tree/proto/native_server.hpp"
+#include "tree/proto/on_failure.hpp"
 
 namespace charmtree::proto {
 
@@ -213,7 +214,7 @@ void HostProcesses::report_exit(std::uint32_t number, const ProcessExited& event
 }
 
 void HostProcesses::tell_who_ended(wire::ProcessSet::Range who, Upward& up) const {
-  if (job_->watched) up.facts.who_ended.push_back(who);
+  if (job_->names_who_ended()) up.facts.who_ended.push_back(who);
 }
 
 /// Only the first cause is told with them, so that those of thousands that end together cost nothing.
@@ -290,6 +291,9 @@ void HostProcesses::apply(const Registered& output, ClientKind kind, Instant now
   Process& process = at(output.process);
   if (process.kind) return;
   process.kind = kind;
+  if (kind == ClientKind::charm &&
+      !can(job_->restarts_processes ? ProgramKind::charm_restarting : ProgramKind::charm, job_->on_failure))
+    return apply(Refused{output.process, kCharmCannotGoOn}, up);
   if (forking_ && output.process == local_.first)
     fork_others(kind, now, out, up);
   else if (forking_)
@@ -355,6 +359,7 @@ void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, 
     } else if (auto* entered = std::get_if<BarrierEntered>(&output)) {
       up.facts.epoch = epoch_;
       ++up.facts.barrier[static_cast<std::size_t>(entered->kind)];
+      at(entered->process).entered[static_cast<std::size_t>(entered->kind)] = true;
     } else if (std::holds_alternative<CrashAcked>(output)) {
       up.facts.epoch = epoch_;
       ++up.facts.crash_acks;
@@ -479,6 +484,7 @@ void HostProcesses::table(const wire::Blob& coded, Instant now, Actions& out, Up
 }
 
 void HostProcesses::release(BarrierKind barrier, Instant now, Actions& out, Upward& up) {
+  for (Process& process : processes_) process.entered[static_cast<std::size_t>(barrier)] = false;
   for (std::size_t kind = 0; kind < kClientKinds; ++kind) {
     ClientOutputs outputs;
     servers_[kind]->release(barrier, outputs);

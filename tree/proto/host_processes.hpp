@@ -88,6 +88,9 @@ public:
   void restart(const wire::Restart& message, Instant now, Actions& out, Upward& up);
   void recover(const wire::Recover& message, Instant now, Actions& out, Upward& up);
   void admit(std::uint32_t process, Instant now, Actions& out, Upward& up);
+  /// Processes of the job are lost: clients are told, and an own one that is alive is killed. Tells which of
+  /// the others are in a barrier.
+  void lost(const wire::Lost& message, Instant now, Actions& out, Upward& up);
   /// A piece of a CCS request.
   void request(const wire::CcsForward& piece, Instant now, Actions& out, Upward& up);
   /// A whole one (payload of `req_fw`) for a process of this host.
@@ -136,9 +139,10 @@ private:
     std::array<bool, 2> on_terminal{};  // what it prints on stdout, stderr is on its terminal already
     bool exited = false;                // its end has been reported
     Instant explain_by = kNever;
-    std::string why;                    // its connection was lost because
-    bool lost = false;                  // the connection
-    bool held = false;                  // its pipes are left alone
+    std::string why;                            // its connection was lost because
+    bool lost = false;                          // the connection
+    std::array<bool, kBarrierKinds> entered{};  // barriers that have not opened
+    bool held = false;                          // its pipes are left alone
     std::optional<ProcessExited> exit;  // to be reported when the connection has been read to its end,
     Instant report_by = kNever;         // or then
     wire::Tuple tuple;

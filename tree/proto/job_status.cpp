@@ -42,6 +42,7 @@ std::string summary(const JobStatus& status) {
     case Stage::end:
       text += fmt::format("{} on {}", processes, count(status.hosts, "host"));
       if (status.ended > 0) text += fmt::format(", {} ended", status.ended);
+      if (status.lost > 0) text += fmt::format(" ({} lost)", status.lost);
       if (status.hosts_up < status.hosts) text += fmt::format("; {}", hosts_up(status));
   }
   if (!status.late.empty()) text += "; not yet: " + wire::fold_names(status.late);

@@ -24,8 +24,9 @@ struct JobStatus {
   std::uint32_t hosts = 0, hosts_up = 0, hosts_failed = 0;
   std::uint32_t processes = 0;
   std::uint32_t registered = 0;   // with their launchers; plain programs never do
-  std::uint32_t ended = 0;        // processes
+  std::uint32_t ended = 0;        // processes, in whatever way
   std::vector<std::string> late;  // hosts that keep the others waiting, in order
+  std::uint32_t lost = 0;         // of those that ended: without them the job goes on
   friend bool operator==(const JobStatus&, const JobStatus&) = default;
 };
 

@@ -25,6 +25,13 @@ bool by_host(const wire::HostFailure& a, const wire::HostFailure& b) {
   return a.host < b.host;
 }
 
+/// Of its own accord, though it had registered.
+bool has_left(const wire::ProcessExit& exit) {
+  return exit.signal == 0 && !exit.lost_connection;
+}
+constexpr std::string_view kWithoutEnd = " without the end of its protocol";
+constexpr std::string_view kSeeOutput = "; did it call exit itself? see its output";
+
 /// The status belongs into the line, unless it can be read there already.
 std::string with_status(const std::string& what, int status) {
   if (what.starts_with(fmt::format("exited with status {}", status))) return what;
@@ -56,8 +63,7 @@ void Judge::decide(Verdict verdict) {
   if (verdict_) return;
   verdict_ = std::move(verdict);
   if (!verdict_->why.process || verdict_->end.mode == wire::EndMode::finish) return;
-  const std::uint32_t gone = ended_ + exited_;
-  aftermath_.begin(job_.processes - std::min(job_.processes, gone));
+  aftermath_.begin(job_.processes - std::min(job_.processes, done()));
 }
 
 void Judge::fail(int status, std::string line, Ending why) {
@@ -71,7 +77,7 @@ Ending Judge::ending_of(const wire::ProcessExit& exit) const {
 }
 
 /// The job ends by this; its status is nevertheless that of the first process that failed.
-void Judge::fail(const wire::ProcessExit& exit, std::string_view more, std::string_view hint) {
+Verdict Judge::verdict_of(const wire::ProcessExit& exit, std::string_view more, std::string_view hint) const {
   const wire::ProcessExit& first = bad_exit_ ? *bad_exit_ : exit;
   const int status = status_of(first);
   Verdict verdict{status, 0, {wire::EndMode::stop, 15}, {}, ending_of(first)};
@@ -79,7 +85,11 @@ void Judge::fail(const wire::ProcessExit& exit, std::string_view more, std::stri
   const std::string what = with_status(fmt::format("{}{}", describe(exit), more), status_of(exit));
   verdict.lines.push_back(
       about(exit.process, phase_of(exit), fmt::format("{}{}{}", what, hint, remedy(exit))));
-  decide(std::move(verdict));
+  return verdict;
+}
+
+void Judge::fail(const wire::ProcessExit& exit, std::string_view more, std::string_view hint) {
+  decide(verdict_of(exit, more, hint));
 }
 
 std::string Judge::first_bad_exit() const {
@@ -103,6 +113,7 @@ void Judge::on(wire::Facts facts, Instant now) {
   if (register_by_ == kNever) await_registrations(now);
   ended_ += facts.ended;
   exited_ += facts.exited_ok;
+  if (losses_) losses_->ended(facts.who_ended);
   if (!first_ok_) first_ok_ = facts.first_ok;
   if (!code_) code_ = facts.code;
   // Of those that came together, the lowest number counts as the first.
@@ -132,15 +143,76 @@ void Judge::judge_exit(const wire::ProcessExit& exit) {
     crashes_.push_back(exit);
     return;
   }
+  if (goes_on_without(exit)) return lose(exit);
   ++exited_;
   if (exit.registered) {
-    const bool left = exit.signal == 0 && !exit.lost_connection;
-    return fail(exit, left ? " without the end of its protocol" : "",
-                left ? "; did it call exit itself? see its output" : "");
+    const bool left = has_left(exit);
+    return fail(exit, left ? kWithoutEnd : "", left ? kSeeOutput : "");
   }
   ++bad_exits_;
   if (!bad_exit_) bad_exit_ = exit;
   if (exit.signal != 0 || bad_exit_rule_ == BadExit::ends) fail(exit, "", "");
+}
+
+/// Of those who had not registered nobody may wait in the table for them: exited_.
+void Judge::lose(const wire::ProcessExit& exit) {
+  const Losses::Ranges lost = losses_->lost({{exit.process, exit.process}});
+  if (lost.empty()) return;  // its launcher was lost before we heard of its end
+  if (!exit.registered) {
+    ++exited_;
+    ++bad_exits_;
+    if (!bad_exit_) bad_exit_ = exit;
+  }
+  const bool left = exit.registered && has_left(exit);
+  const std::string_view more = left ? kWithoutEnd : "", hint = left ? kSeeOutput : "";
+  if (!first_loss_) first_loss_ = verdict_of(exit, more, hint);
+  const std::string how = fmt::format("{}{}", describe(exit), more);
+  losses_->add({lost, host_of(exit.process).index, how,
+                about(exit.process, phase_of(exit),
+                      fmt::format("{}{}{}; going on without it", how, hint, remedy(exit)))});
+}
+
+void Judge::lose(const wire::LinkLost& link) {
+  if (verdict_) return;
+  const Losses::Ranges lost = losses_->lost(link.processes);
+  const std::string& host = hosts_[link.host].name;
+  const std::string how = to_string(link.error);
+  wire::ProcessSet processes;
+  std::set<std::string> others;
+  for (const wire::ProcessSet::Range& range : lost) {
+    processes.add(range);
+    for (std::uint64_t next = range.first; next <= range.last;) {
+      const Host& there = host_of(static_cast<std::uint32_t>(next));
+      if (there.index != link.host) others.insert(there.name);
+      next = std::max(next + 1, std::uint64_t{there.first_process} + there.processes);
+    }
+  }
+  std::string line = fmt::format("{}: {}; ", host, how);
+  if (processes.empty()) {
+    line += link.processes.empty() ? "no process was there" : "its processes had ended";
+  } else {
+    if (registered_ == 0) exited_ += static_cast<std::uint32_t>(processes.size());
+    line += fmt::format("going on without {} {}", processes.size() == 1 ? "process" : "processes",
+                        processes.print());
+  }
+  if (!others.empty())
+    line += fmt::format(", also those of {}, which it had started",
+                        wire::fold_names({others.begin(), others.end()}));
+  if (!first_loss_ && !processes.empty()) {
+    first_loss_ = Verdict{kLauncherFailed, 0, {wire::EndMode::stop, 15}, {}, {Cause::launcher}};
+    first_loss_->lines.push_back(fmt::format("{}: {}", host, how));
+    first_loss_->why.host = link.host;
+    first_loss_->why.how = how;
+  }
+  losses_->add({lost, link.host, how, std::move(line)});
+  judge_end();
+}
+
+std::optional<wire::Lost> Judge::tell_losses(Instant now) {
+  if (!losses_ || verdict_ || table_pending()) return {};
+  auto lost = losses_->tell(now);
+  if (lost) begin_epoch(lost->epoch);
+  return lost;
 }
 
 /// Waits until every host has answered, so that one run lists all bad hosts; equal errors are one line.
@@ -222,18 +294,28 @@ void Judge::judge_end() {
     if (bad_exit_) exit = *bad_exit_;
     if (remedy(exit).empty())
       more += exit.code == 0 ? "; do all processes run the same program?" : "; see its output";
-    fail(bad_exit_ ? low_byte(exit.code) : kLauncherFailed, about(exit, more), ending_of(exit));
+    if (first_loss_ && !bad_exit_) return decide(*first_loss_);
+    fail(bad_exit_ ? status_of(exit) : kLauncherFailed, about(exit, more), ending_of(exit));
   }
-  const bool all = ended_ + exited_ >= job_.processes && job_.processes > 0;
-  if (!all && !(job_.resizes && ended_ > 0)) return;  // there process 0 ends for all
+  const bool all = done() >= job_.processes && job_.processes > 0;
+  if (all || (job_.resizes && ended_ > 0)) decide(verdict_at_end());  // there process 0 ends for all
+}
+
+Verdict Judge::verdict_at_end() const {
   Verdict verdict;
+  if (losses_ && !losses_->lost().empty()) {
+    if (losses_->lost().size() == job_.processes) verdict = *first_loss_;
+    verdict.lines.push_back(losses_->summary());
+    verdict.why.lost = losses_->lost();
+    return verdict;
+  }
   if (code_) verdict.status = low_byte(code_->code);
   if (bad_exit_) {
     verdict.status = status_of(*bad_exit_);
     verdict.why = ending_of(*bad_exit_);
     verdict.lines.push_back(first_bad_exit());
   }
-  decide(std::move(verdict));
+  return verdict;
 }
 
 void Judge::on(const wire::AbortUp& abort) {
@@ -253,6 +335,7 @@ void Judge::on(const wire::LinkLost& lost) {
     answered_.insert(lost.host);
     return judge_launch();
   }
+  if (goes_on_without(lost)) return lose(lost);
   fail(kLauncherFailed, fmt::format("{}: {}", hosts_[lost.host].name, to_string(lost.error)),
        {Cause::launcher, {}, lost.host, to_string(lost.error)});
 }
@@ -310,6 +393,12 @@ void Judge::await_registrations(Instant now) {
   register_by_ = wanted ? now + job_.timeout : kNever;
 }
 
+Instant Judge::next_deadline() const {
+  if (verdict_) return kNever;
+  const Instant deadline = earlier(register_by_, answer_by_);
+  return losses_ && !table_pending() ? earlier(deadline, losses_->next_deadline()) : deadline;
+}
+
 std::vector<wire::HostFailure> Judge::tick(Instant now) {
   std::vector<wire::HostFailure> silent;
   if (!verdict_ && now >= answer_by_) silent = give_up_silent_hosts();
@@ -365,7 +454,8 @@ JobStatus Judge::progress() const {
   status.hosts_failed = static_cast<std::uint32_t>(failures_.size());
   status.processes = job_.processes;
   status.registered = registered_;
-  status.ended = ended_ + exited_;
+  status.ended = done();
+  if (losses_) status.lost = static_cast<std::uint32_t>(losses_->lost().size());
   if (verdict_)
     status.stage = Stage::end;
   else if (!all_up())
@@ -393,7 +483,7 @@ std::optional<std::vector<wire::TupleBlock>> Judge::take_blocks() {
 
 bool Judge::take_release(BarrierKind kind) {
   std::uint32_t& entered = barrier_[static_cast<std::size_t>(kind)];
-  if (entered == 0 || entered < job_.processes) return false;
+  if (entered == 0 || entered < (losses_ ? losses_->awaited() : job_.processes)) return false;
   entered = 0;
   return true;
 }

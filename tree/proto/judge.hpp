@@ -14,6 +14,7 @@
 
 #include "tree/proto/events.hpp"
 #include "tree/proto/job_status.hpp"
+#include "tree/proto/losses.hpp"
 #include "tree/proto/process_end.hpp"
 
 namespace charmtree::proto {
@@ -37,7 +38,9 @@ class Judge {
 public:
   /// `hosts` is the job's list, in order; must outlive the judge.
   Judge(const wire::JobSpec& job, const std::vector<Host>& hosts, BadExit bad_exit = BadExit::waits)
-      : job_(job), hosts_(hosts), bad_exit_rule_(bad_exit), numbered_(!job.is_numbered_late()) {}
+      : job_(job), hosts_(hosts), bad_exit_rule_(bad_exit), numbered_(!job.is_numbered_late()) {
+    if (job.on_failure == wire::OnFailure::go_on && !job.restarts_processes) losses_.emplace(job);
+  }
 
   /// Facts from below, each once.
   void on(wire::Facts facts, Instant now);
@@ -47,6 +50,10 @@ public:
   std::vector<wire::ProcessExit> take_crashes() { return std::exchange(crashes_, {}); }
   /// One of them cannot be restarted: that ends the job.
   void lost(const wire::ProcessExit& exit, const std::string& why);
+  /// What has been lost since the last call, in a job that goes on without it.
+  std::vector<Loss> take_losses() { return losses_ ? losses_->take_news() : std::vector<Loss>{}; }
+  /// What survivors are to be told now; with it an epoch begins.
+  std::optional<wire::Lost> tell_losses(Instant now);
   /// A new table has been made, and barriers are counted from the beginning.
   void begin_epoch(std::uint32_t epoch);
   /// Some process has sent its `ending`.
@@ -68,7 +75,7 @@ public:
   void begin(Instant now);
   /// The hosts that have been given up now: none of them had answered at all.
   std::vector<wire::HostFailure> tick(Instant now);
-  Instant next_deadline() const { return verdict_ ? kNever : earlier(register_by_, answer_by_); }
+  Instant next_deadline() const;
 
   /// Every host has answered or been given up, and it is time to number the processes of a job whose
   /// numbers depend on them.
@@ -110,6 +117,17 @@ private:
   Ending ending_of(const wire::ProcessExit& exit) const;
   std::string first_bad_exit() const;
   void judge_exit(const wire::ProcessExit& exit);
+  void lose(const wire::ProcessExit& exit);
+  void lose(const wire::LinkLost& lost);
+  bool goes_on_without(const wire::ProcessExit& exit) const {
+    return losses_ && (exit.registered || !table_pending());
+  }
+  bool goes_on_without(const wire::LinkLost& lost) const {
+    return losses_ && !lost.lives && all_up() && !table_pending();
+  }
+  std::uint32_t done() const { return losses_ ? losses_->done() : ended_ + exited_; }
+  Verdict verdict_of(const wire::ProcessExit& exit, std::string_view more, std::string_view hint) const;
+  Verdict verdict_at_end() const;
   void judge_launch();
   std::vector<std::string> failure_lines();
   void await_answers(Instant now);
@@ -142,6 +160,8 @@ private:
   std::optional<wire::Code> code_;             // the first non-zero of an ending
   std::optional<wire::ProcessExit> bad_exit_;  // the first plain process that failed
   std::size_t bad_exits_ = 0;
+  std::optional<Losses> losses_;       // of a job that goes on
+  std::optional<Verdict> first_loss_;  // if all were to be lost, too
   Instant register_by_ = kNever;
   Instant answer_by_ = kNever;  // somebody, while hosts are missing
   bool stalled_ = false;

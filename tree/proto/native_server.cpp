@@ -288,6 +288,14 @@ void NativeServer::release(BarrierKind kind, ClientOutputs& out) {
   }
 }
 
+/// Only who has the table knows those processes.
+void NativeServer::lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) {
+  const std::string frames = native::lost_frames(processes);
+  for (const auto& [id, client] : clients_) {
+    if (client.stage == Stage::registered) out.push_back(ToClient{id, frames});
+  }
+}
+
 void NativeServer::finish(ClientOutputs& out) {
   finished_ = true;
   for (const auto& [id, client] : clients_) {

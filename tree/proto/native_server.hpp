@@ -45,6 +45,7 @@ public:
   void scanned(std::uint32_t, std::string_view, ClientOutputs&) override {}
   void request(std::uint32_t process, std::string payload, ClientOutputs& out) override;
   void queue_pairs(std::uint32_t, std::string_view, ClientOutputs&) override {}
+  void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) override;
   void finish(ClientOutputs& out) override;
 
   /// Time for a new connection to say its Hello.

@@ -152,6 +152,16 @@ std::uint32_t Subtree::processes_of(LinkId link) const {
   return it == link_processes_.end() ? 0 : it->second;
 }
 
+std::vector<wire::ProcessSet::Range> Subtree::processes_below(LinkId link) const {
+  std::vector<wire::ProcessSet::Range> ranges;
+  for (const auto& [host, entry] : entries_) {
+    if (entry.link == link && entry.processes > 0)
+      ranges.push_back({entry.first_process, entry.first_process + entry.processes - 1});
+  }
+  wire::fold(ranges);
+  return ranges;
+}
+
 void Subtree::count_out(const Entry& entry) {
   if (entry.link != kParentLink) link_processes_[entry.link] -= entry.processes;
 }

@@ -55,6 +55,9 @@ public:
   /// The processes of all hosts given to the child at `link`.
   std::uint32_t processes_of(LinkId link) const;
 
+  /// Which these are.
+  std::vector<wire::ProcessSet::Range> processes_below(LinkId link) const;
+
   std::uint32_t processes() const { return processes_; }
   /// Every host below has answered / registered (true for a leaf).
   bool all_answered() const { return answered_ == entries_.size(); }

@@ -111,6 +111,9 @@ void get(Reader& in, HostKeyPolicy& v) {
 void get(Reader& in, OnHostFailure& v) {
   v = static_cast<OnHostFailure>(in.bounded(2));
 }
+void get(Reader& in, OnFailure& v) {
+  v = static_cast<OnFailure>(in.bounded(1));
+}
 void get(Reader& in, CpuUnit& v) {
   v = static_cast<CpuUnit>(in.bounded(kCpuUnitCount - 1));
 }
@@ -207,7 +210,8 @@ CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.environment, s.hosts, s.proce
            s.input_process, s.input_to_all, s.input_is_typed, s.magic, s.launch, s.timeout, s.grace,
            s.keep_address_randomisation, s.stamps, s.verbose, s.partial_line, s.raw_output, s.labelled,
            s.private_network, s.umask, s.runscript, s.profiles, s.checkup, s.restarts_processes, s.terminal,
-           s.provision, s.bind, s.report_bindings, s.resizes, s.fork_clients, s.spool, s.watched)
+           s.provision, s.bind, s.report_bindings, s.resizes, s.fork_clients, s.spool, s.watched,
+           s.on_failure)
 CT_MEMBERS(NodeTable, s.epoch, s.pes_per_process, s.blocks)
 CT_MEMBERS(Welcome, s.job, s.self, s.level)
 CT_MEMBERS(Assign, s.hosts, s.login_rate)
@@ -226,6 +230,7 @@ CT_MEMBERS(SignReply, s.launcher, s.login, s.signature)
 CT_MEMBERS(Restart, s.process, s.phase)
 CT_MEMBERS(Recover, s.crashed, s.joining, s.table)
 CT_MEMBERS(Admit, s.process)
+CT_MEMBERS(Lost, s.epoch, s.processes)
 CT_MEMBERS(CcsForward, s.process, s.last, s.bytes)
 CT_MEMBERS(CcsMerge, s.code)
 CT_MEMBERS(CcsSpread, s.token, s.first, s.last, s.everybody, s.processes, s.bytes)
@@ -255,7 +260,7 @@ CT_MEMBERS(Note, s.host, s.text, s.for_everybody)
 CT_MEMBERS(InputTaken, s.bytes)
 CT_MEMBERS(InputReturned, s.bytes)
 CT_MEMBERS(Stamps, s.host, s.parent, s.level, s.attempts, s.times)
-CT_MEMBERS(LinkLost, s.host, s.error)
+CT_MEMBERS(LinkLost, s.host, s.error, s.processes, s.lives)
 CT_MEMBERS(Done, s.unconfirmed)
 CT_MEMBERS(Swept, s.killed)
 CT_MEMBERS(Ask, s.hosts, s.login_rate)

@@ -39,6 +39,11 @@ enum class OnHostFailure : std::uint8_t {
   drop,   // it runs without them
   spare,  // others take their places
 };
+/// What becomes of a job when processes or hosts are lost while it runs.
+enum class OnFailure : std::uint8_t {
+  abort,  // it ends
+  go_on,  // the others go on without them
+};
 /// How hosts are logged into.
 struct LaunchRules {
   Shape shape;
@@ -111,12 +116,15 @@ struct JobSpec {
   ForkClients fork_clients = ForkClients::never;
   std::uint64_t spool = 1U << 30;  // bytes of output that a host may keep in a file
   bool watched = false;            // somebody looks at it: Facts say more
+  OnFailure on_failure = OnFailure::abort;
   /// Output is bytes as they come, not lines.
   bool passes_raw() const { return raw_output || (processes == 1 && !labelled); }
   /// The processes get their numbers when all hosts have answered or been given up.
   bool is_numbered_late() const {
     return launch.on_failure != OnHostFailure::abort || provision.by_topology();
   }
+  /// Facts say which processes have ended well, and not only how many.
+  bool names_who_ended() const { return watched || on_failure == OnFailure::go_on; }
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
 Blob encode(const JobSpec& job);
@@ -232,6 +240,12 @@ struct Recover {
 struct Admit {
   std::uint32_t process = 0;
 };
+/// These processes are lost, and the others go on without them. With it a new epoch begins: what launchers
+/// have counted of barriers is void, and each tells anew which of its own processes that live are in one.
+struct Lost {
+  std::uint32_t epoch = 0;
+  std::vector<ProcessSet::Range> processes;
+};
 /// The job is to be resized: every process is let go, and either registers again or leaves.
 struct Regroup {};
 /// Those that have stayed and new ones get these numbers (coded Shares), on each host in the old order, new
@@ -318,7 +332,7 @@ struct Facts {
   std::vector<std::uint32_t> hosts_up;  // their processes are started
   std::vector<HostFailure> hosts_failed;
   std::vector<TupleBlock> blocks;
-  std::uint32_t epoch = 0;                 // of the table that `barrier` and `crash_acks` belong to
+  std::uint32_t epoch = 0;                 // of the table or loss that `barrier` and `crash_acks` belong to
   std::array<std::uint32_t, 3> barrier{};  // processes that entered, by BarrierKind
   std::uint32_t crash_acks = 0;            // processes that know of the crash that led to that table
   std::uint32_t registered = 0;
@@ -329,9 +343,8 @@ struct Facts {
   std::vector<ProcessExit> exits;            // all others that matter
   std::vector<HostTopology> topologies;      // of hosts_up, where the job counts by them
   std::vector<std::uint32_t> random_layout;  // hosts of Charm++ clients whose addresses could not be fixed
-  // Of a job that is watched:
-  std::vector<ProcessSet::Range> who_ended;  // those counted in `ended` and `exited_ok`
-  std::vector<StartedBy> started_by;         // of hosts_up
+  std::vector<ProcessSet::Range> who_ended;  // those counted in `ended` and `exited_ok`, if names_who_ended()
+  std::vector<StartedBy> started_by;         // of hosts_up, of a job that is watched
   bool empty() const;
 };
 /// What stands behind the last newline of a piece of output.
@@ -442,10 +455,12 @@ struct Stamps {
   }
 };
 inline constexpr std::uint32_t kRootIndex = UINT32_MAX;
-/// The connection to a host that was up is gone.
+/// The connection to a host that was up is gone, and with it these processes.
 struct LinkLost {
   std::uint32_t host = 0;
   Error error;
+  std::vector<ProcessSet::Range> processes;  // there and below
+  bool lives = false;  // nothing is lost, but something that its launcher had to say cannot be said
 };
 /// Nothing of the job is left on this host or below it. Last message of a link.
 struct Done {
@@ -490,8 +505,8 @@ struct Bindings {
 
 using Message = std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End,
                              Sweep, Numbers, SignReply, Restart, Recover, Admit, CcsForward, Resize, Regroup,
-                             Reshape, QueuePairsDown, ForwardSignal, Suspend, OutputCredit, CcsSpread, Hello,
-                             Facts, Output, ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken,
+                             Reshape, QueuePairsDown, ForwardSignal, Suspend, OutputCredit, CcsSpread, Lost,
+                             Hello, Facts, Output, ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken,
                              InputReturned, Stamps, LinkLost, Done, Swept, Ask, SignRequest, Checkup,
                              Rejoined, CcsAnswer, Bindings, PesWanted, Left, QueuePairsUp>;
 

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tree/wire/codec.hpp"
 #include "tree/wire/pieces.hpp"
 
@@ -30,6 +32,7 @@ enum class Type : std::uint8_t {
   refused = 69,
   request = 70,
   request_data = 71,
+  lost = 72,
 };
 
 std::string_view cut(std::string_view text, std::size_t limit) {
@@ -108,6 +111,15 @@ Type write(Writer& out, const Request& request) {
 Type write(Writer& out, const RequestData& data) {
   out.string(data.bytes);
   return Type::request_data;
+}
+
+Type write(Writer& out, const Lost& lost) {
+  out.varint(lost.processes.size());
+  for (const auto& [first, last] : lost.processes) {
+    out.varint(first);
+    out.varint(last);
+  }
+  return Type::lost;
 }
 
 Type write(Writer& out, const Welcome& welcome) {
@@ -223,6 +235,21 @@ Reply read_reply(Reader& in) {
   return reply;
 }
 
+Lost read_lost(Reader& in) {
+  Lost lost;
+  const std::uint64_t ranges = in.bounded(kMaxLost);
+  for (std::uint64_t i = 0; i < ranges && in.ok(); ++i) {
+    const std::uint32_t first = in.u32();
+    lost.processes.push_back({first, in.u32()});
+  }
+  return lost;
+}
+
+bool is_sound(const Lost& lost) {
+  return std::all_of(lost.processes.begin(), lost.processes.end(),
+                     [](const auto& range) { return range.first <= range.last; });
+}
+
 Error malformed(const Frame& frame) {
   return Error{Errc::bad_peer, Phase::run, fmt::format("malformed message of type {}", frame.type)};
 }
@@ -248,6 +275,16 @@ std::string to_frames(Request request, std::string_view data) {
 }
 std::string to_frames(Reply reply, std::string_view data) {
   return frames_of<ReplyData>(reply, data);
+}
+
+std::string lost_frames(const std::vector<ProcessSet::Range>& processes) {
+  std::string frames;
+  for (std::size_t at = 0; at < processes.size(); at += kMaxLost) {
+    const auto from = processes.begin() + static_cast<std::ptrdiff_t>(at);
+    const std::size_t count = std::min(kMaxLost, processes.size() - at);
+    frames += to_frame(Lost{{from, from + static_cast<std::ptrdiff_t>(count)}});
+  }
+  return frames;
 }
 
 Result<std::string> table_header(std::string_view coded) {
@@ -341,6 +378,11 @@ Result<FromLauncher> decode_from_launcher(const Frame& frame) {
       RequestData data{in.string(kPiece)};
       const bool sound = !data.bytes.empty();
       return checked<FromLauncher>(frame, in, std::move(data), sound);
+    }
+    case Type::lost: {
+      Lost lost = read_lost(in);
+      const bool sound = is_sound(lost);
+      return checked<FromLauncher>(frame, in, std::move(lost), sound);
     }
     default:
       return malformed(frame);

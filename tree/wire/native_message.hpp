@@ -9,11 +9,13 @@
 #include <cstdint>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "tree/base/result.hpp"
 #include "tree/wire/ccs_replies.hpp"
 #include "tree/wire/frame.hpp"
 #include "tree/wire/node_table.hpp"
+#include "tree/wire/process_set.hpp"
 
 namespace charmtree::wire::native {
 
@@ -28,6 +30,7 @@ inline constexpr std::size_t kMaxWhy = 1024;             // bytes
 inline constexpr std::size_t kMaxHandler = 31;           // bytes of a CCS handler's name, at least one
 inline constexpr std::size_t kMaxHandlers = 1024;        // of a process
 inline constexpr std::size_t kMaxReply = CcsReplies::kMaxBytes;  // of the reply to a CCS request
+inline constexpr std::size_t kMaxLost = 4096;                    // ranges in one Lost
 inline constexpr std::size_t kPiece = 512U << 10;                // bytes of CCS data in one message
 
 // ---- client to launcher
@@ -123,6 +126,12 @@ struct RequestData {
   std::string bytes;  // 1 ... kPiece
   friend bool operator==(const RequestData&, const RequestData&) = default;
 };
+/// These processes are lost, and the others go on without them. Guaranteed by the decoder: no range is
+/// reversed.
+struct Lost {
+  std::vector<ProcessSet::Range> processes;  // at most kMaxLost
+  friend bool operator==(const Lost&, const Lost&) = default;
+};
 /// Everybody has finalized, or the job is over: the process may leave.
 struct Finished {
   friend bool operator==(const Finished&, const Finished&) = default;
@@ -135,7 +144,8 @@ struct Refused {
 
 using FromClient =
     std::variant<Hello, Put, BarrierEnter, Print, Abort, Finalize, Handler, Reply, ReplyData, Kept>;
-using FromLauncher = std::variant<Welcome, Table, BarrierRelease, Finished, Refused, Request, RequestData>;
+using FromLauncher =
+    std::variant<Welcome, Table, BarrierRelease, Finished, Refused, Request, RequestData, Lost>;
 
 /// One message as a complete frame. Texts beyond their limit are cut; a tuple must be within its own.
 std::string to_frame(const FromClient& message);
@@ -146,6 +156,9 @@ std::string to_frame(const FromLauncher& message);
 /// bytes are set. Precondition: data.size() <= UINT32_MAX.
 std::string to_frames(Request request, std::string_view data);
 std::string to_frames(Reply reply, std::string_view data);
+
+/// As many Lost messages as it takes.
+std::string lost_frames(const std::vector<ProcessSet::Range>& processes);
 
 /// What stands before a coded node table (wire::encode) to make it a Table message, or bad_input if it
 /// exceeds kMaxLinkFrame. The table itself is not looked into.

@@ -5,23 +5,36 @@
 
 namespace charmtree::wire {
 
-void ProcessSet::add(std::uint32_t process) {
+void ProcessSet::add(Range range) {
+  const auto from = std::partition_point(ranges_.begin(), ranges_.end(), [&](const Range& each) {
+    return std::uint64_t{each.last} + 1 < range.first;
+  });
+  auto to = from;
+  for (; to != ranges_.end() && to->first <= std::uint64_t{range.last} + 1; ++to) {
+    size_ -= std::size_t{to->last} - to->first + 1;
+    range = {std::min(range.first, to->first), std::max(range.last, to->last)};
+  }
+  size_ += std::size_t{range.last} - range.first + 1;
+  ranges_.insert(ranges_.erase(from, to), range);
+}
+
+bool ProcessSet::contains(std::uint32_t process) const {
   const auto above = std::partition_point(ranges_.begin(), ranges_.end(),
                                           [process](const Range& range) { return range.last < process; });
-  if (above != ranges_.end() && above->first <= process) return;
-  ++size_;
-  const bool joins_above = above != ranges_.end() && above->first == process + 1;
-  const bool joins_below = above != ranges_.begin() && std::prev(above)->last + 1 == process;
-  if (joins_below && joins_above) {
-    std::prev(above)->last = above->last;
-    ranges_.erase(above);
-  } else if (joins_below) {
-    std::prev(above)->last = process;
-  } else if (joins_above) {
-    above->first = process;
-  } else {
-    ranges_.insert(above, {process, process});
+  return above != ranges_.end() && above->first <= process;
+}
+
+std::vector<ProcessSet::Range> ProcessSet::missing(Range range) const {
+  std::vector<Range> parts;
+  std::uint64_t next = range.first;
+  auto each = std::partition_point(ranges_.begin(), ranges_.end(),
+                                   [&](const Range& known) { return known.last < range.first; });
+  for (; each != ranges_.end() && each->first <= range.last; ++each) {
+    if (each->first > next) parts.push_back({static_cast<std::uint32_t>(next), each->first - 1});
+    next = std::uint64_t{each->last} + 1;
   }
+  if (next <= range.last) parts.push_back({static_cast<std::uint32_t>(next), range.last});
+  return parts;
 }
 
 void fold(std::vector<ProcessSet::Range>& ranges) {

@@ -16,7 +16,13 @@ public:
     friend bool operator==(const Range&, const Range&) = default;
   };
 
-  void add(std::uint32_t process);
+  void add(std::uint32_t process) { add({process, process}); }
+  /// Those of them that are in already stay in.
+  void add(Range range);
+  bool contains(std::uint32_t process) const;
+  /// The parts of the range that are not in.
+  std::vector<Range> missing(Range range) const;
+  bool empty() const { return size_ == 0; }
   /// Its lowest number; the set must not be empty.
   std::uint32_t lowest() const { return ranges_.front().first; }
   std::size_t size() const { return size_; }

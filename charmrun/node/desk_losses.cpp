@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The desk's part in a job that goes on when processes are lost: who hears of it.
+#include "charmrun/node/root_desk.hpp"
+
+namespace charmtree {
+
+using namespace proto;
+
+void RootDesk::go_on(Instant now, Actions& out, DeskOrders& orders) {
+  for (const Loss& loss : judge_.take_losses()) {
+    if (!loss.line.empty()) out.push_back(Say{Tone::error, loss.line});
+    if (ccs_) ccs_->lost(loss.processes, now, out, orders.process);
+    for (const auto& [first, last] : loss.processes) {
+      if (job_->input_process >= first && job_->input_process <= last) lose_input(out);
+    }
+    if (tells_progress_) progress_.losses.push_back(loss);
+  }
+  if (auto lost = judge_.tell_losses(now)) orders.everyone.emplace_back(std::move(*lost));
+}
+
+/// Nobody reads it any more, but who scans. Copies go on to the others.
+void RootDesk::lose_input(Actions& out) {
+  recalled_ = look_at_scans_ = true;
+  if (job_->input_to_all) return;
+  in_pipe_ = 0;
+  scan_from_now_on(out);
+}
+
+}  // namespace charmtree

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// A launcher below is lost, while the job runs: what is lost with it, and what had waited for it.
+#include <algorithm>
+
+#include "charmrun/node/node.hpp"
+
+namespace charmtree {
+
+using namespace proto;
+
+/// Its processes, and now those of all launchers below it, are lost with it.
+void Node::tell_loss(const Child& child, LinkId link, const Error& error) {
+  up(wire::LinkLost{child.host.index, error, launch_->subtree().processes_below(link)});
+  lost_for_ccs(child, link);
+  input_spread_.gone({InputSpread::Taker::Kind::link, link});
+  if (job_->input_to_all) tell_input_taken();
+}
+
+/// What has come from below before a loss is told before it.
+void Node::hurry_facts() {
+  if (desk_) return;
+  gather_.hurry(now_);
+  flush_gather();
+}
+
+/// Nobody here or below waits for them any more. Each is told once.
+void Node::count_out(const std::vector<wire::ProcessSet::Range>& processes) {
+  for (const auto& [first, last] : processes) {
+    const std::uint32_t own_first = std::max(first, self_.first_process);
+    const std::uint64_t own_end =
+        std::min(std::uint64_t{last} + 1, std::uint64_t{self_.first_process} + self_.processes);
+    if (own_first < own_end) gone_ += static_cast<std::uint32_t>(own_end - own_first);
+  }
+  for (const auto& [link, ranges] : launch_->subtree().split(processes)) {
+    for (const auto& [first, last] : ranges) gone_ += last - first + 1;
+  }
+}
+
+}  // namespace charmtree
