@@ -302,21 +302,33 @@ void Router::next_multicast(const std::string& handler, Requests& down) {
 }
 
 void Router::gone(std::uint32_t process, Instant now, Actions& out, Requests& down) {
-  std::vector<Token> lost;
-  for (const auto& [token, pending] : pending_) {
-    if (concerns(pending, process)) lost.push_back(token);
-  }
-  for (const Token token : lost) fail(token, fmt::format("process {} is gone", process), out, down);
+  wire::ProcessSet processes;
+  processes.add(process);
+  give_up(processes, "gone", out, down);
   serve(now, out, down);
 }
 
 void Router::lost(const std::vector<wire::ProcessSet::Range>& processes, Instant now, Actions& out,
                   Requests& down) {
+  wire::ProcessSet fresh;
   for (const wire::ProcessSet::Range& range : processes) {
     lost_.add(range);
-    for (std::uint64_t process = range.first; process <= range.last && !pending_.empty(); ++process)
-      gone(static_cast<std::uint32_t>(process), now, out, down);
+    fresh.add(range);
   }
+  if (!fresh.empty()) give_up(fresh, "lost", out, down);
+  serve(now, out, down);
+}
+
+/// What these have been asked.
+void Router::give_up(const wire::ProcessSet& processes, std::string_view how, Actions& out, Requests& down) {
+  std::map<Token, std::uint32_t> unanswered;
+  for (const auto& [token, pending] : pending_) {
+    const bool asked = processes.contains(pending.process);
+    if (pending.payload.empty() && (asked || pending.pe < 0))
+      unanswered.emplace(token, asked ? pending.process : processes.lowest());
+  }
+  for (const auto& [token, process] : unanswered)
+    fail(token, fmt::format("process {} is {}", process, how), out, down);
 }
 
 /// What goes to several PEs may be on its way to any process.

@@ -15,6 +15,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -118,6 +119,7 @@ private:
   std::optional<Pending> take(Token token);
   void refuse(const Pending& pending, const std::string& why, proto::Actions& out);
   void fail(Token token, const std::string& why, proto::Actions& out, Requests& down);
+  void give_up(const wire::ProcessSet& processes, std::string_view how, proto::Actions& out, Requests& down);
   void done(Token token, Requests& down);
   void time_out(Token token, Instant now, proto::Actions& out);
   void left(proto::ClientId client, Instant now);

@@ -480,7 +480,6 @@ void Node::lose(LinkId link, const Error& error) {
   Child* child = launch_ ? launch_->find(link) : nullptr;
   if (child == nullptr || child->state != Child::State::up) return;
   child->state = Child::State::lost;
-  grants_.lost(link);
   if (child->sweeper) {
     unconfirmed_.push_back(child->host.index);
     return;

@@ -11,6 +11,7 @@ using namespace proto;
 /// Its processes, and now those of all launchers below it, are lost with it.
 void Node::tell_loss(const Child& child, LinkId link, const Error& error) {
   up(wire::LinkLost{child.host.index, error, launch_->subtree().processes_below(link)});
+  grants_.lost(link);
   lost_for_ccs(child, link);
   input_spread_.gone({InputSpread::Taker::Kind::link, link});
   if (job_->input_to_all) tell_input_taken();

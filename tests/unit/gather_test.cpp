@@ -185,3 +185,18 @@ TEST_CASE("equal topologies of neighbours are one", "[gather]") {
   CHECK(facts->topologies ==
         std::vector<wire::HostTopology>{{2, 3, {1, 4, 16}}, {5, 1, {1, 8, 16}}, {9, 1, {1, 4, 16}}});
 }
+
+TEST_CASE("before a loss is told, all but unfinished barriers goes up", "[gather]") {
+  Gather gather;
+  wire::Facts facts = entered(2);
+  facts.exited_ok = 1;
+  gather.add(facts, kNow);
+  CHECK_FALSE(gather.due(kComplete, kNow));
+  gather.hurry(kNow);
+  const auto hurried = gather.due(kComplete, kNow);
+  REQUIRE(hurried);
+  CHECK(hurried->exited_ok == 1);
+  CHECK(hurried->barrier[0] == 0);
+  gather.add(entered(2), kNow);
+  CHECK(gather.due(kComplete, kNow)->barrier[0] == 4);
+}

@@ -236,3 +236,51 @@ TEST_CASE("keys are read as they are typed for a terminal, and lines for a scan"
                       [](const Action& action) { return std::holds_alternative<ReleaseKeys>(action); }) == 1);
   CHECK_FALSE(read());
 }
+
+TEST_CASE("losses are told to the user, and to everybody at most every 20 ms", "[root_desk]") {
+  auto plan = Fixture::plan();
+  plan.job.on_failure = wire::OnFailure::go_on;
+  plan.job.processes = 4;
+  plan.hosts[0].processes = 3;
+  plan.hosts[1].first_process = 3;
+  RootDesk desk{plan};
+  Fixture fixture;
+  desk.facts(fixture.up({0, 1}, 0), kNow);
+  const auto dies = [&](std::uint32_t process, Instant now) {
+    wire::Facts facts;
+    facts.exits = {{process, 3}};
+    desk.facts(facts, now);
+    Actions out;
+    DeskOrders orders;
+    desk.turn(now, out, orders);
+    const auto said = std::count_if(out.begin(), out.end(), [](const Action& action) {
+      const auto* say = std::get_if<Say>(&action);
+      return say != nullptr && say->tone == Tone::error && say->text.ends_with("going on without it");
+    });
+    return std::pair{said, orders.everyone.size()};
+  };
+  CHECK(dies(1, kNow) == std::pair{1L, std::size_t{1}});
+  CHECK(dies(2, kNow + 1ms) == std::pair{1L, std::size_t{0}});
+  CHECK(desk.next_deadline() == kNow + Losses::kPause);
+  Actions out;
+  DeskOrders orders;
+  desk.turn(kNow + Losses::kPause, out, orders);
+  REQUIRE(orders.everyone.size() == 1);
+  CHECK(std::get<wire::Lost>(orders.everyone[0]).processes == std::vector<wire::ProcessSet::Range>{{2, 2}});
+}
+
+TEST_CASE("the keys of a terminal that is lost are the user's again", "[root_desk]") {
+  auto plan = Fixture::plan();
+  plan.job.terminal.emplace();
+  plan.job.on_failure = wire::OnFailure::go_on;
+  RootDesk desk{plan};
+  Fixture fixture;
+  desk.facts(fixture.up({0, 1}, 0), kNow);
+  Actions out;
+  DeskOrders orders;
+  desk.message(wire::LinkLost{0, fixture.kLost, {{0, 0}}}, kNow, out, orders);
+  desk.turn(kNow, out, orders);
+  CHECK_FALSE(desk.judge().verdict());
+  CHECK(std::count_if(out.begin(), out.end(),
+                      [](const Action& action) { return std::holds_alternative<ReleaseKeys>(action); }) == 1);
+}

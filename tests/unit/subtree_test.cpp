@@ -46,6 +46,17 @@ TEST_CASE("a process is reached through the link of its host", "[subtree]") {
   CHECK(subtree.processes_of(3) == 0);
 }
 
+TEST_CASE("what is lost with a link are the processes of all hosts behind it", "[subtree]") {
+  using Ranges = std::vector<wire::ProcessSet::Range>;
+  Subtree subtree = make_subtree();
+  subtree.bind(3, 1);
+  subtree.bind(5, 2);
+  subtree.bind(9, 1);
+  CHECK(subtree.processes_below(1) == Ranges{{10, 13}, {20, 22}});
+  CHECK(subtree.processes_below(2) == Ranges{{14, 15}});
+  CHECK(subtree.processes_below(3).empty());
+}
+
 TEST_CASE("a child speaks for the hosts that it was given and no others", "[subtree]") {
   Subtree subtree = make_subtree();
   CHECK_FALSE(subtree.owns(1, 3));

@@ -357,6 +357,7 @@ void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, 
     } else if (auto* refused = std::get_if<Refused>(&output)) {
       apply(*refused, up);
     } else if (auto* entered = std::get_if<BarrierEntered>(&output)) {
+      if (at(entered->process).exited) continue;  // whoever holds its connection is not the process
       up.facts.epoch = epoch_;
       ++up.facts.barrier[static_cast<std::size_t>(entered->kind)];
       at(entered->process).entered[static_cast<std::size_t>(entered->kind)] = true;

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a host does when processes of its job are lost and the others go on.
+#include <catch2/catch.hpp>
+
+#include "tests/unit/what_happened.hpp"
+#include "tree/proto/host_processes.hpp"
+#include "tree/wire/native_message.hpp"
+
+using namespace charmtree;
+using namespace charmtree::proto;
+namespace native = wire::native;
+
+namespace {
+
+constexpr Instant kNow{1s};
+
+/// Native processes 2, 3 and 4 of six, by connections of these numbers; all have their table.
+class Fixture {
+public:
+  Fixture() {
+    auto job = std::make_shared<wire::JobSpec>();
+    job->processes = 6;
+    job->on_failure = wire::OnFailure::go_on;
+    Host host;
+    host.first_process = 2;
+    host.processes = 3;
+    processes.emplace(job, host);
+    on(Prepared{0x0A000001});
+    processes->spawn(out);
+    for (std::uint32_t process = 2; process < 5; ++process) {
+      on(Spawned{process});
+      on(ClientOpened{ClientKind::native, process});
+      says(process, native::Hello{native::kVersion, process, 1, "test"});
+      says(process, native::Put{"tuple"});
+    }
+    wire::NodeTable table{0, 1, {{0, 0, 1, {{}, {}}}, up.facts.blocks.at(0), {9, 5, 1, {{}}}}};
+    processes->table(wire::encode(table), kNow, out, up);
+    forget();
+  }
+  template <class E>
+  void on(const E& event) {
+    processes->on(event, kNow, out, up);
+  }
+  void says(std::uint32_t process, const native::FromClient& message) {
+    on(ClientBytes{ClientKind::native, process, native::to_frame(message)});
+  }
+  void lose(std::uint32_t epoch, std::uint32_t process) {
+    processes->lost(wire::Lost{epoch, {{process, process}}}, kNow, out, up);
+  }
+  void forget() {
+    out.clear();
+    up = {};
+  }
+  std::uint32_t entered(BarrierKind kind = BarrierKind::all) const {
+    return up.facts.barrier[static_cast<std::size_t>(kind)];
+  }
+
+  std::optional<HostProcesses> processes;
+  Actions out;
+  Upward up;
+};
+
+}  // namespace
+
+TEST_CASE("with a loss a host tells anew who is in a barrier that has not opened",
+          "[host_processes][losses]") {
+  Fixture fixture;
+  fixture.says(2, native::BarrierEnter{});
+  fixture.says(3, native::BarrierEnter{});
+  CHECK(fixture.entered() == 2);
+  fixture.forget();
+  fixture.lose(1, 0);
+  CHECK(fixture.up.facts.epoch == 1);
+  CHECK(fixture.entered() == 2);
+  fixture.forget();
+  fixture.says(4, native::BarrierEnter{});
+  CHECK(fixture.up.facts.epoch == 1);
+  fixture.processes->release(BarrierKind::all, kNow, fixture.out, fixture.up);
+  fixture.forget();
+  fixture.says(4, native::Finalize{0});
+  fixture.forget();
+  fixture.lose(2, 1);
+  CHECK(fixture.entered() == 0);
+  CHECK(fixture.entered(BarrierKind::leave) == 1);
+}
+
+TEST_CASE("one that has finalized and exited is in the last barrier still", "[host_processes][losses]") {
+  Fixture fixture;
+  fixture.says(2, native::Finalize{0});
+  fixture.on(ClientClosed{ClientKind::native, 2});
+  fixture.on(ProcessExited{2, 0, 0});
+  CHECK(fixture.up.facts.exited_ok == 1);
+  CHECK(fixture.up.facts.who_ended == std::vector<wire::ProcessSet::Range>{{2, 2}});
+  fixture.forget();
+  fixture.lose(1, 0);
+  CHECK(fixture.entered(BarrierKind::leave) == 1);
+}
+
+TEST_CASE("one that is lost for its connection alone is killed, and in no barrier",
+          "[host_processes][losses]") {
+  Fixture fixture;
+  fixture.says(3, native::BarrierEnter{});
+  fixture.on(ClientClosed{ClientKind::native, 3});
+  fixture.processes->tick(kNow + HostProcesses::kExplain, fixture.out, fixture.up);
+  REQUIRE(fixture.up.facts.exits.size() == 1);
+  fixture.forget();
+  fixture.lose(1, 3);
+  CHECK(fixture.entered() == 0);
+  const auto signals = test::only<Signal>(fixture.out);
+  REQUIRE(signals.size() == 1);
+  CHECK((signals[0].process == 3 && signals[0].signal == 9));
+  CHECK(test::only<ClientSend>(fixture.out).size() == 2);  // the others are told
+}
+
+TEST_CASE("what is left of a process that has exited enters no barrier for it", "[host_processes][losses]") {
+  Fixture fixture;
+  fixture.on(ProcessExited{3, 0, 11});  // something holds its connection open
+  fixture.processes->tick(kNow + HostProcesses::kLastWords, fixture.out, fixture.up);
+  REQUIRE(fixture.up.facts.exits.size() == 1);
+  fixture.forget();
+  fixture.says(3, native::BarrierEnter{});
+  CHECK(fixture.entered() == 0);
+}
