@@ -17,6 +17,13 @@ constexpr double kMostSilence = 0.7;
 constexpr double kLate = 0.4;
 /// Evidence of so long ago, in beats, is taken again.
 constexpr int kStale = 4;
+/// While we look into a silence, so many messages go where else one does: each is another chance for an
+/// acknowledgement.
+constexpr int kCloser = 5;
+/// The host behind a dead link does not answer any more if so many connections in a row are not answered.
+constexpr int kMisses = 2;
+/// A packet that opens a connection is sent again after so long (RFC 6298).
+constexpr Duration kSynTimeout = 1s;
 
 Duration times(Duration d, double factor) {
   return Duration{static_cast<Duration::rep>(static_cast<double>(d.count()) * factor)};
@@ -31,9 +38,11 @@ void Detector::Gaps::add(Duration gap) {
 }
 
 void Detector::watch(LinkId link, Instant now) {
-  peers_[link] = Peer{now, now, {timing_.beat, timing_.beat / 4}};
+  peers_[link] = Peer{now, now, kNever, {timing_.beat, timing_.beat / 4}};
   beat_at_ = earlier(beat_at_, now + timing_.beat / 2);
   look_at_ = earlier(look_at_, now + suspect_after(peers_[link]));
+  // A new parent: nobody may have been there to confirm what is suspected.
+  asks_again_ = asks_again_ || link == proto::kParentLink;
 }
 
 void Detector::forget(LinkId link) {
@@ -50,9 +59,13 @@ void Detector::heard(LinkId link, Instant now) {
   if (found == peers_.end()) return;
   Peer& peer = found->second;
   // Bursts say nothing about the gaps between beats.
-  if (const Duration gap = now - peer.heard_at; gap >= timing_.beat / 2) peer.gaps.add(gap);
+  const Duration gap = now - peer.heard_at;
+  if (gap >= timing_.beat / 2) peer.gaps.add(gap);
+  if (gap >= times(timing_.beat, kLeastSilence)) peer.late_at = now;
   peer.heard_at = std::max(peer.heard_at, now);
-  peer.suspicion.reset();
+  if (!peer.suspicion) return;
+  peer.suspicion.reset();  // which nobody would have looked at but when its probe ends
+  look_at_ = earlier(look_at_, peer.heard_at + suspect_after(peer));
 }
 
 Duration Detector::suspect_after(const Peer& peer) const {
@@ -60,19 +73,23 @@ Duration Detector::suspect_after(const Peer& peer) const {
   return std::clamp(expected, times(timing_.beat, kLeastSilence), times(timing_.gone_after, kMostSilence));
 }
 
-Cause Detector::cause(const Evidence& evidence) const {
-  const bool acknowledges = evidence.acknowledged && *evidence.acknowledged < timing_.gone_after / 2;
-  if (acknowledges) return Cause::frozen;
-  return evidence.port_answers ? Cause::half_open : Cause::gone;
+/// While nothing has been found out the worst is expected.
+Cause Detector::cause(const Suspicion& suspicion) const {
+  if (!suspicion.evidence) return Cause::gone;
+  const Evidence& evidence = *suspicion.evidence;
+  if (evidence.acknowledged && (suspicion.was_premature || *evidence.acknowledged < timing_.last_word()))
+    return Cause::frozen;
+  const bool answers = evidence.port_answers || (suspicion.was_half_open && suspicion.misses < kMisses);
+  return answers ? Cause::half_open : Cause::gone;
 }
 
 /// Where nothing is known of acknowledgements, an answer may be that of a host whose launcher is frozen.
-Duration Detector::patience(const Evidence& evidence) const {
-  switch (cause(evidence)) {
+Duration Detector::patience(const Suspicion& suspicion) const {
+  switch (cause(suspicion)) {
     case Cause::gone:
       return timing_.gone_after;
     case Cause::half_open:
-      return evidence.acknowledged ? timing_.half_open_after : timing_.frozen_after;
+      return suspicion.evidence->acknowledged ? timing_.half_open_after : timing_.frozen_after;
     case Cause::frozen:
       break;
   }
@@ -81,47 +98,74 @@ Duration Detector::patience(const Evidence& evidence) const {
 
 void Detector::tick(Instant now, Orders& orders) {
   if (peers_.empty()) return;
-  if (now - earlier(beat_at_, look_at_) > times(timing_.beat, kLate)) forgive(now);
-  if (now >= beat_at_) beat(now, orders);
+  forgive(now);
+  if (asks_again_) {
+    const auto waits = [](const auto& peer) {
+      return peer.second.suspicion && !peer.second.suspicion->confirmed;
+    };
+    orders.ask_parent = orders.ask_parent || std::any_of(peers_.begin(), peers_.end(), waits);
+    asks_again_ = false;
+  }
   if (now >= look_at_) look_at_all(now, orders);
+  if (now >= beat_at_) beat(now, orders);
 }
 
-/// We have not run, or not been told the time, for a while: nobody is to blame for it.
-void Detector::forgive(Instant now) {
+/// If we have not run, or not been told the time, for a while nobody is to blame for it. What came meanwhile
+/// is read before anybody is judged.
+bool Detector::forgive(Instant now) {
   const Duration late = now - earlier(beat_at_, look_at_);
+  if (peers_.empty() || late <= times(timing_.beat, kLate)) return false;
+  forgiven_at_ = now;
   for (auto& [link, peer] : peers_) peer.heard_at = std::min(now, peer.heard_at + late);
   look_at_ = now + timing_.beat / 2;
+  beat_at_ = now;
+  return true;
 }
 
 void Detector::beat(Instant now, Orders& orders) {
+  Duration turn = timing_.beat / 2;
   for (auto& [link, peer] : peers_) {
-    if (now - peer.sent_at < timing_.beat * 3 / 4) continue;
+    const bool is_looked_into = peer.suspicion && !peer.suspicion->evidence;
+    const Duration interval = is_looked_into ? timing_.beat / kCloser : timing_.beat;
+    if (is_looked_into) turn = interval;
+    if (now - peer.sent_at < interval * 3 / 4) continue;
     peer.sent_at = now;
     orders.beats.push_back(link);
   }
-  beat_at_ = now + timing_.beat / 2;
+  beat_at_ = now + turn;
 }
 
 void Detector::suspect(LinkId link, Peer& peer, Instant now, Orders& orders) {
-  const bool asks = has_parent_ && link != proto::kParentLink;
-  const bool confirmed = peer.suspicion ? peer.suspicion->confirmed : !asks;
-  peer.suspicion = Suspicion{{}, kNever, confirmed};
+  if (!peer.suspicion) {
+    const bool asks = has_parent_ && link != proto::kParentLink;
+    peer.suspicion = Suspicion{};
+    peer.suspicion->confirmed = !asks;
+  }
+  Suspicion& suspicion = *peer.suspicion;
+  suspicion.evidence.reset();
+  // The host behind a dead link lives, unless it has died since: there is time for a lost packet to be sent
+  // again.
   const Duration left = timing_.gone_after - (now - peer.heard_at);
-  orders.probes.emplace_back(link, std::max(left, timing_.beat));
-  if (!confirmed) orders.ask_parent = true;
+  const Duration limit = suspicion.was_half_open ? kSynTimeout + timing_.beat : std::max(left, timing_.beat);
+  orders.probes.emplace_back(link, limit);
+  if (!suspicion.confirmed) orders.ask_parent = true;
+  beat_at_ = earlier(beat_at_, now);
 }
 
 bool Detector::is_guilty(const Peer& peer, Instant now) const {
-  return peer.suspicion && peer.suspicion->confirmed && peer.suspicion->evidence &&
-         now - peer.heard_at >= patience(*peer.suspicion->evidence);
+  if (!peer.suspicion || !peer.suspicion->confirmed || !peer.suspicion->evidence) return false;
+  if (now - peer.heard_at < patience(*peer.suspicion)) return false;
+  const std::optional<Duration> acknowledged = peer.suspicion->evidence->acknowledged;
+  return cause(*peer.suspicion) != Cause::half_open || !acknowledged ||
+         *acknowledged >= timing_.half_open_after / 2;
 }
 
 /// When there may be something to do about it.
 Instant Detector::look_at(const Peer& peer) const {
   if (!peer.suspicion) return peer.heard_at + suspect_after(peer);
   if (!peer.suspicion->evidence) return kNever;  // it comes by itself
-  const Instant verdict = peer.heard_at + patience(*peer.suspicion->evidence);
-  return earlier(verdict, peer.suspicion->looked_at + kStale * timing_.beat);
+  const Instant verdict = peer.heard_at + patience(*peer.suspicion);
+  return earlier(verdict, peer.suspicion->stale_at);
 }
 
 void Detector::look_at_all(Instant now, Orders& orders) {
@@ -130,13 +174,12 @@ void Detector::look_at_all(Instant now, Orders& orders) {
     auto& [link, peer] = *it;
     if (now >= look_at(peer)) {
       if (is_guilty(peer, now)) {
-        orders.verdicts.push_back({link, cause(*peer.suspicion->evidence), now - peer.heard_at});
+        orders.verdicts.push_back({link, cause(*peer.suspicion), now - peer.heard_at});
         it = peers_.erase(it);
         continue;
       }
       // First suspicion, or evidence that has become old: who answered then may have died meanwhile.
-      if (!peer.suspicion || now - peer.suspicion->looked_at >= kStale * timing_.beat)
-        suspect(link, peer, now, orders);
+      if (!peer.suspicion || now >= peer.suspicion->stale_at) suspect(link, peer, now, orders);
     }
     look_at_ = earlier(look_at_, std::max(look_at(peer), now + timing_.beat / 4));
     ++it;
@@ -148,17 +191,31 @@ void Detector::probed(LinkId link, const Evidence& evidence, Instant now, Orders
   const auto found = peers_.find(link);
   if (found == peers_.end()) return;
   Peer& peer = found->second;
+  const bool was_late = forgive(now);
   // Bytes that are no whole message yet are a sign of life, too.
   if (now - evidence.heard > peer.heard_at) heard(link, now - evidence.heard);
-  if (!peer.suspicion) return;
-  peer.suspicion->evidence = evidence;
-  peer.suspicion->looked_at = now;
-  look_at_all(now, orders);
+  if (peer.suspicion) {
+    Suspicion& suspicion = *peer.suspicion;
+    suspicion.evidence = evidence;
+    suspicion.stale_at = now + kStale * timing_.beat;
+    // While we did not run we sent nothing that could have been acknowledged.
+    suspicion.was_premature = forgiven_at_ != kNever && now - forgiven_at_ < timing_.last_word();
+    if (suspicion.was_premature)
+      suspicion.stale_at = earlier(suspicion.stale_at, forgiven_at_ + timing_.last_word());
+    suspicion.misses = evidence.port_answers ? 0 : suspicion.misses + 1;
+    // Acknowledgements that went on when nothing else came are no sign of a dead link.
+    const bool stopped =
+        evidence.acknowledged &&
+        *evidence.acknowledged + timing_.gone_after - timing_.last_word() > now - peer.heard_at;
+    if (evidence.port_answers && stopped) suspicion.was_half_open = true;
+  }
+  if (!was_late) look_at_all(now, orders);
 }
 
 void Detector::parent_says(bool punctual, Instant now, Orders& orders) {
+  const bool was_late = forgive(now);
   for (auto& [link, peer] : peers_) {
-    if (!peer.suspicion) continue;
+    if (!peer.suspicion || peer.suspicion->confirmed) continue;
     if (punctual) {
       peer.suspicion->confirmed = true;
     } else {  // we were late ourselves: begin anew
@@ -166,12 +223,24 @@ void Detector::parent_says(bool punctual, Instant now, Orders& orders) {
       peer.suspicion.reset();
     }
   }
-  look_at_all(now, orders);
+  if (!was_late) look_at_all(now, orders);
 }
 
 bool Detector::was_punctual(LinkId link, Instant now) const {
-  const auto peer = peers_.find(link);
-  return peer != peers_.end() && now - peer->second.heard_at < suspect_after(peer->second);
+  const auto found = peers_.find(link);
+  if (found == peers_.end()) return false;
+  const Peer& peer = found->second;
+  // Its question itself was heard just now. A suspicion that was raised after we said no is another one.
+  if (peer.late_at != kNever && now - peer.late_at < timing_.gone_after / 2) return false;
+  return now - peer.heard_at < suspect_after(peer);
+}
+
+std::optional<Outlook> Detector::outlook(LinkId link, Instant now) const {
+  const auto found = peers_.find(link);
+  if (found == peers_.end()) return {};
+  const Peer& peer = found->second;
+  const Suspicion known = peer.suspicion.value_or(Suspicion{});
+  return Outlook{cause(known), patience(known) - (now - peer.heard_at)};
 }
 
 Instant Detector::next_deadline() const {

@@ -5,12 +5,15 @@
 // starved machine hears late. So a suspicion is looked into from three sides:
 //   ourselves   time in which we did not run does not count, nor what came meanwhile and is not read yet;
 //   our parent  says whether we ourselves were punctual;
-//   the host    one connection to its ssh port, and whether it still acknowledges our bytes.
+//   the host    one connection to its ssh port, and whether it still acknowledges our bytes, of which it is
+//   sent
+//               more meanwhile.
 // No answer and no acknowledgement: the host or its network is gone. Acknowledgements: the launcher is
 // frozen. An answer without acknowledgements: the link is dead, the host is not. The last two are given more
 // time. Pure.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -29,6 +32,10 @@ struct Timing {
   Duration gone_after{1s};       // silence of a host that answers in no way
   Duration half_open_after{8s};  // of a link whose host lives and acknowledges nothing
   Duration frozen_after{30s};    // of a launcher whose host acknowledges
+
+  /// A host that is gone may have acknowledged until a beat after it was last heard: who did so less than
+  /// this before `gone_after` lives.
+  Duration last_word() const { return std::max(gone_after / 2, gone_after - beat * 5 / 4); }
 };
 
 /// What was found out about a link that is silent.
@@ -46,6 +53,12 @@ struct Verdict {
   Cause cause = Cause::gone;
   Duration silence{0};
   friend bool operator==(const Verdict&, const Verdict&) = default;
+};
+
+/// What the verdict will be and when, if nothing changes.
+struct Outlook {
+  Cause cause = Cause::gone;
+  Duration left{0};  // negative: only an answer is awaited, of a port or our parent
 };
 
 class Detector {
@@ -72,6 +85,9 @@ public:
   /// How a child's beats have come: what to answer if it asks.
   bool was_punctual(LinkId link, Instant now) const;
 
+  /// Of a link that is watched; while nothing has been found out the worst is expected.
+  std::optional<Outlook> outlook(LinkId link, Instant now) const;
+
   Instant next_deadline() const;
 
 private:
@@ -82,20 +98,24 @@ private:
   };
   struct Suspicion {
     std::optional<Evidence> evidence = {};  // none: the answer to the probe is awaited
-    Instant looked_at = kNever;             // when there was evidence
+    Instant stale_at = kNever;              // when it is taken again
+    bool was_premature = false;             // it was taken before we had run for long enough
     bool confirmed = false;                 // by our parent, or there is none to ask
+    bool was_half_open = false;             // its host answered, but acknowledgements had stopped, too
+    int misses = 0;                         // so many times in a row the port did not answer
   };
   struct Peer {
     Instant sent_at, heard_at;
+    Instant late_at = kNever;  // when something came that had been awaited for too long
     Gaps gaps = {};
     std::optional<Suspicion> suspicion = {};
   };
   using Peers = std::map<LinkId, Peer>;
 
   Duration suspect_after(const Peer& peer) const;
-  Duration patience(const Evidence& evidence) const;
-  Cause cause(const Evidence& evidence) const;
-  void forgive(Instant now);
+  Duration patience(const Suspicion& suspicion) const;
+  Cause cause(const Suspicion& suspicion) const;
+  bool forgive(Instant now);
   void beat(Instant now, Orders& orders);
   void suspect(LinkId link, Peer& peer, Instant now, Orders& orders);
   bool is_guilty(const Peer& peer, Instant now) const;
@@ -103,9 +123,10 @@ private:
   void look_at_all(Instant now, Orders& orders);
 
   Timing timing_;
-  bool has_parent_;
+  bool has_parent_, asks_again_ = false;
   Peers peers_;
   Instant beat_at_ = kNever, look_at_ = kNever;
+  Instant forgiven_at_ = kNever;
 };
 
 }  // namespace charmtree::health

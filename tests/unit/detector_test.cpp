@@ -36,12 +36,20 @@ struct Bench {
       detector.tick(now, orders);
     }
   }
+  /// Until the child is suspected.
+  void silent() {
+    last = now;
+    orders = {};
+    while (orders.probes.empty()) run(10ms);
+  }
+  static Duration beat() { return Timing{}.beat; }
   void probed(Evidence evidence) {
     orders = {};
     detector.probed(kChild, evidence, now, orders);
   }
 
   Instant now = at(1s), next = now;  // when something is heard
+  Instant last{};                    // when it was, before a silence
   Detector detector;
   Detector::Orders orders;
 };
@@ -130,6 +138,115 @@ TEST_CASE("whoever is heard again is suspected no longer", "[health]") {
   CHECK(bench.orders.verdicts.empty());
 }
 
+TEST_CASE("a silence after one that ended is suspected, too", "[health]") {
+  Bench bench;
+  for (int i = 0; i < 3; ++i) {
+    bench.run(5s, {kChild});
+    bench.orders = {};
+    bench.run(700ms);
+    CHECK(bench.orders.probes.size() == 1);
+    bench.detector.heard(kChild, bench.now);
+    if (i == 1) bench.probed({0s, 10ms, true});
+  }
+}
+
+TEST_CASE("a suspect is sent more, until something has been found out", "[health]") {
+  Bench bench;
+  bench.run(5s, {kChild});
+  while (bench.orders.probes.empty()) bench.run(1ms);
+  bench.orders = {};
+  bench.run(bench.beat());
+  CHECK(bench.orders.beats.size() >= 4);
+  CHECK(bench.orders.beats.size() <= 6);
+  bench.probed({1s, 10ms, true});
+  bench.run(4 * bench.beat() / 5);
+  CHECK(bench.orders.beats.size() <= 1);
+}
+
+TEST_CASE("who acknowledged more than a beat after it was last heard lives", "[health]") {
+  const auto [acknowledged, verdicts] = GENERATE(values<std::pair<Duration, std::size_t>>({
+      {680ms, 0},
+      {690ms, 1},
+  }));
+  Bench bench;
+  bench.run(5s, {kChild});
+  bench.silent();
+  bench.run(1s - (bench.now - bench.last));
+  bench.probed({bench.now - bench.last, acknowledged, false});
+  bench.run(100ms);
+  CHECK(bench.orders.verdicts.size() == verdicts);
+}
+
+TEST_CASE("missing acknowledgements of what we did not send prove nothing", "[health]") {
+  Bench bench;
+  bench.run(5s, {kChild});
+  bench.silent();
+  bench.now += 600ms;  // starved
+  SECTION("the answer comes first") {
+    bench.probed({bench.now - bench.last, 900ms, false});
+  }
+  SECTION("the timer comes first") {
+    bench.detector.tick(bench.now, bench.orders);
+    bench.run(20ms);
+    bench.probed({bench.now - bench.last, 900ms, false});
+  }
+  bench.run(800ms);
+  CHECK(bench.orders.verdicts.empty());
+  CHECK_FALSE(bench.orders.probes.empty());
+  bench.run(400ms);
+  bench.probed({bench.now - bench.last, 2s, false});
+  bench.run(300ms);
+  CHECK(bench.orders.verdicts.size() == 1);
+}
+
+TEST_CASE("time in which we did not run is forgiven once", "[health]") {
+  Bench bench;
+  bench.run(5s, {kChild});
+  bench.silent();
+  const Duration left = bench.detector.outlook(kChild, bench.now)->left;
+  bench.now += 400ms;
+  bench.probed({bench.now - bench.last, 10ms, false});
+  bench.detector.tick(bench.now, bench.orders);
+  bench.detector.tick(bench.now, bench.orders);
+  const auto outlook = bench.detector.outlook(kChild, bench.now);
+  CHECK(outlook->cause == Cause::frozen);
+  CHECK(outlook->left <= 29s + left);
+  CHECK(outlook->left >= 29s + left - 100ms);
+}
+
+TEST_CASE("the host behind a dead link is not gone because one packet was lost", "[health]") {
+  Bench bench;
+  bench.run(5s, {kChild});
+  bench.silent();
+  const auto found = [&](bool answers) {
+    const Duration silence = bench.now - bench.last;
+    bench.probed({silence, silence - 10ms, answers});
+    bench.run(100ms);
+    const bool is_over = !bench.orders.verdicts.empty();
+    while (bench.orders.probes.empty() && bench.orders.verdicts.empty()) bench.run(10ms);
+    return is_over;
+  };
+  CHECK_FALSE(found(true));
+  CHECK(bench.orders.probes.front().second > 1s);  // its packet can be sent again
+  CHECK_FALSE(found(false));
+  CHECK_FALSE(found(true));
+  CHECK_FALSE(found(false));
+  CHECK(found(false));
+  REQUIRE(bench.orders.verdicts.size() == 1);
+  CHECK(bench.orders.verdicts[0].cause == Cause::gone);
+}
+
+TEST_CASE("a link is dead only when nothing was acknowledged for long", "[health]") {
+  Bench bench;
+  bench.run(5s, {kChild});
+  bench.silent();
+  while (bench.now - bench.last < 20s && bench.orders.verdicts.empty()) {
+    bench.probed({bench.now - bench.last, 800ms, true});
+    bench.run(500ms);
+  }
+  CHECK(bench.orders.verdicts.empty());
+}
+
 TEST_CASE("time in which we did not run ourselves is nobody's fault", "[health]") {
   Bench bench;
   bench.run(5s, {kChild});
@@ -170,6 +287,48 @@ TEST_CASE("a parent knows whether its child was punctual", "[health]") {
   CHECK(bench.detector.was_punctual(kChild, bench.now));
   CHECK_FALSE(bench.detector.was_punctual(kChild, bench.now + 700ms));
   CHECK_FALSE(bench.detector.was_punctual(kOther, bench.now));
+}
+
+TEST_CASE("who was late a moment ago was not punctual, although its question came at once", "[health]") {
+  Bench bench;
+  bench.run(5s, {kChild});
+  bench.run(900ms);
+  bench.detector.heard(kChild, bench.now);
+  CHECK_FALSE(bench.detector.was_punctual(kChild, bench.now));
+  bench.run(400ms, {kChild});
+  CHECK_FALSE(bench.detector.was_punctual(kChild, bench.now));
+  bench.run(200ms, {kChild});
+  CHECK(bench.detector.was_punctual(kChild, bench.now));
+}
+
+TEST_CASE("what the parent once confirmed stays confirmed", "[health]") {
+  Bench bench{true};
+  bench.detector.watch(kOther, bench.now);
+  bench.run(5s, {kChild, kOther, proto::kParentLink});
+  const Instant last = bench.now;
+  bench.run(700ms, {kOther, proto::kParentLink});
+  bench.detector.parent_says(true, bench.now, bench.orders);
+  bench.probed({700ms, 10ms, true});
+  bench.run(700ms, {proto::kParentLink});  // now the other one, too
+  bench.detector.parent_says(false, bench.now, bench.orders);
+  CHECK(bench.detector.outlook(kChild, bench.now)->left <= last + 30s - bench.now);
+  CHECK(bench.detector.outlook(kOther, bench.now)->left == Timing{}.gone_after);
+}
+
+TEST_CASE("a new parent is asked what the old one did not say", "[health]") {
+  Bench bench{true};
+  bench.run(5s, {kChild, proto::kParentLink});
+  bench.silent();
+  bench.detector.forget(proto::kParentLink);
+  bench.run(300ms);
+  bench.probed({1s, 1s, false});
+  bench.run(100ms);
+  bench.orders = {};
+  bench.detector.watch(proto::kParentLink, bench.now);
+  bench.run(200ms, {proto::kParentLink});
+  CHECK(bench.orders.ask_parent);
+  bench.detector.parent_says(true, bench.now, bench.orders);
+  CHECK(bench.orders.verdicts.size() == 1);
 }
 
 // ---- a network that loses packets
