@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/sim/silence_tree.hpp"
+
+#include <functional>
+#include <queue>
+#include <utility>
+
+#include "tree/proto/postal.hpp"
+
+namespace charmtree::silence {
+
+std::vector<HostId> parents(HostId hosts, std::uint32_t branching) {
+  std::vector<HostId> parents{0};
+  parents.reserve(hosts);
+  if (branching > 0) {
+    while (parents.size() < hosts) parents.push_back(static_cast<HostId>((parents.size() - 1) / branching));
+    return parents;
+  }
+  const proto::Postal postal;
+  using Turn = std::pair<Duration, HostId>;  // when a launcher can begin to start another
+  std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns;
+  turns.emplace(Duration{0}, HostId{0});
+  while (parents.size() < hosts) {
+    const auto [at, launcher] = turns.top();
+    turns.pop();
+    turns.emplace(at + postal.occupancy, launcher);
+    turns.emplace(at + postal.latency, static_cast<HostId>(parents.size()));
+    parents.push_back(launcher);
+  }
+  return parents;
+}
+
+}  // namespace charmtree::silence
