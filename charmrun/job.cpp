@@ -405,6 +405,9 @@ void Builder::describe() {
       (static_cast<unsigned char>(job.secret[0]) | (static_cast<unsigned char>(job.secret[1]) << 8)) % 32767);
   job.timeout = options_.timeout;
   job.grace = options_.grace;
+  if (options_.heartbeat)
+    job.heartbeat = {std::min(*options_.heartbeat, options_.detect_within / 4), options_.detect_within,
+                     options_.orphan_after};
   job.keep_address_randomisation = options_.va_randomization;
   if (options_.scalable_start && !job.resizes)
     job.fork_clients =

@@ -173,6 +173,12 @@ constexpr std::array kTable = {
 
     OptionRow{"grace", Topic::time, &O::grace, "SECONDS", "2",
               "how long processes that were told to end may take, before they are killed"},
+    OptionRow{"heartbeat", Topic::time, &O::heartbeat, "SECONDS", "0.25",
+              "launchers say at least so often that they live, and 4 times in ++detect-within; -1: never"},
+    OptionRow{"detect-within", Topic::time, &O::detect_within, "SECONDS", "1",
+              "a host that is silent for so long and does not answer is gone"},
+    OptionRow{"orphan-after", Topic::time, &O::orphan_after, "SECONDS", "8",
+              "a host that has heard nothing from above for so long ends what it runs of the job"},
     OptionRow{
         "int-ends", Topic::time, &O::int_ends, "", "on",
         "Ctrl-C ends the job; ++no-int-ends: it is the program's, which may survive it, but twice within "

@@ -224,6 +224,12 @@ Result<void> check_together(const Options& options) {
   if (options.kill_on_exit && options.on_failure == wire::OnFailure::go_on)
     return bad("++kill-on-exit and ++on-failure continue exclude each other",
                "with ++on-failure continue the others go on when a process fails");
+  if (options.detect_within < kLeastDetectWithin || options.detect_within > kMostDetectWithin)
+    return bad(fmt::format("++detect-within cannot be {:g} s", seconds(options.detect_within)),
+               "say 0.1 to 8: the kernel itself gives a silent connection up after 10 s");
+  if (options.orphan_after < options.detect_within)
+    return bad("++orphan-after is less than ++detect-within",
+               "a host would end its processes before it can be known whether it has to");
   if (options.interactive && options.input)
     return bad("++interactive and ++stdin exclude each other",
                "with ++interactive process 0 gets what is typed");

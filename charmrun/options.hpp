@@ -66,6 +66,8 @@ enum class Mode : std::uint8_t {
 /// ++bind: what each process is bound to. `automatic`: nothing was said.
 enum class Binding : std::uint8_t { automatic, core, socket, numa, none };
 
+/// Of ++detect-within.
+inline constexpr Duration kLeastDetectWithin = 100ms, kMostDetectWithin = 8s;
 /// ++timeout of a ++doctor, unless it is given.
 inline constexpr Duration kDoctorTimeout = 5s;
 
@@ -178,6 +180,9 @@ struct Options {
   Duration timeout = 60s;
   std::optional<Duration> time_limit;
   Duration grace = 2s;
+  std::optional<Duration> heartbeat = 250ms;
+  Duration detect_within = 1s;
+  Duration orphan_after = 8s;
   bool int_ends = true;  // ++no-int-ends: Ctrl-C is the program's
 
   // What is shown.

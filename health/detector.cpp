@@ -24,6 +24,9 @@ constexpr int kCloser = 5;
 constexpr int kMisses = 2;
 /// A packet that opens a connection is sent again after so long (RFC 6298).
 constexpr Duration kSynTimeout = 1s;
+/// What is sooner than what has been heard by less than this, in beats, is the same by another clock.
+constexpr double kSame = 0.15;
+constexpr Duration kForGood = 24h * 365;
 
 Duration times(Duration d, double factor) {
   return Duration{static_cast<Duration::rep>(static_cast<double>(d.count()) * factor)};
@@ -37,8 +40,9 @@ void Detector::Gaps::add(Duration gap) {
   mean += (gap - mean) / 8;
 }
 
-void Detector::watch(LinkId link, Instant now) {
-  peers_[link] = Peer{now, now, kNever, {timing_.beat, timing_.beat / 4}};
+void Detector::watch(LinkId link, Instant now, bool here) {
+  peers_[link] =
+      Peer{.sent_at = now, .heard_at = now, .here = here, .gaps = {timing_.beat, timing_.beat / 4}};
   beat_at_ = earlier(beat_at_, now + timing_.beat / 2);
   look_at_ = earlier(look_at_, now + suspect_after(peers_[link]));
   // A new parent: nobody may have been there to confirm what is suspected.
@@ -79,21 +83,29 @@ Cause Detector::cause(const Suspicion& suspicion) const {
   const Evidence& evidence = *suspicion.evidence;
   if (evidence.acknowledged && (suspicion.was_premature || *evidence.acknowledged < timing_.last_word()))
     return Cause::frozen;
+  if (!evidence.acknowledged && (evidence.port_answers || !evidence.asked)) return Cause::silent;
+  if (!evidence.asked) return Cause::half_open;
   const bool answers = evidence.port_answers || (suspicion.was_half_open && suspicion.misses < kMisses);
   return answers ? Cause::half_open : Cause::gone;
 }
 
-/// Where nothing is known of acknowledgements, an answer may be that of a host whose launcher is frozen.
-Duration Detector::patience(const Suspicion& suspicion) const {
-  switch (cause(suspicion)) {
-    case Cause::gone:
-      return timing_.gone_after;
-    case Cause::half_open:
-      return suspicion.evidence->acknowledged ? timing_.half_open_after : timing_.frozen_after;
-    case Cause::frozen:
-      break;
+/// A parent that is frozen can come back, and who started it sees to it if it does not.
+Duration Detector::patience(LinkId link, const Suspicion& suspicion) const {
+  const Cause why = cause(suspicion);
+  if (why == Cause::silent) return timing_.frozen_after;
+  if (link == proto::kParentLink) return why == Cause::frozen ? kForGood : timing_.orphan_after;
+  if (why == Cause::frozen) return timing_.frozen_after;
+  return why == Cause::gone && !hears_nobody() ? timing_.gone_after : timing_.half_open_after;
+}
+
+/// A root whose children are all silent, and who has nobody to ask, may be cut off itself.
+bool Detector::hears_nobody() const {
+  int remote = 0;
+  for (const auto& [link, peer] : peers_) {
+    remote += peer.here ? 0 : 1;
+    if (!peer.here && !peer.suspicion) return false;
   }
-  return timing_.frozen_after;
+  return !has_parent_ && remote > 1;
 }
 
 void Detector::tick(Instant now, Orders& orders) {
@@ -117,8 +129,8 @@ bool Detector::forgive(Instant now) {
   if (peers_.empty() || late <= times(timing_.beat, kLate)) return false;
   forgiven_at_ = now;
   for (auto& [link, peer] : peers_) peer.heard_at = std::min(now, peer.heard_at + late);
-  look_at_ = now + timing_.beat / 2;
   beat_at_ = now;
+  look_at_ = now + timing_.beat / 2;
   return true;
 }
 
@@ -138,8 +150,7 @@ void Detector::beat(Instant now, Orders& orders) {
 void Detector::suspect(LinkId link, Peer& peer, Instant now, Orders& orders) {
   if (!peer.suspicion) {
     const bool asks = has_parent_ && link != proto::kParentLink;
-    peer.suspicion = Suspicion{};
-    peer.suspicion->confirmed = !asks;
+    peer.suspicion = Suspicion{.confirmed = !asks};
   }
   Suspicion& suspicion = *peer.suspicion;
   suspicion.evidence.reset();
@@ -152,19 +163,21 @@ void Detector::suspect(LinkId link, Peer& peer, Instant now, Orders& orders) {
   beat_at_ = earlier(beat_at_, now);
 }
 
-bool Detector::is_guilty(const Peer& peer, Instant now) const {
+/// Where packets are lost, one acknowledgement may be late while its host lives.
+bool Detector::is_guilty(LinkId link, const Peer& peer, Instant now) const {
   if (!peer.suspicion || !peer.suspicion->confirmed || !peer.suspicion->evidence) return false;
-  if (now - peer.heard_at < patience(*peer.suspicion)) return false;
+  const Duration needed = patience(link, *peer.suspicion);
+  if (now - peer.heard_at < needed) return false;
   const std::optional<Duration> acknowledged = peer.suspicion->evidence->acknowledged;
-  return cause(*peer.suspicion) != Cause::half_open || !acknowledged ||
-         *acknowledged >= timing_.half_open_after / 2;
+  const bool may_be_late = link == proto::kParentLink || cause(*peer.suspicion) == Cause::half_open;
+  return !may_be_late || !acknowledged || *acknowledged >= needed / 2;
 }
 
 /// When there may be something to do about it.
-Instant Detector::look_at(const Peer& peer) const {
+Instant Detector::look_at(LinkId link, const Peer& peer) const {
   if (!peer.suspicion) return peer.heard_at + suspect_after(peer);
   if (!peer.suspicion->evidence) return kNever;  // it comes by itself
-  const Instant verdict = peer.heard_at + patience(*peer.suspicion);
+  const Instant verdict = peer.heard_at + patience(link, *peer.suspicion);
   return earlier(verdict, peer.suspicion->stale_at);
 }
 
@@ -172,8 +185,8 @@ void Detector::look_at_all(Instant now, Orders& orders) {
   look_at_ = kNever;
   for (auto it = peers_.begin(); it != peers_.end();) {
     auto& [link, peer] = *it;
-    if (now >= look_at(peer)) {
-      if (is_guilty(peer, now)) {
+    if (now >= look_at(link, peer)) {
+      if (is_guilty(link, peer, now)) {
         orders.verdicts.push_back({link, cause(*peer.suspicion), now - peer.heard_at});
         it = peers_.erase(it);
         continue;
@@ -181,7 +194,7 @@ void Detector::look_at_all(Instant now, Orders& orders) {
       // First suspicion, or evidence that has become old: who answered then may have died meanwhile.
       if (!peer.suspicion || now >= peer.suspicion->stale_at) suspect(link, peer, now, orders);
     }
-    look_at_ = earlier(look_at_, std::max(look_at(peer), now + timing_.beat / 4));
+    look_at_ = earlier(look_at_, std::max(look_at(link, peer), now + timing_.beat / 4));
     ++it;
   }
   if (peers_.empty()) beat_at_ = kNever;
@@ -193,7 +206,7 @@ void Detector::probed(LinkId link, const Evidence& evidence, Instant now, Orders
   Peer& peer = found->second;
   const bool was_late = forgive(now);
   // Bytes that are no whole message yet are a sign of life, too.
-  if (now - evidence.heard > peer.heard_at) heard(link, now - evidence.heard);
+  if (now - evidence.heard > peer.heard_at + times(timing_.beat, kSame)) heard(link, now - evidence.heard);
   if (peer.suspicion) {
     Suspicion& suspicion = *peer.suspicion;
     suspicion.evidence = evidence;
@@ -202,7 +215,7 @@ void Detector::probed(LinkId link, const Evidence& evidence, Instant now, Orders
     suspicion.was_premature = forgiven_at_ != kNever && now - forgiven_at_ < timing_.last_word();
     if (suspicion.was_premature)
       suspicion.stale_at = earlier(suspicion.stale_at, forgiven_at_ + timing_.last_word());
-    suspicion.misses = evidence.port_answers ? 0 : suspicion.misses + 1;
+    if (evidence.asked) suspicion.misses = evidence.port_answers ? 0 : suspicion.misses + 1;
     // Acknowledgements that went on when nothing else came are no sign of a dead link.
     const bool stopped =
         evidence.acknowledged &&
@@ -235,12 +248,28 @@ bool Detector::was_punctual(LinkId link, Instant now) const {
   return now - peer.heard_at < suspect_after(peer);
 }
 
+std::optional<bool> Detector::asked(LinkId link, Instant now) {
+  const auto peer = peers_.find(link);
+  if (peer == peers_.end()) return {};
+  const Instant before = std::exchange(peer->second.asked_at, now);
+  if (before != kNever && now - before < timing_.beat / 2) return {};
+  return was_punctual(link, now);
+}
+
+void Detector::resume(Instant now) {
+  for (auto& [link, peer] : peers_) {
+    peer.sent_at = peer.heard_at = now;
+    peer.suspicion.reset();
+  }
+  if (!peers_.empty()) beat_at_ = look_at_ = now;
+}
+
 std::optional<Outlook> Detector::outlook(LinkId link, Instant now) const {
   const auto found = peers_.find(link);
   if (found == peers_.end()) return {};
   const Peer& peer = found->second;
   const Suspicion known = peer.suspicion.value_or(Suspicion{});
-  return Outlook{cause(known), patience(known) - (now - peer.heard_at)};
+  return Outlook{cause(known), patience(link, known) - (now - peer.heard_at)};
 }
 
 Instant Detector::next_deadline() const {

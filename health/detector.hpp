@@ -5,9 +5,9 @@
 // starved machine hears late. So a suspicion is looked into from three sides:
 //   ourselves   time in which we did not run does not count, nor what came meanwhile and is not read yet;
 //   our parent  says whether we ourselves were punctual;
-//   the host    one connection to its ssh port, and whether it still acknowledges our bytes, of which it is
-//   sent
-//               more meanwhile.
+//   the host    whether it still acknowledges our bytes, of which it is sent more meanwhile, and one
+//   connection
+//               to its ssh port.
 // No answer and no acknowledgement: the host or its network is gone. Acknowledgements: the launcher is
 // frozen. An answer without acknowledgements: the link is dead, the host is not. The last two are given more
 // time. Pure.
@@ -20,39 +20,24 @@
 #include <utility>
 #include <vector>
 
+#include "health/verdict.hpp"
 #include "tree/base/time.hpp"
 #include "tree/proto/events.hpp"
 
 namespace charmtree::health {
 
-using proto::LinkId;
+using proto::Evidence;
 
 struct Timing {
   Duration beat{250ms};          // something is sent on every link so often
   Duration gone_after{1s};       // silence of a host that answers in no way
   Duration half_open_after{8s};  // of a link whose host lives and acknowledges nothing
-  Duration frozen_after{30s};    // of a launcher whose host acknowledges
+  Duration frozen_after{30s};    // of a launcher whose host acknowledges, or does not tell
+  Duration orphan_after{8s};     // of our parent, in place of the first two; a frozen one is waited for
 
   /// A host that is gone may have acknowledged until a beat after it was last heard: who did so less than
   /// this before `gone_after` lives.
   Duration last_word() const { return std::max(gone_after / 2, gone_after - beat * 5 / 4); }
-};
-
-/// What was found out about a link that is silent.
-struct Evidence {
-  Duration heard{0};  // the last byte came so long ago
-  std::optional<Duration> acknowledged =
-      {};                     // so long ago the other machine last acknowledged some; not known
-  bool port_answers = false;  // a connection to its ssh port was taken or refused
-};
-
-enum class Cause : std::uint8_t { gone, half_open, frozen };
-
-struct Verdict {
-  LinkId link = 0;
-  Cause cause = Cause::gone;
-  Duration silence{0};
-  friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 
 /// What the verdict will be and when, if nothing changes.
@@ -73,8 +58,8 @@ public:
 
   explicit Detector(Timing timing, bool has_parent) : timing_(timing), has_parent_(has_parent) {}
 
-  /// A link begins. The parent's is watched like others.
-  void watch(LinkId link, Instant now);
+  /// A link begins. The parent's is watched like others. `here`: it does not leave this machine.
+  void watch(LinkId link, Instant now, bool here = false);
   void forget(LinkId link);
   void sent(LinkId link, Instant now);
   void heard(LinkId link, Instant now);
@@ -84,9 +69,14 @@ public:
   void parent_says(bool punctual, Instant now, Orders& orders);
   /// How a child's beats have come: what to answer if it asks.
   bool was_punctual(LinkId link, Instant now) const;
+  /// It asks; nothing: it has just asked.
+  std::optional<bool> asked(LinkId link, Instant now);
+  /// All begin anew: nobody was to send anything until now.
+  void resume(Instant now);
 
   /// Of a link that is watched; while nothing has been found out the worst is expected.
   std::optional<Outlook> outlook(LinkId link, Instant now) const;
+  const Timing& timing() const { return timing_; }
 
   Instant next_deadline() const;
 
@@ -106,20 +96,23 @@ private:
   };
   struct Peer {
     Instant sent_at, heard_at;
-    Instant late_at = kNever;  // when something came that had been awaited for too long
+    Instant late_at = kNever;   // when something came that had been awaited for too long
+    Instant asked_at = kNever;  // whether it was punctual itself
+    bool here = false;
     Gaps gaps = {};
     std::optional<Suspicion> suspicion = {};
   };
   using Peers = std::map<LinkId, Peer>;
 
   Duration suspect_after(const Peer& peer) const;
-  Duration patience(const Suspicion& suspicion) const;
+  Duration patience(LinkId link, const Suspicion& suspicion) const;
+  bool hears_nobody() const;
   Cause cause(const Suspicion& suspicion) const;
   bool forgive(Instant now);
   void beat(Instant now, Orders& orders);
   void suspect(LinkId link, Peer& peer, Instant now, Orders& orders);
-  bool is_guilty(const Peer& peer, Instant now) const;
-  Instant look_at(const Peer& peer) const;
+  bool is_guilty(LinkId link, const Peer& peer, Instant now) const;
+  Instant look_at(LinkId link, const Peer& peer) const;
   void look_at_all(Instant now, Orders& orders);
 
   Timing timing_;

@@ -17,11 +17,6 @@ LaunchConfig launch_config(const wire::JobSpec& job, const LaunchConfig& place) 
   config.postal = believable(job.launch.login_occupancy, job.launch.login_latency);
   return config;
 }
-
-bool all_different(std::vector<std::uint32_t> numbers) {
-  std::sort(numbers.begin(), numbers.end());
-  return std::adjacent_find(numbers.begin(), numbers.end()) == numbers.end();
-}
 }  // namespace
 
 Node::Node(RootPlan plan, std::uint64_t seed)
@@ -48,12 +43,14 @@ void Node::on(const Event& event, Instant now, Actions& out) {
     processes_->tick(now_, out, upward);
     up(std::move(upward));
   }
+  watch_turn();
   spawn_processes();
   flush_gather();
   desk_turn();
   output_turn();
   advance_ending();
   advance_suspension();
+  note_what_was_sent();
   if (desk_)
     show_real_times();
   else
@@ -88,7 +85,8 @@ Instant Node::next_deadline() const {
   if (processes_) deadline = earlier(deadline, processes_->next_deadline());
   if (!desk_ && !parent_gone_) deadline = earlier(deadline, gather_.next_deadline());
   if (desk_) deadline = earlier(deadline, desk_->next_deadline());
-  return earlier(clock_.real(deadline), stop_at_);
+  deadline = earlier(clock_.real(deadline), stop_at_);
+  return detector_ && !clock_.stands() ? earlier(deadline, detector_->next_deadline()) : deadline;
 }
 
 void Node::handle(const Begin&) {
@@ -120,21 +118,18 @@ void Node::handle(const LoginFailed& event) {
 }
 
 void Node::handle(const LinkDown& event) {
-  if (event.link == kParentLink) {
-    parent_gone_ = true;
-    end({wire::EndMode::kill, 9});
-    return;
-  }
+  if (event.link == kParentLink) return lose_parent();
   lose(event.link, event.error);
 }
 
 void Node::handle(const LinkMessage& event) {
   if (event.link == kParentLink) {
-    from_parent(event.message);
+    if (!about_life(event.link, event.message)) from_parent(event.message);
     return;
   }
   Child* child = launch_ ? launch_->find(event.link) : nullptr;
   if (child == nullptr || child->state != Child::State::up) return;
+  if (about_life(event.link, event.message)) return;
   if (!allowed(event.link, event.message)) {
     give_up(event.link,
             Error{Errc::bad_peer, Phase::run, "its launcher spoke for hosts that it was not given"});
@@ -273,6 +268,7 @@ void Node::welcome(const wire::Welcome& message) {
   stamps_.host = self_.index;
   out_->push_back(Send{kParentLink, wire::Hello{now_, 0}});
   launch_.emplace(*job_, message.job, launch_config(*job_, {.level = level_, .self = self_.index}), random_);
+  watch(kParentLink);
   processes_.emplace(job_, self_);
   processes_->prepare(*out_);
 }
@@ -293,103 +289,10 @@ void Node::own_stamps() {
   up(stamps_);
 }
 
-/// True if the child at `link` may say this: it speaks only for hosts that it was given.
-bool Node::allowed(LinkId link, const wire::Message& message) const {
-  const Subtree& subtree = launch_->subtree();
-  const auto host = [&](std::uint32_t index) { return subtree.owns(link, index); };
-  const auto process = [&](std::uint32_t number) { return subtree.owns_process(link, number); };
-  const auto processes = [&](wire::ProcessSet::Range range) { return subtree.owns_processes(link, range); };
-  if (const auto* m = std::get_if<wire::Facts>(&message)) return allowed(link, *m);
-  if (const auto* m = std::get_if<wire::Output>(&message))
-    return (process(m->process) || job_->resizes) &&
-           (m->stream == 1 || m->stream == 2 || (m->stream == 3 && job_->terminal));
-  if (const auto* m = std::get_if<wire::ScanUp>(&message)) return process(m->process) || job_->resizes;
-  if (const auto* m = std::get_if<wire::AbortUp>(&message)) return process(m->process);
-  if (const auto* m = std::get_if<wire::Rejoined>(&message)) return process(m->process);
-  if (const auto* m = std::get_if<wire::CcsAnswer>(&message)) return process(m->process);
-  if (const auto* m = std::get_if<wire::Left>(&message)) return process(m->process);
-  if (const auto* m = std::get_if<wire::PesWanted>(&message)) return process(m->process);
-  if (const auto* m = std::get_if<wire::QueuePairsUp>(&message)) return allowed(link, m->block);
-  if (const auto* m = std::get_if<wire::LinkLost>(&message))
-    return host(m->host) && std::all_of(m->processes.begin(), m->processes.end(), processes);
-  if (const auto* m = std::get_if<wire::NewHostKey>(&message)) return host(m->host);
-  if (const auto* m = std::get_if<wire::Note>(&message)) return m->host == wire::kRootIndex || host(m->host);
-  if (const auto* m = std::get_if<wire::Done>(&message))
-    return std::all_of(m->unconfirmed.begin(), m->unconfirmed.end(), host);
-  if (std::holds_alternative<wire::Swept>(message)) return launch_->children().at(link).sweeper;
-  if (const auto* m = std::get_if<wire::Stamps>(&message))
-    return job_->stamps && host(m->host) && !subtree.find(m->host)->stamped;
-  if (const auto* m = std::get_if<wire::HandBack>(&message)) return allowed(link, *m);
-  if (const auto* m = std::get_if<wire::SignRequest>(&message))
-    return host(m->launcher) && launch_->gave(link, m->host);
-  if (const auto* m = std::get_if<wire::Bindings>(&message)) {
-    return job_->report_bindings && host(m->host) && m->processes.size() == subtree.find(m->host)->processes;
-  }
-  if (const auto* m = std::get_if<wire::Checkup>(&message)) {
-    return job_->checkup && host(m->host) && !subtree.find(m->host)->answered &&
-           m->errors.size() <= wire::Checkup::kMaxErrors;
-  }
-  if (std::holds_alternative<wire::InputTaken>(message))
-    return job_->input_to_all || process(job_->input_process);
-  if (std::holds_alternative<wire::InputReturned>(message)) return process(job_->input_process);
-  return true;
-}
-
-/// A launcher hands back hosts that it was given to start, not its own, each once, and none that is up.
-bool Node::allowed(LinkId link, const wire::HandBack& message) const {
-  std::vector<std::uint32_t> hosts;
-  for (const wire::HostFailure& entry : message.hosts) hosts.push_back(entry.host);
-  return all_different(hosts) && std::all_of(hosts.begin(), hosts.end(), [&](std::uint32_t host) {
-           return launch_->gave(link, host) && !launch_->subtree().find(host)->answered;
-         });
-}
-
-/// Facts are about the child's own hosts and processes, none of them told twice, and no count is beyond its
-/// processes.
-bool Node::allowed(LinkId link, const wire::Facts& facts) const {
-  const Subtree& subtree = launch_->subtree();
-  const Child& child = launch_->children().at(link);
-  const std::uint32_t processes = subtree.processes_of(link);
-  const auto process = [&](std::uint32_t number) { return subtree.owns_process(link, number); };
-  const auto unanswered = [&](std::uint32_t index) {
-    return subtree.owns(link, index) && !subtree.find(index)->answered;
-  };
-  const auto block = [&](const wire::TupleBlock& b) {
-    const Subtree::Entry* entry = subtree.find(b.host);
-    return subtree.owns(link, b.host) && !entry->registered && entry->first_process == b.first_process &&
-           entry->processes == b.tuples.size();
-  };
-  const auto fits = [&](std::uint64_t more, std::uint32_t told) {
-    return told <= processes && more <= processes - told;
-  };
-  const auto topology = [&](const wire::HostTopology& told) {
-    bool owned = job_->provision.by_topology() && told.topology.sockets > 0 && told.topology.cores > 0 &&
-                 told.topology.pus > 0;
-    for (std::uint32_t i = 0; owned && i < told.hosts; ++i) owned = subtree.owns(link, told.first_host + i);
-    return owned;
-  };
-  const auto own = [&](std::uint32_t index) { return subtree.owns(link, index); };
-  std::vector<std::uint32_t> answers = facts.hosts_up, blocks, exits;
-  for (const wire::HostFailure& failure : facts.hosts_failed) answers.push_back(failure.host);
-  for (const wire::TupleBlock& each : facts.blocks) blocks.push_back(each.host);
-  for (const wire::ProcessExit& exit : facts.exits) exits.push_back(exit.process);
-  const std::uint64_t finished = std::uint64_t{facts.ended} + facts.exited_ok + exits.size();
-  return std::all_of(answers.begin(), answers.end(), unanswered) && all_different(answers) &&
-         std::all_of(facts.blocks.begin(), facts.blocks.end(), block) && all_different(blocks) &&
-         std::all_of(exits.begin(), exits.end(), process) && all_different(exits) &&
-         std::all_of(facts.topologies.begin(), facts.topologies.end(), topology) &&
-         std::all_of(facts.random_layout.begin(), facts.random_layout.end(), own) &&
-         watching_allowed(link, facts) && (!facts.code || process(facts.code->process)) &&
-         (!facts.first_ok || process(*facts.first_ok)) &&
-         fits(facts.crash_acks, facts.epoch == epoch_ ? child.crash_acks : 0) &&
-         fits(facts.registered, child.registered) && fits(finished, child.finished) &&
-         std::all_of(facts.barrier.begin(), facts.barrier.end(),
-                     [&](auto entered) { return fits(entered, 0); });
-}
-
 void Node::from_child(Child& child, LinkId link, const wire::Message& message) {
   if (const auto* hello = std::get_if<wire::Hello>(&message)) {
     launch_->hello(link, *hello, now_);
+    watch(link);
   } else if (const auto* news = std::get_if<wire::Facts>(&message)) {
     child.registered += news->registered;
     if (news->epoch == epoch_) child.crash_acks += news->crash_acks;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "charmrun/node/root_desk.hpp"
+#include "health/detector.hpp"
 #include "tree/base/random.hpp"
 #include "tree/proto/ccs_fanout.hpp"
 #include "tree/proto/events.hpp"
@@ -91,6 +92,7 @@ private:
   void handle(const proto::LeftoversKilled& event);
   void handle(const proto::SignatureWanted& event);
   void handle(const proto::SignatureMade& event);
+  void handle(const proto::Probed& event);
   void handle(const proto::Tick&) {}
   // Prepared, Spawned, Adopted, SpawnFailed, ProcessOutput, ProcessExited, Client*: this host's processes.
   template <class E>
@@ -161,6 +163,15 @@ private:
   void say_spool_is_full();
   bool output_is_waited_for();
 
+  // Who lives.
+  void watch(proto::LinkId link);
+  bool about_life(proto::LinkId link, const wire::Message& message);
+  void watch_turn();
+  void note_what_was_sent();
+  void obey(const health::Detector::Orders& orders);
+  bool is_here(proto::LinkId link) const;
+  void lose_parent();
+
   void record_logins();
   void spawn_processes();
   void desk_turn();
@@ -207,7 +218,8 @@ private:
   Instant spawn_at_ = kNever;  // the next processes
   Instant kill_at_ = kNever;
   Instant give_up_at_ = kNever;
-  Instant stop_at_ = kNever;  // SIGSTOP for suspended processes; in real time
+  Instant stop_at_ = kNever;                  // SIGSTOP for suspended processes; in real time
+  std::optional<health::Detector> detector_;  // where launchers are watched
   std::vector<std::uint32_t> unconfirmed_;
 
   // Valid during on().

@@ -44,8 +44,8 @@ constexpr std::array kRows{
     CT_ROW(notice),         CT_ROW(stubborn),      CT_ROW(window),        CT_ROW(limit),
     CT_ROW(within),         CT_ROW(log),           CT_ROW(sabotage),      CT_ROW(by_cores),
     CT_ROW(prints),         CT_ROW(print_size),    CT_ROW(print_gap),     CT_ROW(screen),
-    CT_ROW(goes_on),        CT_ROW(stop),          CT_ROW(stop_for),      CT_ROW(spool),
-    CT_ROW(disk),
+    CT_ROW(goes_on),        CT_ROW(heartbeat),     CT_ROW(orphan_after),  CT_ROW(stop),
+    CT_ROW(stop_for),       CT_ROW(spool),         CT_ROW(disk),
 };
 #undef CT_ROW
 

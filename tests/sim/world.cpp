@@ -40,6 +40,7 @@ RootPlan make_plan(const Settings& settings, const Hosts& hosts) {
   if (settings.goes_on != 0) job.on_failure = wire::OnFailure::go_on;
   job.grace = ms(settings.grace);
   job.timeout = ms(settings.timeout);
+  job.heartbeat = {ms(settings.heartbeat), 1s, ms(settings.orphan_after)};
   job.stamps = settings.stamps != 0;
   job.labelled = settings.prints != 0;
   job.spool = static_cast<std::uint64_t>(settings.spool);
@@ -400,12 +401,14 @@ void World::finish() {
     checks_.wrong("nothing happens any more, and the job has not ended");
   if (whole_job && (outcome_.status >= 0 || is_root_gone_)) {
     Checks::End end{outcome_.status, launchers_alive_, spawned_ - gone_};
-    for (const Launcher& launcher : launchers_) end.launchers -= launcher.node && launcher.is_orphan ? 1 : 0;
+    const bool may_stay = settings_.heartbeat == 0;  // who is not told does not know
+    for (const Launcher& launcher : launchers_)
+      end.launchers -= may_stay && launcher.node && launcher.is_orphan ? 1 : 0;
     for (const Process& process :
          processes_) {  // an orphan that slept while its host was swept starts some yet
       if (process.state == Process::State::unborn || process.state == Process::State::gone) continue;
       const Launcher& launcher = launchers_[process.launcher];
-      end.processes -= launcher.is_orphan && launcher.was_paused ? 1 : 0;
+      end.processes -= may_stay && launcher.is_orphan && launcher.was_paused ? 1 : 0;
     }
     if (settings_.goes_on != 0) allow_if_all_lost();
     is_root_gone_ ? checks_.ended_without_root(end) : checks_.ended(end);

@@ -193,6 +193,7 @@ private:
   void perform(std::uint32_t id, const proto::CancelLogin& action, Duration& now);
   void perform(std::uint32_t id, const proto::Send& action, Duration& now);
   void perform(std::uint32_t id, const proto::CloseLink& action, Duration& now);
+  void perform(std::uint32_t id, const proto::Probe& action, Duration& now);
   void perform(std::uint32_t id, const proto::Prepare& action, Duration& now);
   void perform(std::uint32_t id, const proto::Spawn& action, Duration& now);
   void perform(std::uint32_t id, const proto::Signal& action, Duration& now);

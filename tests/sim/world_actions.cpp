@@ -61,11 +61,26 @@ void World::perform(std::uint32_t id, const Send& action, Duration& now) {
 }
 
 void World::perform(std::uint32_t id, const CloseLink& action, Duration& now) {
+  if (action.link == kParentLink) return hang_up(launchers_[id].wire, true, now, "closed by the other side");
   const auto child = launchers_[id].children.find(action.link);
   if (child == launchers_[id].children.end() || child->second.wire == kNobody)
     return checks_.wrong(fmt::format("host {} closed a link that is none", launchers_[id].host));
   hang_up(child->second.wire, false, now, "closed by the other side");
   launchers_[id].children.erase(child);
+}
+
+/// A host that has power answers, whatever its launcher does; it acknowledges what arrives.
+void World::perform(std::uint32_t id, const Probe& action, Duration& now) {
+  constexpr Duration kLongAgo = 1h;
+  const Launcher& launcher = launchers_[id];
+  const bool up = action.link == kParentLink;
+  const Wire& wire = wires_[up ? launcher.wire : launcher.children.at(action.link).wire];
+  const Launcher& there = launchers_[up ? wire.parent : wire.child];
+  const bool is_off = there.host != wire::kRootIndex && hosts_[there.host].is_off;
+  const Duration last = up ? wire.last_down : wire.last_up;
+  Evidence found{!wire.is_dead && last <= now ? now - last : kLongAgo, wire.is_dead ? kLongAgo : 0s, !is_off};
+  const Duration after = is_off ? action.within : 2 * network_.delay();
+  put(now + after, ToNode{id, Probed{action.link, found}});
 }
 
 void World::perform(std::uint32_t id, const Prepare&, Duration& now) {

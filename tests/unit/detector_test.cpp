@@ -100,7 +100,7 @@ TEST_CASE("a host that still answers is given more time, as its answers say", "[
       {{1s, 10ms, true}, Cause::frozen, 30s},
       {{1s, 10ms, false}, Cause::frozen, 30s},  // its port is closed by a firewall
       {{1s, 1s, true}, Cause::half_open, 8s},
-      {{1s, {}, true}, Cause::half_open, 30s},  // nobody knows of acknowledgements
+      {{1s, {}, true}, Cause::silent, 30s},  // nobody knows of acknowledgements
   }));
   Bench bench;
   bench.run(5s, {kChild});
@@ -400,4 +400,76 @@ TEST_CASE("lost packets make suspects, and nobody is convicted", "[health]") {
   suspicions = 0;
   for (int link = 0; link < 300; ++link) REQUIRE_FALSE(minute(random, 0.05, suspicions));
   CHECK(suspicions > 100);
+}
+
+TEST_CASE("our parent is given more time, and as long as it likes while its host lives", "[health]") {
+  struct Case {
+    Evidence evidence;
+    std::optional<Duration> after;
+  };
+  const auto [evidence, after] = GENERATE(values<Case>({
+      {{1h, 10ms, false}, {}},
+      {{1h, 1h, false}, 8s},
+      {{1h, 1h, true}, 8s},
+      {{1h, {}, false, false}, 30s},
+      {{1h, 3s, false}, {}},  // one that is only late
+  }));
+  Bench bench(true);
+  bench.run(5s, {kChild, proto::kParentLink});
+  const Instant last = bench.now;
+  bench.orders = {};
+  while (bench.orders.verdicts.empty() && bench.now - last < 10min) {
+    bench.orders = {};
+    bench.run(50ms, {kChild});
+    if (bench.orders.probes.empty()) continue;
+    Detector::Orders orders;
+    bench.detector.probed(proto::kParentLink, evidence, bench.now, orders);
+    bench.orders.verdicts.insert(bench.orders.verdicts.end(), orders.verdicts.begin(), orders.verdicts.end());
+  }
+  REQUIRE(bench.orders.verdicts.size() == (after ? 1 : 0));
+  if (!after) return;
+  CHECK(bench.orders.verdicts[0].link == proto::kParentLink);
+  CHECK(bench.orders.verdicts[0].silence >= *after);
+  CHECK(bench.orders.verdicts[0].silence < *after + 1s);
+}
+
+TEST_CASE("a root that hears nobody waits: its own network may be down", "[health]") {
+  const bool hears_one = GENERATE(true, false);
+  Bench bench;
+  bench.detector.watch(kOther, bench.now);
+  constexpr LinkId kHere = 3;
+  bench.detector.watch(kHere, bench.now, true);
+  bench.run(5s, {kChild, kOther, kHere});
+  const Instant last = bench.now;
+  std::vector<LinkId> heard{kHere};
+  if (hears_one) heard.push_back(kOther);
+  bench.orders = {};
+  while (bench.orders.verdicts.empty() && bench.now - last < 10min) {
+    bench.orders = {};
+    bench.run(50ms, heard);
+    for (const auto& [link, within] : std::vector{bench.orders.probes})
+      bench.detector.probed(link, {1h, 1h, false}, bench.now, bench.orders);
+  }
+  REQUIRE_FALSE(bench.orders.verdicts.empty());
+  CHECK(bench.orders.verdicts[0].silence >= (hears_one ? 1s : 8s));
+  CHECK(bench.orders.verdicts[0].silence < (hears_one ? 2s : 9s));
+}
+
+TEST_CASE("who could not be asked is not taken for one who does not answer", "[health]") {
+  Bench bench;
+  bench.run(5s, {kChild});
+  bench.silent();
+  bench.run(1s);
+  bench.probed({1h, 1h, false, false});
+  bench.run(500ms);
+  CHECK(bench.orders.verdicts.empty());
+}
+
+TEST_CASE("questions of a child are answered once in half a beat", "[health]") {
+  Bench bench;
+  bench.run(5s, {kChild});
+  CHECK(bench.detector.asked(kChild, bench.now) == true);
+  CHECK_FALSE(bench.detector.asked(kChild, bench.now + 1ms));
+  CHECK(bench.detector.asked(kChild, bench.now + 200ms));
+  CHECK_FALSE(bench.detector.asked(kOther, bench.now));
 }

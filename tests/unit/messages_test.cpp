@@ -66,6 +66,7 @@ JobSpec full_job() {
   job.spool = 5U << 20;
   job.watched = true;
   job.on_failure = OnFailure::go_on;
+  job.heartbeat = {100ms, 2s, 3s};
   return job;
 }
 
@@ -120,6 +121,8 @@ std::vector<Message> every_message() {
           OutputCredit{65536},
           CcsSpread{9, true, false, false, {{1, 2}, {7, 7}}, "request"},
           Lost{3, {{1, 2}, {7, 7}}},
+          Beat{},
+          Punctual{false},
           Hello{Instant{12345ns}, 77},
           full_facts(),
           Output{1, 2, true, "text\nmore", Tail::prompt, Instant{99ns}},
@@ -151,7 +154,9 @@ std::vector<Message> every_message() {
           Bindings{4, {{Binding::By::itself, CpuUnit::core, 2, 1, {2, 10}}, {}}},
           PesWanted{1, 4},
           Left{3},
-          QueuePairsUp{{1, 2, 3, 1, std::string(24, '\1')}}};
+          QueuePairsUp{{1, 2, 3, 1, std::string(24, '\1')}},
+          BeatUp{},
+          WasPunctual{}};
 }
 
 std::string payload_of(const Message& message) {

@@ -517,6 +517,18 @@ TEST_CASE("the grace is 2 seconds, and Ctrl-C ends the job, unless told otherwis
   CHECK(good({"++no-int-ends", "++int-ends", "app"}).int_ends);
 }
 
+TEST_CASE("launchers watch each other, unless told otherwise") {
+  CHECK(good({"app"}).heartbeat == 250ms);
+  CHECK(good({"app"}).detect_within == 1s);
+  CHECK(good({"app"}).orphan_after == 8s);
+  CHECK(good({"++heartbeat", "0.1", "++detect-within", "0.5", "++orphan-after", "3", "app"}).heartbeat ==
+        100ms);
+  CHECK_FALSE(good({"++heartbeat", "-1", "app"}).heartbeat);
+  for (const char* wrong : {"0", "0.05", "9"})
+    CHECK(has(failure({"++detect-within", wrong, "app"}), "++detect-within cannot be"));
+  CHECK(has(failure({"++detect-within", "2", "++orphan-after", "1", "app"}), "++orphan-after is less than"));
+}
+
 TEST_CASE("what needs to know or start the hosts does not go with ++mpiexec") {
   for (const Words& words : {Words{"++hosts", "2"}, Words{"++levels", "2"}, Words{"++branching", "4"},
                              Words{"++on-host-failure", "drop"}, Words{"++forward-agent"}}) {

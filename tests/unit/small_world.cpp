@@ -45,6 +45,7 @@ RootPlan make_plan(const Plan& plan) {
   job.bind = plan.bind;
   job.report_bindings = plan.report_bindings;
   job.fork_clients = plan.fork_clients;
+  job.heartbeat = plan.heartbeat;
   job.watched = root.tells_progress = plan.watched;
   job.on_failure = plan.on_loss;
   job.profiles.resize(1);
@@ -163,6 +164,11 @@ void SmallWorld::freeze_launcher(std::uint32_t host) {
   launchers_[find(host)]->frozen = true;
 }
 
+void SmallWorld::unplug(std::uint32_t host) {
+  Launcher& launcher = *launchers_[find(host)];
+  launcher.frozen = launcher.unplugged = true;
+}
+
 void SmallWorld::cut_link(std::uint32_t host) {
   const WireRef wire = launchers_[find(host)]->to_parent;
   hang_up(wire, Direction::up, "connection reset");
@@ -254,7 +260,18 @@ void SmallWorld::perform(std::size_t id, const Send& a) {
 }
 
 void SmallWorld::perform(std::size_t id, const CloseLink& a) {
+  if (a.link == kParentLink) return close(launchers_[id]->to_parent, Direction::up);
   close(launchers_[id]->children.at(a.link), Direction::down);
+}
+
+void SmallWorld::perform(std::size_t id, const Probe& a) {
+  const bool up = a.link == kParentLink;
+  const WireRef wire = up ? launchers_[id]->to_parent : launchers_[id]->children.at(a.link);
+  const bool answers = !launchers_[up ? wire->parent : wire->child]->unplugged;
+  const Evidence found{1h, answers ? 0s : 1h, answers};
+  schedule(now_ + (answers ? 1ms : a.within), [this, id, link = a.link, found] {
+    deliver(id, Probed{link, found});
+  });
 }
 
 void SmallWorld::perform(std::size_t id, const Prepare& a) {

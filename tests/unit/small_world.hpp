@@ -97,6 +97,7 @@ struct Plan {
   std::vector<std::string> forwarded_keys;       // public keys by which the root signs
   bool watched = false;                          // somebody looks at its progress
   wire::OnFailure on_loss = wire::OnFailure::abort;
+  wire::Heartbeat heartbeat;
 };
 
 /// One try to log in, and what is to come of it. Default: it succeeds after some time.
@@ -143,6 +144,8 @@ public:
   void kill_launcher(std::uint32_t host);
   /// The launcher hears and does nothing any more, but its link stays.
   void freeze_launcher(std::uint32_t host);
+  /// The same, and its host acknowledges and answers nothing.
+  void unplug(std::uint32_t host);
   void cut_link(std::uint32_t host);
   void kill_process(std::uint32_t process, int signal) { dies(actors[process], 0, signal); }
   /// One to go on ends what a StopSelf has begun.
@@ -191,7 +194,7 @@ private:
     std::uint32_t host = wire::kRootIndex;
     std::unique_ptr<Node> node;
     Duration skew{0};
-    bool alive = true, frozen = false;
+    bool alive = true, frozen = false, unplugged = false;
     Instant armed = kNever;
     WireRef to_parent;
     std::map<proto::LinkId, WireRef> children;  // null: logging in
@@ -220,6 +223,7 @@ private:
   void perform(std::size_t id, const proto::Sign& action);
   void perform(std::size_t id, const proto::Send& action);
   void perform(std::size_t id, const proto::CloseLink& action);
+  void perform(std::size_t id, const proto::Probe& action);
   void perform(std::size_t id, const proto::Prepare& action);
   void perform(std::size_t id, const proto::Spawn& action);
   void perform(std::size_t id, const proto::Adopt& action);

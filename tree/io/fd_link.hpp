@@ -30,6 +30,7 @@ public:
   void send(std::string bytes) override;
   std::size_t backlog() const override { return queue_.size(); }
   void pause_reading(bool paused) override;
+  std::optional<TcpEnds> ends() const override;
   void close(Duration linger) override;
 
   FdLink(asio::io_context& io, pid_t child, ChildWatch* watch);
@@ -68,6 +69,7 @@ public:
   void send(std::string bytes) override { link_->send(std::move(bytes)); }
   std::size_t backlog() const override { return link_->backlog(); }
   void pause_reading(bool paused) override { link_->pause_reading(paused); }
+  std::optional<TcpEnds> ends() const override { return link_->ends(); }
   void close(Duration linger) override { link_->close(linger); }
 
 private:

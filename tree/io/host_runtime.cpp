@@ -233,7 +233,11 @@ void HostRuntime::execute(const proto::KillLeftovers& action) {
     sink_(proto::LeftoversKilled{killed});
   };
   if (job_) return leftovers_.kill_descendants(watch_.pids(), std::move(done));
-  if (auto folder = socket_folder()) ::unlink(socket_path(*folder, action.job, action.host).c_str());
+  if (auto folder = socket_folder()) {
+    const std::string path = socket_path(*folder, action.job, action.host);
+    kill_listener(path);
+    ::unlink(path.c_str());
+  }
   leftovers_.kill_marked(job_mark(action.job, action.host), std::move(done));
 }
 

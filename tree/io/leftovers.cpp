@@ -2,11 +2,14 @@
 #include "tree/io/leftovers.hpp"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <map>
@@ -80,6 +83,21 @@ std::string job_mark(const std::string& job, std::uint32_t host) {
 bool childless() {
   siginfo_t ignored{};
   return ::waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0 && errno == ECHILD;
+}
+
+void kill_listener(const std::string& socket_path) {
+  const UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (socket_path.size() >= sizeof address.sun_path) return;
+  std::copy(socket_path.begin(), socket_path.end(), address.sun_path);
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.uid != ::geteuid() ||
+      peer.pid <= 0 || peer.pid == ::getpid())
+    return;
+  ::kill(peer.pid, SIGKILL);  // if it ends just now: no kernel gives a pid away again so soon
 }
 
 void Leftovers::kill_descendants(std::vector<pid_t> spared, Done done) {

@@ -24,6 +24,10 @@ std::string job_mark(const std::string& job, std::uint32_t host);
 /// kernel cannot tell (before 4.7).
 bool childless();
 
+/// Kills the process that listens on this unix socket, if it is one of ours: a launcher that hangs. Its
+/// guardian then cleans up.
+void kill_listener(const std::string& socket_path);
+
 class Leftovers {
 public:
   explicit Leftovers(asio::io_context& io) : timer_(io) {}

@@ -7,12 +7,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tree/base/error.hpp"
 #include "tree/base/time.hpp"
+#include "tree/io/sock_diag.hpp"
 #include "tree/wire/host.hpp"
 
 namespace charmtree::io {
@@ -46,6 +48,9 @@ public:
 
   /// Stops (resumes) reading: the far side feels it once its buffers are full.
   virtual void pause_reading(bool paused) = 0;
+
+  /// The connection that carries it, if that is one of TCP.
+  virtual std::optional<TcpEnds> ends() const { return {}; }
 
   /// Ends the link: queued bytes are sent for at most `linger`, then everything is released. No handler is
   /// called any more.

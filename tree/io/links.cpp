@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "tree/io/clock.hpp"
+#include "tree/io/host_probe.hpp"
 #include "tree/proto/launch_failure.hpp"
 
 namespace charmtree::io {
@@ -70,8 +71,10 @@ struct Links::Port {
   LoginResult login_result;  // kept from login to greeting
   Duration greeting_limit{0};
   asio::steady_timer greeting;
-  bool up = false;    // LinkUp has been put out (parent: from the start)
-  bool gone = false;  // nothing may be put out any more
+  Instant heard = kNever;       // the last bytes
+  std::shared_ptr<void> probe;  // of its host, under way
+  bool up = false;              // LinkUp has been put out (parent: from the start)
+  bool gone = false;            // nothing may be put out any more
 
   Port(asio::io_context& io, proto::LinkId id_, wire::LinkReader::From from)
       : id(id_), reader(from), greeting(io) {}
@@ -92,6 +95,7 @@ Links::~Links() {
 void Links::open_parent(std::unique_ptr<Link> link) {
   auto port = std::make_shared<Port>(io_, proto::kParentLink, wire::LinkReader::From::parent);
   port->link = std::move(link);
+  port->heard = now();
   port->up = true;
   ports_.emplace(proto::kParentLink, port);
   port->link->send(wire::make_greeting());
@@ -148,6 +152,7 @@ void Links::logged_in(const PortPtr& port, LoginResult result) {
 
 void Links::received(const PortPtr& port, std::string_view bytes) {
   if (port->gone) return;
+  port->heard = now();
   if (auto ok = port->reader.append(bytes); !ok) return fail(port, ok.error());
   if (!port->up) {
     if (!port->reader.greeted()) return;
@@ -233,6 +238,26 @@ void Links::execute(const proto::Send& action) {
 void Links::execute(const proto::CloseLink& action) {
   const auto it = ports_.find(action.link);
   if (it != ports_.end()) drop(PortPtr{it->second});
+}
+
+/// Who is not read has been heard, as far as anybody can tell. Behind a command of the user's, or under a
+/// kernel that does not say, may be anything.
+void Links::execute(const proto::Probe& action) {
+  const auto it = ports_.find(action.link);
+  if (it == ports_.end() || !it->second->link) return;
+  const PortPtr port = it->second;
+  const bool is_parent = action.link == proto::kParentLink;
+  const Duration heard = now() - port->heard;
+  if (paused_ && !is_parent) return sink_(proto::Probed{port->id, {Duration{0}}});
+  if (action.here) return sink_(proto::Probed{port->id, {heard, Duration{0}, false, false}});
+  auto ends = port->link->ends();
+  if (!ends && is_parent) ends = ssh_connection();
+  if (!ends) return sink_(proto::Probed{port->id, {heard, {}, false, false}});
+  port->probe = probe_host(io_, *ends, {action.within, action.fresh}, heard,
+                           [this, weak = std::weak_ptr{port}](const proto::Evidence& evidence) {
+                             const PortPtr alive = weak.lock();
+                             if (alive && !alive->gone) sink_(proto::Probed{alive->id, evidence});
+                           });
 }
 
 std::size_t Links::backlog() const {

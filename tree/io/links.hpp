@@ -45,6 +45,7 @@ public:
   void execute(const proto::Signed& action);
   void execute(const proto::Send& action);
   void execute(const proto::CloseLink& action);
+  void execute(const proto::Probe& action);
 
   /// Bytes queued on all links.
   std::size_t backlog() const;

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "tree/io/unique_fd.hpp"
+#include "tree/io/sock_diag.hpp"
 
 namespace charmtree::io {
 
@@ -18,13 +18,13 @@ std::optional<uid_t> peer_uid(int fd);
 /// The same for many connections, one after the other: the kernel is asked through one socket.
 class PeerLookup {
 public:
-  PeerLookup();
   std::optional<uid_t> uid(int fd);
   /// The inode of the other end's socket, for loopback TCP: `socket:[INODE]` in its owner's /proc/PID/fd.
   std::optional<std::uint64_t> inode(int fd);
 
 private:
-  UniqueFd netlink_;  // opened anew after an answer that was none
+  std::optional<TcpSocket> tcp_peer(const TcpEnds& ends);
+  SockDiag kernel_;
 };
 
 }  // namespace charmtree::io

@@ -50,6 +50,7 @@ void Runner::execute(Action& action) {
   if (auto* a = std::get_if<Signed>(&action)) return links_.execute(*a);
   if (auto* a = std::get_if<Send>(&action)) return links_.execute(*a);
   if (auto* a = std::get_if<CloseLink>(&action)) return links_.execute(*a);
+  if (auto* a = std::get_if<Probe>(&action)) return links_.execute(*a);
   if (auto* a = std::get_if<Prepare>(&action)) return host_.execute(*a);
   if (auto* a = std::get_if<Spawn>(&action)) return host_.execute(*a);
   if (auto* a = std::get_if<Signal>(&action)) return host_.execute(*a);

@@ -32,6 +32,7 @@ public:
   void send(std::string bytes);
   std::size_t backlog() const { return sending_.size() - sent_ + waiting_.size(); }
   void pause_reading(bool paused);
+  std::optional<TcpEnds> ends() const;
   void close(Duration linger);
   void release();
 
@@ -87,6 +88,10 @@ void SshLink::Pump::send(std::string bytes) {
 void SshLink::Pump::pause_reading(bool paused) {
   paused_ = paused && !closing_;
   if (!paused_) schedule();
+}
+
+std::optional<TcpEnds> SshLink::Pump::ends() const {
+  return session_ ? tcp_ends(session_->socket().native_handle()) : std::nullopt;
 }
 
 void SshLink::Pump::close(Duration linger) {
@@ -300,6 +305,9 @@ std::size_t SshLink::backlog() const {
 }
 void SshLink::pause_reading(bool paused) {
   pump_->pause_reading(paused);
+}
+std::optional<TcpEnds> SshLink::ends() const {
+  return pump_->ends();
 }
 void SshLink::close(Duration linger) {
   pump_->close(linger);

@@ -26,6 +26,7 @@ public:
   void send(std::string bytes) override;
   std::size_t backlog() const override;
   void pause_reading(bool paused) override;
+  std::optional<TcpEnds> ends() const override;
   void close(Duration linger) override;
 
 private:

@@ -188,6 +188,19 @@ struct SignatureMade {
   std::uint32_t launcher, login;
   std::string signature;
 };
+/// What was found out about a link that is silent.
+struct Evidence {
+  Duration heard{0};  // the last byte came so long ago
+  std::optional<Duration> acknowledged =
+      {};                     // so long ago the other machine last acknowledged some; not known
+  bool port_answers = false;  // a connection to its ssh port was taken or refused
+  bool asked = true;          // one was made; else that was not necessary, or not possible
+};
+/// Answer to Probe.
+struct Probed {
+  LinkId link;
+  Evidence evidence;
+};
 /// Nothing happened but time: next_deadline() has come.
 struct Tick {};
 
@@ -195,7 +208,7 @@ using Event = std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, Se
                            Adopted, SpawnFailed, ProcessOutput, OutputDrained, ProcessExited, ClientOpened,
                            ClientBytes, ClientClosed, InputRead, InputWritten, InputRecalled, Shown,
                            WindowResized, OutputWritten, Spooled, Unspooled, HostsRead, UserSignal,
-                           LeftoversKilled, SignatureWanted, SignatureMade, Tick>;
+                           LeftoversKilled, SignatureWanted, SignatureMade, Probed, Tick>;
 
 // ---- actions
 
@@ -224,6 +237,14 @@ struct Send {
 /// Send what is queued (bounded time), then end the link. No LinkDown follows.
 struct CloseLink {
   LinkId link;
+};
+/// A link is silent: find out within this time whether the machine at its other end lives; at once, without a
+/// connection to it, if it acknowledged something less than `fresh` ago, or some of what came has not been
+/// read. `here`: it is this machine. Answer Probed.
+struct Probe {
+  LinkId link;
+  Duration within, fresh;
+  bool here = false;
 };
 /// Make this host ready: working directory, ~/.charmrunrc, setup command, client sockets. Answer Prepared.
 struct Prepare {
@@ -385,10 +406,10 @@ struct Finish {
 };
 
 using Action =
-    std::variant<Login, CancelLogin, Signed, Send, CloseLink, Prepare, Spawn, Adopt, Signal, KillLeftovers,
-                 ClientSend, ClientClose, DrainOutput, PauseOutput, PauseClient, SpoolWrite, SpoolRead,
-                 WriteInput, RecallPipe, ResizeTerminal, ReadInput, ReleaseKeys, StopSelf, ReadHosts, Show,
-                 Say, Sign, StoreHostKey, Record, Examined, Progress, Finish>;
+    std::variant<Login, CancelLogin, Signed, Send, CloseLink, Probe, Prepare, Spawn, Adopt, Signal,
+                 KillLeftovers, ClientSend, ClientClose, DrainOutput, PauseOutput, PauseClient, SpoolWrite,
+                 SpoolRead, WriteInput, RecallPipe, ResizeTerminal, ReadInput, ReleaseKeys, StopSelf,
+                 ReadHosts, Show, Say, Sign, StoreHostKey, Record, Examined, Progress, Finish>;
 using Actions = std::vector<Action>;
 
 }  // namespace charmtree::proto

@@ -206,12 +206,13 @@ CT_MEMBERS(Binding, s.by, s.unit, s.first, s.count, s.pus)
 CT_MEMBERS(Share, s.host, s.first_process, s.processes)
 CT_MEMBERS(WindowSize, s.rows, s.columns)
 CT_MEMBERS(Terminal, s.size, s.typed_into)
+CT_MEMBERS(Heartbeat, s.interval, s.gone_after, s.orphan_after)
 CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.environment, s.hosts, s.processes, s.pes_per_process,
            s.input_process, s.input_to_all, s.input_is_typed, s.magic, s.launch, s.timeout, s.grace,
            s.keep_address_randomisation, s.stamps, s.verbose, s.partial_line, s.raw_output, s.labelled,
            s.private_network, s.umask, s.runscript, s.profiles, s.checkup, s.restarts_processes, s.terminal,
            s.provision, s.bind, s.report_bindings, s.resizes, s.fork_clients, s.spool, s.watched,
-           s.on_failure)
+           s.on_failure, s.heartbeat)
 CT_MEMBERS(NodeTable, s.epoch, s.pes_per_process, s.blocks)
 CT_MEMBERS(Welcome, s.job, s.self, s.level)
 CT_MEMBERS(Assign, s.hosts, s.login_rate)
@@ -234,6 +235,10 @@ CT_MEMBERS(Lost, s.epoch, s.processes)
 CT_MEMBERS(CcsForward, s.process, s.last, s.bytes)
 CT_MEMBERS(CcsMerge, s.code)
 CT_MEMBERS(CcsSpread, s.token, s.first, s.last, s.everybody, s.processes, s.bytes)
+CT_MEMBERS(Beat, )
+CT_MEMBERS(Punctual, s.yes)
+CT_MEMBERS(BeatUp, )
+CT_MEMBERS(WasPunctual, )
 CT_MEMBERS(Resize, s.size)
 CT_MEMBERS(Regroup, )
 CT_MEMBERS(Reshape, s.shares, s.arguments)

@@ -76,6 +76,14 @@ enum class ForkClients : std::uint8_t {
   always,
 };
 
+/// How launchers watch each other (health/detector).
+struct Heartbeat {
+  Duration interval{0};       // something goes over every link so often; 0: nobody is watched
+  Duration gone_after{1s};    // silence of a host that answers in no way
+  Duration orphan_after{8s};  // of a parent: then its subtree ends by itself
+  friend bool operator==(const Heartbeat&, const Heartbeat&) = default;
+};
+
 /// In the place of a process number: none.
 inline constexpr std::uint32_t kNoProcess = UINT32_MAX;
 
@@ -117,6 +125,7 @@ struct JobSpec {
   std::uint64_t spool = 1U << 30;  // bytes of output that a host may keep in a file
   bool watched = false;            // somebody looks at it: Facts say more
   OnFailure on_failure = OnFailure::abort;
+  Heartbeat heartbeat;
   /// Output is bytes as they come, not lines.
   bool passes_raw() const { return raw_output || (processes == 1 && !labelled); }
   /// The processes get their numbers when all hosts have answered or been given up.
@@ -288,6 +297,13 @@ struct CcsSpread {
   bool everybody = false;  // the next are for the first piece
   std::vector<ProcessSet::Range> processes = {};
   std::string bytes;
+};
+
+/// Nothing but a sign of life.
+struct Beat {};
+/// Answer to WasPunctual.
+struct Punctual {
+  bool yes = true;
 };
 
 // ---- up: child to parent
@@ -503,12 +519,17 @@ struct Bindings {
   std::vector<Binding> processes;
 };
 
-using Message = std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End,
-                             Sweep, Numbers, SignReply, Restart, Recover, Admit, CcsForward, Resize, Regroup,
-                             Reshape, QueuePairsDown, ForwardSignal, Suspend, OutputCredit, CcsSpread, Lost,
-                             Hello, Facts, Output, ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken,
-                             InputReturned, Stamps, LinkLost, Done, Swept, Ask, SignRequest, Checkup,
-                             Rejoined, CcsAnswer, Bindings, PesWanted, Left, QueuePairsUp>;
+struct BeatUp {};
+/// I suspect a child of mine: have my own beats come in time?
+struct WasPunctual {};
+
+using Message =
+    std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End, Sweep,
+                 Numbers, SignReply, Restart, Recover, Admit, CcsForward, Resize, Regroup, Reshape,
+                 QueuePairsDown, ForwardSignal, Suspend, OutputCredit, CcsSpread, Lost, Beat, Punctual, Hello,
+                 Facts, Output, ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken, InputReturned,
+                 Stamps, LinkLost, Done, Swept, Ask, SignRequest, Checkup, Rejoined, CcsAnswer, Bindings,
+                 PesWanted, Left, QueuePairsUp, BeatUp, WasPunctual>;
 
 /// True for messages that a parent sends to its child.
 bool goes_down(const Message& message);

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who is at the other ends of our links, and whether they live (health/detector). Everything here is in real
+// time, and rests while the job is suspended: then its root does not run.
+#include <algorithm>
+
+#include "charmrun/node/node.hpp"
+
+namespace charmtree {
+
+using namespace proto;
+
+namespace {
+
+constexpr Duration kLeast = 100ms;
+
+/// A launcher may stand still for as long as its host may take to start something.
+health::Timing timing(const wire::JobSpec& job) {
+  health::Timing timing;
+  timing.gone_after = std::clamp(job.heartbeat.gone_after, kLeast, timing.half_open_after);
+  timing.beat = std::clamp(job.heartbeat.interval, kLeast / 4, timing.gone_after / 4);
+  timing.orphan_after = std::clamp(job.heartbeat.orphan_after, timing.gone_after, Duration{1h});
+  timing.frozen_after = std::clamp(job.timeout, timing.frozen_after, Duration{24h});
+  return timing;
+}
+
+}  // namespace
+
+/// From its first message on: before, a login has limits of its own.
+void Node::watch(LinkId link) {
+  if (job_->heartbeat.interval <= Duration{0} || job_->checkup) return;
+  if (!detector_) detector_.emplace(timing(*job_), desk_ == nullptr);
+  detector_->watch(link, real_now_, is_here(link));
+}
+
+/// Every message is a sign of life; true: it was nothing more, or a question about us.
+bool Node::about_life(LinkId link, const wire::Message& message) {
+  const bool beat =
+      std::holds_alternative<wire::Beat>(message) || std::holds_alternative<wire::BeatUp>(message);
+  const bool question = std::holds_alternative<wire::WasPunctual>(message);
+  const auto* answer = std::get_if<wire::Punctual>(&message);
+  if (!detector_) return beat || question || answer != nullptr;
+  detector_->heard(link, real_now_);
+  const std::optional<bool> punctual = question ? detector_->asked(link, real_now_) : std::nullopt;
+  if (punctual) out_->push_back(Send{link, wire::Punctual{*punctual}});
+  if (answer == nullptr || clock_.stands()) return beat || question || answer != nullptr;
+  health::Detector::Orders orders;
+  detector_->parent_says(answer->yes, real_now_, orders);
+  obey(orders);
+  return true;
+}
+
+void Node::handle(const Probed& event) {
+  if (!detector_ || clock_.stands()) return;
+  health::Detector::Orders orders;
+  detector_->probed(event.link, event.evidence, real_now_, orders);
+  obey(orders);
+}
+
+/// What is sent for other reasons is a beat, too.
+void Node::note_what_was_sent() {
+  if (!detector_) return;
+  for (const Action& action : *out_) {
+    if (const auto* send = std::get_if<Send>(&action)) detector_->sent(send->link, real_now_);
+  }
+}
+
+void Node::watch_turn() {
+  if (!detector_ || clock_.stands()) return;
+  health::Detector::Orders orders;
+  detector_->tick(real_now_, orders);
+  obey(orders);
+}
+
+void Node::obey(const health::Detector::Orders& orders) {
+  const auto is_up = [&](LinkId link) {
+    if (link == kParentLink) return !parent_gone_;
+    const Child* child = launch_->find(link);
+    return child != nullptr && child->state == Child::State::up;
+  };
+  for (const LinkId link : orders.beats) {
+    if (!is_up(link))
+      detector_->forget(link);
+    else if (link == kParentLink)
+      out_->push_back(Send{link, wire::BeatUp{}});
+    else
+      out_->push_back(Send{link, wire::Beat{}});
+  }
+  for (const auto& [link, within] : orders.probes) {
+    if (is_up(link)) out_->push_back(Probe{link, within, detector_->timing().last_word(), is_here(link)});
+  }
+  if (orders.ask_parent && !parent_gone_) out_->push_back(Send{kParentLink, wire::WasPunctual{}});
+  for (const health::Verdict& verdict : orders.verdicts) {
+    if (!is_up(verdict.link)) continue;
+    if (verdict.link != kParentLink) {
+      give_up(verdict.link, health::explain(verdict));
+      continue;
+    }
+    out_->push_back(CloseLink{kParentLink});
+    lose_parent();
+  }
+}
+
+/// At its other end is a launcher on this same machine.
+bool Node::is_here(LinkId link) const {
+  if (link != kParentLink) return launch_->children().at(link).via == Via::local;
+  return self_.profile < job_->profiles.size() && job_->profiles[self_.profile].via == Via::local;
+}
+
+void Node::lose_parent() {
+  parent_gone_ = true;
+  if (detector_) detector_->forget(kParentLink);
+  end({wire::EndMode::kill, 9});
+}
+
+}  // namespace charmtree
