@@ -20,7 +20,7 @@ void World::plan_faults() {
     }
   };
   if (settings_.cut > 0) cut_.assign(links_.size(), 0);
-  plan(settings_.die, What::die, 2 * sim::ms(settings_.within));
+  plan(settings_.die, What::die, 2 * sim::ms(settings_.within) + timing_.orphan_after);
   plan(settings_.freeze, What::freeze, 2 * sim::ms(settings_.within) + sim::ms(settings_.frozen));
   plan(settings_.cut, What::cut, 2 * sim::ms(settings_.within) + sim::ms(settings_.half_open));
 }
@@ -77,7 +77,9 @@ void World::judge(HostId host, const health::Verdict& verdict) {
     (by_child ? record_.by_child : record_.by_parent).push_back(delay);
     // Who did not run itself begins anew.
     const Duration anew = not_run(host, far.died) > Duration{0} ? timing_.gone_after : Duration{0};
-    if (delay > sim::ms(settings_.within) + anew)
+    // A parent is given more time: its own parent has replaced it long before.
+    const Duration more = by_child ? timing_.orphan_after - timing_.gone_after : Duration{0};
+    if (delay > sim::ms(settings_.within) + more + anew)
       offend(host, link, fmt::format("noticed {:.3f} s after its end", seconds(delay)));
   } else if (far.frozen != kNo && verdict.cause == health::Cause::frozen) {
     record_.frozen.push_back(took(host, far.frozen));
@@ -122,7 +124,7 @@ void World::check_noticed() {
     if (!links_[link].is_up || runs(child) == runs(parent)) continue;
     const Host& bad = hosts_[runs(child) ? parent : child];
     const Step since = bad.died != kNo ? bad.died : bad.frozen + steps_of(settings_.frozen);
-    if (end_ > since + 2 * steps_of(settings_.within))
+    if (end_ > since + 2 * steps_of(settings_.within) + steps(timing_.orphan_after))
       offend(runs(child) ? child : parent, child, "nobody has noticed the other's end");
   }
 }
