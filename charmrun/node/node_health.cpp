@@ -86,7 +86,9 @@ void Node::obey(const health::Detector::Orders& orders) {
       out_->push_back(Send{link, wire::Beat{}});
   }
   for (const auto& [link, within] : orders.probes) {
-    if (is_up(link)) out_->push_back(Probe{link, within, detector_->timing().last_word(), is_here(link)});
+    // What will not be too old when the verdict is due.
+    const Duration fresh = std::max(Duration{0}, detector_->timing().last_word() - within);
+    if (is_up(link)) out_->push_back(Probe{link, within, fresh, is_here(link)});
   }
   if (orders.ask_parent && !parent_gone_) out_->push_back(Send{kParentLink, wire::WasPunctual{}});
   for (const health::Verdict& verdict : orders.verdicts) {
