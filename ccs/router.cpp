@@ -324,22 +324,21 @@ void Router::give_up(const wire::ProcessSet& processes, std::string_view how, Ac
   std::map<Token, std::uint32_t> unanswered;
   for (const auto& [token, pending] : pending_) {
     const bool asked = processes.contains(pending.process);
-    if (pending.payload.empty() && (asked || pending.pe < 0))
-      unanswered.emplace(token, asked ? pending.process : processes.lowest());
+    if (concerns(pending, asked)) unanswered.emplace(token, asked ? pending.process : processes.lowest());
   }
   for (const auto& [token, process] : unanswered)
     fail(token, fmt::format("process {} is {}", process, how), out, down);
 }
 
 /// What goes to several PEs may be on its way to any process.
-bool Router::concerns(const Pending& pending, std::uint32_t process) {
-  return pending.payload.empty() && (pending.process == process || pending.pe < 0);
+bool Router::concerns(const Pending& pending, bool asked) {
+  return pending.payload.empty() && (asked || pending.pe < 0);
 }
 
 std::vector<std::string> Router::unanswered(std::uint32_t process) const {
   std::vector<std::string> lines;
   for (const auto& [token, pending] : pending_) {
-    if (!concerns(pending, process)) continue;
+    if (!concerns(pending, pending.process == process)) continue;
     if (lines.size() == kMaxNamed) {
       lines.emplace_back("had not answered others either");
       break;

@@ -102,7 +102,7 @@ private:
     std::uint32_t missing = 0;  // bytes of it
   };
 
-  static bool concerns(const Pending& pending, std::uint32_t process);
+  static bool concerns(const Pending& pending, bool asked);
   bool takes_turns(std::int32_t pe) const { return pe < -1 && !programs_.native; }
   void serve(Instant now, proto::Actions& out, Requests& down);
   void asked(Clients::Heard heard, Instant now, proto::Actions& out, Requests& down);

@@ -174,17 +174,15 @@ void Dashboard::progress(const Progress& progress, const std::vector<Host>& host
   }
   for (const wire::HostFailure& lost : progress.hosts_lost)
     set_host(lost.host, HostState::failed, to_string(lost.error));
-  for (const auto& [first, last] : progress.ended) {
-    for (std::uint32_t process = first; process < processes_.size() && process <= last; ++process)
-      set_process(process, State::ended);
-  }
-  for (const Progress::Loss& loss : progress.lost) set_process(loss.process, State::failed, loss.how);
-  for (const proto::Loss& loss : progress.losses) {
-    for (const auto& [first, last] : loss.processes) {
+  const auto set_processes = [&](const auto& ranges, State state, const std::string& how) {
+    for (const auto& [first, last] : ranges) {
       for (std::uint32_t process = first; process < processes_.size() && process <= last; ++process)
-        set_process(process, State::failed, loss.how);
+        set_process(process, state, how);
     }
-  }
+  };
+  set_processes(progress.ended, State::ended, {});
+  for (const Progress::Loss& loss : progress.lost) set_process(loss.process, State::failed, loss.how);
+  for (const proto::Loss& loss : progress.losses) set_processes(loss.processes, State::failed, loss.how);
   for (const std::uint32_t process : progress.back) set_process(process, State::running);
 }
 

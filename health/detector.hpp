@@ -38,6 +38,8 @@ struct Timing {
   /// A host that is gone may have acknowledged until a beat after it was last heard: who did so less than
   /// this before `gone_after` lives.
   Duration last_word() const { return std::max(gone_after / 2, gone_after - beat * 5 / 4); }
+  /// Who acknowledged something less than this ago will have done so late enough when a probe ends `within`.
+  Duration fresh(Duration within) const { return std::max(Duration{0}, last_word() - within); }
 };
 
 /// What the verdict will be and when, if nothing changes.

@@ -127,8 +127,8 @@ void Node::handle(const LinkMessage& event) {
     if (!about_life(event.link, event.message)) from_parent(event.message);
     return;
   }
-  Child* child = launch_ ? launch_->find(event.link) : nullptr;
-  if (child == nullptr || child->state != Child::State::up) return;
+  Child* child = launch_ ? launch_->find_up(event.link) : nullptr;
+  if (child == nullptr) return;
   if (about_life(event.link, event.message)) return;
   if (!allowed(event.link, event.message)) {
     give_up(event.link,
@@ -380,8 +380,8 @@ void Node::give_up(LinkId link, const Error& error) {
 }
 
 void Node::lose(LinkId link, const Error& error) {
-  Child* child = launch_ ? launch_->find(link) : nullptr;
-  if (child == nullptr || child->state != Child::State::up) return;
+  Child* child = launch_ ? launch_->find_up(link) : nullptr;
+  if (child == nullptr) return;
   child->state = Child::State::lost;
   if (child->sweeper) {
     unconfirmed_.push_back(child->host.index);
@@ -401,8 +401,8 @@ void Node::down_all(const wire::Message& message) {
 
 void Node::down_to(std::uint32_t process, const wire::Message& message) {
   const auto link = launch_->subtree().route(process);
-  Child* child = link ? launch_->find(*link) : nullptr;
-  if (child == nullptr || child->state != Child::State::up) return;
+  Child* child = link ? launch_->find_up(*link) : nullptr;
+  if (child == nullptr) return;
   // The process that was told to be gone is going to be there again.
   if (std::holds_alternative<wire::Restart>(message) && child->finished > 0) --child->finished;
   out_->push_back(Send{*link, message});

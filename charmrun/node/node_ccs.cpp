@@ -15,8 +15,7 @@ void Node::spread(const wire::CcsSpread& piece) {
   const LocalProcesses local = processes_ ? processes_->local() : LocalProcesses{};
   const CcsFanout::Targets targets = fanout_.spread(piece, launch_->subtree(), local, failed);
   for (const auto& [link, ranges] : targets.below) {
-    const Child* child = launch_->find(link);
-    if (child == nullptr || child->state != Child::State::up) continue;
+    if (launch_->find_up(link) == nullptr) continue;
     wire::CcsSpread part = piece;
     part.processes = piece.first ? ranges : std::vector<wire::ProcessSet::Range>{};
     out_->push_back(Send{link, std::move(part)});

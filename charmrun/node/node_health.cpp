@@ -38,15 +38,17 @@ bool Node::about_life(LinkId link, const wire::Message& message) {
       std::holds_alternative<wire::Beat>(message) || std::holds_alternative<wire::BeatUp>(message);
   const bool question = std::holds_alternative<wire::WasPunctual>(message);
   const auto* answer = std::get_if<wire::Punctual>(&message);
-  if (!detector_) return beat || question || answer != nullptr;
+  const bool was_all = beat || question || answer != nullptr;
+  if (!detector_) return was_all;
   detector_->heard(link, real_now_);
   const std::optional<bool> punctual = question ? detector_->asked(link, real_now_) : std::nullopt;
   if (punctual) out_->push_back(Send{link, wire::Punctual{*punctual}});
-  if (answer == nullptr || clock_.stands()) return beat || question || answer != nullptr;
-  health::Detector::Orders orders;
-  detector_->parent_says(answer->yes, real_now_, orders);
-  obey(orders);
-  return true;
+  if (answer != nullptr && !clock_.stands()) {
+    health::Detector::Orders orders;
+    detector_->parent_says(answer->yes, real_now_, orders);
+    obey(orders);
+  }
+  return was_all;
 }
 
 void Node::handle(const Probed& event) {
@@ -73,9 +75,7 @@ void Node::watch_turn() {
 
 void Node::obey(const health::Detector::Orders& orders) {
   const auto is_up = [&](LinkId link) {
-    if (link == kParentLink) return !parent_gone_;
-    const Child* child = launch_->find(link);
-    return child != nullptr && child->state == Child::State::up;
+    return link == kParentLink ? !parent_gone_ : launch_->find_up(link) != nullptr;
   };
   for (const LinkId link : orders.beats) {
     if (!is_up(link))
@@ -86,9 +86,7 @@ void Node::obey(const health::Detector::Orders& orders) {
       out_->push_back(Send{link, wire::Beat{}});
   }
   for (const auto& [link, within] : orders.probes) {
-    // What will not be too old when the verdict is due.
-    const Duration fresh = std::max(Duration{0}, detector_->timing().last_word() - within);
-    if (is_up(link)) out_->push_back(Probe{link, within, fresh, is_here(link)});
+    if (is_up(link)) out_->push_back(Probe{link, within, detector_->timing().fresh(within), is_here(link)});
   }
   if (orders.ask_parent && !parent_gone_) out_->push_back(Send{kParentLink, wire::WasPunctual{}});
   for (const health::Verdict& verdict : orders.verdicts) {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // A launcher below is lost, while the job runs: what is lost with it, and what had waited for it.
-#include <algorithm>
-
 #include "charmrun/node/node.hpp"
 
 namespace charmtree {
@@ -26,12 +24,7 @@ void Node::hurry_facts() {
 
 /// Nobody here or below waits for them any more. Each is told once.
 void Node::count_out(const std::vector<wire::ProcessSet::Range>& processes) {
-  for (const auto& [first, last] : processes) {
-    const std::uint32_t own_first = std::max(first, self_.first_process);
-    const std::uint64_t own_end =
-        std::min(std::uint64_t{last} + 1, std::uint64_t{self_.first_process} + self_.processes);
-    if (own_first < own_end) gone_ += static_cast<std::uint32_t>(own_end - own_first);
-  }
+  gone_ += static_cast<std::uint32_t>(processes_->local().among(processes).size());
   for (const auto& [link, ranges] : launch_->subtree().split(processes)) {
     for (const auto& [first, last] : ranges) gone_ += last - first + 1;
   }

@@ -67,8 +67,7 @@ void Node::pump_output() {
     if (desk_ && !std::holds_alternative<wire::Output>(next->message)) output_->credit(next->cost);
     pass_output(std::move(next->message));
     const std::uint64_t grant = next->from ? grants_.passed(*next->from, next->cost) : 0;
-    const Child* child = grant > 0 ? launch_->find(*next->from) : nullptr;
-    if (child != nullptr && child->state == Child::State::up)
+    if (grant > 0 && launch_->find_up(*next->from) != nullptr)
       out_->push_back(Send{*next->from, wire::OutputCredit{grant}});
   }
 }

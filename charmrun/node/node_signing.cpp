@@ -60,8 +60,7 @@ void Node::sign_reply(const wire::SignReply& reply) {
     return;
   }
   const Subtree::Entry* entry = launch_->subtree().find(reply.launcher);
-  const Child* child = entry == nullptr ? nullptr : launch_->find(entry->link);
-  if (child != nullptr && child->state == Child::State::up) out_->push_back(Send{entry->link, reply});
+  if (entry != nullptr && launch_->find_up(entry->link) != nullptr) out_->push_back(Send{entry->link, reply});
 }
 
 }  // namespace charmtree

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The judge of a job that goes on when processes are lost.
-#include <fmt/format.h>
-
 #include <catch2/catch.hpp>
 
+#include "tests/unit/four_hosts.hpp"
 #include "tree/proto/judge.hpp"
 
 using namespace charmtree;
@@ -26,14 +25,6 @@ wire::JobSpec job_that_goes_on() {
 class Court {
 public:
   Court() : judge(job, hosts) {
-    for (std::uint32_t i = 0; i < 4; ++i) {
-      Host host;
-      host.index = i;
-      host.name = fmt::format("n{}", i + 1);
-      host.first_process = 2 * i;
-      host.processes = 2;
-      hosts.push_back(host);
-    }
     judge.begin(kNow);
     wire::Facts facts;
     facts.hosts_up = {0, 1, 2, 3};
@@ -76,7 +67,7 @@ public:
   }
 
   wire::JobSpec job = job_that_goes_on();
-  std::vector<Host> hosts;
+  std::vector<Host> hosts = test::four_hosts();
   Judge judge;
 };
 

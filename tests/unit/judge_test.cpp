@@ -2,9 +2,9 @@
 // The table of endings, row by row.
 #include "tree/proto/judge.hpp"
 
-#include <fmt/format.h>
-
 #include <catch2/catch.hpp>
+
+#include "tests/unit/four_hosts.hpp"
 
 using namespace charmtree;
 using namespace charmtree::proto;
@@ -20,14 +20,6 @@ public:
     job.processes = 8;
     job.hosts = 4;
     job.timeout = 60s;
-    for (std::uint32_t i = 0; i < 4; ++i) {
-      Host host;
-      host.index = i;
-      host.name = fmt::format("n{}", i + 1);
-      host.first_process = 2 * i;
-      host.processes = 2;
-      hosts.push_back(host);
-    }
     judge.begin(kNow);
   }
 
@@ -71,7 +63,7 @@ public:
   wire::EndMode mode() const { return judge.verdict().value().end.mode; }
 
   wire::JobSpec job;
-  std::vector<Host> hosts;
+  std::vector<Host> hosts = test::four_hosts();
   Judge judge;
 };
 

@@ -1,36 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/io/host_probe.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-
-#include <algorithm>
 #include <cerrno>
-#include <cstdlib>
+#include <charconv>
 #include <cstring>
-#include <sstream>
 #include <string>
 #include <utility>
 
 #include "tree/io/clock.hpp"
+#include "tree/io/surroundings.hpp"
 
 namespace charmtree::io {
 
 namespace {
 
-bool set(sockaddr_storage& end, const std::string& address, std::uint16_t port) {
-  auto& four = reinterpret_cast<sockaddr_in&>(end);
-  auto& six = reinterpret_cast<sockaddr_in6&>(end);
-  if (::inet_pton(AF_INET, address.c_str(), &four.sin_addr) == 1) {
-    four.sin_family = AF_INET;
-    four.sin_port = htons(port);
-  } else if (::inet_pton(AF_INET6, address.c_str(), &six.sin6_addr) == 1) {
-    six.sin6_family = AF_INET6;
-    six.sin6_port = htons(port);
-  } else {
-    return false;
-  }
+/// False: that is no address and port.
+bool set(sockaddr_storage& end, const std::string& address, const std::string& port) {
+  error_code wrong;
+  const auto host = asio::ip::make_address(address.substr(0, address.find('%')), wrong);
+  std::uint16_t number = 0;
+  const auto [stop, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+  if (wrong || error != std::errc{} || stop != port.data() + port.size()) return false;
+  const asio::ip::tcp::endpoint there{host, number};
+  std::memcpy(&end, there.data(), there.size());
   return true;
 }
 
@@ -113,14 +105,7 @@ private:
 }  // namespace
 
 std::optional<TcpEnds> ssh_connection() {
-  const char* text = std::getenv("SSH_CONNECTION");
-  if (text == nullptr) return {};
-  std::istringstream words{text};
-  std::string their_address, our_address;
-  std::uint16_t their_port = 0, our_port = 0;
-  if (!(words >> their_address >> their_port >> our_address >> our_port)) return {};
-  for (std::string* address : {&their_address, &our_address})
-    address->erase(std::min(address->find('%'), address->size()));
+  const auto [their_address, their_port, our_address, our_port] = ssh_connection_words();
   TcpEnds ends;
   if (!set(ends.own, our_address, our_port) || !set(ends.peer, their_address, their_port)) return {};
   if (!SockDiag{}.find(ends)) return {};  // handed on by whoever was started by that one

@@ -71,11 +71,7 @@ void for_each_interface(Visit visit) {
 
 /// Third word of SSH_CONNECTION: the address at which sshd was reached.
 std::uint32_t ssh_connection_address() {
-  const char* text = std::getenv("SSH_CONNECTION");
-  if (text == nullptr) return 0;
-  std::array<char, 64> server{};
-  if (std::sscanf(text, "%*s %*s %63s", server.data()) != 1) return 0;
-  std::string address = server.data();
+  std::string address = ssh_connection_words()[2];
   if (address.starts_with("::ffff:")) address.erase(0, 7);
   return parse_ipv4(address);
 }

@@ -5,16 +5,16 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <map>
 #include <set>
 
+#include "tree/io/door.hpp"
+#include "tree/io/peer_uid.hpp"
 #include "tree/io/process_tree.hpp"
 #include "tree/io/unique_fd.hpp"
 
@@ -86,18 +86,13 @@ bool childless() {
 }
 
 void kill_listener(const std::string& socket_path) {
+  const auto address = local_address(socket_path);
+  if (!address) return;
   const UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (socket_path.size() >= sizeof address.sun_path) return;
-  std::copy(socket_path.begin(), socket_path.end(), address.sun_path);
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-      ::getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.uid != ::geteuid() ||
-      peer.pid <= 0 || peer.pid == ::getpid())
-    return;
-  ::kill(peer.pid, SIGKILL);  // if it ends just now: no kernel gives a pid away again so soon
+  if (::connect(fd.get(), address->get(), address->size) != 0) return;
+  const auto owner = unix_peer(fd.get());
+  if (!owner || owner->uid != ::geteuid() || owner->pid <= 0 || owner->pid == ::getpid()) return;
+  ::kill(owner->pid, SIGKILL);  // if it ends just now: no kernel gives a pid away again so soon
 }
 
 void Leftovers::kill_descendants(std::vector<pid_t> spared, Done done) {

@@ -2,20 +2,14 @@
 // For TCP the other end is a socket of this machine too, with our addresses swapped.
 #include "tree/io/peer_uid.hpp"
 
-#include <sys/socket.h>
-
 namespace charmtree::io {
 
-namespace {
-
-std::optional<uid_t> unix_peer(int fd) {
+std::optional<ucred> unix_peer(int fd) {
   ucred peer{};
   socklen_t size = sizeof peer;
   if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return {};
-  return peer.uid;
+  return peer;
 }
-
-}  // namespace
 
 /// What the kernel says about the other end of a loopback TCP socket.
 std::optional<TcpSocket> PeerLookup::tcp_peer(const TcpEnds& ends) {
@@ -28,7 +22,10 @@ std::optional<TcpSocket> PeerLookup::tcp_peer(const TcpEnds& ends) {
 std::optional<uid_t> PeerLookup::uid(int fd) {
   const auto ends = tcp_ends(fd);
   if (!ends) return {};
-  if (ends->own.ss_family == AF_UNIX) return unix_peer(fd);
+  if (ends->own.ss_family == AF_UNIX) {
+    const auto owner = unix_peer(fd);
+    return owner ? std::optional<uid_t>{owner->uid} : std::nullopt;
+  }
   const auto peer = tcp_peer(*ends);
   return peer ? std::optional<uid_t>{peer->uid} : std::nullopt;
 }

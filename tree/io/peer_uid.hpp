@@ -2,6 +2,7 @@
 // Who is at the other end of a local connection.
 #pragma once
 
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -10,6 +11,9 @@
 #include "tree/io/sock_diag.hpp"
 
 namespace charmtree::io {
+
+/// Who owns the other end of a connected unix-domain socket: of a client's end, who listens.
+std::optional<ucred> unix_peer(int fd);
 
 /// The uid of the process that owns the other end of `fd`, a connected unix-domain socket or loopback TCP
 /// (IPv4) socket. Nothing if the kernel does not say (the other end has been closed already).

@@ -13,6 +13,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 
 extern char** environ;
 
@@ -42,6 +43,14 @@ std::vector<std::string> own_environment() {
   std::vector<std::string> all;
   for (char** entry = environ; *entry != nullptr; ++entry) all.emplace_back(*entry);
   return all;
+}
+
+std::array<std::string, 4> ssh_connection_words() {
+  const char* text = std::getenv("SSH_CONNECTION");
+  std::istringstream stream{text == nullptr ? "" : text};
+  std::array<std::string, 4> words;
+  for (std::string& word : words) stream >> word;
+  return words;
 }
 
 std::vector<std::string> program_candidates(const std::string& program, std::string_view path) {

@@ -3,6 +3,7 @@
 // pipes.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,10 @@ std::string own_host_name();
 
 /// The environment as it is now, "NAME=value".
 std::vector<std::string> own_environment();
+
+/// The words of SSH_CONNECTION, by which sshd says whom it serves: the client's address and port, then its
+/// own; empty where there is none.
+std::array<std::string, 4> ssh_connection_words();
 
 /// The files that execvp would try for `program`, in order: itself if it has a slash, else one for each
 /// folder of `path` (PATH's value; empty: the usual folders).

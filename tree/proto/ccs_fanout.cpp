@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 namespace charmtree::proto {
@@ -12,23 +11,13 @@ namespace {
 
 using Ranges = std::vector<wire::ProcessSet::Range>;
 
-std::vector<std::uint32_t> common(const LocalProcesses& local, const Ranges& ranges) {
-  std::vector<std::uint32_t> processes;
-  for (std::uint32_t i = 0; i < local.count; ++i) {
-    const std::uint32_t process = local.first + i;
-    const auto holds = [&](const auto& range) { return range.first <= process && process <= range.last; };
-    if (std::any_of(ranges.begin(), ranges.end(), holds)) processes.push_back(process);
-  }
-  return processes;
-}
-
 }  // namespace
 
 void CcsFanout::begin(const wire::CcsSpread& piece, const Subtree& subtree, const LocalProcesses& local) {
   const Ranges everybody{{0, UINT32_MAX}};
   current_ = {piece.token,
               {piece.everybody ? subtree.links_with_processes() : subtree.split(piece.processes),
-               common(local, piece.everybody ? everybody : piece.processes)},
+               local.among(piece.everybody ? everybody : piece.processes)},
               {}};
   auto& missing = unanswered_[piece.token].missing;
   for (const auto& [link, ranges] : current_.targets.below) missing[{link}];

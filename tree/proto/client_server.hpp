@@ -148,6 +148,8 @@ struct LocalProcesses {
   std::uint32_t count = 0;
   std::uint32_t total = 0;  // of the job
   bool contains(std::uint32_t process) const { return process >= first && process - first < count; }
+  /// Those of them that are in the ranges, rising.
+  std::vector<std::uint32_t> among(const std::vector<wire::ProcessSet::Range>& ranges) const;
 };
 
 class ClientServer {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of HostProcesses that deals with lost processes: it starts them anew, or goes on without them, and
-// lets the others know of it. A process that
-// is still alive when it is to be replaced (only its connection was lost) is killed first: a number has one
-// process at a time.
+// lets the others know of it. A process that is still alive when it is to be replaced (only its connection
+// was lost) is killed first: a number has one process at a time.
 #include <fmt/format.h>
 
 #include <utility>
@@ -65,15 +64,11 @@ void HostProcesses::admit(std::uint32_t process, Instant now, Actions& out, Upwa
 /// A process that is lost for its connection alone must not live on: the others do without it.
 void HostProcesses::lost(const wire::Lost& message, Instant now, Actions& out, Upward& up) {
   epoch_ = message.epoch;
-  for (const auto& [first, last] : message.processes) {
-    for (std::uint32_t i = 0; i < local_.count; ++i) {
-      const std::uint32_t number = local_.first + i;
-      if (number < first || number > last) continue;
-      Process& process = at(number);
-      process.entered = {};
-      if (process.state == Process::State::starting || process.state == Process::State::running)
-        out.push_back(Signal{name_of(number), kSigkill});
-    }
+  for (const std::uint32_t number : local_.among(message.processes)) {
+    Process& process = at(number);
+    process.entered = {};
+    if (process.state == Process::State::starting || process.state == Process::State::running)
+      out.push_back(Signal{name_of(number), kSigkill});
   }
   up.facts.epoch = epoch_;
   for (const Process& process : processes_) {

@@ -279,8 +279,7 @@ void Launch::ask(LinkId link, const wire::Ask& message, Instant now, Actions& ou
 void Launch::serve(Actions& out) {
   while (!hungry_.empty() && pool_.left() > 0) {
     const auto [link, wanted] = hungry_.front();
-    const Child* child = find(link);
-    if (child != nullptr && child->state == Child::State::up) {
+    if (find_up(link) != nullptr) {
       std::vector<Host> hosts = pool_.split(std::min<std::size_t>(wanted, (pool_.left() + 1) / 2));
       if (hosts.empty()) return;  // names of one machine, which is ours
       give(link, std::move(hosts), out);
@@ -461,6 +460,11 @@ void Launch::stop(Actions& out) {
 Child* Launch::find(LinkId link) {
   const auto it = children_.find(link);
   return it == children_.end() ? nullptr : &it->second;
+}
+
+Child* Launch::find_up(LinkId link) {
+  Child* child = find(link);
+  return child != nullptr && child->state == Child::State::up ? child : nullptr;
 }
 
 }  // namespace charmtree::proto

@@ -94,6 +94,8 @@ public:
   void stop(Actions& out);
 
   Child* find(LinkId link);
+  /// Null also if that child is not up.
+  Child* find_up(LinkId link);
   const std::map<LinkId, Child>& children() const { return children_; }
   Subtree& subtree() { return subtree_; }
   const Subtree& subtree() const { return subtree_; }
