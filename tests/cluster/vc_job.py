@@ -80,6 +80,12 @@ class Job:
         found = [one for one in self._processes() if one.cmdline.endswith("charmrun ++launcher")]
         return found if host is None else [one for one in found if one.host == host]
 
+    def launcher(self, host: int) -> Process:
+        """The one that works there; its guardian, whose child it is, looks the same."""
+        found = self.launchers(host)
+        pids = {one.pid for one in found}
+        return next(one for one in found if _parent(one.pid) in pids)
+
     def inner(self) -> list[Process]:
         """The launchers that have started others, by ssh or as children."""
         launchers = self.launchers()
