@@ -164,6 +164,11 @@ void Console::progress(const proto::Progress& progress) {
       event(event_log_.host_up(node_->hosts()[host].name, now));
     for (const proto::Loss& loss : progress.losses)
       event(event_log_.lost(loss, node_->hosts()[loss.host].name, now));
+    for (const proto::Progress::Restart& restart : progress.restarts) {
+      const Host* host = host_of(node_->hosts(), restart.process);
+      event(event_log_.process_restart(restart, host == nullptr ? "" : host->name, now));
+    }
+    for (const std::uint32_t process : progress.back) event(event_log_.process_back(process, now));
     if (!stage_ || *stage_ != progress.status.stage) event(event_log_.stage(progress.status, now));
   }
   if (dashboard_)

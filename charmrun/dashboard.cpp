@@ -183,6 +183,7 @@ void Dashboard::progress(const Progress& progress, const std::vector<Host>& host
   set_processes(progress.ended, State::ended, {});
   for (const Progress::Loss& loss : progress.lost) set_process(loss.process, State::failed, loss.how);
   for (const proto::Loss& loss : progress.losses) set_processes(loss.processes, State::failed, loss.how);
+  for (const Progress::Restart& restart : progress.restarts) set_process(restart.process, State::running);
   for (const std::uint32_t process : progress.back) set_process(process, State::running);
 }
 

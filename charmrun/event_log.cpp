@@ -47,6 +47,17 @@ std::string EventLog::lost(const proto::Loss& loss, const std::string& host, Ins
   return line("lost", now, {{"processes", ranges_json(loss.processes)}, {"host", host}, {"how", loss.how}});
 }
 
+std::string EventLog::process_restart(const proto::Progress::Restart& restart, const std::string& host,
+                                      Instant now) const {
+  return line(
+      "process_restart", now,
+      {{"process", restart.process}, {"host", host}, {"how", restart.how}, {"restarts", restart.restarts}});
+}
+
+std::string EventLog::process_back(std::uint32_t process, Instant now) const {
+  return line("process_back", now, {{"process", process}});
+}
+
 std::string EventLog::stage(const proto::JobStatus& status, Instant now) const {
   return line("stage", now, status_parts(status));
 }

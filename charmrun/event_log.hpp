@@ -24,6 +24,11 @@ public:
   std::string host_failed(const std::string& host, const Error& error, Instant when) const;
   /// Without these the job goes on. `host`: where it happened.
   std::string lost(const proto::Loss& loss, const std::string& host, Instant now) const;
+  /// A process on `host` is started again.
+  std::string process_restart(const proto::Progress::Restart& restart, const std::string& host,
+                              Instant now) const;
+  /// It has registered.
+  std::string process_back(std::uint32_t process, Instant now) const;
   std::string stage(const proto::JobStatus& status, Instant now) const;
   std::string output(const proto::Show& show, Instant now) const;
   /// What charmrun says, without its name.

@@ -96,6 +96,8 @@ const char* ct_strerror(int error) {
       return "called out of order";
     case CT_EFORK:
       return "called in a child of the process that joined the job";
+    case CT_ERESTARTED:
+      return "a process was started again, and the restart function wanted to go back";
     default:
       return error > 0 ? "success" : "unknown error";
   }
@@ -175,6 +177,24 @@ int ct_on_loss(ct_job* job, ct_loss_function function, void* argument) {
     });
     return CT_OK;
   });
+}
+
+int ct_on_restart(ct_job* job, ct_restart_function function, void* argument) {
+  return guarded(job, [&](Job& j) {
+    j.on_restart(
+        function == nullptr ? charmtree::client::RestartHandler{} : [=](const std::vector<int>& ranks) {
+          return function(job, ranks.data(), static_cast<int>(ranks.size()), argument) != 0;
+        });
+    return CT_OK;
+  });
+}
+
+int ct_restarts(const ct_job* job) {
+  return asked(job, [](const Job& j) { return j.self().restarts; });
+}
+
+int ct_barriers(const ct_job* job) {
+  return asked(job, [](const Job& j) { return j.barriers(); });
 }
 
 int ct_alive(const ct_job* job, int rank) {

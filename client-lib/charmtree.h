@@ -44,17 +44,18 @@ typedef struct ct_job ct_job;
 
 enum {
   CT_OK = 0,
-  CT_EINVAL = -1,    /* an argument is out of its range */
-  CT_ENOMEM = -2,    /* no memory */
-  CT_EENV = -3,      /* one of CHARMTREE_SOCKET, CHARMTREE_PROCESS is missing or malformed */
-  CT_ECONNECT = -4,  /* the launcher's socket cannot be reached */
-  CT_EREFUSED = -5,  /* by the launcher: this process has joined before, or the versions differ */
-  CT_ETIMEDOUT = -6, /* not done in time; may be called again */
-  CT_ELOST = -7,     /* the connection to the launcher is gone: so is, most likely, the job */
-  CT_EPROTO = -8,    /* the launcher said something that makes no sense: final */
-  CT_EENDED = -9,    /* the job has ended, or this process has asked for its end */
-  CT_EORDER = -10,   /* called out of order: registered twice, finalized inside a barrier or a handler */
-  CT_EFORK = -11     /* called in a child of the process that joined */
+  CT_EINVAL = -1,     /* an argument is out of its range */
+  CT_ENOMEM = -2,     /* no memory */
+  CT_EENV = -3,       /* one of CHARMTREE_SOCKET, CHARMTREE_PROCESS is missing or malformed */
+  CT_ECONNECT = -4,   /* the launcher's socket cannot be reached */
+  CT_EREFUSED = -5,   /* by the launcher: this process has joined before, or the versions differ */
+  CT_ETIMEDOUT = -6,  /* not done in time; may be called again */
+  CT_ELOST = -7,      /* the connection to the launcher is gone: so is, most likely, the job */
+  CT_EPROTO = -8,     /* the launcher said something that makes no sense: final */
+  CT_EENDED = -9,     /* the job has ended, or this process has asked for its end */
+  CT_EORDER = -10,    /* called out of order: registered twice, finalized inside a barrier or a handler */
+  CT_EFORK = -11,     /* called in a child of the process that joined */
+  CT_ERESTARTED = -12 /* a process was started again, and the function of ct_on_restart wants to go back */
 };
 
 #define CT_FOREVER (-1)
@@ -107,8 +108,13 @@ struct ct_peer {
 /* Looks a process up in the table in use. Calls ct_table first if there is none yet. */
 CT_API int ct_lookup(ct_job* job, int rank, struct ct_peer* peer);
 
-/* Waits until every process of the job that is not lost has entered the barrier. */
+/* Waits until every process of the job that is not lost has entered the barrier. CT_ERESTARTED: see
+ * ct_on_restart; this process is in no barrier then. */
 CT_API int ct_barrier(ct_job* job);
+
+/* Barriers of the job that have opened. Started again, a process knows from its table on (ct_table) how many
+ * opened without it. */
+CT_API int ct_barriers(const ct_job* job);
 
 /* Processes that are lost. With `charmrun ++on-failure continue` a job goes on when a process dies or its
  * host is lost; else its loss is the end of the job, and nothing of this happens. Who is lost stays so and
@@ -126,6 +132,41 @@ CT_API int ct_on_loss(ct_job* job, ct_loss_function function, void* argument);
 
 /* 1, or 0 if the loss of this process is known here: any call that waits may have heard of it. */
 CT_API int ct_alive(const ct_job* job, int rank);
+
+/* Processes that are started again. With `charmrun ++on-failure restart` a process that dies is started
+ * again, with the same command line and the same number, on the same host. It joins, registers and gets its
+ * table as it did the first time, but waits for nobody: the others have registered. Where it goes on from is
+ * the program's own affair, which has kept that in a file, or with other processes.
+ *
+ * The others get its new tuple with their next ct_table, are told by the function of ct_on_restart, and stay
+ * in the barrier that they are in. A barrier opens when every process, in its present life, has entered it:
+ * what a process entered before it died counts only if the barrier opened before its death was known. So
+ * barriers and restarts have one order for all: whoever is told of a restart has the same
+ * ct_barriers as all others who are, and as the new process when it has its table, whose first ct_barrier is
+ * the one that the others are in, or come to next. For example, in a program that saves each step and then
+ * enters a barrier, a process that finds n steps saved goes on with the next one if ct_barriers is n; if it
+ * is n - 1, it enters that barrier first. A program whose processes all have to go back to a checkpoint
+ * returns 1 from its function, and all, the new process too, go back to one that ct_barriers tells to be
+ * complete.
+ *
+ * A process that ends by itself without ct_finalize, or with another exit status than 0, has failed like one
+ * that is killed, and so has one that is killed inside ct_finalize before all have come there. ct_abort, and
+ * failures before every process has its table or after all could leave, are not the end of a process but of
+ * the job. */
+
+/* So often this process, its number, has been started again; 0: it is the first. Plain programs find the same
+ * in CHARMTREE_RESTARTS. */
+CT_API int ct_restarts(const ct_job* job);
+
+/* `ranks`, `count` of them, have been started again and have registered; void when the function returns. It
+ * may call what ct_loss_function may, and ct_table, which has their tuples. Returns 0 to go on; else the call
+ * in which it was called is left with CT_ERESTARTED. It returns: no exception, no longjmp. */
+typedef int (*ct_restart_function)(ct_job* job, const int* ranks, int count, void* argument);
+
+/* From now on, restarts of other processes are told by this function (null: by none), each once. It is called
+ * only while this process is in ct_table, ct_lookup, ct_barrier or ct_ccs_serve, and at the latest in the
+ * next ct_barrier before that opens. */
+CT_API int ct_on_restart(ct_job* job, ct_restart_function function, void* argument);
 
 /* Clients of the running job (charmrun ++server; CCS, the protocol of Charm++'s clients) ask for a handler by
  * its name, of one process (PE p: process p / ++ppn, so process p without), of several or of all. Each

@@ -64,6 +64,7 @@ int Job::join_once(const std::string& socket, const native::Hello& hello, const 
   const auto* welcome = std::get_if<native::Welcome>(&answer);
   if (welcome == nullptr || welcome->process != hello.process) return CT_EPROTO;
   self_ = *welcome;
+  epoch_ = self_.epoch;
   return CT_OK;
 }
 
@@ -72,12 +73,32 @@ int Job::join_once(const std::string& socket, const native::Hello& hello, const 
 int Job::on(native::Table& table) {
   if (table.table.processes() != self_.total) return CT_EPROTO;
   newer_ = std::move(table.table);
+  heard(newer_->epoch);
   return CT_OK;
+}
+
+int Job::on(native::Renewed& renewed) {
+  const std::uint32_t epoch = renewed.epoch;
+  if ((!table_ && !newer_) || !restarts_.add(std::move(renewed), self_.total)) return CT_EPROTO;
+  heard(epoch);
+  return CT_OK;
+}
+
+int Job::on(const native::Missed& missed) {
+  barriers_ = missed.barriers;
+  return CT_OK;
+}
+
+/// Who entered a barrier in another epoch is not in it.
+void Job::heard(std::uint32_t epoch) {
+  if (epoch_ != epoch && barrier_ == Barrier::inside) barrier_ = Barrier::voided;
+  epoch_ = epoch;
 }
 
 int Job::on(const native::BarrierRelease&) {
   if (barrier_ != Barrier::inside) return CT_EPROTO;
   barrier_ = Barrier::released;
+  ++barriers_;
   return CT_OK;
 }
 
@@ -104,22 +125,31 @@ int Job::hear_all() {
   return error == CT_ETIMEDOUT ? CT_OK : error;
 }
 
-/// Losses that are known go before what follows from them.
+/// Losses and restarts that are known go before what follows from them.
 template <class Condition>
 int Job::wait_until(Condition condition, const Deadline& deadline) {
   for (;;) {
-    if (const int error = tell_losses(); error != CT_OK) return error;
+    if (const int error = tell_news(deadline); error != CT_OK) return error;
     if (condition()) return CT_OK;
     if (const int error = hear_one(deadline); error != CT_OK) return error;
   }
 }
 
-/// The handler may have asked for the job's end, or forked. Who finalizes is done with all that.
-int Job::tell_losses() {
-  if (finalizing_) return CT_OK;
+/// A handler may have asked for the job's end, or forked. Who finalizes is done with all that.
+int Job::tell_news(const Deadline& deadline) {
+  if (finalizing_ || telling()) return CT_OK;
   losses_.tell();
+  const bool leave = !is_foreign() && usable() == CT_OK && restarts_.tell();
   if (is_foreign()) return CT_EFORK;
-  return aborted_ ? static_cast<int>(CT_EENDED) : broken_;
+  if (const int error = usable(); error != CT_OK) return error;
+  if (leave) {
+    barrier_ = Barrier::outside;
+    return CT_ERESTARTED;
+  }
+  if (barrier_ != Barrier::voided) return CT_OK;
+  const int error = send(native::BarrierEnter{epoch_}, deadline);
+  if (error == CT_OK) barrier_ = Barrier::inside;
+  return error;
 }
 
 /// If the launcher does not read any more, its last words tell why.
@@ -171,6 +201,7 @@ int Job::table() {
   }
   if (newer_) table_ = std::move(newer_);
   newer_.reset();
+  if (restarts_.pending()) restarts_.apply_to(*table_);
   return CT_OK;
 }
 
@@ -194,12 +225,16 @@ int Job::lookup(std::uint32_t rank, ct_peer& peer) {
 
 int Job::barrier() {
   if (const int error = usable(); error != CT_OK) return error;
-  if (losses_.telling()) return CT_EORDER;
+  if (telling()) return CT_EORDER;
   const Deadline deadline{timeout_ms_};
   if (const int error = ensure_registered(deadline); error != CT_OK) return error;
-  if (alone_) return CT_OK;
+  if (alone_) {
+    ++barriers_;
+    return CT_OK;
+  }
   if (barrier_ == Barrier::outside) {
-    if (const int error = send(native::BarrierEnter{}, deadline); error != CT_OK) return error;
+    if (const int error = tell_news(deadline); error != CT_OK) return error;
+    if (const int error = send(native::BarrierEnter{epoch_}, deadline); error != CT_OK) return error;
     barrier_ = Barrier::inside;
   }
   if (const int error = wait_until([this] { return barrier_ == Barrier::released; }, deadline);
@@ -225,7 +260,7 @@ int Job::handle(std::string_view name, wire::CcsMerge merge, Requests::Handler h
 /// Only those that have come by now: who is asked all the time has other things to do as well.
 int Job::serve(ct_job* handle) {
   if (const int error = usable(); error != CT_OK) return error;
-  if (serving_ || losses_.telling()) return CT_EORDER;
+  if (serving_ || telling()) return CT_EORDER;
   const Deadline deadline{timeout_ms_};
   if (const int error = ensure_registered(deadline); error != CT_OK) return error;
   if (alone_) {
@@ -236,7 +271,7 @@ int Job::serve(ct_job* handle) {
   if (const int error = wait_until([this] { return requests_.waiting() > 0; }, deadline); error != CT_OK)
     return error;
   if (const int error = hear_all(); error != CT_OK) return error;
-  if (const int error = tell_losses(); error != CT_OK) return error;
+  if (const int error = tell_news(deadline); error != CT_OK) return error;
   serving_ = true;
   const std::size_t most = requests_.waiting();
   int served = 0;
@@ -291,11 +326,11 @@ int Job::abort(int status, std::string_view text) {
 int Job::finalize(int status) {
   if (aborted_) return CT_EENDED;
   if (broken_ != CT_OK) return broken_;
-  if (serving_ || losses_.telling()) return CT_EORDER;
+  if (serving_ || telling()) return CT_EORDER;
   if (barrier_ == Barrier::inside) {
     if (const int error = hear_all(); error != CT_OK) return error;
-    if (barrier_ == Barrier::inside) return CT_EORDER;
   }
+  if (barrier_ == Barrier::inside || barrier_ == Barrier::voided) return CT_EORDER;
   const Deadline deadline{timeout_ms_};
   if (const int error = ensure_registered(deadline); error != CT_OK) return error;
   if (alone_) return CT_OK;

@@ -15,6 +15,7 @@
 #include "client-lib/charmtree.h"
 #include "client-lib/losses.hpp"
 #include "client-lib/requests.hpp"
+#include "client-lib/restarts.hpp"
 #include "tree/wire/native_message.hpp"
 
 namespace charmtree::client {
@@ -39,7 +40,9 @@ public:
   int table();
   int lookup(std::uint32_t rank, ct_peer& peer);
   int barrier();
+  std::uint32_t barriers() const { return barriers_; }
   void on_loss(LossHandler handler) { losses_.set_handler(std::move(handler)); }
+  void on_restart(RestartHandler handler) { restarts_.set_handler(std::move(handler)); }
   int alive(std::uint32_t rank) const {
     return rank >= self_.total ? static_cast<int>(CT_EINVAL) : !losses_.contains(rank);
   }
@@ -53,7 +56,12 @@ public:
   int finalize(int status);
 
 private:
-  enum class Barrier { outside, inside, released };
+  enum class Barrier {
+    outside,
+    inside,
+    voided,  // it was inside when another epoch began: to be entered again
+    released
+  };
 
   int join_once(const std::string& socket, const wire::native::Hello& hello, const Deadline& deadline);
   int usable() const;
@@ -66,7 +74,9 @@ private:
   int hear_one(const Deadline& deadline);
   int hear_all();
   void handle_one(ct_job* handle);
-  int tell_losses();
+  int tell_news(const Deadline& deadline);
+  bool telling() const { return losses_.telling() || restarts_.telling(); }
+  void heard(std::uint32_t epoch);
   template <class Condition>
   int wait_until(Condition condition, const Deadline& deadline);
 
@@ -77,6 +87,8 @@ private:
   int on(wire::native::Request& request) { return requests_.arrived(std::move(request)) ? CT_OK : CT_EPROTO; }
   int on(const wire::native::RequestData& data) { return requests_.arrived(data) ? CT_OK : CT_EPROTO; }
   int on(const wire::native::Lost& lost) { return losses_.add(lost, self_.total) ? CT_OK : CT_EPROTO; }
+  int on(wire::native::Renewed& renewed);
+  int on(const wire::native::Missed& missed);
   int on(const wire::native::Refused&) { return CT_EPROTO; }
 
   Channel channel_;
@@ -89,9 +101,12 @@ private:
   bool aborted_ = false;
   bool serving_ = false;  // a handler runs
   Barrier barrier_ = Barrier::outside;
+  std::uint32_t barriers_ = 0;  // that have opened
+  std::uint32_t epoch_ = 0;     // heard of last
   wire::native::Welcome self_;
   Requests requests_;
   Losses losses_;
+  Restarts restarts_;
   std::optional<wire::NodeTable> table_;  // in use
   std::optional<wire::NodeTable> newer_;  // heard of, to be taken into use by table()
 };

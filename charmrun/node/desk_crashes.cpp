@@ -20,7 +20,10 @@ void RootDesk::deliver_table(Instant now, Actions& out, DeskOrders& orders) {
   orders.everyone.push_back(wire::TableDown{coded});
   const ccs::Programs programs{job_->processes, job_->pes_per_process, table.is_native()};
   if (ccs_) ccs_->start(programs, now, out, orders.process);
-  if (job_->restarts_processes) crash_sequence_.emplace(std::move(table), job_->timeout);
+  if (process_restarts_)
+    process_restarts_->begin(std::move(table));
+  else if (job_->restarts_processes)
+    crash_sequence_.emplace(std::move(table), job_->timeout);
 }
 
 void RootDesk::crashed(const wire::ProcessExit& exit, Instant now, Actions& out, DeskOrders& orders) {
@@ -32,6 +35,7 @@ void RootDesk::crashed(const wire::ProcessExit& exit, Instant now, Actions& out,
 }
 
 void RootDesk::restart_processes(Instant now, Actions& out, DeskOrders& orders) {
+  if (process_restarts_) return restart_in_place(now, out, orders);
   const std::vector<wire::Rejoined> back = std::exchange(rejoined_, {});
   if (!crash_sequence_ || judge_.verdict()) return;
   for (const wire::Rejoined& message : back) crash_sequence_->rejoined(message, now);

@@ -22,6 +22,15 @@ bool Node::about_crash(const wire::Message& message, Upward& upward) {
     down_all(message);
     begin_epoch(message);
     processes_->lost(*lost, now_, *out_, upward);
+  } else if (const auto* renewed = std::get_if<wire::Renewed>(&message)) {
+    down_all(message);
+    begin_epoch(message);
+    processes_->renewed(*renewed, now_, *out_, upward);
+  } else if (const auto* readmit = std::get_if<wire::Readmit>(&message)) {
+    if (processes_->contains(readmit->process))
+      processes_->readmit(*readmit, now_, *out_, upward);
+    else
+      down_to(readmit->process, message);
   } else if (const auto* admit = std::get_if<wire::Admit>(&message)) {
     if (processes_->contains(admit->process))
       processes_->admit(admit->process, now_, *out_, upward);
@@ -33,15 +42,18 @@ bool Node::about_crash(const wire::Message& message, Upward& upward) {
   return true;
 }
 
-/// Of a Recover or a Lost; others begin none.
+/// Of a Recover, a Renewed or a Lost; others begin none.
 void Node::begin_epoch(const wire::Message& message) {
   const auto* recover = std::get_if<wire::Recover>(&message);
   const auto* lost = std::get_if<wire::Lost>(&message);
-  if (recover == nullptr && lost == nullptr) return;
-  epoch_ = recover != nullptr ? wire::epoch_of(*recover->table) : lost->epoch;
+  const auto* renewed = std::get_if<wire::Renewed>(&message);
+  if (recover == nullptr && lost == nullptr && renewed == nullptr) return;
+  epoch_ = recover != nullptr ? wire::epoch_of(*recover->table)
+           : lost != nullptr  ? lost->epoch
+                              : renewed->epoch;
   gather_.begin_epoch(epoch_);
   for (const auto& [link, child] : launch_->children()) launch_->find(link)->crash_acks = 0;
-  if (!processes_) return;
+  if (!processes_ || renewed != nullptr) return;
   if (lost != nullptr) return count_out(lost->processes);
   survivors_ = self_.processes + launch_->subtree().processes();
   for (const std::uint32_t process : recover->joining) {

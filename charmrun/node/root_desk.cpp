@@ -24,6 +24,8 @@ RootDesk::RootDesk(RootPlan plan)
       key_names_(std::move(plan.key_names)),
       tells_progress_(plan.tells_progress) {
   input_ended_ = job_->input_process == wire::kNoProcess;
+  if (job_->restarts_in_place && !job_->restarts_processes)
+    process_restarts_.emplace(UINT32_MAX, job_->timeout);
   if (plan.ccs) ccs_.emplace(std::move(*plan.ccs));
   if (job_->provision.by_topology()) topologies_.resize(hosts_.size());
   if (!job_->is_numbered_late()) return;
@@ -61,12 +63,15 @@ void RootDesk::facts(wire::Facts facts, Instant now) {
 void RootDesk::stalled(bool stalled, Instant now) {
   judge_.stalled(stalled, now);
   if (crash_sequence_) crash_sequence_->stalled(stalled, now);
+  if (process_restarts_) process_restarts_->stalled(stalled, now);
 }
 
 Instant RootDesk::next_deadline() const {
   Instant deadline = earlier(judge_.next_deadline(), limit_at_);
   if (resizing_ && !judge_.verdict()) deadline = earlier(deadline, resizing_->deadline());
   if (crash_sequence_ && !judge_.verdict()) deadline = earlier(deadline, crash_sequence_->next_deadline());
+  if (process_restarts_ && !judge_.verdict())
+    deadline = earlier(deadline, process_restarts_->next_deadline());
   if (ccs_) deadline = earlier(deadline, ccs_->next_deadline());
   return deadline;
 }
@@ -302,8 +307,10 @@ void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
   resize(now, out, orders);
   restart_processes(now, out, orders);
   go_on(now, out, orders);
+  const bool somebody_is_lost = process_restarts_ && process_restarts_->in_progress();
   for (const BarrierKind kind : {BarrierKind::all, BarrierKind::root, BarrierKind::leave}) {
-    if (judge_.take_release(kind)) orders.everyone.push_back(wire::Release{static_cast<std::uint8_t>(kind)});
+    if (!somebody_is_lost && judge_.take_release(kind))
+      orders.everyone.push_back(wire::Release{static_cast<std::uint8_t>(kind)});
   }
   tell_progress(out);
   serve_scans(orders);

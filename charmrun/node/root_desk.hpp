@@ -16,6 +16,7 @@
 #include "tree/proto/crash_sequence.hpp"
 #include "tree/proto/events.hpp"
 #include "tree/proto/judge.hpp"
+#include "tree/proto/process_restarts.hpp"
 #include "tree/proto/resizing.hpp"
 
 namespace charmtree {
@@ -114,6 +115,8 @@ private:
   void go_on(Instant now, proto::Actions& out, DeskOrders& orders);
   void lose_input(proto::Actions& out);
   void restart_processes(Instant now, proto::Actions& out, DeskOrders& orders);
+  void restart_in_place(Instant now, proto::Actions& out, DeskOrders& orders);
+  void restart(const wire::ProcessExit& exit, Instant now, proto::Actions& out, DeskOrders& orders);
   void scan_from_now_on(proto::Actions& out);
   void serve_scans(DeskOrders& orders);
   void want_input(proto::Actions& out);
@@ -130,15 +133,17 @@ private:
   bool int_ends_;
   Instant interrupted_at_ = kNever;
   bool wants_suspension_ = false, suspended_ = false;
-  std::optional<proto::CrashSequence> crash_sequence_;  // from the first table on, if the program has any
-  std::uint32_t tables_ = 0;                            // made
-  std::optional<std::uint32_t> wanted_pes_;             // the program has asked, and is to be served
+  std::optional<proto::CrashSequence> crash_sequence_;      // from the first table on, if the program has any
+  std::optional<proto::ProcessRestarts> process_restarts_;  // if single processes are started again
+  std::uint32_t tables_ = 0;                                // made
+  std::optional<std::uint32_t> wanted_pes_;                 // the program has asked, and is to be served
   bool reading_hosts_ = false;
   bool regroup_due_ = false;
   std::optional<proto::Resizing> resizing_;
-  std::vector<std::uint32_t> left_;              // processes, not yet looked at
-  std::vector<wire::Rejoined> rejoined_;         // not yet looked at
-  std::optional<wire::ProcessExit> last_crash_;  // while a process is not back
+  std::vector<std::uint32_t> left_;                        // processes, not yet looked at
+  std::vector<wire::Rejoined> rejoined_;                   // not yet looked at
+  std::optional<wire::ProcessExit> last_crash_;            // while a process is not back
+  std::map<std::uint32_t, wire::ProcessExit> last_exits_;  // of processes that were started again
   std::map<std::string, std::string> key_names_;
   Instant begun_at_ = kNever;
   Instant limit_at_ = kNever;

@@ -45,7 +45,7 @@ constexpr std::array kRows{
     CT_ROW(within),         CT_ROW(log),           CT_ROW(sabotage),      CT_ROW(by_cores),
     CT_ROW(prints),         CT_ROW(print_size),    CT_ROW(print_gap),     CT_ROW(screen),
     CT_ROW(goes_on),        CT_ROW(heartbeat),     CT_ROW(orphan_after),  CT_ROW(stop),
-    CT_ROW(stop_for),       CT_ROW(spool),         CT_ROW(disk),
+    CT_ROW(stop_for),       CT_ROW(spool),         CT_ROW(disk),          CT_ROW(in_place),
 };
 #undef CT_ROW
 

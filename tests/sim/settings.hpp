@@ -26,7 +26,8 @@ struct Settings {
   double start = 5, life = 20;                  // until it registers; from its table (plain: start) on
   double restarts = 0, barriers = 3;            // a Charm++ program that restarts its processes, which
                                                 // end together, behind so many barriers
-  double goes_on = 0;  // without processes that are lost (++on-failure continue); native ones pass barriers
+  double in_place = 0;  // lost processes are started again (++on-failure restart); native ones pass barriers
+  double goes_on = 0;   // without processes that are lost (++on-failure continue); native ones pass barriers
   double grace = 2000, timeout = 60'000, stamps = 0;  // as the options
   double heartbeat = 0, orphan_after = 8000;          // as the options; 0: nobody is watched
   double until = 0;                                   // end, up (launchers), wired (table delivered)
@@ -60,7 +61,8 @@ struct Settings {
   double pause = 0, pause_for = 3000;    // a launcher is stopped for so long
   double interrupt = 0, root_crash = 0;  // signals of the user's; the root is killed
   double kill_process = 0, fail_process = 0;  // a process dies of a signal; exits with status 3
-  double crash_process = 0;                   // one that is restarted is killed, or loses its connection
+  double crash_process = 0;                   // one that is restarted is killed, fails, or loses its
+                                              // connection
   double from = 1, to = 2000;
   double notice = 10'000;  // until a link that has fallen silent is taken for lost
   double stubborn = 0;     // a share of the processes, which only SIGKILL ends

@@ -37,6 +37,7 @@ RootPlan make_plan(const Settings& settings, const Hosts& hosts) {
   job.launch.batch = whole(settings.batch);
   if (settings.by_cores != 0) job.provision = {CpuUnit::core, 1};
   job.restarts_processes = settings.restarts != 0;
+  if (settings.in_place != 0) job.restarts_in_place = true;
   if (settings.goes_on != 0) job.on_failure = wire::OnFailure::go_on;
   job.grace = ms(settings.grace);
   job.timeout = ms(settings.timeout);
@@ -419,6 +420,7 @@ void World::finish() {
                                 seconds(outcome_.all_gone - struck_at_), seconds(bound)));
   }
   if (settings_.restarts != 0 && outcome_.status == 0) check_recoveries();
+  if (settings_.in_place != 0 && outcome_.status == 0) check_restarts();
   if (settings_.goes_on != 0) check_survivors();
   if (settings_.prints != 0 && outcome_.status == 0) check_output();
   outcome_.offences = checks_.offences();

@@ -17,6 +17,7 @@
 #include "tests/sim/hosts.hpp"
 #include "tests/sim/network.hpp"
 #include "tests/sim/settings.hpp"
+#include "tree/wire/native_message.hpp"
 
 namespace charmtree::sim {
 
@@ -159,6 +160,9 @@ private:
     std::uint32_t life = 0;  // 0: the first process of its number
     std::uint32_t losses = 0;
     std::uint32_t epoch = 0;      // as far as it was told
+    std::uint32_t known = 0;      // ... and has taken in
+    std::uint32_t entered = 0;    // barriers that it has entered, or missed
+    std::uint32_t before = 0;     // those that the process before it had
     std::uint32_t round = 0;      // barriers behind it
     bool owes_crashnode = false;  // a table has come, and not yet who was lost
     bool in_barrier = false, is_cut = false, is_done = false;
@@ -262,6 +266,19 @@ private:
   void root_recovers(const wire::Recover& message);
   void check_recoveries();
 
+  // ---- processes that are started again by ++on-failure restart
+  void starts_again(const proto::Spawn& action);
+  void renewed_hears(std::uint32_t process, const proto::ClientSend& message, Duration now);
+  void readmitted(std::uint32_t process, const wire::NodeTable& table, Duration now);
+  void hears_of_restart(std::uint32_t process, const wire::native::Renewed& message, Duration now);
+  void renewed_passes(std::uint32_t process, Duration now);
+  void renewed_acts(const Step& what, Duration now);
+  void fail_in_place(Duration now);
+  void root_knows(const std::string& table);
+  void root_renews(const wire::Renewed& message);
+  void root_releases(const wire::Release& message);
+  void check_restarts();
+
   // ---- jobs that go on without lost processes
   bool is_running() const;
   void lose_process(std::uint32_t process, int status);
@@ -306,7 +323,14 @@ private:
   std::vector<std::uint32_t> recoveries_;  // who was lost, by epoch - 1
   std::vector<std::uint32_t> entered_;     // processes that entered a barrier, by round
   std::uint32_t phase_ = 1;
-  bool lost_at_the_end_ = false;  // a process was lost while others ended
+  struct Renewal {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> lives;  // processes and which one each now is
+    std::uint32_t opened;                                        // barriers, until then
+  };
+  std::vector<Renewal> renewals_;         // as the root sent them; by epoch - 1
+  std::vector<std::uint32_t> opened_in_;  // epochs in which the root opened barriers, by round
+  std::vector<std::uint32_t> first_lives_, known_lives_;  // of processes, in the root's table: first and now
+  bool lost_at_the_end_ = false;                          // a process was lost while others ended
   bool is_root_gone_ = false;
   static constexpr std::size_t kMostUnwritten = 2U << 20;
   std::size_t unwritten_ = 0;  // of output, at the screen

@@ -44,11 +44,17 @@ void World::perform(std::uint32_t id, const Send& action, Duration& now) {
   const std::size_t bytes = size_of(number, message);
   if (const auto* table = std::get_if<wire::TableDown>(&message); table != nullptr && outcome_.table == 0) {
     outcome_.gathered = now;  // and it is coded here, once
+    if (settings_.in_place != 0) root_knows(*table->table);
     outcome_.table = table->table->size();
     cost(id, now, bytes_cost(settings_.tuple, processes_.size()));
   }
   if (const auto* recover = std::get_if<wire::Recover>(&message); recover != nullptr && id == 0)
     root_recovers(*recover);
+  if (const auto* renewed = std::get_if<wire::Renewed>(&message); renewed != nullptr && id == 0)
+    root_renews(*renewed);
+  if (const auto* release = std::get_if<wire::Release>(&message);
+      release != nullptr && id == 0 && action.link == launcher.children.begin()->first)
+    root_releases(*release);
   cost(id, now, ms(settings_.send) + bytes_cost(settings_.cipher, bytes));
   note(number * std::uint64_t{2} + (up ? 1 : 0));
   note(message.index() + (std::uint64_t{bytes} << 8));

@@ -103,7 +103,7 @@ void World::happen(const Fault& what, Duration now) {
       return;
     }
     case K::crash_process:
-      return crash_process(now);
+      return settings_.in_place != 0 ? fail_in_place(now) : crash_process(now);
     default:
       break;
   }

@@ -73,13 +73,13 @@ void World::perform(std::uint32_t id, const Spawn& action, Duration& now) {
         ToNode{id, SpawnFailed{action.process, {Errc::no_program, Phase::spawn, "./app: no such file"}}});
     return;
   }
-  action.more_arguments.empty() ? checks_.spawned(action.process, launcher.host)
-                                : checks_.restarted(action.process, launcher.host);
+  action.restarts == 0 ? checks_.spawned(action.process, launcher.host)
+                       : checks_.restarted(action.process, launcher.host);
   if (lies(Sabotage::twins)) checks_.spawned(action.process, launcher.host);
   if (action.process >= processes_.size()) return;
   Process& process = processes_[action.process];
   process.launcher = id;
-  if (!action.more_arguments.empty()) starts_anew(action);
+  if (action.restarts > 0) settings_.in_place != 0 ? starts_again(action) : starts_anew(action);
   process.state = Process::State::running;
   ++spawned_;
   outcome_.spawned = std::max(outcome_.spawned, now);
@@ -88,7 +88,7 @@ void World::perform(std::uint32_t id, const Spawn& action, Duration& now) {
   if (whole(settings_.kind) == plain && settings_.prints != 0)
     put(now + start, Step{action.process, Act::print});
   else if (whole(settings_.kind) == plain)
-    put(now + start + ms(settings_.life), Step{action.process, Act::exit});
+    put(now + start + ms(settings_.life), Step{action.process, Act::exit, process.life});
   else
     put(now + start, Step{action.process, Act::begin, process.life});
 }
@@ -115,7 +115,7 @@ void World::happen(const Step& what, Duration now) {
       else
         says(own,
              native::to_frame(native::Hello{native::kVersion, own, own, "sim"}) +
-                 native::to_frame(native::Put{two_bytes(port_of(own))}),
+                 native::to_frame(native::Put{two_bytes(port_of(own, process.life))}),
              now);
       break;
     }
@@ -169,6 +169,8 @@ void World::hears(std::uint32_t number, const ClientSend& message, Duration now)
   const Process& process = processes_[number];
   if (process.state == Process::State::unborn || process.state == Process::State::gone) return;
   if (settings_.restarts != 0) return recovering_hears(number, message, now);
+  if (settings_.in_place != 0 && whole(settings_.kind) == is_native)
+    return renewed_hears(number, message, now);
   if (settings_.goes_on != 0) surviving_hears(number, message, now);
   switch (classify(whole(settings_.kind), message.bytes)) {
     case Heard::table:

@@ -115,6 +115,7 @@ void World::next_round(std::uint32_t number, Duration now) {
 }
 
 void World::act(const Step& what, Duration now) {
+  if (settings_.in_place != 0) return renewed_acts(what, now);
   Process& process = processes_[what.process];
   if (process.state != Process::State::wired) return;
   if (what.act == Act::ack) return says(what.process, wire::make_charm_message("crash_ack"), now);
@@ -154,7 +155,7 @@ void World::crash_process(Duration now) {
   const bool starting = process.life == 0 && process.state != State::wired;
   const bool only_cut = process.state == State::wired && random_.below(kOneInSo) == 0;
   if (!process.is_done &&
-      (starting || ending || others == 0 || ++process.losses > CrashSequence::kMostInARow)) {
+      (starting || ending || others == 0 || ++process.losses > RestartBudget::kMostInARow)) {
     lost_at_the_end_ = lost_at_the_end_ || ending;
     for (const int status : {kSignalled + kKilled, kCut}) checks_.grazed(status);
   }

@@ -74,7 +74,7 @@ public:
     on(ClientClosed{ClientKind::charm, 100 + process});
   }
   void restart(std::uint32_t process, std::uint32_t phase) {
-    processes->restart({process, phase}, kNow, out, up);
+    processes->restart({process, phase, phase - 1}, kNow, out, up);
   }
   void recover(std::uint32_t crashed, const wire::Blob& coded) {
     processes->recover({crashed, {crashed}, coded}, kNow, out, up);

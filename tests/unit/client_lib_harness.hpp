@@ -142,7 +142,7 @@ inline int welcome(const Listener& listener) {
 class Launcher {
 public:
   explicit Launcher(std::uint32_t processes)
-      : total_(processes), server_(LocalProcesses{0, processes, processes}, 3), tuples_(processes) {}
+      : total_(processes), server_(LocalProcesses{0, processes, processes}, 3, 1), tuples_(processes) {}
   ~Launcher() {
     for (const ClientId client : clients_) ::close(static_cast<int>(client));
   }

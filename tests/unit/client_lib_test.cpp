@@ -69,10 +69,10 @@ TEST_CASE("wrong arguments are refused", "[client]") {
 
 TEST_CASE("every error value has a text", "[client]") {
   std::set<std::string> texts;
-  for (int error = 0; error >= CT_EFORK; --error) texts.insert(ct_strerror(error));
-  CHECK(texts.size() == 1 - CT_EFORK);
+  for (int error = 0; error >= CT_ERESTARTED; --error) texts.insert(ct_strerror(error));
+  CHECK(texts.size() == 1 - CT_ERESTARTED);
   CHECK(texts.count("unknown error") == 0);
-  CHECK(ct_strerror(CT_EFORK - 1) == std::string{"unknown error"});
+  CHECK(ct_strerror(CT_ERESTARTED - 1) == std::string{"unknown error"});
   CHECK(ct_version() == std::string{CHARMTREE_VERSION});
 }
 
@@ -236,6 +236,7 @@ TEST_CASE("a newer table comes into use by ct_table only", "[client]") {
   launcher.hold_barriers = true;
   REQUIRE(launcher.serve_until([&] { return launcher.waiting == 1; }));
   launcher.hand_out_table(2);
+  REQUIRE(launcher.serve_until([&] { return launcher.waiting == 2; }));  // it enters again, of the new epoch
   launcher.release_barrier();
   CHECK(launcher.serve() == std::vector<int>{0});
 }

@@ -137,7 +137,7 @@ TEST_CASE("there is an end to restarting", "[crash_sequence]") {
     f.ack(UINT32_MAX, 3);
     f.orders();
   };
-  for (std::uint32_t i = 0; i < CrashSequence::kMostInARow; ++i) {
+  for (std::uint32_t i = 0; i < RestartBudget::kMostInARow; ++i) {
     CHECK(f.lose(1).empty());
     round();
   }
@@ -145,8 +145,8 @@ TEST_CASE("there is an end to restarting", "[crash_sequence]") {
     CHECK(f.lose(1) == "it was restarted 5 times and never ran for 10 s");
   }
   SECTION("but not for one that did") {
-    f.ack(CrashSequence::kMostInARow, 3);
-    f.now += CrashSequence::kSettled;
+    f.ack(RestartBudget::kMostInARow, 3);
+    f.now += RestartBudget::kSettled;
     CHECK(f.lose(1).empty());
     round();
     CHECK(f.lose(1).empty());

@@ -57,7 +57,7 @@ JobSpec full_job() {
   job.umask = 077;
   job.runscript = "/run/script";
   job.profiles = {full_profile(), {}};
-  job.checkup = job.restarts_processes = job.resizes = true;
+  job.checkup = job.restarts_processes = job.resizes = job.restarts_in_place = true;
   job.terminal = Terminal{{24, 80}, false};
   job.provision = {CpuUnit::socket, 2, CpuUnit::pu, true, false};
   job.bind = CpuUnit::numa;
@@ -123,6 +123,8 @@ std::vector<Message> every_message() {
           Lost{3, {{1, 2}, {7, 7}}},
           Beat{},
           Punctual{false},
+          Renewed{3, {{2, 7, 0x0A000001, {{0, "tuple"}}}}},
+          Readmit{7, 12, encode(NodeTable{})},
           Hello{Instant{12345ns}, 77},
           full_facts(),
           Output{1, 2, true, "text\nmore", Tail::prompt, Instant{99ns}},
@@ -149,7 +151,7 @@ std::vector<Message> every_message() {
                   2,
                   3,
                   {{Errc::no_program, Phase::spawn, "x", "y"}}},
-          Rejoined{3, 4000},
+          Rejoined{3, 4000, 0x0A000001, "tuple"},
           CcsAnswer{4, 7, false, 5, "reply"},
           Bindings{4, {{Binding::By::itself, CpuUnit::core, 2, 1, {2, 10}}, {}}},
           PesWanted{1, 4},

@@ -54,6 +54,7 @@ TEST_CASE("every message survives its frame, in its own direction only", "[nativ
   check_from_client(native::Put{std::string(kMaxTuple, '\xFF')});
   check_from_client(native::Put{});
   check_from_client(native::BarrierEnter{});
+  check_from_client(native::BarrierEnter{7});
   check_from_client(native::Print{native::Stream::err, std::string(native::kMaxPrint, 'x')});
   check_from_client(native::Abort{INT32_MIN, "why"});
   check_from_client(native::Finalize{-1});
@@ -69,6 +70,9 @@ TEST_CASE("every message survives its frame, in its own direction only", "[nativ
   check_from_launcher(native::BarrierRelease{});
   check_from_launcher(native::Finished{});
   check_from_launcher(native::Lost{{{1, 3}, {7, 7}}});
+  check_from_launcher(
+      native::Renewed{3, {{1, 4, 0x0A000001, {{0, "here"}}}, {2, 6, 0, {{0, {}}, {9, "there"}}}}});
+  check_from_launcher(native::Missed{12});
   check_from_launcher(native::Refused{"process 7 has joined already"});
 }
 
@@ -115,7 +119,7 @@ TEST_CASE("messages with bytes missing, left over or out of bounds are refused",
   Writer tuple;
   tuple.string(std::string(kMaxTuple + 1, 'x'));
   CHECK_FALSE(native::decode_from_client(Frame{2, tuple.bytes()}));
-  CHECK_FALSE(native::decode_from_client(Frame{3, "x"}));
+  CHECK_FALSE(native::decode_from_client(Frame{3, ""}));
   CHECK_FALSE(native::decode_from_client(Frame{4, std::string_view{"\3\0", 2}}));
   CHECK_FALSE(native::decode_from_client(Frame{0, ""}));
   CHECK_FALSE(native::decode_from_client(Frame{200, ""}));

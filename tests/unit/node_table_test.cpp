@@ -115,3 +115,39 @@ TEST_CASE("a short message cannot expand into tuples without end", "[table]") {
   CHECK(decode_blocks(in).empty());
   CHECK_FALSE(in.ok());
 }
+
+TEST_CASE("tuples of processes that were started again take the places of the old ones", "[table]") {
+  const auto table = blocks_of(3, 3, [](auto i) {
+    return Tuple{0, std::string(1, static_cast<char>('a' + i))};
+  });
+  auto blocks = table;
+  REQUIRE(renew(blocks, {1, 4, 0x0A000002, {{0, "B"}}}));
+  REQUIRE(blocks.size() == 3);
+  CHECK(blocks[1].tuples == std::vector<Tuple>{{0, "a"}, {0, "B"}, {0, "c"}});
+
+  // On another host: first, last, between others, and all of a host.
+  for (const std::uint32_t process : {3U, 4U, 5U, 0U, 8U}) {
+    CAPTURE(process);
+    blocks = table;
+    REQUIRE(renew(blocks, {7, process, 0x0A000008, {{0, "new"}}}));
+    CHECK(is_complete(blocks, 9));
+    std::uint32_t next = 0;
+    for (const TupleBlock& block : blocks) {
+      for (const Tuple& tuple : block.tuples) {
+        const bool moved = next == process;
+        CHECK(block.host == (moved ? 7 : next / 3));
+        CHECK(tuple.data == (moved ? "new" : std::string(1, static_cast<char>('a' + next % 3))));
+        ++next;
+      }
+    }
+    CHECK(bytes_per_process(blocks) > 0);
+  }
+  blocks = table;
+  REQUIRE(renew(blocks, {2, 3, 0x0A000003, {{0, "x"}, {0, "y"}, {0, "z"}}}));
+  REQUIRE(renew(blocks, {1, 4, 0x0A000002, {{0, "back"}}}));
+  CHECK(is_complete(blocks, 9));
+  CHECK_FALSE(renew(blocks, {0, 9, 0x0A000001, {{0, "x"}}}));
+  CHECK_FALSE(renew(blocks, {0, 8, 0x0A000001, {{0, "x"}, {0, "y"}}}));
+  std::vector<TupleBlock> none;
+  CHECK_FALSE(renew(none, {0, 0, 0, {{0, "x"}}}));
+}

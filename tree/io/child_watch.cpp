@@ -16,9 +16,10 @@ ChildWatch::ChildWatch(asio::io_context& io) : io_(io), child_ended_(io, SIGCHLD
   wait_for_orphans();
 }
 
-void ChildWatch::add(pid_t pid, Handler handler) {
+void ChildWatch::add(pid_t pid, Handler handler, Group group) {
   Child& child = children_[pid];
   child.handler = std::move(handler);
+  child.group = group;
   const int fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
   if (fd < 0) return;  // kernel before 5.3: SIGCHLD finds it
   child.pidfd = std::make_unique<asio::posix::stream_descriptor>(io_, fd);
@@ -65,9 +66,18 @@ void ChildWatch::wait(pid_t pid) {
   });
 }
 
+/// While its leader is not reaped, no other group can have that number.
+void ChildWatch::kill_group(pid_t pid) {
+  siginfo_t info{};
+  if (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != pid)
+    return;
+  if (info.si_code != CLD_EXITED || info.si_status != 0) ::kill(-pid, SIGKILL);
+}
+
 void ChildWatch::reap(pid_t pid) {
   const auto it = children_.find(pid);
   if (it == children_.end()) return;
+  if (it->second.group == Group::fails) kill_group(pid);
   int status = 0;
   const pid_t got = ::waitpid(pid, &status, WNOHANG);
   if (got == 0) {

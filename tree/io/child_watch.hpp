@@ -33,8 +33,13 @@ public:
   explicit ChildWatch(asio::io_context& io);
 
   using Handler = std::function<void(ChildStatus)>;
+  /// What becomes of the rest of the group that a child leads when it ends.
+  enum class Group : std::uint8_t {
+    stays,
+    fails,  // it is killed, unless the child has exited with 0
+  };
   /// Calls `handler` once, from the event loop, when the child has ended and been reaped.
-  void add(pid_t pid, Handler handler);
+  void add(pid_t pid, Handler handler, Group group = Group::stays);
   /// Watches a descendant that is not our child, and calls `handler` once when it has ended. Its parent reaps
   /// it; its status shows until that is done. False: it is gone, or the kernel has no pidfds (before 5.3).
   bool adopt(pid_t pid, Handler handler);
@@ -52,7 +57,9 @@ private:
     std::unique_ptr<asio::posix::stream_descriptor> pidfd;
     Handler handler;
     std::optional<std::uint64_t> adopted;  // when it was started
+    Group group = Group::stays;
   };
+  static void kill_group(pid_t pid);
   void wait(pid_t pid);
   void reap(pid_t pid);
   void wait_for_orphans();

@@ -139,6 +139,10 @@ void HostRuntime::execute(const proto::Spawn& action) {
   SpawnRequest request = request_of(action.process);
   request.arguments = command_of(action.more_arguments);
   request.cpus = action.cpus;
+  if (job_->restarts_in_place) {
+    const std::string number = fmt::format("CHARMTREE_RESTARTS={}", action.restarts);
+    proto::overlay(request.environment, {number});
+  }
   const bool wants_input = job_->input_to_all || action.process == job_->input_process;
   if (wants_input && job_->terminal) return spawn_on_terminal(action.process, std::move(request));
   auto out = open_pipe(), err = open_pipe(), in = wants_input ? open_pipe() : std::nullopt;
@@ -186,7 +190,7 @@ void HostRuntime::start(std::uint32_t process, SpawnRequest request, Program::Pi
   auto program = std::make_shared<Program>(io_, watch_, sink, process, *pid, std::move(pipes));
   programs_[process] = program;
   sink_(proto::Spawned{process});
-  program->start();
+  program->start(job_->restarts_in_place ? ChildWatch::Group::fails : ChildWatch::Group::stays);
 }
 
 void HostRuntime::execute(const proto::Adopt& action) {

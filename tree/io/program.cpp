@@ -44,8 +44,9 @@ Program::Program(asio::io_context& io, ChildWatch& watch, Sink sink, std::uint32
   if (pipes.input) input_.assign(pipes.input.release());
 }
 
-void Program::start() {
-  watch_.add(pid_, [self = shared_from_this()](ChildStatus status) { self->ended(status); });
+void Program::start(ChildWatch::Group group) {
+  watch_.add(
+      pid_, [self = shared_from_this()](ChildStatus status) { self->ended(status); }, group);
   read(out_);
   read(err_);
 }

@@ -32,7 +32,8 @@ public:
   /// `watch` must outlive the object. Call start() once.
   Program(asio::io_context& io, ChildWatch& watch, Sink sink, std::uint32_t process, pid_t pid, Pipes pipes);
 
-  void start();
+  /// `group`: of the processes that it starts in turn.
+  void start(ChildWatch::Group group = ChildWatch::Group::stays);
   /// Instead of start(), for a process that is not our child; false: it cannot be watched.
   bool start_adopted();
   pid_t pid() const { return pid_; }

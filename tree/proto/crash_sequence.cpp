@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/proto/crash_sequence.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace charmtree::proto {
@@ -15,13 +13,8 @@ std::uint32_t CrashSequence::survivors() const {
 
 std::string CrashSequence::lost(std::uint32_t process, Instant now) {
   if (std::find(queue_.begin(), queue_.end(), process) != queue_.end()) return {};
-  Record& record = records_[process];
-  const bool settled = record.admitted != kNever && now - record.admitted >= kSettled;
-  record.losses = settled ? 1 : record.losses + 1;
-  record.admitted = kNever;
-  if (record.losses > kMostInARow) {
-    return fmt::format("it was restarted {} times and never ran for {:g} s", kMostInARow, seconds(kSettled));
-  }
+  std::string hopeless = budget_.lost(process, now);
+  if (!hopeless.empty()) return hopeless;
   joining_.erase(process);
   spreading_ = false;
   if (starting_ == process) {
@@ -39,7 +32,7 @@ void CrashSequence::begin_next(Instant now) {
   if (starting_ || queue_.empty()) return;
   starting_ = queue_.front();
   queue_.pop_front();
-  orders_.emplace_back(wire::Restart{*starting_, ++phase_});
+  orders_.emplace_back(wire::Restart{*starting_, ++phase_, budget_.restarts(*starting_)});
   register_by_ = stalled_ ? kNever : now + timeout_;
 }
 
@@ -68,7 +61,7 @@ void CrashSequence::acked(std::uint32_t epoch, std::uint32_t count, Instant now)
   spreading_ = false;
   for (const std::uint32_t process : joining_) {
     orders_.emplace_back(wire::Admit{process});
-    records_[process].admitted = now;
+    budget_.runs(process, now);
   }
   joining_.clear();
 }

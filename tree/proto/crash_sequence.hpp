@@ -10,23 +10,19 @@
 #pragma once
 
 #include <deque>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tree/proto/restart_budget.hpp"
 #include "tree/wire/messages.hpp"
 
 namespace charmtree::proto {
 
 class CrashSequence {
 public:
-  /// A process that is lost so many times in a row, never having run for kSettled in between, is hopeless.
-  static constexpr std::uint32_t kMostInARow = 5;
-  static constexpr Duration kSettled = 10s;
-
   /// Begins when every process has been sent `table`. `timeout`: for a new process to register.
   CrashSequence(wire::NodeTable table, Duration timeout) : table_(std::move(table)), timeout_(timeout) {}
 
@@ -47,10 +43,6 @@ public:
   Instant next_deadline() const { return register_by_; }
 
 private:
-  struct Record {
-    std::uint32_t losses = 0;  // in a row
-    Instant admitted = kNever;
-  };
   std::uint32_t survivors() const;
   void begin_next(Instant now);
 
@@ -64,7 +56,7 @@ private:
   std::uint32_t acks_ = 0;
   bool stalled_ = false;
   Instant register_by_ = kNever;
-  std::map<std::uint32_t, Record> records_;
+  RestartBudget budget_;
   std::vector<wire::Message> orders_;
 };
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,11 +29,12 @@ std::string_view name(Cause cause);
 
 struct Ending {
   Cause cause = Cause::finished;
-  std::optional<std::uint32_t> process = {};  // the first cause was its end
-  std::optional<std::uint32_t> host = {};     // where that happened
-  std::string how = {};                       // in words, without host and process
-  std::vector<std::string> last_words = {};   // the process's last lines on stderr, oldest first
-  wire::ProcessSet lost = {};                 // processes without which the job went on
+  std::optional<std::uint32_t> process = {};              // the first cause was its end
+  std::optional<std::uint32_t> host = {};                 // where that happened
+  std::string how = {};                                   // in words, without host and process
+  std::vector<std::string> last_words = {};               // the process's last lines on stderr, oldest first
+  wire::ProcessSet lost = {};                             // processes without which the job went on
+  std::map<std::uint32_t, std::uint32_t> restarted = {};  // processes that were started again, and how often
 };
 
 }  // namespace charmtree::proto

@@ -257,6 +257,7 @@ struct Spawn {
   std::uint32_t process;
   std::vector<std::string> more_arguments = {};
   CpuSet cpus = {};
+  std::uint32_t restarts = 0;  // so many have been started under its number before
 };
 /// Find out who `client` is, a connected process that process `parent` forked, and watch it as if we had
 /// started it. Answer Adopted.
@@ -396,6 +397,12 @@ struct Progress {
   std::vector<Loss> lost;  // processes that ended otherwise
   std::vector<proto::Loss>
       losses;  // without which the job goes on; those of single processes are in `lost`, too
+  struct Restart {
+    std::uint32_t process;
+    std::uint32_t restarts;  // of this process, with this one
+    std::string how;         // it was lost
+  };
+  std::vector<Restart> restarts;    // processes that are started again
   std::vector<std::uint32_t> back;  // that were lost, or regrouped, and have registered
 };
 /// This launcher is done. Root: with the status to exit with, or the signal to die of (0: none), and why.

@@ -104,7 +104,7 @@ void HostProcesses::start_process(std::uint32_t number, std::vector<std::string>
                                   Actions& out) {
   at(number).state = Process::State::starting;
   ++alive_;
-  Spawn spawn{name_of(number), std::move(more_arguments)};
+  Spawn spawn{name_of(number), std::move(more_arguments), {}, at(number).restarts};
   const std::uint32_t rank = number - local_.first;
   if (!bindings_.empty() && bindings_[rank].by == wire::Binding::By::launcher)
     spawn.cpus = bindings_[rank].pus;
@@ -116,7 +116,7 @@ void HostProcesses::on(const Spawned& event, Instant now, Actions&, Upward& up) 
   if (process.state == Process::State::starting) process.state = Process::State::running;
   process.held = false;
   look_at_pipes_ = true;
-  if (process.restarted) return;
+  if (process.restarts > 0) return;
   if (++started_ < to_spawn() || failed_ || spawned_at_ != kNever) return;
   spawned_at_ = now;
   up.facts.hosts_up.push_back(self_.index);
@@ -137,7 +137,7 @@ void HostProcesses::on(const SpawnFailed& event, Instant, Actions&, Upward& up) 
   Process& process = at(event.process);
   process.state = Process::State::gone;
   --alive_;
-  if (process.restarted) {
+  if (process.restarts > 0) {
     process.exited = true;
     wire::ProcessExit exit = exit_of(event.process);
     exit.lost_connection = true;
@@ -193,7 +193,7 @@ void HostProcesses::report_exit(std::uint32_t number, const ProcessExited& event
     up.facts.exited_ok += local_.count - 1;
     tell_who_ended({number + 1, number + local_.count - 1}, up);
   }
-  if (((!process.kind && !process.restarted) || finalised) && code == 0 && event.signal == 0) {
+  if (((!process.kind && !process.awaited) || finalised) && code == 0 && event.signal == 0) {
     ++up.facts.exited_ok;
     tell_who_ended({number, number}, up);
     if (!process.kind) up.facts.first_ok = std::min(number, up.facts.first_ok.value_or(number));
@@ -222,16 +222,22 @@ std::string HostProcesses::take_last_words(std::uint32_t process) {
   return std::exchange(told_last_words_, true) ? std::string{} : at(process).last_words.bytes();
 }
 
-/// What it had told before it was lost. One that was started anew counts as registered: others wait for it.
+/// What it had told before it was lost. One that others wait for counts as registered.
 wire::ProcessExit HostProcesses::exit_of(std::uint32_t number) const {
   const Process& process = at(number);
   const bool finalised = process.kind == ClientKind::native && process.ended;
   wire::ProcessExit exit;
   exit.process = number;
-  exit.registered = process.restarted || (process.kind.has_value() && !finalised);
+  exit.registered = process.kind.has_value() ? !finalised : process.awaited;
   exit.ended = process.ended;
-  exit.restartable = job_->restarts_processes && (process.restarted || process.kind == ClientKind::charm);
+  exit.restartable = can_be_restarted(process);
   return exit;
+}
+
+bool HostProcesses::can_be_restarted(const Process& process) const {
+  if (process.kind == ClientKind::charm || job_->restarts_processes)
+    return job_->restarts_processes && (process.awaited || process.kind == ClientKind::charm);
+  return job_->restarts_in_place && !forking_;
 }
 
 bool HostProcesses::must_be_heard(const Process& process) const {
@@ -249,7 +255,7 @@ void HostProcesses::on(const ProcessExited& event, Instant now, Actions& out, Up
   ++waiting_exits_;
   process.report_by = now + kLastWords;
   if (!must_be_heard(process)) report_waiting_exit(event.process, up);
-  if (process.next_phase != 0) start_anew(event.process, out);
+  if (process.next) start_anew(event.process, out);
 }
 
 void HostProcesses::report_waiting_exit(std::uint32_t number, Upward& up) {
@@ -299,13 +305,9 @@ void HostProcesses::apply(const Registered& output, ClientKind kind, Instant now
   else if (forking_)
     adopt(output, kind, out);
   process.tuple = output.tuple;
-  if (process.restarted) {
-    if (kind == ClientKind::charm)
-      up.messages.emplace_back(wire::Rejoined{output.process, output.tuple.port});
-    return;
-  }
-  if (regrouping_) {
-    up.messages.emplace_back(wire::Rejoined{output.process, output.tuple.port});
+  if (process.awaited || regrouping_) {
+    up.messages.emplace_back(
+        wire::Rejoined{output.process, output.tuple.port, host_.address, std::move(process.tuple.data)});
     return;
   }
   ++up.facts.registered;

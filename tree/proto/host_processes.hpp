@@ -27,6 +27,7 @@
 namespace charmtree::proto {
 
 class CharmServer;
+class NativeServer;
 
 /// What goes up: facts to be merged and messages to be sent as they are.
 struct Upward {
@@ -88,6 +89,8 @@ public:
   void restart(const wire::Restart& message, Instant now, Actions& out, Upward& up);
   void recover(const wire::Recover& message, Instant now, Actions& out, Upward& up);
   void admit(std::uint32_t process, Instant now, Actions& out, Upward& up);
+  void renewed(const wire::Renewed& message, Instant now, Actions& out, Upward& up);
+  void readmit(const wire::Readmit& message, Instant now, Actions& out, Upward& up);
   /// Processes of the job are lost: clients are told, and an own one that is alive is killed. Tells which of
   /// the others are in a barrier.
   void lost(const wire::Lost& message, Instant now, Actions& out, Upward& up);
@@ -147,8 +150,9 @@ private:
     Instant report_by = kNever;         // or then
     wire::Tuple tuple;
     OutputLines lines;
-    bool restarted = false;        // it is not the first of its number
-    std::uint32_t next_phase = 0;  // not 0: of the one to be started when this one is gone
+    std::uint32_t restarts = 0;         // it is not the first of its number
+    bool awaited = false;               // ... and others have one of that number in their table
+    std::optional<wire::Restart> next;  // what is to be started when this one is gone
     LastWords last_words;
     std::string request;  // CCS: the pieces of one so far
   };
@@ -156,6 +160,8 @@ private:
   Process& at(std::uint32_t process) { return processes_[process - local_.first]; }
   const Process& at(std::uint32_t process) const { return processes_[process - local_.first]; }
   CharmServer& charm();
+  NativeServer& native();
+  bool can_be_restarted(const Process& process) const;
   ClientServer& server(ClientKind kind) { return *servers_[static_cast<std::size_t>(kind)]; }
   void apply(ClientKind kind, ClientOutputs& outputs, Instant now, Actions& out, Upward& up);
   static void apply(const RequestAnswered& output, Upward& up);

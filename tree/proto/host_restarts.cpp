@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of HostProcesses that deals with lost processes: it starts them anew, or goes on without them, and
-// lets the others know of it. A process that is still alive when it is to be replaced (only its connection
+// lets the others know of it. Who waits for whom in between is a matter of the program's protocol: Charm++'s
+// wait until all know (recover, admit), a client library's for nobody (renewed, readmit), others know nothing
+// of each other. A process that is still alive when it is to be replaced (only its connection
 // was lost) is killed first: a number has one process at a time.
 #include <fmt/format.h>
 
@@ -8,6 +10,7 @@
 
 #include "tree/proto/charm_server.hpp"
 #include "tree/proto/host_processes.hpp"
+#include "tree/proto/native_server.hpp"
 
 namespace charmtree::proto {
 
@@ -19,13 +22,19 @@ CharmServer& HostProcesses::charm() {
   return static_cast<CharmServer&>(server(ClientKind::charm));
 }
 
+NativeServer& HostProcesses::native() {
+  return static_cast<NativeServer&>(server(ClientKind::native));
+}
+
 void HostProcesses::restart(const wire::Restart& message, Instant now, Actions& out, Upward& up) {
   if (ending_) return;
   ClientOutputs outputs;
   charm().vacate(message.process, outputs);
   apply(ClientKind::charm, outputs, now, out, up);
   Process& process = at(message.process);
-  process.next_phase = message.phase;
+  native().vacate(message.process, message.restarts, process.awaited || process.kind, outputs);
+  apply(ClientKind::native, outputs, now, out, up);
+  process.next = message;
   if (process.state == Process::State::starting || process.state == Process::State::running)
     out.push_back(Signal{name_of(message.process), kSigkill});
   else
@@ -36,10 +45,15 @@ void HostProcesses::start_anew(std::uint32_t number, Actions& out) {
   if (ending_) return;
   Process& process = at(number);
   if (process.exit) --waiting_exits_;
-  const std::uint32_t phase = process.next_phase;
+  const wire::Restart order = *process.next;
+  const bool awaited = process.awaited || process.kind.has_value();
   process = Process{};
-  process.restarted = true;
-  start_process(number, {"+restartaftercrash", fmt::format("{}", phase), "+restartisomalloc"}, out);
+  process.restarts = order.restarts;
+  process.awaited = awaited;
+  std::vector<std::string> arguments;
+  if (job_->restarts_processes)
+    arguments = {"+restartaftercrash", fmt::format("{}", order.phase), "+restartisomalloc"};
+  start_process(number, std::move(arguments), out);
 }
 
 /// Of processes that have ended, or speak no Charm++, nobody waits to hear that they know.
@@ -51,7 +65,7 @@ void HostProcesses::recover(const wire::Recover& message, Instant now, Actions& 
   apply(ClientKind::charm, outputs, now, out, up);
   for (const Process& process : processes_) {
     const bool is_charm = process.kind == ClientKind::charm;
-    if (is_charm ? process.ended : !process.restarted) ++up.facts.crash_acks;
+    if (is_charm ? process.ended : !process.awaited) ++up.facts.crash_acks;
   }
 }
 
@@ -59,6 +73,28 @@ void HostProcesses::admit(std::uint32_t process, Instant now, Actions& out, Upwa
   ClientOutputs outputs;
   charm().admit(process, outputs);
   apply(ClientKind::charm, outputs, now, out, up);
+}
+
+/// Clients enter barriers again, but for the one of those that leave: who has said that is heard no more.
+void HostProcesses::renewed(const wire::Renewed& message, Instant now, Actions& out, Upward& up) {
+  epoch_ = message.epoch;
+  up.facts.epoch = epoch_;
+  constexpr auto kLeave = static_cast<std::size_t>(BarrierKind::leave);
+  for (Process& process : processes_) {
+    const bool leaves = process.entered[kLeave];
+    process.entered = {};
+    process.entered[kLeave] = leaves;
+    up.facts.barrier[kLeave] += leaves ? 1 : 0;
+  }
+  ClientOutputs outputs;
+  native().renewed(message, outputs);
+  apply(ClientKind::native, outputs, now, out, up);
+}
+
+void HostProcesses::readmit(const wire::Readmit& message, Instant now, Actions& out, Upward& up) {
+  ClientOutputs outputs;
+  native().readmit(message, outputs);
+  apply(ClientKind::native, outputs, now, out, up);
 }
 
 /// A process that is lost for its connection alone must not live on: the others do without it.

@@ -52,7 +52,7 @@ std::string Judge::about(std::uint32_t process, Phase phase, const std::string& 
 /// A process that does not register is only starting if others do, or if the loader gave up.
 Phase Judge::phase_of(const wire::ProcessExit& exit) const {
   const bool loader = exit.signal == 0 && !exit.text.empty() && !exit.lost_connection;
-  return !exit.registered && (registered_ > 0 || loader) ? Phase::start : Phase::run;
+  return !exit.registered && !exit.ended && (registered_ > 0 || loader) ? Phase::start : Phase::run;
 }
 
 std::string Judge::about(const wire::ProcessExit& exit, const std::string& more) const {
@@ -62,6 +62,7 @@ std::string Judge::about(const wire::ProcessExit& exit, const std::string& more)
 void Judge::decide(Verdict verdict) {
   if (verdict_) return;
   verdict_ = std::move(verdict);
+  verdict_->why.restarted = restarted_;
   if (!verdict_->why.process || verdict_->end.mode == wire::EndMode::finish) return;
   aftermath_.begin(job_.processes - std::min(job_.processes, done()));
 }
@@ -134,12 +135,20 @@ void Judge::lost(const wire::ProcessExit& exit, const std::string& why) {
   fail(exit, "", "; " + why);
 }
 
-/// Nobody is restarted before the first table, nor once a process has ended: then the program is ending, and
-/// those that have ended would not help another to recover.
+/// Nobody is restarted who is about to be in the first table, and no Charm++ process once another one has
+/// ended: then the program is ending, and those that have ended would not help it to recover; nor a client of
+/// the client library once all were told that they may leave.
+bool Judge::can_be_restarted(const wire::ProcessExit& exit) const {
+  if (!exit.restartable) return false;
+  if (job_.restarts_processes) return table_taken_ && ended_ == 0;
+  const bool has_registered = exit.registered || exit.ended;
+  return !has_registered || (table_taken_ && opened(BarrierKind::leave) == 0);
+}
+
 void Judge::judge_exit(const wire::ProcessExit& exit) {
   if (verdict_) return aftermath_.on(exit, verdict_->end.signal);
   if (exit.refused) return fail(kLauncherFailed, about(exit.process, Phase::start, exit.text));
-  if (exit.restartable && table_taken_ && ended_ == 0) {
+  if (can_be_restarted(exit)) {
     crashes_.push_back(exit);
     return;
   }
@@ -485,6 +494,7 @@ bool Judge::take_release(BarrierKind kind) {
   std::uint32_t& entered = barrier_[static_cast<std::size_t>(kind)];
   if (entered == 0 || entered < (losses_ ? losses_->awaited() : job_.processes)) return false;
   entered = 0;
+  ++opened_[static_cast<std::size_t>(kind)];
   return true;
 }
 

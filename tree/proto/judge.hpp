@@ -54,6 +54,8 @@ public:
   std::vector<Loss> take_losses() { return losses_ ? losses_->take_news() : std::vector<Loss>{}; }
   /// What survivors are to be told now; with it an epoch begins.
   std::optional<wire::Lost> tell_losses(Instant now);
+  /// So often has it been started again by now.
+  void restarted(std::uint32_t process, std::uint32_t times) { restarted_[process] = times; }
   /// A new table has been made, and barriers are counted from the beginning.
   void begin_epoch(std::uint32_t epoch);
   /// Some process has sent its `ending`.
@@ -97,6 +99,8 @@ public:
   std::optional<std::vector<wire::TupleBlock>> take_blocks();
   /// True once per opening of that barrier.
   bool take_release(BarrierKind kind);
+  /// So often has it opened.
+  std::uint32_t opened(BarrierKind kind) const { return opened_[static_cast<std::size_t>(kind)]; }
   /// The decision, once made; it does not change, except that a second interrupt turns its end into a kill.
   const std::optional<Verdict>& verdict() const { return verdict_; }
   /// What became of the processes that the verdict ended; empty if it ended none for another one's sake.
@@ -117,6 +121,7 @@ private:
   Ending ending_of(const wire::ProcessExit& exit) const;
   std::string first_bad_exit() const;
   void judge_exit(const wire::ProcessExit& exit);
+  bool can_be_restarted(const wire::ProcessExit& exit) const;
   void lose(const wire::ProcessExit& exit);
   void lose(const wire::LinkLost& lost);
   bool goes_on_without(const wire::ProcessExit& exit) const {
@@ -151,8 +156,9 @@ private:
   bool numbered_;  // from the beginning if nothing depends on the hosts
   bool table_taken_ = false;
   std::uint32_t epoch_ = 0;
-  std::array<std::uint32_t, kBarrierKinds> barrier_{};
+  std::array<std::uint32_t, kBarrierKinds> barrier_{}, opened_{};
   std::vector<wire::ProcessExit> crashes_;
+  std::map<std::uint32_t, std::uint32_t> restarted_;
   std::uint32_t registered_ = 0;
   std::uint32_t ended_ = 0;
   std::uint32_t exited_ = 0;                   // without having registered

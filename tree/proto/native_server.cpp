@@ -19,7 +19,7 @@ static_assert(static_cast<int>(native::Stream::out) == static_cast<int>(Stream::
 static_assert(static_cast<int>(native::Stream::err) == static_cast<int>(Stream::err));
 
 NativeServer::NativeServer(LocalProcesses local, std::uint32_t host, std::uint32_t epoch)
-    : local_(local), host_(host), epoch_(epoch), taken_(local.count) {}
+    : local_(local), host_(host), epoch_(epoch), places_(local.count) {}
 
 // ---- connections
 
@@ -87,7 +87,7 @@ void NativeServer::forget(Clients::iterator it, const std::string& why, ClientOu
       note(client.nuisance, fmt::format("dropped a native connection: {}", why), out);
       break;
     case Stage::joined:
-      taken_[client.process - local_.first].reset();
+      places_[client.process - local_.first].holder.reset();
       note(Nuisance::left, fmt::format("process {} left before it registered: {}", client.process, why), out);
       break;
     case Stage::registered:
@@ -130,7 +130,7 @@ std::optional<NativeServer::Objection> NativeServer::objection(const native::Hel
     return Objection{Nuisance::unexpected,
                      fmt::format("process {} is not expected on this host", hello.process)};
   }
-  if (taken_[hello.process - local_.first])
+  if (places_[hello.process - local_.first].holder)
     return Objection{Nuisance::duplicate, fmt::format("process {} has joined already", hello.process)};
   return {};
 }
@@ -143,12 +143,15 @@ std::string NativeServer::on(Clients::value_type& client, const native::Hello& h
     return wrong->why;
   }
   const std::uint32_t local_rank = hello.process - local_.first;
-  taken_[local_rank] = client.first;
+  Place& place = places_[local_rank];
+  place.holder = client.first;
   std::erase(strangers_, client.first);
   client.second.stage = Stage::joined;
   client.second.process = hello.process;
   client.second.deadline = kNever;
-  const native::Welcome welcome{hello.process, local_.total, local_rank, local_.count, host_, epoch_};
+  client.second.is_waiting = place.is_awaited;
+  const native::Welcome welcome{hello.process, local_.total, local_rank,    local_.count,
+                                host_,         epoch_,       place.restarts};
   out.push_back(ToClient{client.first, native::to_frame(welcome)});
   return {};
 }
@@ -160,9 +163,12 @@ std::string NativeServer::on(Clients::value_type& client, native::Put& put, Clie
   return {};
 }
 
-std::string NativeServer::on(Clients::value_type& client, const native::BarrierEnter&, ClientOutputs& out) {
-  if (client.second.stage != Stage::registered || client.second.in_barrier)
+/// Of an epoch that is over: it is about to hear of that, and will enter again.
+std::string NativeServer::on(Clients::value_type& client, const native::BarrierEnter& enter,
+                             ClientOutputs& out) {
+  if (client.second.stage != Stage::registered || client.second.in_barrier || enter.epoch > epoch_)
     return "entered a barrier out of turn";
+  if (enter.epoch < epoch_) return {};
   client.second.in_barrier = true;
   out.push_back(BarrierEntered{client.second.process, BarrierKind::all});
   return {};
@@ -247,7 +253,7 @@ wire::Blob NativeServer::coded(const wire::CcsDelivery& request) {
 }
 
 void NativeServer::request(std::uint32_t process, std::string payload, ClientOutputs& out) {
-  const auto holder = local_.contains(process) ? taken_[process - local_.first] : std::nullopt;
+  const auto holder = local_.contains(process) ? places_[process - local_.first].holder : std::nullopt;
   const auto client = holder ? clients_.find(*holder) : clients_.end();
   const auto request = wire::parse_ccs_delivery(payload);
   const bool there = client != clients_.end() && client->second.stage == Stage::registered;
@@ -261,11 +267,13 @@ void NativeServer::request(std::uint32_t process, std::string payload, ClientOut
 
 /// The coded table is what its clients are sent, too.
 void NativeServer::table(const wire::Blob& coded, ClientOutputs& out) {
-  epoch_ = wire::epoch_of(*coded);
+  const std::uint32_t before = std::exchange(epoch_, wire::epoch_of(*coded));
+  const bool is_new = epoch_ != before;
   const Result<std::string> header = native::table_header(*coded);
   for (auto client = clients_.begin(); client != clients_.end();) {
     const auto current = client++;
-    if (current->second.stage != Stage::registered) continue;
+    if (current->second.stage != Stage::registered || current->second.is_waiting) continue;
+    if (is_new) current->second.in_barrier = false;
     if (header) {
       out.push_back(ToClient{current->first, *header, coded});
     } else {
@@ -294,6 +302,39 @@ void NativeServer::lost(const std::vector<wire::ProcessSet::Range>& processes, C
   for (const auto& [id, client] : clients_) {
     if (client.stage == Stage::registered) out.push_back(ToClient{id, frames});
   }
+}
+
+void NativeServer::vacate(std::uint32_t process, std::uint32_t restarts, bool is_awaited,
+                          ClientOutputs& out) {
+  if (!local_.contains(process)) return;
+  Place& place = places_[process - local_.first];
+  place.restarts = restarts;
+  place.is_awaited = is_awaited;
+  const auto holder = std::exchange(place.holder, std::nullopt);
+  if (holder && clients_.erase(*holder) > 0) out.push_back(CloseClient{*holder});
+}
+
+/// Whoever waits for its table gets one that has these in it.
+void NativeServer::renewed(const wire::Renewed& message, ClientOutputs& out) {
+  epoch_ = message.epoch;
+  const std::string frame = native::to_frame(native::Renewed{message.epoch, message.blocks});
+  for (auto& [id, client] : clients_) {
+    if (client.stage != Stage::registered) continue;
+    client.in_barrier = false;
+    if (!client.is_waiting) out.push_back(ToClient{id, frame});
+  }
+}
+
+void NativeServer::readmit(const wire::Readmit& message, ClientOutputs& out) {
+  const auto holder =
+      local_.contains(message.process) ? places_[message.process - local_.first].holder : std::nullopt;
+  const auto client = holder ? clients_.find(*holder) : clients_.end();
+  if (client == clients_.end() || client->second.stage != Stage::registered) return;
+  client->second.is_waiting = false;
+  const Result<std::string> header = native::table_header(*message.table);
+  if (!header) return drop(client, header.error().what, out);
+  out.push_back(ToClient{client->first, native::to_frame(native::Missed{message.barriers})});
+  out.push_back(ToClient{client->first, *header, message.table});
 }
 
 void NativeServer::finish(ClientOutputs& out) {

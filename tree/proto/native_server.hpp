@@ -21,6 +21,7 @@
 #include "tree/proto/client_server.hpp"
 #include "tree/proto/native_requests.hpp"
 #include "tree/wire/frame.hpp"
+#include "tree/wire/messages.hpp"
 #include "tree/wire/native_message.hpp"
 
 namespace charmtree::proto {
@@ -47,6 +48,15 @@ public:
   void queue_pairs(std::uint32_t, std::string_view, ClientOutputs&) override {}
   void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) override;
   void finish(ClientOutputs& out) override;
+
+  // Processes that are lost and started again.
+  /// The process is gone, or is about to be: its connection is closed, and its number is free for the
+  /// `restarts`-th that is started in its place. `is_awaited`: others have it in their table.
+  void vacate(std::uint32_t process, std::uint32_t restarts, bool is_awaited, ClientOutputs& out);
+  /// To all that have the table; nobody is in a barrier (BarrierKind::all) any more.
+  void renewed(const wire::Renewed& message, ClientOutputs& out);
+  /// The table goes to a process that was started again, once it has registered.
+  void readmit(const wire::Readmit& message, ClientOutputs& out);
 
   /// Time for a new connection to say its Hello.
   static constexpr Duration kHelloLimit = 10s;
@@ -82,16 +92,23 @@ private:
     Stage stage = Stage::stranger;
     Nuisance nuisance = Nuisance::garbage;  // if it is dropped now
     bool in_barrier = false;
+    bool is_waiting = false;    // started again: its table comes by readmit()
     std::uint32_t process = 0;  // from Stage::joined on
     Instant deadline = kNever;  // while Stage::stranger
     NativeRequests requests;
   };
   using Clients = std::map<ClientId, Client>;
+  /// Of a process.
+  struct Place {
+    std::optional<ClientId> holder;  // of its number
+    std::uint32_t restarts = 0;
+    bool is_awaited = false;
+  };
 
   // One per message. Empty, or what is wrong with it (the connection is then dropped).
   std::string on(Clients::value_type& client, const wire::native::Hello& hello, ClientOutputs& out);
   std::string on(Clients::value_type& client, wire::native::Put& put, ClientOutputs& out);
-  std::string on(Clients::value_type& client, const wire::native::BarrierEnter&, ClientOutputs& out);
+  std::string on(Clients::value_type& client, const wire::native::BarrierEnter& enter, ClientOutputs& out);
   std::string on(Clients::value_type& client, wire::native::Print& print, ClientOutputs& out);
   std::string on(Clients::value_type& client, wire::native::Abort& abort, ClientOutputs& out);
   std::string on(Clients::value_type& client, const wire::native::Handler& handler, ClientOutputs& out);
@@ -113,8 +130,8 @@ private:
   std::uint32_t host_;
   std::uint32_t epoch_;
   Clients clients_;
-  std::vector<ClientId> strangers_;             // in the order of their opening, so of their deadlines
-  std::vector<std::optional<ClientId>> taken_;  // by whom: by process - local_.first
+  std::vector<ClientId> strangers_;  // in the order of their opening, so of their deadlines
+  std::vector<Place> places_;        // by process - local_.first
   std::bitset<kNuisances> noted_;
   // The last request as it was sent: of one for several processes there is but one copy.
   std::uint32_t coded_token_ = 0;

@@ -125,6 +125,7 @@ struct JobSpec {
   std::uint64_t spool = 1U << 30;  // bytes of output that a host may keep in a file
   bool watched = false;            // somebody looks at it: Facts say more
   OnFailure on_failure = OnFailure::abort;
+  bool restarts_in_place = false;  // a lost process of another program is started anew, too, if it can be
   Heartbeat heartbeat;
   /// Output is bytes as they come, not lines.
   bool passes_raw() const { return raw_output || (processes == 1 && !labelled); }
@@ -233,10 +234,12 @@ struct Sweep {
   std::string id;
   std::uint32_t host = 0;
 };
-/// Start this lost process anew. Its arguments tell it the phase: 2 after the first loss of the job.
+/// Start this lost process anew. A Charm++ program's arguments tell it the phase: 2 after the first loss of
+/// the job.
 struct Restart {
   std::uint32_t process = 0;
   std::uint32_t phase = 0;
+  std::uint32_t restarts = 0;  // of this process, this one included
 };
 /// A lost process has registered anew: every process that has a table gets this one, of the next epoch, and
 /// learns who was lost. Those in `joining` do not: they wait for an Admit.
@@ -254,6 +257,19 @@ struct Admit {
 struct Lost {
   std::uint32_t epoch = 0;
   std::vector<ProcessSet::Range> processes;
+};
+/// Lost processes of the client library are there again, with these tuples: part of the table of everybody
+/// who has one, which is of this epoch now. As with Lost, what launchers have counted of barriers is void;
+/// clients that are in one enter it again.
+struct Renewed {
+  std::uint32_t epoch = 0;
+  std::vector<TupleBlock> blocks;  // of one process each, or of neighbours
+};
+/// Behind its Renewed: such a process gets the table.
+struct Readmit {
+  std::uint32_t process = 0;
+  std::uint32_t barriers = 0;  // of all processes, that have opened so far
+  Blob table;
 };
 /// The job is to be resized: every process is let go, and either registers again or leaves.
 struct Regroup {};
@@ -403,6 +419,8 @@ struct Left {
 struct Rejoined {
   std::uint32_t process = 0;
   std::uint16_t port = 0;
+  std::uint32_t address = 0;  // of its host, as in TupleBlock
+  std::string tuple;          // of a client of the client library
 };
 /// I have no host left to log in to and could start so many more; my part of the login rate goes back.
 struct Ask {
@@ -526,10 +544,10 @@ struct WasPunctual {};
 using Message =
     std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End, Sweep,
                  Numbers, SignReply, Restart, Recover, Admit, CcsForward, Resize, Regroup, Reshape,
-                 QueuePairsDown, ForwardSignal, Suspend, OutputCredit, CcsSpread, Lost, Beat, Punctual, Hello,
-                 Facts, Output, ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken, InputReturned,
-                 Stamps, LinkLost, Done, Swept, Ask, SignRequest, Checkup, Rejoined, CcsAnswer, Bindings,
-                 PesWanted, Left, QueuePairsUp, BeatUp, WasPunctual>;
+                 QueuePairsDown, ForwardSignal, Suspend, OutputCredit, CcsSpread, Lost, Beat, Punctual,
+                 Renewed, Readmit, Hello, Facts, Output, ScanUp, AbortUp, HandBack, NewHostKey, Note,
+                 InputTaken, InputReturned, Stamps, LinkLost, Done, Swept, Ask, SignRequest, Checkup,
+                 Rejoined, CcsAnswer, Bindings, PesWanted, Left, QueuePairsUp, BeatUp, WasPunctual>;
 
 /// True for messages that a parent sends to its child.
 bool goes_down(const Message& message);

@@ -33,6 +33,8 @@ enum class Type : std::uint8_t {
   request = 70,
   request_data = 71,
   lost = 72,
+  renewed = 73,
+  missed = 74,
 };
 
 std::string_view cut(std::string_view text, std::size_t limit) {
@@ -54,7 +56,8 @@ Type write(Writer& out, const Put& put) {
   return Type::put;
 }
 
-Type write(Writer&, const BarrierEnter&) {
+Type write(Writer& out, const BarrierEnter& enter) {
+  out.varint(enter.epoch);
   return Type::barrier_enter;
 }
 
@@ -129,6 +132,7 @@ Type write(Writer& out, const Welcome& welcome) {
   out.varint(welcome.local_size);
   out.varint(welcome.host);
   out.varint(welcome.epoch);
+  out.varint(welcome.restarts);
   return Type::welcome;
 }
 
@@ -137,6 +141,17 @@ Type write(Writer& out, const NodeTable& table) {
   out.varint(table.pes_per_process);
   encode(out, table.blocks);
   return Type::table;
+}
+
+Type write(Writer& out, const Renewed& renewed) {
+  out.varint(renewed.epoch);
+  encode(out, renewed.blocks);
+  return Type::renewed;
+}
+
+Type write(Writer& out, const Missed& missed) {
+  out.varint(missed.barriers);
+  return Type::missed;
 }
 
 Type write(Writer& out, const Table& table) {
@@ -200,6 +215,7 @@ Welcome read_welcome(Reader& in) {
   welcome.local_size = in.u32();
   welcome.host = in.u32();
   welcome.epoch = in.u32();
+  welcome.restarts = in.u32();
   return welcome;
 }
 
@@ -308,8 +324,10 @@ Result<FromClient> decode_from_client(const Frame& frame) {
       Put put{in.string(kMaxTuple)};
       return checked<FromClient>(frame, in, std::move(put));
     }
-    case Type::barrier_enter:
-      return checked<FromClient>(frame, in, BarrierEnter{});
+    case Type::barrier_enter: {
+      const BarrierEnter enter{in.u32()};
+      return checked<FromClient>(frame, in, enter);
+    }
     case Type::print: {
       const std::uint8_t stream = in.u8();
       Print print{static_cast<Stream>(stream), in.string(kMaxPrint)};
@@ -383,6 +401,15 @@ Result<FromLauncher> decode_from_launcher(const Frame& frame) {
       Lost lost = read_lost(in);
       const bool sound = is_sound(lost);
       return checked<FromLauncher>(frame, in, std::move(lost), sound);
+    }
+    case Type::renewed: {
+      Renewed renewed{in.u32(), {}};
+      renewed.blocks = decode_blocks(in);
+      return checked<FromLauncher>(frame, in, std::move(renewed));
+    }
+    case Type::missed: {
+      const Missed missed{in.u32()};
+      return checked<FromLauncher>(frame, in, missed);
     }
     default:
       return malformed(frame);

@@ -20,7 +20,7 @@
 namespace charmtree::wire::native {
 
 /// Of the messages, not of the library. A launcher refuses a client of any other version.
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 
 inline constexpr std::size_t kMaxLibrary = 32;           // bytes of Hello::library
 inline constexpr std::size_t kMaxHello = 64;             // bytes of a Hello frame, header included
@@ -47,7 +47,9 @@ struct Put {
   std::string tuple;  // at most kMaxTuple bytes
   friend bool operator==(const Put&, const Put&) = default;
 };
+/// Of the epoch that the process has heard of last: it is in no barrier of another one.
 struct BarrierEnter {
+  std::uint32_t epoch = 0;
   friend bool operator==(const BarrierEnter&, const BarrierEnter&) = default;
 };
 enum class Stream : std::uint8_t { out = 1, err = 2 };
@@ -100,8 +102,9 @@ struct Welcome {
   std::uint32_t total = 1;
   std::uint32_t local_rank = 0;
   std::uint32_t local_size = 1;
-  std::uint32_t host = 0;   // index in the job's host list
-  std::uint32_t epoch = 0;  // of the table that is in force or comes next
+  std::uint32_t host = 0;      // index in the job's host list
+  std::uint32_t epoch = 0;     // of the table that is in force or comes next
+  std::uint32_t restarts = 0;  // so many have been started under its number before
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
 /// Complete (guaranteed by the decoder).
@@ -132,6 +135,18 @@ struct Lost {
   std::vector<ProcessSet::Range> processes;  // at most kMaxLost
   friend bool operator==(const Lost&, const Lost&) = default;
 };
+/// Processes have been started again and have these tuples in the table, which is of this epoch now. Whoever
+/// is in a barrier is in it no longer, and may enter it again.
+struct Renewed {
+  std::uint32_t epoch = 0;
+  std::vector<TupleBlock> blocks;
+  friend bool operator==(const Renewed&, const Renewed&) = default;
+};
+/// For a process that was started again, before its table: so many barriers have opened without it.
+struct Missed {
+  std::uint32_t barriers = 0;
+  friend bool operator==(const Missed&, const Missed&) = default;
+};
 /// Everybody has finalized, or the job is over: the process may leave.
 struct Finished {
   friend bool operator==(const Finished&, const Finished&) = default;
@@ -144,8 +159,8 @@ struct Refused {
 
 using FromClient =
     std::variant<Hello, Put, BarrierEnter, Print, Abort, Finalize, Handler, Reply, ReplyData, Kept>;
-using FromLauncher =
-    std::variant<Welcome, Table, BarrierRelease, Finished, Refused, Request, RequestData, Lost>;
+using FromLauncher = std::variant<Welcome, Table, BarrierRelease, Finished, Refused, Request, RequestData,
+                                  Lost, Renewed, Missed>;
 
 /// One message as a complete frame. Texts beyond their limit are cut; a tuple must be within its own.
 std::string to_frame(const FromClient& message);

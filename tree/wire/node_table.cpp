@@ -205,6 +205,34 @@ std::vector<TupleBlock> decode_blocks(Reader& in) {
   return blocks;
 }
 
+/// A host keeps one block, unless one of its processes has moved: then the blocks are cut there.
+bool renew(std::vector<TupleBlock>& blocks, const TupleBlock& renewed) {
+  if (blocks.empty() || renewed.tuples.empty()) return renewed.tuples.empty();
+  const std::uint64_t last = std::uint64_t{renewed.first_process} + renewed.tuples.size() - 1;
+  if (last >= std::uint64_t{blocks.back().first_process} + blocks.back().tuples.size()) return false;
+  for (std::size_t i = 0; i < renewed.tuples.size(); ++i) {
+    const auto process = renewed.first_process + static_cast<std::uint32_t>(i);
+    const auto after =
+        std::upper_bound(blocks.begin(), blocks.end(), process,
+                         [](std::uint32_t p, const TupleBlock& block) { return p < block.first_process; });
+    auto block = std::prev(after);
+    if (block->host != renewed.host || block->address != renewed.address) {
+      const auto place = static_cast<std::ptrdiff_t>(process - block->first_process);
+      TupleBlock behind{
+          block->host, process + 1, block->address, {block->tuples.begin() + place + 1, block->tuples.end()}};
+      block->tuples.resize(static_cast<std::size_t>(place));
+      if (!behind.tuples.empty()) block = std::prev(blocks.insert(std::next(block), std::move(behind)));
+      const TupleBlock moved{renewed.host, process, renewed.address, {Tuple{}}};
+      if (block->tuples.empty())
+        *block = moved;
+      else
+        block = blocks.insert(std::next(block), moved);
+    }
+    block->tuples[process - block->first_process] = renewed.tuples[i];
+  }
+  return true;
+}
+
 std::size_t tuple_bytes(const std::vector<TupleBlock>& blocks) {
   std::size_t total = 0;
   for (const TupleBlock& block : blocks) {

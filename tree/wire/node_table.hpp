@@ -52,6 +52,10 @@ void encode(Writer& out, const std::vector<TupleBlock>& blocks);
 /// Empty and a poisoned reader if the bytes are not a list of blocks.
 std::vector<TupleBlock> decode_blocks(Reader& in);
 
+/// Puts the tuples of `renewed` in the place of those that a complete table has for its processes, which may
+/// be on another host now. False, and nothing is changed: the table has no such processes.
+bool renew(std::vector<TupleBlock>& blocks, const TupleBlock& renewed);
+
 /// Bytes of all opaque tuples, each as often as it occurs.
 std::size_t tuple_bytes(const std::vector<TupleBlock>& blocks);
 

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The desk's part in starting single processes again where they were (++on-failure restart), of programs that
+// are not Charm++'s.
+#include <fmt/format.h>
+
+#include "charmrun/node/root_desk.hpp"
+
+namespace charmtree {
+
+using namespace proto;
+
+void RootDesk::restart(const wire::ProcessExit& exit, Instant now, Actions& out, DeskOrders& orders) {
+  const std::string hopeless = process_restarts_->lost(exit.process, now);
+  if (!hopeless.empty()) return judge_.lost(exit, hopeless);
+  last_exits_[exit.process] = exit;
+  const std::uint32_t times = process_restarts_->restarts(exit.process);
+  judge_.restarted(exit.process, times);
+  const std::string again = times > 1 ? fmt::format(", for the {}. time", times) : "";
+  out.push_back(Say{Tone::error, fmt::format("{}; restarting it{}", judge_.about(exit), again)});
+  if (ccs_) ccs_->gone(exit.process, now, out, orders.process);
+  if (exit.process == job_->input_process && !job_->input_to_all) in_pipe_ = 0;
+  if (tells_progress_) progress_.restarts.push_back({exit.process, times, describe(exit)});
+}
+
+void RootDesk::restart_in_place(Instant now, Actions& out, DeskOrders& orders) {
+  const std::vector<wire::Rejoined> back = std::exchange(rejoined_, {});
+  if (judge_.verdict()) return;
+  for (const wire::Rejoined& message : back)
+    process_restarts_->rejoined(message, judge_.host_of(message.process).index, now);
+  for (const wire::ProcessExit& exit : judge_.take_crashes()) {
+    restart(exit, now, out, orders);
+    if (judge_.verdict()) return;
+  }
+  if (const auto late = process_restarts_->late(now)) {
+    return judge_.lost(last_exits_.at(*late),
+                       fmt::format("it was restarted and has not registered within {:g} s; see ++timeout",
+                                   seconds(job_->timeout)));
+  }
+  ProcessRestarts::Orders due = process_restarts_->take_orders(judge_.opened(BarrierKind::all), now);
+  if (due.renewed) {
+    judge_.begin_epoch(due.renewed->epoch);
+    orders.everyone.emplace_back(std::move(*due.renewed));
+  }
+  for (wire::Readmit& message : due.readmissions) {
+    out.push_back(Say{Tone::verbose, fmt::format("process {} is back", message.process)});
+    orders.process.emplace_back(message.process, std::move(message));
+  }
+  for (const wire::Restart& message : due.restarts) orders.process.emplace_back(message.process, message);
+}
+
+}  // namespace charmtree

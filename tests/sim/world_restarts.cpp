@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plain and native programs whose processes are started again when they are lost (++on-failure restart).
+// Native ones go through the same barriers and end behind the last. One that was started again goes on where
+// the others are, of which it is told with its table. What must hold: everybody is told of every restart
+// once, in order, and has passed as many barriers by then as all others; no barrier opens before every
+// process has entered it, in its present life if the root has told of that; who is told that one has opened
+// has been told of all restarts before it. A process takes some time to take in what it is told, and enters
+// barriers of the epoch that it knows.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tests/sim/dice.hpp"
+#include "tests/sim/world.hpp"
+#include "tree/proto/restart_budget.hpp"
+
+namespace charmtree::sim {
+
+using namespace proto;
+namespace native = wire::native;
+
+namespace {
+
+constexpr int kKilled = 9, kSignalled = 128, kExitStatus = 3, kCut = 1;
+constexpr Duration kSlowToHear = 60ms;
+
+std::string two_bytes(std::uint16_t value) {
+  return {static_cast<char>(value >> 8), static_cast<char>(value & 0xFF)};
+}
+
+}  // namespace
+
+void World::starts_again(const Spawn& action) {
+  Process& process = processes_[action.process];
+  if (process.state != Process::State::gone)
+    checks_.wrong(fmt::format("process {} was started again while it lived", action.process));
+  if (action.restarts != process.life + 1 || !action.more_arguments.empty())
+    checks_.wrong(fmt::format("process {} was started again as number {}", action.process, action.restarts));
+  const Process before = process;
+  process = Process{};
+  process.is_stubborn = before.is_stubborn;
+  process.launcher = before.launcher;
+  process.losses = before.losses;
+  process.life = before.life + 1;
+  process.before = std::max(before.before, before.entered);
+}
+
+void World::renewed_hears(std::uint32_t number, const ClientSend& message, Duration now) {
+  Process& process = processes_[number];
+  if (process.is_cut) return;
+  wire::FrameDecoder decoder{wire::kMaxLinkFrame};
+  decoder.append(message.bytes);
+  if (message.tail) decoder.append(*message.tail);
+  for (auto frame = decoder.next(); frame && frame->has_value(); frame = decoder.next()) {
+    const auto heard = native::decode_from_launcher(**frame);
+    if (!heard) return checks_.wrong(fmt::format("process {} heard: {}", number, heard.error().what));
+    if (const auto* welcome = std::get_if<native::Welcome>(&*heard)) {
+      process.known = welcome->epoch;
+      if (welcome->restarts != process.life)
+        checks_.wrong(fmt::format("process {} was told that it is number {}", number, welcome->restarts));
+    } else if (const auto* missed = std::get_if<native::Missed>(&*heard)) {
+      process.round = process.entered = missed->barriers;
+    } else if (const auto* table = std::get_if<native::Table>(&*heard)) {
+      readmitted(number, table->table, now);
+    } else if (const auto* renewed = std::get_if<native::Renewed>(&*heard)) {
+      hears_of_restart(number, *renewed, now);
+    } else if (std::holds_alternative<native::BarrierRelease>(*heard)) {
+      renewed_passes(number, now);
+    } else if (std::holds_alternative<native::Finished>(*heard)) {
+      put(now + random_.between(0ms, 1ms), Dies{number, 0, 0, process.life});
+    }
+  }
+}
+
+/// Or admitted, with all others.
+void World::readmitted(std::uint32_t number, const wire::NodeTable& table, Duration now) {
+  Process& process = processes_[number];
+  if (process.state != Process::State::joined)
+    return checks_.wrong(fmt::format("process {} got a table that it does not expect", number));
+  if (table.epoch > renewals_.size())
+    return checks_.wrong(fmt::format("process {} got a table of epoch {}", number, table.epoch));
+  std::vector<std::uint32_t> lives = first_lives_;
+  for (std::uint32_t epoch = 0; epoch < table.epoch; ++epoch) {
+    for (const auto& [which, life] : renewals_[epoch].lives) lives[which] = life;
+  }
+  std::uint32_t next = 0;
+  for (const wire::TupleBlock& block : table.blocks) {
+    for (const wire::Tuple& tuple : block.tuples) {
+      if (tuple.data != two_bytes(port_of(next, lives[next])))
+        checks_.wrong(fmt::format("process {} got a wrong tuple of process {}", number, next));
+      ++next;
+    }
+  }
+  const std::uint32_t opened = table.epoch == 0 ? 0 : renewals_[table.epoch - 1].opened;
+  if (next != processes_.size() || process.round != opened)
+    checks_.wrong(fmt::format("process {} got a table of {}, after {} barriers, not {}", number, next,
+                              process.round, opened));
+  process.state = Process::State::wired;
+  process.epoch = process.known = table.epoch;
+  outcome_.wired = now;
+  if (process.life == 0) ++wired_;
+  next_round(number, now);
+}
+
+void World::hears_of_restart(std::uint32_t number, const native::Renewed& message, Duration now) {
+  Process& process = processes_[number];
+  if (lies(Sabotage::oblivion)) return;
+  if (process.state != Process::State::wired || message.epoch != process.epoch + 1 ||
+      message.epoch > renewals_.size())
+    return checks_.wrong(fmt::format("process {} heard of epoch {} out of order", number, message.epoch));
+  const Renewal& renewal = renewals_[process.epoch++];
+  std::size_t told = 0;
+  for (const wire::TupleBlock& block : message.blocks) {
+    for (std::uint32_t i = 0; i < block.tuples.size(); ++i, ++told) {
+      const std::pair<std::uint32_t, std::uint32_t> one = renewal.lives.at(told);
+      if (block.first_process + i != one.first ||
+          block.tuples[i].data != two_bytes(port_of(one.first, one.second)))
+        checks_.wrong(fmt::format("process {} heard of another restart than there was", number));
+    }
+  }
+  if (told != renewal.lives.size() || process.round != renewal.opened)
+    checks_.wrong(fmt::format("process {} heard of {} restarts of {}, after {} barriers, not {}", number,
+                              told, renewal.lives.size(), process.round, renewal.opened));
+  process.says_at = std::max(process.says_at, now + random_.between(0ms, kSlowToHear));
+  put(process.says_at, Step{number, Act::ack, process.life});
+}
+
+void World::renewed_acts(const Step& what, Duration now) {
+  Process& process = processes_[what.process];
+  if (process.state != Process::State::wired) return;
+  if (what.act == Act::ack) ++process.known;
+  if (what.act == Act::enter) {
+    process.in_barrier = true;
+    process.entered = process.round + 1;
+  }
+  if (process.in_barrier) says(what.process, native::to_frame(native::BarrierEnter{process.known}), now);
+}
+
+void World::renewed_passes(std::uint32_t number, Duration now) {
+  Process& process = processes_[number];
+  if (process.state != Process::State::wired || !std::exchange(process.in_barrier, false))
+    return checks_.wrong(fmt::format("process {} left a barrier that it was not in", number));
+  if (process.round >= opened_in_.size() || opened_in_[process.round] != process.epoch)
+    checks_.wrong(
+        fmt::format("process {} left barrier {} in epoch {}", number, process.round, process.epoch));
+  ++process.round;
+  next_round(number, now);
+}
+
+/// The first table: some may have been started again before they registered.
+void World::root_knows(const std::string& coded) {
+  known_lives_.resize(processes_.size());
+  const auto table = wire::decode_table(coded);
+  for (const wire::TupleBlock& block : table->blocks) {
+    for (std::uint32_t i = 0; i < block.tuples.size(); ++i) {
+      const std::uint32_t process = block.first_process + i;
+      std::uint32_t life = processes_[process].life;
+      while (life > 0 && block.tuples[i].data != two_bytes(port_of(process, life))) --life;
+      known_lives_[process] = life;
+    }
+  }
+  first_lives_ = known_lives_;
+}
+
+/// The root sends it to each of its children.
+void World::root_renews(const wire::Renewed& message) {
+  if (message.epoch == renewals_.size()) return;
+  if (message.epoch != renewals_.size() + 1)
+    checks_.wrong(fmt::format("epoch {} follows {}", message.epoch, renewals_.size()));
+  Renewal& renewal = renewals_.emplace_back();
+  renewal.opened = static_cast<std::uint32_t>(opened_in_.size());
+  for (const wire::TupleBlock& block : message.blocks) {
+    for (std::uint32_t i = 0; i < block.tuples.size(); ++i) {
+      const std::uint32_t process = block.first_process + i;
+      std::uint32_t life = known_lives_[process] + 1;
+      while (life < processes_[process].life && block.tuples[i].data != two_bytes(port_of(process, life)))
+        ++life;
+      known_lives_[process] = life;
+      renewal.lives.emplace_back(process, life);
+    }
+  }
+}
+
+void World::root_releases(const wire::Release& message) {
+  const auto kind = static_cast<BarrierKind>(message.kind);
+  if (settings_.in_place == 0 || kind != BarrierKind::all) return;
+  const auto round = static_cast<std::uint32_t>(opened_in_.size());
+  opened_in_.push_back(static_cast<std::uint32_t>(renewals_.size()));
+  for (std::uint32_t number = 0; number < processes_.size(); ++number) {
+    const Process& process = processes_[number];
+    const bool is_told = process.life == 0 || known_lives_[number] == process.life;
+    const std::uint32_t entered = is_told ? process.entered : std::max(process.before, process.entered);
+    if (entered <= round)
+      checks_.wrong(fmt::format("barrier {} opened before process {} had entered", round, number));
+  }
+}
+
+/// That ends the job only if the process has registered and there is no table yet, if it has said that it is
+/// done, when all may be let go before anybody knows, or if it comes again and again.
+void World::fail_in_place(Duration now) {
+  const std::uint32_t number = some_process();
+  if (number == kNobody) return;
+  Process& process = processes_[number];
+  if (process.is_cut) return;
+  using State = Process::State;
+  const bool starting = process.state == State::joined && outcome_.table == 0;
+  enum class How : std::uint8_t { killed, fails, cut };
+  const bool has_connection = process.state == State::joined || process.state == State::wired;
+  const auto how = static_cast<How>(random_.below(has_connection ? 3 : 2));
+  if (starting || process.is_done || ++process.losses > RestartBudget::kMostInARow) {
+    for (const int status : {kSignalled + kKilled, kExitStatus, kCut}) checks_.grazed(status);
+  }
+  if (settings_.log != 0) fmt::print("{:12.6f} ** process {} is lost\n", seconds(now), number);
+  if (how == How::killed) return exits(number, 0, kKilled, now);
+  if (how == How::fails) return exits(number, kExitStatus, 0, now);
+  process.is_cut = true;
+  put(now, ToNode{process.launcher, ClientClosed{ClientKind::native, client_of(number)}});
+}
+
+/// The job has ended well.
+void World::check_restarts() {
+  for (std::uint32_t number = 0; number < processes_.size(); ++number) {
+    const Process& process = processes_[number];
+    if (whole(settings_.kind) != 0 && (!process.is_done || process.round != whole(settings_.barriers)))
+      checks_.wrong(fmt::format("process {} had not ended", number));
+  }
+}
+
+}  // namespace charmtree::sim

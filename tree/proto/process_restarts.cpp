@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/proto/process_restarts.hpp"
+
+#include <algorithm>
+
+namespace charmtree::proto {
+
+std::string ProcessRestarts::lost(std::uint32_t process, Instant now) {
+  std::string hopeless = budget_.lost(process, now);
+  if (!hopeless.empty()) return hopeless;
+  const std::uint32_t in_a_row = budget_.in_a_row(process);
+  due_[process] = in_a_row > 1 ? now + kFirstPause * (1 << (in_a_row - 2)) : now;
+  register_by_.erase(process);
+  return {};
+}
+
+void ProcessRestarts::rejoined(const wire::Rejoined& message, std::uint32_t host, Instant now) {
+  if (!table_ || register_by_.erase(message.process) == 0) return;
+  budget_.runs(message.process, now);
+  back_.push_back({host, message.process, message.address, {wire::Tuple{message.port, message.tuple}}});
+}
+
+ProcessRestarts::Orders ProcessRestarts::take_orders(std::uint32_t barriers, Instant now) {
+  Orders orders;
+  if (!back_.empty()) {
+    for (const wire::TupleBlock& block : back_) wire::renew(table_->blocks, block);
+    ++table_->epoch;
+    const wire::Blob coded = wire::encode(*table_);
+    for (const wire::TupleBlock& block : back_)
+      orders.readmissions.push_back({block.first_process, barriers, coded});
+    std::sort(back_.begin(), back_.end(),
+              [](const auto& a, const auto& b) { return a.first_process < b.first_process; });
+    orders.renewed = wire::Renewed{table_->epoch, std::exchange(back_, {})};
+  }
+  for (auto next = due_.begin(); next != due_.end();) {
+    const auto [process, at] = *next++;
+    if (at > now) continue;
+    due_.erase(process);
+    orders.restarts.push_back({process, 0, budget_.restarts(process)});
+    if (table_)
+      register_by_[process] = stalled_ ? kNever : now + timeout_;
+    else
+      budget_.runs(process, now);
+  }
+  return orders;
+}
+
+void ProcessRestarts::stalled(bool stalled, Instant now) {
+  stalled_ = stalled;
+  for (auto& [process, by] : register_by_) by = stalled ? kNever : now + timeout_;
+}
+
+std::optional<std::uint32_t> ProcessRestarts::late(Instant now) const {
+  for (const auto& [process, by] : register_by_) {
+    if (now >= by) return process;
+  }
+  return {};
+}
+
+Instant ProcessRestarts::next_deadline() const {
+  Instant deadline = kNever;
+  for (const auto& [process, at] : due_) deadline = earlier(deadline, at);
+  for (const auto& [process, by] : register_by_) deadline = earlier(deadline, by);
+  return deadline;
+}
+
+}  // namespace charmtree::proto
