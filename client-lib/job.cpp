@@ -139,7 +139,8 @@ int Job::wait_until(Condition condition, const Deadline& deadline) {
 int Job::tell_news(const Deadline& deadline) {
   if (finalizing_ || telling()) return CT_OK;
   losses_.tell();
-  const bool leave = !is_foreign() && usable() == CT_OK && restarts_.tell();
+  bool leave = false;  // of restarts that are heard of while others are told, too: no barrier may open before
+  while (!is_foreign() && usable() == CT_OK && restarts_.untold()) leave = restarts_.tell() || leave;
   if (is_foreign()) return CT_EFORK;
   if (const int error = usable(); error != CT_OK) return error;
   if (leave) {

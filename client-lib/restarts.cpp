@@ -25,7 +25,7 @@ void Restarts::apply_to(wire::NodeTable& table) {
 
 /// A copy: it may set another.
 bool Restarts::tell() {
-  if (!handler_ || untold_.empty() || telling_) return false;
+  if (!untold() || telling_) return false;
   const std::vector<int> ranks = std::exchange(untold_, {});
   const RestartHandler handler = handler_;
   telling_ = true;

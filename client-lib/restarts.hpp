@@ -28,9 +28,11 @@ public:
   void apply_to(wire::NodeTable& table);
   /// Something has.
   bool pending() const { return !blocks_.empty(); }
+  /// There is something for the handler.
+  bool untold() const { return handler_ && !untold_.empty(); }
   /// The handler is running.
   bool telling() const { return telling_; }
-  /// Calls the handler, if there is one and anything for it; what it returns.
+  /// Calls the handler, unless that is running; what it returns.
   bool tell();
 
 private:

@@ -14,14 +14,16 @@ namespace {
 
 struct RestartsHeard {
   std::vector<int> ranks;
-  std::vector<int> nested;  // what calls that wait return
-  std::string tuple;        // of the last one
+  std::vector<int> nested;    // what calls that wait return
+  std::vector<int> barriers;  // behind it when it was told
+  std::string tuple;          // of the last one
   int answer = 0;
 };
 
 int hear_restarts(ct_job* job, const int* ranks, int count, void* argument) {
   auto& heard = *static_cast<RestartsHeard*>(argument);
   heard.ranks.insert(heard.ranks.end(), ranks, ranks + count);
+  heard.barriers.push_back(ct_barriers(job));
   ct_peer peer{};
   heard.nested = {ct_barrier(job), ct_ccs_serve(job), ct_finalize(job, 0), ct_table(job),
                   ct_lookup(job, ranks[count - 1], &peer)};
@@ -85,6 +87,32 @@ TEST_CASE("restarts are told inside a barrier, which is entered again and opens"
   send_to(fd, renewed(1, "b2"));
   CHECK(ear.hears<native::BarrierEnter>().epoch == 1);
   send_to(fd, renewed(2, "c"));
+  CHECK(ear.hears<native::BarrierEnter>().epoch == 2);
+  send_to(fd, native::BarrierRelease{});
+  ear.hears<native::Finalize>();
+  send_to(fd, native::Finished{});
+  CHECK(child.wait() == 0);
+  ::close(fd);
+}
+
+TEST_CASE("of restarts that are heard of while others are told, a process is told before the barrier opens",
+          "[client]") {
+  const Listener listener;
+  Child child{listener, 0, [] {
+                ct_job* job = nullptr;
+                RestartsHeard heard;
+                EXPECT(ct_init(&job) == CT_OK);
+                EXPECT(ct_on_restart(job, hear_restarts, &heard) == CT_OK);
+                EXPECT(ct_barrier(job) == CT_OK);
+                EXPECT((heard.barriers == std::vector<int>{0, 0}));
+                return ct_finalize(job, 0) == CT_OK ? 0 : 9;
+              }};
+  const int fd = welcome(listener);
+  send_to(fd, native::Table{kTable});
+  Ear ear{fd};
+  ear.hears<native::BarrierEnter>();
+  const std::string both = native::to_frame(renewed(1, "b2")) + native::to_frame(renewed(2, "b3"));
+  CHECK(::send(fd, both.data(), both.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(both.size()));
   CHECK(ear.hears<native::BarrierEnter>().epoch == 2);
   send_to(fd, native::BarrierRelease{});
   ear.hears<native::Finalize>();
