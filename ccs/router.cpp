@@ -319,6 +319,14 @@ void Router::lost(const std::vector<wire::ProcessSet::Range>& processes, Instant
   serve(now, out, down);
 }
 
+void Router::cut_off(const std::vector<wire::ProcessSet::Range>& processes, Instant now, Actions& out,
+                     Requests& down) {
+  wire::ProcessSet set;
+  for (const wire::ProcessSet::Range& range : processes) set.add(range);
+  if (!set.empty()) give_up(set, "cut off for a moment", out, down);
+  serve(now, out, down);
+}
+
 /// What these have been asked.
 void Router::give_up(const wire::ProcessSet& processes, std::string_view how, Actions& out, Requests& down) {
   std::map<Token, std::uint32_t> unanswered;

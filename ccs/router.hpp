@@ -76,6 +76,9 @@ public:
   /// goes to the others.
   void lost(const std::vector<wire::ProcessSet::Range>& processes, Instant now, proto::Actions& out,
             Requests& down);
+  /// What these have been asked may have been lost on its way, or the answer.
+  void cut_off(const std::vector<wire::ProcessSet::Range>& processes, Instant now, proto::Actions& out,
+               Requests& down);
   /// A process has printed this.
   void printed(std::string_view text, proto::Actions& out);
   /// What the process may have died of: what it had not answered, each behind "process N".

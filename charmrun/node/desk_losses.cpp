@@ -18,6 +18,19 @@ void RootDesk::go_on(Instant now, Actions& out, DeskOrders& orders) {
   if (auto lost = judge_.tell_losses(now)) orders.everyone.emplace_back(std::move(*lost));
 }
 
+/// What was on its way to or from these processes may be lost: requests get no answer, and of the input the
+/// rest is read on.
+void RootDesk::repaired(const wire::Reached& reached, Instant now, Actions& out, DeskOrders& orders) {
+  judge_.repaired();
+  if (reached.host < hosts_.size())
+    out.push_back(
+        Say{Tone::info, hosts_[reached.host].name + ": its launcher, which was cut off, is reached again"});
+  if (ccs_) ccs_->cut_off(reached.processes, now, out, orders.process);
+  for (const auto& [first, last] : reached.processes) {
+    if (job_->input_process >= first && job_->input_process <= last) in_pipe_ = 0;
+  }
+}
+
 /// Nobody reads it any more, but who scans. Copies go on to the others.
 void RootDesk::lose_input(Actions& out) {
   recalled_ = look_at_scans_ = true;

@@ -44,6 +44,7 @@ void Node::on(const Event& event, Instant now, Actions& out) {
     up(std::move(upward));
   }
   watch_turn();
+  repair_turn();
   spawn_processes();
   flush_gather();
   desk_turn();
@@ -71,8 +72,10 @@ void Node::spawn_processes() {
   spawn_at_ = login_is_due ? login_at : now_ + kSpawnPause;
 }
 
-/// Only the root has a user to speak to.
+/// Only the root has a user to speak to, and who has lost his way to it nobody.
 void Node::words_become_notes() {
+  if (parent_gone_)
+    std::erase_if(*out_, [](const Action& action) { return std::holds_alternative<Say>(action); });
   for (Action& action : *out_) {
     if (const auto* say = std::get_if<Say>(&action))
       action = Send{kParentLink, wire::Note{self_.index, say->text, say->tone != Tone::verbose}};
@@ -84,8 +87,8 @@ Instant Node::next_deadline() const {
   if (launch_) deadline = earlier(deadline, launch_->next_deadline());
   if (processes_) deadline = earlier(deadline, processes_->next_deadline());
   if (!desk_ && !parent_gone_) deadline = earlier(deadline, gather_.next_deadline());
-  if (desk_) deadline = earlier(deadline, desk_->next_deadline());
-  deadline = earlier(clock_.real(deadline), stop_at_);
+  if (desk_) deadline = earlier(deadline, earlier(desk_->next_deadline(), ledger_.next_deadline()));
+  deadline = earlier(earlier(clock_.real(deadline), stop_at_), repair_deadline());
   return detector_ && !clock_.stands() ? earlier(deadline, detector_->next_deadline()) : deadline;
 }
 
@@ -96,6 +99,7 @@ void Node::handle(const Begin&) {
 }
 
 void Node::handle(const LinkUp& event) {
+  if (event.link == kAdopterLink) return offer();
   if (!launch_) return;
   const Child* child = launch_->find(event.link);
   if (child == nullptr) return;
@@ -112,13 +116,16 @@ void Node::handle(const LoginFailed& event) {
   wire::Facts news;
   launch_->on(event, now_, *out_, news.hosts_failed);
   child = launch_->find(event.link);
-  if (child != nullptr && child->sweeper && child->state == Child::State::lost)
+  if (child != nullptr && child->visits() && child->state == Child::State::lost) {
     unconfirmed_.push_back(child->host.index);
+    if (child->adopter) not_there(child->host.index, to_string(event.error));
+  }
   facts(std::move(news));
 }
 
 void Node::handle(const LinkDown& event) {
-  if (event.link == kParentLink) return lose_parent();
+  if (event.link == kAdopterLink) return;
+  if (event.link == kParentLink) return lose_parent(&event.error);
   lose(event.link, event.error);
 }
 
@@ -127,8 +134,9 @@ void Node::handle(const LinkMessage& event) {
     if (!about_life(event.link, event.message)) from_parent(event.message);
     return;
   }
+  if (event.link == kAdopterLink) return from_adopter(event.message);
   Child* child = launch_ ? launch_->find_up(event.link) : nullptr;
-  if (child == nullptr) return;
+  if (child == nullptr || about_adoption(*child, event.link, event.message)) return;
   if (about_life(event.link, event.message)) return;
   if (!allowed(event.link, event.message)) {
     give_up(event.link,
@@ -144,6 +152,11 @@ void Node::handle(const SendRefused& event) {
     up(wire::LinkLost{self_.index, event.error, {}, true});
   else
     give_up(event.link, event.error);
+}
+
+/// Then the launcher that is sought is gone, but not all of what it had started may be.
+void Node::handle(const NobodyWaits&) {
+  if (relay_) out_->push_back(KillLeftovers{relay_->id, relay_->host});
 }
 
 void Node::handle(const LeftoversKilled& event) {
@@ -207,6 +220,13 @@ void Node::from_parent(const wire::Message& message) {
     out_->push_back(KillLeftovers{order->id, order->host});
     return;
   }
+  if (const auto* order = std::get_if<wire::Adopt>(&message)) {
+    if (job_) return;
+    sweeper_ = true;
+    relay_ = *order;
+    out_->push_back(Relay{order->id, order->host});
+    return;
+  }
   if (!processes_) return;
   Upward upward;
   if (about_input(message) || about_signals(message)) return;
@@ -220,6 +240,7 @@ void Node::from_parent(const wire::Message& message) {
   } else if (const auto* shares = std::get_if<wire::Numbers>(&message)) {
     numbers(*shares);
   } else if (const auto* release = std::get_if<wire::Release>(&message)) {
+    count_release(message);
     gather_.released(static_cast<BarrierKind>(release->kind % kBarrierKinds));
     down_all(message);
     processes_->release(static_cast<BarrierKind>(release->kind % kBarrierKinds), now_, *out_, upward);
@@ -245,6 +266,10 @@ void Node::from_parent(const wire::Message& message) {
   } else if (const auto* credit = std::get_if<wire::OutputCredit>(&message)) {
     output_->credit(credit->bytes);
     pump_output();
+  } else if (const auto* taken = std::get_if<wire::OutputTaken>(&message)) {
+    output_taken(*taken);
+  } else if (std::holds_alternative<wire::Resend>(message)) {
+    resend();
   } else if (const auto* signature = std::get_if<wire::SignReply>(&message)) {
     sign_reply(*signature);
   } else if (const auto* order = std::get_if<wire::End>(&message)) {
@@ -263,7 +288,8 @@ void Node::welcome(const wire::Welcome& message) {
   }
   job_ = std::make_shared<wire::JobSpec>(std::move(*job));
   self_ = message.self;
-  output_.emplace(OutputGrants::kFirst, job_->spool);
+  using Keeps = OutputQueue::Keeps;
+  output_.emplace(OutputGrants::kFirst, job_->spool, job_->repairs() ? Keeps::until_taken : Keeps::nothing);
   level_ = message.level;
   stamps_.host = self_.index;
   out_->push_back(Send{kParentLink, wire::Hello{now_, 0}});
@@ -387,6 +413,11 @@ void Node::lose(LinkId link, const Error& error) {
     unconfirmed_.push_back(child->host.index);
     return;
   }
+  if (child->adopter || claims_.erase(link) > 0) {
+    unconfirmed_.push_back(child->host.index);
+    return not_there(child->host.index, to_string(error));
+  }
+  if (can_repair(*child, link, error)) return begin_repair(*child, link, error);
   tell_loss(*child, link, error);
   if (!job_->checkup) launch_->sweep(link, now_, *out_);  // a checkup leaves nothing behind
 }
@@ -394,8 +425,9 @@ void Node::lose(LinkId link, const Error& error) {
 // ---- sending
 
 void Node::down_all(const wire::Message& message) {
+  has_table_ = has_table_ || std::holds_alternative<wire::TableDown>(message);
   for (const auto& [link, child] : launch_->children()) {
-    if (child.state == Child::State::up && !child.sweeper) out_->push_back(Send{link, message});
+    if (child.serves()) out_->push_back(Send{link, message});
   }
 }
 
@@ -412,6 +444,7 @@ void Node::down_to(std::uint32_t process, const wire::Message& message) {
 void Node::pass_on(const DeskOrders& orders) {
   for (const wire::Message& message : orders.everyone) {
     begin_epoch(message);
+    count_release(message);
     down_all(message);
   }
   for (const wire::Message& message : orders.input) about_input(message);
@@ -428,7 +461,11 @@ void Node::up(wire::Message message) {
   if (output_cost(message) > 0) return own_output(std::move(message));
   if (const auto* answer = std::get_if<wire::CcsAnswer>(&message); answer && fanout_.awaits(answer->token))
     return merge({kParentLink, answer->process}, *answer);
-  if (std::holds_alternative<wire::LinkLost>(message)) hurry_facts();
+  if (const auto* lost = std::get_if<wire::LinkLost>(&message)) {
+    hurry_facts();
+    for (const wire::ProcessSet::Range& range : lost->processes) below_lost_launchers_.add(range);
+  }
+  if (!desk_ && job_->repairs()) testimony_.note(message);
   if (desk_) {
     DeskOrders orders;
     desk_->message(message, now_, *out_, orders);
@@ -449,9 +486,12 @@ void Node::facts(wire::Facts facts) {
   for (const std::uint32_t host : facts.hosts_up) subtree.answered(host);
   for (const wire::HostFailure& failure : facts.hosts_failed) subtree.answered(failure.host);
   for (const wire::TupleBlock& block : facts.blocks) subtree.registered(block.host);
+  for (const wire::StartedBy& told : facts.started_by) subtree.started(told);
+  any_registered_ = any_registered_ || facts.registered > 0;
+  if (job_->repairs()) testimony_.sift(facts);
   if (desk_)
     desk_->facts(std::move(facts), now_);
-  else if (!parent_gone_)
+  else if (!parent_gone_ || hold_until_ != kNever)
     gather_.add(std::move(facts), now_);
 }
 
@@ -472,7 +512,7 @@ void Node::record_logins() {
   if (logins_recorded_ || !desk_->judge().all_up()) return;
   logins_recorded_ = true;
   for (const auto& [link, child] : launch_->children()) {
-    if (!child.sweeper && child.welcomed != kNever) out_->push_back(Record{child.stamps});
+    if (!child.visits() && child.welcomed != kNever) out_->push_back(Record{child.stamps});
   }
 }
 

@@ -4,8 +4,12 @@
 // input) instead of a parent. The launcher on a real host and the simulator run this very object.
 #pragma once
 
+#include <array>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "charmrun/node/root_desk.hpp"
@@ -19,8 +23,10 @@
 #include "tree/proto/job_clock.hpp"
 #include "tree/proto/launch.hpp"
 #include "tree/proto/output_grants.hpp"
+#include "tree/proto/output_ledger.hpp"
 #include "tree/proto/output_queue.hpp"
 #include "tree/proto/sign_gate.hpp"
+#include "tree/proto/testimony.hpp"
 
 namespace charmtree {
 
@@ -70,6 +76,10 @@ private:
   /// Between SIGTSTP and SIGSTOP.
   static constexpr Duration kStopAfter = 100ms;
 
+  /// How long a launcher whose parent is gone waits to be adopted; how long one that has lost a child tries
+  /// to reach that one again before it turns to those below, and how long it tries in all.
+  static constexpr Duration kHoldOn = 3s, kReach = 1500ms, kRepair = 4s;
+
   /// What the root may have on its user's screen that has not been written.
   static constexpr std::uint64_t kScreen = 1U << 20;
 
@@ -92,6 +102,7 @@ private:
   void handle(const proto::LeftoversKilled& event);
   void handle(const proto::SignatureWanted& event);
   void handle(const proto::SignatureMade& event);
+  void handle(const proto::NobodyWaits& event);
   void handle(const proto::Probed& event);
   void handle(const proto::Tick&) {}
   // Prepared, Spawned, Adopted, SpawnFailed, ProcessOutput, ProcessExited, Client*: this host's processes.
@@ -137,6 +148,7 @@ private:
   void begin_epoch(const wire::Message& message);
   void count_out(const std::vector<wire::ProcessSet::Range>& processes);
   void tell_loss(const proto::Child& child, proto::LinkId link, const Error& error);
+  void leave(const proto::Child& child, proto::LinkId link);
   void hurry_facts();
   void numbers(const wire::Numbers& message);
   bool about_resizing(const wire::Message& message, proto::Upward& upward);
@@ -170,7 +182,45 @@ private:
   void note_what_was_sent();
   void obey(const health::Detector::Orders& orders);
   bool is_here(proto::LinkId link) const;
-  void lose_parent();
+
+  // The tree is repaired: by who adopts, and by who is adopted.
+  /// The launcher of a host, and maybe of others, cannot be reached any more the way it was.
+  struct Repair {
+    Error error;
+    std::map<std::uint32_t, Host> hosts;  // at and below it
+    Instant reach_by, end_by;             // in real time
+    bool is_gone = false;                 // those below are sought instead
+    std::set<std::uint32_t> sought = {};  // hosts whose launchers are to be adopted
+  };
+  /// A claim that has not been answered.
+  struct OpenClaim {
+    std::string theirs, ours;  // nonces
+  };
+  bool can_repair(const proto::Child& child, proto::LinkId link, const Error& error) const;
+  void begin_repair(const proto::Child& child, proto::LinkId link, const Error& error);
+  void presume_gone(std::uint32_t host);
+  void seek_below(Repair& repair, std::uint32_t host);
+  bool is_lost(std::uint32_t host) const;
+  void tell_lost(const Repair& repair, std::uint32_t host);
+  void not_there(std::uint32_t host, const std::string& why);
+  void end_repair(Repair& repair);
+  void repair_turn();
+  Instant repair_deadline() const;
+  bool about_adoption(proto::Child& child, proto::LinkId link, const wire::Message& message);
+  void claim(proto::Child& child, proto::LinkId link, const wire::Waiting& waiting);
+  void claimed(const proto::Child& child, proto::LinkId link);
+  std::string nonce();
+  std::string proof(const char* of, std::uint32_t host, const OpenClaim& claim) const;
+
+  void lose_parent(const Error* visibly);
+  bool can_be_adopted() const;
+  void offer();
+  void from_adopter(const wire::Message& message);
+  void adopted(const wire::Claim& claim);
+  void catch_up(const wire::Claim& claim);
+  void resend();
+  void output_taken(const wire::OutputTaken& taken);
+  void count_release(const wire::Message& message);
 
   void record_logins();
   void spawn_processes();
@@ -210,6 +260,10 @@ private:
   bool patient_ = false;       // the end is one of a job that is done: its output is waited for without limit
   bool parent_gone_ = false;
   bool sweeper_ = false;
+  Instant hold_until_ = kNever;       // the parent is gone, and another may come; in real time
+  std::optional<wire::Adopt> relay_;  // we were started for
+  std::string nonce_;                 // told to who may adopt us
+  std::optional<wire::End> end_;      // the last order
   bool stamped_ = false;
   std::uint32_t epoch_ = 0;               // of the last table, or loss
   std::uint32_t gone_ = 0;                // processes here and below without which the job goes on
@@ -221,6 +275,16 @@ private:
   Instant stop_at_ = kNever;                  // SIGSTOP for suspended processes; in real time
   std::optional<health::Detector> detector_;  // where launchers are watched
   std::vector<std::uint32_t> unconfirmed_;
+
+  // Of a job that repairs itself.
+  bool has_table_ = false, any_registered_ = false;
+  std::array<std::uint32_t, 3> releases_{};  // of barriers, by kind
+  wire::ProcessSet lost_;                    // as everybody has been told
+  wire::ProcessSet below_lost_launchers_;    // as we have heard or told upwards
+  proto::Testimony testimony_;
+  proto::OutputLedger ledger_;               // root
+  std::map<std::uint32_t, Repair> repairs_;  // by the host of the launcher that was lost
+  std::map<proto::LinkId, OpenClaim> claims_;
 
   // Valid during on().
   Instant now_{};  // of the job

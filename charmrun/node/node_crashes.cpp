@@ -53,8 +53,9 @@ void Node::begin_epoch(const wire::Message& message) {
                               : renewed->epoch;
   gather_.begin_epoch(epoch_);
   for (const auto& [link, child] : launch_->children()) launch_->find(link)->crash_acks = 0;
-  if (!processes_ || renewed != nullptr) return;
+  if (renewed != nullptr) return;
   if (lost != nullptr) return count_out(lost->processes);
+  if (!processes_) return;
   survivors_ = self_.processes + launch_->subtree().processes();
   for (const std::uint32_t process : recover->joining) {
     if (processes_->contains(process) || launch_->subtree().route(process)) --survivors_;

@@ -22,6 +22,8 @@ void Node::end(const wire::End& message) {
   const bool first = ending_ == Ending::no;
   suspend(false);  // whoever is to end must be able to
   if (!first && (!kill || killing_)) return;
+  end_ = message;
+  hold_until_ = kNever;
   killing_ = kill;
   patient_ = message.mode == wire::EndMode::finish;
   nobody_reads_ = message.signal == signals::kBrokenPipe;

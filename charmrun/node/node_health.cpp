@@ -18,6 +18,10 @@ health::Timing timing(const wire::JobSpec& job) {
   health::Timing timing;
   timing.gone_after = std::clamp(job.heartbeat.gone_after, kLeast, timing.half_open_after);
   timing.beat = std::clamp(job.heartbeat.interval, kLeast / 4, timing.gone_after / 4);
+  // A launcher whose link is dead is reached by another before it gives us up.
+  if (job.repairs())
+    timing.half_open_after =
+        std::clamp(job.heartbeat.orphan_after / 2, timing.gone_after, timing.half_open_after);
   timing.orphan_after = std::clamp(job.heartbeat.orphan_after, timing.gone_after, Duration{1h});
   timing.frozen_after = std::clamp(job.timeout, timing.frozen_after, Duration{24h});
   return timing;
@@ -92,11 +96,15 @@ void Node::obey(const health::Detector::Orders& orders) {
   for (const health::Verdict& verdict : orders.verdicts) {
     if (!is_up(verdict.link)) continue;
     if (verdict.link != kParentLink) {
+      const std::uint32_t host = launch_->children().at(verdict.link).host.index;
       give_up(verdict.link, health::explain(verdict));
+      const bool answers =
+          verdict.cause == health::Cause::half_open || verdict.cause == health::Cause::silent;
+      if (!answers) presume_gone(host);
       continue;
     }
     out_->push_back(CloseLink{kParentLink});
-    lose_parent();
+    lose_parent(nullptr);
   }
 }
 
@@ -104,12 +112,6 @@ void Node::obey(const health::Detector::Orders& orders) {
 bool Node::is_here(LinkId link) const {
   if (link != kParentLink) return launch_->children().at(link).via == Via::local;
   return self_.profile < job_->profiles.size() && job_->profiles[self_.profile].via == Via::local;
-}
-
-void Node::lose_parent() {
-  parent_gone_ = true;
-  if (detector_) detector_->forget(kParentLink);
-  end({wire::EndMode::kill, 9});
 }
 
 }  // namespace charmtree

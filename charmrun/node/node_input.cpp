@@ -64,7 +64,7 @@ void Node::copy_input(const wire::Input& input) {
   down_all(input);
   std::vector<Taker> takers;
   for (const auto& [link, child] : launch_->children()) {
-    if (child.state == Child::State::up && !child.sweeper) takers.push_back({Taker::Kind::link, link});
+    if (child.serves()) takers.push_back({Taker::Kind::link, link});
   }
   if (processes_) {
     for (const std::uint32_t process : processes_->living()) {

@@ -9,6 +9,11 @@ using namespace proto;
 /// Its processes, and now those of all launchers below it, are lost with it.
 void Node::tell_loss(const Child& child, LinkId link, const Error& error) {
   up(wire::LinkLost{child.host.index, error, launch_->subtree().processes_below(link)});
+  leave(child, link);
+}
+
+/// Nothing is awaited from it any more.
+void Node::leave(const Child& child, LinkId link) {
   grants_.lost(link);
   lost_for_ccs(child, link);
   input_spread_.gone({InputSpread::Taker::Kind::link, link});
@@ -22,9 +27,15 @@ void Node::hurry_facts() {
   flush_gather();
 }
 
-/// Nobody here or below waits for them any more. Each is told once.
-void Node::count_out(const std::vector<wire::ProcessSet::Range>& processes) {
-  gone_ += static_cast<std::uint32_t>(processes_->local().among(processes).size());
+/// Nobody here or below waits for them any more.
+void Node::count_out(const std::vector<wire::ProcessSet::Range>& told) {
+  std::vector<wire::ProcessSet::Range> processes;
+  for (const wire::ProcessSet::Range& range : told) {
+    for (const wire::ProcessSet::Range& fresh : lost_.missing(range)) processes.push_back(fresh);
+    lost_.add(range);
+  }
+  testimony_.forget_lost(lost_);
+  if (processes_) gone_ += static_cast<std::uint32_t>(processes_->local().among(processes).size());
   for (const auto& [link, ranges] : launch_->subtree().split(processes)) {
     for (const auto& [first, last] : ranges) gone_ += last - first + 1;
   }

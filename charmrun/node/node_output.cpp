@@ -33,7 +33,7 @@ void Node::handle(const Unspooled& event) {
 }
 
 void Node::own_output(wire::Message output) {
-  if (parent_gone_) return;
+  if (parent_gone_ && hold_until_ == kNever) return;
   ++printed_;
   output_->add(std::move(output), *out_);
   pump_output();
@@ -64,8 +64,10 @@ void Node::pump_output() {
   while (auto next = output_->next(*out_)) {
     output_moved_ = true;
     // Of what is shown the credit comes back when it has been written.
-    if (desk_ && !std::holds_alternative<wire::Output>(next->message)) output_->credit(next->cost);
-    pass_output(std::move(next->message));
+    const auto* lines = std::get_if<wire::Output>(&next->message);
+    const bool again = desk_ && job_->repairs() && lines != nullptr && !ledger_.enter(*lines, now_);
+    if (desk_ && (again || lines == nullptr)) output_->credit(next->cost);
+    if (!again) pass_output(std::move(next->message));
     const std::uint64_t grant = next->from ? grants_.passed(*next->from, next->cost) : 0;
     if (grant > 0 && launch_->find_up(*next->from) != nullptr)
       out_->push_back(Send{*next->from, wire::OutputCredit{grant}});
@@ -91,6 +93,7 @@ void Node::say_spool_is_full() {
 
 /// Who waits for what.
 void Node::output_turn() {
+  if (desk_ && now_ >= ledger_.next_deadline()) output_taken({ledger_.take(now_)});
   if (desk_ && output_->blocked() != output_blocked_) {
     output_blocked_ = !output_blocked_;
     desk_->stalled(output_blocked_, now_);

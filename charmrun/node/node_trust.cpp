@@ -37,6 +37,10 @@ bool Node::allowed(LinkId link, const wire::Message& message) const {
   if (const auto* m = std::get_if<wire::Note>(&message)) return m->host == wire::kRootIndex || host(m->host);
   if (const auto* m = std::get_if<wire::Done>(&message))
     return std::all_of(m->unconfirmed.begin(), m->unconfirmed.end(), host);
+  if (const auto* m = std::get_if<wire::Reached>(&message))
+    return host(m->host) && std::all_of(m->processes.begin(), m->processes.end(), processes);
+  if (std::holds_alternative<wire::Waiting>(message) || std::holds_alternative<wire::Claimed>(message))
+    return false;  // about_adoption() has taken those that are awaited
   if (std::holds_alternative<wire::Swept>(message)) return launch_->children().at(link).sweeper;
   if (const auto* m = std::get_if<wire::Stamps>(&message))
     return job_->stamps && host(m->host) && !subtree.find(m->host)->stamped;
@@ -103,7 +107,8 @@ bool Node::allowed(LinkId link, const wire::Facts& facts) const {
          watching_allowed(link, facts) && (!facts.code || process(facts.code->process)) &&
          (!facts.first_ok || process(*facts.first_ok)) &&
          fits(facts.crash_acks, facts.epoch == epoch_ ? child.crash_acks : 0) &&
-         fits(facts.registered, child.registered) && fits(finished, child.finished) &&
+         fits(facts.registered, child.registered) &&
+         (job_->repairs() || fits(finished, child.finished)) &&  // there it may be said again who has ended
          std::all_of(facts.barrier.begin(), facts.barrier.end(),
                      [&](auto entered) { return fits(entered, 0); });
 }

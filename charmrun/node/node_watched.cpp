@@ -11,7 +11,8 @@ using namespace proto;
 /// A launcher says of its children that it has started them when they say that they are up.
 wire::Facts Node::with_who_started(const Child& child, wire::Facts facts) const {
   const std::uint32_t host = child.host.index;
-  if (job_->watched && std::find(facts.hosts_up.begin(), facts.hosts_up.end(), host) != facts.hosts_up.end())
+  if (job_->names_who_started() &&
+      std::find(facts.hosts_up.begin(), facts.hosts_up.end(), host) != facts.hosts_up.end())
     facts.started_by.push_back({host, self_.index});
   return facts;
 }
@@ -25,7 +26,7 @@ bool Node::watching_allowed(LinkId link, const wire::Facts& facts) const {
   const auto started = [&](const wire::StartedBy& each) {
     return subtree.owns(link, each.host) && subtree.owns(link, each.by);
   };
-  if (!job_->watched && !facts.started_by.empty()) return false;
+  if (!job_->names_who_started() && !facts.started_by.empty()) return false;
   if (!job_->names_who_ended() && !facts.who_ended.empty()) return false;
   return std::all_of(facts.who_ended.begin(), facts.who_ended.end(), ended) &&
          std::all_of(facts.started_by.begin(), facts.started_by.end(), started);

@@ -90,6 +90,8 @@ void RootDesk::message(const wire::Message& message, Instant now, Actions& out, 
   } else if (const auto* lost = std::get_if<wire::LinkLost>(&message)) {
     if (starting()) failures_.push_back({lost->host, lost->error});
     judge_.on(*lost);
+  } else if (const auto* reached = std::get_if<wire::Reached>(&message)) {
+    repaired(*reached, now, out, orders);
   } else if (const auto* key = std::get_if<wire::NewHostKey>(&message)) {
     new_host_key(*key, out);
   } else if (const auto* note = std::get_if<wire::Note>(&message)) {

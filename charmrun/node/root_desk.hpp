@@ -114,6 +114,7 @@ private:
   void crashed(const wire::ProcessExit& exit, Instant now, proto::Actions& out, DeskOrders& orders);
   void go_on(Instant now, proto::Actions& out, DeskOrders& orders);
   void lose_input(proto::Actions& out);
+  void repaired(const wire::Reached& reached, Instant now, proto::Actions& out, DeskOrders& orders);
   void restart_processes(Instant now, proto::Actions& out, DeskOrders& orders);
   void restart_in_place(Instant now, proto::Actions& out, DeskOrders& orders);
   void restart(const wire::ProcessExit& exit, Instant now, proto::Actions& out, DeskOrders& orders);

@@ -238,7 +238,8 @@ void World::happen(Arrival& what, Duration now) {
   }
   if (const auto* recover = std::get_if<wire::Recover>(&what.message))
     launchers_[to].epoch = wire::epoch_of(*recover->table);
-  turn(to, LinkMessage{what.up ? wire.link : kParentLink, std::move(what.message)}, now);
+  const LinkId down = launchers_[to].adopter == what.wire ? kAdopterLink : kParentLink;
+  turn(to, LinkMessage{what.up ? wire.link : down, std::move(what.message)}, now);
 }
 
 void World::happen(HangUp& what, Duration now) {
@@ -246,7 +247,10 @@ void World::happen(HangUp& what, Duration now) {
   bool& open = what.up ? wire.parent_open : wire.child_open;
   if (!std::exchange(open, false)) return;
   const std::uint32_t to = what.up ? wire.parent : wire.child;
-  turn(to, LinkDown{what.up ? wire.link : kParentLink, {Errc::link_lost, Phase::run, what.why}}, now);
+  const bool is_adopter = !what.up && launchers_[to].adopter == what.wire;
+  if (is_adopter) launchers_[to].adopter = kNobody;
+  const LinkId down = is_adopter ? kAdopterLink : kParentLink;
+  turn(to, LinkDown{what.up ? wire.link : down, {Errc::link_lost, Phase::run, what.why}}, now);
 }
 
 /// The end on this side of the link closes; the other learns it behind whatever is under way.
@@ -385,7 +389,9 @@ void World::leave(std::uint32_t id, Duration now) {
   launchers_alive_ -= lies(Sabotage::lingering) ? 0 : 1;
   outcome_.all_gone = now;
   if (launcher.is_welcomed && id != 0) checks_.left(launcher.host);
-  if (launcher.wire != kNobody) hang_up(launcher.wire, true, now, "closed by the other side");
+  for (const std::uint32_t wire : {launcher.wire, launcher.adopter}) {
+    if (wire != kNobody) hang_up(wire, true, now, "closed by the other side");
+  }
   for (const auto& [link, slot] : launcher.children) {
     end_login(logins_[slot.login]);
     if (slot.wire != kNobody) hang_up(slot.wire, false, now, "closed by the other side");

@@ -123,8 +123,9 @@ private:
   struct Launcher {
     std::unique_ptr<Node> node;  // null: it is gone
     std::uint32_t host, level;
-    std::uint32_t wire = kNobody;  // to its parent
-    Duration skew{0};              // of its clock
+    std::uint32_t wire = kNobody;     // to its parent
+    std::uint32_t adopter = kNobody;  // to who may become that
+    Duration skew{0};                 // of its clock
     double slowness = 1;
     Duration free_at{0};
     std::vector<std::unique_ptr<Happening>> waiting;  // till then, from `next` on
@@ -166,8 +167,10 @@ private:
     std::uint32_t round = 0;      // barriers behind it
     bool owes_crashnode = false;  // a table has come, and not yet who was lost
     bool in_barrier = false, is_cut = false, is_done = false;
-    bool is_lost = false;  // the job goes on without it
-    Duration says_at{0};   // acks keep their order
+    bool is_lost = false;      // the job goes on without it
+    bool may_be_lost = false;  // or not, as the root says in the end
+    bool is_missed = false;    // a barrier opened without it
+    Duration says_at{0};       // acks keep their order
   };
 
   // ---- time
@@ -197,6 +200,8 @@ private:
   void perform(std::uint32_t id, const proto::CancelLogin& action, Duration& now);
   void perform(std::uint32_t id, const proto::Send& action, Duration& now);
   void perform(std::uint32_t id, const proto::CloseLink& action, Duration& now);
+  void perform(std::uint32_t id, const proto::Relay& action, Duration& now);
+  void perform(std::uint32_t id, const proto::ReplaceParent& action, Duration& now);
   void perform(std::uint32_t id, const proto::Probe& action, Duration& now);
   void perform(std::uint32_t id, const proto::Prepare& action, Duration& now);
   void perform(std::uint32_t id, const proto::Spawn& action, Duration& now);
@@ -282,8 +287,9 @@ private:
   // ---- jobs that go on without lost processes
   bool is_running() const;
   void lose_process(std::uint32_t process, int status);
-  void lose_launcher(std::uint32_t id);
+  void lose_launcher(std::uint32_t id, bool with_host);
   void mark_lost(std::uint32_t id);
+  void settle_losses(const wire::ProcessSet& lost);
   void surviving_hears(std::uint32_t process, const proto::ClientSend& message, Duration now);
   void survivor_passes(std::uint32_t process, Duration now);
   void allow_if_all_lost();

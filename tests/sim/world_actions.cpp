@@ -29,12 +29,13 @@ void World::perform(std::uint32_t id, const CancelLogin& action, Duration&) {
 
 void World::perform(std::uint32_t id, const Send& action, Duration& now) {
   Launcher& launcher = launchers_[id];
-  const bool up = action.link == kParentLink;
-  std::uint32_t number = launcher.wire;
+  const bool up = action.link == kParentLink || action.link == kAdopterLink;
+  std::uint32_t number = action.link == kAdopterLink ? launcher.adopter : launcher.wire;
   if (!up) {
     const auto child = launcher.children.find(action.link);
     number = child == launcher.children.end() ? kNobody : child->second.wire;
   }
+  if (number == kNobody && action.link == kAdopterLink) return;  // it did not wait
   if (number == kNobody)
     return checks_.wrong(fmt::format("host {} sent on a link that is not up", launcher.host));
   if (const auto* lost = std::get_if<wire::LinkLost>(&action.message)) checks_.link_lost(*lost);
@@ -68,11 +69,40 @@ void World::perform(std::uint32_t id, const Send& action, Duration& now) {
 
 void World::perform(std::uint32_t id, const CloseLink& action, Duration& now) {
   if (action.link == kParentLink) return hang_up(launchers_[id].wire, true, now, "closed by the other side");
+  if (action.link == kAdopterLink) {
+    const std::uint32_t wire = std::exchange(launchers_[id].adopter, kNobody);
+    return wire == kNobody ? void() : hang_up(wire, true, now, "closed by the other side");
+  }
   const auto child = launchers_[id].children.find(action.link);
   if (child == launchers_[id].children.end() || child->second.wire == kNobody)
     return checks_.wrong(fmt::format("host {} closed a link that is none", launchers_[id].host));
   hang_up(child->second.wire, false, now, "closed by the other side");
   launchers_[id].children.erase(child);
+}
+
+/// Who relays does nothing else, so the wire leads to the launcher that waits from now on.
+void World::perform(std::uint32_t id, const Relay& action, Duration& now) {
+  const std::uint32_t wire = launchers_[id].wire;
+  for (std::uint32_t there = 1; there < launchers_.size(); ++there) {
+    Launcher& waiting = launchers_[there];
+    if (!waiting.node || !waiting.is_welcomed || waiting.host != action.host) continue;
+    if (waiting.adopter != kNobody) hang_up(waiting.adopter, true, now, "closed by the other side");
+    waiting.adopter = wire;
+    wires_[wire].child = there;
+    launchers_[id].wire = kNobody;
+    leave(id, now);
+    put(now + network_.delay(), ToNode{there, LinkUp{kAdopterLink, {}, {}, {}}});
+    return;
+  }
+  put(now, ToNode{id, NobodyWaits{}});
+}
+
+void World::perform(std::uint32_t id, const ReplaceParent&, Duration& now) {
+  Launcher& launcher = launchers_[id];
+  hang_up(launcher.wire, true, now, "closed by the other side");
+  launcher.wire = std::exchange(launcher.adopter, kNobody);
+  launcher.level = launchers_[wires_[launcher.wire].parent].level + 1;
+  launcher.is_orphan = launchers_[wires_[launcher.wire].parent].is_orphan;
 }
 
 /// A host that has power answers, whatever its launcher does; it acknowledges what arrives.
@@ -151,6 +181,7 @@ void World::perform(std::uint32_t, const Record& action, Duration&) {
 void World::perform(std::uint32_t id, const Finish& action, Duration& now) {
   if (id == 0) {
     outcome_.status = action.status + (lies(Sabotage::mistake) ? 1 : 0);
+    if (settings_.goes_on != 0) settle_losses(action.why.lost);
     outcome_.finished = now;
   }
   leave(id, now);

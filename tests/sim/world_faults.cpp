@@ -120,7 +120,8 @@ void World::happen(const Fault& what, Duration now) {
     launcher.free_at = std::max(launcher.free_at, now) + ms(settings_.pause_for);
     return;
   }
-  settings_.goes_on != 0 ? lose_launcher(id) : struck(is_needed(id), kLauncherFailed, now);
+  settings_.goes_on != 0 ? lose_launcher(id, what.kind != K::cut)
+                         : struck(is_needed(id), kLauncherFailed, now);
   if (what.kind == K::crash) {
     kill_processes_of(id);
     leave(id, now);
@@ -140,6 +141,7 @@ void World::power_off(std::uint32_t id, Duration now) {
   hosts_[launcher.host].is_off = true;
   kill_processes_of(id);
   wires_[launcher.wire].is_dead = true;
+  if (launcher.adopter != kNobody) wires_[launcher.adopter].is_dead = true;
   put(now + ms(settings_.notice), HangUp{launcher.wire, true, "no answer"});
   const auto children = launcher.children;
   for (const auto& [link, slot] : children) {

@@ -29,18 +29,32 @@ void World::lose_process(std::uint32_t process, int status) {
   processes_[process].is_lost = true;
 }
 
-void World::lose_launcher(std::uint32_t id) {
+void World::lose_launcher(std::uint32_t id, bool with_host) {
   if (!is_running()) checks_.grazed(kLauncherFailed);
-  mark_lost(id);
+  if (settings_.repairs == 0 || !is_running()) mark_lost(id);
+  if (!with_host) return;
+  for (Process& process : processes_) process.is_lost = process.is_lost || process.launcher == id;
 }
 
-/// With all below it.
+/// All there and below may be: who is to adopt them may be lost, too, or too late.
 void World::mark_lost(std::uint32_t id) {
-  for (Process& process : processes_) {
-    if (process.launcher == id) process.is_lost = true;
-  }
+  for (Process& process : processes_) process.may_be_lost = process.may_be_lost || process.launcher == id;
   for (const auto& [link, slot] : launchers_[id].children) {
-    if (slot.wire != kNobody) mark_lost(wires_[slot.wire].child);
+    if (slot.wire != kNobody && wires_[slot.wire].parent == id) mark_lost(wires_[slot.wire].child);
+  }
+}
+
+/// Who was not lost after all must have been waited for.
+void World::settle_losses(const wire::ProcessSet& lost) {
+  for (std::uint32_t number = 0; number < processes_.size(); ++number) {
+    Process& process = processes_[number];
+    const bool is_lost = lost.contains(number);
+    if (is_lost && !process.is_lost && !process.may_be_lost)
+      checks_.wrong(fmt::format("process {} is said to be lost, and was not", number));
+    if (!is_lost && process.is_missed)
+      checks_.wrong(
+          fmt::format("a barrier opened before process {} had entered, which was not lost", number));
+    process.is_lost = process.is_lost || is_lost;
   }
 }
 
@@ -56,7 +70,8 @@ void World::surviving_hears(std::uint32_t number, const ClientSend& message, Dur
     if (lost == nullptr) continue;
     for (const auto& [first, last] : lost->processes) {
       for (std::uint32_t process = first; process <= last; ++process) {
-        if (process >= processes_.size() || !processes_[process].is_lost)
+        if (process >= processes_.size() ||
+            (!processes_[process].is_lost && !processes_[process].may_be_lost))
           checks_.wrong(fmt::format("process {} heard that {} is lost, which lives", number, process));
       }
     }
@@ -67,12 +82,13 @@ void World::survivor_passes(std::uint32_t number, Duration now) {
   Process& process = processes_[number];
   if (process.state != Process::State::wired || !std::exchange(process.in_barrier, false))
     return checks_.wrong(fmt::format("process {} left a barrier that it was not in", number));
-  const auto late = std::find_if(processes_.begin(), processes_.end(), [&](const Process& each) {
-    return !each.is_lost && each.round < process.round + (each.in_barrier ? 0 : 1) && &each != &process;
-  });
-  if (late != processes_.end()) {
-    checks_.wrong(fmt::format("barrier {} opened before process {} had entered", process.round,
-                              late - processes_.begin()));
+  for (Process& each : processes_) {
+    const bool is_late = each.round < process.round + (each.in_barrier ? 0 : 1) && &each != &process;
+    if (!is_late || each.is_lost) continue;
+    each.is_missed = true;
+    if (!each.may_be_lost)
+      checks_.wrong(fmt::format("barrier {} opened before process {} had entered", process.round,
+                                &each - processes_.data()));
   }
   ++process.round;
   next_round(number, now);
@@ -80,7 +96,7 @@ void World::survivor_passes(std::uint32_t number, Duration now) {
 
 void World::allow_if_all_lost() {
   const bool all = std::all_of(processes_.begin(), processes_.end(),
-                               [](const Process& process) { return process.is_lost; });
+                               [](const Process& process) { return process.is_lost || process.may_be_lost; });
   if (all && outcome_.status > 0) checks_.grazed(outcome_.status);
 }
 

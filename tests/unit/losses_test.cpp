@@ -92,3 +92,16 @@ TEST_CASE("a storm of losses has a limit of lines", "[losses]") {
   CHECK(news[Losses::kMaxLines].line.empty());
   CHECK(losses.take_news().empty());
 }
+
+TEST_CASE("an epoch begins without a loss when counts of barriers may be lost", "[losses]") {
+  const wire::JobSpec job = job_of(10);
+  Losses losses{job};
+  losses.count_anew();
+  CHECK(losses.next_deadline() <= kNow);
+  const auto told = losses.tell(kNow);
+  REQUIRE(told);
+  CHECK(told->epoch == 1);
+  CHECK(told->processes.empty());
+  CHECK(losses.awaited() == 10);
+  CHECK(losses.next_deadline() == kNever);
+}

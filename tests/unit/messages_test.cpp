@@ -91,11 +91,8 @@ Facts full_facts() {
   return facts;
 }
 
-/// At least one of every type, no member at its default.
-std::vector<Message> every_message() {
-  Stamps stamps{3, 1, 2, 3};
-  stamps.times[Stamps::hello] = Instant{-5s};
-  stamps.times[Stamps::table] = Instant{1h};
+// At least one of every type, in their order, no member at its default.
+std::vector<Message> messages_down() {
   return {Welcome{encode(full_job()), full_host(), 3},
           Assign{{full_host(), {}}, 12},
           TableDown{encode(NodeTable{2, 4, full_facts().blocks})},
@@ -125,9 +122,20 @@ std::vector<Message> every_message() {
           Punctual{false},
           Renewed{3, {{2, 7, 0x0A000001, {{0, "tuple"}}}}},
           Readmit{7, 12, encode(NodeTable{})},
-          Hello{Instant{12345ns}, 77},
+          OutputTaken{{{3, 17}, {4, 1}}},
+          Resend{},
+          Adopt{"0123456789abcdef", 4},
+          Relayed{"10.0.0.1 40000 10.0.0.2 22"},
+          Claim{"nonce", std::string{"\0proof", 6}, 2, 3, {{1, 2}, {7, 7}}, {4, 5, 6}, true}};
+}
+
+std::vector<Message> messages_up() {
+  Stamps stamps{3, 1, 2, 3};
+  stamps.times[Stamps::hello] = Instant{-5s};
+  stamps.times[Stamps::table] = Instant{1h};
+  return {Hello{Instant{12345ns}, 77},
           full_facts(),
-          Output{1, 2, true, "text\nmore", Tail::prompt, Instant{99ns}},
+          Output{1, 2, true, "text\nmore", Tail::prompt, Instant{99ns}, 5},
           ScanUp{1, "%d"},
           AbortUp{1, -7, "why"},
           HandBack{{{4, {Errc::no_such_host, Phase::resolve, "x", "y"}}}},
@@ -158,7 +166,16 @@ std::vector<Message> every_message() {
           Left{3},
           QueuePairsUp{{1, 2, 3, 1, std::string(24, '\1')}},
           BeatUp{},
-          WasPunctual{}};
+          WasPunctual{},
+          Waiting{4, "nonce"},
+          Claimed{"proof"},
+          Reached{4, {{8, 11}, {20, 20}}}};
+}
+
+std::vector<Message> every_message() {
+  std::vector<Message> all = messages_down();
+  for (Message& message : messages_up()) all.push_back(std::move(message));
+  return all;
 }
 
 std::string payload_of(const Message& message) {

@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 #include <map>
+#include <tuple>
 
 #include "tree/proto/output_grants.hpp"
 
@@ -205,4 +206,37 @@ TEST_CASE("a child that goes on without credit is found out") {
   OutputGrants grants;
   CHECK(grants.received(1, OutputGrants::kFirst + 100'000));
   CHECK_FALSE(grants.received(1, 1));
+}
+
+TEST_CASE("what is kept until it is taken is sent again, in order, and counts in the host's share") {
+  OutputQueue queue{kPlenty, 1U << 20, OutputQueue::Keeps::until_taken};
+  Actions out;
+  const auto next = [&] { return std::get<wire::Output>(queue.next(out)->message); };
+  for (const char* text : {"a\n", "b\n", "c\n"}) queue.add(lines(3, text), out);
+  queue.add(lines(4, "d\n"), out);
+  CHECK(next().number == 1);
+  CHECK(next().number == 2);
+  queue.taken({3, 1});
+  CHECK_FALSE(queue.empty());
+  queue.resend();
+  for (const auto& [text, process, number] :
+       std::vector<std::tuple<std::string, std::uint32_t, std::uint32_t>>{
+           {"b\n", 3, 2}, {"c\n", 3, 3}, {"d\n", 4, 1}}) {
+    const wire::Output output = next();
+    CHECK(output.text == text);
+    CHECK(output.process == process);
+    CHECK(output.number == number);
+  }
+  CHECK(queue.empty());
+  queue.taken({3, 3});
+  queue.resend();
+  CHECK(next().text == "d\n");
+  queue.taken({4, 1});
+
+  queue.add(lines(3, std::string(OutputQueue::kShare, 'x')), out);
+  while (queue.next(out)) {
+  }
+  CHECK(queue.pipes_rest());  // the root may not have it
+  queue.taken({3, UINT32_MAX});
+  CHECK_FALSE(queue.pipes_rest());
 }

@@ -206,8 +206,7 @@ void SmallWorld::arrive(const WireRef& wire, Direction direction, const std::str
         return close(wire, up ? Direction::down : Direction::up);
       }
       if (!message->has_value()) break;
-      deliver(up ? wire->parent : wire->child,
-              LinkMessage{up ? wire->link : kParentLink, std::move(**message)});
+      deliver(up ? wire->parent : wire->child, LinkMessage{link_of(wire, direction), std::move(**message)});
     }
   }
 }
@@ -226,7 +225,7 @@ void SmallWorld::hang_up(const WireRef& wire, Direction direction, const char* w
   bool& open = up ? wire->parent_open : wire->child_open;
   if (!std::exchange(open, false)) return;
   deliver(up ? wire->parent : wire->child,
-          LinkDown{up ? wire->link : kParentLink, {Errc::link_lost, Phase::run, why}});
+          LinkDown{link_of(wire, direction), {Errc::link_lost, Phase::run, why}});
 }
 
 void SmallWorld::forge(std::uint32_t host, const wire::Message& message) {
@@ -253,15 +252,45 @@ void SmallWorld::perform(std::size_t id, const CancelLogin& a) {
 }
 
 void SmallWorld::perform(std::size_t id, const Send& a) {
-  const bool up = a.link == kParentLink;
-  const WireRef wire = up ? launchers_[id]->to_parent : launchers_[id]->children.at(a.link);
+  const bool up = a.link == kParentLink || a.link == kAdopterLink;
+  const Launcher& launcher = *launchers_[id];
+  const WireRef wire = a.link == kParentLink    ? launcher.to_parent
+                       : a.link == kAdopterLink ? launcher.to_adopter
+                                                : launcher.children.at(a.link);
   if (!wire) throw std::logic_error("sent on a link that is not up");
   send(wire, up ? Direction::up : Direction::down, a.message);
 }
 
 void SmallWorld::perform(std::size_t id, const CloseLink& a) {
   if (a.link == kParentLink) return close(launchers_[id]->to_parent, Direction::up);
+  if (a.link == kAdopterLink) return close(std::exchange(launchers_[id]->to_adopter, nullptr), Direction::up);
   close(launchers_[id]->children.at(a.link), Direction::down);
+}
+
+/// What the receiving end calls it.
+LinkId SmallWorld::link_of(const WireRef& wire, Direction direction) const {
+  if (direction == Direction::up) return wire->link;
+  return launchers_[wire->child]->to_adopter == wire ? kAdopterLink : kParentLink;
+}
+
+/// Who relays does nothing else: the wire leads to the launcher that waits from now on.
+void SmallWorld::perform(std::size_t id, const Relay& a) {
+  const WireRef wire = std::exchange(launchers_[id]->to_parent, nullptr);
+  for (std::size_t there = 1; there < launchers_.size(); ++there) {
+    Launcher& waiting = *launchers_[there];
+    if (!waiting.alive || there == id || waiting.host != a.host || !waiting.to_parent) continue;
+    wire->child = there;
+    waiting.to_adopter = wire;
+    launchers_[id]->alive = false;
+    return soon(kReaction, [this, there] { deliver(there, LinkUp{kAdopterLink, {}, {}, {}}); });
+  }
+  launchers_[id]->to_parent = wire;
+  soon(kReaction, [this, id] { deliver(id, NobodyWaits{}); });
+}
+
+void SmallWorld::perform(std::size_t id, const ReplaceParent&) {
+  close(launchers_[id]->to_parent, Direction::up);
+  launchers_[id]->to_parent = std::exchange(launchers_[id]->to_adopter, nullptr);
 }
 
 void SmallWorld::perform(std::size_t id, const Probe& a) {

@@ -196,7 +196,7 @@ private:
     Duration skew{0};
     bool alive = true, frozen = false, unplugged = false;
     Instant armed = kNever;
-    WireRef to_parent;
+    WireRef to_parent, to_adopter;
     std::map<proto::LinkId, WireRef> children;  // null: logging in
     std::map<std::uint64_t, std::string> spool;
   };
@@ -214,6 +214,7 @@ private:
   void leave(std::size_t id);
   void send(const WireRef& wire, Direction direction, const wire::Message& message);
   void arrive(const WireRef& wire, Direction direction, const std::string& bytes);
+  proto::LinkId link_of(const WireRef& wire, Direction direction) const;
   void close(const WireRef& wire, Direction direction);
   void hang_up(const WireRef& wire, Direction direction, const char* why);
 
@@ -223,6 +224,8 @@ private:
   void perform(std::size_t id, const proto::Sign& action);
   void perform(std::size_t id, const proto::Send& action);
   void perform(std::size_t id, const proto::CloseLink& action);
+  void perform(std::size_t id, const proto::Relay& action);
+  void perform(std::size_t id, const proto::ReplaceParent&);
   void perform(std::size_t id, const proto::Probe& action);
   void perform(std::size_t id, const proto::Prepare& action);
   void perform(std::size_t id, const proto::Spawn& action);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/proto/subtree.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 using namespace charmtree;
@@ -112,4 +113,42 @@ TEST_CASE("a leaf has nobody to wait for, and a host without processes has nothi
   CHECK(subtree.all_registered());
   CHECK_FALSE(subtree.all_answered());
   CHECK_FALSE(subtree.route(5));
+}
+
+TEST_CASE("who was started by a host is known with all below", "[subtree]") {
+  Subtree subtree;
+  for (std::uint32_t host = 1; host <= 6; ++host) {
+    subtree.add(make_host(host, host * 2, 2));
+    subtree.bind(host, 1);
+  }
+  for (const wire::StartedBy& told :
+       std::vector<wire::StartedBy>{{2, 1}, {3, 2}, {4, 2}, {5, 4}, {6, 1}, {9, 1}})
+    subtree.started(told);
+  CHECK(subtree.children_of(1) == std::vector<std::uint32_t>{2, 6});
+  auto below = subtree.all_below(2);
+  std::sort(below.begin(), below.end());
+  CHECK(below == std::vector<std::uint32_t>{3, 4, 5});
+
+  SECTION("they move together") {
+    subtree.move(2, 7);
+    for (const std::uint32_t host : {2U, 3U, 4U, 5U}) CHECK(subtree.owns(7, host));
+    CHECK(subtree.owns(1, 6));
+    CHECK(subtree.processes_of(7) == 8);
+    CHECK(subtree.processes_of(1) == 4);
+  }
+  SECTION("an adopted one belongs to its new parent") {
+    subtree.started({4, 1});
+    CHECK(subtree.all_below(2) == std::vector<std::uint32_t>{3});
+  }
+  SECTION("a circle is no endless one") {
+    subtree.started({2, 5});
+    subtree.started({3, 3});
+    CHECK(subtree.all_below(2).size() == 4);
+  }
+  SECTION("a link is up when all have answered") {
+    for (const std::uint32_t host : {1U, 2U, 3U, 4U, 5U}) subtree.answered(host);
+    CHECK_FALSE(subtree.is_up(1));
+    subtree.answered(6);
+    CHECK(subtree.is_up(1));
+  }
 }

@@ -3,7 +3,9 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -105,7 +107,13 @@ private:
 }  // namespace
 
 std::optional<TcpEnds> ssh_connection() {
-  const auto [their_address, their_port, our_address, our_port] = ssh_connection_words();
+  const char* words = std::getenv("SSH_CONNECTION");
+  return words == nullptr ? std::nullopt : ssh_connection(std::string{words});
+}
+
+std::optional<TcpEnds> ssh_connection(const std::string& words) {
+  std::string their_address, their_port, our_address, our_port;
+  std::istringstream{words} >> their_address >> their_port >> our_address >> our_port;
   TcpEnds ends;
   if (!set(ends.own, our_address, our_port) || !set(ends.peer, their_address, their_port)) return {};
   if (!SockDiag{}.find(ends)) return {};  // handed on by whoever was started by that one

@@ -17,6 +17,8 @@ namespace charmtree::io {
 /// The connection over which an sshd started us (SSH_CONNECTION), as seen from here; nothing: it was none, or
 /// there is no such connection on this machine.
 std::optional<TcpEnds> ssh_connection();
+/// The same of another process on this host: what it has in SSH_CONNECTION.
+std::optional<TcpEnds> ssh_connection(const std::string& words);
 
 struct HostProbeLimits {
   Duration within;  // of the connection

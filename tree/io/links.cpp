@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/io/links.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 
 #include "tree/io/clock.hpp"
+#include "tree/io/fd_link.hpp"
 #include "tree/io/host_probe.hpp"
+#include "tree/io/peer_uid.hpp"
+#include "tree/io/surroundings.hpp"
 #include "tree/proto/launch_failure.hpp"
 
 namespace charmtree::io {
@@ -24,6 +30,9 @@ Error garbage(const Error& error) {
   return {Errc::bad_peer, Phase::run, "garbage came from the launcher there: " + error.what,
           "is it the same charmrun as here, and does nothing else print into its stdout?"};
 }
+
+/// Of one side, when the other is not read.
+constexpr std::size_t kMostRelayed = 1U << 20;
 
 /// The usual limits, none longer than `limit` (++timeout).
 LoginLimits limits_within(Duration limit) {
@@ -75,6 +84,9 @@ struct Links::Port {
   std::shared_ptr<void> probe;  // of its host, under way
   bool up = false;              // LinkUp has been put out (parent: from the start)
   bool gone = false;            // nothing may be put out any more
+  std::weak_ptr<Port> other;    // where all that comes is handed on to
+  bool is_relayed = false;      // to us, over ...
+  std::optional<TcpEnds> carrier;
 
   Port(asio::io_context& io, proto::LinkId id_, wire::LinkReader::From from)
       : id(id_), reader(from), greeting(io) {}
@@ -113,7 +125,9 @@ void Links::start(const PortPtr& port) {
   handlers.on_end = [this, weak = std::weak_ptr{port}](LinkEnd end) {
     if (const PortPtr alive = weak.lock()) ended(alive, end);
   };
-  if (port->id == proto::kParentLink) handlers.on_drained = parent_drained_;
+  handlers.on_drained = [this, weak = std::weak_ptr{port}] {
+    if (const PortPtr alive = weak.lock()) drained(alive);
+  };
   port->link->start(std::move(handlers));
 }
 
@@ -150,9 +164,19 @@ void Links::logged_in(const PortPtr& port, LoginResult result) {
   start(port);
 }
 
+void Links::drained(const PortPtr& port) {
+  if (const PortPtr other = port->other.lock()) other->link->pause_reading(false);
+  if (port->id == proto::kParentLink) parent_drained_();
+}
+
 void Links::received(const PortPtr& port, std::string_view bytes) {
   if (port->gone) return;
   port->heard = now();
+  if (const PortPtr other = port->other.lock()) {
+    other->link->send(std::string{bytes});
+    if (other->link->backlog() > kMostRelayed) port->link->pause_reading(true);
+    return;
+  }
   if (auto ok = port->reader.append(bytes); !ok) return fail(port, ok.error());
   if (!port->up) {
     if (!port->reader.greeted()) return;
@@ -172,12 +196,17 @@ void Links::received(const PortPtr& port, std::string_view bytes) {
     auto message = port->reader.next();
     if (!message) return fail(port, garbage(message.error()));
     if (!message->has_value()) return;
+    if (const auto* relayed = std::get_if<wire::Relayed>(&**message); relayed && port->is_relayed) {
+      port->carrier = ssh_connection(relayed->connection);
+      continue;
+    }
     sink_(proto::LinkMessage{port->id, std::move(**message)});
   }
 }
 
 void Links::ended(const PortPtr& port, const LinkEnd& end) {
   if (port->gone) return;
+  if (!port->other.expired()) return end_relay(port);
   proto::StreamEnd how = convert(end);
   if (port->up) return fail(port, proto::explain_lost_link(how));
   how.said = port->reader.chatter() + how.said;
@@ -240,6 +269,90 @@ void Links::execute(const proto::CloseLink& action) {
   if (it != ports_.end()) drop(PortPtr{it->second});
 }
 
+// ---- adoption
+
+namespace {
+
+/// A name without a file: nothing is left behind, however its owner ends, and it does not go with the user's
+/// last session. Both sides look who the other is.
+std::string adoption_socket(const std::string& job, std::uint32_t host) {
+  return fmt::format("@charmtree-{}-{}.{}", ::geteuid(), job, host);
+}
+
+bool is_ours(int fd) {
+  const auto peer = unix_peer(fd);
+  return peer && peer->uid == ::geteuid();
+}
+
+}  // namespace
+
+Result<void> Links::open_to_adopters(const std::string& job, std::uint32_t host) {
+  adopters_ = std::make_unique<Door>(io_, [this](int fd, Door::Peer) { admit_adopter(fd); });
+  auto opened = adopters_->open_local(adoption_socket(job, host));
+  if (opened) adopters_->accept();
+  return opened;
+}
+
+Links::PortPtr Links::local_port(UniqueFd fd) {
+  UniqueFd output{::fcntl(fd.get(), F_DUPFD_CLOEXEC, 3)};
+  auto port = std::make_shared<Port>(io_, proto::kAdopterLink, wire::LinkReader::From::parent);
+  port->link =
+      std::make_unique<FdLinkHandle>(FdLink::make(io_, std::move(fd), std::move(output), {}, 0, nullptr));
+  port->heard = now();
+  port->up = true;
+  ports_.insert_or_assign(proto::kAdopterLink, port);
+  return port;
+}
+
+/// One at a time: an earlier one has not been quick enough.
+void Links::admit_adopter(int fd) {
+  UniqueFd socket{fd};
+  if (!is_ours(socket.get())) return;
+  if (const auto earlier = ports_.find(proto::kAdopterLink); earlier != ports_.end())
+    drop(PortPtr{earlier->second});
+  const PortPtr port = local_port(std::move(socket));
+  port->is_relayed = true;
+  start(port);
+  sink_(proto::LinkUp{proto::kAdopterLink, {}, {}, {}});
+}
+
+void Links::execute(const proto::Relay& action) {
+  const auto parent = ports_.find(proto::kParentLink);
+  const auto address = local_address(adoption_socket(action.job, action.host));
+  UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+  if (parent == ports_.end() || !address || !fd || ::connect(fd.get(), address->get(), address->size) != 0 ||
+      !is_ours(fd.get()))
+    return asio::post(io_, [this] { sink_(proto::NobodyWaits{}); });
+  const PortPtr above = parent->second, waiting = local_port(std::move(fd));
+  waiting->other = above;
+  above->other = waiting;
+  const auto words = ssh_connection_words();
+  const auto hello = wire::encode_frames(wire::Relayed{fmt::format("{}", fmt::join(words, " "))});
+  if (hello) waiting->link->send(*hello);
+  start(waiting);
+}
+
+/// What one of them said last still goes to the other.
+void Links::end_relay(const PortPtr& port) {
+  for (const PortPtr& each : {port->other.lock(), PortPtr{port}}) {
+    if (each) drop(each);
+  }
+  linger_.expires_after(kLinger / 4);
+  linger_.async_wait([this](error_code ec) {
+    if (!ec) sink_(proto::LinkDown{proto::kParentLink, {Errc::link_lost, Phase::run, "the relay has ended"}});
+  });
+}
+
+void Links::execute(const proto::ReplaceParent&) {
+  const auto adopter = ports_.find(proto::kAdopterLink);
+  if (adopter == ports_.end()) return;
+  const PortPtr port = adopter->second;
+  ports_.erase(adopter);
+  if (const auto old = ports_.find(proto::kParentLink); old != ports_.end()) drop(PortPtr{old->second});
+  port->id = proto::kParentLink;
+  ports_.emplace(port->id, port);
+}
+
 /// Who is not read has been heard, as far as anybody can tell. Behind a command of the user's, or under a
 /// kernel that does not say, may be anything.
 void Links::execute(const proto::Probe& action) {
@@ -250,8 +363,8 @@ void Links::execute(const proto::Probe& action) {
   const Duration heard = now() - port->heard;
   if (paused_ && !is_parent) return sink_(proto::Probed{port->id, {Duration{0}}});
   if (action.here) return sink_(proto::Probed{port->id, {heard, Duration{0}, false, false}});
-  auto ends = port->link->ends();
-  if (!ends && is_parent) ends = ssh_connection();
+  auto ends = port->is_relayed ? port->carrier : port->link->ends();
+  if (!ends && is_parent && !port->is_relayed) ends = ssh_connection();
   if (!ends) return sink_(proto::Probed{port->id, {heard, {}, false, false}});
   port->probe = probe_host(io_, *ends, {action.within, action.fresh}, heard,
                            [this, weak = std::weak_ptr{port}](const proto::Evidence& evidence) {
@@ -275,7 +388,7 @@ void Links::pause_children(bool paused) {
   paused_ = paused;
   for (auto& [id, port] : ports_) {
     // Greetings are always read: whoever waits for one must not wait for the reader of our output.
-    if (id != proto::kParentLink && port->up) port->link->pause_reading(paused);
+    if (id != proto::kParentLink && id != proto::kAdopterLink && port->up) port->link->pause_reading(paused);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "tree/io/asio.hpp"
+#include "tree/io/door.hpp"
 #include "tree/io/link.hpp"
 #include "tree/proto/events.hpp"
 #include "tree/wire/greeting.hpp"
@@ -37,6 +38,8 @@ public:
         std::function<void()> parent_drained);
   ~Links();
 
+  /// Who comes to adopt the launcher of this job and host is let in: kAdopterLink. Error: why nobody can.
+  Result<void> open_to_adopters(const std::string& job, std::uint32_t host);
   /// This launcher's own parent: greets it, then reads.
   void open_parent(std::unique_ptr<Link> link);
 
@@ -45,6 +48,8 @@ public:
   void execute(const proto::Signed& action);
   void execute(const proto::Send& action);
   void execute(const proto::CloseLink& action);
+  void execute(const proto::Relay& action);
+  void execute(const proto::ReplaceParent& action);
   void execute(const proto::Probe& action);
 
   /// Bytes queued on all links.
@@ -67,12 +72,17 @@ private:
   void drop(const PortPtr& port);
   void want_signature(Transport::LoginId login, std::string data);
   void start(const PortPtr& port);
+  void admit_adopter(int fd);
+  void drained(const PortPtr& port);
+  void end_relay(const PortPtr& port);
+  PortPtr local_port(UniqueFd fd);
 
   asio::io_context& io_;
   Transports transports_;
   std::function<void(proto::Event)> sink_;
   std::function<void()> parent_drained_;
   std::map<proto::LinkId, PortPtr> ports_;
+  std::unique_ptr<Door> adopters_;
   bool paused_ = false;
   asio::steady_timer linger_;
   std::function<void()> parent_ended_;  // set while only the end of the parent is awaited

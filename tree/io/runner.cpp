@@ -51,7 +51,9 @@ void Runner::execute(Action& action) {
   if (auto* a = std::get_if<Send>(&action)) return links_.execute(*a);
   if (auto* a = std::get_if<CloseLink>(&action)) return links_.execute(*a);
   if (auto* a = std::get_if<Probe>(&action)) return links_.execute(*a);
-  if (auto* a = std::get_if<Prepare>(&action)) return host_.execute(*a);
+  if (auto* a = std::get_if<Relay>(&action)) return links_.execute(*a);
+  if (auto* a = std::get_if<ReplaceParent>(&action)) return links_.execute(*a);
+  if (auto* a = std::get_if<Prepare>(&action)) return prepare(*a);
   if (auto* a = std::get_if<Spawn>(&action)) return host_.execute(*a);
   if (auto* a = std::get_if<Signal>(&action)) return host_.execute(*a);
   if (auto* a = std::get_if<KillLeftovers>(&action)) return host_.execute(*a);
@@ -79,6 +81,14 @@ void Runner::execute(Action& action) {
   if (std::holds_alternative<ReleaseKeys>(action)) return user_->release_keys();
   if (std::holds_alternative<StopSelf>(action)) return stop_self(now() + kFlush);
   if (auto* a = std::get_if<ReadHosts>(&action)) return user_->read_hosts(a->pes);
+}
+
+void Runner::prepare(const Prepare& action) {
+  host_.execute(action);
+  if (!action.job->repairs()) return;
+  if (const auto open = links_.open_to_adopters(action.job->id, action.self.index); !open)
+    links_.execute(
+        Send{kParentLink, wire::Note{action.self.index, "cannot be adopted: " + open.error().what}});
 }
 
 /// Looks again and again: links say when they are empty only to whom waits for one of them.

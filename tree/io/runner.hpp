@@ -76,6 +76,7 @@ public:
 private:
   void turn(const proto::Event& event);
   void execute(proto::Action& action);
+  void prepare(const proto::Prepare& action);
   void execute(const proto::Finish& action);
   void show(proto::Show& action);
   void arm_timer();

@@ -27,6 +27,8 @@ namespace charmtree::proto {
 /// retry a new one.
 using LinkId = std::uint32_t;
 inline constexpr LinkId kParentLink = 0;
+/// The one to a launcher that has come to adopt this one: LinkUp and LinkDown are about it, too.
+inline constexpr LinkId kAdopterLink = UINT32_MAX;
 
 /// Which local server a client connection belongs to; at the root, `ccs` for clients of the running job.
 enum class ClientKind : std::uint8_t { charm, native, ccs };
@@ -188,6 +190,8 @@ struct SignatureMade {
   std::uint32_t launcher, login;
   std::string signature;
 };
+/// Answer to Relay: no launcher of that job and host waits here.
+struct NobodyWaits {};
 /// What was found out about a link that is silent.
 struct Evidence {
   Duration heard{0};  // the last byte came so long ago
@@ -208,7 +212,7 @@ using Event = std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, Se
                            Adopted, SpawnFailed, ProcessOutput, OutputDrained, ProcessExited, ClientOpened,
                            ClientBytes, ClientClosed, InputRead, InputWritten, InputRecalled, Shown,
                            WindowResized, OutputWritten, Spooled, Unspooled, HostsRead, UserSignal,
-                           LeftoversKilled, SignatureWanted, SignatureMade, Probed, Tick>;
+                           LeftoversKilled, SignatureWanted, SignatureMade, NobodyWaits, Probed, Tick>;
 
 // ---- actions
 
@@ -238,6 +242,14 @@ struct Send {
 struct CloseLink {
   LinkId link;
 };
+/// Hand on all that comes between the parent and the launcher that waits on this machine to be adopted, until
+/// one of them ends; only that is then told, as the end of the parent's link. Or answer NobodyWaits.
+struct Relay {
+  std::string job;
+  std::uint32_t host;
+};
+/// kAdopterLink becomes kParentLink. The one that was it until now is closed, if there still is one.
+struct ReplaceParent {};
 /// A link is silent: find out within this time whether the machine at its other end lives; at once, without a
 /// connection to it, if it acknowledged something less than `fresh` ago, or some of what came has not been
 /// read. `here`: it is this machine. Answer Probed.
@@ -413,10 +425,10 @@ struct Finish {
 };
 
 using Action =
-    std::variant<Login, CancelLogin, Signed, Send, CloseLink, Probe, Prepare, Spawn, Adopt, Signal,
-                 KillLeftovers, ClientSend, ClientClose, DrainOutput, PauseOutput, PauseClient, SpoolWrite,
-                 SpoolRead, WriteInput, RecallPipe, ResizeTerminal, ReadInput, ReleaseKeys, StopSelf,
-                 ReadHosts, Show, Say, Sign, StoreHostKey, Record, Examined, Progress, Finish>;
+    std::variant<Login, CancelLogin, Signed, Send, CloseLink, Relay, ReplaceParent, Probe, Prepare, Spawn,
+                 Adopt, Signal, KillLeftovers, ClientSend, ClientClose, DrainOutput, PauseOutput, PauseClient,
+                 SpoolWrite, SpoolRead, WriteInput, RecallPipe, ResizeTerminal, ReadInput, ReleaseKeys,
+                 StopSelf, ReadHosts, Show, Say, Sign, StoreHostKey, Record, Examined, Progress, Finish>;
 using Actions = std::vector<Action>;
 
 }  // namespace charmtree::proto

@@ -16,7 +16,8 @@ void move_append(std::vector<T>& to, std::vector<T>&& from) {
 /// Facts that are sent after kDelay even if the subtree is not complete.
 bool has_small_news(const wire::Facts& facts) {
   return !facts.hosts_up.empty() || !facts.hosts_failed.empty() || facts.registered > 0 || facts.ended > 0 ||
-         facts.exited_ok > 0 || !facts.exits.empty() || facts.crash_acks > 0 || !facts.random_layout.empty();
+         facts.exited_ok > 0 || !facts.who_ended.empty() || !facts.started_by.empty() ||
+         !facts.exits.empty() || facts.crash_acks > 0 || !facts.random_layout.empty();
 }
 }  // namespace
 
@@ -53,6 +54,12 @@ void Gather::add(wire::Facts facts, Instant now) {
     pending_.code = facts.code;
   if (deadline_ == kNever && has_small_news(pending_)) deadline_ = now + kDelay;
   if (blocks_by_ == kNever && !pending_.blocks.empty()) blocks_by_ = now + kBlocksDelay;
+}
+
+void Gather::forget_ends() {
+  pending_.who_ended.clear();
+  pending_.exits.clear();
+  pending_.ended = pending_.exited_ok = 0;
 }
 
 void Gather::begin_epoch(std::uint32_t epoch) {

@@ -32,6 +32,8 @@ public:
     std::uint32_t survivors = UINT32_MAX;  // of a crash: processes here and below that learn of it
   };
   std::optional<wire::Facts> due(const Progress& progress, Instant now);
+  /// Who has ended is going to be told as a whole.
+  void forget_ends();
   /// What is pending is due.
   void hurry(Instant now) { deadline_ = now; }
   /// A barrier has opened; from now on its next round is counted.

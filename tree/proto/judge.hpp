@@ -46,6 +46,10 @@ public:
   void on(wire::Facts facts, Instant now);
   void on(const wire::AbortUp& abort);
   void on(const wire::LinkLost& lost);
+  /// Launchers have been adopted; what they had counted of barriers may be lost.
+  void repaired() {
+    if (losses_) losses_->count_anew();
+  }
   /// The processes that have been lost and may be restarted, each once, in order.
   std::vector<wire::ProcessExit> take_crashes() { return std::exchange(crashes_, {}); }
   /// One of them cannot be restarted: that ends the job.

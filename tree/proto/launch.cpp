@@ -106,7 +106,7 @@ bool Launch::take_back(LinkId link, std::uint32_t host, Instant now, Actions& ou
 /// False if its machine admits no login now: it waits for that.
 bool Launch::enter(Child child, Instant now, Actions& out) {
   const std::uint32_t machine = child.host.machine;
-  if (child.sweeper || gate_.admits(machine, now)) {
+  if (child.visits() || gate_.admits(machine, now)) {
     login(std::move(child), now, out);
     return true;
   }
@@ -138,7 +138,7 @@ void Launch::login(Child child, Instant now, Actions& out) {
   begun_.emplace(link, now);
   gate_.begun(child.host.machine);
   next_login_ = now + pace();
-  if (job_.launch.on_failure != wire::OnHostFailure::abort && !child.sweeper) judged_.push_back(link);
+  if (job_.launch.on_failure != wire::OnHostFailure::abort && !child.visits()) judged_.push_back(link);
   out.push_back(Login{link, child.host, profile(child.host), child.via, job_.timeout});
   children_.emplace(link, std::move(child));
 }
@@ -308,10 +308,8 @@ void Launch::on(const LinkUp& event, Instant now, Actions& out) {
     return;
   }
   child->state = Child::State::up;
-  if (child->sweeper) {
-    out.push_back(Send{event.link, wire::Sweep{job_.id, child->host.index}});
-    return;
-  }
+  if (child->sweeper) return out.push_back(Send{event.link, wire::Sweep{job_.id, child->host.index}});
+  if (child->adopter) return out.push_back(Send{event.link, wire::Adopt{job_.id, child->host.index}});
   child->welcomed = now;
   using S = wire::Stamps;
   auto& times = child->stamps.times;
@@ -348,6 +346,7 @@ bool Launch::fall_back(LinkId link, const LoginFailed& event, Instant now, Actio
   Child again;
   again.host = std::move(child.host);
   again.sweeper = child.sweeper;
+  again.adopter = child.adopter;
   again.via = Via::command;
   again.attempts = child.attempts;
   again.first_tried = child.first_tried;
@@ -381,7 +380,7 @@ void Launch::on(const LoginFailed& event, Instant now, Actions& out, std::vector
   Child* child = find(event.link);
   if (child == nullptr || child->state != Child::State::logging_in) return;
   login_ended(event.link, *child, &event.error, now);
-  if (child->sweeper && (event.error.code != Errc::no_usable_key || child->via != Via::ssh)) {
+  if (child->visits() && (event.error.code != Errc::no_usable_key || child->via != Via::ssh)) {
     child->state = Child::State::lost;
     return;
   }
@@ -425,16 +424,57 @@ void Launch::sweep(LinkId lost, Instant now, Actions& out) {
     Child sweeper;
     sweeper.host = host;
     sweeper.via = via;
-    sweeper.state = Child::State::waiting;
-    sweeper.retry_at = now;
     sweeper.sweeper = true;
-    waiting_.emplace(now, next_link_);
-    children_.emplace(next_link_++, std::move(sweeper));
+    visit(std::move(sweeper), now);
   };
   const Child& child = children_.at(lost);
   add(child.host, child.via);
   for (const auto& [index, host] : child.below) add(host, usual_via(host));
   pump(now, out);
+}
+
+void Launch::visit(Child visitor, Instant now) {
+  visitor.state = Child::State::waiting;
+  visitor.retry_at = now;
+  waiting_.emplace(now, next_link_);
+  children_.emplace(next_link_++, std::move(visitor));
+}
+
+void Launch::adopt(const Host& host, Instant now, Actions& out) {
+  Child adopter;
+  adopter.host = host;
+  adopter.via = usual_via(host);
+  adopter.adopter = true;
+  visit(std::move(adopter), now);
+  pump(now, out);
+}
+
+void Launch::sweep_instead(const Host& host, Instant now, Actions& out) {
+  for (auto& [link, child] : children_) {
+    if (!child.adopter || !child.open() || child.host.index != host.index) continue;
+    if (child.state != Child::State::up) {
+      child.adopter = false;
+      child.sweeper = true;
+      return;
+    }
+    child.state = Child::State::lost;
+    out.push_back(CloseLink{link});
+  }
+  Child sweeper;
+  sweeper.host = host;
+  sweeper.via = usual_via(host);
+  sweeper.sweeper = true;
+  visit(std::move(sweeper), now);
+  pump(now, out);
+}
+
+void Launch::adopted(LinkId link, std::map<std::uint32_t, Host> below, Instant now) {
+  Child& child = children_.at(link);
+  child.adopter = false;
+  child.welcomed = now;
+  child.below = std::move(below);
+  subtree_.move(child.host.index, link);
+  subtree_.started({child.host.index, config_.self});
 }
 
 void Launch::stop(Actions& out) {

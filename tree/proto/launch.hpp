@@ -51,11 +51,17 @@ struct Child {
   bool given_up = false;                       // silent for too long; what its login still does is discarded
   std::uint64_t login_rate = 0;                // its part of ours
   bool sweeper = false;                        // only cleans up after the launcher that was lost there
+  bool adopter = false;  // leads to the one that waits there to be adopted, if there is one
 
   /// Somebody has to be waited for.
   bool open() const {
-    return state == State::up || (sweeper && (state == State::logging_in || state == State::waiting));
+    const bool begins = state == State::logging_in || state == State::waiting;
+    return state == State::up || (visits() && begins);
   }
+  /// It was started for no process.
+  bool visits() const { return sweeper || adopter; }
+  /// Orders for everybody are for it and those below it, too.
+  bool serves() const { return state == State::up && !visits(); }
 };
 
 class Launch {
@@ -90,6 +96,13 @@ public:
   /// launchers there may be gone with it), and kills what the job left there.
   void sweep(LinkId lost, Instant now, Actions& out);
 
+  /// Logs in to that host for the launcher that is there, or, if there is none, to kill what the job left.
+  void adopt(const Host& host, Instant now, Actions& out);
+  /// Nobody is to be adopted there any more: what is left is killed, also a launcher that does not answer.
+  void sweep_instead(const Host& host, Instant now, Actions& out);
+  /// The launcher at `link` and all below it are ours from now on.
+  void adopted(LinkId link, std::map<std::uint32_t, Host> below, Instant now);
+
   /// No more logins: those in flight are cancelled, waiting hosts forgotten.
   void stop(Actions& out);
 
@@ -117,6 +130,7 @@ private:
   Instant patience_ends() const;
   void skip_ended_logins();
   Via usual_via(const Host& host) const;
+  void visit(Child visitor, Instant now);
   bool fall_back(LinkId link, const LoginFailed& event, Instant now, Actions& out);
   bool try_again(LinkId link, const LoginFailed& event, Instant now);
   bool hand_back(const Child& child, const Error& error, Actions& out);

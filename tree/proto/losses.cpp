@@ -50,6 +50,7 @@ std::string Losses::summary() const {
 std::optional<wire::Lost> Losses::tell(Instant now) {
   if (now < next_deadline()) return {};
   tell_at_ = now + kPause;
+  counts_anew_ = false;
   awaited_ = job_.processes - static_cast<std::uint32_t>(gone_.size());
   wire::Lost message{++epoch_, std::exchange(untold_, {})};
   wire::fold(message.processes);

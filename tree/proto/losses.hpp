@@ -56,9 +56,11 @@ public:
   /// "2 of 8 processes were lost (3,7); the job went on without them"
   std::string summary() const;
 
+  /// An epoch is to begin though nobody is lost: counts of barriers may have been, with a link.
+  void count_anew() { counts_anew_ = true; }
   /// What the others are to be told now, if anything.
   std::optional<wire::Lost> tell(Instant now);
-  Instant next_deadline() const { return untold_.empty() ? kNever : tell_at_; }
+  Instant next_deadline() const { return untold_.empty() && !counts_anew_ ? kNever : tell_at_; }
   /// Whom a barrier waits for in the present epoch.
   std::uint32_t awaited() const { return awaited_.value_or(job_.processes); }
 
@@ -67,6 +69,7 @@ private:
   wire::ProcessSet ended_, lost_;  // nobody is in both
   wire::ProcessSet gone_;          // the lost, and who had ended before its launcher was lost
   Ranges untold_;                  // part of these
+  bool counts_anew_ = false;
   std::optional<std::uint32_t> awaited_;
   std::uint32_t epoch_ = 0;
   Instant tell_at_ = Instant::min();

@@ -298,6 +298,7 @@ void NativeServer::release(BarrierKind kind, ClientOutputs& out) {
 
 /// Only who has the table knows those processes.
 void NativeServer::lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) {
+  if (processes.empty()) return;  // only counts of barriers begin anew
   const std::string frames = native::lost_frames(processes);
   for (const auto& [id, client] : clients_) {
     if (client.stage == Stage::registered) out.push_back(ToClient{id, frames});

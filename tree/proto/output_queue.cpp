@@ -2,6 +2,7 @@
 #include "tree/proto/output_queue.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "tree/wire/frame.hpp"
@@ -62,7 +63,7 @@ void OutputQueue::add(wire::Message output, Actions& out) {
 
 void OutputQueue::keep(wire::Message output, Actions& out) {
   const std::size_t cost = output_cost(output);
-  if (own_cost_ < kShare && spool_.empty() && !unspooling_) {
+  if (share() < kShare && spool_.empty() && !unspooling_) {
     own_cost_ += cost;
     own_.push_back({std::move(output), cost});
   } else if (const auto frames = wire::encode_frames(output)) {  // as large as it was when it came
@@ -85,7 +86,7 @@ Result<void> OutputQueue::on(Unspooled event) {
 
 /// Half of the share is always at hand, so that reading the spool holds up nothing.
 void OutputQueue::refill(Actions& out) {
-  while (own_cost_ < kShare / 2 && !unspooling_ && !spool_.empty()) {
+  while (share() < kShare / 2 && !unspooling_ && !spool_.empty()) {
     const auto bytes = spool_.take(out);
     unspooling_ = !bytes;
     if (unspooling_) return;
@@ -109,12 +110,33 @@ std::optional<OutputQueue::Passed> OutputQueue::next(Actions& out) {
   queue.pop_front();
   credit_ -= static_cast<std::int64_t>(first.cost);
   if (own) own_cost_ -= first.cost;
+  if (own && keeps_ == Keeps::until_taken) {
+    auto* lines = std::get_if<wire::Output>(&first.message);
+    if (lines != nullptr && lines->number == 0) lines->number = ++numbers_[lines->process];
+    sent_cost_ += first.cost;
+    sent_.push_back(first);
+  }
   return Passed{std::move(first.message), own ? std::nullopt : std::optional{first.from}, first.cost};
+}
+
+void OutputQueue::taken(const wire::OutputTaken::Taken& taken) {
+  const auto is_taken = [&](const Waiting& waiting) {
+    const auto* lines = std::get_if<wire::Output>(&waiting.message);
+    return lines == nullptr || (lines->process == taken.process && lines->number <= taken.number);
+  };
+  for (const Waiting& waiting : sent_) sent_cost_ -= is_taken(waiting) ? waiting.cost : 0;
+  std::erase_if(sent_, is_taken);
+}
+
+void OutputQueue::resend() {
+  own_cost_ += std::exchange(sent_cost_, 0);
+  own_.insert(own_.begin(), std::make_move_iterator(sent_.begin()), std::make_move_iterator(sent_.end()));
+  sent_.clear();
 }
 
 bool OutputQueue::pipes_rest() {
   const bool behind = unspooling_ || !spool_.empty();
-  pipes_rest_ = behind || own_cost_ >= (pipes_rest_ ? kShare / 2 : kShare);
+  pipes_rest_ = behind || share() >= (pipes_rest_ ? kShare / 2 : kShare);
   return pipes_rest_;
 }
 

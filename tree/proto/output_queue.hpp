@@ -2,10 +2,12 @@
 // Output of processes on its way up, of this host's own and of those below: held here until the parent (at
 // the root: the user's screen) has given credit for it. The output of a process keeps its order, and what
 // goes with it: scanf behind its prompt. What this host's processes say beyond their share of memory goes
-// into a spool. Pure; control messages do not come here.
+// into a spool. In a job that repairs itself this host's output is numbered, process by process, and kept
+// until the root is known to have it. Pure; control messages do not come here.
 #pragma once
 
 #include <deque>
+#include <map>
 #include <optional>
 
 #include "tree/proto/events.hpp"
@@ -30,15 +32,23 @@ public:
     std::size_t cost = 0;
   };
 
+  enum class Keeps : std::uint8_t { nothing, until_taken };
+
   /// `credit` to begin with; `spool`: most bytes in the file.
-  OutputQueue(std::uint64_t credit, std::uint64_t spool)
-      : credit_(static_cast<std::int64_t>(credit)), spool_(spool) {}
+  OutputQueue(std::uint64_t credit, std::uint64_t spool, Keeps keeps = Keeps::nothing)
+      : credit_(static_cast<std::int64_t>(credit)), keeps_(keeps), spool_(spool) {}
 
   /// Of this host's processes.
   void add(wire::Message output, Actions& out);
   /// From below.
   void add(LinkId from, wire::Message output);
   void credit(std::uint64_t bytes) { credit_ += static_cast<std::int64_t>(bytes); }
+  /// The root has this process's outputs up to that number.
+  void taken(const wire::OutputTaken::Taken& taken);
+  /// What was sent and is not known to have been taken is to be sent again, first.
+  void resend();
+  /// Another parent has begun, which gives so much credit.
+  void begin_anew(std::uint64_t credit) { credit_ = static_cast<std::int64_t>(credit); }
   void on(const Spooled& event) { spool_.on(event); }
   /// Error: bytes are lost, why.
   Result<void> on(Unspooled event);
@@ -62,13 +72,18 @@ private:
     LinkId from = kParentLink;  // of those below
   };
   void keep(wire::Message output, Actions& out);
+  std::size_t share() const { return own_cost_ + sent_cost_; }
   void refill(Actions& out);
 
   std::int64_t credit_;
   std::deque<Waiting> own_, below_;
   std::size_t own_cost_ = 0;
-  Spool spool_;              // behind own_
-  bool unspooling_ = false;  // the answer is awaited
+  Keeps keeps_;
+  std::deque<Waiting> sent_;  // of own_, and not known to have been taken
+  std::size_t sent_cost_ = 0;
+  std::map<std::uint32_t, std::uint32_t> numbers_;  // of the last output, by process
+  Spool spool_;                                     // behind own_
+  bool unspooling_ = false;                         // the answer is awaited
   bool own_turn_ = true;
   bool pipes_rest_ = false, clients_rest_ = false;
 };

@@ -78,6 +78,47 @@ void Subtree::stamped(std::uint32_t host) {
   if (it != entries_.end()) it->second.stamped = true;
 }
 
+void Subtree::started(const wire::StartedBy& told) {
+  const auto it = entries_.find(told.host);
+  if (it != entries_.end() && told.by != told.host) it->second.by = told.by;
+}
+
+std::vector<std::uint32_t> Subtree::children_of(std::uint32_t host) const {
+  std::vector<std::uint32_t> children;
+  for (const auto& [index, entry] : entries_) {
+    if (entry.by == host) children.push_back(index);
+  }
+  return children;
+}
+
+std::vector<std::uint32_t> Subtree::all_below(std::uint32_t host) const {
+  std::multimap<std::uint32_t, std::uint32_t> children;
+  for (const auto& [index, entry] : entries_) {
+    if (entry.by) children.emplace(*entry.by, index);
+  }
+  std::vector<std::uint32_t> all, ahead{host};
+  while (!ahead.empty()) {
+    const auto [begin, end] = children.equal_range(ahead.back());
+    ahead.pop_back();
+    for (auto child = begin; child != end; ++child) {
+      all.push_back(child->second);
+      ahead.push_back(child->second);
+    }
+    children.erase(begin, end);  // whatever has been told, nobody is below itself
+  }
+  return all;
+}
+
+void Subtree::move(std::uint32_t host, LinkId link) {
+  for (const std::uint32_t below : all_below(host)) bind(below, link);
+  bind(host, link);
+}
+
+bool Subtree::is_up(LinkId link) const {
+  return std::all_of(entries_.begin(), entries_.end(),
+                     [&](const auto& each) { return each.second.link != link || each.second.answered; });
+}
+
 const Subtree::Entry* Subtree::find(std::uint32_t host) const {
   const auto it = entries_.find(host);
   return it == entries_.end() ? nullptr : &it->second;

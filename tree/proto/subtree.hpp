@@ -19,9 +19,10 @@ public:
     LinkId link;  // kParentLink: not handed to a child (yet)
     std::uint32_t first_process;
     std::uint32_t processes;
-    bool answered = false;    // its processes are started, or it has failed
-    bool registered = false;  // its tuples have come
-    bool stamped = false;     // its start-up times have come
+    bool answered = false;                 // its processes are started, or it has failed
+    bool registered = false;               // its tuples have come
+    bool stamped = false;                  // its start-up times have come
+    std::optional<std::uint32_t> by = {};  // whose launcher started it, as far as that is told
   };
 
   /// A host that this launcher must get started.
@@ -37,8 +38,17 @@ public:
   void answered(std::uint32_t host);
   void registered(std::uint32_t host);
   void stamped(std::uint32_t host);
+  /// Its launcher was started, or has been adopted, by that of host `by`.
+  void started(const wire::StartedBy& told);
 
   const Entry* find(std::uint32_t host) const;
+  /// The hosts whose launchers that of `host` started, and all that these did.
+  std::vector<std::uint32_t> children_of(std::uint32_t host) const;
+  std::vector<std::uint32_t> all_below(std::uint32_t host) const;
+  /// `host` and all below it are reached through `link`.
+  void move(std::uint32_t host, LinkId link);
+  /// Every host below `link` has started its processes.
+  bool is_up(LinkId link) const;
   /// The link that leads to `process`; nothing if it is not below us or not bound.
   std::optional<LinkId> route(std::uint32_t process) const;
   /// The links that lead to these processes, each with its own; what is not below us is left out.

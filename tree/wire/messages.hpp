@@ -20,6 +20,7 @@
 #include "tree/wire/host.hpp"
 #include "tree/wire/node_table.hpp"
 #include "tree/wire/process_set.hpp"
+#include "tree/wire/repair_messages.hpp"
 
 namespace charmtree::wire {
 
@@ -135,6 +136,13 @@ struct JobSpec {
   }
   /// Facts say which processes have ended well, and not only how many.
   bool names_who_ended() const { return watched || on_failure == OnFailure::go_on; }
+  /// Launchers below a lost one are adopted, and the job goes on with them.
+  bool repairs() const {
+    return on_failure == OnFailure::go_on && !restarts_processes && !restarts_in_place && !resizes &&
+           !checkup;
+  }
+  /// Facts say whose launcher has started which.
+  bool names_who_started() const { return watched || repairs(); }
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
 Blob encode(const JobSpec& job);
@@ -376,7 +384,7 @@ struct Facts {
   std::vector<HostTopology> topologies;      // of hosts_up, where the job counts by them
   std::vector<std::uint32_t> random_layout;  // hosts of Charm++ clients whose addresses could not be fixed
   std::vector<ProcessSet::Range> who_ended;  // those counted in `ended` and `exited_ok`, if names_who_ended()
-  std::vector<StartedBy> started_by;         // of hosts_up, of a job that is watched
+  std::vector<StartedBy> started_by;         // of hosts_up and the adopted, if names_who_started()
   bool empty() const;
 };
 /// What stands behind the last newline of a piece of output.
@@ -394,7 +402,8 @@ struct Output {
   bool wants_receipt = false;
   std::string text;
   Tail tail = Tail::waited;
-  Instant read = kNever;  // when it was read on its host, in the receiver's clock
+  Instant read = kNever;     // when it was read on its host, in the receiver's clock
+  std::uint32_t number = 0;  // of a job that repairs itself: of the process's outputs, from 1
 };
 struct ScanUp {
   std::uint32_t process = 0;
@@ -545,9 +554,10 @@ using Message =
     std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End, Sweep,
                  Numbers, SignReply, Restart, Recover, Admit, CcsForward, Resize, Regroup, Reshape,
                  QueuePairsDown, ForwardSignal, Suspend, OutputCredit, CcsSpread, Lost, Beat, Punctual,
-                 Renewed, Readmit, Hello, Facts, Output, ScanUp, AbortUp, HandBack, NewHostKey, Note,
-                 InputTaken, InputReturned, Stamps, LinkLost, Done, Swept, Ask, SignRequest, Checkup,
-                 Rejoined, CcsAnswer, Bindings, PesWanted, Left, QueuePairsUp, BeatUp, WasPunctual>;
+                 Renewed, Readmit, OutputTaken, Resend, Adopt, Relayed, Claim, Hello, Facts, Output, ScanUp,
+                 AbortUp, HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps, LinkLost, Done,
+                 Swept, Ask, SignRequest, Checkup, Rejoined, CcsAnswer, Bindings, PesWanted, Left,
+                 QueuePairsUp, BeatUp, WasPunctual, Waiting, Claimed, Reached>;
 
 /// True for messages that a parent sends to its child.
 bool goes_down(const Message& message);

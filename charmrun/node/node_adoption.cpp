@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// A launcher is adopted: its parent, or one nearer to the root, has come by another way, and takes the place
+// of the parent. Both tell each other again what may have been lost with the old link: from above the
+// barriers that have opened and who is lost, from below who has ended and who is lost, and the output that
+// the root is not known to have. Until then, for a while, nobody here or below is killed for want of a
+// parent.
+#include <algorithm>
+#include <utility>
+
+#include "ccs/guard.hpp"
+#include "charmrun/node/node.hpp"
+
+namespace charmtree {
+
+using namespace proto;
+
+/// `visibly`: how; null: we have heard nothing for too long, and whoever was to come has had that time. Who
+/// ends us by a signal does not want us to wait.
+void Node::lose_parent(const Error* visibly) {
+  parent_gone_ = true;
+  if (detector_) detector_->forget(kParentLink);
+  const bool waits = visibly != nullptr && visibly->code != Errc::killed && can_be_adopted();
+  if (waits && hold_until_ == kNever) hold_until_ = real_now_ + kHoldOn;
+  if (visibly != nullptr && visibly->code == Errc::killed && can_be_adopted()) {
+    for (const auto& [link, child] : launch_->children()) {  // not their end: they are adopted
+      if (!child.serves()) continue;
+      launch_->find(link)->state = Child::State::lost;
+      out_->push_back(CloseLink{link});
+    }
+  }
+  if (!waits) end({wire::EndMode::kill, 9});
+}
+
+/// Once there is nothing left that is told only once, as in a launch.
+bool Node::can_be_adopted() const {
+  return job_ && job_->repairs() && ending_ == Ending::no && processes_ && !processes_->waits_to_spawn() &&
+         processes_->spawned_at() != kNever && launch_->subtree().all_answered() &&
+         (has_table_ || !any_registered_);
+}
+
+/// Somebody has come.
+void Node::offer() {
+  if (!can_be_adopted()) return out_->push_back(CloseLink{kAdopterLink});
+  nonce_ = nonce();
+  out_->push_back(Send{kAdopterLink, wire::Waiting{self_.index, nonce_}});
+}
+
+/// Only a parent, or who was above it: of two that want us, the one nearer to the root knows better.
+void Node::from_adopter(const wire::Message& message) {
+  const auto* claim = std::get_if<wire::Claim>(&message);
+  const bool valid = claim != nullptr && !nonce_.empty() && can_be_adopted() && claim->level < level_ &&
+                     ccs::same_secret(claim->proof, proof("claim", self_.index, {nonce_, claim->nonce}));
+  if (!valid) return out_->push_back(CloseLink{kAdopterLink});
+  adopted(*claim);
+}
+
+void Node::adopted(const wire::Claim& claim) {
+  out_->push_back(ReplaceParent{});
+  parent_gone_ = false;
+  hold_until_ = kNever;
+  level_ = claim.level + 1;
+  out_->push_back(Send{kParentLink, wire::Claimed{proof("claimed", self_.index, {nonce_, claim.nonce})}});
+  out_->push_back(Send{kParentLink, wire::Hello{now_, 0}});
+  nonce_.clear();
+  if (detector_) detector_->forget(kParentLink);
+  watch(kParentLink);
+  catch_up(claim);
+  gather_.forget_ends();
+  gather_.add(testimony_.facts(), now_);
+  hurry_facts();
+  for (const wire::Message& message : testimony_.messages()) out_->push_back(Send{kParentLink, message});
+  output_->begin_anew(OutputGrants::kFirst);
+  resend();
+}
+
+/// What a barrier that has opened needs from us was told before that: it has opened once at most.
+void Node::catch_up(const wire::Claim& claim) {
+  suspend(claim.suspended);
+  for (std::size_t kind = 0; kind < claim.releases.size(); ++kind) {
+    if (claim.releases[kind] > releases_[kind]) from_parent(wire::Release{static_cast<std::uint8_t>(kind)});
+    releases_[kind] = claim.releases[kind];
+  }
+  if (claim.epoch == epoch_) return;
+  wire::Lost lost{claim.epoch, {}};
+  for (const wire::ProcessSet::Range& range : claim.lost) {
+    for (const wire::ProcessSet::Range& fresh : lost_.missing(range)) lost.processes.push_back(fresh);
+  }
+  from_parent(lost);
+}
+
+void Node::resend() {
+  down_all(wire::Resend{});
+  output_->resend();
+  pump_output();
+}
+
+void Node::output_taken(const wire::OutputTaken& taken) {
+  std::map<LinkId, wire::OutputTaken> below;
+  for (const wire::OutputTaken::Taken& each : taken.processes) {
+    if (processes_ && processes_->contains(each.process))
+      output_->taken(each);
+    else if (const auto link = launch_->subtree().route(each.process))
+      below[*link].processes.push_back(each);
+  }
+  for (auto& [link, part] : below) {
+    if (launch_->find_up(link) != nullptr) out_->push_back(Send{link, std::move(part)});
+  }
+  if (processes_) pump_output();
+}
+
+void Node::count_release(const wire::Message& message) {
+  if (const auto* release = std::get_if<wire::Release>(&message)) ++releases_[release->kind % kBarrierKinds];
+}
+
+}  // namespace charmtree

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/proto/output_ledger.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace charmtree;
+using namespace charmtree::proto;
+
+namespace {
+
+constexpr Instant kNow{100s};
+
+wire::Output output(std::uint32_t process, std::uint32_t number, std::size_t size = 10) {
+  wire::Output output{process, 1, false, std::string(size, 'x')};
+  output.number = number;
+  return output;
+}
+
+}  // namespace
+
+TEST_CASE("each output counts once, and in its order", "[output]") {
+  OutputLedger ledger;
+  CHECK(ledger.enter(output(3, 1), kNow));
+  CHECK(ledger.enter(output(3, 2), kNow));
+  CHECK_FALSE(ledger.enter(output(3, 1), kNow));
+  CHECK_FALSE(ledger.enter(output(3, 4), kNow));  // 3 was lost on its way, and comes again
+  CHECK(ledger.enter(output(3, 3), kNow));
+  CHECK(ledger.enter(output(3, 4), kNow));
+  CHECK(ledger.enter(output(0, 1), kNow));
+}
+
+TEST_CASE("what the root has is told soon, and at once if it is much", "[output]") {
+  OutputLedger ledger;
+  CHECK(ledger.next_deadline() == kNever);
+  CHECK(ledger.enter(output(3, 1), kNow));
+  CHECK(ledger.enter(output(5, 1), kNow + 10ms));
+  CHECK(ledger.next_deadline() == kNow + OutputLedger::kDelay);
+  CHECK(ledger.take(kNow + 10ms).empty());
+  using Taken = std::vector<wire::OutputTaken::Taken>;
+  CHECK(ledger.take(kNow + OutputLedger::kDelay) == Taken{{3, 1}, {5, 1}});
+  CHECK(ledger.next_deadline() == kNever);
+
+  CHECK_FALSE(ledger.enter(output(5, 1), kNow + 1s));  // nobody may have heard of it
+  CHECK(ledger.take(kNow + 2s) == Taken{{5, 1}});
+
+  CHECK(ledger.enter(output(3, 2, OutputLedger::kMuch), kNow + 3s));
+  CHECK(ledger.take(kNow + 3s) == Taken{{3, 2}});
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/proto/output_ledger.hpp"
+
+#include "tree/proto/output_queue.hpp"
+
+namespace charmtree::proto {
+
+/// Of what was here before nobody may have been told. What is missing was lost with a launcher; it comes
+/// again, and what has come behind it, too.
+bool OutputLedger::enter(const wire::Output& output, Instant now) {
+  if (numbers_.size() <= output.process) numbers_.resize(output.process + std::size_t{1});
+  untold_.insert(output.process);
+  much_ += output_cost(output);
+  tell_at_ = earlier(tell_at_, much_ >= kMuch ? now : now + kDelay);
+  if (output.number != numbers_[output.process] + 1) return false;
+  ++numbers_[output.process];
+  return true;
+}
+
+std::vector<wire::OutputTaken::Taken> OutputLedger::take(Instant now) {
+  std::vector<wire::OutputTaken::Taken> taken;
+  if (now < tell_at_) return taken;
+  tell_at_ = kNever;
+  much_ = 0;
+  for (const std::uint32_t process : untold_) taken.push_back({process, numbers_[process]});
+  untold_.clear();
+  return taken;
+}
+
+}  // namespace charmtree::proto

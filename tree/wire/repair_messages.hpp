@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages between launchers of a job whose tree is repaired when one of them is lost (DESIGN D21).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tree/wire/process_set.hpp"
+
+namespace charmtree::wire {
+
+// ---- down: parent to child
+
+/// Of a job that repairs itself: the root has the output of these processes up to these numbers.
+struct OutputTaken {
+  struct Taken {
+    std::uint32_t process = 0, number = 0;
+    friend bool operator==(const Taken&, const Taken&) = default;
+  };
+  std::vector<Taken> processes;
+};
+/// Send once more what the root is not known to have: a launcher above us may have died with it.
+struct Resend {};
+
+// Adoption (DESIGN D21): who has lost a child logs in again, to its host or to those of whom it had started.
+// The new launcher there only connects the two: to it goes Adopt, through it the rest.
+
+/// Instead of Welcome: hand on whatever comes between us and the launcher of `host` in job `id`, which waits
+/// at its socket. If nobody does, do as with Sweep.
+struct Adopt {
+  std::string id;
+  std::uint32_t host = 0;
+};
+/// Before all else, to who waits: the connection that carries the link, as in SSH_CONNECTION.
+struct Relayed {
+  std::string connection;
+};
+/// Answer to Waiting: I am your parent from now on. `proof` is a hash of both nonces, by the job's secret.
+/// The rest is what may have been lost on its way: all of the kind so far.
+struct Claim {
+  std::string nonce, proof;
+  std::uint32_t level = 0;  // of the parent
+  std::uint32_t epoch = 0;
+  std::vector<ProcessSet::Range> lost;
+  std::array<std::uint32_t, 3> releases{};  // by BarrierKind
+  bool suspended = false;
+};
+
+// ---- up: child to parent
+
+/// To a launcher that may adopt us.
+struct Waiting {
+  std::uint32_t host = 0;
+  std::string nonce;
+};
+/// Answer to Claim: you are. `proof` as there, but not the same.
+struct Claimed {
+  std::string proof;
+};
+/// That of this host, with all below it, has been adopted: what was on its way to or from these may be lost.
+struct Reached {
+  std::uint32_t host = 0;
+  std::vector<ProcessSet::Range> processes;
+};
+
+}  // namespace charmtree::wire
