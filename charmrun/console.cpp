@@ -169,6 +169,7 @@ void Console::progress(const proto::Progress& progress) {
       event(event_log_.process_restart(restart, host == nullptr ? "" : host->name, now));
     }
     for (const std::uint32_t process : progress.back) event(event_log_.process_back(process, now));
+    if (progress.restarted) event(event_log_.restart(*progress.restarted, now));
     if (!stage_ || *stage_ != progress.status.stage) event(event_log_.stage(progress.status, now));
   }
   if (dashboard_)

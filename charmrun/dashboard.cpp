@@ -162,6 +162,10 @@ void Dashboard::progress(const Progress& progress, const std::vector<Host>& host
   for (std::size_t i = 0; i < hosts.size() && !moved; ++i)
     moved = hosts[i].first_process != first_processes_[i] || hosts[i].processes != counts_[i];
   if (moved) place(hosts);
+  if (progress.restarted) {
+    for (std::uint32_t process = 0; process < processes_.size(); ++process)
+      set_process(process, State::waiting, {});
+  }
   for (const std::uint32_t host : progress.hosts_up) {
     set_host(host, HostState::up);
     if (host < counts_.size()) start_processes(host);

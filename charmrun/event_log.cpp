@@ -58,6 +58,10 @@ std::string EventLog::process_back(std::uint32_t process, Instant now) const {
   return line("process_back", now, {{"process", process}});
 }
 
+std::string EventLog::restart(const proto::Ending& why, Instant now) const {
+  return line("restart", now, ending_parts(why));
+}
+
 std::string EventLog::stage(const proto::JobStatus& status, Instant now) const {
   return line("stage", now, status_parts(status));
 }

@@ -134,6 +134,7 @@ private:
   std::uint32_t intern(Profile profile);
   void describe();
   void describe_launch();
+  void describe_restart();
   void describe_input();
   void describe_tree();
   void prescribe_checkup();
@@ -397,7 +398,7 @@ void Builder::describe() {
   if (options_.mode == Mode::run) {
     const wire::ProgramTraits traits = program_traits(options_, directory_, io::Libraries::charm);
     job.resizes = traits.resizes;
-    job.restarts_processes = traits.restarts && !job.resizes;
+    job.restarts_processes = traits.restarts && !job.resizes && !options_.restart_arguments;
   }
   job.hosts = static_cast<std::uint32_t>(job_.plan.hosts.size());
   job.magic = static_cast<std::uint16_t>(
@@ -438,7 +439,19 @@ void Builder::describe() {
   describe_launch();
   if (options_.time_limit) job_.plan.time_limit = *options_.time_limit;
   if (options_.kill_on_exit) job_.plan.bad_exit = proto::BadExit::ends;
+  if (options_.on_failure == wire::OnFailure::restart && options_.mode == Mode::run) describe_restart();
   job_.plan.int_ends = options_.int_ends;
+}
+
+void Builder::describe_restart() {
+  const wire::ProgramTraits& traits = rules_.traits();
+  job_.plan.job.restarts_in_place = !options_.restart_arguments && !traits.charm() && !traits.charm4py;
+  RestartRules& rules = job_.plan.restart.emplace();
+  rules.most = options_.max_restarts;
+  rules.arguments = options_.restart_arguments.value_or(Command{});
+  rules.may_narrow = options_.shrink_ok;
+  rules.fast_failover = options_.fast_failover;
+  job_.plan.bad_exit = proto::BadExit::ends;
 }
 
 void Builder::describe_input() {

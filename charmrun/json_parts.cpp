@@ -30,6 +30,7 @@ Json ending_parts(const proto::Ending& why) {
   Json json = {{"cause", name(why.cause)}};
   if (why.process) json["process"] = *why.process;
   if (!why.how.empty()) json["how"] = why.how;
+  if (why.restarts > 0) json["restarts"] = why.restarts;
   if (!why.lost.empty()) json["lost"] = ranges_json(why.lost.ranges());
   for (const auto& [process, times] : why.restarted) json["restarted"].push_back({process, times});
   return json;

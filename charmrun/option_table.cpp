@@ -154,7 +154,22 @@ constexpr std::array kTable = {
               "Charm++ programs any process that is lost does)"},
     OptionRow{"on-failure", Topic::program, &O::on_failure, "POLICY", "abort",
               "abort: a process or host that is lost ends the job; continue: the others go on without it "
-              "(plain and client-lib programs, not Charm++)"},
+              "(plain and client-lib programs, not Charm++); restart: the process, or the program as a "
+              "whole, is started again on the hosts that are left (see also ++spare-hosts, ++shrink-ok)"},
+    OptionRow{
+        "restart-args", Topic::program, &O::restart_arguments, "ARGUMENTS", "none",
+        "++on-failure restart: always the program as a whole, with these behind its own arguments, such "
+        "as '+restart checkpoints' (or '': none)"},
+    OptionRow{"max-restarts", Topic::program, &O::max_restarts, "N", "10",
+              "++on-failure restart: so often at most; never again after 5 starts in a row that failed "
+              "within 10 s",
+              0, 1'000'000},
+    OptionRow{
+        "shrink-ok", Topic::program, &O::shrink_ok, "", "off",
+        "++on-failure restart: with fewer processes if hosts are missing, and no spare takes their place"},
+    OptionRow{
+        "fast-failover", Topic::program, &O::fast_failover, "", "off",
+        "++on-failure restart: at once, even if processes may still run on a host that cannot be reached"},
     OptionRow{
         "stdin", Topic::program, &O::input, "R|all|none", "0",
         "which process gets our stdin; all: each a copy; none: it is not read, as in `while read` loops", 0,
@@ -349,9 +364,10 @@ struct Setter {
     return {};
   }
   Result<void> operator()(wire::OnFailure O::*member) const {
-    if (value.text != "abort" && value.text != "continue")
-      return bad_value(row, value.text, "abort or continue");
-    options.*member = value.text == "abort" ? wire::OnFailure::abort : wire::OnFailure::go_on;
+    static constexpr std::array<std::string_view, 3> kNames = {"abort", "continue", "restart"};
+    const auto name = std::find(kNames.begin(), kNames.end(), value.text);
+    if (name == kNames.end()) return bad_value(row, value.text, "abort, continue or restart");
+    options.*member = static_cast<wire::OnFailure>(name - kNames.begin());
     return {};
   }
   Result<void> operator()(Binding O::*member) const {
@@ -413,6 +429,12 @@ struct Setter {
   Result<void> operator()(Command O::*member) const {
     auto words = split_command(value.text);
     if (!words) return bad_value(row, value.text, "a command, with closed quotes");
+    options.*member = std::move(*words);
+    return {};
+  }
+  Result<void> operator()(std::optional<Command> O::*member) const {
+    auto words = value.text.empty() ? std::optional{Command{}} : split_command(value.text);
+    if (!words) return bad_value(row, value.text, "words, with closed quotes");
     options.*member = std::move(*words);
     return {};
   }

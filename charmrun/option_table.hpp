@@ -23,6 +23,7 @@ enum class OptionKind : std::uint8_t {
   integer,
   string,
   command,
+  optional_command,
   seconds,
   optional_seconds,
   rate,
@@ -45,10 +46,11 @@ struct TextMember {
 /// The member that an option sets. Its type is the option's kind, in the order of OptionKind.
 using OptionTarget =
     std::variant<bool Options::*, std::uint32_t Options::*, std::string Options::*, Command Options::*,
-                 Duration Options::*, std::optional<Duration> Options::*, LoginRate Options::*,
-                 wire::OnHostFailure Options::*, wire::OnFailure Options::*, std::optional<bool> Options::*,
-                 std::optional<std::uint32_t> Options::*, TextMember, Binding Options::*,
-                 Variables Options::*, std::optional<InputTarget> Options::*, ByteSize Options::*>;
+                 std::optional<Command> Options::*, Duration Options::*, std::optional<Duration> Options::*,
+                 LoginRate Options::*, wire::OnHostFailure Options::*, wire::OnFailure Options::*,
+                 std::optional<bool> Options::*, std::optional<std::uint32_t> Options::*, TextMember,
+                 Binding Options::*, Variables Options::*, std::optional<InputTarget> Options::*,
+                 ByteSize Options::*>;
 
 struct OptionRow {
   std::string_view name;  // without ++; a one-letter name has a + form too

@@ -214,6 +214,22 @@ Result<void> check_output(const Options& o) {
              "equal lines of several processes become one on the screen");
 }
 
+Result<void> check_restart(const Options& options) {
+  if (options.on_failure == wire::OnFailure::restart) {
+    if (!options.interactive) return {};
+    return bad("++interactive and ++on-failure restart exclude each other",
+               "what has been typed cannot be typed again");
+  }
+  const std::array<std::pair<bool, std::string_view>, 3> only_then{
+      {{options.restart_arguments.has_value(), "++restart-args"},
+       {options.shrink_ok, "++shrink-ok"},
+       {options.fast_failover, "++fast-failover"}}};
+  for (const auto& [given, name] : only_then) {
+    if (given) return bad(fmt::format("{} without ++on-failure restart", name), "say both");
+  }
+  return {};
+}
+
 Result<void> check_together(const Options& options) {
   if (auto agree = check_output(options); !agree) return agree.error();
   if (options.virtual_hosts > 0 && !options.nodelist.empty())
@@ -224,6 +240,7 @@ Result<void> check_together(const Options& options) {
   if (options.kill_on_exit && options.on_failure == wire::OnFailure::go_on)
     return bad("++kill-on-exit and ++on-failure continue exclude each other",
                "with ++on-failure continue the others go on when a process fails");
+  if (auto good = check_restart(options); !good) return good.error();
   if (options.detect_within < kLeastDetectWithin || options.detect_within > kMostDetectWithin)
     return bad(fmt::format("++detect-within cannot be {:g} s", seconds(options.detect_within)),
                "say 0.1 to 8: the kernel itself gives a silent connection up after 10 s");

@@ -142,6 +142,10 @@ struct Options {
   bool interactive = false;
   bool kill_on_exit = false;
   wire::OnFailure on_failure = wire::OnFailure::abort;
+  std::optional<Command> restart_arguments;
+  std::uint32_t max_restarts = 10;
+  bool shrink_ok = false;
+  bool fast_failover = false;
   bool forward_environment = true;
   Variables variables;
   std::optional<InputTarget> input;            // ++stdin; without it, process 0

@@ -55,6 +55,10 @@ Result<void> ProgramRules::check_policy() {
   const wire::ProgramTraits& found = traits();
   if (!found.charm() && !found.charm4py) return {};
   const auto kind = found.restarts && !found.resizes ? ProgramKind::charm_restarting : ProgramKind::charm;
+  if (options_.on_failure == wire::OnFailure::restart && found.resizes)
+    return bad(fmt::format("{}: a shrink/expand build cannot be restarted by us (++on-failure restart)",
+                           options_.program),
+               "leave it out");
   if (proto::can(kind, options_.on_failure)) return {};
   return bad(fmt::format("{}: {}", options_.program, proto::kCharmCannotGoOn),
              "leave it out; fault-tolerant builds restart lost processes by themselves");

@@ -29,13 +29,15 @@ void RootDesk::signal(int signal, Instant now, Actions& out, DeskOrders& orders)
       wants_suspension_ = signal == signals::kTerminalStop;
       return;
     default:
+      cancel_restart();
       return judge_.interrupted(signal);
   }
 }
 
 /// Programs that may survive it get it as often as it comes, but twice within kMoment means us.
 void RootDesk::interrupt(Instant now, Actions& out, DeskOrders& orders) {
-  if (judge_.verdict() || !judge_.all_up()) return judge_.interrupted(signals::kInterrupt);
+  if (cancel_restart() || judge_.verdict() || !judge_.all_up())
+    return judge_.interrupted(signals::kInterrupt);
   const bool again = interrupted_at_ != kNever && now - interrupted_at_ <= kMoment;
   interrupted_at_ = now;
   if (!again) say_status(out);

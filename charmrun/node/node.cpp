@@ -274,6 +274,8 @@ void Node::from_parent(const wire::Message& message) {
     sign_reply(*signature);
   } else if (const auto* order = std::get_if<wire::End>(&message)) {
     end(*order);
+  } else if (const auto* again = std::get_if<wire::Relaunch>(&message)) {
+    relaunch(again->job);
   }
   up(std::move(upward));
 }
@@ -351,6 +353,10 @@ void Node::from_child(Child& child, LinkId link, const wire::Message& message) {
     if (expected) return;
     out_->push_back(CloseLink{link});
     tell_loss(child, link, Error{Errc::link_lost, Phase::run, "the launcher there ended early"});
+  } else if (const auto* idle = std::get_if<wire::Idle>(&message)) {
+    if (!stays_) return;  // it has not heard yet that the job ends
+    unconfirmed_.insert(unconfirmed_.end(), idle->unconfirmed.begin(), idle->unconfirmed.end());
+    child.idle = true;
   } else if (std::holds_alternative<wire::Swept>(message)) {
     child.state = Child::State::done;
     out_->push_back(CloseLink{link});
@@ -408,6 +414,7 @@ void Node::give_up(LinkId link, const Error& error) {
 void Node::lose(LinkId link, const Error& error) {
   Child* child = launch_ ? launch_->find_up(link) : nullptr;
   if (child == nullptr) return;
+  const bool nothing_left = job_->checkup || child->stays();
   child->state = Child::State::lost;
   if (child->sweeper) {
     unconfirmed_.push_back(child->host.index);
@@ -419,7 +426,7 @@ void Node::lose(LinkId link, const Error& error) {
   }
   if (can_repair(*child, link, error)) return begin_repair(*child, link, error);
   tell_loss(*child, link, error);
-  if (!job_->checkup) launch_->sweep(link, now_, *out_);  // a checkup leaves nothing behind
+  if (!nothing_left) launch_->sweep(link, now_, *out_);
 }
 
 // ---- sending
@@ -484,7 +491,7 @@ void Node::facts(wire::Facts facts) {
   if (facts.empty()) return;
   Subtree& subtree = launch_->subtree();
   for (const std::uint32_t host : facts.hosts_up) subtree.answered(host);
-  for (const wire::HostFailure& failure : facts.hosts_failed) subtree.answered(failure.host);
+  for (const wire::HostFailure& failure : facts.hosts_failed) subtree.failed(failure.host);
   for (const wire::TupleBlock& block : facts.blocks) subtree.registered(block.host);
   for (const wire::StartedBy& told : facts.started_by) subtree.started(told);
   any_registered_ = any_registered_ || facts.registered > 0;
@@ -530,6 +537,10 @@ void Node::desk_turn() {
   }
   pass_on(orders);
   if (orders.end) end(*orders.end);
+  if (orders.relaunch) {
+    desk_ = desk_->next_run(now_);
+    return begin_run(desk_->coded_job());
+  }
   if (!orders.suspend) return;
   suspend(*orders.suspend);
   if (*orders.suspend) out_->push_back(StopSelf{});

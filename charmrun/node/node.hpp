@@ -13,24 +13,17 @@
 #include <vector>
 
 #include "charmrun/node/root_desk.hpp"
+#include "charmrun/node/run_state.hpp"
 #include "health/detector.hpp"
 #include "tree/base/random.hpp"
-#include "tree/proto/ccs_fanout.hpp"
 #include "tree/proto/events.hpp"
-#include "tree/proto/gather.hpp"
-#include "tree/proto/host_processes.hpp"
-#include "tree/proto/input_spread.hpp"
 #include "tree/proto/job_clock.hpp"
 #include "tree/proto/launch.hpp"
-#include "tree/proto/output_grants.hpp"
-#include "tree/proto/output_ledger.hpp"
-#include "tree/proto/output_queue.hpp"
 #include "tree/proto/sign_gate.hpp"
-#include "tree/proto/testimony.hpp"
 
 namespace charmtree {
 
-class Node {
+class Node : private RunState {
 public:
   /// A root; it starts with Begin.
   Node(RootPlan plan, std::uint64_t seed);
@@ -53,18 +46,11 @@ public:
   proto::JobStatus status() const { return desk_->judge().status(); }
   /// The job's end has begun.
   bool ending() const { return ending_ != Ending::no; }
+  /// It stays for the next run of the program.
+  bool idle() const { return ending_ == Ending::idle; }
   bool suspended() const { return clock_.stands(); }
 
 private:
-  /// How far this launcher is with leaving.
-  enum class Ending : std::uint8_t {
-    no,
-    asked,     // everybody has been told; SIGKILL at kill_at_
-    killed,    // SIGKILL sent
-    sweeping,  // no own process is alive; looking for what they left behind
-    clean,     // nothing left on this host; waiting for children until give_up_at_
-    finished,
-  };
   /// Slack that a launcher gives its children beyond its own SIGKILL before it reports them as unconfirmed:
   /// the root's, how much less it is at each level below, and the least.
   static constexpr Duration kChildSlack = 3s, kSlackPerLevel = 400ms, kLeastSlack = 1s;
@@ -231,6 +217,9 @@ private:
   void end(const wire::End& message);
   void advance_ending();
   void finish();
+  void rest();
+  void relaunch(const wire::Blob& job);
+  void begin_run(const wire::Blob& job);
 
   Random random_;
   std::unique_ptr<RootDesk> desk_;
@@ -240,49 +229,19 @@ private:
   std::optional<proto::Launch> launch_;
   std::optional<proto::SignGate> sign_gate_;  // root
   std::uint32_t refused_ = 0;                 // requests for signatures
-  std::optional<proto::HostProcesses> processes_;
-  proto::Gather gather_;
-  proto::InputSpread input_spread_;
   proto::JobClock clock_;
-  proto::CcsFanout fanout_;
-  std::optional<proto::OutputQueue> output_;
-  proto::OutputGrants grants_;
-  std::vector<proto::ClientId> held_clients_;  // that are not read: they print too much
-  std::uint64_t printed_ = 0;                  // outputs of our processes
-  bool output_moved_ = false;                  // since the last turn
-  bool output_blocked_ = false;                // as the desk knows
-  bool told_spool_full_ = false;
-  wire::Stamps stamps_;
-
-  Ending ending_ = Ending::no;
-  bool killing_ = false;       // the end has become one without grace
-  bool nobody_reads_ = false;  // what processes still print
-  bool patient_ = false;       // the end is one of a job that is done: its output is waited for without limit
+  wire::Stamps stamps_;  // of the first run
+  bool stamped_ = false;
+  bool logins_recorded_ = false;
   bool parent_gone_ = false;
   bool sweeper_ = false;
-  Instant hold_until_ = kNever;       // the parent is gone, and another may come; in real time
-  std::optional<wire::Adopt> relay_;  // we were started for
-  std::string nonce_;                 // told to who may adopt us
-  std::optional<wire::End> end_;      // the last order
-  bool stamped_ = false;
-  std::uint32_t epoch_ = 0;               // of the last table, or loss
-  std::uint32_t gone_ = 0;                // processes here and below without which the job goes on
-  std::uint32_t survivors_ = UINT32_MAX;  // of the last crash, here and below
-  bool logins_recorded_ = false;
-  Instant spawn_at_ = kNever;  // the next processes
-  Instant kill_at_ = kNever;
-  Instant give_up_at_ = kNever;
+  Instant hold_until_ = kNever;               // the parent is gone, and another may come; in real time
+  std::optional<wire::Adopt> relay_;          // we were started for
+  std::string nonce_;                         // told to who may adopt us
   Instant stop_at_ = kNever;                  // SIGSTOP for suspended processes; in real time
   std::optional<health::Detector> detector_;  // where launchers are watched
-  std::vector<std::uint32_t> unconfirmed_;
 
   // Of a job that repairs itself.
-  bool has_table_ = false, any_registered_ = false;
-  std::array<std::uint32_t, 3> releases_{};  // of barriers, by kind
-  wire::ProcessSet lost_;                    // as everybody has been told
-  wire::ProcessSet below_lost_launchers_;    // as we have heard or told upwards
-  proto::Testimony testimony_;
-  proto::OutputLedger ledger_;               // root
   std::map<std::uint32_t, Repair> repairs_;  // by the host of the launcher that was lost
   std::map<proto::LinkId, OpenClaim> claims_;
 

@@ -2,6 +2,8 @@
 // The end of a launcher. It tells its children first, lets its processes go or asks them, kills what is left
 // after the grace, looks for what they left behind, waits (bounded) for its children to say the same, and
 // only then says Done. A launcher whose parent is gone does all this with SIGKILL and says it to nobody.
+//
+// The end of a run that is followed by another one is the same, but that launchers stay and say Idle.
 #include <algorithm>
 #include <utility>
 
@@ -20,8 +22,11 @@ Duration Node::child_slack() const {
 void Node::end(const wire::End& message) {
   const bool kill = message.mode == wire::EndMode::kill;
   const bool first = ending_ == Ending::no;
+  const bool for_good = stays_ && !message.stay;
   suspend(false);  // whoever is to end must be able to
-  if (!first && (!kill || killing_)) return;
+  if (!first && !for_good && (!kill || killing_)) return;
+  if (first || for_good) stays_ = message.stay;
+  if (ending_ == Ending::idle) ending_ = Ending::clean;
   end_ = message;
   hold_until_ = kNever;
   killing_ = kill;
@@ -55,12 +60,17 @@ void Node::advance_ending() {
     ending_ = processes_ ? Ending::sweeping : Ending::clean;
     if (processes_) out_->push_back(KillLeftovers{job_->id, self_.index});
   }
-  if (ending_ == Ending::no || ending_ == Ending::finished) return;
+  if (ending_ == Ending::no || ending_ == Ending::idle || ending_ == Ending::finished) return;
   bool waiting = output_is_waited_for() || ending_ != Ending::clean;
   if (launch_) {
-    for (const auto& [link, child] : launch_->children()) waiting = waiting || child.open();
+    for (const auto& [link, child] : launch_->children())
+      waiting = waiting || (child.open() && !(stays_ && child.stays()));
   }
-  if (!waiting || now_ >= give_up_at_) finish();
+  if (waiting && now_ < give_up_at_) return;
+  if (stays_)
+    rest();
+  else
+    finish();
 }
 
 void Node::finish() {
@@ -90,7 +100,9 @@ void Node::finish() {
     if (!unconfirmed_.empty() && !job_->checkup)  // which leaves nothing behind
       out_->push_back(
           Say{Tone::error, desk_->names(unconfirmed_) + ": did not confirm that the job has ended there"});
-    out_->push_back(verdict ? Finish{verdict->status, verdict->signal, verdict->why} : Finish{0, 0});
+    Finish end = verdict ? Finish{verdict->status, verdict->signal, verdict->why} : Finish{0, 0};
+    end.why.restarts = job_->restarts;
+    out_->push_back(std::move(end));
     return;
   }
   if (!parent_gone_ && !sweeper_)

@@ -41,6 +41,8 @@ bool Node::allowed(LinkId link, const wire::Message& message) const {
     return host(m->host) && std::all_of(m->processes.begin(), m->processes.end(), processes);
   if (std::holds_alternative<wire::Waiting>(message) || std::holds_alternative<wire::Claimed>(message))
     return false;  // about_adoption() has taken those that are awaited
+  if (const auto* m = std::get_if<wire::Idle>(&message))
+    return std::all_of(m->unconfirmed.begin(), m->unconfirmed.end(), host);
   if (std::holds_alternative<wire::Swept>(message)) return launch_->children().at(link).sweeper;
   if (const auto* m = std::get_if<wire::Stamps>(&message))
     return job_->stamps && host(m->host) && !subtree.find(m->host)->stamped;
@@ -77,7 +79,8 @@ bool Node::allowed(LinkId link, const wire::Facts& facts) const {
   const std::uint32_t processes = subtree.processes_of(link);
   const auto process = [&](std::uint32_t number) { return subtree.owns_process(link, number); };
   const auto unanswered = [&](std::uint32_t index) {
-    return subtree.owns(link, index) && !subtree.find(index)->answered;
+    const Subtree::Entry* entry = subtree.find(index);
+    return subtree.owns(link, index) && (!entry->answered || entry->failed);  // which may fail in each run
   };
   const auto block = [&](const wire::TupleBlock& b) {
     const Subtree::Entry* entry = subtree.find(b.host);

@@ -14,8 +14,14 @@ namespace charmtree {
 
 using namespace proto;
 
-RootDesk::RootDesk(RootPlan plan)
-    : job_(std::make_shared<wire::JobSpec>(std::move(plan.job))),
+RootDesk::RootDesk(RootPlan plan) : RootDesk(plan, std::make_shared<wire::JobSpec>(plan.job)) {
+  if (!plan.restart) return;
+  restart_policy_.emplace(plan.restart->most);
+  first_plan_ = std::make_shared<RootPlan>(std::move(plan));
+}
+
+RootDesk::RootDesk(RootPlan plan, std::shared_ptr<wire::JobSpec> job)
+    : job_(std::move(job)),
       coded_job_(wire::encode(*job_)),
       hosts_(std::move(plan.hosts)),
       judge_(*job_, hosts_, plan.bad_exit),
@@ -25,7 +31,7 @@ RootDesk::RootDesk(RootPlan plan)
       tells_progress_(plan.tells_progress) {
   input_ended_ = job_->input_process == wire::kNoProcess;
   if (job_->restarts_in_place && !job_->restarts_processes)
-    process_restarts_.emplace(UINT32_MAX, job_->timeout);
+    process_restarts_.emplace(plan.restart ? plan.restart->most : UINT32_MAX, job_->timeout);
   if (plan.ccs) ccs_.emplace(std::move(*plan.ccs));
   if (job_->provision.by_topology()) topologies_.resize(hosts_.size());
   if (!job_->is_numbered_late()) return;
@@ -50,6 +56,7 @@ bool RootDesk::starting() const {
 
 void RootDesk::facts(wire::Facts facts, Instant now) {
   failures_.insert(failures_.end(), facts.hosts_failed.begin(), facts.hosts_failed.end());
+  for (const wire::HostFailure& failure : facts.hosts_failed) absent_.insert(failure.host);
   random_layout_.insert(facts.random_layout.begin(), facts.random_layout.end());
   registering_ = registering_ || facts.registered > 0;
   if (tells_progress_) note_progress(facts);
@@ -67,7 +74,7 @@ void RootDesk::stalled(bool stalled, Instant now) {
 }
 
 Instant RootDesk::next_deadline() const {
-  Instant deadline = earlier(judge_.next_deadline(), limit_at_);
+  Instant deadline = earlier(earlier(judge_.next_deadline(), limit_at_), restart_at_);
   if (resizing_ && !judge_.verdict()) deadline = earlier(deadline, resizing_->deadline());
   if (crash_sequence_ && !judge_.verdict()) deadline = earlier(deadline, crash_sequence_->next_deadline());
   if (process_restarts_ && !judge_.verdict())
@@ -89,6 +96,7 @@ void RootDesk::message(const wire::Message& message, Instant now, Actions& out, 
     judge_.on(*abort);
   } else if (const auto* lost = std::get_if<wire::LinkLost>(&message)) {
     if (starting()) failures_.push_back({lost->host, lost->error});
+    lost_launchers_ = lost_launchers_ || !lost->lives;
     judge_.on(*lost);
   } else if (const auto* reached = std::get_if<wire::Reached>(&message)) {
     repaired(*reached, now, out, orders);
@@ -138,6 +146,10 @@ void RootDesk::new_host_key(const wire::NewHostKey& message, Actions& out) {
 
 void RootDesk::input(const InputRead& event, DeskOrders& orders) {
   reading_ = false;
+  if (restarting_ || !judge_.all_up()) {
+    early_input_ = event;
+    return;
+  }
   if (event.end) input_ended_ = true;
   if (scanning_) {
     buffer_ += event.bytes;
@@ -146,6 +158,12 @@ void RootDesk::input(const InputRead& event, DeskOrders& orders) {
   }
   in_pipe_ += static_cast<std::uint32_t>(event.bytes.size());
   orders.input.emplace_back(wire::Input{event.bytes, event.end});
+}
+
+void RootDesk::deliver_early_input(DeskOrders& orders) {
+  if (!early_input_ || restarting_ || !judge_.all_up()) return;
+  const InputRead event = *std::exchange(early_input_, std::nullopt);
+  input(event, orders);
 }
 
 void RootDesk::check_input() {
@@ -175,7 +193,7 @@ void RootDesk::serve_scans(DeskOrders& orders) {
 }
 
 void RootDesk::want_input(Actions& out) {
-  if (reading_ || input_ended_ || judge_.verdict() || !judge_.all_up() ||
+  if (reading_ || early_input_ || input_ended_ || judge_.verdict() || !judge_.all_up() ||
       job_->input_process >= job_->processes)
     return;
   // Of what is typed, one line: it belongs to whoever reads next.
@@ -201,9 +219,13 @@ std::vector<Host*> RootDesk::take_places() {
     host.processes = wanted_[place++];
     taken.push_back(&host);
   }
-  if (!taken.empty() && place >= wanted_.size()) return taken;
+  const bool narrow = first_plan_ && first_plan_->restart->may_narrow;
+  if (!taken.empty() && (place >= wanted_.size() || narrow)) return taken;
   judge_.too_few(fmt::format("{} of {} hosts are left, the job needs {}{}", living, hosts_.size(),
-                             drop ? 1 : wanted_.size(), drop ? "" : "; see ++spare-hosts"));
+                             drop ? 1 : wanted_.size(),
+                             drop          ? ""
+                             : first_plan_ ? "; see ++spare-hosts and ++shrink-ok"
+                                           : "; see ++spare-hosts"));
   return {};
 }
 
@@ -295,6 +317,7 @@ void RootDesk::on(const ClientClosed& event, Instant now, Actions& out, DeskOrde
 void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
   if (now >= limit_at_) {
     limit_at_ = kNever;
+    cancel_restart();
     judge_.time_limit_reached();
   }
   if (ccs_) ccs_->tick(now, out, orders.process);
@@ -315,9 +338,11 @@ void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
       orders.everyone.push_back(wire::Release{static_cast<std::uint8_t>(kind)});
   }
   tell_progress(out);
+  deliver_early_input(orders);
   serve_scans(orders);
   want_input(out);
-  if (judge_.verdict()) tell_verdict(out, orders);
+  if (judge_.verdict()) tell_verdict(now, out, orders);
+  if (now >= restart_at_) orders.relaunch = true;
   suspend(orders);
 }
 
@@ -331,17 +356,21 @@ void RootDesk::end_ccs(const Ending& why, Actions& out) {
   ccs_->finish(out);
 }
 
-void RootDesk::tell_verdict(Actions& out, DeskOrders& orders) {
+void RootDesk::tell_verdict(Instant now, Actions& out, DeskOrders& orders) {
   const Verdict& verdict = *judge_.verdict();
   const bool kill = verdict.end.mode == wire::EndMode::kill;
   if (!told_verdict_) {
     for (const std::string& line : verdict.lines) out.push_back(Say{Tone::error, line});
     say_last_words(verdict.why, out);
     end_ccs(verdict.why, out);
-    limit_at_ = kNever;
+    consider_restart(now, out);
+    if (!restarting_) limit_at_ = kNever;
     if (job_->terminal) out.push_back(ReleaseKeys{});
   }
-  if (!told_verdict_ || (kill && !told_kill_)) orders.end = verdict.end;
+  if (!told_verdict_ || (kill && !told_kill_)) {
+    orders.end = verdict.end;
+    orders.end->stay = restarting_;
+  }
   told_verdict_ = true;
   told_kill_ = told_kill_ || kill;
 }

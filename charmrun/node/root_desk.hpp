@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ccs/router.hpp"
+#include "health/restart_policy.hpp"
 #include "tree/proto/crash_sequence.hpp"
 #include "tree/proto/events.hpp"
 #include "tree/proto/judge.hpp"
@@ -20,6 +21,14 @@
 #include "tree/proto/resizing.hpp"
 
 namespace charmtree {
+
+/// ++on-failure restart: the program as a whole is started again.
+struct RestartRules {
+  std::uint32_t most = 10;             // times
+  std::vector<std::string> arguments;  // behind the program's own then
+  bool may_narrow = false;             // with fewer hosts and processes, if there are too few
+  bool fast_failover = false;          // even if the lost ones may still run
+};
 
 /// Everything that a root needs to know before it begins.
 struct RootPlan {
@@ -31,6 +40,7 @@ struct RootPlan {
   std::optional<ccs::Plan> ccs = {};             // its clients are served
   proto::BadExit bad_exit = proto::BadExit::waits;
   bool tells_progress = false;  // by Progress actions
+  std::optional<RestartRules> restart = {};
 };
 
 /// What the desk wants the Node to do.
@@ -40,6 +50,7 @@ struct DeskOrders {
   std::vector<std::pair<std::uint32_t, wire::Message>> process;  // to the launcher of that process
   std::vector<wire::Message> input;  // Input and RecallInput, to whom the input goes
   std::optional<wire::End> end;
+  bool relaunch = false;                 // RootDesk::next_run is due
   std::optional<bool> suspend;           // or go on; after all else
   std::optional<wire::Reshape> reshape;  // the hosts that there are get other processes ...
   std::vector<Host> new_hosts;           // ... and these join
@@ -58,6 +69,9 @@ public:
   static constexpr std::size_t kMostRows = 8;
 
   explicit RootDesk(RootPlan plan);
+  /// The desk of the next run of the program. This one is of no use any more; job() stays the same object,
+  /// with other contents. Precondition: DeskOrders::relaunch.
+  std::unique_ptr<RootDesk> next_run(Instant now);
 
   /// A job that no launcher could be told about is over at once.
   void begin(Instant now);
@@ -75,6 +89,9 @@ public:
   /// Those of tree/base/signals.hpp that a user sends.
   void signal(int signal, Instant now, proto::Actions& out, DeskOrders& orders);
   void stalled(bool stalled, Instant now);
+  /// All launchers stay for the next run, but for those that were lost. `unconfirmed`: hosts on which
+  /// something of this one may be left.
+  void idle(const std::vector<std::uint32_t>& unconfirmed, Instant now, proto::Actions& out);
   /// Looks at what has changed: table, barriers, input, verdict. Called after every event.
   void turn(Instant now, proto::Actions& out, DeskOrders& orders);
   Instant next_deadline() const;
@@ -89,12 +106,17 @@ public:
   std::string names(const std::vector<std::uint32_t>& hosts) const;
 
 private:
+  RootDesk(RootPlan plan, std::shared_ptr<wire::JobSpec> job);
   bool starting() const;
+  bool may_restart() const;
+  void consider_restart(Instant now, proto::Actions& out);
+  bool cancel_restart();
+  void deliver_early_input(DeskOrders& orders);
   void interrupt(Instant now, proto::Actions& out, DeskOrders& orders);
   static void forward(int signal, DeskOrders& orders);
   void say_status(proto::Actions& out) const;
   void suspend(DeskOrders& orders);
-  void tell_verdict(proto::Actions& out, DeskOrders& orders);
+  void tell_verdict(Instant now, proto::Actions& out, DeskOrders& orders);
   void ask_for_hosts(proto::Actions& out);
   void resize(Instant now, proto::Actions& out, DeskOrders& orders);
   void reshape(Instant now, DeskOrders& orders);
@@ -160,15 +182,25 @@ private:
 
   std::optional<ccs::Router> ccs_;
 
+  // Runs of the program.
+  std::shared_ptr<const RootPlan> first_plan_;           // if there may be more
+  std::optional<health::RestartPolicy> restart_policy_;  // then, too
+  std::set<std::uint32_t> absent_;                       // hosts that cannot be started
+  bool lost_launchers_ = false;
+  bool restarting_ = false;      // this run has failed, and another follows
+  Instant restart_at_ = kNever;  // not before; kNever: launchers are not idle yet
+  Duration restart_pause_{0};
+
   // Input: either flows to the input process's pipe or, from the first scanf on, is kept here.
   bool scanning_ = false;
   bool recalled_ = true;  // no answer to RecallInput outstanding
   bool input_ended_ = false;
-  bool reading_ = false;            // a ReadInput is under way
-  std::uint32_t in_pipe_ = 0;       // bytes sent and not yet taken
-  std::string buffer_;              // scanning_: not yet consumed
-  std::deque<wire::ScanUp> scans_;  // in order of arrival
-  bool look_at_scans_ = false;      // the first of them may be complete now
+  bool reading_ = false;                         // a ReadInput is under way
+  std::uint32_t in_pipe_ = 0;                    // bytes sent and not yet taken
+  std::string buffer_;                           // scanning_: not yet consumed
+  std::deque<wire::ScanUp> scans_;               // in order of arrival
+  bool look_at_scans_ = false;                   // the first of them may be complete now
+  std::optional<proto::InputRead> early_input_;  // before there is anybody to read it
 };
 
 }  // namespace charmtree

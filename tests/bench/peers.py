@@ -43,10 +43,11 @@ def make_merge() -> Path:
 
 
 def make_steps() -> Path:
-    library = REPOSITORY / "build/client-lib/libcharmtree.a"
-    if not library.exists():
-        raise NoPeer("the client library is not built in build/")
-    return _compiled("output_steps.c", f"-I{REPOSITORY / 'client-lib'}", str(library), "-lstdc++", "-lfmt", "-lpthread")
+    return _compiled("output_steps.c", *_client_library())
+
+
+def make_ready() -> Path:
+    return _compiled("ready.c", *_client_library(), "-static")
 
 
 def make_ccs_load() -> Path:
@@ -116,6 +117,13 @@ def _quiet(argv: list[str]) -> str | None:
     except FileNotFoundError as error:
         return str(error)
     return None if done.returncode == 0 else done.stderr.strip()[-300:] or f"status {done.returncode}"
+
+
+def _client_library() -> list[str]:
+    library = REPOSITORY / "build/client-lib/libcharmtree.a"
+    if not library.exists():
+        raise NoPeer("the client library is not built in build/")
+    return [f"-I{REPOSITORY / 'client-lib'}", str(library), "-lstdc++", "-lfmt", "-lpthread"]
 
 
 def _compiled(source: str, *libraries: str) -> Path:

@@ -42,6 +42,10 @@ void Checks::left(std::uint32_t host) {
   lives_[host] = false;
 }
 
+void Checks::retired(std::uint32_t host) {
+  lives_[host] = welcomed_[host] = false;
+}
+
 void Checks::spawned(std::uint32_t process, std::uint32_t host) {
   if (process >= host_of_.size()) return wrong(fmt::format("host {} spawned process {}", host, process));
   if (host_of_[process] != kNobody)
@@ -52,6 +56,14 @@ void Checks::spawned(std::uint32_t process, std::uint32_t host) {
 void Checks::restarted(std::uint32_t process, std::uint32_t host) {
   if (process >= host_of_.size() || host_of_[process] != host)
     wrong(fmt::format("process {} was restarted on host {}", process, host));
+}
+
+void Checks::begin_run() {
+  host_of_.assign(host_of_.size(), kNobody);
+  welcomed_ = lives_;
+  std::erase_if(reported_, [&](std::uint32_t host) {
+    return !hosts_[host].is_off && hosts_[host].lives();
+  });  // it may come back
 }
 
 void Checks::login_begun(std::uint32_t in_flight) {
@@ -173,7 +185,8 @@ void Checks::failures_reported() {
   for (std::uint32_t host = 0; host < hosts_.size(); ++host) {
     const bool failed = !hosts_[host].lives();
     if (failed && !reported_.contains(host)) silent.push_back(host);
-    if (!failed && reported_.contains(host) && !may_be_left_out(host)) slandered.push_back(host);
+    const bool may_fail = hosts_[host].is_off || may_be_left_out(host);
+    if (!failed && reported_.contains(host) && !may_fail) slandered.push_back(host);
   }
   if (!silent.empty()) wrong(fmt::format("not reported as failed: hosts {}", fmt::join(silent, " ")));
   if (!slandered.empty()) wrong(fmt::format("reported as failed: hosts {}", fmt::join(slandered, " ")));

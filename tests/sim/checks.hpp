@@ -26,9 +26,13 @@ public:
   void welcomed(std::uint32_t host, const Host& told);
   /// That launcher is gone.
   void left(std::uint32_t host);
+  /// It will, and another may be started there meanwhile.
+  void retired(std::uint32_t host);
   void spawned(std::uint32_t process, std::uint32_t host);
   /// Once more, after it was lost.
   void restarted(std::uint32_t process, std::uint32_t host);
+  /// The program is started again: every process, and the launchers that were lost.
+  void begin_run();
   void login_begun(std::uint32_t in_flight);
   void said(const proto::Say& say);
   void reported(std::uint32_t host) { reported_.insert(host); }

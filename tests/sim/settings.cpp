@@ -46,7 +46,7 @@ constexpr std::array kRows{
     CT_ROW(prints),         CT_ROW(print_size),    CT_ROW(print_gap),     CT_ROW(screen),
     CT_ROW(goes_on),        CT_ROW(heartbeat),     CT_ROW(orphan_after),  CT_ROW(stop),
     CT_ROW(stop_for),       CT_ROW(spool),         CT_ROW(disk),          CT_ROW(in_place),
-    CT_ROW(repairs),
+    CT_ROW(repairs),        CT_ROW(reruns),
 };
 #undef CT_ROW
 

@@ -29,6 +29,7 @@ struct Settings {
   double in_place = 0;  // lost processes are started again (++on-failure restart); native ones pass barriers
   double goes_on = 0;   // without processes that are lost (++on-failure continue); native ones pass barriers
   double repairs = 0;   // and nobody is lost but with his host
+  double reruns = 0;    // so often at most it is started again as a whole (++on-failure restart)
   double grace = 2000, timeout = 60'000, stamps = 0;  // as the options
   double heartbeat = 0, orphan_after = 8000;          // as the options; 0: nobody is watched
   double until = 0;                                   // end, up (launchers), wired (table delivered)

@@ -39,6 +39,11 @@ RootPlan make_plan(const Settings& settings, const Hosts& hosts) {
   job.restarts_processes = settings.restarts != 0;
   if (settings.in_place != 0) job.restarts_in_place = true;
   if (settings.goes_on != 0) job.on_failure = wire::OnFailure::go_on;
+  if (settings.reruns != 0) {
+    job.on_failure = wire::OnFailure::restart;
+    plan.restart = RestartRules{whole(settings.reruns), {"again"}};
+    plan.bad_exit = BadExit::ends;
+  }
   job.grace = ms(settings.grace);
   job.timeout = ms(settings.timeout);
   job.heartbeat = {ms(settings.heartbeat), 1s, ms(settings.orphan_after)};
@@ -231,6 +236,7 @@ void World::happen(Arrival& what, Duration now) {
   cost(to, now,
        Duration{static_cast<Duration::rep>(settings_.tuple * static_cast<double>(tuples_in(what.message)))});
   if (const auto* welcome = std::get_if<wire::Welcome>(&what.message)) {
+    retire_idle(launchers_[to].host);
     launchers_[to].is_welcomed = true;
     ++welcomed_;
     checks_.welcomed(launchers_[to].host, welcome->self);

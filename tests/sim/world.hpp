@@ -295,6 +295,11 @@ private:
   void allow_if_all_lost();
   void check_survivors();
 
+  // ---- programs that are started again as a whole
+  void begin_run(std::uint32_t run);
+  bool has_run() const;
+  void retire_idle(std::uint32_t host);
+
   // ---- faults
   void draw_faults();
   std::uint32_t some_launcher();
@@ -337,6 +342,7 @@ private:
   std::vector<std::uint32_t> opened_in_;  // epochs in which the root opened barriers, by round
   std::vector<std::uint32_t> first_lives_, known_lives_;  // of processes, in the root's table: first and now
   bool lost_at_the_end_ = false;                          // a process was lost while others ended
+  std::uint32_t run_ = 0;                                 // of the program, as far as a host has heard
   bool is_root_gone_ = false;
   static constexpr std::size_t kMostUnwritten = 2U << 20;
   std::size_t unwritten_ = 0;  // of output, at the screen

@@ -119,7 +119,8 @@ void World::perform(std::uint32_t id, const Probe& action, Duration& now) {
   put(now + after, ToNode{id, Probed{action.link, found}});
 }
 
-void World::perform(std::uint32_t id, const Prepare&, Duration& now) {
+void World::perform(std::uint32_t id, const Prepare& action, Duration& now) {
+  if (action.job->restarts > run_) begin_run(action.job->restarts);
   cost(id, now, ms(settings_.setup));
   const std::uint32_t host = launchers_[id].host;
   Prepared answer{0x0A000000 + host, {}, true};
@@ -143,6 +144,12 @@ void World::perform(std::uint32_t id, const KillLeftovers& action, Duration& now
       continue;
     exits(i, 0, 9, now);
     ++killed;
+  }
+  if (!launchers_[id].is_welcomed) {  // a sweeper finds a launcher that hangs, too
+    for (std::uint32_t other = 1; other < launchers_.size(); ++other) {
+      const Launcher& there = launchers_[other];
+      if (there.node && there.is_welcomed && there.host == action.host) leave(other, now);
+    }
   }
   put(now + 1ms, ToNode{id, LeftoversKilled{killed}});
 }

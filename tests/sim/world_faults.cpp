@@ -60,6 +60,10 @@ std::uint32_t World::some_process() {
 }
 
 void World::struck(bool surely, int status, Duration now) {
+  if (settings_.reruns != 0) {
+    if (status == kLauncherFailed && !has_run()) checks_.grazed(status);
+    return;
+  }
   const bool may_be_late = launchers_[0].was_paused;  // the root may hear of the job's good end first
   if (!surely || is_ending() || may_be_late) return checks_.grazed(status);
   checks_.struck(status);
@@ -81,7 +85,10 @@ void World::happen(const Fault& what, Duration now) {
   if (!launchers_[0].node) return;
   switch (what.kind) {
     case K::interrupt:
-      struck(true, kSignalled + kInterrupt, now);
+      if (settings_.reruns != 0)
+        checks_.grazed(kSignalled + kInterrupt);
+      else
+        struck(true, kSignalled + kInterrupt, now);
       put(now, ToNode{0, UserSignal{kInterrupt}});
       return;
     case K::root_crash:
@@ -130,6 +137,7 @@ void World::happen(const Fault& what, Duration now) {
       put(network_.arrival(wires_[launcher.wire], up, now, 0), HangUp{launcher.wire, up, "connection reset"});
     wires_[launcher.wire].is_dead = true;
   } else {
+    if (settings_.reruns != 0 && settings_.spares < settings_.lost) checks_.grazed(kLauncherFailed);
     power_off(id, now);
   }
 }

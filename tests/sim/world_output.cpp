@@ -129,7 +129,7 @@ void World::shown(std::uint32_t number, std::string_view text) {
 void World::check_output() {
   for (std::uint32_t i = 0; i < processes_.size(); ++i) {
     const Process& process = processes_[i];
-    if (process.is_lost) continue;
+    if (process.is_lost || (settings_.spares > 0 && process.state == Process::State::unborn)) continue;
     if (process.shown != process.printed || process.printed != whole(settings_.prints))
       return checks_.wrong(
           fmt::format("of {} pieces of process {} only {} are shown", process.printed, i, process.shown));

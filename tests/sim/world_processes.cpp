@@ -86,7 +86,7 @@ void World::perform(std::uint32_t id, const Spawn& action, Duration& now) {
   put(now, ToNode{id, Spawned{action.process}});
   const Duration start = scaled(ms(settings_.start), 0.5 + uniform(random_));
   if (whole(settings_.kind) == plain && settings_.prints != 0)
-    put(now + start, Step{action.process, Act::print});
+    put(now + start, Step{action.process, Act::print, process.life});
   else if (whole(settings_.kind) == plain)
     put(now + start + ms(settings_.life), Step{action.process, Act::exit, process.life});
   else
@@ -191,11 +191,11 @@ void World::table_comes(std::uint32_t number, const wire::Blob& table, Duration 
   ++wired_;
   outcome_.wired = now;
   if (settings_.prints != 0)
-    put(now, Step{number, Act::print});
+    put(now, Step{number, Act::print, process.life});
   else if (settings_.goes_on != 0)
     next_round(number, now);
   else
-    put(now + ms(settings_.life), Step{number, Act::finish});
+    put(now + ms(settings_.life), Step{number, Act::finish, process.life});
 }
 
 /// Every process is in it, with what it registered. Each copy is looked at once.
@@ -207,12 +207,12 @@ void World::check_table(const wire::Blob& coded) {
     constexpr std::size_t kPort = 12;
     for (; (number + 1) * wire::kCharmTableEntry <= coded->size(); ++number) {
       const char* port = coded->data() + number * wire::kCharmTableEntry + kPort;
-      if (std::string{port, 4} != words({port_of(number)})) break;
+      if (std::string{port, 4} != words({port_of(number, processes_[number].life)})) break;
     }
   } else if (const auto table = wire::decode_table(*coded)) {
     for (const wire::TupleBlock& block : table->blocks) {
       for (const wire::Tuple& tuple : block.tuples) {
-        if (tuple.data == two_bytes(port_of(number))) ++number;
+        if (tuple.data == two_bytes(port_of(number, processes_[number].life))) ++number;
       }
     }
   }

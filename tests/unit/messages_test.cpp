@@ -101,7 +101,7 @@ std::vector<Message> messages_down() {
           ScanReply{9, "12 "},
           Input{std::string{"a\0b", 3}, true},
           RecallInput{},
-          End{EndMode::kill, 9},
+          End{EndMode::kill, 9, true},
           ForwardSignal{10},
           Suspend{false},
           Sweep{"0123456789abcdef", 4},
@@ -124,6 +124,7 @@ std::vector<Message> messages_down() {
           Readmit{7, 12, encode(NodeTable{})},
           OutputTaken{{{3, 17}, {4, 1}}},
           Resend{},
+          Relaunch{encode(full_job())},
           Adopt{"0123456789abcdef", 4},
           Relayed{"10.0.0.1 40000 10.0.0.2 22"},
           Claim{"nonce", std::string{"\0proof", 6}, 2, 3, {{1, 2}, {7, 7}}, {4, 5, 6}, true}};
@@ -169,7 +170,8 @@ std::vector<Message> messages_up() {
           WasPunctual{},
           Waiting{4, "nonce"},
           Claimed{"proof"},
-          Reached{4, {{8, 11}, {20, 20}}}};
+          Reached{4, {{8, 11}, {20, 20}}},
+          Idle{{1, 2}}};
 }
 
 std::vector<Message> every_message() {
@@ -275,10 +277,10 @@ TEST_CASE("a payload that is cut off or has more behind it is no message", "[mes
 TEST_CASE("values out of range are no message", "[messages]") {
   for (std::uint8_t type = std::variant_size_v<Message>; type != 0; ++type)
     CHECK_FALSE(decode_message(type, "").ok());
-  CHECK(decode_message(type_of(End{}), std::string{"\x02\x0f", 2}).ok());
-  CHECK_FALSE(decode_message(type_of(End{}), std::string{"\x03\x0f", 2}).ok());  // no such mode
-  CHECK_FALSE(decode_message(type_of(Receipt{}), "\xff\xff\xff\xff\x1f").ok());  // 33 bits
-  CHECK_FALSE(decode_message(type_of(Done{}), "\xff\xff\xff\x7f").ok());         // a count without elements
+  CHECK(decode_message(type_of(End{}), std::string{"\x02\x0f\x00", 3}).ok());
+  CHECK_FALSE(decode_message(type_of(End{}), std::string{"\x03\x0f\x00", 3}).ok());  // no such mode
+  CHECK_FALSE(decode_message(type_of(Receipt{}), "\xff\xff\xff\xff\x1f").ok());      // 33 bits
+  CHECK_FALSE(decode_message(type_of(Done{}), "\xff\xff\xff\x7f").ok());  // a count without elements
   CHECK_FALSE(
       decode_message(type_of(AbortUp{}), std::string{"\x01\x80\x80\x80\x80\x20\x00", 7}).ok());  // 2^32
   const Message far = Hello{kFarthest, 1}, farther = Hello{kFarthest + 1ns, 1};

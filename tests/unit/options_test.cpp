@@ -195,8 +195,16 @@ TEST_CASE("what becomes of a job that loses a process is abort, unless told othe
   CHECK(good({"a"}).on_failure == wire::OnFailure::abort);
   CHECK(good({"++on-failure", "abort", "a"}).on_failure == wire::OnFailure::abort);
   CHECK(good({"++on-failure", "continue", "a"}).on_failure == wire::OnFailure::go_on);
-  CHECK(has(failure({"++on-failure", "restart", "a"}),
-            "++on-failure cannot be 'restart'; it takes abort or continue"));
+  CHECK(good({"++on-failure", "restart", "a"}).on_failure == wire::OnFailure::restart);
+  CHECK(has(failure({"++on-failure", "stop", "a"}),
+            "++on-failure cannot be 'stop'; it takes abort, continue or restart"));
+  CHECK(good({"++on-failure", "restart", "++restart-args", "+restart 'my dir'", "a"}).restart_arguments ==
+        Command{"+restart", "my dir"});
+  CHECK(good({"++on-failure", "restart", "++restart-args", "", "a"}).restart_arguments == Command{});
+  CHECK(good({"++on-failure", "restart", "++max-restarts", "0", "a"}).max_restarts == 0);
+  CHECK(has(failure({"++restart-args", "x", "a"}), "++restart-args without ++on-failure restart"));
+  CHECK(has(failure({"++shrink-ok", "a"}), "++shrink-ok without ++on-failure restart"));
+  CHECK(has(failure({"++fast-failover", "a"}), "++fast-failover without ++on-failure restart"));
   CHECK(has(failure({"++on-failure", "continue", "++kill-on-exit", "a"}), "exclude each other"));
 }
 

@@ -189,10 +189,16 @@ std::unique_ptr<Door> ClientListener::door(proto::ClientKind kind) {
   return std::make_unique<Door>(io_, [this, kind](int fd, Door::Peer peer) { admit(fd, kind, peer); });
 }
 
-ClientListener::~ClientListener() {
+void ClientListener::drop_clients() {
   flush();
-  for (auto connections = std::move(connections_); auto& [id, connection] : connections) connection->detach();
-  if (!path_.empty()) ::unlink(path_.c_str());
+  for (auto connections = std::exchange(connections_, {}); auto& [id, connection] : connections)
+    connection->detach();
+}
+
+ClientListener::~ClientListener() {
+  drop_clients();
+  local_.reset();
+  if (!path_.empty()) remove_stale_socket(path_);
 }
 
 /// A free port of the first address may be taken at the others: then another one is tried.

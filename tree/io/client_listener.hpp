@@ -62,6 +62,8 @@ public:
   void flush() { flush(*unsent_); }
   /// Sends what is queued, then closes.
   void close(proto::ClientId client);
+  /// Closes all connections and tells nobody; new ones are taken.
+  void drop_clients();
   /// Stops (resumes) reading from all clients, and from one: whoever is read is not stopped either way.
   void pause_reading(bool paused);
   void pause_client(proto::ClientId client, bool paused);

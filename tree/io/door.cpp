@@ -66,6 +66,13 @@ std::optional<LocalAddress> local_address(const std::string& path) {
   return local;
 }
 
+void remove_stale_socket(const std::string& path) {
+  const auto local = local_address(path);
+  const UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+  if (!local || !fd) return;
+  if (::connect(fd.get(), local->get(), local->size) != 0 && errno == ECONNREFUSED) ::unlink(path.c_str());
+}
+
 Result<void> Door::open_local(const std::string& path) {
   const auto local = local_address(path);
   if (!local) return Error{Errc::spawn_failed, Phase::spawn, path + " is too long for a socket", {}};

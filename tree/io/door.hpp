@@ -25,6 +25,9 @@ struct LocalAddress {
 };
 std::optional<LocalAddress> local_address(const std::string& path);
 
+/// Removes the file of a unix-domain socket on which nobody listens: another launcher may have replaced it.
+void remove_stale_socket(const std::string& path);
+
 class Door {
 public:
   /// Connections that the kernel keeps until they are taken.

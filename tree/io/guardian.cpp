@@ -13,6 +13,7 @@
 #include <array>
 #include <csignal>
 
+#include "tree/io/door.hpp"
 #include "tree/io/leftovers.hpp"
 #include "tree/io/unique_fd.hpp"
 
@@ -53,7 +54,7 @@ void clean_up() {
     leftovers.kill_descendants({}, [](std::uint32_t) {});
     io.run();
   }
-  if (note() != nullptr && note()->socket[0] != '\0') ::unlink(note()->socket.data());
+  if (note() != nullptr && note()->socket[0] != '\0') remove_stale_socket(note()->socket.data());
 }
 
 }  // namespace

@@ -38,18 +38,33 @@ HostRuntime::HostRuntime(asio::io_context& io, ChildWatch& watch, Sink sink,
       spool_(io, sink_) {}
 
 HostRuntime::~HostRuntime() {
+  forget_run();
+}
+
+/// Nothing is heard any more of the processes that there were.
+void HostRuntime::forget_run() {
   for (auto& [process, program] : programs_) program->detach();
+  programs_.clear();
+  killed_.clear();
+  listener_.drop_clients();
+}
+
+Result<void> HostRuntime::open_sockets() {
+  auto folder = socket_folder();
+  if (!folder) return folder.error();
+  socket_path_ = socket_path(*folder, job_->id, self_.index);
+  leave_to_guardian(socket_path_);
+  return listener_.open(socket_path_);
 }
 
 void HostRuntime::execute(const proto::Prepare& action) {
+  forget_run();
   job_ = action.job;
   self_ = action.self;
   ::umask(static_cast<mode_t>(job_->umask));
-  auto folder = socket_folder();
-  if (!folder) return answer({0, folder.error(), false});
-  socket_path_ = socket_path(*folder, job_->id, self_.index);
-  leave_to_guardian(socket_path_);
-  if (auto opened = listener_.open(socket_path_); !opened) return answer({0, opened.error(), false});
+  if (listener_.port() == 0) {
+    if (auto opened = open_sockets(); !opened) return answer({0, opened.error(), false});
+  }
   cgroup_ = JobCgroup::of(job_->id, self_.index);
   cgroup_.make();
   autopsy_.begin(cgroup_.path());
@@ -139,10 +154,9 @@ void HostRuntime::execute(const proto::Spawn& action) {
   SpawnRequest request = request_of(action.process);
   request.arguments = command_of(action.more_arguments);
   request.cpus = action.cpus;
-  if (job_->restarts_in_place) {
-    const std::string number = fmt::format("CHARMTREE_RESTARTS={}", action.restarts);
-    proto::overlay(request.environment, {number});
-  }
+  if (const std::uint32_t restarts = job_->restarts + action.restarts;
+      restarts > 0 || job_->restarts_in_place)
+    proto::overlay(request.environment, {fmt::format("CHARMTREE_RESTARTS={}", restarts)});
   const bool wants_input = job_->input_to_all || action.process == job_->input_process;
   if (wants_input && job_->terminal) return spawn_on_terminal(action.process, std::move(request));
   auto out = open_pipe(), err = open_pipe(), in = wants_input ? open_pipe() : std::nullopt;

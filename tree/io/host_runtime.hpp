@@ -61,6 +61,8 @@ public:
   void flush_clients() { listener_.flush(); }
 
 private:
+  void forget_run();
+  Result<void> open_sockets();
   void prepared(Result<std::vector<std::string>> environment);
   void ready();
   bool adopt(const proto::Adopt& action);

@@ -35,6 +35,7 @@ struct Ending {
   std::vector<std::string> last_words = {};               // the process's last lines on stderr, oldest first
   wire::ProcessSet lost = {};                             // processes without which the job went on
   std::map<std::uint32_t, std::uint32_t> restarted = {};  // processes that were started again, and how often
+  std::uint32_t restarts = 0;                             // of the program as a whole, before this
 };
 
 }  // namespace charmtree::proto

@@ -416,6 +416,7 @@ struct Progress {
   };
   std::vector<Restart> restarts;    // processes that are started again
   std::vector<std::uint32_t> back;  // that were lost, or regrouped, and have registered
+  std::optional<Ending> restarted;  // this ended a run of the program, which is started again
 };
 /// This launcher is done. Root: with the status to exit with, or the signal to die of (0: none), and why.
 struct Finish {

@@ -95,9 +95,16 @@ std::vector<Host> HostPool::split(std::size_t count) {
   return hosts;
 }
 
-void HostPool::clear() {
+std::vector<Host> HostPool::clear() {
+  for (auto& [host, share] : taken_) parts_.push_back(std::move(share));
+  parts_.push_back(std::move(rest_));
+  std::vector<Host> hosts;
+  for (Part& part : parts_)
+    hosts.insert(hosts.end(), std::make_move_iterator(part.begin()), std::make_move_iterator(part.end()));
   rest_.clear();
   parts_.clear();
+  taken_.clear();
+  return hosts;
 }
 
 std::optional<Host> HostPool::take() {

@@ -49,7 +49,8 @@ public:
 
   bool empty() const { return parts_.empty() && rest_.empty(); }
   std::size_t waiting() const;
-  void clear();
+  /// Returns all that have not been given to a child.
+  std::vector<Host> clear();
 
 private:
   using Part = std::deque<Host>;  // first: the child, rest: its share

@@ -236,8 +236,13 @@ void Judge::judge_launch() {
   decide(std::move(verdict));
 }
 
+void Judge::leave_out(const std::set<std::uint32_t>& hosts) {
+  left_out_ = hosts;
+  answered_.insert(hosts.begin(), hosts.end());
+}
+
 std::set<std::uint32_t> Judge::failed_hosts() const {
-  std::set<std::uint32_t> hosts;
+  std::set<std::uint32_t> hosts = left_out_;
   for (const wire::HostFailure& failure : failures_) hosts.insert(failure.host);
   return hosts;
 }

@@ -79,6 +79,10 @@ public:
   void stalled(bool stalled, Instant now);
   /// The launch begins.
   void begin(Instant now);
+  /// Before that: these hosts have failed already, in an earlier run of the program.
+  void leave_out(const std::set<std::uint32_t>& hosts);
+  /// The verdict was one on a run, and is to be followed by one on the job.
+  void reopen() { verdict_.reset(); }
   /// The hosts that have been given up now: none of them had answered at all.
   std::vector<wire::HostFailure> tick(Instant now);
   Instant next_deadline() const;
@@ -152,6 +156,7 @@ private:
   const wire::JobSpec& job_;
   const std::vector<Host>& hosts_;
   BadExit bad_exit_rule_;
+  std::set<std::uint32_t> left_out_;
   std::set<std::uint32_t> answered_;
   std::size_t up_ = 0;
   std::uint32_t idle_ = 0;  // hosts that have been numbered and got no processes; they count as up

@@ -382,6 +382,7 @@ void Launch::on(const LoginFailed& event, Instant now, Actions& out, std::vector
   login_ended(event.link, *child, &event.error, now);
   if (child->visits() && (event.error.code != Errc::no_usable_key || child->via != Via::ssh)) {
     child->state = Child::State::lost;
+    child->error = event.error;
     return;
   }
   if (!child->given_up && (fall_back(event.link, event, now, out) || try_again(event.link, event, now))) {
@@ -479,22 +480,85 @@ void Launch::adopted(LinkId link, std::map<std::uint32_t, Host> below, Instant n
 
 void Launch::stop(Actions& out) {
   stopped_ = true;
-  pool_.clear();
+  shelved_ = pool_.clear();
   hungry_.clear();
   judged_.clear();
   blocked_.clear();
   for (auto it = children_.begin(); it != children_.end();) {
-    if (it->second.open()) {
+    const bool begun = it->second.state == Child::State::logging_in;
+    if (it->second.open() || !(begun || it->second.state == Child::State::waiting)) {
       ++it;
       continue;
     }
-    if (it->second.state == Child::State::logging_in) {
+    if (begun) {
       out.push_back(CancelLogin{it->first});
       begun_.erase(it->first);
     }
+    if (!it->second.given_up) shelved_.push_back(it->second.host);
     waiting_.erase({it->second.retry_at, it->first});
     it = children_.erase(it);
   }
+}
+
+void Launch::give_up_busy(Actions& out, std::vector<std::uint32_t>& hosts) {
+  for (auto& [link, child] : children_) {
+    if (!child.open() || child.stays()) continue;
+    hosts.push_back(child.host.index);
+    for (const auto& [index, host] : child.below) hosts.push_back(index);
+    if (child.state == Child::State::up) out.push_back(CloseLink{link});
+    if (child.state == Child::State::logging_in) {
+      out.push_back(CancelLogin{link});
+      begun_.erase(link);
+    }
+    waiting_.erase({child.retry_at, link});
+    child.state = Child::State::lost;
+    child.error = {Errc::timed_out, Phase::connect, "could not be reached again in time", {}};
+  }
+}
+
+/// Of a host that a sweeper could not reach, nobody need try again.
+std::vector<Host> Launch::take_lost(std::vector<wire::HostFailure>& failed) {
+  std::map<std::uint32_t, const Error*> unreachable;
+  for (const auto& [link, child] : children_) {
+    if (child.sweeper && child.state == Child::State::lost)
+      unreachable.emplace(child.host.index, &child.error);
+  }
+  std::vector<Host> hosts = std::move(shelved_);
+  shelved_.clear();
+  const auto take = [&](const Host& host) {
+    if (const auto it = unreachable.find(host.index); it != unreachable.end())
+      failed.push_back({host.index, *it->second});
+    else
+      hosts.push_back(host);
+    subtree_.bind(host.index, kParentLink);
+  };
+  for (const auto& [link, child] : children_) {
+    if (child.stays() || child.sweeper) continue;
+    take(child.host);
+    for (const auto& [index, host] : child.below) take(host);
+  }
+  return hosts;
+}
+
+void Launch::begin_run(wire::Blob coded_job, Instant now, Actions& out,
+                       std::vector<wire::HostFailure>& failed) {
+  coded_job_ = std::move(coded_job);
+  stopped_ = asked_ = false;
+  std::vector<Host> hosts = take_lost(failed);
+  std::erase_if(children_, [](const auto& entry) { return !entry.second.stays(); });
+  for (auto& [link, child] : children_) {
+    child.idle = false;
+    child.registered = child.finished = child.crash_acks = 0;
+  }
+  subtree_.begin_run(job_.is_numbered_late());
+  if (hosts.empty()) return;
+  if (job_.is_numbered_late()) {
+    for (Host& host : hosts) host.first_process = host.processes = 0;
+  }
+  keep_this_machine(hosts);
+  pool_.add(std::move(hosts));
+  next_login_ = std::max(next_login_, now);
+  pump(now, out);
 }
 
 Child* Launch::find(LinkId link) {

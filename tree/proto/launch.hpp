@@ -52,7 +52,11 @@ struct Child {
   std::uint64_t login_rate = 0;                // its part of ours
   bool sweeper = false;                        // only cleans up after the launcher that was lost there
   bool adopter = false;  // leads to the one that waits there to be adopted, if there is one
+  Error error;           // of a sweeper that could not log in
+  bool idle = false;     // the run is over there and below
 
+  /// It can take part in the next run.
+  bool stays() const { return state == State::up && idle; }
   /// Somebody has to be waited for.
   bool open() const {
     const bool begins = state == State::logging_in || state == State::waiting;
@@ -105,6 +109,12 @@ public:
 
   /// No more logins: those in flight are cancelled, waiting hosts forgotten.
   void stop(Actions& out);
+  /// After stop(): children that are not idle are given up; appends their hosts.
+  void give_up_busy(Actions& out, std::vector<std::uint32_t>& hosts);
+  /// The opposite of stop(), with the description of the next run, which has replaced the one given to the
+  /// constructor: hosts whose launchers were lost are started again. Appends to `failed` those that could
+  /// not even be swept.
+  void begin_run(wire::Blob coded_job, Instant now, Actions& out, std::vector<wire::HostFailure>& failed);
 
   Child* find(LinkId link);
   /// Null also if that child is not up.
@@ -117,6 +127,7 @@ public:
 
 private:
   void keep_this_machine(std::vector<Host>& hosts);
+  std::vector<Host> take_lost(std::vector<wire::HostFailure>& failed);
   void pump(Instant now, Actions& out);
   bool login_next(Instant now, Actions& out);
   bool enter(Child child, Instant now, Actions& out);
@@ -161,7 +172,8 @@ private:
   bool asked_ = false;                   // the parent has not answered yet
   bool had_hosts_ = false;
   LinkId next_link_ = kParentLink + 1;
-  bool stopped_ = false;  // only sweepers may still log in
+  bool stopped_ = false;       // only sweepers may still log in
+  std::vector<Host> shelved_;  // not started before that
   bool said_fallback_ = false;
 };
 

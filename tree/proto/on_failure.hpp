@@ -23,6 +23,8 @@ constexpr bool can(ProgramKind kind, wire::OnFailure policy) {
       return true;
     case wire::OnFailure::go_on:
       return kind != ProgramKind::charm;
+    case wire::OnFailure::restart:
+      return true;
   }
   return false;
 }

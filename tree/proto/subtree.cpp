@@ -48,6 +48,18 @@ void Subtree::take_all() {
   processes_ = 0;
 }
 
+void Subtree::begin_run(bool numbered_late) {
+  if (numbered_late) take_all();
+  answered_ = registered_ = 0;
+  for (auto& [host, entry] : entries_) {
+    entry.answered = entry.failed;
+    entry.stamped = false;  // new launchers have times of their own
+    entry.registered = entry.processes == 0;
+    answered_ += entry.answered ? 1 : 0;
+    registered_ += entry.registered ? 1 : 0;
+  }
+}
+
 void Subtree::remove(std::uint32_t host) {
   const auto it = entries_.find(host);
   if (it == entries_.end()) return;
@@ -64,6 +76,11 @@ void Subtree::answered(std::uint32_t host) {
   if (it == entries_.end() || it->second.answered) return;
   it->second.answered = true;
   ++answered_;
+}
+
+void Subtree::failed(std::uint32_t host) {
+  answered(host);
+  if (const auto it = entries_.find(host); it != entries_.end()) it->second.failed = true;
 }
 
 void Subtree::registered(std::uint32_t host) {

@@ -23,6 +23,7 @@ public:
     bool registered = false;               // its tuples have come
     bool stamped = false;                  // its start-up times have come
     std::optional<std::uint32_t> by = {};  // whose launcher started it, as far as that is told
+    bool failed = false;                   // for good
   };
 
   /// A host that this launcher must get started.
@@ -33,9 +34,14 @@ public:
   void give(const wire::Share& share);
   /// All hosts lose their processes, to be given others.
   void take_all();
+  /// All hosts have yet to answer, but for those that cannot be started. `numbered_late`: they lose their
+  /// processes, too.
+  void begin_run(bool numbered_late);
   /// The host is no longer ours (handed back).
   void remove(std::uint32_t host);
   void answered(std::uint32_t host);
+  /// It cannot be started, and nobody tries any more.
+  void failed(std::uint32_t host);
   void registered(std::uint32_t host);
   void stamped(std::uint32_t host);
   /// Its launcher was started, or has been adopted, by that of host `by`.

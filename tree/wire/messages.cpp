@@ -112,7 +112,7 @@ void get(Reader& in, OnHostFailure& v) {
   v = static_cast<OnHostFailure>(in.bounded(2));
 }
 void get(Reader& in, OnFailure& v) {
-  v = static_cast<OnFailure>(in.bounded(1));
+  v = static_cast<OnFailure>(in.bounded(2));
 }
 void get(Reader& in, CpuUnit& v) {
   v = static_cast<CpuUnit>(in.bounded(kCpuUnitCount - 1));
@@ -212,7 +212,7 @@ CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.environment, s.hosts, s.proce
            s.keep_address_randomisation, s.stamps, s.verbose, s.partial_line, s.raw_output, s.labelled,
            s.private_network, s.umask, s.runscript, s.profiles, s.checkup, s.restarts_processes, s.terminal,
            s.provision, s.bind, s.report_bindings, s.resizes, s.fork_clients, s.spool, s.watched,
-           s.on_failure, s.restarts_in_place, s.heartbeat)
+           s.on_failure, s.restarts_in_place, s.restarts, s.heartbeat)
 CT_MEMBERS(NodeTable, s.epoch, s.pes_per_process, s.blocks)
 CT_MEMBERS(Welcome, s.job, s.self, s.level)
 CT_MEMBERS(Assign, s.hosts, s.login_rate)
@@ -223,7 +223,8 @@ CT_MEMBERS(Receipt, s.process)
 CT_MEMBERS(ScanReply, s.process, s.input)
 CT_MEMBERS(Input, s.bytes, s.end)
 CT_MEMBERS(RecallInput, )
-CT_MEMBERS(End, s.mode, s.signal)
+CT_MEMBERS(End, s.mode, s.signal, s.stay)
+CT_MEMBERS(Relaunch, s.job)
 CT_MEMBERS(ForwardSignal, s.signal)
 CT_MEMBERS(Suspend, s.on)
 CT_MEMBERS(Sweep, s.id, s.host)
@@ -279,6 +280,7 @@ CT_MEMBERS(Stamps, s.host, s.parent, s.level, s.attempts, s.times)
 CT_MEMBERS(LinkLost, s.host, s.error, s.processes, s.lives)
 CT_MEMBERS(Done, s.unconfirmed)
 CT_MEMBERS(Swept, s.killed)
+CT_MEMBERS(Idle, s.unconfirmed)
 CT_MEMBERS(Ask, s.hosts, s.login_rate)
 CT_MEMBERS(SignRequest, s.launcher, s.login, s.host, s.data)
 CT_MEMBERS(Checkup, s.host, s.clock, s.wall_ms, s.address, s.machine, s.open_files, s.most_open_files,

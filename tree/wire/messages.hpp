@@ -42,8 +42,9 @@ enum class OnHostFailure : std::uint8_t {
 };
 /// What becomes of a job when processes or hosts are lost while it runs.
 enum class OnFailure : std::uint8_t {
-  abort,  // it ends
-  go_on,  // the others go on without them
+  abort,    // it ends
+  go_on,    // the others go on without them
+  restart,  // its program is started again, as a whole
 };
 /// How hosts are logged into.
 struct LaunchRules {
@@ -127,6 +128,7 @@ struct JobSpec {
   bool watched = false;            // somebody looks at it: Facts say more
   OnFailure on_failure = OnFailure::abort;
   bool restarts_in_place = false;  // a lost process of another program is started anew, too, if it can be
+  std::uint32_t restarts = 0;      // so often the program has been started again, as a whole
   Heartbeat heartbeat;
   /// Output is bytes as they come, not lines.
   bool passes_raw() const { return raw_output || (processes == 1 && !labelled); }
@@ -212,6 +214,12 @@ enum class EndMode : std::uint8_t {
 struct End {
   EndMode mode = EndMode::finish;
   std::uint8_t signal = 15;
+  bool stay = false;  // launchers stay for the next run: they answer Idle, not Done
+};
+/// Everybody below has answered Idle: the next run begins, by this description of the job. Hosts keep their
+/// processes, unless the job is numbered late.
+struct Relaunch {
+  Blob job;
 };
 /// To every process; it changes nothing else.
 struct ForwardSignal {
@@ -512,6 +520,10 @@ struct Done {
 struct Swept {
   std::uint32_t killed = 0;
 };
+/// Nothing of this run is left on this host or below it, and its output has been sent.
+struct Idle {
+  std::vector<std::uint32_t> unconfirmed;  // hosts that did not say so in time
+};
 /// What a launcher of a checkup has found on its host. Plain facts; what they mean is for the root to say.
 struct Checkup {
   static constexpr std::size_t kMaxErrors = 8;
@@ -554,10 +566,10 @@ using Message =
     std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End, Sweep,
                  Numbers, SignReply, Restart, Recover, Admit, CcsForward, Resize, Regroup, Reshape,
                  QueuePairsDown, ForwardSignal, Suspend, OutputCredit, CcsSpread, Lost, Beat, Punctual,
-                 Renewed, Readmit, OutputTaken, Resend, Adopt, Relayed, Claim, Hello, Facts, Output, ScanUp,
-                 AbortUp, HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps, LinkLost, Done,
-                 Swept, Ask, SignRequest, Checkup, Rejoined, CcsAnswer, Bindings, PesWanted, Left,
-                 QueuePairsUp, BeatUp, WasPunctual, Waiting, Claimed, Reached>;
+                 Renewed, Readmit, OutputTaken, Resend, Adopt, Relayed, Claim, Relaunch, Hello, Facts, Output,
+                 ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps, LinkLost,
+                 Done, Swept, Ask, SignRequest, Checkup, Rejoined, CcsAnswer, Bindings, PesWanted, Left,
+                 QueuePairsUp, BeatUp, WasPunctual, Waiting, Claimed, Reached, Idle>;
 
 /// True for messages that a parent sends to its child.
 bool goes_down(const Message& message);

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a launcher knows of the present run of the program, besides the tree that it is part of. When the
+// program is started again, the next run begins with a fresh one.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tree/base/time.hpp"
+#include "tree/proto/ccs_fanout.hpp"
+#include "tree/proto/gather.hpp"
+#include "tree/proto/host_processes.hpp"
+#include "tree/proto/input_spread.hpp"
+#include "tree/proto/output_grants.hpp"
+#include "tree/proto/output_ledger.hpp"
+#include "tree/proto/output_queue.hpp"
+#include "tree/proto/testimony.hpp"
+
+namespace charmtree {
+
+struct RunState {
+  /// How far this launcher is with leaving.
+  enum class Ending : std::uint8_t {
+    no,
+    asked,     // everybody has been told; SIGKILL at kill_at_
+    killed,    // SIGKILL sent
+    sweeping,  // no own process is alive; looking for what they left behind
+    clean,     // nothing left on this host; waiting for children until give_up_at_
+    idle,      // nor below it; staying for the next run
+    finished,
+  };
+
+  std::optional<proto::HostProcesses> processes_;
+  proto::Gather gather_;
+  proto::InputSpread input_spread_;
+  proto::CcsFanout fanout_;
+  std::optional<proto::OutputQueue> output_;
+  proto::OutputGrants grants_;
+  std::vector<proto::ClientId> held_clients_;  // that are not read: they print too much
+  std::uint64_t printed_ = 0;                  // outputs of our processes
+  bool output_moved_ = false;                  // since the last turn
+  bool output_blocked_ = false;                // as the desk knows
+  bool told_spool_full_ = false;
+
+  Ending ending_ = Ending::no;
+  std::optional<wire::End> end_;  // the last order
+  bool stays_ = false;            // the end is one of the run, not of the job
+  bool killing_ = false;          // the end has become one without grace
+  bool nobody_reads_ = false;     // what processes still print
+  bool patient_ = false;  // the end is one of a job that is done: its output is waited for without limit
+  Instant kill_at_ = kNever;
+  Instant give_up_at_ = kNever;
+  std::vector<std::uint32_t> unconfirmed_;
+
+  std::uint32_t epoch_ = 0;               // of the last table, or loss
+  std::uint32_t gone_ = 0;                // processes here and below without which the job goes on
+  std::uint32_t survivors_ = UINT32_MAX;  // of the last crash, here and below
+  Instant spawn_at_ = kNever;             // the next processes
+
+  // Of a job that repairs itself.
+  bool has_table_ = false, any_registered_ = false;
+  std::array<std::uint32_t, 3> releases_{};  // of barriers, by kind
+  wire::ProcessSet lost_;                    // as everybody has been told
+  wire::ProcessSet below_lost_launchers_;    // as we have heard or told upwards
+  proto::Testimony testimony_;
+  proto::OutputLedger ledger_;  // root
+};
+
+}  // namespace charmtree

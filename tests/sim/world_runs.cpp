@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs that are started again as a whole: a run begins when nothing lives of the one before, and all its
+// processes are new.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "tests/sim/world.hpp"
+
+namespace charmtree::sim {
+
+using namespace proto;
+
+void World::begin_run(std::uint32_t run) {
+  if (run != run_ + 1) checks_.wrong(fmt::format("run {} follows run {}", run, run_));
+  run_ = run;
+  for (std::uint32_t number = 0; number < processes_.size(); ++number) {
+    Process& process = processes_[number];
+    if (process.state != Process::State::unborn && process.state != Process::State::gone)
+      checks_.wrong(fmt::format("process {} lives when run {} begins", number, run));
+    const Process before = process;
+    process = Process{};
+    process.is_stubborn = before.is_stubborn;
+    process.life = run;
+  }
+  joined_ = wired_ = 0;
+  checks_.begin_run();
+}
+
+/// A launcher that has nothing left to do there and has lost its parent ends by itself.
+void World::retire_idle(std::uint32_t host) {
+  const bool idle = std::any_of(launchers_.begin() + 1, launchers_.end(), [&](const Launcher& each) {
+    return each.node && each.is_welcomed && each.host == host && each.node->idle();
+  });
+  if (idle) checks_.retired(host);
+}
+
+/// What befalls the program now is followed by another run.
+bool World::has_run() const {
+  return run_ > 0 || launchers_[0].node->status().stage != Stage::launch;
+}
+
+}  // namespace charmtree::sim
