@@ -27,7 +27,8 @@ void Node::rest() {
 void Node::relaunch(const wire::Blob& blob) {
   if (ending_ != Ending::idle) return;
   auto job = wire::decode_job(*blob);
-  if (!job || job->profiles.size() != job_->profiles.size() || job->id != job_->id) return lose_parent();
+  if (!job || job->profiles.size() != job_->profiles.size() || job->id != job_->id)
+    return lose_parent(nullptr);
   *job_ = std::move(*job);
   begin_run(blob);
 }
