@@ -62,7 +62,7 @@ _USAGE = {
         ["++nodelist", "{list}", "++nodegroup", "gpu", "true"],
         r".*: group 'gpu' has no host; groups with hosts: main .*",
     ),
-    "list of binary": (["++nodelist", "{charmrun}", "true"], r".*/charmrun:1:\d+: .*"),
+    "list of binary": (["++nodelist", "/bin/ls", "true"], r"/bin/ls:1:\d+: .*"),
     "timeline of no format": (["++timeline", "x.gif", "true"], r".*x\.gif.*"),
     "more processes than can be": (
         ["++n", "4000000000", "true"],
@@ -76,7 +76,7 @@ def test_mistakes_on_the_command_line(cluster: Factory, charmrun: Path) -> None:
     listed = hosts.nodelist(2)
     wrong = []
     for label, (words, pattern) in _USAGE.items():
-        words = [word.format(list=listed, charmrun=charmrun) for word in words]
+        words = [word.format(list=listed) for word in words]
         done = hosts.run(0, [charmrun, *words], timeout=60)
         lines = done.stderr.splitlines()
         if done.returncode != 125 or not lines or not re.fullmatch("charmrun: error: " + pattern, lines[0]):
