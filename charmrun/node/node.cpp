@@ -539,7 +539,8 @@ void Node::desk_turn() {
   if (orders.end) end(*orders.end);
   if (orders.relaunch) {
     desk_ = desk_->next_run(now_);
-    return begin_run(desk_->coded_job());
+    begin_run(desk_->coded_job());
+    return desk_turn();  // nobody may be left of whom anything would be heard
   }
   if (!orders.suspend) return;
   suspend(*orders.suspend);

@@ -42,7 +42,8 @@ bool Node::allowed(LinkId link, const wire::Message& message) const {
   if (std::holds_alternative<wire::Waiting>(message) || std::holds_alternative<wire::Claimed>(message))
     return false;  // about_adoption() has taken those that are awaited
   if (const auto* m = std::get_if<wire::Idle>(&message))
-    return std::all_of(m->unconfirmed.begin(), m->unconfirmed.end(), host);
+    return launch_->children().at(link).serves() &&
+           std::all_of(m->unconfirmed.begin(), m->unconfirmed.end(), host);
   if (std::holds_alternative<wire::Swept>(message)) return launch_->children().at(link).sweeper;
   if (const auto* m = std::get_if<wire::Stamps>(&message))
     return job_->stamps && host(m->host) && !subtree.find(m->host)->stamped;
