@@ -123,7 +123,7 @@ def _client_library() -> list[str]:
     library = REPOSITORY / "build/client-lib/libcharmtree.a"
     if not library.exists():
         raise NoPeer("the client library is not built in build/")
-    return [f"-I{REPOSITORY / 'client-lib'}", str(library), "-lstdc++", "-lfmt", "-lpthread"]
+    return [f"-I{REPOSITORY / 'client-lib'}", str(library), "-lstdc++", "-lm", "-lpthread"]
 
 
 def _compiled(source: str, *libraries: str) -> Path:
