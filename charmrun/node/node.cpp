@@ -421,8 +421,9 @@ void Node::lose(LinkId link, const Error& error) {
     return;
   }
   if (child->adopter || claims_.erase(link) > 0) {
-    unconfirmed_.push_back(child->host.index);
-    return not_there(child->host.index, to_string(error));
+    const Host host = child->host;
+    not_there(host.index, to_string(error));
+    return launch_->sweep_instead(host, now_, *out_);
   }
   if (can_repair(*child, link, error)) return begin_repair(*child, link, error);
   tell_loss(*child, link, error);
@@ -505,9 +506,12 @@ void Node::facts(wire::Facts facts) {
 void Node::flush_gather() {
   if (desk_ || !processes_ || parent_gone_) return;
   const Subtree& subtree = launch_->subtree();
-  const Gather::Progress progress{
-      self_.processes + subtree.processes() - gone_, processes_->all_registered() && subtree.all_registered(),
-      (processes_->spawned_at() != kNever || processes_->failed()) && subtree.all_answered(), survivors_};
+  const bool answered =
+      (processes_->spawned_at() != kNever || processes_->failed()) && subtree.all_answered();
+  const Gather::Progress progress{self_.processes + subtree.processes() - gone_,
+                                  processes_->all_registered() && subtree.all_registered(),
+                                  answered && job_->restarts == 0,  // a second time it goes with the tuples
+                                  survivors_, ending_ != Ending::no};
   auto facts = gather_.due(progress, now_);
   if (!facts) return;
   if (!facts->blocks.empty()) stamps_.times[wire::Stamps::gathered] = now_;

@@ -63,8 +63,8 @@ private:
   static constexpr Duration kStopAfter = 100ms;
 
   /// How long a launcher whose parent is gone waits to be adopted; how long one that has lost a child tries
-  /// to reach that one again before it turns to those below, and how long it tries in all.
-  static constexpr Duration kHoldOn = 3s, kReach = 1500ms, kRepair = 4s;
+  /// at least to reach that one again before it turns to those below, and how long it seeks these.
+  static constexpr Duration kHoldOn = 3s, kReach = 1500ms, kSeek = 2500ms;
 
   /// What the root may have on its user's screen that has not been written.
   static constexpr std::uint64_t kScreen = 1U << 20;
@@ -195,6 +195,7 @@ private:
   bool about_adoption(proto::Child& child, proto::LinkId link, const wire::Message& message);
   void claim(proto::Child& child, proto::LinkId link, const wire::Waiting& waiting);
   void claimed(const proto::Child& child, proto::LinkId link);
+  void given_up();
   std::string nonce();
   std::string proof(const char* of, std::uint32_t host, const OpenClaim& claim) const;
 

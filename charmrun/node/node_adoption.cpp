@@ -48,13 +48,18 @@ void Node::offer() {
 /// Only a parent, or who was above it: of two that want us, the one nearer to the root knows better.
 void Node::from_adopter(const wire::Message& message) {
   const auto* claim = std::get_if<wire::Claim>(&message);
-  const bool valid = claim != nullptr && !nonce_.empty() && can_be_adopted() && claim->level < level_ &&
+  const bool valid = claim != nullptr && !nonce_.empty() && can_be_adopted() &&
                      ccs::same_secret(claim->proof, proof("claim", self_.index, {nonce_, claim->nonce}));
-  if (!valid) return out_->push_back(CloseLink{kAdopterLink});
-  adopted(*claim);
+  if (valid && claim->level < level_) return adopted(*claim);
+  if (valid) {
+    const std::string taken = proof("taken", self_.index, {nonce_, claim->nonce});
+    out_->push_back(Send{kAdopterLink, wire::Taken{taken}});
+  }
+  out_->push_back(CloseLink{kAdopterLink});
 }
 
 void Node::adopted(const wire::Claim& claim) {
+  if (!parent_gone_) out_->push_back(Send{kParentLink, wire::Taken{}});
   out_->push_back(ReplaceParent{});
   parent_gone_ = false;
   hold_until_ = kNever;

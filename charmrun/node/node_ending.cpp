@@ -84,7 +84,7 @@ void Node::finish() {
   }
   ending_ = Ending::finished;
   give_up_at_ = kill_at_ = kNever;
-  flush_gather();
+  hurry_facts();
   if (launch_) {
     for (const auto& [link, child] : launch_->children()) {
       if (!child.open()) continue;

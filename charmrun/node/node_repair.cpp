@@ -24,7 +24,8 @@ void Node::begin_repair(const Child& child, LinkId link, const Error& error) {
       Say{Tone::verbose, child.host.name + ": cut off, looking for its launcher (" + to_string(error) + ")"});
   leave(child, link);
   const std::uint32_t host = child.host.index;
-  Repair repair{error, child.below, real_now_ + kReach, real_now_ + kRepair};
+  const Duration reach = std::clamp(3 * launch_->usual_login(), kReach, kHoldOn);
+  Repair repair{error, child.below, real_now_ + reach, real_now_ + reach + kSeek};
   repair.hosts.insert_or_assign(host, child.host);
   repair.sought = {host};
   repairs_.insert_or_assign(host, std::move(repair));
@@ -152,12 +153,30 @@ bool Node::about_adoption(Child& child, LinkId link, const wire::Message& messag
     return not_there(child.host.index, "none waits there"), true;
   }
   const auto open = claims_.find(link);
+  const auto* taken = std::get_if<wire::Taken>(&message);
+  if (taken != nullptr) {
+    const bool valid = open == claims_.end()
+                           ? child.serves()
+                           : ccs::same_secret(taken->proof, proof("taken", child.host.index, open->second));
+    return valid && job_->repairs() && !desk_ ? (given_up(), true) : refuse();
+  }
   if (open == claims_.end()) return false;
   const auto* answer = std::get_if<wire::Claimed>(&message);
   if (answer == nullptr || !ccs::same_secret(answer->proof, proof("claimed", child.host.index, open->second)))
     return refuse();
   claimed(child, link);
   return true;
+}
+
+/// A launcher of ours has been adopted by one that is nearer to the root: we are taken for dead, and with us
+/// our processes. Whoever else is left below may be adopted, too.
+void Node::given_up() {
+  parent_gone_ = true;
+  if (detector_) detector_->forget(kParentLink);
+  launch_->abandon(*out_);
+  repairs_.clear();
+  claims_.clear();
+  end({wire::EndMode::kill, 9});
 }
 
 /// From here on it gets all orders: they come behind the claim.

@@ -38,8 +38,10 @@ bool Node::allowed(LinkId link, const wire::Message& message) const {
   if (const auto* m = std::get_if<wire::Done>(&message))
     return std::all_of(m->unconfirmed.begin(), m->unconfirmed.end(), host);
   if (const auto* m = std::get_if<wire::Reached>(&message))
-    return host(m->host) && std::all_of(m->processes.begin(), m->processes.end(), processes);
-  if (std::holds_alternative<wire::Waiting>(message) || std::holds_alternative<wire::Claimed>(message))
+    return job_->repairs() && host(m->host) &&
+           std::all_of(m->processes.begin(), m->processes.end(), processes);
+  if (std::holds_alternative<wire::Waiting>(message) || std::holds_alternative<wire::Claimed>(message) ||
+      std::holds_alternative<wire::Taken>(message))
     return false;  // about_adoption() has taken those that are awaited
   if (const auto* m = std::get_if<wire::Idle>(&message))
     return launch_->children().at(link).serves() &&

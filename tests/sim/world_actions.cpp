@@ -13,6 +13,9 @@ using namespace proto;
 
 namespace {
 
+/// Who adopts a launcher is its parent, or not far above that one.
+constexpr std::uint32_t kMostHops = 3;
+
 Duration bytes_cost(double nanoseconds_each, std::size_t bytes) {
   return Duration{static_cast<Duration::rep>(nanoseconds_each * static_cast<double>(bytes))};
 }
@@ -101,7 +104,11 @@ void World::perform(std::uint32_t id, const ReplaceParent&, Duration& now) {
   Launcher& launcher = launchers_[id];
   hang_up(launcher.wire, true, now, "closed by the other side");
   launcher.wire = std::exchange(launcher.adopter, kNobody);
-  launcher.level = launchers_[wires_[launcher.wire].parent].level + 1;
+  const std::uint32_t level = launchers_[wires_[launcher.wire].parent].level;
+  if (settings_.repairs != 0 && launcher.level - level > kMostHops)
+    checks_.wrong(
+        fmt::format("host {} at level {} is adopted from level {}", launcher.host, launcher.level, level));
+  launcher.level = level + 1;
   launcher.is_orphan = launchers_[wires_[launcher.wire].parent].is_orphan;
 }
 

@@ -153,6 +153,18 @@ TEST_CASE("the last ending is not held back, whoever ended how", "[gather]") {
   CHECK(facts->who_ended == std::vector<wire::ProcessSet::Range>{{4, 6}});
 }
 
+TEST_CASE("endings that were asked for wait for company, but not for good", "[gather]") {
+  Gather gather;
+  wire::Facts facts;
+  facts.ended = 3;
+  facts.exits = {{3, 1}};
+  gather.add(facts, kNow);
+  Gather::Progress ending = kComplete;
+  ending.ending = true;
+  CHECK_FALSE(gather.due(ending, kNow));
+  CHECK(gather.due(ending, kNow + Gather::kDelay)->exits.size() == 1);
+}
+
 TEST_CASE("of codes that come together that of the lowest process is kept", "[gather]") {
   Gather gather;
   wire::Facts facts;

@@ -170,6 +170,7 @@ std::vector<Message> messages_up() {
           WasPunctual{},
           Waiting{4, "nonce"},
           Claimed{"proof"},
+          Taken{"proof"},
           Reached{4, {{8, 11}, {20, 20}}},
           Idle{{1, 2}}};
 }

@@ -65,7 +65,7 @@ void HostRuntime::execute(const proto::Prepare& action) {
   if (listener_.port() == 0) {
     if (auto opened = open_sockets(); !opened) return answer({0, opened.error(), false});
   }
-  cgroup_ = JobCgroup::of(job_->id, self_.index);
+  if (cgroup_.path().empty()) cgroup_ = JobCgroup::of(job_->id, self_.index);
   cgroup_.make();
   autopsy_.begin(cgroup_.path());
   setup_.run(*job_, job_->profiles[self_.profile],
@@ -177,7 +177,8 @@ void HostRuntime::execute(const proto::Spawn& action) {
     pipes.input_is_typed = job_->input_is_typed;
   }
   // Our ends do not block; the program's do, as programs expect.
-  for (const UniqueFd* ours : {&pipes.out, &pipes.err, &pipes.input}) set_non_blocking(ours->get());
+  for (const UniqueFd* ours : {&pipes.out, &pipes.err, &pipes.input})
+    if (*ours) set_non_blocking(ours->get());
   start(action.process, std::move(request), std::move(pipes));
 }
 

@@ -73,14 +73,15 @@ bool Gather::entered_by_all(std::size_t kind, const Progress& progress) const {
 }
 
 bool Gather::urgent(const Progress& progress) const {
-  if (!pending_.exits.empty()) return true;
+  if (!pending_.exits.empty() && !progress.ending) return true;
   if (progress.settled && (!pending_.hosts_up.empty() || !pending_.hosts_failed.empty())) return true;
   if (progress.complete && !pending_.blocks.empty()) return true;
   for (std::size_t kind = 0; kind < kBarrierKinds; ++kind) {
     if (pending_.barrier[kind] != 0 && entered_by_all(kind, progress)) return true;
   }
   if (pending_.crash_acks > 0 && pending_.crash_acks >= progress.survivors) return true;
-  return (pending_.ended > 0 || pending_.exited_ok > 0) && finished_ >= progress.processes;
+  return (pending_.ended > 0 || pending_.exited_ok > 0) && finished_ >= progress.processes &&
+         !progress.ending;
 }
 
 std::optional<wire::Facts> Gather::due(const Progress& progress, Instant now) {

@@ -24,12 +24,14 @@ public:
   /// Adds facts (of this host or of a child) and marks answers in `subtree`.
   void add(wire::Facts facts, Instant now);
   /// What is due, or nothing. `processes`: all at this host and below; `complete`: every host here and below
-  /// has told its tuples; `settled`: every one has answered.
+  /// has told its tuples; `settled`: every one has answered, and somebody waits to hear it; `ending`: whoever
+  /// ends now was told to.
   struct Progress {
     std::uint32_t processes;
     bool complete;
     bool settled;
     std::uint32_t survivors = UINT32_MAX;  // of a crash: processes here and below that learn of it
+    bool ending = false;
   };
   std::optional<wire::Facts> due(const Progress& progress, Instant now);
   /// Who has ended is going to be told as a whole.

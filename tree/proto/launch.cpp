@@ -25,6 +25,10 @@ constexpr std::uint32_t kMostDoublings = 3;  // of the pause between two tries w
 constexpr double kRateUnit = 1e6;            // seconds, of wire::LaunchRules::login_rate
 
 /// Failures that a host may get over in its first minutes.
+bool was_turned_away(Errc code) {
+  return code == Errc::busy || code == Errc::penalised;
+}
+
 bool may_come_up(Errc code) {
   return code == Errc::no_such_host || code == Errc::timed_out || code == Errc::refused ||
          code == Errc::unreachable;
@@ -360,7 +364,7 @@ bool Launch::fall_back(LinkId link, const LoginFailed& event, Instant now, Actio
 bool Launch::try_again(LinkId link, const LoginFailed& event, Instant now) {
   Child& child = children_.at(link);
   const Errc code = event.error.code;
-  const bool turned_away = code == Errc::busy || code == Errc::penalised;
+  const bool turned_away = was_turned_away(code);
   const bool coming_up = may_come_up(code) && now - child.first_tried < job_.launch.wait &&
                          (config_.is_root || code != Errc::no_such_host);
   if (!turned_away && !coming_up && (!is_transient(code) || child.retries >= config_.retries)) return false;
@@ -380,13 +384,15 @@ void Launch::on(const LoginFailed& event, Instant now, Actions& out, std::vector
   Child* child = find(event.link);
   if (child == nullptr || child->state != Child::State::logging_in) return;
   login_ended(event.link, *child, &event.error, now);
-  if (child->visits() && (event.error.code != Errc::no_usable_key || child->via != Via::ssh)) {
-    child->state = Child::State::lost;
-    child->error = event.error;
+  const bool may_try = !child->visits() || was_turned_away(event.error.code);  // else time is short
+  if (!child->given_up &&
+      (fall_back(event.link, event, now, out) || (may_try && try_again(event.link, event, now)))) {
+    pump(now, out);
     return;
   }
-  if (!child->given_up && (fall_back(event.link, event, now, out) || try_again(event.link, event, now))) {
-    pump(now, out);
+  if (child->visits()) {
+    child->state = Child::State::lost;
+    child->error = event.error;
     return;
   }
   const std::uint32_t host = child->host.index;
@@ -505,15 +511,25 @@ void Launch::give_up_busy(Actions& out, std::vector<std::uint32_t>& hosts) {
     if (!child.open() || child.stays()) continue;
     hosts.push_back(child.host.index);
     for (const auto& [index, host] : child.below) hosts.push_back(index);
-    if (child.state == Child::State::up) out.push_back(CloseLink{link});
-    if (child.state == Child::State::logging_in) {
-      out.push_back(CancelLogin{link});
-      begun_.erase(link);
-    }
-    waiting_.erase({child.retry_at, link});
-    child.state = Child::State::lost;
+    leave(link, child, out);
     child.error = {Errc::timed_out, Phase::connect, "could not be reached again in time", {}};
   }
+}
+
+void Launch::abandon(Actions& out) {
+  for (auto& [link, child] : children_) {
+    if (child.open()) leave(link, child, out);
+  }
+}
+
+void Launch::leave(LinkId link, Child& child, Actions& out) {
+  if (child.state == Child::State::up) out.push_back(CloseLink{link});
+  if (child.state == Child::State::logging_in) {
+    out.push_back(CancelLogin{link});
+    begun_.erase(link);
+  }
+  waiting_.erase({child.retry_at, link});
+  child.state = Child::State::lost;
 }
 
 /// Of a host that a sweeper could not reach, nobody need try again.

@@ -102,6 +102,10 @@ public:
 
   /// Logs in to that host for the launcher that is there, or, if there is none, to kill what the job left.
   void adopt(const Host& host, Instant now, Actions& out);
+  /// Leaves all children to others, and whoever was on the way to one of them comes back.
+  void abandon(Actions& out);
+  /// How long a login takes at most, nine times of ten; 0: there was none yet.
+  Duration usual_login() const { return patience_.usual(); }
   /// Nobody is to be adopted there any more: what is left is killed, also a launcher that does not answer.
   void sweep_instead(const Host& host, Instant now, Actions& out);
   /// The launcher at `link` and all below it are ours from now on.
@@ -139,6 +143,7 @@ private:
   Duration pace() const;
   void give_up_silent(Instant now, std::vector<wire::HostFailure>& failed);
   Instant patience_ends() const;
+  void leave(LinkId link, Child& child, Actions& out);
   void skip_ended_logins();
   Via usual_via(const Host& host) const;
   void visit(Child visitor, Instant now);

@@ -54,8 +54,11 @@ void Patience::succeeded(Duration latency) {
 
 Duration Patience::get() const {
   if (fixed_ != Duration{0}) return fixed_;
-  if (latencies_.empty()) return kLeastPatience;
-  return std::max(kLeastPatience, 4 * latencies_[(latencies_.size() * 9 - 1) / 10]);
+  return std::max(kLeastPatience, 4 * usual());
+}
+
+Duration Patience::usual() const {
+  return latencies_.empty() ? Duration{0} : latencies_[(latencies_.size() * 9 - 1) / 10];
 }
 
 }  // namespace charmtree::proto

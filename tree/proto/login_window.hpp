@@ -52,6 +52,8 @@ public:
   explicit Patience(Duration fixed) : fixed_(fixed) {}
   void succeeded(Duration latency);
   Duration get() const;
+  /// What nine of ten logins so far have taken at most; 0: there were none.
+  Duration usual() const;
 
 private:
   static constexpr std::size_t kMostSamples = 256;

@@ -569,7 +569,7 @@ using Message =
                  Renewed, Readmit, OutputTaken, Resend, Adopt, Relayed, Claim, Relaunch, Hello, Facts, Output,
                  ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps, LinkLost,
                  Done, Swept, Ask, SignRequest, Checkup, Rejoined, CcsAnswer, Bindings, PesWanted, Left,
-                 QueuePairsUp, BeatUp, WasPunctual, Waiting, Claimed, Reached, Idle>;
+                 QueuePairsUp, BeatUp, WasPunctual, Waiting, Claimed, Taken, Reached, Idle>;
 
 /// True for messages that a parent sends to its child.
 bool goes_down(const Message& message);

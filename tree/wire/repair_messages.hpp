@@ -59,6 +59,11 @@ struct Waiting {
 struct Claimed {
   std::string proof;
 };
+/// To a parent, or one who would be: I have been adopted by another, nearer to the root, so you have been
+/// given up. `proof` as in Claimed, where there was a Claim.
+struct Taken {
+  std::string proof;
+};
 /// That of this host, with all below it, has been adopted: what was on its way to or from these may be lost.
 struct Reached {
   std::uint32_t host = 0;

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who may take the place of a launcher's parent, and when it waits for one no longer.
+#include <catch2/catch.hpp>
+
+#include "ccs/guard.hpp"
+#include "tests/unit/one_launcher.hpp"
+#include "tree/base/signals.hpp"
+
+using namespace charmtree;
+using namespace charmtree::proto;
+using namespace charmtree::test;
+
+namespace {
+
+constexpr std::uint32_t kLevel = 2;
+
+/// A launcher of a job that goes on, with a process, and with the launcher of `below` below it.
+struct Inner : OneLauncher {
+  explicit Inner(std::uint32_t below = 0) : OneLauncher(std::uint64_t{7}), plan(make_plan(below + 1)) {
+    plan.job.on_failure = wire::OnFailure::go_on;
+    plan.job.secret = "secret";
+    on(LinkMessage{kParentLink, wire::Welcome{wire::encode(plan.job), plan.hosts[0], kLevel}});
+    if (below > 0) {
+      on(LinkMessage{kParentLink, wire::Assign{{plan.hosts.begin() + 1, plan.hosts.end()}}});
+      note_logins();
+    }
+    on(Prepared{1});
+    bool spawned = count<Spawn>() > 0;
+    while (!spawned || links.size() < below) {
+      tick();
+      note_logins();
+      spawned = spawned || count<Spawn>() > 0;
+    }
+    on(Spawned{0});
+    for (const LinkId link : links) on(LinkUp{link, {}, {}, {}});
+    for (std::uint32_t i = 0; i < links.size(); ++i) {
+      wire::Facts facts;
+      facts.hosts_up = {i + 1};
+      on(LinkMessage{links[i], facts});
+    }
+  }
+
+  void note_logins() {
+    for (const Action& action : out) {
+      if (const auto* login = std::get_if<Login>(&action)) links.push_back(login->link);
+    }
+  }
+  std::string proof(const char* of, const std::string& theirs, const std::string& ours) const {
+    return ccs::keyed_hash(plan.job.secret, of + (" " + plan.job.id) + " 0 " + theirs + ours);
+  }
+  /// Somebody comes who claims to be the parent, at that level of the tree.
+  void claim(std::uint32_t level, bool knows_secret = true) {
+    on(LinkUp{kAdopterLink, {}, {}, {}});
+    REQUIRE(sent<wire::Waiting>(kAdopterLink) != nullptr);
+    nonce = sent<wire::Waiting>(kAdopterLink)->nonce;
+    wire::Claim claim{"mine", knows_secret ? proof("claim", nonce, "mine") : "guessed", level};
+    on(LinkMessage{kAdopterLink, claim});
+  }
+  bool kills() const {
+    const auto* signal = first<Signal>();
+    return signal != nullptr && signal->signal == signals::kKill;
+  }
+
+  RootPlan plan;
+  std::vector<LinkId> links;
+  std::string nonce;
+};
+
+const Error kLost{Errc::link_lost, Phase::run, "reset"};
+
+}  // namespace
+
+TEST_CASE("a launcher without a parent waits three seconds to be adopted, then kills", "[adoption]") {
+  Inner inner;
+  inner.on(LinkDown{kParentLink, kLost});
+  CHECK_FALSE(inner.kills());
+  const Instant until = inner.now + 3s;
+  while (inner.node.next_deadline() < until) {
+    inner.tick();
+    CHECK_FALSE(inner.kills());
+  }
+  inner.now = until;
+  inner.on(Tick{});
+  CHECK(inner.kills());
+}
+
+TEST_CASE("who is nearer to the root and knows the secret adopts", "[adoption]") {
+  Inner inner;
+  inner.on(LinkDown{kParentLink, kLost});
+  inner.claim(0);
+  CHECK(inner.count<ReplaceParent>() == 1);
+  REQUIRE(inner.sent<wire::Claimed>(kParentLink) != nullptr);
+  CHECK(inner.sent<wire::Claimed>(kParentLink)->proof == inner.proof("claimed", inner.nonce, "mine"));
+  inner.now += 10s;
+  inner.on(Tick{});
+  CHECK_FALSE(inner.kills());
+}
+
+TEST_CASE("who guesses is sent away and told nothing", "[adoption]") {
+  Inner inner;
+  inner.on(LinkDown{kParentLink, kLost});
+  inner.claim(0, false);
+  CHECK(inner.count<ReplaceParent>() == 0);
+  CHECK(inner.count<Send>() == 0);
+  REQUIRE(inner.first<CloseLink>() != nullptr);
+  CHECK(inner.first<CloseLink>()->link == kAdopterLink);
+}
+
+TEST_CASE("who is no nearer to the root than we are is told that we are taken", "[adoption]") {
+  Inner inner;
+  inner.claim(kLevel);
+  CHECK(inner.count<ReplaceParent>() == 0);
+  REQUIRE(inner.sent<wire::Taken>(kAdopterLink) != nullptr);
+  CHECK(inner.sent<wire::Taken>(kAdopterLink)->proof == inner.proof("taken", inner.nonce, "mine"));
+  CHECK(inner.first<CloseLink>()->link == kAdopterLink);
+}
+
+TEST_CASE("who is adopted tells the parent that it had", "[adoption]") {
+  Inner inner;
+  inner.claim(0);
+  REQUIRE(inner.count<ReplaceParent>() == 1);
+  CHECK(inner.sent<wire::Taken>(kParentLink) != nullptr);
+}
+
+TEST_CASE("a launcher whose child was taken from it ends alone", "[adoption]") {
+  Inner inner{2};
+  REQUIRE(inner.links.size() == 2);
+  inner.on(LinkMessage{inner.links[0], wire::Taken{}});
+  CHECK(inner.kills());
+  CHECK(inner.count<CloseLink>() == 2);
+  CHECK(inner.sent<wire::End>(inner.links[1]) == nullptr);
+  CHECK(inner.count<Login>() == 0);
+}
