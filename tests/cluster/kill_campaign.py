@@ -3,8 +3,9 @@
 
 Each of COUNT jobs, over sshd or on virtual hosts, with plain or Charm++ programs that leave grandchildren, is
 struck once at a random moment, in the launch or after it: signals to the root, SIGKILL or SIGTERM of a random
-launcher or its guardian, SIGKILL of a random program, and combinations. Afterwards status and message must
-fit, and 5 s later nothing may be left. Prints a line per kind of death; the status is 1 if anything was wrong.
+launcher or its guardian, SIGKILL of a random program, and combinations; a host loses its power or its cable.
+Afterwards status and message must fit, and 5 s later nothing may be left, 10 s after the cable was pulled.
+Prints a line per kind of death; the status is 1 if anything was wrong.
 """
 
 from __future__ import annotations
@@ -18,30 +19,39 @@ import time
 from pathlib import Path
 
 from test_survivors import BROOD, STAY, put_broods
-from vc_job import Job, leftovers, patience
+from vc_job import SETTLE_S, Job, leftovers, patience
 from vcluster import REPOSITORY, Cluster
 
 _GROUPS: list[range] = [range(0, 9), range(9, 18), *(range(n, n + 1) for n in range(18, 26))]
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
 _ROUND_OF = len(_GROUPS)
+ORPHAN_S = 10.0  # ++orphan-after
 
 
 class Strike:
     """What happens to one job, and which statuses may follow."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, on_hosts: bool) -> None:
+        """`on_hosts`: of their own, by ssh."""
         self.kind = rng.choice(("plain", "charm"))
-        self.way = rng.choice(("signal", "two signals", "launcher", "launcher and root", "program"))
+        ways = ["signal", "two signals", "launcher", "launcher and root", "program"]
+        self.way = rng.choice(ways + 2 * ["power", "cable"] if on_hosts else ways)
+        self.host: int | None = None  # that lost it
+        self.at = 0.0
         self.number = rng.choice(_SIGNALS)
         self.delay = rng.choice((0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 4.0)) * rng.uniform(0.5, 1.5)
         self.pick = rng.random()
         self.struck: set[int] = set()  # the statuses that may follow
 
     def __str__(self) -> str:
-        return f"{self.kind}, {self.way}, {signal.Signals(self.number).name}"
+        how = "" if self.way in ("power", "cable") else f", {signal.Signals(self.number).name}"
+        return f"{self.kind}, {self.way}{how}"
 
     def strike(self, job: Job) -> None:
         """There may be no launcher or program yet: then the root gets the signal."""
+        self.at = time.monotonic()
+        if self.way in ("power", "cable"):
+            return self._strike_host(job)
         targets = {"program": job.running("sleep"), "launcher": job.launchers()}
         chosen = targets.get(self.way.split()[0], [])
         if chosen:
@@ -60,6 +70,32 @@ class Strike:
         if self.way == "program":  # that may have been a grandchild, which nobody misses
             time.sleep(0.3)
             self._signal_root(job, signal.SIGINT)
+
+    def _strike_host(self, job: Job) -> None:
+        """The root's own one may lose its cable only: without power there is nobody to be asked."""
+        candidates = job.hosts[1:] if self.way == "power" else job.hosts
+        self.host = candidates[int(self.pick * len(candidates))]
+        self.struck.add(125)
+        if self.way == "cable":
+            job.cluster.unplug(self.host)
+        else:
+            job.cluster.crash(self.host)
+
+    def mend(self, job: Job) -> None:
+        """Nothing of the job may be on a host without its cable by then, either. Files in /tmp go when a host boots."""
+        if self.host is None:
+            return
+        if self.way == "cable":
+            time.sleep(max(0.0, self.at + ORPHAN_S - SETTLE_S - time.monotonic()))
+            return
+        folder = job.cluster.path(self.host, f"/tmp/charmtree-{job.cluster.user('ctuser').uid}")
+        for file in folder.iterdir() if folder.is_dir() else ():
+            file.unlink()
+        job.cluster.boot(self.host)
+
+    def plug(self, job: Job) -> None:
+        if self.way == "cable" and self.host is not None:
+            job.cluster.plug(self.host)
 
     def _signal_root(self, job: Job, number: int) -> None:
         self.struck.add(-number)
@@ -87,11 +123,16 @@ def _round(hosts: Cluster, charmrun: Path, strikes: list[Strike]) -> list[str]:
         strike.strike(job)
     wrong = []
     for strike, job in zip(strikes, jobs, strict=True):
-        status = job.wait(patience(30))
+        status = job.wait(patience(30 if strike.host is None else 90))  # it may be logging in there
         expected = [one for one in strike.struck if one < 0 or one == 125]
         if status not in strike.struck or (status != -signal.SIGKILL and not job.errors):
             wrong.append(f"{strike}: expected one of {expected}, got {job.said()}")
-    return wrong + [f"left by {[str(one) for one in strikes]}: {line}" for line in leftovers(jobs)]
+    for strike, job in zip(strikes, jobs, strict=True):
+        strike.mend(job)
+    left = leftovers(jobs)
+    for strike, job in zip(strikes, jobs, strict=True):
+        strike.plug(job)
+    return wrong + [f"left by {[str(one) for one in strikes]}: {line}" for line in left]
 
 
 def main(count: int, seed: int) -> int:
@@ -103,7 +144,8 @@ def main(count: int, seed: int) -> int:
     with Cluster(26) as hosts:
         put_broods(hosts)
         for done in range(0, count, _ROUND_OF):
-            strikes = [Strike(rng) for _ in range(min(_ROUND_OF, count - done))]
+            groups = _GROUPS[: count - done]
+            strikes = [Strike(rng, len(group) > 1) for group in groups]
             wrong = _round(hosts, build / "bin/charmrun", strikes)
             tally.update(str(one) for one in strikes)
             bad += len(wrong)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A tree of launchers is repaired while the job goes on: inner launchers are killed with everything on their
-hosts, hosts are unplugged and links are cut, at random moments, in one job. Nobody is lost but with his host, and
-every line of the others is there once and in order."""
+hosts, hosts are unplugged and links are cut, at random moments, in one job. Nobody is lost but with his host, every
+line of the others is there once and in order, and they are served: each request is answered or refused."""
 
 from __future__ import annotations
 
@@ -9,18 +9,65 @@ import os
 import random
 import re
 import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from vc_job import Job, environment, kill, leftovers, pause
+from vc_job import Job, environment, kill, leftovers, patience, pause
 from vc_net import filter_packets
-from vcluster import Cluster, Process
+from vcluster import REPOSITORY, Cluster, Process
 
 from running import CAMPAIGN, Factory, built
 
 MORE = 50  # steps after the last fault
 OPTIONS = ["++on-failure", "continue", "++heartbeat", "0.1", "++detect-within", "0.5", "++orphan-after", "4"]
+
+# Arguments: port and number of processes. Asks one process after the other for its step, all the time; for a line of
+# numbers it asks these, and prints the answers. In the end: how many answers and refusals, and the longest wait.
+ASKER = """
+import random, select, sys, time
+from charmtree_ccs import Refused, Session
+
+def ask(process):
+    try:
+        return int(job.ask("step", pe=process))
+    except Refused:
+        return -1
+
+answers, waits = [], []
+with Session("127.0.0.1", int(sys.argv[1]), timeout=None) as job:
+    while True:
+        while not select.select([sys.stdin], [], [], 0.005)[0]:
+            begun = time.monotonic()
+            answers.append(ask(random.randrange(int(sys.argv[2]))))
+            waits.append(time.monotonic() - begun)
+        line = sys.stdin.readline()
+        if not line:
+            break
+        print(*map(ask, map(int, line.split())), flush=True)
+print(sum(one >= 0 for one in answers), answers.count(-1), max(waits))
+"""
+
+
+class Asker:
+    """A client of the job on its root's host."""
+
+    def __init__(self, hosts: Cluster, port: int, processes: int) -> None:
+        module = {"PYTHONPATH": str(REPOSITORY / "client-lib/python")}
+        words = ["/usr/bin/python3", "-c", ASKER, str(port), str(processes)]
+        self.child = hosts.popen(0, words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=module)
+
+    def ask(self, processes: list[int]) -> list[int]:
+        """At which step each is; -1: the request was refused."""
+        assert self.child.stdin and self.child.stdout
+        self.child.stdin.write(" ".join(map(str, processes)) + "\n")
+        self.child.stdin.flush()
+        return [int(word) for word in self.child.stdout.readline().split()]
+
+    def end(self) -> tuple[int, int, float]:
+        answered, refused, longest = self.child.communicate(timeout=patience(10))[0].split()
+        return int(answered), int(refused), float(longest)
 
 
 class Tree:
@@ -30,12 +77,15 @@ class Tree:
         names = [hosts.names[index] for index in range(1, hosts.n)]
         hosts.put(0, "/home/shared/steps", "")
         program = [built(charmrun, "steps_double"), "/home/shared/steps"]
-        options = [*OPTIONS, "++branching", str(branching), f"+p{len(names)}"]
+        options = [*OPTIONS, "++server", "++branching", str(branching), f"+p{len(names)}"]
         self.hosts = hosts
         self.job = Job(hosts, range(hosts.n), [charmrun, *options, "++nodelist", hosts.nodelist(names), *program])
         self.gone: set[int] = set()  # hosts
         self.cuts = 0
         self.job.until(lambda: len(self.steps()) == len(names), "a line of every process")
+        port = re.search(r"Server port = (\d+)", self.job.out + self.job.err)
+        assert port, self.job.said()
+        self.asker = Asker(hosts, int(port[1]), len(names))
 
     def steps(self) -> dict[int, list[int]]:
         """The numbers of the lines of each process, as they came."""
@@ -84,14 +134,19 @@ class Tree:
         filter_packets(self.hosts.hosts[launcher.host].net, chains)
 
     def until_repaired(self) -> None:
-        """Everybody who is left takes further steps."""
+        """Everybody who is left takes further steps, and says so."""
         left = [index - 1 for index in range(1, self.hosts.n) if index not in self.gone]
         counts = {process: len(lines) for process, lines in self.steps().items()}
         self.job.until(
             lambda: all(len(self.steps()[one]) > counts[one] + 20 for one in left), "further steps of all that are left"
         )
+        now = self.asker.ask(left)
+        assert all(step > counts[one] for one, step in zip(left, now, strict=True)), (now, self.job.said())
 
     def check_end(self) -> None:
+        answered, refused, longest = self.asker.end()
+        assert answered > refused
+        assert longest < patience(10), (answered, refused, longest, self.job.said())
         last = max(lines[-1] for lines in self.steps().values()) + MORE
         self.hosts.put(0, "/home/shared/steps", f"{last}\n")
         assert self.job.wait() == 0, self.job.said()
