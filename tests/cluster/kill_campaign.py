@@ -127,6 +127,8 @@ def _round(hosts: Cluster, charmrun: Path, strikes: list[Strike]) -> list[str]:
         expected = [one for one in strike.struck if one < 0 or one == 125]
         if status not in strike.struck or (status != -signal.SIGKILL and not job.errors):
             wrong.append(f"{strike}: expected one of {expected}, got {job.said()}")
+        if strike.host not in (None, job.hosts[0]) and hosts.names[strike.host or 0] not in job.errors[0]:
+            wrong.append(f"{strike}: not named as the first cause: {hosts.names[strike.host or 0]}, but {job.said()}")
     for strike, job in zip(strikes, jobs, strict=True):
         strike.mend(job)
     left = leftovers(jobs)
