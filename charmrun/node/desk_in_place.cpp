@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The desk's part in starting single processes again where they were (++on-failure restart), of programs that
 // are not Charm++'s.
+//
+// Input that was given to the old life of a process is not given again: it may have been read. From the time
+// that its loss is known until the order for the next life none is read, so that of what follows none is
+// lost.
 #include <fmt/format.h>
 
 #include "charmrun/node/root_desk.hpp"
@@ -10,7 +14,8 @@ namespace charmtree {
 using namespace proto;
 
 void RootDesk::restart(const wire::ProcessExit& exit, Instant now, Actions& out, DeskOrders& orders) {
-  const std::string hopeless = process_restarts_->lost(exit.process, now);
+  const bool has_registered = exit.registered || exit.ended;
+  const std::string hopeless = process_restarts_->lost(exit.process, has_registered, now);
   if (!hopeless.empty()) return judge_.lost(exit, hopeless);
   last_exits_[exit.process] = exit;
   const std::uint32_t times = process_restarts_->restarts(exit.process);
@@ -45,7 +50,21 @@ void RootDesk::restart_in_place(Instant now, Actions& out, DeskOrders& orders) {
     out.push_back(Say{Tone::verbose, fmt::format("process {} is back", message.process)});
     orders.process.emplace_back(message.process, std::move(message));
   }
-  for (const wire::Restart& message : due.restarts) orders.process.emplace_back(message.process, message);
+  for (wire::Restart& message : due.restarts) {
+    message.input_ended = gets_input(message.process) && (input_ended_ || scanning_);
+    orders.process.emplace_back(message.process, message);
+  }
+}
+
+bool RootDesk::gets_input(std::uint32_t process) const {
+  return job_->input_to_all || process == job_->input_process;
+}
+
+/// What is read now would come to nobody. Of copies the others wait, too.
+bool RootDesk::reader_is_absent() const {
+  if (!process_restarts_) return false;
+  return job_->input_to_all ? process_restarts_->is_any_absent()
+                            : process_restarts_->is_absent(job_->input_process);
 }
 
 }  // namespace charmtree

@@ -19,7 +19,7 @@ void RootDesk::go_on(Instant now, Actions& out, DeskOrders& orders) {
 }
 
 /// What was on its way to or from these processes may be lost: requests get no answer, and of the input the
-/// rest is read on.
+/// rest is read on; its end is said again.
 void RootDesk::repaired(const wire::Reached& reached, Instant now, Actions& out, DeskOrders& orders) {
   judge_.repaired();
   if (reached.host < hosts_.size())
@@ -27,7 +27,12 @@ void RootDesk::repaired(const wire::Reached& reached, Instant now, Actions& out,
         Say{Tone::info, hosts_[reached.host].name + ": its launcher, which was cut off, is reached again"});
   if (ccs_) ccs_->cut_off(reached.processes, now, out, orders.process);
   for (const auto& [first, last] : reached.processes) {
-    if (job_->input_process >= first && job_->input_process <= last) in_pipe_ = 0;
+    const bool has_reader = job_->input_process >= first && job_->input_process <= last;
+    if (has_reader && !job_->input_to_all) in_pipe_ = 0;
+    if ((has_reader || job_->input_to_all) && input_ended_ && !scanning_) {
+      orders.input.emplace_back(wire::Input{{}, true});
+      break;
+    }
   }
 }
 

@@ -455,13 +455,13 @@ void Node::pass_on(const DeskOrders& orders) {
     count_release(message);
     down_all(message);
   }
-  for (const wire::Message& message : orders.input) about_input(message);
   for (const auto& [process, message] : orders.process) {
     if (const auto* piece = std::get_if<wire::CcsSpread>(&message))
       spread(*piece);
     else
       down_to(process, message);
   }
+  for (const wire::Message& message : orders.input) about_input(message);  // also to who is started again now
 }
 
 void Node::up(wire::Message message) {

@@ -40,7 +40,7 @@ bool Node::about_input(const wire::Message& message) {
     if (job_->input_to_all)
       copy_input(*input);
     else if (here)
-      out_->push_back(WriteInput{processes_->name_of(reader), input->bytes, input->end});
+      processes_->write_input(reader, input->bytes, input->end, *out_);
     else
       down_to(reader, message);
   } else if (std::holds_alternative<wire::RecallInput>(message)) {
@@ -69,7 +69,7 @@ void Node::copy_input(const wire::Input& input) {
   if (processes_) {
     for (const std::uint32_t process : processes_->living()) {
       takers.push_back({Taker::Kind::process, process});
-      out_->push_back(WriteInput{processes_->name_of(process), input.bytes, input.end});
+      processes_->write_input(process, input.bytes, input.end, *out_);
     }
   }
   input_spread_.sent(takers, static_cast<std::uint32_t>(input.bytes.size()));

@@ -146,7 +146,7 @@ void RootDesk::new_host_key(const wire::NewHostKey& message, Actions& out) {
 
 void RootDesk::input(const InputRead& event, DeskOrders& orders) {
   reading_ = false;
-  if (restarting_ || !judge_.all_up()) {
+  if (restarting_ || !judge_.all_up() || reader_is_absent()) {
     early_input_ = event;
     return;
   }
@@ -161,7 +161,7 @@ void RootDesk::input(const InputRead& event, DeskOrders& orders) {
 }
 
 void RootDesk::deliver_early_input(DeskOrders& orders) {
-  if (!early_input_ || restarting_ || !judge_.all_up()) return;
+  if (!early_input_ || restarting_ || !judge_.all_up() || reader_is_absent()) return;
   const InputRead event = *std::exchange(early_input_, std::nullopt);
   input(event, orders);
 }
@@ -194,7 +194,7 @@ void RootDesk::serve_scans(DeskOrders& orders) {
 
 void RootDesk::want_input(Actions& out) {
   if (reading_ || early_input_ || input_ended_ || judge_.verdict() || !judge_.all_up() ||
-      job_->input_process >= job_->processes)
+      job_->input_process >= job_->processes || reader_is_absent())
     return;
   // Of what is typed, one line: it belongs to whoever reads next.
   const std::uint32_t most = job_->input_is_typed ? 1 : kInputWindow;

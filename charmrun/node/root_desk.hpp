@@ -140,6 +140,8 @@ private:
   void restart_processes(Instant now, proto::Actions& out, DeskOrders& orders);
   void restart_in_place(Instant now, proto::Actions& out, DeskOrders& orders);
   void restart(const wire::ProcessExit& exit, Instant now, proto::Actions& out, DeskOrders& orders);
+  bool gets_input(std::uint32_t process) const;
+  bool reader_is_absent() const;
   void scan_from_now_on(proto::Actions& out);
   void serve_scans(DeskOrders& orders);
   void want_input(proto::Actions& out);
@@ -200,7 +202,7 @@ private:
   std::string buffer_;                           // scanning_: not yet consumed
   std::deque<wire::ScanUp> scans_;               // in order of arrival
   bool look_at_scans_ = false;                   // the first of them may be complete now
-  std::optional<proto::InputRead> early_input_;  // before there is anybody to read it
+  std::optional<proto::InputRead> early_input_;  // while there is nobody to read it
 };
 
 }  // namespace charmtree

@@ -7,6 +7,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from running import Factory, built
 from test_losses import rank
 from vc_job import Job, kill, leftovers
@@ -103,3 +105,14 @@ def test_nothing_of_a_plain_process_outlives_it(cluster: Factory, charmrun: Path
     assert job.wait() == 0, job.said()
     assert job.out == "up\nup\ngone\ngone\n"
     assert leftovers([job]) == []
+
+
+@pytest.mark.parametrize("reader", ["0", "all"])
+def test_who_is_started_again_finds_the_end_of_the_input(cluster: Factory, charmrun: Path, reader: str) -> None:
+    """The first life of process 0 reads all of it."""
+    hosts = cluster(2)
+    script = "[ $CHARMTREE_PROCESS = 0 ] || exit 0; cat; [ $CHARMTREE_RESTARTS = 1 ] || exit 7; echo end"
+    options = ["++quiet", "++on-failure", "restart", "++stdin", reader, "+p2", "++nodelist", hosts.nodelist(2)]
+    done = hosts.run(0, [charmrun, *options, "sh", "-c", script], stdin="a line\n")
+    assert done.returncode == 0, done
+    assert done.stdout == "a line\nend\n"

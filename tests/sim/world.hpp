@@ -260,6 +260,7 @@ private:
   void check_output();
 
   // ---- processes that are restarted
+  void begin_life(std::uint32_t process, std::uint32_t life);
   void starts_anew(const proto::Spawn& action);
   void recovering_hears(std::uint32_t process, const proto::ClientSend& message, Duration now);
   void recovering_table(std::uint32_t process, const proto::ClientSend& message, Duration now);

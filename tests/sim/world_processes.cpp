@@ -51,8 +51,9 @@ Heard classify(std::uint32_t kind, const std::string& bytes) {
 
 /// What the system gave it: any ephemeral port.
 std::uint16_t World::port_of(std::uint32_t process, std::uint32_t life) const {
-  const std::uint64_t which = process + std::uint64_t{life} * processes_.size();
-  return static_cast<std::uint16_t>(32768 + Random{which * 0x9E3779B97F4A7C15ULL}.below(28232));
+  constexpr std::uint64_t kPorts = 28232, kStep = 9973;  // no two lives of a process have the same
+  const std::uint64_t first = Random{process * 0x9E3779B97F4A7C15ULL}.below(kPorts);
+  return static_cast<std::uint16_t>(32768 + (first + life * kStep) % kPorts);
 }
 
 ClientId World::client_of(std::uint32_t process) const {

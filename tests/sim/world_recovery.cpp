@@ -40,12 +40,18 @@ void World::starts_anew(const Spawn& action) {
                                              "+restartisomalloc"};
   if (action.more_arguments != expected)
     checks_.wrong(fmt::format("process {} was started anew with other arguments", action.process));
-  const Process before = process;
-  process = Process{};
+  begin_life(action.process, process.life + 1);
+}
+
+/// What is the same in all lives of a process.
+void World::begin_life(std::uint32_t number, std::uint32_t life) {
+  const Process before = std::exchange(processes_[number], Process{});
+  Process& process = processes_[number];
+  process.life = life;
   process.is_stubborn = before.is_stubborn;
   process.launcher = before.launcher;
   process.losses = before.losses;
-  process.life = before.life + 1;
+  process.before = std::max(before.before, before.entered);
 }
 
 void World::recovering_hears(std::uint32_t number, const ClientSend& message, Duration now) {

@@ -36,13 +36,7 @@ void World::starts_again(const Spawn& action) {
     checks_.wrong(fmt::format("process {} was started again while it lived", action.process));
   if (action.restarts != process.life + 1 || !action.more_arguments.empty())
     checks_.wrong(fmt::format("process {} was started again as number {}", action.process, action.restarts));
-  const Process before = process;
-  process = Process{};
-  process.is_stubborn = before.is_stubborn;
-  process.launcher = before.launcher;
-  process.losses = before.losses;
-  process.life = before.life + 1;
-  process.before = std::max(before.before, before.entered);
+  begin_life(action.process, process.life + 1);
 }
 
 void World::renewed_hears(std::uint32_t number, const ClientSend& message, Duration now) {
@@ -195,19 +189,18 @@ void World::root_releases(const wire::Release& message) {
   }
 }
 
-/// That ends the job only if the process has registered and there is no table yet, if it has said that it is
-/// done, when all may be let go before anybody knows, or if it comes again and again.
+/// That ends the job only if the process has said that it is done, when all may be let go before anybody
+/// knows, or if it comes again and again.
 void World::fail_in_place(Duration now) {
   const std::uint32_t number = some_process();
   if (number == kNobody) return;
   Process& process = processes_[number];
   if (process.is_cut) return;
   using State = Process::State;
-  const bool starting = process.state == State::joined && outcome_.table == 0;
   enum class How : std::uint8_t { killed, fails, cut };
   const bool has_connection = process.state == State::joined || process.state == State::wired;
   const auto how = static_cast<How>(random_.below(has_connection ? 3 : 2));
-  if (starting || process.is_done || ++process.losses > RestartBudget::kMostInARow) {
+  if (process.is_done || ++process.losses > RestartBudget::kMostInARow) {
     for (const int status : {kSignalled + kKilled, kExitStatus, kCut}) checks_.grazed(status);
   }
   if (settings_.log != 0) fmt::print("{:12.6f} ** process {} is lost\n", seconds(now), number);

@@ -18,10 +18,8 @@ void World::begin_run(std::uint32_t run) {
     Process& process = processes_[number];
     if (process.state != Process::State::unborn && process.state != Process::State::gone)
       checks_.wrong(fmt::format("process {} lives when run {} begins", number, run));
-    const Process before = process;
-    process = Process{};
-    process.is_stubborn = before.is_stubborn;
-    process.life = run;
+    begin_life(number, run);
+    process.launcher = kNobody;
   }
   joined_ = wired_ = 0;
   checks_.begin_run();

@@ -137,6 +137,46 @@ inline int welcome(const Listener& listener) {
   return fd;
 }
 
+/// A connected client of a launcher that is the test, and the messages that it says.
+struct Ear {
+  int fd;
+  wire::FrameDecoder decoder{wire::kMaxClientFrame};
+
+  /// Passes over everything before it.
+  template <class Wanted>
+  Wanted hears() {
+    for (;;) {
+      auto frame = decoder.next();
+      REQUIRE(frame);
+      if (frame->has_value()) {
+        const auto message = wire::native::decode_from_client(**frame);
+        REQUIRE(message);
+        if (const auto* wanted = std::get_if<Wanted>(&*message)) return *wanted;
+        continue;
+      }
+      char bytes[512];
+      const ssize_t n = ::recv(fd, bytes, sizeof bytes, 0);
+      REQUIRE(n > 0);
+      decoder.append({bytes, static_cast<std::size_t>(n)});
+    }
+  }
+};
+
+/// It is done when it says so, and may leave; its exit status.
+inline int let_go(Ear& ear, Child& child) {
+  ear.hears<wire::native::Finalize>();
+  send_to(ear.fd, wire::native::Finished{});
+  const int status = child.wait();
+  ::close(ear.fd);
+  return status;
+}
+
+/// The same of one that is in its last barrier.
+inline int open_and_let_go(Ear& ear, Child& child) {
+  send_to(ear.fd, wire::native::BarrierRelease{});
+  return let_go(ear, child);
+}
+
 /// One launcher: its socket, its server and the least engine that a job of one host needs. Blocking writes:
 /// the clients read.
 class Launcher {

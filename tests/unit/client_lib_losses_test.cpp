@@ -27,31 +27,6 @@ void hear_losses(ct_job* job, const int* ranks, int count, void* argument) {
                   ct_lookup(job, 1, &peer), ct_print(job, CT_STDOUT, "lost\n")};
 }
 
-/// What a client says to a launcher that is the test.
-struct Ear {
-  int fd;
-  wire::FrameDecoder decoder{wire::kMaxClientFrame};
-
-  /// Passes over everything before it.
-  template <class Wanted>
-  void hears() {
-    for (;;) {
-      auto frame = decoder.next();
-      REQUIRE(frame);
-      if (frame->has_value()) {
-        const auto message = native::decode_from_client(**frame);
-        REQUIRE(message);
-        if (std::holds_alternative<Wanted>(*message)) return;
-        continue;
-      }
-      char bytes[512];
-      const ssize_t n = ::recv(fd, bytes, sizeof bytes, 0);
-      REQUIRE(n > 0);
-      decoder.append({bytes, static_cast<std::size_t>(n)});
-    }
-  }
-};
-
 }  // namespace
 
 TEST_CASE("losses are told inside a barrier, before it opens, and the lost are known", "[client]") {
@@ -81,11 +56,7 @@ TEST_CASE("losses are told inside a barrier, before it opens, and the lost are k
   send_to(fd, native::Lost{{{1, 1}}});
   ear.hears<native::Print>();  // by the handler, while the barrier is closed
   send_to(fd, native::Lost{{{1, 1}}});
-  send_to(fd, native::BarrierRelease{});
-  ear.hears<native::Finalize>();
-  send_to(fd, native::Finished{});
-  CHECK(child.wait() == 0);
-  ::close(fd);
+  CHECK(open_and_let_go(ear, child) == 0);
 }
 
 TEST_CASE("losses that came before somebody asked are told, and impossible ones are an error", "[client]") {

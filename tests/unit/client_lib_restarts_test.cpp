@@ -32,31 +32,6 @@ int hear_restarts(ct_job* job, const int* ranks, int count, void* argument) {
   return heard.answer;
 }
 
-/// A connected client and the messages that it says.
-struct Ear {
-  int fd;
-  wire::FrameDecoder decoder{wire::kMaxClientFrame};
-
-  /// Passes over everything before it.
-  template <class Wanted>
-  Wanted hears() {
-    for (;;) {
-      auto frame = decoder.next();
-      REQUIRE(frame);
-      if (frame->has_value()) {
-        const auto message = native::decode_from_client(**frame);
-        REQUIRE(message);
-        if (const auto* wanted = std::get_if<Wanted>(&*message)) return *wanted;
-        continue;
-      }
-      char bytes[512];
-      const ssize_t n = ::recv(fd, bytes, sizeof bytes, 0);
-      REQUIRE(n > 0);
-      decoder.append({bytes, static_cast<std::size_t>(n)});
-    }
-  }
-};
-
 const wire::NodeTable kTable{0, 1, {{0, 0, 0, {{0, "a"}, {0, "b"}}}}};
 
 native::Renewed renewed(std::uint32_t epoch, const std::string& tuple) {
@@ -88,11 +63,7 @@ TEST_CASE("restarts are told inside a barrier, which is entered again and opens"
   CHECK(ear.hears<native::BarrierEnter>().epoch == 1);
   send_to(fd, renewed(2, "c"));
   CHECK(ear.hears<native::BarrierEnter>().epoch == 2);
-  send_to(fd, native::BarrierRelease{});
-  ear.hears<native::Finalize>();
-  send_to(fd, native::Finished{});
-  CHECK(child.wait() == 0);
-  ::close(fd);
+  CHECK(open_and_let_go(ear, child) == 0);
 }
 
 TEST_CASE("of restarts that are heard of while others are told, a process is told before the barrier opens",
@@ -114,11 +85,7 @@ TEST_CASE("of restarts that are heard of while others are told, a process is tol
   const std::string both = native::to_frame(renewed(1, "b2")) + native::to_frame(renewed(2, "b3"));
   CHECK(::send(fd, both.data(), both.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(both.size()));
   CHECK(ear.hears<native::BarrierEnter>().epoch == 2);
-  send_to(fd, native::BarrierRelease{});
-  ear.hears<native::Finalize>();
-  send_to(fd, native::Finished{});
-  CHECK(child.wait() == 0);
-  ::close(fd);
+  CHECK(open_and_let_go(ear, child) == 0);
 }
 
 TEST_CASE("a program can be let out of a barrier to go back", "[client]") {
@@ -145,10 +112,7 @@ TEST_CASE("a program can be let out of a barrier to go back", "[client]") {
   CHECK(ear.hears<native::BarrierEnter>().epoch == 1);
   send_to(fd, native::BarrierRelease{});
   send_to(fd, renewed(2, "b3"));
-  ear.hears<native::Finalize>();
-  send_to(fd, native::Finished{});
-  CHECK(child.wait() == 0);
-  ::close(fd);
+  CHECK(let_go(ear, child) == 0);
 }
 
 TEST_CASE("a process that was started again knows how often, and how many barriers it has missed",
@@ -168,11 +132,7 @@ TEST_CASE("a process that was started again knows how often, and how many barrie
   send_to(fd, native::Table{{5, 1, kTable.blocks}});
   Ear ear{fd};
   CHECK(ear.hears<native::BarrierEnter>().epoch == 5);
-  send_to(fd, native::BarrierRelease{});
-  ear.hears<native::Finalize>();
-  send_to(fd, native::Finished{});
-  CHECK(child.wait() == 0);
-  ::close(fd);
+  CHECK(open_and_let_go(ear, child) == 0);
 }
 
 TEST_CASE("a barrier that was entered before the table came is entered again if that is a later one",
@@ -192,11 +152,7 @@ TEST_CASE("a barrier that was entered before the table came is entered again if 
   send_to(fd, native::Missed{12});
   send_to(fd, native::Table{{5, 1, kTable.blocks}});
   CHECK(ear.hears<native::BarrierEnter>().epoch == 5);
-  send_to(fd, native::BarrierRelease{});
-  ear.hears<native::Finalize>();
-  send_to(fd, native::Finished{});
-  CHECK(child.wait() == 0);
-  ::close(fd);
+  CHECK(open_and_let_go(ear, child) == 0);
 }
 
 TEST_CASE("restarts of processes that there are not, or before a table, are an error", "[client]") {

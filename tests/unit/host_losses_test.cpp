@@ -2,9 +2,7 @@
 // What a host does when processes of its job are lost and the others go on.
 #include <catch2/catch.hpp>
 
-#include "tests/unit/what_happened.hpp"
-#include "tree/proto/host_processes.hpp"
-#include "tree/wire/native_message.hpp"
+#include "tests/unit/three_processes.hpp"
 
 using namespace charmtree;
 using namespace charmtree::proto;
@@ -12,52 +10,15 @@ namespace native = wire::native;
 
 namespace {
 
-constexpr Instant kNow{1s};
+constexpr Instant kNow = test::ThreeProcesses::kNow;
 
-/// Native processes 2, 3 and 4 of six, by connections of these numbers; all have their table.
-class Fixture {
+/// Native ones, which have their table.
+class Fixture : public test::ThreeProcesses {
 public:
-  Fixture() {
-    auto job = std::make_shared<wire::JobSpec>();
-    job->processes = 6;
-    job->on_failure = wire::OnFailure::go_on;
-    Host host;
-    host.first_process = 2;
-    host.processes = 3;
-    processes.emplace(job, host);
-    on(Prepared{0x0A000001});
-    processes->spawn(out);
-    for (std::uint32_t process = 2; process < 5; ++process) {
-      on(Spawned{process});
-      on(ClientOpened{ClientKind::native, process});
-      says(process, native::Hello{native::kVersion, process, 1, "test"});
-      says(process, native::Put{"tuple"});
-    }
-    wire::NodeTable table{0, 1, {{0, 0, 1, {{}, {}}}, up.facts.blocks.at(0), {9, 5, 1, {{}}}}};
-    processes->table(wire::encode(table), kNow, out, up);
-    forget();
-  }
-  template <class E>
-  void on(const E& event) {
-    processes->on(event, kNow, out, up);
-  }
-  void says(std::uint32_t process, const native::FromClient& message) {
-    on(ClientBytes{ClientKind::native, process, native::to_frame(message)});
-  }
+  Fixture() : ThreeProcesses({.on_failure = wire::OnFailure::go_on}) { all_register(); }
   void lose(std::uint32_t epoch, std::uint32_t process) {
     processes->lost(wire::Lost{epoch, {{process, process}}}, kNow, out, up);
   }
-  void forget() {
-    out.clear();
-    up = {};
-  }
-  std::uint32_t entered(BarrierKind kind = BarrierKind::all) const {
-    return up.facts.barrier[static_cast<std::size_t>(kind)];
-  }
-
-  std::optional<HostProcesses> processes;
-  Actions out;
-  Upward up;
 };
 
 }  // namespace

@@ -2,9 +2,7 @@
 // What a host does when processes of plain and client-lib programs are started again (++on-failure restart).
 #include <catch2/catch.hpp>
 
-#include "tests/unit/what_happened.hpp"
-#include "tree/proto/host_processes.hpp"
-#include "tree/wire/native_message.hpp"
+#include "tests/unit/three_processes.hpp"
 
 using namespace charmtree;
 using namespace charmtree::proto;
@@ -12,42 +10,11 @@ namespace native = wire::native;
 
 namespace {
 
-constexpr Instant kNow{1s};
+constexpr Instant kNow = test::ThreeProcesses::kNow;
 
-/// Processes 2, 3 and 4 of six.
-class Fixture {
+class Fixture : public test::ThreeProcesses {
 public:
-  Fixture() {
-    auto job = std::make_shared<wire::JobSpec>();
-    job->processes = 6;
-    job->restarts_in_place = true;
-    Host host;
-    host.first_process = 2;
-    host.processes = 3;
-    processes.emplace(job, host);
-    on(Prepared{0x0A000001});
-    processes->spawn(out);
-    for (std::uint32_t process = 2; process < 5; ++process) on(Spawned{process});
-  }
-  /// Native ones, by connections of their numbers; all have their table.
-  void all_register() {
-    for (std::uint32_t process = 2; process < 5; ++process) joins(process, process);
-    wire::NodeTable table{0, 1, {{0, 0, 1, {{}, {}}}, up.facts.blocks.at(0), {9, 5, 1, {{}}}}};
-    processes->table(wire::encode(table), kNow, out, up);
-    forget();
-  }
-  void joins(ClientId client, std::uint32_t process) {
-    on(ClientOpened{ClientKind::native, client});
-    says(client, native::Hello{native::kVersion, process, 1, "test"});
-    says(client, native::Put{"tuple"});
-  }
-  template <class E>
-  void on(const E& event) {
-    processes->on(event, kNow, out, up);
-  }
-  void says(ClientId client, const native::FromClient& message) {
-    on(ClientBytes{ClientKind::native, client, native::to_frame(message)});
-  }
+  Fixture() : ThreeProcesses({.restarts_in_place = true}) {}
   /// Killed, and its connection is closed.
   void dies(std::uint32_t process) {
     on(ProcessExited{process, 0, 9});
@@ -58,13 +25,6 @@ public:
   }
   void renew(std::uint32_t epoch, std::uint32_t process) {
     processes->renewed({epoch, {{3, process, 1, {{0, "new"}}}}}, kNow, out, up);
-  }
-  void forget() {
-    out.clear();
-    up = {};
-  }
-  std::uint32_t entered(BarrierKind kind = BarrierKind::all) const {
-    return up.facts.barrier[static_cast<std::size_t>(kind)];
   }
   /// What a client heard since forget().
   std::vector<native::FromLauncher> heard(ClientId client) const {
@@ -84,9 +44,6 @@ public:
     return nullptr;
   }
 
-  std::optional<HostProcesses> processes;
-  Actions out;
-  Upward up;
   std::vector<native::FromLauncher> last;
 };
 
@@ -197,6 +154,53 @@ TEST_CASE("a process that fails before it registers is a new one like the first"
   CHECK(test::only<wire::Rejoined>(f.up.messages).empty());
   CHECK(f.up.facts.registered == 3);
   CHECK(f.up.facts.blocks.size() == 1);
+}
+
+TEST_CASE("a client that registered and is lost before the table comes back behind it", "[restarts]") {
+  Fixture f;
+  f.joins(2, 2);
+  f.dies(2);
+  REQUIRE(f.up.facts.exits.size() == 1);
+  CHECK((f.up.facts.exits[0].restartable && f.up.facts.exits[0].registered));
+  f.restart(2);
+  f.on(Spawned{2});
+  f.joins(12, 2);
+  CHECK(test::only<wire::Rejoined>(f.up.messages).size() == 1);
+  f.joins(3, 3);
+  f.joins(4, 4);
+  CHECK(f.up.facts.registered == 3);
+  REQUIRE(f.up.facts.blocks.size() == 1);
+  CHECK(f.up.facts.blocks[0].tuples.at(0).data == "tuple");
+  f.forget();
+  f.processes->table(wire::encode(wire::NodeTable{0, 1, {{3, 0, 1, std::vector<wire::Tuple>(6)}}}), kNow,
+                     f.out, f.up);
+  CHECK(f.heard(12).empty());  // it waits for its own
+  CHECK(f.heard(3).size() == 1);
+}
+
+TEST_CASE("the input of a process that is about to be replaced is its successor's", "[restarts][input]") {
+  Fixture f;
+  f.on(ClientClosed{ClientKind::native, 3});
+  f.restart(3);
+  f.processes->write_input(3, "one ", false, f.out);
+  f.processes->write_input(3, "two", true, f.out);
+  CHECK(test::only<WriteInput>(f.out).empty());
+  f.forget();
+  f.on(ProcessExited{3, 0, 9});
+  const auto written = test::only<WriteInput>(f.out);
+  REQUIRE(written.size() == 1);
+  CHECK((written[0].bytes == "one two" && written[0].end));
+  CHECK(std::holds_alternative<Spawn>(f.out.front()));
+}
+
+TEST_CASE("what cannot be executed is not tried again", "[restarts]") {
+  Fixture f;
+  f.on(ProcessExited{3, 7});
+  f.restart(3);
+  f.forget();
+  f.on(SpawnFailed{3, {Errc::no_program, Phase::spawn, "no such file"}});
+  REQUIRE(f.up.facts.exits.size() == 1);
+  CHECK_FALSE(f.up.facts.exits[0].restartable);
 }
 
 TEST_CASE("a plain process that was started again may end well, or fail again", "[restarts]") {

@@ -107,7 +107,7 @@ std::vector<Message> messages_down() {
           Sweep{"0123456789abcdef", 4},
           Numbers{encode(std::vector<Share>{{2, 0, 3}, {4, 3, 1}}), 7},
           SignReply{3, 4, std::string{"\0signature", 10}},
-          Restart{3, 2},
+          Restart{3, 2, 4, true},
           Recover{3, {3, 5}, encode(NodeTable{3, 4, full_facts().blocks})},
           Admit{3},
           CcsForward{4, false, "request"},

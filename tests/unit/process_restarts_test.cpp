@@ -21,7 +21,9 @@ public:
   Instant now = kStart;
   std::uint32_t barriers = 0;
 
-  std::string lose(std::uint32_t process) { return restarts.lost(process, now); }
+  std::string lose(std::uint32_t process, bool has_registered = false) {
+    return restarts.lost(process, has_registered, now);
+  }
   void rejoin(std::uint32_t process, const std::string& tuple) {
     restarts.rejoined({process, 0, process / 2 + 1, tuple}, process / 2, now);
   }
@@ -138,4 +140,24 @@ TEST_CASE("who has a place in the table has to register in time, while the user 
   plain.orders();
   CHECK(plain.restarts.next_deadline() == kNever);
   CHECK_FALSE(plain.restarts.in_progress());
+}
+
+TEST_CASE("who has registered and is lost before there is a table comes behind it, in its last life",
+          "[restarts]") {
+  Fixture f{kAny, false};
+  CHECK(f.lose(2, true).empty());
+  CHECK(f.restarts.is_absent(2));
+  CHECK(f.orders() == "restart 2 (1); ");
+  CHECK_FALSE(f.restarts.is_absent(2));
+  CHECK(f.restarts.in_progress());
+  f.rejoin(2, "e");
+  CHECK(f.orders().empty());
+  CHECK(f.lose(2, true).empty());
+  f.now += ProcessRestarts::kFirstPause;
+  CHECK(f.orders() == "restart 2 (2); ");
+  f.restarts.begin({0, 1, {{0, 0, 1, {{0, "a"}, {0, "b"}}}, {1, 2, 2, {{0, "c"}, {0, "d"}}}}});
+  CHECK(f.orders().empty());
+  f.rejoin(2, "f");
+  CHECK(f.orders() == "epoch 1: 2=f; readmit 2 after 0 abfd; ");
+  CHECK_FALSE(f.restarts.in_progress());
 }

@@ -151,6 +151,7 @@ bool HostRuntime::program_can_fork() const {
 }
 
 void HostRuntime::execute(const proto::Spawn& action) {
+  killed_.erase(action.process);  // one of that number before it may have been
   SpawnRequest request = request_of(action.process);
   request.arguments = command_of(action.more_arguments);
   request.cpus = action.cpus;

@@ -142,6 +142,8 @@ void HostProcesses::on(const SpawnFailed& event, Instant, Actions&, Upward& up) 
     wire::ProcessExit exit = exit_of(event.process);
     exit.lost_connection = true;
     exit.text = to_string(event.error);
+    const bool hopeless = event.error.code == Errc::no_program || event.error.code == Errc::not_executable;
+    exit.restartable = exit.restartable && !hopeless;
     up.facts.exits.push_back(std::move(exit));
     return;
   }
@@ -249,7 +251,8 @@ void HostProcesses::on(const ProcessExited& event, Instant now, Actions& out, Up
   if (process.state == Process::State::gone) return;
   process.state = Process::State::gone;
   --alive_;
-  const bool typed_for = event.process == job_->input_process && !job_->input_to_all;
+  const bool comes_again = job_->restarts_in_place && (process.next || event.code != 0 || event.signal != 0);
+  const bool typed_for = event.process == job_->input_process && !job_->input_to_all && !comes_again;
   if (typed_for && (job_->terminal || job_->input_is_typed)) up.messages.emplace_back(wire::InputReturned{});
   process.exit = event;
   ++waiting_exits_;
@@ -304,10 +307,10 @@ void HostProcesses::apply(const Registered& output, ClientKind kind, Instant now
     fork_others(kind, now, out, up);
   else if (forking_)
     adopt(output, kind, out);
-  process.tuple = output.tuple;
+  if (!process.awaited) process.tuple = output.tuple;
   if (process.awaited || regrouping_) {
     up.messages.emplace_back(
-        wire::Rejoined{output.process, output.tuple.port, host_.address, std::move(process.tuple.data)});
+        wire::Rejoined{output.process, output.tuple.port, host_.address, output.tuple.data});
     return;
   }
   ++up.facts.registered;

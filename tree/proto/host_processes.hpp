@@ -115,6 +115,8 @@ public:
   void finish(int signal, Instant now, Actions& out, Upward& up);
   /// To every process.
   void signal(int signal, Actions& out) const;
+  /// Stdin of a process; of one that is about to be replaced, its successor's.
+  void write_input(std::uint32_t process, const std::string& bytes, bool end, Actions& out);
   /// Leaves the pipes of processes alone, or reads them again; but for those that hold copies.
   void hold_output(bool held, Actions& out);
 
@@ -153,6 +155,7 @@ private:
     std::uint32_t restarts = 0;         // it is not the first of its number
     bool awaited = false;               // ... and others have one of that number in their table
     std::optional<wire::Restart> next;  // what is to be started when this one is gone
+    std::string input_of_next;          // ... and what it is to read
     LastWords last_words;
     std::string request;  // CCS: the pieces of one so far
   };

@@ -46,14 +46,25 @@ void HostProcesses::start_anew(std::uint32_t number, Actions& out) {
   Process& process = at(number);
   if (process.exit) --waiting_exits_;
   const wire::Restart order = *process.next;
+  const std::string input = std::move(process.input_of_next);
   const bool awaited = process.awaited || process.kind.has_value();
+  wire::Tuple told = std::move(process.tuple);  // that of a host's first table, of which there may be others
   process = Process{};
   process.restarts = order.restarts;
   process.awaited = awaited;
+  process.tuple = std::move(told);
   std::vector<std::string> arguments;
   if (job_->restarts_processes)
     arguments = {"+restartaftercrash", fmt::format("{}", order.phase), "+restartisomalloc"};
   start_process(number, std::move(arguments), out);
+  if (!input.empty() || order.input_ended) write_input(number, input, order.input_ended, out);
+}
+
+void HostProcesses::write_input(std::uint32_t number, const std::string& bytes, bool end, Actions& out) {
+  Process& process = at(number);
+  if (!process.next) return out.push_back(WriteInput{name_of(number), bytes, end});
+  process.input_of_next += bytes;
+  process.next->input_ended = process.next->input_ended || end;
 }
 
 /// Of processes that have ended, or speak no Charm++, nobody waits to hear that they know.

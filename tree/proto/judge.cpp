@@ -135,14 +135,14 @@ void Judge::lost(const wire::ProcessExit& exit, const std::string& why) {
   fail(exit, "", "; " + why);
 }
 
-/// Nobody is restarted who is about to be in the first table, and no Charm++ process once another one has
-/// ended: then the program is ending, and those that have ended would not help it to recover; nor a client of
-/// the client library once all were told that they may leave.
+/// Of Charm++ programs nobody is restarted who is about to be in the first table, nor once another one has
+/// ended: then the program is ending, and those that have ended would not help it to recover. A client of the
+/// client library is not once all were told that they may leave.
 bool Judge::can_be_restarted(const wire::ProcessExit& exit) const {
   if (!exit.restartable) return false;
   if (job_.restarts_processes) return table_taken_ && ended_ == 0;
   const bool has_registered = exit.registered || exit.ended;
-  return !has_registered || (table_taken_ && opened(BarrierKind::leave) == 0);
+  return !has_registered || opened(BarrierKind::leave) == 0;
 }
 
 void Judge::judge_exit(const wire::ProcessExit& exit) {

@@ -5,24 +5,26 @@
 
 namespace charmtree::proto {
 
-std::string ProcessRestarts::lost(std::uint32_t process, Instant now) {
+std::string ProcessRestarts::lost(std::uint32_t process, bool has_registered, Instant now) {
   std::string hopeless = budget_.lost(process, now);
   if (!hopeless.empty()) return hopeless;
   const std::uint32_t in_a_row = budget_.in_a_row(process);
   due_[process] = in_a_row > 1 ? now + kFirstPause * (1 << (in_a_row - 2)) : now;
+  if (table_ || has_registered) awaited_.insert(process);
   register_by_.erase(process);
+  std::erase_if(back_, [&](const wire::TupleBlock& block) { return block.first_process == process; });
   return {};
 }
 
 void ProcessRestarts::rejoined(const wire::Rejoined& message, std::uint32_t host, Instant now) {
-  if (!table_ || register_by_.erase(message.process) == 0) return;
+  if (register_by_.erase(message.process) == 0) return;
   budget_.runs(message.process, now);
   back_.push_back({host, message.process, message.address, {wire::Tuple{message.port, message.tuple}}});
 }
 
 ProcessRestarts::Orders ProcessRestarts::take_orders(std::uint32_t barriers, Instant now) {
   Orders orders;
-  if (!back_.empty()) {
+  if (table_ && !back_.empty()) {
     for (const wire::TupleBlock& block : back_) wire::renew(table_->blocks, block);
     ++table_->epoch;
     const wire::Blob coded = wire::encode(*table_);
@@ -37,7 +39,7 @@ ProcessRestarts::Orders ProcessRestarts::take_orders(std::uint32_t barriers, Ins
     if (at > now) continue;
     due_.erase(process);
     orders.restarts.push_back({process, 0, budget_.restarts(process)});
-    if (table_)
+    if (awaited_.erase(process) > 0)
       register_by_[process] = stalled_ ? kNever : now + timeout_;
     else
       budget_.runs(process, now);

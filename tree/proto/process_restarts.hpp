@@ -14,6 +14,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,8 +34,9 @@ public:
 
   /// Everybody has been sent this table.
   void begin(wire::NodeTable table) { table_ = std::move(table); }
-  /// The process is lost. Why it is not started again; empty: it is.
-  std::string lost(std::uint32_t process, Instant now);
+  /// The process is lost. Why it is not started again; empty: it is. `has_registered`: before the first table
+  /// that counts, and its successor comes too late for it: everybody hears of that one behind the table.
+  std::string lost(std::uint32_t process, bool has_registered, Instant now);
   /// On host `host`.
   void rejoined(const wire::Rejoined& message, std::uint32_t host, Instant now);
   /// While the user reads no output, processes may wait in their prints: nobody is late.
@@ -52,6 +54,9 @@ public:
   std::uint32_t restarts(std::uint32_t process) const { return budget_.restarts(process); }
   /// Processes that are lost and not back.
   bool in_progress() const { return !due_.empty() || !register_by_.empty() || !back_.empty(); }
+  /// It is lost, and the order for its successor has not been given.
+  bool is_absent(std::uint32_t process) const { return due_.contains(process); }
+  bool is_any_absent() const { return !due_.empty(); }
   /// One that should have registered by now.
   std::optional<std::uint32_t> late(Instant now) const;
   Instant next_deadline() const;
@@ -62,6 +67,7 @@ private:
   bool stalled_ = false;
   std::optional<wire::NodeTable> table_;
   std::map<std::uint32_t, Instant> due_;          // lost ones, to be started then
+  std::set<std::uint32_t> awaited_;               // which of them others have, or will have, in their table
   std::map<std::uint32_t, Instant> register_by_;  // started, if others have them in their table
   std::vector<wire::TupleBlock> back_;            // registered, and nobody has been told
 };

@@ -256,6 +256,7 @@ struct Restart {
   std::uint32_t process = 0;
   std::uint32_t phase = 0;
   std::uint32_t restarts = 0;  // of this process, this one included
+  bool input_ended = false;    // its stdin is at its end from the beginning
 };
 /// A lost process has registered anew: every process that has a table gets this one, of the next epoch, and
 /// learns who was lost. Those in `joining` do not: they wait for an Admit.
