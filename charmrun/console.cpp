@@ -165,8 +165,7 @@ void Console::progress(const proto::Progress& progress) {
     for (const proto::Loss& loss : progress.losses)
       event(event_log_.lost(loss, node_->hosts()[loss.host].name, now));
     for (const proto::Progress::Restart& restart : progress.restarts) {
-      const Host* host = host_of(node_->hosts(), restart.process);
-      event(event_log_.process_restart(restart, host == nullptr ? "" : host->name, now));
+      event(event_log_.process_restart(restart, node_->hosts()[restart.host].name, now));
     }
     for (const std::uint32_t process : progress.back) event(event_log_.process_back(process, now));
     if (progress.restarted) event(event_log_.restart(*progress.restarted, now));

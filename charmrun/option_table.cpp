@@ -155,7 +155,7 @@ constexpr std::array kTable = {
     OptionRow{"on-failure", Topic::program, &O::on_failure, "POLICY", "abort",
               "abort: a process or host that is lost ends the job; continue: the others go on without it "
               "(plain and client-lib programs, not Charm++); restart: the process, or the program as a "
-              "whole, is started again on the hosts that are left (see also ++spare-hosts, ++shrink-ok)"},
+              "whole, is started again, on the hosts that are left (see also ++spare-hosts, ++shrink-ok)"},
     OptionRow{
         "restart-args", Topic::program, &O::restart_arguments, "ARGUMENTS", "none",
         "++on-failure restart: always the program as a whole, with these behind its own arguments, such "

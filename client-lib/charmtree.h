@@ -77,11 +77,12 @@ CT_API int ct_init(ct_job** job);
 /* From now on, calls that wait give up after so many milliseconds (0 or more, or CT_FOREVER). */
 CT_API int ct_set_timeout(ct_job* job, int milliseconds);
 
-/* This process's number, 0 ... ct_size - 1. Ranks of one host are consecutive. */
+/* This process's number, 0 ... ct_size - 1. Ranks of one host are consecutive, but for processes that were
+ * started again there because their own host was lost. */
 CT_API int ct_rank(const ct_job* job);
 /* Number of processes of the job. */
 CT_API int ct_size(const ct_job* job);
-/* The same among the processes that one launcher started on this host. */
+/* The same among the processes that one launcher started on this host, up to now. */
 CT_API int ct_local_rank(const ct_job* job);
 CT_API int ct_local_size(const ct_job* job);
 /* Number of the table in use; before the first table, of the one to come. One higher after each restart of a

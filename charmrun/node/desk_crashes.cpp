@@ -20,6 +20,7 @@ void RootDesk::deliver_table(Instant now, Actions& out, DeskOrders& orders) {
   orders.everyone.push_back(wire::TableDown{coded});
   const ccs::Programs programs{job_->processes, job_->pes_per_process, table.is_native()};
   if (ccs_) ccs_->start(programs, now, out, orders.process);
+  has_charm_table_ = !table.is_native();
   if (process_restarts_)
     process_restarts_->begin(std::move(table));
   else if (job_->restarts_processes)

@@ -24,14 +24,22 @@ void RootDesk::restart(const wire::ProcessExit& exit, Instant now, Actions& out,
   out.push_back(Say{Tone::error, fmt::format("{}; restarting it{}", judge_.about(exit), again)});
   if (ccs_) ccs_->gone(exit.process, now, out, orders.process);
   if (exit.process == job_->input_process && !job_->input_to_all) in_pipe_ = 0;
-  if (tells_progress_) progress_.restarts.push_back({exit.process, times, describe(exit)});
+  if (tells_progress_) {
+    const std::uint32_t host = judge_.host_of(exit.process).index;
+    progress_.restarts.push_back({exit.process, host, times, describe(exit)});
+  }
+}
+
+/// One that was not awaited is in the first table.
+void RootDesk::rejoined(const wire::Rejoined& message, Instant now) {
+  const std::uint32_t host = judge_.host_of(message.process).index;
+  if (!process_restarts_->rejoined(message, host, now))
+    judge_.registered({host, message.process, message.address, {{message.port, message.tuple}}}, now);
 }
 
 void RootDesk::restart_in_place(Instant now, Actions& out, DeskOrders& orders) {
-  const std::vector<wire::Rejoined> back = std::exchange(rejoined_, {});
   if (judge_.verdict()) return;
-  for (const wire::Rejoined& message : back)
-    process_restarts_->rejoined(message, judge_.host_of(message.process).index, now);
+  move_processes(now, out, orders);
   for (const wire::ProcessExit& exit : judge_.take_crashes()) {
     restart(exit, now, out, orders);
     if (judge_.verdict()) return;

@@ -11,11 +11,6 @@ namespace charmtree {
 
 using namespace proto;
 
-namespace {
-/// Beyond wire::Heartbeat::orphan_after: until nothing of a job is left on a host that nobody reaches.
-constexpr Duration kOrphanSlack = 2s;
-}  // namespace
-
 /// What a user or a time limit has ended is not started again, nor is the first launch when hosts fail.
 bool RootDesk::may_restart() const {
   if (!restart_policy_) return false;
@@ -57,12 +52,18 @@ bool RootDesk::cancel_restart() {
   return true;
 }
 
+/// Until nothing of a job is left on a host that nobody reaches.
+Duration RootDesk::orphan_bound() const {
+  constexpr Duration kSlack = 2s;
+  return job_->heartbeat.orphan_after + kSlack;
+}
+
 /// The same process must not run twice: what nobody has confirmed may run until its launcher has noticed
 /// that it is alone.
 void RootDesk::idle(const std::vector<std::uint32_t>& unconfirmed, Instant now, Actions& out) {
   if (!restarting_) return;
   restart_at_ = now + restart_pause_;
-  const Duration bound = job_->heartbeat.orphan_after + kOrphanSlack;
+  const Duration bound = orphan_bound();
   if (unconfirmed.empty() || first_plan_->restart->fast_failover) return;
   restart_at_ = std::max(restart_at_, now + bound);
   out.push_back(

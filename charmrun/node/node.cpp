@@ -353,6 +353,10 @@ void Node::from_child(Child& child, LinkId link, const wire::Message& message) {
     if (expected) return;
     out_->push_back(CloseLink{link});
     tell_loss(child, link, Error{Errc::link_lost, Phase::run, "the launcher there ended early"});
+    for (const std::uint32_t host : launch_->subtree().hosts_below(link)) {
+      const auto& left = done->unconfirmed;
+      if (std::find(left.begin(), left.end(), host) == left.end()) tell_fenced(host);
+    }
   } else if (const auto* idle = std::get_if<wire::Idle>(&message)) {
     if (!stays_) return;  // it has not heard yet that the job ends
     unconfirmed_.insert(unconfirmed_.end(), idle->unconfirmed.begin(), idle->unconfirmed.end());
@@ -360,6 +364,7 @@ void Node::from_child(Child& child, LinkId link, const wire::Message& message) {
   } else if (std::holds_alternative<wire::Swept>(message)) {
     child.state = Child::State::done;
     out_->push_back(CloseLink{link});
+    tell_fenced(child.host.index);
   } else {
     up(message);
   }
@@ -451,6 +456,7 @@ void Node::down_to(std::uint32_t process, const wire::Message& message) {
 /// What the desk wants others to hear.
 void Node::pass_on(const DeskOrders& orders) {
   for (const wire::Message& message : orders.everyone) {
+    note_moves(message);
     begin_epoch(message);
     count_release(message);
     down_all(message);
@@ -508,7 +514,7 @@ void Node::flush_gather() {
   const Subtree& subtree = launch_->subtree();
   const bool answered =
       (processes_->spawned_at() != kNever || processes_->failed()) && subtree.all_answered();
-  const Gather::Progress progress{self_.processes + subtree.processes() - gone_,
+  const Gather::Progress progress{processes_->local().size() + subtree.processes() - gone_,
                                   processes_->all_registered() && subtree.all_registered(),
                                   answered && job_->restarts == 0,  // a second time it goes with the tuples
                                   survivors_, ending_ != Ending::no};

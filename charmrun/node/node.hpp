@@ -135,6 +135,8 @@ private:
   void count_out(const std::vector<wire::ProcessSet::Range>& processes);
   void tell_loss(const proto::Child& child, proto::LinkId link, const Error& error);
   void leave(const proto::Child& child, proto::LinkId link);
+  void tell_fenced(std::uint32_t host);
+  void note_moves(const wire::Message& message);
   void hurry_facts();
   void numbers(const wire::Numbers& message);
   bool about_resizing(const wire::Message& message, proto::Upward& upward);

@@ -26,6 +26,9 @@ bool Node::about_crash(const wire::Message& message, Upward& upward) {
     down_all(message);
     begin_epoch(message);
     processes_->renewed(*renewed, now_, *out_, upward);
+  } else if (std::holds_alternative<wire::Moved>(message)) {
+    down_all(message);
+    note_moves(message);
   } else if (const auto* readmit = std::get_if<wire::Readmit>(&message)) {
     if (processes_->contains(readmit->process))
       processes_->readmit(*readmit, now_, *out_, upward);

@@ -8,7 +8,10 @@ using namespace proto;
 
 /// Its processes, and now those of all launchers below it, are lost with it.
 void Node::tell_loss(const Child& child, LinkId link, const Error& error) {
-  up(wire::LinkLost{child.host.index, error, launch_->subtree().processes_below(link)});
+  const Subtree& subtree = launch_->subtree();
+  wire::LinkLost lost{child.host.index, error, subtree.processes_below(link)};
+  if (job_->restarts_in_place) lost.hosts = subtree.hosts_below(link);
+  up(std::move(lost));
   leave(child, link);
 }
 

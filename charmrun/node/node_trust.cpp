@@ -19,12 +19,14 @@ bool Node::allowed(LinkId link, const wire::Message& message) const {
   const Subtree& subtree = launch_->subtree();
   const auto host = [&](std::uint32_t index) { return subtree.owns(link, index); };
   const auto process = [&](std::uint32_t number) { return subtree.owns_process(link, number); };
+  // Output waits for credit, while its process may be moved.
+  const auto was_process = [&](std::uint32_t number) { return subtree.has_owned_process(link, number); };
   const auto processes = [&](wire::ProcessSet::Range range) { return subtree.owns_processes(link, range); };
   if (const auto* m = std::get_if<wire::Facts>(&message)) return allowed(link, *m);
   if (const auto* m = std::get_if<wire::Output>(&message))
-    return (process(m->process) || job_->resizes) &&
+    return (was_process(m->process) || job_->resizes) &&
            (m->stream == 1 || m->stream == 2 || (m->stream == 3 && job_->terminal));
-  if (const auto* m = std::get_if<wire::ScanUp>(&message)) return process(m->process) || job_->resizes;
+  if (const auto* m = std::get_if<wire::ScanUp>(&message)) return was_process(m->process) || job_->resizes;
   if (const auto* m = std::get_if<wire::AbortUp>(&message)) return process(m->process);
   if (const auto* m = std::get_if<wire::Rejoined>(&message)) return process(m->process);
   if (const auto* m = std::get_if<wire::CcsAnswer>(&message)) return process(m->process);
@@ -32,7 +34,9 @@ bool Node::allowed(LinkId link, const wire::Message& message) const {
   if (const auto* m = std::get_if<wire::PesWanted>(&message)) return process(m->process);
   if (const auto* m = std::get_if<wire::QueuePairsUp>(&message)) return allowed(link, m->block);
   if (const auto* m = std::get_if<wire::LinkLost>(&message))
-    return host(m->host) && std::all_of(m->processes.begin(), m->processes.end(), processes);
+    return host(m->host) && std::all_of(m->processes.begin(), m->processes.end(), processes) &&
+           std::all_of(m->hosts.begin(), m->hosts.end(), host);
+  if (const auto* m = std::get_if<wire::Fenced>(&message)) return job_->restarts_in_place && host(m->host);
   if (const auto* m = std::get_if<wire::NewHostKey>(&message)) return host(m->host);
   if (const auto* m = std::get_if<wire::Note>(&message)) return m->host == wire::kRootIndex || host(m->host);
   if (const auto* m = std::get_if<wire::Done>(&message))
@@ -79,7 +83,7 @@ bool Node::allowed(LinkId link, const wire::HandBack& message) const {
 bool Node::allowed(LinkId link, const wire::Facts& facts) const {
   const Subtree& subtree = launch_->subtree();
   const Child& child = launch_->children().at(link);
-  const std::uint32_t processes = subtree.processes_of(link);
+  const std::uint32_t processes = subtree.most_processes_of(link);
   const auto process = [&](std::uint32_t number) { return subtree.owns_process(link, number); };
   const auto unanswered = [&](std::uint32_t index) {
     const Subtree::Entry* entry = subtree.find(index);
@@ -114,7 +118,8 @@ bool Node::allowed(LinkId link, const wire::Facts& facts) const {
          (!facts.first_ok || process(*facts.first_ok)) &&
          fits(facts.crash_acks, facts.epoch == epoch_ ? child.crash_acks : 0) &&
          fits(facts.registered, child.registered) &&
-         (job_->repairs() || fits(finished, child.finished)) &&  // there it may be said again who has ended
+         // There it may be said again who has ended, or processes come from elsewhere.
+         (job_->repairs() || job_->restarts_in_place || fits(finished, child.finished)) &&
          std::all_of(facts.barrier.begin(), facts.barrier.end(),
                      [&](auto entered) { return fits(entered, 0); });
 }

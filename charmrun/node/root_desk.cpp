@@ -30,8 +30,11 @@ RootDesk::RootDesk(RootPlan plan, std::shared_ptr<wire::JobSpec> job)
       key_names_(std::move(plan.key_names)),
       tells_progress_(plan.tells_progress) {
   input_ended_ = job_->input_process == wire::kNoProcess;
-  if (job_->restarts_in_place && !job_->restarts_processes)
+  if (job_->restarts_in_place && !job_->restarts_processes) {
     process_restarts_.emplace(plan.restart ? plan.restart->most : UINT32_MAX, job_->timeout);
+    const bool waits = !plan.restart || !plan.restart->fast_failover;
+    relocation_.emplace(waits ? orphan_bound() : Duration{0});
+  }
   if (plan.ccs) ccs_.emplace(std::move(*plan.ccs));
   if (job_->provision.by_topology()) topologies_.resize(hosts_.size());
   if (!job_->is_numbered_late()) return;
@@ -78,16 +81,15 @@ Instant RootDesk::next_deadline() const {
   if (resizing_ && !judge_.verdict()) deadline = earlier(deadline, resizing_->deadline());
   if (crash_sequence_ && !judge_.verdict()) deadline = earlier(deadline, crash_sequence_->next_deadline());
   if (process_restarts_ && !judge_.verdict())
-    deadline = earlier(deadline, process_restarts_->next_deadline());
+    deadline = earlier(deadline, earlier(process_restarts_->next_deadline(), relocation_->next_deadline()));
   if (ccs_) deadline = earlier(deadline, ccs_->next_deadline());
   return deadline;
 }
 
 void RootDesk::output(wire::Output output, Actions& out) {
   if (ccs_) ccs_->printed(output.text, out);
-  const Host* host = host_of(hosts_, output.process);
-  out.push_back(
-      Show{std::move(output), host != nullptr ? host->name : "", job_->processes, job_->passes_raw()});
+  const std::string host = output.process < job_->processes ? judge_.host_of(output.process).name : "";
+  out.push_back(Show{std::move(output), host, job_->processes, job_->passes_raw()});
 }
 
 void RootDesk::message(const wire::Message& message, Instant now, Actions& out, DeskOrders& orders) {
@@ -97,7 +99,9 @@ void RootDesk::message(const wire::Message& message, Instant now, Actions& out, 
   } else if (const auto* lost = std::get_if<wire::LinkLost>(&message)) {
     if (starting()) failures_.push_back({lost->host, lost->error});
     lost_launchers_ = lost_launchers_ || !lost->lives;
-    judge_.on(*lost);
+    if (!relocate(*lost, now, out, orders)) judge_.on(*lost);
+  } else if (const auto* fenced = std::get_if<wire::Fenced>(&message)) {
+    if (relocation_) relocation_->fenced(fenced->host);
   } else if (const auto* reached = std::get_if<wire::Reached>(&message)) {
     repaired(*reached, now, out, orders);
   } else if (const auto* key = std::get_if<wire::NewHostKey>(&message)) {
@@ -116,7 +120,7 @@ void RootDesk::message(const wire::Message& message, Instant now, Actions& out, 
   } else if (const auto* checkup = std::get_if<wire::Checkup>(&message)) {
     out.push_back(Examined{*checkup});
   } else if (const auto* back = std::get_if<wire::Rejoined>(&message)) {
-    rejoined_.push_back(*back);
+    process_restarts_ ? rejoined(*back, now) : rejoined_.push_back(*back);
   } else if (const auto* answer = std::get_if<wire::CcsAnswer>(&message)) {
     if (ccs_) ccs_->on(*answer, now, out, orders.process);
   } else if (const auto* bound = std::get_if<wire::Bindings>(&message)) {

@@ -18,6 +18,7 @@
 #include "tree/proto/events.hpp"
 #include "tree/proto/judge.hpp"
 #include "tree/proto/process_restarts.hpp"
+#include "tree/proto/relocation.hpp"
 #include "tree/proto/resizing.hpp"
 
 namespace charmtree {
@@ -111,6 +112,7 @@ private:
   bool may_restart() const;
   void consider_restart(Instant now, proto::Actions& out);
   bool cancel_restart();
+  Duration orphan_bound() const;
   void deliver_early_input(DeskOrders& orders);
   void interrupt(Instant now, proto::Actions& out, DeskOrders& orders);
   static void forward(int signal, DeskOrders& orders);
@@ -142,6 +144,13 @@ private:
   void restart(const wire::ProcessExit& exit, Instant now, proto::Actions& out, DeskOrders& orders);
   bool gets_input(std::uint32_t process) const;
   bool reader_is_absent() const;
+  void rejoined(const wire::Rejoined& message, Instant now);
+  bool relocate(const wire::LinkLost& lost, Instant now, proto::Actions& out, DeskOrders& orders);
+  void lose_hosts(const wire::LinkLost& lost, const std::vector<std::uint32_t>& hosts, Instant now,
+                  proto::Actions& out, DeskOrders& orders);
+  bool lose_with_host(std::uint32_t process, const wire::LinkLost& lost, bool is_first, Instant now);
+  std::vector<proto::Shelter> shelters() const;
+  void move_processes(Instant now, proto::Actions& out, DeskOrders& orders);
   void scan_from_now_on(proto::Actions& out);
   void serve_scans(DeskOrders& orders);
   void want_input(proto::Actions& out);
@@ -160,8 +169,12 @@ private:
   bool wants_suspension_ = false, suspended_ = false;
   std::optional<proto::CrashSequence> crash_sequence_;      // from the first table on, if the program has any
   std::optional<proto::ProcessRestarts> process_restarts_;  // if single processes are started again
-  std::uint32_t tables_ = 0;                                // made
-  std::optional<std::uint32_t> wanted_pes_;                 // the program has asked, and is to be served
+  std::optional<proto::Relocation> relocation_;             // then, too
+  std::set<std::uint32_t> lost_hosts_;                      // whose launchers were lost
+  std::map<std::uint32_t, std::string> lost_by_;            // processes that are to be moved, and how
+  bool has_charm_table_ = false;
+  std::uint32_t tables_ = 0;                 // made
+  std::optional<std::uint32_t> wanted_pes_;  // the program has asked, and is to be served
   bool reading_hosts_ = false;
   bool regroup_due_ = false;
   std::optional<proto::Resizing> resizing_;

@@ -23,7 +23,8 @@ Checks::Checks(const Settings& settings, const Hosts& hosts)
       hosts_(hosts),
       welcomed_(hosts.size()),
       lives_(hosts.size()),
-      host_of_(hosts.size() * std::size_t{whole(settings.processes)}, kNobody) {}
+      host_of_(hosts.size() * std::size_t{whole(settings.processes)}, kNobody),
+      now_on_(host_of_) {}
 
 void Checks::wrong(std::string what) {
   if (offences_.size() < kMost) offences_.push_back(std::move(what));
@@ -50,12 +51,14 @@ void Checks::spawned(std::uint32_t process, std::uint32_t host) {
   if (process >= host_of_.size()) return wrong(fmt::format("host {} spawned process {}", host, process));
   if (host_of_[process] != kNobody)
     return wrong(fmt::format("process {} spawned on host {} and on {}", process, host_of_[process], host));
-  host_of_[process] = host;
+  host_of_[process] = now_on_[process] = host;
 }
 
 void Checks::restarted(std::uint32_t process, std::uint32_t host) {
-  if (process >= host_of_.size() || host_of_[process] != host)
-    wrong(fmt::format("process {} was restarted on host {}", process, host));
+  if (process >= host_of_.size()) return wrong(fmt::format("process {} was restarted", process));
+  const std::uint32_t before = std::exchange(now_on_[process], host);
+  if (before != host && (settings_.in_place == 0 || before == kNobody || lives_[before]))
+    wrong(fmt::format("process {} was restarted on host {}, not on {}", process, host, before));
 }
 
 void Checks::begin_run() {

@@ -72,6 +72,7 @@ private:
   std::vector<bool> welcomed_;          // by host
   std::vector<bool> lives_;             // by host: it has a launcher
   std::vector<std::uint32_t> host_of_;  // by process; kNobody: not spawned
+  std::vector<std::uint32_t> now_on_;   // after it was moved
   std::set<std::uint32_t> reported_;    // hosts that failed
   std::set<int> allowed_;
   bool struck_ = false;

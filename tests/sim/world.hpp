@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -280,6 +281,12 @@ private:
   void renewed_passes(std::uint32_t process, Duration now);
   void renewed_acts(const Step& what, Duration now);
   void fail_in_place(Duration now);
+  void lose_in_place(std::uint32_t id);
+  void all_below(std::uint32_t id, std::set<std::uint32_t>& launchers) const;
+  /// Those of the job; hosts that are spares have none of their own.
+  std::uint32_t job_processes() const {
+    return (hosts_.size() - whole(settings_.spares)) * whole(settings_.processes);
+  }
   void root_knows(const std::string& table);
   void root_renews(const wire::Renewed& message);
   void root_releases(const wire::Release& message);
@@ -345,6 +352,8 @@ private:
   bool lost_at_the_end_ = false;                          // a process was lost while others ended
   std::uint32_t run_ = 0;                                 // of the program, as far as a host has heard
   bool is_root_gone_ = false;
+  bool hosts_lost_ = false;                 // in place
+  std::uint32_t released_by_ = UINT32_MAX;  // the root's link that the last Release went to
   static constexpr std::size_t kMostUnwritten = 2U << 20;
   std::size_t unwritten_ = 0;  // of output, at the screen
   Duration screen_free_at_{0};

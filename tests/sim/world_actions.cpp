@@ -56,9 +56,9 @@ void World::perform(std::uint32_t id, const Send& action, Duration& now) {
     root_recovers(*recover);
   if (const auto* renewed = std::get_if<wire::Renewed>(&message); renewed != nullptr && id == 0)
     root_renews(*renewed);
-  if (const auto* release = std::get_if<wire::Release>(&message);
-      release != nullptr && id == 0 && action.link == launcher.children.begin()->first)
-    root_releases(*release);
+  if (const auto* release = std::get_if<wire::Release>(&message); release != nullptr && id == 0) {
+    if (action.link <= std::exchange(released_by_, action.link)) root_releases(*release);  // links rise
+  }
   cost(id, now, ms(settings_.send) + bytes_cost(settings_.cipher, bytes));
   note(number * std::uint64_t{2} + (up ? 1 : 0));
   note(message.index() + (std::uint64_t{bytes} << 8));

@@ -127,8 +127,12 @@ void World::happen(const Fault& what, Duration now) {
     launcher.free_at = std::max(launcher.free_at, now) + ms(settings_.pause_for);
     return;
   }
-  settings_.goes_on != 0 ? lose_launcher(id, what.kind != K::cut)
-                         : struck(is_needed(id), kLauncherFailed, now);
+  if (settings_.in_place != 0)
+    lose_in_place(id);
+  else if (settings_.goes_on != 0)
+    lose_launcher(id, what.kind != K::cut);
+  else
+    struck(is_needed(id), kLauncherFailed, now);
   if (what.kind == K::crash) {
     kill_processes_of(id);
     leave(id, now);

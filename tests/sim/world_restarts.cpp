@@ -21,7 +21,7 @@ namespace native = wire::native;
 
 namespace {
 
-constexpr int kKilled = 9, kSignalled = 128, kExitStatus = 3, kCut = 1;
+constexpr int kKilled = 9, kSignalled = 128, kExitStatus = 3, kCut = 1, kLauncherFailed = 125;
 constexpr Duration kSlowToHear = 60ms;
 
 std::string two_bytes(std::uint16_t value) {
@@ -34,9 +34,10 @@ void World::starts_again(const Spawn& action) {
   Process& process = processes_[action.process];
   if (process.state != Process::State::gone)
     checks_.wrong(fmt::format("process {} was started again while it lived", action.process));
-  if (action.restarts != process.life + 1 || !action.more_arguments.empty())
+  const bool skips = action.restarts > process.life + 1;  // the order before was lost with a host
+  if (action.restarts <= process.life || (skips && !hosts_lost_) || !action.more_arguments.empty())
     checks_.wrong(fmt::format("process {} was started again as number {}", action.process, action.restarts));
-  begin_life(action.process, process.life + 1);
+  begin_life(action.process, action.restarts);
 }
 
 void World::renewed_hears(std::uint32_t number, const ClientSend& message, Duration now) {
@@ -86,7 +87,7 @@ void World::readmitted(std::uint32_t number, const wire::NodeTable& table, Durat
     }
   }
   const std::uint32_t opened = table.epoch == 0 ? 0 : renewals_[table.epoch - 1].opened;
-  if (next != processes_.size() || process.round != opened)
+  if (next != job_processes() || process.round != opened)
     checks_.wrong(fmt::format("process {} got a table of {}, after {} barriers, not {}", number, next,
                               process.round, opened));
   process.state = Process::State::wired;
@@ -180,7 +181,7 @@ void World::root_releases(const wire::Release& message) {
   if (settings_.in_place == 0 || kind != BarrierKind::all) return;
   const auto round = static_cast<std::uint32_t>(opened_in_.size());
   opened_in_.push_back(static_cast<std::uint32_t>(renewals_.size()));
-  for (std::uint32_t number = 0; number < processes_.size(); ++number) {
+  for (std::uint32_t number = 0; number < job_processes(); ++number) {
     const Process& process = processes_[number];
     const bool is_told = process.life == 0 || known_lives_[number] == process.life;
     const std::uint32_t entered = is_told ? process.entered : std::max(process.before, process.entered);
@@ -210,9 +211,41 @@ void World::fail_in_place(Duration now) {
   put(now, ToNode{process.launcher, ClientClosed{ClientKind::native, client_of(number)}});
 }
 
+void World::all_below(std::uint32_t id, std::set<std::uint32_t>& launchers) const {
+  launchers.insert(id);
+  for (const auto& [link, slot] : launchers_[id].children) {
+    if (slot.wire != kNobody && wires_[slot.wire].parent == id) all_below(wires_[slot.wire].child, launchers);
+  }
+}
+
+/// A launcher is lost with all below it, and their processes go on elsewhere. That ends the job before every
+/// process has its table (of plain programs: before all have been started), if nobody is left, or nobody has
+/// anything to do, or if it befalls the same process again and again.
+void World::lose_in_place(std::uint32_t id) {
+  hosts_lost_ = true;
+  std::set<std::uint32_t> lost;
+  all_below(id, lost);
+  bool anybody = false, hopeless = false, done = true;
+  for (std::uint32_t other = 1; other < launchers_.size(); ++other) {
+    const Launcher& launcher = launchers_[other];
+    anybody =
+        anybody || (launcher.node && launcher.is_welcomed && !launcher.is_orphan && !lost.contains(other));
+  }
+  for (Process& process : processes_) {
+    if (process.launcher == kNobody || !lost.contains(process.launcher)) continue;
+    hopeless = hopeless || ++process.losses > RestartBudget::kMostInARow;
+    done = done && process.is_done;
+  }
+  const bool is_native = whole(settings_.kind) != 0;
+  const bool starting =
+      launchers_[0].node->status().stage != Stage::run || (is_native && outcome_.table == 0);
+  if (anybody && !hopeless && !starting && !(is_native && done)) return;
+  for (const int status : {kLauncherFailed, kSignalled + kKilled, kExitStatus, kCut}) checks_.grazed(status);
+}
+
 /// The job has ended well.
 void World::check_restarts() {
-  for (std::uint32_t number = 0; number < processes_.size(); ++number) {
+  for (std::uint32_t number = 0; number < job_processes(); ++number) {
     const Process& process = processes_[number];
     if (whole(settings_.kind) != 0 && (!process.is_done || process.round != whole(settings_.barriers)))
       checks_.wrong(fmt::format("process {} had not ended", number));

@@ -222,3 +222,34 @@ TEST_CASE("a plain process that was started again may end well, or fail again", 
   f.on(ProcessExited{3, 0});
   CHECK(f.up.facts.exited_ok == 1);
 }
+
+TEST_CASE("a process that is moved here is one of the host's, and speaks for itself", "[restarts][moves]") {
+  Fixture f;
+  f.all_register();
+  f.processes->join({3, 0, 1});
+  f.processes->join({3, 5, 1});
+  CHECK(f.processes->contains(0));
+  CHECK_FALSE(f.processes->contains(1));
+  CHECK(f.processes->local().among({{0, 5}}) == std::vector<std::uint32_t>{0, 2, 3, 4, 5});
+  f.processes->restart({0, 0, 1, true, true}, kNow, f.out, f.up);
+  REQUIRE(test::only<Spawn>(f.out).size() == 1);
+  CHECK(test::only<Spawn>(f.out)[0].process == 0);
+  REQUIRE(test::only<WriteInput>(f.out).size() == 1);
+  CHECK(test::only<WriteInput>(f.out)[0].end);
+  f.on(Spawned{0});
+  f.joins(20, 0);
+  const native::Welcome* welcome = f.heard_one<native::Welcome>(20);
+  REQUIRE(welcome != nullptr);
+  CHECK((welcome->local_rank == 3 && welcome->local_size == 5 && welcome->restarts == 1));
+  REQUIRE(test::only<wire::Rejoined>(f.up.messages).size() == 1);
+  CHECK(test::only<wire::Rejoined>(f.up.messages)[0].process == 0);
+  CHECK(f.up.facts.registered == 0);
+  f.forget();
+  const wire::NodeTable table{1, 1, {{3, 0, 1, std::vector<wire::Tuple>(6)}}};
+  f.processes->readmit({0, 2, wire::encode(table)}, kNow, f.out, f.up);
+  CHECK(f.heard(20).size() == 2);
+  f.on(ProcessExited{0, 0, 9});
+  f.on(ClientClosed{ClientKind::native, 20});
+  REQUIRE(f.up.facts.exits.size() == 1);
+  CHECK((f.up.facts.exits[0].process == 0 && f.up.facts.exits[0].restartable));
+}

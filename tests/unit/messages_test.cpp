@@ -107,7 +107,8 @@ std::vector<Message> messages_down() {
           Sweep{"0123456789abcdef", 4},
           Numbers{encode(std::vector<Share>{{2, 0, 3}, {4, 3, 1}}), 7},
           SignReply{3, 4, std::string{"\0signature", 10}},
-          Restart{3, 2, 4, true},
+          Restart{3, 2, 4, true, true},
+          Moved{{{7, 3, 2}, {9, 5, 1}}},
           Recover{3, {3, 5}, encode(NodeTable{3, 4, full_facts().blocks})},
           Admit{3},
           CcsForward{4, false, "request"},
@@ -145,7 +146,7 @@ std::vector<Message> messages_up() {
           InputTaken{4096},
           InputReturned{"rest"},
           stamps,
-          LinkLost{4, {Errc::link_lost, Phase::run, "x", "y"}, {{8, 11}, {20, 20}}, true},
+          LinkLost{4, {Errc::link_lost, Phase::run, "x", "y"}, {{8, 11}, {20, 20}}, true, {4, 9}},
           Done{{1, 2}},
           Swept{3},
           Ask{7, 13},
@@ -172,7 +173,8 @@ std::vector<Message> messages_up() {
           Claimed{"proof"},
           Taken{"proof"},
           Reached{4, {{8, 11}, {20, 20}}},
-          Idle{{1, 2}}};
+          Idle{{1, 2}},
+          Fenced{3}};
 }
 
 std::vector<Message> every_message() {

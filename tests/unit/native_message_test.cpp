@@ -129,8 +129,8 @@ TEST_CASE("a welcome with impossible numbers is refused", "[native]") {
   CHECK(launcher_takes({0, 1, 0, 1, 0, 0}));
   CHECK(launcher_takes({3, 4, 3, 4, 0, 0}));
   CHECK_FALSE(launcher_takes({1, 1, 0, 1, 0, 0}));                  // process >= total
-  CHECK_FALSE(launcher_takes({1, 3, 2, 3, 0, 0}));                  // first process below 0
-  CHECK_FALSE(launcher_takes({2, 3, 0, 2, 0, 0}));                  // last process beyond total
+  CHECK_FALSE(launcher_takes({1, 3, 3, 3, 0, 0}));                  // no such rank
+  CHECK_FALSE(launcher_takes({2, 3, 0, 4, 0, 0}));                  // more than all
   CHECK_FALSE(launcher_takes({2, 3, 0, 0, 0, 0}));                  // nobody on this host
   CHECK_FALSE(launcher_takes({0, kMaxProcesses + 1, 0, 1, 0, 0}));  // too many
 }

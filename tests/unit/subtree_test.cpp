@@ -42,9 +42,9 @@ TEST_CASE("a process is reached through the link of its host", "[subtree]") {
   CHECK(subtree.route(22) == LinkId{1});
   for (const std::uint32_t stranger : {0U, 9U, 16U, 19U, 23U, UINT32_MAX})
     CHECK_FALSE(subtree.route(stranger));
-  CHECK(subtree.processes_of(1) == 7);
-  CHECK(subtree.processes_of(2) == 2);
-  CHECK(subtree.processes_of(3) == 0);
+  CHECK(subtree.most_processes_of(1) == 7);
+  CHECK(subtree.most_processes_of(2) == 2);
+  CHECK(subtree.most_processes_of(3) == 0);
 }
 
 TEST_CASE("what is lost with a link are the processes of all hosts behind it", "[subtree]") {
@@ -70,8 +70,8 @@ TEST_CASE("a child speaks for the hosts that it was given and no others", "[subt
   CHECK_FALSE(subtree.owns_process(1, 14));
   subtree.bind(3, 2);  // started by somebody else now
   CHECK_FALSE(subtree.owns(1, 3));
-  CHECK(subtree.processes_of(1) == 0);
-  CHECK(subtree.processes_of(2) == 6);
+  CHECK(subtree.most_processes_of(1) == 0);
+  CHECK(subtree.most_processes_of(2) == 6);
 }
 
 TEST_CASE("answers and registrations are counted once per host", "[subtree]") {
@@ -98,7 +98,7 @@ TEST_CASE("a host that is handed back counts no more", "[subtree]") {
   CHECK(subtree.all_answered());
   CHECK_FALSE(subtree.all_registered());
   CHECK(subtree.processes() == 7);
-  CHECK(subtree.processes_of(1) == 0);
+  CHECK(subtree.most_processes_of(1) == 0);
   CHECK_FALSE(subtree.route(14));
   CHECK(subtree.find(5) == nullptr);
 }
@@ -133,8 +133,8 @@ TEST_CASE("who was started by a host is known with all below", "[subtree]") {
     subtree.move(2, 7);
     for (const std::uint32_t host : {2U, 3U, 4U, 5U}) CHECK(subtree.owns(7, host));
     CHECK(subtree.owns(1, 6));
-    CHECK(subtree.processes_of(7) == 8);
-    CHECK(subtree.processes_of(1) == 4);
+    CHECK(subtree.most_processes_of(7) == 8);
+    CHECK(subtree.most_processes_of(1) == 4);
   }
   SECTION("an adopted one belongs to its new parent") {
     subtree.started({4, 1});
@@ -150,5 +150,62 @@ TEST_CASE("who was started by a host is known with all below", "[subtree]") {
     CHECK_FALSE(subtree.is_up(1));
     subtree.answered(6);
     CHECK(subtree.is_up(1));
+  }
+}
+
+TEST_CASE("processes that are moved are found, counted and split where they are", "[subtree]") {
+  Subtree subtree = make_subtree();
+  subtree.bind(3, 1);
+  subtree.bind(5, 2);
+  subtree.bind(9, 3);
+  using Ranges = std::vector<wire::ProcessSet::Range>;
+  subtree.moved({5, 11, 2});   // below us, to another link
+  subtree.moved({77, 20, 1});  // away
+  subtree.moved({9, 40, 1});   // from elsewhere
+  CHECK(subtree.processes() == 9);
+  CHECK(subtree.route(10) == LinkId{1});
+  CHECK(subtree.route(11) == LinkId{2});
+  CHECK(subtree.route(12) == LinkId{2});
+  CHECK(subtree.route(13) == LinkId{1});
+  CHECK_FALSE(subtree.route(20));
+  CHECK(subtree.route(40) == LinkId{3});
+  CHECK(subtree.processes_below(1) == Ranges{{10, 10}, {13, 13}});
+  CHECK(subtree.processes_below(2) == Ranges{{11, 12}, {14, 15}});
+  CHECK(subtree.processes_below(3) == Ranges{{21, 22}, {40, 40}});
+  const auto parts = subtree.split({{0, UINT32_MAX}});
+  REQUIRE(parts.size() == 3);
+  for (const auto& [link, ranges] : parts) CHECK(ranges == subtree.processes_below(link));
+  CHECK(subtree.owns_processes(2, {11, 12}));
+  CHECK_FALSE(subtree.owns_processes(1, {10, 13}));
+  CHECK_FALSE(subtree.owns_process(1, 11));
+  CHECK(subtree.has_owned_process(1, 11));
+  CHECK(subtree.has_owned_process(2, 11));
+  CHECK_FALSE(subtree.has_owned_process(3, 11));
+  CHECK(subtree.most_processes_of(1) == 4);
+  CHECK(subtree.most_processes_of(2) == 4);
+  CHECK(subtree.lowest_process(2) == 11);
+  CHECK(subtree.lowest_process() == 10);
+
+  SECTION("they move on") {
+    subtree.moved({3, 12, 1});
+    CHECK(subtree.route(12) == LinkId{1});
+    CHECK(subtree.processes_below(2) == Ranges{{11, 11}, {14, 15}});
+    CHECK(subtree.has_owned_process(2, 12));
+  }
+  SECTION("the next run begins as the first") {
+    subtree.begin_run(false);
+    CHECK(subtree.route(11) == LinkId{1});
+    CHECK(subtree.route(20) == LinkId{3});
+    CHECK_FALSE(subtree.route(40));
+    CHECK(subtree.processes() == 9);
+    CHECK(subtree.most_processes_of(1) == 4);
+  }
+  SECTION("nobody waits for tuples from a host that has none left") {
+    subtree.registered(5);
+    subtree.registered(9);
+    CHECK_FALSE(subtree.all_registered());
+    subtree.moved({77, 10, 1});
+    subtree.moved({77, 13, 1});
+    CHECK(subtree.all_registered());
   }
 }

@@ -26,7 +26,7 @@ void CcsFanout::begin(const wire::CcsSpread& piece, const Subtree& subtree, cons
 
 const CcsFanout::Targets& CcsFanout::spread(const wire::CcsSpread& piece, const Subtree& subtree,
                                             const LocalProcesses& local, std::optional<Answer>& failed) {
-  const std::uint32_t speaker = local.count > 0 ? local.first : subtree.lowest_process();
+  const std::uint32_t speaker = local.size() > 0 ? local.at(0) : subtree.lowest_process();
   if (piece.first) {
     begin(piece, subtree, local);
     if (unanswered_.at(piece.token).missing.empty()) {

@@ -111,6 +111,7 @@ void CharmServer::table(const wire::Blob& coded, ClientOutputs& out) {
 }
 
 void CharmServer::vacate(std::uint32_t process, ClientOutputs& out) {
+  if (!local_.contains(process)) return;
   Seat& seat = seats_[process - local_.first];
   if (seat.client) {
     const ClientId id = seat.client->id();

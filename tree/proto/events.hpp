@@ -411,6 +411,7 @@ struct Progress {
       losses;  // without which the job goes on; those of single processes are in `lost`, too
   struct Restart {
     std::uint32_t process;
+    std::uint32_t host;      // where that is
     std::uint32_t restarts;  // of this process, with this one
     std::string how;         // it was lost
   };

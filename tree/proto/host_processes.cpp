@@ -105,7 +105,7 @@ void HostProcesses::start_process(std::uint32_t number, std::vector<std::string>
   at(number).state = Process::State::starting;
   ++alive_;
   Spawn spawn{name_of(number), std::move(more_arguments), {}, at(number).restarts};
-  const std::uint32_t rank = number - local_.first;
+  const std::uint32_t rank = local_.rank_of(number);
   if (!bindings_.empty() && bindings_[rank].by == wire::Binding::By::launcher)
     spawn.cpus = bindings_[rank].pus;
   out.push_back(std::move(spawn));
@@ -308,7 +308,7 @@ void HostProcesses::apply(const Registered& output, ClientKind kind, Instant now
   else if (forking_)
     adopt(output, kind, out);
   if (!process.awaited) process.tuple = output.tuple;
-  if (process.awaited || regrouping_) {
+  if (process.awaited || regrouping_ || !local_.is_first(output.process)) {
     up.messages.emplace_back(
         wire::Rejoined{output.process, output.tuple.port, host_.address, output.tuple.data});
     return;
@@ -324,7 +324,8 @@ void HostProcesses::apply(const Registered& output, ClientKind kind, Instant now
 void HostProcesses::tell_tuples(Instant now, Upward& up) {
   registered_at_ = now;
   wire::TupleBlock block{self_.index, local_.first, host_.address, {}};
-  for (Process& each : processes_) block.tuples.push_back(std::move(each.tuple));
+  for (std::uint32_t rank = 0; rank < local_.count; ++rank)
+    block.tuples.push_back(std::move(processes_[rank].tuple));
   up.facts.blocks.push_back(std::move(block));
 }
 
@@ -414,8 +415,8 @@ void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, 
     }
   }
   outputs.clear();
-  for (std::uint32_t i = 0; i < local_.count && waiting_exits_ > 0; ++i) {
-    if (processes_[i].exit && !must_be_heard(processes_[i])) report_waiting_exit(local_.first + i, up);
+  for (std::uint32_t i = 0; i < local_.size() && waiting_exits_ > 0; ++i) {
+    if (processes_[i].exit && !must_be_heard(processes_[i])) report_waiting_exit(local_.at(i), up);
   }
 }
 
@@ -453,18 +454,18 @@ void HostProcesses::tick(Instant now, Actions& out, Upward& up) {
     servers_[kind]->tick(now, outputs);
     apply(static_cast<ClientKind>(kind), outputs, now, out, up);
   }
-  for (std::uint32_t i = 0; i < local_.count; ++i) {
+  for (std::uint32_t i = 0; i < local_.size(); ++i) {
     Process& process = processes_[i];
-    process.lines.tick(now, {*job_, local_.first + i, up.messages});
-    if (process.report_by <= now) report_waiting_exit(local_.first + i, up);
+    process.lines.tick(now, {*job_, local_.at(i), up.messages});
+    if (process.report_by <= now) report_waiting_exit(local_.at(i), up);
     if (process.explain_by > now) continue;
     process.explain_by = kNever;
     if (process.exited || ending_) continue;
     process.exited = true;
-    wire::ProcessExit exit = exit_of(local_.first + i);
+    wire::ProcessExit exit = exit_of(local_.at(i));
     exit.lost_connection = true;
     exit.text = process.why;
-    exit.last_words = take_last_words(local_.first + i);
+    exit.last_words = take_last_words(local_.at(i));
     up.facts.exits.push_back(std::move(exit));
   }
 }
@@ -529,10 +530,10 @@ void HostProcesses::finish(int signal, Instant now, Actions& out, Upward& up) {
 
 std::vector<std::uint32_t> HostProcesses::living() const {
   std::vector<std::uint32_t> numbers;
-  for (std::uint32_t i = 0; i < local_.count; ++i) {
+  for (std::uint32_t i = 0; i < local_.size(); ++i) {
     const auto state = processes_[i].state;
     if (state == Process::State::starting || state == Process::State::running)
-      numbers.push_back(local_.first + i);
+      numbers.push_back(local_.at(i));
   }
   return numbers;
 }

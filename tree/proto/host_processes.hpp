@@ -85,6 +85,8 @@ public:
   void scanned(std::uint32_t process, std::string_view input, Instant now, Actions& out, Upward& up);
 
   // Lost processes of a program that restarts them.
+  /// These are on this host from now on; each is started by restart().
+  void join(const wire::Share& share);
   /// Starts the process anew, as soon as nothing is left of the lost one.
   void restart(const wire::Restart& message, Instant now, Actions& out, Upward& up);
   void recover(const wire::Recover& message, Instant now, Actions& out, Upward& up);
@@ -160,8 +162,8 @@ private:
     std::string request;  // CCS: the pieces of one so far
   };
 
-  Process& at(std::uint32_t process) { return processes_[process - local_.first]; }
-  const Process& at(std::uint32_t process) const { return processes_[process - local_.first]; }
+  Process& at(std::uint32_t process) { return processes_[local_.rank_of(process)]; }
+  const Process& at(std::uint32_t process) const { return processes_[local_.rank_of(process)]; }
   CharmServer& charm();
   NativeServer& native();
   bool can_be_restarted(const Process& process) const;

@@ -8,6 +8,7 @@
 
 #include <utility>
 
+#include "tree/proto/binding.hpp"
 #include "tree/proto/charm_server.hpp"
 #include "tree/proto/host_processes.hpp"
 #include "tree/proto/native_server.hpp"
@@ -26,13 +27,26 @@ NativeServer& HostProcesses::native() {
   return static_cast<NativeServer&>(server(ClientKind::native));
 }
 
+void HostProcesses::join(const wire::Share& share) {
+  for (std::uint32_t i = 0; i < share.processes; ++i) {
+    const std::uint32_t process = share.first_process + i;
+    if (local_.contains(process)) continue;
+    local_.joined.push_back(process);
+    processes_.emplace_back();
+    native().join(process);
+    const std::uint32_t rank = local_.rank_of(process);
+    if (host_.cpus) bindings_.push_back(binding_of(*job_, *host_.cpus, rank));
+  }
+}
+
 void HostProcesses::restart(const wire::Restart& message, Instant now, Actions& out, Upward& up) {
   if (ending_) return;
   ClientOutputs outputs;
   charm().vacate(message.process, outputs);
   apply(ClientKind::charm, outputs, now, out, up);
   Process& process = at(message.process);
-  native().vacate(message.process, message.restarts, process.awaited || process.kind, outputs);
+  native().vacate(message.process, message.restarts, message.awaited || process.awaited || process.kind,
+                  outputs);
   apply(ClientKind::native, outputs, now, out, up);
   process.next = message;
   if (process.state == Process::State::starting || process.state == Process::State::running)
@@ -47,7 +61,7 @@ void HostProcesses::start_anew(std::uint32_t number, Actions& out) {
   if (process.exit) --waiting_exits_;
   const wire::Restart order = *process.next;
   const std::string input = std::move(process.input_of_next);
-  const bool awaited = process.awaited || process.kind.has_value();
+  const bool awaited = order.awaited || process.awaited || process.kind.has_value();
   wire::Tuple told = std::move(process.tuple);  // that of a host's first table, of which there may be others
   process = Process{};
   process.restarts = order.restarts;

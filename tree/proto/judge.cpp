@@ -41,6 +41,7 @@ std::string with_status(const std::string& what, int status) {
 }  // namespace
 
 const Host& Judge::host_of(std::uint32_t process) const {
+  if (const auto moved = moved_.host_of(process)) return hosts_[*moved];
   const Host* host = charmtree::host_of(hosts_, process);
   return host != nullptr ? *host : hosts_.back();
 }
@@ -115,6 +116,9 @@ void Judge::on(wire::Facts facts, Instant now) {
   ended_ += facts.ended;
   exited_ += facts.exited_ok;
   if (losses_) losses_->ended(facts.who_ended);
+  if (job_.restarts_in_place) {
+    for (const wire::ProcessSet::Range& range : facts.who_ended) finished_.add(range);
+  }
   if (!first_ok_) first_ok_ = facts.first_ok;
   if (!code_) code_ = facts.code;
   // Of those that came together, the lowest number counts as the first.
@@ -135,6 +139,40 @@ void Judge::lost(const wire::ProcessExit& exit, const std::string& why) {
   fail(exit, "", "; " + why);
 }
 
+void Judge::moved(const wire::Share& share) {
+  for (std::uint32_t i = 0; i < share.processes; ++i) moved_.move(share.first_process + i, share.host);
+}
+
+std::vector<std::uint32_t> Judge::processes_on(std::uint32_t host) const {
+  std::vector<std::uint32_t> processes;
+  const Host& there = hosts_[host];
+  for (std::uint32_t i = 0; i < there.processes; ++i) {
+    if (!moved_.host_of(there.first_process + i)) processes.push_back(there.first_process + i);
+  }
+  for (const auto& [process, hosts] : moved_) {
+    if (hosts.back() == host) processes.push_back(process);
+  }
+  std::sort(processes.begin(), processes.end());
+  return processes;
+}
+
+std::vector<std::uint32_t> Judge::unfinished_on(std::uint32_t host) const {
+  std::vector<std::uint32_t> processes = processes_on(host);
+  std::erase_if(processes, [&](std::uint32_t process) { return finished_.contains(process); });
+  return processes;
+}
+
+bool Judge::any_finished_on(std::uint32_t host) const {
+  return processes_on(host).size() != unfinished_on(host).size();
+}
+
+void Judge::registered(wire::TupleBlock block, Instant now) {
+  if (table_taken_) return;
+  blocks_.push_back(std::move(block));
+  ++registered_;
+  await_registrations(now);
+}
+
 /// Of Charm++ programs nobody is restarted who is about to be in the first table, nor once another one has
 /// ended: then the program is ending, and those that have ended would not help it to recover. A client of the
 /// client library is not once all were told that they may leave.
@@ -142,7 +180,7 @@ bool Judge::can_be_restarted(const wire::ProcessExit& exit) const {
   if (!exit.restartable) return false;
   if (job_.restarts_processes) return table_taken_ && ended_ == 0;
   const bool has_registered = exit.registered || exit.ended;
-  return !has_registered || opened(BarrierKind::leave) == 0;
+  return !has_registered || !leaving();
 }
 
 void Judge::judge_exit(const wire::ProcessExit& exit) {

@@ -16,6 +16,7 @@
 #include "tree/proto/job_status.hpp"
 #include "tree/proto/losses.hpp"
 #include "tree/proto/process_end.hpp"
+#include "tree/wire/moved_processes.hpp"
 
 namespace charmtree::proto {
 
@@ -66,6 +67,19 @@ public:
   bool any_ended() const { return ended_ > 0; }
   /// "host: run: process 3: killed by signal 9 (Killed)", and more behind it.
   std::string about(const wire::ProcessExit& exit, const std::string& more = {}) const;
+  /// Processes of a host that is lost can be started again on another one.
+  bool can_move() const {
+    return job_.restarts_in_place && all_up() && !verdict_ && !table_pending() && !leaving();
+  }
+  /// All were told that they may go.
+  bool leaving() const { return opened_[static_cast<std::size_t>(BarrierKind::leave)] > 0; }
+  /// They are on other hosts from now on.
+  void moved(const wire::Share& share);
+  /// Those that are on this host and have not ended as they should.
+  std::vector<std::uint32_t> unfinished_on(std::uint32_t host) const;
+  bool any_finished_on(std::uint32_t host) const;
+  /// One that has been moved there has registered before there is a table.
+  void registered(wire::TupleBlock block, Instant now);
   /// Hosts and processes have been numbered anew, and have yet to answer and to register.
   void reshaped(Instant now);
   /// The job cannot be done as a whole.
@@ -129,6 +143,7 @@ private:
   Ending ending_of(const wire::ProcessExit& exit) const;
   std::string first_bad_exit() const;
   void judge_exit(const wire::ProcessExit& exit);
+  std::vector<std::uint32_t> processes_on(std::uint32_t host) const;
   bool can_be_restarted(const wire::ProcessExit& exit) const;
   void lose(const wire::ProcessExit& exit);
   void lose(const wire::LinkLost& lost);
@@ -168,6 +183,8 @@ private:
   std::array<std::uint32_t, kBarrierKinds> barrier_{}, opened_{};
   std::vector<wire::ProcessExit> crashes_;
   std::map<std::uint32_t, std::uint32_t> restarted_;
+  wire::MovedProcesses moved_;
+  wire::ProcessSet finished_;  // as they should, where they are named
   std::uint32_t registered_ = 0;
   std::uint32_t ended_ = 0;
   std::uint32_t exited_ = 0;                   // without having registered

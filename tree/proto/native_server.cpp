@@ -28,7 +28,7 @@ void NativeServer::opened(ClientId client, Instant now, ClientOutputs& out) {
     out.push_back(CloseClient{client});
     return;
   }
-  if (strangers_.size() >= kMaxStrangers + local_.count) {
+  if (strangers_.size() >= kMaxStrangers + local_.size()) {
     const auto oldest = clients_.find(strangers_.front());
     oldest->second.nuisance = Nuisance::crowd;
     drop(oldest, "too many connections without a hello", out);
@@ -87,7 +87,7 @@ void NativeServer::forget(Clients::iterator it, const std::string& why, ClientOu
       note(client.nuisance, fmt::format("dropped a native connection: {}", why), out);
       break;
     case Stage::joined:
-      places_[client.process - local_.first].holder.reset();
+      places_[local_.rank_of(client.process)].holder.reset();
       note(Nuisance::left, fmt::format("process {} left before it registered: {}", client.process, why), out);
       break;
     case Stage::registered:
@@ -130,7 +130,7 @@ std::optional<NativeServer::Objection> NativeServer::objection(const native::Hel
     return Objection{Nuisance::unexpected,
                      fmt::format("process {} is not expected on this host", hello.process)};
   }
-  if (places_[hello.process - local_.first].holder)
+  if (places_[local_.rank_of(hello.process)].holder)
     return Objection{Nuisance::duplicate, fmt::format("process {} has joined already", hello.process)};
   return {};
 }
@@ -142,7 +142,7 @@ std::string NativeServer::on(Clients::value_type& client, const native::Hello& h
     out.push_back(ToClient{client.first, native::to_frame(native::Refused{wrong->why})});
     return wrong->why;
   }
-  const std::uint32_t local_rank = hello.process - local_.first;
+  const std::uint32_t local_rank = local_.rank_of(hello.process);
   Place& place = places_[local_rank];
   place.holder = client.first;
   std::erase(strangers_, client.first);
@@ -150,7 +150,7 @@ std::string NativeServer::on(Clients::value_type& client, const native::Hello& h
   client.second.process = hello.process;
   client.second.deadline = kNever;
   client.second.is_waiting = place.is_awaited;
-  const native::Welcome welcome{hello.process, local_.total, local_rank,    local_.count,
+  const native::Welcome welcome{hello.process, local_.total, local_rank,    local_.size(),
                                 host_,         epoch_,       place.restarts};
   out.push_back(ToClient{client.first, native::to_frame(welcome)});
   return {};
@@ -253,7 +253,7 @@ wire::Blob NativeServer::coded(const wire::CcsDelivery& request) {
 }
 
 void NativeServer::request(std::uint32_t process, std::string payload, ClientOutputs& out) {
-  const auto holder = local_.contains(process) ? places_[process - local_.first].holder : std::nullopt;
+  const auto holder = local_.contains(process) ? places_[local_.rank_of(process)].holder : std::nullopt;
   const auto client = holder ? clients_.find(*holder) : clients_.end();
   const auto request = wire::parse_ccs_delivery(payload);
   const bool there = client != clients_.end() && client->second.stage == Stage::registered;
@@ -305,10 +305,15 @@ void NativeServer::lost(const std::vector<wire::ProcessSet::Range>& processes, C
   }
 }
 
+void NativeServer::join(std::uint32_t process) {
+  local_.joined.push_back(process);
+  places_.emplace_back();
+}
+
 void NativeServer::vacate(std::uint32_t process, std::uint32_t restarts, bool is_awaited,
                           ClientOutputs& out) {
   if (!local_.contains(process)) return;
-  Place& place = places_[process - local_.first];
+  Place& place = places_[local_.rank_of(process)];
   place.restarts = restarts;
   place.is_awaited = is_awaited;
   const auto holder = std::exchange(place.holder, std::nullopt);
@@ -328,7 +333,7 @@ void NativeServer::renewed(const wire::Renewed& message, ClientOutputs& out) {
 
 void NativeServer::readmit(const wire::Readmit& message, ClientOutputs& out) {
   const auto holder =
-      local_.contains(message.process) ? places_[message.process - local_.first].holder : std::nullopt;
+      local_.contains(message.process) ? places_[local_.rank_of(message.process)].holder : std::nullopt;
   const auto client = holder ? clients_.find(*holder) : clients_.end();
   if (client == clients_.end() || client->second.stage != Stage::registered) return;
   client->second.is_waiting = false;

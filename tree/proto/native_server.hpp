@@ -50,6 +50,8 @@ public:
   void finish(ClientOutputs& out) override;
 
   // Processes that are lost and started again.
+  /// It is about to be started on this host, where it was not before.
+  void join(std::uint32_t process);
   /// The process is gone, or is about to be: its connection is closed, and its number is free for the
   /// `restarts`-th that is started in its place. `is_awaited`: others have it in their table.
   void vacate(std::uint32_t process, std::uint32_t restarts, bool is_awaited, ClientOutputs& out);
@@ -131,7 +133,7 @@ private:
   std::uint32_t epoch_;
   Clients clients_;
   std::vector<ClientId> strangers_;  // in the order of their opening, so of their deadlines
-  std::vector<Place> places_;        // by process - local_.first
+  std::vector<Place> places_;        // by their rank
   std::bitset<kNuisances> noted_;
   // The last request as it was sent: of one for several processes there is but one copy.
   std::uint32_t coded_token_ = 0;

@@ -10,16 +10,44 @@ std::string ProcessRestarts::lost(std::uint32_t process, bool has_registered, In
   if (!hopeless.empty()) return hopeless;
   const std::uint32_t in_a_row = budget_.in_a_row(process);
   due_[process] = in_a_row > 1 ? now + kFirstPause * (1 << (in_a_row - 2)) : now;
-  if (table_ || has_registered) awaited_.insert(process);
-  register_by_.erase(process);
-  std::erase_if(back_, [&](const wire::TupleBlock& block) { return block.first_process == process; });
+  forget(process, has_registered);
   return {};
 }
 
-void ProcessRestarts::rejoined(const wire::Rejoined& message, std::uint32_t host, Instant now) {
-  if (register_by_.erase(message.process) == 0) return;
+std::string ProcessRestarts::lost_with_host(std::uint32_t process, bool has_registered,
+                                            RestartBudget::Counts counts, Instant now) {
+  if (unplaced_.contains(process)) return {};
+  if (const auto due = due_.find(process); due != due_.end()) {  // it had been lost before
+    unplaced_[process] = due->second;
+    due_.erase(due);
+    return {};
+  }
+  std::string hopeless = budget_.lost(process, now, counts);
+  if (!hopeless.empty()) return hopeless;
+  unplaced_[process] = now;
+  forget(process, has_registered);
+  return {};
+}
+
+void ProcessRestarts::placed(std::uint32_t process) {
+  const auto unplaced = unplaced_.find(process);
+  if (unplaced == unplaced_.end()) return;
+  due_[process] = unplaced->second;
+  unplaced_.erase(unplaced);
+}
+
+/// The life that is over.
+void ProcessRestarts::forget(std::uint32_t process, bool has_registered) {
+  if (table_ || has_registered) awaited_.insert(process);
+  register_by_.erase(process);
+  std::erase_if(back_, [&](const wire::TupleBlock& block) { return block.first_process == process; });
+}
+
+bool ProcessRestarts::rejoined(const wire::Rejoined& message, std::uint32_t host, Instant now) {
+  if (register_by_.erase(message.process) == 0) return false;
   budget_.runs(message.process, now);
   back_.push_back({host, message.process, message.address, {wire::Tuple{message.port, message.tuple}}});
+  return true;
 }
 
 ProcessRestarts::Orders ProcessRestarts::take_orders(std::uint32_t barriers, Instant now) {
@@ -38,8 +66,9 @@ ProcessRestarts::Orders ProcessRestarts::take_orders(std::uint32_t barriers, Ins
     const auto [process, at] = *next++;
     if (at > now) continue;
     due_.erase(process);
-    orders.restarts.push_back({process, 0, budget_.restarts(process)});
-    if (awaited_.erase(process) > 0)
+    const bool awaited = awaited_.erase(process) > 0;
+    orders.restarts.push_back({process, 0, budget_.restarts(process), false, awaited});
+    if (awaited)
       register_by_[process] = stalled_ ? kNever : now + timeout_;
     else
       budget_.runs(process, now);

@@ -37,8 +37,14 @@ public:
   /// The process is lost. Why it is not started again; empty: it is. `has_registered`: before the first table
   /// that counts, and its successor comes too late for it: everybody hears of that one behind the table.
   std::string lost(std::uint32_t process, bool has_registered, Instant now);
-  /// On host `host`.
-  void rejoined(const wire::Rejoined& message, std::uint32_t host, Instant now);
+  /// The same of one that was lost with its host; it is not started before it has been placed. `counts`: see
+  /// RestartBudget.
+  std::string lost_with_host(std::uint32_t process, bool has_registered, RestartBudget::Counts counts,
+                             Instant now);
+  /// It can be started, on the host where it is now.
+  void placed(std::uint32_t process);
+  /// On host `host`. False: nobody waits for it.
+  bool rejoined(const wire::Rejoined& message, std::uint32_t host, Instant now);
   /// While the user reads no output, processes may wait in their prints: nobody is late.
   void stalled(bool stalled, Instant now);
 
@@ -53,20 +59,25 @@ public:
 
   std::uint32_t restarts(std::uint32_t process) const { return budget_.restarts(process); }
   /// Processes that are lost and not back.
-  bool in_progress() const { return !due_.empty() || !register_by_.empty() || !back_.empty(); }
+  bool in_progress() const { return is_any_absent() || !register_by_.empty() || !back_.empty(); }
   /// It is lost, and the order for its successor has not been given.
-  bool is_absent(std::uint32_t process) const { return due_.contains(process); }
-  bool is_any_absent() const { return !due_.empty(); }
+  bool is_absent(std::uint32_t process) const {
+    return due_.contains(process) || unplaced_.contains(process);
+  }
+  bool is_any_absent() const { return !due_.empty() || !unplaced_.empty(); }
   /// One that should have registered by now.
   std::optional<std::uint32_t> late(Instant now) const;
   Instant next_deadline() const;
 
 private:
+  void forget(std::uint32_t process, bool has_registered);
+
   RestartBudget budget_;
   Duration timeout_;
   bool stalled_ = false;
   std::optional<wire::NodeTable> table_;
   std::map<std::uint32_t, Instant> due_;          // lost ones, to be started then
+  std::map<std::uint32_t, Instant> unplaced_;     // those that have no host yet
   std::set<std::uint32_t> awaited_;               // which of them others have, or will have, in their table
   std::map<std::uint32_t, Instant> register_by_;  // started, if others have them in their table
   std::vector<wire::TupleBlock> back_;            // registered, and nobody has been told

@@ -5,17 +5,18 @@
 
 namespace charmtree::proto {
 
-std::string RestartBudget::lost(std::uint32_t process, Instant now) {
+std::string RestartBudget::lost(std::uint32_t process, Instant now, Counts counts) {
   Record& record = records_[process];
   const bool settled = record.began != kNever && now - record.began >= kSettled;
   record.losses = settled ? 1 : record.losses + 1;
   record.began = kNever;
   if (record.losses > kMostInARow)
     return fmt::format("it was restarted {} times and never ran for {:g} s", kMostInARow, seconds(kSettled));
-  if (restarts_ >= most_)
+  const bool is_one_more = counts == Counts::itself;
+  if (is_one_more && restarts_ >= most_)
     return fmt::format("processes have been restarted {} {} (++max-restarts)", restarts_,
                        restarts_ == 1 ? "time" : "times");
-  ++restarts_;
+  restarts_ += is_one_more ? 1 : 0;
   ++record.restarts;
   return {};
 }

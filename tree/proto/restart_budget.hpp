@@ -20,8 +20,10 @@ public:
   /// `most`: restarts of all processes together.
   explicit RestartBudget(std::uint32_t most = UINT32_MAX) : most_(most) {}
 
+  /// Whether a loss counts for `most`: of those that one host takes with it, one does.
+  enum class Counts : std::uint8_t { itself, with_another };
   /// The process is lost. Why it is not to be started again; empty: it is, and that is counted.
-  std::string lost(std::uint32_t process, Instant now);
+  std::string lost(std::uint32_t process, Instant now, Counts counts = Counts::itself);
   /// It runs again.
   void runs(std::uint32_t process, Instant now) { records_[process].began = now; }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which hosts and processes are below a launcher and through which link each is reached. Also the authority
-// on what a child may speak for: only hosts that it was given (DESIGN D2).
+// on what a child may speak for: only hosts that it was given (DESIGN D2), and the processes that are there.
+// A host has a range of processes; single ones may have been moved to other hosts since (D24).
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "tree/proto/events.hpp"
+#include "tree/wire/moved_processes.hpp"
 
 namespace charmtree::proto {
 
@@ -19,6 +21,7 @@ public:
     LinkId link;  // kParentLink: not handed to a child (yet)
     std::uint32_t first_process;
     std::uint32_t processes;
+    std::uint32_t present = 0;             // those that are there, less the moved ones, and others
     bool answered = false;                 // its processes are started, or it has failed
     bool registered = false;               // its tuples have come
     bool stamped = false;                  // its start-up times have come
@@ -37,6 +40,8 @@ public:
   /// All hosts have yet to answer, but for those that cannot be started. `numbered_late`: they lose their
   /// processes, too.
   void begin_run(bool numbered_late);
+  /// These are on that host from now on, which may be none of ours.
+  void moved(const wire::Share& share);
   /// The host is no longer ours (handed back).
   void remove(std::uint32_t host);
   void answered(std::uint32_t host);
@@ -68,8 +73,11 @@ public:
   bool owns(LinkId link, std::uint32_t host) const;
   bool owns_process(LinkId link, std::uint32_t process) const;
   bool owns_processes(LinkId link, wire::ProcessSet::Range range) const;
-  /// The processes of all hosts given to the child at `link`.
-  std::uint32_t processes_of(LinkId link) const;
+  /// The process is below `link`, or was before it was moved.
+  bool has_owned_process(LinkId link, std::uint32_t process) const;
+  /// The processes of all hosts given to the child at `link`, those included that have been moved away since.
+  std::uint32_t most_processes_of(LinkId link) const;
+  std::vector<std::uint32_t> hosts_below(LinkId link) const;
 
   /// Which these are.
   std::vector<wire::ProcessSet::Range> processes_below(LinkId link) const;
@@ -80,12 +88,24 @@ public:
   bool all_registered() const { return registered_ == entries_.size(); }
 
 private:
-  const Entry* entry_of(std::uint32_t process) const;
+  /// Where a process is (null: not below us), and the end of those behind it that are there, too.
+  struct Place {
+    const Entry* entry;
+    std::uint64_t end;
+  };
+  using Entries = std::map<std::uint32_t, Entry>;  // by host index
+  Place place_of(std::uint32_t process) const;
+  Entries::iterator host_with(std::uint32_t process);
+  const Entry* first_entry_of(std::uint32_t process) const;
   void count_out(const Entry& entry);
+  void count_in(Entry& entry, std::uint32_t processes);
+  void put_back_all();
 
-  std::map<std::uint32_t, Entry> entries_;                  // by host index
+  Entries entries_;
   std::map<std::uint32_t, std::uint32_t> first_processes_;  // first process -> host index
   std::map<LinkId, std::uint32_t> link_processes_;          // of bound hosts
+  std::map<LinkId, std::uint32_t> moved_away_;              // from there
+  wire::MovedProcesses moved_;
   std::uint32_t processes_ = 0;
   std::size_t answered_ = 0, registered_ = 0;
 };

@@ -137,7 +137,7 @@ struct JobSpec {
     return launch.on_failure != OnHostFailure::abort || provision.by_topology();
   }
   /// Facts say which processes have ended well, and not only how many.
-  bool names_who_ended() const { return watched || on_failure == OnFailure::go_on; }
+  bool names_who_ended() const { return watched || on_failure == OnFailure::go_on || restarts_in_place; }
   /// Launchers below a lost one are adopted, and the job goes on with them.
   bool repairs() const {
     return on_failure == OnFailure::go_on && !restarts_processes && !restarts_in_place && !resizes &&
@@ -257,6 +257,11 @@ struct Restart {
   std::uint32_t phase = 0;
   std::uint32_t restarts = 0;  // of this process, this one included
   bool input_ended = false;    // its stdin is at its end from the beginning
+  bool awaited = false;        // others have, or will have, one of its number in their table
+};
+/// These lost processes are on other hosts from now on, where they are about to be started (Restart).
+struct Moved {
+  std::vector<Share> shares;  // several of one host may follow each other
 };
 /// A lost process has registered anew: every process that has a table gets this one, of the next epoch, and
 /// learns who was lost. Those in `joining` do not: they wait for an Admit.
@@ -513,6 +518,11 @@ struct LinkLost {
   Error error;
   std::vector<ProcessSet::Range> processes;  // there and below
   bool lives = false;  // nothing is lost, but something that its launcher had to say cannot be said
+  std::vector<std::uint32_t> hosts = {};  // whose launchers are lost, where processes can be moved
+};
+/// Of a host whose launcher was lost: nothing of the job is left there.
+struct Fenced {
+  std::uint32_t host = 0;
 };
 /// Nothing of the job is left on this host or below it. Last message of a link.
 struct Done {
@@ -567,10 +577,10 @@ using Message =
     std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End, Sweep,
                  Numbers, SignReply, Restart, Recover, Admit, CcsForward, Resize, Regroup, Reshape,
                  QueuePairsDown, ForwardSignal, Suspend, OutputCredit, CcsSpread, Lost, Beat, Punctual,
-                 Renewed, Readmit, OutputTaken, Resend, Adopt, Relayed, Claim, Relaunch, Hello, Facts, Output,
-                 ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps, LinkLost,
-                 Done, Swept, Ask, SignRequest, Checkup, Rejoined, CcsAnswer, Bindings, PesWanted, Left,
-                 QueuePairsUp, BeatUp, WasPunctual, Waiting, Claimed, Taken, Reached, Idle>;
+                 Renewed, Readmit, OutputTaken, Resend, Adopt, Relayed, Claim, Relaunch, Moved, Hello, Facts,
+                 Output, ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps,
+                 LinkLost, Done, Swept, Ask, SignRequest, Checkup, Rejoined, CcsAnswer, Bindings, PesWanted,
+                 Left, QueuePairsUp, BeatUp, WasPunctual, Waiting, Claimed, Taken, Reached, Idle, Fenced>;
 
 /// True for messages that a parent sends to its child.
 bool goes_down(const Message& message);

@@ -220,8 +220,8 @@ Welcome read_welcome(Reader& in) {
 }
 
 bool is_sound(const Welcome& w) {
-  return w.process < w.total && w.total <= kMaxProcesses && w.local_rank <= w.process &&
-         w.local_rank < w.local_size && w.local_size - w.local_rank <= w.total - w.process;
+  return w.process < w.total && w.total <= kMaxProcesses && w.local_rank < w.local_size &&
+         w.local_size <= w.total;
 }
 
 NodeTable read_table(Reader& in) {

@@ -95,8 +95,8 @@ struct Finalize {
 
 // ---- launcher to client
 
-/// Process numbers: process = first of the host + local_rank. Guaranteed by the decoder: process < total <=
-/// kMaxProcesses, local_rank <= process, and the host's local_size processes lie below total.
+/// Guaranteed by the decoder: process < total <= kMaxProcesses, and local_rank < local_size <= total. A host
+/// has its first processes in the order of their numbers, others that have been moved there behind them.
 struct Welcome {
   std::uint32_t process = 0;
   std::uint32_t total = 1;
