@@ -52,7 +52,7 @@ void RootDesk::lose_hosts(const wire::LinkLost& lost, const std::vector<std::uin
       if (ccs_) ccs_->gone(process, now, out, orders.process);
       if (process == job_->input_process && !job_->input_to_all) in_pipe_ = 0;
     }
-    relocation_->lost(host, std::move(processes), now);
+    relocation_->lost(host, std::move(processes), now, !lost.unbounded && is_bounded(host));
   }
   std::string line = fmt::format("{}: {}; ", hosts_[lost.host].name, to_string(lost.error));
   if (all.empty())
@@ -82,6 +82,11 @@ bool RootDesk::lose_with_host(std::uint32_t process, const wire::LinkLost& lost,
 
 /// Those whose old selves are dead get their hosts.
 void RootDesk::move_processes(Instant now, Actions& out, DeskOrders& orders) {
+  if (const auto process = relocation_->take_hopeless(now)) {
+    return judge_.lost(last_exits_.at(*process),
+                       "it may still run there, and nothing bounds for how long (++fast-failover restarts it "
+                       "all the same)");
+  }
   const std::vector<std::vector<std::uint32_t>> dead = relocation_->take(now);
   if (dead.empty()) return;
   wire::Moved moved;

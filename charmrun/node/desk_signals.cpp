@@ -70,6 +70,7 @@ void RootDesk::suspend(DeskOrders& orders) {
   const bool on = wants_suspension_ && can;
   if (on != suspended_) orders.suspend = on;
   suspended_ = on;
+  was_suspended_ = was_suspended_ || on;
 }
 
 }  // namespace charmtree

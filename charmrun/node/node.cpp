@@ -22,13 +22,13 @@ LaunchConfig launch_config(const wire::JobSpec& job, const LaunchConfig& place) 
 Node::Node(RootPlan plan, std::uint64_t seed)
     : random_(seed), desk_(std::make_unique<RootDesk>(std::move(plan))), job_(desk_->job()) {
   self_.index = wire::kRootIndex;
-  output_.emplace(kScreen, 0);
+  begin_output();
   launch_.emplace(*job_, desk_->coded_job(), launch_config(*job_, {.is_root = true}), random_);
   sign_gate_.emplace(*job_, LaunchConfig{}.retries + 1);
 }
 
 void Node::on(const Event& event, Instant now, Actions& out) {
-  if (ending_ == Ending::finished) return;
+  if (over_ == Over::finished) return;
   real_now_ = now;
   now_ = clock_.at(now);
   out_ = &out;
@@ -117,7 +117,7 @@ void Node::handle(const LoginFailed& event) {
   launch_->on(event, now_, *out_, news.hosts_failed);
   child = launch_->find(event.link);
   if (child != nullptr && child->visits() && child->state == Child::State::lost) {
-    unconfirmed_.push_back(child->host.index);
+    unconfirmed_.insert(child->host.index);
     if (child->adopter) not_there(child->host.index, to_string(event.error));
   }
   facts(std::move(news));
@@ -156,15 +156,18 @@ void Node::handle(const SendRefused& event) {
 
 /// Then the launcher that is sought is gone, but not all of what it had started may be.
 void Node::handle(const NobodyWaits&) {
-  if (relay_) out_->push_back(KillLeftovers{relay_->id, relay_->host});
+  if (relay_) clean_up({relay_->id, relay_->host});
 }
 
 void Node::handle(const LeftoversKilled& event) {
-  if (sweeper_) {
+  if (!event.all) {  // once more, until nobody waits for it any longer
+    if (clean_up_) out_->push_back(*clean_up_);
+  } else if (sweeper_) {
     out_->push_back(Send{kParentLink, wire::Swept{event.killed}});
     finish();
   } else if (ending_ == Ending::sweeping) {
     ending_ = Ending::clean;
+    confirm({self_.index});
   }
 }
 
@@ -217,7 +220,7 @@ void Node::from_parent(const wire::Message& message) {
   if (const auto* order = std::get_if<wire::Sweep>(&message)) {
     if (job_) return;
     sweeper_ = true;
-    out_->push_back(KillLeftovers{order->id, order->host});
+    clean_up({order->id, order->host});
     return;
   }
   if (const auto* order = std::get_if<wire::Adopt>(&message)) {
@@ -290,8 +293,7 @@ void Node::welcome(const wire::Welcome& message) {
   }
   job_ = std::make_shared<wire::JobSpec>(std::move(*job));
   self_ = message.self;
-  using Keeps = OutputQueue::Keeps;
-  output_.emplace(OutputGrants::kFirst, job_->spool, job_->repairs() ? Keeps::until_taken : Keeps::nothing);
+  begin_output();
   level_ = message.level;
   stamps_.host = self_.index;
   out_->push_back(Send{kParentLink, wire::Hello{now_, 0}});
@@ -345,7 +347,7 @@ void Node::from_child(Child& child, LinkId link, const wire::Message& message) {
     input_spread_.taken({InputSpread::Taker::Kind::link, link}, taken->bytes);
     tell_input_taken();
   } else if (const auto* done = std::get_if<wire::Done>(&message)) {
-    unconfirmed_.insert(unconfirmed_.end(), done->unconfirmed.begin(), done->unconfirmed.end());
+    unconfirmed_.insert(done->unconfirmed.begin(), done->unconfirmed.end());
     const bool expected = ending_ != Ending::no;
     child.state = Child::State::done;
     // An expected one keeps its link until we end ourselves, and waits for that: taking a session down costs
@@ -359,11 +361,16 @@ void Node::from_child(Child& child, LinkId link, const wire::Message& message) {
     }
   } else if (const auto* idle = std::get_if<wire::Idle>(&message)) {
     if (!stays_) return;  // it has not heard yet that the job ends
-    unconfirmed_.insert(unconfirmed_.end(), idle->unconfirmed.begin(), idle->unconfirmed.end());
+    unconfirmed_.insert(idle->unconfirmed.begin(), idle->unconfirmed.end());
+    unbounded_.insert(idle->unbounded.begin(), idle->unbounded.end());
     child.idle = true;
+    if (over_ == Over::idle) tell_idle();
+  } else if (const auto* clean = std::get_if<wire::Confirmed>(&message)) {
+    confirm(clean->hosts);
   } else if (std::holds_alternative<wire::Swept>(message)) {
     child.state = Child::State::done;
     out_->push_back(CloseLink{link});
+    confirm({child.host.index});
     tell_fenced(child.host.index);
   } else {
     up(message);
@@ -377,7 +384,8 @@ void Node::hand_back(LinkId link, const wire::HandBack& message) {
     const std::string& name = launch_->find(link)->below.at(entry.host).name;
     out_->push_back(Say{Tone::verbose, name + ": not reachable from its launcher, starting it from here (" +
                                            to_string(entry.error) + ")"});
-    if (!launch_->take_back(link, entry.host, now_, *out_)) news.hosts_failed.push_back(entry);
+    const bool is_tried = launch_->take_back(link, entry.host, now_, *out_);
+    if (!is_tried && !stays_) news.hosts_failed.push_back(entry);  // in the next run it is
   }
   facts(std::move(news));
 }
@@ -419,10 +427,10 @@ void Node::give_up(LinkId link, const Error& error) {
 void Node::lose(LinkId link, const Error& error) {
   Child* child = launch_ ? launch_->find_up(link) : nullptr;
   if (child == nullptr) return;
-  const bool nothing_left = job_->checkup || child->stays();
   child->state = Child::State::lost;
   if (child->sweeper) {
-    unconfirmed_.push_back(child->host.index);
+    unconfirmed_.insert(child->host.index);
+    child->error = error;
     return;
   }
   if (child->adopter || claims_.erase(link) > 0) {
@@ -431,8 +439,9 @@ void Node::lose(LinkId link, const Error& error) {
     return launch_->sweep_instead(host, now_, *out_);
   }
   if (can_repair(*child, link, error)) return begin_repair(*child, link, error);
-  tell_loss(*child, link, error);
-  if (!nothing_left) launch_->sweep(link, now_, *out_);
+  over_ == Over::idle ? leave(*child, link) : tell_loss(*child, link, error);
+  if (!job_->checkup) launch_->sweep(link, unconfirmed_, now_, *out_);
+  if (over_ == Over::idle) tell_idle();
 }
 
 // ---- sending

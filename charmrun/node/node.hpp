@@ -47,13 +47,16 @@ public:
   /// The job's end has begun.
   bool ending() const { return ending_ != Ending::no; }
   /// It stays for the next run of the program.
-  bool idle() const { return ending_ == Ending::idle; }
+  bool idle() const { return over_ == Over::idle; }
   bool suspended() const { return clock_.stands(); }
 
 private:
   /// Slack that a launcher gives its children beyond its own SIGKILL before it reports them as unconfirmed:
   /// the root's, how much less it is at each level below, and the least.
   static constexpr Duration kChildSlack = 3s, kSlackPerLevel = 400ms, kLeastSlack = 1s;
+
+  /// A launcher that comes so much later than it wanted has not run.
+  static constexpr Duration kLate = 500ms;
 
   /// A login that is due so soon goes before starting processes; between two turns that start some, others
   /// have one.
@@ -221,8 +224,13 @@ private:
   void advance_ending();
   void finish();
   void rest();
+  void tell_idle();
+  void may_outlive_us(const proto::Child& child);
+  void confirm(std::vector<std::uint32_t> hosts);
+  void clean_up(proto::KillLeftovers order);
   void relaunch(const wire::Blob& job);
   void begin_run(const wire::Blob& job);
+  void begin_output();
 
   Random random_;
   std::unique_ptr<RootDesk> desk_;

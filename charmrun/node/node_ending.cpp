@@ -26,7 +26,7 @@ void Node::end(const wire::End& message) {
   suspend(false);  // whoever is to end must be able to
   if (!first && !for_good && (!kill || killing_)) return;
   if (first || for_good) stays_ = message.stay;
-  if (ending_ == Ending::idle) ending_ = Ending::clean;
+  over_ = Over::no;
   end_ = message;
   hold_until_ = kNever;
   killing_ = kill;
@@ -58,14 +58,16 @@ void Node::advance_ending() {
   if ((ending_ == Ending::asked || ending_ == Ending::killed) && (!processes_ || processes_->alive() == 0)) {
     kill_at_ = kNever;
     ending_ = processes_ ? Ending::sweeping : Ending::clean;
-    if (processes_) out_->push_back(KillLeftovers{job_->id, self_.index});
+    if (processes_) clean_up({job_->id, self_.index});
   }
-  if (ending_ == Ending::no || ending_ == Ending::idle || ending_ == Ending::finished) return;
+  if (ending_ == Ending::no || over_ != Over::no) return;
   bool waiting = output_is_waited_for() || ending_ != Ending::clean;
   if (launch_) {
     for (const auto& [link, child] : launch_->children())
       waiting = waiting || (child.open() && !(stays_ && child.stays()));
   }
+  // What has come while we did not run ourselves is read first.
+  if (now_ > give_up_at_ + kLate) give_up_at_ = now_ + kLate;
   if (waiting && now_ < give_up_at_) return;
   if (stays_)
     rest();
@@ -74,21 +76,20 @@ void Node::advance_ending() {
 }
 
 void Node::finish() {
-  if (processes_ && ending_ != Ending::clean)
-    unconfirmed_.push_back(self_.index);  // given up on our own host
+  if (processes_ && ending_ != Ending::clean) unconfirmed_.insert(self_.index);  // given up on our own host
   if (!desk_ && output_ && !output_->empty() && !killing_ && !nobody_reads_)
     out_->push_back(Say{Tone::info, "the rest of its output was not read in time, and is lost"});
   if (desk_) {  // little is left, and the screen is waited for elsewhere
     output_->credit(UINT32_MAX);
     pump_output();
   }
-  ending_ = Ending::finished;
+  over_ = Over::finished;
   give_up_at_ = kill_at_ = kNever;
   hurry_facts();
   if (launch_) {
     for (const auto& [link, child] : launch_->children()) {
       if (!child.open()) continue;
-      unconfirmed_.push_back(child.host.index);
+      unconfirmed_.insert(child.host.index);
       if (child.state == Child::State::logging_in) out_->push_back(CancelLogin{link});
       if (child.state == Child::State::up) out_->push_back(CloseLink{link});
     }
@@ -98,15 +99,15 @@ void Node::finish() {
     if (std::string line = desk_->judge().aftermath(); !line.empty())
       out_->push_back(Say{Tone::info, std::move(line)});
     if (!unconfirmed_.empty() && !job_->checkup)  // which leaves nothing behind
-      out_->push_back(
-          Say{Tone::error, desk_->names(unconfirmed_) + ": did not confirm that the job has ended there"});
+      out_->push_back(Say{Tone::error, desk_->names({unconfirmed_.begin(), unconfirmed_.end()}) +
+                                           ": did not confirm that the job has ended there"});
     Finish end = verdict ? Finish{verdict->status, verdict->signal, verdict->why} : Finish{0, 0};
     end.why.restarts = job_->restarts;
     out_->push_back(std::move(end));
     return;
   }
   if (!parent_gone_ && !sweeper_)
-    out_->push_back(Send{kParentLink, wire::Done{std::exchange(unconfirmed_, {})}});
+    out_->push_back(Send{kParentLink, wire::Done{{unconfirmed_.begin(), unconfirmed_.end()}}});
   out_->push_back(Finish{0, 0});
 }
 

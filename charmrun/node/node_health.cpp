@@ -96,7 +96,11 @@ void Node::obey(const health::Detector::Orders& orders) {
   for (const health::Verdict& verdict : orders.verdicts) {
     if (!is_up(verdict.link)) continue;
     if (verdict.link != kParentLink) {
-      const std::uint32_t host = launch_->children().at(verdict.link).host.index;
+      const Child& child = launch_->children().at(verdict.link);
+      const std::uint32_t host = child.host.index;
+      const bool is_cut_off =
+          verdict.cause == health::Cause::gone || verdict.cause == health::Cause::half_open;
+      if (!is_cut_off) may_outlive_us(child);
       give_up(verdict.link, health::explain(verdict));
       const bool answers =
           verdict.cause == health::Cause::half_open || verdict.cause == health::Cause::silent;

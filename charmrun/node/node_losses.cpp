@@ -11,6 +11,7 @@ void Node::tell_loss(const Child& child, LinkId link, const Error& error) {
   const Subtree& subtree = launch_->subtree();
   wire::LinkLost lost{child.host.index, error, subtree.processes_below(link)};
   if (job_->restarts_in_place) lost.hosts = subtree.hosts_below(link);
+  lost.unbounded = unbounded_.contains(child.host.index);
   up(std::move(lost));
   leave(child, link);
 }

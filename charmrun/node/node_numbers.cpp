@@ -28,6 +28,7 @@ void Node::numbers(const wire::Numbers& message) {
 }
 
 void Node::number_subtree(const std::vector<wire::Share>& shares) {
+  has_numbers_ = true;
   for (const wire::Share& share : shares) launch_->subtree().give(share);
 }
 

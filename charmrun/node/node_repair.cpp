@@ -16,7 +16,8 @@ using namespace proto;
 /// Not one that lies, nor while the launch is not over there: what it had to tell then is told once.
 bool Node::can_repair(const Child& child, LinkId link, const Error& error) const {
   return job_->repairs() && ending_ == Ending::no && error.code != Errc::bad_peer &&
-         launch_->subtree().is_up(link) && (has_table_ || child.registered == 0);
+         (has_numbers_ || !job_->is_numbered_late()) && launch_->subtree().is_up(link) &&
+         (has_table_ || child.registered == 0);
 }
 
 void Node::begin_repair(const Child& child, LinkId link, const Error& error) {

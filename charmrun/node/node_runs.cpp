@@ -3,6 +3,10 @@
 // launchers stay (node_ending.cpp); when everybody has said Idle, links carry nothing of it any more, so that
 // the next run begins with a fresh RunState and needs no numbers of runs in messages. Whoever started a
 // launcher that was lost meanwhile, logs in to its host once more, and to those below it.
+//
+// Where the end of the old run is not confirmed by then, on our own host or below a launcher that was lost or
+// too slow, clean-up goes on, and what it comes to is told upwards. Such a host takes no part in the next
+// run.
 #include <utility>
 
 #include "charmrun/node/node.hpp"
@@ -11,21 +15,63 @@ namespace charmtree {
 
 using namespace proto;
 
-/// Whoever has not said so in time is not waited for any more.
+/// Whoever has not said so in time is lost, too.
 void Node::rest() {
-  if (processes_ && ending_ != Ending::clean) unconfirmed_.push_back(self_.index);
-  launch_->give_up_busy(*out_, unconfirmed_);
+  std::vector<LinkId> busy;
+  for (const auto& [link, child] : launch_->children()) {
+    if (child.serves() && !child.stays()) busy.push_back(link);
+  }
+  for (const LinkId link : busy) {
+    may_outlive_us(launch_->children().at(link));
+    give_up(link, {Errc::timed_out, Phase::run, "its processes did not end in time", {}});
+  }
+  for (const auto& [link, child] : launch_->children()) {
+    if (child.open() && !child.stays()) unconfirmed_.insert(child.host.index);
+  }
+  if (processes_ && ending_ != Ending::clean) {
+    unconfirmed_.insert(self_.index);
+    unbounded_.insert(self_.index);
+  }
   hurry_facts();
-  ending_ = Ending::idle;
+  over_ = Over::idle;
   give_up_at_ = kill_at_ = kNever;
   if (desk_)
-    desk_->idle(std::exchange(unconfirmed_, {}), now_, *out_);
+    desk_->idle(unconfirmed_, unbounded_, now_, *out_);
   else
-    out_->push_back(Send{kParentLink, wire::Idle{std::exchange(unconfirmed_, {})}});
+    tell_idle();
+}
+
+/// Again when a launcher is lost meanwhile. Nothing of the run is lost with it, and who has begun the next
+/// one does not listen any more: it looks for lost launchers itself.
+void Node::tell_idle() {
+  if (desk_) return desk_->lost_idle();
+  out_->push_back(Send{kParentLink, wire::Idle{{unconfirmed_.begin(), unconfirmed_.end()},
+                                               {unbounded_.begin(), unbounded_.end()}}});
+}
+
+/// Its link is not known to be dead at the other end, or its launcher to run: nobody there need ever notice
+/// that he is alone, nor below it.
+void Node::may_outlive_us(const Child& child) {
+  unbounded_.insert(child.host.index);
+  for (const auto& [index, host] : child.below) unbounded_.insert(index);
+}
+
+void Node::confirm(std::vector<std::uint32_t> hosts) {
+  for (const std::uint32_t host : hosts) unconfirmed_.erase(host);
+  if (over_ != Over::idle) return;
+  if (desk_)
+    desk_->confirmed(hosts);
+  else
+    out_->push_back(Send{kParentLink, wire::Confirmed{std::move(hosts)}});
+}
+
+void Node::clean_up(KillLeftovers order) {
+  clean_up_ = std::move(order);
+  out_->push_back(*clean_up_);
 }
 
 void Node::relaunch(const wire::Blob& blob) {
-  if (ending_ != Ending::idle) return;
+  if (over_ != Over::idle) return;
   auto job = wire::decode_job(*blob);
   if (!job || job->profiles.size() != job_->profiles.size() || job->id != job_->id)
     return lose_parent(nullptr);
@@ -34,23 +80,39 @@ void Node::relaunch(const wire::Blob& blob) {
 }
 
 void Node::begin_run(const wire::Blob& job) {
+  const std::set<std::uint32_t> unconfirmed = std::exchange(unconfirmed_, {});
   auto screen = desk_ ? std::move(output_) : std::nullopt;  // what is on it has yet to be written
   static_cast<RunState&>(*this) = RunState{};
-  if (desk_)
-    output_ = std::move(screen);
-  else
-    output_.emplace(OutputGrants::kFirst, job_->spool);
+  output_ = std::move(screen);
+  begin_output();
   down_all(wire::Relaunch{job});
-  wire::Facts news;
+  Upward news;
   if (job_->is_numbered_late()) self_.first_process = self_.processes = 0;
-  launch_->begin_run(job, now_, *out_, news.hosts_failed);
+  launch_->begin_run(job, unconfirmed, now_, *out_, news.facts.hosts_failed);
   if (desk_) {
     sign_gate_.emplace(*job_, LaunchConfig{}.retries + 1);
   } else {
     processes_.emplace(job_, self_);
-    processes_->prepare(*out_);
+    if (unconfirmed.contains(self_.index)) {  // what the shell hears of the old ones is for nobody
+      Prepared not_ready;
+      not_ready.ok = false;
+      not_ready.error = {Errc::internal, Phase::run, "what the last run left there cannot be killed", {}};
+      processes_->on(not_ready, now_, *out_, news);
+    } else {
+      processes_->prepare(*out_);
+    }
   }
-  facts(std::move(news));
+  up(std::move(news));
+}
+
+/// A new run's, unless it goes on: what is on the user's screen is of all runs.
+void Node::begin_output() {
+  using Keeps = OutputQueue::Keeps;
+  if (output_) return;
+  if (desk_)
+    output_.emplace(kScreen, 0);
+  else
+    output_.emplace(OutputGrants::kFirst, job_->spool, job_->repairs() ? Keeps::until_taken : Keeps::nothing);
 }
 
 }  // namespace charmtree

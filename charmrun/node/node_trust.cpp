@@ -49,7 +49,10 @@ bool Node::allowed(LinkId link, const wire::Message& message) const {
     return false;  // about_adoption() has taken those that are awaited
   if (const auto* m = std::get_if<wire::Idle>(&message))
     return launch_->children().at(link).serves() &&
-           std::all_of(m->unconfirmed.begin(), m->unconfirmed.end(), host);
+           std::all_of(m->unconfirmed.begin(), m->unconfirmed.end(), host) &&
+           std::all_of(m->unbounded.begin(), m->unbounded.end(), host);
+  if (const auto* m = std::get_if<wire::Confirmed>(&message))
+    return std::all_of(m->hosts.begin(), m->hosts.end(), host);
   if (std::holds_alternative<wire::Swept>(message)) return launch_->children().at(link).sweeper;
   if (const auto* m = std::get_if<wire::Stamps>(&message))
     return job_->stamps && host(m->host) && !subtree.find(m->host)->stamped;
@@ -114,8 +117,8 @@ bool Node::allowed(LinkId link, const wire::Facts& facts) const {
          std::all_of(exits.begin(), exits.end(), process) && all_different(exits) &&
          std::all_of(facts.topologies.begin(), facts.topologies.end(), topology) &&
          std::all_of(facts.random_layout.begin(), facts.random_layout.end(), own) &&
-         watching_allowed(link, facts) && (!facts.code || process(facts.code->process)) &&
-         (!facts.first_ok || process(*facts.first_ok)) &&
+         std::all_of(facts.blind.begin(), facts.blind.end(), own) && watching_allowed(link, facts) &&
+         (!facts.code || process(facts.code->process)) && (!facts.first_ok || process(*facts.first_ok)) &&
          fits(facts.crash_acks, facts.epoch == epoch_ ? child.crash_acks : 0) &&
          fits(facts.registered, child.registered) &&
          // There it may be said again who has ended, or processes come from elsewhere.

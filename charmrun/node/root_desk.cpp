@@ -16,7 +16,7 @@ using namespace proto;
 
 RootDesk::RootDesk(RootPlan plan) : RootDesk(plan, std::make_shared<wire::JobSpec>(plan.job)) {
   if (!plan.restart) return;
-  restart_policy_.emplace(plan.restart->most);
+  restart_budget_.emplace(plan.restart->most, kFirstPause);
   first_plan_ = std::make_shared<RootPlan>(std::move(plan));
 }
 
@@ -61,6 +61,7 @@ void RootDesk::facts(wire::Facts facts, Instant now) {
   failures_.insert(failures_.end(), facts.hosts_failed.begin(), facts.hosts_failed.end());
   for (const wire::HostFailure& failure : facts.hosts_failed) absent_.insert(failure.host);
   random_layout_.insert(facts.random_layout.begin(), facts.random_layout.end());
+  blind_.insert(facts.blind.begin(), facts.blind.end());
   registering_ = registering_ || facts.registered > 0;
   if (tells_progress_) note_progress(facts);
   if (crash_sequence_) crash_sequence_->acked(facts.epoch, facts.crash_acks, now);
@@ -346,7 +347,7 @@ void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
   serve_scans(orders);
   want_input(out);
   if (judge_.verdict()) tell_verdict(now, out, orders);
-  if (now >= restart_at_) orders.relaunch = true;
+  if (now >= restart_at_) relaunch(out, orders);
   suspend(orders);
 }
 

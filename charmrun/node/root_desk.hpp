@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "ccs/router.hpp"
-#include "health/restart_policy.hpp"
 #include "tree/proto/crash_sequence.hpp"
 #include "tree/proto/events.hpp"
 #include "tree/proto/judge.hpp"
 #include "tree/proto/process_restarts.hpp"
 #include "tree/proto/relocation.hpp"
 #include "tree/proto/resizing.hpp"
+#include "tree/proto/restart_budget.hpp"
 
 namespace charmtree {
 
@@ -66,6 +66,8 @@ public:
   static constexpr std::size_t kMostScanned = 1U << 20;
   /// Where Ctrl-C is the program's: twice within this time ends the job at once.
   static constexpr Duration kMoment = 1s;
+  /// Before the program as a whole is started for the second time in a row; doubles with each.
+  static constexpr Duration kFirstPause = 1s;
   /// A status shows so many rows of hosts at most.
   static constexpr std::size_t kMostRows = 8;
 
@@ -91,8 +93,13 @@ public:
   void signal(int signal, Instant now, proto::Actions& out, DeskOrders& orders);
   void stalled(bool stalled, Instant now);
   /// All launchers stay for the next run, but for those that were lost. `unconfirmed`: hosts on which
-  /// something of this one may be left.
-  void idle(const std::vector<std::uint32_t>& unconfirmed, Instant now, proto::Actions& out);
+  /// something of this one may be left; `unbounded`: those of them where it may stay for ever.
+  void idle(const std::set<std::uint32_t>& unconfirmed, const std::set<std::uint32_t>& unbounded, Instant now,
+            proto::Actions& out);
+  /// Since then a launcher was lost, and nothing else.
+  void lost_idle() { lost_launchers_ = true; }
+  /// Since then nothing is left on these either.
+  void confirmed(const std::vector<std::uint32_t>& hosts);
   /// Looks at what has changed: table, barriers, input, verdict. Called after every event.
   void turn(Instant now, proto::Actions& out, DeskOrders& orders);
   Instant next_deadline() const;
@@ -113,6 +120,8 @@ private:
   void consider_restart(Instant now, proto::Actions& out);
   bool cancel_restart();
   Duration orphan_bound() const;
+  bool is_bounded(std::uint32_t host) const;
+  void relaunch(proto::Actions& out, DeskOrders& orders);
   void deliver_early_input(DeskOrders& orders);
   void interrupt(Instant now, proto::Actions& out, DeskOrders& orders);
   static void forward(int signal, DeskOrders& orders);
@@ -198,12 +207,16 @@ private:
   std::optional<ccs::Router> ccs_;
 
   // Runs of the program.
-  std::shared_ptr<const RootPlan> first_plan_;           // if there may be more
-  std::optional<health::RestartPolicy> restart_policy_;  // then, too
-  std::set<std::uint32_t> absent_;                       // hosts that cannot be started
+  std::shared_ptr<const RootPlan> first_plan_;          // if there may be more
+  std::optional<proto::RestartBudget> restart_budget_;  // then, too
+  std::set<std::uint32_t> absent_;                      // hosts that cannot be started
   bool lost_launchers_ = false;
-  bool restarting_ = false;      // this run has failed, and another follows
-  Instant restart_at_ = kNever;  // not before; kNever: launchers are not idle yet
+  std::set<std::uint32_t> blind_;                    // hosts of Facts::blind
+  std::set<std::uint32_t> unconfirmed_, unbounded_;  // as idle() and confirmed() say
+  bool was_suspended_ = false;
+  bool restarting_ = false;        // this run has failed, and another follows
+  Instant restart_at_ = kNever;    // not before; kNever: launchers are not idle yet
+  Instant restart_from_ = kNever;  // ... nor then, if all is confirmed
   Duration restart_pause_{0};
 
   // Input: either flows to the input process's pipe or, from the first scanf on, is kept here.

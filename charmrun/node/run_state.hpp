@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "tree/base/time.hpp"
@@ -21,14 +22,18 @@
 namespace charmtree {
 
 struct RunState {
-  /// How far this launcher is with leaving.
+  /// How far this host is with the end.
   enum class Ending : std::uint8_t {
     no,
     asked,     // everybody has been told; SIGKILL at kill_at_
     killed,    // SIGKILL sent
     sweeping,  // no own process is alive; looking for what they left behind
-    clean,     // nothing left on this host; waiting for children until give_up_at_
-    idle,      // nor below it; staying for the next run
+    clean,     // nothing left on this host
+  };
+  /// Whether the children are waited for; until give_up_at_ at most, and for this host itself no longer.
+  enum class Over : std::uint8_t {
+    no,
+    idle,  // staying for the next run; clean-up goes on where it has not been confirmed
     finished,
   };
 
@@ -45,6 +50,7 @@ struct RunState {
   bool told_spool_full_ = false;
 
   Ending ending_ = Ending::no;
+  Over over_ = Over::no;
   std::optional<wire::End> end_;  // the last order
   bool stays_ = false;            // the end is one of the run, not of the job
   bool killing_ = false;          // the end has become one without grace
@@ -52,7 +58,9 @@ struct RunState {
   bool patient_ = false;  // the end is one of a job that is done: its output is waited for without limit
   Instant kill_at_ = kNever;
   Instant give_up_at_ = kNever;
-  std::vector<std::uint32_t> unconfirmed_;
+  std::optional<proto::KillLeftovers> clean_up_;  // ordered last
+  std::set<std::uint32_t> unconfirmed_;           // hosts on which something of the job may be left
+  std::set<std::uint32_t> unbounded_;  // those where nobody need ever notice that he is alone, if so
 
   std::uint32_t epoch_ = 0;               // of the last table, or loss
   std::uint32_t gone_ = 0;                // processes here and below without which the job goes on
@@ -60,6 +68,7 @@ struct RunState {
   Instant spawn_at_ = kNever;             // the next processes
 
   // Of a job that repairs itself.
+  bool has_numbers_ = false;  // those that depend on the hosts
   bool has_table_ = false, any_registered_ = false;
   std::array<std::uint32_t, 3> releases_{};  // of barriers, by kind
   wire::ProcessSet lost_;                    // as everybody has been told

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,10 +26,10 @@ def new_folder(hosts: Cluster) -> str:
     return hosts.run(0, ["mktemp", "-d", "/home/shared/data.XXXXXX"]).stdout.strip()
 
 
-def persist(hosts: Cluster, charmrun: Path, processes: int, where: Sequence[int], *options: Any) -> Job:
+def persist(hosts: Cluster, charmrun: Path, processes: int, where: Sequence[int], *options: Any, pace: int = 20) -> Job:
     folder = new_folder(hosts)
     words = ["++on-failure", "restart", "++restart-args", "", f"+p{processes}", "++nodelist", hosts.nodelist([hosts.names[i] for i in where])]
-    program = [built(charmrun, "persist"), folder, str(STEPS), "20"]
+    program = [built(charmrun, "persist"), folder, str(STEPS), str(pace)]
     job = Job(hosts, range(hosts.n), [charmrun, *words, *map(str, options), *program])
     job.until(step_file(job, 10).exists, "step 10")
     return job
@@ -58,7 +59,7 @@ def test_a_killed_process_and_a_killed_host_cost_some_steps(
 ) -> None:
     """Hosts 1 and 2 are below 0, and 4 below 3. The host lives, and is logged in to again."""
     hosts = cluster(5)
-    job = persist(hosts, charmrun, 8, range(5), "++branching", 2)
+    job = persist(hosts, charmrun, 8, range(5), "++branching", 2, pace=60)
     kill(next(one for one in job.running("persist") if rank(one) == 3))
     job.until(lambda: AGAIN.format(1) in job.err, "the first restart")
     job.until(step_file(job, 30).exists, "step 30")
@@ -98,6 +99,17 @@ def test_without_enough_hosts_the_job_ends(fresh_cluster: Factory, charmrun: Pat
     assert not leftovers([job])
 
 
+def test_a_launcher_that_is_too_slow_at_the_end_of_a_run_is_swept_and_started_again(
+    cluster: Factory, charmrun: Path
+) -> None:
+    hosts = cluster(3)
+    job = persist(hosts, charmrun, 6, range(3), "++grace", 0.2)
+    os.kill(job.launcher(2).pid, signal.SIGSTOP)
+    kill(next(one for one in job.running("persist") if rank(one) == 3))
+    check(job, 1, 6)
+    assert f"{hosts.names[2]}: not confirmed that the job has ended there; waiting at most 10 s" in job.err
+
+
 PLAIN = """echo restart ${CHARMTREE_RESTARTS:-0} arguments $*
 [ $CHARMTREE_PROCESS = 1 ] && exit 7
 sleep 98765"""
@@ -111,7 +123,7 @@ def test_who_fails_at_once_is_restarted_no_more_than_allowed(cluster: Factory, c
     assert job.wait() == 7, job.said()
     assert not leftovers([job])
     assert job.err.count("process 1: exited with status 7") == 3
-    assert job.errors[-1] == "the job is not restarted: it has been restarted 2 times (++max-restarts)"
+    assert job.errors[-1] == "the job is not restarted: there have been 2 restarts (++max-restarts)"
     lines = job.out.splitlines()
     assert lines[0] == "restart 0 arguments" and lines[-1] == "restart 2 arguments +restart my state", job.said()
 

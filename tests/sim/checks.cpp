@@ -76,7 +76,16 @@ void Checks::login_begun(std::uint32_t in_flight) {
 
 void Checks::said(const proto::Say& say) {
   if (say.text.find("did not confirm") != std::string::npos) excused_ = true;
+  if (say.text.find("nothing bounds for how long") != std::string::npos) refused();
   if (say.text.find("spoke for hosts") != std::string::npos) wrong(say.text);
+}
+
+/// The program is not started again, since something of it may live for ever.
+void Checks::refused() {
+  constexpr int kAnyStatus = 256;
+  if (settings_.heartbeat != 0 && settings_.pause == 0)
+    wrong("a restart was refused, though whoever is alone notices it");
+  for (int status = 1; status < kAnyStatus; ++status) allowed_.insert(status);
 }
 
 void Checks::link_lost(const wire::LinkLost& lost) {
@@ -180,7 +189,8 @@ void Checks::every_place_once() {
 bool Checks::may_be_left_out(std::uint32_t host) const {
   constexpr Duration kLeastPatience = 1900ms;
   const Duration patience = settings_.patience > 0 ? ms(settings_.patience) : kLeastPatience;
-  return is_late(settings_) && hosts_[host].latency >= patience;
+  const bool nobody_listened = settings_.pause > 0 && ms(settings_.pause_for) >= kLeastPatience;
+  return is_late(settings_) && (hosts_[host].latency >= patience || nobody_listened);
 }
 
 void Checks::failures_reported() {

@@ -56,6 +56,7 @@ public:
   void ended_without_root(const End& end);
 
 private:
+  void refused();
   void nothing_left(const End& end);
   void every_host_once();
   void every_process_once();

@@ -127,7 +127,7 @@ void World::perform(std::uint32_t id, const Probe& action, Duration& now) {
 }
 
 void World::perform(std::uint32_t id, const Prepare& action, Duration& now) {
-  if (action.job->restarts > run_) begin_run(action.job->restarts);
+  begin_run(action.job->restarts);
   cost(id, now, ms(settings_.setup));
   const std::uint32_t host = launchers_[id].host;
   Prepared answer{0x0A000000 + host, {}, true};

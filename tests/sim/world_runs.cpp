@@ -12,6 +12,7 @@ namespace charmtree::sim {
 using namespace proto;
 
 void World::begin_run(std::uint32_t run) {
+  if (run <= run_) return;
   if (run != run_ + 1) checks_.wrong(fmt::format("run {} follows run {}", run, run_));
   run_ = run;
   for (std::uint32_t number = 0; number < processes_.size(); ++number) {
@@ -23,6 +24,11 @@ void World::begin_run(std::uint32_t run) {
   }
   joined_ = wired_ = 0;
   checks_.begin_run();
+  for (const Launcher& each : launchers_) {  // those that are about to leave are to be replaced
+    if (each.host != wire::kRootIndex && each.node && each.is_welcomed && each.node->ending() &&
+        !each.node->idle())
+      checks_.retired(each.host);
+  }
 }
 
 /// A launcher that has nothing left to do there and has lost its parent ends by itself.

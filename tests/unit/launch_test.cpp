@@ -108,7 +108,6 @@ TEST_CASE("after the stop nothing begins: logins are cancelled, late answers ign
   office.fail(2, kRefused);
   office.launch->on(LinkUp{3, {}, {}, {}}, kNow, office.out);
   office.launch->add(make_hosts(9), 0, kNow, office.out);
-  CHECK_FALSE(office.launch->take_back(1, 0, kNow, office.out));
   office.launch->tick(kNow + 1h, office.out, office.failed);
   CHECK(office.out.empty());
   CHECK(office.failed.empty());
@@ -123,12 +122,80 @@ TEST_CASE("a lost launcher's host is swept even after the stop", "[launch]") {
   office.launch->stop(office.out);
   office.out.clear();
   office.launch->find(1)->state = Child::State::lost;
-  office.launch->sweep(1, kNow, office.out);
+  office.launch->sweep(1, {}, kNow, office.out);
   const auto logins = office.take<Login>();
   REQUIRE(logins.size() == 1);
   CHECK(logins[0].host.index == 0);
   office.launch->on(LinkUp{logins[0].link, {}, {}, {}}, kNow, office.out);
   CHECK(std::get<wire::Sweep>(office.take<Send>().at(0).message).host == 0);
+}
+
+TEST_CASE("where a run is over nothing is swept but what is unconfirmed", "[launch]") {
+  Office office{{1, 2}};
+  office.launch->add(make_hosts(3), 0, kNow, office.out);
+  office.launch->on(LinkUp{1, {}, {}, {}}, kNow, office.out);
+  REQUIRE(office.launch->children().at(1).below.size() == 2);
+  office.launch->stop(office.out);
+  office.out.clear();
+  office.launch->find(1)->idle = true;
+  office.launch->find(1)->state = Child::State::lost;
+  office.launch->sweep(1, {2}, kNow, office.out);
+  const auto logins = office.take<Login>();
+  REQUIRE(logins.size() == 1);
+  CHECK(logins[0].host.index == 2);
+
+  WHEN("that has not been done when the next run begins") {
+    office.launch->begin_run({}, {2}, kNow, office.out, office.failed);
+    THEN("it is not done any more, and the host takes no part; the others are logged in to") {
+      CHECK(office.failed.size() == 1);
+      CHECK(office.failed[0].host == 2);
+      std::vector<LinkId> cancelled;
+      std::vector<std::uint32_t> hosts;
+      for (const Action& action : office.out) {
+        if (const auto* cancel = std::get_if<CancelLogin>(&action)) cancelled.push_back(cancel->link);
+        if (const auto* login = std::get_if<Login>(&action)) hosts.push_back(login->host.index);
+      }
+      CHECK(cancelled == std::vector<LinkId>{logins[0].link});
+      CHECK(hosts == std::vector<std::uint32_t>{0});  // which gets host 1
+    }
+  }
+  WHEN("that has been done") {
+    office.launch->on(LinkUp{logins[0].link, {}, {}, {}}, kNow, office.out);
+    office.launch->find(logins[0].link)->state = Child::State::done;
+    office.launch->begin_run({}, {}, kNow, office.out, office.failed);
+    THEN("it is as any other") {
+      CHECK(office.failed.empty());
+    }
+  }
+}
+
+TEST_CASE("a host that is handed back when the run ends is kept for the next one", "[launch]") {
+  Office office{{1, 2}};
+  office.launch->add(make_hosts(2), 0, kNow, office.out);
+  office.launch->on(LinkUp{1, {}, {}, {}}, kNow, office.out);
+  office.launch->stop(office.out);
+  office.out.clear();
+  REQUIRE(office.launch->gave(1, 1));
+  CHECK_FALSE(office.launch->take_back(1, 1, kNow, office.out));
+  CHECK(office.take<Login>().empty());
+  office.launch->find(1)->idle = true;
+  office.launch->begin_run({}, {}, kNow, office.out, office.failed);
+  const auto logins = office.take<Login>();
+  REQUIRE(logins.size() == 1);
+  CHECK(logins[0].host.index == 1);
+  CHECK(office.failed.empty());
+}
+
+TEST_CASE("logins that are cancelled do not hold up their machine in the next run", "[launch]") {
+  Office office{{10, 1}};
+  auto hosts = make_hosts(4);
+  for (Host& host : hosts) host.machine = 7;
+  office.launch->add(hosts, 0, kNow, office.out);
+  CHECK(office.take<Login>().size() == MachineGate::kMost);
+  office.launch->stop(office.out);
+  CHECK(office.take<CancelLogin>().size() == MachineGate::kMost);
+  office.launch->begin_run({}, {}, kNow, office.out, office.failed);
+  CHECK(office.take<Login>().size() == MachineGate::kMost);
 }
 
 TEST_CASE("hosts that need the ssh command are started by it at once", "[launch]") {

@@ -40,6 +40,14 @@ TEST_CASE("after a drop one at a time, until one succeeds", "[gate]") {
   }
 }
 
+TEST_CASE("a login that is cancelled makes room for another", "[gate]") {
+  MachineGate gate;
+  for (int i = 0; i < 4; ++i) gate.begun(7);
+  gate.cancelled(7);
+  CHECK(gate.admits(7, kNow));
+  gate.cancelled(8);
+}
+
 TEST_CASE("a penalty is waited out", "[gate]") {
   MachineGate gate;
   gate.begun(7);

@@ -86,6 +86,7 @@ Facts full_facts() {
   facts.exits = {{5, 1, 11, true, true, true, true, true, true, "text"}};
   facts.topologies = {{1, 2, {2, 8, 16}}, {300, 1, {1, 4, 4}}};
   facts.random_layout = {3, 4};
+  facts.blind = {4, 5};
   facts.who_ended = {{1, 2}, {300, 300}};
   facts.started_by = {{1, 2}};
   return facts;
@@ -146,7 +147,7 @@ std::vector<Message> messages_up() {
           InputTaken{4096},
           InputReturned{"rest"},
           stamps,
-          LinkLost{4, {Errc::link_lost, Phase::run, "x", "y"}, {{8, 11}, {20, 20}}, true, {4, 9}},
+          LinkLost{4, {Errc::link_lost, Phase::run, "x", "y"}, {{8, 11}, {20, 20}}, true, {4, 9}, true},
           Done{{1, 2}},
           Swept{3},
           Ask{7, 13},
@@ -173,7 +174,8 @@ std::vector<Message> messages_up() {
           Claimed{"proof"},
           Taken{"proof"},
           Reached{4, {{8, 11}, {20, 20}}},
-          Idle{{1, 2}},
+          Idle{{1, 2}, {2}},
+          Confirmed{{1, 2}},
           Fenced{3}};
 }
 

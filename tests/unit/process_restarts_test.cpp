@@ -118,9 +118,9 @@ TEST_CASE("restarts are limited in all", "[restarts]") {
   Fixture f{2};
   CHECK(f.lose(0).empty());
   CHECK(f.lose(1).empty());
-  CHECK(f.lose(2) == "processes have been restarted 2 times (++max-restarts)");
+  CHECK(f.lose(2) == "there have been 2 restarts (++max-restarts)");
   Fixture none{0};
-  CHECK(none.lose(0) == "processes have been restarted 0 times (++max-restarts)");
+  CHECK(none.lose(0) == "there have been 0 restarts (++max-restarts)");
 }
 
 TEST_CASE("who has a place in the table has to register in time, while the user reads", "[restarts]") {

@@ -29,6 +29,18 @@ TEST_CASE("processes of a lost host wait until it is fenced, or the bound has pa
   CHECK(relocation.next_deadline() == kNever);
 }
 
+TEST_CASE("where no time is a proof, the fence is awaited, but not for ever", "[relocation]") {
+  Relocation relocation{10s};
+  relocation.lost(3, {6, 7}, kNow, false);
+  relocation.lost(4, {8}, kNow, false);
+  relocation.fenced(4);
+  CHECK(relocation.take(kNow) == Groups{{8}});
+  CHECK_FALSE(relocation.take_hopeless(kNow + 9s));
+  CHECK(relocation.take(kNow + 10s).empty());
+  CHECK(relocation.take_hopeless(kNow + 10s) == 6U);
+  CHECK(relocation.next_deadline() == kNever);
+}
+
 TEST_CASE("who does not want to wait does not", "[relocation]") {
   Relocation relocation{0s};
   relocation.lost(3, {6}, kNow);

@@ -51,7 +51,7 @@ void clean_up() {
   if (!childless()) {
     asio::io_context io{1};
     Leftovers leftovers{io};
-    leftovers.kill_descendants({}, [](std::uint32_t) {});
+    leftovers.kill_descendants({}, [](std::uint32_t, bool) {});
     io.run();
   }
   if (note() != nullptr && note()->socket[0] != '\0') remove_stale_socket(note()->socket.data());

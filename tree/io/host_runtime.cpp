@@ -11,6 +11,7 @@
 
 #include "tree/io/cpus.hpp"
 #include "tree/io/guardian.hpp"
+#include "tree/io/host_probe.hpp"
 #include "tree/io/process_tree.hpp"
 #include "tree/io/program.hpp"
 #include "tree/io/program_reader.hpp"
@@ -41,8 +42,9 @@ HostRuntime::~HostRuntime() {
   forget_run();
 }
 
-/// Nothing is heard any more of the processes that there were.
+/// Nothing is heard any more of the processes that there were, nor of their clean-up.
 void HostRuntime::forget_run() {
+  leftovers_.cancel();
   for (auto& [process, program] : programs_) program->detach();
   programs_.clear();
   killed_.clear();
@@ -65,9 +67,9 @@ void HostRuntime::execute(const proto::Prepare& action) {
   if (listener_.port() == 0) {
     if (auto opened = open_sockets(); !opened) return answer({0, opened.error(), false});
   }
-  if (cgroup_.path().empty()) cgroup_ = JobCgroup::of(job_->id, self_.index);
-  cgroup_.make();
-  autopsy_.begin(cgroup_.path());
+  if (cgroups_.empty()) cgroups_.push_back(JobCgroup::of(job_->id, self_.index));
+  cgroups_.front().make();
+  autopsy_.begin(cgroups_.front().path());
   setup_.run(*job_, job_->profiles[self_.profile],
              [this](auto environment) { prepared(std::move(environment)); });
 }
@@ -92,10 +94,21 @@ void HostRuntime::ready() {
     if (!cpus) return answer({0, cpus.error(), false});
     prepared.cpus = std::move(*cpus);
   }
+  prepared.blind = job_->on_failure == wire::OnFailure::restart && !sees_parent();
   const bool differ = job_->keep_address_randomisation || !can_fix_addresses();
   prepared.random_layout = differ && !job_->keep_address_randomisation;
   prepared.can_fork = differ && job_->fork_clients != wire::ForkClients::never && program_can_fork();
   answer(std::move(prepared));
+}
+
+/// That it acknowledges nothing any more would show. An ssh command may have gone through another host, which
+/// goes on doing so. A parent on this same machine does not go without a word.
+bool HostRuntime::sees_parent() const {
+  const Via via = job_->profiles[self_.profile].usual_via();
+  if (via == Via::local) return true;
+  const auto ends = ssh_connection();
+  const auto socket = ends && via == Via::ssh ? SockDiag{}.find(*ends, true) : std::nullopt;
+  return socket && socket->info;
 }
 
 /// A checkup looks at the rest, too, where a job has failed already.
@@ -196,7 +209,7 @@ void HostRuntime::spawn_on_terminal(std::uint32_t process, SpawnRequest request)
 }
 
 void HostRuntime::start(std::uint32_t process, SpawnRequest request, Program::Pipes pipes) {
-  request.cgroup = cgroup_.entry();
+  if (!cgroups_.empty()) request.cgroup = cgroups_.front().entry();
   auto pid = spawn(request);
   if (!pid) return sink_(proto::SpawnFailed{process, pid.error()});
   const auto sink = [this, number = *pid](proto::Event event) {
@@ -246,11 +259,11 @@ void HostRuntime::execute(const proto::KillLeftovers& action) {
   listener_.flush();
   setup_.cancel();
   examination_.cancel();
-  if (!job_) cgroup_ = JobCgroup::of(action.job, action.host);
-  cgroup_.kill();
-  auto done = [this](std::uint32_t killed) {
-    cgroup_.remove();
-    sink_(proto::LeftoversKilled{killed});
+  if (!job_) cgroups_ = JobCgroup::left(action.job, action.host);
+  for (JobCgroup& cgroup : cgroups_) cgroup.kill();
+  auto done = [this](std::uint32_t killed, bool all) {
+    for (JobCgroup& cgroup : cgroups_) cgroup.remove();
+    sink_(proto::LeftoversKilled{killed, all});
   };
   if (job_) return leftovers_.kill_descendants(watch_.pids(), std::move(done));
   if (auto folder = socket_folder()) {

@@ -74,6 +74,7 @@ private:
   void start(std::uint32_t process, SpawnRequest request, Program::Pipes pipes);
   void exited(proto::ProcessExited event, pid_t pid);
   bool program_can_fork() const;
+  bool sees_parent() const;
 
   asio::io_context& io_;
   ChildWatch& watch_;
@@ -83,7 +84,7 @@ private:
   ClientListener listener_;
   Leftovers leftovers_;
   SpoolFile spool_;
-  JobCgroup cgroup_;
+  std::vector<JobCgroup> cgroups_;  // ours, or those that are swept
   Autopsy autopsy_;
   std::set<std::uint32_t> killed_;  // by us
   std::shared_ptr<const wire::JobSpec> job_;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string_view>
@@ -44,6 +45,19 @@ Mount cgroup2_mount(const std::string& mounts_file, const std::string& group) {
   return {};
 }
 
+/// Where the groups are made; it ends in a slash. Empty: nowhere.
+std::string own_folder(const std::string& cgroup_file, const std::string& mounts_file) {
+  const std::string group = own_group(cgroup_file);
+  const Mount mount = group.empty() ? Mount{} : cgroup2_mount(mounts_file, group);
+  if (mount.point.empty()) return {};
+  const std::string below = mount.root == "/" ? group : group.substr(mount.root.size());
+  return mount.point + below + (below.ends_with('/') ? "" : "/");
+}
+
+std::string name_of(const std::string& job, std::uint32_t host) {
+  return fmt::format("charmtree-{}-{}-", job, host);
+}
+
 bool write_one(const std::string& path) {
   const UniqueFd file{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
   return file && ::write(file.get(), "1", 1) == 1;
@@ -54,14 +68,22 @@ bool write_one(const std::string& path) {
 JobCgroup JobCgroup::of(const std::string& job, std::uint32_t host, const std::string& cgroup_file,
                         const std::string& mounts_file) {
   JobCgroup result;
-  const std::string group = own_group(cgroup_file);
-  if (group.empty()) return result;
-  const Mount mount = cgroup2_mount(mounts_file, group);
-  if (mount.point.empty()) return result;
-  const std::string below = mount.root == "/" ? group : group.substr(mount.root.size());
-  result.path_ =
-      fmt::format("{}{}{}charmtree-{}-{}", mount.point, below, below.ends_with('/') ? "" : "/", job, host);
+  const std::string folder = own_folder(cgroup_file, mounts_file);
+  if (!folder.empty()) result.path_ = fmt::format("{}{}{}", folder, name_of(job, host), ::getpid());
   return result;
+}
+
+std::vector<JobCgroup> JobCgroup::left(const std::string& job, std::uint32_t host,
+                                       const std::string& cgroup_file, const std::string& mounts_file) {
+  std::vector<JobCgroup> groups;
+  const std::string folder = own_folder(cgroup_file, mounts_file), name = name_of(job, host);
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
+    if (!entry.path().filename().native().starts_with(name)) continue;
+    groups.emplace_back();
+    groups.back().path_ = entry.path();
+  }
+  return groups;
 }
 
 bool JobCgroup::make() {

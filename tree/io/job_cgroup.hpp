@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tree/io/unique_fd.hpp"
 
@@ -14,10 +15,15 @@ namespace charmtree::io {
 
 class JobCgroup {
 public:
-  /// The group <own group>/charmtree-<job>-<host>; `cgroup_file` and `mounts_file` are for tests.
+  /// The group <own group>/charmtree-<job>-<host>-<pid>, of this launcher alone; `cgroup_file` and
+  /// `mounts_file` are for tests.
   static JobCgroup of(const std::string& job, std::uint32_t host,
                       const std::string& cgroup_file = "/proc/self/cgroup",
                       const std::string& mounts_file = "/proc/self/mountinfo");
+  /// Those that launchers of this host have made and not removed.
+  static std::vector<JobCgroup> left(const std::string& job, std::uint32_t host,
+                                     const std::string& cgroup_file = "/proc/self/cgroup",
+                                     const std::string& mounts_file = "/proc/self/mountinfo");
 
   JobCgroup() = default;
   /// Makes the group; without effect where that is not allowed. True if processes can be put into it.

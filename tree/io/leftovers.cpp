@@ -96,7 +96,12 @@ void kill_listener(const std::string& socket_path) {
 }
 
 void Leftovers::kill_descendants(std::vector<pid_t> spared, Done done) {
-  if (childless()) return asio::post(timer_.get_executor(), [done = std::move(done)] { done(0); });
+  cancel();
+  if (childless()) {
+    return asio::post(timer_.get_executor(), [this, order = order_, done = std::move(done)] {
+      if (order == order_) done(0, true);
+    });
+  }
   std::set<pid_t> keep{spared.begin(), spared.end()};
   round(
       [keep = std::move(keep)] {
@@ -107,7 +112,13 @@ void Leftovers::kill_descendants(std::vector<pid_t> spared, Done done) {
       kRounds, 0, std::move(done));
 }
 
+void Leftovers::cancel() {
+  ++order_;
+  timer_.cancel();
+}
+
 void Leftovers::kill_marked(std::string mark, Done done) {
+  cancel();
   round([mark = std::move(mark)] { return marked(mark); }, kRounds, 0, std::move(done));
 }
 
@@ -117,14 +128,14 @@ void Leftovers::round(Finder find, int left, std::uint32_t killed, Done done) {
   if (left > kRounds - kRoundsForLaunchers) std::erase_if(found, is_launcher);
   killed += kill_found(found, find);
   timer_.expires_after(over ? Duration{0} : Duration{kPause});
-  timer_.async_wait(
-      [this, find = std::move(find), left, killed, done = std::move(done), over](error_code ec) {
-        if (ec) return;
-        if (over)
-          done(killed);
-        else
-          round(find, left - 1, killed, done);
-      });
+  timer_.async_wait([this, find = std::move(find), left, killed, done = std::move(done), over,
+                     all = found.empty(), order = order_](error_code ec) {
+    if (ec || order != order_) return;
+    if (over)
+      done(killed, all);
+    else
+      round(find, left - 1, killed, done);
+  });
 }
 
 }  // namespace charmtree::io

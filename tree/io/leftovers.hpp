@@ -32,7 +32,8 @@ class Leftovers {
 public:
   explicit Leftovers(asio::io_context& io) : timer_(io) {}
 
-  using Done = std::function<void(std::uint32_t killed)>;
+  /// `all` false: some live on, after so many looks.
+  using Done = std::function<void(std::uint32_t killed, bool all)>;
   /// Kills all descendants of this process but those that are, or descend from, `spared`. Repeats until a
   /// look finds nobody (at most kRounds looks), then calls `done` from the event loop. Launchers among them,
   /// of virtual hosts, have lost their parent and first get kRoundsForLaunchers looks to clean up by
@@ -40,6 +41,8 @@ public:
   void kill_descendants(std::vector<pid_t> spared, Done done);
   /// Kills all processes with the mark, and their descendants.
   void kill_marked(std::string mark, Done done);
+  /// Whatever is under way ends here, and its `done` is not called.
+  void cancel();
 
 private:
   static constexpr int kRounds = 300, kRoundsForLaunchers = 200;
@@ -48,6 +51,7 @@ private:
   void round(Finder find, int left, std::uint32_t killed, Done done);
 
   asio::steady_timer timer_;
+  std::uint64_t order_ = 0;  // the number of the one under way
 };
 
 }  // namespace charmtree::io

@@ -80,6 +80,8 @@ struct Prepared {
   std::optional<CpuMap> cpus = {};            // if the job needs them
   bool random_layout = false;  // the kernel refuses to fix the addresses of processes, as the job wants it
   bool can_fork = false;       // the program obeys `nodefork`; looked at only where layouts differ
+  bool blind = false;  // what our parent's host acknowledges cannot be seen; looked at only if there may be
+                       // another run
 };
 struct Spawned {
   std::uint32_t process;
@@ -176,9 +178,10 @@ struct HostsRead {
 struct UserSignal {
   int signal;
 };
-/// Answer to KillLeftovers.
+/// Answer to KillLeftovers. `all` false: some live on.
 struct LeftoversKilled {
   std::uint32_t killed;
+  bool all = true;
 };
 /// A login under way needs `data` to be signed by one of its profile's forwarded keys. Answer Signed.
 struct SignatureWanted {
@@ -284,7 +287,7 @@ struct Signal {
   int signal;
 };
 /// Kill every process that our processes left behind (children of this subreaper, holders of the job's mark).
-/// `job` and `host` name the mark. Answer LeftoversKilled once none is found.
+/// `job` and `host` name the mark. Answer LeftoversKilled once none is found, or after some seconds.
 struct KillLeftovers {
   std::string job;
   std::uint32_t host;

@@ -58,6 +58,7 @@ void HostProcesses::tell(const Host& self, Error error, Upward& up) const {
 void HostProcesses::on(const Prepared& event, Instant now, Actions&, Upward& up) {
   if (ending_) return;
   if (event.checkup) up.messages.emplace_back(*event.checkup);
+  if (event.blind) up.facts.blind.push_back(self_.index);
   if (!event.ok) {
     failed_ = true;
     tell(self_, event.error, up);

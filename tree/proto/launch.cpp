@@ -99,9 +99,13 @@ bool Launch::gave(LinkId link, std::uint32_t host) const {
 
 /// Once at most: from here on it is not the child's any more.
 bool Launch::take_back(LinkId link, std::uint32_t host, Instant now, Actions& out) {
-  if (stopped_) return false;
   subtree_.bind(host, kParentLink);
-  pool_.add_single(std::move(children_.at(link).below.extract(host).mapped()));
+  Host back = std::move(children_.at(link).below.extract(host).mapped());
+  if (stopped_) {
+    shelved_.push_back(std::move(back));
+    return false;
+  }
+  pool_.add_single(std::move(back));
   next_login_ = std::max(next_login_, now);
   pump(now, out);
   return true;
@@ -424,157 +428,6 @@ Instant Launch::next_deadline() const {
   if (login_rate_limited() && login != kNever) login = std::max(login, next_login_);
   if (is_paced() && !pool_.empty()) login = earlier(login, next_login_);
   return earlier(login, patience);
-}
-
-void Launch::sweep(LinkId lost, Instant now, Actions& out) {
-  const auto add = [&](const Host& host, Via via) {
-    Child sweeper;
-    sweeper.host = host;
-    sweeper.via = via;
-    sweeper.sweeper = true;
-    visit(std::move(sweeper), now);
-  };
-  const Child& child = children_.at(lost);
-  add(child.host, child.via);
-  for (const auto& [index, host] : child.below) add(host, usual_via(host));
-  pump(now, out);
-}
-
-void Launch::visit(Child visitor, Instant now) {
-  visitor.state = Child::State::waiting;
-  visitor.retry_at = now;
-  waiting_.emplace(now, next_link_);
-  children_.emplace(next_link_++, std::move(visitor));
-}
-
-void Launch::adopt(const Host& host, Instant now, Actions& out) {
-  Child adopter;
-  adopter.host = host;
-  adopter.via = usual_via(host);
-  adopter.adopter = true;
-  visit(std::move(adopter), now);
-  pump(now, out);
-}
-
-void Launch::sweep_instead(const Host& host, Instant now, Actions& out) {
-  for (auto& [link, child] : children_) {
-    if (!child.adopter || !child.open() || child.host.index != host.index) continue;
-    if (child.state != Child::State::up) {
-      child.adopter = false;
-      child.sweeper = true;
-      return;
-    }
-    child.state = Child::State::lost;
-    out.push_back(CloseLink{link});
-  }
-  Child sweeper;
-  sweeper.host = host;
-  sweeper.via = usual_via(host);
-  sweeper.sweeper = true;
-  visit(std::move(sweeper), now);
-  pump(now, out);
-}
-
-void Launch::adopted(LinkId link, std::map<std::uint32_t, Host> below, Instant now) {
-  Child& child = children_.at(link);
-  child.adopter = false;
-  child.welcomed = now;
-  child.below = std::move(below);
-  subtree_.move(child.host.index, link);
-  subtree_.started({child.host.index, config_.self});
-}
-
-void Launch::stop(Actions& out) {
-  stopped_ = true;
-  shelved_ = pool_.clear();
-  hungry_.clear();
-  judged_.clear();
-  blocked_.clear();
-  for (auto it = children_.begin(); it != children_.end();) {
-    const bool begun = it->second.state == Child::State::logging_in;
-    if (it->second.open() || !(begun || it->second.state == Child::State::waiting)) {
-      ++it;
-      continue;
-    }
-    if (begun) {
-      out.push_back(CancelLogin{it->first});
-      begun_.erase(it->first);
-    }
-    if (!it->second.given_up) shelved_.push_back(it->second.host);
-    waiting_.erase({it->second.retry_at, it->first});
-    it = children_.erase(it);
-  }
-}
-
-void Launch::give_up_busy(Actions& out, std::vector<std::uint32_t>& hosts) {
-  for (auto& [link, child] : children_) {
-    if (!child.open() || child.stays()) continue;
-    hosts.push_back(child.host.index);
-    for (const auto& [index, host] : child.below) hosts.push_back(index);
-    leave(link, child, out);
-    child.error = {Errc::timed_out, Phase::connect, "could not be reached again in time", {}};
-  }
-}
-
-void Launch::abandon(Actions& out) {
-  for (auto& [link, child] : children_) {
-    if (child.open()) leave(link, child, out);
-  }
-}
-
-void Launch::leave(LinkId link, Child& child, Actions& out) {
-  if (child.state == Child::State::up) out.push_back(CloseLink{link});
-  if (child.state == Child::State::logging_in) {
-    out.push_back(CancelLogin{link});
-    begun_.erase(link);
-  }
-  waiting_.erase({child.retry_at, link});
-  child.state = Child::State::lost;
-}
-
-/// Of a host that a sweeper could not reach, nobody need try again.
-std::vector<Host> Launch::take_lost(std::vector<wire::HostFailure>& failed) {
-  std::map<std::uint32_t, const Error*> unreachable;
-  for (const auto& [link, child] : children_) {
-    if (child.sweeper && child.state == Child::State::lost)
-      unreachable.emplace(child.host.index, &child.error);
-  }
-  std::vector<Host> hosts = std::move(shelved_);
-  shelved_.clear();
-  const auto take = [&](const Host& host) {
-    if (const auto it = unreachable.find(host.index); it != unreachable.end())
-      failed.push_back({host.index, *it->second});
-    else
-      hosts.push_back(host);
-    subtree_.bind(host.index, kParentLink);
-  };
-  for (const auto& [link, child] : children_) {
-    if (child.stays() || child.sweeper) continue;
-    take(child.host);
-    for (const auto& [index, host] : child.below) take(host);
-  }
-  return hosts;
-}
-
-void Launch::begin_run(wire::Blob coded_job, Instant now, Actions& out,
-                       std::vector<wire::HostFailure>& failed) {
-  coded_job_ = std::move(coded_job);
-  stopped_ = asked_ = false;
-  std::vector<Host> hosts = take_lost(failed);
-  std::erase_if(children_, [](const auto& entry) { return !entry.second.stays(); });
-  for (auto& [link, child] : children_) {
-    child.idle = false;
-    child.registered = child.finished = child.crash_acks = 0;
-  }
-  subtree_.begin_run(job_.is_numbered_late());
-  if (hosts.empty()) return;
-  if (job_.is_numbered_late()) {
-    for (Host& host : hosts) host.first_process = host.processes = 0;
-  }
-  keep_this_machine(hosts);
-  pool_.add(std::move(hosts));
-  next_login_ = std::max(next_login_, now);
-  pump(now, out);
 }
 
 Child* Launch::find(LinkId link) {

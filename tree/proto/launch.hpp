@@ -52,7 +52,7 @@ struct Child {
   std::uint64_t login_rate = 0;                // its part of ours
   bool sweeper = false;                        // only cleans up after the launcher that was lost there
   bool adopter = false;  // leads to the one that waits there to be adopted, if there is one
-  Error error;           // of a sweeper that could not log in
+  Error error;           // of a sweeper that was lost
   bool idle = false;     // the run is over there and below
 
   /// It can take part in the next run.
@@ -84,8 +84,8 @@ public:
   void ask(LinkId link, const wire::Ask& message, Instant now, Actions& out);
   /// True if the child at `link` was given this host to start and has not handed it back.
   bool gave(LinkId link, std::uint32_t host) const;
-  /// A host that the child at `link` could not start, to be started from here; false after stop().
-  /// Precondition: gave(link, host).
+  /// A host that the child at `link` could not start, to be started from here; false after stop(): not before
+  /// the next run. Precondition: gave(link, host).
   bool take_back(LinkId link, std::uint32_t host, Instant now, Actions& out);
 
   void on(const LinkUp& event, Instant now, Actions& out);
@@ -97,8 +97,9 @@ public:
   Instant next_deadline() const;
 
   /// The launcher at `lost` is gone: logs in to its host once more, and to all that it was given (the
-  /// launchers there may be gone with it), and kills what the job left there.
-  void sweep(LinkId lost, Instant now, Actions& out);
+  /// launchers there may be gone with it), and kills what the job left there. If the run was over there, only
+  /// to those of them that are `unconfirmed`.
+  void sweep(LinkId lost, const std::set<std::uint32_t>& unconfirmed, Instant now, Actions& out);
 
   /// Logs in to that host for the launcher that is there, or, if there is none, to kill what the job left.
   void adopt(const Host& host, Instant now, Actions& out);
@@ -113,12 +114,11 @@ public:
 
   /// No more logins: those in flight are cancelled, waiting hosts forgotten.
   void stop(Actions& out);
-  /// After stop(): children that are not idle are given up; appends their hosts.
-  void give_up_busy(Actions& out, std::vector<std::uint32_t>& hosts);
   /// The opposite of stop(), with the description of the next run, which has replaced the one given to the
-  /// constructor: hosts whose launchers were lost are started again. Appends to `failed` those that could
-  /// not even be swept.
-  void begin_run(wire::Blob coded_job, Instant now, Actions& out, std::vector<wire::HostFailure>& failed);
+  /// constructor: hosts whose launchers were lost are started again, but for those where something of the
+  /// last run may be left (`unconfirmed`). These are appended to `failed`, and not swept any longer.
+  void begin_run(wire::Blob coded_job, const std::set<std::uint32_t>& unconfirmed, Instant now, Actions& out,
+                 std::vector<wire::HostFailure>& failed);
 
   Child* find(LinkId link);
   /// Null also if that child is not up.
@@ -131,7 +131,9 @@ public:
 
 private:
   void keep_this_machine(std::vector<Host>& hosts);
-  std::vector<Host> take_lost(std::vector<wire::HostFailure>& failed);
+  std::vector<Host> take_lost(const std::set<std::uint32_t>& unconfirmed,
+                              std::vector<wire::HostFailure>& failed);
+  void cancel(LinkId link, Actions& out);
   void pump(Instant now, Actions& out);
   bool login_next(Instant now, Actions& out);
   bool enter(Child child, Instant now, Actions& out);
@@ -143,10 +145,9 @@ private:
   Duration pace() const;
   void give_up_silent(Instant now, std::vector<wire::HostFailure>& failed);
   Instant patience_ends() const;
-  void leave(LinkId link, Child& child, Actions& out);
   void skip_ended_logins();
   Via usual_via(const Host& host) const;
-  void visit(Child visitor, Instant now);
+  Child& visit(const Host& host, Via via, Instant now);
   bool fall_back(LinkId link, const LoginFailed& event, Instant now, Actions& out);
   bool try_again(LinkId link, const LoginFailed& event, Instant now);
   bool hand_back(const Child& child, const Error& error, Actions& out);

@@ -24,13 +24,18 @@ void MachineGate::succeeded(std::uint32_t machine) {
   if (--it->second.in_flight == 0) machines_.erase(it);
 }
 
+void MachineGate::cancelled(std::uint32_t machine) {
+  const auto it = machines_.find(machine);
+  if (it == machines_.end()) return;
+  if (--it->second.in_flight == 0 && it->second.most == kMost) machines_.erase(it);
+}
+
 void MachineGate::failed(std::uint32_t machine, Errc code, Instant now) {
   const auto it = machines_.find(machine);
   if (it == machines_.end()) return;
-  --it->second.in_flight;
   if (code == Errc::busy || code == Errc::penalised) it->second.most = 1;
   if (code == Errc::penalised) it->second.opens = now + kPenalty;
-  if (it->second.in_flight == 0 && it->second.most == kMost) machines_.erase(it);
+  cancelled(machine);
 }
 
 }  // namespace charmtree::proto

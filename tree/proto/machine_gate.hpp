@@ -25,6 +25,8 @@ public:
   void begun(std::uint32_t machine);
   void succeeded(std::uint32_t machine);
   void failed(std::uint32_t machine, Errc code, Instant now);
+  /// A login under way ended by our own wish.
+  void cancelled(std::uint32_t machine);
 
 private:
   struct Machine {

@@ -8,8 +8,7 @@ namespace charmtree::proto {
 std::string ProcessRestarts::lost(std::uint32_t process, bool has_registered, Instant now) {
   std::string hopeless = budget_.lost(process, now);
   if (!hopeless.empty()) return hopeless;
-  const std::uint32_t in_a_row = budget_.in_a_row(process);
-  due_[process] = in_a_row > 1 ? now + kFirstPause * (1 << (in_a_row - 2)) : now;
+  due_[process] = now + budget_.pause(process);
   forget(process, has_registered);
   return {};
 }

@@ -30,7 +30,7 @@ public:
   static constexpr Duration kFirstPause = 100ms;
 
   /// `most`: restarts in all. `timeout`: for a new process to register, if others wait for that.
-  ProcessRestarts(std::uint32_t most, Duration timeout) : budget_(most), timeout_(timeout) {}
+  ProcessRestarts(std::uint32_t most, Duration timeout) : budget_(most, kFirstPause), timeout_(timeout) {}
 
   /// Everybody has been sent this table.
   void begin(wire::NodeTable table) { table_ = std::move(table); }

@@ -6,19 +6,29 @@
 
 namespace charmtree::proto {
 
-void Relocation::lost(std::uint32_t host, std::vector<std::uint32_t> processes, Instant now) {
+void Relocation::lost(std::uint32_t host, std::vector<std::uint32_t> processes, Instant now, bool bounded) {
   if (processes.empty()) return;
-  groups_[host] = {std::move(processes), now + bound_};
+  groups_[host] = {std::move(processes), now + bound_, bounded || bound_ == Duration{0}};
 }
 
 void Relocation::fenced(std::uint32_t host) {
-  if (const auto group = groups_.find(host); group != groups_.end()) group->second.dead_by = Instant::min();
+  if (const auto group = groups_.find(host); group != groups_.end())
+    group->second = {std::move(group->second.processes), Instant::min()};
+}
+
+std::optional<std::uint32_t> Relocation::take_hopeless(Instant now) {
+  const auto is = [&](const auto& group) { return !group.second.is_proof && now >= group.second.dead_by; };
+  const auto found = std::find_if(groups_.begin(), groups_.end(), is);
+  if (found == groups_.end()) return {};
+  const std::uint32_t process = found->second.processes.front();
+  groups_.erase(found);
+  return process;
 }
 
 std::vector<std::vector<std::uint32_t>> Relocation::take(Instant now) {
   std::vector<std::vector<std::uint32_t>> dead;
   for (auto group = groups_.begin(); group != groups_.end();) {
-    if (now < group->second.dead_by) {
+    if (now < group->second.dead_by || !group->second.is_proof) {
       ++group;
       continue;
     }

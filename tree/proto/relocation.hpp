@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "tree/base/time.hpp"
@@ -17,18 +18,21 @@ public:
   /// Nothing is left of a job on a host that nobody reaches when this time has passed.
   explicit Relocation(Duration bound) : bound_(bound) {}
 
-  /// These were on that host, from which nothing is heard any more.
-  void lost(std::uint32_t host, std::vector<std::uint32_t> processes, Instant now);
+  /// These were on that host, from which nothing is heard any more. Not `bounded`: only fenced() is proof there.
+  void lost(std::uint32_t host, std::vector<std::uint32_t> processes, Instant now, bool bounded = true);
   /// Nothing of the job is left there.
   void fenced(std::uint32_t host);
   /// Processes whose old selves are dead by now, each once; those of one host together.
   std::vector<std::vector<std::uint32_t>> take(Instant now);
+  /// One for which the time has passed, and proves nothing; those of its host are forgotten.
+  std::optional<std::uint32_t> take_hopeless(Instant now);
   Instant next_deadline() const;
 
 private:
   struct Group {
     std::vector<std::uint32_t> processes;
     Instant dead_by;
+    bool is_proof = true;  // that this time has passed
   };
   Duration bound_;
   std::map<std::uint32_t, Group> groups_;  // by host

@@ -14,8 +14,8 @@ std::string RestartBudget::lost(std::uint32_t process, Instant now, Counts count
     return fmt::format("it was restarted {} times and never ran for {:g} s", kMostInARow, seconds(kSettled));
   const bool is_one_more = counts == Counts::itself;
   if (is_one_more && restarts_ >= most_)
-    return fmt::format("processes have been restarted {} {} (++max-restarts)", restarts_,
-                       restarts_ == 1 ? "time" : "times");
+    return fmt::format("there {} been {} (++max-restarts)", restarts_ == 1 ? "has" : "have",
+                       restarts_ == 1 ? "1 restart" : fmt::format("{} restarts", restarts_));
   restarts_ += is_one_more ? 1 : 0;
   ++record.restarts;
   return {};
@@ -26,9 +26,10 @@ std::uint32_t RestartBudget::restarts(std::uint32_t process) const {
   return found == records_.end() ? 0 : found->second.restarts;
 }
 
-std::uint32_t RestartBudget::in_a_row(std::uint32_t process) const {
+Duration RestartBudget::pause(std::uint32_t process) const {
   const auto found = records_.find(process);
-  return found == records_.end() ? 0 : found->second.losses;
+  const std::uint32_t losses = found == records_.end() ? 0 : found->second.losses;
+  return losses > 1 ? first_pause_ * (1 << (losses - 2)) : Duration{0};
 }
 
 }  // namespace charmtree::proto

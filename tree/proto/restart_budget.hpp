@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often single processes of a job are started again: a process that is lost again and again soon after
-// its start is hopeless, and the user may have set a limit for all together.
+// How often something is started again, and when: a process that is lost again and again soon after its start
+// is given pauses and then up, and the user may have set a limit for all together. A program that is started
+// again as a whole is one process here, number 0.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,10 @@ public:
   static constexpr std::uint32_t kMostInARow = 5;
   static constexpr Duration kSettled = 10s;
 
-  /// `most`: restarts of all processes together.
-  explicit RestartBudget(std::uint32_t most = UINT32_MAX) : most_(most) {}
+  /// `most`: restarts of all processes together. `first_pause`: before the second restart of a process in a
+  /// row; doubles with each.
+  explicit RestartBudget(std::uint32_t most = UINT32_MAX, Duration first_pause = Duration{0})
+      : most_(most), first_pause_(first_pause) {}
 
   /// Whether a loss counts for `most`: of those that one host takes with it, one does.
   enum class Counts : std::uint8_t { itself, with_another };
@@ -29,8 +32,9 @@ public:
 
   /// Of one process, so far.
   std::uint32_t restarts(std::uint32_t process) const;
-  /// Losses of the process in a row, the last one included.
-  std::uint32_t in_a_row(std::uint32_t process) const;
+  /// Between its loss and its restart.
+  Duration pause(std::uint32_t process) const;
+  std::uint32_t most() const { return most_; }
 
 private:
   struct Record {
@@ -39,6 +43,7 @@ private:
     Instant began = kNever;
   };
   std::uint32_t most_;
+  Duration first_pause_;
   std::uint32_t restarts_ = 0;
   std::map<std::uint32_t, Record> records_;
 };

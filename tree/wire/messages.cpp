@@ -268,8 +268,8 @@ CT_MEMBERS(Code, s.process, s.code)
 CT_MEMBERS(ProcessSet::Range, s.first, s.last)
 CT_MEMBERS(StartedBy, s.host, s.by)
 CT_MEMBERS(Facts, s.hosts_up, s.hosts_failed, s.blocks, s.epoch, s.barrier, s.crash_acks, s.registered,
-           s.ended, s.code, s.exited_ok, s.first_ok, s.exits, s.topologies, s.random_layout, s.who_ended,
-           s.started_by)
+           s.ended, s.code, s.exited_ok, s.first_ok, s.exits, s.topologies, s.random_layout, s.blind,
+           s.who_ended, s.started_by)
 CT_MEMBERS(Output, s.process, s.stream, s.wants_receipt, s.text, s.tail, s.read, s.number)
 CT_MEMBERS(ScanUp, s.process, s.format)
 CT_MEMBERS(AbortUp, s.process, s.code, s.text, s.last_words)
@@ -279,11 +279,12 @@ CT_MEMBERS(Note, s.host, s.text, s.for_everybody)
 CT_MEMBERS(InputTaken, s.bytes)
 CT_MEMBERS(InputReturned, s.bytes)
 CT_MEMBERS(Stamps, s.host, s.parent, s.level, s.attempts, s.times)
-CT_MEMBERS(LinkLost, s.host, s.error, s.processes, s.lives, s.hosts)
+CT_MEMBERS(LinkLost, s.host, s.error, s.processes, s.lives, s.hosts, s.unbounded)
 CT_MEMBERS(Fenced, s.host)
 CT_MEMBERS(Done, s.unconfirmed)
 CT_MEMBERS(Swept, s.killed)
-CT_MEMBERS(Idle, s.unconfirmed)
+CT_MEMBERS(Idle, s.unconfirmed, s.unbounded)
+CT_MEMBERS(Confirmed, s.hosts)
 CT_MEMBERS(Ask, s.hosts, s.login_rate)
 CT_MEMBERS(SignRequest, s.launcher, s.login, s.host, s.data)
 CT_MEMBERS(Checkup, s.host, s.clock, s.wall_ms, s.address, s.machine, s.open_files, s.most_open_files,
@@ -363,6 +364,7 @@ std::optional<Message> take_half(Message& message) {
     divided |= divide(facts->exits, rest.exits);
     divided |= divide(facts->topologies, rest.topologies);
     divided |= divide(facts->random_layout, rest.random_layout);
+    divided |= divide(facts->blind, rest.blind);
     divided |= divide(facts->who_ended, rest.who_ended);
     divided |= divide(facts->started_by, rest.started_by);
     if (divided) return rest;
@@ -386,7 +388,8 @@ Error too_large(const Message& message, std::size_t payload) {
 bool Facts::empty() const {
   return hosts_up.empty() && hosts_failed.empty() && blocks.empty() && barrier == decltype(barrier){} &&
          crash_acks == 0 && registered == 0 && ended == 0 && !code && exited_ok == 0 && exits.empty() &&
-         topologies.empty() && random_layout.empty() && who_ended.empty() && started_by.empty();
+         topologies.empty() && random_layout.empty() && blind.empty() && who_ended.empty() &&
+         started_by.empty();
 }
 
 Blob encode(const JobSpec& job) {

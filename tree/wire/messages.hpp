@@ -21,6 +21,7 @@
 #include "tree/wire/node_table.hpp"
 #include "tree/wire/process_set.hpp"
 #include "tree/wire/repair_messages.hpp"
+#include "tree/wire/run_messages.hpp"
 
 namespace charmtree::wire {
 
@@ -216,11 +217,6 @@ struct End {
   std::uint8_t signal = 15;
   bool stay = false;  // launchers stay for the next run: they answer Idle, not Done
 };
-/// Everybody below has answered Idle: the next run begins, by this description of the job. Hosts keep their
-/// processes, unless the job is numbered late.
-struct Relaunch {
-  Blob job;
-};
 /// To every process; it changes nothing else.
 struct ForwardSignal {
   std::uint8_t signal = 0;
@@ -397,6 +393,7 @@ struct Facts {
   std::vector<ProcessExit> exits;            // all others that matter
   std::vector<HostTopology> topologies;      // of hosts_up, where the job counts by them
   std::vector<std::uint32_t> random_layout;  // hosts of Charm++ clients whose addresses could not be fixed
+  std::vector<std::uint32_t> blind;          // hosts of Prepared::blind
   std::vector<ProcessSet::Range> who_ended;  // those counted in `ended` and `exited_ok`, if names_who_ended()
   std::vector<StartedBy> started_by;         // of hosts_up and the adopted, if names_who_started()
   bool empty() const;
@@ -519,6 +516,7 @@ struct LinkLost {
   std::vector<ProcessSet::Range> processes;  // there and below
   bool lives = false;  // nothing is lost, but something that its launcher had to say cannot be said
   std::vector<std::uint32_t> hosts = {};  // whose launchers are lost, where processes can be moved
+  bool unbounded = false;                 // they need never notice that they are alone
 };
 /// Of a host whose launcher was lost: nothing of the job is left there.
 struct Fenced {
@@ -530,10 +528,6 @@ struct Done {
 };
 struct Swept {
   std::uint32_t killed = 0;
-};
-/// Nothing of this run is left on this host or below it, and its output has been sent.
-struct Idle {
-  std::vector<std::uint32_t> unconfirmed;  // hosts that did not say so in time
 };
 /// What a launcher of a checkup has found on its host. Plain facts; what they mean is for the root to say.
 struct Checkup {
@@ -580,7 +574,7 @@ using Message =
                  Renewed, Readmit, OutputTaken, Resend, Adopt, Relayed, Claim, Relaunch, Moved, Hello, Facts,
                  Output, ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps,
                  LinkLost, Done, Swept, Ask, SignRequest, Checkup, Rejoined, CcsAnswer, Bindings, PesWanted,
-                 Left, QueuePairsUp, BeatUp, WasPunctual, Waiting, Claimed, Taken, Reached, Idle, Fenced>;
+                 Left, QueuePairsUp, BeatUp, WasPunctual, Waiting, Claimed, Taken, Reached, Idle, Confirmed, Fenced>;
 
 /// True for messages that a parent sends to its child.
 bool goes_down(const Message& message);

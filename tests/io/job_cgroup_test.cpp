@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/io/job_cgroup.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+using charmtree::io::JobCgroup;
+namespace fs = std::filesystem;
+
+namespace {
+/// A folder in place of the hierarchy: groups in it are plain folders.
+struct Hierarchy {
+  std::string point = fs::temp_directory_path() / fmt::format("charmtree-groups-{}", ::getpid());
+  std::string cgroup = point + "/cgroup", mounts = point + "/mounts";
+  Hierarchy() {
+    fs::create_directories(point + "/own");
+    std::ofstream{cgroup} << "0::/own\n";
+    std::ofstream{mounts} << "30 24 0:26 / " << point << " rw - cgroup2 cgroup2 rw\n";
+  }
+  ~Hierarchy() { fs::remove_all(point); }
+  JobCgroup of(const std::string& job, std::uint32_t host) const {
+    return JobCgroup::of(job, host, cgroup, mounts);
+  }
+};
+}  // namespace
+
+TEST_CASE("each launcher has a group of its own, and who sweeps its host finds all", "[cgroup]") {
+  const Hierarchy there;
+  const std::set<std::string> of_host{there.of("job", 1).path(),
+                                      there.point + "/own/charmtree-job-1-99999999"};
+  CHECK(of_host.size() == 2);
+  for (const std::string& path : of_host) fs::create_directory(path);
+  for (const JobCgroup& other : {there.of("job", 12), there.of("bob", 1)}) fs::create_directory(other.path());
+
+  std::set<std::string> found;
+  for (JobCgroup& group : JobCgroup::left("job", 1, there.cgroup, there.mounts)) {
+    found.insert(group.path());
+    group.remove();
+  }
+  CHECK(found == of_host);
+  CHECK(JobCgroup::left("job", 1, there.cgroup, there.mounts).empty());
+  CHECK(JobCgroup::left("job", 12, there.cgroup, there.mounts).size() == 1);
+}
