@@ -24,11 +24,11 @@ constexpr int kPresumedDead = 4;             // a login of so many times the lat
 constexpr std::uint32_t kMostDoublings = 3;  // of the pause between two tries without a fixed number of them
 constexpr double kRateUnit = 1e6;            // seconds, of wire::LaunchRules::login_rate
 
-/// Failures that a host may get over in its first minutes.
 bool was_turned_away(Errc code) {
   return code == Errc::busy || code == Errc::penalised;
 }
 
+/// Failures that a host may get over in its first minutes.
 bool may_come_up(Errc code) {
   return code == Errc::no_such_host || code == Errc::timed_out || code == Errc::refused ||
          code == Errc::unreachable;
