@@ -28,6 +28,7 @@ public:
     plan.job.hosts = 5;
     plan.job.processes = 8;
     plan.job.restarts_in_place = true;
+    plan.job.heartbeat.interval = 250ms;
     plan.job.on_failure = wire::OnFailure::restart;
     plan.restart = RestartRules{most, {}, false, fast};
     plan.hosts.resize(5);
@@ -103,6 +104,17 @@ TEST_CASE("processes of a lost host go to a spare when that is fenced, and then 
   desk.fence(4);
   CHECK(desk.moved() == Desk::Shares{{0, 2, 1}, {2, 3, 1}});
   CHECK(desk.restarted() == Desk::Processes{2, 3});  // without a pause: it is no fault of theirs
+}
+
+TEST_CASE("where no heartbeat bounds the life of those who are cut off, the job ends unless they are fenced",
+          "[moves]") {
+  Desk desk;
+  desk.desk.message(wire::LinkLost{1, kGone, {}, false, {1}, true}, desk.now, desk.out, desk.orders);
+  desk.turn();
+  desk.now = desk.desk.next_deadline();
+  desk.turn();
+  CHECK(desk.moved().empty());
+  CHECK(desk.ended());
 }
 
 TEST_CASE("a lost launcher takes those with it that it had started; who has ended is not started again",

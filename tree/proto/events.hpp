@@ -211,11 +211,21 @@ struct Probed {
 /// Nothing happened but time: next_deadline() has come.
 struct Tick {};
 
-using Event = std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared, Spawned,
-                           Adopted, SpawnFailed, ProcessOutput, OutputDrained, ProcessExited, ClientOpened,
-                           ClientBytes, ClientClosed, InputRead, InputWritten, InputRecalled, Shown,
-                           WindowResized, OutputWritten, Spooled, Unspooled, HostsRead, UserSignal,
-                           LeftoversKilled, SignatureWanted, SignatureMade, NobodyWaits, Probed, Tick>;
+using AnyEvent = std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared,
+                              Spawned, Adopted, SpawnFailed, ProcessOutput, OutputDrained, ProcessExited,
+                              ClientOpened, ClientBytes, ClientClosed, InputRead, InputWritten, InputRecalled,
+                              Shown, WindowResized, OutputWritten, Spooled, Unspooled, HostsRead, UserSignal,
+                              LeftoversKilled, SignatureWanted, SignatureMade, NobodyWaits, Probed, Tick>;
+/// One of them; see wire::Message.
+struct Event : AnyEvent {
+  using AnyEvent::AnyEvent;
+  Event();
+  Event(const Event& other);
+  Event(Event&& other) noexcept;
+  Event& operator=(const Event& other);
+  Event& operator=(Event&& other) noexcept;
+  ~Event();
+};
 
 // ---- actions
 
@@ -429,11 +439,21 @@ struct Finish {
   Ending why = {};
 };
 
-using Action =
+using AnyAction =
     std::variant<Login, CancelLogin, Signed, Send, CloseLink, Relay, ReplaceParent, Probe, Prepare, Spawn,
                  Adopt, Signal, KillLeftovers, ClientSend, ClientClose, DrainOutput, PauseOutput, PauseClient,
                  SpoolWrite, SpoolRead, WriteInput, RecallPipe, ResizeTerminal, ReadInput, ReleaseKeys,
                  StopSelf, ReadHosts, Show, Say, Sign, StoreHostKey, Record, Examined, Progress, Finish>;
+/// One of them; see wire::Message.
+struct Action : AnyAction {
+  using AnyAction::AnyAction;
+  Action();
+  Action(const Action& other);
+  Action(Action&& other) noexcept;
+  Action& operator=(const Action& other);
+  Action& operator=(Action&& other) noexcept;
+  ~Action();
+};
 using Actions = std::vector<Action>;
 
 }  // namespace charmtree::proto

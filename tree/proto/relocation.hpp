@@ -18,7 +18,8 @@ public:
   /// Nothing is left of a job on a host that nobody reaches when this time has passed.
   explicit Relocation(Duration bound) : bound_(bound) {}
 
-  /// These were on that host, from which nothing is heard any more. Not `bounded`: only fenced() is proof there.
+  /// These were on that host, from which nothing is heard any more. Not `bounded`: only fenced() is proof
+  /// there.
   void lost(std::uint32_t host, std::vector<std::uint32_t> processes, Instant now, bool bounded = true);
   /// Nothing of the job is left there.
   void fenced(std::uint32_t host);

@@ -323,11 +323,11 @@ Blob encode_whole(const T& value) {
 
 template <std::size_t I = 0>
 Result<Message> decode_as(std::uint8_t type, std::string_view payload) {
-  if constexpr (I == std::variant_size_v<Message>) {
+  if constexpr (I == std::variant_size_v<AnyMessage>) {
     return Error{Errc::bad_peer, Phase::run, fmt::format("unknown message type {}", type)};
   } else {
     if (type != I) return decode_as<I + 1>(type, payload);
-    auto value = decode_whole<std::variant_alternative_t<I, Message>>(
+    auto value = decode_whole<std::variant_alternative_t<I, AnyMessage>>(
         payload, fmt::format("message of type {}", type));
     if (!value) return value.error();
     return Message{std::move(*value)};
@@ -446,5 +446,12 @@ Result<std::string> encode_frames(const Message& message) {
 Result<Message> decode_message(std::uint8_t type, std::string_view payload) {
   return decode_as(type, payload);
 }
+
+Message::Message() = default;
+Message::Message(const Message& other) = default;
+Message::Message(Message&& other) noexcept = default;
+Message& Message::operator=(const Message& other) = default;
+Message& Message::operator=(Message&& other) noexcept = default;
+Message::~Message() = default;
 
 }  // namespace charmtree::wire

@@ -567,14 +567,26 @@ struct BeatUp {};
 /// I suspect a child of mine: have my own beats come in time?
 struct WasPunctual {};
 
-using Message =
+using AnyMessage =
     std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End, Sweep,
                  Numbers, SignReply, Restart, Recover, Admit, CcsForward, Resize, Regroup, Reshape,
                  QueuePairsDown, ForwardSignal, Suspend, OutputCredit, CcsSpread, Lost, Beat, Punctual,
                  Renewed, Readmit, OutputTaken, Resend, Adopt, Relayed, Claim, Relaunch, Moved, Hello, Facts,
                  Output, ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps,
                  LinkLost, Done, Swept, Ask, SignRequest, Checkup, Rejoined, CcsAnswer, Bindings, PesWanted,
-                 Left, QueuePairsUp, BeatUp, WasPunctual, Waiting, Claimed, Taken, Reached, Idle, Confirmed, Fenced>;
+                 Left, QueuePairsUp, BeatUp, WasPunctual, Waiting, Claimed, Taken, Reached, Idle, Confirmed,
+                 Fenced>;
+/// One of them. Like the variant that it is, but that what every variant has is compiled once, and not
+/// wherever a message is: for 70 kinds of them that is most of the work.
+struct Message : AnyMessage {
+  using AnyMessage::AnyMessage;
+  Message();
+  Message(const Message& other);
+  Message(Message&& other) noexcept;
+  Message& operator=(const Message& other);
+  Message& operator=(Message&& other) noexcept;
+  ~Message();
+};
 
 /// True for messages that a parent sends to its child.
 bool goes_down(const Message& message);
