@@ -123,6 +123,7 @@ void World::check_noticed() {
     const HostId parent = parents_[link];
     if (!links_[link].is_up || runs(child) == runs(parent)) continue;
     const Host& bad = hosts_[runs(child) ? parent : child];
+    if (runs(child) && bad.died == kNo) continue;  // frozen: waited for; its own parent ends it
     const Step since = bad.died != kNo ? bad.died : bad.frozen + steps_of(settings_.frozen);
     if (end_ > since + 2 * steps_of(settings_.within) + steps(timing_.orphan_after))
       offend(runs(child) ? child : parent, child, "nobody has noticed the other's end");
