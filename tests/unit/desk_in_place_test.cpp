@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "charmrun/node/root_desk.hpp"
+#include "tests/unit/plans.hpp"
 #include "tests/unit/what_happened.hpp"
 
 using namespace charmtree;
@@ -23,16 +24,9 @@ public:
     turn();
   }
   static RootPlan plan(bool to_all) {
-    RootPlan plan;
-    plan.job.hosts = plan.job.processes = 2;
+    RootPlan plan = test::plan_of(2);
     plan.job.restarts_in_place = true;
     plan.job.input_to_all = to_all;
-    plan.hosts.resize(2);
-    for (std::uint32_t i = 0; i < 2; ++i) {
-      plan.hosts[i].index = plan.hosts[i].first_process = i;
-      plan.hosts[i].processes = 1;
-      plan.hosts[i].name = "h" + std::to_string(i);
-    }
     return plan;
   }
   void turn() { desk.turn(now, out, orders); }

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "charmrun/node/root_desk.hpp"
+#include "tests/unit/plans.hpp"
 #include "tree/base/signals.hpp"
 
 using namespace charmtree;
@@ -15,19 +16,12 @@ constexpr Duration kBound = 10s;
 
 struct Fixture {
   static RootPlan plan() {
-    RootPlan plan;
-    plan.job.hosts = plan.job.processes = 2;
+    RootPlan plan = test::plan_of(2);
     plan.job.timeout = 10s;
     plan.job.heartbeat = {250ms, 1s, 8s};
     plan.job.on_failure = wire::OnFailure::restart;
     plan.restart = RestartRules{};
     plan.bad_exit = BadExit::ends;
-    plan.hosts.resize(2);
-    for (std::uint32_t i = 0; i < 2; ++i) {
-      plan.hosts[i].index = plan.hosts[i].first_process = i;
-      plan.hosts[i].processes = 1;
-      plan.hosts[i].name = "h" + std::to_string(i);
-    }
     return plan;
   }
 

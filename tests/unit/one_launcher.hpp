@@ -4,25 +4,17 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <string>
 #include <utility>
 
 #include "charmrun/node/node.hpp"
+#include "tests/unit/plans.hpp"
 
 namespace charmtree::test {
 
 inline RootPlan make_plan(std::uint32_t hosts) {
-  RootPlan plan;
+  RootPlan plan = plan_of(hosts);
   plan.job.id = "0123456789abcdef";
-  plan.job.hosts = plan.job.processes = hosts;
   plan.job.profiles.resize(1);
-  for (std::uint32_t i = 0; i < hosts; ++i) {
-    Host host;
-    host.index = host.first_process = i;
-    host.name = "n" + std::to_string(i);
-    host.processes = 1;
-    plan.hosts.push_back(host);
-  }
   return plan;
 }
 

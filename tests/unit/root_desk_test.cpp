@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "charmrun/node/root_desk.hpp"
+#include "tests/unit/plans.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -16,15 +17,8 @@ constexpr Instant kNow{50s};
 /// A desk of two hosts with one process each, and what it records in one turn.
 struct Fixture {
   static RootPlan plan() {
-    RootPlan plan;
-    plan.job.hosts = plan.job.processes = 2;
+    RootPlan plan = test::plan_of(2);
     plan.job.timeout = 10s;
-    plan.hosts.resize(2);
-    for (std::uint32_t i = 0; i < 2; ++i) {
-      plan.hosts[i].index = plan.hosts[i].first_process = i;
-      plan.hosts[i].processes = 1;
-      plan.hosts[i].name = "h" + std::to_string(i);
-    }
     return plan;
   }
 
