@@ -51,14 +51,21 @@ class Faults:
         filter_packets(self.hosts[self.index(where)].net, "")
 
     def freeze(self, where: Where) -> None:
-        """Stops everything on a host (SIGSTOP). Its kernel still acknowledges packets."""
+        """Stops everything on a host (SIGSTOP). Its kernel still acknowledges packets.
+
+        Who is in the kernel without a break (D) stops before it comes back; for a shell that waits until
+        its stopped child has called exec (vfork) that is never, so that it counts as stopped.
+        """
         index = self.index(where)
         self.frozen.add(index)
+        told: set[int] = set()
         for _ in range(100):
-            moving = [one for one in self._inhabitants(index) if one.state not in "Tt"]
+            inhabitants = self._inhabitants(index)
+            moving = [one for one in inhabitants if one.state not in "Tt" and not (one.state == "D" and one.pid in told)]
             if not moving:
                 return
             signal_all(moving, signal.SIGSTOP)
+            told.update(one.pid for one in moving)
             time.sleep(0.005)
         raise ClusterError(f"{self.names[index]} does not stop: {moving}")
 
