@@ -168,6 +168,10 @@ void Console::progress(const proto::Progress& progress) {
       event(event_log_.process_restart(restart, node_->hosts()[restart.host].name, now));
     }
     for (const std::uint32_t process : progress.back) event(event_log_.process_back(process, now));
+    for (const wire::Silence& told : progress.silences) {
+      const Host* host = host_of(node_->hosts(), told.process);
+      event(event_log_.silence(told, host != nullptr ? host->name : "", now));
+    }
     if (progress.restarted) event(event_log_.restart(*progress.restarted, now));
     if (!stage_ || *stage_ != progress.status.stage) event(event_log_.stage(progress.status, now));
   }

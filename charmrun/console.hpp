@@ -32,10 +32,11 @@ public:
   Console(io::asio::io_context& io, const Options& options, const Job& job, Instant started);
 
   /// Where events of the user go: InputRead, and UserSignal when nobody reads stdout any more (SIGHUP if it
-  /// was a terminal, else SIGPIPE); `node` is asked how far the job is. Set once, before the loop runs.
-  void attach(io::Runner& runner, const Node& node) {
+  /// was a terminal, else SIGPIPE); `node` is asked how far the job is, where that is shown. Set once, before
+  /// the loop runs.
+  void attach(io::UserEvents& runner, const Node* node) {
     runner_ = &runner;
-    node_ = &node;
+    node_ = node;
   }
   /// ++json: what happens is written there as well.
   void write_events(EventWriter events);
@@ -97,7 +98,7 @@ private:
   io::asio::io_context& io_;
   const Options& options_;
   const Job& job_;
-  io::Runner* runner_ = nullptr;
+  io::UserEvents* runner_ = nullptr;
   const Node* node_ = nullptr;
   Instant started_;
   io::Signer* signer_ = nullptr;

@@ -163,6 +163,7 @@ void Dashboard::progress(const Progress& progress, const std::vector<Host>& host
     moved = hosts[i].first_process != first_processes_[i] || hosts[i].processes != counts_[i];
   if (moved) place(hosts);
   if (progress.restarted) {
+    moved_.clear();
     for (std::uint32_t process = 0; process < processes_.size(); ++process)
       set_process(process, State::waiting, {});
   }
@@ -187,7 +188,12 @@ void Dashboard::progress(const Progress& progress, const std::vector<Host>& host
   set_processes(progress.ended, State::ended, {});
   for (const Progress::Loss& loss : progress.lost) set_process(loss.process, State::failed, loss.how);
   for (const proto::Loss& loss : progress.losses) set_processes(loss.processes, State::failed, loss.how);
-  for (const Progress::Restart& restart : progress.restarts) set_process(restart.process, State::running);
+  for (const Progress::Restart& restart : progress.restarts) {
+    const Host* home = host_of(hosts, restart.process);
+    if (home == nullptr || home->index != restart.host || moved_.contains(restart.process))
+      moved_[restart.process] = restart.host;
+    set_process(restart.process, State::running);
+  }
   for (const std::uint32_t process : progress.back) set_process(process, State::running);
 }
 
@@ -273,6 +279,8 @@ Json Dashboard::processes_part(Version since) const {
   for (const auto& [process, listed] : listed_) {
     if (listed.changed <= since) continue;
     Json json = {{"process", process}, {"state", kNames[static_cast<std::size_t>(processes_[process])]}};
+    if (const auto moved = moved_.find(process); moved != moved_.end())
+      json["row"] = moved->second / hosts_per_row_;
     if (!listed.how.empty()) json["how"] = listed.how;
     list.push_back(std::move(json));
   }

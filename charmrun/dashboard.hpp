@@ -108,7 +108,8 @@ private:
   std::vector<std::uint32_t> first_processes_, counts_;  // of the hosts
   std::vector<State> processes_;
   std::map<std::uint32_t, Listed> listed_;
-  Version placed_ = 1;  // processes have got their numbers
+  std::map<std::uint32_t, std::uint32_t> moved_;  // processes that are on other hosts than at first
+  Version placed_ = 1;                            // processes have got their numbers
   std::map<Version, Piece> pieces_;
   std::map<std::uint32_t, Tail> tails_;
   std::size_t output_bytes_ = 0;

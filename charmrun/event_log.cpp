@@ -58,6 +58,14 @@ std::string EventLog::process_back(std::uint32_t process, Instant now) const {
   return line("process_back", now, {{"process", process}});
 }
 
+std::string EventLog::silence(const wire::Silence& told, const std::string& host, Instant now) const {
+  using State = wire::Silence::State;
+  Json more = {{"process", told.process}, {"host", host}, {"seconds", rounded_seconds(told.lasted)}};
+  if (told.state == State::over) return line("process_serves", now, more);
+  more["stopped"] = told.state == State::stopped;
+  return line("process_silent", now, more);
+}
+
 std::string EventLog::restart(const proto::Ending& why, Instant now) const {
   return line("restart", now, ending_parts(why));
 }

@@ -29,6 +29,8 @@ public:
                               Instant now) const;
   /// It has registered.
   std::string process_back(std::uint32_t process, Instant now) const;
+  /// A process on `host` is silent, or is so no more.
+  std::string silence(const wire::Silence& told, const std::string& host, Instant now) const;
   /// The program is started again, because of this.
   std::string restart(const proto::Ending& why, Instant now) const;
   std::string stage(const proto::JobStatus& status, Instant now) const;

@@ -94,6 +94,12 @@ public:
         rules_(options, [this] { return program_traits(options_, directory_); }) {
     job_.self = self;
   }
+  /// Of a run in a session.
+  Builder(const Options& options, const std::string& nodelist, const std::string& text)
+      : Builder(options, std::string{}) {
+    job_.nodelist = nodelist;
+    job_.nodelist_text = text;
+  }
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
 
@@ -101,7 +107,7 @@ public:
     auto hosts = options_.by_mpiexec() ? later_hosts() : all_local() ? local_hosts() : listed_hosts();
     if (!hosts) return hosts.error();
     describe();
-    if (options_.mode != Mode::doctor && !options_.by_mpiexec()) use_history();
+    if (options_.mode != Mode::doctor && !is_run() && !options_.by_mpiexec()) use_history();
     if (options_.ccs && options_.mode == Mode::run) {
       auto door = ccs_door(options_);
       if (!door) return door.error();
@@ -121,6 +127,10 @@ public:
   }
 
 private:
+  /// Over a tree that there is.
+  bool is_run() const { return options_.mode == Mode::in; }
+  /// There is a program, and it is going to run.
+  bool has_program() const { return options_.mode == Mode::run || is_run(); }
   bool all_local();
   Result<void> later_hosts();
   Result<void> local_hosts();
@@ -131,7 +141,7 @@ private:
   Result<void> ask_ssh(const std::vector<bool>& here);
   Result<void> advertise_own_entries(const std::vector<bool>& here);
   Result<Profile> base_profile(const HostOptions& options) const;
-  std::uint32_t intern(Profile profile);
+  std::uint32_t intern(Profile profile, const HostOptions* said = nullptr);
   void describe();
   void describe_launch();
   void describe_restart();
@@ -146,18 +156,19 @@ private:
   std::string directory_, launcher_;
   ProgramFile program_;
   ProgramRules rules_;
-  std::string nodelist_file_;
   Job job_;
   std::vector<Profile> profiles_;
+  std::vector<const HostOptions*> said_;  // of each; null: it does not matter
 };
 
 /// No nodelist anywhere means this machine.
 bool Builder::all_local() {
+  if (is_run()) return job_.nodelist.empty();
   if (options_.mpiexec) remark("++local: mpiexec is not called");
   if (options_.local || options_.virtual_hosts > 0) return true;
   for (const NodelistPlace& place : options_.nodelist_places) {
     if (!place.required && !is_file(place.path)) continue;
-    nodelist_file_ = place.path;
+    job_.nodelist = place.path;
     return false;
   }
   if (options_.mode != Mode::plan)
@@ -182,7 +193,7 @@ Result<Profile> Builder::base_profile(const HostOptions& host) const {
   for (const std::string& entry : host.environment) {
     if (const auto wanted = proto::why_not_settable(entry); !wanted.empty())
       return Error{Errc::bad_input, Phase::nodelist,
-                   fmt::format("{}: env cannot be '{}'", nodelist_file_, quotable(entry)),
+                   fmt::format("{}: env cannot be '{}'", job_.nodelist, quotable(entry)),
                    fmt::format("it takes {}", wanted)};
   }
   profile.environment = host.environment;
@@ -193,10 +204,14 @@ Result<Profile> Builder::base_profile(const HostOptions& host) const {
   return profile;
 }
 
-std::uint32_t Builder::intern(Profile profile) {
-  const auto it = std::find(profiles_.begin(), profiles_.end(), profile);
-  if (it != profiles_.end()) return static_cast<std::uint32_t>(it - profiles_.begin());
+/// Options that mean the same in a session may mean different things in its runs.
+std::uint32_t Builder::intern(Profile profile, const HostOptions* said) {
+  if (options_.mode != Mode::session) said = nullptr;
+  for (std::uint32_t i = 0; i < profiles_.size(); ++i) {
+    if (profiles_[i] == profile && said_[i] == said) return i;
+  }
   profiles_.push_back(std::move(profile));
+  said_.push_back(said);
   return static_cast<std::uint32_t>(profiles_.size() - 1);
 }
 
@@ -254,9 +269,12 @@ Result<void> Builder::later_hosts() {
 }
 
 Result<Nodelist> Builder::read_nodelist() {
-  auto text = io::read_file(nodelist_file_, kMaxNodelistBytes);
-  if (!text) return Error{Errc::bad_input, Phase::nodelist, text.error().what};
-  return parse_nodelist(*text, nodelist_file_, options_.nodegroup);
+  if (!is_run()) {
+    auto text = io::read_file(job_.nodelist, kMaxNodelistBytes);
+    if (!text) return Error{Errc::bad_input, Phase::nodelist, text.error().what};
+    job_.nodelist_text = std::move(*text);
+  }
+  return parse_nodelist(job_.nodelist_text, job_.nodelist, options_.nodegroup);
 }
 
 void Builder::take_counts(const Placement& placement) {
@@ -308,11 +326,11 @@ Result<void> Builder::listed_hosts() {
     const bool local = said.login.empty() && said.shell.empty() && is_this_machine(entry.name, own);
     if (!local) profile->shell = said.shell.empty() ? options_.remote_shell : said.shell;
     profile->via = local ? Via::local : profile->shell.empty() ? Via::ssh : Via::command;
-    host.profile = intern(std::move(*profile));
+    host.profile = intern(std::move(*profile), &said);
     here.push_back(local);
     job_.plan.hosts.push_back(std::move(host));
   }
-  return ask_ssh(here);
+  return is_run() ? Result<void>{} : ask_ssh(here);
 }
 
 /// ssh settings for the hosts that libssh2 will log into.
@@ -347,7 +365,7 @@ Result<void> Builder::ask_ssh(const std::vector<bool>& here) {
       settings.apply(profile);
       if (wanted == HostKeyPolicy::accept_new && profile.host_keys == HostKeyPolicy::strict)
         profile.host_keys = wanted;
-      host.profile = intern(std::move(profile));
+      host.profile = intern(std::move(profile), said_[host.profile]);
       host.address = answer.address;
       host.known_keys = std::move(answer.known_keys);
       host.known_key_revoked = answer.known_key_revoked;
@@ -387,6 +405,7 @@ void Builder::describe() {
   job.secret = io::random_bytes(32);
   job.arguments = options_.arguments;
   job.arguments.insert(job.arguments.begin(), options_.program);
+  if (options_.mode == Mode::session) job.arguments = {"(session)"};  // what ++list shows
   if (program_.by_python) job.arguments.insert(job.arguments.begin(), std::string{kPython});
   for (std::string& word : rules_.further_arguments()) job.arguments.push_back(std::move(word));
   if (options_.forward_environment)
@@ -395,10 +414,11 @@ void Builder::describe() {
     proto::overlay(job.environment, {fmt::format("CmiIpcPoolSize={}", *options_.ipc_pool_size)});
   if (options_.ipc_cutoff)
     proto::overlay(job.environment, {fmt::format("CmiIpcCutoff={}", *options_.ipc_cutoff)});
-  if (options_.mode == Mode::run) {
+  if (has_program()) {
     const wire::ProgramTraits traits = program_traits(options_, directory_, io::Libraries::charm);
     job.resizes = traits.resizes;
-    job.restarts_processes = traits.restarts && !job.resizes && !options_.restart_arguments;
+    job.restarts_processes =
+        options_.syncft.value_or(traits.restarts) && !job.resizes && !options_.restart_arguments;
   }
   job.hosts = static_cast<std::uint32_t>(job_.plan.hosts.size());
   job.magic = static_cast<std::uint16_t>(
@@ -409,6 +429,7 @@ void Builder::describe() {
   if (options_.heartbeat)
     job.heartbeat = {std::min(*options_.heartbeat, options_.detect_within / 4), options_.detect_within,
                      options_.orphan_after};
+  job.silence = {options_.hang_after.value_or(Duration{0}), options_.hang_action == HangAction::kill};
   job.keep_address_randomisation = options_.va_randomization;
   if (options_.scalable_start && !job.resizes)
     job.fork_clients =
@@ -433,6 +454,7 @@ void Builder::describe() {
     const bool person = ::isatty(STDIN_FILENO) != 0;  // whatever stdout is
     job.terminal = wire::Terminal{io::UserTerminal::size().value_or(kUsual), person};
   }
+  job.session = options_.mode == Mode::session;
   describe_input();
   if (!options_.run_script.empty()) job.runscript = absolute(options_.run_script, directory_);
   job.profiles = profiles_;
@@ -445,7 +467,8 @@ void Builder::describe() {
 
 void Builder::describe_restart() {
   const wire::ProgramTraits& traits = rules_.traits();
-  job_.plan.job.restarts_in_place = !options_.restart_arguments && !traits.charm() && !traits.charm4py;
+  job_.plan.job.restarts_in_place =
+      !options_.restart_arguments && !traits.charm() && !traits.charm4py && !job_.plan.job.restarts_processes;
   RestartRules& rules = job_.plan.restart.emplace();
   rules.most = options_.max_restarts;
   rules.arguments = options_.restart_arguments.value_or(Command{});
@@ -456,7 +479,8 @@ void Builder::describe_restart() {
 
 void Builder::describe_input() {
   wire::JobSpec& job = job_.plan.job;
-  const InputTarget target = options_.input.value_or(InputTarget{});
+  InputTarget target = options_.input.value_or(InputTarget{});
+  if (job.session) target.who = InputTarget::Who::none;
   job.input_process = target.who == InputTarget::Who::none ? wire::kNoProcess : target.process;
   job.input_to_all = target.who == InputTarget::Who::all;
   job.input_is_typed = ::isatty(STDIN_FILENO) != 0 && !job.terminal;
@@ -468,9 +492,13 @@ void Builder::describe_launch() {
   rules.max_logins = options_.max_logins;
   rules.login_rate = std::uint64_t{options_.login_rate.per_second} * 1'000'000;
   if (options_.by_mpiexec()) return;  // nobody is logged in to
+  rules.on_failure = options_.on_host_failure;
+  const bool in_session = is_run() || job_.plan.job.session;  // which does without hosts that fail
+  if (in_session && rules.on_failure == wire::OnHostFailure::abort)
+    rules.on_failure = wire::OnHostFailure::spare;
+  if (is_run()) return;
   if (!job_.plan.job.private_network) number_machines(job_.plan.hosts, read_small_file("/etc/hosts"));
   if (options_.mode == Mode::doctor) return prescribe_checkup();
-  rules.on_failure = options_.on_host_failure;
   rules.patience = options_.host_patience;
   rules.wait = options_.wait_hosts;
   describe_tree();
@@ -496,6 +524,7 @@ void Builder::describe_tree() {
   std::string processes = fmt::format("{} processes", job.processes);
   if (wish.process_unit > CpuUnit::host)
     processes = fmt::format("{} processes for each {}", wish.processes, name(wish.process_unit));
+  if (job.session) processes = "session";
   job_.notes.push_back(fmt::format("job {}: {} on {} hosts, {}", job.id, processes, job.hosts, tree));
 }
 
@@ -553,6 +582,10 @@ Result<Job> resized_job(const Options& options, const Job& job, std::uint32_t pe
 
 Result<Job> make_job(const Options& options, const std::string& self) {
   return Builder{options, self}.build();
+}
+
+Result<Job> make_run(const Options& options, const std::string& nodelist, const std::string& text) {
+  return Builder{options, nodelist, text}.build();
 }
 
 }  // namespace charmtree

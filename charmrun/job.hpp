@@ -30,8 +30,9 @@ struct Job {
   std::vector<KeyPlace> key_places;
   std::optional<CcsDoor> ccs;  // clients of the running job are served there
   LoginCosts logins;
-  std::string self;          // argv[0]
-  std::string history_file;  // where this launch's logins are to be remembered; empty: nowhere
+  std::string self;                     // argv[0]
+  std::string history_file;             // where this launch's logins are to be remembered; empty: nowhere
+  std::string nodelist, nodelist_text;  // its file, and what was in it; empty: this machine alone
 };
 
 /// The job again with so many PEs, as the user would get it now; only hosts and profiles count. Errors as
@@ -40,5 +41,9 @@ Result<Job> resized_job(const Options& options, const Job& job, std::uint32_t pe
 
 /// `self` is argv[0]. Errors are what the user must put right (bad_input, or what ssh said).
 Result<Job> make_job(const Options& options, const std::string& self);
+
+/// The same for a run in a session (Mode::in), on the hosts that were read from this text of the file
+/// `nodelist`; empty: on this machine. What is of the session is not looked for.
+Result<Job> make_run(const Options& options, const std::string& nodelist, const std::string& text);
 
 }  // namespace charmtree

@@ -17,7 +17,8 @@ Json status_parts(const proto::JobStatus& status) {
           {"processes", status.processes},
           {"registered", status.registered},
           {"ended", status.ended},
-          {"lost", status.lost}};
+          {"lost", status.lost},
+          {"silent", status.silent}};
 }
 
 Json ranges_json(const std::vector<wire::ProcessSet::Range>& ranges) {
@@ -32,6 +33,7 @@ Json ending_parts(const proto::Ending& why) {
   if (!why.how.empty()) json["how"] = why.how;
   if (why.restarts > 0) json["restarts"] = why.restarts;
   if (!why.lost.empty()) json["lost"] = ranges_json(why.lost.ranges());
+  if (!why.silent.empty()) json["silent"] = ranges_json(why.silent.ranges());
   for (const auto& [process, times] : why.restarted) json["restarted"].push_back({process, times});
   return json;
 }

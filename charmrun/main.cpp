@@ -30,6 +30,8 @@
 #include "charmrun/options.hpp"
 #include "charmrun/plan.hpp"
 #include "charmrun/report.hpp"
+#include "charmrun/session_client.hpp"
+#include "charmrun/session_door.hpp"
 #include "charmrun/status_door.hpp"
 #include "charmrun/status_text.hpp"
 #include "charmrun/timeline.hpp"
@@ -313,7 +315,7 @@ int run_doctor(const Options& options, const std::string& self) {
     DoctorConsole console{around.io, options, *job, doctor};
     signing.serve(console);
     io::Runner runner{around.io, node, around.transports(), around.watch, &console};
-    console.attach(runner, node);
+    console.attach(runner, &node);
     say_remarks(*job, console);
     proto::Finish result = conduct(around.io, runner);
     console.finish(result, {}, kPatience);
@@ -362,13 +364,17 @@ void keep_records(const Options& options, const Job& job, const Node& node, cons
   if (options.verbose && !note.empty()) std::fprintf(stderr, "charmrun: %s\n", note.c_str());
 }
 
+/// Before anything is done: whether its name says in which format it is wanted.
+Result<void> check_timeline(const Options& options) {
+  if (options.timeline.empty()) return {};
+  const auto format = timeline_format(options.timeline);
+  return format ? Result<void>{} : format.error();
+}
+
 int run_root(const Options& options, const std::string& self) {
   const Instant started = io::now();
   ::signal(SIGPIPE, SIG_IGN);
-  if (!options.timeline.empty()) {
-    if (auto format = timeline_format(options.timeline); !format)
-      return complain(format.error()), kLauncherFailed;
-  }
+  if (const auto fits = check_timeline(options); !fits) return complain(fits.error()), kLauncherFailed;
   std::optional<EventWriter> events;
   if (!options.json.empty()) {
     auto opened = EventWriter::open(options.json);
@@ -403,7 +409,7 @@ int run_root(const Options& options, const std::string& self) {
     Console console{around.io, options, *job, started};
     signing.serve(console);
     io::Runner runner{around.io, node, around.transports(), around.watch, &console};
-    console.attach(runner, node);
+    console.attach(runner, &node);
     if (events) console.write_events(std::move(*events));
     if (const auto opened = open_doors(options, *job, runner, console); !opened)
       return complain(opened.error()), kLauncherFailed;
@@ -430,6 +436,76 @@ int run_root(const Options& options, const std::string& self) {
   if (is_lost(output_failure)) return complain_of_output(output_failure), kLauncherFailed;
   if (result.signal != 0) die_of(result.signal);
   return result.status;
+}
+
+/// As conduct(); what ends us ends the session. A suspended one would leave its hosts alone.
+proto::Finish conduct_session(io::asio::io_context& io, io::Runner& runner) {
+  io::asio::signal_set signals{io};
+  watch_user_signals(signals, [&runner](int signal) {
+    if (signal == SIGTSTP)
+      ::raise(SIGSTOP);
+    else if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP)
+      runner.dispatch(proto::SessionEnds{signal});
+    else if (signal != SIGCONT)
+      runner.dispatch(proto::UserSignal{signal});
+  });
+  runner.dispatch(proto::Begin{});
+  if (!runner.finished()) io.run();
+  return runner.result();
+}
+
+/// ++session: a tree, and whoever comes to run something over it.
+int run_session(const Options& options, const std::string& self) {
+  const Instant started = io::now();
+  ::signal(SIGPIPE, SIG_IGN);
+  if (const auto fits = check_timeline(options); !fits) return complain(fits.error()), kLauncherFailed;
+  auto job = make_job(options, self);
+  if (!job) return complain(job.error()), kLauncherFailed;
+  job->plan.tells_progress = Console::shows_progress(options);
+  Surroundings around;
+  Signing signing{options, around.io, *job};
+  Node node{job->plan, seed()};
+  Console console{around.io, options, *job, started};
+  signing.serve(console);
+  SessionDoor door{around.io, options, *job, console};
+  io::Runner runner{around.io, node, around.transports(), around.watch, &door};
+  console.attach(runner, &node);
+  door.attach(runner, node);
+  if (const auto opened = door.open(); !opened) return complain(opened.error()), kLauncherFailed;
+  StatusDoor status{around.io, [&] {
+                      return status_json(door.present(), ::getpid(), node.hosts(), node.status(),
+                                         io::now() - started, door.status());
+                    }};
+  if (const auto opened = status.open(job->plan.job.id); !opened)
+    return complain(opened.error()), kLauncherFailed;  // nobody would find it
+  say_remarks(*job, console);
+  proto::Finish result = conduct_session(around.io, runner);
+  door.finish(result);
+  console.finish(result, {}, kLastWords);
+  keep_records(options, *job, node, console, result, io::now() - started);
+  if (door.was_asked_to_end()) return 0;
+  if (result.signal != 0) die_of(result.signal);
+  return result.status;
+}
+
+/// ++in.
+int run_in(const Options& options) {
+  const Instant started = io::now();
+  const auto id = choose_session(ask_running_jobs(), options.job);
+  if (!id) return complain(id.error()), kLauncherFailed;
+  const auto end = run_in_session(options, *id, started);
+  if (!end) return complain(end.error()), kLauncherFailed;
+  if (is_lost(end->output_failure)) return complain_of_output(end->output_failure), kLauncherFailed;
+  if (end->result.signal != 0) die_of(end->result.signal);
+  return end->result.status;
+}
+
+/// ++end.
+int run_end(const Options& options) {
+  const auto id = choose_session(ask_running_jobs(), options.program);
+  if (!id) return complain(id.error()), kLauncherFailed;
+  const auto ended = end_session(*id);
+  return ended ? 0 : (complain(ended.error()), kLauncherFailed);
 }
 
 /// Descriptors 0, 1 and 2 exist from here on: a closed one would be taken by the next file or socket.
@@ -462,6 +538,12 @@ int run(const std::vector<std::string>& arguments) {
       return show_running(*options);
     case Mode::ccs:
       return ask_handler(*options);
+    case Mode::session:
+      return run_session(*options, arguments[0]);
+    case Mode::in:
+      return run_in(*options);
+    case Mode::end:
+      return run_end(*options);
     case Mode::run:
       break;
   }

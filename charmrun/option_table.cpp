@@ -156,6 +156,9 @@ constexpr std::array kTable = {
               "abort: a process or host that is lost ends the job; continue: the others go on without it "
               "(plain and client-lib programs, not Charm++); restart: the process, or the program as a "
               "whole, is started again, on the hosts that are left (see also ++spare-hosts, ++shrink-ok)"},
+    OptionRow{"syncft", Topic::program, &O::syncft, "", "as the program's text says",
+              "the program is a fault-tolerant build of Charm++, which restarts lost processes by its own "
+              "protocol (any other is ended by that); ++no-syncft: it is none"},
     OptionRow{
         "restart-args", Topic::program, &O::restart_arguments, "ARGUMENTS", "none",
         "++on-failure restart: always the program as a whole, with these behind its own arguments, such "
@@ -194,6 +197,11 @@ constexpr std::array kTable = {
               "a host that is silent for so long and does not answer is gone"},
     OptionRow{"orphan-after", Topic::time, &O::orphan_after, "SECONDS", "8",
               "a host that has heard nothing from above for so long ends what it runs of the job"},
+    OptionRow{"hang-after", Topic::time, &O::hang_after, "SECONDS", "60",
+              "a Charm++ process that has said nothing for so long, and for two of its pings, computes "
+              "without a pause or hangs; -1: never"},
+    OptionRow{"hang-action", Topic::time, &O::hang_action, "ACTION", "report",
+              "what is done then; report: it is told; kill: the process is killed (Charm++ programs)"},
     OptionRow{
         "int-ends", Topic::time, &O::int_ends, "", "on",
         "Ctrl-C ends the job; ++no-int-ends: it is the program's, which may survive it, but twice within "
@@ -300,6 +308,46 @@ constexpr std::array kModes = {
         "status", Mode::status, "[JOB]",
         "show how far one of them is, who is late and what runs where; JOB is its number in ++list, or the "
         "beginning of it, or the pid; not needed if there is only one"},
+    ModeRow{
+        "session", Mode::session, "[options]",
+        "log in to the hosts and stay: programs are run there by ++in, one after the other, without logging "
+        "in again; Ctrl-C or ++end ends it (README, \"Sessions\")"},
+    ModeRow{
+        "in", Mode::in, "[JOB] [options] program [arguments]",
+        "run this in a session; JOB is its number in ++list, or the beginning of it, or the pid; not needed "
+        "if there is only one"},
+    ModeRow{"end", Mode::end, "[JOB]", "end a session, and what runs in it"},
+};
+
+/// Those that are not as their topic is.
+struct Exception {
+  std::string_view name;
+  SessionPart part;
+};
+constexpr std::array kExceptions = {
+    Exception{"numHosts", SessionPart::tree},
+    Exception{"scalable-start", SessionPart::run},
+    Exception{"spare-hosts", SessionPart::neither},
+    Exception{"mpiexec", SessionPart::neither},
+    Exception{"mpiexec-no-n", SessionPart::neither},
+    Exception{"interactive", SessionPart::neither},
+    Exception{"on-failure", SessionPart::neither},
+    Exception{"restart-args", SessionPart::neither},
+    Exception{"max-restarts", SessionPart::neither},
+    Exception{"shrink-ok", SessionPart::neither},
+    Exception{"fast-failover", SessionPart::neither},
+    Exception{"timeout", SessionPart::both},
+    Exception{"heartbeat", SessionPart::tree},
+    Exception{"detect-within", SessionPart::tree},
+    Exception{"orphan-after", SessionPart::tree},
+    Exception{"verbose", SessionPart::both},
+    Exception{"quiet", SessionPart::both},
+    Exception{"help", SessionPart::both},
+    Exception{"version", SessionPart::both},
+    Exception{"json", SessionPart::neither},
+    Exception{"dashboard", SessionPart::neither},
+    Exception{"report", SessionPart::tree},
+    Exception{"timeline", SessionPart::tree},
 };
 
 Error bad_value(const OptionRow& row, std::string_view text, std::string_view needed) {
@@ -375,6 +423,13 @@ struct Setter {
     const auto name = std::find(kNames.begin(), kNames.end(), value.text);
     if (name == kNames.end()) return bad_value(row, value.text, "core, socket, numa or none");
     options.*member = static_cast<Binding>(1 + (name - kNames.begin()));
+    return {};
+  }
+  Result<void> operator()(HangAction O::*member) const {
+    static constexpr std::array<std::string_view, 2> kNames = {"report", "kill"};
+    const auto name = std::find(kNames.begin(), kNames.end(), value.text);
+    if (name == kNames.end()) return bad_value(row, value.text, "report or kill");
+    options.*member = static_cast<HangAction>(name - kNames.begin());
     return {};
   }
   Result<void> operator()(Variables O::*member) const {
@@ -476,6 +531,27 @@ const ModeRow* find_mode(std::string_view name) {
   const auto row =
       std::find_if(kModes.begin(), kModes.end(), [&](const ModeRow& r) { return r.name == name; });
   return row == kModes.end() ? nullptr : &*row;
+}
+
+SessionPart session_part(const OptionRow& row) {
+  const auto exception = std::find_if(kExceptions.begin(), kExceptions.end(),
+                                      [&](const Exception& each) { return each.name == row.name; });
+  if (exception != kExceptions.end()) return exception->part;
+  switch (row.topic) {
+    case Topic::hosts:
+    case Topic::launch:
+      return SessionPart::tree;
+    case Topic::counts:
+    case Topic::program:
+    case Topic::time:
+    case Topic::talk:
+      return SessionPart::run;
+    case Topic::ccs:
+    case Topic::debug:
+    case Topic::resize:
+      break;
+  }
+  return SessionPart::neither;
 }
 
 const OptionRow* find_option(std::string_view name) {

@@ -35,7 +35,8 @@ enum class OptionKind : std::uint8_t {
   binding,
   variables,
   input_target,
-  byte_size
+  byte_size,
+  hang_action
 };
 
 /// A string in which the two characters \n are a newline.
@@ -50,7 +51,7 @@ using OptionTarget =
                  LoginRate Options::*, wire::OnHostFailure Options::*, wire::OnFailure Options::*,
                  std::optional<bool> Options::*, std::optional<std::uint32_t> Options::*, TextMember,
                  Binding Options::*, Variables Options::*, std::optional<InputTarget> Options::*,
-                 ByteSize Options::*>;
+                 ByteSize Options::*, HangAction Options::*>;
 
 struct OptionRow {
   std::string_view name;  // without ++; a one-letter name has a + form too
@@ -84,6 +85,15 @@ std::span<const ModeRow> mode_table();
 
 /// The row of that name, or nullptr.
 const ModeRow* find_mode(std::string_view name);
+
+/// Whose an option is where several programs run over one tree.
+enum class SessionPart : std::uint8_t {
+  tree,     // ++session's
+  run,      // ++in's
+  both,     // each has its own
+  neither,  // not to be had in a session
+};
+SessionPart session_part(const OptionRow& row);
 
 /// The row of that name, or nullptr.
 const OptionRow* find_option(std::string_view name);

@@ -69,9 +69,35 @@ Result<Match> match_word(std::string_view word) {
   return word.size() == 2 ? Match{row} : Match{row, true, word.substr(2)};
 }
 
+/// The word behind ++in is a session's number if it looks like one.
+bool is_number_of_job(std::string_view word) {
+  return !word.empty() && word.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 /// The mode that the first word chooses, or nullptr.
 const ModeRow* mode_of(std::span<const std::string> argv) {
   return argv.size() > 1 && argv[1].starts_with("++") ? find_mode(argv[1].substr(2)) : nullptr;
+}
+
+/// A tree and what runs over it have options of their own.
+Result<void> check_part(const OptionRow& row, const Options& options) {
+  if (options.mode != Mode::session && options.mode != Mode::in) return {};
+  switch (session_part(row)) {
+    case SessionPart::both:
+      return {};
+    case SessionPart::neither:
+      return bad(fmt::format("++{} and sessions exclude each other", row.name),
+                 "start the program by itself");
+    case SessionPart::tree:
+      if (options.mode == Mode::session) return {};
+      return bad(fmt::format("++{} is for the session as a whole", row.name),
+                 fmt::format("charmrun ++session ++{} ...", row.name));
+    case SessionPart::run:
+      if (options.mode == Mode::in) return {};
+      return bad(fmt::format("++{} is for what runs in the session", row.name),
+                 fmt::format("charmrun ++in ++{} ... program", row.name));
+  }
+  return {};
 }
 
 // Takes our options into `options` and returns the words that are not ours.
@@ -90,6 +116,7 @@ Result<std::vector<std::string>> scan(std::span<const std::string> argv, Options
       rest.push_back(word);
       continue;
     }
+    if (auto fits = check_part(*match->row, options); !fits) return fits.error();
     OptionValue value{match->on, {}};
     if (!match->row->is_flag()) {
       if (!match->row->is_repeatable() && !seen.insert(match->row).second)
@@ -122,22 +149,28 @@ Error not_a_program(const std::string& word) {
 
 /// Of modes that are about jobs that run already.
 Result<void> take_job(const std::vector<std::string>& words, Options& options) {
-  const std::size_t most = options.mode == Mode::status ? 1 : 0;
+  const std::size_t most = options.mode == Mode::list ? 0 : 1;
   if (words.size() > most)
     return bad(fmt::format("'{}' has no meaning here", quotable(words[most])),
-               options.mode == Mode::status ? "charmrun ++status [JOB]" : "charmrun ++list");
+               options.mode == Mode::list     ? "charmrun ++list"
+               : options.mode == Mode::status ? "charmrun ++status [JOB]"
+                                              : "charmrun ++end [JOB]");
   if (!words.empty()) options.program = words.front();
   return {};
 }
 
 Result<void> take_program(std::vector<std::string> words, Options& options) {
-  if (options.mode == Mode::list || options.mode == Mode::status) return take_job(words, options);
+  if (options.mode == Mode::list || options.mode == Mode::status || options.mode == Mode::end)
+    return take_job(words, options);
+  if (options.mode == Mode::session && !words.empty())
+    return bad(fmt::format("++session has no use for '{}'", quotable(words.front())),
+               "start it without a program, and run programs by charmrun ++in");
   if (options.mode == Mode::ccs) {
     options.arguments = std::move(words);
     return {};
   }
   if (words.empty()) {
-    if (options.help || options.version || options.mode != Mode::run) return {};
+    if (options.help || options.version || (options.mode != Mode::run && options.mode != Mode::in)) return {};
     if (options.interactive) words = {"python3", "-m", "charm4py.interactive"};
   }
   if (words.empty()) {
@@ -247,6 +280,9 @@ Result<void> check_together(const Options& options) {
   if (options.orphan_after < options.detect_within)
     return bad("++orphan-after is less than ++detect-within",
                "a host would end its processes before it can be known whether it has to");
+  if (options.hang_action == HangAction::kill && !options.hang_after)
+    return bad("++hang-action kill and ++hang-after -1 exclude each other",
+               "with -1 nobody is found to hang");
   if (options.interactive && options.input)
     return bad("++interactive and ++stdin exclude each other",
                "with ++interactive process 0 gets what is typed");
@@ -306,6 +342,10 @@ Result<Options> parse_options(std::span<const std::string> argv, const OptionEnv
     options.mode = mode->mode;
     if (options.mode == Mode::doctor) options.timeout = kDoctorTimeout;
     argv = argv.subspan(1);
+    if (options.mode == Mode::in && argv.size() > 1 && is_number_of_job(argv[1])) {
+      options.job = argv[1];
+      argv = argv.subspan(1);
+    }
   }
   auto rest = scan(argv, options);
   if (!rest) return rest.error();

@@ -56,15 +56,21 @@ struct NodelistPlace {
 /// What charmrun is to do. All but `run` are chosen by the first word of the command line.
 enum class Mode : std::uint8_t {
   run,
-  plan,    // ++plan: say how a job would start
-  doctor,  // ++doctor: examine the hosts
-  list,    // ++list: running jobs
-  status,  // ++status: one of them, Options::program
-  ccs,     // ++ccs: a request of one, Options::arguments
+  plan,     // ++plan: say how a job would start
+  doctor,   // ++doctor: examine the hosts
+  list,     // ++list: running jobs
+  status,   // ++status: one of them, Options::program
+  ccs,      // ++ccs: a request of one, Options::arguments
+  session,  // ++session: a tree for runs to come
+  in,       // ++in: a run in a session, Options::job
+  end,      // ++end: of a session, Options::program
 };
 
 /// ++bind: what each process is bound to. `automatic`: nothing was said.
 enum class Binding : std::uint8_t { automatic, core, socket, numa, none };
+
+/// ++hang-action: what is done about a process that does not serve its socket.
+enum class HangAction : std::uint8_t { report, kill };
 
 /// Of ++detect-within.
 inline constexpr Duration kLeastDetectWithin = 100ms, kMostDetectWithin = 8s;
@@ -142,6 +148,7 @@ struct Options {
   bool interactive = false;
   bool kill_on_exit = false;
   wire::OnFailure on_failure = wire::OnFailure::abort;
+  std::optional<bool> syncft;  // ++syncft, ++no-syncft: overrules what the program's text says
   std::optional<Command> restart_arguments;
   std::uint32_t max_restarts = 10;
   bool shrink_ok = false;
@@ -187,6 +194,8 @@ struct Options {
   std::optional<Duration> heartbeat = 250ms;
   Duration detect_within = 1s;
   Duration orphan_after = 8s;
+  std::optional<Duration> hang_after = 60s;
+  HangAction hang_action = HangAction::report;
   bool int_ends = true;  // ++no-int-ends: Ctrl-C is the program's
 
   // What is shown.
@@ -206,6 +215,8 @@ struct Options {
   ByteSize spool{1U << 30};
   bool help = false;
   bool version = false;
+
+  std::string job;  // ++in: of which session; empty: of the only one
 
   std::string program;  // empty only with help, version or another mode than run
   std::vector<std::string> arguments;

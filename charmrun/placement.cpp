@@ -66,6 +66,12 @@ Result<void> share_by_units(std::span<const std::uint32_t> slots, Placement& pla
   return {};
 }
 
+/// The tree of a session is there before anybody says how many.
+void leave_all_idle(Placement& placement) {
+  placement.counts.processes = 0;
+  for (HostShare& share : placement.hosts) share.first_process = share.processes = 0;
+}
+
 void add_idle_hosts(std::vector<HostShare>& shares, std::size_t hosts) {
   std::vector<HostShare> all(hosts);
   for (const HostShare& share : shares) all[share.host] = share;
@@ -155,10 +161,10 @@ Result<Placement> place(const Options& options, std::span<const std::uint32_t> s
   if (wish.process_unit != CpuUnit::none || wish.thread_unit != CpuUnit::none)
     placement.counts.notes.clear();  // that nobody said how many
   if (placement.hosts.empty()) return bad("there is no host to run on", "");
-  if (options.mode == Mode::doctor) {
-    placement.counts.notes.clear();  // nothing is started
-    add_idle_hosts(placement.hosts, slots.size());
-  }
+  const bool starts_nothing = options.mode == Mode::doctor || options.mode == Mode::session;
+  if (starts_nothing) placement.counts.notes.clear();
+  if (starts_nothing || options.mode == Mode::in) add_idle_hosts(placement.hosts, slots.size());
+  if (options.mode == Mode::session) leave_all_idle(placement);
   return placement;
 }
 

@@ -41,7 +41,7 @@ struct HostShare {
 struct Placement {
   Counts counts;
   wire::Provision provision;     // by_topology(): the counts are the hosts' to tell, and stand for them only
-  std::vector<HostShare> hosts;  // only hosts with processes (++doctor: all), in list order
+  std::vector<HostShare> hosts;  // only hosts with processes (++doctor, sessions: all), in list order
 };
 
 /// Spreads `processes` over hosts with these slots in blocks: each host gets processes * slots / (all slots)
@@ -53,8 +53,9 @@ std::vector<HostShare> share_out(std::uint32_t processes, std::span<const std::u
 /// Counts and shares of a job on a list of hosts, of which ++numHosts may use the first few. Errors as
 /// count_processes, and if there are fewer hosts than ++numHosts, or none. With ++plan
 /// the hosts that there are (++numHosts of them at most) get as many processes as they have slots. ++doctor
-/// wants to see hosts without processes too. Where `wish` counts processes by the hosts' units, slots do not
-/// weigh: only hosts without any are left out.
+/// wants to see hosts without processes too, and so do a session, in which no host has any, and its runs.
+/// Where `wish` counts processes by the hosts' units, slots do not weigh: only hosts without any are left
+/// out.
 Result<Placement> place(const Options& options, std::span<const std::uint32_t> slots,
                         const wire::Provision& wish = {});
 

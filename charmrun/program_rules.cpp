@@ -41,7 +41,9 @@ bool ProgramRules::is_smp() {
 }
 
 Result<void> ProgramRules::check(const Placement& placement) {
+  if (auto build = check_syncft(); !build) return build;
   if (auto policy = check_policy(); !policy) return policy;
+  if (auto action = check_hang_action(); !action) return action;
   if (placement.counts.pes_per_process > 1 || wants_worker_threads(options_)) {
     if (auto pes = check_pes(); !pes) return pes;
   }
@@ -54,7 +56,8 @@ Result<void> ProgramRules::check_policy() {
   if (options_.on_failure == wire::OnFailure::abort) return {};
   const wire::ProgramTraits& found = traits();
   if (!found.charm() && !found.charm4py) return {};
-  const auto kind = found.restarts && !found.resizes ? ProgramKind::charm_restarting : ProgramKind::charm;
+  const bool restarts = options_.syncft.value_or(found.restarts) && !found.resizes;
+  const auto kind = restarts ? ProgramKind::charm_restarting : ProgramKind::charm;
   if (options_.on_failure == wire::OnFailure::restart && found.resizes)
     return bad(fmt::format("{}: a shrink/expand build cannot be restarted by us (++on-failure restart)",
                            options_.program),
@@ -62,6 +65,25 @@ Result<void> ProgramRules::check_policy() {
   if (proto::can(kind, options_.on_failure)) return {};
   return bad(fmt::format("{}: {}", options_.program, proto::kCharmCannotGoOn),
              "leave it out; fault-tolerant builds restart lost processes by themselves");
+}
+
+/// `crashnode`, or a second table, would end another one at the first loss of a process.
+Result<void> ProgramRules::check_syncft() {
+  if (!options_.syncft.value_or(false)) return {};
+  const wire::ProgramTraits& found = traits();
+  const bool is_other = found.elf && !is_python(options_.program) && !found.restarts;
+  if (!is_other && !found.resizes) return {};
+  return bad(fmt::format("{}: nothing in it says that it is a fault-tolerant build of Charm++ (++syncft)",
+                         options_.program),
+             "leave it out; a script may start one");
+}
+
+/// A script may start a Charm++ program, and shows what it is when it speaks.
+Result<void> ProgramRules::check_hang_action() {
+  if (options_.hang_action != HangAction::kill) return {};
+  const bool may_speak = traits().charm() ? traits().netstart : may_be_charm();
+  if (may_speak) return {};
+  return bad(fmt::format("{}: {}", options_.program, proto::kSaysNothing), "leave it out");
 }
 
 Result<void> ProgramRules::check_pes() {

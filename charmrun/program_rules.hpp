@@ -31,7 +31,7 @@ public:
 
   /// Error bad_input (phase options) if a program of another build than SMP would get several PEs in a
   /// process, the processes of a PXSHM build are not equally many on all hosts that have any, or the program
-  /// cannot do what ++on-failure says.
+  /// cannot do what ++on-failure or ++hang-action says, or is none for ++syncft.
   Result<void> check(const Placement& placement);
 
   /// What is put behind the program's own arguments: `++ppn N` for a compiled program that does not speak to
@@ -42,6 +42,8 @@ public:
 
 private:
   Result<void> check_policy();
+  Result<void> check_syncft();
+  Result<void> check_hang_action();
   Result<void> check_pes();
   Result<void> check_shares(const std::vector<HostShare>& shares);
   bool may_be_charm();

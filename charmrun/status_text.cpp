@@ -13,6 +13,7 @@ namespace charmtree {
 namespace {
 
 constexpr std::string_view kFormat = "charmtree-status-1";
+constexpr std::string_view kIdle = "idle";
 constexpr std::size_t kMostOfCommand = 60;
 
 Json read(const std::string& answer) {
@@ -48,10 +49,22 @@ Error bad(std::string what, std::string fix) {
   return {Errc::bad_input, Phase::options, std::move(what), std::move(fix)};
 }
 
+bool is_called(const Json& job, const std::string& wanted) {
+  return text_of(job, "job").starts_with(wanted) || std::to_string(number_of(job, "pid")) == wanted;
+}
+
+/// `what`, in the plural, are called `wanted`: none, or several.
+Error ambiguous(std::size_t number, std::string_view what, const std::string& wanted, std::string fix) {
+  return bad(fmt::format("{} {} of yours are called '{}'", number == 0 ? "no" : std::to_string(number), what,
+                         quotable(wanted)),
+             std::move(fix));
+}
+
 }  // namespace
 
 std::string status_json(const wire::JobSpec& job, int pid, const std::vector<Host>& hosts,
-                        const proto::JobStatus& status, Duration elapsed) {
+                        const proto::JobStatus& status, Duration elapsed,
+                        const std::optional<SessionStatus>& session) {
   std::string command;
   for (const std::string& word : job.arguments) command += (command.empty() ? "" : " ") + word;
   Json json = {{"format", kFormat},
@@ -62,7 +75,17 @@ std::string status_json(const wire::JobSpec& job, int pid, const std::vector<Hos
   json.update(status_parts(status));
   json["late"] = status.late;
   json["summary"] = printable(proto::summary(status));
-  json["placement"] = proto::placement_lines(hosts);
+  json["placement"] = proto::placement_lines(hosts, status.moved);
+  if (!session) return json_text(json);
+  json["session"] = {{"runs", session->runs}, {"waiting", session->waiting}};
+  if (session->idle) {
+    json["stage"] = kIdle;
+    json["summary"] = fmt::format("idle: a session, waiting for what to run ({} so far)", session->runs);
+    json["placement"] = Json::array();
+  } else if (session->waiting > 0) {
+    json["summary"] =
+        fmt::format("{}; {} more wait to be run", json["summary"].get<std::string>(), session->waiting);
+  }
   return json_text(json);
 }
 
@@ -93,12 +116,28 @@ std::string status_text(const std::string& answer) {
   return text;
 }
 
+Result<std::string> choose_session(const std::vector<std::string>& answers, const std::string& wanted) {
+  std::vector<std::string> ids, fitting;
+  for (const std::string& answer : answers) {
+    const Json json = read(answer);
+    if (!json.contains("session")) continue;
+    const std::string& id = ids.emplace_back(text_of(json, "job"));
+    if (is_called(json, wanted)) fitting.push_back(id);
+  }
+  if (fitting.size() == 1) return fitting.front();
+  if (ids.empty())
+    return bad("no session of yours is running on this machine", "charmrun ++session starts one");
+  std::string all;
+  for (const std::string& id : ids) all += (all.empty() ? "" : ", ") + id;
+  if (wanted.empty())
+    return bad(fmt::format("{} sessions of yours are running", ids.size()), "say which one: " + all);
+  return ambiguous(fitting.size(), "sessions", wanted, "there is: " + all);
+}
+
 Result<std::string> choose_job(const std::vector<std::string>& answers, const std::string& wanted) {
   std::vector<std::string> fitting;
   for (const std::string& answer : answers) {
-    const Json json = read(answer);
-    if (text_of(json, "job").starts_with(wanted) || std::to_string(number_of(json, "pid")) == wanted)
-      fitting.push_back(answer);
+    if (is_called(read(answer), wanted)) fitting.push_back(answer);
   }
   if (fitting.size() == 1) return fitting.front();
   if (wanted.empty()) {
@@ -107,9 +146,7 @@ Result<std::string> choose_job(const std::vector<std::string>& answers, const st
                : bad(fmt::format("{} jobs of yours are running", answers.size()),
                      "charmrun ++status JOB; charmrun ++list shows them");
   }
-  return bad(fmt::format("{} running jobs of yours are called '{}'",
-                         fitting.empty() ? "no" : std::to_string(fitting.size()), quotable(wanted)),
-             "charmrun ++list shows them");
+  return ambiguous(fitting.size(), "running jobs", wanted, "charmrun ++list shows them");
 }
 
 }  // namespace charmtree

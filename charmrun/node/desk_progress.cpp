@@ -29,10 +29,11 @@ void RootDesk::note_progress(const wire::Message& message) {
 void RootDesk::tell_progress(Actions& out) {
   if (!tells_progress_) return;
   JobStatus status = judge_.progress();
+  status.silent = silences_.count();
   const bool news = !progress_.hosts_up.empty() || !progress_.hosts_lost.empty() ||
                     !progress_.started_by.empty() || !progress_.ended.empty() || !progress_.lost.empty() ||
                     !progress_.losses.empty() || !progress_.restarts.empty() || !progress_.back.empty() ||
-                    progress_.restarted;
+                    !progress_.silences.empty() || progress_.restarted;
   if (status == progress_.status && !news) return;
   progress_.status = status;
   out.push_back(std::exchange(progress_, Progress{std::move(status)}));

@@ -68,6 +68,7 @@ Duration RootDesk::orphan_bound() const {
 /// that it is alone.
 void RootDesk::idle(const std::set<std::uint32_t>& unconfirmed, const std::set<std::uint32_t>& unbounded,
                     Instant now, Actions& out) {
+  awaits_run_ = !restarting_ && stays();
   if (!restarting_) return;
   unconfirmed_ = unconfirmed;
   unbounded_ = unbounded;

@@ -54,7 +54,7 @@ void RootDesk::say_status(Actions& out) const {
   const JobStatus status = judge_.status();
   out.push_back(Say{Tone::info, summary(status)});
   if (status.stage == Stage::launch) return;
-  const std::vector<std::string> rows = placement_lines(hosts_);
+  const std::vector<std::string> rows = placement_lines(hosts_, judge_.moved());
   for (std::size_t i = 0; i < std::min(rows.size(), kMostRows); ++i)
     out.push_back(Say{Tone::info, "  " + rows[i]});
   if (rows.size() > kMostRows)

@@ -439,7 +439,7 @@ void Node::lose(LinkId link, const Error& error) {
     return launch_->sweep_instead(host, now_, *out_);
   }
   if (can_repair(*child, link, error)) return begin_repair(*child, link, error);
-  over_ == Over::idle ? leave(*child, link) : tell_loss(*child, link, error);
+  over_ == Over::idle ? lose_idle(*child, link, error) : tell_loss(*child, link, error);
   if (!job_->checkup) launch_->sweep(link, unconfirmed_, now_, *out_);
   if (over_ == Over::idle) tell_idle();
 }

@@ -43,7 +43,7 @@ public:
   /// Root: the job's hosts, with the processes that they have got.
   const std::vector<Host>& hosts() const { return desk_->hosts(); }
   /// Of the root.
-  proto::JobStatus status() const { return desk_->judge().status(); }
+  proto::JobStatus status() const { return desk_->status(); }
   /// The job's end has begun.
   bool ending() const { return ending_ != Ending::no; }
   /// It stays for the next run of the program.
@@ -93,6 +93,8 @@ private:
   void handle(const proto::SignatureMade& event);
   void handle(const proto::NobodyWaits& event);
   void handle(const proto::Probed& event);
+  void handle(const proto::NextRun& event);
+  void handle(const proto::SessionEnds& event);
   void handle(const proto::Tick&) {}
   // Prepared, Spawned, Adopted, SpawnFailed, ProcessOutput, ProcessExited, Client*: this host's processes.
   template <class E>
@@ -138,6 +140,7 @@ private:
   void count_out(const std::vector<wire::ProcessSet::Range>& processes);
   void tell_loss(const proto::Child& child, proto::LinkId link, const Error& error);
   void leave(const proto::Child& child, proto::LinkId link);
+  void lose_idle(const proto::Child& child, proto::LinkId link, const Error& error);
   void tell_fenced(std::uint32_t host);
   void note_moves(const wire::Message& message);
   void hurry_facts();
@@ -223,6 +226,8 @@ private:
   void end(const wire::End& message);
   void advance_ending();
   void finish();
+  proto::Finish result();
+  void show_rest();
   void rest();
   void tell_idle();
   void may_outlive_us(const proto::Child& child);

@@ -75,14 +75,31 @@ void Node::advance_ending() {
     finish();
 }
 
+/// Of the root's job, or of a session's run; what is to be said about its end is said.
+Finish Node::result() {
+  const auto& verdict = desk_->judge().verdict();
+  if (std::string line = desk_->judge().aftermath(); !line.empty())
+    out_->push_back(Say{Tone::info, std::move(line)});
+  if (!unconfirmed_.empty() && !job_->checkup)  // which leaves nothing behind
+    out_->push_back(Say{Tone::error, desk_->names({unconfirmed_.begin(), unconfirmed_.end()}) +
+                                         ": did not confirm that the job has ended there"});
+  Finish end = verdict ? Finish{verdict->status, verdict->signal, verdict->why} : Finish{0, 0};
+  end.why.restarts = job_->restarts;
+  end.why.silent = desk_->silent_at_end();
+  return end;
+}
+
+/// What is left of a run's output goes to the screen: that is waited for elsewhere.
+void Node::show_rest() {
+  output_->credit(UINT32_MAX);
+  pump_output();
+}
+
 void Node::finish() {
   if (processes_ && ending_ != Ending::clean) unconfirmed_.insert(self_.index);  // given up on our own host
   if (!desk_ && output_ && !output_->empty() && !killing_ && !nobody_reads_)
     out_->push_back(Say{Tone::info, "the rest of its output was not read in time, and is lost"});
-  if (desk_) {  // little is left, and the screen is waited for elsewhere
-    output_->credit(UINT32_MAX);
-    pump_output();
-  }
+  if (desk_) show_rest();
   over_ = Over::finished;
   give_up_at_ = kill_at_ = kNever;
   hurry_facts();
@@ -95,15 +112,7 @@ void Node::finish() {
     }
   }
   if (desk_) {
-    const auto& verdict = desk_->judge().verdict();
-    if (std::string line = desk_->judge().aftermath(); !line.empty())
-      out_->push_back(Say{Tone::info, std::move(line)});
-    if (!unconfirmed_.empty() && !job_->checkup)  // which leaves nothing behind
-      out_->push_back(Say{Tone::error, desk_->names({unconfirmed_.begin(), unconfirmed_.end()}) +
-                                           ": did not confirm that the job has ended there"});
-    Finish end = verdict ? Finish{verdict->status, verdict->signal, verdict->why} : Finish{0, 0};
-    end.why.restarts = job_->restarts;
-    out_->push_back(std::move(end));
+    out_->push_back(result());
     return;
   }
   if (!parent_gone_ && !sweeper_)

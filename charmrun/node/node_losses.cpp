@@ -24,6 +24,14 @@ void Node::leave(const Child& child, LinkId link) {
   if (job_->input_to_all) tell_input_taken();
 }
 
+/// No process is lost with it.
+void Node::lose_idle(const Child& child, LinkId link, const Error& error) {
+  leave(child, link);
+  if (!job_->session) return;
+  out_->push_back(Say{Tone::info, child.host.name + ": " + to_string(error) +
+                                      "; the next run starts a launcher there again"});
+}
+
 /// What has come from below before a loss is told before it.
 void Node::hurry_facts() {
   if (desk_) return;

@@ -35,10 +35,23 @@ void Node::rest() {
   hurry_facts();
   over_ = Over::idle;
   give_up_at_ = kill_at_ = kNever;
-  if (desk_)
-    desk_->idle(unconfirmed_, unbounded_, now_, *out_);
-  else
-    tell_idle();
+  if (!desk_) return tell_idle();
+  desk_->idle(unconfirmed_, unbounded_, now_, *out_);
+  if (!desk_->awaits_run()) return;
+  show_rest();
+  out_->push_back(RunOver{result()});
+}
+
+/// Of a session whose run is over.
+void Node::handle(const NextRun& event) {
+  if (!desk_ || over_ != Over::idle || !desk_->awaits_run()) return;
+  desk_ = desk_->next_run(*event.plan, now_);
+  output_.reset();  // nothing is on this run's screen
+  begin_run(desk_->coded_job());
+}
+
+void Node::handle(const SessionEnds& event) {
+  if (desk_ && job_->session) desk_->end_session(event.signal);
 }
 
 /// Again when a launcher is lost meanwhile. Nothing of the run is lost with it, and who has begun the next

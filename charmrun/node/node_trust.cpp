@@ -31,6 +31,7 @@ bool Node::allowed(LinkId link, const wire::Message& message) const {
   if (const auto* m = std::get_if<wire::Rejoined>(&message)) return process(m->process);
   if (const auto* m = std::get_if<wire::CcsAnswer>(&message)) return process(m->process);
   if (const auto* m = std::get_if<wire::Left>(&message)) return process(m->process);
+  if (const auto* m = std::get_if<wire::Silence>(&message)) return process(m->process) || job_->resizes;
   if (const auto* m = std::get_if<wire::PesWanted>(&message)) return process(m->process);
   if (const auto* m = std::get_if<wire::QueuePairsUp>(&message)) return allowed(link, m->block);
   if (const auto* m = std::get_if<wire::LinkLost>(&message))

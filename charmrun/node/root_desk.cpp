@@ -68,6 +68,7 @@ void RootDesk::facts(wire::Facts facts, Instant now) {
   for (const wire::HostTopology& told : facts.topologies) {
     for (std::uint32_t i = 0; i < told.hosts; ++i) topologies_.at(told.first_host + i) = told.topology;
   }
+  for (const wire::ProcessExit& exit : facts.exits) silences_.gone({exit.process, exit.process});
   judge_.on(std::move(facts), now);
 }
 
@@ -79,6 +80,7 @@ void RootDesk::stalled(bool stalled, Instant now) {
 
 Instant RootDesk::next_deadline() const {
   Instant deadline = earlier(earlier(judge_.next_deadline(), limit_at_), restart_at_);
+  deadline = earlier(deadline, silences_.next_deadline());
   if (resizing_ && !judge_.verdict()) deadline = earlier(deadline, resizing_->deadline());
   if (crash_sequence_ && !judge_.verdict()) deadline = earlier(deadline, crash_sequence_->next_deadline());
   if (process_restarts_ && !judge_.verdict())
@@ -100,6 +102,7 @@ void RootDesk::message(const wire::Message& message, Instant now, Actions& out, 
   } else if (const auto* lost = std::get_if<wire::LinkLost>(&message)) {
     if (starting()) failures_.push_back({lost->host, lost->error});
     lost_launchers_ = lost_launchers_ || !lost->lives;
+    for (const wire::ProcessSet::Range& range : lost->processes) silences_.gone(range);
     if (!relocate(*lost, now, out, orders)) judge_.on(*lost);
   } else if (const auto* fenced = std::get_if<wire::Fenced>(&message)) {
     if (relocation_) relocation_->fenced(fenced->host);
@@ -126,6 +129,8 @@ void RootDesk::message(const wire::Message& message, Instant now, Actions& out, 
     if (ccs_) ccs_->on(*answer, now, out, orders.process);
   } else if (const auto* bound = std::get_if<wire::Bindings>(&message)) {
     bindings_.push_back(*bound);
+  } else if (const auto* told = std::get_if<wire::Silence>(&message)) {
+    silence(*told, now);
   } else if (const auto* left = std::get_if<wire::Left>(&message)) {
     left_.push_back(left->process);
   } else if (const auto* wanted = std::get_if<wire::PesWanted>(&message)) {
@@ -228,14 +233,23 @@ std::vector<Host*> RootDesk::take_places() {
   if (!taken.empty() && (place >= wanted_.size() || narrow)) return taken;
   judge_.too_few(fmt::format("{} of {} hosts are left, the job needs {}{}", living, hosts_.size(),
                              drop ? 1 : wanted_.size(),
-                             drop          ? ""
-                             : first_plan_ ? "; see ++spare-hosts and ++shrink-ok"
-                                           : "; see ++spare-hosts"));
+                             drop || job_->session ? ""
+                             : first_plan_         ? "; see ++spare-hosts and ++shrink-ok"
+                                                   : "; see ++spare-hosts"));
   return {};
+}
+
+/// The tree of a session, before there is anything to run.
+void RootDesk::take_stock(Instant now, Actions& out) {
+  const std::size_t failed = judge_.failed_hosts().size();
+  if (failed == hosts_.size()) return judge_.too_few("no host is left for the session");
+  for (const std::string& line : judge_.numbered(now)) out.push_back(Say{Tone::info, "left out: " + line});
+  judge_.nothing_to_run();
 }
 
 /// Numbers have no gaps.
 void RootDesk::number(Instant now, Actions& out, DeskOrders& orders) {
+  if (wanted_.empty()) return take_stock(now, out);
   const std::vector<Host*> taken = take_places();
   if (taken.empty()) return;
   std::vector<ProvisionSite> sites;
@@ -342,6 +356,7 @@ void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
     if (!somebody_is_lost && judge_.take_release(kind))
       orders.everyone.push_back(wire::Release{static_cast<std::uint8_t>(kind)});
   }
+  tell_silences(now, out);
   tell_progress(out);
   deliver_early_input(orders);
   serve_scans(orders);
@@ -368,13 +383,14 @@ void RootDesk::tell_verdict(Instant now, Actions& out, DeskOrders& orders) {
     for (const std::string& line : verdict.lines) out.push_back(Say{Tone::error, line});
     say_last_words(verdict.why, out);
     end_ccs(verdict.why, out);
+    silent_at_end_ = silences_.silent();
     consider_restart(now, out);
     if (!restarting_) limit_at_ = kNever;
     if (job_->terminal) out.push_back(ReleaseKeys{});
   }
   if (!told_verdict_ || (kill && !told_kill_)) {
     orders.end = verdict.end;
-    orders.end->stay = restarting_;
+    orders.end->stay = restarting_ || stays();
   }
   told_verdict_ = true;
   told_kill_ = told_kill_ || kill;

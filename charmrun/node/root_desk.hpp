@@ -20,6 +20,8 @@
 #include "tree/proto/relocation.hpp"
 #include "tree/proto/resizing.hpp"
 #include "tree/proto/restart_budget.hpp"
+#include "tree/proto/run_plan.hpp"
+#include "tree/proto/silences.hpp"
 
 namespace charmtree {
 
@@ -75,6 +77,12 @@ public:
   /// The desk of the next run of the program. This one is of no use any more; job() stays the same object,
   /// with other contents. Precondition: DeskOrders::relaunch.
   std::unique_ptr<RootDesk> next_run(Instant now);
+  /// That of the next run of a session, which this one awaits. The same holds.
+  std::unique_ptr<RootDesk> next_run(const proto::RunPlan& run, Instant now);
+  /// The run of a session is over, and nothing of it is left but what is not confirmed.
+  bool awaits_run() const { return awaits_run_; }
+  /// The session ends by this signal, with its run if there is one.
+  void end_session(int signal);
 
   /// A job that no launcher could be told about is over at once.
   void begin(Instant now);
@@ -108,6 +116,9 @@ public:
   const wire::Blob& coded_job() const { return coded_job_; }
   const std::vector<Host>& hosts() const { return hosts_; }
   const proto::Judge& judge() const { return judge_; }
+  proto::JobStatus status() const;
+  /// Processes that were silent when the job's end was decided.
+  const wire::ProcessSet& silent_at_end() const { return silent_at_end_; }
   /// What to call a key that is forwarded.
   const std::string& key_name(const std::string& key) const { return key_names_.at(key); }
   /// The names of these hosts, folded.
@@ -116,6 +127,8 @@ public:
 private:
   RootDesk(RootPlan plan, std::shared_ptr<wire::JobSpec> job);
   bool starting() const;
+  bool stays() const;
+  void take_stock(Instant now, proto::Actions& out);
   bool may_restart() const;
   void consider_restart(Instant now, proto::Actions& out);
   bool cancel_restart();
@@ -141,6 +154,8 @@ private:
   void note_progress(const wire::Message& message);
   void tell_progress(proto::Actions& out);
   void announce(Instant now, proto::Actions& out);
+  void silence(const wire::Silence& told, Instant now);
+  void tell_silences(Instant now, proto::Actions& out);
   void end_ccs(const proto::Ending& why, proto::Actions& out);
   void say_last_words(const proto::Ending& why, proto::Actions& out) const;
   void deliver_table(Instant now, proto::Actions& out, DeskOrders& orders);
@@ -201,6 +216,8 @@ private:
   std::set<std::uint32_t> random_layout_;    // hosts of Facts::random_layout
   bool tells_progress_;
   proto::Progress progress_;  // as it was told, and what has not been yet
+  proto::Silences silences_;
+  wire::ProcessSet silent_at_end_;
   bool told_verdict_ = false;
   bool told_kill_ = false;
 
@@ -214,6 +231,7 @@ private:
   std::set<std::uint32_t> blind_;                    // hosts of Facts::blind
   std::set<std::uint32_t> unconfirmed_, unbounded_;  // as idle() and confirmed() say
   bool was_suspended_ = false;
+  bool awaits_run_ = false, session_ends_ = false;
   bool restarting_ = false;        // this run has failed, and another follows
   Instant restart_at_ = kNever;    // not before; kNever: launchers are not idle yet
   Instant restart_from_ = kNever;  // ... nor then, if all is confirmed

@@ -5,10 +5,13 @@ the same result as if nothing had happened."""
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
 
 import pytest
-from running import Factory, built
+from running import Factory, built, run
+from test_losses import rank
 from test_restart_in_place import STEPS, steps_of, value_of
 from vc_job import Job, kill, leftovers
 from vcluster import Cluster
@@ -56,7 +59,12 @@ def test_processes_of_a_killed_host_go_on_elsewhere(cluster: Factory, charmrun: 
     hosts = cluster(5)
     processes = 6 if spare else 8
     job = resume(hosts, charmrun, processes, [1, 2, 3, 4], *(SPARE if spare else []))
+    first = next(one for one in job.running("resume") if rank(one) == 0)
+    os.kill(first.pid, signal.SIGSTOP)  # the others wait for it
     everything_on(job, 2)
+    now = "  h03: processes 4-5\n  h04: processes 2-3\n" if spare else "  h01: processes 0-2\n  h03: processes 3-5\n  h04: processes 6-7\n"
+    job.until(lambda: run(hosts, charmrun, "++status").stdout.endswith(now), now)
+    os.kill(first.pid, signal.SIGCONT)
     check_result(job, processes, {2, 3})
     assert moves(job) == {process: hosts.names[host] for process, host in ({2: 4, 3: 4} if spare else {2: 1, 3: 3}).items()}
     assert "restarting processes 2-3 on other hosts" in job.err

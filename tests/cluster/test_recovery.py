@@ -53,6 +53,16 @@ def test_a_lost_process_is_started_anew_on_its_host(cluster: Factory, charmrun: 
     assert done.stderr.count("restarting it") == 1
 
 
+def test_a_script_may_start_a_fault_tolerant_build(cluster: Factory, charmrun: Path) -> None:
+    """Which does not show in it: ++syncft says so."""
+    hosts = cluster(2)
+    script = hosts.put(0, "/home/shared/recover", f'#!/bin/sh\nexec {built(charmrun, "recovery_double")} "$@"\n', mode=0o755)
+    words = ["+p2", "++nodelist", hosts.nodelist(2), "++syncft", script, "--rounds", ROUNDS, "--die", "round:1:1"]
+    done = run(hosts, charmrun, *words)
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    assert "recovery 0/2: knows of 1" in program_lines(done)
+
+
 def test_a_process_that_only_closed_its_connection_is_replaced(cluster: Factory, charmrun: Path) -> None:
     names, done = recover(cluster, charmrun, "cut:2:1")
     assert_recovered(names, done, [started(names, 2, 2)], {2: others(2)})

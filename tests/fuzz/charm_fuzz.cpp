@@ -127,6 +127,8 @@ private:
     require(output.pairs.size() == (kLocal.total - 1) * wire::QueuePairs::kQueuePair);
     require(t.table && !t.over && !std::exchange(t.asks, true) && !std::exchange(t.pairs, true));
   }
+  void check(const Unheard&) { require(false); }  // nobody is watched
+  void check(const wire::Silence&) { require(false); }
   void check(const ClientNote& output) { require(++notes_ <= kMaxNotes && output.text.size() < 300); }
 
   CharmServer server_{kLocal, CharmLimits{10s, kSpare, 1s, 2}};

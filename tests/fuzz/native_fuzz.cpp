@@ -157,6 +157,8 @@ private:
   void check(const CrashAcked&) { require(false); }
   void check(const ResizeAsked&) { require(false); }
   void check(const Refused&) { require(false); }
+  void check(const Unheard&) { require(false); }
+  void check(const wire::Silence&) { require(false); }
   void check(const QueuePairsGiven&) { require(false); }
   void become(std::uint32_t process, Past what, int before) {
     require(past(process) == before);

@@ -46,3 +46,19 @@ TEST_CASE("each launcher has a group of its own, and who sweeps its host finds a
   CHECK(JobCgroup::left("job", 1, there.cgroup, there.mounts).empty());
   CHECK(JobCgroup::left("job", 12, there.cgroup, there.mounts).size() == 1);
 }
+
+TEST_CASE("where a group cannot be made it is not tried again, but beside what a run has left", "[cgroup]") {
+  const Hierarchy there;
+  fs::remove(there.point + "/own");
+  JobCgroup nowhere = there.of("job", 1);
+  CHECK(!nowhere.make());
+  fs::create_directory(there.point + "/own");
+  CHECK(!nowhere.make());
+  CHECK(!fs::exists(nowhere.path()));
+
+  JobCgroup left = there.of("job", 2);
+  fs::create_directory(left.path());
+  CHECK(!left.make());
+  left.remove();
+  CHECK(!fs::exists(left.path()));
+}

@@ -75,6 +75,7 @@ World::World(const Settings& settings, std::uint64_t seed)
       hosts_(settings_, random_),
       network_(settings_, random_),
       checks_(settings_, hosts_),
+      launchers_on_(hosts_.size()),
       processes_(hosts_.size() * std::size_t{whole(settings_.processes)}) {
   kill_inner_host(hosts_, settings_, random_);
   reachable_ = hosts_.reachable();
@@ -382,6 +383,7 @@ std::uint32_t World::start_launcher(const Login& login, std::uint32_t level) {
   launcher.was_paused = launcher.is_orphan && launchers_[login.launcher].was_paused;
   launcher.node = std::make_unique<Node>(random_.next());
   launchers_.push_back(std::move(launcher));
+  launchers_on_[login.host].push_back(child);
   wires_.push_back({login.launcher, child, login.link});
   ++launchers_alive_;
   outcome_.deepest = std::max(outcome_.deepest, level);

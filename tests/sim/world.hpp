@@ -141,7 +141,8 @@ private:
     bool was_paused = false;
     std::uint32_t epoch = 0;  // of the table that it had last
     std::map<proto::LinkId, Slot> children;
-    std::string spool;  // its file
+    std::set<std::uint32_t> started;  // processes; others may have started them since
+    std::string spool;                // its file
     Duration disk_free_at{0};
   };
   struct Login {
@@ -213,6 +214,7 @@ private:
   void perform(std::uint32_t id, const proto::DrainOutput& action, Duration& now);
   void perform(std::uint32_t id, const proto::PauseOutput& action, Duration& now);
   void perform(std::uint32_t id, const proto::PauseClient& action, Duration& now);
+  void perform(std::uint32_t id, const proto::LookAtClient& action, Duration& now);
   void perform(std::uint32_t id, const proto::SpoolWrite& action, Duration& now);
   void perform(std::uint32_t id, const proto::SpoolRead& action, Duration& now);
   void perform(std::uint32_t id, const proto::WriteInput& action, Duration& now);
@@ -231,6 +233,7 @@ private:
   void perform(std::uint32_t id, const proto::Record& action, Duration& now);
   void perform(std::uint32_t id, const proto::Examined& action, Duration& now);
   void perform(std::uint32_t id, const proto::Progress& action, Duration& now);
+  void perform(std::uint32_t id, const proto::RunOver& action, Duration& now);
   void perform(std::uint32_t id, const proto::Finish& action, Duration& now);
   void cost(std::uint32_t id, Duration& now, Duration what) const;
 
@@ -331,7 +334,8 @@ private:
   Checks checks_;
   std::vector<Entry> queue_;
   std::uint64_t sequence_ = 0;
-  std::deque<Launcher> launchers_;  // 0: the root
+  std::deque<Launcher> launchers_;                        // 0: the root
+  std::vector<std::vector<std::uint32_t>> launchers_on_;  // by host
   std::deque<Wire> wires_;
   std::deque<Login> logins_;
   std::vector<Process> processes_;

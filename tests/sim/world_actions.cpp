@@ -86,9 +86,9 @@ void World::perform(std::uint32_t id, const CloseLink& action, Duration& now) {
 /// Who relays does nothing else, so the wire leads to the launcher that waits from now on.
 void World::perform(std::uint32_t id, const Relay& action, Duration& now) {
   const std::uint32_t wire = launchers_[id].wire;
-  for (std::uint32_t there = 1; there < launchers_.size(); ++there) {
+  for (const std::uint32_t there : launchers_on_[action.host]) {
     Launcher& waiting = launchers_[there];
-    if (!waiting.node || !waiting.is_welcomed || waiting.host != action.host) continue;
+    if (!waiting.node || !waiting.is_welcomed) continue;
     if (waiting.adopter != kNobody) hang_up(waiting.adopter, true, now, "closed by the other side");
     waiting.adopter = wire;
     wires_[wire].child = there;
@@ -143,22 +143,24 @@ void World::perform(std::uint32_t id, const Prepare& action, Duration& now) {
 }
 
 void World::perform(std::uint32_t id, const KillLeftovers& action, Duration& now) {
-  std::uint32_t killed = 0;
-  for (std::uint32_t i = 0; i < processes_.size(); ++i) {
-    const std::uint32_t owner = processes_[i].launcher;
-    if (owner == kNobody || launchers_[owner].host != action.host) continue;
-    if (processes_[i].state == Process::State::unborn || processes_[i].state == Process::State::gone)
-      continue;
-    exits(i, 0, 9, now);
-    ++killed;
-  }
-  if (!launchers_[id].is_welcomed) {  // a sweeper finds a launcher that hangs, too
-    for (std::uint32_t other = 1; other < launchers_.size(); ++other) {
-      const Launcher& there = launchers_[other];
-      if (there.node && there.is_welcomed && there.host == action.host) leave(other, now);
+  if (action.host >= launchers_on_.size()) return put(now + 1ms, ToNode{id, LeftoversKilled{0}});
+  const std::vector<std::uint32_t> there = launchers_on_[action.host];
+  std::set<std::uint32_t> left;
+  for (const std::uint32_t owner : there) {
+    for (const std::uint32_t number : launchers_[owner].started) {
+      const Process& process = processes_[number];
+      if (process.launcher == owner && process.state != Process::State::unborn &&
+          process.state != Process::State::gone)
+        left.insert(number);
     }
   }
-  put(now + 1ms, ToNode{id, LeftoversKilled{killed}});
+  for (const std::uint32_t number : left) exits(number, 0, 9, now);
+  if (!launchers_[id].is_welcomed) {  // a sweeper finds a launcher that hangs, too
+    for (const std::uint32_t other : there) {
+      if (launchers_[other].node && launchers_[other].is_welcomed) leave(other, now);
+    }
+  }
+  put(now + 1ms, ToNode{id, LeftoversKilled{static_cast<std::uint32_t>(left.size())}});
 }
 
 void World::perform(std::uint32_t id, const ReadInput&, Duration& now) {
@@ -182,6 +184,7 @@ void World::perform(std::uint32_t, const Sign&, Duration&) {}
 void World::perform(std::uint32_t, const Signed&, Duration&) {}
 void World::perform(std::uint32_t, const Examined&, Duration&) {}
 void World::perform(std::uint32_t, const Progress&, Duration&) {}
+void World::perform(std::uint32_t, const RunOver&, Duration&) {}
 
 void World::perform(std::uint32_t id, const Say& action, Duration&) {
   if (id != 0) return checks_.wrong("a launcher that has no user speaks to one");

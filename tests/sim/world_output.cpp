@@ -68,6 +68,11 @@ void World::perform(std::uint32_t, const PauseClient& action, Duration& now) {
   pause_process(process_of(action.client), action.paused, now);
 }
 
+/// Nobody is watched here (tests/unit/node_silence_test.cpp does that).
+void World::perform(std::uint32_t id, const LookAtClient&, Duration&) {
+  checks_.wrong(fmt::format("host {} looks at a process without being told to", launchers_[id].host));
+}
+
 void World::perform(std::uint32_t id, const SpoolWrite& action, Duration& now) {
   Launcher& launcher = launchers_[id];
   const std::uint64_t end = action.offset + action.bytes->size();

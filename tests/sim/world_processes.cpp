@@ -80,6 +80,7 @@ void World::perform(std::uint32_t id, const Spawn& action, Duration& now) {
   if (action.process >= processes_.size()) return;
   Process& process = processes_[action.process];
   process.launcher = id;
+  launcher.started.insert(action.process);
   if (action.restarts > 0) settings_.in_place != 0 ? starts_again(action) : starts_anew(action);
   process.state = Process::State::running;
   ++spawned_;

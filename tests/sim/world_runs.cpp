@@ -33,8 +33,9 @@ void World::begin_run(std::uint32_t run) {
 
 /// A launcher that has nothing left to do there and has lost its parent ends by itself.
 void World::retire_idle(std::uint32_t host) {
-  const bool idle = std::any_of(launchers_.begin() + 1, launchers_.end(), [&](const Launcher& each) {
-    return each.node && each.is_welcomed && each.host == host && each.node->idle();
+  const auto& there = launchers_on_[host];
+  const bool idle = std::any_of(there.begin(), there.end(), [&](std::uint32_t id) {
+    return launchers_[id].node && launchers_[id].is_welcomed && launchers_[id].node->idle();
   });
   if (idle) checks_.retired(host);
 }

@@ -206,3 +206,17 @@ TEST_CASE("what charmrun says is among the output; late hosts and bytes that are
   CHECK(json["late"].size() == Dashboard::kMaxLate);
   CHECK(json["status"]["late"] == 1000);
 }
+
+TEST_CASE("a process that goes on elsewhere is shown there", "[dashboard]") {
+  Bench bench{3};
+  CHECK_FALSE(bench.process(2).contains("row"));
+  Progress news;
+  news.restarts = {{2, 2, 1, "its host was lost"}, {4, 2, 1, "killed"}};
+  bench.progress(news);
+  CHECK(bench.process(2)["row"] == 2);
+  CHECK_FALSE(bench.process(4).contains("row"));  // it is where it was
+  Progress again;
+  again.restarts = {{2, 1, 2, "its host was lost"}};
+  bench.progress(again);
+  CHECK(bench.process(2)["row"] == 1);
+}

@@ -30,7 +30,13 @@ TEST_CASE("each event is one line of JSON", "[event_log]") {
         "reset\"}\n");
   CHECK(kLog.stage({proto::Stage::start, 2, 2, 0, 4, 1, 0, {}, 0}, kStart) ==
         "{\"event\":\"stage\",\"t\":0.0,\"stage\":\"start\",\"hosts\":2,\"hosts_up\":2,\"hosts_failed\":0,"
-        "\"processes\":4,\"registered\":1,\"ended\":0,\"lost\":0}\n");
+        "\"processes\":4,\"registered\":1,\"ended\":0,\"lost\":0,\"silent\":0}\n");
+  using State = wire::Silence::State;
+  CHECK(kLog.silence({5, State::stopped, 60500ms}, "h02", kStart) ==
+        "{\"event\":\"process_silent\",\"t\":0.0,\"process\":5,\"host\":\"h02\",\"seconds\":60.5,\"stopped\":"
+        "true}\n");
+  CHECK(kLog.silence({5, State::over, 61s}, "h02", kStart) ==
+        "{\"event\":\"process_serves\",\"t\":0.0,\"process\":5,\"host\":\"h02\",\"seconds\":61.0}\n");
   CHECK(kLog.message(proto::Tone::error, "bad \"thing\"", kStart) ==
         "{\"event\":\"message\",\"t\":0.0,\"tone\":\"error\",\"text\":\"bad \\\"thing\\\"\"}\n");
   CHECK(kLog.end({3, 0, {proto::Cause::exit, 2, 1, "exited with status 3", {}}}, "h01", kStart) ==

@@ -53,6 +53,15 @@ TEST_CASE("who runs what is a line for each row of hosts with as many processes"
   CHECK(placement_lines({}).empty());
 }
 
+TEST_CASE("processes are shown where they are now", "[job_status]") {
+  wire::MovedProcesses moved;
+  moved.move(2, 5);
+  moved.move(3, 5);
+  moved.move(3, 0);
+  CHECK(placement_lines(hosts({2, 2, 2, 2, 0, 0}), moved) ==
+        std::vector<std::string>{"n0: processes 0-1,3", "n[2-3]: processes 4-7, 2 on each", "n5: process 2"});
+}
+
 TEST_CASE("jobs are listed, chosen by number or pid, and shown", "[job_status]") {
   const JobStatus status{Stage::run, 2, 2, 0, 3, 3, 1, {}};
   const std::vector<std::string> answers = {answer("ab01", status), answer("ab02", status)};

@@ -67,6 +67,7 @@ JobSpec full_job() {
   job.watched = true;
   job.on_failure = OnFailure::go_on;
   job.heartbeat = {100ms, 2s, 3s};
+  job.silence = {70s, true};
   return job;
 }
 
@@ -83,7 +84,7 @@ Facts full_facts() {
   facts.code = Code{4, -3};
   facts.exited_ok = 6;
   facts.first_ok = 8;
-  facts.exits = {{5, 1, 11, true, true, true, true, true, true, "text"}};
+  facts.exits = {{5, 1, 11, true, true, true, true, true, true, "text", "words", true}};
   facts.topologies = {{1, 2, {2, 8, 16}}, {300, 1, {1, 4, 4}}};
   facts.random_layout = {3, 4};
   facts.blind = {4, 5};
@@ -176,7 +177,8 @@ std::vector<Message> messages_up() {
           Reached{4, {{8, 11}, {20, 20}}},
           Idle{{1, 2}, {2}},
           Confirmed{{1, 2}},
-          Fenced{3}};
+          Fenced{3},
+          Silence{5, Silence::State::stopped, 61s}};
 }
 
 std::vector<Message> every_message() {

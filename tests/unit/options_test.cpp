@@ -447,6 +447,8 @@ TEST_CASE("a flag that overrules has three states") {
   CHECK_FALSE(good({"a"}).smp.has_value());
   CHECK(good({"++smp", "a"}).smp == true);
   CHECK(good({"++smp", "++no-smp", "a"}).smp == false);
+  CHECK_FALSE(good({"a"}).syncft.has_value());
+  CHECK(good({"++syncft", "a"}).syncft == true);
 }
 
 TEST_CASE("sizes of shared memory: any number, or -1 for the program's own") {
@@ -535,6 +537,17 @@ TEST_CASE("launchers watch each other, unless told otherwise") {
   for (const char* wrong : {"0", "0.05", "9"})
     CHECK(has(failure({"++detect-within", wrong, "app"}), "++detect-within cannot be"));
   CHECK(has(failure({"++detect-within", "2", "++orphan-after", "1", "app"}), "++orphan-after is less than"));
+}
+
+TEST_CASE("a process that hangs is told after a minute, unless told otherwise") {
+  CHECK(good({"app"}).hang_after == 60s);
+  CHECK(good({"app"}).hang_action == HangAction::report);
+  CHECK(good({"++hang-after", "0.5", "++hang-action", "kill", "app"}).hang_after == 500ms);
+  CHECK(good({"++hang-action", "kill", "app"}).hang_action == HangAction::kill);
+  CHECK(good({"++hang-action", "report", "++hang-after", "-1", "app"}).hang_after == std::nullopt);
+  CHECK(has(failure({"++hang-action", "none", "app"}),
+            "++hang-action cannot be 'none'; it takes report or kill"));
+  CHECK(has(failure({"++hang-action", "kill", "++hang-after", "-1", "app"}), "exclude each other"));
 }
 
 TEST_CASE("what needs to know or start the hosts does not go with ++mpiexec") {

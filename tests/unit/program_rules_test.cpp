@@ -185,3 +185,45 @@ TEST_CASE("a Charm++ program is refused where it would have to go on without a p
     CHECK(fixture.complaint().empty());
   }
 }
+
+TEST_CASE("what is no fault-tolerant build is not taken for one, whatever the user says") {
+  for (const Kind kind : {Kind::plain, Kind::netlrts, Kind::netlrts_smp, Kind::mpi_smp}) {
+    Fixture fixture{kind};
+    fixture.options.syncft = false;
+    CHECK(fixture.complaint().empty());
+    fixture.options.syncft = true;
+    CHECK(fixture.complaint() ==
+          "options: ./app: nothing in it says that it is a fault-tolerant build of Charm++ (++syncft); leave "
+          "it out; a script may start one");
+  }
+  for (const Kind kind : {Kind::syncft, Kind::script, Kind::charm4py_script}) {
+    Fixture fixture{kind};
+    fixture.options.syncft = true;
+    CHECK(fixture.complaint().empty());
+    fixture.options.on_failure = wire::OnFailure::go_on;
+    CHECK(fixture.complaint().empty());
+  }
+  Fixture unwanted{Kind::syncft};
+  unwanted.options.syncft = false;
+  unwanted.options.on_failure = wire::OnFailure::go_on;
+  CHECK(unwanted.complaint().find("a Charm++ program cannot go on without a lost process") !=
+        std::string::npos);
+}
+
+TEST_CASE("only a program that may be Charm++ is killed because it is silent") {
+  for (const Kind kind :
+       {Kind::netlrts, Kind::netlrts_smp, Kind::syncft, Kind::script, Kind::charm4py_script}) {
+    Fixture fixture{kind};
+    fixture.options.hang_action = HangAction::kill;
+    CHECK(fixture.complaint().empty());
+  }
+  Fixture plain{Kind::plain};
+  CHECK(plain.complaint().empty());
+  plain.options.hang_action = HangAction::kill;
+  Fixture mpi{Kind::mpi_smp};  // does not speak to us
+  mpi.options.hang_action = HangAction::kill;
+  CHECK_FALSE(mpi.complaint().empty());
+  CHECK(plain.complaint() ==
+        "options: ./app: only of Charm++ programs it shows that they hang (++hang-action kill); leave it "
+        "out");
+}

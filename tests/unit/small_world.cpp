@@ -46,8 +46,10 @@ RootPlan make_plan(const Plan& plan) {
   job.report_bindings = plan.report_bindings;
   job.fork_clients = plan.fork_clients;
   job.heartbeat = plan.heartbeat;
+  job.silence = plan.silence;
   job.watched = root.tells_progress = plan.watched;
   job.on_failure = plan.on_loss;
+  job.session = plan.session;
   job.profiles.resize(1);
   job.profiles[0].host_keys = plan.host_keys;
   job.profiles[0].user = plan.user;
@@ -58,7 +60,7 @@ RootPlan make_plan(const Plan& plan) {
     host.index = i;
     host.name = fmt::format("n{:02}", i);
     host.first_process = job.processes;
-    if (i + plan.spares < plan.hosts)
+    if (!plan.session && i + plan.spares < plan.hosts)
       host.processes = plan.slots.empty() ? 1 : plan.slots[i % plan.slots.size()];
     job.processes += host.processes;
     root.hosts.push_back(std::move(host));
@@ -423,6 +425,19 @@ void SmallWorld::perform(std::size_t, const ReadInput& a) {
   input_at_ += event.bytes.size();
   event.end = input_at_ == user_input.size();
   soon(kReaction, [this, event] { deliver(0, event); });
+}
+
+void SmallWorld::perform(std::size_t, const RunOver& a) {
+  runs.push_back(a.result);
+  if (run_over) schedule(now_, run_over);
+}
+
+void SmallWorld::next_run(const std::vector<std::uint32_t>& processes) {
+  RunPlan plan{plan_.job, processes};
+  for (const std::uint32_t each : processes) plan.job.processes += each;
+  plan.job.input_process = wire::kNoProcess;
+  for (Actor& actor : actors) actor.spawned = false;
+  deliver(0, NextRun{std::make_shared<const RunPlan>(std::move(plan))});
 }
 
 void SmallWorld::perform(std::size_t id, const Finish& a) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "charmrun/node/node.hpp"
+#include "tree/proto/run_plan.hpp"
 #include "tree/wire/greeting.hpp"
 
 namespace charmtree::test {
@@ -45,8 +46,9 @@ struct Actor {
   std::string scan_format;
   int scans = 1;
   int ending = 0;
-  bool old = false;    // of Charm++ 6.8
-  bool verbs = false;  // exchanges queue pairs after its barriers
+  bool old = false;                            // of Charm++ 6.8
+  bool verbs = false;                          // exchanges queue pairs after its barriers
+  proto::Sight sight = proto::Sight::running;  // if it is looked at
 
   // What happened.
   bool spawned = false, alive = false;
@@ -98,6 +100,8 @@ struct Plan {
   bool watched = false;                          // somebody looks at its progress
   wire::OnFailure on_loss = wire::OnFailure::abort;
   wire::Heartbeat heartbeat;
+  wire::SilenceRules silence;
+  bool session = false;  // without processes of its own
 };
 
 /// One try to log in, and what is to come of it. Default: it succeeds after some time.
@@ -136,6 +140,7 @@ public:
   std::function<proto::CpuMap(std::uint32_t host)> cpus;            // empty: one PU
   std::function<std::string(const proto::Sign&)> agent;             // the root's; empty: it signs all
   std::string user_input;                                           // stdin of the root, then its end
+  std::function<void()> run_over;                                   // of a session; may call next_run()
   Duration reader_stops = kForever, reader_goes_on{0};              // of the root's output
   /// Something from outside, at that time.
   void at(Duration when, std::function<void()> what) { schedule(when, std::move(what)); }
@@ -150,8 +155,13 @@ public:
   void kill_process(std::uint32_t process, int signal) { dies(actors[process], 0, signal); }
   /// One to go on ends what a StopSelf has begun.
   void user_signal(int signal);
+  /// Of a session: these are the processes of the next run, so many on each host. `actors` keep their places.
+  void next_run(const std::vector<std::uint32_t>& processes);
+  void end_session(int signal) { deliver(0, proto::SessionEnds{signal}); }
   /// The launcher of `host` says this to its parent.
   void forge(std::uint32_t host, const wire::Message& message);
+  /// Of a Charm++ process that has connected.
+  void ping(std::uint32_t process);
   void client_bytes(std::uint32_t host, proto::ClientId client, std::string bytes);
 
   /// Runs until nothing can happen any more or the time is over. A launcher that asks for ticks without end,
@@ -160,6 +170,7 @@ public:
 
   // ---- what happened
   std::optional<proto::Finish> result;  // the root's
+  std::vector<proto::Finish> runs;      // of a session
   Duration result_at{0}, last_exit_at{0};
   std::string out, err;
   std::vector<proto::Say> said;
@@ -174,6 +185,7 @@ public:
   std::size_t stops = 0;     // of the root
   std::size_t reads = 0;     // of the user's stdin
   std::uint32_t pauses = 0;  // of pipes and clients, that were not read
+  std::uint32_t looks = 0;   // at processes that say nothing
   std::uint64_t trace = 0;   // hash of all actions of all launchers, in order
 
   bool said_anywhere(std::string_view words, std::optional<proto::Tone> tone = {}) const;
@@ -243,6 +255,7 @@ private:
   void perform(std::size_t, const proto::ResizeTerminal&) {}
   void perform(std::size_t id, const proto::PauseOutput& action);
   void perform(std::size_t id, const proto::PauseClient& action);
+  void perform(std::size_t id, const proto::LookAtClient& action);
   void perform(std::size_t id, const proto::SpoolWrite& action);
   void perform(std::size_t id, const proto::SpoolRead& action);
   void perform(std::size_t, const proto::ReleaseKeys&) {}
@@ -256,6 +269,7 @@ private:
   }
   void perform(std::size_t, const proto::Examined& a) { checkups.push_back(a.checkup); }
   void perform(std::size_t, const proto::Progress& a) { progress.push_back(a); }
+  void perform(std::size_t id, const proto::RunOver& action);
   void start(std::size_t id, const proto::Login& action, const Outcome& outcome);
   void record(std::size_t id, const proto::Action& action);
 

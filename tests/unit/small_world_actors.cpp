@@ -92,6 +92,16 @@ void SmallWorld::says(Actor& actor, std::string bytes) {
     deliver(actor.launcher, ClientBytes{ClientKind::charm, actor.client, std::move(bytes)});
 }
 
+void SmallWorld::ping(std::uint32_t process) {
+  says(actors.at(process), wire::make_charm_message("ping"));
+}
+
+void SmallWorld::perform(std::size_t id, const LookAtClient& a) {
+  ++looks;
+  if (actors.at(a.process).client != a.client) throw std::logic_error("looked at somebody else's client");
+  soon(kReaction, [this, id, a] { deliver(id, ClientSeen{a.process, actors.at(a.process).sight}); });
+}
+
 void SmallWorld::client_bytes(std::uint32_t host, ClientId client, std::string bytes) {
   deliver(find(host), ClientOpened{ClientKind::charm, client});
   deliver(find(host), ClientBytes{ClientKind::charm, client, std::move(bytes)});

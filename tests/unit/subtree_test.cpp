@@ -193,7 +193,7 @@ TEST_CASE("processes that are moved are found, counted and split where they are"
     CHECK(subtree.has_owned_process(2, 12));
   }
   SECTION("the next run begins as the first") {
-    subtree.begin_run(false);
+    subtree.begin_run(false, false);
     CHECK(subtree.route(11) == LinkId{1});
     CHECK(subtree.route(20) == LinkId{3});
     CHECK_FALSE(subtree.route(40));

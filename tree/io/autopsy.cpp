@@ -84,14 +84,18 @@ std::string core_glob(std::string_view pattern, pid_t pid, int signal) {
 }
 
 void Autopsy::begin(const std::string& group) {
-  log_.reset(::open(sources_.kernel_log.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!std::exchange(begun_, true)) open_sources(group);
   if (log_) ::lseek(log_.get(), 0, SEEK_END);
+  counted_ = kills_counted();
+}
+
+void Autopsy::open_sources(const std::string& group) {
+  log_.reset(::open(sources_.kernel_log.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   const std::string above = group.substr(0, group.rfind('/') == std::string::npos ? 0 : group.rfind('/'));
   for (const std::string& folder : {group, above}) {
     if (!events_.empty() || folder.empty()) continue;
     if (::access((folder + "/memory.events").c_str(), R_OK) == 0) events_ = folder + "/memory.events";
   }
-  counted_ = kills_counted();
 }
 
 std::string Autopsy::examine(pid_t pid, int signal, bool core, const std::string& directory) {

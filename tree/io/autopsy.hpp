@@ -35,19 +35,21 @@ public:
   explicit Autopsy(Sources sources) : sources_(std::move(sources)) {}
 
   /// What happens from now on counts. `group`: the control group (v2) of the processes, or empty; it or the
-  /// one above may count its kills.
+  /// one above may count its kills. It is the same each time.
   void begin(const std::string& group);
   /// "core dumped to /home/me/core.12", "out of memory: ..."; empty if nothing is to be told. `directory`:
   /// where the process began.
   std::string examine(pid_t pid, int signal, bool core, const std::string& directory);
 
 private:
+  void open_sources(const std::string& group);
   bool killed_for_memory(pid_t pid);
   void read_log();
   std::uint64_t kills_counted() const;
   std::string core_file(pid_t pid, int signal, const std::string& directory) const;
 
   Sources sources_;
+  bool begun_ = false;
   UniqueFd log_;
   std::set<pid_t> victims_;  // not yet asked about
   std::string events_;       // the file that counts; empty: there is none

@@ -87,7 +87,7 @@ void ChildWatch::reap(pid_t pid) {
   ChildStatus result;
   if (it->second.adopted && got < 0) {  // it has ended, as its pidfd says, and is not (yet) our child
     const ProcessStat stat = stat_of(pid);
-    result.unknown = !stat.zombie || stat.started != *it->second.adopted;
+    result.unknown = stat.state != 'Z' || stat.started != *it->second.adopted;
     if (!result.unknown) status = stat.wait_status;
   }
   const Handler handler = std::move(it->second.handler);

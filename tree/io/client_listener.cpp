@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -312,6 +313,12 @@ void ClientListener::pause_reading(bool paused) {
 void ClientListener::pause_client(proto::ClientId client, bool paused) {
   const auto it = connections_.find(client);
   if (it != connections_.end()) it->second->pause(paused);
+}
+
+bool ClientListener::has_unread(proto::ClientId client) const {
+  const auto it = connections_.find(client);
+  int bytes = 0;
+  return it != connections_.end() && ::ioctl(it->second->fd(), FIONREAD, &bytes) == 0 && bytes > 0;
 }
 
 std::optional<std::uint64_t> ClientListener::inode_of(proto::ClientId client) {

@@ -67,6 +67,8 @@ public:
   /// Stops (resumes) reading from all clients, and from one: whoever is read is not stopped either way.
   void pause_reading(bool paused);
   void pause_client(proto::ClientId client, bool paused);
+  /// It has said something that is not read yet.
+  bool has_unread(proto::ClientId client) const;
   /// The inode of a TCP client's own socket; nothing if it is gone.
   std::optional<std::uint64_t> inode_of(proto::ClientId client);
 

@@ -78,7 +78,9 @@ void HostRuntime::prepared(Result<std::vector<std::string>> environment) {
   if (!environment) return answer({0, environment.error(), false});
   environment_ = std::move(*environment);
   proto::overlay(environment_, proto::launcher_variables(job_->environment));
-  if (job_->launch.on_failure != wire::OnHostFailure::abort) {  // the job can do without us, but only now
+  const bool runs = !job_->profiles[self_.profile].program.empty();
+  if (runs &&
+      job_->launch.on_failure != wire::OnHostFailure::abort) {  // the job can do without us, but only now
     if (const auto file = file_to_execute(request_of(self_.first_process)); !file)
       return answer({0, file.error(), false});
   }
@@ -94,7 +96,8 @@ void HostRuntime::ready() {
     if (!cpus) return answer({0, cpus.error(), false});
     prepared.cpus = std::move(*cpus);
   }
-  prepared.blind = job_->on_failure == wire::OnFailure::restart && !sees_parent();
+  if (!sees_parent_) sees_parent_ = job_->on_failure != wire::OnFailure::restart || find_parent();
+  prepared.blind = !*sees_parent_;
   const bool differ = job_->keep_address_randomisation || !can_fix_addresses();
   prepared.random_layout = differ && !job_->keep_address_randomisation;
   prepared.can_fork = differ && job_->fork_clients != wire::ForkClients::never && program_can_fork();
@@ -103,7 +106,7 @@ void HostRuntime::ready() {
 
 /// That it acknowledges nothing any more would show. An ssh command may have gone through another host, which
 /// goes on doing so. A parent on this same machine does not go without a word.
-bool HostRuntime::sees_parent() const {
+bool HostRuntime::find_parent() const {
   const Via via = job_->profiles[self_.profile].usual_via();
   if (via == Via::local) return true;
   const auto ends = ssh_connection();
@@ -160,7 +163,7 @@ bool HostRuntime::program_can_fork() const {
   request.program = job_->profiles[self_.profile].program;
   const auto file = file_to_execute(request);
   const wire::ProgramTraits traits = file ? read_traits(*file) : wire::ProgramTraits{};
-  return traits.netstart && !traits.restarts;
+  return traits.netstart && !traits.restarts && !job_->restarts_processes;
 }
 
 void HostRuntime::execute(const proto::Spawn& action) {
@@ -190,9 +193,6 @@ void HostRuntime::execute(const proto::Spawn& action) {
     pipes.input_is_copy = job_->input_to_all;
     pipes.input_is_typed = job_->input_is_typed;
   }
-  // Our ends do not block; the program's do, as programs expect.
-  for (const UniqueFd* ours : {&pipes.out, &pipes.err, &pipes.input})
-    if (*ours) set_non_blocking(ours->get());
   start(action.process, std::move(request), std::move(pipes));
 }
 
@@ -289,6 +289,20 @@ void HostRuntime::execute(const proto::DrainOutput& action) {
     }
   }
   sink_(answer);
+}
+
+void HostRuntime::execute(const proto::LookAtClient& action) {
+  sink_(proto::ClientSeen{action.process, look_at(action)});
+}
+
+proto::Sight HostRuntime::look_at(const proto::LookAtClient& action) {
+  if (listener_.has_unread(action.client)) return proto::Sight::unread;
+  const auto it = programs_.find(action.process);
+  const auto inode = listener_.inode_of(action.client);
+  if (it == programs_.end() || !inode) return proto::Sight::running;
+  const auto pid = find_socket_holder(it->second->pid(), *inode, {});
+  const char state = pid ? stat_of(*pid).state : ' ';
+  return state == 'T' ? proto::Sight::stopped : state == 't' ? proto::Sight::traced : proto::Sight::running;
 }
 
 void HostRuntime::execute(const proto::ResizeTerminal& action) {

@@ -52,6 +52,7 @@ public:
   void execute(const proto::ClientClose& action) { listener_.close(action.client); }
   void execute(const proto::PauseOutput& action);
   void execute(const proto::PauseClient& action) { listener_.pause_client(action.client, action.paused); }
+  void execute(const proto::LookAtClient& action);
   void execute(const proto::SpoolWrite& action) { spool_.execute(action); }
   void execute(const proto::SpoolRead& action) { spool_.execute(action); }
 
@@ -74,7 +75,8 @@ private:
   void start(std::uint32_t process, SpawnRequest request, Program::Pipes pipes);
   void exited(proto::ProcessExited event, pid_t pid);
   bool program_can_fork() const;
-  bool sees_parent() const;
+  bool find_parent() const;
+  proto::Sight look_at(const proto::LookAtClient& action);
 
   asio::io_context& io_;
   ChildWatch& watch_;
@@ -91,6 +93,7 @@ private:
   Host self_;
   std::vector<std::string> environment_;
   std::string socket_path_;
+  std::optional<bool> sees_parent_;  // true, too, where nobody needs to know
   std::map<std::uint32_t, std::shared_ptr<Program>> programs_;
 };
 

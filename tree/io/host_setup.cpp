@@ -16,6 +16,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 
 #include "tree/io/resolver.hpp"
 #include "tree/io/spawn.hpp"
@@ -91,6 +92,13 @@ std::uint32_t source_towards(const asio::ip::address& peer) {
   return ok ? ntohl(own.sin_addr.s_addr) : 0;
 }
 
+/// Of a session's own environment what belongs to its login; all else comes with each run.
+void leave_to_run(proto::Environment& environment) {
+  const std::vector<std::string> all = proto::forwardable(environment);
+  const std::set<std::string> gone{all.begin(), all.end()};
+  std::erase_if(environment, [&](const std::string& entry) { return gone.contains(entry); });
+}
+
 }  // namespace
 
 void HostSetup::run(const wire::JobSpec& job, const Profile& profile, Done done) {
@@ -99,7 +107,8 @@ void HostSetup::run(const wire::JobSpec& job, const Profile& profile, Done done)
   const bool remote = profile.via != Via::local;
   // A local launcher is a child of the root's, directly or not: its environment is that of charmrun's caller.
   environment_ = proto::without_launcher_variables(own_environment());
-  if (remote) proto::overlay(environment_, proto::without_launcher_variables(job.environment));
+  if (!remote && job.session && !job.environment.empty()) leave_to_run(environment_);
+  if (remote || job.session) proto::overlay(environment_, proto::without_launcher_variables(job.environment));
   const UniqueFd folder{
       profile.directory.empty() ? -1 : ::open(profile.directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
   if (!profile.directory.empty() && !folder) {

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -87,19 +88,24 @@ std::vector<JobCgroup> JobCgroup::left(const std::string& job, std::uint32_t hos
 }
 
 bool JobCgroup::make() {
-  if (path_.empty() || ::mkdir(path_.c_str(), 0755) != 0) return false;
+  if (path_.empty() || refused_) return false;
+  if (::mkdir(path_.c_str(), 0755) != 0) {
+    refused_ = errno != EEXIST;  // else something of an earlier run is left in it
+    return false;
+  }
   entry_.reset(::open((path_ + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
-  if (!entry_) ::rmdir(path_.c_str());
-  return static_cast<bool>(entry_);
+  refused_ = !entry_;
+  if (refused_) ::rmdir(path_.c_str());
+  return !refused_;
 }
 
 bool JobCgroup::kill() {
-  return !path_.empty() && write_one(path_ + "/cgroup.kill");
+  return !path_.empty() && !refused_ && write_one(path_ + "/cgroup.kill");
 }
 
 void JobCgroup::remove() {
   entry_.reset();
-  if (!path_.empty()) ::rmdir(path_.c_str());
+  if (!path_.empty() && !refused_) ::rmdir(path_.c_str());
 }
 
 }  // namespace charmtree::io

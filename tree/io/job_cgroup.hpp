@@ -39,6 +39,7 @@ public:
 private:
   std::string path_;  // empty: no control groups here
   UniqueFd entry_;
+  bool refused_ = false;  // it cannot be made here, now or later
 };
 
 }  // namespace charmtree::io

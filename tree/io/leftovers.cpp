@@ -26,7 +26,7 @@ namespace {
 std::vector<pid_t> alive(const std::set<pid_t>& pids) {
   std::vector<pid_t> living;
   for (const pid_t pid : pids) {
-    if (!stat_of(pid).zombie) living.push_back(pid);
+    if (stat_of(pid).state != 'Z') living.push_back(pid);
   }
   return living;
 }

@@ -89,7 +89,7 @@ ProcessStat stat_of(pid_t pid) {
   std::istringstream words{text.substr(at + 1)};
   std::string word;
   for (int field = kFirst; words >> word; ++field) {
-    if (field == kFirst) stat.zombie = word == "Z";
+    if (field == kFirst) stat.state = word[0];
     if (field == kParent) stat.parent = static_cast<pid_t>(std::strtol(word.c_str(), nullptr, 10));
     if (field == kStarted) stat.started = std::strtoull(word.c_str(), nullptr, 10);
     if (field == kWaitStatus) stat.wait_status = static_cast<int>(std::strtol(word.c_str(), nullptr, 10));

@@ -24,7 +24,7 @@ std::vector<pid_t> all_processes();
 /// What /proc/PID/stat says; parent 0: the process is gone.
 struct ProcessStat {
   pid_t parent = 0;
-  bool zombie = false;
+  char state = ' ';           // a letter; T: stopped by a signal, t: by a debugger
   std::uint64_t started = 0;  // in clock ticks since boot: with the pid, this names a process for ever
   int wait_status = 0;        // of a zombie, as waitpid would give it
 };

@@ -41,7 +41,9 @@ Program::Program(asio::io_context& io, ChildWatch& watch, Sink sink, std::uint32
       reader_timer_(io),
       input_is_copy_(pipes.input_is_copy),
       input_is_typed_(pipes.input_is_typed) {
-  if (pipes.input) input_.assign(pipes.input.release());
+  if (!pipes.input) return;
+  input_.assign(pipes.input.release());
+  input_.non_blocking(true);
 }
 
 void Program::start(ChildWatch::Group group) {

@@ -55,7 +55,9 @@ private:
   struct Output {
     Output(asio::io_context& io, proto::Stream which, UniqueFd end)
         : stream(which), fd(io), rest(io), open(static_cast<bool>(end)) {
-      if (end) fd.assign(end.release());
+      if (!end) return;
+      fd.assign(end.release());
+      fd.non_blocking(true);
     }
     proto::Stream stream;
     asio::posix::stream_descriptor fd;

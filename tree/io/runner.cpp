@@ -62,6 +62,7 @@ void Runner::execute(Action& action) {
   if (auto* a = std::get_if<DrainOutput>(&action)) return host_.execute(*a);
   if (auto* a = std::get_if<PauseOutput>(&action)) return host_.execute(*a);
   if (auto* a = std::get_if<PauseClient>(&action)) return host_.execute(*a);
+  if (auto* a = std::get_if<LookAtClient>(&action)) return host_.execute(*a);
   if (auto* a = std::get_if<SpoolWrite>(&action)) return host_.execute(*a);
   if (auto* a = std::get_if<SpoolRead>(&action)) return host_.execute(*a);
   if (auto* a = std::get_if<WriteInput>(&action)) return host_.execute(*a);
@@ -78,6 +79,7 @@ void Runner::execute(Action& action) {
   if (auto* a = std::get_if<Progress>(&action)) return user_->progress(*a);
   if (auto* a = std::get_if<Examined>(&action)) return user_->examined(a->checkup);
   if (auto* a = std::get_if<ReadInput>(&action)) return user_->read_input(*a);
+  if (auto* a = std::get_if<RunOver>(&action)) return execute(*a);
   if (std::holds_alternative<ReleaseKeys>(action)) return user_->release_keys();
   if (std::holds_alternative<StopSelf>(action)) return stop_self(now() + kFlush);
   if (auto* a = std::get_if<ReadHosts>(&action)) return user_->read_hosts(a->pes);
@@ -114,6 +116,12 @@ void Runner::execute(const Finish& action) {
   stop_timer_.cancel();
   if (user_ != nullptr) return io_.stop();
   links_.await_parent([this] { io_.stop(); });
+}
+
+/// Whatever of its output has yet to be written is no part of the next run's.
+void Runner::execute(const RunOver& action) {
+  shown_ = 0;
+  user_->run_over(action.result);
 }
 
 void Runner::arm_timer() {

@@ -15,6 +15,14 @@
 
 namespace charmtree::io {
 
+/// Where what the user does is told, and that there is room for more output.
+class UserEvents {
+public:
+  virtual ~UserEvents() = default;
+  virtual void dispatch(proto::Event event) = 0;
+  virtual void check_flow() = 0;
+};
+
 /// What only a root has: its user. The calls come from the event loop.
 class UserSide {
 public:
@@ -36,13 +44,15 @@ public:
   virtual void release_keys() {}
   /// Stops this process and, when it goes on, says so with UserSignal{SIGCONT} through Runner::dispatch.
   virtual void stop_self() {}
+  /// Only of a session: hands in the next run by NextRun through Runner::dispatch, now or later.
+  virtual void run_over(const proto::Finish& /*result*/) {}
   /// Reads again which hosts there are and answers with HostsRead through Runner::dispatch.
   virtual void read_hosts(std::uint32_t /*pes*/) {}
   /// Output that has not been written yet.
   virtual std::size_t backlog() const = 0;
 };
 
-class Runner {
+class Runner : public UserEvents {
 public:
   /// What waits for the parent above which nothing more is read from clients and children, and the rest at
   /// which reading goes on: answers to CCS requests, for instance. Output is far less, see
@@ -58,11 +68,11 @@ public:
   Runner(asio::io_context& io, Node& node, Transports transports, ChildWatch& watch, UserSide* user);
 
   /// Hands an event to the node, now or, if a node turn is under way, right after it.
-  void dispatch(proto::Event event);
+  void dispatch(proto::Event event) override;
   /// Not the root: the link to the parent.
   void open_parent(std::unique_ptr<Link> link) { links_.open_parent(std::move(link)); }
   /// Looks whether there is room for more; the user side calls it when its backlog has shrunk.
-  void check_flow();
+  void check_flow() override;
 
   /// The root: serves clients of the running job there; see ClientListener.
   Result<std::uint16_t> open_to_clients(const std::vector<std::uint32_t>& addresses, std::uint16_t port,
@@ -78,6 +88,7 @@ private:
   void execute(proto::Action& action);
   void prepare(const proto::Prepare& action);
   void execute(const proto::Finish& action);
+  void execute(const proto::RunOver& action);
   void show(proto::Show& action);
   void arm_timer();
   void stop_self(Instant by);

@@ -14,11 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <fstream>
 
 #include "tree/io/executable.hpp"
 #include "tree/io/surroundings.hpp"
@@ -77,6 +77,15 @@ unsigned long own_personality() {
   return static_cast<unsigned long>(::personality(0xFFFFFFFF));
 }
 
+/// True if the file begins as an ELF file does.
+bool is_elf(const char* path) {
+  std::array<char, 4> magic{};
+  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+  const ssize_t got = ::read(file, magic.data(), magic.size());
+  ::close(file);
+  return got == 4 && std::memcmp(magic.data(), "\177ELF", 4) == 0;
+}
+
 void run_child(const Plan& plan, volatile Failure& failure) {
   const auto fail = [&](Step step, int error) {
     failure.step = step;
@@ -105,21 +114,13 @@ void run_child(const Plan& plan, volatile Failure& failure) {
   int error = ENOENT;
   for (std::size_t i = 0; plan.paths[i] != nullptr; ++i) {
     ::execve(plan.paths[i], plan.arguments.data(), plan.environment.data());
-    if (errno == ENOEXEC && plan.shell[1] != nullptr) {  // a script without #!, as execvp does
+    if (errno == ENOEXEC && !is_elf(plan.paths[i])) {  // a script without #!, as execvp does
       const_cast<std::vector<char*>&>(plan.shell)[1] = plan.paths[i];
       ::execve("/bin/sh", plan.shell.data(), plan.environment.data());
     }
     if (errno != ENOENT && errno != ENOTDIR) error = errno;
   }
   fail(Step::exec, error);
-}
-
-/// True if the file begins as an ELF file does.
-bool is_elf(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::array<char, 4> magic{};
-  file.read(magic.data(), magic.size());
-  return file.gcount() == 4 && std::memcmp(magic.data(), "\177ELF", 4) == 0;
 }
 
 /// As many words as it takes: cpu_set_t ends at 1024.
@@ -177,32 +178,35 @@ std::vector<std::string> paths_of(const SpawnRequest& request) {
   return program_candidates(request.program, proto::value_of(request.environment, "PATH"));
 }
 
-/// A duplicate above 2, so that placing 0, 1, 2 never overwrites a source.
-UniqueFd lift(int fd, int flags) {
-  if (fd >= 0) return UniqueFd{::fcntl(fd, F_DUPFD_CLOEXEC, 3)};
-  const UniqueFd null{::open("/dev/null", flags | O_CLOEXEC)};
-  return UniqueFd{::fcntl(null.get(), F_DUPFD_CLOEXEC, 3)};
+/// Above 2, so that placing 0, 1, 2 never overwrites a source; `own` keeps what had to be opened for that.
+int lift(int fd, int flags, UniqueFd& own) {
+  if (fd < 0) {
+    own.reset(::open("/dev/null", flags | O_CLOEXEC));
+    fd = own.get();
+  }
+  if (fd < 0 || fd > 2) return fd;
+  own.reset(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+  return own.get();
 }
 
 }  // namespace
 
 Result<pid_t> spawn(const SpawnRequest& request) {
-  const UniqueFd input = lift(request.input, O_RDONLY), output = lift(request.output, O_WRONLY),
-                 error = lift(request.error, O_WRONLY);
-  if (!input || !output || !error) {
+  std::array<UniqueFd, 3> opened;
+  Plan plan;
+  plan.fds = {lift(request.input, O_RDONLY, opened[0]), lift(request.output, O_WRONLY, opened[1]),
+              lift(request.error, O_WRONLY, opened[2])};
+  if (std::find(plan.fds.begin(), plan.fds.end(), -1) != plan.fds.end()) {
     return Error{Errc::spawn_failed, Phase::spawn,
                  fmt::format("cannot start {}: out of file descriptors", request.program), "raise ulimit -n"};
   }
   const std::vector<std::string> paths = paths_of(request);
-  Plan plan;
   plan.paths = pointers(paths);
   plan.arguments = pointers(request.arguments);
   plan.environment = pointers(request.environment);
   static const std::string kShell = "sh";
   plan.shell = {const_cast<char*>(kShell.c_str()), const_cast<char*>(kShell.c_str())};
   plan.shell.insert(plan.shell.end(), plan.arguments.begin() + 1, plan.arguments.end());
-  if (paths.size() == 1 && is_elf(paths.front())) plan.shell[1] = nullptr;
-  plan.fds = {input.get(), output.get(), error.get()};
   plan.directory = request.directory.empty() ? nullptr : request.directory.c_str();
   plan.parent = ::getpid();
   plan.cgroup = request.cgroup;
@@ -229,8 +233,10 @@ Result<pid_t> spawn(const SpawnRequest& request) {
   return explain(request, failure.step, failure.error);
 }
 
+namespace {
+
 /// It has an effect at the next exec only, so that trying costs nothing.
-bool can_fix_addresses() {
+bool try_to_fix_addresses() {
   const int own = ::personality(0xFFFFFFFF);
   if (own != -1 && (own & ADDR_NO_RANDOMIZE) != 0) return true;
   const bool can = own != -1 && ::personality(ADDR_NO_RANDOMIZE | own_personality()) != -1;
@@ -238,6 +244,13 @@ bool can_fix_addresses() {
   if (can) return true;
   const auto setting = read_file("/proc/sys/kernel/randomize_va_space", 16);
   return setting && *setting == "0\n";
+}
+
+}  // namespace
+
+bool can_fix_addresses() {
+  static const bool can = try_to_fix_addresses();
+  return can;
 }
 
 Result<std::string> file_to_execute(const SpawnRequest& request) {

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -112,7 +113,8 @@ std::optional<Pipe> open_pipe() {
 }
 
 void set_non_blocking(int fd) {
-  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+  int on = 1;
+  ::ioctl(fd, FIONBIO, &on);
 }
 
 }  // namespace charmtree::io

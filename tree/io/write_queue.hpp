@@ -21,13 +21,12 @@ public:
   static constexpr std::size_t kJoined = 16U << 10;
 
   void push(std::string bytes) {
-    if (queue_.empty() || queue_.back().shared || queue_.back().own.size() + bytes.size() > kJoined)
-      return push(Piece{std::move(bytes), nullptr});
-    queue_.back().own.append(bytes);
-    size_ += bytes.size();
+    if (!join(bytes)) push(Piece{std::move(bytes), nullptr});
   }
   /// Bytes that others hold, too; null: none.
-  void push(wire::Blob bytes) { push(Piece{{}, std::move(bytes)}); }
+  void push(wire::Blob bytes) {
+    if (bytes && !join(*bytes)) push(Piece{{}, std::move(bytes)});
+  }
   bool empty() const { return queue_.empty(); }
   /// Bytes not yet written.
   std::size_t size() const { return size_; }
@@ -61,6 +60,14 @@ private:
     wire::Blob shared;
     const std::string& bytes() const { return shared ? *shared : own; }
   };
+  /// True: they go with what is before them.
+  bool join(const std::string& bytes) {
+    if (queue_.empty() || queue_.back().shared || queue_.back().own.size() + bytes.size() > kJoined)
+      return false;
+    queue_.back().own.append(bytes);
+    size_ += bytes.size();
+    return true;
+  }
   void push(Piece piece) {
     if (piece.bytes().empty()) return;
     size_ += piece.bytes().size();

@@ -34,6 +34,33 @@ constexpr std::string_view kNul{"\0", 1};
 
 }  // namespace
 
+void CharmClient::heard(Instant now, ClientOutputs& out) {
+  if (const auto lasted = silence_.heard(now))
+    out.push_back(wire::Silence{process_, wire::Silence::State::over, *lasted});
+}
+
+void CharmClient::seen(Sight sight, Instant now, ClientOutputs& out) {
+  if (const auto state = silence_.seen(sight, now))
+    out.push_back(wire::Silence{process_, *state, silence_.lasted(now)});
+}
+
+bool CharmClient::owes_pings() const {
+  const bool in_barrier = barriers_[index(BarrierKind::all)].entered ||
+                          (process_ == 0 && barriers_[index(BarrierKind::root)].entered);
+  return table_sent_ && waiting_ == Waiting::nothing && !in_barrier && endings_ == 0 && !aborted_;
+}
+
+/// Its pings come the more seldom, the more processes there are: they are to tell it whether we live.
+Duration CharmClient::patience() const {
+  const Duration ping = 1s + 250ms * (table_ ? table_->processes : 0);
+  return std::max(limits_->silence, limits_->pings * ping);
+}
+
+Instant CharmClient::deadline() const {
+  const Instant deadline = earlier(end_by_, reply_ ? reply_->due() : kNever);
+  return limits_->silence > Duration{0} ? earlier(deadline, silence_.due(patience())) : deadline;
+}
+
 std::string CharmClient::on(const wire::CharmMessage& message, Instant now, ClientOutputs& out) {
   switch (message.type) {
     case CharmType::print:
@@ -110,6 +137,7 @@ std::string CharmClient::give_queue_pairs(std::string_view list, ClientOutputs& 
 void CharmClient::queue_pairs(std::string_view pairs, ClientOutputs& out) {
   if (waiting_ != Waiting::queue_pairs) return;
   waiting_ = Waiting::nothing;
+  silence_.answered();
   out.push_back(ToClient{client_, wire::charm_qpdata(pairs)});
   send_held(out);
 }
@@ -160,6 +188,8 @@ void CharmClient::end(ClientOutputs& out) {
 void CharmClient::tick(Instant now, ClientOutputs& out) {
   if (now >= end_by_) end(out);
   if (reply_ && now >= reply_->due()) out.push_back(ToClient{client_, reply_->next(now)});
+  const bool is_watched = limits_->silence > Duration{0} && now >= silence_.due(patience());
+  if (is_watched && silence_.look(now, owes_pings())) out.push_back(Unheard{process_, client_});
 }
 
 // Clients that have ended send a spurious abort when their connection is closed.
@@ -223,6 +253,7 @@ std::string CharmClient::scanned(std::string_view input, ClientOutputs& out) {
 
 std::string CharmClient::reply(std::string_view text, ClientOutputs& out) {
   waiting_ = Waiting::nothing;
+  silence_.answered();
   Result<std::string> bytes = std::exchange(reply_, std::nullopt)->finish(text);
   if (!bytes) return bytes.error().what;
   out.push_back(ToClient{client_, std::move(*bytes)});
@@ -289,6 +320,7 @@ void CharmClient::send_held(ClientOutputs& out) {
   if (!listening() || !table_) return;
   if (!table_sent_) {
     table_sent_ = true;
+    silence_.answered();
     out.push_back(TableDelivered{process_, client_});
     send_table(out);
   }
@@ -298,6 +330,7 @@ void CharmClient::send_held(ClientOutputs& out) {
   }
   for (BarrierKind kind : {BarrierKind::all, BarrierKind::root}) {
     if (!std::exchange(barriers_[index(kind)].release_held, false)) continue;
+    silence_.answered();
     send(release_type(kind), kNul, out);
   }
   for (const std::string& payload : requests_.due(process_ * table_->pes_per_process))

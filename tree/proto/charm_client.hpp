@@ -18,6 +18,7 @@
 #include "tree/base/time.hpp"
 #include "tree/proto/charm_requests.hpp"
 #include "tree/proto/client_server.hpp"
+#include "tree/proto/client_silence.hpp"
 #include "tree/proto/slow_reply.hpp"
 #include "tree/wire/charm_message.hpp"
 
@@ -37,6 +38,10 @@ struct CharmLimits {
       64;  // entered again before the release; only `barrier0` is legally so, by processes other than 0
   /// Of a build that can shrink and expand: process 0 ends for all, and all wait to be let go.
   bool resizes = false;
+  /// A silence of so much is told; 0: none is.
+  Duration silence{0};
+  /// So many pings of a client must be missing at least.
+  int pings = 2;
 };
 
 /// The table, expanded once for all clients of a host.
@@ -52,6 +57,10 @@ public:
   CharmClient(std::uint32_t process, ClientId client, const CharmLimits& limits)
       : process_(process), client_(client), limits_(&limits) {}
 
+  /// It says something, whatever that is.
+  void heard(Instant now, ClientOutputs& out);
+  /// Its process was looked at, as Unheard asks.
+  void seen(Sight sight, Instant now, ClientOutputs& out);
   /// Takes any message but initnode and reply_fw. Returns why the conversation cannot go on; empty: it can.
   std::string on(const wire::CharmMessage& message, Instant now, ClientOutputs& out);
   /// Before the table: lets it fork so many children, which connect under the numbers after its own.
@@ -82,7 +91,7 @@ public:
   void regroup(ClientOutputs& out);
 
   /// When tick() has something to do.
-  Instant deadline() const { return earlier(end_by_, reply_ ? reply_->due() : kNever); }
+  Instant deadline() const;
   void tick(Instant now, ClientOutputs& out);
 
   ClientId id() const { return client_; }
@@ -110,6 +119,9 @@ private:
   void refuse_requests(ClientOutputs& out);
   void fail(std::string_view request, std::string_view why, ClientOutputs& out) const;
 
+  /// It waits for nothing from us, and so has no reason to be silent.
+  bool owes_pings() const;
+  Duration patience() const;
   /// May be written to unasked.
   bool listening() const { return waiting_ == Waiting::nothing && !ended_; }
   void send(std::string_view type, std::string_view payload, ClientOutputs& out);
@@ -133,6 +145,7 @@ private:
   bool gave_queue_pairs_ = false;
   Instant end_by_ = kNever;              // if it does not send all its `ending`s
   std::optional<SlowReply> reply_ = {};  // printed, scanned: what it waits for
+  ClientSilence silence_;
 };
 
 }  // namespace charmtree::proto

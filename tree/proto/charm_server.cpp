@@ -45,6 +45,10 @@ void CharmServer::received(ClientId id, std::string_view bytes, Instant now, Cli
   if (found == connections_.end()) return;
   Connection& connection = found->second;
   connection.decoder.append(bytes);
+  if (connection.client != nullptr) {
+    connection.client->heard(now, out);
+    await(*connection.client);
+  }
   for (;;) {
     const auto message = connection.decoder.next();
     if (!message) return break_off(id, connection, message.error(), out);
@@ -77,7 +81,7 @@ void CharmServer::tick(Instant now, ClientOutputs& out) {
   for (Seat& seat : seats_) {
     if (!seat.client) continue;
     seat.client->tick(now, out);
-    clients_deadline_ = earlier(clients_deadline_, seat.client->deadline());
+    await(*seat.client);
   }
 }
 
@@ -106,7 +110,9 @@ bool CharmServer::expand(const wire::Blob& coded) {
 void CharmServer::table(const wire::Blob& coded, ClientOutputs& out) {
   if (!expand(coded)) return;
   for (Seat& seat : seats_) {
-    if (seat.client) seat.client->table(table_, out);
+    if (!seat.client) continue;
+    seat.client->table(table_, out);
+    await(*seat.client);
   }
 }
 
@@ -167,36 +173,53 @@ void CharmServer::recover(const wire::Blob& coded, std::uint32_t crashed, Client
 
 void CharmServer::admit(std::uint32_t process, ClientOutputs& out) {
   CharmClient* client = find(process);
-  if (client != nullptr && table_) client->table(table_, out);
+  if (client == nullptr || !table_) return;
+  client->table(table_, out);
+  await(*client);
 }
 
 void CharmServer::release(BarrierKind kind, ClientOutputs& out) {
   for (Seat& seat : seats_) {
-    if (seat.client) seat.client->release(kind, out);
+    if (!seat.client) continue;
+    seat.client->release(kind, out);
+    await(*seat.client);
   }
 }
 
 void CharmServer::printed(std::uint32_t process, ClientOutputs& out) {
-  if (CharmClient* client = find(process)) client->printed(out);
+  CharmClient* client = find(process);
+  if (client == nullptr) return;
+  client->printed(out);
+  await(*client);
 }
 
 void CharmServer::scanned(std::uint32_t process, std::string_view input, ClientOutputs& out) {
   CharmClient* client = find(process);
   if (client == nullptr) return;
   const std::string why = client->scanned(input, out);
-  if (why.empty()) return;
+  if (why.empty()) return await(*client);
   const ClientId id = client->id();
   leave(*client, why, out);
   drop(id, out);
 }
 
 void CharmServer::queue_pairs(std::uint32_t process, std::string_view pairs, ClientOutputs& out) {
-  if (CharmClient* client = find(process)) client->queue_pairs(pairs, out);
+  CharmClient* client = find(process);
+  if (client == nullptr) return;
+  client->queue_pairs(pairs, out);
+  await(*client);
 }
 
 void CharmServer::request(std::uint32_t process, std::string payload, ClientOutputs& out) {
   if (CharmClient* client = find(process)) return client->request(std::move(payload), out);
   out.push_back(failed_request(process, payload, "is gone"));
+}
+
+void CharmServer::seen(std::uint32_t process, Sight sight, Instant now, ClientOutputs& out) {
+  CharmClient* client = find(process);
+  if (client == nullptr) return;
+  client->seen(sight, now, out);
+  await(*client);
 }
 
 void CharmServer::finish(ClientOutputs& out) {
@@ -213,13 +236,18 @@ void CharmServer::finish(ClientOutputs& out) {
 
 bool CharmServer::handle(ClientId id, Connection& connection, const wire::CharmMessage& message, Instant now,
                          ClientOutputs& out) {
-  if (message.type == CharmType::initnode) return enrol(id, connection, message.payload, out);
+  if (message.type == CharmType::initnode) {
+    if (!enrol(id, connection, message.payload, out)) return false;
+    connection.client->heard(now, out);
+    await(*connection.client);
+    return true;
+  }
   if (message.type == CharmType::old_initnode) {
     refuse_old(id, message.payload, out);
     return false;
   }
   const std::string why = connection.client->on(message, now, out);
-  clients_deadline_ = earlier(clients_deadline_, connection.client->deadline());
+  await(*connection.client);
   if (why.empty()) return true;
   leave(*connection.client, why, out);
   drop(id, out);

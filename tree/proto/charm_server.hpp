@@ -50,6 +50,9 @@ public:
   void lost(const std::vector<wire::ProcessSet::Range>&, ClientOutputs&) override {}
   void finish(ClientOutputs& out) override;
 
+  /// A process that was Unheard has been looked at.
+  void seen(std::uint32_t process, Sight sight, Instant now, ClientOutputs& out);
+
   // Processes that are restarted.
   /// The process is lost: what is left of its connection is closed, and its place is free for another.
   void vacate(std::uint32_t process, ClientOutputs& out);
@@ -92,6 +95,7 @@ private:
   void drop(ClientId id, ClientOutputs& out);
   void leave(CharmClient& client, std::string why, ClientOutputs& out);
   CharmClient* find(std::uint32_t process);
+  void await(const CharmClient& client) { clients_deadline_ = earlier(clients_deadline_, client.deadline()); }
   /// The process that says that it is number `name`.
   std::optional<std::uint32_t> process_of(std::uint32_t name) const;
   void note(Nuisance kind, std::string text, ClientOutputs& out);

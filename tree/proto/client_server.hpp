@@ -20,6 +20,7 @@
 #include "tree/wire/ccs_replies.hpp"
 #include "tree/wire/node_table.hpp"
 #include "tree/wire/process_set.hpp"
+#include "tree/wire/silence.hpp"
 
 namespace charmtree::proto {
 
@@ -132,14 +133,20 @@ struct QueuePairsGiven {
   std::uint32_t process;
   std::string pairs;
 };
+/// The process has said nothing for a long time, though it should: it is to be looked at.
+struct Unheard {
+  std::uint32_t process;
+  ClientId client;
+};
 /// Something worth a line under ++verbose ("dropped a connection that sent no initnode").
 struct ClientNote {
   std::string text;
 };
 
-using ClientOutput = std::variant<ToClient, CloseClient, Registered, Refused, BarrierEntered, Printed,
-                                  ScanRequested, Ended, Aborted, ClientLost, RequestAnswered, TableDelivered,
-                                  CrashAcked, ResizeAsked, QueuePairsGiven, ClientNote>;
+using ClientOutput =
+    std::variant<ToClient, CloseClient, Registered, Refused, BarrierEntered, Printed, ScanRequested, Ended,
+                 Aborted, ClientLost, RequestAnswered, TableDelivered, CrashAcked, ResizeAsked,
+                 QueuePairsGiven, Unheard, wire::Silence, ClientNote>;
 using ClientOutputs = std::vector<ClientOutput>;
 
 /// The processes of one host, as every server needs them.

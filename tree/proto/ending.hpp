@@ -36,6 +36,7 @@ struct Ending {
   wire::ProcessSet lost = {};                             // processes without which the job went on
   std::map<std::uint32_t, std::uint32_t> restarted = {};  // processes that were started again, and how often
   std::uint32_t restarts = 0;                             // of the program as a whole, before this
+  wire::ProcessSet silent = {};                           // did not serve their sockets then (++hang-after)
 };
 
 }  // namespace charmtree::proto

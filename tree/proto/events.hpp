@@ -15,6 +15,7 @@
 #include "tree/base/time.hpp"
 #include "tree/proto/binding.hpp"
 #include "tree/proto/client_server.hpp"
+#include "tree/proto/client_silence.hpp"
 #include "tree/proto/ending.hpp"
 #include "tree/proto/job_status.hpp"
 #include "tree/proto/losses.hpp"
@@ -195,6 +196,11 @@ struct SignatureMade {
 };
 /// Answer to Relay: no launcher of that job and host waits here.
 struct NobodyWaits {};
+/// Answer to LookAtClient.
+struct ClientSeen {
+  std::uint32_t process;
+  Sight sight;
+};
 /// What was found out about a link that is silent.
 struct Evidence {
   Duration heard{0};  // the last byte came so long ago
@@ -208,14 +214,24 @@ struct Probed {
   LinkId link;
   Evidence evidence;
 };
+struct RunPlan;  // run_plan.hpp
+/// Root of a session that awaits a run (RunOver): this is it.
+struct NextRun {
+  std::shared_ptr<const RunPlan> plan;
+};
+/// Root of a session: it is to end, by this signal, and so is the run that there is. A second time: at once.
+struct SessionEnds {
+  int signal;
+};
 /// Nothing happened but time: next_deadline() has come.
 struct Tick {};
 
-using AnyEvent = std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared,
-                              Spawned, Adopted, SpawnFailed, ProcessOutput, OutputDrained, ProcessExited,
-                              ClientOpened, ClientBytes, ClientClosed, InputRead, InputWritten, InputRecalled,
-                              Shown, WindowResized, OutputWritten, Spooled, Unspooled, HostsRead, UserSignal,
-                              LeftoversKilled, SignatureWanted, SignatureMade, NobodyWaits, Probed, Tick>;
+using AnyEvent =
+    std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared, Spawned, Adopted,
+                 SpawnFailed, ProcessOutput, OutputDrained, ProcessExited, ClientOpened, ClientBytes,
+                 ClientClosed, InputRead, InputWritten, InputRecalled, Shown, WindowResized, OutputWritten,
+                 Spooled, Unspooled, HostsRead, UserSignal, LeftoversKilled, SignatureWanted, SignatureMade,
+                 NobodyWaits, Probed, ClientSeen, NextRun, SessionEnds, Tick>;
 /// One of them; see wire::Message.
 struct Event : AnyEvent {
   using AnyEvent::AnyEvent;
@@ -329,6 +345,12 @@ struct PauseClient {
   ClientId client;
   bool paused;
 };
+/// Find out what a process does that says nothing: the one that holds the client's connection. Answer
+/// ClientSeen.
+struct LookAtClient {
+  std::uint32_t process;
+  ClientId client;
+};
 /// Keep these bytes in this host's spool file, at that place. Answer Spooled.
 struct SpoolWrite {
   std::uint64_t offset;
@@ -428,9 +450,10 @@ struct Progress {
     std::uint32_t restarts;  // of this process, with this one
     std::string how;         // it was lost
   };
-  std::vector<Restart> restarts;    // processes that are started again
-  std::vector<std::uint32_t> back;  // that were lost, or regrouped, and have registered
-  std::optional<Ending> restarted;  // this ended a run of the program, which is started again
+  std::vector<Restart> restarts;        // processes that are started again
+  std::vector<std::uint32_t> back;      // that were lost, or regrouped, and have registered
+  std::vector<wire::Silence> silences;  // of processes, and their ends
+  std::optional<Ending> restarted;      // this ended a run of the program, which is started again
 };
 /// This launcher is done. Root: with the status to exit with, or the signal to die of (0: none), and why.
 struct Finish {
@@ -438,12 +461,18 @@ struct Finish {
   int signal;
   Ending why = {};
 };
+/// Root of a session: a run is over, or, the first time, there is a tree; the next run is awaited. What the
+/// run had to show has been shown before.
+struct RunOver {
+  Finish result;
+};
 
 using AnyAction =
     std::variant<Login, CancelLogin, Signed, Send, CloseLink, Relay, ReplaceParent, Probe, Prepare, Spawn,
                  Adopt, Signal, KillLeftovers, ClientSend, ClientClose, DrainOutput, PauseOutput, PauseClient,
-                 SpoolWrite, SpoolRead, WriteInput, RecallPipe, ResizeTerminal, ReadInput, ReleaseKeys,
-                 StopSelf, ReadHosts, Show, Say, Sign, StoreHostKey, Record, Examined, Progress, Finish>;
+                 LookAtClient, SpoolWrite, SpoolRead, WriteInput, RecallPipe, ResizeTerminal, ReadInput,
+                 ReleaseKeys, StopSelf, ReadHosts, Show, Say, Sign, StoreHostKey, Record, Examined, Progress,
+                 RunOver, Finish>;
 /// One of them; see wire::Message.
 struct Action : AnyAction {
   using AnyAction::AnyAction;

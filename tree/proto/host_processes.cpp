@@ -31,6 +31,7 @@ std::string loader_complaint(const std::string& text) {
 CharmLimits charm_limits(const wire::JobSpec& job) {
   CharmLimits limits;
   limits.resizes = job.resizes;
+  limits.silence = job.silence.after;
   return limits;
 }
 
@@ -212,6 +213,7 @@ void HostProcesses::report_exit(std::uint32_t number, const ProcessExited& event
   }
   if (event.signal != 0) exit.text = event.note;
   if (event.code == 127) exit.text = loader_complaint(process.last_words.bytes());
+  explain_kill(process, exit);
   exit.last_words = take_last_words(number);
   up.facts.exits.push_back(std::move(exit));
 }
@@ -304,6 +306,8 @@ void HostProcesses::apply(const Registered& output, ClientKind kind, Instant now
   if (kind == ClientKind::charm &&
       !can(job_->restarts_processes ? ProgramKind::charm_restarting : ProgramKind::charm, job_->on_failure))
     return apply(Refused{output.process, kCharmCannotGoOn}, up);
+  if (kind != ClientKind::charm && job_->silence.kills)
+    return apply(Refused{output.process, kSaysNothing}, up);
   if (forking_ && output.process == local_.first)
     fork_others(kind, now, out, up);
   else if (forking_)
@@ -353,6 +357,13 @@ void HostProcesses::apply(const Refused& output, Upward& up) {
   up.facts.exits.push_back({.process = output.process, .refused = true, .text = output.why});
 }
 
+void HostProcesses::apply(const BarrierEntered& entered, Upward& up) {
+  if (at(entered.process).exited) return;  // whoever holds its connection is not the process
+  up.facts.epoch = epoch_;
+  ++up.facts.barrier[static_cast<std::size_t>(entered.kind)];
+  at(entered.process).entered[static_cast<std::size_t>(entered.kind)] = true;
+}
+
 void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, Actions& out, Upward& up) {
   for (ClientOutput& output : outputs) {
     if (auto* bytes = std::get_if<ToClient>(&output)) {
@@ -364,10 +375,7 @@ void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, 
     } else if (auto* refused = std::get_if<Refused>(&output)) {
       apply(*refused, up);
     } else if (auto* entered = std::get_if<BarrierEntered>(&output)) {
-      if (at(entered->process).exited) continue;  // whoever holds its connection is not the process
-      up.facts.epoch = epoch_;
-      ++up.facts.barrier[static_cast<std::size_t>(entered->kind)];
-      at(entered->process).entered[static_cast<std::size_t>(entered->kind)] = true;
+      apply(*entered, up);
     } else if (std::holds_alternative<CrashAcked>(output)) {
       up.facts.epoch = epoch_;
       ++up.facts.crash_acks;
@@ -411,6 +419,10 @@ void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, 
       up.messages.emplace_back(wire::PesWanted{asked->process, asked->pes});
     } else if (auto* given = std::get_if<QueuePairsGiven>(&output)) {
       apply(*given, now, out, up);
+    } else if (auto* unheard = std::get_if<Unheard>(&output)) {
+      out.push_back(LookAtClient{name_of(unheard->process), unheard->client});
+    } else if (auto* silence = std::get_if<wire::Silence>(&output)) {
+      apply(*silence, out, up);
     } else if (auto* note = std::get_if<ClientNote>(&output)) {
       up.messages.push_back(wire::Note{self_.index, std::move(note->text)});
     }
@@ -466,6 +478,7 @@ void HostProcesses::tick(Instant now, Actions& out, Upward& up) {
     wire::ProcessExit exit = exit_of(local_.at(i));
     exit.lost_connection = true;
     exit.text = process.why;
+    explain_kill(process, exit);
     exit.last_words = take_last_words(local_.at(i));
     up.facts.exits.push_back(std::move(exit));
   }

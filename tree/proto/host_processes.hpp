@@ -75,6 +75,7 @@ public:
   void on(const ClientOpened& event, Instant now, Actions& out, Upward& up);
   void on(const ClientBytes& event, Instant now, Actions& out, Upward& up);
   void on(const ClientClosed& event, Instant now, Actions& out, Upward& up);
+  void on(const ClientSeen& event, Instant now, Actions& out, Upward& up);
   void tick(Instant now, Actions& out, Upward& up);
   Instant next_deadline() const;
 
@@ -160,6 +161,7 @@ private:
     std::string input_of_next;          // ... and what it is to read
     LastWords last_words;
     std::string request;  // CCS: the pieces of one so far
+    Duration hung{0};     // it was killed for having been silent for so long
   };
 
   Process& at(std::uint32_t process) { return processes_[local_.rank_of(process)]; }
@@ -172,6 +174,9 @@ private:
   static void apply(const RequestAnswered& output, Upward& up);
   void apply(const Registered& output, ClientKind kind, Instant now, Actions& out, Upward& up);
   void apply(const Refused& output, Upward& up);
+  void apply(const BarrierEntered& entered, Upward& up);
+  void apply(const wire::Silence& silence, Actions& out, Upward& up);
+  static void explain_kill(const Process& process, wire::ProcessExit& exit);
   /// How many the shell starts.
   std::uint32_t to_spawn() const { return forking_ ? 1 : local_.count; }
   bool forks() const;

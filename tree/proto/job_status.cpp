@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <map>
 
 #include "tree/wire/fold.hpp"
+#include "tree/wire/process_set.hpp"
 
 namespace charmtree::proto {
 
@@ -43,18 +45,52 @@ std::string summary(const JobStatus& status) {
       text += fmt::format("{} on {}", processes, count(status.hosts, "host"));
       if (status.ended > 0) text += fmt::format(", {} ended", status.ended);
       if (status.lost > 0) text += fmt::format(" ({} lost)", status.lost);
+      if (status.silent > 0) text += fmt::format(", {} silent", status.silent);
       if (status.hosts_up < status.hosts) text += fmt::format("; {}", hosts_up(status));
   }
   if (!status.late.empty()) text += "; not yet: " + wire::fold_names(status.late);
   return text;
 }
 
-std::vector<std::string> placement_lines(const std::vector<Host>& hosts) {
+namespace {
+
+/// What the hosts have now from which or to which processes have been moved.
+std::map<std::uint32_t, wire::ProcessSet> changed_hosts(const std::vector<Host>& hosts,
+                                                        const wire::MovedProcesses& moved) {
+  std::map<std::uint32_t, wire::ProcessSet> changed;
+  for (const auto& [process, places] : moved) {
+    if (const Host* first = host_of(hosts, process)) changed[first->index];
+    changed[places.back()].add(process);
+  }
+  for (auto& [index, processes] : changed) {
+    if (index >= hosts.size()) continue;
+    for (std::uint32_t i = 0; i < hosts[index].processes; ++i) {
+      const std::uint32_t process = hosts[index].first_process + i;
+      if (!moved.host_of(process)) processes.add(process);
+    }
+  }
+  return changed;
+}
+
+}  // namespace
+
+std::vector<std::string> placement_lines(const std::vector<Host>& hosts, const wire::MovedProcesses& moved) {
+  const std::map<std::uint32_t, wire::ProcessSet> changed = changed_hosts(hosts, moved);
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < hosts.size();) {
     const Host& first = hosts[i];
+    if (const auto now = changed.find(first.index); now != changed.end()) {
+      const wire::ProcessSet& processes = now->second;
+      if (!processes.empty())
+        lines.push_back(fmt::format("{}: {} {}", first.name, processes.size() == 1 ? "process" : "processes",
+                                    processes.print()));
+      ++i;
+      continue;
+    }
     std::vector<std::string> names;
-    for (; i < hosts.size() && hosts[i].processes == first.processes; ++i) names.push_back(hosts[i].name);
+    for (; i < hosts.size() && hosts[i].processes == first.processes && !changed.contains(hosts[i].index);
+         ++i)
+      names.push_back(hosts[i].name);
     if (first.processes == 0) continue;
     const auto all = static_cast<std::uint32_t>(names.size()) * first.processes;
     std::string line = fmt::format("{}: ", wire::fold_names(names));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tree/wire/host.hpp"
+#include "tree/wire/moved_processes.hpp"
 
 namespace charmtree::proto {
 
@@ -23,17 +24,21 @@ struct JobStatus {
   Stage stage = Stage::launch;
   std::uint32_t hosts = 0, hosts_up = 0, hosts_failed = 0;
   std::uint32_t processes = 0;
-  std::uint32_t registered = 0;   // with their launchers; plain programs never do
-  std::uint32_t ended = 0;        // processes, in whatever way
-  std::vector<std::string> late;  // hosts that keep the others waiting, in order
-  std::uint32_t lost = 0;         // of those that ended: without them the job goes on
+  std::uint32_t registered = 0;     // with their launchers; plain programs never do
+  std::uint32_t ended = 0;          // processes, in whatever way
+  std::vector<std::string> late;    // hosts that keep the others waiting, in order
+  std::uint32_t lost = 0;           // of those that ended: without them the job goes on
+  std::uint32_t silent = 0;         // processes that do not serve their sockets (++hang-after)
+  wire::MovedProcesses moved = {};  // those that are elsewhere than the hosts say
   friend bool operator==(const JobStatus&, const JobStatus&) = default;
 };
 
 /// "launch: 62 of 64 hosts are up; not yet: h[17,40]"
 std::string summary(const JobStatus& status);
 
-/// Who runs what: "h[00-63]: processes 0-511, 8 on each", a line for every row of hosts with as many.
-std::vector<std::string> placement_lines(const std::vector<Host>& hosts);
+/// Who runs what: "h[00-63]: processes 0-511, 8 on each", a line for every row of hosts with as many. A host
+/// from which or to which processes have been `moved` has a line of its own, or none if it has none left.
+std::vector<std::string> placement_lines(const std::vector<Host>& hosts,
+                                         const wire::MovedProcesses& moved = {});
 
 }  // namespace charmtree::proto

@@ -309,7 +309,12 @@ void Judge::reshaped(Instant now) {
 }
 
 void Judge::too_few(const std::string& line) {
-  Verdict verdict{kLauncherFailed, 0, {wire::EndMode::stop, 15}, failure_lines(), {Cause::launcher}};
+  Verdict verdict{kLauncherFailed, 0, {wire::EndMode::stop, 15}, {}, {Cause::launcher}};
+  const bool nobody =
+      failures_.size() == hosts_.size();  // that the program is not there is its user's to know
+  if (nobody)
+    verdict.status = status_of(std::min_element(failures_.begin(), failures_.end(), by_host)->error.code);
+  verdict.lines = failure_lines();
   verdict.lines.push_back(line);
   verdict.why.how = line;
   decide(std::move(verdict));
@@ -525,7 +530,7 @@ JobStatus Judge::status() const {
 }
 
 std::optional<std::vector<wire::TupleBlock>> Judge::take_blocks() {
-  if (table_taken_ || registered_ < job_.processes || verdict_) return {};
+  if (table_taken_ || registered_ == 0 || registered_ < job_.processes || verdict_) return {};
   std::sort(blocks_.begin(), blocks_.end(),
             [](const auto& a, const auto& b) { return a.first_process < b.first_process; });
   if (!wire::is_complete(blocks_, job_.processes)) return {};

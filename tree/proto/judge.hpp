@@ -73,6 +73,7 @@ public:
   }
   /// All were told that they may go.
   bool leaving() const { return opened_[static_cast<std::size_t>(BarrierKind::leave)] > 0; }
+  const wire::MovedProcesses& moved() const { return moved_; }
   /// They are on other hosts from now on.
   void moved(const wire::Share& share);
   /// Those that are on this host and have not ended as they should.
@@ -111,6 +112,8 @@ public:
   std::vector<std::string> numbered(Instant now);
   /// Too few hosts are left.
   void too_few(const std::string& line);
+  /// There is nothing to run: all is well.
+  void nothing_to_run() { decide({}); }
 
   /// `late` is left out of progress().
   JobStatus progress() const;

@@ -131,6 +131,12 @@ bool Launch::enter(Child child, Instant now, Actions& out) {
   return false;
 }
 
+/// With hosts that are just slow. So is a session, before anybody waits for a run.
+bool Launch::is_patient() const {
+  const bool is_first = job_.session && job_.processes == 0 && job_.launch.patience == Duration{0};
+  return is_first || job_.launch.on_failure == wire::OnHostFailure::abort;
+}
+
 void Launch::login(Child child, Instant now, Actions& out) {
   const LinkId link = next_link_++;
   if (child.first_tried == kNever) child.first_tried = now;
@@ -146,7 +152,7 @@ void Launch::login(Child child, Instant now, Actions& out) {
   begun_.emplace(link, now);
   gate_.begun(child.host.machine);
   next_login_ = now + pace();
-  if (job_.launch.on_failure != wire::OnHostFailure::abort && !child.visits()) judged_.push_back(link);
+  if (!is_patient() && !child.visits()) judged_.push_back(link);
   out.push_back(Login{link, child.host, profile(child.host), child.via, job_.timeout});
   children_.emplace(link, std::move(child));
 }
@@ -228,8 +234,9 @@ void Launch::give_up_silent(Instant now, std::vector<wire::HostFailure>& failed)
     Child& child = children_.at(judged_.front());
     child.given_up = true;
     pool_.failed(child.host.index);
-    failed.push_back({child.host.index,
-                      Error{Errc::timed_out, Phase::connect, "silent for too long", "see ++host-patience"}});
+    const Error error{Errc::timed_out, Phase::connect, "silent for too long", "see ++host-patience"};
+    miss(child.host, error, now);
+    failed.push_back({child.host.index, error});
     judged_.pop_front();
     skip_ended_logins();
   }
@@ -406,6 +413,7 @@ void Launch::on(const LoginFailed& event, Instant now, Actions& out, std::vector
       Error error = event.error;
       const std::uint32_t tries = child->retries + child->turned_away + 1;
       if (tries > 1) error.what += fmt::format(" ({} tries)", tries);
+      miss(child->host, error, now);
       failed.push_back({host, std::move(error)});
     }
   }

@@ -129,9 +129,21 @@ public:
   /// The profile of a host of this job.
   const Profile& profile(const Host& host) const { return job_.profiles[host.profile]; }
 
+  /// In a session a host that could not be started is not tried again by runs that begin sooner: each would
+  /// wait for it.
+  static constexpr Duration kTryAgain = 30s;
+
 private:
+  /// In a session: of a host that could not be started.
+  struct Missing {
+    Host host;
+    Error error;
+    Instant again_at;
+  };
+  void miss(const Host& host, const Error& error, Instant now);
+  void take_missing(Instant now, std::vector<Host>& hosts, std::vector<wire::HostFailure>& failed);
   void keep_this_machine(std::vector<Host>& hosts);
-  std::vector<Host> take_lost(const std::set<std::uint32_t>& unconfirmed,
+  std::vector<Host> take_lost(const std::set<std::uint32_t>& unconfirmed, Instant now,
                               std::vector<wire::HostFailure>& failed);
   void cancel(LinkId link, Actions& out);
   void pump(Instant now, Actions& out);
@@ -140,6 +152,7 @@ private:
   void login(Child child, Instant now, Actions& out);
   void login_ended(LinkId link, const Child& child, const Error* error, Instant now);
   bool may_login(Instant now) const;
+  bool is_patient() const;
   bool is_paced() const { return pool_.is_late() || login_rate_limited(); }
   bool login_rate_limited() const { return job_.launch.login_rate != 0; }
   Duration pace() const;
@@ -180,6 +193,7 @@ private:
   LinkId next_link_ = kParentLink + 1;
   bool stopped_ = false;       // only sweepers may still log in
   std::vector<Host> shelved_;  // not started before that
+  std::vector<Missing> missing_;
   bool said_fallback_ = false;
 };
 

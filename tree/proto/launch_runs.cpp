@@ -48,8 +48,24 @@ void Launch::stop(Actions& out) {
   }
 }
 
+void Launch::miss(const Host& host, const Error& error, Instant now) {
+  if (job_.session) missing_.push_back({host, error, now + kTryAgain});
+}
+
+/// Those that are to be tried again.
+void Launch::take_missing(Instant now, std::vector<Host>& hosts, std::vector<wire::HostFailure>& failed) {
+  std::erase_if(missing_, [&](Missing& missing) {
+    if (now < missing.again_at) {
+      failed.push_back({missing.host.index, missing.error});
+      return false;
+    }
+    hosts.push_back(std::move(missing.host));
+    return true;
+  });
+}
+
 /// Nobody logs in to an unconfirmed host: old processes would be beside new ones.
-std::vector<Host> Launch::take_lost(const std::set<std::uint32_t>& unconfirmed,
+std::vector<Host> Launch::take_lost(const std::set<std::uint32_t>& unconfirmed, Instant now,
                                     std::vector<wire::HostFailure>& failed) {
   std::map<std::uint32_t, Error> errors;
   for (const auto& [link, child] : children_) {
@@ -58,11 +74,13 @@ std::vector<Host> Launch::take_lost(const std::set<std::uint32_t>& unconfirmed,
   const Error late{
       Errc::timed_out, Phase::connect, "what the last run left there was not cleaned up in time", {}};
   std::vector<Host> hosts = std::exchange(shelved_, {});
+  take_missing(now, hosts, failed);
   const auto take = [&](const Host& host) {
     subtree_.bind(host.index, kParentLink);
     if (!unconfirmed.contains(host.index)) return hosts.push_back(host);
     const auto error = errors.find(host.index);
     failed.push_back({host.index, error == errors.end() ? late : error->second});
+    miss(host, failed.back().error, now);
   };
   for (const auto& [link, child] : children_) {
     if (child.stays() || child.visits()) continue;
@@ -76,7 +94,7 @@ void Launch::begin_run(wire::Blob coded_job, const std::set<std::uint32_t>& unco
                        Actions& out, std::vector<wire::HostFailure>& failed) {
   coded_job_ = std::move(coded_job);
   stopped_ = asked_ = false;
-  std::vector<Host> hosts = take_lost(unconfirmed, failed);
+  std::vector<Host> hosts = take_lost(unconfirmed, now, failed);
   for (auto it = children_.begin(); it != children_.end();) {
     Child& child = it->second;
     child.registered = child.finished = child.crash_acks = 0;
@@ -88,7 +106,7 @@ void Launch::begin_run(wire::Blob coded_job, const std::set<std::uint32_t>& unco
       it = children_.erase(it);
     }
   }
-  subtree_.begin_run(job_.is_numbered_late());
+  subtree_.begin_run(job_.is_numbered_late(), job_.session);
   if (hosts.empty()) return;
   if (job_.is_numbered_late()) {
     for (Host& host : hosts) host.first_process = host.processes = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program can do when some of its processes are lost, by the protocol that it speaks. The README
-// ("When something dies") has the same table for users.
+// What a program can do when some of its processes are lost or hang, by the protocol that it speaks. The
+// README ("When something dies", "When a process hangs") has the same tables for users.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,15 @@ constexpr bool can(ProgramKind kind, wire::OnFailure policy) {
   return false;
 }
 
+/// Whether its processes say something again and again as long as they can, so that a hung one shows.
+constexpr bool shows_life(ProgramKind kind) {
+  return kind == ProgramKind::charm || kind == ProgramKind::charm_restarting;
+}
+
 /// In words, where it cannot.
 inline constexpr const char* kCharmCannotGoOn =
     "a Charm++ program cannot go on without a lost process (++on-failure continue)";
+inline constexpr const char* kSaysNothing =
+    "only of Charm++ programs it shows that they hang (++hang-action kill)";
 
 }  // namespace charmtree::proto

@@ -23,6 +23,7 @@ std::string signal_text(int signal) {
 }  // namespace
 
 std::string describe(const wire::ProcessExit& exit) {
+  if (exit.hung) return "killed by ++hang-action: " + exit.text;
   if (exit.lost_connection) return exit.text.empty() ? "its connection to the launcher ended" : exit.text;
   if (exit.signal == 0 && exit.text.empty()) return fmt::format("exited with status {}", exit.code);
   if (exit.signal == 0) return fmt::format("exited with status {}: {}", exit.code, exit.text);
@@ -32,6 +33,7 @@ std::string describe(const wire::ProcessExit& exit) {
 }
 
 std::string_view remedy(const wire::ProcessExit& exit) {
+  if (exit.hung) return "; if it was computing, allow it more (++hang-after)";
   if (exit.lost_connection) return {};
   if (exit.signal == kKilled && exit.text.empty())
     return "; was it killed for want of memory? see dmesg there";
@@ -40,6 +42,10 @@ std::string_view remedy(const wire::ProcessExit& exit) {
   if (exit.core && exit.text.empty()) return "; see its core file there";
   if (exit.signal == 0 && !exit.text.empty()) return "; see ldd and LD_LIBRARY_PATH there";
   return {};
+}
+
+std::string words_for(Duration time) {
+  return time < 10s ? fmt::format("{:.1f} s", seconds(time)) : fmt::format("{:.0f} s", seconds(time));
 }
 
 Cause cause_of(const wire::ProcessExit& exit) {

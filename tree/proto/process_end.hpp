@@ -17,6 +17,8 @@ std::string describe(const wire::ProcessExit& exit);
 /// "; " and what a user can do about it; empty where the program's own output says why.
 std::string_view remedy(const wire::ProcessExit& exit);
 Cause cause_of(const wire::ProcessExit& exit);
+/// A time in words: "4.5 s", "75 s".
+std::string words_for(Duration time);
 /// What $? can show of a program's code that is not 0.
 int low_byte(int code);
 /// The job's status if this end decides it: 128+n, its code, or 1 if that is 0.

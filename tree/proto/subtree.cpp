@@ -61,10 +61,11 @@ void Subtree::put_back_all() {
   }
 }
 
-void Subtree::begin_run(bool numbered_late) {
+void Subtree::begin_run(bool numbered_late, bool anew) {
   numbered_late ? take_all() : put_back_all();
   answered_ = registered_ = 0;
   for (auto& [host, entry] : entries_) {
+    entry.failed = entry.failed && !anew;
     entry.answered = entry.failed;
     entry.stamped = false;  // new launchers have times of their own
     entry.registered = entry.processes == 0;

@@ -37,9 +37,9 @@ public:
   void give(const wire::Share& share);
   /// All hosts lose their processes, to be given others.
   void take_all();
-  /// All hosts have yet to answer, but for those that cannot be started. `numbered_late`: they lose their
-  /// processes, too.
-  void begin_run(bool numbered_late);
+  /// All hosts have yet to answer, but for those that cannot be started, unless that is tried again (`anew`).
+  /// `numbered_late`: they lose their processes, too.
+  void begin_run(bool numbered_late, bool anew);
   /// These are on that host from now on, which may be none of ours.
   void moved(const wire::Share& share);
   /// The host is no longer ours (handed back).

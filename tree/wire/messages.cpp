@@ -120,6 +120,9 @@ void get(Reader& in, CpuUnit& v) {
 void get(Reader& in, Binding::By& v) {
   v = static_cast<Binding::By>(in.bounded(2));
 }
+void get(Reader& in, Silence::State& v) {
+  v = static_cast<Silence::State>(in.bounded(2));
+}
 void get(Reader& in, EndMode& v) {
   v = static_cast<EndMode>(in.bounded(2));
 }
@@ -207,12 +210,13 @@ CT_MEMBERS(Share, s.host, s.first_process, s.processes)
 CT_MEMBERS(WindowSize, s.rows, s.columns)
 CT_MEMBERS(Terminal, s.size, s.typed_into)
 CT_MEMBERS(Heartbeat, s.interval, s.gone_after, s.orphan_after)
+CT_MEMBERS(SilenceRules, s.after, s.kills)
 CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.environment, s.hosts, s.processes, s.pes_per_process,
            s.input_process, s.input_to_all, s.input_is_typed, s.magic, s.launch, s.timeout, s.grace,
            s.keep_address_randomisation, s.stamps, s.verbose, s.partial_line, s.raw_output, s.labelled,
            s.private_network, s.umask, s.runscript, s.profiles, s.checkup, s.restarts_processes, s.terminal,
            s.provision, s.bind, s.report_bindings, s.resizes, s.fork_clients, s.spool, s.watched,
-           s.on_failure, s.restarts_in_place, s.restarts, s.heartbeat)
+           s.on_failure, s.restarts_in_place, s.restarts, s.heartbeat, s.silence, s.session)
 CT_MEMBERS(NodeTable, s.epoch, s.pes_per_process, s.blocks)
 CT_MEMBERS(Welcome, s.job, s.self, s.level)
 CT_MEMBERS(Assign, s.hosts, s.login_rate)
@@ -263,7 +267,7 @@ CT_MEMBERS(OutputCredit, s.bytes)
 CT_MEMBERS(Hello, s.clock, s.pid)
 CT_MEMBERS(HostFailure, s.host, s.error)
 CT_MEMBERS(ProcessExit, s.process, s.code, s.signal, s.core, s.registered, s.ended, s.lost_connection,
-           s.restartable, s.refused, s.text, s.last_words)
+           s.restartable, s.refused, s.text, s.last_words, s.hung)
 CT_MEMBERS(Code, s.process, s.code)
 CT_MEMBERS(ProcessSet::Range, s.first, s.last)
 CT_MEMBERS(StartedBy, s.host, s.by)
@@ -294,6 +298,7 @@ CT_MEMBERS(CcsAnswer, s.process, s.token, s.answered, s.length, s.bytes, s.failu
 CT_MEMBERS(Bindings, s.host, s.processes)
 CT_MEMBERS(PesWanted, s.process, s.pes)
 CT_MEMBERS(Left, s.process)
+CT_MEMBERS(Silence, s.process, s.state, s.lasted)
 #undef CT_MEMBERS
 
 template <Described S>

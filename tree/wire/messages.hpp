@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every message between launchers: the protocol's table of contents. A message has a direction; a launcher
 // that receives one from the wrong side closes that link (DESIGN D2). The job description and the node table
-// are the same for everybody, so they travel as shared, already coded bytes that a launcher hands on without
-// looking inside twice.
+// are the same for everybody, so they travel as shared, coded bytes that a launcher hands on as they are.
 #pragma once
 
 #include <array>
@@ -16,12 +15,14 @@
 #include "tree/base/result.hpp"
 #include "tree/base/time.hpp"
 #include "tree/wire/ccs_replies.hpp"
+#include "tree/wire/checkup.hpp"
 #include "tree/wire/cpus.hpp"
 #include "tree/wire/host.hpp"
 #include "tree/wire/node_table.hpp"
 #include "tree/wire/process_set.hpp"
 #include "tree/wire/repair_messages.hpp"
 #include "tree/wire/run_messages.hpp"
+#include "tree/wire/silence.hpp"
 
 namespace charmtree::wire {
 
@@ -131,6 +132,8 @@ struct JobSpec {
   bool restarts_in_place = false;  // a lost process of another program is started anew, too, if it can be
   std::uint32_t restarts = 0;      // so often the program has been started again, as a whole
   Heartbeat heartbeat;
+  SilenceRules silence;
+  bool session = false;  // other programs follow this one over the same tree (DESIGN D23)
   /// Output is bytes as they come, not lines.
   bool passes_raw() const { return raw_output || (processes == 1 && !labelled); }
   /// The processes get their numbers when all hosts have answered or been given up.
@@ -364,6 +367,7 @@ struct ProcessExit {
   bool refused = false;          // it may still be alive: no launcher of ours can serve it
   std::string text;              // e.g. the loader's line about a missing library, or where the core file is
   std::string last_words;        // on stderr, as it wrote them; of the first on each host alone
+  bool hung = false;             // it was silent for too long, and so was killed by its launcher
   friend bool operator==(const ProcessExit&, const ProcessExit&) = default;
 };
 struct Code {
@@ -529,23 +533,6 @@ struct Done {
 struct Swept {
   std::uint32_t killed = 0;
 };
-/// What a launcher of a checkup has found on its host. Plain facts; what they mean is for the root to say.
-struct Checkup {
-  static constexpr std::size_t kMaxErrors = 8;
-  static constexpr std::uint64_t kUnlimited = UINT64_MAX;
-
-  std::uint32_t host = 0;
-  Instant clock;                 // when wall_ms was read; mapped like Stamps
-  std::int64_t wall_ms = 0;      // wall clock: milliseconds since 1970
-  std::uint32_t address = 0;     // IPv4 under which other hosts would be told to reach it
-  std::string machine;           // the kernel's boot id: two names of one machine have the same
-  std::uint64_t open_files = 0;  // limit that a process gets, and how far it may be raised there
-  std::uint64_t most_open_files = 0;
-  std::uint64_t processes = 0;  // limit of the user's processes and threads there, and how many run
-  std::uint64_t processes_now = 0;
-  std::vector<Error> errors;  // the program and its libraries
-};
-
 /// A piece of the answer to a CCS request; pieces of one token come in order.
 struct CcsAnswer {
   std::uint32_t process = 0;  // that sent it; of a multicast not the one that was asked
@@ -575,7 +562,7 @@ using AnyMessage =
                  Output, ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps,
                  LinkLost, Done, Swept, Ask, SignRequest, Checkup, Rejoined, CcsAnswer, Bindings, PesWanted,
                  Left, QueuePairsUp, BeatUp, WasPunctual, Waiting, Claimed, Taken, Reached, Idle, Confirmed,
-                 Fenced>;
+                 Fenced, Silence>;
 /// One of them. Like the variant that it is, but that what every variant has is compiled once, and not
 /// wherever a message is: for 70 kinds of them that is most of the work.
 struct Message : AnyMessage {

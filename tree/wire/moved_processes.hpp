@@ -25,6 +25,8 @@ public:
   auto end() const { return hosts_.end(); }
   auto find(std::uint32_t process) const { return hosts_.find(process); }
 
+  friend bool operator==(const MovedProcesses&, const MovedProcesses&) = default;
+
 private:
   std::map<std::uint32_t, std::vector<std::uint32_t>> hosts_;
 };
