@@ -5,22 +5,26 @@ Each of COUNT jobs, over sshd or on virtual hosts, with plain or Charm++ program
 struck once at a random moment, in the launch or after it: signals to the root, SIGKILL or SIGTERM of a random
 launcher or its guardian, SIGKILL of a random program, and combinations; a host loses its power or its cable.
 Afterwards status and message must fit, and 5 s later nothing may be left, 10 s after the cable was pulled.
+A root that does not catch its signal yet, in its first milliseconds, dies of it like any program: without a word, and before
+it has started anything.
 Prints a line per kind of death; the status is 1 if anything was wrong.
 """
 
 from __future__ import annotations
 
 import collections
+import contextlib
 import os
 import random
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
 
 from test_survivors import BROOD, STAY, put_broods
 from vc_job import SETTLE_S, Job, leftovers, patience
-from vcluster import REPOSITORY, Cluster
+from vcluster import REPOSITORY, Cluster, Process
 
 _GROUPS: list[range] = [range(0, 9), range(9, 18), *(range(n, n + 1) for n in range(18, 26))]
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
@@ -42,6 +46,8 @@ class Strike:
         self.delay = rng.choice((0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 4.0)) * rng.uniform(0.5, 1.5)
         self.pick = rng.random()
         self.struck: set[int] = set()  # the statuses that may follow
+        self.early = False  # the root did not catch the signal yet, and died of it without a word
+        self.started_early: list[Process] = []  # what there was of its job all the same
 
     def __str__(self) -> str:
         how = "" if self.way in ("power", "cable") else f", {signal.Signals(self.number).name}"
@@ -99,8 +105,39 @@ class Strike:
 
     def _signal_root(self, job: Job, number: int) -> None:
         self.struck.add(-number)
-        if job.root.poll() is None:
-            job.signal(number)
+        if job.root.poll() is not None:
+            return
+        caught = _catches(job.root.pid, number)
+        job.signal(number)
+        if not caught and number != signal.SIGKILL:
+            self._look_for_early_death(job, number)
+
+    def _look_for_early_death(self, job: Job, number: int) -> None:
+        """At once: later it could have been cleaned up. A root that has begun to catch the signal after we looked lives on."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            if job.root.wait(0.1) == -number and not job.err:
+                self.early = True
+                self.started_early = job.survivors()
+
+    def faults(self, job: Job, status: int) -> list[str]:
+        """What is wrong with the status and the message."""
+        if self.early:
+            return [f"{self}: it did not catch the signal yet, but had started {one}" for one in self.started_early]
+        expected = [one for one in self.struck if one < 0 or one == 125]
+        wrong = []
+        if status not in self.struck or (status != -signal.SIGKILL and not job.errors):
+            wrong.append(f"{self}: expected one of {expected}, got {job.said()}")
+        name = "" if self.host is None else job.cluster.names[self.host]
+        if self.host not in (None, job.hosts[0]) and name not in "".join(job.errors[:1]):
+            wrong.append(f"{self}: not named as the first cause: {name}, but {job.said()}")
+        return wrong
+
+
+def _catches(pid: int, number: int) -> bool:
+    """Whether this process has a handler for the signal."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
+    caught = next(line.split()[1] for line in status.splitlines() if line.startswith("SigCgt:"))
+    return bool(int(caught, 16) >> (number - 1) & 1)
 
 
 def _start(hosts: Cluster, charmrun: Path, where: range, strike: Strike) -> Job:
@@ -124,11 +161,7 @@ def _round(hosts: Cluster, charmrun: Path, strikes: list[Strike]) -> list[str]:
     wrong = []
     for strike, job in zip(strikes, jobs, strict=True):
         status = job.wait(patience(30 if strike.host is None else 90))  # it may be logging in there
-        expected = [one for one in strike.struck if one < 0 or one == 125]
-        if status not in strike.struck or (status != -signal.SIGKILL and not job.errors):
-            wrong.append(f"{strike}: expected one of {expected}, got {job.said()}")
-        if strike.host not in (None, job.hosts[0]) and hosts.names[strike.host or 0] not in job.errors[0]:
-            wrong.append(f"{strike}: not named as the first cause: {hosts.names[strike.host or 0]}, but {job.said()}")
+        wrong += strike.faults(job, status)
     for strike, job in zip(strikes, jobs, strict=True):
         strike.mend(job)
     left = leftovers(jobs)
@@ -149,7 +182,7 @@ def main(count: int, seed: int) -> int:
             groups = _GROUPS[: count - done]
             strikes = [Strike(rng, len(group) > 1) for group in groups]
             wrong = _round(hosts, build / "bin/charmrun", strikes)
-            tally.update(str(one) for one in strikes)
+            tally.update(f"{one}, before it is caught" if one.early else str(one) for one in strikes)
             bad += len(wrong)
             for line in wrong:
                 print(f"WRONG after {done} jobs: {line}", flush=True)
