@@ -112,8 +112,8 @@ int serve_parent(const ParentOpener& open) {
 }
 
 /// First thing in a launcher. Something: it was this process's part to wait for the launcher's end.
-std::optional<int> become_launcher() {
-  if (const auto status = io::stand_guard()) return status;
+std::optional<int> become_launcher(io::Stdin input) {
+  if (const auto status = io::stand_guard(input)) return status;
   ::signal(SIGPIPE, SIG_IGN);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   return {};
@@ -126,7 +126,7 @@ void empty_standard_streams() {
 }
 
 int run_launcher() {
-  if (const auto status = become_launcher()) return *status;
+  if (const auto status = become_launcher(io::Stdin::link)) return *status;
   // The link keeps the descriptors; nothing can write into it by mistake.
   io::UniqueFd input{::fcntl(0, F_DUPFD_CLOEXEC, 3)}, output{::fcntl(1, F_DUPFD_CLOEXEC, 3)};
   empty_standard_streams();
@@ -166,7 +166,7 @@ int run_rank() {
   if (!election) return fail(election.error());
   io::keep_inherited_descriptors_from_programs();
   if (election->launcher) return io::wait_for_launcher(*election, own), 0;
-  if (const auto status = become_launcher()) return *status;
+  if (const auto status = become_launcher(io::Stdin::other)) return *status;
   ::setsid();  // a mpiexec that kills our guardian's group leaves it to us to clean up
   empty_standard_streams();
   std::optional<Error> failure;

@@ -184,3 +184,16 @@ def test_a_tree_loses_launchers_hosts_and_links(fresh_cluster: Factory, charmrun
         fault(tree.victim(dice))
         tree.until_repaired()
     tree.check_end()
+
+
+def test_an_adopted_launcher_may_be_stopped(fresh_cluster: Factory, charmrun: Path) -> None:
+    """The link that it was started with has ended; its guardian does not take that for the end of its parent."""
+    tree = Tree(fresh_cluster(4), charmrun, 1)
+    tree.cut(tree.job.launcher(2))
+    tree.until_repaired()
+    launcher = tree.job.launcher(2).pid
+    os.kill(launcher, signal.SIGSTOP)
+    pause(8.0)
+    os.kill(launcher, signal.SIGCONT)
+    tree.until_repaired()
+    tree.check_end()

@@ -96,6 +96,9 @@ _WAYS = {
 }
 
 
+STOPPED_S = 10.0  # so long a launcher may live that is stopped when its link ends
+
+
 def put_broods(hosts: Cluster) -> None:
     for path in (BROOD, KNOWN_BROOD):
         hosts.put(0, path, _SCRIPT, mode=0o755)
@@ -235,3 +238,25 @@ def test_a_launcher_that_hangs_does_not_hold_up_the_end(hosts: Cluster, charmrun
     wrong = _finish(job, "stopped leaf", way)
     os.kill(victim.pid, signal.SIGCONT)
     assert not wrong + leftovers([job]), "\n".join(wrong)
+
+
+@pytest.mark.parametrize("stopped", ["a leaf", "an inner launcher"])
+def test_a_launcher_that_is_stopped_does_not_outlive_the_root(hosts: Cluster, charmrun: Path, stopped: str) -> None:
+    """It cannot see that its link has ended: its guardian can."""
+    way, starter = _WAYS["kill-root"], Starter(hosts, charmrun)
+    kinds = dict(zip(("plain", "charm"), _SSH_GROUPS, strict=True))
+    jobs = {kind: starter.start(where, kind, way, False) for kind, where in kinds.items()}
+    virtual = starter.start(_LOCAL_HOSTS[0], "plain", way, False)
+    for kind, job in (*jobs.items(), ("plain", virtual)):
+        _wait_until_up(job, kind, way, False)
+    for job in jobs.values():
+        inner = {one.pid for one in job.inner()}  # and all guardians
+        leaves = {one.host for one in job.launchers() if one.pid not in inner}
+        where = [host for host in job.hosts[1:] if (host in leaves) == (stopped == "a leaf")]
+        os.kill(job.launcher(where[0]).pid, signal.SIGSTOP)
+    os.kill(virtual.launcher(_LOCAL_HOSTS[0]).pid, signal.SIGSTOP)
+    ended = [*jobs.values(), virtual]
+    for job in ended:
+        way.act(job)
+        assert job.wait() == way.status
+    assert not leftovers(ended, STOPPED_S)

@@ -131,15 +131,18 @@ class Job:
 ends: list[tuple[float, float]] = []
 
 
-def leftovers(jobs: Iterable[Job]) -> list[str]:
+def leftovers(jobs: Iterable[Job], within: float = SETTLE_S) -> list[str]:
     """Waits until nothing is left of jobs that have ended; returns what still is in the end, and
     kills it. Socket files in /tmp are told only by all jobs of the cluster together.
 
-    Only where there is more work than processors may it take longer than SETTLE_S; `ends` tells of it.
+    Only where there is more work than processors may it take longer than `within`; `ends` tells how near
+    SETTLE_S, where that is promised, has come.
     """
     jobs, load, begun = list(jobs), overload(), time.monotonic()
-    wait_until(lambda: not any(job.survivors() for job in jobs), SETTLE_S * load)
-    ends.append((time.monotonic() - begun, load))
+    wait_until(lambda: not any(job.survivors() for job in jobs), within * load)
+    took = time.monotonic() - begun
+    if within <= SETTLE_S:
+        ends.append((took, load))
     left = [one for job in jobs for one in job.survivors()]
     for one in left:
         kill(one)
@@ -147,7 +150,7 @@ def leftovers(jobs: Iterable[Job]) -> list[str]:
     lines = [f"{cluster.names[one.host]}: {one.pid} {one.cmdline}" for one in left]
     strange = set.intersection(*(job.strange_sockets for job in jobs))
     lines += [f"socket {path}" for path in sockets(cluster) if path not in strange]
-    return [*lines, f"(after {ends[-1][0]:.1f} s, {load:.1f} times overloaded)"] if lines else []
+    return [*lines, f"(after {took:.1f} s, {load:.1f} times overloaded)"] if lines else []
 
 
 def sockets(cluster: Cluster) -> list[str]:

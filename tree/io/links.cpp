@@ -10,6 +10,7 @@
 
 #include "tree/io/clock.hpp"
 #include "tree/io/fd_link.hpp"
+#include "tree/io/guardian.hpp"
 #include "tree/io/host_probe.hpp"
 #include "tree/io/peer_uid.hpp"
 #include "tree/io/surroundings.hpp"
@@ -351,6 +352,7 @@ void Links::execute(const proto::ReplaceParent&) {
   if (const auto old = ports_.find(proto::kParentLink); old != ports_.end()) drop(PortPtr{old->second});
   port->id = proto::kParentLink;
   ports_.emplace(port->id, port);
+  replace_guarded_link();
 }
 
 /// Who is not read has been heard, as far as anybody can tell. Behind a command of the user's, or under a
