@@ -16,7 +16,7 @@ from test_restart_in_place import STEPS, steps_of, value_of
 from vc_job import Job, kill, leftovers
 from vcluster import Cluster
 
-SPARE = ["++on-host-failure", "spare", "++spare-hosts", "1"]
+SPARE = ["++on-host-failure", "spare", "++spare-hosts", "1", "++host-patience", "60"]
 
 
 def resume(hosts: Cluster, charmrun: Path, processes: int, where: list[int], *options: str) -> Job:

@@ -153,7 +153,7 @@ def test_charm4py_goes_on_from_its_files(
     hosts = cluster(3)
     folder = new_folder(hosts)
     options = ["++on-failure", "restart", "+p6", "++nodelist", hosts.nodelist(3)]
-    program = [charm4py(), PROGRAMS / "checkpoint.py", folder, "1500"]
+    program = [charm4py(), PROGRAMS / "checkpoint.py", folder, "700"]
     job = Job(hosts, range(3), [charmrun, *options, *program])
     job.until(hosts.path(0, f"{folder}/cell0.200").exists, "step 200")
     if what == "process":
