@@ -90,9 +90,7 @@ Console::Console(io::asio::io_context& io, const Options& options, const Job& jo
       logins_(job.plan.hosts, job.plan.job.profiles),
       cpu_at_start_(cpu_time()),
       out_(io, STDOUT_FILENO, written(),
-           [this, gone = ::isatty(STDOUT_FILENO) != 0 ? SIGHUP : SIGPIPE] {
-             if (runner_ != nullptr) runner_->dispatch(proto::UserSignal{gone});
-           }),
+           [this, gone = ::isatty(STDOUT_FILENO) != 0 ? SIGHUP : SIGPIPE] { nobody_reads(gone); }),
       err_(io, STDERR_FILENO, written(), [] {}),
       event_log_(started),
       progress_timer_(io),
@@ -111,6 +109,26 @@ Console::Console(io::asio::io_context& io, const Options& options, const Job& jo
   terminal_.emplace(io, STDIN_FILENO, [this](wire::WindowSize size) {
     if (runner_ != nullptr) runner_->dispatch(proto::WindowResized{size});
   });
+}
+
+/// With its terminal a job that is kept alive loses its root, by the signal that the shell may not have sent.
+void Console::nobody_reads(int signal) {
+  if (signal == SIGHUP && tree_file_ != nullptr && tree_file_->is_kept())
+    ::raise(SIGHUP);
+  else if (runner_ != nullptr)
+    runner_->dispatch(proto::UserSignal{signal});
+}
+
+void Console::keep_tree(const proto::KeepTree& action) {
+  if (tree_file_ == nullptr) return;
+  const bool first = !tree_file_->is_kept();
+  const wire::JobSpec& job = job_.plan.job;
+  if (const auto kept = tree_file_->keep(action); !kept)
+    say(Tone::error, "++keep-alive: nobody will be able to take over: " + to_string(kept.error()));
+  else if (first)
+    say(Tone::info, fmt::format("kept alive: should this charmrun be lost, charmrun ++attach {} takes over "
+                                "within {:g} s",
+                                job.id, seconds(job.keep_alive)));
 }
 
 bool Console::shows_progress_line(const Options& options) {

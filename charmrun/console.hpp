@@ -17,6 +17,7 @@
 #include "charmrun/login_log.hpp"
 #include "charmrun/options.hpp"
 #include "charmrun/startup_record.hpp"
+#include "charmrun/tree_file.hpp"
 #include "tree/io/known_hosts_writer.hpp"
 #include "tree/io/output_files.hpp"
 #include "tree/io/runner.hpp"
@@ -44,6 +45,8 @@ public:
   Result<std::string> open_dashboard();
   /// Somebody looks at Progress actions.
   static bool shows_progress(const Options& options);
+  /// ++keep-alive: by which another root may take over. Must outlive the console.
+  void set_tree_file(TreeFile& file) { tree_file_ = &file; }
   /// Who signs for other launchers; without one nobody does. Must outlive the console.
   void set_signer(io::Signer& signer) { signer_ = &signer; }
 
@@ -56,6 +59,7 @@ public:
   void read_input(const proto::ReadInput& action) override;
   void release_keys() override;
   void stop_self() override;
+  void keep_tree(const proto::KeepTree& action) override;
   /// Lines of ours that tools look for, at once.
   void announce(const std::string& lines);
   void read_hosts(std::uint32_t pes) override;
@@ -89,6 +93,7 @@ private:
   /// If there are events.
   void event(std::string line);
   bool stdout_has_events() const { return events_ && events_->on_stdout(); }
+  void nobody_reads(int signal);
   void await_progress(Duration pause);
   void await_display();
   void name_files(std::span<const Host> hosts);
@@ -102,6 +107,7 @@ private:
   const Node* node_ = nullptr;
   Instant started_;
   io::Signer* signer_ = nullptr;
+  TreeFile* tree_file_ = nullptr;
   StartupRecorder startup_;
   LoginLog logins_;
   Duration cpu_at_start_;

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "charmrun/state_file.hpp"
 #include "tree/io/unique_fd.hpp"
 
 namespace charmtree {
@@ -21,54 +22,16 @@ std::string reason(const std::string& path) {
   return fmt::format("{}: {}", path, strerror(errno));
 }
 
-/// The folder of `path` exists or is made, with two above it at most: a home is never made. False if it is
-/// not ours, as when another user's home was kept by sudo.
-bool make_folder(const std::string& path, int above = 2) {
-  const std::string folder = path.substr(0, path.rfind('/'));
-  struct stat info {};
-  if (::stat(folder.c_str(), &info) == 0) return info.st_uid == ::geteuid();
-  const bool parent = folder.rfind('/') != 0 && above >= 0 && make_folder(folder, above - 1);
-  return parent && ::mkdir(folder.c_str(), 0700) == 0;
-}
-
 /// Homes that cannot be written are none of the user's worries.
 bool is_usual(int error) {
   return error == ENOENT || error == EACCES || error == EPERM || error == EROFS || error == ENOTDIR;
 }
 
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t size = ::write(fd, text.data(), text.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(size));
-  }
-  return true;
-}
-
-/// A temporary file takes the place of `path`. False with errno if that failed; nothing is left then.
-bool replace_file(const std::string& path, std::string_view text) {
-  const std::string temporary = fmt::format("{}.{}", path, ::getpid());
-  ::unlink(temporary.c_str());  // of a process that had our number and was killed
-  bool written = false;
-  {
-    const io::UniqueFd file{
-        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)};
-    written = file.get() >= 0 && ::fchmod(file.get(), 0600) == 0 && write_all(file.get(), text);
-  }
-  if (written && ::rename(temporary.c_str(), path.c_str()) == 0) return true;
-  const int error = errno;
-  ::unlink(temporary.c_str());
-  errno = error;
-  return false;
-}
-
 }  // namespace
 
 std::string history_path(std::string_view state_home, std::string_view home) {
-  if (state_home.starts_with('/')) return fmt::format("{}/charmtree/history.json", state_home);
-  if (home.starts_with('/')) return fmt::format("{}/.local/state/charmtree/history.json", home);
-  return {};
+  const std::string folder = state_folder(state_home, home);
+  return folder.empty() ? folder : folder + "/history.json";
 }
 
 HistoryRead read_history(const std::string& path) {

@@ -430,6 +430,7 @@ void Builder::describe() {
     job.heartbeat = {std::min(*options_.heartbeat, options_.detect_within / 4), options_.detect_within,
                      options_.orphan_after};
   job.silence = {options_.hang_after.value_or(Duration{0}), options_.hang_action == HangAction::kill};
+  job.keep_alive = options_.keep_alive.value_or(Duration{0});
   job.keep_address_randomisation = options_.va_randomization;
   if (options_.scalable_start && !job.resizes)
     job.fork_clients =

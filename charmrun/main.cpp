@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 
+#include "charmrun/attach.hpp"
 #include "charmrun/ccs_client.hpp"
 #include "charmrun/ccs_door.hpp"
 #include "charmrun/console.hpp"
@@ -26,6 +27,8 @@
 #include "charmrun/help.hpp"
 #include "charmrun/history_file.hpp"
 #include "charmrun/job.hpp"
+#include "charmrun/launcher.hpp"
+#include "charmrun/machinery.hpp"
 #include "charmrun/mpiexec_start.hpp"
 #include "charmrun/options.hpp"
 #include "charmrun/plan.hpp"
@@ -58,131 +61,8 @@ namespace {
 /// How long the reader of our output may take at the end: after Ctrl-C, and else (any signal ends us then).
 constexpr Duration kLastWords = 2s, kPatience = 24h * 365;
 
-/// What every launcher, root or not, has.
-struct Surroundings {
-  io::asio::io_context io{1};
-  io::ChildWatch watch{io};
-  io::Resolver resolver{io};
-  io::LocalTransport local{io, watch};
-  io::CommandTransport command{io, watch};
-  io::SshTransport ssh{io, resolver};
-
-  io::Transport* mpiexec = nullptr;  // takes the place of all commands
-
-  io::Transports transports() { return {&local, &ssh, mpiexec != nullptr ? mpiexec : &command}; }
-};
-
-std::uint64_t seed() {
-  return static_cast<std::uint64_t>(io::now().time_since_epoch().count()) * 2654435761U +
-         static_cast<std::uint64_t>(::getpid());
-}
-
-void die_of(int signal) {
-  ::signal(signal, SIG_DFL);
-  ::raise(signal);
-}
-
-/// Whoever ends a launcher by a signal gets what the end of its parent gets: its host is cleaned first.
-void end_by_signal(io::asio::signal_set& signals, io::Runner& runner, int& ended_by) {
-  signals.async_wait([&runner, &ended_by](io::error_code ec, int signal) {
-    if (ec) return;
-    ended_by = signal;
-    runner.dispatch(proto::LinkDown{proto::kParentLink, Error{Errc::killed, Phase::run, "a signal", {}}});
-  });
-}
-
-/// Where a launcher's link to its parent comes from: called once, before the loop runs, it hands the link to
-/// the runner then or later. What it returns lives as long as the loop runs.
-using ParentOpener = std::function<std::shared_ptr<void>(io::asio::io_context&, io::Runner&)>;
-
-/// A launcher that is not the root, from here to its end.
-int serve_parent(const ParentOpener& open) {
-  int ended_by = 0;
-  {
-    Surroundings around;
-    Node node{seed()};
-    io::asio::signal_set signals{around.io, SIGTERM, SIGINT, SIGHUP};  // outlives what the runner removes
-    io::Runner runner{around.io, node, around.transports(), around.watch, nullptr};
-    end_by_signal(signals, runner, ended_by);
-    const std::shared_ptr<void> opener = open(around.io, runner);
-    around.io.run();
-  }
-  if (ended_by != 0) die_of(ended_by);
-  return 0;
-}
-
-/// First thing in a launcher. Something: it was this process's part to wait for the launcher's end.
-std::optional<int> become_launcher(io::Stdin input) {
-  if (const auto status = io::stand_guard(input)) return status;
-  ::signal(SIGPIPE, SIG_IGN);
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  return {};
-}
-
-void empty_standard_streams() {
-  const io::UniqueFd null{::open("/dev/null", O_RDWR | O_CLOEXEC)};
-  ::dup2(null.get(), 0);
-  ::dup2(null.get(), 1);
-}
-
-int run_launcher() {
-  if (const auto status = become_launcher(io::Stdin::link)) return *status;
-  // The link keeps the descriptors; nothing can write into it by mistake.
-  io::UniqueFd input{::fcntl(0, F_DUPFD_CLOEXEC, 3)}, output{::fcntl(1, F_DUPFD_CLOEXEC, 3)};
-  empty_standard_streams();
-  return serve_parent([&](io::asio::io_context& io, io::Runner& runner) {
-    runner.open_parent(std::make_unique<io::FdLinkHandle>(
-        io::FdLink::make(io, std::move(input), std::move(output), {}, 0, nullptr)));
-    return nullptr;
-  });
-}
-
-void complain(const Error& error) {
-  std::fprintf(stderr, "charmrun: error: %s\n",
-               (error.fix.empty() ? error.what : error.what + "; " + error.fix).c_str());
-}
-
 void complain_of_output(int error) {
   complain({Errc::internal, Phase::run, std::string{"cannot write to stdout: "} + strerror(error), {}});
-}
-
-/// One of mpiexec's processes: its host's launcher, or one that waits for that.
-int run_rank() {
-  const auto fail = [](const Error& error) {
-    complain({error.code, error.phase, io::own_host_name() + ": " + error.what, error.fix});
-    return kLauncherFailed;
-  };
-  auto ticket = io::read_ticket();
-  if (!ticket) return fail(ticket.error());
-  wire::RankReport own;
-  own.host = io::own_host_name();
-  if (const auto rank = proto::mpi_rank(io::own_environment())) {
-    own.rank = rank->rank;
-    own.size = rank->size;
-  } else {
-    own.trouble = rank.error().what;
-  }
-  auto election = io::elect(ticket->secret, ticket->patience);
-  if (!election) return fail(election.error());
-  io::keep_inherited_descriptors_from_programs();
-  if (election->launcher) return io::wait_for_launcher(*election, own), 0;
-  if (const auto status = become_launcher(io::Stdin::other)) return *status;
-  ::setsid();  // a mpiexec that kills our guardian's group leaves it to us to clean up
-  empty_standard_streams();
-  std::optional<Error> failure;
-  const int status = serve_parent([&](io::asio::io_context& io, io::Runner& runner) {
-    io::RankLauncher::Sink sink;
-    sink.begun = [&runner](std::unique_ptr<io::Link> link) { runner.open_parent(std::move(link)); };
-    sink.failed = [&](const Error& error) {
-      failure = error;
-      io.stop();
-    };
-    auto launcher =
-        std::make_shared<io::RankLauncher>(io, std::move(*ticket), std::move(*election), std::move(sink));
-    launcher->start(own);
-    return launcher;
-  });
-  return failure ? fail(*failure) : status;
 }
 
 /// Writes the files that were asked for; a failure is said, but does not change how the job ended.
@@ -234,7 +114,8 @@ int show_plan(const Options& options, const std::string& self) {
 /// ++list, ++status.
 int show_running(const Options& options) {
   const std::vector<std::string> answers = ask_running_jobs();
-  if (options.mode == Mode::list) return std::fputs(list_text(answers).c_str(), stdout), 0;
+  if (options.mode == Mode::list)
+    return std::fputs((list_text(answers) + rootless_text(answers)).c_str(), stdout), 0;
   const auto chosen = choose_job(answers, options.program);
   if (!chosen) return complain(chosen.error()), kLauncherFailed;
   return std::fputs(status_text(*chosen).c_str(), stdout), 0;
@@ -273,12 +154,19 @@ int ask_handler(const Options& options) {
   return written && std::fflush(stdout) == 0 ? 0 : kLauncherFailed;
 }
 
-/// From Begin to the end. After it a signal ends us as it would any program.
-proto::Finish conduct(io::asio::io_context& io, io::Runner& runner) {
+/// From Begin to the end. After it a signal ends us as it would any program. With `tree`, once that is kept,
+/// SIGHUP ends us alone.
+proto::Finish conduct(io::asio::io_context& io, io::Runner& runner, TreeFile* tree = nullptr) {
   io::asio::signal_set signals{io};
-  watch_user_signals(signals, [&runner](int signal) { runner.dispatch(proto::UserSignal{signal}); });
+  bool left = false;
+  watch_user_signals(signals, [&](int signal) {
+    left = signal == SIGHUP && tree != nullptr && tree->is_kept();
+    left ? io.stop() : runner.dispatch(proto::UserSignal{signal});
+  });
   runner.dispatch(proto::Begin{});
   if (!runner.finished()) io.run();
+  if (left) return {128 + SIGHUP, SIGHUP, {proto::Cause::user_signal, {}, {}, strsignal(SIGHUP)}};
+  if (tree != nullptr) tree->remove();
   return runner.result();
 }
 
@@ -371,71 +259,124 @@ Result<void> check_timeline(const Options& options) {
   return format ? Result<void>{} : format.error();
 }
 
-int run_root(const Options& options, const std::string& self) {
+/// Where ++list and ++status find the job; only one can be there, which keeps a second root away.
+Result<void> open_status(StatusDoor& door, const Job& job, Console& console) {
+  const auto opened = door.open(job.plan.job.id);
+  if (opened) return {};
+  if (job.plan.takes_over)
+    return Error{Errc::refused, Phase::options, "the charmrun of job " + job.plan.job.id + " still runs here",
+                 "charmrun ++list shows it"};
+  console.say(proto::Tone::verbose, "++status will not find this job: " + to_string(opened.error()));
+  return {};
+}
+
+/// What a root has been given beside its job.
+struct Extras {
+  std::optional<EventWriter> events = {};
+  std::optional<MpiexecStart> mpiexec = {};
+  std::optional<TreeFile> tree = {};  // ++keep-alive
+};
+
+/// A root, from Begin to its last word.
+int run_job(const Options& options, Job& job, Surroundings& around, Extras& extras, Instant started) {
+  std::optional<MpiexecStart>& mpiexec = extras.mpiexec;
+  proto::Finish result{0, 0};
+  int output_failure = 0;
+  {
+    Signing signing{options, around.io, job};
+    Node node{job.plan, seed()};
+    Console console{around.io, options, job, started};
+    signing.serve(console);
+    if (extras.tree) console.set_tree_file(*extras.tree);
+    io::Runner runner{around.io, node, around.transports(), around.watch, &console};
+    console.attach(runner, &node);
+    if (extras.events) console.write_events(std::move(*extras.events));
+    if (const auto opened = open_doors(options, job, runner, console); !opened)
+      return complain(opened.error()), kLauncherFailed;
+    StatusDoor door{around.io, [&] {
+                      return status_json(job.plan.job, ::getpid(), node.hosts(), node.status(),
+                                         io::now() - started);
+                    }};
+    if (const auto opened = open_status(door, job, console); !opened)
+      return complain(opened.error()), kLauncherFailed;
+    say_remarks(job, console);
+    if (mpiexec) mpiexec->say_by([&](proto::Tone tone, const std::string& line) { console.say(tone, line); });
+    result = conduct(around.io, runner, extras.tree ? &*extras.tree : nullptr);
+    const bool hurried = result.signal != 0 || result.why.cause == proto::Cause::time_limit;
+    const bool written = console.finish(result, node.hosts(), hurried ? kLastWords : kPatience);
+    output_failure = console.output_failure();
+    keep_records(options, job, node, console, result, io::now() - started);
+    if (!written && hurried) {  // the writer would wait for its reader
+      if (result.signal != 0) die_of(result.signal);
+      std::_Exit(result.status);
+    }
+  }
+  if (mpiexec) {
+    mpiexec->say_by(
+        [&options](proto::Tone tone, const std::string& line) { print_line(options, tone, line); });
+    mpiexec->finish();
+  }
+  if (is_lost(output_failure)) return complain_of_output(output_failure), kLauncherFailed;
+  if (result.signal != 0) die_of(result.signal);
+  return result.status;
+}
+
+/// ++json.
+Result<std::optional<EventWriter>> open_events(const Options& options) {
+  std::optional<EventWriter> events;
+  if (options.json.empty()) return events;
+  auto opened = EventWriter::open(options.json);
+  if (!opened) return opened.error();
+  events = std::move(*opened);
+  return events;
+}
+
+int run_root(const Options& options, const std::vector<std::string>& words) {
   const Instant started = io::now();
   ::signal(SIGPIPE, SIG_IGN);
   if (const auto fits = check_timeline(options); !fits) return complain(fits.error()), kLauncherFailed;
-  std::optional<EventWriter> events;
-  if (!options.json.empty()) {
-    auto opened = EventWriter::open(options.json);
-    if (!opened) return complain(opened.error()), kLauncherFailed;
-    events = std::move(*opened);
-  }
-  auto job = make_job(options, self);
+  Extras extras;
+  auto events = open_events(options);
+  if (!events) return complain(events.error()), kLauncherFailed;
+  extras.events = std::move(*events);
+  auto job = make_job(options, words.empty() ? "charmrun" : words[0]);
   if (!job) return complain(job.error()), kLauncherFailed;
   job->plan.tells_progress = Console::shows_progress(options);
+  if (options.keep_alive) extras.tree.emplace(tree_folder(), kept_tree(options, *job, words));
 
   Surroundings around;
   const auto say = [&options](proto::Tone tone, const std::string& line) { print_line(options, tone, line); };
-  std::optional<MpiexecStart> mpiexec;
   if (options.by_mpiexec()) {
-    mpiexec.emplace(around.io, around.watch, options, say);
+    extras.mpiexec.emplace(around.io, around.watch, options, say);
     if (!job->ccs) {  // else nothing comes before the lines of its port
       print_remarks(options, *job);
       job->remarks.clear();
       job->notes.clear();
     }
-    if (const auto over = mpiexec->muster(*job, started)) {
+    if (const auto over = extras.mpiexec->muster(*job, started)) {
       if (over->signal != 0) die_of(over->signal);
       return over->status;
     }
-    around.mpiexec = &mpiexec->transport();
+    around.mpiexec = &extras.mpiexec->transport();
   }
-  proto::Finish result{0, 0};
-  int output_failure = 0;
-  {
-    Signing signing{options, around.io, *job};
-    Node node{job->plan, seed()};
-    Console console{around.io, options, *job, started};
-    signing.serve(console);
-    io::Runner runner{around.io, node, around.transports(), around.watch, &console};
-    console.attach(runner, &node);
-    if (events) console.write_events(std::move(*events));
-    if (const auto opened = open_doors(options, *job, runner, console); !opened)
-      return complain(opened.error()), kLauncherFailed;
-    StatusDoor door{around.io, [&] {
-                      return status_json(job->plan.job, ::getpid(), node.hosts(), node.status(),
-                                         io::now() - started);
-                    }};
-    if (const auto opened = door.open(job->plan.job.id); !opened)
-      console.say(proto::Tone::verbose, "++status will not find this job: " + to_string(opened.error()));
-    say_remarks(*job, console);
-    if (mpiexec) mpiexec->say_by([&](proto::Tone tone, const std::string& line) { console.say(tone, line); });
-    result = conduct(around.io, runner);
-    const bool hurried = result.signal != 0 || result.why.cause == proto::Cause::time_limit;
-    const bool written = console.finish(result, node.hosts(), hurried ? kLastWords : kPatience);
-    output_failure = console.output_failure();
-    keep_records(options, *job, node, console, result, io::now() - started);
-    if (!written && hurried) {  // the writer would wait for its reader
-      if (result.signal != 0) die_of(result.signal);
-      std::_Exit(result.status);
-    }
-    if (mpiexec) mpiexec->say_by(say);
-  }
-  if (mpiexec) mpiexec->finish();
-  if (is_lost(output_failure)) return complain_of_output(output_failure), kLauncherFailed;
-  if (result.signal != 0) die_of(result.signal);
-  return result.status;
+  return run_job(options, *job, around, extras, started);
+}
+
+/// ++attach.
+int run_attach(const Options& options, const std::string& self) {
+  const Instant started = io::now();
+  ::signal(SIGPIPE, SIG_IGN);
+  if (const auto fits = check_timeline(options); !fits) return complain(fits.error()), kLauncherFailed;
+  auto made = attach(options, self);
+  if (!made) return complain(made.error()), kLauncherFailed;
+  auto events = open_events(options);
+  if (!events) return complain(events.error()), kLauncherFailed;
+  made->job.plan.tells_progress = Console::shows_progress(made->options);
+  Surroundings around;
+  Extras extras;
+  extras.events = std::move(*events);
+  extras.tree.emplace(tree_folder(), std::move(made->tree));
+  return run_job(made->options, made->job, around, extras, started);
 }
 
 /// As conduct(); what ends us ends the session. A suspended one would leave its hosts alone.
@@ -544,10 +485,12 @@ int run(const std::vector<std::string>& arguments) {
       return run_in(*options);
     case Mode::end:
       return run_end(*options);
+    case Mode::attach:
+      return run_attach(*options, arguments[0]);
     case Mode::run:
       break;
   }
-  return run_root(*options, arguments.empty() ? "charmrun" : arguments[0]);
+  return run_root(*options, arguments);
 }
 
 /// Output passes through blocks of 64 KiB and more, which malloc would give back to the kernel each time, to

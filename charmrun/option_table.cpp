@@ -202,6 +202,9 @@ constexpr std::array kTable = {
               "without a pause or hangs; -1: never"},
     OptionRow{"hang-action", Topic::time, &O::hang_action, "ACTION", "report",
               "what is done then; report: it is told; kill: the process is killed (Charm++ programs)"},
+    OptionRow{"keep-alive", Topic::time, &O::keep_alive, "SECONDS", "none",
+              "should this charmrun be lost, or its terminal, the job goes on and waits for so long until "
+              "charmrun ++attach takes over; -1 for none"},
     OptionRow{
         "int-ends", Topic::time, &O::int_ends, "", "on",
         "Ctrl-C ends the job; ++no-int-ends: it is the program's, which may survive it, but twice within "
@@ -317,6 +320,9 @@ constexpr std::array kModes = {
         "run this in a session; JOB is its number in ++list, or the beginning of it, or the pid; not needed "
         "if there is only one"},
     ModeRow{"end", Mode::end, "[JOB]", "end a session, and what runs in it"},
+    ModeRow{"attach", Mode::attach, "[JOB]",
+            "take over a job that was started with ++keep-alive and has lost its charmrun (README, \"Kept "
+            "alive\"); JOB is its number, or the beginning of it; not needed if there is only one"},
 };
 
 /// Those that are not as their topic is.
@@ -325,6 +331,7 @@ struct Exception {
   SessionPart part;
 };
 constexpr std::array kExceptions = {
+    Exception{"keep-alive", SessionPart::neither},
     Exception{"numHosts", SessionPart::tree},
     Exception{"scalable-start", SessionPart::run},
     Exception{"spare-hosts", SessionPart::neither},

@@ -154,13 +154,15 @@ Result<void> take_job(const std::vector<std::string>& words, Options& options) {
     return bad(fmt::format("'{}' has no meaning here", quotable(words[most])),
                options.mode == Mode::list     ? "charmrun ++list"
                : options.mode == Mode::status ? "charmrun ++status [JOB]"
+               : options.mode == Mode::attach ? "charmrun ++attach [JOB]"
                                               : "charmrun ++end [JOB]");
   if (!words.empty()) options.program = words.front();
   return {};
 }
 
 Result<void> take_program(std::vector<std::string> words, Options& options) {
-  if (options.mode == Mode::list || options.mode == Mode::status || options.mode == Mode::end)
+  if (options.mode == Mode::list || options.mode == Mode::status || options.mode == Mode::end ||
+      options.mode == Mode::attach)
     return take_job(words, options);
   if (options.mode == Mode::session && !words.empty())
     return bad(fmt::format("++session has no use for '{}'", quotable(words.front())),
@@ -263,6 +265,23 @@ Result<void> check_restart(const Options& options) {
   return {};
 }
 
+/// Another root could not go on with these.
+Result<void> check_kept(const Options& options) {
+  if (!options.keep_alive) return {};
+  const std::array<std::pair<bool, std::string_view>, 5> excluded{
+      {{options.on_failure == wire::OnFailure::restart, "++on-failure restart"},
+       {options.by_mpiexec(), "++mpiexec"},
+       {options.interactive, "++interactive"},
+       {options.ccs, "++server"},
+       {!options.output.empty(), "++output"}}};
+  for (const auto& [given, name] : excluded) {
+    if (given)
+      return bad(fmt::format("++keep-alive and {} exclude each other", name),
+                 "who takes over by ++attach could not go on with it");
+  }
+  return {};
+}
+
 Result<void> check_together(const Options& options) {
   if (auto agree = check_output(options); !agree) return agree.error();
   if (options.virtual_hosts > 0 && !options.nodelist.empty())
@@ -274,6 +293,7 @@ Result<void> check_together(const Options& options) {
     return bad("++kill-on-exit and ++on-failure continue exclude each other",
                "with ++on-failure continue the others go on when a process fails");
   if (auto good = check_restart(options); !good) return good.error();
+  if (auto good = check_kept(options); !good) return good.error();
   if (options.detect_within < kLeastDetectWithin || options.detect_within > kMostDetectWithin)
     return bad(fmt::format("++detect-within cannot be {:g} s", seconds(options.detect_within)),
                "say 0.1 to 8: the kernel itself gives a silent connection up after 10 s");

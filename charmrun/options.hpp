@@ -64,6 +64,7 @@ enum class Mode : std::uint8_t {
   session,  // ++session: a tree for runs to come
   in,       // ++in: a run in a session, Options::job
   end,      // ++end: of a session, Options::program
+  attach,   // ++attach: take over a job that has lost its root, Options::program
 };
 
 /// ++bind: what each process is bound to. `automatic`: nothing was said.
@@ -195,6 +196,7 @@ struct Options {
   Duration detect_within = 1s;
   Duration orphan_after = 8s;
   std::optional<Duration> hang_after = 60s;
+  std::optional<Duration> keep_alive;
   HangAction hang_action = HangAction::report;
   bool int_ends = true;  // ++no-int-ends: Ctrl-C is the program's
 

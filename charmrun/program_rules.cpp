@@ -44,6 +44,7 @@ Result<void> ProgramRules::check(const Placement& placement) {
   if (auto build = check_syncft(); !build) return build;
   if (auto policy = check_policy(); !policy) return policy;
   if (auto action = check_hang_action(); !action) return action;
+  if (auto kept = check_kept(); !kept) return kept;
   if (placement.counts.pes_per_process > 1 || wants_worker_threads(options_)) {
     if (auto pes = check_pes(); !pes) return pes;
   }
@@ -84,6 +85,16 @@ Result<void> ProgramRules::check_hang_action() {
   const bool may_speak = traits().charm() ? traits().netstart : may_be_charm();
   if (may_speak) return {};
   return bad(fmt::format("{}: {}", options_.program, proto::kSaysNothing), "leave it out");
+}
+
+/// What such a build does when one of its processes is lost, its root alone knows.
+Result<void> ProgramRules::check_kept() {
+  if (!options_.keep_alive) return {};
+  const wire::ProgramTraits& found = traits();
+  if (!options_.syncft.value_or(found.restarts) && !found.resizes) return {};
+  return bad(fmt::format("{}: ++keep-alive cannot be with a {} build of Charm++", options_.program,
+                         found.resizes ? "shrink/expand" : "fault-tolerant"),
+             "leave it out");
 }
 
 Result<void> ProgramRules::check_pes() {

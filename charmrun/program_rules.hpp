@@ -44,6 +44,7 @@ private:
   Result<void> check_policy();
   Result<void> check_syncft();
   Result<void> check_hang_action();
+  Result<void> check_kept();
   Result<void> check_pes();
   Result<void> check_shares(const std::vector<HostShare>& shares);
   bool may_be_charm();

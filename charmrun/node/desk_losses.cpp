@@ -2,6 +2,8 @@
 // The desk's part in a job that goes on when processes are lost: who hears of it.
 #include "charmrun/node/root_desk.hpp"
 
+#include <fmt/format.h>
+
 namespace charmtree {
 
 using namespace proto;
@@ -34,6 +36,16 @@ void RootDesk::repaired(const wire::Reached& reached, Instant now, Actions& out,
       break;
     }
   }
+}
+
+void RootDesk::resume(const Heritage& heritage, Actions& out, DeskOrders& orders) {
+  judge_.resume(heritage);
+  registering_ = heritage.has_table;
+  out.push_back(
+      Say{Tone::info, fmt::format("this is the root of job {} from now on: {} processes on {} hosts",
+                                  job_->id, job_->processes, hosts_.size())});
+  if (job_->input_process < job_->processes || job_->input_to_all)
+    orders.input.emplace_back(wire::Input{{}, true});
 }
 
 /// Nobody reads it any more, but who scans. Copies go on to the others.

@@ -20,7 +20,10 @@ LaunchConfig launch_config(const wire::JobSpec& job, const LaunchConfig& place) 
 }  // namespace
 
 Node::Node(RootPlan plan, std::uint64_t seed)
-    : random_(seed), desk_(std::make_unique<RootDesk>(std::move(plan))), job_(desk_->job()) {
+    : random_(seed),
+      takeover_(plan.takes_over ? std::optional{Takeover{*plan.takes_over, {}, {}}} : std::nullopt),
+      desk_(std::make_unique<RootDesk>(std::move(plan))),
+      job_(desk_->job()) {
   self_.index = wire::kRootIndex;
   begin_output();
   launch_.emplace(*job_, desk_->coded_job(), launch_config(*job_, {.is_root = true}), random_);
@@ -45,6 +48,7 @@ void Node::on(const Event& event, Instant now, Actions& out) {
   }
   watch_turn();
   repair_turn();
+  takeover_turn();
   spawn_processes();
   flush_gather();
   desk_turn();
@@ -87,14 +91,16 @@ Instant Node::next_deadline() const {
   if (launch_) deadline = earlier(deadline, launch_->next_deadline());
   if (processes_) deadline = earlier(deadline, processes_->next_deadline());
   if (!desk_ && !parent_gone_) deadline = earlier(deadline, gather_.next_deadline());
-  if (desk_) deadline = earlier(deadline, earlier(desk_->next_deadline(), ledger_.next_deadline()));
+  if (desk_) deadline = earlier(deadline, ledger_.next_deadline());
+  if (desk_ && !takeover_) deadline = earlier(deadline, desk_->next_deadline());
   deadline = earlier(earlier(clock_.real(deadline), stop_at_), repair_deadline());
   return detector_ && !clock_.stands() ? earlier(deadline, detector_->next_deadline()) : deadline;
 }
 
 void Node::handle(const Begin&) {
   desk_->begin(now_);
-  if (desk_->judge().verdict()) return;
+  if (desk_->judge().verdict()) return takeover_.reset();
+  if (takeover_) return take_over();
   launch_->add(desk_->hosts(), 0, now_, *out_);
 }
 
@@ -271,8 +277,8 @@ void Node::from_parent(const wire::Message& message) {
     pump_output();
   } else if (const auto* taken = std::get_if<wire::OutputTaken>(&message)) {
     output_taken(*taken);
-  } else if (std::holds_alternative<wire::Resend>(message)) {
-    resend();
+  } else if (const auto* repeat = std::get_if<wire::Resend>(&message)) {
+    resend(*repeat);
   } else if (const auto* signature = std::get_if<wire::SignReply>(&message)) {
     sign_reply(*signature);
   } else if (const auto* order = std::get_if<wire::End>(&message)) {
@@ -487,6 +493,7 @@ void Node::up(wire::Message message) {
   if (const auto* lost = std::get_if<wire::LinkLost>(&message)) {
     hurry_facts();
     for (const wire::ProcessSet::Range& range : lost->processes) below_lost_launchers_.add(range);
+    tree_changed_ = true;
   }
   if (!desk_ && job_->repairs()) testimony_.note(message);
   if (desk_) {
@@ -510,6 +517,7 @@ void Node::facts(wire::Facts facts) {
   for (const wire::HostFailure& failure : facts.hosts_failed) subtree.failed(failure.host);
   for (const wire::TupleBlock& block : facts.blocks) subtree.registered(block.host);
   for (const wire::StartedBy& told : facts.started_by) subtree.started(told);
+  tree_changed_ = tree_changed_ || !facts.started_by.empty();
   any_registered_ = any_registered_ || facts.registered > 0;
   if (job_->repairs()) testimony_.sift(facts);
   if (desk_)
@@ -543,7 +551,7 @@ void Node::record_logins() {
 }
 
 void Node::desk_turn() {
-  if (!desk_) return;
+  if (!desk_ || takeover_) return;  // who takes over decides nothing before it has heard everybody
   record_logins();
   DeskOrders orders;
   desk_->turn(now_, *out_, orders);
@@ -555,6 +563,7 @@ void Node::desk_turn() {
     down_all(wire::Numbers{wire::encode(orders.numbers), job_->pes_per_process});
   }
   pass_on(orders);
+  keep_tree();
   if (orders.end) end(*orders.end);
   if (orders.relaunch) {
     desk_ = desk_->next_run(now_);

@@ -25,7 +25,7 @@ namespace charmtree {
 
 class Node : private RunState {
 public:
-  /// A root; it starts with Begin.
+  /// A root; it starts with Begin. RootPlan::takes_over: of a tree that there is.
   Node(RootPlan plan, std::uint64_t seed);
   /// Any other launcher; it starts with its parent's Welcome (or Sweep).
   explicit Node(std::uint64_t seed) : random_(seed) {}
@@ -68,6 +68,9 @@ private:
   /// How long a launcher whose parent is gone waits to be adopted; how long one that has lost a child tries
   /// at least to reach that one again before it turns to those below, and how long it seeks these.
   static constexpr Duration kHoldOn = 3s, kReach = 1500ms, kSeek = 2500ms;
+
+  /// How long a root that takes over seeks those that have lost theirs.
+  static constexpr Duration kTakeOver = 15s;
 
   /// What the root may have on its user's screen that has not been written.
   static constexpr std::uint64_t kScreen = 1U << 20;
@@ -164,6 +167,7 @@ private:
   void output_from(proto::Child& child, proto::LinkId link, wire::Message output);
   void pass_output(wire::Message output);
   void pump_output();
+  void has_passed(proto::LinkId from, std::size_t cost);
   void hold_printer(proto::ClientId client);
   void output_turn();
   void say_spool_is_full();
@@ -202,18 +206,25 @@ private:
   Instant repair_deadline() const;
   bool about_adoption(proto::Child& child, proto::LinkId link, const wire::Message& message);
   void claim(proto::Child& child, proto::LinkId link, const wire::Waiting& waiting);
-  void claimed(const proto::Child& child, proto::LinkId link);
+  void claimed(const proto::Child& child, proto::LinkId link, const wire::Claimed& answer);
   void given_up();
   std::string nonce();
   std::string proof(const char* of, std::uint32_t host, const OpenClaim& claim) const;
 
+  void take_over();
+  void takeover_turn();
+  void end_takeover();
+  void catch_up(proto::LinkId link, const wire::Claimed& heir, const proto::Heritage& heritage);
+  void keep_tree();
+
   void lose_parent(const Error* visibly);
   bool can_be_adopted() const;
+  bool awaits_root() const;
   void offer();
   void from_adopter(const wire::Message& message);
   void adopted(const wire::Claim& claim);
   void catch_up(const wire::Claim& claim);
-  void resend();
+  void resend(const wire::Resend& order);
   void output_taken(const wire::OutputTaken& taken);
   void count_release(const wire::Message& message);
 
@@ -237,7 +248,15 @@ private:
   void begin_run(const wire::Blob& job);
   void begin_output();
 
+  /// The tree of a root that was lost is being taken over.
+  struct Takeover {
+    proto::TreeShape shape;
+    std::map<proto::LinkId, wire::Claimed> heirs;  // who have been found, and what they had been told
+    std::vector<wire::LinkLost> lost;              // who have not
+  };
+
   Random random_;
+  std::optional<Takeover> takeover_;
   std::unique_ptr<RootDesk> desk_;
   std::shared_ptr<wire::JobSpec> job_;
   Host self_;
@@ -260,6 +279,7 @@ private:
   // Of a job that repairs itself.
   std::map<std::uint32_t, Repair> repairs_;  // by the host of the launcher that was lost
   std::map<proto::LinkId, OpenClaim> claims_;
+  bool tree_changed_ = true;  // since the last KeepTree
 
   // Valid during on().
   Instant now_{};  // of the job

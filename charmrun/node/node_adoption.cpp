@@ -14,13 +14,14 @@ namespace charmtree {
 
 using namespace proto;
 
-/// `visibly`: how; null: we have heard nothing for too long, and whoever was to come has had that time. Who
-/// ends us by a signal does not want us to wait.
+/// `visibly`: how; null: we have heard nothing for too long, and whoever was to come has had that time, if it
+/// is not another root. Who ends us by a signal does not want us to wait.
 void Node::lose_parent(const Error* visibly) {
   parent_gone_ = true;
   if (detector_) detector_->forget(kParentLink);
-  const bool waits = visibly != nullptr && visibly->code != Errc::killed && can_be_adopted();
-  if (waits && hold_until_ == kNever) hold_until_ = real_now_ + kHoldOn;
+  const bool may_wait = visibly != nullptr ? visibly->code != Errc::killed : awaits_root();
+  const bool waits = may_wait && can_be_adopted();
+  if (waits && hold_until_ == kNever) hold_until_ = real_now_ + (awaits_root() ? job_->keep_alive : kHoldOn);
   if (visibly != nullptr && visibly->code == Errc::killed && can_be_adopted()) {
     for (const auto& [link, child] : launch_->children()) {  // not their end: they are adopted
       if (!child.serves()) continue;
@@ -36,6 +37,11 @@ bool Node::can_be_adopted() const {
   return job_ && job_->repairs() && ending_ == Ending::no && processes_ && !processes_->waits_to_spawn() &&
          processes_->spawned_at() != kNever && launch_->subtree().all_answered() &&
          (has_table_ || !any_registered_);
+}
+
+/// It was the root that we have lost: another may come when its user wants it to.
+bool Node::awaits_root() const {
+  return job_ && job_->keeps_alive() && level_ == 1;
 }
 
 /// Somebody has come.
@@ -64,7 +70,8 @@ void Node::adopted(const wire::Claim& claim) {
   parent_gone_ = false;
   hold_until_ = kNever;
   level_ = claim.level + 1;
-  out_->push_back(Send{kParentLink, wire::Claimed{proof("claimed", self_.index, {nonce_, claim.nonce})}});
+  out_->push_back(Send{kParentLink, wire::Claimed{proof("claimed", self_.index, {nonce_, claim.nonce}),
+                                                  epoch_, lost_.ranges(), releases_, has_table_}});
   out_->push_back(Send{kParentLink, wire::Hello{now_, 0}});
   nonce_.clear();
   if (detector_) detector_->forget(kParentLink);
@@ -75,17 +82,18 @@ void Node::adopted(const wire::Claim& claim) {
   hurry_facts();
   for (const wire::Message& message : testimony_.messages()) out_->push_back(Send{kParentLink, message});
   output_->begin_anew(OutputGrants::kFirst);
-  resend();
+  resend({claim.by_new_root});
 }
 
-/// What a barrier that has opened needs from us was told before that: it has opened once at most.
+/// What a barrier that has opened needs from us was told before that: it has opened once at most. A root that
+/// takes over knows less than we do; what we know it has just been told.
 void Node::catch_up(const wire::Claim& claim) {
   suspend(claim.suspended);
   for (std::size_t kind = 0; kind < claim.releases.size(); ++kind) {
     if (claim.releases[kind] > releases_[kind]) from_parent(wire::Release{static_cast<std::uint8_t>(kind)});
-    releases_[kind] = claim.releases[kind];
+    releases_[kind] = std::max(releases_[kind], claim.releases[kind]);
   }
-  if (claim.epoch == epoch_) return;
+  if (claim.epoch <= epoch_) return;
   wire::Lost lost{claim.epoch, {}};
   for (const wire::ProcessSet::Range& range : claim.lost) {
     for (const wire::ProcessSet::Range& fresh : lost_.missing(range)) lost.processes.push_back(fresh);
@@ -93,13 +101,18 @@ void Node::catch_up(const wire::Claim& claim) {
   from_parent(lost);
 }
 
-void Node::resend() {
-  down_all(wire::Resend{});
+/// Of answers on their way down nobody knows whether they have come.
+void Node::resend(const wire::Resend& order) {
+  down_all(order);
   output_->resend();
   pump_output();
+  Upward upward;
+  processes_->wait_no_longer(order.by_new_root, now_, *out_, upward);
+  up(std::move(upward));
 }
 
 void Node::output_taken(const wire::OutputTaken& taken) {
+  for (const auto& [link, cost] : output_->drop_taken(taken.processes)) has_passed(link, cost);
   std::map<LinkId, wire::OutputTaken> below;
   for (const wire::OutputTaken::Taken& each : taken.processes) {
     if (processes_ && processes_->contains(each.process))

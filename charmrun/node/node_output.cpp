@@ -68,10 +68,14 @@ void Node::pump_output() {
     const bool again = desk_ && job_->repairs() && lines != nullptr && !ledger_.enter(*lines, now_);
     if (desk_ && (again || lines == nullptr)) output_->credit(next->cost);
     if (!again) pass_output(std::move(next->message));
-    const std::uint64_t grant = next->from ? grants_.passed(*next->from, next->cost) : 0;
-    if (grant > 0 && launch_->find_up(*next->from) != nullptr)
-      out_->push_back(Send{*next->from, wire::OutputCredit{grant}});
+    if (next->from) has_passed(*next->from, next->cost);
   }
+}
+
+/// Who sent it may send more.
+void Node::has_passed(LinkId from, std::size_t cost) {
+  const std::uint64_t grant = grants_.passed(from, cost);
+  if (grant > 0 && launch_->find_up(from) != nullptr) out_->push_back(Send{from, wire::OutputCredit{grant}});
 }
 
 /// The client has printed: it is stopped, not those that only keep the program going.

@@ -74,7 +74,7 @@ void Node::tell_lost(const Repair& repair, std::uint32_t host) {
   const Subtree::Entry* entry = launch_->subtree().find(host);
   if (entry != nullptr && entry->processes > 0)
     lost.processes = {{entry->first_process, entry->first_process + entry->processes - 1}};
-  up(std::move(lost));
+  takeover_ ? takeover_->lost.push_back(std::move(lost)) : up(std::move(lost));
 }
 
 /// It does not answer, or nobody waits there: those below it may.
@@ -159,20 +159,22 @@ bool Node::about_adoption(Child& child, LinkId link, const wire::Message& messag
     const bool valid = open == claims_.end()
                            ? child.serves()
                            : ccs::same_secret(taken->proof, proof("taken", child.host.index, open->second));
-    return valid && job_->repairs() && !desk_ ? (given_up(), true) : refuse();
+    return valid && job_->repairs() && (!desk_ || job_->keeps_alive()) ? (given_up(), true) : refuse();
   }
   if (open == claims_.end()) return false;
   const auto* answer = std::get_if<wire::Claimed>(&message);
   if (answer == nullptr || !ccs::same_secret(answer->proof, proof("claimed", child.host.index, open->second)))
     return refuse();
-  claimed(child, link);
+  claimed(child, link, *answer);
   return true;
 }
 
-/// A launcher of ours has been adopted by one that is nearer to the root: we are taken for dead, and with us
-/// our processes. Whoever else is left below may be adopted, too.
+/// A launcher of ours has been adopted by one that is nearer to the root, or by another root: we are taken
+/// for dead, and with us our processes. Whoever else is left below may be adopted, too.
 void Node::given_up() {
-  parent_gone_ = true;
+  parent_gone_ = desk_ == nullptr;
+  if (desk_)
+    desk_->refuse({Errc::link_lost, Phase::run, "another root has taken over the job (++attach)", {}});
   if (detector_) detector_->forget(kParentLink);
   launch_->abandon(*out_);
   repairs_.clear();
@@ -193,12 +195,12 @@ void Node::claim(Child& child, LinkId link, const wire::Waiting& waiting) {
   const OpenClaim open{waiting.nonce, nonce()};
   claims_[link] = open;
   out_->push_back(Send{link, wire::Claim{open.ours, proof("claim", host, open), level_, epoch_,
-                                         lost_.ranges(), releases_, clock_.stands()}});
+                                         lost_.ranges(), releases_, clock_.stands(), takeover_.has_value()}});
   launch_->adopted(link, std::move(below), now_);
   if (end_) out_->push_back(Send{link, *end_});
 }
 
-void Node::claimed(const Child& child, LinkId link) {
+void Node::claimed(const Child& child, LinkId link, const wire::Claimed& answer) {
   claims_.erase(link);
   watch(link);
   const std::uint32_t host = child.host.index;
@@ -208,7 +210,10 @@ void Node::claimed(const Child& child, LinkId link) {
     it = it->second.sought.empty() ? repairs_.erase(it) : std::next(it);
   }
   hurry_facts();
-  up(wire::Reached{host, launch_->subtree().processes_below(link)});
+  if (takeover_)
+    takeover_->heirs.emplace(link, answer);
+  else
+    up(wire::Reached{host, launch_->subtree().processes_below(link)});
 }
 
 std::string Node::nonce() {

@@ -37,6 +37,11 @@ RootDesk::RootDesk(RootPlan plan, std::shared_ptr<wire::JobSpec> job)
   }
   if (plan.ccs) ccs_.emplace(std::move(*plan.ccs));
   if (job_->provision.by_topology()) topologies_.resize(hosts_.size());
+  if (plan.takes_over) {
+    judge_.take_over();
+    announced_ = input_ended_ = true;
+    return;
+  }
   if (!job_->is_numbered_late()) return;
   for (Host& host : hosts_) {
     if (host.processes > 0) wanted_.push_back(host.processes);

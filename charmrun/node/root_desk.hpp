@@ -44,6 +44,7 @@ struct RootPlan {
   proto::BadExit bad_exit = proto::BadExit::waits;
   bool tells_progress = false;  // by Progress actions
   std::optional<RestartRules> restart = {};
+  std::optional<proto::TreeShape> takes_over = {};  // instead of starting one
 };
 
 /// What the desk wants the Node to do.
@@ -86,6 +87,11 @@ public:
 
   /// A job that no launcher could be told about is over at once.
   void begin(Instant now);
+  bool has_begun() const { return begun_at_ != kNever; }
+  /// As Judge. What was on its way to the root that was lost, input among it, does not come any more.
+  void resume(const proto::Heritage& heritage, proto::Actions& out, DeskOrders& orders);
+  /// The job is over.
+  void refuse(const Error& error) { judge_.refuse(error); }
   void facts(wire::Facts facts, Instant now);
   /// What a process has printed, in its turn.
   void output(wire::Output output, proto::Actions& out);

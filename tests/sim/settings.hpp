@@ -32,6 +32,7 @@ struct Settings {
   double reruns = 0;    // so often at most it is started again as a whole (++on-failure restart)
   double grace = 2000, timeout = 60'000, stamps = 0;  // as the options
   double heartbeat = 0, orphan_after = 8000;          // as the options; 0: nobody is watched
+  double keep_alive = 0;                              // as the option; native ones pass barriers
   double until = 0;                                   // end, up (launchers), wired (table delivered)
   // What things cost and how long they take.
   double latency = 250, sigma = 0;         // of a login: the median, and sigma of its logarithm
@@ -62,6 +63,7 @@ struct Settings {
   double crash = 0, cut = 0, lost = 0;   // a launcher is killed; a link is reset; a host's power goes off
   double pause = 0, pause_for = 3000;    // a launcher is stopped for so long
   double interrupt = 0, root_crash = 0;  // signals of the user's; the root is killed
+  double root_lost = 0, away = 20'000;   // or its links end, and after so long at most another takes over
   double kill_process = 0, fail_process = 0;  // a process dies of a signal; exits with status 3
   double crash_process = 0;                   // one that is restarted is killed, fails, or loses its
                                               // connection
@@ -95,6 +97,7 @@ enum class Sabotage : std::uint8_t {
   standstill,  // no host list arrives
   oblivion,    // a process does not hear that another was lost
   theft,       // a piece of output is taken for the one before it
+  amnesia,     // nothing is known of the tree that is to be taken over
 };
 
 /// The job does without hosts that fail.

@@ -27,7 +27,7 @@ std::string name_of(const std::variant<T...>& value) {
 }
 
 std::string describe(const wire::Message& message) {
-  std::string text = name_of(message);
+  std::string text = name_of(static_cast<const wire::AnyMessage&>(message));
   if (const auto* facts = std::get_if<wire::Facts>(&message))
     text += fmt::format(" up {}, failed {}, blocks {}, registered {}, ended {}, exited {}, exits {}",
                         facts->hosts_up.size(), facts->hosts_failed.size(), facts->blocks.size(),
@@ -35,6 +35,12 @@ std::string describe(const wire::Message& message) {
   if (const auto* assign = std::get_if<wire::Assign>(&message))
     text += fmt::format(" of {}", assign->hosts.size());
   if (const auto* ask = std::get_if<wire::Ask>(&message)) text += fmt::format(" for {}", ask->hosts);
+  if (const auto* output = std::get_if<wire::Output>(&message))
+    text +=
+        fmt::format(" {} of {}{}", output->number, output->process, output->is_oldest ? ", the oldest" : "");
+  if (const auto* taken = std::get_if<wire::OutputTaken>(&message)) {
+    for (const auto& [process, number] : taken->processes) text += fmt::format(" {} of {}", number, process);
+  }
   if (const auto* end = std::get_if<wire::End>(&message))
     text += fmt::format(" mode {}", static_cast<int>(end->mode));
   return text;
@@ -43,7 +49,7 @@ std::string describe(const wire::Message& message) {
 }  // namespace
 
 std::string describe(const Event& event) {
-  std::string text = fmt::format("<- {}", name_of(event));
+  std::string text = fmt::format("<- {}", name_of(static_cast<const AnyEvent&>(event)));
   if (const auto* up = std::get_if<LinkUp>(&event)) text += fmt::format(" {}", up->link);
   if (const auto* failed = std::get_if<LoginFailed>(&event))
     text += fmt::format(" {}: {}", failed->link, to_string(failed->error));
@@ -57,7 +63,7 @@ std::string describe(const Event& event) {
 }
 
 std::string describe(const Action& action) {
-  std::string text = fmt::format("   -> {}", name_of(action));
+  std::string text = fmt::format("   -> {}", name_of(static_cast<const AnyAction&>(action)));
   if (const auto* login = std::get_if<Login>(&action))
     text += fmt::format(" {}: host {}", login->link, login->host.index);
   if (const auto* send = std::get_if<Send>(&action))

@@ -20,7 +20,10 @@ using namespace proto;
 namespace {
 
 constexpr std::uint32_t kTicksInARow = 1000;  // without any time passing: a launcher that goes round
-constexpr Duration kSlack = 10s;              // for the end of a job, beyond grace, notice and pauses
+constexpr int kMostStatus = 255;
+constexpr Duration kSlack = 10s;     // for the end of a job, beyond grace, notice and pauses
+constexpr int kScreenfuls = 400;     // of output that is waited for: so many times the way of a message
+constexpr Duration kTakeOver = 15s;  // until all have been found, or are given up
 
 RootPlan make_plan(const Settings& settings, const Hosts& hosts) {
   RootPlan plan;
@@ -39,6 +42,7 @@ RootPlan make_plan(const Settings& settings, const Hosts& hosts) {
   job.restarts_processes = settings.restarts != 0;
   if (settings.in_place != 0) job.restarts_in_place = true;
   if (settings.goes_on != 0) job.on_failure = wire::OnFailure::go_on;
+  job.keep_alive = ms(settings.keep_alive);
   if (settings.reruns != 0) {
     job.on_failure = wire::OnFailure::restart;
     plan.restart = RestartRules{whole(settings.reruns), {"again"}};
@@ -85,15 +89,33 @@ World::World(const Settings& settings, std::uint64_t seed)
   if (settings_.stubborn > 0) {
     for (Process& process : processes_) process.is_stubborn = uniform(random_) < settings_.stubborn;
   }
+  begin_root(make_plan(settings_, hosts_), 0ms);
+  draw_faults();
+}
+
+void World::happen(const TakeOver&, Duration now) {
+  if (is_root_gone_) return;
+  if (!kept_) return checks_.wrong("nothing is known of the tree that is to be taken over");
+  is_root_awaited_ = false;
+  RootPlan plan = make_plan(settings_, hosts_);
+  plan.hosts = kept_->hosts;
+  plan.takes_over = lies(Sabotage::amnesia) ? TreeShape{} : kept_->shape;
+  plan.job.processes = 0;
+  for (const Host& host : plan.hosts) plan.job.processes += host.processes;
+  begin_root(std::move(plan), now);
+}
+
+void World::begin_root(RootPlan plan, Duration now) {
   Launcher root;
   root.host = wire::kRootIndex;
   root.level = 0;
   root.skew = random_.between(-1000s, 1000s);
   root.is_welcomed = true;
-  root.node = std::make_unique<Node>(make_plan(settings_, hosts_), random_.next());
+  root.node = std::make_unique<Node>(std::move(plan), random_.next());
+  root_ = static_cast<std::uint32_t>(launchers_.size());
   launchers_.push_back(std::move(root));
-  put(0ms, ToNode{0, Begin{}});
-  draw_faults();
+  ++launchers_alive_;
+  put(now, ToNode{root_, Begin{}});
 }
 
 Outcome World::run() {
@@ -175,7 +197,7 @@ template <class What>
 void World::log(Duration now, std::uint32_t id, const What& what) const {
   if (settings_.log == 0) return;
   const std::uint32_t host = launchers_[id].host;
-  fmt::print("{:12.6f} {:>7} {}\n", seconds(now), id == 0 ? "root" : fmt::format("n{:06}", host),
+  fmt::print("{:12.6f} {:>7} {}\n", seconds(now), id == root_ ? "root" : fmt::format("n{:06}", host),
              describe(what));
 }
 
@@ -315,7 +337,7 @@ void World::perform(std::uint32_t id, const proto::Login& action, Duration& now)
   Launcher& launcher = launchers_[id];
   const auto number = static_cast<std::uint32_t>(logins_.size());
   const std::uint32_t host = action.host.index;
-  const Hosts::Answer answer = hosts_.answer(host, id == 0);
+  const Hosts::Answer answer = hosts_.answer(host, id == root_);
   logins_.push_back({id, host, action.link, answer.after, answer.code});
   launcher.children[action.link] = Slot{number};
   checks_.login_begun(++launcher.in_flight);
@@ -397,7 +419,7 @@ void World::leave(std::uint32_t id, Duration now) {
   launcher.node.reset();
   launchers_alive_ -= lies(Sabotage::lingering) ? 0 : 1;
   outcome_.all_gone = now;
-  if (launcher.is_welcomed && id != 0) checks_.left(launcher.host);
+  if (launcher.is_welcomed && launcher.host != wire::kRootIndex) checks_.left(launcher.host);
   for (const std::uint32_t wire : {launcher.wire, launcher.adopter}) {
     if (wire != kNobody) hang_up(wire, true, now, "closed by the other side");
   }
@@ -424,20 +446,26 @@ void World::finish() {
          processes_) {  // an orphan that slept while its host was swept starts some yet
       if (process.state == Process::State::unborn || process.state == Process::State::gone) continue;
       const Launcher& launcher = launchers_[process.launcher];
-      end.processes -= may_stay && launcher.is_orphan && launcher.was_paused ? 1 : 0;
+      const bool is_unswept = launcher.was_paused || is_root_gone_;
+      end.processes -= may_stay && launcher.is_orphan && is_unswept ? 1 : 0;
     }
     if (settings_.goes_on != 0) allow_if_all_lost();
+    for (int status = 0; lost_at_its_end_ && status <= kMostStatus; ++status) checks_.grazed(status);
     is_root_gone_ ? checks_.ended_without_root(end) : checks_.ended(end);
-    const Duration bound = kSlack + ms(settings_.grace) + ms(settings_.pause * settings_.pause_for) +
-                           (settings_.lost > 0 ? ms(settings_.notice) : 0ms);
+    const Duration bound =
+        kSlack + ms(settings_.grace) + ms(settings_.pause * settings_.pause_for) +
+        (settings_.lost > 0 ? ms(settings_.notice) : 0ms) +
+        (settings_.prints > 0 ? kScreenfuls * ms(settings_.link) : 0ms) +
+        (is_root_gone_ ? ms(settings_.keep_alive)
+                       : static_cast<int>(roots_lost_.size()) * (ms(settings_.away) + kTakeOver));
     if (struck_at_ != kNotStruck && outcome_.all_gone - struck_at_ > bound)
       checks_.wrong(fmt::format("the job ended {:.1f} s after what had to end it, bound {:.1f} s",
                                 seconds(outcome_.all_gone - struck_at_), seconds(bound)));
   }
   if (settings_.restarts != 0 && outcome_.status == 0) check_recoveries();
   if (settings_.in_place != 0 && outcome_.status == 0) check_restarts();
-  if (settings_.goes_on != 0) check_survivors();
-  if (settings_.prints != 0 && outcome_.status == 0) check_output();
+  if (passes_barriers() && !lost_at_its_end_) check_survivors();
+  if (settings_.prints != 0 && outcome_.status == 0 && !lost_at_its_end_) check_output();
   outcome_.offences = checks_.offences();
 }
 

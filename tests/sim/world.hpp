@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <variant>
@@ -92,6 +93,7 @@ private:
       pause,
       interrupt,
       root_crash,
+      root_lost,
       kill_process,
       fail_process,
       crash_process
@@ -99,14 +101,18 @@ private:
   };
   /// So much output has been written.
   struct Written {
+    std::uint32_t root;
     std::size_t cost;
   };
+  struct RootDies {};
+  /// Another root begins.
+  struct TakeOver {};
   /// A launcher is free and takes the first thing that waits for it.
   struct Wake {
     std::uint32_t to;
   };
-  using Happening =
-      std::variant<ToNode, Arrival, HangUp, Knock, Admitted, Answer, Step, Dies, Fault, Written, Wake>;
+  using Happening = std::variant<ToNode, Arrival, HangUp, Knock, Admitted, Answer, Step, Dies, Fault, Written,
+                                 RootDies, TakeOver, Wake>;
   struct Entry {
     Duration at;
     std::uint64_t sequence;
@@ -156,7 +162,13 @@ private:
   struct Process {
     enum class State : std::uint8_t { unborn, running, joined, wired, ended, gone } state = State::unborn;
     bool is_stubborn = false;
-    std::uint32_t printed = 0, shown = 0;  // pieces of output
+    std::uint32_t printed = 0;  // pieces of output
+    struct Shown {
+      std::uint32_t root;
+      Duration at;
+    };
+    std::vector<Shown> shown;                  // of these
+    std::uint32_t screen = 0, next_on_it = 0;  // of which root the next was shown, and what comes then
     bool is_paused = false, waits_to_print = false;
     std::uint32_t launcher = kNobody;
     // Of a program that restarts its processes.
@@ -189,6 +201,8 @@ private:
   void happen(const Dies& what, Duration now);
   void happen(const Fault& what, Duration now);
   void happen(const Written& what, Duration now);
+  void happen(const RootDies& what, Duration now);
+  void happen(const TakeOver& what, Duration now);
   void happen(const Wake& what, Duration now);
   /// Returns when the launcher is free again.
   Duration turn(std::uint32_t id, const proto::Event& event, Duration now);
@@ -234,6 +248,7 @@ private:
   void perform(std::uint32_t id, const proto::Examined& action, Duration& now);
   void perform(std::uint32_t id, const proto::Progress& action, Duration& now);
   void perform(std::uint32_t id, const proto::RunOver& action, Duration& now);
+  void perform(std::uint32_t id, const proto::KeepTree& action, Duration& now);
   void perform(std::uint32_t id, const proto::Finish& action, Duration& now);
   void cost(std::uint32_t id, Duration& now, Duration what) const;
 
@@ -260,7 +275,7 @@ private:
   // ---- output
   void prints(std::uint32_t process, Duration now);
   void pause_process(std::uint32_t process, bool paused, Duration now);
-  void shown(std::uint32_t process, std::string_view text);
+  void shown(std::uint32_t process, std::string_view text, Duration now);
   void check_output();
 
   // ---- processes that are restarted
@@ -311,6 +326,12 @@ private:
   bool has_run() const;
   void retire_idle(std::uint32_t host);
 
+  // ---- roots that take over
+  void begin_root(RootPlan plan, Duration now);
+  void lose_root(Duration now);
+  void may_be_last(const wire::Message& message, Duration now);
+  bool passes_barriers() const { return settings_.goes_on != 0 || settings_.keep_alive > 0; }
+
   // ---- faults
   void draw_faults();
   std::uint32_t some_launcher();
@@ -334,14 +355,15 @@ private:
   Checks checks_;
   std::vector<Entry> queue_;
   std::uint64_t sequence_ = 0;
-  std::deque<Launcher> launchers_;                        // 0: the root
+  std::deque<Launcher> launchers_;
+  std::uint32_t root_ = 0;                                // of these
   std::vector<std::vector<std::uint32_t>> launchers_on_;  // by host
   std::deque<Wire> wires_;
   std::deque<Login> logins_;
   std::vector<Process> processes_;
   std::uint32_t reachable_ = 0, living_ = 0;
   std::uint32_t welcomed_ = 0, spawned_ = 0, joined_ = 0, wired_ = 0, gone_ = 0;
-  std::uint32_t launchers_alive_ = 1;
+  std::uint32_t launchers_alive_ = 0;
   wire::Blob checked_table_;
   std::vector<std::uint32_t> recoveries_;  // who was lost, by epoch - 1
   std::vector<std::uint32_t> entered_;     // processes that entered a barrier, by round
@@ -355,9 +377,14 @@ private:
   std::vector<std::uint32_t> first_lives_, known_lives_;  // of processes, in the root's table: first and now
   bool lost_at_the_end_ = false;                          // a process was lost while others ended
   std::uint32_t run_ = 0;                                 // of the program, as far as a host has heard
-  bool is_root_gone_ = false;
-  bool hosts_lost_ = false;                 // in place
-  std::uint32_t released_by_ = UINT32_MAX;  // the root's link that the last Release went to
+  bool is_root_gone_ = false;                             // for good
+  bool is_root_awaited_ = false;                          // another one
+  bool is_doomed_ = false;                                // the root, when it next tells all something
+  bool lost_at_its_end_ = false;                          // a root, while it ended the job
+  std::optional<proto::KeepTree> kept_;
+  std::map<std::uint32_t, Duration> roots_lost_;  // when
+  bool hosts_lost_ = false;                       // in place
+  std::uint32_t released_by_ = UINT32_MAX;        // the root's link that the last Release went to
   static constexpr std::size_t kMostUnwritten = 2U << 20;
   std::size_t unwritten_ = 0;  // of output, at the screen
   Duration screen_free_at_{0};

@@ -46,17 +46,18 @@ void World::perform(std::uint32_t id, const Send& action, Duration& now) {
   if (auto* facts = std::get_if<wire::Facts>(&message); facts != nullptr && lies(Sabotage::slander))
     facts->hosts_up = {0};
   const std::size_t bytes = size_of(number, message);
+  if (id == root_) may_be_last(message, now);
   if (const auto* table = std::get_if<wire::TableDown>(&message); table != nullptr && outcome_.table == 0) {
     outcome_.gathered = now;  // and it is coded here, once
     if (settings_.in_place != 0) root_knows(*table->table);
     outcome_.table = table->table->size();
     cost(id, now, bytes_cost(settings_.tuple, processes_.size()));
   }
-  if (const auto* recover = std::get_if<wire::Recover>(&message); recover != nullptr && id == 0)
+  if (const auto* recover = std::get_if<wire::Recover>(&message); recover != nullptr && id == root_)
     root_recovers(*recover);
-  if (const auto* renewed = std::get_if<wire::Renewed>(&message); renewed != nullptr && id == 0)
+  if (const auto* renewed = std::get_if<wire::Renewed>(&message); renewed != nullptr && id == root_)
     root_renews(*renewed);
-  if (const auto* release = std::get_if<wire::Release>(&message); release != nullptr && id == 0) {
+  if (const auto* release = std::get_if<wire::Release>(&message); release != nullptr && id == root_) {
     if (action.link <= std::exchange(released_by_, action.link)) root_releases(*release);  // links rise
   }
   cost(id, now, ms(settings_.send) + bytes_cost(settings_.cipher, bytes));
@@ -119,7 +120,7 @@ void World::perform(std::uint32_t id, const Probe& action, Duration& now) {
   const bool up = action.link == kParentLink;
   const Wire& wire = wires_[up ? launcher.wire : launcher.children.at(action.link).wire];
   const Launcher& there = launchers_[up ? wire.parent : wire.child];
-  const bool is_off = there.host != wire::kRootIndex && hosts_[there.host].is_off;
+  const bool is_off = there.host != wire::kRootIndex ? hosts_[there.host].is_off : !there.node;
   const Duration last = up ? wire.last_down : wire.last_up;
   Evidence found{!wire.is_dead && last <= now ? now - last : kLongAgo, wire.is_dead ? kLongAgo : 0s, !is_off};
   const Duration after = is_off ? action.within : 2 * network_.delay();
@@ -187,7 +188,7 @@ void World::perform(std::uint32_t, const Progress&, Duration&) {}
 void World::perform(std::uint32_t, const RunOver&, Duration&) {}
 
 void World::perform(std::uint32_t id, const Say& action, Duration&) {
-  if (id != 0) return checks_.wrong("a launcher that has no user speaks to one");
+  if (id != root_) return checks_.wrong("a launcher that has no user speaks to one");
   checks_.said(action);
 }
 
@@ -196,9 +197,9 @@ void World::perform(std::uint32_t, const Record& action, Duration&) {
 }
 
 void World::perform(std::uint32_t id, const Finish& action, Duration& now) {
-  if (id == 0) {
+  if (id == root_) {
     outcome_.status = action.status + (lies(Sabotage::mistake) ? 1 : 0);
-    if (settings_.goes_on != 0) settle_losses(action.why.lost);
+    if (passes_barriers() && !lost_at_its_end_) settle_losses(action.why.lost);
     outcome_.finished = now;
   }
   leave(id, now);

@@ -26,6 +26,7 @@ void World::draw_faults() {
                                          {settings_.pause, K::pause},
                                          {settings_.interrupt, K::interrupt},
                                          {settings_.root_crash, K::root_crash},
+                                         {settings_.root_lost, K::root_lost},
                                          {settings_.kill_process, K::kill_process},
                                          {settings_.fail_process, K::fail_process},
                                          {settings_.crash_process, K::crash_process}};
@@ -36,14 +37,16 @@ void World::draw_faults() {
 }
 
 bool World::is_ending() const {
-  return !launchers_[0].node || launchers_[0].node->ending();
+  const auto& root = launchers_[root_].node;
+  return root ? root->ending() : !is_root_awaited_;
 }
 
 /// One that lives, has been welcomed, and is not the root.
 std::uint32_t World::some_launcher() {
   std::vector<std::uint32_t> living;
   for (std::uint32_t id = 1; id < launchers_.size(); ++id) {
-    if (launchers_[id].node && launchers_[id].is_welcomed) living.push_back(id);
+    const Launcher& launcher = launchers_[id];
+    if (launcher.node && launcher.is_welcomed && launcher.host != wire::kRootIndex) living.push_back(id);
   }
   return living.empty() ? kNobody : living[random_.below(living.size())];
 }
@@ -64,7 +67,7 @@ void World::struck(bool surely, int status, Duration now) {
     if (status == kLauncherFailed && !has_run()) checks_.grazed(status);
     return;
   }
-  const bool may_be_late = launchers_[0].was_paused;  // the root may hear of the job's good end first
+  const bool may_be_late = launchers_[root_].was_paused;  // the root may hear of the job's good end first
   if (!surely || is_ending() || may_be_late) return checks_.grazed(status);
   checks_.struck(status);
   if (struck_at_ == kNotStruck) struck_at_ = now;
@@ -82,20 +85,22 @@ bool World::is_needed(std::uint32_t id) const {
 void World::happen(const Fault& what, Duration now) {
   using K = Fault::Kind;
   note(static_cast<std::uint64_t>(what.kind) + 1000);
-  if (!launchers_[0].node) return;
+  if (!launchers_[root_].node && !is_root_awaited_) return;
   switch (what.kind) {
     case K::interrupt:
       if (settings_.reruns != 0)
         checks_.grazed(kSignalled + kInterrupt);
       else
         struck(true, kSignalled + kInterrupt, now);
-      put(now, ToNode{0, UserSignal{kInterrupt}});
+      if (!is_root_awaited_) put(now, ToNode{root_, UserSignal{kInterrupt}});
       return;
     case K::root_crash:
       is_root_gone_ = true;
-      if (struck_at_ == kNotStruck) struck_at_ = now;
-      leave(0, now);
+      if (struck_at_ == kNotStruck || settings_.keep_alive > 0) struck_at_ = now;
+      if (!is_root_awaited_) leave(root_, now);
       return;
+    case K::root_lost:
+      return lose_root(now);
     case K::kill_process:
     case K::fail_process: {
       const std::uint32_t process = some_process();
@@ -131,6 +136,8 @@ void World::happen(const Fault& what, Duration now) {
     lose_in_place(id);
   else if (settings_.goes_on != 0)
     lose_launcher(id, what.kind != K::cut);
+  else if (settings_.keep_alive > 0 && what.kind == K::cut)
+    checks_.grazed(kLauncherFailed);  // it may be reached again
   else
     struck(is_needed(id), kLauncherFailed, now);
   if (what.kind == K::crash) {

@@ -21,7 +21,8 @@ constexpr int kLauncherFailed = 125;
 /// The root goes on without whoever is lost from now on.
 bool World::is_running() const {
   const bool is_plain = whole(settings_.kind) == 0;
-  return is_plain ? launchers_[0].node->status().stage == Stage::run : wired_ == processes_.size();
+  if (is_root_awaited_) return true;
+  return is_plain ? launchers_[root_].node->status().stage == Stage::run : wired_ == processes_.size();
 }
 
 void World::lose_process(std::uint32_t process, int status) {

@@ -19,8 +19,20 @@ using namespace proto;
 
 namespace {
 
-constexpr Duration kDisk = 50us;  // for one order
+constexpr Duration kDisk = 50us;     // for one order
+constexpr Duration kUntold = 250ms;  // OutputLedger::kDelay, and the way but for that of the network
+constexpr int kWay = 30;
 enum Kind : std::uint32_t { plain = 0, is_native = 1, charm = 2 };
+
+/// Its number among those of the process; nothing: it is none of them.
+std::optional<std::uint32_t> piece_in(std::string_view line, std::uint32_t process) {
+  const std::string begin = fmt::format("{} ", process);
+  if (!line.ends_with('\n') || !line.starts_with(begin)) return {};
+  std::uint32_t piece = 0;
+  const auto [end, error] = std::from_chars(line.data() + begin.size(), line.data() + line.size(), piece);
+  if (error != std::errc{} || (*end != ' ' && *end != '\n')) return {};
+  return piece;
+}
 
 }  // namespace
 
@@ -35,7 +47,7 @@ void World::prints(std::uint32_t number, Duration now) {
     return;
   }
   if (process.printed >= whole(settings_.prints)) {
-    if (settings_.goes_on != 0 && !is_plain) return next_round(number, now);
+    if (passes_barriers() && !is_plain) return next_round(number, now);
     put(now + ms(settings_.life), Step{number, is_plain ? Act::exit : Act::finish, process.life});
     return;
   }
@@ -107,26 +119,44 @@ void World::perform(std::uint32_t id, const Show& action, Duration& now) {
   const std::size_t cost = output_cost(action.output);
   unwritten_ += cost;
   if (unwritten_ > kMostUnwritten) checks_.wrong("the root shows more than the screen can take");
-  put(screen_free_at_, Written{cost});
+  put(screen_free_at_, Written{id, cost});
   if (action.output.wants_receipt) put(screen_free_at_, ToNode{id, Shown{action.output.process}});
-  shown(action.output.process, action.output.text);
+  shown(action.output.process, action.output.text, now);
 }
 
 void World::happen(const Written& what, Duration now) {
+  if (!launchers_[what.root].node) return;
   unwritten_ -= what.cost;
-  if (launchers_[0].node) take(std::make_unique<Happening>(ToNode{0, OutputWritten{what.cost}}), now);
+  take(std::make_unique<Happening>(ToNode{what.root, OutputWritten{what.cost}}), now);
 }
 
-void World::shown(std::uint32_t number, std::string_view text) {
+/// Each piece in its turn. What a root that was lost has shown, the next one shows again only if nobody could
+/// be told of it.
+void World::shown(std::uint32_t number, std::string_view text, Duration now) {
   if (whole(settings_.prints) == 0) return;
+  Process& process = processes_[number];
+  const double faults = settings_.crash + settings_.cut + settings_.lost + settings_.pause;
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n') + 1);
     text.remove_prefix(line.size());
-    const std::string wanted = fmt::format("{} {}", number, processes_[number].shown);
-    processes_[number].shown += lies(Sabotage::theft) && number == 0 ? 0 : 1;
-    if (!line.ends_with('\n') || line.substr(0, line.find_first_of(" \n", line.find(' ') + 1)) != wanted)
-      checks_.wrong(fmt::format("process {}: '{}' is shown, and '{}' is next", number,
-                                line.substr(0, wanted.size() + 1), wanted));
+    const auto next = static_cast<std::uint32_t>(process.shown.size());
+    const std::uint32_t first = std::exchange(process.screen, root_) == root_ ? process.next_on_it : 0;
+    const auto piece = piece_in(line, number);
+    if (!piece || *piece < first || *piece > next) {
+      checks_.wrong(fmt::format("process {}: '{}' is shown, and '{} {}' is next", number,
+                                line.substr(0, fmt::format("{} {}", number, next).size() + 1), number, next));
+      continue;
+    }
+    if (lies(Sabotage::theft) && number == 0) continue;
+    process.next_on_it = *piece + 1;
+    if (*piece == next) process.shown.emplace_back();
+    Process::Shown& shown = process.shown[*piece];
+    if (*piece < next && faults == 0 &&
+        roots_lost_.at(shown.root) - shown.at > kUntold + kWay * ms(settings_.link))
+      checks_.wrong(fmt::format(
+          "piece {} of process {} is shown again, though the root that showed it lived for {:.3f} s more",
+          *piece, number, seconds(roots_lost_.at(shown.root) - shown.at)));
+    shown = {root_, now};
   }
 }
 
@@ -135,9 +165,9 @@ void World::check_output() {
   for (std::uint32_t i = 0; i < processes_.size(); ++i) {
     const Process& process = processes_[i];
     if (process.is_lost || (settings_.spares > 0 && process.state == Process::State::unborn)) continue;
-    if (process.shown != process.printed || process.printed != whole(settings_.prints))
-      return checks_.wrong(
-          fmt::format("of {} pieces of process {} only {} are shown", process.printed, i, process.shown));
+    if (process.shown.size() != process.printed || process.printed != whole(settings_.prints))
+      return checks_.wrong(fmt::format("of {} pieces of process {} only {} are shown", process.printed, i,
+                                       process.shown.size()));
   }
 }
 

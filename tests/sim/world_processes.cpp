@@ -173,7 +173,7 @@ void World::hears(std::uint32_t number, const ClientSend& message, Duration now)
   if (settings_.restarts != 0) return recovering_hears(number, message, now);
   if (settings_.in_place != 0 && whole(settings_.kind) == is_native)
     return renewed_hears(number, message, now);
-  if (settings_.goes_on != 0) surviving_hears(number, message, now);
+  if (passes_barriers()) surviving_hears(number, message, now);
   switch (classify(whole(settings_.kind), message.bytes)) {
     case Heard::table:
       return table_comes(number, message.tail, now);
@@ -194,7 +194,7 @@ void World::table_comes(std::uint32_t number, const wire::Blob& table, Duration 
   outcome_.wired = now;
   if (settings_.prints != 0)
     put(now, Step{number, Act::print, process.life});
-  else if (settings_.goes_on != 0)
+  else if (passes_barriers())
     next_round(number, now);
   else
     put(now + ms(settings_.life), Step{number, Act::finish, process.life});

@@ -126,8 +126,7 @@ void World::act(const Step& what, Duration now) {
   if (process.state != Process::State::wired) return;
   if (what.act == Act::ack) return says(what.process, wire::make_charm_message("crash_ack"), now);
   process.in_barrier = true;
-  if (settings_.goes_on != 0)
-    return says(what.process, wire::native::to_frame(wire::native::BarrierEnter{}), now);
+  if (passes_barriers()) return says(what.process, wire::native::to_frame(wire::native::BarrierEnter{}), now);
   if (entered_.size() <= process.round) entered_.resize(process.round + 1);
   ++entered_[process.round];
   says(what.process, wire::make_charm_message("barrier"), now);

@@ -238,7 +238,7 @@ void World::lose_in_place(std::uint32_t id) {
   }
   const bool is_native = whole(settings_.kind) != 0;
   const bool starting =
-      launchers_[0].node->status().stage != Stage::run || (is_native && outcome_.table == 0);
+      launchers_[root_].node->status().stage != Stage::run || (is_native && outcome_.table == 0);
   if (anybody && !hopeless && !starting && !(is_native && done)) return;
   for (const int status : {kLauncherFailed, kSignalled + kKilled, kExitStatus, kCut}) checks_.grazed(status);
 }

@@ -42,7 +42,7 @@ void World::retire_idle(std::uint32_t host) {
 
 /// What befalls the program now is followed by another run.
 bool World::has_run() const {
-  return run_ > 0 || launchers_[0].node->status().stage != Stage::launch;
+  return run_ > 0 || launchers_[root_].node->status().stage != Stage::launch;
 }
 
 }  // namespace charmtree::sim

@@ -252,3 +252,118 @@ TEST_CASE("what nobody goes on after", "[judge][losses]") {
   }
   CHECK(court.lines().empty());
 }
+
+namespace {
+
+/// Of a root that takes over from another, which had told everybody this.
+class Successor {
+public:
+  explicit Successor(Heritage heritage, wire::OnFailure on_failure = wire::OnFailure::go_on)
+      : job(kept_alive(on_failure)), judge(job, hosts) {
+    judge.take_over();
+    judge.begin(kNow);
+    CHECK(judge.all_up());
+    CHECK(judge.next_deadline() == kNever);
+    heritage_ = std::move(heritage);
+  }
+  static wire::JobSpec kept_alive(wire::OnFailure on_failure) {
+    wire::JobSpec job = job_that_goes_on();
+    job.on_failure = on_failure;
+    job.keep_alive = 60s;
+    return job;
+  }
+  void resume() { judge.resume(heritage_); }
+  void tell(std::uint32_t ended_first, std::uint32_t ended_last) {
+    wire::Facts facts;
+    facts.who_ended = {{ended_first, ended_last}};
+    judge.on(facts, kNow);
+  }
+  void enter(std::uint32_t count, std::uint32_t epoch) {
+    wire::Facts facts;
+    facts.epoch = epoch;
+    facts.barrier[0] = count;
+    judge.on(facts, kNow);
+  }
+
+  wire::JobSpec job;
+  std::vector<Host> hosts = test::four_hosts();
+  Judge judge;
+
+private:
+  Heritage heritage_;
+};
+
+Heritage heritage(bool has_table, std::uint32_t epoch = 0, std::vector<wire::ProcessSet::Range> lost = {}) {
+  Heritage heritage;
+  heritage.epoch = epoch;
+  heritage.has_table = has_table;
+  heritage.releases = {3, 0, 0};
+  for (const wire::ProcessSet::Range& range : lost) heritage.lost.add(range);
+  return heritage;
+}
+
+}  // namespace
+
+TEST_CASE("a root that takes over waits for those that live, in an epoch of its own", "[judge][takeover]") {
+  Successor next{heritage(true, 5, {{2, 3}})};
+  next.resume();
+  CHECK(next.judge.opened(BarrierKind::all) == 3);
+  CHECK(next.judge.status().stage == Stage::run);
+  CHECK_FALSE(next.judge.take_blocks());
+  next.enter(8, 5);  // nobody knows whose these are
+  const auto lost = next.judge.tell_losses(kNow);
+  REQUIRE(lost);
+  CHECK(lost->epoch == 6);
+  CHECK(lost->processes.empty());
+  next.enter(5, 6);
+  CHECK_FALSE(next.judge.take_release(BarrierKind::all));
+  next.enter(1, 6);
+  CHECK(next.judge.take_release(BarrierKind::all));
+  CHECK(next.judge.opened(BarrierKind::all) == 4);
+  next.tell(0, 1);
+  next.tell(4, 6);
+  CHECK_FALSE(next.judge.verdict());
+  next.tell(7, 7);
+  REQUIRE(next.judge.verdict());
+  CHECK(next.judge.verdict()->status == 0);
+  CHECK(next.judge.verdict()->lines ==
+        std::vector<std::string>{"2 of 8 processes were lost (2-3); the job went on without them"});
+}
+
+TEST_CASE("a job may have nobody left when another root takes over", "[judge][takeover]") {
+  SECTION("all others had ended") {
+    Successor next{heritage(false, 1, {{2, 3}})};
+    next.tell(0, 1);
+    next.tell(4, 7);  // told before it is known who was lost
+    next.resume();
+    REQUIRE(next.judge.verdict());
+    CHECK(next.judge.verdict()->status == 0);
+  }
+  SECTION("all were lost") {
+    Successor next{heritage(false, 1, {{0, 7}})};
+    next.resume();
+    REQUIRE(next.judge.verdict());
+    CHECK(next.judge.verdict()->status == 125);
+  }
+}
+
+TEST_CASE("whoever is lost while a root takes over an abort job ends it", "[judge][takeover]") {
+  const bool has_table = GENERATE(false, true);
+  Successor next{heritage(has_table), wire::OnFailure::abort};
+  next.resume();
+  CHECK_FALSE(next.judge.verdict());
+  next.judge.on(wire::LinkLost{2, kClosed, {{4, 5}}});
+  REQUIRE(next.judge.verdict());
+  CHECK(next.judge.verdict()->status == 125);
+  CHECK(next.judge.verdict()->lines == std::vector<std::string>{"n3: run: connection reset"});
+}
+
+TEST_CASE("processes may register after another root has taken over", "[judge][takeover]") {
+  Successor next{heritage(false), wire::OnFailure::abort};
+  next.resume();
+  wire::Facts facts;
+  facts.registered = 8;
+  for (std::uint32_t i = 0; i < 4; ++i) facts.blocks.push_back({i, 2 * i, 1, {{1, {}}, {2, {}}}});
+  next.judge.on(facts, kNow);
+  CHECK(next.judge.take_blocks());
+}

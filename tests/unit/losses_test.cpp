@@ -105,3 +105,22 @@ TEST_CASE("an epoch begins without a loss when counts of barriers may be lost", 
   CHECK(losses.awaited() == 10);
   CHECK(losses.next_deadline() == kNever);
 }
+
+TEST_CASE("another root's losses are known, told to nobody again, and an epoch follows its last",
+          "[losses][takeover]") {
+  const wire::JobSpec job = job_of(10);
+  Losses losses{job};
+  losses.ended({{4, 4}});
+  losses.resume(7, {{3, 5}});
+  CHECK(losses.lost().print() == "3,5");  // 4 had ended before its launcher was lost
+  CHECK(losses.done() == 3);
+  CHECK(losses.lost({{3, 3}}).empty());
+  CHECK(losses.next_deadline() <= kNow);
+  const auto told = losses.tell(kNow);
+  REQUIRE(told);
+  CHECK(told->epoch == 8);
+  CHECK(told->processes.empty());
+  CHECK(losses.awaited() == 7);
+  losses.lost({{9, 9}});
+  CHECK(losses.tell(kNow + 1s)->processes == Ranges{{9, 9}});
+}

@@ -68,6 +68,8 @@ JobSpec full_job() {
   job.on_failure = OnFailure::go_on;
   job.heartbeat = {100ms, 2s, 3s};
   job.silence = {70s, true};
+  job.session = true;
+  job.keep_alive = 90s;
   return job;
 }
 
@@ -139,7 +141,7 @@ std::vector<Message> messages_up() {
   stamps.times[Stamps::table] = Instant{1h};
   return {Hello{Instant{12345ns}, 77},
           full_facts(),
-          Output{1, 2, true, "text\nmore", Tail::prompt, Instant{99ns}, 5},
+          Output{1, 2, true, "text\nmore", Tail::prompt, Instant{99ns}, 5, true},
           ScanUp{1, "%d"},
           AbortUp{1, -7, "why"},
           HandBack{{{4, {Errc::no_such_host, Phase::resolve, "x", "y"}}}},
@@ -172,7 +174,7 @@ std::vector<Message> messages_up() {
           BeatUp{},
           WasPunctual{},
           Waiting{4, "nonce"},
-          Claimed{"proof"},
+          Claimed{"proof", 3, {{1, 2}, {7, 7}}, {4, 5, 6}, true},
           Taken{"proof"},
           Reached{4, {{8, 11}, {20, 20}}},
           Idle{{1, 2}, {2}},
@@ -233,6 +235,11 @@ TEST_CASE("members arrive where they belong", "[messages]") {
   CHECK(facts.who_ended == full_facts().who_ended);
   CHECK(facts.started_by == full_facts().started_by);
   CHECK((facts.registered == 2 && facts.ended == 1 && facts.exited_ok == 6));
+  const Message claimed = every_message()[Message{Claimed{}}.index()],
+                output = every_message()[Message{Output{}}.index()];
+  const auto heir = std::get<Claimed>(decode_message(type_of(claimed), payload_of(claimed)).value());
+  CHECK((heir.epoch == 3 && heir.lost.size() == 2 && heir.releases[2] == 6 && heir.has_table));
+  CHECK(std::get<Output>(decode_message(type_of(output), payload_of(output)).value()).is_oldest);
   const Message welcome = every_message()[0];
   CHECK(std::get<Welcome>(decode_message(0, payload_of(welcome)).value()).self == full_host());
 }

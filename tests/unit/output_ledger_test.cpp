@@ -10,6 +10,13 @@ namespace {
 
 constexpr Instant kNow{100s};
 
+wire::Output oldest(std::uint32_t process, std::uint32_t number) {
+  wire::Output output{process, 1, false, "x"};
+  output.number = number;
+  output.is_oldest = true;
+  return output;
+}
+
 wire::Output output(std::uint32_t process, std::uint32_t number, std::size_t size = 10) {
   wire::Output output{process, 1, false, std::string(size, 'x')};
   output.number = number;
@@ -45,4 +52,19 @@ TEST_CASE("what the root has is told soon, and at once if it is much", "[output]
 
   CHECK(ledger.enter(output(3, 2, OutputLedger::kMuch), kNow + 3s));
   CHECK(ledger.take(kNow + 3s) == Taken{{3, 2}});
+}
+
+TEST_CASE("a root that takes over goes on with the first output that no other is known to have had",
+          "[output][takeover]") {
+  OutputLedger ledger;
+  CHECK_FALSE(ledger.enter(output(3, 8), kNow));  // 7 was under way to the one that was lost
+  CHECK(ledger.take(kNow + 1s) ==
+        std::vector<wire::OutputTaken::Taken>{{3, 0}});  // which tells nobody anything
+  CHECK(ledger.enter(oldest(3, 7), kNow));
+  CHECK(ledger.enter(output(3, 8), kNow));
+  CHECK_FALSE(ledger.enter(oldest(3, 7), kNow));
+  CHECK_FALSE(ledger.enter(output(3, 10), kNow));
+  CHECK(ledger.enter(oldest(3, 9), kNow));
+  CHECK(ledger.enter(oldest(4, 1), kNow));
+  CHECK(ledger.take(kNow + 2s) == std::vector<wire::OutputTaken::Taken>{{3, 9}, {4, 1}});
 }

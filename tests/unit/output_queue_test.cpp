@@ -240,3 +240,67 @@ TEST_CASE("what is kept until it is taken is sent again, in order, and counts in
   queue.taken({3, UINT32_MAX});
   CHECK_FALSE(queue.pipes_rest());
 }
+
+TEST_CASE("an output is the oldest exactly if a root is known to have had all before it", "[takeover]") {
+  OutputQueue queue{kPlenty, 1U << 20, OutputQueue::Keeps::until_taken};
+  Actions out;
+  const auto next = [&] {
+    const wire::Output output = std::get<wire::Output>(queue.next(out)->message);
+    return std::tuple{output.process, output.number, output.is_oldest};
+  };
+  using Sent = std::tuple<std::uint32_t, std::uint32_t, bool>;
+  for (const char* text : {"a\n", "b\n", "c\n"}) queue.add(lines(3, text), out);
+  queue.add(lines(4, "d\n"), out);
+  CHECK(next() == Sent{3, 1, true});
+  CHECK(next() == Sent{3, 2, false});
+  CHECK(next() == Sent{3, 3, false});
+  CHECK(next() == Sent{4, 1, true});
+  queue.taken({3, 1});
+  queue.resend();
+  CHECK(next() == Sent{3, 2, true});
+  CHECK(next() == Sent{3, 3, false});
+  CHECK(next() == Sent{4, 1, true});
+  queue.taken({3, 3});
+  queue.taken({3, 1});  // told late, by a root that was lost
+  queue.taken({4, 0});  // by one that has had nothing
+  queue.add(lines(3, "e\n"), out);
+  CHECK(next() == Sent{3, 4, true});
+  queue.resend();
+  CHECK(next() == Sent{4, 1, true});
+  CHECK(next() == Sent{3, 4, true});
+}
+
+TEST_CASE("without being kept nothing is numbered", "[takeover]") {
+  Bench b{kPlenty};
+  b.queue.add(lines(3, "a\n"), b.out);
+  const auto next = b.queue.next(b.out);
+  REQUIRE(next);
+  CHECK_FALSE(std::get<wire::Output>(next->message).is_oldest);
+  CHECK(std::get<wire::Output>(next->message).number == 0);
+}
+
+TEST_CASE("what the root has had another way is not sent on, and what follows is known to", "[takeover]") {
+  OutputQueue queue{kPlenty, 1U << 20};
+  Actions out;
+  std::size_t cost = 0;
+  for (std::uint32_t number = 5; number <= 8; ++number) {
+    wire::Output output = lines(3, "a\n");
+    output.number = number;
+    cost = output_cost(output);
+    queue.add(7, output);
+    output.process = 4;
+    queue.add(8, output);
+  }
+  queue.add(7, wire::ScanUp{3, "%d"});
+  CHECK(queue.drop_taken({{3, 6}, {9, 100}}) == std::map<LinkId, std::size_t>{{7, 2 * cost}});
+  std::vector<std::tuple<std::uint32_t, std::uint32_t, bool>> sent;
+  bool scans = false;
+  while (const auto next = queue.next(out)) {
+    const auto* output = std::get_if<wire::Output>(&next->message);
+    if (output != nullptr) sent.emplace_back(output->process, output->number, output->is_oldest);
+    scans = scans || output == nullptr;
+  }
+  CHECK(sent == std::vector<std::tuple<std::uint32_t, std::uint32_t, bool>>{
+                    {4, 5, false}, {4, 6, false}, {3, 7, true}, {4, 7, false}, {3, 8, false}, {4, 8, false}});
+  CHECK(scans);
+}

@@ -50,6 +50,7 @@ RootPlan make_plan(const Plan& plan) {
   job.watched = root.tells_progress = plan.watched;
   job.on_failure = plan.on_loss;
   job.session = plan.session;
+  job.keep_alive = plan.keep_alive;
   job.profiles.resize(1);
   job.profiles[0].host_keys = plan.host_keys;
   job.profiles[0].user = plan.user;
@@ -76,10 +77,22 @@ SmallWorld::SmallWorld(const Plan& plan)
       can_fork_(plan.can_fork),
       plan_(make_plan(plan)),
       random_(plan.seed) {
+  start_root(plan_);
+}
+
+void SmallWorld::start_root(const RootPlan& plan) {
+  root_ = launchers_.size();
   launchers_.push_back(std::make_unique<Launcher>());
-  launchers_[0]->skew = random_.between(-1000s, 1000s);
-  launchers_[0]->node = std::make_unique<Node>(plan_, random_.next());
-  schedule(0ms, [this] { deliver(0, Begin{}); });
+  launchers_[root_]->skew = random_.between(-1000s, 1000s);
+  launchers_[root_]->node = std::make_unique<Node>(plan, random_.next());
+  schedule(now_, [this, id = root_] { deliver(id, Begin{}); });
+}
+
+void SmallWorld::take_over() {
+  RootPlan plan = plan_;
+  plan.hosts = kept.value().hosts;
+  plan.takes_over = kept->shape;
+  start_root(plan);
 }
 
 void SmallWorld::schedule(Duration when, std::function<void()> what) {
@@ -119,7 +132,7 @@ std::size_t SmallWorld::alive() const {
 void SmallWorld::deliver(std::size_t id, const Event& event) {
   Launcher& launcher = *launchers_[id];
   if (!launcher.alive || launcher.frozen) return;
-  if (id == 0 && stopped_) return held_.push_back(event);
+  if (id == root_ && stopped_) return held_.push_back(event);
   Actions actions;
   launcher.node->on(event, local(launcher), actions);
   for (const Action& action : actions) {
@@ -331,16 +344,16 @@ void SmallWorld::perform(std::size_t id, const proto::Signal& a) {
 }
 
 void SmallWorld::perform(std::size_t id, const StopSelf&) {
-  if (id != 0) throw std::logic_error("a launcher that is not the root stopped itself");
-  stopped_ = launchers_[0]->node->suspended();
+  if (id != root_) throw std::logic_error("a launcher that is not the root stopped itself");
+  stopped_ = launchers_[root_]->node->suspended();
   stops += stopped_ ? 1 : 0;
 }
 
 void SmallWorld::user_signal(int signal) {
   if (signal == signals::kContinue) stopped_ = false;
-  deliver(0, UserSignal{signal});
+  deliver(root_, UserSignal{signal});
   if (!stopped_) {
-    for (const Event& event : std::exchange(held_, {})) deliver(0, event);
+    for (const Event& event : std::exchange(held_, {})) deliver(root_, event);
   }
 }
 
@@ -418,13 +431,13 @@ void SmallWorld::perform(std::size_t id, const SpoolRead& a) {
   schedule(now_ + kReaction, [this, id, bytes] { deliver(id, Unspooled{bytes}); });
 }
 
-void SmallWorld::perform(std::size_t, const ReadInput& a) {
+void SmallWorld::perform(std::size_t id, const ReadInput& a) {
   ++reads;
   InputRead event{user_input.substr(input_at_, a.bytes)};
   if (plan_.job.input_is_typed) event.bytes.resize(std::min(event.bytes.size(), event.bytes.find('\n') + 1));
   input_at_ += event.bytes.size();
   event.end = input_at_ == user_input.size();
-  soon(kReaction, [this, event] { deliver(0, event); });
+  soon(kReaction, [this, id, event] { deliver(id, event); });
 }
 
 void SmallWorld::perform(std::size_t, const RunOver& a) {
@@ -437,13 +450,15 @@ void SmallWorld::next_run(const std::vector<std::uint32_t>& processes) {
   for (const std::uint32_t each : processes) plan.job.processes += each;
   plan.job.input_process = wire::kNoProcess;
   for (Actor& actor : actors) actor.spawned = false;
-  deliver(0, NextRun{std::make_shared<const RunPlan>(std::move(plan))});
+  deliver(root_, NextRun{std::make_shared<const RunPlan>(std::move(plan))});
 }
 
 void SmallWorld::perform(std::size_t id, const Finish& a) {
-  if (id == 0) {
+  if (id == root_) {
     result = a;
     result_at = now_;
+  } else if (launchers_[id]->host == wire::kRootIndex) {
+    former.push_back(a);
   }
   leave(id);
 }
@@ -484,10 +499,10 @@ void SmallWorld::perform(std::size_t id, const Signed& a) {
   });
 }
 
-void SmallWorld::perform(std::size_t, const Sign& a) {
+void SmallWorld::perform(std::size_t id, const Sign& a) {
   signs.push_back(a);
   const SignatureMade event{a.launcher, a.login, agent ? agent(a) : "signed " + a.data};
-  soon(kReaction, [this, event] { deliver(0, event); });
+  soon(kReaction, [this, id, event] { deliver(id, event); });
 }
 
 void SmallWorld::start(std::size_t id, const Login& action, const Outcome& outcome) {

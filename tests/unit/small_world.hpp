@@ -102,6 +102,7 @@ struct Plan {
   wire::Heartbeat heartbeat;
   wire::SilenceRules silence;
   bool session = false;  // without processes of its own
+  Duration keep_alive{0};
 };
 
 /// One try to log in, and what is to come of it. Default: it succeeds after some time.
@@ -152,12 +153,16 @@ public:
   /// The same, and its host acknowledges and answers nothing.
   void unplug(std::uint32_t host);
   void cut_link(std::uint32_t host);
+  /// No link ends, and nothing arrives any more that the root says, or that is said to it.
+  void silence_root() { unplug(wire::kRootIndex); }
+  /// Another root begins, with what the last one has kept of the tree; that one may live.
+  void take_over();
   void kill_process(std::uint32_t process, int signal) { dies(actors[process], 0, signal); }
   /// One to go on ends what a StopSelf has begun.
   void user_signal(int signal);
   /// Of a session: these are the processes of the next run, so many on each host. `actors` keep their places.
   void next_run(const std::vector<std::uint32_t>& processes);
-  void end_session(int signal) { deliver(0, proto::SessionEnds{signal}); }
+  void end_session(int signal) { deliver(root_, proto::SessionEnds{signal}); }
   /// The launcher of `host` says this to its parent.
   void forge(std::uint32_t host, const wire::Message& message);
   /// Of a Charm++ process that has connected.
@@ -169,8 +174,10 @@ public:
   void run(Duration limit = 600s);
 
   // ---- what happened
-  std::optional<proto::Finish> result;  // the root's
-  std::vector<proto::Finish> runs;      // of a session
+  std::optional<proto::Finish> result;  // the root's; the last one's, if there were several
+  std::vector<proto::Finish> former;    // what those before it came to
+  std::optional<proto::KeepTree> kept;
+  std::vector<proto::Finish> runs;  // of a session
   Duration result_at{0}, last_exit_at{0};
   std::string out, err;
   std::vector<proto::Say> said;
@@ -221,6 +228,7 @@ private:
   }
   Instant local(const Launcher& launcher) const { return Instant{now_ + launcher.skew}; }
   std::size_t find(std::uint32_t host) const;
+  void start_root(const RootPlan& plan);
   void deliver(std::size_t id, const proto::Event& event);
   void arm(std::size_t id);
   void leave(std::size_t id);
@@ -267,6 +275,7 @@ private:
     if (a.error) failures.push_back(a);
     stamps.push_back(a.stamps);
   }
+  void perform(std::size_t, const proto::KeepTree& a) { kept = a; }
   void perform(std::size_t, const proto::Examined& a) { checkups.push_back(a.checkup); }
   void perform(std::size_t, const proto::Progress& a) { progress.push_back(a); }
   void perform(std::size_t id, const proto::RunOver& action);
@@ -292,7 +301,8 @@ private:
   std::map<std::pair<Duration, std::uint64_t>, std::function<void()>> queue_;
   std::uint64_t sequence_ = 0;
   proto::ClientId next_client_ = 1;
-  std::vector<std::unique_ptr<Launcher>> launchers_;  // 0: the root
+  std::vector<std::unique_ptr<Launcher>> launchers_;
+  std::size_t root_ = 0;  // of these
   std::map<std::uint32_t, std::uint32_t> tries_of_;
   std::map<std::pair<std::size_t, proto::LinkId>, std::pair<proto::Login, Outcome>> unsigned_;
   std::size_t input_at_ = 0;

@@ -80,6 +80,7 @@ void Runner::execute(Action& action) {
   if (auto* a = std::get_if<Examined>(&action)) return user_->examined(a->checkup);
   if (auto* a = std::get_if<ReadInput>(&action)) return user_->read_input(*a);
   if (auto* a = std::get_if<RunOver>(&action)) return execute(*a);
+  if (auto* a = std::get_if<KeepTree>(&action)) return user_->keep_tree(*a);
   if (std::holds_alternative<ReleaseKeys>(action)) return user_->release_keys();
   if (std::holds_alternative<StopSelf>(action)) return stop_self(now() + kFlush);
   if (auto* a = std::get_if<ReadHosts>(&action)) return user_->read_hosts(a->pes);

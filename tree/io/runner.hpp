@@ -46,6 +46,8 @@ public:
   virtual void stop_self() {}
   /// Only of a session: hands in the next run by NextRun through Runner::dispatch, now or later.
   virtual void run_over(const proto::Finish& /*result*/) {}
+  /// Only of a job that is kept alive: another root finds it by this.
+  virtual void keep_tree(const proto::KeepTree& /*action*/) {}
   /// Reads again which hosts there are and answers with HostsRead through Runner::dispatch.
   virtual void read_hosts(std::uint32_t /*pes*/) {}
   /// Output that has not been written yet.

@@ -467,12 +467,24 @@ struct RunOver {
   Finish result;
 };
 
+/// Whose launcher has started which, and what else a root has to know of the tree of one that was lost.
+struct TreeShape {
+  std::vector<wire::StartedBy> started_by;
+  wire::ProcessSet lost;  // processes of launchers that were lost
+};
+/// Root of a job that is kept alive: this is what another one needs to take over, from now on.
+struct KeepTree {
+  TreeShape shape;
+  std::vector<Host> hosts;
+  std::uint32_t pes_per_process = 1;
+};
+
 using AnyAction =
     std::variant<Login, CancelLogin, Signed, Send, CloseLink, Relay, ReplaceParent, Probe, Prepare, Spawn,
                  Adopt, Signal, KillLeftovers, ClientSend, ClientClose, DrainOutput, PauseOutput, PauseClient,
                  LookAtClient, SpoolWrite, SpoolRead, WriteInput, RecallPipe, ResizeTerminal, ReadInput,
                  ReleaseKeys, StopSelf, ReadHosts, Show, Say, Sign, StoreHostKey, Record, Examined, Progress,
-                 RunOver, Finish>;
+                 RunOver, KeepTree, Finish>;
 /// One of them; see wire::Message.
 struct Action : AnyAction {
   using AnyAction::AnyAction;

@@ -528,6 +528,13 @@ void HostProcesses::scanned(std::uint32_t process, std::string_view input, Insta
   apply(*at(process).kind, outputs, now, out, up);
 }
 
+void HostProcesses::wait_no_longer(bool by_new_root, Instant now, Actions& out, Upward& up) {
+  for (const std::uint32_t process : living()) {
+    printed(process, now, out, up);
+    if (by_new_root) scanned(process, {}, now, out, up);
+  }
+}
+
 void HostProcesses::finish(int signal, Instant now, Actions& out, Upward& up) {
   ending_ = true;
   heard_by_ = kNever;

@@ -84,6 +84,9 @@ public:
   void release(BarrierKind kind, Instant now, Actions& out, Upward& up);
   void printed(std::uint32_t process, Instant now, Actions& out, Upward& up);
   void scanned(std::uint32_t process, std::string_view input, Instant now, Actions& out, Upward& up);
+  /// The way to the root is another one: receipts may have been lost with the old one, and count as come; by
+  /// a new root, who has no input, scanf reads its end.
+  void wait_no_longer(bool by_new_root, Instant now, Actions& out, Upward& up);
 
   // Lost processes of a program that restarts them.
   /// These are on this host from now on; each is started by restart().

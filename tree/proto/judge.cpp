@@ -196,6 +196,7 @@ void Judge::judge_exit(const wire::ProcessExit& exit) {
     const bool left = has_left(exit);
     return fail(exit, left ? kWithoutEnd : "", left ? kSeeOutput : "");
   }
+  if (losses_) losses_->ended({{exit.process, exit.process}});
   ++bad_exits_;
   if (!bad_exit_) bad_exit_ = exit;
   if (exit.signal != 0 || bad_exit_rule_ == BadExit::ends) fail(exit, "", "");
@@ -432,6 +433,27 @@ void Judge::time_limit_reached() {
 
 void Judge::begin(Instant now) {
   await_answers(now);
+}
+
+void Judge::take_over() {
+  numbered_ = true;
+  for (const Host& host : hosts_) answered_.insert(host.index);
+  up_ = answered_.size();
+  idle_ = static_cast<std::uint32_t>(
+      std::count_if(hosts_.begin(), hosts_.end(), [](const Host& host) { return host.processes == 0; }));
+}
+
+/// How these were lost has been said by the other root; if all others are to be lost, too, that is the cause.
+void Judge::resume(const Heritage& heritage) {
+  table_taken_ = heritage.has_table;
+  if (table_taken_) registered_ = job_.processes;
+  opened_ = heritage.releases;
+  losses_->resume(heritage.epoch, heritage.lost.ranges());
+  if (!heritage.lost.empty()) {
+    first_loss_ = Verdict{kLauncherFailed, 0, {wire::EndMode::stop, 15}, {}, {Cause::launcher}};
+    first_loss_->why.how = "some processes were lost before another root took over";
+  }
+  judge_end();
 }
 
 void Judge::await_answers(Instant now) {

@@ -20,6 +20,14 @@
 
 namespace charmtree::proto {
 
+/// What another root has told everybody before it was lost.
+struct Heritage {
+  std::uint32_t epoch = 0;
+  wire::ProcessSet lost;
+  std::array<std::uint32_t, 3> releases{};  // by BarrierKind
+  bool has_table = false;
+};
+
 /// How the job ends. `lines` is what the user should read, first cause first; empty for a normal end.
 struct Verdict {
   int status = 0;
@@ -40,7 +48,8 @@ public:
   /// `hosts` is the job's list, in order; must outlive the judge.
   Judge(const wire::JobSpec& job, const std::vector<Host>& hosts, BadExit bad_exit = BadExit::waits)
       : job_(job), hosts_(hosts), bad_exit_rule_(bad_exit), numbered_(!job.is_numbered_late()) {
-    if (job.on_failure == wire::OnFailure::go_on && !job.restarts_processes) losses_.emplace(job);
+    const bool goes_on = job.on_failure == wire::OnFailure::go_on && !job.restarts_processes;
+    if (goes_on || job.repairs()) losses_.emplace(job);
   }
 
   /// Facts from below, each once.
@@ -94,6 +103,11 @@ public:
   void stalled(bool stalled, Instant now);
   /// The launch begins.
   void begin(Instant now);
+  /// Instead: another root has launched the job, and all processes have been started.
+  void take_over();
+  /// What everybody has been told by that one, once it is known: in that epoch, of whom, and how often
+  /// barriers have opened. Whoever is in one is counted anew.
+  void resume(const Heritage& heritage);
   /// Before that: these hosts have failed already, in an earlier run of the program.
   void leave_out(const std::set<std::uint32_t>& hosts);
   /// The verdict was one on a run, and is to be followed by one on the job.
@@ -150,11 +164,12 @@ private:
   bool can_be_restarted(const wire::ProcessExit& exit) const;
   void lose(const wire::ProcessExit& exit);
   void lose(const wire::LinkLost& lost);
+  bool goes_on() const { return losses_ && job_.on_failure == wire::OnFailure::go_on; }
   bool goes_on_without(const wire::ProcessExit& exit) const {
-    return losses_ && (exit.registered || !table_pending());
+    return goes_on() && (exit.registered || !table_pending());
   }
   bool goes_on_without(const wire::LinkLost& lost) const {
-    return losses_ && !lost.lives && all_up() && !table_pending();
+    return goes_on() && !lost.lives && all_up() && !table_pending();
   }
   std::uint32_t done() const { return losses_ ? losses_->done() : ended_ + exited_; }
   Verdict verdict_of(const wire::ProcessExit& exit, std::string_view more, std::string_view hint) const;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace charmtree::proto {
@@ -45,6 +46,15 @@ std::string Losses::summary() const {
   if (which.size() > kMaxWhich) which = which.substr(0, which.rfind(',', kMaxWhich)) + ",...";
   return fmt::format("{} of {} processes {} lost ({}); the job went on without {}", lost_.size(),
                      job_.processes, one ? "was" : "were", which, one ? "it" : "them");
+}
+
+void Losses::resume(std::uint32_t epoch, const Ranges& lost) {
+  epoch_ = std::max(epoch_, epoch);
+  for (const Range& range : lost) {
+    gone_.add(range);
+    for (const Range& unfinished : ended_.missing(range)) lost_.add(unfinished);
+  }
+  counts_anew_ = true;
 }
 
 std::optional<wire::Lost> Losses::tell(Instant now) {

@@ -58,6 +58,8 @@ public:
 
   /// An epoch is to begin though nobody is lost: counts of barriers may have been, with a link.
   void count_anew() { counts_anew_ = true; }
+  /// Another root has told everybody of these, in that epoch: this one goes on from there, with a new epoch.
+  void resume(std::uint32_t epoch, const Ranges& lost);
   /// What the others are to be told now, if anything.
   std::optional<wire::Lost> tell(Instant now);
   Instant next_deadline() const { return untold_.empty() && !counts_anew_ ? kNever : tell_at_; }

@@ -6,14 +6,15 @@
 namespace charmtree::proto {
 
 /// Of what was here before nobody may have been told. What is missing was lost with a launcher; it comes
-/// again, and what has come behind it, too.
+/// again, and what has come behind it, too. Or another root had it, before this one took over.
 bool OutputLedger::enter(const wire::Output& output, Instant now) {
   if (numbers_.size() <= output.process) numbers_.resize(output.process + std::size_t{1});
   untold_.insert(output.process);
   much_ += output_cost(output);
   tell_at_ = earlier(tell_at_, much_ >= kMuch ? now : now + kDelay);
-  if (output.number != numbers_[output.process] + 1) return false;
-  ++numbers_[output.process];
+  std::uint32_t& last = numbers_[output.process];
+  if (output.number != last + 1 && !(output.is_oldest && output.number > last)) return false;
+  last = output.number;
   return true;
 }
 

@@ -112,20 +112,52 @@ std::optional<OutputQueue::Passed> OutputQueue::next(Actions& out) {
   if (own) own_cost_ -= first.cost;
   if (own && keeps_ == Keeps::until_taken) {
     auto* lines = std::get_if<wire::Output>(&first.message);
-    if (lines != nullptr && lines->number == 0) lines->number = ++numbers_[lines->process];
+    if (lines != nullptr) number(*lines);
     sent_cost_ += first.cost;
     sent_.push_back(first);
   }
   return Passed{std::move(first.message), own ? std::nullopt : std::optional{first.from}, first.cost};
 }
 
+/// It keeps its number when it is sent again.
+void OutputQueue::number(wire::Output& lines) {
+  Numbers& numbers = numbers_[lines.process];
+  if (lines.number == 0) lines.number = ++numbers.last;
+  lines.is_oldest = lines.number == numbers.taken + 1;
+}
+
 void OutputQueue::taken(const wire::OutputTaken::Taken& taken) {
+  std::uint32_t& known = numbers_[taken.process].taken;
+  known = std::max(known, taken.number);
   const auto is_taken = [&](const Waiting& waiting) {
     const auto* lines = std::get_if<wire::Output>(&waiting.message);
     return lines == nullptr || (lines->process == taken.process && lines->number <= taken.number);
   };
   for (const Waiting& waiting : sent_) sent_cost_ -= is_taken(waiting) ? waiting.cost : 0;
   std::erase_if(sent_, is_taken);
+}
+
+/// The next one may be all that another root gets of a process that is lost meanwhile.
+std::map<LinkId, std::size_t> OutputQueue::drop_taken(const std::vector<wire::OutputTaken::Taken>& taken) {
+  std::map<std::uint32_t, std::uint32_t> numbers;  // by process
+  for (const auto& [process, number] : taken) numbers.emplace(process, number);
+  std::map<LinkId, std::size_t> dropped;
+  const auto is_taken = [&](const Waiting& waiting) {
+    const auto* lines = std::get_if<wire::Output>(&waiting.message);
+    const auto known = lines != nullptr ? numbers.find(lines->process) : numbers.end();
+    return known != numbers.end() && lines->number <= known->second;
+  };
+  for (Waiting& waiting : below_) {
+    auto* lines = std::get_if<wire::Output>(&waiting.message);
+    if (is_taken(waiting)) {
+      dropped[waiting.from] += waiting.cost;
+    } else if (lines != nullptr) {
+      const auto known = numbers.find(lines->process);
+      if (known != numbers.end() && lines->number == known->second + 1) lines->is_oldest = true;
+    }
+  }
+  std::erase_if(below_, is_taken);
+  return dropped;
 }
 
 void OutputQueue::resend() {

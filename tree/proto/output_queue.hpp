@@ -9,6 +9,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "tree/proto/events.hpp"
 #include "tree/proto/spool.hpp"
@@ -43,8 +44,11 @@ public:
   /// From below.
   void add(LinkId from, wire::Message output);
   void credit(std::uint64_t bytes) { credit_ += static_cast<std::int64_t>(bytes); }
-  /// The root has this process's outputs up to that number.
+  /// The root has this process's outputs up to that number. It is one of this host.
   void taken(const wire::OutputTaken::Taken& taken);
+  /// The root has these: what waits here of them came another way, or a second time, and is not sent on.
+  /// Returns what the links had sent of that.
+  std::map<LinkId, std::size_t> drop_taken(const std::vector<wire::OutputTaken::Taken>& taken);
   /// What was sent and is not known to have been taken is to be sent again, first.
   void resend();
   /// Another parent has begun, which gives so much credit.
@@ -81,9 +85,14 @@ private:
   Keeps keeps_;
   std::deque<Waiting> sent_;  // of own_, and not known to have been taken
   std::size_t sent_cost_ = 0;
-  std::map<std::uint32_t, std::uint32_t> numbers_;  // of the last output, by process
-  Spool spool_;                                     // behind own_
-  bool unspooling_ = false;                         // the answer is awaited
+  /// Of a process's outputs.
+  struct Numbers {
+    std::uint32_t last = 0, taken = 0;  // numbered; by the root
+  };
+  void number(wire::Output& lines);
+  std::map<std::uint32_t, Numbers> numbers_;  // by process
+  Spool spool_;                               // behind own_
+  bool unspooling_ = false;                   // the answer is awaited
   bool own_turn_ = true;
   bool pipes_rest_ = false, clients_rest_ = false;
 };

@@ -216,7 +216,7 @@ CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.environment, s.hosts, s.proce
            s.keep_address_randomisation, s.stamps, s.verbose, s.partial_line, s.raw_output, s.labelled,
            s.private_network, s.umask, s.runscript, s.profiles, s.checkup, s.restarts_processes, s.terminal,
            s.provision, s.bind, s.report_bindings, s.resizes, s.fork_clients, s.spool, s.watched,
-           s.on_failure, s.restarts_in_place, s.restarts, s.heartbeat, s.silence, s.session)
+           s.on_failure, s.restarts_in_place, s.restarts, s.heartbeat, s.silence, s.session, s.keep_alive)
 CT_MEMBERS(NodeTable, s.epoch, s.pes_per_process, s.blocks)
 CT_MEMBERS(Welcome, s.job, s.self, s.level)
 CT_MEMBERS(Assign, s.hosts, s.login_rate)
@@ -245,12 +245,12 @@ CT_MEMBERS(CcsMerge, s.code)
 CT_MEMBERS(CcsSpread, s.token, s.first, s.last, s.everybody, s.processes, s.bytes)
 CT_MEMBERS(OutputTaken::Taken, s.process, s.number)
 CT_MEMBERS(OutputTaken, s.processes)
-CT_MEMBERS(Resend, )
+CT_MEMBERS(Resend, s.by_new_root)
 CT_MEMBERS(Adopt, s.id, s.host)
 CT_MEMBERS(Relayed, s.connection)
-CT_MEMBERS(Claim, s.nonce, s.proof, s.level, s.epoch, s.lost, s.releases, s.suspended)
+CT_MEMBERS(Claim, s.nonce, s.proof, s.level, s.epoch, s.lost, s.releases, s.suspended, s.by_new_root)
 CT_MEMBERS(Waiting, s.host, s.nonce)
-CT_MEMBERS(Claimed, s.proof)
+CT_MEMBERS(Claimed, s.proof, s.epoch, s.lost, s.releases, s.has_table)
 CT_MEMBERS(Taken, s.proof)
 CT_MEMBERS(Reached, s.host, s.processes)
 CT_MEMBERS(Beat, )
@@ -274,7 +274,7 @@ CT_MEMBERS(StartedBy, s.host, s.by)
 CT_MEMBERS(Facts, s.hosts_up, s.hosts_failed, s.blocks, s.epoch, s.barrier, s.crash_acks, s.registered,
            s.ended, s.code, s.exited_ok, s.first_ok, s.exits, s.topologies, s.random_layout, s.blind,
            s.who_ended, s.started_by)
-CT_MEMBERS(Output, s.process, s.stream, s.wants_receipt, s.text, s.tail, s.read, s.number)
+CT_MEMBERS(Output, s.process, s.stream, s.wants_receipt, s.text, s.tail, s.read, s.number, s.is_oldest)
 CT_MEMBERS(ScanUp, s.process, s.format)
 CT_MEMBERS(AbortUp, s.process, s.code, s.text, s.last_words)
 CT_MEMBERS(HandBack, s.hosts)

@@ -134,6 +134,8 @@ struct JobSpec {
   Heartbeat heartbeat;
   SilenceRules silence;
   bool session = false;  // other programs follow this one over the same tree (DESIGN D23)
+  Duration keep_alive{
+      0};  // how long the tree waits for another root when it loses its own (D26); 0: it does not
   /// Output is bytes as they come, not lines.
   bool passes_raw() const { return raw_output || (processes == 1 && !labelled); }
   /// The processes get their numbers when all hosts have answered or been given up.
@@ -141,11 +143,15 @@ struct JobSpec {
     return launch.on_failure != OnHostFailure::abort || provision.by_topology();
   }
   /// Facts say which processes have ended well, and not only how many.
-  bool names_who_ended() const { return watched || on_failure == OnFailure::go_on || restarts_in_place; }
+  bool names_who_ended() const {
+    return watched || on_failure == OnFailure::go_on || keeps_alive() || restarts_in_place;
+  }
+  /// Another root may take the place of the first.
+  bool keeps_alive() const { return keep_alive > Duration{0}; }
   /// Launchers below a lost one are adopted, and the job goes on with them.
   bool repairs() const {
-    return on_failure == OnFailure::go_on && !restarts_processes && !restarts_in_place && !resizes &&
-           !checkup;
+    return (on_failure == OnFailure::go_on || keeps_alive()) && !restarts_processes && !restarts_in_place &&
+           !resizes && !checkup;
   }
   /// Facts say whose launcher has started which.
   bool names_who_started() const { return watched || repairs(); }
@@ -419,6 +425,7 @@ struct Output {
   Tail tail = Tail::waited;
   Instant read = kNever;     // when it was read on its host, in the receiver's clock
   std::uint32_t number = 0;  // of a job that repairs itself: of the process's outputs, from 1
+  bool is_oldest = false;    // then: a root has had all before it
 };
 struct ScanUp {
   std::uint32_t process = 0;

@@ -22,7 +22,9 @@ struct OutputTaken {
   std::vector<Taken> processes;
 };
 /// Send once more what the root is not known to have: a launcher above us may have died with it.
-struct Resend {};
+struct Resend {
+  bool by_new_root = false;  // which has no input for anybody
+};
 
 // Adoption (DESIGN D21): who has lost a child logs in again, to its host or to those of whom it had started.
 // The new launcher there only connects the two: to it goes Adopt, through it the rest.
@@ -46,6 +48,7 @@ struct Claim {
   std::vector<ProcessSet::Range> lost;
   std::array<std::uint32_t, 3> releases{};  // by BarrierKind
   bool suspended = false;
+  bool by_new_root = false;  // as in Resend
 };
 
 // ---- up: child to parent
@@ -58,6 +61,11 @@ struct Waiting {
 /// Answer to Claim: you are. `proof` as there, but not the same.
 struct Claimed {
   std::string proof;
+  // For a root that has taken over: the same as in a Claim, of this launcher.
+  std::uint32_t epoch = 0;
+  std::vector<ProcessSet::Range> lost;
+  std::array<std::uint32_t, 3> releases{};
+  bool has_table = false;
 };
 /// To a parent, or one who would be: I have been adopted by another, nearer to the root, so you have been
 /// given up. `proof` as in Claimed, where there was a Claim.

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "charmrun/attach.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "charmrun/state_file.hpp"
+#include "tree/io/clock.hpp"
+#include "tree/io/surroundings.hpp"
+
+namespace charmtree {
+
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// Files of the other root are its own.
+Options joined(Options theirs, const Options& ours) {
+  theirs.mode = Mode::run;
+  theirs.json = ours.json;
+  theirs.report = ours.report;
+  theirs.timeline = ours.timeline;
+  theirs.dashboard = ours.dashboard;
+  theirs.quiet = ours.quiet;
+  theirs.verbose = ours.verbose;
+  return theirs;
+}
+
+/// Some of its launchers are not logged in to.
+bool runs_at_its_root(const RootPlan& plan) {
+  return std::any_of(plan.hosts.begin(), plan.hosts.end(),
+                     [&](const Host& host) { return plan.job.profiles[host.profile].via == Via::local; });
+}
+
+}  // namespace
+
+std::string tree_folder() {
+  return state_folder(variable("XDG_STATE_HOME"), variable("HOME"));
+}
+
+KeptTree kept_tree(const Options& options, const Job& job, const std::vector<std::string>& words) {
+  KeptTree tree{CHARMTREE_VERSION, io::own_host_name(), words, 0, job.plan};
+  const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(job.plan.time_limit);
+  if (options.time_limit) tree.limit_at = io::wall_ms() + limit.count();
+  return tree;
+}
+
+Result<Attachment> attach(const Options& options, const std::string& self) {
+  const std::string folder = tree_folder();
+  const auto id = choose_tree(kept_trees(folder), options.program);
+  if (!id) return id.error();
+  auto tree = read_tree(folder, *id);
+  if (!tree) return tree.error();
+  if (tree->version != CHARMTREE_VERSION)
+    return Error{
+        Errc::bad_input, Phase::options,
+        fmt::format("job {} was started by charmrun {}, this is " CHARMTREE_VERSION, *id, tree->version),
+        "use the same for both"};
+  if (tree->machine != io::own_host_name() && runs_at_its_root(tree->plan))
+    return Error{Errc::bad_input, Phase::options,
+                 fmt::format("job {} runs on {} itself, where it was started", *id, tree->machine),
+                 "charmrun ++attach there"};
+  auto theirs = parse_options(tree->words, {});
+  if (!theirs) return theirs.error();
+  Attachment made{joined(std::move(*theirs), options), {}, std::move(*tree)};
+  made.job.plan = made.tree.plan;
+  made.job.self = self;
+  if (made.tree.limit_at != 0) {
+    const std::int64_t left = std::max<std::int64_t>(1, made.tree.limit_at - io::wall_ms());
+    made.job.plan.time_limit = std::chrono::milliseconds{left};
+  }
+  return made;
+}
+
+std::string rootless_text(const std::vector<std::string>& answers) {
+  std::string text;
+  for (const std::string& id : kept_trees(tree_folder())) {
+    const bool answered = std::any_of(answers.begin(), answers.end(), [&](const std::string& answer) {
+      return answer.find('"' + id + '"') != std::string::npos;
+    });
+    if (!answered)
+      text += fmt::format(
+          "job {} has no charmrun here: if it still waits for one, charmrun ++attach {} is it\n", id, id);
+  }
+  return text;
+}
+
+}  // namespace charmtree

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What main's parts have in common.
+#pragma once
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+
+#include "tree/base/error.hpp"
+#include "tree/io/asio.hpp"
+#include "tree/io/child_watch.hpp"
+#include "tree/io/clock.hpp"
+#include "tree/io/process_transport.hpp"
+#include "tree/io/resolver.hpp"
+#include "tree/io/runner.hpp"
+#include "tree/io/ssh_transport.hpp"
+
+namespace charmtree {
+
+/// What every launcher, root or not, has.
+struct Surroundings {
+  io::asio::io_context io{1};
+  io::ChildWatch watch{io};
+  io::Resolver resolver{io};
+  io::LocalTransport local{io, watch};
+  io::CommandTransport command{io, watch};
+  io::SshTransport ssh{io, resolver};
+
+  io::Transport* mpiexec = nullptr;  // takes the place of all commands
+
+  io::Transports transports() { return {&local, &ssh, mpiexec != nullptr ? mpiexec : &command}; }
+};
+
+inline std::uint64_t seed() {
+  return static_cast<std::uint64_t>(io::now().time_since_epoch().count()) * 2654435761U +
+         static_cast<std::uint64_t>(::getpid());
+}
+
+inline void die_of(int signal) {
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
+inline void complain(const Error& error) {
+  std::fprintf(stderr, "charmrun: error: %s\n",
+               (error.fix.empty() ? error.what : error.what + "; " + error.fix).c_str());
+}
+
+}  // namespace charmtree

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// A root takes the place of one that was lost (++keep-alive, ++attach; DESIGN D26). For it all launchers that
+// the other one had started are such as have lost their parent: they are sought and claimed as in a repair,
+// but that here those who are adopted know more than who adopts them: how often barriers have opened, and who
+// is lost. Some may have heard more of it than others. When all have been found, or the time for it is over,
+// everybody is told what others had heard, and an epoch begins: entries of barriers are counted anew.
+#include <algorithm>
+#include <utility>
+
+#include "charmrun/node/node.hpp"
+
+namespace charmtree {
+
+using namespace proto;
+
+void Node::take_over() {
+  has_numbers_ = logins_recorded_ = true;
+  Subtree& subtree = launch_->subtree();
+  Repair repair{Error{Errc::link_lost, Phase::run, "its launcher does not wait for another root", {}},
+                {},
+                real_now_,
+                real_now_ + kTakeOver,
+                true};
+  for (const Host& host : desk_->hosts()) {
+    subtree.add(host);
+    subtree.answered(host.index);
+    repair.hosts.emplace(host.index, host);
+  }
+  for (const wire::StartedBy& told : takeover_->shape.started_by) subtree.started(told);
+  for (const wire::ProcessSet::Range& range : takeover_->shape.lost.ranges())
+    below_lost_launchers_.add(range);
+  const Repair before{
+      {Errc::link_lost, Phase::run, "its launcher was lost, before another root took over", {}},
+      {},
+      real_now_,
+      real_now_};
+  for (const Host& host : desk_->hosts()) {
+    if (is_lost(host.index)) tell_lost(before, host.index);
+  }
+  seek_below(repair, self_.index);
+  if (!repair.sought.empty()) repairs_.insert_or_assign(self_.index, std::move(repair));
+}
+
+/// If the job is to end, whoever has not been found yet is told so when he is.
+void Node::takeover_turn() {
+  if (!takeover_ || !desk_->has_begun()) return;
+  if (!repairs_.contains(self_.index) || desk_->judge().verdict()) end_takeover();
+}
+
+void Node::end_takeover() {
+  const Takeover taken = *std::exchange(takeover_, std::nullopt);
+  if (taken.heirs.empty())
+    return desk_->refuse({Errc::link_lost, Phase::run, "no launcher of the job waits for another root",
+                          "it has ended, or waited for longer than its ++keep-alive"});
+  Heritage heritage;
+  for (const auto& [link, heir] : taken.heirs) {
+    heritage.epoch = std::max(heritage.epoch, heir.epoch);
+    heritage.has_table = heritage.has_table || heir.has_table;
+    for (const wire::ProcessSet::Range& range : heir.lost) heritage.lost.add(range);
+    for (std::size_t kind = 0; kind < heir.releases.size(); ++kind)
+      heritage.releases[kind] = std::max(heritage.releases[kind], heir.releases[kind]);
+  }
+  epoch_ = heritage.epoch;
+  releases_ = heritage.releases;
+  has_table_ = heritage.has_table;
+  for (const Host& host : desk_->hosts()) {
+    if (has_table_) launch_->subtree().registered(host.index);
+  }
+  count_out(heritage.lost.ranges());
+  for (const auto& [link, heir] : taken.heirs) catch_up(link, heir, heritage);
+  DeskOrders orders;
+  desk_->resume(heritage, *out_, orders);
+  pass_on(orders);
+  // The root that was lost may have known of some of these, and told nobody.
+  const auto is_told = [&](const wire::ProcessSet::Range& range) {
+    return heritage.lost.missing(range).empty();
+  };
+  for (const wire::LinkLost& lost : taken.lost) {
+    const bool all_told = std::all_of(lost.processes.begin(), lost.processes.end(), is_told);
+    if (lost.processes.empty() || !all_told) up(lost);
+  }
+}
+
+/// What others had heard from the root that was lost, and it had not. A barrier that has opened for others,
+/// and not here, is one at most: the second needs those here.
+void Node::catch_up(LinkId link, const wire::Claimed& heir, const Heritage& heritage) {
+  if (launch_->find_up(link) == nullptr) return;
+  for (std::size_t kind = 0; kind < heir.releases.size(); ++kind) {
+    if (heir.releases[kind] < heritage.releases[kind])
+      out_->push_back(Send{link, wire::Release{static_cast<std::uint8_t>(kind)}});
+  }
+  wire::ProcessSet known;
+  for (const wire::ProcessSet::Range& range : heir.lost) known.add(range);
+  wire::Lost lost{heritage.epoch, {}};
+  for (const wire::ProcessSet::Range& range : heritage.lost.ranges()) {
+    for (const wire::ProcessSet::Range& fresh : known.missing(range)) lost.processes.push_back(fresh);
+  }
+  if (!lost.processes.empty()) out_->push_back(Send{link, std::move(lost)});
+}
+
+/// Whoever may have to take over from us has to know the tree as it is.
+void Node::keep_tree() {
+  const bool is_launched = desk_->judge().all_up() && (has_table_ || !any_registered_);
+  if (!job_->keeps_alive() || !tree_changed_ || ending_ != Ending::no || !is_launched) return;
+  tree_changed_ = false;
+  KeepTree kept{{{}, below_lost_launchers_}, desk_->hosts(), job_->pes_per_process};
+  for (const Host& host : kept.hosts) {
+    const Subtree::Entry* entry = launch_->subtree().find(host.index);
+    if (entry != nullptr && entry->by) kept.shape.started_by.push_back({host.index, *entry->by});
+  }
+  out_->push_back(std::move(kept));
+}
+
+}  // namespace charmtree

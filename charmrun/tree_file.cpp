@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "charmrun/tree_file.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "charmrun/state_file.hpp"
+#include "tree/io/surroundings.hpp"
+#include "tree/wire/codec.hpp"
+#include "tree/wire/frame.hpp"
+
+namespace charmtree {
+
+namespace {
+
+constexpr std::string_view kMagic = "charmtree-tree-1\n", kSuffix = ".tree";
+constexpr std::size_t kMostBytes = 256U << 20;  // a million hosts are less
+constexpr std::uint64_t kMostWords = 1U << 20;
+
+Error bad(std::string what, std::string fix = {}) {
+  return {Errc::bad_input, Phase::options, std::move(what), std::move(fix)};
+}
+
+std::string file_of(const std::string& folder, const std::string& id) {
+  return fmt::format("{}/{}{}", folder, id, kSuffix);
+}
+
+/// Lists go as the messages that they are on their way through the tree, which may be of any length.
+Result<void> read_lists(std::string_view text, KeptTree& tree) {
+  wire::FrameDecoder decoder{wire::kMaxLinkFrame};
+  decoder.append(text);
+  for (;;) {
+    const auto frame = decoder.next();
+    if (!frame) return frame.error();
+    if (!frame->has_value()) break;
+    auto message = wire::decode_message((*frame)->type, (*frame)->payload);
+    if (!message) return message.error();
+    if (auto* assign = std::get_if<wire::Assign>(&*message)) {
+      tree.plan.hosts.insert(tree.plan.hosts.end(), assign->hosts.begin(), assign->hosts.end());
+    } else if (auto* facts = std::get_if<wire::Facts>(&*message)) {
+      std::vector<wire::StartedBy>& all = tree.plan.takes_over->started_by;
+      all.insert(all.end(), facts->started_by.begin(), facts->started_by.end());
+    } else if (auto* lost = std::get_if<wire::Lost>(&*message)) {
+      for (const wire::ProcessSet::Range& range : lost->processes) tree.plan.takes_over->lost.add(range);
+    }
+  }
+  return decoder.buffered() == 0 ? Result<void>{} : bad("it ends early");
+}
+
+}  // namespace
+
+std::string encode(const KeptTree& tree) {
+  wire::Writer out;
+  out.raw(kMagic);
+  out.string(tree.version);
+  out.string(tree.machine);
+  out.varint(tree.words.size());
+  for (const std::string& word : tree.words) out.string(word);
+  out.svarint(tree.limit_at);
+  out.string(*wire::encode(tree.plan.job));
+  out.u8(tree.plan.int_ends ? 1 : 0);
+  out.u8(tree.plan.bad_exit == proto::BadExit::ends ? 1 : 0);
+  wire::Facts facts;
+  facts.started_by = tree.plan.takes_over->started_by;
+  const wire::Message lists[] = {wire::Assign{tree.plan.hosts}, std::move(facts),
+                                 wire::Lost{0, tree.plan.takes_over->lost.ranges()}};
+  for (const wire::Message& list : lists) {
+    if (auto frames = wire::encode_frames(list)) out.raw(*frames);
+  }
+  return out.take();
+}
+
+Result<KeptTree> decode_tree(std::string_view text) {
+  if (!text.starts_with(kMagic)) return bad("it is of another version of charmrun");
+  wire::Reader in{text.substr(kMagic.size())};
+  KeptTree tree;
+  tree.version = in.string();
+  tree.machine = in.string();
+  tree.words.resize(in.count(kMostWords));
+  for (std::string& word : tree.words) word = in.string();
+  tree.limit_at = in.svarint();
+  auto job = wire::decode_job(in.string(wire::kMaxLinkFrame));
+  tree.plan.int_ends = in.boolean();
+  tree.plan.bad_exit = in.boolean() ? proto::BadExit::ends : proto::BadExit::waits;
+  if (!in.ok() || !job) return bad("it cannot be read");
+  tree.plan.job = std::move(*job);
+  tree.plan.takes_over.emplace();
+  if (auto lists = read_lists(in.rest(), tree); !lists) return lists.error();
+  if (tree.plan.hosts.size() != tree.plan.job.hosts) return bad("it ends early");
+  for (std::size_t i = 0; i < tree.plan.hosts.size(); ++i) {
+    const Host& host = tree.plan.hosts[i];
+    if (host.index != i || host.profile >= tree.plan.job.profiles.size()) return bad("its hosts are wrong");
+  }
+  return tree;
+}
+
+TreeFile::TreeFile(const std::string& folder, KeptTree tree)
+    : path_(folder.empty() ? "" : file_of(folder, tree.plan.job.id)), tree_(std::move(tree)) {}
+
+/// The numbers of processes may have been given only now.
+Result<void> TreeFile::keep(const proto::KeepTree& now) {
+  tree_.plan.hosts = now.hosts;
+  tree_.plan.takes_over = now.shape;
+  tree_.plan.job.pes_per_process = now.pes_per_process;
+  tree_.plan.job.processes = 0;
+  for (const Host& host : now.hosts) tree_.plan.job.processes += host.processes;
+  if (path_.empty()) return Error{Errc::internal, Phase::run, "there is no home for it", "set $HOME"};
+  if (make_folder(path_) && replace_file(path_, encode(tree_))) {
+    kept_ = true;
+    return {};
+  }
+  return Error{Errc::internal, Phase::run, fmt::format("{}: {}", path_, std::strerror(errno)), {}};
+}
+
+void TreeFile::remove() {
+  if (kept_) ::unlink(path_.c_str());
+}
+
+std::vector<std::string> kept_trees(const std::string& folder) {
+  std::vector<std::string> ids;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator{folder, ignored}) {
+    const std::string name = entry.path().filename();
+    if (name.ends_with(kSuffix)) ids.push_back(name.substr(0, name.size() - kSuffix.size()));
+  }
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+Result<std::string> choose_tree(const std::vector<std::string>& ids, const std::string& wanted) {
+  std::vector<std::string> fitting;
+  for (const std::string& id : ids) {
+    if (id.starts_with(wanted)) fitting.push_back(id);
+  }
+  if (fitting.size() == 1) return fitting.front();
+  if (ids.empty()) return bad("no job of yours is kept alive", "jobs are that are started with ++keep-alive");
+  std::string all;
+  for (const std::string& id : ids) all += (all.empty() ? "" : ", ") + id;
+  return bad(wanted.empty()    ? fmt::format("{} jobs of yours are kept alive", ids.size())
+             : fitting.empty() ? fmt::format("no job that is kept alive is called '{}'", wanted)
+                               : fmt::format("'{}' may be {} jobs", wanted, fitting.size()),
+             "say which one: " + all);
+}
+
+Result<KeptTree> read_tree(const std::string& folder, const std::string& id) {
+  const std::string path = file_of(folder, id);
+  auto text = io::read_file(path, kMostBytes);
+  if (!text) return bad(fmt::format("{}: {}", path, text.error().what));
+  auto tree = decode_tree(*text);
+  if (!tree) return bad(fmt::format("{}: {}", path, tree.error().what), "remove it");
+  return tree;
+}
+
+}  // namespace charmtree
