@@ -464,7 +464,7 @@ void World::finish() {
   }
   if (settings_.restarts != 0 && outcome_.status == 0) check_recoveries();
   if (settings_.in_place != 0 && outcome_.status == 0) check_restarts();
-  if (passes_barriers() && !lost_at_its_end_) check_survivors();
+  if (outlives_losses() && !lost_at_its_end_) check_survivors();
   if (settings_.prints != 0 && outcome_.status == 0 && !lost_at_its_end_) check_output();
   outcome_.offences = checks_.offences();
 }

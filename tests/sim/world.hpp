@@ -330,7 +330,8 @@ private:
   void begin_root(RootPlan plan, Duration now);
   void lose_root(Duration now);
   void may_be_last(const wire::Message& message, Duration now);
-  bool passes_barriers() const { return settings_.goes_on != 0 || settings_.keep_alive > 0; }
+  bool outlives_losses() const { return settings_.goes_on != 0 || settings_.keep_alive > 0; }
+  bool passes_barriers() const { return outlives_losses() && whole(settings_.kind) == 1; }
 
   // ---- faults
   void draw_faults();

@@ -199,7 +199,7 @@ void World::perform(std::uint32_t, const Record& action, Duration&) {
 void World::perform(std::uint32_t id, const Finish& action, Duration& now) {
   if (id == root_) {
     outcome_.status = action.status + (lies(Sabotage::mistake) ? 1 : 0);
-    if (passes_barriers() && !lost_at_its_end_) settle_losses(action.why.lost);
+    if (outlives_losses() && !lost_at_its_end_) settle_losses(action.why.lost);
     outcome_.finished = now;
   }
   leave(id, now);

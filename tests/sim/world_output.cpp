@@ -47,7 +47,7 @@ void World::prints(std::uint32_t number, Duration now) {
     return;
   }
   if (process.printed >= whole(settings_.prints)) {
-    if (passes_barriers() && !is_plain) return next_round(number, now);
+    if (passes_barriers()) return next_round(number, now);
     put(now + ms(settings_.life), Step{number, is_plain ? Act::exit : Act::finish, process.life});
     return;
   }
