@@ -165,9 +165,9 @@ proto::Finish conduct(io::asio::io_context& io, io::Runner& runner, TreeFile* tr
   });
   runner.dispatch(proto::Begin{});
   if (!runner.finished()) io.run();
-  if (left) return {128 + SIGHUP, SIGHUP, {proto::Cause::user_signal, {}, {}, strsignal(SIGHUP)}};
-  if (tree != nullptr) tree->remove();
-  return runner.result();
+  if (!left) return runner.result();
+  tree->leave();
+  return {128 + SIGHUP, SIGHUP, {proto::Cause::user_signal, {}, {}, strsignal(SIGHUP)}};
 }
 
 /// Where others reach the running job. The lines of CCS come first: tools count lines.
@@ -302,6 +302,8 @@ int run_job(const Options& options, Job& job, Surroundings& around, Extras& extr
     say_remarks(job, console);
     if (mpiexec) mpiexec->say_by([&](proto::Tone tone, const std::string& line) { console.say(tone, line); });
     result = conduct(around.io, runner, extras.tree ? &*extras.tree : nullptr);
+    if (extras.tree && node.leaves_job()) extras.tree->leave();
+    if (extras.tree) extras.tree->remove();
     const bool hurried = result.signal != 0 || result.why.cause == proto::Cause::time_limit;
     const bool written = console.finish(result, node.hosts(), hurried ? kLastWords : kPatience);
     output_failure = console.output_failure();
@@ -375,7 +377,7 @@ int run_attach(const Options& options, const std::string& self) {
   Surroundings around;
   Extras extras;
   extras.events = std::move(*events);
-  extras.tree.emplace(tree_folder(), std::move(made->tree));
+  extras.tree.emplace(tree_folder(), std::move(made->tree), true);
   return run_job(made->options, made->job, around, extras, started);
 }
 

@@ -100,8 +100,8 @@ Result<KeptTree> decode_tree(std::string_view text) {
   return tree;
 }
 
-TreeFile::TreeFile(const std::string& folder, KeptTree tree)
-    : path_(folder.empty() ? "" : file_of(folder, tree.plan.job.id)), tree_(std::move(tree)) {}
+TreeFile::TreeFile(const std::string& folder, KeptTree tree, bool kept)
+    : path_(folder.empty() ? "" : file_of(folder, tree.plan.job.id)), tree_(std::move(tree)), kept_(kept) {}
 
 /// The numbers of processes may have been given only now.
 Result<void> TreeFile::keep(const proto::KeepTree& now) {
@@ -119,7 +119,7 @@ Result<void> TreeFile::keep(const proto::KeepTree& now) {
 }
 
 void TreeFile::remove() {
-  if (kept_) ::unlink(path_.c_str());
+  if (kept_ && !left_) ::unlink(path_.c_str());
 }
 
 std::vector<std::string> kept_trees(const std::string& folder) {

@@ -29,20 +29,22 @@ Result<KeptTree> decode_tree(std::string_view text);
 /// One job's file, written by its root.
 class TreeFile {
 public:
-  /// `folder`: see state_folder().
-  TreeFile(const std::string& folder, KeptTree tree);
+  /// `folder`: see state_folder(); `kept`: the file is there.
+  TreeFile(const std::string& folder, KeptTree tree, bool kept = false);
   /// Error internal: why it cannot be written.
   Result<void> keep(const proto::KeepTree& now);
   /// It has been written.
   bool is_kept() const { return kept_; }
   const KeptTree& tree() const { return tree_; }
-  /// The job is over.
+  /// Its root goes, the job may not be over: the file stays.
+  void leave() { left_ = true; }
+  /// The root goes; with the job, if that is not left.
   void remove();
 
 private:
   std::string path_;
   KeptTree tree_;
-  bool kept_ = false;
+  bool kept_, left_ = false;
 };
 
 /// The ids of the jobs whose files are in that folder, in order.

@@ -21,7 +21,7 @@ LaunchConfig launch_config(const wire::JobSpec& job, const LaunchConfig& place) 
 
 Node::Node(RootPlan plan, std::uint64_t seed)
     : random_(seed),
-      takeover_(plan.takes_over ? std::optional{Takeover{*plan.takes_over, {}, {}}} : std::nullopt),
+      takeover_(plan.takes_over ? std::optional{Takeover{*plan.takes_over, {}, {}, {}}} : std::nullopt),
       desk_(std::make_unique<RootDesk>(std::move(plan))),
       job_(desk_->job()) {
   self_.index = wire::kRootIndex;
@@ -124,7 +124,7 @@ void Node::handle(const LoginFailed& event) {
   child = launch_->find(event.link);
   if (child != nullptr && child->visits() && child->state == Child::State::lost) {
     unconfirmed_.insert(child->host.index);
-    if (child->adopter) not_there(child->host.index, to_string(event.error));
+    if (child->adopter) not_reached(child->host, event.error);
   }
   facts(std::move(news));
 }

@@ -46,6 +46,8 @@ public:
   proto::JobStatus status() const { return desk_->status(); }
   /// The job's end has begun.
   bool ending() const { return ending_ != Ending::no; }
+  /// Nobody of the tree that was to be taken over could be asked: it may wait for another root still.
+  bool leaves_job() const { return leaves_job_; }
   /// It stays for the next run of the program.
   bool idle() const { return over_ == Over::idle; }
   bool suspended() const { return clock_.stands(); }
@@ -201,6 +203,7 @@ private:
   bool is_lost(std::uint32_t host) const;
   void tell_lost(const Repair& repair, std::uint32_t host);
   void not_there(std::uint32_t host, const std::string& why);
+  void not_reached(const Host& host, const Error& error);
   void end_repair(Repair& repair);
   void repair_turn();
   Instant repair_deadline() const;
@@ -214,6 +217,7 @@ private:
   void take_over();
   void takeover_turn();
   void end_takeover();
+  void find_nobody(const std::string& unreached);
   void catch_up(proto::LinkId link, const wire::Claimed& heir, const proto::Heritage& heritage);
   void keep_tree();
 
@@ -253,6 +257,7 @@ private:
     proto::TreeShape shape;
     std::map<proto::LinkId, wire::Claimed> heirs;  // who have been found, and what they had been told
     std::vector<wire::LinkLost> lost;              // who have not
+    std::string unreached;                         // the first that nobody could ask, and why
   };
 
   Random random_;
@@ -280,6 +285,7 @@ private:
   std::map<std::uint32_t, Repair> repairs_;  // by the host of the launcher that was lost
   std::map<proto::LinkId, OpenClaim> claims_;
   bool tree_changed_ = true;  // since the last KeepTree
+  bool leaves_job_ = false;
 
   // Valid during on().
   Instant now_{};  // of the job

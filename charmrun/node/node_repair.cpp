@@ -91,9 +91,17 @@ void Node::not_there(std::uint32_t host, const std::string& why) {
   if (repair.sought.empty()) repairs_.erase(it);
 }
 
+/// What waits there, if anything, nobody knows.
+void Node::not_reached(const Host& host, const Error& error) {
+  if (takeover_ && takeover_->unreached.empty()) takeover_->unreached = host.name + ": " + to_string(error);
+  not_there(host.index, to_string(error));
+}
+
 /// Whoever has not been found by now is lost with all below.
 void Node::end_repair(Repair& repair) {
   for (const std::uint32_t host : std::exchange(repair.sought, {})) {
+    if (takeover_ && takeover_->unreached.empty())
+      takeover_->unreached = repair.hosts.at(host).name + ": it has not answered in time";
     for (const auto& [link, child] : launch_->children()) {
       if (child.host.index != host || claims_.erase(link) == 0) continue;
       launch_->find(link)->state = Child::State::lost;

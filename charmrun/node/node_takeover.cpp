@@ -49,9 +49,7 @@ void Node::takeover_turn() {
 
 void Node::end_takeover() {
   const Takeover taken = *std::exchange(takeover_, std::nullopt);
-  if (taken.heirs.empty())
-    return desk_->refuse({Errc::link_lost, Phase::run, "no launcher of the job waits for another root",
-                          "it has ended, or waited for longer than its ++keep-alive"});
+  if (taken.heirs.empty()) return find_nobody(taken.unreached);
   Heritage heritage;
   for (const auto& [link, heir] : taken.heirs) {
     heritage.epoch = std::max(heritage.epoch, heir.epoch);
@@ -81,6 +79,18 @@ void Node::end_takeover() {
   }
 }
 
+/// Those who could not be asked are left alone: their user may come from where they can be reached.
+void Node::find_nobody(const std::string& unreached) {
+  leaves_job_ = !unreached.empty();
+  if (!leaves_job_)
+    return desk_->refuse({Errc::link_lost, Phase::run, "no launcher of the job waits for another root",
+                          "it has ended, or waited for longer than its ++keep-alive"});
+  launch_->abandon(*out_);
+  unconfirmed_.clear();
+  desk_->refuse({Errc::link_lost, Phase::run, "no launcher of the job was reached: " + unreached,
+                 "it may still wait: put that right and attach again"});
+}
+
 /// What others had heard from the root that was lost, and it had not. A barrier that has opened for others,
 /// and not here, is one at most: the second needs those here.
 void Node::catch_up(LinkId link, const wire::Claimed& heir, const Heritage& heritage) {
@@ -100,6 +110,7 @@ void Node::catch_up(LinkId link, const wire::Claimed& heir, const Heritage& heri
 
 /// Whoever may have to take over from us has to know the tree as it is.
 void Node::keep_tree() {
+  if (desk_->judge().verdict()) return;
   const bool is_launched = desk_->judge().all_up() && (has_table_ || !any_registered_);
   if (!job_->keeps_alive() || !tree_changed_ || ending_ != Ending::no || !is_launched) return;
   tree_changed_ = false;

@@ -179,6 +179,24 @@ def answer_with_state(hosts: Cluster, charmrun: Path, *words: Any) -> str:
     return run(hosts, charmrun, *words, env=STATE, check=True).stdout
 
 
+def test_a_job_that_cannot_be_reached_is_left_alone(fresh_cluster: Factory, charmrun: Path) -> None:
+    """Its user may come again, from a machine that can."""
+    hosts = fresh_cluster(4)
+    kept = Kept(hosts, charmrun, ["sleep", "98765"])
+    kept.lose_root()
+    hosts.unplug(0)
+    assert "no launcher of the job was reached: h0" in error_line(run(hosts, charmrun, "++attach", env=STATE))
+    assert kept.is_kept()
+    hosts.plug(0)
+    kept.attach()
+    kept.job.until(lambda: "this is the root of job" in kept.job.err, "the other root")
+    assert len(kept.roots[0].running("sleep")) == kept.processes
+    kept.job.signal(signal.SIGINT)
+    assert kept.job.wait() == -signal.SIGINT, kept.job.said()
+    assert not kept.is_kept()
+    assert not kept.leftovers()
+
+
 def test_a_charm4py_program_keeps_running(fresh_cluster: Factory, charmrun: Path) -> None:
     """It notices nothing; Ctrl-C ends it over the other root as ever."""
     hosts = fresh_cluster(5)
