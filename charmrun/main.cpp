@@ -3,7 +3,6 @@
 // the loop, exits. The functions below, read from the bottom, are the architecture.
 #include <fcntl.h>
 #include <malloc.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,7 +12,6 @@
 #include <cstring>
 #include <exception>
 #include <fstream>
-#include <functional>
 #include <memory>
 #include <optional>
 
@@ -42,17 +40,10 @@
 #include "tree/base/exit_status.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/cpus.hpp"
-#include "tree/io/fd_link.hpp"
-#include "tree/io/guardian.hpp"
-#include "tree/io/mpiexec_rank.hpp"
-#include "tree/io/process_transport.hpp"
-#include "tree/io/resolver.hpp"
 #include "tree/io/runner.hpp"
 #include "tree/io/signer.hpp"
 #include "tree/io/spawn.hpp"
-#include "tree/io/ssh_transport.hpp"
 #include "tree/io/surroundings.hpp"
-#include "tree/proto/mpi_rank.hpp"
 
 using namespace charmtree;
 

@@ -127,8 +127,7 @@ Result<std::string> choose_session(const std::vector<std::string>& answers, cons
   if (fitting.size() == 1) return fitting.front();
   if (ids.empty())
     return bad("no session of yours is running on this machine", "charmrun ++session starts one");
-  std::string all;
-  for (const std::string& id : ids) all += (all.empty() ? "" : ", ") + id;
+  const std::string all = fmt::format("{}", fmt::join(ids, ", "));
   if (wanted.empty())
     return bad(fmt::format("{} sessions of yours are running", ids.size()), "say which one: " + all);
   return ambiguous(fitting.size(), "sessions", wanted, "there is: " + all);

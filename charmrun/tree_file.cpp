@@ -140,8 +140,7 @@ Result<std::string> choose_tree(const std::vector<std::string>& ids, const std::
   }
   if (fitting.size() == 1) return fitting.front();
   if (ids.empty()) return bad("no job of yours is kept alive", "jobs are that are started with ++keep-alive");
-  std::string all;
-  for (const std::string& id : ids) all += (all.empty() ? "" : ", ") + id;
+  const std::string all = fmt::format("{}", fmt::join(ids, ", "));
   return bad(wanted.empty()    ? fmt::format("{} jobs of yours are kept alive", ids.size())
              : fitting.empty() ? fmt::format("no job that is kept alive is called '{}'", wanted)
                                : fmt::format("'{}' may be {} jobs", wanted, fitting.size()),
