@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Between vfork and execve the child runs in the parent's memory: everything it needs is prepared before, it
 // calls only async-signal-safe functions, and what it writes (which step failed) is what the parent reads.
+// The parent blocks all signals before; the child, which lets them in again, first has no handlers any more.
 #include "tree/io/spawn.hpp"
 
 #include <fcntl.h>
@@ -86,6 +87,19 @@ bool is_elf(const char* path) {
   return got == 4 && std::memcmp(magic.data(), "\177ELF", 4) == 0;
 }
 
+/// Our handlers do not run in the child, which has our memory. What has come to our process group by now was
+/// for us, and we take it ourselves: to ignore a signal for a moment drops it.
+void forget_handlers() {
+  for (int signal = 1; signal < NSIG; ++signal) {
+    struct sigaction action {};
+    if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_DFL ||
+        action.sa_handler == SIG_IGN)
+      continue;
+    ::signal(signal, SIG_IGN);
+    ::signal(signal, SIG_DFL);
+  }
+}
+
 void run_child(const Plan& plan, volatile Failure& failure) {
   const auto fail = [&](Step step, int error) {
     failure.step = step;
@@ -107,6 +121,7 @@ void run_child(const Plan& plan, volatile Failure& failure) {
   if (!place(plan.fds)) fail(Step::descriptors, errno);
   if (plan.on_terminal && ::ioctl(0, TIOCSCTTY, 0) != 0) fail(Step::descriptors, errno);
   if (plan.directory != nullptr && ::chdir(plan.directory) != 0) fail(Step::directory, errno);
+  forget_handlers();
   sigset_t none;
   sigemptyset(&none);
   ::signal(SIGPIPE, SIG_DFL);
@@ -216,7 +231,7 @@ Result<pid_t> spawn(const SpawnRequest& request) {
   plan.on_terminal = request.on_terminal;
   plan.cpus = cpu_mask(request.cpus);
 
-  // A handler that ran in the child would run in our memory: no signal until it has become another program.
+  // A handler that ran in the child would run in our memory: no signal until it has none.
   sigset_t all, before;
   sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, &before);

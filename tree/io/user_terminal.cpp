@@ -24,12 +24,10 @@ void set_modes(int fd, const termios& modes) {
 
 /// The child that outlives us: it waits until the pipe's other end is gone. If nobody has written to it by
 /// then, we are dead, and unless somebody else has the terminal (a shell with job control puts it right
-/// itself), it is put back.
+/// itself), it is put back. Called with all signals blocked, as they stay: our handlers would write into
+/// descriptors that are ours as well.
 [[noreturn]] void keep(int fd, int pipe, const termios& modes) {
   constexpr int kTerminal = 0, kPipe = 1;
-  sigset_t all;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
   ::dup2(fd, kTerminal);
   ::dup2(pipe, kPipe);
   ::closefrom(kPipe + 1);
@@ -80,6 +78,7 @@ void UserTerminal::enter() {
   if (keeper_ < 0) {
     std::array<int, 2> ends{};
     if (::tcgetattr(fd_, &before_) != 0 || ::pipe2(ends.data(), O_CLOEXEC) != 0) return;
+    const SignalsBlocked all;
     keeper_ = ::fork();
     if (keeper_ == 0) {
       ::close(ends[1]);
