@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "charmrun/console.hpp"
 #include "charmrun/job.hpp"
@@ -19,7 +20,6 @@
 #include "charmrun/user_signals.hpp"
 #include "tree/io/door.hpp"
 #include "tree/io/fd_link.hpp"
-#include "tree/io/peer_uid.hpp"
 #include "tree/proto/output_queue.hpp"
 
 namespace charmtree {
@@ -30,15 +30,15 @@ Error ended() {
   return {Errc::link_lost, Phase::run, "the session has ended", "see what it has said itself"};
 }
 
-/// The connection does not block.
+/// The connection blocks; making it does not.
 Result<io::UniqueFd> connect_to(const std::string& id) {
-  const auto address = io::local_address(session_socket(id));
-  io::UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-  const bool connected = fd && address && ::connect(fd.get(), address->get(), address->size) == 0;
-  if (!connected || io::peer_uid(fd.get()) != ::geteuid())
-    return Error{Errc::refused, Phase::connect, "no session answers under " + id,
-                 "charmrun ++list shows them"};
-  return fd;
+  std::vector<std::string> names = io::local_names(session_socket(id) + "-");
+  names.insert(names.begin(), session_socket(id));
+  for (const std::string& name : names) {
+    io::UniqueFd fd = io::connect_to_own(name);
+    if (fd && ::fcntl(fd.get(), F_SETFL, 0) == 0) return fd;
+  }
+  return Error{Errc::refused, Phase::connect, "no session answers under " + id, "charmrun ++list shows them"};
 }
 
 /// From the connection to its end.

@@ -45,7 +45,7 @@ SessionDoor::~SessionDoor() {
 }
 
 Result<void> SessionDoor::open() {
-  if (auto opened = door_.open_local(session_socket(job_.plan.job.id)); !opened) return opened;
+  if (auto opened = door_.open_to_seekers(session_socket(job_.plan.job.id)); !opened) return opened;
   door_.accept();
   return {};
 }

@@ -23,7 +23,7 @@
 
 namespace charmtree {
 
-/// The name of the socket of that session of this user.
+/// The name of the socket of that session of this user, or how it begins (io::Door::open_to_seekers).
 std::string session_socket(const std::string& job);
 
 class SessionDoor : public io::UserSide {

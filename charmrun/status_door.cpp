@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <fstream>
 #include <vector>
 
 #include "tree/io/clock.hpp"
@@ -72,7 +71,7 @@ StatusDoor::~StatusDoor() {
 }
 
 Result<void> StatusDoor::open(const std::string& job) {
-  if (auto opened = door_.open_local(own_names() + job); !opened) return opened;
+  if (auto opened = door_.open_to_seekers(own_names() + job); !opened) return opened;
   door_.accept();
   return {};
 }
@@ -88,47 +87,52 @@ void StatusDoor::admit(int fd) {
 
 namespace {
 
-/// Empty if there is no answer in time.
-std::string ask(const std::string& name) {
-  const auto address = io::local_address(name);
-  const io::UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
-  if (!fd || !address || ::connect(fd.get(), address->get(), address->size) != 0) return {};
-  if (io::peer_uid(fd.get()) != ::geteuid()) return {};
+struct Question {
+  io::UniqueFd fd;  // until its end
   std::string answer;
-  const Instant end = io::now() + kPatience;
+};
+
+/// False: it has ended, and left nothing if it was not in order.
+bool hear(Question& question) {
   std::array<char, 64U << 10> part;
-  while (io::now() < end && answer.size() < kMaxAnswer) {
-    pollfd waiting{fd.get(), POLLIN, 0};
-    const auto rest = std::chrono::ceil<std::chrono::milliseconds>(end - io::now());
-    ::poll(&waiting, 1, static_cast<int>(rest.count()));
-    const ssize_t size = ::recv(fd.get(), part.data(), part.size(), 0);
-    if (size == 0) return answer;
-    if (size > 0) answer.append(part.data(), static_cast<std::size_t>(size));
-    if (size < 0 && errno != EAGAIN && errno != EINTR) break;
-  }
-  return {};
+  const ssize_t size = ::recv(question.fd.get(), part.data(), part.size(), 0);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+  if (size > 0) question.answer.append(part.data(), static_cast<std::size_t>(size));
+  if (size > 0 && question.answer.size() < kMaxAnswer) return true;
+  if (size != 0) question.answer.clear();
+  return false;
 }
 
-/// From the kernel's table; both ends of a connection are in it.
-std::set<std::string> names_of_jobs() {
-  std::set<std::string> names;
-  std::ifstream table("/proc/net/unix");
-  const std::string head = own_names();
-  for (std::string line; std::getline(table, line);) {
-    const auto name = line.rfind(' ');
-    if (name != std::string::npos && line.compare(name + 1, head.size(), head) == 0)
-      names.insert(line.substr(name + 1));
+/// Those who have not answered by the end have no answer.
+void hear_all(std::vector<Question>& questions, Instant end) {
+  for (;;) {
+    std::vector<pollfd> waiting;
+    for (const Question& question : questions) waiting.push_back({question.fd.get(), POLLIN, 0});
+    const bool is_over = std::none_of(questions.begin(), questions.end(),
+                                      [](const Question& question) { return bool{question.fd}; });
+    if (is_over || io::now() >= end) break;
+    const auto rest = std::chrono::ceil<std::chrono::milliseconds>(end - io::now());
+    ::poll(waiting.data(), waiting.size(), static_cast<int>(rest.count()));
+    for (std::size_t i = 0; i < questions.size(); ++i) {
+      if (waiting[i].revents != 0 && !hear(questions[i])) questions[i].fd.reset();
+    }
   }
-  return names;
+  for (Question& question : questions) {
+    if (question.fd) question.answer.clear();
+  }
 }
 
 }  // namespace
 
 std::vector<std::string> ask_running_jobs() {
+  std::vector<Question> questions;
+  for (const std::string& name : io::local_names(own_names())) {
+    if (auto fd = io::connect_to_own(name)) questions.push_back({std::move(fd), {}});
+  }
+  hear_all(questions, io::now() + kPatience);
   std::vector<std::string> answers;
-  for (const std::string& name : names_of_jobs()) {
-    std::string answer = ask(name);
-    if (!answer.empty()) answers.push_back(std::move(answer));
+  for (Question& question : questions) {
+    if (!question.answer.empty()) answers.push_back(std::move(question.answer));
   }
   return answers;
 }

@@ -40,8 +40,8 @@ private:
   std::set<std::shared_ptr<Answer>> asking_;
 };
 
-/// What the jobs of this user on this machine (in this network namespace) say. Blocks, 2 s at most for each
-/// that does not answer (it is left out).
+/// What the jobs of this user on this machine (in this network namespace) say. All are asked at once. Blocks,
+/// 2 s at most: who has not answered by then is left out.
 std::vector<std::string> ask_running_jobs();
 
 }  // namespace charmtree

@@ -4,13 +4,18 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <fstream>
+#include <set>
 
+#include "tree/io/peer_uid.hpp"
+#include "tree/io/surroundings.hpp"
 #include "tree/wire/ipv4.hpp"
 
 namespace charmtree::io {
@@ -66,6 +71,27 @@ std::optional<LocalAddress> local_address(const std::string& path) {
   return local;
 }
 
+/// From the kernel's table; both ends of a connection are in it.
+std::vector<std::string> local_names(const std::string& head) {
+  std::set<std::string> names;
+  std::ifstream table("/proc/net/unix");
+  for (std::string line; std::getline(table, line);) {
+    const auto name = line.rfind(' ');
+    if (name != std::string::npos && line.compare(name + 1, head.size(), head) == 0)
+      names.insert(line.substr(name + 1));
+  }
+  return {names.begin(), names.end()};
+}
+
+UniqueFd connect_to_own(const std::string& path) {
+  const auto address = local_address(path);
+  UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+  if (!fd || !address || ::connect(fd.get(), address->get(), address->size) != 0) return {};
+  const auto owner = unix_peer(fd.get());
+  if (!owner || owner->uid != ::geteuid()) return {};
+  return fd;
+}
+
 void remove_stale_socket(const std::string& path) {
   const auto local = local_address(path);
   const UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
@@ -83,6 +109,34 @@ Result<void> Door::open_local(const std::string& path) {
   }
   socket_.assign(fd.release());
   return {};
+}
+
+namespace {
+
+/// Whoever has bound a name listens a moment later; nothing tells when.
+bool is_held_by_us(const std::string& name) {
+  constexpr int kLooks = 20, kPauseMs = 5;
+  const auto address = local_address(name);
+  for (int look = 0; address && look < kLooks; ++look) {
+    const UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    if (::connect(fd.get(), address->get(), address->size) == 0) return peer_uid(fd.get()) == ::geteuid();
+    ::poll(nullptr, 0, kPauseMs);
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<void> Door::open_to_seekers(const std::string& name) {
+  for (const std::string& other : local_names(name + "-")) {
+    if (connect_to_own(other)) return failed("cannot listen on " + name, EADDRINUSE);
+  }
+  auto opened = open_local(name);
+  if (opened || is_held_by_us(name)) return opened;
+  std::uint64_t end = 0;
+  const std::string random = random_bytes(sizeof end);
+  std::memcpy(&end, random.data(), sizeof end);
+  return open_local(fmt::format("{}-{:016x}", name, end));
 }
 
 void Door::accept() {

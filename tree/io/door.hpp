@@ -10,6 +10,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tree/base/result.hpp"
 #include "tree/io/asio.hpp"
@@ -24,6 +25,14 @@ struct LocalAddress {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
 };
 std::optional<LocalAddress> local_address(const std::string& path);
+
+/// The names without a file (see Door::open_local) in this network namespace that begin with `head`, each
+/// once. Anybody may have made them.
+std::vector<std::string> local_names(const std::string& head);
+
+/// A connection to who listens at `path`, if that is a process of our own uid; nothing otherwise. It does not
+/// block.
+UniqueFd connect_to_own(const std::string& path);
 
 /// Removes the file of a unix-domain socket on which nobody listens: another launcher may have replaced it.
 void remove_stale_socket(const std::string& path);
@@ -47,6 +56,12 @@ public:
   /// Listens on a unix-domain socket, replacing what is at `path`; "@..." is a name without a file, which
   /// goes when its owner does, however that ends. Error spawn_failed.
   Result<void> open_local(const std::string& path);
+  /// Listens at the name "@...", or if another user has that already, at one that adds "-" and a random end:
+  /// for those who look for the beginning (local_names) and at whose it is (connect_to_own). Error
+  /// spawn_failed, also if one of ours listens there, under whichever of these names.
+  Result<void> open_to_seekers(const std::string& name);
+  /// Takes over a socket that listens, whoever made it.
+  void assign(UniqueFd listening) { socket_.assign(listening.release()); }
   /// From now on connections are handed over. Once, after one of the above.
   void accept();
   /// Nobody comes in any more; may be called from Admit.

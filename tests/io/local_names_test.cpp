@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names without a file are free for all to take: who owns one stops nobody who looks for another user's door.
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "charmrun/status_door.hpp"
+#include "tree/io/clock.hpp"
+#include "tree/io/door.hpp"
+
+using namespace charmtree;
+using namespace charmtree::io;
+
+namespace {
+
+/// Of this run of the test alone.
+std::string some_job(int number) {
+  return fmt::format("{:08x}{:08x}", ::getpid(), number);
+}
+
+/// A name that is taken; nobody answers there, unless it listens.
+UniqueFd take(const std::string& name, bool listens = false) {
+  const auto address = local_address(name);
+  UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  REQUIRE(::bind(fd.get(), address->get(), address->size) == 0);
+  if (listens) REQUIRE(::listen(fd.get(), 4) == 0);
+  return fd;
+}
+
+std::string status_name(const std::string& job) {
+  return fmt::format("@charmtree-{}-{}", ::geteuid(), job);
+}
+
+bool contains(const std::vector<std::string>& answers, const std::string& one) {
+  return std::find(answers.begin(), answers.end(), one) != answers.end();
+}
+
+}  // namespace
+
+TEST_CASE("a job whose name is taken is found under another", "[names]") {
+  const std::string job = some_job(1);
+  const UniqueFd squatter = take(status_name(job));
+  asio::io_context io{1};
+  StatusDoor door{io, [&] { return job; }};
+  REQUIRE(door.open(job));
+  std::thread root{[&] { io.run(); }};
+  const auto answers = ask_running_jobs();
+  io.stop();
+  root.join();
+  CHECK(contains(answers, job));
+}
+
+TEST_CASE("there is one door of ours for a job, whoever else has its name", "[names]") {
+  const bool taken = GENERATE(false, true);
+  const std::string job = some_job(taken ? 5 : 6);
+  UniqueFd squatter;
+  if (taken) squatter = take(status_name(job));
+  asio::io_context io{1};
+  StatusDoor first{io, [&] { return job; }}, second{io, [&] { return job; }};
+  REQUIRE(first.open(job));
+  CHECK_FALSE(second.open(job));
+  squatter.reset();
+  CHECK_FALSE(second.open(job));
+}
+
+TEST_CASE("jobs are asked all at once", "[names]") {
+  const UniqueFd first = take(status_name(some_job(2)), true), second = take(status_name(some_job(3)), true);
+  std::thread both{[&] {  // each waits until the other has been asked, too
+    const UniqueFd one{::accept(first.get(), nullptr, nullptr)},
+        other{::accept(second.get(), nullptr, nullptr)};
+    (void)!::write(one.get(), "first", 5);
+    (void)!::write(other.get(), "second", 6);
+  }};
+  const auto answers = ask_running_jobs();
+  both.join();
+  CHECK(contains(answers, "first"));
+  CHECK(contains(answers, "second"));
+}
+
+TEST_CASE("nobody connects to a door of another user", "[names]") {
+  if (::geteuid() != 0) return;  // only root can be two users
+  const std::string name = fmt::format("@charmtree-test-{}", ::getpid());
+  asio::io_context io{1};
+  Door door{io, [](int fd, Door::Peer) { ::close(fd); }};
+  REQUIRE(door.open_local(name));
+  CHECK(connect_to_own(name));
+  CHECK(local_names(name) == std::vector{name});
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) ::_exit(::setuid(64'123) == 0 && !connect_to_own(name) ? 0 : 1);
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+}
