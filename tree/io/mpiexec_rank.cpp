@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The election is one bind(): of an abstract socket, which ends with its owner, needs no folder that the
 // host's processes share and no other host's processes see, and which belongs to a network namespace. Its
-// name comes from the secret, so that nobody else can own it first.
+// name comes from the secret, so that nobody else can own it first; it is another one on each machine, since
+// everybody there can read it as soon as it is taken.
 #include "tree/io/mpiexec_rank.hpp"
 
 #include <fcntl.h>
@@ -11,12 +12,10 @@
 #include <poll.h>
 #include <sched.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <cstring>
 
 #include "tree/io/clock.hpp"
@@ -37,23 +36,11 @@ Error broken(const std::string& what) {
   return {Errc::remote_shell, Phase::hello, fmt::format("{}: {}", what, strerror(errno))};
 }
 
-struct Name {
-  sockaddr_un address{};
-  socklen_t size = 0;
-  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
-};
-
-Name name_of(const std::string& secret) {
-  const std::string text = "charmtree election " + secret;
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-  ::SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
-  std::string name = "charmtree-";
-  for (const unsigned char c : digest) name += fmt::format("{:02x}", c);
-  Name result;
-  result.address.sun_family = AF_UNIX;
-  std::copy(name.begin(), name.end(), result.address.sun_path + 1);  // behind a NUL: abstract
-  result.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  return result;
+/// The same in all containers of a machine. Empty if the kernel does not say.
+std::string machine() {
+  constexpr std::size_t kMostBytes = 64;
+  auto id = read_file("/proc/sys/kernel/random/boot_id", kMostBytes);
+  return id ? std::move(*id) : std::string{};
 }
 
 bool is_ours(int fd) {
@@ -86,8 +73,17 @@ struct RankLauncher::Local {
   asio::posix::stream_descriptor socket;
 };
 
+std::string election_socket(const std::string& secret, const std::string& machine) {
+  const std::string text = "charmtree election " + secret + machine;
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+  ::SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
+  std::string name = "@charmtree-";
+  for (const unsigned char c : digest) name += fmt::format("{:02x}", c);
+  return name;
+}
+
 Result<Election> elect(const std::string& secret, Duration patience) {
-  const Name name = name_of(secret);
+  const LocalAddress name = *local_address(election_socket(secret, machine()));
   const Instant deadline = now() + patience;
   for (;;) {
     UniqueFd fd{::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)};
@@ -133,11 +129,12 @@ RankLauncher::RankLauncher(asio::io_context& io, wire::Ticket ticket, Election e
       ticket_(std::move(ticket)),
       sink_(std::move(sink)),
       context_(PskContext::End::client, ticket_.secret),
-      listening_(io, election.listening.release()),
+      door_(io, [this](int fd, Door::Peer) { admit(fd); }),
       affinity_(own_affinity()),
       socket_(io),
       timer_(io) {
-  set_non_blocking(listening_.native_handle());
+  set_non_blocking(election.listening.get());
+  door_.assign(std::move(election.listening));
 }
 
 /// A root that has been killed cannot take its script away; with any other the script is of no use either
@@ -148,7 +145,7 @@ RankLauncher::~RankLauncher() {
 
 void RankLauncher::start(const wire::RankReport& own) {
   report(own);
-  accept();
+  door_.accept();
   give_up_at_ = now() + ticket_.patience;
   try_next();
 }
@@ -161,18 +158,11 @@ void RankLauncher::fail(Error error) {
 
 // ---- the other processes of this host
 
-void RankLauncher::accept() {
-  listening_.async_wait(asio::posix::stream_descriptor::wait_read, [this](error_code ec) {
-    if (ec) return;
-    const int fd = ::accept4(listening_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd >= 0 && (!is_ours(fd) || locals_.size() >= ticket_.processes)) {
-      ::close(fd);
-    } else if (fd >= 0) {
-      locals_.push_back(std::make_shared<Local>(io_, fd));
-      hear(locals_.back());
-    }
-    accept();
-  });
+void RankLauncher::admit(int fd) {
+  UniqueFd socket{fd};
+  if (!is_ours(fd) || locals_.size() >= ticket_.processes) return;
+  locals_.push_back(std::make_shared<Local>(io_, socket.release()));
+  hear(locals_.back());
 }
 
 void RankLauncher::hear(const std::shared_ptr<Local>& local) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tree/io/asio.hpp"
+#include "tree/io/door.hpp"
 #include "tree/io/psk_link.hpp"
 #include "tree/io/unique_fd.hpp"
 #include "tree/wire/mpiexec_message.hpp"
@@ -23,6 +24,10 @@ struct Election {
   UniqueFd listening;  // it is the launcher, and the others come here
   UniqueFd launcher;   // the launcher of this host
 };
+
+/// The name by which the processes of a machine elect (io::Door::open_local): it tells nobody the secret, nor
+/// the name on another machine.
+std::string election_socket(const std::string& secret, const std::string& machine);
 
 /// For those who know `secret`. Waits for a launcher that is just coming up, `patience` at most. Error
 /// remote_shell (phase hello).
@@ -66,7 +71,7 @@ private:
   void received(std::string_view bytes);
   void dropped(const std::string& what);
   void fail(Error error);
-  void accept();
+  void admit(int fd);
   void hear(const std::shared_ptr<Local>& local);
   void report(const wire::RankReport& report);
 
@@ -74,7 +79,7 @@ private:
   wire::Ticket ticket_;
   Sink sink_;
   PskContext context_;
-  asio::posix::stream_descriptor listening_;
+  Door door_;
   std::vector<std::shared_ptr<Local>> locals_;  // their connections, which they watch
   std::string affinity_;                        // of all of them
   std::string reports_;                         // frames for the root
