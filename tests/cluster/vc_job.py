@@ -155,8 +155,8 @@ def leftovers(jobs: Iterable[Job], within: float = SETTLE_S) -> list[str]:
 
 def sockets(cluster: Cluster) -> list[str]:
     """The launchers' socket files on all hosts."""
-    folder = f"/tmp/charmtree-{cluster.user('ctuser').uid}"
-    places = {cluster.path(index, folder) for index in range(cluster.n)}
+    folders = f"charmtree-{cluster.user('ctuser').uid}*"
+    places = {place for index in range(cluster.n) for place in cluster.path(index, "/tmp").glob(folders)}
     real = [place for place in places if place.is_dir() and not place.is_symlink()]
     return sorted(str(file) for place in real for file in place.iterdir())
 

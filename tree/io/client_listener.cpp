@@ -7,13 +7,10 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <cstring>
 
 #include "tree/io/host_setup.hpp"
 #include "tree/io/write_queue.hpp"
@@ -324,32 +321,6 @@ bool ClientListener::has_unread(proto::ClientId client) const {
 std::optional<std::uint64_t> ClientListener::inode_of(proto::ClientId client) {
   const auto it = connections_.find(client);
   return it == connections_.end() ? std::nullopt : peers_.inode(it->second->fd());
-}
-
-Result<std::string> socket_folder() {
-  const char* runtime = ::secure_getenv("XDG_RUNTIME_DIR");
-  struct stat info {};
-  std::string folder;
-  if (runtime != nullptr && runtime[0] == '/' && ::stat(runtime, &info) == 0 && info.st_uid == ::geteuid())
-    folder = std::string{runtime} + "/charmtree";
-  else
-    folder = fmt::format("/tmp/charmtree-{}", ::geteuid());
-  const int make_error = ::mkdir(folder.c_str(), 0700) == 0 ? 0 : errno;
-  if (::lstat(folder.c_str(), &info) != 0) {
-    const int error = make_error != 0 ? make_error : errno;
-    return Error{Errc::spawn_failed, Phase::spawn, fmt::format("{}: {}", folder, strerror(error)),
-                 "is /tmp writable there?"};
-  }
-  if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid() || (info.st_mode & 077) != 0) {
-    return Error{Errc::spawn_failed, Phase::spawn,
-                 folder + " is not a private folder of ours (0700, no symlink)",
-                 "remove it there or set XDG_RUNTIME_DIR"};
-  }
-  return folder;
-}
-
-std::string socket_path(const std::string& folder, const std::string& job, std::uint32_t host) {
-  return fmt::format("{}/{}.{}", folder, job, host);
 }
 
 }  // namespace charmtree::io

@@ -101,11 +101,4 @@ private:
   std::shared_ptr<Unsent> unsent_ = std::make_shared<Unsent>();  // have bytes for the end of the round
 };
 
-/// The private folder for a user's sockets: $XDG_RUNTIME_DIR/charmtree or /tmp/charmtree-<uid>, mode 0700,
-/// ours, no symlink; made if missing. Error: what is wrong with it.
-Result<std::string> socket_folder();
-
-/// The socket of a job on a host: <folder>/<job>.<host>.
-std::string socket_path(const std::string& folder, const std::string& job, std::uint32_t host);
-
 }  // namespace charmtree::io

@@ -16,6 +16,7 @@
 #include "tree/io/program.hpp"
 #include "tree/io/program_reader.hpp"
 #include "tree/io/pseudo_terminal.hpp"
+#include "tree/io/socket_folder.hpp"
 #include "tree/io/spawn.hpp"
 #include "tree/io/surroundings.hpp"
 #include "tree/proto/environment.hpp"
@@ -266,8 +267,8 @@ void HostRuntime::execute(const proto::KillLeftovers& action) {
     sink_(proto::LeftoversKilled{killed, all});
   };
   if (job_) return leftovers_.kill_descendants(watch_.pids(), std::move(done));
-  if (auto folder = socket_folder()) {
-    const std::string path = socket_path(*folder, action.job, action.host);
+  for (const std::string& folder : socket_folders()) {
+    const std::string path = socket_path(folder, action.job, action.host);
     kill_listener(path);
     ::unlink(path.c_str());
   }

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/io/socket_folder.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iterator>
+
+namespace charmtree::io {
+
+namespace {
+
+bool is_private(const std::string& folder) {
+  struct stat info {};
+  return ::lstat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == ::geteuid() &&
+         (info.st_mode & 077) == 0;
+}
+
+/// Those that do not depend on chance, best first.
+std::vector<std::string> usual_folders(const std::string& shared) {
+  std::vector<std::string> folders;
+  const char* runtime = ::secure_getenv("XDG_RUNTIME_DIR");
+  struct stat info {};
+  if (runtime != nullptr && runtime[0] == '/' && ::stat(runtime, &info) == 0 && info.st_uid == ::geteuid())
+    folders.push_back(std::string{runtime} + "/charmtree");
+  folders.push_back(fmt::format("{}/charmtree-{}", shared, ::geteuid()));
+  return folders;
+}
+
+/// Those with a random end that are ours.
+std::vector<std::string> other_folders(const std::string& shared) {
+  const std::string head = fmt::format("charmtree-{}-", ::geteuid());
+  std::vector<std::string> folders;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator{shared, ignored}) {
+    if (entry.path().filename().string().starts_with(head) && is_private(entry.path()))
+      folders.push_back(entry.path());
+  }
+  std::sort(folders.begin(), folders.end());
+  return folders;
+}
+
+}  // namespace
+
+Result<std::string> socket_folder(const std::string& shared) {
+  const std::vector<std::string> usual = usual_folders(shared);
+  for (const std::string& folder : usual) {
+    ::mkdir(folder.c_str(), 0700);
+    if (is_private(folder)) return folder;
+  }
+  if (const auto others = other_folders(shared); !others.empty()) return others.front();
+  std::string made = usual.back() + "-XXXXXX";
+  if (::mkdtemp(made.data()) != nullptr) return made;
+  return Error{Errc::spawn_failed, Phase::spawn, fmt::format("{}: {}", usual.back(), strerror(errno)),
+               fmt::format("is {} writable there?", shared)};
+}
+
+std::vector<std::string> socket_folders(const std::string& shared) {
+  std::vector<std::string> folders = usual_folders(shared);
+  std::erase_if(folders, [](const std::string& folder) { return !is_private(folder); });
+  std::ranges::move(other_folders(shared), std::back_inserter(folders));
+  return folders;
+}
+
+std::string socket_path(const std::string& folder, const std::string& job, std::uint32_t host) {
+  return fmt::format("{}/{}.{}", folder, job, host);
+}
+
+}  // namespace charmtree::io
