@@ -31,17 +31,29 @@ std::vector<pid_t> alive(const std::set<pid_t>& pids) {
   return living;
 }
 
+/// With the sessions of those that carry the mark, which began with a process of the job's: in them may be
+/// programs whose environment nobody can read.
 std::vector<pid_t> marked(const std::string& mark) {
   const std::string whole = '\0' + ("CHARMTREE_JOB=" + mark) + '\0';
-  std::set<pid_t> found;
-  for (const pid_t pid : all_processes()) {
-    struct stat info {};
-    if (pid == ::getpid() || ::stat(fmt::format("/proc/{}", pid).c_str(), &info) != 0 ||
-        info.st_uid != ::geteuid())
-      continue;
-    if (('\0' + proc_file(pid, "environ")).find(whole) == std::string::npos) continue;
+  const pid_t own_session = ::getsid(0);
+  std::map<pid_t, pid_t> unmarked;  // of ours, with their sessions
+  std::set<pid_t> found, sessions;
+  const auto add = [&](pid_t pid) {
     found.insert(pid);
     add_descendants(pid, {::getpid()}, found);
+  };
+  for (const pid_t pid : all_processes()) {
+    if (pid == ::getpid() || user_of(pid) != ::getuid()) continue;
+    const pid_t session = stat_of(pid).session;
+    if (('\0' + proc_file(pid, "environ")).find(whole) == std::string::npos) {
+      unmarked.emplace(pid, session);
+      continue;
+    }
+    add(pid);
+    if (session != own_session) sessions.insert(session);
+  }
+  for (const auto& [pid, session] : unmarked) {
+    if (sessions.contains(session)) add(pid);
   }
   return alive(found);
 }

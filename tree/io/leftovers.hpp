@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finding and killing what a job's processes left behind on this host (DESIGN D9). Two ways to know it is
 // ours: it descends from this launcher, which as a subreaper inherits every orphan; or it carries the job's
-// mark, CHARMTREE_JOB=<job>:<host>, in its environment and has our uid (for the host of a launcher that was
-// itself killed). Signals go through pidfds after a second look, so a reused pid is never hit.
+// mark, CHARMTREE_JOB=<job>:<host>, in its environment, or is in the session of such a one, and has our uid
+// (for the host of a launcher that was itself killed). The environment of a program that its user may execute
+// but not read (mode 0711) is closed to that user: where it is alone in its session, or has begun one, only
+// the job's cgroup and the first way find it. Signals go through pidfds after a second look, so a reused pid
+// is never hit.
 #pragma once
 
 #include <sys/types.h>

@@ -81,7 +81,7 @@ std::vector<pid_t> all_processes() {
 
 /// The program's name, in parentheses, may hold anything; behind it the fields are words, from the third on.
 ProcessStat stat_of(pid_t pid) {
-  constexpr int kFirst = 3, kParent = 4, kStarted = 22, kWaitStatus = 52;
+  constexpr int kFirst = 3, kParent = 4, kSession = 6, kStarted = 22, kWaitStatus = 52;
   const std::string text = proc_file(pid, "stat");
   const std::size_t at = text.rfind(')');
   ProcessStat stat;
@@ -91,10 +91,19 @@ ProcessStat stat_of(pid_t pid) {
   for (int field = kFirst; words >> word; ++field) {
     if (field == kFirst) stat.state = word[0];
     if (field == kParent) stat.parent = static_cast<pid_t>(std::strtol(word.c_str(), nullptr, 10));
+    if (field == kSession) stat.session = static_cast<pid_t>(std::strtol(word.c_str(), nullptr, 10));
     if (field == kStarted) stat.started = std::strtoull(word.c_str(), nullptr, 10);
     if (field == kWaitStatus) stat.wait_status = static_cast<int>(std::strtol(word.c_str(), nullptr, 10));
   }
   return stat;
+}
+
+std::optional<uid_t> user_of(pid_t pid) {
+  constexpr std::string_view kUid = "\nUid:\t";
+  const std::string text = proc_file(pid, "status");
+  const std::size_t at = text.find(kUid);
+  if (at == std::string::npos) return {};
+  return static_cast<uid_t>(std::strtoul(text.c_str() + at + kUid.size(), nullptr, 10));
 }
 
 std::array<bool, 2> outputs_on(dev_t device, pid_t pid) {

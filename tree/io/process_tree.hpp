@@ -5,9 +5,7 @@
 
 #include <sys/types.h>
 
-#include <sys/types.h>
 #include <array>
-
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -24,11 +22,16 @@ std::vector<pid_t> all_processes();
 /// What /proc/PID/stat says; parent 0: the process is gone.
 struct ProcessStat {
   pid_t parent = 0;
-  char state = ' ';           // a letter; T: stopped by a signal, t: by a debugger
+  char state = ' ';  // a letter; T: stopped by a signal, t: by a debugger
+  pid_t session = 0;
   std::uint64_t started = 0;  // in clock ticks since boot: with the pid, this names a process for ever
   int wait_status = 0;        // of a zombie, as waitpid would give it
 };
 ProcessStat stat_of(pid_t pid);
+
+/// The user that started it (its real uid), whoever the owner of its files in /proc is: root, if its program
+/// cannot be read. Nothing: the process is gone.
+std::optional<uid_t> user_of(pid_t pid);
 
 /// Which of stdout and stderr of the process `pid` are this character device.
 std::array<bool, 2> outputs_on(dev_t device, pid_t pid);
