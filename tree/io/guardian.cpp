@@ -46,7 +46,7 @@ UniqueFd let_go_of_descriptors(Stdin input) {
 /// is none.
 struct Note {
   std::array<char, sizeof(sockaddr_un::sun_path)> socket;
-  std::atomic<bool> link_replaced;
+  std::atomic<bool> link_replaced, launchers_live;
 };
 Note* note() {
   static void* const page =
@@ -122,7 +122,8 @@ void clean_up() {
   if (!childless()) {
     asio::io_context io{1};
     Leftovers leftovers{io};
-    leftovers.kill_descendants({}, [](std::uint32_t, bool) {});
+    const bool live = note() != nullptr && note()->launchers_live;
+    leftovers.kill_descendants({}, live ? Launchers::live : Launchers::end, [](std::uint32_t, bool) {});
     io.run();
   }
   if (note() != nullptr && note()->socket[0] != '\0') remove_stale_socket(note()->socket.data());
@@ -152,6 +153,10 @@ std::optional<int> stand_guard(Stdin input) {
 void leave_to_guardian(const std::string& socket) {
   if (note() != nullptr && socket.size() < note()->socket.size())
     std::copy(socket.begin(), socket.end(), note()->socket.begin());
+}
+
+void spare_launchers() {
+  if (note() != nullptr) note()->launchers_live = true;
 }
 
 void replace_guarded_link() {

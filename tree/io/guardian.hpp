@@ -26,6 +26,10 @@ std::optional<int> stand_guard(Stdin input);
 /// without a guardian.
 void leave_to_guardian(const std::string& socket);
 
+/// The launchers of other hosts that this one has started on this machine (++local) outlive it, as those on
+/// real hosts do: somebody may adopt them. They clean up by themselves where nobody does.
+void spare_launchers();
+
 /// The launcher's link is no longer that which it was started with: the guardian takes no notice of that
 /// one's end.
 void replace_guarded_link();

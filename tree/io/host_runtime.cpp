@@ -266,7 +266,9 @@ void HostRuntime::execute(const proto::KillLeftovers& action) {
     for (JobCgroup& cgroup : cgroups_) cgroup.remove();
     sink_(proto::LeftoversKilled{killed, all});
   };
-  if (job_) return leftovers_.kill_descendants(watch_.pids(), std::move(done));
+  if (job_)
+    return leftovers_.kill_descendants(watch_.pids(), job_->repairs() ? Launchers::live : Launchers::end,
+                                       std::move(done));
   for (const std::string& folder : socket_folders()) {
     const std::string path = socket_path(folder, action.job, action.host);
     kill_listener(path);

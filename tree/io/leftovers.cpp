@@ -10,8 +10,10 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "tree/io/door.hpp"
 #include "tree/io/peer_uid.hpp"
@@ -86,6 +88,33 @@ bool is_launcher(pid_t pid) {
          other.st_ino == own.st_ino;
 }
 
+/// Of another host of the same job, or of another job that was not started by ours: not by a process that
+/// carries the mark.
+bool is_launcher_of_another(pid_t pid) {
+  constexpr std::string_view kName = "CHARMTREE_JOB=";
+  const std::string words = proc_file(pid, "cmdline");
+  if (!is_launcher(pid) || !std::string_view{words}.ends_with(std::string_view{"\0++launcher\0", 12}))
+    return false;
+  const std::string environment = '\0' + proc_file(pid, "environ");
+  const char* own = std::getenv("CHARMTREE_JOB");
+  const std::size_t at = environment.find('\0' + std::string{kName});
+  if (at == std::string::npos || own == nullptr) return at == std::string::npos && own == nullptr;
+  return environment.c_str() + at + 1 + kName.size() == std::string_view{own};
+}
+
+/// Those and theirs are not among them.
+std::set<pid_t> descendants(const std::set<pid_t>& spared, Launchers launchers) {
+  std::set<pid_t> found, without = spared;
+  add_descendants(::getpid(), spared, found);
+  if (launchers == Launchers::end) return found;
+  for (const pid_t pid : found) {
+    if (is_launcher_of_another(pid)) without.insert(pid);
+  }
+  found.clear();
+  add_descendants(::getpid(), without, found);
+  return found;
+}
+
 }  // namespace
 
 std::string job_mark(const std::string& job, std::uint32_t host) {
@@ -107,7 +136,7 @@ void kill_listener(const std::string& socket_path) {
   ::kill(owner->pid, SIGKILL);  // if it ends just now: no kernel gives a pid away again so soon
 }
 
-void Leftovers::kill_descendants(std::vector<pid_t> spared, Done done) {
+void Leftovers::kill_descendants(std::vector<pid_t> spared, Launchers launchers, Done done) {
   cancel();
   if (childless()) {
     return asio::post(timer_.get_executor(), [this, order = order_, done = std::move(done)] {
@@ -115,13 +144,8 @@ void Leftovers::kill_descendants(std::vector<pid_t> spared, Done done) {
     });
   }
   std::set<pid_t> keep{spared.begin(), spared.end()};
-  round(
-      [keep = std::move(keep)] {
-        std::set<pid_t> found;
-        add_descendants(::getpid(), keep, found);
-        return alive(found);
-      },
-      kRounds, 0, std::move(done));
+  round([keep = std::move(keep), launchers] { return alive(descendants(keep, launchers)); }, kRounds, 0,
+        std::move(done));
 }
 
 void Leftovers::cancel() {

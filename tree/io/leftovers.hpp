@@ -31,6 +31,12 @@ bool childless();
 /// guardian then cleans up.
 void kill_listener(const std::string& socket_path);
 
+/// What becomes of launchers of other hosts (++local) that are among the leftovers.
+enum class Launchers : std::uint8_t {
+  end,   // as the rest, after a while in which they may do so by themselves
+  live,  // as those on real hosts do: somebody may adopt them
+};
+
 class Leftovers {
 public:
   explicit Leftovers(asio::io_context& io) : timer_(io) {}
@@ -41,7 +47,7 @@ public:
   /// look finds nobody (at most kRounds looks), then calls `done` from the event loop. Launchers among them,
   /// of virtual hosts, have lost their parent and first get kRoundsForLaunchers looks to clean up by
   /// themselves.
-  void kill_descendants(std::vector<pid_t> spared, Done done);
+  void kill_descendants(std::vector<pid_t> spared, Launchers launchers, Done done);
   /// Kills all processes with the mark, and their descendants.
   void kill_marked(std::string mark, Done done);
   /// Whatever is under way ends here, and its `done` is not called.

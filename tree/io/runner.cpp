@@ -2,6 +2,7 @@
 #include "tree/io/runner.hpp"
 
 #include "tree/io/clock.hpp"
+#include "tree/io/guardian.hpp"
 #include "tree/proto/output_queue.hpp"
 
 namespace charmtree::io {
@@ -90,8 +91,9 @@ void Runner::prepare(const Prepare& action) {
   host_.execute(action);
   if (!action.job->repairs()) return;
   if (const auto open = links_.open_to_adopters(action.job->id, action.self.index); !open)
-    links_.execute(
+    return links_.execute(
         Send{kParentLink, wire::Note{action.self.index, "cannot be adopted: " + open.error().what}});
+  spare_launchers();
 }
 
 /// Looks again and again: links say when they are empty only to whom waits for one of them.
