@@ -112,6 +112,8 @@ void Node::handle(const LinkUp& event) {
   if (!event.note.empty()) up(wire::Note{child->host.index, event.note});
   if (!event.key.type.empty()) up(wire::NewHostKey{child->host.index, event.key});
   launch_->on(event, now_, *out_);
+  child = launch_->find_up(event.link);
+  if (child != nullptr && child->adopter) seek_waiting(*child, event.link);
 }
 
 void Node::handle(const LoginFailed& event) {
@@ -233,7 +235,7 @@ void Node::from_parent(const wire::Message& message) {
     if (job_) return;
     sweeper_ = true;
     relay_ = *order;
-    out_->push_back(Relay{order->id, order->host});
+    out_->push_back(Relay{order->host, order->socket});
     return;
   }
   if (!processes_) return;

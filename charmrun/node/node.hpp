@@ -208,6 +208,7 @@ private:
   void repair_turn();
   Instant repair_deadline() const;
   bool about_adoption(proto::Child& child, proto::LinkId link, const wire::Message& message);
+  void seek_waiting(const proto::Child& child, proto::LinkId link);
   void claim(proto::Child& child, proto::LinkId link, const wire::Waiting& waiting);
   void claimed(const proto::Child& child, proto::LinkId link, const wire::Claimed& answer);
   void given_up();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ccs/guard.hpp"
+#include "charmrun/node/adoption_socket.hpp"
 #include "charmrun/node/node.hpp"
 
 namespace charmtree {
@@ -188,6 +189,12 @@ void Node::given_up() {
   repairs_.clear();
   claims_.clear();
   end({wire::EndMode::kill, 9});
+}
+
+/// We are there, and now to the one that waits.
+void Node::seek_waiting(const Child& child, LinkId link) {
+  const std::uint32_t host = child.host.index;
+  out_->push_back(Send{link, wire::Adopt{job_->id, host, adoption_socket(*job_, host)}});
 }
 
 /// From here on it gets all orders: they come behind the claim.

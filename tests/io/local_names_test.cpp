@@ -8,9 +8,11 @@
 #include <catch2/catch.hpp>
 #include <thread>
 
+#include "charmrun/node/adoption_socket.hpp"
 #include "charmrun/status_door.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/door.hpp"
+#include "tree/io/links.hpp"
 
 using namespace charmtree;
 using namespace charmtree::io;
@@ -79,6 +81,29 @@ TEST_CASE("jobs are asked all at once", "[names]") {
   both.join();
   CHECK(contains(answers, "first"));
   CHECK(contains(answers, "second"));
+}
+
+TEST_CASE("who asks for jobs does not come to a launcher that waits for its adoption", "[names]") {
+  wire::JobSpec job;
+  job.id = some_job(4);
+  job.secret = "secret";
+  asio::io_context io{1};
+  int adopters = 0;
+  Links links{
+      io,
+      {},
+      [&](const proto::Event& event) { adopters += std::holds_alternative<proto::LinkUp>(event) ? 1 : 0; },
+      [] {}};
+  const std::string name = adoption_socket(job, 3);
+  REQUIRE(links.open_to_adopters(name));
+  REQUIRE(links.open_to_adopters(name));  // for the next run
+  ask_running_jobs();
+  io.poll();
+  CHECK(adopters == 0);
+  const UniqueFd adopter = connect_to_own(name);
+  REQUIRE(adopter);
+  while (adopters == 0) io.run_one();
+  CHECK(adopters == 1);
 }
 
 TEST_CASE("nobody connects to a door of another user", "[names]") {

@@ -143,7 +143,8 @@ private:
     std::uint32_t in_flight = 0;  // logins
     std::uint32_t widest = 0;
     bool is_welcomed = false;
-    bool is_orphan = false;  // cut off, without having been told
+    std::string adoption_socket;  // empty: it has none
+    bool is_orphan = false;       // cut off, without having been told
     bool was_paused = false;
     std::uint32_t epoch = 0;  // of the table that it had last
     std::map<proto::LinkId, Slot> children;

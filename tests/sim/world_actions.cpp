@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "charmrun/node/adoption_socket.hpp"
 #include "tests/sim/dice.hpp"
 #include "tests/sim/world.hpp"
 
@@ -89,7 +90,11 @@ void World::perform(std::uint32_t id, const Relay& action, Duration& now) {
   const std::uint32_t wire = launchers_[id].wire;
   for (const std::uint32_t there : launchers_on_[action.host]) {
     Launcher& waiting = launchers_[there];
-    if (!waiting.node || !waiting.is_welcomed) continue;
+    if (!waiting.node || waiting.adoption_socket.empty()) continue;
+    if (waiting.adoption_socket != action.socket) {
+      checks_.wrong(fmt::format("host {} waits at another socket than it is sought at", action.host));
+      continue;
+    }
     if (waiting.adopter != kNobody) hang_up(waiting.adopter, true, now, "closed by the other side");
     waiting.adopter = wire;
     wires_[wire].child = there;
@@ -129,6 +134,7 @@ void World::perform(std::uint32_t id, const Probe& action, Duration& now) {
 
 void World::perform(std::uint32_t id, const Prepare& action, Duration& now) {
   begin_run(action.job->restarts);
+  if (action.job->repairs()) launchers_[id].adoption_socket = adoption_socket(*action.job, action.self.index);
   cost(id, now, ms(settings_.setup));
   const std::uint32_t host = launchers_[id].host;
   Prepared answer{0x0A000000 + host, {}, true};

@@ -130,7 +130,7 @@ std::vector<Message> messages_down() {
           OutputTaken{{{3, 17}, {4, 1}}},
           Resend{},
           Relaunch{encode(full_job())},
-          Adopt{"0123456789abcdef", 4},
+          Adopt{"0123456789abcdef", 4, "@charmtree-adoption-00"},
           Relayed{"10.0.0.1 40000 10.0.0.2 22"},
           Claim{"nonce", std::string{"\0proof", 6}, 2, 3, {{1, 2}, {7, 7}}, {4, 5, 6}, true}};
 }

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "ccs/guard.hpp"
+#include "charmrun/node/adoption_socket.hpp"
 #include "tests/unit/one_launcher.hpp"
 #include "tree/base/signals.hpp"
 
@@ -130,4 +131,31 @@ TEST_CASE("a launcher whose child was taken from it ends alone", "[adoption]") {
   CHECK(inner.count<CloseLink>() == 2);
   CHECK(inner.sent<wire::End>(inner.links[1]) == nullptr);
   CHECK(inner.count<Login>() == 0);
+}
+
+TEST_CASE("where a launcher waits shows only to who knows the secret of the job, and for one host",
+          "[adoption]") {
+  wire::JobSpec job;
+  job.id = "0123456789abcdef";
+  job.secret = "secret";
+  const std::string name = adoption_socket(job, 1);
+  CHECK(name.starts_with("@charmtree-adoption-"));
+  CHECK(name.size() < 100);  // of a unix-domain socket: 107
+  CHECK(name.find(job.id) == std::string::npos);
+  CHECK(adoption_socket(job, 1) == name);
+  CHECK(adoption_socket(job, 2) != name);
+  wire::JobSpec other = job;
+  other.secret = "guessed";
+  CHECK(adoption_socket(other, 1) != name);
+}
+
+TEST_CASE("who is to adopt a launcher is told where it waits", "[adoption]") {
+  OneLauncher relay{std::uint64_t{7}};
+  relay.on(LinkMessage{kParentLink, wire::Adopt{"0123456789abcdef", 4, "@there"}});
+  REQUIRE(relay.first<Relay>() != nullptr);
+  CHECK(relay.first<Relay>()->socket == "@there");
+  CHECK(relay.first<Relay>()->host == 4);
+  relay.on(NobodyWaits{});
+  REQUIRE(relay.first<KillLeftovers>() != nullptr);
+  CHECK(relay.first<KillLeftovers>()->host == 4);
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "charmrun/node/adoption_socket.hpp"
 #include "tree/base/signals.hpp"
 #include "tree/proto/output_queue.hpp"
 
@@ -293,7 +294,7 @@ void SmallWorld::perform(std::size_t id, const Relay& a) {
   const WireRef wire = std::exchange(launchers_[id]->to_parent, nullptr);
   for (std::size_t there = 1; there < launchers_.size(); ++there) {
     Launcher& waiting = *launchers_[there];
-    if (!waiting.alive || there == id || waiting.host != a.host || !waiting.to_parent) continue;
+    if (!waiting.alive || there == id || waiting.adoption_socket != a.socket || !waiting.to_parent) continue;
     wire->child = there;
     waiting.to_adopter = wire;
     launchers_[id]->alive = false;
@@ -319,6 +320,7 @@ void SmallWorld::perform(std::size_t id, const Probe& a) {
 }
 
 void SmallWorld::perform(std::size_t id, const Prepare& a) {
+  if (a.job->repairs()) launchers_[id]->adoption_socket = adoption_socket(*a.job, a.self.index);
   const auto error = prepare ? prepare(a.self.index) : std::nullopt;
   Prepared answer{0x0A000000 + a.self.index, error.value_or(Error{}), !error.has_value()};
   if (cpus) answer.cpus = cpus(a.self.index);

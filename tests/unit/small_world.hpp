@@ -216,6 +216,7 @@ private:
     bool alive = true, frozen = false, unplugged = false;
     Instant armed = kNever;
     WireRef to_parent, to_adopter;
+    std::string adoption_socket = {};
     std::map<proto::LinkId, WireRef> children;  // null: logging in
     std::map<std::uint64_t, std::string> spool;
   };

@@ -272,26 +272,14 @@ void Links::execute(const proto::CloseLink& action) {
 
 // ---- adoption
 
-namespace {
-
-/// A name without a file: nothing is left behind, however its owner ends, and it does not go with the user's
-/// last session. Both sides look who the other is.
-std::string adoption_socket(const std::string& job, std::uint32_t host) {
-  return fmt::format("@charmtree-{}-{}.{}", ::geteuid(), job, host);
-}
-
-bool is_ours(int fd) {
-  const auto peer = unix_peer(fd);
-  return peer && peer->uid == ::geteuid();
-}
-
-}  // namespace
-
-Result<void> Links::open_to_adopters(const std::string& job, std::uint32_t host) {
-  adopters_ = std::make_unique<Door>(io_, [this](int fd, Door::Peer) { admit_adopter(fd); });
-  auto opened = adopters_->open_local(adoption_socket(job, host));
-  if (opened) adopters_->accept();
-  return opened;
+/// Not anew for each run of the program: a name that all can read must not be free for a moment.
+Result<void> Links::open_to_adopters(const std::string& socket) {
+  if (adopters_) return {};
+  auto door = std::make_unique<Door>(io_, [this](int fd, Door::Peer) { admit_adopter(fd); });
+  if (auto opened = door->open_local(socket); !opened) return opened;
+  adopters_ = std::move(door);
+  adopters_->accept();
+  return {};
 }
 
 Links::PortPtr Links::local_port(UniqueFd fd) {
@@ -308,7 +296,7 @@ Links::PortPtr Links::local_port(UniqueFd fd) {
 /// One at a time: an earlier one has not been quick enough.
 void Links::admit_adopter(int fd) {
   UniqueFd socket{fd};
-  if (!is_ours(socket.get())) return;
+  if (peer_uid(socket.get()) != ::geteuid()) return;
   if (const auto earlier = ports_.find(proto::kAdopterLink); earlier != ports_.end())
     drop(PortPtr{earlier->second});
   const PortPtr port = local_port(std::move(socket));
@@ -319,11 +307,8 @@ void Links::admit_adopter(int fd) {
 
 void Links::execute(const proto::Relay& action) {
   const auto parent = ports_.find(proto::kParentLink);
-  const auto address = local_address(adoption_socket(action.job, action.host));
-  UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
-  if (parent == ports_.end() || !address || !fd || ::connect(fd.get(), address->get(), address->size) != 0 ||
-      !is_ours(fd.get()))
-    return asio::post(io_, [this] { sink_(proto::NobodyWaits{}); });
+  UniqueFd fd = connect_to_own(action.socket);
+  if (parent == ports_.end() || !fd) return asio::post(io_, [this] { sink_(proto::NobodyWaits{}); });
   const PortPtr above = parent->second, waiting = local_port(std::move(fd));
   waiting->other = above;
   above->other = waiting;

@@ -38,8 +38,9 @@ public:
         std::function<void()> parent_drained);
   ~Links();
 
-  /// Who comes to adopt the launcher of this job and host is let in: kAdopterLink. Error: why nobody can.
-  Result<void> open_to_adopters(const std::string& job, std::uint32_t host);
+  /// Who comes to `socket` to adopt this launcher is let in, from the first call on: kAdopterLink. Error: why
+  /// nobody can.
+  Result<void> open_to_adopters(const std::string& socket);
   /// This launcher's own parent: greets it, then reads.
   void open_parent(std::unique_ptr<Link> link);
 

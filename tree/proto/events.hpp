@@ -271,11 +271,11 @@ struct Send {
 struct CloseLink {
   LinkId link;
 };
-/// Hand on all that comes between the parent and the launcher that waits on this machine to be adopted, until
+/// Hand on all that comes between the parent and the launcher that waits at this socket to be adopted, until
 /// one of them ends; only that is then told, as the end of the parent's link. Or answer NobodyWaits.
 struct Relay {
-  std::string job;
   std::uint32_t host;
+  std::string socket;
 };
 /// kAdopterLink becomes kParentLink. The one that was it until now is closed, if there still is one.
 struct ReplaceParent {};

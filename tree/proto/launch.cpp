@@ -324,7 +324,7 @@ void Launch::on(const LinkUp& event, Instant now, Actions& out) {
   }
   child->state = Child::State::up;
   if (child->sweeper) return out.push_back(Send{event.link, wire::Sweep{job_.id, child->host.index}});
-  if (child->adopter) return out.push_back(Send{event.link, wire::Adopt{job_.id, child->host.index}});
+  if (child->adopter) return;  // whoever wants to adopt somebody there says whom
   child->welcomed = now;
   using S = wire::Stamps;
   auto& times = child->stamps.times;

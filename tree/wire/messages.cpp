@@ -246,7 +246,7 @@ CT_MEMBERS(CcsSpread, s.token, s.first, s.last, s.everybody, s.processes, s.byte
 CT_MEMBERS(OutputTaken::Taken, s.process, s.number)
 CT_MEMBERS(OutputTaken, s.processes)
 CT_MEMBERS(Resend, s.by_new_root)
-CT_MEMBERS(Adopt, s.id, s.host)
+CT_MEMBERS(Adopt, s.id, s.host, s.socket)
 CT_MEMBERS(Relayed, s.connection)
 CT_MEMBERS(Claim, s.nonce, s.proof, s.level, s.epoch, s.lost, s.releases, s.suspended, s.by_new_root)
 CT_MEMBERS(Waiting, s.host, s.nonce)

@@ -30,10 +30,11 @@ struct Resend {
 // The new launcher there only connects the two: to it goes Adopt, through it the rest.
 
 /// Instead of Welcome: hand on whatever comes between us and the launcher of `host` in job `id`, which waits
-/// at its socket. If nobody does, do as with Sweep.
+/// at this socket. If nobody does, do as with Sweep.
 struct Adopt {
   std::string id;
   std::uint32_t host = 0;
+  std::string socket;
 };
 /// Before all else, to who waits: the connection that carries the link, as in SSH_CONNECTION.
 struct Relayed {

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "charmrun/node/adoption_socket.hpp"
+
+#include <fmt/format.h>
+
+#include "ccs/guard.hpp"
+
+namespace charmtree {
+
+std::string adoption_socket(const wire::JobSpec& job, std::uint32_t host) {
+  std::string name = "@charmtree-adoption-";
+  for (const char c : ccs::keyed_hash(job.secret, fmt::format("adoption socket {} {}", job.id, host)))
+    name += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return name;
+}
+
+}  // namespace charmtree
