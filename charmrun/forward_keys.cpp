@@ -6,13 +6,13 @@
 namespace charmtree {
 
 void forward_keys(io::asio::io_context& io, io::Signer& signer, Job& job) {
-  bool open = false;
-  signer.open([&open] { open = true; });
-  while (!open) io.run_one();
   bool by_ssh = false;
   for (Profile& profile : job.plan.job.profiles) {
     if (profile.via != Via::ssh || profile.ssh_command_only) continue;
     by_ssh = true;
+    bool open = false;
+    signer.open(profile, [&open] { open = true; });
+    while (!open) io.run_one();
     profile.forwarded_keys = signer.keys_for(profile);
     for (const std::string& key : profile.forwarded_keys)
       job.plan.key_names.emplace(key, io::key_type(key) + " " + io::fingerprint(key));

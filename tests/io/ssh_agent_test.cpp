@@ -25,6 +25,22 @@ TEST_CASE("a key that only the agent holds logs in", "[ssh]") {
   }
 }
 
+TEST_CASE("a login asks the agent of its profile, or none", "[ssh]") {
+  const Sshd sshd;
+  const Agent usual({"ed25519"}), other({"ed25519-2"}), fitting({"ed25519"});
+  Profile profile = sshd.profile();
+  profile.identity_files = {"/nonexistent"};
+  const auto login = [&](const Agent& surrounding, const std::string& agent) {
+    Bench bench(with_agent(surrounding.socket()));
+    profile.agent = agent;
+    return bench.login(sshd.host(), profile).link != nullptr;
+  };
+  CHECK(login(usual, ""));
+  CHECK_FALSE(login(usual, "none"));
+  CHECK_FALSE(login(usual, other.socket()));
+  CHECK(login(other, fitting.socket()));
+}
+
 TEST_CASE("a protected key file is used through the agent, also with identities_only", "[ssh]") {
   SshdSetup setup;
   setup.authorized = {"ed25519-passphrase"};

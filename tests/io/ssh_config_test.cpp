@@ -5,6 +5,8 @@
 
 #include <sys/stat.h>
 
+#include <cstdlib>
+
 #include "tests/io/ssh_fixture.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/ssh_config.hpp"
@@ -134,6 +136,95 @@ TEST_CASE("what libssh2 cannot do is left to the ssh command; what is merely ena
   CHECK_FALSE(settings_of(answers, 3).ssh_command_only);
 }
 
+TEST_CASE("the algorithms that the user names go to libssh2, in the user's order, as far as it has them",
+          "[ssh_config]") {
+  Setting setting(
+      "Host named\n Ciphers aes256-ctr,aes128-ctr\n MACs hmac-sha2-512\n"
+      " KexAlgorithms ecdh-sha2-nistp521,curve25519-sha256\n HostKeyAlgorithms "
+      "ecdsa-sha2-nistp256,ssh-ed25519\n"
+      " PubkeyAcceptedAlgorithms ecdsa-sha2-nistp256\n"
+      "Host some\n Ciphers aes256-gcm@openssh.com,aes192-ctr\n"
+      "Host less\n Ciphers -aes128-*,aes192-ctr\n"
+      "Host more\n HostKeyAlgorithms +ssh-rsa\n"
+      "Host first\n Ciphers ^aes256-ctr\n");
+  const SshAnswers answers = setting.ask({"named", "some", "less", "more", "first"});
+  const SshAlgorithms& named = settings_of(answers, 0).algorithms;
+  CHECK(named.ciphers == "aes256-ctr,aes128-ctr");
+  CHECK(named.macs == "hmac-sha2-512");
+  CHECK(named.key_exchanges == "ecdh-sha2-nistp521,curve25519-sha256");
+  CHECK(named.host_keys == "ecdsa-sha2-nistp256,ssh-ed25519");
+  CHECK(named.user_keys == "ecdsa-sha2-nistp256");
+  CHECK(settings_of(answers, 1).algorithms.ciphers == "aes192-ctr");
+  CHECK(settings_of(answers, 2).algorithms.ciphers == "aes256-ctr");
+  CHECK(settings_of(answers, 3).algorithms.host_keys ==
+        "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,ssh-rsa");
+  CHECK(settings_of(answers, 4).algorithms.ciphers.starts_with("aes256-ctr,"));
+  for (std::size_t i = 0; i < 5; ++i) CHECK_FALSE(settings_of(answers, i).ssh_command_only);
+  Profile profile;
+  settings_of(answers, 0).apply(profile);
+  CHECK(profile.algorithms == named);
+
+  Setting silent("Host *\n Compression yes");  // what ssh would use anyhow binds nobody
+  CHECK(settings_of(silent.ask({"a"}), 0).algorithms == SshAlgorithms{});
+}
+
+TEST_CASE("where libssh2 has none of the algorithms, or not what is to come first, there is the ssh command",
+          "[ssh_config]") {
+  Setting setting(
+      "Host a\n Ciphers aes256-gcm@openssh.com,chacha20-poly1305@openssh.com\n"
+      "Host b\n MACs umac-128-etm@openssh.com\n"
+      "Host c\n KexAlgorithms sntrup761x25519-sha512@openssh.com\n"
+      "Host d\n HostKeyAlgorithms rsa-sha2-*,ssh-ed25519-cert-v01@openssh.com\n"
+      "Host e\n Ciphers ^aes256-gcm@openssh.com\n"
+      "Host f\n PubkeyAcceptedAlgorithms rsa-sha2-512\n");
+  const SshAnswers answers = setting.ask({"a", "b", "c", "d", "e", "f", "other"});
+  const std::vector<std::string> why = {"Ciphers",           "MACs",    "KexAlgorithms",
+                                        "HostKeyAlgorithms", "Ciphers", "PubkeyAcceptedAlgorithms"};
+  for (std::size_t i = 0; i < why.size(); ++i) {
+    CHECK(settings_of(answers, i).ssh_command_only);
+    CHECK(settings_of(answers, i).why_command == why[i]);
+  }
+  CHECK_FALSE(settings_of(answers, 6).ssh_command_only);
+}
+
+TEST_CASE("the agent is the one that the user names", "[ssh_config]") {
+  ::setenv("CHARMTREE_TEST_AGENT", "/run/other agent", 1);
+  ::unsetenv("CHARMTREE_TEST_NONE");
+  Setting setting(
+      "Host none\n IdentityAgent none\n"
+      "Host usual\n IdentityAgent SSH_AUTH_SOCK\n"
+      "Host variable\n IdentityAgent $CHARMTREE_TEST_AGENT\n"
+      "Host unset\n IdentityAgent $CHARMTREE_TEST_NONE\n"
+      "Host part\n IdentityAgent ${CHARMTREE_TEST_AGENT}.%p\n"
+      "Host home\n IdentityAgent ~/agent.sock\n"
+      "Host path\n IdentityAgent /run/agent.%r\n User you\n");
+  const SshAnswers answers =
+      setting.ask({"none", "usual", "variable", "unset", "part", "home", "path", "other"});
+  const std::vector<std::string> agents = {"none",
+                                           "",
+                                           "/run/other agent",
+                                           "none",
+                                           "/run/other agent.22",
+                                           "",  // see below
+                                           "/run/agent.you",
+                                           ""};
+  constexpr std::size_t kHome = 5;  // some versions of ssh know it better than we
+  CHECK(settings_of(answers, kHome).agent.starts_with("/"));
+  CHECK(settings_of(answers, kHome).agent.ends_with("/agent.sock"));
+  for (std::size_t i = 0; i < agents.size(); ++i) {
+    if (i != kHome) CHECK(settings_of(answers, i).agent == agents[i]);
+    CHECK_FALSE(settings_of(answers, i).ssh_command_only);
+  }
+  Profile profile;
+  settings_of(answers, 2).apply(profile);
+  CHECK(profile.agent == agents[2]);
+
+  Setting each("Host node*\n IdentityAgent /run/%n.sock\n");
+  const SshAnswers own = each.ask({"node1", "node2"});
+  CHECK(settings_of(own, 0).agent == "/run/node1.sock");
+  CHECK(settings_of(own, 1).agent == "/run/node2.sock");
+}
+
 TEST_CASE("tokens are expanded for each host", "[ssh_config]") {
   Setting setting("Host node*\n HostName %h.x\n User u\n IdentityFile %d/keys/%n-%r-%h-%p-%%-%u\n");
   const SshAnswers answers = setting.ask({"node1", "node2"});
@@ -228,8 +319,10 @@ TEST_CASE("files that hold nothing for libssh2 need no question to ssh", "[ssh_c
   CHECK_FALSE(groups_of(debian).hash_known_hosts());
   CHECK(groups_of(debian + "HashKnownHosts yes\nHashKnownHosts no\n").hash_known_hosts());
   CHECK(groups_of(debian + "HashKnownHosts yes\n").plain());
-  for (const char* line : {"HashKnownHosts maybe", "Host a", "Host * !a", "Match all", "User me", "Port 23",
-                           "ProxyJump a", "IdentityFile x", "NoSuchOption", "UserKnownHostsFile /x"}) {
+  for (const char* line :
+       {"HashKnownHosts maybe", "Host a", "Host * !a", "Match all", "User me", "Port 23", "ProxyJump a",
+        "IdentityFile x", "Ciphers aes256-ctr", "MACs hmac-sha1", "KexAlgorithms -a", "HostKeyAlgorithms +b",
+        "IdentityAgent none", "NoSuchOption", "UserKnownHostsFile /x"}) {
     CAPTURE(line);
     CHECK_FALSE(groups_of(debian + line + "\n").plain());
   }

@@ -25,7 +25,7 @@ Profile keyless(const Sshd& sshd, std::vector<std::string> keys) {
 
 void open(Bench& bench, Signer& signer) {
   bool ready = false;
-  signer.open([&] { ready = true; });
+  signer.open({}, [&] { ready = true; });
   REQUIRE(bench.run_until([&] { return ready; }));
 }
 

@@ -394,3 +394,30 @@ TEST_CASE("only the flag that a key is revoked: nothing but a known key passes",
   host.known_keys = {public_key("host_ed25519")};
   CHECK(judge_host_key(host, profile, public_key("host_ed25519").blob).ok());
 }
+
+TEST_CASE("a login uses the algorithms of its profile", "[ssh]") {
+  SshdSetup setup;
+  setup.host_keys = {"ed25519", "ecdsa"};
+  setup.extra = "LogLevel DEBUG";
+  const Sshd sshd(setup);
+  Bench bench;
+  Profile profile = sshd.profile();
+  profile.algorithms = {"ecdh-sha2-nistp384", "ecdsa-sha2-nistp256", "aes256-ctr", "hmac-sha2-512",
+                        "ssh-ed25519"};
+  const LoginResult result = bench.login(sshd.host(), profile);
+  INFO(to_string(result.error));
+  REQUIRE(result.link);
+  const std::string log = sshd.log();
+  for (const char* used :
+       {"kex: algorithm: ecdh-sha2-nistp384", "kex: host key algorithm: ecdsa-sha2-nistp256",
+        "kex: client->server cipher: aes256-ctr MAC: hmac-sha2-512",
+        "kex: server->client cipher: aes256-ctr MAC: hmac-sha2-512"}) {
+    CAPTURE(used);
+    CHECK(log.find(used) != std::string::npos);
+  }
+
+  profile.algorithms.user_keys = "ecdsa-sha2-nistp256";  // the profile's key is another
+  CHECK(bench.login(sshd.host(), profile).error.code == Errc::no_usable_key);
+  profile.algorithms.ciphers = "aes256-gcm@openssh.com";  // libssh2 has none of them: never another
+  CHECK(bench.login(sshd.host(), profile).error.code == Errc::no_usable_key);
+}

@@ -20,6 +20,9 @@ Profile full_profile() {
   profile.port = 2222;
   profile.identity_files = {"/home/joe/.ssh/id", "b"};
   profile.identities_only = true;
+  profile.agent = "/run/agent";
+  profile.algorithms = {"curve25519-sha256", "ssh-ed25519,ssh-rsa", "aes256-ctr", "hmac-sha2-256",
+                        "ssh-ed25519"};
   profile.forwarded_keys = {std::string{"\0blob", 5}, "c"};
   profile.host_keys = HostKeyPolicy::no_check;
   profile.ssh_command_only = true;

@@ -6,25 +6,34 @@
 
 #include "tree/io/clock.hpp"
 #include "tree/io/ssh_agent.hpp"
-#include "tree/io/ssh_transport.hpp"
 
 namespace charmtree::io {
 
 Signer::Signer(asio::io_context& io, const SshSurroundings& surroundings)
-    : keys_(surroundings.home), agent_(std::make_shared<SshAgent>(io, surroundings.agent_socket)) {}
+    : io_(io), surroundings_(surroundings), keys_(surroundings.home) {}
 
-void Signer::open(std::function<void()> done) {
-  agent_->list([this, done = std::move(done)](const std::vector<std::string>& blobs) {
-    agent_keys_ = blobs;
+Signer::Agent& Signer::agent_of(const Profile& profile) {
+  const std::string socket = surroundings_.agent_of(profile);
+  Agent& agent = agents_[socket];
+  if (!agent.agent) agent.agent = std::make_shared<SshAgent>(io_, socket);
+  return agent;
+}
+
+void Signer::open(const Profile& profile, std::function<void()> done) {
+  Agent& agent = agent_of(profile);
+  agent.agent->list([&agent, done = std::move(done)](const std::vector<std::string>& blobs) {
+    agent.keys = blobs;
     done();
   });
 }
 
 std::vector<std::string> Signer::keys_for(const Profile& profile) {
   std::vector<std::string> blobs;
-  for (const KeyToTry& key : keys_.to_try(profile, agent_keys_)) {
+  const Agent& agent = agent_of(profile);
+  for (const KeyToTry& key : keys_.to_try(profile, agent.keys)) {
     const std::string& blob = key.public_blob();
-    const bool in_agent = std::find(agent_keys_.begin(), agent_keys_.end(), blob) != agent_keys_.end();
+    const bool in_agent = std::find(agent.keys.begin(), agent.keys.end(), blob) != agent.keys.end();
+    if (in_agent) holders_[blob] = agent.agent;
     if (key.file && key.file->opened) {
       opened_[blob] = key.file->opened;
     } else if (!in_agent) {
@@ -51,7 +60,9 @@ void Signer::ask_next() {
       continue;
     }
     ++open_;
-    agent_->sign(question.key, question.data, left, [this, done = question.done](std::string signature) {
+    const auto holder = holders_.find(question.key);
+    const auto agent = holder == holders_.end() ? agent_of({}).agent : holder->second;
+    agent->sign(question.key, question.data, left, [this, done = question.done](std::string signature) {
       --open_;
       done(std::move(signature));
       ask_next();

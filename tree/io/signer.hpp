@@ -14,12 +14,12 @@
 #include "tree/base/time.hpp"
 #include "tree/io/asio.hpp"
 #include "tree/io/ssh_keys.hpp"
+#include "tree/io/ssh_transport.hpp"
 #include "tree/wire/host.hpp"
 
 namespace charmtree::io {
 
 class SshAgent;
-struct SshSurroundings;
 
 class Signer {
 public:
@@ -31,10 +31,10 @@ public:
 
   Signer(asio::io_context& io, const SshSurroundings& surroundings);
 
-  /// Asks the agent what it holds. `done` is called once, from the loop or at once.
-  void open(std::function<void()> done);
+  /// Asks the agent of this profile what it holds. `done` is called once, from the loop or at once.
+  void open(const Profile& profile, std::function<void()> done);
 
-  /// The public keys (blobs) for logins by `profile`, in ssh's order. After open().
+  /// The public keys (blobs) for logins by `profile`, in ssh's order. After open() for it.
   std::vector<std::string> keys_for(const Profile& profile);
 
   /// The bare signature of `data`; empty if the agent refuses, is gone, or takes longer than kLimit. `key` is
@@ -48,13 +48,20 @@ private:
     Instant by;
     std::function<void(std::string)> done;
   };
+  struct Agent {
+    std::shared_ptr<SshAgent> agent;
+    std::vector<std::string> keys;
+  };
+  Agent& agent_of(const Profile& profile);
   void ask_next();
 
+  asio::io_context& io_;
+  SshSurroundings surroundings_;
   SshKeys keys_;
-  std::shared_ptr<SshAgent> agent_;
-  std::vector<std::string> agent_keys_;
-  std::map<std::string, OpenedKey> opened_;  // by public key
-  std::deque<Question> waiting_;             // bounded by the gate, which admits a few for each host
+  std::map<std::string, Agent> agents_;                       // by socket
+  std::map<std::string, std::shared_ptr<SshAgent>> holders_;  // by public key
+  std::map<std::string, OpenedKey> opened_;                   // the same
+  std::deque<Question> waiting_;  // bounded by the gate, which admits a few for each host
   std::size_t open_ = 0;
 };
 

@@ -10,6 +10,8 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cstdlib>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 
@@ -55,7 +57,8 @@ std::string replace_all(std::string text, std::string_view from, std::string_vie
 
 /// True if ssh would say something else about another name of the group, HostName aside.
 bool names_the_speaker(const Answer& answer, const std::string& name) {
-  for (const char* keyword : {"userknownhostsfile", "globalknownhostsfile", "hostkeyalias", "user"}) {
+  for (const char* keyword :
+       {"userknownhostsfile", "globalknownhostsfile", "hostkeyalias", "identityagent", "user"}) {
     if (first(answer, keyword).find(name) != std::string::npos) return true;
   }
   return false;
@@ -93,8 +96,17 @@ struct Tokens {
   std::uint16_t port = 22;
 };
 
-/// ssh_config(5), "TOKENS". An unknown one stays as it is: the file is then not found, and the ssh command
-/// takes over.
+/// `${NAME}` at the beginning of `text`: its value, and how long that is. Nothing: there is none.
+std::optional<std::pair<const char*, std::size_t>> variable(std::string_view text) {
+  const std::size_t end = text.find('}');
+  if (!text.starts_with("${") || end == std::string_view::npos) return {};
+  const char* value = std::getenv(std::string{text.substr(2, end - 2)}.c_str());
+  if (value == nullptr) return {};
+  return std::pair{value, end + 1};
+}
+
+/// ssh_config(5), "TOKENS" and "ENVIRONMENT VARIABLES". An unknown one stays as it is: the file is then not
+/// found, and the ssh command takes over.
 std::string expand(std::string_view text, const Tokens& tokens) {
   std::string out;
   if (text.starts_with("~/")) {
@@ -102,6 +114,11 @@ std::string expand(std::string_view text, const Tokens& tokens) {
     text.remove_prefix(1);
   }
   for (std::size_t i = 0; i < text.size(); ++i) {
+    if (const auto value = variable(text.substr(i))) {
+      out += value->first;
+      i += value->second - 1;
+      continue;
+    }
     if (text[i] != '%' || i + 1 == text.size()) {
       out.push_back(text[i]);
       continue;
@@ -161,6 +178,15 @@ std::string beyond_libssh2(const Answer& answer) {
   return keys == "no" || keys == "false" ? "PubkeyAuthentication no" : "";
 }
 
+/// ssh_config(5), IdentityAgent.
+std::string agent_of(const std::string& value, const Tokens& tokens) {
+  if (value.empty() || value == "none") return value;
+  if (value == "SSH_AUTH_SOCK") return {};
+  if (!value.starts_with('$') || value.starts_with("${")) return expand(value, tokens);
+  const char* socket = std::getenv(value.c_str() + 1);
+  return socket == nullptr || *socket == '\0' ? "none" : socket;
+}
+
 HostKeyPolicy policy(const std::string& strict) {
   if (strict == "accept-new") return HostKeyPolicy::accept_new;
   if (strict == "no" || strict == "off" || strict == "false") return HostKeyPolicy::no_check;
@@ -174,6 +200,8 @@ void SshSettings::apply(Profile& profile) const {
   profile.port = port;
   profile.identity_files = identity_files;
   profile.identities_only = identities_only;
+  profile.agent = agent;
+  profile.algorithms = algorithms;
   profile.host_keys = host_keys;
   profile.ssh_command_only = ssh_command_only;
 }
@@ -242,17 +270,18 @@ Result<SshAnswers> SshConfig::ask(const std::vector<SshQuery>& queries) {
   SshAnswers out;
   out.hosts.resize(queries.size());
   const std::string program = find_program(options_.ssh);
-  const SshConfigGroups files = program.empty() ? SshConfigGroups() : read_files();
+  files_ = program.empty() ? SshConfigGroups() : read_files();
+  knows_files_ = program.empty() || program == kSystemSsh || !options_.config_file.empty();
   // To ask ssh takes 5 ms, as long as several logins. Any other ssh than the system's may read other files.
-  if (program.empty() || (files.plain() && program == kSystemSsh && options_.config_file.empty())) {
+  if (program.empty() || (files_.plain() && program == kSystemSsh && options_.config_file.empty())) {
     if (program.empty())
       out.note = fmt::format("no {} program here: ~/.ssh/config is not read", options_.ssh);
     Answer answer = defaults();
-    answer["hashknownhosts"] = {files.hash_known_hosts() ? "yes" : "no"};
+    answer["hashknownhosts"] = {files_.hash_known_hosts() ? "yes" : "no"};
     for (std::size_t i = 0; i < queries.size(); ++i) add(queries[i], queries[i], answer, i, out);
     return out;
   }
-  std::vector<Group> groups = group(files, queries);
+  std::vector<Group> groups = group(files_, queries);
   // The second round is for groups whose speaker could not speak for the others.
   for (int round = 0; round < 2 && !groups.empty(); ++round) {
     const Result<std::vector<Answer>> answers = run(queries, groups);
@@ -276,6 +305,24 @@ Result<SshAnswers> SshConfig::ask(const std::vector<SshQuery>& queries) {
   return out;
 }
 
+/// ssh has an answer for each option; only what the user says somewhere binds us. What is to come first
+/// ("^...") must not be replaced by what comes behind it.
+void SshConfig::set_algorithms(const Answer& answer, SshSettings& settings) const {
+  for (const AlgorithmOption& option : kAlgorithmOptions) {
+    std::string wanted = first(answer, option.keyword);
+    if (wanted.empty()) wanted = first(answer, option.former);
+    const bool says = !knows_files_ || files_.mention(option.keyword) || files_.mention(option.former);
+    if (wanted.empty() || !says) continue;
+    const std::string best = wanted.substr(0, wanted.find(','));
+    const bool best_only = files_.prefer(option.keyword, best) || files_.prefer(option.former, best);
+    std::string& usable = settings.algorithms.*option.member;
+    if (!best_only || library_.have(option, best)) usable = library_.of(option, wanted);
+    if (!usable.empty() || settings.ssh_command_only) continue;
+    settings.ssh_command_only = true;
+    settings.why_command = option.name;
+  }
+}
+
 SshConfig::Answer SshConfig::defaults() const {
   Answer answer;
   answer["user"] = {options_.user};
@@ -297,6 +344,8 @@ SshSettings SshConfig::settings_of(const Answer& answer, const SshQuery& query,
   settings.ssh_command_only = !settings.why_command.empty();
   settings.name_style = first(answer, "hashknownhosts") == "yes" ? NameStyle::hashed : NameStyle::plain;
   const Tokens tokens{options_.home, options_.user, address, query.name, settings.user, settings.port};
+  settings.agent = agent_of(first(answer, "identityagent"), tokens);
+  set_algorithms(answer, settings);
   const auto files = split_words(first(answer, "userknownhostsfile"));
   if (!files.empty() && files[0] != "none" && files[0] != "/dev/null")
     settings.known_hosts_file = expand(files[0], tokens);

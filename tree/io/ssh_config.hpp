@@ -13,6 +13,7 @@
 #include "tree/base/result.hpp"
 #include "tree/base/time.hpp"
 #include "tree/io/known_hosts.hpp"
+#include "tree/io/ssh_algorithms.hpp"
 #include "tree/io/ssh_config_groups.hpp"
 #include "tree/wire/host.hpp"
 
@@ -31,6 +32,8 @@ struct SshSettings {
   std::uint16_t port = 22;
   std::vector<std::string> identity_files;  // empty: ssh's default ones
   bool identities_only = false;
+  std::string agent;         // as Profile has it
+  SshAlgorithms algorithms;  // the same
   HostKeyPolicy host_keys = HostKeyPolicy::strict;
   bool ssh_command_only = false;
   std::string why_command;       // the option that libssh2 cannot follow, e.g. "ProxyJump"
@@ -80,6 +83,7 @@ private:
     std::size_t speaker = 0;           // the one of them that ssh is asked about
   };
   SshConfigGroups read_files() const;
+  void set_algorithms(const Answer& answer, SshSettings& settings) const;
   static std::vector<Group> group(const SshConfigGroups& files, const std::vector<SshQuery>& queries);
   std::vector<std::string> command(const SshQuery& query) const;
   Result<std::vector<Answer>> run(const std::vector<SshQuery>& queries,
@@ -91,6 +95,9 @@ private:
   const KnownHosts& known_hosts(const std::string& files);
 
   SshConfigOptions options_;
+  LibraryAlgorithms library_;
+  SshConfigGroups files_;
+  bool knows_files_ = true;                        // those are all that ssh reads
   std::map<std::string, KnownHosts> known_hosts_;  // by list of files
 };
 

@@ -51,17 +51,14 @@ std::vector<std::string> glob_paths(const std::string& pattern) {
 }
 
 /// Keywords of which a login with libssh2 takes no notice.
-constexpr std::array<std::string_view, 16> kWithoutEffect = {"ciphers",
-                                                             "compression",
+constexpr std::array<std::string_view, 13> kWithoutEffect = {"compression",
                                                              "forwardagent",
                                                              "forwardx11",
                                                              "forwardx11trusted",
                                                              "gssapiauthentication",
                                                              "gssapidelegatecredentials",
                                                              "include",
-                                                             "kexalgorithms",
                                                              "loglevel",
-                                                             "macs",
                                                              "sendenv",
                                                              "serveralivecountmax",
                                                              "serveraliveinterval",
@@ -85,6 +82,7 @@ void SshConfigGroups::add(const std::string& path, const std::string& directory,
                         std::filesystem::file_size(path, error) <= kMaxConfigBytes;
   if (readable) file.open(path);
   plain_ = plain_ && file.is_open();
+  unread_ = unread_ || !file.is_open();
   std::string line;
   while (std::getline(file, line)) add_line(line, directory, home, depth);
 }
@@ -94,6 +92,8 @@ void SshConfigGroups::add_line(std::string_view line, const std::string& directo
   const std::vector<std::string> words = split(line);
   if (words.empty()) return;
   judge(words);
+  mentioned_.insert(words[0]);
+  if (words.size() > 1 && words[1].starts_with('^')) preferred_.emplace(words[0], words[1].substr(1));
   if (words[0] == "host") {
     std::string list;
     for (std::size_t i = 1; i < words.size(); ++i) list += words[i] + ",";
@@ -138,6 +138,12 @@ void SshConfigGroups::add_match(const std::vector<std::string>& words) {
     return;
   }
   each_name_ = true;
+}
+
+bool SshConfigGroups::prefer(const std::string& keyword, std::string_view value) const {
+  const auto [begin, end] = preferred_.equal_range(keyword);
+  return unread_ || std::any_of(begin, end,
+                                [&](const auto& entry) { return matches_pattern_list(value, entry.second); });
 }
 
 std::string SshConfigGroups::key(std::string_view name) const {

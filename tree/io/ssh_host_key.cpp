@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "tree/io/known_hosts.hpp"
+#include "tree/io/ssh_algorithms.hpp"
 #include "tree/io/ssh_wire.hpp"
 
 namespace charmtree::io {
@@ -19,7 +21,7 @@ constexpr std::array<std::string_view, 5> kOffered = {
     "ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa"};
 
 bool libssh2_may_not_get(std::string_view type) {
-  return type == "ssh-rsa" || std::find(kOffered.begin(), kOffered.end(), type) == kOffered.end();
+  return type == "ssh-rsa" || !host_key_usable(type);
 }
 
 std::string remove_command(const Profile& profile) {
@@ -28,10 +30,16 @@ std::string remove_command(const Profile& profile) {
 
 }  // namespace
 
-std::string host_key_order(const Host& host) {
+bool host_key_usable(std::string_view algorithm) {
+  return std::find(kOffered.begin(), kOffered.end(), algorithm) != kOffered.end();
+}
+
+std::string host_key_order(const Host& host, const std::string& allowed) {
+  std::vector<std::string> types = split_list(allowed);
+  if (types.empty()) types.assign(kOffered.begin(), kOffered.end());
   std::string order;
   const auto append = [&](bool known) {
-    for (const std::string_view type : kOffered) {
+    for (const std::string& type : types) {
       const bool is_known = std::any_of(
           host.known_keys.begin(), host.known_keys.end(),
           [&](const HostKey& key) { return key.type != kRevokedMark && key_type(key.blob) == type; });

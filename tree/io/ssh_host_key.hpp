@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "tree/base/result.hpp"
 #include "tree/wire/host.hpp"
@@ -23,7 +24,11 @@ Result<HostKeyVerdict> judge_host_key(const Host& host, const Profile& profile, 
 
 /// The host-key algorithms to offer, best first, comma-separated: what is known for the host comes first,
 /// since a server with several keys shows the first one that we offer, and an unknown one would look like a
-/// change.
-std::string host_key_order(const Host& host);
+/// change. `allowed` is such a list, too: there are no others, and their order counts; empty: all that can be
+/// asked for.
+std::string host_key_order(const Host& host, const std::string& allowed = {});
+
+/// True if libssh2 can ask for a host key of that algorithm, and we judge it.
+bool host_key_usable(std::string_view algorithm);
 
 }  // namespace charmtree::io

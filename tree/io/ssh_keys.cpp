@@ -13,6 +13,7 @@
 #include <array>
 #include <iterator>
 
+#include "tree/io/ssh_algorithms.hpp"
 #include "tree/io/ssh_wire.hpp"
 #include "tree/io/surroundings.hpp"
 
@@ -158,6 +159,10 @@ bool agent_type_usable(std::string_view type) {
   return type != "ssh-rsa" && contains(kFileTypes, type);
 }
 
+bool user_key_usable(std::string_view algorithm) {
+  return contains(kFileTypes, algorithm);
+}
+
 std::shared_ptr<const KeyFile> SshKeys::load(const std::string& path) {
   auto& slot = loaded_[path];
   if (!slot) slot = std::make_shared<const KeyFile>(judge(path));
@@ -178,11 +183,14 @@ bool SshKeys::wants_agent(const Profile& profile) {
 
 std::vector<KeyToTry> SshKeys::to_try(const Profile& profile, const std::vector<std::string>& agent_blobs) {
   std::vector<KeyToTry> both, agent_only, file_only, rsa;
+  const std::vector<std::string> types = split_list(profile.algorithms.user_keys);
+  const auto allowed = [&](std::string_view type) { return types.empty() || contains(types, type); };
   std::vector<std::string> named;
   for (const std::string& path : files(profile)) {
     auto file = load(path);
     const bool in_agent = !file->blob.empty() && contains(agent_blobs, file->blob);
     if (!file->blob.empty()) named.push_back(file->blob);
+    if (!allowed(file->type.empty() ? key_type(file->blob) : file->type)) continue;
     if (file->state == State::usable) {
       auto& list = file->type == "ssh-rsa" ? rsa : in_agent ? both : file_only;
       list.push_back(KeyToTry{std::move(file), {}});
@@ -191,7 +199,9 @@ std::vector<KeyToTry> SshKeys::to_try(const Profile& profile, const std::vector<
     }
   }
   for (const std::string& blob : agent_blobs) {
-    if (profile.identities_only || contains(named, blob) || !agent_type_usable(key_type(blob))) continue;
+    const std::string type = key_type(blob);
+    if (profile.identities_only || contains(named, blob) || !agent_type_usable(type) || !allowed(type))
+      continue;
     agent_only.push_back(KeyToTry{nullptr, blob});
   }
   std::vector<KeyToTry> all = std::move(both);

@@ -54,8 +54,8 @@ public:
   std::vector<std::string> files(const Profile& profile) const;
 
   /// In ssh's order: named keys that the agent holds too, other keys of the agent (unless identities_only),
-  /// the remaining files; RSA last, because today's servers refuse libssh2's SHA-1 signatures. At most
-  /// kMaxKeysTried.
+  /// the remaining files; RSA last, because today's servers refuse libssh2's SHA-1 signatures. None that the
+  /// profile's algorithms leave out. At most kMaxKeysTried.
   std::vector<KeyToTry> to_try(const Profile& profile, const std::vector<std::string>& agent_blobs);
 
   /// Whether the agent could add anything: not if only named keys may be used and all of them are usable
@@ -79,5 +79,8 @@ std::string sign(const OpenedKey& key, std::string_view data);
 
 /// True if libssh2 can sign with a key of that type from an agent.
 bool agent_type_usable(std::string_view type);
+
+/// True if libssh2 can sign by that algorithm at all.
+bool user_key_usable(std::string_view algorithm);
 
 }  // namespace charmtree::io

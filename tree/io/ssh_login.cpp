@@ -309,8 +309,9 @@ Error SshLogin::handshake_failed(int code) {
 
 SshLogin::Step SshLogin::handshake() {
   begin(Phase::handshake, order_.limits.handshake);
-  if (!session_->begin(host_key_order(order_.host)))
-    co_return Error(Errc::internal, phase_, "no memory for a session");
+  SshAlgorithms algorithms = order_.profile.algorithms;
+  algorithms.host_keys = host_key_order(order_.host, algorithms.host_keys);
+  if (Result<void> begun = session_->begin(algorithms); !begun) co_return begun;
   const auto call = [session = session_.get()] { return session->handshake(); };
   const int code = co_await until_done(call);
   if (code == kStopped) co_return timed_out();

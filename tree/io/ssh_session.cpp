@@ -38,9 +38,9 @@ SshSession::~SshSession() {
   socket_.close(ignored);
 }
 
-bool SshSession::begin(const std::string& host_key_types) {
+Result<void> SshSession::begin(const SshAlgorithms& algorithms) {
   session_ = libssh2_session_init_ex(nullptr, nullptr, nullptr, this);
-  if (session_ == nullptr) return false;
+  if (session_ == nullptr) return Error(Errc::internal, Phase::handshake, "no memory for a session");
   libssh2_session_set_blocking(session_, 0);
   // The casts are libssh2's interface: every callback is a void*.
   libssh2_session_callback_set(session_, LIBSSH2_CALLBACK_RECV,
@@ -50,13 +50,20 @@ bool SshSession::begin(const std::string& host_key_types) {
   libssh2_session_callback_set(session_, LIBSSH2_CALLBACK_DISCONNECT,
                                reinterpret_cast<void*>(&SshSession::disconnected));
   // What this libssh2 does not know is dropped from the lists by libssh2 itself.
-  libssh2_session_method_pref(session_, LIBSSH2_METHOD_KEX, kKeyExchanges);
-  libssh2_session_method_pref(session_, LIBSSH2_METHOD_HOSTKEY, host_key_types.c_str());
-  libssh2_session_method_pref(session_, LIBSSH2_METHOD_CRYPT_CS, kCiphers);
-  libssh2_session_method_pref(session_, LIBSSH2_METHOD_CRYPT_SC, kCiphers);
-  libssh2_session_method_pref(session_, LIBSSH2_METHOD_MAC_CS, kMacs);
-  libssh2_session_method_pref(session_, LIBSSH2_METHOD_MAC_SC, kMacs);
-  return true;
+  bool good = true;
+  const auto set = [&](int kind, const std::string& wanted, const char* usual) {
+    const char* list = wanted.empty() ? usual : wanted.c_str();
+    good = libssh2_session_method_pref(session_, kind, list) == 0 && good;
+  };
+  set(LIBSSH2_METHOD_KEX, algorithms.key_exchanges, kKeyExchanges);
+  set(LIBSSH2_METHOD_HOSTKEY, algorithms.host_keys, "");
+  set(LIBSSH2_METHOD_CRYPT_CS, algorithms.ciphers, kCiphers);
+  set(LIBSSH2_METHOD_CRYPT_SC, algorithms.ciphers, kCiphers);
+  set(LIBSSH2_METHOD_MAC_CS, algorithms.macs, kMacs);
+  set(LIBSSH2_METHOD_MAC_SC, algorithms.macs, kMacs);
+  if (good) return {};
+  return Error(Errc::no_usable_key, Phase::handshake,
+               "libssh2 has none of the algorithms that are asked for");
 }
 
 int SshSession::handshake() {

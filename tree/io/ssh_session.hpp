@@ -12,7 +12,9 @@
 
 #include <libssh2.h>
 
+#include "tree/base/result.hpp"
 #include "tree/io/asio.hpp"
+#include "tree/wire/host.hpp"
 
 namespace charmtree::io {
 
@@ -29,10 +31,10 @@ public:
   LIBSSH2_CHANNEL* channel() { return channel_; }
   void set_channel(LIBSSH2_CHANNEL* channel) { channel_ = channel; }
 
-  /// Makes the libssh2 session, non-blocking, with our order of algorithms (the cheap and strong ones first).
-  /// `host_key_types` is the comma-separated list of host-key algorithms to offer, best first. False: no
-  /// memory.
-  bool begin(const std::string& host_key_types);
+  /// Makes the libssh2 session, non-blocking, with the user's algorithms, and where they are empty with ours
+  /// (the cheap and strong ones first). `host_keys` of them is what to offer for this host. Error
+  /// no_usable_key: libssh2 has none of one kind; internal: no memory.
+  Result<void> begin(const SshAlgorithms& algorithms);
 
   /// One step of the handshake: 0, LIBSSH2_ERROR_EAGAIN or an error.
   int handshake();

@@ -30,6 +30,11 @@ SshSurroundings SshSurroundings::mine() {
   return mine;
 }
 
+std::string SshSurroundings::agent_of(const Profile& profile) const {
+  if (profile.agent.empty()) return agent_socket;
+  return profile.agent == "none" ? std::string() : profile.agent;
+}
+
 SshTransport::SshTransport(asio::io_context& io, Resolver& resolver,
                            std::optional<SshSurroundings> surroundings)
     : io_(io), resolver_(resolver), surroundings_(std::move(surroundings)) {}
@@ -41,7 +46,13 @@ void SshTransport::prepare() {
   libssh2_init(LIBSSH2_INIT_NO_CRYPTO);
   if (!surroundings_) surroundings_ = SshSurroundings::mine();
   keys_ = std::make_shared<SshKeys>(surroundings_->home);
-  agent_ = std::make_shared<SshAgent>(io_, surroundings_->agent_socket);
+}
+
+std::shared_ptr<SshAgent> SshTransport::agent_of(const Profile& profile) {
+  const std::string socket = surroundings_->agent_of(profile);
+  auto& agent = agents_[socket];
+  if (!agent) agent = std::make_shared<SshAgent>(io_, socket);
+  return agent;
 }
 
 SshTransport::~SshTransport() {
@@ -64,8 +75,8 @@ Transport::LoginId SshTransport::login(const Host& host, const Profile& profile,
     logins_.erase(id);
     done(std::move(result));
   };
-  const auto login =
-      std::make_shared<SshLogin>(io_, resolver_, keys_, agent_, std::move(order), std::move(finished));
+  const auto login = std::make_shared<SshLogin>(io_, resolver_, keys_, agent_of(profile), std::move(order),
+                                                std::move(finished));
   logins_.emplace(id, login);
   login->start();
   return id;

@@ -27,6 +27,8 @@ struct SshSurroundings {
 
   /// Of this process, as ssh sees them: home and name from the password database, $SSH_AUTH_SOCK.
   static SshSurroundings mine();
+  /// Of the agent that a profile means; empty: none.
+  std::string agent_of(const Profile& profile) const;
 };
 
 class SshTransport final : public Transport {
@@ -47,12 +49,13 @@ public:
 
 private:
   void prepare();
+  std::shared_ptr<SshAgent> agent_of(const Profile& profile);
 
   asio::io_context& io_;
   Resolver& resolver_;
   std::optional<SshSurroundings> surroundings_;
-  std::shared_ptr<SshKeys> keys_;  // null before the first login
-  std::shared_ptr<SshAgent> agent_;
+  std::shared_ptr<SshKeys> keys_;                            // null before the first login
+  std::map<std::string, std::shared_ptr<SshAgent>> agents_;  // by socket
   std::function<void(LoginId, std::string)> signer_;
   LoginId last_id_ = 0;
   std::map<LoginId, std::shared_ptr<SshLogin>> logins_;

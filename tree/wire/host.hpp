@@ -32,6 +32,13 @@ struct HostKey {
   friend bool operator==(const HostKey&, const HostKey&) = default;
 };
 
+/// What ssh may use there, as ssh's names, comma-separated, best first. Empty: the user does not care.
+struct SshAlgorithms {
+  std::string key_exchanges, host_keys, ciphers, macs;
+  std::string user_keys;  // those with which we may sign
+  friend bool operator==(const SshAlgorithms&, const SshAlgorithms&) = default;
+};
+
 /// What a set of hosts has in common.
 struct Profile {
   Via via = Via::ssh;
@@ -41,6 +48,8 @@ struct Profile {
   std::vector<std::string> identity_files;  // private keys, '~' and ssh's % tokens already expanded where
                                             // they do not depend on the host; tried in this order
   bool identities_only = false;             // ssh's IdentitiesOnly: no other agent keys
+  std::string agent;                        // the socket of the ssh agent; empty: $SSH_AUTH_SOCK; "none"
+  SshAlgorithms algorithms;                 // of those, what libssh2 has
   std::vector<std::string> forwarded_keys;  // public keys (blobs) by which the root signs logins for others,
                                             // in the order in which to try them
   HostKeyPolicy host_keys = HostKeyPolicy::strict;
