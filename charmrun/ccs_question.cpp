@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "tree/base/visible.hpp"
 #include "tree/wire/words.hpp"
 
 namespace charmtree {
@@ -60,8 +61,9 @@ Result<CcsQuestion> read_ccs_question(const std::vector<std::string>& words) {
 std::string show_reply(std::string reply, bool on_terminal) {
   if (!on_terminal || reply.empty()) return reply;
   constexpr std::size_t kRow = 16;
-  const auto is_text = [](char c) { return c == '\n' || c == '\t' || static_cast<unsigned char>(c) >= ' '; };
-  if (std::all_of(reply.begin(), reply.end(), is_text)) return reply.back() == '\n' ? reply : reply + "\n";
+  std::string one_line = reply;
+  std::replace(one_line.begin(), one_line.end(), '\n', ' ');
+  if (visible(one_line) == one_line) return reply.back() == '\n' ? reply : reply + "\n";
   std::string dump;
   for (std::size_t at = 0; at < reply.size(); at += kRow) {
     const std::string row = reply.substr(at, kRow);

@@ -10,7 +10,9 @@
 #include <cstring>
 #include <utility>
 
+#include "charmrun/own_line.hpp"
 #include "tree/base/exit_status.hpp"
+#include "tree/base/visible.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/surroundings.hpp"
 
@@ -222,7 +224,7 @@ void Console::progress_line(std::string_view line) {
   if (!shows_progress_line(options_)) return;
   const auto size = io::UserTerminal::size();
   DisplayWrites writes;
-  display_.progress(line.substr(0, size ? size->columns - 1U : kUsualColumns), writes);
+  display_.progress(visible(line).substr(0, size ? size->columns - 1U : kUsualColumns), writes);
   write(std::move(writes));
 }
 
@@ -322,13 +324,14 @@ void Console::stop_self() {
 void Console::say(Tone tone, const std::string& line) {
   if (tone == Tone::verbose && !options_.verbose) return;
   if (tone == Tone::info && options_.quiet) return;
-  if (events_) event(event_log_.message(tone, line, io::now()));
-  if (dashboard_) dashboard_->tell([&](Dashboard& dashboard) { dashboard.say(tone, line); });
-  const bool charm_line = line.starts_with("Charmrun> ");  // tools look for these on stdout
+  const std::string text = visible(line);
+  if (events_) event(event_log_.message(tone, text, io::now()));
+  if (dashboard_) dashboard_->tell([&](Dashboard& dashboard) { dashboard.say(tone, text); });
+  const bool charm_line = text.starts_with("Charmrun> ");  // tools look for these on stdout
   if (charm_line && stdout_has_events()) return;
-  const std::string name = charm_line ? "" : tone == Tone::error ? "charmrun: error: " : "charmrun: ";
   DisplayWrites writes;
-  display_.say(charm_line ? proto::Stream::out : proto::Stream::err, name + line + "\n", io::now(), writes);
+  display_.say(charm_line ? proto::Stream::out : proto::Stream::err,
+               charm_line ? text + "\n" : own_line(tone, text), io::now(), writes);
   write(std::move(writes));
 }
 

@@ -12,6 +12,7 @@
 
 #include "charmrun/report.hpp"
 #include "charmrun/startup_record.hpp"
+#include "tree/base/visible.hpp"
 #include "tree/proto/launch_failure.hpp"
 #include "tree/wire/fold.hpp"
 #include "tree/wire/ipv4.hpp"
@@ -81,7 +82,7 @@ std::string named(std::string text, const std::string& host) {
 
 /// What comes from other hosts is shown in one line of a bounded length.
 std::string shown(const std::string& text) {
-  return text.size() <= kMostText ? printable(text) : printable(text.substr(0, kMostText)) + "...";
+  return text.size() <= kMostText ? visible(text) : visible(text.substr(0, kMostText)) + "...";
 }
 
 class Physician {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "charmrun/json_parts.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 namespace charmtree {
@@ -38,8 +40,28 @@ Json ending_parts(const proto::Ending& why) {
   return json;
 }
 
+namespace {
+
+/// DEL, or a C1 control in UTF-8: JSON allows them as they are, terminals obey them.
+bool is_obeyed(std::string_view text, std::size_t at) {
+  if (text[at] == '\x7F') return true;
+  const bool pair = text[at] == '\xC2' && at + 1 < text.size();
+  return pair && static_cast<unsigned char>(text[at + 1]) < 0xA0;
+}
+
+}  // namespace
+
 std::string json_text(const Json& json, int indent) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
+  std::string text = json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
+  constexpr std::string_view kLeads = "\x7F\xC2";
+  for (std::size_t at = text.find_first_of(kLeads); at != std::string::npos;
+       at = text.find_first_of(kLeads, at + 1)) {
+    if (!is_obeyed(text, at)) continue;
+    const bool pair = text[at] == '\xC2';
+    text.replace(at, pair ? 2 : 1,
+                 fmt::format("\\u{:04x}", static_cast<unsigned char>(text[at + (pair ? 1 : 0)])));
+  }
+  return text;
 }
 
 }  // namespace charmtree

@@ -25,7 +25,7 @@ Json ranges_json(const std::vector<wire::ProcessSet::Range>& ranges);
 /// The first cause, without its host.
 Json ending_parts(const proto::Ending& why);
 
-/// Bytes that are not UTF-8 are replaced. `indent`: of each level; negative: one line. Ends in a newline.
+/// Bytes that are not UTF-8 are replaced, and no control character stands there as it is. `indent`: of each level; negative: one line. Ends in a newline.
 std::string json_text(const Json& json, int indent = -1);
 
 }  // namespace charmtree

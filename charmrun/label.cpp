@@ -7,6 +7,7 @@
 #include <ctime>
 #include <utility>
 
+#include "tree/base/visible.hpp"
 #include "tree/wire/words.hpp"
 
 namespace charmtree {
@@ -55,7 +56,7 @@ std::string Label::print(const LabelFacts& facts) const {
         text += facts.processes;
         break;
       case 'h':
-        text += facts.hosts;
+        text += visible(facts.hosts);
         break;
       case 't':
         text += print_time(facts.wall_ms);

@@ -7,7 +7,9 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <string>
 
+#include "charmrun/own_line.hpp"
 #include "tree/base/error.hpp"
 #include "tree/io/asio.hpp"
 #include "tree/io/child_watch.hpp"
@@ -43,9 +45,12 @@ inline void die_of(int signal) {
   ::raise(signal);
 }
 
+/// To stderr, at once. Where there is a Console, that is the one to say it.
+inline void print_own_line(proto::Tone tone, const std::string& text) {
+  std::fputs(own_line(tone, text).c_str(), stderr);
+}
 inline void complain(const Error& error) {
-  std::fprintf(stderr, "charmrun: error: %s\n",
-               (error.fix.empty() ? error.what : error.what + "; " + error.fix).c_str());
+  std::fputs(error_lines(error).c_str(), stderr);
 }
 
 }  // namespace charmtree

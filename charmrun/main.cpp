@@ -61,7 +61,7 @@ void write_reports(const Options& options, const StartupRecord& record) {
   const auto write = [](const std::string& path, const std::string& text) {
     std::ofstream file(path, std::ios::binary | std::ios::trunc);
     file << text;
-    if (!file.flush()) std::fprintf(stderr, "charmrun: cannot write %s\n", path.c_str());
+    if (!file.flush()) print_own_line(proto::Tone::info, "cannot write " + path);
   };
   if (!options.report.empty()) write(options.report, report_json(record));
   if (!options.timeline.empty()) {
@@ -74,9 +74,8 @@ void write_reports(const Options& options, const StartupRecord& record) {
 
 /// For what is said without a console.
 void print_line(const Options& options, proto::Tone tone, const std::string& line) {
-  if (tone == proto::Tone::error) return complain({Errc::internal, Phase::run, line, {}});
-  if (tone == proto::Tone::info ? !options.quiet : options.verbose)
-    std::fprintf(stderr, "charmrun: %s\n", line.c_str());
+  const bool wanted = tone == proto::Tone::info ? !options.quiet : options.verbose;
+  if (wanted || tone == proto::Tone::error) print_own_line(tone, line);
 }
 
 void print_remarks(const Options& options, const Job& job) {
@@ -171,7 +170,7 @@ Result<void> open_doors(const Options& options, const Job& job, io::Runner& runn
   if (!options.dashboard) return {};
   const auto address = console.open_dashboard();
   if (!address) return address.error();
-  std::fprintf(stderr, "charmrun: dashboard: %s\n", address->c_str());
+  print_own_line(proto::Tone::info, "dashboard: " + *address);
   return {};
 }
 
@@ -240,7 +239,7 @@ void keep_records(const Options& options, const Job& job, const Node& node, cons
   write_reports(options, record);
   const LoginLog& logins = console.logins();
   const std::string note = remember_logins(job.history_file, logins.samples(), logins.occupancy());
-  if (options.verbose && !note.empty()) std::fprintf(stderr, "charmrun: %s\n", note.c_str());
+  if (options.verbose && !note.empty()) print_own_line(proto::Tone::verbose, note);
 }
 
 /// Before anything is done: whether its name says in which format it is wanted.
@@ -503,7 +502,7 @@ int main(int argc, char** argv) {
   try {
     return run({argv, argv + argc});
   } catch (const std::exception& error) {  // out of memory, threads or descriptors
-    std::fprintf(stderr, "charmrun: error: %s; see ulimit -a\n", error.what());
+    complain({Errc::internal, Phase::run, error.what(), "see ulimit -a"});
     return kLauncherFailed;
   }
 }

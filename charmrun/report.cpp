@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "charmrun/json_parts.hpp"
+#include "tree/base/visible.hpp"
 
 namespace charmtree {
 namespace {
@@ -67,7 +68,7 @@ Json parts_json(const StartupRecord& record) {
 
 /// `name` cut to `width` columns (bytes), its end kept: hosts differ at the end of their short names.
 std::string fitted(std::string_view name, std::size_t width) {
-  std::string text = printable(name);
+  std::string text = visible(name);
   for (char& c : text) {
     if (static_cast<unsigned char>(c) >= 0x80) c = '?';
   }
@@ -120,8 +121,7 @@ std::string subline(const StartupRecord& record) {
     if (slowest == nullptr || own_time(launcher) > own_time(*slowest)) slowest = &launcher;
   }
   if (slowest != nullptr && record.launchers.size() > 2) {
-    text +=
-        fmt::format("; slowest host: {} with {}", printable(slowest->name), human_time(own_time(*slowest)));
+    text += fmt::format("; slowest host: {} with {}", visible(slowest->name), human_time(own_time(*slowest)));
   }
   if (retries > 0) text += fmt::format("; {} login{} tried again", retries, retries == 1 ? "" : "s");
   if (failures(record) > 0) text += fmt::format("; {} failed", failures(record));

@@ -3,6 +3,8 @@
 // wait are tried again before anything else. So pieces of one process stay in order.
 #include "charmrun/screen.hpp"
 
+#include "tree/base/visible.hpp"
+
 namespace charmtree {
 
 using proto::Stream;
@@ -74,7 +76,11 @@ void Screen::write_lines(const ScreenPiece& piece, Ink& ink) {
       ink.bytes += piece.label;
       if (!broken_off_.empty() && broken_off_.erase(source_of(piece)) > 0) ink.bytes += kMark;
     }
-    ink.bytes.append(text.substr(0, size));
+    const std::string_view line = text.substr(0, size);
+    if (!piece.label.empty() && leaves_line(line))
+      ink.bytes += kept_in_line(line, piece.label);
+    else
+      ink.bytes.append(line);
     text.remove_prefix(size);
     begins = true;
   }

@@ -4,8 +4,8 @@
 //  - owns the cursor of a terminal: others wait, but not for long; then it is broken off;
 //  - in a pipe or file is broken off at once, but for a prompt, which stays until others write;
 //  - in the file of one process is as it is.
-// A line that is broken off ends with a mark and a newline, and its rest begins with a mark. Pure: what is to
-// be written is handed out.
+// What stands behind a label cannot leave its line. A line that is broken off ends with a mark and a newline,
+// and its rest begins with a mark. Pure: what is to be written is handed out.
 #pragma once
 
 #include <cstdint>

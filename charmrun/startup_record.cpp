@@ -8,26 +8,6 @@
 namespace charmtree {
 namespace {
 
-/// Length of the well-formed UTF-8 sequence (beyond ASCII) at the start of `text`; 0: there is none. Rejects
-/// overlong forms, surrogates and what lies above U+10FFFF (Unicode 15, table 3-7), and C1 controls.
-std::size_t utf8_sequence(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-  const auto tail = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
-  const unsigned lead = byte(0);
-  const unsigned second = byte(1);
-  if (!tail(1)) return 0;
-  if (lead >= 0xC2 && lead <= 0xDF) return lead == 0xC2 && second < 0xA0 ? 0 : 2;
-  if (!tail(2)) return 0;
-  if (lead == 0xE0) return second >= 0xA0 ? 3 : 0;
-  if (lead == 0xED) return second < 0xA0 ? 3 : 0;
-  if (lead == 0xEF && second == 0xBF && byte(2) >= 0xBE) return 0;  // not characters, and not allowed in XML
-  if (lead > 0xE0 && lead <= 0xEF) return 3;
-  if (!tail(3)) return 0;
-  if (lead == 0xF0) return second >= 0x90 ? 4 : 0;
-  if (lead == 0xF4) return second < 0x90 ? 4 : 0;
-  return lead > 0xF0 && lead < 0xF4 ? 4 : 0;
-}
-
 using Children = std::map<std::int32_t, std::vector<const LauncherRecord*>>;
 
 /// The launchers under each parent, by host number. Who names an unknown parent (or itself) hangs under the
@@ -224,23 +204,6 @@ std::vector<const LauncherRecord*> in_tree_order(const StartupRecord& record) {
     push_children(launcher->host);
   }
   return order;
-}
-
-std::string printable(std::string_view text) {
-  std::string result;
-  result.reserve(text.size());
-  for (std::size_t i = 0; i < text.size();) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const std::size_t length = byte < 0x80 ? 1 : utf8_sequence(text.substr(i));
-    const bool bad = length == 0 || byte < 0x20 || byte == 0x7F;
-    if (bad) {
-      result += '?';
-    } else {
-      result += text.substr(i, length);
-    }
-    i += bad ? 1 : length;
-  }
-  return result;
 }
 
 }  // namespace charmtree

@@ -163,8 +163,4 @@ std::array<PartTimes, kPartCount> part_times(const StartupRecord& record);
 /// parent is not in the record comes where the root's children do. Pointers into `record`.
 std::vector<const LauncherRecord*> in_tree_order(const StartupRecord& record);
 
-/// `text` with everything that would disturb a terminal or an XML document (control characters, broken UTF-8)
-/// replaced by '?'.
-std::string printable(std::string_view text);
-
 }  // namespace charmtree

@@ -7,6 +7,7 @@
 
 #include "charmrun/json_parts.hpp"
 #include "charmrun/report.hpp"
+#include "tree/base/visible.hpp"
 #include "tree/wire/words.hpp"
 
 namespace charmtree {
@@ -23,7 +24,7 @@ Json read(const std::string& answer) {
 
 std::string text_of(const Json& json, const char* name) {
   const auto it = json.find(name);
-  return it != json.end() && it->is_string() ? printable(it->get<std::string>()) : std::string{};
+  return it != json.end() && it->is_string() ? visible(it->get<std::string>()) : std::string{};
 }
 
 std::uint64_t number_of(const Json& json, const char* name) {
@@ -70,11 +71,11 @@ std::string status_json(const wire::JobSpec& job, int pid, const std::vector<Hos
   Json json = {{"format", kFormat},
                {"job", job.id},
                {"pid", pid},
-               {"command", printable(command)},
+               {"command", visible(command)},
                {"seconds", rounded_seconds(elapsed)}};
   json.update(status_parts(status));
   json["late"] = status.late;
-  json["summary"] = printable(proto::summary(status));
+  json["summary"] = visible(proto::summary(status));
   json["placement"] = proto::placement_lines(hosts, status.moved);
   if (!session) return json_text(json);
   json["session"] = {{"runs", session->runs}, {"waiting", session->waiting}};
@@ -111,7 +112,7 @@ std::string status_text(const std::string& answer) {
   const auto placement = json.find("placement");
   if (placement == json.end() || !placement->is_array()) return text;
   for (const Json& line : *placement) {
-    if (line.is_string()) text += "  " + printable(line.get<std::string>()) + "\n";
+    if (line.is_string()) text += "  " + visible(line.get<std::string>()) + "\n";
   }
   return text;
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "charmrun/json_parts.hpp"
+#include "tree/base/visible.hpp"
 
 namespace charmtree {
 namespace {
@@ -65,7 +66,7 @@ Result<TimelineFormat> timeline_format(std::string_view file) {
   if (file.ends_with(".svg")) return TimelineFormat::svg;
   if (file.ends_with(".json")) return TimelineFormat::trace;
   return Error{Errc::bad_input, Phase::options,
-               fmt::format("++timeline {}: unknown kind of file", printable(file)),
+               fmt::format("++timeline {}: unknown kind of file", visible(file)),
                "use a name that ends in .svg (picture) or .json (Chrome trace)"};
 }
 

@@ -14,6 +14,7 @@
 
 #include "charmrun/report.hpp"
 #include "charmrun/timeline.hpp"
+#include "tree/base/visible.hpp"
 
 namespace charmtree {
 namespace {
@@ -43,7 +44,7 @@ constexpr std::string_view kStyle =
 
 std::string escaped(std::string_view text) {
   std::string result;
-  for (const char c : printable(text)) {
+  for (const char c : visible(text)) {
     switch (c) {
       case '<':
         result += "&lt;";
@@ -284,7 +285,7 @@ void Drawing::labels() {
           root && !full_rows() ? row.y - kLabelLine + height_ : row.y;  // clear of the first host's
       if (!wanted || (full_rows() ? taken.contains(y) : !has_room(y))) continue;
       taken.insert(y);
-      std::string text = root ? "root" : escaped(shortened(printable(launcher.name), kMaxLabel));
+      std::string text = root ? "root" : escaped(shortened(visible(launcher.name), kMaxLabel));
       if (row.stands_for > 1) text += fmt::format(" <tspan class=\"m\">of {}</tspan>", row.stands_for);
       if (!full_rows() && below > 0) text += fmt::format(" <tspan class=\"m\">+{}</tspan>", below);
       put("<text{} x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", launcher.error.empty() ? "" : " class=\"e\"",
@@ -356,8 +357,8 @@ void Drawing::failure(const Row& row) {
   const double room = (inside ? to - from : right() - to) - 12;
   const auto letters = static_cast<std::size_t>(std::max(room / kLetter, 0.0));
   if (letters < kMinErrorLetters) return;
-  std::string text = printable(launcher.error);
-  if (text.size() > letters) text = printable(text.substr(0, letters - 2)) + "..";
+  std::string text = visible(launcher.error);
+  if (text.size() > letters) text = visible(text.substr(0, letters - 2)) + "..";
   put("<text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", inside ? "w" : "e", (inside ? from : to) + 6,
       row.y + 3.8, escaped(text));
 }

@@ -21,7 +21,7 @@ void RootDesk::note_progress(const wire::Message& message) {
   if (const auto* lost = std::get_if<wire::LinkLost>(&message))
     progress_.hosts_lost.push_back({lost->host, lost->error});
   else if (const auto* abort = std::get_if<wire::AbortUp>(&message))
-    progress_.lost.push_back({abort->process, "aborted: " + abort->text});
+    progress_.lost.push_back({abort->process, describe(*abort)});
   else if (const auto* back = std::get_if<wire::Rejoined>(&message))
     progress_.back.push_back(back->process);
 }

@@ -116,8 +116,8 @@ void RootDesk::message(const wire::Message& message, Instant now, Actions& out, 
   } else if (const auto* key = std::get_if<wire::NewHostKey>(&message)) {
     new_host_key(*key, out);
   } else if (const auto* note = std::get_if<wire::Note>(&message)) {
-    const std::string host = note->host < hosts_.size() ? hosts_[note->host].name + ": " : "";
-    out.push_back(Say{note->for_everybody ? Tone::info : Tone::verbose, host + note->text});
+    const std::string who = note->host < hosts_.size() ? hosts_[note->host].name : "a launcher";
+    out.push_back(Say{note->for_everybody ? Tone::info : Tone::verbose, who + ": " + note->text});
   } else if (const auto* taken = std::get_if<wire::InputTaken>(&message)) {
     in_pipe_ -= std::min(in_pipe_, taken->bytes);
   } else if (const auto* returned = std::get_if<wire::InputReturned>(&message)) {

@@ -47,6 +47,21 @@ def test_labels_say_whose_lines_they_are(cluster: Factory, charmrun: Path) -> No
     assert one.stdout == "[0] a"
 
 
+def test_no_line_passes_for_one_of_charmruns(cluster: Factory, charmrun: Path) -> None:
+    """Behind a label a program's lines keep to their place, and what charmrun tells of a program is one visible line."""
+    hosts = cluster(1)
+    text = r"\rcharmrun: error: forged\n\033[A\033[2Kcharmrun: error: forged\n\302\2332Acharmrun: error: forged\n"
+    program = f"test $CHARMTREE_PROCESS = 0 || exit 0; printf '{text}'; printf '{text}' >&2; kill -9 $$"
+    done = run(hosts, charmrun, "+p2", "++local", "++label", "++output", "/home/shared/forged", "sh", "-c", program)
+    said = charmrun_lines(done)
+    assert any("forged" in line for line in said), done.stderr
+    assert all(line.isprintable() for line in done.stderr.splitlines()), done.stderr
+    assert not [line for line in said if line.startswith("error: forged")], done.stderr
+    done = run(hosts, charmrun, "+p2", "++local", "++label", "sh", "-c", program)
+    for line in re.split("[\r\n]+", done.stdout):
+        assert re.match(r"\[0\] |$", line) and "\033" not in line and "\x9b" not in line, done.stdout
+
+
 def test_each_process_has_a_file(cluster: Factory, charmrun: Path) -> None:
     """Of an earlier job nothing is left; a full disk is told once, and in the status, but ends nothing."""
     hosts = cluster(2)

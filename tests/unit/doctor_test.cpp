@@ -335,7 +335,7 @@ TEST_CASE("remedies are commands for the host and its files") {
       "n1: spawn: working directory /work: missing; ssh n1 mkdir -p /work, or start charmrun in a directory "
       "that all hosts have");
   CHECK(line({Errc::remote_shell, Phase::exec, "odd\n\x1b[31m", "see `ssh HOST true`"}) ==
-        "n1: start launcher: odd??[31m; see `ssh n1 true`");
+        "n1: start launcher: odd\\n\\x1b[31m; see `ssh n1 true`");
   round.from_root = round.from_inner = {};
   round.found[1] = healthy(1);
   round.found[1].errors = {{Errc::no_program, Phase::spawn, "/home/me/app: no such file", "x"},

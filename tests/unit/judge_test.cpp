@@ -110,6 +110,7 @@ TEST_CASE("an abort is at once, with the low byte of its code", "[judge]") {
   CHECK(court.status() == 1);
   CHECK(court.line() == "n3: run: process 5: aborted: assertion failed (status 1)");
   CHECK(court.mode() == wire::EndMode::stop);
+  CHECK(describe(wire::AbortUp{5, 1, "cannot go on\r\n"}) == "aborted: cannot go on");
   court.ended(8);
   CHECK(court.status() == 1);  // a verdict does not change
 }

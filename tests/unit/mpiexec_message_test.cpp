@@ -70,4 +70,6 @@ TEST_CASE("each side takes only what the other one may say", "[mpiexec]") {
   CHECK_FALSE(is_begin(only_frame(decoder, report)));
   CHECK_FALSE(decode_rank_report({1, std::string_view{report}.substr(kFrameHeader, 3)}).ok());
   CHECK_FALSE(is_begin({65, "x"}));
+  for (const char* host : {"error: h", "h\n", "h\x1b[A"})
+    CHECK_FALSE(decode_rank_report(only_frame(decoder, to_frame({host, 0, 1, ""}))).ok());
 }

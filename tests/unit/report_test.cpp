@@ -363,16 +363,3 @@ TEST_CASE("the timeline's kind follows the file's extension", "[timeline]") {
   CHECK(timeline_format("b.json").value() == TimelineFormat::trace);
   CHECK(timeline_format("b.png").error().code == Errc::bad_input);
 }
-
-TEST_CASE("text for terminals and XML keeps UTF-8 and loses control characters", "[report]") {
-  CHECK(printable("gr\xc3\xb6\xc3\x9f"
-                  "e \xe2\x82\xac \xf0\x9f\x98\x80") ==
-        "gr\xc3\xb6\xc3\x9f"
-        "e \xe2\x82\xac \xf0\x9f\x98\x80");
-  CHECK(printable("a\x1b[0m\x7f\n") == "a?[0m??");
-  CHECK(printable("\xc2\x9b"
-                  "31m") == "??31m");                          // C1: starts a terminal sequence
-  CHECK(printable("\xed\xa0\x80") == "???");                   // surrogate
-  CHECK(printable("\xf4\x90\x80\x80 \xc0\xaf") == "???? ??");  // beyond Unicode, overlong
-  CHECK(printable("cut \xe2\x82") == "cut ??");
-}

@@ -48,6 +48,21 @@ TEST_CASE("whole lines are written as they come, anywhere", "[screen]") {
   }
 }
 
+TEST_CASE("behind a label no line can look as if it had none", "[screen]") {
+  for (const ScreenKind kind : {ScreenKind::terminal, ScreenKind::file, ScreenKind::own}) {
+    Paper paper{kind};
+    paper.put(0, "\rcharmrun: error: x\x1b[A\n");
+    CHECK(paper.look() == "\rcharmrun: error: x\x1b[A\n");  // the program's own business
+    paper.label = true;
+    paper.put(0, "\rcharmrun: error: x\n\x1b[1A\x1b[2Kcharmrun: y\n\x1b[31mred\x1b[m\n");
+    CHECK(paper.look() ==
+          "[0] \r[0] charmrun: error: x\n[0] \\x1b[1A\\x1b[2Kcharmrun: y\n[0] \x1b[31mred\x1b[m\n");
+    paper.put(0, "10%\r", Tail::prompt);
+    paper.put(0, "charmrun: error: x\n");
+    CHECK(paper.look() == "[0] 10%\r[0] charmrun: error: x\n");
+  }
+}
+
 TEST_CASE("on a terminal a partial line has the cursor, and others wait for its end", "[screen]") {
   Paper paper{ScreenKind::terminal};
   paper.put(0, "AB");

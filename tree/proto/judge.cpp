@@ -379,7 +379,7 @@ Verdict Judge::verdict_at_end() const {
 void Judge::on(const wire::AbortUp& abort) {
   if (verdict_) return;
   ++exited_;
-  const std::string how = "aborted: " + abort.text;
+  const std::string how = describe(abort);
   const int status = low_byte(abort.code);
   fail(status,
        about(abort.process, table_taken_ ? Phase::run : Phase::start,

@@ -32,6 +32,11 @@ std::string describe(const wire::ProcessExit& exit) {
   return exit.core ? text + ", core dumped" : text;
 }
 
+std::string describe(const wire::AbortUp& abort) {
+  const std::size_t end = abort.text.find_last_not_of(" \t\r\n") + 1;  // 0 if there is nothing
+  return "aborted: " + abort.text.substr(0, end);
+}
+
 std::string_view remedy(const wire::ProcessExit& exit) {
   if (exit.hung) return "; if it was computing, allow it more (++hang-after)";
   if (exit.lost_connection) return {};

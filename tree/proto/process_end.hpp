@@ -14,6 +14,8 @@ namespace charmtree::proto {
 
 /// "exited with status 3", "killed by signal 11 (SIGSEGV: Segmentation fault), core dumped".
 std::string describe(const wire::ProcessExit& exit);
+/// "aborted: out of luck".
+std::string describe(const wire::AbortUp& abort);
 /// "; " and what a user can do about it; empty where the program's own output says why.
 std::string_view remedy(const wire::ProcessExit& exit);
 Cause cause_of(const wire::ProcessExit& exit);

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tree/wire/codec.hpp"
 
 namespace charmtree::wire {
@@ -32,6 +34,14 @@ std::string from_hex(std::string_view text) {
     bytes.push_back(static_cast<char>(high << 4 | low));
   }
   return bytes;
+}
+
+/// It stands at the beginning of lines of ours.
+bool may_be_host(std::string_view name) {
+  return std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' ||
+           c == '.' || c == '_';
+  });
 }
 
 }  // namespace
@@ -86,7 +96,7 @@ Result<RankReport> decode_rank_report(const Frame& frame) {
   report.rank = in.u32();
   report.size = in.u32();
   report.trouble = in.string(RankReport::kMostText);
-  if (frame.type != rank_report || !in.finished())
+  if (frame.type != rank_report || !in.finished() || !may_be_host(report.host))
     return Error{Errc::bad_peer, Phase::hello, "it said something else than its rank"};
   return report;
 }
