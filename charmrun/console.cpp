@@ -192,6 +192,8 @@ void Console::progress(const proto::Progress& progress) {
       const Host* host = host_of(node_->hosts(), told.process);
       event(event_log_.silence(told, host != nullptr ? host->name : "", now));
     }
+    for (const proto::Progress::Failure& failure : progress.failures)
+      event(event_log_.process_end(failure, node_->hosts()[failure.host].name, now));
     if (progress.restarted) event(event_log_.restart(*progress.restarted, now));
     if (!stage_ || *stage_ != progress.status.stage) event(event_log_.stage(progress.status, now));
   }
@@ -397,7 +399,10 @@ bool Console::finish(proto::Finish& result, std::span<const Host> hosts, Duratio
   if (lost_files && result.status == 0 && result.signal == 0) result.status = kLauncherFailed;
   const auto& where = result.why.host;
   const std::string host = where && *where < hosts.size() ? hosts[*where].name : "";
-  if (events_) event(event_log_.end(result, host, io::now()));
+  if (events_) {
+    if (!result.why.ends.ways().empty()) event(event_log_.ends(result.why.ends, io::now()));
+    event(event_log_.end(result, host, io::now()));
+  }
   if (dashboard_) {
     dashboard_->tell([&](Dashboard& dashboard) { dashboard.end(result, host, io::now()); });
     dashboard_->finish();

@@ -66,6 +66,18 @@ std::string EventLog::silence(const wire::Silence& told, const std::string& host
   return line("process_silent", now, more);
 }
 
+std::string EventLog::process_end(const proto::Progress::Failure& failure, const std::string& host,
+                                  Instant now) const {
+  Json more = {{"process", failure.process}, {"host", host}};
+  more.update(end_parts(failure.way));
+  more["how"] = failure.how;
+  return line("process_end", now, more);
+}
+
+std::string EventLog::ends(const proto::ProcessEnds& ends, Instant now) const {
+  return line("ends", now, {{"ends", ends_json(ends)}});
+}
+
 std::string EventLog::restart(const proto::Ending& why, Instant now) const {
   return line("restart", now, ending_parts(why));
 }

@@ -31,6 +31,11 @@ public:
   std::string process_back(std::uint32_t process, Instant now) const;
   /// A process on `host` is silent, or is so no more.
   std::string silence(const wire::Silence& told, const std::string& host, Instant now) const;
+  /// A process on `host` has failed, and is not started again.
+  std::string process_end(const proto::Progress::Failure& failure, const std::string& host,
+                          Instant now) const;
+  /// How all processes have ended.
+  std::string ends(const proto::ProcessEnds& ends, Instant now) const;
   /// The program is started again, because of this.
   std::string restart(const proto::Ending& why, Instant now) const;
   std::string stage(const proto::JobStatus& status, Instant now) const;

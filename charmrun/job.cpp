@@ -439,7 +439,7 @@ void Builder::describe() {
   job.verbose = options_.verbose;
   job.bind = bound_to(options_.binding);
   job.report_bindings = options_.report_bindings;
-  job.watched = options_.dashboard;
+  job.watched = options_.dashboard || !options_.report.empty() || !options_.json.empty();
   job.on_failure = options_.on_failure;
   const auto patience = [](int fd) { return ::isatty(fd) != 0 ? Duration{100ms} : Duration{5s}; };
   job.partial_line = {patience(STDOUT_FILENO), patience(STDERR_FILENO)};

@@ -40,6 +40,29 @@ Json ending_parts(const proto::Ending& why) {
   return json;
 }
 
+Json end_parts(const proto::WayToEnd& way) {
+  using proto::EndKind;
+  Json json = {{"end", name(way.kind)}};
+  if (way.kind == EndKind::well) json["status"] = 0;
+  if (way.kind == EndKind::exit || way.kind == EndKind::abort) json["status"] = way.number;
+  if (way.kind == EndKind::killed) {
+    json["status"] = 128 + way.number;
+    json["signal"] = way.number;
+  }
+  return json;
+}
+
+Json ends_json(const proto::ProcessEnds& ends) {
+  Json json = Json::array();
+  for (const auto& [way, processes] : ends.ways()) {
+    Json each = end_parts(way);
+    each["number"] = processes.size();
+    each["processes"] = ranges_json(processes.ranges());
+    json.push_back(std::move(each));
+  }
+  return json;
+}
+
 namespace {
 
 /// DEL, or a C1 control in UTF-8: JSON allows them as they are, terminals obey them.

@@ -25,7 +25,14 @@ Json ranges_json(const std::vector<wire::ProcessSet::Range>& ranges);
 /// The first cause, without its host.
 Json ending_parts(const proto::Ending& why);
 
-/// Bytes that are not UTF-8 are replaced, and no control character stands there as it is. `indent`: of each level; negative: one line. Ends in a newline.
+/// How all processes have ended, an object for each way in which some have.
+Json ends_json(const proto::ProcessEnds& ends);
+
+/// What one of those ways is called, with its status as a shell shows it.
+Json end_parts(const proto::WayToEnd& way);
+
+/// Bytes that are not UTF-8 are replaced, and no control character stands there as it is. `indent`: of each
+/// level; negative: one line. Ends in a newline.
 std::string json_text(const Json& json, int indent = -1);
 
 }  // namespace charmtree

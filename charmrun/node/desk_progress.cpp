@@ -14,7 +14,7 @@ void RootDesk::note_progress(const wire::Facts& facts) {
   progress_.ended.insert(progress_.ended.end(), facts.who_ended.begin(), facts.who_ended.end());
   progress_.started_by.insert(progress_.started_by.end(), facts.started_by.begin(), facts.started_by.end());
   for (const wire::ProcessExit& exit : facts.exits)
-    progress_.lost.push_back({exit.process, exit.refused ? exit.text : describe(exit)});
+    progress_.lost.push_back({exit.process, exit.refused ? exit.text : describe(exit), exit.asked});
 }
 
 void RootDesk::note_progress(const wire::Message& message) {
@@ -27,13 +27,14 @@ void RootDesk::note_progress(const wire::Message& message) {
 }
 
 void RootDesk::tell_progress(Actions& out) {
+  progress_.failures = judge_.take_failures();
   if (!tells_progress_) return;
   JobStatus status = judge_.progress();
   status.silent = silences_.count();
   const bool news = !progress_.hosts_up.empty() || !progress_.hosts_lost.empty() ||
                     !progress_.started_by.empty() || !progress_.ended.empty() || !progress_.lost.empty() ||
                     !progress_.losses.empty() || !progress_.restarts.empty() || !progress_.back.empty() ||
-                    !progress_.silences.empty() || progress_.restarted;
+                    !progress_.silences.empty() || !progress_.failures.empty() || progress_.restarted;
   if (status == progress_.status && !news) return;
   progress_.status = status;
   out.push_back(std::exchange(progress_, Progress{std::move(status)}));

@@ -78,6 +78,8 @@ void Node::advance_ending() {
 /// Of the root's job, or of a session's run; what is to be said about its end is said.
 Finish Node::result() {
   const auto& verdict = desk_->judge().verdict();
+  if (std::string line = desk_->judge().failures(); !line.empty())
+    out_->push_back(Say{Tone::info, std::move(line)});
   if (std::string line = desk_->judge().aftermath(); !line.empty())
     out_->push_back(Say{Tone::info, std::move(line)});
   if (!unconfirmed_.empty() && !job_->checkup)  // which leaves nothing behind
@@ -86,6 +88,7 @@ Finish Node::result() {
   Finish end = verdict ? Finish{verdict->status, verdict->signal, verdict->why} : Finish{0, 0};
   end.why.restarts = job_->restarts;
   end.why.silent = desk_->silent_at_end();
+  end.why.ends = desk_->judge().ends();
   return end;
 }
 

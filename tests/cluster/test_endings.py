@@ -51,6 +51,27 @@ def test_of_two_that_fail_the_first_gives_the_status(cluster: Factory, charmrun:
         assert told["how"] == f"exited with status {code}"
 
 
+def test_all_that_failed_are_named(cluster: Factory, charmrun: Path) -> None:
+    """In one line, in the report and as an event each; what ended well is one entry."""
+    hosts = cluster(3)
+    report, events = f"{_SHARED}/failed.json", f"{_SHARED}/failed.ndjson"
+    script = "case $CHARMTREE_PROCESS in 1|4|7) exit 1;; 2|5) exit 2;; esac"
+    words = ["+p8", "++nodelist", hosts.nodelist([1, 2]), "++report", report, "++json", events, "sh", "-c", script]
+    done = run(hosts, charmrun, *words)
+    assert done.returncode in (1, 2), done.stderr
+    assert "5 processes failed: status 1: 1,4,7; status 2: 2,5" in charmrun_lines(done)
+    ends = ending(hosts, report)["ends"]
+    assert [(each["status"], each["processes"]) for each in ends] == [
+        (0, [[0, 0], [3, 3], [6, 6]]),
+        (1, [[1, 1], [4, 4], [7, 7]]),
+        (2, [[2, 2], [5, 5]]),
+    ]
+    told = [json.loads(line) for line in hosts.path(0, events).read_text().splitlines()]
+    failed = {each["process"]: (each["host"], each["status"]) for each in told if each["event"] == "process_end"}
+    assert failed == {i: (hosts.names[1 + i // 4], 1 if i in (1, 4, 7) else 2) for i in (1, 2, 4, 5, 7)}
+    assert [each["ends"] for each in told if each["event"] == "ends"] == [ends]
+
+
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGSEGV, 139), (signal.SIGKILL, 137)])
 def test_a_signal_is_told_with_its_name_and_core_file(
     cluster: Factory, charmrun: Path, number: signal.Signals, status: int
@@ -76,6 +97,8 @@ def test_a_signal_is_told_with_its_name_and_core_file(
     told = ending(hosts, report)
     assert (told["status"], told["cause"], told["process"], told["name"]) == (status, "killed", 3, host)
     assert told["last_words"][-1] == "100"
+    ends = [("killed", number.value, [[3, 3]]), ("stopped", None, [[0, 2], [4, 4]])]
+    assert [(each["end"], each.get("signal"), each["processes"]) for each in told["ends"]] == ends
     if number == signal.SIGSEGV and Path("/proc/sys/kernel/core_pattern").read_text().strip() == "core":
         core = re.search(r"core dumped to (\S+)", line)
         assert core and hosts.path(2, core[1]).exists(), line

@@ -39,6 +39,15 @@ TEST_CASE("each event is one line of JSON", "[event_log]") {
         "{\"event\":\"process_serves\",\"t\":0.0,\"process\":5,\"host\":\"h02\",\"seconds\":61.0}\n");
   CHECK(kLog.message(proto::Tone::error, "bad \"thing\"", kStart) ==
         "{\"event\":\"message\",\"t\":0.0,\"tone\":\"error\",\"text\":\"bad \\\"thing\\\"\"}\n");
+  CHECK(
+      kLog.process_end({5, 1, {proto::EndKind::killed, 11}, "killed by signal 11"}, "h02", kStart) ==
+      "{\"event\":\"process_end\",\"t\":0.0,\"process\":5,\"host\":\"h02\",\"end\":\"killed\",\"status\":139,"
+      "\"signal\":11,\"how\":\"killed by signal 11\"}\n");
+  proto::ProcessEnds ends;
+  ends.add_others({proto::EndKind::well}, 100'000);
+  CHECK(kLog.ends(ends, kStart) ==
+        "{\"event\":\"ends\",\"t\":0.0,\"ends\":[{\"end\":\"well\",\"status\":0,\"number\":100000,"
+        "\"processes\":[[0,99999]]}]}\n");
   CHECK(kLog.end({3, 0, {proto::Cause::exit, 2, 1, "exited with status 3", {}}}, "h01", kStart) ==
         "{\"event\":\"end\",\"t\":0.0,\"status\":3,\"signal\":0,\"cause\":\"exit\",\"process\":2,"
         "\"how\":\"exited with status 3\",\"host\":\"h01\"}\n");

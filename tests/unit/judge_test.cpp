@@ -201,7 +201,10 @@ TEST_CASE("of plain processes that fail in different ways the first gives the st
   }
   SECTION("a signal ends the job; what comes after it does not count") {
     court.exits({plain(1, 0, 11)});
-    court.exits({plain(0, 0, 15), plain(2, 7), plain(3, 143), plain(4, 0, 9), plain(5, 0, 9)}, 2);
+    std::vector<wire::ProcessExit> asked = {plain(0, 0, 15), plain(2, 7), plain(3, 143), plain(4, 0, 9),
+                                            plain(5, 0, 9)};
+    for (wire::ProcessExit& exit : asked) exit.asked = true;
+    court.exits(asked, 2);
     CHECK(court.status() == 139);
     CHECK(court.judge.verdict()->lines.size() == 1);
     CHECK(court.judge.aftermath() ==
@@ -220,8 +223,8 @@ TEST_CASE("++kill-on-exit: the first plain process that fails ends the job at on
   CHECK(court.status() == 6);
   CHECK(court.line() == "n2: run: process 3: exited with status 6");
   CHECK(court.mode() == wire::EndMode::stop);
-  CHECK(court.judge.aftermath() ==
-        "the other 5 processes were ended because of that; process 4 exited with status 5");
+  CHECK(court.judge.failures() == "2 processes failed: status 5: 4; status 6: 3");
+  CHECK(court.judge.aftermath() == "the other 4 processes were ended because of that");
 }
 
 TEST_CASE("a verdict says why: what, which process, where, and its last words", "[judge]") {
@@ -251,9 +254,8 @@ TEST_CASE("a verdict says why: what, which process, where, and its last words", 
     CHECK(court.why().how == "aborted: no more");
     CHECK(court.why().last_words == std::vector<std::string>{"trace"});
     court.exits({registered(1, 0, 6)});
-    CHECK(
-        court.judge.aftermath() ==
-        "the other 7 processes were ended because of that; process 1 killed by signal 6 (SIGABRT: Aborted)");
+    CHECK(court.judge.failures() == "2 processes failed: signal 6 (ABRT): 1; aborted with status 1: 0");
+    CHECK(court.judge.aftermath() == "the other 6 processes were ended because of that");
   }
   SECTION("a lost host") {
     court.judge.on(wire::LinkLost{2, {Errc::link_lost, Phase::run, "connection reset"}});

@@ -232,6 +232,7 @@ TEST_CASE("the report says how the job ended", "[report]") {
   CHECK(ending["name"] == "n2");
   CHECK(ending["how"] == "killed by signal 9");
   CHECK(ending["last_words"].size() == 2);
+  CHECK_FALSE(ending.contains("ends"));
   CHECK_FALSE(ending.contains("signal"));
   record.end = EndRecord{130, 2, {proto::Cause::user_signal}, ""};
   ending = Json::parse(report_json(record))["ending"];

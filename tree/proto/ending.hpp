@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tree/proto/process_ends.hpp"
 #include "tree/wire/process_set.hpp"
 
 namespace charmtree::proto {
@@ -37,6 +38,7 @@ struct Ending {
   std::map<std::uint32_t, std::uint32_t> restarted = {};  // processes that were started again, and how often
   std::uint32_t restarts = 0;                             // of the program as a whole, before this
   wire::ProcessSet silent = {};                           // did not serve their sockets then (++hang-after)
+  ProcessEnds ends = {};                                  // of all processes, as far as is known
 };
 
 }  // namespace charmtree::proto

@@ -440,8 +440,16 @@ struct Progress {
   struct Loss {
     std::uint32_t process;
     std::string how;
+    bool asked = false;  // charmrun has ended it, because of another cause
   };
   std::vector<Loss> lost;  // processes that ended otherwise
+  struct Failure {
+    std::uint32_t process;
+    std::uint32_t host;  // where it was
+    WayToEnd way;
+    std::string how;
+  };
+  std::vector<Failure> failures;  // those of them that are not started again, and were not ended by charmrun
   std::vector<proto::Loss>
       losses;  // without which the job goes on; those of single processes are in `lost`, too
   struct Restart {

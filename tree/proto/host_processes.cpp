@@ -236,6 +236,7 @@ wire::ProcessExit HostProcesses::exit_of(std::uint32_t number) const {
   exit.registered = process.kind.has_value() ? !finalised : process.awaited;
   exit.ended = process.ended;
   exit.restartable = can_be_restarted(process);
+  exit.asked = ending_;
   return exit;
 }
 
@@ -403,6 +404,7 @@ void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, 
     } else if (auto* aborted = std::get_if<Aborted>(&output)) {
       flush(aborted->process, wire::Tail::ended, up);
       at(aborted->process).exited = true;  // the abort is its end
+      if (ending_) continue;               // what is asked to end may do it so
       up.messages.push_back(wire::AbortUp{aborted->process, aborted->code, std::move(aborted->text),
                                           take_last_words(aborted->process)});
     } else if (auto* lost = std::get_if<ClientLost>(&output)) {

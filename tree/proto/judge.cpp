@@ -116,6 +116,7 @@ void Judge::on(wire::Facts facts, Instant now) {
   ended_ += facts.ended;
   exited_ += facts.exited_ok;
   if (losses_) losses_->ended(facts.who_ended);
+  for (const wire::ProcessSet::Range& range : facts.who_ended) ends_.add({EndKind::well}, range);
   if (job_.restarts_in_place) {
     for (const wire::ProcessSet::Range& range : facts.who_ended) finished_.add(range);
   }
@@ -136,6 +137,7 @@ void Judge::begin_epoch(std::uint32_t epoch) {
 
 void Judge::lost(const wire::ProcessExit& exit, const std::string& why) {
   ++exited_;
+  note_end(exit);
   fail(exit, "", "; " + why);
 }
 
@@ -184,12 +186,16 @@ bool Judge::can_be_restarted(const wire::ProcessExit& exit) const {
 }
 
 void Judge::judge_exit(const wire::ProcessExit& exit) {
-  if (verdict_) return aftermath_.on(exit, verdict_->end.signal);
+  if (verdict_) {
+    note_end(exit);
+    return aftermath_.on(exit, verdict_->end.signal);
+  }
   if (exit.refused) return fail(kLauncherFailed, about(exit.process, Phase::start, exit.text));
   if (can_be_restarted(exit)) {
     crashes_.push_back(exit);
     return;
   }
+  note_end(exit);
   if (goes_on_without(exit)) return lose(exit);
   ++exited_;
   if (exit.registered) {
@@ -377,9 +383,10 @@ Verdict Judge::verdict_at_end() const {
 }
 
 void Judge::on(const wire::AbortUp& abort) {
+  const std::string how = describe(abort);
+  note_end(abort.process, way_of(abort), how);
   if (verdict_) return;
   ++exited_;
-  const std::string how = describe(abort);
   const int status = low_byte(abort.code);
   fail(status,
        about(abort.process, table_taken_ ? Phase::run : Phase::start,
@@ -392,6 +399,9 @@ void Judge::on(const wire::LinkLost& lost) {
   if (job_.checkup) {
     answered_.insert(lost.host);
     return judge_launch();
+  }
+  if (!verdict_) {
+    for (const wire::ProcessSet::Range& range : lost.processes) ends_.add({EndKind::launcher}, range);
   }
   if (goes_on_without(lost)) return lose(lost);
   fail(kLauncherFailed, fmt::format("{}: {}", hosts_[lost.host].name, to_string(lost.error)),

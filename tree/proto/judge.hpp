@@ -16,6 +16,7 @@
 #include "tree/proto/job_status.hpp"
 #include "tree/proto/losses.hpp"
 #include "tree/proto/process_end.hpp"
+#include "tree/proto/process_ends.hpp"
 #include "tree/wire/moved_processes.hpp"
 
 namespace charmtree::proto {
@@ -142,6 +143,12 @@ public:
   std::uint32_t opened(BarrierKind kind) const { return opened_[static_cast<std::size_t>(kind)]; }
   /// The decision, once made; it does not change, except that a second interrupt turns its end into a kill.
   const std::optional<Verdict>& verdict() const { return verdict_; }
+  /// How all processes have ended; of those of whom nothing is known, what the verdict means for them.
+  ProcessEnds ends() const;
+  /// The processes that have failed since the last call.
+  std::vector<Progress::Failure> take_failures() { return std::exchange(failed_, {}); }
+  /// All that failed, in one line; empty if that is said elsewhere.
+  std::string failures() const;
   /// What became of the processes that the verdict ended; empty if it ended none for another one's sake.
   std::string aftermath() const { return aftermath_.line(); }
   const Host& host_of(std::uint32_t process) const;
@@ -160,6 +167,8 @@ private:
   Ending ending_of(const wire::ProcessExit& exit) const;
   std::string first_bad_exit() const;
   void judge_exit(const wire::ProcessExit& exit);
+  void note_end(std::uint32_t process, const WayToEnd& way, const std::string& how);
+  void note_end(const wire::ProcessExit& exit) { note_end(exit.process, way_of(exit), describe(exit)); }
   std::vector<std::uint32_t> processes_on(std::uint32_t host) const;
   bool can_be_restarted(const wire::ProcessExit& exit) const;
   void lose(const wire::ProcessExit& exit);
@@ -217,6 +226,8 @@ private:
   bool stalled_ = false;
   std::optional<Verdict> verdict_;
   Aftermath aftermath_;
+  ProcessEnds ends_;
+  std::vector<Progress::Failure> failed_;
 };
 
 }  // namespace charmtree::proto

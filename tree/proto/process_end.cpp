@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "tree/wire/fold.hpp"
@@ -67,6 +68,10 @@ int status_of(const wire::ProcessExit& exit) {
 }
 
 void Aftermath::on(const wire::ProcessExit& exit, int stop_signal) {
+  if (!exit.asked) {
+    others_ -= std::min(others_, 1U);
+    return;
+  }
   const bool as_asked = exit.signal == stop_signal || exit.code == 128 + stop_signal;
   if (exit.lost_connection || exit.refused || as_asked) return;
   const bool had_to = exit.signal == kKilled && exit.text.empty();

@@ -26,7 +26,8 @@ int low_byte(int code);
 /// The job's status if this end decides it: 128+n, its code, or 1 if that is 0.
 int status_of(const wire::ProcessExit& exit);
 
-/// What became of the processes that were still there when the job's end was decided.
+/// What became of the processes that were still there when the job's end was decided: those of them that
+/// charmrun then ended. The others failed as the first cause did.
 class Aftermath {
 public:
   /// The ways to end that are told.

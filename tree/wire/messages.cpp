@@ -268,7 +268,7 @@ CT_MEMBERS(OutputCredit, s.bytes)
 CT_MEMBERS(Hello, s.clock, s.pid)
 CT_MEMBERS(HostFailure, s.host, s.error)
 CT_MEMBERS(ProcessExit, s.process, s.code, s.signal, s.core, s.registered, s.ended, s.lost_connection,
-           s.restartable, s.refused, s.text, s.last_words, s.hung)
+           s.restartable, s.refused, s.text, s.last_words, s.hung, s.asked)
 CT_MEMBERS(Code, s.process, s.code)
 CT_MEMBERS(ProcessSet::Range, s.first, s.last)
 CT_MEMBERS(StartedBy, s.host, s.by)

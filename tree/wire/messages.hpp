@@ -374,6 +374,7 @@ struct ProcessExit {
   std::string text;              // e.g. the loader's line about a missing library, or where the core file is
   std::string last_words;        // on stderr, as it wrote them; of the first on each host alone
   bool hung = false;             // it was silent for too long, and so was killed by its launcher
+  bool asked = false;            // its launcher had been told to end it
   friend bool operator==(const ProcessExit&, const ProcessExit&) = default;
 };
 struct Code {
