@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole lines of stdout may wait to be folded. Whatever must not wait (partial lines, prompts, stderr) first
-// takes along what its process has waiting, so that nothing of one process changes its order.
+// Whole lines may wait to be folded. Whatever must not wait (partial lines, prompts) first takes along what
+// its process has waiting, so that nothing of one process changes its order.
 #include "charmrun/display.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -62,7 +64,18 @@ std::string Display::fold_label(const FoldedLine& line) const {
     }
   }
   return rules_.fold_label.print(
-      {line.processes.print(), wire::fold_names(hosts), wall_ms(line.read), Stream::out});
+      {line.processes.print(), wire::fold_names(hosts), wall_ms(line.read), line.stream});
+}
+
+/// At least as wide as that of a line of all processes.
+void Display::widen(std::uint32_t processes) {
+  const std::string all = fmt::format("0-{}", std::max(processes, 2U) - 1);
+  label_width_ = std::max(label_width_, rules_.fold_label.print({all, {}, 0, Stream::out}).size());
+}
+
+std::string Display::aligned(std::string label) const {
+  if (label.size() < label_width_) label.resize(label_width_, ' ');
+  return label;
 }
 
 bool Display::folds(const proto::Show& show) const {
@@ -71,76 +84,83 @@ bool Display::folds(const proto::Show& show) const {
 
 void Display::show(proto::Show show, Instant now, DisplayWrites& out) {
   if (!rules_.file.empty()) return to_file(std::move(show), now, out);
-  const Stream stream = stream_of(show);
-  if (folds(show)) {
-    Ink ink;
-    if (stream == Stream::out)
-      to_fold(show, now, ink);
-    else
-      fold_.flush(show.output.process, unfolded_);
-    unfold(now, ink);
-    hand_out(Stream::out, std::move(ink), out);
-  }
-  Ink ink;
-  to_screen(std::move(show), now, ink);
-  hand_out(target(stream), std::move(ink), out);
+  if (folds(show)) to_fold(show, now, out);
+  to_screen(std::move(show), now, out);
 }
 
 /// Takes the whole lines from the output; what is left of it belongs on the screen, behind them.
-void Display::to_fold(proto::Show& show, Instant now, Ink& ink) {
+void Display::to_fold(proto::Show& show, Instant now, DisplayWrites& out) {
   wire::Output& output = show.output;
   const std::uint32_t process = output.process;
+  const std::pair source{process, stream_of(show)};
+  widen(show.processes);
   if (rules_.fold_label.names_hosts()) hosts_.insert_or_assign(process, show.host);
-  if (open_.contains(process)) {
+  if (open_.contains(source)) {
     const std::size_t newline = output.text.find('\n');
     if (newline != std::string::npos) {
       proto::Show rest_of_line = show;
       rest_of_line.output.text.resize(newline + 1);
       rest_of_line.output.tail = wire::Tail::waited;
       rest_of_line.output.wants_receipt = false;
-      to_screen(std::move(rest_of_line), now, ink);
+      fold_.flush(process, unfolded_);  // of its other stream
+      unfold(now, out);
+      to_screen(std::move(rest_of_line), now, out);
       output.text.erase(0, newline + 1);
-      open_.erase(process);
+      open_.erase(source);
     }
   }
-  if (!open_.contains(process)) {
+  if (!open_.contains(source)) {
     const std::size_t whole = output.text.rfind('\n') + 1;  // 0 if there is none
     const Instant read = output.read == kNever ? now : output.read;
-    fold_.add(process, std::string_view{output.text}.substr(0, whole), read, now, show.processes, unfolded_);
+    fold_.add({process, source.second, std::string_view{output.text}.substr(0, whole), read}, now,
+              show.processes, unfolded_);
     output.text.erase(0, whole);
   }
   const bool ended = output.tail == wire::Tail::ended;
   if (!output.text.empty() || output.wants_receipt || ended) fold_.flush(process, unfolded_);
   if (ended)
-    open_.erase(process);
+    open_.erase(source);
   else if (!output.text.empty())
-    open_.insert(process);
+    open_.insert(source);
+  unfold(now, out);
 }
 
-void Display::unfold(Instant now, Ink& ink) {
-  for (FoldedLine& line : std::exchange(unfolded_, {})) {
-    std::string before = fold_label(line);
-    screen(Stream::out)
-        .put({line.processes.lowest(), Stream::out, std::move(line.text), wire::Tail::waited, false,
-              std::move(before)},
-             now, ink);
+void Display::unfold(Instant now, DisplayWrites& out) {
+  std::vector<std::string> labels;
+  for (const FoldedLine& line : unfolded_) {
+    labels.push_back(fold_label(line));
+    if (labels.back().size() <= kWidestLabel) label_width_ = std::max(label_width_, labels.back().size());
   }
+  std::array<Ink, 2> inks;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    FoldedLine& line = unfolded_[i];
+    const Stream to = target(line.stream);
+    screen(to).put({line.processes.lowest(), line.stream, std::move(line.text), wire::Tail::waited, false,
+                    aligned(std::move(labels[i]))},
+                   now, inks[to == Stream::err ? 1 : 0]);
+  }
+  unfolded_.clear();
+  hand_out(Stream::out, std::move(inks[0]), out);
+  hand_out(Stream::err, std::move(inks[1]), out);
 }
 
-void Display::to_screen(proto::Show show, Instant now, Ink& ink) {
+void Display::to_screen(proto::Show show, Instant now, DisplayWrites& out) {
   wire::Output& output = show.output;
+  const Stream to = target(stream_of(show));
+  Ink ink;
   if (show.raw) {
-    ink.bytes += output.text;
+    ink.bytes = std::move(output.text);
     if (output.wants_receipt) ink.receipts.push_back(output.process);
-    return;
+    return hand_out(to, std::move(ink), out);
   }
   const bool nothing = output.text.empty() && !output.wants_receipt && output.tail != wire::Tail::ended;
   if (nothing) return;
-  std::string before = label(folds(show) ? rules_.fold_label : rules_.label, show, now);
-  screen(target(stream_of(show)))
-      .put({output.process, stream_of(show), std::move(output.text), output.tail, output.wants_receipt,
-            std::move(before)},
-           now, ink);
+  std::string before =
+      folds(show) ? aligned(label(rules_.fold_label, show, now)) : label(rules_.label, show, now);
+  screen(to).put({output.process, stream_of(show), std::move(output.text), output.tail, output.wants_receipt,
+                  std::move(before)},
+                 now, ink);
+  hand_out(to, std::move(ink), out);
 }
 
 std::string Display::file_of(std::uint32_t process, std::string_view host, Stream stream) const {
@@ -178,10 +198,8 @@ void Display::name_files(std::span<const Host> hosts, DisplayWrites& out) const 
 }
 
 void Display::finish_fold(Instant now, DisplayWrites& out) {
-  Ink unfolded;
   fold_.finish(unfolded_);
-  unfold(now, unfolded);
-  hand_out(Stream::out, std::move(unfolded), out);
+  unfold(now, out);
 }
 
 void Display::say(Stream stream, std::string_view lines, Instant now, DisplayWrites& out) {
@@ -192,10 +210,8 @@ void Display::say(Stream stream, std::string_view lines, Instant now, DisplayWri
 }
 
 void Display::tick(Instant now, DisplayWrites& out) {
-  Ink unfolded;
   fold_.tick(now, unfolded_);
-  unfold(now, unfolded);
-  hand_out(Stream::out, std::move(unfolded), out);
+  unfold(now, out);
   for (const Stream stream : {Stream::out, Stream::err}) {
     Ink ink;
     screen(stream).tick(now, ink);

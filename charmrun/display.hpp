@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "charmrun/label.hpp"
@@ -23,7 +24,7 @@ struct DisplayRules {
   std::array<ScreenKind, 2> screens{ScreenKind::file, ScreenKind::file};  // stdout, stderr
   bool one_screen = false;                                                // both are the same
   Label label;
-  Label fold_label;  // where equal lines of stdout are folded
+  Label fold_label;  // where equal lines are folded
   /// Which they are if a job has more processes than this; nothing: never.
   std::optional<std::uint32_t> fold_above = {};
   Duration fold_window = 500ms;
@@ -57,6 +58,9 @@ public:
   /// The files of the processes of these hosts, with nothing to be written yet.
   void name_files(std::span<const Host> hosts, DisplayWrites& out) const;
 
+  /// Labels of folded lines are made equally long, as far as they are not longer than this.
+  static constexpr std::size_t kWidestLabel = 24;
+
 private:
   /// stdout stands for stderr if both are one.
   proto::Stream target(proto::Stream stream) const { return rules_.one_screen ? proto::Stream::out : stream; }
@@ -67,10 +71,12 @@ private:
   std::int64_t wall_ms(Instant instant) const;
   std::string file_of(std::uint32_t process, std::string_view host, proto::Stream stream) const;
   void to_file(proto::Show show, Instant now, DisplayWrites& out);
-  void to_fold(proto::Show& show, Instant now, Ink& ink);
-  void to_screen(proto::Show show, Instant now, Ink& ink);
-  void unfold(Instant now, Ink& ink);
+  void to_fold(proto::Show& show, Instant now, DisplayWrites& out);
+  void to_screen(proto::Show show, Instant now, DisplayWrites& out);
+  void unfold(Instant now, DisplayWrites& out);
   void finish_fold(Instant now, DisplayWrites& out);
+  std::string aligned(std::string label) const;
+  void widen(std::uint32_t processes);
   void hand_out(proto::Stream target, Ink ink, DisplayWrites& out);
 
   DisplayRules rules_;
@@ -78,9 +84,10 @@ private:
   std::array<Screen, 2> screens_;
   std::map<std::string, Screen> files_;  // where lines have labels
   LineFold fold_;
-  std::vector<FoldedLine> unfolded_;            // handed out by fold_, and to be written
-  std::set<std::uint32_t> open_;                // processes in the middle of a line that is not folded
-  std::map<std::uint32_t, std::string> hosts_;  // of processes, if folded lines need them
+  std::vector<FoldedLine> unfolded_;                        // handed out by fold_, and to be written
+  std::set<std::pair<std::uint32_t, proto::Stream>> open_;  // in the middle of a line that is not folded
+  std::size_t label_width_ = 0;                             // of folded lines
+  std::map<std::uint32_t, std::string> hosts_;              // of processes, if folded lines need them
 };
 
 }  // namespace charmtree

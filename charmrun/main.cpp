@@ -334,6 +334,7 @@ int run_root(const Options& options, const std::vector<std::string>& words) {
   auto job = make_job(options, words.empty() ? "charmrun" : words[0]);
   if (!job) return complain(job.error()), kLauncherFailed;
   job->plan.tells_progress = Console::shows_progress(options);
+  job->plan.shows_output = Console::shows_output(options);
   if (options.keep_alive) extras.tree.emplace(tree_folder(), kept_tree(options, *job, words));
 
   Surroundings around;
@@ -364,6 +365,7 @@ int run_attach(const Options& options, const std::string& self) {
   auto events = open_events(options);
   if (!events) return complain(events.error()), kLauncherFailed;
   made->job.plan.tells_progress = Console::shows_progress(made->options);
+  made->job.plan.shows_output = Console::shows_output(made->options);
   Surroundings around;
   Extras extras;
   extras.events = std::move(*events);

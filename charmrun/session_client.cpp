@@ -148,6 +148,7 @@ void SessionClient::on(const session::Tree& tree) {
   auto job = make_run(options_, tree.nodelist, tree.nodelist_text);
   if (!job) return fail(job.error());
   job_ = std::move(*job);
+  job_->plan.shows_output = Console::shows_output(options_);
   console_.emplace(io_, options_, *job_, started_);
   console_->attach(*this, nullptr);
   for (const std::string& remark : job_->remarks) console_->say(proto::Tone::info, remark);

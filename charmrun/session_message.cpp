@@ -110,6 +110,7 @@ void put(Writer& out, const Run& m) {
   out.varint(static_cast<std::uint64_t>(m.time_limit.count()));
   out.u8(m.int_ends ? 1 : 0);
   out.u8(m.ends_on_bad_exit ? 1 : 0);
+  out.u8(m.shows_output ? 1 : 0);
 }
 void get(Reader& in, Run& m) {
   m.job = std::make_shared<const std::string>(in.string(wire::kMaxLinkFrame));
@@ -124,6 +125,7 @@ void get(Reader& in, Run& m) {
       Duration{static_cast<Duration::rep>(in.bounded(static_cast<std::uint64_t>(longest.count())))};
   m.int_ends = in.boolean();
   m.ends_on_bad_exit = in.boolean();
+  m.shows_output = in.boolean();
 }
 
 void put(Writer&, const EndSession&) {}

@@ -68,6 +68,7 @@ struct Run {
   Duration time_limit{0};
   bool int_ends = true;
   bool ends_on_bad_exit = false;
+  bool shows_output = true;  // to the user's eyes
 };
 /// Instead of a run: the session is to end.
 struct EndSession {};

@@ -62,7 +62,8 @@ Result<void> check_hosts(const RootPlan& session, const session::Run& run) {
 
 session::Run describe_run(const RootPlan& plan) {
   session::Run run{
-      wire::encode(plan.job), {}, plan.time_limit, plan.int_ends, plan.bad_exit == proto::BadExit::ends};
+      wire::encode(plan.job), {}, plan.time_limit, plan.int_ends, plan.bad_exit == proto::BadExit::ends,
+      plan.shows_output};
   for (const Host& host : plan.hosts) run.hosts.push_back({host.name, host.profile, host.processes});
   return run;
 }
@@ -78,7 +79,8 @@ Result<proto::RunPlan> plan_run(const RootPlan& session, const session::Run& run
                       {},
                       run.time_limit,
                       run.int_ends,
-                      run.ends_on_bad_exit ? proto::BadExit::ends : proto::BadExit::waits};
+                      run.ends_on_bad_exit ? proto::BadExit::ends : proto::BadExit::waits,
+                      run.shows_output};
   wire::JobSpec& own = plan.job;
   if (own.checkup || own.terminal || own.on_failure != wire::OnFailure::abort || own.arguments.empty())
     return bad("a session cannot run that");

@@ -24,6 +24,7 @@ std::unique_ptr<RootDesk> RootDesk::next_run(const RunPlan& run, Instant now) {
   plan.time_limit = run.time_limit;
   plan.int_ends = run.int_ends;
   plan.bad_exit = run.bad_exit;
+  plan.shows_output = run.shows_output;
   plan.key_names = std::move(key_names_);
   *job_ = plan.job;
   auto next = std::unique_ptr<RootDesk>(new RootDesk(std::move(plan), job_));

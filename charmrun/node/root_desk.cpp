@@ -28,7 +28,8 @@ RootDesk::RootDesk(RootPlan plan, std::shared_ptr<wire::JobSpec> job)
       time_limit_(plan.time_limit),
       int_ends_(plan.int_ends),
       key_names_(std::move(plan.key_names)),
-      tells_progress_(plan.tells_progress) {
+      tells_progress_(plan.tells_progress),
+      shows_output_(plan.shows_output) {
   input_ended_ = job_->input_process == wire::kNoProcess;
   if (job_->restarts_in_place && !job_->restarts_processes) {
     process_restarts_.emplace(plan.restart ? plan.restart->most : UINT32_MAX, job_->timeout);
@@ -96,6 +97,7 @@ Instant RootDesk::next_deadline() const {
 
 void RootDesk::output(wire::Output output, Actions& out) {
   if (ccs_) ccs_->printed(output.text, out);
+  if (shows_output_) shown_lately_.show(output);
   const std::string host = output.process < job_->processes ? judge_.host_of(output.process).name : "";
   out.push_back(Show{std::move(output), host, job_->processes, job_->passes_raw()});
 }
@@ -314,6 +316,7 @@ void RootDesk::announce(Instant now, Actions& out) {
 /// Who is alone has just said them.
 void RootDesk::say_last_words(const Ending& why, Actions& out) const {
   if (why.last_words.empty() || job_->processes == 1) return;
+  if (shown_lately_.has(*why.process, why.last_words)) return;
   out.push_back(Say{Tone::info, fmt::format("process {} last wrote on stderr:", *why.process)});
   for (const std::string& line : why.last_words) out.push_back(Say{Tone::info, "  | " + line});
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ccs/router.hpp"
+#include "charmrun/node/shown_lately.hpp"
 #include "tree/proto/crash_sequence.hpp"
 #include "tree/proto/events.hpp"
 #include "tree/proto/judge.hpp"
@@ -43,6 +44,7 @@ struct RootPlan {
   std::optional<ccs::Plan> ccs = {};             // its clients are served
   proto::BadExit bad_exit = proto::BadExit::waits;
   bool tells_progress = false;  // by Progress actions
+  bool shows_output = true;     // Show actions are for the user's eyes, not for files or tools
   std::optional<RestartRules> restart = {};
   std::optional<proto::TreeShape> takes_over = {};  // instead of starting one
 };
@@ -221,6 +223,8 @@ private:
   std::vector<wire::HostFailure> failures_;  // not yet recorded
   std::set<std::uint32_t> random_layout_;    // hosts of Facts::random_layout
   bool tells_progress_;
+  bool shows_output_;
+  ShownLately shown_lately_;
   proto::Progress progress_;  // as it was told, and what has not been yet
   proto::Silences silences_;
   wire::ProcessSet silent_at_end_;

@@ -105,6 +105,6 @@ def test_equal_lines_are_folded(cluster: Factory, charmrun: Path) -> None:
     for line in done.stdout.splitlines():
         label, text = line.split(" ", 1)
         for process in numbers(label):
-            said[process].append(text)
+            said[process].append(text.strip())
     assert said == {i: ["step 1", "step 2", "step 3", f"me {i}"] for i in range(6)}
     assert program_lines(done).count("[0-5] step 2") == 1

@@ -120,32 +120,61 @@ TEST_CASE("equal lines of all processes are one, with their numbers", "[display]
   CHECK(bench.look() == "[0-1] step 1\n");
   CHECK(bench.display.next_deadline() == kNow + 500ms);
   bench.display.tick(kNow + 500ms, bench.writes);
-  CHECK(bench.look() == "[1] step 2\n");
+  CHECK(bench.look() == "[1]   step 2\n");
 }
 
-TEST_CASE("stderr, prompts and partial lines are not folded, and take along what came before", "[display]") {
+TEST_CASE("labels of folded lines are aligned", "[display]") {
+  Bench bench{folded()};
+  const auto show = [&](std::uint32_t process, const std::string& text, Stream stream = Stream::out) {
+    bench.display.show({wire::Output{process, static_cast<std::uint8_t>(stream), false, text}, "n", 128},
+                       kNow, bench.writes);
+  };
+  show(7, "a\n");
+  show(127, "b\n");
+  show(127, "name? ");
+  CHECK(bench.look() == "[127]   b\n[127]   name? ");
+  show(127, "x\n");
+  CHECK(bench.look() == "x\n");
+  for (const std::uint32_t process : {1U, 3U, 100U, 102U}) show(process, "c\n", Stream::err);
+  bench.display.finish(kNow, bench.writes);
+  CHECK(bench.look(Stream::err) == "[1,3,100,102] c\n");
+  CHECK(bench.look() == "[7]           a\n");  // from here on as wide as the widest so far
+}
+
+TEST_CASE("stderr is folded as stdout is", "[display]") {
+  Bench bench{folded()};
+  bench.show(1, "Traceback\n  in f\n", Stream::err);
+  CHECK(bench.look(Stream::err).empty());
+  bench.show(0, "Traceback\n  in f\n", Stream::err);
+  CHECK(bench.look(Stream::err) == "[0-1] Traceback\n[0-1]   in f\n");
+  CHECK(bench.look().empty());
+  bench.show(0, "where", Stream::err, Tail::prompt);
+  CHECK(bench.look(Stream::err) == "[0]   where");
+}
+
+TEST_CASE("prompts and partial lines are not folded, and take along what came before", "[display]") {
   Bench bench{folded()};
   bench.show(0, "first\n");
-  SECTION("stderr") {
-    bench.show(0, "oops\n", Stream::err);
-    CHECK(bench.look() == "[0] first\n");
-    CHECK(bench.look(Stream::err) == "[0] oops\n");
+  SECTION("on the other stream, too") {
+    bench.show(0, "oops", Stream::err, Tail::prompt);
+    CHECK(bench.look() == "[0]   first\n");
+    CHECK(bench.look(Stream::err) == "[0]   oops");
   }
   SECTION("a prompt and its rest, which is no line to be folded") {
     bench.show(0, "second\nname? ", Stream::out, Tail::prompt);
-    CHECK(bench.look() == "[0] first\n[0] second\n[0] name? ");
+    CHECK(bench.look() == "[0]   first\n[0]   second\n[0]   name? ");
     bench.show(0, "yes\nthird\n");
     CHECK(bench.look() == "yes\n");
     bench.display.finish(kNow, bench.writes);
-    CHECK(bench.look() == "[0] third\n");
+    CHECK(bench.look() == "[0]   third\n");
   }
   SECTION("the last line, which has no newline") {
     bench.show(0, "end", Stream::out, Tail::ended);
-    CHECK(bench.look() == "[0] first\n[0] end");
+    CHECK(bench.look() == "[0]   first\n[0]   end");
   }
   SECTION("our own words") {
     bench.display.say(Stream::err, "charmrun: news\n", kNow, bench.writes);
-    CHECK(bench.look() == "[0] first\n");
+    CHECK(bench.look() == "[0]   first\n");
     CHECK(bench.look(Stream::err) == "charmrun: news\n");
   }
 }

@@ -18,6 +18,7 @@ struct RunPlan {
   Duration time_limit{0};                // 0: none
   bool int_ends = true;
   BadExit bad_exit = BadExit::waits;
+  bool shows_output = true;  // as RootPlan's
 };
 
 }  // namespace charmtree::proto
