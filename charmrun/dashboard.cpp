@@ -99,6 +99,7 @@ void Dashboard::place(const std::vector<Host>& hosts) {
   }
   placed_ = version_;
   processes_.assign(processes, State::waiting);
+  first_failed_.reset();
   listed_.clear();
   for (std::uint32_t process = 0; lists_all() && process < processes; ++process)
     listed_[process].changed = version_;
@@ -141,16 +142,23 @@ void Dashboard::start_processes(std::uint32_t host) {
   }
 }
 
+/// `by` may be -1.
+void Dashboard::count(Row& row, State state, std::uint32_t by) const {
+  if (state == State::ended) row.ended += by;
+  if (state == State::failed) row.bad += by;
+  if (state == State::stopped) row.stopped += by;
+}
+
 void Dashboard::set_process(std::uint32_t process, State state, std::string how) {
   Row* row = row_of_process(process);
   if (row == nullptr || processes_[process] == state) return;
   State& now = processes_[process];
-  row->ended -= now == State::ended ? 1 : 0;
-  row->bad -= now == State::failed ? 1 : 0;
+  count(*row, now, UINT32_MAX);
   now = state;
-  row->ended += now == State::ended ? 1 : 0;
-  row->bad += now == State::failed ? 1 : 0;
+  count(*row, now, 1);
   touch(*row);
+  if (state == State::failed && !first_failed_) first_failed_ = process;
+  if (state != State::failed && first_failed_ == process) first_failed_.reset();
   const bool listed =
       lists_all() || listed_.contains(process) || (state == State::failed && listed_.size() < kMaxListed);
   if (listed) listed_[process] = {cut(how, kMaxReason), version_};
@@ -186,7 +194,8 @@ void Dashboard::progress(const Progress& progress, const std::vector<Host>& host
     }
   };
   set_processes(progress.ended, State::ended, {});
-  for (const Progress::Loss& loss : progress.lost) set_process(loss.process, State::failed, loss.how);
+  for (const Progress::Loss& loss : progress.lost)
+    set_process(loss.process, loss.asked ? State::stopped : State::failed, loss.how);
   for (const proto::Loss& loss : progress.losses) set_processes(loss.processes, State::failed, loss.how);
   for (const Progress::Restart& restart : progress.restarts) {
     const Host* home = host_of(hosts, restart.process);
@@ -242,6 +251,7 @@ void Dashboard::end(const Finish& finish, const std::string& host, Instant now) 
           {"seconds", rounded_seconds(now - started_)}};
   end_.update(ending_parts(finish.why));
   if (!host.empty()) end_["host"] = host;
+  if (finish.why.process) first_failed_ = finish.why.process;
 }
 
 Json Dashboard::job_part() const {
@@ -266,6 +276,7 @@ Json Dashboard::rows_part(Version since) const {
                  {"processes", row.processes},
                  {"ended", row.ended},
                  {"bad", row.bad}};
+    if (row.stopped > 0) json["stopped"] = row.stopped;
     if (row.by) json["by"] = *row.by;
     if (!row.why.empty()) json["why"] = row.why;
     rows.push_back(std::move(json));
@@ -274,7 +285,7 @@ Json Dashboard::rows_part(Version since) const {
 }
 
 Json Dashboard::processes_part(Version since) const {
-  static constexpr std::string_view kNames[] = {"waiting", "running", "ended", "failed"};
+  static constexpr std::string_view kNames[] = {"waiting", "running", "ended", "failed", "stopped"};
   Json list = Json::array();
   for (const auto& [process, listed] : listed_) {
     if (listed.changed <= since) continue;
@@ -315,6 +326,7 @@ std::string Dashboard::changes(Version since, const JobStatus& status, Instant n
   json["late"] = Json::array();
   for (std::size_t i = 0; i < std::min(status.late.size(), kMaxLate); ++i)
     json["late"].push_back(status.late[i]);
+  if (first_failed_) json["first"] = *first_failed_;
   json["rows"] = rows_part(known);
   json["processes"] = processes_part(known);
   add_output(since > version_ ? 0 : since, json);

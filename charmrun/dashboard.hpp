@@ -31,7 +31,7 @@ public:
   /// Bytes of output in one answer to who has been told something before.
   static constexpr std::size_t kMaxNews = 256U << 10;
   /// Names of late hosts that are told; bytes of a reason; bytes of the command.
-  static constexpr std::size_t kMaxLate = 50, kMaxReason = 500, kMaxCommand = 4000;
+  static constexpr std::size_t kMaxLate = 50, kMaxReason = 2000, kMaxCommand = 4000;
 
   using Version = std::uint64_t;
 
@@ -55,12 +55,13 @@ public:
   std::string changes(Version since, const proto::JobStatus& status, Instant now) const;
 
 private:
-  enum class State : std::uint8_t { waiting, running, ended, failed };
+  enum class State : std::uint8_t { waiting, running, ended, failed, stopped };  // stopped: by charmrun
   struct Row {
     std::string name;
     std::uint32_t first_host = 0, hosts = 0;
     std::uint32_t up = 0, failed = 0;
     std::uint32_t first_process = 0, processes = 0, ended = 0, bad = 0;  // bad: failed
+    std::uint32_t stopped = 0;
     std::optional<std::uint32_t> by = {};  // the row whose launcher started it; nothing: the root
     std::string why = {};                  // the first of its hosts failed
     Version changed = 1;
@@ -87,6 +88,7 @@ private:
   void set_process(std::uint32_t process, State state, std::string how = {});
   bool lists_all() const { return processes_.size() <= kMaxListed; }
   void start_processes(std::uint32_t host);
+  void count(Row& row, State state, std::uint32_t by) const;
   void keep(Piece piece);
   void drop(std::map<Version, Piece>::iterator piece);
   Json job_part() const;
@@ -109,6 +111,7 @@ private:
   std::vector<State> processes_;
   std::map<std::uint32_t, Listed> listed_;
   std::map<std::uint32_t, std::uint32_t> moved_;  // processes that are on other hosts than at first
+  std::optional<std::uint32_t> first_failed_;     // process
   Version placed_ = 1;                            // processes have got their numbers
   std::map<Version, Piece> pieces_;
   std::map<std::uint32_t, Tail> tails_;

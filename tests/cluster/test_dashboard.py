@@ -72,9 +72,35 @@ def test_a_browser_shows_the_job_while_it_runs_and_how_it_ended(watched: tuple[C
         assert job.wait() == 3
         assert browser.text("#news") == "✕ The job has ended: exit status 3 – process 2 on h01: exited with status 3"
         assert browser.text("#link") == "■ ended"
+        assert browser.eval("document.querySelector('#stages [data-stage=end]').className") == "bad"
+        assert browser.text("#stages [data-stage=run] span") == "5 ended, 1 failed"
+        assert browser.texts("#processes .item > :nth-child(1)") == ["2", "0", "1", "3", "4", "5"]
         assert {"done 0", "done 5"} <= set(browser.texts("#lines > div > :nth-child(2)"))
     finally:
         browser.close()
+
+
+def test_after_a_failure_a_browser_shows_its_cause_first_and_whole(cluster: Factory, charmrun: Path) -> None:
+    """What charmrun has ended because of it is not marked as what failed."""
+    hosts = cluster(4)
+    hosts.path(0, _GATE).unlink(missing_ok=True)
+    script = f"until [ -e {_GATE} ]; do sleep 0.05; done; [ $CHARMTREE_PROCESS = 1 ] && kill -9 $$; exec sleep 98765"
+    job = Job(hosts, [0], [charmrun, "++dashboard", "+p3", "++local", "sh", "-c", script])
+    browser = Browser(hosts)
+    try:
+        browser.open(address_of(job))
+        hosts.path(0, _GATE).touch()
+        browser.until("document.documentElement.dataset.link == 'ended'")
+        assert job.wait() == 137
+        assert browser.texts("#processes .item > :nth-child(1)") == ["1", "0", "2"]
+        assert browser.texts("#processes .item > :nth-child(3)") == ["✕ failed", "■ stopped", "■ stopped"]
+        assert browser.texts("#processes .failed") == ["✕ failed"]
+        assert browser.text("#stages [data-stage=run] span") == "1 failed, 2 ended by charmrun"
+        whole = "[...document.querySelectorAll('.item .why')].every(each => each.scrollWidth <= each.clientWidth)"
+        assert browser.eval(whole)
+    finally:
+        browser.close()
+        job.kill()
 
 
 def test_a_browser_names_who_is_late_and_sees_stock_programs_end(cluster: Factory, charmrun: Path) -> None:

@@ -114,6 +114,32 @@ TEST_CASE("processes end well or otherwise, and may come back", "[dashboard]") {
   CHECK(bench.row(1)["bad"] == 0);
 }
 
+TEST_CASE("what charmrun itself has ended is told apart from what failed, and the first cause is named",
+          "[dashboard]") {
+  Bench bench{2};
+  bench.progress({.hosts_up = {0, 1}});
+  CHECK_FALSE(bench.since(0).contains("first"));
+  bench.progress(
+      {.lost = {{2, "killed by signal 11"}, {1, "exited with status 1"}, {0, "killed by signal 15", true}}});
+  CHECK(bench.process(0) == Json::parse(R"({"process":0,"state":"stopped","how":"killed by signal 15"})"));
+  CHECK(bench.process(1)["state"] == "failed");
+  CHECK((bench.row(0)["bad"] == 1 && bench.row(0)["stopped"] == 1 && bench.row(1)["bad"] == 1));
+  CHECK(bench.since(0)["first"] == 2);
+  bench.progress({.back = {2}});
+  CHECK_FALSE(bench.since(0).contains("first"));
+  Finish finish{1, 0};
+  finish.why = {Cause::exit, 1, 0, "exited with status 1"};
+  bench.dashboard->end(finish, "h0", kStart);
+  CHECK(bench.since(bench.dashboard->version())["first"] == 1);
+}
+
+TEST_CASE("a long reason is told as a whole", "[dashboard]") {
+  Bench bench{1};
+  const std::string how = "aborted: " + std::string(1500, 'x');
+  bench.progress({.lost = {{0, how}}});
+  CHECK(bench.process(0)["how"] == how);
+}
+
 TEST_CASE("hosts fail at the start, or are lost later, each with its reason", "[dashboard]") {
   Bench bench{2};
   bench.dashboard->host_failed(0, {Errc::refused, Phase::connect, "refused", "is it on?"});
