@@ -4,7 +4,6 @@
 #include "charmrun/job.hpp"
 #include "charmrun/ccs_plan.hpp"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <netdb.h>
 #include <pwd.h>
@@ -64,17 +63,6 @@ std::string hex(const std::string& bytes) {
   std::string text;
   for (const unsigned char c : bytes) text += fmt::format("{:02x}", c);
   return text;
-}
-
-/// True if `name` is this machine without asking a name server: localhost, an address of ours, our own name
-/// with or without domain.
-bool is_this_machine(const std::string& name, const std::string& own) {
-  if (name == "localhost" || name == own) return true;
-  in_addr address{};
-  if (::inet_pton(AF_INET, name.c_str(), &address) == 1) return io::is_own_address(ntohl(address.s_addr));
-  const std::string short_own = own.substr(0, own.find('.'));
-  return name.substr(0, name.find('.')) == short_own &&
-         (name.find('.') == std::string::npos || own.find('.') == std::string::npos);
 }
 
 /// Empty if there is no such file.
@@ -311,7 +299,7 @@ Result<void> Builder::listed_hosts() {
   if (auto spares = add_spares(*placement, slots.size()); !spares) return spares.error();
   take_counts(*placement);
 
-  const std::string own = io::own_host_name();
+  const ThisMachine own{io::own_host_name(), read_small_file("/etc/hosts"), io::own_addresses()};
   std::vector<bool> here;
   for (const HostShare& share : placement->hosts) {
     const NodelistHost& entry = list->hosts[share.host];
@@ -323,7 +311,7 @@ Result<void> Builder::listed_hosts() {
     host.name = entry.name;
     host.first_process = share.first_process;
     host.processes = share.processes;
-    const bool local = said.login.empty() && said.shell.empty() && is_this_machine(entry.name, own);
+    const bool local = said.login.empty() && said.shell.empty() && own.has_name(entry.name);
     if (!local) profile->shell = said.shell.empty() ? options_.remote_shell : said.shell;
     profile->via = local ? Via::local : profile->shell.empty() ? Via::ssh : Via::command;
     host.profile = intern(std::move(*profile), &said);

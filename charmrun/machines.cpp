@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "charmrun/machines.hpp"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 namespace charmtree {
 
@@ -35,7 +38,45 @@ std::unordered_map<std::string_view, std::string_view> read_hosts(std::string_vi
   return addresses;
 }
 
+/// Without the dot that ends a name which is complete.
+std::string canonical(std::string_view name) {
+  if (name.ends_with('.')) name.remove_suffix(1);
+  std::string text{name};
+  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return text;
+}
+
+constexpr std::uint32_t kLoopback = 127;  // the first byte of such an address
+
 }  // namespace
+
+ThisMachine::ThisMachine(std::string_view own_name, std::string_view hosts_file,
+                         std::vector<std::uint32_t> addresses)
+    : addresses_(std::move(addresses)), names_{"localhost", canonical(own_name)} {
+  const auto known = read_hosts(hosts_file);
+  const auto entry = known.find(own_name);
+  const std::string_view own = entry == known.end() ? std::string_view{} : entry->second;
+  std::string label{canonical(own_name.substr(0, own_name.find('.')))};
+  for (const auto& [name, address] : known) {
+    if (has_address(address) || address == own)
+      names_.insert(canonical(name));
+    else if (canonical(name) == label)
+      label.clear();
+  }
+  if (!label.empty()) names_.insert(std::move(label));
+}
+
+bool ThisMachine::has_name(std::string_view name) const {
+  return !name.empty() && (names_.contains(canonical(name)) || has_address(name));
+}
+
+/// Of IPv6 addresses only the loopback's is known.
+bool ThisMachine::has_address(std::string_view text) const {
+  in_addr address{};
+  if (::inet_pton(AF_INET, std::string{text}.c_str(), &address) != 1) return text == "::1";
+  const std::uint32_t ipv4 = ntohl(address.s_addr);
+  return ipv4 >> 24 == kLoopback || std::find(addresses_.begin(), addresses_.end(), ipv4) != addresses_.end();
+}
 
 void number_machines(std::vector<Host>& hosts, std::string_view hosts_file) {
   const auto known = read_hosts(hosts_file);

@@ -293,6 +293,12 @@ def test_this_machine_under_two_names(cluster: Factory, charmrun: Path) -> None:
     assert_good(run(hosts, charmrun, *words), double_lines(6))
 
 
+def test_a_host_that_only_begins_like_this_one_is_another(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(5)
+    words = ["+p2", "++nodelist", hosts.nodelist(["h00.cluster-b.example", 1]), "hostname"]
+    assert error_line(run(hosts, charmrun, *words)).startswith("h00.cluster-b.example: resolve: ")
+
+
 def test_this_machine_needs_no_sshd(fresh_cluster: Factory, charmrun: Path) -> None:
     """Nor a remote shell, unless the nodelist gives one to its own entry."""
     hosts = fresh_cluster(2)
