@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <optional>
 #include <set>
 
 #include "charmrun/history_file.hpp"
@@ -79,7 +80,9 @@ public:
         directory_(own_directory()),
         launcher_(options.launcher.empty() ? own_path(self, directory_) : options.launcher),
         program_(program_file(options, directory_)),
-        rules_(options, [this] { return program_traits(options_, directory_); }) {
+        rules_(
+            options, [this] { return program_traits(options_, directory_); },
+            [this] { return kind().by_mpi(); }) {
     job_.self = self;
   }
   /// Of a run in a session.
@@ -138,16 +141,24 @@ private:
   void prescribe_checkup();
   void use_history();
   Result<Placement> place_processes(std::span<const std::uint32_t> slots);
+  const wire::ProgramTraits& kind();
   void remark(std::string text) { job_.remarks.push_back(std::move(text)); }
 
   const Options& options_;
   std::string directory_, launcher_;
   ProgramFile program_;
   ProgramRules rules_;
+  std::optional<wire::ProgramTraits> kind_;
   Job job_;
   std::vector<Profile> profiles_;
   std::vector<const HostOptions*> said_;  // of each; null: it does not matter
 };
+
+/// What every job needs to know of its program: read with as little as that takes.
+const wire::ProgramTraits& Builder::kind() {
+  if (!kind_) kind_ = program_traits(options_, directory_, io::Libraries::charm);
+  return *kind_;
+}
 
 /// No nodelist anywhere means this machine.
 bool Builder::all_local() {
@@ -403,7 +414,7 @@ void Builder::describe() {
   if (options_.ipc_cutoff)
     proto::overlay(job.environment, {fmt::format("CmiIpcCutoff={}", *options_.ipc_cutoff)});
   if (has_program()) {
-    const wire::ProgramTraits traits = program_traits(options_, directory_, io::Libraries::charm);
+    const wire::ProgramTraits& traits = kind();
     job.resizes = traits.resizes;
     job.restarts_processes =
         options_.syncft.value_or(traits.restarts) && !job.resizes && !options_.restart_arguments;

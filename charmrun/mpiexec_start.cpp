@@ -185,7 +185,8 @@ Result<void> MpiexecStart::seat(Job& job) {
       fmt::format("job {}: {} processes on {} hosts, by mpiexec", spec.id, spec.processes, spec.hosts));
   placement.counts.pes_per_process = spec.pes_per_process;
   const std::string& directory = spec.profiles.at(0).directory;
-  return ProgramRules{options_, [&] { return program_traits(options_, directory); }}.check(placement);
+  const auto read = [&] { return program_traits(options_, directory); };
+  return ProgramRules{options_, read, [] { return false; }}.check(placement);  // MPI has been looked for
 }
 
 std::optional<proto::Finish> MpiexecStart::give_up(int status, int signal) {

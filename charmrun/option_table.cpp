@@ -152,6 +152,9 @@ constexpr std::array kTable = {
     OptionRow{"kill-on-exit", Topic::program, &O::kill_on_exit, "", "off",
               "a process that exits with another status than 0 ends the job at once (plain programs; of "
               "Charm++ programs any process that is lost does)"},
+    OptionRow{
+        "singletons", Topic::program, &O::singletons, "", "off",
+        "start an MPI program more than once, though MPI is not served: each process is a job of size 1"},
     OptionRow{"on-failure", Topic::program, &O::on_failure, "POLICY", "abort",
               "abort: a process or host that is lost ends the job; continue: the others go on without it "
               "(plain and client-lib programs, not Charm++); restart: the process, or the program as a "

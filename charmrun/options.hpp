@@ -148,6 +148,7 @@ struct Options {
   bool va_randomization = false;
   bool interactive = false;
   bool kill_on_exit = false;
+  bool singletons = false;  // several processes of an MPI program, each a job of its own
   wire::OnFailure on_failure = wire::OnFailure::abort;
   std::optional<bool> syncft;  // ++syncft, ++no-syncft: overrules what the program's text says
   std::optional<Command> restart_arguments;

@@ -16,12 +16,23 @@ namespace {
 
 constexpr std::string_view kScript = ".py";
 
-/// The script that a command of python runs; empty if it is none (-m, -c).
+/// The first script among the words of a command of python; empty if there is none (-m, -c).
 std::string script_of(const Options& options) {
   const auto& words = options.arguments;
   const auto script = std::find_if(words.begin(), words.end(),
                                    [](const std::string& word) { return word.ends_with(kScript); });
   return script == words.end() ? std::string{} : *script;
+}
+
+/// `python3 -c "from mpi4py import MPI; ..."`, `python3 -m mpi4py.bench`.
+bool names_mpi4py(const Options& options) {
+  const auto& words = options.arguments;
+  for (std::size_t i = 0; i + 1 < words.size() && words[i].starts_with('-'); ++i) {
+    if (words[i] == "-c") return wire::imports_mpi4py(words[i + 1]);
+    if (words[i] == "-m") return words[i + 1] == "mpi4py" || words[i + 1].starts_with("mpi4py.");
+    if (words[i] == "-W" || words[i] == "-X") ++i;
+  }
+  return false;
 }
 
 }  // namespace
@@ -48,7 +59,10 @@ wire::ProgramTraits program_traits(const Options& options, const std::string& di
                                    io::Libraries libraries) {
   if (is_python(options.program)) {
     const std::string script = script_of(options);
-    return script.empty() ? wire::ProgramTraits{} : io::read_traits(absolute(script, directory));
+    wire::ProgramTraits found;
+    if (!script.empty()) found = io::read_traits(absolute(script, directory));
+    found.mpi = found.mpi || names_mpi4py(options);
+    return found;
   }
   const ProgramFile file = program_file(options, directory);
   if (file.by_python) return io::read_traits(absolute(options.program, directory));

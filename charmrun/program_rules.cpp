@@ -41,6 +41,7 @@ bool ProgramRules::is_smp() {
 }
 
 Result<void> ProgramRules::check(const Placement& placement) {
+  if (auto mpi = check_mpi(placement); !mpi) return mpi;
   if (auto build = check_syncft(); !build) return build;
   if (auto policy = check_policy(); !policy) return policy;
   if (auto action = check_hang_action(); !action) return action;
@@ -49,6 +50,16 @@ Result<void> ProgramRules::check(const Placement& placement) {
     if (auto pes = check_pes(); !pes) return pes;
   }
   return check_shares(placement.hosts);
+}
+
+/// Nobody here answers what MPI_Init asks its launcher: each process would take itself for the only one.
+Result<void> ProgramRules::check_mpi(const Placement& placement) const {
+  const bool alone = placement.counts.processes == 1 && !placement.provision.by_topology();
+  if (alone || options_.singletons || !uses_mpi_()) return {};
+  return bad(fmt::format("{} is an MPI program, and MPI is not served: each process would be alone, a job of "
+                         "size 1",
+                         options_.program),
+             "start it by its own mpiexec; ++singletons starts it so all the same");
 }
 
 /// Another than Charm++ shows what it is when it speaks.

@@ -22,16 +22,19 @@ bool is_python(std::string_view program);
 class ProgramRules {
 public:
   /// `read` gives the traits of the program and is called at most once, and only if something depends on
-  /// them: a launch without PEs, uneven shares and ++quiet does not. `options` outlives the rules.
-  ProgramRules(const Options& options, std::function<wire::ProgramTraits()> read)
-      : options_(options), read_(std::move(read)) {}
+  /// them: a launch without PEs, uneven shares and ++quiet does not. `uses_mpi` says whether it is an MPI
+  /// program, which costs less to find out. `options` outlives the rules.
+  ProgramRules(const Options& options, std::function<wire::ProgramTraits()> read,
+               std::function<bool()> uses_mpi)
+      : options_(options), read_(std::move(read)), uses_mpi_(std::move(uses_mpi)) {}
 
   /// ++smp or ++no-smp; else what the program's text says; else whether the options ask for several PEs.
   bool is_smp();
 
   /// Error bad_input (phase options) if a program of another build than SMP would get several PEs in a
   /// process, the processes of a PXSHM build are not equally many on all hosts that have any, or the program
-  /// cannot do what ++on-failure or ++hang-action says, or is none for ++syncft.
+  /// cannot do what ++on-failure or ++hang-action says, or is none for ++syncft, or is an MPI program of
+  /// which several processes would each be alone (++singletons: they may).
   Result<void> check(const Placement& placement);
 
   /// What is put behind the program's own arguments: `++ppn N` for a compiled program that does not speak to
@@ -41,6 +44,7 @@ public:
   const wire::ProgramTraits& traits();
 
 private:
+  Result<void> check_mpi(const Placement& placement) const;
   Result<void> check_policy();
   Result<void> check_syncft();
   Result<void> check_hang_action();
@@ -51,6 +55,7 @@ private:
 
   const Options& options_;
   std::function<wire::ProgramTraits()> read_;
+  std::function<bool()> uses_mpi_;
   std::optional<wire::ProgramTraits> traits_;
 };
 

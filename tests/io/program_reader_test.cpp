@@ -113,6 +113,26 @@ TEST_CASE("of the libraries only Charm++'s are looked into where that is enough"
   CHECK_FALSE(traits("libother.so").restarts);
 }
 
+TEST_CASE("who needs an MPI library, also through others, is an MPI program", "[program_reader]") {
+  const TempDir folder;
+  folder.write("libsolver.so", elf({"-", PF_R, {"libmpi.so.40"}}));
+  const auto is_mpi = [&](const std::string& library, Libraries which) {
+    return read_traits(folder.write("app", elf({"-", PF_R, {library}, "$ORIGIN"})), which).mpi;
+  };
+  for (const Libraries which : {Libraries::all, Libraries::charm}) {
+    CHECK(is_mpi("libmpi.so.12", which));  // which is not here: only its name counts
+    CHECK(is_mpi("/opt/mpi/lib/libmpich.so.12", which));
+    CHECK(is_mpi("libsolver.so", which));
+    CHECK_FALSE(is_mpi("libmpfr.so.6", which));
+  }
+  const auto script = [&](const char* name, const char* text) {
+    return read_traits(folder.write(name, text)).mpi;
+  };
+  CHECK(script("a.py", "from mpi4py import MPI\n"));
+  CHECK(script("tool", "#!/usr/bin/env python3\nimport mpi4py\n"));
+  CHECK_FALSE(script("a.sh", "#!/bin/sh\nimport mpi4py\n"));
+}
+
 TEST_CASE("of a script only charm4py is read; of what is no file nothing", "[program_reader]") {
   const TempDir folder;
   CHECK(read_traits(folder.write("a.py", "from charm4py import charm\n# non-SMP mode\n")).charm4py);

@@ -8,7 +8,7 @@ using Words = std::vector<std::string>;
 
 namespace {
 
-enum class Kind { plain, netlrts, netlrts_smp, pxshm, mpi_smp, syncft, script, charm4py_script };
+enum class Kind { plain, mpi, netlrts, netlrts_smp, pxshm, mpi_smp, syncft, script, charm4py_script };
 
 wire::ProgramTraits traits_of(Kind kind) {
   wire::ProgramTraits traits;
@@ -29,10 +29,13 @@ struct Fixture {
   ProgramRules rules;
 
   explicit Fixture(Kind kind, std::string program = "./app")
-      : rules(options, [this, kind] {
-          ++reads;
-          return traits_of(kind);
-        }) {
+      : rules(
+            options,
+            [this, kind] {
+              ++reads;
+              return traits_of(kind);
+            },
+            [kind] { return kind == Kind::mpi; }) {
     options.program = std::move(program);
   }
   Fixture(const Fixture&) = delete;
@@ -60,6 +63,26 @@ TEST_CASE("a launch that depends on nothing reads no file") {
   CHECK(fixture.complaint({1, 1, 1}).empty());
   CHECK(fixture.rules.further_arguments() == Words{"++quiet"});
   CHECK(fixture.reads == 1);
+}
+
+TEST_CASE("an MPI program is refused where it would be several jobs of size 1, unless the user wants that") {
+  Fixture fixture{Kind::mpi};
+  fixture.options.pes = 4;
+  CHECK(fixture.complaint({1, 1}) ==
+        "options: ./app is an MPI program, and MPI is not served: each process would be alone, a job of size "
+        "1; "
+        "start it by its own mpiexec; ++singletons starts it so all the same");
+  fixture.options.singletons = true;
+  CHECK(fixture.complaint({1, 1}).empty());
+  Fixture alone{Kind::mpi};
+  alone.options.pes = 1;
+  CHECK(alone.complaint().empty());
+  Fixture by_cores{Kind::mpi};
+  by_cores.options.processes_per_core = 1;
+  Placement counted;
+  counted.counts.processes = 1;  // as far as is known before the hosts have told
+  counted.provision.process_unit = CpuUnit::core;
+  CHECK_FALSE(by_cores.rules.check(counted).ok());
 }
 
 TEST_CASE("several PEs in a process are for SMP builds") {

@@ -119,8 +119,10 @@ std::optional<Library> find_library(const std::string& name, const std::vector<s
   return {};
 }
 
-/// Breadth first, each name once.
-void search_libraries(const std::string& path, const ElfFile& program, Libraries which, TraitSearch& texts) {
+/// The libraries of a program that count, also those of libraries: breadth first, each name once. `look`: at
+/// one that has been found; false: at no more.
+template <class Counts, class Look>
+void walk_libraries(const std::string& path, const ElfFile& program, const Counts& counts, const Look& look) {
   struct Wanted {
     std::string name;
     std::vector<std::string> folders;
@@ -130,17 +132,47 @@ void search_libraries(const std::string& path, const ElfFile& program, Libraries
   const auto want = [&](const std::string& from, const ElfFile& file) {
     const ElfFile::Libraries libraries = file.libraries();
     for (const std::string& name : libraries.names) {
-      if (which == Libraries::charm && !is_charm_library(name)) continue;
-      if (is_system_library(name) || seen.size() >= kMostLibraries || !seen.insert(name).second) continue;
+      if (!counts(name) || is_system_library(name)) continue;
+      if (seen.size() >= kMostLibraries || !seen.insert(name).second) continue;
       wanted.push_back({name, folders_for(from, libraries.folders)});
     }
   };
   for (want(path, program); !wanted.empty(); wanted.pop_front()) {
     const auto library = find_library(wanted.front().name, wanted.front().folders);
     if (!library) continue;
-    search_all(library->file, texts);
+    look(library->file);
     want(library->path, library->file);
   }
+}
+
+void search_libraries(const std::string& path, const ElfFile& program, Libraries which, TraitSearch& texts) {
+  walk_libraries(
+      path, program,
+      [which](const std::string& name) { return which == Libraries::all || is_charm_library(name); },
+      [&texts](const ElfFile& library) { search_all(library, texts); });
+}
+
+std::string_view without_folder(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+}
+
+/// By the names of what it needs alone, so that no constants are read.
+bool needs_mpi(const std::string& path, const ElfFile& program) {
+  bool found = false;
+  walk_libraries(
+      path, program,
+      [&found](const std::string& name) {
+        found = found || wire::is_mpi_library(without_folder(name));
+        return !found;
+      },
+      [](const ElfFile&) {});
+  return found;
+}
+
+/// By its name, or the interpreter that it asks for.
+bool is_python_script(const std::string& path, std::string_view text) {
+  if (path.ends_with(".py")) return true;
+  return text.starts_with("#!") && text.substr(0, text.find('\n')).find("python") != text.npos;
 }
 
 }  // namespace
@@ -151,8 +183,11 @@ wire::ProgramTraits read_traits(const std::string& path, Libraries libraries) {
   if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return {};
   const auto program = ElfFile::open(path);
   if (!program) {
-    if (const auto text = read_file(path, kMostScript)) texts.feed(*text);
     wire::ProgramTraits found;
+    if (const auto text = read_file(path, kMostScript)) {
+      texts.feed(*text);
+      found.mpi = is_python_script(path, *text) && wire::imports_mpi4py(*text);
+    }
     found.charm4py = texts.found().charm4py;  // what it says of Charm++ is about programs, not itself
     return found;
   }
@@ -160,6 +195,7 @@ wire::ProgramTraits read_traits(const std::string& path, Libraries libraries) {
   if (!texts.found().charm()) search_libraries(path, *program, libraries, texts);
   wire::ProgramTraits found = texts.found();
   found.elf = true;
+  found.mpi = found.mpi || needs_mpi(path, *program);
   return found;
 }
 

@@ -17,7 +17,8 @@ enum class Libraries : std::uint8_t { all, charm };
 
 /// Nothing found, if the file cannot be read. Costs about 1 ms for each MB of constants, which are a small
 /// part of most programs; libraries are looked into only while the program's own text does not say that it is
-/// Charm++, those of the C and C++ compiler never.
+/// Charm++, those of the C and C++ compiler never. Whether one of them is MPI's shows by their names, for
+/// which only their headers are read.
 wire::ProgramTraits read_traits(const std::string& path, Libraries libraries = Libraries::all);
 
 }  // namespace charmtree::io

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstring>
 
 namespace charmtree::wire {
@@ -23,6 +24,8 @@ constexpr std::array kTexts = {
     Text{"restartaftercrash", &ProgramTraits::restarts},
     Text{"+shrinkexpand_basedir", &ProgramTraits::resizes},
     Text{"charm4py", &ProgramTraits::charm4py},
+    Text{"before initializing or after finalizing MPICH", &ProgramTraits::mpi},  // linked statically
+    Text{"was called before MPI_INIT was invoked", &ProgramTraits::mpi},         // Open MPI
 };
 constexpr std::size_t kSeam =
     std::max_element(kTexts.begin(), kTexts.end(),
@@ -38,7 +41,37 @@ void search(std::string_view bytes, ProgramTraits& found) {
   }
 }
 
+/// As a word of its own.
+bool names(std::string_view line, std::string_view word) {
+  const auto joins = [](char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  for (std::size_t at = 0; (at = line.find(word, at)) != line.npos; at += word.size()) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || !joins(line[at - 1])) && (end == line.size() || !joins(line[end]))) return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+bool is_mpi_library(std::string_view name) {
+  static constexpr std::array<std::string_view, 8> kNames = {
+      "libmpi.", "libmpi_", "libmpich", "libmpifort.", "libmpicxx.", "libmpif90.", "libpmpi.", "libmpt."};
+  return std::any_of(kNames.begin(), kNames.end(), [&](auto known) { return name.starts_with(known); });
+}
+
+/// Lines that only tell of it, in a comment or a text, do not begin so. Several statements may be on a line.
+bool imports_mpi4py(std::string_view script) {
+  while (!script.empty()) {
+    const std::string_view statement = script.substr(0, script.find_first_of(";\n"));
+    script.remove_prefix(std::min(script.size(), statement.size() + 1));
+    const std::size_t begin = std::min(statement.find_first_not_of(" \t\"'"), statement.size());
+    std::string_view text = statement.substr(begin);
+    text = text.substr(0, text.find('#'));
+    const bool imports = text.starts_with("import ") || text.starts_with("from ");
+    if (imports && names(text, "mpi4py")) return true;
+  }
+  return false;
+}
 
 void TraitSearch::feed(std::string_view bytes) {
   if (!tail_.empty()) search(tail_.append(bytes.substr(0, kSeam)), found_);

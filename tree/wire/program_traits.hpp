@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What kind of program a file is, told by texts in it that survive strip: Charm++'s machine layers each print
-// some that no other has. Who reads the file is tree/io/program_reader; what follows for the job is for
-// charmrun/program_rules to say.
+// some that no other has, and so do MPI libraries. Who reads the file is tree/io/program_reader; what follows
+// for the job is for charmrun/program_rules to say.
 #pragma once
 
 #include <string>
@@ -18,11 +18,21 @@ struct ProgramTraits {
   bool restarts = false;  // built to survive the crash of processes (syncft)
   bool resizes = false;   // built to shrink and expand
   bool charm4py = false;  // names charm4py, whose Charm++ is loaded only when it runs
+  bool mpi = false;       // contains or needs an MPI library, or imports mpi4py
 
   /// A Charm++ program, by its own text.
   bool charm() const { return netstart || smp || non_smp; }
+  /// Its processes find each other by MPI alone.
+  bool by_mpi() const { return mpi && !netstart && !charm4py; }
   friend bool operator==(const ProgramTraits&, const ProgramTraits&) = default;
 };
+
+/// True for the names of MPI's libraries (MPICH's and all that descend from it, Open MPI's, MPT's), without
+/// folder.
+bool is_mpi_library(std::string_view name);
+
+/// The text of a Python script imports mpi4py somewhere.
+bool imports_mpi4py(std::string_view script);
 
 /// Looks for the texts in a file that comes in pieces.
 class TraitSearch {
