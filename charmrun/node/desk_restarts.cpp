@@ -130,7 +130,7 @@ std::unique_ptr<RootDesk> RootDesk::next_run(Instant now) {
   next->absent_ = absent_;
   next->blind_ = std::move(blind_);
   next->judge_.leave_out(absent_);
-  next->keys_written_ = std::move(keys_written_);
+  next->new_host_keys_ = std::move(new_host_keys_);
   next->random_layout_ = std::move(random_layout_);
   next->reading_ = reading_;
   next->early_input_ = std::move(early_input_);

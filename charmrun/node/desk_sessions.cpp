@@ -28,7 +28,7 @@ std::unique_ptr<RootDesk> RootDesk::next_run(const RunPlan& run, Instant now) {
   plan.key_names = std::move(key_names_);
   *job_ = plan.job;
   auto next = std::unique_ptr<RootDesk>(new RootDesk(std::move(plan), job_));
-  next->keys_written_ = std::move(keys_written_);
+  next->new_host_keys_ = std::move(new_host_keys_);
   next->begin(now);
   return next;
 }

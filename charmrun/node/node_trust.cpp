@@ -38,8 +38,8 @@ bool Node::allowed(LinkId link, const wire::Message& message) const {
     return host(m->host) && std::all_of(m->processes.begin(), m->processes.end(), processes) &&
            std::all_of(m->hosts.begin(), m->hosts.end(), host);
   if (const auto* m = std::get_if<wire::Fenced>(&message)) return job_->restarts_in_place && host(m->host);
-  if (const auto* m = std::get_if<wire::NewHostKey>(&message)) return host(m->host);
-  if (const auto* m = std::get_if<wire::Note>(&message)) return m->host == wire::kRootIndex || host(m->host);
+  if (const auto* m = std::get_if<wire::NewHostKey>(&message)) return launch_->gave(link, m->host);
+  if (const auto* m = std::get_if<wire::Note>(&message)) return host(m->host);
   if (const auto* m = std::get_if<wire::Done>(&message))
     return std::all_of(m->unconfirmed.begin(), m->unconfirmed.end(), host);
   if (const auto* m = std::get_if<wire::Reached>(&message))

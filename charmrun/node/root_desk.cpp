@@ -153,12 +153,15 @@ void RootDesk::message(const wire::Message& message, Instant now, Actions& out, 
   }
 }
 
-/// What a launcher below calls a new key is written only where the user has asked for it, once for a host.
 void RootDesk::new_host_key(const wire::NewHostKey& message, Actions& out) {
   if (message.host >= hosts_.size()) return;
-  const Profile& profile = job_->profiles[hosts_[message.host].profile];
-  if (profile.host_keys != HostKeyPolicy::accept_new || !keys_written_.insert(message.host).second) return;
-  out.push_back(StoreHostKey{message.host, message.key});
+  const Host& host = hosts_[message.host];
+  const auto is_new = new_host_keys_.judge(host, job_->profiles[host.profile], message.key);
+  if (!is_new)
+    out.push_back(Say{Tone::info, fmt::format("{}: a host key that was reported for it is not added: {}",
+                                              host.name, to_string(is_new.error()))});
+  else if (*is_new)
+    out.push_back(StoreHostKey{message.host, message.key});
 }
 
 void RootDesk::input(const InputRead& event, DeskOrders& orders) {

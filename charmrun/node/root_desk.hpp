@@ -17,6 +17,7 @@
 #include "tree/proto/crash_sequence.hpp"
 #include "tree/proto/events.hpp"
 #include "tree/proto/judge.hpp"
+#include "tree/proto/new_host_keys.hpp"
 #include "tree/proto/process_restarts.hpp"
 #include "tree/proto/relocation.hpp"
 #include "tree/proto/resizing.hpp"
@@ -217,8 +218,8 @@ private:
   std::map<std::string, std::string> key_names_;
   Instant begun_at_ = kNever;
   Instant limit_at_ = kNever;
-  std::set<std::uint32_t> keys_written_;  // hosts
-  bool registering_ = false;              // some process has registered: there will be a table
+  proto::NewHostKeys new_host_keys_;
+  bool registering_ = false;  // some process has registered: there will be a table
   bool announced_ = false;
   std::vector<wire::HostFailure> failures_;  // not yet recorded
   std::set<std::uint32_t> random_layout_;    // hosts of Facts::random_layout

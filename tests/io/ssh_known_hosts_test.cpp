@@ -11,6 +11,7 @@
 #include "tests/io/ssh_fixture.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/known_hosts_writer.hpp"
+#include "tree/io/ssh_wire.hpp"
 #include "tree/io/unique_fd.hpp"
 
 using namespace charmtree;
@@ -134,14 +135,12 @@ TEST_CASE("ten thousand names among ten thousand lines are quick", "[known_hosts
 TEST_CASE("more keys for a name than anybody has are cut and said so", "[known_hosts]") {
   std::string text;
   HostKey key = public_key("ed25519");
-  const TempDir directory;
   for (std::size_t i = 0; i < kMaxKeysPerHost + 1; ++i) {
     key.blob.back() = static_cast<char>(i);
     key.blob[key.blob.size() - 2] = static_cast<char>(i >> 8);
-    REQUIRE(add_known_host(directory.path("kh"), "alpha", key, NameStyle::plain).ok());
+    text += "alpha " + key.type + " " + encode_base64(key.blob) + "\n";
   }
-  KnownHosts hosts;
-  hosts.add_file(directory.path("kh"));
+  const KnownHosts hosts = parse(text);
   CHECK(hosts.lookup("alpha").keys.size() == kMaxKeysPerHost);
   CHECK(hosts.lookup("alpha").too_many);
 }
@@ -163,6 +162,38 @@ TEST_CASE("a key is added once, in a directory and a file that only the user can
   CHECK((info.st_mode & 0777) == 0600);
   REQUIRE(stat(directory.path("dot-ssh").c_str(), &info) == 0);
   CHECK((info.st_mode & 0777) == 0700);
+}
+
+TEST_CASE("no key is added beside another one of its type, nor one that is revoked", "[known_hosts]") {
+  const TempDir directory;
+  const std::string text =
+      "alpha " + public_line("ed25519") + "\n@revoked beta " + public_line("ecdsa") + "\n";
+  const std::string file = directory.write("kh", text);
+  const auto second = add_known_host(file, "alpha", public_key("ed25519-2"), NameStyle::plain);
+  REQUIRE_FALSE(second.ok());
+  CHECK(second.error().what == "another key of its type is there");
+  const auto revoked = add_known_host(file, "beta", public_key("ecdsa"), NameStyle::hashed);
+  REQUIRE_FALSE(revoked.ok());
+  CHECK(revoked.error().what == "it is revoked there");
+  CHECK(read_text(file) == text);
+  CHECK(add_known_host(file, "alpha", public_key("ecdsa"), NameStyle::plain).ok());
+  CHECK(add_known_host(file, "beta", public_key("ed25519"), NameStyle::hashed).ok());
+}
+
+TEST_CASE("of two keys that come together for one name the first is added", "[known_hosts]") {
+  const TempDir directory;
+  const std::string file = directory.path("kh");
+  asio::io_context io;
+  KnownHostsWriter writer{io};
+  std::vector<bool> added;
+  for (const char* key : {"ed25519", "ed25519-2"})
+    writer.add(file, {"alpha", public_key(key), NameStyle::hashed},
+               [&](const Result<void>& outcome) { added.push_back(outcome.ok()); });
+  writer.finish();
+  CHECK(added == std::vector{true, false});
+  KnownHosts hosts;
+  hosts.add_file(file);
+  CHECK(keys(hosts, "alpha") == std::vector{public_key("ed25519")});
 }
 
 TEST_CASE("a last line without its end stays a line of its own", "[known_hosts]") {

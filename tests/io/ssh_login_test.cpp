@@ -7,10 +7,11 @@
 #include "tests/io/ssh_fixture.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/known_hosts.hpp"
-#include "tree/io/ssh_host_key.hpp"
+#include "tree/proto/host_key.hpp"
 
 using namespace charmtree;
 using namespace charmtree::io;
+using namespace charmtree::proto;
 using namespace charmtree::io::test;
 
 namespace {

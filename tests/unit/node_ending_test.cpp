@@ -8,6 +8,7 @@
 #include <set>
 
 #include "tests/unit/small_world.hpp"
+#include "tree/wire/ssh_blob.hpp"
 
 using namespace charmtree;
 using namespace charmtree::proto;
@@ -52,6 +53,13 @@ std::set<std::uint32_t> swept(const SmallWorld& world) {
     if (std::holds_alternative<wire::Swept>(each.message)) hosts.insert(each.from);
   }
   return hosts;
+}
+
+HostKey make_host_key(char filling) {
+  HostKey key{"ssh-ed25519", {}};
+  wire::append_string(key.blob, key.type);
+  wire::append_string(key.blob, std::string(32, filling));
+  return key;
 }
 
 wire::Facts facts_of_host(std::uint32_t host) {
@@ -139,20 +147,17 @@ TEST_CASE("sweepers that wait for each other are named, too", "[ending]") {
 
 TEST_CASE("a child that speaks for others is cut off and ends the job", "[ending]") {
   // Host 0 and its share, host 3 and its share are the root's children; 1, 2 are below 0 and 4, 5 below 3.
-  wire::Facts failed, code, exits, blocks, again, many;
+  wire::Facts failed, code, exits, blocks, again, many, twice, crowd, left, watching;
   failed.hosts_failed = {{4, {}}};
   code.code = wire::Code{4, 7};
   exits.exits = {{4, 1}};
   blocks.blocks = {{4, 4, 0, {{1, ""}}}};
   again.blocks = {{0, 0, 0, {{1, ""}}}};
   many.ended = 6;
-  wire::Facts twice;
   twice.exits = {{0, 1}, {0, 1}};
-  wire::Facts crowd, left;
   left.exited_ok = 1;
   left.first_ok = 4;
   crowd.barrier[0] = 4;
-  wire::Facts watching;
   watching.who_ended = {{0, 0}};  // which nobody wants to know
   const std::vector<wire::Message> forged = {
       facts_of_host(4),
@@ -174,7 +179,9 @@ TEST_CASE("a child that speaks for others is cut off and ends the job", "[ending
       wire::AbortUp{5, 1, "x"},
       wire::LinkLost{3, {}},
       wire::NewHostKey{4, {"ssh-ed25519", "x"}},
+      wire::NewHostKey{0, {"ssh-ed25519", "x"}},  // its own
       wire::Note{4, "x"},
+      wire::Note{wire::kRootIndex, "x"},
       wire::Stamps{4},
       wire::Stamps{0},            // told already
       wire::HandBack{{{0, {}}}},  // it is up
@@ -207,13 +214,28 @@ TEST_CASE("a child that speaks for others is cut off and ends the job", "[ending
   }
 }
 
-TEST_CASE("a host key that a child reports is written only if the user has asked for it", "[ending]") {
-  SmallWorld world{{.hosts = 6, .shape = {2, 2}}};
+TEST_CASE("a host key that a child reports is judged, and refused in one line", "[ending]") {
+  const auto policy = GENERATE(HostKeyPolicy::strict, HostKeyPolicy::accept_new);
+  SmallWorld world{{.hosts = 6, .shape = {2, 2}, .host_keys = policy}};
   run_for_good(world);
-  world.at(kRunning, [&] { world.forge(0, wire::NewHostKey{0, {"ssh-ed25519", "x"}}); });
-  world.at(kRunning + 1s, [&] { world.user_signal(2); });
+  const HostKey first = make_host_key('a'), second = make_host_key('b');
+  world.at(kRunning, [&] {
+    for (int i = 0; i < 100; ++i) {  // of a host that it was given
+      world.forge(0, wire::NewHostKey{1, first});
+      world.forge(0, wire::NewHostKey{1, second});
+    }
+  });
+  world.at(kRunning + 1s, [&] {
+    CHECK(world.alive() == 1 + 6 + 6);
+    world.user_signal(2);
+  });
   world.run();
-  CHECK(world.keys.empty());
+  const bool asked_for = policy == HostKeyPolicy::accept_new;
+  CHECK(world.keys.size() == (asked_for ? 1 : 0));
+  if (asked_for) CHECK((world.keys.front().host == 1 && world.keys.front().key == first));
+  CHECK(std::count_if(world.said.begin(), world.said.end(), [](const Say& say) {
+          return say.text.starts_with("n01: a host key that was reported for it is not added: ");
+        }) == 1);
 }
 
 TEST_CASE("garbage, silence and strangers on the loopback socket disturb nobody", "[ending]") {

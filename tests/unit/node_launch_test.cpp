@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tests/unit/small_world.hpp"
+#include "tree/wire/ssh_blob.hpp"
 
 using namespace charmtree;
 using namespace charmtree::proto;
@@ -299,13 +300,14 @@ TEST_CASE("where libssh2 has no usable key the ssh command is used, said once pe
 
 TEST_CASE("a key that was taken on first use comes to the root, from any depth", "[launch]") {
   SmallWorld world{{.hosts = 3, .shape = {1, 0}, .host_keys = HostKeyPolicy::accept_new}};
-  world.login = [](const Try& each) {
-    return Outcome{{}, 0ms, {each.host == 2 ? "ssh-ed25519" : "", "blob"}};
-  };
+  HostKey key{"ssh-ed25519", {}};
+  wire::append_string(key.blob, key.type);
+  wire::append_string(key.blob, std::string(32, 'k'));
+  world.login = [&](const Try& each) { return Outcome{{}, 0ms, each.host == 2 ? key : HostKey{}}; };
   world.run();
   REQUIRE(world.keys.size() == 1);
   CHECK(world.keys[0].host == 2);
-  CHECK(world.keys[0].key.blob == "blob");
+  CHECK(world.keys[0].key == key);
 }
 
 TEST_CASE("a process that fails while hosts are still being started ends the launch", "[launch]") {

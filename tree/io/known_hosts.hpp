@@ -14,16 +14,13 @@
 #include <vector>
 
 #include "tree/base/result.hpp"
+#include "tree/proto/host_key.hpp"
 #include "tree/wire/host.hpp"
 
 namespace charmtree::io {
 
-/// HostKey::type is normally the algorithm. Two marks stand in its place for keys that known_hosts holds for
-/// a host in a special way; the algorithm is then in the blob:
-inline constexpr std::string_view kRevokedMark = "@revoked";  // refuse this key, whatever else is known
-inline constexpr std::string_view kOtherPortMark =
-    "@other-port";  // known for the name without its port: takes the key if it
-                    // matches, but another key of that type is no change
+using proto::kOtherPortMark;
+using proto::kRevokedMark;
 
 inline constexpr std::size_t kMaxKnownHostsBytes = 256U << 20;
 inline constexpr std::size_t kMaxKnownHostsLine = 64U << 10;

@@ -46,14 +46,27 @@ Lock lock(const UniqueFd& file) {
   return Lock::ours;
 }
 
-/// The lines for those hosts that the file, of which `text` is all, does not hold yet.
-Result<std::string> missing_lines(const std::string& text, const std::vector<NewKnownHost>& hosts) {
+/// Why a key must not be added beside those that are `known` for its name; empty: it may be.
+std::string conflict(const KnownKeys& known, const HostKey& key) {
+  for (const HostKey& other : known.keys) {
+    if (other.type == kRevokedMark && other.blob == key.blob) return "it is revoked there";
+    if (other.type == key.type) return "another key of its type is there";
+  }
+  return {};
+}
+
+/// The lines for those hosts that the file, of which `text` is all, does not hold yet; whose key it must not
+/// hold beside another one is told in `refused`.
+Result<std::string> missing_lines(const std::string& text, const std::vector<NewKnownHost>& hosts,
+                                  std::vector<std::string>& refused) {
   KnownHosts present;
   present.add_text(text);
   std::string lines;
   for (const NewKnownHost& host : hosts) {
     const KnownKeys known = present.lookup(host.name);
-    if (std::find(known.keys.begin(), known.keys.end(), host.key) != known.keys.end()) continue;
+    const bool is_there = std::find(known.keys.begin(), known.keys.end(), host.key) != known.keys.end();
+    refused.push_back(is_there ? std::string{} : conflict(known, host.key));
+    if (is_there || !refused.back().empty()) continue;
     const auto name = known_hosts_field(host.name, host.style);
     if (!name) return name.error();
     const std::string line = fmt::format("{} {} {}\n", *name, host.key.type, encode_base64(host.key.blob));
@@ -64,7 +77,8 @@ Result<std::string> missing_lines(const std::string& text, const std::vector<New
   return lines;
 }
 
-Result<Lock> append(const std::string& path, const std::vector<NewKnownHost>& hosts) {
+Result<Lock> append(const std::string& path, const std::vector<NewKnownHost>& hosts,
+                    std::vector<std::string>& refused) {
   const std::string directory = std::filesystem::path(path).parent_path();
   if (!directory.empty() && mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST)
     return cannot("create", directory, errno);
@@ -73,7 +87,7 @@ Result<Lock> append(const std::string& path, const std::vector<NewKnownHost>& ho
   if (lock(file) == Lock::busy) return Lock::busy;
   const auto text = read_file(file, path, kMaxKnownHostsBytes);
   if (!text) return failure(text.error().what);
-  const auto lines = missing_lines(*text, hosts);
+  const auto lines = missing_lines(*text, hosts, refused);
   if (!lines) return lines.error();
   if (!lines->empty() &&
       ::write(file.get(), lines->data(), lines->size()) != static_cast<ssize_t>(lines->size()))
@@ -111,16 +125,20 @@ void KnownHostsWriter::finish() {
 void KnownHostsWriter::write() {
   for (auto& [file, waiting] : std::exchange(pending_, {})) {
     std::vector<NewKnownHost> hosts;
+    std::vector<std::string> refused;
     for (const Pending& each : waiting) hosts.push_back(each.host);
-    const auto outcome = append(file, hosts);
+    const auto outcome = append(file, hosts, refused);
     const bool busy = outcome.ok() && *outcome == Lock::busy;
-    for (Pending& each : waiting) {
+    for (std::size_t i = 0; i < waiting.size(); ++i) {
+      Pending& each = waiting[i];
       if (busy && now() < each.give_up_at) {
         pending_[file].push_back(std::move(each));
       } else if (busy) {
         each.done(cannot("lock", file, ETIMEDOUT));
+      } else if (!outcome) {
+        each.done(outcome.error());
       } else {
-        each.done(outcome ? Result<void>{} : outcome.error());
+        each.done(refused[i].empty() ? Result<void>{} : failure(refused[i]));
       }
     }
   }

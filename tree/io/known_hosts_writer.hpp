@@ -33,8 +33,9 @@ public:
   /// Error of phase host_key: why the key is not in the file.
   using Done = std::function<void(Result<void>)>;
   /// Appends a line to `file`, unless that holds the key for that name already. Creates the file (0600) and
-  /// its directory (0700). Refuses what is no single word or no such key. `done` is called once, by this
-  /// call, the loop or finish().
+  /// its directory (0700). Refuses what is no single word or no such key, what is revoked there, and what
+  /// would be a second key of its type for that name. `done` is called once, by this call, the loop or
+  /// finish().
   void add(const std::string& file, NewKnownHost host, Done done);
 
   /// Does now what is left to do; waits for locks as long as the timer would have. For the end, when the loop

@@ -29,9 +29,6 @@ inline constexpr std::array<AlgorithmOption, 5> kAlgorithmOptions = {
      {&SshAlgorithms::user_keys, "PubkeyAcceptedAlgorithms", "pubkeyacceptedalgorithms",
       "pubkeyacceptedkeytypes"}}};
 
-/// The words of a comma-separated list.
-std::vector<std::string> split_list(std::string_view list);
-
 /// What libssh2 can do, as it was built.
 class LibraryAlgorithms {
 public:

@@ -14,6 +14,7 @@
 #include <iterator>
 
 #include "tree/io/ssh_algorithms.hpp"
+#include "tree/wire/words.hpp"
 #include "tree/io/ssh_wire.hpp"
 #include "tree/io/surroundings.hpp"
 

@@ -21,10 +21,10 @@
 #include "tree/io/clock.hpp"
 #include "tree/io/known_hosts.hpp"
 #include "tree/io/ssh_agent.hpp"
-#include "tree/io/ssh_host_key.hpp"
 #include "tree/io/ssh_keys.hpp"
 #include "tree/io/ssh_link.hpp"
 #include "tree/io/ssh_wire.hpp"
+#include "tree/proto/host_key.hpp"
 
 namespace charmtree::io {
 
@@ -310,7 +310,7 @@ Error SshLogin::handshake_failed(int code) {
 SshLogin::Step SshLogin::handshake() {
   begin(Phase::handshake, order_.limits.handshake);
   SshAlgorithms algorithms = order_.profile.algorithms;
-  algorithms.host_keys = host_key_order(order_.host, algorithms.host_keys);
+  algorithms.host_keys = proto::host_key_order(order_.host, algorithms.host_keys);
   if (Result<void> begun = session_->begin(algorithms); !begun) co_return begun;
   const auto call = [session = session_.get()] { return session->handshake(); };
   const int code = co_await until_done(call);
@@ -322,12 +322,12 @@ SshLogin::Step SshLogin::handshake() {
 Result<void> SshLogin::check_host_key() {
   phase_ = Phase::host_key;
   std::string blob = session_->host_key();
-  const Result<HostKeyVerdict> verdict = judge_host_key(order_.host, order_.profile, blob);
-  if (!verdict.ok() || *verdict == HostKeyVerdict::new_key) {
+  const Result<proto::HostKeyVerdict> verdict = proto::judge_host_key(order_.host, order_.profile, blob);
+  if (!verdict.ok() || *verdict == proto::HostKeyVerdict::new_key) {
     result_.note = fmt::format("host key {} {}", key_type(blob), fingerprint(blob));
   }
   if (!verdict.ok()) return verdict.error();
-  if (*verdict != HostKeyVerdict::new_key) return {};
+  if (*verdict != proto::HostKeyVerdict::new_key) return {};
   result_.accepted_key.type = key_type(blob);
   result_.accepted_key.blob = std::move(blob);
   return {};

@@ -29,4 +29,7 @@ std::string_view closest_word(std::string_view word, std::span<const std::string
 /// `word` as a message may quote it: at most kMaxQuotedWord bytes, then "...", and control characters as '?'.
 std::string quotable(std::string_view word);
 
+/// The words of a comma-separated list; empty ones are left out.
+std::vector<std::string> split_list(std::string_view list);
+
 }  // namespace charmtree

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The check that libssh2 leaves to its user: is the key that a server shows the one that we know? Pure.
+// The check that libssh2 leaves to its user: is the key that a server shows the one that we know? It judges
+// the keys of our own logins, and those that other launchers say they have taken. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,14 @@
 #include "tree/base/result.hpp"
 #include "tree/wire/host.hpp"
 
-namespace charmtree::io {
+namespace charmtree::proto {
+
+/// HostKey::type is normally the algorithm. Two marks stand in its place for keys that known_hosts holds for
+/// a host in a special way; the algorithm is then in the blob:
+inline constexpr std::string_view kRevokedMark = "@revoked";  // refuse this key, whatever else is known
+inline constexpr std::string_view kOtherPortMark =
+    "@other-port";  // known for the name without its port: takes the key if it
+                    // matches, but another key of that type is no change
 
 enum class HostKeyVerdict : std::uint8_t {
   known,      // known_hosts holds it
@@ -31,4 +39,4 @@ std::string host_key_order(const Host& host, const std::string& allowed = {});
 /// True if libssh2 can ask for a host key of that algorithm, and we judge it.
 bool host_key_usable(std::string_view algorithm);
 
-}  // namespace charmtree::io
+}  // namespace charmtree::proto

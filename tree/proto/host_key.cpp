@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tree/io/ssh_host_key.hpp"
+#include "tree/proto/host_key.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,11 +8,12 @@
 
 #include <fmt/format.h>
 
-#include "tree/io/known_hosts.hpp"
-#include "tree/io/ssh_algorithms.hpp"
-#include "tree/io/ssh_wire.hpp"
+#include "tree/wire/ssh_blob.hpp"
+#include "tree/wire/words.hpp"
 
-namespace charmtree::io {
+namespace charmtree::proto {
+
+using wire::key_type;
 
 namespace {
 
@@ -91,4 +92,4 @@ Result<HostKeyVerdict> judge_host_key(const Host& host, const Profile& profile, 
                "log in once with ssh, or use ++accept-new-host-keys");
 }
 
-}  // namespace charmtree::io
+}  // namespace charmtree::proto
