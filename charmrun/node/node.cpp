@@ -28,6 +28,7 @@ Node::Node(RootPlan plan, std::uint64_t seed)
   begin_output();
   launch_.emplace(*job_, desk_->coded_job(), launch_config(*job_, {.is_root = true}), random_);
   sign_gate_.emplace(*job_, LaunchConfig{}.retries + 1);
+  if (takeover_) sign_gate_->take_over(desk_->hosts());
 }
 
 void Node::on(const Event& event, Instant now, Actions& out) {
@@ -496,6 +497,7 @@ void Node::up(wire::Message message) {
     hurry_facts();
     for (const wire::ProcessSet::Range& range : lost->processes) below_lost_launchers_.add(range);
     tree_changed_ = true;
+    if (desk_) tell_gate(*lost);
   }
   if (!desk_ && job_->repairs()) testimony_.note(message);
   if (desk_) {
@@ -522,6 +524,7 @@ void Node::facts(wire::Facts facts) {
   tree_changed_ = tree_changed_ || !facts.started_by.empty();
   any_registered_ = any_registered_ || facts.registered > 0;
   if (job_->repairs()) testimony_.sift(facts);
+  if (desk_) tell_gate(facts);
   if (desk_)
     desk_->facts(std::move(facts), now_);
   else if (!parent_gone_ || hold_until_ != kNever)

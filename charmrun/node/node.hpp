@@ -123,6 +123,8 @@ private:
   void hand_back(proto::LinkId link, const wire::HandBack& message);
   void sign_request(const wire::SignRequest& request);
   void sign_reply(const wire::SignReply& reply);
+  void tell_gate(const wire::Facts& facts);
+  void tell_gate(const wire::LinkLost& lost);
   static Instant mapped(const proto::Child& child, Instant time);
   void stamps(const proto::Child& child, wire::Stamps stamps);
   void checkup(const proto::Child& child, wire::Checkup checkup);
@@ -268,7 +270,7 @@ private:
   Host self_;
   std::uint32_t level_ = 0;
   std::optional<proto::Launch> launch_;
-  std::optional<proto::SignGate> sign_gate_;  // root
+  std::optional<proto::SignGate> sign_gate_;  // root: of all runs
   std::uint32_t refused_ = 0;                 // requests for signatures
   proto::JobClock clock_;
   wire::Stamps stamps_;  // of the first run

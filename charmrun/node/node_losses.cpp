@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A launcher below is lost, while the job runs: what is lost with it, and what had waited for it.
+#include <algorithm>
+
 #include "charmrun/node/node.hpp"
 
 namespace charmtree {
@@ -10,7 +12,9 @@ using namespace proto;
 void Node::tell_loss(const Child& child, LinkId link, const Error& error) {
   const Subtree& subtree = launch_->subtree();
   wire::LinkLost lost{child.host.index, error, subtree.processes_below(link)};
-  if (job_->restarts_in_place) lost.hosts = subtree.hosts_below(link);
+  const bool are_signed = std::any_of(job_->profiles.begin(), job_->profiles.end(),
+                                      [](const Profile& each) { return !each.forwarded_keys.empty(); });
+  if (job_->restarts_in_place || are_signed) lost.hosts = subtree.hosts_below(link);
   lost.unbounded = unbounded_.contains(child.host.index);
   up(std::move(lost));
   leave(child, link);

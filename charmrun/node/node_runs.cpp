@@ -101,10 +101,9 @@ void Node::begin_run(const wire::Blob& job) {
   down_all(wire::Relaunch{job});
   Upward news;
   if (job_->is_numbered_late()) self_.first_process = self_.processes = 0;
+  if (desk_) sign_gate_->begin_run();
   launch_->begin_run(job, unconfirmed, now_, *out_, news.facts.hosts_failed);
-  if (desk_) {
-    sign_gate_.emplace(*job_, LaunchConfig{}.retries + 1);
-  } else {
+  if (!desk_) {
     processes_.emplace(job_, self_);
     if (unconfirmed.contains(self_.index)) {  // what the shell hears of the old ones is for nobody
       Prepared not_ready;

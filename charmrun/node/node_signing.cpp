@@ -31,11 +31,7 @@ void Node::sign_request(const wire::SignRequest& request) {
   if (!desk_) return up(request);
   const Host& host = desk_->hosts()[request.host];
   const std::string& launcher = desk_->hosts()[request.launcher].name;
-  // Whoever has answered is logged into again only to be swept, when the job ends.
-  const bool needless = launch_->subtree().find(request.host)->answered && ending_ == Ending::no;
-  const auto key =
-      needless ? Result<std::string>{Error{Errc::bad_peer, Phase::authenticate, "it has answered already"}}
-               : sign_gate_->admit(host, request.data);
+  const auto key = sign_gate_->admit(host, request.data, ending_ != Ending::no);
   if (!key) {
     if (refused_++ < kRefusalsTold)
       out_->push_back(Say{Tone::info, fmt::format("{}: refused to sign a login for the launcher on {}: {}",
@@ -46,6 +42,19 @@ void Node::sign_request(const wire::SignRequest& request) {
   out_->push_back(Say{Tone::verbose, fmt::format("{}: signing the login with {} for the launcher on {}",
                                                  host.name, desk_->key_name(*key), launcher)});
   out_->push_back(Sign{request.launcher, request.login, *key, request.data});
+}
+
+/// Root: who is up, or given up, gets no more signatures.
+void Node::tell_gate(const wire::Facts& facts) {
+  for (const std::uint32_t host : facts.hosts_up) sign_gate_->answered(host);
+  for (const wire::HostFailure& failure : facts.hosts_failed) sign_gate_->failed(failure);
+}
+
+/// Root: whose launcher was lost is logged in to again.
+void Node::tell_gate(const wire::LinkLost& lost) {
+  if (lost.lives) return;
+  sign_gate_->lost(lost.host);
+  for (const std::uint32_t host : lost.hosts) sign_gate_->lost(host);
 }
 
 void Node::handle(const SignatureMade& event) {

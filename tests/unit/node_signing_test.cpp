@@ -137,7 +137,7 @@ TEST_CASE("a launcher gets no signature for a host that is up, nor more than a f
   });
   world.run();
   CHECK(world.signs.size() == LaunchConfig{}.retries + 1);
-  CHECK(world.said_anywhere("n01: refused to sign a login for the launcher on n00: it has answered already",
+  CHECK(world.said_anywhere("n01: refused to sign a login for the launcher on n00: its launcher is up",
                             Tone::info));
   CHECK(std::count_if(world.said.begin(), world.said.end(), [](const Say& say) {
           return say.text.find("refused to sign") != std::string::npos;
@@ -159,4 +159,105 @@ TEST_CASE("a lost launcher's hosts are swept with signatures, too", "[signing]")
   CHECK(world.signs.size() == 3);
   CHECK_FALSE(world.said_anywhere("did not confirm"));
   CHECK(world.alive() == 0);
+}
+
+TEST_CASE("nothing is signed for a host that is up because the end has begun", "[signing]") {
+  SmallWorld world{make_plan({2, 0})};
+  run_for_good(world);
+  world.login = keyless;
+  for (Actor& actor : world.actors) actor.stubborn = true;
+  world.at(kRunning, [&] {
+    world.signs.clear();
+    world.user_signal(2);
+  });
+  world.at(kRunning + 500ms, [&] {
+    CHECK(world.alive() > 14);  // the end takes its time
+    for (int i = 0; i < 5; ++i) world.forge(0, wire::SignRequest{0, 77, 1, login_data(1)});
+  });
+  world.run();
+  CHECK(world.signs.empty());
+  CHECK(world.said_anywhere("n01: refused to sign a login for the launcher on n00: its launcher is up",
+                            Tone::info));
+  CHECK(world.alive() == 0);
+}
+
+namespace {
+
+/// A chain of 4 hosts, over which programs are run one after the other.
+struct KeylessSession {
+  explicit KeylessSession(std::size_t runs) : world(plan()) {
+    world.login = keyless;
+    world.run_over = [this, runs] {
+      world.actors.assign(4, {});
+      for (Actor& actor : world.actors) actor.kind = Actor::Kind::plain;
+      if (++over > runs) return world.end_session(15);
+      world.at(over * kRunning - 1s, [this] {
+        if (between) between(over);
+      });
+      world.at(over * kRunning, [this] { world.next_run({1, 1, 1, 1}); });
+    };
+  }
+  static Plan plan() {
+    Plan plan = make_plan({1, 0});
+    plan.hosts = 4;
+    plan.session = true;
+    plan.on_failure = wire::OnHostFailure::spare;
+    plan.input_process = wire::kNoProcess;
+    return plan;
+  }
+  void run() {
+    world.run();
+    CHECK(world.runs.back().status == 0);
+    CHECK(world.alive() == 0);
+  }
+
+  SmallWorld world;
+  std::size_t over = 0;                      // runs; the first has nothing to run
+  std::function<void(std::size_t)> between;  // 1 s before the run of that number begins
+};
+
+}  // namespace
+
+TEST_CASE("no run of a session has signatures for hosts that are up", "[signing][session]") {
+  KeylessSession session{3};
+  const auto ask = [&] { session.world.forge(0, wire::SignRequest{0, 77, 2, login_data(2)}); };
+  session.between = [&](std::size_t run) {
+    if (run == 1) CHECK(session.world.signs.size() == 3);
+    session.world.signs.clear();
+    ask();
+    session.world.at(run * kRunning + 1ms, ask);  // before hosts have answered once more
+  };
+  session.run();
+  CHECK(session.world.signs.empty());
+  CHECK(std::count_if(session.world.said.begin(), session.world.said.end(), [](const Say& say) {
+          return say.text.find("refused to sign") != std::string::npos;
+        }) == 6);
+}
+
+TEST_CASE("a launcher that is lost in a run is replaced with signatures", "[signing][session]") {
+  KeylessSession session{2};
+  session.between = [&](std::size_t run) {
+    if (run != 1) return;
+    session.world.signs.clear();
+    session.world.tries.clear();
+    for (Actor& actor : session.world.actors) actor.life = 1h;
+    session.world.at(kRunning + 5s, [&] { session.world.kill_launcher(3); });
+  };
+  session.run();
+  CHECK(session.world.runs[1].status == 125);
+  CHECK(session.world.signs.size() == 2);  // to clean up, and to start another one
+  CHECK(by_root(session.world) == 0);
+}
+
+TEST_CASE("who was lost between two runs, as nobody has said, is replaced by the root",
+          "[signing][session]") {
+  KeylessSession session{1};
+  session.between = [&](std::size_t) {
+    session.world.signs.clear();
+    session.world.tries.clear();
+    session.world.kill_launcher(3);
+  };
+  session.run();
+  CHECK(session.world.signs.empty());
+  CHECK(by_root(session.world) == 1);
 }

@@ -42,8 +42,8 @@ struct Desk {
     job.profiles[2].forwarded_keys = {make_key('a')};
   }
   /// The reason of a refusal; empty: admitted.
-  std::string ask(const Host& host, const std::string& data) {
-    const auto key = gate.admit(host, data);
+  std::string ask(const Host& host, const std::string& data, bool is_ending = false) {
+    const auto key = gate.admit(host, data, is_ending);
     if (!key) return key.error().what;
     CHECK(*key == wire::parse_userauth_request(data)->key);
     return {};
@@ -52,6 +52,11 @@ struct Desk {
   wire::JobSpec job;
   SignGate gate{job, kTries};
 };
+
+const std::string kGood = login("joe", make_key('a'));
+const char* const kUp = "its launcher is up";
+const char* const kTooLate = "the end has begun";
+const char* const kTooMany = "4 logins to this host have been signed already";
 
 }  // namespace
 
@@ -86,4 +91,65 @@ TEST_CASE("other names, other keys and other texts are refused", "[sign_gate]") 
   CHECK(desk.ask(make_host(7, 3), good) == "it is for a key that was not offered");
   CHECK(desk.ask(make_host(7, 0), good + "x") == "not a login by public key");
   CHECK(desk.ask(make_host(7, 0), std::string(5000, 'x')) == "too long for a login");
+}
+
+TEST_CASE("who is up gets no signature, in no run and at no end", "[sign_gate]") {
+  Desk desk;
+  const Host host = make_host(7, 0);
+  CHECK(desk.ask(host, kGood).empty());
+  desk.gate.answered(7);
+  for (int run = 0; run < 3; ++run) {
+    CHECK(desk.ask(host, kGood) == kUp);
+    CHECK(desk.ask(host, kGood, true) == kUp);
+    desk.gate.begin_run();
+  }
+  CHECK(desk.ask(make_host(8, 0), kGood).empty());
+}
+
+TEST_CASE("after the end has begun only logins to lost launchers are signed", "[sign_gate]") {
+  Desk desk;
+  const Host host = make_host(7, 0);
+  CHECK(desk.ask(host, kGood, true) == kTooLate);
+  desk.gate.answered(7);
+  desk.gate.lost(7);
+  CHECK(desk.ask(host, kGood, true).empty());
+  CHECK(desk.ask(host, kGood).empty());
+  desk.gate.begin_run();  // another one is started there
+  CHECK(desk.ask(host, kGood, true) == kTooLate);
+  CHECK(desk.ask(host, kGood).empty());
+  desk.gate.answered(7);
+  CHECK(desk.ask(host, kGood) == kUp);
+}
+
+TEST_CASE("signatures for a host are counted over all runs", "[sign_gate]") {
+  Desk desk;
+  for (std::uint32_t i = 0; i < kTries; ++i) {
+    CHECK(desk.ask(make_host(7, 0), kGood).empty());
+    desk.gate.answered(7);
+    desk.gate.lost(7);
+    desk.gate.begin_run();
+  }
+  CHECK(desk.ask(make_host(7, 0), kGood) == kTooMany);
+  CHECK(desk.ask(make_host(8, 0), kGood).empty());
+}
+
+TEST_CASE("a host that has been given up is tried again by the next run, if it has no launcher",
+          "[sign_gate]") {
+  Desk desk;
+  desk.gate.failed({7, {Errc::timed_out, Phase::connect, "no answer"}});
+  desk.gate.failed({8, {Errc::no_program, Phase::spawn, "not found"}});
+  CHECK(desk.ask(make_host(7, 0), kGood) == "it has been given up");
+  CHECK(desk.ask(make_host(8, 0), kGood) == kUp);
+  desk.gate.begin_run();
+  CHECK(desk.ask(make_host(7, 0), kGood).empty());
+  CHECK(desk.ask(make_host(8, 0), kGood) == kUp);
+}
+
+TEST_CASE("a root that takes over signs once for each host, to clean up", "[sign_gate]") {
+  Desk desk;
+  desk.gate.take_over({make_host(7, 0), make_host(8, 0)});
+  CHECK(desk.ask(make_host(7, 0), kGood) == kUp);
+  desk.gate.lost(7);
+  CHECK(desk.ask(make_host(7, 0), kGood).empty());
+  CHECK(desk.ask(make_host(7, 0), kGood) == kTooMany);
 }

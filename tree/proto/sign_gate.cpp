@@ -15,7 +15,11 @@ Error refuse(std::string what) {
 }
 }  // namespace
 
-Result<std::string> SignGate::admit(const Host& host, std::string_view data) {
+Result<std::string> SignGate::admit(const Host& host, std::string_view data, bool is_ending) {
+  Entry& entry = hosts_[host.index];
+  if (entry.state == State::up) return refuse("its launcher is up");
+  if (entry.state == State::failed) return refuse("it has been given up");
+  if (is_ending && entry.state != State::lost) return refuse("the end has begun");
   const auto request = wire::parse_userauth_request(data);
   if (!request) return request.error();
   const Profile& profile = job_.profiles[host.profile];
@@ -24,10 +28,25 @@ Result<std::string> SignGate::admit(const Host& host, std::string_view data) {
   if (std::find(profile.forwarded_keys.begin(), profile.forwarded_keys.end(), request->key) ==
       profile.forwarded_keys.end())
     return refuse("it is for a key that was not offered");
-  std::uint32_t& count = signed_[host.index];
-  if (count >= tries_) return refuse(fmt::format("{} logins to this host have been signed already", tries_));
-  ++count;
+  if (entry.signatures >= tries_)
+    return refuse(fmt::format("{} logins to this host have been signed already", tries_));
+  ++entry.signatures;
   return request->key;
+}
+
+/// What fails behind the launcher's answer has a launcher.
+void SignGate::failed(const wire::HostFailure& failure) {
+  hosts_[failure.host].state = failure.error.phase > Phase::hello ? State::up : State::failed;
+}
+
+void SignGate::begin_run() {
+  for (auto& [host, entry] : hosts_) {
+    if (entry.state != State::up) entry.state = State::awaited;
+  }
+}
+
+void SignGate::take_over(const std::vector<Host>& hosts) {
+  for (const Host& host : hosts) hosts_[host.index] = {State::up, tries_ - 1};
 }
 
 }  // namespace charmtree::proto
