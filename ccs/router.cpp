@@ -176,7 +176,7 @@ void Router::forward(Clients::Heard heard, Instant now, Requests& down) {
   wire::CcsRequest& request = heard.asked.request;
   const bool local = heard.address >> 24 == kLoopback;
   const Token token = new_token();
-  const wire::CcsOrigin origin{local ? plan_.address : heard.address, heard.port, token,
+  const wire::CcsOrigin origin{local ? plan_.address : heard.address, heard.port, seal_.seal(token),
                                heard.asked.signature};
   tokens_.emplace(heard.from.client, token);
   Pending& pending = pending_[token] = {std::move(heard.from), heard.address,      heard.port, request.pe,
@@ -203,7 +203,7 @@ void Router::spread(Token token, wire::CcsRequest request, const wire::CcsOrigin
   std::set<std::uint32_t> processes;
   for (const std::uint32_t pe : std::exchange(request.pes, {}))
     processes.insert(pe / programs_.pes_per_process);
-  wire::CcsSpread piece{token, true, false, request.pe == -1 && lost_.empty()};
+  wire::CcsSpread piece{seal_.seal(token), true, false, request.pe == -1 && lost_.empty()};
   for (const std::uint32_t process : processes) {
     if (!lost_.contains(process)) piece.processes.push_back({process, process});
   }
@@ -221,10 +221,12 @@ void Router::spread(Token token, wire::CcsRequest request, const wire::CcsOrigin
   });
 }
 
-/// Never 0: the launchers' own.
+/// Sealed it is never 0: the launchers' own.
 Router::Token Router::new_token() {
-  do ++last_token_;
-  while (last_token_ == 0 || pending_.contains(last_token_));
+  do {
+    all_used_ = all_used_ || last_token_ == TokenSeal::kMost;
+    last_token_ = last_token_ == TokenSeal::kMost ? 1 : last_token_ + 1;
+  } while (seal_.seal(last_token_) == 0 || pending_.contains(last_token_));
   return last_token_;
 }
 
@@ -234,16 +236,31 @@ void Router::send(std::uint32_t process, const std::string& payload, Requests& d
   });
 }
 
-void Router::on(const wire::CcsAnswer& answer, Instant now, Actions& out, Requests& down) {
-  const auto found = pending_.find(answer.token);
-  if (found == pending_.end()) return;         // its client has gone
-  if (!found->second.payload.empty()) return;  // nobody has been asked
+/// Who answers may have been asked, be it long ago.
+bool Router::was_asked(Token token, const wire::CcsAnswer& answer) const {
+  if (token == 0 || (token > last_token_ && !all_used_)) return false;
+  const auto found = pending_.find(token);
+  if (found == pending_.end()) return true;
+  const Pending& pending = found->second;
+  if (!pending.payload.empty()) return false;  // nobody has been yet
+  return !programs_.native || pending.pe < 0 || answer.process == pending.process;
+}
+
+bool Router::on(const wire::CcsAnswer& answer, Instant now, Actions& out, Requests& down) {
+  const Token token = answer.token > TokenSeal::kMost ? 0 : seal_.open(answer.token);
+  if (!was_asked(token, answer)) {
+    if (++guesses_ <= kMostGuesses) return true;
+    guesses_ = 0;
+    return false;
+  }
+  const auto found = pending_.find(token);
+  if (found == pending_.end()) return true;  // its client has gone
   Pending& pending = found->second;
   if (!answer.failure.empty()) {
-    fail(answer.token, answer.failure, out, down);
+    fail(token, answer.failure, out, down);
   } else if (!answer.answered) {
     if (pending.to) clients_.no_reply(*pending.to, out);
-    done(answer.token, down);
+    done(token, down);
   } else {
     const bool first = !std::exchange(pending.begun, true);
     if (first) pending.missing = answer.length;
@@ -251,9 +268,10 @@ void Router::on(const wire::CcsAnswer& answer, Instant now, Actions& out, Reques
     pending.missing -= static_cast<std::uint32_t>(bytes.size());
     const bool last = pending.missing == 0;
     if (pending.to) clients_.reply(*pending.to, {answer.length, std::move(bytes), first, last}, out);
-    if (last) done(answer.token, down);
+    if (last) done(token, down);
   }
   serve(now, out, down);
+  return true;
 }
 
 /// Its client gets an empty reply.

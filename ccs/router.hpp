@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // CCS at the root: the requests of clients of a running job on the way to the processes, and the answers on
-// the way back. An answer is found by its token, never by the process that sends it: that of a multicast, or
-// one that was delayed, comes from any. A broadcast goes to the process of PE 0 and a multicast to that of
-// its first PE; the program itself spreads it and joins the answers. Of the multicasts for one handler only
-// one is under way at a time: a stock program breaks on two, wherever they begin. For native programs the
-// launchers spread both, and the root says how many PEs there are. A request that cannot be
-// right is refused here, by a reply of length 0, and harms nobody; so is one whose process has no answer.
-// Who the clients are and what bounds them: Clients. Pure.
+// the way back. An answer is found by its token, and not by the process that sends it: that of a multicast,
+// or one that was delayed, comes from any. Nobody can foresee a token who was not told it (TokenSeal), and
+// whoever tries is found out. Of native programs nobody answers but who was asked. A broadcast goes to the
+// process of PE 0 and a multicast to that of its first PE; the program itself spreads it and joins the
+// answers. Of the multicasts for one handler only one is under way at a time: a stock program breaks on two,
+// wherever they begin. For native programs the launchers spread both, and the root says how many PEs there
+// are. A request that cannot be right is refused here, by a reply of length 0, and harms nobody; so is one
+// whose process has no answer. Who the clients are and what bounds them: Clients. Pure.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,7 @@
 
 #include "ccs/clients.hpp"
 #include "ccs/stdio_feed.hpp"
+#include "ccs/token_seal.hpp"
 #include "tree/proto/events.hpp"
 #include "tree/wire/ccs_message.hpp"
 
@@ -59,17 +61,22 @@ public:
   /// long.
   static constexpr std::size_t kLarge = 64U << 10;
   static constexpr Duration kLargeStays = 60s;
+  /// Answers that nobody can have been asked for. A program that is broken may send one or the other; of a
+  /// million guesses one is right while a few thousand requests wait.
+  static constexpr std::size_t kMostGuesses = 100;
   /// Requests that a report names.
   static constexpr std::size_t kMaxNamed = 4;
 
-  explicit Router(Plan plan) : plan_(std::move(plan)), clients_(plan_.keys, plan_.secret) {}
+  explicit Router(Plan plan)
+      : plan_(std::move(plan)), seal_(plan_.secret), clients_(plan_.keys, plan_.secret) {}
 
   void on(const proto::ClientOpened& event, Instant now, proto::Actions& out);
   void on(const proto::ClientBytes& event, Instant now, proto::Actions& out, Requests& down);
   void on(const proto::ClientClosed& event, Instant now, proto::Actions& out);
   /// The job has got its node table. Until then requests wait; they do so again if there are 0 processes.
   void start(Programs programs, Instant now, proto::Actions& out, Requests& down);
-  void on(const wire::CcsAnswer& answer, Instant now, proto::Actions& out, Requests& down);
+  /// False: whoever sent it has answered too much that nobody was asked.
+  bool on(const wire::CcsAnswer& answer, Instant now, proto::Actions& out, Requests& down);
   /// The process is gone, whatever it has been asked.
   void gone(std::uint32_t process, Instant now, proto::Actions& out, Requests& down);
   /// These processes are lost for good: what they have been asked or will be is refused, and what is for all
@@ -90,7 +97,7 @@ public:
   Instant next_deadline() const;
 
 private:
-  using Token = std::uint32_t;
+  using Token = std::uint32_t;  // not sealed
   struct Pending {
     std::optional<ReplyTo> to;  // none: its client has left, and a multicast is still under way
     std::uint32_t address = 0;
@@ -105,6 +112,7 @@ private:
     std::uint32_t missing = 0;  // bytes of it
   };
 
+  bool was_asked(Token token, const wire::CcsAnswer& answer) const;
   static bool concerns(const Pending& pending, bool asked);
   bool takes_turns(std::int32_t pe) const { return pe < -1 && !programs_.native; }
   void serve(Instant now, proto::Actions& out, Requests& down);
@@ -130,10 +138,13 @@ private:
   void next_multicast(const std::string& handler, Requests& down);
 
   Plan plan_;
+  TokenSeal seal_;
   Clients clients_;
   Programs programs_;
   wire::ProcessSet lost_;
   Token last_token_ = 0;
+  bool all_used_ = false;    // there has been every token
+  std::size_t guesses_ = 0;  // since the last one that was too many
   std::map<Token, Pending> pending_;
   std::set<std::pair<proto::ClientId, Token>> tokens_;   // of clients that wait
   std::map<std::string, std::deque<Token>> multicasts_;  // by handler; the first is under way

@@ -486,6 +486,9 @@ void Node::pass_on(const DeskOrders& orders) {
       down_to(process, message);
   }
   for (const wire::Message& message : orders.input) about_input(message);  // also to who is started again now
+  if (const auto link = orders.liar ? launch_->subtree().route(*orders.liar) : std::nullopt)
+    give_up(*link,
+            Error{Errc::bad_peer, Phase::run, "its launcher answered CCS requests that it was not asked"});
 }
 
 void Node::up(wire::Message message) {

@@ -36,7 +36,7 @@ void Node::request_own(const std::vector<std::uint32_t>& processes, const std::s
 
 /// An answer that others are merged with.
 void Node::merge(CcsFanout::Source source, const wire::CcsAnswer& piece) {
-  if (auto answer = fanout_.answered(source, piece)) pass_on(std::move(*answer));
+  if (auto answer = fanout_.answered(source, piece, launch_->subtree())) pass_on(std::move(*answer));
 }
 
 /// The root hands the client what all have answered, without saying who.

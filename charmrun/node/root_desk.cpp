@@ -133,7 +133,7 @@ void RootDesk::message(const wire::Message& message, Instant now, Actions& out, 
   } else if (const auto* back = std::get_if<wire::Rejoined>(&message)) {
     process_restarts_ ? rejoined(*back, now) : rejoined_.push_back(*back);
   } else if (const auto* answer = std::get_if<wire::CcsAnswer>(&message)) {
-    if (ccs_) ccs_->on(*answer, now, out, orders.process);
+    if (ccs_ && !ccs_->on(*answer, now, out, orders.process)) orders.liar = answer->process;
   } else if (const auto* bound = std::get_if<wire::Bindings>(&message)) {
     bindings_.push_back(*bound);
   } else if (const auto* told = std::get_if<wire::Silence>(&message)) {

@@ -61,6 +61,7 @@ struct DeskOrders {
   std::optional<bool> suspend;           // or go on; after all else
   std::optional<wire::Reshape> reshape;  // the hosts that there are get other processes ...
   std::vector<Host> new_hosts;           // ... and these join
+  std::optional<std::uint32_t> liar;     // whoever speaks for this process is not to be heard any more
 };
 
 class RootDesk {

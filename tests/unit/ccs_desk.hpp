@@ -9,6 +9,7 @@
 
 #include "ccs/router.hpp"
 #include "tests/unit/charm_capture.hpp"
+#include "tree/wire/big_endian.hpp"
 
 namespace charmtree::ccs_desk {
 
@@ -26,6 +27,16 @@ inline std::string request(std::string_view pe, std::string_view handler, const 
   std::string bytes = wire::make_ccs_reply_head(static_cast<std::uint32_t>(data.size())) + hex(pe);
   bytes.append(handler).append(wire::kCcsHandler - handler.size(), '\0');
   return bytes + hex(pes) + data;
+}
+
+/// The token of the request of that number, from 1, of a router whose secret is all zeros.
+inline std::uint32_t token(std::uint32_t number) {
+  return ccs::TokenSeal{{}}.seal(number);
+}
+inline std::string token_bytes(std::uint32_t number) {
+  std::string bytes;
+  wire::write_u32(bytes, token(number));
+  return bytes;
 }
 
 inline ccs::Plan plan_with(Duration timeout) {
@@ -52,9 +63,10 @@ public:
     opens(client);
     says(client, bytes);
   }
-  void answers(std::uint32_t process, std::uint32_t token, const std::string& bytes) {
+  /// The request of that number. False: too many answers that nobody was asked for.
+  bool answers(std::uint32_t process, std::uint32_t number, const std::string& bytes) {
     const auto length = static_cast<std::uint32_t>(bytes.size());
-    router.on(wire::CcsAnswer{process, token, true, length, bytes}, at(0s), out, down);
+    return router.on(wire::CcsAnswer{process, token(number), true, length, bytes}, at(0s), out, down);
   }
   /// All bytes sent to the client so far.
   std::string got(proto::ClientId client) const {

@@ -29,11 +29,11 @@ struct Bench {
   std::optional<CcsFanout::Answer> own(std::uint32_t process, const std::string& bytes,
                                        std::uint32_t token = 1) {
     return fanout.answered({kParentLink, process},
-                           {process, token, true, static_cast<std::uint32_t>(bytes.size()), bytes});
+                           {process, token, true, static_cast<std::uint32_t>(bytes.size()), bytes}, subtree);
   }
   std::optional<CcsFanout::Answer> below(LinkId link, std::vector<wire::CcsReplies::Part> parts) {
     const std::string bytes = wire::encode(wire::CcsReplies{{}, std::move(parts)});
-    return fanout.answered({link}, {4, 1, true, static_cast<std::uint32_t>(bytes.size()), bytes});
+    return fanout.answered({link}, {4, 1, true, static_cast<std::uint32_t>(bytes.size()), bytes}, subtree);
   }
 
   Subtree subtree;
@@ -81,15 +81,15 @@ TEST_CASE("pieces of a request and of answers come together again", "[ccs]") {
   CHECK(bench.spread({1, false, true, false, {}, "load"}).own == std::vector<std::uint32_t>{2});
   CHECK(bench.fanout.take_payload() == "payload");
   CHECK(bench.spread({9, false, true, false, {}, "of another"}).own.empty());
-  CHECK_FALSE(bench.fanout.answered({kParentLink, 2}, {2, 1, true, 4, "re"}));
-  const auto answer = bench.fanout.answered({kParentLink, 2}, {2, 1, true, 4, "ply"});
+  CHECK_FALSE(bench.fanout.answered({kParentLink, 2}, {2, 1, true, 4, "re"}, bench.subtree));
+  const auto answer = bench.fanout.answered({kParentLink, 2}, {2, 1, true, 4, "ply"}, bench.subtree);
   REQUIRE(answer);
 }
 
 TEST_CASE("one that fails, or a child that is lost, fails the request", "[ccs]") {
   Bench bench;
   bench.spread({1, true, true, true, {}, ""});
-  auto answer = bench.fanout.answered({kRight}, {6, 1, true, 0, {}, "process 7 has ended"});
+  auto answer = bench.fanout.answered({kRight}, {6, 1, true, 0, {}, "process 7 has ended"}, bench.subtree);
   REQUIRE(answer);
   CHECK(answer->failure == "process 7 has ended");
   CHECK(answer->process == 6);
@@ -109,23 +109,33 @@ TEST_CASE("one that fails, or a child that is lost, fails the request", "[ccs]")
 TEST_CASE("what a child says that is no answer fails the request, too", "[ccs]") {
   Bench bench;
   bench.spread({1, true, true, false, {{4, 6}}, ""});
-  const auto answer = bench.fanout.answered({kLeft}, {4, 1, true, 3, "???"});
+  const auto answer = bench.fanout.answered({kLeft}, {4, 1, true, 3, "???"}, bench.subtree);
   REQUIRE(answer);
   CHECK(answer->failure == "malformed CCS replies");
-  CHECK_FALSE(bench.fanout.answered({kRight}, {4, 1, true, 3, "???"}));
+  CHECK_FALSE(bench.fanout.answered({kRight}, {4, 1, true, 3, "???"}, bench.subtree));
+}
+
+TEST_CASE("a child answers for those alone that are below it", "[ccs]") {
+  Bench bench;
+  bench.spread({1, true, true, false, {{2, 6}}, ""});
+  const auto answer = bench.below(kLeft, {{4, "e"}, {6, "forged"}});
+  REQUIRE(answer);
+  CHECK(answer->failure == "a launcher answered for process 6, which is not below it");
+  CHECK_FALSE(bench.fanout.awaits(1));
 }
 
 TEST_CASE("of requests that are never answered the oldest are given up", "[ccs]") {
   Bench bench;
-  for (std::uint32_t token = 1; token <= CcsFanout::kMaxUnanswered; ++token)
-    bench.spread({token, true, true, false, {{2, 2}}, ""});
+  constexpr std::uint32_t kFirst = 9000;  // tokens are in no order
+  for (std::uint32_t i = 0; i < CcsFanout::kMaxUnanswered; ++i)
+    bench.spread({kFirst - i, true, true, false, {{2, 2}}, ""});
   CHECK_FALSE(bench.failed);
-  CHECK_FALSE(bench.spread({5000, true, true, false, {{2, 2}}, "more"}).own.empty());
+  CHECK_FALSE(bench.spread({4000, true, true, false, {{2, 2}}, "more"}).own.empty());
   REQUIRE(bench.failed);
-  CHECK(bench.failed->token == 1);
+  CHECK(bench.failed->token == kFirst);
   CHECK(bench.failed->process == 2);
-  CHECK_FALSE(bench.fanout.awaits(1));
-  REQUIRE(bench.own(2, "at last", 5000));
+  CHECK_FALSE(bench.fanout.awaits(kFirst));
+  REQUIRE(bench.own(2, "at last", 4000));
 }
 
 TEST_CASE("replies that wait for others have a limit of bytes", "[ccs]") {

@@ -17,7 +17,8 @@ TEST_CASE("a CCS request reaches the process of its PE, byte for byte, and its a
   CHECK(desk.down[0].first == 2);
   CHECK(desk.sent(0).last);
   CHECK(desk.sent(0).bytes == hex("c0000207 00001092 00000000 0000") + std::string{"ping"} +
-                                  std::string(28, '\0') + hex("00000005 00000001 00000004") + "data");
+                                  std::string(28, '\0') + hex("00000005") + token_bytes(1) + hex("00000004") +
+                                  "data");
   desk.answers(2, 1, "hello");
   CHECK(desk.got(7) == hex("00000005") + "hello");
   CHECK(desk.closed(7));
@@ -33,7 +34,8 @@ TEST_CASE("a request may come in any pieces, and nothing is sent before it is co
   }
   REQUIRE(desk.down.size() == 1);
   CHECK(desk.down[0].first == 1);  // the process of the first PE
-  CHECK(desk.sent(0).bytes.substr(46) == hex("fffffffe 00000001 00000002 00000003 00000006") + "xy");
+  CHECK(desk.sent(0).bytes.substr(46) ==
+        hex("fffffffe") + token_bytes(1) + hex("00000002 00000003 00000006") + "xy");
   CHECK(desk.out.empty());
 }
 
@@ -112,7 +114,7 @@ TEST_CASE("large requests go down, and large answers come up, in pieces") {
   CHECK(joined.substr(wire::kCcsForwardedHeader) == data);
 
   for (const char* piece : {"abc", "defg", "h"})
-    desk.router.on(wire::CcsAnswer{0, 1, true, 7, piece}, at(0s), desk.out, desk.down);
+    desk.router.on(wire::CcsAnswer{0, token(1), true, 7, piece}, at(0s), desk.out, desk.down);
   CHECK(desk.got(7) == hex("00000007") + "abcdefg");  // what is too much is dropped
   CHECK(desk.closed(7));
 }
@@ -125,7 +127,7 @@ TEST_CASE("an answer that nobody waits for, or that the handler does not want to
   desk.answers(0, 1, "late");
   desk.answers(0, 99, "forged");
   CHECK(desk.out.empty());
-  desk.router.on(wire::CcsAnswer{0, 2, false, 0, {}}, at(0s), desk.out, desk.down);
+  desk.router.on(wire::CcsAnswer{0, token(2), false, 0, {}}, at(0s), desk.out, desk.down);
   CHECK(desk.got(8).empty());
   CHECK(desk.closed(8));
 }
@@ -183,8 +185,8 @@ TEST_CASE("a client on loopback is told to the program under the address of its 
 TEST_CASE("a process that has no answer gives an empty reply, told once for each client host and cause") {
   Desk desk;
   for (const ClientId id : {7U, 8U}) desk.asks(id, request("00000004", "ping"));
-  for (const std::uint32_t token : {1U, 2U})
-    desk.router.on(wire::CcsAnswer{2, token, true, 0, {}, "process 2 has ended"}, at(0s), desk.out,
+  for (const std::uint32_t number : {1U, 2U})
+    desk.router.on(wire::CcsAnswer{2, token(number), true, 0, {}, "process 2 has ended"}, at(0s), desk.out,
                    desk.down);
   for (const ClientId id : {7U, 8U}) CHECK((desk.got(id) == kNothing && desk.closed(id)));
   CHECK(desk.said() ==
@@ -214,7 +216,7 @@ TEST_CASE("of the multicasts for one handler one is under way, and the next foll
     desk.answers(1, 1, "A");
   }
   SECTION("no answer") {
-    desk.router.on(wire::CcsAnswer{0, 1, false, 0, {}}, at(0s), desk.out, desk.down);
+    desk.router.on(wire::CcsAnswer{0, token(1), false, 0, {}}, at(0s), desk.out, desk.down);
   }
   SECTION("the process of its first PE is gone") {
     desk.router.gone(0, at(0s), desk.out, desk.down);
@@ -242,6 +244,34 @@ TEST_CASE("an answer to a multicast that nobody has been asked yet is a forgery"
   CHECK(desk.out.empty());
   desk.answers(0, 1, "A");
   CHECK((desk.closed(7) && desk.down.size() == 2));
+}
+
+TEST_CASE("who was not told a token cannot answer, and is found out when he tries") {
+  Desk desk;
+  for (const ClientId id : {7U, 8U, 9U}) desk.asks(id, request("00000000", "x"));
+  desk.router.on(ClientClosed{ClientKind::ccs, 9}, at(0s), desk.out);
+  const auto guess = [&](std::uint32_t token) {
+    return desk.router.on(wire::CcsAnswer{3, token, true, 3, "lie"}, at(0s), desk.out, desk.down);
+  };
+  std::size_t borne = 0;
+  while (borne < 1000 && guess(static_cast<std::uint32_t>(borne + 1))) ++borne;
+  CHECK(borne == ccs::Router::kMostGuesses);
+  CHECK(guess(UINT32_MAX));
+  CHECK(desk.got(7).empty());
+  CHECK(desk.got(8).empty());
+  for (int i = 0; i < 1000; ++i) REQUIRE(desk.answers(0, 3, "late"));  // its client has gone
+  CHECK(desk.answers(3, 2, "delayed"));                                // another process may be told
+  CHECK(desk.got(8) == hex("00000007") + "delayed");
+}
+
+TEST_CASE("of native programs nobody answers but who was asked") {
+  Desk desk{false};
+  desk.router.start({3, 1, true}, at(0s), desk.out, desk.down);
+  desk.asks(7, request("00000001", "where"));
+  desk.answers(2, 1, "lie");
+  CHECK(desk.got(7).empty());
+  desk.answers(1, 1, "here");
+  CHECK(desk.got(7) == hex("00000004") + "here");
 }
 
 TEST_CASE("multicasts for one handler that wait are bounded") {
@@ -447,7 +477,7 @@ TEST_CASE("for a native program, the launchers spread what is for several, and t
   CHECK_FALSE(some.everybody);
   CHECK(some.processes == std::vector<wire::ProcessSet::Range>{{0, 0}, {2, 2}});
   CHECK(wire::parse_ccs_delivery(some.bytes)->data.empty());
-  desk.answers(0, some.token, "merged");
+  desk.answers(0, 2, "merged");
   CHECK(desk.got(3) == hex("00000006") + "merged");
   desk.asks(5, request("00000004", "where"));
   CHECK(std::get<wire::CcsForward>(desk.down.back().second).process == 2);

@@ -21,6 +21,11 @@ std::string number(std::uint32_t value) {
   return bytes;
 }
 
+/// Of the request of that number, from 1.
+std::uint32_t token(std::uint32_t number) {
+  return TokenSeal{{}}.seal(number);
+}
+
 std::string hello(std::uint8_t level) {
   return std::string{kSessionMagic} + static_cast<char>(level) + std::string(2, '\0') + std::string(16, 'n');
 }
@@ -54,8 +59,8 @@ public:
     const std::string message = number(static_cast<std::uint32_t>(bytes.size())) + bytes;
     return message + to_server.code(message);
   }
-  void answers(std::uint32_t token, const std::string& bytes, std::uint32_t length) {
-    router_.on(wire::CcsAnswer{0, token, true, length, bytes}, {}, out, down);
+  void answers(std::uint32_t number, const std::string& bytes, std::uint32_t length) {
+    router_.on(wire::CcsAnswer{0, token(number), true, length, bytes}, {}, out, down);
   }
   /// What it has got since the last time.
   std::string heard() {
@@ -118,7 +123,7 @@ TEST_CASE("a session takes requests without waiting, and answers each under its 
   const std::string first = peer.message(11, Status::more, "first ");
   CHECK(peer.heard() == first + peer.message(11, Status::answered, "piece"));
   peer.says(peer.request(13, 1, ""));
-  peer.router().on(wire::CcsAnswer{0, 3, false, 0, {}}, {}, peer.out, peer.down);
+  peer.router().on(wire::CcsAnswer{0, token(3), false, 0, {}}, {}, peer.out, peer.down);
   CHECK(peer.heard() == peer.message(13, Status::no_reply, ""));
   CHECK(peer.count<ClientClose>() == 0);
 }
@@ -135,7 +140,7 @@ TEST_CASE("a request in a session that cannot be right is refused with the reaso
   peer.says(partial);
   CHECK(peer.heard() == peer.message(3, Status::failed, "sent a request that does not fill its message"));
   peer.says(peer.request(4, 1, "data"));
-  peer.router().on(wire::CcsAnswer{0, 1, true, 0, {}, "process 0 has ended"}, {}, peer.out, peer.down);
+  peer.router().on(wire::CcsAnswer{0, token(1), true, 0, {}, "process 0 has ended"}, {}, peer.out, peer.down);
   CHECK(peer.heard() == peer.message(4, Status::failed, "process 0 has ended"));
 }
 
@@ -186,10 +191,10 @@ TEST_CASE("a session with too many requests under way is not read until half of 
   peer.says(bytes);
   CHECK(peer.down.size() == Clients::kMaxInSession);
   CHECK(peer.count<PauseClient>() == 1);
-  std::uint32_t token = 1;
-  for (; token < Clients::kMaxInSession / 2; ++token) peer.answers(token, "y", 1);
+  std::uint32_t next = 1;
+  for (; next < Clients::kMaxInSession / 2; ++next) peer.answers(next, "y", 1);
   CHECK(peer.down.size() == Clients::kMaxInSession);
-  peer.answers(token, "y", 1);
+  peer.answers(next, "y", 1);
   CHECK(peer.down.size() == Clients::kMaxInSession + 10);
   CHECK(peer.count<PauseClient>() == 2);
 }

@@ -19,7 +19,9 @@ void CcsFanout::begin(const wire::CcsSpread& piece, const Subtree& subtree, cons
               {piece.everybody ? subtree.links_with_processes() : subtree.split(piece.processes),
                local.among(piece.everybody ? everybody : piece.processes)},
               {}};
-  auto& missing = unanswered_[piece.token].missing;
+  const auto [request, is_fresh] = unanswered_.try_emplace(piece.token);
+  if (is_fresh) in_order_.emplace(request->second.place = ++last_place_, piece.token);
+  auto& missing = request->second.missing;
   for (const auto& [link, ranges] : current_.targets.below) missing[{link}];
   for (const std::uint32_t process : current_.targets.own) missing[{kParentLink, process}];
 }
@@ -33,7 +35,7 @@ const CcsFanout::Targets& CcsFanout::spread(const wire::CcsSpread& piece, const 
       failed = fail(piece.token, speaker, "there are no such processes");
     } else if (unanswered_.size() > kMaxUnanswered) {
       failed =
-          fail(unanswered_.begin()->first, speaker, "too many requests for several processes are unanswered");
+          fail(in_order_.begin()->second, speaker, "too many requests for several processes are unanswered");
     }
   } else if (piece.token != current_.token) {
     current_ = {};
@@ -51,10 +53,12 @@ std::optional<CcsFanout::Answer> CcsFanout::fail(std::uint32_t token, std::uint3
 void CcsFanout::erase(std::uint32_t token) {
   const auto found = unanswered_.find(token);
   bytes_ -= found->second.bytes;
+  in_order_.erase(found->second.place);
   unanswered_.erase(found);
 }
 
-std::optional<CcsFanout::Answer> CcsFanout::answered(Source source, const wire::CcsAnswer& piece) {
+std::optional<CcsFanout::Answer> CcsFanout::answered(Source source, const wire::CcsAnswer& piece,
+                                                     const Subtree& subtree) {
   const auto found = unanswered_.find(piece.token);
   if (found == unanswered_.end()) return {};
   Unanswered& request = found->second;
@@ -69,26 +73,37 @@ std::optional<CcsFanout::Answer> CcsFanout::answered(Source source, const wire::
   if (part->second.size() < piece.length) return {};
   std::string bytes = std::move(part->second);
   request.missing.erase(part);
-  if (std::string wrong = join(request, source, std::move(bytes), piece.merge); !wrong.empty())
-    return fail(piece.token, piece.process, std::move(wrong));
+  const std::size_t size = bytes.size();
+  wire::CcsReplies more{piece.merge, {}};
+  std::string wrong;
+  if (source.link == kParentLink) {
+    more.parts.push_back({source.process, std::move(bytes)});
+  } else if (auto theirs = wire::decode_ccs_replies(bytes); theirs) {
+    more = std::move(*theirs);
+    wrong = foreign(source.link, more, subtree);
+  } else {
+    wrong = theirs.error().what;
+  }
+  if (wrong.empty()) wrong = join(request, std::move(more), size);
+  if (!wrong.empty()) return fail(piece.token, piece.process, std::move(wrong));
   if (!request.missing.empty()) return {};
   Answer answer{piece.token, piece.process, std::move(request.replies)};
   erase(piece.token);
   return answer;
 }
 
-/// Adds an answer that is complete. What is wrong with it.
-std::string CcsFanout::join(Unanswered& request, Source source, std::string bytes, wire::CcsMerge merge) {
-  const std::size_t size = bytes.size();
-  const bool first = request.replies.parts.empty();
-  wire::CcsReplies more{merge, {}};
-  if (source.link == kParentLink) {
-    more.parts.push_back({source.process, std::move(bytes)});
-  } else {
-    auto theirs = wire::decode_ccs_replies(bytes);
-    if (!theirs) return theirs.error().what;
-    more = std::move(*theirs);
+/// What is wrong with whom they are said to come from.
+std::string CcsFanout::foreign(LinkId link, const wire::CcsReplies& replies, const Subtree& subtree) {
+  for (const wire::CcsReplies::Part& part : replies.parts) {
+    if (!subtree.owns_process(link, part.process))
+      return fmt::format("a launcher answered for process {}, which is not below it", part.process);
   }
+  return {};
+}
+
+/// Adds an answer that is complete, of so many bytes. What is wrong with it.
+std::string CcsFanout::join(Unanswered& request, wire::CcsReplies more, std::size_t size) {
+  const bool first = request.replies.parts.empty();
   if (!first && more.merge.operation() != wire::CcsMerge::concat) {  // nothing of it is kept
     request.bytes -= size;
     bytes_ -= size;

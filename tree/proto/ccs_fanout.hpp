@@ -50,7 +50,8 @@ public:
 
   bool awaits(std::uint32_t token) const { return unanswered_.contains(token); }
   /// Takes a piece of an answer to a request that it awaits. The answer to be passed on, once it is complete.
-  std::optional<Answer> answered(Source source, const wire::CcsAnswer& piece);
+  /// A child answers for those alone that are below it in the subtree.
+  std::optional<Answer> answered(Source source, const wire::CcsAnswer& piece, const Subtree& subtree);
   /// The child's answers will not come; `process` is one of those below it.
   std::vector<Answer> lost(LinkId link, std::uint32_t process, const std::string& why);
 
@@ -58,7 +59,8 @@ private:
   struct Unanswered {
     std::map<Source, std::string> missing;  // and what has come of their answers
     wire::CcsReplies replies;
-    std::size_t bytes = 0;  // of both, about
+    std::size_t bytes = 0;    // of both, about
+    std::uint64_t place = 0;  // in order of arrival
   };
   struct Current {
     std::uint32_t token = 0;
@@ -67,12 +69,15 @@ private:
   };
 
   void begin(const wire::CcsSpread& piece, const Subtree& subtree, const LocalProcesses& local);
-  std::string join(Unanswered& request, Source source, std::string bytes, wire::CcsMerge merge);
+  static std::string foreign(LinkId link, const wire::CcsReplies& replies, const Subtree& subtree);
+  std::string join(Unanswered& request, wire::CcsReplies more, std::size_t size);
   std::optional<Answer> fail(std::uint32_t token, std::uint32_t process, std::string why);
   void erase(std::uint32_t token);
 
-  Current current_;  // the request whose pieces come
-  std::map<std::uint32_t, Unanswered> unanswered_;
+  Current current_;                                  // the request whose pieces come
+  std::map<std::uint32_t, Unanswered> unanswered_;   // by token
+  std::map<std::uint64_t, std::uint32_t> in_order_;  // their tokens, by place
+  std::uint64_t last_place_ = 0;
   std::size_t bytes_ = 0;  // of all
 };
 

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ccs/token_seal.hpp"
+
+#include <bit>
+#include <cstring>
+#include <string>
+
+namespace charmtree::ccs {
+
+namespace {
+
+/// SipHash-2-4 of one word.
+std::uint64_t sip_hash(const std::array<std::uint64_t, 2>& key, std::uint64_t word) {
+  std::uint64_t a = key[0] ^ 0x736F6D6570736575U, b = key[1] ^ 0x646F72616E646F6DU;
+  std::uint64_t c = key[0] ^ 0x6C7967656E657261U, d = key[1] ^ 0x7465646279746573U;
+  const auto rounds = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      a += b, b = std::rotl(b, 13) ^ a, a = std::rotl(a, 32);
+      c += d, d = std::rotl(d, 16) ^ c;
+      a += d, d = std::rotl(d, 21) ^ a;
+      c += b, b = std::rotl(b, 17) ^ c, c = std::rotl(c, 32);
+    }
+  };
+  const auto take = [&](std::uint64_t block) {
+    d ^= block;
+    rounds(2);
+    a ^= block;
+  };
+  take(word);
+  take(std::uint64_t{sizeof word} << 56);
+  c ^= 0xFF;
+  rounds(4);
+  return a ^ b ^ c ^ d;
+}
+
+}  // namespace
+
+TokenSeal::TokenSeal(const Guard::Secret& secret) {
+  const std::string hash =
+      keyed_hash({reinterpret_cast<const char*>(secret.data()), secret.size()}, "tokens");
+  std::memcpy(key_.data(), hash.data(), sizeof key_);
+}
+
+std::uint16_t TokenSeal::mix(unsigned round, std::uint16_t half) const {
+  return static_cast<std::uint16_t>(sip_hash(key_, std::uint64_t{round} << 16 | half));
+}
+
+/// The permutation is one of 32 bits: where it leaves 31 of them it is applied again.
+std::uint32_t TokenSeal::seal(std::uint32_t number) const {
+  do {
+    auto left = static_cast<std::uint16_t>(number >> 16), right = static_cast<std::uint16_t>(number);
+    for (unsigned round = 0; round < kRounds; ++round) {
+      const auto next = static_cast<std::uint16_t>(left ^ mix(round, right));
+      left = right;
+      right = next;
+    }
+    number = std::uint32_t{left} << 16 | right;
+  } while (number > kMost);
+  return number;
+}
+
+std::uint32_t TokenSeal::open(std::uint32_t token) const {
+  do {
+    auto left = static_cast<std::uint16_t>(token >> 16), right = static_cast<std::uint16_t>(token);
+    for (unsigned round = kRounds; round-- > 0;) {
+      const auto before = static_cast<std::uint16_t>(right ^ mix(round, left));
+      right = left;
+      left = before;
+    }
+    token = std::uint32_t{left} << 16 | right;
+  } while (token > kMost);
+  return token;
+}
+
+}  // namespace charmtree::ccs
