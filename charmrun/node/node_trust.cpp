@@ -19,19 +19,19 @@ bool Node::allowed(LinkId link, const wire::Message& message) const {
   const Subtree& subtree = launch_->subtree();
   const auto host = [&](std::uint32_t index) { return subtree.owns(link, index); };
   const auto process = [&](std::uint32_t number) { return subtree.owns_process(link, number); };
-  // Output waits for credit, while its process may be moved.
+  // Output waits for credit, while its process may be moved, or get another number.
   const auto was_process = [&](std::uint32_t number) { return subtree.has_owned_process(link, number); };
   const auto processes = [&](wire::ProcessSet::Range range) { return subtree.owns_processes(link, range); };
   if (const auto* m = std::get_if<wire::Facts>(&message)) return allowed(link, *m);
   if (const auto* m = std::get_if<wire::Output>(&message))
-    return (was_process(m->process) || job_->resizes) &&
+    return was_process(m->process) &&
            (m->stream == 1 || m->stream == 2 || (m->stream == 3 && job_->terminal));
-  if (const auto* m = std::get_if<wire::ScanUp>(&message)) return was_process(m->process) || job_->resizes;
+  if (const auto* m = std::get_if<wire::ScanUp>(&message)) return was_process(m->process);
   if (const auto* m = std::get_if<wire::AbortUp>(&message)) return process(m->process);
   if (const auto* m = std::get_if<wire::Rejoined>(&message)) return process(m->process);
   if (const auto* m = std::get_if<wire::CcsAnswer>(&message)) return process(m->process);
   if (const auto* m = std::get_if<wire::Left>(&message)) return process(m->process);
-  if (const auto* m = std::get_if<wire::Silence>(&message)) return process(m->process) || job_->resizes;
+  if (const auto* m = std::get_if<wire::Silence>(&message)) return was_process(m->process);
   if (const auto* m = std::get_if<wire::PesWanted>(&message)) return process(m->process);
   if (const auto* m = std::get_if<wire::QueuePairsUp>(&message)) return allowed(link, m->block);
   if (const auto* m = std::get_if<wire::LinkLost>(&message))

@@ -208,6 +208,27 @@ TEST_CASE("a child that goes on without credit is found out") {
   CHECK_FALSE(grants.received(1, 1));
 }
 
+TEST_CASE("with a little credit a child may send the longest output that there is, and no longer one") {
+  OutputGrants grants;
+  CHECK(grants.received(1, OutputGrants::kFirst - 1));
+  CHECK_FALSE(grants.received(1, OutputGrants::kLargest + 1));
+  CHECK(grants.received(2, OutputGrants::kFirst - 1));
+  CHECK(grants.received(2, OutputGrants::kLargest));
+}
+
+TEST_CASE("bytes that have no lines go in pieces that one credit allows") {
+  Bench b{kPlenty};
+  wire::Output output = lines(3, std::string(1U << 20, 'x') + "\n");
+  output.tail = wire::Tail::prompt;
+  b.queue.add(output, b.out);
+  std::string all;
+  while (auto next = b.queue.next(b.out)) {
+    CHECK(next->cost <= OutputGrants::kLargest);
+    all += std::get<wire::Output>(next->message).text;
+  }
+  CHECK(all == output.text);
+}
+
 TEST_CASE("what is kept until it is taken is sent again, in order, and counts in the host's share") {
   OutputQueue queue{kPlenty, 1U << 20, OutputQueue::Keeps::until_taken};
   Actions out;

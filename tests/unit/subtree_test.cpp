@@ -209,3 +209,29 @@ TEST_CASE("processes that are moved are found, counted and split where they are"
     CHECK(subtree.all_registered());
   }
 }
+
+TEST_CASE("after processes have got new numbers a child may finish what it said under the old ones",
+          "[subtree]") {
+  Subtree subtree;
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    Host host;
+    host.index = i + 1;
+    host.first_process = 2 * i;
+    host.processes = 2;
+    subtree.add(host);
+    subtree.bind(host.index, LinkId{i + 1});
+  }
+  subtree.renumber();
+  subtree.give({1, 0, 1});
+  subtree.give({2, 1, 2});
+  CHECK(subtree.has_owned_process(1, 0));
+  CHECK(subtree.has_owned_process(1, 1));  // before
+  CHECK_FALSE(subtree.has_owned_process(1, 2));
+  CHECK_FALSE(subtree.owns_process(1, 1));
+  CHECK(subtree.has_owned_process(2, 1));
+  CHECK(subtree.has_owned_process(2, 3));  // before
+  CHECK_FALSE(subtree.has_owned_process(2, 4));
+  CHECK_FALSE(subtree.has_owned_process(2, 0));
+  subtree.begin_run(true, false);  // links are empty then
+  for (std::uint32_t process = 0; process < 4; ++process) CHECK_FALSE(subtree.has_owned_process(1, process));
+}

@@ -79,7 +79,7 @@ void Launch::add_late(std::vector<Host> hosts, wire::Blob coded_job, Instant now
 }
 
 void Launch::forget_processes() {
-  subtree_.take_all();
+  subtree_.renumber();
   for (auto& [link, child] : children_) child.registered = child.finished = 0;
 }
 

@@ -9,7 +9,8 @@ bool OutputGrants::received(LinkId link, std::size_t cost) {
   const auto [it, fresh] = accounts_.try_emplace(link);
   if (fresh) total_ += kFirst;
   Account& account = it->second;
-  const bool allowed = account.granted > 0;
+  const auto most = std::max(account.granted, static_cast<std::int64_t>(kLargest));
+  const bool allowed = account.granted > 0 && static_cast<std::int64_t>(cost) <= most;
   account.granted -= static_cast<std::int64_t>(cost);
   account.held += static_cast<std::int64_t>(cost);
   return allowed;

@@ -16,8 +16,11 @@ class OutputGrants {
 public:
   /// Of all children; of each one, at most; what each one has without having been told.
   static constexpr std::size_t kPool = 4U << 20, kMost = 512U << 10, kFirst = 16U << 10;
+  /// Whoever has any credit may send one output that exceeds it. This is the cost of the longest that a
+  /// launcher sends (OutputQueue::kLongest, the format of a scanf), or a little more.
+  static constexpr std::size_t kLargest = 160U << 10;
 
-  /// False: the child had no credit (one output may exceed it).
+  /// False: the child had no credit, or not enough for so large an output.
   bool received(LinkId link, std::size_t cost);
   /// That has been passed on; returns the credit to be sent, 0: none for now.
   std::uint64_t passed(LinkId link, std::size_t cost);

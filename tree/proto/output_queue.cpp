@@ -5,6 +5,9 @@
 #include <iterator>
 #include <utility>
 
+#include "tree/proto/line_buffer.hpp"
+#include "tree/proto/output_grants.hpp"
+#include "tree/wire/charm_message.hpp"
 #include "tree/wire/frame.hpp"
 
 namespace charmtree::proto {
@@ -14,12 +17,18 @@ namespace {
 /// What a message takes beside its text.
 constexpr std::size_t kOverhead = 512;
 
+// A line and its newline are never divided, and whoever has credit may send them.
+static_assert(LineBuffer::kMaxLine < OutputQueue::kLongest);
+static_assert(OutputQueue::kLongest + kOverhead <= OutputGrants::kLargest);
+static_assert(wire::kMaxCharmFormat + kOverhead <= OutputGrants::kLargest);
+
 /// How much of the text goes into one piece: whole lines, and a line is not divided.
 std::size_t piece_of(std::string_view text) {
   if (text.size() <= OutputQueue::kPiece) return text.size();
   const std::size_t last = text.rfind('\n', OutputQueue::kPiece - 1);
   const std::size_t newline = last != std::string_view::npos ? last : text.find('\n');
-  return newline == std::string_view::npos ? text.size() : newline + 1;
+  const std::size_t end = newline == std::string_view::npos ? text.size() : newline + 1;
+  return end <= OutputQueue::kLongest ? end : OutputQueue::kPiece;
 }
 
 /// Messages as they were put into the spool; nothing: they are no such thing.

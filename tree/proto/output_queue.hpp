@@ -24,8 +24,8 @@ class OutputQueue {
 public:
   /// Of this host's processes, in memory, besides what is on its way into the spool.
   static constexpr std::size_t kShare = 1U << 20;
-  /// Longer output is divided where a line ends.
-  static constexpr std::size_t kPiece = 64U << 10;
+  /// Longer output is divided where a line ends; a line is not, but for bytes that are no lines (++raw).
+  static constexpr std::size_t kPiece = 64U << 10, kLongest = 2 * kPiece;
 
   struct Passed {
     wire::Message message;

@@ -36,6 +36,14 @@ void Subtree::give(const wire::Share& share) {
   registered_ -= std::exchange(entry.registered, false) ? 1 : 0;
 }
 
+void Subtree::renumber() {
+  for (const auto& [host, entry] : entries_) {
+    if (entry.link != kParentLink && entry.processes > 0)
+      former_[entry.link].add({entry.first_process, entry.first_process + entry.processes - 1});
+  }
+  take_all();
+}
+
 void Subtree::take_all() {
   moved_.clear();
   moved_away_.clear();
@@ -62,6 +70,7 @@ void Subtree::put_back_all() {
 }
 
 void Subtree::begin_run(bool numbered_late, bool anew) {
+  former_.clear();
   numbered_late ? take_all() : put_back_all();
   answered_ = registered_ = 0;
   for (auto& [host, entry] : entries_) {
@@ -274,6 +283,8 @@ bool Subtree::owns_processes(LinkId link, wire::ProcessSet::Range range) const {
 bool Subtree::has_owned_process(LinkId link, std::uint32_t process) const {
   const auto is_below = [&](const Entry* entry) { return entry != nullptr && entry->link == link; };
   if (is_below(first_entry_of(process))) return true;
+  if (const auto former = former_.find(link); former != former_.end() && former->second.contains(process))
+    return true;
   const auto moved = moved_.find(process);
   return moved != moved_.end() && std::any_of(moved->second.begin(), moved->second.end(),
                                               [&](std::uint32_t host) { return is_below(find(host)); });

@@ -12,6 +12,7 @@
 
 #include "tree/proto/events.hpp"
 #include "tree/wire/moved_processes.hpp"
+#include "tree/wire/process_set.hpp"
 
 namespace charmtree::proto {
 
@@ -35,8 +36,8 @@ public:
   void bind(std::uint32_t host, LinkId link);
   /// The host, which had none, gets these processes: it has yet to answer for them.
   void give(const wire::Share& share);
-  /// All hosts lose their processes, to be given others.
-  void take_all();
+  /// All hosts lose their processes, to be given others. What was said under the old numbers may still come.
+  void renumber();
   /// All hosts have yet to answer, but for those that cannot be started, unless that is tried again (`anew`).
   /// `numbered_late`: they lose their processes, too.
   void begin_run(bool numbered_late, bool anew);
@@ -99,6 +100,7 @@ private:
   const Entry* first_entry_of(std::uint32_t process) const;
   void count_out(const Entry& entry);
   void count_in(Entry& entry, std::uint32_t processes);
+  void take_all();
   void put_back_all();
 
   Entries entries_;
@@ -106,6 +108,7 @@ private:
   std::map<LinkId, std::uint32_t> link_processes_;          // of bound hosts
   std::map<LinkId, std::uint32_t> moved_away_;              // from there
   wire::MovedProcesses moved_;
+  std::map<LinkId, wire::ProcessSet> former_;  // numbers in this run, before those of now
   std::uint32_t processes_ = 0;
   std::size_t answered_ = 0, registered_ = 0;
 };
