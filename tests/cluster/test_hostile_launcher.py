@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One host of a job has been taken over: its launcher speaks the protocol and lies (tests/doubles/hostile_launcher.cpp). Others
+of the job, the user's keys, known_hosts and files are none of its business."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from running import PATIENCE_S, Factory, assert_good, built, charmrun_lines, command, error_line, run
+from served import Served
+from test_forward_agent import keyless, run_with_agent
+from vcluster import REPOSITORY, Cluster
+
+_SHARED = "/home/shared"
+_FILE = f"{_SHARED}/hostile"
+_LIAR = 1  # a host
+_CAUGHT = "its launcher answered CCS requests that it was not asked"
+
+
+def hostile(hosts: Cluster, charmrun: Path, mode: str) -> list[str]:
+    """Options by which the launcher of h01 is one that lies so."""
+    hosts.put(0, _FILE, "", mode=0o666)
+    liar = built(charmrun, "hostile_launcher")
+    lines = ["#!/bin/sh", f"[ $(hostname) = {hosts.names[_LIAR]} ] && exec {liar} {mode} {_FILE}", f'exec {charmrun} "$@"']
+    return ["++launcher", hosts.put(0, f"{_SHARED}/launcher", "\n".join(lines) + "\n", mode=0o755)]
+
+
+@pytest.mark.parametrize("style", ["hashed", "plain"])
+def test_host_keys_that_it_makes_up_are_not_added(cluster: Factory, charmrun: Path, style: str) -> None:
+    hosts = cluster(26)
+    hosts.known_hosts(style)
+    known = hosts.path(0, "/home/ctuser/.ssh/known_hosts")
+    before = known.read_text()
+    words = ["+p3", "++nodelist", hosts.nodelist([_LIAR, 2, 3]), "++branching", 1, "++accept-new-host-keys"]
+    done = run(hosts, charmrun, *words, *hostile(hosts, charmrun, "plant-keys"), "hostname")
+    assert_good(done, hosts.names[2:4], said=None)
+    assert known.read_text() == before
+    lines = [line for line in charmrun_lines(done) if "is not added" in line]
+    why = "host key: the ssh-ed25519 host key has changed (or someone is in between); if the host was set up anew: ssh-keygen -R HOST"
+    assert lines == [f"{name}: a host key that was reported for it is not added: {why}" for name in ("h02", "h03")], done.stderr
+
+
+def test_signatures_end_when_a_host_is_up(cluster: Factory, charmrun: Path) -> None:
+    """Nor are there any when the end has begun."""
+    hosts = cluster(26)
+    keyless(hosts)
+    words = ["+p2", "++nodelist", hosts.nodelist([_LIAR, 2]), "++branching", 1, "++forward-agent"]
+    done = run_with_agent(hosts, charmrun, *words, *hostile(hosts, charmrun, "sign-late"), "true")
+    assert done.returncode == 0, done.stderr
+    assert hosts.path(0, _FILE).read_text().splitlines() == ["down 1", "up 0", "ending 0"], done.stderr
+    refused = [line for line in charmrun_lines(done) if "refused" in line]
+    assert refused == ["h02: refused to sign a login for the launcher on h01: its launcher is up"] * 6
+
+
+def test_requests_of_others_are_not_answered_by_it(cluster: Factory, charmrun: Path) -> None:
+    """A client waits for process 0, and the launcher of processes 2 and 3 answers what came shortly before and after a request of
+    its own. When it guesses on, it is found out."""
+    hosts = cluster(26)
+    options = hostile(hosts, charmrun, "answer-for-others")
+    job = Served(hosts, charmrun, "++server", *options, program=[built(charmrun, "steered")], python=())
+    module = {"PYTHONPATH": str(REPOSITORY / "client-lib/python")}
+    head = f"from charmtree_ccs import Session\njob = Session('127.0.0.1', {job.port})\n"
+    answers: dict[str, str] = {}
+
+    def ask(name: str, text: str) -> None:
+        done = hosts.run(0, ["/usr/bin/python3", "-c", head + text], env=module, timeout=PATIENCE_S)
+        answers[name] = done.stdout.strip() or done.stderr
+
+    waiting = threading.Thread(target=ask, args=("held", "print(job.ask_all([('hold', b'', 0), ('rank', b'', 0)])[0])"))
+    waiting.start()
+    ask("its own", "print({job.ask('echo', b'', 2) for _ in range(50)})")
+    while waiting.is_alive():
+        ask("release", "print(job.ask('release', b'', 0))")
+    waiting.join()
+    guess = command(charmrun, "++ccs", f"127.0.0.1:{job.port}", "guess", 2)
+    hosts.run(0, guess, timeout=PATIENCE_S)
+    text = job.rest()
+    assert answers == {"held": "b'late'", "its own": "{b'mine'}", "release": "b'now'"}, text
+    assert job.child.returncode == 125 and f"error: h01: run: {_CAUGHT}" in text, text
+
+
+@pytest.mark.parametrize(
+    ("mode", "why"),
+    [
+        ("print-for-others", "run: its launcher spoke for hosts that it was not given"),
+        ("print-too-much", "run: its launcher sent more output than it may"),
+    ],
+)
+def test_output_that_is_not_its_own_or_too_much_ends_the_link(cluster: Factory, charmrun: Path, mode: str, why: str) -> None:
+    """Also where processes may get other numbers; no file is made for a process that there is not."""
+    hosts = cluster(26)
+    resizing = built(charmrun, "resizing_double")
+    files = f"{_SHARED}/printed-{mode}"
+    words = ["+p2", "++nodelist", hosts.nodelist([_LIAR, 2]), "++branching", 2, "++output", f"{files}/%r.out"]
+    done = run(hosts, charmrun, *words, *hostile(hosts, charmrun, mode), resizing)
+    assert error_line(done).startswith(f"h01: {why}"), done.stderr
+    made = {file.name: file.stat().st_size for file in hosts.path(0, files).glob("*")}
+    assert set(made) <= {"0.out", "1.out"} and not any(made.values()), made

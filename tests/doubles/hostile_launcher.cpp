@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// hostile_launcher MODE [FILE]: the launcher of a host that has been taken over. It speaks the protocol of
+// launchers, greets and answers as one does, and then lies as its mode says (kModes). What it got for its
+// lies it writes into FILE, a line for each question; the mode `frames` takes the lies from there, raw.
+//
+// A wrapper that `++launcher` names runs it on one host, and charmrun on the others.
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tree/wire/ccs_message.hpp"
+#include "tree/wire/greeting.hpp"
+#include "tree/wire/messages.hpp"
+#include "tree/wire/ssh_blob.hpp"
+#include "tree/wire/userauth.hpp"
+
+namespace charmtree {
+namespace {
+
+constexpr int kBeatMs = 50;  // between two signs of life
+
+/// What a launcher knows and does before and after it lies.
+class Launcher {
+public:
+  Launcher() {
+    write(wire::make_greeting());
+    const auto welcome = await<wire::Welcome>();
+    auto decoded = wire::decode_job(*welcome.job);
+    if (!decoded) std::exit(3);
+    job = std::move(*decoded);
+    self = welcome.self;
+    say(wire::Hello{now(), static_cast<std::uint32_t>(::getpid())});
+  }
+
+  void say(const wire::Message& message) {
+    const auto frames = wire::encode_frames(message);
+    if (!frames) std::exit(4);
+    write(*frames);
+  }
+
+  void write(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
+      if (written <= 0) std::exit(0);  // nobody listens any more
+      bytes.remove_prefix(static_cast<std::size_t>(written));
+    }
+  }
+
+  /// The next message of this kind; those before it are looked at no further than every launcher must.
+  template <class M>
+  M await() {
+    for (;;) {
+      wire::Message message = hear();
+      if (auto* wanted = std::get_if<M>(&message)) return std::move(*wanted);
+    }
+  }
+
+  /// The next message. The end of the link ends us.
+  wire::Message hear() {
+    for (;;) {
+      auto next = reader_.next();
+      if (!next) std::exit(5);
+      if (next->has_value()) {
+        note(**next);
+        return std::move(**next);
+      }
+      read();
+    }
+  }
+
+  /// All hosts that it is to start.
+  const std::vector<Host>& given() {
+    while (given_.empty()) hear();
+    return given_;
+  }
+
+  /// Its host, and maybe others, are up: their processes run.
+  void up(std::vector<std::uint32_t> others = {}) {
+    wire::Facts facts;
+    facts.hosts_up = std::move(others);
+    facts.hosts_up.push_back(self.index);
+    say(facts);
+  }
+
+  /// So many plain processes, from its first one on, have exited with 0.
+  void exited(std::uint32_t processes) {
+    wire::Facts facts;
+    facts.exited_ok = processes;
+    facts.first_ok = self.first_process;
+    say(facts);
+  }
+
+  /// Its processes have registered as programs of the client library do.
+  void registered() {
+    wire::Facts facts;
+    const std::vector<wire::Tuple> tuples(self.processes, wire::Tuple{0, "x"});
+    facts.blocks.push_back({self.index, self.first_process, 0, tuples});
+    facts.registered = self.processes;
+    say(facts);
+  }
+
+  /// The hosts that it was given go back to who gave them.
+  void hand_back() {
+    wire::HandBack back;
+    for (const Host& host : given())
+      back.hosts.push_back({host.index, Error{Errc::not_authorised, Phase::authenticate, "no key"}});
+    say(back);
+  }
+
+  /// Waits for the end and confirms it; its parent closes the link then.
+  [[noreturn]] void end() {
+    if (!ended) await<wire::End>();
+    say(wire::Done{});
+    for (;;) hear();
+  }
+
+  wire::JobSpec job;
+  Host self;
+  bool ended = false;  // the end has been announced
+
+private:
+  static Instant now() {
+    return Instant{std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch())};
+  }
+
+  void note(const wire::Message& message) {
+    ended = ended || std::holds_alternative<wire::End>(message);
+    const auto* more = std::get_if<wire::Assign>(&message);
+    if (more != nullptr) given_.insert(given_.end(), more->hosts.begin(), more->hosts.end());
+    // The one that is started to clean up behind us does so.
+    if (std::holds_alternative<wire::Sweep>(message)) say(wire::Swept{0});
+  }
+
+  /// What has come; says that it lives while nothing comes.
+  void read() {
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    while (::poll(&input, 1, kBeatMs) == 0) {
+      if (!job.id.empty()) say(wire::BeatUp{});
+    }
+    std::array<char, 64 << 10> bytes;
+    const ssize_t got = ::read(STDIN_FILENO, bytes.data(), bytes.size());
+    if (got <= 0) std::exit(0);
+    if (!reader_.append({bytes.data(), static_cast<std::size_t>(got)})) std::exit(6);
+  }
+
+  wire::LinkReader reader_{wire::LinkReader::From::parent};
+  std::vector<Host> given_;
+};
+
+void write_down(const std::string& file, const std::string& line) {
+  std::ofstream{file, std::ios::app} << line << '\n';
+}
+
+/// Keys of its own making for the hosts that it is to start, two for each, and one for its own.
+void plant_keys(Launcher& me, const std::string&) {
+  for (const char filling : {'1', '2'}) {
+    HostKey key{"ssh-ed25519", {}};
+    wire::append_string(key.blob, key.type);
+    wire::append_string(key.blob, std::string(32, filling));
+    for (const Host& host : me.given()) me.say(wire::NewHostKey{host.index, key});
+  }
+  me.hand_back();
+  me.up();
+  me.exited(me.self.processes);
+}
+
+/// How many of these logins to a host were signed.
+int signatures(Launcher& me, const Host& host, int logins) {
+  const Profile& profile = me.job.profiles.at(host.profile);
+  int count = 0;
+  for (int i = 0; i < logins; ++i) {
+    const std::string session(32, static_cast<char>('a' + i));
+    const std::string& key = profile.forwarded_keys.at(0);
+    const wire::UserauthRequest login{session, profile.user, wire::key_type(key), key};
+    me.say(wire::SignRequest{me.self.index, 1, host.index, wire::encode(login)});
+    count += me.await<wire::SignReply>().signature.empty() ? 0 : 1;
+  }
+  return count;
+}
+
+/// Has logins to a host signed: one before it is up, and more when it is, and when the end has begun.
+void sign_late(Launcher& me, const std::string& file) {
+  const Host host = me.given().front();
+  write_down(file, "down " + std::to_string(signatures(me, host, 1)));
+  me.up({host.index});
+  write_down(file, "up " + std::to_string(signatures(me, host, 3)));
+  me.exited(me.self.processes + host.processes);
+  me.await<wire::End>();
+  write_down(file, "ending " + std::to_string(signatures(me, host, 3)));
+}
+
+/// Answers requests to its first process, and before that whatever somebody else may have been asked shortly
+/// before or after: once as often as a broken program may do by mistake, and for each `guess` far more often.
+void answer_for_others(Launcher& me, const std::string&) {
+  constexpr std::uint32_t kFew = 40, kMany = 200;
+  const auto answer = [&](std::uint32_t token, const std::string& text) {
+    me.say(
+        wire::CcsAnswer{me.self.first_process, token, true, static_cast<std::uint32_t>(text.size()), text});
+  };
+  me.up();
+  me.registered();
+  for (std::uint32_t few = kFew; !me.ended;) {
+    const wire::Message message = me.hear();
+    const auto* request = std::get_if<wire::CcsForward>(&message);
+    const auto asked = wire::parse_ccs_delivery(request != nullptr ? request->bytes : std::string{});
+    if (!asked) continue;
+    const std::uint32_t guesses = asked->handler == "guess" ? kMany : std::exchange(few, 0);
+    for (std::uint32_t near = 1; near <= guesses; ++near) {
+      answer(asked->token - near, "lie");
+      answer(asked->token + near, "lie");
+    }
+    answer(asked->token, "mine");
+  }
+}
+
+/// A line of a process of another host, or of none.
+void print_for_others(Launcher& me, const std::string&) {
+  me.up();
+  me.say(wire::Output{me.self.first_process + me.self.processes + 6, 1, false, "forged\n"});
+}
+
+/// An output that is larger than any, and than its credit.
+void print_too_much(Launcher& me, const std::string&) {
+  me.up();
+  me.say(wire::Output{me.self.first_process, 1, false, std::string(31U << 20, 'x')});
+}
+
+/// The bytes of the file, in whatever state the job is.
+void frames(Launcher& me, const std::string& file) {
+  me.up();
+  std::ifstream in{file, std::ios::binary};
+  me.write(std::string{std::istreambuf_iterator<char>{in}, {}});
+}
+
+const std::map<std::string, std::function<void(Launcher&, const std::string&)>> kModes = {
+    {"plant-keys", plant_keys},
+    {"sign-late", sign_late},
+    {"answer-for-others", answer_for_others},
+    {"print-for-others", print_for_others},
+    {"print-too-much", print_too_much},
+    {"frames", frames},
+};
+
+}  // namespace
+}  // namespace charmtree
+
+int main(int argc, char** argv) {
+  const auto mode = charmtree::kModes.find(argc > 1 ? argv[1] : "");
+  if (mode == charmtree::kModes.end()) {
+    std::fputs("usage: hostile_launcher MODE [FILE]\n", stderr);
+    return 2;
+  }
+  charmtree::Launcher me;
+  mode->second(me, argc > 2 ? argv[2] : "");
+  me.end();
+}
