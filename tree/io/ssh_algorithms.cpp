@@ -6,8 +6,9 @@
 
 #include <algorithm>
 
-#include "tree/io/ssh_host_key.hpp"
 #include "tree/io/ssh_keys.hpp"
+#include "tree/proto/host_key.hpp"
+#include "tree/wire/words.hpp"
 
 namespace charmtree::io {
 
@@ -24,16 +25,6 @@ std::set<std::string> methods(LIBSSH2_SESSION* session, int kind) {
 
 }  // namespace
 
-std::vector<std::string> split_list(std::string_view list) {
-  std::vector<std::string> words;
-  while (!list.empty()) {
-    const std::string_view word = list.substr(0, list.find(','));
-    if (!word.empty()) words.emplace_back(word);
-    list.remove_prefix(std::min(word.size() + 1, list.size()));
-  }
-  return words;
-}
-
 LibraryAlgorithms::LibraryAlgorithms() {
   libssh2_init(LIBSSH2_INIT_NO_CRYPTO);
   LIBSSH2_SESSION* session = libssh2_session_init_ex(nullptr, nullptr, nullptr, nullptr);
@@ -45,7 +36,7 @@ LibraryAlgorithms::LibraryAlgorithms() {
 }
 
 bool LibraryAlgorithms::have(const AlgorithmOption& option, const std::string& name) const {
-  if (option.member == &SshAlgorithms::host_keys) return host_key_usable(name);
+  if (option.member == &SshAlgorithms::host_keys) return proto::host_key_usable(name);
   if (option.member == &SshAlgorithms::user_keys) return user_key_usable(name);
   const auto& all = option.member == &SshAlgorithms::ciphers ? ciphers_
                     : option.member == &SshAlgorithms::macs  ? macs_
