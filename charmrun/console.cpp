@@ -370,7 +370,7 @@ void Console::record(const proto::Record& record) {
       dashboard_->tell(
           [&](Dashboard& dashboard) { dashboard.host_failed(record.stamps.host, *record.error); });
     }
-    if (events_) event(event_log_.host_failed(host, *record.error, record.failed));
+    if (events_) event(event_log_.host_failed(host, *record.error, record.failed, io::now()));
     return startup_.failed(record.stamps.host, *record.error, record.failed);
   }
   startup_.stamped(record.stamps);

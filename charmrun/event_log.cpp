@@ -18,8 +18,8 @@ constexpr int kMaxDescriptor = 1023;
 
 }  // namespace
 
-std::string EventLog::line(const char* event, Instant when, const Json& more) const {
-  Json json = {{"event", event}, {"t", rounded_seconds(when - started_)}};
+std::string EventLog::line(const char* event, Instant now, const Json& more) const {
+  Json json = {{"event", event}, {"t", at(now)}};
   json.update(more);
   return json_text(json);
 }
@@ -38,9 +38,14 @@ std::string EventLog::host_up(const std::string& host, Instant now) const {
   return line("host_up", now, {{"host", host}});
 }
 
-std::string EventLog::host_failed(const std::string& host, const Error& error, Instant when) const {
-  return line("host_failed", when,
-              {{"host", host}, {"phase", name(error.phase)}, {"error", error.what}, {"fix", error.fix}});
+std::string EventLog::host_failed(const std::string& host, const Error& error, Instant when,
+                                  Instant now) const {
+  return line("host_failed", now,
+              {{"host", host},
+               {"phase", name(error.phase)},
+               {"error", error.what},
+               {"fix", error.fix},
+               {"at", at(when)}});
 }
 
 std::string EventLog::lost(const proto::Loss& loss, const std::string& host, Instant now) const {
@@ -89,11 +94,12 @@ std::string EventLog::stage(const proto::JobStatus& status, Instant now) const {
 std::string EventLog::output(const proto::Show& show, Instant now) const {
   const bool known = show.output.read != kNever;
   const auto stream = static_cast<proto::Stream>(show.output.stream);
-  return line("output", known ? show.output.read : now,
+  return line("output", now,
               {{"process", show.output.process},
                {"host", show.host},
                {"stream", name_of(stream)},
-               {"text", show.output.text}});
+               {"text", show.output.text},
+               {"at", at(known ? show.output.read : now)}});
 }
 
 std::string EventLog::message(Tone tone, const std::string& text, Instant now) const {

@@ -14,14 +14,15 @@ namespace charmtree {
 
 class EventLog {
 public:
-  /// Times are since `started`, when main began.
+  /// Times are since `started`, when main began. Lines are written in the order of their `now`.
   explicit EventLog(Instant started) : started_(started) {}
 
   /// The first line. `pid` is the root launcher's.
   std::string job(const wire::JobSpec& job, int pid, Instant now) const;
   /// It has started its processes.
   std::string host_up(const std::string& host, Instant now) const;
-  std::string host_failed(const std::string& host, const Error& error, Instant when) const;
+  /// It was given up at `when`.
+  std::string host_failed(const std::string& host, const Error& error, Instant when, Instant now) const;
   /// Without these the job goes on. `host`: where it happened.
   std::string lost(const proto::Loss& loss, const std::string& host, Instant now) const;
   /// A process on `host` is started again.
@@ -46,7 +47,9 @@ public:
   std::string end(const proto::Finish& finish, const std::string& host, Instant now) const;
 
 private:
-  std::string line(const char* event, Instant when, const Json& more) const;
+  std::string line(const char* event, Instant now, const Json& more) const;
+  /// When a thing happened of which is told now.
+  double at(Instant when) const { return rounded_seconds(when - started_); }
 
   Instant started_;
 };

@@ -38,8 +38,9 @@ def test_events_on_stdout_carry_the_output(cluster: Factory, charmrun: Path) -> 
         ["double: ok 3 processes", *(f"double {n}/3: print 0" for n in range(3))]
     )
     assert (found[-1]["event"], found[-1]["status"], found[-1]["signal"]) == ("end", 7, 0)
-    times = [each["t"] for each in found if each["event"] != "output"]
+    times = [each["t"] for each in found]
     assert times == sorted(times)
+    assert all("at" in each for each in of_kind(found, "output"))
 
 
 def test_events_in_a_file_and_a_descriptor_leave_the_output_alone(cluster: Factory, charmrun: Path) -> None:

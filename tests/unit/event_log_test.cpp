@@ -22,9 +22,10 @@ TEST_CASE("each event is one line of JSON", "[event_log]") {
       R"("hosts":2,"processes":4})"
       "\n");
   CHECK(kLog.host_up("h01", kStart + 1500ms) == "{\"event\":\"host_up\",\"t\":1.5,\"host\":\"h01\"}\n");
-  CHECK(kLog.host_failed("h02", {Errc::timed_out, Phase::connect, "no answer", "is it on?"}, kStart + 2s) ==
-        "{\"event\":\"host_failed\",\"t\":2.0,\"host\":\"h02\",\"phase\":\"connect\",\"error\":\"no answer\","
-        "\"fix\":\"is it on?\"}\n");
+  CHECK(kLog.host_failed("h02", {Errc::timed_out, Phase::connect, "no answer", "is it on?"}, kStart + 2s,
+                         kStart + 3s) ==
+        "{\"event\":\"host_failed\",\"t\":3.0,\"host\":\"h02\",\"phase\":\"connect\",\"error\":\"no answer\","
+        "\"fix\":\"is it on?\",\"at\":2.0}\n");
   CHECK(kLog.lost({{{2, 3}, {7, 7}}, 1, "connection reset", {}}, "h02", kStart) ==
         "{\"event\":\"lost\",\"t\":0.0,\"processes\":[[2,3],[7,7]],\"host\":\"h02\",\"how\":\"connection "
         "reset\"}\n");
@@ -55,7 +56,10 @@ TEST_CASE("each event is one line of JSON", "[event_log]") {
         "{\"event\":\"end\",\"t\":0.0,\"status\":130,\"signal\":2,\"cause\":\"signal\"}\n");
 }
 
-TEST_CASE("output is dated by its host, and bytes that are no text do not break a line", "[event_log]") {
+TEST_CASE(
+    "times of events never run backwards; output has that of its host as well; bytes that are no text do not "
+    "break a line",
+    "[event_log]") {
   proto::Show show;
   show.host = "h03";
   show.output.process = 5;
@@ -63,8 +67,8 @@ TEST_CASE("output is dated by its host, and bytes that are no text do not break 
   show.output.text = "a\xff\n";
   show.output.read = kStart + 250ms;
   CHECK(kLog.output(show, kStart + 9s) ==
-        "{\"event\":\"output\",\"t\":0.25,\"process\":5,\"host\":\"h03\",\"stream\":\"stderr\",\"text\":"
-        "\"a\xEF\xBF\xBD\\n\"}\n");
+        "{\"event\":\"output\",\"t\":9.0,\"process\":5,\"host\":\"h03\",\"stream\":\"stderr\",\"text\":"
+        "\"a\xEF\xBF\xBD\\n\",\"at\":0.25}\n");
 }
 
 TEST_CASE("events go to a file, stdout or an open descriptor", "[event_log]") {
