@@ -135,7 +135,7 @@ std::optional<proto::Finish> MpiexecStart::muster(Job& job, Instant started) {
   }
   wait(limit > Duration{0} ? started + limit : kNever);
   if (signal_ != 0) {
-    say_(proto::Tone::error,
+    say_(proto::Tone::info,
          fmt::format("{}: ending the start by mpiexec ({})", strsignal(signal_), muster_->progress()));
     return give_up(128 + signal_, signal_);
   }

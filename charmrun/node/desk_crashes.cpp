@@ -16,11 +16,11 @@ void RootDesk::deliver_table(Instant now, Actions& out, DeskOrders& orders) {
   wire::NodeTable table{tables_++, job_->pes_per_process, std::move(*blocks)};
   const wire::Blob coded = wire::encode(table);
   if (const auto fits = wire::check_table(table, coded->size()); !fits) return judge_.refuse(fits.error());
+  has_charm_table_ = !table.is_native();
   if (!announced_) announce(now, out);
   orders.everyone.push_back(wire::TableDown{coded});
   const ccs::Programs programs{job_->processes, job_->pes_per_process, table.is_native()};
   if (ccs_) ccs_->start(programs, now, out, orders.process);
-  has_charm_table_ = !table.is_native();
   if (process_restarts_)
     process_restarts_->begin(std::move(table));
   else if (job_->restarts_processes)

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "charmrun/node/root_desk.hpp"
+#include "tree/wire/words.hpp"
 
 namespace charmtree {
 
@@ -20,7 +21,7 @@ void RootDesk::restart(const wire::ProcessExit& exit, Instant now, Actions& out,
   last_exits_[exit.process] = exit;
   const std::uint32_t times = process_restarts_->restarts(exit.process);
   judge_.restarted(exit.process, times);
-  const std::string again = times > 1 ? fmt::format(", for the {}. time", times) : "";
+  const std::string again = times > 1 ? fmt::format(", for the {} time", ordinal(times)) : "";
   out.push_back(Say{Tone::error, fmt::format("{}; restarting it{}", judge_.about(exit), again)});
   if (ccs_) ccs_->gone(exit.process, now, out, orders.process);
   if (exit.process == job_->input_process && !job_->input_to_all) in_pipe_ = 0;

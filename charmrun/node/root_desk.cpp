@@ -303,10 +303,16 @@ void RootDesk::show_bindings(Actions& out) {
   bindings_.clear();
 }
 
+/// The line by which tools of Charm++ know that its programs run, on their stdout. That of others is theirs.
 void RootDesk::announce(Instant now, Actions& out) {
   announced_ = true;
-  out.push_back(Say{Tone::info, fmt::format("Charmrun> started all node programs in {:.3f} seconds.",
-                                            seconds(now - begun_at_))});
+  const double took = seconds(now - begun_at_);
+  if (!has_charm_table_)
+    out.push_back(
+        Say{Tone::verbose, fmt::format("all processes have registered, {:.3f} s from the start", took)});
+  else
+    out.push_back(
+        Say{Tone::info, fmt::format("Charmrun> started all node programs in {:.3f} seconds.", took)});
   if (random_layout_.empty() || job_->processes == 1) return;
   out.push_back(
       Say{Tone::info,
@@ -391,7 +397,8 @@ void RootDesk::tell_verdict(Instant now, Actions& out, DeskOrders& orders) {
   const Verdict& verdict = *judge_.verdict();
   const bool kill = verdict.end.mode == wire::EndMode::kill;
   if (!told_verdict_) {
-    for (const std::string& line : verdict.lines) out.push_back(Say{Tone::error, line});
+    const Tone tone = verdict.why.cause == Cause::user_signal ? Tone::info : Tone::error;
+    for (const std::string& line : verdict.lines) out.push_back(Say{tone, line});
     say_last_words(verdict.why, out);
     end_ccs(verdict.why, out);
     silent_at_end_ = silences_.silent();

@@ -125,7 +125,7 @@ class Strike:
             return [f"{self}: it did not catch the signal yet, but had started {one}" for one in self.started_early]
         expected = [one for one in self.struck if one < 0 or one == 125]
         wrong = []
-        if status not in self.struck or (status != -signal.SIGKILL and not job.errors):
+        if status not in self.struck or (status != -signal.SIGKILL and "charmrun: " not in job.err):
             wrong.append(f"{self}: expected one of {expected}, got {job.said()}")
         name = "" if self.host is None else job.cluster.names[self.host]
         if self.host not in (None, job.hosts[0]) and name not in "".join(job.errors[:1]):

@@ -71,7 +71,7 @@ def test_ctrl_c_says_where_the_job_is_and_ends_it(hosts: Cluster, charmrun: Path
     expect_all(shell, "ready")
     shell.type("\x03")
     shell.expect(r"charmrun: run: 3 processes on 3 hosts\r\ncharmrun:   \S+: processes 0-2, 1 on each\r\n")
-    shell.expect("error: Interrupt: ending the job; once more ends it at once\r\n")
+    shell.expect("charmrun: Interrupt: ending the job; once more ends it at once\r\n")
     expect_all(shell, "got INT")
     shell.expect(r"\n\$ ")  # the shell forgets what was typed before
     shell.asks("echo $?", "130")

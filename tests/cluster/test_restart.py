@@ -137,7 +137,7 @@ def test_ctrl_c_ends_a_job_that_waits_for_its_restart(cluster: Factory, charmrun
     pause(0.5)
     job.signal(signal.SIGINT)
     assert job.wait(3) == -signal.SIGINT, job.said()
-    assert job.errors[-1].startswith("Interrupt: ending the job")
+    assert "charmrun: Interrupt: ending the job" in job.err
     assert not leftovers([job])
 
 

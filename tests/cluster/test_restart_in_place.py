@@ -84,7 +84,7 @@ def test_a_process_that_always_dies_ends_the_job(cluster: Factory, charmrun: Pat
     done = hosts.run(0, [charmrun, *options, *program])
     assert done.returncode == 45, done
     lines = done.stderr.splitlines()
-    assert [line.split("; ")[-1] for line in lines[:2]] == ["restarting it", "restarting it, for the 2. time"]
+    assert [line.split("; ")[-1] for line in lines[:2]] == ["restarting it", "restarting it, for the 2nd time"]
     assert len(lines) == 6
     assert "it was restarted 5 times and never ran for 10 s" in lines[-1]
 

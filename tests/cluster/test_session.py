@@ -124,7 +124,7 @@ def test_the_end_of_who_started_a_run_ends_that_alone(session: Session, how: int
     assert "run: 8 processes on 4 hosts" in session.status()
     job.signal(how)
     assert job.wait() == -how
-    assert (how == signal.SIGKILL) or job.errors == ["Interrupt: ending the job; once more ends it at once"]
+    assert (how == signal.SIGKILL) or "charmrun: Interrupt: ending the job; once more ends it at once\n" in job.err
     assert session.run("+p4", *NUMBER).returncode == 0
     assert not job.running("sleep") and pids(session) == before
 
@@ -238,7 +238,7 @@ def test_a_run_has_the_terminal_of_who_started_it(session: Session) -> None:
     shell.hands_over(f"{words} sh -c 'echo up; exec sleep 98765'")
     shell.expect(r"\nup\r\n")
     shell.type("\x03")
-    shell.expect("error: Interrupt: ending the job; once more ends it at once\r\n")
+    shell.expect("charmrun: Interrupt: ending the job; once more ends it at once\r\n")
     shell.expect(r"\$ ")
     shell.asks("echo $?", "130")
     shell.type("exit 0\r")

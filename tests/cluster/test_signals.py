@@ -109,7 +109,7 @@ def test_charm_clients_are_ended_quietly(start: Start, charmrun: Path) -> None:
     job.until(lambda: job.out.count("print 0") == HOSTS, "all prints")
     job.signal(signal.SIGINT)
     assert job.wait() == -signal.SIGINT
-    assert job.err.splitlines()[2:] == ["charmrun: error: Interrupt: ending the job; once more ends it at once"]
+    assert job.err.splitlines()[2:] == ["charmrun: Interrupt: ending the job; once more ends it at once"]
 
 
 def test_a_job_without_a_shell_can_be_suspended_too(start: Start) -> None:

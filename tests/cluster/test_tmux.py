@@ -166,7 +166,7 @@ def test_ctrl_c_says_where_the_job_is_and_ends_it(window: Window, job: GatedJob)
     window.shows_of_all("ready")
     window.press("C-c")
     window.shows(rf"^(\^C)?charmrun: run: {HOSTS} processes on {HOSTS} hosts$")
-    window.shows("^charmrun: error: Interrupt: ending the job; once more ends it at once$")
+    window.shows("^charmrun: Interrupt: ending the job; once more ends it at once$")
     window.says_status(130)
     window.has_nothing_else()
 
@@ -192,7 +192,7 @@ def test_term_from_outside_ends_it(window: Window, job: GatedJob) -> None:
     window.type(job.typed())
     window.shows_of_all("ready")
     os.kill(job.root(), signal.SIGTERM)
-    window.shows("^charmrun: error: Terminated: ending the job")
+    window.shows("^charmrun: Terminated: ending the job")
     window.says_status(143)
     window.has_nothing_else()
 

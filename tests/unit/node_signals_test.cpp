@@ -91,6 +91,8 @@ TEST_CASE("an interrupt may be the program's, but not twice within a moment", "[
     forest.run();
     REQUIRE(forest.result);
     CHECK(forest.result->signal == kInterrupt);
+    CHECK(forest.said_anywhere("ending the job", Tone::info));
+    CHECK_FALSE(forest.said_anywhere("", Tone::error));
     CHECK(forest.result_at <= kRunning + 7s);
     CHECK(forest.alive() == 0);
     for (const Actor& actor : forest.actors) CHECK(actor.signals.back() == kKill);

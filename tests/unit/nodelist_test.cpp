@@ -257,6 +257,13 @@ TEST_CASE("commands split at blanks, quotes hold together") {
   CHECK_FALSE(split_command("'' x"));
 }
 
+TEST_CASE("ordinals are those of English") {
+  std::string text;
+  for (const std::uint64_t number : {1, 2, 3, 4, 10, 11, 12, 13, 21, 22, 101, 111, 113, 123})
+    text += ordinal(number) + ' ';
+  CHECK(text == "1st 2nd 3rd 4th 10th 11th 12th 13th 21st 22nd 101st 111th 113th 123rd ");
+}
+
 TEST_CASE("a guess is near, or there is none") {
   const std::vector<std::string_view> words = {"nodelist", "nodegroup", "p", "verbose"};
   CHECK(closest_word("nodelsit", words) == "nodelist");

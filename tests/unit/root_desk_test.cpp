@@ -278,3 +278,27 @@ TEST_CASE("the keys of a terminal that is lost are the user's again", "[root_des
   CHECK(std::count_if(out.begin(), out.end(),
                       [](const Action& action) { return std::holds_alternative<ReleaseKeys>(action); }) == 1);
 }
+
+TEST_CASE("the line that tools of Charm++ look for is said of Charm++ programs alone", "[root_desk]") {
+  const bool native = GENERATE(false, true);
+  CAPTURE(native);
+  Fixture fixture;
+  wire::Facts facts = fixture.up({0, 1}, 2);
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    wire::Tuple tuple;
+    native ? void(tuple.data = "mine") : void(tuple.port = 1234);
+    facts.blocks.push_back({i, i, 0, {tuple}});
+  }
+  fixture.desk.begin(kNow);
+  fixture.desk.facts(std::move(facts), kNow);
+  Actions out;
+  DeskOrders orders;
+  fixture.desk.turn(kNow + 250ms, out, orders);
+  std::vector<std::string> shown;
+  for (const Action& action : out) {
+    const auto* say = std::get_if<Say>(&action);
+    if (say != nullptr && say->tone != Tone::verbose) shown.push_back(say->text);
+  }
+  const std::vector<std::string> line{"Charmrun> started all node programs in 0.250 seconds."};
+  CHECK(shown == (native ? std::vector<std::string>{} : line));
+}
