@@ -39,11 +39,11 @@ void end_by_signal(io::asio::signal_set& signals, io::Runner& runner, int& ended
 using ParentOpener = std::function<std::shared_ptr<void>(io::asio::io_context&, io::Runner&)>;
 
 /// A launcher that is not the root, from here to its end.
-int serve_parent(const ParentOpener& open) {
+int serve_parent(const ParentOpener& open, Duration first_word) {
   int ended_by = 0;
   {
     Surroundings around;
-    Node node{seed()};
+    Node node{seed(), first_word};
     io::asio::signal_set signals{around.io, SIGTERM, SIGINT, SIGHUP};  // outlives what the runner removes
     io::Runner runner{around.io, node, around.transports(), around.watch, nullptr};
     end_by_signal(signals, runner, ended_by);
@@ -75,11 +75,14 @@ int run_launcher() {
   // The link keeps the descriptors; nothing can write into it by mistake.
   io::UniqueFd input{::fcntl(0, F_DUPFD_CLOEXEC, 3)}, output{::fcntl(1, F_DUPFD_CLOEXEC, 3)};
   empty_standard_streams();
-  return serve_parent([&](io::asio::io_context& io, io::Runner& runner) {
-    runner.open_parent(std::make_unique<io::FdLinkHandle>(
-        io::FdLink::make(io, std::move(input), std::move(output), {}, 0, nullptr)));
-    return nullptr;
-  });
+  return serve_parent(
+      [&](io::asio::io_context& io, io::Runner& runner) {
+        runner.open_parent(std::make_unique<io::FdLinkHandle>(
+            io::FdLink::make(io, std::move(input), std::move(output), {}, 0, nullptr)));
+        runner.dispatch(proto::Tick{});  // from here on its parent is waited for
+        return nullptr;
+      },
+      Node::kFirstWord);
 }
 
 int run_rank() {
@@ -105,18 +108,20 @@ int run_rank() {
   ::setsid();  // a mpiexec that kills our guardian's group leaves it to us to clean up
   empty_standard_streams();
   std::optional<Error> failure;
-  const int status = serve_parent([&](io::asio::io_context& io, io::Runner& runner) {
-    io::RankLauncher::Sink sink;
-    sink.begun = [&runner](std::unique_ptr<io::Link> link) { runner.open_parent(std::move(link)); };
-    sink.failed = [&](const Error& error) {
-      failure = error;
-      io.stop();
-    };
-    auto launcher =
-        std::make_shared<io::RankLauncher>(io, std::move(*ticket), std::move(*election), std::move(sink));
-    launcher->start(own);
-    return launcher;
-  });
+  const int status = serve_parent(
+      [&](io::asio::io_context& io, io::Runner& runner) {
+        io::RankLauncher::Sink sink;
+        sink.begun = [&runner](std::unique_ptr<io::Link> link) { runner.open_parent(std::move(link)); };
+        sink.failed = [&](const Error& error) {
+          failure = error;
+          io.stop();
+        };
+        auto launcher =
+            std::make_shared<io::RankLauncher>(io, std::move(*ticket), std::move(*election), std::move(sink));
+        launcher->start(own);
+        return launcher;
+      },
+      Node::kUnbounded);  // the root waits for all ranks first, and the kernel notices that it is gone
   return failure ? fail(*failure) : status;
 }
 

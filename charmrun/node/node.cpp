@@ -37,6 +37,7 @@ void Node::on(const Event& event, Instant now, Actions& out) {
   now_ = clock_.at(now);
   out_ = &out;
   std::visit([this](const auto& e) { handle(e); }, event);
+  await_first_word();
   if (launch_ && std::holds_alternative<Tick>(event)) {
     wire::Facts news;
     launch_->tick(now_, out, news.hosts_failed);
@@ -95,6 +96,7 @@ Instant Node::next_deadline() const {
   if (desk_) deadline = earlier(deadline, ledger_.next_deadline());
   if (desk_ && !takeover_) deadline = earlier(deadline, desk_->next_deadline());
   deadline = earlier(earlier(clock_.real(deadline), stop_at_), repair_deadline());
+  deadline = earlier(deadline, first_word_by_);
   return detector_ && !clock_.stands() ? earlier(deadline, detector_->next_deadline()) : deadline;
 }
 

@@ -27,8 +27,10 @@ class Node : private RunState {
 public:
   /// A root; it starts with Begin. RootPlan::takes_over: of a tree that there is.
   Node(RootPlan plan, std::uint64_t seed);
-  /// Any other launcher; it starts with its parent's Welcome (or Sweep).
-  explicit Node(std::uint64_t seed) : random_(seed) {}
+  /// Any other launcher; it starts with its parent's Welcome (or Sweep). If none has come within `first_word`
+  /// of the first event, it ends: of a host that has lost its power, sshd does not notice that for hours.
+  explicit Node(std::uint64_t seed, Duration first_word = kFirstWord)
+      : random_(seed), first_word_(first_word) {}
 
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -51,6 +53,9 @@ public:
   /// It stays for the next run of the program.
   bool idle() const { return over_ == Over::idle; }
   bool suspended() const { return clock_.stands(); }
+
+  /// A parent speaks at once when a login has succeeded, unless its host is very busy.
+  static constexpr Duration kFirstWord = 2min, kUnbounded = Duration::max();
 
 private:
   /// Slack that a launcher gives its children beyond its own SIGKILL before it reports them as unconfirmed:
@@ -243,6 +248,7 @@ private:
   Duration child_slack() const;
   void end(const wire::End& message);
   void advance_ending();
+  void await_first_word();
   void finish();
   proto::Finish result();
   void show_rest();
@@ -278,6 +284,8 @@ private:
   bool logins_recorded_ = false;
   bool parent_gone_ = false;
   bool sweeper_ = false;
+  Duration first_word_{0};
+  Instant first_word_by_ = kNever;
   Instant hold_until_ = kNever;               // the parent is gone, and another may come; in real time
   std::optional<wire::Adopt> relay_;          // we were started for
   std::string nonce_;                         // told to who may adopt us

@@ -49,6 +49,18 @@ void Node::end(const wire::End& message) {
   up(std::move(upward));
 }
 
+/// Nobody watches a launcher that knows of no job yet: it does so itself.
+void Node::await_first_word() {
+  if (desk_ || job_ || sweeper_ || first_word_ == kUnbounded) {
+    first_word_by_ = kNever;
+    return;
+  }
+  if (first_word_by_ == kNever) first_word_by_ = real_now_ + first_word_;
+  if (real_now_ < first_word_by_) return;
+  parent_gone_ = true;
+  finish();
+}
+
 void Node::advance_ending() {
   if (ending_ == Ending::asked && now_ >= kill_at_) {
     ending_ = Ending::killed;
@@ -99,6 +111,7 @@ void Node::show_rest() {
 }
 
 void Node::finish() {
+  first_word_by_ = kNever;
   if (processes_ && ending_ != Ending::clean) unconfirmed_.insert(self_.index);  // given up on our own host
   if (!desk_ && output_ && !output_->empty() && !killing_ && !nobody_reads_)
     out_->push_back(Say{Tone::info, "the rest of its output was not read in time, and is lost"});

@@ -33,6 +33,32 @@ TEST_CASE("logins that are due come before the host's own processes", "[node]") 
   CHECK(spawns == 6);
 }
 
+TEST_CASE("a launcher that is told nothing ends after a while", "[node]") {
+  OneLauncher bench{std::uint64_t{1}};
+  bench.on(Tick{});
+  const Instant by = bench.now + Node::kFirstWord;
+  CHECK(bench.node.next_deadline() == by);
+  SECTION("of its own accord") {
+    bench.tick();
+    CHECK(bench.now == by);
+    CHECK(bench.count<Finish>() == 1);
+    CHECK(bench.count<Send>() == 0);  // nobody is there
+  }
+  SECTION("but not if it has been told") {
+    RootPlan plan = make_plan(1);
+    bench.on(LinkMessage{kParentLink, wire::Welcome{wire::encode(plan.job), plan.hosts.front(), 1}});
+    bench.now = by;
+    bench.on(Tick{});
+    CHECK(bench.count<Finish>() == 0);
+  }
+}
+
+TEST_CASE("a launcher that is to be told when all are there waits for it", "[node]") {
+  OneLauncher bench{std::uint64_t{1}, Node::kUnbounded};
+  bench.on(Tick{});
+  CHECK(bench.node.next_deadline() == kNever);
+}
+
 TEST_CASE("input for a process whose launcher has left goes nowhere", "[node]") {
   OneLauncher bench{make_plan(2), std::uint64_t{1}};
   bench.on(Begin{});
