@@ -110,7 +110,10 @@ void RootDesk::message(const wire::Message& message, Instant now, Actions& out, 
     if (starting()) failures_.push_back({lost->host, lost->error});
     lost_launchers_ = lost_launchers_ || !lost->lives;
     for (const wire::ProcessSet::Range& range : lost->processes) silences_.gone(range);
-    if (!relocate(*lost, now, out, orders)) judge_.on(*lost);
+    if (judge_.awaits_output())
+      lose_output(*lost, out);
+    else if (!relocate(*lost, now, out, orders))
+      judge_.on(*lost);
   } else if (const auto* fenced = std::get_if<wire::Fenced>(&message)) {
     if (relocation_) relocation_->fenced(fenced->host);
   } else if (const auto* reached = std::get_if<wire::Reached>(&message)) {
@@ -381,6 +384,16 @@ void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
   if (judge_.verdict()) tell_verdict(now, out, orders);
   if (now >= restart_at_) relaunch(out, orders);
   suspend(orders);
+}
+
+/// Its processes had ended, but its launcher says last that all they have printed is on its way.
+void RootDesk::lose_output(const wire::LinkLost& lost, Actions& out) {
+  if (lost.processes.empty() || lost.host >= hosts_.size()) return;
+  const std::string how = to_string(lost.error);
+  out.push_back(Say{Tone::error, fmt::format("{}: {}; its processes had ended, but of what they have printed "
+                                             "the rest may be missing",
+                                             hosts_[lost.host].name, how)});
+  judge_.lose_output(lost.host, how);
 }
 
 /// What a request did to the process, its handler may have said nowhere.

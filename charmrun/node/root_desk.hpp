@@ -167,6 +167,7 @@ private:
   void silence(const wire::Silence& told, Instant now);
   void tell_silences(Instant now, proto::Actions& out);
   void end_ccs(const proto::Ending& why, proto::Actions& out);
+  void lose_output(const wire::LinkLost& lost, proto::Actions& out);
   void say_last_words(const proto::Ending& why, proto::Actions& out) const;
   void deliver_table(Instant now, proto::Actions& out, DeskOrders& orders);
   void crashed(const wire::ProcessExit& exit, Instant now, proto::Actions& out, DeskOrders& orders);

@@ -72,6 +72,27 @@ TEST_CASE("a reader that stops holds up nothing but output, and gets all of it",
   CHECK_FALSE(world.said_anywhere("did not confirm"));
 }
 
+TEST_CASE("a job that has ended well fails if a launcher is lost before its output has come",
+          "[node][output]") {
+  SmallWorld world{long_tree(7)};
+  print_much(world);
+  world.reader_stops = 0s;
+  world.reader_goes_on = 100s;
+  SECTION("whose host is gone") {
+    world.at(50s, [&] { world.kill_launcher(2); });
+  }
+  SECTION("whose link is reset") {
+    world.at(50s, [&] { world.cut_link(2); });
+  }
+  world.run();
+  REQUIRE(world.result);
+  CHECK(lines_of(world, 2).size() < kLines);
+  CHECK(world.result->status == 125);
+  CHECK(world.said_anywhere("n02: ", proto::Tone::error));
+  CHECK(world.said_anywhere("its processes had ended, but of what they have printed the rest may be missing",
+                            proto::Tone::error));
+}
+
 TEST_CASE("who interrupts twice does not wait for what nobody reads", "[node][output]") {
   SmallWorld world{long_tree(4)};
   print_much(world);

@@ -408,6 +408,14 @@ void Judge::on(const wire::LinkLost& lost) {
        {Cause::launcher, {}, lost.host, to_string(lost.error)});
 }
 
+void Judge::lose_output(std::uint32_t host, const std::string& how) {
+  if (!verdict_ || verdict_->status != 0) return;
+  verdict_->status = kLauncherFailed;
+  verdict_->why.cause = Cause::launcher;
+  verdict_->why.host = host;
+  verdict_->why.how = how;
+}
+
 void Judge::refuse(const Error& error) {
   fail(kLauncherFailed, to_string(error));
 }

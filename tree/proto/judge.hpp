@@ -141,7 +141,14 @@ public:
   bool take_release(BarrierKind kind);
   /// So often has it opened.
   std::uint32_t opened(BarrierKind kind) const { return opened_[static_cast<std::size_t>(kind)]; }
-  /// The decision, once made; it does not change, except that a second interrupt turns its end into a kill.
+  /// All processes have ended, and what they have printed is waited for.
+  bool awaits_output() const {
+    return verdict_ && verdict_->end.mode == wire::EndMode::finish && !job_.checkup;
+  }
+  /// Of this host, and maybe of others, not all of that has come: a job that has ended well has not.
+  void lose_output(std::uint32_t host, const std::string& how);
+  /// The decision, once made; it does not change, except that a second interrupt turns its end into a kill,
+  /// and for output that is lost.
   const std::optional<Verdict>& verdict() const { return verdict_; }
   /// How all processes have ended; of those of whom nothing is known, what the verdict means for them.
   ProcessEnds ends() const;

@@ -98,6 +98,8 @@ std::vector<std::string> split_list(std::string_view list) {
     list.remove_prefix(std::min(word.size() + 1, list.size()));
   }
   return words;
+}
+
 std::string ordinal(std::uint64_t number) {
   const std::uint64_t last = number % 10;
   const bool teen = number / 10 % 10 == 1;

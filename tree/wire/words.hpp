@@ -32,6 +32,7 @@ std::string quotable(std::string_view word);
 
 /// The words of a comma-separated list; empty ones are left out.
 std::vector<std::string> split_list(std::string_view list);
+
 /// "1st", "22nd", "113th".
 std::string ordinal(std::uint64_t number);
 
