@@ -416,8 +416,7 @@ void Builder::describe() {
   if (has_program()) {
     const wire::ProgramTraits& traits = kind();
     job.resizes = traits.resizes;
-    job.restarts_processes =
-        options_.syncft.value_or(traits.restarts) && !job.resizes && !options_.restart_arguments;
+    job.restarts_processes = recovery_of(options_, traits).by_program;
   }
   job.hosts = static_cast<std::uint32_t>(job_.plan.hosts.size());
   job.magic = static_cast<std::uint16_t>(
@@ -466,9 +465,8 @@ void Builder::describe() {
 }
 
 void Builder::describe_restart() {
-  const wire::ProgramTraits& traits = rules_.traits();
   job_.plan.job.restarts_in_place =
-      !options_.restart_arguments && !traits.charm() && !traits.charm4py && !job_.plan.job.restarts_processes;
+      recovery_of(options_, rules_.traits()).in_place && !job_.plan.job.restarts_processes;
   RestartRules& rules = job_.plan.restart.emplace();
   rules.most = options_.max_restarts;
   rules.arguments = options_.restart_arguments.value_or(Command{});

@@ -29,6 +29,15 @@ bool is_python(std::string_view program) {
   return name.starts_with("python") && name.find_first_not_of("0123456789.", 6) == std::string_view::npos;
 }
 
+/// Arguments for a restart are those of a program that is started again as a whole.
+Recovery recovery_of(const Options& options, const wire::ProgramTraits& traits) {
+  const bool as_a_whole = options.restart_arguments.has_value();
+  const bool by_program = options.syncft.value_or(traits.restarts) && !traits.resizes && !as_a_whole;
+  const bool in_place = options.on_failure == wire::OnFailure::restart && !as_a_whole && !by_program &&
+                        !traits.charm() && !traits.charm4py;
+  return {by_program, in_place};
+}
+
 const wire::ProgramTraits& ProgramRules::traits() {
   if (!traits_) traits_ = read_();
   return *traits_;

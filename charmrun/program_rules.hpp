@@ -19,6 +19,14 @@ namespace charmtree {
 /// True for `python`, `python3.11`, `/usr/bin/python3`, ...
 bool is_python(std::string_view program);
 
+/// Who starts lost processes of a program again, one by one.
+struct Recovery {
+  bool by_program =
+      false;  // a fault-tolerant build of Charm++, by its own protocol, whatever ++on-failure says
+  bool in_place = false;  // ++on-failure restart, as long as that can be done
+};
+Recovery recovery_of(const Options& options, const wire::ProgramTraits& traits);
+
 class ProgramRules {
 public:
   /// `read` gives the traits of the program and is called at most once, and only if something depends on

@@ -76,6 +76,7 @@ void Checks::login_begun(std::uint32_t in_flight) {
 
 void Checks::said(const proto::Say& say) {
   if (say.text.find("did not confirm") != std::string::npos) excused_ = true;
+  if (say.text.find("the rest may be missing") != std::string::npos) output_missed();
   if (say.text.find("nothing bounds for how long") != std::string::npos) refused();
   if (say.text.find("spoke for hosts") != std::string::npos) wrong(say.text);
 }
@@ -86,6 +87,13 @@ void Checks::refused() {
   if (settings_.heartbeat != 0 && settings_.pause == 0)
     wrong("a restart was refused, though whoever is alone notices it");
   for (int status = 1; status < kAnyStatus; ++status) allowed_.insert(status);
+}
+
+/// The job has ended well, but for that.
+void Checks::output_missed() {
+  if (settings_.crash + settings_.cut + settings_.lost + settings_.pause == 0)
+    wrong("output is said to be missing, and nothing was lost");
+  allowed_.insert(kLauncherFailed);
 }
 
 void Checks::link_lost(const wire::LinkLost& lost) {

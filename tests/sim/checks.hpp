@@ -44,6 +44,8 @@ public:
   /// Something that may.
   void grazed(int status) { allowed_.insert(status); }
   bool is_struck() const { return struck_; }
+  /// The user was told that something may be left, on a host that may have had output yet.
+  bool is_excused() const { return excused_; }
 
   // ---- at the end
   struct End {
@@ -57,6 +59,7 @@ public:
 
 private:
   void refused();
+  void output_missed();
   void nothing_left(const End& end);
   void every_host_once();
   void every_process_once();

@@ -4,6 +4,7 @@
 //   sim [--world NAME|FILE] [--seed S] [--seeds N] [--trees] [--once] [NAME=VALUE]...
 //
 //   --world   tests/sim/worlds/NAME.world, or a file; without, the defaults (an undisturbed launch)
+//             `everything` draws from all of them
 //   --seed    the first seed (1)
 //   --seeds   so many, from there on (1)
 //   --trees   also what static trees would take, on paper
@@ -15,9 +16,11 @@
 #include <sys/resource.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
+#include "tests/sim/mix.hpp"
 #include "tests/sim/settings.hpp"
 #include "tests/sim/trees.hpp"
 #include "tests/sim/world.hpp"
@@ -64,14 +67,28 @@ std::optional<Command> parse(int argc, char** argv) {
   return command;
 }
 
+Result<sim::Assignments> read_world(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return Error{Errc::bad_input, Phase::options, path + ": cannot be read"};
+  return sim::parse_world(std::string{std::istreambuf_iterator<char>{file}, {}});
+}
+
+/// Those that a mix draws from.
+Result<sim::Worlds> all_worlds() {
+  sim::Worlds worlds;
+  for (const auto& entry : std::filesystem::directory_iterator{CHARMTREE_WORLDS}) {
+    auto world = read_world(entry.path());
+    if (!world) return world.error();
+    worlds[entry.path().stem()] = std::move(*world);
+  }
+  return worlds;
+}
+
 Result<sim::Assignments> assignments_of(const Command& command) {
   sim::Assignments all;
   if (!command.world.empty()) {
     const bool is_file = command.world.find('/') != std::string::npos;
-    const std::string path = is_file ? command.world : CHARMTREE_WORLDS "/" + command.world + ".world";
-    std::ifstream file(path);
-    if (!file) return Error{Errc::bad_input, Phase::options, path + ": cannot be read"};
-    auto world = sim::parse_world(std::string{std::istreambuf_iterator<char>{file}, {}});
+    auto world = read_world(is_file ? command.world : CHARMTREE_WORLDS "/" + command.world + ".world");
     if (!world) return world.error();
     all = std::move(*world);
   }
@@ -107,7 +124,8 @@ std::string paper_trees(const sim::Settings& settings, std::uint64_t seed) {
 }
 
 /// True if all was well.
-bool run(const Command& command, const sim::Settings& settings, std::uint64_t seed) {
+bool run(const Command& command, const sim::Drawn& drawn, std::uint64_t seed) {
+  const sim::Settings& settings = drawn.settings;
   const sim::Outcome outcome = sim::World{settings, seed}.run();
   fmt::print("seed {}: {}\n", seed, summary(settings, outcome));
   if (command.trees) fmt::print("seed {}: static trees:{}\n", seed, paper_trees(settings, seed));
@@ -119,8 +137,10 @@ bool run(const Command& command, const sim::Settings& settings, std::uint64_t se
     offences.push_back(fmt::format("{:.3f} times the ideal, at most {:g}", ratio, settings.within));
   for (const std::string& line : offences) fmt::print("wrong: {}\n", line);
   if (offences.empty()) return true;
-  fmt::print("again: sim{} --seed {}", command.world.empty() ? "" : " --world " + command.world, seed);
-  for (const std::string& word : command.overrides) fmt::print(" '{}'", word);
+  const bool is_mix = !drawn.words.empty();  // worlds may change
+  fmt::print("again: sim{} --seed {}", command.world.empty() || is_mix ? "" : " --world " + command.world,
+             seed);
+  for (const std::string& word : is_mix ? drawn.words : command.overrides) fmt::print(" '{}'", word);
   fmt::print("    (log=1 shows what happens)\n");
   return false;
 }
@@ -133,12 +153,14 @@ int main(int argc, char** argv) {
     return misused("[--world NAME|FILE] [--seed S] [--seeds N] [--trees] [--once] [NAME=VALUE]...");
   const auto assignments = assignments_of(*command);
   if (!assignments) return misused(assignments.error().what);
+  const auto worlds = all_worlds();
+  if (!worlds) return misused(worlds.error().what);
   const auto begun = io::now();
   std::uint64_t bad = 0;
   for (std::uint64_t seed = command->seed; seed < command->seed + command->seeds; ++seed) {
-    const auto settings = sim::draw_settings(*assignments, seed);
-    if (!settings) return misused(settings.error().what);
-    bad += run(*command, *settings, seed) ? 0 : 1;
+    const auto drawn = sim::draw_world(*assignments, *worlds, seed);
+    if (!drawn) return misused(drawn.error().what);
+    bad += run(*command, *drawn, seed) ? 0 : 1;
   }
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);

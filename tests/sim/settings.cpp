@@ -144,6 +144,26 @@ Result<Settings> draw_settings(const Assignments& assignments, std::uint64_t see
   return settings;
 }
 
+std::optional<double> draw_value(std::string_view text, std::uint64_t seed) {
+  return draw(text, Random{seed});
+}
+
+std::optional<double> usual_value(std::string_view name) {
+  const auto* row = std::find_if(kRows.begin(), kRows.end(), [&](const Row& r) { return r.name == name; });
+  return row == kRows.end() ? std::nullopt : std::optional{Settings{}.*(row->member)};
+}
+
+std::vector<std::string> words_of(const Settings& settings) {
+  const Settings usual;
+  std::vector<std::string> words;
+  for (const Row& row : kRows) {
+    if (settings.*(row.member) != usual.*(row.member))
+      words.push_back(
+          fmt::format("{}={}", row.name, settings.*(row.member)));  // the shortest that is the same
+  }
+  return words;
+}
+
 std::string describe_settings() {
   const Settings settings;
   std::string text;

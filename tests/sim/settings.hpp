@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -65,8 +66,7 @@ struct Settings {
   double interrupt = 0, root_crash = 0;  // signals of the user's; the root is killed
   double root_lost = 0, away = 20'000;   // or its links end, and after so long at most another takes over
   double kill_process = 0, fail_process = 0;  // a process dies of a signal; exits with status 3
-  double crash_process = 0;                   // one that is restarted is killed, fails, or loses its
-                                              // connection
+  double crash_process = 0;                   // is killed, fails, or loses its connection
   double from = 1, to = 2000;
   double notice = 10'000;  // until a link that has fallen silent is taken for lost
   double stubborn = 0;     // a share of the processes, which only SIGKILL ends
@@ -123,6 +123,12 @@ Result<Assignments> parse_world(std::string_view text);
 Result<Assignments> parse_overrides(const std::vector<std::string>& words);
 /// Later assignments win. Error if a name or a value makes no sense.
 Result<Settings> draw_settings(const Assignments& assignments, std::uint64_t seed);
+/// As it may stand behind a name. Nothing if it makes no sense.
+std::optional<double> draw_value(std::string_view text, std::uint64_t seed);
+/// What it is without being said. Nothing if there is no such setting.
+std::optional<double> usual_value(std::string_view name);
+/// NAME=VALUE of all that are not as they are without being said.
+std::vector<std::string> words_of(const Settings& settings);
 /// Names and defaults, for people.
 std::string describe_settings();
 

@@ -209,6 +209,10 @@ Duration World::turn(std::uint32_t id, const Event& event, Duration now) {
   log(now, id, event);
   Actions actions;
   launcher.node->on(event, Instant{now + launcher.skew}, actions);
+  if (id == root_)
+    is_screen_last_ = std::any_of(actions.begin(), actions.end(), [](const Action& action) {
+      return std::holds_alternative<proto::Finish>(action);
+    });
   for (const Action& action : actions) {
     note(action.index());
     log(now, id, action);
@@ -254,6 +258,7 @@ void World::happen(Arrival& what, Duration now) {
   const Wire& wire = wires_[what.wire];
   if (wire.is_dead || !(what.up ? wire.parent_open : wire.child_open)) return;
   const std::uint32_t to = what.up ? wire.parent : wire.child;
+  launchers_[to].was_told = true;
   cost(to, now, ms(settings_.receive));
   cost(to, now, Duration{static_cast<Duration::rep>(settings_.cipher * static_cast<double>(what.bytes))});
   cost(to, now,
@@ -390,6 +395,7 @@ void World::happen(const Answer& what, Duration now) {
   }
   const std::uint32_t child = start_launcher(login, launchers_[id].level + 1);
   launchers_[id].children[login.link].wire = launchers_[child].wire;
+  put(now, ToNode{child, Tick{}});  // from here on it waits for its parent's first word
   turn(id, LinkUp{login.link, {}, {}, {}}, now);
 }
 
@@ -416,9 +422,10 @@ std::uint32_t World::start_launcher(const Login& login, std::uint32_t level) {
 /// A launcher's process ends, however; its links break off behind what it has said.
 void World::leave(std::uint32_t id, Duration now) {
   Launcher& launcher = launchers_[id];
+  if (id == root_) numbered_ = job_processes();
   launcher.node.reset();
   launchers_alive_ -= lies(Sabotage::lingering) ? 0 : 1;
-  outcome_.all_gone = now;
+  if (launcher.was_told || id == root_) outcome_.all_gone = now;  // others know of no job
   if (launcher.is_welcomed && launcher.host != wire::kRootIndex) checks_.left(launcher.host);
   for (const std::uint32_t wire : {launcher.wire, launcher.adopter}) {
     if (wire != kNobody) hang_up(wire, true, now, "closed by the other side");
@@ -449,7 +456,7 @@ void World::finish() {
       const bool is_unswept = launcher.was_paused || is_root_gone_;
       end.processes -= may_stay && launcher.is_orphan && is_unswept ? 1 : 0;
     }
-    if (settings_.goes_on != 0) allow_if_all_lost();
+    if (goes_on()) allow_if_all_lost();
     for (int status = 0; lost_at_its_end_ && status <= kMostStatus; ++status) checks_.grazed(status);
     is_root_gone_ ? checks_.ended_without_root(end) : checks_.ended(end);
     const Duration bound =
@@ -465,7 +472,8 @@ void World::finish() {
   if (settings_.restarts != 0 && outcome_.status == 0) check_recoveries();
   if (settings_.in_place != 0 && outcome_.status == 0) check_restarts();
   if (outlives_losses() && !lost_at_its_end_) check_survivors();
-  if (settings_.prints != 0 && outcome_.status == 0 && !lost_at_its_end_) check_output();
+  const bool was_read = !lost_at_its_end_ && !is_unread_ && !checks_.is_excused();
+  if (settings_.prints != 0 && outcome_.status == 0 && was_read) check_output();
   outcome_.offences = checks_.offences();
 }
 

@@ -144,6 +144,7 @@ private:
     std::uint32_t widest = 0;
     bool is_welcomed = false;
     std::string adoption_socket;  // empty: it has none
+    bool was_told = false;        // anything
     bool is_orphan = false;       // cut off, without having been told
     bool was_paused = false;
     std::uint32_t epoch = 0;  // of the table that it had last
@@ -278,17 +279,24 @@ private:
   void pause_process(std::uint32_t process, bool paused, Duration now);
   void shown(std::uint32_t process, std::string_view text, Duration now);
   void check_output();
+  std::size_t most_at_the_end() const;
 
   // ---- processes that are restarted
   void begin_life(std::uint32_t process, std::uint32_t life);
+  void begin_next_life(std::uint32_t process, std::uint32_t life);
   void starts_anew(const proto::Spawn& action);
   void recovering_hears(std::uint32_t process, const proto::ClientSend& message, Duration now);
   void recovering_table(std::uint32_t process, const proto::ClientSend& message, Duration now);
   void hears_of_crash(std::uint32_t process, const proto::ClientSend& message, Duration now);
   void passes_barrier(std::uint32_t process, Duration now);
+  void begins_work(std::uint32_t process, Duration now);
   void next_round(std::uint32_t process, Duration now);
   void act(const Step& what, Duration now);
-  void crash_process(Duration now);
+  /// How a process is lost.
+  enum class Harm : std::uint8_t { faults, killed, fails, cut };
+  void strike_process(Fault::Kind kind, Duration now);
+  Harm draw_harm(const Process& process, Fault::Kind kind);
+  bool may_end_recovery(std::uint32_t number);
   void root_recovers(const wire::Recover& message);
   void check_recoveries();
 
@@ -299,13 +307,10 @@ private:
   void hears_of_restart(std::uint32_t process, const wire::native::Renewed& message, Duration now);
   void renewed_passes(std::uint32_t process, Duration now);
   void renewed_acts(const Step& what, Duration now);
-  void fail_in_place(Duration now);
   void lose_in_place(std::uint32_t id);
   void all_below(std::uint32_t id, std::set<std::uint32_t>& launchers) const;
-  /// Those of the job; hosts that are spares have none of their own.
-  std::uint32_t job_processes() const {
-    return (hosts_.size() - whole(settings_.spares)) * whole(settings_.processes);
-  }
+  /// Those of the job; spares, and hosts that are left out, have none of their own.
+  std::uint32_t job_processes() const;
   void root_knows(const std::string& table);
   void root_renews(const wire::Renewed& message);
   void root_releases(const wire::Release& message);
@@ -331,7 +336,11 @@ private:
   void begin_root(RootPlan plan, Duration now);
   void lose_root(Duration now);
   void may_be_last(const wire::Message& message, Duration now);
-  bool outlives_losses() const { return settings_.goes_on != 0 || settings_.keep_alive > 0; }
+  /// A program that starts its lost processes again itself does that, whatever is said of others.
+  bool goes_on() const { return settings_.goes_on != 0 && settings_.restarts == 0; }
+  bool nobody_else_is_lost() const;
+  bool starts_again() const { return settings_.restarts != 0 || settings_.in_place != 0; }
+  bool outlives_losses() const { return goes_on() || settings_.keep_alive > 0; }
   bool passes_barriers() const { return outlives_losses() && whole(settings_.kind) == 1; }
 
   // ---- faults
@@ -388,7 +397,10 @@ private:
   bool hosts_lost_ = false;                       // in place
   std::uint32_t released_by_ = UINT32_MAX;        // the root's link that the last Release went to
   static constexpr std::size_t kMostUnwritten = 2U << 20;
-  std::size_t unwritten_ = 0;  // of output, at the screen
+  std::size_t unwritten_ = 0;    // of output, at the screen
+  bool is_screen_last_ = false;  // what the root has shows it now, read or not
+  bool is_unread_ = false;       // the user does not wait for what is left of it
+  std::uint32_t numbered_ = 0;   // processes, of a root that is gone
   Duration screen_free_at_{0};
   static constexpr Duration kNotStruck{-1};
   Duration struck_at_ = kNotStruck;  // the first fault that had to end the job

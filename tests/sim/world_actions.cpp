@@ -111,7 +111,7 @@ void World::perform(std::uint32_t id, const ReplaceParent&, Duration& now) {
   hang_up(launcher.wire, true, now, "closed by the other side");
   launcher.wire = std::exchange(launcher.adopter, kNobody);
   const std::uint32_t level = launchers_[wires_[launcher.wire].parent].level;
-  if (settings_.repairs != 0 && launcher.level - level > kMostHops)
+  if (nobody_else_is_lost() && launcher.level - level > kMostHops)
     checks_.wrong(
         fmt::format("host {} at level {} is adopted from level {}", launcher.host, launcher.level, level));
   launcher.level = level + 1;

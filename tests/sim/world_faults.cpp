@@ -13,7 +13,7 @@ using namespace proto;
 
 namespace {
 
-constexpr int kLauncherFailed = 125, kExitStatus = 3, kInterrupt = 2, kSegmentation = 11, kSignalled = 128;
+constexpr int kLauncherFailed = 125, kInterrupt = 2, kSignalled = 128;
 constexpr const char* kNames[] = {"crash", "cut", "lost", "pause"};
 
 }  // namespace
@@ -75,11 +75,15 @@ void World::struck(bool surely, int status, Duration now) {
 
 /// Its host has processes that the root has not seen the end of.
 bool World::is_needed(std::uint32_t id) const {
+  const auto unfinished = [](const Process& process) {
+    return process.state != Process::State::ended && process.state != Process::State::gone;
+  };
+  if (is_numbered_late(settings_))
+    return std::any_of(processes_.begin(), processes_.end(), [&](const Process& process) {
+      return process.launcher == id && process.state != Process::State::unborn && unfinished(process);
+    });
   const std::uint32_t each = whole(settings_.processes), first = launchers_[id].host * each;
-  return std::any_of(processes_.begin() + first, processes_.begin() + first + each,
-                     [](const Process& process) {
-                       return process.state != Process::State::ended && process.state != Process::State::gone;
-                     });
+  return std::any_of(processes_.begin() + first, processes_.begin() + first + each, unfinished);
 }
 
 void World::happen(const Fault& what, Duration now) {
@@ -88,6 +92,7 @@ void World::happen(const Fault& what, Duration now) {
   if (!launchers_[root_].node && !is_root_awaited_) return;
   switch (what.kind) {
     case K::interrupt:
+      is_unread_ = is_unread_ || is_ending();
       if (settings_.reruns != 0)
         checks_.grazed(kSignalled + kInterrupt);
       else
@@ -102,20 +107,9 @@ void World::happen(const Fault& what, Duration now) {
     case K::root_lost:
       return lose_root(now);
     case K::kill_process:
-    case K::fail_process: {
-      const std::uint32_t process = some_process();
-      if (process == kNobody) return;
-      const bool kill = what.kind == K::kill_process;
-      const int status = kill ? kSignalled + kSegmentation : kExitStatus;
-      if (settings_.goes_on != 0)
-        lose_process(process, status);
-      else
-        struck(processes_[process].state != Process::State::ended, status, now);
-      exits(process, kill ? 0 : kExitStatus, kill ? kSegmentation : 0, now);
-      return;
-    }
+    case K::fail_process:
     case K::crash_process:
-      return settings_.in_place != 0 ? fail_in_place(now) : crash_process(now);
+      return strike_process(what.kind, now);
     default:
       break;
   }
@@ -134,7 +128,7 @@ void World::happen(const Fault& what, Duration now) {
   }
   if (settings_.in_place != 0)
     lose_in_place(id);
-  else if (settings_.goes_on != 0)
+  else if (goes_on())
     lose_launcher(id, what.kind != K::cut);
   else if (settings_.keep_alive > 0 && what.kind == K::cut)
     checks_.grazed(kLauncherFailed);  // it may be reached again

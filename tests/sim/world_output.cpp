@@ -9,6 +9,7 @@
 
 #include "tests/sim/dice.hpp"
 #include "tests/sim/world.hpp"
+#include "tree/proto/output_grants.hpp"
 #include "tree/proto/output_queue.hpp"
 #include "tree/wire/charm_message.hpp"
 #include "tree/wire/native_message.hpp"
@@ -47,7 +48,7 @@ void World::prints(std::uint32_t number, Duration now) {
     return;
   }
   if (process.printed >= whole(settings_.prints)) {
-    if (passes_barriers()) return next_round(number, now);
+    if (passes_barriers() || (starts_again() && !is_plain)) return next_round(number, now);
     put(now + ms(settings_.life), Step{number, is_plain ? Act::exit : Act::finish, process.life});
     return;
   }
@@ -118,10 +119,17 @@ void World::perform(std::uint32_t id, const Show& action, Duration& now) {
   if (screen_free_at_ >= stop && screen_free_at_ < go_on) screen_free_at_ = go_on;
   const std::size_t cost = output_cost(action.output);
   unwritten_ += cost;
-  if (unwritten_ > kMostUnwritten) checks_.wrong("the root shows more than the screen can take");
+  if (unwritten_ > (is_screen_last_ ? most_at_the_end() : kMostUnwritten))
+    checks_.wrong("the root shows more than the screen can take");
   put(screen_free_at_, Written{id, cost});
   if (action.output.wants_receipt) put(screen_free_at_, ToNode{id, Shown{action.output.process}});
   shown(action.output.process, action.output.text, now);
+}
+
+/// Who ends shows all that is here of what its children had leave to send.
+std::size_t World::most_at_the_end() const {
+  const std::size_t children = launchers_[root_].widest;
+  return kMostUnwritten + OutputGrants::kPool + children * (OutputGrants::kFirst + OutputQueue::kPiece);
 }
 
 void World::happen(const Written& what, Duration now) {
@@ -135,6 +143,8 @@ void World::happen(const Written& what, Duration now) {
 void World::shown(std::uint32_t number, std::string_view text, Duration now) {
   if (whole(settings_.prints) == 0) return;
   Process& process = processes_[number];
+  // Of one that has moved, what was under way when its host was lost is lost, or late.
+  const bool may_have_moved = hosts_lost_;
   const double faults = settings_.crash + settings_.cut + settings_.lost + settings_.pause;
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n') + 1);
@@ -142,14 +152,15 @@ void World::shown(std::uint32_t number, std::string_view text, Duration now) {
     const auto next = static_cast<std::uint32_t>(process.shown.size());
     const std::uint32_t first = std::exchange(process.screen, root_) == root_ ? process.next_on_it : 0;
     const auto piece = piece_in(line, number);
-    if (!piece || *piece < first || *piece > next) {
+    const bool is_next = piece && (may_have_moved || (*piece >= first && *piece <= next));
+    if (!is_next) {
       checks_.wrong(fmt::format("process {}: '{}' is shown, and '{} {}' is next", number,
                                 line.substr(0, fmt::format("{} {}", number, next).size() + 1), number, next));
       continue;
     }
     if (lies(Sabotage::theft) && number == 0) continue;
     process.next_on_it = *piece + 1;
-    if (*piece == next) process.shown.emplace_back();
+    if (*piece >= next) process.shown.resize(*piece + std::size_t{1});
     Process::Shown& shown = process.shown[*piece];
     if (*piece < next && faults == 0 &&
         roots_lost_.at(shown.root) - shown.at > kUntold + kWay * ms(settings_.link))
@@ -162,9 +173,9 @@ void World::shown(std::uint32_t number, std::string_view text, Duration now) {
 
 /// Of a job that ended well.
 void World::check_output() {
-  for (std::uint32_t i = 0; i < processes_.size(); ++i) {
+  for (std::uint32_t i = 0; i < job_processes(); ++i) {
     const Process& process = processes_[i];
-    if (process.is_lost || (settings_.spares > 0 && process.state == Process::State::unborn)) continue;
+    if (process.is_lost || (hosts_lost_ && process.life > 0)) continue;
     if (process.shown.size() != process.printed || process.printed != whole(settings_.prints))
       return checks_.wrong(fmt::format("of {} pieces of process {} only {} are shown", process.printed, i,
                                        process.shown.size()));

@@ -169,7 +169,9 @@ void World::perform(std::uint32_t id, const ClientSend& action, Duration& now) {
 
 void World::hears(std::uint32_t number, const ClientSend& message, Duration now) {
   const Process& process = processes_[number];
-  if (process.state == Process::State::unborn || process.state == Process::State::gone) return;
+  const bool listens =
+      process.state != Process::State::unborn && process.state != Process::State::gone && !process.is_cut;
+  if (!listens) return;
   if (settings_.restarts != 0) return recovering_hears(number, message, now);
   if (settings_.in_place != 0 && whole(settings_.kind) == is_native)
     return renewed_hears(number, message, now);
@@ -218,7 +220,7 @@ void World::check_table(const wire::Blob& coded) {
       }
     }
   }
-  const std::size_t all = is_numbered_late(settings_) ? joined_ : processes_.size();
+  const std::size_t all = job_processes();
   if (number != all) checks_.wrong(fmt::format("the table is wrong at process {}", number));
 }
 

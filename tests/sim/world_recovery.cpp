@@ -18,9 +18,7 @@ using namespace proto;
 
 namespace {
 
-constexpr int kKilled = 9, kSignalled = 128, kCut = 1;
 constexpr Duration kSlowAck = 60ms;
-constexpr std::uint64_t kOneInSo = 3;  // loses its connection only
 
 std::uint32_t word(std::string_view bytes, std::size_t at) {
   std::uint32_t value = 0;
@@ -40,7 +38,18 @@ void World::starts_anew(const Spawn& action) {
                                              "+restartisomalloc"};
   if (action.more_arguments != expected)
     checks_.wrong(fmt::format("process {} was started anew with other arguments", action.process));
-  begin_life(action.process, process.life + 1);
+  begin_next_life(action.process, process.life + 1);
+}
+
+/// Of the same run: it prints what the one before had not.
+void World::begin_next_life(std::uint32_t number, std::uint32_t life) {
+  Process before = processes_[number];
+  begin_life(number, life);
+  Process& process = processes_[number];
+  process.printed = before.printed;
+  process.shown = std::move(before.shown);
+  process.screen = before.screen;
+  process.next_on_it = before.next_on_it;
 }
 
 /// What is the same in all lives of a process.
@@ -74,7 +83,7 @@ void World::recovering_hears(std::uint32_t number, const ClientSend& message, Du
 void World::recovering_table(std::uint32_t number, const ClientSend& message, Duration now) {
   Process& process = processes_[number];
   const std::string_view entries = *message.tail;
-  if (word(message.bytes, 20) != number || entries.size() != wire::kCharmTableEntry * processes_.size())
+  if (word(message.bytes, 20) != number || entries.size() != wire::kCharmTableEntry * job_processes())
     return checks_.wrong(fmt::format("process {} got a table that is not its own", number));
   if (word(entries, wire::kCharmTableEntry * number + 12) != port_of(number, process.life))
     checks_.wrong(fmt::format("process {} is not in its table with its port", number));
@@ -89,7 +98,7 @@ void World::recovering_table(std::uint32_t number, const ClientSend& message, Du
   process.epoch = launchers_[process.launcher].epoch;
   outcome_.wired = now;
   if (process.life == 0) ++wired_;
-  for (std::uint32_t other = 0; other < processes_.size(); ++other) {
+  for (std::uint32_t other = 0; other < job_processes(); ++other) {
     const Process& each = processes_[other];
     if (each.state == Process::State::wired || each.is_done)
       process.round = std::max(process.round, each.round);
@@ -97,6 +106,12 @@ void World::recovering_table(std::uint32_t number, const ClientSend& message, Du
         word(entries, wire::kCharmTableEntry * other + 12) != port_of(other, each.life))
       checks_.wrong(fmt::format("process {} got a table with an old port of process {}", number, other));
   }
+  begins_work(number, now);
+}
+
+/// The table is there: it prints what it has to, and then goes from barrier to barrier.
+void World::begins_work(std::uint32_t number, Duration now) {
+  if (settings_.prints != 0) return put(now, Step{number, Act::print, processes_[number].life});
   next_round(number, now);
 }
 
@@ -136,7 +151,7 @@ void World::passes_barrier(std::uint32_t number, Duration now) {
   Process& process = processes_[number];
   if (process.state != Process::State::wired || !std::exchange(process.in_barrier, false))
     return checks_.wrong(fmt::format("process {} left a barrier that it was not in", number));
-  if (entered_[process.round] < processes_.size())
+  if (entered_[process.round] < job_processes())
     checks_.wrong(fmt::format("barrier {} opened before all had entered", process.round));
   ++process.round;
   next_round(number, now);
@@ -144,11 +159,8 @@ void World::passes_barrier(std::uint32_t number, Duration now) {
 
 /// A loss ends the job only before the tables are there, once somebody is ending, when nobody is left, or
 /// when it comes again and again.
-void World::crash_process(Duration now) {
-  const std::uint32_t number = some_process();
-  if (number == kNobody) return;
+bool World::may_end_recovery(std::uint32_t number) {
   Process& process = processes_[number];
-  if (process.is_cut) return;
   using State = Process::State;
   const std::uint32_t last = whole(settings_.barriers);
   const auto others = std::count_if(processes_.begin(), processes_.end(), [&](const Process& each) {
@@ -158,16 +170,10 @@ void World::crash_process(Duration now) {
     return each.is_done || each.round >= last || (each.round + 1 == last && each.in_barrier);
   });
   const bool starting = process.life == 0 && process.state != State::wired;
-  const bool only_cut = process.state == State::wired && random_.below(kOneInSo) == 0;
-  if (!process.is_done &&
-      (starting || ending || others == 0 || ++process.losses > RestartBudget::kMostInARow)) {
-    lost_at_the_end_ = lost_at_the_end_ || ending;
-    for (const int status : {kSignalled + kKilled, kCut}) checks_.grazed(status);
-  }
-  if (settings_.log != 0) fmt::print("{:12.6f} ** process {} is lost\n", seconds(now), number);
-  if (!only_cut) return exits(number, 0, kKilled, now);
-  process.is_cut = true;
-  put(now, ToNode{process.launcher, ClientClosed{ClientKind::charm, client_of(number)}});
+  const bool ends = !process.is_done &&
+                    (starting || ending || others == 0 || ++process.losses > RestartBudget::kMostInARow);
+  lost_at_the_end_ = lost_at_the_end_ || (ends && ending);
+  return ends;
 }
 
 void World::root_recovers(const wire::Recover& message) {
@@ -179,7 +185,7 @@ void World::root_recovers(const wire::Recover& message) {
 
 /// The job has ended well.
 void World::check_recoveries() {
-  for (std::uint32_t number = 0; number < processes_.size(); ++number) {
+  for (std::uint32_t number = 0; number < job_processes(); ++number) {
     const Process& process = processes_[number];
     if (!process.is_done) checks_.wrong(fmt::format("process {} had not ended", number));
     if (process.epoch != recoveries_.size() && !lost_at_the_end_) {

@@ -37,7 +37,7 @@ void World::starts_again(const Spawn& action) {
   const bool skips = action.restarts > process.life + 1;  // the order before was lost with a host
   if (action.restarts <= process.life || (skips && !hosts_lost_) || !action.more_arguments.empty())
     checks_.wrong(fmt::format("process {} was started again as number {}", action.process, action.restarts));
-  begin_life(action.process, action.restarts);
+  begin_next_life(action.process, action.restarts);
 }
 
 void World::renewed_hears(std::uint32_t number, const ClientSend& message, Duration now) {
@@ -94,7 +94,7 @@ void World::readmitted(std::uint32_t number, const wire::NodeTable& table, Durat
   process.epoch = process.known = table.epoch;
   outcome_.wired = now;
   if (process.life == 0) ++wired_;
-  next_round(number, now);
+  begins_work(number, now);
 }
 
 void World::hears_of_restart(std::uint32_t number, const native::Renewed& message, Duration now) {
@@ -188,27 +188,6 @@ void World::root_releases(const wire::Release& message) {
     if (entered <= round)
       checks_.wrong(fmt::format("barrier {} opened before process {} had entered", round, number));
   }
-}
-
-/// That ends the job only if the process has said that it is done, when all may be let go before anybody
-/// knows, or if it comes again and again.
-void World::fail_in_place(Duration now) {
-  const std::uint32_t number = some_process();
-  if (number == kNobody) return;
-  Process& process = processes_[number];
-  if (process.is_cut) return;
-  using State = Process::State;
-  enum class How : std::uint8_t { killed, fails, cut };
-  const bool has_connection = process.state == State::joined || process.state == State::wired;
-  const auto how = static_cast<How>(random_.below(has_connection ? 3 : 2));
-  if (process.is_done || ++process.losses > RestartBudget::kMostInARow) {
-    for (const int status : {kSignalled + kKilled, kExitStatus, kCut}) checks_.grazed(status);
-  }
-  if (settings_.log != 0) fmt::print("{:12.6f} ** process {} is lost\n", seconds(now), number);
-  if (how == How::killed) return exits(number, 0, kKilled, now);
-  if (how == How::fails) return exits(number, kExitStatus, 0, now);
-  process.is_cut = true;
-  put(now, ToNode{process.launcher, ClientClosed{ClientKind::native, client_of(number)}});
 }
 
 void World::all_below(std::uint32_t id, std::set<std::uint32_t>& launchers) const {

@@ -48,11 +48,8 @@ void World::happen(const RootDies&, Duration now) {
   const bool silently = settings_.heartbeat > 0 && random_.below(kOneInSo) == 0;
   for (const auto& [link, slot] : root.children) {
     if (slot.wire == kNobody) continue;
-    const bool watches = launchers_[wires_[slot.wire].child].is_welcomed;
     wires_[slot.wire].is_dead = silently;
-    if (!silently || !watches)
-      put(now + (silently ? ms(settings_.notice) : network_.delay()),
-          HangUp{slot.wire, false, "connection reset"});
+    if (!silently) put(now + network_.delay(), HangUp{slot.wire, false, "connection reset"});
   }
   leave(root_, now);
   unwritten_ = 0;
