@@ -91,8 +91,9 @@ Console::Console(io::asio::io_context& io, const Options& options, const Job& jo
       startup_(describe(options, job), job.plan.hosts, started),
       logins_(job.plan.hosts, job.plan.job.profiles),
       cpu_at_start_(cpu_time()),
-      out_(io, STDOUT_FILENO, written(),
-           [this, gone = ::isatty(STDOUT_FILENO) != 0 ? SIGHUP : SIGPIPE] { nobody_reads(gone); }),
+      out_(
+          io, STDOUT_FILENO, written(),
+          while_here([this, gone = ::isatty(STDOUT_FILENO) != 0 ? SIGHUP : SIGPIPE] { nobody_reads(gone); })),
       err_(io, STDERR_FILENO, written(), [] {}),
       event_log_(started),
       progress_timer_(io),
@@ -104,7 +105,7 @@ Console::Console(io::asio::io_context& io, const Options& options, const Job& jo
              }),
       known_hosts_(io) {
   if (!options.output.empty()) {
-    files_.emplace(io, written(), [this] { tell_file_failure(); });
+    files_.emplace(io, written(), while_here([this] { tell_file_failure(); }));
     if (!job.plan.job.is_numbered_late()) name_files(job.plan.hosts);
   }
   if (!job.plan.job.terminal) return;
@@ -142,8 +143,14 @@ bool Console::shows_progress(const Options& options) {
 }
 
 std::function<void()> Console::written() {
-  return [this] {
+  return while_here([this] {
     if (runner_ != nullptr) runner_->check_flow();
+  });
+}
+
+std::function<void()> Console::while_here(std::function<void()> action) const {
+  return [here = std::weak_ptr<const bool>{here_}, action = std::move(action)] {
+    if (!here.expired()) action();
   };
 }
 
@@ -264,9 +271,9 @@ void Console::write(DisplayWrites writes) {
 }
 
 std::function<void()> Console::when_shown(std::uint32_t process) {
-  return [this, process] {
+  return while_here([this, process] {
     if (runner_ != nullptr) runner_->dispatch(proto::Shown{process});
-  };
+  });
 }
 
 void Console::name_files(std::span<const Host> hosts) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -92,6 +93,8 @@ private:
   std::function<void()> when_shown(std::uint32_t process);
   /// For writers: there is room again.
   std::function<void()> written();
+  /// Writers post to the loop, which may go on when there is no Console any more: not this then.
+  std::function<void()> while_here(std::function<void()> action) const;
   /// If there are events.
   void event(std::string line);
   bool stdout_has_events() const { return events_ && events_->on_stdout(); }
@@ -102,6 +105,7 @@ private:
   void tell_file_failure();
   void finish_files(std::span<const Host> hosts, Duration limit);
 
+  std::shared_ptr<const bool> here_ = std::make_shared<const bool>(true);
   io::asio::io_context& io_;
   const Options& options_;
   const Job& job_;

@@ -49,7 +49,6 @@ Json end_json(const EndRecord& end) {
   if (end.why.host) json["host"] = *end.why.host;
   if (!end.host.empty()) json["name"] = end.host;
   if (!end.why.last_words.empty()) json["last_words"] = end.why.last_words;
-  if (!end.why.ends.ways().empty()) json["ends"] = ends_json(end.why.ends);
   return json;
 }
 
@@ -143,6 +142,7 @@ std::string report_json(const StartupRecord& record) {
                      {"startup", rounded_seconds(startup_time(record))},
                      {"wall", record.wall > Duration{0} ? Json(rounded_seconds(record.wall)) : Json(nullptr)},
                      {"ending", record.end ? end_json(*record.end) : Json(nullptr)},
+                     {"ends", record.end ? ends_json(record.end->why.ends) : Json(nullptr)},
                      {"parts", parts_json(record)},
                      {"launchers", std::move(launchers)}};
   return json_text(json, 1);

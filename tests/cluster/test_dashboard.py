@@ -89,6 +89,7 @@ def test_after_a_failure_a_browser_shows_its_cause_first_and_whole(cluster: Fact
     browser = Browser(hosts)
     try:
         browser.open(address_of(job))
+        browser.until("document.querySelector('#stages [aria-current] b')?.textContent == 'run'")
         hosts.path(0, _GATE).touch()
         browser.until("document.documentElement.dataset.link == 'ended'")
         assert job.wait() == 137

@@ -60,7 +60,7 @@ def test_all_that_failed_are_named(cluster: Factory, charmrun: Path) -> None:
     done = run(hosts, charmrun, *words)
     assert done.returncode in (1, 2), done.stderr
     assert "5 processes failed: status 1: 1,4,7; status 2: 2,5" in charmrun_lines(done)
-    ends = ending(hosts, report)["ends"]
+    ends = json.loads(hosts.path(0, report).read_text())["ends"]
     assert [(each["status"], each["processes"]) for each in ends] == [
         (0, [[0, 0], [3, 3], [6, 6]]),
         (1, [[1, 1], [4, 4], [7, 7]]),
@@ -100,7 +100,8 @@ def test_a_signal_is_told_with_its_name_and_core_file(
     assert (told["status"], told["cause"], told["process"], told["name"]) == (status, "killed", 3, host)
     assert told["last_words"][-1] == "100"
     ends = [("killed", number.value, [[3, 3]]), ("stopped", None, [[0, 2], [4, 4]])]
-    assert [(each["end"], each.get("signal"), each["processes"]) for each in told["ends"]] == ends
+    every = json.loads(hosts.path(0, report).read_text())["ends"]
+    assert [(each["end"], each.get("signal"), each["processes"]) for each in every] == ends
     if number == signal.SIGSEGV and Path("/proc/sys/kernel/core_pattern").read_text().strip() == "core":
         core = re.search(r"core dumped to (\S+)", line)
         assert core and hosts.path(2, core[1]).exists(), line

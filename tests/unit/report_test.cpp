@@ -221,6 +221,7 @@ TEST_CASE("the JSON report survives any bytes in names and errors", "[report]") 
 
 TEST_CASE("the report says how the job ended", "[report]") {
   auto record = small_tree();
+  CHECK(Json::parse(report_json(record))["ends"].is_null());
   CHECK(Json::parse(report_json(record))["ending"].is_null());
   record.end =
       EndRecord{137, 0, {proto::Cause::killed, 5, 2, "killed by signal 9", {"last \xff", "words"}}, "n2"};
@@ -232,7 +233,12 @@ TEST_CASE("the report says how the job ended", "[report]") {
   CHECK(ending["name"] == "n2");
   CHECK(ending["how"] == "killed by signal 9");
   CHECK(ending["last_words"].size() == 2);
-  CHECK_FALSE(ending.contains("ends"));
+  CHECK(Json::parse(report_json(record))["ends"] == Json::array());
+  record.end->why.ends.add({proto::EndKind::killed, 9}, {5, 5});
+  record.end->why.ends.add_others({proto::EndKind::stopped}, 8);
+  CHECK(Json::parse(report_json(record))["ends"] ==
+        Json::parse(R"([{"end":"killed","status":137,"signal":9,"number":1,"processes":[[5,5]]},)"
+                    R"({"end":"stopped","number":7,"processes":[[0,4],[6,7]]}])"));
   CHECK_FALSE(ending.contains("signal"));
   record.end = EndRecord{130, 2, {proto::Cause::user_signal}, ""};
   ending = Json::parse(report_json(record))["ending"];
