@@ -14,9 +14,9 @@
 #include <iterator>
 
 #include "tree/io/ssh_algorithms.hpp"
-#include "tree/wire/words.hpp"
 #include "tree/io/ssh_wire.hpp"
 #include "tree/io/surroundings.hpp"
+#include "tree/wire/words.hpp"
 
 namespace charmtree::io {
 
