@@ -27,9 +27,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   job.profiles[0].user = "joe";
   if (parsed) job.profiles[0].forwarded_keys = {parsed->key};
   proto::SignGate gate{job, 1};
-  const auto key = gate.admit(Host{}, bytes);
+  const auto key = gate.admit(Host{}, bytes, false);
   require(key.ok() == (parsed.ok() && parsed->user == "joe"));
-  require(!gate.admit(Host{}, bytes).ok());
+  require(!gate.admit(Host{}, bytes, false).ok());
   if (!parsed) return 0;
   require(wire::encode(*parsed) == bytes && size <= wire::kMaxUserauthRequest);
   require(wire::key_type(parsed->key) == parsed->algorithm);
