@@ -121,8 +121,12 @@ std::unique_ptr<RootDesk> RootDesk::next_run(Instant now) {
   plan.job.restarts = restart_budget_->restarts(kProgram);
   plan.job.arguments.insert(plan.job.arguments.end(), plan.restart->arguments.begin(),
                             plan.restart->arguments.end());
-  if ((lost_launchers_ || !absent_.empty()) && plan.job.launch.on_failure == wire::OnHostFailure::abort)
-    plan.job.launch.on_failure = wire::OnHostFailure::spare;
+  wire::LaunchRules& rules = plan.job.launch;
+  if ((lost_launchers_ || !absent_.empty()) && rules.on_failure == wire::OnHostFailure::abort) {
+    rules.on_failure = wire::OnHostFailure::spare;
+    // Without a host that is just slow the job would end: there is no spare.
+    if (rules.patience == Duration{0} && !plan.restart->may_narrow) rules.patience = plan.job.timeout;
+  }
   *job_ = plan.job;
   auto next = std::unique_ptr<RootDesk>(new RootDesk(std::move(plan), job_));
   next->first_plan_ = first_plan_;

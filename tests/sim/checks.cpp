@@ -112,12 +112,16 @@ std::set<int> Checks::statuses() const {
     const bool spare = settings_.policy == 2;
     const std::size_t left = hosts_.size() - reported_.size();
     const bool enough = left > 0 && (!spare || left + whole(settings_.spares) >= hosts_.size());
-    if (!struck_) statuses.insert(enough ? 0 : kLauncherFailed);
+    // That the program is missing is found when the hosts have been chosen. A run in which nobody looks for
+    // it may have been before.
+    if (!without_program_.empty()) statuses.insert(kNoProgram);
+    const bool is_one_run = settings_.reruns == 0;
+    if (!struck_ && (without_program_.empty() || !is_one_run)) statuses.insert(enough ? 0 : kLauncherFailed);
     return statuses;
   }
   bool first = true;
   for (std::uint32_t host = 0; host < hosts_.size(); ++host) {
-    if (hosts_[host].lives()) continue;
+    if (!has_failed(host)) continue;
     if (first || struck_) statuses.insert(status_of(hosts_[host].nature));
     first = false;
   }
@@ -193,6 +197,13 @@ void Checks::every_place_once() {
   }
 }
 
+/// Where processes are numbered late, a host that gets none is not asked for the program.
+bool Checks::has_failed(std::uint32_t host) const {
+  const bool is_unasked = is_numbered_late(settings_) && hosts_[host].nature == Nature::unspawnable &&
+                          !without_program_.contains(host);
+  return !hosts_[host].lives() && !is_unasked;
+}
+
 /// It took so long that patience may have ended.
 bool Checks::may_be_left_out(std::uint32_t host) const {
   constexpr Duration kLeastPatience = 1900ms;
@@ -204,7 +215,7 @@ bool Checks::may_be_left_out(std::uint32_t host) const {
 void Checks::failures_reported() {
   std::vector<std::uint32_t> silent, slandered;
   for (std::uint32_t host = 0; host < hosts_.size(); ++host) {
-    const bool failed = !hosts_[host].lives();
+    const bool failed = has_failed(host);
     if (failed && !reported_.contains(host)) silent.push_back(host);
     const bool may_fail = hosts_[host].is_off || may_be_left_out(host);
     if (!failed && reported_.contains(host) && !may_fail) slandered.push_back(host);

@@ -72,6 +72,28 @@ TEST_CASE("when everybody has confirmed the end, the next run begins at once", "
   CHECK(f.orders.relaunch);
 }
 
+TEST_CASE("a slow host is waited for where the next run cannot do without it", "[desk][restart]") {
+  RootPlan plan = Fixture::plan();
+  Duration patience = plan.job.timeout;
+  SECTION("for lack of spares") {}
+  SECTION("not if the program may get narrower") {
+    plan.restart->may_narrow = true;
+    patience = 0s;
+  }
+  SECTION("as long as the user says") {
+    patience = plan.job.launch.patience = 5s;
+  }
+  Fixture f{plan};
+  f.fail();
+  f.idle({1});
+  f.desk.confirmed({1});
+  f.turn(kNow);
+  REQUIRE(f.orders.relaunch);
+  const auto next = f.desk.next_run(kNow);
+  CHECK(next->job()->launch.on_failure == wire::OnHostFailure::spare);
+  CHECK(next->job()->launch.patience == patience);
+}
+
 TEST_CASE("what is not confirmed is waited for, as long as it may take", "[desk][restart]") {
   Fixture f;
   f.fail();

@@ -244,7 +244,9 @@ void Launch::give_up_silent(Instant now, std::vector<wire::HostFailure>& failed)
 
 /// When the oldest login loses it.
 Instant Launch::patience_ends() const {
-  return judged_.empty() ? kNever : begun_.at(judged_.front()) + patience_.get();
+  if (judged_.empty()) return kNever;
+  const Duration own = job_.launch.patience;  // of this run
+  return begun_.at(judged_.front()) + (own > Duration{0} ? own : patience_.get());
 }
 
 /// From here on the oldest one to be judged is under way.
