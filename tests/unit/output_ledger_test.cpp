@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "tree/wire/frame.hpp"
+
 using namespace charmtree;
 using namespace charmtree::proto;
 
@@ -10,14 +12,14 @@ namespace {
 
 constexpr Instant kNow{100s};
 
-wire::Output oldest(std::uint32_t process, std::uint32_t number) {
+wire::Output oldest(std::uint32_t process, std::uint64_t number) {
   wire::Output output{process, 1, false, "x"};
   output.number = number;
   output.is_oldest = true;
   return output;
 }
 
-wire::Output output(std::uint32_t process, std::uint32_t number, std::size_t size = 10) {
+wire::Output output(std::uint32_t process, std::uint64_t number, std::size_t size = 10) {
   wire::Output output{process, 1, false, std::string(size, 'x')};
   output.number = number;
   return output;
@@ -34,6 +36,23 @@ TEST_CASE("each output counts once, and in its order", "[output]") {
   CHECK(ledger.enter(output(3, 3), kNow));
   CHECK(ledger.enter(output(3, 4), kNow));
   CHECK(ledger.enter(output(0, 1), kNow));
+}
+
+TEST_CASE("a process may print without end", "[output]") {
+  constexpr std::uint64_t kMany = std::uint64_t{1} << 32;
+  OutputLedger ledger;
+  CHECK(ledger.enter(oldest(3, kMany - 1), kNow));
+  CHECK(ledger.enter(output(3, kMany), kNow));
+  CHECK(ledger.enter(output(3, kMany + 1), kNow));
+  CHECK_FALSE(ledger.enter(output(3, 1), kNow));  // not the one that was taken long ago
+  const wire::Message taken = wire::OutputTaken{ledger.take(kNow + OutputLedger::kDelay)};
+  const auto frame = wire::encode_frames(taken).value();
+  const auto heard = wire::decode_message(static_cast<std::uint8_t>(taken.index()),
+                                          std::string_view{frame}.substr(wire::kFrameHeader));
+  REQUIRE(heard);
+  const auto& news = std::get<wire::OutputTaken>(*heard).processes;
+  REQUIRE(news.size() == 1);
+  CHECK(news[0].number == kMany + 1);
 }
 
 TEST_CASE("what the root has is told soon, and at once if it is much", "[output]") {

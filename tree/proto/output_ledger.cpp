@@ -12,7 +12,7 @@ bool OutputLedger::enter(const wire::Output& output, Instant now) {
   untold_.insert(output.process);
   much_ += output_cost(output);
   tell_at_ = earlier(tell_at_, much_ >= kMuch ? now : now + kDelay);
-  std::uint32_t& last = numbers_[output.process];
+  std::uint64_t& last = numbers_[output.process];
   if (output.number != last + 1 && !(output.is_oldest && output.number > last)) return false;
   last = output.number;
   return true;

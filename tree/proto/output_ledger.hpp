@@ -26,7 +26,7 @@ public:
   Instant next_deadline() const { return tell_at_; }
 
 private:
-  std::vector<std::uint32_t> numbers_;  // of the last output, by process
+  std::vector<std::uint64_t> numbers_;  // of the last output, by process
   std::set<std::uint32_t> untold_;      // processes
   std::size_t much_ = 0;                // of whose output nobody has been told
   Instant tell_at_ = kNever;

@@ -136,7 +136,7 @@ void OutputQueue::number(wire::Output& lines) {
 }
 
 void OutputQueue::taken(const wire::OutputTaken::Taken& taken) {
-  std::uint32_t& known = numbers_[taken.process].taken;
+  std::uint64_t& known = numbers_[taken.process].taken;
   known = std::max(known, taken.number);
   const auto is_taken = [&](const Waiting& waiting) {
     const auto* lines = std::get_if<wire::Output>(&waiting.message);
@@ -148,7 +148,7 @@ void OutputQueue::taken(const wire::OutputTaken::Taken& taken) {
 
 /// The next one may be all that another root gets of a process that is lost meanwhile.
 std::map<LinkId, std::size_t> OutputQueue::drop_taken(const std::vector<wire::OutputTaken::Taken>& taken) {
-  std::map<std::uint32_t, std::uint32_t> numbers;  // by process
+  std::map<std::uint32_t, std::uint64_t> numbers;  // by process
   for (const auto& [process, number] : taken) numbers.emplace(process, number);
   std::map<LinkId, std::size_t> dropped;
   const auto is_taken = [&](const Waiting& waiting) {

@@ -87,7 +87,7 @@ private:
   std::size_t sent_cost_ = 0;
   /// Of a process's outputs.
   struct Numbers {
-    std::uint32_t last = 0, taken = 0;  // numbered; by the root
+    std::uint64_t last = 0, taken = 0;  // numbered; by the root
   };
   void number(wire::Output& lines);
   std::map<std::uint32_t, Numbers> numbers_;  // by process

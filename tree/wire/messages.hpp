@@ -425,7 +425,7 @@ struct Output {
   std::string text;
   Tail tail = Tail::waited;
   Instant read = kNever;     // when it was read on its host, in the receiver's clock
-  std::uint32_t number = 0;  // of a job that repairs itself: of the process's outputs, from 1
+  std::uint64_t number = 0;  // of a job that repairs itself: of the process's outputs, from 1
   bool is_oldest = false;    // then: a root has had all before it
 };
 struct ScanUp {

@@ -16,7 +16,8 @@ namespace charmtree::wire {
 /// Of a job that repairs itself: the root has the output of these processes up to these numbers.
 struct OutputTaken {
   struct Taken {
-    std::uint32_t process = 0, number = 0;
+    std::uint32_t process = 0;
+    std::uint64_t number = 0;
     friend bool operator==(const Taken&, const Taken&) = default;
   };
   std::vector<Taken> processes;
