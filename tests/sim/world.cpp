@@ -307,14 +307,16 @@ std::size_t World::size_of(std::uint32_t number, wire::Message& message) {
     checks_.wrong("a message that is too large");
     return estimate(message);
   }
-  const std::string& frame = *frames;
-  auto decoded = wire::decode_message(static_cast<std::uint8_t>(frame[wire::kFrameHeader - 1]),
-                                      std::string_view{frame}.substr(wire::kFrameHeader));
+  wire::FrameDecoder decoder{wire::kMaxLinkFrame};
+  decoder.append(*frames);
+  const auto frame = decoder.next();
+  if (decoder.buffered() > 0) return frames->size();  // a long list, in parts
+  auto decoded = wire::decode_message((*frame)->type, (*frame)->payload);
   if (decoded)
     message = std::move(*decoded);
   else
     checks_.wrong("a message that cannot be decoded");
-  return frame.size();
+  return frames->size();
 }
 
 std::size_t World::tuples_in(const wire::Message& message) const {

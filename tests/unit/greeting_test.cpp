@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "tree/wire/message_limits.hpp"
+
 using namespace charmtree;
 using namespace charmtree::wire;
 
@@ -92,6 +94,35 @@ TEST_CASE("a message from the wrong side is an error for ever", "[greeting]") {
       CHECK(take_all(reader, error).empty());
       if (i == 0) REQUIRE(error);
     }
+  }
+}
+
+TEST_CASE("a frame that is too long for its type is refused when its header is there", "[greeting]") {
+  const auto is_refused = [](const Message& type, std::size_t payload, const Remit& remit) {
+    LinkReader reader{LinkReader::From::child};
+    REQUIRE(
+        reader.append(make_greeting() + make_frame_header(static_cast<std::uint8_t>(type.index()), payload))
+            .ok());
+    return !reader.next(remit).ok();
+  };
+  CHECK_FALSE(is_refused(Note{}, kMaxSaid, {}));
+  CHECK(is_refused(Note{}, kMaxSaid + 1, {}));
+  CHECK_FALSE(is_refused(Output{}, kMaxPiece, {}));
+  CHECK(is_refused(Output{}, kMaxPiece + 1, {}));
+  // The more a child speaks for, the more it has to say.
+  CHECK(is_refused(Facts{}, kMaxList + 3 * kMaxTuple, {1, 2}));
+  CHECK_FALSE(is_refused(Facts{}, kMaxList + 3 * kMaxTuple, {1, 3}));
+  CHECK(is_refused(End{}, 10, {}));  // of the wrong side
+}
+
+TEST_CASE("a list of more than its sender may speak for is no message", "[greeting]") {
+  Facts many;
+  many.hosts_up.resize(3000);
+  const std::string stream = make_greeting() + encode_frames(many).value();
+  for (const bool may : {false, true}) {
+    LinkReader reader{LinkReader::From::child};
+    REQUIRE(reader.append(stream).ok());
+    CHECK(reader.next(may ? Remit{500, 500} : Remit{400, 400}).ok() == may);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "tree/proto/gather.hpp"
 #include "tree/wire/frame.hpp"
 #include "tree/wire/job_limits.hpp"
+#include "tree/wire/message_limits.hpp"
 
 using namespace charmtree;
 using namespace charmtree::proto;
@@ -97,7 +98,7 @@ TEST_CASE("facts that are too long for a message are sent in parts, counts once"
   const auto frames = wire::encode_frames(facts);
   REQUIRE(frames.ok());
   const auto parts = received(*frames, wire::LinkReader::From::child);
-  REQUIRE(parts.size() > 1);
+  REQUIRE(parts.size() == 9);  // the tuples of a host are not divided
   Gather whole;
   for (const wire::Message& part : parts) whole.add(std::get<wire::Facts>(part), Instant{1s});
   const auto sum = whole.due({1, true, true}, Instant{1s});
@@ -206,9 +207,25 @@ TEST_CASE("a node table that is too large ends the job with one line", "[too_lar
   CHECK(orders.end);
 }
 
+TEST_CASE("a text for people is cut, not refused", "[too_large]") {
+  const std::string long_text(wire::kMaxLinkFrame, 'n');
+  const auto note =
+      received(wire::encode_frames(wire::Note{2, long_text}).value(), wire::LinkReader::From::child);
+  REQUIRE(note.size() == 1);
+  CHECK(std::get<wire::Note>(note[0]).text.size() == wire::kMostText<wire::Note>);
+  wire::Facts facts;
+  facts.hosts_failed = {{4, {Errc::refused, Phase::connect, long_text, long_text}}};
+  facts.exits = {{5, 1}};
+  facts.exits[0].text = long_text;
+  const auto told = received(wire::encode_frames(facts).value(), wire::LinkReader::From::child);
+  REQUIRE(told.size() == 1);
+  CHECK(std::get<wire::Facts>(told[0]).hosts_failed[0].error.fix.size() == wire::kMostText<Error>);
+  CHECK(std::get<wire::Facts>(told[0]).exits[0].text.size() == wire::kMostText<wire::ProcessExit>);
+}
+
 TEST_CASE("a launcher that cannot say something to its parent says why", "[too_large]") {
   SmallWorld world{{.hosts = 3, .shape = {1, 3}}};
-  world.at(5s, [&world] { world.forge(2, wire::Note{2, std::string(wire::kMaxLinkFrame, 'n')}); });
+  world.at(5s, [&world] { world.forge(2, wire::NewHostKey{2, {"ssh-rsa", std::string(1U << 20, 'k')}}); });
   for (Actor& actor : world.actors) actor.fate = Actor::Fate::stays;
 
   world.run();
@@ -216,6 +233,7 @@ TEST_CASE("a launcher that cannot say something to its parent says why", "[too_l
   REQUIRE(world.result);
   CHECK(world.result->status == 125);
   CHECK(world.said_anywhere(
-      "n02: run: a message between launchers is too large (Note, 32.0 MiB of at most 32 MiB)", Tone::error));
+      "n02: run: a message between launchers is too large (NewHostKey, 1024.0 KiB of at most 16 KiB)",
+      Tone::error));
   CHECK(world.alive() == 0);
 }

@@ -11,6 +11,9 @@ namespace {
 
 using Ranges = std::vector<wire::ProcessSet::Range>;
 
+/// What is coded beside the bytes of one process's reply, at most.
+constexpr std::size_t kPartOverhead = 16;
+
 }  // namespace
 
 void CcsFanout::begin(const wire::CcsSpread& piece, const Subtree& subtree, const LocalProcesses& local) {
@@ -65,6 +68,10 @@ std::optional<CcsFanout::Answer> CcsFanout::answered(Source source, const wire::
   const auto part = request.missing.find(source);
   if (part == request.missing.end()) return {};
   if (!piece.failure.empty()) return fail(piece.token, piece.process, piece.failure);
+  const std::size_t processes = source.link == kParentLink ? 1 : subtree.most_processes_of(source.link);
+  const std::size_t most = wire::CcsReplies::kMaxBytes + kPartOverhead * (processes + 1);
+  if (piece.length > most || part->second.size() + piece.bytes.size() > piece.length)
+    return fail(piece.token, piece.process, "the reply is longer than it may be");
   part->second += piece.bytes;
   request.bytes += piece.bytes.size();
   bytes_ += piece.bytes.size();
@@ -78,7 +85,7 @@ std::optional<CcsFanout::Answer> CcsFanout::answered(Source source, const wire::
   std::string wrong;
   if (source.link == kParentLink) {
     more.parts.push_back({source.process, std::move(bytes)});
-  } else if (auto theirs = wire::decode_ccs_replies(bytes); theirs) {
+  } else if (auto theirs = wire::decode_ccs_replies(bytes, processes); theirs) {
     more = std::move(*theirs);
     wrong = foreign(source.link, more, subtree);
   } else {

@@ -119,11 +119,11 @@ std::string encode(const CcsReplies& replies) {
   return out.take();
 }
 
-Result<CcsReplies> decode_ccs_replies(std::string_view bytes) {
+Result<CcsReplies> decode_ccs_replies(std::string_view bytes, std::size_t most) {
   Reader in{bytes};
   CcsReplies replies;
   replies.merge.code = in.u8();
-  const std::size_t parts = in.count();
+  const std::size_t parts = in.count(most);
   std::size_t left = CcsReplies::kMaxBytes;
   bool rise = true;
   for (std::size_t i = 0; i < parts && in.ok() && rise; ++i) {

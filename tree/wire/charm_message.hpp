@@ -25,7 +25,7 @@ inline constexpr std::size_t kCharmQueuePair = 16;    // of `qplist` and `qpdata
 // Largest payloads that a client may send.
 inline constexpr std::size_t kMaxCharmReply = 256U << 20;  // reply_fw: what a CCS handler answers
 inline constexpr std::size_t kMaxCharmText = 1U << 20;     // print, abort: stock clients cut at 16 KiB
-inline constexpr std::size_t kMaxCharmFormat = 64U << 10;  // scanf
+inline constexpr std::size_t kMaxCharmFormat = 4U << 10;   // scanf
 inline constexpr std::size_t kMaxCharmQplist = 1U << 20;   // qplist: of 65536 processes
 inline constexpr std::size_t kMaxCharmControl = 256;       // all others
 

@@ -15,6 +15,16 @@ namespace charmtree::wire {
 /// Coded bytes that many share.
 using Blob = std::shared_ptr<const std::string>;
 
+/// So many hosts and processes the sender of a message may speak for. Lists are not believed beyond that; by
+/// default (a parent, a file of our own) they are.
+struct Remit {
+  std::uint64_t hosts = UINT32_MAX, processes = UINT32_MAX;
+  /// Of one list: news of a host or process may have met older ones on their way. No unit of a machine has
+  /// more processors than kMostPus.
+  static constexpr std::uint64_t kMostPus = 1024;
+  std::uint64_t most_elements() const { return 2 * (hosts + processes) + kMostPus; }
+};
+
 class Writer {
 public:
   void u8(std::uint8_t value) { bytes_.push_back(static_cast<char>(value)); }
@@ -34,7 +44,7 @@ private:
 class Reader {
 public:
   /// `bytes` must outlive the reader.
-  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+  explicit Reader(std::string_view bytes, const Remit& remit = {}) : rest_(bytes), remit_(remit) {}
 
   std::uint8_t u8();
   std::uint64_t varint();
@@ -55,6 +65,8 @@ public:
   /// All that is left; empties the reader.
   std::string_view rest();
   std::size_t left() const { return rest_.size(); }
+  /// Of the sender.
+  const Remit& remit() const { return remit_; }
 
   bool ok() const { return ok_; }
   /// True if everything was read and nothing failed: the check at the end of each decoder.
@@ -67,6 +79,7 @@ public:
 
 private:
   std::string_view rest_;
+  Remit remit_;
   bool ok_ = true;
 };
 

@@ -3,9 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace charmtree::wire {
 
 namespace {
+/// Memory that stays when all has been read; a longer frame is seldom followed by another.
+constexpr std::size_t kKept = 256U << 10;
+
 std::uint32_t read_length(const char* p) {
   std::uint32_t value = 0;
   for (int i = 3; i >= 0; --i) value = (value << 8) | static_cast<std::uint8_t>(p[i]);
@@ -32,6 +37,7 @@ std::string make_frame(std::uint8_t type, std::string_view payload) {
 
 void FrameDecoder::append(std::string_view bytes) {
   if (read_ == buffer_.size()) {
+    if (buffer_.capacity() > kKept) buffer_ = {};
     buffer_.clear();
     read_ = 0;
   } else if (read_ > (64U << 10) && read_ > buffer_.size() / 2) {
@@ -41,11 +47,16 @@ void FrameDecoder::append(std::string_view bytes) {
   buffer_.append(bytes);
 }
 
-Result<std::optional<Frame>> FrameDecoder::next() {
+std::optional<std::uint8_t> FrameDecoder::next_type() const {
+  if (buffered() < kFrameHeader) return {};
+  return static_cast<std::uint8_t>(buffer_[read_ + kFrameHeader - 1]);
+}
+
+Result<std::optional<Frame>> FrameDecoder::next(std::size_t most) {
   const std::string_view pending = std::string_view{buffer_}.substr(read_);
   if (pending.size() < 4) return std::optional<Frame>{};
   const std::uint32_t length = read_length(pending.data());
-  if (length < 2 || length - 2 > max_payload_) {
+  if (length < 2 || length - 2 > std::min(most, max_payload_)) {
     return Error{Errc::bad_peer, Phase::run, fmt::format("frame length {} is out of bounds", length)};
   }
   if (pending.size() >= 5 && static_cast<std::uint8_t>(pending[4]) != kFrameVersion) {

@@ -39,8 +39,12 @@ public:
   explicit FrameDecoder(std::size_t max_payload) : max_payload_(max_payload) {}
 
   void append(std::string_view bytes);
+  /// The type of the next frame, as soon as it has come; the frame may be of any length.
+  std::optional<std::uint8_t> next_type() const;
   /// The next complete frame, nothing if more bytes are needed, or an error (bad_peer) that repeats for ever.
-  Result<std::optional<Frame>> next();
+  Result<std::optional<Frame>> next() { return next(max_payload_); }
+  /// The same, where this one may have a payload of `most` bytes: nobody waits for one that has more.
+  Result<std::optional<Frame>> next(std::size_t most);
   /// Bytes that are not yet part of a frame.
   std::size_t buffered() const { return buffer_.size() - read_; }
 

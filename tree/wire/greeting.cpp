@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "tree/wire/message_limits.hpp"
+
 namespace charmtree::wire {
 
 namespace {
@@ -54,17 +56,17 @@ Result<void> LinkReader::append(std::string_view bytes) {
   return {};
 }
 
-Result<std::optional<Message>> LinkReader::next() {
+Result<std::optional<Message>> LinkReader::next(const Remit& remit) {
   if (!greeted_) return std::optional<Message>{};
-  auto frame = frames_.next();
+  const auto type = frames_.next_type();
+  if (type && *type < std::variant_size_v<AnyMessage> && goes_down(*type) != (from_ == From::parent)) {
+    return Error{Errc::bad_peer, Phase::run, fmt::format("message of type {} from the wrong side", *type)};
+  }
+  auto frame = frames_.next(type ? most_payload(*type, remit) : kMaxLinkFrame);
   if (!frame) return frame.error();
   if (!frame->has_value()) return std::optional<Message>{};
-  auto message = decode_message((*frame)->type, (*frame)->payload);
+  auto message = decode_message((*frame)->type, (*frame)->payload, remit);
   if (!message) return message.error();
-  if (goes_down(*message) != (from_ == From::parent)) {
-    return Error{Errc::bad_peer, Phase::run,
-                 fmt::format("message of type {} from the wrong side", (*frame)->type)};
-  }
   return std::optional<Message>{std::move(*message)};
 }
 

@@ -33,8 +33,8 @@ public:
   /// What came before the greeting (for ++verbose and errors).
   const std::string& chatter() const { return chatter_; }
   /// The next message, nothing if more bytes are needed. Error (for ever): not a message, or not one for this
-  /// direction.
-  Result<std::optional<Message>> next();
+  /// direction, or more than one of its type can say whose sender may speak for so many.
+  Result<std::optional<Message>> next(const Remit& remit = {});
 
 private:
   From from_;

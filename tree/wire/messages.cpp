@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "tree/wire/frame.hpp"
+#include "tree/wire/message_limits.hpp"
 
 namespace charmtree::wire {
 
@@ -139,6 +140,12 @@ void get(Reader& in, Phase& v) {
   v = static_cast<Phase>(in.bounded(kPhaseCount - 1));
 }
 
+void get(Reader& in, ProcessSet::Range& range) {
+  range.first = in.u32();
+  range.last = in.u32();
+  if (range.last < range.first) in.poison();
+}
+
 // A struct is described once, by its members in order; Writer and Reader both walk that description.
 template <class S>
 struct Members;
@@ -158,10 +165,21 @@ void put(Writer& out, const std::vector<T>& v) {
   out.varint(v.size());
   for (const T& item : v) put(out, item);
 }
+/// So many bytes a T takes at least.
+template <class T>
+struct Least : std::integral_constant<std::size_t, 1> {};
+template <class... Each>
+struct Least<std::tuple<Each&...>> : std::integral_constant<std::size_t, (Least<Each>::value + ... + 0)> {};
+template <Described S>
+struct Least<S> : Least<decltype(Members<S>::of(std::declval<S&>()))> {};
+
+/// No memory is taken before it is known that so much can follow, and may.
 template <class T>
 void get(Reader& in, std::vector<T>& v) {
   const std::size_t size = in.count();
   v.clear();
+  if (size > in.left() / Least<T>::value || size > in.remit().most_elements()) return in.poison();
+  v.reserve(size);
   for (std::size_t i = 0; i < size && in.ok(); ++i) get(in, v.emplace_back());
 }
 template <class T>
@@ -302,18 +320,32 @@ CT_MEMBERS(Left, s.process)
 CT_MEMBERS(Silence, s.process, s.state, s.lasted)
 #undef CT_MEMBERS
 
+template <class S, class M>
+void put_member(Writer& out, const M& member) {
+  if constexpr (std::is_same_v<M, std::string> && kIsForPeople<S>)
+    out.string(std::string_view{member}.substr(0, kMostText<S>));
+  else
+    put(out, member);
+}
+template <class S, class M>
+void get_member(Reader& in, M& member) {
+  if constexpr (std::is_same_v<M, std::string>)
+    member = in.string(kMostText<S>);
+  else
+    get(in, member);
+}
+
 template <Described S>
 void put(Writer& out, const S& value) {
-  std::apply([&](const auto&... member) { (put(out, member), ...); }, Members<S>::of(value));
+  std::apply([&](const auto&... member) { (put_member<S>(out, member), ...); }, Members<S>::of(value));
 }
 template <Described S>
 void get(Reader& in, S& value) {
-  std::apply([&](auto&... member) { (get(in, member), ...); }, Members<S>::of(value));
+  std::apply([&](auto&... member) { (get_member<S>(in, member), ...); }, Members<S>::of(value));
 }
-
 template <class T>
-Result<T> decode_whole(std::string_view bytes, std::string_view what) {
-  Reader in{bytes};
+Result<T> decode_whole(std::string_view bytes, std::string_view what, const Remit& remit = {}) {
+  Reader in{bytes, remit};
   T value;
   get(in, value);
   if (!in.finished()) return Error{Errc::bad_peer, Phase::run, fmt::format("malformed {}", what)};
@@ -328,13 +360,13 @@ Blob encode_whole(const T& value) {
 }
 
 template <std::size_t I = 0>
-Result<Message> decode_as(std::uint8_t type, std::string_view payload) {
+Result<Message> decode_as(std::uint8_t type, std::string_view payload, const Remit& remit) {
   if constexpr (I == std::variant_size_v<AnyMessage>) {
     return Error{Errc::bad_peer, Phase::run, fmt::format("unknown message type {}", type)};
   } else {
-    if (type != I) return decode_as<I + 1>(type, payload);
+    if (type != I) return decode_as<I + 1>(type, payload, remit);
     auto value = decode_whole<std::variant_alternative_t<I, AnyMessage>>(
-        payload, fmt::format("message of type {}", type));
+        payload, fmt::format("message of type {}", type), remit);
     if (!value) return value.error();
     return Message{std::move(*value)};
   }
@@ -342,7 +374,14 @@ Result<Message> decode_as(std::uint8_t type, std::string_view payload) {
 
 bool is_too_large(const Message& message, std::size_t payload) {
   const auto* facts = std::get_if<Facts>(&message);
-  return payload > kMaxLinkFrame || (facts != nullptr && tuple_bytes(facts->blocks) > kMaxTableData);
+  return payload > most_payload(static_cast<std::uint8_t>(message.index()), {}) ||
+         (facts != nullptr && tuple_bytes(facts->blocks) > kMaxTableData);
+}
+
+/// Its receiver takes it, but takes no more memory for a list than it has to.
+bool is_long(const Message& message, std::size_t payload) {
+  const bool is_list = std::holds_alternative<Facts>(message) || std::holds_alternative<HandBack>(message);
+  return is_list && payload > kMaxList;
 }
 
 /// Moves the second half of a list to an empty one; false: it is too short.
@@ -381,9 +420,12 @@ std::optional<Message> take_half(Message& message) {
 Error too_large(const Message& message, std::size_t payload) {
   const auto name =
       std::visit([](const auto& m) { return Members<std::decay_t<decltype(m)>>::kName; }, message);
+  const std::size_t most = most_payload(static_cast<std::uint8_t>(message.index()), {});
+  const bool mib = most >= 1U << 20;
   return {Errc::bad_input, Phase::run,
-          fmt::format("a message between launchers is too large ({}, {:.1f} MiB of at most {} MiB)", name,
-                      static_cast<double>(payload) / (1U << 20), kMaxLinkFrame >> 20),
+          fmt::format("a message between launchers is too large ({}, {:.1f} {unit} of at most {} {unit})",
+                      name, static_cast<double>(payload) / (mib ? 1U << 20 : 1U << 10),
+                      most >> (mib ? 20 : 10), fmt::arg("unit", mib ? "MiB" : "KiB")),
           std::holds_alternative<Facts>(message)
               ? "register shorter tuples or start fewer processes on a host"
               : ""};
@@ -438,10 +480,12 @@ bool goes_down(const Message& message) {
 Result<std::string> encode_frames(const Message& message) {
   Writer out;
   std::visit([&](const auto& value) { put(out, value); }, message);
-  if (!is_too_large(message, out.bytes().size()))
-    return make_frame(static_cast<std::uint8_t>(message.index()), out.bytes());
+  const bool fits = !is_too_large(message, out.bytes().size());
+  const auto whole = [&] { return make_frame(static_cast<std::uint8_t>(message.index()), out.bytes()); };
+  if (fits && !is_long(message, out.bytes().size())) return whole();
   Message first = message;
   const std::optional<Message> second = take_half(first);
+  if (!second && fits) return whole();
   if (!second) return too_large(message, out.bytes().size());
   auto frames = encode_frames(first);
   const auto more = frames ? encode_frames(*second) : frames;
@@ -449,8 +493,8 @@ Result<std::string> encode_frames(const Message& message) {
   return *frames + *more;
 }
 
-Result<Message> decode_message(std::uint8_t type, std::string_view payload) {
-  return decode_as(type, payload);
+Result<Message> decode_message(std::uint8_t type, std::string_view payload, const Remit& remit) {
+  return decode_as(type, payload, remit);
 }
 
 Message::Message() = default;

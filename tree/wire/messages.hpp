@@ -587,9 +587,10 @@ struct Message : AnyMessage {
 bool goes_down(const Message& message);
 
 /// The message as one frame. Lists (Assign, HandBack, Facts) that its receiver would refuse as too large
-/// become several, each with a part. Error bad_input: it is too large and cannot be divided.
+/// become several, each with a part; so do HandBack and Facts that are just long. Texts for people are cut
+/// (message_limits.hpp). Error bad_input: it is too large and cannot be divided.
 Result<std::string> encode_frames(const Message& message);
-/// Error bad_peer if type or payload is not a message.
-Result<Message> decode_message(std::uint8_t type, std::string_view payload);
+/// Error bad_peer if type or payload is not a message, or one about more than its sender may speak for.
+Result<Message> decode_message(std::uint8_t type, std::string_view payload, const Remit& remit = {});
 
 }  // namespace charmtree::wire

@@ -87,7 +87,7 @@ void write_columns(Writer& out, const std::vector<Tuple>& tuples, const Dictiona
 
 class ColumnReader {
 public:
-  ColumnReader(Reader& in, const std::vector<std::string>& entries) : in_(in), entries_(entries) {}
+  ColumnReader(Reader& in, const std::vector<std::string_view>& entries) : in_(in), entries_(entries) {}
 
   /// Poisons the reader if more than kMaxTableData bytes come together.
   void read(std::size_t size, std::vector<Tuple>& tuples) {
@@ -130,7 +130,7 @@ private:
   }
 
   Reader& in_;
-  const std::vector<std::string>& entries_;
+  const std::vector<std::string_view>& entries_;
   std::uint64_t port_ = 0;  // unsigned: hostile differences may wrap
   std::size_t expanded_ = 0;
 };
@@ -178,8 +178,11 @@ void encode(Writer& out, const std::vector<TupleBlock>& blocks) {
 }
 
 std::vector<TupleBlock> decode_blocks(Reader& in) {
-  std::vector<std::string> entries;
-  for (std::size_t left = in.count(); left > 0 && in.ok(); --left) entries.push_back(in.string(kMaxTuple));
+  const std::size_t most =
+      static_cast<std::size_t>(std::min<std::uint64_t>(kMaxProcesses, in.remit().processes));
+  std::vector<std::string_view> entries;  // at most one for each process
+  for (std::size_t left = in.count(most); left > 0 && in.ok(); --left)
+    entries.push_back(in.raw(static_cast<std::size_t>(in.bounded(kMaxTuple))));
   std::vector<TupleBlock> blocks;
   ColumnReader columns{in, entries};
   std::uint64_t host = 0, process = 0, address = 0;  // unsigned: hostile differences may wrap
@@ -193,7 +196,7 @@ std::vector<TupleBlock> decode_blocks(Reader& in) {
                      static_cast<std::uint32_t>(process),
                      static_cast<std::uint32_t>(address),
                      {}};
-    const std::size_t size = in.bounded(kMaxProcesses - total);
+    const std::size_t size = in.bounded(most - total);
     if (size > 0) columns.read(size, block.tuples);
     total += size;
     ++host;
