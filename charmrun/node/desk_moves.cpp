@@ -31,6 +31,7 @@ bool RootDesk::relocate(const wire::LinkLost& lost, Instant now, Actions& out, D
   for (const std::uint32_t host : lost.hosts) {
     if (host < hosts_.size() && lost_hosts_.insert(host).second) hosts.push_back(host);
   }
+  if (hosts.empty() && !lost.hosts.empty()) return true;  // it has been told before
   const bool any_done = tables_ > 0 && std::any_of(hosts.begin(), hosts.end(), [&](std::uint32_t host) {
                           return judge_.any_finished_on(host);
                         });

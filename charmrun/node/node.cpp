@@ -55,6 +55,7 @@ void Node::on(const Event& event, Instant now, Actions& out) {
   flush_gather();
   desk_turn();
   output_turn();
+  tell_left_out();
   advance_ending();
   advance_suspension();
   note_what_was_sent();
@@ -93,6 +94,7 @@ Instant Node::next_deadline() const {
   if (launch_) deadline = earlier(deadline, launch_->next_deadline());
   if (processes_) deadline = earlier(deadline, processes_->next_deadline());
   if (!desk_ && !parent_gone_) deadline = earlier(deadline, gather_.next_deadline());
+  deadline = earlier(deadline, allowances_.next_deadline());
   if (desk_) deadline = earlier(deadline, ledger_.next_deadline());
   if (desk_ && !takeover_) deadline = earlier(deadline, desk_->next_deadline());
   deadline = earlier(earlier(clock_.real(deadline), stop_at_), repair_deadline());
@@ -149,12 +151,12 @@ void Node::handle(const LinkMessage& event) {
   Child* child = launch_ ? launch_->find_up(event.link) : nullptr;
   if (child == nullptr || about_adoption(*child, event.link, event.message)) return;
   if (about_life(event.link, event.message)) return;
-  if (!allowed(event.link, event.message)) {
-    give_up(event.link,
-            Error{Errc::bad_peer, Phase::run, "its launcher spoke for hosts that it was not given"});
-    return;
-  }
-  from_child(*child, event.link, event.message);
+  if (const auto why = refusal(event.link, event.message)) return give_up(event.link, *why);
+  if (!has_room(event.link, event.message)) return;
+  const std::size_t before = out_->size();
+  const auto shorter = with_short_texts(event.link, event.message);
+  from_child(*child, event.link, shorter ? *shorter : event.message);
+  if (!std::holds_alternative<wire::Note>(event.message)) leave_out_lines(event.link, before);
 }
 
 /// Upwards, the root hears why instead.

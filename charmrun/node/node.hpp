@@ -16,6 +16,7 @@
 #include "charmrun/node/run_state.hpp"
 #include "health/detector.hpp"
 #include "tree/base/random.hpp"
+#include "tree/proto/allowances.hpp"
 #include "tree/proto/events.hpp"
 #include "tree/proto/job_clock.hpp"
 #include "tree/proto/launch.hpp"
@@ -53,6 +54,8 @@ public:
   /// It stays for the next run of the program.
   bool idle() const { return over_ == Over::idle; }
   bool suspended() const { return clock_.stands(); }
+  /// What the sender at the other end of this link may speak for, at present.
+  wire::Remit remit(proto::LinkId link) const;
 
   /// A parent speaks at once when a login has succeeded, unless its host is very busy.
   static constexpr Duration kFirstWord = 2min, kUnbounded = Duration::max();
@@ -120,6 +123,13 @@ private:
   wire::Facts with_who_started(const proto::Child& child, wire::Facts facts) const;
   bool allowed(proto::LinkId link, const wire::HandBack& message) const;
   bool allowed(proto::LinkId link, const wire::QueuePairs& block) const;
+  // How much a child may say.
+  std::optional<Error> refusal(proto::LinkId link, const wire::Message& message);
+  void note_told(proto::LinkId link, const wire::Message& message);
+  std::optional<wire::Message> with_short_texts(proto::LinkId link, const wire::Message& message);
+  bool has_room(proto::LinkId link, const wire::Message& message);
+  void leave_out_lines(proto::LinkId link, std::size_t from);
+  void tell_left_out(bool all = false);
   void give_up(proto::LinkId link, const Error& error);
   void lose(proto::LinkId link, const Error& error);
 
@@ -278,6 +288,7 @@ private:
   std::optional<proto::Launch> launch_;
   std::optional<proto::SignGate> sign_gate_;  // root: of all runs
   std::uint32_t refused_ = 0;                 // requests for signatures
+  proto::Allowances allowances_;              // of the children
   proto::JobClock clock_;
   wire::Stamps stamps_;  // of the first run
   bool stamped_ = false;

@@ -55,7 +55,8 @@ void Node::begin_epoch(const wire::Message& message) {
            : lost != nullptr  ? lost->epoch
                               : renewed->epoch;
   gather_.begin_epoch(epoch_);
-  for (const auto& [link, child] : launch_->children()) launch_->find(link)->crash_acks = 0;
+  for (const auto& [link, child] : launch_->children())
+    launch_->find(link)->crash_acks = launch_->find(link)->queue_pairs = 0;
   if (renewed != nullptr) return;
   if (lost != nullptr) return count_out(lost->processes);
   if (!processes_) return;

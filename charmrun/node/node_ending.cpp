@@ -116,6 +116,7 @@ void Node::finish() {
   if (!desk_ && output_ && !output_->empty() && !killing_ && !nobody_reads_)
     out_->push_back(Say{Tone::info, "the rest of its output was not read in time, and is lost"});
   if (desk_) show_rest();
+  tell_left_out(true);
   over_ = Over::finished;
   give_up_at_ = kill_at_ = kNever;
   hurry_facts();

@@ -61,15 +61,21 @@ bool Node::allowed(LinkId link, const wire::Message& message) const {
   if (const auto* m = std::get_if<wire::SignRequest>(&message))
     return host(m->launcher) && launch_->gave(link, m->host);
   if (const auto* m = std::get_if<wire::Bindings>(&message)) {
-    return job_->report_bindings && host(m->host) && m->processes.size() == subtree.find(m->host)->processes;
+    const auto is_one = [](const wire::Binding& each) { return each.pus.size() <= wire::Remit::kMostPus; };
+    return job_->report_bindings && host(m->host) &&
+           m->processes.size() == subtree.find(m->host)->processes &&
+           !subtree.find(m->host)->has_told(Subtree::Told::bindings) &&
+           std::all_of(m->processes.begin(), m->processes.end(), is_one);
   }
   if (const auto* m = std::get_if<wire::Checkup>(&message)) {
     return job_->checkup && host(m->host) && !subtree.find(m->host)->answered &&
+           !subtree.find(m->host)->has_told(Subtree::Told::checkup) &&
            m->errors.size() <= wire::Checkup::kMaxErrors;
   }
   if (std::holds_alternative<wire::InputTaken>(message))
     return job_->input_to_all || process(job_->input_process);
-  if (std::holds_alternative<wire::InputReturned>(message)) return process(job_->input_process);
+  if (const auto* m = std::get_if<wire::InputReturned>(&message))
+    return process(job_->input_process) && (!desk_ || desk_->can_take_back(m->bytes.size()));
   return true;
 }
 
@@ -91,7 +97,8 @@ bool Node::allowed(LinkId link, const wire::Facts& facts) const {
   const auto process = [&](std::uint32_t number) { return subtree.owns_process(link, number); };
   const auto unanswered = [&](std::uint32_t index) {
     const Subtree::Entry* entry = subtree.find(index);
-    return subtree.owns(link, index) && (!entry->answered || entry->failed);  // which may fail in each run
+    return subtree.owns(link, index) &&  // who has failed may fail in each run
+           (!entry->answered || (entry->failed && !entry->has_told(Subtree::Told::failure)));
   };
   const auto block = [&](const wire::TupleBlock& b) {
     const Subtree::Entry* entry = subtree.find(b.host);

@@ -107,7 +107,8 @@ void RootDesk::message(const wire::Message& message, Instant now, Actions& out, 
   if (const auto* abort = std::get_if<wire::AbortUp>(&message)) {
     judge_.on(*abort);
   } else if (const auto* lost = std::get_if<wire::LinkLost>(&message)) {
-    if (starting()) failures_.push_back({lost->host, lost->error});
+    if (starting() && lost_at_start_.insert(lost->host).second)
+      failures_.push_back({lost->host, lost->error});
     lost_launchers_ = lost_launchers_ || !lost->lives;
     for (const wire::ProcessSet::Range& range : lost->processes) silences_.gone(range);
     if (judge_.awaits_output())
@@ -152,8 +153,19 @@ void RootDesk::message(const wire::Message& message, Instant now, Actions& out, 
       if (!recalled_) orders.input.emplace_back(wire::RecallInput{});
     }
     if (scans_.empty()) look_at_scans_ = true;
-    scans_.push_back(*scan);
+    keep(*scan);
   }
+}
+
+/// A process waits for one answer; of those before it somebody else may know who had asked, in an earlier
+/// life of the process.
+void RootDesk::keep(const wire::ScanUp& scan) {
+  if (unsigned& waiting = scans_of_[scan.process]; ++waiting > kMostScans) {
+    --waiting;
+    const auto is_same = [&](const wire::ScanUp& each) { return each.process == scan.process; };
+    scans_.erase(std::find_if(scans_.begin(), scans_.end(), is_same));
+  }
+  scans_.push_back(scan);
 }
 
 void RootDesk::new_host_key(const wire::NewHostKey& message, Actions& out) {
@@ -211,6 +223,7 @@ void RootDesk::serve_scans(DeskOrders& orders) {
     orders.process.emplace_back(scans_.front().process,
                                 wire::ScanReply{scans_.front().process, buffer_.substr(0, scan.consumed)});
     buffer_.erase(0, scan.consumed);
+    if (--scans_of_[scans_.front().process] == 0) scans_of_.erase(scans_.front().process);
     scans_.pop_front();
   }
 }

@@ -73,6 +73,10 @@ public:
   static constexpr std::size_t kMostScanned = 1U << 20;
   /// Where Ctrl-C is the program's: twice within this time ends the job at once.
   static constexpr Duration kMoment = 1s;
+  /// Of one process, that wait for input.
+  static constexpr std::size_t kMostScans = 4;
+  /// What a pipe and a launcher hold of the input at most, and some more, as it is taken back.
+  static constexpr std::size_t kMostTakenBack = 4 * kInputWindow;
   /// Before the program as a whole is started for the second time in a row; doubles with each.
   static constexpr Duration kFirstPause = 1s;
   /// A status shows so many rows of hosts at most.
@@ -102,6 +106,10 @@ public:
   /// Any other message from below that is for the root alone.
   void message(const wire::Message& message, Instant now, proto::Actions& out, DeskOrders& orders);
   void input(const proto::InputRead& event, DeskOrders& orders);
+  /// So many bytes of it may come back.
+  bool can_take_back(std::size_t bytes) const {
+    return bytes <= kMostTakenBack && buffer_.size() <= 2 * kMostScanned;
+  }
   // CCS
   void on(const proto::ClientOpened& event, Instant now, proto::Actions& out, DeskOrders& orders);
   void on(const proto::ClientBytes& event, Instant now, proto::Actions& out, DeskOrders& orders);
@@ -187,6 +195,7 @@ private:
   std::vector<proto::Shelter> shelters() const;
   void move_processes(Instant now, proto::Actions& out, DeskOrders& orders);
   void scan_from_now_on(proto::Actions& out);
+  void keep(const wire::ScanUp& scan);
   void serve_scans(DeskOrders& orders);
   void want_input(proto::Actions& out);
   void check_input();
@@ -224,6 +233,7 @@ private:
   bool registering_ = false;  // some process has registered: there will be a table
   bool announced_ = false;
   std::vector<wire::HostFailure> failures_;  // not yet recorded
+  std::set<std::uint32_t> lost_at_start_;    // hosts, of which that is recorded
   std::set<std::uint32_t> random_layout_;    // hosts of Facts::random_layout
   bool tells_progress_;
   bool shows_output_;
@@ -258,6 +268,7 @@ private:
   std::uint32_t in_pipe_ = 0;                    // bytes sent and not yet taken
   std::string buffer_;                           // scanning_: not yet consumed
   std::deque<wire::ScanUp> scans_;               // in order of arrival
+  std::map<std::uint32_t, unsigned> scans_of_;   // so many of them, by process
   bool look_at_scans_ = false;                   // the first of them may be complete now
   std::optional<proto::InputRead> early_input_;  // while there is nobody to read it
 };

@@ -79,6 +79,7 @@ void Checks::said(const proto::Say& say) {
   if (say.text.find("the rest may be missing") != std::string::npos) output_missed();
   if (say.text.find("nothing bounds for how long") != std::string::npos) refused();
   if (say.text.find("spoke for hosts") != std::string::npos) wrong(say.text);
+  if (say.text.find("more lines from") != std::string::npos) wrong(say.text);
 }
 
 /// The program is not started again, since something of it may live for ever.

@@ -216,13 +216,14 @@ void SmallWorld::arrive(const WireRef& wire, Direction direction, const std::str
        {std::string_view{bytes}.substr(0, cut), std::string_view{bytes}.substr(cut)}) {
     (void)reader.append(piece);
     for (;;) {
-      auto message = reader.next();
+      const LinkId link = link_of(wire, direction);
+      auto message = reader.next(launchers_[up ? wire->parent : wire->child]->node->remit(link));
       if (!message) {
         hang_up(wire, direction, "broke the protocol");
         return close(wire, up ? Direction::down : Direction::up);
       }
       if (!message->has_value()) break;
-      deliver(up ? wire->parent : wire->child, LinkMessage{link_of(wire, direction), std::move(**message)});
+      deliver(up ? wire->parent : wire->child, LinkMessage{link, std::move(**message)});
     }
   }
 }

@@ -94,11 +94,12 @@ struct Links::Port {
 };
 
 Links::Links(asio::io_context& io, Transports transports, std::function<void(proto::Event)> sink,
-             std::function<void()> parent_drained)
+             std::function<void()> parent_drained, Remits remit)
     : io_(io),
       transports_(transports),
       sink_(std::move(sink)),
       parent_drained_(std::move(parent_drained)),
+      remit_(std::move(remit)),
       linger_(io) {}
 
 Links::~Links() {
@@ -194,7 +195,7 @@ void Links::received(const PortPtr& port, std::string_view bytes) {
     sink_(proto::LinkUp{port->id, convert(login.times), std::move(login.accepted_key), std::move(note)});
   }
   while (!port->gone) {
-    auto message = port->reader.next();
+    auto message = port->reader.next(remit_(port->id));
     if (!message) return fail(port, garbage(message.error()));
     if (!message->has_value()) return;
     if (const auto* relayed = std::get_if<wire::Relayed>(&**message); relayed && port->is_relayed) {

@@ -33,9 +33,12 @@ public:
   /// What may still be sent when a link is closed.
   static constexpr Duration kLinger = 2s;
 
-  /// `parent_drained` is called when everything queued towards the parent has gone.
+  using Remits = std::function<wire::Remit(proto::LinkId)>;
+
+  /// `parent_drained` is called when everything queued towards the parent has gone; `remit` says what is
+  /// believed of what comes over a link.
   Links(asio::io_context& io, Transports transports, std::function<void(proto::Event)> sink,
-        std::function<void()> parent_drained);
+        std::function<void()> parent_drained, Remits remit);
   ~Links();
 
   /// Who comes to `socket` to adopt this launcher is let in, from the first call on: kAdopterLink. Error: why
@@ -82,6 +85,7 @@ private:
   Transports transports_;
   std::function<void(proto::Event)> sink_;
   std::function<void()> parent_drained_;
+  Remits remit_;
   std::map<proto::LinkId, PortPtr> ports_;
   std::unique_ptr<Door> adopters_;
   bool paused_ = false;

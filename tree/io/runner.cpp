@@ -15,7 +15,8 @@ Runner::Runner(asio::io_context& io, Node& node, Transports transports, ChildWat
       node_(node),
       user_(user),
       links_(
-          io, transports, [this](Event event) { dispatch(std::move(event)); }, [this] { check_flow(); }),
+          io, transports, [this](Event event) { dispatch(std::move(event)); }, [this] { check_flow(); },
+          [this](LinkId link) { return node_.remit(link); }),
       host_(
           io, watch, [this](Event event) { dispatch(std::move(event)); },
           [this](std::string text) {

@@ -170,6 +170,13 @@ bool Judge::any_finished_on(std::uint32_t host) const {
 
 void Judge::registered(wire::TupleBlock block, Instant now) {
   if (table_taken_) return;
+  const auto again = std::find_if(blocks_.begin(), blocks_.end(), [&](const wire::TupleBlock& known) {
+    return known.first_process == block.first_process && known.tuples.size() == block.tuples.size();
+  });
+  if (again != blocks_.end()) {
+    *again = std::move(block);
+    return;
+  }
   blocks_.push_back(std::move(block));
   ++registered_;
   await_registrations(now);

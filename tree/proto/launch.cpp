@@ -80,7 +80,10 @@ void Launch::add_late(std::vector<Host> hosts, wire::Blob coded_job, Instant now
 
 void Launch::forget_processes() {
   subtree_.renumber();
-  for (auto& [link, child] : children_) child.registered = child.finished = 0;
+  for (auto& [link, child] : children_) {
+    child.registered = child.finished = 0;
+    child.queue_pairs = 0;
+  }
 }
 
 /// `local` means the root's machine: among other hosts nobody else may start such an entry.
@@ -287,7 +290,13 @@ void Launch::ask(LinkId link, const wire::Ask& message, Instant now, Actions& ou
   const std::uint64_t rate = std::min(message.login_rate, child.login_rate);
   child.login_rate -= rate;
   login_rate_ += rate;
-  hungry_.emplace_back(link, std::max(message.hosts, 1U));
+  // It asks once, and again when it has got some.
+  const auto asked =
+      std::find_if(hungry_.begin(), hungry_.end(), [&](auto& each) { return each.first == link; });
+  if (asked == hungry_.end())
+    hungry_.emplace_back(link, std::max(message.hosts, 1U));
+  else
+    asked->second = std::max(asked->second, message.hosts);
   serve(out);
   pump(now, out);
 }

@@ -48,6 +48,7 @@ struct Child {
   bool heard = false;                          // Hello has come
   std::uint32_t registered = 0, finished = 0;  // processes, as its Facts have told
   std::uint32_t crash_acks = 0;                // of the present epoch
+  std::uint64_t queue_pairs = 0;               // given in it, and passed on
   bool given_up = false;                       // silent for too long; what its login still does is discarded
   std::uint64_t login_rate = 0;                // its part of ours
   bool sweeper = false;                        // only cleans up after the launcher that was lost there

@@ -98,6 +98,7 @@ void Launch::begin_run(wire::Blob coded_job, const std::set<std::uint32_t>& unco
   for (auto it = children_.begin(); it != children_.end();) {
     Child& child = it->second;
     child.registered = child.finished = child.crash_acks = 0;
+    child.queue_pairs = 0;
     if (child.stays()) {
       child.idle = false;
       ++it;

@@ -68,6 +68,8 @@ int status_of(const wire::ProcessExit& exit) {
 }
 
 void Aftermath::on(const wire::ProcessExit& exit, int stop_signal) {
+  if (told_.contains(exit.process)) return;
+  told_.add(exit.process);
   if (!exit.asked) {
     others_ -= std::min(others_, 1U);
     return;

@@ -40,6 +40,7 @@ public:
 
 private:
   std::uint32_t others_ = 0;
+  wire::ProcessSet told_;                                   // processes; some may be told again
   std::map<std::string, std::vector<std::uint32_t>> ways_;  // other than by the signal that asked for it
 };
 

@@ -30,6 +30,7 @@ void Subtree::give(const wire::Share& share) {
   Entry& entry = it->second;
   entry.first_process = share.first_process;
   entry.processes = share.processes;
+  entry.told = 0;
   count_in(entry, share.processes);
   first_processes_.emplace(share.first_process, share.host);
   answered_ -= std::exchange(entry.answered, false) ? 1 : 0;
@@ -77,6 +78,7 @@ void Subtree::begin_run(bool numbered_late, bool anew) {
     entry.failed = entry.failed && !anew;
     entry.answered = entry.failed;
     entry.stamped = false;  // new launchers have times of their own
+    entry.told = 0;
     entry.registered = entry.processes == 0;
     answered_ += entry.answered ? 1 : 0;
     registered_ += entry.registered ? 1 : 0;
@@ -104,6 +106,12 @@ void Subtree::answered(std::uint32_t host) {
 void Subtree::failed(std::uint32_t host) {
   answered(host);
   if (const auto it = entries_.find(host); it != entries_.end()) it->second.failed = true;
+  told(host, Told::failure);
+}
+
+void Subtree::told(std::uint32_t host, Told what) {
+  if (const auto it = entries_.find(host); it != entries_.end())
+    it->second.told |= static_cast<std::uint8_t>(what);
 }
 
 void Subtree::registered(std::uint32_t host) {

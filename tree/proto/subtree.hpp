@@ -18,6 +18,8 @@ namespace charmtree::proto {
 
 class Subtree {
 public:
+  /// What is told of a host once in a run.
+  enum class Told : std::uint8_t { failure = 1, checkup = 2, bindings = 4 };
   struct Entry {
     LinkId link;  // kParentLink: not handed to a child (yet)
     std::uint32_t first_process;
@@ -28,6 +30,8 @@ public:
     bool stamped = false;                  // its start-up times have come
     std::optional<std::uint32_t> by = {};  // whose launcher started it, as far as that is told
     bool failed = false;                   // for good
+    std::uint8_t told = 0;                 // Told, in this run
+    bool has_told(Told what) const { return (told & static_cast<std::uint8_t>(what)) != 0; }
   };
 
   /// A host that this launcher must get started.
@@ -50,6 +54,7 @@ public:
   void failed(std::uint32_t host);
   void registered(std::uint32_t host);
   void stamped(std::uint32_t host);
+  void told(std::uint32_t host, Told what);
   /// Its launcher was started, or has been adopted, by that of host `by`.
   void started(const wire::StartedBy& told);
 
