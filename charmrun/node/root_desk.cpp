@@ -157,13 +157,13 @@ void RootDesk::message(const wire::Message& message, Instant now, Actions& out, 
   }
 }
 
-/// A process waits for one answer; of those before it somebody else may know who had asked, in an earlier
-/// life of the process.
+/// A process waits for one answer at a time: older requests of its number are of its earlier lives.
 void RootDesk::keep(const wire::ScanUp& scan) {
   if (unsigned& waiting = scans_of_[scan.process]; ++waiting > kMostScans) {
     --waiting;
     const auto is_same = [&](const wire::ScanUp& each) { return each.process == scan.process; };
     scans_.erase(std::find_if(scans_.begin(), scans_.end(), is_same));
+    look_at_scans_ = true;
   }
   scans_.push_back(scan);
 }
