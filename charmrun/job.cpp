@@ -417,6 +417,8 @@ void Builder::describe() {
     const wire::ProgramTraits& traits = kind();
     job.resizes = traits.resizes;
     job.restarts_processes = recovery_of(options_, traits).by_program;
+    // A Charm++ process does nothing of its own before it has the node table, for which it waits for all.
+    job.starts_together = !options_.start_early && !traits.netstart && job_.plan.hosts.size() != 1;
   }
   job.hosts = static_cast<std::uint32_t>(job_.plan.hosts.size());
   job.magic = static_cast<std::uint16_t>(
@@ -489,6 +491,7 @@ void Builder::describe_launch() {
   rules.batch = options_.batch;
   rules.max_logins = options_.max_logins;
   rules.login_rate = std::uint64_t{options_.login_rate.per_second} * 1'000'000;
+  job_.plan.could_drop = !options_.by_mpiexec();
   if (options_.by_mpiexec()) return;  // nobody is logged in to
   rules.on_failure = options_.on_host_failure;
   const bool in_session = is_run() || job_.plan.job.session;  // which does without hosts that fail

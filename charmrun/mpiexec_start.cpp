@@ -111,10 +111,11 @@ void MpiexecStart::wait(Instant limit) {
     io_.stop();
   });
   io::asio::steady_timer timer{io_};
+  Instant late_at = io::now() + RootDesk::kLateAfter;
   const auto armed = std::make_shared<std::optional<Instant>>();  // the handler may be called after the loop
   while (!muster_->complete() && !muster_->error() && signal_ == 0 && io::now() < limit) {
     // Only for another time: a wait that is cancelled is an event of its own, and the loop would never rest.
-    if (const Instant due = earlier(limit, muster_->next_deadline()); *armed != due) {
+    if (const Instant due = earlier(earlier(limit, late_at), muster_->next_deadline()); *armed != due) {
       *armed = due;
       timer.expires_at(io::to_steady(due));
       timer.async_wait([armed](io::error_code ec) {
@@ -124,6 +125,10 @@ void MpiexecStart::wait(Instant limit) {
     io_.restart();
     if (io_.run_one() == 0) break;
     muster_->tick(io::now());
+    if (io::now() < late_at) continue;
+    late_at = kNever;
+    say_(proto::Tone::info,
+         fmt::format("after {:g} s: {}", seconds(RootDesk::kLateAfter), muster_->progress()));
   }
 }
 

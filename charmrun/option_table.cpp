@@ -129,6 +129,8 @@ constexpr std::array kTable = {
     OptionRow{"scalable-start", Topic::launch, &O::scalable_start, "", "on",
               "without address-space randomisation processes are alike anyway; with it, the processes of a "
               "host are copies of one"},
+    OptionRow{"start-early", Topic::launch, &O::start_early, "", "off",
+              "each host starts its processes as soon as it is ready itself, and not when all have answered"},
     OptionRow{"mpiexec", Topic::launch, &O::mpiexec, "", "off",
               "start launchers by `mpiexec -n N`, on whatever hosts it gives; ++remote-shell names another "
               "command (README, \"mpiexec\")"},
@@ -338,6 +340,7 @@ constexpr std::array kExceptions = {
     Exception{"numHosts", SessionPart::tree},
     Exception{"scalable-start", SessionPart::run},
     Exception{"spare-hosts", SessionPart::neither},
+    Exception{"start-early", SessionPart::neither},
     Exception{"mpiexec", SessionPart::neither},
     Exception{"mpiexec-no-n", SessionPart::neither},
     Exception{"interactive", SessionPart::neither},

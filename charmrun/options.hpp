@@ -132,6 +132,7 @@ struct Options {
   /// ++local wins, as with Charm++.
   bool by_mpiexec() const { return mpiexec && !local; }
   bool scalable_start = true;
+  bool start_early = false;  // each host starts its processes when it is ready itself
 
   // The address under which this host is known to the others.
   std::string own_address;     // IPv4, unchecked: ++useip, else $CHARMRUN_IP; empty: found out

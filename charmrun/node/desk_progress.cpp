@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The desk's part in showing a job while it runs: what has become of hosts and processes, as it comes up.
+#include <fmt/format.h>
+
 #include "charmrun/node/root_desk.hpp"
 #include "tree/proto/process_end.hpp"
 
@@ -7,7 +9,7 @@ namespace charmtree {
 
 using namespace proto;
 
-/// Hosts that answer before the processes have numbers have yet to start them.
+/// Hosts that answer before everybody has have yet to start their processes.
 void RootDesk::note_progress(const wire::Facts& facts) {
   if (judge_.has_numbers())
     progress_.hosts_up.insert(progress_.hosts_up.end(), facts.hosts_up.begin(), facts.hosts_up.end());
@@ -38,6 +40,23 @@ void RootDesk::tell_progress(Actions& out) {
   if (status == progress_.status && !news) return;
   progress_.status = status;
   out.push_back(std::exchange(progress_, Progress{std::move(status)}));
+}
+
+/// Once: whoever waits behind a pipe or a log sees nothing else of it until all are there or given up.
+void RootDesk::tell_late(Instant now, Actions& out) {
+  if (judge_.all_up() || judge_.verdict()) late_at_ = kNever;
+  if (now < late_at_) return;
+  late_at_ = kNever;
+  JobStatus status = judge_.status();
+  const std::size_t late = status.late.size();
+  if (late > kMostLate) status.late.resize(kMostLate);
+  std::string line = fmt::format("after {:g} s: {}", seconds(now - begun_at_), summary(status));
+  if (late > kMostLate) line += fmt::format(" and {} more", late - kMostLate);
+  if (job_->launch.on_failure != wire::OnHostFailure::abort)
+    line += "; ++host-patience and ++wait-hosts limit that";
+  else if (could_drop_)
+    line += fmt::format("; ++on-host-failure drop would do without {}", late == 1 ? "it" : "them");
+  out.push_back(Say{Tone::info, std::move(line)});
 }
 
 }  // namespace charmtree

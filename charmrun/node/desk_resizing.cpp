@@ -117,6 +117,7 @@ void RootDesk::reshape(Instant now, DeskOrders& orders) {
   for (const wire::Share& share : *shares) hosts_[share.host].processes = share.processes;
   job_->processes = number_processes(hosts_);
   job_->launch.on_failure = wire::OnHostFailure::abort;
+  job_->starts_together = false;  // those that join start when they are ready
   coded_job_ = wire::encode(*job_);
   orders.numbers = *shares;
   orders.reshape = wire::Reshape{wire::encode(*shares), job_->arguments};

@@ -207,7 +207,8 @@ void Node::handle(const E& named) {
   processes_->on(*event, now_, *out_, upward);
   using S = wire::Stamps;
   if constexpr (std::is_same_v<E, Prepared>) stamps_.times[S::prepared] = now_;
-  if (!was_spawned) stamps_.times[S::spawned] = processes_->spawned_at();
+  const bool waits = job_->starts_together && !has_numbers_;  // for the word to start them
+  if (!was_spawned && !waits) stamps_.times[S::spawned] = processes_->spawned_at();
   stamps_.times[S::registered] = processes_->registered_at();
   up(std::move(upward));
   if constexpr (std::is_same_v<E, ProcessExited>) {
@@ -312,7 +313,7 @@ void Node::welcome(const wire::Welcome& message) {
   out_->push_back(Send{kParentLink, wire::Hello{now_, 0}});
   launch_.emplace(*job_, message.job, launch_config(*job_, {.level = level_, .self = self_.index}), random_);
   watch(kParentLink);
-  processes_.emplace(job_, self_);
+  make_processes();
   processes_->prepare(*out_);
 }
 
@@ -570,6 +571,9 @@ void Node::desk_turn() {
   if (orders.reshape) {
     reshape(*orders.reshape, orders.numbers);
     launch_->add_late(std::move(orders.new_hosts), desk_->coded_job(), now_, *out_);
+  } else if (orders.start) {
+    begin_start();
+    down_all(wire::Numbers{wire::encode(orders.numbers), job_->pes_per_process});
   } else if (!orders.numbers.empty()) {
     number_subtree(orders.numbers);
     down_all(wire::Numbers{wire::encode(orders.numbers), job_->pes_per_process});

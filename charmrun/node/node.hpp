@@ -170,6 +170,9 @@ private:
   bool about_resizing(const wire::Message& message, proto::Upward& upward);
   void reshape(const wire::Reshape& message, const std::vector<wire::Share>& shares);
   void number_subtree(const std::vector<wire::Share>& shares);
+  void begin_start();
+  void make_processes();
+  void start_processes();
 
   void down_all(const wire::Message& message);
   void down_to(std::uint32_t process, const wire::Message& message);

@@ -36,7 +36,7 @@ void Node::lose_parent(const Error* visibly) {
 bool Node::can_be_adopted() const {
   return job_ && job_->repairs() && ending_ == Ending::no && processes_ && !processes_->waits_to_spawn() &&
          processes_->spawned_at() != kNever && launch_->subtree().all_answered() &&
-         (has_table_ || !any_registered_);
+         (has_numbers_ || !job_->waits_for_all()) && (has_table_ || !any_registered_);
 }
 
 /// It was the root that we have lost: another may come when its user wants it to.

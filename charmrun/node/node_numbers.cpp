@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers of processes, first or new ones, on their way down the tree.
+// Numbers of processes, first or new ones, on their way down the tree. Where nothing starts before every host
+// has answered, they are the word to start, too: until then a launcher has made its host ready, says that it
+// is up, and has no processes.
 #include "charmrun/node/node.hpp"
 
 namespace charmtree {
@@ -10,7 +12,12 @@ using namespace proto;
 void Node::numbers(const wire::Numbers& message) {
   down_all(message);
   auto shares = wire::decode_shares(*message.shares);
-  if (!shares || shares->empty() || self_.processes > 0 || ending_ != Ending::no) return;
+  if (!shares || ending_ != Ending::no) return;
+  if (shares->empty() && job_->starts_together && !has_numbers_) {
+    begin_start();
+    return start_processes();
+  }
+  if (shares->empty() || self_.processes > 0) return;
   job_->processes = shares->back().first_process + shares->back().processes;
   job_->pes_per_process = message.pes_per_process;
   number_subtree(*shares);
@@ -19,12 +26,30 @@ void Node::numbers(const wire::Numbers& message) {
     self_.first_process = share.first_process;
     self_.processes = share.processes;
   }
-  if (self_.processes == 0) return;
+  start_processes();
+}
+
+/// Who waits for the others has none yet.
+void Node::make_processes() {
+  Host self = self_;
+  if (job_->starts_together) self.processes = 0;
+  processes_.emplace(job_, self);
+}
+
+/// A host that could not be made ready has said so, and the job does not come so far.
+void Node::start_processes() {
+  if (self_.processes == 0 || processes_->failed()) return;
   ReadyHost ready = processes_->host();
   processes_.emplace(job_, self_);
   Upward upward;
   processes_->start(std::move(ready), upward);
   up(std::move(upward));
+}
+
+/// All below have yet to answer again, for their processes.
+void Node::begin_start() {
+  has_numbers_ = true;
+  launch_->subtree().await_start();
 }
 
 void Node::number_subtree(const std::vector<wire::Share>& shares) {

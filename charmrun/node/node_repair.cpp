@@ -17,7 +17,7 @@ using namespace proto;
 /// Not one that lies, nor while the launch is not over there: what it had to tell then is told once.
 bool Node::can_repair(const Child& child, LinkId link, const Error& error) const {
   return job_->repairs() && ending_ == Ending::no && error.code != Errc::bad_peer &&
-         (has_numbers_ || !job_->is_numbered_late()) && launch_->subtree().is_up(link) &&
+         (has_numbers_ || !job_->waits_for_all()) && launch_->subtree().is_up(link) &&
          (has_table_ || child.registered == 0);
 }
 

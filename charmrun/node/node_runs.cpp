@@ -104,7 +104,7 @@ void Node::begin_run(const wire::Blob& job) {
   if (desk_) sign_gate_->begin_run();
   launch_->begin_run(job, unconfirmed, now_, *out_, news.facts.hosts_failed);
   if (!desk_) {
-    processes_.emplace(job_, self_);
+    make_processes();
     if (unconfirmed.contains(self_.index)) {  // what the shell hears of the old ones is for nobody
       Prepared not_ready;
       not_ready.ok = false;

@@ -29,7 +29,8 @@ RootDesk::RootDesk(RootPlan plan, std::shared_ptr<wire::JobSpec> job)
       int_ends_(plan.int_ends),
       key_names_(std::move(plan.key_names)),
       tells_progress_(plan.tells_progress),
-      shows_output_(plan.shows_output) {
+      shows_output_(plan.shows_output),
+      could_drop_(plan.could_drop) {
   input_ended_ = job_->input_process == wire::kNoProcess;
   if (job_->restarts_in_place && !job_->restarts_processes) {
     process_restarts_.emplace(plan.restart ? plan.restart->most : UINT32_MAX, job_->timeout);
@@ -56,6 +57,7 @@ void RootDesk::begin(Instant now) {
   if (const auto fits = wire::check_job(*job_, coded_job_->size()); !fits) judge_.refuse(fits.error());
   if (!job_->is_numbered_late()) check_input();
   if (time_limit_ > Duration{0}) limit_at_ = now + time_limit_;
+  if (!job_->checkup) late_at_ = now + kLateAfter;
 }
 
 /// Until the program can run: what fails after that is no part of the start-up.
@@ -85,7 +87,7 @@ void RootDesk::stalled(bool stalled, Instant now) {
 }
 
 Instant RootDesk::next_deadline() const {
-  Instant deadline = earlier(earlier(judge_.next_deadline(), limit_at_), restart_at_);
+  Instant deadline = earlier(earlier(judge_.next_deadline(), limit_at_), earlier(restart_at_, late_at_));
   deadline = earlier(deadline, silences_.next_deadline());
   if (resizing_ && !judge_.verdict()) deadline = earlier(deadline, resizing_->deadline());
   if (crash_sequence_ && !judge_.verdict()) deadline = earlier(deadline, crash_sequence_->next_deadline());
@@ -273,8 +275,10 @@ void RootDesk::take_stock(Instant now, Actions& out) {
   judge_.nothing_to_run();
 }
 
-/// Numbers have no gaps.
+/// Numbers have no gaps. Where they do not depend on the hosts, these have them already.
 void RootDesk::number(Instant now, Actions& out, DeskOrders& orders) {
+  orders.start = !job_->is_numbered_late();
+  if (orders.start) return void(judge_.numbered(now));
   if (wanted_.empty()) return take_stock(now, out);
   const std::vector<Host*> taken = take_places();
   if (taken.empty()) return;
@@ -374,6 +378,7 @@ void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
   }
   if (ccs_) ccs_->tick(now, out, orders.process);
   for (wire::HostFailure& silent : judge_.tick(now)) failures_.push_back(std::move(silent));
+  tell_late(now, out);
   if (judge_.wants_numbers()) number(now, out, orders);
   show_bindings(out);
   for (wire::HostFailure& failure : failures_) {

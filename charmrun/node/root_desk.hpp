@@ -48,11 +48,13 @@ struct RootPlan {
   bool shows_output = true;     // Show actions are for the user's eyes, not for files or tools
   std::optional<RestartRules> restart = {};
   std::optional<proto::TreeShape> takes_over = {};  // instead of starting one
+  bool could_drop = true;                           // ++on-host-failure drop would be possible
 };
 
 /// What the desk wants the Node to do.
 struct DeskOrders {
   std::vector<wire::Share> numbers;                              // the hosts' processes, to be told first
+  bool start = false;                                            // or: every host starts those that it has
   std::vector<wire::Message> everyone;                           // to all children
   std::vector<std::pair<std::uint32_t, wire::Message>> process;  // to the launcher of that process
   std::vector<wire::Message> input;  // Input and RecallInput, to whom the input goes
@@ -81,6 +83,9 @@ public:
   static constexpr Duration kFirstPause = 1s;
   /// A status shows so many rows of hosts at most.
   static constexpr std::size_t kMostRows = 8;
+  /// Hosts that have not answered by then are named, so many at most.
+  static constexpr Duration kLateAfter = 10s;
+  static constexpr std::size_t kMostLate = 32;
 
   explicit RootDesk(RootPlan plan);
   /// The desk of the next run of the program. This one is of no use any more; job() stays the same object,
@@ -171,6 +176,7 @@ private:
   void note_progress(const wire::Facts& facts);
   void note_progress(const wire::Message& message);
   void tell_progress(proto::Actions& out);
+  void tell_late(Instant now, proto::Actions& out);
   void announce(Instant now, proto::Actions& out);
   void silence(const wire::Silence& told, Instant now);
   void tell_silences(Instant now, proto::Actions& out);
@@ -229,14 +235,14 @@ private:
   std::map<std::string, std::string> key_names_;
   Instant begun_at_ = kNever;
   Instant limit_at_ = kNever;
+  Instant late_at_ = kNever;
   proto::NewHostKeys new_host_keys_;
   bool registering_ = false;  // some process has registered: there will be a table
   bool announced_ = false;
   std::vector<wire::HostFailure> failures_;  // not yet recorded
   std::set<std::uint32_t> lost_at_start_;    // hosts, of which that is recorded
   std::set<std::uint32_t> random_layout_;    // hosts of Facts::random_layout
-  bool tells_progress_;
-  bool shows_output_;
+  bool tells_progress_, shows_output_, could_drop_;
   ShownLately shown_lately_;
   proto::Progress progress_;  // as it was told, and what has not been yet
   proto::Silences silences_;

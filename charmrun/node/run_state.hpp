@@ -68,7 +68,7 @@ struct RunState {
   Instant spawn_at_ = kNever;             // the next processes
 
   // Of a job that repairs itself.
-  bool has_numbers_ = false;  // those that depend on the hosts
+  bool has_numbers_ = false;  // where they wait for the hosts
   bool has_table_ = false, any_registered_ = false;
   std::array<std::uint32_t, 3> releases_{};  // of barriers, by kind
   wire::ProcessSet lost_;                    // as everybody has been told

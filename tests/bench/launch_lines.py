@@ -60,6 +60,7 @@ def wall(settings: Settings) -> Iterator[Line]:
         contestants: dict[str, Callable[[], float]] = {
             "floor": lambda: floor(hosts, program, names),
             "charmrun": lambda: good(hosts, ours),
+            "early": lambda: good(hosts, [ours[0], "++start-early", *ours[1:]]),
         }
         missing = ""
         try:
@@ -72,6 +73,9 @@ def wall(settings: Settings) -> Iterator[Line]:
     detail = f"charmrun {spread(times['charmrun'])} s, floor {spread(times['floor'])} s"
     ratio = statistics.median(ratios)
     yield Line(f"{HOSTS} hosts, wall / floor", f"{ratio:.2f}; {detail}", "<= 1.15", ratio <= 1.15)
+    ratio = statistics.median(_ratios(times["charmrun"], times["early"]))
+    what = f"{HOSTS} hosts, none starts before all have answered, wall / ++start-early"
+    yield Line(what, f"{ratio:.2f}; early {spread(times['early'])} s", "<= 1.05", ratio <= 1.05)
     what = f"{HOSTS} hosts, wall / Hydra's, every pair"
     if missing:
         yield Line(what, missing, "<= 1", None)

@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from running import NUMBER_AND_HOST, Factory, charmrun_lines, program_lines, run
+from running import NUMBER_AND_HOST, Factory, charmrun_lines, error_line, program_lines, run
 
 _TREES = ([], ["++branching", "3"])
 
@@ -96,6 +96,22 @@ def test_a_touchy_sshd_with_eight_names_is_not_fed_too_many_logins(
         assert done.returncode == 0, done.stderr
         places = Counter(line.split()[1] for line in program_lines(done))
         assert places == {"h00": 1, "h01": 1, "h02": 8, "h03": 1}
+
+
+def test_nothing_runs_where_a_host_is_bad(fresh_cluster: Factory, charmrun: Path) -> None:
+    """Neither if it lacks the program, nor if it cannot be logged in to."""
+    hosts = fresh_cluster(4, own=[2])
+    hosts.put(0, "/home/ctuser/app", "#!/bin/sh\nhostname\n", mode=0o755)
+    options = ["+p4", "++nodelist", hosts.nodelist(range(4))]
+    done = run(hosts, charmrun, *options, "./app")
+    assert (done.returncode, done.stdout) == (127, "")
+    assert error_line(done, 127).startswith("h02: spawn: /home/ctuser/app: no such file")
+    hosts.no_sshd(3)
+    done = run(hosts, charmrun, *options, "hostname")
+    assert (done.returncode, done.stdout) == (125, "")
+    assert error_line(done).startswith("h03: connect: connection refused")
+    early = run(hosts, charmrun, "++start-early", *options, "hostname")  # the others may have run
+    assert error_line(early).startswith("h03: connect: connection refused")
 
 
 def test_drop_does_without_a_host_that_lacks_the_program(fresh_cluster: Factory, charmrun: Path) -> None:

@@ -23,6 +23,7 @@ Checks::Checks(const Settings& settings, const Hosts& hosts)
       hosts_(hosts),
       welcomed_(hosts.size()),
       lives_(hosts.size()),
+      ready_(hosts.size()),
       host_of_(hosts.size() * std::size_t{whole(settings.processes)}, kNobody),
       now_on_(host_of_) {}
 
@@ -47,7 +48,20 @@ void Checks::retired(std::uint32_t host) {
   lives_[host] = welcomed_[host] = false;
 }
 
+void Checks::ready(std::uint32_t host) {
+  ready_[host] = true;
+}
+
+/// In later runs hosts may be missing.
+void Checks::check_start() {
+  if (std::exchange(started_, true) || settings_.together == 0 || is_late(settings_)) return;
+  const auto host = std::find(ready_.begin(), ready_.end(), false) - ready_.begin();
+  if (static_cast<std::size_t>(host) < ready_.size())
+    wrong(fmt::format("a process was spawned before host {} was ready", host));
+}
+
 void Checks::spawned(std::uint32_t process, std::uint32_t host) {
+  check_start();
   if (process >= host_of_.size()) return wrong(fmt::format("host {} spawned process {}", host, process));
   if (host_of_[process] != kNobody)
     return wrong(fmt::format("process {} spawned on host {} and on {}", process, host_of_[process], host));

@@ -28,6 +28,8 @@ public:
   void left(std::uint32_t host);
   /// It will, and another may be started there meanwhile.
   void retired(std::uint32_t host);
+  /// The host could start its processes.
+  void ready(std::uint32_t host);
   void spawned(std::uint32_t process, std::uint32_t host);
   /// Once more, after it was lost.
   void restarted(std::uint32_t process, std::uint32_t host);
@@ -60,6 +62,7 @@ public:
   void ended_without_root(const End& end);
 
 private:
+  void check_start();
   void refused();
   void output_missed();
   void nothing_left(const End& end);
@@ -78,6 +81,8 @@ private:
   std::vector<std::string> offences_;
   std::vector<bool> welcomed_;          // by host
   std::vector<bool> lives_;             // by host: it has a launcher
+  std::vector<bool> ready_;             // by host
+  bool started_ = false;                // some process has been spawned
   std::vector<std::uint32_t> host_of_;  // by process; kNobody: not spawned
   std::vector<std::uint32_t> now_on_;   // after it was moved
   std::set<std::uint32_t> reported_;    // hosts that failed

@@ -24,6 +24,7 @@ struct Settings {
   double branching = 0, levels = 0, batch = 0;  // as the options; branching 0: late binding
   double policy = 0, spares = 0, patience = 0;  // abort, drop, spare: hosts that fail; as the options
   double kind = 0;                              // of the processes: plain, native, charm
+  double together = 0;                          // none starts before every host has answered
   double start = 5, life = 20;                  // until it registers; from its table (plain: start) on
   double restarts = 0, barriers = 3;            // a Charm++ program that restarts its processes, which
                                                 // end together, behind so many barriers
@@ -98,6 +99,7 @@ enum class Sabotage : std::uint8_t {
   oblivion,    // a process does not hear that another was lost
   theft,       // a piece of output is taken for the one before it
   amnesia,     // nothing is known of the tree that is to be taken over
+  haste,       // hosts start their processes when they are ready themselves
 };
 
 /// The job does without hosts that fail.

@@ -48,6 +48,8 @@ RootPlan make_plan(const Settings& settings, const Hosts& hosts) {
     plan.restart = RestartRules{whole(settings.reruns), {"again"}};
     plan.bad_exit = BadExit::ends;
   }
+  job.starts_together =
+      settings.together != 0 && whole(settings.sabotage) != static_cast<std::uint32_t>(Sabotage::haste);
   job.grace = ms(settings.grace);
   job.timeout = ms(settings.timeout);
   job.heartbeat = {ms(settings.heartbeat), 1s, ms(settings.orphan_after)};

@@ -23,6 +23,8 @@
 
 namespace charmtree::sim {
 
+inline const Error kMissingProgram{Errc::no_program, Phase::spawn, "./app: no such file"};
+
 struct Outcome {
   Duration ideal{0};     // of a pool that everybody can take from at no cost
   Duration hosts_up{0};  // the last launcher's hello was received by its parent

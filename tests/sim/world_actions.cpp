@@ -145,7 +145,11 @@ void World::perform(std::uint32_t id, const Prepare& action, Duration& now) {
   if (hosts_[host].nature == Nature::unready) {
     answer.ok = false;
     answer.error = {Errc::no_directory, Phase::spawn, "no such directory", "check +wd"};
+  } else if (hosts_[host].nature == Nature::unspawnable && action.job->waits_for_all()) {
+    answer.ok = false;
+    answer.error = kMissingProgram;
   }
+  if (answer.ok) checks_.ready(host);
   put(now, ToNode{id, answer});
 }
 

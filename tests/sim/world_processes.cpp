@@ -71,8 +71,7 @@ void World::perform(std::uint32_t id, const Spawn& action, Duration& now) {
   cost(id, now, ms(settings_.spawn));
   if (hosts_[launcher.host].nature == Nature::unspawnable) {
     checks_.has_no_program(launcher.host);
-    put(now,
-        ToNode{id, SpawnFailed{action.process, {Errc::no_program, Phase::spawn, "./app: no such file"}}});
+    put(now, ToNode{id, SpawnFailed{action.process, kMissingProgram}});
     return;
   }
   action.restarts == 0 ? checks_.spawned(action.process, launcher.host)

@@ -459,6 +459,11 @@ TEST_CASE("sizes of shared memory: any number, or -1 for the program's own") {
   CHECK(has(failure({"++ipcpoolsize", "-2", "a"}), "++ipcpoolsize cannot be '-2'"));
 }
 
+TEST_CASE("nothing starts early unless the user says so") {
+  CHECK_FALSE(good({"a"}).start_early);
+  CHECK(good({"++start-early", "a"}).start_early);
+}
+
 TEST_CASE("scalable start is on, and what a resized job tells itself is ignored") {
   CHECK(good({"a"}).scalable_start);
   CHECK_FALSE(good({"++no-scalable-start", "a"}).scalable_start);

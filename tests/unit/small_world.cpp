@@ -50,6 +50,7 @@ RootPlan make_plan(const Plan& plan) {
   job.silence = plan.silence;
   job.watched = root.tells_progress = plan.watched;
   job.on_failure = plan.on_loss;
+  job.starts_together = plan.starts_together;
   job.session = plan.session;
   job.keep_alive = plan.keep_alive;
   job.profiles.resize(1);

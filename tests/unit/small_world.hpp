@@ -103,6 +103,7 @@ struct Plan {
   wire::SilenceRules silence;
   bool session = false;  // without processes of its own
   Duration keep_alive{0};
+  bool starts_together = false;
 };
 
 /// One try to log in, and what is to come of it. Default: it succeeds after some time.

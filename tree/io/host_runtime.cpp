@@ -80,8 +80,7 @@ void HostRuntime::prepared(Result<std::vector<std::string>> environment) {
   environment_ = std::move(*environment);
   proto::overlay(environment_, proto::launcher_variables(job_->environment));
   const bool runs = !job_->profiles[self_.profile].program.empty();
-  if (runs &&
-      job_->launch.on_failure != wire::OnHostFailure::abort) {  // the job can do without us, but only now
+  if (runs && job_->waits_for_all()) {  // later others will have started theirs
     if (const auto file = file_to_execute(request_of(self_.first_process)); !file)
       return answer({0, file.error(), false});
   }

@@ -48,7 +48,7 @@ class Judge {
 public:
   /// `hosts` is the job's list, in order; must outlive the judge.
   Judge(const wire::JobSpec& job, const std::vector<Host>& hosts, BadExit bad_exit = BadExit::waits)
-      : job_(job), hosts_(hosts), bad_exit_rule_(bad_exit), numbered_(!job.is_numbered_late()) {
+      : job_(job), hosts_(hosts), bad_exit_rule_(bad_exit), numbered_(!job.waits_for_all()) {
     const bool goes_on = job.on_failure == wire::OnFailure::go_on && !job.restarts_processes;
     if (goes_on || job.repairs()) losses_.emplace(job);
   }
@@ -118,7 +118,7 @@ public:
   Instant next_deadline() const;
 
   /// Every host has answered or been given up, and it is time to number the processes of a job whose
-  /// numbers depend on them.
+  /// numbers depend on them, and to start those of one that waited for that.
   bool wants_numbers() const { return !numbered_ && !verdict_ && answered_.size() == hosts_.size(); }
   bool has_numbers() const { return numbered_; }
   /// The hosts that have failed.
@@ -211,7 +211,7 @@ private:
   std::uint32_t idle_ = 0;  // hosts that have been numbered and got no processes; they count as up
   std::vector<wire::HostFailure> failures_;
   std::vector<wire::TupleBlock> blocks_;
-  bool numbered_;  // from the beginning if nothing depends on the hosts
+  bool numbered_;  // from the beginning if nothing waits for the hosts
   bool table_taken_ = false;
   std::uint32_t epoch_ = 0;
   std::array<std::uint32_t, kBarrierKinds> barrier_{}, opened_{};

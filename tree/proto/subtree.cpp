@@ -45,6 +45,12 @@ void Subtree::renumber() {
   take_all();
 }
 
+void Subtree::await_start() {
+  for (auto& [host, entry] : entries_) {
+    if (entry.processes > 0 && !entry.failed) answered_ -= std::exchange(entry.answered, false) ? 1 : 0;
+  }
+}
+
 void Subtree::take_all() {
   moved_.clear();
   moved_away_.clear();

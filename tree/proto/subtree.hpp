@@ -42,6 +42,8 @@ public:
   void give(const wire::Share& share);
   /// All hosts lose their processes, to be given others. What was said under the old numbers may still come.
   void renumber();
+  /// All hosts with processes have yet to answer for these, too.
+  void await_start();
   /// All hosts have yet to answer, but for those that cannot be started, unless that is tried again (`anew`).
   /// `numbered_late`: they lose their processes, too.
   void begin_run(bool numbered_late, bool anew);

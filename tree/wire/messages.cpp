@@ -235,7 +235,8 @@ CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.environment, s.hosts, s.proce
            s.keep_address_randomisation, s.stamps, s.verbose, s.partial_line, s.raw_output, s.labelled,
            s.private_network, s.umask, s.runscript, s.profiles, s.checkup, s.restarts_processes, s.terminal,
            s.provision, s.bind, s.report_bindings, s.resizes, s.fork_clients, s.spool, s.watched,
-           s.on_failure, s.restarts_in_place, s.restarts, s.heartbeat, s.silence, s.session, s.keep_alive)
+           s.on_failure, s.restarts_in_place, s.restarts, s.heartbeat, s.silence, s.session, s.keep_alive,
+           s.starts_together)
 CT_MEMBERS(NodeTable, s.epoch, s.pes_per_process, s.blocks)
 CT_MEMBERS(Welcome, s.job, s.self, s.level)
 CT_MEMBERS(Assign, s.hosts, s.login_rate)

@@ -133,7 +133,8 @@ struct JobSpec {
   std::uint32_t restarts = 0;      // so often the program has been started again, as a whole
   Heartbeat heartbeat;
   SilenceRules silence;
-  bool session = false;  // other programs follow this one over the same tree (DESIGN D23)
+  bool starts_together = false;  // no process starts before every host has answered
+  bool session = false;          // other programs follow this one over the same tree (DESIGN D23)
   Duration keep_alive{
       0};  // how long the tree waits for another root when it loses its own (D26); 0: it does not
   /// Output is bytes as they come, not lines.
@@ -142,6 +143,8 @@ struct JobSpec {
   bool is_numbered_late() const {
     return launch.on_failure != OnHostFailure::abort || provision.by_topology();
   }
+  /// Hosts answer once when they are ready, and start their processes when they hear Numbers.
+  bool waits_for_all() const { return starts_together || is_numbered_late(); }
   /// Facts say which processes have ended well, and not only how many.
   bool names_who_ended() const {
     return watched || on_failure == OnFailure::go_on || keeps_alive() || restarts_in_place;
@@ -173,7 +176,8 @@ struct Assign {
   std::vector<Host> hosts;
   std::uint64_t login_rate = 0;
 };
-/// Of a job that is numbered late: which processes each host that is left runs. Coded Shares.
+/// Every host has answered or been given up: which processes each that is left starts now. Coded Shares;
+/// none: those that it was given with its Welcome.
 struct Numbers {
   Blob shares;
   std::uint32_t pes_per_process = 1;
@@ -390,7 +394,7 @@ struct StartedBy {
 };
 /// What happened below, merged at every level.
 struct Facts {
-  std::vector<std::uint32_t> hosts_up;  // their processes are started
+  std::vector<std::uint32_t> hosts_up;  // their processes are started, or wait for Numbers
   std::vector<HostFailure> hosts_failed;
   std::vector<TupleBlock> blocks;
   std::uint32_t epoch = 0;                 // of the table or loss that `barrier` and `crash_acks` belong to
