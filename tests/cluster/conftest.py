@@ -20,6 +20,7 @@ from vcluster import REPOSITORY, Cluster
 
 Factory = Callable[..., Cluster]
 _SHARED_HOSTS = 26
+_MOST_S = 600  # three times the longest test beside other work: one that waits for ever fails, and does not end all
 _HERE = Path(__file__).parent
 # One test of each kind that is quick: they get the mark `smoke`.
 _SMOKE = {
@@ -52,6 +53,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if os.geteuid() != 0:
         for item in ours.values():
             item.add_marker(pytest.mark.skip(reason="virtual hosts need root (network namespaces)"))
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    def too_long(_number: int, _frame: object) -> None:
+        pytest.fail(f"not done after {_MOST_S} s")
+
+    campaign = "CHARMTREE_CAMPAIGN" in os.environ  # as long as it is asked to
+    before = signal.signal(signal.SIGALRM, too_long)
+    signal.alarm(0 if campaign or not item.path.is_relative_to(_HERE) else _MOST_S)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

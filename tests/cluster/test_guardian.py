@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from vc_faults import wait_until
 from vc_job import patience, pause
 
 LOOKS_S = 5.0  # so long it must have been stopped
@@ -36,6 +37,11 @@ class Link:
         assert self.read()  # its greeting
         children = Path(f"/proc/{self.guardian.pid}/task/{self.guardian.pid}/children")
         self.launcher = int(children.read_text(encoding="ascii"))
+
+    def let_go(self) -> None:
+        """The guardian, which its launcher does not wait for, has closed what it was started with."""
+        wait_until(lambda: os.readlink(f"/proc/{self.guardian.pid}/fd/1") == os.devnull, patience(LOOKS_S))
+        assert os.readlink(f"/proc/{self.guardian.pid}/fd/1") == os.devnull
 
     def read(self) -> bytes:
         return os.read(self._ends[-1], 4096)
@@ -119,6 +125,7 @@ def test_a_guardian_sleeps_while_the_link_lives(start: Start) -> None:
 def test_a_guardian_does_not_hold_what_its_launcher_writes_to(start: Start) -> None:
     """Who reads it sees the launcher's end at once, however late the guardian is."""
     one = start("pipe")
+    one.let_go()
     os.kill(one.guardian.pid, signal.SIGSTOP)
     os.kill(one.launcher, signal.SIGKILL)
     assert one.read() == b""

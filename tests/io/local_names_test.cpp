@@ -93,7 +93,8 @@ TEST_CASE("who asks for jobs does not come to a launcher that waits for its adop
       io,
       {},
       [&](const proto::Event& event) { adopters += std::holds_alternative<proto::LinkUp>(event) ? 1 : 0; },
-      [] {}};
+      [] {},
+      [](proto::LinkId) { return wire::Remit{}; }};
   const std::string name = adoption_socket(job, 3);
   REQUIRE(links.open_to_adopters(name));
   REQUIRE(links.open_to_adopters(name));  // for the next run

@@ -67,7 +67,7 @@ TEST_CASE("jobs are listed, chosen by number or pid, and shown", "[job_status]")
   const std::vector<std::string> answers = {answer("ab01", status), answer("ab02", status)};
   const std::string list = list_text(answers);
   CHECK(list.find("ab01") != std::string::npos);
-  CHECK(list.find("./app -n 3?") != std::string::npos);
+  CHECK(list.find(R"(./app -n 3\n)") != std::string::npos);
   CHECK(list_text({}) == "no job of yours is running on this machine\n");
   CHECK(choose_job(answers, "ab02").value() == answers[1]);
   CHECK(choose_job(answers, "ab").error().what == "2 running jobs of yours are called 'ab'");
@@ -77,7 +77,7 @@ TEST_CASE("jobs are listed, chosen by number or pid, and shown", "[job_status]")
   CHECK(choose_job({}, "").error().what == "no job of yours is running on this machine");
   CHECK(choose_job({answers[0]}, "").value() == answers[0]);
   const std::string shown = status_text(answers[0]);
-  CHECK(shown.find("job ab01: ./app -n 3?\n") == 0);
+  CHECK(shown.find("job ab01: ./app -n 3\\n\n") == 0);
   CHECK(shown.find("\nrun: 3 processes on 2 hosts, 1 ended\n  n0: process 0\n  n1: processes 1-2\n") !=
         std::string::npos);
   CHECK(status_text("garbage").find("job ") == 0);  // of another version, perhaps

@@ -74,6 +74,8 @@ TEST_CASE("a host that is given up because it says nothing is recorded once", "[
   fixture.desk.facts(fixture.up({0}, 0), kNow);
   CHECK(fixture.turn(kNow + 1s).empty());
 
+  const Instant named = fixture.desk.next_deadline();
+  CHECK(fixture.turn(named).empty());
   const Instant late = fixture.desk.next_deadline();
   const auto records = fixture.turn(late);
 

@@ -65,6 +65,13 @@ TEST_CASE("who looks at a job learns of aborts and of hosts that are lost", "[wa
   }
 }
 
+namespace {
+/// One that ends before it begins is no message at all.
+bool is_range(const wire::Facts& facts) {
+  return facts.who_ended.empty() || facts.who_ended.front().first <= facts.who_ended.front().last;
+}
+}  // namespace
+
 TEST_CASE("a child may name its own processes and hosts alone", "[watched]") {
   wire::Facts stranger, across, backwards, not_its_host, not_its_parent;
   stranger.who_ended = {{4, 4}};
@@ -79,6 +86,7 @@ TEST_CASE("a child may name its own processes and hosts alone", "[watched]") {
     world.run();
     REQUIRE(world.result);
     CHECK(world.result->status == 125);
-    CHECK(world.said_anywhere("spoke for hosts that it was not given", Tone::error));
+    CHECK(world.said_anywhere(
+        is_range(forged) ? "spoke for hosts that it was not given" : "broke the protocol", Tone::error));
   }
 }
