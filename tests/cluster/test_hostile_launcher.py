@@ -4,12 +4,13 @@ of the job, the user's keys, known_hosts and files are none of its business."""
 
 from __future__ import annotations
 
+import re
 import threading
 from pathlib import Path
 
 import pytest
 
-from running import PATIENCE_S, Factory, assert_good, built, charmrun_lines, command, error_line, run
+from running import PATIENCE_S, Factory, Result, assert_good, built, charmrun_lines, command, error_line, run
 from served import Served
 from test_forward_agent import keyless, run_with_agent
 from vcluster import REPOSITORY, Cluster
@@ -99,3 +100,41 @@ def test_output_that_is_not_its_own_or_too_much_ends_the_link(cluster: Factory, 
     assert error_line(done).startswith(f"h01: {why}"), done.stderr
     made = {file.name: file.stat().st_size for file in hosts.path(0, files).glob("*")}
     assert set(made) <= {"0.out", "1.out"} and not any(made.values()), made
+
+
+# Runs a command and prints the most memory in KiB that it, or what it waited for, had.
+_MEASURE = """import resource, subprocess, sys
+status = subprocess.call(sys.argv[1:])
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(status)
+"""
+_MOST_KIB = 32 << 10
+
+
+@pytest.mark.parametrize(
+    ("mode", "why"),
+    [
+        ("flood-notes", ""),
+        ("flood-failures", "h01: run: its launcher spoke for hosts that it was not given"),
+        ("flood-counts", "h01: run: broke the protocol"),
+    ],
+)
+def test_no_flood_fills_the_memory_of_the_root(cluster: Factory, charmrun: Path, mode: str, why: str) -> None:
+    """Of 256 MiB. What a person may want to read is shown, and one line counts what is left out."""
+    hosts = cluster(26)
+
+    def measure(*options: str) -> tuple[int, Result]:
+        words = ["+p2", "++nodelist", hosts.nodelist([_LIAR, 2]), "++branching", 2, *options, "true"]
+        argv = ["/usr/bin/python3", "-c", _MEASURE, *command(charmrun, *words)]
+        done = hosts.run(0, argv, timeout=PATIENCE_S)
+        return int(done.stdout), done
+
+    honest, done = measure()
+    assert done.returncode == 0, done.stderr
+    flooded, done = measure(*hostile(hosts, charmrun, mode))
+    if why:
+        assert error_line(done).startswith(why), done.stderr
+    else:
+        assert done.returncode == 0, done.stderr[-2000:]
+        assert re.search(r"^charmrun: \d+ more lines from h01 were left out$", done.stderr, re.MULTILINE), done.stderr[-2000:]
+    assert flooded - honest < _MOST_KIB, (flooded, honest)

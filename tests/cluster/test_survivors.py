@@ -128,6 +128,7 @@ class Starter:
             if launching:
                 listed[4] = "blackhole"
             counts = ["+p18", "++nodelist", self.hosts.nodelist(listed), "++branching", "2", "++levels", "3"]
+            counts += ["++start-early"] * launching  # there is more to be ended
         brood = KNOWN_BROOD if way.name == "kill-host" else BROOD
         return Job(self.hosts, places, [self.charmrun, *counts, brood, *self._program(kind, way)])
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // hostile_launcher MODE [FILE]: the launcher of a host that has been taken over. It speaks the protocol of
 // launchers, greets and answers as one does, and then lies as its mode says (kModes). What it got for its
-// lies it writes into FILE, a line for each question; the mode `frames` takes the lies from there, raw.
+// lies it writes into FILE, a line for each question.
 //
 // A wrapper that `++launcher` names runs it on one host, and charmrun on the others.
 #include <poll.h>
@@ -13,7 +13,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -231,17 +230,40 @@ void print_for_others(Launcher& me, const std::string&) {
   me.say(wire::Output{me.self.first_process + me.self.processes + 6, 1, false, "forged\n"});
 }
 
-/// An output that is larger than any, and than its credit.
+/// Outputs as large as can be, and no credit for them.
 void print_too_much(Launcher& me, const std::string&) {
   me.up();
-  me.say(wire::Output{me.self.first_process, 1, false, std::string(31U << 20, 'x')});
+  for (int i = 0; i < 31; ++i)
+    me.say(wire::Output{me.self.first_process, 1, false, std::string(1U << 20, 'x')});
 }
 
-/// The bytes of the file, in whatever state the job is.
-void frames(Launcher& me, const std::string& file) {
+constexpr std::size_t kFlood = 256U << 20;
+
+/// More lines for people than anybody reads; its processes end well.
+void flood_notes(Launcher& me, const std::string&) {
   me.up();
-  std::ifstream in{file, std::ios::binary};
-  me.write(std::string{std::istreambuf_iterator<char>{in}, {}});
+  const std::string frame =
+      wire::encode_frames(wire::Note{me.self.index, std::string(4000, 'n'), true}).value();
+  for (std::size_t sent = 0; sent < kFlood; sent += frame.size()) me.write(frame);
+  me.exited(me.self.processes);
+}
+
+/// Hosts without end that could not be started, with a long reason for each: again and again its own.
+void flood_failures(Launcher& me, const std::string&) {
+  wire::Facts facts;
+  for (int i = 0; i < 200; ++i)
+    facts.hosts_failed.push_back(
+        {me.self.index, Error{Errc::internal, Phase::spawn, std::string(4000, 'f')}});
+  const std::string frame = wire::encode_frames(facts).value();
+  for (std::size_t sent = 0; sent < kFlood; sent += frame.size()) me.write(frame);
+}
+
+/// A frame that is announced to be as large as any may be, of elements that take a byte each.
+void flood_counts(Launcher& me, const std::string&) {
+  me.up();
+  constexpr std::size_t kSize = 30U << 20;
+  me.write(wire::make_frame_header(static_cast<std::uint8_t>(wire::Message{wire::Facts{}}.index()), kSize));
+  me.write(std::string(kSize, '\x01'));
 }
 
 const std::map<std::string, std::function<void(Launcher&, const std::string&)>> kModes = {
@@ -250,7 +272,9 @@ const std::map<std::string, std::function<void(Launcher&, const std::string&)>> 
     {"answer-for-others", answer_for_others},
     {"print-for-others", print_for_others},
     {"print-too-much", print_too_much},
-    {"frames", frames},
+    {"flood-notes", flood_notes},
+    {"flood-failures", flood_failures},
+    {"flood-counts", flood_counts},
 };
 
 }  // namespace

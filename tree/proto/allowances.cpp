@@ -21,7 +21,7 @@ bool Allowances::message(LinkId link, Instant now) {
   const auto hosts = static_cast<std::int64_t>(account.remit.hosts);
   const auto processes = static_cast<std::int64_t>(account.remit.processes);
   const std::int64_t most = kMessages + kMessagesOfHost * hosts + kMessagesOfProcess * processes;
-  return account.messages.take(1, most, 1 + hosts + processes, now);
+  return account.messages.take(1, most, kMessagesPerSecond * (1 + hosts + processes), now);
 }
 
 bool Allowances::line(LinkId link, std::size_t bytes, Instant now) {

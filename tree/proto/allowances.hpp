@@ -18,8 +18,10 @@ namespace charmtree::proto {
 class Allowances {
 public:
   /// Messages: a launch takes some for each host (its times, a key, signatures, bindings), a restart some for
-  /// each process. And for each of both one a second: nothing that is true comes faster for long.
-  static constexpr std::int64_t kMessages = 256, kMessagesOfHost = 16, kMessagesOfProcess = 4;
+  /// each process. And for each of both kMessagesPerSecond: a process that is started again in place takes 12
+  /// ms, a short run of a session 20 ms.
+  static constexpr std::int64_t kMessages = 256, kMessagesOfHost = 16, kMessagesOfProcess = 4,
+                                kMessagesPerSecond = 100;
   /// Bytes of lines for the user, of each line kLine besides its text: a screen full of each host at once,
   /// and two short lines a second.
   static constexpr std::int64_t kLines = 64 << 10, kLinesOfHost = 2 << 10, kLinesPerSecond = 256, kLine = 64;
