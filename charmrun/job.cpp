@@ -573,6 +573,7 @@ Result<Job> resized_job(const Options& options, const Job& job, std::uint32_t pe
   Options resized = options;
   resized.pes = pes;
   resized.processes = 0;
+  resized.typed = {};
   if (job.plan.job.pes_per_process > 1) resized.pes_per_process = job.plan.job.pes_per_process;
   resized.processes_per_host = resized.processes_per_socket = resized.processes_per_core = 0;
   resized.processes_per_pu = 0;

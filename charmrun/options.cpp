@@ -100,6 +100,15 @@ Result<void> check_part(const OptionRow& row, const Options& options) {
   return {};
 }
 
+/// For messages about counts that do not agree.
+void remember_typed(const OptionRow& row, std::string typed, Options& options) {
+  const auto* member = std::get_if<std::uint32_t Options::*>(&row.target);
+  if (member == nullptr) return;
+  if (*member == &Options::pes) options.typed.pes = std::move(typed);
+  if (*member == &Options::processes) options.typed.processes = std::move(typed);
+  if (*member == &Options::pes_per_process) options.typed.pes_per_process = std::move(typed);
+}
+
 // Takes our options into `options` and returns the words that are not ours.
 Result<std::vector<std::string>> scan(std::span<const std::string> argv, Options& options) {
   std::vector<std::string> rest;
@@ -129,6 +138,7 @@ Result<std::vector<std::string>> scan(std::span<const std::string> argv, Options
       value.text = match->value ? *match->value : std::string_view(argv[++i]);
     }
     if (auto set = set_option(*match->row, value, options); !set) return set.error();
+    remember_typed(*match->row, match->value ? word : fmt::format("{} {}", word, value.text), options);
     if (!match->row->missing.empty() && value.on)
       return bad(fmt::format("++{} is not ready yet ({})", match->row->name, match->row->missing),
                  "leave it out");

@@ -86,6 +86,11 @@ struct InputTarget {
   friend bool operator==(const InputTarget&, const InputTarget&) = default;
 };
 
+/// Counts as the user wrote them, for messages: "+p4", "++np 2"; empty: not given.
+struct TypedCounts {
+  std::string pes, processes, pes_per_process;
+};
+
 /// A number that is 0 was not given, unless said otherwise.
 struct Options {
   Mode mode = Mode::run;
@@ -95,7 +100,8 @@ struct Options {
   std::uint32_t processes = 0;        // ++n, ++np
   std::uint32_t pes_per_process = 0;  // ++ppn
   std::uint32_t host_limit = 0;       // ++numHosts: use the first so many hosts
-  std::optional<bool> smp;            // ++smp, ++no-smp: overrules what the program's text says
+  TypedCounts typed;
+  std::optional<bool> smp;  // ++smp, ++no-smp: overrules what the program's text says
 
   // How many of them where, by the hosts' cores.
   std::uint32_t processes_per_host = 0;

@@ -13,18 +13,31 @@ Error bad(std::string what, std::string fix) {
   return {Errc::bad_input, Phase::options, std::move(what), std::move(fix)};
 }
 
+/// Counts as messages name them: as they were typed, else as they usually are.
+struct Names {
+  explicit Names(const Options& options)
+      : p(options.typed.pes.empty() ? fmt::format("+p{}", options.pes) : options.typed.pes),
+        n(options.typed.processes.empty() ? fmt::format("++n {}", options.processes)
+                                          : options.typed.processes),
+        ppn(options.typed.pes_per_process.empty() ? fmt::format("++ppn {}", options.pes_per_process)
+                                                  : options.typed.pes_per_process) {}
+  std::string p, n, ppn;
+};
+
 // ++n is given.
 Result<Counts> count_from_processes(const Options& options) {
   const std::uint64_t n = options.processes;
   const std::uint64_t p = options.pes;
   const std::uint64_t ppn = options.pes_per_process;
+  const Names typed{options};
   if (p > 0 && ppn > 0 && n * ppn != p)
-    return bad(fmt::format("+p{} is not ++n {} times ++ppn {}", p, n, ppn),
+    return bad(fmt::format("{} is not {} times {}", typed.p, typed.n, typed.ppn),
                fmt::format("leave one of the three out, or use +p{}", n * ppn));
   if (p > 0 && p % n != 0)
-    return bad(fmt::format("+p{} cannot be divided among ++n {} processes", p, n),
-               "every process has as many PEs");
-  if (n * ppn > kMaxPes) return bad(fmt::format("++n {} times ++ppn {} are too many PEs", n, ppn), "");
+    return bad(fmt::format("{} cannot be divided among {}", typed.p, typed.n),
+               fmt::format("every process has as many PEs: leave one of the two out, or use +p{}",
+                           (p + n - 1) / n * n));
+  if (n * ppn > kMaxPes) return bad(fmt::format("{} times {} are too many PEs", typed.n, typed.ppn), "");
   Counts counts;
   counts.processes = options.processes;
   counts.pes_per_process = ppn > 0 ? options.pes_per_process : p > 0 ? static_cast<std::uint32_t>(p / n) : 1;
@@ -88,6 +101,7 @@ void add_idle_hosts(std::vector<HostShare>& shares, std::size_t hosts) {
 
 Result<Counts> count_processes(const Options& options) {
   if (options.processes > 0) return count_from_processes(options);
+  const Names typed{options};
   Counts counts;
   if (options.pes_per_process > 0) counts.pes_per_process = options.pes_per_process;
   if (options.pes == 0) {
@@ -97,17 +111,17 @@ Result<Counts> count_processes(const Options& options) {
   }
   if (options.pes_per_process > options.pes) {
     counts.pes_per_process = options.pes;
-    counts.notes.push_back(fmt::format("++ppn {} is more than +p{}: starting 1 process with {} PEs",
-                                       options.pes_per_process, options.pes, options.pes));
+    counts.notes.push_back(
+        fmt::format("{} is more than {}: starting 1 process with {} PEs", typed.ppn, typed.p, options.pes));
   }
   if (options.pes % counts.pes_per_process != 0)
-    return bad(fmt::format("+p{} cannot be divided by ++ppn {}", options.pes, options.pes_per_process),
+    return bad(fmt::format("{} cannot be divided by {}", typed.p, typed.ppn),
                "every process has as many PEs");
   counts.processes = options.pes / counts.pes_per_process;
   if (counts.processes > kMaxProcesses)
-    return bad(fmt::format("+p{} are {} processes; at most {} are possible", options.pes, counts.processes,
-                           kMaxProcesses),
-               "give each more PEs by ++ppn");
+    return bad(
+        fmt::format("{} are {} processes; at most {} are possible", typed.p, counts.processes, kMaxProcesses),
+        "give each more PEs by ++ppn");
   return counts;
 }
 

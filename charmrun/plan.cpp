@@ -234,6 +234,9 @@ Result<std::string> plan_text(const Options& options, const LoginCosts& logins,
       fmt::format("A start of {} on {}; nothing was started.\n\n",
                   plural(plan.processes, "process", "processes"), plural(plan.hosts, "host", "hosts"));
   text += hosts_row(logins, *size, slots.size());
+  if (options.host_limit > size->processes_of.size())
+    text += row("", fmt::format("only {} of ++numHosts {} get a process; without +p and ++n each would",
+                                size->processes_of.size(), options.host_limit));
   text += placement_rows(*size, here, options.local || options.virtual_hosts > 0);
   text += login_rows(logins, plan.costs.login, local);
   text += shape_rows(plan, usual.tree);

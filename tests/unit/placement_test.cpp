@@ -54,11 +54,27 @@ TEST_CASE("processes and PEs follow from +p, ++n and ++ppn") {
 TEST_CASE("counts that do not agree are refused with the reason") {
   CHECK(failure(counts(8, 2, 3)) ==
         "options: +p8 is not ++n 2 times ++ppn 3; leave one of the three out, or use +p6");
-  CHECK(failure(counts(5, 2, 0)).find("+p5 cannot be divided among ++n 2 processes") != std::string::npos);
-  CHECK(failure(counts(2, 4, 0)).find("+p2 cannot be divided among ++n 4 processes") != std::string::npos);
+  CHECK(failure(counts(5, 2, 0)).find("+p5 cannot be divided among ++n 2; ") != std::string::npos);
+  CHECK(
+      failure(counts(2, 4, 0)) ==
+      "options: +p2 cannot be divided among ++n 4; every process has as many PEs: leave one of the two out, "
+      "or use +p4");
   CHECK(failure(counts(5, 0, 2)).find("+p5 cannot be divided by ++ppn 2") != std::string::npos);
   CHECK(failure(counts(0, kMaxProcesses, kMaxPes)).find("too many PEs") != std::string::npos);
   CHECK(failure(counts(kMaxPes, 0, 0)).find("at most 16777216 are possible") != std::string::npos);
+}
+
+TEST_CASE("counts that do not agree are named as they were typed") {
+  const auto said = [](const std::vector<std::string>& words) {
+    const auto options = parse_options(words, {});
+    REQUIRE(options.ok());
+    return failure(*options);
+  };
+  CHECK(said({"charmrun", "+p2", "+n4", "./app"}).starts_with("options: +p2 cannot be divided among +n4; "));
+  CHECK(said({"charmrun", "++p", "2", "++np", "4", "./app"})
+            .starts_with("options: ++p 2 cannot be divided among ++np 4; "));
+  CHECK(said({"charmrun", "+p", "5", "++ppn", "2", "./app"})
+            .starts_with("options: +p 5 cannot be divided by ++ppn 2"));
 }
 
 TEST_CASE("no count at all is one process and a note") {

@@ -117,6 +117,15 @@ TEST_CASE("only as many hosts as there are processes take part", "[plan]") {
   CHECK(has(bad.error().what, "+p5 cannot be divided"));
 }
 
+TEST_CASE("a plan says when ++numHosts is more than there are processes", "[plan]") {
+  const std::string text =
+      plan(words({"++numHosts", "1000", "+p8"}), by_ssh(8), std::vector<std::uint32_t>(8, 1));
+  CHECK(has(text, "A start of 8 processes on 8 hosts"));
+  CHECK(has(text, "only 8 of ++numHosts 1000 get a process; without +p and ++n each would"));
+  CHECK_FALSE(has(plan(words({"++numHosts", "1000", "+p1000"}), by_ssh(8), {1}), "get a process"));
+  CHECK_FALSE(has(plan(words({"++numHosts", "1000"}), by_ssh(8), {1}), "get a process"));
+}
+
 TEST_CASE("spares, a cap of the window and a login rate are planned with", "[plan]") {
   const std::string text = plan(
       words({"++on-host-failure", "spare", "++spare-hosts", "2", "++maxssh", "4", "++login-rate", "5/s"}),

@@ -154,6 +154,7 @@ SpawnRequest HostRuntime::request_of(std::uint32_t process) const {
   request.environment = environment_of(process);
   request.directory = profile.directory;
   request.fixed_addresses = !job_->keep_address_randomisation;
+  request.at_root = job_->private_network;
   return request;
 }
 

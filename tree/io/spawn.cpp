@@ -175,7 +175,7 @@ Error explain(const SpawnRequest& request, Step step, int error) {
   if (error == ENOENT || error == ENOTDIR) {
     return {Errc::no_program, Phase::spawn,
             fmt::format("{}: {}", request.program, named ? "no such file" : "not found in PATH"),
-            "copy it there or use a shared file system"};
+            request.at_root ? "is its name right?" : "copy it there or use a shared file system"};
   }
   if (error == ENOEXEC) {
     return {Errc::not_executable, Phase::spawn,
