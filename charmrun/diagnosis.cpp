@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "charmrun/json_parts.hpp"
 #include "charmrun/report.hpp"
 #include "charmrun/startup_record.hpp"
 #include "tree/base/visible.hpp"
@@ -40,8 +41,16 @@ Check check_of(Phase phase) {
   return phase == Phase::start ? Check::program : Check::launcher;
 }
 
+/// Nothing is to be copied from this machine to itself.
+bool is_about_files(Errc code) {
+  return code == Errc::no_launcher || code == Errc::wrong_version || code == Errc::no_directory ||
+         code == Errc::no_program;
+}
+
 /// The command that puts an error right; else the advice that a launch would give.
 std::string remedy(const Error& error, const Profile& profile) {
+  if (profile.via == Via::local && error.code == Errc::no_program) return "is its name right?";
+  if (profile.via == Via::local && is_about_files(error.code)) return error.fix;
   const std::string& launcher = profile.launcher;
   const std::string copy = fmt::format("scp {0} HOST:{0}, or name it with ++launcher PATH", launcher);
   switch (error.code) {
@@ -123,17 +132,19 @@ private:
   void write();
   void good(std::string text) {
     write();
-    diagnosis_.lines.push_back({Severity::good, std::move(text)});
+    diagnosis_.lines.push_back({Severity::good, std::move(text), {}, {}});
   }
 
   std::size_t count() const { return record_.hosts.size(); }
   const std::string& name(std::size_t host) const { return record_.hosts[host].name; }
+  bool is_here(std::size_t host) const { return record_.profile(host).via == Via::local; }
   const std::string& inner_name() const { return name(*record_.inner); }
   const wire::Checkup* checkup(std::size_t host) const;
   bool same_from_root(std::size_t host, const Error& error) const;
-  std::string of_hosts(std::size_t some) const {
-    return some == count() ? fmt::format("{} host{}", some, some == 1 ? "" : "s")
-                           : fmt::format("{} of {} hosts", some, count());
+  std::string of_hosts(std::size_t some) const { return of_hosts(some, count()); }
+  static std::string of_hosts(std::size_t some, std::size_t all) {
+    return some == all ? fmt::format("{} host{}", some, some == 1 ? "" : "s")
+                       : fmt::format("{} of {} hosts", some, all);
   }
   std::string times(std::vector<std::pair<Duration, std::size_t>> all) const;
 
@@ -172,7 +183,7 @@ void Physician::write() {
     const std::string fix = one ? named(each.fix, each.names.front()) : each.fix;
     if (!fix.empty()) line += "; " + shown(fix);
     warnings_ += each.severity == Severity::warning ? 1 : 0;
-    diagnosis_.lines.push_back({each.severity, std::move(line)});
+    diagnosis_.lines.push_back({each.severity, std::move(line), each.names, shown(fix)});
   }
   findings_.clear();
 }
@@ -222,18 +233,25 @@ std::string Physician::times(std::vector<std::pair<Duration, std::size_t>> all) 
 
 void Physician::logins(Vantage from) {
   failures(Check::login, from);
-  std::size_t well = 0, tried = 0;
+  std::size_t well = 0, tried = 0, here = 0;
   std::vector<std::pair<Duration, std::size_t>> took;
   for (std::size_t host = 0; host < count(); ++host) {
     const Visit& visit = record_.visit(from, host);
     if (!visit.tried || (from == Vantage::inner && host == *record_.inner)) continue;
+    if (is_here(host)) {  // started, not logged in to
+      ++here;
+      continue;
+    }
     ++tried;
     if (visit.failure && check_of(visit.failure->phase) == Check::login) continue;
     ++well;
     if (visit.login) took.emplace_back(*visit.login, host);
   }
   const std::string where = from == Vantage::root ? "here" : inner_name();
-  if (well > 0) good(fmt::format("log in from {}: {} of {} hosts{}", where, well, tried, times(took)));
+  const std::string also =
+      here == 0 ? "" : fmt::format("; {} {} this machine", here, here == 1 ? "is" : "are");
+  if (well > 0)
+    good(fmt::format("log in from {}: {} of {} hosts{}{}", where, well, tried, times(took), also));
   write();
 }
 
@@ -241,7 +259,9 @@ void Physician::logins(Vantage from) {
 /// those of the other hosts.
 void Physician::shells() {
   std::vector<std::pair<Duration, std::size_t>> took;
+  std::size_t remote = 0;
   for (std::size_t host = 0; host < count(); ++host) {
+    remote += is_here(host) ? 0 : 1;
     const auto& shell = record_.visit(Vantage::root, host).shell;
     if (shell) took.emplace_back(*shell, host);
   }
@@ -266,7 +286,8 @@ void Physician::shells() {
          fmt::format("remote shell: its start-up files take {:g} s of every login", tenths),
          "let ~/.bashrc there return at once where $- has no i: case $- in *i*) ;; *) return ;; esac");
   }
-  if (!quick.empty()) good(fmt::format("remote shell: quick on {}{}", of_hosts(quick.size()), times(quick)));
+  if (!quick.empty())
+    good(fmt::format("remote shell: quick on {}{}", of_hosts(quick.size(), remote), times(quick)));
   write();
 }
 
@@ -424,6 +445,7 @@ void Physician::addresses() {
 }
 
 void Physician::summary() {
+  diagnosis_.hosts = count();
   diagnosis_.would_work = sick_.empty();
   const std::string also =
       warnings_ == 0 ? "" : fmt::format(" ({} warning{})", warnings_, warnings_ == 1 ? "" : "s");
@@ -431,7 +453,7 @@ void Physician::summary() {
     return good(
         fmt::format("a launch would work on {}{}", count() == 1 ? "this host" : of_hosts(count()), also));
   diagnosis_.lines.push_back(
-      {Severity::error, fmt::format("a launch would fail on {}{}", of_hosts(sick_.size()), also)});
+      {Severity::error, fmt::format("a launch would fail on {}{}", of_hosts(sick_.size()), also), {}, {}});
 }
 
 }  // namespace
@@ -442,6 +464,29 @@ std::string_view name(Severity severity) {
 
 Diagnosis diagnose(const CheckupRecord& record) {
   return Physician{record}.diagnose();
+}
+
+std::string diagnosis_text(const Diagnosis& diagnosis, bool quiet) {
+  std::string text;
+  for (const DiagnosisLine& line : diagnosis.lines) {
+    if (line.severity == Severity::good && quiet) continue;
+    text.append(name(line.severity)).append(": ").append(line.text).append("\n");
+  }
+  return text;
+}
+
+std::string diagnosis_json(const Diagnosis& diagnosis) {
+  Json findings = Json::array();
+  for (const DiagnosisLine& line : diagnosis.lines) {
+    Json finding = {{"severity", name(line.severity)}, {"text", line.text}};
+    if (!line.hosts.empty()) finding["hosts"] = line.hosts;
+    if (!line.fix.empty()) finding["fix"] = line.fix;
+    findings.push_back(std::move(finding));
+  }
+  return json_text({{"format", "charmtree-doctor-1"},
+                    {"would_work", diagnosis.would_work},
+                    {"hosts", diagnosis.hosts},
+                    {"findings", std::move(findings)}});
 }
 
 }  // namespace charmtree

@@ -27,13 +27,21 @@ std::string_view name(Severity severity);
 struct DiagnosisLine {
   Severity severity = Severity::good;
   std::string text;
+  std::vector<std::string> hosts = {};  // those of a finding
+  std::string fix = {};                 // what puts it right; it is in the text as well
 };
 
 struct Diagnosis {
   std::vector<DiagnosisLine> lines;  // in the order in which a launch would come to the things
   bool would_work = true;
+  std::size_t hosts = 0;
 };
 
 Diagnosis diagnose(const CheckupRecord& record);
+
+/// A line for each; `quiet`: without the good news.
+std::string diagnosis_text(const Diagnosis& diagnosis, bool quiet);
+/// One object (docs/STATUS.md), with a newline.
+std::string diagnosis_json(const Diagnosis& diagnosis);
 
 }  // namespace charmtree

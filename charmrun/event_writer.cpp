@@ -2,6 +2,7 @@
 #include "charmrun/event_writer.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -24,6 +25,24 @@ Result<EventWriter> EventWriter::open(const std::string& place) {
   if (events.fd_) return events;
   return Error{Errc::bad_input, Phase::options, "++json " + place + ": " + std::strerror(errno),
                "it takes a file, - for stdout, or fd:N for a descriptor that is open"};
+}
+
+Result<void> EventWriter::write_now(std::string_view text) const {
+  const int fd = on_stdout() ? STDOUT_FILENO : fd_.get();
+  while (!text.empty()) {
+    const ssize_t size = ::write(fd, text.data(), text.size());
+    if (size > 0) {
+      text.remove_prefix(static_cast<std::size_t>(size));
+      continue;
+    }
+    if (size < 0 && errno == EPIPE) return {};  // nobody wants what is behind a closed pipe
+    if (size < 0 && errno != EAGAIN && errno != EINTR)
+      return Error{
+          Errc::internal, Phase::run, std::string{"++json: cannot write: "} + std::strerror(errno), {}};
+    pollfd writable{fd, POLLOUT, 0};  // somebody made the descriptor non-blocking
+    ::poll(&writable, 1, -1);
+  }
+  return {};
 }
 
 void EventWriter::begin(io::asio::io_context& io, std::function<void()> progress,

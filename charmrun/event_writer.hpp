@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "charmrun/event_log.hpp"
 #include "tree/base/result.hpp"
@@ -21,6 +22,9 @@ public:
   static Result<EventWriter> open(const std::string& place);
 
   bool on_stdout() const { return fd_.get() < 0; }
+  /// Writes all of it before it returns; blocks as long as the reader does. Error internal: it could not be
+  /// written. Instead of begin().
+  Result<void> write_now(std::string_view text) const;
   /// `progress` is called from the event loop after bytes were written, `broken` once if that fails. Not on
   /// stdout.
   void begin(io::asio::io_context& io, std::function<void()> progress, std::function<void(int error)> broken);

@@ -101,6 +101,30 @@ int show_plan(const Options& options, const std::string& self) {
   return std::fputs(text->c_str(), stdout), 0;
 }
 
+/// ++json.
+Result<std::optional<EventWriter>> open_events(const Options& options) {
+  std::optional<EventWriter> events;
+  if (options.json.empty()) return events;
+  auto opened = EventWriter::open(options.json);
+  if (!opened) return opened.error();
+  events = std::move(*opened);
+  return events;
+}
+
+/// `text` for people, and `json` for ++json; on stdout that takes the place of the text. `status`: if all
+/// could be written.
+int tell(const std::optional<EventWriter>& place, const std::string& text, const std::string& json,
+         int status) {
+  if (place) {
+    if (const auto written = place->write_now(json); !written)
+      return complain(written.error()), kLauncherFailed;
+    if (place->on_stdout()) return status;
+  }
+  if ((std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) && errno != EPIPE)
+    return complain_of_output(errno), kLauncherFailed;
+  return status;
+}
+
 /// ++list, ++status.
 int show_running(const Options& options) {
   const std::vector<std::string> answers = ask_running_jobs();
@@ -182,6 +206,8 @@ void say_remarks(const Job& job, Console& console) {
 /// One launch after the other, then what they have told.
 int run_doctor(const Options& options, const std::string& self) {
   ::signal(SIGPIPE, SIG_IGN);
+  const auto place = open_events(options);
+  if (!place) return complain(place.error()), kLauncherFailed;
   auto job = make_job(options, self);
   if (!job) return complain(job.error()), kLauncherFailed;
   Doctor doctor{job->plan, io::wall_ms_at_zero()};
@@ -203,14 +229,8 @@ int run_doctor(const Options& options, const std::string& self) {
     job->key_places.clear();  // whatever is to be remembered has been by now
   }
   const Diagnosis diagnosis = diagnose(doctor.record());
-  std::string text;
-  for (const DiagnosisLine& line : diagnosis.lines) {
-    if (line.severity == Severity::good && options.quiet) continue;
-    text.append(name(line.severity)).append(": ").append(line.text).append("\n");
-  }
-  if ((std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) && errno != EPIPE)
-    return complain_of_output(errno), kLauncherFailed;
-  return diagnosis.would_work ? 0 : kLauncherFailed;
+  return tell(*place, diagnosis_text(diagnosis, options.quiet), diagnosis_json(diagnosis),
+              diagnosis.would_work ? 0 : kLauncherFailed);
 }
 
 /// What the program printed could not be written; nobody wants what is behind a closed pipe.
@@ -311,16 +331,6 @@ int run_job(const Options& options, Job& job, Surroundings& around, Extras& extr
   if (is_lost(output_failure)) return complain_of_output(output_failure), kLauncherFailed;
   if (result.signal != 0) die_of(result.signal);
   return result.status;
-}
-
-/// ++json.
-Result<std::optional<EventWriter>> open_events(const Options& options) {
-  std::optional<EventWriter> events;
-  if (options.json.empty()) return events;
-  auto opened = EventWriter::open(options.json);
-  if (!opened) return opened.error();
-  events = std::move(*opened);
-  return events;
 }
 
 int run_root(const Options& options, const std::vector<std::string>& words) {

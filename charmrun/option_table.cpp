@@ -240,8 +240,9 @@ constexpr std::array kTable = {
         "on behind another \\"},
     OptionRow{
         "json", Topic::talk, &O::json, "FILE", "",
-        "write what happens to the job as JSON lines (docs/EVENTS.md); -: to stdout, which then carries them "
-        "alone, with the output inside; fd:N: to a descriptor that is open"},
+        "write what happens to the job as JSON lines (docs/EVENTS.md), or what ++doctor says "
+        "(docs/STATUS.md); -: to stdout, which then carries them alone, with the output inside; fd:N: to a "
+        "descriptor that is open"},
     OptionRow{"dashboard", Topic::talk, &O::dashboard, "", "off",
               "serve a web page on 127.0.0.1 that shows the job while it runs (hosts, processes, how far it "
               "is, the "

@@ -15,6 +15,7 @@
 
 #include "tree/io/clock.hpp"
 #include "tree/io/executable.hpp"
+#include "tree/io/spawn.hpp"
 
 using namespace charmtree;
 using namespace charmtree::io;
@@ -52,14 +53,7 @@ struct Folder {
   }
 };
 
-wire::Checkup examine(const std::string& program, const std::string& script = {}) {
-  wire::JobSpec job;
-  job.timeout = 300ms;
-  job.runscript = script;
-  job.private_network = true;
-  job.profiles.resize(1);
-  job.profiles[0].program = program;
-  job.profiles[0].directory = "/";
+wire::Checkup examine(const wire::JobSpec& job) {
   Host self;
   self.index = 7;
   asio::io_context io{1};
@@ -70,9 +64,32 @@ wire::Checkup examine(const std::string& program, const std::string& script = {}
     found = std::move(checkup);
     io.stop();
   });
-  if (!found) io.run_for(10s);
+  if (!found) io.run_for(60s);
   REQUIRE(found);
   return *found;
+}
+
+wire::JobSpec job_of(const std::string& program, Duration timeout) {
+  wire::JobSpec job;
+  job.timeout = timeout;
+  job.private_network = true;
+  job.profiles.resize(1);
+  job.profiles[0].program = program;
+  job.profiles[0].directory = "/";
+  return job;
+}
+
+wire::Checkup examine(const std::string& program, const std::string& script = {}) {
+  wire::JobSpec job = job_of(program, 300ms);
+  job.runscript = script;
+  return examine(job);
+}
+
+/// It may take a while to start.
+wire::Checkup examine_python(std::vector<std::string> command) {
+  wire::JobSpec job = job_of(command[0], 60s);
+  job.arguments = std::move(command);
+  return examine(job);
 }
 
 Error only_error(const wire::Checkup& checkup) {
@@ -158,4 +175,44 @@ TEST_CASE("an examination that is given up says nothing more", "[checkup]") {
   for (int i = 0; i < 100 && !watch.pids().empty(); ++i) io.run_for(50ms);
   CHECK(watch.pids().empty());  // killed
   CHECK_FALSE(told);
+}
+
+TEST_CASE("a Python program whose imports are missing, without running it", "[checkup]") {
+  const Folder folder;
+  folder.put("beside.py", "raise SystemExit('it was run')\n", 0644);
+  const std::string text =
+      "import os, beside\nimport no_such_a.part, no_such_b\nfrom no_such_a import thing\nfrom . import near\n"
+      "try:\n  import no_such_c\nexcept ImportError:\n  pass\ndef late():\n  import no_such_d\n"
+      "open('" +
+      folder.path + "/ran', 'w')\n";
+  const std::string script = folder.put("app.py", "#!/usr/bin/env python3\n" + text);
+  const Error missing = only_error(examine_python({"python3", "-u", script, "an argument"}));
+  CHECK(missing.code == Errc::library_missing);
+  CHECK(missing.what == script + ": modules no_such_a, no_such_b not found");
+  CHECK(missing.fix.find("-m pip install there, or set PYTHONPATH") != std::string::npos);
+  CHECK(only_error(examine_python({script})).what == missing.what);
+  CHECK_FALSE(fs::exists(folder.path + "/ran"));
+  CHECK(examine_python({"python3", folder.put("good.py", "import os, beside\n")}).errors.empty());
+  CHECK(examine_python({"python3", "-c", "import no_such_a"}).errors.empty());
+  CHECK(examine_python({"python3", "-m", "json.tool"}).errors.empty());
+  CHECK(only_error(examine_python({"python3", "-m", "no_such_a.part"})).what ==
+        "no_such_a.part: module no_such_a not found");
+  const std::string own = "import no_such_a\nimport sys; sys.path.append('lib')\nimport no_such_b\n";
+  CHECK(only_error(examine_python({"python3", folder.put("own.py", own)})).what ==
+        folder.path + "/own.py: module no_such_a not found");
+  folder.put("setting.py", "import sys\nsys.path.append('lib')\n", 0644);
+  CHECK(examine_python({"python3", folder.put("late.py", "import setting\nimport no_such_b\n")})
+            .errors.empty());
+  CHECK(only_error(examine_python({"python3", folder.path + "/none.py"})).what ==
+        folder.path + "/none.py: python cannot read it: No such file or directory");
+  CHECK(only_error(examine_python({"python3", folder.put("bad.py", "\nif:\n")})).what.find("(line 2)") !=
+        std::string::npos);
+}
+
+TEST_CASE("where nothing is to be copied, a missing program has another hint", "[checkup]") {
+  SpawnRequest request;
+  request.program = "./nosuch";
+  CHECK(file_to_execute(request).error().fix == "copy it there or use a shared file system");
+  request.at_root = true;
+  CHECK(file_to_execute(request).error().fix == "is its name right?");
 }

@@ -95,6 +95,7 @@ struct Round {
     checkup.host = host.index;
     doctor.examined(checkup);
     const auto shell = shells.find(number);
+    if (plan.job.profiles[host.profile].via == Via::local) return;  // nobody logs in
     doctor.stamped(stamps_of(host.index, 50ms, shell == shells.end() ? 15ms : shell->second));
   }
 
@@ -132,6 +133,33 @@ TEST_CASE("healthy hosts get one line for each thing") {
               "limits: 1024 open files and 4096 processes at least, on 3 hosts",
               "addresses: 3 hosts can be told to the others, the same from here and from n0",
               "a launch would work on 3 hosts"});
+}
+
+TEST_CASE("this machine is not logged in to, and needs no copies of files") {
+  Round round{plan_of(3, {0})};
+  const Lines good = round.lines(Severity::good);
+  CHECK(good[0] == "log in from here: 2 of 2 hosts; median 50.0 ms, slowest n2: 50.0 ms; 1 is this machine");
+  CHECK(good[2] == "remote shell: quick on 2 hosts; median 15.0 ms, slowest n2: 15.0 ms");
+  CHECK(good.back() == "a launch would work on 3 hosts");
+  round.found[0] = healthy(0);
+  round.found[0].errors = {{Errc::no_program, Phase::spawn, "/home/me/app: no such file", "copy it there"}};
+  CHECK(round.lines(Severity::error)[0] == "n0: spawn: /home/me/app: no such file; is its name right?");
+}
+
+TEST_CASE("a diagnosis as JSON has hosts and remedies apart") {
+  Round round{plan_of(2)};
+  round.from_root = round.from_inner = {{1, kRefused}};
+  const Diagnosis found = round.diagnosis();
+  const std::string json = diagnosis_json(found);
+  CHECK(json.starts_with(R"({"format":"charmtree-doctor-1","would_work":false,"hosts":2,"findings":[)"));
+  CHECK(
+      json.find(R"({"severity":"error","text":"n1: connect: connection refused; start sshd there: systemctl )"
+                R"(start ssh","hosts":["n1"],"fix":"start sshd there: systemctl start ssh"})") !=
+      std::string::npos);
+  CHECK(json.ends_with("]}\n"));
+  CHECK(diagnosis_text(found, true) ==
+        "error: n1: connect: connection refused; start sshd there: systemctl start ssh\n"
+        "error: a launch would fail on 1 of 2 hosts\n");
 }
 
 TEST_CASE(

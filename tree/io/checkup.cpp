@@ -15,6 +15,7 @@
 #include "tree/io/clock.hpp"
 #include "tree/io/executable.hpp"
 #include "tree/io/host_setup.hpp"
+#include "tree/io/python_imports.hpp"
 #include "tree/io/spawn.hpp"
 #include "tree/io/surroundings.hpp"
 #include "tree/proto/environment.hpp"
@@ -84,11 +85,18 @@ void Examination::run(const wire::JobSpec& job, const Host& self, std::vector<st
                       Done done) {
   found_ = look_around(job, self);
   const Profile& profile = job.profiles[self.profile];
-  if (!profile.program.empty()) programs_.push_back(profile.program);
-  if (!job.runscript.empty()) programs_.push_back(job.runscript);
-  directory_ = ::access(profile.directory.c_str(), X_OK) == 0 ? profile.directory : std::string{};
   environment_ = std::move(environment);
+  directory_ = ::access(profile.directory.c_str(), X_OK) == 0 ? profile.directory : std::string{};
+  if (!profile.program.empty()) {
+    programs_.push_back(profile.program);
+    program_.emplace();
+    program_->program = profile.program;
+    program_->arguments = job.arguments;
+    program_->environment = environment_;
+  }
+  if (!job.runscript.empty()) programs_.push_back(job.runscript);
   limit_ = job.timeout;
+  at_root_ = job.private_network;
   done_ = std::move(done);
   next_program();
 }
@@ -98,6 +106,7 @@ void Examination::next_program() {
     SpawnRequest request;
     request.program = std::move(programs_.back());
     request.environment = environment_;
+    request.at_root = at_root_;
     programs_.pop_back();
     const auto path = file_to_execute(request);
     if (!path)
@@ -105,6 +114,7 @@ void Examination::next_program() {
     else if (list_libraries(*path))
       return;
   }
+  if (look_for_imports()) return;
   std::exchange(done_, nullptr)(std::move(found_));
 }
 
@@ -114,8 +124,54 @@ bool Examination::list_libraries(const std::string& path) {
   request.program = loader_of(path);
   if (request.program.empty()) return false;
   request.environment = environment_;
-  request.directory = directory_;
   ask_for_list(request, path);
+  return ask(std::move(request), [this, path](const std::string& said, const proto::ProcessExited& end) {
+    judge_libraries(path, said, end);
+  });
+}
+
+void Examination::judge_libraries(const std::string& path, const std::string& said,
+                                  const proto::ProcessExited& end) {
+  const auto missing = proto::missing_libraries(said);
+  const std::string where = "install it there, or set LD_LIBRARY_PATH in ~/.charmrunrc there; see ldd";
+  if (!missing.empty()) {
+    wrong({Errc::library_missing, Phase::start,
+           fmt::format("{}: {} not found", path, fmt::join(missing, ", ")), where});
+  } else if (late_) {
+    wrong({Errc::timed_out, Phase::start,
+           fmt::format("{}: its libraries were not found within {:g} s", path, seconds(limit_)),
+           "is a file system in LD_LIBRARY_PATH slow there?"});
+  } else if (end.code != 0 || end.signal != 0) {
+    wrong({Errc::library_missing, Phase::start, fmt::format("{}: its loader cannot load it", path),
+           fmt::format("see `ldd {}` there", path)});
+  }
+}
+
+/// Of a program that can be started. False: there is nothing to wait for.
+bool Examination::look_for_imports() {
+  if (!program_ || !found_.errors.empty()) return false;
+  const SpawnRequest program = std::move(*std::exchange(program_, std::nullopt));
+  const auto file = file_to_execute(program);
+  const auto search = file ? import_search(*file, program.arguments) : std::nullopt;
+  if (!search) return false;
+  SpawnRequest request;
+  request.program = search->interpreter;
+  request.arguments = search->arguments;
+  request.environment = environment_;
+  return ask(
+      std::move(request), [this, search = *search](const std::string& said, const proto::ProcessExited&) {
+        if (late_)
+          wrong({Errc::timed_out, Phase::start,
+                 fmt::format("{}: its modules were not found within {:g} s", search.subject, seconds(limit_)),
+                 "is a file system in PYTHONPATH slow there?"});
+        else if (auto failure = import_failure(search, said))
+          wrong(std::move(*failure));
+      });
+}
+
+/// False: it cannot be asked.
+bool Examination::ask(SpawnRequest request, Judge judge) {
+  request.directory = directory_;
   auto out = open_pipe(), err = open_pipe();
   if (!out || !err) return false;
   request.output = out->write_end.get();
@@ -127,43 +183,32 @@ bool Examination::list_libraries(const std::string& path) {
     wrong(pid.error());
     return false;
   }
-  listing_.clear();
+  said_.clear();
   late_ = false;
-  loader_ = std::make_shared<Program>(
-      io_, watch_, [this, path](const proto::Event& event) { loader_said(event, path); }, 0, *pid,
+  judge_ = std::move(judge);
+  asked_ = std::make_shared<Program>(
+      io_, watch_, [this](const proto::Event& event) { hear(event); }, 0, *pid,
       Program::Pipes{std::move(out->read_end), std::move(err->read_end), {}, {}});
-  loader_->start();
+  asked_->start();
   timer_.expires_after(limit_);
   timer_.async_wait([this](error_code ec) {
-    if (ec || !loader_) return;
+    if (ec || !asked_) return;
     late_ = true;
-    loader_->signal(SIGKILL);
+    asked_->signal(SIGKILL);
   });
   return true;
 }
 
-void Examination::loader_said(const proto::Event& event, const std::string& path) {
+void Examination::hear(const proto::Event& event) {
   if (const auto* output = std::get_if<proto::ProcessOutput>(&event)) {
-    if (listing_.size() < kMostListing) listing_ += output->bytes;
+    if (said_.size() < kMostListing) said_ += output->bytes;
     return;
   }
   const auto* end = std::get_if<proto::ProcessExited>(&event);
   if (end == nullptr) return;
   timer_.cancel();
-  loader_.reset();
-  const auto missing = proto::missing_libraries(listing_);
-  const std::string where = "install it there, or set LD_LIBRARY_PATH in ~/.charmrunrc there; see ldd";
-  if (!missing.empty()) {
-    wrong({Errc::library_missing, Phase::start,
-           fmt::format("{}: {} not found", path, fmt::join(missing, ", ")), where});
-  } else if (late_) {
-    wrong({Errc::timed_out, Phase::start,
-           fmt::format("{}: its libraries were not found within {:g} s", path, seconds(limit_)),
-           "is a file system in LD_LIBRARY_PATH slow there?"});
-  } else if (end->code != 0 || end->signal != 0) {
-    wrong({Errc::library_missing, Phase::start, fmt::format("{}: its loader cannot load it", path),
-           fmt::format("see `ldd {}` there", path)});
-  }
+  const auto ended = std::exchange(asked_, nullptr);  // lives until we return
+  std::exchange(judge_, nullptr)(said_, *end);
   next_program();
 }
 
@@ -174,11 +219,12 @@ void Examination::wrong(Error error) {
 void Examination::cancel() {
   done_ = nullptr;
   programs_.clear();
+  program_.reset();
   timer_.cancel();
-  if (!loader_) return;
-  loader_->signal(SIGKILL);
-  loader_->detach();
-  loader_.reset();
+  if (!asked_) return;
+  asked_->signal(SIGKILL);
+  asked_->detach();
+  asked_.reset();
 }
 
 }  // namespace charmtree::io

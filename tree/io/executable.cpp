@@ -5,9 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <fstream>
+#include <string_view>
 
 #include "tree/io/elf_file.hpp"
 
@@ -24,17 +26,30 @@ bool runs_here(unsigned machine) {
          (own == EM_AARCH64 && machine == EM_ARM);
 }
 
-/// The first word behind `#!`; empty: no script, or one without.
-std::string interpreter_of(const std::string& path) {
+/// The line behind `#!`; empty: no script, or one without.
+std::string first_line(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::array<char, 256> first{};
   file.read(first.data(), first.size() - 1);
   std::string line = first.data();
   if (!line.starts_with("#!")) return {};
-  line = line.substr(2, line.find('\n', 2) - 2);
-  const std::size_t begin = line.find_first_not_of(" \t");
+  return line.substr(2, line.find('\n', 2) - 2);
+}
+
+/// Takes the first word off `line`; empty: there is none.
+std::string take_word(std::string& line) {
+  constexpr const char* kBlanks = " \t\r";
+  const std::size_t begin = line.find_first_not_of(kBlanks);
   if (begin == std::string::npos) return {};
-  return line.substr(begin, line.find_first_of(" \t\r", begin) - begin);
+  const std::size_t end = std::min(line.find_first_of(kBlanks, begin), line.size());
+  std::string word = line.substr(begin, end - begin);
+  line.erase(0, end);
+  return word;
+}
+
+std::string interpreter_of(const std::string& path) {
+  std::string line = first_line(path);
+  return take_word(line);
 }
 
 bool exists(const std::string& path) {
@@ -51,6 +66,16 @@ int execution_error(const std::string& path) {
   const auto elf = ElfFile::open(path);
   if (elf && !runs_here(elf->machine())) return ENOEXEC;
   return exists(elf ? elf->loader() : interpreter_of(path)) ? 0 : ENOENT;
+}
+
+std::string python_of_script(const std::string& path) {
+  std::string line = first_line(path);
+  std::string word = take_word(line);
+  if (word.ends_with("/env")) {
+    do word = take_word(line);
+    while (word.starts_with('-'));
+  }
+  return std::string_view(word).substr(word.rfind('/') + 1).starts_with("python") ? word : std::string{};
 }
 
 std::string loader_of(const std::string& path) {

@@ -14,4 +14,7 @@ int execution_error(const std::string& path);
 /// file.
 std::string loader_of(const std::string& path);
 
+/// The interpreter that a script names by its first line, also through `env`, if it is a Python; else empty.
+std::string python_of_script(const std::string& path);
+
 }  // namespace charmtree::io
