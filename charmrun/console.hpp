@@ -75,6 +75,8 @@ public:
   /// can. `hosts`: those of the job, for the files of processes that said nothing. A file of theirs that
   /// could not be written makes an otherwise good `result` a failure. False: that takes longer than `limit`.
   bool finish(proto::Finish& result, std::span<const Host> hosts, Duration limit);
+  /// What has been said so far is written; false: not within `limit`.
+  bool drain(Duration limit) { return out_.drain(limit) && err_.drain(limit); }
   /// Why stdout could not be written, an errno; 0 if it could.
   int output_failure() const { return out_.failure(); }
   /// The start-up record so far.

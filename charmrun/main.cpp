@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "charmrun/attach.hpp"
+#include "charmrun/background.hpp"
 #include "charmrun/ccs_client.hpp"
 #include "charmrun/ccs_door.hpp"
 #include "charmrun/console.hpp"
@@ -31,6 +32,7 @@
 #include "charmrun/options.hpp"
 #include "charmrun/plan.hpp"
 #include "charmrun/report.hpp"
+#include "charmrun/session_await.hpp"
 #include "charmrun/session_client.hpp"
 #include "charmrun/session_door.hpp"
 #include "charmrun/status_door.hpp"
@@ -399,11 +401,23 @@ proto::Finish conduct_session(io::asio::io_context& io, io::Runner& runner) {
   return runner.result();
 }
 
+/// ++background, in the process that the user has started.
+int tell_start(const Background::Start& start) {
+  if (start.line.empty()) {
+    if (start.signal != 0) die_of(start.signal);
+    return start.status;
+  }
+  return std::fputs(start.line.c_str(), stdout) >= 0 && std::fflush(stdout) == 0 ? 0 : kLauncherFailed;
+}
+
 /// ++session: a tree, and whoever comes to run something over it.
 int run_session(const Options& options, const std::string& self) {
   const Instant started = io::now();
   ::signal(SIGPIPE, SIG_IGN);
   if (const auto fits = check_timeline(options); !fits) return complain(fits.error()), kLauncherFailed;
+  auto background = options.background ? Background::begin() : Result<Background>{Background{}};
+  if (!background) return complain(background.error()), kLauncherFailed;
+  if (!background->is_session()) return tell_start(background->wait());
   auto job = make_job(options, self);
   if (!job) return complain(job.error()), kLauncherFailed;
   job->plan.tells_progress = Console::shows_progress(options);
@@ -416,6 +430,11 @@ int run_session(const Options& options, const std::string& self) {
   io::Runner runner{around.io, node, around.transports(), around.watch, &door};
   console.attach(runner, &node);
   door.attach(runner, node);
+  door.when_ready([&] {
+    if (!options.background) return;
+    console.drain(kLastWords);
+    background->ready(job->plan.job.id + "\n");
+  });
   if (const auto opened = door.open(); !opened) return complain(opened.error()), kLauncherFailed;
   StatusDoor status{around.io, [&] {
                       return status_json(door.present(), ::getpid(), node.hosts(), node.status(),
@@ -436,7 +455,8 @@ int run_session(const Options& options, const std::string& self) {
 /// ++in.
 int run_in(const Options& options) {
   const Instant started = io::now();
-  const auto id = choose_session(ask_running_jobs(), options.job);
+  const auto id = await_session(
+      options.job, [&](const std::string& line) { print_line(options, proto::Tone::info, line); });
   if (!id) return complain(id.error()), kLauncherFailed;
   const auto end = run_in_session(options, *id, started);
   if (!end) return complain(end.error()), kLauncherFailed;

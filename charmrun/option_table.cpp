@@ -124,6 +124,8 @@ constexpr std::array kTable = {
         "forward-agent", Topic::launch, &O::forward_agent, "", "off",
         "let hosts without keys log in to the hosts below them: your ssh agent and keys sign that here, and "
         "nothing else (README, \"ssh keys\")"},
+    OptionRow{"background", Topic::launch, &O::background, "", "off",
+              "++session: return when it is ready, after its number was printed, and leave it to itself"},
     OptionRow{"launcher", Topic::launch, &O::launcher, "PATH", "the path of this charmrun",
               "charmrun's path on the hosts"},
     OptionRow{"scalable-start", Topic::launch, &O::scalable_start, "", "on",

@@ -293,6 +293,8 @@ Result<void> check_kept(const Options& options) {
 }
 
 Result<void> check_together(const Options& options) {
+  if (options.background && options.mode != Mode::session)
+    return bad("++background is for sessions", "charmrun ++session ++background ...");
   if (auto agree = check_output(options); !agree) return agree.error();
   if (options.virtual_hosts > 0 && !options.nodelist.empty())
     return bad("++hosts and ++nodelist exclude each other", "++hosts plays hosts on this machine alone");

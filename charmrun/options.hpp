@@ -226,7 +226,8 @@ struct Options {
   bool help = false;
   bool version = false;
 
-  std::string job;  // ++in: of which session; empty: of the only one
+  std::string job;          // ++in: of which session; empty: of the only one
+  bool background = false;  // ++session: it returns when that is ready
 
   std::string program;  // empty only with help, version or another mode than run
   std::vector<std::string> arguments;

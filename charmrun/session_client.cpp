@@ -32,12 +32,8 @@ Error ended() {
 
 /// The connection blocks; making it does not.
 Result<io::UniqueFd> connect_to(const std::string& id) {
-  std::vector<std::string> names = io::local_names(session_socket(id) + "-");
-  names.insert(names.begin(), session_socket(id));
-  for (const std::string& name : names) {
-    io::UniqueFd fd = io::connect_to_own(name);
-    if (fd && ::fcntl(fd.get(), F_SETFL, 0) == 0) return fd;
-  }
+  io::UniqueFd fd = io::find_own(session_socket(id));
+  if (fd && ::fcntl(fd.get(), F_SETFL, 0) == 0) return fd;
   return Error{Errc::refused, Phase::connect, "no session answers under " + id, "charmrun ++list shows them"};
 }
 

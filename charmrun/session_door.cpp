@@ -243,9 +243,11 @@ bool SessionDoor::end_current(const proto::Finish& result) {
 }
 
 void SessionDoor::run_over(const proto::Finish& result) {
-  if (!end_current(result) && !running_)
+  if (!end_current(result) && !running_) {
     console_.say(proto::Tone::info,
                  fmt::format("the session is ready: charmrun ++in {} [options] program", job_.plan.job.id));
+    if (const auto ready = std::exchange(when_ready_, nullptr)) ready();
+  }
   running_.reset();
   reading_ = false;
   unwritten_ = 0;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -42,6 +43,8 @@ public:
     runner_ = &runner;
     node_ = &node;
   }
+  /// `ready` is called once, from the loop, when there is a tree. Before the loop runs.
+  void when_ready(std::function<void()> ready) { when_ready_ = std::move(ready); }
   /// Error spawn_failed: nobody could come.
   Result<void> open();
   /// The tree has ended: whoever has a run is told so. Runs the loop, kLastWords at most.
@@ -106,6 +109,7 @@ private:
   std::map<Number, Visitor> visitors_;
   std::deque<Number> line_;                           // those whose runs are yet to come
   std::vector<std::shared_ptr<io::FdLink>> leaving_;  // have been told all, and may not have read it
+  std::function<void()> when_ready_;                  // null: it has been called
   bool ready_ = false;                                // the tree waits for a run
   std::shared_ptr<const proto::RunPlan> running_;     // null: none
   std::optional<Number> current_;                     // whose that is; nothing: he has gone

@@ -117,6 +117,22 @@ std::string status_text(const std::string& answer) {
   return text;
 }
 
+bool is_session(const std::string& answer) {
+  return read(answer).contains("session");
+}
+
+std::size_t count_sessions(const std::vector<std::string>& answers, const std::string& wanted) {
+  return static_cast<std::size_t>(std::count_if(
+      answers.begin(), answers.end(),
+      [&](const std::string& answer) { return is_session(answer) && is_called(read(answer), wanted); }));
+}
+
+std::set<std::uint64_t> pids_of(const std::vector<std::string>& answers) {
+  std::set<std::uint64_t> pids;
+  for (const std::string& answer : answers) pids.insert(number_of(read(answer), "pid"));
+  return pids;
+}
+
 Result<std::string> choose_session(const std::vector<std::string>& answers, const std::string& wanted) {
   std::vector<std::string> ids, fitting;
   for (const std::string& answer : answers) {

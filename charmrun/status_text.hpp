@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,14 @@ std::string status_text(const std::string& answer);
 /// The id of the session among `answers` that `wanted` names, as choose_job. Errors: bad_input, with all
 /// sessions that there are.
 Result<std::string> choose_session(const std::vector<std::string>& answers, const std::string& wanted);
+
+/// It is a session.
+bool is_session(const std::string& answer);
+
+/// So many sessions are among `answers` that `wanted` names.
+std::size_t count_sessions(const std::vector<std::string>& answers, const std::string& wanted);
+/// The launchers that have answered.
+std::set<std::uint64_t> pids_of(const std::vector<std::string>& answers);
 
 /// The one of `answers` that `wanted` names: by its id or the beginning of it, or by its launcher's pid;
 /// empty: the only one. Errors: bad_input (none, or several).

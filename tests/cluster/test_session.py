@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from running import PATIENCE_S, Factory, assert_good, built, command, double_lines, error_line, run
+from running import PATIENCE_S, Factory, answer, assert_good, built, command, double_lines, error_line, run
 from terminal import Terminal
 from vc_faults import wait_until
 from vc_job import Job, kill, leftovers, patience
@@ -206,6 +206,36 @@ def test_mistakes_are_one_line_each(cluster: Factory, charmrun: Path) -> None:
     assert run(hosts, charmrun, "++in", "+p2", *NUMBER).returncode == 0  # there is only one
     assert session.run("++timelimit", "0.3", *STAY).returncode == 124
     session.end()
+
+
+def test_a_session_in_the_background_returns_when_it_is_ready(cluster: Factory, charmrun: Path) -> None:
+    """It holds neither the terminal nor a pipe of who has started it."""
+    hosts = cluster(HOSTS)
+    bad = run(hosts, charmrun, "++session", "++background", "++nodelist", hosts.nodelist(["nobody.invalid"]))
+    assert (bad.returncode, bad.stdout) == (125, "") and "no host is left for the session" in bad.stderr, bad
+    done = run(hosts, charmrun, "++session", "++background", "++quiet", "++nodelist", hosts.nodelist(2))
+    assert (done.returncode, done.stderr) == (0, ""), done
+    session = done.stdout.strip()
+    assert sorted(answer(hosts, charmrun, "++in", session, "+p2", *NUMBER).split()) == ["0", "1"]
+    assert answer(hosts, charmrun, "++end", session) == ""
+    assert run(hosts, charmrun, "++list").stdout == "no job of yours is running on this machine\n"
+    alone = error_line(run(hosts, charmrun, "++background", "true"))
+    assert alone == "++background is for sessions; charmrun ++session ++background ..."
+
+
+def test_who_comes_early_waits_for_the_session(cluster: Factory, charmrun: Path) -> None:
+    """Which reads its nodelist, until somebody writes that."""
+    hosts = cluster(HOSTS)
+    nodes = "/home/shared/slow-nodes"
+    hosts.run(0, ["mkfifo", nodes], check=True)
+    session = Job(hosts, range(2), command(charmrun, "++session", "++nodelist", nodes))
+    early = Job(hosts, range(2), command(charmrun, "++in", "+p2", *NUMBER))
+    early.until(lambda: "charmrun: waiting for the session that is starting" in early.err, "a wait")
+    hosts.run(0, ["cp", hosts.nodelist(2), nodes], check=True)
+    assert early.wait() == 0, early.said() + session.said()
+    assert sorted(early.out.split()) == ["0", "1"]
+    assert answer(hosts, charmrun, "++end") == ""
+    assert session.wait() == 0 and not leftovers([session, early])
 
 
 @pytest.mark.parametrize("how", ["interrupted", "killed"])

@@ -92,6 +92,15 @@ UniqueFd connect_to_own(const std::string& path) {
   return fd;
 }
 
+UniqueFd find_own(const std::string& name) {
+  std::vector<std::string> names = local_names(name + "-");
+  names.insert(names.begin(), name);
+  for (const std::string& each : names) {
+    if (UniqueFd fd = connect_to_own(each)) return fd;
+  }
+  return {};
+}
+
 void remove_stale_socket(const std::string& path) {
   const auto local = local_address(path);
   const UniqueFd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};

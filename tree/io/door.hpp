@@ -34,6 +34,9 @@ std::vector<std::string> local_names(const std::string& head);
 /// block.
 UniqueFd connect_to_own(const std::string& path);
 
+/// The same, to who has opened the door to seekers of `name`.
+UniqueFd find_own(const std::string& name);
+
 /// Removes the file of a unix-domain socket on which nobody listens: another launcher may have replaced it.
 void remove_stale_socket(const std::string& path);
 
