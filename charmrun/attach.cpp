@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "charmrun/option_table.hpp"
+#include "charmrun/order_door.hpp"
 #include "charmrun/state_file.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/surroundings.hpp"
@@ -20,16 +22,26 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// Files of the other root are its own.
+/// Files of the other root are its own; how output is shown can be said anew.
 Options joined(Options theirs, const Options& ours) {
   theirs.mode = Mode::run;
   theirs.json = ours.json;
   theirs.report = ours.report;
   theirs.timeline = ours.timeline;
   theirs.dashboard = ours.dashboard;
+  for (const std::string_view given : ours.given) copy_option(*find_option(given), ours, theirs);
   theirs.quiet = ours.quiet;
   theirs.verbose = ours.verbose;
   return theirs;
+}
+
+/// Its launchers send what they read as it comes, and were told so when they started.
+Result<void> check_labels(const Options& options, const wire::JobSpec& job) {
+  const auto label = label_of(options);
+  if (!job.passes_raw() || !label || label->empty()) return {};
+  return Error{Errc::bad_input, Phase::options,
+               fmt::format("job {} passes its output on as it comes: its lines cannot be labelled", job.id),
+               "leave ++label, ++label-format and ++timestamp out"};
 }
 
 /// Some of its launchers are not logged in to.
@@ -45,7 +57,8 @@ std::string tree_folder() {
 }
 
 KeptTree kept_tree(const Options& options, const Job& job, const std::vector<std::string>& words) {
-  KeptTree tree{CHARMTREE_VERSION, io::own_host_name(), words, 0, job.plan};
+  const std::string here = io::own_host_name();
+  KeptTree tree{CHARMTREE_VERSION, here, words, 0, here, job.plan};
   const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(job.plan.time_limit);
   if (options.time_limit) tree.limit_at = io::wall_ms() + limit.count();
   return tree;
@@ -69,6 +82,9 @@ Result<Attachment> attach(const Options& options, const std::string& self) {
   auto theirs = parse_options(tree->words, {});
   if (!theirs) return theirs.error();
   Attachment made{joined(std::move(*theirs), options), {}, std::move(*tree)};
+  if (auto agree = check_output(made.options); !agree) return agree.error();
+  if (auto can = check_labels(made.options, made.tree.plan.job); !can) return can.error();
+  made.tree.root_at = io::own_host_name();
   made.job.plan = made.tree.plan;
   made.job.self = self;
   if (made.tree.limit_at != 0) {
@@ -78,17 +94,23 @@ Result<Attachment> attach(const Options& options, const std::string& self) {
   return made;
 }
 
-std::string rootless_text(const std::vector<std::string>& answers) {
-  std::string text;
-  for (const std::string& id : kept_trees(tree_folder())) {
-    const bool answered = std::any_of(answers.begin(), answers.end(), [&](const std::string& answer) {
-      return answer.find('"' + id + '"') != std::string::npos;
-    });
-    if (!answered)
-      text += fmt::format(
-          "job {} has no charmrun here: if it still waits for one, charmrun ++attach {} is it\n", id, id);
+std::vector<RootlessJob> rootless_jobs(const std::vector<std::string>& answers) {
+  std::vector<RootlessJob> jobs;
+  const std::string folder = tree_folder();
+  for (const std::string& id : kept_trees(folder)) {
+    const bool answered = std::any_of(answers.begin(), answers.end(),
+                                      [&](const std::string& answer) { return id_of(answer) == id; });
+    if (answered) continue;
+    const auto tree = read_tree(folder, id);
+    if (!tree) continue;
+    const RootlessJob job{id, tree->root_at, tree->plan.job.keep_alive, last_seen(folder, id),
+                          is_held_here(id)};
+    if (job.is_forgotten(io::wall_ms()))
+      remove_tree(folder, id);
+    else
+      jobs.push_back(job);
   }
-  return text;
+  return jobs;
 }
 
 }  // namespace charmtree

@@ -8,6 +8,7 @@
 
 #include "charmrun/job.hpp"
 #include "charmrun/options.hpp"
+#include "charmrun/status_text.hpp"
 #include "charmrun/tree_file.hpp"
 #include "tree/base/result.hpp"
 
@@ -27,7 +28,8 @@ struct Attachment {
 /// Errors are what the user must put right: no such job, or another version of charmrun has launched it.
 Result<Attachment> attach(const Options& options, const std::string& self);
 
-/// Those of the jobs that are kept alive whose root is none of `answers` (++list); a line for each.
-std::string rootless_text(const std::vector<std::string>& answers);
+/// Those of the jobs that are kept alive whose root is none of `answers` (++list). Files of those that are
+/// forgotten are removed.
+std::vector<RootlessJob> rootless_jobs(const std::vector<std::string>& answers);
 
 }  // namespace charmtree

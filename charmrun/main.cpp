@@ -2,6 +2,7 @@
 // charmrun: the root's command and, as `charmrun ++launcher`, every other launcher. Builds the objects, runs
 // the loop, exits. The functions below, read from the bottom, are the architecture.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <malloc.h>
 #include <unistd.h>
 
@@ -27,9 +28,11 @@
 #include "charmrun/history_file.hpp"
 #include "charmrun/job.hpp"
 #include "charmrun/launcher.hpp"
+#include "charmrun/leaving.hpp"
 #include "charmrun/machinery.hpp"
 #include "charmrun/mpiexec_start.hpp"
 #include "charmrun/options.hpp"
+#include "charmrun/order_door.hpp"
 #include "charmrun/plan.hpp"
 #include "charmrun/report.hpp"
 #include "charmrun/session_await.hpp"
@@ -40,6 +43,7 @@
 #include "charmrun/timeline.hpp"
 #include "charmrun/user_signals.hpp"
 #include "tree/base/exit_status.hpp"
+#include "tree/base/signals.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/cpus.hpp"
 #include "tree/io/runner.hpp"
@@ -129,12 +133,20 @@ int tell(const std::optional<EventWriter>& place, const std::string& text, const
 
 /// ++list, ++status.
 int show_running(const Options& options) {
+  ::signal(SIGPIPE, SIG_IGN);
+  const auto place = open_events(options);
+  if (!place) return complain(place.error()), kLauncherFailed;
   const std::vector<std::string> answers = ask_running_jobs();
-  if (options.mode == Mode::list)
-    return std::fputs((list_text(answers) + rootless_text(answers)).c_str(), stdout), 0;
+  if (options.mode == Mode::list) {
+    const std::vector<RootlessJob> rootless = rootless_jobs(answers);
+    const std::int64_t now = io::wall_ms();
+    const std::string here = io::own_host_name();
+    return tell(*place, list_text(answers) + rootless_text(rootless, now, here),
+                list_json(answers, rootless, now, here), 0);
+  }
   const auto chosen = choose_job(answers, options.program);
   if (!chosen) return complain(chosen.error()), kLauncherFailed;
-  return std::fputs(status_text(*chosen).c_str(), stdout), 0;
+  return tell(*place, status_text(*chosen), *chosen, 0);
 }
 
 /// ++forward-agent: the keys of one launch, named in its job, and who signs with them.
@@ -170,20 +182,19 @@ int ask_handler(const Options& options) {
   return written && std::fflush(stdout) == 0 ? 0 : kLauncherFailed;
 }
 
-/// From Begin to the end. After it a signal ends us as it would any program. With `tree`, once that is kept,
-/// SIGHUP ends us alone.
-proto::Finish conduct(io::asio::io_context& io, io::Runner& runner, TreeFile* tree = nullptr) {
+/// From Begin to the end. After it a signal ends us as it would any program. SIGHUP ends us alone where
+/// `leaving` can.
+proto::Finish conduct(io::asio::io_context& io, io::Runner& runner, Leaving& leaving) {
   io::asio::signal_set signals{io};
-  bool left = false;
   watch_user_signals(signals, [&](int signal) {
-    left = signal == SIGHUP && tree != nullptr && tree->is_kept();
-    left ? io.stop() : runner.dispatch(proto::UserSignal{signal});
+    if (signal == SIGHUP && leaving.is_possible())
+      leaving.leave();
+    else
+      runner.dispatch(proto::UserSignal{signal});
   });
   runner.dispatch(proto::Begin{});
   if (!runner.finished()) io.run();
-  if (!left) return runner.result();
-  tree->leave();
-  return {128 + SIGHUP, SIGHUP, {proto::Cause::user_signal, {}, {}, strsignal(SIGHUP)}};
+  return leaving.has_left() ? Leaving::finish() : runner.result();
 }
 
 /// Where others reach the running job. The lines of CCS come first: tools count lines.
@@ -223,7 +234,8 @@ int run_doctor(const Options& options, const std::string& self) {
     io::Runner runner{around.io, node, around.transports(), around.watch, &console};
     console.attach(runner, &node);
     say_remarks(*job, console);
-    proto::Finish result = conduct(around.io, runner);
+    Leaving never{around.io, nullptr};
+    proto::Finish result = conduct(around.io, runner, never);
     console.finish(result, {}, kPatience);
     if (result.signal != 0) die_of(result.signal);
     if (result.status != 0) return result.status;  // too large a job, ++timelimit
@@ -282,6 +294,17 @@ Result<void> open_status(StatusDoor& door, const Job& job, Console& console) {
   return {};
 }
 
+/// ++kill, ++detach.
+Result<void> obey(Order order, const Job& job, io::Runner& runner, Console& console, Leaving& leaving) {
+  if (order == Order::kill) return runner.dispatch(proto::UserSignal{signals::kKill}), Result<void>{};
+  const wire::JobSpec& spec = job.plan.job;
+  auto left = leaving.by_order(spec.id);
+  if (left)
+    console.say(proto::Tone::info, fmt::format("++detach: charmrun ++attach {} takes over within {:g} s",
+                                               spec.id, seconds(spec.keep_alive)));
+  return left;
+}
+
 /// What a root has been given beside its job.
 struct Extras {
   std::optional<EventWriter> events = {};
@@ -294,6 +317,7 @@ int run_job(const Options& options, Job& job, Surroundings& around, Extras& extr
   std::optional<MpiexecStart>& mpiexec = extras.mpiexec;
   proto::Finish result{0, 0};
   int output_failure = 0;
+  std::optional<OrderDoor> orders;  // to the end: who gives one waits for that
   {
     Signing signing{options, around.io, job};
     Node node{job.plan, seed()};
@@ -313,7 +337,11 @@ int run_job(const Options& options, Job& job, Surroundings& around, Extras& extr
       return complain(opened.error()), kLauncherFailed;
     say_remarks(job, console);
     if (mpiexec) mpiexec->say_by([&](proto::Tone tone, const std::string& line) { console.say(tone, line); });
-    result = conduct(around.io, runner, extras.tree ? &*extras.tree : nullptr);
+    Leaving leaving{around.io, extras.tree ? &*extras.tree : nullptr};
+    orders.emplace(around.io, [&](Order order) { return obey(order, job, runner, console, leaving); });
+    if (const auto opened = orders->open(job.plan.job.id); !opened)
+      console.say(proto::Tone::verbose, "++kill will not find this job: " + to_string(opened.error()));
+    result = conduct(around.io, runner, leaving);
     if (extras.tree && node.leaves_job()) extras.tree->leave();
     if (extras.tree) extras.tree->remove();
     const bool hurried = result.signal != 0 || result.why.cause == proto::Cause::time_limit;
@@ -473,6 +501,33 @@ int run_end(const Options& options) {
   return ended ? 0 : (complain(ended.error()), kLauncherFailed);
 }
 
+/// What ++kill and ++detach say to a job that is left to itself.
+Error nobody_for(const Options& options, const Error& error) {
+  const auto id = choose_tree(kept_trees(tree_folder()), options.program);
+  if (options.program.empty() || !id) return error;
+  return {Errc::bad_input, Phase::options, fmt::format("job {} has no charmrun that answers here", *id),
+          options.mode == Mode::kill
+              ? fmt::format("charmrun ++attach {} takes it over; Ctrl-C ends it there", *id)
+              : "charmrun ++list shows how long it waits for one"};
+}
+
+/// ++kill, ++detach.
+int run_order(const Options& options) {
+  const std::vector<std::string> answers = ask_running_jobs();
+  const auto chosen = choose_job(answers, options.program);
+  if (!chosen) return complain(nobody_for(options, chosen.error())), kLauncherFailed;
+  const bool kill = options.mode == Mode::kill;
+  const std::string id = id_of(*chosen);
+  if (is_session(*chosen) && !kill) {
+    complain({Errc::bad_input, Phase::options, "a session ends with its charmrun",
+              "charmrun ++session ++background leaves it to itself"});
+    return kLauncherFailed;
+  }
+  const auto done =
+      is_session(*chosen) ? end_session(id) : give_order(id, kill ? Order::kill : Order::detach);
+  return done ? 0 : (complain(done.error()), kLauncherFailed);
+}
+
 /// Descriptors 0, 1 and 2 exist from here on: a closed one would be taken by the next file or socket.
 void fill_standard_descriptors() {
   int fd = 0;
@@ -509,6 +564,9 @@ int run(const std::vector<std::string>& arguments) {
       return run_in(*options);
     case Mode::end:
       return run_end(*options);
+    case Mode::detach:
+    case Mode::kill:
+      return run_order(*options);
     case Mode::attach:
       return run_attach(*options, arguments[0]);
     case Mode::run:

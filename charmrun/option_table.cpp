@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <type_traits>
 
 #include "charmrun/placement.hpp"
 #include "tree/proto/environment.hpp"
@@ -242,9 +243,9 @@ constexpr std::array kTable = {
         "on behind another \\"},
     OptionRow{
         "json", Topic::talk, &O::json, "FILE", "",
-        "write what happens to the job as JSON lines (docs/EVENTS.md), or what ++doctor says "
-        "(docs/STATUS.md); -: to stdout, which then carries them alone, with the output inside; fd:N: to a "
-        "descriptor that is open"},
+        "write what happens to the job as JSON lines (docs/EVENTS.md), or what ++doctor, ++status and ++list "
+        "say (docs/STATUS.md); -: to stdout, which then carries them alone, with the output inside; fd:N: to "
+        "a descriptor that is open"},
     OptionRow{"dashboard", Topic::talk, &O::dashboard, "", "off",
               "serve a web page on 127.0.0.1 that shows the job while it runs (hosts, processes, how far it "
               "is, the "
@@ -331,39 +332,10 @@ constexpr std::array kModes = {
     ModeRow{"attach", Mode::attach, "[JOB]",
             "take over a job that was started with ++keep-alive and has lost its charmrun (README, \"Kept "
             "alive\"); JOB is its number, or the beginning of it; not needed if there is only one"},
-};
-
-/// Those that are not as their topic is.
-struct Exception {
-  std::string_view name;
-  SessionPart part;
-};
-constexpr std::array kExceptions = {
-    Exception{"keep-alive", SessionPart::neither},
-    Exception{"numHosts", SessionPart::tree},
-    Exception{"scalable-start", SessionPart::run},
-    Exception{"spare-hosts", SessionPart::neither},
-    Exception{"start-early", SessionPart::neither},
-    Exception{"mpiexec", SessionPart::neither},
-    Exception{"mpiexec-no-n", SessionPart::neither},
-    Exception{"interactive", SessionPart::neither},
-    Exception{"on-failure", SessionPart::neither},
-    Exception{"restart-args", SessionPart::neither},
-    Exception{"max-restarts", SessionPart::neither},
-    Exception{"shrink-ok", SessionPart::neither},
-    Exception{"fast-failover", SessionPart::neither},
-    Exception{"timeout", SessionPart::both},
-    Exception{"heartbeat", SessionPart::tree},
-    Exception{"detect-within", SessionPart::tree},
-    Exception{"orphan-after", SessionPart::tree},
-    Exception{"verbose", SessionPart::both},
-    Exception{"quiet", SessionPart::both},
-    Exception{"help", SessionPart::both},
-    Exception{"version", SessionPart::both},
-    Exception{"json", SessionPart::neither},
-    Exception{"dashboard", SessionPart::neither},
-    Exception{"report", SessionPart::tree},
-    Exception{"timeline", SessionPart::tree},
+    ModeRow{"detach", Mode::detach, "[JOB]",
+            "leave a job that was started with ++keep-alive to itself, until ++attach"},
+    ModeRow{"kill", Mode::kill, "JOB",
+            "end a job of yours whose launcher runs on this machine, as SIGTERM would; twice: at once"},
 };
 
 Error bad_value(const OptionRow& row, std::string_view text, std::string_view needed) {
@@ -549,27 +521,6 @@ const ModeRow* find_mode(std::string_view name) {
   return row == kModes.end() ? nullptr : &*row;
 }
 
-SessionPart session_part(const OptionRow& row) {
-  const auto exception = std::find_if(kExceptions.begin(), kExceptions.end(),
-                                      [&](const Exception& each) { return each.name == row.name; });
-  if (exception != kExceptions.end()) return exception->part;
-  switch (row.topic) {
-    case Topic::hosts:
-    case Topic::launch:
-      return SessionPart::tree;
-    case Topic::counts:
-    case Topic::program:
-    case Topic::time:
-    case Topic::talk:
-      return SessionPart::run;
-    case Topic::ccs:
-    case Topic::debug:
-    case Topic::resize:
-      break;
-  }
-  return SessionPart::neither;
-}
-
 const OptionRow* find_option(std::string_view name) {
   const auto row =
       std::find_if(kTable.begin(), kTable.end(), [&](const OptionRow& r) { return r.name == name; });
@@ -578,6 +529,17 @@ const OptionRow* find_option(std::string_view name) {
 
 Result<void> set_option(const OptionRow& row, const OptionValue& value, Options& options) {
   return std::visit(Setter{row, value, options}, row.target);
+}
+
+void copy_option(const OptionRow& row, const Options& from, Options& to) {
+  std::visit(
+      [&](auto target) {
+        if constexpr (std::is_same_v<decltype(target), TextMember>)
+          to.*target.member = from.*target.member;
+        else
+          to.*target = from.*target;
+      },
+      row.target);
 }
 
 std::string_view guess_option(std::string_view word) {

@@ -85,6 +85,10 @@ std::span<const ModeRow> mode_table();
 
 /// The row of that name, or nullptr.
 const ModeRow* find_mode(std::string_view name);
+/// Without ++; of `run` "run".
+std::string_view name(Mode mode);
+/// It takes the number of a job, and starts nothing.
+bool is_about_running_jobs(Mode mode);
 
 /// Whose an option is where several programs run over one tree.
 enum class SessionPart : std::uint8_t {
@@ -94,6 +98,9 @@ enum class SessionPart : std::uint8_t {
   neither,  // not to be had in a session
 };
 SessionPart session_part(const OptionRow& row);
+
+/// False: with that mode the option could only be ignored. Sessions: see session_part.
+bool has_meaning(const OptionRow& row, Mode mode);
 
 /// The row of that name, or nullptr.
 const OptionRow* find_option(std::string_view name);
@@ -107,6 +114,9 @@ struct OptionValue {
 /// Sets the row's member. Error (Errc::bad_input, Phase::options) if the text is no such value or out of
 /// bounds.
 Result<void> set_option(const OptionRow& row, const OptionValue& value, Options& options);
+
+/// Gives the row's member the value that it has in `from`.
+void copy_option(const OptionRow& row, const Options& from, Options& to);
 
 /// The name of the option that `word` probably meant, without ++; empty if none is near.
 std::string_view guess_option(std::string_view word);

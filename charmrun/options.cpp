@@ -79,8 +79,14 @@ const ModeRow* mode_of(std::span<const std::string> argv) {
   return argv.size() > 1 && argv[1].starts_with("++") ? find_mode(argv[1].substr(2)) : nullptr;
 }
 
-/// A tree and what runs over it have options of their own.
+/// A tree and what runs over it have options of their own; what is about jobs that run has hardly any.
 Result<void> check_part(const OptionRow& row, const Options& options) {
+  if (!has_meaning(row, options.mode)) {
+    if (options.mode == Mode::attach)
+      return bad(fmt::format("++attach has no use for ++{}", row.name),
+                 "a job keeps what it was started with");
+    return bad(fmt::format("++{} has no meaning with ++{}", row.name, name(options.mode)), "leave it out");
+  }
   if (options.mode != Mode::session && options.mode != Mode::in) return {};
   switch (session_part(row)) {
     case SessionPart::both:
@@ -138,6 +144,7 @@ Result<std::vector<std::string>> scan(std::span<const std::string> argv, Options
       value.text = match->value ? *match->value : std::string_view(argv[++i]);
     }
     if (auto set = set_option(*match->row, value, options); !set) return set.error();
+    options.given.push_back(match->row->name);
     remember_typed(*match->row, match->value ? word : fmt::format("{} {}", word, value.text), options);
     if (!match->row->missing.empty() && value.on)
       return bad(fmt::format("++{} is not ready yet ({})", match->row->name, match->row->missing),
@@ -162,18 +169,18 @@ Result<void> take_job(const std::vector<std::string>& words, Options& options) {
   const std::size_t most = options.mode == Mode::list ? 0 : 1;
   if (words.size() > most)
     return bad(fmt::format("'{}' has no meaning here", quotable(words[most])),
-               options.mode == Mode::list     ? "charmrun ++list"
-               : options.mode == Mode::status ? "charmrun ++status [JOB]"
-               : options.mode == Mode::attach ? "charmrun ++attach [JOB]"
-                                              : "charmrun ++end [JOB]");
+               fmt::format("charmrun ++{}{}", name(options.mode),
+                           options.mode == Mode::list   ? ""
+                           : options.mode == Mode::kill ? " JOB"
+                                                        : " [JOB]"));
   if (!words.empty()) options.program = words.front();
+  if (options.mode == Mode::kill && words.empty() && !options.help && !options.version)
+    return bad("++kill needs the job that is to end", "charmrun ++kill JOB; charmrun ++list shows them");
   return {};
 }
 
 Result<void> take_program(std::vector<std::string> words, Options& options) {
-  if (options.mode == Mode::list || options.mode == Mode::status || options.mode == Mode::end ||
-      options.mode == Mode::attach)
-    return take_job(words, options);
+  if (is_about_running_jobs(options.mode)) return take_job(words, options);
   if (options.mode == Mode::session && !words.empty())
     return bad(fmt::format("++session has no use for '{}'", quotable(words.front())),
                "start it without a program, and run programs by charmrun ++in");
@@ -243,7 +250,8 @@ Result<void> check_mpiexec(const Options& o) {
   return {};
 }
 
-/// Also what the options about output say to each other.
+}  // namespace
+
 Result<void> check_output(const Options& o) {
   if (auto label = label_of(o); !label) return label.error();
   const std::pair<bool, std::string_view> not_raw[] = {
@@ -258,6 +266,8 @@ Result<void> check_output(const Options& o) {
   return bad(fmt::format("++fold and {} exclude each other", o.raw ? "++raw" : "++output"),
              "equal lines of several processes become one on the screen");
 }
+
+namespace {
 
 Result<void> check_restart(const Options& options) {
   if (options.on_failure == wire::OnFailure::restart) {

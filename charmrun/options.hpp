@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "charmrun/label.hpp"
@@ -65,6 +66,8 @@ enum class Mode : std::uint8_t {
   in,       // ++in: a run in a session, Options::job
   end,      // ++end: of a session, Options::program
   attach,   // ++attach: take over a job that has lost its root, Options::program
+  detach,   // ++detach: leave such a job to itself, Options::program
+  kill,     // ++kill: end a job, Options::program
 };
 
 /// ++bind: what each process is bound to. `automatic`: nothing was said.
@@ -94,6 +97,7 @@ struct TypedCounts {
 /// A number that is 0 was not given, unless said otherwise.
 struct Options {
   Mode mode = Mode::run;
+  std::vector<std::string_view> given;  // names of the options that were, as the table has them
 
   // How many processes; see placement.hpp.
   std::uint32_t pes = 0;              // +p: PEs in all
@@ -238,6 +242,9 @@ struct Options {
 /// Reads argv, its first word (our own name) included. Errors are Errc::bad_input, Phase::options and name
 /// the word.
 Result<Options> parse_options(std::span<const std::string> argv, const OptionEnvironment& environment);
+
+/// Also what the options about output say to each other.
+Result<void> check_output(const Options& options);
 
 /// What stands before each line of output: `folding`, if equal lines become one.
 Result<Label> label_of(const Options& options, bool folding = false);

@@ -149,6 +149,7 @@ std::string report_json(const StartupRecord& record) {
 }
 
 std::string report_table(const StartupRecord& record, std::size_t slowest) {
+  if (record.launchers.size() == 1) return {};  // this root has launched nothing (++attach)
   std::string text = headline(record) + "\n" + subline(record) + "\n";
   std::string header = fmt::format("  {:<{}}", "", kNameWidth);
   for (std::size_t i = 0; i < kPartCount; ++i) header += fmt::format("{:>10}", name(static_cast<Part>(i)));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "charmrun/json_parts.hpp"
 #include "charmrun/report.hpp"
@@ -103,6 +104,73 @@ std::string list_text(const std::vector<std::string>& answers) {
   return text;
 }
 
+std::int64_t RootlessJob::waits_until() const {
+  return seen_ms + std::chrono::ceil<std::chrono::milliseconds>(kSeenEvery + kLossKnown + keep_alive).count();
+}
+
+RootlessJob::State RootlessJob::state(std::int64_t now_ms, const std::string& own_machine) const {
+  const std::int64_t recent = std::chrono::duration_cast<std::chrono::milliseconds>(2 * kSeenEvery).count();
+  if (held) return State::silent;
+  if (machine != own_machine && now_ms - seen_ms <= recent) return State::elsewhere;
+  return now_ms <= waits_until() ? State::waits : State::over;
+}
+
+bool RootlessJob::is_forgotten(std::int64_t now_ms) const {
+  return !held &&
+         now_ms > waits_until() + std::chrono::duration_cast<std::chrono::milliseconds>(kRemembered).count();
+}
+
+std::string rootless_text(const std::vector<RootlessJob>& jobs, std::int64_t now_ms,
+                          const std::string& own_machine) {
+  std::string text;
+  for (const RootlessJob& job : jobs) {
+    switch (job.state(now_ms, own_machine)) {
+      case RootlessJob::State::silent:
+        text += fmt::format("job {} has a charmrun here that does not answer: is it suspended?\n", job.id);
+        break;
+      case RootlessJob::State::elsewhere:
+        text += fmt::format("job {} has its charmrun on {}\n", job.id, job.machine);
+        break;
+      case RootlessJob::State::waits:
+        text += fmt::format(
+            "job {} has no charmrun here: it waits for one, for {} at most; charmrun ++attach {} is it\n",
+            job.id, human_time(std::chrono::milliseconds{job.waits_until() - now_ms}), job.id);
+        break;
+      case RootlessJob::State::over:
+        text += fmt::format("job {} has ended: no charmrun has taken over within its {:g} s (++keep-alive)\n",
+                            job.id, seconds(job.keep_alive));
+        break;
+    }
+  }
+  return text;
+}
+
+std::string list_json(const std::vector<std::string>& answers, const std::vector<RootlessJob>& rootless,
+                      std::int64_t now_ms, const std::string& own_machine) {
+  constexpr std::array<std::string_view, 4> kStages = {"silent", "elsewhere", "rootless", "over"};
+  std::string text;
+  for (const std::string& answer : answers) text += json_text(read(answer));
+  for (const RootlessJob& job : rootless) {
+    const auto state = job.state(now_ms, own_machine);
+    Json json = {{"format", kFormat},
+                 {"job", job.id},
+                 {"machine", job.machine},
+                 {"stage", kStages[static_cast<std::size_t>(state)]}};
+    if (state == RootlessJob::State::waits)
+      json["waits"] = rounded_seconds(std::chrono::milliseconds{job.waits_until() - now_ms});
+    text += json_text(json);
+  }
+  return text;
+}
+
+std::string id_of(const std::string& answer) {
+  return text_of(read(answer), "job");
+}
+
+bool is_session(const std::string& answer) {
+  return read(answer).contains("session");
+}
+
 std::string status_text(const std::string& answer) {
   const Json json = read(answer);
   std::string text =
@@ -115,10 +183,6 @@ std::string status_text(const std::string& answer) {
     if (line.is_string()) text += "  " + visible(line.get<std::string>()) + "\n";
   }
   return text;
-}
-
-bool is_session(const std::string& answer) {
-  return read(answer).contains("session");
 }
 
 std::size_t count_sessions(const std::vector<std::string>& answers, const std::string& wanted) {

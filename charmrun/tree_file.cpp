@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "charmrun/tree_file.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <utility>
 
 #include "charmrun/state_file.hpp"
+#include "tree/io/clock.hpp"
 #include "tree/io/surroundings.hpp"
 #include "tree/wire/codec.hpp"
 #include "tree/wire/frame.hpp"
@@ -19,7 +23,7 @@ namespace charmtree {
 
 namespace {
 
-constexpr std::string_view kMagic = "charmtree-tree-1\n", kSuffix = ".tree";
+constexpr std::string_view kMagic = "charmtree-tree-2\n", kSuffix = ".tree";
 constexpr std::size_t kMostBytes = 256U << 20;  // a million hosts are less
 constexpr std::uint64_t kMostWords = 1U << 20;
 
@@ -63,6 +67,7 @@ std::string encode(const KeptTree& tree) {
   out.varint(tree.words.size());
   for (const std::string& word : tree.words) out.string(word);
   out.svarint(tree.limit_at);
+  out.string(tree.root_at);
   out.string(*wire::encode(tree.plan.job));
   out.u8(tree.plan.int_ends ? 1 : 0);
   out.u8(tree.plan.bad_exit == proto::BadExit::ends ? 1 : 0);
@@ -85,6 +90,7 @@ Result<KeptTree> decode_tree(std::string_view text) {
   tree.words.resize(in.count(kMostWords));
   for (std::string& word : tree.words) word = in.string();
   tree.limit_at = in.svarint();
+  tree.root_at = in.string();
   auto job = wire::decode_job(in.string(wire::kMaxLinkFrame));
   tree.plan.int_ends = in.boolean();
   tree.plan.bad_exit = in.boolean() ? proto::BadExit::ends : proto::BadExit::waits;
@@ -112,14 +118,33 @@ Result<void> TreeFile::keep(const proto::KeepTree& now) {
   for (const Host& host : now.hosts) tree_.plan.job.processes += host.processes;
   if (path_.empty()) return Error{Errc::internal, Phase::run, "there is no home for it", "set $HOME"};
   if (make_folder(path_) && replace_file(path_, encode(tree_))) {
-    kept_ = true;
+    kept_ = ours_ = true;
+    touch_tree(path_);
     return {};
   }
   return Error{Errc::internal, Phase::run, fmt::format("{}: {}", path_, std::strerror(errno)), {}};
 }
 
+/// By this machine's clock, whatever that of a file server is.
+void touch_tree(const std::string& path) {
+  const std::int64_t now = io::wall_ms();
+  const timespec time{now / 1000, now % 1000 * 1'000'000};
+  const std::array<timespec, 2> times{time, time};
+  ::utimensat(AT_FDCWD, path.c_str(), times.data(), 0);
+}
+
 void TreeFile::remove() {
   if (kept_ && !left_) ::unlink(path_.c_str());
+}
+
+std::int64_t last_seen(const std::string& folder, const std::string& id) {
+  struct stat info {};
+  if (::stat(file_of(folder, id).c_str(), &info) != 0) return 0;
+  return std::int64_t{info.st_mtim.tv_sec} * 1000 + info.st_mtim.tv_nsec / 1'000'000;
+}
+
+void remove_tree(const std::string& folder, const std::string& id) {
+  ::unlink(file_of(folder, id).c_str());
 }
 
 std::vector<std::string> kept_trees(const std::string& folder) {

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import signal
@@ -177,6 +178,36 @@ def test_without_another_root_the_job_ends(fresh_cluster: Factory, charmrun: Pat
 
 def answer_with_state(hosts: Cluster, charmrun: Path, *words: Any) -> str:
     return run(hosts, charmrun, *words, env=STATE, check=True).stdout
+
+
+def test_a_job_is_left_listed_and_taken_over_with_labels(fresh_cluster: Factory, charmrun: Path) -> None:
+    hosts = fresh_cluster(3)
+    waits = 'while [ ! -e /home/shared/go ]; do sleep 0.1; done; echo "done $CHARMTREE_PROCESS"'
+    kept = Kept(hosts, charmrun, ["sh", "-c", waits])
+    assert answer_with_state(hosts, charmrun, "++detach", kept.id) == ""
+    assert kept.job.wait() == -signal.SIGHUP, kept.job.said()
+    assert f"++detach: charmrun ++attach {kept.id} takes over within 60 s\n" in kept.job.err
+    assert f"job {kept.id} has no charmrun here: it waits for one" in answer_with_state(hosts, charmrun, "++list")
+    alone = error_line(run(hosts, charmrun, "++kill", kept.id, env=STATE))
+    assert alone == f"job {kept.id} has no charmrun that answers here; charmrun ++attach {kept.id} takes it over; Ctrl-C ends it there"
+    file, forgotten = (f"{FOLDER}/{name}.tree" for name in (kept.id, "ff00"))
+    hosts.run(0, ["cp", file, forgotten], check=True)
+    hosts.run(0, ["touch", "-d", "2 days ago", forgotten], check=True)
+    hosts.run(0, ["touch", "-d", "1 hour ago", file], check=True)
+    over = f"job {kept.id} has ended: no charmrun has taken over within its 60 s (++keep-alive)\n"
+    assert answer_with_state(hosts, charmrun, "++list").endswith("on this machine\n" + over)
+    assert not hosts.path(0, forgotten).exists()
+    (told,) = map(json.loads, answer_with_state(hosts, charmrun, "++list", "++json", "-").splitlines())
+    assert (told["job"], told["stage"]) == (kept.id, "over")
+    refused = run(hosts, charmrun, "++attach", "++on-failure", "continue", env=STATE)
+    assert error_line(refused) == "++attach has no use for ++on-failure; a job keeps what it was started with"
+    kept.attach("++label", "++verbose")
+    kept.job.until(lambda: "this is the root of job" in kept.job.err, "the other root")
+    hosts.put(0, "/home/shared/go", "")
+    assert kept.job.wait() == 0, kept.job.said()
+    assert sorted(kept.job.out.splitlines()) == ["[0] done 0", "[1] done 1"]
+    assert "Start-up of" not in kept.job.err
+    assert not kept.leftovers()
 
 
 def test_a_job_that_cannot_be_reached_is_left_alone(fresh_cluster: Factory, charmrun: Path) -> None:

@@ -217,7 +217,7 @@ def test_a_session_in_the_background_returns_when_it_is_ready(cluster: Factory, 
     assert (done.returncode, done.stderr) == (0, ""), done
     session = done.stdout.strip()
     assert sorted(answer(hosts, charmrun, "++in", session, "+p2", *NUMBER).split()) == ["0", "1"]
-    assert answer(hosts, charmrun, "++end", session) == ""
+    assert answer(hosts, charmrun, "++kill", session) == ""
     assert run(hosts, charmrun, "++list").stdout == "no job of yours is running on this machine\n"
     alone = error_line(run(hosts, charmrun, "++background", "true"))
     assert alone == "++background is for sessions; charmrun ++session ++background ..."

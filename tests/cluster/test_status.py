@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`charmrun ++list` and `charmrun ++status`: asking running jobs."""
+"""`charmrun ++list`, `++status` and `++kill`: running jobs are asked, and ended."""
 
 from __future__ import annotations
 
+import json
 import signal
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from running import Factory, answer, error_line, gated, run
 from vc_job import Job, leftovers
 
 
-def test_running_jobs_are_listed_and_asked(cluster: Factory, charmrun: Path) -> None:
+def test_running_jobs_are_listed_asked_and_ended(cluster: Factory, charmrun: Path) -> None:
     hosts = cluster(4)
     assert run(hosts, charmrun, "++list").stdout == "no job of yours is running on this machine\n"
     first = Job(hosts, [0, 1], [charmrun, "+p4", "++nodelist", hosts.nodelist([0, 1]), "sleep", "98765"])
@@ -30,7 +31,22 @@ def test_running_jobs_are_listed_and_asked(cluster: Factory, charmrun: Path) -> 
     assert f"job {job}: sleep 98765\n" in answer(hosts, charmrun, "++status", job[:12])
     other = run(hosts, charmrun, "++list", user="ctother")
     assert other.stdout == "no job of yours is running on this machine\n"
-    for each in (first, second, third):
+    found = [json.loads(line) for line in answer(hosts, charmrun, "++list", "++json", "-").splitlines()]
+    assert sorted(one["command"] for one in found) == ["sleep 4711", "sleep 98765"]
+    told = json.loads(answer(hosts, charmrun, "++status", job, "++json", "-"))
+    assert (told["format"], told["job"], told["processes"]) == ("charmtree-status-1", job, 4)
+    for words, said in (
+        (["++kill"], "++kill needs the job that is to end; charmrun ++kill JOB; charmrun ++list shows them"),
+        (["++detach", job], f"job {job} ends with its charmrun; jobs outlive it that are started with ++keep-alive"),
+        (["++status", "++label"], "++label has no meaning with ++status; leave it out"),
+    ):
+        assert error_line(run(hosts, charmrun, *words)) == said
+    assert "no running jobs of yours" in error_line(run(hosts, charmrun, "++kill", job, user="ctother"))
+    assert first.root.poll() is None
+    assert answer(hosts, charmrun, "++kill", job) == ""
+    assert first.wait() == -signal.SIGTERM, first.said()
+    assert not first.errors and "charmrun: ++kill: ending the job" in first.err, first.said()
+    for each in (second, third):
         each.root.send_signal(signal.SIGTERM)
         each.wait()
     none = error_line(run(hosts, charmrun, "++status", job))

@@ -3,11 +3,15 @@
 #include "charmrun/tree_file.hpp"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <csignal>
 #include <filesystem>
 
+#include "charmrun/leaving.hpp"
 #include "tests/io/ssh_fixture.hpp"
+#include "tree/io/clock.hpp"
 
 using namespace charmtree;
 using namespace charmtree::io::test;
@@ -15,7 +19,7 @@ using namespace charmtree::io::test;
 namespace {
 
 KeptTree sample() {
-  KeptTree tree{"1.0", "here", {"charmrun", "+p3", "++label", "./a b"}, 1'700'000'000'123, {}};
+  KeptTree tree{"1.0", "here", {"charmrun", "+p3", "++label", "./a b"}, 1'700'000'000'123, "there", {}};
   tree.plan.job.id = "0123456789abcdef";
   tree.plan.job.secret = std::string(32, '\xff');
   tree.plan.job.keep_alive = 60s;
@@ -46,6 +50,7 @@ TEST_CASE("what is kept of a tree comes back", "[keep-alive]") {
   CHECK(read->machine == kept.machine);
   CHECK(read->words == kept.words);
   CHECK(read->limit_at == kept.limit_at);
+  CHECK(read->root_at == kept.root_at);
   CHECK(read->plan.job == kept.plan.job);
   CHECK(read->plan.hosts == kept.plan.hosts);
   CHECK_FALSE(read->plan.int_ends);
@@ -84,6 +89,42 @@ TEST_CASE("only its user can read it, and it goes with the job", "[keep-alive]")
   file.remove();
   CHECK(kept_trees(folder).empty());
   CHECK_FALSE(read_tree(folder, "0123456789abcdef"));
+}
+
+TEST_CASE("a file says when its root was there, once that has kept it", "[keep-alive]") {
+  const TempDir home;
+  const std::string folder = home.path("state"), id = "0123456789abcdef";
+  CHECK(last_seen(folder, id) == 0);
+  TreeFile file{folder, sample()}, next{folder, sample(), true};
+  CHECK(file.own_path().empty());
+  const std::int64_t before = io::wall_ms();
+  REQUIRE(file.keep({*sample().plan.takes_over, sample().plan.hosts, 1}));
+  CHECK(last_seen(folder, id) >= before);
+  CHECK(file.own_path() == folder + "/" + id + ".tree");
+  CHECK(next.own_path().empty());  // it has not taken over yet
+  REQUIRE(::truncate(file.own_path().c_str(), 0) == 0);
+  touch_tree(file.own_path());
+  CHECK(last_seen(folder, id) <= io::wall_ms());
+  remove_tree(folder, id);
+  CHECK(kept_trees(folder).empty());
+  touch_tree(file.own_path());  // makes none
+  CHECK(kept_trees(folder).empty());
+}
+
+TEST_CASE("a root that leaves keeps its job's file, and only one that is kept can be left", "[keep-alive]") {
+  const TempDir home;
+  io::asio::io_context io{1};
+  Leaving never{io, nullptr};
+  CHECK(never.by_order("1").error().what == "job 1 ends with its charmrun");
+  TreeFile file{home.path("state"), sample()};
+  Leaving leaving{io, &file};
+  CHECK(leaving.by_order("1").error().what == "job 1 is not kept alive yet");
+  REQUIRE(file.keep({*sample().plan.takes_over, sample().plan.hosts, 1}));
+  REQUIRE(leaving.by_order("1"));
+  CHECK((leaving.has_left() && io.stopped()));
+  CHECK(Leaving::finish().signal == SIGHUP);
+  file.remove();
+  CHECK(kept_trees(home.path("state")).size() == 1);
 }
 
 TEST_CASE("without a home nothing is kept, and that is said", "[keep-alive]") {

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/unit/four_hosts.hpp"
+#include "tree/base/signals.hpp"
 
 using namespace charmtree;
 using namespace charmtree::proto;
@@ -344,6 +345,21 @@ TEST_CASE("a user's signal: the launcher dies of it; a second one kills", "[judg
   court.judge.interrupted(2);
   CHECK(court.mode() == wire::EndMode::kill);
   CHECK(court.status() == 130);
+}
+
+TEST_CASE("++kill ends a job as TERM would, and says that it was it; a second one kills", "[judge]") {
+  Court court;
+  court.all_run();
+  court.judge.interrupted(signals::kKill);
+  CHECK(court.status() == 143);
+  CHECK(court.judge.verdict()->signal == 15);
+  CHECK(court.judge.verdict()->end.signal == 15);
+  CHECK(court.judge.verdict()->why.how == "++kill");
+  CHECK(court.line() == "++kill: ending the job; once more ends it at once");
+  CHECK(court.mode() == wire::EndMode::stop);
+  court.judge.interrupted(signals::kKill);
+  CHECK(court.mode() == wire::EndMode::kill);
+  CHECK(court.status() == 143);
 }
 
 TEST_CASE("a signal to a job that is ending anyway kills", "[judge]") {

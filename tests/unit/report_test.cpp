@@ -286,6 +286,14 @@ TEST_CASE("reports of nothing are still well-formed", "[report]") {
   CHECK(Json::parse(timeline_trace(nothing))["traceEvents"].empty());
 }
 
+TEST_CASE("a root that has launched nothing has no table", "[report]") {
+  auto record = wide_tree(1);
+  record.launchers[0].host = kRootLauncher;
+  CHECK(report_table(record).empty());
+  record.launchers.push_back(launcher(0, kRootLauncher, 1, 0ms));
+  CHECK(report_table(record).starts_with("Start-up of 1 host"));
+}
+
 TEST_CASE("times are shown with three or four digits", "[report]") {
   CHECK(human_time(1234us) == "1.2 ms");
   CHECK(human_time(99600us) == "100 ms");

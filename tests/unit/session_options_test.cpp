@@ -128,3 +128,38 @@ TEST_CASE("all hosts are in a session, and none has processes before a run", "[s
   REQUIRE(run);
   CHECK(run->hosts == std::vector<HostShare>{{0, 0, 1}, {1, 1, 1}, {2, 2, 0}, {3, 2, 0}});
 }
+
+TEST_CASE("an option that could only be ignored is refused", "[session]") {
+  CHECK(good({"++status", "3f2a", "++json", "-"}).json == "-");
+  CHECK(good({"++list", "++json", "x"}).mode == Mode::list);
+  CHECK(has(failure({"++list", "++label"}), "++label has no meaning with ++list; leave it out"));
+  CHECK(has(failure({"++status", "++nodelist", "x"}), "++nodelist has no meaning with ++status"));
+  CHECK(has(failure({"++end", "++json", "-"}), "++json has no meaning with ++end"));
+  CHECK(has(failure({"++plan", "++json", "-"}), "++json has no meaning with ++plan"));
+  CHECK(has(failure({"++ccs", "++label"}), "++label has no meaning with ++ccs"));
+  CHECK(good({"++doctor", "++json", "-", "++label", "+p4", "./app"}).json == "-");
+  const Options attach = good({"++attach", "3f2a", "++label", "++no-fold", "++report", "r", "++verbose"});
+  CHECK((attach.label && !*attach.fold && attach.report == "r" && attach.verbose));
+  CHECK(has(failure({"++attach", "++on-failure", "continue"}), "++attach has no use for ++on-failure"));
+  CHECK(
+      has(failure({"++attach", "+p4"}), "++attach has no use for ++p; a job keeps what it was started with"));
+}
+
+TEST_CASE("what was given can be put over other options", "[session]") {
+  const Options ours = good({"++attach", "++label", "++no-fold", "++fold-window", "2"});
+  CHECK(ours.given == std::vector<std::string_view>{"label", "fold", "fold-window"});
+  Options theirs;
+  theirs.timestamp = true;
+  for (const std::string_view name : ours.given) copy_option(*find_option(name), ours, theirs);
+  CHECK((theirs.label && theirs.timestamp && theirs.fold == false && theirs.fold_window == 2s));
+}
+
+TEST_CASE("jobs are ended by name, and sessions alone go into the background", "[session]") {
+  CHECK(good({"++kill", "3f2a"}).program == "3f2a");
+  CHECK(has(failure({"++kill"}), "++kill needs the job that is to end; charmrun ++kill JOB"));
+  CHECK(has(failure({"++kill", "3f2a", "4711"}), "'4711' has no meaning here; charmrun ++kill JOB"));
+  CHECK(good({"++detach"}).mode == Mode::detach);
+  CHECK(good({"++session", "++background"}).background);
+  CHECK(has(failure({"++background", "./app"}), "++background is for sessions"));
+  CHECK(has(failure({"++in", "++background", "./app"}), "++background is for the session as a whole"));
+}

@@ -427,14 +427,18 @@ void Judge::refuse(const Error& error) {
   fail(kLauncherFailed, to_string(error));
 }
 
+/// kKill, which nobody can catch, is that of ++kill: it ends the job as TERM does, but counts each time.
 void Judge::interrupted(int signal) {
   const bool twice = signal == signals::kTerminate || signal == signals::kHangup;
   if (verdict_) return interrupted_again(signal, twice);
-  Verdict verdict{128 + signal, signal, {wire::EndMode::stop, static_cast<std::uint8_t>(signal)}, {}};
-  verdict.why = {Cause::user_signal, {}, {}, strsignal(signal)};
+  const bool ordered = signal == signals::kKill;
+  const int ends = ordered ? signals::kTerminate : signal;
+  const std::string how = ordered ? "++kill" : strsignal(signal);
+  Verdict verdict{128 + ends, ends, {wire::EndMode::stop, static_cast<std::uint8_t>(ends)}, {}};
+  verdict.why = {Cause::user_signal, {}, {}, how};
   if (signal == signals::kBrokenPipe)
     return decide(std::move(verdict));  // as quiet as everybody in a pipe to `head`
-  std::string line = fmt::format("{}: ending the job", strsignal(signal));
+  std::string line = fmt::format("{}: ending the job", how);
   if (!all_up()) line += fmt::format(" during the launch ({} of {} hosts are up)", up_, hosts_.size());
   verdict.lines.push_back(twice ? line : line + "; once more ends it at once");
   decide(std::move(verdict));
