@@ -186,6 +186,23 @@ TEST_CASE("a host that is handed back when the run ends is kept for the next one
   CHECK(office.failed.empty());
 }
 
+TEST_CASE("a host that is handed back has no processes in a run that has yet to number them", "[launch]") {
+  Office office{{1, 2}};
+  office.launch->add(make_hosts(2), 0, kNow, office.out);
+  office.launch->on(LinkUp{1, {}, {}, {}}, kNow, office.out);
+  REQUIRE(office.launch->gave(1, 1));
+  office.launch->stop(office.out);
+  office.launch->find(1)->idle = true;
+  office.job.launch.on_failure = wire::OnHostFailure::spare;
+  office.launch->begin_run({}, {}, kNow, office.out, office.failed);
+  office.out.clear();
+  CHECK(office.launch->take_back(1, 1, kNow, office.out));
+  const auto logins = office.take<Login>();
+  REQUIRE(logins.size() == 1);
+  CHECK(logins[0].host.index == 1);
+  CHECK(logins[0].host.processes == 0);
+}
+
 TEST_CASE("logins that are cancelled do not hold up their machine in the next run", "[launch]") {
   Office office{{10, 1}};
   auto hosts = make_hosts(4);

@@ -104,6 +104,7 @@ bool Launch::gave(LinkId link, std::uint32_t host) const {
 bool Launch::take_back(LinkId link, std::uint32_t host, Instant now, Actions& out) {
   subtree_.bind(host, kParentLink);
   Host back = std::move(children_.at(link).below.extract(host).mapped());
+  take_numbers(back);
   if (stopped_) {
     shelved_.push_back(std::move(back));
     return false;
@@ -112,6 +113,14 @@ bool Launch::take_back(LinkId link, std::uint32_t host, Instant now, Actions& ou
   next_login_ = std::max(next_login_, now);
   pump(now, out);
   return true;
+}
+
+/// As they are in this run: it may have had others when it was given to a child.
+void Launch::take_numbers(Host& host) const {
+  const Subtree::Entry* entry = subtree_.find(host.index);
+  if (entry == nullptr) return;
+  host.first_process = entry->first_process;
+  host.processes = entry->processes;
 }
 
 /// False if its machine admits no login now: it waits for that.

@@ -144,6 +144,7 @@ private:
   void miss(const Host& host, const Error& error, Instant now);
   void take_missing(Instant now, std::vector<Host>& hosts, std::vector<wire::HostFailure>& failed);
   void keep_this_machine(std::vector<Host>& hosts);
+  void take_numbers(Host& host) const;
   std::vector<Host> take_lost(const std::set<std::uint32_t>& unconfirmed, Instant now,
                               std::vector<wire::HostFailure>& failed);
   void cancel(LinkId link, Actions& out);

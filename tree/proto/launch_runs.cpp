@@ -109,9 +109,7 @@ void Launch::begin_run(wire::Blob coded_job, const std::set<std::uint32_t>& unco
   }
   subtree_.begin_run(job_.is_numbered_late(), job_.session);
   if (hosts.empty()) return;
-  if (job_.is_numbered_late()) {
-    for (Host& host : hosts) host.first_process = host.processes = 0;
-  }
+  for (Host& host : hosts) take_numbers(host);
   keep_this_machine(hosts);
   pool_.add(std::move(hosts));
   next_login_ = std::max(next_login_, now);
