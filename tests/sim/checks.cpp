@@ -54,7 +54,7 @@ void Checks::ready(std::uint32_t host) {
 
 /// In later runs hosts may be missing.
 void Checks::check_start() {
-  if (std::exchange(started_, true) || settings_.together == 0 || is_late(settings_)) return;
+  if (std::exchange(started_, true) || !starts_together(settings_) || is_late(settings_)) return;
   const auto host = std::find(ready_.begin(), ready_.end(), false) - ready_.begin();
   if (static_cast<std::size_t>(host) < ready_.size())
     wrong(fmt::format("a process was spawned before host {} was ready", host));
@@ -127,16 +127,18 @@ std::set<int> Checks::statuses() const {
     const bool spare = settings_.policy == 2;
     const std::size_t left = hosts_.size() - reported_.size();
     const bool enough = left > 0 && (!spare || left + whole(settings_.spares) >= hosts_.size());
-    // That the program is missing is found when the hosts have been chosen. A run in which nobody looks for
-    // it may have been before.
-    if (!without_program_.empty()) statuses.insert(kNoProgram);
-    const bool is_one_run = settings_.reruns == 0;
-    if (!struck_ && (without_program_.empty() || !is_one_run)) statuses.insert(enough ? 0 : kLauncherFailed);
+    if (struck_) return statuses;
+    statuses.insert(enough ? 0 : kLauncherFailed);
+    // If nobody is left, it is as the first host has failed; but not all may have in the last of several
+    // runs.
+    if (left > 0) return statuses;
+    if (settings_.reruns == 0 && !may_be_left_out(0)) statuses.erase(kLauncherFailed);
+    statuses.insert(status_of(hosts_[0].nature));
     return statuses;
   }
   bool first = true;
   for (std::uint32_t host = 0; host < hosts_.size(); ++host) {
-    if (!has_failed(host)) continue;
+    if (hosts_[host].lives()) continue;
     if (first || struck_) statuses.insert(status_of(hosts_[host].nature));
     first = false;
   }
@@ -212,13 +214,6 @@ void Checks::every_place_once() {
   }
 }
 
-/// Where processes are numbered late, a host that gets none is not asked for the program.
-bool Checks::has_failed(std::uint32_t host) const {
-  const bool is_unasked = is_numbered_late(settings_) && hosts_[host].nature == Nature::unspawnable &&
-                          !without_program_.contains(host);
-  return !hosts_[host].lives() && !is_unasked;
-}
-
 /// It took so long that patience may have ended.
 bool Checks::may_be_left_out(std::uint32_t host) const {
   constexpr Duration kLeastPatience = 1900ms;
@@ -230,7 +225,7 @@ bool Checks::may_be_left_out(std::uint32_t host) const {
 void Checks::failures_reported() {
   std::vector<std::uint32_t> silent, slandered;
   for (std::uint32_t host = 0; host < hosts_.size(); ++host) {
-    const bool failed = has_failed(host);
+    const bool failed = !hosts_[host].lives();
     if (failed && !reported_.contains(host)) silent.push_back(host);
     const bool may_fail = hosts_[host].is_off || may_be_left_out(host);
     if (!failed && reported_.contains(host) && !may_fail) slandered.push_back(host);

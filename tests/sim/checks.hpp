@@ -35,8 +35,6 @@ public:
   void restarted(std::uint32_t process, std::uint32_t host);
   /// The program is started again: every process, and the launchers that were lost.
   void begin_run();
-  /// No process could be: its program is not there.
-  void has_no_program(std::uint32_t host) { without_program_.insert(host); }
   void login_begun(std::uint32_t in_flight);
   void said(const proto::Say& say);
   void reported(std::uint32_t host) { reported_.insert(host); }
@@ -70,7 +68,6 @@ private:
   void every_process_once();
   void every_place_once();
   bool may_be_left_out(std::uint32_t host) const;
-  bool has_failed(std::uint32_t host) const;
   void failures_reported();
   std::set<int> statuses() const;
 
@@ -86,7 +83,6 @@ private:
   std::vector<std::uint32_t> host_of_;  // by process; kNobody: not spawned
   std::vector<std::uint32_t> now_on_;   // after it was moved
   std::set<std::uint32_t> reported_;    // hosts that failed
-  std::set<std::uint32_t> without_program_;
   std::set<int> allowed_;
   bool struck_ = false;
   bool excused_ = false;  // the user was told

@@ -24,10 +24,10 @@ struct Settings {
   double branching = 0, levels = 0, batch = 0;  // as the options; branching 0: late binding
   double policy = 0, spares = 0, patience = 0;  // abort, drop, spare: hosts that fail; as the options
   double kind = 0;                              // of the processes: plain, native, charm
-  double together = 0;                          // none starts before every host has answered
-  double start = 5, life = 20;                  // until it registers; from its table (plain: start) on
-  double restarts = 0, barriers = 3;            // a Charm++ program that restarts its processes, which
-                                                // end together, behind so many barriers
+  double together = 0;                // none starts before every host has answered, if it can matter
+  double start = 5, life = 20;        // until it registers; from its table (plain: start) on
+  double restarts = 0, barriers = 3;  // a Charm++ program that restarts its processes, which
+                                      // end together, behind so many barriers
   double in_place = 0;  // lost processes are started again (++on-failure restart); native ones pass barriers
   double goes_on = 0;   // without processes that are lost (++on-failure continue); native ones pass barriers
   double repairs = 0;   // and nobody is lost but with his host
@@ -111,6 +111,13 @@ inline bool is_late(const Settings& settings) {
 inline bool is_numbered_late(const Settings& settings) {
   return is_late(settings) || settings.by_cores != 0;
 }
+
+/// As in charmrun: Charm++ processes wait for their table anyway, and a single host for nobody.
+inline bool starts_together(const Settings& settings) {
+  constexpr double kCharm = 2;
+  return settings.together != 0 && settings.kind != kCharm && settings.hosts != 1;
+}
+
 /// Of a host that lives.
 inline std::uint32_t processes_of(const Settings& settings, std::uint32_t host) {
   const auto most = static_cast<std::uint32_t>(settings.processes);

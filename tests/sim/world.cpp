@@ -22,7 +22,6 @@ namespace {
 constexpr std::uint32_t kTicksInARow = 1000;  // without any time passing: a launcher that goes round
 constexpr int kMostStatus = 255;
 constexpr Duration kSlack = 10s;     // for the end of a job, beyond grace, notice and pauses
-constexpr int kScreenfuls = 400;     // of output that is waited for: so many times the way of a message
 constexpr Duration kTakeOver = 15s;  // until all have been found, or are given up
 
 RootPlan make_plan(const Settings& settings, const Hosts& hosts) {
@@ -49,7 +48,7 @@ RootPlan make_plan(const Settings& settings, const Hosts& hosts) {
     plan.bad_exit = BadExit::ends;
   }
   job.starts_together =
-      settings.together != 0 && whole(settings.sabotage) != static_cast<std::uint32_t>(Sabotage::haste);
+      starts_together(settings) && whole(settings.sabotage) != static_cast<std::uint32_t>(Sabotage::haste);
   job.grace = ms(settings.grace);
   job.timeout = ms(settings.timeout);
   job.heartbeat = {ms(settings.heartbeat), 1s, ms(settings.orphan_after)};
@@ -466,12 +465,13 @@ void World::finish() {
     const Duration bound =
         kSlack + ms(settings_.grace) + ms(settings_.pause * settings_.pause_for) +
         (settings_.lost > 0 ? ms(settings_.notice) : 0ms) +
-        (settings_.prints > 0 ? kScreenfuls * ms(settings_.link) : 0ms) +
         (is_root_gone_ ? ms(settings_.keep_alive)
                        : static_cast<int>(roots_lost_.size()) * (ms(settings_.away) + kTakeOver));
-    if (struck_at_ != kNotStruck && outcome_.all_gone - struck_at_ > bound)
+    // What the processes have left is waited for as long as it comes.
+    const Duration since = std::max(struck_at_, last_remains_at_);
+    if (struck_at_ != kNotStruck && outcome_.all_gone - since > bound)
       checks_.wrong(fmt::format("the job ended {:.1f} s after what had to end it, bound {:.1f} s",
-                                seconds(outcome_.all_gone - struck_at_), seconds(bound)));
+                                seconds(outcome_.all_gone - since), seconds(bound)));
   }
   if (settings_.restarts != 0 && outcome_.status == 0) check_recoveries();
   if (settings_.in_place != 0 && outcome_.status == 0) check_restarts();

@@ -406,6 +406,7 @@ private:
   Duration screen_free_at_{0};
   static constexpr Duration kNotStruck{-1};
   Duration struck_at_ = kNotStruck;  // the first fault that had to end the job
+  Duration last_remains_at_{0};      // of a process that is gone some output was shown
   Outcome outcome_;
 };
 

@@ -92,12 +92,13 @@ void World::happen(const Fault& what, Duration now) {
   if (!launchers_[root_].node && !is_root_awaited_) return;
   switch (what.kind) {
     case K::interrupt:
+      if (is_root_awaited_) return;  // nobody is there to be interrupted
       is_unread_ = is_unread_ || is_ending();
       if (settings_.reruns != 0)
         checks_.grazed(kSignalled + kInterrupt);
       else
         struck(true, kSignalled + kInterrupt, now);
-      if (!is_root_awaited_) put(now, ToNode{root_, UserSignal{kInterrupt}});
+      put(now, ToNode{root_, UserSignal{kInterrupt}});
       return;
     case K::root_crash:
       is_root_gone_ = true;

@@ -62,7 +62,9 @@ void World::strike_process(Fault::Kind kind, Duration now) {
   } else if (goes_on()) {
     lose_process(number, status);
   } else {
-    struck(process.state != Process::State::ended, status, now);
+    // Of a plain program that has a bad status all others go on; the job has it when they have ended.
+    const bool ends = signal != 0 || whole(settings_.kind) != 0;
+    struck(process.state != Process::State::ended, status, ends ? now : kNotStruck);
   }
   if (settings_.log != 0) fmt::print("{:12.6f} ** process {} is lost\n", seconds(now), number);
   if (harm != Harm::cut) return exits(number, code, signal, now);

@@ -143,6 +143,7 @@ void World::happen(const Written& what, Duration now) {
 void World::shown(std::uint32_t number, std::string_view text, Duration now) {
   if (whole(settings_.prints) == 0) return;
   Process& process = processes_[number];
+  if (process.state == Process::State::gone) last_remains_at_ = now;
   // Of one that has moved, what was under way when its host was lost is lost, or late.
   const bool may_have_moved = hosts_lost_;
   const double faults = settings_.crash + settings_.cut + settings_.lost + settings_.pause;

@@ -70,7 +70,6 @@ void World::perform(std::uint32_t id, const Spawn& action, Duration& now) {
   Launcher& launcher = launchers_[id];
   cost(id, now, ms(settings_.spawn));
   if (hosts_[launcher.host].nature == Nature::unspawnable) {
-    checks_.has_no_program(launcher.host);
     put(now, ToNode{id, SpawnFailed{action.process, kMissingProgram}});
     return;
   }
