@@ -79,8 +79,15 @@ void Checks::begin_run() {
   host_of_.assign(host_of_.size(), kNobody);
   welcomed_ = lives_;
   std::erase_if(reported_, [&](std::uint32_t host) {
-    return !hosts_[host].is_off && hosts_[host].lives();
+    return !hosts_[host].is_off && hosts_[host].lives() && !given_up_.contains(host);
   });  // it may come back
+}
+
+/// Who was only lost is started again with the next run; who could not be started in time is not.
+void Checks::reported(std::uint32_t host, const Error& error) {
+  reported_.insert(host);
+  const bool was_up = error.code == Errc::link_lost || error.phase == Phase::hello;
+  if (!was_up) given_up_.insert(host);
 }
 
 void Checks::login_begun(std::uint32_t in_flight) {

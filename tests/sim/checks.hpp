@@ -37,7 +37,7 @@ public:
   void begin_run();
   void login_begun(std::uint32_t in_flight);
   void said(const proto::Say& say);
-  void reported(std::uint32_t host) { reported_.insert(host); }
+  void reported(std::uint32_t host, const Error& error);
   void link_lost(const wire::LinkLost& lost);
 
   // ---- what was done to the job, while it had not begun to end
@@ -83,6 +83,7 @@ private:
   std::vector<std::uint32_t> host_of_;  // by process; kNobody: not spawned
   std::vector<std::uint32_t> now_on_;   // after it was moved
   std::set<std::uint32_t> reported_;    // hosts that failed
+  std::set<std::uint32_t> given_up_;    // of these, for good
   std::set<int> allowed_;
   bool struck_ = false;
   bool excused_ = false;  // the user was told

@@ -324,6 +324,7 @@ private:
   void lose_launcher(std::uint32_t id, bool with_host);
   void mark_lost(std::uint32_t id);
   void settle_losses(const wire::ProcessSet& lost);
+  bool is_let_go(std::uint32_t number) const;
   void surviving_hears(std::uint32_t process, const proto::ClientSend& message, Duration now);
   void survivor_passes(std::uint32_t process, Duration now);
   void allow_if_all_lost();

@@ -203,7 +203,7 @@ void World::perform(std::uint32_t id, const Say& action, Duration&) {
 }
 
 void World::perform(std::uint32_t, const Record& action, Duration&) {
-  if (action.error && !lies(Sabotage::silence)) checks_.reported(action.stamps.host);
+  if (action.error && !lies(Sabotage::silence)) checks_.reported(action.stamps.host, *action.error);
 }
 
 void World::perform(std::uint32_t id, const Finish& action, Duration& now) {

@@ -125,6 +125,13 @@ void World::settle_losses(const wire::ProcessSet& lost) {
   }
 }
 
+/// A root that was lost while it ended the job had told that to its launcher, and others go on.
+bool World::is_let_go(std::uint32_t number) const {
+  const std::uint32_t id = processes_[number].launcher;
+  if (!lost_at_its_end_ || id == kNobody) return false;
+  return !launchers_[id].node || launchers_[id].node->ending();
+}
+
 void World::surviving_hears(std::uint32_t number, const ClientSend& message, Duration now) {
   wire::FrameDecoder decoder{wire::kMaxLinkFrame};
   decoder.append(message.bytes);
@@ -138,7 +145,7 @@ void World::surviving_hears(std::uint32_t number, const ClientSend& message, Dur
     for (const auto& [first, last] : lost->processes) {
       for (std::uint32_t process = first; process <= last; ++process) {
         if (process >= processes_.size() ||
-            (!processes_[process].is_lost && !processes_[process].may_be_lost))
+            (!processes_[process].is_lost && !processes_[process].may_be_lost && !is_let_go(process)))
           checks_.wrong(fmt::format("process {} heard that {} is lost, which lives", number, process));
       }
     }
@@ -152,7 +159,7 @@ void World::survivor_passes(std::uint32_t number, Duration now) {
   for (std::uint32_t other = 0; other < job_processes(); ++other) {
     Process& each = processes_[other];
     const bool is_late = each.round < process.round + (each.in_barrier ? 0 : 1) && &each != &process;
-    if (!is_late || each.is_lost) continue;
+    if (!is_late || each.is_lost || is_let_go(other)) continue;
     each.is_missed = true;
     if (!each.may_be_lost)
       checks_.wrong(fmt::format("barrier {} opened before process {} had entered", process.round, other));
