@@ -68,6 +68,7 @@ void Screen::write(ScreenPiece& piece, Ink& ink) {
 void Screen::write_lines(const ScreenPiece& piece, Ink& ink) {
   std::string_view text = piece.text;
   bool begins = !owner_;
+  const bool may_leave = !piece.label.empty() && !is_plain(text);
   ink.bytes.reserve(ink.bytes.size() + text.size() + text.size() / 4 + piece.label.size());
   while (!text.empty()) {
     const std::size_t newline = text.find('\n');
@@ -77,7 +78,7 @@ void Screen::write_lines(const ScreenPiece& piece, Ink& ink) {
       if (!broken_off_.empty() && broken_off_.erase(source_of(piece)) > 0) ink.bytes += kMark;
     }
     const std::string_view line = text.substr(0, size);
-    if (!piece.label.empty() && leaves_line(line))
+    if (may_leave && leaves_line(line))
       ink.bytes += kept_in_line(line, piece.label);
     else
       ink.bytes.append(line);

@@ -51,6 +51,24 @@ TEST_CASE("what a terminal might obey is seen instead", "[visible]") {
   CHECK(visible("\xef\xbf\xbe") == "\\xef\\xbf\\xbe");  // not allowed in XML
 }
 
+TEST_CASE("plain text is printable ASCII, tabs and newlines, wherever its bytes are", "[visible]") {
+  for (std::size_t size = 0; size < 20; ++size) {
+    for (std::size_t at = 0; at < size; ++at) {
+      for (unsigned byte = 0; byte < 256; ++byte) {
+        const char c = static_cast<char>(byte);
+        for (const char around : {'x', '\n', '\t', ' ', '~'}) {
+          std::string text(size, around);
+          text[at] = c;
+          CHECK(is_plain(text) == ((byte >= ' ' && byte <= '~') || c == '\t' || c == '\n'));
+        }
+      }
+    }
+  }
+  CHECK(is_plain({}));
+  CHECK_FALSE(is_plain("a\x1b[31mb\x1b[0m and more"));
+  CHECK_FALSE(is_plain(std::string(8, '\0')));
+}
+
 TEST_CASE("whatever the bytes are, what becomes of them is one line that rules nothing", "[visible]") {
   Random random{11};
   for (int i = 0; i < 2000; ++i) {

@@ -2,6 +2,8 @@
 #include "tree/base/visible.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 
 namespace charmtree {
 
@@ -110,10 +112,47 @@ std::string visible(std::string_view text) {
   return out;
 }
 
+namespace {
+
+/// Eight bytes of text, looked at together: every charmrun looks at each byte behind a label.
+using Word = std::uint64_t;
+constexpr Word each(unsigned byte) {
+  return 0x0101010101010101U * byte;
+}
+
+/// Not 0 if a byte is below a blank, DEL or beyond ASCII: then one of the three has its highest bit set. A
+/// byte takes from the one above it only if it is such a byte itself.
+constexpr Word odd_bytes(Word word) {
+  return ((word - each(' ')) | word | (word + each(1))) & each(0x80);
+}
+
+/// With blanks in place of these bytes.
+constexpr Word blanked(Word word, unsigned byte) {
+  const Word other = word ^ each(byte);  // 0 in those
+  const Word those = ~(((other & each(0x7F)) + each(0x7F)) | other) & each(0x80);
+  return word ^ ((those >> 7) * (byte ^ ' '));
+}
+
+bool is_plain_word(Word word) {
+  return odd_bytes(word) == 0 || odd_bytes(blanked(blanked(word, '\n'), '\t')) == 0;
+}
+
+}  // namespace
+
+bool is_plain(std::string_view text) {
+  for (; text.size() >= sizeof(Word); text.remove_prefix(sizeof(Word))) {
+    Word word = 0;
+    std::memcpy(&word, text.data(), sizeof word);
+    if (!is_plain_word(word)) return false;
+  }
+  Word rest = each(' ');
+  if (!text.empty()) std::memcpy(&rest, text.data(), text.size());
+  return is_plain_word(rest);
+}
+
 bool leaves_line(std::string_view line) {
   line = body(line);
-  const auto plain = [](char c) { return (c >= ' ' && c <= '~') || c == '\t'; };
-  if (std::all_of(line.begin(), line.end(), plain)) return false;
+  if (is_plain(line)) return false;
   while (!line.empty()) {
     const std::size_t length = harmless(line);
     if (length == 0) return true;

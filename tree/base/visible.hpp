@@ -17,7 +17,9 @@ std::string visible(std::string_view text);
 /// begins the line again, label and all; what could move the cursor or rule the terminal otherwise becomes
 /// visible. So it cannot look like a line that has another label or none.
 std::string kept_in_line(std::string_view line, std::string_view label);
-/// kept_in_line() would change something.
+/// All of it is printable ASCII, tabs and newlines: kept_in_line() changes none of its lines.
+bool is_plain(std::string_view text);
+/// kept_in_line() would change something. Precondition: nothing behind a newline.
 bool leaves_line(std::string_view line);
 
 }  // namespace charmtree
