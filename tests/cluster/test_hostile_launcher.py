@@ -102,6 +102,18 @@ def test_output_that_is_not_its_own_or_too_much_ends_the_link(cluster: Factory, 
     assert set(made) <= {"0.out", "1.out"} and not any(made.values()), made
 
 
+def test_no_text_of_it_rules_the_terminal_or_passes_for_ours(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(26)
+    words = ["+p2", "++nodelist", hosts.nodelist([_LIAR, 2]), "++branching", 2]
+    done = run(hosts, charmrun, *words, *hostile(hosts, charmrun, "forge-lines"), "true")
+    assert done.returncode == 3, done.stderr
+    seen = r"x\x1b[2J\xc2\x9b2J\r\ncharmrun: error: forged"
+    assert f"charmrun: h01: {seen}\n" in done.stderr
+    said = done.stdout + done.stderr
+    assert all(c.isprintable() or c == "\n" for c in said), said
+    assert not any(line.startswith("charmrun: error: forged") for line in said.splitlines()), said
+
+
 # Runs a command and prints the most memory in KiB that it, or what it waited for, had.
 _MEASURE = """import resource, subprocess, sys
 status = subprocess.call(sys.argv[1:])

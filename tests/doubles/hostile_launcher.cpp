@@ -237,6 +237,22 @@ void print_too_much(Launcher& me, const std::string&) {
     me.say(wire::Output{me.self.first_process, 1, false, std::string(1U << 20, 'x')});
 }
 
+/// Lines that clear the screen and look as if charmrun said them, in every text that people read.
+void forge_lines(Launcher& me, const std::string&) {
+  const std::string forged =
+      "x\x1b[2J\xc2\x9b"
+      "2J\r\ncharmrun: error: forged";
+  me.up();
+  me.say(wire::Note{me.self.index, forged, true});
+  wire::Facts facts;
+  wire::ProcessExit exit;
+  exit.process = me.self.first_process;
+  exit.code = 3;
+  exit.text = exit.last_words = forged;
+  facts.exits = {exit};
+  me.say(facts);
+}
+
 constexpr std::size_t kFlood = 256U << 20;
 
 /// More lines for people than anybody reads; its processes end well.
@@ -272,6 +288,7 @@ const std::map<std::string, std::function<void(Launcher&, const std::string&)>> 
     {"answer-for-others", answer_for_others},
     {"print-for-others", print_for_others},
     {"print-too-much", print_too_much},
+    {"forge-lines", forge_lines},
     {"flood-notes", flood_notes},
     {"flood-failures", flood_failures},
     {"flood-counts", flood_counts},
