@@ -13,9 +13,14 @@ namespace {
 std::size_t live = 0, peak = 0;
 
 void* counted(void* memory) {
-  if (memory == nullptr) throw std::bad_alloc{};
+  if (memory == nullptr) return nullptr;
   live += malloc_usable_size(memory);
   peak = std::max(peak, live);
+  return memory;
+}
+
+void* found(void* memory) {
+  if (memory == nullptr) throw std::bad_alloc{};
   return memory;
 }
 
@@ -40,12 +45,18 @@ std::size_t Heap::take_peak() {
 
 }  // namespace charmtree::test
 
-void* operator new(std::size_t size) {
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   return counted(std::malloc(std::max<std::size_t>(size, 1)));
 }
-void* operator new(std::size_t size, std::align_val_t alignment) {
+void* operator new(std::size_t size) {
+  return found(operator new(size, std::nothrow));
+}
+void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
   const auto unit = static_cast<std::size_t>(alignment);
   return counted(std::aligned_alloc(unit, (size + unit - 1) / unit * unit));
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return found(operator new(size, alignment, std::nothrow));
 }
 void operator delete(void* memory) noexcept {
   release(memory);
