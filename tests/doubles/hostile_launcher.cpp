@@ -253,14 +253,17 @@ void forge_lines(Launcher& me, const std::string&) {
   me.say(facts);
 }
 
-constexpr std::size_t kFlood = 256U << 20;
+/// The message again and again, 256 MiB of it.
+void flood(Launcher& me, const wire::Message& message) {
+  constexpr std::size_t kFlood = 256U << 20;
+  const std::string frame = wire::encode_frames(message).value();
+  for (std::size_t sent = 0; sent < kFlood; sent += frame.size()) me.write(frame);
+}
 
 /// More lines for people than anybody reads; its processes end well.
 void flood_notes(Launcher& me, const std::string&) {
   me.up();
-  const std::string frame =
-      wire::encode_frames(wire::Note{me.self.index, std::string(4000, 'n'), true}).value();
-  for (std::size_t sent = 0; sent < kFlood; sent += frame.size()) me.write(frame);
+  flood(me, wire::Note{me.self.index, std::string(4000, 'n'), true});
   me.exited(me.self.processes);
 }
 
@@ -270,8 +273,7 @@ void flood_failures(Launcher& me, const std::string&) {
   for (int i = 0; i < 200; ++i)
     facts.hosts_failed.push_back(
         {me.self.index, Error{Errc::internal, Phase::spawn, std::string(4000, 'f')}});
-  const std::string frame = wire::encode_frames(facts).value();
-  for (std::size_t sent = 0; sent < kFlood; sent += frame.size()) me.write(frame);
+  flood(me, facts);
 }
 
 /// A frame that is announced to be as large as any may be, of elements that take a byte each.
