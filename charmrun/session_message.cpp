@@ -182,11 +182,11 @@ bool is_of_root(const Message& message) {
 }
 
 Result<std::string> encode(const Message& message) {
-  Writer out;
+  wire::FrameWriter out;
   std::visit([&](const auto& m) { put(out, m); }, message);
-  if (out.bytes().size() > wire::kMaxLinkFrame)
+  if (out.payload_size() > wire::kMaxLinkFrame)
     return Error{Errc::bad_input, Phase::options, "the description of the run is too large", {}};
-  return wire::make_frame(static_cast<std::uint8_t>(message.index()), out.bytes());
+  return out.take_frame(static_cast<std::uint8_t>(message.index()));
 }
 
 Result<Message> decode(const wire::Frame& frame) {

@@ -31,12 +31,12 @@ Node::Node(RootPlan plan, std::uint64_t seed)
   if (takeover_) sign_gate_->take_over(desk_->hosts());
 }
 
-void Node::on(const Event& event, Instant now, Actions& out) {
+void Node::on(Event event, Instant now, Actions& out) {
   if (over_ == Over::finished) return;
   real_now_ = now;
   now_ = clock_.at(now);
   out_ = &out;
-  std::visit([this](const auto& e) { handle(e); }, event);
+  std::visit([this](auto& e) { handle(std::move(e)); }, event);
   await_first_word();
   if (launch_ && std::holds_alternative<Tick>(event)) {
     wire::Facts news;
@@ -142,7 +142,7 @@ void Node::handle(const LinkDown& event) {
   lose(event.link, event.error);
 }
 
-void Node::handle(const LinkMessage& event) {
+void Node::handle(LinkMessage&& event) {
   if (event.link == kParentLink) {
     if (!about_life(event.link, event.message)) from_parent(event.message);
     return;
@@ -154,9 +154,10 @@ void Node::handle(const LinkMessage& event) {
   if (const auto why = refusal(event.link, event.message)) return give_up(event.link, *why);
   if (!has_room(event.link, event.message)) return;
   const std::size_t before = out_->size();
-  const auto shorter = with_short_texts(event.link, event.message);
-  from_child(*child, event.link, shorter ? *shorter : event.message);
-  if (!std::holds_alternative<wire::Note>(event.message)) leave_out_lines(event.link, before);
+  const bool is_note = std::holds_alternative<wire::Note>(event.message);
+  shorten_texts(event.link, event.message);
+  from_child(*child, event.link, std::move(event.message));
+  if (!is_note) leave_out_lines(event.link, before);
 }
 
 /// Upwards, the root hears why instead.
@@ -333,15 +334,15 @@ void Node::own_stamps() {
   up(stamps_);
 }
 
-void Node::from_child(Child& child, LinkId link, const wire::Message& message) {
+void Node::from_child(Child& child, LinkId link, wire::Message message) {
   if (const auto* hello = std::get_if<wire::Hello>(&message)) {
     launch_->hello(link, *hello, now_);
     watch(link);
-  } else if (const auto* news = std::get_if<wire::Facts>(&message)) {
+  } else if (auto* news = std::get_if<wire::Facts>(&message)) {
     child.registered += news->registered;
     if (news->epoch == epoch_) child.crash_acks += news->crash_acks;
     child.finished += news->ended + news->exited_ok + static_cast<std::uint32_t>(news->exits.size());
-    facts(with_who_started(child, *news));
+    facts(with_who_started(child, std::move(*news)));
   } else if (const auto* more = std::get_if<wire::Ask>(&message)) {
     if (ending_ == Ending::no) launch_->ask(link, *more, now_, *out_);
   } else if (const auto* handed = std::get_if<wire::HandBack>(&message)) {
@@ -356,7 +357,7 @@ void Node::from_child(Child& child, LinkId link, const wire::Message& message) {
              answer != nullptr && fanout_.awaits(answer->token)) {
     merge({link}, *answer);
   } else if (output_cost(message) > 0) {
-    output_from(child, link, message);
+    output_from(child, link, std::move(message));
   } else if (const auto* taken = std::get_if<wire::InputTaken>(&message); taken && job_->input_to_all) {
     input_spread_.taken({InputSpread::Taker::Kind::link, link}, taken->bytes);
     tell_input_taken();
@@ -387,7 +388,7 @@ void Node::from_child(Child& child, LinkId link, const wire::Message& message) {
     confirm({child.host.index});
     tell_fenced(child.host.index);
   } else {
-    up(message);
+    up(std::move(message));
   }
 }
 

@@ -38,7 +38,7 @@ public:
 
   /// Handles one event and appends what the shell must do, in order. Never blocks or throws; `now` must not
   /// go back. After a Finish action every event is ignored.
-  void on(const proto::Event& event, Instant now, proto::Actions& out);
+  void on(proto::Event event, Instant now, proto::Actions& out);
   /// When a Tick is wanted at the latest.
   Instant next_deadline() const;
   /// The host of a launcher that has been welcomed.
@@ -88,7 +88,7 @@ private:
   void handle(const proto::Begin& event);
   void handle(const proto::LinkUp& event);
   void handle(const proto::LoginFailed& event);
-  void handle(const proto::LinkMessage& event);
+  void handle(proto::LinkMessage&& event);
   void handle(const proto::LinkDown& event);
   void handle(const proto::SendRefused& event);
   void handle(const proto::InputRead& event);
@@ -116,7 +116,7 @@ private:
   void client_of_job(const E& event);
 
   void from_parent(const wire::Message& message);
-  void from_child(proto::Child& child, proto::LinkId link, const wire::Message& message);
+  void from_child(proto::Child& child, proto::LinkId link, wire::Message message);
   bool allowed(proto::LinkId link, const wire::Message& message) const;
   bool allowed(proto::LinkId link, const wire::Facts& facts) const;
   bool watching_allowed(proto::LinkId link, const wire::Facts& facts) const;
@@ -126,7 +126,7 @@ private:
   // How much a child may say.
   std::optional<Error> refusal(proto::LinkId link, const wire::Message& message);
   void note_told(proto::LinkId link, const wire::Message& message);
-  std::optional<wire::Message> with_short_texts(proto::LinkId link, const wire::Message& message);
+  void shorten_texts(proto::LinkId link, wire::Message& message);
   bool has_room(proto::LinkId link, const wire::Message& message);
   void leave_out_lines(proto::LinkId link, std::size_t from);
   void tell_left_out(bool all = false);

@@ -56,41 +56,27 @@ void Node::note_told(LinkId link, const wire::Message& message) {
     launch_->find(link)->queue_pairs += std::uint64_t{m->block.sources} * m->block.targets;
 }
 
-/// The message, if its texts are too long to be kept beside what that child has said already, with shorter
-/// ones.
-std::optional<wire::Message> Node::with_short_texts(LinkId link, const wire::Message& message) {
+/// Its texts are not kept longer than what that child has said already leaves room for.
+void Node::shorten_texts(LinkId link, wire::Message& message) {
   const auto cut = [&](std::string& text) { allowances_.cut(link, text, now_); };
   const auto cut_error = [&](Error& error) {
     cut(error.what);
     cut(error.fix);
   };
-  if (const auto* facts = std::get_if<wire::Facts>(&message)) {
-    if (facts->hosts_failed.empty() && facts->exits.empty()) return {};
-    wire::Facts copy = *facts;
-    for (wire::HostFailure& failure : copy.hosts_failed) cut_error(failure.error);
-    for (wire::ProcessExit& exit : copy.exits) {
+  if (auto* facts = std::get_if<wire::Facts>(&message)) {
+    for (wire::HostFailure& failure : facts->hosts_failed) cut_error(failure.error);
+    for (wire::ProcessExit& exit : facts->exits) {
       cut(exit.text);
       cut(exit.last_words);
     }
-    return copy;
+  } else if (auto* back = std::get_if<wire::HandBack>(&message)) {
+    for (wire::HostFailure& failure : back->hosts) cut_error(failure.error);
+  } else if (auto* lost = std::get_if<wire::LinkLost>(&message)) {
+    cut_error(lost->error);
+  } else if (auto* checkup = std::get_if<wire::Checkup>(&message)) {
+    cut(checkup->machine);
+    for (Error& error : checkup->errors) cut_error(error);
   }
-  if (const auto* back = std::get_if<wire::HandBack>(&message)) {
-    wire::HandBack copy = *back;
-    for (wire::HostFailure& failure : copy.hosts) cut_error(failure.error);
-    return copy;
-  }
-  if (const auto* lost = std::get_if<wire::LinkLost>(&message)) {
-    wire::LinkLost copy = *lost;
-    cut_error(copy.error);
-    return copy;
-  }
-  if (const auto* checkup = std::get_if<wire::Checkup>(&message)) {
-    wire::Checkup copy = *checkup;
-    cut(copy.machine);
-    for (Error& error : copy.errors) cut_error(error);
-    return copy;
-  }
-  return {};
 }
 
 /// False: the user is not to read it.

@@ -31,9 +31,9 @@ void Runner::dispatch(Event event) {
   if (in_turn_) return;
   in_turn_ = true;
   while (!queue_.empty() && !finished_) {
-    const Event next = std::move(queue_.front());
+    Event next = std::move(queue_.front());
     queue_.pop_front();
-    turn(next);
+    turn(std::move(next));
   }
   in_turn_ = false;
   if (finished_) return host_.flush_clients();  // the loop may have been stopped
@@ -41,9 +41,9 @@ void Runner::dispatch(Event event) {
   check_flow();
 }
 
-void Runner::turn(const Event& event) {
+void Runner::turn(Event event) {
   actions_.clear();
-  node_.on(event, now(), actions_);
+  node_.on(std::move(event), now(), actions_);
   for (Action& action : actions_) execute(action);
 }
 

@@ -86,7 +86,7 @@ public:
   const proto::Finish& result() const { return result_; }
 
 private:
-  void turn(const proto::Event& event);
+  void turn(proto::Event event);
   void execute(proto::Action& action);
   void prepare(const proto::Prepare& action);
   void execute(const proto::Finish& action);

@@ -16,7 +16,9 @@ void Writer::svarint(std::int64_t value) {
 }
 
 void Writer::string(std::string_view value) {
+  constexpr std::size_t kRest = 64;  // a long text is not moved for the few numbers behind it
   varint(value.size());
+  bytes_.reserve(bytes_.size() + value.size() + kRest);
   bytes_.append(value);
 }
 

@@ -35,6 +35,13 @@ std::string make_frame(std::uint8_t type, std::string_view payload) {
   return frame;
 }
 
+std::string FrameWriter::take_frame(std::uint8_t type) {
+  const std::string header = make_frame_header(type, payload_size());
+  std::string frame = take();
+  header.copy(frame.data(), header.size());
+  return frame;
+}
+
 void FrameDecoder::append(std::string_view bytes) {
   if (read_ == buffer_.size()) {
     if (buffer_.capacity() > kKept) buffer_ = {};

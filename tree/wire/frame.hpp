@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "tree/base/result.hpp"
+#include "tree/wire/codec.hpp"
 
 namespace charmtree::wire {
 
@@ -27,6 +28,15 @@ std::string make_frame_header(std::uint8_t type, std::size_t payload_size);
 
 /// Header and payload as one string, ready to send. Precondition: payload.size() <= kMaxLinkFrame.
 std::string make_frame(std::uint8_t type, std::string_view payload);
+
+/// Writes the payload of a frame behind the room for its header: output is not copied once more.
+class FrameWriter : public Writer {
+public:
+  FrameWriter() { raw(make_frame_header(0, 0)); }
+  std::size_t payload_size() const { return bytes().size() - kFrameHeader; }
+  /// The frame, ready to send. Precondition: payload_size() <= kMaxLinkFrame.
+  std::string take_frame(std::uint8_t type);
+};
 
 struct Frame {
   std::uint8_t type = 0;

@@ -479,15 +479,16 @@ bool goes_down(const Message& message) {
 }
 
 Result<std::string> encode_frames(const Message& message) {
-  Writer out;
+  FrameWriter out;
   std::visit([&](const auto& value) { put(out, value); }, message);
-  const bool fits = !is_too_large(message, out.bytes().size());
-  const auto whole = [&] { return make_frame(static_cast<std::uint8_t>(message.index()), out.bytes()); };
-  if (fits && !is_long(message, out.bytes().size())) return whole();
+  const std::size_t size = out.payload_size();
+  const bool fits = !is_too_large(message, size);
+  const auto whole = [&] { return out.take_frame(static_cast<std::uint8_t>(message.index())); };
+  if (fits && !is_long(message, size)) return whole();
   Message first = message;
   const std::optional<Message> second = take_half(first);
   if (!second && fits) return whole();
-  if (!second) return too_large(message, out.bytes().size());
+  if (!second) return too_large(message, size);
   auto frames = encode_frames(first);
   const auto more = frames ? encode_frames(*second) : frames;
   if (!more) return more.error();

@@ -81,12 +81,12 @@ Result<Ticket> ticket_of(std::string_view line, std::string_view version) {
 }
 
 std::string to_frame(const RankReport& report) {
-  Writer out;
+  FrameWriter out;
   out.string(std::string_view{report.host}.substr(0, RankReport::kMostText));
   out.varint(report.rank);
   out.varint(report.size);
   out.string(std::string_view{report.trouble}.substr(0, RankReport::kMostText));
-  return make_frame(rank_report, out.bytes());
+  return out.take_frame(rank_report);
 }
 
 Result<RankReport> decode_rank_report(const Frame& frame) {

@@ -171,9 +171,9 @@ Type write(Writer& out, const Refused& refused) {
 
 template <class Message>
 std::string frame_of(const Message& message) {
-  Writer out;
+  FrameWriter out;
   const Type type = std::visit([&out](const auto& m) { return write(out, m); }, message);
-  return make_frame(static_cast<std::uint8_t>(type), out.bytes());
+  return out.take_frame(static_cast<std::uint8_t>(type));
 }
 
 /// `More`: what carries the data that `first` has no room for.
