@@ -14,7 +14,7 @@
 namespace charmtree::io {
 
 namespace {
-constexpr std::size_t kReadSize = 64U << 10;
+constexpr std::size_t kReadSize = WidePipe::kBytes;
 constexpr std::size_t kStderrTail = 4096;
 constexpr Duration kSettle = 300ms;
 }  // namespace
