@@ -68,6 +68,15 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     signal.signal(signal.SIGALRM, before)
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """The file of $CHARMTREE_FAILED: the tests that failed, a line each, for `tests/run` to try once more."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None and (path := os.environ.get("CHARMTREE_FAILED")):
+        reports = [one for kind in ("failed", "error") for one in reporter.stats.get(kind, [])]
+        names = dict.fromkeys(one.nodeid for one in reports if isinstance(one, pytest.TestReport))
+        Path(path).write_text("".join(f"{name}\n" for name in names))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """How near the ends of jobs came to the promise that nothing of them is left then."""
     if vc_job.ends:
