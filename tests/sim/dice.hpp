@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distributions for the simulator, from the one seeded generator: the same numbers with every standard
-// library.
+// Distributions for the simulator, from the one seeded generator, and hashes: the same numbers with every
+// standard library.
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 #include <numbers>
+#include <string_view>
 
 #include "tree/base/random.hpp"
 
@@ -13,6 +15,16 @@ namespace charmtree::sim {
 /// In (0, 1).
 inline double uniform(Random& random) {
   return (static_cast<double>(random.next() >> 11) + 0.5) * 0x1p-53;
+}
+
+/// FNV-1a; going on from the hash of what came before.
+constexpr std::uint64_t kNothingHashed = 0xCBF29CE484222325ULL, kHashPrime = 0x100000001B3ULL;
+constexpr std::uint64_t hash_of(std::string_view text, std::uint64_t before = kNothingHashed) {
+  for (const char c : text) before = (before ^ static_cast<unsigned char>(c)) * kHashPrime;
+  return before;
+}
+constexpr std::uint64_t hash_of(std::uint64_t value, std::uint64_t before) {
+  return (before ^ value) * kHashPrime;
 }
 
 /// Mean 1.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sim: launches and whole jobs in simulated time; the same line gives the same run each time.
 //
-//   sim [--world NAME|FILE] [--seed S] [--seeds N] [--trees] [--once] [NAME=VALUE]...
+//   sim [--world NAME|FILE] [--seed S] [--seeds N] [--trees] [--once] [--trace HASH] [NAME=VALUE]...
 //
 //   --world   tests/sim/worlds/NAME.world, or a file; without, the defaults (an undisturbed launch)
 //             `everything` draws from all of them
@@ -9,6 +9,7 @@
 //   --seeds   so many, from there on (1)
 //   --trees   also what static trees would take, on paper
 //   --once    do not run it a second time to see if that is the same
+//   --trace   all that happened in all seeds is to have this hash, 16 hexadecimal digits (tests/sim/traces)
 //
 // Every seed is run twice: the runs must be the same. Prints a line for each, and what was wrong together
 // with the line that shows it again. The status is 1 if anything was wrong, 2 if the command is.
@@ -20,6 +21,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/sim/dice.hpp"
 #include "tests/sim/mix.hpp"
 #include "tests/sim/settings.hpp"
 #include "tests/sim/trees.hpp"
@@ -34,6 +36,7 @@ struct Command {
   std::string world;
   std::uint64_t seed = 1, seeds = 1;
   bool trees = false, once = false;
+  std::string trace;
   std::vector<std::string> overrides;
 };
 
@@ -54,6 +57,8 @@ std::optional<Command> parse(int argc, char** argv) {
       command.once = true;
     } else if (word == "--world" && has_value) {
       command.world = argv[++i];
+    } else if (word == "--trace" && has_value) {
+      command.trace = argv[++i];
     } else if (word == "--seed" && has_value) {
       command.seed = std::strtoull(argv[++i], nullptr, 10);
     } else if (word == "--seeds" && has_value) {
@@ -123,10 +128,11 @@ std::string paper_trees(const sim::Settings& settings, std::uint64_t seed) {
   return text;
 }
 
-/// True if all was well.
-bool run(const Command& command, const sim::Drawn& drawn, std::uint64_t seed) {
+/// True if all was well. What happened goes into the trace.
+bool run(const Command& command, const sim::Drawn& drawn, std::uint64_t seed, std::uint64_t& trace) {
   const sim::Settings& settings = drawn.settings;
   const sim::Outcome outcome = sim::World{settings, seed}.run();
+  trace = sim::hash_of(outcome.trace, trace);
   fmt::print("seed {}: {}\n", seed, summary(settings, outcome));
   if (command.trees) fmt::print("seed {}: static trees:{}\n", seed, paper_trees(settings, seed));
   std::vector<std::string> offences = outcome.offences;
@@ -150,23 +156,29 @@ bool run(const Command& command, const sim::Drawn& drawn, std::uint64_t seed) {
 int main(int argc, char** argv) {
   const auto command = parse(argc, argv);
   if (!command)
-    return misused("[--world NAME|FILE] [--seed S] [--seeds N] [--trees] [--once] [NAME=VALUE]...");
+    return misused(
+        "[--world NAME|FILE] [--seed S] [--seeds N] [--trees] [--once] [--trace HASH] [NAME=VALUE]...");
   const auto assignments = assignments_of(*command);
   if (!assignments) return misused(assignments.error().what);
   const auto worlds = all_worlds();
   if (!worlds) return misused(worlds.error().what);
   const auto begun = io::now();
-  std::uint64_t bad = 0;
+  std::uint64_t bad = 0, trace = sim::kNothingHashed;
   for (std::uint64_t seed = command->seed; seed < command->seed + command->seeds; ++seed) {
     const auto drawn = sim::draw_world(*assignments, *worlds, seed);
     if (!drawn) return misused(drawn.error().what);
-    bad += run(*command, *drawn, seed) ? 0 : 1;
+    bad += run(*command, *drawn, seed, trace) ? 0 : 1;
   }
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
   const double processor = static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                            static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
-  fmt::print("{} of {} seeds wrong; {:.1f} s of real time, {:.1f} s of processor time, {} MiB\n", bad,
-             command->seeds, seconds(io::now() - begun), processor, usage.ru_maxrss / 1024);
-  return bad == 0 ? 0 : 1;
+  const std::string traced = fmt::format("{:016x}", trace);
+  const bool is_same = command->trace.empty() || command->trace == traced;
+  if (!is_same)
+    fmt::print("wrong: what happened has another trace than {}; if that is meant: tests/sim/traces\n",
+               command->trace);
+  fmt::print("{} of {} seeds wrong; {:.1f} s of real time, {:.1f} s of processor time, {} MiB; trace {}\n",
+             bad, command->seeds, seconds(io::now() - begun), processor, usage.ru_maxrss / 1024, traced);
+  return bad == 0 && is_same ? 0 : 1;
 }

@@ -93,12 +93,6 @@ std::optional<double> draw(std::string_view text, Random random) {
   return *low + (*high - *low) * uniform(random);
 }
 
-std::uint64_t hash(std::string_view text) {
-  std::uint64_t value = 0xCBF29CE484222325ULL;
-  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;  // FNV-1a
-  return value;
-}
-
 }  // namespace
 
 Result<Assignments> parse_world(std::string_view text) {
@@ -134,7 +128,7 @@ Result<Settings> draw_settings(const Assignments& assignments, std::uint64_t see
     const auto* row =
         std::find_if(kRows.begin(), kRows.end(), [&wanted = name](const Row& r) { return r.name == wanted; });
     if (row == kRows.end()) return wrong(fmt::format("{}: no such setting", name));
-    const auto value = draw(text, Random{seed * 0x9E3779B97F4A7C15ULL + hash(name)});
+    const auto value = draw(text, Random{seed * 0x9E3779B97F4A7C15ULL + hash_of(name)});
     if (!value) return wrong(fmt::format("{}: `{}` is no value", name, text));
     settings.*(row->member) = *value;
   }

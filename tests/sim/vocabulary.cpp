@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <string_view>
 #include <variant>
+
+#include "tests/sim/dice.hpp"
 
 namespace charmtree::sim {
 
@@ -14,16 +17,22 @@ namespace {
 
 /// As it is declared, without its namespace.
 template <class T>
-std::string name_of(const T&) {
+constexpr std::string_view type_name() {
   std::string_view text = __PRETTY_FUNCTION__;
   text.remove_prefix(text.find("T = ") + 4);
   text = text.substr(0, text.find_first_of(";]"));
-  return std::string{text.substr(text.rfind(':') + 1)};
+  return text.substr(text.rfind(':') + 1);
 }
 
 template <class... T>
 std::string name_of(const std::variant<T...>& value) {
-  return std::visit([](const auto& each) { return name_of(each); }, value);
+  return std::visit([]<class Each>(const Each&) { return std::string{type_name<Each>()}; }, value);
+}
+
+template <class... T>
+std::uint64_t mark_of(const std::variant<T...>& value) {
+  static constexpr std::array kMarks{hash_of(type_name<T>())...};
+  return kMarks[value.index()];
 }
 
 std::string describe(const wire::Message& message) {
@@ -72,6 +81,16 @@ std::string describe(const Action& action) {
   if (const auto* spawn = std::get_if<Spawn>(&action)) text += fmt::format(" {}", spawn->process);
   if (const auto* finish = std::get_if<Finish>(&action)) text += fmt::format(" {}", finish->status);
   return text;
+}
+
+std::uint64_t mark(const Event& event) {
+  return mark_of(static_cast<const AnyEvent&>(event));
+}
+std::uint64_t mark(const Action& action) {
+  return mark_of(static_cast<const AnyAction&>(action));
+}
+std::uint64_t mark(const wire::Message& message) {
+  return mark_of(static_cast<const wire::AnyMessage&>(message));
 }
 
 }  // namespace charmtree::sim

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events and actions in words, for the simulator's log.
+// Events and actions in words, for the simulator's log, and as numbers for its traces.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "tree/proto/events.hpp"
@@ -10,5 +11,9 @@ namespace charmtree::sim {
 
 std::string describe(const proto::Event& event);
 std::string describe(const proto::Action& action);
+/// A hash of its type's name: another order of the alternatives is no other trace.
+std::uint64_t mark(const proto::Event& event);
+std::uint64_t mark(const proto::Action& action);
+std::uint64_t mark(const wire::Message& message);
 
 }  // namespace charmtree::sim

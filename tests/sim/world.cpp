@@ -206,7 +206,7 @@ Duration World::turn(std::uint32_t id, const Event& event, Duration now) {
   Launcher& launcher = launchers_[id];
   ++outcome_.events;
   note(static_cast<std::uint64_t>(now.count()) * 31 + id);
-  note(event.index());
+  note(mark(event));
   log(now, id, event);
   Actions actions;
   launcher.node->on(event, Instant{now + launcher.skew}, actions);
@@ -215,7 +215,7 @@ Duration World::turn(std::uint32_t id, const Event& event, Duration now) {
       return std::holds_alternative<proto::Finish>(action);
     });
   for (const Action& action : actions) {
-    note(action.index());
+    note(mark(action));
     log(now, id, action);
     std::visit([&](const auto& each) { perform(id, each, now); }, action);
   }

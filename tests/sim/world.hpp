@@ -16,6 +16,7 @@
 
 #include "charmrun/node/node.hpp"
 #include "tests/sim/checks.hpp"
+#include "tests/sim/dice.hpp"
 #include "tests/sim/hosts.hpp"
 #include "tests/sim/network.hpp"
 #include "tests/sim/settings.hpp"
@@ -357,7 +358,7 @@ private:
   void orphan(std::uint32_t id);
   void kill_processes_of(std::uint32_t id);
 
-  void note(std::uint64_t value) { outcome_.trace = (outcome_.trace ^ value) * 0x100000001B3ULL; }
+  void note(std::uint64_t value) { outcome_.trace = hash_of(value, outcome_.trace); }
   bool lies(Sabotage how) const { return settings_.sabotage == static_cast<double>(how); }
   template <class What>
   void log(Duration now, std::uint32_t id, const What& what) const;

@@ -6,6 +6,7 @@
 
 #include "charmrun/node/adoption_socket.hpp"
 #include "tests/sim/dice.hpp"
+#include "tests/sim/vocabulary.hpp"
 #include "tests/sim/world.hpp"
 
 namespace charmtree::sim {
@@ -63,7 +64,7 @@ void World::perform(std::uint32_t id, const Send& action, Duration& now) {
   }
   cost(id, now, ms(settings_.send) + bytes_cost(settings_.cipher, bytes));
   note(number * std::uint64_t{2} + (up ? 1 : 0));
-  note(message.index() + (std::uint64_t{bytes} << 8));
+  note(mark(message) + bytes);
   Wire& wire = wires_[number];
   if (!(up ? wire.child_open : wire.parent_open))
     return checks_.wrong(fmt::format("host {} sent on a link that has ended", launcher.host));
