@@ -135,6 +135,10 @@ private:
 
   // Messages with work behind them.
   void welcome(const wire::Welcome& message);
+  void sweep_for(const wire::Sweep& order);
+  void relay_for(const wire::Adopt& order);
+  void assign(const wire::Assign& more);
+  void done(proto::Child& child, proto::LinkId link, const wire::Done& message);
   void hand_back(proto::LinkId link, const wire::HandBack& message);
   void sign_request(const wire::SignRequest& request);
   void sign_reply(const wire::SignReply& reply);
@@ -150,12 +154,10 @@ private:
   void pass_on(proto::CcsFanout::Answer answer);
   void lost_for_ccs(const proto::Child& child, proto::LinkId link);
   void table(const wire::Blob& blob);
-  bool about_crash(const wire::Message& message, proto::Upward& upward);
   bool about_input(const wire::Message& message);
   void copy_input(const wire::Input& input);
   void end_copies();
   void tell_input_taken();
-  bool about_signals(const wire::Message& message);
   void suspend(bool on);
   void advance_suspension();
   void begin_epoch(const wire::Message& message);
@@ -167,7 +169,7 @@ private:
   void note_moves(const wire::Message& message);
   void hurry_facts();
   void numbers(const wire::Numbers& message);
-  bool about_resizing(const wire::Message& message, proto::Upward& upward);
+  void reshape(const wire::Reshape& order, proto::Upward& upward);
   void reshape(const wire::Reshape& message, const std::vector<wire::Share>& shares);
   void number_subtree(const std::vector<wire::Share>& shares);
   void begin_start();

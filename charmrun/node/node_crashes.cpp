@@ -7,44 +7,6 @@ namespace charmtree {
 
 using namespace proto;
 
-/// False: it is about something else.
-bool Node::about_crash(const wire::Message& message, Upward& upward) {
-  if (const auto* restart = std::get_if<wire::Restart>(&message)) {
-    if (processes_->contains(restart->process))
-      processes_->restart(*restart, now_, *out_, upward);
-    else
-      down_to(restart->process, message);
-  } else if (const auto* recover = std::get_if<wire::Recover>(&message)) {
-    down_all(message);
-    begin_epoch(message);
-    processes_->recover(*recover, now_, *out_, upward);
-  } else if (const auto* lost = std::get_if<wire::Lost>(&message)) {
-    down_all(message);
-    begin_epoch(message);
-    processes_->lost(*lost, now_, *out_, upward);
-  } else if (const auto* renewed = std::get_if<wire::Renewed>(&message)) {
-    down_all(message);
-    begin_epoch(message);
-    processes_->renewed(*renewed, now_, *out_, upward);
-  } else if (std::holds_alternative<wire::Moved>(message)) {
-    down_all(message);
-    note_moves(message);
-  } else if (const auto* readmit = std::get_if<wire::Readmit>(&message)) {
-    if (processes_->contains(readmit->process))
-      processes_->readmit(*readmit, now_, *out_, upward);
-    else
-      down_to(readmit->process, message);
-  } else if (const auto* admit = std::get_if<wire::Admit>(&message)) {
-    if (processes_->contains(admit->process))
-      processes_->admit(admit->process, now_, *out_, upward);
-    else
-      down_to(admit->process, message);
-  } else {
-    return false;
-  }
-  return true;
-}
-
 /// Of a Recover, a Renewed or a Lost; others begin none.
 void Node::begin_epoch(const wire::Message& message) {
   const auto* recover = std::get_if<wire::Recover>(&message);

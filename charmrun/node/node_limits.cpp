@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "charmrun/node/node.hpp"
+#include "tree/wire/message_rows.hpp"
 
 namespace charmtree {
 
@@ -15,11 +16,8 @@ namespace {
 
 /// Facts, output and answers, and what takes no memory: they have limits of their own, or need none.
 bool is_counted(const wire::Message& message) {
-  return !std::holds_alternative<wire::Facts>(message) && !std::holds_alternative<wire::Output>(message) &&
-         !std::holds_alternative<wire::ScanUp>(message) &&
-         !std::holds_alternative<wire::CcsAnswer>(message) &&
-         !std::holds_alternative<wire::QueuePairsUp>(message) &&
-         !std::holds_alternative<wire::InputTaken>(message) && !std::holds_alternative<wire::Note>(message);
+  return std::visit([]<class M>(const M&) { return wire::kRowOf<M>.is_counted; },
+                    static_cast<const wire::AnyMessage&>(message));
 }
 
 }  // namespace

@@ -61,20 +61,12 @@ void Node::handle(const HostsRead& event) {
   if (desk_) desk_->hosts_read(event, now_);
 }
 
-/// False: it is about something else.
-bool Node::about_resizing(const wire::Message& message, Upward& upward) {
-  if (std::holds_alternative<wire::Regroup>(message)) {
-    down_all(message);
-    processes_->regroup(now_, *out_, upward);
-    return true;
-  }
-  const auto* order = std::get_if<wire::Reshape>(&message);
-  if (order == nullptr) return false;
-  const auto shares = wire::decode_shares(*order->shares);
-  if (!shares || shares->empty() || ending_ != Ending::no) return true;
+void Node::reshape(const wire::Reshape& order, Upward& upward) {
+  const auto shares = wire::decode_shares(*order.shares);
+  if (!shares || shares->empty() || ending_ != Ending::no) return;
   job_->processes = shares->back().first_process + shares->back().processes;
-  job_->arguments = order->arguments;
-  reshape(*order, *shares);
+  job_->arguments = order.arguments;
+  reshape(order, *shares);
   wire::Share own{self_.index, 0, 0};
   for (const wire::Share& share : *shares) {
     if (share.host == self_.index) own = share;
@@ -82,7 +74,6 @@ bool Node::about_resizing(const wire::Message& message, Upward& upward) {
   self_.first_process = own.first_process;
   self_.processes = own.processes;
   processes_->reshape(own, now_, upward);
-  return true;
 }
 
 void Node::reshape(const wire::Reshape& message, const std::vector<wire::Share>& shares) {

@@ -15,19 +15,6 @@ void Node::handle(const UserSignal& event) {
   pass_on(orders);
 }
 
-/// True: it was one of these. Those below first: what a host does takes as long as a message to the next.
-bool Node::about_signals(const wire::Message& message) {
-  if (const auto* forward = std::get_if<wire::ForwardSignal>(&message)) {
-    down_all(message);
-    processes_->signal(forward->signal, *out_);
-  } else if (const auto* order = std::get_if<wire::Suspend>(&message)) {
-    suspend(order->on);
-  } else {
-    return false;
-  }
-  return true;
-}
-
 /// A program may do something of its own when it is told to stop, and has kStopAfter for that. Nobody may
 /// refuse, as all would who are in a session of their own: the kernel ignores SIGTSTP there.
 void Node::suspend(bool on) {

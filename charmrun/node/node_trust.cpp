@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a child may say: it speaks only for the hosts and processes that it was given.
+// What a child may say: it speaks only for the hosts and processes that it was given. Whom a message names
+// stands in its row; what else must be true of it, here.
 #include <algorithm>
 
 #include "charmrun/node/node.hpp"
+#include "tree/base/overloaded.hpp"
+#include "tree/wire/message_rows.hpp"
 
 namespace charmtree {
 
@@ -13,70 +16,103 @@ bool all_different(std::vector<std::uint32_t> numbers) {
   std::sort(numbers.begin(), numbers.end());
   return std::adjacent_find(numbers.begin(), numbers.end()) == numbers.end();
 }
+
+/// Of all that a message names, its sender must own each.
+class Ownership {
+public:
+  Ownership(const Subtree& subtree, LinkId link) : subtree_(subtree), link_(link) {}
+
+  template <wire::Owned kWhat, class M, class T>
+  bool operator()(const M& message, wire::Names<kWhat, M, T> names) const {
+    return owns<kWhat>(message.*names.member);
+  }
+  template <class M>
+  bool operator()(const M&, wire::Nobody) const {
+    return true;
+  }
+  template <class M>
+  bool operator()(const M&, wire::Judged) const {
+    return true;  // by Node::allowed
+  }
+
+private:
+  template <wire::Owned kWhat>
+  bool owns(std::uint32_t number) const {
+    if constexpr (kWhat == wire::Owned::host) return subtree_.owns(link_, number);
+    if constexpr (kWhat == wire::Owned::process) return subtree_.owns_process(link_, number);
+    // Output waits for credit, while its process may be moved, or get another number.
+    if constexpr (kWhat == wire::Owned::process_once) return subtree_.has_owned_process(link_, number);
+  }
+  template <wire::Owned kWhat>
+  bool owns(wire::ProcessSet::Range range) const {
+    static_assert(kWhat == wire::Owned::process);
+    return subtree_.owns_processes(link_, range);
+  }
+  template <wire::Owned kWhat, class T>
+  bool owns(const std::vector<T>& all) const {
+    return std::all_of(all.begin(), all.end(), [&](T each) { return owns<kWhat>(each); });
+  }
+
+  const Subtree& subtree_;
+  LinkId link_;
+};
 }  // namespace
 
 bool Node::allowed(LinkId link, const wire::Message& message) const {
   const Subtree& subtree = launch_->subtree();
-  const auto host = [&](std::uint32_t index) { return subtree.owns(link, index); };
-  const auto process = [&](std::uint32_t number) { return subtree.owns_process(link, number); };
-  // Output waits for credit, while its process may be moved, or get another number.
-  const auto was_process = [&](std::uint32_t number) { return subtree.has_owned_process(link, number); };
-  const auto processes = [&](wire::ProcessSet::Range range) { return subtree.owns_processes(link, range); };
-  if (const auto* m = std::get_if<wire::Facts>(&message)) return allowed(link, *m);
-  if (const auto* m = std::get_if<wire::Output>(&message))
-    return was_process(m->process) &&
-           (m->stream == 1 || m->stream == 2 || (m->stream == 3 && job_->terminal));
-  if (const auto* m = std::get_if<wire::ScanUp>(&message)) return was_process(m->process);
-  if (const auto* m = std::get_if<wire::AbortUp>(&message)) return process(m->process);
-  if (const auto* m = std::get_if<wire::Rejoined>(&message)) return process(m->process);
-  if (const auto* m = std::get_if<wire::CcsAnswer>(&message)) return process(m->process);
-  if (const auto* m = std::get_if<wire::Left>(&message)) return process(m->process);
-  if (const auto* m = std::get_if<wire::Silence>(&message)) return was_process(m->process);
-  if (const auto* m = std::get_if<wire::PesWanted>(&message)) return process(m->process);
-  if (const auto* m = std::get_if<wire::QueuePairsUp>(&message)) return allowed(link, m->block);
-  if (const auto* m = std::get_if<wire::LinkLost>(&message))
-    return host(m->host) && std::all_of(m->processes.begin(), m->processes.end(), processes) &&
-           std::all_of(m->hosts.begin(), m->hosts.end(), host);
-  if (const auto* m = std::get_if<wire::Fenced>(&message)) return job_->restarts_in_place && host(m->host);
-  if (const auto* m = std::get_if<wire::NewHostKey>(&message)) return launch_->gave(link, m->host);
-  if (const auto* m = std::get_if<wire::Note>(&message)) return host(m->host);
-  if (const auto* m = std::get_if<wire::Done>(&message))
-    return std::all_of(m->unconfirmed.begin(), m->unconfirmed.end(), host);
-  if (const auto* m = std::get_if<wire::Reached>(&message))
-    return job_->repairs() && host(m->host) &&
-           std::all_of(m->processes.begin(), m->processes.end(), processes);
-  if (std::holds_alternative<wire::Waiting>(message) || std::holds_alternative<wire::Claimed>(message) ||
-      std::holds_alternative<wire::Taken>(message))
-    return false;  // about_adoption() has taken those that are awaited
-  if (const auto* m = std::get_if<wire::Idle>(&message))
-    return launch_->children().at(link).serves() &&
-           std::all_of(m->unconfirmed.begin(), m->unconfirmed.end(), host) &&
-           std::all_of(m->unbounded.begin(), m->unbounded.end(), host);
-  if (const auto* m = std::get_if<wire::Confirmed>(&message))
-    return std::all_of(m->hosts.begin(), m->hosts.end(), host);
-  if (std::holds_alternative<wire::Swept>(message)) return launch_->children().at(link).sweeper;
-  if (const auto* m = std::get_if<wire::Stamps>(&message))
-    return job_->stamps && host(m->host) && !subtree.find(m->host)->stamped;
-  if (const auto* m = std::get_if<wire::HandBack>(&message)) return allowed(link, *m);
-  if (const auto* m = std::get_if<wire::SignRequest>(&message))
-    return host(m->launcher) && launch_->gave(link, m->host);
-  if (const auto* m = std::get_if<wire::Bindings>(&message)) {
-    const auto is_one = [](const wire::Binding& each) { return each.pus.size() <= wire::Remit::kMostPus; };
-    return job_->report_bindings && host(m->host) &&
-           m->processes.size() == subtree.find(m->host)->processes &&
-           !subtree.find(m->host)->has_told(Subtree::Told::bindings) &&
-           std::all_of(m->processes.begin(), m->processes.end(), is_one);
-  }
-  if (const auto* m = std::get_if<wire::Checkup>(&message)) {
-    return job_->checkup && host(m->host) && !subtree.find(m->host)->answered &&
-           !subtree.find(m->host)->has_told(Subtree::Told::checkup) &&
-           m->errors.size() <= wire::Checkup::kMaxErrors;
-  }
-  if (std::holds_alternative<wire::InputTaken>(message))
-    return job_->input_to_all || process(job_->input_process);
-  if (const auto* m = std::get_if<wire::InputReturned>(&message))
-    return process(job_->input_process) && (!desk_ || desk_->can_take_back(m->bytes.size()));
-  return true;
+  const Ownership owns{subtree, link};
+  const auto is_told = [&](std::uint32_t host, Subtree::Told what) {
+    return subtree.find(host)->has_told(what);
+  };
+  // What is judged here has already been found to name only what its sender owns.
+  const Overloaded judge{
+      [&](const wire::Facts& m) { return allowed(link, m); },
+      [&](const wire::Output& m) {
+        return m.stream == 1 || m.stream == 2 || (m.stream == 3 && job_->terminal);
+      },
+      [&](const wire::QueuePairsUp& m) { return allowed(link, m.block); },
+      [&](const wire::Fenced&) { return job_->restarts_in_place; },
+      [&](const wire::NewHostKey& m) { return launch_->gave(link, m.host); },
+      [&](const wire::Reached&) { return job_->repairs(); },
+      [&](const wire::Waiting&) { return false; },  // about_adoption() has taken those that are awaited
+      [&](const wire::Claimed&) { return false; },
+      [&](const wire::Taken&) { return false; },
+      [&](const wire::Idle&) { return launch_->children().at(link).serves(); },
+      [&](const wire::Swept&) { return launch_->children().at(link).sweeper; },
+      [&](const wire::Stamps& m) { return job_->stamps && !subtree.find(m.host)->stamped; },
+      [&](const wire::HandBack& m) { return allowed(link, m); },
+      [&](const wire::SignRequest& m) { return launch_->gave(link, m.host); },
+      [&](const wire::Bindings& m) {
+        const auto is_one = [](const wire::Binding& each) {
+          return each.pus.size() <= wire::Remit::kMostPus;
+        };
+        return job_->report_bindings && m.processes.size() == subtree.find(m.host)->processes &&
+               !is_told(m.host, Subtree::Told::bindings) &&
+               std::all_of(m.processes.begin(), m.processes.end(), is_one);
+      },
+      [&](const wire::Checkup& m) {
+        return job_->checkup && !subtree.find(m.host)->answered && !is_told(m.host, Subtree::Told::checkup) &&
+               m.errors.size() <= wire::Checkup::kMaxErrors;
+      },
+      [&](const wire::InputTaken&) {
+        return job_->input_to_all || subtree.owns_process(link, job_->input_process);
+      },
+      [&](const wire::InputReturned& m) {
+        return subtree.owns_process(link, job_->input_process) &&
+               (!desk_ || desk_->can_take_back(m.bytes.size()));
+      },
+  };
+  return std::visit(
+      [&]<class M>(const M& each) {
+        constexpr auto& row = wire::kRowOf<M>;
+        const auto owns_all = [&](auto... names) { return (owns(each, names) && ...); };
+        if (row.goes_down || !std::apply(owns_all, row.says)) return false;
+        if constexpr (row.kIsJudged)
+          return judge(each);
+        else
+          return true;
+      },
+      static_cast<const wire::AnyMessage&>(message));
 }
 
 /// A launcher hands back hosts that it was given to start, not its own, each once, and none that is up.

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 
+#include "tree/base/overloaded.hpp"
 #include "tree/proto/provision.hpp"
 #include "tree/wire/fold.hpp"
 #include "tree/wire/job_limits.hpp"
+#include "tree/wire/message_rows.hpp"
 #include "tree/wire/scan.hpp"
 
 namespace charmtree {
@@ -106,57 +108,60 @@ void RootDesk::output(wire::Output output, Actions& out) {
 
 void RootDesk::message(const wire::Message& message, Instant now, Actions& out, DeskOrders& orders) {
   if (tells_progress_) note_progress(message);
-  if (const auto* abort = std::get_if<wire::AbortUp>(&message)) {
-    judge_.on(*abort);
-  } else if (const auto* lost = std::get_if<wire::LinkLost>(&message)) {
-    if (starting() && lost_at_start_.insert(lost->host).second)
-      failures_.push_back({lost->host, lost->error});
-    lost_launchers_ = lost_launchers_ || !lost->lives;
-    for (const wire::ProcessSet::Range& range : lost->processes) silences_.gone(range);
-    if (judge_.awaits_output())
-      lose_output(*lost, out);
-    else if (!relocate(*lost, now, out, orders))
-      judge_.on(*lost);
-  } else if (const auto* fenced = std::get_if<wire::Fenced>(&message)) {
-    if (relocation_) relocation_->fenced(fenced->host);
-  } else if (const auto* reached = std::get_if<wire::Reached>(&message)) {
-    repaired(*reached, now, out, orders);
-  } else if (const auto* key = std::get_if<wire::NewHostKey>(&message)) {
-    new_host_key(*key, out);
-  } else if (const auto* note = std::get_if<wire::Note>(&message)) {
-    const std::string who = note->host < hosts_.size() ? hosts_[note->host].name : "a launcher";
-    out.push_back(Say{note->for_everybody ? Tone::info : Tone::verbose, who + ": " + note->text});
-  } else if (const auto* taken = std::get_if<wire::InputTaken>(&message)) {
-    in_pipe_ -= std::min(in_pipe_, taken->bytes);
-  } else if (const auto* returned = std::get_if<wire::InputReturned>(&message)) {
-    buffer_.insert(0, returned->bytes);
-    recalled_ = look_at_scans_ = true;
+  const Overloaded act{
+      [&](const wire::AbortUp& m) { judge_.on(m); },
+      [&](const wire::LinkLost& m) { link_lost(m, now, out, orders); },
+      [&](const wire::Fenced& m) {
+        if (relocation_) relocation_->fenced(m.host);
+      },
+      [&](const wire::Reached& m) { repaired(m, now, out, orders); },
+      [&](const wire::NewHostKey& m) { new_host_key(m, out); },
+      [&](const wire::Note& m) {
+        const std::string who = m.host < hosts_.size() ? hosts_[m.host].name : "a launcher";
+        out.push_back(Say{m.for_everybody ? Tone::info : Tone::verbose, who + ": " + m.text});
+      },
+      [&](const wire::InputTaken& m) { in_pipe_ -= std::min(in_pipe_, m.bytes); },
+      [&](const wire::InputReturned& m) {
+        buffer_.insert(0, m.bytes);
+        recalled_ = look_at_scans_ = true;
+        scan_from_now_on(out);
+      },
+      [&](const wire::Stamps& m) { out.push_back(Record{m}); },
+      [&](const wire::Checkup& m) { out.push_back(Examined{m}); },
+      [&](const wire::Rejoined& m) { process_restarts_ ? rejoined(m, now) : rejoined_.push_back(m); },
+      [&](const wire::CcsAnswer& m) {
+        if (ccs_ && !ccs_->on(m, now, out, orders.process)) orders.liar = m.process;
+      },
+      [&](const wire::Bindings& m) { bindings_.push_back(m); },
+      [&](const wire::Silence& m) { silence(m, now); },
+      [&](const wire::Left& m) { left_.push_back(m.process); },
+      [&](const wire::PesWanted& m) {
+        if (job_->resizes && !resizing_ && !reading_hosts_) wanted_pes_ = m.pes;
+      },
+      [&](const wire::ScanUp& m) { scan(m, out, orders); },
+      []<class M>(const M&) requires(!wire::ForRoot<M>){},
+  };
+  std::visit(act, static_cast<const wire::AnyMessage&>(message));
+}
+
+void RootDesk::link_lost(const wire::LinkLost& lost, Instant now, Actions& out, DeskOrders& orders) {
+  if (starting() && lost_at_start_.insert(lost.host).second) failures_.push_back({lost.host, lost.error});
+  lost_launchers_ = lost_launchers_ || !lost.lives;
+  for (const wire::ProcessSet::Range& range : lost.processes) silences_.gone(range);
+  if (judge_.awaits_output())
+    lose_output(lost, out);
+  else if (!relocate(lost, now, out, orders))
+    judge_.on(lost);
+}
+
+void RootDesk::scan(const wire::ScanUp& request, Actions& out, DeskOrders& orders) {
+  if (!scanning_) {
     scan_from_now_on(out);
-  } else if (const auto* stamps = std::get_if<wire::Stamps>(&message)) {
-    out.push_back(Record{*stamps});
-  } else if (const auto* checkup = std::get_if<wire::Checkup>(&message)) {
-    out.push_back(Examined{*checkup});
-  } else if (const auto* back = std::get_if<wire::Rejoined>(&message)) {
-    process_restarts_ ? rejoined(*back, now) : rejoined_.push_back(*back);
-  } else if (const auto* answer = std::get_if<wire::CcsAnswer>(&message)) {
-    if (ccs_ && !ccs_->on(*answer, now, out, orders.process)) orders.liar = answer->process;
-  } else if (const auto* bound = std::get_if<wire::Bindings>(&message)) {
-    bindings_.push_back(*bound);
-  } else if (const auto* told = std::get_if<wire::Silence>(&message)) {
-    silence(*told, now);
-  } else if (const auto* left = std::get_if<wire::Left>(&message)) {
-    left_.push_back(left->process);
-  } else if (const auto* wanted = std::get_if<wire::PesWanted>(&message)) {
-    if (job_->resizes && !resizing_ && !reading_hosts_) wanted_pes_ = wanted->pes;
-  } else if (const auto* scan = std::get_if<wire::ScanUp>(&message)) {
-    if (!scanning_) {
-      scan_from_now_on(out);
-      recalled_ = job_->input_process >= job_->processes;
-      if (!recalled_) orders.input.emplace_back(wire::RecallInput{});
-    }
-    if (scans_.empty()) look_at_scans_ = true;
-    keep(*scan);
+    recalled_ = job_->input_process >= job_->processes;
+    if (!recalled_) orders.input.emplace_back(wire::RecallInput{});
   }
+  if (scans_.empty()) look_at_scans_ = true;
+  keep(request);
 }
 
 /// A process waits for one answer at a time: older requests of its number are of its earlier lives.

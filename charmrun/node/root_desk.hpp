@@ -168,6 +168,7 @@ private:
   void resize(Instant now, proto::Actions& out, DeskOrders& orders);
   void reshape(Instant now, DeskOrders& orders);
   void forget_unused_hosts(std::size_t first, std::vector<wire::Share>& shares);
+  void link_lost(const wire::LinkLost& lost, Instant now, proto::Actions& out, DeskOrders& orders);
   void new_host_key(const wire::NewHostKey& message, proto::Actions& out);
   void number(Instant now, proto::Actions& out, DeskOrders& orders);
   std::vector<Host*> take_places();
@@ -201,6 +202,7 @@ private:
   std::vector<proto::Shelter> shelters() const;
   void move_processes(Instant now, proto::Actions& out, DeskOrders& orders);
   void scan_from_now_on(proto::Actions& out);
+  void scan(const wire::ScanUp& request, proto::Actions& out, DeskOrders& orders);
   void keep(const wire::ScanUp& scan);
   void serve_scans(DeskOrders& orders);
   void want_input(proto::Actions& out);

@@ -2,6 +2,7 @@
 #include "tree/io/runner.hpp"
 
 #include "charmrun/node/adoption_socket.hpp"
+#include "tree/base/overloaded.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/guardian.hpp"
 #include "tree/proto/output_queue.hpp"
@@ -47,49 +48,43 @@ void Runner::turn(Event event) {
   for (Action& action : actions_) execute(action);
 }
 
+/// What nobody carries out does not compile: it is ours, of the links or of the host; what is left is for the
+/// user, whom only a root has.
 void Runner::execute(Action& action) {
-  if (auto* a = std::get_if<Login>(&action)) return links_.execute(*a);
-  if (auto* a = std::get_if<CancelLogin>(&action)) return links_.execute(*a);
-  if (auto* a = std::get_if<Signed>(&action)) return links_.execute(*a);
-  if (auto* a = std::get_if<Send>(&action)) return links_.execute(*a);
-  if (auto* a = std::get_if<CloseLink>(&action)) return links_.execute(*a);
-  if (auto* a = std::get_if<Probe>(&action)) return links_.execute(*a);
-  if (auto* a = std::get_if<Relay>(&action)) return links_.execute(*a);
-  if (auto* a = std::get_if<ReplaceParent>(&action)) return links_.execute(*a);
-  if (auto* a = std::get_if<Prepare>(&action)) return prepare(*a);
-  if (auto* a = std::get_if<Spawn>(&action)) return host_.execute(*a);
-  if (auto* a = std::get_if<Signal>(&action)) return host_.execute(*a);
-  if (auto* a = std::get_if<KillLeftovers>(&action)) return host_.execute(*a);
-  if (auto* a = std::get_if<ClientSend>(&action)) return host_.execute(std::move(*a));
-  if (auto* a = std::get_if<ClientClose>(&action)) return host_.execute(*a);
-  if (auto* a = std::get_if<DrainOutput>(&action)) return host_.execute(*a);
-  if (auto* a = std::get_if<PauseOutput>(&action)) return host_.execute(*a);
-  if (auto* a = std::get_if<PauseClient>(&action)) return host_.execute(*a);
-  if (auto* a = std::get_if<LookAtClient>(&action)) return host_.execute(*a);
-  if (auto* a = std::get_if<SpoolWrite>(&action)) return host_.execute(*a);
-  if (auto* a = std::get_if<SpoolRead>(&action)) return host_.execute(*a);
-  if (auto* a = std::get_if<WriteInput>(&action)) return host_.execute(*a);
-  if (auto* a = std::get_if<RecallPipe>(&action)) return host_.execute(*a);
-  if (auto* a = std::get_if<ResizeTerminal>(&action)) return host_.execute(*a);
-  if (auto* a = std::get_if<Adopt>(&action)) return host_.execute(*a);
-  if (auto* a = std::get_if<Finish>(&action)) return execute(*a);
-  if (user_ == nullptr) return;
-  if (auto* a = std::get_if<Show>(&action)) return show(*a);
-  if (auto* a = std::get_if<Say>(&action)) return user_->say(a->tone, a->text);
-  if (auto* a = std::get_if<Sign>(&action)) return user_->sign(*a);
-  if (auto* a = std::get_if<StoreHostKey>(&action)) return user_->store_host_key(a->host, a->key);
-  if (auto* a = std::get_if<Record>(&action)) return user_->record(*a);
-  if (auto* a = std::get_if<Progress>(&action)) return user_->progress(*a);
-  if (auto* a = std::get_if<Examined>(&action)) return user_->examined(a->checkup);
-  if (auto* a = std::get_if<ReadInput>(&action)) return user_->read_input(*a);
-  if (auto* a = std::get_if<RunOver>(&action)) return execute(*a);
-  if (auto* a = std::get_if<KeepTree>(&action)) return user_->keep_tree(*a);
-  if (std::holds_alternative<ReleaseKeys>(action)) return user_->release_keys();
-  if (std::holds_alternative<StopSelf>(action)) return stop_self(now() + kFlush);
-  if (auto* a = std::get_if<ReadHosts>(&action)) return user_->read_hosts(a->pes);
+  std::visit(
+      [this]<class A>(A& each) {
+        if constexpr (requires { perform(each); })
+          perform(each);
+        else if constexpr (requires { links_.execute(each); })
+          links_.execute(each);
+        else if constexpr (requires { host_.execute(std::move(each)); })
+          host_.execute(std::move(each));
+        else if (user_ != nullptr)
+          for_user(each);
+      },
+      static_cast<AnyAction&>(action));
 }
 
-void Runner::prepare(const Prepare& action) {
+template <class A>
+void Runner::for_user(A& action) {
+  Overloaded{
+      [&](Show& a) { show(a); },
+      [&](const Say& a) { user_->say(a.tone, a.text); },
+      [&](const Sign& a) { user_->sign(a); },
+      [&](const StoreHostKey& a) { user_->store_host_key(a.host, a.key); },
+      [&](const Record& a) { user_->record(a); },
+      [&](const Progress& a) { user_->progress(a); },
+      [&](const Examined& a) { user_->examined(a.checkup); },
+      [&](const ReadInput& a) { user_->read_input(a); },
+      [&](const KeepTree& a) { user_->keep_tree(a); },
+      [&](const ReleaseKeys&) { user_->release_keys(); },
+      [&](const StopSelf&) { stop_self(now() + kFlush); },
+      [&](const ReadHosts& a) { user_->read_hosts(a.pes); },
+      [&](const RunOver& a) { run_over(a.result); },
+  }(action);
+}
+
+void Runner::perform(const Prepare& action) {
   host_.execute(action);
   if (!action.job->repairs()) return;
   if (const auto open = links_.open_to_adopters(adoption_socket(*action.job, action.self.index)); !open)
@@ -114,7 +109,7 @@ void Runner::show(Show& action) {
   user_->show(std::move(action));
 }
 
-void Runner::execute(const Finish& action) {
+void Runner::perform(const Finish& action) {
   finished_ = true;
   result_ = action;
   timer_.cancel();
@@ -124,9 +119,9 @@ void Runner::execute(const Finish& action) {
 }
 
 /// Whatever of its output has yet to be written is no part of the next run's.
-void Runner::execute(const RunOver& action) {
+void Runner::run_over(const Finish& result) {
   shown_ = 0;
-  user_->run_over(action.result);
+  user_->run_over(result);
 }
 
 void Runner::arm_timer() {

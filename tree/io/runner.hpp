@@ -88,9 +88,11 @@ public:
 private:
   void turn(proto::Event event);
   void execute(proto::Action& action);
-  void prepare(const proto::Prepare& action);
-  void execute(const proto::Finish& action);
-  void execute(const proto::RunOver& action);
+  void perform(const proto::Prepare& action);
+  void perform(const proto::Finish& action);
+  template <class A>
+  void for_user(A& action);
+  void run_over(const proto::Finish& result);
   void show(proto::Show& action);
   void arm_timer();
   void stop_self(Instant by);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "tree/base/exit_status.hpp"
+#include "tree/base/overloaded.hpp"
 #include "tree/proto/charm_server.hpp"
 #include "tree/proto/native_server.hpp"
 #include "tree/proto/on_failure.hpp"
@@ -365,70 +366,84 @@ void HostProcesses::apply(const BarrierEntered& entered, Upward& up) {
   at(entered.process).entered[static_cast<std::size_t>(entered.kind)] = true;
 }
 
-void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, Actions& out, Upward& up) {
-  for (ClientOutput& output : outputs) {
-    if (auto* bytes = std::get_if<ToClient>(&output)) {
-      out.push_back(ClientSend{kind, bytes->client, std::move(bytes->bytes), std::move(bytes->tail)});
-    } else if (auto* close = std::get_if<CloseClient>(&output)) {
-      out.push_back(ClientClose{kind, close->client});
-    } else if (auto* registered = std::get_if<Registered>(&output)) {
-      apply(*registered, kind, now, out, up);
-    } else if (auto* refused = std::get_if<Refused>(&output)) {
-      apply(*refused, up);
-    } else if (auto* entered = std::get_if<BarrierEntered>(&output)) {
-      apply(*entered, up);
-    } else if (std::holds_alternative<CrashAcked>(output)) {
-      up.facts.epoch = epoch_;
-      ++up.facts.crash_acks;
-    } else if (auto* printed = std::get_if<Printed>(&output)) {
-      const bool shown = at(printed->process).on_terminal[printed->stream == Stream::out ? 0 : 1];
-      at(printed->process)
-          .lines.append(printed->stream, shown ? std::string_view{} : printed->text, printed->wants_receipt,
-                        now, {*job_, printed->process, up.messages});
-      if (printed->stream == Stream::err) at(printed->process).last_words.append(printed->text);
-      if (kind == ClientKind::charm) check_build(*printed, up);
-      if (at(printed->process).exit) at(printed->process).report_by = now + kLastWords;
-    } else if (auto* scan = std::get_if<ScanRequested>(&output)) {
-      flush(scan->process, wire::Tail::prompt, up);  // a prompt belongs before the wait for its answer
-      up.messages.push_back(wire::ScanUp{scan->process, std::move(scan->format)});
-    } else if (auto* ended = std::get_if<Ended>(&output)) {
-      at(ended->process).ended = true;
-      flush(ended->process, wire::Tail::prompt, up);
-      if (kind == ClientKind::native) {  // judged by its exit status, but what it said counts
-        at(ended->process).code = ended->code;
-        continue;
-      }
-      ++up.facts.ended;
-      tell_who_ended({ended->process, ended->process}, up);
-      if (ended->code != 0 && !up.facts.code) up.facts.code = wire::Code{ended->process, ended->code};
-    } else if (auto* aborted = std::get_if<Aborted>(&output)) {
-      flush(aborted->process, wire::Tail::ended, up);
-      at(aborted->process).exited = true;  // the abort is its end
-      if (ending_) continue;               // what is asked to end may do it so
-      up.messages.push_back(wire::AbortUp{aborted->process, aborted->code, std::move(aborted->text),
-                                          take_last_words(aborted->process)});
-    } else if (auto* lost = std::get_if<ClientLost>(&output)) {
-      Process& process = at(lost->process);
-      process.explain_by = now + kExplain;
-      process.why = std::move(lost->why);
-      process.lost = true;
-    } else if (auto* answered = std::get_if<RequestAnswered>(&output)) {
-      apply(*answered, up);
-    } else if (auto* delivered = std::get_if<TableDelivered>(&output)) {
-      out.push_back(
-          DrainOutput{name_of(delivered->process), delivered->client});  // what it wrote before is no copy
-    } else if (auto* asked = std::get_if<ResizeAsked>(&output)) {
-      up.messages.emplace_back(wire::PesWanted{asked->process, asked->pes});
-    } else if (auto* given = std::get_if<QueuePairsGiven>(&output)) {
-      apply(*given, now, out, up);
-    } else if (auto* unheard = std::get_if<Unheard>(&output)) {
-      out.push_back(LookAtClient{name_of(unheard->process), unheard->client});
-    } else if (auto* silence = std::get_if<wire::Silence>(&output)) {
-      apply(*silence, out, up);
-    } else if (auto* note = std::get_if<ClientNote>(&output)) {
-      up.messages.push_back(wire::Note{self_.index, std::move(note->text)});
-    }
+void HostProcesses::apply(const Printed& output, ClientKind kind, Instant now, Upward& up) {
+  Process& process = at(output.process);
+  const bool shown = process.on_terminal[output.stream == Stream::out ? 0 : 1];
+  process.lines.append(output.stream, shown ? std::string_view{} : output.text, output.wants_receipt, now,
+                       {*job_, output.process, up.messages});
+  if (output.stream == Stream::err) process.last_words.append(output.text);
+  if (kind == ClientKind::charm) check_build(output, up);
+  if (process.exit) process.report_by = now + kLastWords;
+}
+
+void HostProcesses::apply(const Ended& output, ClientKind kind, Upward& up) {
+  at(output.process).ended = true;
+  flush(output.process, wire::Tail::prompt, up);
+  if (kind == ClientKind::native) {  // judged by its exit status, but what it said counts
+    at(output.process).code = output.code;
+    return;
   }
+  ++up.facts.ended;
+  tell_who_ended({output.process, output.process}, up);
+  if (output.code != 0 && !up.facts.code) up.facts.code = wire::Code{output.process, output.code};
+}
+
+void HostProcesses::apply(Aborted& output, Upward& up) {
+  flush(output.process, wire::Tail::ended, up);
+  at(output.process).exited = true;  // the abort is its end
+  if (ending_) return;               // what is asked to end may do it so
+  up.messages.push_back(
+      wire::AbortUp{output.process, output.code, std::move(output.text), take_last_words(output.process)});
+}
+
+void HostProcesses::apply(ClientLost& output, Instant now) {
+  Process& process = at(output.process);
+  process.explain_by = now + kExplain;
+  process.why = std::move(output.why);
+  process.lost = true;
+}
+
+void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, Actions& out, Upward& up) {
+  const Overloaded act{
+      [&](ToClient& o) {
+        out.push_back(ClientSend{kind, o.client, std::move(o.bytes), std::move(o.tail)});
+      },
+      [&](CloseClient& o) {
+        out.push_back(ClientClose{kind, o.client});
+      },
+      [&](Registered& o) { apply(o, kind, now, out, up); },
+      [&](Refused& o) { apply(o, up); },
+      [&](BarrierEntered& o) { apply(o, up); },
+      [&](CrashAcked&) {
+        up.facts.epoch = epoch_;
+        ++up.facts.crash_acks;
+      },
+      [&](Printed& o) { apply(o, kind, now, up); },
+      [&](ScanRequested& o) {
+        flush(o.process, wire::Tail::prompt, up);  // a prompt belongs before the wait for its answer
+        up.messages.push_back(wire::ScanUp{o.process, std::move(o.format)});
+      },
+      [&](Ended& o) { apply(o, kind, up); },
+      [&](Aborted& o) { apply(o, up); },
+      [&](ClientLost& o) { apply(o, now); },
+      [&](RequestAnswered& o) { apply(o, up); },
+      // What it wrote before is no copy.
+      [&](TableDelivered& o) {
+        out.push_back(DrainOutput{name_of(o.process), o.client});
+      },
+      [&](ResizeAsked& o) {
+        up.messages.emplace_back(wire::PesWanted{o.process, o.pes});
+      },
+      [&](QueuePairsGiven& o) { apply(o, now, out, up); },
+      [&](Unheard& o) {
+        out.push_back(LookAtClient{name_of(o.process), o.client});
+      },
+      [&](wire::Silence& o) { apply(o, out, up); },
+      [&](ClientNote& o) {
+        up.messages.push_back(wire::Note{self_.index, std::move(o.text)});
+      },
+  };
+  for (ClientOutput& output : outputs) std::visit(act, output);
   outputs.clear();
   for (std::uint32_t i = 0; i < local_.size() && waiting_exits_ > 0; ++i) {
     if (processes_[i].exit && !must_be_heard(processes_[i])) report_waiting_exit(local_.at(i), up);

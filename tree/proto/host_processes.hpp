@@ -179,6 +179,10 @@ private:
   void apply(const Refused& output, Upward& up);
   void apply(const BarrierEntered& entered, Upward& up);
   void apply(const wire::Silence& silence, Actions& out, Upward& up);
+  void apply(const Printed& output, ClientKind kind, Instant now, Upward& up);
+  void apply(const Ended& output, ClientKind kind, Upward& up);
+  void apply(Aborted& output, Upward& up);
+  void apply(ClientLost& output, Instant now);
   static void explain_kill(const Process& process, wire::ProcessExit& exit);
   /// How many the shell starts.
   std::uint32_t to_spawn() const { return forking_ ? 1 : local_.count; }

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// What holds for every message between launchers: one row for each, in the order of AnyMessage. A message
+// without a row does not compile, nor does one from below of which nobody has said for whom it speaks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "tree/wire/message_limits.hpp"
+#include "tree/wire/messages.hpp"
+
+namespace charmtree::wire {
+
+/// Of the payload: base + so much for each host and each process that its sender may speak for.
+struct Limit {
+  std::size_t base = kMaxSaid, host = 0, process = 0;
+};
+
+/// What of its parent's a child must have: a host, a process, or a process that it has or once had.
+enum class Owned : std::uint8_t { host, process, process_once };
+
+/// A member of a message names what its sender must own: a number, a list of these, or a list of ranges.
+template <Owned kWhat, class M, class T>
+struct Names {
+  T M::*member;
+};
+/// A message that names no host and no process, or as many as it likes.
+struct Nobody {};
+/// The launcher that receives it looks at more than these: Node::allowed.
+struct Judged {};
+
+/// `Says...`: Names, Nobody, Judged.
+template <class M, class... Says>
+struct MessageRow {
+  using Message = M;
+  static constexpr bool kIsJudged = (std::is_same_v<Says, Judged> || ...);
+  bool goes_down;
+  std::tuple<Says...> says;
+  Limit limit{};
+  bool is_counted = true;     // among those of which a child has only so many; else a limit of its own counts
+  bool goes_to_root = false;  // every launcher on its way hands it on
+  constexpr MessageRow most(Limit most) const {
+    MessageRow row = *this;
+    row.limit = most;
+    return row;
+  }
+  constexpr MessageRow uncounted() const {
+    MessageRow row = *this;
+    row.is_counted = false;
+    return row;
+  }
+  constexpr MessageRow to_root() const {
+    MessageRow row = *this;
+    row.goes_to_root = true;
+    return row;
+  }
+};
+
+namespace rows {
+
+template <class M>
+constexpr auto down() {
+  return MessageRow<M>{true, {}};
+}
+template <class M, class... Says>
+constexpr auto up(Says... says) {
+  static_assert(sizeof...(Says) > 0, "for whom does it speak?");
+  return MessageRow<M, Says...>{false, {says...}};
+}
+template <class M, class T>
+constexpr auto host(T M::*member) {
+  return Names<Owned::host, M, T>{member};
+}
+template <class M, class T>
+constexpr auto process(T M::*member) {
+  return Names<Owned::process, M, T>{member};
+}
+template <class M, class T>
+constexpr auto process_once(T M::*member) {
+  return Names<Owned::process_once, M, T>{member};
+}
+inline constexpr Nobody nobody;
+inline constexpr Judged judged;
+
+/// A number of a host or a process takes five bytes, a range two of them.
+inline constexpr Limit kNumbers{kMaxSaid, 16, 16};
+inline constexpr Limit kPiece{kMaxPiece}, kKey{kMaxKey}, kList{kMaxList};
+inline constexpr Limit kTuples{kMaxList, 0, kMaxTuple + 8};  // all of a host go together
+
+/// A parent is believed: what goes down has no limit but that of every frame.
+inline constexpr std::tuple kAll{
+    down<Welcome>(),
+    down<Assign>(),
+    down<TableDown>(),
+    down<Release>(),
+    down<Receipt>(),
+    down<ScanReply>(),
+    down<Input>(),
+    down<RecallInput>(),
+    down<End>(),
+    down<Sweep>(),
+    down<Numbers>(),
+    down<SignReply>(),
+    down<Restart>(),
+    down<Recover>(),
+    down<Admit>(),
+    down<CcsForward>(),
+    down<Resize>(),
+    down<Regroup>(),
+    down<Reshape>(),
+    down<QueuePairsDown>(),
+    down<ForwardSignal>(),
+    down<Suspend>(),
+    down<OutputCredit>(),
+    down<CcsSpread>(),
+    down<Lost>(),
+    down<Beat>(),
+    down<Punctual>(),
+    down<Renewed>(),
+    down<Readmit>(),
+    down<OutputTaken>(),
+    down<Resend>(),
+    down<Adopt>(),
+    down<Relayed>(),
+    down<Claim>(),
+    down<Relaunch>(),
+    down<Moved>(),
+    up<Hello>(nobody),
+    up<Facts>(judged).most(kTuples).uncounted(),
+    up<Output>(process_once(&Output::process), judged).most(kPiece).uncounted(),
+    up<ScanUp>(process_once(&ScanUp::process)).uncounted().to_root(),
+    up<AbortUp>(process(&AbortUp::process)).most(kPiece).to_root(),
+    up<HandBack>(judged).most(kList),
+    up<NewHostKey>(judged).most(kKey).to_root(),
+    up<Note>(host(&Note::host)).uncounted().to_root(),
+    up<InputTaken>(judged).uncounted().to_root(),
+    up<InputReturned>(judged).most(kPiece).to_root(),
+    up<Stamps>(host(&Stamps::host), judged).to_root(),
+    up<LinkLost>(host(&LinkLost::host), process(&LinkLost::processes), host(&LinkLost::hosts))
+        .most(kNumbers)
+        .to_root(),
+    up<Done>(host(&Done::unconfirmed)).most(kNumbers),
+    up<Swept>(judged),
+    up<Ask>(nobody),
+    up<SignRequest>(host(&SignRequest::launcher), judged).most(kKey),
+    up<Checkup>(host(&Checkup::host), judged).to_root(),
+    up<Rejoined>(process(&Rejoined::process)).to_root(),
+    up<CcsAnswer>(process(&CcsAnswer::process)).most(kPiece).uncounted().to_root(),
+    up<Bindings>(host(&Bindings::host), judged).most({kMaxSaid, 0, 5 * Remit::kMostPus}).to_root(),
+    up<PesWanted>(process(&PesWanted::process)).to_root(),
+    up<Left>(process(&Left::process)).to_root(),
+    up<QueuePairsUp>(judged).most({kMaxQueuePairs}).uncounted(),
+    up<BeatUp>(nobody),
+    up<WasPunctual>(nobody),
+    up<Waiting>(judged),
+    up<Claimed>(judged).most(kNumbers),
+    up<Taken>(judged),
+    up<Reached>(host(&Reached::host), process(&Reached::processes), judged).most(kNumbers).to_root(),
+    up<Idle>(host(&Idle::unconfirmed), host(&Idle::unbounded), judged).most(kNumbers),
+    up<Confirmed>(host(&Confirmed::hosts)).most(kNumbers),
+    up<Fenced>(host(&Fenced::host), judged).to_root(),
+    up<Silence>(process_once(&Silence::process)).to_root(),
+};
+
+template <class... Rows>
+std::variant<typename Rows::Message...> messages_of(const std::tuple<Rows...>&);
+static_assert(std::is_same_v<AnyMessage, decltype(messages_of(kAll))>,
+              "each message has a row, in the order of AnyMessage");
+
+template <class M, std::size_t I = 0>
+constexpr std::size_t index_of() {
+  if constexpr (std::is_same_v<M, std::variant_alternative_t<I, AnyMessage>>)
+    return I;
+  else
+    return index_of<M, I + 1>();
+}
+
+}  // namespace rows
+
+template <class M>
+inline constexpr auto kRowOf = std::get<rows::index_of<M>()>(rows::kAll);
+
+/// A parent says it to its child.
+template <class M>
+concept FromParent = kRowOf<std::remove_cv_t<M>>
+.goes_down;
+/// It is for the root: every launcher on its way hands it on.
+template <class M>
+concept ForRoot = kRowOf<std::remove_cv_t<M>>
+.goes_to_root;
+
+}  // namespace charmtree::wire
