@@ -4,178 +4,55 @@
 #include <algorithm>
 #include <utility>
 
-#include "tree/wire/codec.hpp"
+#include "tree/wire/message_members.hpp"
 
 namespace charmtree::session {
 
-using wire::Reader;
-using wire::Writer;
-
 namespace {
 
-constexpr std::uint64_t kMostSeconds = 1'000'000'000;
+constexpr std::chrono::seconds kLongest{1'000'000'000};
 
 Error bad_peer() {
   return {Errc::bad_peer, Phase::run, "what came over the session's socket is no message", {}};
 }
 
-void put(Writer& out, const Tree& m) {
-  out.string(m.version);
-  out.string(m.nodelist);
-  out.string(m.nodelist_text);
-  out.string(m.nodegroup);
-  out.varint(m.host_limit);
-  out.varint(m.virtual_hosts);
-  out.u8(m.drops ? 1 : 0);
-}
-void get(Reader& in, Tree& m) {
-  m.version = in.string();
-  m.nodelist = in.string();
-  m.nodelist_text = in.string(wire::kMaxLinkFrame);
-  m.nodegroup = in.string();
-  m.host_limit = in.u32();
-  m.virtual_hosts = in.u32();
-  m.drops = in.boolean();
-}
-
-void put(Writer& out, const Said& m) {
-  out.u8(m.tone);
-  out.string(m.line);
-}
-void get(Reader& in, Said& m) {
-  m.tone = static_cast<std::uint8_t>(in.bounded(static_cast<std::uint64_t>(proto::Tone::error)));
-  m.line = in.string();
-}
-
-/// `number` is between launchers alone. The clock is the same at both ends.
-void put(Writer& out, const Shown& m) {
-  out.varint(m.output.process);
-  out.u8(m.output.stream);
-  out.u8(m.output.wants_receipt ? 1 : 0);
-  out.u8(static_cast<std::uint8_t>(m.output.tail));
-  out.svarint(m.output.read.time_since_epoch().count());
-  out.string(m.output.text);
-  out.string(m.host);
-  out.varint(m.processes);
-  out.u8(m.raw ? 1 : 0);
-}
-void get(Reader& in, Shown& m) {
-  m.output.process = in.u32();
-  m.output.stream =
-      static_cast<std::uint8_t>(in.bounded(static_cast<std::uint64_t>(proto::Stream::terminal)));
-  m.output.wants_receipt = in.boolean();
-  m.output.tail = static_cast<wire::Tail>(in.bounded(static_cast<std::uint64_t>(wire::Tail::ended)));
-  m.output.read = Instant{Duration{in.svarint()}};
-  m.output.text = in.string(wire::kMaxLinkFrame);
-  m.host = in.string();
-  m.processes = in.u32();
-  m.raw = in.boolean();
-}
-
-void put(Writer& out, const Wanted& m) {
-  out.varint(m.bytes);
-}
-void get(Reader& in, Wanted& m) {
-  m.bytes = in.u32();
-}
-
-void put(Writer&, const Suspended&) {}
-void get(Reader&, Suspended&) {}
-
-void put(Writer& out, const Over& m) {
-  out.u8(m.status);
-  out.u8(m.signal);
-  out.varint(m.shares.size());
-  for (const wire::Share& share : m.shares) {
-    out.varint(share.host);
-    out.varint(share.first_process);
-    out.varint(share.processes);
-  }
-}
-void get(Reader& in, Over& m) {
-  m.status = in.u8();
-  m.signal = static_cast<std::uint8_t>(in.bounded(64));
-  m.shares.resize(in.count());
-  for (wire::Share& share : m.shares) share = {in.u32(), in.u32(), in.u32()};
-}
-
-void put(Writer& out, const Run& m) {
-  out.string(*m.job);
-  out.varint(m.hosts.size());
-  for (const RunHost& host : m.hosts) {
-    out.string(host.name);
-    out.varint(host.profile);
-    out.varint(host.processes);
-  }
-  out.varint(static_cast<std::uint64_t>(m.time_limit.count()));
-  out.u8(m.int_ends ? 1 : 0);
-  out.u8(m.ends_on_bad_exit ? 1 : 0);
-  out.u8(m.shows_output ? 1 : 0);
-}
-void get(Reader& in, Run& m) {
-  m.job = std::make_shared<const std::string>(in.string(wire::kMaxLinkFrame));
-  m.hosts.resize(in.count());
-  for (RunHost& host : m.hosts) {
-    host.name = in.string();
-    host.profile = in.u32();
-    host.processes = in.u32();
-  }
-  const Duration longest = std::chrono::seconds{kMostSeconds};
-  m.time_limit =
-      Duration{static_cast<Duration::rep>(in.bounded(static_cast<std::uint64_t>(longest.count())))};
-  m.int_ends = in.boolean();
-  m.ends_on_bad_exit = in.boolean();
-  m.shows_output = in.boolean();
-}
-
-void put(Writer&, const EndSession&) {}
-void get(Reader&, EndSession&) {}
-
-void put(Writer& out, const Signalled& m) {
-  out.u8(m.signal);
-}
-void get(Reader& in, Signalled& m) {
-  m.signal = in.u8();
-}
-
-void put(Writer& out, const Typed& m) {
-  out.string(m.bytes);
-  out.u8(m.end ? 1 : 0);
-}
-void get(Reader& in, Typed& m) {
-  m.bytes = in.string();
-  m.end = in.boolean();
-}
-
-void put(Writer& out, const Written& m) {
-  out.varint(m.cost);
-}
-void get(Reader& in, Written& m) {
-  m.cost = in.varint();
-}
-
-void put(Writer& out, const Receipt& m) {
-  out.varint(m.process);
-}
-void get(Reader& in, Receipt& m) {
-  m.process = in.u32();
-}
-
-template <std::size_t I = 0>
-Result<Message> decode_as(const wire::Frame& frame) {
-  if constexpr (I == std::variant_size_v<Message>) {
-    return bad_peer();
-  } else {
-    if (frame.type != I) return decode_as<I + 1>(frame);
-    std::variant_alternative_t<I, Message> message;
-    Reader in{frame.payload};
-    get(in, message);
-    if (!in.finished()) return bad_peer();
-    return Message{std::move(message)};
-  }
-}
-
 }  // namespace
+
+bool is_sound(const Said& m) {
+  return m.tone <= static_cast<std::uint8_t>(proto::Tone::error);
+}
+bool is_sound(const Shown& m) {
+  return m.output.stream <= static_cast<std::uint8_t>(proto::Stream::terminal);
+}
+bool is_sound(const Over& m) {
+  return m.signal <= 64;
+}
+bool is_sound(const Run& m) {
+  return m.time_limit >= Duration{0} && m.time_limit <= kLongest;
+}
+
+}  // namespace charmtree::session
+
+namespace charmtree::wire {
+
+CT_MEMBERS(session::Tree, s.version, s.nodelist, s.nodelist_text, s.nodegroup, s.host_limit, s.virtual_hosts,
+           s.drops)
+CT_MEMBERS(session::Said, s.tone, s.line)
+CT_MEMBERS(session::Shown, s.output, s.host, s.processes, s.raw)
+CT_MEMBERS(session::Wanted, s.bytes)
+CT_MEMBERS(session::Suspended, )
+CT_MEMBERS(session::Over, s.status, s.signal, s.shares)
+CT_MEMBERS(session::RunHost, s.name, s.profile, s.processes)
+CT_MEMBERS(session::Run, s.job, s.hosts, s.time_limit, s.int_ends, s.ends_on_bad_exit, s.shows_output)
+CT_MEMBERS(session::EndSession, )
+CT_MEMBERS(session::Signalled, s.signal)
+CT_MEMBERS(session::Typed, s.bytes, s.end)
+CT_MEMBERS(session::Written, s.cost)
+CT_MEMBERS(session::Receipt, s.process)
+
+}  // namespace charmtree::wire
+
+namespace charmtree::session {
 
 bool is_of_root(const Message& message) {
   return message.index() < Message{Run{}}.index();
@@ -183,14 +60,16 @@ bool is_of_root(const Message& message) {
 
 Result<std::string> encode(const Message& message) {
   wire::FrameWriter out;
-  std::visit([&](const auto& m) { put(out, m); }, message);
+  std::visit([&](const auto& m) { wire::put(out, m); }, message);
   if (out.payload_size() > wire::kMaxLinkFrame)
     return Error{Errc::bad_input, Phase::options, "the description of the run is too large", {}};
   return out.take_frame(static_cast<std::uint8_t>(message.index()));
 }
 
 Result<Message> decode(const wire::Frame& frame) {
-  return decode_as(frame);
+  auto message = wire::decode_alternative<Message>(frame.type, frame.payload);
+  if (!message) return bad_peer();
+  return std::move(*message);
 }
 
 Result<std::optional<Message>> Listener::next() {

@@ -16,6 +16,7 @@
 #include "tree/wire/frame.hpp"
 #include "tree/wire/greeting.hpp"
 #include "tree/wire/message_limits.hpp"
+#include "tree/wire/message_members.hpp"
 
 using namespace charmtree;
 using namespace charmtree::proto;

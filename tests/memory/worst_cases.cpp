@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The description of the messages is private to the codec, which therefore becomes a part of this file.
 #include "tests/memory/worst_cases.hpp"
 
-#include "tree/wire/messages.cpp"  // NOLINT(bugprone-suspicious-include)
+#include "tree/wire/message_members.hpp"
 
 namespace charmtree::test {
 

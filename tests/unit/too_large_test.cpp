@@ -10,7 +10,7 @@
 #include "tree/proto/gather.hpp"
 #include "tree/wire/frame.hpp"
 #include "tree/wire/job_limits.hpp"
-#include "tree/wire/message_limits.hpp"
+#include "tree/wire/message_members.hpp"
 
 using namespace charmtree;
 using namespace charmtree::proto;

@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "tree/base/time.hpp"
+
 namespace charmtree::wire {
 
 /// Coded bytes that many share.
@@ -24,6 +26,9 @@ struct Remit {
   static constexpr std::uint64_t kMostPus = 1024;
   std::uint64_t most_elements() const { return 2 * (hosts + processes) + kMostPus; }
 };
+
+/// No instant or duration in a message is farther from 0 (36 years), so that differences never overflow.
+inline constexpr Instant kFarthest{Duration{std::int64_t{1} << 60}};
 
 class Writer {
 public:

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "tree/wire/charm_message.hpp"
 #include "tree/wire/codec.hpp"
 #include "tree/wire/frame.hpp"
 #include "tree/wire/messages.hpp"
@@ -30,29 +29,5 @@ bool goes_down(std::uint8_t type);
 
 /// Largest payload that is taken of a message of this type.
 std::size_t most_payload(std::uint8_t type, const Remit& remit);
-
-/// Bytes of each text in such a struct; a longer one is refused.
-template <class S>
-inline constexpr std::size_t kMostText = kMaxLinkFrame;
-template <>
-inline constexpr std::size_t kMostText<Error> = 4U << 10;
-template <>
-inline constexpr std::size_t kMostText<ProcessExit> = 4U << 10;
-template <>
-inline constexpr std::size_t kMostText<Note> = 4U << 10;
-template <>
-inline constexpr std::size_t kMostText<Rejoined> = kMaxTuple;
-template <>
-inline constexpr std::size_t kMostText<ScanUp> = kMaxCharmFormat;
-
-/// These texts only people read: they are cut before they are sent.
-template <class S>
-inline constexpr bool kIsForPeople = false;
-template <>
-inline constexpr bool kIsForPeople<Error> = true;
-template <>
-inline constexpr bool kIsForPeople<ProcessExit> = true;
-template <>
-inline constexpr bool kIsForPeople<Note> = true;
 
 }  // namespace charmtree::wire

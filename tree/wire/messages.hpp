@@ -26,9 +26,6 @@
 
 namespace charmtree::wire {
 
-/// No instant or duration in a message is farther from 0 (36 years), so that differences never overflow.
-inline constexpr Instant kFarthest{Duration{std::int64_t{1} << 60}};
-
 /// The shape of a static k-ary tree. `levels` counts the levels below the root; 0: as many as it takes.
 struct Shape {
   std::uint32_t branching = 0;

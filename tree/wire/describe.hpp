@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// A struct that travels is described once, by its members in their order (CT_MEMBERS); put() and get() walk
+// that description. No memory is taken for a list before it is known that so much can follow, and may.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tree/base/time.hpp"
+#include "tree/wire/codec.hpp"
+#include "tree/wire/frame.hpp"
+
+namespace charmtree::wire {
+
+/// The members of a struct: CT_MEMBERS.
+template <class S>
+struct Members;
+
+/// In namespace charmtree::wire: CT_MEMBERS(Point, s.x, s.y).
+#define CT_MEMBERS(Type, ...)                                         \
+  template <>                                                         \
+  struct Members<Type> {                                              \
+    [[maybe_unused]] static constexpr std::string_view kName = #Type; \
+    template <class S>                                                \
+    static auto of([[maybe_unused]] S& s) {                           \
+      return std::tie(__VA_ARGS__);                                   \
+    }                                                                 \
+  };
+
+template <class S>
+concept Described = requires(S& s) {
+  Members<std::remove_const_t<S>>::of(s);
+};
+
+/// The last value of an enumeration that travels, whose values count from 0.
+template <class E>
+inline constexpr E kLast = [] { static_assert(sizeof(E) == 0, "which one is its last?"); }();
+
+/// Bytes of each text in such a struct; a longer one is refused.
+template <class S>
+inline constexpr std::size_t kMostText = kMaxLinkFrame;
+/// These texts only people read: they are cut before they are sent.
+template <class S>
+inline constexpr bool kIsForPeople = false;
+
+/// So many bytes a T takes at least.
+template <class T>
+struct Least : std::integral_constant<std::size_t, 1> {};
+template <class... Each>
+struct Least<std::tuple<Each&...>> : std::integral_constant<std::size_t, (Least<Each>::value + ... + 0)> {};
+template <Described S>
+struct Least<S> : Least<decltype(Members<S>::of(std::declval<S&>()))> {};
+
+template <class T>
+concept Number = std::is_integral_v<T> || std::is_enum_v<T>;
+
+// ---- put
+
+template <Number T>
+void put(Writer& out, T v) {
+  if constexpr (std::is_signed_v<T>)
+    out.svarint(v);
+  else
+    out.varint(static_cast<std::uint64_t>(v));
+}
+inline void put(Writer& out, const std::string& v) {
+  out.string(v);
+}
+inline void put(Writer& out, const Blob& v) {
+  out.string(v ? std::string_view{*v} : std::string_view{});
+}
+inline void put(Writer& out, Duration v) {
+  out.svarint(v.count());
+}
+inline void put(Writer& out, Instant v) {
+  out.varint(v == kNever ? 0 : 1);
+  if (v != kNever) out.svarint(v.time_since_epoch().count());
+}
+template <class T>
+void put(Writer& out, const std::vector<T>& v) {
+  out.varint(v.size());
+  for (const T& item : v) put(out, item);
+}
+template <class T, std::size_t N>
+void put(Writer& out, const std::array<T, N>& v) {
+  for (const T& item : v) put(out, item);
+}
+template <class T>
+void put(Writer& out, const std::optional<T>& v) {
+  put(out, v.has_value());
+  if (v) put(out, *v);
+}
+template <class S, class M>
+void put_member(Writer& out, const M& member) {
+  if constexpr (std::is_same_v<M, std::string> && kIsForPeople<S>)
+    out.string(std::string_view{member}.substr(0, kMostText<S>));
+  else
+    put(out, member);
+}
+template <Described S>
+void put(Writer& out, const S& value) {
+  std::apply([&](const auto&... member) { (put_member<S>(out, member), ...); }, Members<S>::of(value));
+}
+
+// ---- get
+
+template <Number T>
+void get(Reader& in, T& v) {
+  if constexpr (std::is_enum_v<T>)
+    v = static_cast<T>(in.bounded(static_cast<std::uint64_t>(kLast<T>)));
+  else if constexpr (std::is_signed_v<T>)
+    v = static_cast<T>(in.sbounded(std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+  else
+    v = static_cast<T>(in.bounded(std::numeric_limits<T>::max()));
+}
+inline void get(Reader& in, std::string& v) {
+  v = in.string(kMaxLinkFrame);
+}
+inline void get(Reader& in, Blob& v) {
+  v = std::make_shared<const std::string>(in.string(kMaxLinkFrame));
+}
+inline void get(Reader& in, Duration& v) {
+  constexpr std::int64_t kMost = kFarthest.time_since_epoch().count();
+  v = Duration{in.sbounded(-kMost, kMost)};
+}
+inline void get(Reader& in, Instant& v) {
+  Duration since{0};
+  if (!in.boolean()) {
+    v = kNever;
+    return;
+  }
+  get(in, since);
+  v = Instant{since};
+}
+template <class T>
+void get(Reader& in, std::vector<T>& v) {
+  const std::size_t size = in.count();
+  v.clear();
+  if (size > in.left() / Least<T>::value || size > in.remit().most_elements()) return in.poison();
+  v.reserve(size);
+  for (std::size_t i = 0; i < size && in.ok(); ++i) get(in, v.emplace_back());
+}
+template <class T, std::size_t N>
+void get(Reader& in, std::array<T, N>& v) {
+  for (T& item : v) get(in, item);
+}
+template <class T>
+void get(Reader& in, std::optional<T>& v) {
+  if (in.boolean()) get(in, v.emplace());
+}
+template <class S, class M>
+void get_member(Reader& in, M& member) {
+  if constexpr (std::is_same_v<M, std::string>)
+    member = in.string(kMostText<S>);
+  else
+    get(in, member);
+}
+/// What must hold between members says `bool is_sound(const S&)` beside S.
+template <Described S>
+void get(Reader& in, S& value) {
+  std::apply([&](auto&... member) { (get_member<S>(in, member), ...); }, Members<S>::of(value));
+  if constexpr (requires { is_sound(value); }) {
+    if (in.ok() && !is_sound(value)) in.poison();
+  }
+}
+
+// ---- whole ones
+
+template <class T>
+Blob encode_whole(const T& value) {
+  Writer out;
+  put(out, value);
+  return std::make_shared<const std::string>(out.take());
+}
+
+/// Nothing: it is malformed.
+template <class T>
+std::optional<T> decode_whole(std::string_view bytes, const Remit& remit = {}) {
+  Reader in{bytes, remit};
+  T value;
+  get(in, value);
+  if (!in.finished()) return {};
+  return value;
+}
+
+/// The alternative with that index; nothing: there is none, or it is malformed.
+template <class Variant, class As = Variant, std::size_t I = 0>
+std::optional<As> decode_alternative(std::size_t index, std::string_view bytes, const Remit& remit = {}) {
+  if constexpr (I < std::variant_size_v<Variant>) {
+    if (index != I) return decode_alternative<Variant, As, I + 1>(index, bytes, remit);
+    if (auto value = decode_whole<std::variant_alternative_t<I, Variant>>(bytes, remit))
+      return std::optional<As>{std::in_place, std::move(*value)};
+  }
+  return {};
+}
+
+}  // namespace charmtree::wire
