@@ -71,6 +71,8 @@ public:
            (events_ ? events_->backlog() : 0);
   }
 
+  /// How long the reader of our output may take at the end: after Ctrl-C, and else (any signal ends us then).
+  static constexpr Duration kLastWords = 2s, kNoHurry = 24h * 365;
   /// The end: everything shown has been written, or nobody reads it any more. Host keys too, as far as they
   /// can. `hosts`: those of the job, for the files of processes that said nothing. A file of theirs that
   /// could not be written makes an otherwise good `result` a failure. False: that takes longer than `limit`.

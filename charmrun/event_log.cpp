@@ -13,7 +13,7 @@ using proto::Tone;
 
 namespace {
 
-constexpr std::string_view kFormat = "charmtree-events-1";
+constexpr std::string_view kEventsFormat = "charmtree-events-1";
 constexpr int kMaxDescriptor = 1023;
 
 }  // namespace
@@ -26,7 +26,7 @@ std::string EventLog::line(const char* event, Instant now, const Json& more) con
 
 std::string EventLog::job(const wire::JobSpec& job, int pid, Instant now) const {
   return line("job", now,
-              {{"format", kFormat},
+              {{"format", kEventsFormat},
                {"job", job.id},
                {"pid", pid},
                {"command", job.arguments},

@@ -10,7 +10,7 @@
 namespace charmtree {
 namespace {
 
-constexpr int kFormat = 1;
+constexpr int kHistoryFormat = 1;
 constexpr std::size_t kPatternsShown = 3;
 // What is assumed of a login by the ssh command (docs/DESIGN.md, 4: 15-24 ms) and of a local launcher.
 constexpr proto::Postal kCommand{18ms, 250ms}, kLocal{600us, 5ms};
@@ -126,7 +126,7 @@ std::string History::text() const {
                         {"latency_p50_ms", milliseconds(p.median)},
                         {"latency_p90_ms", milliseconds(p.slow)}});
   }
-  const Json json = {{"format", kFormat}, {"launches", launches_}, {"patterns", std::move(patterns)}};
+  const Json json = {{"format", kHistoryFormat}, {"launches", launches_}, {"patterns", std::move(patterns)}};
   return json_text(json, 1);
 }
 
@@ -135,7 +135,7 @@ Result<History> History::parse(std::string_view text) {
   if (text.size() > kMaxText) return bad;
   try {
     const Json json = Json::parse(text);
-    if (json.at("format") != kFormat || json.at("patterns").size() > kMaxPatterns) return bad;
+    if (json.at("format") != kHistoryFormat || json.at("patterns").size() > kMaxPatterns) return bad;
     History history;
     history.launches_ = json.at("launches").get<std::uint64_t>();
     for (const Json& each : json.at("patterns")) {

@@ -55,9 +55,6 @@ using namespace charmtree;
 
 namespace {
 
-/// How long the reader of our output may take at the end: after Ctrl-C, and else (any signal ends us then).
-constexpr Duration kLastWords = 2s, kPatience = 24h * 365;
-
 void complain_of_output(int error) {
   complain({Errc::internal, Phase::run, std::string{"cannot write to stdout: "} + strerror(error), {}});
 }
@@ -236,7 +233,7 @@ int run_doctor(const Options& options, const std::string& self) {
     say_remarks(*job, console);
     Leaving never{around.io, nullptr};
     proto::Finish result = conduct(around.io, runner, never);
-    console.finish(result, {}, kPatience);
+    console.finish(result, {}, Console::kNoHurry);
     if (result.signal != 0) die_of(result.signal);
     if (result.status != 0) return result.status;  // too large a job, ++timelimit
     job->remarks.clear();
@@ -345,7 +342,8 @@ int run_job(const Options& options, Job& job, Surroundings& around, Extras& extr
     if (extras.tree && node.leaves_job()) extras.tree->leave();
     if (extras.tree) extras.tree->remove();
     const bool hurried = result.signal != 0 || result.why.cause == proto::Cause::time_limit;
-    const bool written = console.finish(result, node.hosts(), hurried ? kLastWords : kPatience);
+    const bool written =
+        console.finish(result, node.hosts(), hurried ? Console::kLastWords : Console::kNoHurry);
     output_failure = console.output_failure();
     keep_records(options, job, node, console, result, io::now() - started);
     if (!written && hurried) {  // the writer would wait for its reader
@@ -460,7 +458,7 @@ int run_session(const Options& options, const std::string& self) {
   door.attach(runner, node);
   door.when_ready([&] {
     if (!options.background) return;
-    console.drain(kLastWords);
+    console.drain(Console::kLastWords);
     background->ready(job->plan.job.id + "\n");
   });
   if (const auto opened = door.open(); !opened) return complain(opened.error()), kLauncherFailed;
@@ -473,7 +471,7 @@ int run_session(const Options& options, const std::string& self) {
   say_remarks(*job, console);
   proto::Finish result = conduct_session(around.io, runner);
   door.finish(result);
-  console.finish(result, {}, kLastWords);
+  console.finish(result, {}, Console::kLastWords);
   keep_records(options, *job, node, console, result, io::now() - started);
   if (door.was_asked_to_end()) return 0;
   if (result.signal != 0) die_of(result.signal);

@@ -18,10 +18,6 @@ constexpr std::string_view kNo = "no-";
 constexpr std::string_view kReplay = "+replay-detail";  // of Charm++ programs
 constexpr std::string_view kEndHint = "words for the program go behind a lone ++";
 
-Error bad(std::string what, std::string fix = {}) {
-  return {Errc::bad_input, Phase::options, std::move(what), std::move(fix)};
-}
-
 constexpr bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
@@ -36,15 +32,16 @@ struct Match {
 Error unknown_option(std::string_view word) {
   const std::string_view name = word.substr(2);
   if (find_mode(name) != nullptr)
-    return bad(fmt::format("{} can only be the first word", word), fmt::format("charmrun {} ...", word));
+    return bad_input(fmt::format("{} can only be the first word", word),
+                     fmt::format("charmrun {} ...", word));
   const std::string what = fmt::format("unknown option '{}'", quotable(word));
   if (const auto equals = name.find('=');
       equals != std::string_view::npos && find_option(name.substr(0, equals)))
-    return bad(what, fmt::format("write its value as the next word: ++{} {}", name.substr(0, equals),
-                                 quotable(name.substr(equals + 1))));
+    return bad_input(what, fmt::format("write its value as the next word: ++{} {}", name.substr(0, equals),
+                                       quotable(name.substr(equals + 1))));
   if (const auto guess = guess_option(name); !guess.empty())
-    return bad(what, fmt::format("did you mean ++{}? ({})", guess, kEndHint));
-  return bad(what, fmt::format("++help lists all; {}", kEndHint));
+    return bad_input(what, fmt::format("did you mean ++{}? ({})", guess, kEndHint));
+  return bad_input(what, fmt::format("++help lists all; {}", kEndHint));
 }
 
 Result<Match> match_long(std::string_view word) {
@@ -53,8 +50,8 @@ Result<Match> match_long(std::string_view word) {
   if (name.starts_with(kNo)) {
     if (const OptionRow* row = find_option(name.substr(kNo.size()))) {
       if (row->is_flag()) return Match{row, false};
-      return bad(fmt::format("++{} takes a value and so has no form {}", row->name, quotable(word)),
-                 "leave it out to get its default");
+      return bad_input(fmt::format("++{} takes a value and so has no form {}", row->name, quotable(word)),
+                       "leave it out to get its default");
     }
   }
   return unknown_option(word);
@@ -62,7 +59,7 @@ Result<Match> match_long(std::string_view word) {
 
 Result<Match> match_word(std::string_view word) {
   if (word.starts_with("++")) return match_long(word);
-  if (word == "+") return bad("a lone + is no option", std::string(kEndHint));
+  if (word == "+") return bad_input("a lone + is no option", std::string(kEndHint));
   if (word.size() < 2 || word.front() != '+' || (word.size() > 2 && is_letter(word[2]))) return Match{};
   const OptionRow* row = find_option(word.substr(1, 1));
   if (row == nullptr) return Match{};
@@ -83,25 +80,26 @@ const ModeRow* mode_of(std::span<const std::string> argv) {
 Result<void> check_part(const OptionRow& row, const Options& options) {
   if (!has_meaning(row, options.mode)) {
     if (options.mode == Mode::attach)
-      return bad(fmt::format("++attach has no use for ++{}", row.name),
-                 "a job keeps what it was started with");
-    return bad(fmt::format("++{} has no meaning with ++{}", row.name, name(options.mode)), "leave it out");
+      return bad_input(fmt::format("++attach has no use for ++{}", row.name),
+                       "a job keeps what it was started with");
+    return bad_input(fmt::format("++{} has no meaning with ++{}", row.name, name(options.mode)),
+                     "leave it out");
   }
   if (options.mode != Mode::session && options.mode != Mode::in) return {};
   switch (session_part(row)) {
     case SessionPart::both:
       return {};
     case SessionPart::neither:
-      return bad(fmt::format("++{} and sessions exclude each other", row.name),
-                 "start the program by itself");
+      return bad_input(fmt::format("++{} and sessions exclude each other", row.name),
+                       "start the program by itself");
     case SessionPart::tree:
       if (options.mode == Mode::session) return {};
-      return bad(fmt::format("++{} is for the session as a whole", row.name),
-                 fmt::format("charmrun ++session ++{} ...", row.name));
+      return bad_input(fmt::format("++{} is for the session as a whole", row.name),
+                       fmt::format("charmrun ++session ++{} ...", row.name));
     case SessionPart::run:
       if (options.mode == Mode::in) return {};
-      return bad(fmt::format("++{} is for what runs in the session", row.name),
-                 fmt::format("charmrun ++in ++{} ... program", row.name));
+      return bad_input(fmt::format("++{} is for what runs in the session", row.name),
+                       fmt::format("charmrun ++in ++{} ... program", row.name));
   }
   return {};
 }
@@ -135,20 +133,20 @@ Result<std::vector<std::string>> scan(std::span<const std::string> argv, Options
     OptionValue value{match->on, {}};
     if (!match->row->is_flag()) {
       if (!match->row->is_repeatable() && !seen.insert(match->row).second)
-        return bad(fmt::format("'{}' is used more than once", quotable(word)), "leave one of them out");
+        return bad_input(fmt::format("'{}' is used more than once", quotable(word)), "leave one of them out");
       if (!match->value && i + 1 == argv.size())
-        return bad(fmt::format("'{}' needs a value: {} {}", word, word, match->row->value));
+        return bad_input(fmt::format("'{}' needs a value: {} {}", word, word, match->row->value));
       if (!match->value && argv[i + 1].starts_with("++"))
-        return bad(fmt::format("'{}' needs a value, but '{}' follows: {} {}", word, quotable(argv[i + 1]),
-                               word, match->row->value));
+        return bad_input(fmt::format("'{}' needs a value, but '{}' follows: {} {}", word,
+                                     quotable(argv[i + 1]), word, match->row->value));
       value.text = match->value ? *match->value : std::string_view(argv[++i]);
     }
     if (auto set = set_option(*match->row, value, options); !set) return set.error();
     options.given.push_back(match->row->name);
     remember_typed(*match->row, match->value ? word : fmt::format("{} {}", word, value.text), options);
     if (!match->row->missing.empty() && value.on)
-      return bad(fmt::format("++{} is not ready yet ({})", match->row->name, match->row->missing),
-                 "leave it out");
+      return bad_input(fmt::format("++{} is not ready yet ({})", match->row->name, match->row->missing),
+                       "leave it out");
   }
   return rest;
 }
@@ -158,32 +156,33 @@ Error not_a_program(const std::string& word) {
   const std::string_view name =
       start == std::string::npos ? std::string_view{} : std::string_view(word).substr(start);
   if (find_option(name) != nullptr)
-    return bad(fmt::format("charmrun does not know the option '{}'", quotable(word)),
-               fmt::format("did you mean ++{}?", name));
-  return bad(fmt::format("charmrun does not know the option '{}'", quotable(word)),
-             "its own options begin with ++; those of the program stand behind the program's name");
+    return bad_input(fmt::format("charmrun does not know the option '{}'", quotable(word)),
+                     fmt::format("did you mean ++{}?", name));
+  return bad_input(fmt::format("charmrun does not know the option '{}'", quotable(word)),
+                   "its own options begin with ++; those of the program stand behind the program's name");
 }
 
 /// Of modes that are about jobs that run already.
 Result<void> take_job(const std::vector<std::string>& words, Options& options) {
   const std::size_t most = options.mode == Mode::list ? 0 : 1;
   if (words.size() > most)
-    return bad(fmt::format("'{}' has no meaning here", quotable(words[most])),
-               fmt::format("charmrun ++{}{}", name(options.mode),
-                           options.mode == Mode::list   ? ""
-                           : options.mode == Mode::kill ? " JOB"
-                                                        : " [JOB]"));
+    return bad_input(fmt::format("'{}' has no meaning here", quotable(words[most])),
+                     fmt::format("charmrun ++{}{}", name(options.mode),
+                                 options.mode == Mode::list   ? ""
+                                 : options.mode == Mode::kill ? " JOB"
+                                                              : " [JOB]"));
   if (!words.empty()) options.program = words.front();
   if (options.mode == Mode::kill && words.empty() && !options.help && !options.version)
-    return bad("++kill needs the job that is to end", "charmrun ++kill JOB; charmrun ++list shows them");
+    return bad_input("++kill needs the job that is to end",
+                     "charmrun ++kill JOB; charmrun ++list shows them");
   return {};
 }
 
 Result<void> take_program(std::vector<std::string> words, Options& options) {
   if (is_about_running_jobs(options.mode)) return take_job(words, options);
   if (options.mode == Mode::session && !words.empty())
-    return bad(fmt::format("++session has no use for '{}'", quotable(words.front())),
-               "start it without a program, and run programs by charmrun ++in");
+    return bad_input(fmt::format("++session has no use for '{}'", quotable(words.front())),
+                     "start it without a program, and run programs by charmrun ++in");
   if (options.mode == Mode::ccs) {
     options.arguments = std::move(words);
     return {};
@@ -193,9 +192,9 @@ Result<void> take_program(std::vector<std::string> words, Options& options) {
     if (options.interactive) words = {"python3", "-m", "charm4py.interactive"};
   }
   if (words.empty()) {
-    return bad("no program was given", "charmrun [options] program [arguments]; ++help shows more");
+    return bad_input("no program was given", "charmrun [options] program [arguments]; ++help shows more");
   }
-  if (words.front().empty()) return bad("the program's name is empty");
+  if (words.front().empty()) return bad_input("the program's name is empty");
   if (words.front().front() == '-' || words.front().front() == '+') return not_a_program(words.front());
   options.program = std::move(words.front());
   options.arguments.assign(std::make_move_iterator(words.begin() + 1), std::make_move_iterator(words.end()));
@@ -244,8 +243,8 @@ Result<void> check_mpiexec(const Options& o) {
   };
   for (const auto& [given, name] : excluded) {
     if (given)
-      return bad(fmt::format("++mpiexec and {} exclude each other", name),
-                 "mpiexec chooses the hosts and starts a launcher on each");
+      return bad_input(fmt::format("++mpiexec and {} exclude each other", name),
+                       "mpiexec chooses the hosts and starts a launcher on each");
   }
   return {};
 }
@@ -258,13 +257,15 @@ Result<void> check_output(const Options& o) {
       {o.label, "++label"}, {!o.label_format.empty(), "++label-format"}, {o.timestamp, "++timestamp"}};
   for (const auto& [given, name] : not_raw) {
     if (o.raw && given)
-      return bad(fmt::format("++raw and {} exclude each other", name), "++raw passes bytes on as they come");
+      return bad_input(fmt::format("++raw and {} exclude each other", name),
+                       "++raw passes bytes on as they come");
   }
   if (auto file = file_name_of(o); !file) return file.error();
   if (!o.fold.value_or(false) || may_fold(o)) return {};
-  if (!o.raw && o.output.empty()) return bad("++fold needs %r in ++label-format", "it says whose line it is");
-  return bad(fmt::format("++fold and {} exclude each other", o.raw ? "++raw" : "++output"),
-             "equal lines of several processes become one on the screen");
+  if (!o.raw && o.output.empty())
+    return bad_input("++fold needs %r in ++label-format", "it says whose line it is");
+  return bad_input(fmt::format("++fold and {} exclude each other", o.raw ? "++raw" : "++output"),
+                   "equal lines of several processes become one on the screen");
 }
 
 namespace {
@@ -272,15 +273,15 @@ namespace {
 Result<void> check_restart(const Options& options) {
   if (options.on_failure == wire::OnFailure::restart) {
     if (!options.interactive) return {};
-    return bad("++interactive and ++on-failure restart exclude each other",
-               "what has been typed cannot be typed again");
+    return bad_input("++interactive and ++on-failure restart exclude each other",
+                     "what has been typed cannot be typed again");
   }
   const std::array<std::pair<bool, std::string_view>, 3> only_then{
       {{options.restart_arguments.has_value(), "++restart-args"},
        {options.shrink_ok, "++shrink-ok"},
        {options.fast_failover, "++fast-failover"}}};
   for (const auto& [given, name] : only_then) {
-    if (given) return bad(fmt::format("{} without ++on-failure restart", name), "say both");
+    if (given) return bad_input(fmt::format("{} without ++on-failure restart", name), "say both");
   }
   return {};
 }
@@ -296,55 +297,56 @@ Result<void> check_kept(const Options& options) {
        {!options.output.empty(), "++output"}}};
   for (const auto& [given, name] : excluded) {
     if (given)
-      return bad(fmt::format("++keep-alive and {} exclude each other", name),
-                 "who takes over by ++attach could not go on with it");
+      return bad_input(fmt::format("++keep-alive and {} exclude each other", name),
+                       "who takes over by ++attach could not go on with it");
   }
   return {};
 }
 
 Result<void> check_together(const Options& options) {
   if (options.background && options.mode != Mode::session)
-    return bad("++background is for sessions", "charmrun ++session ++background ...");
+    return bad_input("++background is for sessions", "charmrun ++session ++background ...");
   if (auto agree = check_output(options); !agree) return agree.error();
   if (options.virtual_hosts > 0 && !options.nodelist.empty())
-    return bad("++hosts and ++nodelist exclude each other", "++hosts plays hosts on this machine alone");
+    return bad_input("++hosts and ++nodelist exclude each other",
+                     "++hosts plays hosts on this machine alone");
   if ((options.spare_hosts > 0) != (options.on_host_failure == wire::OnHostFailure::spare))
-    return bad("++spare-hosts and ++on-host-failure spare belong together",
-               "say both: ++on-host-failure spare ++spare-hosts N");
+    return bad_input("++spare-hosts and ++on-host-failure spare belong together",
+                     "say both: ++on-host-failure spare ++spare-hosts N");
   if (options.kill_on_exit && options.on_failure == wire::OnFailure::go_on)
-    return bad("++kill-on-exit and ++on-failure continue exclude each other",
-               "with ++on-failure continue the others go on when a process fails");
+    return bad_input("++kill-on-exit and ++on-failure continue exclude each other",
+                     "with ++on-failure continue the others go on when a process fails");
   if (auto good = check_restart(options); !good) return good.error();
   if (auto good = check_kept(options); !good) return good.error();
   if (options.detect_within < kLeastDetectWithin || options.detect_within > kMostDetectWithin)
-    return bad(fmt::format("++detect-within cannot be {:g} s", seconds(options.detect_within)),
-               "say 0.1 to 8: the kernel itself gives a silent connection up after 10 s");
+    return bad_input(fmt::format("++detect-within cannot be {:g} s", seconds(options.detect_within)),
+                     "say 0.1 to 8: the kernel itself gives a silent connection up after 10 s");
   if (options.orphan_after < options.detect_within)
-    return bad("++orphan-after is less than ++detect-within",
-               "a host would end its processes before it can be known whether it has to");
+    return bad_input("++orphan-after is less than ++detect-within",
+                     "a host would end its processes before it can be known whether it has to");
   if (options.hang_action == HangAction::kill && !options.hang_after)
-    return bad("++hang-action kill and ++hang-after -1 exclude each other",
-               "with -1 nobody is found to hang");
+    return bad_input("++hang-action kill and ++hang-after -1 exclude each other",
+                     "with -1 nobody is found to hang");
   if (options.interactive && options.input)
-    return bad("++interactive and ++stdin exclude each other",
-               "with ++interactive process 0 gets what is typed");
+    return bad_input("++interactive and ++stdin exclude each other",
+                     "with ++interactive process 0 gets what is typed");
   if (options.batch != 0 && options.max_logins != 0)
-    return bad("++batch and ++maxssh exclude each other",
-               "++batch fixes how many logins there are at a time, ++maxssh limits it");
+    return bad_input("++batch and ++maxssh exclude each other",
+                     "++batch fixes how many logins there are at a time, ++maxssh limits it");
   return check_mpiexec(options);
 }
 
 Result<void> use_environment(const OptionEnvironment& environment, Options& options) {
   if (!environment.daemon.empty() && !options.local && options.virtual_hosts == 0)
-    return bad("CONV_DAEMON is set, but charmd, which has no authentication, is not used",
-               "unset CONV_DAEMON: hosts are logged in to by ssh");
+    return bad_input("CONV_DAEMON is set, but charmd, which has no authentication, is not used",
+                     "unset CONV_DAEMON: hosts are logged in to by ssh");
   if (options.own_address.empty()) options.own_address = environment.address;
   if (options.ccs_host.empty()) options.ccs_host = environment.server_host;
   if (!options.remote_shell.empty() || environment.remote_shell.empty() || options.by_mpiexec()) return {};
   auto words = split_command(environment.remote_shell);
   if (!words)
-    return bad(fmt::format("$CONV_RSH cannot be '{}'", quotable(environment.remote_shell)),
-               "it takes a command, with closed quotes");
+    return bad_input(fmt::format("$CONV_RSH cannot be '{}'", quotable(environment.remote_shell)),
+                     "it takes a command, with closed quotes");
   options.remote_shell = std::move(*words);
   return {};
 }
@@ -368,8 +370,9 @@ Result<Label> label_of(const Options& options, bool folding) {
 Result<Label> file_name_of(const Options& options) {
   auto name = Label::parse(options.output, {"output", "rhs"});
   if (name && !name->empty() && !name->names_processes())
-    return bad(fmt::format("++output cannot be '{}'", quotable(options.output)),
-               "it takes the name of a file for each process, with its number for %r, such as DIR/%r.out");
+    return bad_input(
+        fmt::format("++output cannot be '{}'", quotable(options.output)),
+        "it takes the name of a file for each process, with its number for %r, such as DIR/%r.out");
   return name;
 }
 

@@ -14,24 +14,21 @@ namespace charmtree {
 
 namespace {
 
-constexpr Duration kPatience = 2s;
-
-Error bad(std::string what, std::string fix) {
-  return {Errc::bad_input, Phase::options, std::move(what), std::move(fix)};
-}
+constexpr Duration kResolveWithin = 2s;
 
 Result<std::uint32_t> address_of_own_name() {
   const std::string name = io::own_host_name();
   io::asio::io_context io{1};
   io::Resolver resolver{io};
   Result<io::Addresses> found = io::Addresses{};
-  resolver.resolve(name, kPatience, [&](Result<io::Addresses> result) { found = std::move(result); });
+  resolver.resolve(name, kResolveWithin, [&](Result<io::Addresses> result) { found = std::move(result); });
   io.run();
-  if (!found) return bad(fmt::format("++usehostname: {}", found.error().what), "give the address by ++useip");
+  if (!found)
+    return bad_input(fmt::format("++usehostname: {}", found.error().what), "give the address by ++useip");
   for (const auto& address : *found) {
     if (address.is_v4()) return address.to_v4().to_uint();
   }
-  return bad(fmt::format("++usehostname: {} has no IPv4 address", name), "give it by ++useip");
+  return bad_input(fmt::format("++usehostname: {} has no IPv4 address", name), "give it by ++useip");
 }
 
 }  // namespace
@@ -45,7 +42,7 @@ Result<std::uint32_t> chosen_address(const Options& options) {
   } else if (!options.own_address.empty()) {
     in_addr text{};
     if (::inet_pton(AF_INET, options.own_address.c_str(), &text) != 1)
-      return bad(
+      return bad_input(
           fmt::format("'{}' (++useip, $CHARMRUN_IP) is no IPv4 address", quotable(options.own_address)),
           "it looks like 192.0.2.1");
     address = ntohl(text.s_addr);
@@ -54,9 +51,9 @@ Result<std::uint32_t> chosen_address(const Options& options) {
   }
   const std::uint32_t first = address >> 24;
   if (first == 0 || first == 127 || first >= 224)
-    return bad(fmt::format("no other host can reach this machine at {} ({})", wire::dotted(address),
-                           options.use_host_name ? "++usehostname" : "++useip, $CHARMRUN_IP"),
-               "leave it out, or give the address that the others know by ++useip");
+    return bad_input(fmt::format("no other host can reach this machine at {} ({})", wire::dotted(address),
+                                 options.use_host_name ? "++usehostname" : "++useip, $CHARMRUN_IP"),
+                     "leave it out, or give the address that the others know by ++useip");
   return address;
 }
 

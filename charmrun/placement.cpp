@@ -9,10 +9,6 @@
 namespace charmtree {
 namespace {
 
-Error bad(std::string what, std::string fix) {
-  return {Errc::bad_input, Phase::options, std::move(what), std::move(fix)};
-}
-
 /// Counts as messages name them: as they were typed, else as they usually are.
 struct Names {
   explicit Names(const Options& options)
@@ -31,13 +27,14 @@ Result<Counts> count_from_processes(const Options& options) {
   const std::uint64_t ppn = options.pes_per_process;
   const Names typed{options};
   if (p > 0 && ppn > 0 && n * ppn != p)
-    return bad(fmt::format("{} is not {} times {}", typed.p, typed.n, typed.ppn),
-               fmt::format("leave one of the three out, or use +p{}", n * ppn));
+    return bad_input(fmt::format("{} is not {} times {}", typed.p, typed.n, typed.ppn),
+                     fmt::format("leave one of the three out, or use +p{}", n * ppn));
   if (p > 0 && p % n != 0)
-    return bad(fmt::format("{} cannot be divided among {}", typed.p, typed.n),
-               fmt::format("every process has as many PEs: leave one of the two out, or use +p{}",
-                           (p + n - 1) / n * n));
-  if (n * ppn > kMaxPes) return bad(fmt::format("{} times {} are too many PEs", typed.n, typed.ppn), "");
+    return bad_input(fmt::format("{} cannot be divided among {}", typed.p, typed.n),
+                     fmt::format("every process has as many PEs: leave one of the two out, or use +p{}",
+                                 (p + n - 1) / n * n));
+  if (n * ppn > kMaxPes)
+    return bad_input(fmt::format("{} times {} are too many PEs", typed.n, typed.ppn), "");
   Counts counts;
   counts.processes = options.processes;
   counts.pes_per_process = ppn > 0 ? options.pes_per_process : p > 0 ? static_cast<std::uint32_t>(p / n) : 1;
@@ -56,7 +53,7 @@ Result<Placement> whole_list(const Options& options, std::span<const std::uint32
     placement.hosts.push_back({static_cast<std::uint32_t>(i), placement.counts.processes, slots[i]});
     placement.counts.processes += slots[i];
   }
-  if (placement.hosts.empty()) return bad("there is no host to run on", "");
+  if (placement.hosts.empty()) return bad_input("there is no host to run on", "");
   return placement;
 }
 
@@ -68,7 +65,7 @@ Result<void> share_by_units(std::span<const std::uint32_t> slots, Placement& pla
   for (std::size_t i = 0; i < slots.size(); ++i) {
     if (slots[i] == 0) continue;
     if (next + each > kMaxProcesses)
-      return bad(
+      return bad_input(
           fmt::format("++processPerHost {} on {} hosts are too many processes; at most {} are possible",
                       wish.processes, slots.size(), kMaxProcesses),
           "");
@@ -115,11 +112,11 @@ Result<Counts> count_processes(const Options& options) {
         fmt::format("{} is more than {}: starting 1 process with {} PEs", typed.ppn, typed.p, options.pes));
   }
   if (options.pes % counts.pes_per_process != 0)
-    return bad(fmt::format("{} cannot be divided by {}", typed.p, typed.ppn),
-               "every process has as many PEs");
+    return bad_input(fmt::format("{} cannot be divided by {}", typed.p, typed.ppn),
+                     "every process has as many PEs");
   counts.processes = options.pes / counts.pes_per_process;
   if (counts.processes > kMaxProcesses)
-    return bad(
+    return bad_input(
         fmt::format("{} are {} processes; at most {} are possible", typed.p, counts.processes, kMaxProcesses),
         "give each more PEs by ++ppn");
   return counts;
@@ -160,12 +157,13 @@ Result<Placement> place(const Options& options, std::span<const std::uint32_t> s
   auto counts = count_processes(options);
   if (!counts) return counts.error();
   if (options.host_limit > slots.size())
-    return bad(
+    return bad_input(
         fmt::format("++numHosts {} is more than the {} hosts there are", options.host_limit, slots.size()),
         "add hosts to the nodelist or choose another ++nodegroup");
   if (options.spare_hosts > 0 && options.spare_hosts >= slots.size())
-    return bad(fmt::format("++spare-hosts {} leaves none of the {} hosts", options.spare_hosts, slots.size()),
-               "add hosts to the nodelist");
+    return bad_input(
+        fmt::format("++spare-hosts {} leaves none of the {} hosts", options.spare_hosts, slots.size()),
+        "add hosts to the nodelist");
   slots = slots.first(options.host_limit > 0 ? options.host_limit : slots.size() - options.spare_hosts);
   Placement placement{std::move(*counts), wish, {}};
   if (wish.process_unit == CpuUnit::none)
@@ -174,7 +172,7 @@ Result<Placement> place(const Options& options, std::span<const std::uint32_t> s
     return shared.error();
   if (wish.process_unit != CpuUnit::none || wish.thread_unit != CpuUnit::none)
     placement.counts.notes.clear();  // that nobody said how many
-  if (placement.hosts.empty()) return bad("there is no host to run on", "");
+  if (placement.hosts.empty()) return bad_input("there is no host to run on", "");
   const bool starts_nothing = options.mode == Mode::doctor || options.mode == Mode::session;
   if (starts_nothing) placement.counts.notes.clear();
   if (starts_nothing || options.mode == Mode::in) add_idle_hosts(placement.hosts, slots.size());

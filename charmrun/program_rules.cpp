@@ -13,10 +13,6 @@ namespace {
 
 constexpr std::string_view kOverrule = "if it is an SMP build after all, say ++smp";
 
-Error bad(std::string what, std::string fix) {
-  return {Errc::bad_input, Phase::options, std::move(what), std::move(fix)};
-}
-
 bool wants_worker_threads(const Options& options) {
   return options.worker_per_host || options.worker_per_socket || options.worker_per_core ||
          options.worker_per_pu;
@@ -65,10 +61,11 @@ Result<void> ProgramRules::check(const Placement& placement) {
 Result<void> ProgramRules::check_mpi(const Placement& placement) const {
   const bool alone = placement.counts.processes == 1 && !placement.provision.by_topology();
   if (alone || options_.singletons || !uses_mpi_()) return {};
-  return bad(fmt::format("{} is an MPI program, and MPI is not served: each process would be alone, a job of "
-                         "size 1",
-                         options_.program),
-             "start it by its own mpiexec; ++singletons starts it so all the same");
+  return bad_input(
+      fmt::format("{} is an MPI program, and MPI is not served: each process would be alone, a job of "
+                  "size 1",
+                  options_.program),
+      "start it by its own mpiexec; ++singletons starts it so all the same");
 }
 
 /// Another than Charm++ shows what it is when it speaks.
@@ -80,12 +77,12 @@ Result<void> ProgramRules::check_policy() {
   const bool restarts = options_.syncft.value_or(found.restarts) && !found.resizes;
   const auto kind = restarts ? ProgramKind::charm_restarting : ProgramKind::charm;
   if (options_.on_failure == wire::OnFailure::restart && found.resizes)
-    return bad(fmt::format("{}: a shrink/expand build cannot be restarted by us (++on-failure restart)",
-                           options_.program),
-               "leave it out");
+    return bad_input(fmt::format("{}: a shrink/expand build cannot be restarted by us (++on-failure restart)",
+                                 options_.program),
+                     "leave it out");
   if (proto::can(kind, options_.on_failure)) return {};
-  return bad(fmt::format("{}: {}", options_.program, proto::kCharmCannotGoOn),
-             "leave it out; fault-tolerant builds restart lost processes by themselves");
+  return bad_input(fmt::format("{}: {}", options_.program, proto::kCharmCannotGoOn),
+                   "leave it out; fault-tolerant builds restart lost processes by themselves");
 }
 
 /// `crashnode`, or a second table, would end another one at the first loss of a process.
@@ -94,9 +91,10 @@ Result<void> ProgramRules::check_syncft() {
   const wire::ProgramTraits& found = traits();
   const bool is_other = found.elf && !is_python(options_.program) && !found.restarts;
   if (!is_other && !found.resizes) return {};
-  return bad(fmt::format("{}: nothing in it says that it is a fault-tolerant build of Charm++ (++syncft)",
-                         options_.program),
-             "leave it out; a script may start one");
+  return bad_input(
+      fmt::format("{}: nothing in it says that it is a fault-tolerant build of Charm++ (++syncft)",
+                  options_.program),
+      "leave it out; a script may start one");
 }
 
 /// A script may start a Charm++ program, and shows what it is when it speaks.
@@ -104,7 +102,7 @@ Result<void> ProgramRules::check_hang_action() {
   if (options_.hang_action != HangAction::kill) return {};
   const bool may_speak = traits().charm() ? traits().netstart : may_be_charm();
   if (may_speak) return {};
-  return bad(fmt::format("{}: {}", options_.program, proto::kSaysNothing), "leave it out");
+  return bad_input(fmt::format("{}: {}", options_.program, proto::kSaysNothing), "leave it out");
 }
 
 /// What such a build does when one of its processes is lost, its root alone knows.
@@ -112,9 +110,9 @@ Result<void> ProgramRules::check_kept() {
   if (!options_.keep_alive) return {};
   const wire::ProgramTraits& found = traits();
   if (!options_.syncft.value_or(found.restarts) && !found.resizes) return {};
-  return bad(fmt::format("{}: ++keep-alive cannot be with a {} build of Charm++", options_.program,
-                         found.resizes ? "shrink/expand" : "fault-tolerant"),
-             "leave it out");
+  return bad_input(fmt::format("{}: ++keep-alive cannot be with a {} build of Charm++", options_.program,
+                               found.resizes ? "shrink/expand" : "fault-tolerant"),
+                   "leave it out");
 }
 
 Result<void> ProgramRules::check_pes() {
@@ -124,16 +122,17 @@ Result<void> ProgramRules::check_pes() {
                                  ? fmt::format("{} says that it is none", options_.program)
                                  : fmt::format("nothing in {} says that it is one", options_.program);
   if (options_.pes_per_process > 1)
-    return bad(
+    return bad_input(
         fmt::format("++ppn {} needs an SMP build of Charm++, and {}", options_.pes_per_process, reason),
         fmt::format("give the number of processes by +p or ++n alone; {}", kOverrule));
   if (wants_worker_threads(options_))
-    return bad(fmt::format("++oneWthPer* needs an SMP build of Charm++, and {}", reason),
-               fmt::format("leave it out; {}", kOverrule));
-  return bad(fmt::format("+p{} and ++n {} do not agree: each process has one PE, but in an SMP build of "
-                         "Charm++, and {}",
-                         options_.pes, options_.processes, reason),
-             fmt::format("leave one of them out; {}", kOverrule));
+    return bad_input(fmt::format("++oneWthPer* needs an SMP build of Charm++, and {}", reason),
+                     fmt::format("leave it out; {}", kOverrule));
+  return bad_input(
+      fmt::format("+p{} and ++n {} do not agree: each process has one PE, but in an SMP build of "
+                  "Charm++, and {}",
+                  options_.pes, options_.processes, reason),
+      fmt::format("leave one of them out; {}", kOverrule));
 }
 
 /// Such a process takes its number modulo the count of its own host for its place there.
@@ -147,11 +146,11 @@ Result<void> ProgramRules::check_shares(const std::vector<HostShare>& shares) {
   const bool may_change = options_.on_host_failure == wire::OnHostFailure::drop && shares.size() > 1;
   if ((most <= least && !may_change) || !traits().pxshm) return {};
   if (most <= least)
-    return bad(fmt::format("{} is a PXSHM build, which needs equally many processes on every host: "
-                           "++on-host-failure drop could change that",
-                           options_.program),
-               "use ++on-host-failure spare");
-  return bad(
+    return bad_input(fmt::format("{} is a PXSHM build, which needs equally many processes on every host: "
+                                 "++on-host-failure drop could change that",
+                                 options_.program),
+                     "use ++on-host-failure spare");
+  return bad_input(
       fmt::format("{} is a PXSHM build, which needs equally many processes on every host: here it is {} "
                   "to {}",
                   options_.program, least, most),

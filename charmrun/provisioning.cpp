@@ -9,10 +9,6 @@
 namespace charmtree {
 namespace {
 
-Error bad(std::string what, std::string fix) {
-  return {Errc::bad_input, Phase::options, std::move(what), std::move(fix)};
-}
-
 /// What was asked for, and what it was called.
 struct Asked {
   CpuUnit unit = CpuUnit::none;
@@ -43,7 +39,7 @@ std::vector<Asked> thread_units(const Options& options) {
 }
 
 Error exclude_each_other(const std::string& one, const std::string& other) {
-  return bad(fmt::format("{} and {} exclude each other", one, other), "leave one of them out");
+  return bad_input(fmt::format("{} and {} exclude each other", one, other), "leave one of them out");
 }
 
 /// The first two options of which only one may be given.
@@ -71,13 +67,13 @@ Result<void> check_exclusions(const Options& options, const std::vector<Asked>& 
 /// Every process needs a worker thread of its own, inside what it is one for.
 Result<void> check_fineness(const Asked& processes, const Asked& threads) {
   if (threads.unit < processes.unit) {
-    return bad(fmt::format("{} counts by a coarser unit than {}", threads.name, processes.name),
-               "every process needs a worker thread: use the same unit or a finer one for threads");
+    return bad_input(fmt::format("{} counts by a coarser unit than {}", threads.name, processes.name),
+                     "every process needs a worker thread: use the same unit or a finer one for threads");
   }
   if (threads.unit == processes.unit && processes.count > 1) {
-    return bad(fmt::format("{} {} are more processes than worker threads ({})", processes.name,
-                           processes.count, threads.name),
-               "use a finer unit for threads");
+    return bad_input(fmt::format("{} {} are more processes than worker threads ({})", processes.name,
+                                 processes.count, threads.name),
+                     "use a finer unit for threads");
   }
   return {};
 }

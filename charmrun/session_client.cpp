@@ -155,7 +155,6 @@ void SessionClient::on(const session::Tree& tree) {
 
 /// From here on signals end us as they would any program that writes what is left.
 Result<SessionRunEnd> SessionClient::finish() {
-  constexpr Duration kLastWords = 2s, kPatience = 24h * 365;
   SessionRunEnd end{{over_->status, over_->signal}};
   if (!console_) return end;
   io::error_code ignored;
@@ -166,7 +165,8 @@ Result<SessionRunEnd> SessionClient::finish() {
     job_->plan.hosts[share.host].first_process = share.first_process;
     job_->plan.hosts[share.host].processes = share.processes;
   }
-  console_->finish(end.result, job_->plan.hosts, over_->signal != 0 ? kLastWords : kPatience);
+  console_->finish(end.result, job_->plan.hosts,
+                   over_->signal != 0 ? Console::kLastWords : Console::kNoHurry);
   end.output_failure = console_->output_failure();
   return end;
 }

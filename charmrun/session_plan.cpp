@@ -12,10 +12,6 @@ namespace charmtree {
 
 namespace {
 
-Error bad(std::string what, std::string fix = {}) {
-  return {Errc::bad_input, Phase::options, std::move(what), std::move(fix)};
-}
-
 /// The run's part of a profile; how its hosts are logged in to stays.
 Profile joined(Profile tree, const Profile& run) {
   tree.program = run.program;
@@ -35,7 +31,7 @@ Result<std::vector<Profile>> join_profiles(const RootPlan& session, const sessio
   for (std::size_t i = 0; i < run.hosts.size(); ++i) {
     const std::uint32_t of_run = run.hosts[i].profile, of_tree = session.hosts[i].profile;
     if (of_run >= profiles.size() || taken[of_tree].value_or(of_run) != of_run)
-      return bad(fmt::format("{}: the options of its hosts are not the session's", run.hosts[i].name));
+      return bad_input(fmt::format("{}: the options of its hosts are not the session's", run.hosts[i].name));
     if (std::exchange(taken[of_tree], of_run)) continue;
     all[of_tree] = joined(std::move(all[of_tree]), profiles[of_run]);
   }
@@ -44,17 +40,17 @@ Result<std::vector<Profile>> join_profiles(const RootPlan& session, const sessio
 
 Result<void> check_hosts(const RootPlan& session, const session::Run& run) {
   if (run.hosts.size() != session.hosts.size())
-    return bad(
+    return bad_input(
         fmt::format("the run is for {} hosts, the session has {}", run.hosts.size(), session.hosts.size()));
   std::uint64_t processes = 0;
   for (std::size_t i = 0; i < run.hosts.size(); ++i) {
     if (run.hosts[i].name != session.hosts[i].name)
-      return bad(fmt::format("the run is for host {}, the session has {}", run.hosts[i].name,
-                             session.hosts[i].name));
+      return bad_input(fmt::format("the run is for host {}, the session has {}", run.hosts[i].name,
+                                   session.hosts[i].name));
     processes += run.hosts[i].processes;
   }
   if (processes == 0 || processes > wire::kMaxProcesses)
-    return bad(fmt::format("a run cannot have {} processes", processes));
+    return bad_input(fmt::format("a run cannot have {} processes", processes));
   return {};
 }
 
@@ -83,7 +79,7 @@ Result<proto::RunPlan> plan_run(const RootPlan& session, const session::Run& run
                       run.shows_output};
   wire::JobSpec& own = plan.job;
   if (own.checkup || own.terminal || own.on_failure != wire::OnFailure::abort || own.arguments.empty())
-    return bad("a session cannot run that");
+    return bad_input("a session cannot run that");
   own.profiles = std::move(*profiles);
   own.id = tree.id;
   own.secret = tree.secret;

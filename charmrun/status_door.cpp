@@ -19,7 +19,7 @@ namespace charmtree {
 
 namespace {
 
-constexpr Duration kPatience = 2s;             // with a job that is asked, and with one who asks
+constexpr Duration kAnswerWithin = 2s;         // with a job that is asked, and with one who asks
 constexpr std::size_t kMaxAnswer = 16U << 20;  // a million late hosts are less
 
 /// What the names of this user's jobs begin with.
@@ -36,7 +36,7 @@ public:
       : door_(door), socket_(door.io_, fd), timer_(door.io_), text_(std::move(text)) {}
 
   void begin() {
-    timer_.expires_after(kPatience);
+    timer_.expires_after(kAnswerWithin);
     timer_.async_wait([self = shared_from_this()](io::error_code stopped) {
       if (!stopped) self->socket_.cancel();
     });
@@ -129,7 +129,7 @@ std::vector<std::string> ask_running_jobs() {
   for (const std::string& name : io::local_names(own_names())) {
     if (auto fd = io::connect_to_own(name)) questions.push_back({std::move(fd), {}});
   }
-  hear_all(questions, io::now() + kPatience);
+  hear_all(questions, io::now() + kAnswerWithin);
   std::vector<std::string> answers;
   for (Question& question : questions) {
     if (!question.answer.empty()) answers.push_back(std::move(question.answer));

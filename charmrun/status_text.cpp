@@ -14,7 +14,7 @@
 namespace charmtree {
 namespace {
 
-constexpr std::string_view kFormat = "charmtree-status-1";
+constexpr std::string_view kStatusFormat = "charmtree-status-1";
 constexpr std::string_view kIdle = "idle";
 constexpr std::size_t kMostOfCommand = 60;
 
@@ -47,19 +47,15 @@ std::string command(const Json& json) {
   return text;
 }
 
-Error bad(std::string what, std::string fix) {
-  return {Errc::bad_input, Phase::options, std::move(what), std::move(fix)};
-}
-
 bool is_called(const Json& job, const std::string& wanted) {
   return text_of(job, "job").starts_with(wanted) || std::to_string(number_of(job, "pid")) == wanted;
 }
 
 /// `what`, in the plural, are called `wanted`: none, or several.
 Error ambiguous(std::size_t number, std::string_view what, const std::string& wanted, std::string fix) {
-  return bad(fmt::format("{} {} of yours are called '{}'", number == 0 ? "no" : std::to_string(number), what,
-                         quotable(wanted)),
-             std::move(fix));
+  return bad_input(fmt::format("{} {} of yours are called '{}'", number == 0 ? "no" : std::to_string(number),
+                               what, quotable(wanted)),
+                   std::move(fix));
 }
 
 }  // namespace
@@ -69,7 +65,7 @@ std::string status_json(const wire::JobSpec& job, int pid, const std::vector<Hos
                         const std::optional<SessionStatus>& session) {
   std::string command;
   for (const std::string& word : job.arguments) command += (command.empty() ? "" : " ") + word;
-  Json json = {{"format", kFormat},
+  Json json = {{"format", kStatusFormat},
                {"job", job.id},
                {"pid", pid},
                {"command", visible(command)},
@@ -152,7 +148,7 @@ std::string list_json(const std::vector<std::string>& answers, const std::vector
   for (const std::string& answer : answers) text += json_text(read(answer));
   for (const RootlessJob& job : rootless) {
     const auto state = job.state(now_ms, own_machine);
-    Json json = {{"format", kFormat},
+    Json json = {{"format", kStatusFormat},
                  {"job", job.id},
                  {"machine", job.machine},
                  {"stage", kStages[static_cast<std::size_t>(state)]}};
@@ -207,10 +203,10 @@ Result<std::string> choose_session(const std::vector<std::string>& answers, cons
   }
   if (fitting.size() == 1) return fitting.front();
   if (ids.empty())
-    return bad("no session of yours is running on this machine", "charmrun ++session starts one");
+    return bad_input("no session of yours is running on this machine", "charmrun ++session starts one");
   const std::string all = fmt::format("{}", fmt::join(ids, ", "));
   if (wanted.empty())
-    return bad(fmt::format("{} sessions of yours are running", ids.size()), "say which one: " + all);
+    return bad_input(fmt::format("{} sessions of yours are running", ids.size()), "say which one: " + all);
   return ambiguous(fitting.size(), "sessions", wanted, "there is: " + all);
 }
 
@@ -222,9 +218,9 @@ Result<std::string> choose_job(const std::vector<std::string>& answers, const st
   if (fitting.size() == 1) return fitting.front();
   if (wanted.empty()) {
     return answers.empty()
-               ? bad("no job of yours is running on this machine", "jobs are seen where charmrun runs")
-               : bad(fmt::format("{} jobs of yours are running", answers.size()),
-                     "charmrun ++status JOB; charmrun ++list shows them");
+               ? bad_input("no job of yours is running on this machine", "jobs are seen where charmrun runs")
+               : bad_input(fmt::format("{} jobs of yours are running", answers.size()),
+                           "charmrun ++status JOB; charmrun ++list shows them");
   }
   return ambiguous(fitting.size(), "running jobs", wanted, "charmrun ++list shows them");
 }

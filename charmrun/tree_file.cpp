@@ -27,10 +27,6 @@ constexpr std::string_view kMagic = "charmtree-tree-2\n", kSuffix = ".tree";
 constexpr std::size_t kMostBytes = 256U << 20;  // a million hosts are less
 constexpr std::uint64_t kMostWords = 1U << 20;
 
-Error bad(std::string what, std::string fix = {}) {
-  return {Errc::bad_input, Phase::options, std::move(what), std::move(fix)};
-}
-
 std::string file_of(const std::string& folder, const std::string& id) {
   return fmt::format("{}/{}{}", folder, id, kSuffix);
 }
@@ -54,7 +50,7 @@ Result<void> read_lists(std::string_view text, KeptTree& tree) {
       for (const wire::ProcessSet::Range& range : lost->processes) tree.plan.takes_over->lost.add(range);
     }
   }
-  return decoder.buffered() == 0 ? Result<void>{} : bad("it ends early");
+  return decoder.buffered() == 0 ? Result<void>{} : bad_input("it ends early");
 }
 
 }  // namespace
@@ -82,7 +78,7 @@ std::string encode(const KeptTree& tree) {
 }
 
 Result<KeptTree> decode_tree(std::string_view text) {
-  if (!text.starts_with(kMagic)) return bad("it is of another version of charmrun");
+  if (!text.starts_with(kMagic)) return bad_input("it is of another version of charmrun");
   wire::Reader in{text.substr(kMagic.size())};
   KeptTree tree;
   tree.version = in.string();
@@ -94,14 +90,15 @@ Result<KeptTree> decode_tree(std::string_view text) {
   auto job = wire::decode_job(in.string(wire::kMaxLinkFrame));
   tree.plan.int_ends = in.boolean();
   tree.plan.bad_exit = in.boolean() ? proto::BadExit::ends : proto::BadExit::waits;
-  if (!in.ok() || !job) return bad("it cannot be read");
+  if (!in.ok() || !job) return bad_input("it cannot be read");
   tree.plan.job = std::move(*job);
   tree.plan.takes_over.emplace();
   if (auto lists = read_lists(in.rest(), tree); !lists) return lists.error();
-  if (tree.plan.hosts.size() != tree.plan.job.hosts) return bad("it ends early");
+  if (tree.plan.hosts.size() != tree.plan.job.hosts) return bad_input("it ends early");
   for (std::size_t i = 0; i < tree.plan.hosts.size(); ++i) {
     const Host& host = tree.plan.hosts[i];
-    if (host.index != i || host.profile >= tree.plan.job.profiles.size()) return bad("its hosts are wrong");
+    if (host.index != i || host.profile >= tree.plan.job.profiles.size())
+      return bad_input("its hosts are wrong");
   }
   return tree;
 }
@@ -164,20 +161,21 @@ Result<std::string> choose_tree(const std::vector<std::string>& ids, const std::
     if (id.starts_with(wanted)) fitting.push_back(id);
   }
   if (fitting.size() == 1) return fitting.front();
-  if (ids.empty()) return bad("no job of yours is kept alive", "jobs are that are started with ++keep-alive");
+  if (ids.empty())
+    return bad_input("no job of yours is kept alive", "jobs are that are started with ++keep-alive");
   const std::string all = fmt::format("{}", fmt::join(ids, ", "));
-  return bad(wanted.empty()    ? fmt::format("{} jobs of yours are kept alive", ids.size())
-             : fitting.empty() ? fmt::format("no job that is kept alive is called '{}'", wanted)
-                               : fmt::format("'{}' may be {} jobs", wanted, fitting.size()),
-             "say which one: " + all);
+  return bad_input(wanted.empty()    ? fmt::format("{} jobs of yours are kept alive", ids.size())
+                   : fitting.empty() ? fmt::format("no job that is kept alive is called '{}'", wanted)
+                                     : fmt::format("'{}' may be {} jobs", wanted, fitting.size()),
+                   "say which one: " + all);
 }
 
 Result<KeptTree> read_tree(const std::string& folder, const std::string& id) {
   const std::string path = file_of(folder, id);
   auto text = io::read_file(path, kMostBytes);
-  if (!text) return bad(fmt::format("{}: {}", path, text.error().what));
+  if (!text) return bad_input(fmt::format("{}: {}", path, text.error().what));
   auto tree = decode_tree(*text);
-  if (!tree) return bad(fmt::format("{}: {}", path, tree.error().what), "remove it");
+  if (!tree) return bad_input(fmt::format("{}: {}", path, tree.error().what), "remove it");
   return tree;
 }
 

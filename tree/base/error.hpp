@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace charmtree {
 
@@ -78,6 +79,11 @@ struct Error {
 
   friend bool operator==(const Error&, const Error&) = default;
 };
+
+/// What the user asks for cannot be done.
+inline Error bad_input(std::string what, std::string fix = {}) {
+  return {Errc::bad_input, Phase::options, std::move(what), std::move(fix)};
+}
 
 /// "connect: timed out after 10 s; is the host up?" (no host).
 std::string to_string(const Error& error);

@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 5> kFileTypes = {
 constexpr std::string_view kOpensshBegin = "-----BEGIN OPENSSH PRIVATE KEY-----";
 constexpr std::string_view kOpensshEnd = "-----END OPENSSH PRIVATE KEY-----";
 
-bool contains(const auto& list, const auto& value) {
+bool includes(const auto& list, const auto& value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
@@ -90,7 +90,7 @@ void judge_openssh(KeyFile& key, std::string_view text) {
   key.type = key_type(*blob);
   if (*cipher != "none") {
     key.state = State::passphrase;
-  } else if (contains(kFileTypes, std::string_view(key.type))) {
+  } else if (includes(kFileTypes, std::string_view(key.type))) {
     key.state = State::usable;
     if (key.type == "ssh-ed25519") key.opened = open_ed25519(*secret);
   }
@@ -123,7 +123,7 @@ void judge_pem(KeyFile& key, const std::string& text) {
     default:
       return;
   }
-  if (contains(kFileTypes, std::string_view(key.type))) key.state = State::usable;
+  if (includes(kFileTypes, std::string_view(key.type))) key.state = State::usable;
 }
 
 KeyFile judge(const std::string& path) {
@@ -157,11 +157,11 @@ std::string sign(const OpenedKey& key, std::string_view data) {
 }
 
 bool agent_type_usable(std::string_view type) {
-  return type != "ssh-rsa" && contains(kFileTypes, type);
+  return type != "ssh-rsa" && includes(kFileTypes, type);
 }
 
 bool user_key_usable(std::string_view algorithm) {
-  return contains(kFileTypes, algorithm);
+  return includes(kFileTypes, algorithm);
 }
 
 std::shared_ptr<const KeyFile> SshKeys::load(const std::string& path) {
@@ -185,11 +185,11 @@ bool SshKeys::wants_agent(const Profile& profile) {
 std::vector<KeyToTry> SshKeys::to_try(const Profile& profile, const std::vector<std::string>& agent_blobs) {
   std::vector<KeyToTry> both, agent_only, file_only, rsa;
   const std::vector<std::string> types = split_list(profile.algorithms.user_keys);
-  const auto allowed = [&](std::string_view type) { return types.empty() || contains(types, type); };
+  const auto allowed = [&](std::string_view type) { return types.empty() || includes(types, type); };
   std::vector<std::string> named;
   for (const std::string& path : files(profile)) {
     auto file = load(path);
-    const bool in_agent = !file->blob.empty() && contains(agent_blobs, file->blob);
+    const bool in_agent = !file->blob.empty() && includes(agent_blobs, file->blob);
     if (!file->blob.empty()) named.push_back(file->blob);
     if (!allowed(file->type.empty() ? key_type(file->blob) : file->type)) continue;
     if (file->state == State::usable) {
@@ -201,7 +201,7 @@ std::vector<KeyToTry> SshKeys::to_try(const Profile& profile, const std::vector<
   }
   for (const std::string& blob : agent_blobs) {
     const std::string type = key_type(blob);
-    if (profile.identities_only || contains(named, blob) || !agent_type_usable(type) || !allowed(type))
+    if (profile.identities_only || includes(named, blob) || !agent_type_usable(type) || !allowed(type))
       continue;
     agent_only.push_back(KeyToTry{nullptr, blob});
   }
@@ -214,7 +214,7 @@ std::vector<KeyToTry> SshKeys::to_try(const Profile& profile, const std::vector<
 
 std::vector<KeyToTry> with_forwarded(std::vector<KeyToTry> keys, const std::vector<std::string>& forwarded) {
   const auto others = std::stable_partition(
-      keys.begin(), keys.end(), [&](const KeyToTry& key) { return contains(forwarded, key.public_blob()); });
+      keys.begin(), keys.end(), [&](const KeyToTry& key) { return includes(forwarded, key.public_blob()); });
   std::vector<KeyToTry> all(keys.begin(), others);
   for (const std::string& blob : forwarded) {
     const auto has = [&](const KeyToTry& key) { return key.public_blob() == blob; };

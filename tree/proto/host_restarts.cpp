@@ -8,16 +8,13 @@
 
 #include <utility>
 
+#include "tree/base/signals.hpp"
 #include "tree/proto/binding.hpp"
 #include "tree/proto/charm_server.hpp"
 #include "tree/proto/host_processes.hpp"
 #include "tree/proto/native_server.hpp"
 
 namespace charmtree::proto {
-
-namespace {
-constexpr int kSigkill = 9;
-}
 
 CharmServer& HostProcesses::charm() {
   return static_cast<CharmServer&>(server(ClientKind::charm));
@@ -50,7 +47,7 @@ void HostProcesses::restart(const wire::Restart& message, Instant now, Actions& 
   apply(ClientKind::native, outputs, now, out, up);
   process.next = message;
   if (process.state == Process::State::starting || process.state == Process::State::running)
-    out.push_back(Signal{name_of(message.process), kSigkill});
+    out.push_back(Signal{name_of(message.process), signals::kKill});
   else
     start_anew(message.process, out);
 }
@@ -129,7 +126,7 @@ void HostProcesses::lost(const wire::Lost& message, Instant now, Actions& out, U
     Process& process = at(number);
     process.entered = {};
     if (process.state == Process::State::starting || process.state == Process::State::running)
-      out.push_back(Signal{name_of(number), kSigkill});
+      out.push_back(Signal{name_of(number), signals::kKill});
   }
   up.facts.epoch = epoch_;
   for (const Process& process : processes_) {

@@ -3,15 +3,12 @@
 // if the user wants that. One that is stopped is never killed: somebody may want to look at it.
 #include <fmt/format.h>
 
+#include "tree/base/signals.hpp"
 #include "tree/proto/charm_server.hpp"
 #include "tree/proto/host_processes.hpp"
 #include "tree/proto/process_end.hpp"
 
 namespace charmtree::proto {
-
-namespace {
-constexpr int kSigkill = 9;
-}
 
 void HostProcesses::on(const ClientSeen& event, Instant now, Actions& out, Upward& up) {
   if (ending_) return;
@@ -24,7 +21,7 @@ void HostProcesses::apply(const wire::Silence& silence, Actions& out, Upward& up
   up.messages.emplace_back(silence);
   if (silence.state != wire::Silence::State::hung || !job_->silence.kills) return;
   at(silence.process).hung = silence.lasted;
-  out.push_back(Signal{name_of(silence.process), kSigkill});
+  out.push_back(Signal{name_of(silence.process), signals::kKill});
 }
 
 void HostProcesses::explain_kill(const Process& process, wire::ProcessExit& exit) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// On a lattice that is fine enough for any constants. Both are rounded down, so that bound() stays a bound.
+// On a lattice, where both constants are rounded down, so that bound() stays a bound.
 #include "tree/proto/postal.hpp"
 
 #include <algorithm>
@@ -11,6 +11,10 @@ constexpr int kTicksPerLogin = 24;
 constexpr Duration kLeastOccupancy = 500us, kMostOccupancy = 1s, kLeastLatency = 5ms, kMostLatency = 10s;
 }  // namespace
 
+Duration tick_of(const Postal& postal) {
+  return std::max(postal.occupancy / kTicksPerLogin, Duration{1us});
+}
+
 Postal believable(Duration occupancy, Duration latency) {
   Postal postal;
   if (occupancy > Duration{0}) postal.occupancy = std::clamp(occupancy, kLeastOccupancy, kMostOccupancy);
@@ -19,7 +23,7 @@ Postal believable(Duration occupancy, Duration latency) {
 }
 
 PostalCurve::PostalCurve(const Postal& postal)
-    : tick_(std::max(postal.occupancy / kTicksPerLogin, Duration{1us})),
+    : tick_(tick_of(postal)),
       busy_(static_cast<std::size_t>(std::max<std::int64_t>(postal.occupancy / tick_, 1))),
       late_(std::max(static_cast<std::size_t>(postal.latency / tick_), busy_)) {}
 

@@ -17,6 +17,9 @@ struct Postal {
   Duration latency = 250ms;
 };
 
+/// Of the lattice on which its recurrences are computed: fine enough for any constants.
+Duration tick_of(const Postal& postal);
+
 /// What is known (0: not known) within the range of what can be, so that a curve stays small.
 Postal believable(Duration occupancy, Duration latency);
 

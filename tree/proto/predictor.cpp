@@ -11,8 +11,6 @@ namespace charmtree::proto {
 
 namespace {
 
-constexpr int kTicksPerLogin = 24;
-
 Duration times(double count, Duration each) {
   return std::chrono::round<Duration>(count * std::chrono::duration<double, std::nano>{each});
 }
@@ -40,7 +38,7 @@ std::uint64_t children_of(std::uint64_t hosts, const wire::Shape& shape, std::ui
 /// < W, as each burst of logins starts so many subtrees; without end of the window, the postal recurrence.
 /// `sums` has those of one launcher's logins so far.
 Duration time_in_bursts(const Postal& postal, std::uint64_t hosts, std::uint32_t window) {
-  const Duration tick = std::max(postal.occupancy / kTicksPerLogin, Duration{1us});
+  const Duration tick = tick_of(postal);
   const auto busy = static_cast<std::size_t>(std::max<std::int64_t>(postal.occupancy / tick, 1));
   const auto late = std::max(static_cast<std::size_t>(postal.latency / tick), busy);
   const std::size_t burst = window * busy, round = std::max(late, burst);
