@@ -54,7 +54,7 @@ void Node::on(Event event, Instant now, Actions& out) {
   spawn_processes();
   flush_gather();
   desk_turn();
-  output_turn();
+  if (output_) output_->turn(*this);
   tell_left_out();
   advance_ending();
   advance_suspension();
@@ -95,7 +95,7 @@ Instant Node::next_deadline() const {
   if (processes_) deadline = earlier(deadline, processes_->next_deadline());
   if (!desk_ && !parent_gone_) deadline = earlier(deadline, gather_.next_deadline());
   deadline = earlier(deadline, allowances_.next_deadline());
-  if (desk_) deadline = earlier(deadline, ledger_.next_deadline());
+  if (output_) deadline = earlier(deadline, output_->next_deadline());
   if (desk_ && !takeover_) deadline = earlier(deadline, desk_->next_deadline());
   deadline = earlier(earlier(clock_.real(deadline), stop_at_), repair_deadline());
   deadline = earlier(deadline, first_word_by_);
@@ -203,7 +203,7 @@ void Node::handle(const E& named) {
     }
   }
   const bool was_spawned = processes_->spawned_at() != kNever;
-  [[maybe_unused]] const std::uint64_t printed = printed_;
+  [[maybe_unused]] const std::uint64_t printed = output_->added();
   Upward upward;
   processes_->on(*event, now_, *out_, upward);
   using S = wire::Stamps;
@@ -216,7 +216,7 @@ void Node::handle(const E& named) {
     input_spread_.gone({InputSpread::Taker::Kind::process, event->process});
     tell_input_taken();
   } else if constexpr (std::is_same_v<E, ClientBytes>) {
-    if (printed_ > printed) hold_printer(event->client);
+    if (output_->added() > printed) output_->hold_if_full(event->client, *this);
   }
 }
 
@@ -331,7 +331,7 @@ void Node::pass_on(const DeskOrders& orders) {
 
 void Node::up(wire::Message message) {
   if (const auto* pairs = std::get_if<wire::QueuePairsUp>(&message)) return queue_pairs(pairs->block);
-  if (output_cost(message) > 0) return own_output(std::move(message));
+  if (output_cost(message) > 0) return output_->add(std::move(message), *this);
   if (const auto* answer = std::get_if<wire::CcsAnswer>(&message); answer && fanout_.awaits(answer->token))
     return merge({kParentLink, answer->process}, *answer);
   if (const auto* lost = std::get_if<wire::LinkLost>(&message)) {

@@ -20,11 +20,19 @@
 #include "tree/proto/events.hpp"
 #include "tree/proto/job_clock.hpp"
 #include "tree/proto/launch.hpp"
+#include "tree/proto/output_part.hpp"
 #include "tree/proto/sign_gate.hpp"
+#include "tree/proto/turn.hpp"
 
 namespace charmtree {
 
-class Node : private RunState {
+/// An event that is for the part that carries output.
+template <class E>
+concept OfOutput = requires(proto::OutputPart& part, E&& event, proto::Turn& turn) {
+  part.on(std::forward<E>(event), turn);
+};
+
+class Node : private RunState, private proto::Turn {
 public:
   /// A root; it starts with Begin. RootPlan::takes_over: of a tree that there is.
   Node(RootPlan plan, std::uint64_t seed);
@@ -82,9 +90,6 @@ private:
   /// How long a root that takes over seeks those that have lost theirs.
   static constexpr Duration kTakeOver = 15s;
 
-  /// What the root may have on its user's screen that has not been written.
-  static constexpr std::uint64_t kScreen = 1U << 20;
-
   void handle(const proto::Begin& event);
   void handle(const proto::LinkUp& event);
   void handle(const proto::LoginFailed& event);
@@ -94,11 +99,7 @@ private:
   void handle(const proto::InputRead& event);
   void handle(const proto::InputWritten& event);
   void handle(const proto::InputRecalled& event);
-  void handle(const proto::Shown& event);
   void handle(const proto::WindowResized& event);
-  void handle(const proto::OutputWritten& event);
-  void handle(const proto::Spooled& event);
-  void handle(const proto::Unspooled& event);
   void handle(const proto::HostsRead& event);
   void handle(const proto::UserSignal& event);
   void handle(const proto::LeftoversKilled& event);
@@ -109,6 +110,10 @@ private:
   void handle(const proto::NextRun& event);
   void handle(const proto::SessionEnds& event);
   void handle(const proto::Tick&) {}
+  template <OfOutput E>
+  void handle(E&& event) {
+    if (output_) output_->on(std::forward<E>(event), *this);
+  }
   // Prepared, Spawned, Adopted, SpawnFailed, ProcessOutput, ProcessExited, Client*: this host's processes.
   template <class E>
   void handle(const E& event);
@@ -130,7 +135,6 @@ private:
   bool has_room(proto::LinkId link, const wire::Message& message);
   void leave_out_lines(proto::LinkId link, std::size_t from);
   void tell_left_out(bool all = false);
-  void give_up(proto::LinkId link, const Error& error);
   void lose(proto::LinkId link, const Error& error);
 
   // Messages with work behind them.
@@ -144,7 +148,6 @@ private:
   void sign_reply(const wire::SignReply& reply);
   void tell_gate(const wire::Facts& facts);
   void tell_gate(const wire::LinkLost& lost);
-  static Instant mapped(const proto::Child& child, Instant time);
   void stamps(const proto::Child& child, wire::Stamps stamps);
   void checkup(const proto::Child& child, wire::Checkup checkup);
   void queue_pairs(const wire::QueuePairs& block);
@@ -186,16 +189,17 @@ private:
   void flush_gather();
   void own_stamps();
 
-  // Output.
-  void own_output(wire::Message output);
-  void output_from(proto::Child& child, proto::LinkId link, wire::Message output);
-  void pass_output(wire::Message output);
-  void pump_output();
-  void has_passed(proto::LinkId from, std::size_t cost);
-  void hold_printer(proto::ClientId client);
-  void output_turn();
-  void say_spool_is_full();
   bool output_is_waited_for();
+
+  // As parts see it (node_turn.cpp).
+  proto::WayUp way_up() const override;
+  void hand_up(wire::Message message) override;
+  void hand_down(std::uint32_t process, const wire::Message& message) override { down_to(process, message); }
+  void hand_down_by(proto::LinkId child, wire::Message message) override;
+  bool is_here(std::uint32_t process) const override;
+  std::optional<proto::LinkId> way_to(std::uint32_t process) const override;
+  void give_up(proto::LinkId link, const Error& error) override;
+  void tell(const proto::News& news) override;
 
   // Who lives.
   void watch(proto::LinkId link);
@@ -203,7 +207,7 @@ private:
   void watch_turn();
   void note_what_was_sent();
   void obey(const health::Detector::Orders& orders);
-  bool is_here(proto::LinkId link) const;
+  bool is_this_machine(proto::LinkId link) const;
 
   // The tree is repaired: by who adopts, and by who is adopted.
   /// The launcher of a host, and maybe of others, cannot be reached any more the way it was.
@@ -252,7 +256,6 @@ private:
   void adopted(const wire::Claim& claim);
   void catch_up(const wire::Claim& claim);
   void resend(const wire::Resend& order);
-  void output_taken(const wire::OutputTaken& taken);
   void count_release(const wire::Message& message);
 
   void record_logins();
@@ -293,6 +296,7 @@ private:
   std::optional<proto::Launch> launch_;
   std::optional<proto::SignGate> sign_gate_;  // root: of all runs
   std::uint32_t refused_ = 0;                 // requests for signatures
+  std::optional<proto::OutputPart> output_;   // of a launcher that knows its job
   proto::Allowances allowances_;              // of the children
   proto::JobClock clock_;
   wire::Stamps stamps_;  // of the first run
@@ -313,11 +317,6 @@ private:
   std::map<proto::LinkId, OpenClaim> claims_;
   bool tree_changed_ = true;  // since the last KeepTree
   bool leaves_job_ = false;
-
-  // Valid during on().
-  Instant now_{};  // of the job
-  Instant real_now_{};
-  proto::Actions* out_ = nullptr;
 };
 
 }  // namespace charmtree

@@ -81,7 +81,7 @@ void Node::adopted(const wire::Claim& claim) {
   gather_.add(testimony_.facts(), now_);
   hurry_facts();
   for (const wire::Message& message : testimony_.messages()) out_->push_back(Send{kParentLink, message});
-  output_->begin_anew(OutputGrants::kFirst);
+  output_->adopted();
   resend({claim.by_new_root});
 }
 
@@ -104,26 +104,10 @@ void Node::catch_up(const wire::Claim& claim) {
 /// Of answers on their way down nobody knows whether they have come.
 void Node::resend(const wire::Resend& order) {
   down_all(order);
-  output_->resend();
-  pump_output();
+  output_->down(order, *this);
   Upward upward;
   processes_->wait_no_longer(order.by_new_root, now_, *out_, upward);
   up(std::move(upward));
-}
-
-void Node::output_taken(const wire::OutputTaken& taken) {
-  for (const auto& [link, cost] : output_->drop_taken(taken.processes)) has_passed(link, cost);
-  std::map<LinkId, wire::OutputTaken> below;
-  for (const wire::OutputTaken::Taken& each : taken.processes) {
-    if (processes_ && processes_->contains(each.process))
-      output_->taken(each);
-    else if (const auto link = launch_->subtree().route(each.process))
-      below[*link].processes.push_back(each);
-  }
-  for (auto& [link, part] : below) {
-    if (launch_->find_up(link) != nullptr) out_->push_back(Send{link, std::move(part)});
-  }
-  if (processes_) pump_output();
 }
 
 void Node::count_release(const wire::Message& message) {

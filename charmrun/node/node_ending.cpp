@@ -106,8 +106,16 @@ Finish Node::result() {
 
 /// What is left of a run's output goes to the screen: that is waited for elsewhere.
 void Node::show_rest() {
-  output_->credit(UINT32_MAX);
-  pump_output();
+  output_->show_rest(*this);
+}
+
+/// The end of a job waits for output: as long as it moves, and if the job is done, for whoever reads it, too.
+bool Node::output_is_waited_for() {
+  const bool moved = output_ && output_->take_moved();
+  if (killing_ || parent_gone_ || nobody_reads_ || !output_) return false;
+  const bool held = patient_ && !output_->empty();
+  if (moved || held) give_up_at_ = std::max(give_up_at_, now_ + child_slack());
+  return !output_->empty();
 }
 
 void Node::finish() {

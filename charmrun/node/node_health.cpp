@@ -33,7 +33,7 @@ health::Timing timing(const wire::JobSpec& job) {
 void Node::watch(LinkId link) {
   if (job_->heartbeat.interval <= Duration{0} || job_->checkup) return;
   if (!detector_) detector_.emplace(timing(*job_), desk_ == nullptr);
-  detector_->watch(link, real_now_, is_here(link));
+  detector_->watch(link, real_now_, is_this_machine(link));
 }
 
 /// Every message is a sign of life; true: it was nothing more, or a question about us.
@@ -90,7 +90,8 @@ void Node::obey(const health::Detector::Orders& orders) {
       out_->push_back(Send{link, wire::Beat{}});
   }
   for (const auto& [link, within] : orders.probes) {
-    if (is_up(link)) out_->push_back(Probe{link, within, detector_->timing().fresh(within), is_here(link)});
+    if (is_up(link))
+      out_->push_back(Probe{link, within, detector_->timing().fresh(within), is_this_machine(link)});
   }
   if (orders.ask_parent && !parent_gone_) out_->push_back(Send{kParentLink, wire::WasPunctual{}});
   for (const health::Verdict& verdict : orders.verdicts) {
@@ -113,7 +114,7 @@ void Node::obey(const health::Detector::Orders& orders) {
 }
 
 /// At its other end is a launcher on this same machine.
-bool Node::is_here(LinkId link) const {
+bool Node::is_this_machine(LinkId link) const {
   if (link != kParentLink) return launch_->children().at(link).via == Via::local;
   return self_.profile < job_->profiles.size() && job_->profiles[self_.profile].via == Via::local;
 }

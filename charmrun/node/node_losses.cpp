@@ -22,7 +22,7 @@ void Node::tell_loss(const Child& child, LinkId link, const Error& error) {
 
 /// Nothing is awaited from it any more.
 void Node::leave(const Child& child, LinkId link) {
-  grants_.lost(link);
+  output_->lost(link);
   lost_for_ccs(child, link);
   input_spread_.gone({InputSpread::Taker::Kind::link, link});
   if (job_->input_to_all) tell_input_taken();

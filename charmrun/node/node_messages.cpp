@@ -85,11 +85,8 @@ void Node::from_parent(const wire::Message& message) {
       [&](const wire::Reshape& m) { reshape(m, upward); },
       [&](const wire::CcsSpread& m) { spread(m); },
       [&](const wire::QueuePairsDown& m) { queue_pairs(m.block); },
-      [&](const wire::OutputCredit& m) {
-        output_->credit(m.bytes);
-        pump_output();
-      },
-      [&](const wire::OutputTaken& m) { output_taken(m); },
+      [&](const wire::OutputCredit& m) { output_->down(m, *this); },
+      [&](const wire::OutputTaken& m) { output_->down(m, *this); },
       [&](const wire::Resend& m) { resend(m); },
       [&](const wire::SignReply& m) { sign_reply(m); },
       [&](const wire::End& m) { end(m); },
@@ -146,8 +143,8 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
       [&](wire::Stamps& m) { stamps(child, m); },
       [&](wire::Checkup& m) { checkup(child, std::move(m)); },
       [&](wire::CcsAnswer& m) { fanout_.awaits(m.token) ? merge({link}, m) : up(std::move(m)); },
-      [&](wire::Output&) { output_from(child, link, std::move(message)); },
-      [&](wire::ScanUp&) { output_from(child, link, std::move(message)); },
+      [&](wire::Output&) { output_->up(child, link, std::move(message), *this); },
+      [&](wire::ScanUp&) { output_->up(child, link, std::move(message), *this); },
       [&](wire::QueuePairsUp& m) { queue_pairs(m.block); },
       [&](wire::InputTaken& m) {
         if (!job_->input_to_all) return up(m);
@@ -208,15 +205,8 @@ void Node::hand_back(LinkId link, const wire::HandBack& message) {
   facts(std::move(news));
 }
 
-/// An instant of a child's clock in ours.
-Instant Node::mapped(const Child& child, Instant time) {
-  if (time == kNever) return kNever;
-  time -= child.clock_offset;
-  return std::chrono::abs(time.time_since_epoch()) > wire::kFarthest.time_since_epoch() ? kNever : time;
-}
-
 void Node::checkup(const Child& child, wire::Checkup checkup) {
-  checkup.clock = mapped(child, checkup.clock);
+  checkup.clock = child.in_our_clock(checkup.clock);
   up(std::move(checkup));
 }
 
@@ -224,7 +214,7 @@ void Node::checkup(const Child& child, wire::Checkup checkup) {
 void Node::stamps(const Child& child, wire::Stamps stamps) {
   launch_->subtree().stamped(stamps.host);
   for (Instant& time : stamps.times) {
-    time = mapped(child, time);
+    time = child.in_our_clock(time);
     // Clocks are joined no better than a message takes, but what has been told has happened.
     if (time != kNever) time = std::min(time, now_);
   }

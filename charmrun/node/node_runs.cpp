@@ -94,9 +94,7 @@ void Node::relaunch(const wire::Blob& blob) {
 
 void Node::begin_run(const wire::Blob& job) {
   const std::set<std::uint32_t> unconfirmed = std::exchange(unconfirmed_, {});
-  auto screen = desk_ ? std::move(output_) : std::nullopt;  // what is on it has yet to be written
   static_cast<RunState&>(*this) = RunState{};
-  output_ = std::move(screen);
   begin_output();
   down_all(wire::Relaunch{job});
   Upward news;
@@ -117,14 +115,13 @@ void Node::begin_run(const wire::Blob& job) {
   up(std::move(news));
 }
 
-/// A new run's, unless it goes on: what is on the user's screen is of all runs.
+/// What is on the user's screen is of all runs.
 void Node::begin_output() {
-  using Keeps = OutputQueue::Keeps;
-  if (output_) return;
-  if (desk_)
-    output_.emplace(kScreen, 0);
+  using Place = OutputPart::Place;
+  if (desk_ && output_)
+    output_->begin_run(*job_);
   else
-    output_.emplace(OutputGrants::kFirst, job_->spool, job_->repairs() ? Keeps::until_taken : Keeps::nothing);
+    output_.emplace(desk_ ? Place::root : Place::below, *job_);
 }
 
 }  // namespace charmtree

@@ -7,16 +7,12 @@
 #include <cstdint>
 #include <optional>
 #include <set>
-#include <vector>
 
 #include "tree/base/time.hpp"
 #include "tree/proto/ccs_fanout.hpp"
 #include "tree/proto/gather.hpp"
 #include "tree/proto/host_processes.hpp"
 #include "tree/proto/input_spread.hpp"
-#include "tree/proto/output_grants.hpp"
-#include "tree/proto/output_ledger.hpp"
-#include "tree/proto/output_queue.hpp"
 #include "tree/proto/testimony.hpp"
 
 namespace charmtree {
@@ -41,13 +37,6 @@ struct RunState {
   proto::Gather gather_;
   proto::InputSpread input_spread_;
   proto::CcsFanout fanout_;
-  std::optional<proto::OutputQueue> output_;
-  proto::OutputGrants grants_;
-  std::vector<proto::ClientId> held_clients_;  // that are not read: they print too much
-  std::uint64_t printed_ = 0;                  // outputs of our processes
-  bool output_moved_ = false;                  // since the last turn
-  bool output_blocked_ = false;                // as the desk knows
-  bool told_spool_full_ = false;
 
   Ending ending_ = Ending::no;
   Over over_ = Over::no;
@@ -74,7 +63,6 @@ struct RunState {
   wire::ProcessSet lost_;                    // as everybody has been told
   wire::ProcessSet below_lost_launchers_;    // as we have heard or told upwards
   proto::Testimony testimony_;
-  proto::OutputLedger ledger_;  // root
 };
 
 }  // namespace charmtree

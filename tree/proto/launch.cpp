@@ -40,6 +40,12 @@ LoginWindow::Config window_of(const wire::LaunchRules& rules) {
 
 }  // namespace
 
+Instant Child::in_our_clock(Instant time) const {
+  if (time == kNever) return kNever;
+  time -= clock_offset;
+  return std::chrono::abs(time.time_since_epoch()) > wire::kFarthest.time_since_epoch() ? kNever : time;
+}
+
 Launch::Launch(const wire::JobSpec& job, wire::Blob coded_job, const LaunchConfig& config, Random& random)
     : job_(job),
       coded_job_(std::move(coded_job)),

@@ -65,6 +65,8 @@ struct Child {
   }
   /// It was started for no process.
   bool visits() const { return sweeper || adopter; }
+  /// An instant of its clock in ours; kNever if that would be too far.
+  Instant in_our_clock(Instant time) const;
   /// Orders for everybody are for it and those below it, too.
   bool serves() const { return state == State::up && !visits(); }
 };

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/proto/output_part.hpp"
+
+#include <catch2/catch.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+using namespace charmtree;
+using namespace charmtree::proto;
+
+namespace {
+
+using Place = OutputPart::Place;
+
+constexpr LinkId kLink = 3;
+
+/// A launcher of which there is nothing but its output.
+struct Bench final : Turn {
+  explicit Bench(Place place, wire::JobSpec job = {}) : part(place, job) { out_ = &actions; }
+
+  WayUp way_up() const override { return way; }
+  void hand_up(wire::Message message) override { handed_up.push_back(std::get<wire::Output>(message).text); }
+  void hand_down(std::uint32_t process, const wire::Message&) override { receipts.push_back(process); }
+  void hand_down_by(LinkId child, wire::Message message) override {
+    CHECK(child == kLink);
+    handed_down.push_back(std::move(message));
+  }
+  bool is_here(std::uint32_t process) const override { return process < 4; }
+  std::optional<LinkId> way_to(std::uint32_t process) const override {
+    return process < 8 ? std::optional{kLink} : std::nullopt;
+  }
+  void give_up(LinkId child, const Error& why) override { given_up.emplace_back(child, why.what); }
+  void tell(const News& news) override {
+    if (const auto* told = std::get_if<OutputStalls>(&news)) stalls.push_back(told->yes);
+    if (const auto* told = std::get_if<PipesRest>(&news)) pipes_rest = told->yes;
+  }
+
+  static wire::Output lines(std::uint32_t process, std::string text) {
+    return {process, 1, false, std::move(text), wire::Tail::waited, kNever};
+  }
+  void from_child(std::string text) { part.up(lower, kLink, lines(4, std::move(text)), *this); }
+
+  void at(Instant time) { now_ = time; }
+
+  WayUp way = WayUp::open;
+  Child lower;
+  Actions actions;
+  std::vector<std::string> handed_up;
+  std::vector<std::uint32_t> receipts;
+  std::vector<wire::Message> handed_down;
+  std::vector<std::pair<LinkId, std::string>> given_up;
+  std::vector<bool> stalls;
+  bool pipes_rest = false;
+  OutputPart part;
+};
+
+wire::JobSpec repairing() {
+  wire::JobSpec job;
+  job.heartbeat = {1s, 5s, 5s};
+  job.on_failure = wire::OnFailure::go_on;
+  return job;
+}
+
+}  // namespace
+
+TEST_CASE("output that has no way up waits, if another parent may come, else it is lost", "[output_part]") {
+  Bench b{Place::below};
+  b.way = WayUp::awaited;
+  b.part.add(Bench::lines(0, "kept\n"), b);
+  CHECK(b.handed_up.empty());
+  CHECK_FALSE(b.part.empty());
+  b.way = WayUp::open;
+  b.part.adopted();
+  b.part.down(wire::Resend{}, b);
+  CHECK(b.handed_up == std::vector<std::string>{"kept\n"});
+
+  b.way = WayUp::gone;
+  b.part.add(Bench::lines(0, "lost\n"), b);
+  CHECK(b.part.empty());
+  CHECK(b.part.added() == 1);
+}
+
+TEST_CASE("a child gets its credit back when what it sent has been passed on", "[output_part]") {
+  Bench b{Place::below};
+  b.part.down(wire::OutputCredit{UINT32_MAX}, b);
+  for (int i = 0; i < 64; ++i) b.from_child(std::string(1000, 'x') + "\n");
+  CHECK(b.handed_up.size() == 64);
+  CHECK(b.given_up.empty());
+  REQUIRE_FALSE(b.handed_down.empty());
+  CHECK(std::holds_alternative<wire::OutputCredit>(b.handed_down.front()));
+}
+
+TEST_CASE("a child that sends without credit is given up", "[output_part]") {
+  Bench b{Place::below};
+  b.way = WayUp::awaited;
+  for (int i = 0; i < 64; ++i) b.from_child(std::string(1000, 'x') + "\n");
+  REQUIRE_FALSE(b.given_up.empty());
+  CHECK(b.given_up.front() == std::pair{kLink, std::string{"its launcher sent more output than it may"}});
+}
+
+TEST_CASE("the root says once when nobody takes its output, and once when somebody does again",
+          "[output_part]") {
+  Bench b{Place::root};
+  for (int i = 0; i < 3; ++i) {
+    b.from_child("x\n");
+    b.part.turn(b);
+  }
+  CHECK(b.stalls.empty());
+  b.part.add(Bench::lines(4, std::string(OutputPart::kScreen, 'x')), b);
+  b.part.add(Bench::lines(4, "waits\n"), b);
+  for (int i = 0; i < 3; ++i) b.part.turn(b);
+  CHECK(b.stalls == std::vector<bool>{true});
+  b.part.on(OutputWritten{2 * OutputPart::kScreen}, b);
+  for (int i = 0; i < 3; ++i) b.part.turn(b);
+  CHECK(b.stalls == std::vector<bool>{true, false});
+  CHECK(b.handed_up.back() == "waits\n");
+}
+
+TEST_CASE("pipes rest while too much waits for the parent", "[output_part]") {
+  Bench b{Place::below};
+  b.way = WayUp::awaited;
+  b.part.turn(b);
+  CHECK_FALSE(b.pipes_rest);
+  for (std::size_t added = 0; added <= OutputQueue::kShare; added += OutputQueue::kPiece)
+    b.part.add(Bench::lines(0, std::string(OutputQueue::kPiece - 1, 'x') + "\n"), b);
+  b.part.turn(b);
+  CHECK(b.pipes_rest);
+}
+
+TEST_CASE("the root of a job that repairs itself shows nothing twice, and tells what it has",
+          "[output_part]") {
+  Bench b{Place::root, repairing()};
+  wire::Output output = Bench::lines(4, "once\n");
+  output.number = 1;
+  output.is_oldest = true;
+  b.part.up(b.lower, kLink, output, b);
+  b.part.up(b.lower, kLink, output, b);
+  CHECK(b.handed_up == std::vector<std::string>{"once\n"});
+  REQUIRE(b.part.next_deadline() != kNever);
+  b.at(b.part.next_deadline());
+  b.part.turn(b);
+  REQUIRE_FALSE(b.handed_down.empty());
+  const auto& taken = std::get<wire::OutputTaken>(b.handed_down.back());
+  REQUIRE(taken.processes.size() == 1);
+  CHECK(taken.processes[0].process == 4);
+  CHECK(taken.processes[0].number == 1);
+}
+
+TEST_CASE("what is shown to the end is told to the process that waits for it", "[output_part]") {
+  Bench b{Place::root};
+  b.part.on(Shown{5}, b);
+  CHECK(b.receipts == std::vector<std::uint32_t>{5});
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// A launcher is a switchboard (charmrun/node/node.hpp) and its parts. A part is a class with one subject: it
+// owns its state, its messages and its deadline. It has, as far as it wants them,
+//   void down(const Message&, Turn&)                 a message from the parent, or from the root's desk
+//   void up(const Child&, LinkId, Message, Turn&)    one from a child
+//   void on(Event, Turn&)                            what happened on this host
+//   void turn(Turn&)                                 once, at the end of each turn
+//   Instant next_deadline() const
+// What it may use while it handles one of these is its Turn. Parts do not know each other: what one must tell
+// another is News.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "tree/base/error.hpp"
+#include "tree/base/time.hpp"
+#include "tree/proto/events.hpp"
+
+namespace charmtree::proto {
+
+/// Too much output of this host's processes waits here: their pipes are to be left alone, or read again.
+struct PipesRest {
+  bool yes;
+};
+/// Root: nobody takes the job's output any more, or somebody does again.
+struct OutputStalls {
+  bool yes;
+};
+using News = std::variant<PipesRest, OutputStalls>;
+
+/// Whether there is a way up.
+enum class WayUp : std::uint8_t {
+  open,     // the parent; at the root the desk
+  awaited,  // the parent is gone, and another one may come
+  gone,
+};
+
+/// One event's handling, as a part sees it; the switchboard implements it.
+class Turn {
+public:
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  /// Of the job, which has no time while it is suspended; and of this host.
+  Instant now() const { return now_; }
+  Instant real_now() const { return real_now_; }
+  /// What the shell is to do, in order.
+  Actions& out() { return *out_; }
+  void act(Action action) { out_->push_back(std::move(action)); }
+
+  virtual WayUp way_up() const = 0;
+  /// To the parent; at the root to the desk.
+  virtual void hand_up(wire::Message message) = 0;
+  /// To the launcher of that process, if there is a way to it.
+  virtual void hand_down(std::uint32_t process, const wire::Message& message) = 0;
+  /// To a child, if it is up.
+  virtual void hand_down_by(LinkId child, wire::Message message) = 0;
+  /// It is a process of this host.
+  virtual bool is_here(std::uint32_t process) const = 0;
+  /// The child that leads to the launcher of that process.
+  virtual std::optional<LinkId> way_to(std::uint32_t process) const = 0;
+  /// This child has broken a rule, and is not heard any more.
+  virtual void give_up(LinkId child, const Error& why) = 0;
+  virtual void tell(const News& news) = 0;
+
+protected:
+  Turn() = default;
+  ~Turn() = default;
+
+  Instant now_{}, real_now_{};
+  Actions* out_ = nullptr;
+};
+
+}  // namespace charmtree::proto
