@@ -24,7 +24,7 @@ void RootDesk::restart(const wire::ProcessExit& exit, Instant now, Actions& out,
   const std::string again = times > 1 ? fmt::format(", for the {} time", ordinal(times)) : "";
   out.push_back(Say{Tone::error, fmt::format("{}; restarting it{}", judge_.about(exit), again)});
   if (ccs_) ccs_->gone(exit.process, now, out, orders.process);
-  if (exit.process == job_->input_process && !job_->input_to_all) in_pipe_ = 0;
+  input_.restarts(exit.process);
   if (tells_progress_) {
     const std::uint32_t host = judge_.host_of(exit.process).index;
     progress_.restarts.push_back({exit.process, host, times, describe(exit)});
@@ -60,20 +60,17 @@ void RootDesk::restart_in_place(Instant now, Actions& out, DeskOrders& orders) {
     orders.process.emplace_back(message.process, std::move(message));
   }
   for (wire::Restart& message : due.restarts) {
-    message.input_ended = gets_input(message.process) && (input_ended_ || scanning_);
+    message.input_ended = input_.has_ended_for(message.process);
     orders.process.emplace_back(message.process, message);
   }
 }
 
-bool RootDesk::gets_input(std::uint32_t process) const {
-  return job_->input_to_all || process == job_->input_process;
-}
-
-/// What is read now would come to nobody. Of copies the others wait, too.
-bool RootDesk::reader_is_absent() const {
-  if (!process_restarts_) return false;
-  return job_->input_to_all ? process_restarts_->is_any_absent()
-                            : process_restarts_->is_absent(job_->input_process);
+/// What is read of the user's input now comes to somebody. Of copies all wait until each one has its reader.
+bool RootDesk::has_reader() const {
+  if (restarting_ || !judge_.all_up()) return false;
+  if (!process_restarts_) return true;
+  return job_->input_to_all ? !process_restarts_->is_any_absent()
+                            : !process_restarts_->is_absent(job_->input_process);
 }
 
 }  // namespace charmtree

@@ -12,30 +12,20 @@ void RootDesk::go_on(Instant now, Actions& out, DeskOrders& orders) {
   for (const Loss& loss : judge_.take_losses()) {
     if (!loss.line.empty()) out.push_back(Say{Tone::error, loss.line});
     if (ccs_) ccs_->lost(loss.processes, now, out, orders.process);
-    for (const auto& [first, last] : loss.processes) {
-      if (job_->input_process >= first && job_->input_process <= last) lose_input(out);
-    }
+    input_.lost(loss.processes, out);
     if (tells_progress_) progress_.losses.push_back(loss);
   }
   if (auto lost = judge_.tell_losses(now)) orders.everyone.emplace_back(std::move(*lost));
 }
 
-/// What was on its way to or from these processes may be lost: requests get no answer, and of the input the
-/// rest is read on; its end is said again.
+/// What was on its way to or from these processes may be lost: requests get no answer.
 void RootDesk::repaired(const wire::Reached& reached, Instant now, Actions& out, DeskOrders& orders) {
   judge_.repaired();
   if (reached.host < hosts_.size())
     out.push_back(
         Say{Tone::info, hosts_[reached.host].name + ": its launcher, which was cut off, is reached again"});
   if (ccs_) ccs_->cut_off(reached.processes, now, out, orders.process);
-  for (const auto& [first, last] : reached.processes) {
-    const bool has_reader = job_->input_process >= first && job_->input_process <= last;
-    if (has_reader && !job_->input_to_all) in_pipe_ = 0;
-    if ((has_reader || job_->input_to_all) && input_ended_ && !scanning_) {
-      orders.input.emplace_back(wire::Input{{}, true});
-      break;
-    }
-  }
+  input_.cut_off(reached.processes, orders.of_input());
 }
 
 void RootDesk::resume(const Heritage& heritage, Actions& out, DeskOrders& orders) {
@@ -46,14 +36,6 @@ void RootDesk::resume(const Heritage& heritage, Actions& out, DeskOrders& orders
                                   job_->id, job_->processes, hosts_.size())});
   if (job_->input_process < job_->processes || job_->input_to_all)
     orders.input.emplace_back(wire::Input{{}, true});
-}
-
-/// Nobody reads it any more, but who scans. Copies go on to the others.
-void RootDesk::lose_input(Actions& out) {
-  recalled_ = look_at_scans_ = true;
-  if (job_->input_to_all) return;
-  in_pipe_ = 0;
-  scan_from_now_on(out);
 }
 
 }  // namespace charmtree

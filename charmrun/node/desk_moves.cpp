@@ -51,7 +51,7 @@ void RootDesk::lose_hosts(const wire::LinkLost& lost, const std::vector<std::uin
       if (!lose_with_host(process, lost, all.empty(), now)) return;
       all.add(process);
       if (ccs_) ccs_->gone(process, now, out, orders.process);
-      if (process == job_->input_process && !job_->input_to_all) in_pipe_ = 0;
+      input_.restarts(process);
     }
     relocation_->lost(host, std::move(processes), now, !lost.unbounded && is_bounded(host));
   }

@@ -136,8 +136,7 @@ std::unique_ptr<RootDesk> RootDesk::next_run(Instant now) {
   next->judge_.leave_out(absent_);
   next->new_host_keys_ = std::move(new_host_keys_);
   next->random_layout_ = std::move(random_layout_);
-  next->reading_ = reading_;
-  next->early_input_ = std::move(early_input_);
+  next->input_.take_over(input_);
   next->wants_suspension_ = wants_suspension_;
   next->suspended_ = next->was_suspended_ = suspended_;
   const Instant limit_at = limit_at_;

@@ -10,7 +10,6 @@
 #include "tree/wire/fold.hpp"
 #include "tree/wire/job_limits.hpp"
 #include "tree/wire/message_rows.hpp"
-#include "tree/wire/scan.hpp"
 
 namespace charmtree {
 
@@ -32,8 +31,8 @@ RootDesk::RootDesk(RootPlan plan, std::shared_ptr<wire::JobSpec> job)
       key_names_(std::move(plan.key_names)),
       tells_progress_(plan.tells_progress),
       shows_output_(plan.shows_output),
-      could_drop_(plan.could_drop) {
-  input_ended_ = job_->input_process == wire::kNoProcess;
+      could_drop_(plan.could_drop),
+      input_(job_) {
   if (job_->restarts_in_place && !job_->restarts_processes) {
     process_restarts_.emplace(plan.restart ? plan.restart->most : UINT32_MAX, job_->timeout);
     const bool waits = !plan.restart || !plan.restart->fast_failover;
@@ -43,7 +42,8 @@ RootDesk::RootDesk(RootPlan plan, std::shared_ptr<wire::JobSpec> job)
   if (job_->provision.by_topology()) topologies_.resize(hosts_.size());
   if (plan.takes_over) {
     judge_.take_over();
-    announced_ = input_ended_ = true;
+    announced_ = true;
+    input_.end();
     return;
   }
   if (!job_->is_numbered_late()) return;
@@ -120,12 +120,8 @@ void RootDesk::message(const wire::Message& message, Instant now, Actions& out, 
         const std::string who = m.host < hosts_.size() ? hosts_[m.host].name : "a launcher";
         out.push_back(Say{m.for_everybody ? Tone::info : Tone::verbose, who + ": " + m.text});
       },
-      [&](const wire::InputTaken& m) { in_pipe_ -= std::min(in_pipe_, m.bytes); },
-      [&](const wire::InputReturned& m) {
-        buffer_.insert(0, m.bytes);
-        recalled_ = look_at_scans_ = true;
-        scan_from_now_on(out);
-      },
+      [&](const wire::InputTaken& m) { input_.on(m); },
+      [&](const wire::InputReturned& m) { input_.on(m, out); },
       [&](const wire::Stamps& m) { out.push_back(Record{m}); },
       [&](const wire::Checkup& m) { out.push_back(Examined{m}); },
       [&](const wire::Rejoined& m) { process_restarts_ ? rejoined(m, now) : rejoined_.push_back(m); },
@@ -138,7 +134,7 @@ void RootDesk::message(const wire::Message& message, Instant now, Actions& out, 
       [&](const wire::PesWanted& m) {
         if (job_->resizes && !resizing_ && !reading_hosts_) wanted_pes_ = m.pes;
       },
-      [&](const wire::ScanUp& m) { scan(m, out, orders); },
+      [&](const wire::ScanUp& m) { input_.on(m, out, orders.of_input()); },
       []<class M>(const M&) requires(!wire::ForRoot<M>){},
   };
   std::visit(act, static_cast<const wire::AnyMessage&>(message));
@@ -154,27 +150,6 @@ void RootDesk::link_lost(const wire::LinkLost& lost, Instant now, Actions& out, 
     judge_.on(lost);
 }
 
-void RootDesk::scan(const wire::ScanUp& request, Actions& out, DeskOrders& orders) {
-  if (!scanning_) {
-    scan_from_now_on(out);
-    recalled_ = job_->input_process >= job_->processes;
-    if (!recalled_) orders.input.emplace_back(wire::RecallInput{});
-  }
-  if (scans_.empty()) look_at_scans_ = true;
-  keep(request);
-}
-
-/// A process waits for one answer at a time: older requests of its number are of its earlier lives.
-void RootDesk::keep(const wire::ScanUp& scan) {
-  if (unsigned& waiting = scans_of_[scan.process]; ++waiting > kMostScans) {
-    --waiting;
-    const auto is_same = [&](const wire::ScanUp& each) { return each.process == scan.process; };
-    scans_.erase(std::find_if(scans_.begin(), scans_.end(), is_same));
-    look_at_scans_ = true;
-  }
-  scans_.push_back(scan);
-}
-
 void RootDesk::new_host_key(const wire::NewHostKey& message, Actions& out) {
   if (message.host >= hosts_.size()) return;
   const Host& host = hosts_[message.host];
@@ -186,65 +161,12 @@ void RootDesk::new_host_key(const wire::NewHostKey& message, Actions& out) {
     out.push_back(StoreHostKey{message.host, message.key});
 }
 
-void RootDesk::input(const InputRead& event, DeskOrders& orders) {
-  reading_ = false;
-  if (restarting_ || !judge_.all_up() || reader_is_absent()) {
-    early_input_ = event;
-    return;
-  }
-  if (event.end) input_ended_ = true;
-  if (scanning_) {
-    buffer_ += event.bytes;
-    look_at_scans_ = true;
-    return;
-  }
-  in_pipe_ += static_cast<std::uint32_t>(event.bytes.size());
-  orders.input.emplace_back(wire::Input{event.bytes, event.end});
-}
-
-void RootDesk::deliver_early_input(DeskOrders& orders) {
-  if (!early_input_ || restarting_ || !judge_.all_up() || reader_is_absent()) return;
-  const InputRead event = *std::exchange(early_input_, std::nullopt);
-  input(event, orders);
-}
-
 void RootDesk::check_input() {
   if (job_->input_process == wire::kNoProcess || job_->input_process < job_->processes) return;
   judge_.refuse({Errc::bad_input, Phase::options,
                  fmt::format("there is no process {} for the input: the job has {}", job_->input_process,
                              job_->processes),
                  "++stdin takes a process number, from 0, or all or none"});
-}
-
-/// The input process gets no input any more.
-void RootDesk::scan_from_now_on(Actions& out) {
-  if (!std::exchange(scanning_, true) && job_->terminal) out.push_back(ReleaseKeys{});
-}
-
-void RootDesk::serve_scans(DeskOrders& orders) {
-  if (!std::exchange(look_at_scans_, false)) return;
-  while (recalled_ && !scans_.empty()) {
-    const bool all = input_ended_ || buffer_.size() >= kMostScanned;
-    const wire::Scan scan = wire::scan_prefix(scans_.front().format, buffer_, all);
-    if (!scan.complete) return;
-    orders.process.emplace_back(scans_.front().process,
-                                wire::ScanReply{scans_.front().process, buffer_.substr(0, scan.consumed)});
-    buffer_.erase(0, scan.consumed);
-    if (--scans_of_[scans_.front().process] == 0) scans_of_.erase(scans_.front().process);
-    scans_.pop_front();
-  }
-}
-
-void RootDesk::want_input(Actions& out) {
-  if (reading_ || early_input_ || input_ended_ || judge_.verdict() || !judge_.all_up() ||
-      job_->input_process >= job_->processes || reader_is_absent())
-    return;
-  // Of what is typed, one line: it belongs to whoever reads next.
-  const std::uint32_t most = job_->input_is_typed ? 1 : kInputWindow;
-  const bool wanted = scanning_ ? !scans_.empty() && recalled_ : in_pipe_ < most;
-  if (!wanted) return;
-  reading_ = true;
-  out.push_back(ReadInput{scanning_ ? kInputWindow : kInputWindow - in_pipe_, job_->terminal && !scanning_});
 }
 
 /// The hosts that run something, in order, with what each was to run. drop: each living host; spare, abort:
@@ -401,9 +323,7 @@ void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
   }
   tell_silences(now, out);
   tell_progress(out);
-  deliver_early_input(orders);
-  serve_scans(orders);
-  want_input(out);
+  input_.turn(has_reader(), judge_.verdict().has_value(), out, orders.of_input());
   if (judge_.verdict()) tell_verdict(now, out, orders);
   if (now >= restart_at_) relaunch(out, orders);
   suspend(orders);

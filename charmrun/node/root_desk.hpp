@@ -24,6 +24,7 @@
 #include "tree/proto/restart_budget.hpp"
 #include "tree/proto/run_plan.hpp"
 #include "tree/proto/silences.hpp"
+#include "tree/proto/user_input.hpp"
 
 namespace charmtree {
 
@@ -64,21 +65,14 @@ struct DeskOrders {
   std::optional<wire::Reshape> reshape;  // the hosts that there are get other processes ...
   std::vector<Host> new_hosts;           // ... and these join
   std::optional<std::uint32_t> liar;     // whoever speaks for this process is not to be heard any more
+
+  proto::UserInput::Orders of_input() { return {input, process}; }
 };
 
 class RootDesk {
 public:
-  /// The user's stdin that is under way to the input process at most.
-  static constexpr std::uint32_t kInputWindow = 64U << 10;
-  /// What one scanf can consume at most: if it is not satisfied by so much, it is answered as at the end of
-  /// the input.
-  static constexpr std::size_t kMostScanned = 1U << 20;
   /// Where Ctrl-C is the program's: twice within this time ends the job at once.
   static constexpr Duration kMoment = 1s;
-  /// Of one process, that wait for input.
-  static constexpr std::size_t kMostScans = 4;
-  /// What a pipe and a launcher hold of the input at most, and some more, as it is taken back.
-  static constexpr std::size_t kMostTakenBack = 4 * kInputWindow;
   /// Before the program as a whole is started for the second time in a row; doubles with each.
   static constexpr Duration kFirstPause = 1s;
   /// A status shows so many rows of hosts at most.
@@ -110,11 +104,11 @@ public:
   void output(wire::Output output, proto::Actions& out);
   /// Any other message from below that is for the root alone.
   void message(const wire::Message& message, Instant now, proto::Actions& out, DeskOrders& orders);
-  void input(const proto::InputRead& event, DeskOrders& orders);
-  /// So many bytes of it may come back.
-  bool can_take_back(std::size_t bytes) const {
-    return bytes <= kMostTakenBack && buffer_.size() <= 2 * kMostScanned;
+  void input(const proto::InputRead& event, DeskOrders& orders) {
+    input_.on(event, has_reader(), orders.of_input());
   }
+  /// So many bytes of the input may come back.
+  bool can_take_back(std::size_t bytes) const { return input_.can_take_back(bytes); }
   // CCS
   void on(const proto::ClientOpened& event, Instant now, proto::Actions& out, DeskOrders& orders);
   void on(const proto::ClientBytes& event, Instant now, proto::Actions& out, DeskOrders& orders);
@@ -158,7 +152,6 @@ private:
   Duration orphan_bound() const;
   bool is_bounded(std::uint32_t host) const;
   void relaunch(proto::Actions& out, DeskOrders& orders);
-  void deliver_early_input(DeskOrders& orders);
   void interrupt(Instant now, proto::Actions& out, DeskOrders& orders);
   static void forward(int signal, DeskOrders& orders);
   void say_status(proto::Actions& out) const;
@@ -187,13 +180,11 @@ private:
   void deliver_table(Instant now, proto::Actions& out, DeskOrders& orders);
   void crashed(const wire::ProcessExit& exit, Instant now, proto::Actions& out, DeskOrders& orders);
   void go_on(Instant now, proto::Actions& out, DeskOrders& orders);
-  void lose_input(proto::Actions& out);
   void repaired(const wire::Reached& reached, Instant now, proto::Actions& out, DeskOrders& orders);
   void restart_processes(Instant now, proto::Actions& out, DeskOrders& orders);
   void restart_in_place(Instant now, proto::Actions& out, DeskOrders& orders);
   void restart(const wire::ProcessExit& exit, Instant now, proto::Actions& out, DeskOrders& orders);
-  bool gets_input(std::uint32_t process) const;
-  bool reader_is_absent() const;
+  bool has_reader() const;
   void rejoined(const wire::Rejoined& message, Instant now);
   bool relocate(const wire::LinkLost& lost, Instant now, proto::Actions& out, DeskOrders& orders);
   void lose_hosts(const wire::LinkLost& lost, const std::vector<std::uint32_t>& hosts, Instant now,
@@ -201,11 +192,6 @@ private:
   bool lose_with_host(std::uint32_t process, const wire::LinkLost& lost, bool is_first, Instant now);
   std::vector<proto::Shelter> shelters() const;
   void move_processes(Instant now, proto::Actions& out, DeskOrders& orders);
-  void scan_from_now_on(proto::Actions& out);
-  void scan(const wire::ScanUp& request, proto::Actions& out, DeskOrders& orders);
-  void keep(const wire::ScanUp& scan);
-  void serve_scans(DeskOrders& orders);
-  void want_input(proto::Actions& out);
   void check_input();
 
   std::shared_ptr<wire::JobSpec> job_;
@@ -252,6 +238,7 @@ private:
   bool told_verdict_ = false;
   bool told_kill_ = false;
 
+  proto::UserInput input_;
   std::optional<ccs::Router> ccs_;
 
   // Runs of the program.
@@ -267,18 +254,6 @@ private:
   Instant restart_at_ = kNever;    // not before; kNever: launchers are not idle yet
   Instant restart_from_ = kNever;  // ... nor then, if all is confirmed
   Duration restart_pause_{0};
-
-  // Input: either flows to the input process's pipe or, from the first scanf on, is kept here.
-  bool scanning_ = false;
-  bool recalled_ = true;  // no answer to RecallInput outstanding
-  bool input_ended_ = false;
-  bool reading_ = false;                         // a ReadInput is under way
-  std::uint32_t in_pipe_ = 0;                    // bytes sent and not yet taken
-  std::string buffer_;                           // scanning_: not yet consumed
-  std::deque<wire::ScanUp> scans_;               // in order of arrival
-  std::map<std::uint32_t, unsigned> scans_of_;   // so many of them, by process
-  bool look_at_scans_ = false;                   // the first of them may be complete now
-  std::optional<proto::InputRead> early_input_;  // while there is nobody to read it
 };
 
 }  // namespace charmtree

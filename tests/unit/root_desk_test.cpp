@@ -200,7 +200,7 @@ TEST_CASE("a scan that nothing satisfies is answered after so much input", "[roo
   scans.fixture.desk.facts(scans.fixture.up({0, 1}, 0), kNow);
   scans.asks(1, "%s");
   scans.recalled("");
-  const std::string most(RootDesk::kMostScanned, 'x');
+  const std::string most(UserInput::kMostScanned, 'x');
   scans.reads(most.substr(1));
   CHECK(scans.answers().empty());
   scans.reads("x");
