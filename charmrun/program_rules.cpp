@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "tree/proto/on_failure.hpp"
+#include "tree/proto/program_kind.hpp"
 
 namespace charmtree {
 

@@ -38,6 +38,8 @@ struct CharmLimits {
       64;  // entered again before the release; only `barrier0` is legally so, by processes other than 0
   /// Of a build that can shrink and expand: process 0 ends for all, and all wait to be let go.
   bool resizes = false;
+  /// A fault-tolerant build: lost processes are started anew.
+  bool restarts = false;
   /// A silence of so much is told; 0: none is.
   Duration silence{0};
   /// So many pings of a client must be missing at least.

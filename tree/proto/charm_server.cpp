@@ -116,7 +116,7 @@ void CharmServer::table(const wire::Blob& coded, ClientOutputs& out) {
   }
 }
 
-void CharmServer::vacate(std::uint32_t process, ClientOutputs& out) {
+void CharmServer::vacate(std::uint32_t process, std::uint32_t, bool, ClientOutputs& out) {
   if (!local_.contains(process)) return;
   Seat& seat = seats_[process - local_.first];
   if (seat.client) {
@@ -139,7 +139,7 @@ void CharmServer::regroup(ClientOutputs& out) {
   clients_deadline_ = kNever;
 }
 
-void CharmServer::reshape(LocalProcesses local, const std::vector<std::uint32_t>& names) {
+void CharmServer::reshape(const LocalProcesses& local, const std::vector<std::uint32_t>& names) {
   std::vector<Seat> seats(local.count);
   for (std::uint32_t i = 0; i < local.count; ++i) {
     const std::optional<std::uint32_t> before = process_of(names[i]);

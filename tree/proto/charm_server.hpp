@@ -49,25 +49,15 @@ public:
   /// Those that can bear it learn of a crash by recover().
   void lost(const std::vector<wire::ProcessSet::Range>&, ClientOutputs&) override {}
   void finish(ClientOutputs& out) override;
-
-  /// A process that was Unheard has been looked at.
-  void seen(std::uint32_t process, Sight sight, Instant now, ClientOutputs& out);
-
-  // Processes that are restarted.
-  /// The process is lost: what is left of its connection is closed, and its place is free for another.
-  void vacate(std::uint32_t process, ClientOutputs& out);
-  /// `crashed` was lost and has registered anew: every process that has a table gets this one and is told.
-  /// Barriers are counted from the beginning: BarrierEntered again for those that wait in one.
-  void recover(const wire::Blob& coded, std::uint32_t crashed, ClientOutputs& out);
-  /// Hands the last table to a process that has registered anew.
-  void admit(std::uint32_t process, ClientOutputs& out);
-
-  // Jobs that are resized.
-  /// Every process is let go; it may register once more.
-  void regroup(ClientOutputs& out);
-  /// The processes of this host are now these; the one at place i was started, or is, as number `names`[i].
-  /// Those that have registered under that name keep their connection.
-  void reshape(LocalProcesses local, const std::vector<std::uint32_t>& names);
+  ProgramKind program() const override {
+    return limits_.restarts ? ProgramKind::charm_restarting : ProgramKind::charm;
+  }
+  void seen(std::uint32_t process, Sight sight, Instant now, ClientOutputs& out) override;
+  void vacate(std::uint32_t process, std::uint32_t restarts, bool is_awaited, ClientOutputs& out) override;
+  void recover(const wire::Blob& coded, std::uint32_t crashed, ClientOutputs& out) override;
+  void admit(std::uint32_t process, ClientOutputs& out) override;
+  void regroup(ClientOutputs& out) override;
+  void reshape(const LocalProcesses& local, const std::vector<std::uint32_t>& names) override;
 
 private:
   struct Connection {

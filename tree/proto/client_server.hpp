@@ -10,14 +10,20 @@
 // count, size and time).
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "tree/base/time.hpp"
+#include "tree/proto/client_silence.hpp"
+#include "tree/proto/program_kind.hpp"
 #include "tree/wire/ccs_replies.hpp"
+#include "tree/wire/messages.hpp"
 #include "tree/wire/node_table.hpp"
 #include "tree/wire/process_set.hpp"
 #include "tree/wire/silence.hpp"
@@ -26,6 +32,10 @@ namespace charmtree::proto {
 
 /// One connection of a client; given by the shell, never reused within a launcher's life.
 using ClientId = std::uint64_t;
+
+/// Which local server a client connection belongs to; at the root, `ccs` for clients of the running job.
+enum class ClientKind : std::uint8_t { charm, native, ccs };
+inline constexpr std::size_t kClientKinds = 2;  // that processes use
 
 enum class Stream : std::uint8_t {
   out = 1,
@@ -201,6 +211,42 @@ public:
   virtual void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) = 0;
   /// The job is over: lets every client go.
   virtual void finish(ClientOutputs& out) = 0;
+  /// What its programs can do.
+  virtual ProgramKind program() const = 0;
+
+  // Processes that hang.
+  /// One that was Unheard has been looked at.
+  virtual void seen(std::uint32_t, Sight, Instant, ClientOutputs&) {}
+
+  // Processes that are lost and started again. Those whose protocol has the others wait until all know of it
+  // get recover() and admit(), those whose has not renewed() and readmit().
+  /// It is about to be started on this host, where it was not before.
+  virtual void join(std::uint32_t) {}
+  /// The process is gone, or is about to be: what is left of its connection is closed, and its number is free
+  /// for the `restarts`-th that is started in its place. `is_awaited`: others have it in their table.
+  virtual void vacate(std::uint32_t, [[maybe_unused]] std::uint32_t restarts,
+                      [[maybe_unused]] bool is_awaited, ClientOutputs&) {}
+  /// `crashed` was lost and has registered anew: every process that has a table gets this one and is told.
+  /// Barriers are counted from the beginning: BarrierEntered again for those that wait in one.
+  virtual void recover(const wire::Blob&, [[maybe_unused]] std::uint32_t crashed, ClientOutputs&) {}
+  /// Hands the last table to a process that has registered anew.
+  virtual void admit(std::uint32_t, ClientOutputs&) {}
+  /// To all that have the table; nobody is in a barrier (BarrierKind::all) any more.
+  virtual void renewed(const wire::Renewed&, ClientOutputs&) {}
+  /// The table goes to a process that was started again, once it has registered.
+  virtual void readmit(const wire::Readmit&, ClientOutputs&) {}
+
+  // Jobs that are resized.
+  /// Every process is let go; it may register once more.
+  virtual void regroup(ClientOutputs&) {}
+  /// The processes of this host are now these; the one at place i was started, or is, as number `names`[i].
+  /// Those that have registered under that name keep their connection.
+  virtual void reshape(const LocalProcesses&, [[maybe_unused]] const std::vector<std::uint32_t>& names) {}
 };
+
+/// One for each ClientKind that processes use, in that order: a new protocol has its line here.
+std::array<std::unique_ptr<ClientServer>, kClientKinds> make_client_servers(const wire::JobSpec& job,
+                                                                            const LocalProcesses& local,
+                                                                            std::uint32_t host);
 
 }  // namespace charmtree::proto

@@ -31,10 +31,6 @@ inline constexpr LinkId kParentLink = 0;
 /// The one to a launcher that has come to adopt this one: LinkUp and LinkDown are about it, too.
 inline constexpr LinkId kAdopterLink = UINT32_MAX;
 
-/// Which local server a client connection belongs to; at the root, `ccs` for clients of the running job.
-enum class ClientKind : std::uint8_t { charm, native, ccs };
-inline constexpr std::size_t kClientKinds = 2;  // that processes use
-
 // ---- events
 
 /// The root's only start signal; other launchers start with their parent's Welcome.

@@ -13,9 +13,7 @@
 
 #include "tree/base/exit_status.hpp"
 #include "tree/base/overloaded.hpp"
-#include "tree/proto/charm_server.hpp"
-#include "tree/proto/native_server.hpp"
-#include "tree/proto/on_failure.hpp"
+#include "tree/proto/program_kind.hpp"
 
 namespace charmtree::proto {
 
@@ -29,24 +27,19 @@ std::string loader_complaint(const std::string& text) {
   return text.substr(begin, text.find('\n', begin) - begin);
 }
 
-CharmLimits charm_limits(const wire::JobSpec& job) {
-  CharmLimits limits;
-  limits.resizes = job.resizes;
-  limits.silence = job.silence.after;
-  return limits;
-}
-
 }  // namespace
 
 HostProcesses::HostProcesses(std::shared_ptr<const wire::JobSpec> job, const Host& self)
     : job_(std::move(job)),
       self_(self),
       local_{self.first_process, self.processes, job_->processes},
+      servers_(make_client_servers(*job_, local_, self.index)),
       processes_(self.processes),
-      next_name_(self.first_process + self.processes) {
-  servers_[static_cast<std::size_t>(ClientKind::charm)] =
-      std::make_unique<CharmServer>(local_, charm_limits(*job_));
-  servers_[static_cast<std::size_t>(ClientKind::native)] = std::make_unique<NativeServer>(local_, self.index);
+      next_name_(self.first_process + self.processes) {}
+
+const Abilities& HostProcesses::abilities_of(const Process& process) const {
+  return abilities(process.kind ? servers_[static_cast<std::size_t>(*process.kind)]->program()
+                                : ProgramKind::plain);
 }
 
 void HostProcesses::prepare(Actions& out) {
@@ -188,8 +181,8 @@ void HostProcesses::report_exit(std::uint32_t number, const ProcessExited& event
     up.messages.emplace_back(wire::Left{number});
     return;
   }
-  if (ending_ && process.kind == ClientKind::charm) return;
-  const bool finalised = process.kind == ClientKind::native && process.ended;
+  if (ending_ && abilities_of(process).is_let_go) return;
+  const bool finalised = process.ended && abilities_of(process).exit_decides;
   if (process.ended && !finalised) return;
   std::uint8_t code = event.code;
   if (finalised && code == 0 && process.code != 0)
@@ -231,7 +224,7 @@ std::string HostProcesses::take_last_words(std::uint32_t process) {
 /// What it had told before it was lost. One that others wait for counts as registered.
 wire::ProcessExit HostProcesses::exit_of(std::uint32_t number) const {
   const Process& process = at(number);
-  const bool finalised = process.kind == ClientKind::native && process.ended;
+  const bool finalised = process.ended && abilities_of(process).exit_decides;
   wire::ProcessExit exit;
   exit.process = number;
   exit.registered = process.kind.has_value() ? !finalised : process.awaited;
@@ -242,9 +235,10 @@ wire::ProcessExit HostProcesses::exit_of(std::uint32_t number) const {
 }
 
 bool HostProcesses::can_be_restarted(const Process& process) const {
-  if (process.kind == ClientKind::charm || job_->restarts_processes)
-    return job_->restarts_processes && (process.awaited || process.kind == ClientKind::charm);
-  return job_->restarts_in_place && !forking_;
+  using Restart = Abilities::Restart;
+  const Restart restart = abilities_of(process).restart;
+  if (job_->restarts_processes) return process.awaited || restart == Restart::with_all;
+  return restart == Restart::alone && job_->restarts_in_place && !forking_;
 }
 
 bool HostProcesses::must_be_heard(const Process& process) const {
@@ -289,7 +283,7 @@ void HostProcesses::on(const ClientOpened& event, Instant now, Actions& out, Upw
 }
 
 void HostProcesses::on(const ClientBytes& event, Instant now, Actions& out, Upward& up) {
-  if (event.kind == ClientKind::charm) heard_by_ = kNever;
+  if (abilities(server(event.kind).program()).counts_pes) heard_by_ = kNever;
   ClientOutputs outputs;
   server(event.kind).received(event.client, event.bytes, now, outputs);
   apply(event.kind, outputs, now, out, up);
@@ -305,11 +299,10 @@ void HostProcesses::apply(const Registered& output, ClientKind kind, Instant now
   Process& process = at(output.process);
   if (process.kind) return;
   process.kind = kind;
-  if (kind == ClientKind::charm &&
-      !can(job_->restarts_processes ? ProgramKind::charm_restarting : ProgramKind::charm, job_->on_failure))
+  const Abilities& its = abilities_of(process);
+  if (!can(server(kind).program(), job_->on_failure))
     return apply(Refused{output.process, kCharmCannotGoOn}, up);
-  if (kind != ClientKind::charm && job_->silence.kills)
-    return apply(Refused{output.process, kSaysNothing}, up);
+  if (!its.shows_life && job_->silence.kills) return apply(Refused{output.process, kSaysNothing}, up);
   if (forking_ && output.process == local_.first)
     fork_others(kind, now, out, up);
   else if (forking_)
@@ -323,8 +316,7 @@ void HostProcesses::apply(const Registered& output, ClientKind kind, Instant now
   ++up.facts.registered;
   if (++registered_ < local_.count) return;
   const bool alike = forking_ && job_->hosts == 1;
-  if (host_.random_layout && !alike && kind == ClientKind::charm)
-    up.facts.random_layout.push_back(self_.index);
+  if (host_.random_layout && !alike && its.moves_threads) up.facts.random_layout.push_back(self_.index);
   tell_tuples(now, up);
 }
 
@@ -372,14 +364,14 @@ void HostProcesses::apply(const Printed& output, ClientKind kind, Instant now, U
   process.lines.append(output.stream, shown ? std::string_view{} : output.text, output.wants_receipt, now,
                        {*job_, output.process, up.messages});
   if (output.stream == Stream::err) process.last_words.append(output.text);
-  if (kind == ClientKind::charm) check_build(output, up);
+  if (abilities(server(kind).program()).counts_pes) check_build(output, up);
   if (process.exit) process.report_by = now + kLastWords;
 }
 
 void HostProcesses::apply(const Ended& output, ClientKind kind, Upward& up) {
   at(output.process).ended = true;
   flush(output.process, wire::Tail::prompt, up);
-  if (kind == ClientKind::native) {  // judged by its exit status, but what it said counts
+  if (abilities(server(kind).program()).exit_decides) {  // and what it said counts
     at(output.process).code = output.code;
     return;
   }
@@ -453,9 +445,9 @@ void HostProcesses::apply(ClientKind kind, ClientOutputs& outputs, Instant now, 
 /// A client of another build than SMP hangs when its table gives it several PEs: without a word, or after
 /// some barriers and this line.
 void HostProcesses::await_first_words(Instant now) {
-  const bool charm = std::any_of(processes_.begin(), processes_.end(),
-                                 [](const Process& each) { return each.kind == ClientKind::charm; });
-  if (charm && job_->pes_per_process > 1 && !ending_) heard_by_ = now + job_->timeout;
+  const bool any = std::any_of(processes_.begin(), processes_.end(),
+                               [&](const Process& each) { return abilities_of(each).counts_pes; });
+  if (any && job_->pes_per_process > 1 && !ending_) heard_by_ = now + job_->timeout;
 }
 
 void HostProcesses::give_up(std::uint32_t process, const std::string& why, Upward& up) {
@@ -513,21 +505,13 @@ Instant HostProcesses::next_deadline() const {
 
 void HostProcesses::table(const wire::Blob& coded, Instant now, Actions& out, Upward& up) {
   table_ = coded;
-  for (std::size_t kind = 0; kind < kClientKinds; ++kind) {
-    ClientOutputs outputs;
-    servers_[kind]->table(coded, outputs);
-    apply(static_cast<ClientKind>(kind), outputs, now, out, up);
-  }
+  ask_each([&](ClientServer& each, ClientOutputs& outputs) { each.table(coded, outputs); }, now, out, up);
   await_first_words(now);
 }
 
 void HostProcesses::release(BarrierKind barrier, Instant now, Actions& out, Upward& up) {
   for (Process& process : processes_) process.entered[static_cast<std::size_t>(barrier)] = false;
-  for (std::size_t kind = 0; kind < kClientKinds; ++kind) {
-    ClientOutputs outputs;
-    servers_[kind]->release(barrier, outputs);
-    apply(static_cast<ClientKind>(kind), outputs, now, out, up);
-  }
+  ask_each([&](ClientServer& each, ClientOutputs& outputs) { each.release(barrier, outputs); }, now, out, up);
 }
 
 void HostProcesses::printed(std::uint32_t process, Instant now, Actions& out, Upward& up) {
@@ -556,14 +540,9 @@ void HostProcesses::finish(int signal, Instant now, Actions& out, Upward& up) {
   ending_ = true;
   heard_by_ = kNever;
   for (const std::uint32_t process : living()) {
-    const bool let_go = at(process).kind == ClientKind::charm;
-    if (signal != 0 && !let_go) out.push_back(Signal{name_of(process), signal});
+    if (signal != 0 && !abilities_of(at(process)).is_let_go) out.push_back(Signal{name_of(process), signal});
   }
-  for (std::size_t kind = 0; kind < kClientKinds; ++kind) {
-    ClientOutputs outputs;
-    servers_[kind]->finish(outputs);
-    apply(static_cast<ClientKind>(kind), outputs, now, out, up);
-  }
+  ask_each([](ClientServer& each, ClientOutputs& outputs) { each.finish(outputs); }, now, out, up);
 }
 
 std::vector<std::uint32_t> HostProcesses::living() const {

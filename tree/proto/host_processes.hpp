@@ -26,9 +26,6 @@
 
 namespace charmtree::proto {
 
-class CharmServer;
-class NativeServer;
-
 /// What goes up: facts to be merged and messages to be sent as they are.
 struct Upward {
   wire::Facts facts;
@@ -169,10 +166,18 @@ private:
 
   Process& at(std::uint32_t process) { return processes_[local_.rank_of(process)]; }
   const Process& at(std::uint32_t process) const { return processes_[local_.rank_of(process)]; }
-  CharmServer& charm();
-  NativeServer& native();
   bool can_be_restarted(const Process& process) const;
   ClientServer& server(ClientKind kind) { return *servers_[static_cast<std::size_t>(kind)]; }
+  /// Asks each server, and applies what it says before the next is asked.
+  template <class F>
+  void ask_each(F ask, Instant now, Actions& out, Upward& up) {
+    for (std::size_t kind = 0; kind < kClientKinds; ++kind) {
+      ClientOutputs outputs;
+      ask(*servers_[kind], outputs);
+      apply(static_cast<ClientKind>(kind), outputs, now, out, up);
+    }
+  }
+  const Abilities& abilities_of(const Process& process) const;
   void apply(ClientKind kind, ClientOutputs& outputs, Instant now, Actions& out, Upward& up);
   static void apply(const RequestAnswered& output, Upward& up);
   void apply(const Registered& output, ClientKind kind, Instant now, Actions& out, Upward& up);

@@ -56,9 +56,9 @@ void HostProcesses::queue_pairs(const wire::QueuePairs& block, Instant now, Acti
 void HostProcesses::obey(QueuePairExchange::Orders& orders, Instant now, Actions& out, Upward& up) {
   for (wire::QueuePairs& block : orders.away) up.messages.emplace_back(wire::QueuePairsUp{std::move(block)});
   for (const auto& [process, pairs] : orders.ready) {
-    ClientOutputs outputs;
-    server(ClientKind::charm).queue_pairs(process, pairs, outputs);
-    apply(ClientKind::charm, outputs, now, out, up);
+    ask_each([&, to = process, &given = pairs](
+                 ClientServer& each, ClientOutputs& outputs) { each.queue_pairs(to, given, outputs); },
+             now, out, up);
   }
 }
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "tree/proto/binding.hpp"
-#include "tree/proto/charm_server.hpp"
 #include "tree/proto/host_processes.hpp"
 
 namespace charmtree::proto {
@@ -34,9 +33,7 @@ void HostProcesses::regroup(Instant now, Actions& out, Upward& up) {
     process.explain_by = kNever;
     flush(local_.first + i, wire::Tail::ended, up);
   }
-  ClientOutputs outputs;
-  charm().regroup(outputs);
-  apply(ClientKind::charm, outputs, now, out, up);
+  ask_each([](ClientServer& each, ClientOutputs& outputs) { each.regroup(outputs); }, now, out, up);
 }
 
 void HostProcesses::reshape(const wire::Share& share, Instant now, Upward& up) {
@@ -53,7 +50,7 @@ void HostProcesses::reshape(const wire::Share& share, Instant now, Upward& up) {
   while (names.size() < processes.size()) names.push_back(next_name_++);
   processes_ = std::move(processes);
   local_ = {share.first_process, share.processes, job_->processes};
-  charm().reshape(local_, names);
+  for (const auto& server : servers_) server->reshape(local_, names);
   names_ = std::move(names);
   bindings_.clear();
   for (std::uint32_t rank = 0; host_.cpus && rank < local_.count; ++rank)

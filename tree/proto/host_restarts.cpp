@@ -10,19 +10,9 @@
 
 #include "tree/base/signals.hpp"
 #include "tree/proto/binding.hpp"
-#include "tree/proto/charm_server.hpp"
 #include "tree/proto/host_processes.hpp"
-#include "tree/proto/native_server.hpp"
 
 namespace charmtree::proto {
-
-CharmServer& HostProcesses::charm() {
-  return static_cast<CharmServer&>(server(ClientKind::charm));
-}
-
-NativeServer& HostProcesses::native() {
-  return static_cast<NativeServer&>(server(ClientKind::native));
-}
 
 void HostProcesses::join(const wire::Share& share) {
   for (std::uint32_t i = 0; i < share.processes; ++i) {
@@ -30,7 +20,7 @@ void HostProcesses::join(const wire::Share& share) {
     if (local_.contains(process)) continue;
     local_.joined.push_back(process);
     processes_.emplace_back();
-    native().join(process);
+    for (const auto& server : servers_) server->join(process);
     const std::uint32_t rank = local_.rank_of(process);
     if (host_.cpus) bindings_.push_back(binding_of(*job_, *host_.cpus, rank));
   }
@@ -38,13 +28,11 @@ void HostProcesses::join(const wire::Share& share) {
 
 void HostProcesses::restart(const wire::Restart& message, Instant now, Actions& out, Upward& up) {
   if (ending_) return;
-  ClientOutputs outputs;
-  charm().vacate(message.process, outputs);
-  apply(ClientKind::charm, outputs, now, out, up);
   Process& process = at(message.process);
-  native().vacate(message.process, message.restarts, message.awaited || process.awaited || process.kind,
-                  outputs);
-  apply(ClientKind::native, outputs, now, out, up);
+  const bool awaited = message.awaited || process.awaited || process.kind;
+  ask_each([&](ClientServer& each,
+               ClientOutputs& outputs) { each.vacate(message.process, message.restarts, awaited, outputs); },
+           now, out, up);
   process.next = message;
   if (process.state == Process::State::starting || process.state == Process::State::running)
     out.push_back(Signal{name_of(message.process), signals::kKill});
@@ -78,23 +66,21 @@ void HostProcesses::write_input(std::uint32_t number, const std::string& bytes, 
   process.next->input_ended = process.next->input_ended || end;
 }
 
-/// Of processes that have ended, or speak no Charm++, nobody waits to hear that they know.
+/// Of processes that have ended, or whose protocol tells them nothing, nobody waits to hear that they know.
 void HostProcesses::recover(const wire::Recover& message, Instant now, Actions& out, Upward& up) {
   epoch_ = wire::epoch_of(*message.table);
   up.facts.epoch = epoch_;
-  ClientOutputs outputs;
-  charm().recover(message.table, message.crashed, outputs);
-  apply(ClientKind::charm, outputs, now, out, up);
+  ask_each([&](ClientServer& each,
+               ClientOutputs& outputs) { each.recover(message.table, message.crashed, outputs); },
+           now, out, up);
   for (const Process& process : processes_) {
-    const bool is_charm = process.kind == ClientKind::charm;
-    if (is_charm ? process.ended : !process.awaited) ++up.facts.crash_acks;
+    const bool acks = abilities_of(process).restart == Abilities::Restart::with_all;
+    if (acks ? process.ended : !process.awaited) ++up.facts.crash_acks;
   }
 }
 
 void HostProcesses::admit(std::uint32_t process, Instant now, Actions& out, Upward& up) {
-  ClientOutputs outputs;
-  charm().admit(process, outputs);
-  apply(ClientKind::charm, outputs, now, out, up);
+  ask_each([&](ClientServer& each, ClientOutputs& outputs) { each.admit(process, outputs); }, now, out, up);
 }
 
 /// Clients enter barriers again, but for the one of those that leave: who has said that is heard no more.
@@ -108,15 +94,11 @@ void HostProcesses::renewed(const wire::Renewed& message, Instant now, Actions& 
     process.entered[kLeave] = leaves;
     up.facts.barrier[kLeave] += leaves ? 1 : 0;
   }
-  ClientOutputs outputs;
-  native().renewed(message, outputs);
-  apply(ClientKind::native, outputs, now, out, up);
+  ask_each([&](ClientServer& each, ClientOutputs& outputs) { each.renewed(message, outputs); }, now, out, up);
 }
 
 void HostProcesses::readmit(const wire::Readmit& message, Instant now, Actions& out, Upward& up) {
-  ClientOutputs outputs;
-  native().readmit(message, outputs);
-  apply(ClientKind::native, outputs, now, out, up);
+  ask_each([&](ClientServer& each, ClientOutputs& outputs) { each.readmit(message, outputs); }, now, out, up);
 }
 
 /// A process that is lost for its connection alone must not live on: the others do without it.
@@ -133,11 +115,8 @@ void HostProcesses::lost(const wire::Lost& message, Instant now, Actions& out, U
     for (std::size_t kind = 0; kind < kBarrierKinds; ++kind)
       up.facts.barrier[kind] += process.entered[kind] ? 1 : 0;
   }
-  for (std::size_t kind = 0; kind < kClientKinds; ++kind) {
-    ClientOutputs outputs;
-    servers_[kind]->lost(message.processes, outputs);
-    apply(static_cast<ClientKind>(kind), outputs, now, out, up);
-  }
+  ask_each([&](ClientServer& each, ClientOutputs& outputs) { each.lost(message.processes, outputs); }, now,
+           out, up);
 }
 
 }  // namespace charmtree::proto

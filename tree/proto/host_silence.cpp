@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "tree/base/signals.hpp"
-#include "tree/proto/charm_server.hpp"
 #include "tree/proto/host_processes.hpp"
 #include "tree/proto/process_end.hpp"
 
@@ -12,9 +11,9 @@ namespace charmtree::proto {
 
 void HostProcesses::on(const ClientSeen& event, Instant now, Actions& out, Upward& up) {
   if (ending_) return;
-  ClientOutputs outputs;
-  charm().seen(event.process, event.sight, now, outputs);
-  apply(ClientKind::charm, outputs, now, out, up);
+  ask_each([&](ClientServer& each,
+               ClientOutputs& outputs) { each.seen(event.process, event.sight, now, outputs); },
+           now, out, up);
 }
 
 void HostProcesses::apply(const wire::Silence& silence, Actions& out, Upward& up) {

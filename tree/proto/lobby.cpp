@@ -22,6 +22,11 @@ void Lobby::leave(ClientId client) {
   deadlines_.erase(found);
 }
 
+void Lobby::clear() {
+  queue_.clear();
+  deadlines_.clear();
+}
+
 std::optional<ClientId> Lobby::expire(Instant now) {
   if (queue_.empty() || queue_.begin()->first > now) return std::nullopt;
   const ClientId client = queue_.begin()->second;

@@ -30,6 +30,10 @@ public:
 
   Instant next_deadline() const { return queue_.empty() ? kNever : queue_.begin()->first; }
   std::size_t capacity() const { return capacity_; }
+  /// There is room for one more.
+  void widen() { ++capacity_; }
+  /// Everybody is out.
+  void clear();
 
 private:
   std::size_t capacity_;

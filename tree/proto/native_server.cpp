@@ -19,7 +19,11 @@ static_assert(static_cast<int>(native::Stream::out) == static_cast<int>(Stream::
 static_assert(static_cast<int>(native::Stream::err) == static_cast<int>(Stream::err));
 
 NativeServer::NativeServer(LocalProcesses local, std::uint32_t host, std::uint32_t epoch)
-    : local_(local), host_(host), epoch_(epoch), places_(local.count) {}
+    : local_(local),
+      host_(host),
+      epoch_(epoch),
+      lobby_(kMaxStrangers + local.size(), kHelloLimit),
+      places_(local.count) {}
 
 // ---- connections
 
@@ -28,13 +32,9 @@ void NativeServer::opened(ClientId client, Instant now, ClientOutputs& out) {
     out.push_back(CloseClient{client});
     return;
   }
-  if (strangers_.size() >= kMaxStrangers + local_.size()) {
-    const auto oldest = clients_.find(strangers_.front());
-    oldest->second.nuisance = Nuisance::crowd;
-    drop(oldest, "too many connections without a hello", out);
-  }
-  clients_[client].deadline = now + kHelloLimit;
-  strangers_.push_back(client);
+  clients_.try_emplace(client);
+  if (const std::optional<ClientId> evicted = lobby_.enter(client, now))
+    drop_stranger(*evicted, Nuisance::crowd, "too many connections without a hello", out);
 }
 
 void NativeServer::received(ClientId id, std::string_view bytes, Instant, ClientOutputs& out) {
@@ -59,15 +59,18 @@ void NativeServer::closed(ClientId id, Instant, ClientOutputs& out) {
 }
 
 void NativeServer::tick(Instant now, ClientOutputs& out) {
-  while (next_deadline() <= now && !strangers_.empty()) {
-    const auto late = clients_.find(strangers_.front());
-    late->second.nuisance = Nuisance::silent;
-    drop(late, "no hello in time", out);
-  }
+  while (const std::optional<ClientId> late = lobby_.expire(now))
+    drop_stranger(*late, Nuisance::silent, "no hello in time", out);
 }
 
 Instant NativeServer::next_deadline() const {
-  return strangers_.empty() ? kNever : clients_.at(strangers_.front()).deadline;
+  return lobby_.next_deadline();
+}
+
+void NativeServer::drop_stranger(ClientId id, Nuisance kind, const std::string& why, ClientOutputs& out) {
+  const auto stranger = clients_.find(id);
+  stranger->second.nuisance = kind;
+  drop(stranger, why, out);
 }
 
 void NativeServer::drop(Clients::iterator client, const std::string& why, ClientOutputs& out) {
@@ -83,7 +86,7 @@ void NativeServer::forget(Clients::iterator it, const std::string& why, ClientOu
   clients_.erase(it);
   switch (client.stage) {
     case Stage::stranger:
-      std::erase(strangers_, id);
+      lobby_.leave(id);
       note(client.nuisance, fmt::format("dropped a native connection: {}", why), out);
       break;
     case Stage::joined:
@@ -145,10 +148,9 @@ std::string NativeServer::on(Clients::value_type& client, const native::Hello& h
   const std::uint32_t local_rank = local_.rank_of(hello.process);
   Place& place = places_[local_rank];
   place.holder = client.first;
-  std::erase(strangers_, client.first);
+  lobby_.leave(client.first);
   client.second.stage = Stage::joined;
   client.second.process = hello.process;
-  client.second.deadline = kNever;
   client.second.is_waiting = place.is_awaited;
   const native::Welcome welcome{hello.process, local_.total, local_rank,    local_.size(),
                                 host_,         epoch_,       place.restarts};
@@ -308,6 +310,7 @@ void NativeServer::lost(const std::vector<wire::ProcessSet::Range>& processes, C
 void NativeServer::join(std::uint32_t process) {
   local_.joined.push_back(process);
   places_.emplace_back();
+  lobby_.widen();
 }
 
 void NativeServer::vacate(std::uint32_t process, std::uint32_t restarts, bool is_awaited,
@@ -350,7 +353,7 @@ void NativeServer::finish(ClientOutputs& out) {
     out.push_back(CloseClient{id});
   }
   clients_.clear();
-  strangers_.clear();
+  lobby_.clear();
 }
 
 }  // namespace charmtree::proto

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "tree/proto/client_server.hpp"
+#include "tree/proto/lobby.hpp"
 #include "tree/proto/native_requests.hpp"
 #include "tree/wire/frame.hpp"
 #include "tree/wire/messages.hpp"
@@ -48,17 +49,11 @@ public:
   void queue_pairs(std::uint32_t, std::string_view, ClientOutputs&) override {}
   void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) override;
   void finish(ClientOutputs& out) override;
-
-  // Processes that are lost and started again.
-  /// It is about to be started on this host, where it was not before.
-  void join(std::uint32_t process);
-  /// The process is gone, or is about to be: its connection is closed, and its number is free for the
-  /// `restarts`-th that is started in its place. `is_awaited`: others have it in their table.
-  void vacate(std::uint32_t process, std::uint32_t restarts, bool is_awaited, ClientOutputs& out);
-  /// To all that have the table; nobody is in a barrier (BarrierKind::all) any more.
-  void renewed(const wire::Renewed& message, ClientOutputs& out);
-  /// The table goes to a process that was started again, once it has registered.
-  void readmit(const wire::Readmit& message, ClientOutputs& out);
+  ProgramKind program() const override { return ProgramKind::native; }
+  void join(std::uint32_t process) override;
+  void vacate(std::uint32_t process, std::uint32_t restarts, bool is_awaited, ClientOutputs& out) override;
+  void renewed(const wire::Renewed& message, ClientOutputs& out) override;
+  void readmit(const wire::Readmit& message, ClientOutputs& out) override;
 
   /// Time for a new connection to say its Hello.
   static constexpr Duration kHelloLimit = 10s;
@@ -96,7 +91,6 @@ private:
     bool in_barrier = false;
     bool is_waiting = false;    // started again: its table comes by readmit()
     std::uint32_t process = 0;  // from Stage::joined on
-    Instant deadline = kNever;  // while Stage::stranger
     NativeRequests requests;
   };
   using Clients = std::map<ClientId, Client>;
@@ -122,6 +116,7 @@ private:
   std::string next_message(Clients::value_type& client, bool& more, ClientOutputs& out);
   std::optional<Objection> objection(const wire::native::Hello& hello) const;
   void drop(Clients::iterator client, const std::string& why, ClientOutputs& out);
+  void drop_stranger(ClientId id, Nuisance kind, const std::string& why, ClientOutputs& out);
   void forget(Clients::iterator client, const std::string& why, ClientOutputs& out);
   void note(Nuisance kind, std::string text, ClientOutputs& out);
   static void hand_over_answer(Client& client, ClientOutputs& out);
@@ -132,8 +127,8 @@ private:
   std::uint32_t host_;
   std::uint32_t epoch_;
   Clients clients_;
-  std::vector<ClientId> strangers_;  // in the order of their opening, so of their deadlines
-  std::vector<Place> places_;        // by their rank
+  Lobby lobby_;                // strangers
+  std::vector<Place> places_;  // by their rank
   std::bitset<kNuisances> noted_;
   // The last request as it was sent: of one for several processes there is but one copy.
   std::uint32_t coded_token_ = 0;

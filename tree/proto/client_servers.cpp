@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The only place that knows which protocols there are.
+#include "tree/proto/charm_server.hpp"
+#include "tree/proto/client_server.hpp"
+#include "tree/proto/native_server.hpp"
+
+namespace charmtree::proto {
+
+namespace {
+
+CharmLimits charm_limits(const wire::JobSpec& job) {
+  CharmLimits limits;
+  limits.resizes = job.resizes;
+  limits.restarts = job.restarts_processes;
+  limits.silence = job.silence.after;
+  return limits;
+}
+
+}  // namespace
+
+std::array<std::unique_ptr<ClientServer>, kClientKinds> make_client_servers(const wire::JobSpec& job,
+                                                                            const LocalProcesses& local,
+                                                                            std::uint32_t host) {
+  std::array<std::unique_ptr<ClientServer>, kClientKinds> servers;
+  const auto at = [&](ClientKind kind) -> auto& {
+    return servers.at(static_cast<std::size_t>(kind));
+  };
+  at(ClientKind::charm) = std::make_unique<CharmServer>(local, charm_limits(job));
+  at(ClientKind::native) = std::make_unique<NativeServer>(local, host);
+  return servers;
+}
+
+}  // namespace charmtree::proto
