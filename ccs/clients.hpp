@@ -17,8 +17,8 @@
 
 #include "ccs/conversation.hpp"
 #include "ccs/guard.hpp"
+#include "tree/clients/lobby.hpp"
 #include "tree/proto/events.hpp"
-#include "tree/proto/lobby.hpp"
 
 namespace charmtree::ccs {
 

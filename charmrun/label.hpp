@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tree/base/result.hpp"
-#include "tree/proto/client_server.hpp"
+#include "tree/clients/client_server.hpp"
 
 namespace charmtree {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "tree/base/time.hpp"
-#include "tree/proto/client_server.hpp"
+#include "tree/clients/client_server.hpp"
 #include "tree/wire/process_set.hpp"
 
 namespace charmtree {

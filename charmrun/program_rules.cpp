@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "tree/proto/program_kind.hpp"
+#include "tree/clients/program_kind.hpp"
 
 namespace charmtree {
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "charmrun/node/node.hpp"
-#include "tree/proto/ccs_answer.hpp"
+#include "tree/clients/ccs_answer.hpp"
 
 namespace charmtree {
 

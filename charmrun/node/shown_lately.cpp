@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "tree/proto/client_server.hpp"
+#include "tree/clients/client_server.hpp"
 #include "tree/proto/last_words.hpp"
 
 namespace charmtree {

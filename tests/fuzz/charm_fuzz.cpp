@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tree/proto/charm_server.hpp"
+#include "tree/clients/charm_server.hpp"
 #include "tree/wire/ccs_message.hpp"
 #include "tree/wire/charm_message.hpp"
 #include "tree/wire/messages.hpp"

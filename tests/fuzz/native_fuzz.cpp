@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "tree/proto/native_server.hpp"
+#include "tree/clients/native_server.hpp"
 #include "tree/wire/ccs_message.hpp"
 #include "tree/wire/messages.hpp"
 

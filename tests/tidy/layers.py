@@ -5,12 +5,13 @@ import re
 from dataclasses import dataclass
 
 # A folder (the longest prefix of a path wins) and the folders that its files may include. Itself is always allowed.
-CORE = ("tree/base", "tree/wire", "tree/proto")
+CORE = ("tree/base", "tree/wire", "tree/clients", "tree/proto")
 NODE = CORE + ("health", "ccs", "charmrun/node")
 LAYERS = {
     "tree/base": (),
     "tree/wire": ("tree/base",),
-    "tree/proto": ("tree/base", "tree/wire"),
+    "tree/clients": ("tree/base", "tree/wire"),
+    "tree/proto": ("tree/base", "tree/wire", "tree/clients"),
     "health": CORE,
     "ccs": CORE,
     "charmrun/node": CORE + ("health", "ccs"),
@@ -22,9 +23,9 @@ LAYERS = {
 }
 
 # Code in these folders takes events and time and gives actions: no descriptors, clocks, threads or chance of its own.
-PURE = ("tree/base", "tree/wire", "tree/proto", "health", "ccs", "charmrun/node")
+PURE = ("tree/base", "tree/wire", "tree/clients", "tree/proto", "health", "ccs", "charmrun/node")
 # Here the order of a container must not depend on the standard library: the simulator replays runs from a seed.
-REPLAYED = ("tree/proto", "health", "ccs", "charmrun/node")
+REPLAYED = ("tree/clients", "tree/proto", "health", "ccs", "charmrun/node")
 
 # Headers of libraries: a prefix of what stands in <...>, and the files or folders that may include it.
 LIBRARIES = {

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "tests/unit/charm_capture.hpp"
-#include "tree/proto/charm_server.hpp"
+#include "tree/clients/charm_server.hpp"
 #include "tree/wire/messages.hpp"
 
 using namespace charmtree;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tree/proto/charm_requests.hpp"
+#include "tree/clients/charm_requests.hpp"
 
 #include <catch2/catch.hpp>
 

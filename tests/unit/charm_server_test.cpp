@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tree/proto/charm_server.hpp"
+#include "tree/clients/charm_server.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tests/unit/charm_capture.hpp"
-#include "tree/proto/lobby.hpp"
+#include "tree/clients/lobby.hpp"
 #include "tree/wire/messages.hpp"
 
 using namespace charmtree;

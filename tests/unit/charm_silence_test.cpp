@@ -4,7 +4,7 @@
 
 #include "tests/unit/charm_capture.hpp"
 #include "tests/unit/what_happened.hpp"
-#include "tree/proto/charm_server.hpp"
+#include "tree/clients/charm_server.hpp"
 #include "tree/wire/charm_message.hpp"
 #include "tree/wire/messages.hpp"
 

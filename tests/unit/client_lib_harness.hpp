@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "tree/proto/native_server.hpp"
+#include "tree/clients/native_server.hpp"
 #include "tree/wire/messages.hpp"
 
 namespace charmtree::test {

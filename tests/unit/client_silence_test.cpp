@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tree/proto/client_silence.hpp"
+#include "tree/clients/client_silence.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tree/proto/slow_reply.hpp"
+#include "tree/clients/slow_reply.hpp"
 
 #include <catch2/catch.hpp>
 
 #include "tests/unit/charm_capture.hpp"
-#include "tree/proto/charm_server.hpp"
+#include "tree/clients/charm_server.hpp"
 #include "tree/wire/charm_message.hpp"
 #include "tree/wire/messages.hpp"
 

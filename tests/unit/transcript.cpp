@@ -12,7 +12,7 @@
 #include <stdexcept>
 
 #include "tests/unit/charm_capture.hpp"
-#include "tree/proto/charm_server.hpp"
+#include "tree/clients/charm_server.hpp"
 #include "tree/wire/messages.hpp"
 
 namespace charmtree::test {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tree/proto/client_server.hpp"
+#include "tree/clients/client_server.hpp"
 
 namespace charmtree::test {
 

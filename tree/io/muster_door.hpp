@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "tree/clients/lobby.hpp"
 #include "tree/io/asio.hpp"
 #include "tree/io/door.hpp"
 #include "tree/io/link.hpp"
 #include "tree/io/psk_link.hpp"
-#include "tree/proto/lobby.hpp"
 #include "tree/proto/muster.hpp"
 
 namespace charmtree::io {

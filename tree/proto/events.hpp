@@ -13,9 +13,9 @@
 
 #include "tree/base/error.hpp"
 #include "tree/base/time.hpp"
+#include "tree/clients/client_server.hpp"
+#include "tree/clients/client_silence.hpp"
 #include "tree/proto/binding.hpp"
-#include "tree/proto/client_server.hpp"
-#include "tree/proto/client_silence.hpp"
 #include "tree/proto/ending.hpp"
 #include "tree/proto/job_status.hpp"
 #include "tree/proto/losses.hpp"

@@ -8,7 +8,7 @@
 #include <array>
 #include <optional>
 
-#include "tree/proto/client_server.hpp"
+#include "tree/clients/client_server.hpp"
 #include "tree/proto/subtree.hpp"
 #include "tree/wire/messages.hpp"
 

@@ -13,7 +13,7 @@
 
 #include "tree/base/exit_status.hpp"
 #include "tree/base/overloaded.hpp"
-#include "tree/proto/program_kind.hpp"
+#include "tree/clients/program_kind.hpp"
 
 namespace charmtree::proto {
 

@@ -2,7 +2,7 @@
 // What comes for processes from elsewhere while they run: CCS requests, and the queue pairs of other hosts.
 #include <utility>
 
-#include "tree/proto/ccs_answer.hpp"
+#include "tree/clients/ccs_answer.hpp"
 #include "tree/proto/host_processes.hpp"
 #include "tree/wire/ccs_message.hpp"
 

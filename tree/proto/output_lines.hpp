@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tree/proto/client_server.hpp"
+#include "tree/clients/client_server.hpp"
 #include "tree/proto/line_buffer.hpp"
 
 namespace charmtree::proto {

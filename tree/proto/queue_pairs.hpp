@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "tree/proto/client_server.hpp"
+#include "tree/clients/client_server.hpp"
 #include "tree/wire/messages.hpp"
 
 namespace charmtree::proto {

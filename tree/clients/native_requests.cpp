@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tree/proto/native_requests.hpp"
+#include "tree/clients/native_requests.hpp"
 
 #include <fmt/format.h>
 

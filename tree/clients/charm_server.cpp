@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tree/proto/charm_server.hpp"
+#include "tree/clients/charm_server.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "tree/proto/ccs_answer.hpp"
+#include "tree/clients/ccs_answer.hpp"
 #include "tree/wire/ccs_message.hpp"
 #include "tree/wire/messages.hpp"
 

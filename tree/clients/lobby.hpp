@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "tree/base/time.hpp"
-#include "tree/proto/client_server.hpp"
+#include "tree/clients/client_server.hpp"
 
 namespace charmtree::proto {
 

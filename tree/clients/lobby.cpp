@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tree/proto/lobby.hpp"
+#include "tree/clients/lobby.hpp"
 
 namespace charmtree::proto {
 

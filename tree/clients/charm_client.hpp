@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "tree/base/time.hpp"
-#include "tree/proto/charm_requests.hpp"
-#include "tree/proto/client_server.hpp"
-#include "tree/proto/client_silence.hpp"
-#include "tree/proto/slow_reply.hpp"
+#include "tree/clients/charm_requests.hpp"
+#include "tree/clients/client_server.hpp"
+#include "tree/clients/client_silence.hpp"
+#include "tree/clients/slow_reply.hpp"
 #include "tree/wire/charm_message.hpp"
 
 namespace charmtree::proto {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tree/proto/client_server.hpp"
+#include "tree/clients/client_server.hpp"
 
 #include <algorithm>
 

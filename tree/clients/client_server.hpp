@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "tree/base/time.hpp"
-#include "tree/proto/client_silence.hpp"
-#include "tree/proto/program_kind.hpp"
+#include "tree/clients/client_silence.hpp"
+#include "tree/clients/program_kind.hpp"
 #include "tree/wire/ccs_replies.hpp"
 #include "tree/wire/messages.hpp"
 #include "tree/wire/node_table.hpp"

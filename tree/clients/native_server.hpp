@@ -18,9 +18,9 @@
 #include <string>
 #include <vector>
 
-#include "tree/proto/client_server.hpp"
-#include "tree/proto/lobby.hpp"
-#include "tree/proto/native_requests.hpp"
+#include "tree/clients/client_server.hpp"
+#include "tree/clients/lobby.hpp"
+#include "tree/clients/native_requests.hpp"
 #include "tree/wire/frame.hpp"
 #include "tree/wire/messages.hpp"
 #include "tree/wire/native_message.hpp"

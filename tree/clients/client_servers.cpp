@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The only place that knows which protocols there are.
-#include "tree/proto/charm_server.hpp"
-#include "tree/proto/client_server.hpp"
-#include "tree/proto/native_server.hpp"
+#include "tree/clients/charm_server.hpp"
+#include "tree/clients/client_server.hpp"
+#include "tree/clients/native_server.hpp"
 
 namespace charmtree::proto {
 

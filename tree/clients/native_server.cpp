@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every rule about who may say what when is in the on() functions; whoever breaks one is dropped in one
 // place.
-#include "tree/proto/native_server.hpp"
+#include "tree/clients/native_server.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "tree/proto/ccs_answer.hpp"
+#include "tree/clients/ccs_answer.hpp"
 #include "tree/wire/ccs_message.hpp"
 #include "tree/wire/messages.hpp"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tree/proto/charm_client.hpp"
+#include "tree/clients/charm_client.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "tree/proto/ccs_answer.hpp"
+#include "tree/clients/ccs_answer.hpp"
 #include "tree/wire/ccs_message.hpp"
 #include "tree/wire/scan.hpp"
 

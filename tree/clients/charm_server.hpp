@@ -19,9 +19,9 @@
 #include <string_view>
 #include <vector>
 
-#include "tree/proto/charm_client.hpp"
-#include "tree/proto/client_server.hpp"
-#include "tree/proto/lobby.hpp"
+#include "tree/clients/charm_client.hpp"
+#include "tree/clients/client_server.hpp"
+#include "tree/clients/lobby.hpp"
 
 namespace charmtree::proto {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tree/proto/slow_reply.hpp"
+#include "tree/clients/slow_reply.hpp"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tree/proto/client_server.hpp"
+#include "tree/clients/client_server.hpp"
 #include "tree/wire/ccs_message.hpp"
 #include "tree/wire/messages.hpp"
 #include "tree/wire/pieces.hpp"
