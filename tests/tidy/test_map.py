@@ -7,7 +7,9 @@ import re
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-PATH = re.compile(r"\b(?:tree|charmrun|health|ccs|tests)/[a-z_/]+(?:\.[ch]pp)?\b")
+FOLDERS = ("tree", "charmrun", "health", "ccs", "tests")
+PATH = re.compile(rf"\b(?:{'|'.join(FOLDERS)})/[a-z_/]+(?:\.[ch]pp)?\b")
+NAME = re.compile(r"\b[a-z_]+\.[ch]pp\b")
 
 
 def is_there(path: str) -> bool:
@@ -15,7 +17,12 @@ def is_there(path: str) -> bool:
 
 
 def test_every_file_that_the_map_names_is_there() -> None:
-    named = PATH.findall((REPOSITORY / "docs/MAP.md").read_text())
+    text = (REPOSITORY / "docs/MAP.md").read_text()
+    named = PATH.findall(text)
     assert len(named) > 40
     assert [path for path in named if not is_there(path)] == []
     assert not is_there("tree/proto/no_such_file")
+    files = {path.name for folder in FOLDERS for path in (REPOSITORY / folder).rglob("*.[ch]pp")}
+    bare = NAME.findall(text)
+    assert len(bare) > 20
+    assert [name for name in bare if name not in files] == []
