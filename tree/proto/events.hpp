@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tree/base/error.hpp"
+#include "tree/base/one_of.hpp"
 #include "tree/base/time.hpp"
 #include "tree/clients/client_server.hpp"
 #include "tree/clients/client_silence.hpp"
@@ -230,7 +231,9 @@ using AnyEvent =
                  NobodyWaits, Probed, ClientSeen, NextRun, SessionEnds, Tick>;
 /// One of them; see wire::Message.
 struct Event : AnyEvent {
-  using AnyEvent::AnyEvent;
+  template <OneOf<AnyEvent> T>
+  Event(T&& value)  // NOLINT(google-explicit-constructor, bugprone-forwarding-reference-overload)
+      : AnyEvent(kPlaceOf<T, AnyEvent>, std::forward<T>(value)) {}
   Event();
   Event(const Event& other);
   Event(Event&& other) noexcept;
@@ -491,7 +494,9 @@ using AnyAction =
                  RunOver, KeepTree, Finish>;
 /// One of them; see wire::Message.
 struct Action : AnyAction {
-  using AnyAction::AnyAction;
+  template <OneOf<AnyAction> T>
+  Action(T&& value)  // NOLINT(google-explicit-constructor, bugprone-forwarding-reference-overload)
+      : AnyAction(kPlaceOf<T, AnyAction>, std::forward<T>(value)) {}
   Action();
   Action(const Action& other);
   Action(Action&& other) noexcept;

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "tree/base/one_of.hpp"
 #include "tree/base/result.hpp"
 #include "tree/base/time.hpp"
 #include "tree/wire/ccs_replies.hpp"
@@ -575,7 +576,9 @@ using AnyMessage =
 /// One of them. Like the variant that it is, but that what every variant has is compiled once, and not
 /// wherever a message is: for 70 kinds of them that is most of the work.
 struct Message : AnyMessage {
-  using AnyMessage::AnyMessage;
+  template <OneOf<AnyMessage> T>
+  Message(T&& value)  // NOLINT(google-explicit-constructor, bugprone-forwarding-reference-overload)
+      : AnyMessage(kPlaceOf<T, AnyMessage>, std::forward<T>(value)) {}
   Message();
   Message(const Message& other);
   Message(Message&& other) noexcept;
