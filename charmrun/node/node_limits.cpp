@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "charmrun/node/node.hpp"
+#include "tree/wire/message_members.hpp"
 #include "tree/wire/message_rows.hpp"
 
 namespace charmtree {
@@ -54,27 +55,15 @@ void Node::note_told(LinkId link, const wire::Message& message) {
     launch_->find(link)->queue_pairs += std::uint64_t{m->block.sources} * m->block.targets;
 }
 
-/// Its texts are not kept longer than what that child has said already leaves room for.
+/// Its texts are not kept longer than what that child has said already leaves room for; lines have a limit of
+/// their own (has_room).
 void Node::shorten_texts(LinkId link, wire::Message& message) {
   const auto cut = [&](std::string& text) { allowances_.cut(link, text, now_); };
-  const auto cut_error = [&](Error& error) {
-    cut(error.what);
-    cut(error.fix);
-  };
-  if (auto* facts = std::get_if<wire::Facts>(&message)) {
-    for (wire::HostFailure& failure : facts->hosts_failed) cut_error(failure.error);
-    for (wire::ProcessExit& exit : facts->exits) {
-      cut(exit.text);
-      cut(exit.last_words);
-    }
-  } else if (auto* back = std::get_if<wire::HandBack>(&message)) {
-    for (wire::HostFailure& failure : back->hosts) cut_error(failure.error);
-  } else if (auto* lost = std::get_if<wire::LinkLost>(&message)) {
-    cut_error(lost->error);
-  } else if (auto* checkup = std::get_if<wire::Checkup>(&message)) {
-    cut(checkup->machine);
-    for (Error& error : checkup->errors) cut_error(error);
-  }
+  std::visit(
+      [&]<class M>(M& m) {
+        if constexpr (!std::is_same_v<M, wire::Note>) wire::for_each_text(m, cut);
+      },
+      static_cast<wire::AnyMessage&>(message));
 }
 
 /// False: the user is not to read it.

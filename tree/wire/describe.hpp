@@ -50,9 +50,9 @@ inline constexpr E kLast = [] { static_assert(sizeof(E) == 0, "which one is its 
 /// Bytes of each text in such a struct; a longer one is refused.
 template <class S>
 inline constexpr std::size_t kMostText = kMaxLinkFrame;
-/// These texts only people read: they are cut before they are sent.
+/// Its texts may be cut, and are before they are sent: people read them.
 template <class S>
-inline constexpr bool kIsForPeople = false;
+inline constexpr bool kMayBeCut = false;
 
 /// So many bytes a T takes at least.
 template <class T>
@@ -103,7 +103,7 @@ void put(Writer& out, const std::optional<T>& v) {
 }
 template <class S, class M>
 void put_member(Writer& out, const M& member) {
-  if constexpr (std::is_same_v<M, std::string> && kIsForPeople<S>)
+  if constexpr (std::is_same_v<M, std::string> && kMayBeCut<S>)
     out.string(std::string_view{member}.substr(0, kMostText<S>));
   else
     put(out, member);
@@ -173,6 +173,32 @@ void get(Reader& in, S& value) {
   if constexpr (requires { is_sound(value); }) {
     if (in.ok() && !is_sound(value)) in.poison();
   }
+}
+
+// ---- texts
+
+/// f(text) for each text in the value that may be cut (kMayBeCut), in the order of members.
+template <class F, class T>
+void for_each_text(T&, F&) {}
+template <class F, Described S>
+void for_each_text(S& value, F& f);
+template <class F, Described S>
+void for_each_text(std::vector<S>& all, F& f) {
+  for (S& each : all) for_each_text(each, f);
+}
+template <class F, Described S>
+void for_each_text(std::optional<S>& maybe, F& f) {
+  if (maybe) for_each_text(*maybe, f);
+}
+template <class F, Described S>
+void for_each_text(S& value, F& f) {
+  const auto look = [&]<class M>(M& member) {
+    if constexpr (std::is_same_v<M, std::string> && kMayBeCut<S>)
+      f(member);
+    else
+      for_each_text(member, f);
+  };
+  std::apply([&](auto&... member) { (look(member), ...); }, Members<S>::of(value));
 }
 
 // ---- whole ones

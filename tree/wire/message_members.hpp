@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What messages between launchers consist of, in the order in which it travels. The frame type is the index
-// in AnyMessage. Adding a message at the end keeps older frames readable; anything else needs a new kProtocol
-// (greeting.hpp).
+// in AnyMessage. A change of any of it is another protocol (kProtocol in greeting.cpp).
 #pragma once
 
 #include "tree/wire/charm_message.hpp"
@@ -48,11 +47,13 @@ template <>
 inline constexpr std::size_t kMostText<ScanUp> = kMaxCharmFormat;
 
 template <>
-inline constexpr bool kIsForPeople<Error> = true;
+inline constexpr bool kMayBeCut<Error> = true;
 template <>
-inline constexpr bool kIsForPeople<ProcessExit> = true;
+inline constexpr bool kMayBeCut<ProcessExit> = true;
 template <>
-inline constexpr bool kIsForPeople<Note> = true;
+inline constexpr bool kMayBeCut<Note> = true;
+template <>
+inline constexpr bool kMayBeCut<Checkup> = true;  // its boot id is as long as that of others, or nobody's
 
 inline bool is_sound(const ProcessSet::Range& range) {
   return range.first <= range.last;
