@@ -92,6 +92,24 @@ TEST_CASE("no bytes are taken for a word that they are not", "[session]") {
   CHECK(refused > 1000);
 }
 
+TEST_CASE("a word that says what cannot be breaks the connection", "[session]") {
+  Over over;
+  over.signal = 65;
+  Said said;
+  said.tone = 3;
+  Shown shown;
+  shown.output.stream = 4;
+  Run late, early;
+  late.job = early.job = std::make_shared<const std::string>("job");
+  late.time_limit = std::chrono::seconds{1'000'000'001};
+  early.time_limit = Duration{-1};
+  for (const Message& message : std::vector<Message>{over, said, shown, late, early}) {
+    Listener listener{receiver(message)};
+    listener.append(coded(message));
+    CHECK_FALSE(listener.next());
+  }
+}
+
 TEST_CASE("a count that is beyond its frame asks for no memory", "[session]") {
   const std::string many = "\xFF\xFF\xFF\xFF\x0F";
   const std::string run = wire::make_frame(static_cast<std::uint8_t>(Message{Run{}}.index()), "\x01j" + many);
