@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tree/base/overloaded.hpp"
+
 namespace charmtree {
 
 using namespace proto;
@@ -22,13 +24,13 @@ LaunchConfig launch_config(const wire::JobSpec& job, const LaunchConfig& place) 
 Node::Node(RootPlan plan, std::uint64_t seed)
     : random_(seed),
       takeover_(plan.takes_over ? std::optional{Takeover{*plan.takes_over, {}, {}, {}}} : std::nullopt),
-      desk_(std::make_unique<RootDesk>(std::move(plan))),
-      job_(desk_->job()) {
+      desk_(std::make_unique<RootDesk>(plan)),
+      job_(desk_->job()),
+      signing_(*job_, std::move(plan.key_names)) {
   self_.index = wire::kRootIndex;
   begin_output();
   launch_.emplace(*job_, desk_->coded_job(), launch_config(*job_, {.is_root = true}), random_);
-  sign_gate_.emplace(*job_, LaunchConfig{}.retries + 1);
-  if (takeover_) sign_gate_->take_over(desk_->hosts());
+  if (takeover_) signing_.take_over(desk_->hosts());
 }
 
 void Node::on(Event event, Instant now, Actions& out) {
@@ -46,7 +48,7 @@ void Node::on(Event event, Instant now, Actions& out) {
   if (processes_ && processes_->next_deadline() <= now_) {
     Upward upward;
     processes_->tick(now_, out, upward);
-    up(std::move(upward));
+    tell_up(std::move(upward));
   }
   watch_turn();
   repair_turn();
@@ -55,7 +57,7 @@ void Node::on(Event event, Instant now, Actions& out) {
   flush_gather();
   desk_turn();
   if (output_) output_->turn(*this);
-  tell_left_out();
+  if (launch_) trust_.tell_left_out(*launch_, *this);
   advance_ending();
   advance_suspension();
   note_what_was_sent();
@@ -94,7 +96,7 @@ Instant Node::next_deadline() const {
   if (launch_) deadline = earlier(deadline, launch_->next_deadline());
   if (processes_) deadline = earlier(deadline, processes_->next_deadline());
   if (!desk_ && !parent_gone_) deadline = earlier(deadline, gather_.next_deadline());
-  deadline = earlier(deadline, allowances_.next_deadline());
+  deadline = earlier(deadline, trust_.next_deadline());
   if (output_) deadline = earlier(deadline, output_->next_deadline());
   if (desk_ && !takeover_) deadline = earlier(deadline, desk_->next_deadline());
   deadline = earlier(earlier(clock_.real(deadline), stop_at_), repair_deadline());
@@ -114,8 +116,8 @@ void Node::handle(const LinkUp& event) {
   if (!launch_) return;
   const Child* child = launch_->find(event.link);
   if (child == nullptr) return;
-  if (!event.note.empty()) up(wire::Note{child->host.index, event.note});
-  if (!event.key.type.empty()) up(wire::NewHostKey{child->host.index, event.key});
+  if (!event.note.empty()) tell_up(wire::Note{child->host.index, event.note});
+  if (!event.key.type.empty()) tell_up(wire::NewHostKey{child->host.index, event.key});
   launch_->on(event, now_, *out_);
   child = launch_->find_up(event.link);
   if (child != nullptr && child->adopter) seek_waiting(*child, event.link);
@@ -125,7 +127,7 @@ void Node::handle(const LoginFailed& event) {
   if (!launch_) return;
   const Child* child = launch_->find(event.link);
   if (child == nullptr || child->state != Child::State::logging_in) return;
-  if (!event.note.empty()) up(wire::Note{child->host.index, event.note});
+  if (!event.note.empty()) tell_up(wire::Note{child->host.index, event.note});
   wire::Facts news;
   launch_->on(event, now_, *out_, news.hosts_failed);
   child = launch_->find(event.link);
@@ -151,19 +153,20 @@ void Node::handle(LinkMessage&& event) {
   Child* child = launch_ ? launch_->find_up(event.link) : nullptr;
   if (child == nullptr || about_adoption(*child, event.link, event.message)) return;
   if (about_life(event.link, event.message)) return;
-  if (const auto why = refusal(event.link, event.message)) return give_up(event.link, *why);
-  if (!has_room(event.link, event.message)) return;
+  if (const auto why = trust_.refusal(event.link, event.message, epoch_, *this))
+    return give_up(event.link, *why);
+  if (!trust_.has_room(event.link, event.message, now_)) return;
   const std::size_t before = out_->size();
   const bool is_note = std::holds_alternative<wire::Note>(event.message);
-  shorten_texts(event.link, event.message);
+  trust_.shorten_texts(event.link, event.message, now_);
   from_child(*child, event.link, std::move(event.message));
-  if (!is_note) leave_out_lines(event.link, before);
+  if (!is_note) trust_.leave_out_lines(event.link, before, *this);
 }
 
 /// Upwards, the root hears why instead.
 void Node::handle(const SendRefused& event) {
   if (event.link == kParentLink)
-    up(wire::LinkLost{self_.index, event.error, {}, true});
+    tell_up(wire::LinkLost{self_.index, event.error, {}, true});
   else
     give_up(event.link, event.error);
 }
@@ -211,10 +214,9 @@ void Node::handle(const E& named) {
   const bool waits = job_->starts_together && !has_numbers_;  // for the word to start them
   if (!was_spawned && !waits) stamps_.times[S::spawned] = processes_->spawned_at();
   stamps_.times[S::registered] = processes_->registered_at();
-  up(std::move(upward));
+  tell_up(std::move(upward));
   if constexpr (std::is_same_v<E, ProcessExited>) {
-    input_spread_.gone({InputSpread::Taker::Kind::process, event->process});
-    tell_input_taken();
+    input_.gone(event->process, *this);
   } else if constexpr (std::is_same_v<E, ClientBytes>) {
     if (output_->added() > printed) output_->hold_if_full(event->client, *this);
   }
@@ -251,10 +253,10 @@ void Node::welcome(const wire::Welcome& message) {
 }
 
 void Node::table(const wire::Blob& blob) {
-  down_all(wire::TableDown{blob});
+  hand_down_all(wire::TableDown{blob});
   Upward upward;
   processes_->table(blob, now_, *out_, upward);
-  up(std::move(upward));
+  tell_up(std::move(upward));
   stamps_.times[wire::Stamps::table] = now_;
   own_stamps();
 }
@@ -263,7 +265,7 @@ void Node::table(const wire::Blob& blob) {
 void Node::own_stamps() {
   if (!job_->stamps || stamped_) return;
   stamped_ = true;
-  up(stamps_);
+  tell_up(stamps_);
 }
 
 void Node::give_up(LinkId link, const Error& error) {
@@ -293,14 +295,14 @@ void Node::lose(LinkId link, const Error& error) {
 
 // ---- sending
 
-void Node::down_all(const wire::Message& message) {
+void Node::hand_down_all(const wire::Message& message) {
   has_table_ = has_table_ || std::holds_alternative<wire::TableDown>(message);
   for (const auto& [link, child] : launch_->children()) {
     if (child.serves()) out_->push_back(Send{link, message});
   }
 }
 
-void Node::down_to(std::uint32_t process, const wire::Message& message) {
+void Node::hand_down(std::uint32_t process, const wire::Message& message) {
   const auto link = launch_->subtree().route(process);
   Child* child = link ? launch_->find_up(*link) : nullptr;
   if (child == nullptr) return;
@@ -315,30 +317,36 @@ void Node::pass_on(const DeskOrders& orders) {
     note_moves(message);
     begin_epoch(message);
     count_release(message);
-    down_all(message);
+    hand_down_all(message);
   }
   for (const auto& [process, message] : orders.process) {
     if (const auto* piece = std::get_if<wire::CcsSpread>(&message))
-      spread(*piece);
+      ccs_.down(*piece, *this);
     else
-      down_to(process, message);
+      hand_down(process, message);
   }
-  for (const wire::Message& message : orders.input) about_input(message);  // also to who is started again now
-  if (const auto link = orders.liar ? launch_->subtree().route(*orders.liar) : std::nullopt)
-    give_up(*link,
-            Error{Errc::bad_peer, Phase::run, "its launcher answered CCS requests that it was not asked"});
+  const Overloaded give_input{
+      [&](const auto& m) requires(requires { input_.down(m, *this); }){input_.down(m, *this);
+}
+, [](const auto&) {}
+};                                                 // namespace charmtree
+for (const wire::Message& message : orders.input)  // also to who is started again now
+  std::visit(give_input, static_cast<const wire::AnyMessage&>(message));
+if (const auto link = orders.liar ? launch_->subtree().route(*orders.liar) : std::nullopt)
+  give_up(*link,
+          Error{Errc::bad_peer, Phase::run, "its launcher answered CCS requests that it was not asked"});
 }
 
-void Node::up(wire::Message message) {
+void Node::tell_up(wire::Message message) {
   if (const auto* pairs = std::get_if<wire::QueuePairsUp>(&message)) return queue_pairs(pairs->block);
   if (output_cost(message) > 0) return output_->add(std::move(message), *this);
-  if (const auto* answer = std::get_if<wire::CcsAnswer>(&message); answer && fanout_.awaits(answer->token))
-    return merge({kParentLink, answer->process}, *answer);
+  if (const auto* answer = std::get_if<wire::CcsAnswer>(&message); answer && ccs_.merges(*answer, *this))
+    return;
   if (const auto* lost = std::get_if<wire::LinkLost>(&message)) {
     hurry_facts();
     for (const wire::ProcessSet::Range& range : lost->processes) below_lost_launchers_.add(range);
     tree_changed_ = true;
-    if (desk_) tell_gate(*lost);
+    if (desk_) signing_.heard(*lost);
   }
   if (!desk_ && job_->repairs()) testimony_.note(message);
   if (desk_) {
@@ -350,8 +358,8 @@ void Node::up(wire::Message message) {
   }
 }
 
-void Node::up(Upward upward) {
-  for (wire::Message& message : upward.messages) up(std::move(message));
+void Node::tell_up(Upward upward) {
+  for (wire::Message& message : upward.messages) tell_up(std::move(message));
   facts(std::move(upward.facts));
 }
 
@@ -365,7 +373,7 @@ void Node::facts(wire::Facts facts) {
   tree_changed_ = tree_changed_ || !facts.started_by.empty();
   any_registered_ = any_registered_ || facts.registered > 0;
   if (job_->repairs()) testimony_.sift(facts);
-  if (desk_) tell_gate(facts);
+  if (desk_) signing_.heard(facts);
   if (desk_)
     desk_->facts(std::move(facts), now_);
   else if (!parent_gone_ || hold_until_ != kNever)
@@ -406,10 +414,10 @@ void Node::desk_turn() {
     launch_->add_late(std::move(orders.new_hosts), desk_->coded_job(), now_, *out_);
   } else if (orders.start) {
     begin_start();
-    down_all(wire::Numbers{wire::encode(orders.numbers), job_->pes_per_process});
+    hand_down_all(wire::Numbers{wire::encode(orders.numbers), job_->pes_per_process});
   } else if (!orders.numbers.empty()) {
     number_subtree(orders.numbers);
-    down_all(wire::Numbers{wire::encode(orders.numbers), job_->pes_per_process});
+    hand_down_all(wire::Numbers{wire::encode(orders.numbers), job_->pes_per_process});
   }
   pass_on(orders);
   keep_tree();

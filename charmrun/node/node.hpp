@@ -16,19 +16,19 @@
 #include "charmrun/node/run_state.hpp"
 #include "health/detector.hpp"
 #include "tree/base/random.hpp"
-#include "tree/proto/allowances.hpp"
 #include "tree/proto/events.hpp"
 #include "tree/proto/job_clock.hpp"
 #include "tree/proto/launch.hpp"
 #include "tree/proto/output_part.hpp"
-#include "tree/proto/sign_gate.hpp"
+#include "tree/proto/signing_part.hpp"
+#include "tree/proto/trust.hpp"
 #include "tree/proto/turn.hpp"
 
 namespace charmtree {
 
-/// An event that is for the part that carries output.
-template <class E>
-concept OfOutput = requires(proto::OutputPart& part, E&& event, proto::Turn& turn) {
+/// An event that is for this part.
+template <class Part, class E>
+concept Hears = requires(Part& part, E&& event, proto::Turn& turn) {
   part.on(std::forward<E>(event), turn);
 };
 
@@ -97,22 +97,28 @@ private:
   void handle(const proto::LinkDown& event);
   void handle(const proto::SendRefused& event);
   void handle(const proto::InputRead& event);
-  void handle(const proto::InputWritten& event);
-  void handle(const proto::InputRecalled& event);
-  void handle(const proto::WindowResized& event);
   void handle(const proto::HostsRead& event);
   void handle(const proto::UserSignal& event);
   void handle(const proto::LeftoversKilled& event);
-  void handle(const proto::SignatureWanted& event);
-  void handle(const proto::SignatureMade& event);
   void handle(const proto::NobodyWaits& event);
   void handle(const proto::Probed& event);
   void handle(const proto::NextRun& event);
   void handle(const proto::SessionEnds& event);
   void handle(const proto::Tick&) {}
-  template <OfOutput E>
+  template <class E>
+  requires Hears<proto::OutputPart, E>
   void handle(E&& event) {
     if (output_) output_->on(std::forward<E>(event), *this);
+  }
+  template <class E>
+  requires Hears<proto::InputPart, E>
+  void handle(E&& event) {
+    if (job_) input_.on(event, *this);
+  }
+  template <class E>
+  requires Hears<proto::SigningPart, E>
+  void handle(E&& event) {
+    if (job_) signing_.on(event, *this);
   }
   // Prepared, Spawned, Adopted, SpawnFailed, ProcessOutput, ProcessExited, Client*: this host's processes.
   template <class E>
@@ -122,19 +128,7 @@ private:
 
   void from_parent(const wire::Message& message);
   void from_child(proto::Child& child, proto::LinkId link, wire::Message message);
-  bool allowed(proto::LinkId link, const wire::Message& message) const;
-  bool allowed(proto::LinkId link, const wire::Facts& facts) const;
-  bool watching_allowed(proto::LinkId link, const wire::Facts& facts) const;
   wire::Facts with_who_started(const proto::Child& child, wire::Facts facts) const;
-  bool allowed(proto::LinkId link, const wire::HandBack& message) const;
-  bool allowed(proto::LinkId link, const wire::QueuePairs& block) const;
-  // How much a child may say.
-  std::optional<Error> refusal(proto::LinkId link, const wire::Message& message);
-  void note_told(proto::LinkId link, const wire::Message& message);
-  void shorten_texts(proto::LinkId link, wire::Message& message);
-  bool has_room(proto::LinkId link, const wire::Message& message);
-  void leave_out_lines(proto::LinkId link, std::size_t from);
-  void tell_left_out(bool all = false);
   void lose(proto::LinkId link, const Error& error);
 
   // Messages with work behind them.
@@ -144,23 +138,10 @@ private:
   void assign(const wire::Assign& more);
   void done(proto::Child& child, proto::LinkId link, const wire::Done& message);
   void hand_back(proto::LinkId link, const wire::HandBack& message);
-  void sign_request(const wire::SignRequest& request);
-  void sign_reply(const wire::SignReply& reply);
-  void tell_gate(const wire::Facts& facts);
-  void tell_gate(const wire::LinkLost& lost);
   void stamps(const proto::Child& child, wire::Stamps stamps);
   void checkup(const proto::Child& child, wire::Checkup checkup);
   void queue_pairs(const wire::QueuePairs& block);
-  void spread(const wire::CcsSpread& piece);
-  void request_own(const std::vector<std::uint32_t>& processes, const std::string& payload);
-  void merge(proto::CcsFanout::Source source, const wire::CcsAnswer& piece);
-  void pass_on(proto::CcsFanout::Answer answer);
-  void lost_for_ccs(const proto::Child& child, proto::LinkId link);
   void table(const wire::Blob& blob);
-  bool about_input(const wire::Message& message);
-  void copy_input(const wire::Input& input);
-  void end_copies();
-  void tell_input_taken();
   void suspend(bool on);
   void advance_suspension();
   void begin_epoch(const wire::Message& message);
@@ -179,12 +160,7 @@ private:
   void make_processes();
   void start_processes();
 
-  void down_all(const wire::Message& message);
-  void down_to(std::uint32_t process, const wire::Message& message);
   void pass_on(const DeskOrders& orders);
-  /// A message that goes on up, or to the desk.
-  void up(wire::Message message);
-  void up(proto::Upward upward);
   void facts(wire::Facts facts);
   void flush_gather();
   void own_stamps();
@@ -192,9 +168,13 @@ private:
   bool output_is_waited_for();
 
   // As parts see it (node_turn.cpp).
+  proto::Seat seat() override;
   proto::WayUp way_up() const override;
+  void tell_up(wire::Message message) override;
+  void tell_up(proto::Upward upward) override;
   void hand_up(wire::Message message) override;
-  void hand_down(std::uint32_t process, const wire::Message& message) override { down_to(process, message); }
+  void hand_down_all(const wire::Message& message) override;
+  void hand_down(std::uint32_t process, const wire::Message& message) override;
   void hand_down_by(proto::LinkId child, wire::Message message) override;
   bool is_here(std::uint32_t process) const override;
   std::optional<proto::LinkId> way_to(std::uint32_t process) const override;
@@ -294,10 +274,9 @@ private:
   Host self_;
   std::uint32_t level_ = 0;
   std::optional<proto::Launch> launch_;
-  std::optional<proto::SignGate> sign_gate_;  // root: of all runs
-  std::uint32_t refused_ = 0;                 // requests for signatures
-  std::optional<proto::OutputPart> output_;   // of a launcher that knows its job
-  proto::Allowances allowances_;              // of the children
+  proto::SigningPart signing_;
+  std::optional<proto::OutputPart> output_;  // of a launcher that knows its job
+  proto::Trust trust_;                       // in the children
   proto::JobClock clock_;
   wire::Stamps stamps_;  // of the first run
   bool stamped_ = false;

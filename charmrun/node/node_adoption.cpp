@@ -103,11 +103,11 @@ void Node::catch_up(const wire::Claim& claim) {
 
 /// Of answers on their way down nobody knows whether they have come.
 void Node::resend(const wire::Resend& order) {
-  down_all(order);
+  hand_down_all(order);
   output_->down(order, *this);
   Upward upward;
   processes_->wait_no_longer(order.by_new_root, now_, *out_, upward);
-  up(std::move(upward));
+  tell_up(std::move(upward));
 }
 
 void Node::count_release(const wire::Message& message) {

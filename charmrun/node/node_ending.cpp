@@ -40,13 +40,13 @@ void Node::end(const wire::End& message) {
   }
   if (launch_) {
     if (first) launch_->stop(*out_);
-    down_all(message);
+    hand_down_all(message);
   }
   if (!processes_ || !first) return;
   own_stamps();
   Upward upward;
   processes_->finish(message.mode == wire::EndMode::stop ? message.signal : 0, now_, *out_, upward);
-  up(std::move(upward));
+  tell_up(std::move(upward));
 }
 
 /// Nobody watches a launcher that knows of no job yet: it does so itself.
@@ -124,7 +124,7 @@ void Node::finish() {
   if (!desk_ && output_ && !output_->empty() && !killing_ && !nobody_reads_)
     out_->push_back(Say{Tone::info, "the rest of its output was not read in time, and is lost"});
   if (desk_) show_rest();
-  tell_left_out(true);
+  if (launch_) trust_.tell_left_out(*launch_, *this, true);
   over_ = Over::finished;
   give_up_at_ = kill_at_ = kNever;
   hurry_facts();

@@ -16,16 +16,15 @@ void Node::tell_loss(const Child& child, LinkId link, const Error& error) {
                                       [](const Profile& each) { return !each.forwarded_keys.empty(); });
   if (job_->restarts_in_place || are_signed) lost.hosts = subtree.hosts_below(link);
   lost.unbounded = unbounded_.contains(child.host.index);
-  up(std::move(lost));
+  tell_up(std::move(lost));
   leave(child, link);
 }
 
 /// Nothing is awaited from it any more.
 void Node::leave(const Child& child, LinkId link) {
   output_->lost(link);
-  lost_for_ccs(child, link);
-  input_spread_.gone({InputSpread::Taker::Kind::link, link});
-  if (job_->input_to_all) tell_input_taken();
+  ccs_.lost(child, link, *this);
+  input_.lost(link, *this);
 }
 
 /// No process is lost with it.

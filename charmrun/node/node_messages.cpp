@@ -55,10 +55,10 @@ void Node::from_parent(const wire::Message& message) {
   };
   const Overloaded act{
       [&]<ForOneProcess M>(const M& m) {
-        processes_->contains(m.process) ? here(m) : down_to(m.process, message);
+        processes_->contains(m.process) ? here(m) : hand_down(m.process, message);
       },
       [&]<ForEverybody M>(const M& m) {
-        down_all(message);
+        hand_down_all(message);
         begin_epoch(message);
         here(m);
       },
@@ -71,24 +71,24 @@ void Node::from_parent(const wire::Message& message) {
       [&](const wire::Release& m) {
         count_release(message);
         gather_.released(barrier_of(m));
-        down_all(message);
+        hand_down_all(message);
         processes_->release(barrier_of(m), now_, *out_, upward);
       },
-      [&](const wire::Input&) { about_input(message); },
-      [&](const wire::RecallInput&) { about_input(message); },
-      [&](const wire::Resize&) { about_input(message); },
+      [&](const wire::Input& m) { input_.down(m, *this); },
+      [&](const wire::RecallInput& m) { input_.down(m, *this); },
+      [&](const wire::Resize& m) { input_.down(m, *this); },
       [&](const wire::Suspend& m) { suspend(m.on); },
       [&](const wire::Moved&) {
-        down_all(message);
+        hand_down_all(message);
         note_moves(message);
       },
       [&](const wire::Reshape& m) { reshape(m, upward); },
-      [&](const wire::CcsSpread& m) { spread(m); },
+      [&](const wire::CcsSpread& m) { ccs_.down(m, *this); },
       [&](const wire::QueuePairsDown& m) { queue_pairs(m.block); },
       [&](const wire::OutputCredit& m) { output_->down(m, *this); },
       [&](const wire::OutputTaken& m) { output_->down(m, *this); },
       [&](const wire::Resend& m) { resend(m); },
-      [&](const wire::SignReply& m) { sign_reply(m); },
+      [&](const wire::SignReply& m) { signing_.down(m, *this); },
       [&](const wire::End& m) { end(m); },
       [&](const wire::Relaunch& m) { relaunch(m.job); },
       [](const wire::Beat&) {},      // about_life() has taken it,
@@ -98,7 +98,7 @@ void Node::from_parent(const wire::Message& message) {
       []<class M>(const M&) requires(!wire::FromParent<M>){},
   };
   std::visit(act, static_cast<const wire::AnyMessage&>(message));
-  up(std::move(upward));
+  tell_up(std::move(upward));
 }
 
 /// Only to look for what a lost launcher has left.
@@ -122,7 +122,7 @@ void Node::assign(const wire::Assign& more) {
   if (ending_ == Ending::no && known) launch_->add(more.hosts, more.login_rate, now_, *out_);
 }
 
-/// It has been found to speak for its own (node_trust.cpp), and not too much (node_limits.cpp).
+/// It has been found to speak for its own and not too much (proto::Trust).
 void Node::from_child(Child& child, LinkId link, wire::Message message) {
   const Overloaded act{
       [&](wire::Hello& m) {
@@ -139,17 +139,17 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
         if (ending_ == Ending::no) launch_->ask(link, m, now_, *out_);
       },
       [&](wire::HandBack& m) { hand_back(link, m); },
-      [&](wire::SignRequest& m) { sign_request(m); },
+      [&](wire::SignRequest& m) { signing_.up(m, ending_ != Ending::no, *this); },
       [&](wire::Stamps& m) { stamps(child, m); },
       [&](wire::Checkup& m) { checkup(child, std::move(m)); },
-      [&](wire::CcsAnswer& m) { fanout_.awaits(m.token) ? merge({link}, m) : up(std::move(m)); },
+      [&](wire::CcsAnswer& m) { ccs_.up(link, std::move(m), *this); },
       [&](wire::Output&) { output_->up(child, link, std::move(message), *this); },
       [&](wire::ScanUp&) { output_->up(child, link, std::move(message), *this); },
       [&](wire::QueuePairsUp& m) { queue_pairs(m.block); },
-      [&](wire::InputTaken& m) {
-        if (!job_->input_to_all) return up(m);
-        input_spread_.taken({InputSpread::Taker::Kind::link, link}, m.bytes);
-        tell_input_taken();
+      [&](wire::InputTaken& m) { input_.up(link, m, *this); },
+      [&](wire::InputReturned& m) {
+        if (desk_ && !desk_->can_take_back(m.bytes.size())) return give_up(link, Trust::lie());
+        tell_up(std::move(m));
       },
       [&](wire::Done& m) { done(child, link, m); },
       [&](wire::Idle& m) {
@@ -166,7 +166,7 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
         confirm({child.host.index});
         tell_fenced(child.host.index);
       },
-      [&](wire::ForRoot auto& m) { up(std::move(m)); },
+      [&](wire::ForRoot auto& m) { tell_up(std::move(m)); },
       [](wire::BeatUp&) {},       // about_life() has taken it,
       [](wire::WasPunctual&) {},  // and this;
       [](wire::Waiting&) {},      // about_adoption() these
@@ -207,7 +207,7 @@ void Node::hand_back(LinkId link, const wire::HandBack& message) {
 
 void Node::checkup(const Child& child, wire::Checkup checkup) {
   checkup.clock = child.in_our_clock(checkup.clock);
-  up(std::move(checkup));
+  tell_up(std::move(checkup));
 }
 
 /// Its own launcher's half is joined with what we saw of its login.
@@ -224,7 +224,7 @@ void Node::stamps(const Child& child, wire::Stamps stamps) {
     stamps.level = child.stamps.level;
     stamps.attempts = child.stamps.attempts;
   }
-  up(stamps);
+  tell_up(stamps);
 }
 
 }  // namespace charmtree

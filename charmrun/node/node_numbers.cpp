@@ -10,7 +10,7 @@ using namespace proto;
 
 /// The hosts that are left get their processes. Once: before, nobody here has any.
 void Node::numbers(const wire::Numbers& message) {
-  down_all(message);
+  hand_down_all(message);
   auto shares = wire::decode_shares(*message.shares);
   if (!shares || ending_ != Ending::no) return;
   if (shares->empty() && job_->starts_together && !has_numbers_) {
@@ -43,7 +43,7 @@ void Node::start_processes() {
   processes_.emplace(job_, self_);
   Upward upward;
   processes_->start(std::move(ready), upward);
-  up(std::move(upward));
+  tell_up(std::move(upward));
 }
 
 /// All below have yet to answer again, for their processes.
@@ -79,7 +79,7 @@ void Node::reshape(const wire::Reshape& order, Upward& upward) {
 void Node::reshape(const wire::Reshape& message, const std::vector<wire::Share>& shares) {
   launch_->forget_processes();
   number_subtree(shares);
-  down_all(message);
+  hand_down_all(message);
 }
 
 }  // namespace charmtree

@@ -75,7 +75,7 @@ void Node::tell_lost(const Repair& repair, std::uint32_t host) {
   const Subtree::Entry* entry = launch_->subtree().find(host);
   if (entry != nullptr && entry->processes > 0)
     lost.processes = {{entry->first_process, entry->first_process + entry->processes - 1}};
-  takeover_ ? takeover_->lost.push_back(std::move(lost)) : up(std::move(lost));
+  takeover_ ? takeover_->lost.push_back(std::move(lost)) : tell_up(std::move(lost));
 }
 
 /// It does not answer, or nobody waits there: those below it may.
@@ -228,7 +228,7 @@ void Node::claimed(const Child& child, LinkId link, const wire::Claimed& answer)
   if (takeover_)
     takeover_->heirs.emplace(link, answer);
   else
-    up(wire::Reached{host, launch_->subtree().processes_below(link)});
+    tell_up(wire::Reached{host, launch_->subtree().processes_below(link)});
 }
 
 std::string Node::nonce() {

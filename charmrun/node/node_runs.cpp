@@ -96,10 +96,10 @@ void Node::begin_run(const wire::Blob& job) {
   const std::set<std::uint32_t> unconfirmed = std::exchange(unconfirmed_, {});
   static_cast<RunState&>(*this) = RunState{};
   begin_output();
-  down_all(wire::Relaunch{job});
+  hand_down_all(wire::Relaunch{job});
   Upward news;
   if (job_->is_numbered_late()) self_.first_process = self_.processes = 0;
-  if (desk_) sign_gate_->begin_run();
+  if (desk_) signing_.begin_run();
   launch_->begin_run(job, unconfirmed, now_, *out_, news.facts.hosts_failed);
   if (!desk_) {
     make_processes();
@@ -112,7 +112,7 @@ void Node::begin_run(const wire::Blob& job) {
       processes_->prepare(*out_);
     }
   }
-  up(std::move(news));
+  tell_up(std::move(news));
 }
 
 /// What is on the user's screen is of all runs.

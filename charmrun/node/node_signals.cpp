@@ -8,6 +8,13 @@ namespace charmtree {
 
 using namespace proto;
 
+void Node::handle(const InputRead& event) {
+  if (!desk_) return;
+  DeskOrders orders;
+  desk_->input(event, orders);
+  pass_on(orders);
+}
+
 void Node::handle(const UserSignal& event) {
   if (!desk_) return;
   DeskOrders orders;
@@ -19,7 +26,7 @@ void Node::handle(const UserSignal& event) {
 /// refuse, as all would who are in a session of their own: the kernel ignores SIGTSTP there.
 void Node::suspend(bool on) {
   if (on == clock_.stands() || (on && killing_)) return;
-  if (launch_) down_all(wire::Suspend{on});
+  if (launch_) hand_down_all(wire::Suspend{on});
   if (on)
     clock_.stop(real_now_);
   else

@@ -75,7 +75,7 @@ void Node::end_takeover() {
   };
   for (const wire::LinkLost& lost : taken.lost) {
     const bool all_told = std::all_of(lost.processes.begin(), lost.processes.end(), is_told);
-    if (lost.processes.empty() || !all_told) up(lost);
+    if (lost.processes.empty() || !all_told) tell_up(lost);
   }
 }
 

@@ -7,6 +7,15 @@ namespace charmtree {
 
 using namespace proto;
 
+Seat Node::seat() {
+  return {*job_, self_, *launch_, processes_ ? &*processes_ : nullptr, desk_ ? &desk_->hosts() : nullptr};
+}
+
+wire::Remit Node::remit(LinkId link) const {
+  if (!launch_ || link == kParentLink || link == kAdopterLink) return {};
+  return Trust::remit(*launch_, *job_, link, claims_.contains(link));
+}
+
 WayUp Node::way_up() const {
   if (!parent_gone_) return WayUp::open;
   return hold_until_ == kNever ? WayUp::gone : WayUp::awaited;

@@ -17,19 +17,4 @@ wire::Facts Node::with_who_started(const Child& child, wire::Facts facts) const 
   return facts;
 }
 
-/// A child may say that of its own processes and hosts alone, and only where it is wanted.
-bool Node::watching_allowed(LinkId link, const wire::Facts& facts) const {
-  const Subtree& subtree = launch_->subtree();
-  const auto ended = [&](const wire::ProcessSet::Range& range) {
-    return subtree.owns_processes(link, range);
-  };
-  const auto started = [&](const wire::StartedBy& each) {
-    return subtree.owns(link, each.host) && subtree.owns(link, each.by);
-  };
-  if (!job_->names_who_started() && !facts.started_by.empty()) return false;
-  if (!job_->names_who_ended() && !facts.who_ended.empty()) return false;
-  return std::all_of(facts.who_ended.begin(), facts.who_ended.end(), ended) &&
-         std::all_of(facts.started_by.begin(), facts.started_by.end(), started);
-}
-
 }  // namespace charmtree

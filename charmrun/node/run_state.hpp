@@ -9,10 +9,10 @@
 #include <set>
 
 #include "tree/base/time.hpp"
-#include "tree/proto/ccs_fanout.hpp"
+#include "tree/proto/ccs_part.hpp"
 #include "tree/proto/gather.hpp"
 #include "tree/proto/host_processes.hpp"
-#include "tree/proto/input_spread.hpp"
+#include "tree/proto/input_part.hpp"
 #include "tree/proto/testimony.hpp"
 
 namespace charmtree {
@@ -35,8 +35,8 @@ struct RunState {
 
   std::optional<proto::HostProcesses> processes_;
   proto::Gather gather_;
-  proto::InputSpread input_spread_;
-  proto::CcsFanout fanout_;
+  proto::InputPart input_;
+  proto::CcsPart ccs_;
 
   Ending ending_ = Ending::no;
   Over over_ = Over::no;

@@ -2,57 +2,47 @@
 #include "tree/proto/output_part.hpp"
 
 #include <catch2/catch.hpp>
-#include <set>
 #include <string>
 #include <vector>
+
+#include "tests/unit/part_bench.hpp"
 
 using namespace charmtree;
 using namespace charmtree::proto;
 
 namespace {
 
-using Place = OutputPart::Place;
+using Place = test::PartBench::Place;
 
-constexpr LinkId kLink = 3;
-
-/// A launcher of which there is nothing but its output.
-struct Bench final : Turn {
-  explicit Bench(Place place, wire::JobSpec job = {}) : part(place, job) { out_ = &actions; }
-
-  WayUp way_up() const override { return way; }
-  void hand_up(wire::Message message) override { handed_up.push_back(std::get<wire::Output>(message).text); }
-  void hand_down(std::uint32_t process, const wire::Message&) override { receipts.push_back(process); }
-  void hand_down_by(LinkId child, wire::Message message) override {
-    CHECK(child == kLink);
-    handed_down.push_back(std::move(message));
-  }
-  bool is_here(std::uint32_t process) const override { return process < 4; }
-  std::optional<LinkId> way_to(std::uint32_t process) const override {
-    return process < 8 ? std::optional{kLink} : std::nullopt;
-  }
-  void give_up(LinkId child, const Error& why) override { given_up.emplace_back(child, why.what); }
-  void tell(const News& news) override {
-    if (const auto* told = std::get_if<OutputStalls>(&news)) stalls.push_back(told->yes);
-    if (const auto* told = std::get_if<PipesRest>(&news)) pipes_rest = told->yes;
-  }
+/// A launcher of which there is nothing but its output, and one child.
+struct Bench final : test::PartBench {
+  explicit Bench(Place where, const wire::JobSpec& of = {})
+      : PartBench(where, of),
+        part(is_root() ? OutputPart::Place::root : OutputPart::Place::below, job),
+        link(child()) {}
 
   static wire::Output lines(std::uint32_t process, std::string text) {
     return {process, 1, false, std::move(text), wire::Tail::waited, kNever};
   }
-  void from_child(std::string text) { part.up(lower, kLink, lines(4, std::move(text)), *this); }
+  void from_child(std::string text) { part.up(lower, link, lines(4, std::move(text)), *this); }
 
-  void at(Instant time) { now_ = time; }
+  std::vector<std::string> shown() const {
+    std::vector<std::string> texts;
+    for (const wire::Message& each : handed_up) texts.push_back(std::get<wire::Output>(each).text);
+    return texts;
+  }
+  std::vector<bool> stalls() const {
+    std::vector<bool> told;
+    for (const News& each : news) {
+      if (const auto* stall = std::get_if<OutputStalls>(&each)) told.push_back(stall->yes);
+    }
+    return told;
+  }
+  bool pipes_rest() const { return std::get<PipesRest>(news.back()).yes; }
 
-  WayUp way = WayUp::open;
   Child lower;
-  Actions actions;
-  std::vector<std::string> handed_up;
-  std::vector<std::uint32_t> receipts;
-  std::vector<wire::Message> handed_down;
-  std::vector<std::pair<LinkId, std::string>> given_up;
-  std::vector<bool> stalls;
-  bool pipes_rest = false;
   OutputPart part;
+  LinkId link;
 };
 
 wire::JobSpec repairing() {
@@ -73,7 +63,7 @@ TEST_CASE("output that has no way up waits, if another parent may come, else it 
   b.way = WayUp::open;
   b.part.adopted();
   b.part.down(wire::Resend{}, b);
-  CHECK(b.handed_up == std::vector<std::string>{"kept\n"});
+  CHECK(b.shown() == std::vector<std::string>{"kept\n"});
 
   b.way = WayUp::gone;
   b.part.add(Bench::lines(0, "lost\n"), b);
@@ -88,7 +78,7 @@ TEST_CASE("a child gets its credit back when what it sent has been passed on", "
   CHECK(b.handed_up.size() == 64);
   CHECK(b.given_up.empty());
   REQUIRE_FALSE(b.handed_down.empty());
-  CHECK(std::holds_alternative<wire::OutputCredit>(b.handed_down.front()));
+  CHECK(std::holds_alternative<wire::OutputCredit>(b.handed_down.front().second));
 }
 
 TEST_CASE("a child that sends without credit is given up", "[output_part]") {
@@ -96,7 +86,7 @@ TEST_CASE("a child that sends without credit is given up", "[output_part]") {
   b.way = WayUp::awaited;
   for (int i = 0; i < 64; ++i) b.from_child(std::string(1000, 'x') + "\n");
   REQUIRE_FALSE(b.given_up.empty());
-  CHECK(b.given_up.front() == std::pair{kLink, std::string{"its launcher sent more output than it may"}});
+  CHECK(b.given_up.front() == std::pair{b.link, std::string{"its launcher sent more output than it may"}});
 }
 
 TEST_CASE("the root says once when nobody takes its output, and once when somebody does again",
@@ -106,26 +96,26 @@ TEST_CASE("the root says once when nobody takes its output, and once when somebo
     b.from_child("x\n");
     b.part.turn(b);
   }
-  CHECK(b.stalls.empty());
+  CHECK(b.stalls().empty());
   b.part.add(Bench::lines(4, std::string(OutputPart::kScreen, 'x')), b);
   b.part.add(Bench::lines(4, "waits\n"), b);
   for (int i = 0; i < 3; ++i) b.part.turn(b);
-  CHECK(b.stalls == std::vector<bool>{true});
+  CHECK(b.stalls() == std::vector<bool>{true});
   b.part.on(OutputWritten{2 * OutputPart::kScreen}, b);
   for (int i = 0; i < 3; ++i) b.part.turn(b);
-  CHECK(b.stalls == std::vector<bool>{true, false});
-  CHECK(b.handed_up.back() == "waits\n");
+  CHECK(b.stalls() == std::vector<bool>{true, false});
+  CHECK(b.shown().back() == "waits\n");
 }
 
 TEST_CASE("pipes rest while too much waits for the parent", "[output_part]") {
   Bench b{Place::below};
   b.way = WayUp::awaited;
   b.part.turn(b);
-  CHECK_FALSE(b.pipes_rest);
+  CHECK_FALSE(b.pipes_rest());
   for (std::size_t added = 0; added <= OutputQueue::kShare; added += OutputQueue::kPiece)
     b.part.add(Bench::lines(0, std::string(OutputQueue::kPiece - 1, 'x') + "\n"), b);
   b.part.turn(b);
-  CHECK(b.pipes_rest);
+  CHECK(b.pipes_rest());
 }
 
 TEST_CASE("the root of a job that repairs itself shows nothing twice, and tells what it has",
@@ -134,14 +124,14 @@ TEST_CASE("the root of a job that repairs itself shows nothing twice, and tells 
   wire::Output output = Bench::lines(4, "once\n");
   output.number = 1;
   output.is_oldest = true;
-  b.part.up(b.lower, kLink, output, b);
-  b.part.up(b.lower, kLink, output, b);
-  CHECK(b.handed_up == std::vector<std::string>{"once\n"});
+  b.part.up(b.lower, b.link, output, b);
+  b.part.up(b.lower, b.link, output, b);
+  CHECK(b.shown() == std::vector<std::string>{"once\n"});
   REQUIRE(b.part.next_deadline() != kNever);
   b.at(b.part.next_deadline());
   b.part.turn(b);
   REQUIRE_FALSE(b.handed_down.empty());
-  const auto& taken = std::get<wire::OutputTaken>(b.handed_down.back());
+  const auto& taken = std::get<wire::OutputTaken>(b.handed_down.back().second);
   REQUIRE(taken.processes.size() == 1);
   CHECK(taken.processes[0].process == 4);
   CHECK(taken.processes[0].number == 1);
@@ -150,5 +140,7 @@ TEST_CASE("the root of a job that repairs itself shows nothing twice, and tells 
 TEST_CASE("what is shown to the end is told to the process that waits for it", "[output_part]") {
   Bench b{Place::root};
   b.part.on(Shown{5}, b);
-  CHECK(b.receipts == std::vector<std::uint32_t>{5});
+  REQUIRE(b.handed_to_process.size() == 1);
+  CHECK(b.handed_to_process[0].first == 5);
+  CHECK(std::get<wire::Receipt>(b.handed_to_process[0].second).process == 5);
 }

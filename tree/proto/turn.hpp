@@ -14,6 +14,7 @@
 #include <optional>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "tree/base/error.hpp"
 #include "tree/base/time.hpp"
@@ -38,6 +39,21 @@ enum class WayUp : std::uint8_t {
   gone,
 };
 
+class Launch;
+class HostProcesses;
+struct Upward;
+
+/// Where a launcher stands, once it knows its job.
+struct Seat {
+  const wire::JobSpec& job;
+  const Host& self;
+  Launch& launch;                            // the launchers below
+  HostProcesses* processes;                  // of this host; the root has none
+  const std::vector<Host>* hosts = nullptr;  // root: the job's
+
+  bool is_root() const { return hosts != nullptr; }
+};
+
 /// One event's handling, as a part sees it; the switchboard implements it.
 class Turn {
 public:
@@ -51,9 +67,17 @@ public:
   Actions& out() { return *out_; }
   void act(Action action) { out_->push_back(std::move(action)); }
 
+  /// Its references hold for this turn.
+  virtual Seat seat() = 0;
   virtual WayUp way_up() const = 0;
-  /// To the parent; at the root to the desk.
+  /// A word of this launcher's own, or of a process of its host: goes by the part that it is for, as output
+  /// waits for credit and answers are merged, and then up.
+  virtual void tell_up(wire::Message message) = 0;
+  virtual void tell_up(Upward upward) = 0;
+  /// By no part any more: to the parent; at the root to the desk.
   virtual void hand_up(wire::Message message) = 0;
+  /// To all children that run something.
+  virtual void hand_down_all(const wire::Message& message) = 0;
   /// To the launcher of that process, if there is a way to it.
   virtual void hand_down(std::uint32_t process, const wire::Message& message) = 0;
   /// To a child, if it is up.

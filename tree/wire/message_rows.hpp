@@ -30,7 +30,7 @@ struct Names {
 };
 /// A message that names no host and no process, or as many as it likes.
 struct Nobody {};
-/// The launcher that receives it looks at more than these: Node::allowed.
+/// The launcher that receives it looks at more than these: proto::Trust.
 struct Judged {};
 
 /// `Says...`: Names, Nobody, Judged.
