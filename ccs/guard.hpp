@@ -14,17 +14,13 @@
 #include <string_view>
 
 #include "ccs/keys.hpp"
+#include "tree/proto/keyed_hash.hpp"
 
 namespace charmtree::ccs {
 
 inline constexpr std::size_t kHash = 20;  // bytes of a SHA-1
 /// `head`: the first 16 bytes of a request, or nothing.
 std::string stock_hash(const Key& key, std::uint32_t salt, std::string_view head = {});
-
-/// HMAC with SHA-256: 32 bytes.
-std::string keyed_hash(std::string_view key, std::string_view text);
-/// In a time that does not tell where they differ.
-bool same_secret(std::string_view a, std::string_view b);
 
 class Guard {
 public:

@@ -75,7 +75,7 @@ public:
       return Error{Errc::bad_input, Phase::run, "the job wants a key", "++server-auth FILE names its file"};
     const ccs::SessionSecrets secrets{*key, hello + answer};
     if (!send(secrets.client_proof)) return refused();
-    if (!ccs::same_secret(receive(ccs::SessionSecrets::kProof), secrets.server_proof)) {
+    if (!same_secret(receive(ccs::SessionSecrets::kProof), secrets.server_proof)) {
       return Error{Errc::bad_input, Phase::run, "the job has another key",
                    "is it the same ++server-auth file?"};
     }

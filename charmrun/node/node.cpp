@@ -50,8 +50,9 @@ void Node::on(Event event, Instant now, Actions& out) {
     processes_->tick(now_, out, upward);
     tell_up(std::move(upward));
   }
-  watch_turn();
-  repair_turn();
+  watch_.turn(*this);
+  if (real_now_ >= hold_until_) end({wire::EndMode::kill, 9});
+  repairs_.turn(*this);
   takeover_turn();
   spawn_processes();
   flush_gather();
@@ -60,7 +61,7 @@ void Node::on(Event event, Instant now, Actions& out) {
   if (launch_) trust_.tell_left_out(*launch_, *this);
   advance_ending();
   advance_suspension();
-  note_what_was_sent();
+  watch_.note_what_is_sent(*this);
   if (desk_)
     show_real_times();
   else
@@ -99,9 +100,10 @@ Instant Node::next_deadline() const {
   deadline = earlier(deadline, trust_.next_deadline());
   if (output_) deadline = earlier(deadline, output_->next_deadline());
   if (desk_ && !takeover_) deadline = earlier(deadline, desk_->next_deadline());
-  deadline = earlier(earlier(clock_.real(deadline), stop_at_), repair_deadline());
+  deadline =
+      earlier(earlier(clock_.real(deadline), stop_at_), earlier(hold_until_, repairs_.next_deadline()));
   deadline = earlier(deadline, first_word_by_);
-  return detector_ && !clock_.stands() ? earlier(deadline, detector_->next_deadline()) : deadline;
+  return clock_.stands() ? deadline : earlier(deadline, watch_.next_deadline());
 }
 
 void Node::handle(const Begin&) {
@@ -120,7 +122,7 @@ void Node::handle(const LinkUp& event) {
   if (!event.key.type.empty()) tell_up(wire::NewHostKey{child->host.index, event.key});
   launch_->on(event, now_, *out_);
   child = launch_->find_up(event.link);
-  if (child != nullptr && child->adopter) seek_waiting(*child, event.link);
+  if (child != nullptr && child->adopter) health::Repairs::arrived(child->host.index, event.link, *this);
 }
 
 void Node::handle(const LoginFailed& event) {
@@ -133,7 +135,7 @@ void Node::handle(const LoginFailed& event) {
   child = launch_->find(event.link);
   if (child != nullptr && child->visits() && child->state == Child::State::lost) {
     unconfirmed_.insert(child->host.index);
-    if (child->adopter) not_reached(child->host, event.error);
+    if (child->adopter) repairs_.not_reached(child->host, event.error, *this);
   }
   facts(std::move(news));
 }
@@ -146,14 +148,14 @@ void Node::handle(const LinkDown& event) {
 
 void Node::handle(LinkMessage&& event) {
   if (event.link == kParentLink) {
-    if (!about_life(event.link, event.message)) from_parent(event.message);
-    return;
+    watch_.heard(event.link, *this);
+    return from_parent(event.message);
   }
   if (event.link == kAdopterLink) return from_adopter(event.message);
   Child* child = launch_ ? launch_->find_up(event.link) : nullptr;
-  if (child == nullptr || about_adoption(*child, event.link, event.message)) return;
-  if (about_life(event.link, event.message)) return;
-  if (const auto why = trust_.refusal(event.link, event.message, epoch_, *this))
+  if (child == nullptr || repairs_.up(*child, event.link, event.message, *this)) return;
+  watch_.heard(event.link, *this);
+  if (const auto why = trust_.refusal(event.link, event.message, progress_.epoch, *this))
     return give_up(event.link, *why);
   if (!trust_.has_room(event.link, event.message, now_)) return;
   const std::size_t before = out_->size();
@@ -211,7 +213,7 @@ void Node::handle(const E& named) {
   processes_->on(*event, now_, *out_, upward);
   using S = wire::Stamps;
   if constexpr (std::is_same_v<E, Prepared>) stamps_.times[S::prepared] = now_;
-  const bool waits = job_->starts_together && !has_numbers_;  // for the word to start them
+  const bool waits = job_->starts_together && !progress_.has_numbers;  // for the word to start them
   if (!was_spawned && !waits) stamps_.times[S::spawned] = processes_->spawned_at();
   stamps_.times[S::registered] = processes_->registered_at();
   tell_up(std::move(upward));
@@ -247,7 +249,7 @@ void Node::welcome(const wire::Welcome& message) {
   stamps_.host = self_.index;
   out_->push_back(Send{kParentLink, wire::Hello{now_, 0}});
   launch_.emplace(*job_, message.job, launch_config(*job_, {.level = level_, .self = self_.index}), random_);
-  watch(kParentLink);
+  watch_.watch(kParentLink, *this);
   make_processes();
   processes_->prepare(*out_);
 }
@@ -282,12 +284,17 @@ void Node::lose(LinkId link, const Error& error) {
     child->error = error;
     return;
   }
-  if (child->adopter || claims_.erase(link) > 0) {
+  if (child->adopter || repairs_.lost(link)) {
     const Host host = child->host;
-    not_there(host.index, to_string(error));
+    repairs_.not_there(host.index, to_string(error), *this);
     return launch_->sweep_instead(host, now_, *out_);
   }
-  if (can_repair(*child, link, error)) return begin_repair(*child, link, error);
+  if (health::Repairs::can_repair(*child, link, error, ending_ != Ending::no, seat())) {
+    out_->push_back(Say{Tone::verbose,
+                        child->host.name + ": cut off, looking for its launcher (" + to_string(error) + ")"});
+    leave(*child, link);
+    return repairs_.begin(*child, error, *this);
+  }
   over_ == Over::idle ? lose_idle(*child, link, error) : tell_loss(*child, link, error);
   if (!job_->checkup) launch_->sweep(link, unconfirmed_, now_, *out_);
   if (over_ == Over::idle) tell_idle();
@@ -296,7 +303,7 @@ void Node::lose(LinkId link, const Error& error) {
 // ---- sending
 
 void Node::hand_down_all(const wire::Message& message) {
-  has_table_ = has_table_ || std::holds_alternative<wire::TableDown>(message);
+  progress_.has_table = progress_.has_table || std::holds_alternative<wire::TableDown>(message);
   for (const auto& [link, child] : launch_->children()) {
     if (child.serves()) out_->push_back(Send{link, message});
   }
@@ -344,7 +351,7 @@ void Node::tell_up(wire::Message message) {
     return;
   if (const auto* lost = std::get_if<wire::LinkLost>(&message)) {
     hurry_facts();
-    for (const wire::ProcessSet::Range& range : lost->processes) below_lost_launchers_.add(range);
+    for (const wire::ProcessSet::Range& range : lost->processes) progress_.below_lost_launchers.add(range);
     tree_changed_ = true;
     if (desk_) signing_.heard(*lost);
   }
@@ -371,7 +378,7 @@ void Node::facts(wire::Facts facts) {
   for (const wire::TupleBlock& block : facts.blocks) subtree.registered(block.host);
   for (const wire::StartedBy& told : facts.started_by) subtree.started(told);
   tree_changed_ = tree_changed_ || !facts.started_by.empty();
-  any_registered_ = any_registered_ || facts.registered > 0;
+  progress_.any_registered = progress_.any_registered || facts.registered > 0;
   if (job_->repairs()) testimony_.sift(facts);
   if (desk_) signing_.heard(facts);
   if (desk_)
@@ -385,10 +392,10 @@ void Node::flush_gather() {
   const Subtree& subtree = launch_->subtree();
   const bool answered =
       (processes_->spawned_at() != kNever || processes_->failed()) && subtree.all_answered();
-  const Gather::Progress progress{processes_->local().size() + subtree.processes() - gone_,
+  const Gather::Progress progress{processes_->local().size() + subtree.processes() - progress_.gone,
                                   processes_->all_registered() && subtree.all_registered(),
                                   answered && job_->restarts == 0,  // a second time it goes with the tuples
-                                  survivors_, ending_ != Ending::no};
+                                  progress_.survivors, ending_ != Ending::no};
   auto facts = gather_.due(progress, now_);
   if (!facts) return;
   if (!facts->blocks.empty()) stamps_.times[wire::Stamps::gathered] = now_;

@@ -14,10 +14,10 @@
 
 #include "charmrun/node/root_desk.hpp"
 #include "charmrun/node/run_state.hpp"
-#include "health/detector.hpp"
+#include "health/repairs.hpp"
+#include "health/watch.hpp"
 #include "tree/base/random.hpp"
 #include "tree/proto/events.hpp"
-#include "tree/proto/job_clock.hpp"
 #include "tree/proto/launch.hpp"
 #include "tree/proto/output_part.hpp"
 #include "tree/proto/signing_part.hpp"
@@ -83,12 +83,8 @@ private:
   /// Between SIGTSTP and SIGSTOP.
   static constexpr Duration kStopAfter = 100ms;
 
-  /// How long a launcher whose parent is gone waits to be adopted; how long one that has lost a child tries
-  /// at least to reach that one again before it turns to those below, and how long it seeks these.
-  static constexpr Duration kHoldOn = 3s, kReach = 1500ms, kSeek = 2500ms;
-
-  /// How long a root that takes over seeks those that have lost theirs.
-  static constexpr Duration kTakeOver = 15s;
+  /// How long a launcher whose parent is gone waits to be adopted.
+  static constexpr Duration kHoldOn = health::Repairs::kLongestReach;
 
   void handle(const proto::Begin& event);
   void handle(const proto::LinkUp& event);
@@ -101,7 +97,9 @@ private:
   void handle(const proto::UserSignal& event);
   void handle(const proto::LeftoversKilled& event);
   void handle(const proto::NobodyWaits& event);
-  void handle(const proto::Probed& event);
+  template <class E>
+  requires Hears<health::Watch, E>
+  void handle(E&& event) { watch_.on(event, *this); }
   void handle(const proto::NextRun& event);
   void handle(const proto::SessionEnds& event);
   void handle(const proto::Tick&) {}
@@ -181,45 +179,13 @@ private:
   void give_up(proto::LinkId link, const Error& error) override;
   void tell(const proto::News& news) override;
 
-  // Who lives.
-  void watch(proto::LinkId link);
-  bool about_life(proto::LinkId link, const wire::Message& message);
-  void watch_turn();
-  void note_what_was_sent();
-  void obey(const health::Detector::Orders& orders);
-  bool is_this_machine(proto::LinkId link) const;
+  void lose_silent(const proto::LinkSilent& silent);
 
-  // The tree is repaired: by who adopts, and by who is adopted.
-  /// The launcher of a host, and maybe of others, cannot be reached any more the way it was.
-  struct Repair {
-    Error error;
-    std::map<std::uint32_t, Host> hosts;  // at and below it
-    Instant reach_by, end_by;             // in real time
-    bool is_gone = false;                 // those below are sought instead
-    std::set<std::uint32_t> sought = {};  // hosts whose launchers are to be adopted
-  };
-  /// A claim that has not been answered.
-  struct OpenClaim {
-    std::string theirs, ours;  // nonces
-  };
-  bool can_repair(const proto::Child& child, proto::LinkId link, const Error& error) const;
-  void begin_repair(const proto::Child& child, proto::LinkId link, const Error& error);
-  void presume_gone(std::uint32_t host);
-  void seek_below(Repair& repair, std::uint32_t host);
-  bool is_lost(std::uint32_t host) const;
-  void tell_lost(const Repair& repair, std::uint32_t host);
-  void not_there(std::uint32_t host, const std::string& why);
-  void not_reached(const Host& host, const Error& error);
-  void end_repair(Repair& repair);
-  void repair_turn();
-  Instant repair_deadline() const;
-  bool about_adoption(proto::Child& child, proto::LinkId link, const wire::Message& message);
-  void seek_waiting(const proto::Child& child, proto::LinkId link);
-  void claim(proto::Child& child, proto::LinkId link, const wire::Waiting& waiting);
-  void claimed(const proto::Child& child, proto::LinkId link, const wire::Claimed& answer);
+  // The tree is repaired.
+  void lost(wire::LinkLost lost);
+  void unreached(const std::string& what);
+  void found(const proto::LauncherFound& found);
   void given_up();
-  std::string nonce();
-  std::string proof(const char* of, std::uint32_t host, const OpenClaim& claim) const;
 
   void take_over();
   void takeover_turn();
@@ -277,23 +243,21 @@ private:
   proto::SigningPart signing_;
   std::optional<proto::OutputPart> output_;  // of a launcher that knows its job
   proto::Trust trust_;                       // in the children
-  proto::JobClock clock_;
-  wire::Stamps stamps_;  // of the first run
+  wire::Stamps stamps_;                      // of the first run
   bool stamped_ = false;
   bool logins_recorded_ = false;
   bool parent_gone_ = false;
   bool sweeper_ = false;
   Duration first_word_{0};
   Instant first_word_by_ = kNever;
-  Instant hold_until_ = kNever;               // the parent is gone, and another may come; in real time
-  std::optional<wire::Adopt> relay_;          // we were started for
-  std::string nonce_;                         // told to who may adopt us
-  Instant stop_at_ = kNever;                  // SIGSTOP for suspended processes; in real time
-  std::optional<health::Detector> detector_;  // where launchers are watched
+  Instant hold_until_ = kNever;       // the parent is gone, and another may come; in real time
+  std::optional<wire::Adopt> relay_;  // we were started for
+  std::string nonce_;                 // told to who may adopt us
+  Instant stop_at_ = kNever;          // SIGSTOP for suspended processes; in real time
+  health::Watch watch_;
 
   // Of a job that repairs itself.
-  std::map<std::uint32_t, Repair> repairs_;  // by the host of the launcher that was lost
-  std::map<proto::LinkId, OpenClaim> claims_;
+  health::Repairs repairs_{random_};
   bool tree_changed_ = true;  // since the last KeepTree
   bool leaves_job_ = false;
 };

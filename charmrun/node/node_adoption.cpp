@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "ccs/guard.hpp"
 #include "charmrun/node/node.hpp"
+#include "tree/proto/keyed_hash.hpp"
 
 namespace charmtree {
 
@@ -18,7 +18,7 @@ using namespace proto;
 /// is not another root. Who ends us by a signal does not want us to wait.
 void Node::lose_parent(const Error* visibly) {
   parent_gone_ = true;
-  if (detector_) detector_->forget(kParentLink);
+  watch_.forget(kParentLink);
   const bool may_wait = visibly != nullptr ? visibly->code != Errc::killed : awaits_root();
   const bool waits = may_wait && can_be_adopted();
   if (waits && hold_until_ == kNever) hold_until_ = real_now_ + (awaits_root() ? job_->keep_alive : kHoldOn);
@@ -36,7 +36,8 @@ void Node::lose_parent(const Error* visibly) {
 bool Node::can_be_adopted() const {
   return job_ && job_->repairs() && ending_ == Ending::no && processes_ && !processes_->waits_to_spawn() &&
          processes_->spawned_at() != kNever && launch_->subtree().all_answered() &&
-         (has_numbers_ || !job_->waits_for_all()) && (has_table_ || !any_registered_);
+         (progress_.has_numbers || !job_->waits_for_all()) &&
+         (progress_.has_table || !progress_.any_registered);
 }
 
 /// It was the root that we have lost: another may come when its user wants it to.
@@ -47,35 +48,39 @@ bool Node::awaits_root() const {
 /// Somebody has come.
 void Node::offer() {
   if (!can_be_adopted()) return out_->push_back(CloseLink{kAdopterLink});
-  nonce_ = nonce();
+  nonce_ = health::make_nonce(*job_, random_);
   out_->push_back(Send{kAdopterLink, wire::Waiting{self_.index, nonce_}});
 }
 
 /// Only a parent, or who was above it: of two that want us, the one nearer to the root knows better.
 void Node::from_adopter(const wire::Message& message) {
   const auto* claim = std::get_if<wire::Claim>(&message);
+  const auto proof = [&](const char* what, const std::string& theirs) {
+    return health::adoption_proof(*job_, what, self_.index, {nonce_, theirs});
+  };
   const bool valid = claim != nullptr && !nonce_.empty() && can_be_adopted() &&
-                     ccs::same_secret(claim->proof, proof("claim", self_.index, {nonce_, claim->nonce}));
+                     same_secret(claim->proof, proof("claim", claim->nonce));
   if (valid && claim->level < level_) return adopted(*claim);
   if (valid) {
-    const std::string taken = proof("taken", self_.index, {nonce_, claim->nonce});
+    const std::string taken = proof("taken", claim->nonce);
     out_->push_back(Send{kAdopterLink, wire::Taken{taken}});
   }
   out_->push_back(CloseLink{kAdopterLink});
 }
 
 void Node::adopted(const wire::Claim& claim) {
+  const std::string proof = health::adoption_proof(*job_, "claimed", self_.index, {nonce_, claim.nonce});
   if (!parent_gone_) out_->push_back(Send{kParentLink, wire::Taken{}});
   out_->push_back(ReplaceParent{});
   parent_gone_ = false;
   hold_until_ = kNever;
   level_ = claim.level + 1;
-  out_->push_back(Send{kParentLink, wire::Claimed{proof("claimed", self_.index, {nonce_, claim.nonce}),
-                                                  epoch_, lost_.ranges(), releases_, has_table_}});
+  out_->push_back(Send{kParentLink, wire::Claimed{proof, progress_.epoch, progress_.lost.ranges(),
+                                                  progress_.releases, progress_.has_table}});
   out_->push_back(Send{kParentLink, wire::Hello{now_, 0}});
   nonce_.clear();
-  if (detector_) detector_->forget(kParentLink);
-  watch(kParentLink);
+  watch_.forget(kParentLink);
+  watch_.watch(kParentLink, *this);
   catch_up(claim);
   gather_.forget_ends();
   gather_.add(testimony_.facts(), now_);
@@ -90,13 +95,15 @@ void Node::adopted(const wire::Claim& claim) {
 void Node::catch_up(const wire::Claim& claim) {
   suspend(claim.suspended);
   for (std::size_t kind = 0; kind < claim.releases.size(); ++kind) {
-    if (claim.releases[kind] > releases_[kind]) from_parent(wire::Release{static_cast<std::uint8_t>(kind)});
-    releases_[kind] = std::max(releases_[kind], claim.releases[kind]);
+    if (claim.releases[kind] > progress_.releases[kind])
+      from_parent(wire::Release{static_cast<std::uint8_t>(kind)});
+    progress_.releases[kind] = std::max(progress_.releases[kind], claim.releases[kind]);
   }
-  if (claim.epoch <= epoch_) return;
+  if (claim.epoch <= progress_.epoch) return;
   wire::Lost lost{claim.epoch, {}};
   for (const wire::ProcessSet::Range& range : claim.lost) {
-    for (const wire::ProcessSet::Range& fresh : lost_.missing(range)) lost.processes.push_back(fresh);
+    for (const wire::ProcessSet::Range& fresh : progress_.lost.missing(range))
+      lost.processes.push_back(fresh);
   }
   from_parent(lost);
 }
@@ -111,7 +118,7 @@ void Node::resend(const wire::Resend& order) {
 }
 
 void Node::count_release(const wire::Message& message) {
-  if (const auto* release = std::get_if<wire::Release>(&message)) ++releases_[release->kind % kBarrierKinds];
+  if (const auto* release = std::get_if<wire::Release>(&message)) progress_.count(*release);
 }
 
 }  // namespace charmtree

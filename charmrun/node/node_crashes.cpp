@@ -13,18 +13,18 @@ void Node::begin_epoch(const wire::Message& message) {
   const auto* lost = std::get_if<wire::Lost>(&message);
   const auto* renewed = std::get_if<wire::Renewed>(&message);
   if (recover == nullptr && lost == nullptr && renewed == nullptr) return;
-  epoch_ = recover != nullptr ? wire::epoch_of(*recover->table)
-           : lost != nullptr  ? lost->epoch
-                              : renewed->epoch;
-  gather_.begin_epoch(epoch_);
+  progress_.epoch = recover != nullptr ? wire::epoch_of(*recover->table)
+                    : lost != nullptr  ? lost->epoch
+                                       : renewed->epoch;
+  gather_.begin_epoch(progress_.epoch);
   for (const auto& [link, child] : launch_->children())
     launch_->find(link)->crash_acks = launch_->find(link)->queue_pairs = 0;
   if (renewed != nullptr) return;
   if (lost != nullptr) return count_out(lost->processes);
   if (!processes_) return;
-  survivors_ = self_.processes + launch_->subtree().processes();
+  progress_.survivors = self_.processes + launch_->subtree().processes();
   for (const std::uint32_t process : recover->joining) {
-    if (processes_->contains(process) || launch_->subtree().route(process)) --survivors_;
+    if (processes_->contains(process) || launch_->subtree().route(process)) --progress_.survivors;
   }
 }
 

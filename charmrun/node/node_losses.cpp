@@ -46,13 +46,13 @@ void Node::hurry_facts() {
 void Node::count_out(const std::vector<wire::ProcessSet::Range>& told) {
   std::vector<wire::ProcessSet::Range> processes;
   for (const wire::ProcessSet::Range& range : told) {
-    for (const wire::ProcessSet::Range& fresh : lost_.missing(range)) processes.push_back(fresh);
-    lost_.add(range);
+    for (const wire::ProcessSet::Range& fresh : progress_.lost.missing(range)) processes.push_back(fresh);
+    progress_.lost.add(range);
   }
-  testimony_.forget_lost(lost_);
-  if (processes_) gone_ += static_cast<std::uint32_t>(processes_->local().among(processes).size());
+  testimony_.forget_lost(progress_.lost);
+  if (processes_) progress_.gone += static_cast<std::uint32_t>(processes_->local().among(processes).size());
   for (const auto& [link, ranges] : launch_->subtree().split(processes)) {
-    for (const auto& [first, last] : ranges) gone_ += last - first + 1;
+    for (const auto& [first, last] : ranges) progress_.gone += last - first + 1;
   }
 }
 

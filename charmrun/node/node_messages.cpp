@@ -91,10 +91,10 @@ void Node::from_parent(const wire::Message& message) {
       [&](const wire::SignReply& m) { signing_.down(m, *this); },
       [&](const wire::End& m) { end(m); },
       [&](const wire::Relaunch& m) { relaunch(m.job); },
-      [](const wire::Beat&) {},      // about_life() has taken it,
-      [](const wire::Punctual&) {},  // and this
-      [](const wire::Relayed&) {},   // is for the shell
-      [](const wire::Claim&) {},     // comes from an adopter: from_adopter()
+      [](const wire::Beat&) {},  // any message is a sign of life
+      [&](const wire::Punctual& m) { watch_.down(m, *this); },
+      [](const wire::Relayed&) {},  // is for the shell
+      [](const wire::Claim&) {},    // comes from an adopter: from_adopter()
       []<class M>(const M&) requires(!wire::FromParent<M>){},
   };
   std::visit(act, static_cast<const wire::AnyMessage&>(message));
@@ -127,11 +127,11 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
   const Overloaded act{
       [&](wire::Hello& m) {
         launch_->hello(link, m, now_);
-        watch(link);
+        watch_.watch(link, *this);
       },
       [&](wire::Facts& m) {
         child.registered += m.registered;
-        if (m.epoch == epoch_) child.crash_acks += m.crash_acks;
+        if (m.epoch == progress_.epoch) child.crash_acks += m.crash_acks;
         child.finished += m.ended + m.exited_ok + static_cast<std::uint32_t>(m.exits.size());
         facts(with_who_started(child, std::move(m)));
       },
@@ -167,9 +167,9 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
         tell_fenced(child.host.index);
       },
       [&](wire::ForRoot auto& m) { tell_up(std::move(m)); },
-      [](wire::BeatUp&) {},       // about_life() has taken it,
-      [](wire::WasPunctual&) {},  // and this;
-      [](wire::Waiting&) {},      // about_adoption() these
+      [](wire::BeatUp&) {},  // any message is a sign of life
+      [&](wire::WasPunctual& m) { watch_.up(link, m, *this); },
+      [](wire::Waiting&) {},  // about_adoption() has taken these
       [](wire::Claimed&) {},
       [](wire::Taken&) {},
       [](wire::FromParent auto&) {},

@@ -13,7 +13,7 @@ void Node::numbers(const wire::Numbers& message) {
   hand_down_all(message);
   auto shares = wire::decode_shares(*message.shares);
   if (!shares || ending_ != Ending::no) return;
-  if (shares->empty() && job_->starts_together && !has_numbers_) {
+  if (shares->empty() && job_->starts_together && !progress_.has_numbers) {
     begin_start();
     return start_processes();
   }
@@ -48,12 +48,12 @@ void Node::start_processes() {
 
 /// All below have yet to answer again, for their processes.
 void Node::begin_start() {
-  has_numbers_ = true;
+  progress_.has_numbers = true;
   launch_->subtree().await_start();
 }
 
 void Node::number_subtree(const std::vector<wire::Share>& shares) {
-  has_numbers_ = true;
+  progress_.has_numbers = true;
   for (const wire::Share& share : shares) launch_->subtree().give(share);
 }
 

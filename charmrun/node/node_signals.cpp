@@ -31,7 +31,7 @@ void Node::suspend(bool on) {
     clock_.stop(real_now_);
   else
     clock_.go_on(real_now_);
-  if (detector_ && !on) detector_->resume(real_now_);
+  if (!on) watch_.resume(real_now_);
   now_ = clock_.at(real_now_);
   stop_at_ = on && processes_ ? real_now_ + kStopAfter : kNever;
   if (processes_) processes_->signal(on ? signals::kTerminalStop : signals::kContinue, *out_);

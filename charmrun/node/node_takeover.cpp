@@ -14,41 +14,19 @@ namespace charmtree {
 using namespace proto;
 
 void Node::take_over() {
-  has_numbers_ = logins_recorded_ = true;
-  Subtree& subtree = launch_->subtree();
-  Repair repair{Error{Errc::link_lost, Phase::run, "its launcher does not wait for another root", {}},
-                {},
-                real_now_,
-                real_now_ + kTakeOver,
-                true};
-  for (const Host& host : desk_->hosts()) {
-    subtree.add(host);
-    subtree.answered(host.index);
-    repair.hosts.emplace(host.index, host);
-  }
-  for (const wire::StartedBy& told : takeover_->shape.started_by) subtree.started(told);
-  for (const wire::ProcessSet::Range& range : takeover_->shape.lost.ranges())
-    below_lost_launchers_.add(range);
-  const Repair before{
-      {Errc::link_lost, Phase::run, "its launcher was lost, before another root took over", {}},
-      {},
-      real_now_,
-      real_now_};
-  for (const Host& host : desk_->hosts()) {
-    if (is_lost(host.index)) tell_lost(before, host.index);
-  }
-  seek_below(repair, self_.index);
-  if (!repair.sought.empty()) repairs_.insert_or_assign(self_.index, std::move(repair));
+  progress_.has_numbers = logins_recorded_ = true;
+  repairs_.take_over(takeover_->shape, *this);
 }
 
 /// If the job is to end, whoever has not been found yet is told so when he is.
 void Node::takeover_turn() {
   if (!takeover_ || !desk_->has_begun()) return;
-  if (!repairs_.contains(self_.index) || desk_->judge().verdict()) end_takeover();
+  if (!repairs_.seeks_all() || desk_->judge().verdict()) end_takeover();
 }
 
 void Node::end_takeover() {
   const Takeover taken = *std::exchange(takeover_, std::nullopt);
+  repairs_.end_takeover();
   if (taken.heirs.empty()) return find_nobody(taken.unreached);
   Heritage heritage;
   for (const auto& [link, heir] : taken.heirs) {
@@ -58,11 +36,11 @@ void Node::end_takeover() {
     for (std::size_t kind = 0; kind < heir.releases.size(); ++kind)
       heritage.releases[kind] = std::max(heritage.releases[kind], heir.releases[kind]);
   }
-  epoch_ = heritage.epoch;
-  releases_ = heritage.releases;
-  has_table_ = heritage.has_table;
+  progress_.epoch = heritage.epoch;
+  progress_.releases = heritage.releases;
+  progress_.has_table = heritage.has_table;
   for (const Host& host : desk_->hosts()) {
-    if (has_table_) launch_->subtree().registered(host.index);
+    if (progress_.has_table) launch_->subtree().registered(host.index);
   }
   count_out(heritage.lost.ranges());
   for (const auto& [link, heir] : taken.heirs) catch_up(link, heir, heritage);
@@ -111,10 +89,10 @@ void Node::catch_up(LinkId link, const wire::Claimed& heir, const Heritage& heri
 /// Whoever may have to take over from us has to know the tree as it is.
 void Node::keep_tree() {
   if (desk_->judge().verdict()) return;
-  const bool is_launched = desk_->judge().all_up() && (has_table_ || !any_registered_);
+  const bool is_launched = desk_->judge().all_up() && (progress_.has_table || !progress_.any_registered);
   if (!job_->keeps_alive() || !tree_changed_ || ending_ != Ending::no || !is_launched) return;
   tree_changed_ = false;
-  KeepTree kept{{{}, below_lost_launchers_}, desk_->hosts(), job_->pes_per_process};
+  KeepTree kept{{{}, progress_.below_lost_launchers}, desk_->hosts(), job_->pes_per_process};
   for (const Host& host : kept.hosts) {
     const Subtree::Entry* entry = launch_->subtree().find(host.index);
     if (entry != nullptr && entry->by) kept.shape.started_by.push_back({host.index, *entry->by});

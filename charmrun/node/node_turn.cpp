@@ -8,12 +8,18 @@ namespace charmtree {
 using namespace proto;
 
 Seat Node::seat() {
-  return {*job_, self_, *launch_, processes_ ? &*processes_ : nullptr, desk_ ? &desk_->hosts() : nullptr};
+  return {*job_,
+          self_,
+          *launch_,
+          processes_ ? &*processes_ : nullptr,
+          progress_,
+          level_,
+          desk_ ? &desk_->hosts() : nullptr};
 }
 
 wire::Remit Node::remit(LinkId link) const {
   if (!launch_ || link == kParentLink || link == kAdopterLink) return {};
-  return Trust::remit(*launch_, *job_, link, claims_.contains(link));
+  return Trust::remit(*launch_, *job_, link, repairs_.is_claimed(link));
 }
 
 WayUp Node::way_up() const {
@@ -47,6 +53,14 @@ void Node::tell(const News& news) {
         if (processes_) processes_->hold_output(pipes.yes, *out_);
       },
       [&](OutputStalls output) { desk_->stalled(output.yes, now_); },
+      [&](const LinkSilent& silent) { lose_silent(silent); },
+      [&](const LauncherLost& m) { lost(m.lost); },
+      [&](const LauncherUnreached& m) { unreached(m.what); },
+      [&](const LauncherClaimed& m) {
+        if (end_) out_->push_back(Send{m.link, *end_});
+      },
+      [&](const LauncherFound& m) { found(m); },
+      [&](const GivenUp&) { given_up(); },
   };
   std::visit(hear, news);
 }

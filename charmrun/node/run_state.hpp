@@ -3,7 +3,6 @@
 // program is started again, the next run begins with a fresh one.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -13,6 +12,7 @@
 #include "tree/proto/gather.hpp"
 #include "tree/proto/host_processes.hpp"
 #include "tree/proto/input_part.hpp"
+#include "tree/proto/run_progress.hpp"
 #include "tree/proto/testimony.hpp"
 
 namespace charmtree {
@@ -51,17 +51,8 @@ struct RunState {
   std::set<std::uint32_t> unconfirmed_;           // hosts on which something of the job may be left
   std::set<std::uint32_t> unbounded_;  // those where nobody need ever notice that he is alone, if so
 
-  std::uint32_t epoch_ = 0;               // of the last table, or loss
-  std::uint32_t gone_ = 0;                // processes here and below without which the job goes on
-  std::uint32_t survivors_ = UINT32_MAX;  // of the last crash, here and below
-  Instant spawn_at_ = kNever;             // the next processes
-
-  // Of a job that repairs itself.
-  bool has_numbers_ = false;  // where they wait for the hosts
-  bool has_table_ = false, any_registered_ = false;
-  std::array<std::uint32_t, 3> releases_{};  // of barriers, by kind
-  wire::ProcessSet lost_;                    // as everybody has been told
-  wire::ProcessSet below_lost_launchers_;    // as we have heard or told upwards
+  Instant spawn_at_ = kNever;  // the next processes
+  proto::RunProgress progress_;
   proto::Testimony testimony_;
 };
 

@@ -8,8 +8,8 @@
 #include <catch2/catch.hpp>
 #include <thread>
 
-#include "charmrun/node/adoption_socket.hpp"
 #include "charmrun/status_door.hpp"
+#include "health/adoption_socket.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/door.hpp"
 #include "tree/io/links.hpp"
@@ -95,7 +95,7 @@ TEST_CASE("who asks for jobs does not come to a launcher that waits for its adop
       [&](const proto::Event& event) { adopters += std::holds_alternative<proto::LinkUp>(event) ? 1 : 0; },
       [] {},
       [](proto::LinkId) { return wire::Remit{}; }};
-  const std::string name = adoption_socket(job, 3);
+  const std::string name = health::adoption_socket(job, 3);
   REQUIRE(links.open_to_adopters(name));
   REQUIRE(links.open_to_adopters(name));  // for the next run
   ask_running_jobs();

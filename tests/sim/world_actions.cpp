@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "charmrun/node/adoption_socket.hpp"
+#include "health/adoption_socket.hpp"
 #include "tests/sim/dice.hpp"
 #include "tests/sim/vocabulary.hpp"
 #include "tests/sim/world.hpp"
@@ -135,7 +135,8 @@ void World::perform(std::uint32_t id, const Probe& action, Duration& now) {
 
 void World::perform(std::uint32_t id, const Prepare& action, Duration& now) {
   begin_run(action.job->restarts);
-  if (action.job->repairs()) launchers_[id].adoption_socket = adoption_socket(*action.job, action.self.index);
+  if (action.job->repairs())
+    launchers_[id].adoption_socket = health::adoption_socket(*action.job, action.self.index);
   cost(id, now, ms(settings_.setup));
   const std::uint32_t host = launchers_[id].host;
   Prepared answer{0x0A000000 + host, {}, true};

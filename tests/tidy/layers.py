@@ -31,7 +31,7 @@ REPLAYED = ("tree/clients", "tree/proto", "health", "ccs", "charmrun/node")
 LIBRARIES = {
     "boost/": ("tree/io/asio.hpp", "tree/io/http_request.cpp"),
     "libssh2": ("tree/io", "tests"),
-    "openssl/": ("tree/io", "charmrun", "ccs/guard.cpp"),
+    "openssl/": ("tree/io", "charmrun", "ccs/guard.cpp", "tree/proto/keyed_hash.cpp"),
     "hwloc": ("tree/io/cpus.cpp",),
     "infiniband/": ("client-lib",),
     "pmix": ("tree/io",),

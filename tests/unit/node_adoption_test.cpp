@@ -2,10 +2,10 @@
 // Who may take the place of a launcher's parent, and when it waits for one no longer.
 #include <catch2/catch.hpp>
 
-#include "ccs/guard.hpp"
-#include "charmrun/node/adoption_socket.hpp"
+#include "health/adoption_socket.hpp"
 #include "tests/unit/one_launcher.hpp"
 #include "tree/base/signals.hpp"
+#include "tree/proto/keyed_hash.hpp"
 
 using namespace charmtree;
 using namespace charmtree::proto;
@@ -47,7 +47,7 @@ struct Inner : OneLauncher {
     }
   }
   std::string proof(const char* of, const std::string& theirs, const std::string& ours) const {
-    return ccs::keyed_hash(plan.job.secret, of + (" " + plan.job.id) + " 0 " + theirs + ours);
+    return keyed_hash(plan.job.secret, of + (" " + plan.job.id) + " 0 " + theirs + ours);
   }
   /// Somebody comes who claims to be the parent, at that level of the tree.
   void claim(std::uint32_t level, bool knows_secret = true) {
@@ -138,15 +138,15 @@ TEST_CASE("where a launcher waits shows only to who knows the secret of the job,
   wire::JobSpec job;
   job.id = "0123456789abcdef";
   job.secret = "secret";
-  const std::string name = adoption_socket(job, 1);
+  const std::string name = health::adoption_socket(job, 1);
   CHECK(name.starts_with("@charmtree-adoption-"));
   CHECK(name.size() < 100);  // of a unix-domain socket: 107
   CHECK(name.find(job.id) == std::string::npos);
-  CHECK(adoption_socket(job, 1) == name);
-  CHECK(adoption_socket(job, 2) != name);
+  CHECK(health::adoption_socket(job, 1) == name);
+  CHECK(health::adoption_socket(job, 2) != name);
   wire::JobSpec other = job;
   other.secret = "guessed";
-  CHECK(adoption_socket(other, 1) != name);
+  CHECK(health::adoption_socket(other, 1) != name);
 }
 
 TEST_CASE("who is to adopt a launcher is told where it waits", "[adoption]") {

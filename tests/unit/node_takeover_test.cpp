@@ -5,10 +5,10 @@
 
 #include <catch2/catch.hpp>
 
-#include "ccs/guard.hpp"
 #include "tests/unit/one_launcher.hpp"
 #include "tests/unit/small_world.hpp"
 #include "tree/base/signals.hpp"
+#include "tree/proto/keyed_hash.hpp"
 
 using namespace charmtree;
 using namespace charmtree::proto;
@@ -108,7 +108,7 @@ struct Successor : OneLauncher {
   }
   void answers(std::uint32_t host, wire::Claimed claimed) {
     const std::string about = fmt::format("claimed {} {} ", plan.job.id, host);
-    claimed.proof = ccs::keyed_hash(plan.job.secret, about + "theirs" + claims[host].nonce);
+    claimed.proof = keyed_hash(plan.job.secret, about + "theirs" + claims[host].nonce);
     on(LinkMessage{links[host], claimed});
   }
 

@@ -11,6 +11,7 @@
 
 #include "tree/proto/host_processes.hpp"
 #include "tree/proto/launch.hpp"
+#include "tree/proto/run_progress.hpp"
 #include "tree/proto/turn.hpp"
 
 namespace charmtree::test {
@@ -43,7 +44,9 @@ struct PartBench : proto::Turn {
     return link;
   }
 
-  proto::Seat seat() override { return {job, self, launch, nullptr, is_root() ? &hosts : nullptr}; }
+  proto::Seat seat() override {
+    return {job, self, launch, nullptr, progress, 0, is_root() ? &hosts : nullptr};
+  }
   proto::WayUp way_up() const override { return way; }
   void tell_up(wire::Message message) override { told_up.push_back(std::move(message)); }
   void tell_up(proto::Upward upward) override {
@@ -89,6 +92,7 @@ struct PartBench : proto::Turn {
   std::vector<Host> hosts;
   Random random{1};
   proto::Launch launch;
+  proto::RunProgress progress;
   proto::Actions actions;
   std::vector<wire::Message> told_up, handed_up, handed_to_all;
   std::vector<std::pair<std::uint32_t, wire::Message>> handed_to_process;

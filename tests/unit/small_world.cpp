@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "charmrun/node/adoption_socket.hpp"
+#include "health/adoption_socket.hpp"
 #include "tree/base/signals.hpp"
 #include "tree/proto/output_queue.hpp"
 
@@ -322,7 +322,7 @@ void SmallWorld::perform(std::size_t id, const Probe& a) {
 }
 
 void SmallWorld::perform(std::size_t id, const Prepare& a) {
-  if (a.job->repairs()) launchers_[id]->adoption_socket = adoption_socket(*a.job, a.self.index);
+  if (a.job->repairs()) launchers_[id]->adoption_socket = health::adoption_socket(*a.job, a.self.index);
   const auto error = prepare ? prepare(a.self.index) : std::nullopt;
   Prepared answer{0x0A000000 + a.self.index, error.value_or(Error{}), !error.has_value()};
   if (cpus) answer.cpus = cpus(a.self.index);

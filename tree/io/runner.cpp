@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/io/runner.hpp"
 
-#include "charmrun/node/adoption_socket.hpp"
+#include "health/adoption_socket.hpp"
 #include "tree/base/overloaded.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/guardian.hpp"
@@ -87,7 +87,8 @@ void Runner::for_user(A& action) {
 void Runner::perform(const Prepare& action) {
   host_.execute(action);
   if (!action.job->repairs()) return;
-  if (const auto open = links_.open_to_adopters(adoption_socket(*action.job, action.self.index)); !open)
+  if (const auto open = links_.open_to_adopters(health::adoption_socket(*action.job, action.self.index));
+      !open)
     return links_.execute(
         Send{kParentLink, wire::Note{action.self.index, "cannot be adopted: " + open.error().what}});
   spare_launchers();

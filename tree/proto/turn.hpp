@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "tree/base/error.hpp"
 #include "tree/base/time.hpp"
 #include "tree/proto/events.hpp"
+#include "tree/proto/job_clock.hpp"
 
 namespace charmtree::proto {
 
@@ -30,7 +32,36 @@ struct PipesRest {
 struct OutputStalls {
   bool yes;
 };
-using News = std::variant<PipesRest, OutputStalls>;
+/// Nothing has come over this link for too long, and that has been looked into.
+struct LinkSilent {
+  LinkId link;
+  Error why;
+  bool is_cut_off;  // its other end need not run any more, or will find itself alone
+  bool answers;     // its host does
+};
+/// A launcher below could not be found again.
+struct LauncherLost {
+  wire::LinkLost lost;
+};
+/// Nobody knows what waits there: who, and why.
+struct LauncherUnreached {
+  std::string what;
+};
+/// The launcher at the other end is ours from now on, if it says so, and hears what comes behind our claim.
+struct LauncherClaimed {
+  LinkId link;
+};
+/// It has said so.
+struct LauncherFound {
+  std::uint32_t host;
+  LinkId link;
+  wire::Claimed heir;
+};
+/// A launcher of ours has been adopted by one that is nearer to the root, or by another root: we are taken
+/// for dead.
+struct GivenUp {};
+using News = std::variant<PipesRest, OutputStalls, LinkSilent, LauncherLost, LauncherUnreached,
+                          LauncherClaimed, LauncherFound, GivenUp>;
 
 /// Whether there is a way up.
 enum class WayUp : std::uint8_t {
@@ -41,6 +72,7 @@ enum class WayUp : std::uint8_t {
 
 class Launch;
 class HostProcesses;
+struct RunProgress;
 struct Upward;
 
 /// Where a launcher stands, once it knows its job.
@@ -49,6 +81,8 @@ struct Seat {
   const Host& self;
   Launch& launch;                            // the launchers below
   HostProcesses* processes;                  // of this host; the root has none
+  RunProgress& progress;                     // of the present run
+  std::uint32_t level;                       // in the tree
   const std::vector<Host>* hosts = nullptr;  // root: the job's
 
   bool is_root() const { return hosts != nullptr; }
@@ -63,6 +97,7 @@ public:
   /// Of the job, which has no time while it is suspended; and of this host.
   Instant now() const { return now_; }
   Instant real_now() const { return real_now_; }
+  bool is_suspended() const { return clock_.stands(); }
   /// What the shell is to do, in order.
   Actions& out() { return *out_; }
   void act(Action action) { out_->push_back(std::move(action)); }
@@ -94,6 +129,7 @@ protected:
   Turn() = default;
   ~Turn() = default;
 
+  JobClock clock_;
   Instant now_{}, real_now_{};
   Actions* out_ = nullptr;
 };

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "charmrun/node/adoption_socket.hpp"
+#include "health/adoption_socket.hpp"
 
 #include <fmt/format.h>
 
-#include "ccs/guard.hpp"
+#include "tree/proto/keyed_hash.hpp"
 
-namespace charmtree {
+namespace charmtree::health {
 
 std::string adoption_socket(const wire::JobSpec& job, std::uint32_t host) {
   std::string name = "@charmtree-adoption-";
-  for (const char c : ccs::keyed_hash(job.secret, fmt::format("adoption socket {} {}", job.id, host)))
+  for (const char c : keyed_hash(job.secret, fmt::format("adoption socket {} {}", job.id, host)))
     name += fmt::format("{:02x}", static_cast<unsigned char>(c));
   return name;
 }
 
-}  // namespace charmtree
+}  // namespace charmtree::health

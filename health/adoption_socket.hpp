@@ -10,9 +10,9 @@
 
 #include "tree/wire/messages.hpp"
 
-namespace charmtree {
+namespace charmtree::health {
 
 /// "@..." (see io::Door::open_local): that of the launcher of `host`.
 std::string adoption_socket(const wire::JobSpec& job, std::uint32_t host);
 
-}  // namespace charmtree
+}  // namespace charmtree::health
