@@ -31,7 +31,7 @@ void Node::begin_repair(const Child& child, LinkId link, const Error& error) {
   repair.hosts.insert_or_assign(host, child.host);
   repair.sought = {host};
   repairs_.insert_or_assign(host, std::move(repair));
-  launch_->adopt(child.host, now_, *out_);
+  launch_->adopt(child.host, Duration{0}, now_, *out_);
 }
 
 /// The lost launcher itself is not waited for any longer; whatever is left there is killed.
@@ -46,6 +46,7 @@ void Node::presume_gone(std::uint32_t host) {
 
 /// Whoever had lost one of them may have died while it sought those that this one had started.
 void Node::seek_below(Repair& repair, std::uint32_t host) {
+  const Duration insistence = std::max(repair.insist_until, real_now_) - real_now_;
   std::vector<std::uint32_t> gone{host};
   std::set<std::uint32_t> seen;
   while (!gone.empty()) {
@@ -57,7 +58,7 @@ void Node::seek_below(Repair& repair, std::uint32_t host) {
       if (is_lost(below))
         gone.push_back(below);
       else if (known != repair.hosts.end() && repair.sought.insert(below).second)
-        launch_->adopt(known->second, now_, *out_);
+        launch_->adopt(known->second, insistence, now_, *out_);
     }
   }
 }
