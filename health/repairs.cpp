@@ -28,7 +28,7 @@ void Repairs::begin(const Child& child, const Error& error, Turn& turn) {
   repair.hosts.insert_or_assign(host, child.host);
   repair.sought = {host};
   repairs_.insert_or_assign(host, std::move(repair));
-  launch.adopt(child.host, turn.now(), turn.out());
+  launch.adopt(child.host, Duration{0}, turn.now(), turn.out());
 }
 
 void Repairs::take_over(const TreeShape& shape, Turn& turn) {
@@ -39,7 +39,8 @@ void Repairs::take_over(const TreeShape& shape, Turn& turn) {
                 {},
                 turn.real_now(),
                 turn.real_now() + kTakeOver,
-                true};
+                true,
+                turn.real_now() + kInsist};
   for (const Host& host : *seat.hosts) {
     subtree.add(host);
     subtree.answered(host.index);
@@ -69,6 +70,7 @@ void Repairs::presume_gone(std::uint32_t host, Turn& turn) {
 /// Whoever had lost one of them may have died while it sought those that this one had started.
 void Repairs::seek_below(Repair& repair, std::uint32_t host, Turn& turn) {
   const Seat seat = turn.seat();
+  const Duration insistence = std::max(repair.insist_until, turn.real_now()) - turn.real_now();
   std::vector<std::uint32_t> gone{host};
   std::set<std::uint32_t> seen;
   while (!gone.empty()) {
@@ -80,7 +82,7 @@ void Repairs::seek_below(Repair& repair, std::uint32_t host, Turn& turn) {
       if (is_lost(below, seat))
         gone.push_back(below);
       else if (known != repair.hosts.end() && repair.sought.insert(below).second)
-        seat.launch.adopt(known->second, turn.now(), turn.out());
+        seat.launch.adopt(known->second, insistence, turn.now(), turn.out());
     }
   }
 }

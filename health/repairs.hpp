@@ -28,8 +28,9 @@ public:
   /// How long one that has lost a child tries at least, and at most, to reach that one again before it turns
   /// to those below, and how long it seeks these.
   static constexpr Duration kReach = 1500ms, kLongestReach = 3s, kSeek = 2500ms;
-  /// How long a root that takes over seeks those that have lost theirs.
-  static constexpr Duration kTakeOver = 15s;
+  /// How long a root that takes over seeks those that have lost theirs, and tries to reach each of them: the
+  /// way there may be open again only now, and after that there is time for those below.
+  static constexpr Duration kTakeOver = 15s, kInsist = kTakeOver - kSeek;
 
   /// `random` must outlive the object.
   explicit Repairs(Random& random) : random_(random) {}
@@ -69,10 +70,11 @@ private:
   /// The launcher of a host, and maybe of others, cannot be reached any more the way it was.
   struct Repair {
     Error error;
-    std::map<std::uint32_t, Host> hosts;  // at and below it
-    Instant reach_by, end_by;             // in real time
-    bool is_gone = false;                 // those below are sought instead
-    std::set<std::uint32_t> sought = {};  // hosts whose launchers are to be adopted
+    std::map<std::uint32_t, Host> hosts;    // at and below it
+    Instant reach_by, end_by;               // in real time
+    bool is_gone = false;                   // those below are sought instead
+    Instant insist_until = Instant::min();  // a host that is not reached is tried again
+    std::set<std::uint32_t> sought = {};    // hosts whose launchers are to be adopted
   };
 
   void seek_below(Repair& repair, std::uint32_t host, proto::Turn& turn);

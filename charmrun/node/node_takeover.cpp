@@ -2,8 +2,9 @@
 // A root takes the place of one that was lost (++keep-alive, ++attach; DESIGN D26). For it all launchers that
 // the other one had started are such as have lost their parent: they are sought and claimed as in a repair,
 // but that here those who are adopted know more than who adopts them: how often barriers have opened, and who
-// is lost. Some may have heard more of it than others. When all have been found, or the time for it is over,
-// everybody is told what others had heard, and an epoch begins: entries of barriers are counted anew.
+// is lost. Some may have heard more of it than others. A host that is not reached is tried again, since what
+// has parted the last root from it may be over in a moment. When all have been found, or the time for it is
+// over, everybody is told what others had heard, and an epoch begins: entries of barriers are counted anew.
 #include <algorithm>
 #include <utility>
 

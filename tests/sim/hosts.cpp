@@ -2,6 +2,7 @@
 #include "tests/sim/hosts.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "tests/sim/dice.hpp"
 
@@ -82,7 +83,9 @@ std::uint32_t Hosts::reachable() const {
 Hosts::Answer Hosts::answer(std::uint32_t index, bool from_root) {
   SimHost& host = hosts_[index];
   ++host.tries;
+  const bool is_unplugged = std::exchange(host.is_unplugged, false);
   if (host.is_off) return {give_up_, Errc::timed_out};
+  if (is_unplugged) return {2 * link_, Errc::unreachable};
   switch (host.nature) {
     case Nature::dead:
       return {give_up_, Errc::timed_out};

@@ -44,6 +44,7 @@ struct SimHost {
   std::uint32_t flakes = 0;   // so many of them fail
   std::uint32_t machine = 0;  // hosts with the same are one
   bool is_off = false;        // its power has gone
+  bool is_unplugged = false;  // the next login fails for that
   Duration latency{0};
   double slowness = 1;
 

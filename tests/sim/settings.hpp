@@ -66,6 +66,7 @@ struct Settings {
   double pause = 0, pause_for = 3000;    // a launcher is stopped for so long
   double interrupt = 0, root_crash = 0;  // signals of the user's; the root is killed
   double root_lost = 0, away = 20'000;   // or its links end, and after so long at most another takes over
+  double unplugged = 0;  // a share of the hosts it does not reach when it tries for the first time
   double kill_process = 0, fail_process = 0;  // a process dies of a signal; exits with status 3
   double crash_process = 0;                   // is killed, fails, or loses its connection
   double from = 1, to = 2000;

@@ -103,6 +103,7 @@ void World::happen(const TakeOver&, Duration now) {
   plan.takes_over = lies(Sabotage::amnesia) ? TreeShape{} : kept_->shape;
   plan.job.processes = 0;
   for (const Host& host : plan.hosts) plan.job.processes += host.processes;
+  unplug_some();
   begin_root(std::move(plan), now);
 }
 

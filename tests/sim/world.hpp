@@ -339,6 +339,7 @@ private:
   // ---- roots that take over
   void begin_root(RootPlan plan, Duration now);
   void lose_root(Duration now);
+  void unplug_some();
   void may_be_last(const wire::Message& message, Duration now);
   /// A program that starts its lost processes again itself does that, whatever is said of others.
   bool goes_on() const { return settings_.goes_on != 0 && settings_.restarts == 0; }

@@ -3,6 +3,7 @@
 // the tree. Nobody else is lost for that, each line is shown, and barriers go on where they were.
 #include <fmt/core.h>
 
+#include "tests/sim/dice.hpp"
 #include "tests/sim/world.hpp"
 
 namespace charmtree::sim {
@@ -18,6 +19,14 @@ constexpr std::uint64_t kOneInSo = 4;  // falls silent, where that is noticed
 
 void World::perform(std::uint32_t, const KeepTree& action, Duration&) {
   kept_ = action;
+}
+
+/// Of those to which the next root logs in at once.
+void World::unplug_some() {
+  if (settings_.unplugged == 0) return;
+  for (const wire::StartedBy& told : kept_->shape.started_by) {
+    if (told.by == wire::kRootIndex) hosts_[told.host].is_unplugged = uniform(random_) < settings_.unplugged;
+  }
 }
 
 /// Not before all is up, nor before the next one is there. Half of them while they tell everybody something.

@@ -298,6 +298,47 @@ TEST_CASE("a user who gives up while his root takes over is obeyed at once", "[t
   CHECK(world.result_at < 45s);
 }
 
+TEST_CASE("a host that is not reached is tried again, as long as there is time for those below it",
+          "[takeover]") {
+  const auto [code, lasts, is_found] = GENERATE(table<Errc, Duration, bool>({
+      {Errc::unreachable, 1s, true},
+      {Errc::unreachable, 10s, true},
+      {Errc::timed_out, 10s, true},
+      {Errc::no_such_host, 10s, true},
+      {Errc::unreachable, kForever, false},
+      {Errc::refused, 1s, false},
+      {Errc::not_authorised, 1s, false},
+  }));
+  const bool is_reached = code == Errc::refused || code == Errc::not_authorised;
+  const bool is_alone = GENERATE(true, false);  // or nobody is reached
+  SmallWorld world{kept_alive({2, 0})};
+  run_a_minute(world);
+  std::vector<Duration> tries;
+  world.at(30s, [&] { world.kill_launcher(wire::kRootIndex); });
+  world.at(35s, [&, code = code, lasts = lasts] {
+    const std::vector<wire::StartedBy>& all = world.kept->shape.started_by;
+    const auto told = std::find_if(all.begin(), all.end(),
+                                   [](const wire::StartedBy& each) { return each.by == wire::kRootIndex; });
+    REQUIRE(told != all.end());
+    world.login = [&tries, code, lasts, is_alone, victim = told->host](const Try& login) {
+      const bool is_cut = login.host == victim || !is_alone;
+      if (login.host == victim) tries.push_back(login.at - 35s);
+      return is_cut && login.at - 35s < lasts
+                 ? Outcome{Error{code, Phase::connect, "not now", {}}, 10ms, {}, {}}
+                 : Outcome{};
+    };
+    world.take_over();
+  });
+  world.run();
+  REQUIRE(world.result);
+  CHECK(world.result->status == (is_found ? 0 : 125));
+  if (is_found) check_all_printed(world);
+  CHECK(tries.size() <= 12);
+  CHECK((tries.size() > 1) == !is_reached);
+  CHECK(tries.back() <= 13s);
+  CHECK(world.result_at < (is_found ? 65s : 35s + 16s + 5s));
+}
+
 TEST_CASE("Charm++ processes pass every barrier, whenever the root is lost", "[takeover]") {
   Plan plan = kept_alive({2, 0});
   plan.hosts = 5;

@@ -28,10 +28,14 @@ bool was_turned_away(Errc code) {
   return code == Errc::busy || code == Errc::penalised;
 }
 
+/// The host has not answered at all.
+bool is_not_reached(Errc code) {
+  return code == Errc::no_such_host || code == Errc::timed_out || code == Errc::unreachable;
+}
+
 /// Failures that a host may get over in its first minutes.
 bool may_come_up(Errc code) {
-  return code == Errc::no_such_host || code == Errc::timed_out || code == Errc::refused ||
-         code == Errc::unreachable;
+  return is_not_reached(code) || code == Errc::refused;
 }
 
 LoginWindow::Config window_of(const wire::LaunchRules& rules) {
@@ -391,25 +395,30 @@ bool Launch::fall_back(LinkId link, const LoginFailed& event, Instant now, Actio
   again.via = Via::command;
   again.attempts = child.attempts;
   again.first_tried = child.first_tried;
+  again.insistence = child.insistence;
   children_.erase(link);
   enter(std::move(again), now, out);
   return true;
 }
 
 /// A host that is coming up is tried as long as the user wants to wait, one that is too busy until the
-/// time-out, and all others a few times.
+/// time-out, and all others a few times. A visit has less time: it tries again where sshd was too busy, and,
+/// as long as it insists, where the host was not reached.
 bool Launch::try_again(LinkId link, const LoginFailed& event, Instant now) {
   Child& child = children_.at(link);
   const Errc code = event.error.code;
   const bool turned_away = was_turned_away(code);
-  const bool coming_up = may_come_up(code) && now - child.first_tried < job_.launch.wait &&
-                         (config_.is_root || code != Errc::no_such_host);
-  if (!turned_away && !coming_up && (!is_transient(code) || child.retries >= config_.retries)) return false;
+  const Duration wait = child.visits() ? child.insistence : job_.launch.wait;
+  const bool may_change = child.visits() ? is_not_reached(code) : may_come_up(code);
+  const bool coming_up =
+      may_change && now - child.first_tried < wait && (config_.is_root || code != Errc::no_such_host);
+  const bool a_few_times = !child.visits() && is_transient(code) && child.retries < config_.retries;
+  if (!turned_away && !coming_up && !a_few_times) return false;
   std::uint32_t& times = turned_away ? child.turned_away : child.retries;
   const Duration pause = config_.first_pause * (1 << std::min(times, kMostDoublings));
   const Duration penalty = code == Errc::penalised ? MachineGate::kPenalty : Duration{0};
   const Instant retry_at = now + penalty + random_.between(pause / 2, pause + pause / 2);
-  if (retry_at - child.first_tried >= (coming_up ? job_.launch.wait : job_.timeout)) return false;
+  if (retry_at - child.first_tried >= (coming_up ? wait : job_.timeout)) return false;
   ++times;
   child.state = Child::State::waiting;
   child.retry_at = retry_at;
@@ -421,9 +430,7 @@ void Launch::on(const LoginFailed& event, Instant now, Actions& out, std::vector
   Child* child = find(event.link);
   if (child == nullptr || child->state != Child::State::logging_in) return;
   login_ended(event.link, *child, &event.error, now);
-  const bool may_try = !child->visits() || was_turned_away(event.error.code);  // else time is short
-  if (!child->given_up &&
-      (fall_back(event.link, event, now, out) || (may_try && try_again(event.link, event, now)))) {
+  if (!child->given_up && (fall_back(event.link, event, now, out) || try_again(event.link, event, now))) {
     pump(now, out);
     return;
   }

@@ -41,6 +41,7 @@ struct Child {
   std::uint32_t retries = 0;      // by this one
   std::uint32_t turned_away = 0;  // by an sshd that was too busy
   Instant first_tried = kNever;
+  Duration insistence{0};                      // how long a host that is not reached is tried again
   Instant retry_at = kNever;                   // state waiting
   wire::Stamps stamps;                         // the parent's half
   Instant welcomed = kNever;                   // when Welcome was sent
@@ -104,8 +105,9 @@ public:
   /// to those of them that are `unconfirmed`.
   void sweep(LinkId lost, const std::set<std::uint32_t>& unconfirmed, Instant now, Actions& out);
 
-  /// Logs in to that host for the launcher that is there, or, if there is none, to kill what the job left.
-  void adopt(const Host& host, Instant now, Actions& out);
+  /// Logs in to that host for the launcher that is there, or, if there is none, to kill what the job left. A
+  /// host that is not reached is tried again for so long.
+  void adopt(const Host& host, Duration insistence, Instant now, Actions& out);
   /// Leaves all children to others, and whoever was on the way to one of them comes back.
   void abandon(Actions& out);
   /// How long a login takes at most, nine times of ten; 0: there was none yet.

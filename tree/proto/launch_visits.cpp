@@ -26,8 +26,10 @@ void Launch::sweep(LinkId lost, const std::set<std::uint32_t>& unconfirmed, Inst
   pump(now, out);
 }
 
-void Launch::adopt(const Host& host, Instant now, Actions& out) {
-  visit(host, usual_via(host), now).adopter = true;
+void Launch::adopt(const Host& host, Duration insistence, Instant now, Actions& out) {
+  Child& visitor = visit(host, usual_via(host), now);
+  visitor.adopter = true;
+  visitor.insistence = insistence;
   pump(now, out);
 }
 
@@ -37,6 +39,7 @@ void Launch::sweep_instead(const Host& host, Instant now, Actions& out) {
     if (child.state != Child::State::up) {
       child.adopter = false;
       child.sweeper = true;
+      child.insistence = {};
       return;
     }
     child.state = Child::State::lost;
