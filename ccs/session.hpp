@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A connection that is kept for any number of requests, which need not wait for each other's replies: our
-// extension of CCS, which stock clients never see (docs/CCS.md has the bytes). Where the level has a key,
-// both ends show that they have it, and every message has a code of all its bytes, its direction and its
+// extension of CCS, which stock clients never see (docs/manual/ccs.md has the bytes). Where the level has a
+// key, both ends show that they have it, and every message has a code of all its bytes, its direction and its
 // place: nothing can be changed, left out, repeated or sent back. This is the server's end. Pure.
 #pragma once
 

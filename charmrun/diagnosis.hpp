@@ -41,7 +41,7 @@ Diagnosis diagnose(const CheckupRecord& record);
 
 /// A line for each; `quiet`: without the good news.
 std::string diagnosis_text(const Diagnosis& diagnosis, bool quiet);
-/// One object (docs/STATUS.md), with a newline.
+/// One object (docs/manual/status.md), with a newline.
 std::string diagnosis_json(const Diagnosis& diagnosis);
 
 }  // namespace charmtree

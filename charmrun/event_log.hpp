@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to a job, as NDJSON (++json, docs/EVENTS.md): each function returns one line. Pure.
+// What happens to a job, as NDJSON (++json, docs/manual/events.md): each function returns one line. Pure.
 #pragma once
 
 #include <string>

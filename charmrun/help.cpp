@@ -41,7 +41,7 @@ Exit status
   That of the program (128+N if signal N killed it). 124: ++timelimit is over;
   125: charmrun or a host failed, or a mistake in options or nodelist; 126: the
   program cannot be executed; 127: it was not found. Of several that fail the
-  first one counts (README).
+  first one counts (docs/manual/exit-status.md).
 )";
 
 // Appends `text`, whose first line begins at `column`, broken at blanks; further lines begin at kTextColumn.

@@ -124,7 +124,7 @@ constexpr std::array kTable = {
     OptionRow{
         "forward-agent", Topic::launch, &O::forward_agent, "", "off",
         "let hosts without keys log in to the hosts below them: your ssh agent and keys sign that here, and "
-        "nothing else (README, \"ssh keys\")"},
+        "nothing else (docs/manual/ssh.md)"},
     OptionRow{"background", Topic::launch, &O::background, "", "off",
               "++session: return when it is ready, after its number was printed, and leave it to itself"},
     OptionRow{"launcher", Topic::launch, &O::launcher, "PATH", "the path of this charmrun",
@@ -136,7 +136,7 @@ constexpr std::array kTable = {
               "each host starts its processes as soon as it is ready itself, and not when all have answered"},
     OptionRow{"mpiexec", Topic::launch, &O::mpiexec, "", "off",
               "start launchers by `mpiexec -n N`, on whatever hosts it gives; ++remote-shell names another "
-              "command (README, \"mpiexec\")"},
+              "command (docs/manual/mpiexec.md)"},
     OptionRow{"mpiexec-no-n", Topic::launch, &O::mpiexec_without_count, "", "off",
               "the same without -n N: the command knows how many"},
 
@@ -153,7 +153,7 @@ constexpr std::array kTable = {
     OptionRow{
         "forward-env", Topic::program, &O::forward_environment, "", "on",
         "processes on other hosts get the variables from here, but for those that belong to this host or "
-        "login (README); ++no-forward-env: only what a login there has"},
+        "login (docs/manual/environment.md); ++no-forward-env: only what a login there has"},
     OptionRow{"kill-on-exit", Topic::program, &O::kill_on_exit, "", "off",
               "a process that exits with another status than 0 ends the job at once (plain programs; of "
               "Charm++ programs any process that is lost does)"},
@@ -239,13 +239,12 @@ constexpr std::array kTable = {
     OptionRow{
         "raw", Topic::talk, &O::raw, "", "off",
         "pass output on as it comes, byte for byte, as that of a job of one process is; otherwise "
-        "lines are never torn, and one that must be broken off (README, \"Output\") ends with \\ and goes "
+        "lines are never torn, and one that must be broken off (docs/manual/output.md) ends with \\ and goes "
         "on behind another \\"},
-    OptionRow{
-        "json", Topic::talk, &O::json, "FILE", "",
-        "write what happens to the job as JSON lines (docs/EVENTS.md), or what ++doctor, ++status and ++list "
-        "say (docs/STATUS.md); -: to stdout, which then carries them alone, with the output inside; fd:N: to "
-        "a descriptor that is open"},
+    OptionRow{"json", Topic::talk, &O::json, "FILE", "",
+              "write what happens to the job as JSON lines (docs/manual/events.md), or what ++doctor, "
+              "++status and ++list say (docs/manual/status.md); -: to stdout, which then carries them alone, "
+              "with the output inside; fd:N: to a descriptor that is open"},
     OptionRow{"dashboard", Topic::talk, &O::dashboard, "", "off",
               "serve a web page on 127.0.0.1 that shows the job while it runs (hosts, processes, how far it "
               "is, the "
@@ -323,15 +322,15 @@ constexpr std::array kModes = {
     ModeRow{
         "session", Mode::session, "[options]",
         "log in to the hosts and stay: programs are run there by ++in, one after the other, without logging "
-        "in again; Ctrl-C or ++end ends it (README, \"Sessions\")"},
+        "in again; Ctrl-C or ++end ends it (docs/manual/sessions.md)"},
     ModeRow{
         "in", Mode::in, "[JOB] [options] program [arguments]",
         "run this in a session; JOB is its number in ++list, or the beginning of it, or the pid; not needed "
         "if there is only one"},
     ModeRow{"end", Mode::end, "[JOB]", "end a session, and what runs in it"},
     ModeRow{"attach", Mode::attach, "[JOB]",
-            "take over a job that was started with ++keep-alive and has lost its charmrun (README, \"Kept "
-            "alive\"); JOB is its number, or the beginning of it; not needed if there is only one"},
+            "take over a job that was started with ++keep-alive and has lost its charmrun (docs/manual/"
+            "keep-alive.md); JOB is its number, or the beginning of it; not needed if there is only one"},
     ModeRow{"detach", Mode::detach, "[JOB]",
             "leave a job that was started with ++keep-alive to itself, until ++attach"},
     ModeRow{"kill", Mode::kill, "JOB",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The start-up report as text: JSON for `++report FILE` (schema in docs/REPORT.md) and a table for
+// The start-up report as text: JSON for `++report FILE` (schema in docs/manual/report.md) and a table for
 // `++verbose`. Pure: a record in, text out; who writes it to a file is not known here.
 #pragma once
 

@@ -3,6 +3,9 @@
 // first word is the root's: what hosts there are, so that the client can make its run. Then comes the run;
 // from there on the client is the run's user: it is shown what the run prints, as much as it can take, asked
 // for input, and told the result. The end of the connection ends the run.
+//
+// The list of hosts is the text that the session was made from, so no list can have changed since.
+// Back-pressure is that of all output: the client says what it has written.
 #pragma once
 
 #include <cstdint>

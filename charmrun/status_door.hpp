@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where `charmrun ++status` and `++list` find a running job: an abstract unix-domain socket of the root,
-// which leaves no file behind. Whoever connects, if the same user, gets one JSON object (docs/STATUS.md) and
-// the end of the connection.
+// which leaves no file behind. Whoever connects, if the same user, gets one JSON object
+// (docs/manual/status.md) and the end of the connection.
 #pragma once
 
 #include <functional>

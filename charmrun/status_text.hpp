@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a running job says of itself, as JSON (docs/STATUS.md), and how ++list and ++status show it to people.
+// What a running job says of itself, as JSON (docs/manual/status.md), and how ++list and ++status show it to
+// people.
 #pragma once
 
 #include <optional>

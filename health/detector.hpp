@@ -11,6 +11,17 @@
 // No answer and no acknowledgement: the host or its network is gone. Acknowledgements: the launcher is
 // frozen. An answer without acknowledgements: the link is dead, the host is not. The last two are given more
 // time. Pure.
+//
+// A suspicion begins after 0.6 to 0.7 s. A host that is gone acknowledges nothing later than a beat after it
+// was last heard, so whoever did lives. A suspect is sent more while it is looked into: each message that is
+// lost, or its acknowledgement, makes a false verdict fifty times rarer. Acknowledgements that are missing
+// soon after this launcher itself did not run prove nothing: it had sent nothing. `tests/campaign silence`
+// runs a million detectors over such a network and extrapolates (tests/bench/results/health.txt). "Gone"
+// means that nothing of a host can be reached, not that it is dead: a dead link looks the same while a packet
+// of the one connection to the port is lost, too. A parent is judged in the same way (the kernel knows sshd's
+// connection, too: tree/io/sock_diag), but given 8 s without any sign, since the verdict is SIGKILL; one that
+// is frozen on a living host is waited for, because who started it sees to it. A root that hears nobody, and
+// has nobody to ask, takes its own network for the cause first.
 #pragma once
 
 #include <algorithm>

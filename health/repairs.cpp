@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+// A launcher that is not there within three usual logins (1.5 to 3 s), or whose host is gone by the verdict,
+// is given up for good: its host is swept, its processes are named, and the same is done with each launcher
+// that it had started (Facts say who started whom), and with theirs where those are gone, too. All that
+// within 2.5 s more; whoever has not been found then is lost, and swept as ever. The two steps are never
+// under way at the same time, so that nobody is adopted from under a launcher that lives. Only once a launch
+// is over below the lost one: then what is told once, tuples and who is up, need not be told again.
 #include "health/repairs.hpp"
 
 #include <algorithm>

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The desk's part in a program that is started again as a whole (++on-failure restart): whether that is done,
 // when, with what arguments and on which hosts.
+//
+// Where the end of the old processes is not confirmed, the same ones may start elsewhere once the orphan
+// bound has passed. That is a bound only where a launcher that is cut off notices it: not without heartbeats,
+// not where it could not see that its parent acknowledges nothing (no sshd of its own on the connection), not
+// where it may have been suspended meanwhile, nor below a launcher that was found frozen or silent, or did
+// not end in time. Then nothing is started again, but by ++fast-failover. (One that is frozen when its
+// network is cut is taken for cut off.)
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The desk's part in a session (DESIGN D23): its runs follow each other over the same tree, whatever became
 // of the one before. The first one has no processes: there is just a tree behind it.
+//
+// Its runs are numbered late. The verdict of a run ends neither tree nor session. Hosts that were lost are
+// logged in to again by the next run, and left out if that fails; then by none for 30 s, since each would
+// wait for a host that is down. What is not confirmed to have ended on a host keeps that host out of the next
+// run, but nobody waits for it as a restart does: nothing of the old run is started again. None of the
+// session's own options reaches its runs, so that nobody has to know what others had said.
 #include <utility>
 
 #include "charmrun/node/root_desk.hpp"

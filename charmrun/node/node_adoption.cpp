@@ -4,6 +4,19 @@
 // barriers that have opened and who is lost, from below who has ended and who is lost, and the output that
 // the root is not known to have. Until then, for a while, nobody here or below is killed for want of a
 // parent.
+//
+// The launcher that was started to connect the two is a dumb pump, and both ends prove by a hash of two
+// nonces that they know the job's secret. A launcher takes any claim from its parent's level or above it:
+// nearer to the root one knows better. One that lives though it was given up learns so from the first one
+// that is taken from it (Taken): it leaves the others below it to be adopted, sweeps nobody any more, and
+// ends; where it hears of none, it dies of its own orphan bound. The end of a parent's link is survived for 3
+// s; a silent link until the detector's verdict, but a claim replaces it sooner. A barrier that has opened
+// and was not passed on is opened now: it cannot be two, since the second needs us. The root then begins an
+// epoch without a loss, so that barriers are counted anew. Output is numbered by process where it leaves its
+// host, and kept there until the root says that it is on the screen (at most every 50 ms, or every 64 KiB).
+// After an adoption everybody below sends again what the root is not known to have, and the root takes
+// nothing but the next number of each process: a gap is dropped with all behind it, since whatever was lost
+// is on its way again.
 #include <algorithm>
 #include <utility>
 

@@ -5,6 +5,16 @@
 // is lost. Some may have heard more of it than others. A host that is not reached is tried again, since what
 // has parted the last root from it may be over in a moment. When all have been found, or the time for it is
 // over, everybody is told what others had heard, and an epoch begins: entries of barriers are counted anew.
+//
+// All are found, or 15 s have passed; until then the new root decides nothing. A launcher that has lost the
+// root waits for a claim for as long as the user has said; those below notice nothing. Whether it has lost
+// the root or its link is for it to see, so the tree of such a job repairs itself with the policy abort, too:
+// that decides about processes alone. The new root has no numbers of output: what is sent says whether it is
+// the oldest that no root is known to have (Output::is_oldest), and with such a one it begins. So nothing is
+// lost but what the old root had not written, and what it had shown without having said so is shown again.
+// Answers on their way to processes may be lost with a link: a receipt for a print counts as come wherever
+// output is sent again, and a scanf reads the end of the input (Resend). On one machine there is one root by
+// the name of its status socket; elsewhere one that hears Taken ends alone.
 #include <algorithm>
 #include <utility>
 

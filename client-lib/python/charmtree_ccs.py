@@ -9,7 +9,7 @@
         print(job.ask("sum", pe=ALL))                   # a broadcast, whose answers the program joins
         replies = job.ask_all([("step", b"", pe) for pe in range(64)])
 
-A session is one connection for any number of requests; docs/CCS.md has its bytes. It is for one thread.
+A session is one connection for any number of requests; docs/manual/ccs.md has its bytes. It is for one thread.
 """
 
 from __future__ import annotations

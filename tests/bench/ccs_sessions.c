@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CCS sessions (docs/CCS.md): each is one connection that always has some requests without data under way,
-// and sends a new one for each reply. Edge cases of the protocol are tests/cluster's; this only counts.
+// CCS sessions (docs/manual/ccs.md): each is one connection that always has some requests without data under
+// way, and sends a new one for each reply. Edge cases of the protocol are tests/cluster's; this only counts.
 //
 //   cc -O2 -I../.. -o ccs_sessions ccs_sessions.c -lcrypto
 //   ccs_sessions [-c sessions] [-d requests under way in each] [-t seconds] [-k KEY] ADDRESS PORT

@@ -18,7 +18,7 @@ from vc_faults import wait_until
 from vc_job import patience, pause
 
 LOOKS_S = 5.0  # so long it must have been stopped
-BOUND_S = 10.0  # README, "Nothing stays behind"
+BOUND_S = 10.0  # docs/manual/guarantees.md, "Nothing stays behind"
 
 
 class Link:

@@ -76,6 +76,7 @@ class Result(subprocess.CompletedProcess[str]):
 class Cluster(Faults):
     """`with Cluster(n) as hosts:` brings up n hosts and leaves nothing behind.
 
+    names: of the hosts; by default h00 and so on.
     own: the hosts with their own home, /tmp, /run, host key and clock (never host 0 by default).
     cpu_share: how much of one CPU each host gets; none: all of the machine.
     visible: directories of the machine that all hosts see, besides the repository and the build.
@@ -86,6 +87,7 @@ class Cluster(Faults):
         self,
         n: int,
         *,
+        names: Sequence[str] = (),
         own: Iterable[int] | None = None,
         cpu_share: float | None = None,
         visible: Iterable[Path] = (),
@@ -94,7 +96,7 @@ class Cluster(Faults):
         if not 1 <= n <= MAX_HOSTS:
             raise ClusterError(f"{n} hosts: can be 1 to {MAX_HOSTS}")
         self.n = n
-        self.names = [f"h{index:0{max(2, len(str(n - 1)))}}" for index in range(n)]
+        self.names = list(names) or [f"h{index:0{max(2, len(str(n - 1)))}}" for index in range(n)]
         self.own = frozenset(range(1, n, 4) if own is None else own)
         self.by_hand = False  # lasts between commands, for the program vcluster
         self.notes: list[str] = []  # what this machine could not offer

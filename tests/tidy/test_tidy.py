@@ -276,5 +276,34 @@ class OptionsDoc(unittest.TestCase):
         self.assertIn(("charmrun/option_table.cpp", 1, "options-doc"), offences(files))
 
 
+class PagesDoc(unittest.TestCase):
+    TREE = {"charmrun/option_table.cpp": OptionsDoc.TABLE, "tree/wire/nodelist_line.cpp": OptionsDoc.KEYS, "docs/OPTIONS.md": "",
+            "docs/manual/README.md": "[a](a.md)\n"}
+
+    def found(self, page, **others):
+        files = {**self.TREE, "docs/manual/a.md": page, **others}
+        return sorted((path, line) for path, line, rule in offences(files) if rule == "pages")
+
+    def test_a_page_that_is_right(self):
+        self.assertEqual(self.found("[up](../../README.md#x) ++p, ++no-p, C++, ++login, [far](https://a.b/c)\n```sh\ncharmrun x\n```\n", **{"README.md": ""}), [])
+
+    def test_links_that_lead_nowhere(self):
+        self.assertEqual(self.found("\n[b](b.md)\n"), [("docs/manual/a.md", 2)])
+        self.assertEqual(self.found("", **{"tests/x.md": "[a](a.md)\n"}), [("tests/x.md", 1)])
+
+    def test_options_that_are_not_there_or_not_ready(self):
+        self.assertEqual(self.found("++p\n`++q`\n++bind\n++no-q\n"), [("docs/manual/a.md", line) for line in (2, 3, 4)])
+
+    def test_commands_that_no_test_would_run(self):
+        self.assertEqual(self.found("```\n$ a\n```\n    charmrun x\n```console\n$ b\n```\n"), [("docs/manual/a.md", 2), ("docs/manual/a.md", 4)])
+
+    def test_a_page_that_the_index_does_not_list(self):
+        self.assertEqual(self.found("", **{"docs/manual/b.md": ""}), [("docs/manual/b.md", 1)])
+
+    def test_a_readme_that_is_too_long(self):
+        self.assertEqual(self.found("", **{"README.md": "a" * 8192}), [])
+        self.assertEqual(self.found("", **{"README.md": "a" * 8193}), [("README.md", 1)])
+
+
 if __name__ == "__main__":
     unittest.main()

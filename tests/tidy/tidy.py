@@ -20,6 +20,7 @@ from pathlib import Path
 
 import cpp_text
 import options_doc
+import pages_doc
 from layers import (BANNED_WORDS, BANS, IMPURE_ALLOWED, IMPURE_HEADERS, LAYERS, LIBRARIES, MAX_FILE_LINES, MAX_FUNCTION_LINES, PURE,
                     layer_of, under)
 
@@ -227,7 +228,7 @@ def check_dead_files(sources):
             yield source.path, 1, "dead-file", "nobody includes it"
 
 
-TREE_CHECKS = (check_includes, check_dead_files, options_doc.check_options)
+TREE_CHECKS = (check_includes, check_dead_files, options_doc.check_options, pages_doc.check_pages)
 
 
 def compile_header(root, path, compiler):

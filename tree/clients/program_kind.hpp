@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs can do and bear, by the protocol that they speak: one row for each kind. The README ("When
-// something dies", "When a process hangs") has the same tables for users.
+// What programs can do and bear, by the protocol that they speak: one row for each kind. For users
+// docs/manual/failures.md has the same tables.
 #pragma once
 
 #include <array>

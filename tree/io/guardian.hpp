@@ -4,6 +4,12 @@
 // find a daemon that has left its parent, session and environment behind. So each launcher is the child of a
 // process that does nothing but wait: as a subreaper it then inherits all of them. A launcher that is stopped
 // when its link ends does not see that; its guardian does.
+//
+// It is forked before anything is set up (0.3 ms, a few pages). It holds the input of the launcher's link, of
+// which it reads nothing, and kills a launcher that has been stopped at each of six looks, a second apart,
+// since that has ended; as long as the link lives it sleeps. What was stopped after an adoption is left to
+// the parent, since the link that the guardian knows is not the launcher's any more; so is a launcher over
+// ++mpiexec. Launchers of other virtual hosts of the machine live on where somebody may adopt them.
 #pragma once
 
 #include <optional>

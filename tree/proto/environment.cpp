@@ -15,7 +15,7 @@ using namespace std::string_view_literals;
 
 namespace {
 
-// README, "The program's environment", lists the same.
+// docs/manual/environment.md lists the same.
 constexpr std::array kLauncherNames = {
     // this launcher and Charm++'s
     "NETSTART"sv, "NETMAGIC"sv, "CmiMyNode"sv, "CmiNumNodes"sv, "CmiMyNodeSize"sv, "CmiMyForks"sv,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The root's judgement: counts what comes up, says when the node table is complete and when a barrier opens,
-// and decides once, by the first cause, how the job ends (README, "Exit status"). It acts on nothing itself.
+// and decides once, by the first cause, how the job ends (docs/manual/exit-status.md). It acts on nothing
+// itself.
 #pragma once
 
 #include <array>
