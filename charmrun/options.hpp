@@ -182,24 +182,6 @@ struct Options {
   std::string ccs_denied;  // handlers, with commas
   std::optional<Duration> ccs_timeout;
 
-  // Debuggers.
-  bool debug = false;
-  bool debug_no_pause = false;
-  std::string debug_commands;  // with newlines
-  std::string debugger;        // empty: gdb
-  bool in_xterm = false;
-  std::string xterm;    // empty: xterm
-  std::string display;  // empty: $DISPLAY
-  bool ssh_display = false;
-  bool no_xrdb = false;
-  bool charmdebug = false;
-
-  // What Charm++'s charmrun tells itself when a job is resized; ignored.
-  std::uint32_t resized_processes = 1;
-  std::uint32_t former_processes = 1;
-  bool resized = false;
-  std::uint32_t former_port = 0;
-
   // Time.
   Duration timeout = 60s;
   std::optional<Duration> time_limit;
