@@ -401,11 +401,11 @@ struct Setter {
     options.*member = static_cast<wire::OnFailure>(name - kNames.begin());
     return {};
   }
-  Result<void> operator()(Binding O::*member) const {
+  Result<void> operator()(BindUnit O::*member) const {
     static constexpr std::array<std::string_view, 4> kNames = {"core", "socket", "numa", "none"};
     const auto name = std::find(kNames.begin(), kNames.end(), value.text);
     if (name == kNames.end()) return bad_value(row, value.text, "core, socket, numa or none");
-    options.*member = static_cast<Binding>(1 + (name - kNames.begin()));
+    options.*member = static_cast<BindUnit>(1 + (name - kNames.begin()));
     return {};
   }
   Result<void> operator()(HangAction O::*member) const {

@@ -48,7 +48,7 @@ using OptionTarget =
                  std::optional<Command> Options::*, Duration Options::*, std::optional<Duration> Options::*,
                  LoginRate Options::*, wire::OnHostFailure Options::*, wire::OnFailure Options::*,
                  std::optional<bool> Options::*, std::optional<std::uint32_t> Options::*, NoMember,
-                 Binding Options::*, Variables Options::*, std::optional<InputTarget> Options::*,
+                 BindUnit Options::*, Variables Options::*, std::optional<InputTarget> Options::*,
                  ByteSize Options::*, HangAction Options::*>;
 
 struct OptionRow {

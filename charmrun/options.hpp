@@ -71,7 +71,7 @@ enum class Mode : std::uint8_t {
 };
 
 /// ++bind: what each process is bound to. `automatic`: nothing was said.
-enum class Binding : std::uint8_t { automatic, core, socket, numa, none };
+enum class BindUnit : std::uint8_t { automatic, core, socket, numa, none };
 
 /// ++hang-action: what is done about a process that does not serve its socket.
 enum class HangAction : std::uint8_t { report, kill };
@@ -117,7 +117,7 @@ struct Options {
   bool worker_per_core = false;
   bool worker_per_pu = false;
   bool auto_provision = false;
-  Binding binding = Binding::automatic;
+  BindUnit binding = BindUnit::automatic;
   bool report_bindings = false;
 
   // Which hosts.

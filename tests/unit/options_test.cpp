@@ -498,9 +498,9 @@ TEST_CASE("the value of an option that is refused or ignored is checked, and not
 TEST_CASE("a unit of binding is one of those there are") {
   const OptionRow row{"bind", OptionTopic::counts, &Options::binding, "UNIT", "", "x"};
   Options options;
-  CHECK(options.binding == Binding::automatic);
+  CHECK(options.binding == BindUnit::automatic);
   REQUIRE(set_option(row, {true, "numa"}, options).ok());
-  CHECK(options.binding == Binding::numa);
+  CHECK(options.binding == BindUnit::numa);
   CHECK(
       has(to_string(set_option(row, {true, "cpu"}, options).error()), "it takes core, socket, numa or none"));
 }
