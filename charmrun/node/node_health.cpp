@@ -100,11 +100,11 @@ void Node::obey(const health::Detector::Orders& orders) {
       const Child& child = launch_->children().at(verdict.link);
       const std::uint32_t host = child.host.index;
       const bool is_cut_off =
-          verdict.cause == health::Cause::gone || verdict.cause == health::Cause::half_open;
+          verdict.cause == health::Symptom::gone || verdict.cause == health::Symptom::half_open;
       if (!is_cut_off) may_outlive_us(child);
       give_up(verdict.link, health::explain(verdict));
       const bool answers =
-          verdict.cause == health::Cause::half_open || verdict.cause == health::Cause::silent;
+          verdict.cause == health::Symptom::half_open || verdict.cause == health::Symptom::silent;
       if (!answers) presume_gone(host);
       continue;
     }
