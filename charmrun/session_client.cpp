@@ -96,7 +96,7 @@ private:
   void on(const session::Said& said) {
     if (console_) console_->say(static_cast<proto::Tone>(said.tone), said.line);
   }
-  void on(const session::Shown& shown) {
+  void on(const session::ToShow& shown) {
     if (!console_) return;
     shown_ += proto::output_cost(shown.output);
     console_->show({shown.output, shown.host, shown.processes, shown.raw});

@@ -34,7 +34,7 @@ struct Said {
   std::string line;
 };
 /// See proto::Show.
-struct Shown {
+struct ToShow {
   wire::Output output;
   std::string host;
   std::uint32_t processes = 1;
@@ -85,12 +85,12 @@ struct Typed {
 struct Written {
   std::uint64_t cost = 0;
 };
-/// Answer to Shown with output that wants a receipt.
+/// Answer to ToShow with output that wants a receipt.
 struct Receipt {
   std::uint32_t process = 0;
 };
 
-using Message = std::variant<Tree, Said, Shown, Wanted, Suspended, Over, Run, EndSession, Signalled, Typed,
+using Message = std::variant<Tree, Said, ToShow, Wanted, Suspended, Over, Run, EndSession, Signalled, Typed,
                              Written, Receipt>;
 
 /// True for what the root says.
