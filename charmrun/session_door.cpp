@@ -186,7 +186,7 @@ bool SessionDoor::about(Number number, const session::Written& written) {
   return true;
 }
 
-bool SessionDoor::about(Number number, const session::Receipt& receipt) {
+bool SessionDoor::about(Number number, const session::Delivered& receipt) {
   if (current_ != number) return false;
   runner_->dispatch(proto::Shown{receipt.process});
   return true;

@@ -48,7 +48,7 @@ CT_MEMBERS(session::EndSession, )
 CT_MEMBERS(session::Signalled, s.signal)
 CT_MEMBERS(session::Typed, s.bytes, s.end)
 CT_MEMBERS(session::Written, s.cost)
-CT_MEMBERS(session::Receipt, s.process)
+CT_MEMBERS(session::Delivered, s.process)
 
 }  // namespace charmtree::wire
 

@@ -86,12 +86,12 @@ struct Written {
   std::uint64_t cost = 0;
 };
 /// Answer to ToShow with output that wants a receipt.
-struct Receipt {
+struct Delivered {
   std::uint32_t process = 0;
 };
 
 using Message = std::variant<Tree, Said, ToShow, Wanted, Suspended, Over, Run, EndSession, Signalled, Typed,
-                             Written, Receipt>;
+                             Written, Delivered>;
 
 /// True for what the root says.
 bool is_of_root(const Message& message);

@@ -24,7 +24,7 @@ std::vector<Message> all() {
           Signalled{2},
           Typed{"typed", true},
           Written{1ULL << 40},
-          Receipt{7}};
+          Delivered{7}};
 }
 
 std::string coded(const Message& message) {
