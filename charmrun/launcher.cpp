@@ -42,7 +42,7 @@ using ParentOpener = std::function<std::shared_ptr<void>(io::asio::io_context&, 
 int serve_parent(const ParentOpener& open, Duration first_word) {
   int ended_by = 0;
   {
-    Surroundings around;
+    Machinery around;
     Node node{seed(), first_word};
     io::asio::signal_set signals{around.io, SIGTERM, SIGINT, SIGHUP};  // outlives what the runner removes
     io::Runner runner{around.io, node, around.transports(), around.watch, nullptr};

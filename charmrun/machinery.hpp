@@ -22,7 +22,7 @@
 namespace charmtree {
 
 /// What every launcher, root or not, has.
-struct Surroundings {
+struct Machinery {
   io::asio::io_context io{1};
   io::ChildWatch watch{io};
   io::Resolver resolver{io};

@@ -222,7 +222,7 @@ int run_doctor(const Options& options, const std::string& self) {
   if (!job) return complain(job.error()), kLauncherFailed;
   Doctor doctor{job->plan, io::wall_ms_at_zero()};
   for (auto plan = doctor.next(); plan; plan = doctor.next()) {
-    Surroundings around;
+    Machinery around;
     job->plan = std::move(*plan);
     Signing signing{options, around.io, *job};
     Node node{job->plan, seed()};
@@ -310,7 +310,7 @@ struct Extras {
 };
 
 /// A root, from Begin to its last word.
-int run_job(const Options& options, Job& job, Surroundings& around, Extras& extras, Instant started) {
+int run_job(const Options& options, Job& job, Machinery& around, Extras& extras, Instant started) {
   std::optional<MpiexecStart>& mpiexec = extras.mpiexec;
   proto::Finish result{0, 0};
   int output_failure = 0;
@@ -375,7 +375,7 @@ int run_root(const Options& options, const std::vector<std::string>& words) {
   job->plan.shows_output = Console::shows_output(options);
   if (options.keep_alive) extras.tree.emplace(tree_folder(), kept_tree(options, *job, words));
 
-  Surroundings around;
+  Machinery around;
   const auto say = [&options](proto::Tone tone, const std::string& line) { print_line(options, tone, line); };
   if (options.by_mpiexec()) {
     extras.mpiexec.emplace(around.io, around.watch, options, say);
@@ -404,7 +404,7 @@ int run_attach(const Options& options, const std::string& self) {
   if (!events) return complain(events.error()), kLauncherFailed;
   made->job.plan.tells_progress = Console::shows_progress(made->options);
   made->job.plan.shows_output = Console::shows_output(made->options);
-  Surroundings around;
+  Machinery around;
   Extras extras;
   extras.events = std::move(*events);
   extras.tree.emplace(tree_folder(), std::move(made->tree), true);
@@ -447,7 +447,7 @@ int run_session(const Options& options, const std::string& self) {
   auto job = make_job(options, self);
   if (!job) return complain(job.error()), kLauncherFailed;
   job->plan.tells_progress = Console::shows_progress(options);
-  Surroundings around;
+  Machinery around;
   Signing signing{options, around.io, *job};
   Node node{job->plan, seed()};
   Console console{around.io, options, *job, started};

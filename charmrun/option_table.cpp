@@ -280,26 +280,27 @@ constexpr std::array kTable = {
     OptionRow{"server-timeout", Topic::ccs, &O::ccs_timeout, "SECONDS", "none",
               "give an empty reply to a request that the program has not answered by then; implies ++server"},
 
-    without(kDebugger,
-            {"debug", Topic::debug, &O::debug, "", "off", "run each process under a debugger, in an xterm"}),
-    without(kDebugger, {"debug-no-pause", Topic::debug, &O::debug_no_pause, "", "off",
+    without(kDebugger, {"debug", Topic::debug, NoMember::flag, "", "off",
+                        "run each process under a debugger, in an xterm"}),
+    without(kDebugger, {"debug-no-pause", Topic::debug, NoMember::flag, "", "off",
                         "the same, and do not stop at the beginning"}),
-    without(kDebugger, {"debug-commands", Topic::debug, TextMember{&O::debug_commands}, "TEXT", "",
+    without(kDebugger, {"debug-commands", Topic::debug, NoMember::text, "TEXT", "",
                         "what the debuggers do first; \\n separates commands"}),
-    without(kDebugger, {"debugger", Topic::debug, &O::debugger, "COMMAND", "gdb", "the debugger"}),
-    without(kDebugger, {"in-xterm", Topic::debug, &O::in_xterm, "", "off", "run each process in an xterm"}),
-    without(kDebugger, {"xterm", Topic::debug, &O::xterm, "COMMAND", "xterm", "the xterm"}),
-    without(kDebugger, {"display", Topic::debug, &O::display, "NAME", "$DISPLAY", "the display for xterms"}),
-    without(kDebugger, {"ssh-display", Topic::debug, &O::ssh_display, "", "off",
-                        "each ssh session has a display of its own"}),
-    without(kDebugger, {"no-xrdb", Topic::debug, &O::no_xrdb, "", "off", "do not ask xrdb"}),
+    without(kDebugger, {"debugger", Topic::debug, NoMember::string, "COMMAND", "gdb", "the debugger"}),
+    without(kDebugger, {"in-xterm", Topic::debug, NoMember::flag, "", "off", "run each process in an xterm"}),
+    without(kDebugger, {"xterm", Topic::debug, NoMember::string, "COMMAND", "xterm", "the xterm"}),
     without(kDebugger,
-            {"charmdebug", Topic::debug, &O::charmdebug, "", "off", "for charmdebug, which sets it"}),
+            {"display", Topic::debug, NoMember::string, "NAME", "$DISPLAY", "the display for xterms"}),
+    without(kDebugger, {"ssh-display", Topic::debug, NoMember::flag, "", "off",
+                        "each ssh session has a display of its own"}),
+    without(kDebugger, {"no-xrdb", Topic::debug, NoMember::flag, "", "off", "do not ask xrdb"}),
+    without(kDebugger,
+            {"charmdebug", Topic::debug, NoMember::flag, "", "off", "for charmdebug, which sets it"}),
 
-    OptionRow{"newp", Topic::resize, &O::resized_processes, "N", "1", "ignored", 0, kMaxProcesses},
-    OptionRow{"oldp", Topic::resize, &O::former_processes, "N", "1", "ignored", 0, kMaxProcesses},
-    OptionRow{"shrinkexpand", Topic::resize, &O::resized, "", "off", "ignored"},
-    OptionRow{"charmrun_port", Topic::resize, &O::former_port, "N", "0", "ignored", 0, kMaxPort},
+    OptionRow{"newp", Topic::resize, NoMember::integer, "N", "1", "ignored", 0, kMaxProcesses},
+    OptionRow{"oldp", Topic::resize, NoMember::integer, "N", "1", "ignored", 0, kMaxProcesses},
+    OptionRow{"shrinkexpand", Topic::resize, NoMember::flag, "", "off", "ignored"},
+    OptionRow{"charmrun_port", Topic::resize, NoMember::integer, "N", "0", "ignored", 0, kMaxPort},
 };
 
 constexpr std::array kModes = {
@@ -375,13 +376,7 @@ struct Setter {
     options.*member = value.on;
     return {};
   }
-  Result<void> operator()(std::uint32_t O::*member) const {
-    std::uint32_t number = 0;
-    if (!read_whole(value.text, number) || number < row.low || number > row.high)
-      return bad_value(row, value.text, fmt::format("a whole number from {} to {}", row.low, row.high));
-    options.*member = number;
-    return {};
-  }
+  Result<void> operator()(std::uint32_t O::*member) const { return take(options.*member); }
   Result<void> operator()(LoginRate O::*member) const {
     std::string_view text = value.text;
     if (text.ends_with("/s")) text.remove_suffix(2);
@@ -405,11 +400,11 @@ struct Setter {
     options.*member = static_cast<wire::OnFailure>(name - kNames.begin());
     return {};
   }
-  Result<void> operator()(Binding O::*member) const {
+  Result<void> operator()(BindUnit O::*member) const {
     static constexpr std::array<std::string_view, 4> kNames = {"core", "socket", "numa", "none"};
     const auto name = std::find(kNames.begin(), kNames.end(), value.text);
     if (name == kNames.end()) return bad_value(row, value.text, "core, socket, numa or none");
-    options.*member = static_cast<Binding>(1 + (name - kNames.begin()));
+    options.*member = static_cast<BindUnit>(1 + (name - kNames.begin()));
     return {};
   }
   Result<void> operator()(HangAction O::*member) const {
@@ -455,17 +450,12 @@ struct Setter {
       return bad_value(row, value.text, "a number of bytes, such as 500M or 2G, up to 1024G");
     return {};
   }
-  Result<void> operator()(TextMember target) const {
-    std::string& text = options.*target.member;
-    text = value.text;
-    for (std::size_t at = 0; (at = text.find("\\n", at)) != std::string::npos; ++at)
-      text.replace(at, 2, "\n");
-    return {};
-  }
-  Result<void> operator()(std::string O::*member) const {
-    if (value.text.empty())
-      return bad_value(row, value.text, fmt::format("a {} that is not empty", row.value));
-    options.*member = value.text;
+  Result<void> operator()(std::string O::*member) const { return take(options.*member); }
+  Result<void> operator()(NoMember what) const {
+    std::uint32_t number = 0;
+    std::string text;
+    if (what == NoMember::integer) return take(number);
+    if (what == NoMember::string) return take(text);
     return {};
   }
   Result<void> operator()(Command O::*member) const {
@@ -492,6 +482,21 @@ struct Setter {
     if (!read_seconds(value.text, limit))
       return bad_value(row, value.text, "seconds above 0, or -1 for none");
     options.*member = limit;
+    return {};
+  }
+
+private:
+  Result<void> take(std::uint32_t& out) const {
+    std::uint32_t number = 0;
+    if (!read_whole(value.text, number) || number < row.low || number > row.high)
+      return bad_value(row, value.text, fmt::format("a whole number from {} to {}", row.low, row.high));
+    out = number;
+    return {};
+  }
+  Result<void> take(std::string& out) const {
+    if (value.text.empty())
+      return bad_value(row, value.text, fmt::format("a {} that is not empty", row.value));
+    out = value.text;
     return {};
   }
 };
@@ -533,10 +538,7 @@ Result<void> set_option(const OptionRow& row, const OptionValue& value, Options&
 void copy_option(const OptionRow& row, const Options& from, Options& to) {
   std::visit(
       [&](auto target) {
-        if constexpr (std::is_same_v<decltype(target), TextMember>)
-          to.*target.member = from.*target.member;
-        else
-          to.*target = from.*target;
+        if constexpr (!std::is_same_v<decltype(target), NoMember>) to.*target = from.*target;
       },
       row.target);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one table of options: parsing, the ++no- forms, `given twice`, ++help and the guesses in error messages
-// all come from it. To add an option, add a member to Options and a row here; a mode: an enumerator and a
-// row.
+// all come from it. To add an option, add a member to Options (unless nothing is done with it) and a row
+// here; a mode: an enumerator and a row.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ enum class OptionKind : std::uint8_t {
   failure,
   overruling_flag,
   optional_integer,
-  text,
+  unused,
   binding,
   variables,
   input_target,
@@ -39,18 +39,16 @@ enum class OptionKind : std::uint8_t {
   hang_action
 };
 
-/// A string in which the two characters \n are a newline.
-struct TextMember {
-  std::string Options::*member;
-};
+/// For options that are refused or ignored. Their values are checked all the same.
+enum class NoMember : std::uint8_t { flag, integer, string, text };
 
-/// The member that an option sets. Its type is the option's kind, in the order of OptionKind.
+/// The member that an option sets, if any. Its type is the option's kind, in the order of OptionKind.
 using OptionTarget =
     std::variant<bool Options::*, std::uint32_t Options::*, std::string Options::*, Command Options::*,
                  std::optional<Command> Options::*, Duration Options::*, std::optional<Duration> Options::*,
                  LoginRate Options::*, wire::OnHostFailure Options::*, wire::OnFailure Options::*,
-                 std::optional<bool> Options::*, std::optional<std::uint32_t> Options::*, TextMember,
-                 Binding Options::*, Variables Options::*, std::optional<InputTarget> Options::*,
+                 std::optional<bool> Options::*, std::optional<std::uint32_t> Options::*, NoMember,
+                 BindUnit Options::*, Variables Options::*, std::optional<InputTarget> Options::*,
                  ByteSize Options::*, HangAction Options::*>;
 
 struct OptionRow {
@@ -66,7 +64,10 @@ struct OptionRow {
 
   OptionKind kind() const { return static_cast<OptionKind>(target.index()); }
   /// It has a ++no- form and no value.
-  bool is_flag() const { return kind() == OptionKind::flag || kind() == OptionKind::overruling_flag; }
+  bool is_flag() const {
+    return kind() == OptionKind::flag || kind() == OptionKind::overruling_flag ||
+           target == OptionTarget{NoMember::flag};
+  }
   /// It may be given several times, and each counts.
   bool is_repeatable() const { return kind() == OptionKind::variables; }
 };

@@ -71,7 +71,7 @@ enum class Mode : std::uint8_t {
 };
 
 /// ++bind: what each process is bound to. `automatic`: nothing was said.
-enum class Binding : std::uint8_t { automatic, core, socket, numa, none };
+enum class BindUnit : std::uint8_t { automatic, core, socket, numa, none };
 
 /// ++hang-action: what is done about a process that does not serve its socket.
 enum class HangAction : std::uint8_t { report, kill };
@@ -117,7 +117,7 @@ struct Options {
   bool worker_per_core = false;
   bool worker_per_pu = false;
   bool auto_provision = false;
-  Binding binding = Binding::automatic;
+  BindUnit binding = BindUnit::automatic;
   bool report_bindings = false;
 
   // Which hosts.
@@ -181,24 +181,6 @@ struct Options {
   bool ccs_any_user = false;
   std::string ccs_denied;  // handlers, with commas
   std::optional<Duration> ccs_timeout;
-
-  // Debuggers.
-  bool debug = false;
-  bool debug_no_pause = false;
-  std::string debug_commands;  // with newlines
-  std::string debugger;        // empty: gdb
-  bool in_xterm = false;
-  std::string xterm;    // empty: xterm
-  std::string display;  // empty: $DISPLAY
-  bool ssh_display = false;
-  bool no_xrdb = false;
-  bool charmdebug = false;
-
-  // What Charm++'s charmrun tells itself when a job is resized; ignored.
-  std::uint32_t resized_processes = 1;
-  std::uint32_t former_processes = 1;
-  bool resized = false;
-  std::uint32_t former_port = 0;
 
   // Time.
   Duration timeout = 60s;

@@ -96,20 +96,20 @@ Result<wire::Provision> wanted_provision(const Options& options, const std::func
     wish.processes = processes[0].count;
   }
   if (!threads.empty()) wish.thread_unit = threads[0].unit;
-  wish.hints = options.binding == Binding::automatic;
+  wish.hints = options.binding == BindUnit::automatic;
   return wish;
 }
 
-CpuUnit bound_to(Binding binding) {
+CpuUnit bound_to(BindUnit binding) {
   switch (binding) {
-    case Binding::core:
+    case BindUnit::core:
       return CpuUnit::core;
-    case Binding::socket:
+    case BindUnit::socket:
       return CpuUnit::socket;
-    case Binding::numa:
+    case BindUnit::numa:
       return CpuUnit::numa;
-    case Binding::automatic:
-    case Binding::none:
+    case BindUnit::automatic:
+    case BindUnit::none:
       break;
   }
   return CpuUnit::none;

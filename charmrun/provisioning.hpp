@@ -18,6 +18,6 @@ namespace charmtree {
 Result<wire::Provision> wanted_provision(const Options& options, const std::function<bool()>& is_smp);
 
 /// What launchers bind processes to.
-CpuUnit bound_to(Binding binding);
+CpuUnit bound_to(BindUnit binding);
 
 }  // namespace charmtree

@@ -63,7 +63,7 @@ public:
   void dispatch(proto::Event event) override {
     if (auto* read = std::get_if<proto::InputRead>(&event))
       return say(session::Typed{read->bytes, read->end});
-    if (auto* shown = std::get_if<proto::Shown>(&event)) return say(session::Receipt{shown->process});
+    if (auto* shown = std::get_if<proto::Shown>(&event)) return say(session::Delivered{shown->process});
     if (auto* signal = std::get_if<proto::UserSignal>(&event))
       say(session::Signalled{static_cast<std::uint8_t>(signal->signal)});
   }
@@ -96,7 +96,7 @@ private:
   void on(const session::Said& said) {
     if (console_) console_->say(static_cast<proto::Tone>(said.tone), said.line);
   }
-  void on(const session::Shown& shown) {
+  void on(const session::ToShow& shown) {
     if (!console_) return;
     shown_ += proto::output_cost(shown.output);
     console_->show({shown.output, shown.host, shown.processes, shown.raw});

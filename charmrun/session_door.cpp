@@ -186,7 +186,7 @@ bool SessionDoor::about(Number number, const session::Written& written) {
   return true;
 }
 
-bool SessionDoor::about(Number number, const session::Receipt& receipt) {
+bool SessionDoor::about(Number number, const session::Delivered& receipt) {
   if (current_ != number) return false;
   runner_->dispatch(proto::Shown{receipt.process});
   return true;
@@ -196,7 +196,7 @@ void SessionDoor::show(proto::Show action) {
   if (!current_) return;
   unwritten_ += proto::output_cost(action.output);
   send(*current_,
-       session::Shown{std::move(action.output), std::move(action.host), action.processes, action.raw});
+       session::ToShow{std::move(action.output), std::move(action.host), action.processes, action.raw});
 }
 
 /// What is said of a run whose user has gone is for nobody, nor what was asked for.

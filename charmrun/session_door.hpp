@@ -92,7 +92,7 @@ private:
   bool about(Number number, const session::Signalled& signalled);
   bool about(Number number, const session::Typed& typed);
   bool about(Number number, const session::Written& written);
-  bool about(Number number, const session::Receipt& receipt);
+  bool about(Number number, const session::Delivered& receipt);
   template <class M>
   bool about(Number, const M&) {
     return false;

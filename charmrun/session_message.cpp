@@ -21,7 +21,7 @@ Error bad_peer() {
 bool is_sound(const Said& m) {
   return m.tone <= static_cast<std::uint8_t>(proto::Tone::error);
 }
-bool is_sound(const Shown& m) {
+bool is_sound(const ToShow& m) {
   return m.output.stream <= static_cast<std::uint8_t>(proto::Stream::terminal);
 }
 bool is_sound(const Over& m) {
@@ -38,7 +38,7 @@ namespace charmtree::wire {
 CT_MEMBERS(session::Tree, s.version, s.nodelist, s.nodelist_text, s.nodegroup, s.host_limit, s.virtual_hosts,
            s.drops)
 CT_MEMBERS(session::Said, s.tone, s.line)
-CT_MEMBERS(session::Shown, s.output, s.host, s.processes, s.raw)
+CT_MEMBERS(session::ToShow, s.output, s.host, s.processes, s.raw)
 CT_MEMBERS(session::Wanted, s.bytes)
 CT_MEMBERS(session::Suspended, )
 CT_MEMBERS(session::Over, s.status, s.signal, s.shares)
@@ -48,7 +48,7 @@ CT_MEMBERS(session::EndSession, )
 CT_MEMBERS(session::Signalled, s.signal)
 CT_MEMBERS(session::Typed, s.bytes, s.end)
 CT_MEMBERS(session::Written, s.cost)
-CT_MEMBERS(session::Receipt, s.process)
+CT_MEMBERS(session::Delivered, s.process)
 
 }  // namespace charmtree::wire
 

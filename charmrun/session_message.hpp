@@ -37,7 +37,7 @@ struct Said {
   std::string line;
 };
 /// See proto::Show.
-struct Shown {
+struct ToShow {
   wire::Output output;
   std::string host;
   std::uint32_t processes = 1;
@@ -88,13 +88,13 @@ struct Typed {
 struct Written {
   std::uint64_t cost = 0;
 };
-/// Answer to Shown with output that wants a receipt.
-struct Receipt {
+/// Answer to ToShow with output that wants a receipt.
+struct Delivered {
   std::uint32_t process = 0;
 };
 
-using Message = std::variant<Tree, Said, Shown, Wanted, Suspended, Over, Run, EndSession, Signalled, Typed,
-                             Written, Receipt>;
+using Message = std::variant<Tree, Said, ToShow, Wanted, Suspended, Over, Run, EndSession, Signalled, Typed,
+                             Written, Delivered>;
 
 /// True for what the root says.
 bool is_of_root(const Message& message);

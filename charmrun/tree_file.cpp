@@ -16,16 +16,40 @@
 #include "charmrun/state_file.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/surroundings.hpp"
-#include "tree/wire/codec.hpp"
 #include "tree/wire/frame.hpp"
+#include "tree/wire/message_members.hpp"
 
 namespace charmtree {
 
 namespace {
 
-constexpr std::string_view kMagic = "charmtree-tree-2\n", kSuffix = ".tree";
+/// What comes before the lists.
+struct Head {
+  std::string version, machine;
+  std::vector<std::string> words;
+  std::int64_t limit_at = 0;
+  std::string root_at;
+  wire::JobSpec job;
+  bool int_ends = true;
+  proto::BadExit bad_exit = proto::BadExit::waits;
+};
+
+}  // namespace
+
+namespace wire {
+
+template <>
+inline constexpr proto::BadExit kLast<proto::BadExit> = proto::BadExit::ends;
+template <>
+inline constexpr std::uint64_t kMostElements<Head> = 1U << 20;
+CT_MEMBERS(Head, s.version, s.machine, s.words, s.limit_at, s.root_at, s.job, s.int_ends, s.bad_exit)
+
+}  // namespace wire
+
+namespace {
+
+constexpr std::string_view kMagic = "charmtree-tree-3\n", kSuffix = ".tree";
 constexpr std::size_t kMostBytes = 256U << 20;  // a million hosts are less
-constexpr std::uint64_t kMostWords = 1U << 20;
 
 std::string file_of(const std::string& folder, const std::string& id) {
   return fmt::format("{}/{}{}", folder, id, kSuffix);
@@ -58,15 +82,8 @@ Result<void> read_lists(std::string_view text, KeptTree& tree) {
 std::string encode(const KeptTree& tree) {
   wire::Writer out;
   out.raw(kMagic);
-  out.string(tree.version);
-  out.string(tree.machine);
-  out.varint(tree.words.size());
-  for (const std::string& word : tree.words) out.string(word);
-  out.svarint(tree.limit_at);
-  out.string(tree.root_at);
-  out.string(*wire::encode(tree.plan.job));
-  out.u8(tree.plan.int_ends ? 1 : 0);
-  out.u8(tree.plan.bad_exit == proto::BadExit::ends ? 1 : 0);
+  wire::put(out, Head{tree.version, tree.machine, tree.words, tree.limit_at, tree.root_at, tree.plan.job,
+                      tree.plan.int_ends, tree.plan.bad_exit});
   wire::Facts facts;
   facts.started_by = tree.plan.takes_over->started_by;
   const wire::Message lists[] = {wire::Assign{tree.plan.hosts}, std::move(facts),
@@ -80,18 +97,13 @@ std::string encode(const KeptTree& tree) {
 Result<KeptTree> decode_tree(std::string_view text) {
   if (!text.starts_with(kMagic)) return bad_input("it is of another version of charmrun");
   wire::Reader in{text.substr(kMagic.size())};
-  KeptTree tree;
-  tree.version = in.string();
-  tree.machine = in.string();
-  tree.words.resize(in.count(kMostWords));
-  for (std::string& word : tree.words) word = in.string();
-  tree.limit_at = in.svarint();
-  tree.root_at = in.string();
-  auto job = wire::decode_job(in.string(wire::kMaxLinkFrame));
-  tree.plan.int_ends = in.boolean();
-  tree.plan.bad_exit = in.boolean() ? proto::BadExit::ends : proto::BadExit::waits;
-  if (!in.ok() || !job) return bad_input("it cannot be read");
-  tree.plan.job = std::move(*job);
+  Head head;
+  wire::get(in, head);
+  if (!in.ok()) return bad_input("it cannot be read");
+  KeptTree tree{head.version, head.machine, std::move(head.words), head.limit_at, head.root_at, {}};
+  tree.plan.job = std::move(head.job);
+  tree.plan.int_ends = head.int_ends;
+  tree.plan.bad_exit = head.bad_exit;
   tree.plan.takes_over.emplace();
   if (auto lists = read_lists(in.rest(), tree); !lists) return lists.error();
   if (tree.plan.hosts.size() != tree.plan.job.hosts) return bad_input("it ends early");

@@ -78,24 +78,24 @@ Duration Detector::suspect_after(const Peer& peer) const {
 }
 
 /// While nothing has been found out the worst is expected.
-Cause Detector::cause(const Suspicion& suspicion) const {
-  if (!suspicion.evidence) return Cause::gone;
+Symptom Detector::cause(const Suspicion& suspicion) const {
+  if (!suspicion.evidence) return Symptom::gone;
   const Evidence& evidence = *suspicion.evidence;
   if (evidence.acknowledged && (suspicion.was_premature || *evidence.acknowledged < timing_.last_word()))
-    return Cause::frozen;
-  if (!evidence.acknowledged && (evidence.port_answers || !evidence.asked)) return Cause::silent;
-  if (!evidence.asked) return Cause::half_open;
+    return Symptom::frozen;
+  if (!evidence.acknowledged && (evidence.port_answers || !evidence.asked)) return Symptom::silent;
+  if (!evidence.asked) return Symptom::half_open;
   const bool answers = evidence.port_answers || (suspicion.was_half_open && suspicion.misses < kMisses);
-  return answers ? Cause::half_open : Cause::gone;
+  return answers ? Symptom::half_open : Symptom::gone;
 }
 
 /// A parent that is frozen can come back, and who started it sees to it if it does not.
 Duration Detector::patience(LinkId link, const Suspicion& suspicion) const {
-  const Cause why = cause(suspicion);
-  if (why == Cause::silent) return timing_.frozen_after;
-  if (link == proto::kParentLink) return why == Cause::frozen ? kForGood : timing_.orphan_after;
-  if (why == Cause::frozen) return timing_.frozen_after;
-  return why == Cause::gone && !hears_nobody() ? timing_.gone_after : timing_.half_open_after;
+  const Symptom why = cause(suspicion);
+  if (why == Symptom::silent) return timing_.frozen_after;
+  if (link == proto::kParentLink) return why == Symptom::frozen ? kForGood : timing_.orphan_after;
+  if (why == Symptom::frozen) return timing_.frozen_after;
+  return why == Symptom::gone && !hears_nobody() ? timing_.gone_after : timing_.half_open_after;
 }
 
 /// A root whose children are all silent, and who has nobody to ask, may be cut off itself.
@@ -169,7 +169,7 @@ bool Detector::is_guilty(LinkId link, const Peer& peer, Instant now) const {
   const Duration needed = patience(link, *peer.suspicion);
   if (now - peer.heard_at < needed) return false;
   const std::optional<Duration> acknowledged = peer.suspicion->evidence->acknowledged;
-  const bool may_be_late = link == proto::kParentLink || cause(*peer.suspicion) == Cause::half_open;
+  const bool may_be_late = link == proto::kParentLink || cause(*peer.suspicion) == Symptom::half_open;
   return !may_be_late || !acknowledged || *acknowledged >= needed / 2;
 }
 

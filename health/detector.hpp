@@ -55,7 +55,7 @@ struct Timing {
 
 /// What the verdict will be and when, if nothing changes.
 struct Outlook {
-  Cause cause = Cause::gone;
+  Symptom cause = Symptom::gone;
   Duration left{0};  // negative: only an answer is awaited, of a port or our parent
 };
 
@@ -120,7 +120,7 @@ private:
   Duration suspect_after(const Peer& peer) const;
   Duration patience(LinkId link, const Suspicion& suspicion) const;
   bool hears_nobody() const;
-  Cause cause(const Suspicion& suspicion) const;
+  Symptom cause(const Suspicion& suspicion) const;
   bool forgive(Instant now);
   void beat(Instant now, Orders& orders);
   void suspect(LinkId link, Peer& peer, Instant now, Orders& orders);

@@ -12,7 +12,7 @@ namespace charmtree::health {
 
 using proto::LinkId;
 
-enum class Cause : std::uint8_t {
+enum class Symptom : std::uint8_t {
   gone,       // its host or its network
   half_open,  // the connection, while the host lives
   frozen,     // the launcher, while its host takes what is sent to it
@@ -21,7 +21,7 @@ enum class Cause : std::uint8_t {
 
 struct Verdict {
   LinkId link = 0;
-  Cause cause = Cause::gone;
+  Symptom cause = Symptom::gone;
   Duration silence{0};
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };

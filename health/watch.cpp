@@ -108,8 +108,8 @@ void Watch::obey(const Detector::Orders& orders, Turn& turn) {
   if (orders.ask_parent && is_up(kParentLink, turn)) turn.act(Send{kParentLink, wire::WasPunctual{}});
   for (const Verdict& verdict : orders.verdicts) {
     if (!is_up(verdict.link, turn)) continue;
-    const bool is_cut_off = verdict.cause == Cause::gone || verdict.cause == Cause::half_open;
-    const bool answers = verdict.cause == Cause::half_open || verdict.cause == Cause::silent;
+    const bool is_cut_off = verdict.cause == Symptom::gone || verdict.cause == Symptom::half_open;
+    const bool answers = verdict.cause == Symptom::half_open || verdict.cause == Symptom::silent;
     turn.tell(LinkSilent{verdict.link, explain(verdict), is_cut_off, answers});
   }
 }

@@ -35,7 +35,7 @@ TEST_CASE("a login runs the command and stamps its phases in order", "[ssh]") {
 
   INFO(to_string(result.error));
   REQUIRE(result.link);
-  const LoginTimes& t = result.times;
+  const LoginSteps& t = result.times;
   CHECK(t.begun <= t.resolved);
   CHECK(t.resolved <= t.connected);
   CHECK(t.connected <= t.handshaken);

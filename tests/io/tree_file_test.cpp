@@ -68,6 +68,17 @@ TEST_CASE("what is cut short or something else is no such file", "[keep-alive]")
   for (std::size_t size = 0; size < lists; ++size) CHECK_FALSE(decode_tree(whole.substr(0, size)));
 }
 
+TEST_CASE("more words than a file may have are none", "[keep-alive]") {
+  const std::string whole = encode(sample()), machine{"\4here"};
+  const std::size_t words = whole.find(machine) + machine.size();
+  REQUIRE(whole.at(words) == '\4');
+  const auto with_count = [&](std::string count) {
+    return whole.substr(0, words) + std::move(count) + whole.substr(words + 1) + std::string(4U << 20, '\0');
+  };
+  CHECK(decode_tree(with_count("\xFF\xFF\xFF\xFF\x0F")).error().what == "it cannot be read");
+  CHECK(decode_tree(with_count("\x81\x80\x40")).error().what == "it cannot be read");  // 2^20 + 1
+}
+
 TEST_CASE("only its user can read it, and it goes with the job", "[keep-alive]") {
   const TempDir home;
   const std::string folder = home.path("state/charmtree");

@@ -72,7 +72,7 @@ void World::judge(HostId host, const health::Verdict& verdict) {
       seconds(side.acknowledged_ago(calendar_.now())), side.answers ? "answers" : "does not answer");
   if (settings_.log > 0)
     fmt::print("{:.3f} s: host {}: link {}: {}\n", seconds(duration(calendar_.now())), host, link, what);
-  if (far.died != kNo && verdict.cause == health::Cause::gone) {
+  if (far.died != kNo && verdict.cause == health::Symptom::gone) {
     const Duration delay = took(host, far.died);
     (by_child ? record_.by_child : record_.by_parent).push_back(delay);
     // Who did not run itself begins anew.
@@ -81,11 +81,11 @@ void World::judge(HostId host, const health::Verdict& verdict) {
     const Duration more = by_child ? timing_.orphan_after - timing_.gone_after : Duration{0};
     if (delay > sim::ms(settings_.within) + more + anew)
       offend(host, link, fmt::format("noticed {:.3f} s after its end", seconds(delay)));
-  } else if (far.frozen != kNo && verdict.cause == health::Cause::frozen) {
+  } else if (far.frozen != kNo && verdict.cause == health::Symptom::frozen) {
     record_.frozen.push_back(took(host, far.frozen));
-  } else if (links_[link].is_cut && verdict.cause == health::Cause::half_open) {
+  } else if (links_[link].is_cut && verdict.cause == health::Symptom::half_open) {
     record_.half_open.push_back(took(host, cut_[link]));
-  } else if (links_[link].is_cut && verdict.cause == health::Cause::gone) {
+  } else if (links_[link].is_cut && verdict.cause == health::Symptom::gone) {
     ++record_.mistaken;  // one lost packet more, and it looks the same
   } else {
     ++record_.false_verdicts[cause];

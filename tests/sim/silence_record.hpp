@@ -11,7 +11,7 @@
 
 namespace charmtree::silence {
 
-inline constexpr std::size_t kCauses = 3;  // health::Cause
+inline constexpr std::size_t kCauses = 3;  // health::Symptom
 
 /// Counts durations by bins of one width; the last takes all that are longer. Negative ones are in none.
 class Histogram {

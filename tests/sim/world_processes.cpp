@@ -8,6 +8,7 @@
 
 #include "tests/sim/dice.hpp"
 #include "tests/sim/world.hpp"
+#include "tree/base/signals.hpp"
 #include "tree/wire/charm_message.hpp"
 #include "tree/wire/native_message.hpp"
 
@@ -234,10 +235,9 @@ void World::perform(std::uint32_t id, const DrainOutput& action, Duration& now) 
 }
 
 void World::perform(std::uint32_t id, const proto::Signal& action, Duration& now) {
-  constexpr int kSigkill = 9;
   if (action.process >= processes_.size() || processes_[action.process].launcher != id)
     return checks_.wrong(fmt::format("host {} signals a process that it has not", launchers_[id].host));
-  if (action.signal == kSigkill || !processes_[action.process].is_stubborn)
+  if (action.signal == signals::kKill || !processes_[action.process].is_stubborn)
     put(now + random_.between(0ms, kReaction),
         Dies{action.process, 0, action.signal, processes_[action.process].life});
 }

@@ -13,6 +13,29 @@ using namespace charmtree::wire;
 namespace {
 
 template <class M>
+struct Last {
+  std::string first;
+  std::uint32_t second = 2;
+  M last;
+};
+
+}  // namespace
+
+/// Leaves the last member out.
+template <class M>
+struct charmtree::wire::Members<Last<M>> {
+  template <class S>
+  static auto of(S& s) {
+    return std::tie(s.first, s.second);
+  }
+};
+
+namespace {
+
+template <class... Each>
+constexpr bool is_missed_whichever_it_is = (!kNamesAll<Last<Each>> && ...);
+
+template <class M>
 std::vector<std::string> texts_of(M message) {
   std::vector<std::string> texts;
   const auto note = [&](std::string& text) { texts.push_back(text); };
@@ -32,6 +55,16 @@ TEST_CASE("texts that may be cut are found wherever they are in a message, other
   CHECK(texts_of(facts) == Texts{"what", "fix", "text", "words"});
   CHECK(texts_of(Output{1, 1, false, "the program's own", {}, kNever}).empty());
   CHECK(texts_of(Assign{{Host{.index = 1, .name = "name"}}, 0}).empty());
+}
+
+TEST_CASE("a description that leaves a member out, of whatever kind, does not compile", "[describe]") {
+  STATIC_REQUIRE(is_missed_whichever_it_is<bool, std::int64_t, Tail, std::string, Blob, Duration, Instant>);
+  STATIC_REQUIRE(
+      is_missed_whichever_it_is<std::vector<std::string>, std::array<Duration, 3>, NodeTable, Error>);
+  STATIC_REQUIRE(is_missed_whichever_it_is<std::optional<bool>, std::optional<std::string>,
+                                           std::optional<ProcessSet::Range>, std::optional<Error>,
+                                           std::optional<std::vector<int>>>);
+  STATIC_REQUIRE(kNamesAll<ProcessSet::Range> && kNamesAll<JobSpec> && kNamesAll<Facts>);
 }
 
 TEST_CASE("an enumeration has no value behind its last, and a struct must be sound", "[describe]") {

@@ -85,7 +85,7 @@ TEST_CASE("a host that is gone is known to be so within a second", "[health]") {
   bench.probed({bench.now - last, bench.now - last, false});
   bench.run(100ms);
   REQUIRE(bench.orders.verdicts.size() == 1);
-  CHECK(bench.orders.verdicts[0].cause == Cause::gone);
+  CHECK(bench.orders.verdicts[0].cause == Symptom::gone);
   CHECK(bench.orders.verdicts[0].silence <= 1100ms);
   CHECK(bench.detector.next_deadline() == kNever);
 }
@@ -93,14 +93,14 @@ TEST_CASE("a host that is gone is known to be so within a second", "[health]") {
 TEST_CASE("a host that still answers is given more time, as its answers say", "[health]") {
   struct Case {
     Evidence evidence;
-    Cause cause;
+    Symptom cause;
     Duration after;
   };
   const auto [evidence, cause, after] = GENERATE(values<Case>({
-      {{1s, 10ms, true}, Cause::frozen, 30s},
-      {{1s, 10ms, false}, Cause::frozen, 30s},  // its port is closed by a firewall
-      {{1s, 1s, true}, Cause::half_open, 8s},
-      {{1s, {}, true}, Cause::silent, 30s},  // nobody knows of acknowledgements
+      {{1s, 10ms, true}, Symptom::frozen, 30s},
+      {{1s, 10ms, false}, Symptom::frozen, 30s},  // its port is closed by a firewall
+      {{1s, 1s, true}, Symptom::half_open, 8s},
+      {{1s, {}, true}, Symptom::silent, 30s},  // nobody knows of acknowledgements
   }));
   Bench bench;
   bench.run(5s, {kChild});
@@ -209,7 +209,7 @@ TEST_CASE("time in which we did not run is forgiven once", "[health]") {
   bench.detector.tick(bench.now, bench.orders);
   bench.detector.tick(bench.now, bench.orders);
   const auto outlook = bench.detector.outlook(kChild, bench.now);
-  CHECK(outlook->cause == Cause::frozen);
+  CHECK(outlook->cause == Symptom::frozen);
   CHECK(outlook->left <= 29s + left);
   CHECK(outlook->left >= 29s + left - 100ms);
 }
@@ -233,7 +233,7 @@ TEST_CASE("the host behind a dead link is not gone because one packet was lost",
   CHECK_FALSE(found(false));
   CHECK(found(false));
   REQUIRE(bench.orders.verdicts.size() == 1);
-  CHECK(bench.orders.verdicts[0].cause == Cause::gone);
+  CHECK(bench.orders.verdicts[0].cause == Symptom::gone);
 }
 
 TEST_CASE("a link is dead only when nothing was acknowledged for long", "[health]") {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/wire/native_message.hpp"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 #include "tree/wire/codec.hpp"
@@ -42,6 +44,12 @@ NodeTable small_table() {
   return table;
 }
 
+std::string hex(std::string_view bytes) {
+  std::string text;
+  for (const char c : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return text;
+}
+
 bool launcher_takes(const native::Welcome& welcome) {
   const std::string bytes = native::to_frame(native::FromLauncher{welcome});
   return native::decode_from_launcher(only_frame(bytes)).ok();
@@ -74,6 +82,40 @@ TEST_CASE("every message survives its frame, in its own direction only", "[nativ
       native::Renewed{3, {{1, 4, 0x0A000001, {{0, "here"}}}, {2, 6, 0, {{0, {}}, {9, "there"}}}}});
   check_from_launcher(native::Missed{12});
   check_from_launcher(native::Refused{"process 7 has joined already"});
+}
+
+TEST_CASE("every message is these bytes: programs with another build of the library say the same",
+          "[native]") {
+  using native::FromClient, native::FromLauncher;
+  const auto said = [](const FromClient& message) { return hex(native::to_frame(message)); };
+  const auto heard = [](const FromLauncher& message) { return hex(native::to_frame(message)); };
+  CHECK(said(native::Hello{native::kVersion, 300, 4'194'304, "0.1.0"}) ==
+        "0f000000010103ac028080800205302e312e30");
+  CHECK(said(native::Put{std::string{"\0\xFF", 2}}) == "0500000001020200ff");
+  CHECK(said(native::BarrierEnter{UINT32_MAX}) == "070000000103ffffffff0f");
+  CHECK(said(native::Print{native::Stream::out, "o\n"}) == "06000000010401026f0a");
+  CHECK(said(native::Print{native::Stream::err, ""}) == "0400000001040200");
+  CHECK(said(native::Abort{-2, "why"}) == "0b0000000105feffffff0f03776879");
+  CHECK(said(native::Abort{INT32_MIN, ""}) == "080000000105808080800800");
+  CHECK(said(native::Finalize{200}) == "040000000106c801");
+  CHECK(said(native::Handler{"steps", CcsMerge{CcsMerge::max, CcsMerge::float64}}) ==
+        "09000000010705737465707333");
+  CHECK(said(native::Reply{7, native::kMaxReply, "xy"}) == "0a00000001080780808020027879");
+  CHECK(said(native::ReplyData{"xy"}) == "050000000109027879");
+  CHECK(said(native::Kept{128}) == "04000000010a8001");
+  CHECK(heard(native::Welcome{7, 900, 3, 5, 2, 1, 4}) == "0a00000001410784070305020104");
+  CHECK(heard(native::Table{small_table()}) ==
+        "26000000014203010305666972737402007800020000828080a001020000000002060000010000000400");
+  CHECK(heard(native::BarrierRelease{}) == "020000000143");
+  CHECK(heard(native::Finished{}) == "020000000144");
+  CHECK(heard(native::Refused{"no"}) == "050000000145026e6f");
+  CHECK(heard(native::Request{1, "steps", 0x7F000001, 65535, 5, "data"}) ==
+        "17000000014601057374657073818080f807ffff03050464617461");
+  CHECK(heard(native::RequestData{"xy"}) == "050000000147027879");
+  CHECK(heard(native::Lost{{{1, 300}, {777, 777}}}) == "0a00000001480201ac0289068906");
+  CHECK(heard(native::Renewed{3, {{1, 4, 0x0A000001, {{0, "here"}, {0, "there"}}}}}) ==
+        "1d000000014903020468657265057468657265010208828080a001020000000002");
+  CHECK(heard(native::Missed{12}) == "03000000014a0c");
 }
 
 TEST_CASE("the largest messages of a client fit a client's frame", "[native]") {

@@ -303,7 +303,9 @@ TEST_CASE("the table is sound") {
     CHECK(names.insert(row.name).second);
     CHECK_FALSE(row.help.empty());
     CHECK(row.value.empty() == row.is_flag());
-    CHECK((row.kind() != OptionKind::integer || row.low < row.high));
+    const bool is_integer =
+        row.kind() == OptionKind::integer || row.target == OptionTarget{NoMember::integer};
+    CHECK((!is_integer || row.low < row.high));
   }
 }
 
@@ -479,19 +481,26 @@ TEST_CASE("the replay of one PE is a job of one PE") {
   CHECK(options.arguments == Words{"x", "+replay-detail", "0"});
 }
 
-TEST_CASE("the two characters \\n in a text are a newline") {
-  const OptionRow row{"commands", OptionTopic::debug, TextMember{&Options::debug_commands}, "TEXT", "", "x"};
-  Options options;
-  REQUIRE(set_option(row, {true, "b main\\nrun\\n\\t\\\\n"}, options).ok());
-  CHECK(options.debug_commands == "b main\nrun\n\\t\\\n");
+TEST_CASE("the value of an option that is refused or ignored is checked, and nothing is kept of it") {
+  CHECK(failure({"++newp", "x", "app"}) ==
+        fmt::format("options: ++newp cannot be 'x'; it takes a whole number from 0 to {}", kMaxProcesses));
+  CHECK(failure({"++charmrun_port", "65536", "app"}) ==
+        "options: ++charmrun_port cannot be '65536'; it takes a whole number from 0 to 65535");
+  CHECK(failure({"++debugger", "", "app"}) ==
+        "options: ++debugger cannot be ''; it takes a COMMAND that is not empty");
+  CHECK(failure({"++debug-commands", "", "app"}) ==
+        "options: ++debug-commands is not ready yet (debuggers); leave it out");
+  const Words words{"charmrun",       "++newp",          "4", "++oldp", "2",
+                    "++shrinkexpand", "++charmrun_port", "9", "app"};
+  CHECK(parse_options(words, {})->arguments.empty());
 }
 
 TEST_CASE("a unit of binding is one of those there are") {
   const OptionRow row{"bind", OptionTopic::counts, &Options::binding, "UNIT", "", "x"};
   Options options;
-  CHECK(options.binding == Binding::automatic);
+  CHECK(options.binding == BindUnit::automatic);
   REQUIRE(set_option(row, {true, "numa"}, options).ok());
-  CHECK(options.binding == Binding::numa);
+  CHECK(options.binding == BindUnit::numa);
   CHECK(
       has(to_string(set_option(row, {true, "cpu"}, options).error()), "it takes core, socket, numa or none"));
 }

@@ -11,7 +11,7 @@ using namespace charmtree::session;
 namespace {
 
 std::vector<Message> all() {
-  Shown shown{{3, 2, true, "text\n", wire::Tail::prompt, Instant{5s}}, "h1", 4, true};
+  ToShow shown{{3, 2, true, "text\n", wire::Tail::prompt, Instant{5s}}, "h1", 4, true};
   Run run{std::make_shared<const std::string>("job"), {{"h0", 0, 2}, {"h1", 1, 0}}, 3s, false, true};
   return {Tree{"1.0", "nodes", "host a\n", "main", 3, 2, true},
           Said{2, "a line"},
@@ -24,7 +24,7 @@ std::vector<Message> all() {
           Signalled{2},
           Typed{"typed", true},
           Written{1ULL << 40},
-          Receipt{7}};
+          Delivered{7}};
 }
 
 std::string coded(const Message& message) {
@@ -97,7 +97,7 @@ TEST_CASE("a word that says what cannot be breaks the connection", "[session]") 
   over.signal = 65;
   Said said;
   said.tone = 3;
-  Shown shown;
+  ToShow shown;
   shown.output.stream = 4;
   Run late, early;
   late.job = early.job = std::make_shared<const std::string>("job");

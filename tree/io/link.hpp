@@ -58,7 +58,7 @@ public:
 };
 
 /// When each step of one login ended (monotonic, of the launcher that logs in). kNever: did not happen.
-struct LoginTimes {
+struct LoginSteps {
   Instant begun = kNever, resolved = kNever, connected = kNever, handshaken = kNever, authenticated = kNever,
           executed = kNever;
 };
@@ -71,7 +71,7 @@ struct LoginLimits {
 struct LoginResult {
   std::unique_ptr<Link> link;  // null: failed
   Error error;                 // when failed
-  LoginTimes times;
+  LoginSteps times;
   HostKey accepted_key;  // a key taken on first use (accept_new); type empty: none
   std::string note;      // one line for ++verbose, e.g. why the ssh command is used
 };

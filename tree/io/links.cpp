@@ -19,7 +19,7 @@
 namespace charmtree::io {
 
 namespace {
-proto::LoginTimes convert(const LoginTimes& t) {
+proto::LoginTimes convert(const LoginSteps& t) {
   return {t.begun, t.resolved, t.connected, t.handshaken, t.authenticated, t.executed};
 }
 proto::StreamEnd convert(const LinkEnd& end) {

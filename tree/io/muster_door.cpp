@@ -21,7 +21,7 @@ struct MusterDoor::Visitor {
   std::uint32_t address = 0;
   std::unique_ptr<PskLink> link;
   wire::FrameDecoder frames{wire::kMaxRankReport};
-  LoginTimes times;
+  LoginSteps times;
   bool reported = false, gone = false;
 };
 
@@ -100,7 +100,7 @@ void MusterDoor::received(const VisitorPtr& visitor, std::string_view bytes) {
     if (!report) return lose(visitor, report.error().what);
     if (!std::exchange(visitor->reported, true)) {
       lobby_.leave(visitor->id);
-      LoginTimes& times = visitor->times;
+      LoginSteps& times = visitor->times;
       times.handshaken = times.authenticated = times.executed = now();
     }
     sink_.report(visitor->id, *report);

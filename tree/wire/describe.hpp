@@ -3,6 +3,7 @@
 // that description. No memory is taken for a list before it is known that so much can follow, and may.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +28,7 @@ namespace charmtree::wire {
 template <class S>
 struct Members;
 
-/// In namespace charmtree::wire: CT_MEMBERS(Point, s.x, s.y).
+/// In namespace charmtree::wire: CT_MEMBERS(Point, s.x, s.y). A member left out does not compile.
 #define CT_MEMBERS(Type, ...)                                         \
   template <>                                                         \
   struct Members<Type> {                                              \
@@ -36,12 +37,34 @@ struct Members;
     static auto of([[maybe_unused]] S& s) {                           \
       return std::tie(__VA_ARGS__);                                   \
     }                                                                 \
-  };
+  };                                                                  \
+  static_assert(kNamesAll<Type>, #Type " has more members, or fewer");
 
 template <class S>
 concept Described = requires(S& s) {
   Members<std::remove_const_t<S>>::of(s);
 };
+
+/// Stands for a member of whatever type.
+struct AnyMember {
+  template <class M>
+  operator M() const;  // NOLINT(google-explicit-constructor)
+};
+/// S{...} may have so many initialisers.
+template <class S, std::size_t... Each>
+constexpr bool takes(std::index_sequence<Each...>) {
+  return requires {
+    S{(static_cast<void>(Each), AnyMember{})...};
+  };
+}
+/// As many members are described as S has: it takes an initialiser for each, and no more. What has
+/// constructors (Error, CcsMerge) hides their number, and is believed.
+template <class S>
+inline constexpr bool kNamesAll = [] {
+  constexpr std::size_t kNamed = std::tuple_size_v<decltype(Members<S>::of(std::declval<S&>()))>;
+  return !std::is_aggregate_v<S> ||
+         (takes<S>(std::make_index_sequence<kNamed>{}) && !takes<S>(std::make_index_sequence<kNamed + 1>{}));
+}();
 
 /// The last value of an enumeration that travels, whose values count from 0.
 template <class E>
@@ -50,6 +73,12 @@ inline constexpr E kLast = [] { static_assert(sizeof(E) == 0, "which one is its 
 /// Bytes of each text in such a struct; a longer one is refused.
 template <class S>
 inline constexpr std::size_t kMostText = kMaxLinkFrame;
+/// Elements of each list in such a struct; one with more is refused.
+template <class S>
+inline constexpr std::uint64_t kMostElements = UINT64_MAX;
+/// Its signed numbers travel as the bits of their two's complement, not by zig-zag.
+template <class S>
+inline constexpr bool kTwosComplement = false;
 /// Its texts may be cut, and are before they are sent: people read them.
 template <class S>
 inline constexpr bool kMayBeCut = false;
@@ -105,6 +134,8 @@ template <class S, class M>
 void put_member(Writer& out, const M& member) {
   if constexpr (std::is_same_v<M, std::string> && kMayBeCut<S>)
     out.string(std::string_view{member}.substr(0, kMostText<S>));
+  else if constexpr (std::is_signed_v<M> && kTwosComplement<S>)
+    put(out, static_cast<std::make_unsigned_t<M>>(member));
   else
     put(out, member);
 }
@@ -144,12 +175,16 @@ inline void get(Reader& in, Instant& v) {
   v = Instant{since};
 }
 template <class T>
-void get(Reader& in, std::vector<T>& v) {
+void get_list(Reader& in, std::vector<T>& v, std::uint64_t most) {
   const std::size_t size = in.count();
   v.clear();
-  if (size > in.left() / Least<T>::value || size > in.remit().most_elements()) return in.poison();
+  if (size > in.left() / Least<T>::value || size > most) return in.poison();
   v.reserve(size);
   for (std::size_t i = 0; i < size && in.ok(); ++i) get(in, v.emplace_back());
+}
+template <class T>
+void get(Reader& in, std::vector<T>& v) {
+  get_list(in, v, in.remit().most_elements());
 }
 template <class T, std::size_t N>
 void get(Reader& in, std::array<T, N>& v) {
@@ -163,8 +198,14 @@ template <class S, class M>
 void get_member(Reader& in, M& member) {
   if constexpr (std::is_same_v<M, std::string>)
     member = in.string(kMostText<S>);
+  else if constexpr (std::is_signed_v<M> && kTwosComplement<S>)
+    member = static_cast<M>(in.bounded(std::numeric_limits<std::make_unsigned_t<M>>::max()));
   else
     get(in, member);
+}
+template <class S, class T>
+requires(kMostElements<S> < UINT64_MAX) void get_member(Reader& in, std::vector<T>& member) {
+  get_list(in, member, std::min(kMostElements<S>, in.remit().most_elements()));
 }
 /// What must hold between members says `bool is_sound(const S&)` beside S.
 template <Described S>

@@ -7,6 +7,7 @@
 #include "tree/wire/describe.hpp"
 #include "tree/wire/message_limits.hpp"
 #include "tree/wire/messages.hpp"
+#include "tree/wire/table_members.hpp"
 
 namespace charmtree::wire {
 
@@ -55,18 +56,6 @@ inline constexpr bool kMayBeCut<Note> = true;
 template <>
 inline constexpr bool kMayBeCut<Checkup> = true;  // its boot id is as long as that of others, or nobody's
 
-inline bool is_sound(const ProcessSet::Range& range) {
-  return range.first <= range.last;
-}
-
-/// Tuples have a code of their own.
-inline void put(Writer& out, const std::vector<TupleBlock>& v) {
-  encode(out, v);
-}
-inline void get(Reader& in, std::vector<TupleBlock>& v) {
-  v = decode_blocks(in);
-}
-
 CT_MEMBERS(Error, s.code, s.phase, s.what, s.fix)
 CT_MEMBERS(HostKey, s.type, s.blob)
 CT_MEMBERS(SshAlgorithms, s.key_exchanges, s.host_keys, s.ciphers, s.macs, s.user_keys)
@@ -94,7 +83,6 @@ CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.environment, s.hosts, s.proce
            s.provision, s.bind, s.report_bindings, s.resizes, s.fork_clients, s.spool, s.watched,
            s.on_failure, s.restarts_in_place, s.restarts, s.heartbeat, s.silence, s.session, s.keep_alive,
            s.starts_together)
-CT_MEMBERS(NodeTable, s.epoch, s.pes_per_process, s.blocks)
 CT_MEMBERS(Welcome, s.job, s.self, s.level)
 CT_MEMBERS(Assign, s.hosts, s.login_rate)
 CT_MEMBERS(Numbers, s.shares, s.pes_per_process)
@@ -118,7 +106,6 @@ CT_MEMBERS(Lost, s.epoch, s.processes)
 CT_MEMBERS(Renewed, s.epoch, s.blocks)
 CT_MEMBERS(Readmit, s.process, s.barriers, s.table)
 CT_MEMBERS(CcsForward, s.process, s.last, s.bytes)
-CT_MEMBERS(CcsMerge, s.code)
 CT_MEMBERS(CcsSpread, s.token, s.first, s.last, s.everybody, s.processes, s.bytes)
 CT_MEMBERS(OutputTaken::Taken, s.process, s.number)
 CT_MEMBERS(OutputTaken, s.processes)
@@ -146,7 +133,6 @@ CT_MEMBERS(HostFailure, s.host, s.error)
 CT_MEMBERS(ProcessExit, s.process, s.code, s.signal, s.core, s.registered, s.ended, s.lost_connection,
            s.restartable, s.refused, s.text, s.last_words, s.hung, s.asked)
 CT_MEMBERS(Code, s.process, s.code)
-CT_MEMBERS(ProcessSet::Range, s.first, s.last)
 CT_MEMBERS(StartedBy, s.host, s.by)
 CT_MEMBERS(Facts, s.hosts_up, s.hosts_failed, s.blocks, s.epoch, s.barrier, s.crash_acks, s.registered,
            s.ended, s.code, s.exited_ok, s.first_ok, s.exits, s.topologies, s.random_layout, s.blind,

@@ -1,179 +1,131 @@
 // SPDX-License-Identifier: Apache-2.0
-// Payloads are the fields in order, integers as varints (a status as the 32 bits of its two's complement).
-// The type numbers of the two directions do not overlap, so that a frame that was sent back is recognised.
+// The type of a message is its place in its variant, counted from another number for each direction: a frame
+// that was sent back is recognised.
 #include "tree/wire/native_message.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "tree/wire/codec.hpp"
 #include "tree/wire/pieces.hpp"
+#include "tree/wire/table_members.hpp"
+
+namespace charmtree::wire {
+
+template <>
+inline constexpr native::Stream kLast<native::Stream> = native::Stream::err;
+
+template <>
+inline constexpr std::size_t kMostText<native::Hello> = native::kMaxLibrary;
+template <>
+inline constexpr std::size_t kMostText<native::Put> = kMaxTuple;
+template <>
+inline constexpr std::size_t kMostText<native::Print> = native::kMaxPrint;
+template <>
+inline constexpr std::size_t kMostText<native::Abort> = native::kMaxAbortText;
+template <>
+inline constexpr std::size_t kMostText<native::Handler> = native::kMaxHandler;
+template <>
+inline constexpr std::size_t kMostText<native::Reply> = native::kPiece;
+template <>
+inline constexpr std::size_t kMostText<native::ReplyData> = native::kPiece;
+template <>
+inline constexpr std::size_t kMostText<native::Request> = native::kPiece;
+template <>
+inline constexpr std::size_t kMostText<native::RequestData> = native::kPiece;
+template <>
+inline constexpr std::size_t kMostText<native::Refused> = native::kMaxWhy;
+
+template <>
+inline constexpr bool kMayBeCut<native::Hello> = true;
+template <>
+inline constexpr bool kMayBeCut<native::Print> = true;
+template <>
+inline constexpr bool kMayBeCut<native::Abort> = true;
+template <>
+inline constexpr bool kMayBeCut<native::Handler> = true;
+template <>
+inline constexpr bool kMayBeCut<native::Refused> = true;
+
+template <>
+inline constexpr std::uint64_t kMostElements<native::Lost> = native::kMaxLost;
+
+template <>
+inline constexpr bool kTwosComplement<native::Abort> = true;
+template <>
+inline constexpr bool kTwosComplement<native::Finalize> = true;
+
+namespace native {
+
+bool is_sound(const Print& print) {
+  return print.stream >= Stream::out;
+}
+bool is_sound(const Handler& handler) {
+  return !handler.name.empty() && handler.merge.is_known();
+}
+bool is_sound(const Reply& reply) {
+  return reply.size <= kMaxReply && reply.bytes.size() <= reply.size;
+}
+bool is_sound(const ReplyData& data) {
+  return !data.bytes.empty();
+}
+bool is_sound(const Welcome& w) {
+  return w.process < w.total && w.total <= kMaxProcesses && w.local_rank < w.local_size &&
+         w.local_size <= w.total;
+}
+bool is_sound(const Table& table) {
+  return is_complete(table.table.blocks, table.table.processes());
+}
+bool is_sound(const Request& request) {
+  return request.handler.size() <= kMaxHandler && request.bytes.size() <= request.size;
+}
+bool is_sound(const RequestData& data) {
+  return !data.bytes.empty();
+}
+
+}  // namespace native
+
+CT_MEMBERS(native::Hello, s.version, s.process, s.pid, s.library)
+CT_MEMBERS(native::Put, s.tuple)
+CT_MEMBERS(native::BarrierEnter, s.epoch)
+CT_MEMBERS(native::Print, s.stream, s.text)
+CT_MEMBERS(native::Abort, s.code, s.text)
+CT_MEMBERS(native::Finalize, s.code)
+CT_MEMBERS(native::Handler, s.name, s.merge)
+CT_MEMBERS(native::Reply, s.token, s.size, s.bytes)
+CT_MEMBERS(native::ReplyData, s.bytes)
+CT_MEMBERS(native::Kept, s.token)
+CT_MEMBERS(native::Welcome, s.process, s.total, s.local_rank, s.local_size, s.host, s.epoch, s.restarts)
+CT_MEMBERS(native::Table, s.table)
+CT_MEMBERS(native::BarrierRelease, )
+CT_MEMBERS(native::Finished, )
+CT_MEMBERS(native::Refused, s.why)
+CT_MEMBERS(native::Request, s.token, s.handler, s.address, s.port, s.size, s.bytes)
+CT_MEMBERS(native::RequestData, s.bytes)
+CT_MEMBERS(native::Lost, s.processes)
+CT_MEMBERS(native::Renewed, s.epoch, s.blocks)
+CT_MEMBERS(native::Missed, s.barriers)
+
+}  // namespace charmtree::wire
 
 namespace charmtree::wire::native {
 
 namespace {
 
-enum class Type : std::uint8_t {
-  hello = 1,
-  put = 2,
-  barrier_enter = 3,
-  print = 4,
-  abort = 5,
-  finalize = 6,
-  handler = 7,
-  reply = 8,
-  reply_data = 9,
-  kept = 10,
-  welcome = 65,
-  table = 66,
-  barrier_release = 67,
-  finished = 68,
-  refused = 69,
-  request = 70,
-  request_data = 71,
-  lost = 72,
-  renewed = 73,
-  missed = 74,
-};
+/// The type of the first message of a direction.
+template <class Variant>
+constexpr std::uint8_t kFirst = std::is_same_v<Variant, FromClient> ? 1 : 65;
 
-std::string_view cut(std::string_view text, std::size_t limit) {
-  return text.substr(0, limit);
+template <class Variant>
+std::uint8_t type_of(const Variant& message) {
+  return static_cast<std::uint8_t>(kFirst<Variant> + message.index());
 }
 
-// ---- encoding: the type of a message and its payload
-
-Type write(Writer& out, const Hello& hello) {
-  out.varint(hello.version);
-  out.varint(hello.process);
-  out.varint(hello.pid);
-  out.string(cut(hello.library, kMaxLibrary));
-  return Type::hello;
-}
-
-Type write(Writer& out, const Put& put) {
-  out.string(put.tuple);
-  return Type::put;
-}
-
-Type write(Writer& out, const BarrierEnter& enter) {
-  out.varint(enter.epoch);
-  return Type::barrier_enter;
-}
-
-Type write(Writer& out, const Print& print) {
-  out.u8(static_cast<std::uint8_t>(print.stream));
-  out.string(cut(print.text, kMaxPrint));
-  return Type::print;
-}
-
-Type write(Writer& out, const Abort& abort) {
-  out.varint(static_cast<std::uint32_t>(abort.code));
-  out.string(cut(abort.text, kMaxAbortText));
-  return Type::abort;
-}
-
-Type write(Writer& out, const Finalize& finalize) {
-  out.varint(static_cast<std::uint32_t>(finalize.code));
-  return Type::finalize;
-}
-
-Type write(Writer& out, const Handler& handler) {
-  out.string(cut(handler.name, kMaxHandler));
-  out.u8(handler.merge.code);
-  return Type::handler;
-}
-
-Type write(Writer& out, const Reply& reply) {
-  out.varint(reply.token);
-  out.varint(reply.size);
-  out.string(reply.bytes);
-  return Type::reply;
-}
-
-Type write(Writer& out, const ReplyData& data) {
-  out.string(data.bytes);
-  return Type::reply_data;
-}
-
-Type write(Writer& out, const Kept& kept) {
-  out.varint(kept.token);
-  return Type::kept;
-}
-
-Type write(Writer& out, const Request& request) {
-  out.varint(request.token);
-  out.string(cut(request.handler, kMaxHandler));
-  out.varint(request.address);
-  out.varint(request.port);
-  out.varint(request.size);
-  out.string(request.bytes);
-  return Type::request;
-}
-
-Type write(Writer& out, const RequestData& data) {
-  out.string(data.bytes);
-  return Type::request_data;
-}
-
-Type write(Writer& out, const Lost& lost) {
-  out.varint(lost.processes.size());
-  for (const auto& [first, last] : lost.processes) {
-    out.varint(first);
-    out.varint(last);
-  }
-  return Type::lost;
-}
-
-Type write(Writer& out, const Welcome& welcome) {
-  out.varint(welcome.process);
-  out.varint(welcome.total);
-  out.varint(welcome.local_rank);
-  out.varint(welcome.local_size);
-  out.varint(welcome.host);
-  out.varint(welcome.epoch);
-  out.varint(welcome.restarts);
-  return Type::welcome;
-}
-
-Type write(Writer& out, const NodeTable& table) {
-  out.varint(table.epoch);
-  out.varint(table.pes_per_process);
-  encode(out, table.blocks);
-  return Type::table;
-}
-
-Type write(Writer& out, const Renewed& renewed) {
-  out.varint(renewed.epoch);
-  encode(out, renewed.blocks);
-  return Type::renewed;
-}
-
-Type write(Writer& out, const Missed& missed) {
-  out.varint(missed.barriers);
-  return Type::missed;
-}
-
-Type write(Writer& out, const Table& table) {
-  return write(out, table.table);
-}
-Type write(Writer&, const BarrierRelease&) {
-  return Type::barrier_release;
-}
-Type write(Writer&, const Finished&) {
-  return Type::finished;
-}
-
-Type write(Writer& out, const Refused& refused) {
-  out.string(cut(refused.why, kMaxWhy));
-  return Type::refused;
-}
-
-template <class Message>
-std::string frame_of(const Message& message) {
+template <class Variant>
+std::string frame_of(const Variant& message) {
   FrameWriter out;
-  const Type type = std::visit([&out](const auto& m) { return write(out, m); }, message);
-  return out.take_frame(static_cast<std::uint8_t>(type));
+  std::visit([&out](const auto& m) { wire::put(out, m); }, message);
+  return out.take_frame(type_of(message));
 }
 
 /// `More`: what carries the data that `first` has no room for.
@@ -192,89 +144,21 @@ std::string frames_of(First& first, std::string_view data) {
   return frames;
 }
 
-// ---- decoding
-
-Hello read_hello(Reader& in) {
-  Hello hello;
-  hello.version = in.u32();
-  if (hello.version != kVersion) {  // another layout: only the version is ours to read
-    in.rest();
-    return hello;
-  }
-  hello.process = in.u32();
-  hello.pid = in.u32();
-  hello.library = in.string(kMaxLibrary);
-  return hello;
-}
-
-Welcome read_welcome(Reader& in) {
-  Welcome welcome;
-  welcome.process = in.u32();
-  welcome.total = in.u32();
-  welcome.local_rank = in.u32();
-  welcome.local_size = in.u32();
-  welcome.host = in.u32();
-  welcome.epoch = in.u32();
-  welcome.restarts = in.u32();
-  return welcome;
-}
-
-bool is_sound(const Welcome& w) {
-  return w.process < w.total && w.total <= kMaxProcesses && w.local_rank < w.local_size &&
-         w.local_size <= w.total;
-}
-
-NodeTable read_table(Reader& in) {
-  NodeTable table;
-  table.epoch = in.u32();
-  table.pes_per_process = in.u32();
-  table.blocks = decode_blocks(in);
-  return table;
-}
-
-Request read_request(Reader& in) {
-  Request request;
-  request.token = in.u32();
-  request.handler = in.string(kMaxHandler);
-  request.address = in.u32();
-  request.port = static_cast<std::uint16_t>(in.bounded(UINT16_MAX));
-  request.size = in.u32();
-  request.bytes = in.string(kPiece);
-  return request;
-}
-
-Reply read_reply(Reader& in) {
-  Reply reply;
-  reply.token = in.u32();
-  reply.size = static_cast<std::uint32_t>(in.bounded(kMaxReply));
-  reply.bytes = in.string(kPiece);
-  return reply;
-}
-
-Lost read_lost(Reader& in) {
-  Lost lost;
-  const std::uint64_t ranges = in.bounded(kMaxLost);
-  for (std::uint64_t i = 0; i < ranges && in.ok(); ++i) {
-    const std::uint32_t first = in.u32();
-    lost.processes.push_back({first, in.u32()});
-  }
-  return lost;
-}
-
-bool is_sound(const Lost& lost) {
-  return std::all_of(lost.processes.begin(), lost.processes.end(),
-                     [](const auto& range) { return range.first <= range.last; });
-}
-
-Error malformed(const Frame& frame) {
+template <class Variant>
+Result<Variant> decode(const Frame& frame) {
+  using Decoded = Result<Variant>;
+  auto message =
+      decode_alternative<Variant, Decoded>(std::size_t{frame.type} - kFirst<Variant>, frame.payload);
+  if (message) return std::move(*message);
   return Error{Errc::bad_peer, Phase::run, fmt::format("malformed message of type {}", frame.type)};
 }
 
-/// The message if everything was read and nothing else is wrong.
-template <class Variant, class Message>
-Result<Variant> checked(const Frame& frame, const Reader& in, Message message, bool sound = true) {
-  if (!in.finished() || !sound) return malformed(frame);
-  return Variant{std::move(message)};
+/// The version that a Hello tells, which has another layout behind it if that is not ours.
+std::optional<std::uint32_t> other_version(const Frame& frame) {
+  Reader in{frame.payload};
+  const std::uint32_t version = in.u32();
+  if (frame.type != type_of(FromClient{Hello{}}) || !in.ok() || version == kVersion) return {};
+  return version;
 }
 
 }  // namespace
@@ -310,110 +194,16 @@ Result<std::string> table_header(std::string_view coded) {
         fmt::format("the node table takes {} bytes, more than a frame of {}", coded.size(), kMaxLinkFrame),
         "register smaller tuples"};
   }
-  return make_frame_header(static_cast<std::uint8_t>(Type::table), coded.size());
+  return make_frame_header(type_of(FromLauncher{Table{}}), coded.size());
 }
 
 Result<FromClient> decode_from_client(const Frame& frame) {
-  Reader in{frame.payload};
-  switch (static_cast<Type>(frame.type)) {
-    case Type::hello: {
-      Hello hello = read_hello(in);
-      return checked<FromClient>(frame, in, std::move(hello));
-    }
-    case Type::put: {
-      Put put{in.string(kMaxTuple)};
-      return checked<FromClient>(frame, in, std::move(put));
-    }
-    case Type::barrier_enter: {
-      const BarrierEnter enter{in.u32()};
-      return checked<FromClient>(frame, in, enter);
-    }
-    case Type::print: {
-      const std::uint8_t stream = in.u8();
-      Print print{static_cast<Stream>(stream), in.string(kMaxPrint)};
-      return checked<FromClient>(frame, in, std::move(print), stream == 1 || stream == 2);
-    }
-    case Type::abort: {
-      const auto code = static_cast<std::int32_t>(in.u32());
-      Abort abort{code, in.string(kMaxAbortText)};
-      return checked<FromClient>(frame, in, std::move(abort));
-    }
-    case Type::finalize: {
-      Finalize finalize{static_cast<std::int32_t>(in.u32())};
-      return checked<FromClient>(frame, in, finalize);
-    }
-    case Type::handler: {
-      std::string name = in.string(kMaxHandler);
-      Handler handler{std::move(name), CcsMerge{in.u8()}};
-      const bool sound = !handler.name.empty() && handler.merge.is_known();
-      return checked<FromClient>(frame, in, std::move(handler), sound);
-    }
-    case Type::reply: {
-      Reply reply = read_reply(in);
-      const bool sound = reply.bytes.size() <= reply.size;
-      return checked<FromClient>(frame, in, std::move(reply), sound);
-    }
-    case Type::reply_data: {
-      ReplyData data{in.string(kPiece)};
-      const bool sound = !data.bytes.empty();
-      return checked<FromClient>(frame, in, std::move(data), sound);
-    }
-    case Type::kept: {
-      const Kept kept{in.u32()};
-      return checked<FromClient>(frame, in, kept);
-    }
-    default:
-      return malformed(frame);
-  }
+  if (const auto version = other_version(frame)) return FromClient{Hello{*version, 0, 0, {}}};
+  return decode<FromClient>(frame);
 }
 
 Result<FromLauncher> decode_from_launcher(const Frame& frame) {
-  Reader in{frame.payload};
-  switch (static_cast<Type>(frame.type)) {
-    case Type::welcome: {
-      const Welcome welcome = read_welcome(in);
-      return checked<FromLauncher>(frame, in, welcome, is_sound(welcome));
-    }
-    case Type::table: {
-      Table table{read_table(in)};
-      const bool complete = is_complete(table.table.blocks, table.table.processes());
-      return checked<FromLauncher>(frame, in, std::move(table), complete);
-    }
-    case Type::barrier_release:
-      return checked<FromLauncher>(frame, in, BarrierRelease{});
-    case Type::finished:
-      return checked<FromLauncher>(frame, in, Finished{});
-    case Type::refused: {
-      Refused refused{in.string(kMaxWhy)};
-      return checked<FromLauncher>(frame, in, std::move(refused));
-    }
-    case Type::request: {
-      Request request = read_request(in);
-      const bool sound = request.bytes.size() <= request.size;
-      return checked<FromLauncher>(frame, in, std::move(request), sound);
-    }
-    case Type::request_data: {
-      RequestData data{in.string(kPiece)};
-      const bool sound = !data.bytes.empty();
-      return checked<FromLauncher>(frame, in, std::move(data), sound);
-    }
-    case Type::lost: {
-      Lost lost = read_lost(in);
-      const bool sound = is_sound(lost);
-      return checked<FromLauncher>(frame, in, std::move(lost), sound);
-    }
-    case Type::renewed: {
-      Renewed renewed{in.u32(), {}};
-      renewed.blocks = decode_blocks(in);
-      return checked<FromLauncher>(frame, in, std::move(renewed));
-    }
-    case Type::missed: {
-      const Missed missed{in.u32()};
-      return checked<FromLauncher>(frame, in, missed);
-    }
-    default:
-      return malformed(frame);
-  }
+  return decode<FromLauncher>(frame);
 }
 
 }  // namespace charmtree::wire::native

@@ -157,6 +157,7 @@ struct Refused {
   friend bool operator==(const Refused&, const Refused&) = default;
 };
 
+// The places of messages in these are their numbers on the wire.
 using FromClient =
     std::variant<Hello, Put, BarrierEnter, Print, Abort, Finalize, Handler, Reply, ReplyData, Kept>;
 using FromLauncher = std::variant<Welcome, Table, BarrierRelease, Finished, Refused, Request, RequestData,
