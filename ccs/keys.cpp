@@ -7,16 +7,14 @@
 #include <charconv>
 #include <optional>
 
+#include "tree/wire/words.hpp"
+
 namespace charmtree::ccs {
 
 namespace {
 
 constexpr int kMaxLevel = 254;
 constexpr std::string_view kBlanks = " \t\r\v\f";
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 bool is_hex(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');

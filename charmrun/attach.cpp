@@ -23,7 +23,7 @@ std::string variable(const char* name) {
 }
 
 /// Files of the other root are its own; how output is shown can be said anew.
-Options joined(Options theirs, const Options& ours) {
+Options ours_over(Options theirs, const Options& ours) {
   theirs.mode = Mode::run;
   theirs.json = ours.json;
   theirs.report = ours.report;
@@ -81,7 +81,7 @@ Result<Attachment> attach(const Options& options, const std::string& self) {
                  "charmrun ++attach there"};
   auto theirs = parse_options(tree->words, {});
   if (!theirs) return theirs.error();
-  Attachment made{joined(std::move(*theirs), options), {}, std::move(*tree)};
+  Attachment made{ours_over(std::move(*theirs), options), {}, std::move(*tree)};
   if (auto agree = check_output(made.options); !agree) return agree.error();
   if (auto can = check_labels(made.options, made.tree.plan.job); !can) return can.error();
   made.tree.root_at = io::own_host_name();

@@ -28,7 +28,7 @@ std::string last_part(std::string_view text, std::size_t most) {
   return std::string{text};
 }
 
-std::string_view name(Tone tone) {
+std::string_view tone_name(Tone tone) {
   return tone == Tone::error ? "error" : tone == Tone::info ? "info" : "verbose";
 }
 
@@ -218,7 +218,7 @@ void Dashboard::output(const Show& show) {
 }
 
 void Dashboard::say(Tone tone, std::string_view line) {
-  keep({kOurs, name(tone), last_part(line, kMaxTail) + "\n", ++version_});
+  keep({kOurs, tone_name(tone), last_part(line, kMaxTail) + "\n", ++version_});
 }
 
 void Dashboard::keep(Piece piece) {

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "charmrun/json_parts.hpp"
+#include "tree/wire/words.hpp"
 
 namespace charmtree {
 namespace {
@@ -27,12 +28,8 @@ proto::Postal assumed(Via via) {
   return {};
 }
 
-std::string_view name(Via via) {
+std::string_view via_word(Via via) {
   return via == Via::ssh ? "ssh" : via == Via::command ? "command" : "local";
-}
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
 }
 
 /// Value below which a share of the (sorted, not empty) latencies lies.
@@ -59,7 +56,7 @@ Duration duration(const Json& value) {
 }  // namespace
 
 std::string host_pattern(std::string_view host, Via via) {
-  std::string pattern{name(via)};
+  std::string pattern{via_word(via)};
   pattern += ' ';
   for (std::size_t i = 0; i < host.size(); ++i) {
     if (host[i] <= ' ' || host[i] > '~') return {};

@@ -46,7 +46,7 @@ std::string canonical(std::string_view name) {
   return text;
 }
 
-constexpr std::uint32_t kLoopback = 127;  // the first byte of such an address
+constexpr std::uint32_t kLoopbackNet = 127;  // the first byte of such an address
 
 }  // namespace
 
@@ -75,7 +75,8 @@ bool ThisMachine::has_address(std::string_view text) const {
   in_addr address{};
   if (::inet_pton(AF_INET, std::string{text}.c_str(), &address) != 1) return text == "::1";
   const std::uint32_t ipv4 = ntohl(address.s_addr);
-  return ipv4 >> 24 == kLoopback || std::find(addresses_.begin(), addresses_.end(), ipv4) != addresses_.end();
+  return ipv4 >> 24 == kLoopbackNet ||
+         std::find(addresses_.begin(), addresses_.end(), ipv4) != addresses_.end();
 }
 
 void number_machines(std::vector<Host>& hosts, std::string_view hosts_file) {

@@ -24,7 +24,7 @@ namespace charmtree {
 namespace {
 
 /// Where launchers may find us; the user's choice alone, if there is one.
-Result<std::vector<std::string>> places(const Options& options, std::uint16_t port) {
+Result<std::vector<std::string>> root_places(const Options& options, std::uint16_t port) {
   auto chosen = chosen_address(options);
   if (!chosen) return chosen.error();
   std::vector<std::uint32_t> addresses = io::own_addresses();
@@ -88,7 +88,7 @@ Result<void> MpiexecStart::begin(const Job& job) {
           [this](const std::string& note) { say_(proto::Tone::info, note); }});
   auto port = door_->open();
   if (!port) return port.error();
-  auto where = places(options_, *port);
+  auto where = root_places(options_, *port);
   if (!where) return where.error();
   ticket.places = std::move(*where);
   const Profile& profile = job.plan.job.profiles.at(0);

@@ -31,7 +31,7 @@ Error ended() {
 }
 
 /// The connection blocks; making it does not.
-Result<io::UniqueFd> connect_to(const std::string& id) {
+Result<io::UniqueFd> connect_to_session(const std::string& id) {
   io::UniqueFd fd = io::find_own(session_socket(id));
   if (fd && ::fcntl(fd.get(), F_SETFL, 0) == 0) return fd;
   return Error{Errc::refused, Phase::connect, "no session answers under " + id, "charmrun ++list shows them"};
@@ -175,7 +175,7 @@ Result<SessionRunEnd> SessionClient::finish() {
 
 Result<SessionRunEnd> run_in_session(const Options& options, const std::string& id, Instant started) {
   ::signal(SIGPIPE, SIG_IGN);
-  auto connection = connect_to(id);
+  auto connection = connect_to_session(id);
   if (!connection) return connection.error();
   io::asio::io_context io{1};
   SessionClient client{io, options, started};
@@ -185,7 +185,7 @@ Result<SessionRunEnd> run_in_session(const Options& options, const std::string& 
 /// What the session says first is for those who run something.
 Result<void> end_session(const std::string& id) {
   ::signal(SIGPIPE, SIG_IGN);
-  auto connection = connect_to(id);
+  auto connection = connect_to_session(id);
   if (!connection) return connection.error();
   const auto frame = session::encode(session::EndSession{});
   if (::send(connection->get(), frame->data(), frame->size(), MSG_NOSIGNAL) < 0) return ended();

@@ -25,7 +25,7 @@ constexpr std::array kSignals = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
 constexpr std::array kEnding = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 constexpr int kSignalled = 128;
 
-bool is_among(std::span<const int> signals, int signal) {
+bool is_one_of(std::span<const int> signals, int signal) {
   return std::find(signals.begin(), signals.end(), signal) != signals.end();
 }
 
@@ -162,12 +162,12 @@ bool SessionDoor::about(Number, const session::EndSession&) {
 
 /// Who waits in line has nothing yet to which it could be sent on.
 bool SessionDoor::about(Number number, const session::Signalled& signalled) {
-  if (!is_among(kSignals, signalled.signal)) return false;
+  if (!is_one_of(kSignals, signalled.signal)) return false;
   if (current_ == number) {
     runner_->dispatch(proto::UserSignal{signalled.signal});
   } else if (signalled.signal == SIGTSTP) {
     send(number, session::Suspended{});
-  } else if (is_among(kEnding, signalled.signal)) {
+  } else if (is_one_of(kEnding, signalled.signal)) {
     dismiss(number, {static_cast<std::uint8_t>(kSignalled + signalled.signal), signalled.signal, {}});
   }
   return true;

@@ -43,6 +43,13 @@ def includes(text):
         yield text.count("\n", 0, match.start(1)) + 1, match[1] == '"', match[2]
 
 
+def unnamed_namespaces(text):
+    """Yields (first line, last line) of each unnamed namespace."""
+    code = code_only(text)
+    for match in re.finditer(r"\bnamespace\s*\{", code):
+        yield code.count("\n", 0, match.start()) + 1, code.count("\n", 0, _closing(code, match.end() - 1)) + 1
+
+
 def _closing(code, opening):
     """Index of the brace that closes the one at `opening`; the end of the text if there is none."""
     depth = 0

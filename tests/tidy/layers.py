@@ -101,6 +101,9 @@ BANNED_WORDS = (
     ("todo", re.compile(r"\b(?:TO" r"DO|FIX" r"ME|X" r"XX)\b"), "do it, or open an issue"),
 )
 
+# Folders whose files are compiled together (ct_unity).
+UNITY = ("tree/base", "tree/wire", "tree/clients", "tree/proto", "tree/io", "health", "ccs", "charmrun", "charmrun/node")
+
 MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 70
 

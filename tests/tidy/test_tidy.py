@@ -208,6 +208,23 @@ class Files(unittest.TestCase):
                 self.assertEqual(tidy.main(["--root", folder]), 0)
 
 
+class OwnNames(unittest.TestCase):
+    ONE = "namespace charmtree {\nnamespace {\nint size(int a) {\n  return a;\n}\n}  // namespace\n}  // namespace charmtree\n"
+
+    def found(self, folder, other):
+        files = {f"{folder}/a.cpp": SPDX + self.ONE, f"{folder}/b.cpp": SPDX + other}
+        return {(path, line) for path, line, rule in offences(files) if rule == "own-name"}
+
+    def test_a_function_of_two_files(self):
+        self.assertEqual(self.found("tree/io", self.ONE.replace("int", "long")), {("tree/io/b.cpp", 4)})
+        self.assertEqual(self.found("charmrun", self.ONE.replace("int a", "\n    int a")), {("charmrun/b.cpp", 4)})
+
+    def test_names_that_may_be_the_same(self):
+        self.assertEqual(self.found("tests/io", self.ONE), set())
+        self.assertEqual(self.found("tree/io", self.ONE.replace("namespace {", "namespace other {")), set())
+        self.assertEqual(self.found("tree/io", self.ONE.replace("int size", "struct B {\n  int size").replace("}\n}  //", "};\n}  //")), set())
+
+
 class Functions(unittest.TestCase):
     """The shapes of C++ that cpp_text.functions must understand: (text, [(first line, last line)])."""
 

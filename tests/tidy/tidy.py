@@ -21,7 +21,7 @@ from pathlib import Path
 import cpp_text
 import options_doc
 import pages_doc
-from layers import (BANNED_WORDS, BANS, IMPURE_ALLOWED, IMPURE_HEADERS, LAYERS, LIBRARIES, MAX_FILE_LINES, MAX_FUNCTION_LINES, PURE,
+from layers import (BANNED_WORDS, BANS, IMPURE_ALLOWED, IMPURE_HEADERS, LAYERS, LIBRARIES, MAX_FILE_LINES, MAX_FUNCTION_LINES, PURE, UNITY,
                     layer_of, under)
 
 CPP = (".cpp", ".hpp", ".c", ".h")
@@ -228,7 +228,28 @@ def check_dead_files(sources):
             yield source.path, 1, "dead-file", "nobody includes it"
 
 
-TREE_CHECKS = (check_includes, check_dead_files, options_doc.check_options, pages_doc.check_pages)
+def own_functions(source):
+    """Yields (line, name) of each function in an unnamed namespace; not of members, which are indented."""
+    spans = list(cpp_text.unnamed_namespaces(source.text))
+    for first, _, head in cpp_text.functions(source.text) if spans else ():
+        name = re.search(r"(?<![\w:])(\w+)\s*\(", head)
+        if name and not source.lines[first - 1].startswith(" ") and any(begin < first < end for begin, end in spans):
+            yield first, name[1]
+
+
+def check_own_names(sources):
+    """Files of one folder are compiled together: a second function of a name would be an overload of the first, and might be taken for it."""
+    seen = {}
+    for source in sources:
+        folder = str(Path(source.path).parent)
+        if source.suffix == ".cpp" and folder in UNITY:
+            for line, name in own_functions(source):
+                other = seen.setdefault((folder, name), source.path)
+                if other != source.path:
+                    yield source.path, line, "own-name", f"{name}() is a function of {other}, too"
+
+
+TREE_CHECKS = (check_includes, check_dead_files, check_own_names, options_doc.check_options, pages_doc.check_pages)
 
 
 def compile_header(root, path, compiler):

@@ -71,7 +71,7 @@ struct Destroy {
 };
 using Machine = std::unique_ptr<hwloc_topology, Destroy>;
 
-Error failed(const char* step) {
+Error hwloc_failed(const char* step) {
   return {Errc::internal, Phase::spawn,
           fmt::format("hwloc cannot tell the processors ({}: {})", step, std::strerror(errno)),
           "try lstopo there"};
@@ -80,13 +80,13 @@ Error failed(const char* step) {
 Result<Machine> load() {
   const WithoutPlugins guard;
   hwloc_topology_t raw = nullptr;
-  if (hwloc_topology_init(&raw) != 0) return failed("init");
+  if (hwloc_topology_init(&raw) != 0) return hwloc_failed("init");
   Machine machine{raw};
   hwloc_topology_set_all_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_NONE);
   for (const hwloc_obj_type_t type : {HWLOC_OBJ_PACKAGE, HWLOC_OBJ_CORE})
     hwloc_topology_set_type_filter(raw, type, HWLOC_TYPE_FILTER_KEEP_ALL);
   hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
-  if (hwloc_topology_load(raw) != 0) return failed("load");
+  if (hwloc_topology_load(raw) != 0) return hwloc_failed("load");
   return machine;
 }
 
@@ -120,7 +120,7 @@ Result<proto::CpuMap> load_cpus() {
   cpus.cores = sets_of(machine->get(), HWLOC_OBJ_CORE);
   cpus.numas = sets_of(machine->get(), HWLOC_OBJ_NUMANODE);
   cpus.sockets = sets_of(machine->get(), HWLOC_OBJ_PACKAGE);
-  if (cpus.pus.empty()) return failed("no PU");
+  if (cpus.pus.empty()) return hwloc_failed("no PU");
   // What the system does not tell (virtual machines): each PU is a core, and all are one socket and node.
   if (cpus.cores.empty()) cpus.cores = cpus.pus;
   proto::CpuSet all;

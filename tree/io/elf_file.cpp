@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMostHeaders = 256, kMostText = 4096;
 constexpr std::size_t kMostDynamic = 64U << 10;  // 4,096 entries; libraries need a few dozen
-constexpr std::size_t kMostLibraries = 256;
+constexpr std::size_t kMostNeeded = 256;
 
 template <class T>
 std::optional<T> at(const std::string& bytes, std::size_t offset) {
@@ -96,7 +96,7 @@ void ElfFile::read_dynamic(const std::string& table, Libraries& libraries) const
   for (std::size_t i = 0; const auto entry = at<Dynamic>(table, i * sizeof(Dynamic)); ++i) {
     const auto value = static_cast<std::uint64_t>(entry->d_un.d_val);
     if (entry->d_tag == DT_NULL) break;
-    if (entry->d_tag == DT_NEEDED && names.size() < kMostLibraries) names.push_back(value);
+    if (entry->d_tag == DT_NEEDED && names.size() < kMostNeeded) names.push_back(value);
     if (entry->d_tag == DT_STRTAB) texts = offset_of(value);
     if (entry->d_tag == DT_RUNPATH) run_path = value;
     if (entry->d_tag == DT_RPATH) rpath = value;

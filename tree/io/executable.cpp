@@ -27,7 +27,7 @@ bool runs_here(unsigned machine) {
 }
 
 /// The line behind `#!`; empty: no script, or one without.
-std::string first_line(const std::string& path) {
+std::string line_of_script(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::array<char, 256> first{};
   file.read(first.data(), first.size() - 1);
@@ -37,7 +37,7 @@ std::string first_line(const std::string& path) {
 }
 
 /// Takes the first word off `line`; empty: there is none.
-std::string take_word(std::string& line) {
+std::string take_argument(std::string& line) {
   constexpr const char* kBlanks = " \t\r";
   const std::size_t begin = line.find_first_not_of(kBlanks);
   if (begin == std::string::npos) return {};
@@ -48,8 +48,8 @@ std::string take_word(std::string& line) {
 }
 
 std::string interpreter_of(const std::string& path) {
-  std::string line = first_line(path);
-  return take_word(line);
+  std::string line = line_of_script(path);
+  return take_argument(line);
 }
 
 bool exists(const std::string& path) {
@@ -69,10 +69,10 @@ int execution_error(const std::string& path) {
 }
 
 std::string python_of_script(const std::string& path) {
-  std::string line = first_line(path);
-  std::string word = take_word(line);
+  std::string line = line_of_script(path);
+  std::string word = take_argument(line);
   if (word.ends_with("/env")) {
-    do word = take_word(line);
+    do word = take_argument(line);
     while (word.starts_with('-'));
   }
   return std::string_view(word).substr(word.rfind('/') + 1).starts_with("python") ? word : std::string{};

@@ -15,7 +15,7 @@
 namespace charmtree::io {
 
 namespace {
-constexpr std::size_t kReadSize = WidePipe::kBytes;
+constexpr std::size_t kLinkRead = WidePipe::kBytes;
 constexpr std::size_t kStderrTail = 4096;
 constexpr Duration kSettle = 300ms;
 }  // namespace
@@ -56,7 +56,7 @@ void FdLink::read() {
     // Files and /dev/null, which some remote shells give us, cannot be waited for, but read.
     if ((ec && ec != asio::error::operation_not_supported) || self->closing_ || self->paused_) return;
     // On the heap: what is thread-local takes room on the stack of each thread, and some have small ones.
-    static thread_local std::vector<char> buffer(kReadSize);
+    static thread_local std::vector<char> buffer(kLinkRead);
     const ssize_t got = ::read(self->input_.native_handle(), buffer.data(), buffer.size());
     if (got > 0) {
       if (static_cast<std::size_t>(got) >= kBusyPipe) self->pipe_.widen(self->input_.native_handle());

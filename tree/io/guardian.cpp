@@ -55,7 +55,7 @@ Note* note() {
 }
 
 /// Reaps whoever has ended. Something: the launcher is one of them, and this is its status.
-std::optional<int> reap(pid_t launcher) {
+std::optional<int> reap_launcher(pid_t launcher) {
   for (int status = 0;;) {
     const pid_t ended = ::waitpid(-1, &status, WNOHANG);
     if (ended == launcher || (ended < 0 && errno != EINTR)) return status;
@@ -113,7 +113,7 @@ int wait_for(pid_t launcher, UniqueFd link) {
   sigdelset(&waiting, SIGCHLD);
   Lookout lookout{launcher, std::move(link)};
   for (;;) {
-    if (const auto status = reap(launcher)) return *status;
+    if (const auto status = reap_launcher(launcher)) return *status;
     lookout.wait(waiting);
   }
 }

@@ -42,7 +42,7 @@ bool is_answer(error_code ec) {
 }
 
 /// Our own machine could not even try. (That there is no way to a host may be that host's own affair.)
-bool is_ours(error_code ec) {
+bool is_our_fault(error_code ec) {
   return ec == asio::error::network_unreachable || ec == asio::error::network_down ||
          ec == asio::error::no_descriptors || ec == asio::error::no_buffer_space ||
          ec == asio::error::no_memory || ec == asio::error::access_denied || ec.value() == EADDRNOTAVAIL ||
@@ -73,7 +73,7 @@ public:
       const auto self = weak.lock();
       if (!self) return;
       if (is_answer(ec)) self->finish(self->look(true, true));
-      self->could_not_ = is_ours(ec);
+      self->could_not_ = is_our_fault(ec);
     });
   }
 

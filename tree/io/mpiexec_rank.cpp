@@ -37,13 +37,13 @@ Error broken(const std::string& what) {
 }
 
 /// The same in all containers of a machine. Empty if the kernel does not say.
-std::string machine() {
+std::string boot_id() {
   constexpr std::size_t kMostBytes = 64;
   auto id = read_file("/proc/sys/kernel/random/boot_id", kMostBytes);
   return id ? std::move(*id) : std::string{};
 }
 
-bool is_ours(int fd) {
+bool is_of_our_user(int fd) {
   const auto uid = peer_uid(fd);
   return uid && *uid == ::geteuid();
 }
@@ -83,7 +83,7 @@ std::string election_socket(const std::string& secret, const std::string& machin
 }
 
 Result<Election> elect(const std::string& secret, Duration patience) {
-  const LocalAddress name = *local_address(election_socket(secret, machine()));
+  const LocalAddress name = *local_address(election_socket(secret, boot_id()));
   const Instant deadline = now() + patience;
   for (;;) {
     UniqueFd fd{::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)};
@@ -94,7 +94,7 @@ Result<Election> elect(const std::string& secret, Duration patience) {
     }
     if (errno != EADDRINUSE) return broken("cannot bind");
     if (::connect(fd.get(), name.get(), name.size) == 0) {
-      if (!is_ours(fd.get()))
+      if (!is_of_our_user(fd.get()))
         return Error{Errc::bad_peer, Phase::hello, "another user holds the launcher's socket"};
       return Election{{}, std::move(fd)};
     }
@@ -160,7 +160,7 @@ void RankLauncher::fail(Error error) {
 
 void RankLauncher::admit(int fd) {
   UniqueFd socket{fd};
-  if (!is_ours(fd) || locals_.size() >= ticket_.processes) return;
+  if (!is_of_our_user(fd) || locals_.size() >= ticket_.processes) return;
   locals_.push_back(std::make_shared<Local>(io_, socket.release()));
   hear(locals_.back());
 }

@@ -21,7 +21,7 @@ namespace {
 constexpr const char *kAliveInterval = "ServerAliveInterval=5", *kAliveCount = "ServerAliveCountMax=3";
 
 /// `fix`: what to try if the program cannot be started for a reason of its own.
-LoginResult start(asio::io_context& io, ChildWatch& watch, SpawnRequest request, const char* fix) {
+LoginResult start_command(asio::io_context& io, ChildWatch& watch, SpawnRequest request, const char* fix) {
   LoginResult result;
   result.times.begun = now();
   auto in = open_pipe(), out = open_pipe(), err = open_pipe();
@@ -81,7 +81,7 @@ Transport::LoginId CommandTransport::login(const Host& host, const Profile& prof
   SpawnRequest request;
   request.arguments = words(host, profile, command, limits);
   request.program = request.arguments[0];
-  answer(io_, start(io_, watch_, std::move(request), "check ++remote-shell and the nodelist's shell"),
+  answer(io_, start_command(io_, watch_, std::move(request), "check ++remote-shell and the nodelist's shell"),
          std::move(done));
   return ++last_;
 }
@@ -92,7 +92,7 @@ Transport::LoginId LocalTransport::login(const Host&, const Profile& profile, co
   request.program = profile.launcher;
   request.arguments = {profile.launcher, "++launcher"};
   request.dies_with_parent = false;  // it sees the end of its stdin and cleans up first
-  answer(io_, start(io_, watch_, std::move(request), "name the right one with ++launcher PATH"),
+  answer(io_, start_command(io_, watch_, std::move(request), "name the right one with ++launcher PATH"),
          std::move(done));
   return ++last_;
 }

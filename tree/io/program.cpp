@@ -15,7 +15,7 @@
 namespace charmtree::io {
 
 namespace {
-constexpr std::size_t kReadSize = 64U << 10;
+constexpr std::size_t kPipeRead = 64U << 10;
 /// Who writes again within kBusy is read again at the next multiple of kRest, as all others are then: lines
 /// that are written one by one come together, and nobody is interrupted at each.
 constexpr Duration kBusy = 1ms, kRest = 500us;
@@ -85,7 +85,7 @@ void Program::read_later(Output& output) {
 
 /// How many bytes; 0: there is nothing (more) to read now.
 std::size_t Program::read_once(Output& output) {
-  static thread_local std::array<char, kReadSize> buffer;
+  static thread_local std::array<char, kPipeRead> buffer;
   if (!output.open) return 0;
   const ssize_t got = ::read(output.fd.native_handle(), buffer.data(), buffer.size());
   if (got == 0) output.open = false;
@@ -202,7 +202,7 @@ std::string Program::recall_input() {
   std::string back = terminal_ ? take_back_input(terminal_.get()) : std::string{};
   if (!input_back_) input_back_ = reader_of_input();
   if (input_back_) {
-    std::array<char, kReadSize> buffer;
+    std::array<char, kPipeRead> buffer;
     for (ssize_t got = 0; (got = ::read(input_back_.get(), buffer.data(), buffer.size())) > 0;)
       back.append(buffer.data(), static_cast<std::size_t>(got));
   }

@@ -13,7 +13,7 @@ namespace {
 
 using wire::Binding;
 
-std::uint32_t count(const std::vector<CpuSet>& units) {
+std::uint32_t size_of(const std::vector<CpuSet>& units) {
   return std::max<std::uint32_t>(1, static_cast<std::uint32_t>(units.size()));
 }
 
@@ -111,7 +111,7 @@ const std::vector<CpuSet>& CpuMap::of(CpuUnit unit) const {
 }
 
 Topology CpuMap::topology() const {
-  return {count(sockets), count(cores), count(pus)};
+  return {size_of(sockets), size_of(cores), size_of(pus)};
 }
 
 bool needs_cpus(const wire::JobSpec& job) {

@@ -8,16 +8,17 @@ namespace charmtree::proto {
 
 namespace {
 
-Error refuse(std::string what) {
+Error refuse_key(std::string what) {
   return {Errc::bad_peer, Phase::host_key, std::move(what)};
 }
 
 /// As for a login from here. True: it would be taken.
 Result<bool> is_new(const Host& host, const Profile& profile, const HostKey& key) {
-  if (key.type.empty() || key.type != wire::key_type(key.blob)) return refuse("it is no key");
-  if (profile.usual_via() != Via::ssh) return refuse("such hosts are not logged in to by the built-in ssh");
+  if (key.type.empty() || key.type != wire::key_type(key.blob)) return refuse_key("it is no key");
+  if (profile.usual_via() != Via::ssh)
+    return refuse_key("such hosts are not logged in to by the built-in ssh");
   if (profile.host_keys != HostKeyPolicy::accept_new)
-    return refuse("new keys are not to be added (++accept-new-host-keys)");
+    return refuse_key("new keys are not to be added (++accept-new-host-keys)");
   const auto verdict = judge_host_key(host, profile, key.blob);
   if (!verdict) return verdict.error();
   return *verdict == HostKeyVerdict::new_key;
@@ -30,7 +31,7 @@ Result<bool> NewHostKeys::judge(const Host& host, const Profile& profile, const 
   // A later login there, to clean up, reports it again.
   if (taken != taken_.end() && taken->second == key) return false;
   const auto verdict = taken == taken_.end() ? is_new(host, profile, key)
-                                             : refuse("another one has been added in this job already");
+                                             : refuse_key("another one has been added in this job already");
   if (!verdict) return refused_.insert(host.index).second ? verdict : Result<bool>{false};
   if (*verdict) taken_.emplace(host.index, key);
   return verdict;

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <map>
 
+#include "tree/wire/words.hpp"
+
 namespace charmtree::wire {
 
 namespace {
@@ -19,10 +21,6 @@ struct Group {
   int digits = 0;
   std::vector<std::uint32_t> numbers;
 };
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 Group split(const std::string& name) {
   constexpr std::size_t kMaxDigits = 9;

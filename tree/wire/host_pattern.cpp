@@ -5,14 +5,12 @@
 
 #include <algorithm>
 
+#include "tree/wire/words.hpp"
+
 namespace charmtree {
 namespace {
 
 constexpr std::size_t kMaxDigits = 15;  // fits in 64 bits with room
-
-constexpr bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 constexpr bool is_host_character(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '-' ||

@@ -17,7 +17,7 @@ namespace charmtree::wire {
 
 namespace {
 
-Error malformed(std::string_view what) {
+Error malformed_message(std::string_view what) {
   return {Errc::bad_peer, Phase::run, fmt::format("malformed {}", what)};
 }
 
@@ -94,7 +94,7 @@ Blob encode(const JobSpec& job) {
 }
 Result<JobSpec> decode_job(std::string_view bytes) {
   auto job = decode_whole<JobSpec>(bytes);
-  if (!job) return malformed("job description");
+  if (!job) return malformed_message("job description");
   return std::move(*job);
 }
 Blob encode(const NodeTable& table) {
@@ -102,7 +102,7 @@ Blob encode(const NodeTable& table) {
 }
 Result<NodeTable> decode_table(std::string_view bytes) {
   auto table = decode_whole<NodeTable>(bytes);
-  if (!table) return malformed("node table");
+  if (!table) return malformed_message("node table");
   return std::move(*table);
 }
 
@@ -115,10 +115,11 @@ Blob encode(const std::vector<Share>& shares) {
 }
 Result<std::vector<Share>> decode_shares(std::string_view bytes) {
   auto shares = decode_whole<std::vector<Share>>(bytes);
-  if (!shares) return malformed("process numbers");
+  if (!shares) return malformed_message("process numbers");
   std::uint64_t next_host = 0, next_process = 0;
   for (const Share& share : *shares) {
-    if (share.host < next_host || share.first_process != next_process) return malformed("process numbers");
+    if (share.host < next_host || share.first_process != next_process)
+      return malformed_message("process numbers");
     next_host = std::uint64_t{share.host} + 1;
     next_process += share.processes;
   }
@@ -150,7 +151,7 @@ Result<Message> decode_message(std::uint8_t type, std::string_view payload, cons
   if (type >= std::variant_size_v<AnyMessage>)
     return Error{Errc::bad_peer, Phase::run, fmt::format("unknown message type {}", type)};
   auto message = decode_alternative<AnyMessage, Message>(type, payload, remit);
-  if (!message) return malformed(fmt::format("message of type {}", type));
+  if (!message) return malformed_message(fmt::format("message of type {}", type));
   return std::move(*message);
 }
 

@@ -17,10 +17,6 @@ constexpr int kMinNice = -20;
 constexpr int kMaxNice = 19;
 constexpr int kMaxCpus = 1'000'000;
 
-constexpr bool is_blank(char c) {
-  return c == ' ' || c == '\t';
-}
-
 constexpr bool is_control(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return (byte < 0x20 && c != '\t') || byte == 0x7F;
@@ -56,7 +52,8 @@ std::optional<Mistake> find_key(const LineWord& word, const KeyRow*& row) {
   return unknown_key(word, key);
 }
 
-std::optional<Mistake> read_number(const LineWord& value, std::string_view key, int low, int high, int& out) {
+std::optional<Mistake> read_setting(const LineWord& value, std::string_view key, int low, int high,
+                                    int& out) {
   const char* const end = value.text.data() + value.text.size();
   const auto [stop, error] = std::from_chars(value.text.data(), end, out);
   if (error == std::errc{} && stop == end && out >= low && out <= high) return std::nullopt;
@@ -68,9 +65,9 @@ std::optional<Mistake> set_value(LineReader& line, const KeyRow& row, const Line
                                  NodelistSetting& setting) {
   switch (row.key) {
     case NodelistKey::nice:
-      return read_number(value, row.name, kMinNice, kMaxNice, setting.number);
+      return read_setting(value, row.name, kMinNice, kMaxNice, setting.number);
     case NodelistKey::cpus:
-      return read_number(value, row.name, 1, kMaxCpus, setting.number);
+      return read_setting(value, row.name, 1, kMaxCpus, setting.number);
     case NodelistKey::shell: {
       auto words = split_command(value.text);
       if (!words) return Mistake{value.offset, "shell needs a command, with closed quotes"};

@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <optional>
 
+#include "tree/wire/words.hpp"
+
 namespace charmtree::wire {
 
 namespace {
@@ -27,10 +29,6 @@ struct Rewritten {
   std::size_t conversions = 0;
   bool counts = false;  // has a %n
 };
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 /// The end of a %[...] set whose '[' is at `at`: behind its ']'; npos if there is none. A ']' that comes
 /// first belongs to the set.

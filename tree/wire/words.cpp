@@ -7,10 +7,6 @@
 namespace charmtree {
 namespace {
 
-constexpr bool is_blank(char c) {
-  return c == ' ' || c == '\t';
-}
-
 constexpr char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }

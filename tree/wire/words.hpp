@@ -16,6 +16,14 @@ inline constexpr std::size_t kMaxCommandWords = 1000;
 inline constexpr std::size_t kMaxQuotedWord = 80;
 inline constexpr std::size_t kMaxGuessedWord = 64;  // longer words get no guess
 
+constexpr bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+constexpr bool is_blank(char c) {
+  return c == ' ' || c == '\t';
+}
+
 /// The words of a command such as `ssh -p 2222` or `ssh -o 'Ciphers aes128-ctr'`: separated by blanks and
 /// tabs; '...' and
 /// "..." anywhere hold blanks together and are removed; nothing else is special (no backslash, no $). Nothing
