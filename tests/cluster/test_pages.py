@@ -20,14 +20,14 @@ FRONT, *NODES = NAMES = ["front", "node01", "node02", "node03", "node04"]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs/manual").glob("*.md"))]
 COMMAND_S = 20.0
 LANGUAGES = {"sh", "console", "json", "c", "python", ""}
-# The programs of the pages, beside those of examples/.
+# The programs of the pages: scripts, and what is built.
 SCRIPTS = {
     "app": "echo hello from process $CHARMTREE_PROCESS of $(hostname)",
     "solver": "echo solving; sleep 2; echo solved",
     "wrap": 'exec "$@"',
     "smp": 'exec "${0%/*}/charm" --smp 16',
 }
-EXAMPLES = {"hello": "hello", "steer": "steer", "persist": "persist", "resume": "resume", "charm": "charm_double"}
+PROGRAMS = {"hello": "hello", "steer": "steer", "charm": "charm_double"}
 
 
 def name_of(page: Path) -> str:
@@ -92,7 +92,7 @@ def prepare(hosts: Cluster, charmrun: Path, folder: str) -> None:
     hosts.put(FRONT, f"{folder}/nodes", "".join(f"host {name}\n" for name in NODES))
     for name, text in SCRIPTS.items():
         hosts.put(FRONT, f"{folder}/{name}", f"#!/bin/sh\n{text}\n", mode=0o755)
-    for name, program in EXAMPLES.items():
+    for name, program in PROGRAMS.items():
         hosts.path(FRONT, f"{folder}/{name}").symlink_to(built(charmrun, program))
 
 
