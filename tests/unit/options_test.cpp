@@ -483,7 +483,8 @@ TEST_CASE("the replay of one PE is a job of one PE") {
 
 TEST_CASE("the value of an option that is refused or ignored is checked, and nothing is kept of it") {
   CHECK(failure({"++newp", "x", "app"}) ==
-        fmt::format("options: ++newp cannot be 'x'; it takes a whole number from 0 to {}", kMaxProcesses));
+        fmt::format("options: ++newp cannot be 'x'; it takes a whole number from 0 to {}",
+                    wire::kMaxProcesses));
   CHECK(failure({"++charmrun_port", "65536", "app"}) ==
         "options: ++charmrun_port cannot be '65536'; it takes a whole number from 0 to 65535");
   CHECK(failure({"++debugger", "", "app"}) ==

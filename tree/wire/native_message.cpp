@@ -117,7 +117,7 @@ template <class Variant>
 constexpr std::uint8_t kFirst = std::is_same_v<Variant, FromClient> ? 1 : 65;
 
 template <class Variant>
-std::uint8_t type_of(const Variant& message) {
+std::uint8_t type_in_frame(const Variant& message) {
   return static_cast<std::uint8_t>(kFirst<Variant> + message.index());
 }
 
@@ -125,7 +125,7 @@ template <class Variant>
 std::string frame_of(const Variant& message) {
   FrameWriter out;
   std::visit([&out](const auto& m) { wire::put(out, m); }, message);
-  return out.take_frame(type_of(message));
+  return out.take_frame(type_in_frame(message));
 }
 
 /// `More`: what carries the data that `first` has no room for.
@@ -157,7 +157,7 @@ Result<Variant> decode(const Frame& frame) {
 std::optional<std::uint32_t> other_version(const Frame& frame) {
   Reader in{frame.payload};
   const std::uint32_t version = in.u32();
-  if (frame.type != type_of(FromClient{Hello{}}) || !in.ok() || version == kVersion) return {};
+  if (frame.type != type_in_frame(FromClient{Hello{}}) || !in.ok() || version == kVersion) return {};
   return version;
 }
 
@@ -194,7 +194,7 @@ Result<std::string> table_header(std::string_view coded) {
         fmt::format("the node table takes {} bytes, more than a frame of {}", coded.size(), kMaxLinkFrame),
         "register smaller tuples"};
   }
-  return make_frame_header(type_of(FromLauncher{Table{}}), coded.size());
+  return make_frame_header(type_in_frame(FromLauncher{Table{}}), coded.size());
 }
 
 Result<FromClient> decode_from_client(const Frame& frame) {
