@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -13,15 +14,18 @@ _COMPILE_S = 120
 
 
 def compile_newer(source: Path, program: Path, *words: str) -> None:
-    """Makes the program unless it is newer than its source and the headers beside that; RuntimeError with what the compiler says."""
+    """Makes the program unless it is newer than its source and the headers beside that; RuntimeError with what the compiler says.
+    Others may do the same at the same time, and run it."""
     newest = max(each.stat().st_mtime for each in (source, *source.parent.glob("*.h")))
     if program.exists() and program.stat().st_mtime >= newest:
         return
     program.parent.mkdir(exist_ok=True)
-    argv = [*_COMPILE, "-o", str(program), str(source), *words]
+    fresh = program.with_name(f".{program.name}.{os.getpid()}")
+    argv = [*_COMPILE, "-o", str(fresh), str(source), *words]
     try:
         made = subprocess.run(argv, capture_output=True, text=True, timeout=_COMPILE_S)
     except (FileNotFoundError, subprocess.TimeoutExpired) as wrong:
         raise RuntimeError(f"{source.name} does not compile: {wrong}") from wrong
     if made.returncode != 0:
         raise RuntimeError(f"{source.name} does not compile: {made.stderr.strip()[-300:]}")
+    fresh.rename(program)

@@ -6,6 +6,7 @@ $CHARMTREE_CAMPAIGN makes tests run their full matrices and times (`tests/campai
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import os
 import subprocess
@@ -47,13 +48,15 @@ def charm4py() -> Path:
     """The Python of an environment with charm4py, made as quickstart does; skips where that fails."""
     folder = REPOSITORY / "build/charm4py"
     python = folder / "bin/python"
-    probe = [str(python), "-c", "import importlib.util as u, sys; sys.exit(not u.find_spec('charm4py'))"]
-    if not python.exists() or subprocess.run(probe, capture_output=True, timeout=60).returncode != 0:
-        pip = [str(folder / "bin/pip"), "--disable-pip-version-check", "install", "--quiet", "charm4py"]
-        for argv in (["/usr/bin/python3", "-m", "venv", "--clear", str(folder)], pip):
-            made = subprocess.run(argv, capture_output=True, text=True, timeout=_PIP_SECONDS)
-            if made.returncode != 0:
-                pytest.skip(f"no charm4py here: {made.stderr.strip()[-300:]}")
+    with (REPOSITORY / "build/charm4py.lock").open("w") as alone:  # other lanes want it, too
+        fcntl.flock(alone, fcntl.LOCK_EX)
+        probe = [str(python), "-c", "import importlib.util as u, sys; sys.exit(not u.find_spec('charm4py'))"]
+        if not python.exists() or subprocess.run(probe, capture_output=True, timeout=60).returncode != 0:
+            pip = [str(folder / "bin/pip"), "--disable-pip-version-check", "install", "--quiet", "charm4py"]
+            for argv in (["/usr/bin/python3", "-m", "venv", "--clear", str(folder)], pip):
+                made = subprocess.run(argv, capture_output=True, text=True, timeout=_PIP_SECONDS)
+                if made.returncode != 0:
+                    pytest.skip(f"no charm4py here: {made.stderr.strip()[-300:]}")
     return python
 
 

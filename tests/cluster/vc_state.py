@@ -9,12 +9,14 @@ it is dead and clear up after it.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import re
 import shutil
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -114,19 +116,32 @@ def _wait_gone(pid: int) -> None:
         time.sleep(0.01)
 
 
+@contextlib.contextmanager
+def _alone_with_limits() -> Iterator[None]:
+    """No other cluster raises or restores them meanwhile."""
+    place = os.open(_PARENTS[0], os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(place)
+
+
 def raise_limits(base: Path, hosts: int) -> None:
     """Makes room in the neighbour table, and writes down in `base` what it was before."""
     wanted = [max(4096, hosts * 64) << shift for shift in (0, 1, 2)]
-    others = [other / _LIMITS for other in running() if other != base]
-    saved = next((path.read_text() for path in others if path.exists()), None)
-    before = json.loads(saved) if saved else read_neighbour_limits()
-    (base / _LIMITS).write_text(json.dumps(before), encoding="ascii")
-    write_neighbour_limits([max(pair) for pair in zip(wanted, read_neighbour_limits(), strict=True)])
+    with _alone_with_limits():
+        others = [other / _LIMITS for other in running() if other != base]
+        saved = next((path.read_text() for path in others if path.exists()), None)
+        before = json.loads(saved) if saved else read_neighbour_limits()
+        (base / _LIMITS).write_text(json.dumps(before), encoding="ascii")
+        write_neighbour_limits([max(pair) for pair in zip(wanted, read_neighbour_limits(), strict=True)])
 
 
 def restore_limits(base: Path) -> None:
     """Puts the limits back, unless another cluster still needs them (it knows the old ones too)."""
-    with contextlib.suppress(FileNotFoundError, ValueError):
+    with contextlib.suppress(FileNotFoundError, ValueError), _alone_with_limits():
         before = json.loads((base / _LIMITS).read_text(encoding="ascii"))
+        (base / _LIMITS).unlink()
         if not any((other / _LIMITS).exists() for other in running() if other != base):
             write_neighbour_limits(before)
