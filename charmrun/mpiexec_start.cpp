@@ -111,7 +111,7 @@ void MpiexecStart::wait(Instant limit) {
     io_.stop();
   });
   io::asio::steady_timer timer{io_};
-  Instant late_at = io::now() + RootDesk::kLateAfter;
+  Instant late_at = io::now() + proto::StartReport::kLateAfter;
   const auto armed = std::make_shared<std::optional<Instant>>();  // the handler may be called after the loop
   while (!muster_->complete() && !muster_->error() && signal_ == 0 && io::now() < limit) {
     // Only for another time: a wait that is cancelled is an event of its own, and the loop would never rest.
@@ -128,7 +128,7 @@ void MpiexecStart::wait(Instant limit) {
     if (io::now() < late_at) continue;
     late_at = kNever;
     say_(proto::Tone::info,
-         fmt::format("after {:g} s: {}", seconds(RootDesk::kLateAfter), muster_->progress()));
+         fmt::format("after {:g} s: {}", seconds(proto::StartReport::kLateAfter), muster_->progress()));
   }
 }
 

@@ -1,30 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the root does beyond being a launcher: it shows output, serves input and scanf, passes judgement, and
 // keeps the job's list of hosts. Pure: it answers with actions and with messages for the tree; the Node sends
-// them.
+// them. Each subject is a part, with its own state and deadline; here is what is said to which, and when.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "ccs/router.hpp"
 #include "charmrun/node/shown_lately.hpp"
-#include "tree/proto/crash_sequence.hpp"
-#include "tree/proto/events.hpp"
+#include "tree/proto/binding_report.hpp"
+#include "tree/proto/crash_restarts.hpp"
+#include "tree/proto/job_resizing.hpp"
 #include "tree/proto/judge.hpp"
 #include "tree/proto/new_host_keys.hpp"
-#include "tree/proto/process_restarts.hpp"
-#include "tree/proto/relocation.hpp"
-#include "tree/proto/resizing.hpp"
-#include "tree/proto/restart_budget.hpp"
+#include "tree/proto/numbering.hpp"
+#include "tree/proto/orphan_bound.hpp"
+#include "tree/proto/program_restart.hpp"
+#include "tree/proto/progress_report.hpp"
+#include "tree/proto/restarts_in_place.hpp"
+#include "tree/proto/root_turn.hpp"
+#include "tree/proto/run_end.hpp"
 #include "tree/proto/run_plan.hpp"
-#include "tree/proto/silences.hpp"
+#include "tree/proto/silence_report.hpp"
+#include "tree/proto/start_report.hpp"
+#include "tree/proto/time_limit.hpp"
 #include "tree/proto/user_input.hpp"
+#include "tree/proto/user_signals.hpp"
 
 namespace charmtree {
 
@@ -71,16 +79,6 @@ struct DeskOrders {
 
 class RootDesk {
 public:
-  /// Where Ctrl-C is the program's: twice within this time ends the job at once.
-  static constexpr Duration kMoment = 1s;
-  /// Before the program as a whole is started for the second time in a row; doubles with each.
-  static constexpr Duration kFirstPause = 1s;
-  /// A status shows so many rows of hosts at most.
-  static constexpr std::size_t kMostRows = 8;
-  /// Hosts that have not answered by then are named, so many at most.
-  static constexpr Duration kLateAfter = 10s;
-  static constexpr std::size_t kMostLate = 32;
-
   explicit RootDesk(RootPlan plan);
   /// The desk of the next run of the program. This one is of no use any more; job() stays the same object,
   /// with other contents. Precondition: DeskOrders::relaunch.
@@ -88,13 +86,16 @@ public:
   /// That of the next run of a session, which this one awaits. The same holds.
   std::unique_ptr<RootDesk> next_run(const proto::RunPlan& run, Instant now);
   /// The run of a session is over, and nothing of it is left but what is not confirmed.
-  bool awaits_run() const { return awaits_run_; }
+  bool awaits_run() const { return end_.awaits_run(); }
   /// The session ends by this signal, with its run if there is one.
-  void end_session(int signal);
+  void end_session(int signal) {
+    end_.end_session(judge_);
+    judge_.interrupted(signal);
+  }
 
   /// A job that no launcher could be told about is over at once.
   void begin(Instant now);
-  bool has_begun() const { return begun_at_ != kNever; }
+  bool has_begun() const { return start_.begun_at() != kNever; }
   /// As Judge. What was on its way to the root that was lost, input among it, does not come any more.
   void resume(const proto::Heritage& heritage, proto::Actions& out, DeskOrders& orders);
   /// The job is over.
@@ -109,11 +110,16 @@ public:
   }
   /// So many bytes of the input may come back.
   bool can_take_back(std::size_t bytes) const { return input_.can_take_back(bytes); }
-  // CCS
-  void on(const proto::ClientOpened& event, Instant now, proto::Actions& out, DeskOrders& orders);
-  void on(const proto::ClientBytes& event, Instant now, proto::Actions& out, DeskOrders& orders);
-  void on(const proto::ClientClosed& event, Instant now, proto::Actions& out, DeskOrders& orders);
-  void hosts_read(const proto::HostsRead& event, Instant now);
+  /// ClientOpened, ClientBytes and ClientClosed: of CCS.
+  template <class E>
+  void on(const E& event, Instant now, proto::Actions& out, DeskOrders& orders) {
+    if (!ccs_) return;
+    if constexpr (std::is_same_v<E, proto::ClientBytes>)
+      ccs_->on(event, now, out, orders.process);
+    else
+      ccs_->on(event, now, out);
+  }
+  void hosts_read(const proto::HostsRead& event, Instant now) { resizing_.on(event, judge_, now); }
   /// Those of tree/base/signals.hpp that a user sends.
   void signal(int signal, Instant now, proto::Actions& out, DeskOrders& orders);
   void stalled(bool stalled, Instant now);
@@ -122,9 +128,13 @@ public:
   void idle(const std::set<std::uint32_t>& unconfirmed, const std::set<std::uint32_t>& unbounded, Instant now,
             proto::Actions& out);
   /// Since then a launcher was lost, and nothing else.
-  void lost_idle() { lost_launchers_ = true; }
+  void lost_idle() {
+    if (restart_) restart_->lost_launcher();
+  }
   /// Since then nothing is left on these either.
-  void confirmed(const std::vector<std::uint32_t>& hosts);
+  void confirmed(const std::vector<std::uint32_t>& hosts) {
+    if (restart_) restart_->confirmed(hosts);
+  }
   /// Looks at what has changed: table, barriers, input, verdict. Called after every event.
   void turn(Instant now, proto::Actions& out, DeskOrders& orders);
   Instant next_deadline() const;
@@ -135,125 +145,74 @@ public:
   const proto::Judge& judge() const { return judge_; }
   proto::JobStatus status() const;
   /// Processes that were silent when the job's end was decided.
-  const wire::ProcessSet& silent_at_end() const { return silent_at_end_; }
+  const wire::ProcessSet& silent_at_end() const { return silences_.at_end(); }
   /// What to call a key that is forwarded.
   const std::string& key_name(const std::string& key) const { return key_names_.at(key); }
   /// The names of these hosts, folded.
-  std::string names(const std::vector<std::uint32_t>& hosts) const;
+  std::string names(const std::vector<std::uint32_t>& hosts) const { return proto::names_of(hosts, hosts_); }
 
 private:
+  /// What the parts say, in one turn.
+  class Turn final : public proto::RootTurn {
+  public:
+    Turn(RootDesk& desk, Instant now, proto::Actions& out, DeskOrders& orders)
+        : RootTurn(now, out, desk.judge_), desk_(desk), out_(out), orders_(orders) {}
+
+    void to_all(wire::Message message) override { orders_.everyone.push_back(std::move(message)); }
+    void to(std::uint32_t process, wire::Message message) override {
+      orders_.process.emplace_back(process, std::move(message));
+    }
+    void tell(const proto::RootNews& news) override;
+
+  private:
+    RootDesk& desk_;
+    proto::Actions& out_;
+    DeskOrders& orders_;
+  };
+
   RootDesk(RootPlan plan, std::shared_ptr<wire::JobSpec> job);
-  bool starting() const;
-  bool stays() const;
-  void take_stock(Instant now, proto::Actions& out);
-  bool may_restart() const;
-  void consider_restart(Instant now, proto::Actions& out);
-  bool cancel_restart();
-  Duration orphan_bound() const;
-  bool is_bounded(std::uint32_t host) const;
-  void relaunch(proto::Actions& out, DeskOrders& orders);
-  void interrupt(Instant now, proto::Actions& out, DeskOrders& orders);
-  static void forward(int signal, DeskOrders& orders);
-  void say_status(proto::Actions& out) const;
-  void suspend(DeskOrders& orders);
-  void tell_verdict(Instant now, proto::Actions& out, DeskOrders& orders);
-  void ask_for_hosts(proto::Actions& out);
-  void resize(Instant now, proto::Actions& out, DeskOrders& orders);
-  void reshape(Instant now, DeskOrders& orders);
-  void forget_unused_hosts(std::size_t first, std::vector<wire::Share>& shares);
   void link_lost(const wire::LinkLost& lost, Instant now, proto::Actions& out, DeskOrders& orders);
-  void new_host_key(const wire::NewHostKey& message, proto::Actions& out);
-  void number(Instant now, proto::Actions& out, DeskOrders& orders);
-  std::vector<Host*> take_places();
-  void say_numbers(Instant now, std::size_t hosts, std::uint32_t before, proto::Actions& out);
-  void show_bindings(proto::Actions& out);
-  void note_progress(const wire::Facts& facts);
-  void note_progress(const wire::Message& message);
-  void tell_progress(proto::Actions& out);
-  void tell_late(Instant now, proto::Actions& out);
-  void announce(Instant now, proto::Actions& out);
-  void silence(const wire::Silence& told, Instant now);
-  void tell_silences(Instant now, proto::Actions& out);
-  void end_ccs(const proto::Ending& why, proto::Actions& out);
-  void lose_output(const wire::LinkLost& lost, proto::Actions& out);
-  void say_last_words(const proto::Ending& why, proto::Actions& out) const;
-  void deliver_table(Instant now, proto::Actions& out, DeskOrders& orders);
-  void crashed(const wire::ProcessExit& exit, Instant now, proto::Actions& out, DeskOrders& orders);
-  void go_on(Instant now, proto::Actions& out, DeskOrders& orders);
   void repaired(const wire::Reached& reached, Instant now, proto::Actions& out, DeskOrders& orders);
-  void restart_processes(Instant now, proto::Actions& out, DeskOrders& orders);
-  void restart_in_place(Instant now, proto::Actions& out, DeskOrders& orders);
-  void restart(const wire::ProcessExit& exit, Instant now, proto::Actions& out, DeskOrders& orders);
+  void number(Turn& turn, DeskOrders& orders);
+  void deliver_table(Turn& turn, proto::Actions& out, DeskOrders& orders);
+  void resize(Turn& turn, DeskOrders& orders);
+  void recover(Turn& turn, DeskOrders& orders);
+  void go_on(Instant now, proto::Actions& out, DeskOrders& orders);
+  void tell_verdict(Instant now, proto::Actions& out, DeskOrders& orders);
+  void restart(Instant now, proto::Actions& out, DeskOrders& orders);
+  bool cancel_restart();
+  bool is_restarting() const { return restart_ && restart_->is_due(); }
+  bool stays() const;
   bool has_reader() const;
-  void rejoined(const wire::Rejoined& message, Instant now);
-  bool relocate(const wire::LinkLost& lost, Instant now, proto::Actions& out, DeskOrders& orders);
-  void lose_hosts(const wire::LinkLost& lost, const std::vector<std::uint32_t>& hosts, Instant now,
-                  proto::Actions& out, DeskOrders& orders);
-  bool lose_with_host(std::uint32_t process, const wire::LinkLost& lost, bool is_first, Instant now);
-  std::vector<proto::Shelter> shelters() const;
-  void move_processes(Instant now, proto::Actions& out, DeskOrders& orders);
-  void check_input();
 
   std::shared_ptr<wire::JobSpec> job_;
   wire::Blob coded_job_;
   std::vector<Host> hosts_;
-  std::vector<std::uint32_t> wanted_;     // processes of the hosts, if these are numbered late
-  std::vector<Topology> topologies_;      // of the hosts, if these count
-  std::vector<wire::Bindings> bindings_;  // not yet shown
-  proto::Judge judge_;
-  Duration time_limit_;
-  bool int_ends_;
-  Instant interrupted_at_ = kNever;
-  bool wants_suspension_ = false, suspended_ = false;
-  std::optional<proto::CrashSequence> crash_sequence_;      // from the first table on, if the program has any
-  std::optional<proto::ProcessRestarts> process_restarts_;  // if single processes are started again
-  std::optional<proto::Relocation> relocation_;             // then, too
-  std::set<std::uint32_t> lost_hosts_;                      // whose launchers were lost
-  std::map<std::uint32_t, std::string> lost_by_;            // processes that are to be moved, and how
-  bool has_charm_table_ = false;
-  std::uint32_t tables_ = 0;                 // made
-  std::optional<std::uint32_t> wanted_pes_;  // the program has asked, and is to be served
-  bool reading_hosts_ = false;
-  bool regroup_due_ = false;
-  std::optional<proto::Resizing> resizing_;
-  std::vector<std::uint32_t> left_;                        // processes, not yet looked at
-  std::vector<wire::Rejoined> rejoined_;                   // not yet looked at
-  std::optional<wire::ProcessExit> last_crash_;            // while a process is not back
-  std::map<std::uint32_t, wire::ProcessExit> last_exits_;  // of processes that were started again
   std::map<std::string, std::string> key_names_;
-  Instant begun_at_ = kNever;
-  Instant limit_at_ = kNever;
-  Instant late_at_ = kNever;
+  proto::Judge judge_;
+  std::uint32_t tables_ = 0;  // made
+  // How it begins.
+  proto::Numbering numbering_;
+  proto::StartReport start_;
+  proto::BindingReport bindings_;
   proto::NewHostKeys new_host_keys_;
-  bool registering_ = false;  // some process has registered: there will be a table
-  bool announced_ = false;
-  std::vector<wire::HostFailure> failures_;  // not yet recorded
-  std::set<std::uint32_t> lost_at_start_;    // hosts, of which that is recorded
-  std::set<std::uint32_t> random_layout_;    // hosts of Facts::random_layout
-  bool tells_progress_, shows_output_, could_drop_;
+  // What the user sees and does.
+  std::optional<proto::ProgressReport> progress_;  // if somebody looks at it
+  proto::SilenceReport silences_;
   ShownLately shown_lately_;
-  proto::Progress progress_;  // as it was told, and what has not been yet
-  proto::Silences silences_;
-  wire::ProcessSet silent_at_end_;
-  bool told_verdict_ = false;
-  bool told_kill_ = false;
-
   proto::UserInput input_;
+  proto::UserSignals signals_;
   std::optional<ccs::Router> ccs_;
-
-  // Runs of the program.
-  std::shared_ptr<const RootPlan> first_plan_;          // if there may be more
-  std::optional<proto::RestartBudget> restart_budget_;  // then, too
-  std::set<std::uint32_t> absent_;                      // hosts that cannot be started
-  bool lost_launchers_ = false;
-  std::set<std::uint32_t> blind_;                    // hosts of Facts::blind
-  std::set<std::uint32_t> unconfirmed_, unbounded_;  // as idle() and confirmed() say
-  bool was_suspended_ = false;
-  bool awaits_run_ = false, session_ends_ = false;
-  bool restarting_ = false;        // this run has failed, and another follows
-  Instant restart_at_ = kNever;    // not before; kNever: launchers are not idle yet
-  Instant restart_from_ = kNever;  // ... nor then, if all is confirmed
-  Duration restart_pause_{0};
+  // What is started again, or has to change.
+  proto::OrphanBound orphan_bound_;
+  proto::CrashRestarts crashes_;                    // of fault-tolerant Charm++ programs
+  std::optional<proto::RestartsInPlace> in_place_;  // if single processes of others are started again
+  proto::JobResizing resizing_;
+  // How it ends.
+  proto::TimeLimit time_limit_;
+  proto::RunEnd end_;
+  std::shared_ptr<const RootPlan> first_plan_;    // if the program may be started again as a whole
+  std::optional<proto::ProgramRestart> restart_;  // then, too
 };
 
 }  // namespace charmtree

@@ -82,3 +82,29 @@ TEST_CASE("jobs are listed, chosen by number or pid, and shown", "[job_status]")
         std::string::npos);
   CHECK(status_text("garbage").find("job ") == 0);  // of another version, perhaps
 }
+
+TEST_CASE("a status shows so many rows of hosts, and says how many more there are", "[status]") {
+  const std::uint32_t more = GENERATE(0U, 2U);
+  std::vector<Host> hosts(kMostRows + more);
+  for (std::uint32_t i = 0; i < hosts.size(); ++i) {
+    hosts[i].index = i;
+    hosts[i].name = std::string(1, static_cast<char>('a' + i));
+    hosts[i].processes = i + 1;
+  }
+  number_processes(hosts);
+  JobStatus status;
+  CHECK(status_lines(status, hosts) == std::vector<std::string>{summary(status)});  // nothing runs yet
+  status.stage = Stage::run;
+  const auto lines = status_lines(status, hosts);
+  REQUIRE(lines.size() == 1 + kMostRows + (more > 0 ? 1 : 0));
+  CHECK(lines[0] == summary(status));
+  if (more > 0) CHECK(lines.back() == "  and 2 more such rows; see charmrun ++status");
+}
+
+TEST_CASE("names of hosts that there are not are left out", "[status]") {
+  std::vector<Host> hosts(2);
+  hosts[0].name = "h0";
+  hosts[1].name = "h1";
+  CHECK(names_of({0, 1, 2}, hosts) == "h[0-1]");
+  CHECK(names_of({7}, hosts).empty());
+}

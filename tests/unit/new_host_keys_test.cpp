@@ -95,3 +95,22 @@ TEST_CASE("where a login from here would report no new key, none is taken", "[ho
     CHECK(desk.report({}) == "it is no key");
   }
 }
+
+TEST_CASE("a key of a host that the job has is stored, or why not is said", "[host_key]") {
+  wire::JobSpec job;
+  job.profiles.resize(1);
+  job.profiles[0].host_keys = HostKeyPolicy::accept_new;
+  std::vector<Host> hosts(2);
+  hosts[1].index = 1;
+  hosts[1].name = "h1";
+  NewHostKeys keys;
+  Actions out;
+  keys.on({.host = 2, .key = make_key('a')}, job, hosts, out);
+  CHECK(out.empty());
+  keys.on({.host = 1, .key = make_key('a')}, job, hosts, out);
+  REQUIRE(out.size() == 1);
+  CHECK(std::get<StoreHostKey>(out[0]).host == 1);
+  keys.on({.host = 1, .key = make_key('b')}, job, hosts, out);
+  REQUIRE(out.size() == 2);
+  CHECK(std::get<Say>(out[1]).text.starts_with("h1: a host key that was reported for it is not added: "));
+}

@@ -46,3 +46,19 @@ TEST_CASE("of a long text the end counts", "[shown_lately]") {
   shown.show(output(3, std::string(5000, 'x')));
   CHECK(shown.has(3, proto::lines_of_last_words(text + std::string(5000, 'x'))));
 }
+
+TEST_CASE("last words are said where they cannot be seen", "[shown_lately]") {
+  const proto::Ending why{.process = 1, .last_words = {"a", "b"}};
+  const auto lines = [&](const ShownLately& shown) {
+    proto::Actions out;
+    shown.say_last_words(why, out);
+    return out.size();
+  };
+  ShownLately shown;
+  CHECK(lines(shown) == 3);
+  shown.show(output(1, "a\nb\n"));
+  CHECK(lines(shown) == 0);
+  ShownLately elsewhere{false};
+  elsewhere.show(output(1, "a\nb\n"));
+  CHECK(lines(elsewhere) == 3);
+}

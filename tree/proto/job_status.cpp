@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 
@@ -100,6 +101,24 @@ std::vector<std::string> placement_lines(const std::vector<Host>& hosts, const w
     lines.push_back(std::move(line));
   }
   return lines;
+}
+
+std::vector<std::string> status_lines(const JobStatus& status, const std::vector<Host>& hosts) {
+  std::vector<std::string> lines{summary(status)};
+  if (status.stage == Stage::launch) return lines;
+  const std::vector<std::string> rows = placement_lines(hosts, status.moved);
+  for (std::size_t i = 0; i < std::min(rows.size(), kMostRows); ++i) lines.push_back("  " + rows[i]);
+  if (rows.size() > kMostRows)
+    lines.push_back(fmt::format("  and {} more such rows; see charmrun ++status", rows.size() - kMostRows));
+  return lines;
+}
+
+std::string names_of(const std::vector<std::uint32_t>& which, const std::vector<Host>& hosts) {
+  std::vector<std::string> names;
+  for (const std::uint32_t host : which) {
+    if (host < hosts.size()) names.push_back(hosts[host].name);
+  }
+  return wire::fold_names(names);
 }
 
 }  // namespace charmtree::proto

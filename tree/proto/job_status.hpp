@@ -19,6 +19,9 @@ enum class Stage : std::uint8_t {
 };
 std::string_view name(Stage stage);
 
+/// status_lines() has so many rows of hosts at most.
+inline constexpr std::size_t kMostRows = 8;
+
 /// Counts only hosts that have something to run, as far as that is known.
 struct JobStatus {
   Stage stage = Stage::launch;
@@ -40,5 +43,11 @@ std::string summary(const JobStatus& status);
 /// from which or to which processes have been `moved` has a line of its own, or none if it has none left.
 std::vector<std::string> placement_lines(const std::vector<Host>& hosts,
                                          const wire::MovedProcesses& moved = {});
+
+/// What a user reads who asks where the job is: its summary, and who runs what, as far as that fits.
+std::vector<std::string> status_lines(const JobStatus& status, const std::vector<Host>& hosts);
+
+/// The names of these hosts of a job, folded.
+std::string names_of(const std::vector<std::uint32_t>& which, const std::vector<Host>& hosts);
 
 }  // namespace charmtree::proto

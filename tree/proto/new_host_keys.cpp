@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/proto/new_host_keys.hpp"
 
+#include <fmt/format.h>
+
 #include "tree/proto/host_key.hpp"
 #include "tree/wire/ssh_blob.hpp"
 
@@ -35,6 +37,18 @@ Result<bool> NewHostKeys::judge(const Host& host, const Profile& profile, const 
   if (!verdict) return refused_.insert(host.index).second ? verdict : Result<bool>{false};
   if (*verdict) taken_.emplace(host.index, key);
   return verdict;
+}
+
+void NewHostKeys::on(const wire::NewHostKey& told, const wire::JobSpec& job, const std::vector<Host>& hosts,
+                     Actions& out) {
+  if (told.host >= hosts.size()) return;
+  const Host& host = hosts[told.host];
+  const auto is_new = judge(host, job.profiles[host.profile], told.key);
+  if (!is_new)
+    out.push_back(Say{Tone::info, fmt::format("{}: a host key that was reported for it is not added: {}",
+                                              host.name, to_string(is_new.error()))});
+  else if (*is_new)
+    out.push_back(StoreHostKey{told.host, told.key});
 }
 
 }  // namespace charmtree::proto

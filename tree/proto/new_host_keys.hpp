@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <vector>
 
 #include "tree/base/result.hpp"
+#include "tree/proto/events.hpp"
 #include "tree/wire/host.hpp"
 
 namespace charmtree::proto {
@@ -19,6 +21,9 @@ public:
   /// take the key and report it. False: nothing is to be done, since it is known, or its refusal has been
   /// told. Error: it is refused, and why; once for each host.
   Result<bool> judge(const Host& host, const Profile& profile, const HostKey& key);
+  /// The same of a key of one of the job's hosts, with what follows from it.
+  void on(const wire::NewHostKey& told, const wire::JobSpec& job, const std::vector<Host>& hosts,
+          Actions& out);
 
 private:
   std::map<std::uint32_t, HostKey> taken_;  // by host

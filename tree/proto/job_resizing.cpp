@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The desk's part in resizing a job: the program asks, the shell reads the list of hosts again, all processes
-// are let go, and when it is known which of them stay, hosts and processes get new numbers. From there on it
-// is a start like the first: new processes register, and everybody gets a table.
+#include "tree/proto/job_resizing.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
 
-#include "charmrun/node/root_desk.hpp"
-
-namespace charmtree {
-
-using namespace proto;
+namespace charmtree::proto {
 
 namespace {
 
@@ -31,25 +29,40 @@ void add_restart(std::vector<std::string>& arguments) {
 
 }  // namespace
 
-void RootDesk::ask_for_hosts(Actions& out) {
-  if (!wanted_pes_ || judge_.verdict()) return;
+JobResizing::JobResizing(std::shared_ptr<wire::JobSpec> job, std::vector<Host>& hosts)
+    : job_(std::move(job)), hosts_(hosts) {}
+
+void JobResizing::on(const wire::PesWanted& wanted) {
+  if (job_->resizes && !resizing_ && !reading_hosts_) wanted_pes_ = wanted.pes;
+}
+
+void JobResizing::on(const wire::Left& left) {
+  if (resizing_) resizing_->left(left.process);
+}
+
+void JobResizing::on(const wire::Rejoined& back) {
+  if (resizing_) resizing_->stayed(back.process);
+}
+
+void JobResizing::ask_for_hosts(RootTurn& turn) {
+  if (!wanted_pes_ || turn.is_over()) return;
   const std::uint32_t pes = *std::exchange(wanted_pes_, std::nullopt);
   if (pes == 0 || pes % job_->pes_per_process != 0) {
-    return judge_.refuse({Errc::bad_input, Phase::run,
-                          fmt::format("the program asks to go on with {} PEs, {} in each process", pes,
-                                      job_->pes_per_process)});
+    return turn.judge().refuse({Errc::bad_input, Phase::run,
+                                fmt::format("the program asks to go on with {} PEs, {} in each process", pes,
+                                            job_->pes_per_process)});
   }
-  out.push_back(Say{Tone::info, fmt::format("the program wants to go on with {} processes instead of {}",
-                                            pes / job_->pes_per_process, job_->processes)});
+  turn.say(Tone::info, fmt::format("the program wants to go on with {} processes instead of {}",
+                                   pes / job_->pes_per_process, job_->processes));
   reading_hosts_ = true;
-  out.push_back(ReadHosts{pes});
+  turn.act(ReadHosts{pes});
 }
 
 /// Hosts that the job has keep their places; others come behind them.
-void RootDesk::hosts_read(const HostsRead& event, Instant now) {
-  if (!reading_hosts_ || judge_.verdict()) return;
+void JobResizing::on(const HostsRead& event, Judge& judge, Instant now) {
+  if (!reading_hosts_ || judge.verdict()) return;
   reading_hosts_ = false;
-  if (event.error) return judge_.refuse(*event.error);
+  if (event.error) return judge.refuse(*event.error);
   std::vector<std::uint32_t> wanted(hosts_.size());
   for (Host host : event.hosts) {
     const auto known =
@@ -74,7 +87,7 @@ void RootDesk::hosts_read(const HostsRead& event, Instant now) {
 }
 
 /// New hosts, from `first` on, that get no process after all.
-void RootDesk::forget_unused_hosts(std::size_t first, std::vector<wire::Share>& shares) {
+void JobResizing::forget_unused_hosts(std::size_t first, std::vector<wire::Share>& shares) {
   std::vector<Host> fresh(hosts_.begin() + static_cast<std::ptrdiff_t>(first), hosts_.end());
   hosts_.resize(first);
   for (wire::Share& share : shares) {
@@ -84,30 +97,28 @@ void RootDesk::forget_unused_hosts(std::size_t first, std::vector<wire::Share>& 
   }
 }
 
-void RootDesk::resize(Instant now, Actions& out, DeskOrders& orders) {
-  ask_for_hosts(out);
-  const std::vector<std::uint32_t> left = std::exchange(left_, {});
-  if (!resizing_ || judge_.verdict()) return;
+std::optional<JobResizing::Reshaping> JobResizing::turn(RootTurn& turn) {
+  ask_for_hosts(turn);
+  if (!resizing_ || turn.is_over()) return std::nullopt;
   if (std::exchange(regroup_due_, false)) {
-    orders.everyone.push_back(wire::Regroup{});
-    if (ccs_) ccs_->start({}, now, out, orders.process);  // processes that are let go heed no request
+    turn.to_all(wire::Regroup{});
+    turn.tell(Regrouping{});
   }
-  for (const wire::Rejoined& message : std::exchange(rejoined_, {})) resizing_->stayed(message.process);
-  for (const std::uint32_t process : left) resizing_->left(process);
-  if (resizing_->complete()) return reshape(now, orders);
-  if (now < resizing_->deadline()) return;
-  judge_.refuse(
+  if (resizing_->complete()) return reshape(turn);
+  if (turn.now() < resizing_->deadline()) return std::nullopt;
+  turn.judge().refuse(
       {Errc::timed_out, Phase::run,
        fmt::format("{} of {} processes have neither come back nor left within {:g} s after the program "
                    "asked to be resized",
                    resizing_->missing(), job_->processes, seconds(job_->timeout)),
        "see ++timeout"});
+  return std::nullopt;
 }
 
-void RootDesk::reshape(Instant now, DeskOrders& orders) {
+std::optional<JobResizing::Reshaping> JobResizing::reshape(RootTurn& turn) {
   auto shares = resizing_->shares(hosts_);
   resizing_.reset();
-  if (!shares) return judge_.refuse(shares.error());
+  if (!shares) return turn.judge().refuse(shares.error()), std::nullopt;
   const std::size_t had = job_->hosts;
   forget_unused_hosts(had, *shares);
   job_->hosts = static_cast<std::uint32_t>(hosts_.size());
@@ -118,11 +129,10 @@ void RootDesk::reshape(Instant now, DeskOrders& orders) {
   job_->processes = number_processes(hosts_);
   job_->launch.on_failure = wire::OnHostFailure::abort;
   job_->starts_together = false;  // those that join start when they are ready
-  coded_job_ = wire::encode(*job_);
-  orders.numbers = *shares;
-  orders.reshape = wire::Reshape{wire::encode(*shares), job_->arguments};
-  for (std::size_t i = had; i < hosts_.size(); ++i) orders.new_hosts.push_back(hosts_[i]);
-  judge_.reshaped(now);
+  Reshaping reshaping{*shares, {wire::encode(*shares), job_->arguments}, {}};
+  for (std::size_t i = had; i < hosts_.size(); ++i) reshaping.joined.push_back(hosts_[i]);
+  turn.judge().reshaped(turn.now());
+  return reshaping;
 }
 
-}  // namespace charmtree
+}  // namespace charmtree::proto

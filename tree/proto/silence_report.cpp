@@ -1,33 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// The desk's part in processes that say nothing though they should (DESIGN D25): the user reads of them. What
-// else is done about them is their launchers' to do.
+#include "tree/proto/silence_report.hpp"
+
 #include <fmt/format.h>
 
 #include <set>
+#include <string>
 
-#include "charmrun/node/root_desk.hpp"
+#include "tree/proto/job_status.hpp"
 #include "tree/proto/process_end.hpp"
 #include "tree/wire/fold.hpp"
 
-namespace charmtree {
+namespace charmtree::proto {
 
-using namespace proto;
 using State = wire::Silence::State;
 
-void RootDesk::silence(const wire::Silence& told, Instant now) {
-  if (told.process >= job_->processes || judge_.verdict()) return;
-  if (tells_progress_) progress_.silences.push_back(told);
-  silences_.on(told, now);
-}
-
 /// One that is killed because of it is told by its end.
-void RootDesk::tell_silences(Instant now, Actions& out) {
+void SilenceReport::turn(const Judge& judge, Instant now, Actions& out) {
   for (const Silences::News& news : silences_.take(now)) {
     if (news.state == State::hung && job_->silence.kills) continue;
     std::set<std::uint32_t> hosts;
-    for (const std::uint32_t process : news.processes) hosts.insert(judge_.host_of(process).index);
-    std::string line =
-        fmt::format("{} on {} ", wire::fold_numbers(news.processes), names({hosts.begin(), hosts.end()}));
+    for (const std::uint32_t process : news.processes) hosts.insert(judge.host_of(process).index);
+    std::string line = fmt::format("{} on {} ", wire::fold_numbers(news.processes),
+                                   names_of({hosts.begin(), hosts.end()}, hosts_));
     const bool one = news.processes.size() == 1;
     const std::string time = words_for(news.least);
     const std::string silent = fmt::format("{} not served {} for {}", one ? "has" : "have",
@@ -43,11 +37,4 @@ void RootDesk::tell_silences(Instant now, Actions& out) {
   }
 }
 
-JobStatus RootDesk::status() const {
-  JobStatus status = judge_.status();
-  status.silent = silences_.count();
-  status.moved = judge_.moved();
-  return status;
-}
-
-}  // namespace charmtree
+}  // namespace charmtree::proto
