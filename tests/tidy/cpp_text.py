@@ -37,6 +37,11 @@ def code_only(text):
     return _TOKEN.sub(replace, text)
 
 
+def without_preprocessor(code):
+    """The code with the preprocessor's lines blanked out; lines and columns stay."""
+    return _PREPROCESSOR.sub(lambda m: _blank(m[0]), code)
+
+
 def includes(text):
     """Yields (line, quoted, name) for each #include."""
     for match in re.finditer(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^">]+)[">]', without_comments(text), re.MULTILINE):
@@ -47,10 +52,10 @@ def unnamed_namespaces(text):
     """Yields (first line, last line) of each unnamed namespace."""
     code = code_only(text)
     for match in re.finditer(r"\bnamespace\s*\{", code):
-        yield code.count("\n", 0, match.start()) + 1, code.count("\n", 0, _closing(code, match.end() - 1)) + 1
+        yield code.count("\n", 0, match.start()) + 1, code.count("\n", 0, closing(code, match.end() - 1)) + 1
 
 
-def _closing(code, opening):
+def closing(code, opening):
     """Index of the brace that closes the one at `opening`; the end of the text if there is none."""
     depth = 0
     for match in re.compile(r"[{}]").finditer(code, opening):
@@ -85,7 +90,7 @@ def _kind(head):
 
 def functions(text):
     """Yields (first line, last line, head) of each outermost function body; what is inside it (lambdas, local types) belongs to it."""
-    code = _PREPROCESSOR.sub(lambda m: _blank(m[0]), code_only(text))
+    code = without_preprocessor(code_only(text))
     start = position = 0
     for_boundaries = re.compile(r"[{};]")
     while match := for_boundaries.search(code, position):
@@ -100,7 +105,7 @@ def functions(text):
         if kind == "scope":
             start = position
             continue
-        end = _closing(code, match.start())
+        end = closing(code, match.start())
         position = end + 1
         if kind == "member" or (kind == "other" and code[start : match.start()].count("(") > code[start : match.start()].count(")")):
             continue  # still in the same head: a member initialiser, or a default argument in braces

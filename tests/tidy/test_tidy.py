@@ -7,8 +7,10 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import classes  # noqa: E402
 import cpp_text  # noqa: E402
 import layers  # noqa: E402
 import tidy  # noqa: E402
@@ -256,6 +258,101 @@ class Functions(unittest.TestCase):
         for name, text, expected in self.SHAPES:
             with self.subTest(name):
                 self.assertEqual([(first, last) for first, last, _ in cpp_text.functions(text)], expected)
+
+
+class ClassSizes(unittest.TestCase):
+    """What classes.py must count: (declaration, data members, methods)."""
+
+    DECLARATIONS = (
+        ("a member", "int a_ = 0;", 1, 0),
+        ("several in one", "std::array<int, 2> a_{}, b_{1, 2};", 2, 0),
+        ("members of function type", "std::function<void(int)> a_; std::map<int, std::function<int()>> b_ = {};", 2, 0),
+        ("a reference, a bit, an array", "const A& a_; bool b_ : 1; char c_[12];", 3, 0),
+        ("members behind a label", "private: int a_;", 1, 0),
+        ("constants and other static members", "static constexpr int kA = 1, kB = f(2); static int c_; static constexpr std::array<int, 1> kD = {{1}};", 0, 0),
+        ("methods", "void f(); int g() const { return h(1); } virtual int h(int a = {}) = 0; static int k(); A& l() &&;", 0, 5),
+        ("overloads", "void on(const A&); void on(const B&);", 0, 2),
+        ("constructors and destructors", "A() = default; explicit A(int a) : a_(a), b_{a} {} ~A();", 0, 3),
+        ("deleted ones", "A(const A&) = delete; A& operator=(const A&) = delete;", 0, 0),
+        ("operators", "bool operator==(const A& a) const = default; int operator()(int) const { return 1; }", 0, 2),
+        ("templates", "template <class T, class U = std::less<T>> void f(T t) { t(); }", 0, 1),
+        ("templates that require", "template <class T> requires std::is_same_v<T, int> T f(T t);", 0, 1),
+        ("friends, names and checks", "friend bool operator<(A a, A b) { return a < b; } using B = int; friend class C; static_assert(f(1)); enum class D { a, b };", 0, 0),
+        ("local types", "struct B { int a; int b(); }; class C; enum D : int;", 0, 0),
+        ("local types with members", "struct { int a; } b_; struct B { int a; } c_, d_;", 3, 0),
+        ("attributes", "[[nodiscard]] int f(); [[maybe_unused]] int a_;", 1, 1),
+        ("comments and strings", '/* int a; */ const char* a_ = "int f(); int b;"; // int c;\n', 1, 0),
+        ("a body in a body", "int f() { if (a) { return 1; } auto g = [] { return 2; }; return g(); } int a_;", 1, 1),
+        ("initialisers that call", "int a_ = f(1, 2); int b_{f(3)}; A c_ = A{1, 2};", 3, 0),
+    )
+
+    def test_declarations(self):
+        for name, text, members, methods in self.DECLARATIONS:
+            with self.subTest(name):
+                found = next(iter(classes.classes_of("a.hpp", f"namespace n {{\nclass A final : public B<int> {{\n {text}\n}};\n}}\n")))
+                self.assertEqual((found.name, found.line, found.members, found.methods), ("A", 2, members, methods))
+
+    def test_local_classes_are_counted_by_themselves(self):
+        found = classes.classes_of("a.hpp", "class A {\n  struct B { int a, b; void f(); };\n  B c_;\n};\nstruct D { int e; };\nenum class E { f };\n")
+        self.assertEqual([(c.name, c.members, c.methods) for c in found], [("A", 1, 0), ("A::B", 2, 1), ("D", 1, 0)])
+
+    @staticmethod
+    def body(members=0, methods=0):
+        return "".join(f"  int a{i}_;\n" for i in range(members)) + "".join(f"  int f{i}();\n" for i in range(methods))
+
+    def sizes(self, files, known=None):
+        """The offences against class-size, by path, with what the user reads."""
+        with tempfile.TemporaryDirectory() as folder, mock.patch.dict(classes.LARGE_CLASSES, known or {}, clear=True):
+            root = Path(folder)
+            for path, text in files.items():
+                (root / path).parent.mkdir(parents=True, exist_ok=True)
+                opening = {".hpp": HEADER, ".cpp": SPDX}.get(Path(path).suffix, CMAKE)
+                (root / path).write_text(opening + text, encoding="utf-8")
+            return [(path, message) for path, _, rule, message in tidy.offences(root, tidy.load(root)) if rule == "class-size"]
+
+    def header(self, members=0, methods=0, head="class A"):
+        return {"tree/io/a.hpp": f"{head} {{\n{self.body(members, methods)}}};\n"}
+
+    def test_the_limits(self):
+        self.assertEqual(self.sizes(self.header(25, 45)), [])
+        self.assertEqual(self.sizes(self.header(26, 45)), [("tree/io/a.hpp", "A has 26 data members, at most 25")])
+        self.assertEqual(self.sizes(self.header(25, 46)), [("tree/io/a.hpp", "A has 46 methods, at most 45")])
+        self.assertEqual(self.sizes({"tests/unit/a.hpp": self.header(26, 46)["tree/io/a.hpp"]}), [])
+
+    def test_a_base_elsewhere_counts_as_far_as_its_members_go(self):
+        heir = {"charmrun/b.hpp": f'#include "tree/io/a.hpp"\nclass B final : private io::A {{\n{self.body(20, 30)}}};\n'}
+        self.assertEqual(self.sizes(self.header(6, 30) | heir), [("charmrun/b.hpp", "B has 26 data members, at most 25")])
+        self.assertEqual(self.sizes(self.header(5, 30) | heir), [])
+
+    def test_files(self):
+        text = '#include "tree/io/a.hpp"\nnamespace n {\nvoid n::A::f1() {\n}\n'
+        files = self.header(methods=4) | {"tree/io/a.cpp": text + "}\n", "tree/io/a_b.cpp": text + "}\n"}
+        self.assertEqual(self.sizes(files), [])
+        third = {"tree/io/a_c.cpp": '#include "tree/io/a.hpp"\nstd::vector<int> A::f2(int a) {\n}\n'}
+        self.assertEqual(self.sizes(files | third), [("tree/io/a.hpp", "A has 3 .cpp files, at most 2")])
+        user = {"tree/io/d.cpp": '#include "tree/io/a.hpp"\nint D::g() {\n  return A::f1() + A::f2(1);\n}\n'}
+        self.assertEqual(self.sizes(files | user), [])
+        constructor = {"tree/io/a_c.cpp": '#include "tree/io/a.hpp"\nA::A(int x) : a1_(x), a2_{1} {\n}\n'}
+        self.assertEqual(self.sizes(files | constructor), [("tree/io/a.hpp", "A has 3 .cpp files, at most 2")])
+        namesake = {"tree/io/a_c.cpp": "class A {\n};\nvoid A::f1() {\n}\n"}
+        self.assertEqual(self.sizes(files | namesake), [])
+
+    def test_a_known_large_class_may_shrink_and_not_grow(self):
+        known = {"tree/io/a.hpp:A": (30, 50, 0)}
+        self.assertEqual(self.sizes(self.header(30, 50), known), [])
+        self.assertEqual(self.sizes(self.header(26, 1), known), [])
+        (path, message), = self.sizes(self.header(31, 50), known)
+        self.assertEqual((path, message.split(",")[0]), ("tree/io/a.hpp", "A has 31 data members"))
+        (path, message), = self.sizes(self.header(30, 51), known)
+        self.assertEqual((path, message.split(",")[0]), ("tree/io/a.hpp", "A has 51 methods"))
+
+    def test_a_known_large_class_that_is_none_any_more_is_taken_out_of_the_list(self):
+        for files in (self.header(25, 45), self.header(head="class B", members=2)):
+            (path, message), = self.sizes(files, {"tree/io/a.hpp:A": (30, 50, 0)})
+            self.assertEqual(path, "tree/io/a.hpp")
+            self.assertIn("take it out of LARGE_CLASSES", message)
+        (path, message), = self.sizes({"tests/tidy/layers.py": ""}, {"tree/io/gone.hpp:A": (30, 50, 0)})
+        self.assertEqual(path, "tests/tidy/layers.py")
 
 
 class OptionsDoc(unittest.TestCase):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks what the compiler cannot: layers, lengths, banned calls, dead files (STYLE.md; the tables are in layers.py).
+"""Checks what the compiler cannot: layers, lengths, sizes of classes, banned calls, dead files (STYLE.md; the tables are in layers.py).
 
     tests/tidy/tidy.py [--root DIR] [--headers [-j N]] [--list]
 
@@ -18,6 +18,7 @@ import sys
 from functools import cached_property
 from pathlib import Path
 
+import classes
 import cpp_text
 import options_doc
 import pages_doc
@@ -249,7 +250,7 @@ def check_own_names(sources):
                     yield source.path, line, "own-name", f"{name}() is a function of {other}, too"
 
 
-TREE_CHECKS = (check_includes, check_dead_files, check_own_names, options_doc.check_options, pages_doc.check_pages)
+TREE_CHECKS = (check_includes, check_dead_files, check_own_names, options_doc.check_options, pages_doc.check_pages, classes.check_classes)
 
 
 def compile_header(root, path, compiler):
@@ -308,7 +309,7 @@ def main(arguments):
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
     parser.add_argument("--headers", action="store_true", help="compile each header alone")
     parser.add_argument("-j", dest="jobs", type=int, default=2)
-    parser.add_argument("--list", action="store_true", help="print the longest functions instead")
+    parser.add_argument("--list", action="store_true", help="print the longest functions and the largest classes instead")
     options = parser.parse_args(arguments)
     root = options.root.resolve()
     sources = load(root)
@@ -316,6 +317,10 @@ def main(arguments):
         longest = sorted(((last - first + 1, s.path, first, name) for s in sources for first, last, name in functions_of(s)), reverse=True)
         for count, path, first, name in longest[:20]:
             print(f"{count:4} {path}:{first}: {name[:80]}")
+        print("data members, methods, .cpp files")
+        sizes = sorted(((c.members, c.methods, len(c.files), f"{c.path}:{c.name}") for c in classes.measure(sources)), reverse=True)
+        for members, methods, files, name in sorted(sizes, key=lambda size: -max(size[0] / 25, size[1] / 45, size[2] / 2))[:20]:
+            print(f"{members:4} {methods:4} {files:4} {name}")
         return 0
     found = list(offences(root, sources))
     if options.headers:

@@ -182,7 +182,7 @@ TEST_CASE("a process that has only lost its connection is killed before another 
           "[charm_restart]") {
   Fixture f;
   f.on(ClientClosed{ClientKind::charm, 101});
-  f.processes->tick(kNow + HostProcesses::kExplain, f.out, f.up);
+  f.processes->tick(kNow + HostEnds::kExplain, f.out, f.up);
   REQUIRE(f.up.facts.exits.size() == 1);
   CHECK(f.up.facts.exits[0].lost_connection);
   f.restart(1, 2);

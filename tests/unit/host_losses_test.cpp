@@ -62,7 +62,7 @@ TEST_CASE("one that is lost for its connection alone is killed, and in no barrie
   Fixture fixture;
   fixture.says(3, native::BarrierEnter{});
   fixture.on(ClientClosed{ClientKind::native, 3});
-  fixture.processes->tick(kNow + HostProcesses::kExplain, fixture.out, fixture.up);
+  fixture.processes->tick(kNow + HostEnds::kExplain, fixture.out, fixture.up);
   REQUIRE(fixture.up.facts.exits.size() == 1);
   fixture.forget();
   fixture.lose(1, 3);
@@ -76,7 +76,7 @@ TEST_CASE("one that is lost for its connection alone is killed, and in no barrie
 TEST_CASE("what is left of a process that has exited enters no barrier for it", "[host_processes][losses]") {
   Fixture fixture;
   fixture.on(ProcessExited{3, 0, 11});  // something holds its connection open
-  fixture.processes->tick(kNow + HostProcesses::kLastWords, fixture.out, fixture.up);
+  fixture.processes->tick(kNow + HostEnds::kLastWords, fixture.out, fixture.up);
   REQUIRE(fixture.up.facts.exits.size() == 1);
   fixture.forget();
   fixture.says(3, native::BarrierEnter{});

@@ -186,7 +186,7 @@ TEST_CASE("a lost connection waits for the exit that explains it", "[host_proces
   fixture.on(ClientClosed{ClientKind::charm, 1});
   CHECK(fixture.up.facts.exits.empty());
   const Instant deadline = fixture.processes->next_deadline();
-  CHECK(deadline == kNow + HostProcesses::kExplain);
+  CHECK(deadline == kNow + HostEnds::kExplain);
   SECTION("which comes") {
     fixture.on(ProcessExited{1, 0, 11, true}, kNow + 100ms);
     fixture.processes->tick(deadline, fixture.out, fixture.up);
@@ -348,12 +348,12 @@ TEST_CASE("an exit waits until the connection has been read to its end", "[host_
     CHECK(fixture.up.facts.exits[0].code == 1);
   }
   SECTION("unless somebody holds it open") {
-    const Instant late = kNow + HostProcesses::kLastWords;
+    const Instant late = kNow + HostEnds::kLastWords;
     fixture.says(1, "print", "partial", late - 1ms);
-    CHECK(fixture.processes->next_deadline() <= late - 1ms + HostProcesses::kLastWords);
+    CHECK(fixture.processes->next_deadline() <= late - 1ms + HostEnds::kLastWords);
     fixture.processes->tick(late, fixture.out, fixture.up);
     CHECK(fixture.up.facts.exits.empty());
-    fixture.processes->tick(late - 1ms + HostProcesses::kLastWords, fixture.out, fixture.up);
+    fixture.processes->tick(late - 1ms + HostEnds::kLastWords, fixture.out, fixture.up);
     CHECK(fixture.up.facts.exits.size() == 1);
     CHECK(fixture.text_of(1) == "last words\npartial");
   }

@@ -127,7 +127,7 @@ TEST_CASE("whoever holds the connection of a lost process is not its successor",
   Fixture f;
   f.all_register();
   f.on(ProcessExited{3, 0, 9});
-  f.processes->tick(kNow + HostProcesses::kLastWords, f.out, f.up);
+  f.processes->tick(kNow + HostEnds::kLastWords, f.out, f.up);
   REQUIRE(f.up.facts.exits.size() == 1);
   f.forget();
   f.restart(3);

@@ -26,7 +26,7 @@ TEST_CASE("logins that are due come before the host's own processes", "[node]") 
     bench.tick();
     logins += bench.count<Login>();
     if (bench.count<Spawn>() > 0) CHECK(logins == 3);  // as many as may be at once
-    CHECK(bench.count<Spawn>() <= HostProcesses::kSpawnsAtOnce);
+    CHECK(bench.count<Spawn>() <= HostStart::kSpawnsAtOnce);
     spawns += bench.count<Spawn>();
   }
   CHECK(logins == 3);

@@ -69,4 +69,26 @@ void QueuePairExchange::finish(Orders& out) {
     out.ready.emplace_back(local_.first + i, std::exchange(gathered_[i], {}));
 }
 
+QueuePairExchange* HostQueuePairs::exchange(const LocalProcesses& local) {
+  if (!exchange_ && table_) {
+    const Result<wire::NodeTable> table = wire::decode_table(*table_);
+    if (table) exchange_.emplace(local, *table);
+  }
+  return exchange_ ? &*exchange_ : nullptr;
+}
+
+QueuePairExchange::Orders HostQueuePairs::given(const LocalProcesses& local, std::uint32_t process,
+                                                std::string pairs) {
+  QueuePairExchange::Orders orders;
+  if (QueuePairExchange* each = exchange(local)) each->given(process, std::move(pairs), orders);
+  return orders;
+}
+
+QueuePairExchange::Orders HostQueuePairs::arrived(const LocalProcesses& local,
+                                                  const wire::QueuePairs& block) {
+  QueuePairExchange::Orders orders;
+  if (QueuePairExchange* each = exchange(local)) each->arrived(block, orders);
+  return orders;
+}
+
 }  // namespace charmtree::proto

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -50,6 +51,23 @@ private:
   std::vector<std::string> given_;     // by local process; empty: not yet
   std::vector<std::string> gathered_;  // by local process
   std::uint32_t given_count_ = 0;
+};
+
+/// The exchange as a launcher sees it: it begins once there is a table. Before, nobody can have a queue pair
+/// for us.
+class HostQueuePairs {
+public:
+  /// A coded NodeTable; the first in use when anything comes is that of the exchange.
+  void table(wire::Blob coded) { table_ = std::move(coded); }
+  /// As QueuePairExchange.
+  QueuePairExchange::Orders given(const LocalProcesses& local, std::uint32_t process, std::string pairs);
+  QueuePairExchange::Orders arrived(const LocalProcesses& local, const wire::QueuePairs& block);
+
+private:
+  QueuePairExchange* exchange(const LocalProcesses& local);
+
+  wire::Blob table_;
+  std::optional<QueuePairExchange> exchange_;
 };
 
 }  // namespace charmtree::proto
