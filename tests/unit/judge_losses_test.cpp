@@ -256,9 +256,9 @@ TEST_CASE("what nobody goes on after", "[judge][losses]") {
 namespace {
 
 /// Of a root that takes over from another, which had told everybody this.
-class Successor {
+class NextRoot {
 public:
-  explicit Successor(Heritage heritage, wire::OnFailure on_failure = wire::OnFailure::go_on)
+  explicit NextRoot(Heritage heritage, wire::OnFailure on_failure = wire::OnFailure::go_on)
       : job(kept_alive(on_failure)), judge(job, hosts) {
     judge.take_over();
     judge.begin(kNow);
@@ -305,7 +305,7 @@ Heritage heritage(bool has_table, std::uint32_t epoch = 0, std::vector<wire::Pro
 }  // namespace
 
 TEST_CASE("a root that takes over waits for those that live, in an epoch of its own", "[judge][takeover]") {
-  Successor next{heritage(true, 5, {{2, 3}})};
+  NextRoot next{heritage(true, 5, {{2, 3}})};
   next.resume();
   CHECK(next.judge.opened(BarrierKind::all) == 3);
   CHECK(next.judge.status().stage == Stage::run);
@@ -332,7 +332,7 @@ TEST_CASE("a root that takes over waits for those that live, in an epoch of its 
 
 TEST_CASE("a job may have nobody left when another root takes over", "[judge][takeover]") {
   SECTION("all others had ended") {
-    Successor next{heritage(false, 1, {{2, 3}})};
+    NextRoot next{heritage(false, 1, {{2, 3}})};
     next.tell(0, 1);
     next.tell(4, 7);  // told before it is known who was lost
     next.resume();
@@ -340,7 +340,7 @@ TEST_CASE("a job may have nobody left when another root takes over", "[judge][ta
     CHECK(next.judge.verdict()->status == 0);
   }
   SECTION("all were lost") {
-    Successor next{heritage(false, 1, {{0, 7}})};
+    NextRoot next{heritage(false, 1, {{0, 7}})};
     next.resume();
     REQUIRE(next.judge.verdict());
     CHECK(next.judge.verdict()->status == 125);
@@ -349,7 +349,7 @@ TEST_CASE("a job may have nobody left when another root takes over", "[judge][ta
 
 TEST_CASE("whoever is lost while a root takes over an abort job ends it", "[judge][takeover]") {
   const bool has_table = GENERATE(false, true);
-  Successor next{heritage(has_table), wire::OnFailure::abort};
+  NextRoot next{heritage(has_table), wire::OnFailure::abort};
   next.resume();
   CHECK_FALSE(next.judge.verdict());
   next.judge.on(wire::LinkLost{2, kClosed, {{4, 5}}});
@@ -359,7 +359,7 @@ TEST_CASE("whoever is lost while a root takes over an abort job ends it", "[judg
 }
 
 TEST_CASE("processes may register after another root has taken over", "[judge][takeover]") {
-  Successor next{heritage(false), wire::OnFailure::abort};
+  NextRoot next{heritage(false), wire::OnFailure::abort};
   next.resume();
   wire::Facts facts;
   facts.registered = 8;

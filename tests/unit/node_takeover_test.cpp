@@ -84,8 +84,8 @@ struct Orphan : OneLauncher {
 };
 
 /// A root that takes over a flat tree from one that was lost.
-struct Successor : OneLauncher {
-  explicit Successor(const RootPlan& with) : OneLauncher(with, std::uint64_t{7}), plan(with) {
+struct NextRoot : OneLauncher {
+  explicit NextRoot(const RootPlan& with) : OneLauncher(with, std::uint64_t{7}), plan(with) {
     on(Begin{});
     for (const Action& action : out) {
       if (const auto* login = std::get_if<Login>(&action)) links.push_back(login->link);
@@ -381,9 +381,9 @@ TEST_CASE("Charm++ processes pass every barrier, whenever the root is lost", "[t
 }
 
 TEST_CASE("what some had heard of the root that was lost, the next tells the others", "[takeover]") {
-  RootPlan plan = Successor::plan_of_two();
+  RootPlan plan = NextRoot::plan_of_two();
   plan.job.on_failure = wire::OnFailure::go_on;
-  Successor root{plan};
+  NextRoot root{plan};
   CHECK(root.claims[0].level == 0);
   root.answers(0, {{}, 4, {{1, 1}}, {7, 0, 2}, true});
   CHECK(root.count<Send>() == 0);  // not before all have been heard
@@ -415,7 +415,7 @@ TEST_CASE("a loss of which the root that was lost has told nobody is told by the
   TreeShape& shape = plan.takes_over.emplace();
   for (std::uint32_t host = 0; host < 3; ++host) shape.started_by.push_back({host, wire::kRootIndex});
   shape.lost.add({2, 2});
-  Successor root{plan};
+  NextRoot root{plan};
   wire::Claimed knows{{}, 1, {}, {}, false};
   if (was_told) knows.lost = {{2, 2}};
   root.answers(0, knows);
@@ -434,7 +434,7 @@ TEST_CASE("a loss of which the root that was lost has told nobody is told by the
 }
 
 TEST_CASE("who does not answer is waited for a quarter of a minute", "[takeover]") {
-  Successor root{Successor::plan_of_two()};
+  NextRoot root{NextRoot::plan_of_two()};
   const Instant begun = root.now;
   root.answers(0, {{}, 0, {}, {1, 0, 0}, true});
   CHECK(root.node.next_deadline() == begun + 15s);
