@@ -35,7 +35,6 @@ RootDesk::RootDesk(RootPlan plan, std::shared_ptr<wire::JobSpec> job)
     : job_(std::move(job)),
       coded_job_(wire::encode(*job_)),
       hosts_(std::move(plan.hosts)),
-      key_names_(std::move(plan.key_names)),
       judge_(*job_, hosts_, plan.bad_exit),
       numbering_(job_, hosts_, narrow(plan)),
       start_(job_, hosts_, plan.could_drop),

@@ -146,8 +146,6 @@ public:
   proto::JobStatus status() const;
   /// Processes that were silent when the job's end was decided.
   const wire::ProcessSet& silent_at_end() const { return silences_.at_end(); }
-  /// What to call a key that is forwarded.
-  const std::string& key_name(const std::string& key) const { return key_names_.at(key); }
   /// The names of these hosts, folded.
   std::string names(const std::vector<std::uint32_t>& hosts) const { return proto::names_of(hosts, hosts_); }
 
@@ -188,7 +186,6 @@ private:
   std::shared_ptr<wire::JobSpec> job_;
   wire::Blob coded_job_;
   std::vector<Host> hosts_;
-  std::map<std::string, std::string> key_names_;
   proto::Judge judge_;
   std::uint32_t tables_ = 0;  // made
   // How it begins.

@@ -241,7 +241,6 @@ std::unique_ptr<RootDesk> RootDesk::next_run(const RunPlan& run, Instant now) {
   plan.int_ends = run.int_ends;
   plan.bad_exit = run.bad_exit;
   plan.shows_output = run.shows_output;
-  plan.key_names = std::move(key_names_);
   *job_ = plan.job;
   auto next = std::unique_ptr<RootDesk>(new RootDesk(std::move(plan), job_));
   next->new_host_keys_ = std::move(new_host_keys_);
