@@ -65,7 +65,8 @@ std::vector<wire::Restart> RestartsInPlace::turn(const std::set<std::uint32_t>& 
   }
   for (wire::Readmit& message : due.readmissions) {
     turn.say(Tone::verbose, fmt::format("process {} is back", message.process));
-    turn.to(message.process, std::move(message));
+    const std::uint32_t process = message.process;
+    turn.to(process, std::move(message));
   }
   return std::move(due.restarts);
 }
