@@ -28,6 +28,7 @@ public:
   RootTurn(Instant now, Actions& out, Judge& judge) : now_(now), out_(out), judge_(judge) {}
   RootTurn(const RootTurn&) = delete;
   RootTurn& operator=(const RootTurn&) = delete;
+  virtual ~RootTurn() = default;
 
   Instant now() const { return now_; }
   /// What the job is, as far as is known; and who decides how it ends.
@@ -41,9 +42,6 @@ public:
   /// To the launcher of that process.
   virtual void to(std::uint32_t process, wire::Message message) = 0;
   virtual void tell(const RootNews& news) = 0;
-
-protected:
-  ~RootTurn() = default;
 
 private:
   Instant now_;

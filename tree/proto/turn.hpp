@@ -93,6 +93,7 @@ class Turn {
 public:
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
+  virtual ~Turn() = default;
 
   /// Of the job, which has no time while it is suspended; and of this host.
   Instant now() const { return now_; }
@@ -127,7 +128,6 @@ public:
 
 protected:
   Turn() = default;
-  ~Turn() = default;
 
   JobClock clock_;
   Instant now_{}, real_now_{};
