@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "health/adoption_socket.hpp"
+#include "tree/base/overloaded.hpp"
 #include "tree/proto/keyed_hash.hpp"
 #include "tree/proto/run_progress.hpp"
 
@@ -19,9 +20,8 @@ namespace charmtree::health {
 using namespace proto;
 
 /// Not one that lies, nor while the launch is not over there: what it had to tell then is told once.
-bool Repairs::can_repair(const Child& child, LinkId link, const Error& error, bool is_ending,
-                         const Seat& seat) {
-  return seat.job.repairs() && !is_ending && error.code != Errc::bad_peer &&
+bool Repairs::can_repair(const Child& child, LinkId link, const Error& error, const Seat& seat) {
+  return seat.job.repairs() && !seat.is_ending && error.code != Errc::bad_peer &&
          (seat.progress.has_numbers || !seat.job.waits_for_all()) && seat.launch.subtree().is_up(link) &&
          (seat.progress.has_table || child.registered == 0);
 }
@@ -184,30 +184,37 @@ bool Repairs::up(Child& child, LinkId link, const wire::Message& message, Turn& 
     turn.give_up(link, Error{Errc::bad_peer, Phase::run, "its launcher does not let itself be adopted"});
     return true;
   };
-  if (child.adopter) {
-    const auto* waiting = std::get_if<wire::Waiting>(&message);
-    if (waiting != nullptr && waiting->host == child.host.index)
-      return claim(child, link, *waiting, turn), true;
-    if (!std::holds_alternative<wire::Swept>(message)) return refuse();
-    child.state = Child::State::done;
-    turn.act(CloseLink{link});
-    return not_there(child.host.index, "none waits there", turn), true;
-  }
   const auto open = claims_.find(link);
+  const bool is_claimed = open != claims_.end();
   const auto proves = [&](const std::string& proof, const char* what) {
     return same_secret(proof, adoption_proof(seat.job, what, child.host.index, open->second));
   };
-  const auto* taken = std::get_if<wire::Taken>(&message);
-  if (taken != nullptr) {
-    const bool valid = open == claims_.end() ? child.serves() : proves(taken->proof, "taken");
-    const bool may_be = seat.job.repairs() && (!seat.is_root() || seat.job.keeps_alive());
-    return valid && may_be ? (turn.tell(GivenUp{}), true) : refuse();
-  }
-  if (open == claims_.end()) return false;
-  const auto* answer = std::get_if<wire::Claimed>(&message);
-  if (answer == nullptr || !proves(answer->proof, "claimed")) return refuse();
-  claimed(child.host.index, link, *answer, turn);
-  return true;
+  const Overloaded of_adopter{
+      [&](const wire::Waiting& waiting) {
+        return waiting.host == child.host.index ? (claim(child, link, waiting, turn), true) : refuse();
+      },
+      [&](const wire::Swept&) {
+        child.state = Child::State::done;
+        turn.act(CloseLink{link});
+        return not_there(child.host.index, "none waits there", turn), true;
+      },
+      [&](const auto&) { return refuse(); },
+  };
+  const Overloaded of_child{
+      [&](const wire::Taken& taken) {
+        const bool is_valid = is_claimed ? proves(taken.proof, "taken") : child.serves();
+        const bool may_be = seat.job.repairs() && (!seat.is_root() || seat.job.keeps_alive());
+        return is_valid && may_be ? (turn.tell(GivenUp{}), true) : refuse();
+      },
+      [&](const wire::Claimed& answer) {
+        if (!is_claimed) return false;
+        if (!proves(answer.proof, "claimed")) return refuse();
+        return claimed(child.host.index, link, answer, turn), true;
+      },
+      [&](const auto&) { return is_claimed && refuse(); },
+  };
+  const auto& any = static_cast<const wire::AnyMessage&>(message);
+  return child.adopter ? std::visit(of_adopter, any) : std::visit(of_child, any);
 }
 
 /// We are there, and now to the one that waits.

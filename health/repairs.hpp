@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part that repairs the tree above a loss. A launcher below cannot be reached any more, in a job that
-// goes on: we log in to its host again, and if it lives it waits there (Node's half: node_adoption.cpp) and
+// goes on: we log in to its host again, and if it lives it waits there (Adoption) and
 // becomes our child once more, with all below it. If it is gone we take its place, and seek those that it had
 // started in the same way. Whoever is not found is lost, and whatever the job has left there is killed. Until
 // then nothing is said of it: barriers wait.
@@ -36,7 +36,7 @@ public:
   explicit Repairs(Random& random) : random_(random) {}
 
   /// True: the loss of this child is to be repaired.
-  static bool can_repair(const proto::Child& child, proto::LinkId link, const Error& error, bool is_ending,
+  static bool can_repair(const proto::Child& child, proto::LinkId link, const Error& error,
                          const proto::Seat& seat);
   void begin(const proto::Child& child, const Error& error, proto::Turn& turn);
   /// Root: all launchers are sought, but for those of `lost`, which are told as such.

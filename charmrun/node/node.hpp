@@ -1,45 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launcher is: one pure object with one `on(event, now, out)` and one `next_deadline()`, composed of
-// the units of tree/proto. Root, inner and leaf are the same class; a root has a RootDesk (judgement, output,
+// What a launcher is: one pure object with one `on(event, now, out)` and one `next_deadline()`, a switchboard
+// of parts (proto::Turn). Root, inner and leaf are the same class; a root has a RootDesk (judgement, output,
 // input) instead of a parent. The launcher on a real host and the simulator run this very object.
+//
+// Here is which part hears what, and in which order; what a part does with it is told there.
 #pragma once
 
-#include <array>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
-#include <string>
 #include <vector>
 
 #include "charmrun/node/root_desk.hpp"
-#include "charmrun/node/run_state.hpp"
+#include "charmrun/node/run.hpp"
+#include "health/adoption.hpp"
 #include "health/repairs.hpp"
+#include "health/takeover.hpp"
 #include "health/watch.hpp"
 #include "tree/base/random.hpp"
 #include "tree/proto/events.hpp"
-#include "tree/proto/launch.hpp"
+#include "tree/proto/launch_part.hpp"
 #include "tree/proto/output_part.hpp"
+#include "tree/proto/parent.hpp"
 #include "tree/proto/signing_part.hpp"
 #include "tree/proto/trust.hpp"
 #include "tree/proto/turn.hpp"
 
 namespace charmtree {
 
-/// An event that is for this part.
-template <class Part, class E>
-concept Hears = requires(Part& part, E&& event, proto::Turn& turn) {
-  part.on(std::forward<E>(event), turn);
-};
-
-class Node : private RunState, private proto::Turn {
+class Node : private proto::Turn {
 public:
   /// A root; it starts with Begin. RootPlan::takes_over: of a tree that there is.
   Node(RootPlan plan, std::uint64_t seed);
   /// Any other launcher; it starts with its parent's Welcome (or Sweep). If none has come within `first_word`
   /// of the first event, it ends: of a host that has lost its power, sshd does not notice that for hours.
-  explicit Node(std::uint64_t seed, Duration first_word = kFirstWord)
-      : random_(seed), first_word_(first_word) {}
+  explicit Node(std::uint64_t seed, Duration first_word = kFirstWord);
 
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -50,17 +44,17 @@ public:
   /// When a Tick is wanted at the latest.
   Instant next_deadline() const;
   /// The host of a launcher that has been welcomed.
-  std::uint32_t host() const { return self_.index; }
+  std::uint32_t host() const { return place_.self.index; }
   /// Root: the job's hosts, with the processes that they have got.
   const std::vector<Host>& hosts() const { return desk_->hosts(); }
   /// Of the root.
   proto::JobStatus status() const { return desk_->status(); }
   /// The job's end has begun.
-  bool ending() const { return ending_ != Ending::no; }
+  bool ending() const { return run_->shutdown.has_begun(); }
   /// Nobody of the tree that was to be taken over could be asked: it may wait for another root still.
   bool leaves_job() const { return leaves_job_; }
   /// It stays for the next run of the program.
-  bool idle() const { return over_ == Over::idle; }
+  bool idle() const { return run_->shutdown.is_idle(); }
   bool suspended() const { return clock_.stands(); }
   /// What the sender at the other end of this link may speak for, at present.
   wire::Remit remit(proto::LinkId link) const;
@@ -69,197 +63,69 @@ public:
   static constexpr Duration kFirstWord = 2min, kUnbounded = Duration::max();
 
 private:
-  /// Slack that a launcher gives its children beyond its own SIGKILL before it reports them as unconfirmed:
-  /// the root's, how much less it is at each level below, and the least.
-  static constexpr Duration kChildSlack = 3s, kSlackPerLevel = 400ms, kLeastSlack = 1s;
-
-  /// A launcher that comes so much later than it wanted has not run.
-  static constexpr Duration kLate = 500ms;
-
-  /// A login that is due so soon goes before starting processes; between two turns that start some, others
-  /// have one.
-  static constexpr Duration kLoginsFirst = 1ms, kSpawnPause = 20us;
-
-  /// Between SIGTSTP and SIGSTOP.
-  static constexpr Duration kStopAfter = 100ms;
-
-  /// How long a launcher whose parent is gone waits to be adopted.
-  static constexpr Duration kHoldOn = health::Repairs::kLongestReach;
-
-  void handle(const proto::Begin& event);
-  void handle(const proto::LinkUp& event);
-  void handle(const proto::LoginFailed& event);
-  void handle(proto::LinkMessage&& event);
-  void handle(const proto::LinkDown& event);
-  void handle(const proto::SendRefused& event);
-  void handle(const proto::InputRead& event);
-  void handle(const proto::HostsRead& event);
-  void handle(const proto::UserSignal& event);
-  void handle(const proto::LeftoversKilled& event);
-  void handle(const proto::NobodyWaits& event);
-  template <class E>
-  requires Hears<health::Watch, E>
-  void handle(E&& event) { watch_.on(event, *this); }
-  void handle(const proto::NextRun& event);
-  void handle(const proto::SessionEnds& event);
-  void handle(const proto::Tick&) {}
-  template <class E>
-  requires Hears<proto::OutputPart, E>
-  void handle(E&& event) {
-    if (output_) output_->on(std::forward<E>(event), *this);
-  }
-  template <class E>
-  requires Hears<proto::InputPart, E>
-  void handle(E&& event) {
-    if (job_) input_.on(event, *this);
-  }
-  template <class E>
-  requires Hears<proto::SigningPart, E>
-  void handle(E&& event) {
-    if (job_) signing_.on(event, *this);
-  }
-  // Prepared, Spawned, Adopted, SpawnFailed, ProcessOutput, ProcessExited, Client*: this host's processes.
-  template <class E>
-  void handle(const E& event);
-  template <class E>
-  void client_of_job(const E& event);
-
+  // What has come (node_messages.cpp).
+  void hear(proto::Event event);
+  void hear_link(proto::LinkMessage event);
   void from_parent(const wire::Message& message);
   void from_child(proto::Child& child, proto::LinkId link, wire::Message message);
-  wire::Facts with_who_started(const proto::Child& child, wire::Facts facts) const;
-  void lose(proto::LinkId link, const Error& error);
-
-  // Messages with work behind them.
   void welcome(const wire::Welcome& message);
-  void sweep_for(const wire::Sweep& order);
-  void relay_for(const wire::Adopt& order);
-  void assign(const wire::Assign& more);
   void done(proto::Child& child, proto::LinkId link, const wire::Done& message);
-  void hand_back(proto::LinkId link, const wire::HandBack& message);
-  void stamps(const proto::Child& child, wire::Stamps stamps);
-  void checkup(const proto::Child& child, wire::Checkup checkup);
-  void queue_pairs(const wire::QueuePairs& block);
-  void table(const wire::Blob& blob);
-  void suspend(bool on);
-  void advance_suspension();
-  void begin_epoch(const wire::Message& message);
-  void count_out(const std::vector<wire::ProcessSet::Range>& processes);
-  void tell_loss(const proto::Child& child, proto::LinkId link, const Error& error);
-  void leave(const proto::Child& child, proto::LinkId link);
-  void lose_idle(const proto::Child& child, proto::LinkId link, const Error& error);
-  void tell_fenced(std::uint32_t host);
-  void note_moves(const wire::Message& message);
-  void hurry_facts();
-  void numbers(const wire::Numbers& message);
-  void reshape(const wire::Reshape& order, proto::Upward& upward);
-  void reshape(const wire::Reshape& message, const std::vector<wire::Share>& shares);
-  void number_subtree(const std::vector<wire::Share>& shares);
-  void begin_start();
-  void make_processes();
-  void start_processes();
+  void lose_silent(const proto::LinkSilent& silent);
+  void given_up();
 
+  // A turn's end.
+  void desk_turn();
   void pass_on(const DeskOrders& orders);
-  void facts(wire::Facts facts);
-  void flush_gather();
-  void own_stamps();
+  void advance_end();
 
-  bool output_is_waited_for();
+  // Launchers above and below.
+  void lose(proto::LinkId link, const Error& error);
+  void tell_loss(const proto::Child& child, proto::LinkId link, const Error& error);
+  void forget(const proto::Child& child, proto::LinkId link);
+  void lose_parent(const Error* visibly);
+  void follow(const wire::Claim& claim);
+  void end_takeover();
 
-  // As parts see it (node_turn.cpp).
+  // The job stops, goes on, ends, begins again.
+  void suspend(bool on);
+  void end(const wire::End& order);
+  void rest();
+  void finish();
+  void begin_run(const wire::Blob& job);
+
+  // As parts see it (proto::Turn).
   proto::Seat seat() override;
-  proto::WayUp way_up() const override;
+  proto::WayUp way_up() const override { return parent_.way_up(); }
   void tell_up(wire::Message message) override;
-  void tell_up(proto::Upward upward) override;
+  using Turn::tell_up;
   void hand_up(wire::Message message) override;
   void hand_down_all(const wire::Message& message) override;
   void hand_down(std::uint32_t process, const wire::Message& message) override;
   void hand_down_by(proto::LinkId child, wire::Message message) override;
-  bool is_here(std::uint32_t process) const override;
+  bool is_here(std::uint32_t process) const override { return run_->host.contains(process); }
   std::optional<proto::LinkId> way_to(std::uint32_t process) const override;
   void give_up(proto::LinkId link, const Error& error) override;
   void tell(const proto::News& news) override;
 
-  void lose_silent(const proto::LinkSilent& silent);
-
-  // The tree is repaired.
-  void lost(wire::LinkLost lost);
-  void unreached(const std::string& what);
-  void found(const proto::LauncherFound& found);
-  void given_up();
-
-  void take_over();
-  void takeover_turn();
-  void end_takeover();
-  void find_nobody(const std::string& unreached);
-  void catch_up(proto::LinkId link, const wire::Claimed& heir, const proto::Heritage& heritage);
-  void keep_tree();
-
-  void lose_parent(const Error* visibly);
-  bool can_be_adopted() const;
-  bool awaits_root() const;
-  void offer();
-  void from_adopter(const wire::Message& message);
-  void adopted(const wire::Claim& claim);
-  void catch_up(const wire::Claim& claim);
-  void resend(const wire::Resend& order);
-  void count_release(const wire::Message& message);
-
-  void record_logins();
-  void spawn_processes();
-  void desk_turn();
-  void words_become_notes();
-  void show_real_times();
-  Duration child_slack() const;
-  void end(const wire::End& message);
-  void advance_ending();
-  void await_first_word();
-  void finish();
-  proto::Finish result();
-  void show_rest();
-  void rest();
-  void tell_idle();
-  void may_outlive_us(const proto::Child& child);
-  void confirm(std::vector<std::uint32_t> hosts);
-  void clean_up(proto::KillLeftovers order);
-  void relaunch(const wire::Blob& job);
-  void begin_run(const wire::Blob& job);
-  void begin_output();
-
-  /// The tree of a root that was lost is being taken over.
-  struct Takeover {
-    proto::TreeShape shape;
-    std::map<proto::LinkId, wire::Claimed> heirs;  // who have been found, and what they had been told
-    std::vector<wire::LinkLost> lost;              // who have not
-    std::string unreached;                         // the first that nobody could ask, and why
-  };
-
   Random random_;
-  std::optional<Takeover> takeover_;
-  std::unique_ptr<RootDesk> desk_;
-  std::shared_ptr<wire::JobSpec> job_;
-  Host self_;
-  std::uint32_t level_ = 0;
-  std::optional<proto::Launch> launch_;
+  proto::Place place_;
+  std::unique_ptr<RootDesk> desk_;  // null: no root
+  proto::Parent parent_;
+  // The tree.
+  proto::LaunchPart launch_;
+  proto::Trust trust_;  // in the children
   proto::SigningPart signing_;
   std::optional<proto::OutputPart> output_;  // of a launcher that knows its job
-  proto::Trust trust_;                       // in the children
-  wire::Stamps stamps_;                      // of the first run
-  bool stamped_ = false;
-  bool logins_recorded_ = false;
-  bool parent_gone_ = false;
-  bool sweeper_ = false;
-  Duration first_word_{0};
-  Instant first_word_by_ = kNever;
-  Instant hold_until_ = kNever;       // the parent is gone, and another may come; in real time
-  std::optional<wire::Adopt> relay_;  // we were started for
-  std::string nonce_;                 // told to who may adopt us
-  Instant stop_at_ = kNever;          // SIGSTOP for suspended processes; in real time
+  proto::StartupTimes times_;
   health::Watch watch_;
-
-  // Of a job that repairs itself.
   health::Repairs repairs_{random_};
-  bool tree_changed_ = true;  // since the last KeepTree
+  health::Adoption adoption_{random_};
+  std::optional<health::Takeover> takeover_;  // while it lasts
+  health::KeptTree kept_tree_;
   bool leaves_job_ = false;
+  // The present run of the program.
+  std::optional<Run> run_;
+  Instant stop_at_ = kNever;  // SIGSTOP for suspended processes; in real time
 };
 
 }  // namespace charmtree

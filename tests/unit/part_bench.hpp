@@ -45,13 +45,11 @@ struct PartBench : proto::Turn {
   }
 
   proto::Seat seat() override {
-    return {job, self, launch, nullptr, progress, 0, is_root() ? &hosts : nullptr};
+    return {job, self, launch, nullptr, progress, 0, is_ending, is_root() ? &hosts : nullptr};
   }
   proto::WayUp way_up() const override { return way; }
   void tell_up(wire::Message message) override { told_up.push_back(std::move(message)); }
-  void tell_up(proto::Upward upward) override {
-    for (wire::Message& message : upward.messages) tell_up(std::move(message));
-  }
+  using Turn::tell_up;
   void hand_up(wire::Message message) override { handed_up.push_back(std::move(message)); }
   void hand_down_all(const wire::Message& message) override { handed_to_all.push_back(message); }
   void hand_down(std::uint32_t process, const wire::Message& message) override {
@@ -93,6 +91,7 @@ struct PartBench : proto::Turn {
   Random random{1};
   proto::Launch launch;
   proto::RunProgress progress;
+  bool is_ending = false;
   proto::Actions actions;
   std::vector<wire::Message> told_up, handed_up, handed_to_all;
   std::vector<std::pair<std::uint32_t, wire::Message>> handed_to_process;

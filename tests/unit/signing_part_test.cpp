@@ -14,7 +14,7 @@ TEST_CASE("an inner launcher passes requests up, and the answer to the launcher 
   SigningPart part;
   const LinkId link = b.child();
   b.self.index = 7;
-  part.up({0, 3, 9, "data"}, false, b);
+  part.up({0, 3, 9, "data"}, b);
   REQUIRE(b.told_up.size() == 1);
   CHECK(std::get<wire::SignRequest>(b.told_up[0]).host == 9);
   part.down({0, 3, "signed"}, b);
@@ -56,7 +56,7 @@ TEST_CASE("the root answers what it refuses, and says so a limited number of tim
   test::PartBench b{Place::root};
   b.child();
   SigningPart part{b.job, {}};
-  for (int i = 0; i < 100; ++i) part.up({0, 3, 0, "no login"}, false, b);
+  for (int i = 0; i < 100; ++i) part.up({0, 3, 0, "no login"}, b);
   CHECK(b.handed_down.size() == 100);
   for (const auto& [link, message] : b.handed_down)
     CHECK(std::get<wire::SignReply>(message).signature.empty());

@@ -32,12 +32,12 @@ void SigningPart::on(const SignatureMade& event, Turn& turn) {
   down({event.launcher, event.login, event.signature}, turn);
 }
 
-void SigningPart::up(const wire::SignRequest& request, bool is_ending, Turn& turn) {
+void SigningPart::up(const wire::SignRequest& request, Turn& turn) {
   const Seat seat = turn.seat();
   if (!seat.is_root()) return turn.tell_up(request);
   const Host& host = (*seat.hosts)[request.host];
   const std::string& launcher = (*seat.hosts)[request.launcher].name;
-  const auto key = gate_->admit(host, request.data, is_ending);
+  const auto key = gate_->admit(host, request.data, seat.is_ending);
   if (!key) {
     if (refused_++ < kRefusalsTold)
       turn.act(Say{Tone::info, fmt::format("{}: refused to sign a login for the launcher on {}: {}",

@@ -30,8 +30,7 @@ public:
   /// A login of this launcher's own waits for it.
   void on(const SignatureWanted& event, Turn& turn);
   void on(const SignatureMade& event, Turn& turn);
-  /// `is_ending`: the end of the job, or of a run, has begun.
-  void up(const wire::SignRequest& request, bool is_ending, Turn& turn);
+  void up(const wire::SignRequest& request, Turn& turn);
   void down(const wire::SignReply& reply, Turn& turn);
 
   /// Root: who is up, or given up, gets no more signatures; whose launcher was lost is logged in to again.

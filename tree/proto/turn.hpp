@@ -60,8 +60,32 @@ struct LauncherFound {
 /// A launcher of ours has been adopted by one that is nearer to the root, or by another root: we are taken
 /// for dead.
 struct GivenUp {};
+/// What was sent to adopt the launcher of a host is there.
+struct AdopterUp {
+  std::uint32_t host;
+  LinkId link;
+};
+/// A host could not be visited after its launcher was lost; `to_adopt`: to look whether that one lives.
+struct VisitFailed {
+  Host host;
+  Error error;
+  bool to_adopt;
+};
+/// Another launcher is our parent from now on.
+struct ParentReplaced {
+  wire::Claim claim;
+};
+/// A process of this host has ended.
+struct ProcessGone {
+  std::uint32_t process;
+};
+/// Nothing of the run is left on this host.
+struct HostIsClean {};
+/// What this launcher was started for alone is done.
+struct ErrandDone {};
 using News = std::variant<PipesRest, OutputStalls, LinkSilent, LauncherLost, LauncherUnreached,
-                          LauncherClaimed, LauncherFound, GivenUp>;
+                          LauncherClaimed, LauncherFound, GivenUp, AdopterUp, VisitFailed, ParentReplaced,
+                          ProcessGone, HostIsClean, ErrandDone>;
 
 /// Whether there is a way up.
 enum class WayUp : std::uint8_t {
@@ -83,6 +107,7 @@ struct Seat {
   HostProcesses* processes;                  // of this host; the root has none
   RunProgress& progress;                     // of the present run
   std::uint32_t level;                       // in the tree
+  bool is_ending = false;                    // the end of the run, or of the job, has begun
   const std::vector<Host>* hosts = nullptr;  // root: the job's
 
   bool is_root() const { return hosts != nullptr; }
@@ -109,7 +134,7 @@ public:
   /// A word of this launcher's own, or of a process of its host: goes by the part that it is for, as output
   /// waits for credit and answers are merged, and then up.
   virtual void tell_up(wire::Message message) = 0;
-  virtual void tell_up(Upward upward) = 0;
+  void tell_up(Upward upward);
   /// By no part any more: to the parent; at the root to the desk.
   virtual void hand_up(wire::Message message) = 0;
   /// To all children that run something.

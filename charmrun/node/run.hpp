@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of a launcher that belong to the present run of the program. When it is started again, the next
+// run begins with fresh ones.
+#pragma once
+
+#include "tree/proto/ccs_part.hpp"
+#include "tree/proto/clean_up.hpp"
+#include "tree/proto/gather_part.hpp"
+#include "tree/proto/host_part.hpp"
+#include "tree/proto/input_part.hpp"
+#include "tree/proto/shutdown.hpp"
+
+namespace charmtree {
+
+struct Run {
+  /// Both must outlive the object.
+  Run(proto::Place& place, proto::StartupTimes& times) : host(place, times), gather(times) {}
+
+  proto::HostPart host;
+  proto::GatherPart gather;
+  proto::InputPart input;
+  proto::CcsPart ccs;
+  proto::Shutdown shutdown;
+  proto::CleanUp clean_up;
+};
+
+}  // namespace charmtree
