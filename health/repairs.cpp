@@ -134,7 +134,7 @@ void Repairs::end(Repair& repair, Turn& turn) {
     turn.tell(LauncherUnreached{repair.hosts.at(host).name + ": it has not answered in time"});
     for (const auto& [link, child] : seat.launch.children()) {
       if (child.host.index != host || claims_.erase(link) == 0) continue;
-      seat.launch.find(link)->state = Child::State::lost;
+      seat.launch.find(link)->lost();
       turn.act(CloseLink{link});
     }
     seat.launch.sweep_instead(repair.hosts.at(host), turn.now(), turn.out());
@@ -189,7 +189,7 @@ bool Repairs::up(Child& child, LinkId link, const wire::Message& message, Turn& 
     if (waiting != nullptr && waiting->host == child.host.index)
       return claim(child, link, *waiting, turn), true;
     if (!std::holds_alternative<wire::Swept>(message)) return refuse();
-    child.state = Child::State::done;
+    child.done();
     turn.act(CloseLink{link});
     return not_there(child.host.index, "none waits there", turn), true;
   }

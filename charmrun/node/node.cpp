@@ -128,12 +128,12 @@ void Node::handle(const LinkUp& event) {
 void Node::handle(const LoginFailed& event) {
   if (!launch_) return;
   const Child* child = launch_->find(event.link);
-  if (child == nullptr || child->state != Child::State::logging_in) return;
+  if (child == nullptr || child->state() != Child::State::logging_in) return;
   if (!event.note.empty()) tell_up(wire::Note{child->host.index, event.note});
   wire::Facts news;
   launch_->on(event, now_, *out_, news.hosts_failed);
   child = launch_->find(event.link);
-  if (child != nullptr && child->visits() && child->state == Child::State::lost) {
+  if (child != nullptr && child->visits() && child->state() == Child::State::lost) {
     unconfirmed_.insert(child->host.index);
     if (child->adopter) repairs_.not_reached(child->host, event.error, *this);
   }
@@ -278,7 +278,7 @@ void Node::give_up(LinkId link, const Error& error) {
 void Node::lose(LinkId link, const Error& error) {
   Child* child = launch_ ? launch_->find_up(link) : nullptr;
   if (child == nullptr) return;
-  child->state = Child::State::lost;
+  child->lost();
   if (child->sweeper) {
     unconfirmed_.insert(child->host.index);
     child->error = error;

@@ -38,7 +38,7 @@ void Node::lose_parent(const Error* visibly) {
   if (visibly != nullptr && visibly->code == Errc::killed && can_be_adopted()) {
     for (const auto& [link, child] : launch_->children()) {  // not their end: they are adopted
       if (!child.serves()) continue;
-      launch_->find(link)->state = Child::State::lost;
+      launch_->find(link)->lost();
       out_->push_back(CloseLink{link});
     }
   }

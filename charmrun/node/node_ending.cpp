@@ -132,8 +132,8 @@ void Node::finish() {
     for (const auto& [link, child] : launch_->children()) {
       if (!child.open()) continue;
       unconfirmed_.insert(child.host.index);
-      if (child.state == Child::State::logging_in) out_->push_back(CancelLogin{link});
-      if (child.state == Child::State::up) out_->push_back(CloseLink{link});
+      if (child.state() == Child::State::logging_in) out_->push_back(CancelLogin{link});
+      if (child.state() == Child::State::up) out_->push_back(CloseLink{link});
     }
   }
   if (desk_) {

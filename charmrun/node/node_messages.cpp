@@ -126,7 +126,7 @@ void Node::assign(const wire::Assign& more) {
 void Node::from_child(Child& child, LinkId link, wire::Message message) {
   const Overloaded act{
       [&](wire::Hello& m) {
-        launch_->hello(link, m, now_);
+        child.hello(m.clock, now_);
         watch_.watch(link, *this);
       },
       [&](wire::Facts& m) {
@@ -161,7 +161,7 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
       },
       [&](wire::Confirmed& m) { confirm(m.hosts); },
       [&](wire::Swept&) {
-        child.state = Child::State::done;
+        child.done();
         out_->push_back(CloseLink{link});
         confirm({child.host.index});
         tell_fenced(child.host.index);
@@ -180,7 +180,7 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
 void Node::done(Child& child, LinkId link, const wire::Done& message) {
   unconfirmed_.insert(message.unconfirmed.begin(), message.unconfirmed.end());
   const bool expected = ending_ != Ending::no;
-  child.state = Child::State::done;
+  child.done();
   // An expected one keeps its link until we end ourselves, and waits for that: taking a session down costs
   // a host more than the last words of all others, which should come first.
   if (expected) return;
