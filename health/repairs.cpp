@@ -134,7 +134,7 @@ void Repairs::end(Repair& repair, Turn& turn) {
     turn.tell(LauncherUnreached{repair.hosts.at(host).name + ": it has not answered in time"});
     for (const auto& [link, child] : seat.launch.children()) {
       if (child.host.index != host || claims_.erase(link) == 0) continue;
-      seat.launch.find(link)->state = Child::State::lost;
+      seat.launch.find(link)->lost();
       turn.act(CloseLink{link});
     }
     seat.launch.sweep_instead(repair.hosts.at(host), turn.now(), turn.out());
@@ -194,7 +194,7 @@ bool Repairs::up(Child& child, LinkId link, const wire::Message& message, Turn& 
         return waiting.host == child.host.index ? (claim(child, link, waiting, turn), true) : refuse();
       },
       [&](const wire::Swept&) {
-        child.state = Child::State::done;
+        child.done();
         turn.act(CloseLink{link});
         return not_there(child.host.index, "none waits there", turn), true;
       },

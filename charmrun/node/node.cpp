@@ -226,7 +226,7 @@ void Node::lose(LinkId link, const Error& error) {
   Shutdown& shutdown = run_->shutdown;
   Child* child = launch.find_up(link);
   if (child == nullptr) return;
-  child->state = Child::State::lost;
+  child->lost();
   if (child->sweeper) {
     shutdown.leave_unconfirmed(child->host.index);
     child->error = error;
@@ -288,7 +288,7 @@ void Node::lose_parent(const Error* visibly) {
   if (is_killed && may_be_adopted) {
     for (const auto& [link, child] : launch_.launch().children()) {  // not their end: they are adopted
       if (!child.serves()) continue;
-      launch_.launch().find(link)->state = Child::State::lost;
+      launch_.launch().find(link)->lost();
       out_->push_back(CloseLink{link});
     }
   }

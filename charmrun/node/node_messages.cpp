@@ -242,7 +242,7 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
       },
       [&](wire::Confirmed& m) { shutdown.confirm(std::move(m.hosts), *this); },
       [&](wire::Swept&) {
-        child.state = Child::State::done;
+        child.done();
         out_->push_back(CloseLink{link});
         shutdown.confirm({child.host.index}, *this);
         shutdown.tell_fenced(child.host.index, *this);
@@ -261,7 +261,7 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
 void Node::done(Child& child, LinkId link, const wire::Done& message) {
   Shutdown& shutdown = run_->shutdown;
   shutdown.leave_unconfirmed(message.unconfirmed);
-  child.state = Child::State::done;
+  child.done();
   // An expected one keeps its link until we end ourselves, and waits for that: taking a session down costs
   // a host more than the last words of all others, which should come first.
   if (shutdown.has_begun()) return;

@@ -57,7 +57,7 @@ TEST_CASE("a request fails with the child that is to answer, lost before or afte
     CHECK(failure() == "the launcher of h0 is lost");
   }
   SECTION("before") {
-    b.launch.find(link)->state = Child::State::lost;
+    b.launch.find(link)->lost();
     part.down(request(1, {4, 4}), b);
     CHECK(b.handed_down.empty());
     CHECK(failure() == "the launcher of h0 is lost");

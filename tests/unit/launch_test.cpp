@@ -112,7 +112,7 @@ TEST_CASE("after the stop nothing begins: logins are cancelled, late answers ign
   CHECK(office.out.empty());
   CHECK(office.failed.empty());
   CHECK(office.launch->next_deadline() == kNever);
-  CHECK(office.launch->find(1)->state == Child::State::up);
+  CHECK(office.launch->find(1)->state() == Child::State::up);
 }
 
 TEST_CASE("a lost launcher's host is swept even after the stop", "[launch]") {
@@ -121,7 +121,7 @@ TEST_CASE("a lost launcher's host is swept even after the stop", "[launch]") {
   office.launch->on(LinkUp{1, {}, {}, {}}, kNow, office.out);
   office.launch->stop(office.out);
   office.out.clear();
-  office.launch->find(1)->state = Child::State::lost;
+  office.launch->find(1)->lost();
   office.launch->sweep(1, {}, kNow, office.out);
   const auto logins = office.take<Login>();
   REQUIRE(logins.size() == 1);
@@ -138,7 +138,7 @@ TEST_CASE("where a run is over nothing is swept but what is unconfirmed", "[laun
   office.launch->stop(office.out);
   office.out.clear();
   office.launch->find(1)->idle = true;
-  office.launch->find(1)->state = Child::State::lost;
+  office.launch->find(1)->lost();
   office.launch->sweep(1, {2}, kNow, office.out);
   const auto logins = office.take<Login>();
   REQUIRE(logins.size() == 1);
@@ -161,7 +161,7 @@ TEST_CASE("where a run is over nothing is swept but what is unconfirmed", "[laun
   }
   WHEN("that has been done") {
     office.launch->on(LinkUp{logins[0].link, {}, {}, {}}, kNow, office.out);
-    office.launch->find(logins[0].link)->state = Child::State::done;
+    office.launch->find(logins[0].link)->done();
     office.launch->begin_run({}, {}, kNow, office.out, office.failed);
     THEN("it is as any other") {
       CHECK(office.failed.empty());
@@ -274,16 +274,6 @@ TEST_CASE("only the root gives up a host that it cannot authenticate to", "[laun
     CHECK(office.take<Send>().size() == (root ? 0 : 1));
     CHECK(office.launch->subtree().processes() == (root ? 1 : 0));
   }
-}
-
-TEST_CASE("the clocks of parent and child are joined by the hello", "[launch]") {
-  Office office{{10, 1}};
-  office.launch->add(make_hosts(1), 0, kNow, office.out);
-  office.launch->on(LinkUp{1, {}, {}, {}}, kNow, office.out);
-  office.launch->hello(1, wire::Hello{Instant{-7s}, 1}, kNow + 10ms);
-  CHECK(office.launch->find(1)->clock_offset == -107s - 5ms);
-  office.launch->hello(1, wire::Hello{Instant{50s}, 1}, kNow + 1s);  // only the first counts
-  CHECK(office.launch->find(1)->clock_offset == -107s - 5ms);
 }
 
 TEST_CASE("late binding: one login at a time, what is left is shared with those who answer", "[launch]") {

@@ -19,7 +19,7 @@ struct Bench final : test::PartBench {
     job.id = "job";
     job.secret = "secret";
     lost = child();
-    launch.find(lost)->state = Child::State::lost;
+    launch.find(lost)->lost();
     part.begin(*launch.find(lost), kGone, *this);
     visit = take<Login>().at(0).link;
     launch.on(LinkUp{visit, {}, {}, {}}, now(), actions);

@@ -22,7 +22,7 @@ void CcsPart::down(const wire::CcsSpread& piece, Turn& turn) {
   if (failed) pass_on(std::move(*failed), turn);
   for (const auto& [link, ranges] : targets.below) {
     const Child* child = seat.launch.find(link);
-    if (child != nullptr && child->state != Child::State::up) lost(*child, link, turn);
+    if (child != nullptr && child->state() != Child::State::up) lost(*child, link, turn);
   }
 }
 

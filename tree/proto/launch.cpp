@@ -44,12 +44,6 @@ LoginWindow::Config window_of(const wire::LaunchRules& rules) {
 
 }  // namespace
 
-Instant Child::in_our_clock(Instant time) const {
-  if (time == kNever) return kNever;
-  time -= clock_offset;
-  return std::chrono::abs(time.time_since_epoch()) > wire::kFarthest.time_since_epoch() ? kNever : time;
-}
-
 Launch::Launch(const wire::JobSpec& job, wire::Blob coded_job, const LaunchConfig& config, Random& random)
     : job_(job),
       coded_job_(std::move(coded_job)),
@@ -90,10 +84,7 @@ void Launch::add_late(std::vector<Host> hosts, wire::Blob coded_job, Instant now
 
 void Launch::forget_processes() {
   subtree_.renumber();
-  for (auto& [link, child] : children_) {
-    child.registered = child.finished = 0;
-    child.queue_pairs = 0;
-  }
+  for (auto& [link, child] : children_) child.forget_processes();
 }
 
 /// `local` means the root's machine: among other hosts nobody else may start such an entry.
@@ -141,7 +132,6 @@ bool Launch::enter(Child child, Instant now, Actions& out) {
     return true;
   }
   const LinkId link = next_link_++;
-  child.state = Child::State::waiting;
   child.retry_at = gate_.opens(machine);
   if (child.retry_at > now) {
     waiting_.emplace(child.retry_at, link);
@@ -162,7 +152,7 @@ bool Launch::is_patient() const {
 void Launch::login(Child child, Instant now, Actions& out) {
   const LinkId link = next_link_++;
   if (child.first_tried == kNever) child.first_tried = now;
-  child.state = Child::State::logging_in;
+  child.login_begun();
   child.retry_at = kNever;
   ++child.attempts;
   child.stamps = {};
@@ -344,7 +334,7 @@ void Launch::ask_parent(Actions& out) {
 
 void Launch::on(const LinkUp& event, Instant now, Actions& out) {
   Child* child = find(event.link);
-  if (child == nullptr || child->state != Child::State::logging_in) return;
+  if (child == nullptr || child->state() != Child::State::logging_in) return;
   login_ended(event.link, *child, nullptr, now);
   if (child->given_up) {
     out.push_back(CloseLink{event.link});
@@ -352,7 +342,7 @@ void Launch::on(const LinkUp& event, Instant now, Actions& out) {
     pump(now, out);
     return;
   }
-  child->state = Child::State::up;
+  child->logged_in();
   if (child->sweeper) return out.push_back(Send{event.link, wire::Sweep{job_.id, child->host.index}});
   if (child->adopter) return;  // whoever wants to adopt somebody there says whom
   child->welcomed = now;
@@ -420,7 +410,7 @@ bool Launch::try_again(LinkId link, const LoginFailed& event, Instant now) {
   const Instant retry_at = now + penalty + random_.between(pause / 2, pause + pause / 2);
   if (retry_at - child.first_tried >= (coming_up ? wait : job_.timeout)) return false;
   ++times;
-  child.state = Child::State::waiting;
+  child.put_off();
   child.retry_at = retry_at;
   waiting_.emplace(retry_at, link);
   return true;
@@ -428,14 +418,14 @@ bool Launch::try_again(LinkId link, const LoginFailed& event, Instant now) {
 
 void Launch::on(const LoginFailed& event, Instant now, Actions& out, std::vector<wire::HostFailure>& failed) {
   Child* child = find(event.link);
-  if (child == nullptr || child->state != Child::State::logging_in) return;
+  if (child == nullptr || child->state() != Child::State::logging_in) return;
   login_ended(event.link, *child, &event.error, now);
   if (!child->given_up && (fall_back(event.link, event, now, out) || try_again(event.link, event, now))) {
     pump(now, out);
     return;
   }
   if (child->visits()) {
-    child->state = Child::State::lost;
+    child->lost();
     child->error = event.error;
     return;
   }
@@ -454,14 +444,6 @@ void Launch::on(const LoginFailed& event, Instant now, Actions& out, std::vector
   pump(now, out);
 }
 
-void Launch::hello(LinkId link, const wire::Hello& hello, Instant now) {
-  Child* child = find(link);
-  if (child == nullptr || child->heard) return;
-  child->heard = true;
-  const Instant middle = child->welcomed + (now - child->welcomed) / 2;
-  child->clock_offset = hello.clock - middle;
-}
-
 Instant Launch::next_deadline() const {
   const Instant patience = patience_ends();
   if (!window_.admits(begun_.size())) return patience;
@@ -478,7 +460,7 @@ Child* Launch::find(LinkId link) {
 
 Child* Launch::find_up(LinkId link) {
   Child* child = find(link);
-  return child != nullptr && child->state == Child::State::up ? child : nullptr;
+  return child != nullptr && child->state() == Child::State::up ? child : nullptr;
 }
 
 }  // namespace charmtree::proto

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tree/base/random.hpp"
+#include "tree/proto/child.hpp"
 #include "tree/proto/events.hpp"
 #include "tree/proto/host_pool.hpp"
 #include "tree/proto/login_window.hpp"
@@ -28,48 +29,6 @@ struct LaunchConfig {
   std::uint32_t level = 0;  // of this launcher
   std::uint32_t self = wire::kRootIndex;
   Postal postal;  // what a login costs, as far as is known beforehand
-};
-
-/// One host that this launcher logged into.
-struct Child {
-  enum class State : std::uint8_t { logging_in, waiting, up, done, lost };
-  Host host;
-  std::map<std::uint32_t, Host> below;  // what it was given to start, by index
-  State state = State::logging_in;
-  Via via = Via::ssh;
-  std::uint32_t attempts = 0;     // logins tried, by whatever transport
-  std::uint32_t retries = 0;      // by this one
-  std::uint32_t turned_away = 0;  // by an sshd that was too busy
-  Instant first_tried = kNever;
-  Duration insistence{0};                      // how long a host that is not reached is tried again
-  Instant retry_at = kNever;                   // state waiting
-  wire::Stamps stamps;                         // the parent's half
-  Instant welcomed = kNever;                   // when Welcome was sent
-  Duration clock_offset{0};                    // child's clock minus ours
-  bool heard = false;                          // Hello has come
-  std::uint32_t registered = 0, finished = 0;  // processes, as its Facts have told
-  std::uint32_t crash_acks = 0;                // of the present epoch
-  std::uint64_t queue_pairs = 0;               // given in it, and passed on
-  bool given_up = false;                       // silent for too long; what its login still does is discarded
-  std::uint64_t login_rate = 0;                // its part of ours
-  bool sweeper = false;                        // only cleans up after the launcher that was lost there
-  bool adopter = false;  // leads to the one that waits there to be adopted, if there is one
-  Error error;           // of a sweeper that was lost
-  bool idle = false;     // the run is over there and below
-
-  /// It can take part in the next run.
-  bool stays() const { return state == State::up && idle; }
-  /// Somebody has to be waited for.
-  bool open() const {
-    const bool begins = state == State::logging_in || state == State::waiting;
-    return state == State::up || (visits() && begins);
-  }
-  /// It was started for no process.
-  bool visits() const { return sweeper || adopter; }
-  /// An instant of its clock in ours; kNever if that would be too far.
-  Instant in_our_clock(Instant time) const;
-  /// Orders for everybody are for it and those below it, too.
-  bool serves() const { return state == State::up && !visits(); }
 };
 
 class Launch {
@@ -95,7 +54,6 @@ public:
   void on(const LinkUp& event, Instant now, Actions& out);
   /// Appends to `failed` what is given up for good.
   void on(const LoginFailed& event, Instant now, Actions& out, std::vector<wire::HostFailure>& failed);
-  void hello(LinkId link, const wire::Hello& hello, Instant now);
   /// Appends to `failed` hosts that have been silent for too long (only where the job can do without).
   void tick(Instant now, Actions& out, std::vector<wire::HostFailure>& failed);
   Instant next_deadline() const;

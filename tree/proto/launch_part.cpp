@@ -25,12 +25,12 @@ void LaunchPart::on(const LinkUp& event, Turn& turn) {
 
 void LaunchPart::on(const LoginFailed& event, Turn& turn) {
   const Child* child = launch_->find(event.link);
-  if (child == nullptr || child->state != Child::State::logging_in) return;
+  if (child == nullptr || child->state() != Child::State::logging_in) return;
   if (!event.note.empty()) turn.tell_up(wire::Note{child->host.index, event.note});
   Upward news;
   launch_->on(event, turn.now(), turn.out(), news.facts.hosts_failed);
   child = launch_->find(event.link);
-  if (child != nullptr && child->visits() && child->state == Child::State::lost)
+  if (child != nullptr && child->visits() && child->state() == Child::State::lost)
     turn.tell(VisitFailed{child->host, event.error, child->adopter});
   turn.tell_up(std::move(news));
 }

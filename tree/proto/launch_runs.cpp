@@ -10,7 +10,7 @@ namespace charmtree::proto {
 /// Whatever goes on at `link` is over, without a result.
 void Launch::cancel(LinkId link, Actions& out) {
   const Child& child = children_.at(link);
-  switch (child.state) {
+  switch (child.state()) {
     case Child::State::logging_in:
       out.push_back(CancelLogin{link});
       begun_.erase(link);
@@ -37,8 +37,7 @@ void Launch::stop(Actions& out) {
   blocked_.clear();
   for (auto it = children_.begin(); it != children_.end();) {
     const Child& child = it->second;
-    const bool begins = child.state == Child::State::logging_in || child.state == Child::State::waiting;
-    if (child.visits() || !begins) {
+    if (child.visits() || !child.begins()) {
       ++it;
       continue;
     }
@@ -69,7 +68,7 @@ std::vector<Host> Launch::take_lost(const std::set<std::uint32_t>& unconfirmed, 
                                     std::vector<wire::HostFailure>& failed) {
   std::map<std::uint32_t, Error> errors;
   for (const auto& [link, child] : children_) {
-    if (child.visits() && child.state == Child::State::lost) errors.emplace(child.host.index, child.error);
+    if (child.visits() && child.state() == Child::State::lost) errors.emplace(child.host.index, child.error);
   }
   const Error late{
       Errc::timed_out, Phase::connect, "what the last run left there was not cleaned up in time", {}};
@@ -97,10 +96,8 @@ void Launch::begin_run(wire::Blob coded_job, const std::set<std::uint32_t>& unco
   std::vector<Host> hosts = take_lost(unconfirmed, now, failed);
   for (auto it = children_.begin(); it != children_.end();) {
     Child& child = it->second;
-    child.registered = child.finished = child.crash_acks = 0;
-    child.queue_pairs = 0;
     if (child.stays()) {
-      child.idle = false;
+      child.begin_run();
       ++it;
     } else {
       cancel(it->first, out);

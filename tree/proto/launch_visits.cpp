@@ -10,7 +10,6 @@ Child& Launch::visit(const Host& host, Via via, Instant now) {
   Child& visitor = children_[link];
   visitor.host = host;
   visitor.via = via;
-  visitor.state = Child::State::waiting;
   visitor.retry_at = now;
   waiting_.emplace(now, link);
   return visitor;
@@ -36,13 +35,13 @@ void Launch::adopt(const Host& host, Duration insistence, Instant now, Actions& 
 void Launch::sweep_instead(const Host& host, Instant now, Actions& out) {
   for (auto& [link, child] : children_) {
     if (!child.adopter || !child.open() || child.host.index != host.index) continue;
-    if (child.state != Child::State::up) {
+    if (child.state() != Child::State::up) {
       child.adopter = false;
       child.sweeper = true;
       child.insistence = {};
       return;
     }
-    child.state = Child::State::lost;
+    child.lost();
     out.push_back(CloseLink{link});
   }
   visit(host, usual_via(host), now).sweeper = true;
@@ -53,7 +52,7 @@ void Launch::abandon(Actions& out) {
   for (auto& [link, child] : children_) {
     if (!child.open()) continue;
     cancel(link, out);
-    child.state = Child::State::lost;
+    child.lost();
   }
 }
 

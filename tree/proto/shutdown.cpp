@@ -117,8 +117,8 @@ void Shutdown::finish(Turn& turn) {
   for (const auto& [link, child] : seat.launch.children()) {
     if (!child.open()) continue;
     leave_unconfirmed(child.host.index);
-    if (child.state == Child::State::logging_in) turn.act(CancelLogin{link});
-    if (child.state == Child::State::up) turn.act(CloseLink{link});
+    if (child.state() == Child::State::logging_in) turn.act(CancelLogin{link});
+    if (child.state() == Child::State::up) turn.act(CloseLink{link});
   }
   if (!seat.is_root() && turn.way_up() == WayUp::open)
     turn.act(Send{kParentLink, wire::Done{{unconfirmed_.begin(), unconfirmed_.end()}}});

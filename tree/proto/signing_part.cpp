@@ -13,7 +13,7 @@ constexpr std::uint32_t kRefusalsTold = 20;
 
 bool is_logging_in(const Launch& launch, LinkId link) {
   const auto child = launch.children().find(link);
-  return child != launch.children().end() && child->second.state == Child::State::logging_in;
+  return child != launch.children().end() && child->second.state() == Child::State::logging_in;
 }
 }  // namespace
 
