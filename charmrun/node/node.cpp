@@ -404,7 +404,7 @@ void Node::flush_gather() {
 
 /// The root's own logins, when every host is up: those of others come only as stamps, if these are wanted.
 void Node::record_logins() {
-  if (logins_recorded_ || !desk_->judge().all_up()) return;
+  if (logins_recorded_ || !desk_->judge().launch().all_up()) return;
   logins_recorded_ = true;
   for (const auto& [link, child] : launch_->children()) {
     if (!child.visits() && child.welcomed != kNever) out_->push_back(Record{child.stamps});

@@ -92,7 +92,7 @@ Finish Node::result() {
   const auto& verdict = desk_->judge().verdict();
   if (std::string line = desk_->judge().failures(); !line.empty())
     out_->push_back(Say{Tone::info, std::move(line)});
-  if (std::string line = desk_->judge().aftermath(); !line.empty())
+  if (std::string line = desk_->judge().decision().aftermath(); !line.empty())
     out_->push_back(Say{Tone::info, std::move(line)});
   if (!unconfirmed_.empty() && !job_->checkup)  // which leaves nothing behind
     out_->push_back(Say{Tone::error, desk_->names({unconfirmed_.begin(), unconfirmed_.end()}) +

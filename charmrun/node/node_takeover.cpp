@@ -100,7 +100,8 @@ void Node::catch_up(LinkId link, const wire::Claimed& heir, const Heritage& heri
 /// Whoever may have to take over from us has to know the tree as it is.
 void Node::keep_tree() {
   if (desk_->judge().verdict()) return;
-  const bool is_launched = desk_->judge().all_up() && (progress_.has_table || !progress_.any_registered);
+  const bool is_launched =
+      desk_->judge().launch().all_up() && (progress_.has_table || !progress_.any_registered);
   if (!job_->keeps_alive() || !tree_changed_ || ending_ != Ending::no || !is_launched) return;
   tree_changed_ = false;
   KeepTree kept{{{}, progress_.below_lost_launchers}, desk_->hosts(), job_->pes_per_process};

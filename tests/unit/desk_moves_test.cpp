@@ -98,7 +98,7 @@ TEST_CASE("processes of a lost host go to a spare when that is fenced, and then 
   desk.fence(1);
   CHECK(desk.moved() == Desk::Shares{{4, 2, 2}});
   CHECK(desk.restarted() == Desk::Processes{2, 3});
-  CHECK(desk.desk.judge().host_of(3).name == "h4");
+  CHECK(desk.desk.judge().places().host_of(3).name == "h4");
   desk.orders = {};
   desk.lose(4, {4});
   desk.fence(4);

@@ -236,7 +236,7 @@ TEST_CASE("what nobody goes on after", "[judge][losses]") {
     CHECK(court.judge.verdict()->status == 9);
   }
   SECTION("a signal of the user's") {
-    court.judge.interrupted(2);
+    court.judge.decision().interrupted(2);
     CHECK(court.judge.verdict()->status == 130);
   }
   SECTION("a launcher that cannot say what it must") {
@@ -262,7 +262,7 @@ public:
       : job(kept_alive(on_failure)), judge(job, hosts) {
     judge.take_over();
     judge.begin(kNow);
-    CHECK(judge.all_up());
+    CHECK(judge.launch().all_up());
     CHECK(judge.next_deadline() == kNever);
     heritage_ = std::move(heritage);
   }
@@ -307,7 +307,7 @@ Heritage heritage(bool has_table, std::uint32_t epoch = 0, std::vector<wire::Pro
 TEST_CASE("a root that takes over waits for those that live, in an epoch of its own", "[judge][takeover]") {
   NextRoot next{heritage(true, 5, {{2, 3}})};
   next.resume();
-  CHECK(next.judge.opened(BarrierKind::all) == 3);
+  CHECK(next.judge.barriers().opened(BarrierKind::all) == 3);
   CHECK(next.judge.status().stage == Stage::run);
   CHECK_FALSE(next.judge.take_blocks());
   next.enter(8, 5);  // nobody knows whose these are
@@ -319,7 +319,7 @@ TEST_CASE("a root that takes over waits for those that live, in an epoch of its 
   CHECK_FALSE(next.judge.take_release(BarrierKind::all));
   next.enter(1, 6);
   CHECK(next.judge.take_release(BarrierKind::all));
-  CHECK(next.judge.opened(BarrierKind::all) == 4);
+  CHECK(next.judge.barriers().opened(BarrierKind::all) == 4);
   next.tell(0, 1);
   next.tell(4, 6);
   CHECK_FALSE(next.judge.verdict());
