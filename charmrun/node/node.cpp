@@ -392,10 +392,11 @@ void Node::flush_gather() {
   const Subtree& subtree = launch_->subtree();
   const bool answered =
       (processes_->spawned_at() != kNever || processes_->failed()) && subtree.all_answered();
-  const Gather::Progress progress{processes_->local().size() + subtree.processes() - progress_.gone,
-                                  processes_->all_registered() && subtree.all_registered(),
-                                  answered && job_->restarts == 0,  // a second time it goes with the tuples
-                                  progress_.survivors, ending_ != Ending::no};
+  const Gather::Progress progress{
+      processes_->local().size() + subtree.processes() - progress_.gone,
+      processes_->all_registered() && subtree.all_registered(),
+      answered && job_->loss.restarts == 0,  // a second time it goes with the tuples
+      progress_.survivors, ending_ != Ending::no};
   auto facts = gather_.due(progress, now_);
   if (!facts) return;
   if (!facts->blocks.empty()) stamps_.times[wire::Stamps::gathered] = now_;

@@ -34,7 +34,8 @@ void Node::lose_parent(const Error* visibly) {
   watch_.forget(kParentLink);
   const bool may_wait = visibly != nullptr ? visibly->code != Errc::killed : awaits_root();
   const bool waits = may_wait && can_be_adopted();
-  if (waits && hold_until_ == kNever) hold_until_ = real_now_ + (awaits_root() ? job_->keep_alive : kHoldOn);
+  if (waits && hold_until_ == kNever)
+    hold_until_ = real_now_ + (awaits_root() ? job_->loss.keep_alive : kHoldOn);
   if (visibly != nullptr && visibly->code == Errc::killed && can_be_adopted()) {
     for (const auto& [link, child] : launch_->children()) {  // not their end: they are adopted
       if (!child.serves()) continue;

@@ -98,7 +98,7 @@ Finish Node::result() {
     out_->push_back(Say{Tone::error, desk_->names({unconfirmed_.begin(), unconfirmed_.end()}) +
                                          ": did not confirm that the job has ended there"});
   Finish end = verdict ? Finish{verdict->status, verdict->signal, verdict->why} : Finish{0, 0};
-  end.why.restarts = job_->restarts;
+  end.why.restarts = job_->loss.restarts;
   end.why.silent = desk_->silent_at_end();
   end.why.ends = desk_->judge().ends();
   return end;

@@ -14,7 +14,7 @@ void Node::tell_loss(const Child& child, LinkId link, const Error& error) {
   wire::LinkLost lost{child.host.index, error, subtree.processes_below(link)};
   const bool are_signed = std::any_of(job_->profiles.begin(), job_->profiles.end(),
                                       [](const Profile& each) { return !each.forwarded_keys.empty(); });
-  if (job_->restarts_in_place || are_signed) lost.hosts = subtree.hosts_below(link);
+  if (job_->loss.recovery == wire::Recovery::in_place || are_signed) lost.hosts = subtree.hosts_below(link);
   lost.unbounded = unbounded_.contains(child.host.index);
   tell_up(std::move(lost));
   leave(child, link);

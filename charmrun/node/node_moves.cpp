@@ -21,7 +21,7 @@ using namespace proto;
 
 /// Nothing of the job is left on the host of a launcher that was lost.
 void Node::tell_fenced(std::uint32_t host) {
-  if (job_->restarts_in_place && ending_ == Ending::no) tell_up(wire::Fenced{host});
+  if (job_->loss.recovery == wire::Recovery::in_place && ending_ == Ending::no) tell_up(wire::Fenced{host});
 }
 
 /// Of a Moved; others move nobody. Whoever has a process from now on hears that before the order to start it.

@@ -47,7 +47,7 @@ RootDesk::RootDesk(RootPlan plan, std::shared_ptr<wire::JobSpec> job)
       time_limit_(plan.time_limit) {
   if (plan.tells_progress) progress_.emplace();
   if (plan.ccs) ccs_.emplace(std::move(*plan.ccs));
-  if (job_->restarts_in_place && !job_->restarts_processes) {
+  if (job_->loss.recovery == wire::Recovery::in_place) {
     const bool waits = !plan.restart || !plan.restart->fast_failover;
     in_place_.emplace(job_, hosts_,
                       RestartsInPlace::Rules{plan.restart ? plan.restart->most : UINT32_MAX,

@@ -98,7 +98,7 @@ void RootDesk::deliver_table(Turn& turn, Actions& out, DeskOrders& orders) {
   if (ccs_) ccs_->start(programs, turn.now(), out, orders.process);
   if (in_place_)
     in_place_->begin(std::move(table));
-  else if (job_->restarts_processes)
+  else if (is_by_program(job_->loss.recovery))
     crashes_.begin(std::move(table), job_->timeout);
 }
 
@@ -196,7 +196,7 @@ void RootDesk::restart(Instant now, Actions& out, DeskOrders& orders) {
 
 std::unique_ptr<RootDesk> RootDesk::next_run(Instant now) {
   RootPlan plan = *first_plan_;
-  plan.job.restarts = restart_->restarts();
+  plan.job.loss.restarts = restart_->restarts();
   plan.job.arguments.insert(plan.job.arguments.end(), plan.restart->arguments.begin(),
                             plan.restart->arguments.end());
   wire::LaunchRules& rules = plan.job.launch;

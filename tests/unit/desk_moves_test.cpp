@@ -27,9 +27,8 @@ public:
     RootPlan plan;
     plan.job.hosts = 5;
     plan.job.processes = 8;
-    plan.job.restarts_in_place = true;
+    plan.job.loss.recovery = wire::Recovery::in_place;
     plan.job.heartbeat.interval = 250ms;
-    plan.job.on_failure = wire::OnFailure::restart;
     plan.restart = RestartRules{most, {}, false, fast};
     plan.hosts.resize(5);
     for (std::uint32_t i = 0; i < 5; ++i) {

@@ -16,7 +16,7 @@ const Error kClosed{Errc::link_lost, Phase::run, "connection reset"};
 struct Job {
   Job() {
     spec.processes = 8;
-    spec.on_failure = wire::OnFailure::go_on;
+    spec.loss.recovery = wire::Recovery::go_on;
   }
   /// What is said of the losses since the last call.
   std::vector<std::string> lines() {
@@ -53,7 +53,7 @@ TEST_CASE("nobody goes on without one that others wait for in the table", "[goin
   CHECK(job.going_on.goes_on_without(link));
   CHECK_FALSE(job.going_on.goes_on_without(
       wire::LinkLost{1, kClosed, {}, true}));  // it lives, and cannot do its work
-  job.spec.on_failure = wire::OnFailure::abort;
+  job.spec.loss.recovery = wire::Recovery::none;
   CHECK_FALSE(job.going_on.goes_on_without(link));
 }
 

@@ -19,7 +19,7 @@ struct Restarts : RootJob {
   }
   static RootPlan plan() {
     RootPlan plan = plan_of(3);
-    plan.job.restarts_in_place = true;
+    plan.job.loss.recovery = wire::Recovery::in_place;
     plan.job.heartbeat.interval = 250ms;
     plan.job.timeout = 60s;
     return plan;

@@ -49,7 +49,7 @@ public:
   Verdict verdict_at_end() const;
 
 private:
-  bool goes_on() const { return of_.job.on_failure == wire::OnFailure::go_on; }
+  bool goes_on() const { return of_.job.loss.recovery == wire::Recovery::go_on; }
   std::string others_of(const wire::LinkLost& link, const Losses::Ranges& lost) const;
 
   Sources of_;

@@ -18,8 +18,7 @@ Judge::Judge(const wire::JobSpec& job, const std::vector<Host>& hosts, BadExit b
       places_(hosts),
       exits_(places_, registrations_),
       decision_(job, launch_) {
-  const bool goes_on = job.on_failure == wire::OnFailure::go_on && !job.restarts_processes;
-  if (goes_on || job.repairs())
+  if (job.loss.recovery == wire::Recovery::go_on || job.repairs())
     going_on_.emplace(GoingOn::Sources{job, hosts, places_, registrations_}, exits_);
 }
 
@@ -49,7 +48,7 @@ void Judge::on(wire::Facts facts, Instant now) {
   barriers_.enter(facts.epoch, facts.barrier);
   exits_.on(facts);
   if (going_on_) going_on_->losses().ended(facts.who_ended);
-  if (job_.restarts_in_place) {
+  if (job_.loss.recovery == wire::Recovery::in_place) {
     for (const wire::ProcessSet::Range& range : facts.who_ended) places_.finished(range);
   }
   // Of those that came together, the lowest number counts as the first.
@@ -80,7 +79,7 @@ void Judge::registered(wire::TupleBlock block, Instant now) {
 /// client library is not once all were told that they may leave.
 bool Judge::can_be_restarted(const wire::ProcessExit& exit) const {
   if (!exit.restartable) return false;
-  if (job_.restarts_processes) return registrations_.has_table() && !exits_.any_ended();
+  if (is_by_program(job_.loss.recovery)) return registrations_.has_table() && !exits_.any_ended();
   const bool has_registered = exit.registered || exit.ended;
   return !has_registered || !barriers_.leaving();
 }
@@ -215,8 +214,8 @@ bool Judge::take_release(BarrierKind kind) {
 }
 
 bool Judge::can_move() const {
-  return job_.restarts_in_place && launch_.all_up() && !verdict() && !registrations_.is_pending() &&
-         !barriers_.leaving();
+  return job_.loss.recovery == wire::Recovery::in_place && launch_.all_up() && !verdict() &&
+         !registrations_.is_pending() && !barriers_.leaving();
 }
 
 JobStatus Judge::progress() const {
