@@ -103,7 +103,7 @@ std::vector<RootlessJob> rootless_jobs(const std::vector<std::string>& answers) 
     if (answered) continue;
     const auto tree = read_tree(folder, id);
     if (!tree) continue;
-    const RootlessJob job{id, tree->root_at, tree->plan.job.keep_alive, last_seen(folder, id),
+    const RootlessJob job{id, tree->root_at, tree->plan.job.loss.keep_alive, last_seen(folder, id),
                           is_held_here(id)};
     if (job.is_forgotten(io::wall_ms()))
       remove_tree(folder, id);

@@ -131,7 +131,7 @@ void Console::keep_tree(const proto::KeepTree& action) {
   else if (first)
     say(Tone::info, fmt::format("kept alive: should this charmrun be lost, charmrun ++attach {} takes over "
                                 "within {:g} s",
-                                job.id, seconds(job.keep_alive)));
+                                job.id, seconds(job.loss.keep_alive)));
 }
 
 bool Console::shows_progress_line(const Options& options) {

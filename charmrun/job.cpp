@@ -416,7 +416,6 @@ void Builder::describe() {
   if (has_program()) {
     const wire::ProgramTraits& traits = kind();
     job.resizes = traits.resizes;
-    job.restarts_processes = recovery_of(options_, traits).by_program;
     // A Charm++ process does nothing of its own before it has the node table, for which it waits for all.
     job.starts_together = !options_.start_early && !traits.netstart && job_.plan.hosts.size() != 1;
   }
@@ -430,7 +429,7 @@ void Builder::describe() {
     job.heartbeat = {std::min(*options_.heartbeat, options_.detect_within / 4), options_.detect_within,
                      options_.orphan_after};
   job.silence = {options_.hang_after.value_or(Duration{0}), options_.hang_action == HangAction::kill};
-  job.keep_alive = options_.keep_alive.value_or(Duration{0});
+  job.loss.keep_alive = options_.keep_alive.value_or(Duration{0});
   job.keep_address_randomisation = options_.va_randomization;
   if (options_.scalable_start && !job.resizes)
     job.fork_clients =
@@ -440,7 +439,7 @@ void Builder::describe() {
   job.bind = bound_to(options_.binding);
   job.report_bindings = options_.report_bindings;
   job.watched = options_.dashboard || !options_.report.empty() || !options_.json.empty();
-  job.on_failure = options_.on_failure;
+  job.loss.recovery = recovery_of(options_, has_program() ? kind() : wire::ProgramTraits{});
   const auto patience = [](int fd) { return ::isatty(fd) != 0 ? Duration{100ms} : Duration{5s}; };
   job.partial_line = {patience(STDOUT_FILENO), patience(STDERR_FILENO)};
   job.raw_output = options_.raw;
@@ -467,8 +466,6 @@ void Builder::describe() {
 }
 
 void Builder::describe_restart() {
-  job_.plan.job.restarts_in_place =
-      recovery_of(options_, rules_.traits()).in_place && !job_.plan.job.restarts_processes;
   RestartRules& rules = job_.plan.restart.emplace();
   rules.most = options_.max_restarts;
   rules.arguments = options_.restart_arguments.value_or(Command{});

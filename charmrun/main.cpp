@@ -298,7 +298,7 @@ Result<void> obey(Order order, const Job& job, io::Runner& runner, Console& cons
   auto left = leaving.by_order(spec.id);
   if (left)
     console.say(proto::Tone::info, fmt::format("++detach: charmrun ++attach {} takes over within {:g} s",
-                                               spec.id, seconds(spec.keep_alive)));
+                                               spec.id, seconds(spec.loss.keep_alive)));
   return left;
 }
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "tree/clients/program_kind.hpp"
+#include "tree/clients/recoveries.hpp"
 
 namespace charmtree {
 
@@ -25,13 +25,28 @@ bool is_python(std::string_view program) {
   return name.starts_with("python") && name.find_first_not_of("0123456789.", 6) == std::string_view::npos;
 }
 
+proto::ProgramKind kind_of(const Options& options, const wire::ProgramTraits& traits) {
+  using proto::ProgramKind;
+  if (traits.resizes) return ProgramKind::charm_resizing;
+  if (options.syncft.value_or(traits.restarts)) return ProgramKind::charm_restarting;
+  return traits.charm() || traits.charm4py ? ProgramKind::charm : ProgramKind::plain;
+}
+
+namespace {
+
 /// Arguments for a restart are those of a program that is started again as a whole.
-Recovery recovery_of(const Options& options, const wire::ProgramTraits& traits) {
-  const bool as_a_whole = options.restart_arguments.has_value();
-  const bool by_program = options.syncft.value_or(traits.restarts) && !traits.resizes && !as_a_whole;
-  const bool in_place = options.on_failure == wire::OnFailure::restart && !as_a_whole && !by_program &&
-                        !traits.charm() && !traits.charm4py;
-  return {by_program, in_place};
+proto::Policy policy_of(const Options& options) {
+  using proto::Policy;
+  if (options.on_failure == wire::OnFailure::abort) return Policy::abort;
+  if (options.on_failure == wire::OnFailure::go_on) return Policy::go_on;
+  const bool runs = options.mode == Mode::run && !options.restart_arguments;
+  return runs ? Policy::restart : Policy::restart_whole;
+}
+
+}  // namespace
+
+wire::Recovery recovery_of(const Options& options, const wire::ProgramTraits& traits) {
+  return proto::ruling(kind_of(options, traits), policy_of(options)).recovery.value_or(wire::Recovery::none);
 }
 
 const wire::ProgramTraits& ProgramRules::traits() {
@@ -68,21 +83,11 @@ Result<void> ProgramRules::check_mpi(const Placement& placement) const {
       "start it by its own mpiexec; ++singletons starts it so all the same");
 }
 
-/// Another than Charm++ shows what it is when it speaks.
 Result<void> ProgramRules::check_policy() {
-  using proto::ProgramKind;
   if (options_.on_failure == wire::OnFailure::abort) return {};
-  const wire::ProgramTraits& found = traits();
-  if (!found.charm() && !found.charm4py) return {};
-  const bool restarts = options_.syncft.value_or(found.restarts) && !found.resizes;
-  const auto kind = restarts ? ProgramKind::charm_restarting : ProgramKind::charm;
-  if (options_.on_failure == wire::OnFailure::restart && found.resizes)
-    return bad_input(fmt::format("{}: a shrink/expand build cannot be restarted by us (++on-failure restart)",
-                                 options_.program),
-                     "leave it out");
-  if (proto::can(kind, options_.on_failure)) return {};
-  return bad_input(fmt::format("{}: {}", options_.program, proto::kCharmCannotGoOn),
-                   "leave it out; fault-tolerant builds restart lost processes by themselves");
+  const proto::Ruling& ruling = proto::ruling(kind_of(options_, traits()), policy_of(options_));
+  if (ruling.recovery) return {};
+  return bad_input(fmt::format("{}: {}", options_.program, ruling.why_not), std::string{ruling.fix});
 }
 
 /// `crashnode`, or a second table, would end another one at the first loss of a process.
@@ -108,11 +113,11 @@ Result<void> ProgramRules::check_hang_action() {
 /// What such a build does when one of its processes is lost, its root alone knows.
 Result<void> ProgramRules::check_kept() {
   if (!options_.keep_alive) return {};
-  const wire::ProgramTraits& found = traits();
-  if (!options_.syncft.value_or(found.restarts) && !found.resizes) return {};
-  return bad_input(fmt::format("{}: ++keep-alive cannot be with a {} build of Charm++", options_.program,
-                               found.resizes ? "shrink/expand" : "fault-tolerant"),
-                   "leave it out");
+  const proto::ProgramKind kind = kind_of(options_, traits());
+  if (abilities(kind).may_be_kept) return {};
+  return bad_input(
+      fmt::format("{}: ++keep-alive cannot be with a {} build of Charm++", options_.program, name(kind)),
+      "leave it out");
 }
 
 Result<void> ProgramRules::check_pes() {

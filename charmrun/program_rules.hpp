@@ -12,20 +12,19 @@
 #include "charmrun/options.hpp"
 #include "charmrun/placement.hpp"
 #include "tree/base/result.hpp"
+#include "tree/clients/program_kind.hpp"
 #include "tree/wire/program_traits.hpp"
+#include "tree/wire/recovery.hpp"
 
 namespace charmtree {
 
 /// True for `python`, `python3.11`, `/usr/bin/python3`, ...
 bool is_python(std::string_view program);
 
-/// Who starts lost processes of a program again, one by one.
-struct Recovery {
-  bool by_program =
-      false;  // a fault-tolerant build of Charm++, by its own protocol, whatever ++on-failure says
-  bool in_place = false;  // ++on-failure restart, as long as that can be done
-};
-Recovery recovery_of(const Options& options, const wire::ProgramTraits& traits);
+/// As far as it shows; what it is after all it shows when it speaks.
+proto::ProgramKind kind_of(const Options& options, const wire::ProgramTraits& traits);
+/// What is done about lost processes of such a program; none if that is refused (ProgramRules::check).
+wire::Recovery recovery_of(const Options& options, const wire::ProgramTraits& traits);
 
 class ProgramRules {
 public:

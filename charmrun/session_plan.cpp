@@ -78,7 +78,9 @@ Result<proto::RunPlan> plan_run(const RootPlan& session, const session::Run& run
                       run.ends_on_bad_exit ? proto::BadExit::ends : proto::BadExit::waits,
                       run.shows_output};
   wire::JobSpec& own = plan.job;
-  if (own.checkup || own.terminal || own.on_failure != wire::OnFailure::abort || own.arguments.empty())
+  const bool recovers =
+      own.loss.recovery != wire::Recovery::none && own.loss.recovery != wire::Recovery::by_program;
+  if (own.checkup || own.terminal || recovers || own.arguments.empty())
     return bad_input("a session cannot run that");
   own.profiles = std::move(*profiles);
   own.id = tree.id;
@@ -88,8 +90,8 @@ Result<proto::RunPlan> plan_run(const RootPlan& session, const session::Run& run
   own.heartbeat = tree.heartbeat;
   own.private_network = tree.private_network;
   own.session = true;
-  own.stamps = own.watched = own.restarts_in_place = false;
-  own.restarts = 0;
+  own.stamps = own.watched = false;
+  own.loss.restarts = 0;
   for (const session::RunHost& host : run.hosts) plan.processes.push_back(host.processes);
   if (const auto fits = wire::check_job(own, wire::encode(own)->size()); !fits) return fits.error();
   return plan;

@@ -43,12 +43,12 @@ Finish result_of(const RootDesk& desk, const wire::JobSpec& job, const std::set<
                  Actions& out) {
   const auto& verdict = desk.judge().verdict();
   if (std::string line = desk.judge().failures(); !line.empty()) out.push_back(Say{Tone::info, line});
-  if (std::string line = desk.judge().aftermath(); !line.empty()) out.push_back(Say{Tone::info, line});
+  if (std::string line = desk.judge().decision().aftermath(); !line.empty()) out.push_back(Say{Tone::info, line});
   if (!unconfirmed.empty() && !job.checkup)  // which leaves nothing behind
     out.push_back(Say{Tone::error, desk.names({unconfirmed.begin(), unconfirmed.end()}) +
                                        ": did not confirm that the job has ended there"});
   Finish end = verdict ? Finish{verdict->status, verdict->signal, verdict->why} : Finish{0, 0};
-  end.why.restarts = job.restarts;
+  end.why.restarts = job.loss.restarts;
   end.why.silent = desk.silent_at_end();
   end.why.ends = desk.judge().ends();
   return end;
@@ -160,7 +160,7 @@ void Node::pass_on(const DeskOrders& orders) {
 
 void Node::desk_turn() {
   if (!desk_ || takeover_) return;  // who takes over decides nothing before it has heard everybody
-  if (desk_->judge().all_up()) times_.record_logins(*this);
+  if (desk_->judge().launch().all_up()) times_.record_logins(*this);
   DeskOrders orders;
   desk_->turn(now_, *out_, orders);
   const auto numbers = [&] {
@@ -177,7 +177,7 @@ void Node::desk_turn() {
     hand_down_all(numbers());
   }
   pass_on(orders);
-  if (!desk_->judge().verdict() && desk_->judge().all_up()) kept_tree_.keep(*this);
+  if (!desk_->judge().verdict() && desk_->judge().launch().all_up()) kept_tree_.keep(*this);
   if (orders.end) end(*orders.end);
   if (orders.relaunch) {
     desk_ = desk_->next_run(now_);
@@ -261,7 +261,7 @@ void Node::tell_loss(const Child& child, LinkId link, const Error& error) {
   wire::LinkLost lost{child.host.index, error, subtree.processes_below(link)};
   const bool are_signed = std::any_of(place_.job->profiles.begin(), place_.job->profiles.end(),
                                       [](const Profile& each) { return !each.forwarded_keys.empty(); });
-  if (place_.job->restarts_in_place || are_signed) lost.hosts = subtree.hosts_below(link);
+  if (place_.job->loss.recovery == wire::Recovery::in_place || are_signed) lost.hosts = subtree.hosts_below(link);
   lost.unbounded = run_->shutdown.unbounded().contains(child.host.index);
   tell_up(std::move(lost));
   forget(child, link);
@@ -283,7 +283,7 @@ void Node::lose_parent(const Error* visibly) {
   const bool awaits_root = is_welcomed && health::Adoption::awaits_root(seat());
   const bool is_killed = visibly != nullptr && visibly->code == Errc::killed;
   if (may_be_adopted && (visibly != nullptr ? !is_killed : awaits_root))
-    return parent_.lost(real_now_ + (awaits_root ? place_.job->keep_alive : kHoldOn));
+    return parent_.lost(real_now_ + (awaits_root ? place_.job->loss.keep_alive : kHoldOn));
   parent_.lost();
   if (is_killed && may_be_adopted) {
     for (const auto& [link, child] : launch_.launch().children()) {  // not their end: they are adopted

@@ -47,7 +47,7 @@ RootDesk::RootDesk(RootPlan plan, std::shared_ptr<wire::JobSpec> job)
       time_limit_(plan.time_limit) {
   if (plan.tells_progress) progress_.emplace();
   if (plan.ccs) ccs_.emplace(std::move(*plan.ccs));
-  if (job_->restarts_in_place && !job_->restarts_processes) {
+  if (job_->loss.recovery == wire::Recovery::in_place) {
     const bool waits = !plan.restart || !plan.restart->fast_failover;
     in_place_.emplace(job_, hosts_,
                       RestartsInPlace::Rules{plan.restart ? plan.restart->most : UINT32_MAX,
@@ -64,7 +64,7 @@ RootDesk::RootDesk(RootPlan plan, std::shared_ptr<wire::JobSpec> job)
 
 void RootDesk::begin(Instant now) {
   start_.begin(now);
-  judge_.begin(now);
+  judge_.begin(now, start_.absent());
   if (const auto fits = wire::check_job(*job_, coded_job_->size()); !fits) judge_.refuse(fits.error());
   if (!job_->is_numbered_late()) numbering_.check_input(judge_);
   time_limit_.begin(now);
@@ -83,7 +83,7 @@ void RootDesk::resume(const Heritage& heritage, Actions& out, DeskOrders& orders
 void RootDesk::facts(wire::Facts facts, Instant now) {
   start_.on(facts);
   orphan_bound_.blind(facts.blind);
-  if (progress_) progress_->on(facts, judge_.has_numbers());
+  if (progress_) progress_->on(facts, judge_.launch().has_numbers());
   crashes_.acked(facts.epoch, facts.crash_acks, now);
   for (const wire::HostTopology& told : facts.topologies) numbering_.on(told);
   for (const wire::ProcessExit& exit : facts.exits) silences_.gone({exit.process, exit.process});
@@ -93,7 +93,8 @@ void RootDesk::facts(wire::Facts facts, Instant now) {
 void RootDesk::output(wire::Output output, Actions& out) {
   if (ccs_) ccs_->printed(output.text, out);
   shown_lately_.show(output);
-  const std::string host = output.process < job_->processes ? judge_.host_of(output.process).name : "";
+  const std::string host =
+      output.process < job_->processes ? judge_.places().host_of(output.process).name : "";
   out.push_back(Show{std::move(output), host, job_->processes, job_->passes_raw()});
 }
 
@@ -152,7 +153,7 @@ void lose_output(const wire::LinkLost& lost, const std::vector<Host>& hosts, Jud
   out.push_back(Say{Tone::error, fmt::format("{}: {}; its processes had ended, but of what they have printed "
                                              "the rest may be missing",
                                              hosts[lost.host].name, how)});
-  judge.lose_output(lost.host, how);
+  judge.decision().lose_output(lost.host, how);
 }
 
 }  // namespace
@@ -162,7 +163,7 @@ void RootDesk::link_lost(const wire::LinkLost& lost, Instant now, Actions& out, 
   start_.on(lost, judge_);
   if (restart_ && !lost.lives) restart_->lost_launcher();
   for (const wire::ProcessSet::Range& range : lost.processes) silences_.gone(range);
-  if (judge_.awaits_output()) return lose_output(lost, hosts_, judge_, out);
+  if (judge_.decision().awaits_output()) return lose_output(lost, hosts_, judge_, out);
   Turn turn{*this, now, out, orders};
   if (!in_place_ || !in_place_->on(lost, start_.absent(), orphan_bound_, turn)) judge_.on(lost);
 }
@@ -180,20 +181,20 @@ void RootDesk::repaired(const wire::Reached& reached, Instant now, Actions& out,
 void RootDesk::signal(int signal, Instant now, Actions& out, DeskOrders& orders) {
   using Stage = UserSignals::Stage;
   const bool goes_on = UserSignals::ends(signal) && cancel_restart();
-  const Stage stage = !judge_.all_up()              ? Stage::starts
+  const Stage stage = !judge_.launch().all_up()     ? Stage::starts
                       : goes_on || judge_.verdict() ? Stage::ends
                                                     : Stage::runs;
   const UserSignals::Meaning meaning = signals_.on(signal, stage, now);
   if (meaning.shows_status) {
     JobStatus status = judge_.status();
-    status.moved = judge_.moved();
+    status.moved = judge_.places().moved();
     for (std::string& line : status_lines(status, hosts_)) out.push_back(Say{Tone::info, std::move(line)});
   }
   if (meaning.forward) orders.everyone.push_back(wire::ForwardSignal{static_cast<std::uint8_t>(signal)});
   if (meaning.too_early)
     out.push_back(
         Say{Tone::info, fmt::format("{}: not forwarded, the processes do not run yet", strsignal(signal))});
-  for (unsigned i = 0; i < meaning.interrupts; ++i) judge_.interrupted(signal);
+  for (unsigned i = 0; i < meaning.interrupts; ++i) judge_.decision().interrupted(signal);
 }
 
 void RootDesk::stalled(bool stalled, Instant now) {
@@ -211,7 +212,7 @@ void RootDesk::idle(const std::set<std::uint32_t>& unconfirmed, const std::set<s
 JobStatus RootDesk::status() const {
   JobStatus status = judge_.status();
   status.silent = silences_.count();
-  status.moved = judge_.moved();
+  status.moved = judge_.places().moved();
   return status;
 }
 

@@ -90,7 +90,7 @@ public:
   /// The session ends by this signal, with its run if there is one.
   void end_session(int signal) {
     end_.end_session(judge_);
-    judge_.interrupted(signal);
+    judge_.decision().interrupted(signal);
   }
 
   /// A job that no launcher could be told about is over at once.

@@ -33,13 +33,13 @@ void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
   Turn turn{*this, now, out, orders};
   if (time_limit_.is_reached(now)) {
     cancel_restart();
-    judge_.time_limit_reached();
+    judge_.decision().time_limit_reached();
   }
   if (ccs_) ccs_->tick(now, out, orders.process);
   start_.failed(judge_.tick(now));
   start_.tell_late(judge_, now, out);
   if (judge_.wants_numbers()) number(turn, orders);
-  bindings_.turn(judge_.all_up(), hosts_, out);
+  bindings_.turn(judge_.launch().all_up(), hosts_, out);
   start_.record(now, out);
   deliver_table(turn, out, orders);
   resize(turn, orders);
@@ -60,7 +60,7 @@ void RootDesk::turn(Instant now, Actions& out, DeskOrders& orders) {
   input_.turn(has_reader(), judge_.verdict().has_value(), out, orders.of_input());
   if (judge_.verdict()) tell_verdict(now, out, orders);
   restart(now, out, orders);
-  const bool can_be_suspended = job_->checkup || judge_.all_up() || judge_.verdict();
+  const bool can_be_suspended = job_->checkup || judge_.launch().all_up() || judge_.verdict();
   if (const auto on = signals_.turn(orders.end.has_value(), can_be_suspended)) orders.suspend = on;
   if (signals_.suspended()) orphan_bound_.suspended();
 }
@@ -98,7 +98,7 @@ void RootDesk::deliver_table(Turn& turn, Actions& out, DeskOrders& orders) {
   if (ccs_) ccs_->start(programs, turn.now(), out, orders.process);
   if (in_place_)
     in_place_->begin(std::move(table));
-  else if (job_->restarts_processes)
+  else if (is_by_program(job_->loss.recovery))
     crashes_.begin(std::move(table), job_->timeout);
 }
 
@@ -132,7 +132,7 @@ void RootDesk::go_on(Instant now, Actions& out, DeskOrders& orders) {
 
 /// What is read of the user's input now comes to somebody. Of copies all wait until each one has its reader.
 bool RootDesk::has_reader() const {
-  if (is_restarting() || !judge_.all_up()) return false;
+  if (is_restarting() || !judge_.launch().all_up()) return false;
   if (!in_place_) return true;
   return job_->input_to_all ? !in_place_->is_any_absent() : !in_place_->is_absent(job_->input_process);
 }
@@ -196,7 +196,7 @@ void RootDesk::restart(Instant now, Actions& out, DeskOrders& orders) {
 
 std::unique_ptr<RootDesk> RootDesk::next_run(Instant now) {
   RootPlan plan = *first_plan_;
-  plan.job.restarts = restart_->restarts();
+  plan.job.loss.restarts = restart_->restarts();
   plan.job.arguments.insert(plan.job.arguments.end(), plan.restart->arguments.begin(),
                             plan.restart->arguments.end());
   wire::LaunchRules& rules = plan.job.launch;
@@ -211,7 +211,6 @@ std::unique_ptr<RootDesk> RootDesk::next_run(Instant now) {
   next->first_plan_ = first_plan_;
   next->restart_ = restart_->next_run();
   next->start_.take_over(start_);
-  next->judge_.leave_out(next->start_.absent());
   next->new_host_keys_ = std::move(new_host_keys_);
   next->input_.take_over(input_);
   next->signals_.take_over(signals_);

@@ -22,7 +22,7 @@ KeptTree sample() {
   KeptTree tree{"1.0", "here", {"charmrun", "+p3", "++label", "./a b"}, 1'700'000'000'123, "there", {}};
   tree.plan.job.id = "0123456789abcdef";
   tree.plan.job.secret = std::string(32, '\xff');
-  tree.plan.job.keep_alive = 60s;
+  tree.plan.job.loss.keep_alive = 60s;
   tree.plan.job.hosts = 3;
   tree.plan.job.processes = 3;
   tree.plan.job.profiles.resize(1);

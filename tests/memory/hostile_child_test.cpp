@@ -142,14 +142,14 @@ const std::vector<Kind> kKinds = {
     {"plain", [](RootPlan&) {}},
     {"goes on, may be taken over",
      [](RootPlan& plan) {
-       plan.job.on_failure = wire::OnFailure::go_on;
-       plan.job.keep_alive = 60s;
+       plan.job.loss.recovery = wire::Recovery::go_on;
+       plan.job.loss.keep_alive = 60s;
        plan.tells_progress = plan.job.watched = true;
      }},
     {"restarts processes in place",
      [](RootPlan& plan) {
-       plan.job.restarts_in_place = plan.job.input_to_all = true;
-       plan.job.on_failure = wire::OnFailure::restart;
+       plan.job.input_to_all = true;
+       plan.job.loss.recovery = wire::Recovery::in_place;
        plan.restart.emplace();
      }},
     {"is resized", [](RootPlan& plan) { plan.job.resizes = true; }},

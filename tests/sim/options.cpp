@@ -95,10 +95,10 @@ Result<Options> options_of(const Settings& settings) {
   if (!placement) return placement.error();
   ProgramRules rules{*options, [&] { return traits_of(settings); }, [] { return false; }};
   if (auto good = rules.check(*placement); !good) return good.error();
-  const Recovery recovery = recovery_of(*options, traits_of(settings));
-  if (recovery.in_place != (settings.in_place != 0))
+  const wire::Recovery recovery = recovery_of(*options, traits_of(settings));
+  if ((recovery == wire::Recovery::in_place) != (settings.in_place != 0))
     return wrong("in_place: such a program is started again as a whole");
-  if (recovery.by_program != (settings.restarts != 0))
+  if (is_by_program(recovery) != (settings.restarts != 0))
     return wrong("restarts: this program is started again as a whole");
   // ++attach finds the jobs that are kept alive, and no others.
   if (settings.root_lost > 0 && settings.keep_alive == 0)

@@ -24,6 +24,15 @@ constexpr int kMostStatus = 255;
 constexpr Duration kSlack = 10s;     // for the end of a job, beyond grace, notice and pauses
 constexpr Duration kTakeOver = 15s;  // until all have been found, or are given up
 
+/// As options_of() has found that it may be.
+wire::Recovery recovery_of(const Settings& settings) {
+  using wire::Recovery;
+  if (settings.restarts != 0) return Recovery::by_program;
+  if (settings.in_place != 0) return Recovery::in_place;
+  if (settings.reruns != 0) return Recovery::whole;
+  return settings.goes_on != 0 ? Recovery::go_on : Recovery::none;
+}
+
 RootPlan make_plan(const Settings& settings, const Hosts& hosts) {
   RootPlan plan;
   wire::JobSpec& job = plan.job;
@@ -38,12 +47,9 @@ RootPlan make_plan(const Settings& settings, const Hosts& hosts) {
   job.launch.shape = {whole(settings.branching), whole(settings.levels)};
   job.launch.batch = whole(settings.batch);
   if (settings.by_cores != 0) job.provision = {CpuUnit::core, 1};
-  job.restarts_processes = settings.restarts != 0;
-  if (settings.in_place != 0) job.restarts_in_place = true;
-  if (settings.goes_on != 0) job.on_failure = wire::OnFailure::go_on;
-  job.keep_alive = ms(settings.keep_alive);
+  job.loss.recovery = recovery_of(settings);
+  job.loss.keep_alive = ms(settings.keep_alive);
   if (settings.reruns != 0) {
-    job.on_failure = wire::OnFailure::restart;
     plan.restart = RestartRules{whole(settings.reruns), {"again"}};
     plan.bad_exit = BadExit::ends;
   }

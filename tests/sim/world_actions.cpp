@@ -134,7 +134,7 @@ void World::perform(std::uint32_t id, const Probe& action, Duration& now) {
 }
 
 void World::perform(std::uint32_t id, const Prepare& action, Duration& now) {
-  begin_run(action.job->restarts);
+  begin_run(action.job->loss.restarts);
   if (action.job->repairs())
     launchers_[id].adoption_socket = health::adoption_socket(*action.job, action.self.index);
   cost(id, now, ms(settings_.setup));

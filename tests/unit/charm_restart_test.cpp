@@ -44,7 +44,7 @@ public:
   Fixture() {
     auto spec = std::make_shared<wire::JobSpec>();
     spec->processes = 3;
-    spec->restarts_processes = true;
+    spec->loss.recovery = wire::Recovery::by_program;
     Host host;
     host.processes = 2;
     processes.emplace(spec, host);

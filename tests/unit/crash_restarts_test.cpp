@@ -24,7 +24,7 @@ struct Crashes : RootJob {
   }
   static RootPlan plan() {
     RootPlan plan = plan_of(2);
-    plan.job.restarts_processes = true;
+    plan.job.loss.recovery = wire::Recovery::by_program;
     return plan;
   }
   void crash(std::uint32_t process) {

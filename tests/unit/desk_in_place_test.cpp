@@ -25,7 +25,7 @@ public:
   }
   static RootPlan plan(bool to_all) {
     RootPlan plan = test::plan_of(2);
-    plan.job.restarts_in_place = true;
+    plan.job.loss.recovery = wire::Recovery::in_place;
     plan.job.input_to_all = to_all;
     return plan;
   }
@@ -125,8 +125,7 @@ TEST_CASE(
 
 TEST_CASE("the end of the input is said again to a host that was cut off", "[losses][input]") {
   RootPlan plan = Desk::plan(false);
-  plan.job.restarts_in_place = false;
-  plan.job.on_failure = wire::OnFailure::go_on;
+  plan.job.loss.recovery = wire::Recovery::go_on;
   RootDesk desk{plan};
   Actions out;
   DeskOrders orders;

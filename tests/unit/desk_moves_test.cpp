@@ -27,9 +27,8 @@ public:
     RootPlan plan;
     plan.job.hosts = 5;
     plan.job.processes = 8;
-    plan.job.restarts_in_place = true;
+    plan.job.loss.recovery = wire::Recovery::in_place;
     plan.job.heartbeat.interval = 250ms;
-    plan.job.on_failure = wire::OnFailure::restart;
     plan.restart = RestartRules{most, {}, false, fast};
     plan.hosts.resize(5);
     for (std::uint32_t i = 0; i < 5; ++i) {
@@ -98,7 +97,7 @@ TEST_CASE("processes of a lost host go to a spare when that is fenced, and then 
   desk.fence(1);
   CHECK(desk.moved() == Desk::Shares{{4, 2, 2}});
   CHECK(desk.restarted() == Desk::Processes{2, 3});
-  CHECK(desk.desk.judge().host_of(3).name == "h4");
+  CHECK(desk.desk.judge().places().host_of(3).name == "h4");
   desk.orders = {};
   desk.lose(4, {4});
   desk.fence(4);

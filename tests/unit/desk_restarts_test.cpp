@@ -19,7 +19,7 @@ struct Fixture {
     RootPlan plan = test::plan_of(2);
     plan.job.timeout = 10s;
     plan.job.heartbeat = {250ms, 1s, 8s};
-    plan.job.on_failure = wire::OnFailure::restart;
+    plan.job.loss.recovery = wire::Recovery::whole;
     plan.restart = RestartRules{};
     plan.bad_exit = BadExit::ends;
     return plan;

@@ -15,7 +15,7 @@ constexpr Instant kNow = test::ThreeProcesses::kNow;
 /// Native ones, which have their table.
 class Fixture : public test::ThreeProcesses {
 public:
-  Fixture() : ThreeProcesses({.on_failure = wire::OnFailure::go_on}) { all_register(); }
+  Fixture() : ThreeProcesses({.loss = {wire::Recovery::go_on}}) { all_register(); }
   void lose(std::uint32_t epoch, std::uint32_t process) {
     processes->lost(wire::Lost{epoch, {{process, process}}}, kNow, out, up);
   }

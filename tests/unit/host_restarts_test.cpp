@@ -14,7 +14,7 @@ constexpr Instant kNow = test::ThreeProcesses::kNow;
 
 class Fixture : public test::ThreeProcesses {
 public:
-  Fixture() : ThreeProcesses({.restarts_in_place = true}) {}
+  Fixture() : ThreeProcesses({.loss = {wire::Recovery::in_place}}) {}
   /// Killed, and its connection is closed.
   void dies(std::uint32_t process) {
     on(ProcessExited{process, 0, 9});

@@ -15,7 +15,7 @@ const Error kClosed{Errc::link_lost, Phase::run, "connection reset"};
 
 wire::JobSpec job_that_goes_on() {
   wire::JobSpec job;
-  job.on_failure = wire::OnFailure::go_on;
+  job.loss.recovery = wire::Recovery::go_on;
   job.processes = 8;
   job.hosts = 4;
   return job;
@@ -236,7 +236,7 @@ TEST_CASE("what nobody goes on after", "[judge][losses]") {
     CHECK(court.judge.verdict()->status == 9);
   }
   SECTION("a signal of the user's") {
-    court.judge.interrupted(2);
+    court.judge.decision().interrupted(2);
     CHECK(court.judge.verdict()->status == 130);
   }
   SECTION("a launcher that cannot say what it must") {
@@ -258,18 +258,18 @@ namespace {
 /// Of a root that takes over from another, which had told everybody this.
 class NextRoot {
 public:
-  explicit NextRoot(Heritage heritage, wire::OnFailure on_failure = wire::OnFailure::go_on)
-      : job(kept_alive(on_failure)), judge(job, hosts) {
+  explicit NextRoot(Heritage heritage, wire::Recovery recovery = wire::Recovery::go_on)
+      : job(kept_alive(recovery)), judge(job, hosts) {
     judge.take_over();
     judge.begin(kNow);
-    CHECK(judge.all_up());
+    CHECK(judge.launch().all_up());
     CHECK(judge.next_deadline() == kNever);
     heritage_ = std::move(heritage);
   }
-  static wire::JobSpec kept_alive(wire::OnFailure on_failure) {
+  static wire::JobSpec kept_alive(wire::Recovery recovery) {
     wire::JobSpec job = job_that_goes_on();
-    job.on_failure = on_failure;
-    job.keep_alive = 60s;
+    job.loss.recovery = recovery;
+    job.loss.keep_alive = 60s;
     return job;
   }
   void resume() { judge.resume(heritage_); }
@@ -307,7 +307,7 @@ Heritage heritage(bool has_table, std::uint32_t epoch = 0, std::vector<wire::Pro
 TEST_CASE("a root that takes over waits for those that live, in an epoch of its own", "[judge][takeover]") {
   NextRoot next{heritage(true, 5, {{2, 3}})};
   next.resume();
-  CHECK(next.judge.opened(BarrierKind::all) == 3);
+  CHECK(next.judge.barriers().opened(BarrierKind::all) == 3);
   CHECK(next.judge.status().stage == Stage::run);
   CHECK_FALSE(next.judge.take_blocks());
   next.enter(8, 5);  // nobody knows whose these are
@@ -319,7 +319,7 @@ TEST_CASE("a root that takes over waits for those that live, in an epoch of its 
   CHECK_FALSE(next.judge.take_release(BarrierKind::all));
   next.enter(1, 6);
   CHECK(next.judge.take_release(BarrierKind::all));
-  CHECK(next.judge.opened(BarrierKind::all) == 4);
+  CHECK(next.judge.barriers().opened(BarrierKind::all) == 4);
   next.tell(0, 1);
   next.tell(4, 6);
   CHECK_FALSE(next.judge.verdict());
@@ -349,7 +349,7 @@ TEST_CASE("a job may have nobody left when another root takes over", "[judge][ta
 
 TEST_CASE("whoever is lost while a root takes over an abort job ends it", "[judge][takeover]") {
   const bool has_table = GENERATE(false, true);
-  NextRoot next{heritage(has_table), wire::OnFailure::abort};
+  NextRoot next{heritage(has_table), wire::Recovery::none};
   next.resume();
   CHECK_FALSE(next.judge.verdict());
   next.judge.on(wire::LinkLost{2, kClosed, {{4, 5}}});
@@ -359,7 +359,7 @@ TEST_CASE("whoever is lost while a root takes over an abort job ends it", "[judg
 }
 
 TEST_CASE("processes may register after another root has taken over", "[judge][takeover]") {
-  NextRoot next{heritage(false), wire::OnFailure::abort};
+  NextRoot next{heritage(false), wire::Recovery::none};
   next.resume();
   wire::Facts facts;
   facts.registered = 8;

@@ -208,7 +208,7 @@ TEST_CASE("of plain processes that fail in different ways the first gives the st
     court.exits(asked, 2);
     CHECK(court.status() == 139);
     CHECK(court.judge.verdict()->lines.size() == 1);
-    CHECK(court.judge.aftermath() ==
+    CHECK(court.judge.decision().aftermath() ==
           "the other 7 processes were ended because of that; process 2 exited with status 7, processes 4-5 "
           "had to "
           "be killed");
@@ -225,7 +225,7 @@ TEST_CASE("++kill-on-exit: the first plain process that fails ends the job at on
   CHECK(court.line() == "n2: run: process 3: exited with status 6");
   CHECK(court.mode() == wire::EndMode::stop);
   CHECK(court.judge.failures() == "2 processes failed: status 5: 4; status 6: 3");
-  CHECK(court.judge.aftermath() == "the other 4 processes were ended because of that");
+  CHECK(court.judge.decision().aftermath() == "the other 4 processes were ended because of that");
 }
 
 TEST_CASE("a verdict says why: what, which process, where, and its last words", "[judge]") {
@@ -235,7 +235,7 @@ TEST_CASE("a verdict says why: what, which process, where, and its last words", 
     court.ended(8);
     CHECK(court.why().cause == Cause::finished);
     CHECK_FALSE(court.why().process);
-    CHECK(court.judge.aftermath().empty());
+    CHECK(court.judge.decision().aftermath().empty());
   }
   SECTION("killed") {
     wire::ProcessExit exit = registered(5, 0, 9);
@@ -247,7 +247,7 @@ TEST_CASE("a verdict says why: what, which process, where, and its last words", 
     CHECK(court.why().host == 2U);
     CHECK(court.why().how == "killed by signal 9 (SIGKILL: Killed), out of memory: the kernel chose it");
     CHECK(court.why().last_words == std::vector<std::string>{"first", "", "last[31m"});
-    CHECK(court.judge.aftermath() == "the other 7 processes were ended because of that");
+    CHECK(court.judge.decision().aftermath() == "the other 7 processes were ended because of that");
   }
   SECTION("aborted") {
     court.judge.on(wire::AbortUp{0, 1, "no more", "trace\n"});
@@ -256,23 +256,23 @@ TEST_CASE("a verdict says why: what, which process, where, and its last words", 
     CHECK(court.why().last_words == std::vector<std::string>{"trace"});
     court.exits({registered(1, 0, 6)});
     CHECK(court.judge.failures() == "2 processes failed: signal 6 (ABRT): 1; aborted with status 1: 0");
-    CHECK(court.judge.aftermath() == "the other 6 processes were ended because of that");
+    CHECK(court.judge.decision().aftermath() == "the other 6 processes were ended because of that");
   }
   SECTION("a lost host") {
     court.judge.on(wire::LinkLost{2, {Errc::link_lost, Phase::run, "connection reset"}});
     CHECK(court.why().cause == Cause::launcher);
     CHECK(court.why().host == 2U);
-    CHECK(court.judge.aftermath().empty());
+    CHECK(court.judge.decision().aftermath().empty());
   }
   SECTION("time limit") {
-    court.judge.time_limit_reached();
+    court.judge.decision().time_limit_reached();
     CHECK(court.why().cause == Cause::time_limit);
-    CHECK(court.judge.aftermath().empty());
+    CHECK(court.judge.decision().aftermath().empty());
   }
   SECTION("the user") {
-    court.judge.interrupted(2);
+    court.judge.decision().interrupted(2);
     CHECK(court.why().cause == Cause::user_signal);
-    CHECK(court.judge.aftermath().empty());
+    CHECK(court.judge.decision().aftermath().empty());
   }
 }
 
@@ -335,14 +335,14 @@ TEST_CASE("a process that ends while others register was still starting", "[judg
 TEST_CASE("a user's signal: the launcher dies of it; a second one kills", "[judge]") {
   Court court;
   court.all_run();
-  court.judge.interrupted(2);
+  court.judge.decision().interrupted(2);
   CHECK(court.status() == 130);
   CHECK(court.judge.verdict()->signal == 2);
   CHECK(court.judge.verdict()->end.signal == 2);
   CHECK(court.mode() == wire::EndMode::stop);
-  court.judge.interrupted(13);  // what we said of it was read by nobody
+  court.judge.decision().interrupted(13);  // what we said of it was read by nobody
   CHECK(court.mode() == wire::EndMode::stop);
-  court.judge.interrupted(2);
+  court.judge.decision().interrupted(2);
   CHECK(court.mode() == wire::EndMode::kill);
   CHECK(court.status() == 130);
 }
@@ -350,14 +350,14 @@ TEST_CASE("a user's signal: the launcher dies of it; a second one kills", "[judg
 TEST_CASE("++kill ends a job as TERM would, and says that it was it; a second one kills", "[judge]") {
   Court court;
   court.all_run();
-  court.judge.interrupted(signals::kKill);
+  court.judge.decision().interrupted(signals::kKill);
   CHECK(court.status() == 143);
   CHECK(court.judge.verdict()->signal == 15);
   CHECK(court.judge.verdict()->end.signal == 15);
   CHECK(court.judge.verdict()->why.how == "++kill");
   CHECK(court.line() == "++kill: ending the job; once more ends it at once");
   CHECK(court.mode() == wire::EndMode::stop);
-  court.judge.interrupted(signals::kKill);
+  court.judge.decision().interrupted(signals::kKill);
   CHECK(court.mode() == wire::EndMode::kill);
   CHECK(court.status() == 143);
 }
@@ -367,17 +367,17 @@ TEST_CASE("a signal to a job that is ending anyway kills", "[judge]") {
   court.all_run();
   court.ended(8, wire::Code{0, 4});
   SECTION("an interrupt, which keeps the verdict") {
-    court.judge.interrupted(2);
+    court.judge.decision().interrupted(2);
     CHECK(court.status() == 4);
     CHECK(court.judge.verdict()->signal == 0);
   }
   SECTION("one that ends other programs: it does not wait for its reader, and dies of it") {
-    court.judge.interrupted(15);
+    court.judge.decision().interrupted(15);
     CHECK(court.status() == 143);
     CHECK(court.judge.verdict()->signal == 15);
   }
   SECTION("a broken pipe: nobody reads its output, and that is all") {
-    court.judge.interrupted(13);
+    court.judge.decision().interrupted(13);
     CHECK(court.status() == 4);
   }
   CHECK(court.mode() == wire::EndMode::kill);
@@ -386,9 +386,9 @@ TEST_CASE("a signal to a job that is ending anyway kills", "[judge]") {
 TEST_CASE("a signal that comes twice, as from `timeout`, leaves the grace", "[judge]") {
   Court court;
   court.all_run();
-  court.judge.interrupted(15);
-  court.judge.interrupted(15);
-  court.judge.interrupted(1);
+  court.judge.decision().interrupted(15);
+  court.judge.decision().interrupted(15);
+  court.judge.decision().interrupted(1);
   CHECK(court.status() == 143);
   CHECK(court.mode() == wire::EndMode::stop);
 }
@@ -396,7 +396,7 @@ TEST_CASE("a signal that comes twice, as from `timeout`, leaves the grace", "[ju
 TEST_CASE("124 for the time limit, 125 for the launcher, 126 and 127 for the program", "[judge]") {
   Court court;
   SECTION("time limit") {
-    court.judge.time_limit_reached();
+    court.judge.decision().time_limit_reached();
     CHECK(court.status() == 124);
   }
   SECTION("a lost host") {
@@ -497,9 +497,9 @@ TEST_CASE("a barrier opens when all processes have entered, once", "[judge]") {
 
 TEST_CASE("a process is found on its host", "[judge]") {
   Court court;
-  CHECK(court.judge.host_of(0).name == "n1");
-  CHECK(court.judge.host_of(5).name == "n3");
-  CHECK(court.judge.host_of(7).name == "n4");
+  CHECK(court.judge.places().host_of(0).name == "n1");
+  CHECK(court.judge.places().host_of(5).name == "n3");
+  CHECK(court.judge.places().host_of(7).name == "n4");
 }
 
 TEST_CASE("a job's status follows its start", "[judge]") {
@@ -524,6 +524,6 @@ TEST_CASE("a job's status follows its start", "[judge]") {
   other.all_run();
   CHECK(other.judge.status().stage == Stage::run);
   CHECK(other.judge.status().late.empty());
-  other.judge.interrupted(2);
+  other.judge.decision().interrupted(2);
   CHECK(other.judge.status().stage == Stage::end);
 }

@@ -60,7 +60,7 @@ JobSpec full_job() {
   job.umask = 077;
   job.runscript = "/run/script";
   job.profiles = {full_profile(), {}};
-  job.checkup = job.restarts_processes = job.resizes = job.restarts_in_place = true;
+  job.checkup = job.resizes = true;
   job.terminal = Terminal{{24, 80}, false};
   job.provision = {CpuUnit::socket, 2, CpuUnit::pu, true, false};
   job.bind = CpuUnit::numa;
@@ -68,11 +68,10 @@ JobSpec full_job() {
   job.fork_clients = ForkClients::always;
   job.spool = 5U << 20;
   job.watched = true;
-  job.on_failure = OnFailure::go_on;
+  job.loss = {Recovery::by_program_or_whole, 4, 90s};
   job.heartbeat = {100ms, 2s, 3s};
   job.silence = {70s, true};
   job.session = true;
-  job.keep_alive = 90s;
   return job;
 }
 

@@ -18,7 +18,7 @@ constexpr std::uint32_t kLevel = 2;
 /// A launcher of a job that goes on, with a process, and with the launcher of `below` below it.
 struct Inner : OneLauncher {
   explicit Inner(std::uint32_t below = 0) : OneLauncher(std::uint64_t{7}), plan(make_plan(below + 1)) {
-    plan.job.on_failure = wire::OnFailure::go_on;
+    plan.job.loss.recovery = wire::Recovery::go_on;
     plan.job.secret = "secret";
     on(LinkMessage{kParentLink, wire::Welcome{wire::encode(plan.job), plan.hosts[0], kLevel}});
     if (below > 0) {

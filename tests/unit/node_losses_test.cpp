@@ -48,7 +48,7 @@ std::string told(const SmallWorld& world) {
 }  // namespace
 
 TEST_CASE("the others go on when a process is killed", "[losses]") {
-  SmallWorld world{{.hosts = 4, .slots = {2}, .on_loss = wire::OnFailure::go_on}};
+  SmallWorld world{{.hosts = 4, .slots = {2}, .on_loss = wire::Recovery::go_on}};
   run_a_minute(world);
   world.at(kRunning, [&] { world.kill_process(5, 11); });
   world.run();
@@ -71,7 +71,7 @@ TEST_CASE("a launcher anywhere is lost with its own processes alone, and a link 
       for (const bool cut : {false, true}) {
         CAPTURE(shape.branching, host, cut);
         SmallWorld world{
-            {.hosts = 9, .slots = {2}, .shape = shape, .seed = host, .on_loss = wire::OnFailure::go_on}};
+            {.hosts = 9, .slots = {2}, .shape = shape, .seed = host, .on_loss = wire::Recovery::go_on}};
         run_a_minute(world);
         for (Actor& actor : world.actors) actor.outlives_launcher = true;
         world.at(kRunning, [&] { cut ? world.cut_link(host) : world.kill_launcher(host); });
@@ -95,7 +95,7 @@ TEST_CASE("a launcher anywhere is lost with its own processes alone, and a link 
 }
 
 TEST_CASE("a Charm++ program cannot go on, and says so when it registers", "[losses]") {
-  SmallWorld world{{.hosts = 2, .on_loss = wire::OnFailure::go_on}};
+  SmallWorld world{{.hosts = 2, .on_loss = wire::Recovery::go_on}};
   world.run();
   REQUIRE(world.result);
   CHECK(world.result->status == 125);
@@ -103,7 +103,7 @@ TEST_CASE("a Charm++ program cannot go on, and says so when it registers", "[los
 }
 
 TEST_CASE("input goes on to the others when one that got copies is lost", "[losses]") {
-  SmallWorld world{{.hosts = 3, .input_to_all = true, .on_loss = wire::OnFailure::go_on}};
+  SmallWorld world{{.hosts = 3, .input_to_all = true, .on_loss = wire::Recovery::go_on}};
   run_a_minute(world);
   world.user_input = std::string(1U << 20, 'x');
   const std::uint32_t host = GENERATE(0U, 2U);
@@ -117,7 +117,7 @@ TEST_CASE("input goes on to the others when one that got copies is lost", "[loss
 }
 
 TEST_CASE("a child may lose its own processes alone", "[losses]") {
-  SmallWorld world{{.hosts = 6, .shape = {2, 2}, .on_loss = wire::OnFailure::go_on}};
+  SmallWorld world{{.hosts = 6, .shape = {2, 2}, .on_loss = wire::Recovery::go_on}};
   run_a_minute(world);
   world.at(kRunning, [&] {
     world.forge(0, wire::LinkLost{1, {Errc::link_lost, Phase::run, "forged"}, {{1, 4}}});

@@ -20,7 +20,7 @@ constexpr Duration kKeepAlive = 60s;
 const Error kLost{Errc::link_lost, Phase::run, "reset"};
 constexpr const char* kTakenOver = "this is the root of job 0123456789abcdef from now on";
 
-Plan kept_alive(wire::Shape shape = {}, wire::OnFailure on_loss = wire::OnFailure::abort) {
+Plan kept_alive(wire::Shape shape = {}, wire::Recovery on_loss = wire::Recovery::none) {
   return {.hosts = 9, .slots = {2}, .shape = shape, .on_loss = on_loss, .keep_alive = kKeepAlive};
 }
 
@@ -61,7 +61,7 @@ const Say* first_error(const SmallWorld& world) {
 struct Orphan : OneLauncher {
   explicit Orphan(std::uint32_t level) : OneLauncher(std::uint64_t{7}) {
     RootPlan plan = make_plan(1);
-    plan.job.keep_alive = kKeepAlive;
+    plan.job.loss.keep_alive = kKeepAlive;
     on(LinkMessage{kParentLink, wire::Welcome{wire::encode(plan.job), plan.hosts[0], level}});
     on(Prepared{1});
     while (count<Spawn>() == 0) tick();
@@ -101,7 +101,7 @@ struct NextRoot : OneLauncher {
   }
   static RootPlan plan_of_two() {
     RootPlan plan = make_plan(2);
-    plan.job.keep_alive = kKeepAlive;
+    plan.job.loss.keep_alive = kKeepAlive;
     plan.job.secret = "secret";
     plan.takes_over.emplace().started_by = {{0, wire::kRootIndex}, {1, wire::kRootIndex}};
     return plan;
@@ -136,7 +136,7 @@ TEST_CASE("who is ended by a signal waits for nobody", "[takeover]") {
 
 TEST_CASE("a root that takes over finds everybody, in any tree, and nothing is lost", "[takeover]") {
   const wire::Shape shape = GENERATE(wire::Shape{1, 0}, wire::Shape{2, 0}, wire::Shape{0, 0});
-  const auto on_loss = GENERATE(wire::OnFailure::abort, wire::OnFailure::go_on);
+  const auto on_loss = GENERATE(wire::Recovery::none, wire::Recovery::go_on);
   SmallWorld world{kept_alive(shape, on_loss)};
   run_a_minute(world);
   world.at(30s, [&] { world.kill_launcher(wire::kRootIndex); });
@@ -172,7 +172,7 @@ TEST_CASE("the second root may be lost, too, even before it has found everybody"
 }
 
 TEST_CASE("all may end while there is no root", "[takeover]") {
-  SmallWorld world{kept_alive({2, 0}, GENERATE(wire::OnFailure::abort, wire::OnFailure::go_on))};
+  SmallWorld world{kept_alive({2, 0}, GENERATE(wire::Recovery::none, wire::Recovery::go_on))};
   run_a_minute(world);
   const bool failed = GENERATE(false, true);
   if (failed) world.actors[5].code = 3;
@@ -226,7 +226,7 @@ TEST_CASE("without another root all end when the time is over, and one that come
 
 TEST_CASE("a launcher that was lost while there was no root is found out by the next", "[takeover]") {
   const bool by_root = GENERATE(true, false);  // it was started
-  const auto on_loss = GENERATE(wire::OnFailure::abort, wire::OnFailure::go_on);
+  const auto on_loss = GENERATE(wire::Recovery::none, wire::Recovery::go_on);
   SmallWorld world{kept_alive({2, 0}, on_loss)};
   run_a_minute(world);
   std::vector<std::uint32_t> lost;
@@ -257,7 +257,7 @@ TEST_CASE("a launcher that was lost while there was no root is found out by the 
   REQUIRE(world.result);
   REQUIRE(first_error(world) != nullptr);
   CHECK(first_error(world)->text.starts_with(fmt::format("n{:02}: run: ", lost.front())));
-  if (on_loss == wire::OnFailure::go_on) {
+  if (on_loss == wire::Recovery::go_on) {
     CHECK(world.result->status == 0);
     CHECK(world.result->why.lost.size() == 2 * lost.size());
     check_all_printed(world, lost);
@@ -382,7 +382,7 @@ TEST_CASE("Charm++ processes pass every barrier, whenever the root is lost", "[t
 
 TEST_CASE("what some had heard of the root that was lost, the next tells the others", "[takeover]") {
   RootPlan plan = NextRoot::plan_of_two();
-  plan.job.on_failure = wire::OnFailure::go_on;
+  plan.job.loss.recovery = wire::Recovery::go_on;
   NextRoot root{plan};
   CHECK(root.claims[0].level == 0);
   root.answers(0, {{}, 4, {{1, 1}}, {7, 0, 2}, true});
@@ -409,8 +409,8 @@ TEST_CASE("what some had heard of the root that was lost, the next tells the oth
 TEST_CASE("a loss of which the root that was lost has told nobody is told by the next", "[takeover]") {
   const bool was_told = GENERATE(false, true);
   RootPlan plan = make_plan(3);
-  plan.job.on_failure = wire::OnFailure::go_on;
-  plan.job.keep_alive = kKeepAlive;
+  plan.job.loss.recovery = wire::Recovery::go_on;
+  plan.job.loss.keep_alive = kKeepAlive;
   plan.job.secret = "secret";
   TreeShape& shape = plan.takes_over.emplace();
   for (std::uint32_t host = 0; host < 3; ++host) shape.started_by.push_back({host, wire::kRootIndex});

@@ -48,7 +48,7 @@ struct Bench final : test::PartBench {
 wire::JobSpec repairing() {
   wire::JobSpec job;
   job.heartbeat = {1s, 5s, 5s};
-  job.on_failure = wire::OnFailure::go_on;
+  job.loss.recovery = wire::Recovery::go_on;
   return job;
 }
 

@@ -106,7 +106,7 @@ TEST_CASE("those that charmrun ends because of a failure have not failed", "[pro
   court.exits({ended_by_us(0, 0, 15), ended_by_us(2, 7), ended_by_us(4, 0, 9)}, {{5, 5}});
   CHECK(court.judge.failures() == "2 processes failed: signal 11 (SEGV): 1,3");
   CHECK(
-      court.judge.aftermath() ==
+      court.judge.decision().aftermath() ==
       "the other 6 processes were ended because of that; process 2 exited with status 7, process 4 had to be "
       "killed");
   const Json ends = ends_json(court.judge.ends());

@@ -30,7 +30,7 @@ struct Failed : RootJob {
 
 TEST_CASE("what the user has ended is not started again", "[restarts]") {
   Failed job;
-  job.judge.interrupted(signals::kInterrupt);
+  job.judge.decision().interrupted(signals::kInterrupt);
   CHECK_FALSE(job.consider());
   CHECK(job.out.empty());
 }

@@ -15,7 +15,7 @@ const Error kGone{Errc::link_lost, Phase::run, "connection reset"};
 struct Bench final : test::PartBench {
   Bench() : PartBench(Place::below) {
     job.heartbeat = {1s, 5s, 5s};
-    job.on_failure = wire::OnFailure::go_on;
+    job.loss.recovery = wire::Recovery::go_on;
     job.id = "job";
     job.secret = "secret";
     lost = child();

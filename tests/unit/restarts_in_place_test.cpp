@@ -19,7 +19,7 @@ struct Restarts : RootJob {
   }
   static RootPlan plan() {
     RootPlan plan = plan_of(3);
-    plan.job.restarts_in_place = true;
+    plan.job.loss.recovery = wire::Recovery::in_place;
     plan.job.heartbeat.interval = 250ms;
     plan.job.timeout = 60s;
     return plan;
@@ -69,7 +69,7 @@ TEST_CASE("processes of a lost host go on elsewhere when nothing of them is left
   REQUIRE(restarts.size() == 1);
   CHECK(restarts[0].process == 1);
   REQUIRE(only<wire::Moved>(fixture.everyone).size() == 1);
-  CHECK(fixture.judge.host_of(1).index != 1);
+  CHECK(fixture.judge.places().host_of(1).index != 1);
   CHECK_FALSE(fixture.part.is_any_absent());
 }
 

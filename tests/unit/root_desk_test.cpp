@@ -235,7 +235,7 @@ TEST_CASE("keys are read as they are typed for a terminal, and lines for a scan"
 
 TEST_CASE("losses are told to the user, and to everybody at most every 20 ms", "[root_desk]") {
   auto plan = Fixture::plan();
-  plan.job.on_failure = wire::OnFailure::go_on;
+  plan.job.loss.recovery = wire::Recovery::go_on;
   plan.job.processes = 4;
   plan.hosts[0].processes = 3;
   plan.hosts[1].first_process = 3;
@@ -268,7 +268,7 @@ TEST_CASE("losses are told to the user, and to everybody at most every 20 ms", "
 TEST_CASE("the keys of a terminal that is lost are the user's again", "[root_desk]") {
   auto plan = Fixture::plan();
   plan.job.terminal.emplace();
-  plan.job.on_failure = wire::OnFailure::go_on;
+  plan.job.loss.recovery = wire::Recovery::go_on;
   RootDesk desk{plan};
   Fixture fixture;
   desk.facts(fixture.up({0, 1}, 0), kNow);

@@ -30,7 +30,7 @@ TEST_CASE("an end is ordered once, and once more when it becomes one without gra
 TEST_CASE("a session that awaits a run is judged anew when it ends", "[run_end]") {
   RootJob job{1};
   job.job->session = true;
-  job.judge.nothing_to_run();
+  job.judge.decision().nothing_to_run();
   RunEnd end;
   REQUIRE(end.order(*job.judge.verdict(), true));
   CHECK(end.stays(*job.job, true));

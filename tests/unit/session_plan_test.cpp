@@ -130,7 +130,7 @@ TEST_CASE("what is no run is refused", "[session]") {
         "a session cannot run that");
   CHECK(refusal(tree(), with([](RootPlan& plan) { plan.job.arguments.clear(); })) ==
         "a session cannot run that");
-  CHECK(refusal(tree(), with([](RootPlan& plan) { plan.job.on_failure = wire::OnFailure::restart; })) ==
+  CHECK(refusal(tree(), with([](RootPlan& plan) { plan.job.loss.recovery = wire::Recovery::whole; })) ==
         "a session cannot run that");
   session::Run garbled = describe_run(program());
   garbled.job = std::make_shared<const std::string>("no job");

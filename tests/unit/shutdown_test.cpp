@@ -176,7 +176,7 @@ TEST_CASE("that nothing is left on a host is told where processes are started ag
   Bench b;
   b.part.tell_fenced(3, b);
   CHECK(b.told_up.empty());
-  b.job.restarts_in_place = true;
+  b.job.loss.recovery = wire::Recovery::in_place;
   b.part.tell_fenced(3, b);
   REQUIRE(b.told_up.size() == 1);
   CHECK(std::get<wire::Fenced>(b.told_up[0]).host == 3);

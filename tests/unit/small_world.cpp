@@ -49,10 +49,10 @@ RootPlan make_plan(const Plan& plan) {
   job.heartbeat = plan.heartbeat;
   job.silence = plan.silence;
   job.watched = root.tells_progress = plan.watched;
-  job.on_failure = plan.on_loss;
+  job.loss.recovery = plan.on_loss;
   job.starts_together = plan.starts_together;
   job.session = plan.session;
-  job.keep_alive = plan.keep_alive;
+  job.loss.keep_alive = plan.keep_alive;
   job.profiles.resize(1);
   job.profiles[0].host_keys = plan.host_keys;
   job.profiles[0].user = plan.user;

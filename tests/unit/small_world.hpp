@@ -98,7 +98,7 @@ struct Plan {
   std::string user;                              // login name
   std::vector<std::string> forwarded_keys;       // public keys by which the root signs
   bool watched = false;                          // somebody looks at its progress
-  wire::OnFailure on_loss = wire::OnFailure::abort;
+  wire::Recovery on_loss = wire::Recovery::none;
   wire::Heartbeat heartbeat;
   wire::SilenceRules silence;
   bool session = false;  // without processes of its own

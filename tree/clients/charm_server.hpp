@@ -50,7 +50,8 @@ public:
   void lost(const std::vector<wire::ProcessSet::Range>&, ClientOutputs&) override {}
   void finish(ClientOutputs& out) override;
   ProgramKind program() const override {
-    return limits_.restarts ? ProgramKind::charm_restarting : ProgramKind::charm;
+    if (limits_.restarts) return ProgramKind::charm_restarting;
+    return limits_.resizes ? ProgramKind::charm_resizing : ProgramKind::charm;
   }
   void seen(std::uint32_t process, Sight sight, Instant now, ClientOutputs& out) override;
   void vacate(std::uint32_t process, std::uint32_t restarts, bool is_awaited, ClientOutputs& out) override;

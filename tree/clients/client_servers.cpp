@@ -11,7 +11,7 @@ namespace {
 CharmLimits charm_limits(const wire::JobSpec& job) {
   CharmLimits limits;
   limits.resizes = job.resizes;
-  limits.restarts = job.restarts_processes;
+  limits.restarts = is_by_program(job.loss.recovery);
   limits.silence = job.silence.after;
   return limits;
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs can do and bear, by the protocol that they speak: one row for each kind. For users
-// docs/manual/failures.md has the same tables.
+// What programs can do and bear, by the protocol that they speak: one row for each kind. How a job of each
+// can go on after a loss: recoveries.hpp.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-
-#include "tree/wire/messages.hpp"
+#include <string_view>
 
 namespace charmtree::proto {
 
@@ -16,64 +15,68 @@ enum class ProgramKind : std::uint8_t {
   native,            // of the client library: its barriers leave the lost ones out, and ct_on_loss tells
   charm,             // `crashnode`, or a second table, ends it
   charm_restarting,  // a fault-tolerant build: lost processes are started anew, whatever the policy says
+  charm_resizing,    // a build that can shrink and expand
 };
+inline constexpr std::size_t kProgramKinds = 5;
+/// As users know it.
+std::string_view name(ProgramKind kind);
 
 struct Abilities {
   /// How one of its processes can be started again: for itself; once all others know; not at all.
   enum class Restart : std::uint8_t { alone, with_all, never };
 
-  bool goes_on;  // without lost processes (++on-failure continue)
   Restart restart;
   bool shows_life;     // its processes say something again and again as long as they can: a hung one shows
   bool is_let_go;      // at the end its processes leave by themselves, and how they exit then does not count
   bool exit_decides;   // about a process that has said that it is done, too
   bool counts_pes;     // a build that is not SMP hangs when it is told to have several PEs in each process
   bool moves_threads;  // between processes, which must have the same layout of addresses for that
+  bool may_be_kept;    // another root can take the place of a lost one (++keep-alive)
 };
 
-inline constexpr std::array<Abilities, 4> kAbilities = {{
-    {.goes_on = true,
-     .restart = Abilities::Restart::alone,
+inline constexpr std::array<Abilities, kProgramKinds> kAbilities = {{
+    {.restart = Abilities::Restart::alone,
      .shows_life = false,
      .is_let_go = false,
      .exit_decides = true,
      .counts_pes = false,
-     .moves_threads = false},
-    {.goes_on = true,
-     .restart = Abilities::Restart::alone,
+     .moves_threads = false,
+     .may_be_kept = true},
+    {.restart = Abilities::Restart::alone,
      .shows_life = false,
      .is_let_go = false,
      .exit_decides = true,
      .counts_pes = false,
-     .moves_threads = false},
-    {.goes_on = false,
-     .restart = Abilities::Restart::never,
+     .moves_threads = false,
+     .may_be_kept = true},
+    {.restart = Abilities::Restart::never,
      .shows_life = true,
      .is_let_go = true,
      .exit_decides = false,
      .counts_pes = true,
-     .moves_threads = true},
-    {.goes_on = true,
-     .restart = Abilities::Restart::with_all,
+     .moves_threads = true,
+     .may_be_kept = true},
+    {.restart = Abilities::Restart::with_all,
      .shows_life = true,
      .is_let_go = true,
      .exit_decides = false,
      .counts_pes = true,
-     .moves_threads = true},
+     .moves_threads = true,
+     .may_be_kept = false},
+    {.restart = Abilities::Restart::never,
+     .shows_life = true,
+     .is_let_go = true,
+     .exit_decides = false,
+     .counts_pes = true,
+     .moves_threads = true,
+     .may_be_kept = false},
 }};
 
 constexpr const Abilities& abilities(ProgramKind kind) {
   return kAbilities[static_cast<std::size_t>(kind)];
 }
 
-/// Whether a job of such a program can be run by this policy.
-constexpr bool can(ProgramKind kind, wire::OnFailure policy) {
-  return policy != wire::OnFailure::go_on || abilities(kind).goes_on;
-}
-
-/// In words, where it cannot.
-inline constexpr const char* kCharmCannotGoOn =
-    "a Charm++ program cannot go on without a lost process (++on-failure continue)";
+/// In words, where one does not show life.
 inline constexpr const char* kSaysNothing =
     "only of Charm++ programs it shows that they hang (++hang-action kill)";
 

@@ -96,7 +96,7 @@ void HostRuntime::ready() {
     if (!cpus) return answer({0, cpus.error(), false});
     prepared.cpus = std::move(*cpus);
   }
-  if (!sees_parent_) sees_parent_ = job_->on_failure != wire::OnFailure::restart || find_parent();
+  if (!sees_parent_) sees_parent_ = !may_restart_whole(job_->loss.recovery) || find_parent();
   prepared.blind = !*sees_parent_;
   const bool differ = job_->keep_address_randomisation || !can_fix_addresses();
   prepared.random_layout = differ && !job_->keep_address_randomisation;
@@ -164,7 +164,7 @@ bool HostRuntime::program_can_fork() const {
   request.program = job_->profiles[self_.profile].program;
   const auto file = file_to_execute(request);
   const wire::ProgramTraits traits = file ? read_traits(*file) : wire::ProgramTraits{};
-  return traits.netstart && !traits.restarts && !job_->restarts_processes;
+  return traits.netstart && !traits.restarts && !is_by_program(job_->loss.recovery);
 }
 
 void HostRuntime::execute(const proto::Spawn& action) {
@@ -172,8 +172,8 @@ void HostRuntime::execute(const proto::Spawn& action) {
   SpawnRequest request = request_of(action.process);
   request.arguments = command_of(action.more_arguments);
   request.cpus = action.cpus;
-  if (const std::uint32_t restarts = job_->restarts + action.restarts;
-      restarts > 0 || job_->restarts_in_place)
+  if (const std::uint32_t restarts = job_->loss.restarts + action.restarts;
+      restarts > 0 || job_->loss.recovery == wire::Recovery::in_place)
     proto::overlay(request.environment, {fmt::format("CHARMTREE_RESTARTS={}", restarts)});
   const bool wants_input = job_->input_to_all || action.process == job_->input_process;
   if (wants_input && job_->terminal) return spawn_on_terminal(action.process, std::move(request));
@@ -220,7 +220,8 @@ void HostRuntime::start(std::uint32_t process, SpawnRequest request, Program::Pi
   auto program = std::make_shared<Program>(io_, watch_, sink, process, *pid, std::move(pipes));
   programs_[process] = program;
   sink_(proto::Spawned{process});
-  program->start(job_->restarts_in_place ? ChildWatch::Group::fails : ChildWatch::Group::stays);
+  const bool in_place = job_->loss.recovery == wire::Recovery::in_place;
+  program->start(in_place ? ChildWatch::Group::fails : ChildWatch::Group::stays);
 }
 
 void HostRuntime::execute(const proto::Adopt& action) {

@@ -29,7 +29,7 @@ void CrashRestarts::crashed(const wire::ProcessExit& exit, RootTurn& turn) {
   last_crash_ = exit;
   const std::string hopeless = sequence_->lost(exit.process, turn.now());
   if (!hopeless.empty()) return turn.judge().lost(exit, hopeless);
-  turn.say(Tone::info, turn.judge().about(exit) + "; restarting it");
+  turn.say(Tone::info, turn.judge().exits().about(exit) + "; restarting it");
   turn.tell(ProcessReplaced{exit.process});
 }
 
@@ -40,7 +40,7 @@ void CrashRestarts::turn(RootTurn& turn) {
     if (turn.is_over()) return;
   }
   if (last_crash_ && !sequence_->in_progress()) last_crash_.reset();
-  if (last_crash_ && turn.judge().any_ended())
+  if (last_crash_ && turn.judge().exits().any_ended())
     return turn.judge().lost(*last_crash_, "it could not be restarted before others had ended");
   if (const auto late = sequence_->late(turn.now())) {
     return turn.judge().lost(*last_crash_,

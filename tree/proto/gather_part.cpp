@@ -56,7 +56,7 @@ void GatherPart::turn(Turn& turn) {
   const bool answered = (here.spawned_at() != kNever || here.failed()) && subtree.all_answered();
   auto facts = gather_.due({here.local().size() + subtree.processes() - progress_.gone,
                             here.all_registered() && subtree.all_registered(),
-                            answered && seat.job.restarts == 0,  // a second time it goes with the tuples
+                            answered && seat.job.loss.restarts == 0,  // a second time it goes with the tuples
                             progress_.survivors, seat.is_ending},
                            turn.now());
   if (!facts) return;

@@ -57,8 +57,8 @@ void HostClients::registered(const Registered& output, ClientKind kind, HostTurn
   OwnProcess& process = turn.own.at(output.process);
   if (process.kind) return;
   process.register_with(kind, server(kind).program());
-  if (!proto::can(process.program, turn.job.on_failure))
-    return parts.ends.says(Refused{output.process, kCharmCannotGoOn}, turn);
+  if (const auto reason = why_not(process.program, turn.job.loss.recovery); !reason.empty())
+    return parts.ends.says(Refused{output.process, std::string{reason}}, turn);
   if (!process.can().shows_life && turn.job.silence.kills)
     return parts.ends.says(Refused{output.process, kSaysNothing}, turn);
   const bool forking = turn.own.phase().forking;

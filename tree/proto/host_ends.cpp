@@ -39,8 +39,9 @@ bool must_be_heard(const OwnProcess& process, const HostTurn& turn) {
 bool can_be_restarted(const OwnProcess& process, const HostTurn& turn) {
   using Restart = Abilities::Restart;
   const Restart restart = process.can().restart;
-  if (turn.job.restarts_processes) return process.awaited || restart == Restart::with_all;
-  return restart == Restart::alone && turn.job.restarts_in_place && !turn.own.phase().forking;
+  if (is_by_program(turn.job.loss.recovery)) return process.awaited || restart == Restart::with_all;
+  return restart == Restart::alone && turn.job.loss.recovery == wire::Recovery::in_place &&
+         !turn.own.phase().forking;
 }
 
 /// What it had told before it was lost. One that others wait for counts as registered.
@@ -76,8 +77,8 @@ void HostEnds::on(const ProcessExited& event, HostTurn& turn) {
   OwnProcess& process = turn.own.at(event.process);
   const wire::JobSpec& job = turn.job;
   turn.own.is_gone(event.process);
-  const bool comes_again =
-      job.restarts_in_place && (process.successor.is_ordered() || event.code != 0 || event.signal != 0);
+  const bool comes_again = job.loss.recovery == wire::Recovery::in_place &&
+                           (process.successor.is_ordered() || event.code != 0 || event.signal != 0);
   const bool typed_for = event.process == job.input_process && !job.input_to_all && !comes_again;
   if (typed_for && (job.terminal || job.input_is_typed)) turn.up.messages.emplace_back(wire::InputReturned{});
   process.end.exit = event;

@@ -78,7 +78,7 @@ void HostStart::start_successor(std::uint32_t number, HostTurn& turn) {
   next.tuple = std::move(process.tuple);
   process = std::move(next);
   std::vector<std::string> arguments;
-  if (turn.job.restarts_processes)
+  if (is_by_program(turn.job.loss.recovery))
     arguments = {"+restartaftercrash", fmt::format("{}", order.phase), "+restartisomalloc"};
   start(number, std::move(arguments), turn);
   if (!input.empty() || order.input_ended)

@@ -38,7 +38,7 @@ void Numbering::check_input(Judge& judge) const {
 /// the first living hosts take all places. Nobody, if there are too few.
 std::vector<Host*> Numbering::take_places(Judge& judge) {
   const bool drop = job_->launch.on_failure == wire::OnHostFailure::drop;
-  const std::set<std::uint32_t> failed = judge.failed_hosts();
+  const std::set<std::uint32_t> failed = judge.launch().failed_hosts();
   std::vector<Host*> taken;
   std::size_t place = 0, living = 0;
   for (Host& host : hosts_) {
@@ -50,20 +50,20 @@ std::vector<Host*> Numbering::take_places(Judge& judge) {
     taken.push_back(&host);
   }
   if (!taken.empty() && (place >= wanted_.size() || narrow_ == Narrow::yes)) return taken;
-  judge.too_few(fmt::format("{} of {} hosts are left, the job needs {}{}", living, hosts_.size(),
-                            drop ? 1 : wanted_.size(),
-                            drop || job_->session   ? ""
-                            : narrow_ == Narrow::no ? "; see ++spare-hosts"
-                                                    : "; see ++spare-hosts and ++shrink-ok"));
+  judge.decision().too_few(fmt::format("{} of {} hosts are left, the job needs {}{}", living, hosts_.size(),
+                                       drop ? 1 : wanted_.size(),
+                                       drop || job_->session   ? ""
+                                       : narrow_ == Narrow::no ? "; see ++spare-hosts"
+                                                               : "; see ++spare-hosts and ++shrink-ok"));
   return {};
 }
 
 /// The tree of a session, before there is anything to run.
 void Numbering::take_stock(RootTurn& turn) {
-  const std::size_t failed = turn.judge().failed_hosts().size();
-  if (failed == hosts_.size()) return turn.judge().too_few("no host is left for the session");
+  const std::size_t failed = turn.judge().launch().failed_hosts().size();
+  if (failed == hosts_.size()) return turn.judge().decision().too_few("no host is left for the session");
   for (const std::string& line : turn.judge().numbered(turn.now())) turn.say(Tone::info, "left out: " + line);
-  turn.judge().nothing_to_run();
+  turn.judge().decision().nothing_to_run();
 }
 
 /// Numbers have no gaps.

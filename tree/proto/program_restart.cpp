@@ -32,9 +32,9 @@ bool ProgramRestart::may_restart(const wire::JobSpec& job, const Judge& judge) c
     case Cause::time_limit:
       return false;
     case Cause::launcher:  // something else than the loss of a host would happen again
-      return lost_launchers_ && (job.restarts > 0 || judge.all_up());
+      return lost_launchers_ && (job.loss.restarts > 0 || judge.launch().all_up());
     default:  // a process that is started again by itself is lost for good
-      return !job.restarts_in_place;
+      return job.loss.recovery != wire::Recovery::in_place;
   }
 }
 

@@ -26,7 +26,7 @@ void RestartsInPlace::begin(wire::NodeTable table) {
 
 /// One that was not awaited is in the first table.
 void RestartsInPlace::on(const wire::Rejoined& message, Judge& judge, Instant now) {
-  const std::uint32_t host = judge.host_of(message.process).index;
+  const std::uint32_t host = judge.places().host_of(message.process).index;
   if (!restarts_.rejoined(message, host, now))
     judge.registered({host, message.process, message.address, {{message.port, message.tuple}}}, now);
 }
@@ -37,11 +37,11 @@ void RestartsInPlace::restart(const wire::ProcessExit& exit, RootTurn& turn) {
   if (!hopeless.empty()) return turn.judge().lost(exit, hopeless);
   last_exits_[exit.process] = exit;
   const std::uint32_t times = restarts_.restarts(exit.process);
-  turn.judge().restarted(exit.process, times);
+  turn.judge().decision().restarted(exit.process, times);
   const std::string again = times > 1 ? fmt::format(", for the {} time", ordinal(times)) : "";
-  turn.say(Tone::error, fmt::format("{}; restarting it{}", turn.judge().about(exit), again));
+  turn.say(Tone::error, fmt::format("{}; restarting it{}", turn.judge().exits().about(exit), again));
   turn.tell(ProcessReplaced{exit.process});
-  const std::uint32_t host = turn.judge().host_of(exit.process).index;
+  const std::uint32_t host = turn.judge().places().host_of(exit.process).index;
   turn.tell(Progress::Restart{exit.process, host, times, describe(exit)});
 }
 
@@ -58,7 +58,8 @@ std::vector<wire::Restart> RestartsInPlace::turn(const std::set<std::uint32_t>& 
                                   seconds(job_->timeout)));
     return {};
   }
-  ProcessRestarts::Orders due = restarts_.take_orders(turn.judge().opened(BarrierKind::all), turn.now());
+  ProcessRestarts::Orders due =
+      restarts_.take_orders(turn.judge().barriers().opened(BarrierKind::all), turn.now());
   if (due.renewed) {
     turn.judge().begin_epoch(due.renewed->epoch);
     turn.to_all(std::move(*due.renewed));
@@ -79,7 +80,8 @@ std::vector<Shelter> RestartsInPlace::shelters(const std::set<std::uint32_t>& ab
   std::vector<Shelter> living;
   for (const Host& host : hosts_) {
     if (lost_hosts_.contains(host.index) || absent.contains(host.index)) continue;
-    living.push_back({host.index, static_cast<std::uint32_t>(judge.unfinished_on(host.index).size())});
+    living.push_back(
+        {host.index, static_cast<std::uint32_t>(judge.places().unfinished_on(host.index).size())});
   }
   return living;
 }
@@ -96,7 +98,7 @@ bool RestartsInPlace::on(const wire::LinkLost& lost, const std::set<std::uint32_
   }
   if (hosts.empty() && !lost.hosts.empty()) return true;  // it has been told before
   const bool any_done = has_table_ && std::any_of(hosts.begin(), hosts.end(), [&](std::uint32_t host) {
-                          return turn.judge().any_finished_on(host);
+                          return turn.judge().places().any_finished_on(host);
                         });
   if (any_done || shelters(absent, turn.judge()).empty()) return false;
   lose_hosts(lost, hosts, bound, turn);
@@ -109,7 +111,7 @@ void RestartsInPlace::lose_hosts(const wire::LinkLost& lost, const std::vector<s
   std::vector<std::uint32_t> others;
   for (const std::uint32_t host : hosts) {
     if (host != lost.host) others.push_back(host);
-    std::vector<std::uint32_t> processes = turn.judge().unfinished_on(host);
+    std::vector<std::uint32_t> processes = turn.judge().places().unfinished_on(host);
     for (const std::uint32_t process : processes) {
       if (!lose_with_host(process, lost, all.empty(), turn)) return;
       all.add(process);
@@ -140,7 +142,7 @@ bool RestartsInPlace::lose_with_host(std::uint32_t process, const wire::LinkLost
       process, has_table_, is_first ? Counts::itself : Counts::with_another, turn.now());
   if (!hopeless.empty()) return turn.judge().lost(exit, hopeless), false;
   last_exits_[process] = exit;
-  turn.judge().restarted(process, restarts_.restarts(process));
+  turn.judge().decision().restarted(process, restarts_.restarts(process));
   lost_by_[process] = to_string(lost.error);
   return true;
 }
@@ -163,7 +165,7 @@ void RestartsInPlace::move_processes(const std::set<std::uint32_t>& absent, Root
     }
     for (const std::uint32_t process : processes) {
       restarts_.placed(process);
-      const Host& host = turn.judge().host_of(process);
+      const Host& host = turn.judge().places().host_of(process);
       const std::uint32_t times = restarts_.restarts(process);
       turn.say(Tone::verbose, fmt::format("process {} goes on on {}", process, host.name));
       turn.tell(Progress::Restart{process, host.index, times, lost_by_[process]});

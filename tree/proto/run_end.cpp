@@ -16,7 +16,7 @@ std::optional<wire::End> RunEnd::order(const Verdict& verdict, bool stays) {
 
 void RunEnd::reopen(Judge& judge) {
   ordered_ = ordered_kill_ = false;
-  judge.reopen();
+  judge.decision().reopen();
 }
 
 void RunEnd::end_session(Judge& judge) {

@@ -19,7 +19,7 @@ void SilenceReport::turn(const Judge& judge, Instant now, Actions& out) {
   for (const Silences::News& news : silences_.take(now)) {
     if (news.state == State::hung && job_->silence.kills) continue;
     std::set<std::uint32_t> hosts;
-    for (const std::uint32_t process : news.processes) hosts.insert(judge.host_of(process).index);
+    for (const std::uint32_t process : news.processes) hosts.insert(judge.places().host_of(process).index);
     std::string line = fmt::format("{} on {} ", wire::fold_numbers(news.processes),
                                    names_of({hosts.begin(), hosts.end()}, hosts_));
     const bool one = news.processes.size() == 1;

@@ -28,7 +28,7 @@ void StartReport::on(const wire::Facts& facts) {
 }
 
 void StartReport::on(const wire::LinkLost& lost, const Judge& judge) {
-  const bool starting = !judge.verdict() && !announced_ && (!judge.all_up() || registering_);
+  const bool starting = !judge.verdict() && !announced_ && (!judge.launch().all_up() || registering_);
   if (starting && lost_at_start_.insert(lost.host).second) failures_.push_back({lost.host, lost.error});
 }
 
@@ -37,7 +37,7 @@ void StartReport::failed(std::vector<wire::HostFailure> hosts) {
 }
 
 void StartReport::tell_late(const Judge& judge, Instant now, Actions& out) {
-  if (judge.all_up() || judge.verdict()) late_at_ = kNever;
+  if (judge.launch().all_up() || judge.verdict()) late_at_ = kNever;
   if (now < late_at_) return;
   late_at_ = kNever;
   JobStatus status = judge.status();

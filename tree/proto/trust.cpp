@@ -124,7 +124,8 @@ bool may_say(const Seat& seat, LinkId link, const wire::Facts& facts, std::uint3
          fits(facts.crash_acks, facts.epoch == epoch ? child.crash_acks : 0) &&
          fits(facts.registered, child.registered) &&
          // There it may be said again who has ended, or processes come from elsewhere.
-         (seat.job.repairs() || seat.job.restarts_in_place || fits(finished, child.finished)) &&
+         (seat.job.repairs() || seat.job.loss.recovery == wire::Recovery::in_place ||
+          fits(finished, child.finished)) &&
          std::all_of(facts.barrier.begin(), facts.barrier.end(),
                      [&](auto entered) { return fits(entered, 0); });
 }
@@ -156,7 +157,7 @@ bool may_say(const Seat& seat, LinkId link, const wire::Message& message, std::u
         return m.stream == 1 || m.stream == 2 || (m.stream == 3 && seat.job.terminal);
       },
       [&](const wire::QueuePairsUp& m) { return may_say(seat, link, m.block); },
-      [&](const wire::Fenced&) { return seat.job.restarts_in_place; },
+      [&](const wire::Fenced&) { return seat.job.loss.recovery == wire::Recovery::in_place; },
       [&](const wire::NewHostKey& m) { return seat.launch.gave(link, m.host); },
       [&](const wire::Reached&) { return seat.job.repairs(); },
       [&](const wire::Waiting&) { return false; },  // Adoptions have taken those that are awaited

@@ -22,7 +22,7 @@ inline constexpr HostKeyPolicy kLast<HostKeyPolicy> = HostKeyPolicy::no_check;
 template <>
 inline constexpr OnHostFailure kLast<OnHostFailure> = OnHostFailure::spare;
 template <>
-inline constexpr OnFailure kLast<OnFailure> = OnFailure::restart;
+inline constexpr Recovery kLast<Recovery> = Recovery::by_program_or_whole;
 template <>
 inline constexpr CpuUnit kLast<CpuUnit> = static_cast<CpuUnit>(kCpuUnitCount - 1);
 template <>
@@ -76,13 +76,13 @@ CT_MEMBERS(WindowSize, s.rows, s.columns)
 CT_MEMBERS(Terminal, s.size, s.typed_into)
 CT_MEMBERS(Heartbeat, s.interval, s.gone_after, s.orphan_after)
 CT_MEMBERS(SilenceRules, s.after, s.kills)
+CT_MEMBERS(LossRules, s.recovery, s.restarts, s.keep_alive)
 CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.environment, s.hosts, s.processes, s.pes_per_process,
            s.input_process, s.input_to_all, s.input_is_typed, s.magic, s.launch, s.timeout, s.grace,
            s.keep_address_randomisation, s.stamps, s.verbose, s.partial_line, s.raw_output, s.labelled,
-           s.private_network, s.umask, s.runscript, s.profiles, s.checkup, s.restarts_processes, s.terminal,
-           s.provision, s.bind, s.report_bindings, s.resizes, s.fork_clients, s.spool, s.watched,
-           s.on_failure, s.restarts_in_place, s.restarts, s.heartbeat, s.silence, s.session, s.keep_alive,
-           s.starts_together)
+           s.private_network, s.umask, s.runscript, s.profiles, s.checkup, s.terminal, s.provision, s.bind,
+           s.report_bindings, s.resizes, s.fork_clients, s.spool, s.watched, s.loss, s.heartbeat, s.silence,
+           s.session, s.starts_together)
 CT_MEMBERS(Welcome, s.job, s.self, s.level)
 CT_MEMBERS(Assign, s.hosts, s.login_rate)
 CT_MEMBERS(Numbers, s.shares, s.pes_per_process)

@@ -21,6 +21,7 @@
 #include "tree/wire/host.hpp"
 #include "tree/wire/node_table.hpp"
 #include "tree/wire/process_set.hpp"
+#include "tree/wire/recovery.hpp"
 #include "tree/wire/repair_messages.hpp"
 #include "tree/wire/run_messages.hpp"
 #include "tree/wire/silence.hpp"
@@ -39,12 +40,6 @@ enum class OnHostFailure : std::uint8_t {
   abort,  // it ends, when every other host has answered
   drop,   // it runs without them
   spare,  // others take their places
-};
-/// What becomes of a job when processes or hosts are lost while it runs.
-enum class OnFailure : std::uint8_t {
-  abort,    // it ends
-  go_on,    // the others go on without them
-  restart,  // its program is started again, as a whole
 };
 /// How hosts are logged into.
 struct LaunchRules {
@@ -116,8 +111,7 @@ struct JobSpec {
   std::uint32_t umask = 022;
   std::string runscript;
   std::vector<Profile> profiles;
-  bool checkup = false;             // start no process: examine every host (Checkup)
-  bool restarts_processes = false;  // one that is lost is started anew (Charm++'s fault-tolerant builds)
+  bool checkup = false;  // start no process: examine every host (Checkup)
   std::optional<Terminal> terminal;
   bool resizes = false;  // it may ask for another number of processes (Charm++'s shrink/expand builds)
   Provision provision;
@@ -126,15 +120,11 @@ struct JobSpec {
   ForkClients fork_clients = ForkClients::never;
   std::uint64_t spool = 1U << 30;  // bytes of output that a host may keep in a file
   bool watched = false;            // somebody looks at it: Facts say more
-  OnFailure on_failure = OnFailure::abort;
-  bool restarts_in_place = false;  // a lost process of another program is started anew, too, if it can be
-  std::uint32_t restarts = 0;      // so often the program has been started again, as a whole
+  LossRules loss;
   Heartbeat heartbeat;
   SilenceRules silence;
   bool starts_together = false;  // no process starts before every host has answered
   bool session = false;          // other programs follow this one over the same tree (DESIGN D23)
-  Duration keep_alive{
-      0};  // how long the tree waits for another root when it loses its own (D26); 0: it does not
   /// Output is bytes as they come, not lines.
   bool passes_raw() const { return raw_output || (processes == 1 && !labelled); }
   /// The processes get their numbers when all hosts have answered or been given up.
@@ -145,14 +135,15 @@ struct JobSpec {
   bool waits_for_all() const { return starts_together || is_numbered_late(); }
   /// Facts say which processes have ended well, and not only how many.
   bool names_who_ended() const {
-    return watched || on_failure == OnFailure::go_on || keeps_alive() || restarts_in_place;
+    return watched || loss.recovery == Recovery::go_on || keeps_alive() ||
+           loss.recovery == Recovery::in_place;
   }
   /// Another root may take the place of the first.
-  bool keeps_alive() const { return keep_alive > Duration{0}; }
+  bool keeps_alive() const { return loss.keep_alive > Duration{0}; }
   /// Launchers below a lost one are adopted, and the job goes on with them.
   bool repairs() const {
-    return (on_failure == OnFailure::go_on || keeps_alive()) && !restarts_processes && !restarts_in_place &&
-           !resizes && !checkup;
+    return (loss.recovery == Recovery::go_on || keeps_alive()) && bears_repair(loss.recovery) && !resizes &&
+           !checkup;
   }
   /// Facts say whose launcher has started which.
   bool names_who_started() const { return watched || repairs(); }
