@@ -13,11 +13,6 @@ namespace {
 
 constexpr std::string_view kOverrule = "if it is an SMP build after all, say ++smp";
 
-bool wants_worker_threads(const Options& options) {
-  return options.worker_per_host || options.worker_per_socket || options.worker_per_core ||
-         options.worker_per_pu;
-}
-
 }  // namespace
 
 bool is_python(std::string_view program) {
@@ -27,10 +22,10 @@ bool is_python(std::string_view program) {
 
 /// Arguments for a restart are those of a program that is started again as a whole.
 Recovery recovery_of(const Options& options, const wire::ProgramTraits& traits) {
-  const bool as_a_whole = options.restart_arguments.has_value();
-  const bool by_program = options.syncft.value_or(traits.restarts) && !traits.resizes && !as_a_whole;
-  const bool in_place = options.on_failure == wire::OnFailure::restart && !as_a_whole && !by_program &&
-                        !traits.charm() && !traits.charm4py;
+  const bool as_a_whole = options.recovery.restart_arguments.has_value();
+  const bool by_program = options.recovery.syncft.value_or(traits.restarts) && !traits.resizes && !as_a_whole;
+  const bool in_place = options.recovery.on_failure == wire::OnFailure::restart && !as_a_whole &&
+                        !by_program && !traits.charm() && !traits.charm4py;
   return {by_program, in_place};
 }
 
@@ -40,9 +35,9 @@ const wire::ProgramTraits& ProgramRules::traits() {
 }
 
 bool ProgramRules::is_smp() {
-  if (options_.smp) return *options_.smp;
+  if (options_.counts.smp) return *options_.counts.smp;
   if (traits().smp || traits().non_smp) return traits().smp;
-  return options_.pes_per_process > 1 || wants_worker_threads(options_);
+  return options_.counts.pes_per_process > 1 || options_.placement.is_by_workers();
 }
 
 Result<void> ProgramRules::check(const Placement& placement) {
@@ -51,7 +46,7 @@ Result<void> ProgramRules::check(const Placement& placement) {
   if (auto policy = check_policy(); !policy) return policy;
   if (auto action = check_hang_action(); !action) return action;
   if (auto kept = check_kept(); !kept) return kept;
-  if (placement.counts.pes_per_process > 1 || wants_worker_threads(options_)) {
+  if (placement.counts.pes_per_process > 1 || options_.placement.is_by_workers()) {
     if (auto pes = check_pes(); !pes) return pes;
   }
   return check_shares(placement.hosts);
@@ -60,7 +55,7 @@ Result<void> ProgramRules::check(const Placement& placement) {
 /// Nobody here answers what MPI_Init asks its launcher: each process would take itself for the only one.
 Result<void> ProgramRules::check_mpi(const Placement& placement) const {
   const bool alone = placement.counts.processes == 1 && !placement.provision.by_topology();
-  if (alone || options_.singletons || !uses_mpi_()) return {};
+  if (alone || options_.process.singletons || !uses_mpi_()) return {};
   return bad_input(
       fmt::format("{} is an MPI program, and MPI is not served: each process would be alone, a job of "
                   "size 1",
@@ -71,23 +66,23 @@ Result<void> ProgramRules::check_mpi(const Placement& placement) const {
 /// Another than Charm++ shows what it is when it speaks.
 Result<void> ProgramRules::check_policy() {
   using proto::ProgramKind;
-  if (options_.on_failure == wire::OnFailure::abort) return {};
+  if (options_.recovery.on_failure == wire::OnFailure::abort) return {};
   const wire::ProgramTraits& found = traits();
   if (!found.charm() && !found.charm4py) return {};
-  const bool restarts = options_.syncft.value_or(found.restarts) && !found.resizes;
+  const bool restarts = options_.recovery.syncft.value_or(found.restarts) && !found.resizes;
   const auto kind = restarts ? ProgramKind::charm_restarting : ProgramKind::charm;
-  if (options_.on_failure == wire::OnFailure::restart && found.resizes)
+  if (options_.recovery.on_failure == wire::OnFailure::restart && found.resizes)
     return bad_input(fmt::format("{}: a shrink/expand build cannot be restarted by us (++on-failure restart)",
                                  options_.program),
                      "leave it out");
-  if (proto::can(kind, options_.on_failure)) return {};
+  if (proto::can(kind, options_.recovery.on_failure)) return {};
   return bad_input(fmt::format("{}: {}", options_.program, proto::kCharmCannotGoOn),
                    "leave it out; fault-tolerant builds restart lost processes by themselves");
 }
 
 /// `crashnode`, or a second table, would end another one at the first loss of a process.
 Result<void> ProgramRules::check_syncft() {
-  if (!options_.syncft.value_or(false)) return {};
+  if (!options_.recovery.syncft.value_or(false)) return {};
   const wire::ProgramTraits& found = traits();
   const bool is_other = found.elf && !is_python(options_.program) && !found.restarts;
   if (!is_other && !found.resizes) return {};
@@ -99,7 +94,7 @@ Result<void> ProgramRules::check_syncft() {
 
 /// A script may start a Charm++ program, and shows what it is when it speaks.
 Result<void> ProgramRules::check_hang_action() {
-  if (options_.hang_action != HangAction::kill) return {};
+  if (options_.time.hang_action != HangAction::kill) return {};
   const bool may_speak = traits().charm() ? traits().netstart : may_be_charm();
   if (may_speak) return {};
   return bad_input(fmt::format("{}: {}", options_.program, proto::kSaysNothing), "leave it out");
@@ -107,9 +102,9 @@ Result<void> ProgramRules::check_hang_action() {
 
 /// What such a build does when one of its processes is lost, its root alone knows.
 Result<void> ProgramRules::check_kept() {
-  if (!options_.keep_alive) return {};
+  if (!options_.time.keep_alive) return {};
   const wire::ProgramTraits& found = traits();
-  if (!options_.syncft.value_or(found.restarts) && !found.resizes) return {};
+  if (!options_.recovery.syncft.value_or(found.restarts) && !found.resizes) return {};
   return bad_input(fmt::format("{}: ++keep-alive cannot be with a {} build of Charm++", options_.program,
                                found.resizes ? "shrink/expand" : "fault-tolerant"),
                    "leave it out");
@@ -117,21 +112,21 @@ Result<void> ProgramRules::check_kept() {
 
 Result<void> ProgramRules::check_pes() {
   if (is_smp()) return {};
-  const std::string reason = options_.smp ? "++no-smp says that it is none"
+  const std::string reason = options_.counts.smp ? "++no-smp says that it is none"
                              : traits().non_smp
                                  ? fmt::format("{} says that it is none", options_.program)
                                  : fmt::format("nothing in {} says that it is one", options_.program);
-  if (options_.pes_per_process > 1)
-    return bad_input(
-        fmt::format("++ppn {} needs an SMP build of Charm++, and {}", options_.pes_per_process, reason),
-        fmt::format("give the number of processes by +p or ++n alone; {}", kOverrule));
-  if (wants_worker_threads(options_))
+  if (options_.counts.pes_per_process > 1)
+    return bad_input(fmt::format("++ppn {} needs an SMP build of Charm++, and {}",
+                                 options_.counts.pes_per_process, reason),
+                     fmt::format("give the number of processes by +p or ++n alone; {}", kOverrule));
+  if (options_.placement.is_by_workers())
     return bad_input(fmt::format("++oneWthPer* needs an SMP build of Charm++, and {}", reason),
                      fmt::format("leave it out; {}", kOverrule));
   return bad_input(
       fmt::format("+p{} and ++n {} do not agree: each process has one PE, but in an SMP build of "
                   "Charm++, and {}",
-                  options_.pes, options_.processes, reason),
+                  options_.counts.pes, options_.counts.processes, reason),
       fmt::format("leave one of them out; {}", kOverrule));
 }
 
@@ -143,7 +138,7 @@ Result<void> ProgramRules::check_shares(const std::vector<HostShare>& shares) {
     most = std::max(most, share.processes);
     least = std::min(least, share.processes);
   }
-  const bool may_change = options_.on_host_failure == wire::OnHostFailure::drop && shares.size() > 1;
+  const bool may_change = options_.host_failure.policy == wire::OnHostFailure::drop && shares.size() > 1;
   if ((most <= least && !may_change) || !traits().pxshm) return {};
   if (most <= least)
     return bad_input(fmt::format("{} is a PXSHM build, which needs equally many processes on every host: "
@@ -172,11 +167,12 @@ bool ProgramRules::may_be_charm() {
 std::vector<std::string> ProgramRules::further_arguments() {
   std::vector<std::string> words;
   if (options_.program.empty()) return words;
-  if (options_.pes_per_process > 0 && traits().elf && !traits().netstart && !is_python(options_.program)) {
+  if (options_.counts.pes_per_process > 0 && traits().elf && !traits().netstart &&
+      !is_python(options_.program)) {
     words.emplace_back("++ppn");
-    words.push_back(std::to_string(options_.pes_per_process));
+    words.push_back(std::to_string(options_.counts.pes_per_process));
   }
-  if (options_.quiet && may_be_charm()) words.emplace_back("++quiet");
+  if (options_.shown.quiet && may_be_charm()) words.emplace_back("++quiet");
   return words;
 }
 
