@@ -25,13 +25,8 @@ std::string variable(const char* name) {
 /// Files of the other root are its own; how output is shown can be said anew.
 Options ours_over(Options theirs, const Options& ours) {
   theirs.mode = Mode::run;
-  theirs.json = ours.json;
-  theirs.report = ours.report;
-  theirs.timeline = ours.timeline;
-  theirs.dashboard = ours.dashboard;
+  theirs.shown = ours.shown;
   for (const std::string_view given : ours.given) copy_option(*find_option(given), ours, theirs);
-  theirs.quiet = ours.quiet;
-  theirs.verbose = ours.verbose;
   return theirs;
 }
 
@@ -60,7 +55,7 @@ KeptTree kept_tree(const Options& options, const Job& job, const std::vector<std
   const std::string here = io::own_host_name();
   KeptTree tree{CHARMTREE_VERSION, here, words, 0, here, job.plan};
   const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(job.plan.time_limit);
-  if (options.time_limit) tree.limit_at = io::wall_ms() + limit.count();
+  if (options.time.limit) tree.limit_at = io::wall_ms() + limit.count();
   return tree;
 }
 

@@ -12,15 +12,15 @@
 namespace charmtree {
 
 Result<CcsDoor> ccs_door(const Options& options) {
-  if (!options.ccs_host.empty()) {
+  if (!options.ccs.host.empty()) {
     in_addr text{};
-    const bool read = ::inet_pton(AF_INET, options.ccs_host.c_str(), &text) == 1;
+    const bool read = ::inet_pton(AF_INET, options.ccs.host.c_str(), &text) == 1;
     const std::uint32_t address = read ? ntohl(text.s_addr) : 0;
     if (!read || !io::is_own_address(address)) {
       return Error{
           Errc::bad_input, Phase::options,
           fmt::format("'{}' (++server-host, $CHARMTREE_SERVER_HOST) is no IPv4 address of this machine",
-                      quotable(options.ccs_host)),
+                      quotable(options.ccs.host)),
           "127.0.0.1 keeps the port to this machine; `ip -4 addr` shows the others"};
     }
     if (address == INADDR_LOOPBACK) return CcsDoor{address, {address}};
@@ -36,14 +36,14 @@ Result<CcsDoor> ccs_door(const Options& options) {
 }
 
 Result<std::string> open_ccs(const Options& options, const CcsDoor& door, io::Runner& runner) {
-  const auto port = runner.open_to_clients(door.listening, static_cast<std::uint16_t>(options.ccs_port),
-                                           options.ccs_any_user);
+  const auto port = runner.open_to_clients(door.listening, static_cast<std::uint16_t>(options.ccs.port),
+                                           options.ccs.any_user);
   if (!port) {
     Error error = port.error();
     error.fix = "++server-port chooses another port, none a free one";
     return error;
   }
-  const bool scalable = !options.quiet && options.scalable_start;
+  const bool scalable = !options.shown.quiet && options.launch.scalable_start;
   return fmt::format("{}{}ccs: 2\nccs: Server IP = {}, Server port = {} $\n",
                      scalable ? "Charmrun> scalable start enabled. \n" : "", door.keys_made,
                      wire::dotted(door.announced), *port);

@@ -38,8 +38,8 @@ std::set<std::string> names_in(const std::string& list) {
 }
 
 Result<void> add_keys(const Options& options, CcsPlan& plan) {
-  const std::string& name = options.ccs_keys;
-  auto file = read_key_file(name, options.ccs_weak_keys, make_key_text);
+  const std::string& name = options.ccs.keys;
+  auto file = read_key_file(name, options.ccs.weak_keys, make_key_text);
   if (!file) return file.error();
   plan.plan.keys = std::move(file->keys);
   plan.keys_made = std::move(file->announced);
@@ -67,11 +67,11 @@ Result<ccs::KeyFile> read_key_file(const std::string& name, bool weak,
 Result<CcsPlan> ccs_plan(const Options& options, std::uint32_t address) {
   CcsPlan plan;
   plan.plan.address = address;
-  plan.plan.denied = names_in(options.ccs_denied);
-  if (options.ccs_timeout) plan.plan.timeout = *options.ccs_timeout;
+  plan.plan.denied = names_in(options.ccs.denied);
+  if (options.ccs.timeout) plan.plan.timeout = *options.ccs.timeout;
   const std::string secret = io::random_bytes(plan.plan.secret.size());
   std::copy(secret.begin(), secret.end(), plan.plan.secret.begin());
-  if (options.ccs_keys.empty()) return plan;
+  if (options.ccs.keys.empty()) return plan;
   if (auto added = add_keys(options, plan); !added) return added.error();
   return plan;
 }

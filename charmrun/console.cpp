@@ -65,9 +65,11 @@ DisplayRules display_rules(const Options& options) {
   if (auto label = label_of(options)) rules.label = std::move(*label);
   if (auto label = label_of(options, true)) rules.fold_label = std::move(*label);
   if (auto file = file_name_of(options)) rules.file = std::move(*file);
-  const bool usual = rules.screens[0] == ScreenKind::terminal && may_fold(options) && !options.interactive;
-  if (options.fold ? *options.fold : usual) rules.fold_above = options.fold ? 1 : kFewProcesses;
-  rules.fold_window = options.fold_window;
+  const bool usual =
+      rules.screens[0] == ScreenKind::terminal && may_fold(options) && !options.process.interactive;
+  if (options.output.fold ? *options.output.fold : usual)
+    rules.fold_above = options.output.fold ? 1 : kFewProcesses;
+  rules.fold_window = options.output.fold_window;
   rules.wall_ms = io::wall_ms_at_zero();
   return rules;
 }
@@ -104,7 +106,7 @@ Console::Console(io::asio::io_context& io, const Options& options, const Job& jo
                if (runner_ != nullptr) runner_->dispatch(proto::InputRead{std::move(bytes), end});
              }),
       known_hosts_(io) {
-  if (!options.output.empty()) {
+  if (!options.output.file.empty()) {
     files_.emplace(io, written(), while_here([this] { tell_file_failure(); }));
     if (!job.plan.job.is_numbered_late()) name_files(job.plan.hosts);
   }
@@ -135,11 +137,11 @@ void Console::keep_tree(const proto::KeepTree& action) {
 }
 
 bool Console::shows_progress_line(const Options& options) {
-  return !options.quiet && ::isatty(STDERR_FILENO) != 0;
+  return !options.shown.quiet && ::isatty(STDERR_FILENO) != 0;
 }
 
 bool Console::shows_progress(const Options& options) {
-  return !options.json.empty() || options.dashboard || shows_progress_line(options);
+  return !options.shown.json.empty() || options.shown.dashboard || shows_progress_line(options);
 }
 
 std::function<void()> Console::written() {
@@ -157,8 +159,8 @@ std::function<void()> Console::while_here(std::function<void()> action) const {
 void Console::write_events(EventWriter events) {
   events_.emplace(std::move(events));
   events_->begin(io_, written(), [this](int error) {
-    say(Tone::error, fmt::format("++json: cannot write {}: {}; the job goes on without it", options_.json,
-                                 std::strerror(error)));
+    say(Tone::error, fmt::format("++json: cannot write {}: {}; the job goes on without it",
+                                 options_.shown.json, std::strerror(error)));
   });
   event(event_log_.job(job_.plan.job, ::getpid(), io::now()));
 }
@@ -331,8 +333,8 @@ void Console::stop_self() {
 }
 
 void Console::say(Tone tone, const std::string& line) {
-  if (tone == Tone::verbose && !options_.verbose) return;
-  if (tone == Tone::info && options_.quiet) return;
+  if (tone == Tone::verbose && !options_.shown.verbose) return;
+  if (tone == Tone::info && options_.shown.quiet) return;
   const std::string text = visible(line);
   if (events_) event(event_log_.message(tone, text, io::now()));
   if (dashboard_) dashboard_->tell([&](Dashboard& dashboard) { dashboard.say(tone, text); });

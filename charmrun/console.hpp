@@ -47,7 +47,9 @@ public:
   /// Somebody looks at Progress actions.
   static bool shows_progress(const Options& options);
   /// Somebody sees what Show actions bring.
-  static bool shows_output(const Options& options) { return options.output.empty() && options.json != "-"; }
+  static bool shows_output(const Options& options) {
+    return options.output.file.empty() && options.shown.json != "-";
+  }
   /// ++keep-alive: by which another root may take over. Must outlive the console.
   void set_tree_file(TreeFile& file) { tree_file_ = &file; }
   /// Who signs for other launchers; without one nobody does. Must outlive the console.

@@ -78,7 +78,7 @@ public:
   Builder(const Options& options, const std::string& self)
       : options_(options),
         directory_(own_directory()),
-        launcher_(options.launcher.empty() ? own_path(self, directory_) : options.launcher),
+        launcher_(options.launch.launcher.empty() ? own_path(self, directory_) : options.launch.launcher),
         program_(program_file(options, directory_)),
         rules_(
             options, [this] { return program_traits(options_, directory_); },
@@ -99,7 +99,7 @@ public:
     if (!hosts) return hosts.error();
     describe();
     if (options_.mode != Mode::doctor && !is_run() && !options_.by_mpiexec()) use_history();
-    if (options_.ccs && options_.mode == Mode::run) {
+    if (options_.ccs.wanted && options_.mode == Mode::run) {
       auto door = ccs_door(options_);
       if (!door) return door.error();
       auto plan = ccs_plan(options_, door->announced);
@@ -163,8 +163,8 @@ const wire::ProgramTraits& Builder::kind() {
 /// No nodelist anywhere means this machine.
 bool Builder::all_local() {
   if (is_run()) return job_.nodelist.empty();
-  if (options_.mpiexec) remark("++local: mpiexec is not called");
-  if (options_.local || options_.virtual_hosts > 0) return true;
+  if (options_.launch.mpiexec) remark("++local: mpiexec is not called");
+  if (options_.hosts.are_here()) return true;
   for (const NodelistPlace& place : options_.nodelist_places) {
     if (!place.required && !is_file(place.path)) continue;
     job_.nodelist = place.path;
@@ -196,10 +196,10 @@ Result<Profile> Builder::base_profile(const HostOptions& host) const {
                    fmt::format("it takes {}", wanted)};
   }
   profile.environment = host.environment;
-  proto::overlay(profile.environment, options_.variables.all);
+  proto::overlay(profile.environment, options_.process.variables.all);
   profile.user = host.login;
   if (host.nice) profile.extra_arguments = {"+nice", std::to_string(*host.nice)};
-  if (options_.accept_new_host_keys) profile.host_keys = HostKeyPolicy::accept_new;
+  if (options_.launch.accept_new_host_keys) profile.host_keys = HostKeyPolicy::accept_new;
   return profile;
 }
 
@@ -226,7 +226,7 @@ Result<Placement> Builder::place_processes(std::span<const std::uint32_t> slots)
 }
 
 Result<void> Builder::local_hosts() {
-  const std::uint32_t count = std::max(1U, options_.virtual_hosts);
+  const std::uint32_t count = std::max(1U, options_.hosts.virtual_hosts);
   auto placement = place_processes(std::vector<std::uint32_t>(count, 1));
   if (!placement) return placement.error();
   if (auto spares = add_spares(*placement, count); !spares) return spares.error();
@@ -239,8 +239,8 @@ Result<void> Builder::local_hosts() {
   for (const HostShare& share : placement->hosts) {
     Host host;
     host.index = static_cast<std::uint32_t>(job_.plan.hosts.size());
-    host.name =
-        options_.virtual_hosts > 0 ? fmt::format("virtual{:0{}}", share.host, digits) : io::own_host_name();
+    host.name = options_.hosts.virtual_hosts > 0 ? fmt::format("virtual{:0{}}", share.host, digits)
+                                                 : io::own_host_name();
     host.first_process = share.first_process;
     host.processes = share.processes;
     job_.plan.hosts.push_back(std::move(host));
@@ -262,7 +262,7 @@ Result<void> Builder::later_hosts() {
   profile->via = Via::command;  // which has been given then
   intern(*profile);
   take_counts(placement);
-  if (!options_.nodelist.empty() || options_.host_limit > 0)
+  if (!options_.hosts.nodelist.empty() || options_.counts.host_limit > 0)
     remark("++nodelist and ++numHosts are not looked at: mpiexec chooses the hosts");
   return {};
 }
@@ -273,7 +273,7 @@ Result<Nodelist> Builder::read_nodelist() {
     if (!text) return Error{Errc::bad_input, Phase::nodelist, text.error().what};
     job_.nodelist_text = std::move(*text);
   }
-  return parse_nodelist(job_.nodelist_text, job_.nodelist, options_.nodegroup);
+  return parse_nodelist(job_.nodelist_text, job_.nodelist, options_.hosts.nodegroup);
 }
 
 void Builder::take_counts(const Placement& placement) {
@@ -286,16 +286,17 @@ void Builder::take_counts(const Placement& placement) {
 
 /// The hosts behind those that the job needs.
 Result<void> Builder::add_spares(Placement& placement, std::size_t hosts) const {
-  if (options_.spare_hosts == 0 || options_.mode == Mode::plan) return {};
-  std::uint32_t next = options_.host_limit > 0 ? options_.host_limit
-                                               : static_cast<std::uint32_t>(hosts) - options_.spare_hosts;
-  if (options_.spare_hosts > hosts - next) {
+  if (options_.host_failure.spares == 0 || options_.mode == Mode::plan) return {};
+  std::uint32_t next = options_.counts.host_limit > 0
+                           ? options_.counts.host_limit
+                           : static_cast<std::uint32_t>(hosts) - options_.host_failure.spares;
+  if (options_.host_failure.spares > hosts - next) {
     return Error{Errc::bad_input, Phase::options,
-                 fmt::format("++numHosts {} leaves {} hosts for ++spare-hosts {}", options_.host_limit,
-                             hosts - next, options_.spare_hosts),
+                 fmt::format("++numHosts {} leaves {} hosts for ++spare-hosts {}", options_.counts.host_limit,
+                             hosts - next, options_.host_failure.spares),
                  "add hosts to the nodelist"};
   }
-  for (std::uint32_t i = 0; i < options_.spare_hosts; ++i)
+  for (std::uint32_t i = 0; i < options_.host_failure.spares; ++i)
     placement.hosts.push_back({next++, placement.counts.processes, 0});
   return {};
 }
@@ -323,7 +324,7 @@ Result<void> Builder::listed_hosts() {
     host.first_process = share.first_process;
     host.processes = share.processes;
     const bool local = said.login.empty() && said.shell.empty() && own.has_name(entry.name);
-    if (!local) profile->shell = said.shell.empty() ? options_.remote_shell : said.shell;
+    if (!local) profile->shell = said.shell.empty() ? options_.launch.remote_shell : said.shell;
     profile->via = local ? Via::local : profile->shell.empty() ? Via::ssh : Via::command;
     host.profile = intern(std::move(*profile), &said);
     here.push_back(local);
@@ -407,76 +408,78 @@ void Builder::describe() {
   if (options_.mode == Mode::session) job.arguments = {"(session)"};  // what ++list shows
   if (program_.by_python) job.arguments.insert(job.arguments.begin(), std::string{kPython});
   for (std::string& word : rules_.further_arguments()) job.arguments.push_back(std::move(word));
-  if (options_.forward_environment)
+  if (options_.process.forward_environment)
     job.environment = proto::forwardable(proto::without_launcher_variables(io::own_environment()));
-  if (options_.ipc_pool_size)
-    proto::overlay(job.environment, {fmt::format("CmiIpcPoolSize={}", *options_.ipc_pool_size)});
-  if (options_.ipc_cutoff)
-    proto::overlay(job.environment, {fmt::format("CmiIpcCutoff={}", *options_.ipc_cutoff)});
+  if (options_.process.ipc_pool_size)
+    proto::overlay(job.environment, {fmt::format("CmiIpcPoolSize={}", *options_.process.ipc_pool_size)});
+  if (options_.process.ipc_cutoff)
+    proto::overlay(job.environment, {fmt::format("CmiIpcCutoff={}", *options_.process.ipc_cutoff)});
   if (has_program()) {
     const wire::ProgramTraits& traits = kind();
     job.resizes = traits.resizes;
     // A Charm++ process does nothing of its own before it has the node table, for which it waits for all.
-    job.starts_together = !options_.start_early && !traits.netstart && job_.plan.hosts.size() != 1;
+    job.starts_together = !options_.launch.start_early && !traits.netstart && job_.plan.hosts.size() != 1;
   }
   job.hosts = static_cast<std::uint32_t>(job_.plan.hosts.size());
   job.magic = static_cast<std::uint16_t>(
       1 +
       (static_cast<unsigned char>(job.secret[0]) | (static_cast<unsigned char>(job.secret[1]) << 8)) % 32767);
-  job.timeout = options_.timeout;
-  job.grace = options_.grace;
-  if (options_.heartbeat)
-    job.heartbeat = {std::min(*options_.heartbeat, options_.detect_within / 4), options_.detect_within,
-                     options_.orphan_after};
-  job.silence = {options_.hang_after.value_or(Duration{0}), options_.hang_action == HangAction::kill};
-  job.loss.keep_alive = options_.keep_alive.value_or(Duration{0});
-  job.keep_address_randomisation = options_.va_randomization;
-  if (options_.scalable_start && !job.resizes)
+  job.timeout = options_.time.to_start;
+  job.grace = options_.time.grace;
+  if (options_.time.heartbeat)
+    job.heartbeat = {std::min(*options_.time.heartbeat, options_.time.detect_within / 4), options_.time.detect_within,
+                     options_.time.orphan_after};
+  job.silence = {options_.time.hang_after.value_or(Duration{0}), options_.time.hang_action == HangAction::kill};
+  job.loss.keep_alive = options_.time.keep_alive.value_or(Duration{0});
+  job.keep_address_randomisation = options_.process.va_randomization;
+  if (options_.launch.scalable_start && !job.resizes)
     job.fork_clients =
-        options_.va_randomization ? wire::ForkClients::always : wire::ForkClients::where_random;
-  job.stamps = options_.verbose || !options_.report.empty() || !options_.timeline.empty();
-  job.verbose = options_.verbose;
-  job.bind = bound_to(options_.binding);
-  job.report_bindings = options_.report_bindings;
-  job.watched = options_.dashboard || !options_.report.empty() || !options_.json.empty();
+        options_.process.va_randomization ? wire::ForkClients::always : wire::ForkClients::where_random;
+  job.stamps = options_.shown.verbose || !options_.shown.report.empty() || !options_.shown.timeline.empty();
+  job.verbose = options_.shown.verbose;
+  job.bind = bound_to(options_.placement.binding);
+  job.report_bindings = options_.placement.report_bindings;
+  job.watched = options_.shown.dashboard || !options_.shown.report.empty() || !options_.shown.json.empty();
   job.loss.recovery = recovery_of(options_, has_program() ? kind() : wire::ProgramTraits{});
   const auto patience = [](int fd) { return ::isatty(fd) != 0 ? Duration{100ms} : Duration{5s}; };
   job.partial_line = {patience(STDOUT_FILENO), patience(STDERR_FILENO)};
-  job.raw_output = options_.raw;
-  job.spool = options_.spool.bytes;
+  job.raw_output = options_.output.raw;
+  job.spool = options_.output.spool.bytes;
   const auto label = label_of(options_);
-  job.labelled = (label && !label->empty()) || options_.fold.value_or(false) || options_.json == "-";
+  job.labelled =
+      (label && !label->empty()) || options_.output.fold.value_or(false) || options_.shown.json == "-";
   const mode_t mask = ::umask(0);
   ::umask(mask);
   job.umask = mask;
-  if (options_.interactive) {
+  if (options_.process.interactive) {
     constexpr wire::WindowSize kUsual{24, 80};
     const bool person = ::isatty(STDIN_FILENO) != 0;  // whatever stdout is
     job.terminal = wire::Terminal{io::UserTerminal::size().value_or(kUsual), person};
   }
   job.session = options_.mode == Mode::session;
   describe_input();
-  if (!options_.run_script.empty()) job.runscript = absolute(options_.run_script, directory_);
+  if (!options_.process.run_script.empty()) job.runscript = absolute(options_.process.run_script, directory_);
   job.profiles = profiles_;
   describe_launch();
-  if (options_.time_limit) job_.plan.time_limit = *options_.time_limit;
-  if (options_.kill_on_exit) job_.plan.bad_exit = proto::BadExit::ends;
-  if (options_.on_failure == wire::OnFailure::restart && options_.mode == Mode::run) describe_restart();
-  job_.plan.int_ends = options_.int_ends;
+  if (options_.time.limit) job_.plan.time_limit = *options_.time.limit;
+  if (options_.process.kill_on_exit) job_.plan.bad_exit = proto::BadExit::ends;
+  if (options_.recovery.on_failure == wire::OnFailure::restart && options_.mode == Mode::run)
+    describe_restart();
+  job_.plan.int_ends = options_.time.int_ends;
 }
 
 void Builder::describe_restart() {
   RestartRules& rules = job_.plan.restart.emplace();
-  rules.most = options_.max_restarts;
-  rules.arguments = options_.restart_arguments.value_or(Command{});
-  rules.may_narrow = options_.shrink_ok;
-  rules.fast_failover = options_.fast_failover;
+  rules.most = options_.recovery.max_restarts;
+  rules.arguments = options_.recovery.restart_arguments.value_or(Command{});
+  rules.may_narrow = options_.recovery.shrink_ok;
+  rules.fast_failover = options_.recovery.fast_failover;
   job_.plan.bad_exit = proto::BadExit::ends;
 }
 
 void Builder::describe_input() {
   wire::JobSpec& job = job_.plan.job;
-  InputTarget target = options_.input.value_or(InputTarget{});
+  InputTarget target = options_.process.input.value_or(InputTarget{});
   if (job.session) target.who = InputTarget::Who::none;
   job.input_process = target.who == InputTarget::Who::none ? wire::kNoProcess : target.process;
   job.input_to_all = target.who == InputTarget::Who::all;
@@ -485,32 +488,32 @@ void Builder::describe_input() {
 
 void Builder::describe_launch() {
   wire::LaunchRules& rules = job_.plan.job.launch;
-  rules.batch = options_.batch;
-  rules.max_logins = options_.max_logins;
-  rules.login_rate = std::uint64_t{options_.login_rate.per_second} * 1'000'000;
+  rules.batch = options_.launch.batch;
+  rules.max_logins = options_.launch.max_logins;
+  rules.login_rate = std::uint64_t{options_.launch.login_rate.per_second} * 1'000'000;
   job_.plan.could_drop = !options_.by_mpiexec();
   if (options_.by_mpiexec()) return;  // nobody is logged in to
-  rules.on_failure = options_.on_host_failure;
+  rules.on_failure = options_.host_failure.policy;
   const bool in_session = is_run() || job_.plan.job.session;  // which does without hosts that fail
   if (in_session && rules.on_failure == wire::OnHostFailure::abort)
     rules.on_failure = wire::OnHostFailure::spare;
   if (is_run()) return;
   if (!job_.plan.job.private_network) number_machines(job_.plan.hosts, read_small_file("/etc/hosts"));
   if (options_.mode == Mode::doctor) return prescribe_checkup();
-  rules.patience = options_.host_patience;
-  rules.wait = options_.wait_hosts;
+  rules.patience = options_.host_failure.patience;
+  rules.wait = options_.host_failure.wait;
   describe_tree();
 }
 
 void Builder::describe_tree() {
   wire::JobSpec& job = job_.plan.job;
   wire::Shape& shape = job.launch.shape;
-  if (options_.branching != 0 || options_.levels != 0)
-    shape = proto::choose_shape(job.hosts, options_.branching, options_.levels);
-  if (options_.branching != 0 && proto::widens(shape, job.hosts)) {
+  if (options_.launch.branching != 0 || options_.launch.levels != 0)
+    shape = proto::choose_shape(job.hosts, options_.launch.branching, options_.launch.levels);
+  if (options_.launch.branching != 0 && proto::widens(shape, job.hosts)) {
     job_.notes.push_back(
         fmt::format("++branching {} ++levels {} hold fewer than {} hosts: the last level is wider",
-                    options_.branching, options_.levels, job.hosts));
+                    options_.launch.branching, options_.launch.levels, job.hosts));
   }
   std::string tree = "a tree that grows as hosts answer";
   if (shape.branching != 0) {
@@ -568,14 +571,13 @@ Result<Job> resized_job(const Options& options, const Job& job, std::uint32_t pe
     return Error{Errc::bad_input, Phase::options, "a job that mpiexec has started keeps its hosts",
                  "start it by ssh to resize it"};
   Options resized = options;
-  resized.pes = pes;
-  resized.processes = 0;
-  resized.typed = {};
-  if (job.plan.job.pes_per_process > 1) resized.pes_per_process = job.plan.job.pes_per_process;
-  resized.processes_per_host = resized.processes_per_socket = resized.processes_per_core = 0;
-  resized.processes_per_pu = 0;
-  resized.worker_per_host = resized.worker_per_socket = resized.worker_per_core = false;
-  resized.worker_per_pu = resized.auto_provision = false;
+  resized.counts.pes = pes;
+  resized.counts.processes = 0;
+  resized.counts.typed = {};
+  if (job.plan.job.pes_per_process > 1) resized.counts.pes_per_process = job.plan.job.pes_per_process;
+  resized.placement = {};
+  resized.placement.binding = options.placement.binding;
+  resized.placement.report_bindings = options.placement.report_bindings;
   return make_job(resized, job.self);
 }
 

@@ -66,18 +66,18 @@ void write_reports(const Options& options, const StartupRecord& record) {
     file << text;
     if (!file.flush()) print_own_line(proto::Tone::info, "cannot write " + path);
   };
-  if (!options.report.empty()) write(options.report, report_json(record));
-  if (!options.timeline.empty()) {
-    const auto format = timeline_format(options.timeline);
-    write(options.timeline,
+  if (!options.shown.report.empty()) write(options.shown.report, report_json(record));
+  if (!options.shown.timeline.empty()) {
+    const auto format = timeline_format(options.shown.timeline);
+    write(options.shown.timeline,
           format && *format == TimelineFormat::trace ? timeline_trace(record) : timeline_svg(record));
   }
-  if (options.verbose) std::fputs(report_table(record).c_str(), stderr);
+  if (options.shown.verbose) std::fputs(report_table(record).c_str(), stderr);
 }
 
 /// For what is said without a console.
 void print_line(const Options& options, proto::Tone tone, const std::string& line) {
-  const bool wanted = tone == proto::Tone::info ? !options.quiet : options.verbose;
+  const bool wanted = tone == proto::Tone::info ? !options.shown.quiet : options.shown.verbose;
   if (wanted || tone == proto::Tone::error) print_own_line(tone, line);
 }
 
@@ -107,8 +107,8 @@ int show_plan(const Options& options, const std::string& self) {
 /// ++json.
 Result<std::optional<EventWriter>> open_events(const Options& options) {
   std::optional<EventWriter> events;
-  if (options.json.empty()) return events;
-  auto opened = EventWriter::open(options.json);
+  if (options.shown.json.empty()) return events;
+  auto opened = EventWriter::open(options.shown.json);
   if (!opened) return opened.error();
   events = std::move(*opened);
   return events;
@@ -150,7 +150,7 @@ int show_running(const Options& options) {
 class Signing {
 public:
   Signing(const Options& options, io::asio::io_context& io, Job& job) {
-    if (!options.forward_agent) return;
+    if (!options.launch.forward_agent) return;
     signer_.emplace(io, io::SshSurroundings::mine());
     forward_keys(io, *signer_, job);
   }
@@ -171,7 +171,7 @@ int ask_handler(const Options& options) {
     for (std::size_t got = 0; (got = std::fread(part.data(), 1, part.size(), stdin)) > 0;)
       question->request.data.append(part.data(), got);
   }
-  auto reply = ask_ccs(*question, options.ccs_keys);
+  auto reply = ask_ccs(*question, options.ccs.keys);
   if (!reply) return complain(reply.error()), kLauncherFailed;
   if (!*reply) return 0;
   const std::string text = show_reply(std::move(**reply), ::isatty(STDOUT_FILENO) == 1);
@@ -201,7 +201,7 @@ Result<void> open_doors(const Options& options, const Job& job, io::Runner& runn
     if (!lines) return lines.error();
     console.announce(*lines);
   }
-  if (!options.dashboard) return {};
+  if (!options.shown.dashboard) return {};
   const auto address = console.open_dashboard();
   if (!address) return address.error();
   print_own_line(proto::Tone::info, "dashboard: " + *address);
@@ -240,7 +240,7 @@ int run_doctor(const Options& options, const std::string& self) {
     job->key_places.clear();  // whatever is to be remembered has been by now
   }
   const Diagnosis diagnosis = diagnose(doctor.record());
-  return tell(*place, diagnosis_text(diagnosis, options.quiet), diagnosis_json(diagnosis),
+  return tell(*place, diagnosis_text(diagnosis, options.shown.quiet), diagnosis_json(diagnosis),
               diagnosis.would_work ? 0 : kLauncherFailed);
 }
 
@@ -270,13 +270,13 @@ void keep_records(const Options& options, const Job& job, const Node& node, cons
   write_reports(options, record);
   const LoginLog& logins = console.logins();
   const std::string note = remember_logins(job.history_file, logins.samples(), logins.occupancy());
-  if (options.verbose && !note.empty()) print_own_line(proto::Tone::verbose, note);
+  if (options.shown.verbose && !note.empty()) print_own_line(proto::Tone::verbose, note);
 }
 
 /// Before anything is done: whether its name says in which format it is wanted.
 Result<void> check_timeline(const Options& options) {
-  if (options.timeline.empty()) return {};
-  const auto format = timeline_format(options.timeline);
+  if (options.shown.timeline.empty()) return {};
+  const auto format = timeline_format(options.shown.timeline);
   return format ? Result<void>{} : format.error();
 }
 
@@ -373,7 +373,7 @@ int run_root(const Options& options, const std::vector<std::string>& words) {
   if (!job) return complain(job.error()), kLauncherFailed;
   job->plan.tells_progress = Console::shows_progress(options);
   job->plan.shows_output = Console::shows_output(options);
-  if (options.keep_alive) extras.tree.emplace(tree_folder(), kept_tree(options, *job, words));
+  if (options.time.keep_alive) extras.tree.emplace(tree_folder(), kept_tree(options, *job, words));
 
   Machinery around;
   const auto say = [&options](proto::Tone tone, const std::string& line) { print_line(options, tone, line); };

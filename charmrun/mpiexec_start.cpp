@@ -46,9 +46,9 @@ std::string script_text(const std::string& launcher, const wire::Ticket& ticket)
 
 std::vector<std::string> mpiexec_words(const Options& options, std::uint32_t processes,
                                        const std::string& script) {
-  std::vector<std::string> words = options.remote_shell;
+  std::vector<std::string> words = options.launch.remote_shell;
   if (words.empty()) words = {"mpiexec"};
-  if (!options.mpiexec_without_count) words.insert(words.end(), {"-n", std::to_string(processes)});
+  if (!options.launch.mpiexec_without_count) words.insert(words.end(), {"-n", std::to_string(processes)});
   words.push_back(script);
   return words;
 }
@@ -74,8 +74,8 @@ Result<void> MpiexecStart::begin(const Job& job) {
   ticket.version = CHARMTREE_VERSION;
   ticket.secret = io::random_bytes(wire::Ticket::kSecret);
   ticket.processes = processes;
-  ticket.patience = options_.timeout;
-  muster_.emplace(processes, options_.timeout);
+  ticket.patience = options_.time.to_start;
+  muster_.emplace(processes, options_.time.to_start);
   door_.emplace(
       io_, ticket.secret, processes,
       io::MusterDoor::Sink{

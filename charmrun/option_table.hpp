@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one table of options: parsing, the ++no- forms, `given twice`, ++help and the guesses in error messages
-// all come from it. To add an option, add a member to Options (unless nothing is done with it) and a row
-// here; a mode: an enumerator and a row.
+// all come from it. To add an option, add a member to a part of Options (unless nothing is done with it) and
+// a row here; a mode: an enumerator and a row.
 #pragma once
 
 #include <cstdint>
@@ -42,14 +42,23 @@ enum class OptionKind : std::uint8_t {
 /// For options that are refused or ignored. Their values are checked all the same.
 enum class NoMember : std::uint8_t { flag, integer, string, text };
 
+/// A member of Options or of one of its parts.
+template <class T>
+struct OptionMember {
+  T& (*in)(Options& options) = nullptr;
+  const T& (*of)(const Options& options) = nullptr;
+  friend bool operator==(const OptionMember&, const OptionMember&) = default;
+};
+
 /// The member that an option sets, if any. Its type is the option's kind, in the order of OptionKind.
 using OptionTarget =
-    std::variant<bool Options::*, std::uint32_t Options::*, std::string Options::*, Command Options::*,
-                 std::optional<Command> Options::*, Duration Options::*, std::optional<Duration> Options::*,
-                 LoginRate Options::*, wire::OnHostFailure Options::*, wire::OnFailure Options::*,
-                 std::optional<bool> Options::*, std::optional<std::uint32_t> Options::*, NoMember,
-                 BindUnit Options::*, Variables Options::*, std::optional<InputTarget> Options::*,
-                 ByteSize Options::*, HangAction Options::*>;
+    std::variant<OptionMember<bool>, OptionMember<std::uint32_t>, OptionMember<std::string>,
+                 OptionMember<Command>, OptionMember<std::optional<Command>>, OptionMember<Duration>,
+                 OptionMember<std::optional<Duration>>, OptionMember<LoginRate>,
+                 OptionMember<wire::OnHostFailure>, OptionMember<wire::OnFailure>,
+                 OptionMember<std::optional<bool>>, OptionMember<std::optional<std::uint32_t>>, NoMember,
+                 OptionMember<BindUnit>, OptionMember<Variables>, OptionMember<std::optional<InputTarget>>,
+                 OptionMember<ByteSize>, OptionMember<HangAction>>;
 
 struct OptionRow {
   std::string_view name;  // without ++; a one-letter name has a + form too

@@ -106,11 +106,13 @@ Result<void> check_part(const OptionRow& row, const Options& options) {
 
 /// For messages about counts that do not agree.
 void remember_typed(const OptionRow& row, std::string typed, Options& options) {
-  const auto* member = std::get_if<std::uint32_t Options::*>(&row.target);
-  if (member == nullptr) return;
-  if (*member == &Options::pes) options.typed.pes = std::move(typed);
-  if (*member == &Options::processes) options.typed.processes = std::move(typed);
-  if (*member == &Options::pes_per_process) options.typed.pes_per_process = std::move(typed);
+  Options::Counts& counts = options.counts;
+  const auto* count = std::get_if<OptionMember<std::uint32_t>>(&row.target);
+  if (count == nullptr) return;
+  const std::uint32_t* set = &count->in(options);
+  if (set == &counts.pes) counts.typed.pes = std::move(typed);
+  if (set == &counts.processes) counts.typed.processes = std::move(typed);
+  if (set == &counts.pes_per_process) counts.typed.pes_per_process = std::move(typed);
 }
 
 // Takes our options into `options` and returns the words that are not ours.
@@ -189,7 +191,7 @@ Result<void> take_program(std::vector<std::string> words, Options& options) {
   }
   if (words.empty()) {
     if (options.help || options.version || (options.mode != Mode::run && options.mode != Mode::in)) return {};
-    if (options.interactive) words = {"python3", "-m", "charm4py.interactive"};
+    if (options.process.interactive) words = {"python3", "-m", "charm4py.interactive"};
   }
   if (words.empty()) {
     return bad_input("no program was given", "charmrun [options] program [arguments]; ++help shows more");
@@ -203,8 +205,8 @@ Result<void> take_program(std::vector<std::string> words, Options& options) {
 
 // Charm++'s order. A list that the user named must exist; ++local and ++hosts read none.
 std::vector<NodelistPlace> places(const Options& options, const OptionEnvironment& environment) {
-  if (options.local || options.virtual_hosts > 0) return {};
-  if (!options.nodelist.empty()) return {{options.nodelist, "++nodelist", true}};
+  if (options.hosts.are_here()) return {};
+  if (!options.hosts.nodelist.empty()) return {{options.hosts.nodelist, "++nodelist", true}};
   if (!environment.nodelist.empty()) return {{environment.nodelist, "$NODELIST", true}};
   std::vector<NodelistPlace> usual = {{"nodelist", "", false}};
   if (!environment.home.empty()) usual.push_back({environment.home + "/.nodelist", "", false});
@@ -213,14 +215,15 @@ std::vector<NodelistPlace> places(const Options& options, const OptionEnvironmen
 
 /// What options and the program's own words say beyond themselves.
 void imply(Options& options) {
-  if (options.verbose) options.quiet = false;
-  if (options.mpiexec_without_count) options.mpiexec = true;
-  if (options.ccs_port != 0 || !options.ccs_host.empty() || !options.ccs_keys.empty()) options.ccs = true;
-  if (!options.ccs_denied.empty() || options.ccs_any_user || options.ccs_timeout) options.ccs = true;
+  if (options.shown.verbose) options.shown.quiet = false;
+  if (options.launch.mpiexec_without_count) options.launch.mpiexec = true;
+  if (options.ccs.port != 0 || !options.ccs.host.empty() || !options.ccs.keys.empty())
+    options.ccs.wanted = true;
+  if (!options.ccs.denied.empty() || options.ccs.any_user || options.ccs.timeout) options.ccs.wanted = true;
   const auto& words = options.arguments;
   if (std::find(words.begin(), words.end(), kReplay) == words.end()) return;
-  options.pes = 1;  // the log of one PE is replayed by that PE alone
-  options.processes = options.pes_per_process = 0;
+  options.counts.pes = 1;  // the log of one PE is replayed by that PE alone
+  options.counts.processes = options.counts.pes_per_process = 0;
 }
 
 /// mpiexec chooses the hosts and is run once, before anything is known of them.
@@ -229,17 +232,15 @@ Result<void> check_mpiexec(const Options& o) {
   const std::pair<bool, std::string_view> excluded[] = {
       {o.mode == Mode::plan, "++plan"},
       {o.mode == Mode::doctor, "++doctor"},
-      {o.virtual_hosts > 0, "++hosts"},
-      {o.processes_per_host > 0 || o.processes_per_socket > 0 || o.processes_per_core > 0 ||
-           o.processes_per_pu > 0,
-       "++processPer*"},
-      {o.worker_per_host || o.worker_per_socket || o.worker_per_core || o.worker_per_pu, "++oneWthPer*"},
-      {o.auto_provision, "++auto-provision"},
-      {o.branching > 0, "++branching"},
-      {o.levels > 0, "++levels"},
-      {o.on_host_failure != wire::OnHostFailure::abort, "++on-host-failure"},
-      {o.wait_hosts > Duration{0}, "++wait-hosts"},
-      {o.forward_agent, "++forward-agent"},
+      {o.hosts.virtual_hosts > 0, "++hosts"},
+      {o.placement.is_by_processes(), "++processPer*"},
+      {o.placement.is_by_workers(), "++oneWthPer*"},
+      {o.placement.auto_provision, "++auto-provision"},
+      {o.launch.branching > 0, "++branching"},
+      {o.launch.levels > 0, "++levels"},
+      {o.host_failure.policy != wire::OnHostFailure::abort, "++on-host-failure"},
+      {o.host_failure.wait > Duration{0}, "++wait-hosts"},
+      {o.launch.forward_agent, "++forward-agent"},
   };
   for (const auto& [given, name] : excluded) {
     if (given)
@@ -253,33 +254,34 @@ Result<void> check_mpiexec(const Options& o) {
 
 Result<void> check_output(const Options& o) {
   if (auto label = label_of(o); !label) return label.error();
-  const std::pair<bool, std::string_view> not_raw[] = {
-      {o.label, "++label"}, {!o.label_format.empty(), "++label-format"}, {o.timestamp, "++timestamp"}};
+  const std::pair<bool, std::string_view> not_raw[] = {{o.output.label, "++label"},
+                                                       {!o.output.label_format.empty(), "++label-format"},
+                                                       {o.output.timestamp, "++timestamp"}};
   for (const auto& [given, name] : not_raw) {
-    if (o.raw && given)
+    if (o.output.raw && given)
       return bad_input(fmt::format("++raw and {} exclude each other", name),
                        "++raw passes bytes on as they come");
   }
   if (auto file = file_name_of(o); !file) return file.error();
-  if (!o.fold.value_or(false) || may_fold(o)) return {};
-  if (!o.raw && o.output.empty())
+  if (!o.output.fold.value_or(false) || may_fold(o)) return {};
+  if (!o.output.raw && o.output.file.empty())
     return bad_input("++fold needs %r in ++label-format", "it says whose line it is");
-  return bad_input(fmt::format("++fold and {} exclude each other", o.raw ? "++raw" : "++output"),
+  return bad_input(fmt::format("++fold and {} exclude each other", o.output.raw ? "++raw" : "++output"),
                    "equal lines of several processes become one on the screen");
 }
 
 namespace {
 
 Result<void> check_restart(const Options& options) {
-  if (options.on_failure == wire::OnFailure::restart) {
-    if (!options.interactive) return {};
+  if (options.recovery.on_failure == wire::OnFailure::restart) {
+    if (!options.process.interactive) return {};
     return bad_input("++interactive and ++on-failure restart exclude each other",
                      "what has been typed cannot be typed again");
   }
   const std::array<std::pair<bool, std::string_view>, 3> only_then{
-      {{options.restart_arguments.has_value(), "++restart-args"},
-       {options.shrink_ok, "++shrink-ok"},
-       {options.fast_failover, "++fast-failover"}}};
+      {{options.recovery.restart_arguments.has_value(), "++restart-args"},
+       {options.recovery.shrink_ok, "++shrink-ok"},
+       {options.recovery.fast_failover, "++fast-failover"}}};
   for (const auto& [given, name] : only_then) {
     if (given) return bad_input(fmt::format("{} without ++on-failure restart", name), "say both");
   }
@@ -288,13 +290,13 @@ Result<void> check_restart(const Options& options) {
 
 /// Another root could not go on with these.
 Result<void> check_kept(const Options& options) {
-  if (!options.keep_alive) return {};
+  if (!options.time.keep_alive) return {};
   const std::array<std::pair<bool, std::string_view>, 5> excluded{
-      {{options.on_failure == wire::OnFailure::restart, "++on-failure restart"},
+      {{options.recovery.on_failure == wire::OnFailure::restart, "++on-failure restart"},
        {options.by_mpiexec(), "++mpiexec"},
-       {options.interactive, "++interactive"},
-       {options.ccs, "++server"},
-       {!options.output.empty(), "++output"}}};
+       {options.process.interactive, "++interactive"},
+       {options.ccs.wanted, "++server"},
+       {!options.output.file.empty(), "++output"}}};
   for (const auto& [given, name] : excluded) {
     if (given)
       return bad_input(fmt::format("++keep-alive and {} exclude each other", name),
@@ -307,47 +309,48 @@ Result<void> check_together(const Options& options) {
   if (options.background && options.mode != Mode::session)
     return bad_input("++background is for sessions", "charmrun ++session ++background ...");
   if (auto agree = check_output(options); !agree) return agree.error();
-  if (options.virtual_hosts > 0 && !options.nodelist.empty())
+  if (options.hosts.virtual_hosts > 0 && !options.hosts.nodelist.empty())
     return bad_input("++hosts and ++nodelist exclude each other",
                      "++hosts plays hosts on this machine alone");
-  if ((options.spare_hosts > 0) != (options.on_host_failure == wire::OnHostFailure::spare))
+  if ((options.host_failure.spares > 0) != (options.host_failure.policy == wire::OnHostFailure::spare))
     return bad_input("++spare-hosts and ++on-host-failure spare belong together",
                      "say both: ++on-host-failure spare ++spare-hosts N");
-  if (options.kill_on_exit && options.on_failure == wire::OnFailure::go_on)
+  if (options.process.kill_on_exit && options.recovery.on_failure == wire::OnFailure::go_on)
     return bad_input("++kill-on-exit and ++on-failure continue exclude each other",
                      "with ++on-failure continue the others go on when a process fails");
   if (auto good = check_restart(options); !good) return good.error();
   if (auto good = check_kept(options); !good) return good.error();
-  if (options.detect_within < kLeastDetectWithin || options.detect_within > kMostDetectWithin)
-    return bad_input(fmt::format("++detect-within cannot be {:g} s", seconds(options.detect_within)),
+  if (options.time.detect_within < kLeastDetectWithin || options.time.detect_within > kMostDetectWithin)
+    return bad_input(fmt::format("++detect-within cannot be {:g} s", seconds(options.time.detect_within)),
                      "say 0.1 to 8: the kernel itself gives a silent connection up after 10 s");
-  if (options.orphan_after < options.detect_within)
+  if (options.time.orphan_after < options.time.detect_within)
     return bad_input("++orphan-after is less than ++detect-within",
                      "a host would end its processes before it can be known whether it has to");
-  if (options.hang_action == HangAction::kill && !options.hang_after)
+  if (options.time.hang_action == HangAction::kill && !options.time.hang_after)
     return bad_input("++hang-action kill and ++hang-after -1 exclude each other",
                      "with -1 nobody is found to hang");
-  if (options.interactive && options.input)
+  if (options.process.interactive && options.process.input)
     return bad_input("++interactive and ++stdin exclude each other",
                      "with ++interactive process 0 gets what is typed");
-  if (options.batch != 0 && options.max_logins != 0)
+  if (options.launch.batch != 0 && options.launch.max_logins != 0)
     return bad_input("++batch and ++maxssh exclude each other",
                      "++batch fixes how many logins there are at a time, ++maxssh limits it");
   return check_mpiexec(options);
 }
 
 Result<void> use_environment(const OptionEnvironment& environment, Options& options) {
-  if (!environment.daemon.empty() && !options.local && options.virtual_hosts == 0)
+  if (!environment.daemon.empty() && !options.hosts.are_here())
     return bad_input("CONV_DAEMON is set, but charmd, which has no authentication, is not used",
                      "unset CONV_DAEMON: hosts are logged in to by ssh");
-  if (options.own_address.empty()) options.own_address = environment.address;
-  if (options.ccs_host.empty()) options.ccs_host = environment.server_host;
-  if (!options.remote_shell.empty() || environment.remote_shell.empty() || options.by_mpiexec()) return {};
+  if (options.address.own.empty()) options.address.own = environment.address;
+  if (options.ccs.host.empty()) options.ccs.host = environment.server_host;
+  if (!options.launch.remote_shell.empty() || environment.remote_shell.empty() || options.by_mpiexec())
+    return {};
   auto words = split_command(environment.remote_shell);
   if (!words)
     return bad_input(fmt::format("$CONV_RSH cannot be '{}'", quotable(environment.remote_shell)),
                      "it takes a command, with closed quotes");
-  options.remote_shell = std::move(*words);
+  options.launch.remote_shell = std::move(*words);
   return {};
 }
 
@@ -362,30 +365,32 @@ bool is_rank_mode(std::span<const std::string> argv) {
 }
 
 Result<Label> label_of(const Options& options, bool folding) {
-  std::string text = options.timestamp ? "%t " : "";
-  text += !options.label_format.empty() ? options.label_format : options.label || folding ? "[%r] " : "";
+  std::string text = options.output.timestamp ? "%t " : "";
+  text += !options.output.label_format.empty() ? options.output.label_format
+          : options.output.label || folding    ? "[%r] "
+                                               : "";
   return Label::parse(text);
 }
 
 Result<Label> file_name_of(const Options& options) {
-  auto name = Label::parse(options.output, {"output", "rhs"});
+  auto name = Label::parse(options.output.file, {"output", "rhs"});
   if (name && !name->empty() && !name->names_processes())
     return bad_input(
-        fmt::format("++output cannot be '{}'", quotable(options.output)),
+        fmt::format("++output cannot be '{}'", quotable(options.output.file)),
         "it takes the name of a file for each process, with its number for %r, such as DIR/%r.out");
   return name;
 }
 
 bool may_fold(const Options& options) {
   const auto label = label_of(options, true);
-  return !options.raw && options.output.empty() && label && label->names_processes();
+  return !options.output.raw && options.output.file.empty() && label && label->names_processes();
 }
 
 Result<Options> parse_options(std::span<const std::string> argv, const OptionEnvironment& environment) {
   Options options;
   if (const ModeRow* mode = mode_of(argv)) {
     options.mode = mode->mode;
-    if (options.mode == Mode::doctor) options.timeout = kDoctorTimeout;
+    if (options.mode == Mode::doctor) options.time.to_start = kDoctorTimeout;
     argv = argv.subspan(1);
     if (options.mode == Mode::in && argv.size() > 1 && is_number_of_job(argv[1])) {
       options.job = argv[1];

@@ -17,8 +17,12 @@
 #include "tree/base/result.hpp"
 #include "tree/base/time.hpp"
 #include "tree/wire/messages.hpp"
+#include "tree/wire/node_table.hpp"
 
 namespace charmtree {
+
+using wire::kMaxProcesses;
+inline constexpr std::uint32_t kMaxPes = 0x7FFF'FFFF;  // Charm++ counts PEs in an int
 
 using Command = std::vector<std::string>;  // the words of a command
 
@@ -94,121 +98,169 @@ struct TypedCounts {
   std::string pes, processes, pes_per_process;
 };
 
-/// A number that is 0 was not given, unless said otherwise.
+/// By subject. A number that is 0 was not given, unless said otherwise.
 struct Options {
+  /// How many processes; see placement.hpp.
+  struct Counts {
+    std::uint32_t pes = 0;              // +p: PEs in all
+    std::uint32_t processes = 0;        // ++n, ++np
+    std::uint32_t pes_per_process = 0;  // ++ppn
+    std::uint32_t host_limit = 0;       // ++numHosts: use the first so many hosts
+    TypedCounts typed;
+    std::optional<bool> smp;  // ++smp, ++no-smp: overrules what the program's text says
+  };
+
+  /// How many of them where, by the hosts' cores, and what each is bound to.
+  struct Placement {
+    std::uint32_t processes_per_host = 0;
+    std::uint32_t processes_per_socket = 0;
+    std::uint32_t processes_per_core = 0;
+    std::uint32_t processes_per_pu = 0;
+    bool worker_per_host = false;
+    bool worker_per_socket = false;
+    bool worker_per_core = false;
+    bool worker_per_pu = false;
+    bool auto_provision = false;
+    BindUnit binding = BindUnit::automatic;
+    bool report_bindings = false;
+
+    bool is_by_processes() const {
+      return processes_per_host > 0 || processes_per_socket > 0 || processes_per_core > 0 ||
+             processes_per_pu > 0;
+    }
+    bool is_by_workers() const {
+      return worker_per_host || worker_per_socket || worker_per_core || worker_per_pu;
+    }
+  };
+
+  /// Which hosts.
+  struct Hosts {
+    std::string nodelist;
+    std::string nodegroup = "main";
+    bool local = false;
+    std::uint32_t virtual_hosts = 0;  // ++hosts: play so many hosts on this machine
+
+    /// ++local, ++hosts: all runs on this machine, and no nodelist is read.
+    bool are_here() const { return local || virtual_hosts > 0; }
+  };
+
+  /// How launchers are started.
+  struct Launch {
+    /// Empty: ssh by libssh2, or mpiexec. ++remote-shell, else $CONV_RSH (not for mpiexec).
+    Command remote_shell;
+    std::uint32_t branching = 0;
+    std::uint32_t levels = 0;
+    std::uint32_t batch = 0;
+    std::uint32_t max_logins = 0;
+    LoginRate login_rate;
+    bool accept_new_host_keys = false;
+    bool forward_agent = false;
+    std::string launcher;  // path of charmrun on the hosts; empty: the path of this one
+    bool mpiexec = false;
+    bool mpiexec_without_count = false;  // ++mpiexec-no-n; sets `mpiexec`, too
+    bool scalable_start = true;
+    bool start_early = false;  // each host starts its processes when it is ready itself
+  };
+
+  /// The address under which this host is known to the others.
+  struct Address {
+    std::string own;            // IPv4, unchecked: ++useip, else $CHARMRUN_IP; empty: found out
+    bool by_host_name = false;  // ++usehostname: whatever our own name resolves to; wins over `own`
+  };
+
+  /// What becomes of hosts that fail.
+  struct HostFailure {
+    wire::OnHostFailure policy = wire::OnHostFailure::abort;
+    std::uint32_t spares = 0;
+    Duration patience{0};
+    Duration wait{0};
+  };
+
+  /// How the program's processes are run.
+  struct Process {
+    std::string run_script;
+    bool va_randomization = false;
+    bool interactive = false;
+    bool kill_on_exit = false;
+    bool singletons = false;  // several processes of an MPI program, each a job of its own
+    bool forward_environment = true;
+    Variables variables;
+    std::optional<InputTarget> input;            // ++stdin; without it, process 0
+    std::optional<std::uint32_t> ipc_pool_size;  // builds with shared memory between processes
+    std::optional<std::uint32_t> ipc_cutoff;
+  };
+
+  /// What becomes of processes that are lost.
+  struct Recovery {
+    wire::OnFailure on_failure = wire::OnFailure::abort;
+    std::optional<bool> syncft;  // ++syncft, ++no-syncft: overrules what the program's text says
+    std::optional<Command> restart_arguments;
+    std::uint32_t max_restarts = 10;
+    bool shrink_ok = false;
+    bool fast_failover = false;
+  };
+
+  /// Client-server mode.
+  struct Ccs {
+    bool wanted = false;  // ++server; set by the others, too
+    std::uint32_t port = 0;
+    std::string host;  // IPv4, unchecked: ++server-host, else $CHARMTREE_SERVER_HOST; empty: found out
+    std::string keys;  // a file: ++server-auth
+    bool weak_keys = false;
+    bool any_user = false;
+    std::string denied;  // handlers, with commas
+    std::optional<Duration> timeout;
+  };
+
+  struct Time {
+    Duration to_start = 60s;        // ++timeout
+    std::optional<Duration> limit;  // ++timelimit
+    Duration grace = 2s;
+    std::optional<Duration> heartbeat = 250ms;
+    Duration detect_within = 1s;
+    Duration orphan_after = 8s;
+    std::optional<Duration> hang_after = 60s;
+    std::optional<Duration> keep_alive;
+    HangAction hang_action = HangAction::report;
+    bool int_ends = true;  // ++no-int-ends: Ctrl-C is the program's
+  };
+
+  /// What is shown of the job.
+  struct Shown {
+    bool verbose = false;
+    bool quiet = false;  // never together with verbose, which wins
+    std::string json;    // ++json
+    bool dashboard = false;
+    std::string report;
+    std::string timeline;
+  };
+
+  /// How the program's output is shown, or where it goes.
+  struct Output {
+    bool raw = false;
+    bool label = false;
+    std::string label_format;
+    bool timestamp = false;
+    std::string file;          // ++output: one for each process, with %r and the like; empty: none
+    std::optional<bool> fold;  // not said: on a terminal, for many processes
+    Duration fold_window = 500ms;
+    ByteSize spool{1U << 30};
+  };
+
   Mode mode = Mode::run;
   std::vector<std::string_view> given;  // names of the options that were, as the table has them
-
-  // How many processes; see placement.hpp.
-  std::uint32_t pes = 0;              // +p: PEs in all
-  std::uint32_t processes = 0;        // ++n, ++np
-  std::uint32_t pes_per_process = 0;  // ++ppn
-  std::uint32_t host_limit = 0;       // ++numHosts: use the first so many hosts
-  TypedCounts typed;
-  std::optional<bool> smp;  // ++smp, ++no-smp: overrules what the program's text says
-
-  // How many of them where, by the hosts' cores.
-  std::uint32_t processes_per_host = 0;
-  std::uint32_t processes_per_socket = 0;
-  std::uint32_t processes_per_core = 0;
-  std::uint32_t processes_per_pu = 0;
-  bool worker_per_host = false;
-  bool worker_per_socket = false;
-  bool worker_per_core = false;
-  bool worker_per_pu = false;
-  bool auto_provision = false;
-  BindUnit binding = BindUnit::automatic;
-  bool report_bindings = false;
-
-  // Which hosts.
-  std::string nodelist;
-  std::string nodegroup = "main";
-  bool local = false;
-  std::uint32_t virtual_hosts = 0;  // ++hosts: play so many hosts on this machine
-
-  // How launchers are started.
-  Command
-      remote_shell;  // empty: ssh by libssh2, or mpiexec. ++remote-shell, else $CONV_RSH (not for mpiexec)
-  std::uint32_t branching = 0;
-  std::uint32_t levels = 0;
-  std::uint32_t batch = 0;
-  std::uint32_t max_logins = 0;
-  LoginRate login_rate;
-  bool accept_new_host_keys = false;
-  bool forward_agent = false;
-  std::string launcher;  // path of charmrun on the hosts; empty: the path of this one
-  bool mpiexec = false;
-  bool mpiexec_without_count = false;  // ++mpiexec-no-n; sets `mpiexec`, too
-  /// ++local wins, as with Charm++.
-  bool by_mpiexec() const { return mpiexec && !local; }
-  bool scalable_start = true;
-  bool start_early = false;  // each host starts its processes when it is ready itself
-
-  // The address under which this host is known to the others.
-  std::string own_address;     // IPv4, unchecked: ++useip, else $CHARMRUN_IP; empty: found out
-  bool use_host_name = false;  // ++usehostname: whatever our own name resolves to; wins over own_address
-
-  // What becomes of hosts that fail.
-  wire::OnHostFailure on_host_failure = wire::OnHostFailure::abort;
-  std::uint32_t spare_hosts = 0;
-  Duration host_patience{0};
-  Duration wait_hosts{0};
-
-  // The program.
-  std::string run_script;
-  bool va_randomization = false;
-  bool interactive = false;
-  bool kill_on_exit = false;
-  bool singletons = false;  // several processes of an MPI program, each a job of its own
-  wire::OnFailure on_failure = wire::OnFailure::abort;
-  std::optional<bool> syncft;  // ++syncft, ++no-syncft: overrules what the program's text says
-  std::optional<Command> restart_arguments;
-  std::uint32_t max_restarts = 10;
-  bool shrink_ok = false;
-  bool fast_failover = false;
-  bool forward_environment = true;
-  Variables variables;
-  std::optional<InputTarget> input;            // ++stdin; without it, process 0
-  std::optional<std::uint32_t> ipc_pool_size;  // builds with shared memory between processes
-  std::optional<std::uint32_t> ipc_cutoff;
-
-  // Client-server mode.
-  bool ccs = false;  // ++server; set by the others, too
-  std::uint32_t ccs_port = 0;
-  std::string ccs_host;  // IPv4, unchecked: ++server-host, else $CHARMTREE_SERVER_HOST; empty: found out
-  std::string ccs_keys;  // a file: ++server-auth
-  bool ccs_weak_keys = false;
-  bool ccs_any_user = false;
-  std::string ccs_denied;  // handlers, with commas
-  std::optional<Duration> ccs_timeout;
-
-  // Time.
-  Duration timeout = 60s;
-  std::optional<Duration> time_limit;
-  Duration grace = 2s;
-  std::optional<Duration> heartbeat = 250ms;
-  Duration detect_within = 1s;
-  Duration orphan_after = 8s;
-  std::optional<Duration> hang_after = 60s;
-  std::optional<Duration> keep_alive;
-  HangAction hang_action = HangAction::report;
-  bool int_ends = true;  // ++no-int-ends: Ctrl-C is the program's
-
-  // What is shown.
-  bool verbose = false;
-  bool quiet = false;  // never together with verbose, which wins
-  std::string json;    // ++json
-  bool dashboard = false;
-  std::string report;
-  std::string timeline;
-  bool raw = false;
-  bool label = false;
-  std::string label_format;
-  bool timestamp = false;
-  std::string output;        // a file for each process, with %r and the like; empty: none
-  std::optional<bool> fold;  // not said: on a terminal, for many processes
-  Duration fold_window = 500ms;
-  ByteSize spool{1U << 30};
+  Counts counts;
+  Placement placement;
+  Hosts hosts;
+  Launch launch;
+  Address address;
+  HostFailure host_failure;
+  Process process;
+  Recovery recovery;
+  Ccs ccs;
+  Time time;
+  Shown shown;
+  Output output;
   bool help = false;
   bool version = false;
 
@@ -219,6 +271,9 @@ struct Options {
   std::vector<std::string> arguments;
 
   std::vector<NodelistPlace> nodelist_places;  // none if all runs on this machine
+
+  /// ++local wins, as with Charm++.
+  bool by_mpiexec() const { return launch.mpiexec && !hosts.local; }
 };
 
 /// Reads argv, its first word (our own name) included. Errors are Errc::bad_input, Phase::options and name

@@ -35,15 +35,15 @@ Result<std::uint32_t> address_of_own_name() {
 
 Result<std::uint32_t> chosen_address(const Options& options) {
   std::uint32_t address = 0;
-  if (options.use_host_name) {
+  if (options.address.by_host_name) {
     auto resolved = address_of_own_name();
     if (!resolved) return resolved.error();
     address = *resolved;
-  } else if (!options.own_address.empty()) {
+  } else if (!options.address.own.empty()) {
     in_addr text{};
-    if (::inet_pton(AF_INET, options.own_address.c_str(), &text) != 1)
+    if (::inet_pton(AF_INET, options.address.own.c_str(), &text) != 1)
       return bad_input(
-          fmt::format("'{}' (++useip, $CHARMRUN_IP) is no IPv4 address", quotable(options.own_address)),
+          fmt::format("'{}' (++useip, $CHARMRUN_IP) is no IPv4 address", quotable(options.address.own)),
           "it looks like 192.0.2.1");
     address = ntohl(text.s_addr);
   } else {
@@ -52,7 +52,7 @@ Result<std::uint32_t> chosen_address(const Options& options) {
   const std::uint32_t first = address >> 24;
   if (first == 0 || first == 127 || first >= 224)
     return bad_input(fmt::format("no other host can reach this machine at {} ({})", wire::dotted(address),
-                                 options.use_host_name ? "++usehostname" : "++useip, $CHARMRUN_IP"),
+                                 options.address.by_host_name ? "++usehostname" : "++useip, $CHARMRUN_IP"),
                      "leave it out, or give the address that the others know by ++useip");
   return address;
 }

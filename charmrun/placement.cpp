@@ -12,19 +12,21 @@ namespace {
 /// Counts as messages name them: as they were typed, else as they usually are.
 struct Names {
   explicit Names(const Options& options)
-      : p(options.typed.pes.empty() ? fmt::format("+p{}", options.pes) : options.typed.pes),
-        n(options.typed.processes.empty() ? fmt::format("++n {}", options.processes)
-                                          : options.typed.processes),
-        ppn(options.typed.pes_per_process.empty() ? fmt::format("++ppn {}", options.pes_per_process)
-                                                  : options.typed.pes_per_process) {}
+      : p(options.counts.typed.pes.empty() ? fmt::format("+p{}", options.counts.pes)
+                                           : options.counts.typed.pes),
+        n(options.counts.typed.processes.empty() ? fmt::format("++n {}", options.counts.processes)
+                                                 : options.counts.typed.processes),
+        ppn(options.counts.typed.pes_per_process.empty()
+                ? fmt::format("++ppn {}", options.counts.pes_per_process)
+                : options.counts.typed.pes_per_process) {}
   std::string p, n, ppn;
 };
 
 // ++n is given.
 Result<Counts> count_from_processes(const Options& options) {
-  const std::uint64_t n = options.processes;
-  const std::uint64_t p = options.pes;
-  const std::uint64_t ppn = options.pes_per_process;
+  const std::uint64_t n = options.counts.processes;
+  const std::uint64_t p = options.counts.pes;
+  const std::uint64_t ppn = options.counts.pes_per_process;
   const Names typed{options};
   if (p > 0 && ppn > 0 && n * ppn != p)
     return bad_input(fmt::format("{} is not {} times {}", typed.p, typed.n, typed.ppn),
@@ -36,15 +38,18 @@ Result<Counts> count_from_processes(const Options& options) {
   if (n * ppn > kMaxPes)
     return bad_input(fmt::format("{} times {} are too many PEs", typed.n, typed.ppn), "");
   Counts counts;
-  counts.processes = options.processes;
-  counts.pes_per_process = ppn > 0 ? options.pes_per_process : p > 0 ? static_cast<std::uint32_t>(p / n) : 1;
+  counts.processes = options.counts.processes;
+  counts.pes_per_process = ppn > 0 ? options.counts.pes_per_process
+                           : p > 0 ? static_cast<std::uint32_t>(p / n)
+                                   : 1;
   return counts;
 }
 
 // What there is to plan with: a process for every slot.
 Result<Placement> whole_list(const Options& options, std::span<const std::uint32_t> slots,
                              const wire::Provision& wish) {
-  if (options.host_limit > 0 && options.host_limit < slots.size()) slots = slots.first(options.host_limit);
+  if (options.counts.host_limit > 0 && options.counts.host_limit < slots.size())
+    slots = slots.first(options.counts.host_limit);
   Placement placement;
   placement.provision = wish;
   placement.counts.processes = 0;
@@ -97,24 +102,24 @@ void add_idle_hosts(std::vector<HostShare>& shares, std::size_t hosts) {
 }  // namespace
 
 Result<Counts> count_processes(const Options& options) {
-  if (options.processes > 0) return count_from_processes(options);
+  if (options.counts.processes > 0) return count_from_processes(options);
   const Names typed{options};
   Counts counts;
-  if (options.pes_per_process > 0) counts.pes_per_process = options.pes_per_process;
-  if (options.pes == 0) {
-    if (options.pes_per_process == 0)
+  if (options.counts.pes_per_process > 0) counts.pes_per_process = options.counts.pes_per_process;
+  if (options.counts.pes == 0) {
+    if (options.counts.pes_per_process == 0)
       counts.notes.emplace_back("no number of processes was given (+p or ++n): starting 1");
     return counts;
   }
-  if (options.pes_per_process > options.pes) {
-    counts.pes_per_process = options.pes;
-    counts.notes.push_back(
-        fmt::format("{} is more than {}: starting 1 process with {} PEs", typed.ppn, typed.p, options.pes));
+  if (options.counts.pes_per_process > options.counts.pes) {
+    counts.pes_per_process = options.counts.pes;
+    counts.notes.push_back(fmt::format("{} is more than {}: starting 1 process with {} PEs", typed.ppn,
+                                       typed.p, options.counts.pes));
   }
-  if (options.pes % counts.pes_per_process != 0)
+  if (options.counts.pes % counts.pes_per_process != 0)
     return bad_input(fmt::format("{} cannot be divided by {}", typed.p, typed.ppn),
                      "every process has as many PEs");
-  counts.processes = options.pes / counts.pes_per_process;
+  counts.processes = options.counts.pes / counts.pes_per_process;
   if (counts.processes > kMaxProcesses)
     return bad_input(
         fmt::format("{} are {} processes; at most {} are possible", typed.p, counts.processes, kMaxProcesses),
@@ -156,15 +161,16 @@ Result<Placement> place(const Options& options, std::span<const std::uint32_t> s
   if (options.mode == Mode::plan) return whole_list(options, slots, wish);
   auto counts = count_processes(options);
   if (!counts) return counts.error();
-  if (options.host_limit > slots.size())
-    return bad_input(
-        fmt::format("++numHosts {} is more than the {} hosts there are", options.host_limit, slots.size()),
-        "add hosts to the nodelist or choose another ++nodegroup");
-  if (options.spare_hosts > 0 && options.spare_hosts >= slots.size())
-    return bad_input(
-        fmt::format("++spare-hosts {} leaves none of the {} hosts", options.spare_hosts, slots.size()),
-        "add hosts to the nodelist");
-  slots = slots.first(options.host_limit > 0 ? options.host_limit : slots.size() - options.spare_hosts);
+  if (options.counts.host_limit > slots.size())
+    return bad_input(fmt::format("++numHosts {} is more than the {} hosts there are",
+                                 options.counts.host_limit, slots.size()),
+                     "add hosts to the nodelist or choose another ++nodegroup");
+  if (options.host_failure.spares > 0 && options.host_failure.spares >= slots.size())
+    return bad_input(fmt::format("++spare-hosts {} leaves none of the {} hosts", options.host_failure.spares,
+                                 slots.size()),
+                     "add hosts to the nodelist");
+  slots = slots.first(options.counts.host_limit > 0 ? options.counts.host_limit
+                                                    : slots.size() - options.host_failure.spares);
   Placement placement{std::move(*counts), wish, {}};
   if (wish.process_unit == CpuUnit::none)
     placement.hosts = share_out(placement.counts.processes, slots);

@@ -11,12 +11,8 @@
 
 #include "charmrun/options.hpp"
 #include "tree/base/result.hpp"
-#include "tree/wire/node_table.hpp"
 
 namespace charmtree {
-
-using wire::kMaxProcesses;
-inline constexpr std::uint32_t kMaxPes = 0x7FFF'FFFF;  // Charm++ counts PEs in an int
 
 /// How many processes, and worker threads in each.
 struct Counts {

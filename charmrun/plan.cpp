@@ -37,12 +37,13 @@ Result<Size> shared_size(const Options& options, std::span<const std::uint32_t> 
                          const wire::Provision& wish) {
   Size size;
   const bool by_unit = wish.process_unit != CpuUnit::none;
-  size.assumed = !by_unit && options.pes == 0 && options.processes == 0 && wish.thread_unit == CpuUnit::none;
+  size.assumed = !by_unit && options.counts.pes == 0 && options.counts.processes == 0 &&
+                 wish.thread_unit == CpuUnit::none;
   if (by_unit || size.assumed) {
     for (const std::uint32_t each : slots) {
       if (each > 0) size.processes_of.push_back(by_unit ? 1 : each);
     }
-    size.pes_per_process = std::max(1U, options.pes_per_process);
+    size.pes_per_process = std::max(1U, options.counts.pes_per_process);
     return size;
   }
   const auto counts = count_processes(options);
@@ -57,8 +58,9 @@ Result<Size> shared_size(const Options& options, std::span<const std::uint32_t> 
 /// get processes, and the spares.
 Result<Size> size_of(const Options& options, std::span<const std::uint32_t> slots,
                      const wire::Provision& wish, const std::optional<Topology>& here) {
-  const std::size_t spares = std::min<std::size_t>(options.spare_hosts, slots.size() - 1);
-  std::vector<std::uint32_t> all(options.host_limit > 0 ? options.host_limit : slots.size() - spares);
+  const std::size_t spares = std::min<std::size_t>(options.host_failure.spares, slots.size() - 1);
+  std::vector<std::uint32_t> all(options.counts.host_limit > 0 ? options.counts.host_limit
+                                                               : slots.size() - spares);
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = slots[i % slots.size()];
   auto size = shared_size(options, all, wish);
   if (!size) return size;
@@ -180,11 +182,12 @@ std::string model_rows(const Options& options, const proto::StartupPlan& plan, D
   best.login_rate = 0;
   const auto hosts = static_cast<double>(plan.hosts), processes = static_cast<double>(plan.processes);
   const double per_host = processes / hosts;
-  const wire::Shape shape =
-      proto::choose_shape(static_cast<std::uint32_t>(plan.hosts), options.branching, options.levels);
+  const wire::Shape shape = proto::choose_shape(static_cast<std::uint32_t>(plan.hosts),
+                                                options.launch.branching, options.launch.levels);
   const auto branching = static_cast<double>(shape.branching);
   const double levels = shape.levels != 0 ? shape.levels : proto::paper_levels(hosts, branching);
-  const double batch = std::min<double>(options.batch != 0 ? options.batch : kPaperBatch, branching);
+  const double batch =
+      std::min<double>(options.launch.batch != 0 ? options.launch.batch : kPaperBatch, branching);
   const proto::PaperTimes times = proto::paper_times(plan.costs);
   const auto model = [](std::string label, Duration time, std::string_view source) {
     return fmt::format("  {:<44} {:>10}   {}\n", label, human_time(time), source);
@@ -211,16 +214,16 @@ Result<std::string> plan_text(const Options& options, const LoginCosts& logins,
   const auto size = size_of(options, slots, wish, here);
   if (!size) return size.error();
   const bool more = size->hosts > slots.size();
-  const bool local = logins.remote() == 0 && (!more || options.local || options.virtual_hosts > 0);
+  const bool local = logins.remote() == 0 && (!more || options.hosts.are_here());
   proto::StartupPlan plan;
   plan.hosts = size->hosts;
   plan.processes = size->processes;
-  plan.window = options.batch != 0 ? options.batch : options.max_logins;
-  plan.login_rate = options.login_rate.per_second;
+  plan.window = options.launch.batch != 0 ? options.launch.batch : options.launch.max_logins;
+  plan.login_rate = options.launch.login_rate.per_second;
   if (logins.remote() > 0 || local) plan.costs.login = logins.postal;
-  if (options.branching != 0 || options.levels != 0) {
-    plan.shape =
-        proto::choose_shape(static_cast<std::uint32_t>(plan.hosts), options.branching, options.levels);
+  if (options.launch.branching != 0 || options.launch.levels != 0) {
+    plan.shape = proto::choose_shape(static_cast<std::uint32_t>(plan.hosts), options.launch.branching,
+                                     options.launch.levels);
   }
   const proto::StartupForecast usual = proto::forecast(plan);
   std::optional<proto::StartupForecast> slow;
@@ -234,10 +237,10 @@ Result<std::string> plan_text(const Options& options, const LoginCosts& logins,
       fmt::format("A start of {} on {}; nothing was started.\n\n",
                   plural(plan.processes, "process", "processes"), plural(plan.hosts, "host", "hosts"));
   text += hosts_row(logins, *size, slots.size());
-  if (options.host_limit > size->processes_of.size())
+  if (options.counts.host_limit > size->processes_of.size())
     text += row("", fmt::format("only {} of ++numHosts {} get a process; without +p and ++n each would",
-                                size->processes_of.size(), options.host_limit));
-  text += placement_rows(*size, here, options.local || options.virtual_hosts > 0);
+                                size->processes_of.size(), options.counts.host_limit));
+  text += placement_rows(*size, here, options.hosts.are_here());
   text += login_rows(logins, plan.costs.login, local);
   text += shape_rows(plan, usual.tree);
   text += phase_rows(plan, usual, slow);

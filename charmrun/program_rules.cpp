@@ -13,11 +13,6 @@ namespace {
 
 constexpr std::string_view kOverrule = "if it is an SMP build after all, say ++smp";
 
-bool wants_worker_threads(const Options& options) {
-  return options.worker_per_host || options.worker_per_socket || options.worker_per_core ||
-         options.worker_per_pu;
-}
-
 }  // namespace
 
 bool is_python(std::string_view program) {
@@ -28,7 +23,7 @@ bool is_python(std::string_view program) {
 proto::ProgramKind kind_of(const Options& options, const wire::ProgramTraits& traits) {
   using proto::ProgramKind;
   if (traits.resizes) return ProgramKind::charm_resizing;
-  if (options.syncft.value_or(traits.restarts)) return ProgramKind::charm_restarting;
+  if (options.recovery.syncft.value_or(traits.restarts)) return ProgramKind::charm_restarting;
   return traits.charm() || traits.charm4py ? ProgramKind::charm : ProgramKind::plain;
 }
 
@@ -37,9 +32,9 @@ namespace {
 /// Arguments for a restart are those of a program that is started again as a whole.
 proto::Policy policy_of(const Options& options) {
   using proto::Policy;
-  if (options.on_failure == wire::OnFailure::abort) return Policy::abort;
-  if (options.on_failure == wire::OnFailure::go_on) return Policy::go_on;
-  const bool runs = options.mode == Mode::run && !options.restart_arguments;
+  if (options.recovery.on_failure == wire::OnFailure::abort) return Policy::abort;
+  if (options.recovery.on_failure == wire::OnFailure::go_on) return Policy::go_on;
+  const bool runs = options.mode == Mode::run && !options.recovery.restart_arguments;
   return runs ? Policy::restart : Policy::restart_whole;
 }
 
@@ -55,9 +50,9 @@ const wire::ProgramTraits& ProgramRules::traits() {
 }
 
 bool ProgramRules::is_smp() {
-  if (options_.smp) return *options_.smp;
+  if (options_.counts.smp) return *options_.counts.smp;
   if (traits().smp || traits().non_smp) return traits().smp;
-  return options_.pes_per_process > 1 || wants_worker_threads(options_);
+  return options_.counts.pes_per_process > 1 || options_.placement.is_by_workers();
 }
 
 Result<void> ProgramRules::check(const Placement& placement) {
@@ -66,7 +61,7 @@ Result<void> ProgramRules::check(const Placement& placement) {
   if (auto policy = check_policy(); !policy) return policy;
   if (auto action = check_hang_action(); !action) return action;
   if (auto kept = check_kept(); !kept) return kept;
-  if (placement.counts.pes_per_process > 1 || wants_worker_threads(options_)) {
+  if (placement.counts.pes_per_process > 1 || options_.placement.is_by_workers()) {
     if (auto pes = check_pes(); !pes) return pes;
   }
   return check_shares(placement.hosts);
@@ -75,7 +70,7 @@ Result<void> ProgramRules::check(const Placement& placement) {
 /// Nobody here answers what MPI_Init asks its launcher: each process would take itself for the only one.
 Result<void> ProgramRules::check_mpi(const Placement& placement) const {
   const bool alone = placement.counts.processes == 1 && !placement.provision.by_topology();
-  if (alone || options_.singletons || !uses_mpi_()) return {};
+  if (alone || options_.process.singletons || !uses_mpi_()) return {};
   return bad_input(
       fmt::format("{} is an MPI program, and MPI is not served: each process would be alone, a job of "
                   "size 1",
@@ -84,7 +79,7 @@ Result<void> ProgramRules::check_mpi(const Placement& placement) const {
 }
 
 Result<void> ProgramRules::check_policy() {
-  if (options_.on_failure == wire::OnFailure::abort) return {};
+  if (options_.recovery.on_failure == wire::OnFailure::abort) return {};
   const proto::Ruling& ruling = proto::ruling(kind_of(options_, traits()), policy_of(options_));
   if (ruling.recovery) return {};
   return bad_input(fmt::format("{}: {}", options_.program, ruling.why_not), std::string{ruling.fix});
@@ -92,7 +87,7 @@ Result<void> ProgramRules::check_policy() {
 
 /// `crashnode`, or a second table, would end another one at the first loss of a process.
 Result<void> ProgramRules::check_syncft() {
-  if (!options_.syncft.value_or(false)) return {};
+  if (!options_.recovery.syncft.value_or(false)) return {};
   const wire::ProgramTraits& found = traits();
   const bool is_other = found.elf && !is_python(options_.program) && !found.restarts;
   if (!is_other && !found.resizes) return {};
@@ -104,7 +99,7 @@ Result<void> ProgramRules::check_syncft() {
 
 /// A script may start a Charm++ program, and shows what it is when it speaks.
 Result<void> ProgramRules::check_hang_action() {
-  if (options_.hang_action != HangAction::kill) return {};
+  if (options_.time.hang_action != HangAction::kill) return {};
   const bool may_speak = traits().charm() ? traits().netstart : may_be_charm();
   if (may_speak) return {};
   return bad_input(fmt::format("{}: {}", options_.program, proto::kSaysNothing), "leave it out");
@@ -112,7 +107,7 @@ Result<void> ProgramRules::check_hang_action() {
 
 /// What such a build does when one of its processes is lost, its root alone knows.
 Result<void> ProgramRules::check_kept() {
-  if (!options_.keep_alive) return {};
+  if (!options_.time.keep_alive) return {};
   const proto::ProgramKind kind = kind_of(options_, traits());
   if (abilities(kind).may_be_kept) return {};
   return bad_input(
@@ -122,21 +117,21 @@ Result<void> ProgramRules::check_kept() {
 
 Result<void> ProgramRules::check_pes() {
   if (is_smp()) return {};
-  const std::string reason = options_.smp ? "++no-smp says that it is none"
+  const std::string reason = options_.counts.smp ? "++no-smp says that it is none"
                              : traits().non_smp
                                  ? fmt::format("{} says that it is none", options_.program)
                                  : fmt::format("nothing in {} says that it is one", options_.program);
-  if (options_.pes_per_process > 1)
-    return bad_input(
-        fmt::format("++ppn {} needs an SMP build of Charm++, and {}", options_.pes_per_process, reason),
-        fmt::format("give the number of processes by +p or ++n alone; {}", kOverrule));
-  if (wants_worker_threads(options_))
+  if (options_.counts.pes_per_process > 1)
+    return bad_input(fmt::format("++ppn {} needs an SMP build of Charm++, and {}",
+                                 options_.counts.pes_per_process, reason),
+                     fmt::format("give the number of processes by +p or ++n alone; {}", kOverrule));
+  if (options_.placement.is_by_workers())
     return bad_input(fmt::format("++oneWthPer* needs an SMP build of Charm++, and {}", reason),
                      fmt::format("leave it out; {}", kOverrule));
   return bad_input(
       fmt::format("+p{} and ++n {} do not agree: each process has one PE, but in an SMP build of "
                   "Charm++, and {}",
-                  options_.pes, options_.processes, reason),
+                  options_.counts.pes, options_.counts.processes, reason),
       fmt::format("leave one of them out; {}", kOverrule));
 }
 
@@ -148,7 +143,7 @@ Result<void> ProgramRules::check_shares(const std::vector<HostShare>& shares) {
     most = std::max(most, share.processes);
     least = std::min(least, share.processes);
   }
-  const bool may_change = options_.on_host_failure == wire::OnHostFailure::drop && shares.size() > 1;
+  const bool may_change = options_.host_failure.policy == wire::OnHostFailure::drop && shares.size() > 1;
   if ((most <= least && !may_change) || !traits().pxshm) return {};
   if (most <= least)
     return bad_input(fmt::format("{} is a PXSHM build, which needs equally many processes on every host: "
@@ -177,11 +172,12 @@ bool ProgramRules::may_be_charm() {
 std::vector<std::string> ProgramRules::further_arguments() {
   std::vector<std::string> words;
   if (options_.program.empty()) return words;
-  if (options_.pes_per_process > 0 && traits().elf && !traits().netstart && !is_python(options_.program)) {
+  if (options_.counts.pes_per_process > 0 && traits().elf && !traits().netstart &&
+      !is_python(options_.program)) {
     words.emplace_back("++ppn");
-    words.push_back(std::to_string(options_.pes_per_process));
+    words.push_back(std::to_string(options_.counts.pes_per_process));
   }
-  if (options_.quiet && may_be_charm()) words.emplace_back("++quiet");
+  if (options_.shown.quiet && may_be_charm()) words.emplace_back("++quiet");
   return words;
 }
 

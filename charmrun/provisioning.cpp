@@ -25,17 +25,17 @@ std::vector<Asked> given(std::initializer_list<Asked> all) {
 }
 
 std::vector<Asked> process_units(const Options& options) {
-  return given({{CpuUnit::host, options.processes_per_host, "++processPerHost"},
-                {CpuUnit::socket, options.processes_per_socket, "++processPerSocket"},
-                {CpuUnit::core, options.processes_per_core, "++processPerCore"},
-                {CpuUnit::pu, options.processes_per_pu, "++processPerPU"}});
+  return given({{CpuUnit::host, options.placement.processes_per_host, "++processPerHost"},
+                {CpuUnit::socket, options.placement.processes_per_socket, "++processPerSocket"},
+                {CpuUnit::core, options.placement.processes_per_core, "++processPerCore"},
+                {CpuUnit::pu, options.placement.processes_per_pu, "++processPerPU"}});
 }
 
 std::vector<Asked> thread_units(const Options& options) {
-  return given({{CpuUnit::host, options.worker_per_host, "++oneWthPerHost"},
-                {CpuUnit::socket, options.worker_per_socket, "++oneWthPerSocket"},
-                {CpuUnit::core, options.worker_per_core, "++oneWthPerCore"},
-                {CpuUnit::pu, options.worker_per_pu, "++oneWthPerPU"}});
+  return given({{CpuUnit::host, options.placement.worker_per_host, "++oneWthPerHost"},
+                {CpuUnit::socket, options.placement.worker_per_socket, "++oneWthPerSocket"},
+                {CpuUnit::core, options.placement.worker_per_core, "++oneWthPerCore"},
+                {CpuUnit::pu, options.placement.worker_per_pu, "++oneWthPerPU"}});
 }
 
 Error exclude_each_other(const std::string& one, const std::string& other) {
@@ -48,18 +48,18 @@ Result<void> check_exclusions(const Options& options, const std::vector<Asked>& 
   if (processes.size() > 1) return exclude_each_other(processes[0].name, processes[1].name);
   if (threads.size() > 1) return exclude_each_other(threads[0].name, threads[1].name);
   std::vector<std::string> units;
-  if (options.auto_provision) units.emplace_back("++auto-provision");
+  if (options.placement.auto_provision) units.emplace_back("++auto-provision");
   for (const auto* list : {&processes, &threads}) {
     if (!list->empty()) units.push_back(list->front().name);
   }
   if (units.empty()) return {};
-  if (options.auto_provision && units.size() > 1) return exclude_each_other(units[0], units[1]);
-  if (options.pes > 0) return exclude_each_other(units[0], "+p");
-  if (options.processes > 0 && (options.auto_provision || !processes.empty()))
+  if (options.placement.auto_provision && units.size() > 1) return exclude_each_other(units[0], units[1]);
+  if (options.counts.pes > 0) return exclude_each_other(units[0], "+p");
+  if (options.counts.processes > 0 && (options.placement.auto_provision || !processes.empty()))
     return exclude_each_other(units[0], "++n");
-  if (options.pes_per_process > 0 && (options.auto_provision || !threads.empty()))
+  if (options.counts.pes_per_process > 0 && (options.placement.auto_provision || !threads.empty()))
     return exclude_each_other(units.back(), "++ppn");
-  if (options.mpiexec && (options.auto_provision || !processes.empty()))
+  if (options.launch.mpiexec && (options.placement.auto_provision || !processes.empty()))
     return exclude_each_other(units[0], "++mpiexec");
   return {};
 }
@@ -87,16 +87,16 @@ Result<wire::Provision> wanted_provision(const Options& options, const std::func
     if (auto fine = check_fineness(processes[0], threads[0]); !fine) return fine.error();
   }
   wire::Provision wish;
-  if (options.auto_provision && is_smp())
+  if (options.placement.auto_provision && is_smp())
     wish = {CpuUnit::socket, 1, CpuUnit::pu};
-  else if (options.auto_provision)
+  else if (options.placement.auto_provision)
     wish = {CpuUnit::core, 1};
   if (!processes.empty()) {
     wish.process_unit = processes[0].unit;
     wish.processes = processes[0].count;
   }
   if (!threads.empty()) wish.thread_unit = threads[0].unit;
-  wish.hints = options.binding == BindUnit::automatic;
+  wish.hints = options.placement.binding == BindUnit::automatic;
   return wish;
 }
 

@@ -137,10 +137,10 @@ void SessionClient::on(const session::Tree& tree) {
     return fail({Errc::bad_input, Phase::options,
                  "the session was started by charmrun " + tree.version + ", this is " CHARMTREE_VERSION,
                  "use the same for both"});
-  options_.nodegroup = tree.nodegroup;
-  options_.host_limit = tree.host_limit;
-  options_.virtual_hosts = tree.virtual_hosts;
-  if (tree.drops) options_.on_host_failure = wire::OnHostFailure::drop;
+  options_.hosts.nodegroup = tree.nodegroup;
+  options_.counts.host_limit = tree.host_limit;
+  options_.hosts.virtual_hosts = tree.virtual_hosts;
+  if (tree.drops) options_.host_failure.policy = wire::OnHostFailure::drop;
   auto job = make_run(options_, tree.nodelist, tree.nodelist_text);
   if (!job) return fail(job.error());
   job_ = std::move(*job);

@@ -66,8 +66,8 @@ void SessionDoor::admit(int fd) {
   visitor.link->start({[this, number](std::string_view bytes) { hear(number, bytes); },
                        [this, number](const io::LinkEnd&) { gone(number); },
                        {}});
-  send(number, session::Tree{CHARMTREE_VERSION, job_.nodelist, job_.nodelist_text, options_.nodegroup,
-                             options_.host_limit, options_.virtual_hosts,
+  send(number, session::Tree{CHARMTREE_VERSION, job_.nodelist, job_.nodelist_text, options_.hosts.nodegroup,
+                             options_.counts.host_limit, options_.hosts.virtual_hosts,
                              job_.plan.job.launch.on_failure == wire::OnHostFailure::drop});
 }
 

@@ -43,7 +43,8 @@ Finish result_of(const RootDesk& desk, const wire::JobSpec& job, const std::set<
                  Actions& out) {
   const auto& verdict = desk.judge().verdict();
   if (std::string line = desk.judge().failures(); !line.empty()) out.push_back(Say{Tone::info, line});
-  if (std::string line = desk.judge().decision().aftermath(); !line.empty()) out.push_back(Say{Tone::info, line});
+  if (std::string line = desk.judge().decision().aftermath(); !line.empty())
+    out.push_back(Say{Tone::info, line});
   if (!unconfirmed.empty() && !job.checkup)  // which leaves nothing behind
     out.push_back(Say{Tone::error, desk.names({unconfirmed.begin(), unconfirmed.end()}) +
                                        ": did not confirm that the job has ended there"});
@@ -261,7 +262,8 @@ void Node::tell_loss(const Child& child, LinkId link, const Error& error) {
   wire::LinkLost lost{child.host.index, error, subtree.processes_below(link)};
   const bool are_signed = std::any_of(place_.job->profiles.begin(), place_.job->profiles.end(),
                                       [](const Profile& each) { return !each.forwarded_keys.empty(); });
-  if (place_.job->loss.recovery == wire::Recovery::in_place || are_signed) lost.hosts = subtree.hosts_below(link);
+  if (place_.job->loss.recovery == wire::Recovery::in_place || are_signed)
+    lost.hosts = subtree.hosts_below(link);
   lost.unbounded = run_->shutdown.unbounded().contains(child.host.index);
   tell_up(std::move(lost));
   forget(child, link);

@@ -44,12 +44,12 @@ bool has(const std::string& text, std::string_view part) {
 
 TEST_CASE("a plain command line") {
   const auto options = good({"+p64", "++nodelist", "nodes", "./app", "-x", "1"});
-  CHECK(options.pes == 64);
-  CHECK(options.nodelist == "nodes");
+  CHECK(options.counts.pes == 64);
+  CHECK(options.hosts.nodelist == "nodes");
   CHECK(options.program == "./app");
   CHECK(options.arguments == Words{"-x", "1"});
-  CHECK(options.timeout == 60s);
-  CHECK_FALSE(options.time_limit);
+  CHECK(options.time.to_start == 60s);
+  CHECK_FALSE(options.time.limit);
 }
 
 TEST_CASE("every option sets its member") {
@@ -91,45 +91,45 @@ TEST_CASE("every option sets its member") {
                              "++timeline",
                              "t.svg",
                              "app"});
-  CHECK(options.pes == 8);
-  CHECK(options.processes == 4);
-  CHECK(options.pes_per_process == 2);
-  CHECK(options.host_limit == 3);
-  CHECK(options.nodegroup == "g");
-  CHECK(options.local);
-  CHECK(options.virtual_hosts == 5);
-  CHECK(options.remote_shell == Command{"ssh", "-p", "22"});
-  CHECK(options.branching == 6);
-  CHECK(options.levels == 7);
-  CHECK(options.batch == 9);
-  CHECK(options.accept_new_host_keys);
-  CHECK(options.forward_agent);
-  CHECK(options.launcher == "/opt/charmrun");
-  CHECK(options.run_script == "s.sh");
-  CHECK(options.va_randomization);
-  CHECK(options.timeout == 2500ms);
-  CHECK(options.time_limit == Duration{3600s});
-  CHECK(options.quiet);
-  CHECK(options.report == "r.json");
-  CHECK(options.timeline == "t.svg");
+  CHECK(options.counts.pes == 8);
+  CHECK(options.counts.processes == 4);
+  CHECK(options.counts.pes_per_process == 2);
+  CHECK(options.counts.host_limit == 3);
+  CHECK(options.hosts.nodegroup == "g");
+  CHECK(options.hosts.local);
+  CHECK(options.hosts.virtual_hosts == 5);
+  CHECK(options.launch.remote_shell == Command{"ssh", "-p", "22"});
+  CHECK(options.launch.branching == 6);
+  CHECK(options.launch.levels == 7);
+  CHECK(options.launch.batch == 9);
+  CHECK(options.launch.accept_new_host_keys);
+  CHECK(options.launch.forward_agent);
+  CHECK(options.launch.launcher == "/opt/charmrun");
+  CHECK(options.process.run_script == "s.sh");
+  CHECK(options.process.va_randomization);
+  CHECK(options.time.to_start == 2500ms);
+  CHECK(options.time.limit == Duration{3600s});
+  CHECK(options.shown.quiet);
+  CHECK(options.shown.report == "r.json");
+  CHECK(options.shown.timeline == "t.svg");
 }
 
 TEST_CASE("options are recognised anywhere and removed") {
   const auto options = good({"./app", "+p", "4", "a b", "++verbose", "c", "++timeout", "5", ""});
-  CHECK(options.pes == 4);
-  CHECK(options.verbose);
-  CHECK(options.timeout == 5s);
+  CHECK(options.counts.pes == 4);
+  CHECK(options.shown.verbose);
+  CHECK(options.time.to_start == 5s);
   CHECK(options.arguments == Words{"a b", "c", ""});
 }
 
 TEST_CASE("a lone ++ ends the scanning and is removed") {
   const auto after = good({"+p2", "prog", "x", "++", "++quux", "+p3", "++"});
-  CHECK(after.pes == 2);
+  CHECK(after.counts.pes == 2);
   CHECK(after.arguments == Words{"x", "++quux", "+p3", "++"});
   const auto before = good({"++", "prog", "++verbose", "+"});
   CHECK(before.program == "prog");
   CHECK(before.arguments == Words{"++verbose", "+"});
-  CHECK_FALSE(before.verbose);
+  CHECK_FALSE(before.shown.verbose);
 }
 
 TEST_CASE("single-plus options of the program stay with it") {
@@ -137,27 +137,27 @@ TEST_CASE("single-plus options of the program stay with it") {
   Words words = {"app"};
   words.insert(words.end(), program.begin(), program.end());
   CHECK(good(words).arguments == program);
-  CHECK(good(words).pes == 0);
+  CHECK(good(words).counts.pes == 0);
 }
 
 TEST_CASE("counts have long and short forms, np and n are two names of one number") {
-  CHECK(good({"+n3", "a"}).processes == 3);
-  CHECK(good({"+n", "3", "a"}).processes == 3);
-  CHECK(good({"++np", "3", "a"}).processes == 3);
-  CHECK(good({"++n", "2", "++np", "3", "a"}).processes == 3);
-  CHECK(good({"+p0", "a"}).pes == 0);
+  CHECK(good({"+n3", "a"}).counts.processes == 3);
+  CHECK(good({"+n", "3", "a"}).counts.processes == 3);
+  CHECK(good({"++np", "3", "a"}).counts.processes == 3);
+  CHECK(good({"++n", "2", "++np", "3", "a"}).counts.processes == 3);
+  CHECK(good({"+p0", "a"}).counts.pes == 0);
 }
 
 TEST_CASE("flags have a ++no- form and the last one counts") {
-  CHECK_FALSE(good({"++verbose", "++no-verbose", "a"}).verbose);
-  CHECK_FALSE(good({"++no-va-randomization", "a"}).va_randomization);
-  CHECK(good({"++local", "++local", "a"}).local);
+  CHECK_FALSE(good({"++verbose", "++no-verbose", "a"}).shown.verbose);
+  CHECK_FALSE(good({"++no-va-randomization", "a"}).process.va_randomization);
+  CHECK(good({"++local", "++local", "a"}).hosts.local);
   CHECK(has(failure({"++no-timeout", "a"}), "++timeout takes a value and so has no form ++no-timeout"));
 }
 
 TEST_CASE("verbose wins over quiet") {
-  CHECK_FALSE(good({"++quiet", "++verbose", "a"}).quiet);
-  CHECK(good({"++quiet", "++verbose", "a"}).verbose);
+  CHECK_FALSE(good({"++quiet", "++verbose", "a"}).shown.quiet);
+  CHECK(good({"++quiet", "++verbose", "a"}).shown.verbose);
 }
 
 TEST_CASE("an unknown option is an error that mentions ++ and guesses") {
@@ -176,10 +176,10 @@ TEST_CASE("a valued option given twice is an error before its second value is re
 }
 
 TEST_CASE("variables may be set again and again, but not those of launchers") {
-  CHECK(good({"++env", "A=1", "prog", "++env", "B=x=y z", "++env", "A="}).variables.all ==
+  CHECK(good({"++env", "A=1", "prog", "++env", "B=x=y z", "++env", "A="}).process.variables.all ==
         Words{"A=1", "B=x=y z", "A="});
-  CHECK(good({"a"}).forward_environment);
-  CHECK_FALSE(good({"++no-forward-env", "a"}).forward_environment);
+  CHECK(good({"a"}).process.forward_environment);
+  CHECK_FALSE(good({"++no-forward-env", "a"}).process.forward_environment);
   CHECK(has(failure({"++env", "A", "a"}), "++env cannot be 'A'; it takes NAME=VALUE"));
   CHECK(has(failure({"++env", "=1", "a"}), "it takes NAME=VALUE"));
   CHECK(has(failure({"++env", "PMI_RANK=0", "a"}),
@@ -187,21 +187,21 @@ TEST_CASE("variables may be set again and again, but not those of launchers") {
 }
 
 TEST_CASE("a plain process that fails ends the job only if that is wanted") {
-  CHECK_FALSE(good({"a"}).kill_on_exit);
-  CHECK(good({"++kill-on-exit", "a"}).kill_on_exit);
+  CHECK_FALSE(good({"a"}).process.kill_on_exit);
+  CHECK(good({"++kill-on-exit", "a"}).process.kill_on_exit);
 }
 
 TEST_CASE("what becomes of a job that loses a process is abort, unless told otherwise") {
-  CHECK(good({"a"}).on_failure == wire::OnFailure::abort);
-  CHECK(good({"++on-failure", "abort", "a"}).on_failure == wire::OnFailure::abort);
-  CHECK(good({"++on-failure", "continue", "a"}).on_failure == wire::OnFailure::go_on);
-  CHECK(good({"++on-failure", "restart", "a"}).on_failure == wire::OnFailure::restart);
+  CHECK(good({"a"}).recovery.on_failure == wire::OnFailure::abort);
+  CHECK(good({"++on-failure", "abort", "a"}).recovery.on_failure == wire::OnFailure::abort);
+  CHECK(good({"++on-failure", "continue", "a"}).recovery.on_failure == wire::OnFailure::go_on);
+  CHECK(good({"++on-failure", "restart", "a"}).recovery.on_failure == wire::OnFailure::restart);
   CHECK(has(failure({"++on-failure", "stop", "a"}),
             "++on-failure cannot be 'stop'; it takes abort, continue or restart"));
-  CHECK(good({"++on-failure", "restart", "++restart-args", "+restart 'my dir'", "a"}).restart_arguments ==
-        Command{"+restart", "my dir"});
-  CHECK(good({"++on-failure", "restart", "++restart-args", "", "a"}).restart_arguments == Command{});
-  CHECK(good({"++on-failure", "restart", "++max-restarts", "0", "a"}).max_restarts == 0);
+  CHECK(good({"++on-failure", "restart", "++restart-args", "+restart 'my dir'", "a"})
+            .recovery.restart_arguments == Command{"+restart", "my dir"});
+  CHECK(good({"++on-failure", "restart", "++restart-args", "", "a"}).recovery.restart_arguments == Command{});
+  CHECK(good({"++on-failure", "restart", "++max-restarts", "0", "a"}).recovery.max_restarts == 0);
   CHECK(has(failure({"++restart-args", "x", "a"}), "++restart-args without ++on-failure restart"));
   CHECK(has(failure({"++shrink-ok", "a"}), "++shrink-ok without ++on-failure restart"));
   CHECK(has(failure({"++fast-failover", "a"}), "++fast-failover without ++on-failure restart"));
@@ -220,7 +220,7 @@ TEST_CASE("values are checked and the word is named") {
   CHECK(has(failure({"++timeout", "-1", "a"}), "++timeout cannot be '-1'"));
   CHECK(has(failure({"++nodelist", "", "a"}), "++nodelist cannot be ''; it takes a FILE that is not empty"));
   CHECK(has(failure({"++remote-shell", "ssh 'x", "a"}), "with closed quotes"));
-  CHECK_FALSE(good({"++timelimit", "-1", "a"}).time_limit);
+  CHECK_FALSE(good({"++timelimit", "-1", "a"}).time.limit);
 }
 
 TEST_CASE("a missing value is an error") {
@@ -253,7 +253,7 @@ TEST_CASE("a mode counts as the first word only and may need no program") {
   CHECK(good({"a"}).mode == Mode::run);
   const auto all = good({"++doctor", "++nodelist", "f", "./app", "x"});
   CHECK(all.mode == Mode::doctor);
-  CHECK(all.nodelist == "f");
+  CHECK(all.hosts.nodelist == "f");
   CHECK((all.program == "./app" && all.arguments == Words{"x"}));
   CHECK(good({"++doctor"}).program.empty());
   CHECK(has(failure({"a", "++doctor"}), "++doctor can only be the first word; charmrun ++doctor ..."));
@@ -262,8 +262,8 @@ TEST_CASE("a mode counts as the first word only and may need no program") {
 }
 
 TEST_CASE("a doctor waits less, unless told to") {
-  CHECK(good({"++doctor"}).timeout == kDoctorTimeout);
-  CHECK(good({"++doctor", "++timeout", "7"}).timeout == 7s);
+  CHECK(good({"++doctor"}).time.to_start == kDoctorTimeout);
+  CHECK(good({"++doctor", "++timeout", "7"}).time.to_start == 7s);
   CHECK(find_mode("doctor")->help.find(fmt::format("++timeout is {} then", seconds(kDoctorTimeout))) !=
         std::string_view::npos);
 }
@@ -282,9 +282,9 @@ TEST_CASE("places of the nodelist come in Charm++'s order") {
 }
 
 TEST_CASE("the remote shell comes from the option, else from the environment") {
-  CHECK(good({"a"}, {"", "rsh -K", ""}).remote_shell == Command{"rsh", "-K"});
-  CHECK(good({"++remote-shell", "ssh", "a"}, {"", "rsh", ""}).remote_shell == Command{"ssh"});
-  CHECK(good({"a"}).remote_shell.empty());
+  CHECK(good({"a"}, {"", "rsh -K", ""}).launch.remote_shell == Command{"rsh", "-K"});
+  CHECK(good({"++remote-shell", "ssh", "a"}, {"", "rsh", ""}).launch.remote_shell == Command{"ssh"});
+  CHECK(good({"a"}).launch.remote_shell.empty());
   CHECK(has(failure({"a"}, {"", "ssh 'x", ""}), "$CONV_RSH cannot be 'ssh 'x'"));
 }
 
@@ -311,12 +311,12 @@ TEST_CASE("the table is sound") {
 
 TEST_CASE("defaults shown are the defaults") {
   const Options defaults;
-  CHECK(find_option("timeout")->default_text == fmt::format("{}", seconds(defaults.timeout)));
-  CHECK(find_option("nodegroup")->default_text == defaults.nodegroup);
+  CHECK(find_option("timeout")->default_text == fmt::format("{}", seconds(defaults.time.to_start)));
+  CHECK(find_option("nodegroup")->default_text == defaults.hosts.nodegroup);
   for (const OptionRow& row : option_table()) {
     INFO(row.name);
     if (row.kind() == OptionKind::flag && !row.default_text.empty())
-      CHECK(row.default_text == (defaults.*std::get<bool Options::*>(row.target) ? "on" : "off"));
+      CHECK(row.default_text == (std::get<OptionMember<bool>>(row.target).of(defaults) ? "on" : "off"));
   }
 }
 
@@ -406,11 +406,11 @@ TEST_CASE("any option of the server asks for one, and the environment only says 
     words.emplace_back("./a");
     return parse_options(words, environment);
   };
-  CHECK_FALSE(parsed({})->ccs);
-  CHECK(parsed({"++server"})->ccs);
-  CHECK(parsed({"++server-port", "1234"})->ccs);
-  CHECK(parsed({"++server"})->ccs_host == "127.0.0.1");
-  CHECK(parsed({"++server-host", "192.0.2.1"})->ccs_host == "192.0.2.1");
+  CHECK_FALSE(parsed({})->ccs.wanted);
+  CHECK(parsed({"++server"})->ccs.wanted);
+  CHECK(parsed({"++server-port", "1234"})->ccs.wanted);
+  CHECK(parsed({"++server"})->ccs.host == "127.0.0.1");
+  CHECK(parsed({"++server-host", "192.0.2.1"})->ccs.host == "192.0.2.1");
 }
 
 TEST_CASE("an option whose feature is missing says so, once its value is good, unless it is off") {
@@ -432,52 +432,52 @@ TEST_CASE("an option whose feature is missing says so, once its value is good, u
 
 TEST_CASE("the address of this machine comes from ++useip, else the environment") {
   const OptionEnvironment environment{"", "", "", "192.0.2.1", ""};
-  CHECK(good({"a"}, environment).own_address == "192.0.2.1");
-  CHECK(good({"++useip", "192.0.2.2", "a"}, environment).own_address == "192.0.2.2");
-  CHECK(good({"a"}).own_address.empty());
-  CHECK(good({"++usehostname", "a"}).use_host_name);
+  CHECK(good({"a"}, environment).address.own == "192.0.2.1");
+  CHECK(good({"++useip", "192.0.2.2", "a"}, environment).address.own == "192.0.2.2");
+  CHECK(good({"a"}).address.own.empty());
+  CHECK(good({"++usehostname", "a"}).address.by_host_name);
 }
 
 TEST_CASE("charmd is refused where hosts would be logged in to") {
   const OptionEnvironment environment{"", "", "", "", "1"};
   CHECK(has(failure({"a"}, environment), "CONV_DAEMON is set, but charmd"));
-  CHECK(good({"++local", "a"}, environment).local);
-  CHECK(good({"++hosts", "2", "a"}, environment).virtual_hosts == 2);
+  CHECK(good({"++local", "a"}, environment).hosts.local);
+  CHECK(good({"++hosts", "2", "a"}, environment).hosts.virtual_hosts == 2);
 }
 
 TEST_CASE("a flag that overrules has three states") {
-  CHECK_FALSE(good({"a"}).smp.has_value());
-  CHECK(good({"++smp", "a"}).smp == true);
-  CHECK(good({"++smp", "++no-smp", "a"}).smp == false);
-  CHECK_FALSE(good({"a"}).syncft.has_value());
-  CHECK(good({"++syncft", "a"}).syncft == true);
+  CHECK_FALSE(good({"a"}).counts.smp.has_value());
+  CHECK(good({"++smp", "a"}).counts.smp == true);
+  CHECK(good({"++smp", "++no-smp", "a"}).counts.smp == false);
+  CHECK_FALSE(good({"a"}).recovery.syncft.has_value());
+  CHECK(good({"++syncft", "a"}).recovery.syncft == true);
 }
 
 TEST_CASE("sizes of shared memory: any number, or -1 for the program's own") {
-  CHECK_FALSE(good({"a"}).ipc_pool_size.has_value());
-  CHECK(good({"++ipcpoolsize", "0", "++ipccutoff", "65536", "a"}).ipc_pool_size == 0U);
-  CHECK(good({"++ipccutoff", "65536", "a"}).ipc_cutoff == 65536U);
-  CHECK_FALSE(good({"++ipcpoolsize", "-1", "a"}).ipc_pool_size.has_value());
+  CHECK_FALSE(good({"a"}).process.ipc_pool_size.has_value());
+  CHECK(good({"++ipcpoolsize", "0", "++ipccutoff", "65536", "a"}).process.ipc_pool_size == 0U);
+  CHECK(good({"++ipccutoff", "65536", "a"}).process.ipc_cutoff == 65536U);
+  CHECK_FALSE(good({"++ipcpoolsize", "-1", "a"}).process.ipc_pool_size.has_value());
   CHECK(has(failure({"++ipcpoolsize", "-2", "a"}), "++ipcpoolsize cannot be '-2'"));
 }
 
 TEST_CASE("nothing starts early unless the user says so") {
-  CHECK_FALSE(good({"a"}).start_early);
-  CHECK(good({"++start-early", "a"}).start_early);
+  CHECK_FALSE(good({"a"}).launch.start_early);
+  CHECK(good({"++start-early", "a"}).launch.start_early);
 }
 
 TEST_CASE("scalable start is on, and what a resized job tells itself is ignored") {
-  CHECK(good({"a"}).scalable_start);
-  CHECK_FALSE(good({"++no-scalable-start", "a"}).scalable_start);
+  CHECK(good({"a"}).launch.scalable_start);
+  CHECK_FALSE(good({"++no-scalable-start", "a"}).launch.scalable_start);
   const auto options =
       good({"++newp", "4", "++oldp", "2", "++shrinkexpand", "++charmrun_port", "2000", "+p3", "a"});
-  CHECK(options.pes == 3);
+  CHECK(options.counts.pes == 3);
   CHECK(options.arguments.empty());
 }
 
 TEST_CASE("the replay of one PE is a job of one PE") {
   const auto options = good({"+p8", "++n", "4", "++ppn", "2", "a", "x", "+replay-detail", "0"});
-  CHECK((options.pes == 1 && options.processes == 0 && options.pes_per_process == 0));
+  CHECK((options.counts.pes == 1 && options.counts.processes == 0 && options.counts.pes_per_process == 0));
   CHECK(options.arguments == Words{"x", "+replay-detail", "0"});
 }
 
@@ -497,11 +497,11 @@ TEST_CASE("the value of an option that is refused or ignored is checked, and not
 }
 
 TEST_CASE("a unit of binding is one of those there are") {
-  const OptionRow row{"bind", OptionTopic::counts, &Options::binding, "UNIT", "", "x"};
+  const OptionRow& row = *find_option("bind");
   Options options;
-  CHECK(options.binding == BindUnit::automatic);
+  CHECK(options.placement.binding == BindUnit::automatic);
   REQUIRE(set_option(row, {true, "numa"}, options).ok());
-  CHECK(options.binding == BindUnit::numa);
+  CHECK(options.placement.binding == BindUnit::numa);
   CHECK(
       has(to_string(set_option(row, {true, "cpu"}, options).error()), "it takes core, socket, numa or none"));
 }
@@ -511,11 +511,11 @@ TEST_CASE("mpiexec is called by its own name, or by ++remote-shell, never by $CO
   environment.remote_shell = "ssh -x";
   const auto plain = good({"++mpiexec", "+p4", "./app"}, environment);
   CHECK(plain.by_mpiexec());
-  CHECK(plain.remote_shell.empty());
+  CHECK(plain.launch.remote_shell.empty());
   const auto named = good({"++mpiexec-no-n", "++remote-shell", "srun -l", "+p4", "./app"}, environment);
   CHECK(named.by_mpiexec());
-  CHECK(named.mpiexec_without_count);
-  CHECK(named.remote_shell == Command{"srun", "-l"});
+  CHECK(named.launch.mpiexec_without_count);
+  CHECK(named.launch.remote_shell == Command{"srun", "-l"});
   const auto local = good({"++mpiexec", "++local", "./app"}, environment);
   CHECK_FALSE(local.by_mpiexec());
   CHECK(is_rank_mode(Words{"charmrun", "++mpiexec-rank"}));
@@ -524,10 +524,10 @@ TEST_CASE("mpiexec is called by its own name, or by ++remote-shell, never by $CO
 
 TEST_CASE("stdin goes to a process, to all or to none") {
   using Who = InputTarget::Who;
-  CHECK_FALSE(good({"app"}).input);
-  CHECK(good({"++stdin", "3", "app"}).input == InputTarget{Who::process, 3});
-  CHECK(good({"++stdin", "all", "app"}).input == InputTarget{Who::all, 0});
-  CHECK(good({"++stdin", "none", "app"}).input == InputTarget{Who::none, 0});
+  CHECK_FALSE(good({"app"}).process.input);
+  CHECK(good({"++stdin", "3", "app"}).process.input == InputTarget{Who::process, 3});
+  CHECK(good({"++stdin", "all", "app"}).process.input == InputTarget{Who::all, 0});
+  CHECK(good({"++stdin", "none", "app"}).process.input == InputTarget{Who::none, 0});
   for (const char* wrong : {"", "-1", "two", "1x", "99999999999"})
     CHECK(has(failure({"++stdin", wrong, "app"}), "++stdin cannot be"));
   CHECK(
@@ -535,31 +535,31 @@ TEST_CASE("stdin goes to a process, to all or to none") {
 }
 
 TEST_CASE("the grace is 2 seconds, and Ctrl-C ends the job, unless told otherwise") {
-  CHECK(good({"app"}).grace == 2s);
-  CHECK(good({"++grace", "0.5", "app"}).grace == 500ms);
-  CHECK(good({"app"}).int_ends);
-  CHECK_FALSE(good({"++no-int-ends", "app"}).int_ends);
-  CHECK(good({"++no-int-ends", "++int-ends", "app"}).int_ends);
+  CHECK(good({"app"}).time.grace == 2s);
+  CHECK(good({"++grace", "0.5", "app"}).time.grace == 500ms);
+  CHECK(good({"app"}).time.int_ends);
+  CHECK_FALSE(good({"++no-int-ends", "app"}).time.int_ends);
+  CHECK(good({"++no-int-ends", "++int-ends", "app"}).time.int_ends);
 }
 
 TEST_CASE("launchers watch each other, unless told otherwise") {
-  CHECK(good({"app"}).heartbeat == 250ms);
-  CHECK(good({"app"}).detect_within == 1s);
-  CHECK(good({"app"}).orphan_after == 8s);
-  CHECK(good({"++heartbeat", "0.1", "++detect-within", "0.5", "++orphan-after", "3", "app"}).heartbeat ==
+  CHECK(good({"app"}).time.heartbeat == 250ms);
+  CHECK(good({"app"}).time.detect_within == 1s);
+  CHECK(good({"app"}).time.orphan_after == 8s);
+  CHECK(good({"++heartbeat", "0.1", "++detect-within", "0.5", "++orphan-after", "3", "app"}).time.heartbeat ==
         100ms);
-  CHECK_FALSE(good({"++heartbeat", "-1", "app"}).heartbeat);
+  CHECK_FALSE(good({"++heartbeat", "-1", "app"}).time.heartbeat);
   for (const char* wrong : {"0", "0.05", "9"})
     CHECK(has(failure({"++detect-within", wrong, "app"}), "++detect-within cannot be"));
   CHECK(has(failure({"++detect-within", "2", "++orphan-after", "1", "app"}), "++orphan-after is less than"));
 }
 
 TEST_CASE("a process that hangs is told after a minute, unless told otherwise") {
-  CHECK(good({"app"}).hang_after == 60s);
-  CHECK(good({"app"}).hang_action == HangAction::report);
-  CHECK(good({"++hang-after", "0.5", "++hang-action", "kill", "app"}).hang_after == 500ms);
-  CHECK(good({"++hang-action", "kill", "app"}).hang_action == HangAction::kill);
-  CHECK(good({"++hang-action", "report", "++hang-after", "-1", "app"}).hang_after == std::nullopt);
+  CHECK(good({"app"}).time.hang_after == 60s);
+  CHECK(good({"app"}).time.hang_action == HangAction::report);
+  CHECK(good({"++hang-after", "0.5", "++hang-action", "kill", "app"}).time.hang_after == 500ms);
+  CHECK(good({"++hang-action", "kill", "app"}).time.hang_action == HangAction::kill);
+  CHECK(good({"++hang-action", "report", "++hang-after", "-1", "app"}).time.hang_after == std::nullopt);
   CHECK(has(failure({"++hang-action", "none", "app"}),
             "++hang-action cannot be 'none'; it takes report or kill"));
   CHECK(has(failure({"++hang-action", "kill", "++hang-after", "-1", "app"}), "exclude each other"));

@@ -44,17 +44,17 @@ TEST_CASE("labels by options", "[options]") {
 }
 
 TEST_CASE("raw bytes have no lines, so neither labels nor folds", "[options]") {
-  CHECK(good({"++raw"}).raw);
+  CHECK(good({"++raw"}).output.raw);
   CHECK(failure({"++raw", "++label"}) == "++raw and ++label exclude each other");
   CHECK(failure({"++raw", "++label-format", "x"}) == "++raw and ++label-format exclude each other");
   CHECK(failure({"++timestamp", "++raw"}) == "++raw and ++timestamp exclude each other");
   CHECK(failure({"++fold", "++raw"}) == "++fold and ++raw exclude each other");
-  CHECK(good({"++no-fold", "++raw"}).fold == false);
+  CHECK(good({"++no-fold", "++raw"}).output.fold == false);
 }
 
 TEST_CASE("folded lines must say whose they are", "[options]") {
   CHECK(may_fold(good({"++fold", "++label-format", "%r "})));
-  CHECK(good({"++fold-window", "0.2"}).fold_window == 200ms);
+  CHECK(good({"++fold-window", "0.2"}).output.fold_window == 200ms);
   CHECK_FALSE(may_fold(good({"++label-format", "%h "})));
   CHECK(failure({"++fold", "++label-format", "%h "}) == "++fold needs %r in ++label-format");
   CHECK(failure({"++fold", "++output", "%r"}) == "++fold and ++output exclude each other");
@@ -71,12 +71,12 @@ TEST_CASE("each process's file has its number in its name", "[options]") {
 }
 
 TEST_CASE("the spool's size has a unit", "[options]") {
-  CHECK(good({}).spool.bytes == 1U << 30);
-  CHECK(good({"++spool", "0"}).spool.bytes == 0);
-  CHECK(good({"++spool", "4096"}).spool.bytes == 4096);
-  CHECK(good({"++spool", "3K"}).spool.bytes == 3072);
-  CHECK(good({"++spool", "20M"}).spool.bytes == 20U << 20);
-  CHECK(good({"++spool", "1024G"}).spool.bytes == std::uint64_t{1} << 40);
+  CHECK(good({}).output.spool.bytes == 1U << 30);
+  CHECK(good({"++spool", "0"}).output.spool.bytes == 0);
+  CHECK(good({"++spool", "4096"}).output.spool.bytes == 4096);
+  CHECK(good({"++spool", "3K"}).output.spool.bytes == 3072);
+  CHECK(good({"++spool", "20M"}).output.spool.bytes == 20U << 20);
+  CHECK(good({"++spool", "1024G"}).output.spool.bytes == std::uint64_t{1} << 40);
   for (const char* bad : {"1025G", "1g", "-1", "1.5G", "G", "1GB", "99999999999"})
     CHECK(failure({"++spool", bad}) == fmt::format("++spool cannot be '{}'", bad));
 }

@@ -15,9 +15,9 @@ using Shares = std::vector<HostShare>;
 
 Options counts(std::uint32_t p, std::uint32_t n, std::uint32_t ppn) {
   Options options;
-  options.pes = p;
-  options.processes = n;
-  options.pes_per_process = ppn;
+  options.counts.pes = p;
+  options.counts.processes = n;
+  options.counts.pes_per_process = ppn;
   return options;
 }
 
@@ -114,9 +114,9 @@ TEST_CASE("slots weight the shares") {
 
 TEST_CASE("++numHosts uses the first hosts and needs as many") {
   auto options = counts(4, 0, 0);
-  options.host_limit = 2;
+  options.counts.host_limit = 2;
   CHECK(place(options, Slots{1, 1, 1})->hosts == Shares{{0, 0, 2}, {1, 2, 2}});
-  options.host_limit = 4;
+  options.counts.host_limit = 4;
   CHECK(failure(options, {1, 1, 1}).find("++numHosts 4 is more than the 3 hosts there are") !=
         std::string::npos);
   CHECK(failure(counts(4, 0, 0), {}).find("there is no host") != std::string::npos);
@@ -151,8 +151,8 @@ TEST_CASE("a doctor sees every host, with the processes that it would have") {
   options.mode = Mode::doctor;
   CHECK(place(options, Slots{1, 0, 1, 0, 1, 0})->hosts ==
         Shares{{0, 0, 1}, {1, 1, 0}, {2, 1, 1}, {3, 2, 0}, {4, 2, 1}, {5, 3, 0}});
-  options.pes = 0;
-  options.host_limit = 2;
+  options.counts.pes = 0;
+  options.counts.host_limit = 2;
   CHECK(place(options, Slots{1, 1, 1})->counts.notes.empty());
   CHECK(place(options, Slots{1, 1, 1})->hosts == Shares{{0, 0, 1}, {1, 1, 0}});
 }

@@ -46,7 +46,7 @@ bool has(const std::string& text, std::string_view part) {
 TEST_CASE("++plan is the first word, needs no program and takes the options", "[plan]") {
   CHECK(words({"+p8", "./app", "x"}).program == "./app");
   CHECK(words({}).program.empty());
-  CHECK(words({"++numHosts", "100000"}).host_limit == 100'000);
+  CHECK(words({"++numHosts", "100000"}).counts.host_limit == 100'000);
   const std::vector<std::string> late{"charmrun", "./app", "++plan"};
   REQUIRE_FALSE(parse_options(late, {}).ok());
   CHECK(has(parse_options(late, {}).error().what, "++plan can only be the first word"));

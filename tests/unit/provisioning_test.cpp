@@ -103,11 +103,11 @@ TEST_CASE("where the launcher binds, or nobody is to, programs are not told to",
   CHECK(good({"++processPerCore", "1"}).hints);
   CHECK_FALSE(good({"++processPerCore", "1", "++bind", "core"}).hints);
   CHECK_FALSE(good({"++processPerCore", "1", "++bind", "none"}).hints);
-  CHECK(bound_to(words({"++bind", "numa"}).binding) == CpuUnit::numa);
-  CHECK(bound_to(words({"++bind", "socket"}).binding) == CpuUnit::socket);
-  CHECK(bound_to(words({"++bind", "core"}).binding) == CpuUnit::core);
-  CHECK(bound_to(words({"++bind", "none"}).binding) == CpuUnit::none);
-  CHECK(bound_to(words({}).binding) == CpuUnit::none);
+  CHECK(bound_to(words({"++bind", "numa"}).placement.binding) == CpuUnit::numa);
+  CHECK(bound_to(words({"++bind", "socket"}).placement.binding) == CpuUnit::socket);
+  CHECK(bound_to(words({"++bind", "core"}).placement.binding) == CpuUnit::core);
+  CHECK(bound_to(words({"++bind", "none"}).placement.binding) == CpuUnit::none);
+  CHECK(bound_to(words({}).placement.binding) == CpuUnit::none);
 }
 
 TEST_CASE("processes for each host are placed at once, others when the hosts have told", "[provisioning]") {

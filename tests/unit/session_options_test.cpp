@@ -47,10 +47,10 @@ std::string answer(const std::string& id, int pid, const std::optional<SessionSt
 TEST_CASE("a tree and what runs over it have options of their own", "[session]") {
   const Options tree = good({"++session", "++nodelist", "nodes", "++branching", "3", "++verbose"});
   CHECK(tree.mode == Mode::session);
-  CHECK((tree.branching == 3 && tree.nodelist == "nodes" && tree.program.empty()));
+  CHECK((tree.launch.branching == 3 && tree.hosts.nodelist == "nodes" && tree.program.empty()));
   const Options run = good({"++in", "+p64", "++label", "./next", "1", "++quiet"});
   CHECK(run.mode == Mode::in);
-  CHECK((run.pes == 64 && run.label && run.program == "./next" && run.arguments == Words{"1"}));
+  CHECK((run.counts.pes == 64 && run.output.label && run.program == "./next" && run.arguments == Words{"1"}));
   CHECK(has(failure({"++session", "+p4"}),
             "++p is for what runs in the session; charmrun ++in ++p ... program"));
   CHECK(has(failure({"++in", "++nodelist", "x", "./next"}), "++nodelist is for the session as a whole"));
@@ -130,16 +130,16 @@ TEST_CASE("all hosts are in a session, and none has processes before a run", "[s
 }
 
 TEST_CASE("an option that could only be ignored is refused", "[session]") {
-  CHECK(good({"++status", "3f2a", "++json", "-"}).json == "-");
+  CHECK(good({"++status", "3f2a", "++json", "-"}).shown.json == "-");
   CHECK(good({"++list", "++json", "x"}).mode == Mode::list);
   CHECK(has(failure({"++list", "++label"}), "++label has no meaning with ++list; leave it out"));
   CHECK(has(failure({"++status", "++nodelist", "x"}), "++nodelist has no meaning with ++status"));
   CHECK(has(failure({"++end", "++json", "-"}), "++json has no meaning with ++end"));
   CHECK(has(failure({"++plan", "++json", "-"}), "++json has no meaning with ++plan"));
   CHECK(has(failure({"++ccs", "++label"}), "++label has no meaning with ++ccs"));
-  CHECK(good({"++doctor", "++json", "-", "++label", "+p4", "./app"}).json == "-");
+  CHECK(good({"++doctor", "++json", "-", "++label", "+p4", "./app"}).shown.json == "-");
   const Options attach = good({"++attach", "3f2a", "++label", "++no-fold", "++report", "r", "++verbose"});
-  CHECK((attach.label && !*attach.fold && attach.report == "r" && attach.verbose));
+  CHECK((attach.output.label && !*attach.output.fold && attach.shown.report == "r" && attach.shown.verbose));
   CHECK(has(failure({"++attach", "++on-failure", "continue"}), "++attach has no use for ++on-failure"));
   CHECK(
       has(failure({"++attach", "+p4"}), "++attach has no use for ++p; a job keeps what it was started with"));
@@ -149,9 +149,10 @@ TEST_CASE("what was given can be put over other options", "[session]") {
   const Options ours = good({"++attach", "++label", "++no-fold", "++fold-window", "2"});
   CHECK(ours.given == std::vector<std::string_view>{"label", "fold", "fold-window"});
   Options theirs;
-  theirs.timestamp = true;
+  theirs.output.timestamp = true;
   for (const std::string_view name : ours.given) copy_option(*find_option(name), ours, theirs);
-  CHECK((theirs.label && theirs.timestamp && theirs.fold == false && theirs.fold_window == 2s));
+  CHECK((theirs.output.label && theirs.output.timestamp && theirs.output.fold == false &&
+         theirs.output.fold_window == 2s));
 }
 
 TEST_CASE("jobs are ended by name, and sessions alone go into the background", "[session]") {

@@ -135,7 +135,8 @@ void Shutdown::confirm(std::vector<std::uint32_t> hosts, Turn& turn) {
 }
 
 void Shutdown::tell_fenced(std::uint32_t host, Turn& turn) const {
-  if (turn.seat().job.loss.recovery == wire::Recovery::in_place && !has_begun()) turn.tell_up(wire::Fenced{host});
+  if (turn.seat().job.loss.recovery == wire::Recovery::in_place && !has_begun())
+    turn.tell_up(wire::Fenced{host});
 }
 
 bool Shutdown::up(Child& child, const wire::Idle& idle) {
