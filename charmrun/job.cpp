@@ -427,9 +427,10 @@ void Builder::describe() {
   job.timeout = options_.time.to_start;
   job.grace = options_.time.grace;
   if (options_.time.heartbeat)
-    job.heartbeat = {std::min(*options_.time.heartbeat, options_.time.detect_within / 4), options_.time.detect_within,
-                     options_.time.orphan_after};
-  job.silence = {options_.time.hang_after.value_or(Duration{0}), options_.time.hang_action == HangAction::kill};
+    job.heartbeat = {std::min(*options_.time.heartbeat, options_.time.detect_within / 4),
+                     options_.time.detect_within, options_.time.orphan_after};
+  job.silence = {options_.time.hang_after.value_or(Duration{0}),
+                 options_.time.hang_action == HangAction::kill};
   job.loss.keep_alive = options_.time.keep_alive.value_or(Duration{0});
   job.keep_address_randomisation = options_.process.va_randomization;
   if (options_.launch.scalable_start && !job.resizes)

@@ -82,7 +82,7 @@ void Node::on(Event event, Instant now, Actions& out) {
   const bool is_tick = std::holds_alternative<Tick>(event);
   hear(std::move(event));
   if (parent_.is_silent(real_now_)) {
-    parent_.lost();
+    parent_.give_up();
     finish();
   }
   if (launch_.has_begun()) {
@@ -286,7 +286,7 @@ void Node::lose_parent(const Error* visibly) {
   const bool is_killed = visibly != nullptr && visibly->code == Errc::killed;
   if (may_be_adopted && (visibly != nullptr ? !is_killed : awaits_root))
     return parent_.lost(real_now_ + (awaits_root ? place_.job->loss.keep_alive : kHoldOn));
-  parent_.lost();
+  parent_.give_up();
   if (is_killed && may_be_adopted) {
     for (const auto& [link, child] : launch_.launch().children()) {  // not their end: they are adopted
       if (!child.serves()) continue;
@@ -341,7 +341,7 @@ void Node::end(const wire::End& order) {
   suspend(false);  // whoever is to end must be able to
   const Shutdown::Order taken = run_->shutdown.order(order, *this);
   if (taken == Shutdown::Order::ignored) return;
-  if (parent_.way_up() == WayUp::awaited) parent_.lost();
+  if (parent_.way_up() == WayUp::awaited) parent_.give_up();
   if (taken != Shutdown::Order::first || run_->host.processes() == nullptr) return;
   times_.tell(*this);
   run_->host.finish(order, *this);

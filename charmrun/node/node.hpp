@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "charmrun/node/root_desk.hpp"
-#include "charmrun/node/run.hpp"
+#include "charmrun/node/run_parts.hpp"
 #include "health/adoption.hpp"
 #include "health/repairs.hpp"
 #include "health/takeover.hpp"
@@ -124,7 +124,7 @@ private:
   health::KeptTree kept_tree_;
   bool leaves_job_ = false;
   // The present run of the program.
-  std::optional<Run> run_;
+  std::optional<RunParts> run_;
   Instant stop_at_ = kNever;  // SIGSTOP for suspended processes; in real time
 };
 

@@ -56,6 +56,7 @@ concept OfClient = requires(const E& event) {
 
 void Node::hear(Event event) {
   const auto ask_desk = [&](auto&& ask) {
+    if (!desk_) return;
     DeskOrders orders;
     ask(orders);
     pass_on(orders);
@@ -85,15 +86,11 @@ void Node::hear(Event event) {
       [&](SendRefused& e) {  // upwards, the root hears why instead
         e.link == kParentLink ? tell_up(wire::LinkLost{host(), e.error, {}, true}) : give_up(e.link, e.error);
       },
-      [&](InputRead& e) {
-        if (desk_) ask_desk([&](DeskOrders& orders) { desk_->input(e, orders); });
-      },
+      [&](InputRead& e) { ask_desk([&](DeskOrders& orders) { desk_->input(e, orders); }); },
       [&](UserSignal& e) {
-        if (desk_) ask_desk([&](DeskOrders& orders) { desk_->signal(e.signal, now_, *out_, orders); });
+        ask_desk([&](DeskOrders& orders) { desk_->signal(e.signal, now_, *out_, orders); });
       },
-      [&](HostsRead& e) {
-        if (desk_) desk_->hosts_read(e, now_);
-      },
+      [&](HostsRead& e) { ask_desk([&](DeskOrders&) { desk_->hosts_read(e, now_); }); },
       [&](NextRun& e) {  // of a session whose run is over
         if (!desk_ || !idle() || !desk_->awaits_run()) return;
         desk_ = desk_->next_run(*e.plan, now_);
@@ -103,8 +100,7 @@ void Node::hear(Event event) {
       [&](SessionEnds& e) {
         if (desk_ && place_.job->session) desk_->end_session(e.signal);
       },
-      [&](LeftoversKilled& e) { run_->clean_up.on(e, *this); },
-      [&](NobodyWaits& e) { run_->clean_up.on(e, *this); },
+      [&]<HeardBy<CleanUp> E>(E& e) { run_->clean_up.on(e, *this); },
       [&]<HeardBy<health::Watch> E>(E& e) { watch_.on(e, *this); },
       [&]<HeardBy<OutputPart> E>(E& e) {
         if (output_) output_->on(std::move(e), *this);
@@ -198,7 +194,7 @@ void Node::welcome(const wire::Welcome& message) {
   if (place_.job || run_->clean_up.is_errand()) return;
   auto job = wire::decode_job(*message.job);
   if (!job || message.self.profile >= job->profiles.size()) {
-    parent_.lost();
+    parent_.give_up();
     return finish();
   }
   parent_.arrived();
@@ -215,7 +211,7 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
   Shutdown& shutdown = run_->shutdown;
   const Overloaded act{
       [&](wire::Hello& m) {
-        launch_.up(link, m, *this);
+        child.hello(m.clock, now_);
         watch_.watch(link, *this);
       },
       [&](wire::Facts& m) { run_->gather.up(child, std::move(m), *this); },
@@ -323,7 +319,7 @@ void Node::lose_silent(const LinkSilent& silent) {
 
 /// With us our processes are taken for dead. Whoever else is left below may be adopted, too.
 void Node::given_up() {
-  parent_.lost();
+  parent_.give_up();
   if (desk_)
     desk_->refuse({Errc::link_lost, Phase::run, "another root has taken over the job (++attach)", {}});
   watch_.forget(kParentLink);

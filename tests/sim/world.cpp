@@ -272,7 +272,7 @@ void World::happen(Arrival& what, Duration now) {
   cost(to, now,
        Duration{static_cast<Duration::rep>(settings_.tuple * static_cast<double>(tuples_in(what.message)))});
   if (const auto* welcome = std::get_if<wire::Welcome>(&what.message)) {
-    if (settings_.reruns != 0) begin_run(wire::decode_job(*welcome->job)->restarts);
+    if (settings_.reruns != 0) begin_run(wire::decode_job(*welcome->job)->loss.restarts);
     retire_idle(launchers_[to].host);
     launchers_[to].is_welcomed = true;
     ++welcomed_;

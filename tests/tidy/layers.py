@@ -115,7 +115,6 @@ MAX_CLASS_FILES = 2  # .cpp files that define methods of one class
 LARGE_CLASSES = {
     "charmrun/console.hpp:Console": (28, 41, 1),
     "charmrun/doctor_console.hpp:DoctorConsole": (29, 3, 1),
-    "charmrun/node/node.hpp:Node": (48, 120, 16),
     "client-lib/job.hpp:Job": (18, 46, 1),
     "tree/proto/launch.hpp:Launch": (26, 54, 3),
     "tree/wire/messages.hpp:JobSpec": (42, 7, 0),

@@ -5,7 +5,7 @@
 
 using namespace charmtree;
 using namespace charmtree::proto;
-using Place = test::PartBench::Place;
+using Role = test::PartBench::Role;
 
 namespace {
 
@@ -21,7 +21,7 @@ wire::CcsSpread request(std::uint32_t token, wire::ProcessSet::Range processes) 
 }  // namespace
 
 TEST_CASE("a request goes once to each child below which a process is meant", "[ccs_part]") {
-  test::PartBench b{Place::below};
+  test::PartBench b{Role::below};
   CcsPart part;
   const LinkId first = b.child(), second = b.child();
   b.child();
@@ -32,7 +32,7 @@ TEST_CASE("a request goes once to each child below which a process is meant", "[
 }
 
 TEST_CASE("an answer that nobody merges goes on up", "[ccs_part]") {
-  test::PartBench b{Place::below};
+  test::PartBench b{Role::below};
   CcsPart part;
   wire::CcsAnswer answer;
   answer.token = 5;
@@ -43,7 +43,7 @@ TEST_CASE("an answer that nobody merges goes on up", "[ccs_part]") {
 }
 
 TEST_CASE("a request fails with the child that is to answer, lost before or after", "[ccs_part]") {
-  test::PartBench b{Place::below};
+  test::PartBench b{Role::below};
   CcsPart part;
   const LinkId link = b.child();
   const auto failure = [&]() -> std::string {

@@ -8,7 +8,7 @@ using namespace charmtree::proto;
 
 namespace {
 struct Bench final : test::PartBench {
-  Bench() : PartBench(Place::below) {}
+  Bench() : PartBench(Role::below) {}
   template <class N>
   bool hears() const {
     return news.size() == 1 && std::holds_alternative<N>(news[0]);
@@ -33,7 +33,7 @@ TEST_CASE("a launcher that was started to clean up says what it has killed, and 
   Bench b;
   b.part.down(wire::Sweep{"job", 3}, b);
   CHECK(b.part.is_errand());
-  CHECK(b.take<KillLeftovers>().at(0).id == "job");
+  CHECK(b.take<KillLeftovers>().at(0).job == "job");
   b.part.on(LeftoversKilled{2, true}, b);
   CHECK(std::get<wire::Swept>(b.take<Send>().at(0).message).killed == 2);
   CHECK(b.hears<ErrandDone>());

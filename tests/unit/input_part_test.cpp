@@ -9,7 +9,7 @@ using namespace charmtree::proto;
 namespace {
 
 struct Bench final : test::PartBench {
-  explicit Bench(wire::JobSpec of) : PartBench(Place::below, std::move(of)) {}
+  explicit Bench(wire::JobSpec of) : PartBench(Role::below, std::move(of)) {}
   InputPart part;
 };
 

@@ -12,11 +12,11 @@ using namespace charmtree::proto;
 
 namespace {
 
-using Place = test::PartBench::Place;
+using Role = test::PartBench::Role;
 
 /// A launcher of which there is nothing but its output, and one child.
 struct Bench final : test::PartBench {
-  explicit Bench(Place where, const wire::JobSpec& of = {})
+  explicit Bench(Role where, const wire::JobSpec& of = {})
       : PartBench(where, of),
         part(is_root() ? OutputPart::Place::root : OutputPart::Place::below, job),
         link(child()) {}
@@ -55,7 +55,7 @@ wire::JobSpec repairing() {
 }  // namespace
 
 TEST_CASE("output that has no way up waits, if another parent may come, else it is lost", "[output_part]") {
-  Bench b{Place::below};
+  Bench b{Role::below};
   b.way = WayUp::awaited;
   b.part.add(Bench::lines(0, "kept\n"), b);
   CHECK(b.handed_up.empty());
@@ -72,7 +72,7 @@ TEST_CASE("output that has no way up waits, if another parent may come, else it 
 }
 
 TEST_CASE("a child gets its credit back when what it sent has been passed on", "[output_part]") {
-  Bench b{Place::below};
+  Bench b{Role::below};
   b.part.down(wire::OutputCredit{UINT32_MAX}, b);
   for (int i = 0; i < 64; ++i) b.from_child(std::string(1000, 'x') + "\n");
   CHECK(b.handed_up.size() == 64);
@@ -82,7 +82,7 @@ TEST_CASE("a child gets its credit back when what it sent has been passed on", "
 }
 
 TEST_CASE("a child that sends without credit is given up", "[output_part]") {
-  Bench b{Place::below};
+  Bench b{Role::below};
   b.way = WayUp::awaited;
   for (int i = 0; i < 64; ++i) b.from_child(std::string(1000, 'x') + "\n");
   REQUIRE_FALSE(b.given_up.empty());
@@ -91,7 +91,7 @@ TEST_CASE("a child that sends without credit is given up", "[output_part]") {
 
 TEST_CASE("the root says once when nobody takes its output, and once when somebody does again",
           "[output_part]") {
-  Bench b{Place::root};
+  Bench b{Role::root};
   for (int i = 0; i < 3; ++i) {
     b.from_child("x\n");
     b.part.turn(b);
@@ -108,7 +108,7 @@ TEST_CASE("the root says once when nobody takes its output, and once when somebo
 }
 
 TEST_CASE("pipes rest while too much waits for the parent", "[output_part]") {
-  Bench b{Place::below};
+  Bench b{Role::below};
   b.way = WayUp::awaited;
   b.part.turn(b);
   CHECK_FALSE(b.pipes_rest());
@@ -120,7 +120,7 @@ TEST_CASE("pipes rest while too much waits for the parent", "[output_part]") {
 
 TEST_CASE("the root of a job that repairs itself shows nothing twice, and tells what it has",
           "[output_part]") {
-  Bench b{Place::root, repairing()};
+  Bench b{Role::root, repairing()};
   wire::Output output = Bench::lines(4, "once\n");
   output.number = 1;
   output.is_oldest = true;
@@ -138,7 +138,7 @@ TEST_CASE("the root of a job that repairs itself shows nothing twice, and tells 
 }
 
 TEST_CASE("what is shown to the end is told to the process that waits for it", "[output_part]") {
-  Bench b{Place::root};
+  Bench b{Role::root};
   b.part.on(Shown{5}, b);
   REQUIRE(b.handed_to_process.size() == 1);
   CHECK(b.handed_to_process[0].first == 5);

@@ -17,10 +17,10 @@
 namespace charmtree::test {
 
 struct PartBench : proto::Turn {
-  enum class Place : std::uint8_t { root, below };
+  enum class Role : std::uint8_t { root, below };
 
-  explicit PartBench(Place where, wire::JobSpec job_of = {})
-      : place(where),
+  explicit PartBench(Role where, wire::JobSpec job_of = {})
+      : role(where),
         job(flat(std::move(job_of))),
         launch(job, wire::encode(job), {.is_root = is_root()}, random) {
     out_ = &actions;
@@ -65,7 +65,7 @@ struct PartBench : proto::Turn {
   void give_up(proto::LinkId child, const Error& why) override { given_up.emplace_back(child, why.what); }
   void tell(const proto::News& told) override { news.push_back(told); }
 
-  bool is_root() const { return place == Place::root; }
+  bool is_root() const { return role == Role::root; }
   void at(Instant time) { now_ = real_now_ = time; }
   template <class A>
   std::vector<A> take() {
@@ -83,7 +83,7 @@ struct PartBench : proto::Turn {
     return job;
   }
 
-  Place place;
+  Role role;
   proto::WayUp way = proto::WayUp::open;
   wire::JobSpec job;
   Host self;

@@ -13,7 +13,7 @@ namespace {
 const Error kGone{Errc::link_lost, Phase::run, "connection reset"};
 
 struct Bench final : test::PartBench {
-  Bench() : PartBench(Place::below) {
+  Bench() : PartBench(Role::below) {
     job.heartbeat = {1s, 5s, 5s};
     job.loss.recovery = wire::Recovery::go_on;
     job.id = "job";

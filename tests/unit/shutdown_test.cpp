@@ -13,7 +13,7 @@ constexpr wire::End kStop{wire::EndMode::stop, 15}, kKill{wire::EndMode::kill, 9
 constexpr wire::End kFinish{wire::EndMode::finish, 15}, kRunEnds{wire::EndMode::finish, 15, true};
 
 struct Bench final : test::PartBench {
-  explicit Bench(Place where = Place::below) : PartBench(where) { job.grace = 2s; }
+  explicit Bench(Role where = Role::below) : PartBench(where) { job.grace = 2s; }
   Child& child(LinkId link) { return *launch.find(link); }
   /// The children have ended, or this host is given up.
   bool is_due() { return part.is_due(part.waits_for_output(false, true, *this), *this); }
@@ -55,7 +55,7 @@ TEST_CASE("the end of the job overrules the end of a run, and not the other way"
 }
 
 TEST_CASE("an end waits for each child, until its time is over", "[shutdown]") {
-  Bench b(test::PartBench::Place::root);
+  Bench b(test::PartBench::Role::root);
   const LinkId quick = b.PartBench::child(), slow = b.PartBench::child();
   b.part.order(kStop, b);
   CHECK_FALSE(b.part.advance(b));  // a root has nothing on its host
@@ -98,7 +98,7 @@ TEST_CASE("a launcher tells its parent who has not confirmed, if it has one", "[
 }
 
 TEST_CASE("a launcher that comes late reads first what has come meanwhile", "[shutdown]") {
-  Bench b(test::PartBench::Place::root);
+  Bench b(test::PartBench::Role::root);
   b.PartBench::child();
   b.part.order(kStop, b);
   b.part.advance(b);
@@ -172,7 +172,8 @@ TEST_CASE("what is cleaned up after the end of a run is told upwards", "[shutdow
   CHECK(b.part.unconfirmed().empty());
 }
 
-TEST_CASE("that nothing is left on a host is told where processes are started again elsewhere", "[shutdown]") {
+TEST_CASE("that nothing is left on a host is told where processes are started again elsewhere",
+          "[shutdown]") {
   Bench b;
   b.part.tell_fenced(3, b);
   CHECK(b.told_up.empty());

@@ -6,11 +6,11 @@
 
 using namespace charmtree;
 using namespace charmtree::proto;
-using Place = test::PartBench::Place;
+using Role = test::PartBench::Role;
 
 TEST_CASE("an inner launcher passes requests up, and the answer to the launcher that asked",
           "[signing_part]") {
-  test::PartBench b{Place::below};
+  test::PartBench b{Role::below};
   SigningPart part;
   const LinkId link = b.child();
   b.self.index = 7;
@@ -26,7 +26,7 @@ TEST_CASE("an inner launcher passes requests up, and the answer to the launcher 
 }
 
 TEST_CASE("a login that nobody waits for any more gets no signature", "[signing_part]") {
-  test::PartBench b{Place::below};
+  test::PartBench b{Role::below};
   SigningPart part;
   const LinkId up = b.child();
   part.on(SignatureWanted{up, "data"}, b);
@@ -37,7 +37,7 @@ TEST_CASE("a login that nobody waits for any more gets no signature", "[signing_
 
 TEST_CASE("a launcher without a way up tells its login at once that there is no signature",
           "[signing_part]") {
-  test::PartBench b{Place::below};
+  test::PartBench b{Role::below};
   SigningPart part;
   Host host;
   host.name = "h0";
@@ -53,7 +53,7 @@ TEST_CASE("a launcher without a way up tells its login at once that there is no 
 }
 
 TEST_CASE("the root answers what it refuses, and says so a limited number of times", "[signing_part]") {
-  test::PartBench b{Place::root};
+  test::PartBench b{Role::root};
   b.child();
   SigningPart part{b.job, {}};
   for (int i = 0; i < 100; ++i) part.up({0, 3, 0, "no login"}, b);

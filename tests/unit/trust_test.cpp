@@ -7,10 +7,10 @@
 
 using namespace charmtree;
 using namespace charmtree::proto;
-using Place = test::PartBench::Place;
+using Role = test::PartBench::Role;
 
 TEST_CASE("a child speaks for its own processes and hosts alone", "[trust]") {
-  test::PartBench b{Place::below};
+  test::PartBench b{Role::below};
   Trust trust;
   const LinkId first = b.child(), second = b.child();
   const wire::Output output{4, 1, false, "x\n", wire::Tail::waited, kNever};
@@ -24,7 +24,7 @@ TEST_CASE("a child speaks for its own processes and hosts alone", "[trust]") {
 }
 
 TEST_CASE("a child says nothing that is for it to hear, or that its job does not want", "[trust]") {
-  test::PartBench b{Place::below};
+  test::PartBench b{Role::below};
   Trust trust;
   const LinkId link = b.child();
   CHECK(trust.refusal(link, wire::Beat{}, 0, b));
@@ -35,7 +35,7 @@ TEST_CASE("a child says nothing that is for it to hear, or that its job does not
 }
 
 TEST_CASE("facts are told once, and no more of them than there are processes", "[trust]") {
-  test::PartBench b{Place::below};
+  test::PartBench b{Role::below};
   Trust trust;
   const LinkId link = b.child();
   wire::Facts facts;
@@ -49,7 +49,7 @@ TEST_CASE("facts are told once, and no more of them than there are processes", "
 }
 
 TEST_CASE("lines beyond what a child may say are left out, counted and told; errors stay", "[trust]") {
-  test::PartBench b{Place::below};
+  test::PartBench b{Role::below};
   Trust trust;
   const LinkId link = b.child();
   REQUIRE_FALSE(trust.refusal(link, wire::Note{0, "", true}, 0, b));

@@ -16,7 +16,7 @@ wire::JobSpec watched() {
 }
 
 struct Bench : test::PartBench {
-  explicit Bench(const wire::JobSpec& of = watched()) : PartBench(Place::root, of) {}
+  explicit Bench(const wire::JobSpec& of = watched()) : PartBench(Role::root, of) {}
 
   /// Handles deadlines until `end`, or until something is told; hosts that are looked at answer in no way.
   void run_until(Instant end) {

@@ -8,6 +8,7 @@
 
 #include "tree/base/overloaded.hpp"
 #include "tree/clients/ccs_answer.hpp"
+#include "tree/clients/recoveries.hpp"
 #include "tree/wire/ccs_message.hpp"
 
 namespace charmtree::proto {

@@ -3,7 +3,7 @@
 // parent and children say of hosts. One that only visits a host, because a launcher there was lost, is told
 // as AdopterUp or VisitFailed.
 //
-// Its messages: Assign, Hello, Ask, HandBack.
+// Its messages: Assign, Ask, HandBack.
 #pragma once
 
 #include <optional>
@@ -28,7 +28,6 @@ public:
   void tick(Turn& turn);
 
   void down(const wire::Assign& more, Turn& turn);
-  void up(LinkId link, const wire::Hello& hello, Turn& turn) { launch_->hello(link, hello, turn.now()); }
   void up(LinkId link, const wire::Ask& ask, Turn& turn);
   /// `stays`: in the next run it is tried again anyway.
   void up(LinkId link, const wire::HandBack& message, bool stays, Turn& turn);

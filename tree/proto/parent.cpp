@@ -3,29 +3,34 @@
 
 namespace charmtree::proto {
 
+bool Parent::on(Event event) {
+  const auto to = next(state_, event);
+  if (!to) return false;
+  state_ = *to;
+  first_word_by_ = hold_until_ = kNever;
+  return true;
+}
+
 WayUp Parent::way_up() const {
   if (state_ == State::awaited) return WayUp::awaited;
   return state_ == State::gone ? WayUp::gone : WayUp::open;
 }
 
 void Parent::arrived() {
-  become(State::here);
-  first_word_by_ = hold_until_ = kNever;
+  on(Event::arrived);
 }
 
 void Parent::lost(Instant hold_until) {
-  become(State::awaited);
-  if (state_ == State::awaited && hold_until_ == kNever) hold_until_ = hold_until;
+  if (on(Event::lost)) hold_until_ = hold_until;
 }
 
-void Parent::lost() {
-  become(State::gone);
-  first_word_by_ = hold_until_ = kNever;
+void Parent::give_up() {
+  on(Event::given_up);
 }
 
 bool Parent::is_late(Instant now) {
   if (now < hold_until_) return false;
-  lost();
+  give_up();
   return true;
 }
 

@@ -21,23 +21,32 @@ public:
     awaited,  // it is gone, and another one may come
     gone,
   };
-  /// From, to, and what has happened.
+  enum class Event : std::uint8_t {
+    arrived,   // its first word has come; or another one's, who has adopted us
+    lost,      // its link has ended, and another one may adopt us
+    given_up,  // none will: it may not, or has not come in time
+  };
   struct Transition {
-    State from, to;
-    const char* event;
+    State from;
+    Event event;
+    State to;
   };
-  static constexpr std::array kTransitions{
-      Transition{State::unheard, State::here, "its first word has come"},
-      Transition{State::unheard, State::gone, "its link has ended, or no word has come in time"},
-      Transition{State::here, State::here, "another one has adopted us"},
-      Transition{State::here, State::awaited, "its link has ended"},
-      Transition{State::here, State::gone, "its link has ended, and nobody may adopt us"},
-      Transition{State::awaited, State::here, "another one has adopted us"},
-      Transition{State::awaited, State::gone, "nobody has come in time"},
-  };
-  static constexpr bool may_become(State from, State to) {
-    return std::any_of(kTransitions.begin(), kTransitions.end(),
-                       [=](const Transition& each) { return each.from == from && each.to == to; });
+  static constexpr std::array<Transition, 7> kTransitions = {{
+      {State::unheard, Event::arrived, State::here},
+      {State::unheard, Event::given_up, State::gone},
+      {State::here, Event::arrived, State::here},
+      {State::here, Event::lost, State::awaited},
+      {State::here, Event::given_up, State::gone},
+      {State::awaited, Event::arrived, State::here},
+      {State::awaited, Event::given_up, State::gone},
+  }};
+  /// The state after `event`; nothing if that changes nothing: of a parent that is gone for good, nothing
+  /// more is expected, and the root has none.
+  static constexpr std::optional<State> next(State from, Event event) {
+    const auto* const found =
+        std::find_if(kTransitions.begin(), kTransitions.end(),
+                     [=](const Transition& each) { return each.from == from && each.event == event; });
+    return found == kTransitions.end() ? std::nullopt : std::optional{found->to};
   }
 
   /// The root's.
@@ -50,24 +59,20 @@ public:
   bool is_gone() const { return state_ == State::awaited || state_ == State::gone; }
   WayUp way_up() const;
 
-  /// Its first word; or another one's, who has adopted us.
   void arrived();
-  /// Another one may come until then.
+  /// Another one may come until then; the first such time holds.
   void lost(Instant hold_until);
-  /// None will.
-  void lost();
+  void give_up();
 
-  /// Nobody has come in time: as lost(). False: somebody may still come.
+  /// Nobody has come in time: as give_up(). False: somebody may still come.
   bool is_late(Instant now);
   /// It has had its time for a first word, which begins with the first call.
   bool is_silent(Instant now);
   Instant next_deadline() const { return earlier(hold_until_, first_word_by_); }
 
 private:
-  /// What the table does not hold is not done: of a parent that is gone for good, nothing more is expected.
-  void become(State to) {
-    if (may_become(state_, to)) state_ = to;
-  }
+  /// False: nothing is changed by it.
+  bool on(Event event);
 
   State state_ = State::none;
   std::optional<Duration> first_word_;

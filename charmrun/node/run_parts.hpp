@@ -12,9 +12,9 @@
 
 namespace charmtree {
 
-struct Run {
+struct RunParts {
   /// Both must outlive the object.
-  Run(proto::Place& place, proto::StartupTimes& times) : host(place, times), gather(times) {}
+  RunParts(proto::Place& place, proto::StartupTimes& times) : host(place, times), gather(times) {}
 
   proto::HostPart host;
   proto::GatherPart gather;
