@@ -93,7 +93,6 @@ public:
   std::uint32_t turned_away = 0;  // by an sshd that was too busy
   Instant first_tried = kNever;
   Duration insistence{0};                      // how long a host that is not reached is tried again
-  Instant retry_at = kNever;                   // state waiting
   wire::Stamps stamps;                         // the parent's half
   Instant welcomed = kNever;                   // when Welcome was sent
   std::uint32_t registered = 0, finished = 0;  // processes, as its Facts have told

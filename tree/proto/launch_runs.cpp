@@ -13,12 +13,11 @@ void Launch::cancel(LinkId link, Actions& out) {
   switch (child.state()) {
     case Child::State::logging_in:
       out.push_back(CancelLogin{link});
-      begun_.erase(link);
-      skip_ended_logins();
-      gate_.cancelled(child.host.machine);
+      in_flight_.cancelled(link);
+      queue_.cancelled(child.host.machine);
       break;
     case Child::State::waiting:
-      waiting_.erase({child.retry_at, link});
+      queue_.remove(link, child.host.machine);
       break;
     case Child::State::up:
       out.push_back(CloseLink{link});
@@ -33,8 +32,7 @@ void Launch::stop(Actions& out) {
   stopped_ = true;
   for (Host& host : pool_.clear()) shelved_.push_back(std::move(host));
   hungry_.clear();
-  judged_.clear();
-  blocked_.clear();
+  in_flight_.judge_no_more();
   for (auto it = children_.begin(); it != children_.end();) {
     const Child& child = it->second;
     if (child.visits() || !child.begins()) {
@@ -109,7 +107,7 @@ void Launch::begin_run(wire::Blob coded_job, const std::set<std::uint32_t>& unco
   for (Host& host : hosts) take_numbers(host);
   keep_this_machine(hosts);
   pool_.add(std::move(hosts));
-  next_login_ = std::max(next_login_, now);
+  pace_.resume(now);
   pump(now, out);
 }
 

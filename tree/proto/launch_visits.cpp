@@ -10,8 +10,7 @@ Child& Launch::visit(const Host& host, Via via, Instant now) {
   Child& visitor = children_[link];
   visitor.host = host;
   visitor.via = via;
-  visitor.retry_at = now;
-  waiting_.emplace(now, link);
+  queue_.add(link, now);
   return visitor;
 }
 
@@ -21,12 +20,12 @@ void Launch::sweep(LinkId lost, const std::set<std::uint32_t>& unconfirmed, Inst
     if (!child.idle || unconfirmed.contains(host.index)) visit(host, via, now).sweeper = true;
   };
   sweep(child.host, child.via);
-  for (const auto& [index, host] : child.below) sweep(host, usual_via(host));
+  for (const auto& [index, host] : child.below) sweep(host, profile(host).usual_via());
   pump(now, out);
 }
 
 void Launch::adopt(const Host& host, Duration insistence, Instant now, Actions& out) {
-  Child& visitor = visit(host, usual_via(host), now);
+  Child& visitor = visit(host, profile(host).usual_via(), now);
   visitor.adopter = true;
   visitor.insistence = insistence;
   pump(now, out);
@@ -44,7 +43,7 @@ void Launch::sweep_instead(const Host& host, Instant now, Actions& out) {
     child.lost();
     out.push_back(CloseLink{link});
   }
-  visit(host, usual_via(host), now).sweeper = true;
+  visit(host, profile(host).usual_via(), now).sweeper = true;
   pump(now, out);
 }
 
