@@ -119,7 +119,6 @@ LARGE_CLASSES = {
     "charmrun/options.hpp:Options": (111, 1, 0),
     "client-lib/job.hpp:Job": (18, 46, 1),
     "tree/proto/judge.hpp:Judge": (34, 83, 2),
-    "tree/proto/launch.hpp:Launch": (26, 54, 3),
     "tree/wire/messages.hpp:JobSpec": (42, 7, 0),
 }
 

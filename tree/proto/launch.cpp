@@ -13,10 +13,6 @@
 
 namespace charmtree::proto {
 
-namespace {
-constexpr std::uint32_t kMostAsked = 1024;  // hosts at a time
-}  // namespace
-
 Launch::Launch(const wire::JobSpec& job, wire::Blob coded_job, const LaunchConfig& config, Random& random)
     : job_(job),
       coded_job_(std::move(coded_job)),
@@ -25,12 +21,12 @@ Launch::Launch(const wire::JobSpec& job, wire::Blob coded_job, const LaunchConfi
       in_flight_(job.launch),
       pace_(job, config),
       retries_(job, config, random),
-      curve_(config.postal) {}
+      curve_(config.postal),
+      postponed_(job) {}
 
 void Launch::add(std::vector<Host> hosts, std::uint64_t login_rate, Instant now, Actions& out) {
   if (stopped_) return;
-  asked_ = false;
-  had_hosts_ = had_hosts_ || !hosts.empty();
+  own_requests_.answered(!hosts.empty());
   for (const Host& host : hosts) subtree_.add(host);
   keep_this_machine(hosts);
   pool_.add(std::move(hosts));
@@ -75,7 +71,7 @@ bool Launch::take_back(LinkId link, std::uint32_t host, Instant now, Actions& ou
   Host back = std::move(children_.at(link).below.extract(host).mapped());
   take_numbers(back);
   if (stopped_) {
-    shelved_.push_back(std::move(back));
+    postponed_.keep(std::move(back));
     return false;
   }
   pool_.add_single(std::move(back));
@@ -166,9 +162,9 @@ void Launch::give_up_silent(Instant now, std::vector<wire::HostFailure>& failed)
     Child& child = children_.at(*link);
     child.given_up = true;
     pool_.failed(child.host.index);
-    const Error error{Errc::timed_out, Phase::connect, "silent for too long", "see ++host-patience"};
-    miss(child.host, error, now);
-    failed.push_back({child.host.index, error});
+    postponed_.could_not_start(
+        child.host, {Errc::timed_out, Phase::connect, "silent for too long", "see ++host-patience"}, now,
+        failed);
   }
 }
 
@@ -199,37 +195,30 @@ void Launch::ask(LinkId link, const wire::Ask& message, Instant now, Actions& ou
   const std::uint64_t rate = std::min(message.login_rate, child.login_rate);
   child.login_rate -= rate;
   pace_.take_back(rate);
-  // It asks once, and again when it has got some.
-  const auto asked =
-      std::find_if(hungry_.begin(), hungry_.end(), [&](auto& each) { return each.first == link; });
-  if (asked == hungry_.end())
-    hungry_.emplace_back(link, std::max(message.hosts, 1U));
-  else
-    asked->second = std::max(asked->second, message.hosts);
+  requests_.add(link, message.hosts);
   serve(out);
   pump(now, out);
 }
 
-/// First come, first served, but never more than half of what is left.
+/// Never more than half of what is left.
 void Launch::serve(Actions& out) {
-  while (!hungry_.empty() && pool_.left() > 0) {
-    const auto [link, wanted] = hungry_.front();
-    if (find_up(link) != nullptr) {
-      std::vector<Host> hosts = pool_.split(std::min<std::size_t>(wanted, (pool_.left() + 1) / 2));
+  while (pool_.left() > 0) {
+    const auto request = requests_.first();
+    if (!request) return;
+    if (find_up(request->link) != nullptr) {
+      std::vector<Host> hosts = pool_.split(std::min<std::size_t>(request->hosts, (pool_.left() + 1) / 2));
       if (hosts.empty()) return;  // names of one machine, which is ours
-      give(link, std::move(hosts), out);
+      give(request->link, std::move(hosts), out);
     }
-    hungry_.pop_front();
+    requests_.served();
   }
 }
 
 void Launch::ask_parent(Actions& out) {
-  if (config_.is_root || asked_ || !had_hosts_ || !pool_.is_late() || stopped_) return;
+  if (config_.is_root || !own_requests_.may_ask() || !pool_.is_late() || stopped_) return;
   if (!pool_.empty() || !in_flight_.has_room()) return;
-  asked_ = true;
   const bool idle = in_flight_.empty() && queue_.empty();  // nothing to be tried again
-  out.push_back(Send{kParentLink, wire::Ask{bite_, idle ? pace_.give_all() : 0}});
-  bite_ = std::min(2 * bite_, kMostAsked);
+  out.push_back(Send{kParentLink, wire::Ask{own_requests_.ask(), idle ? pace_.give_all() : 0}});
 }
 
 void Launch::on(const LinkUp& event, Instant now, Actions& out) {
@@ -321,8 +310,7 @@ void Launch::on(const LoginFailed& event, Instant now, Actions& out, std::vector
       Error error = event.error;
       const std::uint32_t tries = child->retries + child->turned_away + 1;
       if (tries > 1) error.what += fmt::format(" ({} tries)", tries);
-      miss(child->host, error, now);
-      failed.push_back({child->host.index, std::move(error)});
+      postponed_.could_not_start(child->host, std::move(error), now, failed);
     }
   }
   children_.erase(event.link);
@@ -345,6 +333,67 @@ Child* Launch::find(LinkId link) {
 Child* Launch::find_up(LinkId link) {
   Child* child = find(link);
   return child != nullptr && child->state() == Child::State::up ? child : nullptr;
+}
+
+/// A login to a host whose launcher was lost, for no process. Whoever calls says whether it is to clean up
+/// there, or to find that launcher.
+Child& Launch::visit(const Host& host, Via via, Instant now) {
+  const LinkId link = next_link_++;
+  Child& visitor = children_[link];
+  visitor.host = host;
+  visitor.via = via;
+  queue_.add(link, now);
+  return visitor;
+}
+
+void Launch::sweep(LinkId lost, const std::set<std::uint32_t>& unconfirmed, Instant now, Actions& out) {
+  const Child& child = children_.at(lost);
+  const auto sweep = [&](const Host& host, Via via) {
+    if (!child.idle || unconfirmed.contains(host.index)) visit(host, via, now).sweeper = true;
+  };
+  sweep(child.host, child.via);
+  for (const auto& [index, host] : child.below) sweep(host, profile(host).usual_via());
+  pump(now, out);
+}
+
+void Launch::adopt(const Host& host, Duration insistence, Instant now, Actions& out) {
+  Child& visitor = visit(host, profile(host).usual_via(), now);
+  visitor.adopter = true;
+  visitor.insistence = insistence;
+  pump(now, out);
+}
+
+void Launch::sweep_instead(const Host& host, Instant now, Actions& out) {
+  for (auto& [link, child] : children_) {
+    if (!child.adopter || !child.open() || child.host.index != host.index) continue;
+    if (child.state() != Child::State::up) {
+      child.adopter = false;
+      child.sweeper = true;
+      child.insistence = {};
+      return;
+    }
+    child.lost();
+    out.push_back(CloseLink{link});
+  }
+  visit(host, profile(host).usual_via(), now).sweeper = true;
+  pump(now, out);
+}
+
+void Launch::abandon(Actions& out) {
+  for (auto& [link, child] : children_) {
+    if (!child.open()) continue;
+    cancel(link, out);
+    child.lost();
+  }
+}
+
+void Launch::adopted(LinkId link, std::map<std::uint32_t, Host> below, Instant now) {
+  Child& child = children_.at(link);
+  child.adopter = false;
+  child.welcomed = now;
+  child.below = std::move(below);
+  subtree_.move(child.host.index, link);
+  subtree_.started({child.host.index, config_.self});
 }
 
 }  // namespace charmtree::proto

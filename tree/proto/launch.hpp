@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <set>
 #include <vector>
@@ -14,12 +13,14 @@
 #include "tree/proto/child.hpp"
 #include "tree/proto/events.hpp"
 #include "tree/proto/host_pool.hpp"
+#include "tree/proto/host_requests.hpp"
 #include "tree/proto/launch_config.hpp"
 #include "tree/proto/login_pace.hpp"
 #include "tree/proto/login_queue.hpp"
 #include "tree/proto/login_retries.hpp"
 #include "tree/proto/logins_in_flight.hpp"
 #include "tree/proto/postal.hpp"
+#include "tree/proto/postponed_hosts.hpp"
 #include "tree/proto/subtree.hpp"
 
 namespace charmtree::proto {
@@ -85,19 +86,7 @@ public:
   /// The profile of a host of this job.
   const Profile& profile(const Host& host) const { return job_.profiles[host.profile]; }
 
-  /// In a session a host that could not be started is not tried again by runs that begin sooner: each would
-  /// wait for it.
-  static constexpr Duration kTryAgain = 30s;
-
 private:
-  /// In a session: of a host that could not be started.
-  struct Missing {
-    Host host;
-    Error error;
-    Instant again_at;
-  };
-  void miss(const Host& host, const Error& error, Instant now);
-  void take_missing(Instant now, std::vector<Host>& hosts, std::vector<wire::HostFailure>& failed);
   void keep_this_machine(std::vector<Host>& hosts);
   void take_numbers(Host& host) const;
   std::vector<Host> take_lost(const std::set<std::uint32_t>& unconfirmed, Instant now,
@@ -128,15 +117,12 @@ private:
   LoginsInFlight in_flight_;
   LoginPace pace_;
   LoginRetries retries_;
-  std::deque<std::pair<LinkId, std::uint32_t>> hungry_;  // children that asked for so many hosts
+  HostRequests requests_;
+  OwnRequests own_requests_;
   PostalCurve curve_;
-  std::uint32_t bite_ = 1;  // how many hosts to ask for next
-  bool asked_ = false;      // the parent has not answered yet
-  bool had_hosts_ = false;
+  PostponedHosts postponed_;
   LinkId next_link_ = kParentLink + 1;
-  bool stopped_ = false;       // only sweepers may still log in
-  std::vector<Host> shelved_;  // not started before that
-  std::vector<Missing> missing_;
+  bool stopped_ = false;  // only sweepers may still log in
   bool said_fallback_ = false;
 };
 

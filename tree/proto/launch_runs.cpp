@@ -30,8 +30,8 @@ void Launch::cancel(LinkId link, Actions& out) {
 
 void Launch::stop(Actions& out) {
   stopped_ = true;
-  for (Host& host : pool_.clear()) shelved_.push_back(std::move(host));
-  hungry_.clear();
+  for (Host& host : pool_.clear()) postponed_.keep(std::move(host));
+  requests_.clear();
   in_flight_.judge_no_more();
   for (auto it = children_.begin(); it != children_.end();) {
     const Child& child = it->second;
@@ -40,25 +40,9 @@ void Launch::stop(Actions& out) {
       continue;
     }
     cancel(it->first, out);
-    if (!child.given_up) shelved_.push_back(child.host);
+    if (!child.given_up) postponed_.keep(child.host);
     it = children_.erase(it);
   }
-}
-
-void Launch::miss(const Host& host, const Error& error, Instant now) {
-  if (job_.session) missing_.push_back({host, error, now + kTryAgain});
-}
-
-/// Those that are to be tried again.
-void Launch::take_missing(Instant now, std::vector<Host>& hosts, std::vector<wire::HostFailure>& failed) {
-  std::erase_if(missing_, [&](Missing& missing) {
-    if (now < missing.again_at) {
-      failed.push_back({missing.host.index, missing.error});
-      return false;
-    }
-    hosts.push_back(std::move(missing.host));
-    return true;
-  });
 }
 
 /// Nobody logs in to an unconfirmed host: old processes would be beside new ones.
@@ -70,14 +54,12 @@ std::vector<Host> Launch::take_lost(const std::set<std::uint32_t>& unconfirmed, 
   }
   const Error late{
       Errc::timed_out, Phase::connect, "what the last run left there was not cleaned up in time", {}};
-  std::vector<Host> hosts = std::exchange(shelved_, {});
-  take_missing(now, hosts, failed);
+  std::vector<Host> hosts = postponed_.take(now, failed);
   const auto take = [&](const Host& host) {
     subtree_.bind(host.index, kParentLink);
     if (!unconfirmed.contains(host.index)) return hosts.push_back(host);
     const auto error = errors.find(host.index);
-    failed.push_back({host.index, error == errors.end() ? late : error->second});
-    miss(host, failed.back().error, now);
+    postponed_.could_not_start(host, error == errors.end() ? late : error->second, now, failed);
   };
   for (const auto& [link, child] : children_) {
     if (child.stays() || child.visits()) continue;
@@ -90,7 +72,8 @@ std::vector<Host> Launch::take_lost(const std::set<std::uint32_t>& unconfirmed, 
 void Launch::begin_run(wire::Blob coded_job, const std::set<std::uint32_t>& unconfirmed, Instant now,
                        Actions& out, std::vector<wire::HostFailure>& failed) {
   coded_job_ = std::move(coded_job);
-  stopped_ = asked_ = false;
+  stopped_ = false;
+  own_requests_.begin_run();
   std::vector<Host> hosts = take_lost(unconfirmed, now, failed);
   for (auto it = children_.begin(); it != children_.end();) {
     Child& child = it->second;
