@@ -184,7 +184,7 @@ bool Repairs::up(Child& child, LinkId link, const wire::Message& message, Turn& 
     turn.give_up(link, Error{Errc::bad_peer, Phase::run, "its launcher does not let itself be adopted"});
     return true;
   };
-  if (child.adopter) {
+  if (child.adopts()) {
     const auto* waiting = std::get_if<wire::Waiting>(&message);
     if (waiting != nullptr && waiting->host == child.host.index)
       return claim(child, link, *waiting, turn), true;

@@ -122,7 +122,7 @@ void Node::handle(const LinkUp& event) {
   if (!event.key.type.empty()) tell_up(wire::NewHostKey{child->host.index, event.key});
   launch_->on(event, now_, *out_);
   child = launch_->find_up(event.link);
-  if (child != nullptr && child->adopter) health::Repairs::arrived(child->host.index, event.link, *this);
+  if (child != nullptr && child->adopts()) health::Repairs::arrived(child->host.index, event.link, *this);
 }
 
 void Node::handle(const LoginFailed& event) {
@@ -135,7 +135,7 @@ void Node::handle(const LoginFailed& event) {
   child = launch_->find(event.link);
   if (child != nullptr && child->visits() && child->state() == Child::State::lost) {
     unconfirmed_.insert(child->host.index);
-    if (child->adopter) repairs_.not_reached(child->host, event.error, *this);
+    if (child->adopts()) repairs_.not_reached(child->host, event.error, *this);
   }
   facts(std::move(news));
 }
@@ -279,12 +279,12 @@ void Node::lose(LinkId link, const Error& error) {
   Child* child = launch_ ? launch_->find_up(link) : nullptr;
   if (child == nullptr) return;
   child->lost();
-  if (child->sweeper) {
+  if (child->sweeps()) {
     unconfirmed_.insert(child->host.index);
     child->error = error;
     return;
   }
-  if (child->adopter || repairs_.lost(link)) {
+  if (child->adopts() || repairs_.lost(link)) {
     const Host host = child->host;
     repairs_.not_there(host.index, to_string(error), *this);
     return launch_->sweep_instead(host, now_, *out_);

@@ -105,7 +105,7 @@ TEST_CASE("below the root a name that does not resolve is left to the parent", "
 TEST_CASE("a visit tries again where sshd is too busy, and, as long as it insists, where none is reached",
           "[login_retries]") {
   Bench b{{.is_root = true}, 30s};
-  b.child.sweeper = true;
+  b.child.purpose = Child::Purpose::sweep;
   CHECK_FALSE(b.fail(Errc::refused));
   CHECK_FALSE(b.fail(Errc::timed_out));
   CHECK(b.fail(Errc::busy));

@@ -109,15 +109,7 @@ bool Launch::is_patient() const {
 
 void Launch::login(Child child, Instant now, Actions& out) {
   const LinkId link = next_link_++;
-  if (child.first_tried == kNever) child.first_tried = now;
-  child.login_begun();
-  ++child.attempts;
-  child.stamps = {};
-  child.stamps.host = child.host.index;
-  child.stamps.parent = config_.self;
-  child.stamps.level = config_.level + 1;
-  child.stamps.attempts = child.attempts;
-  child.stamps.times[wire::Stamps::begun] = now;
+  child.login_begun(config_.self, config_.level + 1, now);
   using Silence = LoginsInFlight::Silence;
   in_flight_.begin(link, is_patient() || child.visits() ? Silence::borne : Silence::judged, now);
   queue_.begun(child.host.machine);
@@ -233,18 +225,9 @@ void Launch::on(const LinkUp& event, Instant now, Actions& out) {
     return;
   }
   child->logged_in();
-  if (child->sweeper) return out.push_back(Send{event.link, wire::Sweep{job_.id, child->host.index}});
-  if (child->adopter) return;  // whoever wants to adopt somebody there says whom
-  child->welcomed = now;
-  using S = wire::Stamps;
-  auto& times = child->stamps.times;
-  if (event.times.begun != kNever) times[S::begun] = event.times.begun;
-  times[S::resolved] = event.times.resolved;
-  times[S::connected] = event.times.connected;
-  times[S::handshaken] = event.times.handshaken;
-  times[S::authenticated] = event.times.authenticated;
-  times[S::executed] = event.times.executed;
-  times[S::hello] = now;
+  if (child->sweeps()) return out.push_back(Send{event.link, wire::Sweep{job_.id, child->host.index}});
+  if (child->adopts()) return;  // whoever wants to adopt somebody there says whom
+  child->welcome(event.times, now);
   out.push_back(Send{event.link, wire::Welcome{coded_job_, child->host, config_.level + 1}});
   subtree_.bind(child->host.index, event.link);
   give(event.link, hosts_for(*child, now), out);
@@ -268,14 +251,7 @@ bool Launch::fall_back(LinkId link, const LoginFailed& event, Instant now, Actio
         Say{config_.is_root ? Tone::info : Tone::verbose,  // one such line is enough
             fmt::format("{}: {}; using the ssh command for such hosts", child.host.name, event.error.what)});
   }
-  Child again;
-  again.host = std::move(child.host);
-  again.sweeper = child.sweeper;
-  again.adopter = child.adopter;
-  again.via = Via::command;
-  again.attempts = child.attempts;
-  again.first_tried = child.first_tried;
-  again.insistence = child.insistence;
+  Child again = child.by(Via::command);
   children_.erase(link);
   enter(std::move(again), now, out);
   return true;
@@ -308,8 +284,7 @@ void Launch::on(const LoginFailed& event, Instant now, Actions& out, std::vector
     pool_.failed(child->host.index);
     if (!hand_back(*child, event.error, out)) {
       Error error = event.error;
-      const std::uint32_t tries = child->retries + child->turned_away + 1;
-      if (tries > 1) error.what += fmt::format(" ({} tries)", tries);
+      if (child->tries() > 1) error.what += fmt::format(" ({} tries)", child->tries());
       postponed_.could_not_start(child->host, std::move(error), now, failed);
     }
   }
@@ -335,12 +310,12 @@ Child* Launch::find_up(LinkId link) {
   return child != nullptr && child->state() == Child::State::up ? child : nullptr;
 }
 
-/// A login to a host whose launcher was lost, for no process. Whoever calls says whether it is to clean up
-/// there, or to find that launcher.
-Child& Launch::visit(const Host& host, Via via, Instant now) {
+/// A login to a host whose launcher was lost.
+Child& Launch::visit(const Host& host, Via via, Child::Purpose purpose, Instant now) {
   const LinkId link = next_link_++;
   Child& visitor = children_[link];
   visitor.host = host;
+  visitor.purpose = purpose;
   visitor.via = via;
   queue_.add(link, now);
   return visitor;
@@ -349,7 +324,7 @@ Child& Launch::visit(const Host& host, Via via, Instant now) {
 void Launch::sweep(LinkId lost, const std::set<std::uint32_t>& unconfirmed, Instant now, Actions& out) {
   const Child& child = children_.at(lost);
   const auto sweep = [&](const Host& host, Via via) {
-    if (!child.idle || unconfirmed.contains(host.index)) visit(host, via, now).sweeper = true;
+    if (!child.idle || unconfirmed.contains(host.index)) visit(host, via, Child::Purpose::sweep, now);
   };
   sweep(child.host, child.via);
   for (const auto& [index, host] : child.below) sweep(host, profile(host).usual_via());
@@ -357,25 +332,22 @@ void Launch::sweep(LinkId lost, const std::set<std::uint32_t>& unconfirmed, Inst
 }
 
 void Launch::adopt(const Host& host, Duration insistence, Instant now, Actions& out) {
-  Child& visitor = visit(host, profile(host).usual_via(), now);
-  visitor.adopter = true;
-  visitor.insistence = insistence;
+  visit(host, profile(host).usual_via(), Child::Purpose::adopt, now).insistence = insistence;
   pump(now, out);
 }
 
 void Launch::sweep_instead(const Host& host, Instant now, Actions& out) {
   for (auto& [link, child] : children_) {
-    if (!child.adopter || !child.open() || child.host.index != host.index) continue;
+    if (!child.adopts() || !child.open() || child.host.index != host.index) continue;
     if (child.state() != Child::State::up) {
-      child.adopter = false;
-      child.sweeper = true;
+      child.purpose = Child::Purpose::sweep;
       child.insistence = {};
       return;
     }
     child.lost();
     out.push_back(CloseLink{link});
   }
-  visit(host, profile(host).usual_via(), now).sweeper = true;
+  visit(host, profile(host).usual_via(), Child::Purpose::sweep, now);
   pump(now, out);
 }
 
@@ -389,7 +361,7 @@ void Launch::abandon(Actions& out) {
 
 void Launch::adopted(LinkId link, std::map<std::uint32_t, Host> below, Instant now) {
   Child& child = children_.at(link);
-  child.adopter = false;
+  child.purpose = Child::Purpose::job;
   child.welcomed = now;
   child.below = std::move(below);
   subtree_.move(child.host.index, link);

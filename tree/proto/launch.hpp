@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Starting launchers on other hosts: a sliding window of logins, polite retries, the fallback from libssh2 to
 // the ssh command, and what becomes of a host that cannot be started from here. Takes hosts from the pool and
-// binds them to links in the subtree. Knows nothing of processes.
+// binds them to links in the subtree. Knows nothing of processes. When a login begins, its parts say
+// (login_queue, logins_in_flight, login_pace, login_retries), and who asks for hosts (host_requests).
 #pragma once
 
 #include <cstdint>
@@ -98,7 +99,7 @@ private:
   void login(Child child, Instant now, Actions& out);
   bool is_patient() const;
   void give_up_silent(Instant now, std::vector<wire::HostFailure>& failed);
-  Child& visit(const Host& host, Via via, Instant now);
+  Child& visit(const Host& host, Via via, Child::Purpose purpose, Instant now);
   bool fall_back(LinkId link, const LoginFailed& event, Instant now, Actions& out);
   bool try_again(LinkId link, const LoginFailed& event, Instant now);
   bool hand_back(const Child& child, const Error& error, Actions& out);
