@@ -11,11 +11,20 @@ namespace {
 using Silence = LoginsInFlight::Silence;
 constexpr Instant kNow{100s};
 
+/// That can do without some of its hosts.
+wire::JobSpec job_with(Duration patience = {}) {
+  wire::JobSpec job;
+  job.launch.on_failure = wire::OnHostFailure::drop;
+  job.launch.patience = patience;
+  return job;
+}
+
 }  // namespace
 
 TEST_CASE("there is room for as many logins as the window has, however they end", "[in_flight]") {
-  const wire::LaunchRules rules{{}, 3};
-  LoginsInFlight logins{rules};
+  wire::JobSpec job;
+  job.launch.batch = 3;
+  LoginsInFlight logins{job};
   CHECK(logins.empty());
   for (LinkId link = 1; link <= 3; ++link) {
     CHECK(logins.has_room());
@@ -38,9 +47,8 @@ TEST_CASE("there is room for as many logins as the window has, however they end"
 }
 
 TEST_CASE("who is silent for longer than the user's patience is told once, and goes on", "[in_flight]") {
-  wire::LaunchRules rules;
-  rules.patience = 5s;
-  LoginsInFlight logins{rules};
+  wire::JobSpec job = job_with(5s);
+  LoginsInFlight logins{job};
   CHECK(logins.patience_ends() == kNever);
   logins.begin(1, Silence::borne, kNow);
   CHECK(logins.patience_ends() == kNever);
@@ -54,7 +62,7 @@ TEST_CASE("who is silent for longer than the user's patience is told once, and g
   logins.succeeded(3, kNow + 6s);
   CHECK(logins.patience_ends() == kNow + 8s);
   SECTION("the patience of another run") {
-    rules.patience = 10s;
+    job.launch.patience = 10s;
     CHECK(logins.patience_ends() == kNow + 13s);
   }
   SECTION("nobody is judged any more") {
@@ -69,8 +77,8 @@ TEST_CASE("who is silent for longer than the user's patience is told once, and g
 }
 
 TEST_CASE("without a patience of the user's it comes from the logins so far", "[in_flight]") {
-  const wire::LaunchRules rules;
-  LoginsInFlight logins{rules};
+  const wire::JobSpec job = job_with();
+  LoginsInFlight logins{job};
   CHECK(logins.usual() == 0s);
   logins.begin(1, Silence::judged, kNow);
   logins.begin(2, Silence::judged, kNow);
@@ -80,9 +88,31 @@ TEST_CASE("without a patience of the user's it comes from the logins so far", "[
   CHECK(logins.patience_ends() == kNow + 4s);
 }
 
+TEST_CASE("nobody is impatient where all hosts are needed, or before anybody waits for a run",
+          "[in_flight]") {
+  wire::JobSpec job = job_with();
+  LoginsInFlight logins{job};
+  const auto is_judged = [&](LinkId link) {
+    logins.begin(link, Silence::judged, kNow);
+    const bool is = logins.patience_ends() != kNever;
+    logins.cancelled(link);
+    return is;
+  };
+  CHECK(is_judged(1));
+  job.session = true;
+  CHECK_FALSE(is_judged(2));
+  job.launch.patience = 5s;  // the user's own word holds
+  CHECK(is_judged(3));
+  job.launch.patience = {};
+  job.processes = 4;
+  CHECK(is_judged(4));
+  job.launch.on_failure = wire::OnHostFailure::abort;
+  CHECK_FALSE(is_judged(5));
+}
+
 TEST_CASE("who is on its way answers after the rest of the latency, or never", "[in_flight]") {
-  const wire::LaunchRules rules;
-  LoginsInFlight logins{rules};
+  const wire::JobSpec job = job_with();
+  LoginsInFlight logins{job};
   logins.begin(1, Silence::borne, kNow - 400ms);  // four times the latency ago
   logins.begin(2, Silence::borne, kNow - 150ms);  // late
   logins.begin(3, Silence::borne, kNow - 40ms);

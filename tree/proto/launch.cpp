@@ -18,7 +18,7 @@ Launch::Launch(const wire::JobSpec& job, wire::Blob coded_job, const LaunchConfi
       coded_job_(std::move(coded_job)),
       config_(config),
       pool_(job.launch.shape, config.level),
-      in_flight_(job.launch),
+      in_flight_(job),
       pace_(job, config),
       retries_(job, config, random),
       curve_(config.postal),
@@ -101,17 +101,11 @@ bool Launch::enter(Child child, Instant now, Actions& out) {
   return false;
 }
 
-/// With hosts that are just slow. So is a session, before anybody waits for a run.
-bool Launch::is_patient() const {
-  const bool is_first = job_.session && job_.processes == 0 && job_.launch.patience == Duration{0};
-  return is_first || job_.launch.on_failure == wire::OnHostFailure::abort;
-}
-
 void Launch::login(Child child, Instant now, Actions& out) {
   const LinkId link = next_link_++;
   child.login_begun(config_.self, config_.level + 1, now);
   using Silence = LoginsInFlight::Silence;
-  in_flight_.begin(link, is_patient() || child.visits() ? Silence::borne : Silence::judged, now);
+  in_flight_.begin(link, child.visits() ? Silence::borne : Silence::judged, now);
   queue_.begun(child.host.machine);
   pace_.begun(now);
   out.push_back(Login{link, child.host, profile(child.host), child.via, job_.timeout});

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Starting launchers on other hosts: a sliding window of logins, polite retries, the fallback from libssh2 to
 // the ssh command, and what becomes of a host that cannot be started from here. Takes hosts from the pool and
-// binds them to links in the subtree. Knows nothing of processes. When a login begins, its parts say
-// (login_queue, logins_in_flight, login_pace, login_retries), and who asks for hosts (host_requests).
+// binds them to links in the subtree. Knows nothing of processes. Its parts decide when a login begins
+// (login_queue, logins_in_flight, login_pace, login_retries) and who gets the next hosts (host_requests,
+// postal).
 #pragma once
 
 #include <cstdint>
@@ -97,7 +98,6 @@ private:
   bool login_next(Instant now, Actions& out);
   bool enter(Child child, Instant now, Actions& out);
   void login(Child child, Instant now, Actions& out);
-  bool is_patient() const;
   void give_up_silent(Instant now, std::vector<wire::HostFailure>& failed);
   Child& visit(const Host& host, Via via, Child::Purpose purpose, Instant now);
   bool fall_back(LinkId link, const LoginFailed& event, Instant now, Actions& out);

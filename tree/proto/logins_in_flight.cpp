@@ -15,12 +15,18 @@ LoginWindow::Config window_of(const wire::LaunchRules& rules) {
 
 }  // namespace
 
-LoginsInFlight::LoginsInFlight(const wire::LaunchRules& rules)
-    : rules_(rules), window_(window_of(rules)), patience_(rules.patience) {}
+LoginsInFlight::LoginsInFlight(const wire::JobSpec& job)
+    : job_(job), window_(window_of(job.launch)), patience_(job.launch.patience) {}
+
+/// With hosts that are just slow. So is a session, before anybody waits for a run.
+bool LoginsInFlight::is_patient() const {
+  const bool is_first = job_.session && job_.processes == 0 && job_.launch.patience == Duration{0};
+  return is_first || job_.launch.on_failure == wire::OnHostFailure::abort;
+}
 
 void LoginsInFlight::begin(LinkId link, Silence silence, Instant now) {
   begun_.emplace(link, now);
-  if (silence == Silence::judged) judged_.push_back(link);
+  if (silence == Silence::judged && !is_patient()) judged_.push_back(link);
 }
 
 Instant LoginsInFlight::end(LinkId link) {
@@ -49,7 +55,7 @@ void LoginsInFlight::skip_ended() {
 
 Instant LoginsInFlight::patience_ends() const {
   if (judged_.empty()) return kNever;
-  const Duration own = rules_.patience;  // of this run
+  const Duration own = job_.launch.patience;  // of this run
   return begun_.at(judged_.front()) + (own > Duration{0} ? own : patience_.get());
 }
 

@@ -21,10 +21,11 @@ class LoginsInFlight {
 public:
   enum class Silence : std::uint8_t {
     borne,
-    judged,  // by the user's ++host-patience, or by what logins have taken so far
+    judged,  // where the job can do without a host: by the user's ++host-patience, or by what logins have
+             // taken so far
   };
-  /// `rules` must outlive the object; the patience is as they say at the time.
-  explicit LoginsInFlight(const wire::LaunchRules& rules);
+  /// `job` must outlive the object; the patience is as it says at the time.
+  explicit LoginsInFlight(const wire::JobSpec& job);
 
   /// One more may begin.
   bool has_room() const { return window_.admits(begun_.size()); }
@@ -49,10 +50,11 @@ public:
   std::vector<Duration> still_take(Duration latency, Instant now) const;
 
 private:
+  bool is_patient() const;
   Instant end(LinkId link);
   void skip_ended();
 
-  const wire::LaunchRules& rules_;
+  const wire::JobSpec& job_;
   LoginWindow window_;
   Patience patience_;
   std::map<LinkId, Instant> begun_;
