@@ -228,12 +228,12 @@ void Node::lose(LinkId link, const Error& error) {
   Child* child = launch.find_up(link);
   if (child == nullptr) return;
   child->lost();
-  if (child->sweeper) {
+  if (child->sweeps()) {
     shutdown.leave_unconfirmed(child->host.index);
     child->error = error;
     return;
   }
-  if (child->adopter || repairs_.lost(link)) {
+  if (child->adopts() || repairs_.lost(link)) {
     const Host host = child->host;
     repairs_.not_there(host.index, to_string(error), *this);
     return launch.sweep_instead(host, now_, *out_);

@@ -20,7 +20,7 @@ constexpr Instant kNow{100s};
 void tell(Child& child, Event event) {
   switch (event) {
     case Event::login_begun:
-      return child.login_begun();
+      return child.login_begun(wire::kRootIndex, 1, kNow);
     case Event::put_off:
       return child.put_off();
     case Event::logged_in:
@@ -35,7 +35,7 @@ void tell(Child& child, Event event) {
 Child child_in(State state) {
   Child child;
   if (state == State::waiting) return child;
-  child.login_begun();
+  child.login_begun(wire::kRootIndex, 1, kNow);
   if (state == State::logging_in) return child;
   child.logged_in();
   if (state == State::done) child.done();
@@ -92,14 +92,68 @@ TEST_CASE("a child is waited for while it is up, and a visit from its first try 
     CHECK_FALSE(child.stays());
     child.idle = true;
     CHECK(child.stays() == (state == State::up));
-    for (bool Child::*const visit : {&Child::sweeper, &Child::adopter}) {
+    for (const Child::Purpose purpose : {Child::Purpose::sweep, Child::Purpose::adopt}) {
       Child visitor = child_in(state);
-      visitor.*visit = true;
+      visitor.purpose = purpose;
       CHECK(visitor.visits());
+      CHECK(visitor.sweeps() != visitor.adopts());
       CHECK(visitor.open() == (begins || state == State::up));
       CHECK_FALSE(visitor.serves());
     }
   }
+}
+
+TEST_CASE("each login that begins is counted, and stamped anew", "[child]") {
+  Child child;
+  child.host.index = 7;
+  child.login_begun(3, 2, kNow);
+  child.login_begun(3, 2, kNow + 1s);  // it has begun
+  CHECK(child.attempts == 1);
+  CHECK(child.first_tried == kNow);
+  child.put_off();
+  child.login_begun(3, 2, kNow + 2s);
+  CHECK(child.attempts == 2);
+  CHECK(child.first_tried == kNow);
+  CHECK(child.stamps.host == 7);
+  CHECK(child.stamps.parent == 3);
+  CHECK(child.stamps.level == 2);
+  CHECK(child.stamps.attempts == 2);
+  CHECK(child.stamps.times[wire::Stamps::begun] == kNow + 2s);
+  CHECK(child.stamps.times[wire::Stamps::hello] == kNever);
+}
+
+TEST_CASE("how a login went is stamped when the launcher is welcomed", "[child]") {
+  Child child = child_in(State::up);
+  LoginTimes times;
+  times.connected = kNow + 1s;
+  child.welcome(times, kNow + 2s);
+  CHECK(child.welcomed == kNow + 2s);
+  CHECK(child.stamps.times[wire::Stamps::begun] == kNow);  // as we saw it
+  CHECK(child.stamps.times[wire::Stamps::connected] == kNow + 1s);
+  CHECK(child.stamps.times[wire::Stamps::executed] == kNever);
+  CHECK(child.stamps.times[wire::Stamps::hello] == kNow + 2s);
+  times.begun = kNow - 1s;  // by who has logged in
+  child.welcome(times, kNow + 2s);
+  CHECK(child.stamps.times[wire::Stamps::begun] == kNow - 1s);
+}
+
+TEST_CASE("by another transport a host is tried from the beginning, but in the same time", "[child]") {
+  Child child = child_in(State::logging_in);
+  child.host.index = 7;
+  child.purpose = Child::Purpose::adopt;
+  child.insistence = 5s;
+  child.retries = 3;
+  child.turned_away = 2;
+  CHECK(child.tries() == 6);
+  const Child again = child.by(Via::command);
+  CHECK(again.state() == State::waiting);
+  CHECK(again.via == Via::command);
+  CHECK(again.host.index == 7);
+  CHECK(again.adopts());
+  CHECK(again.insistence == 5s);
+  CHECK(again.attempts == 1);
+  CHECK(again.first_tried == kNow);
+  CHECK(again.tries() == 1);
 }
 
 TEST_CASE("the clocks of parent and child are joined by the hello", "[child]") {

@@ -174,7 +174,7 @@ TEST_CASE("a host that did not come up is tried again after a while", "[session]
   session.world.run_over = [&] {
     if (session.world.runs.size() == 2) session.world.end_session(signals::kTerminate);
   };
-  session.world.at(20s + Launch::kTryAgain, [&] {
+  session.world.at(20s + PostponedHosts::kTryAgain, [&] {
     up = true;
     for (Actor& actor : session.world.actors) actor = plain();
     session.world.next_run({1, 1, 1});

@@ -3,8 +3,47 @@
 
 namespace charmtree::proto {
 
-void Child::on(Event event) {
-  state_ = next(state_, event).value_or(state_);
+/// False if it changes nothing.
+bool Child::on(Event event) {
+  const auto to = next(state_, event);
+  if (to) state_ = *to;
+  return to.has_value();
+}
+
+void Child::login_begun(std::uint32_t parent, std::uint32_t level, Instant now) {
+  if (!on(Event::login_begun)) return;
+  if (first_tried == kNever) first_tried = now;
+  ++attempts;
+  stamps = {};
+  stamps.host = host.index;
+  stamps.parent = parent;
+  stamps.level = level;
+  stamps.attempts = attempts;
+  stamps.times[wire::Stamps::begun] = now;
+}
+
+Child Child::by(Via other) const {
+  Child again;
+  again.host = host;
+  again.purpose = purpose;
+  again.via = other;
+  again.attempts = attempts;
+  again.first_tried = first_tried;
+  again.insistence = insistence;
+  return again;
+}
+
+void Child::welcome(const LoginTimes& login, Instant now) {
+  welcomed = now;
+  using S = wire::Stamps;
+  auto& times = stamps.times;
+  if (login.begun != kNever) times[S::begun] = login.begun;
+  times[S::resolved] = login.resolved;
+  times[S::connected] = login.connected;
+  times[S::handshaken] = login.handshaken;
+  times[S::authenticated] = login.authenticated;
+  times[S::executed] = login.executed;
+  times[S::hello] = now;
 }
 
 void Child::hello(Instant clock, Instant now) {

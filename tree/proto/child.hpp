@@ -14,6 +14,7 @@
 
 #include "tree/base/error.hpp"
 #include "tree/base/time.hpp"
+#include "tree/proto/events.hpp"
 #include "tree/wire/host.hpp"
 #include "tree/wire/messages.hpp"
 
@@ -57,12 +58,25 @@ public:
     return found == kTransitions.end() ? std::nullopt : std::optional{found->to};
   }
 
+  /// What it is started for.
+  enum class Purpose : std::uint8_t {
+    job,    // to run processes, and to start others
+    sweep,  // to clean up after the launcher that was lost there
+    adopt,  // to lead to the launcher that waits there to be adopted, if there is one
+  };
+
   State state() const { return state_; }
-  void login_begun() { on(Event::login_begun); }
+  /// From the launcher on the host `parent`, for one at this level of the tree.
+  void login_begun(std::uint32_t parent, std::uint32_t level, Instant now);
   void put_off() { on(Event::put_off); }
   void logged_in() { on(Event::logged_in); }
   void done() { on(Event::done); }
   void lost() { on(Event::lost); }
+
+  /// The same host, to be logged in to by another transport, which has retries of its own.
+  Child by(Via other) const;
+  /// By this transport.
+  std::uint32_t tries() const { return retries + turned_away + 1; }
 
   /// It can take part in the next run.
   bool stays() const { return state_ == State::up && idle; }
@@ -70,11 +84,15 @@ public:
   bool begins() const { return state_ == State::logging_in || state_ == State::waiting; }
   /// Somebody has to be waited for.
   bool open() const { return state_ == State::up || (visits() && begins()); }
-  /// It was started for no process.
-  bool visits() const { return sweeper || adopter; }
+  /// It is started for no process.
+  bool visits() const { return purpose != Purpose::job; }
+  bool sweeps() const { return purpose == Purpose::sweep; }
+  bool adopts() const { return purpose == Purpose::adopt; }
   /// Orders for everybody are for it and those below it, too.
   bool serves() const { return state_ == State::up && !visits(); }
 
+  /// Its launcher, which has greeted, is told what it is there for; how its login went is kept.
+  void welcome(const LoginTimes& login, Instant now);
   /// Its launcher has said what its clock shows: joins that to ours. Only the first time counts.
   void hello(Instant clock, Instant now);
   /// An instant of its clock in ours; kNever if that would be too far.
@@ -87,27 +105,25 @@ public:
 
   Host host;
   std::map<std::uint32_t, Host> below;  // what it was given to start, by index
+  Purpose purpose = Purpose::job;
   Via via = Via::ssh;
   std::uint32_t attempts = 0;     // logins tried, by whatever transport
   std::uint32_t retries = 0;      // by this one
   std::uint32_t turned_away = 0;  // by an sshd that was too busy
   Instant first_tried = kNever;
   Duration insistence{0};                      // how long a host that is not reached is tried again
-  Instant retry_at = kNever;                   // state waiting
+  bool given_up = false;                       // silent for too long; what its login still does is discarded
   wire::Stamps stamps;                         // the parent's half
   Instant welcomed = kNever;                   // when Welcome was sent
+  std::uint64_t login_rate = 0;                // its part of ours
   std::uint32_t registered = 0, finished = 0;  // processes, as its Facts have told
   std::uint32_t crash_acks = 0;                // of the present epoch
   std::uint64_t queue_pairs = 0;               // given in it, and passed on
-  bool given_up = false;                       // silent for too long; what its login still does is discarded
-  std::uint64_t login_rate = 0;                // its part of ours
-  bool sweeper = false;                        // only cleans up after the launcher that was lost there
-  bool adopter = false;  // leads to the one that waits there to be adopted, if there is one
-  Error error;           // of a sweeper that was lost
-  bool idle = false;     // the run is over there and below
+  bool idle = false;                           // the run is over there and below
+  Error error;                                 // of a visit that was lost
 
 private:
-  void on(Event event);
+  bool on(Event event);
 
   State state_ = State::waiting;
   std::optional<Duration> clock_offset_;  // its clock minus ours; nothing: Hello has not come

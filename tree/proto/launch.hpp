@@ -1,35 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // Starting launchers on other hosts: a sliding window of logins, polite retries, the fallback from libssh2 to
 // the ssh command, and what becomes of a host that cannot be started from here. Takes hosts from the pool and
-// binds them to links in the subtree. Knows nothing of processes.
+// binds them to links in the subtree. Knows nothing of processes. Its parts decide when a login begins
+// (login_queue, logins_in_flight, login_pace, login_retries) and who gets the next hosts (host_requests,
+// postal).
 #pragma once
 
-#include <deque>
+#include <cstdint>
 #include <map>
-#include <memory>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "tree/base/random.hpp"
 #include "tree/proto/child.hpp"
 #include "tree/proto/events.hpp"
 #include "tree/proto/host_pool.hpp"
-#include "tree/proto/login_window.hpp"
-#include "tree/proto/machine_gate.hpp"
+#include "tree/proto/host_requests.hpp"
+#include "tree/proto/launch_config.hpp"
+#include "tree/proto/login_pace.hpp"
+#include "tree/proto/login_queue.hpp"
+#include "tree/proto/login_retries.hpp"
+#include "tree/proto/logins_in_flight.hpp"
 #include "tree/proto/postal.hpp"
+#include "tree/proto/postponed_hosts.hpp"
 #include "tree/proto/subtree.hpp"
 
 namespace charmtree::proto {
-
-struct LaunchConfig {
-  std::uint32_t retries = 3;     // per host and transport, after transient failures only
-  Duration first_pause = 250ms;  // before the second try; doubles
-  bool is_root = false;
-  std::uint32_t level = 0;  // of this launcher
-  std::uint32_t self = wire::kRootIndex;
-  Postal postal;  // what a login costs, as far as is known beforehand
-};
 
 class Launch {
 public:
@@ -69,7 +65,7 @@ public:
   /// Leaves all children to others, and whoever was on the way to one of them comes back.
   void abandon(Actions& out);
   /// How long a login takes at most, nine times of ten; 0: there was none yet.
-  Duration usual_login() const { return patience_.usual(); }
+  Duration usual_login() const { return in_flight_.usual(); }
   /// Nobody is to be adopted there any more: what is left is killed, also a launcher that does not answer.
   void sweep_instead(const Host& host, Instant now, Actions& out);
   /// The launcher at `link` and all below it are ours from now on.
@@ -92,19 +88,7 @@ public:
   /// The profile of a host of this job.
   const Profile& profile(const Host& host) const { return job_.profiles[host.profile]; }
 
-  /// In a session a host that could not be started is not tried again by runs that begin sooner: each would
-  /// wait for it.
-  static constexpr Duration kTryAgain = 30s;
-
 private:
-  /// In a session: of a host that could not be started.
-  struct Missing {
-    Host host;
-    Error error;
-    Instant again_at;
-  };
-  void miss(const Host& host, const Error& error, Instant now);
-  void take_missing(Instant now, std::vector<Host>& hosts, std::vector<wire::HostFailure>& failed);
   void keep_this_machine(std::vector<Host>& hosts);
   void take_numbers(Host& host) const;
   std::vector<Host> take_lost(const std::set<std::uint32_t>& unconfirmed, Instant now,
@@ -114,21 +98,12 @@ private:
   bool login_next(Instant now, Actions& out);
   bool enter(Child child, Instant now, Actions& out);
   void login(Child child, Instant now, Actions& out);
-  void login_ended(LinkId link, const Child& child, const Error* error, Instant now);
-  bool may_login(Instant now) const;
-  bool is_patient() const;
-  bool is_paced() const { return pool_.is_late() || login_rate_limited(); }
-  bool login_rate_limited() const { return job_.launch.login_rate != 0; }
-  Duration pace() const;
   void give_up_silent(Instant now, std::vector<wire::HostFailure>& failed);
-  Instant patience_ends() const;
-  void skip_ended_logins();
-  Via usual_via(const Host& host) const;
-  Child& visit(const Host& host, Via via, Instant now);
+  Child& visit(const Host& host, Via via, Child::Purpose purpose, Instant now);
   bool fall_back(LinkId link, const LoginFailed& event, Instant now, Actions& out);
   bool try_again(LinkId link, const LoginFailed& event, Instant now);
   bool hand_back(const Child& child, const Error& error, Actions& out);
-  std::size_t postal_share(Instant now);
+  std::vector<Host> hosts_for(const Child& child, Instant now);
   void give(LinkId link, std::vector<Host> hosts, Actions& out);
   void serve(Actions& out);
   void ask_parent(Actions& out);
@@ -136,28 +111,19 @@ private:
   const wire::JobSpec& job_;
   wire::Blob coded_job_;
   LaunchConfig config_;
-  Random& random_;
   HostPool pool_;
-  LoginWindow window_;
-  MachineGate gate_;
-  Patience patience_;
   Subtree subtree_;
   std::map<LinkId, Child> children_;
-  std::map<LinkId, Instant> begun_;                      // logins in flight
-  std::deque<LinkId> judged_;                            // those that patience watches, in order
-  std::map<std::uint32_t, std::deque<LinkId>> blocked_;  // waiting for a login to their machine to end
-  std::set<std::pair<Instant, LinkId>> waiting_;         // for their next try
-  std::deque<std::pair<LinkId, std::uint32_t>> hungry_;  // children that asked for so many hosts
+  LoginQueue queue_;
+  LoginsInFlight in_flight_;
+  LoginPace pace_;
+  LoginRetries retries_;
+  HostRequests requests_;
+  OwnRequests own_requests_;
   PostalCurve curve_;
-  std::uint32_t bite_ = 1;               // how many hosts to ask for next
-  Instant next_login_ = Instant::min();  // not before
-  std::uint64_t login_rate_ = 0;         // our part of the job's
-  bool asked_ = false;                   // the parent has not answered yet
-  bool had_hosts_ = false;
+  PostponedHosts postponed_;
   LinkId next_link_ = kParentLink + 1;
-  bool stopped_ = false;       // only sweepers may still log in
-  std::vector<Host> shelved_;  // not started before that
-  std::vector<Missing> missing_;
+  bool stopped_ = false;  // only sweepers may still log in
   bool said_fallback_ = false;
 };
 

@@ -20,7 +20,7 @@ void LaunchPart::on(const LinkUp& event, Turn& turn) {
   if (!event.key.type.empty()) turn.tell_up(wire::NewHostKey{child->host.index, event.key});
   launch_->on(event, turn.now(), turn.out());
   child = launch_->find_up(event.link);
-  if (child != nullptr && child->adopter) turn.tell(AdopterUp{child->host.index, event.link});
+  if (child != nullptr && child->adopts()) turn.tell(AdopterUp{child->host.index, event.link});
 }
 
 void LaunchPart::on(const LoginFailed& event, Turn& turn) {
@@ -31,7 +31,7 @@ void LaunchPart::on(const LoginFailed& event, Turn& turn) {
   launch_->on(event, turn.now(), turn.out(), news.facts.hosts_failed);
   child = launch_->find(event.link);
   if (child != nullptr && child->visits() && child->state() == Child::State::lost)
-    turn.tell(VisitFailed{child->host, event.error, child->adopter});
+    turn.tell(VisitFailed{child->host, event.error, child->adopts()});
   turn.tell_up(std::move(news));
 }
 

@@ -13,12 +13,11 @@ void Launch::cancel(LinkId link, Actions& out) {
   switch (child.state()) {
     case Child::State::logging_in:
       out.push_back(CancelLogin{link});
-      begun_.erase(link);
-      skip_ended_logins();
-      gate_.cancelled(child.host.machine);
+      in_flight_.cancelled(link);
+      queue_.cancelled(child.host.machine);
       break;
     case Child::State::waiting:
-      waiting_.erase({child.retry_at, link});
+      queue_.remove(link, child.host.machine);
       break;
     case Child::State::up:
       out.push_back(CloseLink{link});
@@ -31,10 +30,9 @@ void Launch::cancel(LinkId link, Actions& out) {
 
 void Launch::stop(Actions& out) {
   stopped_ = true;
-  for (Host& host : pool_.clear()) shelved_.push_back(std::move(host));
-  hungry_.clear();
-  judged_.clear();
-  blocked_.clear();
+  for (Host& host : pool_.clear()) postponed_.keep(std::move(host));
+  requests_.clear();
+  in_flight_.judge_no_more();
   for (auto it = children_.begin(); it != children_.end();) {
     const Child& child = it->second;
     if (child.visits() || !child.begins()) {
@@ -42,25 +40,9 @@ void Launch::stop(Actions& out) {
       continue;
     }
     cancel(it->first, out);
-    if (!child.given_up) shelved_.push_back(child.host);
+    if (!child.given_up) postponed_.keep(child.host);
     it = children_.erase(it);
   }
-}
-
-void Launch::miss(const Host& host, const Error& error, Instant now) {
-  if (job_.session) missing_.push_back({host, error, now + kTryAgain});
-}
-
-/// Those that are to be tried again.
-void Launch::take_missing(Instant now, std::vector<Host>& hosts, std::vector<wire::HostFailure>& failed) {
-  std::erase_if(missing_, [&](Missing& missing) {
-    if (now < missing.again_at) {
-      failed.push_back({missing.host.index, missing.error});
-      return false;
-    }
-    hosts.push_back(std::move(missing.host));
-    return true;
-  });
 }
 
 /// Nobody logs in to an unconfirmed host: old processes would be beside new ones.
@@ -72,14 +54,12 @@ std::vector<Host> Launch::take_lost(const std::set<std::uint32_t>& unconfirmed, 
   }
   const Error late{
       Errc::timed_out, Phase::connect, "what the last run left there was not cleaned up in time", {}};
-  std::vector<Host> hosts = std::exchange(shelved_, {});
-  take_missing(now, hosts, failed);
+  std::vector<Host> hosts = postponed_.take(now, failed);
   const auto take = [&](const Host& host) {
     subtree_.bind(host.index, kParentLink);
     if (!unconfirmed.contains(host.index)) return hosts.push_back(host);
     const auto error = errors.find(host.index);
-    failed.push_back({host.index, error == errors.end() ? late : error->second});
-    miss(host, failed.back().error, now);
+    postponed_.could_not_start(host, error == errors.end() ? late : error->second, now, failed);
   };
   for (const auto& [link, child] : children_) {
     if (child.stays() || child.visits()) continue;
@@ -92,7 +72,8 @@ std::vector<Host> Launch::take_lost(const std::set<std::uint32_t>& unconfirmed, 
 void Launch::begin_run(wire::Blob coded_job, const std::set<std::uint32_t>& unconfirmed, Instant now,
                        Actions& out, std::vector<wire::HostFailure>& failed) {
   coded_job_ = std::move(coded_job);
-  stopped_ = asked_ = false;
+  stopped_ = false;
+  own_requests_.begin_run();
   std::vector<Host> hosts = take_lost(unconfirmed, now, failed);
   for (auto it = children_.begin(); it != children_.end();) {
     Child& child = it->second;
@@ -109,7 +90,7 @@ void Launch::begin_run(wire::Blob coded_job, const std::set<std::uint32_t>& unco
   for (Host& host : hosts) take_numbers(host);
   keep_this_machine(hosts);
   pool_.add(std::move(hosts));
-  next_login_ = std::max(next_login_, now);
+  pace_.resume(now);
   pump(now, out);
 }
 

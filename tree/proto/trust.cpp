@@ -164,7 +164,7 @@ bool may_say(const Seat& seat, LinkId link, const wire::Message& message, std::u
       [&](const wire::Claimed&) { return false; },
       [&](const wire::Taken&) { return false; },
       [&](const wire::Idle&) { return seat.launch.children().at(link).serves(); },
-      [&](const wire::Swept&) { return seat.launch.children().at(link).sweeper; },
+      [&](const wire::Swept&) { return seat.launch.children().at(link).sweeps(); },
       [&](const wire::Stamps& m) { return seat.job.stamps && !subtree.find(m.host)->stamped; },
       [&](const wire::HandBack& m) { return may_say(seat, link, m); },
       [&](const wire::SignRequest& m) { return seat.launch.gave(link, m.host); },
@@ -229,7 +229,7 @@ void note_told(Launch& launch, LinkId link, const wire::Message& message) {
 wire::Remit Trust::remit(const Launch& launch, const wire::JobSpec& job, LinkId link, bool is_claimed) {
   const auto found = launch.children().find(link);
   if (found == launch.children().end()) return {0, 0};
-  if (found->second.adopter || is_claimed) return {job.hosts, job.processes};
+  if (found->second.adopts() || is_claimed) return {job.hosts, job.processes};
   return {found->second.below.size() + 1, launch.subtree().most_processes_of(link)};
 }
 
