@@ -27,7 +27,7 @@ struct Bench final : test::PartBench {
 TEST_CASE("at the root facts go to the desk at once, and what they say of hosts is noted", "[gather_part]") {
   Bench b;
   const LinkId link = b.child();
-  b.part.add({}, b);
+  b.part.add(wire::Facts{}, b);
   CHECK(b.handed_up.empty());
   wire::Facts facts;
   facts.hosts_up = {0};
