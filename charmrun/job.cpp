@@ -409,11 +409,11 @@ void Builder::describe() {
   if (program_.by_python) job.arguments.insert(job.arguments.begin(), std::string{kPython});
   for (std::string& word : rules_.further_arguments()) job.arguments.push_back(std::move(word));
   if (options_.process.forward_environment)
-    job.environment = proto::forwardable(proto::without_launcher_variables(io::own_environment()));
+    job.spawn.environment = proto::forwardable(proto::without_launcher_variables(io::own_environment()));
   if (options_.process.ipc_pool_size)
-    proto::overlay(job.environment, {fmt::format("CmiIpcPoolSize={}", *options_.process.ipc_pool_size)});
+    proto::overlay(job.spawn.environment, {fmt::format("CmiIpcPoolSize={}", *options_.process.ipc_pool_size)});
   if (options_.process.ipc_cutoff)
-    proto::overlay(job.environment, {fmt::format("CmiIpcCutoff={}", *options_.process.ipc_cutoff)});
+    proto::overlay(job.spawn.environment, {fmt::format("CmiIpcCutoff={}", *options_.process.ipc_cutoff)});
   if (has_program()) {
     const wire::ProgramTraits& traits = kind();
     job.resizes = traits.resizes;
@@ -432,26 +432,25 @@ void Builder::describe() {
   job.silence = {options_.time.hang_after.value_or(Duration{0}),
                  options_.time.hang_action == HangAction::kill};
   job.loss.keep_alive = options_.time.keep_alive.value_or(Duration{0});
-  job.keep_address_randomisation = options_.process.va_randomization;
+  job.spawn.keep_address_randomisation = options_.process.va_randomization;
   if (options_.launch.scalable_start && !job.resizes)
-    job.fork_clients =
+    job.spawn.fork_clients =
         options_.process.va_randomization ? wire::ForkClients::always : wire::ForkClients::where_random;
-  job.stamps = options_.shown.verbose || !options_.shown.report.empty() || !options_.shown.timeline.empty();
-  job.verbose = options_.shown.verbose;
-  job.bind = bound_to(options_.placement.binding);
-  job.report_bindings = options_.placement.report_bindings;
-  job.watched = options_.shown.dashboard || !options_.shown.report.empty() || !options_.shown.json.empty();
+  job.reports.stamps = options_.shown.verbose || !options_.shown.report.empty() || !options_.shown.timeline.empty();
+  job.spawn.bind = bound_to(options_.placement.binding);
+  job.reports.bindings = options_.placement.report_bindings;
+  job.reports.watched = options_.shown.dashboard || !options_.shown.report.empty() || !options_.shown.json.empty();
   job.loss.recovery = recovery_of(options_, has_program() ? kind() : wire::ProgramTraits{});
   const auto patience = [](int fd) { return ::isatty(fd) != 0 ? Duration{100ms} : Duration{5s}; };
-  job.partial_line = {patience(STDOUT_FILENO), patience(STDERR_FILENO)};
-  job.raw_output = options_.output.raw;
-  job.spool = options_.output.spool.bytes;
+  job.output.partial_line = {patience(STDOUT_FILENO), patience(STDERR_FILENO)};
+  job.output.raw = options_.output.raw;
+  job.output.spool = options_.output.spool.bytes;
   const auto label = label_of(options_);
-  job.labelled =
+  job.output.labelled =
       (label && !label->empty()) || options_.output.fold.value_or(false) || options_.shown.json == "-";
   const mode_t mask = ::umask(0);
   ::umask(mask);
-  job.umask = mask;
+  job.spawn.umask = mask;
   if (options_.process.interactive) {
     constexpr wire::WindowSize kUsual{24, 80};
     const bool person = ::isatty(STDIN_FILENO) != 0;  // whatever stdout is
@@ -459,7 +458,7 @@ void Builder::describe() {
   }
   job.session = options_.mode == Mode::session;
   describe_input();
-  if (!options_.process.run_script.empty()) job.runscript = absolute(options_.process.run_script, directory_);
+  if (!options_.process.run_script.empty()) job.spawn.runscript = absolute(options_.process.run_script, directory_);
   job.profiles = profiles_;
   describe_launch();
   if (options_.time.limit) job_.plan.time_limit = *options_.time.limit;
@@ -482,9 +481,9 @@ void Builder::describe_input() {
   wire::JobSpec& job = job_.plan.job;
   InputTarget target = options_.process.input.value_or(InputTarget{});
   if (job.session) target.who = InputTarget::Who::none;
-  job.input_process = target.who == InputTarget::Who::none ? wire::kNoProcess : target.process;
-  job.input_to_all = target.who == InputTarget::Who::all;
-  job.input_is_typed = ::isatty(STDIN_FILENO) != 0 && !job.terminal;
+  job.input.process = target.who == InputTarget::Who::none ? wire::kNoProcess : target.process;
+  job.input.to_all = target.who == InputTarget::Who::all;
+  job.input.is_typed = ::isatty(STDIN_FILENO) != 0 && !job.terminal;
 }
 
 void Builder::describe_launch() {
@@ -536,14 +535,14 @@ void Builder::prescribe_checkup() {
   constexpr std::uint32_t kLoginsAtATime = 256;
   wire::JobSpec& job = job_.plan.job;
   wire::LaunchRules& rules = job.launch;
-  job.checkup = job.stamps = true;
-  job.bind = CpuUnit::none;
-  job.report_bindings = false;
+  job.checkup = job.reports.stamps = true;
+  job.spawn.bind = CpuUnit::none;
+  job.reports.bindings = false;
   rules.shape = {job.hosts, 1};
   if (rules.batch == 0)
     rules.batch = rules.max_logins == 0 ? kLoginsAtATime : std::min(rules.max_logins, kLoginsAtATime);
   job.grace = Duration{0};
-  job.input_process = wire::kNoProcess;
+  job.input.process = wire::kNoProcess;
 }
 
 /// What earlier launches tell of logins to such hosts. A job on this machine alone needs and tells nothing.

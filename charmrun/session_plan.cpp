@@ -90,7 +90,7 @@ Result<proto::RunPlan> plan_run(const RootPlan& session, const session::Run& run
   own.heartbeat = tree.heartbeat;
   own.private_network = tree.private_network;
   own.session = true;
-  own.stamps = own.watched = false;
+  own.reports.stamps = own.reports.watched = false;
   own.loss.restarts = 0;
   for (const session::RunHost& host : run.hosts) plan.processes.push_back(host.processes);
   if (const auto fits = wire::check_job(own, wire::encode(own)->size()); !fits) return fits.error();

@@ -76,7 +76,7 @@ void RootDesk::resume(const Heritage& heritage, Actions& out, DeskOrders& orders
   out.push_back(
       Say{Tone::info, fmt::format("this is the root of job {} from now on: {} processes on {} hosts",
                                   job_->id, job_->processes, hosts_.size())});
-  if (job_->input_process < job_->processes || job_->input_to_all)
+  if (job_->input.process < job_->processes || job_->input.to_all)
     orders.input.emplace_back(wire::Input{{}, true});
 }
 

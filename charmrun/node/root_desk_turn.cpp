@@ -134,7 +134,7 @@ void RootDesk::go_on(Instant now, Actions& out, DeskOrders& orders) {
 bool RootDesk::has_reader() const {
   if (is_restarting() || !judge_.launch().all_up()) return false;
   if (!in_place_) return true;
-  return job_->input_to_all ? !in_place_->is_any_absent() : !in_place_->is_absent(job_->input_process);
+  return job_->input.to_all ? !in_place_->is_any_absent() : !in_place_->is_absent(job_->input.process);
 }
 
 // ---- the end, and what comes behind it

@@ -81,7 +81,7 @@ wire::JobSpec job_of(const std::string& program, Duration timeout) {
 
 wire::Checkup examine(const std::string& program, const std::string& script = {}) {
   wire::JobSpec job = job_of(program, 300ms);
-  job.runscript = script;
+  job.spawn.runscript = script;
   return examine(job);
 }
 

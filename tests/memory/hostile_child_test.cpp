@@ -125,7 +125,7 @@ RootPlan plan_of(const Speaker& speaker) {
   plan.job.profiles[0].host_keys = HostKeyPolicy::accept_new;
   plan.job.processes = speaker.processes();
   plan.job.launch.shape = {1, 0};
-  plan.job.stamps = plan.job.report_bindings = true;
+  plan.job.reports.stamps = plan.job.reports.bindings = true;
   for (Host& host : plan.hosts) {
     host.processes = speaker.processes_of_host;
     host.first_process = host.index * speaker.processes_of_host;
@@ -144,11 +144,11 @@ const std::vector<Kind> kKinds = {
      [](RootPlan& plan) {
        plan.job.loss.recovery = wire::Recovery::go_on;
        plan.job.loss.keep_alive = 60s;
-       plan.tells_progress = plan.job.watched = true;
+       plan.tells_progress = plan.job.reports.watched = true;
      }},
     {"restarts processes in place",
      [](RootPlan& plan) {
-       plan.job.input_to_all = true;
+       plan.job.input.to_all = true;
        plan.job.loss.recovery = wire::Recovery::in_place;
        plan.restart.emplace();
      }},

@@ -116,7 +116,6 @@ LARGE_CLASSES = {
     "charmrun/console.hpp:Console": (28, 41, 1),
     "charmrun/doctor_console.hpp:DoctorConsole": (29, 3, 1),
     "client-lib/job.hpp:Job": (18, 46, 1),
-    "tree/wire/messages.hpp:JobSpec": (42, 7, 0),
 }
 
 

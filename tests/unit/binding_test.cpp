@@ -15,7 +15,7 @@ namespace {
 
 wire::JobSpec job(CpuUnit bind, std::uint32_t pes = 1) {
   wire::JobSpec spec;
-  spec.bind = bind;
+  spec.spawn.bind = bind;
   spec.pes_per_process = pes;
   return spec;
 }
@@ -64,7 +64,7 @@ TEST_CASE("by hints a Charm++ program binds itself, and the launcher does not", 
   CHECK(binding_of(spec, make_cpus(2, 2, 1), 3) == wire::Binding{});
   CHECK(needs_cpus(job(CpuUnit::core)));
   CHECK_FALSE(needs_cpus(spec));
-  spec.report_bindings = true;
+  spec.reports.bindings = true;
   CHECK(needs_cpus(spec));
 }
 

@@ -26,7 +26,7 @@ public:
   static RootPlan plan(bool to_all) {
     RootPlan plan = test::plan_of(2);
     plan.job.loss.recovery = wire::Recovery::in_place;
-    plan.job.input_to_all = to_all;
+    plan.job.input.to_all = to_all;
     return plan;
   }
   void turn() { desk.turn(now, out, orders); }

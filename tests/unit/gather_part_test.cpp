@@ -42,12 +42,12 @@ TEST_CASE("at the root facts go to the desk at once, and what they say of hosts 
 TEST_CASE("who has started a host is told with its answer, where somebody wants to know", "[gather_part]") {
   Bench b;
   const LinkId link = b.child();
-  b.job.watched = GENERATE(false, true);
+  b.job.reports.watched = GENERATE(false, true);
   b.job.loss = {};
   wire::Facts facts;
   facts.hosts_up = {0};
   b.part.up(*b.launch.find(link), facts, b);
-  CHECK(b.handed().started_by.size() == (b.job.watched ? 1 : 0));
+  CHECK(b.handed().started_by.size() == (b.job.reports.watched ? 1 : 0));
 }
 
 TEST_CASE("below the root facts wait for company, and are lost with the last way up", "[gather_part]") {

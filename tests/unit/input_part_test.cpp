@@ -15,13 +15,13 @@ struct Bench final : test::PartBench {
 
 wire::JobSpec with_reader(std::uint32_t process) {
   wire::JobSpec job;
-  job.input_process = process;
+  job.input.process = process;
   return job;
 }
 
 wire::JobSpec with_copies() {
   wire::JobSpec job;
-  job.input_to_all = true;
+  job.input.to_all = true;
   return job;
 }
 

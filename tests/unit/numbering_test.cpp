@@ -75,7 +75,7 @@ TEST_CASE("where it may, the first places are taken", "[numbering]") {
 
 TEST_CASE("the input is for a process that there is", "[numbering]") {
   Numbered job{wire::OnHostFailure::drop};
-  job.job->input_process = 5;
+  job.job->input.process = 5;
   job.number({2});
   REQUIRE(job.judge.verdict());
   CHECK(job.judge.verdict()->lines.at(0).find("there is no process 5 for the input") != std::string::npos);

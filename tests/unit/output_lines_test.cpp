@@ -14,7 +14,7 @@ constexpr Instant kNow{1s};
 struct Process {
   Process() {
     job.processes = 2;
-    job.partial_line = {100ms, 5s};
+    job.output.partial_line = {100ms, 5s};
   }
   OutputLines::Way way() { return {job, 7, up}; }
   void says(std::string_view bytes, Stream stream = Stream::out, bool receipt = false) {
@@ -92,7 +92,7 @@ TEST_CASE("raw bytes go up as they come: of one process, or if the job wants it"
     process.job.processes = 1;
   }
   SECTION("++raw") {
-    process.job.raw_output = true;
+    process.job.output.raw = true;
   }
   process.says("AB");
   process.says("CD");
@@ -107,7 +107,7 @@ TEST_CASE("raw bytes go up as they come: of one process, or if the job wants it"
 TEST_CASE("labels need lines, even of one process", "[output_lines]") {
   Process process;
   process.job.processes = 1;
-  process.job.labelled = true;
+  process.job.output.labelled = true;
   process.says("AB");
   CHECK(process.sent().empty());
 }

@@ -37,9 +37,9 @@ RootPlan program() {
   job.id = "fedcba9876543210";
   job.secret = std::string(32, 'x');
   job.arguments = {"./next", "1"};
-  job.environment = {"A=b"};
+  job.spawn.environment = {"A=b"};
   job.grace = 5s;
-  job.stamps = true;
+  job.reports.stamps = true;
   job.profiles.resize(2);
   for (Profile& profile : job.profiles) profile.program = "/here/next";
   job.profiles[1].directory = "/there";
@@ -66,13 +66,13 @@ TEST_CASE("a run is the user's program on the session's hosts", "[session]") {
   REQUIRE(plan);
   const wire::JobSpec& job = plan->job;
   CHECK(job.arguments == std::vector<std::string>{"./next", "1"});
-  CHECK(job.environment == std::vector<std::string>{"A=b"});
+  CHECK(job.spawn.environment == std::vector<std::string>{"A=b"});
   CHECK(job.grace == 5s);
   CHECK(job.id == tree().job.id);
   CHECK(job.secret == tree().job.secret);
   CHECK(job.launch == tree().job.launch);
   CHECK(job.heartbeat == tree().job.heartbeat);
-  CHECK((job.session && !job.stamps));
+  CHECK((job.session && !job.reports.stamps));
   CHECK(job.hosts == 3);
   CHECK(plan->processes == std::vector<std::uint32_t>{1, 1, 0});
   CHECK(plan->time_limit == 9s);
@@ -139,8 +139,8 @@ TEST_CASE("what is no run is refused", "[session]") {
 
 TEST_CASE("a run that no launcher could be told of is refused before anybody is", "[session]") {
   RootPlan plan = program();
-  plan.job.environment = {"A=" + std::string(15'000'000, 'a'), "B=" + std::string(15'000'000, 'b'),
-                          "C=" + std::string(2'600'000, 'c')};
+  plan.job.spawn.environment = {"A=" + std::string(15'000'000, 'a'), "B=" + std::string(15'000'000, 'b'),
+                                "C=" + std::string(2'600'000, 'c')};
   const auto refused = plan_run(tree(), describe_run(plan));
   REQUIRE_FALSE(refused);
   CHECK(refused.error().what.find("too large") != std::string::npos);

@@ -34,21 +34,21 @@ RootPlan make_plan(const Plan& plan) {
   job.launch.wait = plan.wait;
   job.launch.login_rate = plan.login_rate;
   job.grace = plan.grace;
-  job.input_process = plan.input_process;
-  job.input_to_all = plan.input_to_all;
-  job.input_is_typed = plan.input_is_typed;
-  job.spool = plan.spool;
+  job.input.process = plan.input_process;
+  job.input.to_all = plan.input_to_all;
+  job.input.is_typed = plan.input_is_typed;
+  job.output.spool = plan.spool;
   job.launch.login_occupancy = plan.login_occupancy;
   job.launch.login_latency = plan.login_latency;
-  job.stamps = plan.stamps;
+  job.reports.stamps = plan.stamps;
   job.checkup = plan.checkup;
   job.provision = plan.provision;
-  job.bind = plan.bind;
-  job.report_bindings = plan.report_bindings;
-  job.fork_clients = plan.fork_clients;
+  job.spawn.bind = plan.bind;
+  job.reports.bindings = plan.report_bindings;
+  job.spawn.fork_clients = plan.fork_clients;
   job.heartbeat = plan.heartbeat;
   job.silence = plan.silence;
-  job.watched = root.tells_progress = plan.watched;
+  job.reports.watched = root.tells_progress = plan.watched;
   job.loss.recovery = plan.on_loss;
   job.starts_together = plan.starts_together;
   job.session = plan.session;
@@ -438,7 +438,7 @@ void SmallWorld::perform(std::size_t id, const SpoolRead& a) {
 void SmallWorld::perform(std::size_t id, const ReadInput& a) {
   ++reads;
   InputRead event{user_input.substr(input_at_, a.bytes)};
-  if (plan_.job.input_is_typed) event.bytes.resize(std::min(event.bytes.size(), event.bytes.find('\n') + 1));
+  if (plan_.job.input.is_typed) event.bytes.resize(std::min(event.bytes.size(), event.bytes.find('\n') + 1));
   input_at_ += event.bytes.size();
   event.end = input_at_ == user_input.size();
   soon(kReaction, [this, id, event] { deliver(id, event); });
@@ -452,7 +452,7 @@ void SmallWorld::perform(std::size_t, const RunOver& a) {
 void SmallWorld::next_run(const std::vector<std::uint32_t>& processes) {
   RunPlan plan{plan_.job, processes};
   for (const std::uint32_t each : processes) plan.job.processes += each;
-  plan.job.input_process = wire::kNoProcess;
+  plan.job.input.process = wire::kNoProcess;
   for (Actor& actor : actors) actor.spawned = false;
   deliver(root_, NextRun{std::make_shared<const RunPlan>(std::move(plan))});
 }

@@ -147,12 +147,12 @@ TEST_CASE("a job that is too large ends at the root with one line, before any lo
     fix = "pass long arguments in a file";
   }
   SECTION("environment") {
-    job.environment.assign(32, std::string(kMib, 'e'));
+    job.spawn.environment.assign(32, std::string(kMib, 'e'));
     parts = "arguments 0.0, environment 32.0, options of hosts 0.0 MiB";
     fix = "start it with fewer or shorter environment variables (env -i)";
   }
   SECTION("hosts") {
-    job.runscript = std::string(32 * kMib, 'r');
+    job.spawn.runscript = std::string(32 * kMib, 'r');
     parts = "arguments 0.0, environment 0.0, options of hosts 32.0 MiB";
     fix = "give fewer hosts options of their own in the nodelist (setup, pathfix, shell)";
   }
@@ -172,7 +172,7 @@ TEST_CASE("a job that is too large ends at the root with one line, before any lo
 
 TEST_CASE("the largest job that is not refused reaches its launcher", "[too_large]") {
   wire::JobSpec job = plan_of({}).job;
-  job.environment.assign(31, std::string(kMib - 64, 'e'));
+  job.spawn.environment.assign(31, std::string(kMib - 64, 'e'));
   const wire::Blob coded = wire::encode(job);
   REQUIRE(wire::check_job(job, coded->size()).ok());
   Host host;

@@ -94,7 +94,7 @@ void Examination::run(const wire::JobSpec& job, const Host& self, std::vector<st
     program_->arguments = job.arguments;
     program_->environment = environment_;
   }
-  if (!job.runscript.empty()) programs_.push_back(job.runscript);
+  if (!job.spawn.runscript.empty()) programs_.push_back(job.spawn.runscript);
   limit_ = job.timeout;
   at_root_ = job.private_network;
   done_ = std::move(done);

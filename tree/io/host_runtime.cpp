@@ -64,7 +64,7 @@ void HostRuntime::execute(const proto::Prepare& action) {
   forget_run();
   job_ = action.job;
   self_ = action.self;
-  ::umask(static_cast<mode_t>(job_->umask));
+  ::umask(static_cast<mode_t>(job_->spawn.umask));
   if (listener_.port() == 0) {
     if (auto opened = open_sockets(); !opened) return answer({0, opened.error(), false});
   }
@@ -78,7 +78,7 @@ void HostRuntime::execute(const proto::Prepare& action) {
 void HostRuntime::prepared(Result<std::vector<std::string>> environment) {
   if (!environment) return answer({0, environment.error(), false});
   environment_ = std::move(*environment);
-  proto::overlay(environment_, proto::launcher_variables(job_->environment));
+  proto::overlay(environment_, proto::launcher_variables(job_->spawn.environment));
   const bool runs = !job_->profiles[self_.profile].program.empty();
   if (runs && job_->waits_for_all()) {  // later others will have started theirs
     if (const auto file = file_to_execute(request_of(self_.first_process)); !file)
@@ -98,9 +98,9 @@ void HostRuntime::ready() {
   }
   if (!sees_parent_) sees_parent_ = !may_restart_whole(job_->loss.recovery) || find_parent();
   prepared.blind = !*sees_parent_;
-  const bool differ = job_->keep_address_randomisation || !can_fix_addresses();
-  prepared.random_layout = differ && !job_->keep_address_randomisation;
-  prepared.can_fork = differ && job_->fork_clients != wire::ForkClients::never && program_can_fork();
+  const bool differ = job_->spawn.keep_address_randomisation || !can_fix_addresses();
+  prepared.random_layout = differ && !job_->spawn.keep_address_randomisation;
+  prepared.can_fork = differ && job_->spawn.fork_clients != wire::ForkClients::never && program_can_fork();
   answer(std::move(prepared));
 }
 
@@ -117,7 +117,7 @@ bool HostRuntime::find_parent() const {
 /// A checkup looks at the rest, too, where a job has failed already.
 void HostRuntime::answer(proto::Prepared prepared) {
   if (!job_->checkup) return sink_(std::move(prepared));
-  examination_.run(*job_, self_, environment_.empty() ? job_->environment : environment_,
+  examination_.run(*job_, self_, environment_.empty() ? job_->spawn.environment : environment_,
                    [this, prepared = std::move(prepared)](wire::Checkup found) mutable {
                      prepared.checkup = std::move(found);
                      sink_(std::move(prepared));
@@ -139,9 +139,9 @@ std::vector<std::string> HostRuntime::command_of(const std::vector<std::string>&
   std::vector<std::string> command = job_->arguments;
   command.insert(command.end(), profile.extra_arguments.begin(), profile.extra_arguments.end());
   command.insert(command.end(), more.begin(), more.end());
-  if (!job_->runscript.empty()) {
+  if (!job_->spawn.runscript.empty()) {
     command[0] = profile.program;
-    command.insert(command.begin(), job_->runscript);
+    command.insert(command.begin(), job_->spawn.runscript);
   }
   return command;
 }
@@ -150,10 +150,10 @@ SpawnRequest HostRuntime::request_of(std::uint32_t process) const {
   const Profile& profile = job_->profiles[self_.profile];
   SpawnRequest request;
   request.arguments = command_of();
-  request.program = job_->runscript.empty() ? profile.program : job_->runscript;
+  request.program = job_->spawn.runscript.empty() ? profile.program : job_->spawn.runscript;
   request.environment = environment_of(process);
   request.directory = profile.directory;
-  request.fixed_addresses = !job_->keep_address_randomisation;
+  request.fixed_addresses = !job_->spawn.keep_address_randomisation;
   request.at_root = job_->private_network;
   return request;
 }
@@ -175,7 +175,7 @@ void HostRuntime::execute(const proto::Spawn& action) {
   if (const std::uint32_t restarts = job_->loss.restarts + action.restarts;
       restarts > 0 || job_->loss.recovery == wire::Recovery::in_place)
     proto::overlay(request.environment, {fmt::format("CHARMTREE_RESTARTS={}", restarts)});
-  const bool wants_input = job_->input_to_all || action.process == job_->input_process;
+  const bool wants_input = job_->input.to_all || action.process == job_->input.process;
   if (wants_input && job_->terminal) return spawn_on_terminal(action.process, std::move(request));
   auto out = open_pipe(), err = open_pipe(), in = wants_input ? open_pipe() : std::nullopt;
   if (!out || !err || (wants_input && !in)) {
@@ -191,8 +191,8 @@ void HostRuntime::execute(const proto::Spawn& action) {
   if (in) {
     request.input = in->read_end.get();
     pipes.input = std::move(in->write_end);
-    pipes.input_is_copy = job_->input_to_all;
-    pipes.input_is_typed = job_->input_is_typed;
+    pipes.input_is_copy = job_->input.to_all;
+    pipes.input_is_typed = job_->input.is_typed;
   }
   start(action.process, std::move(request), std::move(pipes));
 }

@@ -107,8 +107,9 @@ void HostSetup::run(const wire::JobSpec& job, const Profile& profile, Done done)
   const bool remote = profile.via != Via::local;
   // A local launcher is a child of the root's, directly or not: its environment is that of charmrun's caller.
   environment_ = proto::without_launcher_variables(own_environment());
-  if (!remote && job.session && !job.environment.empty()) leave_to_run(environment_);
-  if (remote || job.session) proto::overlay(environment_, proto::without_launcher_variables(job.environment));
+  if (!remote && job.session && !job.spawn.environment.empty()) leave_to_run(environment_);
+  if (remote || job.session)
+    proto::overlay(environment_, proto::without_launcher_variables(job.spawn.environment));
   const UniqueFd folder{
       profile.directory.empty() ? -1 : ::open(profile.directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
   if (!profile.directory.empty() && !folder) {

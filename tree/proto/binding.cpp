@@ -115,14 +115,14 @@ Topology CpuMap::topology() const {
 }
 
 bool needs_cpus(const wire::JobSpec& job) {
-  return job.provision.by_topology() || job.bind != CpuUnit::none || job.report_bindings;
+  return job.provision.by_topology() || job.spawn.bind != CpuUnit::none || job.reports.bindings;
 }
 
 Binding binding_of(const wire::JobSpec& job, const CpuMap& cpus, std::uint32_t local_rank) {
   if (!cpus.bindable) return {};
-  if (job.bind != CpuUnit::none) {
-    const std::uint32_t width = job.bind == CpuUnit::core ? job.pes_per_process : 1;
-    return place(cpus, job.bind, width, local_rank);
+  if (job.spawn.bind != CpuUnit::none) {
+    const std::uint32_t width = job.spawn.bind == CpuUnit::core ? job.pes_per_process : 1;
+    return place(cpus, job.spawn.bind, width, local_rank);
   }
   if (job.provision.process_unit <= CpuUnit::host || !job.provision.hints) return {};
   Binding binding = place(cpus, job.provision.process_unit, 1, local_rank);

@@ -24,9 +24,9 @@ struct CpuMap {
 /// True if the launchers of the job have to know their hosts' processors.
 bool needs_cpus(const wire::JobSpec& job);
 
-/// Where the process with this rank on its host goes: with `job.bind`, to unit rank mod units, or, where it
-/// has several PEs and units are cores, to as many cores in a row; else to where a Charm++ program binds
-/// itself by cpu_hints.
+/// Where the process with this rank on its host goes: with `job.spawn.bind`, to unit rank mod units, or,
+/// where it has several PEs and units are cores, to as many cores in a row; else to where a Charm++ program
+/// binds itself by cpu_hints.
 wire::Binding binding_of(const wire::JobSpec& job, const CpuMap& cpus, std::uint32_t local_rank);
 
 /// The lines for ++report-bindings: hosts whose processes are bound alike are one. `hosts` are the job's.

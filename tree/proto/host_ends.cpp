@@ -79,8 +79,8 @@ void HostEnds::on(const ProcessExited& event, HostTurn& turn) {
   turn.own.is_gone(event.process);
   const bool comes_again = job.loss.recovery == wire::Recovery::in_place &&
                            (process.successor.is_ordered() || event.code != 0 || event.signal != 0);
-  const bool typed_for = event.process == job.input_process && !job.input_to_all && !comes_again;
-  if (typed_for && (job.terminal || job.input_is_typed)) turn.up.messages.emplace_back(wire::InputReturned{});
+  const bool typed_for = event.process == job.input.process && !job.input.to_all && !comes_again;
+  if (typed_for && (job.terminal || job.input.is_typed)) turn.up.messages.emplace_back(wire::InputReturned{});
   process.end.exit = event;
   ++waiting_exits_;
   process.end.report_by = turn.now + kLastWords;

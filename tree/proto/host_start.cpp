@@ -34,8 +34,8 @@ void HostStart::begin(ReadyHost host, HostTurn& turn) {
   if (!host_.cpus || count == 0) return;
   for (std::uint32_t rank = 0; rank < count; ++rank)
     bindings_.push_back(binding_of(turn.job, *host_.cpus, rank));
-  if (turn.job.report_bindings) turn.up.messages.push_back(wire::Bindings{turn.host, bindings_});
-  if (turn.job.bind != CpuUnit::none && !host_.cpus->bindable) {
+  if (turn.job.reports.bindings) turn.up.messages.push_back(wire::Bindings{turn.host, bindings_});
+  if (turn.job.spawn.bind != CpuUnit::none && !host_.cpus->bindable) {
     turn.up.messages.push_back(
         wire::Note{turn.host, "hwloc describes another machine (HWLOC_...): nothing is bound"});
   }
@@ -44,9 +44,10 @@ void HostStart::begin(ReadyHost host, HostTurn& turn) {
 /// Forked processes would all be bound where the first one is.
 bool HostStart::forks(const HostTurn& turn) const {
   const wire::JobSpec& job = turn.job;
-  const bool wanted = job.fork_clients == wire::ForkClients::always ||
-                      (job.fork_clients == wire::ForkClients::where_random && host_.random_layout);
-  return wanted && host_.can_fork && turn.own.local().count > 1 && job.bind == CpuUnit::none && !job.resizes;
+  const bool wanted = job.spawn.fork_clients == wire::ForkClients::always ||
+                      (job.spawn.fork_clients == wire::ForkClients::where_random && host_.random_layout);
+  return wanted && host_.can_fork && turn.own.local().count > 1 && job.spawn.bind == CpuUnit::none &&
+         !job.resizes;
 }
 
 bool HostStart::waits_to_spawn(const OwnProcesses& own) const {

@@ -14,7 +14,7 @@ namespace {
 template <class F>
 void to_reader(const wire::Message& order, Turn& turn, F here) {
   const Seat seat = turn.seat();
-  const std::uint32_t reader = seat.job.input_process;
+  const std::uint32_t reader = seat.job.input.process;
   if (seat.processes != nullptr && seat.processes->contains(reader))
     here(*seat.processes, reader);
   else
@@ -24,7 +24,7 @@ void to_reader(const wire::Message& order, Turn& turn, F here) {
 }  // namespace
 
 void InputPart::down(const wire::Input& input, Turn& turn) {
-  if (turn.seat().job.input_to_all) return copy(input, turn);
+  if (turn.seat().job.input.to_all) return copy(input, turn);
   to_reader(input, turn, [&](HostProcesses& processes, std::uint32_t reader) {
     processes.write_input(reader, input.bytes, input.end, turn.out());
   });
@@ -32,9 +32,9 @@ void InputPart::down(const wire::Input& input, Turn& turn) {
 
 void InputPart::down(const wire::RecallInput& order, Turn& turn) {
   const Seat seat = turn.seat();
-  const bool here = seat.processes != nullptr && seat.processes->contains(seat.job.input_process);
-  if (seat.job.input_to_all) end_copies(turn);
-  if (seat.job.input_to_all && !here) return;  // all have been told
+  const bool here = seat.processes != nullptr && seat.processes->contains(seat.job.input.process);
+  if (seat.job.input.to_all) end_copies(turn);
+  if (seat.job.input.to_all && !here) return;  // all have been told
   to_reader(order, turn, [&](HostProcesses& processes, std::uint32_t reader) {
     turn.act(RecallPipe{processes.name_of(reader)});
   });
@@ -47,14 +47,14 @@ void InputPart::down(const wire::Resize& order, Turn& turn) {
 }
 
 void InputPart::up(LinkId link, const wire::InputTaken& taken, Turn& turn) {
-  if (!turn.seat().job.input_to_all) return turn.tell_up(taken);
+  if (!turn.seat().job.input.to_all) return turn.tell_up(taken);
   spread_.taken({Taker::Kind::link, link}, taken.bytes);
   tell_taken(turn);
 }
 
 void InputPart::on(const InputWritten& event, Turn& turn) {
   const Seat seat = turn.seat();
-  if (!seat.job.input_to_all) return turn.tell_up(wire::InputTaken{event.bytes});
+  if (!seat.job.input.to_all) return turn.tell_up(wire::InputTaken{event.bytes});
   std::uint32_t process = event.process;
   if (seat.processes == nullptr || !seat.processes->translate(process)) return;
   spread_.taken({Taker::Kind::process, process}, event.bytes);
@@ -67,7 +67,7 @@ void InputPart::on(const InputRecalled& event, Turn& turn) {
 
 void InputPart::on(const WindowResized& event, Turn& turn) {
   const wire::JobSpec& job = turn.seat().job;
-  if (job.terminal) turn.hand_down(job.input_process, wire::Resize{event.size});
+  if (job.terminal) turn.hand_down(job.input.process, wire::Resize{event.size});
 }
 
 void InputPart::gone(std::uint32_t process, Turn& turn) {
@@ -102,7 +102,7 @@ void InputPart::end_copies(Turn& turn) {
   turn.hand_down_all(wire::RecallInput{});
   if (seat.processes == nullptr) return;
   for (const std::uint32_t process : seat.processes->living()) {
-    if (process != seat.job.input_process) turn.act(WriteInput{seat.processes->name_of(process), {}, true});
+    if (process != seat.job.input.process) turn.act(WriteInput{seat.processes->name_of(process), {}, true});
   }
 }
 

@@ -27,9 +27,9 @@ void Numbering::on(const wire::HostTopology& told) {
 }
 
 void Numbering::check_input(Judge& judge) const {
-  if (job_->input_process == wire::kNoProcess || job_->input_process < job_->processes) return;
+  if (job_->input.process == wire::kNoProcess || job_->input.process < job_->processes) return;
   judge.refuse({Errc::bad_input, Phase::options,
-                fmt::format("there is no process {} for the input: the job has {}", job_->input_process,
+                fmt::format("there is no process {} for the input: the job has {}", job_->input.process,
                             job_->processes),
                 "++stdin takes a process number, from 0, or all or none"});
 }

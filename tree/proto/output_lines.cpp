@@ -17,7 +17,7 @@ void OutputLines::append(Stream stream, std::string_view bytes, bool receipt, In
   if (way.job.passes_raw())
     ready.push_back({lines.flush().append(bytes), wire::Tail::prompt});
   else
-    lines.append(bytes, now, way.job.partial_line[place(stream)], ready);
+    lines.append(bytes, now, way.job.output.partial_line[place(stream)], ready);
   if (receipt) {
     if (std::string rest = lines.flush(); !rest.empty())
       ready.push_back({std::move(rest), wire::Tail::prompt});

@@ -13,13 +13,14 @@ namespace {
 OutputQueue queue_of(OutputPart::Place place, const wire::JobSpec& job) {
   using Keeps = OutputQueue::Keeps;
   if (place == OutputPart::Place::root) return OutputQueue{OutputPart::kScreen, 0};
-  return OutputQueue{OutputGrants::kFirst, job.spool, job.repairs() ? Keeps::until_taken : Keeps::nothing};
+  return OutputQueue{OutputGrants::kFirst, job.output.spool,
+                     job.repairs() ? Keeps::until_taken : Keeps::nothing};
 }
 
 }  // namespace
 
 OutputPart::OutputPart(Place place, const wire::JobSpec& job)
-    : place_(place), spool_(job.spool), queue_(queue_of(place, job)) {
+    : place_(place), spool_(job.output.spool), queue_(queue_of(place, job)) {
   if (is_root() && job.repairs()) ledger_.emplace();
 }
 

@@ -10,7 +10,7 @@ namespace charmtree::proto {
 
 void StartupTimes::tell(Turn& turn) {
   const Seat seat = turn.seat();
-  if (!seat.job.stamps || told_) return;
+  if (!seat.job.reports.stamps || told_) return;
   told_ = true;
   stamps_.host = seat.self.index;
   turn.tell_up(stamps_);

@@ -165,14 +165,14 @@ bool may_say(const Seat& seat, LinkId link, const wire::Message& message, std::u
       [&](const wire::Taken&) { return false; },
       [&](const wire::Idle&) { return seat.launch.children().at(link).serves(); },
       [&](const wire::Swept&) { return seat.launch.children().at(link).sweeps(); },
-      [&](const wire::Stamps& m) { return seat.job.stamps && !subtree.find(m.host)->stamped; },
+      [&](const wire::Stamps& m) { return seat.job.reports.stamps && !subtree.find(m.host)->stamped; },
       [&](const wire::HandBack& m) { return may_say(seat, link, m); },
       [&](const wire::SignRequest& m) { return seat.launch.gave(link, m.host); },
       [&](const wire::Bindings& m) {
         const auto is_one = [](const wire::Binding& each) {
           return each.pus.size() <= wire::Remit::kMostPus;
         };
-        return seat.job.report_bindings && m.processes.size() == subtree.find(m.host)->processes &&
+        return seat.job.reports.bindings && m.processes.size() == subtree.find(m.host)->processes &&
                !is_told(m.host, Subtree::Told::bindings) &&
                std::all_of(m.processes.begin(), m.processes.end(), is_one);
       },
@@ -181,9 +181,9 @@ bool may_say(const Seat& seat, LinkId link, const wire::Message& message, std::u
                !is_told(m.host, Subtree::Told::checkup) && m.errors.size() <= wire::Checkup::kMaxErrors;
       },
       [&](const wire::InputTaken&) {
-        return seat.job.input_to_all || subtree.owns_process(link, seat.job.input_process);
+        return seat.job.input.to_all || subtree.owns_process(link, seat.job.input.process);
       },
-      [&](const wire::InputReturned&) { return subtree.owns_process(link, seat.job.input_process); },
+      [&](const wire::InputReturned&) { return subtree.owns_process(link, seat.job.input.process); },
   };
   return std::visit(
       [&]<class M>(const M& each) {

@@ -8,7 +8,7 @@
 namespace charmtree::proto {
 
 UserInput::UserInput(std::shared_ptr<const wire::JobSpec> job)
-    : job_(std::move(job)), ended_(job_->input_process == wire::kNoProcess) {}
+    : job_(std::move(job)), ended_(job_->input.process == wire::kNoProcess) {}
 
 void UserInput::take_over(UserInput& before) {
   reading_ = before.reading_;
@@ -17,11 +17,11 @@ void UserInput::take_over(UserInput& before) {
 
 /// The only reader.
 bool UserInput::is_of_one(std::uint32_t process) const {
-  return process == job_->input_process && !job_->input_to_all;
+  return process == job_->input.process && !job_->input.to_all;
 }
 
 bool UserInput::has_ended_for(std::uint32_t process) const {
-  return (job_->input_to_all || process == job_->input_process) && (ended_ || scanning_);
+  return (job_->input.to_all || process == job_->input.process) && (ended_ || scanning_);
 }
 
 void UserInput::on(const InputRead& event, bool has_reader, const Orders& orders) {
@@ -43,7 +43,7 @@ void UserInput::on(const InputRead& event, bool has_reader, const Orders& orders
 void UserInput::on(const wire::ScanUp& request, Actions& out, const Orders& orders) {
   if (!scanning_) {
     scan_from_now_on(out);
-    recalled_ = job_->input_process >= job_->processes;
+    recalled_ = job_->input.process >= job_->processes;
     if (!recalled_) orders.readers.emplace_back(wire::RecallInput{});
   }
   if (scans_.empty()) look_at_scans_ = true;
@@ -97,9 +97,9 @@ void UserInput::serve_scans(const Orders& orders) {
 }
 
 void UserInput::want(Actions& out) {
-  if (reading_ || early_ || ended_ || job_->input_process >= job_->processes) return;
+  if (reading_ || early_ || ended_ || job_->input.process >= job_->processes) return;
   // Of what is typed, one line: it belongs to whoever reads next.
-  const std::uint32_t most = job_->input_is_typed ? 1 : kWindow;
+  const std::uint32_t most = job_->input.is_typed ? 1 : kWindow;
   const bool wanted = scanning_ ? !scans_.empty() && recalled_ : in_pipe_ < most;
   if (!wanted) return;
   reading_ = true;
@@ -112,22 +112,22 @@ void UserInput::restarts(std::uint32_t process) {
 
 bool UserInput::has_reader_in(const Ranges& processes) const {
   return std::any_of(processes.begin(), processes.end(), [&](const wire::ProcessSet::Range& range) {
-    return range.first <= job_->input_process && job_->input_process <= range.last;
+    return range.first <= job_->input.process && job_->input.process <= range.last;
   });
 }
 
 void UserInput::lost(const Ranges& processes, Actions& out) {
   if (!has_reader_in(processes)) return;
   recalled_ = look_at_scans_ = true;
-  if (job_->input_to_all) return;
+  if (job_->input.to_all) return;
   in_pipe_ = 0;
   scan_from_now_on(out);
 }
 
 void UserInput::cut_off(const Ranges& processes, const Orders& orders) {
   const bool has_reader = has_reader_in(processes);
-  if (has_reader && !job_->input_to_all) in_pipe_ = 0;
-  const bool any = has_reader || (job_->input_to_all && !processes.empty());
+  if (has_reader && !job_->input.to_all) in_pipe_ = 0;
+  const bool any = has_reader || (job_->input.to_all && !processes.empty());
   if (any && ended_ && !scanning_) orders.readers.emplace_back(wire::Input{{}, true});
 }
 

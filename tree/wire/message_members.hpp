@@ -77,12 +77,15 @@ CT_MEMBERS(Terminal, s.size, s.typed_into)
 CT_MEMBERS(Heartbeat, s.interval, s.gone_after, s.orphan_after)
 CT_MEMBERS(SilenceRules, s.after, s.kills)
 CT_MEMBERS(LossRules, s.recovery, s.restarts, s.keep_alive)
-CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.environment, s.hosts, s.processes, s.pes_per_process,
-           s.input_process, s.input_to_all, s.input_is_typed, s.magic, s.launch, s.timeout, s.grace,
-           s.keep_address_randomisation, s.stamps, s.verbose, s.partial_line, s.raw_output, s.labelled,
-           s.private_network, s.umask, s.runscript, s.profiles, s.checkup, s.terminal, s.provision, s.bind,
-           s.report_bindings, s.resizes, s.fork_clients, s.spool, s.watched, s.loss, s.heartbeat, s.silence,
-           s.session, s.starts_together)
+CT_MEMBERS(InputRules, s.process, s.to_all, s.is_typed)
+CT_MEMBERS(OutputRules, s.partial_line, s.raw, s.labelled, s.spool)
+CT_MEMBERS(ReportRules, s.stamps, s.bindings, s.watched)
+CT_MEMBERS(SpawnRules, s.environment, s.umask, s.runscript, s.keep_address_randomisation, s.fork_clients,
+           s.bind)
+CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.hosts, s.processes, s.pes_per_process, s.input, s.output,
+           s.reports, s.spawn, s.magic, s.launch, s.timeout, s.grace, s.private_network, s.profiles,
+           s.checkup, s.terminal, s.resizes, s.provision, s.loss, s.heartbeat, s.silence, s.starts_together,
+           s.session)
 CT_MEMBERS(Welcome, s.job, s.self, s.level)
 CT_MEMBERS(Assign, s.hosts, s.login_rate)
 CT_MEMBERS(Numbers, s.shares, s.pes_per_process)

@@ -19,138 +19,14 @@
 #include "tree/wire/checkup.hpp"
 #include "tree/wire/cpus.hpp"
 #include "tree/wire/host.hpp"
+#include "tree/wire/job_spec.hpp"
 #include "tree/wire/node_table.hpp"
 #include "tree/wire/process_set.hpp"
-#include "tree/wire/recovery.hpp"
 #include "tree/wire/repair_messages.hpp"
 #include "tree/wire/run_messages.hpp"
 #include "tree/wire/silence.hpp"
 
 namespace charmtree::wire {
-
-/// The shape of a static k-ary tree. `levels` counts the levels below the root; 0: as many as it takes.
-struct Shape {
-  std::uint32_t branching = 0;
-  std::uint32_t levels = 0;
-  friend bool operator==(const Shape&, const Shape&) = default;
-};
-
-/// What becomes of a job when hosts fail at its launch.
-enum class OnHostFailure : std::uint8_t {
-  abort,  // it ends, when every other host has answered
-  drop,   // it runs without them
-  spare,  // others take their places
-};
-/// How hosts are logged into.
-struct LaunchRules {
-  Shape shape;
-  std::uint32_t batch = 0;       // logins in flight per launcher; 0: as many as go well
-  std::uint32_t max_logins = 0;  // never more than that; 0: no limit
-  std::uint64_t login_rate = 0;  // of all launchers together, in logins per 1,000,000 s; 0: no limit
-  OnHostFailure on_failure = OnHostFailure::abort;
-  Duration patience{0};  // drop, spare: with a silent host; 0: from the logins so far
-  Duration wait{0};      // so long names that do not resolve or answer are tried again
-  Duration login_occupancy{0}, login_latency{0};  // what a login costs, as far as is known; 0: it is not
-  friend bool operator==(const LaunchRules&, const LaunchRules&) = default;
-};
-
-/// Of a terminal's window, in characters.
-struct WindowSize {
-  std::uint16_t rows = 0, columns = 0;
-  friend bool operator==(const WindowSize&, const WindowSize&) = default;
-};
-/// What the input process gets as stdin, stdout and stderr, if not pipes.
-struct Terminal {
-  WindowSize size;
-  bool typed_into = true;  // echoes what comes in, and writes a carriage return before each newline
-  friend bool operator==(const Terminal&, const Terminal&) = default;
-};
-/// Whether a host's processes after its first are forks of that one (Charm++'s `nodefork`), which have its
-/// address layout. Only netlrts clients can be.
-enum class ForkClients : std::uint8_t {
-  never,
-  where_random,  // where the kernel refuses to fix addresses
-  always,
-};
-
-/// How launchers watch each other (health/detector).
-struct Heartbeat {
-  Duration interval{0};       // something goes over every link so often; 0: nobody is watched
-  Duration gone_after{1s};    // silence of a host that answers in no way
-  Duration orphan_after{8s};  // of a parent: then its subtree ends by itself
-  friend bool operator==(const Heartbeat&, const Heartbeat&) = default;
-};
-
-/// In the place of a process number: none.
-inline constexpr std::uint32_t kNoProcess = UINT32_MAX;
-
-/// What every launcher of a job needs to know. Times are durations, never instants.
-struct JobSpec {
-  std::string id;                        // 16 hexadecimal digits
-  std::string secret;                    // 32 random bytes
-  std::vector<std::string> arguments;    // the program's, [0] as the user wrote it
-  std::vector<std::string> environment;  // the root's, "NAME=value"
-  std::uint32_t hosts = 0;
-  std::uint32_t processes = 0;
-  std::uint32_t pes_per_process = 1;
-  std::uint32_t input_process = 0;  // the process that gets the user's stdin
-  bool input_to_all = false;        // the others get copies
-  bool input_is_typed = false;      // the user types it: a line is passed on when the last one was read
-  std::uint16_t magic = 1;          // Charm++'s NETSTART "pid" and NETMAGIC, 1 ... 32767
-  LaunchRules launch;
-  Duration timeout = 60s;
-  Duration grace = 2s;  // between asking processes to end and SIGKILL
-  bool keep_address_randomisation = false;
-  bool stamps = false;  // launchers report their start-up times
-  bool verbose = false;
-  /// How long a line without its newline is held back on stdout, stderr.
-  std::array<Duration, 2> partial_line{5s, 5s};
-  bool raw_output = false;       // pass output on as it comes
-  bool labelled = false;         // or inside events: lines are whole even if there is one process
-  bool private_network = false;  // all hosts are this machine: 127.0.0.1 reaches everybody
-  std::uint32_t umask = 022;
-  std::string runscript;
-  std::vector<Profile> profiles;
-  bool checkup = false;  // start no process: examine every host (Checkup)
-  std::optional<Terminal> terminal;
-  bool resizes = false;  // it may ask for another number of processes (Charm++'s shrink/expand builds)
-  Provision provision;
-  CpuUnit bind = CpuUnit::none;  // bind processes to these before they begin
-  bool report_bindings = false;
-  ForkClients fork_clients = ForkClients::never;
-  std::uint64_t spool = 1U << 30;  // bytes of output that a host may keep in a file
-  bool watched = false;            // somebody looks at it: Facts say more
-  LossRules loss;
-  Heartbeat heartbeat;
-  SilenceRules silence;
-  bool starts_together = false;  // no process starts before every host has answered
-  bool session = false;          // other programs follow this one over the same tree (DESIGN D23)
-  /// Output is bytes as they come, not lines.
-  bool passes_raw() const { return raw_output || (processes == 1 && !labelled); }
-  /// The processes get their numbers when all hosts have answered or been given up.
-  bool is_numbered_late() const {
-    return launch.on_failure != OnHostFailure::abort || provision.by_topology();
-  }
-  /// Hosts answer once when they are ready, and start their processes when they hear Numbers.
-  bool waits_for_all() const { return starts_together || is_numbered_late(); }
-  /// Facts say which processes have ended well, and not only how many.
-  bool names_who_ended() const {
-    return watched || loss.recovery == Recovery::go_on || keeps_alive() ||
-           loss.recovery == Recovery::in_place;
-  }
-  /// Another root may take the place of the first.
-  bool keeps_alive() const { return loss.keep_alive > Duration{0}; }
-  /// Launchers below a lost one are adopted, and the job goes on with them.
-  bool repairs() const {
-    return (loss.recovery == Recovery::go_on || keeps_alive()) && bears_repair(loss.recovery) && !resizes &&
-           !checkup;
-  }
-  /// Facts say whose launcher has started which.
-  bool names_who_started() const { return watched || repairs(); }
-  friend bool operator==(const JobSpec&, const JobSpec&) = default;
-};
-Blob encode(const JobSpec& job);
-Result<JobSpec> decode_job(std::string_view bytes);
 
 // ---- down: parent to child
 
@@ -202,7 +78,7 @@ struct ScanReply {
   std::uint32_t process = 0;
   std::string input;
 };
-/// The user's stdin for job.input_process, or for all.
+/// The user's stdin for job.input.process, or for all.
 struct Input {
   std::string bytes;
   bool end = false;
@@ -305,7 +181,7 @@ struct SignReply {
   std::uint32_t login = 0;     // its own number
   std::string signature;       // without the algorithm's name; empty: refused
 };
-/// The window of the user's terminal has another size; so has that of job.input_process.
+/// The window of the user's terminal has another size; so has that of job.input.process.
 struct Resize {
   WindowSize size;
 };
