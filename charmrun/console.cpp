@@ -7,7 +7,6 @@
 
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <utility>
 
 #include "charmrun/own_line.hpp"
@@ -74,15 +73,6 @@ DisplayRules display_rules(const Options& options) {
   return rules;
 }
 
-std::string with_carriage_returns(const std::string& lines) {
-  std::string text;
-  for (const char c : lines) {
-    if (c == '\n' && !text.ends_with('\r')) text += '\r';
-    text += c;
-  }
-  return text;
-}
-
 }  // namespace
 
 Console::Console(io::asio::io_context& io, const Options& options, const Job& job, Instant started)
@@ -93,35 +83,46 @@ Console::Console(io::asio::io_context& io, const Options& options, const Job& jo
       startup_(describe(options, job), job.plan.hosts, started),
       logins_(job.plan.hosts, job.plan.job.profiles),
       cpu_at_start_(cpu_time()),
-      out_(
-          io, STDOUT_FILENO, written(),
-          while_here([this, gone = ::isatty(STDOUT_FILENO) != 0 ? SIGHUP : SIGPIPE] { nobody_reads(gone); })),
-      err_(io, STDERR_FILENO, written(), [] {}),
-      event_log_(started),
+      output_(io, display_rules(options), !options.output.file.empty(), {STDOUT_FILENO, STDERR_FILENO},
+              output_hooks()),
+      news_(io, started, news_hooks()),
       progress_timer_(io),
-      display_(display_rules(options)),
-      display_timer_(io),
       input_(io, STDIN_FILENO,
              [this](std::string bytes, bool end) {
-               if (runner_ != nullptr) runner_->dispatch(proto::InputRead{std::move(bytes), end});
+               tell(proto::InputRead{std::move(bytes), end});
              }),
       known_hosts_(io) {
-  if (!options.output.file.empty()) {
-    files_.emplace(io, written(), while_here([this] { tell_file_failure(); }));
-    if (!job.plan.job.is_numbered_late()) name_files(job.plan.hosts);
-  }
+  if (!job.plan.job.is_numbered_late()) output_.name_files(job.plan.hosts);
   if (!job.plan.job.terminal) return;
-  terminal_.emplace(io, STDIN_FILENO, [this](wire::WindowSize size) {
-    if (runner_ != nullptr) runner_->dispatch(proto::WindowResized{size});
-  });
+  terminal_.emplace(io, STDIN_FILENO, [this](wire::WindowSize size) { tell(proto::WindowResized{size}); });
+}
+
+UserOutput::Hooks Console::output_hooks() {
+  return {[this] { there_is_room(); }, [this](std::uint32_t process) { tell(proto::Shown{process}); },
+          [this, gone = ::isatty(STDOUT_FILENO) != 0 ? SIGHUP : SIGPIPE] { nobody_reads(gone); },
+          [this](const std::string& failure) { say(Tone::error, failure); },
+          [this] { return terminal_ && terminal_->raw(); }};
+}
+
+JobNews::Hooks Console::news_hooks() {
+  return {[this](std::string line) { output_.pass(std::move(line)); }, [this] { there_is_room(); },
+          [this](Tone tone, const std::string& line) { say(tone, line); }};
+}
+
+void Console::tell(proto::Event event) {
+  if (runner_ != nullptr) runner_->dispatch(std::move(event));
+}
+
+void Console::there_is_room() {
+  if (runner_ != nullptr) runner_->check_flow();
 }
 
 /// With its terminal a job that is kept alive loses its root, by the signal that the shell may not have sent.
 void Console::nobody_reads(int signal) {
   if (signal == SIGHUP && tree_file_ != nullptr && tree_file_->is_kept())
     ::raise(SIGHUP);
-  else if (runner_ != nullptr)
-    runner_->dispatch(proto::UserSignal{signal});
+  else
+    tell(proto::UserSignal{signal});
 }
 
 void Console::keep_tree(const proto::KeepTree& action) {
@@ -144,73 +145,27 @@ bool Console::shows_progress(const Options& options) {
   return !options.shown.json.empty() || options.shown.dashboard || shows_progress_line(options);
 }
 
-std::function<void()> Console::written() {
-  return while_here([this] {
-    if (runner_ != nullptr) runner_->check_flow();
-  });
-}
-
-std::function<void()> Console::while_here(std::function<void()> action) const {
-  return [here = std::weak_ptr<const bool>{here_}, action = std::move(action)] {
-    if (!here.expired()) action();
-  };
-}
-
 void Console::write_events(EventWriter events) {
-  events_.emplace(std::move(events));
-  events_->begin(io_, written(), [this](int error) {
-    say(Tone::error, fmt::format("++json: cannot write {}: {}; the job goes on without it",
-                                 options_.shown.json, std::strerror(error)));
-  });
-  event(event_log_.job(job_.plan.job, ::getpid(), io::now()));
+  news_.begin_events(std::move(events), options_.shown.json, job_.plan.job);
 }
 
 Result<std::string> Console::open_dashboard() {
-  const wire::JobSpec& job = job_.plan.job;
-  dashboard_.emplace(
-      io_, Dashboard{job, job_.plan.hosts, ::getpid(), io::own_host_name(), started_},
-      [this] { return node_->status(); }, [this](const std::string& note) { say(Tone::verbose, note); });
-  return dashboard_->open();
-}
-
-void Console::event(std::string line) {
-  if (events_->on_stdout())
-    out_.write(std::move(line));
-  else
-    events_->write(std::move(line));
+  return news_.open_dashboard(
+      Dashboard{job_.plan.job, job_.plan.hosts, ::getpid(), io::own_host_name(), started_},
+      [this] { return node_->status(); });
 }
 
 void Console::announce(const std::string& lines) {
-  if (stdout_has_events()) return event(event_log_.message(Tone::info, lines, io::now()));
+  if (news_.have_stdout()) return news_.announce(lines);
   std::fputs(lines.c_str(), stdout);
   std::fflush(stdout);
 }
 
 void Console::progress(const proto::Progress& progress) {
-  const Instant now = io::now();
-  if (events_) {
-    for (const std::uint32_t host : progress.hosts_up)
-      event(event_log_.host_up(node_->hosts()[host].name, now));
-    for (const proto::Loss& loss : progress.losses)
-      event(event_log_.lost(loss, node_->hosts()[loss.host].name, now));
-    for (const proto::Progress::Restart& restart : progress.restarts) {
-      event(event_log_.process_restart(restart, node_->hosts()[restart.host].name, now));
-    }
-    for (const std::uint32_t process : progress.back) event(event_log_.process_back(process, now));
-    for (const wire::Silence& told : progress.silences) {
-      const Host* host = host_of(node_->hosts(), told.process);
-      event(event_log_.silence(told, host != nullptr ? host->name : "", now));
-    }
-    for (const proto::Progress::Failure& failure : progress.failures)
-      event(event_log_.process_end(failure, node_->hosts()[failure.host].name, now));
-    if (progress.restarted) event(event_log_.restart(*progress.restarted, now));
-    if (!stage_ || *stage_ != progress.status.stage) event(event_log_.stage(progress.status, now));
-  }
-  if (dashboard_)
-    dashboard_->tell([&](Dashboard& dashboard) { dashboard.progress(progress, node_->hosts()); });
-  stage_ = progress.status.stage;
+  news_.progress(progress, node_->hosts());
   if (!shows_progress_line(options_)) return;
-  if (*stage_ != proto::Stage::launch && *stage_ != proto::Stage::start) {
+  const proto::Stage stage = progress.status.stage;
+  if (stage != proto::Stage::launch && stage != proto::Stage::start) {
     progressing_ = false;
     progress_timer_.cancel();
     progress_line({});
@@ -234,87 +189,13 @@ void Console::await_progress(Duration pause) {
 void Console::progress_line(std::string_view line) {
   if (!shows_progress_line(options_)) return;
   const auto size = io::UserTerminal::size();
-  DisplayWrites writes;
-  display_.progress(visible(line).substr(0, size ? size->columns - 1U : kUsualColumns), writes);
-  write(std::move(writes));
+  output_.progress(visible(line).substr(0, size ? size->columns - 1U : kUsualColumns));
 }
 
 void Console::show(proto::Show action) {
-  if (dashboard_) dashboard_->tell([&](Dashboard& dashboard) { dashboard.output(action); });
-  if (stdout_has_events()) {
-    event(event_log_.output(action, io::now()));
-    if (action.output.wants_receipt) out_.confirm(when_shown(action.output.process));
-    return;
-  }
-  if (static_cast<proto::Stream>(action.output.stream) == proto::Stream::terminal)
-    return out_.write(std::move(action.output.text));
-  DisplayWrites writes;
-  display_.show(std::move(action), io::now(), writes);
-  write(std::move(writes));
-}
-
-void Console::write(DisplayWrites writes) {
-  for (DisplayWrite& each : writes) {
-    std::string& bytes = each.ink.bytes;
-    const bool to_file = !each.file.empty();
-    if (terminal_ && terminal_->raw() && !to_file) bytes = with_carriage_returns(bytes);
-    if (to_file)
-      files_->write(std::move(each.file), std::move(bytes));
-    else
-      writer(each.stream).write(std::move(bytes));
-    for (const std::uint32_t process : each.ink.receipts) {
-      if (to_file)
-        files_->confirm(when_shown(process));
-      else
-        writer(each.stream).confirm(when_shown(process));
-    }
-  }
-  await_display();
-}
-
-std::function<void()> Console::when_shown(std::uint32_t process) {
-  return while_here([this, process] {
-    if (runner_ != nullptr) runner_->dispatch(proto::Shown{process});
-  });
-}
-
-void Console::name_files(std::span<const Host> hosts) {
-  DisplayWrites writes;
-  display_.name_files(hosts, writes);
-  write(std::move(writes));
-}
-
-/// The first is said at once, how many others there were at the end.
-void Console::tell_file_failure() {
-  const auto failure = files_->first_failure();
-  if (!failure || std::exchange(told_file_failure_, true)) return;
-  say(Tone::error, "++output: cannot write " + failure->path + ": " + std::strerror(failure->error) +
-                       "; the job goes on without it");
-}
-
-void Console::finish_files(std::span<const Host> hosts, Duration limit) {
-  if (!files_) return;
-  name_files(hosts);
-  if (!files_->drain(limit)) return;
-  tell_file_failure();
-  if (const std::size_t others = files_->failures(); others > 1)
-    say(Tone::error, "++output: " + std::to_string(others - 1) + " more could not be written");
-}
-
-void Console::await_display() {
-  const Instant due = display_.next_deadline();
-  if (due == display_due_) return;
-  display_due_ = due;
-  display_timer_.cancel();
-  if (due == kNever) return;
-  display_timer_.expires_at(io::to_steady(due));
-  display_timer_.async_wait([this](io::error_code ec) {
-    if (ec) return;
-    display_due_ = kNever;
-    DisplayWrites writes;
-    display_.tick(io::now(), writes);
-    write(std::move(writes));
-  });
+  news_.output(action);
+  if (!news_.have_stdout()) return output_.show(std::move(action));
+  if (action.output.wants_receipt) output_.confirm_passed(action.output.process);
 }
 
 void Console::read_input(const proto::ReadInput& action) {
@@ -329,26 +210,23 @@ void Console::release_keys() {
 void Console::stop_self() {
   if (terminal_) terminal_->leave();
   ::raise(SIGSTOP);
-  if (runner_ != nullptr) runner_->dispatch(proto::UserSignal{SIGCONT});
+  tell(proto::UserSignal{SIGCONT});
 }
 
 void Console::say(Tone tone, const std::string& line) {
   if (tone == Tone::verbose && !options_.shown.verbose) return;
   if (tone == Tone::info && options_.shown.quiet) return;
   const std::string text = visible(line);
-  if (events_) event(event_log_.message(tone, text, io::now()));
-  if (dashboard_) dashboard_->tell([&](Dashboard& dashboard) { dashboard.say(tone, text); });
+  news_.say(tone, text);
   const bool charm_line = text.starts_with("Charmrun> ");  // tools look for these on stdout
-  if (charm_line && stdout_has_events()) return;
-  DisplayWrites writes;
-  display_.say(charm_line ? proto::Stream::out : proto::Stream::err,
-               charm_line ? text + "\n" : own_line(tone, text), io::now(), writes);
-  write(std::move(writes));
+  if (charm_line && news_.have_stdout()) return;
+  output_.say(charm_line ? proto::Stream::out : proto::Stream::err,
+              charm_line ? text + "\n" : own_line(tone, text));
 }
 
 void Console::sign(const proto::Sign& action) {
   const auto answer = [this, launcher = action.launcher, login = action.login](std::string signature) {
-    if (runner_ != nullptr) runner_->dispatch(proto::SignatureMade{launcher, login, std::move(signature)});
+    tell(proto::SignatureMade{launcher, login, std::move(signature)});
   };
   if (signer_ == nullptr) return answer({});
   signer_->sign(action.key, action.data, answer);
@@ -374,12 +252,8 @@ void Console::store_host_key(std::uint32_t host, const HostKey& key) {
 void Console::record(const proto::Record& record) {
   if (record.stamps.host >= job_.plan.hosts.size()) return;
   if (record.error) {
-    const std::string& host = job_.plan.hosts[record.stamps.host].name;
-    if (dashboard_) {
-      dashboard_->tell(
-          [&](Dashboard& dashboard) { dashboard.host_failed(record.stamps.host, *record.error); });
-    }
-    if (events_) event(event_log_.host_failed(host, *record.error, record.failed, io::now()));
+    news_.host_failed(record.stamps.host, job_.plan.hosts[record.stamps.host].name, *record.error,
+                      record.failed);
     return startup_.failed(record.stamps.host, *record.error, record.failed);
   }
   startup_.stamped(record.stamps);
@@ -395,28 +269,16 @@ void Console::read_hosts(std::uint32_t pes) {
   } else {
     answer.error = job.error();
   }
-  if (runner_ != nullptr) runner_->dispatch(std::move(answer));
+  tell(std::move(answer));
 }
 
 bool Console::finish(proto::Finish& result, std::span<const Host> hosts, Duration limit) {
-  DisplayWrites writes;
-  display_.finish(io::now(), writes);
-  write(std::move(writes));
-  finish_files(hosts, limit);
+  output_.finish(hosts, limit);
   known_hosts_.finish();
-  const bool lost_files = files_ && files_->failures() > 0;
-  if (lost_files && result.status == 0 && result.signal == 0) result.status = kLauncherFailed;
+  if (output_.has_lost_files() && result.status == 0 && result.signal == 0) result.status = kLauncherFailed;
   const auto& where = result.why.host;
-  const std::string host = where && *where < hosts.size() ? hosts[*where].name : "";
-  if (events_) {
-    if (!result.why.ends.ways().empty()) event(event_log_.ends(result.why.ends, io::now()));
-    event(event_log_.end(result, host, io::now()));
-  }
-  if (dashboard_) {
-    dashboard_->tell([&](Dashboard& dashboard) { dashboard.end(result, host, io::now()); });
-    dashboard_->finish();
-  }
-  return out_.drain(limit) && err_.drain(limit) && (!events_ || events_->drain(limit));
+  news_.end(result, where && *where < hosts.size() ? hosts[*where].name : "");
+  return output_.drain(limit) && news_.drain(limit);
 }
 
 }  // namespace charmtree

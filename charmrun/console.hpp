@@ -3,24 +3,20 @@
 // times).
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "charmrun/dashboard_door.hpp"
-#include "charmrun/display.hpp"
-#include "charmrun/event_log.hpp"
 #include "charmrun/event_writer.hpp"
 #include "charmrun/job.hpp"
+#include "charmrun/job_news.hpp"
 #include "charmrun/login_log.hpp"
 #include "charmrun/options.hpp"
 #include "charmrun/startup_record.hpp"
 #include "charmrun/tree_file.hpp"
+#include "charmrun/user_output.hpp"
 #include "tree/io/known_hosts_writer.hpp"
-#include "tree/io/output_files.hpp"
 #include "tree/io/runner.hpp"
 #include "tree/io/signer.hpp"
 #include "tree/io/user_streams.hpp"
@@ -68,10 +64,7 @@ public:
   /// Lines of ours that tools look for, at once.
   void announce(const std::string& lines);
   void read_hosts(std::uint32_t pes) override;
-  std::size_t backlog() const override {
-    return out_.backlog() + err_.backlog() + (files_ ? files_->backlog() : 0) +
-           (events_ ? events_->backlog() : 0);
-  }
+  std::size_t backlog() const override { return output_.backlog() + news_.backlog(); }
 
   /// How long the reader of our output may take at the end: after Ctrl-C, and else (any signal ends us then).
   static constexpr Duration kLastWords = 2s, kNoHurry = 24h * 365;
@@ -80,9 +73,9 @@ public:
   /// could not be written makes an otherwise good `result` a failure. False: that takes longer than `limit`.
   bool finish(proto::Finish& result, std::span<const Host> hosts, Duration limit);
   /// What has been said so far is written; false: not within `limit`.
-  bool drain(Duration limit) { return out_.drain(limit) && err_.drain(limit); }
+  bool drain(Duration limit) { return output_.drain(limit); }
   /// Why stdout could not be written, an errno; 0 if it could.
-  int output_failure() const { return out_.failure(); }
+  int output_failure() const { return output_.failure(); }
   /// The start-up record so far.
   const StartupRecord& startup() const { return startup_.record(); }
   /// The root's logins; none until every host is up.
@@ -94,24 +87,14 @@ protected:
 
 private:
   static bool shows_progress_line(const Options& options);
-  io::OutputWriter& writer(proto::Stream stream) { return stream == proto::Stream::err ? err_ : out_; }
-  void write(DisplayWrites writes);
-  std::function<void()> when_shown(std::uint32_t process);
-  /// For writers: there is room again.
-  std::function<void()> written();
-  /// Writers post to the loop, which may go on when there is no Console any more: not this then.
-  std::function<void()> while_here(std::function<void()> action) const;
-  /// If there are events.
-  void event(std::string line);
-  bool stdout_has_events() const { return events_ && events_->on_stdout(); }
+  UserOutput::Hooks output_hooks();
+  JobNews::Hooks news_hooks();
+  /// To the job, as far as there is one.
+  void tell(proto::Event event);
+  void there_is_room();
   void nobody_reads(int signal);
   void await_progress(Duration pause);
-  void await_display();
-  void name_files(std::span<const Host> hosts);
-  void tell_file_failure();
-  void finish_files(std::span<const Host> hosts, Duration limit);
 
-  std::shared_ptr<const bool> here_ = std::make_shared<const bool>(true);
   io::asio::io_context& io_;
   const Options& options_;
   const Job& job_;
@@ -123,18 +106,10 @@ private:
   StartupRecorder startup_;
   LoginLog logins_;
   Duration cpu_at_start_;
-  io::OutputWriter out_, err_;
-  std::optional<io::OutputFiles> files_;  // ++output
-  EventLog event_log_;
-  std::optional<EventWriter> events_;  // ++json
-  std::optional<DashboardDoor> dashboard_;
+  UserOutput output_;
+  JobNews news_;
   io::asio::steady_timer progress_timer_;
-  std::optional<proto::Stage> stage_;
   bool progressing_ = false;  // hosts or processes have yet to start
-  bool told_file_failure_ = false;
-  Display display_;
-  io::asio::steady_timer display_timer_;
-  Instant display_due_ = kNever;  // when the timer is set to
   io::InputReader input_;
   std::optional<io::UserTerminal> terminal_;  // if the job's input process has one
   io::KnownHostsWriter known_hosts_;
