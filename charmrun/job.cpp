@@ -411,7 +411,8 @@ void Builder::describe() {
   if (options_.process.forward_environment)
     job.spawn.environment = proto::forwardable(proto::without_launcher_variables(io::own_environment()));
   if (options_.process.ipc_pool_size)
-    proto::overlay(job.spawn.environment, {fmt::format("CmiIpcPoolSize={}", *options_.process.ipc_pool_size)});
+    proto::overlay(job.spawn.environment,
+                   {fmt::format("CmiIpcPoolSize={}", *options_.process.ipc_pool_size)});
   if (options_.process.ipc_cutoff)
     proto::overlay(job.spawn.environment, {fmt::format("CmiIpcCutoff={}", *options_.process.ipc_cutoff)});
   if (has_program()) {
@@ -436,10 +437,12 @@ void Builder::describe() {
   if (options_.launch.scalable_start && !job.resizes)
     job.spawn.fork_clients =
         options_.process.va_randomization ? wire::ForkClients::always : wire::ForkClients::where_random;
-  job.reports.stamps = options_.shown.verbose || !options_.shown.report.empty() || !options_.shown.timeline.empty();
+  job.reports.stamps =
+      options_.shown.verbose || !options_.shown.report.empty() || !options_.shown.timeline.empty();
   job.spawn.bind = bound_to(options_.placement.binding);
   job.reports.bindings = options_.placement.report_bindings;
-  job.reports.watched = options_.shown.dashboard || !options_.shown.report.empty() || !options_.shown.json.empty();
+  job.reports.watched =
+      options_.shown.dashboard || !options_.shown.report.empty() || !options_.shown.json.empty();
   job.loss.recovery = recovery_of(options_, has_program() ? kind() : wire::ProgramTraits{});
   const auto patience = [](int fd) { return ::isatty(fd) != 0 ? Duration{100ms} : Duration{5s}; };
   job.output.partial_line = {patience(STDOUT_FILENO), patience(STDERR_FILENO)};
@@ -458,7 +461,8 @@ void Builder::describe() {
   }
   job.session = options_.mode == Mode::session;
   describe_input();
-  if (!options_.process.run_script.empty()) job.spawn.runscript = absolute(options_.process.run_script, directory_);
+  if (!options_.process.run_script.empty())
+    job.spawn.runscript = absolute(options_.process.run_script, directory_);
   job.profiles = profiles_;
   describe_launch();
   if (options_.time.limit) job_.plan.time_limit = *options_.time.limit;
