@@ -135,6 +135,8 @@ private:
   std::uint32_t intern(Profile profile, const HostOptions* said = nullptr);
   void describe();
   void describe_launch();
+  void describe_spawn();
+  void describe_output();
   void describe_restart();
   void describe_input();
   void describe_tree();
@@ -408,13 +410,6 @@ void Builder::describe() {
   if (options_.mode == Mode::session) job.arguments = {"(session)"};  // what ++list shows
   if (program_.by_python) job.arguments.insert(job.arguments.begin(), std::string{kPython});
   for (std::string& word : rules_.further_arguments()) job.arguments.push_back(std::move(word));
-  if (options_.process.forward_environment)
-    job.spawn.environment = proto::forwardable(proto::without_launcher_variables(io::own_environment()));
-  if (options_.process.ipc_pool_size)
-    proto::overlay(job.spawn.environment,
-                   {fmt::format("CmiIpcPoolSize={}", *options_.process.ipc_pool_size)});
-  if (options_.process.ipc_cutoff)
-    proto::overlay(job.spawn.environment, {fmt::format("CmiIpcCutoff={}", *options_.process.ipc_cutoff)});
   if (has_program()) {
     const wire::ProgramTraits& traits = kind();
     job.resizes = traits.resizes;
@@ -433,36 +428,16 @@ void Builder::describe() {
   job.silence = {options_.time.hang_after.value_or(Duration{0}),
                  options_.time.hang_action == HangAction::kill};
   job.loss.keep_alive = options_.time.keep_alive.value_or(Duration{0});
-  job.spawn.keep_address_randomisation = options_.process.va_randomization;
-  if (options_.launch.scalable_start && !job.resizes)
-    job.spawn.fork_clients =
-        options_.process.va_randomization ? wire::ForkClients::always : wire::ForkClients::where_random;
-  job.reports.stamps =
-      options_.shown.verbose || !options_.shown.report.empty() || !options_.shown.timeline.empty();
-  job.spawn.bind = bound_to(options_.placement.binding);
-  job.reports.bindings = options_.placement.report_bindings;
-  job.reports.watched =
-      options_.shown.dashboard || !options_.shown.report.empty() || !options_.shown.json.empty();
   job.loss.recovery = recovery_of(options_, has_program() ? kind() : wire::ProgramTraits{});
-  const auto patience = [](int fd) { return ::isatty(fd) != 0 ? Duration{100ms} : Duration{5s}; };
-  job.output.partial_line = {patience(STDOUT_FILENO), patience(STDERR_FILENO)};
-  job.output.raw = options_.output.raw;
-  job.output.spool = options_.output.spool.bytes;
-  const auto label = label_of(options_);
-  job.output.labelled =
-      (label && !label->empty()) || options_.output.fold.value_or(false) || options_.shown.json == "-";
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  job.spawn.umask = mask;
   if (options_.process.interactive) {
     constexpr wire::WindowSize kUsual{24, 80};
     const bool person = ::isatty(STDIN_FILENO) != 0;  // whatever stdout is
     job.terminal = wire::Terminal{io::UserTerminal::size().value_or(kUsual), person};
   }
   job.session = options_.mode == Mode::session;
+  describe_spawn();
   describe_input();
-  if (!options_.process.run_script.empty())
-    job.spawn.runscript = absolute(options_.process.run_script, directory_);
+  describe_output();
   job.profiles = profiles_;
   describe_launch();
   if (options_.time.limit) job_.plan.time_limit = *options_.time.limit;
@@ -470,6 +445,44 @@ void Builder::describe() {
   if (options_.recovery.on_failure == wire::OnFailure::restart && options_.mode == Mode::run)
     describe_restart();
   job_.plan.int_ends = options_.time.int_ends;
+}
+
+/// Precondition: whether it resizes is known.
+void Builder::describe_spawn() {
+  wire::JobSpec& job = job_.plan.job;
+  if (options_.process.forward_environment)
+    job.spawn.environment = proto::forwardable(proto::without_launcher_variables(io::own_environment()));
+  if (options_.process.ipc_pool_size)
+    proto::overlay(job.spawn.environment,
+                   {fmt::format("CmiIpcPoolSize={}", *options_.process.ipc_pool_size)});
+  if (options_.process.ipc_cutoff)
+    proto::overlay(job.spawn.environment, {fmt::format("CmiIpcCutoff={}", *options_.process.ipc_cutoff)});
+  job.spawn.keep_address_randomisation = options_.process.va_randomization;
+  if (options_.launch.scalable_start && !job.resizes)
+    job.spawn.fork_clients =
+        options_.process.va_randomization ? wire::ForkClients::always : wire::ForkClients::where_random;
+  job.spawn.bind = bound_to(options_.placement.binding);
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  job.spawn.umask = mask;
+  if (!options_.process.run_script.empty())
+    job.spawn.runscript = absolute(options_.process.run_script, directory_);
+}
+
+void Builder::describe_output() {
+  wire::JobSpec& job = job_.plan.job;
+  const auto patience = [](int fd) { return ::isatty(fd) != 0 ? Duration{100ms} : Duration{5s}; };
+  job.output.partial_line = {patience(STDOUT_FILENO), patience(STDERR_FILENO)};
+  job.output.raw = options_.output.raw;
+  job.output.spool = options_.output.spool.bytes;
+  const auto label = label_of(options_);
+  job.output.labelled =
+      (label && !label->empty()) || options_.output.fold.value_or(false) || options_.shown.json == "-";
+  job.reports.stamps =
+      options_.shown.verbose || !options_.shown.report.empty() || !options_.shown.timeline.empty();
+  job.reports.bindings = options_.placement.report_bindings;
+  job.reports.watched =
+      options_.shown.dashboard || !options_.shown.report.empty() || !options_.shown.json.empty();
 }
 
 void Builder::describe_restart() {
