@@ -18,6 +18,7 @@
 
 #include "charmrun/history_file.hpp"
 #include "charmrun/machines.hpp"
+#include "charmrun/output_rules.hpp"
 #include "charmrun/own_address.hpp"
 #include "charmrun/placement.hpp"
 #include "charmrun/program_file.hpp"
@@ -136,7 +137,6 @@ private:
   void describe();
   void describe_launch();
   void describe_spawn();
-  void describe_output();
   void describe_restart();
   void describe_input();
   void describe_tree();
@@ -437,7 +437,8 @@ void Builder::describe() {
   job.session = options_.mode == Mode::session;
   describe_spawn();
   describe_input();
-  describe_output();
+  job.output = output_rules(options_);
+  job.reports = report_rules(options_);
   job.profiles = profiles_;
   describe_launch();
   if (options_.time.limit) job_.plan.time_limit = *options_.time.limit;
@@ -467,22 +468,6 @@ void Builder::describe_spawn() {
   job.spawn.umask = mask;
   if (!options_.process.run_script.empty())
     job.spawn.runscript = absolute(options_.process.run_script, directory_);
-}
-
-void Builder::describe_output() {
-  wire::JobSpec& job = job_.plan.job;
-  const auto patience = [](int fd) { return ::isatty(fd) != 0 ? Duration{100ms} : Duration{5s}; };
-  job.output.partial_line = {patience(STDOUT_FILENO), patience(STDERR_FILENO)};
-  job.output.raw = options_.output.raw;
-  job.output.spool = options_.output.spool.bytes;
-  const auto label = label_of(options_);
-  job.output.labelled =
-      (label && !label->empty()) || options_.output.fold.value_or(false) || options_.shown.json == "-";
-  job.reports.stamps =
-      options_.shown.verbose || !options_.shown.report.empty() || !options_.shown.timeline.empty();
-  job.reports.bindings = options_.placement.report_bindings;
-  job.reports.watched =
-      options_.shown.dashboard || !options_.shown.report.empty() || !options_.shown.json.empty();
 }
 
 void Builder::describe_restart() {

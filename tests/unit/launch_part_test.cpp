@@ -25,7 +25,7 @@ struct Bench final : test::PartBench {
   LinkId logged_in_to(std::uint32_t index) {
     part.down(wire::Assign{{host(index)}, 0}, *this);
     const LinkId link = take<Login>().at(0).link;
-    part.on(LinkUp{link, "a note", {}, {}}, *this);
+    part.on(LinkUp{link, {}, {}, "a note"}, *this);
     return link;
   }
   LaunchPart part;
@@ -55,7 +55,7 @@ TEST_CASE("what a login had to say is told upwards", "[launch_part]") {
   b.logged_in_to(1);
   REQUIRE(b.told_up.size() == 1);
   CHECK(std::get<wire::Note>(b.told_up[0]).text == "a note");
-  b.part.on(LinkUp{77, "of nobody", {}, {}}, b);
+  b.part.on(LinkUp{77, {}, {}, "of nobody"}, b);
   CHECK(b.told_up.size() == 1);
 }
 
@@ -70,7 +70,7 @@ TEST_CASE("who was sent to adopt is told when it is there, or cannot be", "[laun
     CHECK(std::get<AdopterUp>(b.news[0]).host == 5);
   }
   SECTION("not there") {
-    b.part.on(LoginFailed{link, {Errc::auth_failed, Phase::auth, "refused", {}}, {}}, b);
+    b.part.on(LoginFailed{link, {Errc::not_authorised, Phase::authenticate, "refused", {}}, {}}, b);
     REQUIRE(b.news.size() == 1);
     CHECK(std::get<VisitFailed>(b.news[0]).host.index == 5);
     CHECK(std::get<VisitFailed>(b.news[0]).to_adopt);
@@ -83,7 +83,7 @@ TEST_CASE("a host that is handed back is tried from here; at the end it has fail
   b.part.launch().find(link)->below.emplace(2, Bench::host(2));
   b.take<Send>();
   b.told_up.clear();
-  const wire::HandBack back{{{2, {Errc::timed_out, Phase::auth, "no answer", {}}}}};
+  const wire::HandBack back{{{2, {Errc::timed_out, Phase::connect, "no answer", {}}}}};
   SECTION("while the launch goes on") {
     b.part.up(link, back, false, b);
     CHECK(b.take<Login>().size() == 1);
