@@ -72,7 +72,7 @@ TEST_CASE("a check-up does not try again", "[login_retries]") {
   CHECK_FALSE(b.fail(Errc::refused));
 }
 
-TEST_CASE("an sshd that is too busy is tried until the time-out, and that is none of the three tries",
+TEST_CASE("tries of an sshd that is too busy end with the time-out, and are counted apart",
           "[login_retries]") {
   Bench b;
   CHECK(b.tries(Errc::busy) > 20);
