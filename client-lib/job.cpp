@@ -64,7 +64,7 @@ int Job::join_once(const std::string& socket, const native::Hello& hello, const 
   const auto* welcome = std::get_if<native::Welcome>(&answer);
   if (welcome == nullptr || welcome->process != hello.process) return CT_EPROTO;
   self_ = *welcome;
-  epoch_ = self_.epoch;
+  barriers_.heard(self_.epoch);
   return CT_OK;
 }
 
@@ -73,33 +73,24 @@ int Job::join_once(const std::string& socket, const native::Hello& hello, const 
 int Job::on(native::Table& table) {
   if (table.table.processes() != self_.total) return CT_EPROTO;
   newer_ = std::move(table.table);
-  heard(newer_->epoch);
+  barriers_.heard(newer_->epoch);
   return CT_OK;
 }
 
 int Job::on(native::Renewed& renewed) {
   const std::uint32_t epoch = renewed.epoch;
   if ((!table_ && !newer_) || !restarts_.add(std::move(renewed), self_.total)) return CT_EPROTO;
-  heard(epoch);
+  barriers_.heard(epoch);
   return CT_OK;
 }
 
 int Job::on(const native::Missed& missed) {
-  barriers_ = missed.barriers;
+  barriers_.missed(missed.barriers);
   return CT_OK;
-}
-
-/// Who entered a barrier in another epoch is not in it.
-void Job::heard(std::uint32_t epoch) {
-  if (epoch_ != epoch && barrier_ == Barrier::inside) barrier_ = Barrier::voided;
-  epoch_ = epoch;
 }
 
 int Job::on(const native::BarrierRelease&) {
-  if (barrier_ != Barrier::inside) return CT_EPROTO;
-  barrier_ = Barrier::released;
-  ++barriers_;
-  return CT_OK;
+  return barriers_.release() ? CT_OK : CT_EPROTO;
 }
 
 int Job::on(const native::Finished&) {
@@ -144,12 +135,12 @@ int Job::tell_news(const Deadline& deadline) {
   if (is_foreign()) return CT_EFORK;
   if (const int error = usable(); error != CT_OK) return error;
   if (leave) {
-    barrier_ = Barrier::outside;
+    barriers_.leave();
     return CT_ERESTARTED;
   }
-  if (barrier_ != Barrier::voided) return CT_OK;
-  const int error = send(native::BarrierEnter{epoch_}, deadline);
-  if (error == CT_OK) barrier_ = Barrier::inside;
+  if (!barriers_.is_voided()) return CT_OK;
+  const int error = send(native::BarrierEnter{barriers_.epoch()}, deadline);
+  if (error == CT_OK) barriers_.enter();
   return error;
 }
 
@@ -230,19 +221,19 @@ int Job::barrier() {
   const Deadline deadline{timeout_ms_};
   if (const int error = ensure_registered(deadline); error != CT_OK) return error;
   if (alone_) {
-    ++barriers_;
+    barriers_.pass();
     return CT_OK;
   }
-  if (barrier_ == Barrier::outside) {
+  if (barriers_.is_outside()) {
     if (const int error = tell_news(deadline); error != CT_OK) return error;
-    if (const int error = send(native::BarrierEnter{epoch_}, deadline); error != CT_OK) return error;
-    barrier_ = Barrier::inside;
+    if (const int error = send(native::BarrierEnter{barriers_.epoch()}, deadline); error != CT_OK)
+      return error;
+    barriers_.enter();
   }
-  if (const int error = wait_until([this] { return barrier_ == Barrier::released; }, deadline);
-      error != CT_OK) {
+  if (const int error = wait_until([this] { return barriers_.is_released(); }, deadline); error != CT_OK) {
     return error;
   }
-  barrier_ = Barrier::outside;
+  barriers_.leave();
   return CT_OK;
 }
 
@@ -328,10 +319,10 @@ int Job::finalize(int status) {
   if (aborted_) return CT_EENDED;
   if (broken_ != CT_OK) return broken_;
   if (serving_ || telling()) return CT_EORDER;
-  if (barrier_ == Barrier::inside) {
+  if (barriers_.is_inside()) {
     if (const int error = hear_all(); error != CT_OK) return error;
   }
-  if (barrier_ == Barrier::inside || barrier_ == Barrier::voided) return CT_EORDER;
+  if (barriers_.is_inside() || barriers_.is_voided()) return CT_EORDER;
   const Deadline deadline{timeout_ms_};
   if (const int error = ensure_registered(deadline); error != CT_OK) return error;
   if (alone_) return CT_OK;

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "client-lib/barriers.hpp"
 #include "client-lib/channel.hpp"
 #include "client-lib/charmtree.h"
 #include "client-lib/losses.hpp"
@@ -40,7 +41,7 @@ public:
   int table();
   int lookup(std::uint32_t rank, ct_peer& peer);
   int barrier();
-  std::uint32_t barriers() const { return barriers_; }
+  std::uint32_t barriers() const { return barriers_.opened(); }
   void on_loss(LossHandler handler) { losses_.set_handler(std::move(handler)); }
   void on_restart(RestartHandler handler) { restarts_.set_handler(std::move(handler)); }
   int alive(std::uint32_t rank) const {
@@ -56,13 +57,6 @@ public:
   int finalize(int status);
 
 private:
-  enum class Barrier {
-    outside,
-    inside,
-    voided,  // it was inside when another epoch began: to be entered again
-    released
-  };
-
   int join_once(const std::string& socket, const wire::native::Hello& hello, const Deadline& deadline);
   int usable() const;
   int put(std::string_view tuple, const Deadline& deadline);
@@ -76,7 +70,6 @@ private:
   void handle_one(ct_job* handle);
   int tell_news(const Deadline& deadline);
   bool telling() const { return losses_.telling() || restarts_.telling(); }
-  void heard(std::uint32_t epoch);
   template <class Condition>
   int wait_until(Condition condition, const Deadline& deadline);
 
@@ -100,9 +93,7 @@ private:
   bool finalizing_ = false;
   bool aborted_ = false;
   bool serving_ = false;  // a handler runs
-  Barrier barrier_ = Barrier::outside;
-  std::uint32_t barriers_ = 0;  // that have opened
-  std::uint32_t epoch_ = 0;     // heard of last
+  Barriers barriers_;
   wire::native::Welcome self_;
   Requests requests_;
   Losses losses_;
