@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "charmrun/label.hpp"
+#include "tree/base/exit_status.hpp"
 #include "tree/wire/fold.hpp"
 
 namespace charmtree {
@@ -246,7 +247,7 @@ void Dashboard::drop(std::map<Version, Piece>::iterator piece) {
 
 void Dashboard::end(const Finish& finish, const std::string& host, Instant now) {
   ++version_;
-  end_ = {{"status", finish.signal != 0 ? 128 + finish.signal : finish.status},
+  end_ = {{"status", finish.signal != 0 ? status_of_signal(finish.signal) : finish.status},
           {"signal", finish.signal},
           {"seconds", rounded_seconds(now - started_)}};
   end_.update(ending_parts(finish.why));

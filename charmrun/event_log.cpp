@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "charmrun/label.hpp"
+#include "tree/base/exit_status.hpp"
 #include "tree/wire/words.hpp"
 
 namespace charmtree {
@@ -108,7 +109,7 @@ std::string EventLog::message(Tone tone, const std::string& text, Instant now) c
 }
 
 std::string EventLog::end(const proto::Finish& finish, const std::string& host, Instant now) const {
-  const int status = finish.signal != 0 ? 128 + finish.signal : finish.status;
+  const int status = finish.signal != 0 ? status_of_signal(finish.signal) : finish.status;
   Json more = {{"status", status}, {"signal", finish.signal}};
   more.update(ending_parts(finish.why));
   if (!host.empty()) more["host"] = host;

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "tree/base/exit_status.hpp"
+
 namespace charmtree {
 
 double rounded_seconds(Duration time) {
@@ -46,7 +48,7 @@ Json end_parts(const proto::WayToEnd& way) {
   if (way.kind == EndKind::well) json["status"] = 0;
   if (way.kind == EndKind::exit || way.kind == EndKind::abort) json["status"] = way.number;
   if (way.kind == EndKind::killed) {
-    json["status"] = 128 + way.number;
+    json["status"] = status_of_signal(way.number);
     json["signal"] = way.number;
   }
   return json;

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "charmrun/status_text.hpp"
+#include "tree/base/exit_status.hpp"
 
 namespace charmtree {
 
@@ -34,7 +35,7 @@ void Leaving::leave() {
 }
 
 proto::Finish Leaving::finish() {
-  return {128 + SIGHUP, SIGHUP, {proto::Cause::user_signal, {}, {}, strsignal(SIGHUP)}};
+  return {status_of_signal(SIGHUP), SIGHUP, {proto::Cause::user_signal, {}, {}, strsignal(SIGHUP)}};
 }
 
 /// Not in the loop: a file server that hangs would make this root look lost.

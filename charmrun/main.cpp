@@ -273,11 +273,14 @@ void keep_records(const Options& options, const Job& job, const Node& node, cons
   if (options.shown.verbose && !note.empty()) print_own_line(proto::Tone::verbose, note);
 }
 
-/// Before anything is done: whether its name says in which format it is wanted.
-Result<void> check_timeline(const Options& options) {
-  if (options.shown.timeline.empty()) return {};
+/// How each root begins: a write to a closed pipe fails and is no signal, and what ++timeline wants is known
+/// before anything is done. The time at which it began.
+Result<Instant> begin_root(const Options& options) {
+  const Instant started = io::now();
+  ::signal(SIGPIPE, SIG_IGN);
+  if (options.shown.timeline.empty()) return started;
   const auto format = timeline_format(options.shown.timeline);
-  return format ? Result<void>{} : format.error();
+  return format ? Result<Instant>{started} : format.error();
 }
 
 /// Where ++list and ++status find the job; only one can be there, which keeps a second root away.
@@ -362,9 +365,8 @@ int run_job(const Options& options, Job& job, Machinery& around, Extras& extras,
 }
 
 int run_root(const Options& options, const std::vector<std::string>& words) {
-  const Instant started = io::now();
-  ::signal(SIGPIPE, SIG_IGN);
-  if (const auto fits = check_timeline(options); !fits) return complain(fits.error()), kLauncherFailed;
+  const auto started = begin_root(options);
+  if (!started) return complain(started.error()), kLauncherFailed;
   Extras extras;
   auto events = open_events(options);
   if (!events) return complain(events.error()), kLauncherFailed;
@@ -384,20 +386,19 @@ int run_root(const Options& options, const std::vector<std::string>& words) {
       job->remarks.clear();
       job->notes.clear();
     }
-    if (const auto over = extras.mpiexec->muster(*job, started)) {
+    if (const auto over = extras.mpiexec->muster(*job, *started)) {
       if (over->signal != 0) die_of(over->signal);
       return over->status;
     }
     around.mpiexec = &extras.mpiexec->transport();
   }
-  return run_job(options, *job, around, extras, started);
+  return run_job(options, *job, around, extras, *started);
 }
 
 /// ++attach.
 int run_attach(const Options& options, const std::string& self) {
-  const Instant started = io::now();
-  ::signal(SIGPIPE, SIG_IGN);
-  if (const auto fits = check_timeline(options); !fits) return complain(fits.error()), kLauncherFailed;
+  const auto started = begin_root(options);
+  if (!started) return complain(started.error()), kLauncherFailed;
   auto made = attach(options, self);
   if (!made) return complain(made.error()), kLauncherFailed;
   auto events = open_events(options);
@@ -408,7 +409,7 @@ int run_attach(const Options& options, const std::string& self) {
   Extras extras;
   extras.events = std::move(*events);
   extras.tree.emplace(tree_folder(), std::move(made->tree), true);
-  return run_job(made->options, made->job, around, extras, started);
+  return run_job(made->options, made->job, around, extras, *started);
 }
 
 /// As conduct(); what ends us ends the session. A suspended one would leave its hosts alone.
@@ -438,9 +439,8 @@ int tell_start(const Background::Start& start) {
 
 /// ++session: a tree, and whoever comes to run something over it.
 int run_session(const Options& options, const std::string& self) {
-  const Instant started = io::now();
-  ::signal(SIGPIPE, SIG_IGN);
-  if (const auto fits = check_timeline(options); !fits) return complain(fits.error()), kLauncherFailed;
+  const auto started = begin_root(options);
+  if (!started) return complain(started.error()), kLauncherFailed;
   auto background = options.background ? Background::begin() : Result<Background>{Background{}};
   if (!background) return complain(background.error()), kLauncherFailed;
   if (!background->is_session()) return tell_start(background->wait());
@@ -450,7 +450,7 @@ int run_session(const Options& options, const std::string& self) {
   Machinery around;
   Signing signing{options, around.io, *job};
   Node node{job->plan, seed()};
-  Console console{around.io, options, *job, started};
+  Console console{around.io, options, *job, *started};
   signing.serve(console);
   SessionDoor door{around.io, options, *job, console};
   io::Runner runner{around.io, node, around.transports(), around.watch, &door};
@@ -464,7 +464,7 @@ int run_session(const Options& options, const std::string& self) {
   if (const auto opened = door.open(); !opened) return complain(opened.error()), kLauncherFailed;
   StatusDoor status{around.io, [&] {
                       return status_json(door.present(), ::getpid(), node.hosts(), node.status(),
-                                         io::now() - started, door.status());
+                                         io::now() - *started, door.status());
                     }};
   if (const auto opened = status.open(job->plan.job.id); !opened)
     return complain(opened.error()), kLauncherFailed;  // nobody would find it
@@ -472,7 +472,7 @@ int run_session(const Options& options, const std::string& self) {
   proto::Finish result = conduct_session(around.io, runner);
   door.finish(result);
   console.finish(result, {}, Console::kLastWords);
-  keep_records(options, *job, node, console, result, io::now() - started);
+  keep_records(options, *job, node, console, result, io::now() - *started);
   if (door.was_asked_to_end()) return 0;
   if (result.signal != 0) die_of(result.signal);
   return result.status;

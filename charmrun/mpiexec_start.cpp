@@ -142,7 +142,7 @@ std::optional<proto::Finish> MpiexecStart::muster(Job& job, Instant started) {
   if (signal_ != 0) {
     say_(proto::Tone::info,
          fmt::format("{}: ending the start by mpiexec ({})", strsignal(signal_), muster_->progress()));
-    return give_up(128 + signal_, signal_);
+    return give_up(status_of_signal(signal_), signal_);
   }
   if (muster_->error()) {
     say_(proto::Tone::error, to_string(*muster_->error()));

@@ -6,4 +6,9 @@ namespace charmtree {
 
 inline constexpr int kTimeLimit = 124, kLauncherFailed = 125, kNotExecutable = 126, kNotFound = 127;
 
+/// Of a program that this signal has ended.
+constexpr int status_of_signal(int signal) {
+  return 128 + signal;
+}
+
 }  // namespace charmtree

@@ -18,6 +18,7 @@
 #include <csignal>
 #include <utility>
 
+#include "tree/base/exit_status.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/door.hpp"
 #include "tree/io/leftovers.hpp"
@@ -147,7 +148,7 @@ std::optional<int> stand_guard(Stdin input) {
   if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
   ::signal(WTERMSIG(status), SIG_DFL);
   ::raise(WTERMSIG(status));
-  return 128 + WTERMSIG(status);
+  return status_of_signal(WTERMSIG(status));
 }
 
 void leave_to_guardian(const std::string& socket) {

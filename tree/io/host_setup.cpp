@@ -18,6 +18,7 @@
 #include <cstring>
 #include <set>
 
+#include "tree/base/exit_status.hpp"
 #include "tree/io/resolver.hpp"
 #include "tree/io/spawn.hpp"
 #include "tree/io/surroundings.hpp"
@@ -207,12 +208,12 @@ void HostSetup::shell_result() {
   }
   while (!complaint_.empty() && complaint_.back() == '\n') complaint_.pop_back();
   const std::size_t newline = complaint_.rfind('\n');
-  finish(Error{
-      Errc::spawn_failed, Phase::spawn,
-      fmt::format("~/.charmrunrc or the setup command failed with status {}{}{}",
-                  status_.signal != 0 ? 128 + status_.signal : status_.code, complaint_.empty() ? "" : ": ",
-                  complaint_.substr(newline == std::string::npos ? 0 : newline + 1)),
-      "run it there by hand"});
+  finish(Error{Errc::spawn_failed, Phase::spawn,
+               fmt::format("~/.charmrunrc or the setup command failed with status {}{}{}",
+                           status_.signal != 0 ? status_of_signal(status_.signal) : status_.code,
+                           complaint_.empty() ? "" : ": ",
+                           complaint_.substr(newline == std::string::npos ? 0 : newline + 1)),
+               "run it there by hand"});
 }
 
 void HostSetup::cancel_shell() {

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "tree/base/exit_status.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/surroundings.hpp"
 
@@ -67,7 +68,7 @@ void reap(const Child& child, Instant deadline, CommandAnswer& answer) {
     }
   }
   answer.finished = !killed;
-  answer.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  answer.status = WIFEXITED(status) ? WEXITSTATUS(status) : status_of_signal(WTERMSIG(status));
 }
 
 }  // namespace

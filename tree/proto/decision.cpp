@@ -46,7 +46,7 @@ void Decision::interrupted(int signal) {
   const bool ordered = signal == signals::kKill;
   const int ends = ordered ? signals::kTerminate : signal;
   const std::string how = ordered ? "++kill" : strsignal(signal);
-  Verdict verdict{128 + ends, ends, {wire::EndMode::stop, static_cast<std::uint8_t>(ends)}, {}};
+  Verdict verdict{status_of_signal(ends), ends, {wire::EndMode::stop, static_cast<std::uint8_t>(ends)}, {}};
   verdict.why = {Cause::user_signal, {}, {}, how};
   if (signal == signals::kBrokenPipe)
     return decide(std::move(verdict));  // as quiet as everybody in a pipe to `head`
@@ -65,7 +65,7 @@ void Decision::interrupted_again(int signal, bool twice) {
   verdict_->end.mode = wire::EndMode::kill;
   if (!twice) return;
   verdict_->signal = signal;
-  verdict_->status = 128 + signal;
+  verdict_->status = status_of_signal(signal);
 }
 
 void Decision::lose_output(std::uint32_t host, const std::string& how) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tree/base/exit_status.hpp"
 #include "tree/wire/fold.hpp"
 
 namespace charmtree::proto {
@@ -64,7 +65,7 @@ int low_byte(int code) {
 }
 
 int status_of(const wire::ProcessExit& exit) {
-  return exit.signal != 0 ? 128 + exit.signal : low_byte(exit.code);
+  return exit.signal != 0 ? status_of_signal(exit.signal) : low_byte(exit.code);
 }
 
 void Aftermath::on(const wire::ProcessExit& exit, int stop_signal) {
@@ -74,7 +75,7 @@ void Aftermath::on(const wire::ProcessExit& exit, int stop_signal) {
     others_ -= std::min(others_, 1U);
     return;
   }
-  const bool as_asked = exit.signal == stop_signal || exit.code == 128 + stop_signal;
+  const bool as_asked = exit.signal == stop_signal || exit.code == status_of_signal(stop_signal);
   if (exit.lost_connection || exit.refused || as_asked) return;
   const bool had_to = exit.signal == kKilled && exit.text.empty();
   ways_[had_to ? "had to be killed" : describe(exit)].push_back(exit.process);
