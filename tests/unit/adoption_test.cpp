@@ -22,6 +22,7 @@ struct Bench final : test::PartBench {
     host.begin(true, *this);
     host.on(Prepared{}, *this);
     host.spawn(*this);
+    host.on(Spawned{0}, *this);
     actions.clear();
   }
   Seat seat() override {
