@@ -18,7 +18,7 @@
 #include "ccs/conversation.hpp"
 #include "ccs/guard.hpp"
 #include "tree/clients/lobby.hpp"
-#include "tree/proto/events.hpp"
+#include "tree/turn/events.hpp"
 
 namespace charmtree::ccs {
 

@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "ccs/keys.hpp"
-#include "tree/proto/keyed_hash.hpp"
+#include "tree/overlay/keyed_hash.hpp"
 
 namespace charmtree::ccs {
 

@@ -23,7 +23,7 @@
 #include "ccs/clients.hpp"
 #include "ccs/stdio_feed.hpp"
 #include "ccs/token_seal.hpp"
-#include "tree/proto/events.hpp"
+#include "tree/turn/events.hpp"
 #include "tree/wire/ccs_message.hpp"
 
 namespace charmtree::ccs {

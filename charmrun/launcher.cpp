@@ -12,14 +12,14 @@
 #include <utility>
 
 #include "charmrun/machinery.hpp"
-#include "charmrun/node/node.hpp"
 #include "tree/base/exit_status.hpp"
-#include "tree/io/fd_link.hpp"
-#include "tree/io/guardian.hpp"
-#include "tree/io/mpiexec_rank.hpp"
+#include "tree/io/link/fd_link.hpp"
+#include "tree/io/link/guardian.hpp"
+#include "tree/io/mpiexec/mpiexec_rank.hpp"
 #include "tree/io/spawn.hpp"
 #include "tree/io/surroundings.hpp"
-#include "tree/proto/mpi_rank.hpp"
+#include "tree/job/mpi_rank.hpp"
+#include "tree/node/node.hpp"
 
 namespace charmtree {
 

@@ -9,15 +9,15 @@
 #include <cstdio>
 #include <string>
 
-#include "charmrun/own_line.hpp"
+#include "charmrun/view/own_line.hpp"
 #include "tree/base/error.hpp"
 #include "tree/io/asio.hpp"
 #include "tree/io/child_watch.hpp"
 #include "tree/io/clock.hpp"
-#include "tree/io/process_transport.hpp"
+#include "tree/io/host/runner.hpp"
+#include "tree/io/link/process_transport.hpp"
 #include "tree/io/resolver.hpp"
-#include "tree/io/runner.hpp"
-#include "tree/io/ssh_transport.hpp"
+#include "tree/io/ssh/ssh_transport.hpp"
 
 namespace charmtree {
 

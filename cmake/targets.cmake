@@ -41,3 +41,9 @@ function(ct_library name folder)
   target_link_libraries(${name} PUBLIC ct_options ${ARGN})
   ct_unity(${name})
 endfunction()
+
+# ct_folder(NAME FOLDER): every .cpp of FOLDER (not below it) into the library NAME, too.
+function(ct_folder name folder)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
+  target_sources(${name} PRIVATE ${sources})
+endfunction()

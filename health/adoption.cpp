@@ -14,10 +14,10 @@
 #include "health/adoption.hpp"
 
 #include "tree/base/overloaded.hpp"
-#include "tree/proto/host_processes.hpp"
-#include "tree/proto/keyed_hash.hpp"
-#include "tree/proto/launch.hpp"
-#include "tree/proto/run_progress.hpp"
+#include "tree/job/host_processes.hpp"
+#include "tree/job/run_progress.hpp"
+#include "tree/overlay/keyed_hash.hpp"
+#include "tree/overlay/launch.hpp"
 
 namespace charmtree::health {
 

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "health/adoption_proof.hpp"
-#include "tree/proto/turn.hpp"
+#include "tree/turn/turn.hpp"
 
 namespace charmtree::health {
 

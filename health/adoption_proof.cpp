@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "health/adoption_proof.hpp"
 
-#include "tree/proto/keyed_hash.hpp"
+#include "tree/overlay/keyed_hash.hpp"
 
 namespace charmtree::health {
 

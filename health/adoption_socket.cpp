@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "tree/proto/keyed_hash.hpp"
+#include "tree/overlay/keyed_hash.hpp"
 
 namespace charmtree::health {
 

@@ -33,7 +33,7 @@
 
 #include "health/verdict.hpp"
 #include "tree/base/time.hpp"
-#include "tree/proto/events.hpp"
+#include "tree/turn/events.hpp"
 
 namespace charmtree::health {
 

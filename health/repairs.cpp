@@ -12,8 +12,8 @@
 
 #include "health/adoption_socket.hpp"
 #include "tree/base/overloaded.hpp"
-#include "tree/proto/keyed_hash.hpp"
-#include "tree/proto/run_progress.hpp"
+#include "tree/job/run_progress.hpp"
+#include "tree/overlay/keyed_hash.hpp"
 
 namespace charmtree::health {
 

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "health/adoption_proof.hpp"
-#include "tree/proto/launch.hpp"
-#include "tree/proto/turn.hpp"
+#include "tree/overlay/launch.hpp"
+#include "tree/turn/turn.hpp"
 
 namespace charmtree::health {
 

@@ -13,8 +13,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "tree/proto/launch.hpp"
-#include "tree/proto/run_progress.hpp"
+#include "tree/job/run_progress.hpp"
+#include "tree/overlay/launch.hpp"
 
 namespace charmtree::health {
 

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "tree/proto/judge.hpp"
-#include "tree/proto/turn.hpp"
+#include "tree/job/judge.hpp"
+#include "tree/turn/turn.hpp"
 
 namespace charmtree::health {
 

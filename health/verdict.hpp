@@ -6,7 +6,7 @@
 
 #include "tree/base/error.hpp"
 #include "tree/base/time.hpp"
-#include "tree/proto/events.hpp"
+#include "tree/turn/events.hpp"
 
 namespace charmtree::health {
 

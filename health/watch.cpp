@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "tree/proto/launch.hpp"
+#include "tree/overlay/launch.hpp"
 
 namespace charmtree::health {
 

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "health/detector.hpp"
-#include "tree/proto/turn.hpp"
+#include "tree/turn/turn.hpp"
 
 namespace charmtree::health {
 

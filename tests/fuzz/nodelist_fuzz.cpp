@@ -6,7 +6,7 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "tree/wire/nodelist.hpp"
+#include "charmrun/plan/nodelist.hpp"
 
 namespace {
 

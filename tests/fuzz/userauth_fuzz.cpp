@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "tree/proto/sign_gate.hpp"
+#include "tree/overlay/sign_gate.hpp"
 #include "tree/wire/ssh_blob.hpp"
 #include "tree/wire/userauth.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tree/io/autopsy.hpp"
+#include "tree/io/host/autopsy.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is said of a program and its host without running it. The programs are copies of `true` with other
 // bytes, the loaders that they name are scripts.
-#include "tree/io/checkup.hpp"
+#include "tree/io/host/checkup.hpp"
 
 #include <elf.h>
 #include <stdlib.h>

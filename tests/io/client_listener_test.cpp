@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "tests/io/loopback.hpp"
-#include "tree/io/client_listener.hpp"
 #include "tree/io/clock.hpp"
+#include "tree/io/host/client_listener.hpp"
 #include "tree/io/unique_fd.hpp"
 
 using namespace charmtree;

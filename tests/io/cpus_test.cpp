@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tree/io/cpus.hpp"
+#include "tree/io/host/cpus.hpp"
 
 #include <sched.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file of the history: where it is, who may read it, and that nothing about it can go wrong for the user.
-#include "charmrun/history_file.hpp"
+#include "charmrun/plan/history_file.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>

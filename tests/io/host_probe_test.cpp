@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tree/io/host_probe.hpp"
+#include "tree/io/link/host_probe.hpp"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>

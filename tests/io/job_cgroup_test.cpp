@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tree/io/job_cgroup.hpp"
+#include "tree/io/host/job_cgroup.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events of ++json, from what the console is told to a file or to stdout.
-#include "charmrun/job_news.hpp"
+#include "charmrun/view/job_news.hpp"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a sweep finds on a host whose launcher and guardian have been killed.
-#include "tree/io/leftovers.hpp"
+#include "tree/io/link/leftovers.hpp"
 
 #include <sys/prctl.h>
 #include <sys/stat.h>

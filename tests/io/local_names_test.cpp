@@ -8,11 +8,11 @@
 #include <catch2/catch.hpp>
 #include <thread>
 
-#include "charmrun/status_door.hpp"
+#include "charmrun/session/status_door.hpp"
 #include "health/adoption_socket.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/door.hpp"
-#include "tree/io/links.hpp"
+#include "tree/io/link/links.hpp"
 
 using namespace charmtree;
 using namespace charmtree::io;

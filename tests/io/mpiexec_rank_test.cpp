@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The processes that mpiexec starts: the election, and the launcher's place for the others.
-#include "tree/io/mpiexec_rank.hpp"
+#include "tree/io/mpiexec/mpiexec_rank.hpp"
 
 #include <sys/resource.h>
 

@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "tests/io/loopback.hpp"
-#include "tree/io/mpiexec_rank.hpp"
-#include "tree/io/muster_door.hpp"
+#include "tree/io/mpiexec/mpiexec_rank.hpp"
+#include "tree/io/mpiexec/muster_door.hpp"
 
 using namespace charmtree;
 using namespace charmtree::io;

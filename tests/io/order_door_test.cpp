@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The door of ++kill and ++detach: whose orders a root takes, and what it answers.
-#include "charmrun/order_door.hpp"
+#include "charmrun/session/order_door.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

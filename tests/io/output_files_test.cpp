@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tree/io/output_files.hpp"
+#include "tree/io/user/output_files.hpp"
 
 #include <sys/stat.h>
 

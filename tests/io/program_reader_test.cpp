@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What programs are, read from files that are made here: an ELF header, its segments and nothing else.
-#include "tree/io/program_reader.hpp"
+#include "tree/io/host/program_reader.hpp"
 
 #include <elf.h>
 

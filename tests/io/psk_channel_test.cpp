@@ -2,7 +2,7 @@
 // Two ends of a connection in memory.
 #include <catch2/catch.hpp>
 
-#include "tree/io/psk_channel.hpp"
+#include "tree/io/mpiexec/psk_channel.hpp"
 
 using namespace charmtree;
 using namespace charmtree::io;

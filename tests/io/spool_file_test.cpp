@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Spool files on a real disk.
-#include "tree/io/spool_file.hpp"
+#include "tree/io/host/spool_file.hpp"
 
 #include <stdlib.h>
 #include <sys/resource.h>

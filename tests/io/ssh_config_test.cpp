@@ -9,8 +9,8 @@
 
 #include "tests/io/ssh_fixture.hpp"
 #include "tree/io/clock.hpp"
-#include "tree/io/ssh_config.hpp"
-#include "tree/io/ssh_config_groups.hpp"
+#include "tree/io/ssh/ssh_config.hpp"
+#include "tree/io/ssh/ssh_config_groups.hpp"
 
 using namespace charmtree;
 using namespace charmtree::io;

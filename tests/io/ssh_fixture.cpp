@@ -19,8 +19,8 @@
 
 #include "tree/io/clock.hpp"
 #include "tree/io/door.hpp"
-#include "tree/io/ssh_ask.hpp"
-#include "tree/io/ssh_wire.hpp"
+#include "tree/io/ssh/ssh_ask.hpp"
+#include "tree/io/ssh/ssh_wire.hpp"
 #include "tree/io/unique_fd.hpp"
 
 // libssh2 1.10 itself loses about 100 bytes when a session ends in the middle of a key exchange and 50 with

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "tree/io/asio.hpp"
-#include "tree/io/link.hpp"
+#include "tree/io/link/link.hpp"
 #include "tree/io/resolver.hpp"
-#include "tree/io/ssh_transport.hpp"
+#include "tree/io/ssh/ssh_transport.hpp"
 
 namespace charmtree::io::test {
 

@@ -6,7 +6,7 @@
 
 #include "tests/io/ssh_fixture.hpp"
 #include "tree/io/clock.hpp"
-#include "tree/io/signer.hpp"
+#include "tree/io/ssh/signer.hpp"
 #include "tree/wire/userauth.hpp"
 
 using namespace charmtree;

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 
 #include "tests/io/ssh_fixture.hpp"
-#include "tree/io/ssh_keys.hpp"
-#include "tree/io/ssh_wire.hpp"
+#include "tree/io/ssh/ssh_keys.hpp"
+#include "tree/io/ssh/ssh_wire.hpp"
 
 using namespace charmtree;
 using namespace charmtree::io;

@@ -10,8 +10,8 @@
 
 #include "tests/io/ssh_fixture.hpp"
 #include "tree/io/clock.hpp"
-#include "tree/io/known_hosts_writer.hpp"
-#include "tree/io/ssh_wire.hpp"
+#include "tree/io/ssh/known_hosts_writer.hpp"
+#include "tree/io/ssh/ssh_wire.hpp"
 #include "tree/io/unique_fd.hpp"
 
 using namespace charmtree;

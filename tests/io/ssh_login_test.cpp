@@ -6,8 +6,8 @@
 
 #include "tests/io/ssh_fixture.hpp"
 #include "tree/io/clock.hpp"
-#include "tree/io/known_hosts.hpp"
-#include "tree/proto/host_key.hpp"
+#include "tree/io/ssh/known_hosts.hpp"
+#include "tree/overlay/host_key.hpp"
 
 using namespace charmtree;
 using namespace charmtree::io;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file by which another root takes over: what is in it, who may read it, and what is no such file.
-#include "charmrun/tree_file.hpp"
+#include "charmrun/plan/tree_file.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <csignal>
 #include <filesystem>
 
-#include "charmrun/leaving.hpp"
+#include "charmrun/session/leaving.hpp"
 #include "tests/io/ssh_fixture.hpp"
 #include "tree/io/clock.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where text for the user goes, on pipes that stand for stdout and stderr.
-#include "charmrun/user_output.hpp"
+#include "charmrun/view/user_output.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams of the user and terminals of processes, on real descriptors.
-#include "tree/io/user_streams.hpp"
+#include "tree/io/user/user_streams.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

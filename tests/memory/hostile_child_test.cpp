@@ -8,11 +8,11 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
-#include "charmrun/node/node.hpp"
 #include "tests/memory/heap.hpp"
 #include "tests/memory/worst_cases.hpp"
 #include "tests/unit/plans.hpp"
 #include "tree/base/random.hpp"
+#include "tree/node/node.hpp"
 #include "tree/wire/frame.hpp"
 #include "tree/wire/greeting.hpp"
 #include "tree/wire/message_limits.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tests/sim/hosts.hpp"
-#include "tree/proto/events.hpp"
+#include "tree/turn/events.hpp"
 
 namespace charmtree::sim {
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "charmrun/placement.hpp"
+#include "charmrun/plan/placement.hpp"
 
 namespace charmtree::sim {
 

@@ -3,8 +3,8 @@
 // whether there can be such a job, and what it is.
 #pragma once
 
-#include "charmrun/options.hpp"
-#include "charmrun/program_rules.hpp"
+#include "charmrun/cli/options.hpp"
+#include "charmrun/plan/program_rules.hpp"
 #include "tests/sim/settings.hpp"
 #include "tree/base/result.hpp"
 

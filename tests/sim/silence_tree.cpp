@@ -5,7 +5,7 @@
 #include <queue>
 #include <utility>
 
-#include "tree/proto/postal.hpp"
+#include "tree/overlay/postal.hpp"
 
 namespace charmtree::silence {
 

@@ -10,7 +10,7 @@ namespace charmtree::silence {
 using HostId = std::uint32_t;  // 0: the root's
 
 /// By host, of which none comes before its parent; the root is its own. `branching` 0: the tree of an
-/// undisturbed launch, in which everybody starts hosts all the time (tree/proto/postal.hpp); else everybody
+/// undisturbed launch, in which everybody starts hosts all the time (tree/overlay/postal.hpp); else everybody
 /// has so many.
 std::vector<HostId> parents(HostId hosts, std::uint32_t branching);
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "tree/proto/postal.hpp"
+#include "tree/overlay/postal.hpp"
 
 namespace charmtree::sim {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tree/proto/events.hpp"
+#include "tree/turn/events.hpp"
 
 namespace charmtree::sim {
 

@@ -14,12 +14,12 @@
 #include <variant>
 #include <vector>
 
-#include "charmrun/node/node.hpp"
 #include "tests/sim/checks.hpp"
 #include "tests/sim/dice.hpp"
 #include "tests/sim/hosts.hpp"
 #include "tests/sim/network.hpp"
 #include "tests/sim/settings.hpp"
+#include "tree/node/node.hpp"
 #include "tree/wire/native_message.hpp"
 
 namespace charmtree::sim {

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
+#include "health/restart_budget.hpp"
 #include "tests/sim/world.hpp"
-#include "tree/proto/restart_budget.hpp"
 #include "tree/wire/native_message.hpp"
 
 namespace charmtree::sim {

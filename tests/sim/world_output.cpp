@@ -9,8 +9,8 @@
 
 #include "tests/sim/dice.hpp"
 #include "tests/sim/world.hpp"
-#include "tree/proto/output_grants.hpp"
-#include "tree/proto/output_queue.hpp"
+#include "tree/job/output_grants.hpp"
+#include "tree/job/output_queue.hpp"
 #include "tree/wire/charm_message.hpp"
 #include "tree/wire/native_message.hpp"
 
@@ -81,7 +81,7 @@ void World::perform(std::uint32_t, const PauseClient& action, Duration& now) {
   pause_process(process_of(action.client), action.paused, now);
 }
 
-/// Nobody is watched here (tests/unit/node_silence_test.cpp does that).
+/// Nobody is watched here (tests/unit/node/node_silence_test.cpp does that).
 void World::perform(std::uint32_t id, const LookAtClient&, Duration&) {
   checks_.wrong(fmt::format("host {} looks at a process without being told to", launchers_[id].host));
 }

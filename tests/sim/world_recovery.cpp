@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
+#include "health/crash_sequence.hpp"
 #include "tests/sim/dice.hpp"
 #include "tests/sim/world.hpp"
-#include "tree/proto/crash_sequence.hpp"
 #include "tree/wire/charm_message.hpp"
 #include "tree/wire/native_message.hpp"
 

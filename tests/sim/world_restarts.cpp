@@ -10,9 +10,9 @@
 
 #include <algorithm>
 
+#include "health/restart_budget.hpp"
 #include "tests/sim/dice.hpp"
 #include "tests/sim/world.hpp"
-#include "tree/proto/restart_budget.hpp"
 
 namespace charmtree::sim {
 

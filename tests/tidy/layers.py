@@ -5,34 +5,49 @@ import re
 from dataclasses import dataclass
 
 # A folder (the longest prefix of a path wins) and the folders that its files may include. Itself is always allowed.
-CORE = ("tree/base", "tree/wire", "tree/clients", "tree/proto")
-NODE = CORE + ("health", "ccs", "charmrun/node")
+LOW = ("tree/base", "tree/wire", "tree/clients", "tree/turn", "tree/overlay", "tree/job")
+NODE = LOW + ("health", "ccs", "tree/node")
+IO = ("tree/io", "tree/io/link", "tree/io/ssh", "tree/io/host", "tree/io/user", "tree/io/mpiexec")
+VIEW = NODE + IO + ("charmrun/report", "charmrun/cli", "charmrun/plan", "charmrun/view")
 LAYERS = {
     "tree/base": (),
     "tree/wire": ("tree/base",),
     "tree/clients": ("tree/base", "tree/wire"),
-    "tree/proto": ("tree/base", "tree/wire", "tree/clients"),
-    "health": CORE,
-    "ccs": CORE,
-    "charmrun/node": CORE + ("health", "ccs"),
-    "tree/io": NODE,
+    "tree/turn": LOW[:3],
+    "tree/overlay": LOW[:4],
+    "tree/job": LOW[:5],
+    "health": LOW,
+    "ccs": LOW,
+    "tree/node": LOW + ("health", "ccs"),
+    "tree/io": LOW,
+    "tree/io/link": LOW + ("tree/io",),
+    "tree/io/ssh": LOW + ("tree/io", "tree/io/link"),
+    "tree/io/host": NODE + ("tree/io", "tree/io/link"),
+    "tree/io/user": LOW + ("tree/io",),
+    "tree/io/mpiexec": LOW + ("tree/io", "tree/io/link"),
     "client-lib": ("tree/base", "tree/wire"),
-    "charmrun": NODE + ("tree/io",),
+    "charmrun/report": NODE + IO,
+    "charmrun/cli": NODE + IO,
+    "charmrun/plan": NODE + IO + ("charmrun/report", "charmrun/cli"),
+    "charmrun/view": NODE + IO + ("charmrun/report", "charmrun/cli", "charmrun/plan"),
+    "charmrun/session": VIEW,
+    "charmrun/doctor": VIEW,
+    "charmrun": VIEW + ("charmrun/session", "charmrun/doctor"),
     "examples": ("client-lib",),
-    "tests": NODE + ("tree/io", "client-lib", "charmrun", "examples"),
+    "tests": VIEW + ("charmrun/session", "charmrun/doctor", "charmrun", "client-lib", "examples"),
 }
 
 # Code in these folders takes events and time and gives actions: no descriptors, clocks, threads or chance of its own.
-PURE = ("tree/base", "tree/wire", "tree/clients", "tree/proto", "health", "ccs", "charmrun/node")
+PURE = NODE
 # Here the order of a container must not depend on the standard library: the simulator replays runs from a seed.
-REPLAYED = ("tree/clients", "tree/proto", "health", "ccs", "charmrun/node")
+REPLAYED = NODE[2:]
 
 # Headers of libraries: a prefix of what stands in <...>, and the files or folders that may include it.
 LIBRARIES = {
     "boost/": ("tree/io/asio.hpp", "tree/io/http_request.cpp"),
-    "libssh2": ("tree/io", "tests"),
-    "openssl/": ("tree/io", "charmrun", "ccs/guard.cpp", "tree/proto/keyed_hash.cpp"),
-    "hwloc": ("tree/io/cpus.cpp",),
+    "libssh2": ("tree/io/ssh", "tests"),
+    "openssl/": ("tree/io", "charmrun", "ccs/guard.cpp", "tree/overlay/keyed_hash.cpp"),
+    "hwloc": ("tree/io/host/cpus.cpp",),
     "infiniband/": ("client-lib",),
     "pmix": ("tree/io",),
     "nlohmann/": ("charmrun", "tests"),
@@ -83,9 +98,9 @@ BANS = (
     Ban("clock", call("clock_gettime|gettimeofday|time"), "take `now` as a parameter",
         unless=("client-lib", "tests/doubles", "tests/bench", "examples")),
     Ban("print", call("printf|vprintf|fprintf|vfprintf|puts|putchar|fputs|perror|fmt::print"),
-        "only the console and main print", within=PRODUCT, unless=("charmrun/main.cpp", "charmrun/machinery.hpp", "charmrun/console")),
+        "only the console and main print", within=PRODUCT, unless=("charmrun/main.cpp", "charmrun/machinery.hpp", "charmrun/view/console")),
     Ban("print", re.compile(r"std::(?:cout|cerr|clog|cin)\b"), "only the console and main print", within=PRODUCT,
-        unless=("charmrun/main.cpp", "charmrun/console")),
+        unless=("charmrun/main.cpp", "charmrun/view/console")),
     Ban("impure", call("fopen|freopen|fdopen|tmpfile"), "files are read and written by the caller", within=PURE),
     Ban("environment", call("getenv|secure_getenv|setenv|putenv|unsetenv"), "the environment comes in as data", within=PURE),
     Ban("unordered", re.compile(r"std::unordered_\w+"), "its order differs between libraries, runs would not replay: use std::map",
@@ -101,8 +116,15 @@ BANNED_WORDS = (
     ("todo", re.compile(r"\b(?:TO" r"DO|FIX" r"ME|X" r"XX)\b"), "do it, or open an issue"),
 )
 
-# Folders whose files are compiled together (ct_unity).
-UNITY = ("tree/base", "tree/wire", "tree/clients", "tree/proto", "tree/io", "health", "ccs", "charmrun", "charmrun/node")
+# Folders whose files are compiled together (ct_unity): those of tree/io are one library, those of charmrun two.
+UNITY = NODE + ("tree/io", "charmrun")
+
+
+def unity_of(folder):
+    """The folder of UNITY whose files those of `folder` are compiled with; None: with no others."""
+    together = [f for f in UNITY if folder == f or (f in UNITY[-2:] and folder.startswith(f + "/"))]
+    return together[0] if together else None
+
 
 MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 70

@@ -21,7 +21,7 @@ def test_every_file_that_the_map_names_is_there() -> None:
     named = PATH.findall(text)
     assert len(named) > 40
     assert [path for path in named if not is_there(path)] == []
-    assert not is_there("tree/proto/no_such_file")
+    assert not is_there("tree/job/no_such_file")
     files = {path.name for folder in FOLDERS for path in (REPOSITORY / folder).rglob("*.[ch]pp")}
     bare = NAME.findall(text)
     assert len(bare) > 20

@@ -38,22 +38,22 @@ def rules(path, body, **others):
 
 class Layers(unittest.TestCase):
     def test_an_include_of_a_higher_layer(self):
-        self.assertEqual(rules("tree/wire/a.cpp", '#include "tree/proto/b.hpp"\n', **{"tree/proto/b.hpp": HEADER}), {"layer"})
+        self.assertEqual(rules("tree/wire/a.cpp", '#include "tree/job/b.hpp"\n', **{"tree/job/b.hpp": HEADER}), {"layer"})
         self.assertEqual(rules("health/a.cpp", '#include "tree/io/b.hpp"\n', **{"tree/io/b.hpp": HEADER}), {"layer"})
         self.assertEqual(rules("charmrun/a.cpp", '#include "client-lib/b.hpp"\n', **{"client-lib/b.hpp": HEADER}), {"layer"})
         self.assertEqual(rules("tree/io/a.cpp", '#include "charmrun/b.hpp"\n', **{"charmrun/b.hpp": HEADER}), {"layer"})
         self.assertEqual(rules("tree/io/a.cpp", '#include "tests/b.hpp"\n', **{"tests/b.hpp": HEADER}), {"layer"})
 
     def test_an_include_of_a_lower_layer(self):
-        self.assertEqual(rules("tree/proto/a.cpp", '#include "tree/base/b.hpp"\n', **{"tree/base/b.hpp": HEADER}), set())
-        self.assertEqual(rules("tree/io/a.cpp", '#include "charmrun/node/b.hpp"\n', **{"charmrun/node/b.hpp": HEADER}), set())
+        self.assertEqual(rules("tree/job/a.cpp", '#include "tree/base/b.hpp"\n', **{"tree/base/b.hpp": HEADER}), set())
+        self.assertEqual(rules("tree/io/host/a.cpp", '#include "tree/node/b.hpp"\n', **{"tree/node/b.hpp": HEADER}), set())
 
     def test_every_layer_names_known_layers(self):
         for folder, allowed in layers.LAYERS.items():
             self.assertLessEqual(set(allowed), set(layers.LAYERS), folder)
 
     def test_an_include_in_a_comment_or_string(self):
-        self.assertEqual(rules("tree/wire/a.cpp", '// #include "tree/proto/b.hpp"\n/*\n#include <boost/asio.hpp>\n*/\n'), set())
+        self.assertEqual(rules("tree/wire/a.cpp", '// #include "tree/job/b.hpp"\n/*\n#include <boost/asio.hpp>\n*/\n'), set())
 
     def test_a_library_outside_its_home(self):
         for path, name in (("charmrun/a.cpp", "boost/asio.hpp"), ("tree/io/a.cpp", "boost/asio.hpp"), ("charmrun/a.cpp", "libssh2.h"),
@@ -63,18 +63,18 @@ class Layers(unittest.TestCase):
                 self.assertEqual(rules(path, f"#include <{name}>\n"), {"library"})
 
     def test_a_library_at_home(self):
-        for path, name in (("tree/io/asio.hpp", "boost/asio/post.hpp"), ("tree/io/a.cpp", "libssh2.h"), ("tree/io/cpus.cpp", "hwloc.h"),
+        for path, name in (("tree/io/asio.hpp", "boost/asio/post.hpp"), ("tree/io/ssh/a.cpp", "libssh2.h"), ("tree/io/host/cpus.cpp", "hwloc.h"),
                            ("tests/unit/a.cpp", "catch2/catch.hpp"), ("tree/wire/a.cpp", "fmt/format.h"), ("tree/io/a.cpp", "unistd.h")):
             with self.subTest(path=path, name=name):
                 self.assertEqual(rules(path, f"#include <{name}>\n"), set())
 
     def test_clocks_sockets_and_threads_in_pure_code(self):
         for name in ("sys/socket.h", "unistd.h", "thread", "iostream", "chrono", "random", "fstream"):
-            for path in ("tree/base/a.cpp", "tree/proto/a.cpp", "health/a.cpp", "ccs/a.cpp", "charmrun/node/a.cpp"):
+            for path in ("tree/base/a.cpp", "tree/job/a.cpp", "health/a.cpp", "ccs/a.cpp", "tree/node/a.cpp"):
                 with self.subTest(path=path, name=name):
                     self.assertEqual(rules(path, f"#include <{name}>\n"), {"impure"})
         self.assertEqual(rules("tree/base/time.hpp", "#include <chrono>\n"), set())
-        self.assertEqual(rules("tree/proto/a.cpp", "#include <vector>\n#include <cstring>\n"), set())
+        self.assertEqual(rules("tree/job/a.cpp", "#include <vector>\n#include <cstring>\n"), set())
 
 
 class Bans(unittest.TestCase):
@@ -94,11 +94,11 @@ class Bans(unittest.TestCase):
         for rule, lines in cases.items():
             for line in lines:
                 with self.subTest(rule=rule, line=line):
-                    self.assertIn(rule, rules("tree/proto/a.cpp", f"void f() {{\n  {line}\n}}\n"))
+                    self.assertIn(rule, rules("tree/job/a.cpp", f"void f() {{\n  {line}\n}}\n"))
 
     def test_each_place_where_it_is_allowed(self):
         cases = (("charmrun/main.cpp", "exit(1);"), ("tree/io/spawn.cpp", "_exit(127);"), ("tests/doubles/a.c", "sleep(1);"),
-                 ("tree/io/clock.hpp", "auto t = std::chrono::steady_clock::now();"), ("charmrun/console.cpp", 'printf("x");'),
+                 ("tree/io/clock.hpp", "auto t = std::chrono::steady_clock::now();"), ("charmrun/view/console.cpp", 'printf("x");'),
                  ("charmrun/a.cpp", 'auto v = getenv("X");'), ("tree/io/a.cpp", "std::unordered_map<int, int> m;"),
                  ("tree/io/a.cpp", "co_return;"), ("tests/unit/a.cpp", "std::cout << 1;"))
         for path, line in cases:
@@ -109,7 +109,7 @@ class Bans(unittest.TestCase):
         for line in ("on_exit(1);", "x.exit(1);", "x->abort();", "Loop::exit(1);", "Random random(1);", "bool print(int);", "void abort();",
                      "// exit(1)", 'call("exit(1)");', "next_time(3);", "return abort(message);", "snprintf(a, b, c);", "auto exit_status = 1;"):
             with self.subTest(line=line):
-                self.assertEqual(rules("tree/proto/a.cpp", f"void f() {{\n  {line}\n}}\n"), set())
+                self.assertEqual(rules("tree/job/a.cpp", f"void f() {{\n  {line}\n}}\n"), set())
 
     def test_using_namespace_in_a_header(self):
         self.assertEqual(rules("tree/io/a.hpp", "using namespace std;\n"), {"using-namespace"})
@@ -365,7 +365,7 @@ class OptionsDoc(unittest.TestCase):
 
     def found(self, *rows, **others):
         doc = "| option | Charm++ 8 | here | shown by |\n|---|---|---|---|\n" + "\n".join(rows) + "\n"
-        files = {"charmrun/option_table.cpp": self.TABLE, "tree/wire/nodelist_line.cpp": self.KEYS, "docs/OPTIONS.md": doc,
+        files = {"charmrun/cli/option_table.cpp": self.TABLE, "charmrun/plan/nodelist_line.cpp": self.KEYS, "docs/OPTIONS.md": doc,
                  "tests/unit/a_test.cpp": self.TESTS, "tests/cluster/test_b.py": CMAKE + "def test_c():\n    login()\n", **others}
         return sorted(line for _, line, rule in offences(files) if rule == "options-doc")
 
@@ -386,12 +386,12 @@ class OptionsDoc(unittest.TestCase):
         self.assertEqual(self.found(self.ROWS[0], "| `++bind UNIT` | | binds | `unit/a_test.cpp: p and login do it` |", self.ROWS[2]), [4])
 
     def test_no_document(self):
-        files = {"charmrun/option_table.cpp": self.TABLE, "tree/wire/nodelist_line.cpp": self.KEYS}
-        self.assertIn(("charmrun/option_table.cpp", 1, "options-doc"), offences(files))
+        files = {"charmrun/cli/option_table.cpp": self.TABLE, "charmrun/plan/nodelist_line.cpp": self.KEYS}
+        self.assertIn(("charmrun/cli/option_table.cpp", 1, "options-doc"), offences(files))
 
 
 class PagesDoc(unittest.TestCase):
-    TREE = {"charmrun/option_table.cpp": OptionsDoc.TABLE, "tree/wire/nodelist_line.cpp": OptionsDoc.KEYS, "docs/OPTIONS.md": "",
+    TREE = {"charmrun/cli/option_table.cpp": OptionsDoc.TABLE, "charmrun/plan/nodelist_line.cpp": OptionsDoc.KEYS, "docs/OPTIONS.md": "",
             "docs/manual/README.md": "[a](a.md)\n"}
 
     def found(self, page, **others):

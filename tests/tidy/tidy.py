@@ -22,8 +22,8 @@ import classes
 import cpp_text
 import options_doc
 import pages_doc
-from layers import (BANNED_WORDS, BANS, IMPURE_ALLOWED, IMPURE_HEADERS, LAYERS, LIBRARIES, MAX_FILE_LINES, MAX_FUNCTION_LINES, PURE, UNITY,
-                    layer_of, under)
+from layers import (BANNED_WORDS, BANS, IMPURE_ALLOWED, IMPURE_HEADERS, LAYERS, LIBRARIES, MAX_FILE_LINES, MAX_FUNCTION_LINES, PURE, layer_of,
+                    under, unity_of)
 
 CPP = (".cpp", ".hpp", ".c", ".h")
 HEADERS = (".hpp", ".h")
@@ -197,12 +197,14 @@ def is_cmake(source):
 
 
 def cmake_patterns(source):
-    """Every C or C++ file name in a CMake file, from the root, with variables as wildcards; and the folders of ct_library."""
+    """Every C or C++ file name in a CMake file, from the root, with variables as wildcards; and the folders of ct_library and ct_folder."""
     folder = str(Path(source.path).parent)
     prefix = "" if folder == "." else folder + "/"
     text = re.sub(r"#[^\n]*", "", source.text)
-    for match in re.finditer(r"\bct_library\(\s*\w+\s+([\w./-]+)", text):
+    for match in re.finditer(r"\bct_(?:library|folder)\(\s*\w+\s+([\w./-]+)", text):
         yield match[1] + "/*.cpp"
+    for match in re.finditer(r"\bGLOB_RECURSE\b[^()]*?([\w*]+\.cpp)\)", text):
+        yield from (prefix + "*/" * depth + match[1] for depth in range(1, 4))
     for word in re.findall(r"[^\s\"();]+\.(?:cpp|c)\b", text):
         if word.startswith(("${PROJECT_SOURCE_DIR}/", "${CMAKE_SOURCE_DIR}/")):
             yield re.sub(r"\$\{\w+\}", "*", word.split("}/", 1)[1])
@@ -243,9 +245,10 @@ def check_own_names(sources):
     seen = {}
     for source in sources:
         folder = str(Path(source.path).parent)
-        if source.suffix == ".cpp" and folder in UNITY:
+        room = unity_of(folder)
+        if source.suffix == ".cpp" and room:
             for line, name in own_functions(source):
-                other = seen.setdefault((folder, name), source.path)
+                other = seen.setdefault((room, name), source.path)
                 if other != source.path:
                     yield source.path, line, "own-name", f"{name}() is a function of {other}, too"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tree/proto/binding.hpp"
+#include "tree/turn/binding.hpp"
 
 namespace charmtree::test {
 

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <utility>
 
-#include "charmrun/node/node.hpp"
 #include "tests/unit/plans.hpp"
+#include "tree/node/node.hpp"
 
 namespace charmtree::test {
 

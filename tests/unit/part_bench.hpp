@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "tree/proto/host_processes.hpp"
-#include "tree/proto/launch.hpp"
-#include "tree/proto/run_progress.hpp"
-#include "tree/proto/turn.hpp"
+#include "tree/job/host_processes.hpp"
+#include "tree/job/run_progress.hpp"
+#include "tree/overlay/launch.hpp"
+#include "tree/turn/turn.hpp"
 
 namespace charmtree::test {
 

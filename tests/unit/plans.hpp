@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "charmrun/node/root_desk.hpp"
+#include "tree/node/root_desk.hpp"
 
 namespace charmtree::test {
 

@@ -12,7 +12,7 @@
 
 #include "tests/unit/plans.hpp"
 #include "tests/unit/what_happened.hpp"
-#include "tree/proto/root_turn.hpp"
+#include "tree/job/root_turn.hpp"
 
 namespace charmtree::test {
 

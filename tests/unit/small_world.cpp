@@ -10,7 +10,7 @@
 
 #include "health/adoption_socket.hpp"
 #include "tree/base/signals.hpp"
-#include "tree/proto/output_queue.hpp"
+#include "tree/job/output_queue.hpp"
 
 namespace charmtree::test {
 

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "charmrun/node/node.hpp"
-#include "tree/proto/run_plan.hpp"
+#include "tree/job/run_plan.hpp"
+#include "tree/node/node.hpp"
 #include "tree/wire/greeting.hpp"
 
 namespace charmtree::test {

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/unit/what_happened.hpp"
-#include "tree/proto/host_processes.hpp"
+#include "tree/job/host_processes.hpp"
 #include "tree/wire/native_message.hpp"
 
 namespace charmtree::test {

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "tree/proto/events.hpp"
+#include "tree/turn/events.hpp"
 
 namespace charmtree::test {
 

@@ -23,7 +23,7 @@
 
 #include "tree/io/executable.hpp"
 #include "tree/io/surroundings.hpp"
-#include "tree/proto/environment.hpp"
+#include "tree/job/environment.hpp"
 #include "tree/wire/fold.hpp"
 
 namespace charmtree::io {

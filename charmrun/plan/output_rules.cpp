@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "charmrun/plan/output_rules.hpp"
+
+#include <unistd.h>
+
+namespace charmtree {
+
+wire::OutputRules output_rules(const Options& options) {
+  wire::OutputRules rules;
+  const auto patience = [](int fd) { return ::isatty(fd) != 0 ? Duration{100ms} : Duration{5s}; };
+  rules.partial_line = {patience(STDOUT_FILENO), patience(STDERR_FILENO)};
+  rules.raw = options.output.raw;
+  rules.spool = options.output.spool.bytes;
+  const auto label = label_of(options);
+  rules.labelled =
+      (label && !label->empty()) || options.output.fold.value_or(false) || options.shown.json == "-";
+  return rules;
+}
+
+wire::ReportRules report_rules(const Options& options) {
+  wire::ReportRules rules;
+  const Options::Shown& shown = options.shown;
+  rules.stamps = shown.verbose || !shown.report.empty() || !shown.timeline.empty();
+  rules.bindings = options.placement.report_bindings;
+  rules.watched = shown.dashboard || !shown.report.empty() || !shown.json.empty();
+  return rules;
+}
+
+}  // namespace charmtree

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program as the root sees it: which file it is, how it is started, and what kind of program.
+#pragma once
+
+#include <string>
+
+#include "charmrun/cli/options.hpp"
+#include "tree/io/host/program_reader.hpp"
+#include "tree/job/program_traits.hpp"
+
+namespace charmtree {
+
+inline constexpr std::string_view kPython = "python3";
+
+struct ProgramFile {
+  /// Absolute, or a name that every host looks up in its PATH: the program, or python3.
+  std::string path;
+  /// The program is an argument of python3: a .py file that cannot be executed itself.
+  bool by_python = false;
+};
+
+/// `directory` is the working directory. A name without a slash is a file of that directory if there is one
+/// that can be executed (or is a .py file), else every host looks it up in its PATH.
+ProgramFile program_file(const Options& options, const std::string& directory);
+
+/// Of the file, or of the script if it is python that runs one. Nothing where the file is not to be seen
+/// here.
+wire::ProgramTraits program_traits(const Options& options, const std::string& directory,
+                                   io::Libraries libraries = io::Libraries::all);
+
+/// `path` as seen from `directory`.
+std::string absolute(const std::string& path, const std::string& directory);
+
+/// True for what exists and is no directory.
+bool is_file(const std::string& path);
+
+}  // namespace charmtree

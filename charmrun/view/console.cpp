@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "charmrun/view/console.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <utility>
+
+#include "charmrun/view/own_line.hpp"
+#include "tree/base/exit_status.hpp"
+#include "tree/base/visible.hpp"
+#include "tree/io/clock.hpp"
+#include "tree/io/surroundings.hpp"
+
+namespace charmtree {
+
+using proto::Tone;
+
+namespace {
+
+/// When a start is worth a line of progress, how often that changes, and when names are told.
+constexpr Duration kProgressFrom = 300ms, kProgressPause = 200ms, kLateFrom = 3s;
+constexpr std::size_t kUsualColumns = 79;
+
+/// The root is not started by a launcher and starts no process itself; it begins with main.
+LauncherRecord root_launcher() {
+  LauncherRecord root;
+  root.name = io::own_host_name();
+  root.attempts = 0;
+  root.set(Mark::begun, Duration{0});
+  return root;
+}
+
+/// Of this process, all threads, so far.
+Duration cpu_time() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto duration = [](const timeval& time) {
+    return Duration{std::chrono::seconds{time.tv_sec}} + std::chrono::microseconds{time.tv_usec};
+  };
+  return duration(usage.ru_utime) + duration(usage.ru_stime);
+}
+
+StartupRecord describe(const Options& options, const Job& job) {
+  StartupRecord record;
+  record.version = CHARMTREE_VERSION;
+  record.program = options.program;
+  record.hosts = job.plan.job.hosts;
+  record.processes = job.plan.job.processes;
+  record.branching = job.plan.job.launch.shape.branching;
+  record.launchers.push_back(root_launcher());
+  return record;
+}
+
+/// Where the output goes decides how it is shown.
+DisplayRules display_rules(const Options& options) {
+  const auto kind = [](int fd) { return ::isatty(fd) != 0 ? ScreenKind::terminal : ScreenKind::file; };
+  DisplayRules rules;
+  rules.screens = {kind(STDOUT_FILENO), kind(STDERR_FILENO)};
+  rules.one_screen = io::same_file(STDOUT_FILENO, STDERR_FILENO);
+  if (auto label = label_of(options)) rules.label = std::move(*label);
+  if (auto label = label_of(options, true)) rules.fold_label = std::move(*label);
+  if (auto file = file_name_of(options)) rules.file = std::move(*file);
+  const bool usual =
+      rules.screens[0] == ScreenKind::terminal && may_fold(options) && !options.process.interactive;
+  if (options.output.fold ? *options.output.fold : usual)
+    rules.fold_above = options.output.fold ? 1 : kFewProcesses;
+  rules.fold_window = options.output.fold_window;
+  rules.wall_ms = io::wall_ms_at_zero();
+  return rules;
+}
+
+}  // namespace
+
+Console::Console(io::asio::io_context& io, const Options& options, const Job& job, Instant started)
+    : io_(io),
+      options_(options),
+      job_(job),
+      started_(started),
+      startup_(describe(options, job), job.plan.hosts, started),
+      logins_(job.plan.hosts, job.plan.job.profiles),
+      cpu_at_start_(cpu_time()),
+      output_(io, display_rules(options), !options.output.file.empty(), {STDOUT_FILENO, STDERR_FILENO},
+              output_hooks()),
+      news_(io, started, news_hooks()),
+      progress_timer_(io),
+      input_(io, STDIN_FILENO,
+             [this](std::string bytes, bool end) {
+               tell(proto::InputRead{std::move(bytes), end});
+             }),
+      known_hosts_(io) {
+  if (!job.plan.job.is_numbered_late()) output_.name_files(job.plan.hosts);
+  if (!job.plan.job.terminal) return;
+  terminal_.emplace(io, STDIN_FILENO, [this](wire::WindowSize size) { tell(proto::WindowResized{size}); });
+}
+
+UserOutput::Hooks Console::output_hooks() {
+  return {[this] { there_is_room(); }, [this](std::uint32_t process) { tell(proto::Shown{process}); },
+          [this, gone = ::isatty(STDOUT_FILENO) != 0 ? SIGHUP : SIGPIPE] { nobody_reads(gone); },
+          [this](const std::string& failure) { say(Tone::error, failure); },
+          [this] { return terminal_ && terminal_->raw(); }};
+}
+
+JobNews::Hooks Console::news_hooks() {
+  return {[this](std::string line) { output_.pass(std::move(line)); }, [this] { there_is_room(); },
+          [this](Tone tone, const std::string& line) { say(tone, line); }};
+}
+
+void Console::tell(proto::Event event) {
+  if (runner_ != nullptr) runner_->dispatch(std::move(event));
+}
+
+void Console::there_is_room() {
+  if (runner_ != nullptr) runner_->check_flow();
+}
+
+/// With its terminal a job that is kept alive loses its root, by the signal that the shell may not have sent.
+void Console::nobody_reads(int signal) {
+  if (signal == SIGHUP && tree_file_ != nullptr && tree_file_->is_kept())
+    ::raise(SIGHUP);
+  else
+    tell(proto::UserSignal{signal});
+}
+
+void Console::keep_tree(const proto::KeepTree& action) {
+  if (tree_file_ == nullptr) return;
+  const bool first = !tree_file_->is_kept();
+  const wire::JobSpec& job = job_.plan.job;
+  if (const auto kept = tree_file_->keep(action); !kept)
+    say(Tone::error, "++keep-alive: nobody will be able to take over: " + to_string(kept.error()));
+  else if (first)
+    say(Tone::info, fmt::format("kept alive: should this charmrun be lost, charmrun ++attach {} takes over "
+                                "within {:g} s",
+                                job.id, seconds(job.loss.keep_alive)));
+}
+
+bool Console::shows_progress_line(const Options& options) {
+  return !options.shown.quiet && ::isatty(STDERR_FILENO) != 0;
+}
+
+bool Console::shows_progress(const Options& options) {
+  return !options.shown.json.empty() || options.shown.dashboard || shows_progress_line(options);
+}
+
+void Console::write_events(EventWriter events) {
+  news_.begin_events(std::move(events), options_.shown.json, job_.plan.job);
+}
+
+Result<std::string> Console::open_dashboard() {
+  return news_.open_dashboard(
+      Dashboard{job_.plan.job, job_.plan.hosts, ::getpid(), io::own_host_name(), started_},
+      [this] { return node_->status(); });
+}
+
+void Console::announce(const std::string& lines) {
+  if (news_.have_stdout()) return news_.announce(lines);
+  std::fputs(lines.c_str(), stdout);
+  std::fflush(stdout);
+}
+
+void Console::progress(const proto::Progress& progress) {
+  news_.progress(progress, node_->hosts());
+  if (!shows_progress_line(options_)) return;
+  const proto::Stage stage = progress.status.stage;
+  if (stage != proto::Stage::launch && stage != proto::Stage::start) {
+    progressing_ = false;
+    progress_timer_.cancel();
+    progress_line({});
+  } else if (!std::exchange(progressing_, true)) {
+    await_progress(kProgressFrom);
+  }
+}
+
+/// Who is late is told by name when it is more than a moment.
+void Console::await_progress(Duration pause) {
+  progress_timer_.expires_after(pause);
+  progress_timer_.async_wait([this](io::error_code ec) {
+    if (ec || !progressing_) return;
+    proto::JobStatus status = node_->status();
+    if (io::now() - started_ < kLateFrom) status.late.clear();
+    progress_line("charmrun: " + proto::summary(status));
+    await_progress(kProgressPause);
+  });
+}
+
+void Console::progress_line(std::string_view line) {
+  if (!shows_progress_line(options_)) return;
+  const auto size = io::UserTerminal::size();
+  output_.progress(visible(line).substr(0, size ? size->columns - 1U : kUsualColumns));
+}
+
+void Console::show(proto::Show action) {
+  news_.output(action);
+  if (!news_.have_stdout()) return output_.show(std::move(action));
+  if (action.output.wants_receipt) output_.confirm_passed(action.output.process);
+}
+
+void Console::read_input(const proto::ReadInput& action) {
+  if (terminal_ && action.keys) terminal_->take();
+  input_.read(action.bytes);
+}
+
+void Console::release_keys() {
+  if (terminal_) terminal_->give_back();
+}
+
+void Console::stop_self() {
+  if (terminal_) terminal_->leave();
+  ::raise(SIGSTOP);
+  tell(proto::UserSignal{SIGCONT});
+}
+
+void Console::say(Tone tone, const std::string& line) {
+  if (tone == Tone::verbose && !options_.shown.verbose) return;
+  if (tone == Tone::info && options_.shown.quiet) return;
+  const std::string text = visible(line);
+  news_.say(tone, text);
+  const bool charm_line = text.starts_with("Charmrun> ");  // tools look for these on stdout
+  if (charm_line && news_.have_stdout()) return;
+  output_.say(charm_line ? proto::Stream::out : proto::Stream::err,
+              charm_line ? text + "\n" : own_line(tone, text));
+}
+
+void Console::sign(const proto::Sign& action) {
+  const auto answer = [this, launcher = action.launcher, login = action.login](std::string signature) {
+    tell(proto::SignatureMade{launcher, login, std::move(signature)});
+  };
+  if (signer_ == nullptr) return answer({});
+  signer_->sign(action.key, action.data, answer);
+}
+
+void Console::store_host_key(std::uint32_t host, const HostKey& key) {
+  if (host >= job_.key_places.size()) return;
+  const Job::KeyPlace& place = job_.key_places[host];
+  if (place.file.empty()) return;
+  const auto style = place.hashed ? io::NameStyle::hashed : io::NameStyle::plain;
+  known_hosts_.add(
+      place.file, {place.name, key, style}, [this, host, type = key.type](const Result<void>& added) {
+        const std::string &name = job_.plan.hosts[host].name, &file = job_.key_places[host].file;
+        if (!added)
+          say(Tone::info,
+              name + ": its host key could not be written to " + file + ": " + added.error().what);
+        else
+          say(Tone::info, name + ": host key (" + type + ") added to " + file);
+      });
+}
+
+/// Hosts that join a running job are no part of its start.
+void Console::record(const proto::Record& record) {
+  if (record.stamps.host >= job_.plan.hosts.size()) return;
+  if (record.error) {
+    news_.host_failed(record.stamps.host, job_.plan.hosts[record.stamps.host].name, *record.error,
+                      record.failed);
+    return startup_.failed(record.stamps.host, *record.error, record.failed);
+  }
+  startup_.stamped(record.stamps);
+  logins_.stamped(record.stamps, cpu_time() - cpu_at_start_);
+}
+
+void Console::read_hosts(std::uint32_t pes) {
+  auto job = resized_job(options_, job_, pes);
+  proto::HostsRead answer;
+  if (job) {
+    answer.hosts = std::move(job->plan.hosts);
+    answer.profiles = std::move(job->plan.job.profiles);
+  } else {
+    answer.error = job.error();
+  }
+  tell(std::move(answer));
+}
+
+bool Console::finish(proto::Finish& result, std::span<const Host> hosts, Duration limit) {
+  output_.finish(hosts, limit);
+  known_hosts_.finish();
+  if (output_.has_lost_files() && result.status == 0 && result.signal == 0) result.status = kLauncherFailed;
+  const auto& where = result.why.host;
+  news_.end(result, where && *where < hosts.size() ? hosts[*where].name : "");
+  return output_.drain(limit) && news_.drain(limit);
+}
+
+}  // namespace charmtree

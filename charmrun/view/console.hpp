@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// The root's user: the program's output, our own lines, stdin, and what is written down (host keys, start-up
+// times).
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "charmrun/cli/options.hpp"
+#include "charmrun/plan/job.hpp"
+#include "charmrun/plan/login_log.hpp"
+#include "charmrun/plan/tree_file.hpp"
+#include "charmrun/report/startup_record.hpp"
+#include "charmrun/view/event_writer.hpp"
+#include "charmrun/view/job_news.hpp"
+#include "charmrun/view/user_output.hpp"
+#include "tree/io/host/runner.hpp"
+#include "tree/io/ssh/known_hosts_writer.hpp"
+#include "tree/io/ssh/signer.hpp"
+#include "tree/io/user/user_streams.hpp"
+#include "tree/io/user/user_terminal.hpp"
+
+namespace charmtree {
+
+class Console : public io::UserSide {
+public:
+  /// `job` must outlive the console; `started` is when main began.
+  Console(io::asio::io_context& io, const Options& options, const Job& job, Instant started);
+
+  /// Where events of the user go: InputRead, and UserSignal when nobody reads stdout any more (SIGHUP if it
+  /// was a terminal, else SIGPIPE); `node` is asked how far the job is, where that is shown. Set once, before
+  /// the loop runs.
+  void attach(io::UserEvents& runner, const Node* node) {
+    runner_ = &runner;
+    node_ = node;
+  }
+  /// ++json: what happens is written there as well.
+  void write_events(EventWriter events);
+  /// ++dashboard: what happens is shown there as well. Its address, or why there is none.
+  Result<std::string> open_dashboard();
+  /// Somebody looks at Progress actions.
+  static bool shows_progress(const Options& options);
+  /// Somebody sees what Show actions bring.
+  static bool shows_output(const Options& options) {
+    return options.output.file.empty() && options.shown.json != "-";
+  }
+  /// ++keep-alive: by which another root may take over. Must outlive the console.
+  void set_tree_file(TreeFile& file) { tree_file_ = &file; }
+  /// Who signs for other launchers; without one nobody does. Must outlive the console.
+  void set_signer(io::Signer& signer) { signer_ = &signer; }
+
+  void show(proto::Show action) override;
+  void say(proto::Tone tone, const std::string& line) override;
+  void sign(const proto::Sign& action) override;
+  void store_host_key(std::uint32_t host, const HostKey& key) override;
+  void record(const proto::Record& record) override;
+  void progress(const proto::Progress& progress) override;
+  void read_input(const proto::ReadInput& action) override;
+  void release_keys() override;
+  void stop_self() override;
+  void keep_tree(const proto::KeepTree& action) override;
+  /// Lines of ours that tools look for, at once.
+  void announce(const std::string& lines);
+  void read_hosts(std::uint32_t pes) override;
+  std::size_t backlog() const override { return output_.backlog() + news_.backlog(); }
+
+  /// How long the reader of our output may take at the end: after Ctrl-C, and else (any signal ends us then).
+  static constexpr Duration kLastWords = 2s, kNoHurry = 24h * 365;
+  /// The end: everything shown has been written, or nobody reads it any more. Host keys too, as far as they
+  /// can. `hosts`: those of the job, for the files of processes that said nothing. A file of theirs that
+  /// could not be written makes an otherwise good `result` a failure. False: that takes longer than `limit`.
+  bool finish(proto::Finish& result, std::span<const Host> hosts, Duration limit);
+  /// What has been said so far is written; false: not within `limit`.
+  bool drain(Duration limit) { return output_.drain(limit); }
+  /// Why stdout could not be written, an errno; 0 if it could.
+  int output_failure() const { return output_.failure(); }
+  /// The start-up record so far.
+  const StartupRecord& startup() const { return startup_.record(); }
+  /// The root's logins; none until every host is up.
+  const LoginLog& logins() const { return logins_; }
+
+protected:
+  /// On a terminal, unless ++quiet.
+  void progress_line(std::string_view line);
+
+private:
+  static bool shows_progress_line(const Options& options);
+  UserOutput::Hooks output_hooks();
+  JobNews::Hooks news_hooks();
+  /// To the job, as far as there is one.
+  void tell(proto::Event event);
+  void there_is_room();
+  void nobody_reads(int signal);
+  void await_progress(Duration pause);
+
+  io::asio::io_context& io_;
+  const Options& options_;
+  const Job& job_;
+  io::UserEvents* runner_ = nullptr;
+  const Node* node_ = nullptr;
+  Instant started_;
+  io::Signer* signer_ = nullptr;
+  TreeFile* tree_file_ = nullptr;
+  StartupRecorder startup_;
+  LoginLog logins_;
+  Duration cpu_at_start_;
+  UserOutput output_;
+  JobNews news_;
+  io::asio::steady_timer progress_timer_;
+  bool progressing_ = false;  // hosts or processes have yet to start
+  io::InputReader input_;
+  std::optional<io::UserTerminal> terminal_;  // if the job's input process has one
+  io::KnownHostsWriter known_hosts_;
+};
+
+}  // namespace charmtree

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The processors of this host, by hwloc.
+#pragma once
+
+#include "tree/base/result.hpp"
+#include "tree/turn/binding.hpp"
+
+namespace charmtree::io {
+
+/// What this process may use of this host: a cgroup's cpuset and our own binding (taskset, a batch system)
+/// count. hwloc's variables (HWLOC_XMLFILE, HWLOC_SYNTHETIC, HWLOC_FSROOT) are heeded; the map of another
+/// machine is not bindable. Reads /sys each time, 1 ms on a small machine: ask once. Error: internal,
+/// Phase::spawn.
+Result<proto::CpuMap> load_cpus();
+
+}  // namespace charmtree::io

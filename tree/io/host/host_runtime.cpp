@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/io/host/host_runtime.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <set>
+
+#include "tree/io/host/cpus.hpp"
+#include "tree/io/host/program.hpp"
+#include "tree/io/host/program_reader.hpp"
+#include "tree/io/link/guardian.hpp"
+#include "tree/io/link/host_probe.hpp"
+#include "tree/io/process_tree.hpp"
+#include "tree/io/pseudo_terminal.hpp"
+#include "tree/io/socket_folder.hpp"
+#include "tree/io/spawn.hpp"
+#include "tree/io/surroundings.hpp"
+#include "tree/job/environment.hpp"
+#include "tree/job/provision.hpp"
+
+namespace charmtree::io {
+
+namespace {
+constexpr unsigned kMemoryDevices = 1, kNull = 3;  // /dev/null (the kernel's devices.txt)
+}  // namespace
+
+HostRuntime::HostRuntime(asio::io_context& io, ChildWatch& watch, Sink sink,
+                         std::function<void(std::string)> note)
+    : io_(io),
+      watch_(watch),
+      sink_(std::move(sink)),
+      setup_(io, watch),
+      examination_(io, watch),
+      listener_(io, {sink_, std::move(note)}),
+      leftovers_(io),
+      spool_(io, sink_) {}
+
+HostRuntime::~HostRuntime() {
+  forget_run();
+}
+
+/// Nothing is heard any more of the processes that there were, nor of their clean-up.
+void HostRuntime::forget_run() {
+  leftovers_.cancel();
+  for (auto& [process, program] : programs_) program->detach();
+  programs_.clear();
+  killed_.clear();
+  listener_.drop_clients();
+}
+
+Result<void> HostRuntime::open_sockets() {
+  auto folder = socket_folder();
+  if (!folder) return folder.error();
+  socket_path_ = socket_path(*folder, job_->id, self_.index);
+  leave_to_guardian(socket_path_);
+  return listener_.open(socket_path_);
+}
+
+void HostRuntime::execute(const proto::Prepare& action) {
+  forget_run();
+  job_ = action.job;
+  self_ = action.self;
+  ::umask(static_cast<mode_t>(job_->spawn.umask));
+  if (listener_.port() == 0) {
+    if (auto opened = open_sockets(); !opened) return answer({0, opened.error(), false});
+  }
+  if (cgroups_.empty()) cgroups_.push_back(JobCgroup::of(job_->id, self_.index));
+  cgroups_.front().make();
+  autopsy_.begin(cgroups_.front().path());
+  setup_.run(*job_, job_->profiles[self_.profile],
+             [this](auto environment) { prepared(std::move(environment)); });
+}
+
+void HostRuntime::prepared(Result<std::vector<std::string>> environment) {
+  if (!environment) return answer({0, environment.error(), false});
+  environment_ = std::move(*environment);
+  proto::overlay(environment_, proto::launcher_variables(job_->spawn.environment));
+  const bool runs = !job_->profiles[self_.profile].program.empty();
+  if (runs && job_->waits_for_all()) {  // later others will have started theirs
+    if (const auto file = file_to_execute(request_of(self_.first_process)); !file)
+      return answer({0, file.error(), false});
+  }
+  // In the loop's next round: if hosts to start have arrived with our own orders, their logins come before
+  // our processes.
+  asio::post(io_, [this] { ready(); });
+}
+
+void HostRuntime::ready() {
+  proto::Prepared prepared{reachable_address(*job_, self_), {}, true};
+  if (proto::needs_cpus(*job_)) {
+    auto cpus = load_cpus();
+    if (!cpus) return answer({0, cpus.error(), false});
+    prepared.cpus = std::move(*cpus);
+  }
+  if (!sees_parent_) sees_parent_ = !may_restart_whole(job_->loss.recovery) || find_parent();
+  prepared.blind = !*sees_parent_;
+  const bool differ = job_->spawn.keep_address_randomisation || !can_fix_addresses();
+  prepared.random_layout = differ && !job_->spawn.keep_address_randomisation;
+  prepared.can_fork = differ && job_->spawn.fork_clients != wire::ForkClients::never && program_can_fork();
+  answer(std::move(prepared));
+}
+
+/// That it acknowledges nothing any more would show. An ssh command may have gone through another host, which
+/// goes on doing so. A parent on this same machine does not go without a word.
+bool HostRuntime::find_parent() const {
+  const Via via = job_->profiles[self_.profile].usual_via();
+  if (via == Via::local) return true;
+  const auto ends = ssh_connection();
+  const auto socket = ends && via == Via::ssh ? SockDiag{}.find(*ends, true) : std::nullopt;
+  return socket && socket->info;
+}
+
+/// A checkup looks at the rest, too, where a job has failed already.
+void HostRuntime::answer(proto::Prepared prepared) {
+  if (!job_->checkup) return sink_(std::move(prepared));
+  examination_.run(*job_, self_, environment_.empty() ? job_->spawn.environment : environment_,
+                   [this, prepared = std::move(prepared)](wire::Checkup found) mutable {
+                     prepared.checkup = std::move(found);
+                     sink_(std::move(prepared));
+                   });
+}
+
+std::vector<std::string> HostRuntime::environment_of(std::uint32_t process) const {
+  std::vector<std::string> environment = environment_;
+  proto::overlay(environment,
+                 {fmt::format("NETSTART={} 127.0.0.1 {} {} 0", process, listener_.port(), job_->magic),
+                  fmt::format("NETMAGIC={}", job_->magic), "CHARMTREE_JOB=" + job_mark(job_->id, self_.index),
+                  fmt::format("CHARMTREE_PROCESS={}", process), "CHARMTREE_SOCKET=" + socket_path_});
+  proto::overlay(environment, proto::cpu_hints(job_->provision));
+  return environment;
+}
+
+std::vector<std::string> HostRuntime::command_of(const std::vector<std::string>& more) const {
+  const Profile& profile = job_->profiles[self_.profile];
+  std::vector<std::string> command = job_->arguments;
+  command.insert(command.end(), profile.extra_arguments.begin(), profile.extra_arguments.end());
+  command.insert(command.end(), more.begin(), more.end());
+  if (!job_->spawn.runscript.empty()) {
+    command[0] = profile.program;
+    command.insert(command.begin(), job_->spawn.runscript);
+  }
+  return command;
+}
+
+SpawnRequest HostRuntime::request_of(std::uint32_t process) const {
+  const Profile& profile = job_->profiles[self_.profile];
+  SpawnRequest request;
+  request.arguments = command_of();
+  request.program = job_->spawn.runscript.empty() ? profile.program : job_->spawn.runscript;
+  request.environment = environment_of(process);
+  request.directory = profile.directory;
+  request.fixed_addresses = !job_->spawn.keep_address_randomisation;
+  request.at_root = job_->private_network;
+  return request;
+}
+
+/// Not one that restarts its processes: they would outlive or miss the one that forked them.
+bool HostRuntime::program_can_fork() const {
+  SpawnRequest request = request_of(self_.first_process);
+  request.program = job_->profiles[self_.profile].program;
+  const auto file = file_to_execute(request);
+  const wire::ProgramTraits traits = file ? read_traits(*file) : wire::ProgramTraits{};
+  return traits.netstart && !traits.restarts && !is_by_program(job_->loss.recovery);
+}
+
+void HostRuntime::execute(const proto::Spawn& action) {
+  killed_.erase(action.process);  // one of that number before it may have been
+  SpawnRequest request = request_of(action.process);
+  request.arguments = command_of(action.more_arguments);
+  request.cpus = action.cpus;
+  if (const std::uint32_t restarts = job_->loss.restarts + action.restarts;
+      restarts > 0 || job_->loss.recovery == wire::Recovery::in_place)
+    proto::overlay(request.environment, {fmt::format("CHARMTREE_RESTARTS={}", restarts)});
+  const bool wants_input = job_->input.to_all || action.process == job_->input.process;
+  if (wants_input && job_->terminal) return spawn_on_terminal(action.process, std::move(request));
+  auto out = open_pipe(), err = open_pipe(), in = wants_input ? open_pipe() : std::nullopt;
+  if (!out || !err || (wants_input && !in)) {
+    return sink_(proto::SpawnFailed{action.process,
+                                    {Errc::spawn_failed, Phase::spawn,
+                                     "out of file descriptors for its processes", "raise ulimit -n there"}});
+  }
+  request.output = out->write_end.get();
+  request.error = err->write_end.get();
+  Program::Pipes pipes;
+  pipes.out = std::move(out->read_end);
+  pipes.err = std::move(err->read_end);
+  if (in) {
+    request.input = in->read_end.get();
+    pipes.input = std::move(in->write_end);
+    pipes.input_is_copy = job_->input.to_all;
+    pipes.input_is_typed = job_->input.is_typed;
+  }
+  start(action.process, std::move(request), std::move(pipes));
+}
+
+void HostRuntime::spawn_on_terminal(std::uint32_t process, SpawnRequest request) {
+  auto terminal = open_pseudo_terminal(*job_->terminal);
+  if (!terminal) return sink_(proto::SpawnFailed{process, terminal.error()});
+  request.input = request.output = request.error = terminal->slave.get();
+  request.on_terminal = true;
+  Program::Pipes pipes;
+  pipes.input.reset(::fcntl(terminal->master.get(), F_DUPFD_CLOEXEC, 0));
+  pipes.out = std::move(terminal->master);
+  pipes.terminal = std::move(terminal->slave);
+  start(process, std::move(request), std::move(pipes));
+}
+
+void HostRuntime::start(std::uint32_t process, SpawnRequest request, Program::Pipes pipes) {
+  if (!cgroups_.empty()) request.cgroup = cgroups_.front().entry();
+  auto pid = spawn(request);
+  if (!pid) return sink_(proto::SpawnFailed{process, pid.error()});
+  const auto sink = [this, number = *pid](proto::Event event) {
+    if (auto* end = std::get_if<proto::ProcessExited>(&event)) return exited(std::move(*end), number);
+    sink_(std::move(event));
+  };
+  auto program = std::make_shared<Program>(io_, watch_, sink, process, *pid, std::move(pipes));
+  programs_[process] = program;
+  sink_(proto::Spawned{process});
+  const bool in_place = job_->loss.recovery == wire::Recovery::in_place;
+  program->start(in_place ? ChildWatch::Group::fails : ChildWatch::Group::stays);
+}
+
+void HostRuntime::execute(const proto::Adopt& action) {
+  const bool found = adopt(action);
+  sink_(proto::Adopted{action.process, found});
+}
+
+/// Its parent's other children that have been adopted are not looked into again.
+bool HostRuntime::adopt(const proto::Adopt& action) {
+  const auto parent = programs_.find(action.parent);
+  const auto inode = listener_.inode_of(action.client);
+  if (parent == programs_.end() || !inode) return false;
+  std::set<pid_t> others;
+  for (const auto& [process, program] : programs_) others.insert(program->pid());
+  const auto pid = find_socket_holder(parent->second->pid(), *inode, others);
+  if (!pid) return false;
+  auto program = std::make_shared<Program>(io_, watch_, sink_, action.process, *pid, Program::Pipes{});
+  if (!program->start_adopted()) return false;
+  programs_[action.process] = std::move(program);
+  return true;
+}
+
+void HostRuntime::exited(proto::ProcessExited event, pid_t pid) {
+  if (event.signal != 0 && !killed_.contains(event.process))
+    event.note = autopsy_.examine(pid, event.signal, event.core, job_->profiles[self_.profile].directory);
+  sink_(std::move(event));
+}
+
+void HostRuntime::execute(const proto::Signal& action) {
+  listener_.flush();
+  if (action.signal == SIGKILL) killed_.insert(action.process);
+  const auto it = programs_.find(action.process);
+  if (it != programs_.end()) it->second->signal(action.signal);
+}
+
+void HostRuntime::execute(const proto::KillLeftovers& action) {
+  listener_.flush();
+  setup_.cancel();
+  examination_.cancel();
+  if (!job_) cgroups_ = JobCgroup::left(action.job, action.host);
+  for (JobCgroup& cgroup : cgroups_) cgroup.kill();
+  auto done = [this](std::uint32_t killed, bool all) {
+    for (JobCgroup& cgroup : cgroups_) cgroup.remove();
+    sink_(proto::LeftoversKilled{killed, all});
+  };
+  if (job_)
+    return leftovers_.kill_descendants(watch_.pids(), job_->repairs() ? Launchers::live : Launchers::end,
+                                       std::move(done));
+  for (const std::string& folder : socket_folders()) {
+    const std::string path = socket_path(folder, action.job, action.host);
+    kill_listener(path);
+    ::unlink(path.c_str());
+  }
+  leftovers_.kill_marked(job_mark(action.job, action.host), std::move(done));
+}
+
+void HostRuntime::execute(const proto::DrainOutput& action) {
+  proto::OutputDrained answer{action.process};
+  if (const auto it = programs_.find(action.process); it != programs_.end()) {
+    it->second->drain_output();
+    const auto inode = listener_.inode_of(action.client);
+    const auto pid = inode ? find_socket_holder(it->second->pid(), *inode, {}) : std::nullopt;
+    struct stat terminal {};
+    if (pid && ::fstat(it->second->terminal(), &terminal) == 0) {
+      answer.on_terminal = outputs_on(terminal.st_rdev, *pid);
+    } else if (pid) {  // charm4py has moved its outputs to /dev/null, and writes to the former ones itself
+      const auto dropped = outputs_on(makedev(kMemoryDevices, kNull), *pid);
+      answer.copied = {!dropped[0], !dropped[1]};
+    }
+  }
+  sink_(answer);
+}
+
+void HostRuntime::execute(const proto::LookAtClient& action) {
+  sink_(proto::ClientSeen{action.process, look_at(action)});
+}
+
+proto::Sight HostRuntime::look_at(const proto::LookAtClient& action) {
+  if (listener_.has_unread(action.client)) return proto::Sight::unread;
+  const auto it = programs_.find(action.process);
+  const auto inode = listener_.inode_of(action.client);
+  if (it == programs_.end() || !inode) return proto::Sight::running;
+  const auto pid = find_socket_holder(it->second->pid(), *inode, {});
+  const char state = pid ? stat_of(*pid).state : ' ';
+  return state == 'T' ? proto::Sight::stopped : state == 't' ? proto::Sight::traced : proto::Sight::running;
+}
+
+void HostRuntime::execute(const proto::ResizeTerminal& action) {
+  const auto it = programs_.find(action.process);
+  if (it != programs_.end()) set_window_size(it->second->terminal(), action.size);
+}
+
+void HostRuntime::execute(const proto::WriteInput& action) {
+  const auto it = programs_.find(action.process);
+  if (it != programs_.end()) it->second->write_input(action.bytes, action.end);
+}
+
+void HostRuntime::execute(const proto::RecallPipe& action) {
+  const auto it = programs_.find(action.process);
+  sink_(proto::InputRecalled{it == programs_.end() ? std::string{} : it->second->recall_input()});
+}
+
+void HostRuntime::execute(const proto::PauseOutput& action) {
+  const auto it = programs_.find(action.process);
+  if (it != programs_.end()) it->second->pause_reading(action.paused);
+}
+
+}  // namespace charmtree::io

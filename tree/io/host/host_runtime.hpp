@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hands of a launcher on its own host: carries out Prepare, Spawn, Signal, KillLeftovers, the client
+// sockets and the input pipe, and reports what happens as events. Decides nothing about the job.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tree/io/child_watch.hpp"
+#include "tree/io/host/autopsy.hpp"
+#include "tree/io/host/checkup.hpp"
+#include "tree/io/host/client_listener.hpp"
+#include "tree/io/host/host_setup.hpp"
+#include "tree/io/host/job_cgroup.hpp"
+#include "tree/io/host/program.hpp"
+#include "tree/io/host/spool_file.hpp"
+#include "tree/io/link/leftovers.hpp"
+#include "tree/io/spawn.hpp"
+#include "tree/turn/events.hpp"
+
+namespace charmtree::io {
+
+class HostRuntime {
+public:
+  using Sink = std::function<void(proto::Event)>;
+  /// `sink` takes events, `note` a line for ++verbose. `watch` must outlive the object.
+  HostRuntime(asio::io_context& io, ChildWatch& watch, Sink sink, std::function<void(std::string)> note);
+  ~HostRuntime();
+
+  /// See ClientListener.
+  Result<std::uint16_t> open_to_clients(const std::vector<std::uint32_t>& addresses, std::uint16_t port,
+                                        bool any_user) {
+    return listener_.open_to_clients(addresses, port, any_user);
+  }
+
+  void execute(const proto::Prepare& action);
+  void execute(const proto::Spawn& action);
+  void execute(const proto::Adopt& action);
+  void execute(const proto::Signal& action);
+  void execute(const proto::KillLeftovers& action);
+  void execute(const proto::DrainOutput& action);
+  void execute(const proto::WriteInput& action);
+  void execute(const proto::RecallPipe& action);
+  void execute(const proto::ResizeTerminal& action);
+  void execute(proto::ClientSend action) {
+    listener_.send(action.client, std::move(action.bytes), std::move(action.tail));
+  }
+  void execute(const proto::ClientClose& action) { listener_.close(action.client); }
+  void execute(const proto::PauseOutput& action);
+  void execute(const proto::PauseClient& action) { listener_.pause_client(action.client, action.paused); }
+  void execute(const proto::LookAtClient& action);
+  void execute(const proto::SpoolWrite& action) { spool_.execute(action); }
+  void execute(const proto::SpoolRead& action) { spool_.execute(action); }
+
+  /// Stops (resumes) reading what clients say: their sockets fill up.
+  void pause_clients(bool paused) { listener_.pause_reading(paused); }
+  /// See ClientListener.
+  void flush_clients() { listener_.flush(); }
+
+private:
+  void forget_run();
+  Result<void> open_sockets();
+  void prepared(Result<std::vector<std::string>> environment);
+  void ready();
+  bool adopt(const proto::Adopt& action);
+  void answer(proto::Prepared prepared);
+  std::vector<std::string> environment_of(std::uint32_t process) const;
+  std::vector<std::string> command_of(const std::vector<std::string>& more = {}) const;
+  SpawnRequest request_of(std::uint32_t process) const;
+  void spawn_on_terminal(std::uint32_t process, SpawnRequest request);
+  void start(std::uint32_t process, SpawnRequest request, Program::Pipes pipes);
+  void exited(proto::ProcessExited event, pid_t pid);
+  bool program_can_fork() const;
+  bool find_parent() const;
+  proto::Sight look_at(const proto::LookAtClient& action);
+
+  asio::io_context& io_;
+  ChildWatch& watch_;
+  Sink sink_;
+  HostSetup setup_;
+  Examination examination_;
+  ClientListener listener_;
+  Leftovers leftovers_;
+  SpoolFile spool_;
+  std::vector<JobCgroup> cgroups_;  // ours, or those that are swept
+  Autopsy autopsy_;
+  std::set<std::uint32_t> killed_;  // by us
+  std::shared_ptr<const wire::JobSpec> job_;
+  Host self_;
+  std::vector<std::string> environment_;
+  std::string socket_path_;
+  std::optional<bool> sees_parent_;  // true, too, where nobody needs to know
+  std::map<std::uint32_t, std::shared_ptr<Program>> programs_;
+};
+
+}  // namespace charmtree::io

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Texts lie in segments that are neither written nor, with today's linkers, executed; older ones put them
+// beside the code. Libraries are found where the loader would find them, but for its cache: the folders of
+// the file itself, LD_LIBRARY_PATH, and the usual ones.
+#include "tree/io/host/program_reader.hpp"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <deque>
+#include <set>
+
+#include "tree/io/elf_file.hpp"
+#include "tree/io/surroundings.hpp"
+
+namespace charmtree::io {
+
+namespace {
+
+constexpr std::size_t kPiece = 256U << 10;
+constexpr std::uint64_t kMostText = 256U << 20;  // of one file's constants
+constexpr std::size_t kMostLibraries = 256;      // of one program
+constexpr std::size_t kMostScript = 4U << 20;
+
+using wire::TraitSearch;
+
+/// Of the system and of compilers: Charm++ is in none of them.
+bool is_system_library(std::string_view name) {
+  static constexpr std::array<std::string_view, 15> kNames = {
+      "libc.",      "libm.",     "libdl.",   "librt.",       "libpthread.",
+      "libstdc++.", "libgcc_s.", "ld-linux", "libquadmath.", "libgfortran.",
+      "libz.",      "libutil.",  "libnuma.", "libhwloc.",    "libcrypto."};
+  return std::any_of(kNames.begin(), kNames.end(), [&](auto known) { return name.starts_with(known); });
+}
+
+bool is_charm_library(std::string_view name) {
+  if (const std::size_t slash = name.rfind('/'); slash != name.npos) name.remove_prefix(slash + 1);
+  static constexpr std::array<std::string_view, 4> kNames = {"libck", "libconv-", "libcharm", "libampi"};
+  return std::any_of(kNames.begin(), kNames.end(), [&](auto known) { return name.starts_with(known); });
+}
+
+std::uint64_t search(const ElfFile& file, TraitSearch& texts, bool executable) {
+  std::uint64_t searched = 0;
+  for (const ElfFile::Segment& segment : file.segments()) {
+    if (segment.type != PT_LOAD || (segment.flags & PF_W) != 0) continue;
+    if (((segment.flags & PF_X) != 0) != executable) continue;
+    texts.interrupt();
+    const std::uint64_t size = std::min(segment.size, kMostText);
+    for (std::uint64_t at = 0; at < size;) {
+      const std::string piece = file.read(
+          segment.offset + at, static_cast<std::size_t>(std::min<std::uint64_t>(kPiece, size - at)));
+      if (piece.empty()) break;
+      texts.feed(piece);
+      at += piece.size();
+    }
+    searched += size;
+  }
+  return searched;
+}
+
+void search_all(const ElfFile& file, TraitSearch& texts) {
+  search(file, texts, false);
+  if (!texts.found().charm()) search(file, texts, true);
+}
+
+std::vector<std::string> folders_of(std::string_view text) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, text.find(':'));
+    text.remove_prefix(std::min(text.size(), part.size() + 1));
+    if (!part.empty()) parts.emplace_back(part);
+  }
+  return parts;
+}
+
+std::string replaced(std::string text, std::string_view from, const std::string& to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+/// Where the loader would look for what the file at `path` needs.
+std::vector<std::string> folders_for(const std::string& path, const std::string& own_folders) {
+  const std::size_t slash = path.rfind('/');
+  const std::string here = slash == std::string::npos ? "." : path.substr(0, slash);
+  std::vector<std::string> folders = folders_of(own_folders);
+  for (std::string& folder : folders) folder = replaced(replaced(folder, "$ORIGIN", here), "${ORIGIN}", here);
+  const char* more = std::getenv("LD_LIBRARY_PATH");
+  for (std::string& folder : folders_of(more == nullptr ? "" : more)) folders.push_back(std::move(folder));
+  for (const char* usual : {"/lib", "/usr/lib", "/lib64", "/usr/lib64", "/usr/local/lib"})
+    folders.emplace_back(usual);
+#ifdef __x86_64__
+  for (const char* usual : {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu"})
+    folders.emplace_back(usual);
+#endif
+  return folders;
+}
+
+struct Library {
+  std::string path;
+  ElfFile file;
+};
+
+std::optional<Library> find_library(const std::string& name, const std::vector<std::string>& folders) {
+  if (name.find('/') != std::string::npos) {
+    auto file = ElfFile::open(name);
+    return file ? std::optional<Library>{{name, std::move(*file)}} : std::nullopt;
+  }
+  for (const std::string& folder : folders) {
+    const std::string path = folder + "/" + name;
+    if (auto file = ElfFile::open(path)) return Library{path, std::move(*file)};
+  }
+  return {};
+}
+
+/// The libraries of a program that count, also those of libraries: breadth first, each name once. `look`: at
+/// one that has been found; false: at no more.
+template <class Counts, class Look>
+void walk_libraries(const std::string& path, const ElfFile& program, const Counts& counts, const Look& look) {
+  struct Wanted {
+    std::string name;
+    std::vector<std::string> folders;
+  };
+  std::deque<Wanted> wanted;
+  std::set<std::string> seen;
+  const auto want = [&](const std::string& from, const ElfFile& file) {
+    const ElfFile::Libraries libraries = file.libraries();
+    for (const std::string& name : libraries.names) {
+      if (!counts(name) || is_system_library(name)) continue;
+      if (seen.size() >= kMostLibraries || !seen.insert(name).second) continue;
+      wanted.push_back({name, folders_for(from, libraries.folders)});
+    }
+  };
+  for (want(path, program); !wanted.empty(); wanted.pop_front()) {
+    const auto library = find_library(wanted.front().name, wanted.front().folders);
+    if (!library) continue;
+    look(library->file);
+    want(library->path, library->file);
+  }
+}
+
+void search_libraries(const std::string& path, const ElfFile& program, Libraries which, TraitSearch& texts) {
+  walk_libraries(
+      path, program,
+      [which](const std::string& name) { return which == Libraries::all || is_charm_library(name); },
+      [&texts](const ElfFile& library) { search_all(library, texts); });
+}
+
+std::string_view without_folder(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+}
+
+/// By the names of what it needs alone, so that no constants are read.
+bool needs_mpi(const std::string& path, const ElfFile& program) {
+  bool found = false;
+  walk_libraries(
+      path, program,
+      [&found](const std::string& name) {
+        found = found || wire::is_mpi_library(without_folder(name));
+        return !found;
+      },
+      [](const ElfFile&) {});
+  return found;
+}
+
+/// By its name, or the interpreter that it asks for.
+bool is_python_script(const std::string& path, std::string_view text) {
+  if (path.ends_with(".py")) return true;
+  return text.starts_with("#!") && text.substr(0, text.find('\n')).find("python") != text.npos;
+}
+
+}  // namespace
+
+wire::ProgramTraits read_traits(const std::string& path, Libraries libraries) {
+  TraitSearch texts;
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return {};
+  const auto program = ElfFile::open(path);
+  if (!program) {
+    wire::ProgramTraits found;
+    if (const auto text = read_file(path, kMostScript)) {
+      texts.feed(*text);
+      found.mpi = is_python_script(path, *text) && wire::imports_mpi4py(*text);
+    }
+    found.charm4py = texts.found().charm4py;  // what it says of Charm++ is about programs, not itself
+    return found;
+  }
+  search_all(*program, texts);
+  if (!texts.found().charm()) search_libraries(path, *program, libraries, texts);
+  wire::ProgramTraits found = texts.found();
+  found.elf = true;
+  found.mpi = found.mpi || needs_mpi(path, *program);
+  return found;
+}
+
+}  // namespace charmtree::io

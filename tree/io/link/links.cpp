@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/io/link/links.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "tree/io/clock.hpp"
+#include "tree/io/link/fd_link.hpp"
+#include "tree/io/link/guardian.hpp"
+#include "tree/io/link/host_probe.hpp"
+#include "tree/io/peer_uid.hpp"
+#include "tree/io/surroundings.hpp"
+#include "tree/overlay/launch_failure.hpp"
+
+namespace charmtree::io {
+
+namespace {
+proto::LoginTimes convert(const LoginSteps& t) {
+  return {t.begun, t.resolved, t.connected, t.handshaken, t.authenticated, t.executed};
+}
+proto::StreamEnd convert(const LinkEnd& end) {
+  return {end.exit_status, end.exit_signal, end.stderr_tail, end.what};
+}
+
+/// A peer that greeted and then broke the protocol.
+Error garbage(const Error& error) {
+  return {Errc::bad_peer, Phase::run, "garbage came from the launcher there: " + error.what,
+          "is it the same charmrun as here, and does nothing else print into its stdout?"};
+}
+
+/// Of one side, when the other is not read.
+constexpr std::size_t kMostRelayed = 1U << 20;
+
+/// The usual limits, none longer than `limit` (++timeout).
+LoginLimits limits_within(Duration limit) {
+  LoginLimits limits;
+  for (Duration* each :
+       {&limits.resolve, &limits.connect, &limits.handshake, &limits.authenticate, &limits.exec}) {
+    *each = std::min(*each, limit);
+  }
+  return limits;
+}
+}  // namespace
+
+std::string remote_command(const std::string& launcher, std::string_view mode) {
+  const bool plain =
+      launcher.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+-") ==
+      std::string::npos;
+  std::string word = launcher;
+  if (!plain) {
+    word = "'";
+    for (const char c : launcher) word += c == '\'' ? std::string{"'\\''"} : std::string{c};
+    word += "'";
+  }
+  return fmt::format("exec {} {}", word, mode);
+}
+
+Transport& Transports::of(Via via) const {
+  switch (via) {
+    case Via::local:
+      return *local;
+    case Via::command:
+      return *command;
+    default:
+      return *ssh;
+  }
+}
+
+struct Links::Port {
+  proto::LinkId id;
+  Via via = Via::local;
+  std::string launcher;
+  Transport* transport = nullptr;
+  Transport::LoginId login = 0;
+  std::unique_ptr<Link> link;
+  wire::LinkReader reader;
+  LoginResult login_result;  // kept from login to greeting
+  Duration greeting_limit{0};
+  asio::steady_timer greeting;
+  Instant heard = kNever;       // the last bytes
+  std::shared_ptr<void> probe;  // of its host, under way
+  bool up = false;              // LinkUp has been put out (parent: from the start)
+  bool gone = false;            // nothing may be put out any more
+  std::weak_ptr<Port> other;    // where all that comes is handed on to
+  bool is_relayed = false;      // to us, over ...
+  std::optional<TcpEnds> carrier;
+
+  Port(asio::io_context& io, proto::LinkId id_, wire::LinkReader::From from)
+      : id(id_), reader(from), greeting(io) {}
+};
+
+Links::Links(asio::io_context& io, Transports transports, std::function<void(proto::Event)> sink,
+             std::function<void()> parent_drained, Remits remit)
+    : io_(io),
+      transports_(transports),
+      sink_(std::move(sink)),
+      parent_drained_(std::move(parent_drained)),
+      remit_(std::move(remit)),
+      linger_(io) {}
+
+Links::~Links() {
+  for (auto& [id, port] : ports_) port->gone = true;
+}
+
+void Links::open_parent(std::unique_ptr<Link> link) {
+  auto port = std::make_shared<Port>(io_, proto::kParentLink, wire::LinkReader::From::parent);
+  port->link = std::move(link);
+  port->heard = now();
+  port->up = true;
+  ports_.emplace(proto::kParentLink, port);
+  port->link->send(wire::make_greeting());
+  start(port);
+  transports_.ssh->set_signer(
+      [this](Transport::LoginId login, std::string data) { want_signature(login, std::move(data)); });
+}
+
+void Links::start(const PortPtr& port) {
+  Link::Handlers handlers;
+  // Weak: the port owns the link, the link its handlers.
+  handlers.on_bytes = [this, weak = std::weak_ptr{port}](std::string_view bytes) {
+    if (const PortPtr alive = weak.lock()) received(alive, bytes);
+  };
+  handlers.on_end = [this, weak = std::weak_ptr{port}](LinkEnd end) {
+    if (const PortPtr alive = weak.lock()) ended(alive, end);
+  };
+  handlers.on_drained = [this, weak = std::weak_ptr{port}] {
+    if (const PortPtr alive = weak.lock()) drained(alive);
+  };
+  port->link->start(std::move(handlers));
+}
+
+void Links::execute(const proto::Login& action) {
+  auto port = std::make_shared<Port>(io_, action.link, wire::LinkReader::From::child);
+  port->via = action.via;
+  port->launcher = action.profile.launcher;
+  port->transport = &transports_.of(action.via);
+  ports_.emplace(action.link, port);
+  const LoginLimits limits = limits_within(action.limit);
+  port->greeting_limit = std::min(kGreetingLimit, action.limit);
+  if (action.via == Via::command) port->greeting_limit += limits.connect;  // it still has to connect
+  port->login =
+      port->transport->login(action.host, action.profile, remote_command(port->launcher), limits,
+                             [this, port](LoginResult result) { logged_in(port, std::move(result)); });
+}
+
+void Links::logged_in(const PortPtr& port, LoginResult result) {
+  if (port->gone) return;
+  if (!result.link) {
+    ports_.erase(port->id);
+    port->gone = true;
+    return sink_(proto::LoginFailed{port->id, std::move(result.error), std::move(result.note)});
+  }
+  port->link = std::move(result.link);
+  port->login_result = std::move(result);
+  port->greeting.expires_after(port->greeting_limit);
+  port->greeting.async_wait([this, port](error_code ec) {
+    if (ec || port->gone || port->up) return;
+    fail(port, Error{Errc::timed_out, Phase::hello,
+                     fmt::format("no answer from the launcher within {:g} s", seconds(port->greeting_limit)),
+                     "is its login shell slow or waiting for input? try: ssh HOST true"});
+  });
+  start(port);
+}
+
+void Links::drained(const PortPtr& port) {
+  if (const PortPtr other = port->other.lock()) other->link->pause_reading(false);
+  if (port->id == proto::kParentLink) parent_drained_();
+}
+
+void Links::received(const PortPtr& port, std::string_view bytes) {
+  if (port->gone) return;
+  port->heard = now();
+  if (const PortPtr other = port->other.lock()) {
+    other->link->send(std::string{bytes});
+    if (other->link->backlog() > kMostRelayed) port->link->pause_reading(true);
+    return;
+  }
+  if (auto ok = port->reader.append(bytes); !ok) return fail(port, ok.error());
+  if (!port->up) {
+    if (!port->reader.greeted()) return;
+    port->up = true;
+    if (paused_) port->link->pause_reading(true);
+    port->greeting.cancel();
+    LoginResult& login = port->login_result;
+    std::string note = std::move(login.note);
+    if (!port->reader.chatter().empty()) {
+      note += (note.empty() ? "" : "; ") + std::string{"its shell printed before the launcher: "} +
+              port->reader.chatter().substr(0, 200);
+      std::replace(note.begin(), note.end(), '\n', ' ');
+    }
+    sink_(proto::LinkUp{port->id, convert(login.times), std::move(login.accepted_key), std::move(note)});
+  }
+  while (!port->gone) {
+    auto message = port->reader.next(remit_(port->id));
+    if (!message) return fail(port, garbage(message.error()));
+    if (!message->has_value()) return;
+    if (const auto* relayed = std::get_if<wire::Relayed>(&**message); relayed && port->is_relayed) {
+      port->carrier = ssh_connection(relayed->connection);
+      continue;
+    }
+    sink_(proto::LinkMessage{port->id, std::move(**message)});
+  }
+}
+
+void Links::ended(const PortPtr& port, const LinkEnd& end) {
+  if (port->gone) return;
+  if (!port->other.expired()) return end_relay(port);
+  proto::StreamEnd how = convert(end);
+  if (port->up) return fail(port, proto::explain_lost_link(how));
+  how.said = port->reader.chatter() + how.said;
+  fail(port, proto::explain_failed_launch(how, port->via, port->launcher));
+}
+
+void Links::fail(const PortPtr& port, Error error) {
+  const bool was_up = port->up;
+  drop(port);
+  if (was_up)
+    sink_(proto::LinkDown{port->id, std::move(error)});
+  else
+    sink_(proto::LoginFailed{port->id, std::move(error), {}});
+}
+
+void Links::drop(const PortPtr& port) {
+  port->gone = true;
+  port->greeting.cancel();
+  ports_.erase(port->id);
+  if (port->link) port->link->close(kLinger);
+  if (port->id == proto::kParentLink && parent_ended_) asio::post(io_, std::exchange(parent_ended_, nullptr));
+  // The link may be calling us: it goes when the loop comes round.
+  asio::post(io_, [port] { port->link.reset(); });
+}
+
+void Links::execute(const proto::CancelLogin& action) {
+  const auto it = ports_.find(action.link);
+  if (it == ports_.end()) return;
+  const PortPtr port = it->second;
+  if (!port->link) port->transport->cancel(port->login);
+  drop(port);
+}
+
+/// Only a launcher with a parent is asked: the root signs by itself.
+void Links::want_signature(Transport::LoginId login, std::string data) {
+  const auto asks = [&](const auto& entry) {
+    const Port& port = *entry.second;
+    return port.transport == transports_.ssh && !port.link && port.login == login;
+  };
+  const auto it = std::find_if(ports_.begin(), ports_.end(), asks);
+  if (it != ports_.end()) sink_(proto::SignatureWanted{it->first, std::move(data)});
+}
+
+void Links::execute(const proto::Signed& action) {
+  const auto it = ports_.find(action.link);
+  if (it != ports_.end() && !it->second->link)
+    it->second->transport->give_signature(it->second->login, action.signature);
+}
+
+void Links::execute(const proto::Send& action) {
+  const auto it = ports_.find(action.link);
+  if (it == ports_.end() || !it->second->link) return;
+  auto frames = wire::encode_frames(action.message);
+  if (!frames) return sink_(proto::SendRefused{action.link, frames.error()});
+  it->second->link->send(std::move(*frames));
+}
+
+void Links::execute(const proto::CloseLink& action) {
+  const auto it = ports_.find(action.link);
+  if (it != ports_.end()) drop(PortPtr{it->second});
+}
+
+// ---- adoption
+
+/// Not anew for each run of the program: a name that all can read must not be free for a moment.
+Result<void> Links::open_to_adopters(const std::string& socket) {
+  if (adopters_) return {};
+  auto door = std::make_unique<Door>(io_, [this](int fd, Door::Peer) { admit_adopter(fd); });
+  if (auto opened = door->open_local(socket); !opened) return opened;
+  adopters_ = std::move(door);
+  adopters_->accept();
+  return {};
+}
+
+Links::PortPtr Links::local_port(UniqueFd fd) {
+  UniqueFd output{::fcntl(fd.get(), F_DUPFD_CLOEXEC, 3)};
+  auto port = std::make_shared<Port>(io_, proto::kAdopterLink, wire::LinkReader::From::parent);
+  port->link =
+      std::make_unique<FdLinkHandle>(FdLink::make(io_, std::move(fd), std::move(output), {}, 0, nullptr));
+  port->heard = now();
+  port->up = true;
+  ports_.insert_or_assign(proto::kAdopterLink, port);
+  return port;
+}
+
+/// One at a time: an earlier one has not been quick enough.
+void Links::admit_adopter(int fd) {
+  UniqueFd socket{fd};
+  if (peer_uid(socket.get()) != ::geteuid()) return;
+  if (const auto earlier = ports_.find(proto::kAdopterLink); earlier != ports_.end())
+    drop(PortPtr{earlier->second});
+  const PortPtr port = local_port(std::move(socket));
+  port->is_relayed = true;
+  start(port);
+  sink_(proto::LinkUp{proto::kAdopterLink, {}, {}, {}});
+}
+
+void Links::execute(const proto::Relay& action) {
+  const auto parent = ports_.find(proto::kParentLink);
+  UniqueFd fd = connect_to_own(action.socket);
+  if (parent == ports_.end() || !fd) return asio::post(io_, [this] { sink_(proto::NobodyWaits{}); });
+  const PortPtr above = parent->second, waiting = local_port(std::move(fd));
+  waiting->other = above;
+  above->other = waiting;
+  const auto words = ssh_connection_words();
+  const auto hello = wire::encode_frames(wire::Relayed{fmt::format("{}", fmt::join(words, " "))});
+  if (hello) waiting->link->send(*hello);
+  start(waiting);
+}
+
+/// What one of them said last still goes to the other.
+void Links::end_relay(const PortPtr& port) {
+  for (const PortPtr& each : {port->other.lock(), PortPtr{port}}) {
+    if (each) drop(each);
+  }
+  linger_.expires_after(kLinger / 4);
+  linger_.async_wait([this](error_code ec) {
+    if (!ec) sink_(proto::LinkDown{proto::kParentLink, {Errc::link_lost, Phase::run, "the relay has ended"}});
+  });
+}
+
+void Links::execute(const proto::ReplaceParent&) {
+  const auto adopter = ports_.find(proto::kAdopterLink);
+  if (adopter == ports_.end()) return;
+  const PortPtr port = adopter->second;
+  ports_.erase(adopter);
+  if (const auto old = ports_.find(proto::kParentLink); old != ports_.end()) drop(PortPtr{old->second});
+  port->id = proto::kParentLink;
+  ports_.emplace(port->id, port);
+  replace_guarded_link();
+}
+
+/// Who is not read has been heard, as far as anybody can tell. Behind a command of the user's, or under a
+/// kernel that does not say, may be anything.
+void Links::execute(const proto::Probe& action) {
+  const auto it = ports_.find(action.link);
+  if (it == ports_.end() || !it->second->link) return;
+  const PortPtr port = it->second;
+  const bool is_parent = action.link == proto::kParentLink;
+  const Duration heard = now() - port->heard;
+  if (paused_ && !is_parent) return sink_(proto::Probed{port->id, {Duration{0}}});
+  if (action.here) return sink_(proto::Probed{port->id, {heard, Duration{0}, false, false}});
+  auto ends = port->is_relayed ? port->carrier : port->link->ends();
+  if (!ends && is_parent && !port->is_relayed) ends = ssh_connection();
+  if (!ends) return sink_(proto::Probed{port->id, {heard, {}, false, false}});
+  port->probe = probe_host(io_, *ends, {action.within, action.fresh}, heard,
+                           [this, weak = std::weak_ptr{port}](const proto::Evidence& evidence) {
+                             const PortPtr alive = weak.lock();
+                             if (alive && !alive->gone) sink_(proto::Probed{alive->id, evidence});
+                           });
+}
+
+std::size_t Links::backlog() const {
+  std::size_t bytes = 0;
+  for (const auto& [id, port] : ports_) bytes += port->link ? port->link->backlog() : 0;
+  return bytes;
+}
+
+std::size_t Links::parent_backlog() const {
+  const auto it = ports_.find(proto::kParentLink);
+  return it == ports_.end() ? 0 : it->second->link->backlog();
+}
+
+void Links::pause_children(bool paused) {
+  paused_ = paused;
+  for (auto& [id, port] : ports_) {
+    // Greetings are always read: whoever waits for one must not wait for the reader of our output.
+    if (id != proto::kParentLink && id != proto::kAdopterLink && port->up) port->link->pause_reading(paused);
+  }
+}
+
+void Links::await_parent(std::function<void()> done) {
+  if (!ports_.contains(proto::kParentLink)) return asio::post(io_, std::move(done));
+  parent_ended_ = std::move(done);
+  linger_.expires_after(kLinger);
+  linger_.async_wait([this](error_code ec) {
+    if (!ec && parent_ended_) std::exchange(parent_ended_, nullptr)();
+  });
+}
+
+}  // namespace charmtree::io

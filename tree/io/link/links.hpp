@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// All links of one launcher: the logins that lead to children, the children's links and the one to the
+// parent. Turns bytes into messages and back, waits (bounded) for a child's greeting, and reports what
+// happens as events.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "tree/io/asio.hpp"
+#include "tree/io/door.hpp"
+#include "tree/io/link/link.hpp"
+#include "tree/turn/events.hpp"
+#include "tree/wire/greeting.hpp"
+
+namespace charmtree::io {
+
+/// One transport per Via; all must outlive Links.
+struct Transports {
+  Transport* local = nullptr;
+  Transport* ssh = nullptr;
+  Transport* command = nullptr;
+  Transport& of(Via via) const;
+};
+
+class Links {
+public:
+  /// From the start of the remote command to its greeting: a login shell with heavy rc files may need
+  /// seconds.
+  static constexpr Duration kGreetingLimit = 30s;
+  /// What may still be sent when a link is closed.
+  static constexpr Duration kLinger = 2s;
+
+  using Remits = std::function<wire::Remit(proto::LinkId)>;
+
+  /// `parent_drained` is called when everything queued towards the parent has gone; `remit` says what is
+  /// believed of what comes over a link.
+  Links(asio::io_context& io, Transports transports, std::function<void(proto::Event)> sink,
+        std::function<void()> parent_drained, Remits remit);
+  ~Links();
+
+  /// Who comes to `socket` to adopt this launcher is let in, from the first call on: kAdopterLink. Error: why
+  /// nobody can.
+  Result<void> open_to_adopters(const std::string& socket);
+  /// This launcher's own parent: greets it, then reads.
+  void open_parent(std::unique_ptr<Link> link);
+
+  void execute(const proto::Login& action);
+  void execute(const proto::CancelLogin& action);
+  void execute(const proto::Signed& action);
+  void execute(const proto::Send& action);
+  void execute(const proto::CloseLink& action);
+  void execute(const proto::Relay& action);
+  void execute(const proto::ReplaceParent& action);
+  void execute(const proto::Probe& action);
+
+  /// Bytes queued on all links.
+  std::size_t backlog() const;
+  /// Bytes queued towards the parent.
+  std::size_t parent_backlog() const;
+  /// Stops (resumes) reading from all children.
+  void pause_children(bool paused);
+  /// Calls `done` from the event loop when the parent has ended its link, as it does when it has all that is
+  /// queued towards it, or after kLinger.
+  void await_parent(std::function<void()> done);
+
+private:
+  struct Port;
+  using PortPtr = std::shared_ptr<Port>;
+  void logged_in(const PortPtr& port, LoginResult result);
+  void received(const PortPtr& port, std::string_view bytes);
+  void ended(const PortPtr& port, const LinkEnd& end);
+  void fail(const PortPtr& port, Error error);
+  void drop(const PortPtr& port);
+  void want_signature(Transport::LoginId login, std::string data);
+  void start(const PortPtr& port);
+  void admit_adopter(int fd);
+  void drained(const PortPtr& port);
+  void end_relay(const PortPtr& port);
+  PortPtr local_port(UniqueFd fd);
+
+  asio::io_context& io_;
+  Transports transports_;
+  std::function<void(proto::Event)> sink_;
+  std::function<void()> parent_drained_;
+  Remits remit_;
+  std::map<proto::LinkId, PortPtr> ports_;
+  std::unique_ptr<Door> adopters_;
+  bool paused_ = false;
+  asio::steady_timer linger_;
+  std::function<void()> parent_ended_;  // set while only the end of the parent is awaited
+};
+
+/// `exec '<path>/charmrun' ++launcher`: the whole remote command line, for every host and job. Another `mode`
+/// makes it another of charmrun's inner modes.
+std::string remote_command(const std::string& launcher, std::string_view mode = "++launcher");
+
+}  // namespace charmtree::io

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// A process transport has nothing to wait for: the process is started and its pipes are the link. cancel()
+// therefore finds either a finished login, or one whose result is still in the event loop; the runner drops
+// that result by its own bookkeeping.
+#include "tree/io/link/process_transport.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "tree/io/clock.hpp"
+#include "tree/io/link/fd_link.hpp"
+#include "tree/io/spawn.hpp"
+#include "tree/io/surroundings.hpp"
+
+namespace charmtree::io {
+
+namespace {
+
+/// When ssh gives a silent host up. It is sshd that must answer, not the kernel: a loaded host gets 15 s.
+constexpr const char *kAliveInterval = "ServerAliveInterval=5", *kAliveCount = "ServerAliveCountMax=3";
+
+/// `fix`: what to try if the program cannot be started for a reason of its own.
+LoginResult start_command(asio::io_context& io, ChildWatch& watch, SpawnRequest request, const char* fix) {
+  LoginResult result;
+  result.times.begun = now();
+  auto in = open_pipe(), out = open_pipe(), err = open_pipe();
+  if (!in || !out || !err) {
+    result.error =
+        Error{Errc::spawn_failed, Phase::exec, "out of file descriptors", "raise ulimit -n or lower ++batch"};
+    return result;
+  }
+  request.environment = own_environment();
+  request.input = in->read_end.get();
+  request.output = out->write_end.get();
+  request.error = err->write_end.get();
+  auto pid = spawn(request);
+  if (!pid) {
+    const Error& why = pid.error();
+    result.error = Error{why.code == Errc::no_program ? Errc::no_launcher : Errc::remote_shell, Phase::exec,
+                         why.what, why.code == Errc::spawn_failed ? why.fix : fix};
+    return result;
+  }
+  result.times.executed = now();
+  result.link = std::make_unique<FdLinkHandle>(FdLink::make(
+      io, std::move(out->read_end), std::move(in->write_end), std::move(err->read_end), *pid, &watch));
+  return result;
+}
+
+void answer(asio::io_context& io, LoginResult result, std::function<void(LoginResult)> done) {
+  auto shared = std::make_shared<LoginResult>(std::move(result));
+  asio::post(io, [shared, done = std::move(done)] { done(std::move(*shared)); });
+}
+
+}  // namespace
+
+std::vector<std::string> CommandTransport::words(const Host& host, const Profile& profile,
+                                                 const std::string& command, const LoginLimits& limits) {
+  std::vector<std::string> words = profile.shell;
+  if (words.empty()) words = {"ssh"};
+  const std::size_t slash = words[0].rfind('/');
+  if (words[0].substr(slash == std::string::npos ? 0 : slash + 1) == "ssh") {
+    const std::string timeout =
+        fmt::format("ConnectTimeout={}", std::chrono::ceil<std::chrono::seconds>(limits.connect).count());
+    for (const char* word :
+         {"-x", "-T", "-o", "BatchMode=yes", "-o", kAliveInterval, "-o", kAliveCount, "-o"})
+      words.emplace_back(word);
+    words.push_back(timeout);
+    if (profile.host_keys == HostKeyPolicy::accept_new)
+      words.insert(words.end(), {"-o", "StrictHostKeyChecking=accept-new"});
+  }
+  if (!profile.user.empty()) words.insert(words.end(), {"-l", profile.user});
+  words.push_back(host.name);
+  words.push_back(command);
+  return words;
+}
+
+Transport::LoginId CommandTransport::login(const Host& host, const Profile& profile,
+                                           const std::string& command, const LoginLimits& limits,
+                                           std::function<void(LoginResult)> done) {
+  SpawnRequest request;
+  request.arguments = words(host, profile, command, limits);
+  request.program = request.arguments[0];
+  answer(io_, start_command(io_, watch_, std::move(request), "check ++remote-shell and the nodelist's shell"),
+         std::move(done));
+  return ++last_;
+}
+
+Transport::LoginId LocalTransport::login(const Host&, const Profile& profile, const std::string&,
+                                         const LoginLimits&, std::function<void(LoginResult)> done) {
+  SpawnRequest request;
+  request.program = profile.launcher;
+  request.arguments = {profile.launcher, "++launcher"};
+  request.dies_with_parent = false;  // it sees the end of its stdin and cleans up first
+  answer(io_, start_command(io_, watch_, std::move(request), "name the right one with ++launcher PATH"),
+         std::move(done));
+  return ++last_;
+}
+
+}  // namespace charmtree::io

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Transports whose link is the stdin/stdout of a child process: a remote-shell command (ssh, rsh, a site
+// script), or the launcher itself on this machine.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tree/io/child_watch.hpp"
+#include "tree/io/link/link.hpp"
+
+namespace charmtree::io {
+
+/// Via::command: `<profile.shell words> [-l user] <host> <command>`; without words the ssh command in batch
+/// mode. The link counts as up at once; whether a launcher answers is for the greeting to show.
+class CommandTransport : public Transport {
+public:
+  /// Both must outlive the transport.
+  CommandTransport(asio::io_context& io, ChildWatch& watch) : io_(io), watch_(watch) {}
+  LoginId login(const Host& host, const Profile& profile, const std::string& command,
+                const LoginLimits& limits, std::function<void(LoginResult)> done) override;
+  void cancel(LoginId) override {}
+
+  /// The words that login() runs; for messages and tests.
+  static std::vector<std::string> words(const Host& host, const Profile& profile, const std::string& command,
+                                        const LoginLimits& limits);
+
+private:
+  asio::io_context& io_;
+  ChildWatch& watch_;
+  LoginId last_ = 0;
+};
+
+/// Via::local: `<profile.launcher> ++launcher` as a child in its own session.
+class LocalTransport : public Transport {
+public:
+  LocalTransport(asio::io_context& io, ChildWatch& watch) : io_(io), watch_(watch) {}
+  LoginId login(const Host& host, const Profile& profile, const std::string& command,
+                const LoginLimits& limits, std::function<void(LoginResult)> done) override;
+  void cancel(LoginId) override {}
+
+private:
+  asio::io_context& io_;
+  ChildWatch& watch_;
+  LoginId last_ = 0;
+};
+
+}  // namespace charmtree::io

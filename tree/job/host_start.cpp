@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/job/host_start.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace charmtree::proto {
+
+void HostStart::on(const Prepared& event, HostTurn& turn) {
+  const OwnProcesses& own = turn.own;
+  if (own.phase().ending) return;
+  if (event.checkup) turn.up.messages.emplace_back(*event.checkup);
+  if (event.blind) turn.up.facts.blind.push_back(turn.host);
+  if (!event.ok) {
+    failed_ = true;
+    turn.up.facts.hosts_failed.push_back({turn.host, event.error});
+    return;
+  }
+  if (!turn.job.checkup) {
+    begin({event.address, event.cpus, event.random_layout, event.can_fork}, turn);
+    if (own.local().count > 0) return;
+  }
+  if (host_.cpus && turn.job.provision.by_topology())
+    turn.up.facts.topologies.push_back({turn.host, 1, host_.cpus->topology()});
+  all_are_up(turn);
+}
+
+void HostStart::begin(ReadyHost host, HostTurn& turn) {
+  host_ = std::move(host);
+  ready_ = true;
+  turn.own.phase().forking = forks(turn);
+  const std::uint32_t count = turn.own.local().count;
+  if (!host_.cpus || count == 0) return;
+  for (std::uint32_t rank = 0; rank < count; ++rank)
+    bindings_.push_back(binding_of(turn.job, *host_.cpus, rank));
+  if (turn.job.reports.bindings) turn.up.messages.push_back(wire::Bindings{turn.host, bindings_});
+  if (turn.job.spawn.bind != CpuUnit::none && !host_.cpus->bindable) {
+    turn.up.messages.push_back(
+        wire::Note{turn.host, "hwloc describes another machine (HWLOC_...): nothing is bound"});
+  }
+}
+
+/// Forked processes would all be bound where the first one is.
+bool HostStart::forks(const HostTurn& turn) const {
+  const wire::JobSpec& job = turn.job;
+  const bool wanted = job.spawn.fork_clients == wire::ForkClients::always ||
+                      (job.spawn.fork_clients == wire::ForkClients::where_random && host_.random_layout);
+  return wanted && host_.can_fork && turn.own.local().count > 1 && job.spawn.bind == CpuUnit::none &&
+         !job.resizes;
+}
+
+bool HostStart::waits_to_spawn(const OwnProcesses& own) const {
+  return ready_ && spawned_ < to_spawn(own) && !failed_ && !own.phase().ending;
+}
+
+void HostStart::spawn(HostTurn& turn) {
+  for (std::uint32_t i = 0; i < kSpawnsAtOnce && waits_to_spawn(turn.own); ++i, ++spawned_) {
+    start(turn.own.local().first + spawned_, {}, turn);
+  }
+}
+
+void HostStart::start(std::uint32_t number, std::vector<std::string> more_arguments, HostTurn& turn) {
+  turn.own.starts(number);
+  Spawn spawn{turn.own.name_of(number), std::move(more_arguments), {}, turn.own.at(number).restarts};
+  const std::uint32_t rank = turn.own.local().rank_of(number);
+  if (!bindings_.empty() && bindings_[rank].by == wire::Binding::By::launcher)
+    spawn.cpus = bindings_[rank].pus;
+  turn.out.push_back(std::move(spawn));
+}
+
+/// The tuple that stays is that of a host's first table, of which there may be others.
+void HostStart::start_successor(std::uint32_t number, HostTurn& turn) {
+  OwnProcess& process = turn.own.at(number);
+  const auto [order, input] = process.successor.take();
+  OwnProcess next;
+  next.restarts = order.restarts;
+  next.awaited = order.awaited || process.awaited || process.kind.has_value();
+  next.tuple = std::move(process.tuple);
+  process = std::move(next);
+  std::vector<std::string> arguments;
+  if (is_by_program(turn.job.loss.recovery))
+    arguments = {"+restartaftercrash", fmt::format("{}", order.phase), "+restartisomalloc"};
+  start(number, std::move(arguments), turn);
+  if (!input.empty() || order.input_ended)
+    turn.out.push_back(WriteInput{turn.own.name_of(number), input, order.input_ended});
+}
+
+void HostStart::on(const Spawned& event, HostTurn& turn) {
+  OwnProcess& process = turn.own.at(event.process);
+  if (process.state == OwnProcess::State::starting) process.state = OwnProcess::State::running;
+  process.output.begin();
+  if (process.restarts > 0) return;
+  if (++started_ < to_spawn(turn.own) || failed_ || spawned_at_ != kNever) return;
+  all_are_up(turn);
+}
+
+void HostStart::all_are_up(HostTurn& turn) {
+  spawned_at_ = turn.now;
+  turn.up.facts.hosts_up.push_back(turn.host);
+}
+
+void HostStart::adopt(const Registered& output, ClientKind kind, HostTurn& turn) {
+  turn.own.starts(output.process);
+  turn.out.push_back(Adopt{output.process, turn.own.local().first, kind, output.client});
+}
+
+/// What is not found is still seen to end by its connection, and killed as a leftover.
+void HostStart::on(const Adopted& event, HostTurn& turn) {
+  OwnProcess& process = turn.own.at(event.process);
+  if (process.state != OwnProcess::State::starting) return;
+  if (event.found) {
+    process.state = OwnProcess::State::running;
+    return;
+  }
+  turn.own.is_gone(event.process);
+  turn.up.messages.push_back(
+      wire::Note{turn.host, fmt::format("the pid of forked process {} does not show", event.process)});
+}
+
+/// That of one that is started again is told by HostEnds.
+void HostStart::on(const SpawnFailed& event, HostTurn& turn) {
+  turn.own.is_gone(event.process);
+  if (turn.own.at(event.process).restarts > 0) return;
+  ++started_;
+  if (!failed_ && !turn.own.phase().ending) {
+    if (spawned_at_ == kNever)
+      turn.up.facts.hosts_failed.push_back({turn.host, event.error});
+    else  // one of those that could not be forked: the host has answered already
+      turn.up.facts.exits.push_back(
+          {.process = event.process, .refused = true, .text = to_string(event.error)});
+  }
+  failed_ = true;
+}
+
+void HostStart::joined(const wire::JobSpec& job, std::uint32_t rank) {
+  if (host_.cpus) bindings_.push_back(binding_of(job, *host_.cpus, rank));
+}
+
+void HostStart::reshape(std::uint32_t staying, HostTurn& turn) {
+  const std::uint32_t count = turn.own.local().count;
+  bindings_.clear();
+  for (std::uint32_t rank = 0; host_.cpus && rank < count; ++rank)
+    bindings_.push_back(binding_of(turn.job, *host_.cpus, rank));
+  spawned_ = started_ = staying;
+  spawned_at_ = kNever;
+  if (staying < count) return;
+  if (count > 0) return all_are_up(turn);
+  spawned_at_ = turn.now;
+}
+
+}  // namespace charmtree::proto

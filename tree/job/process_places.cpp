@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/job/process_places.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace charmtree::proto {
+
+void ProcessPlaces::move(const wire::Share& share) {
+  for (std::uint32_t i = 0; i < share.processes; ++i) moved_.move(share.first_process + i, share.host);
+}
+
+const Host& ProcessPlaces::host_of(std::uint32_t process) const {
+  if (const auto moved = moved_.host_of(process)) return hosts_[*moved];
+  const Host* host = charmtree::host_of(hosts_, process);
+  return host != nullptr ? *host : hosts_.back();
+}
+
+std::vector<std::uint32_t> ProcessPlaces::processes_on(std::uint32_t host) const {
+  std::vector<std::uint32_t> processes;
+  const Host& there = hosts_[host];
+  for (std::uint32_t i = 0; i < there.processes; ++i) {
+    if (!moved_.host_of(there.first_process + i)) processes.push_back(there.first_process + i);
+  }
+  for (const auto& [process, hosts] : moved_) {
+    if (hosts.back() == host) processes.push_back(process);
+  }
+  std::sort(processes.begin(), processes.end());
+  return processes;
+}
+
+std::vector<std::uint32_t> ProcessPlaces::unfinished_on(std::uint32_t host) const {
+  std::vector<std::uint32_t> processes = processes_on(host);
+  std::erase_if(processes, [&](std::uint32_t process) { return finished_.contains(process); });
+  return processes;
+}
+
+bool ProcessPlaces::any_finished_on(std::uint32_t host) const {
+  return processes_on(host).size() != unfinished_on(host).size();
+}
+
+std::string ProcessPlaces::about(std::uint32_t process, Phase phase, const std::string& what) const {
+  return fmt::format("{}: {}: process {}: {}", host_of(process).name, name(phase), process, what);
+}
+
+}  // namespace charmtree::proto

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What kind of program a file is, told by texts in it that survive strip: Charm++'s machine layers each print
+// some that no other has, and so do MPI libraries. Who reads the file is tree/io/host/program_reader; what
+// follows for the job is for charmrun/plan/program_rules to say.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace charmtree::wire {
+
+struct ProgramTraits {
+  bool elf = false;       // a compiled program; false: a script, or a file that cannot be read here
+  bool netstart = false;  // Charm++ on netlrts or verbs: it speaks to its launcher
+  bool smp = false;       // a Charm++ program of an SMP build, on any machine layer
+  bool non_smp = false;   // of another build
+  bool pxshm = false;     // shares memory between the processes of a host
+  bool restarts = false;  // built to survive the crash of processes (syncft)
+  bool resizes = false;   // built to shrink and expand
+  bool charm4py = false;  // names charm4py, whose Charm++ is loaded only when it runs
+  bool mpi = false;       // contains or needs an MPI library, or imports mpi4py
+
+  /// A Charm++ program, by its own text.
+  bool charm() const { return netstart || smp || non_smp; }
+  /// Its processes find each other by MPI alone.
+  bool by_mpi() const { return mpi && !netstart && !charm4py; }
+  friend bool operator==(const ProgramTraits&, const ProgramTraits&) = default;
+};
+
+/// True for the names of MPI's libraries (MPICH's and all that descend from it, Open MPI's, MPT's), without
+/// folder.
+bool is_mpi_library(std::string_view name);
+
+/// The text of a Python script imports mpi4py somewhere.
+bool imports_mpi4py(std::string_view script);
+
+/// Looks for the texts in a file that comes in pieces.
+class TraitSearch {
+public:
+  /// The next piece of a run of bytes; a text may lie across pieces.
+  void feed(std::string_view bytes);
+  /// What follows does not join what came before.
+  void interrupt() { tail_.clear(); }
+  /// What has been found so far; `elf` is not for a search to say.
+  const ProgramTraits& found() const { return found_; }
+
+private:
+  ProgramTraits found_;
+  std::string tail_;  // of the last piece, shorter than the longest text
+};
+
+}  // namespace charmtree::wire

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// One event's handling, as the parts of the root see it (RootDesk, tree/node/root_desk.hpp, is what they
+// are parts of). They do not know each other: what one must tell another is RootNews.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tree/job/judge.hpp"
+
+namespace charmtree::proto {
+
+/// This process is gone, and another one takes its place.
+struct ProcessReplaced {
+  std::uint32_t process;
+};
+/// All processes are let go: they heed no request until there is a table.
+struct Regrouping {};
+using RootNews = std::variant<ProcessReplaced, Regrouping, Progress::Restart>;
+
+class RootTurn {
+public:
+  using ForProcesses = std::vector<std::pair<std::uint32_t, wire::Message>>;
+
+  RootTurn(Instant now, Actions& out, Judge& judge) : now_(now), out_(out), judge_(judge) {}
+  RootTurn(const RootTurn&) = delete;
+  RootTurn& operator=(const RootTurn&) = delete;
+  virtual ~RootTurn() = default;
+
+  Instant now() const { return now_; }
+  /// What the job is, as far as is known; and who decides how it ends.
+  Judge& judge() { return judge_; }
+  bool is_over() const { return judge_.verdict().has_value(); }
+  void act(Action action) { out_.push_back(std::move(action)); }
+  void say(Tone tone, std::string line) { out_.push_back(Say{tone, std::move(line)}); }
+
+  /// To all children.
+  virtual void to_all(wire::Message message) = 0;
+  /// To the launcher of that process.
+  virtual void to(std::uint32_t process, wire::Message message) = 0;
+  virtual void tell(const RootNews& news) = 0;
+
+private:
+  Instant now_;
+  Actions& out_;
+  Judge& judge_;
+};
+
+}  // namespace charmtree::proto

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The next run of a session (DESIGN D23): a program, and what is its own in the job that runs it. Everything
+// that is the tree's has been put into `job` already.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tree/base/time.hpp"
+#include "tree/job/judge.hpp"
+#include "tree/wire/messages.hpp"
+
+namespace charmtree::proto {
+
+struct RunPlan {
+  wire::JobSpec job;
+  std::vector<std::uint32_t> processes;  // for each host of the job; the first that live take these places
+  Duration time_limit{0};                // 0: none
+  bool int_ends = true;
+  BadExit bad_exit = BadExit::waits;
+  bool shows_output = true;  // as RootPlan's
+};
+
+}  // namespace charmtree::proto

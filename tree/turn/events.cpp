@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/turn/events.hpp"
+
+namespace charmtree::proto {
+
+Event::Event() = default;
+Event::Event(const Event& other) = default;
+Event::Event(Event&& other) noexcept = default;
+Event& Event::operator=(const Event& other) = default;
+Event& Event::operator=(Event&& other) noexcept = default;
+Event::~Event() = default;
+
+Action::Action() = default;
+Action::Action(const Action& other) = default;
+Action::Action(Action&& other) noexcept = default;
+Action& Action::operator=(const Action& other) = default;
+Action& Action::operator=(Action&& other) noexcept = default;
+Action::~Action() = default;
+
+}  // namespace charmtree::proto

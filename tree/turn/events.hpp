@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole vocabulary between the pure core and its shell. Events are what happened, Actions what the shell
+// must do, in order. The real shell (tree/io) and the simulator speak exactly this.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tree/base/error.hpp"
+#include "tree/base/one_of.hpp"
+#include "tree/base/time.hpp"
+#include "tree/clients/client_server.hpp"
+#include "tree/clients/client_silence.hpp"
+#include "tree/turn/binding.hpp"
+#include "tree/turn/ending.hpp"
+#include "tree/turn/job_status.hpp"
+#include "tree/turn/losses.hpp"
+#include "tree/wire/host.hpp"
+#include "tree/wire/messages.hpp"
+
+namespace charmtree::proto {
+
+/// A link of one launcher. 0 is the one to its parent; children get 1, 2, ... in the order of their logins, a
+/// retry a new one.
+using LinkId = std::uint32_t;
+inline constexpr LinkId kParentLink = 0;
+/// The one to a launcher that has come to adopt this one: LinkUp and LinkDown are about it, too.
+inline constexpr LinkId kAdopterLink = UINT32_MAX;
+
+// ---- events
+
+/// The root's only start signal; other launchers start with their parent's Welcome.
+struct Begin {};
+/// When the steps of a login ended, in this launcher's clock.
+struct LoginTimes {
+  Instant begun = kNever, resolved = kNever, connected = kNever, handshaken = kNever, authenticated = kNever,
+          executed = kNever;
+};
+/// The launcher on that host has greeted. `key.type` not empty: its host key was taken on first use.
+struct LinkUp {
+  LinkId link;
+  LoginTimes times;
+  HostKey key;
+  std::string note;
+};
+/// The login failed, or the launcher did not greet; the link does not exist.
+struct LoginFailed {
+  LinkId link;
+  Error error;
+  std::string note;
+};
+struct LinkMessage {
+  LinkId link;
+  wire::Message message;
+};
+/// A link that was up has ended or broke the protocol. kParentLink: the parent is gone.
+struct LinkDown {
+  LinkId link;
+  Error error;
+};
+/// A message was not sent, because its receiver would refuse it as too large. The link is as it was.
+struct SendRefused {
+  LinkId link;
+  Error error;
+};
+/// Answer to Prepare: the host is ready to start processes, or why not. `address`: IPv4 that other hosts can
+/// reach (0: unknown).
+struct Prepared {
+  std::uint32_t address = 0;
+  Error error;
+  bool ok = true;
+  std::optional<wire::Checkup> checkup = {};  // of a job that is one
+  std::optional<CpuMap> cpus = {};            // if the job needs them
+  bool random_layout = false;  // the kernel refuses to fix the addresses of processes, as the job wants it
+  bool can_fork = false;       // the program obeys `nodefork`; looked at only where layouts differ
+  bool blind = false;  // what our parent's host acknowledges cannot be seen; looked at only if there may be
+                       // another run
+};
+struct Spawned {
+  std::uint32_t process;
+};
+/// Answer to Adopt. `found` false: who it is does not show, and ProcessExited will not come.
+struct Adopted {
+  std::uint32_t process;
+  bool found;
+};
+struct SpawnFailed {
+  std::uint32_t process;
+  Error error;
+};
+struct ProcessOutput {
+  std::uint32_t process;
+  Stream stream;
+  std::string bytes;
+};
+/// Answer to DrainOutput: what the process had written by then has come as ProcessOutput. For stdout and
+/// stderr: what the client prints from now on it also writes to its terminal, or there (`copied`).
+struct OutputDrained {
+  std::uint32_t process;
+  std::array<bool, 2> on_terminal{};
+  std::array<bool, 2> copied{true, true};
+};
+/// The process is gone and its pipes have been read empty once. `signal` 0: it exited with `code`.
+struct ProcessExited {
+  std::uint32_t process;
+  std::uint8_t code = 0;
+  std::uint8_t signal = 0;
+  bool core = false;
+  bool unknown = false;  // adopted: how it ended does not show
+  std::string note;      // killed by a signal: where its core file is, or that the kernel wanted its memory
+};
+struct ClientOpened {
+  ClientKind kind;
+  ClientId client;
+  std::uint32_t address = 0;  // of a CCS client: IPv4, host byte order
+  std::uint16_t port = 0;
+};
+struct ClientBytes {
+  ClientKind kind;
+  ClientId client;
+  std::string bytes;
+};
+struct ClientClosed {
+  ClientKind kind;
+  ClientId client;
+  bool listens = false;  // a client of the job that may only have said all: its connection is still there
+};
+/// Root: bytes of the user's stdin; `end` with the last.
+struct InputRead {
+  std::string bytes;
+  bool end = false;
+};
+/// The pipe of a process took this many bytes of its input (of typed input: the process has read them).
+struct InputWritten {
+  std::uint32_t process;
+  std::uint32_t bytes;
+};
+/// Answer to RecallPipe.
+struct InputRecalled {
+  std::string bytes;
+};
+/// Root: answer to a Show with output that wants a receipt.
+struct Shown {
+  std::uint32_t process;
+};
+/// Root: the window of the user's terminal has another size.
+struct WindowResized {
+  wire::WindowSize size;
+};
+/// Root: of what was shown so much more (output_cost) has been written, or will never be.
+struct OutputWritten {
+  std::uint64_t cost;
+};
+/// Answer to SpoolWrite, in their order. `failure`: why the bytes are not in the file; empty: they are.
+struct Spooled {
+  std::string failure = {};
+};
+/// Answer to SpoolRead; `failure`: why the bytes are lost.
+struct Unspooled {
+  std::string bytes;
+  std::string failure = {};
+};
+/// Root: answer to ReadHosts: the hosts with processes, numbered among themselves, whose `profile` is a place
+/// in `profiles`; or why there are none.
+struct HostsRead {
+  std::vector<Host> hosts;
+  std::vector<Profile> profiles;
+  std::optional<Error> error = {};
+};
+/// Root: a signal for us or for the job. The one to go on comes after StopSelf in any case.
+struct UserSignal {
+  int signal;
+};
+/// Answer to KillLeftovers. `all` false: some live on.
+struct LeftoversKilled {
+  std::uint32_t killed;
+  bool all = true;
+};
+/// A login under way needs `data` to be signed by one of its profile's forwarded keys. Answer Signed.
+struct SignatureWanted {
+  LinkId link;
+  std::string data;
+};
+/// Root: answer to Sign; an empty signature: the key or its agent refused.
+struct SignatureMade {
+  std::uint32_t launcher, login;
+  std::string signature;
+};
+/// Answer to Relay: no launcher of that job and host waits here.
+struct NobodyWaits {};
+/// Answer to LookAtClient.
+struct ClientSeen {
+  std::uint32_t process;
+  Sight sight;
+};
+/// What was found out about a link that is silent.
+struct Evidence {
+  Duration heard{0};  // the last byte came so long ago
+  std::optional<Duration> acknowledged =
+      {};                     // so long ago the other machine last acknowledged some; not known
+  bool port_answers = false;  // a connection to its ssh port was taken or refused
+  bool asked = true;          // one was made; else that was not necessary, or not possible
+};
+/// Answer to Probe.
+struct Probed {
+  LinkId link;
+  Evidence evidence;
+};
+struct RunPlan;  // run_plan.hpp
+/// Root of a session that awaits a run (RunOver): this is it.
+struct NextRun {
+  std::shared_ptr<const RunPlan> plan;
+};
+/// Root of a session: it is to end, by this signal, and so is the run that there is. A second time: at once.
+struct SessionEnds {
+  int signal;
+};
+/// Nothing happened but time: next_deadline() has come.
+struct Tick {};
+
+using AnyEvent =
+    std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared, Spawned, Adopted,
+                 SpawnFailed, ProcessOutput, OutputDrained, ProcessExited, ClientOpened, ClientBytes,
+                 ClientClosed, InputRead, InputWritten, InputRecalled, Shown, WindowResized, OutputWritten,
+                 Spooled, Unspooled, HostsRead, UserSignal, LeftoversKilled, SignatureWanted, SignatureMade,
+                 NobodyWaits, Probed, ClientSeen, NextRun, SessionEnds, Tick>;
+/// One of them; see wire::Message.
+struct Event : AnyEvent {
+  template <OneOf<AnyEvent> T>
+  Event(T&& value)  // NOLINT(google-explicit-constructor, bugprone-forwarding-reference-overload)
+      : AnyEvent(kPlaceOf<T, AnyEvent>, std::forward<T>(value)) {}
+  Event();
+  Event(const Event& other);
+  Event(Event&& other) noexcept;
+  Event& operator=(const Event& other);
+  Event& operator=(Event&& other) noexcept;
+  ~Event();
+};
+
+// ---- actions
+
+/// Start a launcher on `host`; answer LinkUp or LoginFailed. `via` may differ from the profile's (fallback to
+/// the ssh command). No step of it may take longer than `limit`.
+struct Login {
+  LinkId link;
+  Host host;
+  Profile profile;
+  Via via;
+  Duration limit;
+};
+/// Give up a login; no answer comes.
+struct CancelLogin {
+  LinkId link;
+};
+/// The signature that a login wanted; empty: refused.
+struct Signed {
+  LinkId link;
+  std::string signature;
+};
+struct Send {
+  LinkId link;
+  wire::Message message;
+};
+/// Send what is queued (bounded time), then end the link. No LinkDown follows.
+struct CloseLink {
+  LinkId link;
+};
+/// Hand on all that comes between the parent and the launcher that waits at this socket to be adopted, until
+/// one of them ends; only that is then told, as the end of the parent's link. Or answer NobodyWaits.
+struct Relay {
+  std::uint32_t host;
+  std::string socket;
+};
+/// kAdopterLink becomes kParentLink. The one that was it until now is closed, if there still is one.
+struct ReplaceParent {};
+/// A link is silent: find out within this time whether the machine at its other end lives; at once, without a
+/// connection to it, if it acknowledged something less than `fresh` ago, or some of what came has not been
+/// read. `here`: it is this machine. Answer Probed.
+struct Probe {
+  LinkId link;
+  Duration within, fresh;
+  bool here = false;
+};
+/// Make this host ready: working directory, ~/.charmrunrc, setup command, client sockets. Answer Prepared.
+struct Prepare {
+  std::shared_ptr<const wire::JobSpec> job;
+  Host self;
+};
+/// Start one process of the job, with these arguments behind its own, bound to these PUs (none: not bound).
+/// Answer Spawned or SpawnFailed.
+struct Spawn {
+  std::uint32_t process;
+  std::vector<std::string> more_arguments = {};
+  CpuSet cpus = {};
+  std::uint32_t restarts = 0;  // so many have been started under its number before
+};
+/// Find out who `client` is, a connected process that process `parent` forked, and watch it as if we had
+/// started it. Answer Adopted.
+struct Adopt {
+  std::uint32_t process, parent;
+  ClientKind kind;
+  ClientId client;
+};
+/// To the process's group; to an adopted one itself.
+struct Signal {
+  std::uint32_t process;
+  int signal;
+};
+/// Kill every process that our processes left behind (children of this subreaper, holders of the job's mark).
+/// `job` and `host` name the mark. Answer LeftoversKilled once none is found, or after some seconds.
+struct KillLeftovers {
+  std::string job;
+  std::uint32_t host;
+};
+/// `bytes`, then `tail` (may be null), which many clients share.
+struct ClientSend {
+  ClientKind kind;
+  ClientId client;
+  std::string bytes;
+  wire::Blob tail = {};
+};
+struct ClientClose {
+  ClientKind kind;
+  ClientId client;
+};
+/// Read the process's pipes until they are empty, before the next action. Answer OutputDrained. `client` is
+/// its connection.
+struct DrainOutput {
+  std::uint32_t process;
+  ClientId client = 0;
+};
+/// Do not read (read again) what the process writes to its pipes or its terminal.
+struct PauseOutput {
+  std::uint32_t process;
+  bool paused;
+};
+/// Do not read (read again) what the client says.
+struct PauseClient {
+  ClientId client;
+  bool paused;
+};
+/// Find out what a process does that says nothing: the one that holds the client's connection. Answer
+/// ClientSeen.
+struct LookAtClient {
+  std::uint32_t process;
+  ClientId client;
+};
+/// Keep these bytes in this host's spool file, at that place. Answer Spooled.
+struct SpoolWrite {
+  std::uint64_t offset;
+  wire::Blob bytes;
+};
+/// Read them back; `last`: nothing else is kept there, the file can be emptied. Answer Unspooled.
+struct SpoolRead {
+  std::uint64_t offset;
+  std::size_t size;
+  bool last;
+};
+/// Write to the stdin pipe or the terminal of a process.
+struct WriteInput {
+  std::uint32_t process;
+  std::string bytes;
+  bool end;
+};
+/// Take back what the input process has not read. Answer InputRecalled.
+struct RecallPipe {
+  std::uint32_t process;
+};
+/// The terminal of the input process gets this size.
+struct ResizeTerminal {
+  std::uint32_t process;
+  wire::WindowSize size;
+};
+/// Root: read at most this many bytes of the user's stdin. Answer InputRead. `keys`: from a terminal, every
+/// key as it is typed, control keys too.
+struct ReadInput {
+  std::uint32_t bytes;
+  bool keys = false;
+};
+/// Root: keys are the user's own again: nobody takes them any more.
+struct ReleaseKeys {};
+/// Root: send what is queued (bounded time), then stop this process, as Ctrl-Z does, unless it is to go on
+/// again by then.
+struct StopSelf {};
+/// Root: look again which hosts there are, and place so many PEs on them. Answer HostsRead.
+struct ReadHosts {
+  std::uint32_t pes;
+};
+/// Root: output of a process. If it wants a receipt: answer Shown when this and all before it has been
+/// written, or nobody reads it any more.
+struct Show {
+  wire::Output output;
+  std::string host;             // of that process
+  std::uint32_t processes = 2;  // of the job
+  bool raw = false;             // its bytes are to be written as they are
+};
+/// Root: a line of ours for the user. `verbose`: only with ++verbose.
+enum class Tone : std::uint8_t { verbose, info, error };
+struct Say {
+  Tone tone;
+  std::string text;
+};
+/// Root: sign this by the user's key `key`, for a login that a launcher makes. Answer SignatureMade.
+struct Sign {
+  std::uint32_t launcher, login;
+  std::string key;  // public, as a blob
+  std::string data;
+};
+/// Root: remember this host key (known_hosts).
+struct StoreHostKey {
+  std::uint32_t host;
+  HostKey key;
+};
+/// Root: one launcher's start-up times, in the root's clock; of the launchers that the root itself started
+/// always, as far as their login, when every host is up. With `error`: that it was given up at `failed`; of
+/// `stamps` only the host counts then.
+struct Record {
+  wire::Stamps stamps;
+  std::optional<Error> error = {};
+  Instant failed = kNever;
+};
+/// Root of a checkup: what was found on one host, in the root's clock.
+struct Examined {
+  wire::Checkup checkup;
+};
+/// Root: what has changed in the job's status, whose `late` hosts are left out, and what has become of hosts
+/// and processes since. Only where somebody looks at it (RootPlan::tells_progress).
+struct Progress {
+  JobStatus status;
+  std::vector<std::uint32_t> hosts_up;         // have started their processes
+  std::vector<wire::HostFailure> hosts_lost;   // were up
+  std::vector<wire::StartedBy> started_by;     // of a job that is watched
+  std::vector<wire::ProcessSet::Range> ended;  // as they should, of a job that is watched
+  struct Loss {
+    std::uint32_t process;
+    std::string how;
+    bool asked = false;  // charmrun has ended it, because of another cause
+  };
+  std::vector<Loss> lost;  // processes that ended otherwise
+  struct Failure {
+    std::uint32_t process;
+    std::uint32_t host;  // where it was
+    WayToEnd way;
+    std::string how;
+  };
+  std::vector<Failure> failures;  // those of them that are not started again, and were not ended by charmrun
+  std::vector<proto::Loss>
+      losses;  // without which the job goes on; those of single processes are in `lost`, too
+  struct Restart {
+    std::uint32_t process;
+    std::uint32_t host;      // where that is
+    std::uint32_t restarts;  // of this process, with this one
+    std::string how;         // it was lost
+  };
+  std::vector<Restart> restarts;        // processes that are started again
+  std::vector<std::uint32_t> back;      // that were lost, or regrouped, and have registered
+  std::vector<wire::Silence> silences;  // of processes, and their ends
+  std::optional<Ending> restarted;      // this ended a run of the program, which is started again
+};
+/// This launcher is done. Root: with the status to exit with, or the signal to die of (0: none), and why.
+struct Finish {
+  int status;
+  int signal;
+  Ending why = {};
+};
+/// Root of a session: a run is over, or, the first time, there is a tree; the next run is awaited. What the
+/// run had to show has been shown before.
+struct RunOver {
+  Finish result;
+};
+
+/// Whose launcher has started which, and what else a root has to know of the tree of one that was lost.
+struct TreeShape {
+  std::vector<wire::StartedBy> started_by;
+  wire::ProcessSet lost;  // processes of launchers that were lost
+};
+/// Root of a job that is kept alive: this is what another one needs to take over, from now on.
+struct KeepTree {
+  TreeShape shape;
+  std::vector<Host> hosts;
+  std::uint32_t pes_per_process = 1;
+};
+
+using AnyAction =
+    std::variant<Login, CancelLogin, Signed, Send, CloseLink, Relay, ReplaceParent, Probe, Prepare, Spawn,
+                 Adopt, Signal, KillLeftovers, ClientSend, ClientClose, DrainOutput, PauseOutput, PauseClient,
+                 LookAtClient, SpoolWrite, SpoolRead, WriteInput, RecallPipe, ResizeTerminal, ReadInput,
+                 ReleaseKeys, StopSelf, ReadHosts, Show, Say, Sign, StoreHostKey, Record, Examined, Progress,
+                 RunOver, KeepTree, Finish>;
+/// One of them; see wire::Message.
+struct Action : AnyAction {
+  template <OneOf<AnyAction> T>
+  Action(T&& value)  // NOLINT(google-explicit-constructor, bugprone-forwarding-reference-overload)
+      : AnyAction(kPlaceOf<T, AnyAction>, std::forward<T>(value)) {}
+  Action();
+  Action(const Action& other);
+  Action(Action&& other) noexcept;
+  Action& operator=(const Action& other);
+  Action& operator=(Action&& other) noexcept;
+  ~Action();
+};
+using Actions = std::vector<Action>;
+
+}  // namespace charmtree::proto
