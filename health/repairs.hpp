@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part that repairs the tree above a loss. A launcher below cannot be reached any more, in a job that
-// goes on: we log in to its host again, and if it lives it waits there (Adoption) and
-// becomes our child once more, with all below it. If it is gone we take its place, and seek those that it had
+// goes on: we log in to its host again, and if it lives it waits there (Adoption) and becomes our child once
+// more, with all below it. If it is gone we take its place, and seek those that it had
 // started in the same way. Whoever is not found is lost, and whatever the job has left there is killed. Until
 // then nothing is said of it: barriers wait.
 //
