@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "tree/base/overloaded.hpp"
+
 namespace charmtree::proto {
 
 void CrashRestarts::begin(wire::NodeTable table, Duration timeout) {
@@ -52,16 +54,20 @@ void CrashRestarts::turn(RootTurn& turn) {
 }
 
 void CrashRestarts::send_orders(RootTurn& turn) {
-  for (wire::Message& message : sequence_->take_orders()) {
-    if (const auto* restart = std::get_if<wire::Restart>(&message)) {
-      turn.to(restart->process, message);
-    } else if (const auto* admit = std::get_if<wire::Admit>(&message)) {
-      turn.say(Tone::verbose, fmt::format("process {} is back", admit->process));
-      turn.to(admit->process, message);
-    } else if (const auto* recover = std::get_if<wire::Recover>(&message)) {
-      turn.judge().begin_epoch(wire::epoch_of(*recover->table));
-      turn.to_all(std::move(message));
-    }
+  for (const wire::Message& message : sequence_->take_orders()) {
+    const Overloaded send{
+        [&](const wire::Restart& m) { turn.to(m.process, message); },
+        [&](const wire::Admit& m) {
+          turn.say(Tone::verbose, fmt::format("process {} is back", m.process));
+          turn.to(m.process, message);
+        },
+        [&](const wire::Recover& m) {
+          turn.judge().begin_epoch(wire::epoch_of(*m.table));
+          turn.to_all(message);
+        },
+        [](const auto&) {},  // it gives no other orders
+    };
+    std::visit(send, static_cast<const wire::AnyMessage&>(message));
   }
 }
 

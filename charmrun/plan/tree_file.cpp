@@ -48,7 +48,7 @@ CT_MEMBERS(Head, s.version, s.machine, s.words, s.limit_at, s.root_at, s.job, s.
 
 namespace {
 
-constexpr std::string_view kMagic = "charmtree-tree-3\n", kSuffix = ".tree";
+constexpr std::string_view kMagic = "charmtree-tree-4\n", kSuffix = ".tree";
 constexpr std::size_t kMostBytes = 256U << 20;  // a million hosts are less
 
 std::string file_of(const std::string& folder, const std::string& id) {

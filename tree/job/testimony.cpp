@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tree/base/overloaded.hpp"
+
 namespace charmtree::proto {
 
 void Testimony::sift(wire::Facts& facts) {
@@ -24,16 +26,18 @@ void Testimony::sift(wire::Facts& facts) {
 }
 
 void Testimony::note(const wire::Message& message) {
-  const auto* lost = std::get_if<wire::LinkLost>(&message);
-  if ((lost != nullptr && !lost->processes.empty()) || std::holds_alternative<wire::AbortUp>(message))
-    messages_.push_back(message);
+  const Overloaded matters{[](const wire::LinkLost& m) { return !m.processes.empty(); },
+                           [](const wire::AbortUp&) { return true; }, [](const auto&) { return false; }};
+  if (std::visit(matters, static_cast<const wire::AnyMessage&>(message))) messages_.push_back(message);
 }
 
 void Testimony::forget_lost(const wire::ProcessSet& lost) {
   const auto is_known = [&](const wire::ProcessSet::Range& range) { return lost.missing(range).empty(); };
+  const Overloaded is_told{
+      [&](const wire::LinkLost& m) { return std::all_of(m.processes.begin(), m.processes.end(), is_known); },
+      [](const auto&) { return false; }};
   std::erase_if(messages_, [&](const wire::Message& message) {
-    const auto* link = std::get_if<wire::LinkLost>(&message);
-    return link != nullptr && std::all_of(link->processes.begin(), link->processes.end(), is_known);
+    return std::visit(is_told, static_cast<const wire::AnyMessage&>(message));
   });
   std::erase_if(exits_, [&](const wire::ProcessExit& exit) { return lost.contains(exit.process); });
 }

@@ -420,9 +420,8 @@ Seat Node::seat() {
 }
 
 void Node::tell_up(wire::Message message) {
+  if (output_cost(message) > 0) return output_->add(std::move(message), *this);
   const Overloaded by_part{
-      [&](wire::Output&) { return output_->add(std::move(message), *this), true; },
-      [&](wire::ScanUp&) { return output_->add(std::move(message), *this), true; },
       [&](wire::QueuePairsUp& m) { return run_->host.route(m.block, *this), true; },
       [&](wire::CcsAnswer& m) { return run_->ccs.merges(m, *this); },
       [&](wire::Facts& m) { return run_->gather.add(std::move(m), *this), true; },

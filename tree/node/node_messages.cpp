@@ -15,12 +15,14 @@ using namespace proto;
 
 namespace {
 
-/// Every launcher hands it on, and then acts on it: what a host does takes as long as a message to the next.
+// Every launcher hands these on, and then acts on them: what a host does takes as long as a message to the
+// next.
 template <class M>
-concept ForEverybody = std::is_same_v<M, wire::TableDown> || std::is_same_v<M, wire::Recover> ||
-    std::is_same_v<M, wire::Lost> || std::is_same_v<M, wire::Renewed> || std::is_same_v<M, wire::Release> ||
-    std::is_same_v<M, wire::Moved> || std::is_same_v<M, wire::Numbers> || std::is_same_v<M, wire::Regroup> ||
-    std::is_same_v<M, wire::ForwardSignal> || std::is_same_v<M, wire::Resend>;
+concept ForAllHosts = std::is_same_v<M, wire::Numbers> || std::is_same_v<M, wire::Moved> ||
+    std::is_same_v<M, wire::Regroup> || std::is_same_v<M, wire::ForwardSignal>;
+template <class M>
+concept BeginsEpoch =
+    std::is_same_v<M, wire::Recover> || std::is_same_v<M, wire::Lost> || std::is_same_v<M, wire::Renewed>;
 
 bool is_first_word(const wire::Message& message) {
   const Overloaded is_first{[](const wire::Welcome&) { return true; },
@@ -84,7 +86,8 @@ void Node::hear(Event event) {
         if (e.link != kAdopterLink) lose(e.link, e.error);
       },
       [&](SendRefused& e) {  // upwards, the root hears why instead
-        e.link == kParentLink ? tell_up(wire::LinkLost{host(), e.error, {}, true}) : give_up(e.link, e.error);
+        if (e.link != kParentLink) return give_up(e.link, e.error);
+        if (launch_.has_begun()) tell_up(wire::LinkLost{host(), e.error, {}, true});
       },
       [&](InputRead& e) { ask_desk([&](DeskOrders& orders) { desk_->input(e, orders); }); },
       [&](UserSignal& e) {
@@ -176,11 +179,28 @@ void Node::from_parent(const wire::Message& message) {
       [](const wire::Beat&) {},  // any message is a sign of life
       [&](const wire::Punctual& m) { watch_.down(m, *this); },
       [&]<ForOneProcess M>(const M& m) { host_part.down(m, *this); },
-      [&]<ForEverybody M>(const M& m) {
+      [&]<ForAllHosts M>(const M& m) {
         hand_down_all(message);
-        if constexpr (requires { gather.down(m, *this); }) gather.down(m, *this);
-        if constexpr (requires { gather.down(m); }) gather.down(m);
-        if constexpr (requires { output_->down(m, *this); }) output_->down(m, *this);
+        host_part.down(m, *this);
+      },
+      [&]<BeginsEpoch M>(const M& m) {
+        hand_down_all(message);
+        gather.down(m, *this);
+        host_part.down(m, *this);
+      },
+      [&](const wire::TableDown& m) {
+        gather.down(m);
+        hand_down_all(message);
+        host_part.down(m, *this);
+      },
+      [&](const wire::Release& m) {
+        gather.down(m);
+        hand_down_all(message);
+        host_part.down(m, *this);
+      },
+      [&](const wire::Resend& m) {
+        hand_down_all(message);
+        output_->down(m, *this);
         host_part.down(m, *this);
       },
       [](const wire::Relayed&) {},  // is for the shell

@@ -157,3 +157,17 @@ TEST_CASE("of very many that are late, some are named", "[start]") {
       "n[00,02,04,06,08,10,12,14,16,18,20,22,24,26,28,30,32,34,36,38,40,42,44,46,48,50,52,54,"
       "56,58,60,62] and 18 more; ++on-host-failure drop would do without them"));
 }
+
+TEST_CASE("what is refused or comes before the first word harms nobody", "[start]") {
+  Node node{1};
+  Actions out;
+  const Instant now{1s};
+  node.on(SendRefused{kParentLink, kRefused}, now, out);
+  node.on(LinkUp{kAdopterLink, {}, {}, {}}, now, out);
+  node.on(LinkMessage{kAdopterLink, wire::Claim{}}, now, out);
+  node.on(LinkMessage{kParentLink, wire::End{}}, now, out);
+  node.on(LinkMessage{kParentLink, wire::Relaunch{}}, now, out);
+  node.on(LeftoversKilled{}, now, out);
+  for (const Action& action : out) CHECK(std::get<CloseLink>(action).link == kAdopterLink);
+  CHECK(node.next_deadline() == now + Node::kFirstWord);
+}
