@@ -110,9 +110,12 @@ void remember_typed(const OptionRow& row, std::string typed, Options& options) {
   const auto* count = std::get_if<OptionMember<std::uint32_t>>(&row.target);
   if (count == nullptr) return;
   const std::uint32_t* set = &count->in(options);
-  if (set == &counts.pes) counts.typed.pes = std::move(typed);
-  if (set == &counts.processes) counts.typed.processes = std::move(typed);
-  if (set == &counts.pes_per_process) counts.typed.pes_per_process = std::move(typed);
+  if (set == &counts.pes)
+    counts.typed.pes = std::move(typed);
+  else if (set == &counts.processes)
+    counts.typed.processes = std::move(typed);
+  else if (set == &counts.pes_per_process)
+    counts.typed.pes_per_process = std::move(typed);
 }
 
 // Takes our options into `options` and returns the words that are not ours.

@@ -76,8 +76,7 @@ DisplayRules display_rules(const Options& options) {
 }  // namespace
 
 Console::Console(io::asio::io_context& io, const Options& options, const Job& job, Instant started)
-    : io_(io),
-      options_(options),
+    : options_(options),
       job_(job),
       started_(started),
       startup_(describe(options, job), job.plan.hosts, started),

@@ -95,7 +95,6 @@ private:
   void nobody_reads(int signal);
   void await_progress(Duration pause);
 
-  io::asio::io_context& io_;
   const Options& options_;
   const Job& job_;
   io::UserEvents* runner_ = nullptr;

@@ -20,7 +20,7 @@
 
 namespace charmtree::proto {
 
-struct Child;
+class Child;
 
 class Shutdown {
 public:

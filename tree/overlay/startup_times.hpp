@@ -9,7 +9,7 @@
 
 namespace charmtree::proto {
 
-struct Child;
+class Child;
 
 class StartupTimes {
 public:
