@@ -107,6 +107,7 @@ bool hear(Question& question) {
 void hear_all(std::vector<Question>& questions, Instant end) {
   for (;;) {
     std::vector<pollfd> waiting;
+    waiting.reserve(questions.size());
     for (const Question& question : questions) waiting.push_back({question.fd.get(), POLLIN, 0});
     const bool is_over = std::none_of(questions.begin(), questions.end(),
                                       [](const Question& question) { return bool{question.fd}; });

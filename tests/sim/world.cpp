@@ -282,6 +282,7 @@ void World::happen(Arrival& what, Duration now) {
   }
   if (const auto* recover = std::get_if<wire::Recover>(&what.message))
     launchers_[to].epoch = wire::epoch_of(*recover->table);
+  if (std::holds_alternative<wire::Relaunch>(what.message)) launchers_[to].said_idle = false;
   const LinkId down = launchers_[to].adopter == what.wire ? kAdopterLink : kParentLink;
   turn(to, LinkMessage{what.up ? wire.link : down, std::move(what.message)}, now);
 }

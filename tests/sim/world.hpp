@@ -148,6 +148,7 @@ private:
     bool is_welcomed = false;
     std::string adoption_socket;  // empty: it has none
     bool was_told = false;        // anything
+    bool said_idle = false;       // and no run has begun since
     bool is_orphan = false;       // cut off, without having been told
     bool was_paused = false;
     std::uint32_t epoch = 0;  // of the table that it had last

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the simulated processes print, and the root's screen, which may stop for a while. A process prints its
 // pieces one after the other, unless its launcher does not read them: then it waits. Each piece is the
-// number of the process and of the piece, so that the checks can tell what is missing or out of order.
+// number of the process and of the piece, and of the run if there are several, so that the checks can tell
+// what is missing or out of order.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,13 +26,20 @@ constexpr Duration kUntold = 250ms;  // OutputLedger::kDelay, and the way but fo
 constexpr int kWay = 30;
 enum Kind : std::uint32_t { plain = 0, is_native = 1, charm = 2 };
 
-/// Its number among those of the process; nothing: it is none of them.
-std::optional<std::uint32_t> piece_in(std::string_view line, std::uint32_t process) {
+struct Piece {
+  std::uint32_t number = 0;  // among those of the process
+  std::uint32_t run = 0;
+};
+
+/// Nothing: it is no piece of this process.
+std::optional<Piece> piece_in(std::string_view line, std::uint32_t process) {
   const std::string begin = fmt::format("{} ", process);
   if (!line.ends_with('\n') || !line.starts_with(begin)) return {};
-  std::uint32_t piece = 0;
-  const auto [end, error] = std::from_chars(line.data() + begin.size(), line.data() + line.size(), piece);
+  const char* const last = line.data() + line.size();
+  Piece piece;
+  const auto [end, error] = std::from_chars(line.data() + begin.size(), last, piece.number);
   if (error != std::errc{} || (*end != ' ' && *end != '\n')) return {};
+  std::from_chars(end + 1, last, piece.run);
   return piece;
 }
 
@@ -53,6 +61,7 @@ void World::prints(std::uint32_t number, Duration now) {
     return;
   }
   std::string text = fmt::format("{} {}", number, process.printed++);
+  if (run_ != 0) text += fmt::format(" {}", run_);
   text.resize(std::max(text.size() + 1, std::size_t{whole(settings_.print_size)}), ' ');
   text.back() = '\n';
   put(now + ms(settings_.print_gap), Step{number, Act::print, process.life});
@@ -153,21 +162,23 @@ void World::shown(std::uint32_t number, std::string_view text, Duration now) {
     const auto next = static_cast<std::uint32_t>(process.shown.size());
     const std::uint32_t first = std::exchange(process.screen, root_) == root_ ? process.next_on_it : 0;
     const auto piece = piece_in(line, number);
-    const bool is_next = piece && (may_have_moved || (*piece >= first && *piece <= next));
+    if (piece && piece->run < run_ && next == 0) continue;  // the screen had not taken it when that run ended
+    const bool is_next =
+        piece && piece->run == run_ && (may_have_moved || (piece->number >= first && piece->number <= next));
     if (!is_next) {
       checks_.wrong(fmt::format("process {}: '{}' is shown, and '{} {}' is next", number,
                                 line.substr(0, fmt::format("{} {}", number, next).size() + 1), number, next));
       continue;
     }
     if (lies(Sabotage::theft) && number == 0) continue;
-    process.next_on_it = *piece + 1;
-    if (*piece >= next) process.shown.resize(*piece + std::size_t{1});
-    Process::Shown& shown = process.shown[*piece];
-    if (*piece < next && faults == 0 &&
+    process.next_on_it = piece->number + 1;
+    if (piece->number >= next) process.shown.resize(piece->number + std::size_t{1});
+    Process::Shown& shown = process.shown[piece->number];
+    if (piece->number < next && faults == 0 &&
         roots_lost_.at(shown.root) - shown.at > kUntold + kWay * ms(settings_.link))
       checks_.wrong(fmt::format(
           "piece {} of process {} is shown again, though the root that showed it lived for {:.3f} s more",
-          *piece, number, seconds(roots_lost_.at(shown.root) - shown.at)));
+          piece->number, number, seconds(roots_lost_.at(shown.root) - shown.at)));
     shown = {root_, now};
   }
 }

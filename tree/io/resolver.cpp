@@ -189,7 +189,7 @@ void Resolver::start_threads(unsigned wanted) {
     auto argument = std::make_unique<std::shared_ptr<Shared>>(shared_);
     pthread_t thread{};
     if (pthread_create(&thread, &attributes, &Resolver::thread_main, argument.get()) != 0) break;
-    argument.release();  // now the thread's
+    static_cast<void>(argument.release());  // now the thread's
     ++shared_->threads;
   }
   pthread_attr_destroy(&attributes);

@@ -49,6 +49,7 @@ const rlimit& inherited_descriptor_limit() {
 
 std::vector<char*> pointers(const std::vector<std::string>& strings) {
   std::vector<char*> all;
+  all.reserve(strings.size() + 1);
   for (const std::string& s : strings) all.push_back(const_cast<char*>(s.c_str()));
   all.push_back(nullptr);
   return all;

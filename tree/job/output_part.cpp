@@ -10,11 +10,13 @@ namespace charmtree::proto {
 
 namespace {
 
+OutputQueue::Keeps keeps_in(const wire::JobSpec& job) {
+  return job.repairs() ? OutputQueue::Keeps::until_taken : OutputQueue::Keeps::nothing;
+}
+
 OutputQueue queue_of(OutputPart::Place place, const wire::JobSpec& job) {
-  using Keeps = OutputQueue::Keeps;
   if (place == OutputPart::Place::root) return OutputQueue{OutputPart::kScreen, 0};
-  return OutputQueue{OutputGrants::kFirst, job.output.spool,
-                     job.repairs() ? Keeps::until_taken : Keeps::nothing};
+  return OutputQueue{OutputGrants::kFirst, job.output.spool, keeps_in(job)};
 }
 
 }  // namespace
@@ -24,14 +26,32 @@ OutputPart::OutputPart(Place place, const wire::JobSpec& job)
   if (is_root() && job.repairs()) ledger_.emplace();
 }
 
+/// A resting launcher sends nothing: its parent may be about to begin another run, and would take it for that
+/// one's.
+void OutputPart::end_run(bool wanted, Turn& turn) {
+  if (is_root() || std::exchange(rests_, true)) return;
+  if (wanted && !queue_.empty())
+    turn.act(Say{Tone::info, "the rest of its output was not read in time, and is lost"});
+  queue_.begin_run(0, spool_, OutputQueue::Keeps::nothing);
+  held_clients_.clear();
+}
+
 void OutputPart::begin_run(const wire::JobSpec& job) {
   grants_ = OutputGrants{};
-  ledger_ = job.repairs() ? std::optional{OutputLedger{}} : std::nullopt;
-  moved_ = stalls_ = false;
+  moved_ = stalls_ = rests_ = told_spool_full_ = false;
+  added_ = 0;
+  if (is_root()) {
+    queue_.disown();
+    ledger_ = job.repairs() ? std::optional{OutputLedger{}} : std::nullopt;
+  } else {
+    spool_ = job.output.spool;
+    held_clients_.clear();
+    queue_.begin_run(OutputGrants::kFirst, spool_, keeps_in(job));
+  }
 }
 
 void OutputPart::add(wire::Message output, Turn& turn) {
-  if (turn.way_up() == WayUp::gone) return;
+  if (rests_ || turn.way_up() == WayUp::gone) return;
   ++added_;
   queue_.add(std::move(output), turn.out());
   pump(turn);
@@ -40,6 +60,7 @@ void OutputPart::add(wire::Message output, Turn& turn) {
 void OutputPart::up(const Child& child, LinkId link, wire::Message output, Turn& turn) {
   if (!grants_.received(link, output_cost(output)))
     return turn.give_up(link, Error{Errc::bad_peer, Phase::run, "its launcher sent more output than it may"});
+  if (rests_) return;
   if (auto* lines = std::get_if<wire::Output>(&output)) lines->read = child.in_our_clock(lines->read);
   queue_.add(link, std::move(output));
   moved_ = true;

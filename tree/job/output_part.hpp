@@ -26,7 +26,10 @@ public:
 
   enum class Place : std::uint8_t { root, below };
   OutputPart(Place place, const wire::JobSpec& job);
-  /// Root: another run of the program begins. What is on the screen has yet to be written.
+  /// The run is over for this launcher, which stays or goes. What has not been sent is lost, as it says if
+  /// that is `wanted`; the root shows it.
+  void end_run(bool wanted, Turn& turn);
+  /// Another run of the program begins. What is on the root's screen has yet to be written.
   void begin_run(const wire::JobSpec& job);
 
   /// Of this host's processes: Output or ScanUp. Without a way up it is lost.
@@ -49,7 +52,7 @@ public:
   void lost(LinkId child) { grants_.lost(child); }
   /// There is another parent, which has granted nothing yet.
   void adopted() { queue_.begin_anew(OutputGrants::kFirst); }
-  /// Root: the job is over, and whatever is here goes to the screen.
+  /// Root: whatever is here goes to the screen.
   void show_rest(Turn& turn);
   void turn(Turn& turn);
   Instant next_deadline() const { return ledger_ ? ledger_->next_deadline() : kNever; }
@@ -72,6 +75,7 @@ private:
   std::optional<OutputLedger> ledger_;  // root of a job that repairs itself
   std::vector<ClientId> held_clients_;  // that are not read: they print too much
   std::uint64_t added_ = 0;
+  bool rests_ = false;  // no run is under way
   bool moved_ = false;
   bool stalls_ = false;  // as it was told
   bool told_spool_full_ = false;

@@ -169,6 +169,21 @@ std::map<LinkId, std::size_t> OutputQueue::drop_taken(const std::vector<wire::Ou
   return dropped;
 }
 
+/// What the disk has been asked for comes, and is no longer wanted.
+void OutputQueue::begin_run(std::uint64_t credit, std::uint64_t spool, Keeps keeps) {
+  for (std::deque<Waiting>* queue : {&own_, &below_, &sent_}) queue->clear();
+  own_cost_ = sent_cost_ = 0;
+  numbers_.clear();
+  spool_.drop(spool);
+  pipes_rest_ = clients_rest_ = false;
+  credit_ = static_cast<std::int64_t>(credit);
+  keeps_ = keeps;
+}
+
+void OutputQueue::disown() {
+  for (Waiting& waiting : below_) waiting.from = kParentLink;
+}
+
 void OutputQueue::resend() {
   own_cost_ += std::exchange(sent_cost_, 0);
   own_.insert(own_.begin(), std::make_move_iterator(sent_.begin()), std::make_move_iterator(sent_.end()));

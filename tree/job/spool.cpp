@@ -103,8 +103,22 @@ void Spool::on(const Spooled& event) {
   }
 }
 
+void Spool::drop(std::uint64_t capacity) {
+  for (const Chunk& chunk : chunks_) {
+    if (chunk.write != 0)
+      taken_.push_back(chunk.size);
+    else if (chunk.bytes)
+      unwritten_ -= chunk.size;
+  }
+  chunks_.clear();
+  open_.clear();
+  unwanted_ = reading_;
+  full_ = refused_ = false;
+  capacity_ = capacity;
+}
+
 void Spool::on(Unspooled event) {
-  if (!std::exchange(reading_, false)) return;
+  if (!std::exchange(reading_, false) || std::exchange(unwanted_, false)) return;
   Chunk& first = chunks_.front();
   first.offset.reset();
   first.size = event.bytes.size();

@@ -32,6 +32,8 @@ public:
   std::optional<std::string> take(Actions& out);
   void on(const Spooled& event);
   void on(Unspooled event);
+  /// What is in it is lost; answers that are still to come are known. The next bytes may take `capacity`.
+  void drop(std::uint64_t capacity);
 
   bool empty() const { return chunks_.empty() && open_.empty(); }
   /// Bytes in memory.
@@ -60,6 +62,7 @@ private:
   std::size_t unwritten_ = 0;
   std::deque<std::size_t> taken_;  // sizes of chunks that are gone, and still being written
   bool reading_ = false;           // the first chunk
+  bool unwanted_ = false;          // which has been dropped meanwhile
   bool full_ = false;
   bool refused_ = false;  // by the disk, and the file has not become empty since
   std::string failure_;

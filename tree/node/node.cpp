@@ -356,9 +356,10 @@ void Node::advance_end() {
   shutdown.stays() ? rest() : finish();
 }
 
-/// What is left of a run's output goes to the screen: that is waited for elsewhere.
+/// What is left of a run's output at the root goes to the screen: that is waited for elsewhere.
 void Node::rest() {
   Shutdown& shutdown = run_->shutdown;
+  output_->end_run(shutdown.wants_output(), *this);
   shutdown.give_up_busy(*this);
   run_->gather.hurry(*this);
   shutdown.rest();
@@ -375,8 +376,7 @@ void Node::finish() {
     shutdown.quit();
     return out_->push_back(Finish{0, 0});
   }
-  if (!desk_ && !output_->empty() && shutdown.wants_output())
-    out_->push_back(Say{Tone::info, "the rest of its output was not read in time, and is lost"});
+  output_->end_run(shutdown.wants_output(), *this);
   if (desk_) output_->show_rest(*this);
   trust_.tell_left_out(launch_.launch(), *this, true);
   run_->gather.hurry(*this);
@@ -393,7 +393,7 @@ void Node::finish() {
 void Node::begin_run(const wire::Blob& job) {
   const std::set<std::uint32_t> unconfirmed = run_->shutdown.unconfirmed();
   run_.emplace(place_, times_);
-  if (desk_ && output_)  // what is on the user's screen is of all runs
+  if (output_)
     output_->begin_run(*place_.job);
   else
     output_.emplace(desk_ ? OutputPart::Place::root : OutputPart::Place::below, *place_.job);

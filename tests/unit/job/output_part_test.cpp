@@ -144,3 +144,43 @@ TEST_CASE("what is shown to the end is told to the process that waits for it", "
   CHECK(b.handed_to_process[0].first == 5);
   CHECK(std::get<wire::Receipt>(b.handed_to_process[0].second).process == 5);
 }
+
+TEST_CASE("between two runs nothing is sent, and the next one begins with nothing of the last",
+          "[output_part]") {
+  Bench b{Role::below};
+  for (int i = 0; i < 3; ++i) b.part.add(Bench::lines(0, std::string(OutputGrants::kFirst, 'x')), b);
+  b.from_child("of a child");
+  REQUIRE(b.shown().size() == 1);  // for which there was credit
+  b.part.end_run(true, b);
+  CHECK(b.part.empty());
+  const auto said = b.take<Say>();
+  REQUIRE(said.size() == 1);
+  CHECK(said.front().text == "the rest of its output was not read in time, and is lost");
+  b.part.end_run(true, b);
+  CHECK(b.actions.empty());
+  b.part.down(wire::OutputCredit{OutputPart::kScreen}, b);
+  b.part.add(Bench::lines(0, "of one that outlives its run"), b);
+  b.from_child("late");
+  CHECK(b.shown().size() == 1);
+  CHECK(b.part.empty());
+  b.part.begin_run(b.job);
+  b.part.add(Bench::lines(0, "new"), b);
+  CHECK(b.shown().back() == "new");
+}
+
+TEST_CASE("what is on the screen when another run begins is shown first, and is no longer a child's",
+          "[output_part]") {
+  Bench b{Role::root};
+  b.part.add(Bench::lines(4, std::string(OutputPart::kScreen, 'x')), b);
+  const std::size_t first = b.shown().size();
+  b.from_child("old");
+  CHECK(b.shown().size() == first);
+  b.part.end_run(true, b);
+  b.part.begin_run(b.job);
+  b.from_child("new");
+  b.part.on(OutputWritten{2 * OutputPart::kScreen}, b);
+  REQUIRE(b.shown().size() >= first + 2);
+  CHECK(*(b.shown().end() - 2) == "old");
+  CHECK(b.shown().back() == "new");
+  CHECK(b.actions.empty());
+}

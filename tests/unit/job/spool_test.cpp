@@ -186,3 +186,19 @@ TEST_CASE("bytes that cannot be read back are gone, and the next ones come") {
   CHECK(lost->empty());
   CHECK(b.take() == 'b');
 }
+
+TEST_CASE("what is dropped does not come back, though the disk still answers") {
+  Bench b{8 * kChunk};
+  b.append('a');
+  b.append('b');
+  b.work();
+  CHECK_FALSE(b.spool.take(b.out));  // is read
+  b.append('c');                     // is written
+  b.spool.drop(8 * kChunk);
+  CHECK(b.spool.empty());
+  b.append('d');
+  b.work();
+  CHECK(b.spool.unwritten() == 0);
+  CHECK(b.take() == 'd');
+  CHECK(b.spool.empty());
+}

@@ -43,6 +43,7 @@ Child start(std::size_t index, const std::vector<std::string>& command) {
   posix_spawn_file_actions_adddup2(&actions, pipe->write_end.get(), 1);
   posix_spawn_file_actions_adddup2(&actions, pipe->write_end.get(), 2);
   std::vector<char*> argv;
+  argv.reserve(command.size() + 1);
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   const int error = posix_spawnp(&child.pid, argv[0], &actions, nullptr, argv.data(), environ);
@@ -87,6 +88,7 @@ std::vector<CommandAnswer> run_commands(const std::vector<std::vector<std::strin
     }
     if (now() >= deadline) next = commands.size();
     std::vector<pollfd> wanted;
+    wanted.reserve(running.size());
     for (const Child& child : running) wanted.push_back({child.fd, POLLIN, 0});
     if (!wanted.empty()) poll(wanted.data(), wanted.size(), ms_until(deadline));
     for (std::size_t i = wanted.size(); i-- > 0;) {
