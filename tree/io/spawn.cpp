@@ -47,14 +47,6 @@ const rlimit& inherited_descriptor_limit() {
   return limit;
 }
 
-std::vector<char*> pointers(const std::vector<std::string>& strings) {
-  std::vector<char*> all;
-  all.reserve(strings.size() + 1);
-  for (const std::string& s : strings) all.push_back(const_cast<char*>(s.c_str()));
-  all.push_back(nullptr);
-  return all;
-}
-
 struct Plan {
   std::vector<char*> paths, arguments, environment, shell;
   std::array<int, 3> fds{};
@@ -206,6 +198,14 @@ int lift(int fd, int flags, UniqueFd& own) {
 }
 
 }  // namespace
+
+std::vector<char*> pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> all;
+  all.reserve(strings.size() + 1);
+  for (const std::string& s : strings) all.push_back(const_cast<char*>(s.c_str()));
+  all.push_back(nullptr);
+  return all;
+}
 
 Result<pid_t> spawn(const SpawnRequest& request) {
   std::array<UniqueFd, 3> opened;

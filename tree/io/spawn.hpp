@@ -34,6 +34,9 @@ struct SpawnRequest {
 /// no_program, not_executable, no_directory or spawn_failed, in Phase::spawn.
 Result<pid_t> spawn(const SpawnRequest& request);
 
+/// argv or envp of these, with the null at its end; points into `strings`.
+std::vector<char*> pointers(const std::vector<std::string>& strings);
+
 /// False if the kernel refuses to turn address randomisation off for what spawn() starts, though it is on.
 bool can_fix_addresses();
 

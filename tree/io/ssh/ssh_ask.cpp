@@ -14,6 +14,7 @@
 
 #include "tree/base/exit_status.hpp"
 #include "tree/io/clock.hpp"
+#include "tree/io/spawn.hpp"
 #include "tree/io/surroundings.hpp"
 
 namespace charmtree::io {
@@ -42,10 +43,7 @@ Child start(std::size_t index, const std::vector<std::string>& command) {
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, pipe->write_end.get(), 1);
   posix_spawn_file_actions_adddup2(&actions, pipe->write_end.get(), 2);
-  std::vector<char*> argv;
-  argv.reserve(command.size() + 1);
-  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
+  const std::vector<char*> argv = pointers(command);
   const int error = posix_spawnp(&child.pid, argv[0], &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error == 0) child.fd = pipe->read_end.release();
