@@ -51,7 +51,7 @@ void World::perform(std::uint32_t id, const Send& action, Duration& now) {
   if (id == root_) may_be_last(message, now);
   if (std::holds_alternative<wire::Output>(message) && launcher.said_idle)
     checks_.wrong(fmt::format("host {} sends output though it has said Idle", launcher.host));
-  launcher.said_idle = launcher.said_idle || std::holds_alternative<wire::Idle>(message);
+  if (std::holds_alternative<wire::Idle>(message)) launcher.said_idle = true;
   if (const auto* table = std::get_if<wire::TableDown>(&message); table != nullptr && outcome_.table == 0) {
     outcome_.gathered = now;  // and it is coded here, once
     if (settings_.in_place != 0) root_knows(*table->table);

@@ -32,7 +32,7 @@ void OutputPart::end_run(bool wanted, Turn& turn) {
   if (is_root() || std::exchange(rests_, true)) return;
   if (wanted && !queue_.empty())
     turn.act(Say{Tone::info, "the rest of its output was not read in time, and is lost"});
-  queue_.begin_run(0, spool_, OutputQueue::Keeps::nothing);
+  queue_.reset(0, spool_, OutputQueue::Keeps::nothing);
   held_clients_.clear();
 }
 
@@ -45,8 +45,7 @@ void OutputPart::begin_run(const wire::JobSpec& job) {
     ledger_ = job.repairs() ? std::optional{OutputLedger{}} : std::nullopt;
   } else {
     spool_ = job.output.spool;
-    held_clients_.clear();
-    queue_.begin_run(OutputGrants::kFirst, spool_, keeps_in(job));
+    queue_.reset(OutputGrants::kFirst, spool_, keeps_in(job));
   }
 }
 

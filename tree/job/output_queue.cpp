@@ -170,7 +170,7 @@ std::map<LinkId, std::size_t> OutputQueue::drop_taken(const std::vector<wire::Ou
 }
 
 /// What the disk has been asked for comes, and is no longer wanted.
-void OutputQueue::begin_run(std::uint64_t credit, std::uint64_t spool, Keeps keeps) {
+void OutputQueue::reset(std::uint64_t credit, std::uint64_t spool, Keeps keeps) {
   for (std::deque<Waiting>* queue : {&own_, &below_, &sent_}) queue->clear();
   own_cost_ = sent_cost_ = 0;
   numbers_.clear();

@@ -51,8 +51,8 @@ public:
   std::map<LinkId, std::size_t> drop_taken(const std::vector<wire::OutputTaken::Taken>& taken);
   /// What was sent and is not known to have been taken is to be sent again, first.
   void resend();
-  /// What waits is lost, and another run begins, with what its queue is to have.
-  void begin_run(std::uint64_t credit, std::uint64_t spool, Keeps keeps);
+  /// What waits is lost; these hold for what comes.
+  void reset(std::uint64_t credit, std::uint64_t spool, Keeps keeps);
   /// What waits was not sent by links of this run.
   void disown();
   /// Another parent has begun, which gives so much credit.
