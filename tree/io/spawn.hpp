@@ -22,7 +22,7 @@ struct SpawnRequest {
   std::vector<std::string> environment;     // complete
   std::string directory;                    // empty: unchanged
   int input = -1, output = -1, error = -1;  // become 0, 1, 2; -1: /dev/null
-  int cgroup = -1;                          // cgroup.procs of the group to be in; -1: stays in ours
+  int cgroup = -1;                          // folder of the group to be in; -1: ours
   bool dies_with_parent = true;             // PDEATHSIG KILL
   bool fixed_addresses = false;             // no address space randomisation
   bool on_terminal = false;                 // `input` is a terminal: that of its session

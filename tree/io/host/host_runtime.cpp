@@ -210,7 +210,7 @@ void HostRuntime::spawn_on_terminal(std::uint32_t process, SpawnRequest request)
 }
 
 void HostRuntime::start(std::uint32_t process, SpawnRequest request, Program::Pipes pipes) {
-  if (!cgroups_.empty()) request.cgroup = cgroups_.front().entry();
+  if (!cgroups_.empty()) request.cgroup = cgroups_.front().folder();
   auto pid = spawn(request);
   if (!pid) return sink_(proto::SpawnFailed{process, pid.error()});
   const auto sink = [this, number = *pid](proto::Event event) {

@@ -93,8 +93,8 @@ bool JobCgroup::make() {
     refused_ = errno != EEXIST;  // else something of an earlier run is left in it
     return false;
   }
-  entry_.reset(::open((path_ + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
-  refused_ = !entry_;
+  folder_.reset(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  refused_ = ::access((path_ + "/cgroup.procs").c_str(), W_OK) != 0;
   if (refused_) ::rmdir(path_.c_str());
   return !refused_;
 }
@@ -104,7 +104,7 @@ bool JobCgroup::kill() {
 }
 
 void JobCgroup::remove() {
-  entry_.reset();
+  folder_.reset();
   if (!path_.empty() && !refused_) ::rmdir(path_.c_str());
 }
 

@@ -28,8 +28,8 @@ public:
   JobCgroup() = default;
   /// Makes the group; without effect where that is not allowed. True if processes can be put into it.
   bool make();
-  /// Writing "0" to it puts the writer into the group; -1: there is no group. Owned by this object.
-  int entry() const { return entry_.get(); }
+  /// Its folder, open; -1: there is no group. Owned by this object.
+  int folder() const { return folder_.get(); }
   /// Kills everything in the group. False if there is no such group or the kernel cannot (before 5.14).
   bool kill();
   /// Removes the group; it must be empty to go.
@@ -38,7 +38,7 @@ public:
 
 private:
   std::string path_;  // empty: no control groups here
-  UniqueFd entry_;
+  UniqueFd folder_;
   bool refused_ = false;  // it cannot be made here, now or later
 };
 
