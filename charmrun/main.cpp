@@ -371,13 +371,15 @@ int run_root(const Options& options, const std::vector<std::string>& words) {
   auto events = open_events(options);
   if (!events) return complain(events.error()), kLauncherFailed;
   extras.events = std::move(*events);
-  auto job = make_job(options, words.empty() ? "charmrun" : words[0]);
+  const std::string self = words.empty() ? "charmrun" : words[0];
+  Machinery around;
+  if (options.hosts.are_here()) around.local.start_early(launcher_path(options, self));  // while we plan
+  auto job = make_job(options, self);
   if (!job) return complain(job.error()), kLauncherFailed;
   job->plan.tells_progress = Console::shows_progress(options);
   job->plan.shows_output = Console::shows_output(options);
   if (options.time.keep_alive) extras.tree.emplace(tree_folder(), kept_tree(options, *job, words));
 
-  Machinery around;
   const auto say = [&options](proto::Tone tone, const std::string& line) { print_line(options, tone, line); };
   if (options.by_mpiexec()) {
     extras.mpiexec.emplace(around.io, around.watch, options, say);

@@ -79,7 +79,7 @@ public:
   Builder(const Options& options, const std::string& self)
       : options_(options),
         directory_(own_directory()),
-        launcher_(options.launch.launcher.empty() ? own_path(self, directory_) : options.launch.launcher),
+        launcher_(launcher_path(options, self)),
         program_(program_file(options, directory_)),
         rules_(
             options, [this] { return program_traits(options_, directory_); },
@@ -581,6 +581,10 @@ Result<Job> resized_job(const Options& options, const Job& job, std::uint32_t pe
   resized.placement.binding = options.placement.binding;
   resized.placement.report_bindings = options.placement.report_bindings;
   return make_job(resized, job.self);
+}
+
+std::string launcher_path(const Options& options, const std::string& self) {
+  return options.launch.launcher.empty() ? own_path(self, own_directory()) : options.launch.launcher;
 }
 
 Result<Job> make_job(const Options& options, const std::string& self) {

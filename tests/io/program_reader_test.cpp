@@ -68,6 +68,27 @@ std::string elf(const Content& content) {
   return bytes_of(header) + bytes_of(load) + bytes_of(dynamics) + body;
 }
 
+/// The same with sections: `constants` at the file's end, in one of this name.
+std::string with_section(std::string file, const std::string& constants, const std::string& name) {
+  const std::string names = '\0' + name + '\0';
+  Elf64_Shdr section{}, texts{};
+  section.sh_name = 1;
+  section.sh_type = SHT_PROGBITS;
+  section.sh_flags = SHF_ALLOC;
+  section.sh_offset = file.size();
+  section.sh_size = constants.size();
+  texts.sh_offset = file.size() + constants.size();
+  texts.sh_size = names.size();
+  Elf64_Ehdr header{};
+  std::memcpy(&header, file.data(), sizeof header);
+  header.e_shoff = texts.sh_offset + names.size();
+  header.e_shentsize = sizeof section;
+  header.e_shnum = 2;
+  header.e_shstrndx = 1;
+  std::memcpy(file.data(), &header, sizeof header);
+  return file + constants + names + bytes_of(section) + bytes_of(texts);
+}
+
 constexpr const char* kNetlrts = "xx Error parsing NETSTART";
 
 }  // namespace
@@ -82,6 +103,20 @@ TEST_CASE("the constants of a program say what it is, beside its code, too, but 
   CHECK(traits({"Running in SMP mode"}).smp);
   CHECK(traits({std::string(300'000, 'x') + kNetlrts}).netstart);
   CHECK(traits({"nothing"}) == wire::ProgramTraits{true});
+}
+
+TEST_CASE("where sections say which are the constants, only those are read", "[program_reader]") {
+  const TempDir folder;
+  const auto traits = [&](const std::string& file) { return read_traits(folder.write("app", file)); };
+  const std::string program = elf({"Running in SMP mode"});
+  for (const char* name : {".rodata", ".rodata.str1.8", ".lrodata"}) {
+    const wire::ProgramTraits found = traits(with_section(program, kNetlrts, name));
+    CHECK(found.netstart);
+    CHECK_FALSE(found.smp);
+  }
+  const wire::ProgramTraits found = traits(with_section(program, kNetlrts, ".comment"));
+  CHECK_FALSE(found.netstart);
+  CHECK(found.smp);
 }
 
 TEST_CASE("libraries are looked into, also those of libraries", "[program_reader]") {
@@ -144,7 +179,7 @@ TEST_CASE("of a script only charm4py is read; of what is no file nothing", "[pro
 
 TEST_CASE("files that are cut off or lie about themselves are read as far as they go", "[program_reader]") {
   const TempDir folder;
-  const std::string whole = elf({kNetlrts, PF_R, {"libx.so"}, "$ORIGIN"});
+  const std::string whole = with_section(elf({kNetlrts, PF_R, {"libx.so"}, "$ORIGIN"}), kNetlrts, ".rodata");
   for (std::size_t size = 0; size < whole.size(); ++size)
     CHECK(read_traits(folder.write("cut", whole.substr(0, size))).elf == (size >= EI_NIDENT));
   for (std::size_t at = EI_NIDENT; at < whole.size(); ++at) {

@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t kMostHeaders = 256, kMostText = 4096;
 constexpr std::size_t kMostDynamic = 64U << 10;  // 4,096 entries; libraries need a few dozen
 constexpr std::size_t kMostNeeded = 256;
+constexpr std::size_t kMostSectionName = 8;  // of what is compared
 
 template <class T>
 std::optional<T> at(const std::string& bytes, std::size_t offset) {
@@ -65,6 +66,29 @@ void ElfFile::read_headers() {
       read(header->e_phoff, std::min<std::size_t>(header->e_phnum, kMostHeaders) * sizeof(ProgramHeader));
   for (std::size_t i = 0; const auto entry = at<ProgramHeader>(table, i * sizeof(ProgramHeader)); ++i)
     segments_.push_back({entry->p_type, entry->p_flags, entry->p_offset, entry->p_vaddr, entry->p_filesz});
+}
+
+std::vector<ElfFile::Range> ElfFile::constants() const {
+  if (machine_ == EM_NONE) return {};
+  return wide_ ? read_constants<Elf64_Ehdr, Elf64_Shdr>() : read_constants<Elf32_Ehdr, Elf32_Shdr>();
+}
+
+/// By name: neither types nor flags tell them from the tables of the unwinder, which are much larger.
+template <class Header, class SectionHeader>
+std::vector<ElfFile::Range> ElfFile::read_constants() const {
+  const auto header = at<Header>(read(0, sizeof(Header)), 0);
+  if (!header || header->e_shentsize != sizeof(SectionHeader) || header->e_shnum > kMostHeaders) return {};
+  const std::string table = read(header->e_shoff, header->e_shnum * sizeof(SectionHeader));
+  const auto names = at<SectionHeader>(table, header->e_shstrndx * sizeof(SectionHeader));
+  if (!names) return {};
+  std::vector<Range> found;
+  for (std::size_t i = 0; const auto entry = at<SectionHeader>(table, i * sizeof(SectionHeader)); ++i) {
+    if (entry->sh_type != SHT_PROGBITS || (entry->sh_flags & (SHF_ALLOC | SHF_WRITE)) != SHF_ALLOC) continue;
+    const std::string name = read(names->sh_offset + entry->sh_name, kMostSectionName);
+    if (name.starts_with(".rodata") || name.starts_with(".lrodata"))
+      found.push_back({entry->sh_offset, entry->sh_size});
+  }
+  return found;
 }
 
 std::string ElfFile::text_at(std::uint64_t offset) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An ELF file on disk, read by its program headers alone: sections may have been stripped. Files of the other
-// byte order are for other machines and have nothing but their id.
+// An ELF file on disk, read by its program headers, as the loader does it: sections may have been stripped,
+// and are asked only for what goes faster with them. Files of the other byte order are for other machines and
+// have nothing but their id.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +20,9 @@ public:
     std::uint32_t type = 0, flags = 0;  // PT_..., PF_...
     std::uint64_t offset = 0, address = 0, size = 0;
   };
+  struct Range {
+    std::uint64_t offset = 0, size = 0;  // in the file
+  };
   struct Libraries {
     std::vector<std::string> names;  // DT_NEEDED
     std::string folders;             // DT_RUNPATH, else DT_RPATH; with colons
@@ -30,6 +34,8 @@ public:
   /// EM_...; EM_NONE if the header is cut off or of the other byte order.
   unsigned machine() const { return machine_; }
   const std::vector<Segment>& segments() const { return segments_; }
+  /// Its sections of constants (.rodata and the like); none: it has no sections, or they do not say.
+  std::vector<Range> constants() const;
   /// The loader that it names; empty: statically linked.
   std::string loader() const;
   /// The libraries that it needs itself.
@@ -41,6 +47,8 @@ private:
   explicit ElfFile(UniqueFd fd) : fd_(std::move(fd)) {}
   template <class Header, class ProgramHeader>
   void read_headers();
+  template <class Header, class SectionHeader>
+  std::vector<Range> read_constants() const;
   template <class Dynamic>
   void read_dynamic(const std::string& table, Libraries& libraries) const;
   std::string text_at(std::uint64_t offset) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts lie in segments that are neither written nor, with today's linkers, executed; older ones put them
-// beside the code. Libraries are found where the loader would find them, but for its cache: the folders of
-// the file itself, LD_LIBRARY_PATH, and the usual ones.
+// Texts lie in the sections of constants. Without sections: in segments that are neither written nor, with
+// today's linkers, executed; older ones put them beside the code. Libraries are found where the loader would
+// find them, but for its cache: the folders of the file itself, LD_LIBRARY_PATH, and the usual ones.
 #include "tree/io/host/program_reader.hpp"
 
 #include <elf.h>
@@ -44,28 +44,31 @@ bool is_charm_library(std::string_view name) {
   return std::any_of(kNames.begin(), kNames.end(), [&](auto known) { return name.starts_with(known); });
 }
 
-std::uint64_t search(const ElfFile& file, TraitSearch& texts, bool executable) {
-  std::uint64_t searched = 0;
+void search(const ElfFile& file, ElfFile::Range where, TraitSearch& texts) {
+  texts.interrupt();
+  const std::uint64_t size = std::min(where.size, kMostText);
+  for (std::uint64_t at = 0; at < size;) {
+    const std::string piece =
+        file.read(where.offset + at, static_cast<std::size_t>(std::min<std::uint64_t>(kPiece, size - at)));
+    if (piece.empty()) break;
+    texts.feed(piece);
+    at += piece.size();
+  }
+}
+
+void search_segments(const ElfFile& file, TraitSearch& texts, bool executable) {
   for (const ElfFile::Segment& segment : file.segments()) {
     if (segment.type != PT_LOAD || (segment.flags & PF_W) != 0) continue;
-    if (((segment.flags & PF_X) != 0) != executable) continue;
-    texts.interrupt();
-    const std::uint64_t size = std::min(segment.size, kMostText);
-    for (std::uint64_t at = 0; at < size;) {
-      const std::string piece = file.read(
-          segment.offset + at, static_cast<std::size_t>(std::min<std::uint64_t>(kPiece, size - at)));
-      if (piece.empty()) break;
-      texts.feed(piece);
-      at += piece.size();
-    }
-    searched += size;
+    if (((segment.flags & PF_X) != 0) == executable) search(file, {segment.offset, segment.size}, texts);
   }
-  return searched;
 }
 
 void search_all(const ElfFile& file, TraitSearch& texts) {
-  search(file, texts, false);
-  if (!texts.found().charm()) search(file, texts, true);
+  const std::vector<ElfFile::Range> constants = file.constants();
+  for (const ElfFile::Range& range : constants) search(file, range, texts);
+  if (!constants.empty()) return;
+  search_segments(file, texts, false);
+  if (!texts.found().charm()) search_segments(file, texts, true);
 }
 
 std::vector<std::string> folders_of(std::string_view text) {

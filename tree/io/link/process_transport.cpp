@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <utility>
 
 #include "tree/io/clock.hpp"
 #include "tree/io/link/fd_link.hpp"
@@ -86,14 +87,25 @@ Transport::LoginId CommandTransport::login(const Host& host, const Profile& prof
   return ++last_;
 }
 
+LoginResult LocalTransport::start(const std::string& launcher) {
+  SpawnRequest request;
+  request.program = launcher;
+  request.arguments = {launcher, "++launcher"};
+  request.dies_with_parent = false;  // it sees the end of its stdin and cleans up first
+  return start_command(io_, watch_, std::move(request), "name the right one with ++launcher PATH");
+}
+
+void LocalTransport::start_early(const std::string& launcher) {
+  early_launcher_ = launcher;
+  early_ = start(launcher);
+}
+
 Transport::LoginId LocalTransport::login(const Host&, const Profile& profile, const std::string&,
                                          const LoginLimits&, std::function<void(LoginResult)> done) {
-  SpawnRequest request;
-  request.program = profile.launcher;
-  request.arguments = {profile.launcher, "++launcher"};
-  request.dies_with_parent = false;  // it sees the end of its stdin and cleans up first
-  answer(io_, start_command(io_, watch_, std::move(request), "name the right one with ++launcher PATH"),
-         std::move(done));
+  const bool is_early = early_.link && profile.launcher == early_launcher_;
+  LoginResult result = is_early ? std::exchange(early_, {}) : start(profile.launcher);
+  if (is_early) result.times.begun = result.times.executed = now();  // it has taken nobody's time
+  answer(io_, std::move(result), std::move(done));
   return ++last_;
 }
 

@@ -35,14 +35,21 @@ private:
 class LocalTransport : public Transport {
 public:
   LocalTransport(asio::io_context& io, ChildWatch& watch) : io_(io), watch_(watch) {}
+  /// Who knows that there will be a login starts its launcher meanwhile: the first login with this launcher
+  /// takes it. One that is not taken ends with this object. What cannot be started is told by the login.
+  void start_early(const std::string& launcher);
   LoginId login(const Host& host, const Profile& profile, const std::string& command,
                 const LoginLimits& limits, std::function<void(LoginResult)> done) override;
   void cancel(LoginId) override {}
 
 private:
+  LoginResult start(const std::string& launcher);
+
   asio::io_context& io_;
   ChildWatch& watch_;
   LoginId last_ = 0;
+  std::string early_launcher_;  // of early_
+  LoginResult early_;           // not taken yet; without a link: none
 };
 
 }  // namespace charmtree::io
