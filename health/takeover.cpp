@@ -62,9 +62,11 @@ std::vector<wire::LinkLost> Takeover::untold(const Heritage& heritage) const {
 }
 
 void KeptTree::keep(Turn& turn) {
+  if (!changed_) return;  // asked at each turn
   const Seat seat = turn.seat();
   const bool is_launched = seat.progress.has_table || !seat.progress.any_registered;
-  if (!changed_ || !seat.job.keeps_alive() || seat.is_ending || !is_launched) return;
+  if (!seat.job.keeps_alive()) changed_ = false;  // nobody will ask for it
+  if (!changed_ || seat.is_ending || !is_launched) return;
   changed_ = false;
   KeepTree kept{{{}, seat.progress.below_lost_launchers}, *seat.hosts, seat.job.pes_per_process};
   for (const Host& host : kept.hosts) {

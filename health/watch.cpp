@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tree/base/overloaded.hpp"
 #include "tree/overlay/launch.hpp"
 
 namespace charmtree::health {
@@ -57,9 +58,9 @@ void Watch::heard(LinkId link, Turn& turn) {
 
 void Watch::note_what_is_sent(Turn& turn) {
   if (!detector_) return;
-  for (const Action& action : turn.out()) {
-    if (const auto* send = std::get_if<Send>(&action)) detector_->sent(send->link, turn.real_now());
-  }
+  const Overloaded note{[&](const Send& send) { detector_->sent(send.link, turn.real_now()); },
+                        [](const auto&) {}};
+  for (const Action& action : turn.out()) std::visit(note, static_cast<const AnyAction&>(action));
 }
 
 void Watch::resume(Instant now) {

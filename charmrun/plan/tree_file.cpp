@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "charmrun/plan/state_file.hpp"
+#include "tree/base/overloaded.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/surroundings.hpp"
 #include "tree/wire/frame.hpp"
@@ -59,20 +60,30 @@ std::string file_of(const std::string& folder, const std::string& id) {
 Result<void> read_lists(std::string_view text, KeptTree& tree) {
   wire::FrameDecoder decoder{wire::kMaxLinkFrame};
   decoder.append(text);
+  const Overloaded take{
+      [&](const wire::Assign& assign) {
+        tree.plan.hosts.insert(tree.plan.hosts.end(), assign.hosts.begin(), assign.hosts.end());
+        return true;
+      },
+      [&](const wire::Facts& facts) {
+        std::vector<wire::StartedBy>& all = tree.plan.takes_over->started_by;
+        all.insert(all.end(), facts.started_by.begin(), facts.started_by.end());
+        return true;
+      },
+      [&](const wire::Lost& lost) {
+        for (const wire::ProcessSet::Range& range : lost.processes) tree.plan.takes_over->lost.add(range);
+        return true;
+      },
+      [](const auto&) { return false; },
+  };
   for (;;) {
     const auto frame = decoder.next();
     if (!frame) return frame.error();
     if (!frame->has_value()) break;
     auto message = wire::decode_message((*frame)->type, (*frame)->payload);
     if (!message) return message.error();
-    if (auto* assign = std::get_if<wire::Assign>(&*message)) {
-      tree.plan.hosts.insert(tree.plan.hosts.end(), assign->hosts.begin(), assign->hosts.end());
-    } else if (auto* facts = std::get_if<wire::Facts>(&*message)) {
-      std::vector<wire::StartedBy>& all = tree.plan.takes_over->started_by;
-      all.insert(all.end(), facts->started_by.begin(), facts->started_by.end());
-    } else if (auto* lost = std::get_if<wire::Lost>(&*message)) {
-      for (const wire::ProcessSet::Range& range : lost->processes) tree.plan.takes_over->lost.add(range);
-    }
+    if (!std::visit(take, static_cast<const wire::AnyMessage&>(*message)))
+      return bad_input("it has a message that is none of its lists");
   }
   return decoder.buffered() == 0 ? Result<void>{} : bad_input("it ends early");
 }

@@ -3,6 +3,7 @@
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 # A folder (the longest prefix of a path wins) and the folders that its files may include. Itself is always allowed.
 LOW = ("tree/base", "tree/wire", "tree/clients", "tree/turn", "tree/overlay", "tree/job")
@@ -81,6 +82,17 @@ def call(names):
     return re.compile(before + r"\s*(?<!:)(?:std::|::)?\b(?:" + names + r")\s*\(", re.MULTILINE)
 
 
+def alternatives(path, variant):
+    """The types of `using <variant> = std::variant<...>` in a header."""
+    text = (Path(__file__).resolve().parents[2] / path).read_text(encoding="utf-8")
+    return re.findall(r"\w+", re.search(rf"using {variant} =\s*std::variant<([^>]*)>", text)[1])
+
+
+def asked_for(types):
+    """A question whether a variant is one of these types."""
+    return re.compile(r"\b(?:get_if|holds_alternative)<(?:(?:proto|wire)::)*(?:" + "|".join(types) + r")>")
+
+
 PRODUCT = ("tree", "health", "ccs", "client-lib", "charmrun")
 MAINS = ("charmrun/main.cpp", "examples", "tests/doubles", "tests/bench", "tests/unit/main.cpp")
 BANS = (
@@ -108,6 +120,8 @@ BANS = (
     Ban("coroutine", re.compile(r"\bco_(?:await|return|yield)\b"), "coroutines live in tree/io only",
         unless=("tree/io", "tests/io")),
     Ban("coroutine", re.compile(r"\basio::detached\b|\.detach\s*\(\s*\)"), "nothing runs unwatched: use our spawn()"),
+    Ban("type-test", asked_for(alternatives("tree/wire/messages.hpp", "AnyMessage") + alternatives("tree/turn/events.hpp", "AnyAction")),
+        "std::visit: one that nobody handles does not compile", within=PRODUCT, unless=("tree/wire/messages",)),
     Ban("using-namespace", re.compile(r"\busing\s+namespace\s+(?![\w:]*_literals\b)"), "not in a header", headers_only=True),
 )
 

@@ -89,6 +89,7 @@ class Bans(unittest.TestCase):
             "impure": ('auto f = std::fopen("x", "r");',),
             "environment": ('auto v = getenv("X");',),
             "unordered": ("std::unordered_map<int, int> m;",),
+            "type-test": ("if (auto* m = std::get_if<wire::Output>(&message)) m->text.clear();", "return holds_alternative<proto::Say>(action);"),
             "coroutine": ("co_await f();", "co_return;", "spawn(x, asio::detached);", "thread.detach();"),
         }
         for rule, lines in cases.items():
@@ -100,7 +101,8 @@ class Bans(unittest.TestCase):
         cases = (("charmrun/main.cpp", "exit(1);"), ("tree/io/spawn.cpp", "_exit(127);"), ("tests/doubles/a.c", "sleep(1);"),
                  ("tree/io/clock.hpp", "auto t = std::chrono::steady_clock::now();"), ("charmrun/view/console.cpp", 'printf("x");'),
                  ("charmrun/a.cpp", 'auto v = getenv("X");'), ("tree/io/a.cpp", "std::unordered_map<int, int> m;"),
-                 ("tree/io/a.cpp", "co_return;"), ("tests/unit/a.cpp", "std::cout << 1;"))
+                 ("tree/io/a.cpp", "co_return;"), ("tree/io/a.cpp", "return std::get_if<proto::ProcessExited>(&event);"),
+                 ("tests/unit/a.cpp", "return std::get_if<wire::Output>(&message);"), ("tests/unit/a.cpp", "std::cout << 1;"))
         for path, line in cases:
             with self.subTest(path=path, line=line):
                 self.assertEqual(rules(path, f"inline void f() {{\n  {line}\n}}\n"), set())

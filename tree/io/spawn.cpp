@@ -178,7 +178,7 @@ pid_t start_in_cgroup(const Plan& plan, volatile Failure& failure) {
 }
 
 /// The child's pid; -1: errno says why there is none.
-pid_t start(const Plan& plan, volatile Failure& failure) {
+pid_t start_child(const Plan& plan, volatile Failure& failure) {
   if (plan.cgroup >= 0) {
     if (const pid_t pid = start_in_cgroup(plan, failure); pid > 0) return pid;
   }
@@ -293,7 +293,7 @@ Result<pid_t> spawn(const SpawnRequest& request) {
   sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, &before);
   volatile Failure failure;
-  const pid_t pid = start(plan, failure);
+  const pid_t pid = start_child(plan, failure);
   const int fork_error = errno;
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
   if (pid < 0)

@@ -49,18 +49,18 @@ void OutputPart::begin_run(const wire::JobSpec& job) {
   }
 }
 
-void OutputPart::add(wire::Message output, Turn& turn) {
+void OutputPart::add(OutputItem output, Turn& turn) {
   if (rests_ || turn.way_up() == WayUp::gone) return;
   ++added_;
   queue_.add(std::move(output), turn.out());
   pump(turn);
 }
 
-void OutputPart::up(const Child& child, LinkId link, wire::Message output, Turn& turn) {
+void OutputPart::up(const Child& child, LinkId link, OutputItem output, Turn& turn) {
   if (!grants_.received(link, output_cost(output)))
     return turn.give_up(link, Error{Errc::bad_peer, Phase::run, "its launcher sent more output than it may"});
   if (rests_) return;
-  if (auto* lines = std::get_if<wire::Output>(&output)) lines->read = child.in_our_clock(lines->read);
+  if (wire::Output* lines = lines_of(output)) lines->read = child.in_our_clock(lines->read);
   queue_.add(link, std::move(output));
   moved_ = true;
   pump(turn);
@@ -113,10 +113,10 @@ void OutputPart::pump(Turn& turn) {
   while (auto next = queue_.next(turn.out())) {
     moved_ = true;
     // Of what is shown the credit comes back when it has been written.
-    const auto* lines = std::get_if<wire::Output>(&next->message);
+    const wire::Output* lines = lines_of(next->message);
     const bool again = ledger_ && lines != nullptr && !ledger_->enter(*lines, turn.now());
     if (is_root() && (again || lines == nullptr)) queue_.credit(next->cost);
-    if (!again) turn.hand_up(std::move(next->message));
+    if (!again) turn.hand_up(as_message(std::move(next->message)));
     if (next->from) has_passed(*next->from, next->cost, turn);
   }
 }

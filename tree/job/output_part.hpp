@@ -32,15 +32,15 @@ public:
   /// Another run of the program begins. What is on the root's screen has yet to be written.
   void begin_run(const wire::JobSpec& job);
 
-  /// Of this host's processes: Output or ScanUp. Without a way up it is lost.
-  void add(wire::Message output, Turn& turn);
+  /// Of this host's processes. Without a way up it is lost.
+  void add(OutputItem output, Turn& turn);
   /// So many have been added.
   std::uint64_t added() const { return added_; }
   /// This client has just printed: if too much waits it is not read for a while. Others that only keep the
   /// program going are.
   void hold_if_full(ClientId client, Turn& turn);
 
-  void up(const Child& child, LinkId link, wire::Message output, Turn& turn);
+  void up(const Child& child, LinkId link, OutputItem output, Turn& turn);
   void down(const wire::OutputCredit& credit, Turn& turn);
   void down(const wire::OutputTaken& taken, Turn& turn);
   void down(const wire::Resend& order, Turn& turn);

@@ -32,17 +32,19 @@ std::size_t piece_of(std::string_view text) {
 }
 
 /// Messages as they were put into the spool; nothing: they are no such thing.
-std::optional<std::vector<wire::Message>> read_back(std::string_view bytes) {
+std::optional<std::vector<OutputItem>> read_back(std::string_view bytes) {
   wire::FrameDecoder decoder{wire::kMaxLinkFrame};
   decoder.append(bytes);
-  std::vector<wire::Message> messages;
+  std::vector<OutputItem> messages;
+  const Overloaded take{[&](wire::Output& lines) { return messages.emplace_back(std::move(lines)), true; },
+                        [&](wire::ScanUp& scan) { return messages.emplace_back(std::move(scan)), true; },
+                        [](const auto&) { return false; }};
   for (;;) {
     const auto frame = decoder.next();
     if (!frame) return {};
     if (!frame->has_value()) break;
     auto message = wire::decode_message((*frame)->type, (*frame)->payload);
-    if (!message || output_cost(*message) == 0) return {};
-    messages.push_back(std::move(*message));
+    if (!message || !std::visit(take, static_cast<wire::AnyMessage&>(*message))) return {};
   }
   return decoder.buffered() == 0 ? std::optional{std::move(messages)} : std::nullopt;
 }
@@ -53,14 +55,20 @@ std::size_t output_cost(const wire::Output& output) {
   return kOverhead + output.text.size();
 }
 
-std::size_t output_cost(const wire::Message& message) {
-  if (const auto* output = std::get_if<wire::Output>(&message)) return output_cost(*output);
-  if (const auto* scan = std::get_if<wire::ScanUp>(&message)) return kOverhead + scan->format.size();
-  return 0;
+std::size_t output_cost(const wire::ScanUp& scan) {
+  return kOverhead + scan.format.size();
 }
 
-void OutputQueue::add(wire::Message output, Actions& out) {
-  if (auto* whole = std::get_if<wire::Output>(&output)) {
+std::size_t output_cost(const OutputItem& item) {
+  return std::visit([](const auto& each) { return output_cost(each); }, item);
+}
+
+wire::Message as_message(OutputItem item) {
+  return std::visit([](auto& each) { return wire::Message{std::move(each)}; }, item);
+}
+
+void OutputQueue::add(OutputItem output, Actions& out) {
+  if (wire::Output* whole = lines_of(output)) {
     for (std::size_t size = 0; (size = piece_of(whole->text)) < whole->text.size();) {
       wire::Output piece{whole->process, whole->stream, false, whole->text.substr(0, size), {}, whole->read};
       whole->text.erase(0, size);
@@ -70,17 +78,18 @@ void OutputQueue::add(wire::Message output, Actions& out) {
   keep(std::move(output), out);
 }
 
-void OutputQueue::keep(wire::Message output, Actions& out) {
+void OutputQueue::keep(OutputItem output, Actions& out) {
   const std::size_t cost = output_cost(output);
   if (share() < kShare && spool_.empty() && !unspooling_) {
     own_cost_ += cost;
     own_.push_back({std::move(output), cost});
-  } else if (const auto frames = wire::encode_frames(output)) {  // as large as it was when it came
+  } else if (const auto frames =
+                 wire::encode_frames(as_message(std::move(output)))) {  // as large as it was when it came
     spool_.append(*frames, out);
   }
 }
 
-void OutputQueue::add(LinkId from, wire::Message output) {
+void OutputQueue::add(LinkId from, OutputItem output) {
   const std::size_t cost = output_cost(output);
   below_.push_back({std::move(output), cost, from});
 }
@@ -101,7 +110,7 @@ void OutputQueue::refill(Actions& out) {
     if (unspooling_) return;
     auto messages = read_back(*bytes);
     if (!messages) continue;
-    for (wire::Message& message : *messages) {
+    for (OutputItem& message : *messages) {
       const std::size_t cost = output_cost(message);
       own_cost_ += cost;
       own_.push_back({std::move(message), cost});
@@ -120,8 +129,7 @@ std::optional<OutputQueue::Passed> OutputQueue::next(Actions& out) {
   credit_ -= static_cast<std::int64_t>(first.cost);
   if (own) own_cost_ -= first.cost;
   if (own && keeps_ == Keeps::until_taken) {
-    auto* lines = std::get_if<wire::Output>(&first.message);
-    if (lines != nullptr) number(*lines);
+    if (wire::Output* lines = lines_of(first.message)) number(*lines);
     sent_cost_ += first.cost;
     sent_.push_back(first);
   }
@@ -139,7 +147,7 @@ void OutputQueue::taken(const wire::OutputTaken::Taken& taken) {
   std::uint64_t& known = numbers_[taken.process].taken;
   known = std::max(known, taken.number);
   const auto is_taken = [&](const Waiting& waiting) {
-    const auto* lines = std::get_if<wire::Output>(&waiting.message);
+    const wire::Output* lines = lines_of(waiting.message);
     return lines == nullptr || (lines->process == taken.process && lines->number <= taken.number);
   };
   for (const Waiting& waiting : sent_) sent_cost_ -= is_taken(waiting) ? waiting.cost : 0;
@@ -152,12 +160,12 @@ std::map<LinkId, std::size_t> OutputQueue::drop_taken(const std::vector<wire::Ou
   for (const auto& [process, number] : taken) numbers.emplace(process, number);
   std::map<LinkId, std::size_t> dropped;
   const auto is_taken = [&](const Waiting& waiting) {
-    const auto* lines = std::get_if<wire::Output>(&waiting.message);
+    const wire::Output* lines = lines_of(waiting.message);
     const auto known = lines != nullptr ? numbers.find(lines->process) : numbers.end();
     return known != numbers.end() && lines->number <= known->second;
   };
   for (Waiting& waiting : below_) {
-    auto* lines = std::get_if<wire::Output>(&waiting.message);
+    wire::Output* lines = lines_of(waiting.message);
     if (is_taken(waiting)) {
       dropped[waiting.from] += waiting.cost;
     } else if (lines != nullptr) {

@@ -9,16 +9,35 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
+#include "tree/base/overloaded.hpp"
 #include "tree/job/spool.hpp"
 #include "tree/turn/events.hpp"
 
 namespace charmtree::proto {
 
-/// What an output counts for credit, in bytes: its text, and what it takes to keep it. 0: not an output.
-std::size_t output_cost(const wire::Message& message);
+/// What a process says in order: lines, and scanf's format behind its prompt.
+using OutputItem = std::variant<wire::Output, wire::ScanUp>;
+
+/// What it counts for credit, in bytes: its text, and what it takes to keep it.
 std::size_t output_cost(const wire::Output& output);
+std::size_t output_cost(const wire::ScanUp& scan);
+std::size_t output_cost(const OutputItem& item);
+
+wire::Message as_message(OutputItem item);
+
+/// Null: it is a scanf.
+template <class P>
+requires std::is_same_v<std::remove_const_t<P>, OutputItem>
+auto* lines_of(P& item) {
+  using Lines = std::conditional_t<std::is_const_v<P>, const wire::Output, wire::Output>;
+  return std::visit(
+      Overloaded{[](Lines& lines) { return &lines; }, [](const wire::ScanUp&) -> Lines* { return nullptr; }},
+      item);
+}
 
 class OutputQueue {
 public:
@@ -28,7 +47,7 @@ public:
   static constexpr std::size_t kPiece = 64U << 10, kLongest = 2 * kPiece;
 
   struct Passed {
-    wire::Message message;
+    OutputItem message;
     std::optional<LinkId> from;  // none: this host
     std::size_t cost = 0;
   };
@@ -40,9 +59,9 @@ public:
       : credit_(static_cast<std::int64_t>(credit)), keeps_(keeps), spool_(spool) {}
 
   /// Of this host's processes.
-  void add(wire::Message output, Actions& out);
+  void add(OutputItem output, Actions& out);
   /// From below.
-  void add(LinkId from, wire::Message output);
+  void add(LinkId from, OutputItem output);
   void credit(std::uint64_t bytes) { credit_ += static_cast<std::int64_t>(bytes); }
   /// The root has this process's outputs up to that number. It is one of this host.
   void taken(const wire::OutputTaken::Taken& taken);
@@ -75,11 +94,11 @@ public:
 
 private:
   struct Waiting {
-    wire::Message message;
+    OutputItem message;
     std::size_t cost;
     LinkId from = kParentLink;  // of those below
   };
-  void keep(wire::Message output, Actions& out);
+  void keep(OutputItem output, Actions& out);
   std::size_t share() const { return own_cost_ + sent_cost_; }
   void refill(Actions& out);
 

@@ -22,20 +22,27 @@ constexpr Duration kHoldOn = health::Repairs::kLongestReach;
 
 /// Only the root shows text. Elsewhere a Say becomes a Note to the parent; who has none drops it.
 void words_become_notes(std::uint32_t host, bool has_parent, Actions& out) {
+  const Overloaded is_word{[](const Say&) { return true; }, [](const auto&) { return false; }};
   if (!has_parent)
-    std::erase_if(out, [](const Action& action) { return std::holds_alternative<Say>(action); });
+    std::erase_if(
+        out, [&](const Action& each) { return std::visit(is_word, static_cast<const AnyAction&>(each)); });
   for (Action& action : out) {
-    if (const auto* say = std::get_if<Say>(&action))
-      action = Send{kParentLink, wire::Note{host, say->text, say->tone != Tone::verbose}};
+    std::visit(Overloaded{[&](const Say& say) {
+                            wire::Note note{host, say.text, say.tone != Tone::verbose};
+                            action = Send{kParentLink, std::move(note)};
+                          },
+                          [](const auto&) {}},
+               static_cast<const AnyAction&>(action));
   }
 }
 
 /// Who reads the times of lines compares them with clocks on the wall; `behind`: how far the job's is.
 void show_real_times(Duration behind, Actions& out) {
-  for (Action& action : out) {
-    if (auto* show = std::get_if<Show>(&action); show && show->output.read != kNever)
-      show->output.read += behind;
-  }
+  const Overloaded shift{[&](Show& show) {
+                           if (show.output.read != kNever) show.output.read += behind;
+                         },
+                         [](const auto&) {}};
+  for (Action& action : out) std::visit(shift, static_cast<AnyAction&>(action));
 }
 
 /// Of the root's job, or of a session's run; what is to be said about its end is said.
@@ -420,8 +427,9 @@ Seat Node::seat() {
 }
 
 void Node::tell_up(wire::Message message) {
-  if (output_cost(message) > 0) return output_->add(std::move(message), *this);
   const Overloaded by_part{
+      [&](wire::Output& m) { return output_->add(std::move(m), *this), true; },
+      [&](wire::ScanUp& m) { return output_->add(std::move(m), *this), true; },
       [&](wire::QueuePairsUp& m) { return run_->host.route(m.block, *this), true; },
       [&](wire::CcsAnswer& m) { return run_->ccs.merges(m, *this); },
       [&](wire::Facts& m) { return run_->gather.add(std::move(m), *this), true; },

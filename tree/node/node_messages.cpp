@@ -244,8 +244,8 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
         tell_up(std::move(m));
       },
       [&](wire::CcsAnswer& m) { run_->ccs.up(link, std::move(m), *this); },
-      [&](wire::Output&) { output_->up(child, link, std::move(message), *this); },
-      [&](wire::ScanUp&) { output_->up(child, link, std::move(message), *this); },
+      [&](wire::Output& m) { output_->up(child, link, std::move(m), *this); },
+      [&](wire::ScanUp& m) { output_->up(child, link, std::move(m), *this); },
       [&](wire::QueuePairsUp& m) { run_->host.route(m.block, *this); },
       [&](wire::InputTaken& m) { run_->input.up(link, m, *this); },
       [&](wire::InputReturned& m) {

@@ -265,10 +265,13 @@ void Trust::shorten_texts(LinkId link, wire::Message& message, Instant now) {
 }
 
 void Trust::leave_out_lines(LinkId link, std::size_t from, Turn& turn) {
-  const auto too_much = [&](const Action& action) {
-    const auto* say = std::get_if<Say>(&action);
-    return say != nullptr && say->tone != Tone::error &&
-           !allowances_.line(link, say->text.size(), turn.now());
+  const Overloaded look{[&](const Say& say) {
+                          return say.tone != Tone::error &&
+                                 !allowances_.line(link, say.text.size(), turn.now());
+                        },
+                        [](const auto&) { return false; }};
+  const auto too_much = [&](const Action& each) {
+    return std::visit(look, static_cast<const AnyAction&>(each));
   };
   Actions& out = turn.out();
   const auto begin = out.begin() + static_cast<std::ptrdiff_t>(from);

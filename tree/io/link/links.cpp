@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "tree/base/overloaded.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/link/fd_link.hpp"
 #include "tree/io/link/guardian.hpp"
@@ -194,14 +195,17 @@ void Links::received(const PortPtr& port, std::string_view bytes) {
     }
     sink_(proto::LinkUp{port->id, convert(login.times), std::move(login.accepted_key), std::move(note)});
   }
+  const Overloaded learn_carrier{[&](const wire::Relayed& relayed) {
+                                   port->carrier = ssh_connection(relayed.connection);
+                                   return true;
+                                 },
+                                 [](const auto&) { return false; }};
   while (!port->gone) {
     auto message = port->reader.next(remit_(port->id));
     if (!message) return fail(port, garbage(message.error()));
     if (!message->has_value()) return;
-    if (const auto* relayed = std::get_if<wire::Relayed>(&**message); relayed && port->is_relayed) {
-      port->carrier = ssh_connection(relayed->connection);
+    if (port->is_relayed && std::visit(learn_carrier, static_cast<const wire::AnyMessage&>(**message)))
       continue;
-    }
     sink_(proto::LinkMessage{port->id, std::move(**message)});
   }
 }
