@@ -9,6 +9,8 @@
 
 #include "tests/io/ssh_fixture.hpp"
 
+namespace charmtree::autopsy_test {
+
 using namespace charmtree::io;
 using namespace charmtree::io::test;
 
@@ -77,3 +79,5 @@ TEST_CASE("the core file, the kernel's log and the group's count are told", "[au
     CHECK(blind.examine(7, SIGKILL, true, folder).empty());
   }
 }
+
+}  // namespace charmtree::autopsy_test

@@ -17,7 +17,8 @@
 #include "tree/io/executable.hpp"
 #include "tree/io/spawn.hpp"
 
-using namespace charmtree;
+namespace charmtree::checkup_test {
+
 using namespace charmtree::io;
 namespace fs = std::filesystem;
 
@@ -216,3 +217,5 @@ TEST_CASE("where nothing is to be copied, a missing program has another hint", "
   request.at_root = true;
   CHECK(file_to_execute(request).error().fix == "is its name right?");
 }
+
+}  // namespace charmtree::checkup_test

@@ -17,7 +17,8 @@
 #include "tree/io/host/client_listener.hpp"
 #include "tree/io/unique_fd.hpp"
 
-using namespace charmtree;
+namespace charmtree::client_listener_test {
+
 using namespace charmtree::io;
 
 namespace {
@@ -187,3 +188,5 @@ TEST_CASE("who only waits for a reply makes room for a client that speaks", "[cl
   REQUIRE(launcher.until([&] { return launcher.opened.size() == kClients + 1; }));
   CHECK(launcher.closed == launcher.silent);
 }
+
+}  // namespace charmtree::client_listener_test

@@ -11,7 +11,8 @@
 
 #include "tree/io/spawn.hpp"
 
-using namespace charmtree;
+namespace charmtree::cpus_test {
+
 using namespace charmtree::io;
 
 namespace {
@@ -101,3 +102,5 @@ TEST_CASE("a process cannot be bound to what is not there", "[cpus]") {
   CHECK(pid.error().code == Errc::spawn_failed);
   CHECK(pid.error().what.find("cannot bind /bin/true to 4000") != std::string::npos);
 }
+
+}  // namespace charmtree::cpus_test

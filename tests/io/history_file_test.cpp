@@ -13,7 +13,8 @@
 #include "tests/io/ssh_fixture.hpp"
 #include "tree/io/unique_fd.hpp"
 
-using namespace charmtree;
+namespace charmtree::history_file_test {
+
 using namespace charmtree::io::test;
 
 namespace {
@@ -110,3 +111,5 @@ TEST_CASE("while another launch writes, this one does not wait", "[history]") {
 
   CHECK(read_history(path).history.find("ssh n#")->logins == 2);
 }
+
+}  // namespace charmtree::history_file_test

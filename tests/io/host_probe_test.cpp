@@ -10,7 +10,8 @@
 
 #include "tree/io/clock.hpp"
 
-using namespace charmtree;
+namespace charmtree::host_probe_test {
+
 using namespace charmtree::io;
 using asio::ip::tcp;
 
@@ -119,3 +120,5 @@ TEST_CASE("a connection of sshd's that is none of this machine is not believed")
   ::unsetenv("SSH_CONNECTION");
   CHECK_FALSE(ssh_connection());
 }
+
+}  // namespace charmtree::host_probe_test

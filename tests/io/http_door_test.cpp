@@ -18,7 +18,8 @@
 #include "tree/io/http_request.hpp"
 #include "tree/io/unique_fd.hpp"
 
-using namespace charmtree;
+namespace charmtree::http_door_test {
+
 using namespace charmtree::io;
 
 namespace {
@@ -233,3 +234,5 @@ TEST_CASE("who is silent, slow to ask or does not read is put out after a while"
   CHECK(partly.size() < (64U << 20));
   CHECK(partly.ends_with("<end>"));
 }
+
+}  // namespace charmtree::http_door_test

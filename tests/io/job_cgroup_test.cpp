@@ -9,6 +9,8 @@
 #include <fstream>
 #include <set>
 
+namespace charmtree::job_cgroup_test {
+
 using charmtree::io::JobCgroup;
 namespace fs = std::filesystem;
 
@@ -62,3 +64,5 @@ TEST_CASE("where a group cannot be made it is not tried again, but beside what a
   left.remove();
   CHECK(!fs::exists(left.path()));
 }
+
+}  // namespace charmtree::job_cgroup_test

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-using namespace charmtree;
+namespace charmtree::job_news_test {
 
 namespace {
 
@@ -105,3 +105,5 @@ TEST_CASE("a place of events that is full is told of, and the job goes on", "[jo
   while (bench.said.empty() && bench.io.run_one_for(10s) > 0) continue;
   CHECK(bench.said == "++json: cannot write /dev/full: No space left on device; the job goes on without it");
 }
+
+}  // namespace charmtree::job_news_test

@@ -17,7 +17,8 @@
 #include "tree/io/clock.hpp"
 #include "tree/io/process_tree.hpp"
 
-using namespace charmtree;
+namespace charmtree::leftovers_test {
+
 using namespace charmtree::io;
 using namespace charmtree::io::test;
 namespace fs = std::filesystem;
@@ -108,3 +109,5 @@ TEST_CASE("a sweep finds programs that cannot be read in the sessions of those t
   fs::remove_all(folder);
   CHECK(status == 0);
 }
+
+}  // namespace charmtree::leftovers_test

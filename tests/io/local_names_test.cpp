@@ -14,7 +14,8 @@
 #include "tree/io/door.hpp"
 #include "tree/io/link/links.hpp"
 
-using namespace charmtree;
+namespace charmtree::local_names_test {
+
 using namespace charmtree::io;
 
 namespace {
@@ -122,3 +123,5 @@ TEST_CASE("nobody connects to a door of another user", "[names]") {
   REQUIRE(::waitpid(child, &status, 0) == child);
   CHECK(status == 0);
 }
+
+}  // namespace charmtree::local_names_test

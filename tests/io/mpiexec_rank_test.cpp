@@ -8,7 +8,8 @@
 
 #include "tree/io/surroundings.hpp"
 
-using namespace charmtree;
+namespace charmtree::mpiexec_rank_test {
+
 using namespace charmtree::io;
 
 TEST_CASE("a launcher without free descriptors does not spin while others wait for it", "[mpiexec]") {
@@ -41,3 +42,5 @@ TEST_CASE("the name that one machine's processes elect by tells nobody that of a
   CHECK(election_socket(secret, "another") != name);
   CHECK(election_socket(random_bytes(wire::Ticket::kSecret), "one") != name);
 }
+
+}  // namespace charmtree::mpiexec_rank_test

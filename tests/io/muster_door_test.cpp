@@ -13,7 +13,8 @@
 #include "tree/io/mpiexec/mpiexec_rank.hpp"
 #include "tree/io/mpiexec/muster_door.hpp"
 
-using namespace charmtree;
+namespace charmtree::muster_door_test {
+
 using namespace charmtree::io;
 
 namespace {
@@ -172,3 +173,5 @@ TEST_CASE("visitors who say nothing are only so many; the one that is silent for
   root.door.close();
   CHECK(is_closed(silent.back()));
 }
+
+}  // namespace charmtree::muster_door_test

@@ -16,7 +16,8 @@
 
 #include "tree/io/unique_fd.hpp"
 
-using namespace charmtree;
+namespace charmtree::order_door_test {
+
 using namespace charmtree::io;
 
 namespace {
@@ -168,3 +169,5 @@ TEST_CASE("a root hears so many at a time, and no more", "[orders]") {
     if (given.error().what == "not now; come again") break;
   }
 }
+
+}  // namespace charmtree::order_door_test

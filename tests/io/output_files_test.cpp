@@ -10,7 +10,8 @@
 #include <fstream>
 #include <sstream>
 
-using namespace charmtree;
+namespace charmtree::output_files_test {
+
 using namespace charmtree::io;
 
 namespace {
@@ -82,3 +83,5 @@ TEST_CASE("a file that cannot be written is given up with one word, the others g
   CHECK(text_of(folder.path + "good") == "z");
   CHECK(confirmed);
 }
+
+}  // namespace charmtree::output_files_test

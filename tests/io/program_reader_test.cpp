@@ -10,7 +10,8 @@
 #include "tests/io/ssh_fixture.hpp"
 #include "tree/io/elf_file.hpp"
 
-using namespace charmtree;
+namespace charmtree::program_reader_test {
+
 using namespace charmtree::io;
 using namespace charmtree::io::test;
 
@@ -198,3 +199,5 @@ TEST_CASE("a real program names its loader and its libraries", "[program_reader]
   CHECK_FALSE(ElfFile::open("/etc/passwd"));
   CHECK_FALSE(ElfFile::open("/no/such/file"));
 }
+
+}  // namespace charmtree::program_reader_test

@@ -4,7 +4,8 @@
 
 #include "tree/io/mpiexec/psk_channel.hpp"
 
-using namespace charmtree;
+namespace charmtree::psk_channel_test {
+
 using namespace charmtree::io;
 
 namespace {
@@ -106,3 +107,5 @@ TEST_CASE("who says anything else, or never comes to the point, is refused", "[p
     CHECK_FALSE(server.established());
   }
 }
+
+}  // namespace charmtree::psk_channel_test

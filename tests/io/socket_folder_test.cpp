@@ -12,6 +12,8 @@
 
 #include "tests/io/ssh_fixture.hpp"
 
+namespace charmtree::socket_folder_test {
+
 using namespace charmtree::io;
 using namespace charmtree::io::test;
 namespace fs = std::filesystem;
@@ -87,3 +89,5 @@ TEST_CASE("where no folder can be made that is said", "[socket_folder]") {
   CHECK(folder.error().what.find("/proc/nowhere/charmtree-") == 0);
   CHECK(folder.error().fix == "is /proc/nowhere writable there?");
 }
+
+}  // namespace charmtree::socket_folder_test

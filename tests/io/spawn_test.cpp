@@ -13,6 +13,8 @@
 #include "tests/io/ssh_fixture.hpp"
 #include "tree/io/unique_fd.hpp"
 
+namespace charmtree::spawn_test {
+
 using namespace charmtree::io;
 using namespace charmtree::io::test;
 
@@ -62,3 +64,5 @@ TEST_CASE("a signal to our process group while a process is started is ours, and
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 1);
 }
+
+}  // namespace charmtree::spawn_test

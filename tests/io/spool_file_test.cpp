@@ -12,7 +12,8 @@
 #include <optional>
 #include <vector>
 
-using namespace charmtree;
+namespace charmtree::spool_file_test {
+
 using namespace charmtree::io;
 
 namespace {
@@ -114,3 +115,5 @@ TEST_CASE("what the disk refuses is told with the place and the reason", "[spool
   CHECK(beyond.bytes.empty());
   CHECK(beyond.failure == "/tmp: the file is too short");
 }
+
+}  // namespace charmtree::spool_file_test

@@ -5,7 +5,8 @@
 #include "tests/io/ssh_fixture.hpp"
 #include "tree/io/clock.hpp"
 
-using namespace charmtree;
+namespace charmtree::ssh_agent_test {
+
 using namespace charmtree::io;
 using namespace charmtree::io::test;
 
@@ -96,3 +97,5 @@ TEST_CASE("an agent that is gone is no agent", "[ssh]") {
   Bench bench(with_agent("/nonexistent/agent"));
   CHECK(bench.login(sshd.host(), sshd.profile()).link);
 }
+
+}  // namespace charmtree::ssh_agent_test

@@ -9,7 +9,8 @@
 #include "tree/base/random.hpp"
 #include "tree/io/clock.hpp"
 
-using namespace charmtree;
+namespace charmtree::ssh_cancel_test {
+
 using namespace charmtree::io;
 using namespace charmtree::io::test;
 
@@ -110,3 +111,5 @@ TEST_CASE("many logins at a time", "[ssh]") {
   REQUIRE(bench.run_until([&] { return ended == kLogins; }));
   CHECK(good == kLogins);
 }
+
+}  // namespace charmtree::ssh_cancel_test

@@ -12,7 +12,8 @@
 #include "tree/io/ssh/ssh_config.hpp"
 #include "tree/io/ssh/ssh_config_groups.hpp"
 
-using namespace charmtree;
+namespace charmtree::ssh_config_test {
+
 using namespace charmtree::io;
 using namespace charmtree::io::test;
 
@@ -330,3 +331,5 @@ TEST_CASE("files that hold nothing for libssh2 need no question to ssh", "[ssh_c
   folder.add_file(directory.path(""), "/nowhere", "/nowhere");
   CHECK_FALSE(folder.plain());
 }
+
+}  // namespace charmtree::ssh_config_test

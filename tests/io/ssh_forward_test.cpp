@@ -9,7 +9,8 @@
 #include "tree/io/ssh/signer.hpp"
 #include "tree/wire/userauth.hpp"
 
-using namespace charmtree;
+namespace charmtree::ssh_forward_test {
+
 using namespace charmtree::io;
 using namespace charmtree::io::test;
 
@@ -196,3 +197,5 @@ TEST_CASE("many signatures at a time all come", "[ssh]") {
                 [&](const std::string& signature) { came += signature.size() == 64; });
   REQUIRE(bench.run_until([&] { return came == 500; }));
 }
+
+}  // namespace charmtree::ssh_forward_test

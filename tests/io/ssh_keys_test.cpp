@@ -8,7 +8,8 @@
 #include "tree/io/ssh/ssh_keys.hpp"
 #include "tree/io/ssh/ssh_wire.hpp"
 
-using namespace charmtree;
+namespace charmtree::ssh_keys_test {
+
 using namespace charmtree::io;
 using namespace charmtree::io::test;
 
@@ -117,3 +118,5 @@ TEST_CASE("base64 is read strictly", "[ssh]") {
   CHECK(key_type(std::string("\0\0\0\4abc", 7)).empty());
   CHECK(key_type(std::string("\0\0\0\3a\nc", 7)).empty());
 }
+
+}  // namespace charmtree::ssh_keys_test

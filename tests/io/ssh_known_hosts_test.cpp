@@ -14,7 +14,8 @@
 #include "tree/io/ssh/ssh_wire.hpp"
 #include "tree/io/unique_fd.hpp"
 
-using namespace charmtree;
+namespace charmtree::ssh_known_hosts_test {
+
 using namespace charmtree::io;
 using namespace charmtree::io::test;
 
@@ -313,3 +314,5 @@ TEST_CASE("a lock that is never given up, and a place that cannot be written, ar
   close(fd);
   CHECK_FALSE(add_known_host("/proc/nowhere/kh", "alpha", public_key("ed25519"), NameStyle::plain).ok());
 }
+
+}  // namespace charmtree::ssh_known_hosts_test

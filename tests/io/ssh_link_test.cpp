@@ -13,7 +13,8 @@
 #include "tree/base/random.hpp"
 #include "tree/io/clock.hpp"
 
-using namespace charmtree;
+namespace charmtree::ssh_link_test {
+
 using namespace charmtree::io;
 using namespace charmtree::io::test;
 
@@ -282,3 +283,5 @@ TEST_CASE("handlers may send, pause, close and destroy the link", "[ssh]") {
   live.bench.io.restart();
   live.bench.io.run();
 }
+
+}  // namespace charmtree::ssh_link_test

@@ -9,7 +9,8 @@
 #include "tree/io/ssh/known_hosts.hpp"
 #include "tree/overlay/host_key.hpp"
 
-using namespace charmtree;
+namespace charmtree::ssh_login_test {
+
 using namespace charmtree::io;
 using namespace charmtree::proto;
 using namespace charmtree::io::test;
@@ -422,3 +423,5 @@ TEST_CASE("a login uses the algorithms of its profile", "[ssh]") {
   profile.algorithms.ciphers = "aes256-gcm@openssh.com";  // libssh2 has none of them: never another
   CHECK(bench.login(sshd.host(), profile).error.code == Errc::no_usable_key);
 }
+
+}  // namespace charmtree::ssh_login_test

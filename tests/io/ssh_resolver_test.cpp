@@ -9,7 +9,8 @@
 #include "tree/io/clock.hpp"
 #include "tree/io/resolver.hpp"
 
-using namespace charmtree;
+namespace charmtree::ssh_resolver_test {
+
 using namespace charmtree::io;
 using namespace charmtree::io::test;
 
@@ -142,3 +143,5 @@ TEST_CASE("the system's resolver knows localhost and tells a wrong name from sil
   REQUIRE_FALSE(bad.ok());
   CHECK(bad.error().phase == Phase::resolve);
 }
+
+}  // namespace charmtree::ssh_resolver_test

@@ -12,7 +12,8 @@
 
 #include "tests/io/ssh_fixture.hpp"
 
-using namespace charmtree;
+namespace charmtree::surroundings_test {
+
 using namespace charmtree::io;
 using namespace charmtree::io::test;
 
@@ -94,3 +95,5 @@ TEST_CASE("this process knows its host and its environment", "[surroundings]") {
   const auto all = own_environment();
   CHECK(std::count(all.begin(), all.end(), "PATH=/only/this") == 1);
 }
+
+}  // namespace charmtree::surroundings_test

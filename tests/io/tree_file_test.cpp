@@ -13,7 +13,8 @@
 #include "tests/io/ssh_fixture.hpp"
 #include "tree/io/clock.hpp"
 
-using namespace charmtree;
+namespace charmtree::tree_file_test {
+
 using namespace charmtree::io::test;
 
 namespace {
@@ -153,3 +154,5 @@ TEST_CASE("a job that is kept is named by the beginning of its number", "[keep-a
   CHECK_FALSE(choose_tree(ids, "f"));
   CHECK_FALSE(choose_tree({}, ""));
 }
+
+}  // namespace charmtree::tree_file_test

@@ -13,7 +13,8 @@
 
 #include "tree/io/unique_fd.hpp"
 
-using namespace charmtree;
+namespace charmtree::user_output_test {
+
 using proto::Stream;
 
 namespace {
@@ -139,3 +140,5 @@ TEST_CASE("processes with files get them, even if they say nothing, and the firs
         "++output: cannot write " + folder.path + "/4.out: Is a directory; the job goes on without it\n");
   CHECK(bench.out.text().empty());
 }
+
+}  // namespace charmtree::user_output_test

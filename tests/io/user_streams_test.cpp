@@ -12,7 +12,8 @@
 #include "tree/io/pseudo_terminal.hpp"
 #include "tree/io/unique_fd.hpp"
 
-using namespace charmtree;
+namespace charmtree::user_streams_test {
+
 using namespace charmtree::io;
 
 namespace {
@@ -149,3 +150,5 @@ TEST_CASE("a terminal gives back what its process has not read", "[terminal]") {
   CHECK(end_of_input(terminal->slave.get()));
   CHECK(::read(terminal->master.get(), buffer.data(), buffer.size()) == -1);  // no echo
 }
+
+}  // namespace charmtree::user_streams_test

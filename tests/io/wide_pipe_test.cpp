@@ -6,6 +6,8 @@
 
 #include "tree/io/surroundings.hpp"
 
+namespace charmtree::wide_pipe_test {
+
 using namespace charmtree::io;
 
 TEST_CASE("a busy pipe is widened once, and only so many are", "[wide_pipe]") {
@@ -30,3 +32,5 @@ TEST_CASE("a busy pipe is widened once, and only so many are", "[wide_pipe]") {
   CHECK(size(pipes.back()) == WidePipe::kBytes);
   WidePipe{}.widen(-1);  // no pipe
 }
+
+}  // namespace charmtree::wide_pipe_test

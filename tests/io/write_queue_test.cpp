@@ -8,6 +8,8 @@
 
 #include "tree/io/write_queue.hpp"
 
+namespace charmtree::write_queue_test {
+
 using namespace charmtree::io;
 
 namespace {
@@ -109,3 +111,5 @@ TEST_CASE("what is queued after the reader went begins at its first byte", "[que
   CHECK(queue.write(std::ref(taker)) == WriteQueue::State::empty);
   CHECK(taker.taken == "xyz");
 }
+
+}  // namespace charmtree::write_queue_test

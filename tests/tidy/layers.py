@@ -132,6 +132,8 @@ BANNED_WORDS = (
 
 # Folders whose files are compiled together (ct_unity): those of tree/io are one library, those of charmrun two.
 UNITY = NODE + ("tree/io", "charmrun")
+# Folders of tests that are compiled together; what two of their files call the same is in two namespaces.
+TESTED_TOGETHER = ("tests/unit", "tests/io")
 
 
 def unity_of(folder):

@@ -229,6 +229,19 @@ class OwnNames(unittest.TestCase):
         self.assertEqual(self.found("tree/io", self.ONE.replace("int size", "struct B {\n  int size").replace("}\n}  //", "};\n}  //")), set())
 
 
+class OwnNamespace(unittest.TestCase):
+    def test_a_test_without_one(self):
+        for body in ("", "namespace {\n}\n", "namespace charmtree::b_test {\n}\n", "int a;\nnamespace charmtree::a_test {\n}\n"):
+            self.assertIn("own-namespace", rules("tests/unit/job/a_test.cpp", body), body)
+            self.assertIn("own-namespace", rules("tests/io/a_test.cpp", body), body)
+
+    def test_what_has_one_or_needs_none(self):
+        body = "// About it.\n#include <map>\n\nnamespace charmtree::a_test {\n}\n"
+        self.assertEqual(rules("tests/unit/job/a_test.cpp", body), set())
+        self.assertEqual(rules("tests/unit/main.cpp", "int a;\n"), set())
+        self.assertEqual(rules("tests/memory/a_test.cpp", "int a;\n"), set())
+
+
 class Functions(unittest.TestCase):
     """The shapes of C++ that cpp_text.functions must understand: (text, [(first line, last line)])."""
 

@@ -22,8 +22,8 @@ import classes
 import cpp_text
 import options_doc
 import pages_doc
-from layers import (BANNED_WORDS, BANS, IMPURE_ALLOWED, IMPURE_HEADERS, LAYERS, LIBRARIES, MAX_FILE_LINES, MAX_FUNCTION_LINES, PURE, layer_of,
-                    under, unity_of)
+from layers import (BANNED_WORDS, BANS, IMPURE_ALLOWED, IMPURE_HEADERS, LAYERS, LIBRARIES, MAX_FILE_LINES, MAX_FUNCTION_LINES, PURE,
+                    TESTED_TOGETHER, layer_of, under, unity_of)
 
 CPP = (".cpp", ".hpp", ".c", ".h")
 HEADERS = (".hpp", ".h")
@@ -172,7 +172,18 @@ def check_coroutines(source):
             yield line, "co-await", "co_await stands alone on its line: auto n = co_await ...;"
 
 
-FILE_CHECKS = (check_spdx, check_header, check_lengths, check_layers, check_libraries, check_bans, check_words, check_coroutines)
+def check_own_namespace(source):
+    """Files of tests are compiled together: by a namespace of its own, each one's helpers are no overloads of another's."""
+    path = Path(source.path)
+    if under(source.path, TESTED_TOGETHER) and path.name.endswith("_test.cpp"):
+        opening = f"namespace charmtree::{path.stem} {{"
+        first = re.search(r"^[^#\s].*", source.code, re.MULTILINE)
+        if not first or first[0] != opening:
+            yield source.line_of(first.start()) if first else 1, "own-namespace", f"the first line after the includes: {opening}"
+
+
+FILE_CHECKS = (check_spdx, check_header, check_lengths, check_layers, check_libraries, check_bans, check_words, check_coroutines,
+               check_own_namespace)
 
 # ---- checks of the whole tree: each yields (path, line, rule, message) ----
 

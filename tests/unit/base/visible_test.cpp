@@ -8,7 +8,8 @@
 #include "charmrun/view/own_line.hpp"
 #include "tree/base/random.hpp"
 
-using namespace charmtree;
+namespace charmtree::visible_test {
+
 using proto::Tone;
 
 namespace {
@@ -123,3 +124,5 @@ TEST_CASE("our JSON has no control character that a terminal obeys", "[visible]"
   CHECK(text == "{\"text\":\"a\\u001b\\u007f\\u009b\xc3\xbf\"}\n");
   CHECK(Json::parse(text) == json);
 }
+
+}  // namespace charmtree::visible_test

@@ -5,7 +5,8 @@
 
 #include "tests/unit/ccs_desk.hpp"
 
-using namespace charmtree;
+namespace charmtree::ccs_clients_test {
+
 using namespace charmtree::proto;
 using charm_capture::hex;
 using namespace charmtree::ccs_desk;
@@ -66,3 +67,5 @@ TEST_CASE("a client that has said all gets its reply if its request is whole") {
     CHECK_FALSE(desk.closed(2));
   }
 }
+
+}  // namespace charmtree::ccs_clients_test

@@ -6,7 +6,8 @@
 #include "tests/unit/charm_capture.hpp"
 #include "tree/wire/big_endian.hpp"
 
-using namespace charmtree;
+namespace charmtree::ccs_conversation_test {
+
 using namespace charmtree::ccs;
 using charm_capture::hex;
 
@@ -148,3 +149,5 @@ TEST_CASE("salts cannot be foreseen without the secret") {
   CHECK(drawn != other.draw());
   CHECK(drawn != one.draw());
 }
+
+}  // namespace charmtree::ccs_conversation_test

@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::ccs_fanout_test {
+
 using namespace charmtree::proto;
 using Range = wire::ProcessSet::Range;
 
@@ -153,3 +154,5 @@ TEST_CASE("replies that wait for others have a limit of bytes", "[ccs]") {
   bench.spread({7, true, true, false, {{2, 3}}, ""});
   CHECK_FALSE(bench.own(2, large, 7));
 }
+
+}  // namespace charmtree::ccs_fanout_test

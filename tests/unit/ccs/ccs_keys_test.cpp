@@ -5,7 +5,8 @@
 
 #include "tests/unit/charm_capture.hpp"
 
-using namespace charmtree;
+namespace charmtree::ccs_keys_test {
+
 using namespace charmtree::ccs;
 using charm_capture::hex;
 
@@ -83,3 +84,5 @@ TEST_CASE("OTP makes a key, which is announced, in a form that is a key for all 
   CHECK(file->keys.of(0) ==
         Readings{key("77777777777777777777777777777777"), key("4d4d4d4d4d4d4d4d4d4d4d4d4d4d4d4d")});
 }
+
+}  // namespace charmtree::ccs_keys_test

@@ -3,7 +3,8 @@
 
 #include "tests/unit/part_bench.hpp"
 
-using namespace charmtree;
+namespace charmtree::ccs_part_test {
+
 using namespace charmtree::proto;
 using Role = test::PartBench::Role;
 
@@ -63,3 +64,5 @@ TEST_CASE("a request fails with the child that is to answer, lost before or afte
     CHECK(failure() == "the launcher of h0 is lost");
   }
 }
+
+}  // namespace charmtree::ccs_part_test

@@ -5,7 +5,8 @@
 
 #include "tests/unit/ccs_desk.hpp"
 
-using namespace charmtree;
+namespace charmtree::ccs_router_test {
+
 using namespace charmtree::proto;
 using charm_capture::hex;
 using namespace charmtree::ccs_desk;
@@ -559,3 +560,5 @@ TEST_CASE("who leaves does not take back what was sent: large requests count on,
   ask_and_leave(61s);
   CHECK(desk.down.size() == sent / kFit);
 }
+
+}  // namespace charmtree::ccs_router_test

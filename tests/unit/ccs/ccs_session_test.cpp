@@ -6,7 +6,8 @@
 #include "ccs/router.hpp"
 #include "tree/wire/big_endian.hpp"
 
-using namespace charmtree;
+namespace charmtree::ccs_session_test {
+
 using namespace charmtree::ccs;
 using namespace charmtree::proto;
 
@@ -250,3 +251,5 @@ TEST_CASE("sessions are bounded, and do not wait in the lobby") {
   peer.says(hello(0));
   CHECK(peer.count<ClientClose>() == 1);
 }
+
+}  // namespace charmtree::ccs_session_test

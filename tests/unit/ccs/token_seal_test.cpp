@@ -5,7 +5,8 @@
 
 #include <set>
 
-using namespace charmtree;
+namespace charmtree::token_seal_test {
+
 using ccs::TokenSeal;
 
 TEST_CASE("each number has a token of its own, which leads back to it", "[ccs]") {
@@ -35,3 +36,5 @@ TEST_CASE("tokens follow neither from each other nor without the secret", "[ccs]
   CHECK(same < 3);
   CHECK(hits < 3);
 }
+
+}  // namespace charmtree::token_seal_test

@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::label_test {
 
 TEST_CASE("a label says number, host, stream and what stands between them", "[label]") {
   const auto label = Label::parse("<%r@%h %s 100%%> ");
@@ -37,3 +37,5 @@ TEST_CASE("a label that means nothing is refused with what would", "[label]") {
   CHECK(Label::parse("%t", {"output", "rhs"}).error().what == "++output cannot be '%t': %t means nothing");
   CHECK(Label::parse("%").error().fix.starts_with("%r is the process's number"));
 }
+
+}  // namespace charmtree::label_test

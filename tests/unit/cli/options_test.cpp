@@ -10,7 +10,7 @@
 #include "charmrun/cli/help.hpp"
 #include "charmrun/cli/option_table.hpp"
 
-using namespace charmtree;
+namespace charmtree::options_test {
 
 namespace {
 
@@ -574,3 +574,5 @@ TEST_CASE("what needs to know or start the hosts does not go with ++mpiexec") {
   }
   CHECK(has(failure({"++plan", "++mpiexec", "./app"}), "++mpiexec and ++plan exclude each other"));
 }
+
+}  // namespace charmtree::options_test

@@ -5,7 +5,7 @@
 
 #include "charmrun/cli/options.hpp"
 
-using namespace charmtree;
+namespace charmtree::output_options_test {
 
 namespace {
 
@@ -80,3 +80,5 @@ TEST_CASE("the spool's size has a unit", "[options]") {
   for (const char* bad : {"1025G", "1g", "-1", "1.5G", "G", "1GB", "99999999999"})
     CHECK(failure({"++spool", bad}) == fmt::format("++spool cannot be '{}'", bad));
 }
+
+}  // namespace charmtree::output_options_test

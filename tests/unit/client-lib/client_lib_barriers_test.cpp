@@ -3,6 +3,8 @@
 
 #include "client-lib/barriers.hpp"
 
+namespace charmtree::client_lib_barriers_test {
+
 using charmtree::client::Barriers;
 
 TEST_CASE("a barrier opens for a process that is inside, and is counted", "[barriers]") {
@@ -43,3 +45,5 @@ TEST_CASE("barriers that opened without a process are counted as well", "[barrie
   barriers.missed(7);
   CHECK(barriers.opened() == 7);
 }
+
+}  // namespace charmtree::client_lib_barriers_test

@@ -5,7 +5,8 @@
 #include "client-lib/charmtree.h"
 #include "tests/unit/client_lib_harness.hpp"
 
-using namespace charmtree;
+namespace charmtree::client_lib_losses_test {
+
 using namespace charmtree::test;
 namespace native = charmtree::wire::native;
 
@@ -89,3 +90,5 @@ TEST_CASE("losses that came before somebody asked are told, and impossible ones 
   CHECK(child.wait() == 0);
   ::close(fd);
 }
+
+}  // namespace charmtree::client_lib_losses_test

@@ -6,7 +6,8 @@
 #include "client-lib/charmtree.h"
 #include "tests/unit/client_lib_harness.hpp"
 
-using namespace charmtree;
+namespace charmtree::client_lib_restarts_test {
+
 using namespace charmtree::test;
 namespace native = charmtree::wire::native;
 
@@ -171,3 +172,5 @@ TEST_CASE("restarts of processes that there are not, or before a table, are an e
   CHECK(child.wait() == 0);
   ::close(fd);
 }
+
+}  // namespace charmtree::client_lib_restarts_test

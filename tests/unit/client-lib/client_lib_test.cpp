@@ -10,7 +10,8 @@
 #include "tests/unit/client_lib_harness.hpp"
 #include "tree/wire/ccs_message.hpp"
 
-using namespace charmtree;
+namespace charmtree::client_lib_test {
+
 using namespace charmtree::test;
 namespace native = charmtree::wire::native;
 
@@ -539,3 +540,5 @@ TEST_CASE("a process has a limit of handlers", "[client]") {
   CHECK(ct_ccs_register(job, "1", 0, nothing, nullptr) == CT_OK);
   CHECK(ct_finalize(job, 0) == CT_OK);
 }
+
+}  // namespace charmtree::client_lib_test

@@ -7,7 +7,8 @@
 #include "tree/clients/charm_server.hpp"
 #include "tree/wire/messages.hpp"
 
-using namespace charmtree;
+namespace charmtree::charm_ccs_test {
+
 using namespace charmtree::proto;
 using namespace charm_capture;
 using wire::make_charm_message;
@@ -136,3 +137,5 @@ TEST_CASE("an answer that is too short for its header ends the conversation with
   CHECK(pair.closed(1));
   CHECK_FALSE(pair.closed(0));
 }
+
+}  // namespace charmtree::charm_ccs_test

@@ -6,7 +6,8 @@
 #include "tests/unit/charm_capture.hpp"
 #include "tree/wire/ccs_message.hpp"
 
-using namespace charmtree;
+namespace charmtree::charm_requests_test {
+
 using namespace charmtree::proto;
 using charm_capture::hex;
 
@@ -99,3 +100,5 @@ TEST_CASE("what waits for a process is bounded in number and in bytes") {
   for (std::uint32_t token = 1; token <= CharmRequests::kMaxHeld; ++token) REQUIRE(hold(requests, token));
   CHECK_FALSE(hold(requests, 1));
 }
+
+}  // namespace charmtree::charm_requests_test

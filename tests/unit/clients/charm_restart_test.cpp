@@ -7,7 +7,8 @@
 #include "tree/job/host_processes.hpp"
 #include "tree/wire/charm_message.hpp"
 
-using namespace charmtree;
+namespace charmtree::charm_restart_test {
+
 using namespace charmtree::proto;
 using namespace charm_capture;
 
@@ -272,3 +273,5 @@ TEST_CASE("nobody can take the place of a process that is not to be restarted", 
   CHECK(f.all<ClientClose>().size() == 1);
   CHECK(f.rejoined().empty());
 }
+
+}  // namespace charmtree::charm_restart_test

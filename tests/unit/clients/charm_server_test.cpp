@@ -10,7 +10,8 @@
 #include "tree/clients/lobby.hpp"
 #include "tree/wire/messages.hpp"
 
-using namespace charmtree;
+namespace charmtree::charm_server_test {
+
 using namespace charmtree::proto;
 using namespace charm_capture;
 using wire::make_charm_message;
@@ -553,3 +554,5 @@ TEST_CASE("a lobby keeps its newest connections", "[lobby]") {
   CHECK(lobby.expire(at(12s)) == 3);
   CHECK_FALSE(lobby.expire(at(12s)));
 }
+
+}  // namespace charmtree::charm_server_test

@@ -8,7 +8,8 @@
 #include "tree/wire/charm_message.hpp"
 #include "tree/wire/messages.hpp"
 
-using namespace charmtree;
+namespace charmtree::charm_silence_test {
+
 using namespace charmtree::proto;
 using wire::make_charm_message;
 
@@ -108,3 +109,5 @@ TEST_CASE("nobody is looked at unless that is wanted", "[silence]") {
   f.until(1000s);
   CHECK(f.looked.empty());
 }
+
+}  // namespace charmtree::charm_silence_test

@@ -5,7 +5,8 @@
 
 #include "health/silences.hpp"
 
-using namespace charmtree;
+namespace charmtree::client_silence_test {
+
 using namespace charmtree::proto;
 using State = wire::Silence::State;
 
@@ -119,3 +120,5 @@ TEST_CASE("who speaks again before it was told is told not at all", "[silence]")
   CHECK(silences.take(at(1s)).empty());
   CHECK(silences.count() == 0);
 }
+
+}  // namespace charmtree::client_silence_test

@@ -9,7 +9,8 @@
 
 #include "tests/unit/what_happened.hpp"
 
-using namespace charmtree;
+namespace charmtree::native_server_test {
+
 using namespace charmtree::proto;
 namespace native = charmtree::wire::native;
 
@@ -512,3 +513,5 @@ TEST_CASE("who has registered and not ended is told of lost processes", "[native
   CHECK(bench.said_to(2).empty());
   CHECK(bench.said_to(3).empty());
 }
+
+}  // namespace charmtree::native_server_test

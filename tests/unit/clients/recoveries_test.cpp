@@ -5,6 +5,8 @@
 #include <fstream>
 #include <sstream>
 
+namespace charmtree::recoveries_test {
+
 using namespace charmtree::proto;
 using charmtree::wire::Recovery;
 
@@ -53,3 +55,5 @@ TEST_CASE("users read the table that the launcher goes by", "[recoveries]") {
     CHECK(page.str().find(line + "\n") != std::string::npos);
   }
 }
+
+}  // namespace charmtree::recoveries_test

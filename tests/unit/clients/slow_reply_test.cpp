@@ -8,7 +8,8 @@
 #include "tree/wire/charm_message.hpp"
 #include "tree/wire/messages.hpp"
 
-using namespace charmtree;
+namespace charmtree::slow_reply_test {
+
 using namespace charmtree::proto;
 using charm_capture::header;
 using charm_capture::hex;
@@ -134,3 +135,5 @@ TEST_CASE("an input that has no room in a reply that was begun loses its client"
   CHECK(client.heard.size() == 1);
   CHECK(client.lost.find("2097152 characters") != std::string::npos);
 }
+
+}  // namespace charmtree::slow_reply_test

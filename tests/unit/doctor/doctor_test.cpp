@@ -7,7 +7,7 @@
 
 #include "charmrun/doctor/diagnosis.hpp"
 
-using namespace charmtree;
+namespace charmtree::doctor_test {
 
 namespace {
 
@@ -409,3 +409,5 @@ TEST_CASE("an inner host that fails in the second launch is no vantage point") {
   CHECK(diagnosis.lines[0].text == "n0: connect: connection refused; start sshd there: systemctl start ssh");
   for (const DiagnosisLine& line : diagnosis.lines) CHECK(line.text.find("from n0") == std::string::npos);
 }
+
+}  // namespace charmtree::doctor_test

@@ -5,7 +5,8 @@
 #include "tests/unit/part_bench.hpp"
 #include "tree/job/host_part.hpp"
 
-using namespace charmtree;
+namespace charmtree::adoption_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -126,3 +127,5 @@ TEST_CASE("only those next to the root wait for another root", "[adoption]") {
   b.place.level = 2;
   CHECK_FALSE(health::Adoption::awaits_root(b.seat()));
 }
+
+}  // namespace charmtree::adoption_test

@@ -5,7 +5,8 @@
 
 #include "tests/unit/root_job.hpp"
 
-using namespace charmtree;
+namespace charmtree::crash_restarts_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 
@@ -78,3 +79,5 @@ TEST_CASE("before there is a table nothing is started again", "[crashes]") {
   CHECK(fixture.everyone.empty());
   CHECK(fixture.part.next_deadline() == kNever);
 }
+
+}  // namespace charmtree::crash_restarts_test

@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::crash_sequence_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -177,3 +178,5 @@ TEST_CASE("a new process has so long to register", "[crash_sequence]") {
   f.rejoin(3, 203);
   CHECK(f.sequence.next_deadline() == kNever);
 }
+
+}  // namespace charmtree::crash_sequence_test

@@ -7,7 +7,8 @@
 #include "tests/unit/what_happened.hpp"
 #include "tree/node/root_desk.hpp"
 
-using namespace charmtree;
+namespace charmtree::desk_in_place_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 
@@ -146,3 +147,5 @@ TEST_CASE("the end of the input is said again to a host that was cut off", "[los
     CHECK(orders.input.empty());
   }
 }
+
+}  // namespace charmtree::desk_in_place_test

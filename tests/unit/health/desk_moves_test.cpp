@@ -5,7 +5,8 @@
 #include "tests/unit/what_happened.hpp"
 #include "tree/node/root_desk.hpp"
 
-using namespace charmtree;
+namespace charmtree::desk_moves_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 
@@ -212,3 +213,5 @@ TEST_CASE("what cannot go on so ends the run", "[moves]") {
   REQUIRE(desk.ended());
   CHECK(desk.desk.judge().verdict()->why.cause == Cause::launcher);
 }
+
+}  // namespace charmtree::desk_moves_test

@@ -6,7 +6,8 @@
 #include "tree/base/signals.hpp"
 #include "tree/node/root_desk.hpp"
 
-using namespace charmtree;
+namespace charmtree::desk_restarts_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -178,3 +179,5 @@ TEST_CASE("it is after all if it is confirmed in time, or if the user says so", 
     CHECK(f.orders.relaunch);
   }
 }
+
+}  // namespace charmtree::desk_restarts_test

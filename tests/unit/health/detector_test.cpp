@@ -7,7 +7,8 @@
 
 #include "tree/base/random.hpp"
 
-using namespace charmtree;
+namespace charmtree::detector_test {
+
 using namespace charmtree::health;
 
 namespace {
@@ -473,3 +474,5 @@ TEST_CASE("questions of a child are answered once in half a beat", "[health]") {
   CHECK(bench.detector.asked(kChild, bench.now + 200ms));
   CHECK_FALSE(bench.detector.asked(kOther, bench.now));
 }
+
+}  // namespace charmtree::detector_test

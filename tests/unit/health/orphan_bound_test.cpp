@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::orphan_bound_test {
+
 using namespace charmtree::proto;
 
 TEST_CASE("what bounds how long something may be left on a host", "[orphan_bound]") {
@@ -20,3 +21,5 @@ TEST_CASE("what bounds how long something may be left on a host", "[orphan_bound
   CHECK_FALSE(next.holds_for(1));
   CHECK_FALSE(OrphanBound{{0ms, 1s, 8s}}.holds_for(1));
 }
+
+}  // namespace charmtree::orphan_bound_test

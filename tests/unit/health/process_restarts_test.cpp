@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::process_restarts_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -161,3 +162,5 @@ TEST_CASE("who has registered and is lost before there is a table comes behind i
   CHECK(f.orders() == "epoch 1: 2=f; readmit 2 after 0 abfd; ");
   CHECK_FALSE(f.restarts.in_progress());
 }
+
+}  // namespace charmtree::process_restarts_test

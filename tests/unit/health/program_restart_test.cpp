@@ -6,7 +6,8 @@
 #include "tests/unit/root_job.hpp"
 #include "tree/base/signals.hpp"
 
-using namespace charmtree;
+namespace charmtree::program_restart_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 using Now = ProgramRestart::Now;
@@ -100,3 +101,5 @@ TEST_CASE("a fast failover waits for nobody", "[restarts]") {
   job.restart.idle({{1}, {1}}, job.bound, job.hosts, job.now, job.out);
   CHECK(job.turn(0ms) == Now::start);
 }
+
+}  // namespace charmtree::program_restart_test

@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::relocation_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -54,3 +55,5 @@ TEST_CASE("all processes of a host go to an idle one, or each to that with the f
   CHECK(shelter({11, 12, 13, 14}, hosts) == Shares{{1, 11, 1}, {5, 12, 1}, {0, 13, 1}, {1, 14, 1}});
   CHECK(hosts[1].processes == 3);
 }
+
+}  // namespace charmtree::relocation_test

@@ -5,7 +5,8 @@
 #include "health/adoption_socket.hpp"
 #include "tests/unit/part_bench.hpp"
 
-using namespace charmtree;
+namespace charmtree::repairs_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -100,3 +101,5 @@ TEST_CASE("who has been adopted by another says so, and we are given up", "[repa
   CHECK(b.up(wire::Taken{b.proof("taken", claim.nonce)}));
   CHECK(b.told<GivenUp>() == 1);
 }
+
+}  // namespace charmtree::repairs_test

@@ -4,7 +4,8 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
-using namespace charmtree;
+namespace charmtree::restart_budget_test {
+
 using proto::RestartBudget;
 
 namespace {
@@ -51,3 +52,5 @@ TEST_CASE("what is lost soon after each start is given pauses, and then up", "[r
     CHECK(budget.pause(1) == 0s);
   }
 }
+
+}  // namespace charmtree::restart_budget_test

@@ -5,7 +5,8 @@
 
 #include "tests/unit/root_job.hpp"
 
-using namespace charmtree;
+namespace charmtree::restarts_in_place_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 
@@ -90,3 +91,5 @@ TEST_CASE("hosts of Charm++ programs are lost with the job", "[restarts]") {
   fixture.part.begin(std::move(table));
   CHECK_FALSE(fixture.lose(1));
 }
+
+}  // namespace charmtree::restarts_in_place_test

@@ -5,7 +5,8 @@
 
 #include "tests/unit/root_job.hpp"
 
-using namespace charmtree;
+namespace charmtree::silence_report_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 using State = wire::Silence::State;
@@ -59,3 +60,5 @@ TEST_CASE("who is silent when the end is decided is known behind it", "[silences
   CHECK(fixture.report.count() == 0);
   CHECK(fixture.report.at_end().contains(1));
 }
+
+}  // namespace charmtree::silence_report_test

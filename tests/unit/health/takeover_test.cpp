@@ -4,7 +4,8 @@
 
 #include "tests/unit/part_bench.hpp"
 
-using namespace charmtree;
+namespace charmtree::takeover_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -94,3 +95,5 @@ TEST_CASE("the tree is kept once the launch is over, and again when it has chang
   b.job.loss.keep_alive = Duration{0};
   CHECK(times() == 0);
 }
+
+}  // namespace charmtree::takeover_test

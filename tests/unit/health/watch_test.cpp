@@ -4,7 +4,8 @@
 
 #include "tests/unit/part_bench.hpp"
 
-using namespace charmtree;
+namespace charmtree::watch_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -91,3 +92,5 @@ TEST_CASE("where there are no heartbeats nobody is watched", "[watch]") {
   b.part.up(link, wire::WasPunctual{}, b);
   CHECK(b.handed_down.empty());
 }
+
+}  // namespace charmtree::watch_test

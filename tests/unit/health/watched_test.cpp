@@ -7,7 +7,8 @@
 
 #include "tests/unit/small_world.hpp"
 
-using namespace charmtree;
+namespace charmtree::watched_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 
@@ -90,3 +91,5 @@ TEST_CASE("a child may name its own processes and hosts alone", "[watched]") {
         is_range(forged) ? "spoke for hosts that it was not given" : "broke the protocol", Tone::error));
   }
 }
+
+}  // namespace charmtree::watched_test

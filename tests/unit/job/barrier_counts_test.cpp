@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace charmtree::barrier_counts_test {
+
 using namespace charmtree::proto;
 
 TEST_CASE("a barrier opens when all that are awaited have entered it, and is empty again",
@@ -50,3 +52,5 @@ TEST_CASE("another root may have opened barriers", "[barrier_counts]") {
   CHECK(barriers.opened(BarrierKind::all) == 3);
   CHECK(barriers.leaving());
 }
+
+}  // namespace charmtree::barrier_counts_test

@@ -5,7 +5,8 @@
 
 #include "tests/unit/root_job.hpp"
 
-using namespace charmtree;
+namespace charmtree::binding_report_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 
@@ -23,3 +24,5 @@ TEST_CASE("bindings are shown in the order of the hosts, once all have told", "[
   report.turn(true, job.hosts, job.out);
   CHECK(job.out.empty());
 }
+
+}  // namespace charmtree::binding_report_test

@@ -3,7 +3,8 @@
 
 #include "tests/unit/part_bench.hpp"
 
-using namespace charmtree;
+namespace charmtree::clean_up_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -54,3 +55,5 @@ TEST_CASE("words that are for somebody else change nothing", "[clean_up]") {
   CHECK(b.actions.empty());
   CHECK_FALSE(b.part.is_errand());
 }
+
+}  // namespace charmtree::clean_up_test

@@ -7,7 +7,8 @@
 #include "tree/base/exit_status.hpp"
 #include "tree/base/signals.hpp"
 
-using namespace charmtree;
+namespace charmtree::decision_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -91,3 +92,5 @@ TEST_CASE("what became of the others is told only if a process ended the job", "
     CHECK(job.decision.aftermath().empty());
   }
 }
+
+}  // namespace charmtree::decision_test

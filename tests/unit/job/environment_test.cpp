@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace charmtree::environment_test {
+
 using namespace charmtree::proto;
 
 TEST_CASE("what launchers set for their own processes is never passed on", "[environment]") {
@@ -82,3 +84,5 @@ TEST_CASE("what a user sets is a name and a value, and no launcher's own variabl
   CHECK_FALSE(why_not_settable("NETSTART=0 127.0.0.1 1 1 0").empty());
   CHECK_FALSE(why_not_settable("CmiProcessPerCore=1").empty());
 }
+
+}  // namespace charmtree::environment_test

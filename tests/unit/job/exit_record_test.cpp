@@ -6,7 +6,8 @@
 #include "tests/unit/four_hosts.hpp"
 #include "tree/base/exit_status.hpp"
 
-using namespace charmtree;
+namespace charmtree::exit_record_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -122,3 +123,5 @@ TEST_CASE("one that left early is named with those that wait for it", "[exit_rec
     CHECK(job.exits.verdict_of_early().status == 4);
   }
 }
+
+}  // namespace charmtree::exit_record_test

@@ -5,7 +5,8 @@
 #include "tests/unit/part_bench.hpp"
 #include "tree/job/judge.hpp"
 
-using namespace charmtree;
+namespace charmtree::gather_part_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -132,3 +133,5 @@ TEST_CASE("another parent hears again who is lost", "[gather_part]") {
     CHECK(b.handed_up.empty());
   }
 }
+
+}  // namespace charmtree::gather_part_test

@@ -6,7 +6,8 @@
 #include "tests/unit/four_hosts.hpp"
 #include "tree/base/exit_status.hpp"
 
-using namespace charmtree;
+namespace charmtree::going_on_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -102,3 +103,5 @@ TEST_CASE("losses that another root has told are the first cause here", "[going_
   CHECK(job.going_on.first()->status == kLauncherFailed);
   CHECK(job.going_on.losses().lost().print() == "2-3");
 }
+
+}  // namespace charmtree::going_on_test

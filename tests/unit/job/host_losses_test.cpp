@@ -4,7 +4,8 @@
 
 #include "tests/unit/three_processes.hpp"
 
-using namespace charmtree;
+namespace charmtree::host_losses_test {
+
 using namespace charmtree::proto;
 namespace native = wire::native;
 
@@ -82,3 +83,5 @@ TEST_CASE("what is left of a process that has exited enters no barrier for it", 
   fixture.says(3, native::BarrierEnter{});
   CHECK(fixture.entered() == 0);
 }
+
+}  // namespace charmtree::host_losses_test

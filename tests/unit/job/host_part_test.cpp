@@ -4,7 +4,8 @@
 
 #include "tests/unit/part_bench.hpp"
 
-using namespace charmtree;
+namespace charmtree::host_part_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -135,3 +136,5 @@ TEST_CASE("a process that has ended is told to the other parts", "[host_part]") 
   b.part.on(ProcessExited{99, 0, 0}, b);  // none of ours
   CHECK(b.news.size() == 1);
 }
+
+}  // namespace charmtree::host_part_test

@@ -10,7 +10,8 @@
 #include "tree/job/host_start.hpp"
 #include "tree/job/smp_check.hpp"
 
-using namespace charmtree;
+namespace charmtree::host_parts_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -302,3 +303,5 @@ TEST_CASE("an SMP client that says nothing once it has its table is not SMP", "[
     CHECK(std::get<wire::AbortUp>(up[0]).process == 3);
   }
 }
+
+}  // namespace charmtree::host_parts_test

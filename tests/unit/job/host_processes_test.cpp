@@ -8,7 +8,8 @@
 #include "tests/unit/charm_capture.hpp"
 #include "tree/wire/charm_message.hpp"
 
-using namespace charmtree;
+namespace charmtree::host_processes_test {
+
 using namespace charmtree::proto;
 using wire::make_charm_message;
 
@@ -439,3 +440,5 @@ TEST_CASE("what a client prints comes once if it is on the process's terminal, t
   CHECK(output.text.empty());
   CHECK(output.wants_receipt);
 }
+
+}  // namespace charmtree::host_processes_test

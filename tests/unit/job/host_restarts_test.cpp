@@ -4,7 +4,8 @@
 
 #include "tests/unit/three_processes.hpp"
 
-using namespace charmtree;
+namespace charmtree::host_restarts_test {
+
 using namespace charmtree::proto;
 namespace native = wire::native;
 
@@ -253,3 +254,5 @@ TEST_CASE("a process that is moved here is one of the host's, and speaks for its
   REQUIRE(f.up.facts.exits.size() == 1);
   CHECK((f.up.facts.exits[0].process == 0 && f.up.facts.exits[0].restartable));
 }
+
+}  // namespace charmtree::host_restarts_test

@@ -3,7 +3,8 @@
 
 #include "tests/unit/part_bench.hpp"
 
-using namespace charmtree;
+namespace charmtree::input_part_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -70,3 +71,5 @@ TEST_CASE("copies end everywhere when scanf gets the input", "[input_part]") {
   CHECK(std::holds_alternative<wire::RecallInput>(b.handed_to_all[0]));
   CHECK(b.handed_to_process.empty());
 }
+
+}  // namespace charmtree::input_part_test

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace charmtree::input_spread_test {
+
 using namespace charmtree::proto;
 using Taker = InputSpread::Taker;
 
@@ -43,3 +45,5 @@ TEST_CASE("nobody waits for those who are gone", "[input_spread]") {
   spread.sent({}, 5);
   CHECK(spread.take_progress() == 5);
 }
+
+}  // namespace charmtree::input_spread_test

@@ -5,7 +5,8 @@
 
 #include "tests/unit/root_job.hpp"
 
-using namespace charmtree;
+namespace charmtree::job_resizing_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 
@@ -98,3 +99,5 @@ TEST_CASE("a program that is not built for it is not resized", "[resizing]") {
   fixture.read(3);  // that nobody has asked for
   CHECK_FALSE(fixture.part.is_regrouping());
 }
+
+}  // namespace charmtree::job_resizing_test

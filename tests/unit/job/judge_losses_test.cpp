@@ -5,7 +5,8 @@
 #include "tests/unit/four_hosts.hpp"
 #include "tree/job/judge.hpp"
 
-using namespace charmtree;
+namespace charmtree::judge_losses_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -367,3 +368,5 @@ TEST_CASE("processes may register after another root has taken over", "[judge][t
   next.judge.on(facts, kNow);
   CHECK(next.judge.take_blocks());
 }
+
+}  // namespace charmtree::judge_losses_test

@@ -7,7 +7,8 @@
 #include "tests/unit/four_hosts.hpp"
 #include "tree/base/signals.hpp"
 
-using namespace charmtree;
+namespace charmtree::judge_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -527,3 +528,5 @@ TEST_CASE("a job's status follows its start", "[judge]") {
   other.judge.decision().interrupted(2);
   CHECK(other.judge.status().stage == Stage::end);
 }
+
+}  // namespace charmtree::judge_test

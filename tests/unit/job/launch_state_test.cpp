@@ -6,7 +6,8 @@
 #include "tests/unit/four_hosts.hpp"
 #include "tree/base/exit_status.hpp"
 
-using namespace charmtree;
+namespace charmtree::launch_state_test {
+
 using namespace charmtree::proto;
 using Names = std::vector<std::string>;
 
@@ -133,3 +134,5 @@ TEST_CASE("another root has launched all of it", "[launch_state]") {
   launch.describe(status);
   CHECK((status.hosts == 3 && status.hosts_up == 3));
 }
+
+}  // namespace charmtree::launch_state_test

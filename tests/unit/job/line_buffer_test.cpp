@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::line_buffer_test {
+
 using namespace charmtree::proto;
 using wire::Tail;
 
@@ -95,3 +96,5 @@ TEST_CASE("a long partial line does not make the next one pass early", "[line_bu
   CHECK(ready.size() == 60'001);
   CHECK(lines.flush().size() == 10'000);
 }
+
+}  // namespace charmtree::line_buffer_test

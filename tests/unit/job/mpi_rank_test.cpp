@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::mpi_rank_test {
+
 using namespace charmtree::proto;
 
 TEST_CASE("every kind of mpiexec says rank and size in its own variables", "[mpi]") {
@@ -46,3 +47,5 @@ TEST_CASE("without a rank there is an error that says where it was looked for", 
   }
   CHECK_FALSE(mpi_rank({"PMI_RANK=0", "PMI_SIZE=0"}).ok());
 }
+
+}  // namespace charmtree::mpi_rank_test

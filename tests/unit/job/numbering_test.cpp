@@ -7,7 +7,8 @@
 
 #include "tests/unit/root_job.hpp"
 
-using namespace charmtree;
+namespace charmtree::numbering_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 using Narrow = Numbering::Narrow;
@@ -105,3 +106,5 @@ TEST_CASE("a session without a program has its tree, unless no host is left", "[
   REQUIRE(job.judge.verdict());
   CHECK((job.judge.verdict()->status == 0) == any);
 }
+
+}  // namespace charmtree::numbering_test

@@ -5,7 +5,8 @@
 
 #include "tree/wire/frame.hpp"
 
-using namespace charmtree;
+namespace charmtree::output_ledger_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -87,3 +88,5 @@ TEST_CASE("a root that takes over goes on with the first output that no other is
   CHECK(ledger.enter(oldest(4, 1), kNow));
   CHECK(ledger.take(kNow + 2s) == std::vector<wire::OutputTaken::Taken>{{3, 9}, {4, 1}});
 }
+
+}  // namespace charmtree::output_ledger_test

@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::output_lines_test {
+
 using namespace charmtree::proto;
 using wire::Tail;
 
@@ -111,3 +112,5 @@ TEST_CASE("labels need lines, even of one process", "[output_lines]") {
   process.says("AB");
   CHECK(process.sent().empty());
 }
+
+}  // namespace charmtree::output_lines_test

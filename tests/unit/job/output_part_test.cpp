@@ -7,7 +7,8 @@
 
 #include "tests/unit/part_bench.hpp"
 
-using namespace charmtree;
+namespace charmtree::output_part_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -184,3 +185,5 @@ TEST_CASE("what is on the screen when another run begins is shown first, and is 
   CHECK(b.shown().back() == "new");
   CHECK(b.actions.empty());
 }
+
+}  // namespace charmtree::output_part_test

@@ -9,7 +9,8 @@
 
 #include "tree/job/output_grants.hpp"
 
-using namespace charmtree;
+namespace charmtree::output_queue_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -325,3 +326,5 @@ TEST_CASE("what the root has had another way is not sent on, and what follows is
                     {4, 5, false}, {4, 6, false}, {3, 7, true}, {4, 7, false}, {3, 8, false}, {4, 8, false}});
   CHECK(scans);
 }
+
+}  // namespace charmtree::output_queue_test

@@ -5,7 +5,8 @@
 
 #include "tests/unit/four_hosts.hpp"
 
-using namespace charmtree;
+namespace charmtree::process_places_test {
+
 using namespace charmtree::proto;
 using Processes = std::vector<std::uint32_t>;
 
@@ -42,3 +43,5 @@ TEST_CASE("what is said of a process begins with its host and its phase", "[proc
   const ProcessPlaces places{hosts};
   CHECK(places.about(3, Phase::run, "killed") == "n2: run: process 3: killed");
 }
+
+}  // namespace charmtree::process_places_test

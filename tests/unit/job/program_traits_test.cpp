@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace charmtree::program_traits_test {
+
 using namespace charmtree::wire;
 
 namespace {
@@ -90,3 +92,5 @@ TEST_CASE("a program that finds its processes by another protocol is not by MPI"
   CHECK_FALSE(traits.by_mpi());
   CHECK_FALSE(ProgramTraits{.charm4py = true, .mpi = true}.by_mpi());
 }
+
+}  // namespace charmtree::program_traits_test

@@ -5,7 +5,8 @@
 
 #include "tests/unit/what_happened.hpp"
 
-using namespace charmtree;
+namespace charmtree::progress_report_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 
@@ -67,3 +68,5 @@ TEST_CASE("a refused process is told in the words of the refusal", "[progress]")
   CHECK(told[0].lost[0].how == "no such program");
   CHECK(told[0].lost[1].how != "");
 }
+
+}  // namespace charmtree::progress_report_test

@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::provision_test {
+
 using namespace charmtree::proto;
 using wire::Provision;
 
@@ -144,3 +145,5 @@ TEST_CASE("hints are those of the units that were asked for", "[provision]") {
   both.hints = false;
   CHECK(cpu_hints(both).empty());
 }
+
+}  // namespace charmtree::provision_test

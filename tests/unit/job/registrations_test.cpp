@@ -5,7 +5,8 @@
 
 #include "tests/unit/four_hosts.hpp"
 
-using namespace charmtree;
+namespace charmtree::registrations_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -88,3 +89,5 @@ TEST_CASE("processes that are let go register anew", "[registrations]") {
   start.register_all();
   CHECK(start.registrations.take_blocks());
 }
+
+}  // namespace charmtree::registrations_test

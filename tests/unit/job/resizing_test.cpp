@@ -8,7 +8,8 @@
 #include "tree/job/host_processes.hpp"
 #include "tree/wire/charm_message.hpp"
 
-using namespace charmtree;
+namespace charmtree::resizing_test {
+
 using namespace charmtree::proto;
 using namespace charm_capture;
 using wire::Share;
@@ -209,3 +210,5 @@ TEST_CASE("process 0 ends for all, who then are let go", "[resizing]") {
   CHECK(f.sent_to(101) == kLetGo);
   CHECK(f.sent_to(102).ends_with(kLetGo));
 }
+
+}  // namespace charmtree::resizing_test

@@ -5,7 +5,8 @@
 
 #include "tests/unit/root_job.hpp"
 
-using namespace charmtree;
+namespace charmtree::run_end_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 
@@ -43,3 +44,5 @@ TEST_CASE("a session that awaits a run is judged anew when it ends", "[run_end]"
   CHECK(job.judge.verdict().has_value() == !awaits);
   CHECK(end.is_new() == awaits);
 }
+
+}  // namespace charmtree::run_end_test

@@ -4,7 +4,8 @@
 
 #include "tests/unit/part_bench.hpp"
 
-using namespace charmtree;
+namespace charmtree::shutdown_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -185,3 +186,5 @@ TEST_CASE("that nothing is left on a host is told where processes are started ag
   b.part.tell_fenced(4, b);
   CHECK(b.told_up.size() == 1);
 }
+
+}  // namespace charmtree::shutdown_test

@@ -4,7 +4,8 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-using namespace charmtree;
+namespace charmtree::spool_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -202,3 +203,5 @@ TEST_CASE("what is dropped does not come back, though the disk still answers") {
   CHECK(b.take() == 'd');
   CHECK(b.spool.empty());
 }
+
+}  // namespace charmtree::spool_test

@@ -5,7 +5,8 @@
 
 #include "tests/unit/root_job.hpp"
 
-using namespace charmtree;
+namespace charmtree::start_report_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 
@@ -95,3 +96,5 @@ TEST_CASE("the start is announced once, with a warning where address layouts dif
   next.announce(StartReport::Protocol::native, start.now, start.out);
   CHECK(start.lines().size() == 2);
 }
+
+}  // namespace charmtree::start_report_test

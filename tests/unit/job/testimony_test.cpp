@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::testimony_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -66,3 +67,5 @@ TEST_CASE("losses are told again until everybody knows of them", "[testimony]") 
   CHECK(std::get<wire::LinkLost>(testimony.messages()[0]).host == 3);
   CHECK(std::holds_alternative<wire::AbortUp>(testimony.messages()[1]));
 }
+
+}  // namespace charmtree::testimony_test

@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::time_limit_test {
+
 using namespace charmtree::proto;
 
 TEST_CASE("a time limit is reached once, or never if the job ends before", "[time_limit]") {
@@ -22,3 +23,5 @@ TEST_CASE("a time limit is reached once, or never if the job ends before", "[tim
   none.begin(now);
   CHECK(none.next_deadline() == kNever);
 }
+
+}  // namespace charmtree::time_limit_test

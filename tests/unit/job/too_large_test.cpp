@@ -12,7 +12,8 @@
 #include "tree/wire/job_limits.hpp"
 #include "tree/wire/message_members.hpp"
 
-using namespace charmtree;
+namespace charmtree::too_large_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 
@@ -237,3 +238,5 @@ TEST_CASE("a launcher that cannot say something to its parent says why", "[too_l
       Tone::error));
   CHECK(world.alive() == 0);
 }
+
+}  // namespace charmtree::too_large_test

@@ -5,7 +5,8 @@
 
 #include "tree/base/signals.hpp"
 
-using namespace charmtree;
+namespace charmtree::user_signals_test {
+
 using namespace charmtree::proto;
 using When = UserSignals::Stage;
 
@@ -83,3 +84,5 @@ TEST_CASE("the end of a job lifts its suspension", "[signals]") {
   CHECK_FALSE(signals.suspended());
   CHECK_FALSE(signals.turn(false, true));
 }
+
+}  // namespace charmtree::user_signals_test

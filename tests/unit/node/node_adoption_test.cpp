@@ -7,7 +7,8 @@
 #include "tree/base/signals.hpp"
 #include "tree/overlay/keyed_hash.hpp"
 
-using namespace charmtree;
+namespace charmtree::node_adoption_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 
@@ -159,3 +160,5 @@ TEST_CASE("who is to adopt a launcher is told where it waits", "[adoption]") {
   REQUIRE(relay.first<KillLeftovers>() != nullptr);
   CHECK(relay.first<KillLeftovers>()->host == 4);
 }
+
+}  // namespace charmtree::node_adoption_test

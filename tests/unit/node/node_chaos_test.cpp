@@ -8,7 +8,8 @@
 #include "tree/wire/ssh_blob.hpp"
 #include "tree/wire/userauth.hpp"
 
-using namespace charmtree;
+namespace charmtree::node_chaos_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 
@@ -126,3 +127,5 @@ TEST_CASE("whatever happens, the job ends, says why and leaves nothing behind", 
     CHECK(ends[status] >= 5);
   }
 }
+
+}  // namespace charmtree::node_chaos_test

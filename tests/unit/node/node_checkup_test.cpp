@@ -5,7 +5,8 @@
 
 #include "tests/unit/small_world.hpp"
 
-using namespace charmtree;
+namespace charmtree::node_checkup_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 
@@ -130,3 +131,5 @@ TEST_CASE("a launcher that hangs holds a checkup up for one and a half time-outs
   CHECK((world.result_at > 90s && world.result_at < 95s));
   CHECK(examined(world) == std::set<std::uint32_t>{0, 2});
 }
+
+}  // namespace charmtree::node_checkup_test

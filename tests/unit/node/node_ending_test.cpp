@@ -10,7 +10,8 @@
 #include "tests/unit/small_world.hpp"
 #include "tree/wire/ssh_blob.hpp"
 
-using namespace charmtree;
+namespace charmtree::node_ending_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 
@@ -440,3 +441,5 @@ TEST_CASE("plain programs: an exit does not end the job, a signal does", "[endin
     CHECK((world.result->status == 5 || world.result->status == 4));
   }
 }
+
+}  // namespace charmtree::node_ending_test

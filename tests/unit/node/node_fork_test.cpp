@@ -4,7 +4,8 @@
 
 #include "tests/unit/small_world.hpp"
 
-using namespace charmtree;
+namespace charmtree::node_fork_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 using wire::ForkClients;
@@ -148,3 +149,5 @@ TEST_CASE("a program of an old Charm++ ends the job with one line", "[node]") {
       world.said_anywhere(": this program is Charm++ 6.8 or older; build it with 6.9 or newer", Tone::error));
   CHECK(world.result_at < 5s);
 }
+
+}  // namespace charmtree::node_fork_test

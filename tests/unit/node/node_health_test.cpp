@@ -6,7 +6,8 @@
 #include "tests/unit/small_world.hpp"
 #include "tree/base/signals.hpp"
 
-using namespace charmtree;
+namespace charmtree::node_health_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 
@@ -108,3 +109,5 @@ TEST_CASE("beats are sent only where nothing else is, and by nobody if nobody is
            std::holds_alternative<wire::BeatUp>(each.message);
   }));
 }
+
+}  // namespace charmtree::node_health_test

@@ -4,7 +4,8 @@
 
 #include "tests/unit/small_world.hpp"
 
-using namespace charmtree;
+namespace charmtree::node_input_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 
@@ -119,3 +120,5 @@ TEST_CASE("a process that does not exist cannot get the input", "[input]") {
   CHECK(world.said_anywhere("there is no process 18 for the input: the job has 18", Tone::error));
   CHECK(world.tries.empty());
 }
+
+}  // namespace charmtree::node_input_test

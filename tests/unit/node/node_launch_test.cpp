@@ -9,7 +9,8 @@
 #include "tests/unit/small_world.hpp"
 #include "tree/wire/ssh_blob.hpp"
 
-using namespace charmtree;
+namespace charmtree::node_launch_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 
@@ -361,3 +362,5 @@ TEST_CASE("no start-up time lies behind the message that tells it", "[launch]") 
   CHECK(since_hello > 2s);
   CHECK(since_hello < 4s);
 }
+
+}  // namespace charmtree::node_launch_test

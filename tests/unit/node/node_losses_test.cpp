@@ -7,7 +7,8 @@
 
 #include "tests/unit/small_world.hpp"
 
-using namespace charmtree;
+namespace charmtree::node_losses_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 
@@ -128,3 +129,5 @@ TEST_CASE("a child may lose its own processes alone", "[losses]") {
   CHECK(world.said_anywhere("spoke for hosts that it was not given", Tone::error));
   CHECK(told(world) == "0-2");
 }
+
+}  // namespace charmtree::node_losses_test

@@ -7,7 +7,8 @@
 
 #include "tests/unit/small_world.hpp"
 
-using namespace charmtree;
+namespace charmtree::node_numbering_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 using wire::OnHostFailure;
@@ -195,3 +196,5 @@ TEST_CASE("++wait-hosts has an end, and does not wait for what cannot come", "[n
   CHECK(world.result_at >= least);
   CHECK(world.result_at <= most);
 }
+
+}  // namespace charmtree::node_numbering_test

@@ -10,7 +10,8 @@
 #include "tree/job/output_grants.hpp"
 #include "tree/job/output_queue.hpp"
 
-using namespace charmtree;
+namespace charmtree::node_output_test {
+
 using namespace charmtree::test;
 
 namespace {
@@ -167,3 +168,5 @@ TEST_CASE("a program may scan as often as it likes", "[node][output]") {
   CHECK(world.actors[3].scan_format.empty());
   CHECK(lines_of(world, 3).size() == 1);
 }
+
+}  // namespace charmtree::node_output_test

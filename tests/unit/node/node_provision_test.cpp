@@ -6,7 +6,8 @@
 #include "tests/unit/cpu_maps.hpp"
 #include "tests/unit/small_world.hpp"
 
-using namespace charmtree;
+namespace charmtree::node_provision_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 using wire::OnHostFailure;
@@ -181,3 +182,5 @@ TEST_CASE("nobody is bound unless it is asked for", "[binding]") {
   CHECK(world.actors[1].pus.empty());
   CHECK(world.said_anywhere("n00: processes 0-1: not bound", Tone::info));
 }
+
+}  // namespace charmtree::node_provision_test

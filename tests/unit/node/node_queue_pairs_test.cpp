@@ -8,7 +8,8 @@
 #include "tests/unit/small_world.hpp"
 #include "tree/job/queue_pairs.hpp"
 
-using namespace charmtree;
+namespace charmtree::node_queue_pairs_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 using charm_capture::hex;
@@ -126,3 +127,5 @@ TEST_CASE("a queue pair exchange takes each host's block once and nothing else",
   CHECK(orders.ready[0].second ==
         std::string(24, 'a') + std::string(12, '\0') + std::string(12, 'x') + std::string(12, 'b'));
 }
+
+}  // namespace charmtree::node_queue_pairs_test

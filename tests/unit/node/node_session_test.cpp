@@ -7,7 +7,8 @@
 #include "tree/base/exit_status.hpp"
 #include "tree/base/signals.hpp"
 
-using namespace charmtree;
+namespace charmtree::node_session_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 
@@ -206,3 +207,5 @@ TEST_CASE("a session without a single host ends", "[session]") {
   CHECK(session.world.result->status == kLauncherFailed);
   CHECK(session.world.said_anywhere("no host is left for the session"));
 }
+
+}  // namespace charmtree::node_session_test

@@ -6,7 +6,8 @@
 #include "tests/unit/small_world.hpp"
 #include "tree/base/signals.hpp"
 
-using namespace charmtree;
+namespace charmtree::node_signals_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 using namespace charmtree::signals;
@@ -178,3 +179,5 @@ TEST_CASE("suspended launchers that lose their parent end as others do", "[signa
     CHECK(forest.alive() == 0);
   }
 }
+
+}  // namespace charmtree::node_signals_test

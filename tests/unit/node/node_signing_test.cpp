@@ -8,7 +8,8 @@
 #include "tree/wire/ssh_blob.hpp"
 #include "tree/wire/userauth.hpp"
 
-using namespace charmtree;
+namespace charmtree::node_signing_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 
@@ -261,3 +262,5 @@ TEST_CASE("who was lost between two runs, as nobody has said, is replaced by the
   CHECK(session.world.signs.empty());
   CHECK(by_root(session.world) == 1);
 }
+
+}  // namespace charmtree::node_signing_test

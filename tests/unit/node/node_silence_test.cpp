@@ -4,7 +4,8 @@
 
 #include "tests/unit/small_world.hpp"
 
-using namespace charmtree;
+namespace charmtree::node_silence_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 using State = wire::Silence::State;
@@ -111,3 +112,5 @@ TEST_CASE("a suspended job has no silence", "[silence]") {
   run(world, 21s, 53s, 70s);
   CHECK_FALSE(world.said_anywhere("socket"));
 }
+
+}  // namespace charmtree::node_silence_test

@@ -6,7 +6,8 @@
 
 #include "tests/unit/small_world.hpp"
 
-using namespace charmtree;
+namespace charmtree::node_start_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 
@@ -171,3 +172,5 @@ TEST_CASE("what is refused or comes before the first word harms nobody", "[start
   for (const Action& action : out) CHECK(std::get<CloseLink>(action).link == kAdopterLink);
   CHECK(node.next_deadline() == now + Node::kFirstWord);
 }
+
+}  // namespace charmtree::node_start_test

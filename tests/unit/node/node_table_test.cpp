@@ -6,7 +6,8 @@
 
 #include "tree/base/random.hpp"
 
-using namespace charmtree;
+namespace charmtree::node_table_test {
+
 using namespace charmtree::wire;
 
 namespace {
@@ -151,3 +152,5 @@ TEST_CASE("tuples of processes that were started again take the places of the ol
   std::vector<TupleBlock> none;
   CHECK_FALSE(renew(none, {0, 0, 0, {{0, "x"}}}));
 }
+
+}  // namespace charmtree::node_table_test

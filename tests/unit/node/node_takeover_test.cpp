@@ -10,7 +10,8 @@
 #include "tree/base/signals.hpp"
 #include "tree/overlay/keyed_hash.hpp"
 
-using namespace charmtree;
+namespace charmtree::node_takeover_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 
@@ -447,3 +448,5 @@ TEST_CASE("who does not answer is waited for a quarter of a minute", "[takeover]
     return say != nullptr && say->tone == Tone::error && say->text.starts_with("h1: run: ");
   }));
 }
+
+}  // namespace charmtree::node_takeover_test

@@ -12,7 +12,8 @@
 #include "tests/unit/small_world.hpp"
 #include "tree/overlay/host_pool.hpp"
 
-using namespace charmtree;
+namespace charmtree::node_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 
@@ -358,3 +359,5 @@ TEST_CASE("a window of logins is never exceeded", "[node]") {
   world.run();
   check_ended_well(world);
 }
+
+}  // namespace charmtree::node_test

@@ -5,7 +5,8 @@
 
 #include "tests/unit/one_launcher.hpp"
 
-using namespace charmtree;
+namespace charmtree::node_turn_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 
@@ -77,3 +78,5 @@ TEST_CASE("input for a process whose launcher has left goes nowhere", "[node]") 
 
   CHECK(bench.out.empty());  // nor is more of it asked for
 }
+
+}  // namespace charmtree::node_turn_test

@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-using namespace charmtree;
+namespace charmtree::root_desk_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -304,3 +305,5 @@ TEST_CASE("the line that tools of Charm++ look for is said of Charm++ programs a
   const std::vector<std::string> line{"Charmrun> started all node programs in 0.250 seconds."};
   CHECK(shown == (native ? std::vector<std::string>{} : line));
 }
+
+}  // namespace charmtree::root_desk_test

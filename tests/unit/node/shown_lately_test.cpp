@@ -6,7 +6,8 @@
 #include "tests/unit/small_world.hpp"
 #include "tree/job/last_words.hpp"
 
-using namespace charmtree;
+namespace charmtree::shown_lately_test {
+
 using namespace charmtree::test;
 using proto::Stream;
 using Words = std::vector<std::string>;
@@ -62,3 +63,5 @@ TEST_CASE("last words are said where they cannot be seen", "[shown_lately]") {
   elsewhere.show(output(1, "a\nb\n"));
   CHECK(lines(elsewhere) == 3);
 }
+
+}  // namespace charmtree::shown_lately_test

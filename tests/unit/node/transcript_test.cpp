@@ -6,6 +6,8 @@
 #include <fstream>
 #include <iterator>
 
+namespace charmtree::transcript_test {
+
 using namespace charmtree::test;
 
 namespace {
@@ -67,3 +69,5 @@ TEST_CASE("a replay finds what differs from its transcript", "[transcripts]") {
   CHECK_THROWS_WITH(fault("C0: 00\n"), "line 1: not a line of a transcript");
   CHECK_THROWS_WITH(fault("C0> 0\n"), Catch::StartsWith("line 1: not bytes"));
 }
+
+}  // namespace charmtree::transcript_test

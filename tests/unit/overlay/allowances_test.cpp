@@ -7,7 +7,8 @@
 
 #include "tests/unit/one_launcher.hpp"
 
-using namespace charmtree;
+namespace charmtree::allowances_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 
@@ -102,3 +103,5 @@ TEST_CASE("a launcher must have a clock", "[allowances]") {
   greet(root, kNever);
   CHECK(root.count<CloseLink>() == 1);
 }
+
+}  // namespace charmtree::allowances_test

@@ -4,7 +4,8 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
-using namespace charmtree;
+namespace charmtree::child_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -181,3 +182,5 @@ TEST_CASE("what a child has told of its processes is forgotten with their number
   CHECK((child.registered == 0 && child.finished == 0 && child.queue_pairs == 0 && child.crash_acks == 0));
   CHECK_FALSE(child.idle);
 }
+
+}  // namespace charmtree::child_test

@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::gather_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -212,3 +213,5 @@ TEST_CASE("before a loss is told, all but unfinished barriers goes up", "[gather
   gather.add(entered(2), kNow);
   CHECK(gather.due(kComplete, kNow)->barrier[0] == 4);
 }
+
+}  // namespace charmtree::gather_test

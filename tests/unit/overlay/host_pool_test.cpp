@@ -4,7 +4,8 @@
 #include <catch2/catch.hpp>
 #include <numeric>
 
-using namespace charmtree;
+namespace charmtree::host_pool_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -147,3 +148,5 @@ TEST_CASE("late binding: names of one machine stay together", "[pool]") {
     CHECK(pool.split(100).size() == 8);
   }
 }
+
+}  // namespace charmtree::host_pool_test

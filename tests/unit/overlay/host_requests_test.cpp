@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::host_requests_test {
+
 using namespace charmtree::proto;
 
 TEST_CASE("requests for hosts are served in the order in which they came", "[host_requests]") {
@@ -63,3 +64,5 @@ TEST_CASE("a launcher asks for twice as many hosts each time, up to a limit", "[
     CHECK(own.ask() == OwnRequests::kMost);
   }
 }
+
+}  // namespace charmtree::host_requests_test

@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::launch_failure_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -116,3 +117,5 @@ TEST_CASE("what a loader's list says is missing", "[launch_failure]") {
   for (int i = 0; i < 100; ++i) many += "\tlib" + std::to_string(i) + ".so => not found\n";
   CHECK(missing_libraries(many).size() == kMostMissing);
 }
+
+}  // namespace charmtree::launch_failure_test

@@ -4,7 +4,8 @@
 
 #include "tests/unit/part_bench.hpp"
 
-using namespace charmtree;
+namespace charmtree::launch_part_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -101,3 +102,5 @@ TEST_CASE("a host that is handed back is tried from here; at the end it has fail
     CHECK(b.told_up.empty());
   }
 }
+
+}  // namespace charmtree::launch_part_test

@@ -6,7 +6,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::launch_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -413,3 +414,5 @@ TEST_CASE("the login rate is kept, and goes with the hosts", "[launch]") {
   sends = office.take<Send>();
   CHECK(std::get<wire::Assign>(sends.at(0).message).login_rate < 10'000'000 / 10);
 }
+
+}  // namespace charmtree::launch_test

@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::login_pace_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -101,3 +102,5 @@ TEST_CASE("whoever has no rate left begins a login now and then all the same", "
   pace.begun(kNow);
   CHECK(pace.next() == kNow + 10s);  // 100 hosts would take the job so long
 }
+
+}  // namespace charmtree::login_pace_test

@@ -4,7 +4,8 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
-using namespace charmtree;
+namespace charmtree::login_queue_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -90,3 +91,5 @@ TEST_CASE("a machine's penalty has an end that is known", "[login_queue]") {
   CHECK(queue.next() == kNow + MachineGate::kPenalty);
   CHECK(due(queue, kNow + MachineGate::kPenalty) == std::vector<LinkId>{1});
 }
+
+}  // namespace charmtree::login_queue_test

@@ -5,7 +5,8 @@
 
 #include "tree/overlay/machine_gate.hpp"
 
-using namespace charmtree;
+namespace charmtree::login_retries_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -114,3 +115,5 @@ TEST_CASE("a visit tries again where sshd is too busy, and, as long as it insist
   CHECK(b.tries(Errc::timed_out) > 3);
   CHECK(b.now - kNow < 10s);
 }
+
+}  // namespace charmtree::login_retries_test

@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::login_window_test {
+
 using namespace charmtree::proto;
 
 TEST_CASE("the window grows by one for each login that keeps its latency", "[window]") {
@@ -67,3 +68,5 @@ TEST_CASE("patience is four times what nine of ten logins took, at least 2 s", "
   fixed.succeeded(100s);
   CHECK(fixed.get() == 5s);
 }
+
+}  // namespace charmtree::login_window_test

@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::logins_in_flight_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -119,3 +120,5 @@ TEST_CASE("who is on its way answers after the rest of the latency, or never", "
   logins.begin(4, Silence::borne, kNow);
   CHECK(logins.still_take(100ms, kNow) == std::vector<Duration>{-50ms, 60ms, 100ms});
 }
+
+}  // namespace charmtree::logins_in_flight_test

@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::machine_gate_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -64,3 +65,5 @@ TEST_CASE("what is not known to share a machine is not held up", "[gate]") {
   gate.failed(0, Errc::penalised, kNow);
   CHECK(gate.admits(0, kNow));
 }
+
+}  // namespace charmtree::machine_gate_test

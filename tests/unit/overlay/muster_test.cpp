@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::muster_test {
+
 using namespace charmtree::proto;
 using wire::RankReport;
 
@@ -109,3 +110,5 @@ TEST_CASE("a launcher that goes when the last process has just come is missed al
   muster.tick(kStart + 1s);
   CHECK(muster.error());
 }
+
+}  // namespace charmtree::muster_test

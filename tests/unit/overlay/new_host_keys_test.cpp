@@ -6,7 +6,8 @@
 #include "tree/overlay/host_key.hpp"
 #include "tree/wire/ssh_blob.hpp"
 
-using namespace charmtree;
+namespace charmtree::new_host_keys_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -114,3 +115,5 @@ TEST_CASE("a key of a host that the job has is stored, or why not is said", "[ho
   REQUIRE(out.size() == 2);
   CHECK(std::get<Say>(out[1]).text.starts_with("h1: a host key that was reported for it is not added: "));
 }
+
+}  // namespace charmtree::new_host_keys_test

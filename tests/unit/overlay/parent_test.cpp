@@ -4,7 +4,8 @@
 #include <array>
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::parent_test {
+
 using namespace charmtree::proto;
 using State = Parent::State;
 
@@ -85,3 +86,5 @@ TEST_CASE("the first word has its time from the first event on, unless there is 
   CHECK_FALSE(patient.is_silent(kNow + 24h));
   CHECK_FALSE(in(State::none).is_silent(kNow));
 }
+
+}  // namespace charmtree::parent_test

@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::postal_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -57,3 +58,5 @@ TEST_CASE("two who are alike share alike, and those on their way count for less"
   for (int i = 0; i < 104; ++i) steady.push_back(i * 2400us);
   CHECK(curve.share(10'000, steady) == Approx(330).margin(40));
 }
+
+}  // namespace charmtree::postal_test

@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::postponed_hosts_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -72,3 +73,5 @@ TEST_CASE("a job that is no session does not come back to a host that could not 
   CHECK(postponed.take(kNow + 1h, failed).empty());
   CHECK(failed.size() == 1);
 }
+
+}  // namespace charmtree::postponed_hosts_test

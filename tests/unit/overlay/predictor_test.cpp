@@ -7,7 +7,8 @@
 
 #include "tree/overlay/host_pool.hpp"
 
-using namespace charmtree;
+namespace charmtree::predictor_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -158,3 +159,5 @@ TEST_CASE("phases after the logins", "[predictor]") {
   CHECK(forecast(plan).table > 0ms);
   CHECK(forecast({}).logins == 0ms);
 }
+
+}  // namespace charmtree::predictor_test

@@ -6,7 +6,8 @@
 #include "tree/wire/ssh_blob.hpp"
 #include "tree/wire/userauth.hpp"
 
-using namespace charmtree;
+namespace charmtree::sign_gate_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -153,3 +154,5 @@ TEST_CASE("a root that takes over signs once for each host, to clean up", "[sign
   CHECK(desk.ask(make_host(7, 0), kGood).empty());
   CHECK(desk.ask(make_host(7, 0), kGood) == kTooMany);
 }
+
+}  // namespace charmtree::sign_gate_test

@@ -4,7 +4,8 @@
 
 #include "tests/unit/part_bench.hpp"
 
-using namespace charmtree;
+namespace charmtree::signing_part_test {
+
 using namespace charmtree::proto;
 using Role = test::PartBench::Role;
 
@@ -62,3 +63,5 @@ TEST_CASE("the root answers what it refuses, and says so a limited number of tim
     CHECK(std::get<wire::SignReply>(message).signature.empty());
   CHECK(b.take<Say>().size() == 20);
 }
+
+}  // namespace charmtree::signing_part_test

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::subtree_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -235,3 +236,5 @@ TEST_CASE("after processes have got new numbers a child may finish what it said 
   subtree.begin_run(true, false);  // links are empty then
   for (std::uint32_t process = 0; process < 4; ++process) CHECK_FALSE(subtree.has_owned_process(1, process));
 }
+
+}  // namespace charmtree::subtree_test

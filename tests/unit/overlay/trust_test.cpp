@@ -5,7 +5,8 @@
 
 #include "tests/unit/part_bench.hpp"
 
-using namespace charmtree;
+namespace charmtree::trust_test {
+
 using namespace charmtree::proto;
 using Role = test::PartBench::Role;
 
@@ -65,3 +66,5 @@ TEST_CASE("lines beyond what a child may say are left out, counted and told; err
   REQUIRE(lines.size() == 1);
   CHECK(lines[0].text == std::to_string(10000 - left) + " more lines from h0 were left out");
 }
+
+}  // namespace charmtree::trust_test

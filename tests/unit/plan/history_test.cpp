@@ -5,7 +5,7 @@
 
 #include "charmrun/plan/login_log.hpp"
 
-using namespace charmtree;
+namespace charmtree::history_test {
 
 namespace {
 
@@ -200,3 +200,5 @@ TEST_CASE("the root's own logins are logged, once", "[history]") {
   CHECK(log.samples().back().pattern == "command n#");
   CHECK(log.occupancy() == 0ms);
 }
+
+}  // namespace charmtree::history_test

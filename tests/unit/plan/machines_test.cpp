@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::machines_test {
 
 namespace {
 std::vector<std::uint32_t> machines(const std::vector<std::string>& names, std::string_view file) {
@@ -71,3 +71,5 @@ TEST_CASE("a name without a domain is completed by our own one", "[machines]") {
   CHECK_FALSE(ThisMachine("vm.site.example", "10.0.0.2 vm\n", {}).has_name("vm"));
   CHECK(ThisMachine("vm.site.example", "10.0.0.2 vm.site.example vm\n", {}).has_name("vm"));
 }
+
+}  // namespace charmtree::machines_test

@@ -7,7 +7,7 @@
 #include "charmrun/plan/host_pattern.hpp"
 #include "tree/wire/words.hpp"
 
-using namespace charmtree;
+namespace charmtree::nodelist_test {
 
 namespace {
 
@@ -284,3 +284,5 @@ TEST_CASE("a hundred thousand lines take linear time") {
   };
   CHECK(time_for(100'000) < std::chrono::seconds(5));  // 0.1 s; more under sanitizers
 }
+
+}  // namespace charmtree::nodelist_test

@@ -6,7 +6,7 @@
 
 #include "tree/base/random.hpp"
 
-using namespace charmtree;
+namespace charmtree::placement_test {
 
 namespace {
 
@@ -156,3 +156,5 @@ TEST_CASE("a doctor sees every host, with the processes that it would have") {
   CHECK(place(options, Slots{1, 1, 1})->counts.notes.empty());
   CHECK(place(options, Slots{1, 1, 1})->hosts == Shares{{0, 0, 1}, {1, 1, 0}});
 }
+
+}  // namespace charmtree::placement_test

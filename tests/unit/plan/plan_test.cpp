@@ -6,7 +6,7 @@
 
 #include "charmrun/plan/placement.hpp"
 
-using namespace charmtree;
+namespace charmtree::plan_test {
 
 namespace {
 
@@ -173,3 +173,5 @@ TEST_CASE("where hosts' processors count, a plan assumes those of this machine",
   REQUIRE_FALSE(refused.ok());
   CHECK(has(refused.error().what, "8 worker threads (++oneWthPerCore) cannot be divided among 3 processes"));
 }
+
+}  // namespace charmtree::plan_test

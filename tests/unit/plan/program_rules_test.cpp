@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::program_rules_test {
+
 using Words = std::vector<std::string>;
 
 namespace {
@@ -250,3 +251,5 @@ TEST_CASE("only a program that may be Charm++ is killed because it is silent") {
         "options: ./app: only of Charm++ programs it shows that they hang (++hang-action kill); leave it "
         "out");
 }
+
+}  // namespace charmtree::program_rules_test

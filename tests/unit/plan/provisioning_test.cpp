@@ -5,7 +5,7 @@
 
 #include "charmrun/plan/placement.hpp"
 
-using namespace charmtree;
+namespace charmtree::provisioning_test {
 
 namespace {
 
@@ -136,3 +136,5 @@ TEST_CASE("processes for each host are placed at once, others when the hosts hav
   REQUIRE_FALSE(many.ok());
   CHECK(to_string(many.error()).find("are too many processes") != std::string::npos);
 }
+
+}  // namespace charmtree::provisioning_test

@@ -7,7 +7,7 @@
 
 #include "charmrun/report/timeline.hpp"
 
-using namespace charmtree;
+namespace charmtree::report_test {
 
 namespace {
 
@@ -378,3 +378,5 @@ TEST_CASE("the timeline's kind follows the file's extension", "[timeline]") {
   CHECK(timeline_format("b.json").value() == TimelineFormat::trace);
   CHECK(timeline_format("b.png").error().code == Errc::bad_input);
 }
+
+}  // namespace charmtree::report_test

@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::startup_record_test {
 
 namespace {
 
@@ -116,3 +116,5 @@ TEST_CASE("a record has the processes that the hosts have got", "[report]") {
   CHECK(record.launchers[0].processes == 0);
   CHECK(record.launchers[1].processes == 4);
 }
+
+}  // namespace charmtree::startup_record_test

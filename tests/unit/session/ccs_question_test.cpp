@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::ccs_question_test {
 
 TEST_CASE("a question has a place, a handler, PEs and data") {
   const auto question = read_ccs_question({"host:1234", "ping", "3", "data"});
@@ -49,3 +49,5 @@ TEST_CASE("a reply is written as it is, and for people as text or as a dump") {
         "00000010  79" +
             std::string(47, ' ') + "y\n");
 }
+
+}  // namespace charmtree::ccs_question_test

@@ -4,7 +4,8 @@
 
 #include "charmrun/session/status_text.hpp"
 
-using namespace charmtree;
+namespace charmtree::job_list_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -72,3 +73,5 @@ TEST_CASE("a session is told by its answer", "[job_list]") {
   CHECK(count_sessions({answer("ab01")}, "") == 0);
   CHECK(pids_of({answer("ab01"), "garbage"}) == std::set<std::uint64_t>{0, 4711});
 }
+
+}  // namespace charmtree::job_list_test

@@ -5,7 +5,8 @@
 
 #include "tree/base/random.hpp"
 
-using namespace charmtree;
+namespace charmtree::session_message_test {
+
 using namespace charmtree::session;
 
 namespace {
@@ -127,3 +128,5 @@ TEST_CASE("what is too large for a frame is an error of its sender", "[session]"
   typed.bytes.resize(wire::kMaxLinkFrame + 1);
   CHECK_FALSE(encode(typed));
 }
+
+}  // namespace charmtree::session_message_test

@@ -7,7 +7,7 @@
 #include "charmrun/plan/placement.hpp"
 #include "charmrun/session/status_text.hpp"
 
-using namespace charmtree;
+namespace charmtree::session_options_test {
 
 namespace {
 
@@ -164,3 +164,5 @@ TEST_CASE("jobs are ended by name, and sessions alone go into the background", "
   CHECK(has(failure({"++background", "./app"}), "++background is for sessions"));
   CHECK(has(failure({"++in", "++background", "./app"}), "++background is for the session as a whole"));
 }
+
+}  // namespace charmtree::session_options_test

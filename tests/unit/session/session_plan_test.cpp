@@ -7,7 +7,7 @@
 
 #include "tests/unit/plans.hpp"
 
-using namespace charmtree;
+namespace charmtree::session_plan_test {
 
 namespace {
 
@@ -145,3 +145,5 @@ TEST_CASE("a run that no launcher could be told of is refused before anybody is"
   REQUIRE_FALSE(refused);
   CHECK(refused.error().what.find("too large") != std::string::npos);
 }
+
+}  // namespace charmtree::session_plan_test

@@ -7,7 +7,8 @@
 
 #include "tests/unit/cpu_maps.hpp"
 
-using namespace charmtree;
+namespace charmtree::binding_test {
+
 using namespace charmtree::proto;
 using test::make_cpus;
 
@@ -106,3 +107,5 @@ TEST_CASE("bindings are told in words", "[binding]") {
   CHECK(wire::to_string(binding_of(by_pu, make_cpus(1, 4, 2), 2)) ==
         "PU 1, as Charm++ programs bind themselves");
 }
+
+}  // namespace charmtree::binding_test

@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::job_clock_test {
+
 using namespace charmtree::proto;
 
 TEST_CASE("the time of a job stands still while it is suspended", "[job_clock]") {
@@ -29,3 +30,5 @@ TEST_CASE("the time of a job stands still while it is suspended", "[job_clock]")
   clock.go_on(begin + 71s);
   CHECK(clock.at(begin + 71s) == begin + 10s);  // all suspensions together
 }
+
+}  // namespace charmtree::job_clock_test

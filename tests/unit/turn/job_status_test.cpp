@@ -5,7 +5,8 @@
 
 #include "charmrun/session/status_text.hpp"
 
-using namespace charmtree;
+namespace charmtree::job_status_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -108,3 +109,5 @@ TEST_CASE("names of hosts that there are not are left out", "[status]") {
   CHECK(names_of({0, 1, 2}, hosts) == "h[0-1]");
   CHECK(names_of({7}, hosts).empty());
 }
+
+}  // namespace charmtree::job_status_test

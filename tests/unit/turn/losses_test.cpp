@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::losses_test {
+
 using namespace charmtree::proto;
 using Ranges = Losses::Ranges;
 
@@ -124,3 +125,5 @@ TEST_CASE("another root's losses are known, told to nobody again, and an epoch f
   losses.lost({{9, 9}});
   CHECK(losses.tell(kNow + 1s)->processes == Ranges{{9, 9}});
 }
+
+}  // namespace charmtree::losses_test

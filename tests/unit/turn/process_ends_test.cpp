@@ -8,7 +8,8 @@
 #include "tests/unit/small_world.hpp"
 #include "tree/job/judge.hpp"
 
-using namespace charmtree;
+namespace charmtree::process_ends_test {
+
 using namespace charmtree::proto;
 using namespace charmtree::test;
 
@@ -156,3 +157,5 @@ TEST_CASE("a whole job tells how every process ended", "[process_ends]") {
   for (const auto& [way, who] : world.result->why.ends.ways()) processes += who.size();
   CHECK(processes == 18);
 }
+
+}  // namespace charmtree::process_ends_test

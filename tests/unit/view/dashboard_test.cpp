@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-using namespace charmtree;
+namespace charmtree::dashboard_test {
+
 using namespace charmtree::proto;
 
 namespace {
@@ -246,3 +247,5 @@ TEST_CASE("a process that goes on elsewhere is shown there", "[dashboard]") {
   bench.progress(again);
   CHECK(bench.process(2)["row"] == 1);
 }
+
+}  // namespace charmtree::dashboard_test

@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::display_test {
+
 using proto::Stream;
 using wire::Tail;
 
@@ -275,3 +276,5 @@ TEST_CASE("where both streams are one terminal, output takes the progress away, 
   pipe.display.progress("1 of 2", pipe.writes);
   CHECK(pipe.writes.empty());
 }
+
+}  // namespace charmtree::display_test

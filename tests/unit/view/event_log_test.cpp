@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::event_log_test {
 
 namespace {
 constexpr Instant kStart{100s};
@@ -78,3 +78,5 @@ TEST_CASE("events go to a file, stdout or an open descriptor", "[event_log]") {
   CHECK(event_place("fd:7")->fd == 7);
   for (const char* wrong : {"fd:", "fd:x", "fd:-1", "fd:7x", "fd:1024"}) CHECK_FALSE(event_place(wrong).ok());
 }
+
+}  // namespace charmtree::event_log_test

@@ -5,7 +5,8 @@
 
 #include "tree/base/random.hpp"
 
-using namespace charmtree;
+namespace charmtree::line_fold_test {
+
 using proto::Stream;
 
 namespace {
@@ -210,3 +211,5 @@ TEST_CASE("whatever the order of arrival, every line is accounted for, in its pr
   for (const std::uint32_t count : seen) CHECK(count == kLines);
   CHECK(lines < kProcesses * kLines);
 }
+
+}  // namespace charmtree::line_fold_test

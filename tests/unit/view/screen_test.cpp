@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::screen_test {
+
 using proto::Stream;
 using wire::Tail;
 
@@ -210,3 +211,5 @@ TEST_CASE("a receipt comes with the line, not before it", "[screen]") {
   paper.put(0, "\n");
   CHECK(paper.ink.receipts == std::vector<std::uint32_t>{1});
 }
+
+}  // namespace charmtree::screen_test

@@ -6,7 +6,8 @@
 #include <cstring>
 #include <limits>
 
-using namespace charmtree;
+namespace charmtree::ccs_replies_test {
+
 using wire::CcsMerge;
 using wire::CcsReplies;
 
@@ -91,3 +92,5 @@ TEST_CASE("a merge is an operation and, but for concat, the numbers that it take
   CHECK(CcsMerge{}.is_known());
   CHECK_FALSE(CcsMerge{CcsMerge::int32}.is_known());
 }
+
+}  // namespace charmtree::ccs_replies_test

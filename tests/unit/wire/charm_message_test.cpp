@@ -8,7 +8,8 @@
 #include "tests/unit/charm_capture.hpp"
 #include "tree/base/random.hpp"
 
-using namespace charmtree;
+namespace charmtree::charm_message_test {
+
 using namespace charmtree::wire;
 using namespace charm_capture;
 
@@ -152,3 +153,5 @@ TEST_CASE("the code of an ending is a number or 0", "[charm]") {
   CHECK(parse_charm_ending("seven") == 0);
   CHECK(parse_charm_ending("99999999999999999999") == 0);
 }
+
+}  // namespace charmtree::charm_message_test

@@ -6,7 +6,8 @@
 #include "tree/wire/frame.hpp"
 #include "tree/wire/node_table.hpp"
 
-using namespace charmtree;
+namespace charmtree::codec_test {
+
 using namespace charmtree::wire;
 
 TEST_CASE("integers of every size survive the codec", "[codec]") {
@@ -127,3 +128,5 @@ TEST_CASE("a small message cannot ask for more opaque tuples than fit into memor
   CHECK(decode_blocks(beyond).empty());
   CHECK_FALSE(beyond.ok());
 }
+
+}  // namespace charmtree::codec_test

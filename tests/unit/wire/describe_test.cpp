@@ -7,7 +7,8 @@
 
 #include "tree/wire/message_members.hpp"
 
-using namespace charmtree;
+namespace charmtree::describe_test {
+
 using namespace charmtree::wire;
 
 namespace {
@@ -20,16 +21,18 @@ struct Last {
 };
 
 }  // namespace
+}  // namespace charmtree::describe_test
 
 /// Leaves the last member out.
 template <class M>
-struct charmtree::wire::Members<Last<M>> {
+struct charmtree::wire::Members<charmtree::describe_test::Last<M>> {
   template <class S>
   static auto of(S& s) {
     return std::tie(s.first, s.second);
   }
 };
 
+namespace charmtree::describe_test {
 namespace {
 
 template <class... Each>
@@ -87,3 +90,5 @@ TEST_CASE("no memory is taken for a list that cannot follow", "[describe]") {
   const Blob three = encode_whole(std::vector<std::uint32_t>(3, 7));
   CHECK(decode_whole<std::vector<std::uint32_t>>(*three)->size() == 3);
 }
+
+}  // namespace charmtree::describe_test

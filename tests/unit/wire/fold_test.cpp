@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace charmtree::fold_test {
+
 using charmtree::wire::fold_names;
 using charmtree::wire::fold_numbers;
 
@@ -40,3 +42,5 @@ TEST_CASE("process numbers", "[fold]") {
   CHECK(fold_numbers({3}) == "process 3");
   CHECK(fold_numbers({7, 0, 1, 2, 3}) == "processes 0-3,7");
 }
+
+}  // namespace charmtree::fold_test

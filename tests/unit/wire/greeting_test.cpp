@@ -5,7 +5,8 @@
 
 #include "tree/wire/message_limits.hpp"
 
-using namespace charmtree;
+namespace charmtree::greeting_test {
+
 using namespace charmtree::wire;
 
 namespace {
@@ -141,3 +142,5 @@ TEST_CASE("frames that break a rule are an error for ever: version, size, type, 
     CHECK(error->code == Errc::bad_peer);
   }
 }
+
+}  // namespace charmtree::greeting_test

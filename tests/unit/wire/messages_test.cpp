@@ -7,7 +7,8 @@
 #include "tree/base/random.hpp"
 #include "tree/wire/frame.hpp"
 
-using namespace charmtree;
+namespace charmtree::messages_test {
+
 using namespace charmtree::wire;
 
 namespace {
@@ -326,3 +327,5 @@ TEST_CASE("mutated bytes are refused or are a message that survives the wire", "
   CHECK(refused > 1000);
   CHECK(taken > 1000);
 }
+
+}  // namespace charmtree::messages_test

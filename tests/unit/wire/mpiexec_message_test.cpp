@@ -3,7 +3,8 @@
 
 #include <catch2/catch.hpp>
 
-using namespace charmtree;
+namespace charmtree::mpiexec_message_test {
+
 using namespace charmtree::wire;
 
 namespace {
@@ -73,3 +74,5 @@ TEST_CASE("each side takes only what the other one may say", "[mpiexec]") {
   for (const char* host : {"error: h", "h\n", "h\x1b[A"})
     CHECK_FALSE(decode_rank_report(only_frame(decoder, to_frame({host, 0, 1, ""}))).ok());
 }
+
+}  // namespace charmtree::mpiexec_message_test

@@ -8,7 +8,8 @@
 #include "tree/wire/codec.hpp"
 #include "tree/wire/messages.hpp"
 
-using namespace charmtree;
+namespace charmtree::native_message_test {
+
 using namespace charmtree::wire;
 namespace native = charmtree::wire::native;
 
@@ -256,3 +257,5 @@ TEST_CASE("losses beyond one message are several, and a reversed range is refuse
   reversed.append(native::to_frame(native::Lost{{{3, 2}}}));
   CHECK_FALSE(native::decode_from_launcher(**reversed.next()));
 }
+
+}  // namespace charmtree::native_message_test

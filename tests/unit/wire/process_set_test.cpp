@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace charmtree::process_set_test {
+
 using charmtree::wire::ProcessSet;
 
 TEST_CASE("a set of processes is printed as ranges, in whatever order they came", "[process_set]") {
@@ -48,3 +50,5 @@ TEST_CASE("ranges are added over what is there, and what is not there can be ask
   CHECK(set.contains(UINT32_MAX));
   CHECK(set.missing({0, UINT32_MAX}) == Ranges{{21, 21}});
 }
+
+}  // namespace charmtree::process_set_test

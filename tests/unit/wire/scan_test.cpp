@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace charmtree::scan_test {
+
 using namespace charmtree::wire;
 
 namespace {
@@ -118,3 +120,5 @@ TEST_CASE("formats that blanks before the input do not change", "[scan]") {
     CHECK_FALSE(skips_leading_blanks(format));
   }
 }
+
+}  // namespace charmtree::scan_test

@@ -7,7 +7,8 @@
 #include "tree/base/random.hpp"
 #include "tree/wire/ssh_blob.hpp"
 
-using namespace charmtree;
+namespace charmtree::userauth_test {
+
 using namespace charmtree::wire;
 
 namespace {
@@ -110,3 +111,5 @@ TEST_CASE("every part of a login, and every login with one byte changed, is anot
   }
   CHECK(taken > 1000);  // in the session, the name, the key itself
 }
+
+}  // namespace charmtree::userauth_test
