@@ -89,6 +89,4 @@ private:
   bool excused_ = false;  // the user was told
 };
 
-inline constexpr std::uint32_t kNobody = UINT32_MAX;
-
 }  // namespace charmtree::sim

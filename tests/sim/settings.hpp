@@ -16,6 +16,8 @@
 
 namespace charmtree::sim {
 
+inline constexpr std::uint32_t kNobody = UINT32_MAX;
+
 /// Times in milliseconds, shares of all hosts (or machines) from 0 to 1.
 struct Settings {
   // The job.

@@ -19,7 +19,7 @@ constexpr const char* kNames[] = {"crash", "cut", "lost", "pause"};
 }  // namespace
 
 void World::draw_faults() {
-  using K = Fault::Kind;
+  using K = Fault;
   const std::pair<double, K> counts[] = {{settings_.crash, K::crash},
                                          {settings_.cut, K::cut},
                                          {settings_.lost, K::lost},
@@ -32,8 +32,12 @@ void World::draw_faults() {
                                          {settings_.crash_process, K::crash_process}};
   for (const auto& [count, kind] : counts) {
     for (std::uint32_t i = 0; i < whole(count); ++i)
-      put(random_.between(ms(settings_.from), ms(settings_.to) + 1ns), Fault{kind});
+      put_fault(random_.between(ms(settings_.from), ms(settings_.to) + 1ns), kind);
   }
+}
+
+void World::put_fault(Duration at, Fault kind) {
+  put(at, Call{[this, kind](Duration now) { strike(kind, now); }});
 }
 
 bool World::is_ending() const {
@@ -54,10 +58,7 @@ std::uint32_t World::some_launcher() {
 std::uint32_t World::some_process() {
   std::vector<std::uint32_t> living;
   for (std::uint32_t i = 0; i < processes_.size(); ++i) {
-    const auto state = processes_[i].state;
-    if (state != Process::State::unborn && state != Process::State::gone &&
-        launchers_[processes_[i].launcher].node)
-      living.push_back(i);
+    if (processes_[i].alive && launchers_[processes_[i].launcher].node) living.push_back(i);
   }
   return living.empty() ? kNobody : living[random_.below(living.size())];
 }
@@ -67,7 +68,7 @@ void World::struck(bool surely, int status, Duration now) {
     if (status == kLauncherFailed && !has_run()) checks_.grazed(status);
     return;
   }
-  const bool may_be_late = launchers_[root_].was_paused;  // the root may hear of the job's good end first
+  const bool may_be_late = seen(root_).was_paused;  // the root may hear of the job's good end first
   if (!surely || is_ending() || may_be_late) return checks_.grazed(status);
   checks_.struck(status);
   if (struck_at_ == kNotStruck) struck_at_ = now;
@@ -86,11 +87,11 @@ bool World::is_needed(std::uint32_t id) const {
   return std::any_of(processes_.begin() + first, processes_.begin() + first + each, unfinished);
 }
 
-void World::happen(const Fault& what, Duration now) {
-  using K = Fault::Kind;
-  note(static_cast<std::uint64_t>(what.kind) + 1000);
+void World::strike(Fault kind, Duration now) {
+  using K = Fault;
+  note(static_cast<std::uint64_t>(kind) + 1000);
   if (!launchers_[root_].node && !is_root_awaited_) return;
-  switch (what.kind) {
+  switch (kind) {
     case K::interrupt:
       if (is_root_awaited_) return;  // nobody is there to be interrupted
       is_unread_ = is_unread_ || is_ending();
@@ -110,35 +111,39 @@ void World::happen(const Fault& what, Duration now) {
     case K::kill_process:
     case K::fail_process:
     case K::crash_process:
-      return strike_process(what.kind, now);
+      return strike_process(kind, now);
     default:
-      break;
+      return strike_launcher(kind, now);
   }
+}
+
+void World::strike_launcher(Fault kind, Duration now) {
+  using K = Fault;
   constexpr std::uint64_t kOneInSo = 8;
-  const bool root_pauses = what.kind == K::pause && random_.below(kOneInSo) == 0;
+  const bool root_pauses = kind == K::pause && random_.below(kOneInSo) == 0;
   const std::uint32_t id = root_pauses ? 0 : some_launcher();
   if (id == kNobody) return;
   Launcher& launcher = launchers_[id];
   if (settings_.log != 0)
     fmt::print("{:12.6f} n{:06} ** {}\n", seconds(now), launcher.host,
-               kNames[static_cast<std::size_t>(what.kind)]);
-  if (what.kind == K::pause) {
-    launcher.was_paused = true;
+               kNames[static_cast<std::size_t>(kind)]);
+  if (kind == K::pause) {
+    seen(id).was_paused = true;
     launcher.free_at = std::max(launcher.free_at, now) + ms(settings_.pause_for);
     return;
   }
   if (settings_.in_place != 0)
     lose_in_place(id);
   else if (goes_on())
-    lose_launcher(id, what.kind != K::cut);
-  else if (settings_.keep_alive > 0 && what.kind == K::cut)
+    lose_launcher(id, kind != K::cut);
+  else if (settings_.keep_alive > 0 && kind == K::cut)
     checks_.grazed(kLauncherFailed);  // it may be reached again
   else
     struck(is_needed(id), kLauncherFailed, now);
-  if (what.kind == K::crash) {
+  if (kind == K::crash) {
     kill_processes_of(id);
     leave(id, now);
-  } else if (what.kind == K::cut) {
+  } else if (kind == K::cut) {
     for (const bool up : {true, false})
       put(network_.arrival(wires_[launcher.wire], up, now, 0), HangUp{launcher.wire, up, "connection reset"});
     wires_[launcher.wire].is_dead = true;
@@ -167,7 +172,7 @@ void World::power_off(std::uint32_t id, Duration now) {
 }
 
 void World::orphan(std::uint32_t id) {
-  launchers_[id].is_orphan = true;
+  seen(id).is_orphan = true;
   for (const auto& [link, slot] : launchers_[id].children) {
     if (slot.wire != kNobody) orphan(wires_[slot.wire].child);
   }

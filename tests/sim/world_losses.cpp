@@ -33,9 +33,9 @@ std::uint32_t World::job_processes() const {
   return all;
 }
 
-World::Harm World::draw_harm(const Process& process, Fault::Kind kind) {
-  if (kind == Fault::Kind::kill_process) return Harm::faults;
-  if (kind == Fault::Kind::fail_process) return Harm::fails;
+World::Harm World::draw_harm(const Process& process, Fault kind) {
+  if (kind == Fault::kill_process) return Harm::faults;
+  if (kind == Fault::fail_process) return Harm::fails;
   constexpr Harm kAny[] = {Harm::killed, Harm::fails, Harm::cut};
   using State = Process::State;
   const bool has_connection = process.state == State::joined || process.state == State::wired;
@@ -44,7 +44,7 @@ World::Harm World::draw_harm(const Process& process, Fault::Kind kind) {
 
 /// What that may come to, by what the job does about it. Whoever is started again one by one ends it only if
 /// it has said that it is done, when all may be let go before anybody knows, or if it comes again and again.
-void World::strike_process(Fault::Kind kind, Duration now) {
+void World::strike_process(Fault kind, Duration now) {
   const std::uint32_t number = some_process();
   if (number == kNobody || processes_[number].is_cut) return;
   Process& process = processes_[number];
@@ -69,8 +69,8 @@ void World::strike_process(Fault::Kind kind, Duration now) {
   if (settings_.log != 0) fmt::print("{:12.6f} ** process {} is lost\n", seconds(now), number);
   if (harm != Harm::cut) return exits(number, code, signal, now);
   process.is_cut = true;
-  const auto client = whole(settings_.kind) == 1 ? ClientKind::native : ClientKind::charm;
-  put(now, ToNode{process.launcher, ClientClosed{client, client_of(number)}});
+  process.connected = false;
+  put(now, ToNode{process.launcher, ClientClosed{client_kind(), client_of(number)}});
 }
 
 /// Whoever seeks a launcher that is cut off finds it in time: logins are as quick as usual, and nobody is

@@ -21,7 +21,6 @@ using namespace proto;
 
 namespace {
 
-constexpr Duration kDisk = 50us;     // for one order
 constexpr Duration kUntold = 250ms;  // OutputLedger::kDelay, and the way but for that of the network
 constexpr int kWay = 30;
 enum Kind : std::uint32_t { plain = 0, is_native = 1, charm = 2 };
@@ -57,14 +56,13 @@ void World::prints(std::uint32_t number, Duration now) {
   }
   if (process.printed >= whole(settings_.prints)) {
     if (passes_barriers() || (starts_again() && !is_plain)) return next_round(number, now);
-    put(now + ms(settings_.life), Step{number, is_plain ? Act::exit : Act::finish, process.life});
-    return;
+    return put_step(now + ms(settings_.life), number, is_plain ? Act::exit : Act::finish);
   }
   std::string text = fmt::format("{} {}", number, process.printed++);
   if (run_ != 0) text += fmt::format(" {}", run_);
   text.resize(std::max(text.size() + 1, std::size_t{whole(settings_.print_size)}), ' ');
   text.back() = '\n';
-  put(now + ms(settings_.print_gap), Step{number, Act::print, process.life});
+  put_step(now + ms(settings_.print_gap), number, Act::print);
   if (is_plain)
     turn(process.launcher, ProcessOutput{number, Stream::out, std::move(text)}, now);
   else if (whole(settings_.kind) == charm)
@@ -74,77 +72,22 @@ void World::prints(std::uint32_t number, Duration now) {
          now);
 }
 
-void World::pause_process(std::uint32_t number, bool paused, Duration now) {
-  if (number >= processes_.size()) return;
+void World::is_paused(std::uint32_t number, bool paused, Duration now) {
   Process& process = processes_[number];
   process.is_paused = paused;
-  if (!paused && std::exchange(process.waits_to_print, false))
-    put(now, Step{number, Act::print, process.life});
+  if (!paused && std::exchange(process.waits_to_print, false)) put_step(now, number, Act::print);
 }
 
-void World::perform(std::uint32_t, const PauseOutput& action, Duration& now) {
-  pause_process(action.process, action.paused, now);
-}
-
-void World::perform(std::uint32_t, const PauseClient& action, Duration& now) {
-  pause_process(process_of(action.client), action.paused, now);
-}
-
-/// Nobody is watched here (tests/unit/node/node_silence_test.cpp does that).
-void World::perform(std::uint32_t id, const LookAtClient&, Duration&) {
-  checks_.wrong(fmt::format("host {} looks at a process without being told to", launchers_[id].host));
-}
-
-void World::perform(std::uint32_t id, const SpoolWrite& action, Duration& now) {
-  Launcher& launcher = launchers_[id];
-  const std::uint64_t end = action.offset + action.bytes->size();
-  const bool fits = static_cast<double>(end) <= settings_.disk;
-  if (static_cast<double>(end) > settings_.spool) checks_.wrong("a spool larger than it may be");
-  if (fits) {
-    if (launcher.spool.size() < end) launcher.spool.resize(end);
-    std::copy(action.bytes->begin(), action.bytes->end(),
-              launcher.spool.begin() + static_cast<std::ptrdiff_t>(action.offset));
-  }
-  launcher.disk_free_at = std::max(launcher.disk_free_at, now) + kDisk;
-  put(launcher.disk_free_at, ToNode{id, fits ? Spooled{} : Spooled{"/tmp: no space"}});
-}
-
-void World::perform(std::uint32_t id, const SpoolRead& action, Duration& now) {
-  Launcher& launcher = launchers_[id];
-  if (action.offset + action.size > launcher.spool.size())
-    return checks_.wrong("a spool read behind its end");
-  std::string bytes = launcher.spool.substr(action.offset, action.size);
-  if (action.last) launcher.spool.clear();
-  launcher.disk_free_at = std::max(launcher.disk_free_at, now) + kDisk;
-  put(launcher.disk_free_at, ToNode{id, Unspooled{std::move(bytes)}});
-}
-
-/// The screen takes its time, and none while it is stopped.
-void World::perform(std::uint32_t id, const Show& action, Duration& now) {
-  const Duration stop = ms(settings_.stop), go_on = stop + ms(settings_.stop_for);
-  const auto size = static_cast<double>(action.output.text.size());
-  screen_free_at_ =
-      std::max(screen_free_at_, now) + Duration{static_cast<Duration::rep>(settings_.screen * size)};
-  if (screen_free_at_ >= stop && screen_free_at_ < go_on) screen_free_at_ = go_on;
-  const std::size_t cost = output_cost(action.output);
-  unwritten_ += cost;
-  if (unwritten_ > (is_screen_last_ ? most_at_the_end() : kMostUnwritten))
+void World::shows(const wire::Output& output, Duration now) {
+  if (unwritten_ + output_cost(output) > (is_screen_last_ ? most_at_the_end() : kMostUnwritten))
     checks_.wrong("the root shows more than the screen can take");
-  put(screen_free_at_, Written{id, cost});
-  if (action.output.wants_receipt) put(screen_free_at_, ToNode{id, Shown{action.output.process}});
-  shown(action.output.process, action.output.text, now);
+  shown(output.process, output.text, now);
 }
 
 /// Who ends shows all that is here of what its children had leave to send.
-std::size_t World::most_at_the_end() const {
-  const std::size_t children = launchers_[root_].widest;
+std::size_t World::most_at_the_end() {
+  const std::size_t children = seen(root_).widest;
   return kMostUnwritten + OutputGrants::kPool + children * (OutputGrants::kFirst + OutputQueue::kPiece);
-}
-
-void World::happen(const Written& what, Duration now) {
-  if (!launchers_[what.root].node) return;
-  unwritten_ -= what.cost;
-  take(std::make_unique<Happening>(ToNode{what.root, OutputWritten{what.cost}}), now);
 }
 
 /// Each piece in its turn. What a root that was lost has shown, the next one shows again only if nobody could
@@ -187,7 +130,7 @@ void World::shown(std::uint32_t number, std::string_view text, Duration now) {
 void World::check_output() {
   for (std::uint32_t i = 0; i < job_processes(); ++i) {
     const Process& process = processes_[i];
-    if (process.is_lost || (hosts_lost_ && process.life > 0)) continue;
+    if (process.is_lost || (hosts_lost_ && process.lives_before > 0)) continue;
     if (process.shown.size() != process.printed || process.printed != whole(settings_.prints))
       return checks_.wrong(fmt::format("of {} pieces of process {} only {} are shown", process.printed, i,
                                        process.shown.size()));

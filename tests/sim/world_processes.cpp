@@ -8,7 +8,6 @@
 
 #include "tests/sim/dice.hpp"
 #include "tests/sim/world.hpp"
-#include "tree/base/signals.hpp"
 #include "tree/wire/charm_message.hpp"
 #include "tree/wire/native_message.hpp"
 
@@ -20,7 +19,6 @@ namespace native = wire::native;
 namespace {
 
 enum Kind : std::uint32_t { plain = 0, is_native = 1, charm = 2 };
-constexpr Duration kReaction = 1ms;  // of a process, at most
 
 std::string words(std::initializer_list<std::uint32_t> values) {
   std::string bytes;
@@ -57,67 +55,60 @@ std::uint16_t World::port_of(std::uint32_t process, std::uint32_t life) const {
   return static_cast<std::uint16_t>(32768 + (first + life * kStep) % kPorts);
 }
 
-ClientId World::client_of(std::uint32_t process) const {
-  return process + ClientId{1} + ClientId{processes_[process].life} * processes_.size();
-}
-std::uint32_t World::process_of(ClientId client) const {
-  return client == 0 ? kNobody : static_cast<std::uint32_t>((client - 1) % processes_.size());
-}
-std::uint32_t World::life_of(ClientId client) const {
-  return static_cast<std::uint32_t>((client - 1) / processes_.size());
+ClientKind World::client_kind() const {
+  return whole(settings_.kind) == charm ? ClientKind::charm : ClientKind::native;
 }
 
-void World::perform(std::uint32_t id, const Spawn& action, Duration& now) {
-  Launcher& launcher = launchers_[id];
-  cost(id, now, ms(settings_.spawn));
-  if (hosts_[launcher.host].nature == Nature::unspawnable) {
-    put(now, ToNode{id, SpawnFailed{action.process, kMissingProgram}});
-    return;
-  }
-  action.restarts == 0 ? checks_.spawned(action.process, launcher.host)
-                       : checks_.restarted(action.process, launcher.host);
-  if (lies(Sabotage::twins)) checks_.spawned(action.process, launcher.host);
+std::optional<Error> World::spawn_error(std::uint32_t id, const Spawn&) {
+  if (hosts_[launchers_[id].host].nature == Nature::unspawnable) return kMissingProgram;
+  return {};
+}
+
+void World::process_begins(std::uint32_t id, const Spawn& action, Duration now) {
+  const std::uint32_t host = launchers_[id].host;
+  action.restarts == 0 ? checks_.spawned(action.process, host) : checks_.restarted(action.process, host);
+  if (lies(Sabotage::twins)) checks_.spawned(action.process, host);
   if (action.process >= processes_.size()) return;
-  Process& process = processes_[action.process];
-  process.launcher = id;
-  launcher.started.insert(action.process);
   if (action.restarts > 0) settings_.in_place != 0 ? starts_again(action) : starts_anew(action);
-  process.state = Process::State::running;
+  processes_[action.process].state = Process::State::running;
   ++spawned_;
   outcome_.spawned = std::max(outcome_.spawned, now);
-  put(now, ToNode{id, Spawned{action.process}});
-  const Duration start = scaled(ms(settings_.start), 0.5 + uniform(random_));
-  if (whole(settings_.kind) == plain && settings_.prints != 0)
-    put(now + start, Step{action.process, Act::print, process.life});
-  else if (whole(settings_.kind) == plain)
-    put(now + start + ms(settings_.life), Step{action.process, Act::exit, process.life});
-  else
-    put(now + start, Step{action.process, Act::begin, process.life});
 }
 
-void World::happen(const Step& what, Duration now) {
+void World::begins(std::uint32_t number, Duration now) {
+  const bool is_plain = whole(settings_.kind) == plain;
+  const Act act = !is_plain ? Act::begin : settings_.prints != 0 ? Act::print : Act::exit;
+  const Duration start = scaled(ms(settings_.start), 0.5 + uniform(random_));
+  put_step(now + start + (act == Act::exit ? ms(settings_.life) : 0ms), number, act);
+}
+
+void World::put_step(Duration at, std::uint32_t number, Act act) {
+  put(at, Step{number, static_cast<std::uint8_t>(act), processes_[number].lives_before});
+}
+
+void World::steps(const Step& what, Duration now) {
   Process& process = processes_[what.process];
   using State = Process::State;
   const bool charm_client = whole(settings_.kind) == charm;
   const std::uint32_t own = what.process;
-  if (process.life != what.life || process.is_cut) return;
-  switch (what.act) {
+  if (process.is_cut) return;
+  switch (static_cast<Act>(what.act)) {
     case Act::begin: {
       if (process.state != State::running) return;
       process.state = State::joined;
+      process.connected = true;
       ++joined_;
-      const auto kind = charm_client ? ClientKind::charm : ClientKind::native;
-      now = turn(process.launcher, ClientOpened{kind, client_of(own)}, now);
+      now = turn(process.launcher, ClientOpened{client_kind(), client_of(own)}, now);
       const std::uint32_t host = launchers_[process.launcher].host;
       if (charm_client)
         says(own,
-             wire::make_charm_message("initnode",
-                                      words({own, 1, 1, 1, 0, 0, 0, port_of(own, process.life), 0, host})),
+             wire::make_charm_message(
+                 "initnode", words({own, 1, 1, 1, 0, 0, 0, port_of(own, process.lives_before), 0, host})),
              now);
       else
         says(own,
              native::to_frame(native::Hello{native::kVersion, own, own, "sim"}) +
-                 native::to_frame(native::Put{two_bytes(port_of(own, process.life))}),
+                 native::to_frame(native::Put{two_bytes(port_of(own, process.lives_before))}),
              now);
       break;
     }
@@ -131,7 +122,7 @@ void World::happen(const Step& what, Duration now) {
            now);
       break;
     case Act::exit:
-      if (process.state != State::unborn) exits(own, 0, 0, now);
+      exits(own, 0, 0, now);
       break;
     case Act::print:
       prints(own, now);
@@ -143,35 +134,8 @@ void World::happen(const Step& what, Duration now) {
   }
 }
 
-void World::happen(const Dies& what, Duration now) {
-  if (processes_[what.process].life == what.life) exits(what.process, what.code, what.signal, now);
-}
-
-/// Until now its launcher was free.
-void World::says(std::uint32_t number, std::string bytes, Duration& now) {
-  const std::uint32_t id = processes_[number].launcher;
-  if (!launchers_[id].node) return;
-  cost(id, now, ms(settings_.receive));
-  const auto kind = whole(settings_.kind) == charm ? ClientKind::charm : ClientKind::native;
-  now = turn(id, ClientBytes{kind, client_of(number), std::move(bytes)}, now);
-}
-
-void World::perform(std::uint32_t id, const ClientSend& action, Duration& now) {
-  const std::size_t bytes = action.bytes.size() + (action.tail ? action.tail->size() : 0);
-  cost(id, now, ms(settings_.send));
-  cost(id, now, Duration{static_cast<Duration::rep>(settings_.client * static_cast<double>(bytes))});
-  const std::uint32_t number = process_of(action.client);
-  if (number == kNobody || processes_[number].launcher != id ||
-      life_of(action.client) > processes_[number].life)
-    return checks_.wrong(fmt::format("host {} writes to a client that it has not", launchers_[id].host));
-  if (processes_[number].life == life_of(action.client)) hears(number, action, now);
-}
-
 void World::hears(std::uint32_t number, const ClientSend& message, Duration now) {
   const Process& process = processes_[number];
-  const bool listens =
-      process.state != Process::State::unborn && process.state != Process::State::gone && !process.is_cut;
-  if (!listens) return;
   if (settings_.restarts != 0) return recovering_hears(number, message, now);
   if (settings_.in_place != 0 && whole(settings_.kind) == is_native)
     return renewed_hears(number, message, now);
@@ -180,7 +144,7 @@ void World::hears(std::uint32_t number, const ClientSend& message, Duration now)
     case Heard::table:
       return table_comes(number, message.tail, now);
     case Heard::go:
-      return put(now + random_.between(0ms, kReaction), Dies{number, 0, 0, process.life});
+      return put(now + random_.between(0ms, kReaction), Dies{number, 0, 0, process.lives_before});
     case Heard::other:
       return;
   }
@@ -195,11 +159,11 @@ void World::table_comes(std::uint32_t number, const wire::Blob& table, Duration 
   ++wired_;
   outcome_.wired = now;
   if (settings_.prints != 0)
-    put(now, Step{number, Act::print, process.life});
+    put_step(now, number, Act::print);
   else if (passes_barriers())
     next_round(number, now);
   else
-    put(now + ms(settings_.life), Step{number, Act::finish, process.life});
+    put_step(now + ms(settings_.life), number, Act::finish);
 }
 
 /// Every process is in it, with what it registered. Each copy is looked at once.
@@ -211,12 +175,12 @@ void World::check_table(const wire::Blob& coded) {
     constexpr std::size_t kPort = 12;
     for (; (number + 1) * wire::kCharmTableEntry <= coded->size(); ++number) {
       const char* port = coded->data() + number * wire::kCharmTableEntry + kPort;
-      if (std::string{port, 4} != words({port_of(number, processes_[number].life)})) break;
+      if (std::string{port, 4} != words({port_of(number, processes_[number].lives_before)})) break;
     }
   } else if (const auto table = wire::decode_table(*coded)) {
     for (const wire::TupleBlock& block : table->blocks) {
       for (const wire::Tuple& tuple : block.tuples) {
-        if (tuple.data == two_bytes(port_of(number, processes_[number].life))) ++number;
+        if (tuple.data == two_bytes(port_of(number, processes_[number].lives_before))) ++number;
       }
     }
   }
@@ -224,44 +188,16 @@ void World::check_table(const wire::Blob& coded) {
   if (number != all) checks_.wrong(fmt::format("the table is wrong at process {}", number));
 }
 
-void World::perform(std::uint32_t, const ClientClose& action, Duration& now) {
-  const std::uint32_t number = process_of(action.client);
-  if (number == kNobody || processes_[number].is_stubborn) return;
-  put(now + random_.between(0ms, kReaction), Dies{number, 1, 0, life_of(action.client)});
-}
-
-void World::perform(std::uint32_t id, const DrainOutput& action, Duration& now) {
-  put(now, ToNode{id, OutputDrained{action.process}});
-}
-
-void World::perform(std::uint32_t id, const proto::Signal& action, Duration& now) {
-  if (action.process >= processes_.size() || processes_[action.process].launcher != id)
-    return checks_.wrong(fmt::format("host {} signals a process that it has not", launchers_[id].host));
-  if (action.signal == signals::kKill || !processes_[action.process].is_stubborn)
-    put(now + random_.between(0ms, kReaction),
-        Dies{action.process, 0, action.signal, processes_[action.process].life});
-}
-
-void World::exits(std::uint32_t number, int code, int signal, Duration now) {
-  Process& process = processes_[number];
-  const auto state = std::exchange(process.state, Process::State::gone);
-  if (state == Process::State::gone) return;
+void World::process_ends(std::uint32_t number, Duration) {
+  processes_[number].state = Process::State::gone;
   gone_ += lies(Sabotage::undying) ? 0 : 1;
-  if (!launchers_[process.launcher].node) return;
-  if (whole(settings_.kind) != plain && state != Process::State::running && !process.is_cut) {
-    const auto kind = whole(settings_.kind) == charm ? ClientKind::charm : ClientKind::native;
-    put(now + random_.between(0ms, kReaction),
-        ToNode{process.launcher, ClientClosed{kind, client_of(number)}});
-  }
-  put(now + random_.between(0ms, kReaction),
-      ToNode{process.launcher,
-             ProcessExited{number, static_cast<std::uint8_t>(code), static_cast<std::uint8_t>(signal)}});
 }
 
 void World::kill_processes_of(std::uint32_t id) {
   for (Process& process : processes_) {
-    if (process.launcher != id || process.state == Process::State::unborn) continue;
-    if (std::exchange(process.state, Process::State::gone) != Process::State::gone) ++gone_;
+    if (process.launcher != id || !std::exchange(process.alive, false)) continue;
+    process.state = Process::State::gone;
+    ++gone_;
   }
 }
 

@@ -38,7 +38,7 @@ void World::starts_anew(const Spawn& action) {
                                              "+restartisomalloc"};
   if (action.more_arguments != expected)
     checks_.wrong(fmt::format("process {} was started anew with other arguments", action.process));
-  begin_next_life(action.process, process.life + 1);
+  begin_next_life(action.process, process.lives_before + 1);
 }
 
 /// Of the same run: it prints what the one before had not.
@@ -56,8 +56,8 @@ void World::begin_next_life(std::uint32_t number, std::uint32_t life) {
 void World::begin_life(std::uint32_t number, std::uint32_t life) {
   const Process before = std::exchange(processes_[number], Process{});
   Process& process = processes_[number];
-  process.life = life;
-  process.is_stubborn = before.is_stubborn;
+  process.lives_before = life;
+  process.stubborn = before.stubborn;
   process.launcher = before.launcher;
   process.losses = before.losses;
   process.before = std::max(before.before, before.entered);
@@ -74,7 +74,7 @@ void World::recovering_hears(std::uint32_t number, const ClientSend& message, Du
   } else if (type == "barrier") {
     passes_barrier(number, now);
   } else if (type == "die") {
-    put(now + random_.between(0ms, 1ms), Dies{number, 0, 0, process.life});
+    put(now + random_.between(0ms, 1ms), Dies{number, 0, 0, process.lives_before});
   } else {
     checks_.wrong(fmt::format("process {} was sent `{}`", number, type));
   }
@@ -85,7 +85,7 @@ void World::recovering_table(std::uint32_t number, const ClientSend& message, Du
   const std::string_view entries = *message.tail;
   if (word(message.bytes, 20) != number || entries.size() != wire::kCharmTableEntry * job_processes())
     return checks_.wrong(fmt::format("process {} got a table that is not its own", number));
-  if (word(entries, wire::kCharmTableEntry * number + 12) != port_of(number, process.life))
+  if (word(entries, wire::kCharmTableEntry * number + 12) != port_of(number, process.lives_before))
     checks_.wrong(fmt::format("process {} is not in its table with its port", number));
   if (process.state == Process::State::wired) {
     if (std::exchange(process.owes_crashnode, true))
@@ -95,15 +95,15 @@ void World::recovering_table(std::uint32_t number, const ClientSend& message, Du
   if (process.state != Process::State::joined)
     return checks_.wrong(fmt::format("process {} got a table that it does not expect", number));
   process.state = Process::State::wired;
-  process.epoch = launchers_[process.launcher].epoch;
+  process.epoch = seen(process.launcher).epoch;
   outcome_.wired = now;
-  if (process.life == 0) ++wired_;
+  if (process.lives_before == 0) ++wired_;
   for (std::uint32_t other = 0; other < job_processes(); ++other) {
     const Process& each = processes_[other];
     if (each.state == Process::State::wired || each.is_done)
       process.round = std::max(process.round, each.round);
-    if (process.life > 0 && each.state == Process::State::wired &&
-        word(entries, wire::kCharmTableEntry * other + 12) != port_of(other, each.life))
+    if (process.lives_before > 0 && each.state == Process::State::wired &&
+        word(entries, wire::kCharmTableEntry * other + 12) != port_of(other, each.lives_before))
       checks_.wrong(fmt::format("process {} got a table with an old port of process {}", number, other));
   }
   begins_work(number, now);
@@ -111,7 +111,7 @@ void World::recovering_table(std::uint32_t number, const ClientSend& message, Du
 
 /// The table is there: it prints what it has to, and then goes from barrier to barrier.
 void World::begins_work(std::uint32_t number, Duration now) {
-  if (settings_.prints != 0) return put(now, Step{number, Act::print, processes_[number].life});
+  if (settings_.prints != 0) return put_step(now, number, Act::print);
   next_round(number, now);
 }
 
@@ -125,21 +125,22 @@ void World::hears_of_crash(std::uint32_t number, const ClientSend& message, Dura
     checks_.wrong(fmt::format("process {} heard of the loss of {} out of order", number, crashed));
   ++process.epoch;
   process.says_at = std::max(process.says_at, now + random_.between(0ms, kSlowAck));
-  put(process.says_at, Step{number, Act::ack, process.life});
+  put_step(process.says_at, number, Act::ack);
 }
 
 void World::next_round(std::uint32_t number, Duration now) {
   const Process& process = processes_[number];
   const bool last = process.round >= whole(settings_.barriers);
   const Duration pause = scaled(ms(settings_.life), uniform(random_));
-  put(now + pause, Step{number, last ? Act::finish : Act::enter, process.life});
+  put_step(now + pause, number, last ? Act::finish : Act::enter);
 }
 
 void World::act(const Step& what, Duration now) {
   if (settings_.in_place != 0) return renewed_acts(what, now);
   Process& process = processes_[what.process];
   if (process.state != Process::State::wired) return;
-  if (what.act == Act::ack) return says(what.process, wire::make_charm_message("crash_ack"), now);
+  if (static_cast<Act>(what.act) == Act::ack)
+    return says(what.process, wire::make_charm_message("crash_ack"), now);
   process.in_barrier = true;
   if (passes_barriers()) return says(what.process, wire::native::to_frame(wire::native::BarrierEnter{}), now);
   if (entered_.size() <= process.round) entered_.resize(process.round + 1);
@@ -169,7 +170,7 @@ bool World::may_end_recovery(std::uint32_t number) {
   const bool ending = std::any_of(processes_.begin(), processes_.end(), [&](const Process& each) {
     return each.is_done || each.round >= last || (each.round + 1 == last && each.in_barrier);
   });
-  const bool starting = process.life == 0 && process.state != State::wired;
+  const bool starting = process.lives_before == 0 && process.state != State::wired;
   const bool ends = !process.is_done &&
                     (starting || ending || others == 0 || ++process.losses > RestartBudget::kMostInARow);
   lost_at_the_end_ = lost_at_the_end_ || (ends && ending);

@@ -34,8 +34,8 @@ void World::starts_again(const Spawn& action) {
   Process& process = processes_[action.process];
   if (process.state != Process::State::gone)
     checks_.wrong(fmt::format("process {} was started again while it lived", action.process));
-  const bool skips = action.restarts > process.life + 1;  // the order before was lost with a host
-  if (action.restarts <= process.life || (skips && !hosts_lost_) || !action.more_arguments.empty())
+  const bool skips = action.restarts > process.lives_before + 1;  // the order before was lost with a host
+  if (action.restarts <= process.lives_before || (skips && !hosts_lost_) || !action.more_arguments.empty())
     checks_.wrong(fmt::format("process {} was started again as number {}", action.process, action.restarts));
   begin_next_life(action.process, action.restarts);
 }
@@ -51,7 +51,7 @@ void World::renewed_hears(std::uint32_t number, const ClientSend& message, Durat
     if (!heard) return checks_.wrong(fmt::format("process {} heard: {}", number, heard.error().what));
     if (const auto* welcome = std::get_if<native::Welcome>(&*heard)) {
       process.known = welcome->epoch;
-      if (welcome->restarts != process.life)
+      if (welcome->restarts != process.lives_before)
         checks_.wrong(fmt::format("process {} was told that it is number {}", number, welcome->restarts));
     } else if (const auto* missed = std::get_if<native::Missed>(&*heard)) {
       process.round = process.entered = missed->barriers;
@@ -62,7 +62,7 @@ void World::renewed_hears(std::uint32_t number, const ClientSend& message, Durat
     } else if (std::holds_alternative<native::BarrierRelease>(*heard)) {
       renewed_passes(number, now);
     } else if (std::holds_alternative<native::Finished>(*heard)) {
-      put(now + random_.between(0ms, 1ms), Dies{number, 0, 0, process.life});
+      put(now + random_.between(0ms, 1ms), Dies{number, 0, 0, process.lives_before});
     }
   }
 }
@@ -93,7 +93,7 @@ void World::readmitted(std::uint32_t number, const wire::NodeTable& table, Durat
   process.state = Process::State::wired;
   process.epoch = process.known = table.epoch;
   outcome_.wired = now;
-  if (process.life == 0) ++wired_;
+  if (process.lives_before == 0) ++wired_;
   begins_work(number, now);
 }
 
@@ -117,14 +117,15 @@ void World::hears_of_restart(std::uint32_t number, const native::Renewed& messag
     checks_.wrong(fmt::format("process {} heard of {} restarts of {}, after {} barriers, not {}", number,
                               told, renewal.lives.size(), process.round, renewal.opened));
   process.says_at = std::max(process.says_at, now + random_.between(0ms, kSlowToHear));
-  put(process.says_at, Step{number, Act::ack, process.life});
+  put_step(process.says_at, number, Act::ack);
 }
 
 void World::renewed_acts(const Step& what, Duration now) {
   Process& process = processes_[what.process];
   if (process.state != Process::State::wired) return;
-  if (what.act == Act::ack) ++process.known;
-  if (what.act == Act::enter) {
+  const auto act = static_cast<Act>(what.act);
+  if (act == Act::ack) ++process.known;
+  if (act == Act::enter) {
     process.in_barrier = true;
     process.entered = process.round + 1;
   }
@@ -149,7 +150,7 @@ void World::root_knows(const std::string& coded) {
   for (const wire::TupleBlock& block : table->blocks) {
     for (std::uint32_t i = 0; i < block.tuples.size(); ++i) {
       const std::uint32_t process = block.first_process + i;
-      std::uint32_t life = processes_[process].life;
+      std::uint32_t life = processes_[process].lives_before;
       while (life > 0 && block.tuples[i].data != two_bytes(port_of(process, life))) --life;
       known_lives_[process] = life;
     }
@@ -168,7 +169,8 @@ void World::root_renews(const wire::Renewed& message) {
     for (std::uint32_t i = 0; i < block.tuples.size(); ++i) {
       const std::uint32_t process = block.first_process + i;
       std::uint32_t life = known_lives_[process] + 1;
-      while (life < processes_[process].life && block.tuples[i].data != two_bytes(port_of(process, life)))
+      while (life < processes_[process].lives_before &&
+             block.tuples[i].data != two_bytes(port_of(process, life)))
         ++life;
       known_lives_[process] = life;
       renewal.lives.emplace_back(process, life);
@@ -183,7 +185,7 @@ void World::root_releases(const wire::Release& message) {
   opened_in_.push_back(static_cast<std::uint32_t>(renewals_.size()));
   for (std::uint32_t number = 0; number < job_processes(); ++number) {
     const Process& process = processes_[number];
-    const bool is_told = process.life == 0 || known_lives_[number] == process.life;
+    const bool is_told = process.lives_before == 0 || known_lives_[number] == process.lives_before;
     const std::uint32_t entered = is_told ? process.entered : std::max(process.before, process.entered);
     if (entered <= round)
       checks_.wrong(fmt::format("barrier {} opened before process {} had entered", round, number));
@@ -208,7 +210,7 @@ void World::lose_in_place(std::uint32_t id) {
   for (std::uint32_t other = 1; other < launchers_.size(); ++other) {
     const Launcher& launcher = launchers_[other];
     anybody =
-        anybody || (launcher.node && launcher.is_welcomed && !launcher.is_orphan && !lost.contains(other));
+        anybody || (launcher.node && launcher.is_welcomed && !seen(other).is_orphan && !lost.contains(other));
   }
   for (Process& process : processes_) {
     if (process.launcher == kNobody || !lost.contains(process.launcher)) continue;

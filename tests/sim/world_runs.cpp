@@ -17,8 +17,7 @@ void World::begin_run(std::uint32_t run) {
   run_ = run;
   for (std::uint32_t number = 0; number < processes_.size(); ++number) {
     Process& process = processes_[number];
-    if (process.state != Process::State::unborn && process.state != Process::State::gone)
-      checks_.wrong(fmt::format("process {} lives when run {} begins", number, run));
+    if (process.alive) checks_.wrong(fmt::format("process {} lives when run {} begins", number, run));
     begin_life(number, run);
     process.launcher = kNobody;
   }

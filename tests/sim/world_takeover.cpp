@@ -17,10 +17,6 @@ constexpr std::uint64_t kOneInSo = 4;  // falls silent, where that is noticed
 
 }  // namespace
 
-void World::perform(std::uint32_t, const KeepTree& action, Duration&) {
-  kept_ = action;
-}
-
 /// Of those to which the next root logs in at once.
 void World::unplug_some() {
   if (settings_.unplugged == 0) return;
@@ -33,9 +29,9 @@ void World::unplug_some() {
 void World::lose_root(Duration now) {
   if (outcome_.status >= 0 || is_root_gone_) return;
   if (is_root_awaited_ || is_doomed_ || !is_running())
-    return put(now + random_.between(1ms, kSoon), Fault{Fault::Kind::root_lost});
+    return put_fault(now + random_.between(1ms, kSoon), Fault::root_lost);
   is_doomed_ = random_.below(2) == 0;
-  if (!is_doomed_) put(now, RootDies{});
+  if (!is_doomed_) put(now, Call{[this](Duration at) { root_dies(at); }});
 }
 
 void World::may_be_last(const wire::Message& message, Duration now) {
@@ -43,11 +39,11 @@ void World::may_be_last(const wire::Message& message, Duration now) {
       std::holds_alternative<wire::Release>(message) || std::holds_alternative<wire::Lost>(message) ||
       std::holds_alternative<wire::OutputTaken>(message) || std::holds_alternative<wire::Claim>(message);
   if (is_told_to_all && std::exchange(is_doomed_, false))
-    put(now + random_.between(0ms, kAtOnce), RootDies{});
+    put(now + random_.between(0ms, kAtOnce), Call{[this](Duration at) { root_dies(at); }});
 }
 
 /// Of what it had sent some is lost, so that its children have not heard the same.
-void World::happen(const RootDies&, Duration now) {
+void World::root_dies(Duration now) {
   if (!launchers_[root_].node) return;
   if (settings_.log != 0) fmt::print("{:12.6f}    root ** lost\n", seconds(now));
   const Launcher& root = launchers_[root_];
@@ -63,7 +59,7 @@ void World::happen(const RootDies&, Duration now) {
   leave(root_, now);
   unwritten_ = 0;
   screen_free_at_ = now;
-  put(now + random_.between(0ms, ms(settings_.away)), TakeOver{});
+  put(now + random_.between(0ms, ms(settings_.away)), Call{[this](Duration at) { take_over(at); }});
 }
 
 }  // namespace charmtree::sim
