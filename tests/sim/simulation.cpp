@@ -159,13 +159,15 @@ void Simulation::happen(ToNode& what, Duration now) {
 void Simulation::send(std::uint32_t number, bool up, wire::Message message, Duration& now) {
   Wire& wire = wires_[number];
   const std::uint32_t id = up ? wire.child : wire.parent;
-  const LinkId link = !up ? wire.link : launchers_[id].adopter == number ? kAdopterLink : kParentLink;
-  if (!sends(id, link, message, now)) return;
+  if (!sends(number, up, message, now)) return;
   std::string coded;
   std::size_t bytes = 0;
   if (is_coded(number, message)) {
     auto frames = wire::encode_frames(message);
-    if (!frames) return put(now, ToNode{id, SendRefused{link, frames.error()}});
+    if (!frames) {
+      const LinkId above = launchers_[id].adopter == number ? kAdopterLink : kParentLink;
+      return put(now, ToNode{id, SendRefused{up ? above : wire.link, frames.error()}});
+    }
     coded = std::move(*frames);
     bytes = coded.size();
   } else {

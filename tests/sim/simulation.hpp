@@ -135,7 +135,7 @@ protected:
   virtual LoginEnd login_end(std::uint32_t login) = 0;
   virtual proto::Prepared prepared(std::uint32_t id, const proto::Prepare& action) = 0;
   /// The host of the launcher acknowledges what arrives, whatever the launcher does.
-  virtual bool has_power(const Launcher& launcher) const = 0;
+  virtual bool has_power(std::uint32_t id) const = 0;
   virtual std::uint32_t process_count() const = 0;
   virtual SimProcess& process_at(std::uint32_t number) = 0;
   virtual proto::ClientKind client_kind() const = 0;
@@ -153,7 +153,7 @@ protected:
   virtual bool is_found(const proto::Adopt&) { return true; }
   virtual proto::Sight sight_of(std::uint32_t) { return proto::Sight::running; }
   /// The user's stdin, screen and keys.
-  virtual proto::InputRead user_input(const proto::ReadInput&) { return {{}, true}; }
+  virtual proto::InputRead user_input_read(const proto::ReadInput&) { return {{}, true}; }
   virtual Duration screen_stops() const { return ms(settings_.stop); }
   virtual Duration screen_goes_on() const { return ms(settings_.stop + settings_.stop_for); }
   virtual std::string signature(const proto::Sign&) { return {}; }
@@ -165,7 +165,7 @@ protected:
   virtual void acts(std::uint32_t, const proto::Actions&) {}
   virtual void performs(std::uint32_t, const proto::Action&, Duration) {}
   /// False: nothing arrives. The message may be changed.
-  virtual bool sends(std::uint32_t /*id*/, proto::LinkId, wire::Message&, Duration& /*now*/) { return true; }
+  virtual bool sends(std::uint32_t /*wire*/, bool /*up*/, wire::Message&, Duration& /*now*/) { return true; }
   virtual void receives(std::uint32_t, const wire::Message&) {}
   /// The other end of the wire has sent what is no message that it may send.
   virtual void broke_protocol(std::uint32_t /*wire*/, bool /*up*/) {}
@@ -182,6 +182,7 @@ protected:
   bool is_anything_left() const { return !queue_.empty(); }
   /// At once, or when the launcher that it concerns is free.
   void take(std::unique_ptr<Happening> what, Duration now);
+  void take(Happening what) { take(std::make_unique<Happening>(std::move(what)), now_); }
   /// Returns when the launcher is free again.
   Duration turn(std::uint32_t id, const proto::Event& event, Duration now);
   void cost(std::uint32_t id, Duration& now, Duration what) const;
@@ -219,7 +220,6 @@ protected:
   std::vector<std::vector<std::uint32_t>> launchers_on_;  // by host
   std::deque<Wire> wires_;
   std::deque<Login> logins_;
-  std::optional<proto::KeepTree> kept_;
   Duration screen_free_at_{0};
   std::size_t unwritten_ = 0;  // of output, at the screen
   std::uint64_t events_ = 0;
@@ -278,7 +278,6 @@ private:
   void perform(std::uint32_t id, const proto::Sign& action, Duration& now);
   void perform(std::uint32_t id, const proto::StopSelf& action, Duration& now);
   void perform(std::uint32_t id, const proto::Show& action, Duration& now);
-  void perform(std::uint32_t id, const proto::KeepTree& action, Duration& now);
   void perform(std::uint32_t id, const proto::Finish& action, Duration& now);
   // Nothing is done for these; the derived class is told of them.
   void perform(std::uint32_t, const proto::ResizeTerminal&, Duration&) {}
@@ -290,6 +289,7 @@ private:
   void perform(std::uint32_t, const proto::Examined&, Duration&) {}
   void perform(std::uint32_t, const proto::Progress&, Duration&) {}
   void perform(std::uint32_t, const proto::RunOver&, Duration&) {}
+  void perform(std::uint32_t, const proto::KeepTree&, Duration&) {}
 
   // ---- launchers and links
   std::uint32_t start_launcher(const Login& login, Duration now);

@@ -111,7 +111,7 @@ void Simulation::perform(std::uint32_t id, const Probe& action, Duration& now) {
   const Launcher& launcher = launchers_[id];
   const bool up = action.link == kParentLink;
   const Wire& wire = wires_[up ? launcher.wire : launcher.children.at(action.link).wire];
-  const bool answers = has_power(launchers_[up ? wire.parent : wire.child]);
+  const bool answers = has_power(up ? wire.parent : wire.child);
   const Duration last = up ? wire.last_down : wire.last_up;
   Evidence found{!wire.is_dead && last <= now ? now - last : kLongAgo, wire.is_dead ? kLongAgo : 0s, answers};
   const Duration after = answers ? 2 * network_.delay() : action.within;
@@ -252,7 +252,7 @@ void Simulation::perform(std::uint32_t id, const RecallPipe& action, Duration& n
 // ---- the user, and the end
 
 void Simulation::perform(std::uint32_t id, const ReadInput& action, Duration& now) {
-  put(now, ToNode{id, user_input(action)});
+  put(now, ToNode{id, user_input_read(action)});
 }
 
 /// The screen takes its time, and none while it is stopped.
@@ -271,10 +271,6 @@ void Simulation::perform(std::uint32_t id, const Show& action, Duration& now) {
 void Simulation::perform(std::uint32_t id, const StopSelf&, Duration&) {
   if (id != root_) return wrong("a launcher that is not the root stops itself");
   if (launchers_[id].node->suspended()) stop(id);
-}
-
-void Simulation::perform(std::uint32_t, const KeepTree& action, Duration&) {
-  kept_ = action;
 }
 
 void Simulation::perform(std::uint32_t id, const Finish&, Duration& now) {

@@ -108,7 +108,7 @@ private:
   LoginEnd login_end(std::uint32_t login) override;
   void login_over(std::uint32_t login) override;
   proto::Prepared prepared(std::uint32_t id, const proto::Prepare& action) override;
-  bool has_power(const Launcher& launcher) const override;
+  bool has_power(std::uint32_t id) const override;
   std::uint32_t process_count() const override { return static_cast<std::uint32_t>(processes_.size()); }
   SimProcess& process_at(std::uint32_t number) override { return processes_[number]; }
   proto::ClientKind client_kind() const override;
@@ -120,8 +120,8 @@ private:
   void wrong(std::string what) override { checks_.wrong(std::move(what)); }
   void acts(std::uint32_t id, const proto::Actions& actions) override;
   void performs(std::uint32_t id, const proto::Action& action, Duration now) override;
-  bool sends(std::uint32_t id, proto::LinkId link, wire::Message& message, Duration& now) override;
-  void root_sends(proto::LinkId link, const wire::Message& message, Duration& now);
+  bool sends(std::uint32_t wire, bool up, wire::Message& message, Duration& now) override;
+  void root_sends(std::uint32_t wire, const wire::Message& message, Duration& now);
   void receives(std::uint32_t id, const wire::Message& message) override;
   void broke_protocol(std::uint32_t wire, bool up) override;
   void launcher_begins(std::uint32_t id, std::uint32_t parent, Duration now) override;
@@ -252,9 +252,10 @@ private:
   bool is_root_awaited_ = false;                          // another one
   bool is_doomed_ = false;                                // the root, when it next tells all something
   bool lost_at_its_end_ = false;                          // a root, while it ended the job
-  std::map<std::uint32_t, Duration> roots_lost_;          // when
-  bool hosts_lost_ = false;                               // in place
-  std::uint32_t released_by_ = UINT32_MAX;                // the root's link that the last Release went to
+  std::optional<proto::KeepTree> kept_;
+  std::map<std::uint32_t, Duration> roots_lost_;  // when
+  bool hosts_lost_ = false;                       // in place
+  std::uint32_t released_by_ = UINT32_MAX;        // the root's link that the last Release went to
   static constexpr std::size_t kMostUnwritten = 2U << 20;
   bool is_screen_last_ = false;  // what the root has shows it now, read or not
   bool is_unread_ = false;       // the user does not wait for what is left of it

@@ -32,6 +32,7 @@ void World::performs(std::uint32_t id, const Action& action, Duration now) {
   if (const auto* show = std::get_if<Show>(&action)) shows(show->output, now);
   if (std::holds_alternative<ReplaceParent>(action)) adopted(id);
   if (const auto* prepare = std::get_if<Prepare>(&action)) begin_run(prepare->job->loss.restarts);
+  if (const auto* kept = std::get_if<KeepTree>(&action)) kept_ = *kept;
   if (std::holds_alternative<Adopt>(action))
     checks_.wrong(fmt::format("host {} adopts a process: none of this world forks", launchers_[id].host));
   if (std::holds_alternative<LookAtClient>(action))  // nobody is watched here
@@ -43,18 +44,19 @@ void World::performs(std::uint32_t id, const Action& action, Duration now) {
   outcome_.finished = now;
 }
 
-bool World::sends(std::uint32_t id, LinkId link, wire::Message& message, Duration& now) {
+bool World::sends(std::uint32_t wire, bool up, wire::Message& message, Duration& now) {
+  const std::uint32_t id = up ? wires_[wire].child : wires_[wire].parent;
   if (const auto* lost = std::get_if<wire::LinkLost>(&message)) checks_.link_lost(*lost);
   if (auto* facts = std::get_if<wire::Facts>(&message); facts != nullptr && lies(Sabotage::slander))
     facts->hosts_up = {0};
   if (std::holds_alternative<wire::Output>(message) && seen(id).said_idle)
     checks_.wrong(fmt::format("host {} sends output though it has said Idle", launchers_[id].host));
   if (std::holds_alternative<wire::Idle>(message)) seen(id).said_idle = true;
-  if (id == root_) root_sends(link, message, now);
+  if (id == root_) root_sends(wire, message, now);
   return !lies(Sabotage::standstill) || !std::holds_alternative<wire::Assign>(message);
 }
 
-void World::root_sends(LinkId link, const wire::Message& message, Duration& now) {
+void World::root_sends(std::uint32_t wire, const wire::Message& message, Duration& now) {
   may_be_last(message, now);
   if (const auto* table = std::get_if<wire::TableDown>(&message); table != nullptr && outcome_.table == 0) {
     outcome_.gathered = now;  // and it is coded here, once
@@ -65,6 +67,7 @@ void World::root_sends(LinkId link, const wire::Message& message, Duration& now)
   if (const auto* recover = std::get_if<wire::Recover>(&message)) root_recovers(*recover);
   if (const auto* renewed = std::get_if<wire::Renewed>(&message)) root_renews(*renewed);
   const auto* release = std::get_if<wire::Release>(&message);
+  const LinkId link = wires_[wire].link;
   if (release != nullptr && link <= std::exchange(released_by_, link)) root_releases(*release);  // links rise
 }
 
@@ -97,7 +100,8 @@ void World::adopted(std::uint32_t id) {
   seen(id).is_orphan = seen(parent).is_orphan;
 }
 
-bool World::has_power(const Launcher& launcher) const {
+bool World::has_power(std::uint32_t id) const {
+  const Launcher& launcher = launchers_[id];
   return launcher.host != wire::kRootIndex ? !hosts_[launcher.host].is_off : launcher.node != nullptr;
 }
 

@@ -1,29 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small deterministic world for the launcher's engine: a root and the launchers that it starts, joined by
-// links with a random but seeded latency, on hosts and with processes that follow a script. It runs the very
-// Node that a real launcher runs and feeds every message through the wire format. No sockets, no wall clock;
-// the same plan and seed give the same run, action by action. Every launcher's clock is off by its own skew.
+// A small world for the launcher's engine, whose hosts and processes follow a test's script: a root and the
+// launchers that it starts, in the simulator's time, links and order (tests/sim/simulation.hpp). Nothing
+// costs a launcher time. The same plan and seed give the same run, action by action.
 #pragma once
 
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tests/sim/simulation.hpp"
 #include "tree/job/run_plan.hpp"
-#include "tree/node/node.hpp"
-#include "tree/wire/greeting.hpp"
 
 namespace charmtree::test {
 
 inline constexpr Duration kForever = Duration::max();
 
 /// What one process does, and what happened to it.
-struct Actor {
+struct Actor : sim::SimProcess {
   enum class Kind : std::uint8_t { plain, charm };
   enum class Fate : std::uint8_t { ends, aborts, exits, stays };
 
@@ -36,7 +34,6 @@ struct Actor {
   Duration life = 20ms;
   bool hidden = false;  // if forked: nobody finds its pid
   std::uint8_t code = 0, signal = 0;
-  bool stubborn = false;           // only SIGKILL ends it
   bool deaf = false;               // takes nothing of its input
   bool outlives_launcher = false;  // a launcher that dies does not take it along
   std::optional<Error> spawn_error;
@@ -51,7 +48,7 @@ struct Actor {
   proto::Sight sight = proto::Sight::running;  // if it is looked at
 
   // What happened.
-  bool spawned = false, alive = false;
+  bool spawned = false;
   std::uint32_t host = 0;      // where it was spawned
   proto::CpuSet pus;           // to which it was bound
   std::string table;           // the entries that it got
@@ -64,8 +61,6 @@ struct Actor {
   std::vector<Duration> signal_times;  // ... and when
 
   // The world's own.
-  std::size_t launcher = 0;
-  proto::ClientId client = 0;  // 0: not connected
   std::string buffer;
   Duration hears_at{0};
 };
@@ -131,7 +126,7 @@ struct NobodyThere : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-class SmallWorld {
+class SmallWorld : sim::Simulation {
 public:
   explicit SmallWorld(const Plan& plan);
 
@@ -145,7 +140,7 @@ public:
   std::function<void()> run_over;                                   // of a session; may call next_run()
   Duration reader_stops = kForever, reader_goes_on{0};              // of the root's output
   /// Something from outside, at that time.
-  void at(Duration when, std::function<void()> what) { schedule(when, std::move(what)); }
+  void at(Duration when, std::function<void()> what);
 
   // ---- things to do from outside
   void kill_launcher(std::uint32_t host);
@@ -158,7 +153,7 @@ public:
   void silence_root() { unplug(wire::kRootIndex); }
   /// Another root begins, with what the last one has kept of the tree; that one may live.
   void take_over();
-  void kill_process(std::uint32_t process, int signal) { dies(actors[process], 0, signal); }
+  void kill_process(std::uint32_t process, int signal) { exits(process, 0, signal, now_); }
   /// One to go on ends what a StopSelf has begun.
   void user_signal(int signal);
   /// Of a session: these are the processes of the next run, so many on each host. `actors` keep their places.
@@ -190,11 +185,11 @@ public:
   std::vector<proto::Record> failures;  // hosts that were given up
   std::vector<wire::Checkup> checkups;
   std::vector<proto::Progress> progress;
-  std::size_t stops = 0;     // of the root
-  std::size_t reads = 0;     // of the user's stdin
-  std::uint32_t pauses = 0;  // of pipes and clients, that were not read
-  std::uint32_t looks = 0;   // at processes that say nothing
-  std::uint64_t trace = 0;   // hash of all actions of all launchers, in order
+  std::size_t stops = 0;                          // of the root
+  std::size_t reads = 0;                          // of the user's stdin
+  std::uint32_t pauses = 0;                       // of pipes and clients, that were not read
+  std::uint32_t looks = 0;                        // at processes that say nothing
+  std::uint64_t trace() const { return trace_; }  // hash of all that happened
 
   bool said_anywhere(std::string_view words, std::optional<proto::Tone> tone = {}) const;
   /// Launchers, processes.
@@ -202,114 +197,71 @@ public:
   const std::vector<Host>& hosts() const { return plan_.hosts; }
 
 private:
-  struct Wire {
-    std::size_t parent, child;
-    proto::LinkId link;
-    bool parent_open = true, child_open = true;
-    Duration last_up{0}, last_down{0};  // arrivals keep their order
-    wire::LinkReader up{wire::LinkReader::From::child}, down{wire::LinkReader::From::parent};
-  };
-  using WireRef = std::shared_ptr<Wire>;
-  struct Launcher {
-    std::uint32_t host = wire::kRootIndex;
-    std::unique_ptr<Node> node;
-    Duration skew{0};
-    bool alive = true, frozen = false, unplugged = false;
-    Instant armed = kNever;
-    WireRef to_parent, to_adopter;
-    std::string adoption_socket = {};
-    std::map<proto::LinkId, WireRef> children;  // null: logging in
-    std::map<std::uint64_t, std::string> spool;
-  };
-  enum class Direction : bool { up, down };
-  static constexpr Duration kReaction = 3ms;  // of a process or a shell, at most
+  static constexpr Duration kActorReaction = 3ms;  // at most
 
-  void schedule(Duration when, std::function<void()> what);
-  void soon(Duration most, std::function<void()> what) {
-    schedule(now_ + random_.between(0ms, most), std::move(what));
-  }
-  Instant local(const Launcher& launcher) const { return Instant{now_ + launcher.skew}; }
-  std::size_t find(std::uint32_t host) const;
-  void start_root(const RootPlan& plan);
-  void deliver(std::size_t id, const proto::Event& event);
-  void arm(std::size_t id);
-  void leave(std::size_t id);
-  void send(const WireRef& wire, Direction direction, const wire::Message& message);
-  void arrive(const WireRef& wire, Direction direction, const std::string& bytes);
-  proto::LinkId link_of(const WireRef& wire, Direction direction) const;
-  void close(const WireRef& wire, Direction direction);
-  void hang_up(const WireRef& wire, Direction direction, const char* why);
+  // ---- what the simulation asks and tells
+  void login_begins(std::uint32_t login, const proto::Login& action, Duration& now) override;
+  LoginEnd login_end(std::uint32_t login) override;
+  proto::Prepared prepared(std::uint32_t id, const proto::Prepare& action) override;
+  bool has_power(std::uint32_t id) const override { return !unplugged_.contains(id); }
+  std::uint32_t process_count() const override { return static_cast<std::uint32_t>(actors.size()); }
+  sim::SimProcess& process_at(std::uint32_t number) override { return actors.at(number); }
+  proto::ClientKind client_kind() const override { return proto::ClientKind::charm; }
+  std::optional<Error> spawn_error(std::uint32_t id, const proto::Spawn& action) override;
+  void begins(std::uint32_t process, Duration now) override;
+  void hears(std::uint32_t process, const proto::ClientSend& message, Duration now) override;
+  void is_paused(std::uint32_t, bool paused, Duration) override { pauses += paused ? 1 : 0; }
+  bool takes_input(const proto::WriteInput& action) override;
+  std::string input_left(std::uint32_t process) override { return std::exchange(actors[process].input, {}); }
+  bool is_found(const proto::Adopt& action) override { return !actors[action.process].hidden; }
+  proto::Sight sight_of(std::uint32_t process) override { return actors[process].sight; }
+  proto::InputRead user_input_read(const proto::ReadInput& action) override;
+  Duration screen_stops() const override { return reader_stops; }
+  Duration screen_goes_on() const override { return reader_goes_on; }
+  std::string signature(const proto::Sign& action) override;
+  void wrong(std::string what) override { throw std::logic_error(what); }
+  void performs(std::uint32_t id, const proto::Action& action, Duration now) override;
+  bool sends(std::uint32_t wire, bool up, wire::Message& message, Duration& now) override;
+  void launcher_ends(std::uint32_t, Duration now) override { last_exit_at = now; }
+  void process_ends(std::uint32_t, Duration now) override { last_exit_at = now; }
 
-  void perform(std::size_t id, const proto::Login& action);
-  void perform(std::size_t id, const proto::CancelLogin& action);
-  void perform(std::size_t id, const proto::Signed& action);
-  void perform(std::size_t id, const proto::Sign& action);
-  void perform(std::size_t id, const proto::Send& action);
-  void perform(std::size_t id, const proto::CloseLink& action);
-  void perform(std::size_t id, const proto::Relay& action);
-  void perform(std::size_t id, const proto::ReplaceParent&);
-  void perform(std::size_t id, const proto::Probe& action);
-  void perform(std::size_t id, const proto::Prepare& action);
-  void perform(std::size_t id, const proto::Spawn& action);
-  void perform(std::size_t id, const proto::Adopt& action);
-  void perform(std::size_t id, const proto::Signal& action);
-  void perform(std::size_t id, const proto::KillLeftovers& action);
-  void perform(std::size_t id, const proto::ClientSend& action);
-  void perform(std::size_t id, const proto::ClientClose& action);
-  void perform(std::size_t id, const proto::DrainOutput& action);
-  void perform(std::size_t id, const proto::WriteInput& action);
-  void perform(std::size_t id, const proto::RecallPipe& action);
-  void perform(std::size_t id, const proto::ReadInput& action);
-  void perform(std::size_t id, const proto::Finish& action);
-  void perform(std::size_t id, const proto::Show& action);
-  void perform(std::size_t, const proto::ResizeTerminal&) {}
-  void perform(std::size_t id, const proto::PauseOutput& action);
-  void perform(std::size_t id, const proto::PauseClient& action);
-  void perform(std::size_t id, const proto::LookAtClient& action);
-  void perform(std::size_t id, const proto::SpoolWrite& action);
-  void perform(std::size_t id, const proto::SpoolRead& action);
-  void perform(std::size_t, const proto::ReleaseKeys&) {}
-  void perform(std::size_t id, const proto::StopSelf&);
-  void perform(std::size_t, const proto::ReadHosts&) {}
-  void perform(std::size_t, const proto::Say& a) { said.push_back(a); }
-  void perform(std::size_t, const proto::StoreHostKey& a) { keys.push_back(a); }
-  void perform(std::size_t, const proto::Record& a) {
-    if (a.error) failures.push_back(a);
-    stamps.push_back(a.stamps);
-  }
-  void perform(std::size_t, const proto::KeepTree& a) { kept = a; }
-  void perform(std::size_t, const proto::Examined& a) { checkups.push_back(a.checkup); }
-  void perform(std::size_t, const proto::Progress& a) { progress.push_back(a); }
-  void perform(std::size_t id, const proto::RunOver& action);
-  void start(std::size_t id, const proto::Login& action, const Outcome& outcome);
-  void record(std::size_t id, const proto::Action& action);
+  void note_of(std::uint32_t id, const proto::Finish& action);
+  void note_of(std::uint32_t id, const proto::RunOver& action);
+  void note_of(std::uint32_t id, const proto::Signed& action);
+  void note_of(std::uint32_t id, const proto::Signal& action);
+  void note_of(std::uint32_t id, const proto::StopSelf& action);
+  void note_of(std::uint32_t, const proto::Record& action);
+  void note_of(std::uint32_t, const proto::Show& action);
+  void note_of(std::uint32_t, const proto::LookAtClient&) { ++looks; }
+  void note_of(std::uint32_t, const proto::Say& action) { said.push_back(action); }
+  void note_of(std::uint32_t, const proto::StoreHostKey& action) { keys.push_back(action); }
+  void note_of(std::uint32_t, const proto::Sign& action) { signs.push_back(action); }
+  void note_of(std::uint32_t, const proto::KeepTree& action) { kept = action; }
+  void note_of(std::uint32_t, const proto::Examined& action) { checkups.push_back(action.checkup); }
+  void note_of(std::uint32_t, const proto::Progress& action) { progress.push_back(action); }
+  template <class A>
+  void note_of(std::uint32_t, const A&) {}
 
-  void play(Actor& actor);
+  void soon(std::function<void()> what) { at(now_ + random_.between(0ms, kActorReaction), std::move(what)); }
+  std::uint32_t find(std::uint32_t host) const;
+  void deliver(std::uint32_t id, proto::Event event) { take(ToNode{id, std::move(event)}); }
+
   void connect(Actor& actor);
   void fork(Actor& parent, std::uint32_t children, std::uint32_t first);
-  void says(Actor& actor, std::string bytes);
-  void hears(Actor& actor, const std::string& bytes);
-  void hears(Actor& actor, std::string_view type, std::string_view payload);
+  void client_says(Actor& actor, std::string bytes);
+  void hears_bytes(Actor& actor, const std::string& bytes);
+  void hears_message(Actor& actor, std::string_view type, std::string_view payload);
   void next_step(Actor& actor);
-  void dies(Actor& actor, int code, int signal);
   std::uint32_t number(const Actor& actor) const {
     return static_cast<std::uint32_t>(&actor - actors.data());
   }
 
   bool random_layout_, can_fork_;
   RootPlan plan_;
-  Random random_;
-  Duration now_{0};
-  std::map<std::pair<Duration, std::uint64_t>, std::function<void()>> queue_;
-  std::uint64_t sequence_ = 0;
-  proto::ClientId next_client_ = 1;
-  std::vector<std::unique_ptr<Launcher>> launchers_;
-  std::size_t root_ = 0;  // of these
+  std::vector<Outcome> outcomes_;  // of logins
+  std::set<std::uint32_t> unplugged_;
   std::map<std::uint32_t, std::uint32_t> tries_of_;
-  std::map<std::pair<std::size_t, proto::LinkId>, std::pair<proto::Login, Outcome>> unsigned_;
   std::size_t input_at_ = 0;
-  bool stopped_ = false;            // the root, by itself
-  std::vector<proto::Event> held_;  // for it
 };
 
 }  // namespace charmtree::test

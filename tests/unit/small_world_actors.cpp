@@ -2,8 +2,6 @@
 // The processes of the small world, and the client's side of the Charm++ protocol.
 #include <fmt/format.h>
 
-#include <stdexcept>
-
 #include "tests/unit/small_world.hpp"
 #include "tree/wire/charm_message.hpp"
 
@@ -29,77 +27,60 @@ std::uint32_t word(std::string_view bytes, std::size_t at) {
 
 }  // namespace
 
-void SmallWorld::perform(std::size_t id, const Spawn& a) {
-  const std::uint32_t process = a.process;
-  Actor& actor = actors.at(process);
-  if (std::exchange(actor.spawned, true)) throw std::logic_error("spawned twice");
-  actor.launcher = id;
-  actor.host = launchers_[id]->host;
-  actor.pus = a.cpus;
-  actor.alive = !actor.spawn_error;
-  soon(kReaction, [this, id, process, &actor] {
-    deliver(id,
-            actor.spawn_error ? Event{SpawnFailed{process, *actor.spawn_error}} : Event{Spawned{process}});
-    if (actor.alive) play(actor);
-  });
+std::optional<Error> SmallWorld::spawn_error(std::uint32_t id, const Spawn& action) {
+  Actor& actor = actors.at(action.process);
+  if (std::exchange(actor.spawned, true)) wrong("a process is spawned twice");
+  actor.host = launchers_[id].host;
+  actor.pus = action.cpus;
+  return actor.spawn_error;
 }
 
-void SmallWorld::play(Actor& actor) {
+void SmallWorld::begins(std::uint32_t process, Duration now) {
+  Actor& actor = actors[process];
   if (actor.life == kForever) return;
-  const Duration jitter = random_.between(0ms, kReaction);
+  const Duration start = now + random_.between(0ms, kActorReaction);
   for (std::size_t i = 0; i < actor.chunks.size(); ++i) {
-    schedule(now_ + actor.life * (i + 1) / (actor.chunks.size() + 1), [this, &actor, i] {
+    at(start + actor.life * (i + 1) / (actor.chunks.size() + 1), [this, &actor, i] {
       if (actor.alive) deliver(actor.launcher, ProcessOutput{number(actor), Stream::out, actor.chunks[i]});
     });
   }
-  schedule(now_ + actor.life + jitter, [this, &actor] {
+  at(start + actor.life + random_.between(0ms, kActorReaction), [this, &actor] {
     if (!actor.alive) return;
-    if (actor.kind == Actor::Kind::plain) return dies(actor, actor.code, actor.signal);
+    if (actor.kind == Actor::Kind::plain) return exits(number(actor), actor.code, actor.signal, now_);
     connect(actor);
   });
 }
 
 void SmallWorld::connect(Actor& actor) {
-  actor.client = next_client_++;
-  deliver(actor.launcher, ClientOpened{ClientKind::charm, actor.client});
+  actor.connected = true;
   const std::uint32_t own = number(actor);
+  deliver(actor.launcher, ClientOpened{ClientKind::charm, client_of(own)});
   if (actor.old)
-    return says(actor, wire::make_charm_message("initnode", words({own, 1, 1000 + own, 0, 0, 0xC0000202})));
-  says(actor,
-       wire::make_charm_message("initnode", words({own, 2, 2, 1, 0, 0, 0, 1000 + own, 0, 0xC0000202})));
+    return client_says(actor,
+                       wire::make_charm_message("initnode", words({own, 1, 1000 + own, 0, 0, 0xC0000202})));
+  client_says(
+      actor, wire::make_charm_message("initnode", words({own, 2, 2, 1, 0, 0, 0, 1000 + own, 0, 0xC0000202})));
 }
 
 void SmallWorld::fork(Actor& parent, std::uint32_t children, std::uint32_t first) {
   for (std::uint32_t process = first; process < first + children; ++process) {
     Actor& child = actors.at(process);
-    if (std::exchange(child.spawned, true)) throw std::logic_error("forked and spawned");
+    if (std::exchange(child.spawned, true)) wrong("a process is forked and spawned");
     child.launcher = parent.launcher;
     child.host = parent.host;
     child.alive = true;
-    soon(kReaction, [this, &child] { connect(child); });
+    launchers_[child.launcher].started.insert(process);
+    soon([this, &child] { connect(child); });
   }
 }
 
-void SmallWorld::perform(std::size_t id, const Adopt& a) {
-  const Actor& actor = actors.at(a.process);
-  if (actor.client != a.client || actor.launcher != id || actors.at(a.parent).launcher != id)
-    throw std::logic_error("adopted somebody else's process");
-  soon(kReaction, [this, id, a, found = !actor.hidden] { deliver(id, Adopted{a.process, found}); });
-}
-
-void SmallWorld::says(Actor& actor, std::string bytes) {
-  if (actor.client != 0)
-    deliver(actor.launcher, ClientBytes{ClientKind::charm, actor.client, std::move(bytes)});
+void SmallWorld::client_says(Actor& actor, std::string bytes) {
+  if (actor.connected)
+    deliver(actor.launcher, ClientBytes{ClientKind::charm, client_of(number(actor)), std::move(bytes)});
 }
 
 void SmallWorld::ping(std::uint32_t process) {
-  says(actors.at(process), wire::make_charm_message("ping"));
-}
-
-void SmallWorld::perform(std::size_t id, const LookAtClient& a) {
-  ++looks;
-  if (actors.at(a.process).client != a.client) throw std::logic_error("looked at somebody else's client");
-  soon(kReaction, [this, id, a] { deliver(id, ClientSeen{a.process, actors.at(a.process).sight}); });
+  client_says(actors.at(process), wire::make_charm_message("ping"));
 }
 
 void SmallWorld::client_bytes(std::uint32_t host, ClientId client, std::string bytes) {
@@ -107,19 +88,29 @@ void SmallWorld::client_bytes(std::uint32_t host, ClientId client, std::string b
   deliver(find(host), ClientBytes{ClientKind::charm, client, std::move(bytes)});
 }
 
-void SmallWorld::hears(Actor& actor, const std::string& bytes) {
+/// Bytes keep their order.
+void SmallWorld::hears(std::uint32_t process, const ClientSend& message, Duration now) {
+  Actor& actor = actors[process];
+  actor.hears_at = std::max(actor.hears_at, now + random_.between(0ms, kActorReaction));
+  at(actor.hears_at, [this, &actor, bytes = message.bytes + (message.tail ? *message.tail : "")] {
+    hears_bytes(actor, bytes);
+  });
+}
+
+void SmallWorld::hears_bytes(Actor& actor, const std::string& bytes) {
   actor.buffer += bytes;
   while (actor.alive && actor.buffer.size() >= wire::kCharmHeader) {
     const std::size_t size = wire::kCharmHeader + word(actor.buffer, 0);
     if (actor.buffer.size() < size) return;
     const std::string message = actor.buffer.substr(0, size);
     actor.buffer.erase(0, size);
-    hears(actor, std::string_view{message.c_str() + 4}, std::string_view{message}.substr(wire::kCharmHeader));
+    hears_message(actor, std::string_view{message.c_str() + 4},
+                  std::string_view{message}.substr(wire::kCharmHeader));
   }
 }
 
-void SmallWorld::hears(Actor& actor, std::string_view type, std::string_view payload) {
-  if (type == "die") return actor.stubborn ? void() : dies(actor, 1, 0);
+void SmallWorld::hears_message(Actor& actor, std::string_view type, std::string_view payload) {
+  if (type == "die") return actor.stubborn ? void() : exits(number(actor), 1, 0, now_);
   if (type == "nodefork") return fork(actor, word(payload, 0), word(payload, 4));
   if (type == "initnodetab") {
     actor.own = word(payload, 4);
@@ -137,40 +128,36 @@ void SmallWorld::next_step(Actor& actor) {
   using wire::make_charm_message;
   if (actor.entered < actor.barriers) {
     ++actor.entered;
-    return says(actor, make_charm_message("barrier", std::string(1, '\0')));
+    return client_says(actor, make_charm_message("barrier", std::string(1, '\0')));
   }
   if (actor.verbs && actor.qpdata.empty()) {
     std::string list;
     for (std::uint32_t to = 0; to < actors.size(); ++to)
       if (to != number(actor)) list += words({0xFFFFFFFF, 7, number(actor), to});
-    return says(actor, make_charm_message("qplist", list));
+    return client_says(actor, make_charm_message("qplist", list));
   }
-  if (!actor.scan_format.empty()) return says(actor, make_charm_message("scanf", actor.scan_format + '\0'));
+  if (!actor.scan_format.empty())
+    return client_says(actor, make_charm_message("scanf", actor.scan_format + '\0'));
   for (std::uint32_t i = 0; i < actor.lines; ++i)
-    says(actor, make_charm_message("print", fmt::format("process {} line {}\n", number(actor), i) + '\0'));
+    client_says(actor,
+                make_charm_message("print", fmt::format("process {} line {}\n", number(actor), i) + '\0'));
   switch (actor.fate) {
     case Actor::Fate::ends:
-      return says(actor, make_charm_message("ending", fmt::format("{}", actor.ending) + '\0'));
+      return client_says(actor, make_charm_message("ending", fmt::format("{}", actor.ending) + '\0'));
     case Actor::Fate::aborts:
-      return says(actor, make_charm_message("abort", std::string{"on purpose"} + '\0'));
+      return client_says(actor, make_charm_message("abort", std::string{"on purpose"} + '\0'));
     case Actor::Fate::exits:
-      return dies(actor, actor.code, actor.signal);
+      return exits(number(actor), actor.code, actor.signal, now_);
     case Actor::Fate::stays:
       return;
   }
 }
 
-void SmallWorld::dies(Actor& actor, int code, int signal) {
-  if (!std::exchange(actor.alive, false)) return;
-  last_exit_at = now_;
-  const ClientId client = std::exchange(actor.client, 0);
-  if (client != 0)
-    soon(kReaction, [this, &actor, client] {
-      deliver(actor.launcher, ClientClosed{ClientKind::charm, client});
-    });
-  const ProcessExited event{number(actor), static_cast<std::uint8_t>(code),
-                            static_cast<std::uint8_t>(signal)};
-  soon(kReaction, [this, &actor, event] { deliver(actor.launcher, event); });
+bool SmallWorld::takes_input(const WriteInput& action) {
+  Actor& actor = actors.at(action.process);
+  actor.input += action.bytes;
+  actor.input_ended = actor.input_ended || action.end;
+  return !actor.deaf && !action.bytes.empty();
 }
 
 }  // namespace charmtree::test

@@ -31,12 +31,12 @@ std::vector<std::uint32_t> places(const SmallWorld& world) {
   return hosts;
 }
 
-SmallWorld world_of(Plan plan, std::size_t processes) {
-  SmallWorld world{plan};
-  world.cpus = mixed;
-  world.actors.resize(processes);
-  return world;
-}
+struct MixedWorld : SmallWorld {
+  MixedWorld(const test::Plan& plan, std::size_t processes) : SmallWorld(plan) {
+    cpus = mixed;
+    actors.resize(processes);
+  }
+};
 
 /// The I-tuple table's number of PEs in each process, at the last entry.
 std::uint32_t pes_in(const std::string& table) {
@@ -51,7 +51,7 @@ TEST_CASE("each host runs as many processes as it has cores, whatever the tree",
   for (const wire::Shape shape :
        {wire::Shape{0, 0}, wire::Shape{1, 0}, wire::Shape{2, 0}, wire::Shape{7, 1}}) {
     CAPTURE(shape.branching);
-    SmallWorld world = world_of({.hosts = 5, .shape = shape, .provision = kPerCore}, 14);
+    MixedWorld world{{.hosts = 5, .shape = shape, .provision = kPerCore}, 14};
     world.run();
     REQUIRE(world.result);
     CHECK(world.result->status == 0);
@@ -76,7 +76,7 @@ TEST_CASE("worker threads are counted by the hosts, too", "[provision]") {
 
 TEST_CASE("what the protocol cannot express ends the job with one line, before anything runs",
           "[provision]") {
-  SmallWorld world = world_of({.hosts = 4, .provision = kAuto}, 4);
+  MixedWorld world{{.hosts = 4, .provision = kAuto}, 4};
   world.run();
   REQUIRE(world.result);
   CHECK(world.result->status == 125);
@@ -86,7 +86,7 @@ TEST_CASE("what the protocol cannot express ends the job with one line, before a
 }
 
 TEST_CASE("a host that fails ends a job that is counted by its hosts, before anything runs", "[provision]") {
-  SmallWorld world = world_of({.hosts = 4, .provision = kPerCore}, 12);
+  MixedWorld world{{.hosts = 4, .provision = kPerCore}, 12};
   world.login = [](const Try& each) { return each.host == 2 ? Outcome{kRefused, 0ms, {}} : Outcome{}; };
   world.run();
   REQUIRE(world.result);
@@ -96,7 +96,7 @@ TEST_CASE("a host that fails ends a job that is counted by its hosts, before any
 }
 
 TEST_CASE("drop: the hosts that are left are counted", "[provision]") {
-  SmallWorld world = world_of({.hosts = 5, .on_failure = OnHostFailure::drop, .provision = kPerCore}, 14);
+  MixedWorld world{{.hosts = 5, .on_failure = OnHostFailure::drop, .provision = kPerCore}, 14};
   world.login = [](const Try& each) { return each.host == 0 ? Outcome{kRefused, 0ms, {}} : Outcome{}; };
   world.run();
   REQUIRE(world.result);
@@ -106,8 +106,7 @@ TEST_CASE("drop: the hosts that are left are counted", "[provision]") {
 }
 
 TEST_CASE("spare: a spare counts by its own processors", "[provision]") {
-  SmallWorld world =
-      world_of({.hosts = 4, .on_failure = OnHostFailure::spare, .spares = 1, .provision = kPerCore}, 12);
+  MixedWorld world{{.hosts = 4, .on_failure = OnHostFailure::spare, .spares = 1, .provision = kPerCore}, 12};
   SECTION("it is needed") {
     world.login = [](const Try& each) { return each.host == 1 ? Outcome{kRefused, 0ms, {}} : Outcome{}; };
     world.run();
@@ -144,7 +143,7 @@ TEST_CASE("topologies of equal hosts are one on their way up", "[provision]") {
 }
 
 TEST_CASE("a launcher tells the processors of its own hosts only", "[provision]") {
-  SmallWorld world = world_of({.hosts = 3, .shape = {3, 1}, .provision = kPerCore}, 8);
+  MixedWorld world{{.hosts = 3, .shape = {3, 1}, .provision = kPerCore}, 8};
   wire::Facts lie;
   lie.topologies.push_back({0, 2, {1, 100, 100}});
   for (Actor& actor : world.actors) actor.life = 10s;

@@ -279,7 +279,7 @@ TEST_CASE("the same plan and seed give the same run, action by action", "[node]"
     };
     world.run();
     check_ended_well(world);
-    return world.trace;
+    return world.trace();
   };
   CHECK(run(5) == run(5));
   CHECK(run(5) != run(6));
