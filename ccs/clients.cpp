@@ -25,7 +25,7 @@ void Clients::on(const ClientOpened& event, Instant now, Actions& out) {
     return;
   }
   clients_[event.client] = {event.address, event.port};
-  if (const auto evicted = lobby_.enter(event.client, now)) close(*evicted, out);
+  if (const auto evicted = pending_.enter(event.client, now)) close(*evicted, out);
 }
 
 void Clients::on(const ClientBytes& event, Actions& out) {
@@ -94,9 +94,9 @@ std::optional<Clients::Heard> Clients::hear(std::uint32_t pes_of_job, Instant no
 /// A request that has begun must be complete in time, and a whole one may wait for the job to start.
 void Clients::wait_for_more(ClientId id, Instant now, Actions& out) {
   const Client& client = clients_.at(id);
-  if (client.conversation->is_whole()) return lobby_.leave(id);
-  if (!client.in_session || lobby_.contains(id)) return;
-  if (const auto evicted = lobby_.enter(id, now)) close(*evicted, out);
+  if (client.conversation->is_whole()) return pending_.leave(id);
+  if (!client.in_session || pending_.contains(id)) return;
+  if (const auto evicted = pending_.enter(id, now)) close(*evicted, out);
 }
 
 /// What a client has said, other than a request, is answered here.
@@ -125,13 +125,13 @@ void Clients::enter_session(ClientId id, Actions& out) {
   if (sessions_ >= kMaxSessions) return drop(id, "wants one session too many", out);
   client.in_session = true;
   ++sessions_;
-  lobby_.leave(id);
+  pending_.leave(id);
 }
 
 Clients::Heard Clients::heard(ClientId id, Asked asked, Actions& out) {
   Client& client = clients_.at(id);
   Heard heard{{id, asked.id, asked.before_reply}, client.address, client.port, std::move(asked)};
-  lobby_.leave(id);
+  pending_.leave(id);
   if (!client.in_session) {
     unfinished_ -= client.conversation->buffered();
     client.conversation.reset();
@@ -201,7 +201,7 @@ void Clients::forget(ClientId id) {
   if (found->second.conversation) unfinished_ -= found->second.conversation->buffered();
   if (found->second.in_session) --sessions_;
   clients_.erase(found);
-  lobby_.leave(id);
+  pending_.leave(id);
   listening_.leave(id);
 }
 
@@ -212,7 +212,7 @@ void Clients::finish(Actions& out) {
 
 void Clients::tick(Instant now, Actions& out) {
   while (const auto expired = listening_.expire(now)) close(*expired, out);
-  while (const auto expired = lobby_.expire(now))
+  while (const auto expired = pending_.expire(now))
     drop(*expired, fmt::format("sent no whole request within {:g} s", seconds(kRequestTime)), out);
 }
 

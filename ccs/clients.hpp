@@ -2,8 +2,9 @@
 // The connections of CCS clients: what they ask, one complete request after the other, and where its reply
 // goes. A stock client's connection ends with its reply, a session goes on.
 //
-// Bounded: so many clients that have not sent a request, each for so long (Lobby), so many sessions, so many
-// requests under way in each, and so many bytes of unfinished requests of all clients together. Pure.
+// Bounded: so many clients that have not sent a request, each for so long (PendingConnections), so many
+// sessions, so many requests under way in each, and so many bytes of unfinished requests of all clients
+// together. Pure.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@
 
 #include "ccs/conversation.hpp"
 #include "ccs/guard.hpp"
-#include "tree/clients/lobby.hpp"
+#include "tree/clients/pending_connections.hpp"
 #include "tree/turn/events.hpp"
 
 namespace charmtree::ccs {
@@ -83,7 +84,7 @@ public:
   void finish(proto::Actions& out);
 
   void tick(Instant now, proto::Actions& out);
-  Instant next_deadline() const { return earlier(lobby_.next_deadline(), listening_.next_deadline()); }
+  Instant next_deadline() const { return earlier(pending_.next_deadline(), listening_.next_deadline()); }
 
 private:
   struct Client {
@@ -110,8 +111,8 @@ private:
 
   Guard guard_;
   bool finished_ = false;
-  proto::Lobby lobby_{kMaxWaiting, kRequestTime};
-  proto::Lobby listening_{kMaxListening, kReplyTime};  // have said all
+  proto::PendingConnections pending_{kMaxWaiting, kRequestTime};
+  proto::PendingConnections listening_{kMaxListening, kReplyTime};  // have said all
   std::map<proto::ClientId, Client> clients_;
   std::deque<proto::ClientId> to_hear_;
   std::vector<proto::ClientId> closed_;

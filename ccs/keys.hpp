@@ -4,7 +4,7 @@
 // announced. All other lines are comments. (Charm++: CcsSecMan_default in ccs-server.C.)
 //
 // Charm++'s C clients read each pair as a decimal number and stop at the first that is none; its Java clients
-// read hexadecimal. A text that they read differently is two keys, and either opens the door. Pure.
+// read hexadecimal. A text that they read differently is two keys, and either is accepted. Pure.
 #pragma once
 
 #include <array>

@@ -23,7 +23,7 @@
 #include "charmrun/doctor/doctor_console.hpp"
 #include "charmrun/launcher.hpp"
 #include "charmrun/machinery.hpp"
-#include "charmrun/plan/ccs_door.hpp"
+#include "charmrun/plan/ccs_listener.hpp"
 #include "charmrun/plan/forward_keys.hpp"
 #include "charmrun/plan/history_file.hpp"
 #include "charmrun/plan/job.hpp"
@@ -35,11 +35,11 @@
 #include "charmrun/session/background.hpp"
 #include "charmrun/session/ccs_client.hpp"
 #include "charmrun/session/leaving.hpp"
-#include "charmrun/session/order_door.hpp"
+#include "charmrun/session/order_listener.hpp"
 #include "charmrun/session/session_await.hpp"
 #include "charmrun/session/session_client.hpp"
-#include "charmrun/session/session_door.hpp"
-#include "charmrun/session/status_door.hpp"
+#include "charmrun/session/session_listener.hpp"
+#include "charmrun/session/status_listener.hpp"
 #include "charmrun/session/status_text.hpp"
 #include "charmrun/view/console.hpp"
 #include "tree/base/exit_status.hpp"
@@ -66,18 +66,18 @@ void write_reports(const Options& options, const StartupRecord& record) {
     file << text;
     if (!file.flush()) print_own_line(proto::Tone::info, "cannot write " + path);
   };
-  if (!options.shown.report.empty()) write(options.shown.report, report_json(record));
-  if (!options.shown.timeline.empty()) {
-    const auto format = timeline_format(options.shown.timeline);
-    write(options.shown.timeline,
+  if (!options.view.report.empty()) write(options.view.report, report_json(record));
+  if (!options.view.timeline.empty()) {
+    const auto format = timeline_format(options.view.timeline);
+    write(options.view.timeline,
           format && *format == TimelineFormat::trace ? timeline_trace(record) : timeline_svg(record));
   }
-  if (options.shown.verbose) std::fputs(report_table(record).c_str(), stderr);
+  if (options.view.verbose) std::fputs(report_table(record).c_str(), stderr);
 }
 
 /// For what is said without a console.
 void print_line(const Options& options, proto::Tone tone, const std::string& line) {
-  const bool wanted = tone == proto::Tone::info ? !options.shown.quiet : options.shown.verbose;
+  const bool wanted = tone == proto::Tone::info ? !options.view.quiet : options.view.verbose;
   if (wanted || tone == proto::Tone::error) print_own_line(tone, line);
 }
 
@@ -107,8 +107,8 @@ int show_plan(const Options& options, const std::string& self) {
 /// ++json.
 Result<std::optional<EventWriter>> open_events(const Options& options) {
   std::optional<EventWriter> events;
-  if (options.shown.json.empty()) return events;
-  auto opened = EventWriter::open(options.shown.json);
+  if (options.view.json.empty()) return events;
+  auto opened = EventWriter::open(options.view.json);
   if (!opened) return opened.error();
   events = std::move(*opened);
   return events;
@@ -195,13 +195,13 @@ proto::Finish conduct(io::asio::io_context& io, io::Runner& runner, Leaving& lea
 }
 
 /// Where others reach the running job. The lines of CCS come first: tools count lines.
-Result<void> open_doors(const Options& options, const Job& job, io::Runner& runner, Console& console) {
+Result<void> open_listeners(const Options& options, const Job& job, io::Runner& runner, Console& console) {
   if (job.ccs) {
     const auto lines = open_ccs(options, *job.ccs, runner);
     if (!lines) return lines.error();
     console.announce(*lines);
   }
-  if (!options.shown.dashboard) return {};
+  if (!options.view.dashboard) return {};
   const auto address = console.open_dashboard();
   if (!address) return address.error();
   print_own_line(proto::Tone::info, "dashboard: " + *address);
@@ -240,7 +240,7 @@ int run_doctor(const Options& options, const std::string& self) {
     job->key_places.clear();  // whatever is to be remembered has been by now
   }
   const Diagnosis diagnosis = diagnose(doctor.record());
-  return tell(*place, diagnosis_text(diagnosis, options.shown.quiet), diagnosis_json(diagnosis),
+  return tell(*place, diagnosis_text(diagnosis, options.view.quiet), diagnosis_json(diagnosis),
               diagnosis.would_work ? 0 : kLauncherFailed);
 }
 
@@ -270,7 +270,7 @@ void keep_records(const Options& options, const Job& job, const Node& node, cons
   write_reports(options, record);
   const LoginLog& logins = console.logins();
   const std::string note = remember_logins(job.history_file, logins.samples(), logins.occupancy());
-  if (options.shown.verbose && !note.empty()) print_own_line(proto::Tone::verbose, note);
+  if (options.view.verbose && !note.empty()) print_own_line(proto::Tone::verbose, note);
 }
 
 /// How each root begins: a write to a closed pipe fails and is no signal, and what ++timeline wants is known
@@ -278,14 +278,14 @@ void keep_records(const Options& options, const Job& job, const Node& node, cons
 Result<Instant> begin_root(const Options& options) {
   const Instant started = io::now();
   ::signal(SIGPIPE, SIG_IGN);
-  if (options.shown.timeline.empty()) return started;
-  const auto format = timeline_format(options.shown.timeline);
+  if (options.view.timeline.empty()) return started;
+  const auto format = timeline_format(options.view.timeline);
   return format ? Result<Instant>{started} : format.error();
 }
 
 /// Where ++list and ++status find the job; only one can be there, which keeps a second root away.
-Result<void> open_status(StatusDoor& door, const Job& job, Console& console) {
-  const auto opened = door.open(job.plan.job.id);
+Result<void> open_status(StatusListener& listener, const Job& job, Console& console) {
+  const auto opened = listener.open(job.plan.job.id);
   if (opened) return {};
   if (job.plan.takes_over)
     return Error{Errc::refused, Phase::options, "the charmrun of job " + job.plan.job.id + " still runs here",
@@ -317,7 +317,7 @@ int run_job(const Options& options, Job& job, Machinery& around, Extras& extras,
   std::optional<MpiexecStart>& mpiexec = extras.mpiexec;
   proto::Finish result{0, 0};
   int output_failure = 0;
-  std::optional<OrderDoor> orders;  // to the end: who gives one waits for that
+  std::optional<OrderListener> orders;  // to the end: who gives one waits for that
   {
     Signing signing{options, around.io, job};
     Node node{job.plan, seed()};
@@ -327,13 +327,13 @@ int run_job(const Options& options, Job& job, Machinery& around, Extras& extras,
     io::Runner runner{around.io, node, around.transports(), around.watch, &console};
     console.attach(runner, &node);
     if (extras.events) console.write_events(std::move(*extras.events));
-    if (const auto opened = open_doors(options, job, runner, console); !opened)
+    if (const auto opened = open_listeners(options, job, runner, console); !opened)
       return complain(opened.error()), kLauncherFailed;
-    StatusDoor door{around.io, [&] {
-                      return status_json(job.plan.job, ::getpid(), node.hosts(), node.status(),
-                                         io::now() - started);
-                    }};
-    if (const auto opened = open_status(door, job, console); !opened)
+    StatusListener listener{around.io, [&] {
+                              return status_json(job.plan.job, ::getpid(), node.hosts(), node.status(),
+                                                 io::now() - started);
+                            }};
+    if (const auto opened = open_status(listener, job, console); !opened)
       return complain(opened.error()), kLauncherFailed;
     say_remarks(job, console);
     if (mpiexec) mpiexec->say_by([&](proto::Tone tone, const std::string& line) { console.say(tone, line); });
@@ -388,7 +388,7 @@ int run_root(const Options& options, const std::vector<std::string>& words) {
       job->remarks.clear();
       job->notes.clear();
     }
-    if (const auto over = extras.mpiexec->muster(*job, *started)) {
+    if (const auto over = extras.mpiexec->rendezvous(*job, *started)) {
       if (over->signal != 0) die_of(over->signal);
       return over->status;
     }
@@ -454,28 +454,28 @@ int run_session(const Options& options, const std::string& self) {
   Node node{job->plan, seed()};
   Console console{around.io, options, *job, *started};
   signing.serve(console);
-  SessionDoor door{around.io, options, *job, console};
-  io::Runner runner{around.io, node, around.transports(), around.watch, &door};
+  SessionListener listener{around.io, options, *job, console};
+  io::Runner runner{around.io, node, around.transports(), around.watch, &listener};
   console.attach(runner, &node);
-  door.attach(runner, node);
-  door.when_ready([&] {
+  listener.attach(runner, node);
+  listener.when_ready([&] {
     if (!options.background) return;
     console.drain(Console::kLastWords);
     background->ready(job->plan.job.id + "\n");
   });
-  if (const auto opened = door.open(); !opened) return complain(opened.error()), kLauncherFailed;
-  StatusDoor status{around.io, [&] {
-                      return status_json(door.present(), ::getpid(), node.hosts(), node.status(),
-                                         io::now() - *started, door.status());
-                    }};
+  if (const auto opened = listener.open(); !opened) return complain(opened.error()), kLauncherFailed;
+  StatusListener status{around.io, [&] {
+                          return status_json(listener.present(), ::getpid(), node.hosts(), node.status(),
+                                             io::now() - *started, listener.status());
+                        }};
   if (const auto opened = status.open(job->plan.job.id); !opened)
     return complain(opened.error()), kLauncherFailed;  // nobody would find it
   say_remarks(*job, console);
   proto::Finish result = conduct_session(around.io, runner);
-  door.finish(result);
+  listener.finish(result);
   console.finish(result, {}, Console::kLastWords);
   keep_records(options, *job, node, console, result, io::now() - *started);
-  if (door.was_asked_to_end()) return 0;
+  if (listener.was_asked_to_end()) return 0;
   if (result.signal != 0) die_of(result.signal);
   return result.status;
 }

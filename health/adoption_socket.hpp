@@ -12,7 +12,7 @@
 
 namespace charmtree::health {
 
-/// "@..." (see io::Door::open_local): that of the launcher of `host`.
+/// "@..." (see io::Listener::open_local): that of the launcher of `host`.
 std::string adoption_socket(const wire::JobSpec& job, std::uint32_t host);
 
 }  // namespace charmtree::health

@@ -42,7 +42,7 @@ void RestartsInPlace::restart(const wire::ProcessExit& exit, RootTurn& turn) {
   turn.say(Tone::error, fmt::format("{}; restarting it{}", turn.judge().exits().about(exit), again));
   turn.tell(ProcessReplaced{exit.process});
   const std::uint32_t host = turn.judge().places().host_of(exit.process).index;
-  turn.tell(Progress::Restart{exit.process, host, times, describe(exit)});
+  turn.tell(Progress::ProcessRestart{exit.process, host, times, describe(exit)});
 }
 
 std::vector<wire::Restart> RestartsInPlace::turn(const std::set<std::uint32_t>& absent, RootTurn& turn) {
@@ -168,7 +168,7 @@ void RestartsInPlace::move_processes(const std::set<std::uint32_t>& absent, Root
       const Host& host = turn.judge().places().host_of(process);
       const std::uint32_t times = restarts_.restarts(process);
       turn.say(Tone::verbose, fmt::format("process {} goes on on {}", process, host.name));
-      turn.tell(Progress::Restart{process, host.index, times, lost_by_[process]});
+      turn.tell(Progress::ProcessRestart{process, host.index, times, lost_by_[process]});
     }
   }
   turn.to_all(std::move(moved));

@@ -20,8 +20,8 @@ namespace charmtree::health {
 
 using namespace proto;
 
-Heritage Takeover::heritage() const {
-  Heritage all;
+InheritedState Takeover::inherited() const {
+  InheritedState all;
   for (const auto& [link, heir] : heirs_) {
     all.epoch = std::max(all.epoch, heir.epoch);
     all.has_table = all.has_table || heir.has_table;
@@ -33,25 +33,25 @@ Heritage Takeover::heritage() const {
 }
 
 /// A barrier that has opened for others, and not here, is one at most: the second needs those here.
-void Takeover::even_out(const Heritage& heritage, Turn& turn) const {
+void Takeover::even_out(const InheritedState& inherited, Turn& turn) const {
   for (const auto& [link, heir] : heirs_) {
     for (std::size_t kind = 0; kind < heir.releases.size(); ++kind) {
-      if (heir.releases[kind] < heritage.releases[kind])
+      if (heir.releases[kind] < inherited.releases[kind])
         turn.hand_down_by(link, wire::Release{static_cast<std::uint8_t>(kind)});
     }
     wire::ProcessSet known;
     for (const wire::ProcessSet::Range& range : heir.lost) known.add(range);
-    wire::Lost lost{heritage.epoch, {}};
-    for (const wire::ProcessSet::Range& range : heritage.lost.ranges()) {
+    wire::Lost lost{inherited.epoch, {}};
+    for (const wire::ProcessSet::Range& range : inherited.lost.ranges()) {
       for (const wire::ProcessSet::Range& fresh : known.missing(range)) lost.processes.push_back(fresh);
     }
     if (!lost.processes.empty()) turn.hand_down_by(link, std::move(lost));
   }
 }
 
-std::vector<wire::LinkLost> Takeover::untold(const Heritage& heritage) const {
+std::vector<wire::LinkLost> Takeover::untold(const InheritedState& inherited) const {
   const auto is_told = [&](const wire::ProcessSet::Range& range) {
-    return heritage.lost.missing(range).empty();
+    return inherited.lost.missing(range).empty();
   };
   std::vector<wire::LinkLost> untold;
   for (const wire::LinkLost& lost : lost_) {

@@ -35,12 +35,12 @@ public:
   bool has_found_any() const { return !heirs_.empty(); }
   const std::string& unreached() const { return unreached_; }
   /// What those who were found had been told, taken together.
-  proto::Heritage heritage() const;
+  proto::InheritedState inherited() const;
   /// Tells each of them what others had heard from the root that was lost, and it had not.
-  void even_out(const proto::Heritage& heritage, proto::Turn& turn) const;
+  void even_out(const proto::InheritedState& inherited, proto::Turn& turn) const;
   /// Those who are lost, but for those of whom the last root has told everybody. It may have known of some
   /// more, and told nobody.
-  std::vector<wire::LinkLost> untold(const proto::Heritage& heritage) const;
+  std::vector<wire::LinkLost> untold(const proto::InheritedState& inherited) const;
 
 private:
   proto::TreeShape shape_;

@@ -53,8 +53,8 @@ constexpr auto& part(Whole& options) {
     return options.ccs;
   else if constexpr (std::is_same_v<Part, O::Time>)
     return options.time;
-  else if constexpr (std::is_same_v<Part, O::Shown>)
-    return options.shown;
+  else if constexpr (std::is_same_v<Part, O::View>)
+    return options.view;
   else if constexpr (std::is_same_v<Part, O::Output>)
     return options.output;
 }
@@ -262,10 +262,9 @@ constexpr std::array kTable = {
         "Ctrl-C ends the job; ++no-int-ends: it is the program's, which may survive it, but twice within "
         "a second it ends the job at once"},
 
-    OptionRow{"verbose", Topic::talk, at<&O::Shown::verbose>, "", "off",
+    OptionRow{"verbose", Topic::talk, at<&O::View::verbose>, "", "off",
               "say what is done, and show the times of the start"},
-    OptionRow{"quiet", Topic::talk, at<&O::Shown::quiet>, "", "off",
-              "say nothing but errors; ++verbose wins"},
+    OptionRow{"quiet", Topic::talk, at<&O::View::quiet>, "", "off", "say nothing but errors; ++verbose wins"},
     OptionRow{"label", Topic::talk, at<&O::Output::label>, "", "off",
               "begin each line of the program's output with the number of its process: [7] text"},
     OptionRow{"label-format", Topic::talk, at<&O::Output::label_format>, "TEXT", "",
@@ -286,11 +285,11 @@ constexpr std::array kTable = {
         "pass output on as it comes, byte for byte, as that of a job of one process is; otherwise "
         "lines are never torn, and one that must be broken off (docs/manual/output.md) ends with \\ and goes "
         "on behind another \\"},
-    OptionRow{"json", Topic::talk, at<&O::Shown::json>, "FILE", "",
+    OptionRow{"json", Topic::talk, at<&O::View::json>, "FILE", "",
               "write what happens to the job as JSON lines (docs/manual/events.md), or what ++doctor, "
               "++status and ++list say (docs/manual/status.md); -: to stdout, which then carries them alone, "
               "with the output inside; fd:N: to a descriptor that is open"},
-    OptionRow{"dashboard", Topic::talk, at<&O::Shown::dashboard>, "", "off",
+    OptionRow{"dashboard", Topic::talk, at<&O::View::dashboard>, "", "off",
               "serve a web page on 127.0.0.1 that shows the job while it runs (hosts, processes, how far it "
               "is, the "
               "last of the output); its address, which lets in only you, is printed on stderr"},
@@ -298,9 +297,9 @@ constexpr std::array kTable = {
         "spool", Topic::talk, at<&O::Output::spool>, "SIZE", "1G",
         "how much output of Charm++ and native programs each host may keep in an unlinked file ($TMPDIR or "
         "/tmp there) while nobody reads it: bytes, or with K, M or G; then printing waits"},
-    OptionRow{"report", Topic::talk, at<&O::Shown::report>, "FILE", "",
+    OptionRow{"report", Topic::talk, at<&O::View::report>, "FILE", "",
               "write the times of the start of every launcher, as JSON"},
-    OptionRow{"timeline", Topic::talk, at<&O::Shown::timeline>, "FILE", "",
+    OptionRow{"timeline", Topic::talk, at<&O::View::timeline>, "FILE", "",
               "draw them: FILE.svg as a picture, FILE.json for a Chrome trace viewer"},
     OptionRow{"help", Topic::talk, at<&O::help>, "", "", "show this and stop"},
     OptionRow{"version", Topic::talk, at<&O::version>, "", "", "show the version and stop"},

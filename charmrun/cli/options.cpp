@@ -218,7 +218,7 @@ std::vector<NodelistPlace> places(const Options& options, const OptionEnvironmen
 
 /// What options and the program's own words say beyond themselves.
 void imply(Options& options) {
-  if (options.shown.verbose) options.shown.quiet = false;
+  if (options.view.verbose) options.view.quiet = false;
   if (options.launch.mpiexec_without_count) options.launch.mpiexec = true;
   if (options.ccs.port != 0 || !options.ccs.host.empty() || !options.ccs.keys.empty())
     options.ccs.wanted = true;

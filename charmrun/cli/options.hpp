@@ -226,7 +226,7 @@ struct Options {
   };
 
   /// What is shown of the job.
-  struct Shown {
+  struct View {
     bool verbose = false;
     bool quiet = false;  // never together with verbose, which wins
     std::string json;    // ++json
@@ -259,7 +259,7 @@ struct Options {
   Recovery recovery;
   Ccs ccs;
   Time time;
-  Shown shown;
+  View view;
   Output output;
   bool help = false;
   bool version = false;

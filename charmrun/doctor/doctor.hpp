@@ -10,7 +10,7 @@
 #include <string>
 
 #include "charmrun/doctor/checkup_record.hpp"
-#include "tree/node/root_desk.hpp"
+#include "tree/node/root_controller.hpp"
 
 namespace charmtree {
 

@@ -101,19 +101,19 @@ public:
     describe();
     if (options_.mode != Mode::doctor && !is_run() && !options_.by_mpiexec()) use_history();
     if (options_.ccs.wanted && options_.mode == Mode::run) {
-      auto door = ccs_door(options_);
-      if (!door) return door.error();
-      auto plan = ccs_plan(options_, door->announced);
+      auto listener = ccs_listener(options_);
+      if (!listener) return listener.error();
+      auto plan = ccs_plan(options_, listener->announced);
       if (!plan) return plan.error();
       if (plan->plan.keys.optional()) {
         job_.notes.emplace_back(
             "whoever reaches the CCS port can end the job; ++server-host 127.0.0.1 keeps it to this machine, "
             "and `ssh -L` leads there; see also ++server-auth");
       }
-      door->keys_made = std::move(plan->keys_made);
+      listener->keys_made = std::move(plan->keys_made);
       for (std::string& text : plan->remarks) remark(std::move(text));
       job_.plan.ccs = std::move(plan->plan);
-      job_.ccs = std::move(*door);
+      job_.ccs = std::move(*listener);
     }
     return std::move(job_);
   }

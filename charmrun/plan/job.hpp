@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "charmrun/cli/options.hpp"
-#include "charmrun/plan/ccs_door.hpp"
+#include "charmrun/plan/ccs_listener.hpp"
 #include "charmrun/plan/history.hpp"
 #include "tree/base/result.hpp"
-#include "tree/node/root_desk.hpp"
+#include "tree/node/root_controller.hpp"
 
 namespace charmtree {
 
@@ -28,7 +28,7 @@ struct Job {
     bool hashed = false;
   };
   std::vector<KeyPlace> key_places;
-  std::optional<CcsDoor> ccs;  // clients of the running job are served there
+  std::optional<CcsListener> ccs;  // clients of the running job are served there
   LoginCosts logins;
   std::string self;                     // argv[0]
   std::string history_file;             // where this launch's logins are to be remembered; empty: nowhere

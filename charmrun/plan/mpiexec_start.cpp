@@ -64,8 +64,8 @@ MpiexecStart::MpiexecStart(io::asio::io_context& io, io::ChildWatch& watch, cons
                   say_(ending_ ? proto::Tone::verbose : proto::Tone::info, "mpiexec: " + line);
                 },
                 [this](const std::string& how, const std::string& last) {
-                  muster_->mpiexec_ended(how, last);
-                  if (muster_->complete() && !ending_) say_(proto::Tone::info, "mpiexec " + how);
+                  rendezvous_->mpiexec_ended(how, last);
+                  if (rendezvous_->complete() && !ending_) say_(proto::Tone::info, "mpiexec " + how);
                 }}) {}
 
 Result<void> MpiexecStart::begin(const Job& job) {
@@ -75,18 +75,19 @@ Result<void> MpiexecStart::begin(const Job& job) {
   ticket.secret = io::random_bytes(wire::Ticket::kSecret);
   ticket.processes = processes;
   ticket.patience = options_.time.to_start;
-  muster_.emplace(processes, options_.time.to_start);
-  door_.emplace(
-      io_, ticket.secret, processes,
-      io::MusterDoor::Sink{
-          [this](proto::MusterId launcher, const wire::RankReport& report) {
-            say_(proto::Tone::verbose,
-                 fmt::format("{}: process {} of mpiexec's has come", report.host, report.rank));
-            muster_->report(launcher, report, io::now());
-          },
-          [this](proto::MusterId launcher, const Error& error) { muster_->lost(launcher, error, io::now()); },
-          [this](const std::string& note) { say_(proto::Tone::info, note); }});
-  auto port = door_->open();
+  rendezvous_.emplace(processes, options_.time.to_start);
+  listener_.emplace(io_, ticket.secret, processes,
+                    io::RendezvousListener::Sink{
+                        [this](proto::RendezvousId launcher, const wire::RankReport& report) {
+                          say_(proto::Tone::verbose,
+                               fmt::format("{}: process {} of mpiexec's has come", report.host, report.rank));
+                          rendezvous_->report(launcher, report, io::now());
+                        },
+                        [this](proto::RendezvousId launcher, const Error& error) {
+                          rendezvous_->lost(launcher, error, io::now());
+                        },
+                        [this](const std::string& note) { say_(proto::Tone::info, note); }});
+  auto port = listener_->open();
   if (!port) return port.error();
   auto where = root_places(options_, *port);
   if (!where) return where.error();
@@ -96,7 +97,7 @@ Result<void> MpiexecStart::begin(const Job& job) {
       fmt::format("{}/charmrun.{}.{}", profile.directory, ::getpid(), job.plan.job.id.substr(0, 4));
   if (auto written = script_.write(ticket.script, script_text(profile.launcher, ticket)); !written)
     return written;
-  muster_->begin(io::now());
+  rendezvous_->begin(io::now());
   const std::vector<std::string> words = mpiexec_words(options_, processes, ticket.script);
   std::string line = "starting";
   for (const std::string& word : words) line += " " + word;
@@ -113,9 +114,9 @@ void MpiexecStart::wait(Instant limit) {
   io::asio::steady_timer timer{io_};
   Instant late_at = io::now() + proto::StartReport::kLateAfter;
   const auto armed = std::make_shared<std::optional<Instant>>();  // the handler may be called after the loop
-  while (!muster_->complete() && !muster_->error() && signal_ == 0 && io::now() < limit) {
+  while (!rendezvous_->complete() && !rendezvous_->error() && signal_ == 0 && io::now() < limit) {
     // Only for another time: a wait that is cancelled is an event of its own, and the loop would never rest.
-    if (const Instant due = earlier(earlier(limit, late_at), muster_->next_deadline()); *armed != due) {
+    if (const Instant due = earlier(earlier(limit, late_at), rendezvous_->next_deadline()); *armed != due) {
       *armed = due;
       timer.expires_at(io::to_steady(due));
       timer.async_wait([armed](io::error_code ec) {
@@ -124,15 +125,15 @@ void MpiexecStart::wait(Instant limit) {
     }
     io_.restart();
     if (io_.run_one() == 0) break;
-    muster_->tick(io::now());
+    rendezvous_->tick(io::now());
     if (io::now() < late_at) continue;
     late_at = kNever;
     say_(proto::Tone::info,
-         fmt::format("after {:g} s: {}", seconds(proto::StartReport::kLateAfter), muster_->progress()));
+         fmt::format("after {:g} s: {}", seconds(proto::StartReport::kLateAfter), rendezvous_->progress()));
   }
 }
 
-std::optional<proto::Finish> MpiexecStart::muster(Job& job, Instant started) {
+std::optional<proto::Finish> MpiexecStart::rendezvous(Job& job, Instant started) {
   const Duration limit = job.plan.time_limit;
   if (auto begun = begin(job); !begun) {
     say_(proto::Tone::error, to_string(begun.error()));
@@ -141,14 +142,14 @@ std::optional<proto::Finish> MpiexecStart::muster(Job& job, Instant started) {
   wait(limit > Duration{0} ? started + limit : kNever);
   if (signal_ != 0) {
     say_(proto::Tone::info,
-         fmt::format("{}: ending the start by mpiexec ({})", strsignal(signal_), muster_->progress()));
+         fmt::format("{}: ending the start by mpiexec ({})", strsignal(signal_), rendezvous_->progress()));
     return give_up(status_of_signal(signal_), signal_);
   }
-  if (muster_->error()) {
-    say_(proto::Tone::error, to_string(*muster_->error()));
+  if (rendezvous_->error()) {
+    say_(proto::Tone::error, to_string(*rendezvous_->error()));
     return give_up(kLauncherFailed, 0);
   }
-  if (!muster_->complete()) {
+  if (!rendezvous_->complete()) {
     say_(proto::Tone::error, "Time limit reached (++timelimit)");
     return give_up(kTimeLimit, 0);
   }
@@ -157,7 +158,7 @@ std::optional<proto::Finish> MpiexecStart::muster(Job& job, Instant started) {
     say_(proto::Tone::error, to_string(fits.error()));
     return give_up(kLauncherFailed, 0);
   }
-  door_->close();
+  listener_->close();
   const Duration elapsed = io::now() - started;
   if (limit > Duration{0}) job.plan.time_limit = std::max(limit - elapsed, Duration{1});
   job.notes.push_back(fmt::format("mpiexec and the connections took {:.3f} s", seconds(elapsed)));
@@ -167,17 +168,17 @@ std::optional<proto::Finish> MpiexecStart::muster(Job& job, Instant started) {
 
 /// The processes of a host get numbers in a row, whatever their ranks are: Charm++ needs that.
 Result<void> MpiexecStart::seat(Job& job) {
-  std::vector<proto::MusterId> launchers;
-  for (const proto::Muster::Seat& seat : muster_->seats()) {
+  std::vector<proto::RendezvousId> launchers;
+  for (const proto::Rendezvous::Seat& seat : rendezvous_->seats()) {
     Host host;
     host.index = static_cast<std::uint32_t>(launchers.size());
     host.name = seat.host;
-    host.address = wire::dotted(door_->address_of(seat.launcher));
+    host.address = wire::dotted(listener_->address_of(seat.launcher));
     host.processes = seat.processes;
     launchers.push_back(seat.launcher);
     job.plan.hosts.push_back(std::move(host));
   }
-  door_->seat(std::move(launchers));
+  listener_->seat(std::move(launchers));
   number_processes(job.plan.hosts);
   Placement placement;
   for (const Host& host : job.plan.hosts)
@@ -197,7 +198,7 @@ Result<void> MpiexecStart::seat(Job& job) {
 std::optional<proto::Finish> MpiexecStart::give_up(int status, int signal) {
   ending_ = true;
   script_.remove();
-  door_.reset();
+  listener_.reset();
   command_.finish(io::MpiexecCommand::Patience::no);
   return proto::Finish{status, signal};
 }

@@ -12,8 +12,8 @@
 #include "charmrun/cli/options.hpp"
 #include "charmrun/plan/job.hpp"
 #include "tree/io/mpiexec/mpiexec_command.hpp"
-#include "tree/io/mpiexec/muster_door.hpp"
-#include "tree/overlay/muster.hpp"
+#include "tree/io/mpiexec/rendezvous_listener.hpp"
+#include "tree/overlay/rendezvous.hpp"
 #include "tree/turn/events.hpp"
 
 namespace charmtree {
@@ -28,9 +28,9 @@ public:
 
   /// Runs the event loop until all of the job's processes have come, and gives the job its hosts. Something
   /// else: how it has ended instead; then nothing of it is left, and the user has been told.
-  std::optional<proto::Finish> muster(Job& job, Instant started);
+  std::optional<proto::Finish> rendezvous(Job& job, Instant started);
   /// What the job's hosts are reached by.
-  io::Transport& transport() { return *door_; }
+  io::Transport& transport() { return *listener_; }
   /// After the job, when its links are closed: waits for the end of mpiexec, which must not outlive us.
   void finish();
 
@@ -45,8 +45,8 @@ private:
   Say say_;
   io::PrivateScript script_;
   io::MpiexecCommand command_;
-  std::optional<proto::Muster> muster_;
-  std::optional<io::MusterDoor> door_;
+  std::optional<proto::Rendezvous> rendezvous_;
+  std::optional<io::RendezvousListener> listener_;
   int signal_ = 0;
   bool ending_ = false;
 };

@@ -13,13 +13,13 @@ wire::OutputRules output_rules(const Options& options) {
   rules.spool = options.output.spool.bytes;
   const auto label = label_of(options);
   rules.labelled =
-      (label && !label->empty()) || options.output.fold.value_or(false) || options.shown.json == "-";
+      (label && !label->empty()) || options.output.fold.value_or(false) || options.view.json == "-";
   return rules;
 }
 
 wire::ReportRules report_rules(const Options& options) {
   wire::ReportRules rules;
-  const Options::Shown& shown = options.shown;
+  const Options::View& shown = options.view;
   rules.stamps = shown.verbose || !shown.report.empty() || !shown.timeline.empty();
   rules.bindings = options.placement.report_bindings;
   rules.watched = shown.dashboard || !shown.report.empty() || !shown.json.empty();

@@ -177,7 +177,7 @@ std::vector<std::string> ProgramRules::further_arguments() {
     words.emplace_back("++ppn");
     words.push_back(std::to_string(options_.counts.pes_per_process));
   }
-  if (options_.shown.quiet && may_be_charm()) words.emplace_back("++quiet");
+  if (options_.view.quiet && may_be_charm()) words.emplace_back("++quiet");
   return words;
 }
 

@@ -9,7 +9,7 @@
 
 #include "charmrun/cli/option_table.hpp"
 #include "charmrun/plan/state_file.hpp"
-#include "charmrun/session/order_door.hpp"
+#include "charmrun/session/order_listener.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/surroundings.hpp"
 
@@ -25,7 +25,7 @@ std::string variable(const char* name) {
 /// Files of the other root are its own; how output is shown can be said anew.
 Options ours_over(Options theirs, const Options& ours) {
   theirs.mode = Mode::run;
-  theirs.shown = ours.shown;
+  theirs.view = ours.view;
   for (const std::string_view given : ours.given) copy_option(*find_option(given), ours, theirs);
   return theirs;
 }

@@ -38,7 +38,7 @@ void limit_waiting(int fd, int seconds) {
     ::setsockopt(fd, SOL_SOCKET, option, &limit, sizeof limit);
 }
 
-Result<io::UniqueFd> connect_to_door(const CcsQuestion& question) {
+Result<io::UniqueFd> connect_to_listener(const CcsQuestion& question) {
   addrinfo hints{};
   hints.ai_family = AF_INET;
   hints.ai_socktype = SOCK_STREAM;
@@ -148,7 +148,7 @@ Result<std::optional<std::string>> ask_ccs(const CcsQuestion& question, const st
     }
   }
   const auto level = file.keys.lowest();
-  auto fd = connect_to_door(question);
+  auto fd = connect_to_listener(question);
   if (!fd) return fd.error();
   Client client{std::move(*fd)};
   if (auto begun = client.begin(level.value_or(0), level ? &file.keys.of(*level).front() : nullptr); !begun)

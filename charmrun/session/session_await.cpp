@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "charmrun/session/status_door.hpp"
+#include "charmrun/session/status_listener.hpp"
 #include "charmrun/session/status_text.hpp"
 #include "tree/io/asio.hpp"
 #include "tree/io/clock.hpp"

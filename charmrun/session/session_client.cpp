@@ -14,12 +14,12 @@
 
 #include "charmrun/cli/user_signals.hpp"
 #include "charmrun/plan/job.hpp"
-#include "charmrun/session/session_door.hpp"
+#include "charmrun/session/session_listener.hpp"
 #include "charmrun/session/session_message.hpp"
 #include "charmrun/session/session_plan.hpp"
 #include "charmrun/view/console.hpp"
-#include "tree/io/door.hpp"
 #include "tree/io/link/fd_link.hpp"
+#include "tree/io/listener.hpp"
 #include "tree/job/output_queue.hpp"
 
 namespace charmtree {
@@ -83,9 +83,9 @@ private:
     io_.stop();
   }
   void hear(std::string_view bytes) {
-    listener_.append(bytes);
+    decoder_.append(bytes);
     while (!error_ && !over_) {
-      const auto message = listener_.next();
+      const auto message = decoder_.next();
       if (!message) return fail(message.error());
       if (!message->has_value()) return;
       std::visit([this](const auto& m) { on(m); }, **message);
@@ -124,7 +124,7 @@ private:
   std::optional<Job> job_;
   std::optional<Console> console_;
   std::shared_ptr<io::FdLink> link_;
-  session::Listener listener_{session::Listener::To::client};
+  session::Decoder decoder_{session::Decoder::To::client};
   std::uint64_t shown_ = 0;  // the cost of output that is not yet said to be written
   std::optional<session::Over> over_;
   std::optional<Error> error_;

@@ -72,7 +72,7 @@ Result<Message> decode(const wire::Frame& frame) {
   return std::move(*message);
 }
 
-Result<std::optional<Message>> Listener::next() {
+Result<std::optional<Message>> Decoder::next() {
   if (broken_) return bad_peer();
   const auto frame = decoder_.next();
   if (!frame) return frame.error();

@@ -104,10 +104,10 @@ Result<std::string> encode(const Message& message);
 Result<Message> decode(const wire::Frame& frame);
 
 /// Cuts what one end says into messages. What it may not say breaks the connection.
-class Listener {
+class Decoder {
 public:
   enum class To : std::uint8_t { root, client };
-  explicit Listener(To whom) : to_(whom), decoder_(wire::kMaxLinkFrame) {}
+  explicit Decoder(To whom) : to_(whom), decoder_(wire::kMaxLinkFrame) {}
   void append(std::string_view bytes) { decoder_.append(bytes); }
   /// Nothing if more bytes are needed; an error (bad_peer) repeats for ever.
   Result<std::optional<Message>> next();

@@ -137,15 +137,15 @@ void Console::keep_tree(const proto::KeepTree& action) {
 }
 
 bool Console::shows_progress_line(const Options& options) {
-  return !options.shown.quiet && ::isatty(STDERR_FILENO) != 0;
+  return !options.view.quiet && ::isatty(STDERR_FILENO) != 0;
 }
 
 bool Console::shows_progress(const Options& options) {
-  return !options.shown.json.empty() || options.shown.dashboard || shows_progress_line(options);
+  return !options.view.json.empty() || options.view.dashboard || shows_progress_line(options);
 }
 
 void Console::write_events(EventWriter events) {
-  news_.begin_events(std::move(events), options_.shown.json, job_.plan.job);
+  news_.begin_events(std::move(events), options_.view.json, job_.plan.job);
 }
 
 Result<std::string> Console::open_dashboard() {
@@ -213,8 +213,8 @@ void Console::stop_self() {
 }
 
 void Console::say(Tone tone, const std::string& line) {
-  if (tone == Tone::verbose && !options_.shown.verbose) return;
-  if (tone == Tone::info && options_.shown.quiet) return;
+  if (tone == Tone::verbose && !options_.view.verbose) return;
+  if (tone == Tone::info && options_.view.quiet) return;
   const std::string text = visible(line);
   news_.say(tone, text);
   const bool charm_line = text.starts_with("Charmrun> ");  // tools look for these on stdout

@@ -44,7 +44,7 @@ public:
   static bool shows_progress(const Options& options);
   /// Somebody sees what Show actions bring.
   static bool shows_output(const Options& options) {
-    return options.output.file.empty() && options.shown.json != "-";
+    return options.output.file.empty() && options.view.json != "-";
   }
   /// ++keep-alive: by which another root may take over. Must outlive the console.
   void set_tree_file(TreeFile& file) { tree_file_ = &file; }

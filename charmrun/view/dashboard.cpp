@@ -198,7 +198,7 @@ void Dashboard::progress(const Progress& progress, const std::vector<Host>& host
   for (const Progress::Loss& loss : progress.lost)
     set_process(loss.process, loss.asked ? State::stopped : State::failed, loss.how);
   for (const proto::Loss& loss : progress.losses) set_processes(loss.processes, State::failed, loss.how);
-  for (const Progress::Restart& restart : progress.restarts) {
+  for (const Progress::ProcessRestart& restart : progress.restarts) {
     const Host* home = host_of(hosts, restart.process);
     if (home == nullptr || home->index != restart.host || moved_.contains(restart.process))
       moved_[restart.process] = restart.host;

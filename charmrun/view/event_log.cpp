@@ -53,7 +53,7 @@ std::string EventLog::lost(const proto::Loss& loss, const std::string& host, Ins
   return line("lost", now, {{"processes", ranges_json(loss.processes)}, {"host", host}, {"how", loss.how}});
 }
 
-std::string EventLog::process_restart(const proto::Progress::Restart& restart, const std::string& host,
+std::string EventLog::process_restart(const proto::Progress::ProcessRestart& restart, const std::string& host,
                                       Instant now) const {
   return line(
       "process_restart", now,

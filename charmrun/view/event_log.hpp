@@ -26,7 +26,7 @@ public:
   /// Without these the job goes on. `host`: where it happened.
   std::string lost(const proto::Loss& loss, const std::string& host, Instant now) const;
   /// A process on `host` is started again.
-  std::string process_restart(const proto::Progress::Restart& restart, const std::string& host,
+  std::string process_restart(const proto::Progress::ProcessRestart& restart, const std::string& host,
                               Instant now) const;
   /// It has registered.
   std::string process_back(std::uint32_t process, Instant now) const;

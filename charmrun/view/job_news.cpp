@@ -58,7 +58,7 @@ void JobNews::write_progress(const proto::Progress& progress, const std::vector<
   const Instant now = io::now();
   for (const std::uint32_t host : progress.hosts_up) write(log_.host_up(hosts[host].name, now));
   for (const proto::Loss& loss : progress.losses) write(log_.lost(loss, hosts[loss.host].name, now));
-  for (const proto::Progress::Restart& restart : progress.restarts)
+  for (const proto::Progress::ProcessRestart& restart : progress.restarts)
     write(log_.process_restart(restart, hosts[restart.host].name, now));
   for (const std::uint32_t process : progress.back) write(log_.process_back(process, now));
   for (const wire::Silence& told : progress.silences) {

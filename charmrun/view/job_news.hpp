@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "charmrun/view/dashboard_door.hpp"
+#include "charmrun/view/dashboard_listener.hpp"
 #include "charmrun/view/event_log.hpp"
 #include "charmrun/view/event_writer.hpp"
 #include "charmrun/view/while_here.hpp"
@@ -64,7 +64,7 @@ private:
   Hooks hooks_;
   std::optional<EventWriter> events_;  // ++json
   std::optional<proto::Stage> stage_;  // that was told last
-  std::optional<DashboardDoor> dashboard_;
+  std::optional<DashboardListener> dashboard_;
 };
 
 }  // namespace charmtree

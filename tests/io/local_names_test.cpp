@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names without a file are free for all to take: who owns one stops nobody who looks for another user's door.
+// Names without a file are free for all to take: who owns one stops nobody who looks for another user's
+// listener.
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -8,11 +9,11 @@
 #include <catch2/catch.hpp>
 #include <thread>
 
-#include "charmrun/session/status_door.hpp"
+#include "charmrun/session/status_listener.hpp"
 #include "health/adoption_socket.hpp"
 #include "tree/io/clock.hpp"
-#include "tree/io/door.hpp"
 #include "tree/io/link/links.hpp"
+#include "tree/io/listener.hpp"
 
 namespace charmtree::local_names_test {
 
@@ -48,8 +49,8 @@ TEST_CASE("a job whose name is taken is found under another", "[names]") {
   const std::string job = some_job(1);
   const UniqueFd squatter = take(status_name(job));
   asio::io_context io{1};
-  StatusDoor door{io, [&] { return job; }};
-  REQUIRE(door.open(job));
+  StatusListener listener{io, [&] { return job; }};
+  REQUIRE(listener.open(job));
   std::thread root{[&] { io.run(); }};
   const auto answers = ask_running_jobs();
   io.stop();
@@ -57,13 +58,13 @@ TEST_CASE("a job whose name is taken is found under another", "[names]") {
   CHECK(contains(answers, job));
 }
 
-TEST_CASE("there is one door of ours for a job, whoever else has its name", "[names]") {
+TEST_CASE("there is one listener of ours for a job, whoever else has its name", "[names]") {
   const bool taken = GENERATE(false, true);
   const std::string job = some_job(taken ? 5 : 6);
   UniqueFd squatter;
   if (taken) squatter = take(status_name(job));
   asio::io_context io{1};
-  StatusDoor first{io, [&] { return job; }}, second{io, [&] { return job; }};
+  StatusListener first{io, [&] { return job; }}, second{io, [&] { return job; }};
   REQUIRE(first.open(job));
   CHECK_FALSE(second.open(job));
   squatter.reset();
@@ -108,12 +109,12 @@ TEST_CASE("who asks for jobs does not come to a launcher that waits for its adop
   CHECK(adopters == 1);
 }
 
-TEST_CASE("nobody connects to a door of another user", "[names]") {
+TEST_CASE("nobody connects to a listener of another user", "[names]") {
   if (::geteuid() != 0) return;  // only root can be two users
   const std::string name = fmt::format("@charmtree-test-{}", ::getpid());
   asio::io_context io{1};
-  Door door{io, [](int fd, Door::Peer) { ::close(fd); }};
-  REQUIRE(door.open_local(name));
+  Listener listener{io, [](int fd, Listener::Peer) { ::close(fd); }};
+  REQUIRE(listener.open_local(name));
   CHECK(connect_to_own(name));
   CHECK(local_names(name) == std::vector{name});
   const pid_t child = ::fork();

@@ -19,9 +19,9 @@ using namespace charmtree::io;
 namespace {
 
 /// A spool whose file is in `folder`.
-struct Desk {
-  explicit Desk(const std::string& folder = "/tmp") { ::setenv("TMPDIR", folder.c_str(), 1); }
-  ~Desk() { ::unsetenv("TMPDIR"); }
+struct Controller {
+  explicit Controller(const std::string& folder = "/tmp") { ::setenv("TMPDIR", folder.c_str(), 1); }
+  ~Controller() { ::unsetenv("TMPDIR"); }
 
   proto::Spooled write(std::uint64_t offset, std::string bytes) {
     file.execute(proto::SpoolWrite{offset, std::make_shared<const std::string>(std::move(bytes))});
@@ -76,42 +76,42 @@ struct SmallFiles {
 TEST_CASE("what is spooled comes back, and its room is given back", "[spool_file]") {
   const auto before = unnamed_bytes();
   {
-    Desk desk;
+    Controller controller;
     CHECK(unnamed_bytes() == before);  // none is made before it is needed
-    CHECK(desk.write(0, "one\n").failure.empty());
-    CHECK(desk.write(4, std::string(100000, 'x')).failure.empty());
+    CHECK(controller.write(0, "one\n").failure.empty());
+    CHECK(controller.write(4, std::string(100000, 'x')).failure.empty());
     CHECK(unnamed_bytes() == before.value_or(0) + 100004);
-    CHECK(desk.read(0, 4).bytes == "one\n");
-    CHECK(desk.write(0, "two\n").failure.empty());
-    CHECK(desk.read(4, 100000).bytes == std::string(100000, 'x'));
-    CHECK(desk.read(0, 4, true).bytes == "two\n");
+    CHECK(controller.read(0, 4).bytes == "one\n");
+    CHECK(controller.write(0, "two\n").failure.empty());
+    CHECK(controller.read(4, 100000).bytes == std::string(100000, 'x'));
+    CHECK(controller.read(0, 4, true).bytes == "two\n");
     CHECK(unnamed_bytes() == before.value_or(0));
   }
   CHECK(unnamed_bytes() == before);
 }
 
 TEST_CASE("what is handed out is carried out in order", "[spool_file]") {
-  Desk desk;
-  desk.file.execute(proto::SpoolWrite{0, std::make_shared<const std::string>("first")});
-  desk.file.execute(proto::SpoolRead{0, 5, false});
-  desk.file.execute(proto::SpoolWrite{0, std::make_shared<const std::string>("again")});
-  desk.file.execute(proto::SpoolRead{0, 5, true});
-  CHECK(std::get<proto::Spooled>(desk.answer()).failure.empty());
-  CHECK(std::get<proto::Unspooled>(desk.answer()).bytes == "first");
-  CHECK(std::get<proto::Spooled>(desk.answer()).failure.empty());
-  CHECK(std::get<proto::Unspooled>(desk.answer()).bytes == "again");
+  Controller controller;
+  controller.file.execute(proto::SpoolWrite{0, std::make_shared<const std::string>("first")});
+  controller.file.execute(proto::SpoolRead{0, 5, false});
+  controller.file.execute(proto::SpoolWrite{0, std::make_shared<const std::string>("again")});
+  controller.file.execute(proto::SpoolRead{0, 5, true});
+  CHECK(std::get<proto::Spooled>(controller.answer()).failure.empty());
+  CHECK(std::get<proto::Unspooled>(controller.answer()).bytes == "first");
+  CHECK(std::get<proto::Spooled>(controller.answer()).failure.empty());
+  CHECK(std::get<proto::Unspooled>(controller.answer()).bytes == "again");
 }
 
 TEST_CASE("what the disk refuses is told with the place and the reason", "[spool_file]") {
-  CHECK(Desk{"/nowhere/at/all"}.write(0, "x").failure == "/nowhere/at/all: No such file or directory");
-  Desk desk;
-  REQUIRE(desk.write(0, "a word").failure.empty());
+  CHECK(Controller{"/nowhere/at/all"}.write(0, "x").failure == "/nowhere/at/all: No such file or directory");
+  Controller controller;
+  REQUIRE(controller.write(0, "a word").failure.empty());
   {
     const SmallFiles small{4096};
-    CHECK(desk.write(6, std::string(8192, 'x')).failure == "/tmp: File too large");
+    CHECK(controller.write(6, std::string(8192, 'x')).failure == "/tmp: File too large");
   }
-  CHECK(desk.read(0, 6).bytes == "a word");
-  const auto beyond = desk.read(4000, 8192);
+  CHECK(controller.read(0, 6).bytes == "a word");
+  const auto beyond = controller.read(4000, 8192);
   CHECK(beyond.bytes.empty());
   CHECK(beyond.failure == "/tmp: the file is too short");
 }

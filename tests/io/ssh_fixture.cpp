@@ -18,7 +18,7 @@
 #include <stdexcept>
 
 #include "tree/io/clock.hpp"
-#include "tree/io/door.hpp"
+#include "tree/io/listener.hpp"
 #include "tree/io/ssh/ssh_ask.hpp"
 #include "tree/io/ssh/ssh_wire.hpp"
 #include "tree/io/unique_fd.hpp"

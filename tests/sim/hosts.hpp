@@ -71,7 +71,7 @@ public:
   /// Hosts on which a launcher can be started.
   std::uint32_t reachable() const;
 
-  /// How a login ends that gets past the sshd's door, and how long after its begin.
+  /// How a login ends that the sshd accepts, and how long after its begin.
   struct Answer {
     Duration after;
     Errc code = Errc::internal;  // internal: it succeeds

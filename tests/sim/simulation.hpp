@@ -150,7 +150,7 @@ protected:
   /// False: it does not read what is written to it.
   virtual bool takes_input(const proto::WriteInput&) { return true; }
   virtual std::string input_left(std::uint32_t) { return {}; }
-  virtual bool is_found(const proto::Adopt&) { return true; }
+  virtual bool is_found(const proto::AdoptProcess&) { return true; }
   virtual proto::Sight sight_of(std::uint32_t) { return proto::Sight::running; }
   /// The user's stdin, screen and keys.
   virtual proto::InputRead user_input_read(const proto::ReadInput&) { return {{}, true}; }
@@ -261,7 +261,7 @@ private:
   void perform(std::uint32_t id, const proto::Probe& action, Duration& now);
   void perform(std::uint32_t id, const proto::Prepare& action, Duration& now);
   void perform(std::uint32_t id, const proto::Spawn& action, Duration& now);
-  void perform(std::uint32_t id, const proto::Adopt& action, Duration& now);
+  void perform(std::uint32_t id, const proto::AdoptProcess& action, Duration& now);
   void perform(std::uint32_t id, const proto::Signal& action, Duration& now);
   void perform(std::uint32_t id, const proto::KillLeftovers& action, Duration& now);
   void perform(std::uint32_t id, const proto::ClientSend& action, Duration& now);

@@ -141,11 +141,11 @@ void Simulation::perform(std::uint32_t id, const Spawn& action, Duration& now) {
   begins(action.process, now);
 }
 
-void Simulation::perform(std::uint32_t id, const Adopt& action, Duration& now) {
+void Simulation::perform(std::uint32_t id, const AdoptProcess& action, Duration& now) {
   if (process_at(action.process).launcher != id || process_at(action.parent).launcher != id ||
       process_of(action.client) != action.process)
     return wrong(fmt::format("host {} adopts a process of somebody else", launchers_[id].host));
-  put(now, ToNode{id, Adopted{action.process, is_found(action)}});
+  put(now, ToNode{id, ProcessAdopted{action.process, is_found(action)}});
 }
 
 void Simulation::perform(std::uint32_t id, const proto::Signal& action, Duration& now) {

@@ -33,7 +33,7 @@ void World::performs(std::uint32_t id, const Action& action, Duration now) {
   if (std::holds_alternative<ReplaceParent>(action)) adopted(id);
   if (const auto* prepare = std::get_if<Prepare>(&action)) begin_run(prepare->job->loss.restarts);
   if (const auto* kept = std::get_if<KeepTree>(&action)) kept_ = *kept;
-  if (std::holds_alternative<Adopt>(action))
+  if (std::holds_alternative<AdoptProcess>(action))
     checks_.wrong(fmt::format("host {} adopts a process: none of this world forks", launchers_[id].host));
   if (std::holds_alternative<LookAtClient>(action))  // nobody is watched here
     checks_.wrong(fmt::format("host {} looks at a process without being told to", launchers_[id].host));

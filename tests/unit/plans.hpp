@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tree/node/root_desk.hpp"
+#include "tree/node/root_controller.hpp"
 
 namespace charmtree::test {
 

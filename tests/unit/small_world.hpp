@@ -213,7 +213,7 @@ private:
   void is_paused(std::uint32_t, bool paused, Duration) override { pauses += paused ? 1 : 0; }
   bool takes_input(const proto::WriteInput& action) override;
   std::string input_left(std::uint32_t process) override { return std::exchange(actors[process].input, {}); }
-  bool is_found(const proto::Adopt& action) override { return !actors[action.process].hidden; }
+  bool is_found(const proto::AdoptProcess& action) override { return !actors[action.process].hidden; }
   proto::Sight sight_of(std::uint32_t process) override { return actors[process].sight; }
   proto::InputRead user_input_read(const proto::ReadInput& action) override;
   Duration screen_stops() const override { return reader_stops; }

@@ -22,7 +22,7 @@ constexpr std::string_view kClosedEarly = "closed its connection without `ending
 CharmServer::CharmServer(LocalProcesses local, CharmLimits limits)
     : local_(local),
       limits_(limits),
-      lobby_(limits.spare_connections + local.count, limits.first_message),
+      pending_(limits.spare_connections + local.count, limits.first_message),
       seats_(local.count) {}
 
 void CharmServer::opened(ClientId id, Instant now, ClientOutputs& out) {
@@ -31,10 +31,10 @@ void CharmServer::opened(ClientId id, Instant now, ClientOutputs& out) {
     return;
   }
   connections_.try_emplace(id);
-  if (const std::optional<ClientId> evicted = lobby_.enter(id, now)) {
+  if (const std::optional<ClientId> evicted = pending_.enter(id, now)) {
     note(Nuisance::crowd,
          fmt::format("dropped the oldest of {} connections that had not sent `initnode`",
-                     lobby_.capacity() + 1),
+                     pending_.capacity() + 1),
          out);
     drop(*evicted, out);
   }
@@ -64,12 +64,12 @@ void CharmServer::closed(ClientId id, Instant, ClientOutputs& out) {
   } else {
     note(Nuisance::closed, "a connection was closed before it had sent `initnode`", out);
   }
-  lobby_.leave(id);
+  pending_.leave(id);
   connections_.erase(found);
 }
 
 void CharmServer::tick(Instant now, ClientOutputs& out) {
-  while (const std::optional<ClientId> expired = lobby_.expire(now)) {
+  while (const std::optional<ClientId> expired = pending_.expire(now)) {
     note(Nuisance::silent,
          fmt::format("dropped a connection that sent no `initnode` within {} s",
                      seconds(limits_.first_message)),
@@ -86,7 +86,7 @@ void CharmServer::tick(Instant now, ClientOutputs& out) {
 }
 
 Instant CharmServer::next_deadline() const {
-  return earlier(lobby_.next_deadline(), clients_deadline_);
+  return earlier(pending_.next_deadline(), clients_deadline_);
 }
 
 bool CharmServer::fork(std::uint32_t process, std::uint32_t children, ClientOutputs& out) {
@@ -273,7 +273,7 @@ bool CharmServer::enrol(ClientId id, Connection& connection, std::string_view pa
     seat.taken = true;
     seat.client = std::make_unique<CharmClient>(*process, id, limits_);
     connection.client = seat.client.get();
-    lobby_.leave(id);
+    pending_.leave(id);
     out.push_back(Registered{*process, wire::Tuple{static_cast<std::uint16_t>(initnode.data_port), {}}, id});
     return true;
   }
@@ -305,7 +305,7 @@ void CharmServer::break_off(ClientId id, Connection& connection, const Error& er
 }
 
 void CharmServer::drop(ClientId id, ClientOutputs& out) {
-  lobby_.leave(id);
+  pending_.leave(id);
   connections_.erase(id);
   out.push_back(CloseClient{id});
 }

@@ -21,7 +21,7 @@
 
 #include "tree/clients/charm_client.hpp"
 #include "tree/clients/client_server.hpp"
-#include "tree/clients/lobby.hpp"
+#include "tree/clients/pending_connections.hpp"
 
 namespace charmtree::proto {
 
@@ -94,7 +94,7 @@ private:
 
   LocalProcesses local_;
   CharmLimits limits_;
-  Lobby lobby_;
+  PendingConnections pending_;
   std::map<ClientId, Connection> connections_;
   std::vector<Seat> seats_;                  // by process number - local_.first
   std::vector<std::uint32_t> names_;         // likewise; empty: as they are numbered

@@ -22,7 +22,7 @@ NativeServer::NativeServer(LocalProcesses local, std::uint32_t host, std::uint32
     : local_(local),
       host_(host),
       epoch_(epoch),
-      lobby_(kMaxStrangers + local.size(), kHelloLimit),
+      pending_(kMaxStrangers + local.size(), kHelloLimit),
       places_(local.count) {}
 
 // ---- connections
@@ -33,7 +33,7 @@ void NativeServer::opened(ClientId client, Instant now, ClientOutputs& out) {
     return;
   }
   clients_.try_emplace(client);
-  if (const std::optional<ClientId> evicted = lobby_.enter(client, now))
+  if (const std::optional<ClientId> evicted = pending_.enter(client, now))
     drop_stranger(*evicted, Nuisance::crowd, "too many connections without a hello", out);
 }
 
@@ -59,12 +59,12 @@ void NativeServer::closed(ClientId id, Instant, ClientOutputs& out) {
 }
 
 void NativeServer::tick(Instant now, ClientOutputs& out) {
-  while (const std::optional<ClientId> late = lobby_.expire(now))
+  while (const std::optional<ClientId> late = pending_.expire(now))
     drop_stranger(*late, Nuisance::silent, "no hello in time", out);
 }
 
 Instant NativeServer::next_deadline() const {
-  return lobby_.next_deadline();
+  return pending_.next_deadline();
 }
 
 void NativeServer::drop_stranger(ClientId id, Nuisance kind, const std::string& why, ClientOutputs& out) {
@@ -86,7 +86,7 @@ void NativeServer::forget(Clients::iterator it, const std::string& why, ClientOu
   clients_.erase(it);
   switch (client.stage) {
     case Stage::stranger:
-      lobby_.leave(id);
+      pending_.leave(id);
       note(client.nuisance, fmt::format("dropped a native connection: {}", why), out);
       break;
     case Stage::joined:
@@ -148,7 +148,7 @@ std::string NativeServer::on(Clients::value_type& client, const native::Hello& h
   const std::uint32_t local_rank = local_.rank_of(hello.process);
   Place& place = places_[local_rank];
   place.holder = client.first;
-  lobby_.leave(client.first);
+  pending_.leave(client.first);
   client.second.stage = Stage::joined;
   client.second.process = hello.process;
   client.second.is_waiting = place.is_awaited;
@@ -310,7 +310,7 @@ void NativeServer::lost(const std::vector<wire::ProcessSet::Range>& processes, C
 void NativeServer::join(std::uint32_t process) {
   local_.joined.push_back(process);
   places_.emplace_back();
-  lobby_.widen();
+  pending_.widen();
 }
 
 void NativeServer::vacate(std::uint32_t process, std::uint32_t restarts, bool is_awaited,
@@ -353,7 +353,7 @@ void NativeServer::finish(ClientOutputs& out) {
     out.push_back(CloseClient{id});
   }
   clients_.clear();
-  lobby_.clear();
+  pending_.clear();
 }
 
 }  // namespace charmtree::proto

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "tree/clients/client_server.hpp"
-#include "tree/clients/lobby.hpp"
 #include "tree/clients/native_requests.hpp"
+#include "tree/clients/pending_connections.hpp"
 #include "tree/wire/frame.hpp"
 #include "tree/wire/messages.hpp"
 #include "tree/wire/native_message.hpp"
@@ -127,8 +127,8 @@ private:
   std::uint32_t host_;
   std::uint32_t epoch_;
   Clients clients_;
-  Lobby lobby_;                // strangers
-  std::vector<Place> places_;  // by their rank
+  PendingConnections pending_;  // strangers
+  std::vector<Place> places_;   // by their rank
   std::bitset<kNuisances> noted_;
   // The last request as it was sent: of one for several processes there is but one copy.
   std::uint32_t coded_token_ = 0;

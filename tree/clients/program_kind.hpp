@@ -23,9 +23,9 @@ std::string_view name(ProgramKind kind);
 
 struct Abilities {
   /// How one of its processes can be started again: for itself; once all others know; not at all.
-  enum class Restart : std::uint8_t { alone, with_all, never };
+  enum class Restartable : std::uint8_t { alone, with_all, never };
 
-  Restart restart;
+  Restartable restart;
   bool shows_life;     // its processes say something again and again as long as they can: a hung one shows
   bool is_let_go;      // at the end its processes leave by themselves, and how they exit then does not count
   bool exit_decides;   // about a process that has said that it is done, too
@@ -35,35 +35,35 @@ struct Abilities {
 };
 
 inline constexpr std::array<Abilities, kProgramKinds> kAbilities = {{
-    {.restart = Abilities::Restart::alone,
+    {.restart = Abilities::Restartable::alone,
      .shows_life = false,
      .is_let_go = false,
      .exit_decides = true,
      .counts_pes = false,
      .moves_threads = false,
      .may_be_kept = true},
-    {.restart = Abilities::Restart::alone,
+    {.restart = Abilities::Restartable::alone,
      .shows_life = false,
      .is_let_go = false,
      .exit_decides = true,
      .counts_pes = false,
      .moves_threads = false,
      .may_be_kept = true},
-    {.restart = Abilities::Restart::never,
+    {.restart = Abilities::Restartable::never,
      .shows_life = true,
      .is_let_go = true,
      .exit_decides = false,
      .counts_pes = true,
      .moves_threads = true,
      .may_be_kept = true},
-    {.restart = Abilities::Restart::with_all,
+    {.restart = Abilities::Restartable::with_all,
      .shows_life = true,
      .is_let_go = true,
      .exit_decides = false,
      .counts_pes = true,
      .moves_threads = true,
      .may_be_kept = false},
-    {.restart = Abilities::Restart::never,
+    {.restart = Abilities::Restartable::never,
      .shows_life = true,
      .is_let_go = true,
      .exit_decides = false,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only door to Boost: <utility> first (Asio of Boost 1.74 forgets it in C++20), then exactly what we use.
+// The only way to Boost: <utility> first (Asio of Boost 1.74 forgets it in C++20), then exactly what we
+// use.
 #pragma once
 
 #include <utility>

@@ -19,7 +19,7 @@ void GatherPart::add(wire::Facts facts, Turn& turn) {
   for (const wire::TupleBlock& block : facts.blocks) subtree.registered(block.host);
   for (const wire::StartedBy& told : facts.started_by) subtree.started(told);
   progress_.any_registered = progress_.any_registered || facts.registered > 0;
-  if (seat.job.repairs()) testimony_.sift(facts);
+  if (seat.job.repairs()) replay_.sift(facts);
   if (seat.is_root())
     turn.hand_up(std::move(facts));
   else if (turn.way_up() != WayUp::gone)
@@ -45,7 +45,7 @@ void GatherPart::add(const wire::LinkLost& lost, Turn& turn) {
 }
 
 void GatherPart::remember(const wire::Message& message, Turn& turn) {
-  if (turn.seat().job.repairs()) testimony_.note(message);
+  if (turn.seat().job.repairs()) replay_.note(message);
 }
 
 void GatherPart::turn(Turn& turn) {
@@ -72,20 +72,20 @@ void GatherPart::hurry(Turn& turn) {
 
 void GatherPart::adopted(Turn& turn) {
   gather_.forget_ends();
-  gather_.add(testimony_.facts(), turn.now());
+  gather_.add(replay_.facts(), turn.now());
   hurry(turn);
-  for (const wire::Message& message : testimony_.messages()) turn.hand_up(message);
+  for (const wire::Message& message : replay_.messages()) turn.hand_up(message);
 }
 
-void GatherPart::take_over(const Heritage& heritage, Turn& turn) {
+void GatherPart::take_over(const InheritedState& inherited, Turn& turn) {
   const Seat seat = turn.seat();
-  progress_.epoch = heritage.epoch;
-  progress_.releases = heritage.releases;
-  progress_.has_table = heritage.has_table;
+  progress_.epoch = inherited.epoch;
+  progress_.releases = inherited.releases;
+  progress_.has_table = inherited.has_table;
   for (const Host& host : *seat.hosts) {
-    if (heritage.has_table) seat.launch.subtree().registered(host.index);
+    if (inherited.has_table) seat.launch.subtree().registered(host.index);
   }
-  count_out(heritage.lost.ranges(), turn);
+  count_out(inherited.lost.ranges(), turn);
 }
 
 void GatherPart::down(const wire::Release& release) {
@@ -137,7 +137,7 @@ void GatherPart::count_out(const std::vector<wire::ProcessSet::Range>& told, Tur
     for (const wire::ProcessSet::Range& each : progress_.lost.missing(range)) processes.push_back(each);
     progress_.lost.add(range);
   }
-  testimony_.forget_lost(progress_.lost);
+  replay_.forget_lost(progress_.lost);
   if (seat.processes != nullptr)
     progress_.gone += static_cast<std::uint32_t>(seat.processes->local().among(processes).size());
   for (const auto& [link, ranges] : seat.launch.subtree().split(processes)) {

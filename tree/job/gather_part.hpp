@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part that tells upwards how far a run has come here and below, and hears how far it has come as a whole
 // (RunProgress). News wait for company (Gather); what would matter to another parent, too, is remembered
-// (Testimony).
+// (ReplayState).
 //
 // Its messages: Facts; LinkLost on its way up; and of those to everybody: TableDown, Release, and Recover,
 // Lost and Renewed, with each of which an epoch begins.
@@ -9,15 +9,15 @@
 
 #include <vector>
 
+#include "tree/job/replay_state.hpp"
 #include "tree/job/run_progress.hpp"
-#include "tree/job/testimony.hpp"
 #include "tree/overlay/gather.hpp"
 #include "tree/overlay/startup_times.hpp"
 #include "tree/turn/turn.hpp"
 
 namespace charmtree::proto {
 
-struct Heritage;
+struct InheritedState;
 
 class GatherPart {
 public:
@@ -41,7 +41,7 @@ public:
   /// Another parent hears all that matters still.
   void adopted(Turn& turn);
   /// Root: what another one had told everybody before it was lost.
-  void take_over(const Heritage& heritage, Turn& turn);
+  void take_over(const InheritedState& inherited, Turn& turn);
 
   void down(const wire::TableDown&) { progress_.has_table = true; }
   void down(const wire::Release& release);
@@ -60,7 +60,7 @@ private:
   StartupTimes& times_;
   Gather gather_;
   RunProgress progress_;
-  Testimony testimony_;
+  ReplayState replay_;
 };
 
 }  // namespace charmtree::proto

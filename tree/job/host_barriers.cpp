@@ -28,7 +28,7 @@ void HostBarriers::begin_recovery(std::uint32_t epoch, HostTurn& turn) {
 
 void HostBarriers::ack_for_those(HostTurn& turn) {
   for (const OwnProcess& process : turn.own.all()) {
-    const bool acks = process.can().restart == Abilities::Restart::with_all;
+    const bool acks = process.can().restart == Abilities::Restartable::with_all;
     if (acks ? process.end.said : !process.awaited) ++turn.up.facts.crash_acks;
   }
 }

@@ -37,10 +37,10 @@ bool must_be_heard(const OwnProcess& process, const HostTurn& turn) {
 }
 
 bool can_be_restarted(const OwnProcess& process, const HostTurn& turn) {
-  using Restart = Abilities::Restart;
-  const Restart restart = process.can().restart;
-  if (is_by_program(turn.job.loss.recovery)) return process.awaited || restart == Restart::with_all;
-  return restart == Restart::alone && turn.job.loss.recovery == wire::Recovery::in_place &&
+  using Restartable = Abilities::Restartable;
+  const Restartable restart = process.can().restart;
+  if (is_by_program(turn.job.loss.recovery)) return process.awaited || restart == Restartable::with_all;
+  return restart == Restartable::alone && turn.job.loss.recovery == wire::Recovery::in_place &&
          !turn.own.phase().forking;
 }
 

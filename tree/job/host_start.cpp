@@ -102,11 +102,11 @@ void HostStart::all_are_up(HostTurn& turn) {
 
 void HostStart::adopt(const Registered& output, ClientKind kind, HostTurn& turn) {
   turn.own.starts(output.process);
-  turn.out.push_back(Adopt{output.process, turn.own.local().first, kind, output.client});
+  turn.out.push_back(AdoptProcess{output.process, turn.own.local().first, kind, output.client});
 }
 
 /// What is not found is still seen to end by its connection, and killed as a leftover.
-void HostStart::on(const Adopted& event, HostTurn& turn) {
+void HostStart::on(const ProcessAdopted& event, HostTurn& turn) {
   OwnProcess& process = turn.own.at(event.process);
   if (process.state != OwnProcess::State::starting) return;
   if (event.found) {

@@ -39,7 +39,7 @@ public:
 
   void on(const Prepared& event, HostTurn& turn);
   void on(const Spawned& event, HostTurn& turn);
-  void on(const Adopted& event, HostTurn& turn);
+  void on(const ProcessAdopted& event, HostTurn& turn);
   void on(const SpawnFailed& event, HostTurn& turn);
   /// A forked one has registered.
   void adopt(const Registered& output, ClientKind kind, HostTurn& turn);

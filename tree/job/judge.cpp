@@ -26,10 +26,10 @@ void Judge::begin(Instant now, const std::set<std::uint32_t>& absent) {
   launch_.begin(absent, now);
 }
 
-void Judge::resume(const Heritage& heritage) {
-  if (heritage.has_table) registrations_.resume_with_table();
-  barriers_.resume(heritage.releases);
-  going_on_->resume(heritage.epoch, heritage.lost);
+void Judge::resume(const InheritedState& inherited) {
+  if (inherited.has_table) registrations_.resume_with_table();
+  barriers_.resume(inherited.releases);
+  going_on_->resume(inherited.epoch, inherited.lost);
   judge_end();
 }
 

@@ -28,7 +28,7 @@
 namespace charmtree::proto {
 
 /// What another root has told everybody before it was lost.
-struct Heritage {
+struct InheritedState {
   std::uint32_t epoch = 0;
   wire::ProcessSet lost;
   std::array<std::uint32_t, 3> releases{};  // by BarrierKind
@@ -54,7 +54,7 @@ public:
   void take_over() { launch_.take_over(); }
   /// What everybody has been told by that one, once it is known: in that epoch, of whom, and how often
   /// barriers have opened. Whoever is in one is counted anew.
-  void resume(const Heritage& heritage);
+  void resume(const InheritedState& inherited);
 
   /// Facts from below, each once.
   void on(wire::Facts facts, Instant now);

@@ -19,7 +19,7 @@ public:
   void on(const wire::Rejoined& back) { news_.back.push_back(back.process); }
   void on(const wire::Silence& silence) { news_.silences.push_back(silence); }
   void on(const Loss& loss) { news_.losses.push_back(loss); }
-  void on(const Progress::Restart& restart) { news_.restarts.push_back(restart); }
+  void on(const Progress::ProcessRestart& restart) { news_.restarts.push_back(restart); }
   /// The program is started again as a whole, because of this.
   void restarts(const Ending& why) { news_.restarted = why; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One event's handling, as the parts of the root see it (RootDesk, tree/node/root_desk.hpp, is what they
-// are parts of). They do not know each other: what one must tell another is RootNews.
+// One event's handling, as the parts of the root see it (RootController, tree/node/root_controller.hpp, is
+// what they are parts of). They do not know each other: what one must tell another is RootNews.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct ProcessReplaced {
 };
 /// All processes are let go: they heed no request until there is a table.
 struct Regrouping {};
-using RootNews = std::variant<ProcessReplaced, Regrouping, Progress::Restart>;
+using RootNews = std::variant<ProcessReplaced, Regrouping, Progress::ProcessRestart>;
 
 class RootTurn {
 public:

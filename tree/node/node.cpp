@@ -46,33 +46,33 @@ void show_real_times(Duration behind, Actions& out) {
 }
 
 /// Of the root's job, or of a session's run; what is to be said about its end is said.
-Finish result_of(const RootDesk& desk, const wire::JobSpec& job, const std::set<std::uint32_t>& unconfirmed,
-                 Actions& out) {
-  const auto& verdict = desk.judge().verdict();
-  if (std::string line = desk.judge().failures(); !line.empty()) out.push_back(Say{Tone::info, line});
-  if (std::string line = desk.judge().decision().aftermath(); !line.empty())
+Finish result_of(const RootController& controller, const wire::JobSpec& job,
+                 const std::set<std::uint32_t>& unconfirmed, Actions& out) {
+  const auto& verdict = controller.judge().verdict();
+  if (std::string line = controller.judge().failures(); !line.empty()) out.push_back(Say{Tone::info, line});
+  if (std::string line = controller.judge().decision().aftermath(); !line.empty())
     out.push_back(Say{Tone::info, line});
   if (!unconfirmed.empty() && !job.checkup)  // which leaves nothing behind
-    out.push_back(Say{Tone::error, desk.names({unconfirmed.begin(), unconfirmed.end()}) +
+    out.push_back(Say{Tone::error, controller.names({unconfirmed.begin(), unconfirmed.end()}) +
                                        ": did not confirm that the job has ended there"});
   Finish end = verdict ? Finish{verdict->status, verdict->signal, verdict->why} : Finish{0, 0};
   end.why.restarts = job.loss.restarts;
-  end.why.silent = desk.silent_at_end();
-  end.why.ends = desk.judge().ends();
+  end.why.silent = controller.silent_at_end();
+  end.why.ends = controller.judge().ends();
   return end;
 }
 }  // namespace
 
 Node::Node(RootPlan plan, std::uint64_t seed)
     : random_(seed),
-      desk_(std::make_unique<RootDesk>(plan)),
-      signing_(*desk_->job(), std::move(plan.key_names)) {
+      root_(std::make_unique<RootController>(plan)),
+      signing_(*root_->job(), std::move(plan.key_names)) {
   if (plan.takes_over) takeover_.emplace(std::move(*plan.takes_over));
-  place_.job = desk_->job();
+  place_.job = root_->job();
   place_.self.index = wire::kRootIndex;
   output_.emplace(OutputPart::Place::root, *place_.job);
-  launch_.begin(*place_.job, desk_->coded_job(), {.is_root = true}, random_);
-  if (takeover_) signing_.take_over(desk_->hosts());
+  launch_.begin(*place_.job, root_->coded_job(), {.is_root = true}, random_);
+  if (takeover_) signing_.take_over(root_->hosts());
   run_.emplace(place_, times_);
 }
 
@@ -99,11 +99,11 @@ void Node::on(Event event, Instant now, Actions& out) {
     if (parent_.is_late(real_now_)) end({wire::EndMode::kill, 9});
     repairs_.turn(*this);
     // Whoever has not been found yet when the job is to end is told so when it is.
-    if (takeover_ && desk_->has_begun() && (!repairs_.seeks_all() || desk_->judge().verdict()))
+    if (takeover_ && root_->has_begun() && (!repairs_.seeks_all() || root_->judge().verdict()))
       end_takeover();
     run_->host.spawn(*this);
     run_->gather.turn(*this);
-    desk_turn();
+    root_turn();
     output_->turn(*this);
     trust_.tell_left_out(launch_.launch(), *this);
     advance_end();
@@ -113,17 +113,17 @@ void Node::on(Event event, Instant now, Actions& out) {
     }
     watch_.note_what_is_sent(*this);
   }
-  desk_ ? show_real_times(real_now_ - now_, out) : words_become_notes(host(), !parent_.is_gone(), out);
+  root_ ? show_real_times(real_now_ - now_, out) : words_become_notes(host(), !parent_.is_gone(), out);
   out_ = nullptr;
 }
 
 Instant Node::next_deadline() const {
   Instant deadline = earlier(run_->shutdown.next_deadline(), run_->host.next_deadline());
   if (launch_.has_begun()) deadline = earlier(deadline, launch_.launch().next_deadline());
-  if (!desk_ && !parent_.is_gone()) deadline = earlier(deadline, run_->gather.next_deadline());
+  if (!root_ && !parent_.is_gone()) deadline = earlier(deadline, run_->gather.next_deadline());
   deadline = earlier(deadline, trust_.next_deadline());
   if (output_) deadline = earlier(deadline, output_->next_deadline());
-  if (desk_ && !takeover_) deadline = earlier(deadline, desk_->next_deadline());
+  if (root_ && !takeover_) deadline = earlier(deadline, root_->next_deadline());
   deadline = earlier(clock_.real(deadline), stop_at_);
   deadline = earlier(deadline, earlier(parent_.next_deadline(), repairs_.next_deadline()));
   return clock_.stands() ? deadline : earlier(deadline, watch_.next_deadline());
@@ -136,8 +136,8 @@ wire::Remit Node::remit(LinkId link) const {
 
 // ---- the root
 
-/// What the desk wants others to hear; some of it concerns this launcher, too.
-void Node::pass_on(const DeskOrders& orders) {
+/// What the controller wants others to hear; some of it concerns this launcher, too.
+void Node::pass_on(const RootOrders& orders) {
   const Overloaded here{
       [&](const wire::TableDown& m) { run_->gather.down(m); },
       [&](const wire::Release& m) { run_->gather.down(m); },
@@ -166,17 +166,17 @@ void Node::pass_on(const DeskOrders& orders) {
             Error{Errc::bad_peer, Phase::run, "its launcher answered CCS requests that it was not asked"});
 }
 
-void Node::desk_turn() {
-  if (!desk_ || takeover_) return;  // who takes over decides nothing before it has heard everybody
-  if (desk_->judge().launch().all_up()) times_.record_logins(*this);
-  DeskOrders orders;
-  desk_->turn(now_, *out_, orders);
+void Node::root_turn() {
+  if (!root_ || takeover_) return;  // who takes over decides nothing before it has heard everybody
+  if (root_->judge().launch().all_up()) times_.record_logins(*this);
+  RootOrders orders;
+  root_->turn(now_, *out_, orders);
   const auto numbers = [&] {
     return wire::Numbers{wire::encode(orders.numbers), place_.job->pes_per_process};
   };
   if (orders.reshape) {
     HostPart::reshape(*orders.reshape, orders.numbers, *this);
-    launch_.launch().add_late(std::move(orders.new_hosts), desk_->coded_job(), now_, *out_);
+    launch_.launch().add_late(std::move(orders.new_hosts), root_->coded_job(), now_, *out_);
   } else if (orders.start) {
     HostPart::begin_start(*this);
     hand_down_all(numbers());
@@ -185,12 +185,12 @@ void Node::desk_turn() {
     hand_down_all(numbers());
   }
   pass_on(orders);
-  if (!desk_->judge().verdict() && desk_->judge().launch().all_up()) kept_tree_.keep(*this);
+  if (!root_->judge().verdict() && root_->judge().launch().all_up()) kept_tree_.keep(*this);
   if (orders.end) end(*orders.end);
   if (orders.relaunch) {
-    desk_ = desk_->next_run(now_);
-    begin_run(desk_->coded_job());
-    return desk_turn();  // nobody may be left of whom anything would be heard
+    root_ = root_->next_run(now_);
+    begin_run(root_->coded_job());
+    return root_turn();  // nobody may be left of whom anything would be heard
   }
   if (!orders.suspend) return;
   suspend(*orders.suspend);
@@ -204,21 +204,21 @@ void Node::end_takeover() {
   if (!search.has_found_any()) {
     leaves_job_ = !search.unreached().empty();
     if (!leaves_job_)
-      return desk_->refuse({Errc::link_lost, Phase::run, "no launcher of the job waits for another root",
+      return root_->refuse({Errc::link_lost, Phase::run, "no launcher of the job waits for another root",
                             "it has ended, or waited for longer than its ++keep-alive"});
     launch_.launch().abandon(*out_);
     run_->shutdown.forget_unconfirmed();
-    return desk_->refuse({Errc::link_lost, Phase::run,
+    return root_->refuse({Errc::link_lost, Phase::run,
                           "no launcher of the job was reached: " + search.unreached(),
                           "it may still wait: put that right and attach again"});
   }
-  const Heritage heritage = search.heritage();
-  run_->gather.take_over(heritage, *this);
-  search.even_out(heritage, *this);
-  DeskOrders orders;
-  desk_->resume(heritage, *out_, orders);
+  const InheritedState inherited = search.inherited();
+  run_->gather.take_over(inherited, *this);
+  search.even_out(inherited, *this);
+  RootOrders orders;
+  root_->resume(inherited, *out_, orders);
   pass_on(orders);
-  for (wire::LinkLost& lost : search.untold(heritage)) tell_up(std::move(lost));
+  for (wire::LinkLost& lost : search.untold(inherited)) tell_up(std::move(lost));
 }
 
 // ---- launchers above and below
@@ -370,11 +370,11 @@ void Node::rest() {
   shutdown.give_up_busy(*this);
   run_->gather.hurry(*this);
   shutdown.rest();
-  if (!desk_) return hand_up(shutdown.idle());
-  desk_->idle(shutdown.unconfirmed(), shutdown.unbounded(), now_, *out_);
-  if (!desk_->awaits_run()) return;
+  if (!root_) return hand_up(shutdown.idle());
+  root_->idle(shutdown.unconfirmed(), shutdown.unbounded(), now_, *out_);
+  if (!root_->awaits_run()) return;
   output_->show_rest(*this);
-  out_->push_back(RunOver{result_of(*desk_, *place_.job, shutdown.unconfirmed(), *out_)});
+  out_->push_back(RunOver{result_of(*root_, *place_.job, shutdown.unconfirmed(), *out_)});
 }
 
 void Node::finish() {
@@ -384,12 +384,12 @@ void Node::finish() {
     return out_->push_back(Finish{0, 0});
   }
   output_->end_run(shutdown.wants_output(), *this);
-  if (desk_) output_->show_rest(*this);
+  if (root_) output_->show_rest(*this);
   trust_.tell_left_out(launch_.launch(), *this, true);
   run_->gather.hurry(*this);
   shutdown.finish(*this);
-  if (desk_)
-    out_->push_back(result_of(*desk_, *place_.job, shutdown.unconfirmed(), *out_));
+  if (root_)
+    out_->push_back(result_of(*root_, *place_.job, shutdown.unconfirmed(), *out_));
   else
     out_->push_back(Finish{0, 0});
 }
@@ -403,14 +403,14 @@ void Node::begin_run(const wire::Blob& job) {
   if (output_)
     output_->begin_run(*place_.job);
   else
-    output_.emplace(desk_ ? OutputPart::Place::root : OutputPart::Place::below, *place_.job);
+    output_.emplace(root_ ? OutputPart::Place::root : OutputPart::Place::below, *place_.job);
   hand_down_all(wire::Relaunch{job});
   if (place_.job->is_numbered_late()) place_.self.first_process = place_.self.processes = 0;
-  if (desk_) signing_.begin_run();
+  if (root_) signing_.begin_run();
   Upward news;
   launch_.launch().begin_run(job, unconfirmed, now_, *out_, news.facts.hosts_failed);
   tell_up(std::move(news));
-  if (!desk_) run_->host.begin(!unconfirmed.contains(host()), *this);
+  if (!root_) run_->host.begin(!unconfirmed.contains(host()), *this);
 }
 
 // ---- as parts see it
@@ -423,7 +423,7 @@ Seat Node::seat() {
           run_->gather.progress(),
           place_.level,
           run_->shutdown.has_begun(),
-          desk_ ? &desk_->hosts() : nullptr};
+          root_ ? &root_->hosts() : nullptr};
 }
 
 void Node::tell_up(wire::Message message) {
@@ -437,32 +437,32 @@ void Node::tell_up(wire::Message message) {
       [](auto&) { return false; },
   };
   if (std::visit(by_part, static_cast<wire::AnyMessage&>(message))) return;
-  if (!desk_) run_->gather.remember(message, *this);
+  if (!root_) run_->gather.remember(message, *this);
   if (!parent_.is_gone()) hand_up(std::move(message));
 }
 
 void Node::hand_up(wire::Message message) {
-  if (!desk_) return out_->push_back(Send{kParentLink, std::move(message)});
-  const auto ask_desk = [&] {
-    DeskOrders orders;
-    desk_->message(message, now_, *out_, orders);
+  if (!root_) return out_->push_back(Send{kParentLink, std::move(message)});
+  const auto ask_root = [&] {
+    RootOrders orders;
+    root_->message(message, now_, *out_, orders);
     pass_on(orders);
   };
   const Overloaded at_root{
-      [&](wire::Output& m) { desk_->output(std::move(m), *out_); },
+      [&](wire::Output& m) { root_->output(std::move(m), *out_); },
       [&](wire::Facts& m) {
         if (!m.started_by.empty()) kept_tree_.changed();
         signing_.heard(m);
-        desk_->facts(std::move(m), now_);
+        root_->facts(std::move(m), now_);
       },
       [&](wire::LinkLost& m) {
         kept_tree_.changed();
         signing_.heard(m);
-        ask_desk();
+        ask_root();
       },
-      [&](wire::Confirmed& m) { desk_->confirmed(m.hosts); },
-      [&](wire::Idle&) { desk_->lost_idle(); },
-      [&](auto&) { ask_desk(); },
+      [&](wire::Confirmed& m) { root_->confirmed(m.hosts); },
+      [&](wire::Idle&) { root_->lost_idle(); },
+      [&](auto&) { ask_root(); },
   };
   std::visit(at_root, static_cast<wire::AnyMessage&>(message));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a launcher is: one pure object with one `on(event, now, out)` and one `next_deadline()`, a switchboard
-// of parts (proto::Turn). Root, inner and leaf are the same class; a root has a RootDesk (judgement, output,
-// input) instead of a parent. The launcher on a real host and the simulator run this very object.
+// of parts (proto::Turn). Root, inner and leaf are the same class; a root has a RootController (judgement,
+// output, input) instead of a parent. The launcher on a real host and the simulator run this very object.
 //
 // Here is which part hears what, and in which order; what a part does with it is told there.
 #pragma once
@@ -16,7 +16,7 @@
 #include "health/watch.hpp"
 #include "tree/base/random.hpp"
 #include "tree/job/output_part.hpp"
-#include "tree/node/root_desk.hpp"
+#include "tree/node/root_controller.hpp"
 #include "tree/node/run_parts.hpp"
 #include "tree/overlay/launch_part.hpp"
 #include "tree/overlay/parent.hpp"
@@ -46,9 +46,9 @@ public:
   /// The host of a launcher that has been welcomed.
   std::uint32_t host() const { return place_.self.index; }
   /// Root: the job's hosts, with the processes that they have got.
-  const std::vector<Host>& hosts() const { return desk_->hosts(); }
+  const std::vector<Host>& hosts() const { return root_->hosts(); }
   /// Of the root.
-  proto::JobStatus status() const { return desk_->status(); }
+  proto::JobStatus status() const { return root_->status(); }
   /// The job's end has begun.
   bool ending() const { return run_->shutdown.has_begun(); }
   /// Nobody of the tree that was to be taken over could be asked: it may wait for another root still.
@@ -74,8 +74,8 @@ private:
   void given_up();
 
   // A turn's end.
-  void desk_turn();
-  void pass_on(const DeskOrders& orders);
+  void root_turn();
+  void pass_on(const RootOrders& orders);
   void advance_end();
 
   // Launchers above and below.
@@ -109,7 +109,7 @@ private:
 
   Random random_;
   proto::Place place_;
-  std::unique_ptr<RootDesk> desk_;  // null: no root
+  std::unique_ptr<RootController> root_;  // null: no root
   proto::Parent parent_;
   // The tree.
   proto::LaunchPart launch_;

@@ -57,18 +57,18 @@ concept OfClient = requires(const E& event) {
 }  // namespace
 
 void Node::hear(Event event) {
-  const auto ask_desk = [&](auto&& ask) {
-    if (!desk_) return;
-    DeskOrders orders;
+  const auto ask_root = [&](auto&& ask) {
+    if (!root_) return;
+    RootOrders orders;
     ask(orders);
     pass_on(orders);
   };
   const Overloaded act{
       [](Tick&) {},
       [&](Begin&) {
-        desk_->begin(now_);
-        if (desk_->judge().verdict()) return takeover_.reset();
-        if (!takeover_) return launch_.launch().add(desk_->hosts(), 0, now_, *out_);
+        root_->begin(now_);
+        if (root_->judge().verdict()) return takeover_.reset();
+        if (!takeover_) return launch_.launch().add(root_->hosts(), 0, now_, *out_);
         times_.take_over();
         run_->gather.progress().has_numbers = true;
         repairs_.take_over(takeover_->shape(), *this);
@@ -89,19 +89,19 @@ void Node::hear(Event event) {
         if (e.link != kParentLink) return give_up(e.link, e.error);
         if (launch_.has_begun()) tell_up(wire::LinkLost{host(), e.error, {}, true});
       },
-      [&](InputRead& e) { ask_desk([&](DeskOrders& orders) { desk_->input(e, orders); }); },
+      [&](InputRead& e) { ask_root([&](RootOrders& orders) { root_->input(e, orders); }); },
       [&](UserSignal& e) {
-        ask_desk([&](DeskOrders& orders) { desk_->signal(e.signal, now_, *out_, orders); });
+        ask_root([&](RootOrders& orders) { root_->signal(e.signal, now_, *out_, orders); });
       },
-      [&](HostsRead& e) { ask_desk([&](DeskOrders&) { desk_->hosts_read(e, now_); }); },
+      [&](HostsRead& e) { ask_root([&](RootOrders&) { root_->hosts_read(e, now_); }); },
       [&](NextRun& e) {  // of a session whose run is over
-        if (!desk_ || !idle() || !desk_->awaits_run()) return;
-        desk_ = desk_->next_run(*e.plan, now_);
+        if (!root_ || !idle() || !root_->awaits_run()) return;
+        root_ = root_->next_run(*e.plan, now_);
         output_.reset();  // nothing is on this run's screen
-        begin_run(desk_->coded_job());
+        begin_run(root_->coded_job());
       },
       [&](SessionEnds& e) {
-        if (desk_ && place_.job->session) desk_->end_session(e.signal);
+        if (root_ && place_.job->session) root_->end_session(e.signal);
       },
       [&]<HeardBy<CleanUp> E>(E& e) { run_->clean_up.on(e, *this); },
       [&]<HeardBy<health::Watch> E>(E& e) { watch_.on(e, *this); },
@@ -115,7 +115,7 @@ void Node::hear(Event event) {
         if (place_.job) signing_.on(e, *this);
       },
       [&]<OfClient E>(E& e) {  // at the root, who connects is a client of the running job
-        if (desk_) return ask_desk([&](DeskOrders& orders) { desk_->on(e, now_, *out_, orders); });
+        if (root_) return ask_root([&](RootOrders& orders) { root_->on(e, now_, *out_, orders); });
         const ClientId client = e.client;
         const std::uint64_t printed = output_ ? output_->added() : 0;
         run_->host.on(std::move(e), *this);
@@ -249,7 +249,7 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
       [&](wire::QueuePairsUp& m) { run_->host.route(m.block, *this); },
       [&](wire::InputTaken& m) { run_->input.up(link, m, *this); },
       [&](wire::InputReturned& m) {
-        if (desk_ && !desk_->can_take_back(m.bytes.size())) return give_up(link, Trust::lie());
+        if (root_ && !root_->can_take_back(m.bytes.size())) return give_up(link, Trust::lie());
         tell_up(std::move(m));
       },
       [&](wire::Done& m) { done(child, link, m); },
@@ -293,7 +293,7 @@ void Node::done(Child& child, LinkId link, const wire::Done& message) {
 void Node::tell(const News& news) {
   const Overloaded hear{
       [&](PipesRest pipes) { run_->host.hold_output(pipes.yes, *this); },
-      [&](OutputStalls output) { desk_->stalled(output.yes, now_); },
+      [&](OutputStalls output) { root_->stalled(output.yes, now_); },
       [&](ProcessGone process) { run_->input.gone(process.process, *this); },
       [&](HostIsClean) { run_->shutdown.cleaned(*this); },
       [&](ErrandDone) { finish(); },
@@ -340,8 +340,8 @@ void Node::lose_silent(const LinkSilent& silent) {
 /// With us our processes are taken for dead. Whoever else is left below may be adopted, too.
 void Node::given_up() {
   parent_.give_up();
-  if (desk_)
-    desk_->refuse({Errc::link_lost, Phase::run, "another root has taken over the job (++attach)", {}});
+  if (root_)
+    root_->refuse({Errc::link_lost, Phase::run, "another root has taken over the job (++attach)", {}});
   watch_.forget(kParentLink);
   launch_.launch().abandon(*out_);
   repairs_.stop();

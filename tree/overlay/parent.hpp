@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The launcher's way up: its parent, as a state with one table of transitions. The root has none; its way up
-// is its desk. All times are real ones.
+// is its controller. All times are real ones.
 #pragma once
 
 #include <algorithm>

@@ -84,8 +84,8 @@ struct Prepared {
 struct Spawned {
   std::uint32_t process;
 };
-/// Answer to Adopt. `found` false: who it is does not show, and ProcessExited will not come.
-struct Adopted {
+/// Answer to AdoptProcess. `found` false: who it is does not show, and ProcessExited will not come.
+struct ProcessAdopted {
   std::uint32_t process;
   bool found;
 };
@@ -224,11 +224,11 @@ struct SessionEnds {
 struct Tick {};
 
 using AnyEvent =
-    std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared, Spawned, Adopted,
-                 SpawnFailed, ProcessOutput, OutputDrained, ProcessExited, ClientOpened, ClientBytes,
-                 ClientClosed, InputRead, InputWritten, InputRecalled, Shown, WindowResized, OutputWritten,
-                 Spooled, Unspooled, HostsRead, UserSignal, LeftoversKilled, SignatureWanted, SignatureMade,
-                 NobodyWaits, Probed, ClientSeen, NextRun, SessionEnds, Tick>;
+    std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared, Spawned,
+                 ProcessAdopted, SpawnFailed, ProcessOutput, OutputDrained, ProcessExited, ClientOpened,
+                 ClientBytes, ClientClosed, InputRead, InputWritten, InputRecalled, Shown, WindowResized,
+                 OutputWritten, Spooled, Unspooled, HostsRead, UserSignal, LeftoversKilled, SignatureWanted,
+                 SignatureMade, NobodyWaits, Probed, ClientSeen, NextRun, SessionEnds, Tick>;
 /// One of them; see wire::Message.
 struct Event : AnyEvent {
   template <OneOf<AnyEvent> T>
@@ -300,8 +300,8 @@ struct Spawn {
   std::uint32_t restarts = 0;  // so many have been started under its number before
 };
 /// Find out who `client` is, a connected process that process `parent` forked, and watch it as if we had
-/// started it. Answer Adopted.
-struct Adopt {
+/// started it. Answer ProcessAdopted.
+struct AdoptProcess {
   std::uint32_t process, parent;
   ClientKind kind;
   ClientId client;
@@ -451,16 +451,16 @@ struct Progress {
   std::vector<Failure> failures;  // those of them that are not started again, and were not ended by charmrun
   std::vector<proto::Loss>
       losses;  // without which the job goes on; those of single processes are in `lost`, too
-  struct Restart {
+  struct ProcessRestart {
     std::uint32_t process;
     std::uint32_t host;      // where that is
     std::uint32_t restarts;  // of this process, with this one
     std::string how;         // it was lost
   };
-  std::vector<Restart> restarts;        // processes that are started again
-  std::vector<std::uint32_t> back;      // that were lost, or regrouped, and have registered
-  std::vector<wire::Silence> silences;  // of processes, and their ends
-  std::optional<Ending> restarted;      // this ended a run of the program, which is started again
+  std::vector<ProcessRestart> restarts;  // processes that are started again
+  std::vector<std::uint32_t> back;       // that were lost, or regrouped, and have registered
+  std::vector<wire::Silence> silences;   // of processes, and their ends
+  std::optional<Ending> restarted;       // this ended a run of the program, which is started again
 };
 /// This launcher is done. Root: with the status to exit with, or the signal to die of (0: none), and why.
 struct Finish {
@@ -488,10 +488,10 @@ struct KeepTree {
 
 using AnyAction =
     std::variant<Login, CancelLogin, Signed, Send, CloseLink, Relay, ReplaceParent, Probe, Prepare, Spawn,
-                 Adopt, Signal, KillLeftovers, ClientSend, ClientClose, DrainOutput, PauseOutput, PauseClient,
-                 LookAtClient, SpoolWrite, SpoolRead, WriteInput, RecallPipe, ResizeTerminal, ReadInput,
-                 ReleaseKeys, StopSelf, ReadHosts, Show, Say, Sign, StoreHostKey, Record, Examined, Progress,
-                 RunOver, KeepTree, Finish>;
+                 AdoptProcess, Signal, KillLeftovers, ClientSend, ClientClose, DrainOutput, PauseOutput,
+                 PauseClient, LookAtClient, SpoolWrite, SpoolRead, WriteInput, RecallPipe, ResizeTerminal,
+                 ReadInput, ReleaseKeys, StopSelf, ReadHosts, Show, Say, Sign, StoreHostKey, Record, Examined,
+                 Progress, RunOver, KeepTree, Finish>;
 /// One of them; see wire::Message.
 struct Action : AnyAction {
   template <OneOf<AnyAction> T>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A launcher is a switchboard (tree/node/node.hpp) and its parts. A part is a class with one subject: it
 // owns its state, its messages and its deadline. It has, as far as it wants them,
-//   void down(const Message&, Turn&)                 a message from the parent, or from the root's desk
+//   void down(const Message&, Turn&)                 a message from the parent, or from the root's controller
 //   void up(const Child&, LinkId, Message, Turn&)    one from a child
 //   void on(Event, Turn&)                            what happened on this host
 //   void turn(Turn&)                                 once, at the end of each turn
@@ -89,7 +89,7 @@ using News = std::variant<PipesRest, OutputStalls, LinkSilent, LauncherLost, Lau
 
 /// Whether there is a way up.
 enum class WayUp : std::uint8_t {
-  open,     // the parent; at the root the desk
+  open,     // the parent; at the root the controller
   awaited,  // the parent is gone, and another one may come
   gone,
 };
@@ -135,7 +135,7 @@ public:
   /// waits for credit and answers are merged, and then up.
   virtual void tell_up(wire::Message message) = 0;
   void tell_up(Upward upward);
-  /// By no part any more: to the parent; at the root to the desk.
+  /// By no part any more: to the parent; at the root to the controller.
   virtual void hand_up(wire::Message message) = 0;
   /// To all children that run something.
   virtual void hand_down_all(const wire::Message& message) = 0;

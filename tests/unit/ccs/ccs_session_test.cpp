@@ -241,7 +241,7 @@ TEST_CASE("answers to a session that has gone are dropped") {
   CHECK(peer.heard().empty());
 }
 
-TEST_CASE("sessions are bounded, and do not wait in the lobby") {
+TEST_CASE("sessions are bounded, and do not wait in the pending") {
   Peer peer;
   for (ClientId id = 100; id < 100 + Clients::kMaxSessions; ++id) {
     peer.router().on(ClientOpened{ClientKind::ccs, id, 1, 1}, {}, peer.out);

@@ -109,15 +109,15 @@ TEST_CASE("every option sets its member") {
   CHECK(options.process.va_randomization);
   CHECK(options.time.to_start == 2500ms);
   CHECK(options.time.limit == Duration{3600s});
-  CHECK(options.shown.quiet);
-  CHECK(options.shown.report == "r.json");
-  CHECK(options.shown.timeline == "t.svg");
+  CHECK(options.view.quiet);
+  CHECK(options.view.report == "r.json");
+  CHECK(options.view.timeline == "t.svg");
 }
 
 TEST_CASE("options are recognised anywhere and removed") {
   const auto options = good({"./app", "+p", "4", "a b", "++verbose", "c", "++timeout", "5", ""});
   CHECK(options.counts.pes == 4);
-  CHECK(options.shown.verbose);
+  CHECK(options.view.verbose);
   CHECK(options.time.to_start == 5s);
   CHECK(options.arguments == Words{"a b", "c", ""});
 }
@@ -129,7 +129,7 @@ TEST_CASE("a lone ++ ends the scanning and is removed") {
   const auto before = good({"++", "prog", "++verbose", "+"});
   CHECK(before.program == "prog");
   CHECK(before.arguments == Words{"++verbose", "+"});
-  CHECK_FALSE(before.shown.verbose);
+  CHECK_FALSE(before.view.verbose);
 }
 
 TEST_CASE("single-plus options of the program stay with it") {
@@ -149,15 +149,15 @@ TEST_CASE("counts have long and short forms, np and n are two names of one numbe
 }
 
 TEST_CASE("flags have a ++no- form and the last one counts") {
-  CHECK_FALSE(good({"++verbose", "++no-verbose", "a"}).shown.verbose);
+  CHECK_FALSE(good({"++verbose", "++no-verbose", "a"}).view.verbose);
   CHECK_FALSE(good({"++no-va-randomization", "a"}).process.va_randomization);
   CHECK(good({"++local", "++local", "a"}).hosts.local);
   CHECK(has(failure({"++no-timeout", "a"}), "++timeout takes a value and so has no form ++no-timeout"));
 }
 
 TEST_CASE("verbose wins over quiet") {
-  CHECK_FALSE(good({"++quiet", "++verbose", "a"}).shown.quiet);
-  CHECK(good({"++quiet", "++verbose", "a"}).shown.verbose);
+  CHECK_FALSE(good({"++quiet", "++verbose", "a"}).view.quiet);
+  CHECK(good({"++quiet", "++verbose", "a"}).view.verbose);
 }
 
 TEST_CASE("an unknown option is an error that mentions ++ and guesses") {

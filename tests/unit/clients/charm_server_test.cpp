@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tests/unit/charm_capture.hpp"
-#include "tree/clients/lobby.hpp"
+#include "tree/clients/pending_connections.hpp"
 #include "tree/wire/messages.hpp"
 
 namespace charmtree::charm_server_test {
@@ -541,18 +541,18 @@ TEST_CASE("at the end those that have ended are let go and the others are told t
   CHECK(f.dropped(8));
 }
 
-TEST_CASE("a lobby keeps its newest connections", "[lobby]") {
-  Lobby lobby{2, 10s};
-  CHECK_FALSE(lobby.enter(1, at(0s)));
-  CHECK_FALSE(lobby.enter(2, at(1s)));
-  CHECK(lobby.enter(3, at(2s)) == 1);
-  lobby.leave(2);
-  lobby.leave(2);
-  CHECK_FALSE(lobby.enter(4, at(3s)));
-  CHECK(lobby.next_deadline() == at(12s));
-  CHECK_FALSE(lobby.expire(at(11s)));
-  CHECK(lobby.expire(at(12s)) == 3);
-  CHECK_FALSE(lobby.expire(at(12s)));
+TEST_CASE("a pending keeps its newest connections", "[pending]") {
+  PendingConnections pending{2, 10s};
+  CHECK_FALSE(pending.enter(1, at(0s)));
+  CHECK_FALSE(pending.enter(2, at(1s)));
+  CHECK(pending.enter(3, at(2s)) == 1);
+  pending.leave(2);
+  pending.leave(2);
+  CHECK_FALSE(pending.enter(4, at(3s)));
+  CHECK(pending.next_deadline() == at(12s));
+  CHECK_FALSE(pending.expire(at(11s)));
+  CHECK(pending.expire(at(12s)) == 3);
+  CHECK_FALSE(pending.expire(at(12s)));
 }
 
 }  // namespace charmtree::charm_server_test

@@ -24,10 +24,10 @@ TEST_CASE("what a program can do decides whether its processes are started again
           "[recoveries]") {
   for (std::size_t i = 0; i < kProgramKinds; ++i) {
     const auto kind = static_cast<ProgramKind>(i);
-    using Restart = Abilities::Restart;
+    using Restartable = Abilities::Restartable;
     const auto recovery = ruling(kind, Policy::restart).recovery;
-    CHECK((recovery == Recovery::in_place) == (abilities(kind).restart == Restart::alone));
-    CHECK((recovery == Recovery::by_program_or_whole) == (abilities(kind).restart == Restart::with_all));
+    CHECK((recovery == Recovery::in_place) == (abilities(kind).restart == Restartable::alone));
+    CHECK((recovery == Recovery::by_program_or_whole) == (abilities(kind).restart == Restartable::with_all));
     const auto whole = ruling(kind, Policy::restart_whole).recovery;
     CHECK(whole == (recovery ? std::optional{Recovery::whole} : std::nullopt));
   }

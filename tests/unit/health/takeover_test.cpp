@@ -32,17 +32,17 @@ struct Bench final : test::PartBench {
 
 TEST_CASE("what one launcher had been told is true for all", "[takeover]") {
   const Bench b;
-  const Heritage heritage = b.part.heritage();
-  CHECK(heritage.epoch == 2);
-  CHECK(heritage.has_table);
-  CHECK(heritage.releases == std::array<std::uint32_t, 3>{2, 2, 0});
-  CHECK(heritage.lost.missing(kFirst).empty());
-  CHECK(heritage.lost.missing(kSecond).empty());
+  const InheritedState inherited = b.part.inherited();
+  CHECK(inherited.epoch == 2);
+  CHECK(inherited.has_table);
+  CHECK(inherited.releases == std::array<std::uint32_t, 3>{2, 2, 0});
+  CHECK(inherited.lost.missing(kFirst).empty());
+  CHECK(inherited.lost.missing(kSecond).empty());
 }
 
 TEST_CASE("each hears what others had heard, and it had not", "[takeover]") {
   Bench b;
-  b.part.even_out(b.part.heritage(), b);
+  b.part.even_out(b.part.inherited(), b);
   REQUIRE(b.handed_down.size() == 2);
   CHECK(b.handed_down[0].first == b.behind);
   CHECK(std::get<wire::Release>(b.handed_down[0].second).kind == 0);
@@ -58,7 +58,7 @@ TEST_CASE("those who were not found are told as lost, unless the last root has d
   b.part.lost({7, gone, {kFirst}});
   b.part.lost({8, gone, {{9, 9}}});
   b.part.lost({9, gone, {}});  // it had no processes
-  const auto untold = b.part.untold(b.part.heritage());
+  const auto untold = b.part.untold(b.part.inherited());
   REQUIRE(untold.size() == 2);
   CHECK(untold[0].host == 8);
   CHECK(untold[1].host == 9);

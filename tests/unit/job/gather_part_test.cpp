@@ -25,7 +25,8 @@ struct Bench final : test::PartBench {
 
 }  // namespace
 
-TEST_CASE("at the root facts go to the desk at once, and what they say of hosts is noted", "[gather_part]") {
+TEST_CASE("at the root facts go to the controller at once, and what they say of hosts is noted",
+          "[gather_part]") {
   Bench b;
   const LinkId link = b.child();
   b.part.add(wire::Facts{}, b);
@@ -92,16 +93,16 @@ TEST_CASE("a new root begins where the launchers are that it has found", "[gathe
   Bench b;
   b.child();
   b.child();
-  Heritage heritage;
-  heritage.epoch = 7;
-  heritage.has_table = true;
-  heritage.releases = {2, 1, 0};
-  heritage.lost.add(kOne);
-  b.part.take_over(heritage, b);
+  InheritedState inherited;
+  inherited.epoch = 7;
+  inherited.has_table = true;
+  inherited.releases = {2, 1, 0};
+  inherited.lost.add(kOne);
+  b.part.take_over(inherited, b);
   const RunProgress& progress = b.part.progress();
   CHECK(progress.epoch == 7);
   CHECK(progress.has_table);
-  CHECK(progress.releases == heritage.releases);
+  CHECK(progress.releases == inherited.releases);
   CHECK(progress.gone == 1);
   CHECK(b.launch.subtree().find(0)->registered);
 }

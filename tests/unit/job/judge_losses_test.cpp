@@ -259,13 +259,13 @@ namespace {
 /// Of a root that takes over from another, which had told everybody this.
 class NextRoot {
 public:
-  explicit NextRoot(Heritage heritage, wire::Recovery recovery = wire::Recovery::go_on)
+  explicit NextRoot(InheritedState inherited, wire::Recovery recovery = wire::Recovery::go_on)
       : job(kept_alive(recovery)), judge(job, hosts) {
     judge.take_over();
     judge.begin(kNow);
     CHECK(judge.launch().all_up());
     CHECK(judge.next_deadline() == kNever);
-    heritage_ = std::move(heritage);
+    inherited_ = std::move(inherited);
   }
   static wire::JobSpec kept_alive(wire::Recovery recovery) {
     wire::JobSpec job = job_that_goes_on();
@@ -273,7 +273,7 @@ public:
     job.loss.keep_alive = 60s;
     return job;
   }
-  void resume() { judge.resume(heritage_); }
+  void resume() { judge.resume(inherited_); }
   void tell(std::uint32_t ended_first, std::uint32_t ended_last) {
     wire::Facts facts;
     facts.who_ended = {{ended_first, ended_last}};
@@ -291,22 +291,23 @@ public:
   Judge judge;
 
 private:
-  Heritage heritage_;
+  InheritedState inherited_;
 };
 
-Heritage heritage(bool has_table, std::uint32_t epoch = 0, std::vector<wire::ProcessSet::Range> lost = {}) {
-  Heritage heritage;
-  heritage.epoch = epoch;
-  heritage.has_table = has_table;
-  heritage.releases = {3, 0, 0};
-  for (const wire::ProcessSet::Range& range : lost) heritage.lost.add(range);
-  return heritage;
+InheritedState inherited(bool has_table, std::uint32_t epoch = 0,
+                         std::vector<wire::ProcessSet::Range> lost = {}) {
+  InheritedState inherited;
+  inherited.epoch = epoch;
+  inherited.has_table = has_table;
+  inherited.releases = {3, 0, 0};
+  for (const wire::ProcessSet::Range& range : lost) inherited.lost.add(range);
+  return inherited;
 }
 
 }  // namespace
 
 TEST_CASE("a root that takes over waits for those that live, in an epoch of its own", "[judge][takeover]") {
-  NextRoot next{heritage(true, 5, {{2, 3}})};
+  NextRoot next{inherited(true, 5, {{2, 3}})};
   next.resume();
   CHECK(next.judge.barriers().opened(BarrierKind::all) == 3);
   CHECK(next.judge.status().stage == Stage::run);
@@ -333,7 +334,7 @@ TEST_CASE("a root that takes over waits for those that live, in an epoch of its 
 
 TEST_CASE("a job may have nobody left when another root takes over", "[judge][takeover]") {
   SECTION("all others had ended") {
-    NextRoot next{heritage(false, 1, {{2, 3}})};
+    NextRoot next{inherited(false, 1, {{2, 3}})};
     next.tell(0, 1);
     next.tell(4, 7);  // told before it is known who was lost
     next.resume();
@@ -341,7 +342,7 @@ TEST_CASE("a job may have nobody left when another root takes over", "[judge][ta
     CHECK(next.judge.verdict()->status == 0);
   }
   SECTION("all were lost") {
-    NextRoot next{heritage(false, 1, {{0, 7}})};
+    NextRoot next{inherited(false, 1, {{0, 7}})};
     next.resume();
     REQUIRE(next.judge.verdict());
     CHECK(next.judge.verdict()->status == 125);
@@ -350,7 +351,7 @@ TEST_CASE("a job may have nobody left when another root takes over", "[judge][ta
 
 TEST_CASE("whoever is lost while a root takes over an abort job ends it", "[judge][takeover]") {
   const bool has_table = GENERATE(false, true);
-  NextRoot next{heritage(has_table), wire::Recovery::none};
+  NextRoot next{inherited(has_table), wire::Recovery::none};
   next.resume();
   CHECK_FALSE(next.judge.verdict());
   next.judge.on(wire::LinkLost{2, kClosed, {{4, 5}}});
@@ -360,7 +361,7 @@ TEST_CASE("whoever is lost while a root takes over an abort job ends it", "[judg
 }
 
 TEST_CASE("processes may register after another root has taken over", "[judge][takeover]") {
-  NextRoot next{heritage(false), wire::Recovery::none};
+  NextRoot next{inherited(false), wire::Recovery::none};
   next.resume();
   wire::Facts facts;
   facts.registered = 8;

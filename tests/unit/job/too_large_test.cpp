@@ -188,17 +188,17 @@ TEST_CASE("the largest job that is not refused reaches its launcher", "[too_larg
 TEST_CASE("a node table that is too large ends the job with one line", "[too_large]") {
   RootPlan plan = plan_of({});
   plan.job.processes = plan.hosts[0].processes = 9000;
-  RootDesk desk{std::move(plan)};
-  desk.begin(Instant{1s});
+  RootController controller{std::move(plan)};
+  controller.begin(Instant{1s});
   wire::Facts facts;
   facts.hosts_up = {0};
   facts.registered = 9000;
   facts.blocks = {block(0, 0, 9000)};
   Actions out;
-  DeskOrders orders;
+  RootOrders orders;
 
-  desk.facts(std::move(facts), Instant{2s});
-  desk.turn(Instant{2s}, out, orders);
+  controller.facts(std::move(facts), Instant{2s});
+  controller.turn(Instant{2s}, out, orders);
 
   CHECK(errors(out) ==
         std::vector<std::string>{

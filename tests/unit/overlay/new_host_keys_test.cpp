@@ -25,8 +25,8 @@ HostKey marked(std::string_view mark, HostKey key) {
 }
 
 /// A host of which known_hosts holds `known`, and a launcher that reports a key for it.
-struct Desk {
-  explicit Desk(std::vector<HostKey> known = {}) {
+struct Controller {
+  explicit Controller(std::vector<HostKey> known = {}) {
     host.index = 7;
     host.known_keys = std::move(known);
     profile.host_keys = HostKeyPolicy::accept_new;
@@ -46,54 +46,54 @@ struct Desk {
 }  // namespace
 
 TEST_CASE("a key of a host that nobody knows is written down, once", "[host_key]") {
-  Desk desk;
-  CHECK(desk.report(make_key('a')) == "written");
-  CHECK(desk.report(make_key('a')) == "nothing");  // of a later login, to clean up
-  CHECK(desk.report(make_key('b')) == "another one has been added in this job already");
-  CHECK(desk.report(make_key('c')) == "nothing");  // told once
-  CHECK(desk.report(make_key('e', "ecdsa-sha2-nistp256")) == "nothing");
-  desk.host.index = 8;
-  CHECK(desk.report(make_key('b')) == "written");
+  Controller controller;
+  CHECK(controller.report(make_key('a')) == "written");
+  CHECK(controller.report(make_key('a')) == "nothing");  // of a later login, to clean up
+  CHECK(controller.report(make_key('b')) == "another one has been added in this job already");
+  CHECK(controller.report(make_key('c')) == "nothing");  // told once
+  CHECK(controller.report(make_key('e', "ecdsa-sha2-nistp256")) == "nothing");
+  controller.host.index = 8;
+  CHECK(controller.report(make_key('b')) == "written");
 }
 
 TEST_CASE("nothing is added beside what known_hosts holds for a host", "[host_key]") {
-  CHECK(Desk{{make_key('a')}}.report(make_key('a')) == "nothing");
-  CHECK(Desk{{make_key('a')}}.report(make_key('b')) ==
+  CHECK(Controller{{make_key('a')}}.report(make_key('a')) == "nothing");
+  CHECK(Controller{{make_key('a')}}.report(make_key('b')) ==
         "the ssh-ed25519 host key has changed (or someone is in between)");
-  CHECK(Desk{{marked(kRevokedMark, make_key('a'))}}.report(make_key('a')) ==
+  CHECK(Controller{{marked(kRevokedMark, make_key('a'))}}.report(make_key('a')) ==
         "the ssh-ed25519 host key is revoked in known_hosts");
-  CHECK(Desk{{marked(kOtherPortMark, make_key('a'))}}.report(make_key('a')) == "nothing");
-  CHECK(Desk{{marked(kOtherPortMark, make_key('a'))}}.report(make_key('b')) ==
+  CHECK(Controller{{marked(kOtherPortMark, make_key('a'))}}.report(make_key('a')) == "nothing");
+  CHECK(Controller{{marked(kOtherPortMark, make_key('a'))}}.report(make_key('b')) ==
         "written");  // no change: ssh's rule
-  CHECK(Desk{{make_key('r', "ssh-rsa")}}.report(make_key('b')) ==
+  CHECK(Controller{{make_key('r', "ssh-rsa")}}.report(make_key('b')) ==
         "known_hosts holds only keys that libssh2 cannot ask for");
-  Desk flagged;
+  Controller flagged;
   flagged.host.known_key_revoked = true;
   CHECK(flagged.report(make_key('a')) == "the ssh-ed25519 host key is revoked in known_hosts");
 }
 
 TEST_CASE("where a login from here would report no new key, none is taken", "[host_key]") {
-  Desk desk;
+  Controller controller;
   SECTION("the user has not asked for it") {
-    desk.profile.host_keys = GENERATE(HostKeyPolicy::strict, HostKeyPolicy::no_check);
-    CHECK(desk.report(make_key('a')) == "new keys are not to be added (++accept-new-host-keys)");
+    controller.profile.host_keys = GENERATE(HostKeyPolicy::strict, HostKeyPolicy::no_check);
+    CHECK(controller.report(make_key('a')) == "new keys are not to be added (++accept-new-host-keys)");
   }
   SECTION("the ssh command would log in") {
-    desk.profile.ssh_command_only = true;
-    CHECK(desk.report(make_key('a')) == "such hosts are not logged in to by the built-in ssh");
+    controller.profile.ssh_command_only = true;
+    CHECK(controller.report(make_key('a')) == "such hosts are not logged in to by the built-in ssh");
   }
   SECTION("so would another command, or none") {
-    desk.profile.via = GENERATE(Via::command, Via::local);
-    CHECK(desk.report(make_key('a')) == "such hosts are not logged in to by the built-in ssh");
+    controller.profile.via = GENERATE(Via::command, Via::local);
+    CHECK(controller.report(make_key('a')) == "such hosts are not logged in to by the built-in ssh");
   }
   SECTION("it is no key") {
-    CHECK(desk.report({"ssh-ed25519", "x"}) == "it is no key");
+    CHECK(controller.report({"ssh-ed25519", "x"}) == "it is no key");
   }
   SECTION("it is no key of that type") {
-    CHECK(desk.report(marked("ssh-rsa", make_key('a'))) == "it is no key");
+    CHECK(controller.report(marked("ssh-rsa", make_key('a'))) == "it is no key");
   }
   SECTION("it is nothing at all") {
-    CHECK(desk.report({}) == "it is no key");
+    CHECK(controller.report({}) == "it is no key");
   }
 }
 

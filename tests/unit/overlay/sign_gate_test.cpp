@@ -33,8 +33,8 @@ Host make_host(std::uint32_t index, std::uint32_t profile) {
 }
 
 /// Profile 0: joe with the keys a and b; 1: ann with b; 2: nobody is named; 3: nothing is offered.
-struct Desk {
-  Desk() {
+struct Controller {
+  Controller() {
     job.profiles.resize(4);
     job.profiles[0].user = job.profiles[3].user = "joe";
     job.profiles[1].user = "ann";
@@ -62,97 +62,100 @@ const char* const kTooMany = "4 logins to this host have been signed already";
 }  // namespace
 
 TEST_CASE("a login under the host's name by one of its keys is signed, a few times", "[sign_gate]") {
-  Desk desk;
+  Controller controller;
   for (std::uint32_t i = 0; i < kTries; ++i)
-    CHECK(desk.ask(make_host(7, 0), login("joe", make_key(i % 2 == 0 ? 'a' : 'b'))).empty());
-  CHECK(desk.ask(make_host(7, 0), login("joe", make_key('a'))) ==
+    CHECK(controller.ask(make_host(7, 0), login("joe", make_key(i % 2 == 0 ? 'a' : 'b'))).empty());
+  CHECK(controller.ask(make_host(7, 0), login("joe", make_key('a'))) ==
         "4 logins to this host have been signed already");
-  CHECK(desk.ask(make_host(8, 0), login("joe", make_key('a'))).empty());
-  CHECK(desk.ask(make_host(9, 1), login("ann", make_key('b'))).empty());
+  CHECK(controller.ask(make_host(8, 0), login("joe", make_key('a'))).empty());
+  CHECK(controller.ask(make_host(9, 1), login("ann", make_key('b'))).empty());
 }
 
 TEST_CASE("what is refused does not count", "[sign_gate]") {
-  Desk desk;
-  for (int i = 0; i < 100; ++i) CHECK_FALSE(desk.ask(make_host(7, 0), "").empty());
-  for (int i = 0; i < 100; ++i) CHECK_FALSE(desk.ask(make_host(7, 0), login("root", make_key('a'))).empty());
-  CHECK(desk.ask(make_host(7, 0), login("joe", make_key('a'))).empty());
+  Controller controller;
+  for (int i = 0; i < 100; ++i) CHECK_FALSE(controller.ask(make_host(7, 0), "").empty());
+  for (int i = 0; i < 100; ++i)
+    CHECK_FALSE(controller.ask(make_host(7, 0), login("root", make_key('a'))).empty());
+  CHECK(controller.ask(make_host(7, 0), login("joe", make_key('a'))).empty());
 }
 
 TEST_CASE("other names, other keys and other texts are refused", "[sign_gate]") {
-  Desk desk;
+  Controller controller;
   const std::string good = login("joe", make_key('a'));
   for (const char* user : {"", "root", "Joe", "joe ", "joe2", "ann"})
-    CHECK(desk.ask(make_host(7, 0), login(user, make_key('a'))) ==
+    CHECK(controller.ask(make_host(7, 0), login(user, make_key('a'))) ==
           "it is for another login name than that of the nodelist");
-  CHECK(desk.ask(make_host(7, 1), good) == "it is for another login name than that of the nodelist");
-  CHECK(desk.ask(make_host(7, 2), login("", make_key('a'))) ==
+  CHECK(controller.ask(make_host(7, 1), good) == "it is for another login name than that of the nodelist");
+  CHECK(controller.ask(make_host(7, 2), login("", make_key('a'))) ==
         "it is for another login name than that of the nodelist");
-  CHECK(desk.ask(make_host(7, 0), login("joe", make_key('c'))) == "it is for a key that was not offered");
-  CHECK(desk.ask(make_host(7, 1), login("ann", make_key('a'))) == "it is for a key that was not offered");
-  CHECK(desk.ask(make_host(7, 3), good) == "it is for a key that was not offered");
-  CHECK(desk.ask(make_host(7, 0), good + "x") == "not a login by public key");
-  CHECK(desk.ask(make_host(7, 0), std::string(5000, 'x')) == "too long for a login");
+  CHECK(controller.ask(make_host(7, 0), login("joe", make_key('c'))) ==
+        "it is for a key that was not offered");
+  CHECK(controller.ask(make_host(7, 1), login("ann", make_key('a'))) ==
+        "it is for a key that was not offered");
+  CHECK(controller.ask(make_host(7, 3), good) == "it is for a key that was not offered");
+  CHECK(controller.ask(make_host(7, 0), good + "x") == "not a login by public key");
+  CHECK(controller.ask(make_host(7, 0), std::string(5000, 'x')) == "too long for a login");
 }
 
 TEST_CASE("who is up gets no signature, in no run and at no end", "[sign_gate]") {
-  Desk desk;
+  Controller controller;
   const Host host = make_host(7, 0);
-  CHECK(desk.ask(host, kGood).empty());
-  desk.gate.answered(7);
+  CHECK(controller.ask(host, kGood).empty());
+  controller.gate.answered(7);
   for (int run = 0; run < 3; ++run) {
-    CHECK(desk.ask(host, kGood) == kUp);
-    CHECK(desk.ask(host, kGood, true) == kUp);
-    desk.gate.begin_run();
+    CHECK(controller.ask(host, kGood) == kUp);
+    CHECK(controller.ask(host, kGood, true) == kUp);
+    controller.gate.begin_run();
   }
-  CHECK(desk.ask(make_host(8, 0), kGood).empty());
+  CHECK(controller.ask(make_host(8, 0), kGood).empty());
 }
 
 TEST_CASE("after the end has begun only logins to lost launchers are signed", "[sign_gate]") {
-  Desk desk;
+  Controller controller;
   const Host host = make_host(7, 0);
-  CHECK(desk.ask(host, kGood, true) == kTooLate);
-  desk.gate.answered(7);
-  desk.gate.lost(7);
-  CHECK(desk.ask(host, kGood, true).empty());
-  CHECK(desk.ask(host, kGood).empty());
-  desk.gate.begin_run();  // another one is started there
-  CHECK(desk.ask(host, kGood, true) == kTooLate);
-  CHECK(desk.ask(host, kGood).empty());
-  desk.gate.answered(7);
-  CHECK(desk.ask(host, kGood) == kUp);
+  CHECK(controller.ask(host, kGood, true) == kTooLate);
+  controller.gate.answered(7);
+  controller.gate.lost(7);
+  CHECK(controller.ask(host, kGood, true).empty());
+  CHECK(controller.ask(host, kGood).empty());
+  controller.gate.begin_run();  // another one is started there
+  CHECK(controller.ask(host, kGood, true) == kTooLate);
+  CHECK(controller.ask(host, kGood).empty());
+  controller.gate.answered(7);
+  CHECK(controller.ask(host, kGood) == kUp);
 }
 
 TEST_CASE("signatures for a host are counted over all runs", "[sign_gate]") {
-  Desk desk;
+  Controller controller;
   for (std::uint32_t i = 0; i < kTries; ++i) {
-    CHECK(desk.ask(make_host(7, 0), kGood).empty());
-    desk.gate.answered(7);
-    desk.gate.lost(7);
-    desk.gate.begin_run();
+    CHECK(controller.ask(make_host(7, 0), kGood).empty());
+    controller.gate.answered(7);
+    controller.gate.lost(7);
+    controller.gate.begin_run();
   }
-  CHECK(desk.ask(make_host(7, 0), kGood) == kTooMany);
-  CHECK(desk.ask(make_host(8, 0), kGood).empty());
+  CHECK(controller.ask(make_host(7, 0), kGood) == kTooMany);
+  CHECK(controller.ask(make_host(8, 0), kGood).empty());
 }
 
 TEST_CASE("a host that has been given up is tried again by the next run, if it has no launcher",
           "[sign_gate]") {
-  Desk desk;
-  desk.gate.failed({7, {Errc::timed_out, Phase::connect, "no answer"}});
-  desk.gate.failed({8, {Errc::no_program, Phase::spawn, "not found"}});
-  CHECK(desk.ask(make_host(7, 0), kGood) == "it has been given up");
-  CHECK(desk.ask(make_host(8, 0), kGood) == kUp);
-  desk.gate.begin_run();
-  CHECK(desk.ask(make_host(7, 0), kGood).empty());
-  CHECK(desk.ask(make_host(8, 0), kGood) == kUp);
+  Controller controller;
+  controller.gate.failed({7, {Errc::timed_out, Phase::connect, "no answer"}});
+  controller.gate.failed({8, {Errc::no_program, Phase::spawn, "not found"}});
+  CHECK(controller.ask(make_host(7, 0), kGood) == "it has been given up");
+  CHECK(controller.ask(make_host(8, 0), kGood) == kUp);
+  controller.gate.begin_run();
+  CHECK(controller.ask(make_host(7, 0), kGood).empty());
+  CHECK(controller.ask(make_host(8, 0), kGood) == kUp);
 }
 
 TEST_CASE("a root that takes over signs once for each host, to clean up", "[sign_gate]") {
-  Desk desk;
-  desk.gate.take_over({make_host(7, 0), make_host(8, 0)});
-  CHECK(desk.ask(make_host(7, 0), kGood) == kUp);
-  desk.gate.lost(7);
-  CHECK(desk.ask(make_host(7, 0), kGood).empty());
-  CHECK(desk.ask(make_host(7, 0), kGood) == kTooMany);
+  Controller controller;
+  controller.gate.take_over({make_host(7, 0), make_host(8, 0)});
+  CHECK(controller.ask(make_host(7, 0), kGood) == kUp);
+  controller.gate.lost(7);
+  CHECK(controller.ask(make_host(7, 0), kGood).empty());
+  CHECK(controller.ask(make_host(7, 0), kGood) == kTooMany);
 }
 
 }  // namespace charmtree::sign_gate_test

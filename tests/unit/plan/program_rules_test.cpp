@@ -60,7 +60,7 @@ TEST_CASE("a launch that depends on nothing reads no file") {
   CHECK(fixture.rules.further_arguments().empty());
   CHECK(fixture.reads == 0);
   fixture.options.counts.pes = 7;
-  fixture.options.shown.quiet = true;
+  fixture.options.view.quiet = true;
   CHECK(fixture.complaint({1, 1, 1}).empty());
   CHECK(fixture.rules.further_arguments() == Words{"++quiet"});
   CHECK(fixture.reads == 1);
@@ -174,7 +174,7 @@ TEST_CASE("++ppn stays with a compiled program that does not speak to us") {
 TEST_CASE("++quiet goes on to whatever may be Charm++") {
   const auto passed = [](Kind kind, const std::string& program = "./app", const Words& arguments = {}) {
     Fixture fixture{kind, program};
-    fixture.options.shown.quiet = true;
+    fixture.options.view.quiet = true;
     fixture.options.arguments = arguments;
     return !fixture.rules.further_arguments().empty();
   };

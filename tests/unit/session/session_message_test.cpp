@@ -34,8 +34,8 @@ std::string coded(const Message& message) {
   return *frame;
 }
 
-Listener::To receiver(const Message& message) {
-  return is_of_root(message) ? Listener::To::client : Listener::To::root;
+Decoder::To receiver(const Message& message) {
+  return is_of_root(message) ? Decoder::To::client : Decoder::To::root;
 }
 
 }  // namespace
@@ -43,14 +43,14 @@ Listener::To receiver(const Message& message) {
 TEST_CASE("every word between a session and its users arrives as it was said", "[session]") {
   for (const Message& message : all()) {
     const std::string frame = coded(message);
-    Listener listener{receiver(message)};
+    Decoder decoder{receiver(message)};
     for (const char byte : frame.substr(0, frame.size() - 1)) {
-      listener.append({&byte, 1});
-      const auto nothing = listener.next();
+      decoder.append({&byte, 1});
+      const auto nothing = decoder.next();
       REQUIRE((nothing && !nothing->has_value()));
     }
-    listener.append({&frame.back(), 1});
-    const auto heard = listener.next();
+    decoder.append({&frame.back(), 1});
+    const auto heard = decoder.next();
     REQUIRE((heard && heard->has_value()));
     CHECK((*heard)->index() == message.index());
     CHECK(coded(**heard) == frame);
@@ -59,11 +59,11 @@ TEST_CASE("every word between a session and its users arrives as it was said", "
 
 TEST_CASE("what the other end may not say breaks the connection for good", "[session]") {
   for (const Message& message : all()) {
-    Listener listener{is_of_root(message) ? Listener::To::root : Listener::To::client};
-    listener.append(coded(message));
-    CHECK_FALSE(listener.next());
-    listener.append(coded(all()[receiver(message) == Listener::To::root ? 0 : 7]));
-    CHECK_FALSE(listener.next());
+    Decoder decoder{is_of_root(message) ? Decoder::To::root : Decoder::To::client};
+    decoder.append(coded(message));
+    CHECK_FALSE(decoder.next());
+    decoder.append(coded(all()[receiver(message) == Decoder::To::root ? 0 : 7]));
+    CHECK_FALSE(decoder.next());
   }
 }
 
@@ -83,9 +83,9 @@ TEST_CASE("no bytes are taken for a word that they are not", "[session]") {
       default:
         frame.insert(at, 1, static_cast<char>(random.below(256)));
     }
-    Listener listener{random.below(2) == 0 ? Listener::To::root : Listener::To::client};
-    listener.append(frame);
-    const auto heard = listener.next();
+    Decoder decoder{random.below(2) == 0 ? Decoder::To::root : Decoder::To::client};
+    decoder.append(frame);
+    const auto heard = decoder.next();
     if (!heard) ++refused;
     if (!heard || !heard->has_value()) continue;
     CHECK(encode(**heard));  // whatever was taken is whole
@@ -105,9 +105,9 @@ TEST_CASE("a word that says what cannot be breaks the connection", "[session]") 
   late.time_limit = std::chrono::seconds{1'000'000'001};
   early.time_limit = Duration{-1};
   for (const Message& message : std::vector<Message>{over, said, shown, late, early}) {
-    Listener listener{receiver(message)};
-    listener.append(coded(message));
-    CHECK_FALSE(listener.next());
+    Decoder decoder{receiver(message)};
+    decoder.append(coded(message));
+    CHECK_FALSE(decoder.next());
   }
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("a count that is beyond its frame asks for no memory", "[session]") {
   const std::string run = wire::make_frame(static_cast<std::uint8_t>(Message{Run{}}.index()), "\x01j" + many);
   const std::string over =
       wire::make_frame(static_cast<std::uint8_t>(Message{Over{}}.index()), std::string(2, '\0') + many);
-  Listener root{Listener::To::root}, client{Listener::To::client};
+  Decoder root{Decoder::To::root}, client{Decoder::To::client};
   root.append(run);
   client.append(over);
   CHECK_FALSE(root.next());

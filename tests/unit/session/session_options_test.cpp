@@ -130,16 +130,16 @@ TEST_CASE("all hosts are in a session, and none has processes before a run", "[s
 }
 
 TEST_CASE("an option that could only be ignored is refused", "[session]") {
-  CHECK(good({"++status", "3f2a", "++json", "-"}).shown.json == "-");
+  CHECK(good({"++status", "3f2a", "++json", "-"}).view.json == "-");
   CHECK(good({"++list", "++json", "x"}).mode == Mode::list);
   CHECK(has(failure({"++list", "++label"}), "++label has no meaning with ++list; leave it out"));
   CHECK(has(failure({"++status", "++nodelist", "x"}), "++nodelist has no meaning with ++status"));
   CHECK(has(failure({"++end", "++json", "-"}), "++json has no meaning with ++end"));
   CHECK(has(failure({"++plan", "++json", "-"}), "++json has no meaning with ++plan"));
   CHECK(has(failure({"++ccs", "++label"}), "++label has no meaning with ++ccs"));
-  CHECK(good({"++doctor", "++json", "-", "++label", "+p4", "./app"}).shown.json == "-");
+  CHECK(good({"++doctor", "++json", "-", "++label", "+p4", "./app"}).view.json == "-");
   const Options attach = good({"++attach", "3f2a", "++label", "++no-fold", "++report", "r", "++verbose"});
-  CHECK((attach.output.label && !*attach.output.fold && attach.shown.report == "r" && attach.shown.verbose));
+  CHECK((attach.output.label && !*attach.output.fold && attach.view.report == "r" && attach.view.verbose));
   CHECK(has(failure({"++attach", "++on-failure", "continue"}), "++attach has no use for ++on-failure"));
   CHECK(
       has(failure({"++attach", "+p4"}), "++attach has no use for ++p; a job keeps what it was started with"));

@@ -180,11 +180,12 @@ private:
 ClientListener::ClientListener(asio::io_context& io, Sink sink)
     : io_(io),
       sink_(std::move(sink)),
-      tcp_(door(proto::ClientKind::charm)),
-      local_(door(proto::ClientKind::native)) {}
+      tcp_(listener(proto::ClientKind::charm)),
+      local_(listener(proto::ClientKind::native)) {}
 
-std::unique_ptr<Door> ClientListener::door(proto::ClientKind kind) {
-  return std::make_unique<Door>(io_, [this, kind](int fd, Door::Peer peer) { admit(fd, kind, peer); });
+std::unique_ptr<Listener> ClientListener::listener(proto::ClientKind kind) {
+  return std::make_unique<Listener>(io_,
+                                    [this, kind](int fd, Listener::Peer peer) { admit(fd, kind, peer); });
 }
 
 void ClientListener::drop_clients() {
@@ -209,17 +210,17 @@ Result<std::uint16_t> ClientListener::open_to_clients(const std::vector<std::uin
   constexpr int kTries = 16;
   Result<std::uint16_t> listening = port;
   for (int i = 0; i < (port == 0 ? kTries : 1); ++i) {
-    doors_.clear();
+    listeners_.clear();
     listening = port;
     for (const std::uint32_t address : addresses) {
-      doors_.push_back(door(proto::ClientKind::ccs));
-      listening = doors_.back()->open_tcp(address, *listening);
+      listeners_.push_back(listener(proto::ClientKind::ccs));
+      listening = listeners_.back()->open_tcp(address, *listening);
       if (!listening) break;
     }
     if (listening) break;
   }
   if (listening) {
-    for (const auto& each : doors_) each->accept();
+    for (const auto& each : listeners_) each->accept();
   }
   return listening;
 }
@@ -237,7 +238,7 @@ Result<void> ClientListener::open(const std::string& socket_path) {
 }
 
 /// Whoever connects from another machine has no uid here.
-bool ClientListener::welcome(int fd, proto::ClientKind kind, Door::Peer peer) {
+bool ClientListener::welcome(int fd, proto::ClientKind kind, Listener::Peer peer) {
   if (kind == proto::ClientKind::ccs && any_user_) return true;
   const auto uid = peers_.uid(fd);
   if (!uid) return kind == proto::ClientKind::ccs && !is_own_address(peer.address);
@@ -254,7 +255,7 @@ void ClientListener::make_room() {
   first->lost();
 }
 
-void ClientListener::admit(int fd, proto::ClientKind kind, Door::Peer peer) {
+void ClientListener::admit(int fd, proto::ClientKind kind, Listener::Peer peer) {
   const bool of_job = kind == proto::ClientKind::ccs;
   if (of_job) make_room();
   if (connections_.size() >= (of_job ? most_job_clients_ : kMaxClients) || !welcome(fd, kind, peer)) {

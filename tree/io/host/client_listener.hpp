@@ -19,7 +19,7 @@
 
 #include "tree/base/result.hpp"
 #include "tree/io/asio.hpp"
-#include "tree/io/door.hpp"
+#include "tree/io/listener.hpp"
 #include "tree/io/peer_uid.hpp"
 #include "tree/turn/events.hpp"
 
@@ -76,17 +76,17 @@ private:
   class Connection;
   using Unsent = std::vector<std::shared_ptr<Connection>>;
   static void flush(Unsent& unsent);
-  std::unique_ptr<Door> door(proto::ClientKind kind);
+  std::unique_ptr<Listener> listener(proto::ClientKind kind);
   void drop_largest_backlog();
-  void admit(int fd, proto::ClientKind kind, Door::Peer peer);
+  void admit(int fd, proto::ClientKind kind, Listener::Peer peer);
   void flush_at_end_of_round(std::shared_ptr<Connection> connection);
-  bool welcome(int fd, proto::ClientKind kind, Door::Peer peer);
+  bool welcome(int fd, proto::ClientKind kind, Listener::Peer peer);
   void make_room();
 
   asio::io_context& io_;
   Sink sink_;
-  std::unique_ptr<Door> tcp_, local_;
-  std::vector<std::unique_ptr<Door>> doors_;  // of clients of the job
+  std::unique_ptr<Listener> tcp_, local_;
+  std::vector<std::unique_ptr<Listener>> listeners_;  // of clients of the job
   std::uint16_t port_ = 0;
   std::string path_;
   proto::ClientId last_ = 0;

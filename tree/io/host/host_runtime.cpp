@@ -224,13 +224,13 @@ void HostRuntime::start(std::uint32_t process, SpawnRequest request, Program::Pi
   program->start(in_place ? ChildWatch::Group::fails : ChildWatch::Group::stays);
 }
 
-void HostRuntime::execute(const proto::Adopt& action) {
+void HostRuntime::execute(const proto::AdoptProcess& action) {
   const bool found = adopt(action);
-  sink_(proto::Adopted{action.process, found});
+  sink_(proto::ProcessAdopted{action.process, found});
 }
 
 /// Its parent's other children that have been adopted are not looked into again.
-bool HostRuntime::adopt(const proto::Adopt& action) {
+bool HostRuntime::adopt(const proto::AdoptProcess& action) {
   const auto parent = programs_.find(action.parent);
   const auto inode = listener_.inode_of(action.client);
   if (parent == programs_.end() || !inode) return false;

@@ -39,7 +39,7 @@ public:
 
   void execute(const proto::Prepare& action);
   void execute(const proto::Spawn& action);
-  void execute(const proto::Adopt& action);
+  void execute(const proto::AdoptProcess& action);
   void execute(const proto::Signal& action);
   void execute(const proto::KillLeftovers& action);
   void execute(const proto::DrainOutput& action);
@@ -66,7 +66,7 @@ private:
   Result<void> open_sockets();
   void prepared(Result<std::vector<std::string>> environment);
   void ready();
-  bool adopt(const proto::Adopt& action);
+  bool adopt(const proto::AdoptProcess& action);
   void answer(proto::Prepared prepared);
   std::vector<std::string> environment_of(std::uint32_t process) const;
   std::vector<std::string> command_of(const std::vector<std::string>& more = {}) const;

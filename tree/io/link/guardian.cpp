@@ -20,8 +20,8 @@
 
 #include "tree/base/exit_status.hpp"
 #include "tree/io/clock.hpp"
-#include "tree/io/door.hpp"
 #include "tree/io/link/leftovers.hpp"
+#include "tree/io/listener.hpp"
 #include "tree/io/process_tree.hpp"
 #include "tree/io/unique_fd.hpp"
 

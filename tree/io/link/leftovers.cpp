@@ -15,7 +15,7 @@
 #include <set>
 #include <string_view>
 
-#include "tree/io/door.hpp"
+#include "tree/io/listener.hpp"
 #include "tree/io/peer_uid.hpp"
 #include "tree/io/process_tree.hpp"
 #include "tree/io/unique_fd.hpp"

@@ -280,9 +280,9 @@ void Links::execute(const proto::CloseLink& action) {
 /// Not anew for each run of the program: a name that all can read must not be free for a moment.
 Result<void> Links::open_to_adopters(const std::string& socket) {
   if (adopters_) return {};
-  auto door = std::make_unique<Door>(io_, [this](int fd, Door::Peer) { admit_adopter(fd); });
-  if (auto opened = door->open_local(socket); !opened) return opened;
-  adopters_ = std::move(door);
+  auto listener = std::make_unique<Listener>(io_, [this](int fd, Listener::Peer) { admit_adopter(fd); });
+  if (auto opened = listener->open_local(socket); !opened) return opened;
+  adopters_ = std::move(listener);
   adopters_->accept();
   return {};
 }

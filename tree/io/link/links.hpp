@@ -10,8 +10,8 @@
 #include <string>
 
 #include "tree/io/asio.hpp"
-#include "tree/io/door.hpp"
 #include "tree/io/link/link.hpp"
+#include "tree/io/listener.hpp"
 #include "tree/turn/events.hpp"
 #include "tree/wire/greeting.hpp"
 
@@ -87,7 +87,7 @@ private:
   std::function<void()> parent_drained_;
   Remits remit_;
   std::map<proto::LinkId, PortPtr> ports_;
-  std::unique_ptr<Door> adopters_;
+  std::unique_ptr<Listener> adopters_;
   bool paused_ = false;
   asio::steady_timer linger_;
   std::function<void()> parent_ended_;  // set while only the end of the parent is awaited

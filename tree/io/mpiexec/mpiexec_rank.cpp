@@ -20,7 +20,7 @@
 
 #include "tree/io/clock.hpp"
 #include "tree/io/link/fd_link.hpp"
-#include "tree/io/mpiexec/muster_door.hpp"
+#include "tree/io/mpiexec/rendezvous_listener.hpp"
 #include "tree/io/peer_uid.hpp"
 #include "tree/io/surroundings.hpp"
 #include "tree/wire/codec.hpp"
@@ -129,12 +129,12 @@ RankLauncher::RankLauncher(asio::io_context& io, wire::Ticket ticket, Election e
       ticket_(std::move(ticket)),
       sink_(std::move(sink)),
       context_(PskContext::End::client, ticket_.secret),
-      door_(io, [this](int fd, Door::Peer) { admit(fd); }),
+      listener_(io, [this](int fd, Listener::Peer) { admit(fd); }),
       affinity_(own_affinity()),
       socket_(io),
       timer_(io) {
   set_non_blocking(election.listening.get());
-  door_.assign(std::move(election.listening));
+  listener_.assign(std::move(election.listening));
 }
 
 /// A root that has been killed cannot take its script away; with any other the script is of no use either
@@ -145,7 +145,7 @@ RankLauncher::~RankLauncher() {
 
 void RankLauncher::start(const wire::RankReport& own) {
   report(own);
-  door_.accept();
+  listener_.accept();
   give_up_at_ = now() + ticket_.patience;
   try_next();
 }

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tree/io/asio.hpp"
-#include "tree/io/door.hpp"
+#include "tree/io/listener.hpp"
 #include "tree/io/mpiexec/psk_link.hpp"
 #include "tree/io/unique_fd.hpp"
 #include "tree/wire/mpiexec_message.hpp"
@@ -25,8 +25,8 @@ struct Election {
   UniqueFd launcher;   // the launcher of this host
 };
 
-/// The name by which the processes of a machine elect (io::Door::open_local): it tells nobody the secret, nor
-/// the name on another machine.
+/// The name by which the processes of a machine elect (io::Listener::open_local): it tells nobody the secret,
+/// nor the name on another machine.
 std::string election_socket(const std::string& secret, const std::string& machine);
 
 /// For those who know `secret`. Waits for a launcher that is just coming up, `patience` at most. Error
@@ -79,7 +79,7 @@ private:
   wire::Ticket ticket_;
   Sink sink_;
   PskContext context_;
-  Door door_;
+  Listener listener_;
   std::vector<std::shared_ptr<Local>> locals_;  // their connections, which they watch
   std::string affinity_;                        // of all of them
   std::string reports_;                         // frames for the root

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/job/replay_state.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "tree/base/overloaded.hpp"
+
+namespace charmtree::proto {
+
+void ReplayState::sift(wire::Facts& facts) {
+  std::vector<wire::ProcessSet::Range> fresh;
+  for (const wire::ProcessSet::Range& range : facts.who_ended) {
+    for (const wire::ProcessSet::Range& part : ended_.missing(range)) fresh.push_back(part);
+    ended_.add(range);
+  }
+  facts.who_ended = std::move(fresh);
+  std::erase_if(facts.exits,
+                [this](const wire::ProcessExit& exit) { return exited_.contains(exit.process); });
+  for (const wire::ProcessExit& exit : facts.exits) {
+    exited_.insert(exit.process);
+    exits_.push_back(exit);
+  }
+  if (!code_) code_ = facts.code;
+  if (facts.first_ok) first_ok_ = std::min(*facts.first_ok, first_ok_.value_or(UINT32_MAX));
+}
+
+void ReplayState::note(const wire::Message& message) {
+  const Overloaded matters{[](const wire::LinkLost& m) { return !m.processes.empty(); },
+                           [](const wire::AbortUp&) { return true; }, [](const auto&) { return false; }};
+  if (std::visit(matters, static_cast<const wire::AnyMessage&>(message))) messages_.push_back(message);
+}
+
+void ReplayState::forget_lost(const wire::ProcessSet& lost) {
+  const auto is_known = [&](const wire::ProcessSet::Range& range) { return lost.missing(range).empty(); };
+  const Overloaded is_told{
+      [&](const wire::LinkLost& m) { return std::all_of(m.processes.begin(), m.processes.end(), is_known); },
+      [](const auto&) { return false; }};
+  std::erase_if(messages_, [&](const wire::Message& message) {
+    return std::visit(is_told, static_cast<const wire::AnyMessage&>(message));
+  });
+  std::erase_if(exits_, [&](const wire::ProcessExit& exit) { return lost.contains(exit.process); });
+}
+
+wire::Facts ReplayState::facts() const {
+  wire::Facts facts;
+  facts.who_ended = ended_.ranges();
+  facts.exits = exits_;
+  facts.code = code_;
+  facts.first_ok = first_ok_;
+  return facts;
+}
+
+}  // namespace charmtree::proto
