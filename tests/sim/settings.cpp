@@ -6,20 +6,17 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <optional>
 
 #include "tests/sim/dice.hpp"
+#include "tests/sim/setting_rows.hpp"
 
 namespace charmtree::sim {
 
 namespace {
 
-struct Row {
-  std::string_view name;
-  double Settings::*member;
-};
+using Row = SettingRow<Settings>;
 #define CT_ROW(name)       \
   Row {                    \
 #name, &Settings::name \
@@ -64,11 +61,7 @@ Error wrong(std::string what) {
 
 std::optional<double> number(std::string_view text) {
   if (const auto word = kWords.find(text); word != kWords.end()) return word->second;
-  const std::string copy{text};
-  char* end = nullptr;
-  const double value = std::strtod(copy.c_str(), &end);
-  if (copy.empty() || *end != '\0' || !std::isfinite(value)) return {};
-  return value;
+  return number_in(std::string{text});
 }
 
 /// A number, or one drawn from a range (whole numbers if both ends are) or a choice.
@@ -125,9 +118,8 @@ Result<Assignments> parse_overrides(const std::vector<std::string>& words) {
 Result<Settings> draw_settings(const Assignments& assignments, std::uint64_t seed) {
   Settings settings;
   for (const auto& [name, text] : assignments) {
-    const auto* row =
-        std::find_if(kRows.begin(), kRows.end(), [&wanted = name](const Row& r) { return r.name == wanted; });
-    if (row == kRows.end()) return wrong(fmt::format("{}: no such setting", name));
+    const Row* row = find_row(kRows, name);
+    if (row == nullptr) return wrong(fmt::format("{}: no such setting", name));
     const auto value = draw(text, Random{seed * 0x9E3779B97F4A7C15ULL + hash_of(name)});
     if (!value) return wrong(fmt::format("{}: `{}` is no value", name, text));
     settings.*(row->member) = *value;
@@ -143,8 +135,8 @@ std::optional<double> draw_value(std::string_view text, std::uint64_t seed) {
 }
 
 std::optional<double> usual_value(std::string_view name) {
-  const auto* row = std::find_if(kRows.begin(), kRows.end(), [&](const Row& r) { return r.name == name; });
-  return row == kRows.end() ? std::nullopt : std::optional{Settings{}.*(row->member)};
+  const Row* row = find_row(kRows, name);
+  return row == nullptr ? std::nullopt : std::optional{Settings{}.*(row->member)};
 }
 
 std::vector<std::string> words_of(const Settings& settings) {
@@ -159,10 +151,7 @@ std::vector<std::string> words_of(const Settings& settings) {
 }
 
 std::string describe_settings() {
-  const Settings settings;
-  std::string text;
-  for (const Row& row : kRows) text += fmt::format(" {}={:g}", row.name, settings.*(row.member));
-  return text;
+  return describe_rows(kRows, Settings{});
 }
 
 }  // namespace charmtree::sim

@@ -5,19 +5,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstdlib>
 
+#include "tests/sim/setting_rows.hpp"
 #include "tests/sim/settings.hpp"
 
 namespace charmtree::silence {
 
 namespace {
 
-struct Row {
-  std::string_view name;
-  double Settings::*member;
-};
+using Row = sim::SettingRow<Settings>;
 constexpr std::array kRows{
     Row{"hosts", &Settings::hosts},
     Row{"time", &Settings::time},
@@ -56,14 +52,11 @@ Result<Settings> settings_of(const std::vector<std::string>& words) {
   if (!assignments) return assignments.error();
   Settings settings;
   for (const auto& [name, text] : *assignments) {
-    const auto* row =
-        std::find_if(kRows.begin(), kRows.end(), [&wanted = name](const Row& r) { return r.name == wanted; });
-    if (row == kRows.end()) return wrong(fmt::format("{}: no such setting", name));
-    char* end = nullptr;
-    const double value = std::strtod(text.c_str(), &end);
-    if (text.empty() || *end != '\0' || !std::isfinite(value) || value < 0)
-      return wrong(fmt::format("{}: `{}` is no value", name, text));
-    settings.*(row->member) = value;
+    const Row* row = sim::find_row(kRows, name);
+    if (row == nullptr) return wrong(fmt::format("{}: no such setting", name));
+    const auto value = sim::number_in(text);
+    if (!value || *value < 0) return wrong(fmt::format("{}: `{}` is no value", name, text));
+    settings.*(row->member) = *value;
   }
   if (settings.hosts < 2 || settings.hosts > 100e6 || settings.time > 1e6 || settings.loss > 0.9)
     return wrong("hosts are 2 to 100,000,000, the time at most 1,000,000 s, and the loss at most 0.9");
@@ -78,9 +71,7 @@ health::Timing timing_of(const Settings& settings) {
 }
 
 std::string describe(const Settings& settings) {
-  std::string text;
-  for (const Row& row : kRows) text += fmt::format(" {}={:g}", row.name, settings.*(row.member));
-  return text;
+  return sim::describe_rows(kRows, settings);
 }
 
 }  // namespace charmtree::silence

@@ -130,7 +130,7 @@ protected:
   };
 
   // ---- what the derived class says of the world; `now` is moved on by what it costs the launcher
-  /// The login puts its Answer, if ever one comes.
+  /// It puts an Answer to the time at which the login ends, if ever it does.
   virtual void login_begins(std::uint32_t login, const proto::Login& action, Duration& now) = 0;
   virtual LoginEnd login_end(std::uint32_t login) = 0;
   virtual proto::Prepared prepared(std::uint32_t id, const proto::Prepare& action) = 0;
@@ -140,7 +140,7 @@ protected:
   virtual SimProcess& process_at(std::uint32_t number) = 0;
   virtual proto::ClientKind client_kind() const = 0;
   virtual std::optional<Error> spawn_error(std::uint32_t id, const proto::Spawn& action) = 0;
-  /// What it is told as a client that lives and is connected.
+  /// The process lives and is connected.
   virtual void hears(std::uint32_t process, const proto::ClientSend& message, Duration now) = 0;
   /// The process has been started.
   virtual void begins(std::uint32_t process, Duration now) = 0;
@@ -161,10 +161,11 @@ protected:
   // ---- what the derived class is told
   /// A launcher has done what makes no sense.
   virtual void wrong(std::string what) = 0;
-  /// A launcher's turn gave these actions; each is carried out when it has been told.
+  /// A launcher's turn has given these actions.
   virtual void acts(std::uint32_t, const proto::Actions&) {}
+  /// One of them is carried out next.
   virtual void performs(std::uint32_t, const proto::Action&, Duration) {}
-  /// False: nothing arrives. The message may be changed.
+  /// False: nothing is sent. The message may be changed.
   virtual bool sends(std::uint32_t /*wire*/, bool /*up*/, wire::Message&, Duration& /*now*/) { return true; }
   virtual void receives(std::uint32_t, const wire::Message&) {}
   /// The other end of the wire has sent what is no message that it may send.

@@ -129,9 +129,20 @@ private:
   void process_begins(std::uint32_t id, const proto::Spawn& action, Duration now) override;
   void process_ends(std::uint32_t process, Duration now) override;
 
+  void watch(std::uint32_t id, const proto::Say& action, Duration now);
+  void watch(std::uint32_t id, const proto::Record& action, Duration now);
+  void watch(std::uint32_t id, const proto::Show& action, Duration now);
+  void watch(std::uint32_t id, const proto::ReplaceParent& action, Duration now);
+  void watch(std::uint32_t id, const proto::Prepare& action, Duration now);
+  void watch(std::uint32_t id, const proto::AdoptProcess& action, Duration now);
+  void watch(std::uint32_t id, const proto::LookAtClient& action, Duration now);
+  void watch(std::uint32_t id, const proto::KeepTree& action, Duration now);
+  void watch(std::uint32_t id, const proto::Finish& action, Duration now);
+  template <class A>
+  void watch(std::uint32_t, const A&, Duration) {}
+
   void knocks(std::uint32_t login, Duration now);
   Seen& seen(std::uint32_t id);
-  void adopted(std::uint32_t id);
 
   // ---- processes
   void put_step(Duration at, std::uint32_t process, Act act);
@@ -141,7 +152,6 @@ private:
 
   // ---- output
   void prints(std::uint32_t process, Duration now);
-  void shows(const wire::Output& output, Duration now);
   void shown(std::uint32_t process, std::string_view text, Duration now);
   void check_output();
   std::size_t most_at_the_end();

@@ -24,23 +24,48 @@ void World::acts(std::uint32_t id, const Actions& actions) {
 }
 
 void World::performs(std::uint32_t id, const Action& action, Duration now) {
-  if (const auto* say = std::get_if<Say>(&action))
-    id == root_ ? checks_.said(*say) : checks_.wrong("a launcher that has no user speaks to one");
-  if (const auto* record = std::get_if<Record>(&action); record != nullptr && record->error) {
-    if (!lies(Sabotage::silence)) checks_.reported(record->stamps.host, *record->error);
-  }
-  if (const auto* show = std::get_if<Show>(&action)) shows(show->output, now);
-  if (std::holds_alternative<ReplaceParent>(action)) adopted(id);
-  if (const auto* prepare = std::get_if<Prepare>(&action)) begin_run(prepare->job->loss.restarts);
-  if (const auto* kept = std::get_if<KeepTree>(&action)) kept_ = *kept;
-  if (std::holds_alternative<AdoptProcess>(action))
-    checks_.wrong(fmt::format("host {} adopts a process: none of this world forks", launchers_[id].host));
-  if (std::holds_alternative<LookAtClient>(action))  // nobody is watched here
-    checks_.wrong(fmt::format("host {} looks at a process without being told to", launchers_[id].host));
-  const auto* finish = std::get_if<Finish>(&action);
-  if (finish == nullptr || id != root_) return;
-  outcome_.status = finish->status + (lies(Sabotage::mistake) ? 1 : 0);
-  if (outlives_losses() && !lost_at_its_end_) settle_losses(finish->why.lost);
+  std::visit([&](const auto& each) { watch(id, each, now); }, action);
+}
+
+void World::watch(std::uint32_t id, const Say& action, Duration) {
+  if (id != root_) return checks_.wrong("a launcher that has no user speaks to one");
+  checks_.said(action);
+}
+
+void World::watch(std::uint32_t, const Record& action, Duration) {
+  if (action.error && !lies(Sabotage::silence)) checks_.reported(action.stamps.host, *action.error);
+}
+
+void World::watch(std::uint32_t, const Prepare& action, Duration) {
+  begin_run(action.job->loss.restarts);
+}
+
+void World::watch(std::uint32_t id, const ReplaceParent&, Duration) {
+  const std::uint32_t parent = wires_[launchers_[id].adopter].parent;
+  const std::uint32_t level = launchers_[id].level, above = launchers_[parent].level;
+  if (nobody_else_is_lost() && level - above > kMostHops)
+    checks_.wrong(
+        fmt::format("host {} at level {} is adopted from level {}", launchers_[id].host, level, above));
+  seen(id).is_orphan = seen(parent).is_orphan;
+}
+
+void World::watch(std::uint32_t id, const Adopt&, Duration) {
+  checks_.wrong(fmt::format("host {} adopts a process: none of this world forks", launchers_[id].host));
+}
+
+/// Nobody is watched here (tests/unit/node/node_silence_test.cpp does that).
+void World::watch(std::uint32_t id, const LookAtClient&, Duration) {
+  checks_.wrong(fmt::format("host {} looks at a process without being told to", launchers_[id].host));
+}
+
+void World::watch(std::uint32_t, const KeepTree& action, Duration) {
+  kept_ = action;
+}
+
+void World::watch(std::uint32_t id, const Finish& action, Duration now) {
+  if (id != root_) return;
+  outcome_.status = action.status + (lies(Sabotage::mistake) ? 1 : 0);
+  if (outlives_losses() && !lost_at_its_end_) settle_losses(action.why.lost);
   outcome_.finished = now;
 }
 
@@ -89,15 +114,6 @@ void World::receives(std::uint32_t id, const wire::Message& message) {
 void World::broke_protocol(std::uint32_t wire, bool up) {
   checks_.wrong(fmt::format("host {} sent what it may not",
                             launchers_[up ? wires_[wire].child : wires_[wire].parent].host));
-}
-
-void World::adopted(std::uint32_t id) {
-  const std::uint32_t parent = wires_[launchers_[id].adopter].parent;
-  const std::uint32_t level = launchers_[id].level, above = launchers_[parent].level;
-  if (nobody_else_is_lost() && level - above > kMostHops)
-    checks_.wrong(
-        fmt::format("host {} at level {} is adopted from level {}", launchers_[id].host, level, above));
-  seen(id).is_orphan = seen(parent).is_orphan;
 }
 
 bool World::has_power(std::uint32_t id) const {

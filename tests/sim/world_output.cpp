@@ -78,7 +78,8 @@ void World::is_paused(std::uint32_t number, bool paused, Duration now) {
   if (!paused && std::exchange(process.waits_to_print, false)) put_step(now, number, Act::print);
 }
 
-void World::shows(const wire::Output& output, Duration now) {
+void World::watch(std::uint32_t, const Show& action, Duration now) {
+  const wire::Output& output = action.output;
   if (unwritten_ + output_cost(output) > (is_screen_last_ ? most_at_the_end() : kMostUnwritten))
     checks_.wrong("the root shows more than the screen can take");
   shown(output.process, output.text, now);

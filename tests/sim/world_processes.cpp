@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "tests/sim/charm_words.hpp"
 #include "tests/sim/dice.hpp"
 #include "tests/sim/world.hpp"
 #include "tree/wire/charm_message.hpp"
@@ -19,14 +20,6 @@ namespace native = wire::native;
 namespace {
 
 enum Kind : std::uint32_t { plain = 0, is_native = 1, charm = 2 };
-
-std::string words(std::initializer_list<std::uint32_t> values) {
-  std::string bytes;
-  for (const std::uint32_t value : values) {
-    for (int shift = 24; shift >= 0; shift -= 8) bytes.push_back(static_cast<char>(value >> shift));
-  }
-  return bytes;
-}
 
 std::string two_bytes(std::uint16_t value) {
   return {static_cast<char>(value >> 8), static_cast<char>(value & 0xFF)};

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "health/crash_sequence.hpp"
+#include "tests/sim/charm_words.hpp"
 #include "tests/sim/dice.hpp"
 #include "tests/sim/world.hpp"
 #include "tree/wire/charm_message.hpp"
@@ -19,13 +20,6 @@ using namespace proto;
 namespace {
 
 constexpr Duration kSlowAck = 60ms;
-
-std::uint32_t word(std::string_view bytes, std::size_t at) {
-  std::uint32_t value = 0;
-  for (std::size_t i = at; i < at + 4 && i < bytes.size(); ++i)
-    value = value << 8 | static_cast<std::uint8_t>(bytes[i]);
-  return value;
-}
 
 }  // namespace
 

@@ -181,7 +181,7 @@ std::size_t SmallWorld::alive() const {
 }
 
 void SmallWorld::performs(std::uint32_t id, const Action& action, Duration) {
-  std::visit([&](const auto& each) { note_of(id, each); }, action);
+  std::visit([&](const auto& each) { watch(id, each); }, action);
 }
 
 bool SmallWorld::sends(std::uint32_t wire, bool up, wire::Message& message, Duration& now) {
@@ -191,7 +191,7 @@ bool SmallWorld::sends(std::uint32_t wire, bool up, wire::Message& message, Dura
   return true;
 }
 
-void SmallWorld::note_of(std::uint32_t id, const Finish& action) {
+void SmallWorld::watch(std::uint32_t id, const Finish& action) {
   if (id == root_) {
     result = action;
     result_at = now_;
@@ -200,32 +200,32 @@ void SmallWorld::note_of(std::uint32_t id, const Finish& action) {
   }
 }
 
-void SmallWorld::note_of(std::uint32_t, const RunOver& action) {
+void SmallWorld::watch(std::uint32_t, const RunOver& action) {
   runs.push_back(action.result);
   if (run_over) at(now_, run_over);
 }
 
-void SmallWorld::note_of(std::uint32_t id, const Signed& action) {
+void SmallWorld::watch(std::uint32_t id, const Signed& action) {
   const std::string& wanted = outcomes_[launchers_[id].children.at(action.link).login].wants_signed;
   if (!action.signature.empty() && action.signature != "signed " + wanted)
     wrong("a signature of something else");
 }
 
-void SmallWorld::note_of(std::uint32_t, const proto::Signal& action) {
+void SmallWorld::watch(std::uint32_t, const proto::Signal& action) {
   actors.at(action.process).signals.push_back(action.signal);
   actors[action.process].signal_times.push_back(now_);
 }
 
-void SmallWorld::note_of(std::uint32_t id, const StopSelf&) {
+void SmallWorld::watch(std::uint32_t id, const StopSelf&) {
   stops += launchers_[id].node->suspended() ? 1 : 0;
 }
 
-void SmallWorld::note_of(std::uint32_t, const Record& action) {
+void SmallWorld::watch(std::uint32_t, const Record& action) {
   if (action.error) failures.push_back(action);
   stamps.push_back(action.stamps);
 }
 
-void SmallWorld::note_of(std::uint32_t, const Show& action) {
+void SmallWorld::watch(std::uint32_t, const Show& action) {
   (static_cast<Stream>(action.output.stream) == Stream::out ? out : err) += action.output.text;
 }
 

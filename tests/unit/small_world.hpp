@@ -225,22 +225,22 @@ private:
   void launcher_ends(std::uint32_t, Duration now) override { last_exit_at = now; }
   void process_ends(std::uint32_t, Duration now) override { last_exit_at = now; }
 
-  void note_of(std::uint32_t id, const proto::Finish& action);
-  void note_of(std::uint32_t id, const proto::RunOver& action);
-  void note_of(std::uint32_t id, const proto::Signed& action);
-  void note_of(std::uint32_t id, const proto::Signal& action);
-  void note_of(std::uint32_t id, const proto::StopSelf& action);
-  void note_of(std::uint32_t, const proto::Record& action);
-  void note_of(std::uint32_t, const proto::Show& action);
-  void note_of(std::uint32_t, const proto::LookAtClient&) { ++looks; }
-  void note_of(std::uint32_t, const proto::Say& action) { said.push_back(action); }
-  void note_of(std::uint32_t, const proto::StoreHostKey& action) { keys.push_back(action); }
-  void note_of(std::uint32_t, const proto::Sign& action) { signs.push_back(action); }
-  void note_of(std::uint32_t, const proto::KeepTree& action) { kept = action; }
-  void note_of(std::uint32_t, const proto::Examined& action) { checkups.push_back(action.checkup); }
-  void note_of(std::uint32_t, const proto::Progress& action) { progress.push_back(action); }
+  void watch(std::uint32_t id, const proto::Finish& action);
+  void watch(std::uint32_t id, const proto::RunOver& action);
+  void watch(std::uint32_t id, const proto::Signed& action);
+  void watch(std::uint32_t id, const proto::Signal& action);
+  void watch(std::uint32_t id, const proto::StopSelf& action);
+  void watch(std::uint32_t, const proto::Record& action);
+  void watch(std::uint32_t, const proto::Show& action);
+  void watch(std::uint32_t, const proto::LookAtClient&) { ++looks; }
+  void watch(std::uint32_t, const proto::Say& action) { said.push_back(action); }
+  void watch(std::uint32_t, const proto::StoreHostKey& action) { keys.push_back(action); }
+  void watch(std::uint32_t, const proto::Sign& action) { signs.push_back(action); }
+  void watch(std::uint32_t, const proto::KeepTree& action) { kept = action; }
+  void watch(std::uint32_t, const proto::Examined& action) { checkups.push_back(action.checkup); }
+  void watch(std::uint32_t, const proto::Progress& action) { progress.push_back(action); }
   template <class A>
-  void note_of(std::uint32_t, const A&) {}
+  void watch(std::uint32_t, const A&) {}
 
   void soon(std::function<void()> what) { at(now_ + random_.between(0ms, kActorReaction), std::move(what)); }
   std::uint32_t find(std::uint32_t host) const;

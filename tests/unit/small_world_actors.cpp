@@ -2,31 +2,16 @@
 // The processes of the small world, and the client's side of the Charm++ protocol.
 #include <fmt/format.h>
 
+#include "tests/sim/charm_words.hpp"
 #include "tests/unit/small_world.hpp"
 #include "tree/wire/charm_message.hpp"
 
 namespace charmtree::test {
 
 using namespace proto;
+using sim::word, sim::words;
 
-namespace {
-
-std::string words(std::initializer_list<std::uint32_t> values) {
-  std::string bytes;
-  for (const std::uint32_t value : values) {
-    for (int shift = 24; shift >= 0; shift -= 8) bytes.push_back(static_cast<char>(value >> shift));
-  }
-  return bytes;
-}
-
-std::uint32_t word(std::string_view bytes, std::size_t at) {
-  std::uint32_t value = 0;
-  for (std::size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
-  return value;
-}
-
-}  // namespace
-
+/// Whether it can be or not, that is the one try.
 std::optional<Error> SmallWorld::spawn_error(std::uint32_t id, const Spawn& action) {
   Actor& actor = actors.at(action.process);
   if (std::exchange(actor.spawned, true)) wrong("a process is spawned twice");
