@@ -49,7 +49,7 @@ void World::watch(std::uint32_t id, const ReplaceParent&, Duration) {
   seen(id).is_orphan = seen(parent).is_orphan;
 }
 
-void World::watch(std::uint32_t id, const Adopt&, Duration) {
+void World::watch(std::uint32_t id, const AdoptProcess&, Duration) {
   checks_.wrong(fmt::format("host {} adopts a process: none of this world forks", launchers_[id].host));
 }
 
