@@ -9,7 +9,6 @@
 namespace charmtree::test {
 
 using namespace proto;
-using sim::word, sim::words;
 
 /// Whether it can be or not, that is the one try.
 std::optional<Error> SmallWorld::spawn_error(std::uint32_t id, const Spawn& action) {
@@ -41,10 +40,10 @@ void SmallWorld::connect(Actor& actor) {
   const std::uint32_t own = number(actor);
   deliver(actor.launcher, ClientOpened{ClientKind::charm, client_of(own)});
   if (actor.old)
-    return client_says(actor,
-                       wire::make_charm_message("initnode", words({own, 1, 1000 + own, 0, 0, 0xC0000202})));
-  client_says(
-      actor, wire::make_charm_message("initnode", words({own, 2, 2, 1, 0, 0, 0, 1000 + own, 0, 0xC0000202})));
+    return client_says(
+        actor, wire::make_charm_message("initnode", sim::words({own, 1, 1000 + own, 0, 0, 0xC0000202})));
+  client_says(actor, wire::make_charm_message(
+                         "initnode", sim::words({own, 2, 2, 1, 0, 0, 0, 1000 + own, 0, 0xC0000202})));
 }
 
 void SmallWorld::fork(Actor& parent, std::uint32_t children, std::uint32_t first) {
@@ -85,7 +84,7 @@ void SmallWorld::hears(std::uint32_t process, const ClientSend& message, Duratio
 void SmallWorld::hears_bytes(Actor& actor, const std::string& bytes) {
   actor.buffer += bytes;
   while (actor.alive && actor.buffer.size() >= wire::kCharmHeader) {
-    const std::size_t size = wire::kCharmHeader + word(actor.buffer, 0);
+    const std::size_t size = wire::kCharmHeader + sim::word(actor.buffer, 0);
     if (actor.buffer.size() < size) return;
     const std::string message = actor.buffer.substr(0, size);
     actor.buffer.erase(0, size);
@@ -96,9 +95,9 @@ void SmallWorld::hears_bytes(Actor& actor, const std::string& bytes) {
 
 void SmallWorld::hears_message(Actor& actor, std::string_view type, std::string_view payload) {
   if (type == "die") return actor.stubborn ? void() : exits(number(actor), 1, 0, now_);
-  if (type == "nodefork") return fork(actor, word(payload, 0), word(payload, 4));
+  if (type == "nodefork") return fork(actor, sim::word(payload, 0), sim::word(payload, 4));
   if (type == "initnodetab") {
-    actor.own = word(payload, 4);
+    actor.own = sim::word(payload, 4);
     actor.table = payload.substr(8);
   } else if (type == "scanf-data") {
     actor.scanned = payload.substr(0, payload.size() - 1);
@@ -118,7 +117,7 @@ void SmallWorld::next_step(Actor& actor) {
   if (actor.verbs && actor.qpdata.empty()) {
     std::string list;
     for (std::uint32_t to = 0; to < actors.size(); ++to)
-      if (to != number(actor)) list += words({0xFFFFFFFF, 7, number(actor), to});
+      if (to != number(actor)) list += sim::words({0xFFFFFFFF, 7, number(actor), to});
     return client_says(actor, make_charm_message("qplist", list));
   }
   if (!actor.scan_format.empty())
