@@ -50,7 +50,7 @@ std::string Adoption::proof(const char* what, const std::string& theirs, const S
 void Adoption::up(const wire::Message& message, Turn& turn) {
   const Overloaded hear{[&](const wire::Claim& m) { claim(m, turn); },
                         [&](const auto&) { turn.act(CloseLink{kAdopterLink}); }};
-  std::visit(hear, static_cast<const wire::AnyMessage&>(message));
+  dispatch(hear, message);
 }
 
 /// Only a parent, or who was above it: of two that want us, the one nearer to the root knows better.

@@ -67,7 +67,7 @@ void CrashRestarts::send_orders(RootTurn& turn) {
         },
         [](const auto&) {},  // it gives no other orders
     };
-    std::visit(send, static_cast<const wire::AnyMessage&>(message));
+    dispatch(send, message);
   }
 }
 

@@ -213,8 +213,7 @@ bool Repairs::up(Child& child, LinkId link, const wire::Message& message, Turn& 
       },
       [&](const auto&) { return is_claimed && refuse(); },
   };
-  const auto& any = static_cast<const wire::AnyMessage&>(message);
-  return child.adopts() ? std::visit(of_adopter, any) : std::visit(of_child, any);
+  return child.adopts() ? dispatch(of_adopter, message) : dispatch(of_child, message);
 }
 
 /// We are there, and now to the one that waits.

@@ -60,7 +60,7 @@ void Watch::note_what_is_sent(Turn& turn) {
   if (!detector_) return;
   const Overloaded note{[&](const Send& send) { detector_->sent(send.link, turn.real_now()); },
                         [](const auto&) {}};
-  for (const Action& action : turn.out()) std::visit(note, static_cast<const AnyAction&>(action));
+  for (const Action& action : turn.out()) dispatch(note, action);
 }
 
 void Watch::resume(Instant now) {

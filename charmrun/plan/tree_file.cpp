@@ -82,7 +82,7 @@ Result<void> read_lists(std::string_view text, KeptTree& tree) {
     if (!frame->has_value()) break;
     auto message = wire::decode_message((*frame)->type, (*frame)->payload);
     if (!message) return message.error();
-    if (!std::visit(take, static_cast<const wire::AnyMessage&>(*message)))
+    if (!dispatch(take, std::as_const(*message)))
       return bad_input("it has a message that is none of its lists");
   }
   return decoder.buffered() == 0 ? Result<void>{} : bad_input("it ends early");

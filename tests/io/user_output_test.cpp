@@ -85,16 +85,16 @@ TEST_CASE("who waits for a receipt gets it when its output is written, and no mo
   const auto work = io::asio::make_work_guard(bench.io);
   bench.show("asked: ", true);
   REQUIRE(bench.output->drain(10s));
-  while (!bench.view && bench.io.run_one_for(10s) > 0) continue;
-  CHECK(bench.view == 3U);
+  while (!bench.shown && bench.io.run_one_for(10s) > 0) continue;
+  CHECK(bench.shown == 3U);
   bench.io.run_for(std::chrono::milliseconds{100});
   CHECK(bench.rooms > 0);
-  bench.view.reset();
+  bench.shown.reset();
   bench.output->confirm_passed(5);
   bench.output.reset();
   bench.io.restart();
   bench.io.run_for(std::chrono::milliseconds{100});
-  CHECK_FALSE(bench.view.has_value());
+  CHECK_FALSE(bench.shown.has_value());
 }
 
 TEST_CASE("on a raw terminal lines begin at its left, but what its process prints is passed on",

@@ -69,7 +69,7 @@ private:
   }
   template <Described S>
   void member(const S& value) {
-    std::apply([this](const auto&... each) { (member(each), ...); }, Members<S>::of(value));
+    Members<S>::with(value, [this](const auto&... each) { (member(each), ...); });
   }
   template <class T>
   void member(const std::vector<T>&) {

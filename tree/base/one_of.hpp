@@ -4,6 +4,7 @@
 // whether it might be meant: that was a quarter of the time to compile who makes messages and actions.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <type_traits>
 #include <utility>
@@ -30,5 +31,27 @@ inline constexpr std::in_place_index_t<IndexIn<std::remove_cvref_t<T>, Variant>:
 
 template <class T, class Variant>
 concept OneOf = (IndexIn<std::remove_cvref_t<T>, Variant>::value < std::variant_size_v<Variant>);
+
+template <class R, class T, class F, class Variant>
+R call_with(F& f, Variant& one) {
+  return f(*std::get_if<T>(&one));
+}
+
+/// f(value), whichever type it has: std::visit of one variant, which takes several times as long to compile
+/// where there are many types. Without a value (an exception left none) it throws.
+template <class F, class T, class... Ts>
+decltype(auto) dispatch(F&& f, std::variant<T, Ts...>& one) {
+  using R = decltype(f(std::declval<T&>()));
+  using Call = R (*)(F&, std::variant<T, Ts...>&);
+  static constexpr std::array<Call, 1 + sizeof...(Ts)> kCalls{call_with<R, T>, call_with<R, Ts>...};
+  return kCalls.at(one.index())(f, one);
+}
+template <class F, class T, class... Ts>
+decltype(auto) dispatch(F&& f, const std::variant<T, Ts...>& one) {
+  using R = decltype(f(std::declval<const T&>()));
+  using Call = R (*)(F&, const std::variant<T, Ts...>&);
+  static constexpr std::array<Call, 1 + sizeof...(Ts)> kCalls{call_with<R, T>, call_with<R, Ts>...};
+  return kCalls.at(one.index())(f, one);
+}
 
 }  // namespace charmtree

@@ -4,8 +4,8 @@
 
 namespace charmtree {
 
-/// Functions for the alternatives of a variant, as std::visit takes them: an alternative that none of them
-/// takes does not compile. Source: cppreference, std::visit.
+/// Functions for the alternatives of a variant, as std::visit and dispatch (one_of.hpp) take them: an
+/// alternative that none of them takes does not compile. Source: cppreference, std::visit.
 template <class... Each>
 struct Overloaded : Each... {
   using Each::operator()...;

@@ -44,7 +44,7 @@ std::optional<std::vector<OutputItem>> read_back(std::string_view bytes) {
     if (!frame) return {};
     if (!frame->has_value()) break;
     auto message = wire::decode_message((*frame)->type, (*frame)->payload);
-    if (!message || !std::visit(take, static_cast<wire::AnyMessage&>(*message))) return {};
+    if (!message || !dispatch(take, *message)) return {};
   }
   return decoder.buffered() == 0 ? std::optional{std::move(messages)} : std::nullopt;
 }

@@ -28,7 +28,7 @@ void ReplayState::sift(wire::Facts& facts) {
 void ReplayState::note(const wire::Message& message) {
   const Overloaded matters{[](const wire::LinkLost& m) { return !m.processes.empty(); },
                            [](const wire::AbortUp&) { return true; }, [](const auto&) { return false; }};
-  if (std::visit(matters, static_cast<const wire::AnyMessage&>(message))) messages_.push_back(message);
+  if (dispatch(matters, message)) messages_.push_back(message);
 }
 
 void ReplayState::forget_lost(const wire::ProcessSet& lost) {
@@ -36,9 +36,7 @@ void ReplayState::forget_lost(const wire::ProcessSet& lost) {
   const Overloaded is_told{
       [&](const wire::LinkLost& m) { return std::all_of(m.processes.begin(), m.processes.end(), is_known); },
       [](const auto&) { return false; }};
-  std::erase_if(messages_, [&](const wire::Message& message) {
-    return std::visit(is_told, static_cast<const wire::AnyMessage&>(message));
-  });
+  std::erase_if(messages_, [&](const wire::Message& message) { return dispatch(is_told, message); });
   std::erase_if(exits_, [&](const wire::ProcessExit& exit) { return lost.contains(exit.process); });
 }
 

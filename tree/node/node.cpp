@@ -23,16 +23,14 @@ constexpr Duration kHoldOn = health::Repairs::kLongestReach;
 /// Only the root shows text. Elsewhere a Say becomes a Note to the parent; who has none drops it.
 void words_become_notes(std::uint32_t host, bool has_parent, Actions& out) {
   const Overloaded is_word{[](const Say&) { return true; }, [](const auto&) { return false; }};
-  if (!has_parent)
-    std::erase_if(
-        out, [&](const Action& each) { return std::visit(is_word, static_cast<const AnyAction&>(each)); });
+  if (!has_parent) std::erase_if(out, [&](const Action& each) { return dispatch(is_word, each); });
   for (Action& action : out) {
-    std::visit(Overloaded{[&](const Say& say) {
-                            wire::Note note{host, say.text, say.tone != Tone::verbose};
-                            action = Send{kParentLink, std::move(note)};
-                          },
-                          [](const auto&) {}},
-               static_cast<const AnyAction&>(action));
+    dispatch(Overloaded{[&](const Say& say) {
+                          wire::Note note{host, say.text, say.tone != Tone::verbose};
+                          action = Send{kParentLink, std::move(note)};
+                        },
+                        [](const auto&) {}},
+             std::as_const(action));
   }
 }
 
@@ -42,7 +40,7 @@ void show_real_times(Duration behind, Actions& out) {
                            if (show.output.read != kNever) show.output.read += behind;
                          },
                          [](const auto&) {}};
-  for (Action& action : out) std::visit(shift, static_cast<AnyAction&>(action));
+  for (Action& action : out) dispatch(shift, action);
 }
 
 /// Of the root's job, or of a session's run; what is to be said about its end is said.
@@ -148,19 +146,19 @@ void Node::pass_on(const RootOrders& orders) {
       [](const auto&) {},
   };
   for (const wire::Message& message : orders.everyone) {
-    std::visit(here, static_cast<const wire::AnyMessage&>(message));
+    dispatch(here, message);
     hand_down_all(message);
   }
   for (const auto& each : orders.process) {
     const Overloaded pass{[&](const wire::CcsSpread& m) { run_->ccs.down(m, *this); },
                           [&](const auto&) { hand_down(each.first, each.second); }};
-    std::visit(pass, static_cast<const wire::AnyMessage&>(each.second));
+    dispatch(pass, each.second);
   }
   const Overloaded give_input{[&](const wire::Input& m) { run_->input.down(m, *this); },
                               [&](const wire::RecallInput& m) { run_->input.down(m, *this); },
                               [](const auto&) {}};
   for (const wire::Message& message : orders.input)  // also to who is started again now
-    std::visit(give_input, static_cast<const wire::AnyMessage&>(message));
+    dispatch(give_input, message);
   if (const auto link = orders.liar ? way_to(*orders.liar) : std::nullopt)
     give_up(*link,
             Error{Errc::bad_peer, Phase::run, "its launcher answered CCS requests that it was not asked"});
@@ -436,7 +434,7 @@ void Node::tell_up(wire::Message message) {
       [&](wire::LinkLost& m) { return run_->gather.add(m, *this), false; },
       [](auto&) { return false; },
   };
-  if (std::visit(by_part, static_cast<wire::AnyMessage&>(message))) return;
+  if (dispatch(by_part, message)) return;
   if (!root_) run_->gather.remember(message, *this);
   if (!parent_.is_gone()) hand_up(std::move(message));
 }
@@ -464,7 +462,7 @@ void Node::hand_up(wire::Message message) {
       [&](wire::Idle&) { root_->lost_idle(); },
       [&](auto&) { ask_root(); },
   };
-  std::visit(at_root, static_cast<wire::AnyMessage&>(message));
+  dispatch(at_root, message);
 }
 
 void Node::hand_down_all(const wire::Message& message) {
@@ -483,7 +481,7 @@ void Node::hand_down(std::uint32_t process, const wire::Message& message) {
         if (child->finished > 0) --child->finished;
       },
       [](const auto&) {}};
-  std::visit(note, static_cast<const wire::AnyMessage&>(message));
+  dispatch(note, message);
   out_->push_back(Send{*link, message});
 }
 

@@ -28,12 +28,12 @@ bool is_first_word(const wire::Message& message) {
   const Overloaded is_first{[](const wire::Welcome&) { return true; },
                             [](const wire::Sweep&) { return true; }, [](const wire::Adopt&) { return true; },
                             [](const auto&) { return false; }};
-  return std::visit(is_first, static_cast<const wire::AnyMessage&>(message));
+  return dispatch(is_first, message);
 }
 
 bool is_note(const wire::Message& message) {
   const Overloaded look{[](const wire::Note&) { return true; }, [](const auto&) { return false; }};
-  return std::visit(look, static_cast<const wire::AnyMessage&>(message));
+  return dispatch(look, message);
 }
 
 /// The program is to run again: the job takes its new description, if it is one of the same job.
@@ -124,7 +124,7 @@ void Node::hear(Event event) {
       },
       [&](auto& e) { run_->host.on(std::move(e), *this); },
   };
-  std::visit(act, static_cast<AnyEvent&>(event));
+  dispatch(act, event);
 }
 
 void Node::hear_link(LinkMessage event) {
@@ -207,7 +207,7 @@ void Node::from_parent(const wire::Message& message) {
       [](const wire::Claim&) {},    // comes from an adopter
       []<class M>(const M&) requires(!wire::FromParent<M>){},
   };
-  std::visit(act, static_cast<const wire::AnyMessage&>(message));
+  dispatch(act, message);
 }
 
 void Node::welcome(const wire::Welcome& message) {
@@ -271,7 +271,7 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
       [](wire::Taken&) {},
       [](wire::FromParent auto&) {},
   };
-  std::visit(act, static_cast<wire::AnyMessage&>(message));
+  dispatch(act, message);
 }
 
 void Node::done(Child& child, LinkId link, const wire::Done& message) {
@@ -322,7 +322,7 @@ void Node::tell(const News& news) {
       },
       [&](GivenUp) { given_up(); },
   };
-  std::visit(hear, news);
+  dispatch(hear, news);
 }
 
 void Node::lose_silent(const LinkSilent& silent) {

@@ -142,7 +142,7 @@ void RootController::message(const wire::Message& message, Instant now, Actions&
       [&](const wire::ScanUp& m) { input_.on(m, out, orders.of_input()); },
       []<class M>(const M&) requires(!wire::ForRoot<M>){},
   };
-  std::visit(act, static_cast<const wire::AnyMessage&>(message));
+  dispatch(act, message);
 }
 
 namespace {

@@ -26,7 +26,7 @@ void RootController::Turn::tell(const RootNews& news) {
         if (root_.progress_) root_.progress_->on(restart);
       },
   };
-  std::visit(act, news);
+  dispatch(act, news);
 }
 
 void RootController::turn(Instant now, Actions& out, RootOrders& orders) {

@@ -185,7 +185,7 @@ bool may_say(const Seat& seat, LinkId link, const wire::Message& message, std::u
       },
       [&](const wire::InputReturned&) { return subtree.owns_process(link, seat.job.input.process); },
   };
-  return std::visit(
+  return dispatch(
       [&]<class M>(const M& each) {
         constexpr auto& row = wire::kRowOf<M>;
         const auto owns_all = [&](auto... names) { return (owns(each, names) && ...); };
@@ -195,19 +195,18 @@ bool may_say(const Seat& seat, LinkId link, const wire::Message& message, std::u
         else
           return true;
       },
-      static_cast<const wire::AnyMessage&>(message));
+      message);
 }
 
 /// Facts, output and answers, and what takes no memory: they have limits of their own, or need none.
 bool is_counted(const wire::Message& message) {
-  return std::visit([]<class M>(const M&) { return wire::kRowOf<M>.is_counted; },
-                    static_cast<const wire::AnyMessage&>(message));
+  return dispatch([]<class M>(const M&) { return wire::kRowOf<M>.is_counted; }, message);
 }
 
 bool has_clock(const wire::Message& message) {
   const Overloaded look{[](const wire::Hello& m) { return m.clock != kNever; },
                         [](const auto&) { return true; }};
-  return std::visit(look, static_cast<const wire::AnyMessage&>(message));
+  return dispatch(look, message);
 }
 
 /// What a host tells once in a run.
@@ -221,7 +220,7 @@ void note_told(Launch& launch, LinkId link, const wire::Message& message) {
       },
       [](const auto&) {},
   };
-  std::visit(note, static_cast<const wire::AnyMessage&>(message));
+  dispatch(note, message);
 }
 
 }  // namespace
@@ -252,16 +251,16 @@ std::optional<Error> Trust::refusal(LinkId link, const wire::Message& message, s
 bool Trust::has_room(LinkId link, const wire::Message& message, Instant now) {
   const Overloaded look{[&](const wire::Note& m) { return allowances_.line(link, m.text.size(), now); },
                         [](const auto&) { return true; }};
-  return std::visit(look, static_cast<const wire::AnyMessage&>(message));
+  return dispatch(look, message);
 }
 
 void Trust::shorten_texts(LinkId link, wire::Message& message, Instant now) {
   const auto cut = [&](std::string& text) { allowances_.cut(link, text, now); };
-  std::visit(
+  dispatch(
       [&]<class M>(M& m) {
         if constexpr (!std::is_same_v<M, wire::Note>) wire::for_each_text(m, cut);
       },
-      static_cast<wire::AnyMessage&>(message));
+      message);
 }
 
 void Trust::leave_out_lines(LinkId link, std::size_t from, Turn& turn) {
@@ -270,9 +269,7 @@ void Trust::leave_out_lines(LinkId link, std::size_t from, Turn& turn) {
                                  !allowances_.line(link, say.text.size(), turn.now());
                         },
                         [](const auto&) { return false; }};
-  const auto too_much = [&](const Action& each) {
-    return std::visit(look, static_cast<const AnyAction&>(each));
-  };
+  const auto too_much = [&](const Action& each) { return dispatch(look, each); };
   Actions& out = turn.out();
   const auto begin = out.begin() + static_cast<std::ptrdiff_t>(from);
   out.erase(std::remove_if(begin, out.end(), too_much), out.end());

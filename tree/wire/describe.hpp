@@ -12,7 +12,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -24,7 +23,8 @@
 
 namespace charmtree::wire {
 
-/// The members of a struct: CT_MEMBERS.
+/// The members of a struct: CT_MEMBERS. with(value, f) calls f(members...): a tuple of them would be slow to
+/// compile.
 template <class S>
 struct Members;
 
@@ -33,17 +33,31 @@ struct Members;
   template <>                                                         \
   struct Members<Type> {                                              \
     [[maybe_unused]] static constexpr std::string_view kName = #Type; \
-    template <class S>                                                \
-    static auto of([[maybe_unused]] S& s) {                           \
-      return std::tie(__VA_ARGS__);                                   \
+    template <class S, class F>                                       \
+    static constexpr auto with([[maybe_unused]] S& s, const F& f) {   \
+      return f(__VA_ARGS__);                                          \
     }                                                                 \
   };                                                                  \
   static_assert(kNamesAll<Type>, #Type " has more members, or fewer");
 
 template <class S>
-concept Described = requires(S& s) {
-  Members<std::remove_const_t<S>>::of(s);
+concept Described = requires {
+  Members<std::remove_const_t<S>>::kName;
 };
+
+/// The types of some members.
+template <class... Each>
+struct TypesOf {
+  static constexpr std::size_t kSize = sizeof...(Each);
+};
+struct ToTypes {
+  template <class... Each>
+  TypesOf<Each...> operator()(const Each&...) const {
+    return {};
+  }
+};
+template <class S>
+using MemberTypes = decltype(Members<S>::with(std::declval<S&>(), ToTypes{}));
 
 /// Stands for a member of whatever type.
 struct AnyMember {
@@ -61,7 +75,7 @@ constexpr bool takes(std::index_sequence<Each...>) {
 /// constructors (Error, CcsMerge) hides their number, and is believed.
 template <class S>
 inline constexpr bool kNamesAll = [] {
-  constexpr std::size_t kNamed = std::tuple_size_v<decltype(Members<S>::of(std::declval<S&>()))>;
+  constexpr std::size_t kNamed = MemberTypes<S>::kSize;
   return !std::is_aggregate_v<S> ||
          (takes<S>(std::make_index_sequence<kNamed>{}) && !takes<S>(std::make_index_sequence<kNamed + 1>{}));
 }();
@@ -87,9 +101,9 @@ inline constexpr bool kMayBeCut = false;
 template <class T>
 struct Least : std::integral_constant<std::size_t, 1> {};
 template <class... Each>
-struct Least<std::tuple<Each&...>> : std::integral_constant<std::size_t, (Least<Each>::value + ... + 0)> {};
+struct Least<TypesOf<Each...>> : std::integral_constant<std::size_t, (Least<Each>::value + ... + 0)> {};
 template <Described S>
-struct Least<S> : Least<decltype(Members<S>::of(std::declval<S&>()))> {};
+struct Least<S> : Least<MemberTypes<S>> {};
 
 template <class T>
 concept Number = std::is_integral_v<T> || std::is_enum_v<T>;
@@ -141,7 +155,7 @@ void put_member(Writer& out, const M& member) {
 }
 template <Described S>
 void put(Writer& out, const S& value) {
-  std::apply([&](const auto&... member) { (put_member<S>(out, member), ...); }, Members<S>::of(value));
+  Members<S>::with(value, [&](const auto&... member) { (put_member<S>(out, member), ...); });
 }
 
 // ---- get
@@ -210,7 +224,7 @@ requires(kMostElements<S> < UINT64_MAX) void get_member(Reader& in, std::vector<
 /// What must hold between members says `bool is_sound(const S&)` beside S.
 template <Described S>
 void get(Reader& in, S& value) {
-  std::apply([&](auto&... member) { (get_member<S>(in, member), ...); }, Members<S>::of(value));
+  Members<S>::with(value, [&](auto&... member) { (get_member<S>(in, member), ...); });
   if constexpr (requires { is_sound(value); }) {
     if (in.ok() && !is_sound(value)) in.poison();
   }
@@ -239,7 +253,7 @@ void for_each_text(S& value, F& f) {
     else
       for_each_text(member, f);
   };
-  std::apply([&](auto&... member) { (look(member), ...); }, Members<S>::of(value));
+  Members<S>::with(value, [&](auto&... member) { (look(member), ...); });
 }
 
 // ---- whole ones
@@ -261,15 +275,24 @@ std::optional<T> decode_whole(std::string_view bytes, const Remit& remit = {}) {
   return value;
 }
 
+template <class T, class As>
+std::optional<As> decode_as(std::string_view bytes, const Remit& remit) {
+  auto value = decode_whole<T>(bytes, remit);
+  if (!value) return {};
+  return std::optional<As>{std::in_place, std::move(*value)};
+}
+template <class As, class... Ts>
+std::optional<As> decode_nth(std::size_t index, std::string_view bytes, const Remit& remit,
+                             const std::variant<Ts...>*) {
+  using Decode = std::optional<As> (*)(std::string_view, const Remit&);
+  static constexpr std::array<Decode, sizeof...(Ts)> kDecoders{decode_as<Ts, As>...};
+  if (index >= kDecoders.size()) return {};
+  return kDecoders[index](bytes, remit);
+}
 /// The alternative with that index; nothing: there is none, or it is malformed.
-template <class Variant, class As = Variant, std::size_t I = 0>
+template <class Variant, class As = Variant>
 std::optional<As> decode_alternative(std::size_t index, std::string_view bytes, const Remit& remit = {}) {
-  if constexpr (I < std::variant_size_v<Variant>) {
-    if (index != I) return decode_alternative<Variant, As, I + 1>(index, bytes, remit);
-    if (auto value = decode_whole<std::variant_alternative_t<I, Variant>>(bytes, remit))
-      return std::optional<As>{std::in_place, std::move(*value)};
-  }
-  return {};
+  return decode_nth<As>(index, bytes, remit, static_cast<const Variant*>(nullptr));
 }
 
 }  // namespace charmtree::wire

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <tuple>
 
 #include "tree/wire/message_rows.hpp"
 
@@ -15,11 +14,11 @@ struct Kind {
   bool goes_down;
   Limit limit;
 };
-constexpr auto kKinds = std::apply(
-    [](const auto&... row) {
-      return std::array{Kind{row.goes_down, row.limit}...};
-    },
-    rows::kAll);
+template <class... Row>
+constexpr std::array<Kind, sizeof...(Row)> kinds_of(const rows::Rows<Row...>& all) {
+  return {Kind{static_cast<const Row&>(all).goes_down, static_cast<const Row&>(all).limit}...};
+}
+constexpr auto kKinds = kinds_of(rows::kAll);
 
 }  // namespace
 

@@ -62,6 +62,12 @@ struct MessageRow {
 
 namespace rows {
 
+/// All of them; a message's is found by its type (a std::tuple of so many is slow to compile).
+template <class... Row>
+struct Rows : Row... {};
+template <class... Row>
+Rows(Row...) -> Rows<Row...>;
+
 template <class M>
 constexpr auto down() {
   return MessageRow<M>{true, {}};
@@ -92,7 +98,7 @@ inline constexpr Limit kPiece{kMaxPiece}, kKey{kMaxKey}, kList{kMaxList};
 inline constexpr Limit kTuples{kMaxList, 0, kMaxTuple + 8};  // all of a host go together
 
 /// A parent is believed: what goes down has no limit but that of every frame.
-inline constexpr std::tuple kAll{
+inline constexpr Rows kAll{
     down<Welcome>(),
     down<Assign>(),
     down<TableDown>(),
@@ -166,23 +172,20 @@ inline constexpr std::tuple kAll{
     up<Silence>(process_once(&Silence::process)).to_root(),
 };
 
-template <class... Rows>
-std::variant<typename Rows::Message...> messages_of(const std::tuple<Rows...>&);
+template <class... Row>
+std::variant<typename Row::Message...> messages_of(const Rows<Row...>&);
 static_assert(std::is_same_v<AnyMessage, decltype(messages_of(kAll))>,
               "each message has a row, in the order of AnyMessage");
 
-template <class M, std::size_t I = 0>
-constexpr std::size_t index_of() {
-  if constexpr (std::is_same_v<M, std::variant_alternative_t<I, AnyMessage>>)
-    return I;
-  else
-    return index_of<M, I + 1>();
+template <class M, class... Says>
+constexpr MessageRow<M, Says...> row_of(const MessageRow<M, Says...>& row) {
+  return row;
 }
 
 }  // namespace rows
 
 template <class M>
-inline constexpr auto kRowOf = std::get<rows::index_of<M>()>(rows::kAll);
+inline constexpr auto kRowOf = rows::row_of<M>(rows::kAll);
 
 /// A parent says it to its child.
 template <class M>

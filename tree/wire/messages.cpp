@@ -68,7 +68,7 @@ std::optional<Message> take_half(Message& message) {
 
 Error too_large(const Message& message, std::size_t payload) {
   const auto name =
-      std::visit([](const auto& m) { return Members<std::decay_t<decltype(m)>>::kName; }, message);
+      dispatch([](const auto& m) { return Members<std::decay_t<decltype(m)>>::kName; }, message);
   const std::size_t most = most_payload(static_cast<std::uint8_t>(message.index()), {});
   const bool mib = most >= 1U << 20;
   return {Errc::bad_input, Phase::run,
@@ -132,7 +132,7 @@ bool goes_down(const Message& message) {
 
 Result<std::string> encode_frames(const Message& message) {
   FrameWriter out;
-  std::visit([&](const auto& value) { put(out, value); }, message);
+  dispatch([&](const auto& value) { put(out, value); }, message);
   const std::size_t size = out.payload_size();
   const bool fits = !is_too_large(message, size);
   const auto whole = [&] { return out.take_frame(static_cast<std::uint8_t>(message.index())); };

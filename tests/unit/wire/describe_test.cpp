@@ -26,9 +26,10 @@ struct Last {
 /// Leaves the last member out.
 template <class M>
 struct charmtree::wire::Members<charmtree::describe_test::Last<M>> {
-  template <class S>
-  static auto of(S& s) {
-    return std::tie(s.first, s.second);
+  static constexpr std::string_view kName = "Last";
+  template <class S, class F>
+  static constexpr auto with(S& s, const F& f) {
+    return f(s.first, s.second);
   }
 };
 

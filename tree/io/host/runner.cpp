@@ -51,7 +51,7 @@ void Runner::turn(Event event) {
 /// What nobody carries out does not compile: it is ours, of the links or of the host; what is left is for the
 /// user, whom only a root has.
 void Runner::execute(Action& action) {
-  std::visit(
+  charmtree::dispatch(
       [this]<class A>(A& each) {
         if constexpr (requires { perform(each); })
           perform(each);
@@ -62,7 +62,7 @@ void Runner::execute(Action& action) {
         else if (user_ != nullptr)
           for_user(each);
       },
-      static_cast<AnyAction&>(action));
+      action);
 }
 
 template <class A>

@@ -204,8 +204,7 @@ void Links::received(const PortPtr& port, std::string_view bytes) {
     auto message = port->reader.next(remit_(port->id));
     if (!message) return fail(port, garbage(message.error()));
     if (!message->has_value()) return;
-    if (port->is_relayed && std::visit(learn_carrier, static_cast<const wire::AnyMessage&>(**message)))
-      continue;
+    if (port->is_relayed && dispatch(learn_carrier, std::as_const(**message))) continue;
     sink_(proto::LinkMessage{port->id, std::move(**message)});
   }
 }
