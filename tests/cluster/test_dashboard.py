@@ -111,7 +111,8 @@ def test_a_browser_names_who_is_late_and_sees_stock_programs_end(cluster: Factor
     browser = Browser(hosts)
     try:
         browser.open(address_of(job))
-        browser.until("document.querySelector('#news').textContent == '◌ waiting for h02'")
+        browser.until("document.querySelector('#stages [aria-current] b')?.textContent == 'start'")
+        browser.until("document.querySelector('#news').textContent == '◌ waiting for h02'")  # its host may have been late before
         assert browser.texts("#stages [aria-current] *")[:2] == ["start", "2 of 3 processes registered"]
         open_the_gate()
         browser.until("document.documentElement.dataset.link == 'ended'")
