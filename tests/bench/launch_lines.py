@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import peers as peer
-from launch_runs import Failed, Line, Reported, floor, good, reported, spread, started, timed
+from launch_runs import Failed, Line, Reported, floor, good, in_turns, reported, spread, started, timed
 from vc_faults import wait_until
 from vc_ssh import known_hosts_line
 from vcluster import SHARED, Cluster
@@ -68,7 +68,7 @@ def wall(settings: Settings) -> Iterator[Line]:
             contestants["Hydra"] = lambda: good(hosts, hydra)
         except peer.NoPeer as error:
             missing = str(error)
-        times = _interleaved(contestants, settings.rounds, settings.say)
+        times = _interleaved(settings, contestants, settings.rounds)
     ratios = _ratios(times["charmrun"], times["floor"])
     detail = f"charmrun {spread(times['charmrun'])} s, floor {spread(times['floor'])} s"
     ratio = statistics.median(ratios)
@@ -84,19 +84,9 @@ def wall(settings: Settings) -> Iterator[Line]:
     yield Line(what, f"{worst:.2f} at most; Hydra {spread(times['Hydra'])} s", "<= 1", worst <= 1)
 
 
-def _interleaved(
-    contestants: dict[str, Callable[[], float]], rounds: int, say: Callable[[str], None]
-) -> dict[str, list[float]]:
-    """One run of each to warm up, then rounds of one run each, in turns."""
-    times: dict[str, list[float]] = {name: [] for name in contestants}
-    for run in contestants.values():
-        run()
-    for number in range(rounds):
-        names = list(contestants)
-        for name in names if number % 2 == 0 else reversed(names):
-            times[name].append(contestants[name]())
-            say(f"round {number + 1} of {rounds}: {name} {times[name][-1]:.3f} s")
-    return times
+def _interleaved(settings: Settings, contestants: dict[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
+    """With a sign of life after each run."""
+    return in_turns(contestants, rounds, lambda number, name, took: settings.say(f"round {number + 1} of {rounds}: {name} {took:.3f} s"))
 
 
 def _ratios(mine: list[float], others: list[float]) -> list[float]:
@@ -262,7 +252,7 @@ def dilated(settings: Settings) -> Iterator[Line]:
             "Hydra": lambda: good(hosts, hydra),
             "Charm++'s charmrun": lambda: started(hosts, theirs),
         }
-        times = _interleaved(contestants, settings.dilated_rounds, settings.say)
+        times = _interleaved(settings, contestants, settings.dilated_rounds)
     for name, target in targets.items():
         ours = times["charmrun, Charm++ program" if name == "Charm++'s charmrun" else "charmrun"]
         ratio = statistics.median(times[name]) / statistics.median(ours)

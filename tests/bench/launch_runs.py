@@ -10,10 +10,10 @@ import re
 import statistics
 import subprocess
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from vcluster import SHARED, Cluster, Result
 
@@ -21,6 +21,7 @@ from vcluster import SHARED, Cluster, Result
 _GATE = ["sh", "-c", 'echo ready; read go; "$@"; exit $?', "sh"]
 _PATIENCE_S = 300.0
 _REPORT = f"{SHARED}/launch.json"
+_Value = TypeVar("_Value")
 
 
 class Failed(RuntimeError):
@@ -115,6 +116,22 @@ def unfolded(names: str) -> list[str]:
             numbers = range(int(first), int(last or first) + 1) if first else []
             found += [f"{stem}{number:0{len(first)}}" for number in numbers] or [stem]
     return found
+
+
+def in_turns(
+    contestants: Mapping[str, Callable[[], _Value]], rounds: int, done: Callable[[int, str, _Value], None] = lambda *_: None
+) -> dict[str, list[_Value]]:
+    """One run of each to warm up, then rounds of one run each, every second one backwards. `done` hears of each: its round, from 0
+    on, its name, and what it gave."""
+    values: dict[str, list[_Value]] = {name: [] for name in contestants}
+    for run in contestants.values():
+        run()
+    for number in range(rounds):
+        names = list(contestants)
+        for name in names if number % 2 == 0 else reversed(names):
+            values[name].append(contestants[name]())
+            done(number, name, values[name][-1])
+    return values
 
 
 def spread(values: Sequence[float]) -> str:
