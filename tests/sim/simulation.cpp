@@ -46,10 +46,8 @@ bool Simulation::step(Duration limit) {
 /// The launcher to which it happens.
 std::uint32_t Simulation::waits_for(const Happening& happening) {
   if (const auto* what = std::get_if<ToNode>(&happening)) return what->to;
-  if (const auto* what = std::get_if<Arrival>(&happening))
-    return what->up ? wires_[what->wire].parent : wires_[what->wire].child;
-  if (const auto* what = std::get_if<HangUp>(&happening))
-    return what->up ? wires_[what->wire].parent : wires_[what->wire].child;
+  if (const auto* what = std::get_if<Arrival>(&happening)) return receiver(what->wire, what->up);
+  if (const auto* what = std::get_if<HangUp>(&happening)) return receiver(what->wire, what->up);
   if (const auto* what = std::get_if<Answer>(&happening)) return logins_[what->login].launcher;
   if (const auto* what = std::get_if<Step>(&happening)) return process_at(what->process).launcher;
   return kNobody;
@@ -158,7 +156,7 @@ void Simulation::happen(ToNode& what, Duration now) {
 
 void Simulation::send(std::uint32_t number, bool up, wire::Message message, Duration& now) {
   Wire& wire = wires_[number];
-  const std::uint32_t id = up ? wire.child : wire.parent;
+  const std::uint32_t id = sender(number, up);
   if (!sends(number, up, message, now)) return;
   std::string coded;
   std::size_t bytes = 0;
@@ -195,7 +193,7 @@ void Simulation::happen(Arrival& what, Duration now) {
 /// As a launcher reads its links, in two pieces.
 void Simulation::read(Arrival& what, Duration now) {
   const Wire& wire = wires_[what.wire];
-  const std::uint32_t to = what.up ? wire.parent : wire.child;
+  const std::uint32_t to = receiver(what.wire, what.up);
   auto [place, is_new] = readers_.try_emplace(what.wire);
   if (is_new) (void)place->second.up.append(wire::make_greeting());
   wire::LinkReader& reader = what.up ? place->second.up : place->second.down;
@@ -220,7 +218,7 @@ void Simulation::read(Arrival& what, Duration now) {
 }
 
 void Simulation::receive(Arrival& what, Duration& now) {
-  const std::uint32_t to = what.up ? wires_[what.wire].parent : wires_[what.wire].child;
+  const std::uint32_t to = receiver(what.wire, what.up);
   cost(to, now, ms(settings_.receive));
   cost(to, now, Duration{static_cast<Duration::rep>(settings_.cipher * static_cast<double>(what.bytes))});
   cost(to, now,
@@ -228,6 +226,10 @@ void Simulation::receive(Arrival& what, Duration& now) {
   receives(to, what.message);
   if (std::holds_alternative<wire::Welcome>(what.message)) launchers_[to].is_welcomed = true;
   now = turn(to, LinkMessage{link_of(what.wire, what.up), std::move(what.message)}, now);
+}
+
+std::uint32_t Simulation::receiver(std::uint32_t wire, bool up) const {
+  return up ? wires_[wire].parent : wires_[wire].child;
 }
 
 LinkId Simulation::link_of(std::uint32_t number, bool up) const {
@@ -240,7 +242,7 @@ void Simulation::happen(HangUp& what, Duration now) {
   Wire& wire = wires_[what.wire];
   bool& open = what.up ? wire.parent_open : wire.child_open;
   if (!std::exchange(open, false)) return;
-  const std::uint32_t to = what.up ? wire.parent : wire.child;
+  const std::uint32_t to = receiver(what.wire, what.up);
   const LinkId link = link_of(what.wire, what.up);
   if (link == kAdopterLink) launchers_[to].adopter = kNobody;
   turn(to, LinkDown{link, {Errc::link_lost, Phase::run, what.why}}, now);

@@ -199,6 +199,9 @@ protected:
   void hang_up(std::uint32_t wire, bool up, Duration now, std::string why);
   void happen(HangUp& what, Duration now);
   void send(std::uint32_t wire, bool up, wire::Message message, Duration& now);
+  /// The launchers at the ends of a wire, as what goes up or down sees them.
+  std::uint32_t receiver(std::uint32_t wire, bool up) const;
+  std::uint32_t sender(std::uint32_t wire, bool up) const { return receiver(wire, !up); }
 
   // ---- processes
   void says(std::uint32_t process, std::string bytes, Duration& now);

@@ -70,7 +70,7 @@ void World::watch(std::uint32_t id, const Finish& action, Duration now) {
 }
 
 bool World::sends(std::uint32_t wire, bool up, wire::Message& message, Duration& now) {
-  const std::uint32_t id = up ? wires_[wire].child : wires_[wire].parent;
+  const std::uint32_t id = sender(wire, up);
   if (const auto* lost = std::get_if<wire::LinkLost>(&message)) checks_.link_lost(*lost);
   if (auto* facts = std::get_if<wire::Facts>(&message); facts != nullptr && lies(Sabotage::slander))
     facts->hosts_up = {0};
@@ -112,8 +112,7 @@ void World::receives(std::uint32_t id, const wire::Message& message) {
 }
 
 void World::broke_protocol(std::uint32_t wire, bool up) {
-  checks_.wrong(fmt::format("host {} sent what it may not",
-                            launchers_[up ? wires_[wire].child : wires_[wire].parent].host));
+  checks_.wrong(fmt::format("host {} sent what it may not", launchers_[sender(wire, up)].host));
 }
 
 bool World::has_power(std::uint32_t id) const {

@@ -185,9 +185,7 @@ void SmallWorld::performs(std::uint32_t id, const Action& action, Duration) {
 }
 
 bool SmallWorld::sends(std::uint32_t wire, bool up, wire::Message& message, Duration& now) {
-  const std::uint32_t parent = launchers_[wires_[wire].parent].host,
-                      child = launchers_[wires_[wire].child].host;
-  sent.push_back({up ? child : parent, up ? parent : child, now, message});
+  sent.push_back({launchers_[sender(wire, up)].host, launchers_[receiver(wire, up)].host, now, message});
   return true;
 }
 
