@@ -9,6 +9,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <string_view>
 
 namespace charmtree::io {
 
@@ -17,7 +18,7 @@ namespace {
 constexpr std::size_t kMostHeaders = 256, kMostText = 4096;
 constexpr std::size_t kMostDynamic = 64U << 10;  // 4,096 entries; libraries need a few dozen
 constexpr std::size_t kMostNeeded = 256;
-constexpr std::size_t kMostSectionName = 8;  // of what is compared
+constexpr std::size_t kMostSectionNames = 64U << 10;
 
 template <class T>
 std::optional<T> at(const std::string& bytes, std::size_t offset) {
@@ -79,12 +80,15 @@ std::vector<ElfFile::Range> ElfFile::read_constants() const {
   const auto header = at<Header>(read(0, sizeof(Header)), 0);
   if (!header || header->e_shentsize != sizeof(SectionHeader) || header->e_shnum > kMostHeaders) return {};
   const std::string table = read(header->e_shoff, header->e_shnum * sizeof(SectionHeader));
-  const auto names = at<SectionHeader>(table, header->e_shstrndx * sizeof(SectionHeader));
-  if (!names) return {};
+  const auto texts = at<SectionHeader>(table, header->e_shstrndx * sizeof(SectionHeader));
+  if (!texts) return {};
+  const std::string names =
+      read(texts->sh_offset, std::min<std::uint64_t>(texts->sh_size, kMostSectionNames));
   std::vector<Range> found;
   for (std::size_t i = 0; const auto entry = at<SectionHeader>(table, i * sizeof(SectionHeader)); ++i) {
     if (entry->sh_type != SHT_PROGBITS || (entry->sh_flags & (SHF_ALLOC | SHF_WRITE)) != SHF_ALLOC) continue;
-    const std::string name = read(names->sh_offset + entry->sh_name, kMostSectionName);
+    if (entry->sh_name >= names.size()) continue;
+    const std::string_view name = std::string_view{names}.substr(entry->sh_name);
     if (name.starts_with(".rodata") || name.starts_with(".lrodata"))
       found.push_back({entry->sh_offset, entry->sh_size});
   }

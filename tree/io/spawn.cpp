@@ -95,9 +95,6 @@ void forget_handlers() {
   }
 }
 
-/// What a child has to do for itself to be in its cgroup.
-enum class Group { as_it_is, to_be_entered };
-
 /// Refused: the job is cleaned up without a cgroup as well.
 void enter(int cgroup) {
   const int entry = ::openat(cgroup, "cgroup.procs", O_WRONLY | O_CLOEXEC);
@@ -105,7 +102,7 @@ void enter(int cgroup) {
   ::close(entry);
 }
 
-[[noreturn, gnu::noinline]] void run_child(const Plan& plan, Group group, volatile Failure& failure) {
+[[noreturn, gnu::noinline]] void run_child(const Plan& plan, int cgroup_to_enter, volatile Failure& failure) {
   const auto fail = [&](Step step, int error) {
     failure.step = step;
     failure.error = error;
@@ -115,7 +112,7 @@ void enter(int cgroup) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != plan.parent) fail(Step::orphan, ESRCH);
   }
-  if (group == Group::to_be_entered) enter(plan.cgroup);
+  if (cgroup_to_enter >= 0) enter(cgroup_to_enter);
   ::setsid();
   ::setrlimit(RLIMIT_NOFILE, plan.descriptor_limit);
   if (plan.fixed_addresses) ::personality(ADDR_NO_RANDOMIZE | own_personality());
@@ -173,7 +170,7 @@ pid_t start_in_cgroup(const Plan& plan, volatile Failure& failure) {
   how.exit_signal = SIGCHLD;
   how.cgroup = static_cast<std::uint64_t>(plan.cgroup);
   const long pid = clone3(how);
-  if (pid == 0) run_child(plan, Group::as_it_is, failure);
+  if (pid == 0) run_child(plan, -1, failure);
   return static_cast<pid_t>(pid);
 }
 
@@ -183,7 +180,7 @@ pid_t start_child(const Plan& plan, volatile Failure& failure) {
     if (const pid_t pid = start_in_cgroup(plan, failure); pid > 0) return pid;
   }
   const pid_t pid = ::vfork();
-  if (pid == 0) run_child(plan, plan.cgroup >= 0 ? Group::to_be_entered : Group::as_it_is, failure);
+  if (pid == 0) run_child(plan, plan.cgroup, failure);
   return pid;
 }
 
