@@ -65,9 +65,9 @@ void KeptTree::keep(Turn& turn) {
   if (!changed_) return;  // asked at each turn
   const Seat seat = turn.seat();
   const bool is_launched = seat.progress.has_table || !seat.progress.any_registered;
-  if (!seat.job.keeps_alive()) changed_ = false;  // nobody will ask for it
-  if (!changed_ || seat.is_ending || !is_launched) return;
+  if (seat.is_ending || !is_launched) return;
   changed_ = false;
+  if (!seat.job.keeps_alive()) return;
   KeepTree kept{{{}, seat.progress.below_lost_launchers}, *seat.hosts, seat.job.pes_per_process};
   for (const Host& host : kept.hosts) {
     const Subtree::Entry* entry = seat.launch.subtree().find(host.index);

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "tree/base/overloaded.hpp"
 #include "tree/job/line_buffer.hpp"
 #include "tree/job/output_grants.hpp"
 #include "tree/wire/charm_message.hpp"

@@ -9,11 +9,9 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <type_traits>
 #include <variant>
 #include <vector>
 
-#include "tree/base/overloaded.hpp"
 #include "tree/job/spool.hpp"
 #include "tree/turn/events.hpp"
 
@@ -30,13 +28,9 @@ std::size_t output_cost(const OutputItem& item);
 wire::Message as_message(OutputItem item);
 
 /// Null: it is a scanf.
-template <class P>
-requires std::is_same_v<std::remove_const_t<P>, OutputItem>
-auto* lines_of(P& item) {
-  using Lines = std::conditional_t<std::is_const_v<P>, const wire::Output, wire::Output>;
-  return std::visit(
-      Overloaded{[](Lines& lines) { return &lines; }, [](const wire::ScanUp&) -> Lines* { return nullptr; }},
-      item);
+template <class Item>
+auto* lines_of(Item& item) {
+  return std::get_if<0>(&item);
 }
 
 class OutputQueue {
