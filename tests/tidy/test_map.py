@@ -6,9 +6,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import layers
+
 REPOSITORY = Path(__file__).resolve().parents[2]
-FOLDERS = ("tree", "charmrun", "health", "ccs", "tests")
-PATH = re.compile(rf"\b(?:{'|'.join(FOLDERS)})/[a-z_/]+(?:\.[ch]pp)?\b")
+FOLDERS = sorted({folder.split("/")[0] for folder in layers.LAYERS})
+PATH = re.compile(rf"\b(?:{'|'.join(FOLDERS)})/[a-z_/]+(?:\.[ch]pp|\.py)?\b")
 NAME = re.compile(r"\b[a-z_]+\.[ch]pp\b")
 
 

@@ -48,6 +48,9 @@ class Layers(unittest.TestCase):
         self.assertEqual(rules("tree/job/a.cpp", '#include "tree/base/b.hpp"\n', **{"tree/base/b.hpp": HEADER}), set())
         self.assertEqual(rules("tree/io/host/a.cpp", '#include "tree/node/b.hpp"\n', **{"tree/node/b.hpp": HEADER}), set())
 
+    def test_a_folder_without_a_row(self):
+        self.assertEqual(rules("exchange/a.cpp", '#include "tree/base/b.hpp"\n', **{"tree/base/b.hpp": HEADER}), {"layer"})
+
     def test_every_layer_names_known_layers(self):
         for folder, allowed in layers.LAYERS.items():
             self.assertLessEqual(set(allowed), set(layers.LAYERS), folder)

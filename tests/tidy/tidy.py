@@ -107,7 +107,10 @@ def functions_of(source):
 
 def check_layers(source):
     layer = layer_of(source.path)
-    if not source.is_cpp or layer is None:
+    if not source.is_cpp:
+        return
+    if layer is None:
+        yield 1, "layer", "its folder has no row in LAYERS (tests/tidy/layers.py)"
         return
     allowed = set(LAYERS[layer]) | {layer}
     for line, quoted, name in source.includes:
