@@ -9,9 +9,14 @@
 #include <iterator>
 #include <type_traits>
 
-#include "tree/wire/codec.hpp"
+#include "tree/wire/table_members.hpp"
 
 namespace charmtree::wire {
+
+template <>
+inline constexpr std::size_t kMostText<CcsReplies::Part> = CcsReplies::kMaxBytes;
+CT_MEMBERS(CcsReplies::Part, s.process, s.bytes)
+CT_MEMBERS(CcsReplies, s.merge, s.parts)
 
 namespace {
 
@@ -56,7 +61,18 @@ std::size_t bytes_of(const std::vector<CcsReplies::Part>& parts) {
   return bytes;
 }
 
+bool do_not_rise(const CcsReplies::Part& a, const CcsReplies::Part& b) {
+  return a.process >= b.process;
+}
+
 }  // namespace
+
+static bool is_sound(const CcsReplies& replies) {
+  const std::vector<CcsReplies::Part>& parts = replies.parts;
+  if (parts.empty() || !replies.merge.is_known() || bytes_of(parts) > CcsReplies::kMaxBytes) return false;
+  if (replies.merge.operation() != CcsMerge::concat) return parts.size() == 1;
+  return std::adjacent_find(parts.begin(), parts.end(), do_not_rise) == parts.end();
+}
 
 bool CcsMerge::is_known() const {
   if (operation() == concat) return number() == none;
@@ -110,32 +126,15 @@ std::string CcsReplies::whole() && {
 
 std::string encode(const CcsReplies& replies) {
   Writer out;
-  out.u8(replies.merge.code);
-  out.varint(replies.parts.size());
-  for (const CcsReplies::Part& part : replies.parts) {
-    out.varint(part.process);
-    out.string(part.bytes);
-  }
+  put(out, replies);
   return out.take();
 }
 
-Result<CcsReplies> decode_ccs_replies(std::string_view bytes, std::size_t most) {
-  Reader in{bytes};
-  CcsReplies replies;
-  replies.merge.code = in.u8();
-  const std::size_t parts = in.count(most);
-  std::size_t left = CcsReplies::kMaxBytes;
-  bool rise = true;
-  for (std::size_t i = 0; i < parts && in.ok() && rise; ++i) {
-    CcsReplies::Part part{in.u32(), in.string(left)};
-    left -= part.bytes.size();
-    rise = replies.parts.empty() || before(replies.parts.back(), part);
-    replies.parts.push_back(std::move(part));
-  }
-  const bool one = replies.merge.operation() == CcsMerge::concat || parts == 1;
-  if (!in.finished() || !rise || !replies.merge.is_known() || parts == 0 || !one)
+Result<CcsReplies> decode_ccs_replies(std::string_view bytes, std::uint32_t most) {
+  auto replies = decode_whole<CcsReplies>(bytes, {.hosts = 0, .processes = most});
+  if (!replies || replies->parts.size() > most)
     return Error{Errc::bad_peer, Phase::run, "malformed CCS replies"};
-  return replies;
+  return std::move(*replies);
 }
 
 }  // namespace charmtree::wire

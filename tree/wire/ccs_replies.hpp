@@ -52,6 +52,6 @@ struct CcsReplies {
 std::string encode(const CcsReplies& replies);
 /// Error bad_peer: no replies, or of more than `most` processes, processes that do not rise, an unknown
 /// merge, or too many bytes.
-Result<CcsReplies> decode_ccs_replies(std::string_view bytes, std::size_t most = SIZE_MAX);
+Result<CcsReplies> decode_ccs_replies(std::string_view bytes, std::uint32_t most = UINT32_MAX);
 
 }  // namespace charmtree::wire

@@ -5,9 +5,33 @@
 
 #include <algorithm>
 
-#include "tree/wire/codec.hpp"
+#include "tree/wire/describe.hpp"
 
 namespace charmtree::wire {
+
+template <>
+inline constexpr std::size_t kMostText<Ticket> = Ticket::kMostBytes;
+template <>
+inline constexpr std::uint64_t kMostElements<Ticket> = Ticket::kMostPlaces;
+template <>
+inline constexpr std::size_t kMostText<RankReport> = RankReport::kMostText;
+template <>
+inline constexpr bool kMayBeCut<RankReport> = true;
+
+CT_MEMBERS(Ticket, s.version, s.secret, s.processes, s.patience, s.script, s.places)
+CT_MEMBERS(RankReport, s.host, s.rank, s.size, s.trouble)
+
+static bool is_sound(const Ticket& ticket) {
+  return ticket.secret.size() == Ticket::kSecret && ticket.patience >= Duration{0};
+}
+
+/// The host stands at the beginning of lines of ours.
+static bool is_sound(const RankReport& report) {
+  return std::all_of(report.host.begin(), report.host.end(), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' ||
+           c == '.' || c == '_';
+  });
+}
 
 namespace {
 
@@ -36,69 +60,41 @@ std::string from_hex(std::string_view text) {
   return bytes;
 }
 
-/// It stands at the beginning of lines of ours.
-bool may_be_host(std::string_view name) {
-  return std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' ||
-           c == '.' || c == '_';
-  });
-}
-
 }  // namespace
 
 std::string to_line(const Ticket& ticket) {
   Writer out;
-  out.string(ticket.version);
-  out.string(ticket.secret);
-  out.varint(ticket.processes);
-  out.svarint(ticket.patience.count());
-  out.string(ticket.script);
-  out.varint(ticket.places.size());
-  for (const std::string& place : ticket.places) out.string(place);
+  put(out, ticket);
   return to_hex(out.bytes());
 }
 
+/// The version comes first, so that what follows may be different in another one.
 Result<Ticket> ticket_of(std::string_view line, std::string_view version) {
   const Error no_ticket{Errc::bad_input, Phase::hello, "this is not what a script of ++mpiexec says"};
   if (line.size() > Ticket::kMostBytes) return no_ticket;
   const std::string bytes = from_hex(line);
   Reader in{bytes};
-  Ticket ticket;
-  ticket.version = in.string();
-  if (in.ok() && !ticket.version.empty() && ticket.version != version) {
-    return Error{
-        Errc::wrong_version, Phase::hello,
-        fmt::format("charmrun here is version {}, the one that called mpiexec {}", version, ticket.version)};
+  const std::string theirs = in.string();
+  if (in.ok() && !theirs.empty() && theirs != version) {
+    return Error{Errc::wrong_version, Phase::hello,
+                 fmt::format("charmrun here is version {}, the one that called mpiexec {}", version, theirs)};
   }
-  ticket.secret = in.string();
-  ticket.processes = in.u32();
-  ticket.patience = Duration{in.sbounded(0, INT64_MAX / 2)};
-  ticket.script = in.string();
-  for (std::size_t left = in.count(Ticket::kMostPlaces); left > 0; --left)
-    ticket.places.push_back(in.string());
-  if (!in.finished() || ticket.secret.size() != Ticket::kSecret) return no_ticket;
-  return ticket;
+  auto ticket = decode_whole<Ticket>(bytes);
+  if (!ticket) return no_ticket;
+  return std::move(*ticket);
 }
 
 std::string to_frame(const RankReport& report) {
   FrameWriter out;
-  out.string(std::string_view{report.host}.substr(0, RankReport::kMostText));
-  out.varint(report.rank);
-  out.varint(report.size);
-  out.string(std::string_view{report.trouble}.substr(0, RankReport::kMostText));
+  put(out, report);
   return out.take_frame(rank_report);
 }
 
 Result<RankReport> decode_rank_report(const Frame& frame) {
-  Reader in{frame.payload};
-  RankReport report;
-  report.host = in.string(RankReport::kMostText);
-  report.rank = in.u32();
-  report.size = in.u32();
-  report.trouble = in.string(RankReport::kMostText);
-  if (frame.type != rank_report || !in.finished() || !may_be_host(report.host))
+  auto report = decode_whole<RankReport>(frame.payload);
+  if (frame.type != rank_report || !report)
     return Error{Errc::bad_peer, Phase::hello, "it said something else than its rank"};
-  return report;
+  return std::move(*report);
 }
 
 std::string begin_frame() {
