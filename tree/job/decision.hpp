@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the job ends: decided once, by the first cause (docs/manual/exit-status.md), and what may change it
-// after that: signals of the user's, and output that is lost.
+// How the job ends: decided once, by the first cause, and what may change it after that: signals of the
+// user's, and output that is lost. Which status a cause gives: ExitRecord; the rules:
+// docs/manual/exit-status.md.
 #pragma once
 
 #include <cstdint>

@@ -79,23 +79,31 @@ std::string ExitRecord::first_failure() const {
 
 Verdict ExitRecord::verdict_of(const wire::ProcessExit& exit, std::string_view more,
                                std::string_view hint) const {
-  const wire::ProcessExit& first = first_failed_ ? *first_failed_ : exit;
-  Verdict verdict{status_of(first), 0, {wire::EndMode::stop, signals::kTerminate}, {}, ending_of(first)};
-  if (first.process != exit.process) verdict.lines.push_back(first_failure());
   const std::string what = with_status(fmt::format("{}{}", describe(exit), more), status_of(exit));
-  verdict.lines.push_back(
-      places_.about(exit.process, phase_of(exit), fmt::format("{}{}{}", what, hint, remedy(exit))));
-  return verdict;
+  const std::string line =
+      places_.about(exit.process, phase_of(exit), fmt::format("{}{}{}", what, hint, remedy(exit)));
+  return with_first(
+      exit.process,
+      {status_of(exit), 0, {wire::EndMode::stop, signals::kTerminate}, {line}, ending_of(exit)});
 }
 
 Verdict ExitRecord::verdict_of(const wire::AbortUp& abort) const {
   const int status = low_byte(abort.code);
   const std::string how = describe(abort);
-  return failure(status,
-                 places_.about(abort.process, registrations_.has_table() ? Phase::run : Phase::start,
-                               status == kLauncherFailed ? how : with_status(how, status)),
-                 {Cause::abort, abort.process, places_.host_of(abort.process).index, how,
-                  lines_of_last_words(abort.last_words)});
+  const std::string line =
+      places_.about(abort.process, registrations_.has_table() ? Phase::run : Phase::start,
+                    status == kLauncherFailed ? how : with_status(how, status));
+  return with_first(abort.process, failure(status, line,
+                                           {Cause::abort, abort.process, places_.host_of(abort.process).index,
+                                            how, lines_of_last_words(abort.last_words)}));
+}
+
+Verdict ExitRecord::with_first(std::optional<std::uint32_t> process, Verdict verdict) const {
+  if (!first_failed_) return verdict;
+  verdict.status = status_of(*first_failed_);
+  verdict.why = ending_of(*first_failed_);
+  if (first_failed_->process != process) verdict.lines.insert(verdict.lines.begin(), first_failure());
+  return verdict;
 }
 
 Verdict ExitRecord::verdict_of_early() const {
@@ -114,11 +122,7 @@ Verdict ExitRecord::verdict_of_early() const {
 Verdict ExitRecord::verdict_at_end() const {
   Verdict verdict;
   if (code_) verdict.status = low_byte(code_->code);
-  if (!first_failed_) return verdict;
-  verdict.status = status_of(*first_failed_);
-  verdict.why = ending_of(*first_failed_);
-  verdict.lines.push_back(first_failure());
-  return verdict;
+  return with_first({}, std::move(verdict));
 }
 
 }  // namespace charmtree::proto

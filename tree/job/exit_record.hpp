@@ -57,7 +57,7 @@ public:
 
   /// "host: run: process 3: killed by signal 9 (Killed)", and more behind it.
   std::string about(const wire::ProcessExit& exit, const std::string& more = {}) const;
-  /// The job ends by this one; its status is nevertheless that of the first process that failed.
+  /// The job ends by this process; its status is nevertheless that of the first that failed.
   Verdict verdict_of(const wire::ProcessExit& exit, std::string_view more, std::string_view hint) const;
   Verdict verdict_of(const wire::AbortUp& abort) const;
   /// Somebody has left, and others wait for it in the node table.
@@ -70,6 +70,8 @@ private:
   Ending ending_of(const wire::ProcessExit& exit) const;
   Phase phase_of(const wire::ProcessExit& exit) const;
   std::string first_failure() const;
+  /// The status and the line of the first that failed, if one has, before this one, by which the job ends.
+  Verdict with_first(std::optional<std::uint32_t> process, Verdict verdict) const;
 
   const ProcessPlaces& places_;
   const Registrations& registrations_;

@@ -44,6 +44,17 @@ TEST_CASE("the first that failed gives the status, and the others are counted", 
   CHECK(verdict.why.process == 4U);
 }
 
+TEST_CASE("who ends the job by an abort does not hide the first that failed", "[exit_record]") {
+  Job job;
+  CHECK(job.exits.verdict_of(wire::AbortUp{5, 9, "no more"}).status == 9);
+  job.exits.failed(plain(1, 3));
+  const Verdict verdict = job.exits.verdict_of(wire::AbortUp{5, 9, "no more"});
+  CHECK(verdict.status == 3);
+  CHECK(verdict.why.process == 1U);
+  CHECK(verdict.lines.size() == 2);
+  CHECK(verdict.lines.front() == "n1: run: process 1: exited with status 3");
+}
+
 TEST_CASE("an ending's code counts if nobody failed before", "[exit_record]") {
   Job job;
   wire::Facts facts;
