@@ -37,8 +37,7 @@ std::optional<std::vector<OutputItem>> read_back(std::string_view bytes) {
   wire::FrameDecoder decoder{wire::kMaxLinkFrame};
   decoder.append(bytes);
   std::vector<OutputItem> messages;
-  const Overloaded take{[&](wire::Output& lines) { return messages.emplace_back(std::move(lines)), true; },
-                        [&](wire::ScanUp& scan) { return messages.emplace_back(std::move(scan)), true; },
+  const Overloaded take{[&](ForOutput auto& item) { return messages.emplace_back(std::move(item)), true; },
                         [](const auto&) { return false; }};
   for (;;) {
     const auto frame = decoder.next();
@@ -56,12 +55,10 @@ std::size_t output_cost(const wire::Output& output) {
   return kOverhead + output.text.size();
 }
 
-std::size_t output_cost(const wire::ScanUp& scan) {
-  return kOverhead + scan.format.size();
-}
-
 std::size_t output_cost(const OutputItem& item) {
-  return std::visit([](const auto& each) { return output_cost(each); }, item);
+  const Overloaded text_of{[](const wire::Output& lines) -> const std::string& { return lines.text; },
+                           [](const wire::ScanUp& scan) -> const std::string& { return scan.format; }};
+  return kOverhead + std::visit(text_of, item).size();
 }
 
 wire::Message as_message(OutputItem item) {

@@ -12,17 +12,20 @@
 #include <variant>
 #include <vector>
 
+#include "tree/base/one_of.hpp"
 #include "tree/job/spool.hpp"
 #include "tree/turn/events.hpp"
 
 namespace charmtree::proto {
 
-/// What a process says in order: lines, and scanf's format behind its prompt.
+/// What a process says in order: lines, and scanf's format behind its prompt. All that is named here waits
+/// for credit, in memory or in the spool.
 using OutputItem = std::variant<wire::Output, wire::ScanUp>;
+template <class M>
+concept ForOutput = OneOf<M, OutputItem>;
 
 /// What it counts for credit, in bytes: its text, and what it takes to keep it.
 std::size_t output_cost(const wire::Output& output);
-std::size_t output_cost(const wire::ScanUp& scan);
 std::size_t output_cost(const OutputItem& item);
 
 wire::Message as_message(OutputItem item);

@@ -426,8 +426,7 @@ Seat Node::seat() {
 
 void Node::tell_up(wire::Message message) {
   const Overloaded by_part{
-      [&](wire::Output& m) { return output_->add(std::move(m), *this), true; },
-      [&](wire::ScanUp& m) { return output_->add(std::move(m), *this), true; },
+      [&](ForOutput auto& m) { return output_->add(std::move(m), *this), true; },
       [&](wire::QueuePairsUp& m) { return run_->host.route(m.block, *this), true; },
       [&](wire::CcsAnswer& m) { return run_->ccs.merges(m, *this); },
       [&](wire::Facts& m) { return run_->gather.add(std::move(m), *this), true; },

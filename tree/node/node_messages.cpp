@@ -20,6 +20,9 @@ namespace {
 template <class M>
 concept ForAllHosts = std::is_same_v<M, wire::Numbers> || std::is_same_v<M, wire::Moved> ||
     std::is_same_v<M, wire::Regroup> || std::is_same_v<M, wire::ForwardSignal>;
+/// What no part sees on its way.
+template <class M>
+concept ForRootAlone = wire::ForRoot<M> && !ForOutput<M>;
 template <class M>
 concept BeginsEpoch =
     std::is_same_v<M, wire::Recover> || std::is_same_v<M, wire::Lost> || std::is_same_v<M, wire::Renewed>;
@@ -244,8 +247,7 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
         tell_up(std::move(m));
       },
       [&](wire::CcsAnswer& m) { run_->ccs.up(link, std::move(m), *this); },
-      [&](wire::Output& m) { output_->up(child, link, std::move(m), *this); },
-      [&](wire::ScanUp& m) { output_->up(child, link, std::move(m), *this); },
+      [&](ForOutput auto& m) { output_->up(child, link, std::move(m), *this); },
       [&](wire::QueuePairsUp& m) { run_->host.route(m.block, *this); },
       [&](wire::InputTaken& m) { run_->input.up(link, m, *this); },
       [&](wire::InputReturned& m) {
@@ -263,7 +265,7 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
         shutdown.confirm({child.host.index}, *this);
         shutdown.tell_fenced(child.host.index, *this);
       },
-      [&](wire::ForRoot auto& m) { tell_up(std::move(m)); },
+      [&](ForRootAlone auto& m) { tell_up(std::move(m)); },
       [](wire::BeatUp&) {},  // any message is a sign of life
       [&](wire::WasPunctual& m) { watch_.up(link, m, *this); },
       [](wire::Waiting&) {},  // Repairs::up has taken these
