@@ -9,6 +9,7 @@
 
 #include "charmrun/cli/help.hpp"
 #include "charmrun/cli/option_table.hpp"
+#include "tree/clients/recoveries.hpp"
 
 namespace charmtree::options_test {
 
@@ -189,6 +190,18 @@ TEST_CASE("variables may be set again and again, but not those of launchers") {
 TEST_CASE("a plain process that fails ends the job only if that is wanted") {
   CHECK_FALSE(good({"a"}).process.kill_on_exit);
   CHECK(good({"++kill-on-exit", "a"}).process.kill_on_exit);
+}
+
+TEST_CASE("the help of ++on-failure says which programs go on without a lost process") {
+  const OptionRow* row = find_option("on-failure");
+  const std::string help{row == nullptr ? "" : row->help};
+  REQUIRE_FALSE(help.empty());
+  const auto goes_on = [](proto::ProgramKind kind) {
+    return proto::ruling(kind, proto::Policy::go_on).recovery == wire::Recovery::go_on;
+  };
+  CHECK(goes_on(proto::ProgramKind::plain) == has(help, "plain"));
+  CHECK(goes_on(proto::ProgramKind::native) == has(help, "client-lib"));
+  CHECK(goes_on(proto::ProgramKind::charm) != has(help, "not Charm++"));
 }
 
 TEST_CASE("what becomes of a job that loses a process is abort, unless told otherwise") {
