@@ -495,10 +495,10 @@ void Builder::describe_launch() {
   rules.login_rate = std::uint64_t{options_.launch.login_rate.per_second} * 1'000'000;
   job_.plan.could_drop = !options_.by_mpiexec();
   if (options_.by_mpiexec()) return;  // nobody is logged in to
-  rules.on_failure = options_.host_failure.policy;
+  rules.on_host_failure = options_.host_failure.policy;
   const bool in_session = is_run() || job_.plan.job.session;  // which does without hosts that fail
-  if (in_session && rules.on_failure == wire::OnHostFailure::abort)
-    rules.on_failure = wire::OnHostFailure::spare;
+  if (in_session && rules.on_host_failure == wire::OnHostFailure::abort)
+    rules.on_host_failure = wire::OnHostFailure::spare;
   if (is_run()) return;
   if (!job_.plan.job.private_network) number_machines(job_.plan.hosts, read_small_file("/etc/hosts"));
   if (options_.mode == Mode::doctor) return prescribe_checkup();

@@ -155,7 +155,7 @@ const std::vector<Kind> kKinds = {
     {"is resized", [](RootPlan& plan) { plan.job.resizes = true; }},
     {"counts by processors, waits for late hosts",
      [](RootPlan& plan) {
-       plan.job.launch.on_failure = wire::OnHostFailure::drop;
+       plan.job.launch.on_host_failure = wire::OnHostFailure::drop;
        plan.job.launch.shape = {};
        plan.job.provision.process_unit = CpuUnit::core;
        plan.job.provision.processes = 1;

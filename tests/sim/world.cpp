@@ -38,7 +38,7 @@ RootPlan make_plan(const Settings& settings, const Hosts& hosts) {
   const std::uint32_t each = whole(settings.processes);
   const std::uint32_t wanted = hosts.size() - whole(settings.spares);
   job.processes = wanted * each;
-  job.launch.on_failure = static_cast<wire::OnHostFailure>(whole(settings.policy));
+  job.launch.on_host_failure = static_cast<wire::OnHostFailure>(whole(settings.policy));
   job.launch.patience = ms(settings.patience);
   job.launch.shape = {whole(settings.branching), whole(settings.levels)};
   job.launch.batch = whole(settings.batch);

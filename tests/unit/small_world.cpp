@@ -35,7 +35,7 @@ RootPlan make_plan(const Plan& plan) {
   job.hosts = plan.hosts;
   job.launch.shape = plan.shape;
   job.launch.batch = plan.batch;
-  job.launch.on_failure = plan.on_failure;
+  job.launch.on_host_failure = plan.on_failure;
   job.launch.wait = plan.wait;
   job.launch.login_rate = plan.login_rate;
   job.grace = plan.grace;

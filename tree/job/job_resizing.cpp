@@ -127,7 +127,7 @@ std::optional<JobResizing::Reshaping> JobResizing::reshape(RootTurn& turn) {
   for (Host& host : hosts_) host.processes = 0;
   for (const wire::Share& share : *shares) hosts_[share.host].processes = share.processes;
   job_->processes = number_processes(hosts_);
-  job_->launch.on_failure = wire::OnHostFailure::abort;
+  job_->launch.on_host_failure = wire::OnHostFailure::abort;
   job_->starts_together = false;  // those that join start when they are ready
   Reshaping reshaping{*shares, {wire::encode(*shares), job_->arguments}, {}};
   for (std::size_t i = had; i < hosts_.size(); ++i) reshaping.joined.push_back(hosts_[i]);

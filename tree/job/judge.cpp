@@ -122,7 +122,8 @@ std::optional<wire::Lost> Judge::tell_losses(Instant now) {
 void Judge::judge_launch() {
   if (!launch_.all_answered()) return;
   if (job_.checkup) return decide({});  // the doctor's to judge
-  const bool can_do_without = !launch_.has_numbers() && job_.launch.on_failure != wire::OnHostFailure::abort;
+  const bool can_do_without =
+      !launch_.has_numbers() && job_.launch.on_host_failure != wire::OnHostFailure::abort;
   const std::vector<wire::HostFailure> failed = launch_.failures();
   if (can_do_without || failed.empty() || verdict()) return;
   std::vector<std::string> lines = launch_.failure_lines();

@@ -37,7 +37,7 @@ void Numbering::check_input(Judge& judge) const {
 /// The hosts that run something, in order, with what each was to run. drop: each living host; spare, abort:
 /// the first living hosts take all places. Nobody, if there are too few.
 std::vector<Host*> Numbering::take_places(Judge& judge) {
-  const bool drop = job_->launch.on_failure == wire::OnHostFailure::drop;
+  const bool drop = job_->launch.on_host_failure == wire::OnHostFailure::drop;
   const std::set<std::uint32_t> failed = judge.launch().failed_hosts();
   std::vector<Host*> taken;
   std::size_t place = 0, living = 0;

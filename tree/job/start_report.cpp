@@ -45,7 +45,7 @@ void StartReport::tell_late(const Judge& judge, Instant now, Actions& out) {
   if (late > kMostLate) status.late.resize(kMostLate);
   std::string line = fmt::format("after {:g} s: {}", seconds(now - begun_at_), summary(status));
   if (late > kMostLate) line += fmt::format(" and {} more", late - kMostLate);
-  if (job_->launch.on_failure != wire::OnHostFailure::abort)
+  if (job_->launch.on_host_failure != wire::OnHostFailure::abort)
     line += "; ++host-patience and ++wait-hosts limit that";
   else if (could_drop_)
     line += fmt::format("; ++on-host-failure drop would do without {}", late == 1 ? "it" : "them");

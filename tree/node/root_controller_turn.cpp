@@ -201,8 +201,8 @@ std::unique_ptr<RootController> RootController::next_run(Instant now) {
                             plan.restart->arguments.end());
   wire::LaunchRules& rules = plan.job.launch;
   if ((restart_->has_lost_launchers() || !start_.absent().empty()) &&
-      rules.on_failure == wire::OnHostFailure::abort) {
-    rules.on_failure = wire::OnHostFailure::spare;
+      rules.on_host_failure == wire::OnHostFailure::abort) {
+    rules.on_host_failure = wire::OnHostFailure::spare;
     // Without a host that is just slow the job would end: there is no spare.
     if (rules.patience == Duration{0} && !plan.restart->may_narrow) rules.patience = plan.job.timeout;
   }

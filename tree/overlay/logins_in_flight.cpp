@@ -21,7 +21,7 @@ LoginsInFlight::LoginsInFlight(const wire::JobSpec& job)
 /// With hosts that are just slow. So is a session, before anybody waits for a run.
 bool LoginsInFlight::is_patient() const {
   const bool is_first = job_.session && job_.processes == 0 && job_.launch.patience == Duration{0};
-  return is_first || job_.launch.on_failure == wire::OnHostFailure::abort;
+  return is_first || job_.launch.on_host_failure == wire::OnHostFailure::abort;
 }
 
 void LoginsInFlight::begin(LinkId link, Silence silence, Instant now) {

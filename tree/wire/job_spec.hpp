@@ -39,7 +39,7 @@ struct LaunchRules {
   std::uint32_t batch = 0;       // logins in flight per launcher; 0: as many as go well
   std::uint32_t max_logins = 0;  // never more than that; 0: no limit
   std::uint64_t login_rate = 0;  // of all launchers together, in logins per 1,000,000 s; 0: no limit
-  OnHostFailure on_failure = OnHostFailure::abort;
+  OnHostFailure on_host_failure = OnHostFailure::abort;
   Duration patience{0};  // drop, spare: with a silent host; 0: from the logins so far
   Duration wait{0};      // so long names that do not resolve or answer are tried again
   Duration login_occupancy{0}, login_latency{0};  // what a login costs, as far as is known; 0: it is not
@@ -144,7 +144,7 @@ struct JobSpec {
   bool passes_raw() const { return output.raw || (processes == 1 && !output.labelled); }
   /// The processes get their numbers when all hosts have answered or been given up.
   bool is_numbered_late() const {
-    return launch.on_failure != OnHostFailure::abort || provision.by_topology();
+    return launch.on_host_failure != OnHostFailure::abort || provision.by_topology();
   }
   /// Hosts answer once when they are ready, and start their processes when they hear Numbers.
   bool waits_for_all() const { return starts_together || is_numbered_late(); }

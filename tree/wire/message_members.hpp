@@ -65,7 +65,7 @@ CT_MEMBERS(Profile, s.via, s.shell, s.user, s.port, s.identity_files, s.identiti
 CT_MEMBERS(Host, s.index, s.name, s.address, s.profile, s.machine, s.first_process, s.processes, s.known_keys,
            s.known_key_revoked)
 CT_MEMBERS(Shape, s.branching, s.levels)
-CT_MEMBERS(LaunchRules, s.shape, s.batch, s.max_logins, s.login_rate, s.on_failure, s.patience, s.wait,
+CT_MEMBERS(LaunchRules, s.shape, s.batch, s.max_logins, s.login_rate, s.on_host_failure, s.patience, s.wait,
            s.login_occupancy, s.login_latency)
 CT_MEMBERS(Provision, s.process_unit, s.processes, s.thread_unit, s.same_everywhere, s.hints)
 CT_MEMBERS(Topology, s.sockets, s.cores, s.pus)

@@ -91,7 +91,7 @@ TEST_CASE("a slow host is waited for where the next run cannot do without it", "
   f.turn(kNow);
   REQUIRE(f.orders.relaunch);
   const auto next = f.controller.next_run(kNow);
-  CHECK(next->job()->launch.on_failure == wire::OnHostFailure::spare);
+  CHECK(next->job()->launch.on_host_failure == wire::OnHostFailure::spare);
   CHECK(next->job()->launch.patience == patience);
 }
 

@@ -26,7 +26,7 @@ struct Numbered : RootJob {
     RootPlan plan = plan_of(3);
     for (Host& host : plan.hosts) host.processes = host.index + 1;
     plan.job.processes = 6;
-    plan.job.launch.on_failure = policy;
+    plan.job.launch.on_host_failure = policy;
     return plan;
   }
   /// These fail, and all others are there.
@@ -86,7 +86,7 @@ TEST_CASE("a session without a program has its tree, unless no host is left", "[
   RootPlan plan = plan_of(2);
   plan.job.session = true;
   plan.job.processes = 0;
-  plan.job.launch.on_failure = wire::OnHostFailure::drop;
+  plan.job.launch.on_host_failure = wire::OnHostFailure::drop;
   for (Host& host : plan.hosts) host.processes = 0;
   RootJob job{plan};
   Numbering numbering{job.job, job.hosts, Narrow::no};

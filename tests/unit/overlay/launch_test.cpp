@@ -194,7 +194,7 @@ TEST_CASE("a host that is handed back has no processes in a run that has yet to 
   REQUIRE(office.launch->gave(1, 1));
   office.launch->stop(office.out);
   office.launch->find(1)->idle = true;
-  office.job.launch.on_failure = wire::OnHostFailure::spare;
+  office.job.launch.on_host_failure = wire::OnHostFailure::spare;
   office.launch->begin_run({}, {}, kNow, office.out, office.failed);
   office.out.clear();
   CHECK(office.launch->take_back(1, 1, kNow, office.out));

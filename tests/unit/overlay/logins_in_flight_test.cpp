@@ -15,7 +15,7 @@ constexpr Instant kNow{100s};
 /// That can do without some of its hosts.
 wire::JobSpec job_with(Duration patience = {}) {
   wire::JobSpec job;
-  job.launch.on_failure = wire::OnHostFailure::drop;
+  job.launch.on_host_failure = wire::OnHostFailure::drop;
   job.launch.patience = patience;
   return job;
 }
@@ -107,7 +107,7 @@ TEST_CASE("nobody is impatient where all hosts are needed, or before anybody wai
   job.launch.patience = {};
   job.processes = 4;
   CHECK(is_judged(4));
-  job.launch.on_failure = wire::OnHostFailure::abort;
+  job.launch.on_host_failure = wire::OnHostFailure::abort;
   CHECK_FALSE(is_judged(5));
 }
 

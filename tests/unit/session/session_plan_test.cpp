@@ -19,7 +19,7 @@ RootPlan tree() {
   job.secret = std::string(32, 's');
   job.processes = 0;
   job.session = true;
-  job.launch.on_failure = wire::OnHostFailure::spare;
+  job.launch.on_host_failure = wire::OnHostFailure::spare;
   job.launch.batch = 7;
   job.heartbeat = {250ms, 1s, 8s};
   job.profiles.resize(2);
