@@ -55,6 +55,36 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="virtual hosts need root (network namespaces)"))
 
 
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """One lane of several: of all tests those in files that no other lane has begun."""
+    claims = os.environ.get("CHARMTREE_CLAIMS")
+    if claims is None or session.testsfailed or session.config.option.collectonly:
+        return None
+    ours = _claimed(session.items, Path(claims))
+    item = next(ours, None)
+    while item is not None:
+        following = next(ours, None)
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if session.shouldstop:
+            raise session.Interrupted(session.shouldstop)
+        item = following
+    return True
+
+
+def _claimed(items: list[pytest.Item], claims: Path) -> Iterator[pytest.Item]:
+    is_ours: dict[str, bool] = {}
+    for item in items:
+        name = item.path.name
+        if name not in is_ours:
+            try:
+                (claims / name).touch(exist_ok=False)
+                is_ours[name] = True
+            except FileExistsError:
+                is_ours[name] = False
+        if is_ours[name]:
+            yield item
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     def too_long(_number: int, _frame: object) -> None:
@@ -69,12 +99,13 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """The file of $CHARMTREE_FAILED: the tests that failed, a line each, for `tests/run` to try once more."""
+    """Into the file of $CHARMTREE_FAILED, behind those of other lanes: the tests that failed, a line each, for `tests/run` to try once more."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None and (path := os.environ.get("CHARMTREE_FAILED")):
         reports = [one for kind in ("failed", "error") for one in reporter.stats.get(kind, [])]
         names = dict.fromkeys(one.nodeid for one in reports if isinstance(one, pytest.TestReport))
-        Path(path).write_text("".join(f"{name}\n" for name in names))
+        with Path(path).open("a") as file:
+            file.write("".join(f"{name}\n" for name in names))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
