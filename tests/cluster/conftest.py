@@ -19,6 +19,9 @@ import vc_job
 from vcluster import REPOSITORY, Cluster
 
 Factory = Callable[..., Cluster]
+# What `tests/run` asks of this pytest, and not of those that tests run.
+_CLAIMS = os.environ.pop("CHARMTREE_CLAIMS", None)  # a folder that all lanes share
+_FAILED = os.environ.pop("CHARMTREE_FAILED", None)  # a file for the names of tests that fail
 _SHARED_HOSTS = 26
 _MOST_S = 600  # three times the longest test beside other work: one that waits for ever fails, and does not end all
 _HERE = Path(__file__).parent
@@ -57,10 +60,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
     """One lane of several: of all tests those in files that no other lane has begun."""
-    claims = os.environ.get("CHARMTREE_CLAIMS")
-    if claims is None or session.testsfailed or session.config.option.collectonly:
+    if _CLAIMS is None or session.testsfailed or session.config.option.collectonly:
         return None
-    ours = _claimed(session.items, Path(claims))
+    ours = _claimed(session.items, Path(_CLAIMS))
     item = next(ours, None)
     while item is not None:
         following = next(ours, None)
@@ -99,12 +101,12 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Into the file of $CHARMTREE_FAILED, behind those of other lanes: the tests that failed, a line each, for `tests/run` to try once more."""
+    """The tests that failed, a line each, behind those of other lanes: `tests/run` tries them once more."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if reporter is not None and (path := os.environ.get("CHARMTREE_FAILED")):
+    if reporter is not None and _FAILED is not None:
         reports = [one for kind in ("failed", "error") for one in reporter.stats.get(kind, [])]
         names = dict.fromkeys(one.nodeid for one in reports if isinstance(one, pytest.TestReport))
-        with Path(path).open("a") as file:
+        with Path(_FAILED).open("a") as file:
             file.write("".join(f"{name}\n" for name in names))
 
 

@@ -4,9 +4,11 @@ the same result as if nothing had happened."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,7 +25,7 @@ def resume(hosts: Cluster, charmrun: Path, processes: int, where: list[int], *op
     saved = hosts.run(0, ["mktemp", "-d", "/home/shared/saved.XXXXXX"]).stdout.strip()
     words = ["++quiet", "++json", f"{saved}/events", "++on-failure", "restart", *options, f"+p{processes}"]
     names = hosts.nodelist([hosts.names[i] for i in where])
-    program = [built(charmrun, "resume"), saved, str(STEPS), "20"]
+    program = [built(charmrun, "resume"), saved, str(STEPS), "50"]
     job = Job(hosts, range(hosts.n), [charmrun, *words, "++nodelist", names, *program])
     job.until(lambda: len(steps_of(job, 0)) > 2, "some steps")
     return job
@@ -32,6 +34,15 @@ def resume(hosts: Cluster, charmrun: Path, processes: int, where: list[int], *op
 def everything_on(job: Job, host: int) -> None:
     for one in (*job.launchers(host), *(one for one in job.running("resume") if one.host == host)):
         kill(one)
+
+
+@contextlib.contextmanager
+def first_stands(job: Job) -> Iterator[None]:
+    """Process 0 stands still: the others wait for it, so that the job does not end meanwhile."""
+    first = next(one for one in job.running("resume") if rank(one) == 0)
+    os.kill(first.pid, signal.SIGSTOP)
+    yield
+    os.kill(first.pid, signal.SIGCONT)
 
 
 def moves(job: Job) -> dict[int, str]:
@@ -59,12 +70,10 @@ def test_processes_of_a_killed_host_go_on_elsewhere(cluster: Factory, charmrun: 
     hosts = cluster(5)
     processes = 6 if spare else 8
     job = resume(hosts, charmrun, processes, [1, 2, 3, 4], *(SPARE if spare else []))
-    first = next(one for one in job.running("resume") if rank(one) == 0)
-    os.kill(first.pid, signal.SIGSTOP)  # the others wait for it
-    everything_on(job, 2)
     now = "  h03: processes 4-5\n  h04: processes 2-3\n" if spare else "  h01: processes 0-2\n  h03: processes 3-5\n  h04: processes 6-7\n"
-    job.until(lambda: run(hosts, charmrun, "++status").stdout.endswith(now), now)
-    os.kill(first.pid, signal.SIGCONT)
+    with first_stands(job):
+        everything_on(job, 2)
+        job.until(lambda: run(hosts, charmrun, "++status").stdout.endswith(now), now)
     check_result(job, processes, {2, 3})
     assert moves(job) == {process: hosts.names[host] for process, host in ({2: 4, 3: 4} if spare else {2: 1, 3: 3}).items()}
     assert "restarting processes 2-3 on other hosts" in job.err
@@ -75,7 +84,8 @@ def test_a_launcher_takes_those_with_it_that_it_had_started(cluster: Factory, ch
     """Each host starts the next one."""
     hosts = cluster(4)
     job = resume(hosts, charmrun, 8, [0, 1, 2, 3], "++branching", "1")
-    everything_on(job, 2)
+    with first_stands(job):
+        everything_on(job, 2)
     check_result(job, 8, {4, 5, 6, 7})
     assert set(moves(job)) == {4, 5, 6, 7} and set(moves(job).values()) == {hosts.names[0], hosts.names[1]}
 
