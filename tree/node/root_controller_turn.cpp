@@ -206,6 +206,10 @@ std::unique_ptr<RootController> RootController::next_run(Instant now) {
     // Without a host that is just slow the job would end: there is no spare.
     if (rules.patience == Duration{0} && !plan.restart->may_narrow) rules.patience = plan.job.timeout;
   }
+  // Each host has just confirmed that the last run has ended there: none has to be waited for.
+  const bool all_are_there =
+      judge_.launch().all_up() && start_.absent().empty() && !restart_->has_lost_launchers();
+  if (all_are_there) plan.job.starts_together = false;
   *job_ = plan.job;
   auto next = std::unique_ptr<RootController>(new RootController(std::move(plan), job_));
   next->first_plan_ = first_plan_;

@@ -26,16 +26,21 @@ struct Fixture {
     return plan;
   }
 
-  /// Both hosts are up, and process 1 fails.
-  void fail() {
-    controller.begin(kNow);
+  static wire::Facts failure() {
     wire::Facts facts;
-    facts.hosts_up = {0, 1};
-    facts.blind = blind;
     wire::ProcessExit exit;
     exit.process = 1;
     exit.code = 3;
     facts.exits = {exit};
+    return facts;
+  }
+
+  /// Both hosts are up, and process 1 fails.
+  void fail() {
+    controller.begin(kNow);
+    wire::Facts facts = failure();
+    facts.hosts_up = {0, 1};
+    facts.blind = blind;
     controller.facts(facts, kNow);
     turn(kNow);
     REQUIRE((orders.end && orders.end->stay));
@@ -71,6 +76,32 @@ TEST_CASE("when everybody has confirmed the end, the next run begins at once", "
   f.fail();
   f.idle({});
   CHECK(f.orders.relaunch);
+}
+
+TEST_CASE("a program whose hosts are all there starts again on each at once", "[controller][restart]") {
+  RootPlan plan = Fixture::plan();
+  plan.job.starts_together = true;
+  Fixture f{plan};
+  f.controller.begin(kNow);
+  wire::Facts facts;
+  facts.hosts_up = {0, 1};
+  f.controller.facts(facts, kNow);
+  f.turn(kNow);
+  REQUIRE(f.orders.start);
+  f.controller.facts(facts, kNow);  // they have started
+  f.turn(kNow);
+  f.controller.facts(Fixture::failure(), kNow);
+  f.turn(kNow);
+  std::set<std::uint32_t> unconfirmed;
+  SECTION("not if one has not confirmed that nothing is left") {
+    unconfirmed = {1};
+  }
+  SECTION("all have") {}
+  f.idle(unconfirmed);
+  f.controller.confirmed(std::vector(unconfirmed.begin(), unconfirmed.end()));
+  f.turn(kNow);
+  REQUIRE(f.orders.relaunch);
+  CHECK(f.controller.next_run(kNow)->job()->starts_together == !unconfirmed.empty());
 }
 
 TEST_CASE("a slow host is waited for where the next run cannot do without it", "[controller][restart]") {
