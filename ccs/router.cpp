@@ -226,7 +226,7 @@ Router::Token Router::new_token() {
   do {
     all_used_ = all_used_ || last_token_ == TokenSeal::kMost;
     last_token_ = last_token_ == TokenSeal::kMost ? 1 : last_token_ + 1;
-  } while (seal_.seal(last_token_) == 0 || pending_.contains(last_token_));
+  } while (last_token_ == sealed_as_0_ || pending_.contains(last_token_));
   return last_token_;
 }
 

@@ -142,6 +142,7 @@ private:
   Clients clients_;
   Programs programs_;
   wire::ProcessSet lost_;
+  Token sealed_as_0_ = seal_.open(0);  // never used
   Token last_token_ = 0;
   bool all_used_ = false;    // there has been every token
   std::size_t guesses_ = 0;  // since the last one that was too many

@@ -41,34 +41,22 @@ TokenSeal::TokenSeal(const Guard::Secret& secret) {
   std::memcpy(key_.data(), hash.data(), sizeof key_);
 }
 
-std::uint16_t TokenSeal::mix(unsigned round, std::uint16_t half) const {
-  return static_cast<std::uint16_t>(sip_hash(key_, std::uint64_t{round} << 16 | half));
+/// The upper 15 bits and the lower 16 change in turns, each by what the others are: no number leaves the 31.
+std::uint32_t TokenSeal::with_round(unsigned round, std::uint32_t number) const {
+  constexpr std::uint32_t kLower = UINT16_MAX;
+  const bool changes_upper = round % 2 != 0;
+  const std::uint32_t others = changes_upper ? number & kLower : number >> 16;
+  const auto mixed = static_cast<std::uint32_t>(sip_hash(key_, std::uint64_t{round} << 16 | others));
+  return number ^ (changes_upper ? mixed << 16 & kMost : mixed & kLower);
 }
 
-/// The permutation is one of 32 bits: where it leaves 31 of them it is applied again.
 std::uint32_t TokenSeal::seal(std::uint32_t number) const {
-  do {
-    auto left = static_cast<std::uint16_t>(number >> 16), right = static_cast<std::uint16_t>(number);
-    for (unsigned round = 0; round < kRounds; ++round) {
-      const auto next = static_cast<std::uint16_t>(left ^ mix(round, right));
-      left = right;
-      right = next;
-    }
-    number = std::uint32_t{left} << 16 | right;
-  } while (number > kMost);
+  for (unsigned round = 0; round < kRounds; ++round) number = with_round(round, number);
   return number;
 }
 
 std::uint32_t TokenSeal::open(std::uint32_t token) const {
-  do {
-    auto left = static_cast<std::uint16_t>(token >> 16), right = static_cast<std::uint16_t>(token);
-    for (unsigned round = kRounds; round-- > 0;) {
-      const auto before = static_cast<std::uint16_t>(right ^ mix(round, left));
-      right = left;
-      left = before;
-    }
-    token = std::uint32_t{left} << 16 | right;
-  } while (token > kMost);
+  for (unsigned round = kRounds; round-- > 0;) token = with_round(round, token);
   return token;
 }
 

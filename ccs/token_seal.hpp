@@ -25,7 +25,7 @@ public:
 
 private:
   static constexpr unsigned kRounds = 8;
-  std::uint16_t mix(unsigned round, std::uint16_t half) const;
+  std::uint32_t with_round(unsigned round, std::uint32_t number) const;
 
   std::array<std::uint64_t, 2> key_{};
 };
