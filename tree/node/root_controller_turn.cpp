@@ -200,16 +200,14 @@ std::unique_ptr<RootController> RootController::next_run(Instant now) {
   plan.job.arguments.insert(plan.job.arguments.end(), plan.restart->arguments.begin(),
                             plan.restart->arguments.end());
   wire::LaunchRules& rules = plan.job.launch;
-  if ((restart_->has_lost_launchers() || !start_.absent().empty()) &&
-      rules.on_host_failure == wire::OnHostFailure::abort) {
+  const bool any_missing = restart_->has_lost_launchers() || !start_.absent().empty();
+  if (any_missing && rules.on_host_failure == wire::OnHostFailure::abort) {
     rules.on_host_failure = wire::OnHostFailure::spare;
     // Without a host that is just slow the job would end: there is no spare.
     if (rules.patience == Duration{0} && !plan.restart->may_narrow) rules.patience = plan.job.timeout;
   }
   // Each host has just confirmed that the last run has ended there: none has to be waited for.
-  const bool all_are_there =
-      judge_.launch().all_up() && start_.absent().empty() && !restart_->has_lost_launchers();
-  if (all_are_there) plan.job.starts_together = false;
+  if (!any_missing && judge_.launch().all_up()) plan.job.starts_together = false;
   *job_ = plan.job;
   auto next = std::unique_ptr<RootController>(new RootController(std::move(plan), job_));
   next->first_plan_ = first_plan_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <iterator>
 #include <type_traits>
 
@@ -61,17 +62,13 @@ std::size_t bytes_of(const std::vector<CcsReplies::Part>& parts) {
   return bytes;
 }
 
-bool do_not_rise(const CcsReplies::Part& a, const CcsReplies::Part& b) {
-  return a.process >= b.process;
-}
-
 }  // namespace
 
 static bool is_sound(const CcsReplies& replies) {
   const std::vector<CcsReplies::Part>& parts = replies.parts;
   if (parts.empty() || !replies.merge.is_known() || bytes_of(parts) > CcsReplies::kMaxBytes) return false;
   if (replies.merge.operation() != CcsMerge::concat) return parts.size() == 1;
-  return std::adjacent_find(parts.begin(), parts.end(), do_not_rise) == parts.end();
+  return std::adjacent_find(parts.begin(), parts.end(), std::not_fn(before)) == parts.end();
 }
 
 bool CcsMerge::is_known() const {
