@@ -201,9 +201,13 @@ constexpr std::array kTable = {
     OptionRow{"kill-on-exit", Topic::program, at<&O::Process::kill_on_exit>, "", "off",
               "a process that exits with another status than 0 ends the job at once (plain programs; of "
               "Charm++ programs any process that is lost does)"},
-    OptionRow{
-        "singletons", Topic::program, at<&O::Process::singletons>, "", "off",
-        "start an MPI program more than once, though MPI is not served: each process is a job of size 1"},
+    OptionRow{"pmi", Topic::program, at<&O::Process::pmi>, "VERSION", "auto",
+              "by what an MPI program finds its other processes: 1: PMI-1 (MPICH, Intel MPI and their kin), "
+              "whatever it looks like; none: not at all; auto: PMI-1, and programs that need another one are "
+              "refused"},
+    OptionRow{"singletons", Topic::program, at<&O::Process::singletons>, "", "off",
+              "start an MPI program more than once, though its MPI is not served: each process is a job of "
+              "size 1"},
     OptionRow{"on-failure", Topic::program, at<&O::Recovery::on_failure>, "POLICY", "abort",
               "abort: a process or host that is lost ends the job; continue: the others go on without it "
               "(plain and client-lib programs, not Charm++); restart: the process, or the program as a "
@@ -430,34 +434,31 @@ struct Setter {
     member.in(options).per_second = number;
     return {};
   }
-  Result<void> operator()(OptionMember<wire::OnHostFailure> member) const {
-    static constexpr std::array<std::string_view, 3> kNames = {"abort", "drop", "spare"};
-    const auto name = std::find(kNames.begin(), kNames.end(), value.text);
-    if (name == kNames.end()) return bad_value(row, value.text, "abort, drop or spare");
-    member.in(options) = static_cast<wire::OnHostFailure>(name - kNames.begin());
+  /// The names of an enumeration's values, from `first` on.
+  template <class E>
+  Result<void> one_of(OptionMember<E> member, std::initializer_list<std::string_view> names,
+                      E first = E{}) const {
+    const auto name = std::find(names.begin(), names.end(), value.text);
+    if (name == names.end()) {
+      const std::vector<std::string_view> others{names.begin(), names.end() - 1};
+      return bad_value(row, value.text, fmt::format("{} or {}", fmt::join(others, ", "), *(names.end() - 1)));
+    }
+    member.in(options) = static_cast<E>(static_cast<int>(first) + (name - names.begin()));
     return {};
+  }
+  Result<void> operator()(OptionMember<wire::OnHostFailure> member) const {
+    return one_of(member, {"abort", "drop", "spare"});
   }
   Result<void> operator()(OptionMember<wire::OnFailure> member) const {
-    static constexpr std::array<std::string_view, 3> kNames = {"abort", "continue", "restart"};
-    const auto name = std::find(kNames.begin(), kNames.end(), value.text);
-    if (name == kNames.end()) return bad_value(row, value.text, "abort, continue or restart");
-    member.in(options) = static_cast<wire::OnFailure>(name - kNames.begin());
-    return {};
+    return one_of(member, {"abort", "continue", "restart"});
   }
   Result<void> operator()(OptionMember<BindUnit> member) const {
-    static constexpr std::array<std::string_view, 4> kNames = {"core", "socket", "numa", "none"};
-    const auto name = std::find(kNames.begin(), kNames.end(), value.text);
-    if (name == kNames.end()) return bad_value(row, value.text, "core, socket, numa or none");
-    member.in(options) = static_cast<BindUnit>(1 + (name - kNames.begin()));
-    return {};
+    return one_of(member, {"core", "socket", "numa", "none"}, BindUnit::core);
   }
   Result<void> operator()(OptionMember<HangAction> member) const {
-    static constexpr std::array<std::string_view, 2> kNames = {"report", "kill"};
-    const auto name = std::find(kNames.begin(), kNames.end(), value.text);
-    if (name == kNames.end()) return bad_value(row, value.text, "report or kill");
-    member.in(options) = static_cast<HangAction>(name - kNames.begin());
-    return {};
+    return one_of(member, {"report", "kill"});
   }
+  Result<void> operator()(OptionMember<Pmi> member) const { return one_of(member, {"auto", "1", "none"}); }
   Result<void> operator()(OptionMember<Variables> member) const {
     if (const auto wanted = proto::why_not_settable(value.text); !wanted.empty())
       return bad_value(row, value.text, std::string(wanted));

@@ -36,7 +36,8 @@ enum class OptionKind : std::uint8_t {
   variables,
   input_target,
   byte_size,
-  hang_action
+  hang_action,
+  pmi
 };
 
 /// For options that are refused or ignored. Their values are checked all the same.
@@ -58,7 +59,7 @@ using OptionTarget =
                  OptionMember<wire::OnHostFailure>, OptionMember<wire::OnFailure>,
                  OptionMember<std::optional<bool>>, OptionMember<std::optional<std::uint32_t>>, NoMember,
                  OptionMember<BindUnit>, OptionMember<Variables>, OptionMember<std::optional<InputTarget>>,
-                 OptionMember<ByteSize>, OptionMember<HangAction>>;
+                 OptionMember<ByteSize>, OptionMember<HangAction>, OptionMember<Pmi>>;
 
 struct OptionRow {
   std::string_view name;  // without ++; a one-letter name has a + form too

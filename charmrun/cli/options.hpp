@@ -80,6 +80,9 @@ enum class BindUnit : std::uint8_t { automatic, core, socket, numa, none };
 /// ++hang-action: what is done about a process that does not serve its socket.
 enum class HangAction : std::uint8_t { report, kill };
 
+/// ++pmi: by what an MPI program finds its other processes.
+enum class Pmi : std::uint8_t { automatic, pmi1, none };
+
 /// Of ++detect-within.
 inline constexpr Duration kLeastDetectWithin = 100ms, kMostDetectWithin = 8s;
 /// ++timeout of a ++doctor, unless it is given.
@@ -182,6 +185,7 @@ struct Options {
     bool va_randomization = false;
     bool interactive = false;
     bool kill_on_exit = false;
+    Pmi pmi = Pmi::automatic;
     bool singletons = false;  // several processes of an MPI program, each a job of its own
     bool forward_environment = true;
     Variables variables;

@@ -24,7 +24,8 @@ proto::ProgramKind kind_of(const Options& options, const wire::ProgramTraits& tr
   using proto::ProgramKind;
   if (traits.resizes) return ProgramKind::charm_resizing;
   if (options.recovery.syncft.value_or(traits.restarts)) return ProgramKind::charm_restarting;
-  return traits.charm() || traits.charm4py ? ProgramKind::charm : ProgramKind::plain;
+  if (traits.charm() || traits.charm4py) return ProgramKind::charm;
+  return traits.by_mpi() != wire::Mpi::none ? ProgramKind::mpi : ProgramKind::plain;
 }
 
 namespace {
@@ -67,15 +68,23 @@ Result<void> ProgramRules::check(const Placement& placement) {
   return check_shares(placement.hosts);
 }
 
-/// Nobody here answers what MPI_Init asks its launcher: each process would take itself for the only one.
+/// Where nobody answers what MPI_Init asks its launcher, each process takes itself for the only one.
 Result<void> ProgramRules::check_mpi(const Placement& placement) const {
   const bool alone = placement.counts.processes == 1 && !placement.provision.by_topology();
-  if (alone || options_.process.singletons || !uses_mpi_()) return {};
-  return bad_input(
-      fmt::format("{} is an MPI program, and MPI is not served: each process would be alone, a job of "
-                  "size 1",
-                  options_.program),
-      "start it by its own mpiexec; ++singletons starts it so all the same");
+  if (alone || options_.process.singletons || options_.process.pmi == Pmi::pmi1) return {};
+  const bool served = options_.process.pmi != Pmi::none;
+  const wire::Mpi mpi = mpi_();
+  if (mpi == wire::Mpi::none || (served && mpi == wire::Mpi::mpich)) return {};
+  const auto refuse = [&](std::string_view is, std::string_view fix) {
+    return bad_input(fmt::format("{} {}: each process would be alone, a job of size 1", options_.program, is),
+                     fmt::format("{}; ++singletons starts it so all the same", fix));
+  };
+  if (!served) return refuse("is an MPI program, and ++pmi none serves none", "leave that out");
+  if (mpi == wire::Mpi::unknown)
+    return refuse(
+        "uses MPI, of which does not show; only those that speak PMI-1 are served",
+        "if it is MPICH, Intel MPI or one of their kin, say ++pmi 1; else start it by its own mpiexec");
+  return refuse("needs Open MPI, which is not served yet (it speaks PMIx)", "start it by its own mpiexec");
 }
 
 Result<void> ProgramRules::check_policy() {

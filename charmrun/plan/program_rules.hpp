@@ -29,11 +29,11 @@ wire::Recovery recovery_of(const Options& options, const wire::ProgramTraits& tr
 class ProgramRules {
 public:
   /// `read` gives the traits of the program and is called at most once, and only if something depends on
-  /// them: a launch without PEs, uneven shares and ++quiet does not. `uses_mpi` says whether it is an MPI
-  /// program, which costs less to find out. `options` outlives the rules.
+  /// them: a launch without PEs, uneven shares and ++quiet does not. `mpi` says which MPI
+  /// it uses, which costs less to find out. `options` outlives the rules.
   ProgramRules(const Options& options, std::function<wire::ProgramTraits()> read,
-               std::function<bool()> uses_mpi)
-      : options_(options), read_(std::move(read)), uses_mpi_(std::move(uses_mpi)) {}
+               std::function<wire::Mpi()> mpi)
+      : options_(options), read_(std::move(read)), mpi_(std::move(mpi)) {}
 
   /// ++smp or ++no-smp; else what the program's text says; else whether the options ask for several PEs.
   bool is_smp();
@@ -62,7 +62,7 @@ private:
 
   const Options& options_;
   std::function<wire::ProgramTraits()> read_;
-  std::function<bool()> uses_mpi_;
+  std::function<wire::Mpi()> mpi_;
   std::optional<wire::ProgramTraits> traits_;
 };
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from vcluster import REPOSITORY
 
-_COMPILE = ["cc", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{REPOSITORY}"]
+_COMPILE = ["-O2", "-Wall", "-Wextra", "-Werror", f"-I{REPOSITORY}"]
 _COMPILE_S = 120
 
 
-def compile_newer(source: Path, program: Path, *words: str) -> None:
+def compile_newer(source: Path, program: Path, *words: str, compiler: str = "cc") -> None:
     """Makes the program unless it is newer than its source and the headers beside that; RuntimeError with what the compiler says.
     Others may do the same at the same time, and run it."""
     newest = max(each.stat().st_mtime for each in (source, *source.parent.glob("*.h")))
@@ -21,7 +21,7 @@ def compile_newer(source: Path, program: Path, *words: str) -> None:
         return
     program.parent.mkdir(exist_ok=True)
     fresh = program.with_name(f".{program.name}.{os.getpid()}")
-    argv = [*_COMPILE, "-o", str(fresh), str(source), *words]
+    argv = [compiler, *_COMPILE, "-o", str(fresh), str(source), *words]
     try:
         made = subprocess.run(argv, capture_output=True, text=True, timeout=_COMPILE_S)
     except (FileNotFoundError, subprocess.TimeoutExpired) as wrong:

@@ -44,20 +44,28 @@ def compiled(charmrun: Path, source: str, *libraries: str) -> Path:
 
 
 @functools.cache
-def charm4py() -> Path:
-    """The Python of an environment with charm4py, made as quickstart does; skips where that fails."""
-    folder = REPOSITORY / "build/charm4py"
+def packaged(package: str, module: str | None = None) -> Path:
+    """A Python environment in build/ that has this package, made as quickstart does; skips where that fails. `module`: of it, if it
+    has one."""
+    folder = REPOSITORY / "build" / package
     python = folder / "bin/python"
-    with (REPOSITORY / "build/charm4py.lock").open("w") as alone:  # other lanes want it, too
+    show = [str(python), "-m", "pip", "--disable-pip-version-check", "show", "--quiet", package]
+    find = [str(python), "-c", f"import importlib.util as u, sys; sys.exit(not u.find_spec('{module}'))"]
+    with (REPOSITORY / f"build/{package}.lock").open("w") as alone:  # other lanes want it, too
         fcntl.flock(alone, fcntl.LOCK_EX)
-        probe = [str(python), "-c", "import importlib.util as u, sys; sys.exit(not u.find_spec('charm4py'))"]
+        probe = find if module else show
         if not python.exists() or subprocess.run(probe, capture_output=True, timeout=60).returncode != 0:
-            pip = [str(folder / "bin/pip"), "--disable-pip-version-check", "install", "--quiet", "charm4py"]
+            pip = [str(folder / "bin/pip"), "--disable-pip-version-check", "install", "--quiet", package]
             for argv in (["/usr/bin/python3", "-m", "venv", "--clear", str(folder)], pip):
                 made = subprocess.run(argv, capture_output=True, text=True, timeout=_PIP_SECONDS)
                 if made.returncode != 0:
-                    pytest.skip(f"no charm4py here: {made.stderr.strip()[-300:]}")
-    return python
+                    pytest.skip(f"no {package} here: {made.stderr.strip()[-300:]}")
+    return folder
+
+
+def charm4py() -> Path:
+    """The Python of an environment with charm4py."""
+    return packaged("charm4py", "charm4py") / "bin/python"
 
 
 def command(charmrun: Path, *words: Any) -> list[str]:

@@ -147,6 +147,8 @@ private:
   void check(const Ended& o) { become(o.process, ended, registered); }
   void check(const Aborted& o) { become(o.process, aborted, past(o.process) & registered); }
   void check(const ClientLost& o) { become(o.process, lost, registered); }
+  void check(const Joined&) { require(false); }
+  void check(const wire::FenceUp&) { require(false); }
   void check(const ClientNote&) {}
   void check(const ScanRequested&) { require(false); }
   void check(const TableDelivered&) { require(false); }

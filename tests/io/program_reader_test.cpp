@@ -150,16 +150,17 @@ TEST_CASE("of the libraries only Charm++'s are looked into where that is enough"
 }
 
 TEST_CASE("who needs an MPI library, also through others, is an MPI program", "[program_reader]") {
+  using wire::Mpi;
   const TempDir folder;
   folder.write("libsolver.so", elf({"-", PF_R, {"libmpi.so.40"}}));
-  const auto is_mpi = [&](const std::string& library, Libraries which) {
-    return read_traits(folder.write("app", elf({"-", PF_R, {library}, "$ORIGIN"})), which).mpi;
+  const auto mpi = [&](const std::string& library, Libraries which) {
+    return read_traits(folder.write("app", elf({"-", PF_R, {library}, "$ORIGIN"})), which).by_mpi();
   };
   for (const Libraries which : {Libraries::all, Libraries::charm}) {
-    CHECK(is_mpi("libmpi.so.12", which));  // which is not here: only its name counts
-    CHECK(is_mpi("/opt/mpi/lib/libmpich.so.12", which));
-    CHECK(is_mpi("libsolver.so", which));
-    CHECK_FALSE(is_mpi("libmpfr.so.6", which));
+    CHECK(mpi("libmpi.so.12", which) == Mpi::mpich);  // which is not here: only its name counts
+    CHECK(mpi("/opt/mpi/lib/libmpich.so.12", which) == Mpi::mpich);
+    CHECK(mpi("libsolver.so", which) == Mpi::open_mpi);
+    CHECK(mpi("libmpfr.so.6", which) == Mpi::none);
   }
   const auto script = [&](const char* name, const char* text) {
     return read_traits(folder.write(name, text)).mpi;

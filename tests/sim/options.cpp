@@ -93,7 +93,7 @@ Result<Options> options_of(const Settings& settings) {
   const std::vector<std::uint32_t> slots(whole(settings.hosts), 1);
   const auto placement = place(*options, slots);
   if (!placement) return placement.error();
-  ProgramRules rules{*options, [&] { return traits_of(settings); }, [] { return false; }};
+  ProgramRules rules{*options, [&] { return traits_of(settings); }, [] { return wire::Mpi::none; }};
   if (auto good = rules.check(*placement); !good) return good.error();
   const wire::Recovery recovery = recovery_of(*options, traits_of(settings));
   if ((recovery == wire::Recovery::in_place) != (settings.in_place != 0))

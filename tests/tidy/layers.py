@@ -6,20 +6,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # A folder (the longest prefix of a path wins) and the folders that its files may include. Itself is always allowed.
-LOW = ("tree/base", "tree/wire", "tree/clients", "tree/turn", "tree/overlay", "tree/job")
-NODE = LOW + ("health", "ccs", "tree/node")
+LOW = ("tree/base", "tree/wire", "tree/clients", "tree/clients/pmi", "tree/turn", "tree/overlay", "tree/job")
+NODE = LOW + ("health", "ccs", "kvs", "tree/node")
 IO = ("tree/io", "tree/io/link", "tree/io/ssh", "tree/io/host", "tree/io/user", "tree/io/mpiexec")
 VIEW = NODE + IO + ("charmrun/report", "charmrun/cli", "charmrun/plan", "charmrun/view")
 LAYERS = {
     "tree/base": (),
     "tree/wire": ("tree/base",),
-    "tree/clients": ("tree/base", "tree/wire"),
-    "tree/turn": LOW[:3],
-    "tree/overlay": LOW[:4],
-    "tree/job": LOW[:5],
+    "tree/clients": ("tree/base", "tree/wire", "tree/clients/pmi"),
+    "tree/clients/pmi": ("tree/base", "tree/wire", "tree/clients"),
+    "tree/turn": LOW[:4],
+    "tree/overlay": LOW[:5],
+    "tree/job": LOW[:6],
     "health": LOW,
     "ccs": LOW,
-    "tree/node": LOW + ("health", "ccs"),
+    "kvs": LOW,
+    "tree/node": LOW + ("health", "ccs", "kvs"),
     "tree/io": LOW,
     "tree/io/link": LOW + ("tree/io",),
     "tree/io/ssh": LOW + ("tree/io", "tree/io/link"),
@@ -53,7 +55,7 @@ LIBRARIES = {
     "pmix": ("tree/io",),
     "nlohmann/": ("charmrun", "tests"),
     "catch2/": ("tests",),
-    "fmt/": ("tree", "health", "ccs", "charmrun", "tests"),
+    "fmt/": ("tree", "health", "ccs", "kvs", "charmrun", "tests"),
 }
 
 # Standard C++ headers that pure code has no use for. (Headers with a '.' or '/' in their name are the system's: none is allowed there.)

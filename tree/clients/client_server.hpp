@@ -34,8 +34,8 @@ namespace charmtree::proto {
 using ClientId = std::uint64_t;
 
 /// Which local server a client connection belongs to; at the root, `ccs` for clients of the running job.
-enum class ClientKind : std::uint8_t { charm, native, ccs };
-inline constexpr std::size_t kClientKinds = 2;  // that processes use
+enum class ClientKind : std::uint8_t { charm, native, pmi, ccs };
+inline constexpr std::size_t kClientKinds = 3;  // that processes use
 
 enum class Stream : std::uint8_t {
   out = 1,
@@ -69,6 +69,11 @@ struct Registered {
   std::uint32_t process;
   wire::Tuple tuple;
   ClientId client = 0;
+};
+/// The process speaks the server's protocol, and tells no I-tuple: nobody waits for it in the node table.
+/// Once per process.
+struct Joined {
+  std::uint32_t process;
 };
 /// The process speaks a protocol that no launcher of this version does; `why` is for the user. Its connection
 /// is closed. Once per process.
@@ -109,6 +114,7 @@ struct Aborted {
 struct ClientLost {
   std::uint32_t process;
   std::string why;
+  bool is_cause = false;  // however it has ended by the time that this is told
 };
 /// The process answers the CCS request with this token, or says that there is no answer (not `answered`).
 /// `failure`: why it has no answer from the process; then it is empty. `merge`: with those of other
@@ -154,9 +160,9 @@ struct ClientNote {
 };
 
 using ClientOutput =
-    std::variant<ToClient, CloseClient, Registered, Refused, BarrierEntered, Printed, ScanRequested, Ended,
-                 Aborted, ClientLost, RequestAnswered, TableDelivered, CrashAcked, ResizeAsked,
-                 QueuePairsGiven, Unheard, wire::Silence, ClientNote>;
+    std::variant<ToClient, CloseClient, Registered, Joined, Refused, BarrierEntered, wire::FenceUp, Printed,
+                 ScanRequested, Ended, Aborted, ClientLost, RequestAnswered, TableDelivered, CrashAcked,
+                 ResizeAsked, QueuePairsGiven, Unheard, wire::Silence, ClientNote>;
 using ClientOutputs = std::vector<ClientOutput>;
 
 /// The processes of one host, as every server needs them.
@@ -182,6 +188,8 @@ public:
 
   // From the shell. `now` never goes back. A client id is passed to closed() at most once and never used
   // after it, nor after CloseClient was put out.
+  /// Before opened(): of a connection that was made for this process, which cannot be anybody else's.
+  virtual void made_for(ClientId, [[maybe_unused]] std::uint32_t process) {}
   virtual void opened(ClientId client, Instant now, ClientOutputs& out) = 0;
   virtual void received(ClientId client, std::string_view bytes, Instant now, ClientOutputs& out) = 0;
   virtual void closed(ClientId client, Instant now, ClientOutputs& out) = 0;
@@ -207,6 +215,8 @@ public:
   virtual void request(std::uint32_t process, std::string payload, ClientOutputs& out) = 0;
   /// Answer to QueuePairsGiven: what each process of the job gave for this one, its own place NUL.
   virtual void queue_pairs(std::uint32_t process, std::string_view pairs, ClientOutputs& out) = 0;
+  /// A fence is over, or has failed: of whatever server, told by wire::FenceUp.
+  virtual void fenced(const wire::FenceDown&, ClientOutputs&) {}
   /// These processes of the job are lost, and the others go on: tells those that want to know.
   virtual void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) = 0;
   /// The job is over: lets every client go.

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The only place that knows which protocols there are.
+#include <fmt/format.h>
+
 #include "tree/clients/charm_server.hpp"
 #include "tree/clients/client_server.hpp"
 #include "tree/clients/native_server.hpp"
+#include "tree/clients/pmi/pmi_server.hpp"
+#include "tree/clients/pmi/process_mapping.hpp"
 
 namespace charmtree::proto {
 
@@ -26,6 +30,9 @@ std::array<std::unique_ptr<ClientServer>, kClientKinds> make_client_servers(cons
     return servers.at(static_cast<std::size_t>(kind));
   };
   at(ClientKind::charm) = std::make_unique<CharmServer>(local, charm_limits(job));
+  at(ClientKind::pmi) =
+      std::make_unique<PmiServer>(local, PmiJob{fmt::format("kvs_{}_{}", job.id, job.loss.restarts),
+                                                process_mapping(job.provision.layout), job.processes});
   at(ClientKind::native) = std::make_unique<NativeServer>(local, host);
   return servers;
 }

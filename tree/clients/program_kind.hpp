@@ -12,12 +12,13 @@ namespace charmtree::proto {
 
 enum class ProgramKind : std::uint8_t {
   plain,             // speaks to no launcher; knows nothing of its other processes
+  mpi,               // an MPI library that speaks PMI: it cannot be joined again once it has begun
   native,            // of the client library: its barriers leave the lost ones out, and ct_on_loss tells
   charm,             // `crashnode`, or a second table, ends it
   charm_restarting,  // a fault-tolerant build: lost processes are started anew, whatever the policy says
   charm_resizing,    // a build that can shrink and expand
 };
-inline constexpr std::size_t kProgramKinds = 5;
+inline constexpr std::size_t kProgramKinds = 6;
 /// As users know it.
 std::string_view name(ProgramKind kind);
 
@@ -36,6 +37,13 @@ struct Abilities {
 
 inline constexpr std::array<Abilities, kProgramKinds> kAbilities = {{
     {.restart = Abilities::Restartable::alone,
+     .shows_life = false,
+     .is_let_go = false,
+     .exit_decides = true,
+     .counts_pes = false,
+     .moves_threads = false,
+     .may_be_kept = true},
+    {.restart = Abilities::Restartable::never,
      .shows_life = false,
      .is_let_go = false,
      .exit_decides = true,

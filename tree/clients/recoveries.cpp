@@ -7,7 +7,7 @@ namespace charmtree::proto {
 
 std::string_view name(ProgramKind kind) {
   static constexpr std::array<std::string_view, kProgramKinds> kNames = {
-      "plain", "client library", "Charm++, AMPI, charm4py", "fault-tolerant", "shrink/expand"};
+      "plain", "MPI", "client library", "Charm++, AMPI, charm4py", "fault-tolerant", "shrink/expand"};
   return kNames.at(static_cast<std::size_t>(kind));
 }
 

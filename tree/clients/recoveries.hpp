@@ -54,6 +54,7 @@ inline constexpr Ruling kCannotRestart{
 inline constexpr std::array<std::array<Ruling, kPolicyCount>, kProgramKinds> kRecoveries = {{
     // abort               continue              restart                     ++restart-args
     {{rulings::kEnds,      rulings::kGoesOn,     rulings::kInPlace,          rulings::kWhole}},          // plain
+    {{rulings::kEnds,      rulings::kGoesOn,     rulings::kWhole,            rulings::kWhole}},          // mpi
     {{rulings::kEnds,      rulings::kGoesOn,     rulings::kInPlace,          rulings::kWhole}},          // native
     {{rulings::kEnds,      rulings::kCannotGoOn, rulings::kWhole,            rulings::kWhole}},          // charm
     {{rulings::kByProgram, rulings::kByProgram,  rulings::kByProgramOrWhole, rulings::kWhole}},          // charm_restarting

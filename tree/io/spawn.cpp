@@ -55,7 +55,7 @@ struct Plan {
   const char* directory;
   const rlimit* descriptor_limit;
   std::vector<unsigned long> cpus;  // a mask as the kernel takes it
-  int cgroup;
+  int inherited, cgroup;
   pid_t parent;
   bool dies_with_parent, fixed_addresses, on_terminal;
 };
@@ -120,6 +120,7 @@ void enter(int cgroup) {
                                                 reinterpret_cast<const cpu_set_t*>(plan.cpus.data())) != 0)
     fail(Step::binding, errno);
   if (!place(plan.fds)) fail(Step::descriptors, errno);
+  if (plan.inherited >= 0 && ::fcntl(plan.inherited, F_SETFD, 0) != 0) fail(Step::descriptors, errno);
   if (plan.on_terminal && ::ioctl(0, TIOCSCTTY, 0) != 0) fail(Step::descriptors, errno);
   if (plan.directory != nullptr && ::chdir(plan.directory) != 0) fail(Step::directory, errno);
   forget_handlers();
@@ -278,6 +279,7 @@ Result<pid_t> spawn(const SpawnRequest& request) {
   plan.shell.insert(plan.shell.end(), plan.arguments.begin() + 1, plan.arguments.end());
   plan.directory = request.directory.empty() ? nullptr : request.directory.c_str();
   plan.parent = ::getpid();
+  plan.inherited = request.inherited;
   plan.cgroup = request.cgroup;
   plan.descriptor_limit = &inherited_descriptor_limit();
   plan.dies_with_parent = request.dies_with_parent;

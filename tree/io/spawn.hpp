@@ -22,6 +22,7 @@ struct SpawnRequest {
   std::vector<std::string> environment;     // complete
   std::string directory;                    // empty: unchanged
   int input = -1, output = -1, error = -1;  // become 0, 1, 2; -1: /dev/null
+  int inherited = -1;                       // stays open under its number; -1: none
   int cgroup = -1;                          // folder of the group to be in; -1: ours
   bool dies_with_parent = true;             // PDEATHSIG KILL
   bool fixed_addresses = false;             // no address space randomisation

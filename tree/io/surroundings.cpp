@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -110,6 +111,12 @@ std::optional<Pipe> open_pipe() {
   std::array<int, 2> fds{};
   if (::pipe2(fds.data(), O_CLOEXEC) != 0) return {};
   return Pipe{UniqueFd{fds[0]}, UniqueFd{fds[1]}};
+}
+
+std::optional<SocketPair> socket_pair() {
+  std::array<int, 2> fds{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds.data()) != 0) return {};
+  return SocketPair{UniqueFd{fds[0]}, UniqueFd{fds[1]}};
 }
 
 void set_non_blocking(int fd) {

@@ -46,6 +46,12 @@ struct Pipe {
 /// Both ends block and are closed on exec; nothing if there are no descriptors left (errno says why).
 std::optional<Pipe> open_pipe();
 
+struct SocketPair {
+  UniqueFd ours, theirs;
+};
+/// Connected streams; both are closed on exec. Nothing as above.
+std::optional<SocketPair> socket_pair();
+
 /// Lets reads and writes on `fd` and all of its duplicates return at once.
 void set_non_blocking(int fd);
 

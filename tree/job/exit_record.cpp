@@ -91,7 +91,7 @@ Verdict ExitRecord::verdict_of(const wire::AbortUp& abort) const {
   const int status = low_byte(abort.code);
   const std::string how = describe(abort);
   const std::string line =
-      places_.about(abort.process, registrations_.has_table() ? Phase::run : Phase::start,
+      places_.about(abort.process, registrations_.is_pending() ? Phase::start : Phase::run,
                     status == kLauncherFailed ? how : with_status(how, status));
   return with_first(abort.process, failure(status, line,
                                            {Cause::abort, abort.process, places_.host_of(abort.process).index,

@@ -15,6 +15,7 @@ namespace charmtree::proto {
 
 void HostClients::on(const ClientOpened& event, HostTurn& turn, HostParts& parts) {
   ClientOutputs outputs;
+  if (event.made_for != wire::kNoProcess) server(event.kind).made_for(event.client, event.made_for);
   server(event.kind).opened(event.client, turn.now, outputs);
   obey(event.kind, outputs, turn, parts);
 }
@@ -54,14 +55,19 @@ Instant HostClients::next_deadline() const {
   return deadline;
 }
 
-void HostClients::registered(const Registered& output, ClientKind kind, HostTurn& turn, HostParts& parts) {
-  OwnProcess& process = turn.own.at(output.process);
-  if (process.kind) return;
+/// False: it has before, or its kind cannot be in this job.
+bool HostClients::joined(std::uint32_t number, ClientKind kind, HostTurn& turn, HostParts& parts) {
+  OwnProcess& process = turn.own.at(number);
+  if (process.kind) return false;
   process.register_with(kind, server(kind).program());
-  if (const auto reason = why_not(process.program, turn.job.loss.recovery); !reason.empty())
-    return parts.ends.says(Refused{output.process, std::string{reason}}, turn);
-  if (!process.can().shows_life && turn.job.silence.kills)
-    return parts.ends.says(Refused{output.process, kSaysNothing}, turn);
+  std::string reason{why_not(process.program, turn.job.loss.recovery)};
+  if (reason.empty() && !process.can().shows_life && turn.job.silence.kills) reason = kSaysNothing;
+  if (!reason.empty()) parts.ends.says(Refused{number, reason}, turn);
+  return reason.empty();
+}
+
+void HostClients::registered(const Registered& output, ClientKind kind, HostTurn& turn, HostParts& parts) {
+  if (!joined(output.process, kind, turn, parts)) return;
   const bool forking = turn.own.phase().forking;
   if (forking && output.process == turn.own.local().first)
     fork_others(kind, turn, parts);
@@ -102,7 +108,9 @@ void HostClients::obey(ClientKind kind, ClientOutputs& outputs, HostTurn& turn, 
         out.push_back(ClientClose{kind, o.client});
       },
       [&](Registered& o) { registered(o, kind, turn, parts); },
+      [&](Joined& o) { joined(o.process, kind, turn, parts); },
       [&](BarrierEntered& o) { parts.barriers.entered(o, turn); },
+      [&](wire::FenceUp& o) { up.messages.emplace_back(std::move(o)); },
       [&](CrashAcked&) { parts.barriers.crash_acked(turn); },
       [&](Printed& o) { printed(o, kind, turn); },
       [&](ScanRequested& o) {

@@ -69,6 +69,7 @@ public:
 private:
   ClientServer& server(ClientKind kind) { return *servers_[static_cast<std::size_t>(kind)]; }
   void obey(ClientKind kind, ClientOutputs& outputs, HostTurn& turn, HostParts& parts);
+  bool joined(std::uint32_t process, ClientKind kind, HostTurn& turn, HostParts& parts);
   void registered(const Registered& output, ClientKind kind, HostTurn& turn, HostParts& parts);
   void fork_others(ClientKind kind, HostTurn& turn, HostParts& parts);
   void printed(const Printed& output, ClientKind kind, HostTurn& turn);

@@ -134,6 +134,7 @@ void HostEnds::tell_exit(std::uint32_t number, const ProcessExited& event, HostT
   }
   if (event.signal != 0) exit.text = event.note;
   if (event.code == 127) exit.text = loader_complaint(process.output.last_words());
+  if (process.end.is_cause) exit.text = process.end.why;
   explain_kill(process, exit);
   exit.last_words = take_last_words(process);
   facts.exits.push_back(std::move(exit));
@@ -178,6 +179,7 @@ void HostEnds::says(ClientLost& output, HostTurn& turn) {
   KnownEnd& end = turn.own.at(output.process).end;
   end.explain_by = turn.now + kExplain;
   end.why = std::move(output.why);
+  end.is_cause = output.is_cause;
   end.cut_off = true;
 }
 

@@ -90,6 +90,9 @@ void HostPart::down(const wire::Numbers& numbers, Turn& turn) {
   if (shares->empty() || place_.self.processes > 0) return;
   place_.job->processes = shares->back().first_process + shares->back().processes;
   place_.job->pes_per_process = numbers.pes_per_process;
+  std::vector<wire::HostRun>& layout = place_.job->provision.layout;
+  layout.clear();
+  for (const wire::Share& share : *shares) wire::append(layout, share.processes);
   number(*shares, turn);
   for (const wire::Share& share : *shares) {
     if (share.host != place_.self.index) continue;

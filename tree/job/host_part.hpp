@@ -83,6 +83,9 @@ public:
   void down(const wire::Renewed& message, Turn& turn) { act(&HostProcesses::renewed, message, turn); }
   void down(const wire::Regroup& message, Turn& turn);
   void down(const wire::ForwardSignal& message, Turn& turn) { signal(message.signal, turn); }
+  void down(const wire::FenceDown& message, Turn& turn) {
+    tell_servers(&ClientServer::fenced, message, turn);
+  }
   template <ForOneProcess M>
   void down(const M& message, Turn& turn) {
     contains(message.process) ? here(message, turn) : turn.hand_down(message.process, message);
@@ -102,7 +105,7 @@ private:
   void here(const wire::ScanReply& message, Turn& turn);
   void here(const wire::CcsForward& message, Turn& turn);
   void here(const wire::Restart& message, Turn& turn) { act(&HostProcesses::restart, message, turn); }
-  void here(const wire::Readmit& message, Turn& turn) { act(&HostProcesses::readmit, message, turn); }
+  void here(const wire::Readmit& message, Turn& turn) { tell_servers(&ClientServer::readmit, message, turn); }
   void here(const wire::Admit& message, Turn& turn);
 
   template <class M>
@@ -111,6 +114,13 @@ private:
     if (!processes_) return;
     Upward upward;
     ((*processes_).*function)(message, turn.now(), turn.out(), upward);
+    turn.tell_up(std::move(upward));
+  }
+  template <class M>
+  void tell_servers(void (ClientServer::*hear)(const M&, ClientOutputs&), const M& message, Turn& turn) {
+    if (!processes_) return;
+    Upward upward;
+    processes_->tell_servers(hear, message, turn.now(), turn.out(), upward);
     turn.tell_up(std::move(upward));
   }
   void start(Turn& turn);

@@ -146,12 +146,6 @@ void HostProcesses::renewed(const wire::Renewed& message, Instant now, Actions& 
                     parts_);
 }
 
-void HostProcesses::readmit(const wire::Readmit& message, Instant now, Actions& out, Upward& up) {
-  HostTurn turn = turn_of(now, out, up);
-  clients_.ask_each([&](ClientServer& each, ClientOutputs& outputs) { each.readmit(message, outputs); }, turn,
-                    parts_);
-}
-
 /// A process that is lost for its connection alone must not live on: the others do without it.
 void HostProcesses::lost(const wire::Lost& message, Instant now, Actions& out, Upward& up) {
   HostTurn turn = turn_of(now, out, up);

@@ -68,7 +68,14 @@ public:
   void recover(const wire::Recover& message, Instant now, Actions& out, Upward& up);
   void admit(std::uint32_t process, Instant now, Actions& out, Upward& up);
   void renewed(const wire::Renewed& message, Instant now, Actions& out, Upward& up);
-  void readmit(const wire::Readmit& message, Instant now, Actions& out, Upward& up);
+  /// What concerns servers alone.
+  template <class M>
+  void tell_servers(void (ClientServer::*hear)(const M&, ClientOutputs&), const M& message, Instant now,
+                    Actions& out, Upward& up) {
+    HostTurn turn = turn_of(now, out, up);
+    const auto ask = [&](ClientServer& each, ClientOutputs& outputs) { (each.*hear)(message, outputs); };
+    clients_.ask_each(ask, turn, parts_);
+  }
   /// Processes of the job are lost: clients are told, and an own one that is alive is killed. Tells which of
   /// the others are in a barrier.
   void lost(const wire::Lost& message, Instant now, Actions& out, Upward& up);

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "tree/clients/pmi/process_mapping.hpp"
+
 namespace charmtree::proto {
 
 void HostStart::on(const Prepared& event, HostTurn& turn) {
@@ -66,6 +68,8 @@ void HostStart::start(std::uint32_t number, std::vector<std::string> more_argume
   const std::uint32_t rank = turn.own.local().rank_of(number);
   if (!bindings_.empty() && bindings_[rank].by == wire::Binding::By::launcher)
     spawn.cpus = bindings_[rank].pus;
+  if (turn.job.spawn.pmi)
+    spawn.environment = pmi_variables(number, turn.job.processes, rank, turn.own.local().size());
   turn.out.push_back(std::move(spawn));
 }
 

@@ -19,11 +19,12 @@ namespace charmtree::proto {
 
 /// What is known of how a process ends, before it is told (HostEnds).
 struct KnownEnd {
-  bool said = false;     // its protocol did
-  int code = 0;          // ... with this, if that decides
-  bool told = false;     // no more is to be told of it
-  bool cut_off = false;  // its connection is lost
-  std::string why;       // because
+  bool said = false;      // its protocol did
+  int code = 0;           // ... with this, if that decides
+  bool told = false;      // no more is to be told of it
+  bool cut_off = false;   // its connection is lost
+  std::string why;        // because
+  bool is_cause = false;  // of its end
   Instant explain_by = kNever;
   std::optional<ProcessExited> exit;  // to be told when the connection has been read to its end,
   Instant report_by = kNever;         // or then

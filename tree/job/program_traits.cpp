@@ -24,8 +24,8 @@ constexpr std::array kTexts = {
     Text{"restartaftercrash", &ProgramTraits::restarts},
     Text{"+shrinkexpand_basedir", &ProgramTraits::resizes},
     Text{"charm4py", &ProgramTraits::charm4py},
-    Text{"before initializing or after finalizing MPICH", &ProgramTraits::mpi},  // linked statically
-    Text{"was called before MPI_INIT was invoked", &ProgramTraits::mpi},         // Open MPI
+    Text{"before initializing or after finalizing MPICH", &ProgramTraits::mpich},  // linked statically
+    Text{"was called before MPI_INIT was invoked", &ProgramTraits::open_mpi},      // Open MPI
 };
 constexpr std::size_t kSeam =
     std::max_element(kTexts.begin(), kTexts.end(),
@@ -53,10 +53,20 @@ bool names(std::string_view line, std::string_view word) {
 
 }  // namespace
 
-bool is_mpi_library(std::string_view name) {
-  static constexpr std::array<std::string_view, 8> kNames = {
-      "libmpi.", "libmpi_", "libmpich", "libmpifort.", "libmpicxx.", "libmpif90.", "libpmpi.", "libmpt."};
-  return std::any_of(kNames.begin(), kNames.end(), [&](auto known) { return name.starts_with(known); });
+/// libmpi.so.12 is the ABI that MPICH, Intel MPI, MVAPICH and Cray's share; Open MPI has counted from 20 on
+/// since its version 2, from 1 to 12 before.
+Mpi mpi_of_library(std::string_view name) {
+  static constexpr std::array<std::string_view, 5> kMpich = {"libmpich", "libmpifort.", "libmpicxx.",
+                                                             "libmpi.so.12", "libmpi_abi."};
+  static constexpr std::array<std::string_view, 4> kOpenMpi = {"libmpi.so.", "libmpi_", "libopen-pal.",
+                                                               "libopen-rte."};
+  static constexpr std::array<std::string_view, 4> kOthers = {"libmpi.", "libmpif90.", "libpmpi.", "libmpt."};
+  const auto is_one = [&](const auto& names) {
+    return std::any_of(names.begin(), names.end(), [&](auto known) { return name.starts_with(known); });
+  };
+  if (is_one(kMpich)) return Mpi::mpich;
+  if (is_one(kOpenMpi)) return Mpi::open_mpi;
+  return is_one(kOthers) ? Mpi::unknown : Mpi::none;
 }
 
 /// Lines that only tell of it, in a comment or a text, do not begin so. Several statements may be on a line.

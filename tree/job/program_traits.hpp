@@ -4,10 +4,14 @@
 // follows for the job is for charmrun/plan/program_rules to say.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace charmtree::wire {
+
+/// Whose MPI a program uses: MPICH's and all that descend from it share one way to find each other.
+enum class Mpi : std::uint8_t { none, mpich, open_mpi, unknown };
 
 struct ProgramTraits {
   bool elf = false;       // a compiled program; false: a script, or a file that cannot be read here
@@ -18,18 +22,22 @@ struct ProgramTraits {
   bool restarts = false;  // built to survive the crash of processes (syncft)
   bool resizes = false;   // built to shrink and expand
   bool charm4py = false;  // names charm4py, whose Charm++ is loaded only when it runs
-  bool mpi = false;       // contains or needs an MPI library, or imports mpi4py
+  bool mpi = false;       // imports mpi4py
+  bool mpich = false;     // contains or needs MPICH's library, or one of its kin
+  bool open_mpi = false;  // ... Open MPI's
 
   /// A Charm++ program, by its own text.
   bool charm() const { return netstart || smp || non_smp; }
   /// Its processes find each other by MPI alone.
-  bool by_mpi() const { return mpi && !netstart && !charm4py; }
+  Mpi by_mpi() const {
+    if (netstart || charm4py) return Mpi::none;
+    return mpich && !open_mpi ? Mpi::mpich : open_mpi ? Mpi::open_mpi : mpi ? Mpi::unknown : Mpi::none;
+  }
   friend bool operator==(const ProgramTraits&, const ProgramTraits&) = default;
 };
 
-/// True for the names of MPI's libraries (MPICH's and all that descend from it, Open MPI's, MPT's), without
-/// folder.
-bool is_mpi_library(std::string_view name);
+/// By the name of a library, without folder.
+Mpi mpi_of_library(std::string_view name);
 
 /// The text of a Python script imports mpi4py somewhere.
 bool imports_mpi4py(std::string_view script);

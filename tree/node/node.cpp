@@ -101,6 +101,7 @@ void Node::on(Event event, Instant now, Actions& out) {
       end_takeover();
     run_->host.spawn(*this);
     run_->gather.turn(*this);
+    run_->fences.turn(*this);
     root_turn();
     output_->turn(*this);
     trust_.tell_left_out(launch_.launch(), *this);
@@ -429,6 +430,7 @@ void Node::tell_up(wire::Message message) {
       [&](ForOutput auto& m) { return output_->add(std::move(m), *this), true; },
       [&](wire::QueuePairsUp& m) { return run_->host.route(m.block, *this), true; },
       [&](wire::CcsAnswer& m) { return run_->ccs.merges(m, *this); },
+      [&](wire::FenceUp& m) { return run_->fences.add(std::move(m), *this), true; },
       [&](wire::Facts& m) { return run_->gather.add(std::move(m), *this), true; },
       [&](wire::LinkLost& m) { return run_->gather.add(m, *this), false; },
       [](auto&) { return false; },

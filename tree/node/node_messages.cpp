@@ -201,6 +201,11 @@ void Node::from_parent(const wire::Message& message) {
         hand_down_all(message);
         host_part.down(m, *this);
       },
+      [&](const wire::FenceDown& m) {
+        hand_down_all(message);
+        run_->fences.down(m);
+        host_part.down(m, *this);
+      },
       [&](const wire::Resend& m) {
         hand_down_all(message);
         output_->down(m, *this);
@@ -247,6 +252,7 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
         tell_up(std::move(m));
       },
       [&](wire::CcsAnswer& m) { run_->ccs.up(link, std::move(m), *this); },
+      [&](wire::FenceUp& m) { run_->fences.up(link, std::move(m), *this); },
       [&](ForOutput auto& m) { output_->up(child, link, std::move(m), *this); },
       [&](wire::QueuePairsUp& m) { run_->host.route(m.block, *this); },
       [&](wire::InputTaken& m) { run_->input.up(link, m, *this); },

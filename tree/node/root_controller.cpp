@@ -23,6 +23,16 @@ Numbering::Narrow narrow(const RootPlan& plan) {
   return plan.restart->may_narrow ? Narrow::yes : Narrow::if_asked;
 }
 
+/// Where that shows already.
+std::shared_ptr<wire::JobSpec> with_layout(std::shared_ptr<wire::JobSpec> job,
+                                           const std::vector<Host>& hosts) {
+  std::vector<wire::HostRun>& layout = job->provision.layout;
+  layout.clear();
+  if (job->is_numbered_late()) return job;
+  for (const Host& host : hosts) wire::append(layout, host.processes);
+  return job;
+}
+
 }  // namespace
 
 RootController::RootController(RootPlan plan)
@@ -33,7 +43,7 @@ RootController::RootController(RootPlan plan)
 }
 
 RootController::RootController(RootPlan plan, std::shared_ptr<wire::JobSpec> job)
-    : job_(std::move(job)),
+    : job_(with_layout(std::move(job), plan.hosts)),
       coded_job_(wire::encode(*job_)),
       hosts_(std::move(plan.hosts)),
       judge_(*job_, hosts_, plan.bad_exit),

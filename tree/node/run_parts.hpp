@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ccs/ccs_part.hpp"
+#include "kvs/fence_part.hpp"
 #include "tree/job/clean_up.hpp"
 #include "tree/job/gather_part.hpp"
 #include "tree/job/host_part.hpp"
@@ -20,6 +21,7 @@ struct RunParts {
   proto::GatherPart gather;
   proto::InputPart input;
   proto::CcsPart ccs;
+  proto::FencePart fences;
   proto::Shutdown shutdown;
   proto::CleanUp clean_up;
 };

@@ -119,6 +119,7 @@ struct ClientOpened {
   ClientId client;
   std::uint32_t address = 0;  // of a CCS client: IPv4, host byte order
   std::uint16_t port = 0;
+  std::uint32_t made_for = wire::kNoProcess;  // this process was started with it
 };
 struct ClientBytes {
   ClientKind kind;
@@ -297,7 +298,8 @@ struct Spawn {
   std::uint32_t process;
   std::vector<std::string> more_arguments = {};
   CpuSet cpus = {};
-  std::uint32_t restarts = 0;  // so many have been started under its number before
+  std::uint32_t restarts = 0;                 // so many have been started under its number before
+  std::vector<std::string> environment = {};  // "NAME=value", beyond that of every process of the job
 };
 /// Find out who `client` is, a connected process that process `parent` forked, and watch it as if we had
 /// started it. Answer ProcessAdopted.

@@ -110,6 +110,7 @@ struct SpawnRules {
   bool keep_address_randomisation = false;
   ForkClients fork_clients = ForkClients::never;
   CpuUnit bind = CpuUnit::none;  // bind them to these before they begin
+  bool pmi = true;               // each gets a connection over which an MPI library finds us
   friend bool operator==(const SpawnRules&, const SpawnRules&) = default;
 };
 

@@ -95,6 +95,7 @@ inline constexpr Judged judged;
 /// A number of a host or a process takes five bytes, a range two of them.
 inline constexpr Limit kNumbers{kMaxSaid, 16, 16};
 inline constexpr Limit kPiece{kMaxPiece}, kKey{kMaxKey}, kList{kMaxList};
+inline constexpr Limit kGiven{kMaxSaid, 0, kMostGiven};
 inline constexpr Limit kTuples{kMaxList, 0, kMaxTuple + 8};  // all of a host go together
 
 /// A parent is believed: what goes down has no limit but that of every frame.
@@ -135,6 +136,7 @@ inline constexpr Rows kAll{
     down<Claim>(),
     down<Relaunch>(),
     down<Moved>(),
+    down<FenceDown>(),
     up<Hello>(nobody),
     up<Facts>(judged).most(kTuples).uncounted(),
     up<Output>(process_once(&Output::process), judged).most(kPiece).uncounted(),
@@ -170,6 +172,7 @@ inline constexpr Rows kAll{
     up<Confirmed>(host(&Confirmed::hosts)).most(kNumbers),
     up<Fenced>(host(&Fenced::host), judged).to_root(),
     up<Silence>(process_once(&Silence::process)).to_root(),
+    up<FenceUp>(nobody).most(kGiven).uncounted(),  // proto::FencePart judges it
 };
 
 template <class... Row>

@@ -20,6 +20,7 @@
 #include "tree/wire/cpus.hpp"
 #include "tree/wire/host.hpp"
 #include "tree/wire/job_spec.hpp"
+#include "tree/wire/kvs_messages.hpp"
 #include "tree/wire/node_table.hpp"
 #include "tree/wire/process_set.hpp"
 #include "tree/wire/repair_messages.hpp"
@@ -435,11 +436,11 @@ using AnyMessage =
     std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End, Sweep,
                  Numbers, SignReply, Restart, Recover, Admit, CcsForward, Resize, Regroup, Reshape,
                  QueuePairsDown, ForwardSignal, Suspend, OutputCredit, CcsSpread, Lost, Beat, Punctual,
-                 Renewed, Readmit, OutputTaken, Resend, Adopt, Relayed, Claim, Relaunch, Moved, Hello, Facts,
-                 Output, ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps,
-                 LinkLost, Done, Swept, Ask, SignRequest, Checkup, Rejoined, CcsAnswer, Bindings, PesWanted,
-                 Left, QueuePairsUp, BeatUp, WasPunctual, Waiting, Claimed, Taken, Reached, Idle, Confirmed,
-                 Fenced, Silence>;
+                 Renewed, Readmit, OutputTaken, Resend, Adopt, Relayed, Claim, Relaunch, Moved, FenceDown,
+                 Hello, Facts, Output, ScanUp, AbortUp, HandBack, NewHostKey, Note, InputTaken, InputReturned,
+                 Stamps, LinkLost, Done, Swept, Ask, SignRequest, Checkup, Rejoined, CcsAnswer, Bindings,
+                 PesWanted, Left, QueuePairsUp, BeatUp, WasPunctual, Waiting, Claimed, Taken, Reached, Idle,
+                 Confirmed, Fenced, Silence, FenceUp>;
 /// One of them. Like the variant that it is, but that what every variant has is compiled once, and not
 /// wherever a message is: for 70 kinds of them that is most of the work.
 struct Message : AnyMessage {

@@ -28,8 +28,8 @@ TEST_CASE("each text is found, alone and however the file is cut up") {
       {"+shrinkexpand_basedir", &ProgramTraits::resizes},
       {"from charm4py import charm", &ProgramTraits::charm4py},
       {"Attempting to use an MPI routine (%s) before initializing or after finalizing MPICH",
-       &ProgramTraits::mpi},
-      {"*** The %s() function was called before MPI_INIT was invoked.", &ProgramTraits::mpi}};
+       &ProgramTraits::mpich},
+      {"*** The %s() function was called before MPI_INIT was invoked.", &ProgramTraits::open_mpi}};
   for (const auto& [text, trait] : texts) {
     ProgramTraits expected;
     expected.*trait = true;
@@ -65,12 +65,14 @@ TEST_CASE("a program is Charm++ by any of its machine layers, charm4py only once
 
 TEST_CASE("MPI's libraries are known by their names") {
   for (const char* name :
-       {"libmpi.so.12", "libmpi.so.40", "libmpich.so.12", "libmpi_mpifh.so.40", "libmpi_abi.so.1",
-        "libmpifort.so.12", "libmpicxx.so.12", "libmpi_ibm.so.3", "libmpt.so"})
-    CHECK(is_mpi_library(name));
+       {"libmpi.so.12", "libmpich.so.12", "libmpi_abi.so.1", "libmpifort.so.12", "libmpicxx.so.12"})
+    CHECK(mpi_of_library(name) == Mpi::mpich);
+  for (const char* name : {"libmpi.so.40", "libmpi.so.1", "libmpi_mpifh.so.40", "libopen-pal.so.40"})
+    CHECK(mpi_of_library(name) == Mpi::open_mpi);
+  CHECK(mpi_of_library("libmpt.so") == Mpi::unknown);
   for (const char* name :
        {"libmpir.so.23", "libmpfr.so.6", "libmpc.so.3", "libampi.so", "libm.so.6", "libmp3lame.so"})
-    CHECK_FALSE(is_mpi_library(name));
+    CHECK(mpi_of_library(name) == Mpi::none);
 }
 
 TEST_CASE("a script imports mpi4py by a statement, not by a word") {
@@ -85,12 +87,16 @@ TEST_CASE("a script imports mpi4py by a statement, not by a word") {
 
 TEST_CASE("a program that finds its processes by another protocol is not by MPI") {
   ProgramTraits traits{.mpi = true};
-  CHECK(traits.by_mpi());
+  CHECK(traits.by_mpi() == Mpi::unknown);
+  traits.mpich = true;
+  CHECK(traits.by_mpi() == Mpi::mpich);
   traits.smp = true;  // Charm++ on MPI
-  CHECK(traits.by_mpi());
+  CHECK(traits.by_mpi() == Mpi::mpich);
+  traits.open_mpi = true;  // a library of each: PMI-1 alone is not enough
+  CHECK(traits.by_mpi() == Mpi::open_mpi);
   traits.netstart = true;
-  CHECK_FALSE(traits.by_mpi());
-  CHECK_FALSE(ProgramTraits{.charm4py = true, .mpi = true}.by_mpi());
+  CHECK(traits.by_mpi() == Mpi::none);
+  CHECK(ProgramTraits{.charm4py = true, .mpi = true}.by_mpi() == Mpi::none);
 }
 
 }  // namespace charmtree::program_traits_test

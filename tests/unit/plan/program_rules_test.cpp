@@ -9,7 +9,19 @@ using Words = std::vector<std::string>;
 
 namespace {
 
-enum class Kind { plain, mpi, netlrts, netlrts_smp, pxshm, mpi_smp, syncft, script, charm4py_script };
+enum class Kind {
+  plain,
+  mpi,
+  mpich,
+  mpi4py,
+  netlrts,
+  netlrts_smp,
+  pxshm,
+  mpi_smp,
+  syncft,
+  script,
+  charm4py_script
+};
 
 wire::ProgramTraits traits_of(Kind kind) {
   wire::ProgramTraits traits;
@@ -20,6 +32,9 @@ wire::ProgramTraits traits_of(Kind kind) {
   traits.smp = kind == Kind::netlrts_smp || kind == Kind::mpi_smp;
   traits.pxshm = kind == Kind::pxshm;
   traits.charm4py = kind == Kind::charm4py_script;
+  traits.open_mpi = kind == Kind::mpi;
+  traits.mpich = kind == Kind::mpich;
+  traits.mpi = kind == Kind::mpi4py;
   return traits;
 }
 
@@ -36,7 +51,7 @@ struct Fixture {
               ++reads;
               return traits_of(kind);
             },
-            [kind] { return kind == Kind::mpi; }) {
+            [kind] { return traits_of(kind).by_mpi(); }) {
     options.program = std::move(program);
   }
   Fixture(const Fixture&) = delete;
@@ -69,12 +84,24 @@ TEST_CASE("a launch that depends on nothing reads no file") {
 TEST_CASE("an MPI program is refused where it would be several jobs of size 1, unless the user wants that") {
   Fixture fixture{Kind::mpi};
   fixture.options.counts.pes = 4;
-  CHECK(fixture.complaint({1, 1}) ==
-        "options: ./app is an MPI program, and MPI is not served: each process would be alone, a job of size "
-        "1; "
-        "start it by its own mpiexec; ++singletons starts it so all the same");
+  CHECK(
+      fixture.complaint({1, 1}) ==
+      "options: ./app needs Open MPI, which is not served yet (it speaks PMIx): each process would be alone, "
+      "a job of size 1; start it by its own mpiexec; ++singletons starts it so all the same");
   fixture.options.process.singletons = true;
   CHECK(fixture.complaint({1, 1}).empty());
+  Fixture mpich{Kind::mpich};
+  mpich.options.counts.pes = 4;
+  CHECK(mpich.complaint({1, 1}).empty());
+  mpich.options.process.pmi = Pmi::none;
+  CHECK(mpich.complaint({1, 1}) ==
+        "options: ./app is an MPI program, and ++pmi none serves none: each process would be alone, a job of "
+        "size 1; leave that out; ++singletons starts it so all the same");
+  Fixture script{Kind::mpi4py};
+  script.options.counts.pes = 4;
+  CHECK(script.complaint({1, 1}).find("say ++pmi 1") != std::string::npos);
+  script.options.process.pmi = Pmi::pmi1;
+  CHECK(script.complaint({1, 1}).empty());
   Fixture alone{Kind::mpi};
   alone.options.counts.pes = 1;
   CHECK(alone.complaint().empty());

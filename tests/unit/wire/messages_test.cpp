@@ -52,6 +52,7 @@ JobSpec full_job() {
   job.input.process = 5;
   job.input.to_all = job.input.is_typed = true;
   job.magic = 32767;
+  job.spawn.pmi = false;
   job.launch = {{4, 3}, 9, 11, 7'000'000, OnHostFailure::spare, 5s, 6s, 3ms, 300ms};
   job.timeout = 7s;
   job.grace = 1500ms;
@@ -63,7 +64,7 @@ JobSpec full_job() {
   job.profiles = {full_profile(), {}};
   job.checkup = job.resizes = true;
   job.terminal = Terminal{{24, 80}, false};
-  job.provision = {CpuUnit::socket, 2, CpuUnit::pu, true, false};
+  job.provision = {CpuUnit::socket, 2, CpuUnit::pu, true, false, {{2, 4}, {1, 4}}};
   job.spawn.bind = CpuUnit::numa;
   job.reports.bindings = true;
   job.spawn.fork_clients = ForkClients::always;
@@ -135,7 +136,8 @@ std::vector<Message> messages_down() {
           Relaunch{encode(full_job())},
           Adopt{"0123456789abcdef", 4, "@charmtree-adoption-00"},
           Relayed{"10.0.0.1 40000 10.0.0.2 22"},
-          Claim{"nonce", std::string{"\0proof", 6}, 2, 3, {{1, 2}, {7, 7}}, {4, 5, 6}, true}};
+          Claim{"nonce", std::string{"\0proof", 6}, 2, 3, {{1, 2}, {7, 7}}, {4, 5, 6}, true},
+          FenceDown{{2, {{0, 3}, {7, 7}}, 5}, "why not", std::make_shared<const std::string>("given")}};
 }
 
 std::vector<Message> messages_up() {
@@ -183,7 +185,8 @@ std::vector<Message> messages_up() {
           Idle{{1, 2}, {2}},
           Confirmed{{1, 2}},
           Fenced{3},
-          Silence{5, Silence::State::stopped, 61s}};
+          Silence{5, Silence::State::stopped, 61s},
+          FenceUp{{2, {{0, 3}, {7, 7}}, 5}, 3, 4, "given"}};
 }
 
 std::vector<Message> every_message() {
@@ -254,6 +257,19 @@ TEST_CASE("an instant that is never stays never", "[messages]") {
   const auto& times = std::get<Stamps>(*decoded).times;
   CHECK(times[Stamps::begun] == kNever);
   CHECK(times[Stamps::hello] == Instant{-5s});
+}
+
+TEST_CASE("the group of a fence rises, with gaps, and has somebody in it", "[messages]") {
+  using Ranges = std::vector<ProcessSet::Range>;
+  const auto is_one = [](Ranges group, std::uint32_t number) {
+    const Message message = FenceUp{{2, std::move(group), number}, 0, 1, {}};
+    return decode_message(type_of(message), payload_of(message)).ok();
+  };
+  CHECK(is_one({{0, 3}, {5, 5}}, 1));
+  for (const Ranges& group :
+       {Ranges{}, Ranges{{3, 2}}, Ranges{{4, 5}, {0, 1}}, Ranges{{0, 3}, {4, 5}}, Ranges{{0, 3}, {2, 5}}})
+    CHECK_FALSE(is_one(group, 1));
+  CHECK_FALSE(is_one({{0, 3}}, 0));
 }
 
 TEST_CASE("facts are empty only if they say nothing", "[messages]") {

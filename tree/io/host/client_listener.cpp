@@ -264,10 +264,18 @@ void ClientListener::admit(int fd, proto::ClientKind kind, Listener::Peer peer) 
   }
   const int on = 1;  // else a client whose host has gone would stay
   if (of_job) ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  begin(fd, kind, peer, wire::kNoProcess);
+}
+
+void ClientListener::take(UniqueFd fd, proto::ClientKind kind, std::uint32_t process) {
+  begin(fd.release(), kind, {}, process);
+}
+
+void ClientListener::begin(int fd, proto::ClientKind kind, Listener::Peer peer, std::uint32_t made_for) {
   const proto::ClientId id = ++last_;
   auto connection = std::make_shared<Connection>(*this, fd, kind, id, peer.address);
   connections_.emplace(id, connection);
-  sink_.event(proto::ClientOpened{kind, id, peer.address, peer.port});
+  sink_.event(proto::ClientOpened{kind, id, peer.address, peer.port, made_for});
   connection->take();
 }
 

@@ -21,6 +21,7 @@
 #include "tree/io/asio.hpp"
 #include "tree/io/listener.hpp"
 #include "tree/io/peer_uid.hpp"
+#include "tree/io/unique_fd.hpp"
 #include "tree/turn/events.hpp"
 
 namespace charmtree::io {
@@ -56,6 +57,9 @@ public:
   Result<std::uint16_t> open_to_clients(const std::vector<std::uint32_t>& addresses, std::uint16_t port,
                                         bool any_user);
 
+  /// The connection of a process that is started with the other end.
+  void take(UniqueFd fd, proto::ClientKind kind, std::uint32_t process);
+
   /// What is sent in one round of the loop leaves together at its end.
   void send(proto::ClientId client, std::string bytes, wire::Blob tail);
   /// It leaves now: before what a client must not see earlier, as a signal.
@@ -79,6 +83,7 @@ private:
   std::unique_ptr<Listener> listener(proto::ClientKind kind);
   void drop_largest_backlog();
   void admit(int fd, proto::ClientKind kind, Listener::Peer peer);
+  void begin(int fd, proto::ClientKind kind, Listener::Peer peer, std::uint32_t made_for);
   void flush_at_end_of_round(std::shared_ptr<Connection> connection);
   bool welcome(int fd, proto::ClientKind kind, Listener::Peer peer);
   void make_room();

@@ -172,6 +172,7 @@ void HostRuntime::execute(const proto::Spawn& action) {
   SpawnRequest request = request_of(action.process);
   request.arguments = command_of(action.more_arguments);
   request.cpus = action.cpus;
+  proto::overlay(request.environment, action.environment);
   if (const std::uint32_t restarts = job_->loss.restarts + action.restarts;
       restarts > 0 || job_->loss.recovery == wire::Recovery::in_place)
     proto::overlay(request.environment, {fmt::format("CHARMTREE_RESTARTS={}", restarts)});
@@ -211,12 +212,18 @@ void HostRuntime::spawn_on_terminal(std::uint32_t process, SpawnRequest request)
 
 void HostRuntime::start(std::uint32_t process, SpawnRequest request, Program::Pipes pipes) {
   if (!cgroups_.empty()) request.cgroup = cgroups_.front().folder();
+  auto pmi = job_->spawn.pmi ? socket_pair() : std::nullopt;
+  if (pmi) {
+    request.inherited = pmi->theirs.get();
+    proto::overlay(request.environment, {fmt::format("PMI_FD={}", request.inherited)});
+  }
   auto pid = spawn(request);
   if (!pid) return sink_(proto::SpawnFailed{process, pid.error()});
   const auto sink = [this, number = *pid](proto::Event event) {
     if (auto* end = std::get_if<proto::ProcessExited>(&event)) return exited(std::move(*end), number);
     sink_(std::move(event));
   };
+  if (pmi) listener_.take(std::move(pmi->ours), proto::ClientKind::pmi, process);
   auto program = std::make_shared<Program>(io_, watch_, sink, process, *pid, std::move(pipes));
   programs_[process] = program;
   sink_(proto::Spawned{process});

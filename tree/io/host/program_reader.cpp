@@ -159,16 +159,17 @@ std::string_view without_folder(std::string_view path) {
 }
 
 /// By the names of what it needs alone, so that no constants are read.
-bool needs_mpi(const std::string& path, const ElfFile& program) {
-  bool found = false;
+void note_mpi(const std::string& path, const ElfFile& program, wire::ProgramTraits& found) {
   walk_libraries(
       path, program,
       [&found](const std::string& name) {
-        found = found || wire::is_mpi_library(without_folder(name));
-        return !found;
+        const wire::Mpi mpi = wire::mpi_of_library(without_folder(name));
+        found.mpich = found.mpich || mpi == wire::Mpi::mpich;
+        found.open_mpi = found.open_mpi || mpi == wire::Mpi::open_mpi;
+        found.mpi = found.mpi || mpi == wire::Mpi::unknown;
+        return mpi == wire::Mpi::none && found.by_mpi() == wire::Mpi::none;
       },
       [](const ElfFile&) {});
-  return found;
 }
 
 /// By its name, or the interpreter that it asks for.
@@ -197,7 +198,7 @@ wire::ProgramTraits read_traits(const std::string& path, Libraries libraries) {
   if (!texts.found().charm()) search_libraries(path, *program, libraries, texts);
   wire::ProgramTraits found = texts.found();
   found.elf = true;
-  found.mpi = found.mpi || needs_mpi(path, *program);
+  if (found.by_mpi() == wire::Mpi::none) note_mpi(path, *program, found);
   return found;
 }
 

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kvs/fence_part.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "tree/job/host_processes.hpp"
+#include "tree/job/run_progress.hpp"
+#include "tree/overlay/launch.hpp"
+#include "tree/overlay/trust.hpp"
+
+namespace charmtree::proto {
+
+namespace {
+
+using Ranges = std::vector<wire::ProcessSet::Range>;
+
+std::uint64_t size_of(const Ranges& ranges) {
+  std::uint64_t size = 0;
+  for (const auto& [first, last] : ranges) size += std::uint64_t{last} - first + 1;
+  return size;
+}
+
+bool is_everybody(const Ranges& ranges, const wire::JobSpec& job) {
+  return size_of(ranges) == job.processes;
+}
+
+/// Those of the group that are behind this link.
+std::uint64_t below(LinkId link, const Ranges& group, const Seat& seat) {
+  const Subtree& subtree = seat.launch.subtree();
+  if (is_everybody(group, seat.job)) return subtree.most_processes_of(link);
+  const auto by_link = subtree.split(group);
+  const auto found = by_link.find(link);
+  return found == by_link.end() ? 0 : size_of(found->second);
+}
+
+/// Those of the group that are here or below.
+std::uint64_t here_and_below(const Ranges& group, const Seat& seat) {
+  const Subtree& subtree = seat.launch.subtree();
+  const LocalProcesses local = seat.processes != nullptr ? seat.processes->local() : LocalProcesses{};
+  if (is_everybody(group, seat.job)) return std::uint64_t{local.size()} + subtree.processes();
+  std::uint64_t size = local.among(group).size();
+  for (const auto& [link, ranges] : subtree.split(group)) size += size_of(ranges);
+  return size;
+}
+
+/// One of the group that is lost.
+std::optional<std::uint32_t> lost_of(const Ranges& group, const wire::ProcessSet& lost) {
+  for (const auto& [first, last] : lost.ranges()) {
+    for (const auto& each : group) {
+      if (first <= each.last && each.first <= last) return std::max(first, each.first);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+void FencePart::Open::enter(std::uint32_t processes, std::string more) {
+  entered += processes;
+  is_new = true;
+  given.empty() ? given = std::move(more) : given += more;
+}
+
+/// A child is in a fence with the processes below it, once, and in no more fences than there can be.
+bool FencePart::may_say(LinkId link, const wire::FenceUp& piece, Turn& turn) const {
+  const Seat seat = turn.seat();
+  if (piece.processes == 0 || piece.fence.processes.back().last >= seat.job.processes) return false;
+  const std::uint64_t most = below(link, piece.fence.processes, seat);
+  std::size_t fences = 0, bytes = piece.given.size();
+  std::uint64_t entered = piece.processes;
+  for (const auto& [fence, open] : open_) {
+    const auto found = open.below.find(link);
+    if (found == open.below.end()) continue;
+    ++fences;
+    bytes += found->second.bytes;
+    if (fence == piece.fence) entered += found->second.processes;
+  }
+  return entered <= most && fences < kMostOpen &&
+         bytes <= kMostGivenAtOnce * wire::kMostGiven *
+                      std::uint64_t{seat.launch.subtree().most_processes_of(link)};
+}
+
+void FencePart::up(LinkId link, wire::FenceUp piece, Turn& turn) {
+  begin_epoch(turn);
+  if (piece.epoch != epoch_) return;  // it is about to hear of ours, and will say it again
+  if (!may_say(link, piece, turn)) return turn.give_up(link, Trust::lie());
+  if (is_over(piece.fence, turn)) return;
+  Open& open = open_[piece.fence];
+  Given& given = open.below[link];
+  given.processes += piece.processes;
+  given.bytes += piece.given.size();
+  open.enter(piece.processes, std::move(piece.given));
+}
+
+void FencePart::add(wire::FenceUp own, Turn& turn) {
+  begin_epoch(turn);
+  Open& open = open_[own.fence];
+  open.enter(own.processes, own.given);
+  open.own = std::move(own);
+}
+
+void FencePart::begin_epoch(Turn& turn) {
+  const std::uint32_t epoch = turn.seat().progress.epoch;
+  if (epoch_ == epoch) return;
+  epoch_ = epoch;
+  for (auto each = open_.begin(); each != open_.end();) {
+    if (!each->second.own) {
+      each = open_.erase(each);
+      continue;
+    }
+    Open again;
+    again.enter(each->second.own->processes, each->second.own->given);
+    again.own = std::move(each->second.own);
+    (each++)->second = std::move(again);
+  }
+}
+
+/// Root: then whoever is still in it may not have heard that.
+bool FencePart::is_over(const wire::Fence& fence, Turn& turn) {
+  for (Over& over : over_) {
+    if (!over.message.fence.same_group(fence) || fence.number > over.message.fence.number) continue;
+    if (std::exchange(over.epoch, epoch_) != epoch_) turn.hand_down_all(over.message);
+    return true;
+  }
+  return false;
+}
+
+void FencePart::down(const wire::FenceDown& message) {
+  std::erase_if(open_, [&](const auto& each) {
+    return each.first.same_group(message.fence) && each.first.number <= message.fence.number;
+  });
+}
+
+void FencePart::turn(Turn& turn) {
+  begin_epoch(turn);
+  for (auto each = open_.begin(); each != open_.end();) {
+    const auto next = std::next(each);
+    if (std::exchange(each->second.is_new, false)) hand_on(each->first, each->second, turn);
+    each = next;
+  }
+}
+
+void FencePart::hand_on(const wire::Fence& fence, Open& open, Turn& turn) {
+  const Seat seat = turn.seat();
+  if (!seat.is_root()) {
+    const bool fails = lost_of(fence.processes, seat.progress.lost).has_value();  // which the root says
+    const bool complete = fails || open.entered >= here_and_below(fence.processes, seat);
+    if (!complete || turn.way_up() != WayUp::open) return;
+    turn.hand_up(wire::FenceUp{fence, epoch_, open.entered - open.sent, std::exchange(open.given, {})});
+    open.sent = open.entered;
+    return;
+  }
+  if (const auto lost = lost_of(fence.processes, seat.progress.lost))
+    return end(wire::Fence{fence}, fmt::format("process {} is lost", *lost), {}, turn);
+  if (open.entered < size_of(fence.processes)) return;
+  std::string given = std::move(open.given);
+  end(wire::Fence{fence}, {}, std::move(given), turn);
+}
+
+/// Root.
+void FencePart::end(const wire::Fence& fence, std::string failure, std::string given, Turn& turn) {
+  wire::FenceDown message{fence, std::move(failure), std::make_shared<const std::string>(std::move(given))};
+  turn.hand_down_all(message);
+  open_.erase(fence);
+  if (!turn.seat().job.repairs()) return;
+  const auto before = std::find_if(over_.begin(), over_.end(),
+                                   [&](const Over& each) { return each.message.fence.same_group(fence); });
+  if (before != over_.end()) over_.erase(before);
+  over_.push_back({std::move(message), epoch_});
+}
+
+}  // namespace charmtree::proto

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Unmodified MPI programs find their processes by PMI, served by each host's launcher: MPICH 4 and 5, and Intel MPI."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compiling import compile_newer
+from running import Factory, assert_good, charmrun_lines, command, error_line, packaged, run
+from vc_job import Job
+from vcluster import REPOSITORY, Cluster, Result
+
+FAMILIES = ["mpich4", "mpich5", "intel"]
+SOURCE = REPOSITORY / "tests/cluster/mpi_check.c"
+# Says PMI's words, a line at a time; what it was answered.
+SPEAKER = """import os, socket, sys
+pmi = socket.socket(fileno=int(os.environ["PMI_FD"]))
+for line in sys.argv[1:]:
+    pmi.sendall(line.encode() + b"\\n")
+    print(os.environ["PMI_RANK"], pmi.recv(9999).decode().strip(), flush=True)
+"""
+INIT = "cmd=init pmi_version=1 pmi_subversion=1"
+
+
+@functools.cache
+def program(family: str) -> tuple[list[str], Path]:
+    """Words for charmrun, and mpi_check. Intel's library takes the place of MPICH's: they have one ABI."""
+    if family == "mpich4":  # Debian's
+        path = REPOSITORY / "build/mpi_check4"
+        compile_newer(SOURCE, path, compiler="mpicc.mpich")
+        return [], path
+    mpich = packaged("mpich")
+    path = REPOSITORY / "build/mpi_check5"
+    compile_newer(SOURCE, path, f"-Wl,-rpath,{mpich / 'lib'},--enable-new-dtags", compiler=str(mpich / "bin/mpicc"))
+    if family == "mpich5":
+        return [], path
+    return ["++env", f"LD_LIBRARY_PATH={packaged('impi-rt') / 'lib'}"], path
+
+
+def to_its_end(hosts: Cluster, charmrun: Path, family: str, *argv: Any) -> Result:
+    """MPI_Finalize of MPICH 4.0 waits for ever one time in six, over UCX and TCP, with its own mpiexec as well: a process flushes what
+    another one, which has done so, does not answer any more. Such a job is ended and tried again."""
+    if family != "mpich4":
+        return run(hosts, charmrun, *argv)
+    for _ in range(10):
+        done = run(hosts, charmrun, "++timelimit", 10, *argv)
+        if done.returncode != 124:
+            break
+    return done
+
+
+def words(hosts: Cluster, count: int, each: int) -> list[Any]:
+    return [f"+p{count * each}", "++nodelist", hosts.nodelist(range(1, count + 1)), "++branching", 3]
+
+
+def good(processes: int) -> list[str]:
+    return [f"{rank} of {processes}: good" for rank in range(processes)]
+
+
+def speaker(hosts: Cluster) -> list[str]:
+    return ["python3", hosts.put(0, "/home/shared/speaker.py", SPEAKER)]
+
+
+@pytest.mark.parametrize("each", [1, 3])
+@pytest.mark.parametrize("count", [1, 2, 9])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_process_reaches_every_other_one(cluster: Factory, charmrun: Path, family: str, count: int, each: int) -> None:
+    hosts = cluster(10)
+    more, path = program(family)
+    assert_good(to_its_end(hosts, charmrun, family, *words(hosts, count, each), *more, path), good(count * each))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_an_abort_by_any_process_gives_its_status(cluster: Factory, charmrun: Path, family: str) -> None:
+    hosts = cluster(10)
+    more, path = program(family)
+    for rank in (0, 3):
+        done = run(hosts, charmrun, *words(hosts, 2, 2), *more, path, "abort", rank)
+        assert error_line(done, 7) == f"h0{1 + rank // 2}: run: process {rank}: aborted: MPI_Abort (status 7)"
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_process_that_dies_is_named_and_ends_the_job(cluster: Factory, charmrun: Path, family: str) -> None:
+    hosts = cluster(10)
+    more, path = program(family)
+    done = run(hosts, charmrun, *words(hosts, 2, 2), *more, path, "kill", 2)
+    assert error_line(done, 137).startswith("h02: run: process 2: killed by signal 9 (SIGKILL: Killed) (status 137)")
+    left = run(hosts, charmrun, *words(hosts, 2, 2), *more, path, "leave", 1)
+    assert error_line(left, 1).startswith("h01: run: process 1: exited with status 0 without the end of its protocol (status 1)")
+    ended = to_its_end(hosts, charmrun, family, *words(hosts, 2, 2), *more, path, "exit", 3)
+    assert error_line(ended, 5) == "h02: run: process 3: exited with status 5"
+
+
+def test_processes_that_are_numbered_late_know_their_hosts(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(10)
+    _, path = program("mpich5")
+    done = run(hosts, charmrun, *words(hosts, 4, 2), "++on-host-failure", "drop", path)
+    assert_good(done, good(8))
+    mapping = [*speaker(hosts), INIT, "cmd=get kvsname=k key=PMI_process_mapping"]
+    done = run(hosts, charmrun, *words(hosts, 4, 1), "++on-host-failure", "drop", "++kill-on-exit", "++quiet", *mapping)
+    assert "0 cmd=get_result rc=0 value=(vector,(0,4,1))" in done.stdout
+
+
+def test_a_program_is_started_again_as_a_whole(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(10)
+    _, path = program("mpich5")
+    done = run(hosts, charmrun, *words(hosts, 3, 2), "++on-failure", "restart", "++restart-args", "never 0", path, "kill", 4)
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == good(6)
+    assert any("restarting the job (1 of at most 10 times)" in line for line in charmrun_lines(done))
+
+
+def test_programs_of_a_session_follow_each_other(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(10)
+    _, path = program("mpich5")
+    number = run(hosts, charmrun, "++session", "++background", "++nodelist", hosts.nodelist(range(1, 4))).stdout.strip()
+    try:
+        for _ in range(2):
+            assert_good(run(hosts, charmrun, "++in", number, "+p6", path), good(6))
+    finally:
+        run(hosts, charmrun, "++end", number)
+
+
+def test_a_job_outlives_its_root(cluster: Factory, charmrun: Path) -> None:
+    """The root is killed while two of three processes wait in a barrier, and the third comes when another root is there."""
+    hosts = cluster(10)
+    gate = hosts.put(0, "/home/shared/late", '#!/bin/sh\n[ $PMI_RANK = 2 ] && read x < $0.pipe\nexec "$@"\n', mode=0o755)
+    hosts.run(0, ["rm", "-f", f"{gate}.pipe"], check=True)
+    hosts.run(0, ["mkfifo", f"{gate}.pipe"], check=True)
+    shell = ["sh", "-c", 'exec "$@" "cmd=put kvsname=k key=k$PMI_RANK value=v$PMI_RANK" cmd=barrier_in '
+             '"cmd=get kvsname=k key=k0" "cmd=get kvsname=k key=k2" cmd=finalize', "sh", *speaker(hosts), INIT]
+    job = Job(hosts, range(10), [charmrun, *map(str, words(hosts, 3, 1)), "++keep-alive", "60", gate, *shell])
+    job.until(lambda: job.out.count("put_result") == 2, "two processes have put")
+    job.root.kill()
+    job.wait()
+    other = Job(hosts, range(10), command(charmrun, "++attach"))
+    other.until(lambda: "this is the root of job" in other.err, "another root")
+    hosts.run(3, ["sh", "-c", f"echo go > {gate}.pipe"], check=True)
+    assert other.wait() == 0, other.said()
+    for rank in range(3):
+        for key in (0, 2):
+            assert f"{rank} cmd=get_result rc=0 value=v{key}" in job.out + other.out
+
+
+def test_who_speaks_no_pmi_is_told_so_and_ends_the_job(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(10)
+    for line, why in {"cmd=bogus": "'bogus' is no request that is known", INIT: "a second init",
+                      "cmd=put kvsname=k key=a value=" + 16385 * "v": "a value of 16385 bytes: 16384 are allowed"}.items():
+        done = run(hosts, charmrun, *words(hosts, 2, 1), "++pmi", "1", *speaker(hosts), INIT, line)
+        assert done.returncode == 1
+        assert why in charmrun_lines(done)[0]
+
+
+def test_a_barrier_with_a_lost_process_fails_for_those_who_go_on(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(10)
+    shell = ["sh", "-c", '[ $PMI_RANK = 1 ] && kill -9 $$; exec python3 "$0" "$@"', speaker(hosts)[1], INIT, "cmd=barrier_in",
+             "cmd=get kvsname=k key=PMI_dead_processes", "cmd=finalize"]
+    done = run(hosts, charmrun, *words(hosts, 4, 1), "++on-failure", "continue", *shell)
+    for rank in (0, 2, 3):
+        assert f"{rank} cmd=barrier_out rc=1 msg=process_1_is_lost" in done.stdout
+        assert f"{rank} cmd=get_result rc=0 value=1" in done.stdout
+    assert "1 of 4 processes was lost" in done.stderr
+
+
+def test_a_program_finds_pmi_only_where_it_is_served(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(10)
+    shell = ["sh", "-c", "echo ${PMI_FD:+fd} $PMI_RANK $PMI_SIZE $MPI_LOCALRANKID $MPI_LOCALNRANKS"]
+    assert_good(run(hosts, charmrun, *words(hosts, 2, 2), *shell), ["fd 0 4 0 2", "fd 1 4 1 2", "fd 2 4 0 2", "fd 3 4 1 2"])
+    assert_good(run(hosts, charmrun, *words(hosts, 1, 1), "++pmi", "none", *shell), [""])

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// The processes of a host as clumsy clients of PMI: a script of bytes that they say, of connections that end,
+// and of fences that are over, run against a PmiServer whose promises are checked.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "tree/clients/pmi/pmi_server.hpp"
+
+namespace {
+
+using namespace charmtree;
+using namespace charmtree::proto;
+
+void require(bool condition) {
+  if (!condition) __builtin_trap();
+}
+
+class World {
+public:
+  World() {
+    for (std::uint32_t process = kFirst; process < kFirst + kCount; ++process) {
+      server_.made_for(process, process);
+      ClientOutputs out;
+      server_.opened(process, {}, out);
+      require(out.empty());
+      open_.insert(process);
+    }
+  }
+  /// A line of a script: the first byte says what happens, the second to whom.
+  void step(std::string_view line) {
+    ClientOutputs out;
+    const auto at = [&](std::size_t place) {
+      return place < line.size() ? static_cast<std::uint8_t>(line[place]) : std::uint8_t{0};
+    };
+    const ClientId client = kFirst + at(1) % kCount;
+    const std::string_view rest = line.substr(std::min<std::size_t>(line.size(), 2));
+    switch (at(0)) {
+      case 'x':
+        if (open_.erase(client) == 1) server_.closed(client, {}, out);
+        break;
+      case 'p':  // a piece of a line
+        if (open_.contains(client)) server_.received(client, rest, {}, out);
+        break;
+      case 'f':
+        fenced(fences_ + at(1) % 3, {}, rest, out);
+        break;
+      case 'F':
+        fenced(fences_ + at(1) % 3, "it has failed", {}, out);
+        break;
+      case 'l':
+        server_.lost({{at(1) % kTotal, at(1) % kTotal}}, out);
+        break;
+      case 'v':
+        server_.vacate(static_cast<std::uint32_t>(client), 1, false, out);
+        break;
+      default:
+        if (open_.contains(client)) server_.received(client, std::string{rest} + "\n", {}, out);
+        break;
+    }
+    for (const ClientOutput& output : out) std::visit([this](const auto& o) { check(o); }, output);
+  }
+
+private:
+  static constexpr std::uint32_t kFirst = 2, kCount = 3, kTotal = 6;
+  enum Past { joined = 1, ended = 2, aborted = 4, lost = 8 };
+
+  void fenced(std::uint32_t number, std::string failure, std::string_view given, ClientOutputs& out) {
+    server_.fenced({{static_cast<std::uint8_t>(ClientKind::pmi), {{0, kTotal - 1}}, number},
+                    std::move(failure),
+                    std::make_shared<const std::string>(given)},
+                   out);
+  }
+  void become(std::uint32_t process, int what, int only_from) {
+    require(process >= kFirst && process < kFirst + kCount);
+    require(past_[process] == only_from);
+    past_[process] |= what;
+  }
+
+  void check(const ToClient& o) {
+    require(open_.contains(o.client) && o.bytes.starts_with("cmd=") && o.bytes.ends_with('\n'));
+    require(std::count(o.bytes.begin(), o.bytes.end(), '\n') == 1);
+  }
+  void check(const CloseClient& o) { require(open_.erase(o.client) == 1); }
+  void check(const Joined& o) { become(o.process, joined, 0); }
+  void check(const Ended& o) { become(o.process, ended, joined); }
+  void check(const Aborted& o) { become(o.process, aborted, past_[o.process] & (joined | ended)); }
+  void check(const ClientLost& o) { become(o.process, lost, joined); }
+  void check(const wire::FenceUp& o) {
+    require(o.processes > 0 && o.processes <= kCount && o.fence.number == ++fences_);
+    require(o.given.size() <= kCount * wire::kMostGiven);
+  }
+  void check(const ClientNote& o) { require(o.text.size() < 300); }
+  template <class Other>
+  void check(const Other&) {
+    require(false);
+  }
+
+  PmiServer server_{LocalProcesses{kFirst, kCount, kTotal}, PmiJob{"kvs", "(vector,(0,2,3))", kTotal}};
+  std::set<ClientId> open_;
+  std::map<std::uint32_t, int> past_;
+  std::uint32_t fences_ = 0;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  World world;
+  for (std::string_view script{reinterpret_cast<const char*>(data), size}; !script.empty();) {
+    const std::string_view line = script.substr(0, script.find('\n'));
+    script.remove_prefix(std::min(script.size(), line.size() + 1));
+    world.step(line);
+  }
+  return 0;
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/clients/pmi/pmi_server.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "tests/unit/what_happened.hpp"
+#include "tree/clients/pmi/process_mapping.hpp"
+
+namespace charmtree::pmi_server_test {
+
+using namespace charmtree::proto;
+
+namespace {
+
+constexpr auto kService = static_cast<std::uint8_t>(ClientKind::pmi);
+
+/// A server for processes 2 and 3 of 4; the connection of process n is 10 + n.
+struct Bench {
+  PmiServer server{LocalProcesses{2, 2, 4}, PmiJob{"kvs_job_0", "(vector,(0,2,2))", 4}};
+  ClientOutputs outputs;
+
+  Bench() {
+    for (const std::uint32_t process : {2U, 3U}) {
+      server.made_for(10 + process, process);
+      server.opened(10 + process, {}, outputs);
+    }
+  }
+  /// What it was answered.
+  std::string ask(std::uint32_t process, const std::string& line) {
+    outputs.clear();
+    server.received(10 + process, line + "\n", {}, outputs);
+    return said_to(process);
+  }
+  std::string said_to(std::uint32_t process) const {
+    std::string all;
+    for (const ToClient& sent : test::only<ToClient>(outputs)) {
+      if (sent.client == 10 + process) all += sent.bytes;
+    }
+    return all;
+  }
+  void begin() {
+    for (const std::uint32_t process : {2U, 3U})
+      CHECK(ask(process, "cmd=init pmi_version=1 pmi_subversion=1") ==
+            "cmd=response_to_init rc=0 pmi_version=1 pmi_subversion=1\n");
+  }
+  /// Both enter; what their host gives.
+  std::string fence() {
+    CHECK(ask(2, "cmd=barrier_in").empty());
+    CHECK(test::only<wire::FenceUp>(outputs).empty());
+    CHECK(ask(3, "cmd=barrier_in").empty());
+    const auto up = test::only<wire::FenceUp>(outputs);
+    REQUIRE(up.size() == 1);
+    CHECK(up[0].processes == 2);
+    CHECK(up[0].fence.processes == std::vector<wire::ProcessSet::Range>{{0, 3}});
+    return up[0].given;
+  }
+  void fenced(std::uint32_t number, const std::string& given, const std::string& failure = {}) {
+    outputs.clear();
+    server.fenced({{kService, {{0, 3}}, number}, failure, std::make_shared<const std::string>(given)},
+                  outputs);
+  }
+  /// Why the process has lost its connection; empty: it has not.
+  std::string lost() const {
+    const auto all = test::only<ClientLost>(outputs);
+    return all.empty() ? "" : all[0].why;
+  }
+};
+
+std::string pair(std::string_view key, std::string_view value) {
+  wire::Writer out;
+  out.string(key);
+  out.string(value);
+  return out.take();
+}
+
+}  // namespace
+
+TEST_CASE("a process asks what it must know of its job", "[pmi]") {
+  Bench b;
+  b.begin();
+  CHECK(test::only<Joined>(b.outputs).at(0).process == 3);
+  CHECK(b.ask(2, "cmd=get_maxes") == "cmd=maxes rc=0 kvsname_max=256 keylen_max=64 vallen_max=16384\n");
+  CHECK(b.ask(2, "cmd=get_appnum") == "cmd=appnum rc=0 appnum=0\n");
+  CHECK(b.ask(2, "cmd=get_my_kvsname") == "cmd=my_kvsname rc=0 kvsname=kvs_job_0\n");
+  CHECK(b.ask(2, "cmd=get_universe_size") == "cmd=universe_size rc=0 size=4\n");
+  CHECK(b.ask(2, "cmd=get kvsname=kvs_job_0 key=PMI_process_mapping") ==
+        "cmd=get_result rc=0 value=(vector,(0,2,2))\n");
+  CHECK(b.ask(2, "cmd=get kvsname=kvs_job_0 key=PMI_hwloc_xmlfile").starts_with("cmd=get_result rc=1"));
+  CHECK(b.ask(2, "cmd=lookup_name service=x").starts_with("cmd=lookup_result rc=1"));
+}
+
+TEST_CASE("what is put is known on its host at once, and everywhere behind the next barrier", "[pmi]") {
+  Bench b;
+  b.begin();
+  CHECK(b.ask(2, "cmd=put kvsname=kvs_job_0 key=a value=x=y") == "cmd=put_result rc=0\n");
+  CHECK(b.ask(3, "cmd=get kvsname=kvs_job_0 key=a") == "cmd=get_result rc=0 value=x=y\n");
+  CHECK(b.ask(3, "cmd=get kvsname=kvs_job_0 key=b").starts_with("cmd=get_result rc=1"));
+  CHECK(b.ask(3, "cmd=put kvsname=kvs_job_0 key=empty value=") == "cmd=put_result rc=0\n");
+  CHECK(b.fence() == pair("a", "x=y") + pair("empty", ""));
+  b.fenced(1, pair("b", "from afar"));
+  CHECK(b.said_to(2) == "cmd=barrier_out rc=0\n");
+  CHECK(b.said_to(3) == "cmd=barrier_out rc=0\n");
+  CHECK(b.ask(3, "cmd=get kvsname=kvs_job_0 key=b") == "cmd=get_result rc=0 value=from afar\n");
+  CHECK(b.fence().empty());  // nothing new
+}
+
+TEST_CASE("a fence is left once, and one of another service is not heard", "[pmi]") {
+  Bench b;
+  b.begin();
+  b.fence();
+  b.fenced(2, {});
+  CHECK(b.outputs.empty());
+  b.fenced(1, {});
+  CHECK_FALSE(b.outputs.empty());
+  b.fenced(1, {});  // said again to those who may not have heard
+  CHECK(b.outputs.empty());
+  b.outputs.clear();
+  b.server.fenced({{kService + 1, {{0, 3}}, 2}, {}, std::make_shared<const std::string>()}, b.outputs);
+  CHECK(b.outputs.empty());
+}
+
+TEST_CASE("who is left of a host enters for it, and hears that the fence has failed", "[pmi]") {
+  Bench b;
+  b.begin();
+  b.ask(2, "cmd=barrier_in");
+  b.outputs.clear();
+  b.server.lost({{3, 3}}, b.outputs);
+  const auto up = test::only<wire::FenceUp>(b.outputs);
+  REQUIRE(up.size() == 1);
+  CHECK(up[0].processes == 1);
+  b.fenced(1, {}, "process 3 is lost");
+  CHECK(b.said_to(2) == "cmd=barrier_out rc=1 msg=process_3_is_lost\n");
+  CHECK(b.ask(2, "cmd=get kvsname=kvs_job_0 key=PMI_dead_processes") == "cmd=get_result rc=0 value=3\n");
+}
+
+TEST_CASE("a fence that has failed before it was entered fails at once", "[pmi]") {
+  Bench b;
+  b.begin();
+  b.fenced(1, {}, "process 0 is lost");
+  b.ask(2, "cmd=barrier_in");
+  CHECK(b.ask(3, "cmd=barrier_in") == "cmd=barrier_out rc=1 msg=process_0_is_lost\n");
+  CHECK(b.said_to(2) == "cmd=barrier_out rc=1 msg=process_0_is_lost\n");
+}
+
+TEST_CASE("a process ends by finalize, or by an abort with its status", "[pmi]") {
+  Bench b;
+  b.begin();
+  CHECK(b.ask(2, "cmd=finalize") == "cmd=finalize_ack rc=0\n");
+  CHECK(test::only<Ended>(b.outputs).at(0).process == 2);
+  b.outputs.clear();
+  b.server.closed(12, {}, b.outputs);
+  CHECK(b.outputs.empty());
+  b.ask(3, "cmd=abort exitcode=7 message=no more of this");
+  CHECK(test::only<Aborted>(b.outputs).at(0).code == 7);
+  CHECK(test::only<Aborted>(b.outputs).at(0).text == "MPI_Abort: no more of this");
+  b.ask(3, "what=ever");
+  b.server.closed(13, {}, b.outputs);
+  CHECK(b.outputs.empty());
+}
+
+TEST_CASE("a process that leaves between init and finalize is lost, one without init is none of ours",
+          "[pmi]") {
+  Bench b;
+  b.server.closed(12, {}, b.outputs);
+  CHECK(b.outputs.empty());
+  b.ask(3, "cmd=init pmi_version=1 pmi_subversion=1");
+  b.outputs.clear();
+  b.server.closed(13, {}, b.outputs);
+  CHECK(b.lost() == "it left without MPI_Finalize");
+}
+
+TEST_CASE("who breaks the protocol is dropped with the reason, and nobody else", "[pmi]") {
+  using namespace std::string_literals;
+  const std::string value(PmiServer::kMostValue + 1, 'v'), key(PmiServer::kMostKey + 1, 'k');
+  for (const auto& [line, why] : std::vector<std::pair<std::string, std::string>>{
+           {"cmd=init pmi_version=1 pmi_subversion=1", "a second init"},
+           {"cmd=bogus", "'bogus' is no request that is known"},
+           {"hello", "'hello' is no request"},
+           {"key=a cmd=get", "'key=a cmd=get' is no request"},
+           {"cmd=put kvsname=k key= value=x", "a put with a key of more than 64 bytes, or none"},
+           {"cmd=put kvsname=k key=" + key + " value=x", "a put with a key of more than 64 bytes, or none"},
+           {"cmd=put kvsname=k key=a value=" + value, "a value of 16385 bytes: 16384 are allowed"},
+           {std::string(PmiServer::kMostRequest + 1, 'x') + "\r", "no request"}}) {
+    Bench b;
+    b.begin();
+    b.ask(2, line);
+    CHECK(b.lost().find(why) != std::string::npos);
+    CHECK(test::only<CloseClient>(b.outputs).size() == 1);
+    CHECK(b.ask(3, "cmd=get_appnum") == "cmd=appnum rc=0 appnum=0\n");
+  }
+  Bench b;
+  b.ask(2, "cmd=get_appnum");
+  CHECK(test::only<ClientNote>(b.outputs).size() == 1);  // it has not joined: its exit counts
+  CHECK(test::only<CloseClient>(b.outputs).size() == 1);
+  CHECK(b.ask(3, "cmd=init pmi_version=2") == "cmd=response_to_init rc=1 pmi_version=1 pmi_subversion=1\n");
+}
+
+TEST_CASE("requests come in pieces, and several at once", "[pmi]") {
+  Bench b;
+  b.server.received(12, "cmd=init pmi_ver", {}, b.outputs);
+  CHECK(b.outputs.empty());
+  b.server.received(12, "sion=1 pmi_subversion=1\ncmd=get_appnum\ncmd=get_m", {}, b.outputs);
+  CHECK(b.said_to(2) ==
+        "cmd=response_to_init rc=0 pmi_version=1 pmi_subversion=1\ncmd=appnum rc=0 appnum=0\n");
+  b.outputs.clear();
+  b.server.received(12, std::string(PmiServer::kMostRequest, 'x'), {}, b.outputs);
+  CHECK(b.lost().find("a request of more than") != std::string::npos);
+}
+
+TEST_CASE("a process puts no more than a host may hand on for it", "[pmi]") {
+  Bench b;
+  b.begin();
+  const std::string value(PmiServer::kMostValue, 'v');
+  std::string said;
+  for (int i = 0; i < 17 && !b.outputs.empty(); ++i) {
+    said = b.ask(2, "cmd=put kvsname=k key=k" + std::to_string(i) + " value=" + value);
+    if (said.empty()) break;
+  }
+  CHECK(b.lost().find("puts of more than") != std::string::npos);
+}
+
+TEST_CASE("a spawn is refused when it has been told", "[pmi]") {
+  Bench b;
+  b.begin();
+  CHECK(b.ask(2, "mcmd=spawn\nnprocs=2\nexecname=/a b\ncmd=bogus").empty());
+  CHECK(b.ask(2, "endcmd").starts_with("cmd=spawn_result rc=1"));
+  CHECK(b.ask(2, "cmd=get_appnum") == "cmd=appnum rc=0 appnum=0\n");
+}
+
+TEST_CASE("a connection that was made for nobody is closed, and that of a lost process with it", "[pmi]") {
+  Bench b;
+  b.server.opened(99, {}, b.outputs);
+  CHECK(test::only<CloseClient>(b.outputs).at(0).client == 99);
+  b.begin();
+  b.outputs.clear();
+  b.server.vacate(2, 1, false, b.outputs);
+  CHECK(test::only<CloseClient>(b.outputs).at(0).client == 12);
+  CHECK(b.lost().empty());
+}
+
+TEST_CASE("the mapping tells runs of hosts with as many processes", "[pmi]") {
+  std::vector<wire::HostRun> layout;
+  CHECK(process_mapping(layout).empty());
+  for (const std::uint32_t processes : {3U, 3U, 0U, 3U, 1U}) wire::append(layout, processes);
+  CHECK(process_mapping(layout) == "(vector,(0,3,3),(3,1,1))");
+  CHECK(pmi_variables(5, 10, 2, 3) == std::vector<std::string>{"PMI_RANK=5", "PMI_SIZE=10",
+                                                               "MPIR_CVAR_PMI_VERSION=1", "MPI_LOCALRANKID=2",
+                                                               "MPI_LOCALNRANKS=3"});
+}
+
+}  // namespace charmtree::pmi_server_test

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kvs/fence_part.hpp"
+
+#include "tests/unit/part_bench.hpp"
+
+namespace charmtree::fence_part_test {
+
+using namespace charmtree::proto;
+using Role = test::PartBench::Role;
+
+namespace {
+
+/// A launcher with two children, of one process each: 4 and 5 of 6.
+struct Bench : test::PartBench {
+  explicit Bench(Role where, bool repairs = false) : PartBench(where) {
+    if (repairs) job.loss.recovery = wire::Recovery::go_on;
+    self.processes = 0;
+  }
+  wire::Fence fence(std::uint32_t number = 1) const { return {2, {{4, 5}}, number}; }
+  void enter(LinkId link, std::string given, std::uint32_t number = 1, std::uint32_t processes = 1) {
+    part.up(link, {fence(number), progress.epoch, processes, std::move(given)}, *this);
+    part.turn(*this);
+  }
+  std::vector<wire::FenceUp> up() {
+    std::vector<wire::FenceUp> all;
+    for (const wire::Message& each : std::exchange(handed_up, {}))
+      all.push_back(std::get<wire::FenceUp>(each));
+    return all;
+  }
+  std::vector<wire::FenceDown> down() {
+    std::vector<wire::FenceDown> all;
+    for (const wire::Message& each : std::exchange(handed_to_all, {}))
+      all.push_back(std::get<wire::FenceDown>(each));
+    return all;
+  }
+
+  FencePart part;
+  LinkId first = child(), second = child();
+};
+
+}  // namespace
+
+TEST_CASE("one message goes up when all below are in", "[fence_part]") {
+  Bench b{Role::below};
+  b.enter(b.first, "a");
+  CHECK(b.up().empty());
+  b.enter(b.second, "b");
+  const auto up = b.up();
+  REQUIRE(up.size() == 1);
+  CHECK(up[0].processes == 2);
+  CHECK(up[0].given == "ab");
+  b.part.turn(b);
+  CHECK(b.up().empty());
+  CHECK(b.given_up.empty());
+}
+
+TEST_CASE("the root ends a fence when all are in, for everybody", "[fence_part]") {
+  Bench b{Role::root};
+  b.enter(b.second, "b");
+  CHECK(b.down().empty());
+  b.enter(b.first, "a");
+  const auto down = b.down();
+  REQUIRE(down.size() == 1);
+  CHECK(*down[0].given == "ba");
+  CHECK(down[0].failure.empty());
+  b.enter(b.first, "c", 2);
+  CHECK(b.down().empty());
+}
+
+TEST_CASE("fences of one group may be in flight together, and those of others", "[fence_part]") {
+  Bench b{Role::root};
+  b.enter(b.first, "1", 1);
+  b.enter(b.first, "2", 2);
+  b.enter(b.second, "2", 2);
+  REQUIRE(b.down().at(0).fence.number == 2);
+  b.enter(b.second, "1", 1);
+  CHECK(b.down().at(0).fence.number == 1);
+  b.part.up(b.first, {{2, {{4, 4}}, 1}, 0, 1, "x"}, b);
+  b.part.turn(b);
+  CHECK(*b.down().at(0).given == "x");
+}
+
+TEST_CASE("a child that speaks for more than it has is given up", "[fence_part]") {
+  Bench b{Role::below};
+  SECTION("at once") {
+    b.enter(b.first, "a", 1, 2);
+  }
+  SECTION("one after the other") {
+    b.enter(b.first, "a");
+    b.enter(b.first, "a");
+  }
+  SECTION("for nobody") {
+    b.enter(b.first, "a", 1, 0);
+  }
+  SECTION("of a group that the job has not got") {
+    b.part.up(b.first, {{2, {{4, 6}}, 1}, 0, 1, {}}, b);
+  }
+  SECTION("of a group of which it has none") {
+    b.part.up(b.first, {{2, {{5, 5}}, 1}, 0, 1, {}}, b);
+  }
+  SECTION("in more fences than there can be") {
+    for (std::uint32_t number = 1; number <= FencePart::kMostOpen; ++number) b.enter(b.first, "", number);
+    CHECK(b.given_up.empty());
+    b.enter(b.first, "", FencePart::kMostOpen + 1);
+  }
+  SECTION("with more than a process may give") {
+    b.enter(b.first, std::string(FencePart::kMostGivenAtOnce * wire::kMostGiven, 'x'));
+    CHECK(b.given_up.empty());
+    b.enter(b.first, "y", 2);
+  }
+  REQUIRE(b.given_up.size() == 1);
+  CHECK(b.given_up[0].first == b.first);
+}
+
+TEST_CASE("in a new epoch all is counted anew, and what is of another one is not heard", "[fence_part]") {
+  Bench b{Role::below, true};
+  b.enter(b.first, "a");
+  ++b.progress.epoch;
+  b.part.up(b.second, {b.fence(), 0, 1, "old"}, b);
+  b.part.turn(b);
+  CHECK(b.up().empty());
+  b.enter(b.second, "b");
+  b.enter(b.first, "a");
+  const auto up = b.up();
+  REQUIRE(up.size() == 1);
+  CHECK(up[0].epoch == 1);
+  CHECK(up[0].given == "ba");
+}
+
+TEST_CASE("who still waits in a fence that is over hears so again, once", "[fence_part]") {
+  Bench b{Role::root, true};
+  b.enter(b.first, "a");
+  b.enter(b.second, "b");
+  CHECK(b.down().size() == 1);
+  ++b.progress.epoch;
+  b.enter(b.first, "a");
+  const auto again = b.down();
+  REQUIRE(again.size() == 1);
+  CHECK(*again[0].given == "ab");
+  b.enter(b.second, "b");
+  CHECK(b.down().empty());
+}
+
+TEST_CASE("a fence with a lost process fails, for everybody", "[fence_part]") {
+  SECTION("at the root") {
+    Bench b{Role::root, true};
+    b.enter(b.first, "a");
+    b.progress.lost.add(5);
+    ++b.progress.epoch;
+    b.enter(b.first, "a");
+    const auto down = b.down();
+    REQUIRE(down.size() == 1);
+    CHECK(down[0].failure == "process 5 is lost");
+    b.enter(b.first, "a", 2);
+    CHECK(b.down().at(0).failure == "process 5 is lost");
+  }
+  SECTION("elsewhere it goes up at once, for the root to say so") {
+    Bench b{Role::below, true};
+    b.progress.lost.add(5);
+    b.enter(b.first, "a");
+    CHECK(b.up().size() == 1);
+  }
+}
+
+TEST_CASE("what is over below is forgotten, and a launcher without a parent waits for one", "[fence_part]") {
+  Bench b{Role::below, true};
+  b.way = WayUp::awaited;
+  b.enter(b.first, "a");
+  b.enter(b.second, "b");
+  CHECK(b.up().empty());
+  b.part.down({b.fence(), {}, std::make_shared<const std::string>()});
+  b.way = WayUp::open;
+  ++b.progress.epoch;
+  b.part.turn(b);
+  CHECK(b.up().empty());
+}
+
+}  // namespace charmtree::fence_part_test

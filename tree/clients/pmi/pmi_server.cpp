@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// Source of the words: MPICH's clients and hydra, as they talk (PMI 1.1).
+#include "tree/clients/pmi/pmi_server.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "tree/clients/ccs_answer.hpp"
+
+namespace charmtree::proto {
+
+void PmiServer::made_for(ClientId client, std::uint32_t process) {
+  clients_[client].process = process;
+}
+
+/// A connection that was made for nobody is nobody's.
+void PmiServer::opened(ClientId client, Instant, ClientOutputs& out) {
+  if (!clients_.contains(client)) out.push_back(CloseClient{client});
+}
+
+void PmiServer::received(ClientId id, std::string_view bytes, Instant, ClientOutputs& out) {
+  const auto client = clients_.find(id);
+  if (client == clients_.end()) return;
+  std::string& buffer = client->second.buffer;
+  buffer += bytes;
+  std::size_t begin = 0;
+  for (std::size_t end = 0; (end = buffer.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    if (client->second.stage == Stage::aborted) break;
+    const std::string line = buffer.substr(begin, end - begin);
+    if (const std::string wrong = on(*client, line, out); !wrong.empty()) return drop(client, wrong, out);
+  }
+  buffer.erase(0, begin);
+  if (buffer.size() > kMostRequest)
+    drop(client, fmt::format("a request of more than {} bytes", kMostRequest), out);
+}
+
+void PmiServer::closed(ClientId id, Instant, ClientOutputs& out) {
+  const auto client = clients_.find(id);
+  if (client != clients_.end()) forget(client, "it left without MPI_Finalize", false, out);
+}
+
+void PmiServer::drop(Clients::iterator client, const std::string& why, ClientOutputs& out) {
+  out.push_back(CloseClient{client->first});
+  forget(client, "it spoke to its launcher (PMI) as no MPI library does: " + why, true, out);
+}
+
+void PmiServer::forget(Clients::iterator it, const std::string& why, bool is_cause, ClientOutputs& out) {
+  const Client client = std::move(it->second);
+  clients_.erase(it);
+  if (client.stage == Stage::joined || client.stage == Stage::in_fence)
+    out.push_back(ClientLost{client.process, why, is_cause});
+  else if (client.stage == Stage::silent && !client.buffer.empty())
+    out.push_back(ClientNote{fmt::format("process {}: {}", client.process, why)});
+}
+
+void PmiServer::answer(ClientId client, std::string_view line, ClientOutputs& out) {
+  out.push_back(ToClient{client, fmt::format("cmd={}\n", line)});
+}
+
+// ---- requests
+
+std::string PmiServer::on(Clients::value_type& client, std::string_view text, ClientOutputs& out) {
+  auto& [id, state] = client;
+  if (state.spawn > 0) return part_of_spawn(client, text, out);
+  const PmiLine line{text};
+  const std::string_view command = line.command();
+  if (command.empty()) return fmt::format("'{}' is no request", text.substr(0, kMostKey));
+  if (command == "init") return begin(client, line, out);
+  if (state.stage == Stage::silent) return fmt::format("{} before init", command.substr(0, kMostKey));
+  if (state.stage == Stage::in_fence) return fmt::format("{} in a barrier", command.substr(0, kMostKey));
+  if (command == "abort") {
+    state.stage = Stage::aborted;
+    const std::string_view why = line.rest("message");
+    const bool says_why = !why.empty() && why != "abort";  // MPICH's word where the program gives none
+    out.push_back(Aborted{state.process, line.number("exitcode", 1),
+                          fmt::format("MPI_Abort{}{}", says_why ? ": " : "", says_why ? why : "")});
+    return {};
+  }
+  if (state.stage == Stage::ended) return fmt::format("{} after finalize", command.substr(0, kMostKey));
+  if (command == "put") return put(client, line, out);
+  if (command == "get") return get(id, line, out), std::string{};
+  if (command == "barrier_in") {
+    state.stage = Stage::in_fence;
+    return enter_fence(out), std::string{};
+  }
+  if (command == "finalize") {
+    state.stage = Stage::ended;
+    answer(id, "finalize_ack rc=0", out);
+    out.push_back(Ended{state.process, 0});
+    return {};
+  }
+  if (command == "spawn") return part_of_spawn(client, text, out);
+  if (command == "get_maxes")
+    answer(
+        id,
+        fmt::format("maxes rc=0 kvsname_max={} keylen_max={} vallen_max={}", kMostName, kMostKey, kMostValue),
+        out);
+  else if (command == "get_appnum")
+    answer(id, "appnum rc=0 appnum=0", out);
+  else if (command == "get_my_kvsname")
+    answer(id, fmt::format("my_kvsname rc=0 kvsname={}", job_.kvs_name), out);
+  else if (command == "get_universe_size")
+    answer(id, fmt::format("universe_size rc=0 size={}", job_.universe), out);
+  else if (command == "publish_name" || command == "lookup_name" || command == "unpublish_name")
+    answer(id, fmt::format("{}_result rc=1 msg=not_served", command.substr(0, command.find('_'))), out);
+  else if (command == "create_kvs" || command == "destroy_kvs" || command == "getbyidx")
+    answer(id,
+           fmt::format("{} rc=-1 reason=not_served msg=not_served",
+                       command == "getbyidx" ? "getbyidx_results" : command),
+           out);
+  else
+    return fmt::format("'{}' is no request that is known", command.substr(0, kMostKey));
+  return {};
+}
+
+std::string PmiServer::begin(Clients::value_type& client, const PmiLine& line, ClientOutputs& out) {
+  auto& [id, state] = client;
+  if (state.stage != Stage::silent) return "a second init";
+  if (line.number("pmi_version", 0) != 1) {
+    answer(id, "response_to_init rc=1 pmi_version=1 pmi_subversion=1", out);
+    return fmt::format("version {} of PMI is not served", line.value("pmi_version").substr(0, kMostKey));
+  }
+  state.stage = Stage::joined;
+  answer(id, "response_to_init rc=0 pmi_version=1 pmi_subversion=1", out);
+  out.push_back(Joined{state.process});
+  return {};
+}
+
+std::string PmiServer::put(Clients::value_type& client, const PmiLine& line, ClientOutputs& out) {
+  auto& [id, state] = client;
+  const std::string_view key = line.value("key"), value = line.value("value");
+  if (key.empty() || key.size() > kMostKey) return "a put with a key of more than 64 bytes, or none";
+  if (value.size() > kMostValue)
+    return fmt::format("a value of {} bytes: {} are allowed", value.size(), kMostValue);
+  if (key.starts_with("PMI_"))
+    return answer(id, "put_result rc=1 msg=the_key_is_reserved", out), std::string{};
+  wire::Writer pair;
+  pair.string(key);
+  pair.string(value);
+  state.given += pair.bytes();
+  if (state.given.size() > wire::kMostGiven)
+    return fmt::format("puts of more than {} bytes before a barrier", wire::kMostGiven);
+  values_.insert_or_assign(std::string{key}, std::string{value});
+  answer(id, "put_result rc=0", out);
+  return {};
+}
+
+void PmiServer::get(ClientId client, const PmiLine& line, ClientOutputs& out) const {
+  const std::string_view key = line.value("key");
+  const auto found = values_.find(key);
+  const bool is_there = found != values_.end();
+  const std::string own = is_there ? std::string{} : find(key);
+  if (!is_there && own.empty()) return answer(client, "get_result rc=1 msg=no_such_key value=unknown", out);
+  answer(client, fmt::format("get_result rc=0 value={}", is_there ? found->second : own), out);
+}
+
+/// What no process has put: empty, if there is none. A mapping that is too long is none: then clients find
+/// out by themselves, with one barrier more.
+std::string PmiServer::find(std::string_view key) const {
+  if (key == "PMI_process_mapping" && job_.mapping.size() <= kMostValue) return job_.mapping;
+  if (key != "PMI_dead_processes") return {};
+  std::string dead;
+  for (const auto& [first, last] : lost_.ranges()) {
+    for (std::uint64_t process = first; process <= last; ++process)
+      dead += fmt::format("{}{}", dead.empty() ? "" : ",", process);
+  }
+  return dead;
+}
+
+/// Nobody can be started for a process that runs.
+std::string PmiServer::part_of_spawn(Clients::value_type& client, std::string_view line, ClientOutputs& out) {
+  auto& [id, state] = client;
+  state.spawn += line.size() + 1;
+  if (state.spawn > kMostRequest) return fmt::format("a spawn of more than {} bytes", kMostRequest);
+  if (line != "endcmd") return {};
+  state.spawn = 0;
+  answer(id, "spawn_result rc=1 msg=MPI_Comm_spawn_is_not_served", out);
+  return {};
+}
+
+// ---- fences
+
+/// When all of this host that live are in it.
+void PmiServer::enter_fence(ClientOutputs& out) {
+  std::uint32_t entered = 0, living = 0;
+  for (std::uint32_t rank = 0; rank < local_.size(); ++rank)
+    living += lost_.contains(local_.at(rank)) ? 0 : 1;
+  for (const auto& [id, client] : clients_) entered += client.stage == Stage::in_fence ? 1 : 0;
+  if (is_waiting_ || entered == 0 || entered < living) return;
+  is_waiting_ = true;
+  ++fences_;
+  if (failed_ && failed_->fence.number >= fences_) return leave_fence(failed_->failure, out);
+  wire::FenceUp fence;
+  fence.fence = {static_cast<std::uint8_t>(ClientKind::pmi), {{0, local_.total - 1}}, fences_};
+  fence.processes = entered;
+  for (auto& [id, client] : clients_) {
+    if (client.stage == Stage::in_fence) fence.given += std::exchange(client.given, {});
+  }
+  out.push_back(std::move(fence));
+}
+
+void PmiServer::fenced(const wire::FenceDown& fence, ClientOutputs& out) {
+  if (fence.fence.service != static_cast<std::uint8_t>(ClientKind::pmi)) return;
+  if (fence.fence.number > fences_ && !fence.failure.empty()) failed_ = fence;
+  if (!is_waiting_ || fence.fence.number != fences_) return;
+  for (wire::Reader pairs{*fence.given}; pairs.ok() && pairs.left() > 0;) {
+    std::string key = pairs.string(kMostKey), value = pairs.string(kMostValue);
+    if (pairs.ok()) values_.insert_or_assign(std::move(key), std::move(value));
+  }
+  leave_fence(fence.failure, out);
+}
+
+void PmiServer::leave_fence(std::string_view failure, ClientOutputs& out) {
+  is_waiting_ = false;
+  std::string word{failure};
+  std::replace(word.begin(), word.end(), ' ', '_');
+  for (auto& [id, client] : clients_) {
+    if (client.stage != Stage::in_fence) continue;
+    client.stage = Stage::joined;
+    answer(id, failure.empty() ? "barrier_out rc=0" : fmt::format("barrier_out rc=1 msg={}", word), out);
+  }
+}
+
+void PmiServer::lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) {
+  for (const wire::ProcessSet::Range& range : processes) lost_.add(range);
+  enter_fence(out);
+}
+
+// ---- the rest
+
+void PmiServer::request(std::uint32_t process, std::string payload, ClientOutputs& out) {
+  out.push_back(failed_request(process, payload, "takes no requests"));
+}
+
+void PmiServer::vacate(std::uint32_t process, std::uint32_t, bool, ClientOutputs& out) {
+  const auto client = std::find_if(clients_.begin(), clients_.end(),
+                                   [&](const auto& each) { return each.second.process == process; });
+  if (client == clients_.end()) return;
+  out.push_back(CloseClient{client->first});
+  clients_.erase(client);
+}
+
+}  // namespace charmtree::proto

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// PMI-1, by which processes of MPICH, Intel MPI and their kin find each other, as hydra serves it. Each
+// process is started with a connection of its own (PMI_FD), over which it asks and waits for the answer, line
+// by line. What it puts is known on its host at once and, behind the next barrier (a fence of all processes),
+// on every host: a host keeps all of it, so that no get leaves the host.
+//
+// A process has Joined when it says init, and Ended with finalize; after that its exit status counts. One
+// that says nothing is no MPI program, and nothing is awaited of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tree/clients/client_server.hpp"
+#include "tree/clients/pmi/pmi_line.hpp"
+#include "tree/wire/process_set.hpp"
+
+namespace charmtree::proto {
+
+/// What processes ask of their job.
+struct PmiJob {
+  std::string kvs_name;  // no other job on one of these hosts has it
+  std::string mapping;   // process_mapping
+  std::uint32_t universe = 0;
+};
+
+class PmiServer : public ClientServer {
+public:
+  PmiServer(LocalProcesses local, PmiJob job) : local_(std::move(local)), job_(std::move(job)) {}
+
+  void made_for(ClientId client, std::uint32_t process) override;
+  void opened(ClientId client, Instant now, ClientOutputs& out) override;
+  void received(ClientId client, std::string_view bytes, Instant now, ClientOutputs& out) override;
+  void closed(ClientId client, Instant now, ClientOutputs& out) override;
+  void tick(Instant, ClientOutputs&) override {}
+  Instant next_deadline() const override { return kNever; }
+
+  bool fork(std::uint32_t, std::uint32_t, ClientOutputs&) override { return false; }
+  void table(const wire::Blob&, ClientOutputs&) override {}
+  void release(BarrierKind, ClientOutputs&) override {}
+  void printed(std::uint32_t, ClientOutputs&) override {}
+  void scanned(std::uint32_t, std::string_view, ClientOutputs&) override {}
+  void request(std::uint32_t process, std::string payload, ClientOutputs& out) override;
+  void queue_pairs(std::uint32_t, std::string_view, ClientOutputs&) override {}
+  void fenced(const wire::FenceDown& fence, ClientOutputs& out) override;
+  void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) override;
+  void finish(ClientOutputs&) override {}
+  ProgramKind program() const override { return ProgramKind::mpi; }
+  void join(std::uint32_t process) override { local_.joined.push_back(process); }
+  void vacate(std::uint32_t process, std::uint32_t restarts, bool is_awaited, ClientOutputs& out) override;
+  void reshape(const LocalProcesses& local, const std::vector<std::uint32_t>&) override { local_ = local; }
+
+  /// Clients since MPICH 3.4 take no more than they can. It is even: MPICH 5 halves it, and rounds.
+  static constexpr std::size_t kMostName = 256, kMostKey = 64, kMostValue = 16384;
+  /// Of one request, or all lines of a spawn.
+  static constexpr std::size_t kMostRequest = 1U << 20;
+
+private:
+  enum class Stage : std::uint8_t {
+    silent,  // no init yet
+    joined,
+    in_fence,
+    ended,    // finalize: nothing is awaited any more
+    aborted,  // whatever comes is ignored
+  };
+  struct Client {
+    std::uint32_t process = 0;
+    Stage stage = Stage::silent;
+    std::string buffer;     // the beginning of a line
+    std::size_t spawn = 0;  // bytes of a spawn that is being told
+    std::string given;      // since the last fence
+  };
+  using Clients = std::map<ClientId, Client>;
+
+  /// Empty, or what is wrong with it: the connection is then dropped.
+  std::string on(Clients::value_type& client, std::string_view line, ClientOutputs& out);
+  std::string begin(Clients::value_type& client, const PmiLine& line, ClientOutputs& out);
+  std::string put(Clients::value_type& client, const PmiLine& line, ClientOutputs& out);
+  void get(ClientId client, const PmiLine& line, ClientOutputs& out) const;
+  std::string find(std::string_view key) const;
+  void enter_fence(ClientOutputs& out);
+  void leave_fence(std::string_view failure, ClientOutputs& out);
+  std::string part_of_spawn(Clients::value_type& client, std::string_view line, ClientOutputs& out);
+  void drop(Clients::iterator client, const std::string& why, ClientOutputs& out);
+  void forget(Clients::iterator client, const std::string& why, bool is_cause, ClientOutputs& out);
+  static void answer(ClientId client, std::string_view line, ClientOutputs& out);
+
+  LocalProcesses local_;
+  PmiJob job_;
+  Clients clients_;
+  std::map<std::string, std::string, std::less<>> values_;
+  wire::ProcessSet lost_;                  // of the job
+  std::uint32_t fences_ = 0;               // that all of this host have entered
+  bool is_waiting_ = false;                // in the last of them
+  std::optional<wire::FenceDown> failed_;  // a later one
+};
+
+}  // namespace charmtree::proto

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages of fences (PMI, PMIx): all processes of a group wait for each other, and what each of their hosts
+// has to give goes to all of them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "tree/wire/codec.hpp"
+#include "tree/wire/process_set.hpp"
+
+namespace charmtree::wire {
+
+/// Which fence: what its hosts give is in the form of the service that asked for it, and means nothing to
+/// others.
+struct Fence {
+  std::uint8_t service = 0;                  // proto::ClientKind
+  std::vector<ProcessSet::Range> processes;  // that take part; they rise, with gaps between them
+  std::uint32_t number = 0;                  // of the fences of this group, from 1
+  bool same_group(const Fence& other) const {
+    return service == other.service && processes == other.processes;
+  }
+  friend bool operator==(const Fence&, const Fence&) = default;
+  friend bool operator<(const Fence& a, const Fence& b);
+};
+
+/// A process may give so much for one fence.
+inline constexpr std::size_t kMostGiven = 256U << 10;
+
+/// Its group is one.
+inline bool is_sound(const Fence& fence) {
+  std::uint64_t least = 0;
+  for (const auto& [first, last] : fence.processes) {
+    if (first < least || last < first) return false;
+    least = std::uint64_t{last} + 2;
+  }
+  return !fence.processes.empty() && fence.number > 0;
+}
+
+// ---- down: parent to child
+
+/// All are in it. `given`: by all hosts, one behind the other. `failure`: why it has failed; empty: it has
+/// not.
+struct FenceDown {
+  Fence fence;
+  std::string failure;
+  Blob given;
+};
+
+// ---- up: child to parent
+
+/// So many more processes below are in it, and their hosts give this.
+struct FenceUp {
+  Fence fence;
+  std::uint32_t epoch = 0;
+  std::uint32_t processes = 0;
+  std::string given;
+};
+
+inline bool operator<(const Fence& a, const Fence& b) {
+  if (a.service != b.service || a.number != b.number)
+    return std::tie(a.service, a.number) < std::tie(b.service, b.number);
+  const auto less = [](const ProcessSet::Range& x, const ProcessSet::Range& y) {
+    return std::tie(x.first, x.last) < std::tie(y.first, y.last);
+  };
+  return std::lexicographical_compare(a.processes.begin(), a.processes.end(), b.processes.begin(),
+                                      b.processes.end(), less);
+}
+
+}  // namespace charmtree::wire
