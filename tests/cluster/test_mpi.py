@@ -3,19 +3,16 @@
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from compiling import compile_newer
-from running import Factory, assert_good, charmrun_lines, command, error_line, packaged, run
+from mpi_programs import FAMILIES, program
+from running import Factory, assert_good, charmrun_lines, command, error_line, run
 from vc_job import Job
-from vcluster import REPOSITORY, Cluster, Result
+from vcluster import Cluster, Result
 
-FAMILIES = ["mpich4", "mpich5", "intel"]
-SOURCE = REPOSITORY / "tests/cluster/mpi_check.c"
 # Says PMI's words, a line at a time; what it was answered.
 SPEAKER = """import os, socket, sys
 pmi = socket.socket(fileno=int(os.environ["PMI_FD"]))
@@ -24,21 +21,6 @@ for line in sys.argv[1:]:
     print(os.environ["PMI_RANK"], pmi.recv(9999).decode().strip(), flush=True)
 """
 INIT = "cmd=init pmi_version=1 pmi_subversion=1"
-
-
-@functools.cache
-def program(family: str) -> tuple[list[str], Path]:
-    """Words for charmrun, and mpi_check. Intel's library takes the place of MPICH's: they have one ABI."""
-    if family == "mpich4":  # Debian's
-        path = REPOSITORY / "build/mpi_check4"
-        compile_newer(SOURCE, path, compiler="mpicc.mpich")
-        return [], path
-    mpich = packaged("mpich")
-    path = REPOSITORY / "build/mpi_check5"
-    compile_newer(SOURCE, path, f"-Wl,-rpath,{mpich / 'lib'},--enable-new-dtags", compiler=str(mpich / "bin/mpicc"))
-    if family == "mpich5":
-        return [], path
-    return ["++env", f"LD_LIBRARY_PATH={packaged('impi-rt') / 'lib'}"], path
 
 
 def to_its_end(hosts: Cluster, charmrun: Path, family: str, *argv: Any) -> Result:
@@ -100,9 +82,10 @@ def test_processes_that_are_numbered_late_know_their_hosts(cluster: Factory, cha
     _, path = program("mpich5")
     done = run(hosts, charmrun, *words(hosts, 4, 2), "++on-host-failure", "drop", path)
     assert_good(done, good(8))
-    mapping = [*speaker(hosts), INIT, "cmd=get kvsname=k key=PMI_process_mapping"]
-    done = run(hosts, charmrun, *words(hosts, 4, 1), "++on-host-failure", "drop", "++kill-on-exit", "++quiet", *mapping)
-    assert "0 cmd=get_result rc=0 value=(vector,(0,4,1))" in done.stdout
+    mapping = [*speaker(hosts), INIT, "cmd=get kvsname=k key=PMI_process_mapping", "cmd=finalize"]
+    lines = run(hosts, charmrun, *words(hosts, 4, 1), "++on-host-failure", "drop", *mapping).stdout.splitlines()
+    for rank in range(4):
+        assert f"{rank} cmd=get_result rc=0 value=(vector,(0,4,1))" in lines
 
 
 def test_a_program_is_started_again_as_a_whole(cluster: Factory, charmrun: Path) -> None:

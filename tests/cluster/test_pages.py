@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import mpi_programs
 import page_commands
 from page_commands import Block, Command, blocks
 from running import Factory, built
@@ -94,6 +95,8 @@ def prepare(hosts: Cluster, charmrun: Path, folder: str) -> None:
         hosts.put(FRONT, f"{folder}/{name}", f"#!/bin/sh\n{text}\n", mode=0o755)
     for name, program in PROGRAMS.items():
         hosts.path(FRONT, f"{folder}/{name}").symlink_to(built(charmrun, program))
+    if folder.endswith("-mpi"):
+        hosts.path(FRONT, f"{folder}/mpi_app").symlink_to(mpi_programs.program("mpich5")[1])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
