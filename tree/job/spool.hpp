@@ -6,7 +6,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,13 +56,13 @@ private:
   std::size_t in_file() const;
 
   std::uint64_t capacity_;
-  std::deque<Chunk> chunks_;                // in order
+  std::list<Chunk> chunks_;                 // in order
   std::string open_;                        // behind them, not yet a chunk
   std::uint64_t writes_ = 0, written_ = 0;  // handed out, answered
   std::size_t unwritten_ = 0;
-  std::deque<std::size_t> taken_;  // sizes of chunks that are gone, and still being written
-  bool reading_ = false;           // the first chunk
-  bool unwanted_ = false;          // which has been dropped meanwhile
+  std::list<std::size_t> taken_;  // sizes of chunks that are gone, and still being written
+  bool reading_ = false;          // the first chunk
+  bool unwanted_ = false;         // which has been dropped meanwhile
   bool full_ = false;
   bool refused_ = false;  // by the disk, and the file has not become empty since
   std::string failure_;

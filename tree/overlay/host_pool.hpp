@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <optional>
 #include <vector>
 
@@ -58,7 +59,7 @@ private:
   wire::Shape shape_;
   std::uint32_t level_;
   std::deque<Host> rest_;                              // late binding
-  std::deque<Part> parts_;                             // not taken
+  std::list<Part> parts_;                              // not taken
   std::vector<std::pair<std::uint32_t, Part>> taken_;  // host -> its share
 };
 

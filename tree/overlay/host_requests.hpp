@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <optional>
 
 #include "tree/turn/events.hpp"
@@ -27,7 +27,7 @@ public:
   void clear() { requests_.clear(); }
 
 private:
-  std::deque<Request> requests_;
+  std::list<Request> requests_;
 };
 
 /// What this launcher asks of its parent: twice as much each time, and one question at a time. A launcher

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <map>
 #include <optional>
 #include <vector>
@@ -58,7 +58,7 @@ private:
   LoginWindow window_;
   Patience patience_;
   std::map<LinkId, Instant> begun_;
-  std::deque<LinkId> judged_;  // in the order in which they began; the first one is under way
+  std::list<LinkId> judged_;  // in the order in which they began; the first one is under way
 };
 
 }  // namespace charmtree::proto
