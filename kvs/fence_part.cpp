@@ -87,7 +87,11 @@ void FencePart::up(LinkId link, wire::FenceUp piece, Turn& turn) {
   begin_epoch(turn);
   if (piece.epoch != epoch_) return;  // it is about to hear of ours, and will say it again
   if (!may_say(link, piece, turn)) return turn.give_up(link, Trust::lie());
-  if (is_over(piece.fence, turn)) return;
+  if (auto known = answer(piece.fence, turn)) {
+    turn.hand_down_by(link, std::move(*known));
+    const Seat seat = turn.seat();  // a root that has taken over may not know it yet
+    if (seat.is_root() || !seat.job.keeps_alive()) return;
+  }
   Open& open = open_[piece.fence];
   Given& given = open.below[link];
   given.processes += piece.processes;
@@ -104,33 +108,48 @@ void FencePart::add(wire::FenceUp own, Turn& turn) {
 
 void FencePart::begin_epoch(Turn& turn) {
   const std::uint32_t epoch = turn.seat().progress.epoch;
-  if (epoch_ == epoch) return;
-  epoch_ = epoch;
-  for (auto each = open_.begin(); each != open_.end();) {
-    if (!each->second.own) {
-      each = open_.erase(each);
-      continue;
-    }
-    Open again;
-    again.enter(each->second.own->processes, each->second.own->given);
-    again.own = std::move(each->second.own);
-    (each++)->second = std::move(again);
+  if (std::exchange(epoch_, epoch) != epoch) open_again(turn);
+}
+
+void FencePart::open_again(Turn& turn) {
+  for (auto& [fence, open] : std::exchange(open_, {})) {
+    if (open.own) add(std::move(*open.own), turn);
+  }
+  for (const wire::FenceUp& own : last_) {
+    if (!open_.contains(own.fence)) add(own, turn);
   }
 }
 
-/// Root: then whoever is still in it may not have heard that.
-bool FencePart::is_over(const wire::Fence& fence, Turn& turn) {
-  for (Over& over : over_) {
-    if (!over.message.fence.same_group(fence) || fence.number > over.message.fence.number) continue;
-    if (std::exchange(over.epoch, epoch_) != epoch_) turn.hand_down_all(over.message);
-    return true;
+/// How it has ended; at the root also how it must end.
+std::optional<wire::FenceDown> FencePart::answer(const wire::Fence& fence, Turn& turn) const {
+  const Seat seat = turn.seat();
+  for (const wire::FenceDown& over : over_) {
+    if (over.fence.same_group(fence) && fence.number <= over.fence.number) return over;
   }
-  return false;
+  const auto lost = lost_of(fence.processes, seat.progress.lost);
+  if (!lost || !seat.is_root()) return {};
+  return wire::FenceDown{fence, fmt::format("process {} is lost", *lost),
+                         std::make_shared<const std::string>()};
 }
 
-void FencePart::down(const wire::FenceDown& message) {
+void FencePart::keep(const wire::FenceDown& over, Turn& turn) {
+  if (!turn.seat().job.repairs()) return;
+  std::erase_if(over_, [&](const wire::FenceDown& each) { return each.fence.same_group(over.fence); });
+  over_.push_back(over);
+}
+
+/// Of one that has failed, another host may still wait for the end of one before it.
+void FencePart::down(const wire::FenceDown& message, Turn& turn) {
+  const bool is_good = message.failure.empty();
+  if (is_good) keep(message, turn);
+  const auto found = open_.find(message.fence);
+  if (found != open_.end() && found->second.own && is_good && turn.seat().job.keeps_alive()) {
+    std::erase_if(last_, [&](const wire::FenceUp& each) { return each.fence.same_group(message.fence); });
+    last_.push_back(std::move(*found->second.own));
+  }
   std::erase_if(open_, [&](const auto& each) {
-    return each.first.same_group(message.fence) && each.first.number <= message.fence.number;
+    const std::uint32_t number = each.first.number, over = message.fence.number;
+    return each.first.same_group(message.fence) && (is_good ? number <= over : number == over);
   });
 }
 
@@ -153,23 +172,11 @@ void FencePart::hand_on(const wire::Fence& fence, Open& open, Turn& turn) {
     open.sent = open.entered;
     return;
   }
-  if (const auto lost = lost_of(fence.processes, seat.progress.lost))
-    return end(wire::Fence{fence}, fmt::format("process {} is lost", *lost), {}, turn);
   if (open.entered < size_of(fence.processes)) return;
-  std::string given = std::move(open.given);
-  end(wire::Fence{fence}, {}, std::move(given), turn);
-}
-
-/// Root.
-void FencePart::end(const wire::Fence& fence, std::string failure, std::string given, Turn& turn) {
-  wire::FenceDown message{fence, std::move(failure), std::make_shared<const std::string>(std::move(given))};
-  turn.hand_down_all(message);
+  wire::FenceDown message{fence, {}, std::make_shared<const std::string>(std::move(open.given))};
   open_.erase(fence);
-  if (!turn.seat().job.repairs()) return;
-  const auto before = std::find_if(over_.begin(), over_.end(),
-                                   [&](const Over& each) { return each.message.fence.same_group(fence); });
-  if (before != over_.end()) over_.erase(before);
-  over_.push_back({std::move(message), epoch_});
+  turn.hand_down_all(message);
+  keep(message, turn);
 }
 
 }  // namespace charmtree::proto

@@ -4,10 +4,12 @@
 // and one comes down. The root says when a fence is over, so that it ends in one way everywhere. What is
 // given is not looked into.
 //
-// As with barriers, nobody can tell whose entries are in a sum: when processes or launchers are lost, an
-// epoch begins (tree/turn/losses.hpp), sums are void, and each host enters again the fences that it has not
-// come out of. Some hosts may have come out of one that others still wait in: the root keeps the last one of
-// each group, and says it again. A fence with a lost process fails.
+// As with barriers, nobody can tell whose entries are in a sum: when processes, launchers or the root are
+// lost, an epoch begins (tree/turn/losses.hpp), sums are void, and each host enters again the fences that it
+// has not come out of. Some hosts may have come out of one that others still wait in: each launcher keeps the
+// last one of each group, and says it again to who is in it. Where another root may take over, which knows of
+// none, each host also enters again the one that it came out of last. A fence with a lost process fails, and
+// so do all that follow it; that is told to each who enters one.
 //
 // Its messages: FenceUp, FenceDown.
 #pragma once
@@ -32,7 +34,7 @@ public:
   /// All processes of this host that take part are in.
   void add(wire::FenceUp own, Turn& turn);
   void up(LinkId link, wire::FenceUp piece, Turn& turn);
-  void down(const wire::FenceDown& message);
+  void down(const wire::FenceDown& message, Turn& turn);
   /// What is complete goes on.
   void turn(Turn& turn);
 
@@ -50,19 +52,17 @@ private:
     void enter(std::uint32_t processes, std::string more);
   };
   using Opens = std::map<wire::Fence, Open>;
-  struct Over {
-    wire::FenceDown message;
-    std::uint32_t epoch;  // in which it was last said
-  };
-
   bool may_say(LinkId link, const wire::FenceUp& piece, Turn& turn) const;
   void begin_epoch(Turn& turn);
-  bool is_over(const wire::Fence& fence, Turn& turn);
+  void open_again(Turn& turn);
+  std::optional<wire::FenceDown> answer(const wire::Fence& fence, Turn& turn) const;
+  void keep(const wire::FenceDown& over, Turn& turn);
   void hand_on(const wire::Fence& fence, Open& open, Turn& turn);
-  void end(const wire::Fence& fence, std::string failure, std::string given, Turn& turn);
 
   Opens open_;
-  std::vector<Over> over_;  // root: the last of each group
+  std::vector<wire::FenceDown>
+      over_;                         // the last of each group that went well, in jobs that repair themselves
+  std::vector<wire::FenceUp> last_;  // of this host: the same, if another root may ask
   std::uint32_t epoch_ = 0;
 };
 

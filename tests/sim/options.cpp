@@ -9,7 +9,7 @@ namespace charmtree::sim {
 
 namespace {
 
-constexpr std::uint32_t kCharm = 2, kSpare = 2;
+constexpr std::uint32_t kCharm = 2, kMpi = 3, kSpare = 2;
 
 Error wrong(std::string what) {
   return {Errc::bad_input, Phase::options, std::move(what)};
@@ -71,11 +71,14 @@ wire::ProgramTraits traits_of(const Settings& settings) {
   wire::ProgramTraits traits;
   traits.elf = true;
   traits.netstart = traits.non_smp = whole(settings.kind) == kCharm;
+  traits.mpich = whole(settings.kind) == kMpi;
   traits.restarts = settings.restarts != 0 && traits.netstart;
   return traits;
 }
 
 Result<Options> options_of(const Settings& settings) {
+  if (whole(settings.kind) == kMpi && settings.prints != 0)
+    return wrong("prints: MPI programs print nothing");
   Words words;
   say_launch(settings, words);
   say_recovery(settings, words);

@@ -50,10 +50,10 @@ constexpr std::array kRows{
 
 /// Words that stand for numbers.
 const std::map<std::string_view, double> kWords{
-    {"plain", 0},    {"native", 1},   {"charm", 2},   {"end", 0},     {"up", 1},         {"wired", 2},
-    {"abort", 0},    {"drop", 1},     {"spare", 2},   {"undying", 1}, {"lingering", 2},  {"twins", 3},
-    {"usurpers", 4}, {"slander", 5},  {"silence", 6}, {"mistake", 7}, {"standstill", 8}, {"oblivion", 9},
-    {"theft", 10},   {"amnesia", 11}, {"haste", 12}};
+    {"plain", 0},    {"native", 1},   {"charm", 2},    {"mpi", 3},     {"end", 0},     {"up", 1},
+    {"wired", 2},    {"abort", 0},    {"drop", 1},     {"spare", 2},   {"undying", 1}, {"lingering", 2},
+    {"twins", 3},    {"usurpers", 4}, {"slander", 5},  {"silence", 6}, {"mistake", 7}, {"standstill", 8},
+    {"oblivion", 9}, {"theft", 10},   {"amnesia", 11}, {"haste", 12}};
 
 Error wrong(std::string what) {
   return {Errc::bad_input, Phase::options, std::move(what)};

@@ -25,7 +25,7 @@ struct Settings {
   double by_cores = 0;                          // hosts have 1 to so many cores, and a process for each
   double branching = 0, levels = 0, batch = 0;  // as the options; branching 0: late binding
   double policy = 0, spares = 0, patience = 0;  // abort, drop, spare: hosts that fail; as the options
-  double kind = 0;                              // of the processes: plain, native, charm
+  double kind = 0;                              // of the processes: plain, native, charm, mpi
   double together = 0;                // none starts before every host has answered, if it can matter
   double start = 5, life = 20;        // until it registers; from its table (plain: start) on
   double restarts = 0, barriers = 3;  // a Charm++ program that restarts its processes, which

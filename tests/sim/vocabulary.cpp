@@ -50,6 +50,10 @@ std::string describe(const wire::Message& message) {
   if (const auto* taken = std::get_if<wire::OutputTaken>(&message)) {
     for (const auto& [process, number] : taken->processes) text += fmt::format(" {} of {}", number, process);
   }
+  if (const auto* up = std::get_if<wire::FenceUp>(&message))
+    text += fmt::format(" {}, {} more of epoch {}", up->fence.number, up->processes, up->epoch);
+  if (const auto* down = std::get_if<wire::FenceDown>(&message))
+    text += fmt::format(" {} {}", down->fence.number, down->failure);
   if (const auto* end = std::get_if<wire::End>(&message))
     text += fmt::format(" mode {}", static_cast<int>(end->mode));
   return text;

@@ -203,6 +203,14 @@ private:
   void allow_if_all_lost();
   void check_survivors();
 
+  // ---- MPI programs
+  static constexpr std::uint32_t kMpi = 3;  // Settings::kind
+  bool enters_fences() const;
+  void mpi_begins(std::uint32_t process, Duration now);
+  void mpi_enters(std::uint32_t process, Duration now);
+  void mpi_hears(std::uint32_t process, std::string_view line, Duration now);
+  void leaves_fence(std::uint32_t process, bool is_good, Duration now);
+
   // ---- programs that are started again as a whole
   void begin_run(std::uint32_t run);
   bool has_run() const;
@@ -248,6 +256,7 @@ private:
   wire::Blob checked_table_;
   std::vector<std::uint32_t> recoveries_;  // who was lost, by epoch - 1
   std::vector<std::uint32_t> entered_;     // processes that entered a barrier, by round
+  std::map<std::pair<std::uint32_t, std::uint32_t>, bool> fence_ends_;  // well; by run and round
   std::uint32_t phase_ = 1;
   struct Renewal {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> lives;  // processes and which one each now is

@@ -87,6 +87,7 @@ bool World::nobody_else_is_lost() const {
 bool World::is_running() const {
   const bool is_plain = whole(settings_.kind) == 0;
   if (is_root_awaited_) return true;
+  if (enters_fences() && launchers_[root_].node->status().stage != Stage::run) return false;
   return is_plain ? launchers_[root_].node->status().stage == Stage::run
                   : wired_ > 0 && wired_ == job_processes();
 }

@@ -49,6 +49,7 @@ std::uint16_t World::port_of(std::uint32_t process, std::uint32_t life) const {
 }
 
 ClientKind World::client_kind() const {
+  if (enters_fences()) return ClientKind::pmi;
   return whole(settings_.kind) == charm ? ClientKind::charm : ClientKind::native;
 }
 
@@ -91,6 +92,7 @@ void World::steps(const Step& what, Duration now) {
       process.state = State::joined;
       process.connected = true;
       ++joined_;
+      if (enters_fences()) return mpi_begins(own, now);
       now = turn(process.launcher, ClientOpened{client_kind(), client_of(own)}, now);
       const std::uint32_t host = launchers_[process.launcher].host;
       if (charm_client)
@@ -109,6 +111,7 @@ void World::steps(const Step& what, Duration now) {
       if (process.state != State::wired) return;
       process.state = State::ended;
       process.is_done = true;
+      if (enters_fences()) return says(own, "cmd=finalize\n", now);
       says(own,
            charm_client ? wire::make_charm_message("ending", std::string{"0\0", 2})
                         : native::to_frame(native::Finalize{0}),
@@ -121,6 +124,8 @@ void World::steps(const Step& what, Duration now) {
       prints(own, now);
       break;
     case Act::enter:
+      if (enters_fences() && process.state == State::wired) return mpi_enters(own, now);
+      [[fallthrough]];
     case Act::ack:
       act(what, now);
       break;
@@ -129,6 +134,7 @@ void World::steps(const Step& what, Duration now) {
 
 void World::hears(std::uint32_t number, const ClientSend& message, Duration now) {
   const Process& process = processes_[number];
+  if (enters_fences()) return process.is_cut ? void() : mpi_hears(number, message.bytes, now);
   if (settings_.restarts != 0) return recovering_hears(number, message, now);
   if (settings_.in_place != 0 && whole(settings_.kind) == is_native)
     return renewed_hears(number, message, now);

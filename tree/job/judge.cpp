@@ -111,8 +111,13 @@ std::vector<Loss> Judge::take_losses() {
   return going_on_ ? going_on_->losses().take_news() : std::vector<Loss>{};
 }
 
+/// A launcher that joins the tree later would not hear of an epoch that has begun.
+bool Judge::tells_losses() const {
+  return going_on_ && !verdict() && !registrations_.is_pending() && launch_.all_up();
+}
+
 std::optional<wire::Lost> Judge::tell_losses(Instant now) {
-  if (!going_on_ || verdict() || registrations_.is_pending()) return {};
+  if (!tells_losses()) return {};
   auto lost = going_on_->losses().tell(now);
   if (lost) begin_epoch(lost->epoch);
   return lost;
@@ -189,8 +194,7 @@ std::vector<wire::HostFailure> Judge::tick(Instant now) {
 Instant Judge::next_deadline() const {
   if (verdict()) return kNever;
   const Instant deadline = earlier(registrations_.next_deadline(), launch_.next_deadline());
-  const bool tells_losses = going_on_ && !registrations_.is_pending();
-  return tells_losses ? earlier(deadline, going_on_->losses().next_deadline()) : deadline;
+  return tells_losses() ? earlier(deadline, going_on_->losses().next_deadline()) : deadline;
 }
 
 std::vector<std::string> Judge::numbered(Instant now) {

@@ -117,6 +117,7 @@ public:
   std::string failures() const;
 
 private:
+  bool tells_losses() const;
   void decide(Verdict verdict);
   void judge_exit(const wire::ProcessExit& exit);
   bool can_be_restarted(const wire::ProcessExit& exit) const;

@@ -203,7 +203,7 @@ void Node::from_parent(const wire::Message& message) {
       },
       [&](const wire::FenceDown& m) {
         hand_down_all(message);
-        run_->fences.down(m);
+        run_->fences.down(m, *this);
         host_part.down(m, *this);
       },
       [&](const wire::Resend& m) {

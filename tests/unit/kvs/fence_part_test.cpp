@@ -34,6 +34,13 @@ struct Bench : test::PartBench {
     return all;
   }
 
+  std::vector<std::pair<LinkId, wire::FenceDown>> answers() {
+    std::vector<std::pair<LinkId, wire::FenceDown>> all;
+    for (const auto& [link, message] : std::exchange(handed_down, {}))
+      all.emplace_back(link, std::get<wire::FenceDown>(message));
+    return all;
+  }
+
   FencePart part;
   LinkId first = child(), second = child();
 };
@@ -127,37 +134,57 @@ TEST_CASE("in a new epoch all is counted anew, and what is of another one is not
   CHECK(up[0].given == "ba");
 }
 
-TEST_CASE("who still waits in a fence that is over hears so again, once", "[fence_part]") {
+TEST_CASE("who still waits in a fence that is over hears so again, and nobody else", "[fence_part]") {
   Bench b{Role::root, true};
   b.enter(b.first, "a");
   b.enter(b.second, "b");
   CHECK(b.down().size() == 1);
   ++b.progress.epoch;
   b.enter(b.first, "a");
-  const auto again = b.down();
-  REQUIRE(again.size() == 1);
-  CHECK(*again[0].given == "ab");
-  b.enter(b.second, "b");
   CHECK(b.down().empty());
+  const auto answers = b.answers();
+  REQUIRE(answers.size() == 1);
+  CHECK(answers[0].first == b.first);
+  CHECK(*answers[0].second.given == "ab");
 }
 
-TEST_CASE("a fence with a lost process fails, for everybody", "[fence_part]") {
+TEST_CASE("a launcher that has heard of the end of a fence says it to a child that has not", "[fence_part]") {
+  Bench b{Role::below, true};
+  if (GENERATE(false, true)) b.job.loss.keep_alive = 60s;
+  b.part.down({b.fence(), {}, std::make_shared<const std::string>("ab")}, b);
+  ++b.progress.epoch;
+  b.enter(b.first, "a");
+  CHECK(*b.answers().at(0).second.given == "ab");
+  b.enter(b.second, "b");
+  CHECK(b.up().size() == (b.job.keeps_alive() ? 1 : 0));
+}
+
+TEST_CASE("a fence with a lost process fails for each who enters it", "[fence_part]") {
   SECTION("at the root") {
     Bench b{Role::root, true};
     b.enter(b.first, "a");
     b.progress.lost.add(5);
     ++b.progress.epoch;
-    b.enter(b.first, "a");
-    const auto down = b.down();
-    REQUIRE(down.size() == 1);
-    CHECK(down[0].failure == "process 5 is lost");
-    b.enter(b.first, "a", 2);
-    CHECK(b.down().at(0).failure == "process 5 is lost");
+    for (const std::uint32_t number : {1U, 2U, 1U}) {
+      b.enter(b.first, "a", number);
+      const auto answers = b.answers();
+      REQUIRE(answers.size() == 1);
+      CHECK(answers[0].second.fence.number == number);
+      CHECK(answers[0].second.failure == "process 5 is lost");
+    }
+    CHECK(b.down().empty());
   }
   SECTION("elsewhere it goes up at once, for the root to say so") {
     Bench b{Role::below, true};
     b.progress.lost.add(5);
     b.enter(b.first, "a");
+    CHECK(b.up().size() == 1);
+  }
+  SECTION("who waits in one before it goes on waiting") {
+    Bench b{Role::below, true};
+    b.enter(b.first, "a");
+    b.part.down({b.fence(2), "process 5 is lost", std::make_shared<const std::string>()}, b);
+    b.enter(b.second, "b");
     CHECK(b.up().size() == 1);
   }
 }
@@ -168,11 +195,34 @@ TEST_CASE("what is over below is forgotten, and a launcher without a parent wait
   b.enter(b.first, "a");
   b.enter(b.second, "b");
   CHECK(b.up().empty());
-  b.part.down({b.fence(), {}, std::make_shared<const std::string>()});
+  b.part.down({b.fence(), {}, std::make_shared<const std::string>()}, b);
   b.way = WayUp::open;
   ++b.progress.epoch;
   b.part.turn(b);
   CHECK(b.up().empty());
+}
+
+TEST_CASE("another root is told again of the fence that a host came out of last, and of the one it is in",
+          "[fence_part]") {
+  const auto again = [](bool keeps_alive) {
+    Bench b{Role::below, true};
+    if (keeps_alive) b.job.loss.keep_alive = 60s;
+    const auto own = [&](std::uint32_t number) {
+      return wire::FenceUp{{2, {{4, 4}}, number}, 0, 1, std::to_string(number)};
+    };
+    b.part.add(own(1), b);
+    b.part.down({own(1).fence, {}, std::make_shared<const std::string>()}, b);
+    b.part.add(own(2), b);
+    std::string given;
+    for (int epoch = 1; epoch <= 2; ++epoch) {  // the second root may be lost, too
+      ++b.progress.epoch;
+      b.part.turn(b);
+      for (const wire::FenceUp& each : b.up()) given += each.given + ";";
+    }
+    return given;
+  };
+  CHECK(again(true) == "1;2;1;2;");
+  CHECK(again(false) == "2;2;");
 }
 
 }  // namespace charmtree::fence_part_test
