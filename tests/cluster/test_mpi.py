@@ -10,7 +10,7 @@ import pytest
 
 from mpi_programs import FAMILIES, program
 from running import Factory, assert_good, charmrun_lines, command, error_line, run
-from vc_job import Job
+from vc_job import Job, patience
 from vcluster import Cluster, Result
 
 # Says PMI's words, a line at a time; what it was answered.
@@ -29,7 +29,7 @@ def to_its_end(hosts: Cluster, charmrun: Path, family: str, *argv: Any) -> Resul
     if family != "mpich4":
         return run(hosts, charmrun, *argv)
     for _ in range(10):
-        done = run(hosts, charmrun, "++timelimit", 10, *argv)
+        done = run(hosts, charmrun, "++timelimit", patience(10), *argv)
         if done.returncode != 124:
             break
     return done
@@ -117,7 +117,7 @@ def test_a_job_outlives_its_root(cluster: Factory, charmrun: Path) -> None:
     shell = ["sh", "-c", 'exec "$@" "cmd=put kvsname=k key=k$PMI_RANK value=v$PMI_RANK" cmd=barrier_in '
              '"cmd=get kvsname=k key=k0" "cmd=get kvsname=k key=k2" cmd=finalize', "sh", *speaker(hosts), INIT]
     job = Job(hosts, range(10), [charmrun, *map(str, words(hosts, 3, 1)), "++keep-alive", "60", gate, *shell])
-    job.until(lambda: job.out.count("put_result") == 2, "two processes have put")
+    job.until(lambda: "kept alive: " in job.err and job.out.count("put_result") == 2, "two processes that have put")
     job.root.kill()
     job.wait()
     other = Job(hosts, range(10), command(charmrun, "++attach"))
