@@ -45,6 +45,13 @@ wire::Recovery recovery_of(const Options& options, const wire::ProgramTraits& tr
   return proto::ruling(kind_of(options, traits), policy_of(options)).recovery.value_or(wire::Recovery::none);
 }
 
+/// Charm++'s own programs find each other by us already, and inherit nothing.
+bool offers_pmi(const Options& options, const wire::ProgramTraits& traits) {
+  const Options::Process& wish = options.process;
+  if (wish.pmi != Pmi::automatic || wish.singletons) return wish.pmi == Pmi::pmi1;
+  return !traits.netstart && !traits.charm4py;
+}
+
 const wire::ProgramTraits& ProgramRules::traits() {
   if (!traits_) traits_ = read_();
   return *traits_;

@@ -26,6 +26,9 @@ proto::ProgramKind kind_of(const Options& options, const wire::ProgramTraits& tr
 /// What is done about lost processes of such a program; none if that is refused (ProgramRules::check).
 wire::Recovery recovery_of(const Options& options, const wire::ProgramTraits& traits);
 
+/// Its processes get a connection by which an MPI library finds us.
+bool offers_pmi(const Options& options, const wire::ProgramTraits& traits);
+
 class ProgramRules {
 public:
   /// `read` gives the traits of the program and is called at most once, and only if something depends on

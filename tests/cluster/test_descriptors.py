@@ -19,7 +19,7 @@ _LIST = ["sh", "-c", "exec ls /proc/self/fd"]
 def test_no_program_inherits_a_descriptor(cluster: Factory, charmrun: Path, options: list[str]) -> None:
     hosts = cluster(26)
     chain = [*_CHAIN, "++nodelist", hosts.nodelist(hosts.names[:4]), *options]
-    done = run(hosts, charmrun, *chain, *_LIST)
+    done = run(hosts, charmrun, *chain, "++pmi", "none", *_LIST)
     assert done.returncode == 0, done
     assert sorted(done.stdout.split()) == sorted("0123" * 4), done  # 3 is the folder that ls reads
     done = run(hosts, charmrun, *chain, built(charmrun, "charm_double"), "--strict-fds")

@@ -113,6 +113,20 @@ TEST_CASE("an MPI program is refused where it would be several jobs of size 1, u
   CHECK_FALSE(by_cores.rules.check(counted).ok());
 }
 
+TEST_CASE("PMI is offered to all but Charm++ programs, unless the user says more") {
+  Options options;
+  const auto is_offered = [&](Kind kind) { return offers_pmi(options, traits_of(kind)); };
+  CHECK((is_offered(Kind::plain) && is_offered(Kind::mpich) && is_offered(Kind::script)));
+  CHECK_FALSE((is_offered(Kind::netlrts) || is_offered(Kind::charm4py_script)));
+  options.process.pmi = Pmi::pmi1;
+  CHECK(is_offered(Kind::netlrts));
+  options.process.pmi = Pmi::none;
+  CHECK_FALSE(is_offered(Kind::mpich));
+  options.process.pmi = Pmi::automatic;
+  options.process.singletons = true;
+  CHECK_FALSE(is_offered(Kind::mpich));
+}
+
 TEST_CASE("several PEs in a process are for SMP builds") {
   Fixture fixture{Kind::netlrts};
   fixture.options.counts.processes = 2;

@@ -26,6 +26,11 @@ namespace charmtree::io {
 
 namespace {
 constexpr unsigned kMemoryDevices = 1, kNull = 3;  // /dev/null (the kernel's devices.txt)
+
+Error no_descriptors() {
+  return {Errc::spawn_failed, Phase::spawn, "out of file descriptors for its processes",
+          "raise ulimit -n there"};
+}
 }  // namespace
 
 HostRuntime::HostRuntime(asio::io_context& io, ChildWatch& watch, Sink sink,
@@ -180,9 +185,7 @@ void HostRuntime::execute(const proto::Spawn& action) {
   if (wants_input && job_->terminal) return spawn_on_terminal(action.process, std::move(request));
   auto out = open_pipe(), err = open_pipe(), in = wants_input ? open_pipe() : std::nullopt;
   if (!out || !err || (wants_input && !in)) {
-    return sink_(proto::SpawnFailed{action.process,
-                                    {Errc::spawn_failed, Phase::spawn,
-                                     "out of file descriptors for its processes", "raise ulimit -n there"}});
+    return sink_(proto::SpawnFailed{action.process, no_descriptors()});
   }
   request.output = out->write_end.get();
   request.error = err->write_end.get();
@@ -213,6 +216,7 @@ void HostRuntime::spawn_on_terminal(std::uint32_t process, SpawnRequest request)
 void HostRuntime::start(std::uint32_t process, SpawnRequest request, Program::Pipes pipes) {
   if (!cgroups_.empty()) request.cgroup = cgroups_.front().folder();
   auto pmi = job_->spawn.pmi ? socket_pair() : std::nullopt;
+  if (job_->spawn.pmi && !pmi) return sink_(proto::SpawnFailed{process, no_descriptors()});
   if (pmi) {
     request.inherited = pmi->theirs.get();
     proto::overlay(request.environment, {fmt::format("PMI_FD={}", request.inherited)});
