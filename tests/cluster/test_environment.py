@@ -11,7 +11,8 @@ from vcluster import Cluster
 
 # Writes the whole environment to a file: DIR/HOST.PROCESS, as the kernel has it.
 _SAVE = 'cat /proc/self/environ >"$0/$(hostname).$CHARMTREE_PROCESS"'
-_OURS = {b"NETSTART", b"NETMAGIC", b"CHARMTREE_JOB", b"CHARMTREE_PROCESS", b"CHARMTREE_SOCKET"}
+_PMI = {b"PMI_FD", b"PMI_RANK", b"PMI_SIZE", b"MPI_LOCALRANKID", b"MPI_LOCALNRANKS", b"MPIR_CVAR_PMI_VERSION"}
+_OURS = {b"NETSTART", b"NETMAGIC", b"CHARMTREE_JOB", b"CHARMTREE_PROCESS", b"CHARMTREE_SOCKET"} | _PMI
 _STALE = {
     "NETSTART": "9 127.0.0.1 9 9 0",
     "NETMAGIC": "99",
@@ -75,6 +76,7 @@ def test_a_local_job_gets_the_environment_of_its_caller(cluster: Factory, charmr
             for tooled in (b"CHARMTREE_PROCESS", b"_"):
                 want.pop(tooled, None), got.pop(tooled, None)
             assert got == want, options
+            assert given[b"PMI_RANK"] == given[b"CHARMTREE_PROCESS"]  # not the stale one
 
 
 def test_who_has_the_last_word(cluster: Factory, charmrun: Path) -> None:
