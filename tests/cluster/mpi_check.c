@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * An MPI program. Every process speaks to every other one, so that each address which it has got is used.
- * mpi_check [DEED RANK]: there, abort (status 7), exit (5, when all is done), kill (itself) or leave (without
- * MPI_Finalize). Of the last two the others take no notice: who speaks to it may abort before its
- * end is known.
+ * mpi_check [DEED RANK]: there, abort (status 7), kill (itself) or leave (without MPI_Finalize), while the
+ * others wait: who speaks to it may abort before its end is known; or exit (5, when all is done).
  */
 #include <mpi.h>
 #include <signal.h>
@@ -23,7 +22,7 @@ int main(int count, char** words) {
   if (does(count, words, "abort", rank)) MPI_Abort(MPI_COMM_WORLD, 7);
   if (does(count, words, "kill", rank)) raise(SIGKILL);
   if (does(count, words, "leave", rank)) _exit(0);
-  if (count == 3 && (strcmp(words[1], "kill") == 0 || strcmp(words[1], "leave") == 0)) pause();
+  if (count == 3 && strcmp(words[1], "exit") != 0 && strcmp(words[1], "never") != 0) pause();
 
   MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   int* counts = calloc(4 * (size_t)size, sizeof(int));
