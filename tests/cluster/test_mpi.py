@@ -44,7 +44,7 @@ def good(processes: int) -> list[str]:
 
 
 def speaker(hosts: Cluster) -> list[str]:
-    return ["python3", hosts.put(0, "/home/shared/speaker.py", SPEAKER)]
+    return ["python3", hosts.put(0, "/home/shared/mpi-speaker.py", SPEAKER)]
 
 
 @pytest.mark.parametrize("each", [1, 3])
@@ -111,7 +111,7 @@ def test_programs_of_a_session_follow_each_other(cluster: Factory, charmrun: Pat
 def test_a_job_outlives_its_root(cluster: Factory, charmrun: Path) -> None:
     """The root is killed while two of three processes wait in a barrier, and the third comes when another root is there."""
     hosts = cluster(10)
-    gate = hosts.put(0, "/home/shared/late", '#!/bin/sh\n[ $PMI_RANK = 2 ] && read x < $0.pipe\nexec "$@"\n', mode=0o755)
+    gate = hosts.put(0, "/home/shared/mpi-late", '#!/bin/sh\n[ $PMI_RANK = 2 ] && read x < $0.pipe\nexec "$@"\n', mode=0o755)
     hosts.run(0, ["rm", "-f", f"{gate}.pipe"], check=True)
     hosts.run(0, ["mkfifo", f"{gate}.pipe"], check=True)
     shell = ["sh", "-c", 'exec "$@" "cmd=put kvsname=k key=k$PMI_RANK value=v$PMI_RANK" cmd=barrier_in '
