@@ -4,6 +4,7 @@
  * others wait: who speaks to it may abort before its end is known; or exit (5, when all is done).
  */
 #include <mpi.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,10 @@ int main(int count, char** words) {
   int rank, size, sum = 0, good = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (count == 3) {  // until all are here, and have taken notice of that
+    MPI_Barrier(MPI_COMM_WORLD);
+    poll(NULL, 0, atoi(words[2]) == rank ? 500 : 0);
+  }
   if (does(count, words, "abort", rank)) MPI_Abort(MPI_COMM_WORLD, 7);
   if (does(count, words, "kill", rank)) raise(SIGKILL);
   if (does(count, words, "leave", rank)) _exit(0);

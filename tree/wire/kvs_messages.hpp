@@ -28,8 +28,8 @@ struct Fence {
   friend bool operator<(const Fence& a, const Fence& b);
 };
 
-/// A process may give so much for one fence.
-inline constexpr std::size_t kMostGiven = 256U << 10;
+/// A process may give so much for one fence: the longest value that PMI takes, and more.
+inline constexpr std::size_t kMostGiven = 17U << 10;
 
 /// Its group is one.
 inline bool is_sound(const Fence& fence) {
