@@ -56,6 +56,13 @@ std::optional<std::uint32_t> lost_of(const Ranges& group, const wire::ProcessSet
   return {};
 }
 
+/// In the place of the last one of its group.
+template <class M>
+void replace(std::vector<M>& all, M one) {
+  std::erase_if(all, [&](const M& each) { return each.fence.same_group(one.fence); });
+  all.push_back(std::move(one));
+}
+
 }  // namespace
 
 void FencePart::Open::enter(std::uint32_t processes, std::string more) {
@@ -133,9 +140,7 @@ std::optional<wire::FenceDown> FencePart::answer(const wire::Fence& fence, Turn&
 }
 
 void FencePart::keep(const wire::FenceDown& over, Turn& turn) {
-  if (!turn.seat().job.repairs()) return;
-  std::erase_if(over_, [&](const wire::FenceDown& each) { return each.fence.same_group(over.fence); });
-  over_.push_back(over);
+  if (turn.seat().job.repairs()) replace(over_, over);
 }
 
 /// Of one that has failed, another host may still wait for the end of one before it.
@@ -143,10 +148,8 @@ void FencePart::down(const wire::FenceDown& message, Turn& turn) {
   const bool is_good = message.failure.empty();
   if (is_good) keep(message, turn);
   const auto found = open_.find(message.fence);
-  if (found != open_.end() && found->second.own && is_good && turn.seat().job.keeps_alive()) {
-    std::erase_if(last_, [&](const wire::FenceUp& each) { return each.fence.same_group(message.fence); });
-    last_.push_back(std::move(*found->second.own));
-  }
+  if (found != open_.end() && found->second.own && is_good && turn.seat().job.keeps_alive())
+    replace(last_, std::move(*found->second.own));
   std::erase_if(open_, [&](const auto& each) {
     const std::uint32_t number = each.first.number, over = message.fence.number;
     return each.first.same_group(message.fence) && (is_good ? number <= over : number == over);

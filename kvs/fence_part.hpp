@@ -51,7 +51,7 @@ private:
     bool is_new = false;
     void enter(std::uint32_t processes, std::string more);
   };
-  using Opens = std::map<wire::Fence, Open>;
+
   bool may_say(LinkId link, const wire::FenceUp& piece, Turn& turn) const;
   void begin_epoch(Turn& turn);
   void open_again(Turn& turn);
@@ -59,10 +59,11 @@ private:
   void keep(const wire::FenceDown& over, Turn& turn);
   void hand_on(const wire::Fence& fence, Open& open, Turn& turn);
 
-  Opens open_;
-  std::vector<wire::FenceDown>
-      over_;                         // the last of each group that went well, in jobs that repair themselves
-  std::vector<wire::FenceUp> last_;  // of this host: the same, if another root may ask
+  std::map<wire::Fence, Open> open_;
+  // The last of each group that went well: in jobs that repair themselves; of this host, if another root may
+  // ask.
+  std::vector<wire::FenceDown> over_;
+  std::vector<wire::FenceUp> last_;
   std::uint32_t epoch_ = 0;
 };
 

@@ -192,8 +192,8 @@ Result<void> MpiexecStart::seat(Job& job) {
   placement.counts.pes_per_process = spec.pes_per_process;
   const std::string& directory = spec.profiles.at(0).directory;
   const auto read = [&] { return program_traits(options_, directory); };
-  return ProgramRules{options_, read, [] { return wire::Mpi::none; }}.check(
-      placement);  // MPI has been looked for
+  const auto no_mpi = [] { return wire::Mpi::none; };  // it has been looked for
+  return ProgramRules{options_, read, no_mpi}.check(placement);
 }
 
 std::optional<proto::Finish> MpiexecStart::give_up(int status, int signal) {

@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from compiling import compile_newer
+from packages import environment
 from vcluster import REPOSITORY
 
 TRUE = "/bin/true"
-_PYTHON, _PIP_SECONDS = "/usr/bin/python3", 300
 _SOURCES = REPOSITORY / "tests/bench"
 
 
@@ -67,11 +66,11 @@ def make_ccs_echo() -> Path:
 
 
 def make_hydra() -> Path:
-    return _environment("mpich", "mpich") / "bin/mpiexec.hydra"
+    return _environment("mpich") / "bin/mpiexec.hydra"
 
 
 def make_prterun() -> Path:
-    return _environment("openmpi", "openmpi") / "bin/prterun"
+    return _environment("openmpi") / "bin/prterun"
 
 
 # Root may start it, and more processes than there are cores.
@@ -85,7 +84,7 @@ def make_peers() -> Peers:
 
 def make_charm() -> tuple[Path, Path]:
     """Charm++'s own charmrun, and charm_exit."""
-    charm = _environment("charm4py", "charm4py")
+    charm = _environment("charm4py")
     packages = next(charm.glob("lib/python3*/site-packages"))
     library = packages / "charm4py/.libs/libcharm.so"
     return packages / "charmrun/charmrun", _compiled("charm_exit.c", str(library), f"-Wl,-rpath,{library.parent}")
@@ -97,26 +96,11 @@ def hydra_command(peers: Peers, hosts: list[str], program: list[str]) -> list[st
     return [str(peers.hydra), "-launcher", "ssh", "-hosts", names, "-ppn", "1", "-n", str(len(hosts)), *program]
 
 
-def _environment(name: str, package: str) -> Path:
-    """A Python environment in build/ that holds `package`."""
-    folder = REPOSITORY / "build" / name
-    pip = [str(folder / "bin/pip"), "--disable-pip-version-check"]
-    if _quiet([*pip, "show", "--quiet", package]) is None:
-        return folder
-    for argv in ([_PYTHON, "-m", "venv", "--clear", str(folder)], [*pip, "install", "--quiet", package]):
-        complaint = _quiet(argv)
-        if complaint is not None:
-            raise NoPeer(f"{package} cannot be installed: {complaint}")
-    return folder
-
-
-def _quiet(argv: list[str]) -> str | None:
-    """None if it succeeded, else what it said."""
+def _environment(package: str) -> Path:
     try:
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=_PIP_SECONDS, check=False)
-    except FileNotFoundError as error:
-        return str(error)
-    return None if done.returncode == 0 else done.stderr.strip()[-300:] or f"status {done.returncode}"
+        return environment(package)
+    except RuntimeError as wrong:
+        raise NoPeer(str(wrong)) from wrong
 
 
 def _client_library() -> list[str]:

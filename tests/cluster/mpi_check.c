@@ -11,23 +11,22 @@
 #include <string.h>
 #include <unistd.h>
 
-static int does(int count, char** words, const char* deed, int rank) {
-  return count == 3 && strcmp(words[1], deed) == 0 && atoi(words[2]) == rank;
-}
-
 int main(int count, char** words) {
   MPI_Init(&count, &words);
   int rank, size, sum = 0, good = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (count == 3) {  // until all are here, and have taken notice of that
+  const char* deed = count == 3 ? words[1] : "none";
+  const int is_here = count == 3 && atoi(words[2]) == rank;
+  const int aborts = !strcmp(deed, "abort"), dies = !strcmp(deed, "kill"), leaves = !strcmp(deed, "leave");
+  if (aborts || dies || leaves) {
     MPI_Barrier(MPI_COMM_WORLD);
-    poll(NULL, 0, atoi(words[2]) == rank ? 500 : 0);
+    if (!is_here) pause();
+    poll(NULL, 0, 500);  // until the others have taken notice that all are here
+    if (aborts) MPI_Abort(MPI_COMM_WORLD, 7);
+    if (dies) raise(SIGKILL);
+    _exit(0);
   }
-  if (does(count, words, "abort", rank)) MPI_Abort(MPI_COMM_WORLD, 7);
-  if (does(count, words, "kill", rank)) raise(SIGKILL);
-  if (does(count, words, "leave", rank)) _exit(0);
-  if (count == 3 && strcmp(words[1], "exit") != 0 && strcmp(words[1], "never") != 0) pause();
 
   MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   int* counts = calloc(4 * (size_t)size, sizeof(int));
@@ -42,5 +41,5 @@ int main(int count, char** words) {
   good = good && sum == size * (size - 1) / 2;
   printf("%d of %d: %s\n", rank, size, good ? "good" : "wrong");
   MPI_Finalize();
-  return does(count, words, "exit", rank) ? 5 : 0;
+  return is_here && !strcmp(deed, "exit") ? 5 : 0;
 }

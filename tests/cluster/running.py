@@ -6,7 +6,6 @@ $CHARMTREE_CAMPAIGN makes tests run their full matrices and times (`tests/campai
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import os
 import subprocess
@@ -17,13 +16,13 @@ from typing import Any
 import pytest
 
 from compiling import compile_newer
+from packages import environment
 from vcluster import REPOSITORY, Cluster, Result
 
 Factory = Callable[..., Cluster]
 CAMPAIGN = bool(os.environ.get("CHARMTREE_CAMPAIGN"))
 STARTED = "Charmrun> started all node programs in "
 PATIENCE_S = 180.0  # for one job: other work may make the machine slow
-_PIP_SECONDS = 300
 HELLO = REPOSITORY / "examples/charm4py_hello.py"
 NUMBER_AND_HOST = ["sh", "-c", "echo $CHARMTREE_PROCESS $(hostname)"]
 
@@ -44,28 +43,17 @@ def compiled(charmrun: Path, source: str, *libraries: str) -> Path:
 
 
 @functools.cache
-def packaged(package: str, module: str | None = None) -> Path:
-    """A Python environment in build/ that has this package, made as quickstart does; skips where that fails. `module`: of it, if it
-    has one."""
-    folder = REPOSITORY / "build" / package
-    python = folder / "bin/python"
-    show = [str(python), "-m", "pip", "--disable-pip-version-check", "show", "--quiet", package]
-    find = [str(python), "-c", f"import importlib.util as u, sys; sys.exit(not u.find_spec('{module}'))"]
-    with (REPOSITORY / f"build/{package}.lock").open("w") as alone:  # other lanes want it, too
-        fcntl.flock(alone, fcntl.LOCK_EX)
-        probe = find if module else show
-        if not python.exists() or subprocess.run(probe, capture_output=True, timeout=60).returncode != 0:
-            pip = [str(folder / "bin/pip"), "--disable-pip-version-check", "install", "--quiet", package]
-            for argv in (["/usr/bin/python3", "-m", "venv", "--clear", str(folder)], pip):
-                made = subprocess.run(argv, capture_output=True, text=True, timeout=_PIP_SECONDS)
-                if made.returncode != 0:
-                    pytest.skip(f"no {package} here: {made.stderr.strip()[-300:]}")
-    return folder
+def packaged(package: str) -> Path:
+    """A Python environment that has this package; skips where there is none."""
+    try:
+        return environment(package)
+    except RuntimeError as wrong:
+        pytest.skip(str(wrong))
 
 
 def charm4py() -> Path:
     """The Python of an environment with charm4py."""
-    return packaged("charm4py", "charm4py") / "bin/python"
+    return packaged("charm4py") / "bin/python"
 
 
 def command(charmrun: Path, *words: Any) -> list[str]:
@@ -86,14 +74,19 @@ def answer(hosts: Cluster, charmrun: Path, *words: Any) -> str:
     return done.stdout
 
 
+def gate(hosts: Cluster, name: str) -> tuple[str, Callable[[], None]]:
+    """A program that starts another one, as its process 2 only when the gate `name` is opened; and what opens it."""
+    script = '#!/bin/sh\n[ $CHARMTREE_PROCESS = 2 ] && read x < $0.pipe\nexec "$@"\n'
+    path = hosts.put(0, f"/home/shared/{name}", script, mode=0o755)
+    hosts.run(0, ["mkfifo", f"{path}.pipe"], check=True)
+    return path, lambda: hosts.run(2, ["sh", "-c", f"echo go > {path}.pipe"], check=True)
+
+
 def gated(hosts: Cluster, charmrun: Path, name: str) -> tuple[list[Any], Callable[[], None]]:
     """A job on three hosts of which the process on h02 registers when the gate `name` is opened: its command, and
     what opens it."""
-    script = '#!/bin/sh\n[ $CHARMTREE_PROCESS = 2 ] && read x < $0.pipe\nexec "$@"\n'
-    gate = hosts.put(0, f"/home/shared/{name}", script, mode=0o755)
-    hosts.run(0, ["mkfifo", f"{gate}.pipe"], check=True)
-    argv = [charmrun, "+p3", "++nodelist", hosts.nodelist(3), gate, built(charmrun, "charm_double")]
-    return argv, lambda: hosts.run(2, ["sh", "-c", f"echo go > {gate}.pipe"], check=True)
+    path, opens = gate(hosts, name)
+    return [charmrun, "+p3", "++nodelist", hosts.nodelist(3), path, built(charmrun, "charm_double")], opens
 
 
 def run_bytes(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mpi_programs import FAMILIES, program
-from running import Factory, assert_good, charmrun_lines, command, error_line, run
+from running import Factory, assert_good, charmrun_lines, command, error_line, gate, run
 from vc_job import Job, patience
 from vcluster import Cluster, Result
 
@@ -111,18 +111,16 @@ def test_programs_of_a_session_follow_each_other(cluster: Factory, charmrun: Pat
 def test_a_job_outlives_its_root(cluster: Factory, charmrun: Path) -> None:
     """The root is killed while two of three processes wait in a barrier, and the third comes when another root is there."""
     hosts = cluster(10)
-    gate = hosts.put(0, "/home/shared/mpi-late", '#!/bin/sh\n[ $PMI_RANK = 2 ] && read x < $0.pipe\nexec "$@"\n', mode=0o755)
-    hosts.run(0, ["rm", "-f", f"{gate}.pipe"], check=True)
-    hosts.run(0, ["mkfifo", f"{gate}.pipe"], check=True)
+    late, opens = gate(hosts, "mpi-late")
     shell = ["sh", "-c", 'exec "$@" "cmd=put kvsname=k key=k$PMI_RANK value=v$PMI_RANK" cmd=barrier_in '
              '"cmd=get kvsname=k key=k0" "cmd=get kvsname=k key=k2" cmd=finalize', "sh", *speaker(hosts), INIT]
-    job = Job(hosts, range(10), [charmrun, *map(str, words(hosts, 3, 1)), "++keep-alive", "60", gate, *shell])
+    job = Job(hosts, range(10), [charmrun, *map(str, words(hosts, 3, 1)), "++keep-alive", "60", late, *shell])
     job.until(lambda: "kept alive: " in job.err and job.out.count("put_result") == 2, "two processes that have put")
     job.root.kill()
     job.wait()
     other = Job(hosts, range(10), command(charmrun, "++attach"))
     other.until(lambda: "this is the root of job" in other.err, "another root")
-    hosts.run(3, ["sh", "-c", f"echo go > {gate}.pipe"], check=True)
+    opens()
     assert other.wait() == 0, other.said()
     for rank in range(3):
         for key in (0, 2):

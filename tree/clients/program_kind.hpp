@@ -26,58 +26,37 @@ struct Abilities {
   /// How one of its processes can be started again: for itself; once all others know; not at all.
   enum class Restartable : std::uint8_t { alone, with_all, never };
 
-  Restartable restart;
-  bool shows_life;     // its processes say something again and again as long as they can: a hung one shows
-  bool is_let_go;      // at the end its processes leave by themselves, and how they exit then does not count
-  bool exit_decides;   // about a process that has said that it is done, too
-  bool counts_pes;     // a build that is not SMP hangs when it is told to have several PEs in each process
-  bool moves_threads;  // between processes, which must have the same layout of addresses for that
-  bool may_be_kept;    // another root can take the place of a lost one (++keep-alive)
+  // As of a plain program.
+  Restartable restart = Restartable::alone;
+  bool shows_life =
+      false;  // its processes say something again and again as long as they can: a hung one shows
+  bool is_let_go =
+      false;  // at the end its processes leave by themselves, and how they exit then does not count
+  bool exit_decides = true;  // about a process that has said that it is done, too
+  bool counts_pes =
+      false;  // a build that is not SMP hangs when it is told to have several PEs in each process
+  bool moves_threads = false;  // between processes, which must have the same layout of addresses for that
+  bool may_be_kept = true;     // another root can take the place of a lost one (++keep-alive)
 };
 
+/// Of a Charm++ program.
+constexpr Abilities charm_abilities(Abilities::Restartable restart, bool may_be_kept) {
+  return {.restart = restart,
+          .shows_life = true,
+          .is_let_go = true,
+          .exit_decides = false,
+          .counts_pes = true,
+          .moves_threads = true,
+          .may_be_kept = may_be_kept};
+}
+
 inline constexpr std::array<Abilities, kProgramKinds> kAbilities = {{
-    {.restart = Abilities::Restartable::alone,
-     .shows_life = false,
-     .is_let_go = false,
-     .exit_decides = true,
-     .counts_pes = false,
-     .moves_threads = false,
-     .may_be_kept = true},
-    {.restart = Abilities::Restartable::never,
-     .shows_life = false,
-     .is_let_go = false,
-     .exit_decides = true,
-     .counts_pes = false,
-     .moves_threads = false,
-     .may_be_kept = true},
-    {.restart = Abilities::Restartable::alone,
-     .shows_life = false,
-     .is_let_go = false,
-     .exit_decides = true,
-     .counts_pes = false,
-     .moves_threads = false,
-     .may_be_kept = true},
-    {.restart = Abilities::Restartable::never,
-     .shows_life = true,
-     .is_let_go = true,
-     .exit_decides = false,
-     .counts_pes = true,
-     .moves_threads = true,
-     .may_be_kept = true},
-    {.restart = Abilities::Restartable::with_all,
-     .shows_life = true,
-     .is_let_go = true,
-     .exit_decides = false,
-     .counts_pes = true,
-     .moves_threads = true,
-     .may_be_kept = false},
-    {.restart = Abilities::Restartable::never,
-     .shows_life = true,
-     .is_let_go = true,
-     .exit_decides = false,
-     .counts_pes = true,
-     .moves_threads = true,
-     .may_be_kept = false},
+    {},
+    {.restart = Abilities::Restartable::never},
+    {},
+    charm_abilities(Abilities::Restartable::never, true),
+    charm_abilities(Abilities::Restartable::with_all, false),
+    charm_abilities(Abilities::Restartable::never, false),
 }};
 
 constexpr const Abilities& abilities(ProgramKind kind) {

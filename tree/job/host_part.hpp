@@ -84,7 +84,7 @@ public:
   void down(const wire::Regroup& message, Turn& turn);
   void down(const wire::ForwardSignal& message, Turn& turn) { signal(message.signal, turn); }
   void down(const wire::FenceDown& message, Turn& turn) {
-    tell_servers(&ClientServer::fenced, message, turn);
+    act(&HostProcesses::tell_servers<&ClientServer::fenced, wire::FenceDown>, message, turn);
   }
   template <ForOneProcess M>
   void down(const M& message, Turn& turn) {
@@ -105,7 +105,9 @@ private:
   void here(const wire::ScanReply& message, Turn& turn);
   void here(const wire::CcsForward& message, Turn& turn);
   void here(const wire::Restart& message, Turn& turn) { act(&HostProcesses::restart, message, turn); }
-  void here(const wire::Readmit& message, Turn& turn) { tell_servers(&ClientServer::readmit, message, turn); }
+  void here(const wire::Readmit& message, Turn& turn) {
+    act(&HostProcesses::tell_servers<&ClientServer::readmit, wire::Readmit>, message, turn);
+  }
   void here(const wire::Admit& message, Turn& turn);
 
   template <class M>
@@ -114,13 +116,6 @@ private:
     if (!processes_) return;
     Upward upward;
     ((*processes_).*function)(message, turn.now(), turn.out(), upward);
-    turn.tell_up(std::move(upward));
-  }
-  template <class M>
-  void tell_servers(void (ClientServer::*hear)(const M&, ClientOutputs&), const M& message, Turn& turn) {
-    if (!processes_) return;
-    Upward upward;
-    processes_->tell_servers(hear, message, turn.now(), turn.out(), upward);
     turn.tell_up(std::move(upward));
   }
   void start(Turn& turn);

@@ -69,11 +69,10 @@ public:
   void admit(std::uint32_t process, Instant now, Actions& out, Upward& up);
   void renewed(const wire::Renewed& message, Instant now, Actions& out, Upward& up);
   /// What concerns servers alone.
-  template <class M>
-  void tell_servers(void (ClientServer::*hear)(const M&, ClientOutputs&), const M& message, Instant now,
-                    Actions& out, Upward& up) {
+  template <auto kHear, class M>
+  void tell_servers(const M& message, Instant now, Actions& out, Upward& up) {
     HostTurn turn = turn_of(now, out, up);
-    const auto ask = [&](ClientServer& each, ClientOutputs& outputs) { (each.*hear)(message, outputs); };
+    const auto ask = [&](ClientServer& each, ClientOutputs& outputs) { (each.*kHear)(message, outputs); };
     clients_.ask_each(ask, turn, parts_);
   }
   /// Processes of the job are lost: clients are told, and an own one that is alive is killed. Tells which of

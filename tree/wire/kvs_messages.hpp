@@ -3,11 +3,10 @@
 // has to give goes to all of them.
 #pragma once
 
-#include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "tree/wire/codec.hpp"
@@ -24,8 +23,7 @@ struct Fence {
   bool same_group(const Fence& other) const {
     return service == other.service && processes == other.processes;
   }
-  friend bool operator==(const Fence&, const Fence&) = default;
-  friend bool operator<(const Fence& a, const Fence& b);
+  friend auto operator<=>(const Fence&, const Fence&) = default;
 };
 
 /// A process may give so much for one fence: the longest value that PMI takes, and more.
@@ -60,15 +58,5 @@ struct FenceUp {
   std::uint32_t processes = 0;
   std::string given;
 };
-
-inline bool operator<(const Fence& a, const Fence& b) {
-  if (a.service != b.service || a.number != b.number)
-    return std::tie(a.service, a.number) < std::tie(b.service, b.number);
-  const auto less = [](const ProcessSet::Range& x, const ProcessSet::Range& y) {
-    return std::tie(x.first, x.last) < std::tie(y.first, y.last);
-  };
-  return std::lexicographical_compare(a.processes.begin(), a.processes.end(), b.processes.begin(),
-                                      b.processes.end(), less);
-}
 
 }  // namespace charmtree::wire

@@ -92,12 +92,6 @@ bool Facts::empty() const {
 Blob encode(const JobSpec& job) {
   return encode_whole(job);
 }
-void append(std::vector<HostRun>& layout, std::uint32_t processes) {
-  if (processes == 0) return;
-  if (layout.empty() || layout.back().processes != processes) layout.push_back({0, processes});
-  ++layout.back().hosts;
-}
-
 Result<JobSpec> decode_job(std::string_view bytes) {
   auto job = decode_whole<JobSpec>(bytes);
   if (!job) return malformed_message("job description");

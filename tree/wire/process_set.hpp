@@ -2,6 +2,7 @@
 // A set of process numbers, kept as ranges.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -13,7 +14,7 @@ class ProcessSet {
 public:
   struct Range {
     std::uint32_t first, last;  // both are in
-    friend bool operator==(const Range&, const Range&) = default;
+    friend auto operator<=>(const Range&, const Range&) = default;
   };
 
   void add(std::uint32_t process) { add({process, process}); }

@@ -79,8 +79,8 @@ TEST_CASE("a client that is lost is started again, registers, and gets the table
   CHECK(f.heard_one<native::Renewed>(2)->epoch == 1);
   CHECK(f.heard_one<native::Renewed>(2)->blocks.at(0).tuples.at(0).data == "new");
   const wire::NodeTable table{1, 1, {{3, 0, 1, std::vector<wire::Tuple>(6)}}};
-  f.processes->tell_servers(&ClientServer::readmit, wire::Readmit{3, 9, wire::encode(table)}, kNow, f.out,
-                            f.up);
+  f.processes->tell_servers<&ClientServer::readmit>(wire::Readmit{3, 9, wire::encode(table)}, kNow, f.out,
+                                                    f.up);
   REQUIRE(f.heard(13).size() == 2);
   CHECK(std::get<native::Missed>(f.heard(13)[0]).barriers == 9);
   CHECK(std::get<native::Table>(f.heard(13)[1]).table == table);
@@ -248,8 +248,8 @@ TEST_CASE("a process that is moved here is one of the host's, and speaks for its
   CHECK(f.up.facts.registered == 0);
   f.forget();
   const wire::NodeTable table{1, 1, {{3, 0, 1, std::vector<wire::Tuple>(6)}}};
-  f.processes->tell_servers(&ClientServer::readmit, wire::Readmit{0, 2, wire::encode(table)}, kNow, f.out,
-                            f.up);
+  f.processes->tell_servers<&ClientServer::readmit>(wire::Readmit{0, 2, wire::encode(table)}, kNow, f.out,
+                                                    f.up);
   CHECK(f.heard(20).size() == 2);
   f.on(ProcessExited{0, 0, 9});
   f.on(ClientClosed{ClientKind::native, 20});

@@ -11,6 +11,11 @@
 
 namespace charmtree::proto {
 
+namespace {
+constexpr auto kService = static_cast<std::uint8_t>(ClientKind::pmi);
+static_assert(PmiServer::kMostKey + PmiServer::kMostValue + 8 <= wire::kMostGiven, "one put is always taken");
+}  // namespace
+
 void PmiServer::made_for(ClientId client, std::uint32_t process) {
   clients_[client].process = process;
 }
@@ -131,7 +136,8 @@ std::string PmiServer::begin(Clients::value_type& client, const PmiLine& line, C
 std::string PmiServer::put(Clients::value_type& client, const PmiLine& line, ClientOutputs& out) {
   auto& [id, state] = client;
   const std::string_view key = line.value("key"), value = line.value("value");
-  if (key.empty() || key.size() > kMostKey) return "a put with a key of more than 64 bytes, or none";
+  if (key.empty() || key.size() > kMostKey)
+    return fmt::format("a put with a key of more than {} bytes, or none", kMostKey);
   if (value.size() > kMostValue)
     return fmt::format("a value of {} bytes: {} are allowed", value.size(), kMostValue);
   if (key.starts_with("PMI_"))
@@ -148,19 +154,18 @@ std::string PmiServer::put(Clients::value_type& client, const PmiLine& line, Cli
 }
 
 void PmiServer::get(ClientId client, const PmiLine& line, ClientOutputs& out) const {
-  const std::string_view key = line.value("key");
-  const auto found = values_.find(key);
-  const bool is_there = found != values_.end();
-  const std::string own = is_there ? std::string{} : find(key);
-  if (!is_there && own.empty()) return answer(client, "get_result rc=1 msg=no_such_key value=unknown", out);
-  answer(client, fmt::format("get_result rc=0 value={}", is_there ? found->second : own), out);
+  const auto value = find(line.value("key"));
+  if (!value) return answer(client, "get_result rc=1 msg=no_such_key value=unknown", out);
+  answer(client, fmt::format("get_result rc=0 value={}", *value), out);
 }
 
-/// What no process has put: empty, if there is none. A mapping that is too long is none: then clients find
+/// What a process has put, or is known of the job. A mapping that is too long is not told: then clients find
 /// out by themselves, with one barrier more.
-std::string PmiServer::find(std::string_view key) const {
-  if (key == "PMI_process_mapping" && job_.mapping.size() <= kMostValue) return job_.mapping;
-  if (key != "PMI_dead_processes") return {};
+std::optional<std::string> PmiServer::find(std::string_view key) const {
+  if (const auto found = values_.find(key); found != values_.end()) return found->second;
+  if (key == "PMI_process_mapping" && !job_.mapping.empty() && job_.mapping.size() <= kMostValue)
+    return job_.mapping;
+  if (key != "PMI_dead_processes" || lost_.empty()) return {};
   std::string dead;
   for (const auto& [first, last] : lost_.ranges()) {
     for (std::uint64_t process = first; process <= last; ++process)
@@ -193,7 +198,7 @@ void PmiServer::enter_fence(ClientOutputs& out) {
   ++fences_;
   if (failed_ && failed_->fence.number >= fences_) return leave_fence(failed_->failure, out);
   wire::FenceUp fence;
-  fence.fence = {static_cast<std::uint8_t>(ClientKind::pmi), {{0, local_.total - 1}}, fences_};
+  fence.fence = {kService, {{0, local_.total - 1}}, fences_};
   fence.processes = entered;
   for (auto& [id, client] : clients_) {
     if (client.stage == Stage::in_fence) fence.given += std::exchange(client.given, {});
@@ -202,7 +207,7 @@ void PmiServer::enter_fence(ClientOutputs& out) {
 }
 
 void PmiServer::fenced(const wire::FenceDown& fence, ClientOutputs& out) {
-  if (fence.fence.service != static_cast<std::uint8_t>(ClientKind::pmi)) return;
+  if (fence.fence.service != kService) return;
   if (fence.fence.number > fences_ && !fence.failure.empty()) failed_ = fence;
   if (!is_waiting_ || fence.fence.number != fences_) return;
   for (wire::Reader pairs{*fence.given}; pairs.ok() && pairs.left() > 0;) {

@@ -81,7 +81,7 @@ private:
   std::string begin(Clients::value_type& client, const PmiLine& line, ClientOutputs& out);
   std::string put(Clients::value_type& client, const PmiLine& line, ClientOutputs& out);
   void get(ClientId client, const PmiLine& line, ClientOutputs& out) const;
-  std::string find(std::string_view key) const;
+  std::optional<std::string> find(std::string_view key) const;
   void enter_fence(ClientOutputs& out);
   void leave_fence(std::string_view failure, ClientOutputs& out);
   std::string part_of_spawn(Clients::value_type& client, std::string_view line, ClientOutputs& out);
