@@ -68,7 +68,8 @@ void World::struck(bool surely, int status, Duration now) {
     if (status == kLauncherFailed && !has_run()) checks_.grazed(status);
     return;
   }
-  const bool may_be_late = seen(root_).was_paused;  // the root may hear of the job's good end first
+  // The root may hear of the job's good end first.
+  const bool may_be_late = seen(root_).was_paused || !launchers_[root_].waiting.empty();
   if (!surely || is_ending() || may_be_late) return checks_.grazed(status);
   checks_.struck(status);
   if (struck_at_ == kNotStruck) struck_at_ = now;
