@@ -202,11 +202,10 @@ constexpr std::array kTable = {
               "a process that exits with another status than 0 ends the job at once (plain programs; of "
               "Charm++ programs any process that is lost does)"},
     OptionRow{"pmi", Topic::program, at<&O::Process::pmi>, "VERSION", "auto",
-              "by what an MPI program finds its other processes: 1: PMI-1 (MPICH, Intel MPI and their kin), "
-              "whatever it looks like; none: not at all; auto: PMI-1, and programs that need another one are "
-              "refused"},
+              "by what an MPI program finds its other processes: 1: PMI-1 (MPICH, Intel MPI and their kin); "
+              "pmix: PMIx (Open MPI); none: not at all; auto: by what it needs, as far as that shows"},
     OptionRow{"singletons", Topic::program, at<&O::Process::singletons>, "", "off",
-              "start an MPI program more than once, though its MPI is not served: each process is a job of "
+              "serve no MPI, and start an MPI program more than once all the same: each process is a job of "
               "size 1"},
     OptionRow{"on-failure", Topic::program, at<&O::Recovery::on_failure>, "POLICY", "abort",
               "abort: a process or host that is lost ends the job; continue: the others go on without it "
@@ -458,7 +457,7 @@ struct Setter {
   Result<void> operator()(OptionMember<HangAction> member) const {
     return one_of(member, {"report", "kill"});
   }
-  Result<void> operator()(OptionMember<Pmi> member) const { return one_of(member, {"auto", "1", "none"}); }
+  Result<void> operator()(OptionMember<Pmi> member) const { return one_of(member, {"auto", "1", "pmix", "none"}); }
   Result<void> operator()(OptionMember<Variables> member) const {
     if (const auto wanted = proto::why_not_settable(value.text); !wanted.empty())
       return bad_value(row, value.text, std::string(wanted));

@@ -463,7 +463,7 @@ void Builder::describe_spawn() {
     job.spawn.fork_clients =
         options_.process.va_randomization ? wire::ForkClients::always : wire::ForkClients::where_random;
   job.spawn.bind = bound_to(options_.placement.binding);
-  job.spawn.pmi = has_program() && offers_pmi(options_, kind());
+  job.spawn.mpi = has_program() ? mpi_service(options_, kind()) : wire::MpiService{false};
   const mode_t mask = ::umask(0);
   ::umask(mask);
   job.spawn.umask = mask;

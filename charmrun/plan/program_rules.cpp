@@ -45,11 +45,23 @@ wire::Recovery recovery_of(const Options& options, const wire::ProgramTraits& tr
   return proto::ruling(kind_of(options, traits), policy_of(options)).recovery.value_or(wire::Recovery::none);
 }
 
-/// Charm++'s own programs find each other by us already, and inherit nothing.
-bool offers_pmi(const Options& options, const wire::ProgramTraits& traits) {
+/// Charm++'s own programs find each other by us already, and inherit nothing. PMIx takes a helper on each
+/// host, which only programs get that can use it.
+wire::MpiService mpi_service(const Options& options, const wire::ProgramTraits& traits) {
+  using Pmix = wire::MpiService::Pmix;
   const Options::Process& wish = options.process;
-  if (wish.pmi != Pmi::automatic || wish.singletons) return wish.pmi == Pmi::pmi1;
-  return !traits.netstart && !traits.charm4py;
+  if (wish.pmi == Pmi::pmi1) return {true, Pmix::none};
+  if (wish.pmi == Pmi::pmix) return {false, Pmix::needed};
+  if (wish.pmi == Pmi::none || wish.singletons || traits.netstart || traits.charm4py)
+    return {false, Pmix::none};
+  switch (traits.by_mpi()) {
+    case wire::Mpi::open_mpi:
+      return {false, Pmix::needed};
+    case wire::Mpi::unknown:
+      return {true, Pmix::wanted};
+    default:
+      return {true, Pmix::none};
+  }
 }
 
 const wire::ProgramTraits& ProgramRules::traits() {
@@ -78,20 +90,12 @@ Result<void> ProgramRules::check(const Placement& placement) {
 /// Where nobody answers what MPI_Init asks its launcher, each process takes itself for the only one.
 Result<void> ProgramRules::check_mpi(const Placement& placement) const {
   const bool alone = placement.counts.processes == 1 && !placement.provision.by_topology();
-  if (alone || options_.process.singletons || options_.process.pmi == Pmi::pmi1) return {};
-  const bool served = options_.process.pmi != Pmi::none;
-  const wire::Mpi mpi = mpi_();
-  if (mpi == wire::Mpi::none || (served && mpi == wire::Mpi::mpich)) return {};
-  const auto refuse = [&](std::string_view is, std::string_view fix) {
-    return bad_input(fmt::format("{} {}: each process would be alone, a job of size 1", options_.program, is),
-                     fmt::format("{}; ++singletons starts it so all the same", fix));
-  };
-  if (!served) return refuse("is an MPI program, and ++pmi none serves none", "leave that out");
-  if (mpi == wire::Mpi::unknown)
-    return refuse(
-        "uses MPI, of which does not show; only those that speak PMI-1 are served",
-        "if it is MPICH, Intel MPI or one of their kin, say ++pmi 1; else start it by its own mpiexec");
-  return refuse("needs Open MPI, which is not served yet (it speaks PMIx)", "start it by its own mpiexec");
+  if (alone || options_.process.singletons || options_.process.pmi != Pmi::none) return {};
+  if (mpi_() == wire::Mpi::none) return {};
+  return bad_input(fmt::format("{} is an MPI program, and ++pmi none serves none: each process would be alone, "
+                               "a job of size 1",
+                               options_.program),
+                   "leave that out; ++singletons starts it so all the same");
 }
 
 Result<void> ProgramRules::check_policy() {

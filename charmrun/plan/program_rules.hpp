@@ -14,6 +14,7 @@
 #include "tree/base/result.hpp"
 #include "tree/clients/program_kind.hpp"
 #include "tree/job/program_traits.hpp"
+#include "tree/wire/mpi_service.hpp"
 #include "tree/wire/recovery.hpp"
 
 namespace charmtree {
@@ -26,8 +27,8 @@ proto::ProgramKind kind_of(const Options& options, const wire::ProgramTraits& tr
 /// What is done about lost processes of such a program; none if that is refused (ProgramRules::check).
 wire::Recovery recovery_of(const Options& options, const wire::ProgramTraits& traits);
 
-/// Its processes get a connection by which an MPI library finds us.
-bool offers_pmi(const Options& options, const wire::ProgramTraits& traits);
+/// By what an MPI library finds us; where its processes are is not in it.
+wire::MpiService mpi_service(const Options& options, const wire::ProgramTraits& traits);
 
 class ProgramRules {
 public:

@@ -6,18 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # A folder (the longest prefix of a path wins) and the folders that its files may include. Itself is always allowed.
-LOW = ("tree/base", "tree/wire", "tree/clients", "tree/clients/pmi", "tree/turn", "tree/overlay", "tree/job")
+LOW = ("tree/base", "tree/wire", "tree/clients", "tree/clients/pmi", "tree/clients/pmix", "tree/turn", "tree/overlay", "tree/job")
 NODE = LOW + ("health", "ccs", "kvs", "tree/node")
-IO = ("tree/io", "tree/io/link", "tree/io/ssh", "tree/io/host", "tree/io/user", "tree/io/mpiexec")
+IO = ("tree/io", "tree/io/link", "tree/io/ssh", "tree/io/host", "tree/io/user", "tree/io/mpiexec", "tree/io/pmix")
 VIEW = NODE + IO + ("charmrun/report", "charmrun/cli", "charmrun/plan", "charmrun/view")
 LAYERS = {
     "tree/base": (),
     "tree/wire": ("tree/base",),
-    "tree/clients": ("tree/base", "tree/wire", "tree/clients/pmi"),
+    "tree/clients": ("tree/base", "tree/wire", "tree/clients/pmi", "tree/clients/pmix"),
     "tree/clients/pmi": ("tree/base", "tree/wire", "tree/clients"),
-    "tree/turn": LOW[:4],
-    "tree/overlay": LOW[:5],
-    "tree/job": LOW[:6],
+    "tree/clients/pmix": ("tree/base", "tree/wire", "tree/clients"),
+    "tree/turn": LOW[:5],
+    "tree/overlay": LOW[:6],
+    "tree/job": LOW[:7],
     "health": LOW,
     "ccs": LOW,
     "kvs": LOW,
@@ -26,6 +27,7 @@ LAYERS = {
     "tree/io/link": LOW + ("tree/io",),
     "tree/io/ssh": LOW + ("tree/io", "tree/io/link"),
     "tree/io/host": NODE + ("tree/io", "tree/io/link"),
+    "tree/io/pmix": LOW + ("tree/io", "tree/io/host"),
     "tree/io/user": LOW + ("tree/io",),
     "tree/io/mpiexec": LOW + ("tree/io", "tree/io/link"),
     "client-lib": ("tree/base", "tree/wire"),
@@ -52,7 +54,7 @@ LIBRARIES = {
     "openssl/": ("tree/io", "charmrun", "ccs/guard.cpp", "tree/overlay/keyed_hash.cpp"),
     "hwloc": ("tree/io/host/cpus.cpp",),
     "infiniband/": ("client-lib",),
-    "pmix": ("tree/io",),
+    "pmix": ("tree/io/pmix",),
     "nlohmann/": ("charmrun", "tests"),
     "catch2/": ("tests",),
     "fmt/": ("tree", "health", "ccs", "kvs", "charmrun", "tests"),

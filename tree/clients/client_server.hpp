@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plug between a launcher and the processes on its host (DESIGN D7). A ClientServer speaks one protocol
-// (Charm++, native, later PMI) on the connections that it is given and translates between that protocol and
+// (Charm++, native, PMI, PMIx) on the connections that it is given and translates between that protocol and
 // the one vocabulary of the tree. It is pure: bytes and time in, ClientOutputs out. It knows the processes of
 // its own host only, and nothing of other hosts or of policy: whether an abort ends the job is for others to
 // decide.
@@ -14,11 +14,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "tree/base/error.hpp"
 #include "tree/base/time.hpp"
 #include "tree/clients/client_silence.hpp"
 #include "tree/clients/program_kind.hpp"
@@ -34,8 +36,8 @@ namespace charmtree::proto {
 using ClientId = std::uint64_t;
 
 /// Which local server a client connection belongs to; at the root, `ccs` for clients of the running job.
-enum class ClientKind : std::uint8_t { charm, native, pmi, ccs };
-inline constexpr std::size_t kClientKinds = 3;  // that processes use
+enum class ClientKind : std::uint8_t { charm, native, pmi, pmix, ccs };
+inline constexpr std::size_t kClientKinds = 4;  // that processes use
 
 enum class Stream : std::uint8_t {
   out = 1,
@@ -154,6 +156,12 @@ struct Unheard {
   std::uint32_t process;
   ClientId client;
 };
+/// Processes for which a helper of the server was started may be started now, each with these variables
+/// ("NAME=value"), by rank; none: there are no more for any. `failure`: why none may be.
+struct ServerReady {
+  std::vector<std::vector<std::string>> variables;
+  std::optional<Error> failure = {};
+};
 /// Something worth a line under ++verbose ("dropped a connection that sent no initnode").
 struct ClientNote {
   std::string text;
@@ -162,7 +170,7 @@ struct ClientNote {
 using ClientOutput =
     std::variant<ToClient, CloseClient, Registered, Joined, Refused, BarrierEntered, wire::FenceUp, Printed,
                  ScanRequested, Ended, Aborted, ClientLost, RequestAnswered, TableDelivered, CrashAcked,
-                 ResizeAsked, QueuePairsGiven, Unheard, wire::Silence, ClientNote>;
+                 ResizeAsked, QueuePairsGiven, Unheard, wire::Silence, ServerReady, ClientNote>;
 using ClientOutputs = std::vector<ClientOutput>;
 
 /// The processes of one host, as every server needs them.
@@ -223,6 +231,9 @@ public:
   virtual void finish(ClientOutputs& out) = 0;
   /// What its programs can do.
   virtual ProgramKind program() const = 0;
+
+  /// The process is gone: of those that have no connection of their own, what is still to be heard comes.
+  virtual void exited(std::uint32_t, ClientOutputs&) {}
 
   // Processes that hang.
   /// One that was Unheard has been looked at.

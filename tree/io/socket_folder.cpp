@@ -72,4 +72,13 @@ std::string socket_path(const std::string& folder, const std::string& job, std::
   return fmt::format("{}/{}.{}", folder, job, host);
 }
 
+std::string helper_folder(const std::string& socket) {
+  return socket + ".pmix";
+}
+
+void remove_helper_folder(const std::string& socket) {
+  std::error_code ignored;
+  std::filesystem::remove_all(helper_folder(socket), ignored);
+}
+
 }  // namespace charmtree::io

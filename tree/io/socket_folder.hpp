@@ -22,4 +22,10 @@ std::vector<std::string> socket_folders(const std::string& shared = "/tmp");
 /// The socket of a job on a host: <folder>/<job>.<host>.
 std::string socket_path(const std::string& folder, const std::string& job, std::uint32_t host);
 
+/// Where what a helper of that launcher keeps in files is: a folder beside its socket.
+std::string helper_folder(const std::string& socket);
+
+/// With what is in it, if there is one.
+void remove_helper_folder(const std::string& socket);
+
 }  // namespace charmtree::io

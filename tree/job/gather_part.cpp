@@ -70,6 +70,12 @@ void GatherPart::hurry(Turn& turn) {
   this->turn(turn);
 }
 
+/// Tuples that are held until all are there would come behind what is said last.
+void GatherPart::rest(Turn& turn) {
+  gather_.forget_tuples();
+  hurry(turn);
+}
+
 void GatherPart::adopted(Turn& turn) {
   gather_.forget_ends();
   gather_.add(replay_.facts(), turn.now());

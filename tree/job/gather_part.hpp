@@ -38,6 +38,8 @@ public:
   void turn(Turn& turn);
   /// What has come from below is told now: before a loss, or an end.
   void hurry(Turn& turn);
+  /// The last of a run: nothing follows.
+  void rest(Turn& turn);
   /// Another parent hears all that matters still.
   void adopted(Turn& turn);
   /// Root: what another one had told everybody before it was lost.

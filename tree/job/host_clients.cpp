@@ -138,6 +138,7 @@ void HostClients::obey(ClientKind kind, ClientOutputs& outputs, HostTurn& turn, 
       [&](Unheard& o) {
         out.push_back(LookAtClient{turn.own.name_of(o.process), o.client});
       },
+      [&](ServerReady& o) { parts.start.serves(o, turn); },
       [&](ClientNote& o) {
         up.messages.push_back(wire::Note{turn.host, std::move(o.text)});
       },

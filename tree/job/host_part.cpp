@@ -90,9 +90,9 @@ void HostPart::down(const wire::Numbers& numbers, Turn& turn) {
   if (shares->empty() || place_.self.processes > 0) return;
   place_.job->processes = shares->back().first_process + shares->back().processes;
   place_.job->pes_per_process = numbers.pes_per_process;
-  std::vector<wire::HostRun>& layout = place_.job->provision.layout;
+  std::vector<wire::HostRun>& layout = place_.job->spawn.mpi.layout;
   layout.clear();
-  for (const wire::Share& share : *shares) wire::append(layout, share.processes);
+  for (const wire::Share& share : *shares) wire::append(layout, share.host, share.processes);
   number(*shares, turn);
   for (const wire::Share& share : *shares) {
     if (share.host != place_.self.index) continue;
@@ -106,7 +106,7 @@ void HostPart::start(Turn& turn) {
   if (place_.self.processes == 0 || processes_->failed()) return;
   ReadyHost ready = processes_->host();
   processes_.emplace(place_.job, place_.self);
-  tell_up(turn, [&](Upward& upward) { processes_->start(std::move(ready), upward); });
+  tell_up(turn, [&](Upward& upward) { processes_->start(std::move(ready), turn.out(), upward); });
 }
 
 void HostPart::begin_start(Turn& turn) {

@@ -17,9 +17,8 @@ void HostProcesses::prepare(Actions& out) {
   out.push_back(Prepare{job_, self_});
 }
 
-void HostProcesses::start(ReadyHost host, Upward& up) {
-  Actions none;
-  HostTurn turn = turn_of(kNever, none, up);
+void HostProcesses::start(ReadyHost host, Actions& out, Upward& up) {
+  HostTurn turn = turn_of(kNever, out, up);
   parts_.start.begin(std::move(host), turn);
 }
 
@@ -33,6 +32,9 @@ void HostProcesses::on(const ProcessExited& event, Instant now, Actions& out, Up
   if (own_.at(event.process).state == OwnProcess::State::gone) return;
   HostTurn turn = turn_of(now, out, up);
   parts_.ends.on(event, turn);
+  clients_.ask_its(
+      own_.at(event.process),
+      [&](ClientServer& its, ClientOutputs& outputs) { its.exited(event.process, outputs); }, turn, parts_);
   if (own_.at(event.process).successor.is_ordered()) start_successor(event.process, turn);
 }
 

@@ -32,7 +32,7 @@ public:
   /// Asks the shell to make the host ready.
   void prepare(Actions& out);
   /// The host is ready for this object, too.
-  void start(ReadyHost host, Upward& up);
+  void start(ReadyHost host, Actions& out, Upward& up);
   const ReadyHost& host() const { return parts_.start.host(); }
   bool waits_to_spawn() const { return parts_.start.waits_to_spawn(own_); }
   /// Starts the next ones.

@@ -15,9 +15,7 @@ void HostStart::on(const Prepared& event, HostTurn& turn) {
   if (event.checkup) turn.up.messages.emplace_back(*event.checkup);
   if (event.blind) turn.up.facts.blind.push_back(turn.host);
   if (!event.ok) {
-    failed_ = true;
-    turn.up.facts.hosts_failed.push_back({turn.host, event.error});
-    return;
+    return fail(event.error, turn);
   }
   if (!turn.job.checkup) {
     begin({event.address, event.cpus, event.random_layout, event.can_fork}, turn);
@@ -33,6 +31,8 @@ void HostStart::begin(ReadyHost host, HostTurn& turn) {
   ready_ = true;
   turn.own.phase().forking = forks(turn);
   const std::uint32_t count = turn.own.local().count;
+  awaits_helper_ = count > 0 && turn.job.spawn.mpi.pmix != wire::MpiService::Pmix::none;
+  if (awaits_helper_) turn.out.push_back(StartPmix{});
   if (!host_.cpus || count == 0) return;
   for (std::uint32_t rank = 0; rank < count; ++rank)
     bindings_.push_back(binding_of(turn.job, *host_.cpus, rank));
@@ -41,6 +41,17 @@ void HostStart::begin(ReadyHost host, HostTurn& turn) {
     turn.up.messages.push_back(
         wire::Note{turn.host, "hwloc describes another machine (HWLOC_...): nothing is bound"});
   }
+}
+
+void HostStart::fail(const Error& error, HostTurn& turn) {
+  failed_ = true;
+  turn.up.facts.hosts_failed.push_back({turn.host, error});
+}
+
+void HostStart::serves(ServerReady& output, HostTurn& turn) {
+  if (!std::exchange(awaits_helper_, false)) return;
+  variables_ = std::move(output.variables);
+  if (output.failure && !turn.own.phase().ending) fail(*output.failure, turn);
 }
 
 /// Forked processes would all be bound where the first one is.
@@ -53,7 +64,7 @@ bool HostStart::forks(const HostTurn& turn) const {
 }
 
 bool HostStart::waits_to_spawn(const OwnProcesses& own) const {
-  return ready_ && spawned_ < to_spawn(own) && !failed_ && !own.phase().ending;
+  return ready_ && !awaits_helper_ && spawned_ < to_spawn(own) && !failed_ && !own.phase().ending;
 }
 
 void HostStart::spawn(HostTurn& turn) {
@@ -68,8 +79,10 @@ void HostStart::start(std::uint32_t number, std::vector<std::string> more_argume
   const std::uint32_t rank = turn.own.local().rank_of(number);
   if (!bindings_.empty() && bindings_[rank].by == wire::Binding::By::launcher)
     spawn.cpus = bindings_[rank].pus;
-  if (turn.job.spawn.pmi)
+  if (turn.job.spawn.mpi.pmi)
     spawn.environment = pmi_variables(number, turn.job.processes, rank, turn.own.local().size());
+  if (rank < variables_.size())
+    spawn.environment.insert(spawn.environment.end(), variables_[rank].begin(), variables_[rank].end());
   turn.out.push_back(std::move(spawn));
 }
 

@@ -41,6 +41,8 @@ public:
   void on(const Spawned& event, HostTurn& turn);
   void on(const ProcessAdopted& event, HostTurn& turn);
   void on(const SpawnFailed& event, HostTurn& turn);
+  /// The helper that processes wait for serves them, or there is none.
+  void serves(ServerReady& output, HostTurn& turn);
   /// A forked one has registered.
   void adopt(const Registered& output, ClientKind kind, HostTurn& turn);
 
@@ -62,12 +64,15 @@ private:
   bool forks(const HostTurn& turn) const;
   void start(std::uint32_t process, std::vector<std::string> more_arguments, HostTurn& turn);
   void all_are_up(HostTurn& turn);
+  void fail(const Error& error, HostTurn& turn);
 
   ReadyHost host_;
   std::vector<wire::Binding> bindings_;  // of the processes; empty: none is bound, or to be reported
   std::uint32_t spawned_ = 0;            // or being started
   std::uint32_t started_ = 0;            // spawn answered
   bool ready_ = false;
+  bool awaits_helper_ = false;
+  std::vector<std::vector<std::string>> variables_;  // of its, by rank
   bool failed_ = false;
   Instant spawned_at_ = kNever;
 };

@@ -367,7 +367,7 @@ void Node::rest() {
   Shutdown& shutdown = run_->shutdown;
   output_->end_run(shutdown.wants_output(), *this);
   shutdown.give_up_busy(*this);
-  run_->gather.hurry(*this);
+  run_->gather.rest(*this);
   shutdown.rest();
   if (!root_) return hand_up(shutdown.idle());
   root_->idle(shutdown.unconfirmed(), shutdown.unbounded(), now_, *out_);

@@ -26,10 +26,13 @@ Numbering::Narrow narrow(const RootPlan& plan) {
 /// Where that shows already.
 std::shared_ptr<wire::JobSpec> with_layout(std::shared_ptr<wire::JobSpec> job,
                                            const std::vector<Host>& hosts) {
-  std::vector<wire::HostRun>& layout = job->provision.layout;
-  layout.clear();
-  if (job->is_numbered_late()) return job;
-  for (const Host& host : hosts) wire::append(layout, host.processes);
+  wire::MpiService& mpi = job->spawn.mpi;
+  mpi.layout.clear();
+  mpi.names.clear();
+  for (const Host& host : hosts) {
+    if (!job->is_numbered_late()) wire::append(mpi.layout, host.index, host.processes);
+    if (mpi.pmix != wire::MpiService::Pmix::none) mpi.names.push_back(host.name);
+  }
   return job;
 }
 

@@ -63,6 +63,11 @@ void Gather::forget_ends() {
   pending_.ended = pending_.exited_ok = 0;
 }
 
+void Gather::forget_tuples() {
+  pending_.blocks.clear();
+  blocks_by_ = kNever;
+}
+
 void Gather::begin_epoch(std::uint32_t epoch) {
   pending_.epoch = epoch;
   pending_.barrier = sent_ = {};

@@ -36,6 +36,8 @@ public:
   std::optional<wire::Facts> due(const Progress& progress, Instant now);
   /// Who has ended is going to be told as a whole.
   void forget_ends();
+  /// Nobody waits for tuples any more.
+  void forget_tuples();
   /// What is pending is due.
   void hurry(Instant now) { deadline_ = now; }
   /// A barrier has opened; from now on its next round is counted.

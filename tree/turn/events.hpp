@@ -301,6 +301,9 @@ struct Spawn {
   std::uint32_t restarts = 0;                 // so many have been started under its number before
   std::vector<std::string> environment = {};  // "NAME=value", beyond that of every process of the job
 };
+/// Start the PMIx helper of this host, which speaks with ClientKind::pmix over a connection of its own; if it
+/// cannot be started, the connection says why.
+struct StartPmix {};
 /// Find out who `client` is, a connected process that process `parent` forked, and watch it as if we had
 /// started it. Answer ProcessAdopted.
 struct AdoptProcess {
@@ -490,7 +493,7 @@ struct KeepTree {
 
 using AnyAction =
     std::variant<Login, CancelLogin, Signed, Send, CloseLink, Relay, ReplaceParent, Probe, Prepare, Spawn,
-                 AdoptProcess, Signal, KillLeftovers, ClientSend, ClientClose, DrainOutput, PauseOutput,
+                 StartPmix, AdoptProcess, Signal, KillLeftovers, ClientSend, ClientClose, DrainOutput, PauseOutput,
                  PauseClient, LookAtClient, SpoolWrite, SpoolRead, WriteInput, RecallPipe, ResizeTerminal,
                  ReadInput, ReleaseKeys, StopSelf, ReadHosts, Show, Say, Sign, StoreHostKey, Record, Examined,
                  Progress, RunOver, KeepTree, Finish>;

@@ -53,11 +53,5 @@ std::string to_string(const Binding& binding) {
   return text + (binding.by == Binding::By::itself ? ", as Charm++ programs bind themselves" : "");
 }
 
-void append(std::vector<HostRun>& layout, std::uint32_t processes) {
-  if (processes == 0) return;
-  if (layout.empty() || layout.back().processes != processes) layout.push_back({0, processes});
-  ++layout.back().hosts;
-}
-
 }  // namespace wire
 }  // namespace charmtree

@@ -26,15 +26,6 @@ std::string to_string(const Topology& topology);
 
 namespace wire {
 
-/// So many hosts in a row have so many processes each.
-struct HostRun {
-  std::uint32_t hosts = 0, processes = 0;
-  friend bool operator==(const HostRun&, const HostRun&) = default;
-};
-
-/// The next host has so many.
-void append(std::vector<HostRun>& layout, std::uint32_t processes);
-
 /// How many processes and worker threads a job has for each unit of its hosts.
 struct Provision {
   CpuUnit process_unit = CpuUnit::none;  // none: processes are counted without the hosts
@@ -42,7 +33,6 @@ struct Provision {
   CpuUnit thread_unit = CpuUnit::none;   // one worker thread for each; none: as many as the job says
   bool same_everywhere = false;          // the program needs as many processes on every host
   bool hints = true;                     // Charm++ programs are told these, by which they bind themselves
-  std::vector<HostRun> layout = {};      // of all hosts that have processes; empty: not known yet
 
   /// It takes the topologies of the hosts to count processes or threads.
   bool by_topology() const { return process_unit > CpuUnit::host || thread_unit != CpuUnit::none; }

@@ -15,6 +15,7 @@
 #include "tree/wire/codec.hpp"
 #include "tree/wire/cpus.hpp"
 #include "tree/wire/host.hpp"
+#include "tree/wire/mpi_service.hpp"
 #include "tree/wire/recovery.hpp"
 #include "tree/wire/silence.hpp"
 
@@ -110,7 +111,7 @@ struct SpawnRules {
   bool keep_address_randomisation = false;
   ForkClients fork_clients = ForkClients::never;
   CpuUnit bind = CpuUnit::none;  // bind them to these before they begin
-  bool pmi = true;               // each gets a connection over which an MPI library finds us
+  MpiService mpi;
   friend bool operator==(const SpawnRules&, const SpawnRules&) = default;
 };
 

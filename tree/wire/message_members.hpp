@@ -28,6 +28,8 @@ inline constexpr CpuUnit kLast<CpuUnit> = static_cast<CpuUnit>(kCpuUnitCount - 1
 template <>
 inline constexpr Binding::By kLast<Binding::By> = Binding::By::itself;
 template <>
+inline constexpr MpiService::Pmix kLast<MpiService::Pmix> = MpiService::Pmix::needed;
+template <>
 inline constexpr Silence::State kLast<Silence::State> = Silence::State::over;
 template <>
 inline constexpr EndMode kLast<EndMode> = EndMode::kill;
@@ -67,8 +69,9 @@ CT_MEMBERS(Host, s.index, s.name, s.address, s.profile, s.machine, s.first_proce
 CT_MEMBERS(Shape, s.branching, s.levels)
 CT_MEMBERS(LaunchRules, s.shape, s.batch, s.max_logins, s.login_rate, s.on_host_failure, s.patience, s.wait,
            s.login_occupancy, s.login_latency)
-CT_MEMBERS(HostRun, s.hosts, s.processes)
-CT_MEMBERS(Provision, s.process_unit, s.processes, s.thread_unit, s.same_everywhere, s.hints, s.layout)
+CT_MEMBERS(HostRun, s.first, s.hosts, s.processes)
+CT_MEMBERS(MpiService, s.pmi, s.pmix, s.layout, s.names)
+CT_MEMBERS(Provision, s.process_unit, s.processes, s.thread_unit, s.same_everywhere, s.hints)
 CT_MEMBERS(Topology, s.sockets, s.cores, s.pus)
 CT_MEMBERS(HostTopology, s.first_host, s.hosts, s.topology)
 CT_MEMBERS(Binding, s.by, s.unit, s.first, s.count, s.pus)
@@ -82,7 +85,7 @@ CT_MEMBERS(InputRules, s.process, s.to_all, s.is_typed)
 CT_MEMBERS(OutputRules, s.partial_line, s.raw, s.labelled, s.spool)
 CT_MEMBERS(ReportRules, s.stamps, s.bindings, s.watched)
 CT_MEMBERS(SpawnRules, s.environment, s.umask, s.runscript, s.keep_address_randomisation, s.fork_clients,
-           s.bind, s.pmi)
+           s.bind, s.mpi)
 CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.hosts, s.processes, s.pes_per_process, s.input, s.output,
            s.reports, s.spawn, s.magic, s.launch, s.timeout, s.grace, s.private_network, s.profiles,
            s.checkup, s.terminal, s.resizes, s.provision, s.loss, s.heartbeat, s.silence, s.starts_together,

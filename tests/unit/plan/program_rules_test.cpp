@@ -82,30 +82,23 @@ TEST_CASE("a launch that depends on nothing reads no file") {
 }
 
 TEST_CASE("an MPI program is refused where it would be several jobs of size 1, unless the user wants that") {
-  Fixture fixture{Kind::mpi};
-  fixture.options.counts.pes = 4;
-  CHECK(
-      fixture.complaint({1, 1}) ==
-      "options: ./app needs Open MPI, which is not served yet (it speaks PMIx): each process would be alone, "
-      "a job of size 1; start it by its own mpiexec; ++singletons starts it so all the same");
-  fixture.options.process.singletons = true;
-  CHECK(fixture.complaint({1, 1}).empty());
-  Fixture mpich{Kind::mpich};
-  mpich.options.counts.pes = 4;
-  CHECK(mpich.complaint({1, 1}).empty());
-  mpich.options.process.pmi = Pmi::none;
-  CHECK(mpich.complaint({1, 1}) ==
-        "options: ./app is an MPI program, and ++pmi none serves none: each process would be alone, a job of "
-        "size 1; leave that out; ++singletons starts it so all the same");
-  Fixture script{Kind::mpi4py};
-  script.options.counts.pes = 4;
-  CHECK(script.complaint({1, 1}).find("say ++pmi 1") != std::string::npos);
-  script.options.process.pmi = Pmi::pmi1;
-  CHECK(script.complaint({1, 1}).empty());
+  for (const Kind kind : {Kind::mpi, Kind::mpich, Kind::mpi4py}) {
+    Fixture fixture{kind};
+    fixture.options.counts.pes = 4;
+    CHECK(fixture.complaint({1, 1}).empty());
+    fixture.options.process.pmi = Pmi::none;
+    CHECK(fixture.complaint({1, 1}) ==
+          "options: ./app is an MPI program, and ++pmi none serves none: each process would be alone, a job of "
+          "size 1; leave that out; ++singletons starts it so all the same");
+    fixture.options.process.singletons = true;
+    CHECK(fixture.complaint({1, 1}).empty());
+  }
   Fixture alone{Kind::mpi};
   alone.options.counts.pes = 1;
+  alone.options.process.pmi = Pmi::none;
   CHECK(alone.complaint().empty());
   Fixture by_cores{Kind::mpi};
+  by_cores.options.process.pmi = Pmi::none;
   by_cores.options.placement.processes_per_core = 1;
   Placement counted;
   counted.counts.processes = 1;  // as far as is known before the hosts have told
@@ -113,18 +106,25 @@ TEST_CASE("an MPI program is refused where it would be several jobs of size 1, u
   CHECK_FALSE(by_cores.rules.check(counted).ok());
 }
 
-TEST_CASE("PMI is offered to all but Charm++ programs, unless the user says more") {
+TEST_CASE("PMI is offered to all but Charm++ programs, PMIx to those that need it, unless the user says more") {
+  using Pmix = wire::MpiService::Pmix;
   Options options;
-  const auto is_offered = [&](Kind kind) { return offers_pmi(options, traits_of(kind)); };
-  CHECK((is_offered(Kind::plain) && is_offered(Kind::mpich) && is_offered(Kind::script)));
-  CHECK_FALSE((is_offered(Kind::netlrts) || is_offered(Kind::charm4py_script)));
+  const wire::MpiService pmi{true, Pmix::none}, pmix{false, Pmix::needed}, both{true, Pmix::wanted},
+      none{false, Pmix::none};
+  const auto offer = [&](Kind kind) { return mpi_service(options, traits_of(kind)); };
+  for (const Kind kind : {Kind::plain, Kind::mpich, Kind::script}) CHECK(offer(kind) == pmi);
+  for (const Kind kind : {Kind::netlrts, Kind::charm4py_script}) CHECK(offer(kind) == none);
+  CHECK(offer(Kind::mpi) == pmix);
+  CHECK(offer(Kind::mpi4py) == both);
   options.process.pmi = Pmi::pmi1;
-  CHECK(is_offered(Kind::netlrts));
+  for (const Kind kind : {Kind::netlrts, Kind::mpi}) CHECK(offer(kind) == pmi);
+  options.process.pmi = Pmi::pmix;
+  CHECK(offer(Kind::mpich) == pmix);
   options.process.pmi = Pmi::none;
-  CHECK_FALSE(is_offered(Kind::mpich));
+  CHECK(offer(Kind::mpich) == none);
   options.process.pmi = Pmi::automatic;
   options.process.singletons = true;
-  CHECK_FALSE(is_offered(Kind::mpich));
+  for (const Kind kind : {Kind::mpich, Kind::mpi}) CHECK(offer(kind) == none);
 }
 
 TEST_CASE("several PEs in a process are for SMP builds") {

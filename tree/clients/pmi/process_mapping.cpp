@@ -9,9 +9,12 @@ std::string process_mapping(const std::vector<wire::HostRun>& layout) {
   if (layout.empty()) return {};
   std::string text = "(vector";
   std::uint32_t host = 0;
-  for (const wire::HostRun& run : layout) {
-    text += fmt::format(",({},{},{})", host, run.hosts, run.processes);
-    host += run.hosts;
+  for (auto run = layout.begin(); run != layout.end();) {
+    std::uint32_t hosts = 0;
+    const std::uint32_t processes = run->processes;
+    for (; run != layout.end() && run->processes == processes; ++run) hosts += run->hosts;
+    text += fmt::format(",({},{},{})", host, hosts, processes);
+    host += hosts;
   }
   return text + ")";
 }

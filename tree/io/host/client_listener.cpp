@@ -267,16 +267,17 @@ void ClientListener::admit(int fd, proto::ClientKind kind, Listener::Peer peer) 
   begin(fd, kind, peer, wire::kNoProcess);
 }
 
-void ClientListener::take(UniqueFd fd, proto::ClientKind kind, std::uint32_t process) {
-  begin(fd.release(), kind, {}, process);
+proto::ClientId ClientListener::take(UniqueFd fd, proto::ClientKind kind, std::uint32_t process) {
+  return begin(fd.release(), kind, {}, process);
 }
 
-void ClientListener::begin(int fd, proto::ClientKind kind, Listener::Peer peer, std::uint32_t made_for) {
+proto::ClientId ClientListener::begin(int fd, proto::ClientKind kind, Listener::Peer peer, std::uint32_t made_for) {
   const proto::ClientId id = ++last_;
   auto connection = std::make_shared<Connection>(*this, fd, kind, id, peer.address);
   connections_.emplace(id, connection);
   sink_.event(proto::ClientOpened{kind, id, peer.address, peer.port, made_for});
   connection->take();
+  return id;
 }
 
 void ClientListener::send(proto::ClientId client, std::string bytes, wire::Blob tail) {

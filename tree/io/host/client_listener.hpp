@@ -57,8 +57,8 @@ public:
   Result<std::uint16_t> open_to_clients(const std::vector<std::uint32_t>& addresses, std::uint16_t port,
                                         bool any_user);
 
-  /// The connection of a process that is started with the other end.
-  void take(UniqueFd fd, proto::ClientKind kind, std::uint32_t process);
+  /// The connection of a process that is started with the other end (kNoProcess: of a helper).
+  proto::ClientId take(UniqueFd fd, proto::ClientKind kind, std::uint32_t process);
 
   /// What is sent in one round of the loop leaves together at its end.
   void send(proto::ClientId client, std::string bytes, wire::Blob tail);
@@ -83,7 +83,7 @@ private:
   std::unique_ptr<Listener> listener(proto::ClientKind kind);
   void drop_largest_backlog();
   void admit(int fd, proto::ClientKind kind, Listener::Peer peer);
-  void begin(int fd, proto::ClientKind kind, Listener::Peer peer, std::uint32_t made_for);
+  proto::ClientId begin(int fd, proto::ClientKind kind, Listener::Peer peer, std::uint32_t made_for);
   void flush_at_end_of_round(std::shared_ptr<Connection> connection);
   bool welcome(int fd, proto::ClientKind kind, Listener::Peer peer);
   void make_room();

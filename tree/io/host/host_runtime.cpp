@@ -41,6 +41,7 @@ HostRuntime::HostRuntime(asio::io_context& io, ChildWatch& watch, Sink sink,
       setup_(io, watch),
       examination_(io, watch),
       listener_(io, {sink_, std::move(note)}),
+      pmix_(io, watch),
       leftovers_(io),
       spool_(io, sink_) {}
 
@@ -215,8 +216,8 @@ void HostRuntime::spawn_on_terminal(std::uint32_t process, SpawnRequest request)
 
 void HostRuntime::start(std::uint32_t process, SpawnRequest request, Program::Pipes pipes) {
   if (!cgroups_.empty()) request.cgroup = cgroups_.front().folder();
-  auto pmi = job_->spawn.pmi ? socket_pair() : std::nullopt;
-  if (job_->spawn.pmi && !pmi) return sink_(proto::SpawnFailed{process, no_descriptors()});
+  auto pmi = job_->spawn.mpi.pmi ? socket_pair() : std::nullopt;
+  if (job_->spawn.mpi.pmi && !pmi) return sink_(proto::SpawnFailed{process, no_descriptors()});
   if (pmi) {
     request.inherited = pmi->theirs.get();
     proto::overlay(request.environment, {fmt::format("PMI_FD={}", request.inherited)});
@@ -233,6 +234,13 @@ void HostRuntime::start(std::uint32_t process, SpawnRequest request, Program::Pi
   sink_(proto::Spawned{process});
   const bool in_place = job_->loss.recovery == wire::Recovery::in_place;
   program->start(in_place ? ChildWatch::Group::fails : ChildWatch::Group::stays);
+}
+
+void HostRuntime::execute(const proto::StartPmix&) {
+  UniqueFd helper =
+      pmix_.start(job_->profiles[self_.profile].program, environment_, helper_folder(socket_path_));
+  if (!helper) return sink_(proto::SpawnFailed{self_.first_process, no_descriptors()});
+  pmix_client_ = listener_.take(std::move(helper), proto::ClientKind::pmix, wire::kNoProcess);
 }
 
 void HostRuntime::execute(const proto::AdoptProcess& action) {
@@ -279,14 +287,23 @@ void HostRuntime::execute(const proto::KillLeftovers& action) {
     sink_(proto::LeftoversKilled{killed, all});
   };
   if (job_)
-    return leftovers_.kill_descendants(watch_.pids(), job_->repairs() ? Launchers::live : Launchers::end,
-                                       std::move(done));
+    return end_helper([this, done = std::move(done)]() mutable {
+      leftovers_.kill_descendants(watch_.pids(), job_->repairs() ? Launchers::live : Launchers::end,
+                                  std::move(done));
+    });
   for (const std::string& folder : socket_folders()) {
     const std::string path = socket_path(folder, action.job, action.host);
     kill_listener(path);
     ::unlink(path.c_str());
+    remove_helper_folder(path);
   }
   leftovers_.kill_marked(job_mark(action.job, action.host), std::move(done));
+}
+
+/// Before what is left is looked for: it cleans up by itself.
+void HostRuntime::end_helper(std::function<void()> done) {
+  listener_.close(pmix_client_);
+  pmix_.await_end(std::move(done));
 }
 
 void HostRuntime::execute(const proto::DrainOutput& action) {

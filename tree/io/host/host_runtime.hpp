@@ -16,6 +16,7 @@
 #include "tree/io/host/client_listener.hpp"
 #include "tree/io/host/host_setup.hpp"
 #include "tree/io/host/job_cgroup.hpp"
+#include "tree/io/host/pmix_process.hpp"
 #include "tree/io/host/program.hpp"
 #include "tree/io/host/spool_file.hpp"
 #include "tree/io/link/leftovers.hpp"
@@ -39,6 +40,7 @@ public:
 
   void execute(const proto::Prepare& action);
   void execute(const proto::Spawn& action);
+  void execute(const proto::StartPmix& action);
   void execute(const proto::AdoptProcess& action);
   void execute(const proto::Signal& action);
   void execute(const proto::KillLeftovers& action);
@@ -75,6 +77,7 @@ private:
   void start(std::uint32_t process, SpawnRequest request, Program::Pipes pipes);
   void exited(proto::ProcessExited event, pid_t pid);
   bool program_can_fork() const;
+  void end_helper(std::function<void()> done);
   bool find_parent() const;
   proto::Sight look_at(const proto::LookAtClient& action);
 
@@ -84,6 +87,8 @@ private:
   HostSetup setup_;
   Examination examination_;
   ClientListener listener_;
+  PmixProcess pmix_;
+  proto::ClientId pmix_client_ = 0;
   Leftovers leftovers_;
   SpoolFile spool_;
   std::vector<JobCgroup> cgroups_;  // ours, or those that are swept

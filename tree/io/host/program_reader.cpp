@@ -142,7 +142,7 @@ void walk_libraries(const std::string& path, const ElfFile& program, const Count
   for (want(path, program); !wanted.empty(); wanted.pop_front()) {
     const auto library = find_library(wanted.front().name, wanted.front().folders);
     if (!library) continue;
-    look(library->file);
+    look(*library);
     want(library->path, library->file);
   }
 }
@@ -151,7 +151,7 @@ void search_libraries(const std::string& path, const ElfFile& program, Libraries
   walk_libraries(
       path, program,
       [which](const std::string& name) { return which == Libraries::all || is_charm_library(name); },
-      [&texts](const ElfFile& library) { search_all(library, texts); });
+      [&texts](const Library& library) { search_all(library.file, texts); });
 }
 
 std::string_view without_folder(std::string_view path) {
@@ -169,7 +169,7 @@ void note_mpi(const std::string& path, const ElfFile& program, wire::ProgramTrai
         found.mpi = found.mpi || mpi == wire::Mpi::unknown;
         return mpi == wire::Mpi::none && found.by_mpi() == wire::Mpi::none;
       },
-      [](const ElfFile&) {});
+      [](const Library&) {});
 }
 
 /// By its name, or the interpreter that it asks for.
@@ -200,6 +200,15 @@ wire::ProgramTraits read_traits(const std::string& path, Libraries libraries) {
   found.elf = true;
   if (found.by_mpi() == wire::Mpi::none) note_mpi(path, *program, found);
   return found;
+}
+
+std::vector<std::string> needed_libraries(const std::string& path) {
+  std::vector<std::string> paths;
+  if (const auto program = ElfFile::open(path))
+    walk_libraries(
+        path, *program, [](const std::string&) { return true; },
+        [&paths](const Library& library) { paths.push_back(library.path); });
+  return paths;
 }
 
 }  // namespace charmtree::io

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tree/job/program_traits.hpp"
 
@@ -20,5 +21,8 @@ enum class Libraries : std::uint8_t { all, charm };
 /// Charm++, those of the C and C++ compiler never. Whether one of them is MPI's shows by their names, for
 /// which only their headers are read.
 wire::ProgramTraits read_traits(const std::string& path, Libraries libraries = Libraries::all);
+
+/// Paths of the libraries that a program needs, also of libraries, but for the system's.
+std::vector<std::string> needed_libraries(const std::string& path);
 
 }  // namespace charmtree::io

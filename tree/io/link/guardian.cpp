@@ -23,6 +23,7 @@
 #include "tree/io/link/leftovers.hpp"
 #include "tree/io/listener.hpp"
 #include "tree/io/process_tree.hpp"
+#include "tree/io/socket_folder.hpp"
 #include "tree/io/unique_fd.hpp"
 
 namespace charmtree::io {
@@ -127,7 +128,9 @@ void clean_up() {
     leftovers.kill_descendants({}, live ? Launchers::live : Launchers::end, [](std::uint32_t, bool) {});
     io.run();
   }
-  if (note() != nullptr && note()->socket[0] != '\0') remove_stale_socket(note()->socket.data());
+  if (note() == nullptr || note()->socket[0] == '\0') return;
+  remove_stale_socket(note()->socket.data());
+  remove_helper_folder(note()->socket.data());
 }
 
 }  // namespace

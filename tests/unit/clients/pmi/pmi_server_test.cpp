@@ -241,7 +241,9 @@ TEST_CASE("a connection that was made for nobody is closed, and that of a lost p
 TEST_CASE("the mapping tells runs of hosts with as many processes", "[pmi]") {
   std::vector<wire::HostRun> layout;
   CHECK(process_mapping(layout).empty());
-  for (const std::uint32_t processes : {3U, 3U, 0U, 3U, 1U}) wire::append(layout, processes);
+  std::uint32_t host = 0;
+  for (const std::uint32_t processes : {3U, 3U, 0U, 3U, 1U}) wire::append(layout, host++, processes);
+  CHECK(layout == std::vector<wire::HostRun>{{0, 2, 3}, {3, 1, 3}, {4, 1, 1}});
   CHECK(process_mapping(layout) == "(vector,(0,3,3),(3,1,1))");
   CHECK(pmi_variables(5, 10, 2, 3) == std::vector<std::string>{"PMI_RANK=5", "PMI_SIZE=10",
                                                                "MPIR_CVAR_PMI_VERSION=1", "MPI_LOCALRANKID=2",

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a launcher and the PMIx helper of its host say to each other, in frames (tree/wire/frame.hpp). The
+// helper is a process of its own, as the library of OpenPMIx has threads and is of whatever version the
+// program brings: it serves the processes, and hands on what concerns others.
+//
+// The first word is the launcher's: Describe. The helper answers Serving or Failed; processes are started
+// after that.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "tree/base/result.hpp"
+#include "tree/wire/codec.hpp"
+#include "tree/wire/frame.hpp"
+#include "tree/wire/mpi_service.hpp"
+#include "tree/wire/process_set.hpp"
+
+namespace charmtree::pmix {
+
+// ---- the launcher's
+
+/// The job. `nodes`: names of the hosts that have processes, each another one, in the order of `layout`.
+struct Describe {
+  std::string name_space;
+  std::vector<std::string> nodes;
+  std::vector<wire::HostRun> layout;
+  std::uint32_t own = 0;               // this host's place among `nodes`
+  std::uint32_t first = 0, count = 0;  // of its processes
+};
+/// What was entered by this call is over: `given` by all hosts; or why it has failed.
+struct Over {
+  std::uint64_t call = 0;
+  std::string failure;
+  wire::Blob given;
+};
+/// What was said by this call has been heard.
+struct Taken {
+  std::uint64_t call = 0;
+};
+/// The process has ended; answer Heard.
+struct Exited {
+  std::uint32_t process = 0;
+};
+
+// ---- the helper's
+
+/// Processes may be started, each with these variables ("NAME=value"), by rank.
+struct Serving {
+  std::vector<std::vector<std::string>> variables;
+};
+/// There is no PMIx here.
+struct Failed {
+  std::string why, fix;
+};
+struct Connected {
+  std::uint32_t process = 0;
+};
+struct Finalized {
+  std::uint32_t process = 0;
+};
+struct Aborting {
+  std::uint32_t process = 0;
+  std::int32_t status = 0;
+  std::string text;
+};
+/// All processes of this host that take part are in a fence. Answer Over.
+struct Entered {
+  std::uint64_t call = 0;
+  std::vector<wire::ProcessSet::Range> processes;  // of the job, that take part; none: all
+  std::string given;
+};
+/// Text for the user. Answer Taken.
+struct Logged {
+  std::uint64_t call = 0;
+  std::uint32_t process = 0;
+  std::string text;
+};
+/// All that the process has said has been told.
+struct Heard {
+  std::uint32_t process = 0;
+};
+
+using Message = std::variant<Describe, Over, Taken, Exited, Serving, Failed, Connected, Finalized, Aborting,
+                             Entered, Logged, Heard>;
+
+/// One frame; empty: it is too large for one.
+std::string encode(const Message& message);
+
+/// Cuts what one of the two says into messages. What it may not say breaks the connection.
+class Decoder {
+public:
+  enum class From : std::uint8_t { launcher, helper };
+  explicit Decoder(From whom) : from_(whom), decoder_(wire::kMaxLinkFrame) {}
+  void append(std::string_view bytes) { decoder_.append(bytes); }
+  /// Nothing if more bytes are needed; an error (bad_peer) repeats for ever.
+  Result<std::optional<Message>> next();
+
+private:
+  From from_;
+  wire::FrameDecoder decoder_;
+  bool broken_ = false;
+};
+
+}  // namespace charmtree::pmix

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/clients/pmix/pmix_server.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <utility>
+
+#include "tree/clients/ccs_answer.hpp"
+
+namespace charmtree::proto {
+
+namespace {
+
+constexpr auto kPmixService = static_cast<std::uint8_t>(ClientKind::pmix);
+
+/// OpenPMIx takes two nodes of one name for one.
+std::vector<std::string> nodes_of(const wire::MpiService& mpi) {
+  std::set<std::string> known;
+  std::vector<std::string> nodes;
+  for (const wire::HostRun& run : mpi.layout) {
+    for (std::uint32_t host = run.first; host - run.first < run.hosts; ++host) {
+      std::string name = host < mpi.names.size() ? mpi.names[host] : fmt::format("host{}", host);
+      if (!known.insert(name).second) known.insert(name += fmt::format("-{}", host));
+      nodes.push_back(std::move(name));
+    }
+  }
+  return nodes;
+}
+
+std::uint32_t place_of(std::uint32_t host, const std::vector<wire::HostRun>& layout) {
+  std::uint32_t place = 0;
+  for (const wire::HostRun& run : layout) {
+    if (host >= run.first && host - run.first < run.hosts) return place + (host - run.first);
+    place += run.hosts;
+  }
+  return place;
+}
+
+}  // namespace
+
+PmixServer::PmixServer(LocalProcesses local, const wire::JobSpec& job, std::uint32_t own)
+    : local_(std::move(local)),
+      is_needed_(job.spawn.mpi.pmix == wire::MpiService::Pmix::needed),
+      stages_(local_.size()) {
+  if (job.spawn.mpi.pmix == wire::MpiService::Pmix::none) return;
+  const wire::MpiService& mpi = job.spawn.mpi;
+  job_ = {fmt::format("charmtree-{}-{}", job.id, job.loss.restarts),
+          nodes_of(mpi),
+          mpi.layout,
+          place_of(own, mpi.layout),
+          local_.first,
+          local_.count};
+}
+
+void PmixServer::opened(ClientId client, Instant, ClientOutputs& out) {
+  if (helper_) return out.push_back(CloseClient{client});
+  helper_ = client;
+  tell(job_, out);
+}
+
+void PmixServer::tell(const pmix::Message& message, ClientOutputs& out) const {
+  if (!helper_) return;
+  if (std::string frame = pmix::encode(message); !frame.empty())
+    out.push_back(ToClient{*helper_, std::move(frame)});
+}
+
+void PmixServer::received(ClientId client, std::string_view bytes, Instant, ClientOutputs& out) {
+  if (helper_ != client) return;
+  decoder_.append(bytes);
+  while (helper_) {
+    auto message = decoder_.next();
+    if (message && !*message) return;
+    std::string wrong = "what it says is no message";
+    if (message) wrong = std::visit([&](auto& m) { return on(m, out); }, **message);
+    if (wrong.empty()) continue;
+    out.push_back(CloseClient{client});
+    lose_helper("its PMIx helper speaks nonsense: " + wrong, {}, out);
+  }
+}
+
+void PmixServer::closed(ClientId client, Instant, ClientOutputs& out) {
+  if (helper_ != client) return;
+  lose_helper("its PMIx helper has ended", "charmrun ++pmi none starts it without one", out);
+}
+
+/// Processes that are joined to it cannot go on.
+void PmixServer::lose_helper(const std::string& why, const std::string& fix, ClientOutputs& out) {
+  helper_.reset();
+  open_.clear();
+  if (!std::exchange(is_ready_, true)) {
+    if (is_needed_)
+      out.push_back(ServerReady{{}, Error{Errc::spawn_failed, Phase::spawn, why, fix}});
+    else
+      out.push_back(ServerReady{});
+    return;
+  }
+  for (std::uint32_t rank = 0; rank < stages_.size(); ++rank) {
+    if (std::exchange(stages_[rank], Stage::ended) == Stage::joined)
+      out.push_back(ClientLost{local_.at(rank), why, true});
+  }
+}
+
+PmixServer::Stage* PmixServer::stage_of(std::uint32_t process) {
+  return local_.contains(process) ? &stages_[local_.rank_of(process)] : nullptr;
+}
+
+// ---- the helper's words
+
+std::string PmixServer::on(const pmix::Serving& message, ClientOutputs& out) {
+  if (message.variables.size() != local_.size()) return "variables of other processes";
+  if (std::exchange(is_ready_, true)) return "it is ready twice";
+  out.push_back(ServerReady{message.variables, {}});
+  return {};
+}
+
+std::string PmixServer::on(const pmix::Failed& message, ClientOutputs& out) {
+  if (is_ready_) return "it fails after it was ready";
+  if (!is_needed_) out.push_back(ClientNote{fmt::format("no PMIx: {}", message.why)});
+  out.push_back(CloseClient{*helper_});
+  lose_helper(message.why, message.fix, out);
+  return {};
+}
+
+std::string PmixServer::on(const pmix::Connected& message, ClientOutputs& out) {
+  Stage* stage = stage_of(message.process);
+  if (stage == nullptr || !is_ready_) return "a process that is not here has connected";
+  if (std::exchange(*stage, Stage::joined) == Stage::silent) out.push_back(Joined{message.process});
+  return {};
+}
+
+std::string PmixServer::on(const pmix::Finalized& message, ClientOutputs& out) {
+  Stage* stage = stage_of(message.process);
+  if (stage == nullptr || *stage == Stage::silent) return "a process that is not here has finalised";
+  if (std::exchange(*stage, Stage::ended) == Stage::joined) out.push_back(Ended{message.process, 0});
+  return {};
+}
+
+/// Open MPI gives its own words with the status, for whatever reason.
+std::string PmixServer::on(pmix::Aborting& message, ClientOutputs& out) {
+  Stage* stage = stage_of(message.process);
+  if (stage == nullptr || *stage == Stage::silent) return "a process that is not here aborts";
+  if (std::exchange(*stage, Stage::ended) == Stage::joined)
+    out.push_back(Aborted{message.process, message.status, std::move(message.text)});
+  return {};
+}
+
+std::string PmixServer::on(pmix::Entered& message, ClientOutputs& out) {
+  Group group = std::move(message.processes);
+  if (group.empty()) group = {{0, local_.total - 1}};
+  wire::fold(group);
+  const std::size_t here = local_.among(group).size();
+  if (here == 0 || group.back().last >= local_.total) return "a fence without processes of this host";
+  if (message.given.size() > here * wire::kMostGiven) {
+    tell(pmix::Over{message.call,
+                    fmt::format("{} bytes for one fence: {} are allowed", message.given.size(),
+                                here * wire::kMostGiven),
+                    {}},
+         out);
+    return {};
+  }
+  if (fences_.size() >= kMostGroups && !fences_.contains(group)) return "fences of too many groups";
+  const std::uint32_t number = ++fences_[group];
+  if (const auto failed = failed_.find(group);
+      failed != failed_.end() && failed->second.fence.number >= number)
+    return tell(pmix::Over{message.call, failed->second.failure, {}}, out), std::string{};
+  wire::FenceUp fence;
+  fence.fence = {kPmixService, std::move(group), number};
+  fence.processes = static_cast<std::uint32_t>(here);
+  fence.given = std::move(message.given);
+  open_.emplace(fence.fence, message.call);
+  out.push_back(std::move(fence));
+  return {};
+}
+
+void PmixServer::fenced(const wire::FenceDown& fence, ClientOutputs& out) {
+  if (fence.fence.service != kPmixService) return;
+  const auto open = open_.find(fence.fence);
+  if (open != open_.end()) {
+    tell(pmix::Over{open->second, fence.failure, fence.given}, out);
+    open_.erase(open);
+  } else if (!fence.failure.empty() && local_.among(fence.fence.processes).size() > 0 &&
+             failed_.size() < kMostGroups) {
+    failed_.insert_or_assign(fence.fence.processes, fence);
+  }
+}
+
+std::string PmixServer::on(pmix::Logged& message, ClientOutputs& out) {
+  if (stage_of(message.process) == nullptr) return "text of a process that is not here";
+  out.push_back(Printed{message.process, Stream::err, std::move(message.text), false});
+  tell(pmix::Taken{message.call}, out);
+  return {};
+}
+
+/// Its exit status alone does not tell that it left too early.
+std::string PmixServer::on(const pmix::Heard& message, ClientOutputs& out) {
+  Stage* stage = stage_of(message.process);
+  if (stage == nullptr) return "a process that is not here has ended";
+  if (std::exchange(*stage, Stage::ended) == Stage::joined)
+    out.push_back(ClientLost{message.process, "it left without MPI_Finalize"});
+  return {};
+}
+
+// ---- the rest
+
+void PmixServer::exited(std::uint32_t process, ClientOutputs& out) {
+  tell(pmix::Exited{process}, out);
+}
+
+void PmixServer::request(std::uint32_t process, std::string payload, ClientOutputs& out) {
+  out.push_back(failed_request(process, payload, "takes no requests"));
+}
+
+}  // namespace charmtree::proto

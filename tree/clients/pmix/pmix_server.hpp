@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// PMIx, by which processes of Open MPI find each other. Its words, its store and its connections are those of
+// OpenPMIx's own library, which runs in a helper on each host (tree/io/pmix); this server is what the helper
+// asks: it has processes join and end, and fences carried over the tree. The helper is its one connection.
+//
+// A process has Joined when it has connected to the helper, and Ended when it has finalised; after that its
+// exit status counts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tree/clients/client_server.hpp"
+#include "tree/clients/pmix/pmix_message.hpp"
+
+namespace charmtree::proto {
+
+class PmixServer : public ClientServer {
+public:
+  /// `own`: index of this host.
+  PmixServer(LocalProcesses local, const wire::JobSpec& job, std::uint32_t own);
+
+  void opened(ClientId client, Instant now, ClientOutputs& out) override;
+  void received(ClientId client, std::string_view bytes, Instant now, ClientOutputs& out) override;
+  void closed(ClientId client, Instant now, ClientOutputs& out) override;
+  void tick(Instant, ClientOutputs&) override {}
+  Instant next_deadline() const override { return kNever; }
+
+  bool fork(std::uint32_t, std::uint32_t, ClientOutputs&) override { return false; }
+  void table(const wire::Blob&, ClientOutputs&) override {}
+  void release(BarrierKind, ClientOutputs&) override {}
+  void printed(std::uint32_t, ClientOutputs&) override {}
+  void scanned(std::uint32_t, std::string_view, ClientOutputs&) override {}
+  void request(std::uint32_t process, std::string payload, ClientOutputs& out) override;
+  void queue_pairs(std::uint32_t, std::string_view, ClientOutputs&) override {}
+  void fenced(const wire::FenceDown& fence, ClientOutputs& out) override;
+  void lost(const std::vector<wire::ProcessSet::Range>&, ClientOutputs&) override {}
+  void finish(ClientOutputs&) override {}
+  ProgramKind program() const override { return ProgramKind::mpi; }
+  void exited(std::uint32_t process, ClientOutputs& out) override;
+
+  /// Different groups of processes that may have fences.
+  static constexpr std::size_t kMostGroups = 4096;
+
+private:
+  enum class Stage : std::uint8_t { silent, joined, ended };
+  using Group = std::vector<wire::ProcessSet::Range>;
+
+  Stage* stage_of(std::uint32_t process);
+  /// Empty, or what is wrong with it: the helper is then dropped.
+  std::string on(const pmix::Serving& message, ClientOutputs& out);
+  std::string on(const pmix::Failed& message, ClientOutputs& out);
+  std::string on(const pmix::Connected& message, ClientOutputs& out);
+  std::string on(const pmix::Finalized& message, ClientOutputs& out);
+  std::string on(pmix::Aborting& message, ClientOutputs& out);
+  std::string on(pmix::Entered& message, ClientOutputs& out);
+  std::string on(pmix::Logged& message, ClientOutputs& out);
+  std::string on(const pmix::Heard& message, ClientOutputs& out);
+  template <class M>
+  std::string on(const M&, ClientOutputs&) {
+    return "it says what its launcher does";
+  }
+  void lose_helper(const std::string& why, const std::string& fix, ClientOutputs& out);
+  void tell(const pmix::Message& message, ClientOutputs& out) const;
+
+  LocalProcesses local_;
+  pmix::Describe job_;
+  bool is_needed_;
+  std::optional<ClientId> helper_;
+  pmix::Decoder decoder_{pmix::Decoder::From::helper};
+  bool is_ready_ = false;
+  std::vector<Stage> stages_;  // by rank
+  std::map<Group, std::uint32_t> fences_;      // entered so far
+  std::map<wire::Fence, std::uint64_t> open_;  // with the helper's call
+  std::map<Group, wire::FenceDown> failed_;    // before they were entered here
+};
+
+}  // namespace charmtree::proto

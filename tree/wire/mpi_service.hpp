@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// By what the processes of an MPI program find each other: what a job says of it, for the servers of each
+// host (tree/clients/pmi, tree/clients/pmix).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace charmtree::wire {
+
+/// So many hosts with consecutive indexes, from this one on, have so many processes each.
+struct HostRun {
+  std::uint32_t first = 0, hosts = 0, processes = 0;
+  friend bool operator==(const HostRun&, const HostRun&) = default;
+};
+
+/// That host, behind all that are in it already, has so many.
+void append(std::vector<HostRun>& layout, std::uint32_t host, std::uint32_t processes);
+
+struct MpiService {
+  enum class Pmix : std::uint8_t {
+    none,
+    wanted,  // where a library for it is found
+    needed,  // without it a host cannot be in the job
+  };
+  bool pmi = true;  // each process gets a connection over which it may speak PMI
+  Pmix pmix = Pmix::none;
+  std::vector<HostRun> layout = {};     // of the processes, in their order; empty: not known yet
+  std::vector<std::string> names = {};  // of all hosts, by index, if there is PMIx
+  friend bool operator==(const MpiService&, const MpiService&) = default;
+};
+
+}  // namespace charmtree::wire
