@@ -142,7 +142,9 @@ World::Seen& World::seen(std::uint32_t id) {
 
 void World::login_begins(std::uint32_t number, const proto::Login& action, Duration& now) {
   const std::uint32_t host = action.host.index, id = logins_[number].launcher;
-  const Hosts::Answer answer = hosts_.answer(host, id == root_);
+  Hosts::Answer answer = hosts_.answer(host, id == root_);
+  const bool is_first_step = answer.code == Errc::timed_out && hosts_[host].nature != Nature::silent;
+  if (is_first_step) answer.after = std::min(answer.after, action.limit);
   attempts_.push_back({answer.after, answer.code});
   checks_.login_begun(++seen(id).in_flight);
   const bool reaches_sshd = answer.code != Errc::refused && answer.code != Errc::unreachable &&

@@ -101,6 +101,18 @@ bool Launch::enter(Child child, Instant now, Actions& out) {
   return false;
 }
 
+namespace {
+
+/// With each step of a login. A host that is tried again for some time has what is left of that: others may
+/// be tried in its place then.
+Duration patience_with(const Child& child, const wire::JobSpec& job, Instant now) {
+  constexpr Duration kLeast = 100ms;
+  if (child.insistence == Duration{0}) return job.timeout;
+  return std::clamp(child.first_tried + child.insistence - now, kLeast, std::max(kLeast, job.timeout));
+}
+
+}  // namespace
+
 void Launch::login(Child child, Instant now, Actions& out) {
   const LinkId link = next_link_++;
   child.login_begun(config_.self, config_.level + 1, now);
@@ -108,7 +120,7 @@ void Launch::login(Child child, Instant now, Actions& out) {
   in_flight_.begin(link, child.visits() ? Silence::borne : Silence::judged, now);
   queue_.begun(child.host.machine);
   pace_.begun(now);
-  out.push_back(Login{link, child.host, profile(child.host), child.via, job_.timeout});
+  out.push_back(Login{link, child.host, profile(child.host), child.via, patience_with(child, job_, now)});
   children_.emplace(link, std::move(child));
 }
 

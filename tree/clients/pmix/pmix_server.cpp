@@ -136,12 +136,14 @@ std::string PmixServer::on(const pmix::Finalized& message, ClientOutputs& out) {
   return {};
 }
 
-/// Open MPI gives its own words with the status, for whatever reason.
+/// Open MPI prints its own words, and gives none, or "N/A".
 std::string PmixServer::on(pmix::Aborting& message, ClientOutputs& out) {
   Stage* stage = stage_of(message.process);
   if (stage == nullptr || *stage == Stage::silent) return "a process that is not here aborts";
+  const bool says_why = !message.text.empty() && message.text != "N/A";
   if (std::exchange(*stage, Stage::ended) == Stage::joined)
-    out.push_back(Aborted{message.process, message.status, std::move(message.text)});
+    out.push_back(Aborted{message.process, message.status,
+                          fmt::format("MPI_Abort{}{}", says_why ? ": " : "", says_why ? message.text : "")});
   return {};
 }
 

@@ -220,6 +220,13 @@ pmix_status_t notifies(pmix_status_t, const pmix_proc_t*, pmix_data_range_t, pmi
   return PMIX_OPERATION_SUCCEEDED;
 }
 
+/// Without it, the library would not take what is its own of this: the files that it is to remove when a
+/// process has ended.
+pmix_status_t controls(const pmix_proc_t*, const pmix_proc_t*, std::size_t, const pmix_info_t*, std::size_t,
+                       pmix_info_cbfunc_t, void*) {
+  return PMIX_ERR_NOT_SUPPORTED;
+}
+
 pmix_server_module_t& calls() {
   static pmix_server_module_t all{};
   all.client_connected2 = connected;
@@ -227,6 +234,7 @@ pmix_server_module_t& calls() {
   all.abort = aborts;
   all.fence_nb = fence;
   all.log = logs;
+  all.job_control = controls;
   all.register_events = registers_events;
   all.deregister_events = deregisters_events;
   all.notify_event = notifies;
