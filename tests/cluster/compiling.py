@@ -13,9 +13,9 @@ _COMPILE = ["-O2", "-Wall", "-Wextra", "-Werror", f"-I{REPOSITORY}"]
 _COMPILE_S = 120
 
 
-def compile_newer(source: Path, program: Path, *words: str, compiler: str = "cc") -> None:
+def compile_newer(source: Path, program: Path, *words: str, compiler: str = "cc", **environment: str) -> None:
     """Makes the program unless it is newer than its source and the headers beside that; RuntimeError with what the compiler says.
-    Others may do the same at the same time, and run it."""
+    `environment` is the compiler's, beyond our own. Others may do the same at the same time, and run it."""
     newest = max(each.stat().st_mtime for each in (source, *source.parent.glob("*.h")))
     if program.exists() and program.stat().st_mtime >= newest:
         return
@@ -23,7 +23,7 @@ def compile_newer(source: Path, program: Path, *words: str, compiler: str = "cc"
     fresh = program.with_name(f".{program.name}.{os.getpid()}")
     argv = [compiler, *_COMPILE, "-o", str(fresh), str(source), *words]
     try:
-        made = subprocess.run(argv, capture_output=True, text=True, timeout=_COMPILE_S)
+        made = subprocess.run(argv, capture_output=True, text=True, timeout=_COMPILE_S, env={**os.environ, **environment})
     except (FileNotFoundError, subprocess.TimeoutExpired) as wrong:
         raise RuntimeError(f"{source.name} does not compile: {wrong}") from wrong
     if made.returncode != 0:

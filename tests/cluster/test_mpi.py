@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unmodified MPI programs find their processes by PMI, served by each host's launcher: MPICH 4 and 5, and Intel MPI."""
+"""Unmodified MPI programs find their processes by PMI or PMIx, served on each host: MPICH 4 and 5, Intel MPI, Open MPI 4 and 5."""
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -77,33 +78,39 @@ def test_a_process_that_dies_is_named_and_ends_the_job(cluster: Factory, charmru
     assert error_line(ended, 5) == "h02: run: process 3: exited with status 5"
 
 
+@pytest.mark.parametrize("family", ["mpich5", "openmpi5"])
+def test_processes_that_are_numbered_late_find_each_other(cluster: Factory, charmrun: Path, family: str) -> None:
+    hosts = cluster(10)
+    more, path = program(family)
+    assert_good(run(hosts, charmrun, *words(hosts, 4, 2), *more, "++on-host-failure", "drop", path), good(8))
+
+
 def test_processes_that_are_numbered_late_know_their_hosts(cluster: Factory, charmrun: Path) -> None:
     hosts = cluster(10)
-    _, path = program("mpich5")
-    done = run(hosts, charmrun, *words(hosts, 4, 2), "++on-host-failure", "drop", path)
-    assert_good(done, good(8))
     mapping = [*speaker(hosts), INIT, "cmd=get kvsname=k key=PMI_process_mapping", "cmd=finalize"]
     lines = run(hosts, charmrun, *words(hosts, 4, 1), "++on-host-failure", "drop", *mapping).stdout.splitlines()
     for rank in range(4):
         assert f"{rank} cmd=get_result rc=0 value=(vector,(0,4,1))" in lines
 
 
-def test_a_program_is_started_again_as_a_whole(cluster: Factory, charmrun: Path) -> None:
+@pytest.mark.parametrize("family", ["mpich5", "openmpi5"])
+def test_a_program_is_started_again_as_a_whole(cluster: Factory, charmrun: Path, family: str) -> None:
     hosts = cluster(10)
-    _, path = program("mpich5")
-    done = run(hosts, charmrun, *words(hosts, 3, 2), "++on-failure", "restart", "++restart-args", "never 0", path, "kill", 4)
+    more, path = program(family)
+    done = run(hosts, charmrun, *words(hosts, 3, 2), *more, "++on-failure", "restart", "++restart-args", "never 0", path, "kill", 4)
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.splitlines()) == good(6)
     assert any("restarting the job (1 of at most 10 times)" in line for line in charmrun_lines(done))
 
 
-def test_programs_of_a_session_follow_each_other(cluster: Factory, charmrun: Path) -> None:
+@pytest.mark.parametrize("family", ["mpich5", "openmpi5"])
+def test_programs_of_a_session_follow_each_other(cluster: Factory, charmrun: Path, family: str) -> None:
     hosts = cluster(10)
-    _, path = program("mpich5")
+    more, path = program(family)
     number = run(hosts, charmrun, "++session", "++background", "++nodelist", hosts.nodelist(range(1, 4))).stdout.strip()
     try:
         for _ in range(2):
-            assert_good(run(hosts, charmrun, "++in", number, "+p6", path), good(6))
+            assert_good(run(hosts, charmrun, "++in", number, "+p6", *more, path), good(6))
     finally:
         run(hosts, charmrun, "++end", number)
 
@@ -152,3 +159,52 @@ def test_a_program_finds_pmi_only_where_it_is_served(cluster: Factory, charmrun:
     shell = ["sh", "-c", "echo ${PMI_FD:+fd} $PMI_RANK $PMI_SIZE $MPI_LOCALRANKID $MPI_LOCALNRANKS"]
     assert_good(run(hosts, charmrun, *words(hosts, 2, 2), *shell), ["fd 0 4 0 2", "fd 1 4 1 2", "fd 2 4 0 2", "fd 3 4 1 2"])
     assert_good(run(hosts, charmrun, *words(hosts, 1, 1), "++pmi", "none", *shell), [""])
+
+
+def helpers_of(hosts: Cluster, host: int) -> list[str]:
+    return hosts.run(host, ["pgrep", "-f", "charmrun [+][+]pmix-helper"]).stdout.split()
+
+
+def left_by_helpers(hosts: Cluster, host: int) -> str:
+    return hosts.run(host, ["sh", "-c", "ls -d /tmp/charmtree-*/*.pmix /dev/shm/sm_segment* /dev/shm/vader_segment* 2>/dev/null"]).stdout
+
+
+@pytest.mark.parametrize("family", ["openmpi4", "openmpi5"])
+def test_a_job_that_is_killed_leaves_no_files_of_its_processes(cluster: Factory, charmrun: Path, family: str) -> None:
+    hosts = cluster(10)
+    more, path = program(family)
+    done = run(hosts, charmrun, *words(hosts, 2, 2), *more, path, "kill", 2)
+    assert done.returncode == 137
+    assert [left_by_helpers(hosts, host) for host in (1, 2)] == ["", ""]
+
+
+@pytest.mark.parametrize("victim", ["helper", "launcher"])
+def test_a_lost_pmix_helper_or_launcher_ends_the_job_and_leaves_nothing(cluster: Factory, charmrun: Path, victim: str) -> None:
+    hosts = cluster(10)
+    more, path = program("openmpi5")
+    waiting = ["sh", "-c", 'echo "$PMIX_RANK is there"; exec "$0" "$@"', path, "abort", 99]
+    job = Job(hosts, range(10), [charmrun, *map(str, [*words(hosts, 3, 1), *more, "++pmi", "pmix", *waiting])])
+    job.until(lambda: job.out.count("is there") == 3, "three processes")
+    (helper,) = helpers_of(hosts, 2)
+    ended = helper if victim == "helper" else hosts.run(2, ["ps", "-o", "ppid=", "-p", helper]).stdout.strip()
+    hosts.run(2, ["kill", "-9", ended])
+    assert job.wait() != 0
+    said = "its PMIx helper has ended" if victim == "helper" else "h02: run:"
+    assert said in job.err, job.said()
+    for host in (1, 2, 3):
+        job.until(lambda at=host: not helpers_of(hosts, at) and not left_by_helpers(hosts, at), f"nothing left on host {host}")
+
+
+def test_without_a_pmix_that_can_be_used_the_host_says_so(cluster: Factory, charmrun: Path, tmp_path: Path) -> None:
+    """A library of that name which has nothing of it lies where that of the program would."""
+    hosts = cluster(10)
+    for folder in ("bin", "lib"):
+        (tmp_path / folder).mkdir()
+    program_file = tmp_path / "bin/app"
+    program_file.write_text("#!/bin/sh\necho runs\n")
+    program_file.chmod(0o755)
+    subprocess.run(["cc", "-shared", "-x", "c", "/dev/null", "-o", tmp_path / "lib/libpmix.so.2"], check=True)
+    done = run(hosts, charmrun, "++local", "+p2", "++pmi", "pmix", program_file)
+    assert "libpmix.so.2 is older than OpenPMIx 4.2" in error_line(done, 125)
+    assert not done.stdout
+    assert_good(run(hosts, charmrun, "++local", "+p2", program_file), ["runs", "runs"])

@@ -118,7 +118,10 @@ private:
   void check(const RequestAnswered& output);
   void check(const CrashAcked& output) { require(std::exchange(told(output.process).unacked, 0) > 0); }
   void check(const Joined&) { require(false); }  // who has no tuple is no Charm++ client
-  void check(const wire::FenceUp&) { require(false); }
+  template <class Other>  // not of this protocol
+  void check(const Other&) {
+    require(false);
+  }
   void check(const ResizeAsked&) { require(false); }
   void check(const Refused& output) {
     require(kLocal.contains(output.process) && !told_[output.process].registered);

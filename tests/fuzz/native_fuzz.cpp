@@ -148,7 +148,10 @@ private:
   void check(const Aborted& o) { become(o.process, aborted, past(o.process) & registered); }
   void check(const ClientLost& o) { become(o.process, lost, registered); }
   void check(const Joined&) { require(false); }
-  void check(const wire::FenceUp&) { require(false); }
+  template <class Other>  // not of this protocol
+  void check(const Other&) {
+    require(false);
+  }
   void check(const ClientNote&) {}
   void check(const ScanRequested&) { require(false); }
   void check(const TableDelivered&) { require(false); }

@@ -52,6 +52,14 @@ public:
       case 'F':
         fenced(fences_ + at(1) % 3, "it has failed", {}, out);
         break;
+      case 'a':
+        server_.answered({static_cast<std::uint32_t>(client),
+                          wire::kNoProcess,
+                          {static_cast<std::uint8_t>(ClientKind::pmi), at(1)},
+                          at(2) % 2 == 0 ? "" : "no",
+                          std::string{rest}},
+                         out);
+        break;
       case 'l':
         server_.lost({{at(1) % kTotal, at(1) % kTotal}}, out);
         break;
@@ -94,6 +102,9 @@ private:
     require(o.processes > 0 && o.processes <= kCount && o.fence.number == ++fences_);
     require(o.given.size() <= kCount * wire::kMostGiven);
   }
+  void check(const wire::NameInquiry& o) {
+    require(past_[o.process] == joined && o.name.size() <= wire::kMostName && o.id.number == ++inquiries_);
+  }
   void check(const ClientNote& o) { require(o.text.size() < 300); }
   template <class Other>
   void check(const Other&) {
@@ -104,6 +115,7 @@ private:
   std::set<ClientId> open_;
   std::map<std::uint32_t, int> past_;
   std::uint32_t fences_ = 0;
+  std::uint64_t inquiries_ = 0;
 };
 
 }  // namespace

@@ -168,7 +168,8 @@ struct ClientNote {
 };
 
 using ClientOutput =
-    std::variant<ToClient, CloseClient, Registered, Joined, Refused, BarrierEntered, wire::FenceUp, Printed,
+    std::variant<ToClient, CloseClient, Registered, Joined, Refused, BarrierEntered, wire::FenceUp,
+                 wire::Inquiry, wire::InquiryReply, wire::NameInquiry, Printed,
                  ScanRequested, Ended, Aborted, ClientLost, RequestAnswered, TableDelivered, CrashAcked,
                  ResizeAsked, QueuePairsGiven, Unheard, wire::Silence, ServerReady, ClientNote>;
 using ClientOutputs = std::vector<ClientOutput>;
@@ -225,6 +226,10 @@ public:
   virtual void queue_pairs(std::uint32_t process, std::string_view pairs, ClientOutputs& out) = 0;
   /// A fence is over, or has failed: of whatever server, told by wire::FenceUp.
   virtual void fenced(const wire::FenceDown&, ClientOutputs&) {}
+  /// What a process of this host has given is asked for: answer wire::InquiryReply.
+  virtual void inquired(const wire::Inquired&, ClientOutputs&) {}
+  /// Answer to wire::Inquiry or wire::NameInquiry.
+  virtual void answered(const wire::Answered&, ClientOutputs&) {}
   /// These processes of the job are lost, and the others go on: tells those that want to know.
   virtual void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) = 0;
   /// The job is over: lets every client go.

@@ -104,6 +104,12 @@ private:
   void here(const wire::Receipt& message, Turn& turn);
   void here(const wire::ScanReply& message, Turn& turn);
   void here(const wire::CcsForward& message, Turn& turn);
+  void here(const wire::Inquired& message, Turn& turn) {
+    act(&HostProcesses::tell_servers<&ClientServer::inquired, wire::Inquired>, message, turn);
+  }
+  void here(const wire::Answered& message, Turn& turn) {
+    act(&HostProcesses::tell_servers<&ClientServer::answered, wire::Answered>, message, turn);
+  }
   void here(const wire::Restart& message, Turn& turn) { act(&HostProcesses::restart, message, turn); }
   void here(const wire::Readmit& message, Turn& turn) {
     act(&HostProcesses::tell_servers<&ClientServer::readmit, wire::Readmit>, message, turn);

@@ -144,6 +144,9 @@ void RootController::message(const wire::Message& message, Instant now, Actions&
       [&](const wire::CcsAnswer& m) {
         if (ccs_ && !ccs_->on(m, now, out, orders.process)) orders.liar = m.process;
       },
+      [&](const wire::Inquiry& m) { Inquiries::on(m, orders.process); },
+      [&](const wire::InquiryReply& m) { Inquiries::on(m, orders.process); },
+      [&](const wire::NameInquiry& m) { inquiries_.on(m, orders.process); },
       [&](const wire::Bindings& m) { bindings_.on(m); },
       [&](const wire::Silence& m) {
         if (m.process >= job_->processes || judge_.verdict()) return;

@@ -19,6 +19,7 @@
 #include "health/program_restart.hpp"
 #include "health/restarts_in_place.hpp"
 #include "health/silence_report.hpp"
+#include "kvs/inquiries.hpp"
 #include "tree/job/binding_report.hpp"
 #include "tree/job/job_resizing.hpp"
 #include "tree/job/judge.hpp"
@@ -200,6 +201,7 @@ private:
   proto::UserInput input_;
   proto::UserSignals signals_;
   std::optional<ccs::Router> ccs_;
+  proto::Inquiries inquiries_;
   // What is started again, or has to change.
   proto::OrphanBound orphan_bound_;
   proto::CrashRestarts crashes_;                    // of fault-tolerant Charm++ programs

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages of fences (PMI, PMIx): all processes of a group wait for each other, and what each of their hosts
-// has to give goes to all of them.
+// Messages of the key-value service (PMI, PMIx). Fences: all processes of a group wait for each other, and
+// what each of their hosts has to give goes to all of them. Inquiries: a host asks for what a process of
+// another one has given, and names under which processes of the job find each other; both go over the root.
 #pragma once
 
 #include <compare>
@@ -39,8 +40,32 @@ inline bool is_sound(const Fence& fence) {
   return !fence.processes.empty() && fence.number > 0;
 }
 
+/// Whose inquiry it is: a service numbers those of each of its processes.
+struct InquiryId {
+  std::uint8_t service = 0;  // proto::ClientKind
+  std::uint64_t number = 0;
+  friend auto operator<=>(const InquiryId&, const InquiryId&) = default;
+};
+
+/// What is answered at most.
+inline constexpr std::size_t kMostAnswered = 1U << 20;
+/// Of a name, and of what is published under it.
+inline constexpr std::size_t kMostName = 1U << 10, kMostPublished = 16U << 10;
+
 // ---- down: parent to child
 
+/// `asker` wants to know what `process`, which is below, has given.
+struct Inquired {
+  std::uint32_t process = 0, asker = 0;
+  InquiryId id;
+};
+/// To `process`: what it has asked, of `about` (kNoProcess: a name). `failure`: why that is not known; empty:
+/// it is.
+struct Answered {
+  std::uint32_t process = 0, about = 0;
+  InquiryId id;
+  std::string failure, bytes;
+};
 /// All are in it. `given`: by all hosts, one behind the other. `failure`: why it has failed; empty: it has
 /// not.
 struct FenceDown {
@@ -51,6 +76,25 @@ struct FenceDown {
 
 // ---- up: child to parent
 
+/// `process` wants to know what `about` has given.
+struct Inquiry {
+  std::uint32_t process = 0, about = 0;
+  InquiryId id;
+};
+/// Of `process`, for `asker`.
+struct InquiryReply {
+  std::uint32_t process = 0, asker = 0;
+  InquiryId id;
+  std::string failure, bytes;
+};
+/// Names of the whole job, each of one service.
+struct NameInquiry {
+  enum class Deed : std::uint8_t { publish, look_up, unpublish };
+  std::uint32_t process = 0;
+  InquiryId id;
+  Deed deed = Deed::publish;
+  std::string name, value;
+};
 /// So many more processes below are in it, and their hosts give this.
 struct FenceUp {
   Fence fence;

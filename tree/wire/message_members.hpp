@@ -30,6 +30,8 @@ inline constexpr Binding::By kLast<Binding::By> = Binding::By::itself;
 template <>
 inline constexpr MpiService::Pmix kLast<MpiService::Pmix> = MpiService::Pmix::needed;
 template <>
+inline constexpr NameInquiry::Deed kLast<NameInquiry::Deed> = NameInquiry::Deed::unpublish;
+template <>
 inline constexpr Silence::State kLast<Silence::State> = Silence::State::over;
 template <>
 inline constexpr EndMode kLast<EndMode> = EndMode::kill;
@@ -172,5 +174,11 @@ CT_MEMBERS(Silence, s.process, s.state, s.lasted)
 CT_MEMBERS(Fence, s.service, s.processes, s.number)
 CT_MEMBERS(FenceDown, s.fence, s.failure, s.given)
 CT_MEMBERS(FenceUp, s.fence, s.epoch, s.processes, s.given)
+CT_MEMBERS(InquiryId, s.service, s.number)
+CT_MEMBERS(Inquired, s.process, s.asker, s.id)
+CT_MEMBERS(Answered, s.process, s.about, s.id, s.failure, s.bytes)
+CT_MEMBERS(Inquiry, s.process, s.about, s.id)
+CT_MEMBERS(InquiryReply, s.process, s.asker, s.id, s.failure, s.bytes)
+CT_MEMBERS(NameInquiry, s.process, s.id, s.deed, s.name, s.value)
 
 }  // namespace charmtree::wire

@@ -137,6 +137,8 @@ inline constexpr Rows kAll{
     down<Relaunch>(),
     down<Moved>(),
     down<FenceDown>(),
+    down<Inquired>(),
+    down<Answered>(),
     up<Hello>(nobody),
     up<Facts>(judged).most(kTuples).uncounted(),
     up<Output>(process_once(&Output::process), judged).most(kPiece).uncounted(),
@@ -173,6 +175,9 @@ inline constexpr Rows kAll{
     up<Fenced>(host(&Fenced::host), judged).to_root(),
     up<Silence>(process_once(&Silence::process)).to_root(),
     up<FenceUp>(nobody).most(kGiven).uncounted(),  // proto::FencePart judges it
+    up<Inquiry>(process(&Inquiry::process)).uncounted().to_root(),
+    up<InquiryReply>(process(&InquiryReply::process)).most({kMaxSaid + kMostAnswered}).uncounted().to_root(),
+    up<NameInquiry>(process(&NameInquiry::process)).most({kMaxSaid + kMostName + kMostPublished}).uncounted().to_root(),
 };
 
 template <class... Row>

@@ -25,7 +25,7 @@ void PmiServer::opened(ClientId client, Instant, ClientOutputs& out) {
   if (!clients_.contains(client)) out.push_back(CloseClient{client});
 }
 
-void PmiServer::received(ClientId id, std::string_view bytes, Instant, ClientOutputs& out) {
+void PmiServer::received(ClientId id, std::string_view bytes, Instant now, ClientOutputs& out) {
   const auto client = clients_.find(id);
   if (client == clients_.end()) return;
   std::string& buffer = client->second.buffer;
@@ -34,7 +34,7 @@ void PmiServer::received(ClientId id, std::string_view bytes, Instant, ClientOut
   for (std::size_t end = 0; (end = buffer.find('\n', begin)) != std::string::npos; begin = end + 1) {
     if (client->second.stage == Stage::aborted) break;
     const std::string line = buffer.substr(begin, end - begin);
-    if (const std::string wrong = on(*client, line, out); !wrong.empty()) return drop(client, wrong, out);
+    if (const std::string wrong = on(*client, line, now, out); !wrong.empty()) return drop(client, wrong, out);
   }
   buffer.erase(0, begin);
   if (buffer.size() > kMostRequest)
@@ -54,7 +54,7 @@ void PmiServer::drop(Clients::iterator client, const std::string& why, ClientOut
 void PmiServer::forget(Clients::iterator it, const std::string& why, bool is_cause, ClientOutputs& out) {
   const Client client = std::move(it->second);
   clients_.erase(it);
-  if (client.stage == Stage::joined || client.stage == Stage::in_fence)
+  if (client.stage == Stage::joined || client.stage == Stage::in_fence || client.stage == Stage::asks)
     out.push_back(ClientLost{client.process, why, is_cause});
   else if (client.stage == Stage::silent && !client.buffer.empty())
     out.push_back(ClientNote{fmt::format("process {}: {}", client.process, why)});
@@ -66,7 +66,7 @@ void PmiServer::answer(ClientId client, std::string_view line, ClientOutputs& ou
 
 // ---- requests
 
-std::string PmiServer::on(Clients::value_type& client, std::string_view text, ClientOutputs& out) {
+std::string PmiServer::on(Clients::value_type& client, std::string_view text, Instant now, ClientOutputs& out) {
   auto& [id, state] = client;
   if (state.spawn > 0) return part_of_spawn(client, text, out);
   const PmiLine line{text};
@@ -75,6 +75,7 @@ std::string PmiServer::on(Clients::value_type& client, std::string_view text, Cl
   if (command == "init") return begin(client, line, out);
   if (state.stage == Stage::silent) return fmt::format("{} before init", command.substr(0, kMostKey));
   if (state.stage == Stage::in_fence) return fmt::format("{} in a barrier", command.substr(0, kMostKey));
+  if (state.stage == Stage::asks) return fmt::format("{} before an answer", command.substr(0, kMostKey));
   if (command == "abort") {
     state.stage = Stage::aborted;
     const std::string_view why = line.rest("message");
@@ -96,6 +97,8 @@ std::string PmiServer::on(Clients::value_type& client, std::string_view text, Cl
     out.push_back(Ended{state.process, 0});
     return {};
   }
+  if (command == "publish_name" || command == "lookup_name" || command == "unpublish_name")
+    return ask_for_name(client, line, now, out);
   if (command == "spawn") return part_of_spawn(client, text, out);
   if (command == "get_maxes")
     answer(
@@ -108,8 +111,6 @@ std::string PmiServer::on(Clients::value_type& client, std::string_view text, Cl
     answer(id, fmt::format("my_kvsname rc=0 kvsname={}", job_.kvs_name), out);
   else if (command == "get_universe_size")
     answer(id, fmt::format("universe_size rc=0 size={}", job_.universe), out);
-  else if (command == "publish_name" || command == "lookup_name" || command == "unpublish_name")
-    answer(id, fmt::format("{}_result rc=1 msg=not_served", command.substr(0, command.find('_'))), out);
   else if (command == "create_kvs" || command == "destroy_kvs" || command == "getbyidx")
     answer(id,
            fmt::format("{} rc=-1 reason=not_served msg=not_served",
@@ -183,6 +184,41 @@ std::string PmiServer::part_of_spawn(Clients::value_type& client, std::string_vi
   state.spawn = 0;
   answer(id, "spawn_result rc=1 msg=MPI_Comm_spawn_is_not_served", out);
   return {};
+}
+
+// ---- names
+
+std::string PmiServer::ask_for_name(Clients::value_type& client, const PmiLine& line, Instant now,
+                                    ClientOutputs& out) {
+  using Deed = wire::NameInquiry::Deed;
+  auto& [id, state] = client;
+  const std::string_view word = line.command().substr(0, line.command().find('_'));
+  const std::string_view name = line.value("service"), port = line.value("port");
+  if (name.empty() || name.size() > wire::kMostName || port.size() > wire::kMostPublished)
+    return fmt::format("a name of {} bytes for a port of {}", name.size(), port.size());
+  const Deed deed = word == "publish" ? Deed::publish : word == "lookup" ? Deed::look_up : Deed::unpublish;
+  state.stage = Stage::asks;
+  inquiries_.ask(wire::NameInquiry{state.process, {kService, 0}, deed, std::string{name}, std::string{port}},
+                 {id, std::string{word}}, now, out);
+  return {};
+}
+
+void PmiServer::answered(const wire::Answered& message, ClientOutputs& out) {
+  if (message.id.service != kService) return;
+  const auto asker = inquiries_.take(message);
+  const auto client = asker ? clients_.find(asker->client) : clients_.end();
+  if (client == clients_.end() || client->second.stage != Stage::asks) return;
+  client->second.stage = Stage::joined;
+  std::string why = message.failure;
+  std::replace(why.begin(), why.end(), ' ', '_');
+  const bool has_port = asker->word == "lookup" && why.empty();
+  answer(asker->client,
+         fmt::format("{}_result rc={}{}{}", asker->word, why.empty() ? 0 : 1,
+                     has_port       ? " port="
+                     : why.empty()  ? ""
+                                    : " msg=",
+                     has_port ? message.bytes : why),
+         out);
 }
 
 // ---- fences

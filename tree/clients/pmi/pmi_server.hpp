@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "tree/clients/client_server.hpp"
+#include "tree/clients/open_inquiries.hpp"
 #include "tree/clients/pmi/pmi_line.hpp"
 #include "tree/wire/process_set.hpp"
 
@@ -36,8 +37,8 @@ public:
   void opened(ClientId client, Instant now, ClientOutputs& out) override;
   void received(ClientId client, std::string_view bytes, Instant now, ClientOutputs& out) override;
   void closed(ClientId client, Instant now, ClientOutputs& out) override;
-  void tick(Instant, ClientOutputs&) override {}
-  Instant next_deadline() const override { return kNever; }
+  void tick(Instant now, ClientOutputs& out) override { inquiries_.tick(now, out); }
+  Instant next_deadline() const override { return inquiries_.next_deadline(); }
 
   bool fork(std::uint32_t, std::uint32_t, ClientOutputs&) override { return false; }
   void table(const wire::Blob&, ClientOutputs&) override {}
@@ -47,6 +48,7 @@ public:
   void request(std::uint32_t process, std::string payload, ClientOutputs& out) override;
   void queue_pairs(std::uint32_t, std::string_view, ClientOutputs&) override {}
   void fenced(const wire::FenceDown& fence, ClientOutputs& out) override;
+  void answered(const wire::Answered& answer, ClientOutputs& out) override;
   void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) override;
   void finish(ClientOutputs&) override {}
   ProgramKind program() const override { return ProgramKind::mpi; }
@@ -64,6 +66,7 @@ private:
     silent,  // no init yet
     joined,
     in_fence,
+    asks,     // for a name
     ended,    // finalize: nothing is awaited any more
     aborted,  // whatever comes is ignored
   };
@@ -75,13 +78,18 @@ private:
     std::string given;      // since the last fence
   };
   using Clients = std::map<ClientId, Client>;
+  struct Asker {
+    ClientId client = 0;
+    std::string word;  // of the command, to which the answer belongs
+  };
 
   /// Empty, or what is wrong with it: the connection is then dropped.
-  std::string on(Clients::value_type& client, std::string_view line, ClientOutputs& out);
+  std::string on(Clients::value_type& client, std::string_view line, Instant now, ClientOutputs& out);
   std::string begin(Clients::value_type& client, const PmiLine& line, ClientOutputs& out);
   std::string put(Clients::value_type& client, const PmiLine& line, ClientOutputs& out);
   void get(ClientId client, const PmiLine& line, ClientOutputs& out) const;
   std::optional<std::string> find(std::string_view key) const;
+  std::string ask_for_name(Clients::value_type& client, const PmiLine& line, Instant now, ClientOutputs& out);
   void enter_fence(ClientOutputs& out);
   void leave_fence(std::string_view failure, ClientOutputs& out);
   std::string part_of_spawn(Clients::value_type& client, std::string_view line, ClientOutputs& out);
@@ -97,6 +105,7 @@ private:
   std::uint32_t fences_ = 0;               // that all of this host have entered
   bool is_waiting_ = false;                // in the last of them
   std::optional<wire::FenceDown> failed_;  // a later one
+  OpenInquiries<Asker> inquiries_;
 };
 
 }  // namespace charmtree::proto

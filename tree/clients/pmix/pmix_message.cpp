@@ -9,6 +9,8 @@ namespace charmtree::wire {
 
 CT_MEMBERS(pmix::Describe, s.name_space, s.nodes, s.layout, s.own, s.first, s.count)
 CT_MEMBERS(pmix::Over, s.call, s.failure, s.given)
+CT_MEMBERS(pmix::Named, s.call, s.failure, s.value)
+CT_MEMBERS(pmix::Wanted, s.call, s.process)
 CT_MEMBERS(pmix::Taken, s.call)
 CT_MEMBERS(pmix::Exited, s.process)
 CT_MEMBERS(pmix::Serving, s.variables)
@@ -17,6 +19,9 @@ CT_MEMBERS(pmix::Connected, s.process)
 CT_MEMBERS(pmix::Finalized, s.process)
 CT_MEMBERS(pmix::Aborting, s.process, s.status, s.text)
 CT_MEMBERS(pmix::Entered, s.call, s.processes, s.given)
+CT_MEMBERS(pmix::Inquiring, s.call, s.about)
+CT_MEMBERS(pmix::Naming, s.call, s.process, s.deed, s.name, s.value)
+CT_MEMBERS(pmix::Given, s.call, s.failure, s.bytes)
 CT_MEMBERS(pmix::Logged, s.call, s.process, s.text)
 CT_MEMBERS(pmix::Heard, s.process)
 

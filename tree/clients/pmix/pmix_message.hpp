@@ -17,6 +17,7 @@
 #include "tree/base/result.hpp"
 #include "tree/wire/codec.hpp"
 #include "tree/wire/frame.hpp"
+#include "tree/wire/kvs_messages.hpp"
 #include "tree/wire/mpi_service.hpp"
 #include "tree/wire/process_set.hpp"
 
@@ -37,6 +38,16 @@ struct Over {
   std::uint64_t call = 0;
   std::string failure;
   wire::Blob given;
+};
+/// The name that this call was about: its value, if it was looked up.
+struct Named {
+  std::uint64_t call = 0;
+  std::string failure, value;
+};
+/// Another host wants to know what the process has given; answer Given, with this call.
+struct Wanted {
+  std::uint64_t call = 0;
+  std::uint32_t process = 0;
 };
 /// What was said by this call has been heard.
 struct Taken {
@@ -74,6 +85,22 @@ struct Entered {
   std::vector<wire::ProcessSet::Range> processes;  // of the job, that take part; none: all
   std::string given;
 };
+/// A process of this host wants to know what this one has given, which is on another host. Answer Over.
+struct Inquiring {
+  std::uint64_t call = 0;
+  std::uint32_t about = 0;
+};
+/// A process publishes a name, or looks it up, or takes it back. Answer Named.
+struct Naming {
+  std::uint64_t call = 0;
+  std::uint32_t process = 0;
+  wire::NameInquiry::Deed deed = wire::NameInquiry::Deed::publish;
+  std::string name, value;
+};
+struct Given {
+  std::uint64_t call = 0;
+  std::string failure, bytes;
+};
 /// Text for the user. Answer Taken.
 struct Logged {
   std::uint64_t call = 0;
@@ -85,8 +112,8 @@ struct Heard {
   std::uint32_t process = 0;
 };
 
-using Message = std::variant<Describe, Over, Taken, Exited, Serving, Failed, Connected, Finalized, Aborting,
-                             Entered, Logged, Heard>;
+using Message = std::variant<Describe, Over, Named, Wanted, Taken, Exited, Serving, Failed, Connected, Finalized,
+                             Aborting, Entered, Inquiring, Naming, Given, Logged, Heard>;
 
 /// One frame; empty: it is too large for one.
 std::string encode(const Message& message);

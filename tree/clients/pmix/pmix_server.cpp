@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -65,8 +67,9 @@ void PmixServer::tell(const pmix::Message& message, ClientOutputs& out) const {
     out.push_back(ToClient{*helper_, std::move(frame)});
 }
 
-void PmixServer::received(ClientId client, std::string_view bytes, Instant, ClientOutputs& out) {
+void PmixServer::received(ClientId client, std::string_view bytes, Instant now, ClientOutputs& out) {
   if (helper_ != client) return;
+  now_ = now;
   decoder_.append(bytes);
   while (helper_) {
     auto message = decoder_.next();
@@ -88,6 +91,8 @@ void PmixServer::closed(ClientId client, Instant, ClientOutputs& out) {
 void PmixServer::lose_helper(const std::string& why, const std::string& fix, ClientOutputs& out) {
   helper_.reset();
   open_.clear();
+  wanted_.clear();
+  inquiries_.clear();
   if (!std::exchange(is_ready_, true)) {
     if (is_needed_)
       out.push_back(ServerReady{{}, Error{Errc::spawn_failed, Phase::spawn, why, fix}});
@@ -185,6 +190,76 @@ void PmixServer::fenced(const wire::FenceDown& fence, ClientOutputs& out) {
              failed_.size() < kMostGroups) {
     failed_.insert_or_assign(fence.fence.processes, fence);
   }
+}
+
+// ---- inquiries
+
+void PmixServer::tell(const Asker& asker, const std::string& failure, const std::string& bytes,
+                      ClientOutputs& out) const {
+  if (asker.is_name)
+    tell(pmix::Named{asker.call, failure, bytes}, out);
+  else
+    tell(pmix::Over{asker.call, failure, std::make_shared<const std::string>(bytes)}, out);
+}
+
+std::string PmixServer::on(const pmix::Inquiring& message, ClientOutputs& out) {
+  if (message.about >= local_.total) return "an inquiry about a process that is not in the job";
+  const Asker asker{message.call};
+  if (lost_.contains(message.about) || inquiries_.size() >= kMostInquiries)
+    return tell(asker, "it is lost, or too many are asked", {}, out), std::string{};
+  inquiries_.ask(wire::Inquiry{local_.first, message.about, {kPmixService, 0}}, asker, now_, out);
+  return {};
+}
+
+std::string PmixServer::on(pmix::Naming& message, ClientOutputs& out) {
+  if (stage_of(message.process) == nullptr) return "a name of a process that is not here";
+  const Asker asker{message.call, true};
+  const bool is_short = message.name.size() <= wire::kMostName && message.value.size() <= wire::kMostPublished;
+  if (!is_short || inquiries_.size() >= kMostInquiries)
+    return tell(asker, "it is too long, or too many are asked for", {}, out), std::string{};
+  inquiries_.ask(wire::NameInquiry{message.process, {kPmixService, 0}, message.deed, std::move(message.name),
+                                   std::move(message.value)},
+                 asker, now_, out);
+  return {};
+}
+
+void PmixServer::answered(const wire::Answered& answer, ClientOutputs& out) {
+  if (answer.id.service != kPmixService) return;
+  if (const auto asker = inquiries_.take(answer)) tell(*asker, answer.failure, answer.bytes, out);
+}
+
+/// One that is asked again is asked once.
+void PmixServer::inquired(const wire::Inquired& inquiry, ClientOutputs& out) {
+  if (inquiry.id.service != kPmixService || !helper_ || wanted_.size() >= kMostInquiries) return;
+  const bool is_known = std::any_of(wanted_.begin(), wanted_.end(), [&](const auto& each) {
+    return each.second.asker == inquiry.asker && each.second.id == inquiry.id;
+  });
+  if (is_known) return;
+  wanted_.emplace(++last_call_, inquiry);
+  tell(pmix::Wanted{last_call_, inquiry.process}, out);
+}
+
+std::string PmixServer::on(pmix::Given& message, ClientOutputs& out) {
+  const auto wanted = wanted_.find(message.call);
+  if (wanted == wanted_.end()) return "an answer that nobody waits for";
+  const wire::Inquired& inquiry = wanted->second;
+  wire::InquiryReply reply{inquiry.process, inquiry.asker, inquiry.id, message.failure, std::move(message.bytes)};
+  if (reply.bytes.size() > wire::kMostAnswered) {
+    reply.failure = fmt::format("it has given {} bytes: {} are allowed", reply.bytes.size(), wire::kMostAnswered);
+    reply.bytes.clear();
+  }
+  wanted_.erase(wanted);
+  out.push_back(std::move(reply));
+  return {};
+}
+
+void PmixServer::lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) {
+  for (const wire::ProcessSet::Range& range : processes) lost_.add(range);
+  const auto is_lost = [&](const auto& inquiry) {
+    const auto* one = std::get_if<wire::Inquiry>(&inquiry);
+    return one != nullptr && lost_.contains(one->about);
+  };
+  for (const Asker& asker : inquiries_.take_if(is_lost)) tell(asker, "it is lost", {}, out);
 }
 
 std::string PmixServer::on(pmix::Logged& message, ClientOutputs& out) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tree/clients/client_server.hpp"
+#include "tree/clients/open_inquiries.hpp"
 #include "tree/clients/pmix/pmix_message.hpp"
 
 namespace charmtree::proto {
@@ -28,8 +29,8 @@ public:
   void opened(ClientId client, Instant now, ClientOutputs& out) override;
   void received(ClientId client, std::string_view bytes, Instant now, ClientOutputs& out) override;
   void closed(ClientId client, Instant now, ClientOutputs& out) override;
-  void tick(Instant, ClientOutputs&) override {}
-  Instant next_deadline() const override { return kNever; }
+  void tick(Instant now, ClientOutputs& out) override { inquiries_.tick(now, out); }
+  Instant next_deadline() const override { return inquiries_.next_deadline(); }
 
   bool fork(std::uint32_t, std::uint32_t, ClientOutputs&) override { return false; }
   void table(const wire::Blob&, ClientOutputs&) override {}
@@ -39,19 +40,29 @@ public:
   void request(std::uint32_t process, std::string payload, ClientOutputs& out) override;
   void queue_pairs(std::uint32_t, std::string_view, ClientOutputs&) override {}
   void fenced(const wire::FenceDown& fence, ClientOutputs& out) override;
-  void lost(const std::vector<wire::ProcessSet::Range>&, ClientOutputs&) override {}
+  void inquired(const wire::Inquired& inquiry, ClientOutputs& out) override;
+  void answered(const wire::Answered& answer, ClientOutputs& out) override;
+  void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) override;
   void finish(ClientOutputs&) override {}
   ProgramKind program() const override { return ProgramKind::mpi; }
   void exited(std::uint32_t process, ClientOutputs& out) override;
 
   /// Different groups of processes that may have fences.
   static constexpr std::size_t kMostGroups = 4096;
+  /// Inquiries of this host, and of others to it, that are open at a time.
+  static constexpr std::size_t kMostInquiries = 1U << 16;
 
 private:
   enum class Stage : std::uint8_t { silent, joined, ended };
   using Group = std::vector<wire::ProcessSet::Range>;
 
   Stage* stage_of(std::uint32_t process);
+  /// An inquiry of this host's that is open: the helper's call, and whether it is of a name.
+  struct Asker {
+    std::uint64_t call = 0;
+    bool is_name = false;
+  };
+  void tell(const Asker& asker, const std::string& failure, const std::string& bytes, ClientOutputs& out) const;
   /// Empty, or what is wrong with it: the helper is then dropped.
   std::string on(const pmix::Serving& message, ClientOutputs& out);
   std::string on(const pmix::Failed& message, ClientOutputs& out);
@@ -59,6 +70,9 @@ private:
   std::string on(const pmix::Finalized& message, ClientOutputs& out);
   std::string on(pmix::Aborting& message, ClientOutputs& out);
   std::string on(pmix::Entered& message, ClientOutputs& out);
+  std::string on(const pmix::Inquiring& message, ClientOutputs& out);
+  std::string on(pmix::Naming& message, ClientOutputs& out);
+  std::string on(pmix::Given& message, ClientOutputs& out);
   std::string on(pmix::Logged& message, ClientOutputs& out);
   std::string on(const pmix::Heard& message, ClientOutputs& out);
   template <class M>
@@ -78,6 +92,11 @@ private:
   std::map<Group, std::uint32_t> fences_;      // entered so far
   std::map<wire::Fence, std::uint64_t> open_;  // with the helper's call
   std::map<Group, wire::FenceDown> failed_;    // before they were entered here
+  OpenInquiries<Asker> inquiries_;
+  std::map<std::uint64_t, wire::Inquired> wanted_;  // of others, by the call that the helper is to answer
+  std::uint64_t last_call_ = 0;
+  Instant now_{};
+  wire::ProcessSet lost_;  // of the job
 };
 
 }  // namespace charmtree::proto

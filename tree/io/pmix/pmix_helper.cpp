@@ -87,14 +87,10 @@ public:
   void tell(const pmix::Message& message);
 
   // The library's calls, on its thread.
-  std::uint64_t begin(pmix_modex_cbfunc_t done, void* data) {
+  using Done = std::variant<std::monostate, pmix_modex_cbfunc_t, pmix_op_cbfunc_t, pmix_lookup_cbfunc_t>;
+  std::uint64_t begin(Done done, void* data, std::string name = {}) {
     const std::lock_guard lock{mutex_};
-    calls_.emplace(++last_call_, Call{done, nullptr, data});
-    return last_call_;
-  }
-  std::uint64_t begin(pmix_op_cbfunc_t done, void* data) {
-    const std::lock_guard lock{mutex_};
-    calls_.emplace(++last_call_, Call{nullptr, done, data});
+    calls_.emplace(++last_call_, Call{done, data, std::move(name)});
     return last_call_;
   }
   /// Processes of other jobs are none of ours.
@@ -104,13 +100,24 @@ public:
 
 private:
   struct Call {
-    pmix_modex_cbfunc_t with_data;
-    pmix_op_cbfunc_t done;
-    void* data;
+    Done done;
+    void* data = nullptr;
+    std::string name = {};  // that was looked up
   };
+  struct Request {  // of another host
+    PmixHelper* helper;
+    std::uint64_t call;
+  };
+  template <class F>
+  static F* function_of(Call& call) {
+    auto* function = std::get_if<F>(&call.done);
+    return function != nullptr && *function != nullptr ? function : nullptr;
+  }
 
   void on(const pmix::Describe& job);
   void on(const pmix::Over& over);
+  void on(const pmix::Named& named);
+  void on(const pmix::Wanted& wanted);
   void on(const pmix::Taken& taken);
   void on(const pmix::Exited& exited) { tell(pmix::Heard{exited.process}); }
   template <class M>
@@ -150,8 +157,8 @@ void PmixHelper::tell(const pmix::Message& message) {
 PmixHelper::Call PmixHelper::take(std::uint64_t call) {
   const std::lock_guard lock{mutex_};
   const auto found = calls_.find(call);
-  if (found == calls_.end()) return {nullptr, nullptr, nullptr};
-  const Call taken = found->second;
+  if (found == calls_.end()) return {};
+  Call taken = std::move(found->second);
   calls_.erase(found);
   return taken;
 }
@@ -195,6 +202,56 @@ pmix_status_t fence(const pmix_proc_t* processes, std::size_t count, const pmix_
   return PMIX_SUCCESS;
 }
 
+/// Of a process on another host.
+pmix_status_t inquires(const pmix_proc_t* about, const pmix_info_t*, std::size_t, pmix_modex_cbfunc_t done,
+                       void* data) {
+  if (!the_helper->is_ours(*about) || about->rank >= PMIX_RANK_VALID) return PMIX_ERR_NOT_SUPPORTED;
+  the_helper->tell(pmix::Inquiring{the_helper->begin(done, data), about->rank});
+  return PMIX_SUCCESS;
+}
+
+/// Directives, such as for how long a name is to be known, have keys of the library's own.
+bool is_directive(const char* key) {
+  return std::string_view{key}.starts_with("pmix.");
+}
+
+/// One name and its text, as MPI publishes it.
+pmix_status_t publishes(const pmix_proc_t* process, const pmix_info_t infos[], std::size_t count,
+                        pmix_op_cbfunc_t done, void* data) {
+  pmix::Naming naming{0, process->rank, wire::NameInquiry::Deed::publish, {}, {}};
+  for (std::size_t i = 0; i < count; ++i) {
+    const pmix_info_t& info = infos[i];
+    const auto* key = static_cast<const char*>(info.key);
+    if (is_directive(key)) continue;
+    if (!naming.name.empty() || info.value.type != PMIX_STRING || info.value.data.string == nullptr)
+      return PMIX_ERR_NOT_SUPPORTED;
+    naming.name = key;
+    naming.value = info.value.data.string;
+  }
+  if (naming.name.empty()) return PMIX_ERR_BAD_PARAM;
+  naming.call = the_helper->begin(done, data);
+  the_helper->tell(naming);
+  return PMIX_SUCCESS;
+}
+
+pmix_status_t asks_for_name(const pmix_proc_t* process, wire::NameInquiry::Deed deed, char** names,
+                            PmixHelper::Done done, void* data) {
+  if (names == nullptr || names[0] == nullptr || names[1] != nullptr) return PMIX_ERR_NOT_SUPPORTED;
+  const std::string name = names[0];
+  the_helper->tell(pmix::Naming{the_helper->begin(done, data, name), process->rank, deed, name, {}});
+  return PMIX_SUCCESS;
+}
+
+pmix_status_t looks_up(const pmix_proc_t* process, char** names, const pmix_info_t*, std::size_t,
+                       pmix_lookup_cbfunc_t done, void* data) {
+  return asks_for_name(process, wire::NameInquiry::Deed::look_up, names, done, data);
+}
+
+pmix_status_t unpublishes(const pmix_proc_t* process, char** names, const pmix_info_t*, std::size_t,
+                          pmix_op_cbfunc_t done, void* data) {
+  return asks_for_name(process, wire::NameInquiry::Deed::unpublish, names, done, data);
+}
+
 void logs(const pmix_proc_t* process, const pmix_info_t texts[], std::size_t count, const pmix_info_t*,
           std::size_t, pmix_op_cbfunc_t done, void* data) {
   pmix::Logged logged{0, process->rank, {}};
@@ -233,6 +290,10 @@ pmix_server_module_t& calls() {
   all.client_finalized = finalized;
   all.abort = aborts;
   all.fence_nb = fence;
+  all.direct_modex = inquires;
+  all.publish = publishes;
+  all.lookup = looks_up;
+  all.unpublish = unpublishes;
   all.log = logs;
   all.job_control = controls;
   all.register_events = registers_events;
@@ -311,17 +372,56 @@ void PmixHelper::on(const pmix::Describe& job) {
 }
 
 void PmixHelper::on(const pmix::Over& over) {
-  const Call call = take(over.call);
-  if (call.with_data == nullptr) return;
+  Call call = take(over.call);
+  const auto* done = function_of<pmix_modex_cbfunc_t>(call);
+  if (done == nullptr) return;
   auto* bytes = new std::string{over.given ? *over.given : std::string{}};
   const auto release = [](void* data) { delete static_cast<std::string*>(data); };
-  call.with_data(over.failure.empty() ? PMIX_SUCCESS : PMIX_ERR_PROC_ABORTED, bytes->data(), bytes->size(),
-                 call.data, release, bytes);
+  (*done)(over.failure.empty() ? PMIX_SUCCESS : PMIX_ERR_PROC_ABORTED, bytes->data(), bytes->size(), call.data,
+          release, bytes);
+}
+
+/// What is looked up is only looked at during the call.
+void PmixHelper::on(const pmix::Named& named) {
+  Call call = take(named.call);
+  const bool is_good = named.failure.empty();
+  if (const auto* done = function_of<pmix_op_cbfunc_t>(call))
+    return (*done)(is_good ? PMIX_SUCCESS : PMIX_ERR_DUPLICATE_KEY, call.data);
+  const auto* done = function_of<pmix_lookup_cbfunc_t>(call);
+  if (done == nullptr) return;
+  if (!is_good) return (*done)(PMIX_ERR_NOT_FOUND, nullptr, 0, call.data);
+  std::string value = named.value;
+  pmix_pdata_t found{};
+  found.proc = process_of(name_space_, 0);
+  std::strncpy(static_cast<char*>(found.key), call.name.c_str(), PMIX_MAX_KEYLEN);
+  found.value.type = PMIX_STRING;
+  found.value.data.string = value.data();
+  (*done)(PMIX_SUCCESS, &found, 1, call.data);
+}
+
+/// The library answers once the process has given all that it gives.
+void PmixHelper::on(const pmix::Wanted& wanted) {
+  const pmix_proc_t process = process_of(name_space_, wanted.process);
+  const auto given = [](pmix_status_t status, char* bytes, std::size_t size, void* data) {
+    const std::unique_ptr<Request> request{static_cast<Request*>(data)};
+    pmix::Given answer{request->call, {}, {}};
+    if (status == PMIX_SUCCESS && bytes != nullptr)
+      answer.bytes.assign(bytes, size);
+    else if (status != PMIX_SUCCESS)
+      answer.failure = request->helper->library_.error_string(status);
+    request->helper->tell(answer);
+  };
+  auto request = std::make_unique<Request>(Request{this, wanted.call});
+  const pmix_status_t status = library_.dmodex_request(&process, given, request.get());
+  if (status == PMIX_SUCCESS)
+    static_cast<void>(request.release());
+  else
+    tell(pmix::Given{wanted.call, library_.error_string(status), {}});
 }
 
 void PmixHelper::on(const pmix::Taken& taken) {
-  const Call call = take(taken.call);
-  if (call.done != nullptr) call.done(PMIX_SUCCESS, call.data);
+  Call call = take(taken.call);
+  if (const auto* done = function_of<pmix_op_cbfunc_t>(call)) (*done)(PMIX_SUCCESS, call.data);
 }
 
 void PmixHelper::run() {

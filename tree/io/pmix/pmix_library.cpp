@@ -74,6 +74,7 @@ Result<PmixLibrary> PmixLibrary::load(const std::string& program) {
                         find(library, "PMIx_server_setup_fork", found.setup_fork) &&
                         find(library, "PMIx_generate_regex", found.generate_regex) &&
                         find(library, "PMIx_generate_ppn", found.generate_ppn) &&
+                        find(library, "PMIx_server_dmodex_request", found.dmodex_request) &&
                         find(library, "PMIx_Info_load", found.info_load) &&
                         find(library, "PMIx_Error_string", found.error_string);
   if (!complete) return unusable(fmt::format("{} is older than OpenPMIx 4.2", path));

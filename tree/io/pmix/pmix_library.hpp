@@ -23,6 +23,7 @@ struct PmixLibrary {
   decltype(&PMIx_server_setup_fork) setup_fork = nullptr;
   decltype(&PMIx_generate_regex) generate_regex = nullptr;
   decltype(&PMIx_generate_ppn) generate_ppn = nullptr;
+  decltype(&PMIx_server_dmodex_request) dmodex_request = nullptr;
   decltype(&PMIx_Info_load) info_load = nullptr;
   decltype(&PMIx_Error_string) error_string = nullptr;
 

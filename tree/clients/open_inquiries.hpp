@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the processes of a host have asked of others (wire::Inquiry, wire::NameInquiry), and await. An answer
+// may be lost with the launcher or the root that carries it: whoever has none is asked again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tree/clients/client_server.hpp"
+
+namespace charmtree::proto {
+
+/// `Asker`: what the server has to know once there is an answer.
+template <class Asker>
+class OpenInquiries {
+public:
+  using Inquiry = std::variant<wire::Inquiry, wire::NameInquiry>;
+  static constexpr Duration kAgain = 5s;
+
+  /// Gives it its number, and asks.
+  void ask(Inquiry inquiry, Asker asker, Instant now, ClientOutputs& out) {
+    const std::uint64_t number = ++last_;
+    std::visit([&](auto& one) { one.id.number = number; }, inquiry);
+    say(inquiry, out);
+    open_.emplace(number, Open{std::move(inquiry), std::move(asker)});
+    again_at_ = earlier(again_at_, now + kAgain);
+  }
+  /// Whose it was; nothing: nobody waits for it, or it was not this one that was asked.
+  std::optional<Asker> take(const wire::Answered& answer) {
+    const auto found = open_.find(answer.id.number);
+    if (found == open_.end()) return {};
+    const auto* inquiry = std::get_if<wire::Inquiry>(&found->second.inquiry);
+    if ((inquiry != nullptr ? inquiry->about : wire::kNoProcess) != answer.about) return {};
+    Asker asker = std::move(found->second.asker);
+    open_.erase(found);
+    if (open_.empty()) again_at_ = kNever;
+    return asker;
+  }
+  /// Those for which `is_one(inquiry)` are answered by nobody any more.
+  template <class F>
+  std::vector<Asker> take_if(const F& is_one) {
+    std::vector<Asker> taken;
+    for (auto each = open_.begin(); each != open_.end();) {
+      const bool is = is_one(each->second.inquiry);
+      if (is) taken.push_back(std::move(each->second.asker));
+      each = is ? open_.erase(each) : std::next(each);
+    }
+    return taken;
+  }
+  void clear() {
+    open_.clear();
+    again_at_ = kNever;
+  }
+  std::size_t size() const { return open_.size(); }
+  void tick(Instant now, ClientOutputs& out) {
+    if (now < again_at_) return;
+    again_at_ = open_.empty() ? kNever : now + kAgain;
+    for (const auto& [number, open] : open_) say(open.inquiry, out);
+  }
+  Instant next_deadline() const { return again_at_; }
+
+private:
+  struct Open {
+    Inquiry inquiry;
+    Asker asker;
+  };
+  static void say(const Inquiry& inquiry, ClientOutputs& out) {
+    std::visit([&](const auto& one) { out.push_back(one); }, inquiry);
+  }
+
+  std::map<std::uint64_t, Open> open_;
+  std::uint64_t last_ = 0;
+  Instant again_at_ = kNever;
+};
+
+}  // namespace charmtree::proto
