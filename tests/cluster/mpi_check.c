@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * An MPI program. Every process speaks to every other one, so that each address which it has got is used.
  * mpi_check [DEED RANK]: there, abort (status 7), kill (itself) or leave (without MPI_Finalize), while the
- * others wait: who speaks to it may abort before its end is known; or exit (5, when all is done).
+ * others wait: who speaks to it may abort before its end is known; or exit (5, when all is done); or publish a
+ * name, which all look up.
  */
 #include <mpi.h>
 #include <poll.h>
@@ -21,11 +22,28 @@ int main(int count, char** words) {
   const int aborts = !strcmp(deed, "abort"), dies = !strcmp(deed, "kill"), leaves = !strcmp(deed, "leave");
   if (aborts || dies || leaves) {
     MPI_Barrier(MPI_COMM_WORLD);
+    printf("%d waits\n", rank);
+    fflush(stdout);
     if (!is_here) pause();
     poll(NULL, 0, 500);  // until the others have taken notice that all are here
     if (aborts) MPI_Abort(MPI_COMM_WORLD, 7);
     if (dies) raise(SIGKILL);
     _exit(0);
+  }
+
+  if (!strcmp(deed, "publish")) {
+    char port[MPI_MAX_PORT_NAME] = "none";
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    if (is_here) MPI_Publish_name("ocean", MPI_INFO_NULL, "port#7");
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Lookup_name("ocean", MPI_INFO_NULL, port);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (is_here) MPI_Unpublish_name("ocean", MPI_INFO_NULL, "port#7");
+    MPI_Barrier(MPI_COMM_WORLD);
+    const int is_gone = MPI_Lookup_name("ocean", MPI_INFO_NULL, port) != MPI_SUCCESS;
+    printf("%d found %s, then %s\n", rank, port, is_gone ? "nothing" : "it again");
+    fflush(stdout);
   }
 
   MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -12,7 +12,7 @@ import pytest
 from mpi_programs import FAMILIES, program
 from running import Factory, assert_good, charmrun_lines, command, error_line, gate, run
 from vc_job import Job, patience
-from vcluster import Cluster, Result
+from vcluster import REPOSITORY, Cluster, Result
 
 # Says PMI's words, a line at a time; what it was answered.
 SPEAKER = """import os, socket, sys
@@ -182,9 +182,8 @@ def test_a_job_that_is_killed_leaves_no_files_of_its_processes(cluster: Factory,
 def test_a_lost_pmix_helper_or_launcher_ends_the_job_and_leaves_nothing(cluster: Factory, charmrun: Path, victim: str) -> None:
     hosts = cluster(10)
     more, path = program("openmpi5")
-    waiting = ["sh", "-c", 'echo "$PMIX_RANK is there"; exec "$0" "$@"', path, "abort", 99]
-    job = Job(hosts, range(10), [charmrun, *map(str, [*words(hosts, 3, 1), *more, "++pmi", "pmix", *waiting])])
-    job.until(lambda: job.out.count("is there") == 3, "three processes")
+    job = Job(hosts, range(10), [charmrun, *map(str, [*words(hosts, 3, 1), *more, path, "abort", 99])])
+    job.until(lambda: job.out.count("waits") == 3, "three processes that wait")
     (helper,) = helpers_of(hosts, 2)
     ended = helper if victim == "helper" else hosts.run(2, ["ps", "-o", "ppid=", "-p", helper]).stdout.strip()
     hosts.run(2, ["kill", "-9", ended])
@@ -195,16 +194,26 @@ def test_a_lost_pmix_helper_or_launcher_ends_the_job_and_leaves_nothing(cluster:
         job.until(lambda at=host: not helpers_of(hosts, at) and not left_by_helpers(hosts, at), f"nothing left on host {host}")
 
 
-def test_without_a_pmix_that_can_be_used_the_host_says_so(cluster: Factory, charmrun: Path, tmp_path: Path) -> None:
+def test_without_a_pmix_that_can_be_used_the_host_says_so(cluster: Factory, charmrun: Path) -> None:
     """A library of that name which has nothing of it lies where that of the program would."""
     hosts = cluster(10)
+    place = REPOSITORY / "build/unusable_pmix"
     for folder in ("bin", "lib"):
-        (tmp_path / folder).mkdir()
-    program_file = tmp_path / "bin/app"
-    program_file.write_text("#!/bin/sh\necho runs\n")
-    program_file.chmod(0o755)
-    subprocess.run(["cc", "-shared", "-x", "c", "/dev/null", "-o", tmp_path / "lib/libpmix.so.2"], check=True)
-    done = run(hosts, charmrun, "++local", "+p2", "++pmi", "pmix", program_file)
-    assert "libpmix.so.2 is older than OpenPMIx 4.2" in error_line(done, 125)
+        (place / folder).mkdir(parents=True, exist_ok=True)
+    app = place / "bin/app"
+    app.write_text("#!/bin/sh\necho runs\n")
+    app.chmod(0o755)
+    subprocess.run(["cc", "-shared", "-x", "c", "/dev/null", "-o", place / "lib/libpmix.so.2"], check=True)
+    done = run(hosts, charmrun, *words(hosts, 2, 1), "++pmi", "pmix", app)
+    assert "libpmix.so.2 is older than OpenPMIx 4.2" in error_line(done)
     assert not done.stdout
-    assert_good(run(hosts, charmrun, "++local", "+p2", program_file), ["runs", "runs"])
+    assert_good(run(hosts, charmrun, *words(hosts, 2, 1), app), ["runs", "runs"])
+
+
+@pytest.mark.parametrize("family", ["mpich5", "openmpi4", "openmpi5"])
+def test_a_published_name_is_found_by_all(cluster: Factory, charmrun: Path, family: str) -> None:
+    hosts = cluster(10)
+    more, path = program(family)
+    done = run(hosts, charmrun, *words(hosts, 3, 1), *more, path, "publish", 1)
+    found = [f"{rank} found port#7, then nothing" for rank in range(3)]
+    assert_good(done, [*found, *good(3)], None)

@@ -137,7 +137,9 @@ std::vector<Message> messages_down() {
           Adopt{"0123456789abcdef", 4, "@charmtree-adoption-00"},
           Relayed{"10.0.0.1 40000 10.0.0.2 22"},
           Claim{"nonce", std::string{"\0proof", 6}, 2, 3, {{1, 2}, {7, 7}}, {4, 5, 6}, true},
-          FenceDown{{2, {{0, 3}, {7, 7}}, 5}, "why not", std::make_shared<const std::string>("given")}};
+          FenceDown{{2, {{0, 3}, {7, 7}}, 5}, "why not", std::make_shared<const std::string>("given")},
+          Inquired{9, 1, {3, 5}},
+          Answered{1, 9, {3, 5}, "why", "given"}};
 }
 
 std::vector<Message> messages_up() {
@@ -186,7 +188,10 @@ std::vector<Message> messages_up() {
           Confirmed{{1, 2}},
           Fenced{3},
           Silence{5, Silence::State::stopped, 61s},
-          FenceUp{{2, {{0, 3}, {7, 7}}, 5}, 3, 4, "given"}};
+          FenceUp{{2, {{0, 3}, {7, 7}}, 5}, 3, 4, "given"},
+          Inquiry{1, 9, {3, 5}},
+          InquiryReply{9, 1, {3, 5}, "why", "given"},
+          NameInquiry{1, {2, 6}, NameInquiry::Deed::look_up, "name", "value"}};
 }
 
 std::vector<Message> every_message() {

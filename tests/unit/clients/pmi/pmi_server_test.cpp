@@ -86,7 +86,28 @@ TEST_CASE("a process asks what it must know of its job", "[pmi]") {
   CHECK(b.ask(2, "cmd=get kvsname=kvs_job_0 key=PMI_process_mapping") ==
         "cmd=get_result rc=0 value=(vector,(0,2,2))\n");
   CHECK(b.ask(2, "cmd=get kvsname=kvs_job_0 key=PMI_hwloc_xmlfile").starts_with("cmd=get_result rc=1"));
-  CHECK(b.ask(2, "cmd=lookup_name service=x").starts_with("cmd=lookup_result rc=1"));
+}
+
+TEST_CASE("names of the job are asked for over the root", "[pmi]") {
+  Bench b;
+  b.begin();
+  const auto answer = [&](const std::string& line, const std::string& failure, const std::string& bytes) {
+    CHECK(b.ask(2, line).empty());
+    const auto asked = test::only<wire::NameInquiry>(b.outputs);
+    REQUIRE(asked.size() == 1);
+    CHECK((asked[0].process == 2 && asked[0].name == "ocean"));
+    b.outputs.clear();
+    b.server.answered({2, wire::kNoProcess, asked[0].id, failure, bytes}, b.outputs);
+    return b.said_to(2);
+  };
+  CHECK(answer("cmd=publish_name service=ocean port=p#1", "", "") == "cmd=publish_result rc=0\n");
+  CHECK(answer("cmd=lookup_name service=ocean", "", "p#1") == "cmd=lookup_result rc=0 port=p#1\n");
+  CHECK(answer("cmd=unpublish_name service=ocean", "", "") == "cmd=unpublish_result rc=0\n");
+  CHECK(answer("cmd=lookup_name service=ocean", "nobody has published it", "") ==
+        "cmd=lookup_result rc=1 msg=nobody_has_published_it\n");
+  CHECK(b.ask(3, "cmd=lookup_name service=ocean").empty());
+  b.ask(3, "cmd=get_maxes");
+  CHECK(b.lost() == "it spoke to its launcher (PMI) as no MPI library does: get_maxes before an answer");
 }
 
 TEST_CASE("what is put is known on its host at once, and everywhere behind the next barrier", "[pmi]") {

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/clients/pmix/pmix_server.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "tests/unit/what_happened.hpp"
+
+namespace charmtree::pmix_server_test {
+
+using namespace charmtree::proto;
+using Pmix = wire::MpiService::Pmix;
+
+namespace {
+
+constexpr auto kService = static_cast<std::uint8_t>(ClientKind::pmix);
+constexpr ClientId kHelper = 5;
+
+wire::JobSpec job_with(Pmix pmix) {
+  wire::JobSpec job;
+  job.id = "00000000000000ab";
+  job.processes = 6;
+  job.spawn.mpi = {false, pmix, {{0, 1, 2}, {2, 2, 2}}, {"a", "spare", "b", "b"}};
+  return job;
+}
+
+/// A server for processes 2 and 3 of 6, on host 2, and its helper.
+struct Bench {
+  explicit Bench(Pmix pmix = Pmix::needed) : server({2, 2, 6}, job_with(pmix), 2) {
+    server.opened(kHelper, at, outputs);
+  }
+  void says(const pmix::Message& message) {
+    outputs.clear();
+    server.received(kHelper, pmix::encode(message), at, outputs);
+  }
+  /// Both of its processes are there.
+  void begin() {
+    says(pmix::Serving{{{"A=2"}, {"A=3"}}});
+    for (const std::uint32_t process : {2U, 3U}) says(pmix::Connected{process});
+  }
+  /// What the helper was told since the last word.
+  template <class M>
+  std::vector<M> told() const {
+    pmix::Decoder decoder{pmix::Decoder::From::launcher};
+    for (const ToClient& sent : test::only<ToClient>(outputs)) {
+      CHECK(sent.client == kHelper);
+      decoder.append(sent.bytes);
+    }
+    std::vector<pmix::Message> all;
+    for (auto message = decoder.next(); message && *message; message = decoder.next())
+      all.push_back(std::move(**message));
+    return test::only<M>(all);
+  }
+  template <class O>
+  std::vector<O> said() const {
+    return test::only<O>(outputs);
+  }
+
+  Instant at{1s};
+  PmixServer server;
+  ClientOutputs outputs;
+};
+
+}  // namespace
+
+TEST_CASE("the helper is told what the job is, each node by a name of its own", "[pmix]") {
+  Bench b;
+  const auto told = b.told<pmix::Describe>();
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].name_space == "charmtree-00000000000000ab-0");
+  CHECK(told[0].nodes == std::vector<std::string>{"a", "b", "b-3"});
+  CHECK((told[0].own == 1 && told[0].first == 2 && told[0].count == 2));
+  b.says(pmix::Serving{{{"A=2"}, {"A=3"}}});
+  const auto ready = b.said<ServerReady>();
+  REQUIRE(ready.size() == 1);
+  CHECK(ready[0].variables[1] == std::vector<std::string>{"A=3"});
+  CHECK_FALSE(ready[0].failure);
+}
+
+TEST_CASE("a host without PMIx is of no use where that is needed, else it goes without", "[pmix]") {
+  for (const Pmix pmix : {Pmix::needed, Pmix::wanted}) {
+    Bench b{pmix};
+    b.says(pmix::Failed{"no library", "install one"});
+    const auto ready = b.said<ServerReady>();
+    REQUIRE(ready.size() == 1);
+    CHECK(ready[0].failure.has_value() == (pmix == Pmix::needed));
+    CHECK(ready[0].variables.empty());
+    CHECK(b.said<CloseClient>().size() == 1);
+  }
+  Bench gone;
+  gone.outputs.clear();
+  gone.server.closed(kHelper, gone.at, gone.outputs);
+  CHECK(gone.said<ServerReady>().at(0).failure->what == "its PMIx helper has ended");
+}
+
+TEST_CASE("a process joins, and ends well or not", "[pmix]") {
+  Bench b;
+  b.says(pmix::Serving{{{}, {}}});
+  b.says(pmix::Connected{2});
+  CHECK(b.said<Joined>().at(0).process == 2);
+  b.says(pmix::Connected{3});
+  b.says(pmix::Finalized{2});
+  CHECK(b.said<Ended>().at(0).process == 2);
+  b.outputs.clear();
+  b.server.exited(3, b.outputs);
+  CHECK(b.told<pmix::Exited>().at(0).process == 3);
+  b.says(pmix::Heard{2});
+  CHECK(b.said<ClientLost>().empty());
+  b.says(pmix::Heard{3});
+  CHECK(b.said<ClientLost>().at(0).why == "it left without MPI_Finalize");
+}
+
+TEST_CASE("an abort has its status, and the reason if there is one", "[pmix]") {
+  for (const auto& [text, shown] : {std::pair{"N/A", "MPI_Abort"}, {"", "MPI_Abort"}, {"no", "MPI_Abort: no"}}) {
+    Bench b;
+    b.begin();
+    b.says(pmix::Aborting{3, 7, text});
+    CHECK(b.said<Aborted>().at(0).code == 7);
+    CHECK(b.said<Aborted>().at(0).text == shown);
+  }
+}
+
+TEST_CASE("processes that had joined are lost with their helper", "[pmix]") {
+  Bench b;
+  b.begin();
+  b.says(pmix::Finalized{2});
+  b.outputs.clear();
+  b.server.closed(kHelper, b.at, b.outputs);
+  const auto lost = b.said<ClientLost>();
+  REQUIRE(lost.size() == 1);
+  CHECK((lost[0].process == 3 && lost[0].is_cause));
+}
+
+TEST_CASE("a helper that says what it may not is dropped", "[pmix]") {
+  Bench b;
+  b.begin();
+  b.says(pmix::Connected{4});
+  CHECK(b.said<CloseClient>().size() == 1);
+  CHECK(b.said<ClientLost>().at(0).why ==
+        "its PMIx helper speaks nonsense: a process that is not here has connected");
+  b.says(pmix::Finalized{2});
+  CHECK(b.outputs.empty());
+}
+
+TEST_CASE("fences of a group are numbered, and what all have given goes to the call that waits", "[pmix]") {
+  Bench b;
+  b.begin();
+  b.says(pmix::Entered{11, {}, "mine"});
+  auto up = b.said<wire::FenceUp>();
+  REQUIRE(up.size() == 1);
+  CHECK(up[0].fence == wire::Fence{kService, {{0, 5}}, 1});
+  CHECK((up[0].processes == 2 && up[0].given == "mine"));
+  b.says(pmix::Entered{12, {{5, 5}, {3, 3}}, ""});
+  up = b.said<wire::FenceUp>();
+  CHECK(up.at(0).fence == wire::Fence{kService, {{3, 3}, {5, 5}}, 1});
+  CHECK(up.at(0).processes == 1);
+  b.outputs.clear();
+  b.server.fenced({up[0].fence, "process 5 is lost", {}}, b.outputs);
+  b.server.fenced({{kService, {{0, 5}}, 1}, "", std::make_shared<const std::string>("all")}, b.outputs);
+  const auto over = b.told<pmix::Over>();
+  REQUIRE(over.size() == 2);
+  CHECK((over[0].call == 12 && over[0].failure == "process 5 is lost"));
+  CHECK((over[1].call == 11 && over[1].failure.empty() && *over[1].given == "all"));
+  b.says(pmix::Entered{13, {}, ""});
+  CHECK(b.said<wire::FenceUp>().at(0).fence.number == 2);
+}
+
+TEST_CASE("a fence that has failed before it was entered here fails then", "[pmix]") {
+  Bench b;
+  b.begin();
+  b.server.fenced({{kService, {{0, 5}}, 1}, "process 5 is lost", {}}, b.outputs);
+  b.says(pmix::Entered{11, {}, ""});
+  CHECK(b.said<wire::FenceUp>().empty());
+  CHECK(b.told<pmix::Over>().at(0).failure == "process 5 is lost");
+}
+
+TEST_CASE("what another host's process has given is asked for until it is answered, or the process lost", "[pmix]") {
+  Bench b;
+  b.begin();
+  b.says(pmix::Inquiring{21, 5});
+  const auto asked = b.said<wire::Inquiry>();
+  REQUIRE(asked.size() == 1);
+  CHECK((asked[0].process == 2 && asked[0].about == 5));
+  CHECK(b.server.next_deadline() == b.at + 5s);
+  b.outputs.clear();
+  b.server.tick(b.at + 5s, b.outputs);
+  CHECK(b.said<wire::Inquiry>().at(0).id == asked[0].id);
+  b.outputs.clear();
+  b.server.answered({2, 4, asked[0].id, "", "of another one"}, b.outputs);
+  CHECK(b.outputs.empty());
+  b.server.answered({2, 5, asked[0].id, "", "given"}, b.outputs);
+  CHECK(*b.told<pmix::Over>().at(0).given == "given");
+  CHECK(b.server.next_deadline() == kNever);
+  b.says(pmix::Inquiring{22, 4});
+  b.outputs.clear();
+  b.server.lost({{4, 4}}, b.outputs);
+  CHECK(b.told<pmix::Over>().at(0).failure == "it is lost");
+}
+
+TEST_CASE("another host is told what a process here has given, once for each time it asks", "[pmix]") {
+  Bench b;
+  b.begin();
+  b.outputs.clear();
+  for (int again = 0; again < 2; ++again) b.server.inquired({3, 5, {kService, 9}}, b.outputs);
+  const auto wanted = b.told<pmix::Wanted>();
+  REQUIRE(wanted.size() == 1);
+  b.says(pmix::Given{wanted[0].call, "", "card"});
+  const auto reply = b.said<wire::InquiryReply>();
+  REQUIRE(reply.size() == 1);
+  CHECK((reply[0].process == 3 && reply[0].asker == 5 && reply[0].id.number == 9 && reply[0].bytes == "card"));
+}
+
+TEST_CASE("a name is asked for over the root", "[pmix]") {
+  Bench b;
+  b.begin();
+  b.says(pmix::Naming{31, 3, wire::NameInquiry::Deed::look_up, "ocean", ""});
+  const auto asked = b.said<wire::NameInquiry>();
+  REQUIRE(asked.size() == 1);
+  b.outputs.clear();
+  b.server.answered({3, wire::kNoProcess, asked[0].id, "", "port"}, b.outputs);
+  const auto named = b.told<pmix::Named>();
+  CHECK((named.at(0).call == 31 && named[0].value == "port"));
+}
+
+TEST_CASE("text for the user is printed, and then the next may come", "[pmix]") {
+  Bench b;
+  b.begin();
+  b.says(pmix::Logged{41, 2, "help"});
+  CHECK(b.said<Printed>().at(0).text == "help");
+  CHECK(b.told<pmix::Taken>().at(0).call == 41);
+}
+
+}  // namespace charmtree::pmix_server_test
