@@ -46,7 +46,6 @@
 #include "tree/base/signals.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/host/cpus.hpp"
-#include "tree/io/host/pmix_process.hpp"
 #include "tree/io/host/runner.hpp"
 #include "tree/io/pmix/pmix_helper.hpp"
 #include "tree/io/spawn.hpp"
@@ -540,8 +539,7 @@ void fill_standard_descriptors() {
 int run(const std::vector<std::string>& arguments) {
   if (is_launcher_mode(arguments)) return run_launcher();
   if (is_rank_mode(arguments)) return run_rank();
-  if (arguments.size() == 4 && arguments[1] == io::kPmixHelperWord)
-    return io::run_pmix_helper(arguments[2], arguments[3]);
+  if (const auto status = io::run_pmix_helper(arguments)) return *status;
   const auto variable = [](const char* name) {
     const char* value = std::getenv(name);
     return std::string{value == nullptr ? "" : value};

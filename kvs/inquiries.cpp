@@ -12,7 +12,8 @@ void Inquiries::on(const wire::Inquiry& inquiry, Orders& orders) {
 }
 
 void Inquiries::on(const wire::InquiryReply& reply, Orders& orders) {
-  orders.emplace_back(reply.asker, wire::Answered{reply.asker, reply.process, reply.id, reply.failure, reply.bytes});
+  orders.emplace_back(reply.asker,
+                      wire::Answered{reply.asker, reply.process, reply.id, reply.failure, reply.bytes});
 }
 
 void Inquiries::on(const wire::NameInquiry& inquiry, Orders& orders) {

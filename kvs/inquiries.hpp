@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The root's half of inquiries (PMI, PMIx). It sends them on to the host of whom they are about, and back what
-// that has answered, and keeps nothing of them: who asks says it again if nobody answers. Names it keeps, for
-// the whole job and as long as that; a root that takes its place knows none of them.
+// The root's half of inquiries (PMI, PMIx). It sends them on to the host of whom they are about, and back
+// what that has answered, and keeps nothing of them: who asks says it again if nobody answers. Names it
+// keeps, for the whole job and as long as that; a root that takes its place knows none of them.
 //
 // Its messages: Inquiry, InquiryReply, NameInquiry; Inquired, Answered.
 #pragma once

@@ -457,7 +457,9 @@ struct Setter {
   Result<void> operator()(OptionMember<HangAction> member) const {
     return one_of(member, {"report", "kill"});
   }
-  Result<void> operator()(OptionMember<Pmi> member) const { return one_of(member, {"auto", "1", "pmix", "none"}); }
+  Result<void> operator()(OptionMember<Pmi> member) const {
+    return one_of(member, {"auto", "1", "pmix", "none"});
+  }
   Result<void> operator()(OptionMember<Variables> member) const {
     if (const auto wanted = proto::why_not_settable(value.text); !wanted.empty())
       return bad_value(row, value.text, std::string(wanted));

@@ -92,10 +92,11 @@ Result<void> ProgramRules::check_mpi(const Placement& placement) const {
   const bool alone = placement.counts.processes == 1 && !placement.provision.by_topology();
   if (alone || options_.process.singletons || options_.process.pmi != Pmi::none) return {};
   if (mpi_() == wire::Mpi::none) return {};
-  return bad_input(fmt::format("{} is an MPI program, and ++pmi none serves none: each process would be alone, "
-                               "a job of size 1",
-                               options_.program),
-                   "leave that out; ++singletons starts it so all the same");
+  return bad_input(
+      fmt::format("{} is an MPI program, and ++pmi none serves none: each process would be alone, "
+                  "a job of size 1",
+                  options_.program),
+      "leave that out; ++singletons starts it so all the same");
 }
 
 Result<void> ProgramRules::check_policy() {

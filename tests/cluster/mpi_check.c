@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * An MPI program. Every process speaks to every other one, so that each address which it has got is used.
  * mpi_check [DEED RANK]: there, abort (status 7), kill (itself) or leave (without MPI_Finalize), while the
- * others wait: who speaks to it may abort before its end is known; or exit (5, when all is done); or publish a
- * name, which all look up.
+ * others wait: who speaks to it may abort before its end is known; or exit (5, when all is done); or publish
+ * a name, which all look up.
  */
 #include <mpi.h>
 #include <poll.h>

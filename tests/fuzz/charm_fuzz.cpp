@@ -118,7 +118,7 @@ private:
   void check(const RequestAnswered& output);
   void check(const CrashAcked& output) { require(std::exchange(told(output.process).unacked, 0) > 0); }
   void check(const Joined&) { require(false); }  // who has no tuple is no Charm++ client
-  template <class Other>  // not of this protocol
+  template <class Other>                         // not of this protocol
   void check(const Other&) {
     require(false);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host's PMIx helper that is out of its mind: a script of what it says, well-formed or not, and of what comes
-// from other hosts, run against a PmixServer whose promises are checked.
+// A host's PMIx helper that is out of its mind: a script of what it says, well-formed or not, and of what
+// comes from other hosts, run against a PmixServer whose promises are checked.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -36,7 +36,6 @@ public:
     const std::string rest{line.substr(std::min<std::size_t>(line.size(), 2))};
     const std::uint32_t process = at(1) % kTotal;
     const auto says = [&](const pmix::Message& message) { receive(pmix::encode(message), out); };
-    const std::uint8_t service = static_cast<std::uint8_t>(ClientKind::pmix);
     switch (at(0)) {
       case 'S':
         says(pmix::Serving{std::vector<std::vector<std::string>>(at(1) % 8, {"A=b"})});
@@ -63,7 +62,8 @@ public:
         says(pmix::Inquiring{at(1), at(2)});
         break;
       case 'n':
-        says(pmix::Naming{at(2), process, wire::NameInquiry::Deed{static_cast<std::uint8_t>(at(3) % 3)}, rest, rest});
+        says(pmix::Naming{at(2), process, wire::NameInquiry::Deed{static_cast<std::uint8_t>(at(3) % 3)}, rest,
+                          rest});
         break;
       case 'g':
         says(pmix::Given{at(1), "", rest});
@@ -74,12 +74,34 @@ public:
       case 'h':
         says(pmix::Heard{process});
         break;
+      default:
+        others(line, out);
+    }
+    hear(out);
+  }
+
+private:
+  static constexpr std::uint32_t kFirst = 2, kCount = 3, kTotal = 6;
+  static constexpr ClientId kHelper = 7;
+  enum Past { joined = 1, ended = 2, aborted = 4, lost = 8 };
+
+  /// What comes from other hosts, or is no message.
+  void others(std::string_view line, ClientOutputs& out) {
+    const auto at = [&](std::size_t place) {
+      return place < line.size() ? static_cast<std::uint8_t>(line[place]) : std::uint8_t{0};
+    };
+    const std::string rest{line.substr(std::min<std::size_t>(line.size(), 2))};
+    const std::uint32_t process = at(1) % kTotal;
+    const auto service = static_cast<std::uint8_t>(ClientKind::pmix);
+    switch (at(0)) {
       case 'x':
         if (is_open_) server_.closed(kHelper, {}, out);
         is_open_ = false;
         break;
       case 'f':
-        server_.fenced({{service, {{0, kTotal - 1}}, at(1) % 4U + 1}, rest, std::make_shared<const std::string>(rest)}, out);
+        server_.fenced(
+            {{service, {{0, kTotal - 1}}, at(1) % 4U + 1}, rest, std::make_shared<const std::string>(rest)},
+            out);
         break;
       case 'a':
         server_.answered({process, at(2) % kTotal, {service, at(1)}, "", rest}, out);
@@ -96,14 +118,7 @@ public:
       default:
         receive(rest, out);
     }
-    hear(out);
   }
-
-private:
-  static constexpr std::uint32_t kFirst = 2, kCount = 3, kTotal = 6;
-  static constexpr ClientId kHelper = 7;
-  enum Past { joined = 1, ended = 2, aborted = 4, lost = 8 };
-
   static wire::JobSpec job() {
     wire::JobSpec job;
     job.processes = kTotal;

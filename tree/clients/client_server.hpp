@@ -169,9 +169,9 @@ struct ClientNote {
 
 using ClientOutput =
     std::variant<ToClient, CloseClient, Registered, Joined, Refused, BarrierEntered, wire::FenceUp,
-                 wire::Inquiry, wire::InquiryReply, wire::NameInquiry, Printed,
-                 ScanRequested, Ended, Aborted, ClientLost, RequestAnswered, TableDelivered, CrashAcked,
-                 ResizeAsked, QueuePairsGiven, Unheard, wire::Silence, ServerReady, ClientNote>;
+                 wire::Inquiry, wire::InquiryReply, wire::NameInquiry, Printed, ScanRequested, Ended, Aborted,
+                 ClientLost, RequestAnswered, TableDelivered, CrashAcked, ResizeAsked, QueuePairsGiven,
+                 Unheard, wire::Silence, ServerReady, ClientNote>;
 using ClientOutputs = std::vector<ClientOutput>;
 
 /// The processes of one host, as every server needs them.

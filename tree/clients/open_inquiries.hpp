@@ -34,19 +34,17 @@ public:
   std::optional<Asker> take(const wire::Answered& answer) {
     const auto found = open_.find(answer.id.number);
     if (found == open_.end()) return {};
-    const auto* inquiry = std::get_if<wire::Inquiry>(&found->second.inquiry);
-    if ((inquiry != nullptr ? inquiry->about : wire::kNoProcess) != answer.about) return {};
+    if (about(found->second.inquiry) != answer.about) return {};
     Asker asker = std::move(found->second.asker);
     open_.erase(found);
     if (open_.empty()) again_at_ = kNever;
     return asker;
   }
-  /// Those for which `is_one(inquiry)` are answered by nobody any more.
-  template <class F>
-  std::vector<Asker> take_if(const F& is_one) {
+  /// Those about these processes, which nobody answers any more.
+  std::vector<Asker> take_about(const wire::ProcessSet& lost) {
     std::vector<Asker> taken;
     for (auto each = open_.begin(); each != open_.end();) {
-      const bool is = is_one(each->second.inquiry);
+      const bool is = lost.contains(about(each->second.inquiry));
       if (is) taken.push_back(std::move(each->second.asker));
       each = is ? open_.erase(each) : std::next(each);
     }
@@ -69,6 +67,16 @@ private:
     Inquiry inquiry;
     Asker asker;
   };
+  static std::uint32_t about(const Inquiry& inquiry) {
+    return std::visit(
+        []<class I>(const I& one) {
+          if constexpr (std::is_same_v<I, wire::Inquiry>)
+            return one.about;
+          else
+            return wire::kNoProcess;
+        },
+        inquiry);
+  }
   static void say(const Inquiry& inquiry, ClientOutputs& out) {
     std::visit([&](const auto& one) { out.push_back(one); }, inquiry);
   }

@@ -34,8 +34,9 @@ constexpr std::array kLauncherNames = {
 constexpr std::array kLauncherPrefixes = {"CmiProcessPer"sv,   "CmiOneWthPer"sv,     "PMI_"sv,
                                           "PMIX_"sv,           "MPI_LOCAL"sv,        "MPISPAWN_"sv,
                                           "MV2_COMM_WORLD_"sv, "OMPI_COMM_WORLD_"sv, "OMPI_MCA_ess"sv,
-                                          "OMPI_MCA_orte_"sv,  "OMPI_MCA_schizo"sv, "SLURM_STEP_"sv,      "SLURM_SRUN_"sv,
-                                          "SLURM_PMI"sv,       "FLUX_TASK_"sv,       "JSM_NAMESPACE_"sv};
+                                          "OMPI_MCA_orte_"sv,  "OMPI_MCA_schizo"sv,  "SLURM_STEP_"sv,
+                                          "SLURM_SRUN_"sv,     "SLURM_PMI"sv,        "FLUX_TASK_"sv,
+                                          "JSM_NAMESPACE_"sv};
 constexpr std::string_view kUsersPmix = "PMIX_MCA_";  // settings of the user's, as OMPI_MCA_ and HYDRA_ are
 
 constexpr std::array<std::string_view, 11> kHostNames = {

@@ -493,10 +493,10 @@ struct KeepTree {
 
 using AnyAction =
     std::variant<Login, CancelLogin, Signed, Send, CloseLink, Relay, ReplaceParent, Probe, Prepare, Spawn,
-                 StartPmix, AdoptProcess, Signal, KillLeftovers, ClientSend, ClientClose, DrainOutput, PauseOutput,
-                 PauseClient, LookAtClient, SpoolWrite, SpoolRead, WriteInput, RecallPipe, ResizeTerminal,
-                 ReadInput, ReleaseKeys, StopSelf, ReadHosts, Show, Say, Sign, StoreHostKey, Record, Examined,
-                 Progress, RunOver, KeepTree, Finish>;
+                 StartPmix, AdoptProcess, Signal, KillLeftovers, ClientSend, ClientClose, DrainOutput,
+                 PauseOutput, PauseClient, LookAtClient, SpoolWrite, SpoolRead, WriteInput, RecallPipe,
+                 ResizeTerminal, ReadInput, ReleaseKeys, StopSelf, ReadHosts, Show, Say, Sign, StoreHostKey,
+                 Record, Examined, Progress, RunOver, KeepTree, Finish>;
 /// One of them; see wire::Message.
 struct Action : AnyAction {
   template <OneOf<AnyAction> T>

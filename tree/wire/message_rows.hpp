@@ -177,7 +177,10 @@ inline constexpr Rows kAll{
     up<FenceUp>(nobody).most(kGiven).uncounted(),  // proto::FencePart judges it
     up<Inquiry>(process(&Inquiry::process)).uncounted().to_root(),
     up<InquiryReply>(process(&InquiryReply::process)).most({kMaxSaid + kMostAnswered}).uncounted().to_root(),
-    up<NameInquiry>(process(&NameInquiry::process)).most({kMaxSaid + kMostName + kMostPublished}).uncounted().to_root(),
+    up<NameInquiry>(process(&NameInquiry::process))
+        .most({kMaxSaid + kMostName + kMostPublished})
+        .uncounted()
+        .to_root(),
 };
 
 template <class... Row>

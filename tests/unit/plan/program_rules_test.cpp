@@ -87,9 +87,10 @@ TEST_CASE("an MPI program is refused where it would be several jobs of size 1, u
     fixture.options.counts.pes = 4;
     CHECK(fixture.complaint({1, 1}).empty());
     fixture.options.process.pmi = Pmi::none;
-    CHECK(fixture.complaint({1, 1}) ==
-          "options: ./app is an MPI program, and ++pmi none serves none: each process would be alone, a job of "
-          "size 1; leave that out; ++singletons starts it so all the same");
+    CHECK(
+        fixture.complaint({1, 1}) ==
+        "options: ./app is an MPI program, and ++pmi none serves none: each process would be alone, a job of "
+        "size 1; leave that out; ++singletons starts it so all the same");
     fixture.options.process.singletons = true;
     CHECK(fixture.complaint({1, 1}).empty());
   }
@@ -106,7 +107,8 @@ TEST_CASE("an MPI program is refused where it would be several jobs of size 1, u
   CHECK_FALSE(by_cores.rules.check(counted).ok());
 }
 
-TEST_CASE("PMI is offered to all but Charm++ programs, PMIx to those that need it, unless the user says more") {
+TEST_CASE(
+    "PMI is offered to all but Charm++ programs, PMIx to those that need it, unless the user says more") {
   using Pmix = wire::MpiService::Pmix;
   Options options;
   const wire::MpiService pmi{true, Pmix::none}, pmix{false, Pmix::needed}, both{true, Pmix::wanted},

@@ -34,7 +34,8 @@ void PmiServer::received(ClientId id, std::string_view bytes, Instant now, Clien
   for (std::size_t end = 0; (end = buffer.find('\n', begin)) != std::string::npos; begin = end + 1) {
     if (client->second.stage == Stage::aborted) break;
     const std::string line = buffer.substr(begin, end - begin);
-    if (const std::string wrong = on(*client, line, now, out); !wrong.empty()) return drop(client, wrong, out);
+    if (const std::string wrong = on(*client, line, now, out); !wrong.empty())
+      return drop(client, wrong, out);
   }
   buffer.erase(0, begin);
   if (buffer.size() > kMostRequest)
@@ -66,7 +67,8 @@ void PmiServer::answer(ClientId client, std::string_view line, ClientOutputs& ou
 
 // ---- requests
 
-std::string PmiServer::on(Clients::value_type& client, std::string_view text, Instant now, ClientOutputs& out) {
+std::string PmiServer::on(Clients::value_type& client, std::string_view text, Instant now,
+                          ClientOutputs& out) {
   auto& [id, state] = client;
   if (state.spawn > 0) return part_of_spawn(client, text, out);
   const PmiLine line{text};
@@ -214,9 +216,9 @@ void PmiServer::answered(const wire::Answered& message, ClientOutputs& out) {
   const bool has_port = asker->word == "lookup" && why.empty();
   answer(asker->client,
          fmt::format("{}_result rc={}{}{}", asker->word, why.empty() ? 0 : 1,
-                     has_port       ? " port="
-                     : why.empty()  ? ""
-                                    : " msg=",
+                     has_port      ? " port="
+                     : why.empty() ? ""
+                                   : " msg=",
                      has_port ? message.bytes : why),
          out);
 }

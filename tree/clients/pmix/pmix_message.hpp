@@ -112,8 +112,8 @@ struct Heard {
   std::uint32_t process = 0;
 };
 
-using Message = std::variant<Describe, Over, Named, Wanted, Taken, Exited, Serving, Failed, Connected, Finalized,
-                             Aborting, Entered, Inquiring, Naming, Given, Logged, Heard>;
+using Message = std::variant<Describe, Over, Named, Wanted, Taken, Exited, Serving, Failed, Connected,
+                             Finalized, Aborting, Entered, Inquiring, Naming, Given, Logged, Heard>;
 
 /// One frame; empty: it is too large for one.
 std::string encode(const Message& message);

@@ -214,10 +214,14 @@ std::string PmixServer::on(const pmix::Inquiring& message, ClientOutputs& out) {
 std::string PmixServer::on(pmix::Naming& message, ClientOutputs& out) {
   if (stage_of(message.process) == nullptr) return "a name of a process that is not here";
   const Asker asker{message.call, true};
-  const bool is_short = message.name.size() <= wire::kMostName && message.value.size() <= wire::kMostPublished;
+  const bool is_short =
+      message.name.size() <= wire::kMostName && message.value.size() <= wire::kMostPublished;
   if (!is_short || inquiries_.size() >= kMostInquiries)
     return tell(asker, "it is too long, or too many are asked for", {}, out), std::string{};
-  inquiries_.ask(wire::NameInquiry{message.process, {kPmixService, 0}, message.deed, std::move(message.name),
+  inquiries_.ask(wire::NameInquiry{message.process,
+                                   {kPmixService, 0},
+                                   message.deed,
+                                   std::move(message.name),
                                    std::move(message.value)},
                  asker, now_, out);
   return {};
@@ -243,9 +247,11 @@ std::string PmixServer::on(pmix::Given& message, ClientOutputs& out) {
   const auto wanted = wanted_.find(message.call);
   if (wanted == wanted_.end()) return "an answer that nobody waits for";
   const wire::Inquired& inquiry = wanted->second;
-  wire::InquiryReply reply{inquiry.process, inquiry.asker, inquiry.id, message.failure, std::move(message.bytes)};
+  wire::InquiryReply reply{inquiry.process, inquiry.asker, inquiry.id, message.failure,
+                           std::move(message.bytes)};
   if (reply.bytes.size() > wire::kMostAnswered) {
-    reply.failure = fmt::format("it has given {} bytes: {} are allowed", reply.bytes.size(), wire::kMostAnswered);
+    reply.failure =
+        fmt::format("it has given {} bytes: {} are allowed", reply.bytes.size(), wire::kMostAnswered);
     reply.bytes.clear();
   }
   wanted_.erase(wanted);
@@ -255,11 +261,7 @@ std::string PmixServer::on(pmix::Given& message, ClientOutputs& out) {
 
 void PmixServer::lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) {
   for (const wire::ProcessSet::Range& range : processes) lost_.add(range);
-  const auto is_lost = [&](const auto& inquiry) {
-    const auto* one = std::get_if<wire::Inquiry>(&inquiry);
-    return one != nullptr && lost_.contains(one->about);
-  };
-  for (const Asker& asker : inquiries_.take_if(is_lost)) tell(asker, "it is lost", {}, out);
+  for (const Asker& asker : inquiries_.take_about(lost_)) tell(asker, "it is lost", {}, out);
 }
 
 std::string PmixServer::on(pmix::Logged& message, ClientOutputs& out) {

@@ -62,7 +62,8 @@ private:
     std::uint64_t call = 0;
     bool is_name = false;
   };
-  void tell(const Asker& asker, const std::string& failure, const std::string& bytes, ClientOutputs& out) const;
+  void tell(const Asker& asker, const std::string& failure, const std::string& bytes,
+            ClientOutputs& out) const;
   /// Empty, or what is wrong with it: the helper is then dropped.
   std::string on(const pmix::Serving& message, ClientOutputs& out);
   std::string on(const pmix::Failed& message, ClientOutputs& out);
@@ -88,7 +89,7 @@ private:
   std::optional<ClientId> helper_;
   pmix::Decoder decoder_{pmix::Decoder::From::helper};
   bool is_ready_ = false;
-  std::vector<Stage> stages_;  // by rank
+  std::vector<Stage> stages_;                  // by rank
   std::map<Group, std::uint32_t> fences_;      // entered so far
   std::map<wire::Fence, std::uint64_t> open_;  // with the helper's call
   std::map<Group, wire::FenceDown> failed_;    // before they were entered here

@@ -271,7 +271,8 @@ proto::ClientId ClientListener::take(UniqueFd fd, proto::ClientKind kind, std::u
   return begin(fd.release(), kind, {}, process);
 }
 
-proto::ClientId ClientListener::begin(int fd, proto::ClientKind kind, Listener::Peer peer, std::uint32_t made_for) {
+proto::ClientId ClientListener::begin(int fd, proto::ClientKind kind, Listener::Peer peer,
+                                      std::uint32_t made_for) {
   const proto::ClientId id = ++last_;
   auto connection = std::make_shared<Connection>(*this, fd, kind, id, peer.address);
   connections_.emplace(id, connection);

@@ -36,7 +36,8 @@ UniqueFd PmixProcess::start(const std::string& program, const std::vector<std::s
 Result<UniqueFd> PmixProcess::try_start(const std::string& program,
                                         const std::vector<std::string>& environment) {
   auto pair = socket_pair();
-  if (!pair) return Error{Errc::spawn_failed, Phase::spawn, "out of file descriptors", "raise ulimit -n there"};
+  if (!pair)
+    return Error{Errc::spawn_failed, Phase::spawn, "out of file descriptors", "raise ulimit -n there"};
   SpawnRequest request;
   request.program = "/proc/self/exe";
   request.arguments = {"charmrun", std::string{kPmixHelperWord}, program, folder_};

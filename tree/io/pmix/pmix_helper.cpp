@@ -19,6 +19,7 @@
 
 #include "tree/base/overloaded.hpp"
 #include "tree/clients/pmix/pmix_message.hpp"
+#include "tree/io/host/pmix_process.hpp"
 #include "tree/io/pmix/pmix_library.hpp"
 
 namespace charmtree::io {
@@ -79,8 +80,7 @@ std::pair<std::string, std::string> maps_of(const pmix::Describe& job) {
 
 class PmixHelper {
 public:
-  PmixHelper(PmixLibrary library, std::string folder)
-      : library_(library), folder_(std::move(folder)) {}
+  PmixHelper(PmixLibrary library, std::string folder) : library_(library), folder_(std::move(folder)) {}
 
   /// Until the launcher goes.
   void run();
@@ -323,7 +323,8 @@ std::string PmixHelper::serve(const pmix::Describe& job) {
   serves_ = true;
   const auto [nodes, processes] = maps_of(job);
   char *node_map = nullptr, *process_map = nullptr;
-  if (auto why = failure("PMIx_generate_regex", library_.generate_regex(nodes.c_str(), &node_map)); !why.empty())
+  if (auto why = failure("PMIx_generate_regex", library_.generate_regex(nodes.c_str(), &node_map));
+      !why.empty())
     return why;
   if (auto why = failure("PMIx_generate_ppn", library_.generate_ppn(processes.c_str(), &process_map));
       !why.empty())
@@ -340,17 +341,18 @@ std::string PmixHelper::serve(const pmix::Describe& job) {
   for (const char* key : {PMIX_TMPDIR, PMIX_NSDIR}) about.add(key, folder_);
   about.add_true(PMIX_TDIR_RMCLEAN);
   const pmix_proc_t name = process_of(name_space_, 0);
-  if (auto why = failure("PMIx_server_register_nspace",
-                         library_.register_nspace(static_cast<const char*>(name.nspace),
-                                                  static_cast<int>(job.count), about.data(), about.size(),
-                                                  nullptr, nullptr));
+  if (auto why =
+          failure("PMIx_server_register_nspace",
+                  library_.register_nspace(static_cast<const char*>(name.nspace), static_cast<int>(job.count),
+                                           about.data(), about.size(), nullptr, nullptr));
       !why.empty())
     return why;
   pmix::Serving serving;
   for (std::uint32_t rank = 0; rank < job.count; ++rank) {
     const pmix_proc_t process = process_of(name_space_, job.first + rank);
-    if (auto why = failure("PMIx_server_register_client",
-                           library_.register_client(&process, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
+    if (auto why =
+            failure("PMIx_server_register_client",
+                    library_.register_client(&process, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
         !why.empty())
       return why;
     char** variables = nullptr;
@@ -377,8 +379,8 @@ void PmixHelper::on(const pmix::Over& over) {
   if (done == nullptr) return;
   auto* bytes = new std::string{over.given ? *over.given : std::string{}};
   const auto release = [](void* data) { delete static_cast<std::string*>(data); };
-  (*done)(over.failure.empty() ? PMIX_SUCCESS : PMIX_ERR_PROC_ABORTED, bytes->data(), bytes->size(), call.data,
-          release, bytes);
+  (*done)(over.failure.empty() ? PMIX_SUCCESS : PMIX_ERR_PROC_ABORTED, bytes->data(), bytes->size(),
+          call.data, release, bytes);
 }
 
 /// What is looked up is only looked at during the call.
@@ -444,7 +446,10 @@ void PmixHelper::run() {
 
 }  // namespace
 
-int run_pmix_helper(const std::string& program, const std::string& folder) {
+std::optional<int> run_pmix_helper(const std::vector<std::string>& words) {
+  constexpr std::size_t kWords = 4;
+  if (words.size() != kWords || words[1] != kPmixHelperWord) return {};
+  const std::string &program = words[2], &folder = words[3];
   ::signal(SIGPIPE, SIG_IGN);
   auto library = PmixLibrary::load(program);
   if (!library) {

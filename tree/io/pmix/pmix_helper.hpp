@@ -8,12 +8,14 @@
 // launcher says and does nothing else.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace charmtree::io {
 
-/// Until stdin, its connection to the launcher, ends. `program` as in PmixLibrary::load; `folder` is private
-/// and empty, and is removed. The exit status.
-int run_pmix_helper(const std::string& program, const std::string& folder);
+/// If `words` are those of a helper (kPmixHelperWord): is one until stdin, its connection to the launcher,
+/// ends, removes its folder, and does not return.
+std::optional<int> run_pmix_helper(const std::vector<std::string>& words);
 
 }  // namespace charmtree::io

@@ -110,7 +110,8 @@ TEST_CASE("a process joins, and ends well or not", "[pmix]") {
 }
 
 TEST_CASE("an abort has its status, and the reason if there is one", "[pmix]") {
-  for (const auto& [text, shown] : {std::pair{"N/A", "MPI_Abort"}, {"", "MPI_Abort"}, {"no", "MPI_Abort: no"}}) {
+  for (const auto& [text, shown] :
+       {std::pair{"N/A", "MPI_Abort"}, {"", "MPI_Abort"}, {"no", "MPI_Abort: no"}}) {
     Bench b;
     b.begin();
     b.says(pmix::Aborting{3, 7, text});
@@ -173,7 +174,8 @@ TEST_CASE("a fence that has failed before it was entered here fails then", "[pmi
   CHECK(b.told<pmix::Over>().at(0).failure == "process 5 is lost");
 }
 
-TEST_CASE("what another host's process has given is asked for until it is answered, or the process lost", "[pmix]") {
+TEST_CASE("what another host's process has given is asked for until it is answered, or the process lost",
+          "[pmix]") {
   Bench b;
   b.begin();
   b.says(pmix::Inquiring{21, 5});
@@ -206,7 +208,8 @@ TEST_CASE("another host is told what a process here has given, once for each tim
   b.says(pmix::Given{wanted[0].call, "", "card"});
   const auto reply = b.said<wire::InquiryReply>();
   REQUIRE(reply.size() == 1);
-  CHECK((reply[0].process == 3 && reply[0].asker == 5 && reply[0].id.number == 9 && reply[0].bytes == "card"));
+  CHECK(
+      (reply[0].process == 3 && reply[0].asker == 5 && reply[0].id.number == 9 && reply[0].bytes == "card"));
 }
 
 TEST_CASE("a name is asked for over the root", "[pmix]") {
