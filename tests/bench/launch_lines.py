@@ -39,13 +39,13 @@ class Settings:
 
 
 @contextlib.contextmanager
-def _up(count: int, cpu_share: float | None = None) -> Iterator[tuple[Cluster, list[str]]]:
+def up(count: int, cpu_share: float | None = None) -> Iterator[tuple[Cluster, list[str]]]:
     """Hosts, and the names of all but the first."""
     with Cluster(count + 1, cpu_share=cpu_share) as hosts:
         yield hosts, hosts.names[1:]
 
 
-def _ours(settings: Settings, hosts: Cluster, names: list[str], program: str | Path) -> list[str]:
+def our_command(settings: Settings, hosts: Cluster, names: list[str], program: str | Path) -> list[str]:
     words = [settings.charmrun, f"+p{len(names)}", "++nodelist", hosts.nodelist(names), program]
     return [str(word) for word in words]
 
@@ -55,8 +55,8 @@ def _ours(settings: Settings, hosts: Cluster, names: list[str], program: str | P
 
 def wall(settings: Settings) -> Iterator[Line]:
     program = peer.make_floor()
-    with _up(HOSTS) as (hosts, names):
-        ours = _ours(settings, hosts, names, peer.TRUE)
+    with up(HOSTS) as (hosts, names):
+        ours = our_command(settings, hosts, names, peer.TRUE)
         contestants: dict[str, Callable[[], float]] = {
             "floor": lambda: floor(hosts, program, names),
             "charmrun": lambda: good(hosts, ours),
@@ -64,32 +64,32 @@ def wall(settings: Settings) -> Iterator[Line]:
         }
         missing = ""
         try:
-            hydra = peer.hydra_command(peer.make_peers(), names, [peer.TRUE])
+            hydra = peer.hydra_command(peer.make_hydra(), names, [peer.TRUE])
             contestants["Hydra"] = lambda: good(hosts, hydra)
         except peer.NoPeer as error:
             missing = str(error)
-        times = _interleaved(settings, contestants, settings.rounds)
-    ratios = _ratios(times["charmrun"], times["floor"])
+        times = interleaved(settings, contestants, settings.rounds)
+    ratios = ratios(times["charmrun"], times["floor"])
     detail = f"charmrun {spread(times['charmrun'])} s, floor {spread(times['floor'])} s"
     ratio = statistics.median(ratios)
     yield Line(f"{HOSTS} hosts, wall / floor", f"{ratio:.2f}; {detail}", "<= 1.15", ratio <= 1.15)
-    ratio = statistics.median(_ratios(times["charmrun"], times["early"]))
+    ratio = statistics.median(ratios(times["charmrun"], times["early"]))
     what = f"{HOSTS} hosts, none starts before all have answered, wall / ++start-early"
     yield Line(what, f"{ratio:.2f}; early {spread(times['early'])} s", "<= 1.05", ratio <= 1.05)
     what = f"{HOSTS} hosts, wall / Hydra's, every pair"
     if missing:
         yield Line(what, missing, "<= 1", None)
         return
-    worst = max(_ratios(times["charmrun"], times["Hydra"]))
+    worst = max(ratios(times["charmrun"], times["Hydra"]))
     yield Line(what, f"{worst:.2f} at most; Hydra {spread(times['Hydra'])} s", "<= 1", worst <= 1)
 
 
-def _interleaved(settings: Settings, contestants: dict[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
+def interleaved(settings: Settings, contestants: dict[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
     """With a sign of life after each run."""
     return in_turns(contestants, rounds, lambda number, name, took: settings.say(f"round {number + 1} of {rounds}: {name} {took:.3f} s"))
 
 
-def _ratios(mine: list[float], others: list[float]) -> list[float]:
+def ratios(mine: list[float], others: list[float]) -> list[float]:
     return [a / b for a, b in zip(mine, others, strict=True)]
 
 
@@ -101,10 +101,10 @@ def cpu(settings: Settings) -> Iterator[Line]:
     from its fork, until its exit; and once for each host what comes before main, for which the whole of
     `charmrun ++version` is taken."""
     library = peer.make_usage()
-    with _up(HOSTS) as (hosts, names):
+    with up(HOSTS) as (hosts, names):
         script = f"#!/bin/sh\nLAUNCHER_USAGE={_USAGE} LD_PRELOAD={library} exec {settings.charmrun} \"$@\"\n"
         launcher = hosts.put(0, f"{SHARED}/launcher", script, mode=0o755)
-        words = ["++launcher", launcher, *_ours(settings, hosts, names, peer.TRUE)[1:]]
+        words = ["++launcher", launcher, *our_command(settings, hosts, names, peer.TRUE)[1:]]
         runs = [_used(hosts, [launcher, *words]) for _ in range(_CPU_RUNS + 1)][1:]
         start = statistics.median(_start(settings, hosts) for _ in range(_CPU_RUNS))
     ms = statistics.median(sum(map(sum, run.values())) / HOSTS for run in runs) + start
@@ -141,7 +141,7 @@ def _start(settings: Settings, hosts: Cluster) -> float:
 
 def dead(settings: Settings) -> Iterator[Line]:
     drops = "++on-host-failure" in _help(settings)
-    with _up(HOSTS) as (hosts, names):
+    with up(HOSTS) as (hosts, names):
         gone = [hosts.names[index] for index in _DEAD]
         living = [name for name in names if name not in gone]
         words = [f"+p{HOSTS}", "++nodelist", hosts.nodelist(names), "++timeout", _TIMEOUT_S]
@@ -199,12 +199,12 @@ def _help(settings: Settings) -> str:
 
 
 def touchy(settings: Settings) -> Iterator[Line]:
-    with _up(HOSTS - _ALIASES + 1) as (hosts, names):
+    with up(HOSTS - _ALIASES + 1) as (hosts, names):
         machine, others = names[-1], names[:-1]
         names = [*_make_aliases(hosts, machine), *others]
         for host in hosts.names[1:]:
             hosts.sshd(host, _TOUCHY)
-        words = _ours(settings, hosts, names, peer.TRUE)
+        words = our_command(settings, hosts, names, peer.TRUE)
         bad, times = 0, []
         for number in range(settings.launches):
             done = timed(hosts, words)
@@ -240,11 +240,11 @@ def dilated(settings: Settings) -> Iterator[Line]:
         for name in targets:
             yield Line(f"{HOSTS} dilated hosts, {name}'s time / ours", str(error), "", None)
         return
-    with _up(HOSTS, cpu_share=_SHARE) as (hosts, names):
-        plain = _ours(settings, hosts, names, peer.TRUE)
-        charm = _ours(settings, hosts, names, peers.charm_exit)
+    with up(HOSTS, cpu_share=_SHARE) as (hosts, names):
+        plain = our_command(settings, hosts, names, peer.TRUE)
+        charm = our_command(settings, hosts, names, peers.charm_exit)
         theirs = [str(peers.charm_charmrun), *charm[1:]]
-        hydra = peer.hydra_command(peers, names, [peer.TRUE])
+        hydra = peer.hydra_command(peers.hydra, names, [peer.TRUE])
         contestants: dict[str, Callable[[], float]] = {
             "charmrun": lambda: good(hosts, plain),
             "the flat loop": lambda: floor(hosts, peers.floor, names),
@@ -252,13 +252,10 @@ def dilated(settings: Settings) -> Iterator[Line]:
             "Hydra": lambda: good(hosts, hydra),
             "Charm++'s charmrun": lambda: started(hosts, theirs),
         }
-        times = _interleaved(settings, contestants, settings.dilated_rounds)
+        times = interleaved(settings, contestants, settings.dilated_rounds)
     for name, target in targets.items():
         ours = times["charmrun, Charm++ program" if name == "Charm++'s charmrun" else "charmrun"]
         ratio = statistics.median(times[name]) / statistics.median(ours)
         detail = f"{spread(times[name])} s, ours {spread(ours)} s"
         what = f"{HOSTS} dilated hosts, {name}'s time / ours"
         yield Line(what, f"{ratio:.1f}; {detail}", f">= {target:g}", ratio >= target)
-
-
-GROUPS = {"wall": wall, "cpu": cpu, "dead": dead, "touchy": touchy, "dilated": dilated}

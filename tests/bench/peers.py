@@ -73,6 +73,10 @@ def make_prterun() -> Path:
     return _environment("openmpi") / "bin/prterun"
 
 
+def make_mpirun() -> Path:
+    return _environment("openmpi") / "bin/mpirun"
+
+
 # Root may start it, and more processes than there are cores.
 PRTERUN_WORDS = ["--allow-run-as-root", "--map-by", ":oversubscribe"]
 
@@ -90,10 +94,18 @@ def make_charm() -> tuple[Path, Path]:
     return packages / "charmrun/charmrun", _compiled("charm_exit.c", str(library), f"-Wl,-rpath,{library.parent}")
 
 
-def hydra_command(peers: Peers, hosts: list[str], program: list[str]) -> list[str]:
+def hydra_command(hydra: Path, hosts: list[str], program: list[str]) -> list[str]:
     """One process on each of these hosts, by ssh."""
     names = ",".join(hosts)
-    return [str(peers.hydra), "-launcher", "ssh", "-hosts", names, "-ppn", "1", "-n", str(len(hosts)), *program]
+    return [str(hydra), "-launcher", "ssh", "-hosts", names, "-ppn", "1", "-n", str(len(hosts)), *program]
+
+
+def mpirun_command(mpirun: Path, hosts: list[str], program: list[str]) -> list[str]:
+    """The same with Open MPI's; what it starts on the hosts is where it is here."""
+    here = mpirun.parents[1]
+    environment = [f"OPAL_PREFIX={here}", f"PRTE_PREFIX={here}", f"PMIX_PREFIX={here}", "OMPI_MCA_btl=^ofi"]
+    words = ["--allow-run-as-root", "--map-by", "ppr:1:node", "--prefix", str(here), "-x", "OPAL_PREFIX", "-x", "OMPI_MCA_btl", "--host", ",".join(hosts)]
+    return ["env", *environment, str(mpirun), *words, "-n", str(len(hosts)), *program]
 
 
 def _environment(package: str) -> Path:

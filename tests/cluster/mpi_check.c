@@ -2,7 +2,7 @@
  * An MPI program. Every process speaks to every other one, so that each address which it has got is used.
  * mpi_check [DEED RANK]: there, abort (status 7), kill (itself) or leave (without MPI_Finalize), while the
  * others wait: who speaks to it may abort before its end is known; or exit (5, when all is done); or publish
- * a name, which all look up.
+ * a name, which all look up. init: nothing is done between MPI_Init and MPI_Finalize.
  */
 #include <mpi.h>
 #include <poll.h>
@@ -18,6 +18,7 @@ int main(int count, char** words) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const char* deed = count == 3 ? words[1] : "none";
+  if (!strcmp(deed, "init")) return MPI_Finalize();
   const int is_here = count == 3 && atoi(words[2]) == rank;
   const int aborts = !strcmp(deed, "abort"), dies = !strcmp(deed, "kill"), leaves = !strcmp(deed, "leave");
   if (aborts || dies || leaves) {
