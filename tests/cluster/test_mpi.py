@@ -159,6 +159,8 @@ def test_a_program_finds_pmi_only_where_it_is_served(cluster: Factory, charmrun:
     shell = ["sh", "-c", "echo ${PMI_FD:+fd} $PMI_RANK $PMI_SIZE $MPI_LOCALRANKID $MPI_LOCALNRANKS"]
     assert_good(run(hosts, charmrun, *words(hosts, 2, 2), *shell), ["fd 0 4 0 2", "fd 1 4 1 2", "fd 2 4 0 2", "fd 3 4 1 2"])
     assert_good(run(hosts, charmrun, *words(hosts, 1, 1), "++pmi", "none", *shell), [""])
+    ompi = ["sh", "-c", "echo ${PMI_FD:+fd} $PMIX_RANK $OMPI_COMM_WORLD_RANK $OMPI_COMM_WORLD_SIZE $OMPI_COMM_WORLD_LOCAL_RANK"]
+    assert_good(run(hosts, charmrun, *words(hosts, 2, 2), "++pmi", "pmix", *ompi), ["0 0 4 0", "1 1 4 1", "2 2 4 0", "3 3 4 1"])
 
 
 def helpers_of(hosts: Cluster, host: int) -> list[str]:

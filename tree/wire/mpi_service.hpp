@@ -28,6 +28,7 @@ struct MpiService {
   Pmix pmix = Pmix::none;
   std::vector<HostRun> layout = {};     // of the processes, in their order; empty: not known yet
   std::vector<std::string> names = {};  // of all hosts, by index, if there is PMIx
+  std::string name_space = {};          // of its processes: other users, who cannot know it, cannot be one
   friend bool operator==(const MpiService&, const MpiService&) = default;
 };
 

@@ -47,7 +47,7 @@ PmixServer::PmixServer(LocalProcesses local, const wire::JobSpec& job, std::uint
       stages_(local_.size()) {
   if (job.spawn.mpi.pmix == wire::MpiService::Pmix::none) return;
   const wire::MpiService& mpi = job.spawn.mpi;
-  job_ = {fmt::format("charmtree-{}-{}", job.id, job.loss.restarts),
+  job_ = {fmt::format("charmtree-{}-{}", mpi.name_space, job.loss.restarts),
           nodes_of(mpi),
           mpi.layout,
           place_of(own, mpi.layout),

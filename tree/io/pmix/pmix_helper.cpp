@@ -76,6 +76,20 @@ std::pair<std::string, std::string> maps_of(const pmix::Describe& job) {
   return {nodes, processes};
 }
 
+/// What its own launchers set: scripts choose a GPU by it. Version 4 takes itself for a single process unless
+/// it sees a resource manager that it knows.
+void add_variables_of_open_mpi(const pmix::Describe& job, std::uint32_t rank, std::uint32_t total,
+                               std::vector<std::string>& variables) {
+  for (const auto& [name, value] : {std::pair{"COMM_WORLD_SIZE", total},
+                                    {"COMM_WORLD_RANK", job.first + rank},
+                                    {"COMM_WORLD_LOCAL_SIZE", job.count},
+                                    {"COMM_WORLD_LOCAL_RANK", rank},
+                                    {"COMM_WORLD_NODE_RANK", rank},
+                                    {"UNIVERSE_SIZE", total}})
+    variables.push_back(fmt::format("OMPI_{}={}", name, value));
+  for (const char* disguise : {"OMPI_MCA_schizo=^orte", "OMPI_MCA_ess=pmi"}) variables.emplace_back(disguise);
+}
+
 // ---- the helper
 
 class PmixHelper {
@@ -360,8 +374,7 @@ std::string PmixHelper::serve(const pmix::Describe& job) {
       return why;
     std::vector<std::string>& its = serving.variables.emplace_back();
     for (char** each = variables; each != nullptr && *each != nullptr; ++each) its.emplace_back(*each);
-    // Open MPI 4 takes itself for a single process unless it sees a resource manager that it knows.
-    for (const char* disguise : {"OMPI_MCA_schizo=^orte", "OMPI_MCA_ess=pmi"}) its.emplace_back(disguise);
+    add_variables_of_open_mpi(job, rank, total, its);
   }
   tell(serving);
   return {};

@@ -17,9 +17,8 @@ constexpr ClientId kHelper = 5;
 
 wire::JobSpec job_with(Pmix pmix) {
   wire::JobSpec job;
-  job.id = "00000000000000ab";
   job.processes = 6;
-  job.spawn.mpi = {false, pmix, {{0, 1, 2}, {2, 2, 2}}, {"a", "spare", "b", "b"}};
+  job.spawn.mpi = {false, pmix, {{0, 1, 2}, {2, 2, 2}}, {"a", "spare", "b", "b"}, "unguessed"};
   return job;
 }
 
@@ -66,7 +65,7 @@ TEST_CASE("the helper is told what the job is, each node by a name of its own", 
   Bench b;
   const auto told = b.told<pmix::Describe>();
   REQUIRE(told.size() == 1);
-  CHECK(told[0].name_space == "charmtree-00000000000000ab-0");
+  CHECK(told[0].name_space == "charmtree-unguessed-0");
   CHECK(told[0].nodes == std::vector<std::string>{"a", "b", "b-3"});
   CHECK((told[0].own == 1 && told[0].first == 2 && told[0].count == 2));
   b.says(pmix::Serving{{{"A=2"}, {"A=3"}}});
