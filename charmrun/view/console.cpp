@@ -191,7 +191,12 @@ void Console::progress_line(std::string_view line) {
   output_.progress(visible(line).substr(0, size ? size->columns - 1U : kUsualColumns));
 }
 
+/// What goes into a pipe may be on the user's terminal the next moment, written by whoever reads that.
 void Console::show(proto::Show action) {
+  if (progressing_ && ::isatty(STDOUT_FILENO) == 0) {
+    progress_line({});
+    await_progress(kProgressFrom);
+  }
   news_.output(action);
   if (!news_.have_stdout()) return output_.show(std::move(action));
   if (action.output.wants_receipt) output_.confirm_passed(action.output.process);
