@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ccs/router.hpp"
+#include "tests/fuzz/script.hpp"
 
 namespace {
 
@@ -13,9 +14,7 @@ using namespace charmtree;
 
 constexpr std::uint32_t kProcesses = 3, kPesEach = 2;
 
-void require(bool condition) {
-  if (!condition) __builtin_trap();
-}
+using charmtree::fuzz::require;
 
 ccs::Plan plan(bool keys_only) {
   ccs::Plan plan{0x0A000001};

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tests/fuzz/script.hpp"
 #include "tree/clients/charm_server.hpp"
 #include "tree/wire/ccs_message.hpp"
 #include "tree/wire/charm_message.hpp"
@@ -26,9 +27,7 @@ constexpr LocalProcesses kLocal{3, 4, 9};
 constexpr std::size_t kSpare = 3;
 constexpr std::size_t kMaxNotes = 8;
 
-void require(bool condition) {
-  if (!condition) __builtin_trap();
-}
+using charmtree::fuzz::require;
 
 class Input {
 public:

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/fuzz/script.hpp"
 #include "tree/wire/frame.hpp"
 #include "tree/wire/node_table.hpp"
 
@@ -17,9 +18,7 @@ using namespace charmtree::wire;
 
 constexpr std::size_t kLimit = 1024;
 
-void require(bool condition) {
-  if (!condition) __builtin_trap();
-}
+using charmtree::fuzz::require;
 
 struct Cut {
   std::vector<std::string> frames;  // made again from what was decoded

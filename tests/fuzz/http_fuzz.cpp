@@ -5,15 +5,14 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/fuzz/script.hpp"
 #include "tree/io/http_request.hpp"
 
 namespace {
 
 using namespace charmtree::io;
 
-void require(bool condition) {
-  if (!condition) __builtin_trap();
-}
+using charmtree::fuzz::require;
 
 struct Found {
   std::vector<std::string> requests;

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "tests/fuzz/script.hpp"
 #include "tree/clients/native_server.hpp"
 #include "tree/wire/ccs_message.hpp"
 #include "tree/wire/messages.hpp"
@@ -19,9 +20,7 @@ using namespace charmtree;
 using namespace charmtree::proto;
 namespace native = charmtree::wire::native;
 
-void require(bool condition) {
-  if (!condition) __builtin_trap();
-}
+using charmtree::fuzz::require;
 
 void hear(std::string_view bytes) {
   wire::FrameDecoder decoder{wire::kMaxLinkFrame};

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "charmrun/plan/nodelist.hpp"
+#include "tests/fuzz/script.hpp"
 
 namespace {
 
@@ -14,9 +15,7 @@ using namespace charmtree;
 
 constexpr std::uint64_t kMaxHosts = 1000;  // patterns that expand to a million names only cost time
 
-void require(bool condition) {
-  if (!condition) __builtin_trap();
-}
+using charmtree::fuzz::require;
 
 void check_hosts(const Nodelist& list) {
   require(!list.hosts.empty());

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "tests/fuzz/script.hpp"
 #include "tree/clients/pmi/pmi_server.hpp"
 
 namespace {
@@ -16,9 +17,7 @@ namespace {
 using namespace charmtree;
 using namespace charmtree::proto;
 
-void require(bool condition) {
-  if (!condition) __builtin_trap();
-}
+using charmtree::fuzz::require;
 
 class World {
 public:
@@ -122,10 +121,6 @@ private:
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   World world;
-  for (std::string_view script{reinterpret_cast<const char*>(data), size}; !script.empty();) {
-    const std::string_view line = script.substr(0, script.find('\n'));
-    script.remove_prefix(std::min(script.size(), line.size() + 1));
-    world.step(line);
-  }
+  charmtree::fuzz::play(world, data, size);
   return 0;
 }

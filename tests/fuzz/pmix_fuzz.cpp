@@ -8,6 +8,7 @@
 #include <string_view>
 #include <variant>
 
+#include "tests/fuzz/script.hpp"
 #include "tree/clients/pmix/pmix_server.hpp"
 
 namespace {
@@ -15,9 +16,7 @@ namespace {
 using namespace charmtree;
 using namespace charmtree::proto;
 
-void require(bool condition) {
-  if (!condition) __builtin_trap();
-}
+using charmtree::fuzz::require;
 
 class World {
 public:
@@ -181,10 +180,6 @@ private:
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   World world;
-  for (std::string_view script{reinterpret_cast<const char*>(data), size}; !script.empty();) {
-    const std::string_view line = script.substr(0, script.find('\n'));
-    script.remove_prefix(std::min(script.size(), line.size() + 1));
-    world.step(line);
-  }
+  charmtree::fuzz::play(world, data, size);
   return 0;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "tests/fuzz/script.hpp"
 #include "tree/overlay/sign_gate.hpp"
 #include "tree/wire/ssh_blob.hpp"
 #include "tree/wire/userauth.hpp"
@@ -13,9 +14,7 @@ namespace {
 
 using namespace charmtree;
 
-void require(bool condition) {
-  if (!condition) __builtin_trap();
-}
+using charmtree::fuzz::require;
 
 }  // namespace
 

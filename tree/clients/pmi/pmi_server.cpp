@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "tree/clients/ccs_answer.hpp"
-
 namespace charmtree::proto {
 
 namespace {
@@ -44,7 +42,7 @@ void PmiServer::received(ClientId id, std::string_view bytes, Instant now, Clien
 
 void PmiServer::closed(ClientId id, Instant, ClientOutputs& out) {
   const auto client = clients_.find(id);
-  if (client != clients_.end()) forget(client, "it left without MPI_Finalize", false, out);
+  if (client != clients_.end()) forget(client, kLeftEarly, false, out);
 }
 
 void PmiServer::drop(Clients::iterator client, const std::string& why, ClientOutputs& out) {
@@ -80,10 +78,7 @@ std::string PmiServer::on(Clients::value_type& client, std::string_view text, In
   if (state.stage == Stage::asks) return fmt::format("{} before an answer", command.substr(0, kMostKey));
   if (command == "abort") {
     state.stage = Stage::aborted;
-    const std::string_view why = line.rest("message");
-    const bool says_why = !why.empty() && why != "abort";  // MPICH's word where the program gives none
-    out.push_back(Aborted{state.process, line.number("exitcode", 1),
-                          fmt::format("MPI_Abort{}{}", says_why ? ": " : "", says_why ? why : "")});
+    out.push_back(abort(state.process, line.number("exitcode", 1), line.rest("message"), "abort"));
     return {};
   }
   if (state.stage == Stage::ended) return fmt::format("{} after finalize", command.substr(0, kMostKey));
@@ -272,10 +267,6 @@ void PmiServer::lost(const std::vector<wire::ProcessSet::Range>& processes, Clie
 }
 
 // ---- the rest
-
-void PmiServer::request(std::uint32_t process, std::string payload, ClientOutputs& out) {
-  out.push_back(failed_request(process, payload, "takes no requests"));
-}
 
 void PmiServer::vacate(std::uint32_t process, std::uint32_t, bool, ClientOutputs& out) {
   const auto client = std::find_if(clients_.begin(), clients_.end(),

@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "tree/clients/client_server.hpp"
+#include "tree/clients/mpi_server.hpp"
 #include "tree/clients/open_inquiries.hpp"
 #include "tree/clients/pmi/pmi_line.hpp"
 #include "tree/wire/process_set.hpp"
@@ -29,7 +29,7 @@ struct PmiJob {
   std::uint32_t universe = 0;
 };
 
-class PmiServer : public ClientServer {
+class PmiServer : public MpiServer {
 public:
   PmiServer(LocalProcesses local, PmiJob job) : local_(std::move(local)), job_(std::move(job)) {}
 
@@ -40,18 +40,9 @@ public:
   void tick(Instant now, ClientOutputs& out) override { inquiries_.tick(now, out); }
   Instant next_deadline() const override { return inquiries_.next_deadline(); }
 
-  bool fork(std::uint32_t, std::uint32_t, ClientOutputs&) override { return false; }
-  void table(const wire::Blob&, ClientOutputs&) override {}
-  void release(BarrierKind, ClientOutputs&) override {}
-  void printed(std::uint32_t, ClientOutputs&) override {}
-  void scanned(std::uint32_t, std::string_view, ClientOutputs&) override {}
-  void request(std::uint32_t process, std::string payload, ClientOutputs& out) override;
-  void queue_pairs(std::uint32_t, std::string_view, ClientOutputs&) override {}
   void fenced(const wire::FenceDown& fence, ClientOutputs& out) override;
   void answered(const wire::Answered& answer, ClientOutputs& out) override;
   void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) override;
-  void finish(ClientOutputs&) override {}
-  ProgramKind program() const override { return ProgramKind::mpi; }
   void join(std::uint32_t process) override { local_.joined.push_back(process); }
   void vacate(std::uint32_t process, std::uint32_t restarts, bool is_awaited, ClientOutputs& out) override;
   void reshape(const LocalProcesses& local, const std::vector<std::uint32_t>&) override { local_ = local; }

@@ -8,8 +8,6 @@
 #include <set>
 #include <utility>
 
-#include "tree/clients/ccs_answer.hpp"
-
 namespace charmtree::proto {
 
 namespace {
@@ -141,14 +139,12 @@ std::string PmixServer::on(const pmix::Finalized& message, ClientOutputs& out) {
   return {};
 }
 
-/// Open MPI prints its own words, and gives none, or "N/A".
+/// Open MPI prints its own words.
 std::string PmixServer::on(pmix::Aborting& message, ClientOutputs& out) {
   Stage* stage = stage_of(message.process);
   if (stage == nullptr || *stage == Stage::silent) return "a process that is not here aborts";
-  const bool says_why = !message.text.empty() && message.text != "N/A";
   if (std::exchange(*stage, Stage::ended) == Stage::joined)
-    out.push_back(Aborted{message.process, message.status,
-                          fmt::format("MPI_Abort{}{}", says_why ? ": " : "", says_why ? message.text : "")});
+    out.push_back(abort(message.process, message.status, message.text, "N/A"));
   return {};
 }
 
@@ -276,7 +272,7 @@ std::string PmixServer::on(const pmix::Heard& message, ClientOutputs& out) {
   Stage* stage = stage_of(message.process);
   if (stage == nullptr) return "a process that is not here has ended";
   if (std::exchange(*stage, Stage::ended) == Stage::joined)
-    out.push_back(ClientLost{message.process, "it left without MPI_Finalize"});
+    out.push_back(ClientLost{message.process, kLeftEarly});
   return {};
 }
 
@@ -284,10 +280,6 @@ std::string PmixServer::on(const pmix::Heard& message, ClientOutputs& out) {
 
 void PmixServer::exited(std::uint32_t process, ClientOutputs& out) {
   tell(pmix::Exited{process}, out);
-}
-
-void PmixServer::request(std::uint32_t process, std::string payload, ClientOutputs& out) {
-  out.push_back(failed_request(process, payload, "takes no requests"));
 }
 
 }  // namespace charmtree::proto

@@ -15,13 +15,13 @@
 #include <string_view>
 #include <vector>
 
-#include "tree/clients/client_server.hpp"
+#include "tree/clients/mpi_server.hpp"
 #include "tree/clients/open_inquiries.hpp"
 #include "tree/clients/pmix/pmix_message.hpp"
 
 namespace charmtree::proto {
 
-class PmixServer : public ClientServer {
+class PmixServer : public MpiServer {
 public:
   /// `own`: index of this host.
   PmixServer(LocalProcesses local, const wire::JobSpec& job, std::uint32_t own);
@@ -32,19 +32,10 @@ public:
   void tick(Instant now, ClientOutputs& out) override { inquiries_.tick(now, out); }
   Instant next_deadline() const override { return inquiries_.next_deadline(); }
 
-  bool fork(std::uint32_t, std::uint32_t, ClientOutputs&) override { return false; }
-  void table(const wire::Blob&, ClientOutputs&) override {}
-  void release(BarrierKind, ClientOutputs&) override {}
-  void printed(std::uint32_t, ClientOutputs&) override {}
-  void scanned(std::uint32_t, std::string_view, ClientOutputs&) override {}
-  void request(std::uint32_t process, std::string payload, ClientOutputs& out) override;
-  void queue_pairs(std::uint32_t, std::string_view, ClientOutputs&) override {}
   void fenced(const wire::FenceDown& fence, ClientOutputs& out) override;
   void inquired(const wire::Inquired& inquiry, ClientOutputs& out) override;
   void answered(const wire::Answered& answer, ClientOutputs& out) override;
   void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) override;
-  void finish(ClientOutputs&) override {}
-  ProgramKind program() const override { return ProgramKind::mpi; }
   void exited(std::uint32_t process, ClientOutputs& out) override;
 
   /// Different groups of processes that may have fences.
