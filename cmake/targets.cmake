@@ -12,6 +12,10 @@ endif()
 add_library(ct_options INTERFACE)
 target_include_directories(ct_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(ct_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # The compiler collects its garbage from 1 GB on instead of from 128 MB: an eighth less time for a quarter more memory.
+  target_compile_options(ct_options INTERFACE --param=ggc-min-heapsize=1000000)
+endif()
 if(CHARMTREE_TESTS)
   target_compile_options(ct_options INTERFACE -Werror) # not for who only installs: another compiler may have more to say
 endif()
