@@ -23,6 +23,7 @@
 #include "charmrun/doctor/doctor_console.hpp"
 #include "charmrun/launcher.hpp"
 #include "charmrun/machinery.hpp"
+#include "charmrun/mpiexec/command_line.hpp"
 #include "charmrun/plan/ccs_listener.hpp"
 #include "charmrun/plan/forward_keys.hpp"
 #include "charmrun/plan/history_file.hpp"
@@ -540,41 +541,36 @@ int run(const std::vector<std::string>& arguments) {
   if (is_launcher_mode(arguments)) return run_launcher();
   if (is_rank_mode(arguments)) return run_rank();
   if (const auto status = io::run_pmix_helper(arguments)) return *status;
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::string{value == nullptr ? "" : value};
-  };
-  auto options = parse_options(
-      arguments, {variable("NODELIST"), variable("CONV_RSH"), variable("HOME"), variable("CHARMRUN_IP"),
-                  variable("CONV_DAEMON"), variable("CHARMTREE_SERVER_HOST")});
-  if (!options) return complain(options.error()), kLauncherFailed;
-  if (options->help) return std::fputs(help_text().c_str(), stdout), 0;
-  if (options->version) return std::fputs(version_text().c_str(), stdout), 0;
-  switch (options->mode) {
+  const auto line = read_command_line(arguments);
+  if (!line) return complain(line.error()), kLauncherFailed;
+  const Options& options = line->options;
+  if (options.help) return std::fputs(line->help.c_str(), stdout), 0;
+  if (options.version) return std::fputs(version_text().c_str(), stdout), 0;
+  switch (options.mode) {
     case Mode::plan:
-      return show_plan(*options, arguments[0]);
+      return show_plan(options, arguments[0]);
     case Mode::doctor:
-      return run_doctor(*options, arguments[0]);
+      return run_doctor(options, arguments[0]);
     case Mode::list:
     case Mode::status:
-      return show_running(*options);
+      return show_running(options);
     case Mode::ccs:
-      return ask_handler(*options);
+      return ask_handler(options);
     case Mode::session:
-      return run_session(*options, arguments[0]);
+      return run_session(options, arguments[0]);
     case Mode::in:
-      return run_in(*options);
+      return run_in(options);
     case Mode::end:
-      return run_end(*options);
+      return run_end(options);
     case Mode::detach:
     case Mode::kill:
-      return run_order(*options);
+      return run_order(options);
     case Mode::attach:
-      return run_attach(*options, arguments[0]);
+      return run_attach(options, arguments[0]);
     case Mode::run:
       break;
   }
-  return run_root(*options, arguments);
+  return run_root(options, arguments);
 }
 
 /// Output passes through blocks of 64 KiB and more, which malloc would give back to the kernel each time, to

@@ -15,7 +15,7 @@ constexpr std::string_view kIntroduction =
     R"(charmrun starts a parallel program on many hosts, over ssh: Charm++, AMPI and
 charm4py programs as they are, and any other program.
 
-  charmrun [options] program [arguments]
+  charmrun [options] program [arguments] [: +pN program [arguments]]...
 
   charmrun +p4 ++local ./hello          4 processes on this machine
   charmrun +p64 ++nodelist nodes ./app  64 processes on the hosts in `nodes`

@@ -389,7 +389,97 @@ bool may_fold(const Options& options) {
   return !options.output.raw && options.output.file.empty() && label && label->names_processes();
 }
 
-Result<Options> parse_options(std::span<const std::string> argv, const OptionEnvironment& environment) {
+namespace {
+
+using Words = std::span<const std::string>;
+
+/// At each lone `:`, up to a lone `++`, behind which all words are the last program's.
+std::vector<Words> split_programs(Words words) {
+  const auto is = [](std::string_view what) {
+    return [what](const std::string& word) { return word == what; };
+  };
+  const auto end = std::find_if(words.begin(), words.end(), is("++"));
+  std::vector<Words> parts;
+  auto begin = words.begin();
+  for (auto colon = std::find_if(begin, end, is(":")); colon != end;
+       colon = std::find_if(begin, end, is(":"))) {
+    parts.emplace_back(begin, colon);
+    begin = colon + 1;
+  }
+  parts.emplace_back(begin, words.end());
+  return parts;
+}
+
+/// Of one of several programs.
+Result<std::uint32_t> processes_of(const Options& options) {
+  const Options::Counts& counts = options.counts;
+  if (counts.pes_per_process > 0 || (counts.pes > 0 && counts.processes > 0))
+    return bad_input("each of several programs has one number of processes", "give it by +p or ++n alone");
+  return std::max({counts.pes, counts.processes, 1U});
+}
+
+/// `words`: what is between two `:`, behind our own name.
+Result<FurtherCommand> further_command(Words words) {
+  std::vector<std::string> named{"charmrun"};
+  named.insert(named.end(), words.begin(), words.end());
+  Options options;
+  auto rest = scan(named, options);
+  if (!rest) return rest.error();
+  for (const std::string_view name : options.given) {
+    static constexpr std::array<std::string_view, 4> kOwn = {"p", "n", "np", "env"};
+    if (std::find(kOwn.begin(), kOwn.end(), name) == kOwn.end())
+      return bad_input(fmt::format("++{} behind a ':' is for all programs", name),
+                       "write it in front of the first one");
+  }
+  if (rest->empty()) return bad_input("no program was given behind a ':'", "charmrun +p2 ./a : +p6 ./b");
+  auto processes = processes_of(options);
+  if (!processes) return processes.error();
+  if (auto program = take_program(std::move(*rest), options); !program) return program.error();
+  return FurtherCommand{*processes, std::move(options.program), std::move(options.arguments),
+                        std::move(options.process.variables)};
+}
+
+/// What gives a job another number of processes than the one that is divided among its programs.
+Result<void> check_further(const Options& o) {
+  const std::pair<bool, std::string_view> excluded[] = {
+      {o.mode == Mode::doctor, "++doctor"},
+      {o.placement.is_by_processes(), "++processPer*"},
+      {o.placement.is_by_workers(), "++oneWthPer*"},
+      {o.placement.auto_provision, "++auto-provision"},
+      {o.host_failure.policy == wire::OnHostFailure::drop, "++on-host-failure drop"},
+      {o.recovery.restart_arguments.has_value(), "++restart-args"},
+      {o.recovery.shrink_ok, "++shrink-ok"},
+      {o.ccs.wanted, "++server"},
+  };
+  for (const auto& [given, name] : excluded) {
+    if (given)
+      return bad_input(fmt::format("{} and several programs exclude each other", name),
+                       "it is for a job of one program");
+  }
+  return {};
+}
+
+/// The first program's number of processes becomes that of all.
+Result<void> add_further(std::vector<FurtherCommand> commands, Options& options) {
+  if (options.program.empty()) return bad_input("no program was given in front of the ':'");
+  auto first = processes_of(options);
+  if (!first) return first.error();
+  std::uint64_t all = *first;
+  for (const FurtherCommand& command : commands) all += command.processes;
+  options.further = std::move(commands);
+  if (all > kMaxProcesses)
+    return bad_input(
+        fmt::format("the programs have {} processes; at most {} are possible", all, kMaxProcesses));
+  options.counts.pes = 0;
+  options.counts.processes = static_cast<std::uint32_t>(all);
+  options.counts.typed = {};
+  return check_further(options);
+}
+
+}  // namespace
+
+Result<Options> parse_options(std::span<const std::string> argv, const OptionEnvironment& environment,
+                              std::vector<FurtherCommand> further) {
   Options options;
   if (const ModeRow* mode = mode_of(argv)) {
     options.mode = mode->mode;
@@ -400,10 +490,23 @@ Result<Options> parse_options(std::span<const std::string> argv, const OptionEnv
       argv = argv.subspan(1);
     }
   }
-  auto rest = scan(argv, options);
+  const std::vector<Words> parts = split_programs(argv);
+  const bool runs =
+      !is_about_running_jobs(options.mode) && options.mode != Mode::session && options.mode != Mode::ccs;
+  if (parts.size() > 1 && !runs)
+    return bad_input("a lone ':' has no meaning here", "it stands between programs");
+  auto rest = scan(parts.front(), options);
   if (!rest) return rest.error();
   if (auto program = take_program(std::move(*rest), options); !program) return program.error();
   imply(options);
+  for (const Words words : std::span{parts}.subspan(1)) {
+    auto command = further_command(words);
+    if (!command) return command.error();
+    further.push_back(std::move(*command));
+  }
+  if (!further.empty()) {
+    if (auto added = add_further(std::move(further), options); !added) return added.error();
+  }
   if (auto agree = check_together(options); !agree) return agree.error();
   if (auto known = use_environment(environment, options); !known) return known.error();
   options.nodelist_places = places(options, environment);

@@ -96,6 +96,14 @@ struct InputTarget {
   friend bool operator==(const InputTarget&, const InputTarget&) = default;
 };
 
+/// `./a : +p6 ./b`: a program behind the first.
+struct FurtherCommand {
+  std::uint32_t processes = 1;
+  std::string program;
+  Command arguments;
+  Variables variables;
+};
+
 /// Counts as the user wrote them, for messages: "+p4", "++np 2"; empty: not given.
 struct TypedCounts {
   std::string pes, processes, pes_per_process;
@@ -142,6 +150,7 @@ struct Options {
     std::string nodegroup = "main";
     bool local = false;
     std::uint32_t virtual_hosts = 0;  // ++hosts: play so many hosts on this machine
+    std::string listed, listed_by;    // a nodelist as text, and what it was made of; empty: none
 
     /// ++local, ++hosts: all runs on this machine, and no nodelist is read.
     bool are_here() const { return local || virtual_hosts > 0; }
@@ -273,6 +282,7 @@ struct Options {
 
   std::string program;  // empty only with help, version or another mode than run
   std::vector<std::string> arguments;
+  std::vector<FurtherCommand> further;  // whose processes `counts` has, too
 
   std::vector<NodelistPlace> nodelist_places;  // none if all runs on this machine
 
@@ -282,7 +292,9 @@ struct Options {
 
 /// Reads argv, its first word (our own name) included. Errors are Errc::bad_input, Phase::options and name
 /// the word.
-Result<Options> parse_options(std::span<const std::string> argv, const OptionEnvironment& environment);
+/// `further`: programs behind those in argv.
+Result<Options> parse_options(std::span<const std::string> argv, const OptionEnvironment& environment,
+                              std::vector<FurtherCommand> further = {});
 
 /// Also what the options about output say to each other.
 Result<void> check_output(const Options& options);

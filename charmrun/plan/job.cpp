@@ -80,7 +80,6 @@ public:
       : options_(options),
         directory_(own_directory()),
         launcher_(launcher_path(options, self)),
-        program_(program_file(options, directory_)),
         rules_(
             options, [this] { return program_traits(options_, directory_); },
             [this] { return kind().by_mpi(); }) {
@@ -148,7 +147,6 @@ private:
 
   const Options& options_;
   std::string directory_, launcher_;
-  ProgramFile program_;
   ProgramRules rules_;
   std::optional<wire::ProgramTraits> kind_;
   Job job_;
@@ -167,6 +165,10 @@ bool Builder::all_local() {
   if (is_run()) return job_.nodelist.empty();
   if (options_.launch.mpiexec) remark("++local: mpiexec is not called");
   if (options_.hosts.are_here()) return true;
+  if (!options_.hosts.listed.empty()) {
+    job_.nodelist = options_.hosts.listed_by;
+    return false;
+  }
   for (const NodelistPlace& place : options_.nodelist_places) {
     if (!place.required && !is_file(place.path)) continue;
     job_.nodelist = place.path;
@@ -181,15 +183,12 @@ Result<Profile> Builder::base_profile(const HostOptions& host) const {
   Profile profile;
   auto launcher = apply_pathfix(launcher_, host.path_fixes);
   auto directory = apply_pathfix(directory_, host.path_fixes);
-  const auto& [path, by_python] = program_;
-  auto program =
-      path.find('/') == std::string::npos ? Result<std::string>{path} : apply_pathfix(path, host.path_fixes);
-  for (const auto* fixed : {&launcher, &directory, &program}) {
+  for (const auto* fixed : {&launcher, &directory}) {
     if (!*fixed) return fixed->error();
   }
   profile.launcher = *launcher;
   profile.directory = *directory;
-  if (!options_.program.empty()) profile.program = by_python ? *program : *program + host.ext;
+  if (auto programs = set_programs(options_, directory_, host, profile); !programs) return programs.error();
   profile.setup = host.setup;
   for (const std::string& entry : host.environment) {
     if (const auto wanted = proto::why_not_settable(entry); !wanted.empty())
@@ -270,7 +269,9 @@ Result<void> Builder::later_hosts() {
 }
 
 Result<Nodelist> Builder::read_nodelist() {
-  if (!is_run()) {
+  if (!options_.hosts.listed.empty()) {
+    job_.nodelist_text = options_.hosts.listed;
+  } else if (!is_run()) {
     auto text = io::read_file(job_.nodelist, kMaxNodelistBytes);
     if (!text) return Error{Errc::bad_input, Phase::nodelist, text.error().what};
     job_.nodelist_text = std::move(*text);
@@ -405,10 +406,7 @@ void Builder::describe() {
   wire::JobSpec& job = job_.plan.job;
   job.id = hex(io::random_bytes(8));
   job.secret = io::random_bytes(32);
-  job.arguments = options_.arguments;
-  job.arguments.insert(job.arguments.begin(), options_.program);
-  if (options_.mode == Mode::session) job.arguments = {"(session)"};  // what ++list shows
-  if (program_.by_python) job.arguments.insert(job.arguments.begin(), std::string{kPython});
+  describe_programs(options_, directory_, job);
   for (std::string& word : rules_.further_arguments()) job.arguments.push_back(std::move(word));
   if (has_program()) {
     const wire::ProgramTraits& traits = kind();
@@ -459,7 +457,7 @@ void Builder::describe_spawn() {
   if (options_.process.ipc_cutoff)
     proto::overlay(job.spawn.environment, {fmt::format("CmiIpcCutoff={}", *options_.process.ipc_cutoff)});
   job.spawn.keep_address_randomisation = options_.process.va_randomization;
-  if (options_.launch.scalable_start && !job.resizes)
+  if (options_.launch.scalable_start && !job.resizes && options_.further.empty())
     job.spawn.fork_clients =
         options_.process.va_randomization ? wire::ForkClients::always : wire::ForkClients::where_random;
   job.spawn.bind = bound_to(options_.placement.binding);

@@ -17,16 +17,14 @@ namespace {
 constexpr std::string_view kScript = ".py";
 
 /// The first script among the words of a command of python; empty if there is none (-m, -c).
-std::string script_of(const Options& options) {
-  const auto& words = options.arguments;
+std::string script_of(const Command& words) {
   const auto script = std::find_if(words.begin(), words.end(),
                                    [](const std::string& word) { return word.ends_with(kScript); });
   return script == words.end() ? std::string{} : *script;
 }
 
 /// `python3 -c "from mpi4py import MPI; ..."`, `python3 -m mpi4py.bench`.
-bool names_mpi4py(const Options& options) {
-  const auto& words = options.arguments;
+bool names_mpi4py(const Command& words) {
   for (std::size_t i = 0; i + 1 < words.size() && words[i].starts_with('-'); ++i) {
     if (words[i] == "-c") return wire::imports_mpi4py(words[i + 1]);
     if (words[i] == "-m") return words[i + 1] == "mpi4py" || words[i + 1].starts_with("mpi4py.");
@@ -46,8 +44,7 @@ bool is_file(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode);
 }
 
-ProgramFile program_file(const Options& options, const std::string& directory) {
-  const std::string& program = options.program;
+ProgramFile program_file(const std::string& program, const std::string& directory) {
   const std::string here = absolute(program, directory);
   const bool executable = is_file(here) && ::access(here.c_str(), X_OK) == 0;
   if (program.ends_with(kScript) && is_file(here) && !executable) return {std::string{kPython}, true};
@@ -55,18 +52,76 @@ ProgramFile program_file(const Options& options, const std::string& directory) {
   return {named && !executable ? program : here, false};
 }
 
-wire::ProgramTraits program_traits(const Options& options, const std::string& directory,
-                                   io::Libraries libraries) {
-  if (is_python(options.program)) {
-    const std::string script = script_of(options);
+namespace {
+
+wire::ProgramTraits traits_of(const std::string& program, const Command& arguments,
+                              const std::string& directory, io::Libraries libraries) {
+  if (is_python(program)) {
+    const std::string script = script_of(arguments);
     wire::ProgramTraits found;
     if (!script.empty()) found = io::read_traits(absolute(script, directory));
-    found.mpi = found.mpi || names_mpi4py(options);
+    found.mpi = found.mpi || names_mpi4py(arguments);
     return found;
   }
-  const ProgramFile file = program_file(options, directory);
-  if (file.by_python) return io::read_traits(absolute(options.program, directory));
+  const ProgramFile file = program_file(program, directory);
+  if (file.by_python) return io::read_traits(absolute(program, directory));
   return io::read_traits(file.path.starts_with('/') ? file.path : io::find_program(file.path), libraries);
+}
+
+}  // namespace
+
+wire::ProgramTraits program_traits(const Options& options, const std::string& directory,
+                                   io::Libraries libraries) {
+  wire::ProgramTraits found = traits_of(options.program, options.arguments, directory, libraries);
+  for (const FurtherCommand& each : options.further)
+    found |= traits_of(each.program, each.arguments, directory, libraries);
+  return found;
+}
+
+namespace {
+
+Result<std::string> path_on(const HostOptions& host, const ProgramFile& program) {
+  const bool is_name = program.path.find('/') == std::string::npos;
+  auto path = is_name ? Result<std::string>{program.path} : apply_pathfix(program.path, host.path_fixes);
+  if (path && !program.by_python) *path += host.ext;
+  return path;
+}
+
+Command command_words(const std::string& program, const Command& arguments, const std::string& directory) {
+  Command words{program};
+  if (program_file(program, directory).by_python) words.insert(words.begin(), std::string{kPython});
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return words;
+}
+
+}  // namespace
+
+Result<void> set_programs(const Options& options, const std::string& directory, const HostOptions& host,
+                          Profile& profile) {
+  if (options.program.empty()) return {};
+  auto path = path_on(host, program_file(options.program, directory));
+  if (!path) return path.error();
+  profile.program = std::move(*path);
+  for (const FurtherCommand& each : options.further) {
+    path = path_on(host, program_file(each.program, directory));
+    if (!path) return path.error();
+    profile.further_programs.push_back(std::move(*path));
+  }
+  return {};
+}
+
+/// ++plan counts hosts, and gives no process to a program.
+void describe_programs(const Options& options, const std::string& directory, wire::JobSpec& job) {
+  job.arguments = command_words(options.program, options.arguments, directory);
+  if (options.mode == Mode::session) job.arguments = {"(session)"};  // what ++list shows
+  if (options.mode == Mode::plan) return;
+  std::uint32_t first = job.processes;
+  for (const FurtherCommand& each : options.further) first -= each.processes;
+  for (const FurtherCommand& each : options.further) {
+    job.spawn.further.push_back(
+        {first, command_words(each.program, each.arguments, directory), each.variables.all});
+    first += each.processes;
+  }
 }
 
 }  // namespace charmtree

@@ -5,8 +5,10 @@
 #include <string>
 
 #include "charmrun/cli/options.hpp"
+#include "charmrun/plan/nodelist.hpp"
 #include "tree/io/host/program_reader.hpp"
 #include "tree/job/program_traits.hpp"
+#include "tree/wire/job_spec.hpp"
 
 namespace charmtree {
 
@@ -21,12 +23,19 @@ struct ProgramFile {
 
 /// `directory` is the working directory. A name without a slash is a file of that directory if there is one
 /// that can be executed (or is a .py file), else every host looks it up in its PATH.
-ProgramFile program_file(const Options& options, const std::string& directory);
+ProgramFile program_file(const std::string& program, const std::string& directory);
 
-/// Of the file, or of the script if it is python that runs one. Nothing where the file is not to be seen
-/// here.
+/// Of the file, or of the script if it is python that runs one; of several programs, what any of them is.
+/// Nothing where the file is not to be seen here.
 wire::ProgramTraits program_traits(const Options& options, const std::string& directory,
                                    io::Libraries libraries = io::Libraries::all);
+
+/// Of the profile of hosts with these options: what is executed there. Error bad_input as apply_pathfix.
+Result<void> set_programs(const Options& options, const std::string& directory, const HostOptions& host,
+                          Profile& profile);
+
+/// Of a job that has its number of processes: the words of its programs, and whose each process is.
+void describe_programs(const Options& options, const std::string& directory, wire::JobSpec& job);
 
 /// `path` as seen from `directory`.
 std::string absolute(const std::string& path, const std::string& directory);

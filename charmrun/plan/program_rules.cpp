@@ -77,6 +77,7 @@ bool ProgramRules::is_smp() {
 
 Result<void> ProgramRules::check(const Placement& placement) {
   if (auto mpi = check_mpi(placement); !mpi) return mpi;
+  if (auto several = check_several(); !several) return several;
   if (auto build = check_syncft(); !build) return build;
   if (auto policy = check_policy(); !policy) return policy;
   if (auto action = check_hang_action(); !action) return action;
@@ -97,6 +98,17 @@ Result<void> ProgramRules::check_mpi(const Placement& placement) const {
                   "a job of size 1",
                   options_.program),
       "leave that out; ++singletons starts it so all the same");
+}
+
+/// They find each other by one library, and a job whose programs change its size has one.
+Result<void> ProgramRules::check_several() {
+  if (options_.further.empty()) return {};
+  if (traits().resizes)
+    return bad_input("a shrink/expand build of Charm++ cannot be one of several programs", "start it alone");
+  if (traits().mpich && traits().open_mpi)
+    return bad_input("one of the programs uses MPICH or its kin, and another one Open MPI",
+                     "build them all with one MPI");
+  return {};
 }
 
 Result<void> ProgramRules::check_policy() {

@@ -56,6 +56,7 @@ public:
 
 private:
   Result<void> check_mpi(const Placement& placement) const;
+  Result<void> check_several();
   Result<void> check_policy();
   Result<void> check_syncft();
   Result<void> check_hang_action();

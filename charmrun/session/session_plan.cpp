@@ -15,6 +15,7 @@ namespace {
 /// The run's part of a profile; how its hosts are logged in to stays.
 Profile joined(Profile tree, const Profile& run) {
   tree.program = run.program;
+  tree.further_programs = run.further_programs;
   tree.directory = run.directory;
   tree.setup = run.setup;
   tree.environment = run.environment;

@@ -63,8 +63,9 @@ Error ambiguous(std::size_t number, std::string_view what, const std::string& wa
 std::string status_json(const wire::JobSpec& job, int pid, const std::vector<Host>& hosts,
                         const proto::JobStatus& status, Duration elapsed,
                         const std::optional<SessionStatus>& session) {
-  std::string command;
-  for (const std::string& word : job.arguments) command += (command.empty() ? "" : " ") + word;
+  std::string command = fmt::format("{}", fmt::join(job.arguments, " "));
+  for (const wire::FurtherProgram& each : job.spawn.further)
+    command += fmt::format(" : {}", fmt::join(each.arguments, " "));
   Json json = {{"format", kStatusFormat},
                {"job", job.id},
                {"pid", pid},

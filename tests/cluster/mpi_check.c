@@ -32,6 +32,13 @@ int main(int count, char** words) {
     _exit(0);
   }
 
+  if (count == 2 && !strcmp(words[1], "which")) {
+    int *number = NULL, is_known = 0;
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &number, &is_known);
+    printf("%d runs program %d\n", rank, is_known ? *number : -1);
+    fflush(stdout);
+  }
+
   if (!strcmp(deed, "publish")) {
     char port[MPI_MAX_PORT_NAME] = "none";
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

@@ -78,6 +78,21 @@ def test_a_process_that_dies_is_named_and_ends_the_job(cluster: Factory, charmru
     assert error_line(ended, 5) == "h02: run: process 3: exited with status 5"
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_several_programs_make_one_job(cluster: Factory, charmrun: Path, family: str) -> None:
+    hosts = cluster(10)
+    more, path = program(family)
+    done = to_its_end(hosts, charmrun, family, *words(hosts, 3, 1), *more, path, "which", ":", "+p3", path, "which")
+    assert_good(done, [*good(6), *(f"{rank} runs program {int(rank >= 3)}" for rank in range(6))])
+
+
+def test_a_host_that_lacks_one_of_several_programs_says_so(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(10)
+    there = hosts.put(1, "/tmp/there", "#!/bin/sh\necho there\n", mode=0o755)
+    done = run(hosts, charmrun, *words(hosts, 2, 1), "echo", "here", ":", "+p2", there, ":", there)
+    assert error_line(done, 127).startswith("h02: spawn: /tmp/there: no such file")
+
+
 @pytest.mark.parametrize("family", ["mpich5", "openmpi5"])
 def test_processes_that_are_numbered_late_find_each_other(cluster: Factory, charmrun: Path, family: str) -> None:
     hosts = cluster(10)

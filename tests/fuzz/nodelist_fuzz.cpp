@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text as a nodelist: a list that keeps its promises, or one error that is fit for a terminal.
+// Any text as a nodelist, and as mpiexec's file of hosts: a list that keeps its promises, or one error that
+// is fit for a terminal.
 #include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 
+#include "charmrun/mpiexec/host_file.hpp"
 #include "charmrun/plan/nodelist.hpp"
 #include "tests/fuzz/script.hpp"
 
@@ -52,10 +54,25 @@ void check_error(const Error& error) {
   require(std::count(error.what.begin(), error.what.end(), '\n') <= 2);
 }
 
+/// Each host gets what belongs to it, by a nodelist that is one.
+void check_host_file(std::string_view text) {
+  constexpr std::uint32_t kProcesses = 77;
+  auto hosts = mpiexec::read_host_file(text, "nodes", kMaxHosts);
+  if (!hosts) return check_error(hosts.error());
+  require(!hosts->empty());
+  const auto list =
+      parse_nodelist(mpiexec::nodelist_text(std::move(*hosts), kProcesses, 0), "nodes", kDefaultNodegroup);
+  if (!list) return check_error(list.error());  // a login that ssh would misunderstand
+  std::uint64_t slots = 0;
+  for (const NodelistHost& host : list->hosts) slots += host.slots;
+  require(slots > 0 && kProcesses % slots == 0);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
+  check_host_file(text);
   const auto list = parse_nodelist(text, "nodes", kDefaultNodegroup, kMaxHosts);
   if (!list) {
     check_error(list.error());

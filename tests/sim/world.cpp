@@ -33,7 +33,7 @@ RootPlan make_plan(const Settings& settings, const Hosts& hosts) {
   wire::JobSpec& job = plan.job;
   job.id = "0123456789abcdef";
   // Bytes cost time: with these the description is as long as it was when traces.txt was made.
-  job.arguments = {"./ap"};
+  job.arguments = {"ap"};
   job.hosts = hosts.size();
   const std::uint32_t each = whole(settings.processes);
   const std::uint32_t wanted = hosts.size() - whole(settings.spares);

@@ -35,11 +35,12 @@ LAYERS = {
     "charmrun/cli": NODE + IO,
     "charmrun/plan": NODE + IO + ("charmrun/report", "charmrun/cli"),
     "charmrun/view": NODE + IO + ("charmrun/report", "charmrun/cli", "charmrun/plan"),
+    "charmrun/mpiexec": NODE + IO + ("charmrun/report", "charmrun/cli", "charmrun/plan"),
     "charmrun/session": VIEW,
     "charmrun/doctor": VIEW,
-    "charmrun": VIEW + ("charmrun/session", "charmrun/doctor"),
+    "charmrun": VIEW + ("charmrun/session", "charmrun/doctor", "charmrun/mpiexec"),
     "examples": ("client-lib",),
-    "tests": VIEW + ("charmrun/session", "charmrun/doctor", "charmrun", "client-lib", "examples"),
+    "tests": VIEW + ("charmrun/session", "charmrun/doctor", "charmrun/mpiexec", "charmrun", "client-lib", "examples"),
 }
 
 # Code in these folders takes events and time and gives actions: no descriptors, clocks, threads or chance of its own.

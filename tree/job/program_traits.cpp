@@ -94,4 +94,13 @@ void TraitSearch::feed(std::string_view bytes) {
   }
 }
 
+ProgramTraits& operator|=(ProgramTraits& traits, const ProgramTraits& other) {
+  for (const auto member :
+       {&ProgramTraits::elf, &ProgramTraits::netstart, &ProgramTraits::smp, &ProgramTraits::non_smp,
+        &ProgramTraits::pxshm, &ProgramTraits::restarts, &ProgramTraits::resizes, &ProgramTraits::charm4py,
+        &ProgramTraits::mpi, &ProgramTraits::mpich, &ProgramTraits::open_mpi})
+    traits.*member = traits.*member || other.*member;
+  return traits;
+}
+
 }  // namespace charmtree::wire

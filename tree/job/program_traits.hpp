@@ -36,6 +36,9 @@ struct ProgramTraits {
   friend bool operator==(const ProgramTraits&, const ProgramTraits&) = default;
 };
 
+/// What any of two is.
+ProgramTraits& operator|=(ProgramTraits& traits, const ProgramTraits& other);
+
 /// By the name of a library, without folder.
 Mpi mpi_of_library(std::string_view name);
 

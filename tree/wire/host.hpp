@@ -56,8 +56,9 @@ struct Profile {
   bool ssh_command_only = false;  // needs what libssh2 lacks (ProxyJump, certificates): use the ssh command
   std::string launcher;           // path of charmrun on these hosts
   std::string program;            // argv[0] to execute there
-  std::string directory;          // working directory there
-  std::string setup;              // shell command run before the program; empty: none
+  std::vector<std::string> further_programs;  // of a job that runs several
+  std::string directory;                      // working directory there
+  std::string setup;                          // shell command run before the program; empty: none
   std::vector<std::string> environment;  // "NAME=value", of the nodelist and ++env: wins over all but ours
   std::vector<std::string> extra_arguments;  // appended to the program's arguments (nodelist `nice`)
 

@@ -28,7 +28,11 @@ std::size_t total(const std::vector<std::string>& strings) {
 
 Result<void> check_job(const JobSpec& job, std::size_t coded) {
   if (coded <= kMaxJob) return {};
-  const std::size_t arguments = total(job.arguments), environment = total(job.spawn.environment);
+  std::size_t arguments = total(job.arguments), environment = total(job.spawn.environment);
+  for (const FurtherProgram& each : job.spawn.further) {
+    arguments += total(each.arguments);
+    environment += total(each.environment);
+  }
   const std::size_t options = coded - std::min(coded, arguments + environment);
   std::string fix = "give fewer hosts options of their own in the nodelist (setup, pathfix, shell)";
   if (environment > options) fix = "start it with fewer or shorter environment variables (env -i)";

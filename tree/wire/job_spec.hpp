@@ -16,6 +16,7 @@
 #include "tree/wire/cpus.hpp"
 #include "tree/wire/host.hpp"
 #include "tree/wire/mpi_service.hpp"
+#include "tree/wire/programs.hpp"
 #include "tree/wire/recovery.hpp"
 #include "tree/wire/silence.hpp"
 
@@ -107,6 +108,7 @@ struct ReportRules {
 struct SpawnRules {
   std::vector<std::string> environment;  // the root's, "NAME=value"
   std::uint32_t umask = 022;
+  std::vector<FurtherProgram> further;  // behind the job's first, if it runs several
   std::string runscript;
   bool keep_address_randomisation = false;
   ForkClients fork_clients = ForkClients::never;

@@ -92,9 +92,21 @@ bool Facts::empty() const {
 Blob encode(const JobSpec& job) {
   return encode_whole(job);
 }
+namespace {
+
+/// Every host knows where the files of all its programs are, each of which has a process.
+bool is_division(const JobSpec& job) {
+  return is_division(job.spawn.further, job.processes) &&
+         std::all_of(job.profiles.begin(), job.profiles.end(), [&job](const Profile& each) {
+           return each.further_programs.size() == job.spawn.further.size();
+         });
+}
+
+}  // namespace
+
 Result<JobSpec> decode_job(std::string_view bytes) {
   auto job = decode_whole<JobSpec>(bytes);
-  if (!job) return malformed_message("job description");
+  if (!job || !is_division(*job)) return malformed_message("job description");
   return std::move(*job);
 }
 Blob encode(const NodeTable& table) {

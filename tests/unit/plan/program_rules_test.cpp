@@ -68,6 +68,13 @@ struct Fixture {
 
 }  // namespace
 
+TEST_CASE("several programs use one MPI, and none of them changes their number") {
+  wire::ProgramTraits all = traits_of(Kind::mpich);
+  CHECK((all |= traits_of(Kind::mpich)) == traits_of(Kind::mpich));
+  all |= traits_of(Kind::mpi);
+  CHECK((all.mpich && all.open_mpi && all.elf && !all.netstart));
+}
+
 TEST_CASE("a launch that depends on nothing reads no file") {
   Fixture fixture{Kind::netlrts};
   fixture.options.counts.pes = 6;

@@ -29,6 +29,7 @@ Profile full_profile() {
   profile.ssh_command_only = true;
   profile.launcher = "/opt/charmrun";
   profile.program = "/scratch/app";
+  profile.further_programs = {"/scratch/b"};
   profile.directory = "/scratch/with blank";
   profile.setup = "module load x";
   profile.extra_arguments = {"+nice", "5"};
@@ -62,7 +63,8 @@ JobSpec full_job() {
   job.output.raw = job.output.labelled = true;
   job.spawn.umask = 077;
   job.spawn.runscript = "/run/script";
-  job.profiles = {full_profile(), {}};
+  job.spawn.further = {{7, {"./b", "x"}, {"C=3"}}};
+  job.profiles = {full_profile(), full_profile()};
   job.checkup = job.resizes = true;
   job.terminal = Terminal{{24, 80}, false};
   job.provision = {CpuUnit::socket, 2, CpuUnit::pu, true, false};

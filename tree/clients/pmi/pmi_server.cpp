@@ -103,7 +103,7 @@ std::string PmiServer::on(Clients::value_type& client, std::string_view text, In
         fmt::format("maxes rc=0 kvsname_max={} keylen_max={} vallen_max={}", kMostName, kMostKey, kMostValue),
         out);
   else if (command == "get_appnum")
-    answer(id, "appnum rc=0 appnum=0", out);
+    answer(id, fmt::format("appnum rc=0 appnum={}", wire::program_of(job_.programs, state.process)), out);
   else if (command == "get_my_kvsname")
     answer(id, fmt::format("my_kvsname rc=0 kvsname={}", job_.kvs_name), out);
   else if (command == "get_universe_size")

@@ -19,6 +19,7 @@
 #include "tree/clients/open_inquiries.hpp"
 #include "tree/clients/pmi/pmi_line.hpp"
 #include "tree/wire/process_set.hpp"
+#include "tree/wire/programs.hpp"
 
 namespace charmtree::proto {
 
@@ -27,6 +28,7 @@ struct PmiJob {
   std::string kvs_name;  // no other job on one of these hosts has it
   std::string mapping;   // process_mapping
   std::uint32_t universe = 0;
+  std::vector<std::uint32_t> programs = {0};  // the first process of each
 };
 
 class PmiServer : public MpiServer {

@@ -7,7 +7,8 @@
 
 namespace charmtree::wire {
 
-CT_MEMBERS(pmix::Describe, s.name_space, s.nodes, s.layout, s.own, s.first, s.count)
+CT_MEMBERS(pmix::Describe, s.name_space, s.nodes, s.layout, s.own, s.first, s.count, s.programs,
+           s.shares_machine)
 CT_MEMBERS(pmix::Over, s.call, s.failure, s.given)
 CT_MEMBERS(pmix::Named, s.call, s.failure, s.value)
 CT_MEMBERS(pmix::Wanted, s.call, s.process)

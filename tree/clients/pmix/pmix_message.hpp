@@ -30,8 +30,10 @@ struct Describe {
   std::string name_space;
   std::vector<std::string> nodes;
   std::vector<wire::HostRun> layout;
-  std::uint32_t own = 0;               // this host's place among `nodes`
-  std::uint32_t first = 0, count = 0;  // of its processes
+  std::uint32_t own = 0;                      // this host's place among `nodes`
+  std::uint32_t first = 0, count = 0;         // of its processes
+  std::vector<std::uint32_t> programs = {0};  // the first process of each that the job runs
+  bool shares_machine = false;                // with other hosts of the job
 };
 /// What was entered by this call is over: `given` by all hosts; or why it has failed.
 struct Over {

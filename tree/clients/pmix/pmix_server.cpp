@@ -50,7 +50,9 @@ PmixServer::PmixServer(LocalProcesses local, const wire::JobSpec& job, std::uint
           mpi.layout,
           place_of(own, mpi.layout),
           local_.first,
-          local_.count};
+          local_.count,
+          wire::first_processes(job.spawn.further),
+          job.private_network && job.hosts > 1};
 }
 
 void PmixServer::opened(ClientId client, Instant, ClientOutputs& out) {

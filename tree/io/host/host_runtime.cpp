@@ -87,8 +87,10 @@ void HostRuntime::prepared(Result<std::vector<std::string>> environment) {
   proto::overlay(environment_, proto::launcher_variables(job_->spawn.environment));
   const bool runs = !job_->profiles[self_.profile].program.empty();
   if (runs && job_->waits_for_all()) {  // later others will have started theirs
-    if (const auto file = file_to_execute(request_of(self_.first_process)); !file)
-      return answer({0, file.error(), false});
+    for (const std::uint32_t process : firsts()) {
+      if (const auto file = file_to_execute(request_of(process)); !file)
+        return answer({0, file.error(), false});
+    }
   }
   // In the loop's next round: if hosts to start have arrived with our own orders, their logins come before
   // our processes.
@@ -132,6 +134,8 @@ void HostRuntime::answer(proto::Prepared prepared) {
 
 std::vector<std::string> HostRuntime::environment_of(std::uint32_t process) const {
   std::vector<std::string> environment = environment_;
+  if (const std::uint32_t number = wire::program_of(job_->spawn.further, process); number > 0)
+    proto::overlay(environment, job_->spawn.further[number - 1].environment);
   proto::overlay(environment,
                  {fmt::format("NETSTART={} 127.0.0.1 {} {} 0", process, listener_.port(), job_->magic),
                   fmt::format("NETMAGIC={}", job_->magic), "CHARMTREE_JOB=" + job_mark(job_->id, self_.index),
@@ -140,25 +144,43 @@ std::vector<std::string> HostRuntime::environment_of(std::uint32_t process) cons
   return environment;
 }
 
-std::vector<std::string> HostRuntime::command_of(const std::vector<std::string>& more) const {
+/// The first process that each program has here.
+std::vector<std::uint32_t> HostRuntime::firsts() const {
+  std::vector<std::uint32_t> processes{self_.first_process};
+  for (const wire::FurtherProgram& each : job_->spawn.further) {
+    if (each.first > self_.first_process && each.first - self_.first_process < self_.processes)
+      processes.push_back(each.first);
+  }
+  return processes;
+}
+
+const std::string& HostRuntime::program_of(std::uint32_t process) const {
   const Profile& profile = job_->profiles[self_.profile];
-  std::vector<std::string> command = job_->arguments;
+  const std::uint32_t number = wire::program_of(job_->spawn.further, process);
+  return number == 0 ? profile.program : profile.further_programs[number - 1];
+}
+
+std::vector<std::string> HostRuntime::command_of(std::uint32_t process,
+                                                 const std::vector<std::string>& more) const {
+  const Profile& profile = job_->profiles[self_.profile];
+  const std::uint32_t number = wire::program_of(job_->spawn.further, process);
+  std::vector<std::string> command =
+      number == 0 ? job_->arguments : job_->spawn.further[number - 1].arguments;
   command.insert(command.end(), profile.extra_arguments.begin(), profile.extra_arguments.end());
   command.insert(command.end(), more.begin(), more.end());
   if (!job_->spawn.runscript.empty()) {
-    command[0] = profile.program;
+    command[0] = program_of(process);
     command.insert(command.begin(), job_->spawn.runscript);
   }
   return command;
 }
 
 SpawnRequest HostRuntime::request_of(std::uint32_t process) const {
-  const Profile& profile = job_->profiles[self_.profile];
   SpawnRequest request;
-  request.arguments = command_of();
-  request.program = job_->spawn.runscript.empty() ? profile.program : job_->spawn.runscript;
+  request.arguments = command_of(process);
+  request.program = job_->spawn.runscript.empty() ? program_of(process) : job_->spawn.runscript;
   request.environment = environment_of(process);
-  request.directory = profile.directory;
+  request.directory = job_->profiles[self_.profile].directory;
   request.fixed_addresses = !job_->spawn.keep_address_randomisation;
   request.at_root = job_->private_network;
   return request;
@@ -167,7 +189,7 @@ SpawnRequest HostRuntime::request_of(std::uint32_t process) const {
 /// Not one that restarts its processes: they would outlive or miss the one that forked them.
 bool HostRuntime::program_can_fork() const {
   SpawnRequest request = request_of(self_.first_process);
-  request.program = job_->profiles[self_.profile].program;
+  request.program = program_of(self_.first_process);
   const auto file = file_to_execute(request);
   const wire::ProgramTraits traits = file ? read_traits(*file) : wire::ProgramTraits{};
   return traits.netstart && !traits.restarts && !is_by_program(job_->loss.recovery);
@@ -176,7 +198,7 @@ bool HostRuntime::program_can_fork() const {
 void HostRuntime::execute(const proto::Spawn& action) {
   killed_.erase(action.process);  // one of that number before it may have been
   SpawnRequest request = request_of(action.process);
-  request.arguments = command_of(action.more_arguments);
+  request.arguments = command_of(action.process, action.more_arguments);
   request.cpus = action.cpus;
   proto::overlay(request.environment, action.environment);
   if (const std::uint32_t restarts = job_->loss.restarts + action.restarts;
@@ -237,8 +259,7 @@ void HostRuntime::start(std::uint32_t process, SpawnRequest request, Program::Pi
 }
 
 void HostRuntime::execute(const proto::StartPmix&) {
-  UniqueFd helper =
-      pmix_.start(job_->profiles[self_.profile].program, environment_, helper_folder(socket_path_));
+  UniqueFd helper = pmix_.start(program_of(self_.first_process), environment_, helper_folder(socket_path_));
   if (!helper) return sink_(proto::SpawnFailed{self_.first_process, no_descriptors()});
   pmix_client_ = listener_.take(std::move(helper), proto::ClientKind::pmix, wire::kNoProcess);
 }

@@ -71,7 +71,9 @@ private:
   bool adopt(const proto::AdoptProcess& action);
   void answer(proto::Prepared prepared);
   std::vector<std::string> environment_of(std::uint32_t process) const;
-  std::vector<std::string> command_of(const std::vector<std::string>& more = {}) const;
+  std::vector<std::uint32_t> firsts() const;
+  const std::string& program_of(std::uint32_t process) const;
+  std::vector<std::string> command_of(std::uint32_t process, const std::vector<std::string>& more = {}) const;
   SpawnRequest request_of(std::uint32_t process) const;
   void spawn_on_terminal(std::uint32_t process, SpawnRequest request);
   void start(std::uint32_t process, SpawnRequest request, Program::Pipes pipes);

@@ -21,6 +21,7 @@
 #include "tree/clients/pmix/pmix_message.hpp"
 #include "tree/io/host/pmix_process.hpp"
 #include "tree/io/pmix/pmix_library.hpp"
+#include "tree/wire/programs.hpp"
 
 namespace charmtree::io {
 
@@ -42,6 +43,10 @@ public:
     library_.info_load(&info, key, const_cast<void*>(value), type);
   }
   void add(const char* key, std::uint32_t number) { add(key, &number, PMIX_UINT32); }
+  void add(const char* key, InfoList& list) {
+    pmix_data_array_t array{PMIX_INFO, list.size(), list.data()};
+    add(key, &array, PMIX_DATA_ARRAY);
+  }
   void add_true(const char* key) {
     const bool yes = true;
     add(key, &yes, PMIX_BOOL);
@@ -76,10 +81,44 @@ std::pair<std::string, std::string> maps_of(const pmix::Describe& job) {
   return {nodes, processes};
 }
 
+/// Which of the job's programs each process runs. The library works out nothing more of a process of which it
+/// is told something.
+void add_programs(const pmix::Describe& job, std::uint32_t total, const PmixLibrary& library,
+                  InfoList& about) {
+  for (std::uint32_t number = 0; number < job.programs.size(); ++number) {
+    const std::uint32_t first = job.programs[number];
+    InfoList program{library};
+    program.add(PMIX_APPNUM, number);
+    program.add(PMIX_APP_SIZE, (number + 1 < job.programs.size() ? job.programs[number + 1] : total) - first);
+    program.add(PMIX_APPLDR, &first, PMIX_PROC_RANK);
+    about.add(PMIX_APP_INFO_ARRAY, program);
+  }
+  std::uint32_t next = 0, node = 0;
+  for (const wire::HostRun& run : job.layout) {
+    for (std::uint32_t host = 0; host < run.hosts; ++host, ++node) {
+      for (std::uint32_t i = 0; i < run.processes; ++i, ++next) {
+        const std::uint32_t number = wire::program_of(job.programs, next),
+                            in_program = next - job.programs[number];
+        const auto on_host = static_cast<std::uint16_t>(i);
+        InfoList process{library};
+        process.add(PMIX_RANK, &next, PMIX_PROC_RANK);
+        process.add(PMIX_GLOBAL_RANK, &next, PMIX_PROC_RANK);
+        process.add(PMIX_APP_RANK, &in_program, PMIX_PROC_RANK);
+        process.add(PMIX_APPNUM, number);
+        process.add(PMIX_LOCAL_RANK, &on_host, PMIX_UINT16);
+        process.add(PMIX_NODE_RANK, &on_host, PMIX_UINT16);
+        process.add(PMIX_NODEID, node);
+        process.add(PMIX_HOSTNAME, job.nodes[node]);
+        about.add(PMIX_PROC_INFO_ARRAY, process);
+      }
+    }
+  }
+}
+
 /// What its own launchers set: scripts choose a GPU by it. Version 4 takes itself for a single process unless
 /// it sees a resource manager that it knows.
 void add_variables_of_open_mpi(const pmix::Describe& job, std::uint32_t rank, std::uint32_t total,
-                               std::vector<std::string>& variables) {
+                               const std::string& folder, std::vector<std::string>& variables) {
   for (const auto& [name, value] : {std::pair{"COMM_WORLD_SIZE", total},
                                     {"COMM_WORLD_RANK", job.first + rank},
                                     {"COMM_WORLD_LOCAL_SIZE", job.count},
@@ -88,6 +127,10 @@ void add_variables_of_open_mpi(const pmix::Describe& job, std::uint32_t rank, st
                                     {"UNIVERSE_SIZE", total}})
     variables.push_back(fmt::format("OMPI_{}={}", name, value));
   for (const char* disguise : {"OMPI_MCA_schizo=^orte", "OMPI_MCA_ess=pmi"}) variables.emplace_back(disguise);
+  if (!job.shares_machine) return;
+  // Files by which a host's processes share memory are called by the machine's name and their place there.
+  for (const char* transport : {"vader", "sm"})
+    variables.push_back(fmt::format("OMPI_MCA_btl_{}_backing_directory={}", transport, folder));
 }
 
 // ---- the helper
@@ -350,7 +393,8 @@ std::string PmixHelper::serve(const pmix::Describe& job) {
   about.add(PMIX_NODE_MAP, node_map, PMIX_REGEX);
   about.add(PMIX_PROC_MAP, process_map, PMIX_REGEX);
   for (const char* key : {PMIX_UNIV_SIZE, PMIX_JOB_SIZE, PMIX_MAX_PROCS}) about.add(key, total);
-  about.add(PMIX_JOB_NUM_APPS, 1);
+  about.add(PMIX_JOB_NUM_APPS, static_cast<std::uint32_t>(job.programs.size()));
+  if (job.programs.size() > 1) add_programs(job, total, library_, about);
   about.add(PMIX_NUM_NODES, static_cast<std::uint32_t>(job.nodes.size()));
   for (const char* key : {PMIX_TMPDIR, PMIX_NSDIR}) about.add(key, folder_);
   about.add_true(PMIX_TDIR_RMCLEAN);
@@ -374,7 +418,7 @@ std::string PmixHelper::serve(const pmix::Describe& job) {
       return why;
     std::vector<std::string>& its = serving.variables.emplace_back();
     for (char** each = variables; each != nullptr && *each != nullptr; ++each) its.emplace_back(*each);
-    add_variables_of_open_mpi(job, rank, total, its);
+    add_variables_of_open_mpi(job, rank, total, folder_, its);
   }
   tell(serving);
   return {};

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "charmrun/mpiexec/mpiexec_words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "charmrun/cli/option_table.hpp"
+#include "tree/wire/words.hpp"
+
+namespace charmtree::mpiexec {
+
+namespace {
+
+enum class Deed : std::uint8_t {
+  count,
+  per_host,
+  host_file,
+  host_list,
+  ours,         // options of charmrun's that say the same
+  ours_valued,  // one, with the value
+  variable,     // of all programs
+  own_variable,
+  exported,
+  variables_of,  // only these go along
+  directory,
+  bind,
+  map,
+  output_folder,
+  launcher,
+  mca,
+  no_cleanup,
+  unused,
+  unused_valued,
+  refused,
+  help,
+};
+
+struct Word {
+  std::string_view names;  // without dashes
+  Deed deed;
+  std::string_view ours;   // ... refused: why
+  std::string_view value;  // what --help calls it; empty: it has none
+  std::string_view help;
+};
+
+constexpr std::array kWords = {
+    Word{"n np c", Deed::count, "", "N", "so many processes of the program [one for each slot]"},
+    Word{"ppn perhost npernode N", Deed::per_host, "", "N", "so many processes on each host"},
+    Word{"f hostfile machinefile", Deed::host_file, "", "FILE",
+         "the hosts: HOST, HOST:SLOTS or HOST slots=N on each line"},
+    Word{"hosts host H", Deed::host_list, "", "LIST", "the hosts: a,b:2,n[1-4]"},
+    Word{"genv", Deed::variable, "", "NAME VALUE", "set a variable for all processes"},
+    Word{"env", Deed::own_variable, "", "NAME VALUE", "for those of one program"},
+    Word{"x", Deed::exported, "", "NAME[=VALUE]", "the same, as Open MPI has it; variables go along without"},
+    Word{"genvnone", Deed::ours, "++no-forward-env", "", "no variables go along"},
+    Word{"genvlist", Deed::variables_of, "", "NAME,...", "only these do"},
+    Word{"wdir wd", Deed::directory, "", "FOLDER", "where the programs run [here]"},
+    Word{"bind-to", Deed::bind, "", "UNIT", "core, socket, numa or none"},
+    Word{"map-by", Deed::map, "", "HOW", "slot, or ppr:N:node"},
+    Word{"report-bindings", Deed::ours, "++report-bindings", "", "say what each process is bound to"},
+    Word{"l prepend-rank tag-output", Deed::ours, "++label", "", "put [RANK] in front of each line"},
+    Word{"timestamp-output", Deed::ours, "++timestamp", "", "... and the time"},
+    Word{"outfile-pattern", Deed::ours_valued, "++output", "NAME", "write to files, with %r for the rank"},
+    Word{"output-filename", Deed::output_folder, "", "FOLDER", "the same: FOLDER/RANK.out"},
+    Word{"s stdin", Deed::ours_valued, "++stdin", "RANK", "who gets stdin: a rank, all or none [0]"},
+    Word{"timeout", Deed::ours_valued, "++timelimit", "SECONDS", "end the job after that"},
+    Word{"disable-auto-cleanup continuous", Deed::no_cleanup, "", "",
+         "the others go on when a process fails"},
+    Word{"mca gmca", Deed::mca, "", "KEY VALUE", "a parameter of Open MPI's library"},
+    Word{"launcher bootstrap", Deed::launcher, "", "NAME", "ssh"},
+    Word{"launcher-exec bootstrap-exec", Deed::ours_valued, "++remote-shell", "COMMAND", "instead of ssh"},
+    Word{"v verbose", Deed::ours, "++verbose", "", "say what is done"},
+    Word{"q quiet", Deed::ours, "++quiet", "", "say nothing but errors"},
+    Word{"V version info", Deed::ours, "++version", "", "show the version and stop"},
+    Word{"h help", Deed::help, "", "", "show this and stop"},
+    Word{"oversubscribe allow-run-as-root", Deed::unused, "", "", "taken and ignored"},
+    Word{"use-hwthread-cpus print-all-exitcodes genvall envall display-map", Deed::unused, "", "", ""},
+    Word{"usize", Deed::unused_valued, "", "N", ""},
+    Word{"configfile app", Deed::refused, "write the programs on the command line, with ':' between them", "",
+         ""},
+    Word{"envnone envlist", Deed::refused, "-genvnone and -genvlist are for all programs", "", ""},
+    Word{"iface", Deed::refused, "++useip ADDRESS says under which address this machine is reached", "", ""},
+    Word{"rmk", Deed::refused, "name the hosts by -f or -hosts", "", ""},
+    Word{"nolocal exclude", Deed::refused, "leave those hosts out of -f or -hosts", "", ""},
+    Word{"prefix", Deed::refused, "set LD_LIBRARY_PATH by -x", "", ""},
+    Word{"preload-binary", Deed::refused, "copy the program to the hosts", "", ""},
+};
+
+bool has_name(const Word& row, std::string_view name) {
+  for (std::size_t at = 0; at < row.names.size();) {
+    const std::size_t end = std::min(row.names.find(' ', at), row.names.size());
+    if (row.names.substr(at, end - at) == name) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+class Reader {
+public:
+  Reader(std::span<const std::string> words, const Lookup& variable) : words_(words), variable_(variable) {}
+
+  Result<Line> read();
+
+private:
+  Result<void> read_part();
+  Result<void> take(const Word& row, std::string_view word);
+  void take_ours(const std::string& word);
+  Result<std::string> next(std::string_view word, std::string_view value);
+  Result<std::uint32_t> next_number(std::string_view word, std::string_view value);
+  Result<std::string> next_variable(std::string_view word);
+  Result<void> take_text(const Word& row, std::string_view word);
+  Result<void> take_variable(const Word& row, std::string_view word);
+  Result<void> take_directory(std::string_view word);
+  Result<void> take_binding(std::string_view word);
+  Result<void> take_mapping(std::string_view word);
+  Result<void> take_launcher(std::string_view word);
+  Result<void> take_list(std::string_view word);
+  void add(std::initializer_list<std::string_view> words) {
+    for (const std::string_view each : words) line_.options.emplace_back(each);
+  }
+  Result<void> check() const;
+
+  std::span<const std::string> words_;
+  const Lookup& variable_;
+  std::size_t at_ = 0;
+  Line line_;
+  bool is_over_ = false;  // no ':' behind this program
+  bool cleans_up_ = true;
+  bool shows_version_ = false;
+};
+
+Error unknown(std::string_view word) {
+  return bad_input(
+      fmt::format("mpiexec does not know '{}'", quotable(word)),
+      "mpiexec --help lists what it does; all of charmrun's own options (++NAME) may be given, too");
+}
+
+Result<std::string> Reader::next(std::string_view word, std::string_view value) {
+  if (at_ == words_.size() || words_[at_] == ":")
+    return bad_input(fmt::format("'{}' needs a value: {} {}", word, word, value));
+  return words_[at_++];
+}
+
+Result<std::uint32_t> Reader::next_number(std::string_view word, std::string_view value) {
+  auto text = next(word, value);
+  if (!text) return text.error();
+  std::uint32_t number = 0;
+  const char* end = text->data() + text->size();
+  if (const auto [stop, error] = std::from_chars(text->data(), end, number);
+      error != std::errc{} || stop != end || number == 0 || number > kMaxProcesses)
+    return bad_input(fmt::format("{} cannot be '{}'", word, quotable(*text)),
+                     fmt::format("it takes a number from 1 to {}", kMaxProcesses));
+  return number;
+}
+
+/// `NAME VALUE` or `NAME=VALUE`.
+Result<std::string> Reader::next_variable(std::string_view word) {
+  auto name = next(word, "NAME VALUE");
+  if (!name || name->find('=') != std::string::npos) return name;
+  auto value = next(word, "NAME VALUE");
+  if (!value) return value;
+  return *name + "=" + *value;
+}
+
+/// All programs run in one.
+Result<void> Reader::take_directory(std::string_view word) {
+  auto directory = next(word, "FOLDER");
+  if (!directory) return directory.error();
+  const bool is_first = line_.programs.size() == 1;
+  if (!is_first && line_.directory != *directory)
+    return bad_input(
+        fmt::format("{} {}: another folder than the first program's", word, quotable(*directory)),
+        "start the program by sh -c 'cd ...; exec ...'");
+  line_.directory = std::move(*directory);
+  return {};
+}
+
+/// Open MPI's may have modifiers: core:overload-allowed.
+Result<void> Reader::take_binding(std::string_view word) {
+  auto unit = next(word, "UNIT");
+  if (!unit) return unit.error();
+  const std::string_view plain = std::string_view{*unit}.substr(0, unit->find(':'));
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kUnits = {
+      {{"core", "core"},
+       {"socket", "socket"},
+       {"package", "socket"},
+       {"numa", "numa"},
+       {"numanode", "numa"},
+       {"none", "none"}}};
+  const auto* known =
+      std::find_if(kUnits.begin(), kUnits.end(), [&](const auto& each) { return each.first == plain; });
+  if (known == kUnits.end())
+    return bad_input(fmt::format("{} cannot be '{}'", word, quotable(*unit)),
+                     "it takes core, socket, numa or none");
+  return add({"++bind", known->second}), Result<void>{};
+}
+
+Result<void> Reader::take_mapping(std::string_view word) {
+  auto how = next(word, "HOW");
+  if (!how) return how.error();
+  std::string_view rest = *how;
+  if (rest == "slot" || rest == "core") return {};
+  if (rest.starts_with("ppr:") && rest.ends_with(":node")) {
+    rest = rest.substr(4, rest.size() - 9);
+    const auto [stop, error] = std::from_chars(rest.data(), rest.data() + rest.size(), line_.per_host);
+    if (error == std::errc{} && stop == rest.data() + rest.size() && line_.per_host > 0) return {};
+  }
+  return bad_input(fmt::format("{} cannot be '{}'", word, quotable(*how)),
+                   "it takes slot or ppr:N:node: ranks that follow each other are on one host");
+}
+
+Result<void> Reader::take_launcher(std::string_view word) {
+  auto launcher = next(word, "NAME");
+  if (!launcher || *launcher == "ssh" || *launcher == "fork" || *launcher == "auto")
+    return launcher ? Result<void>{} : launcher.error();
+  return bad_input(fmt::format("{} cannot be '{}'", word, quotable(*launcher)),
+                   "hosts are logged in to by ssh; -launcher-exec names another command that does as it");
+}
+
+Result<void> Reader::take_list(std::string_view word) {
+  auto names = next(word, "NAME,...");
+  if (!names) return names.error();
+  add({"++no-forward-env"});
+  for (std::size_t at = 0; at < names->size();) {
+    const std::size_t end = std::min(names->find(',', at), names->size());
+    const std::string name = names->substr(at, end - at);
+    if (const auto value = variable_(name)) add({"++env", name + "=" + *value});
+    at = end + 1;
+  }
+  return {};
+}
+
+/// One of charmrun's, with its value.
+void Reader::take_ours(const std::string& word) {
+  const OptionRow* row = find_option(std::string_view{word}.substr(2));
+  line_.options.push_back(word);
+  if (row == nullptr) return;
+  line_.help = line_.help || row->name == "help";
+  shows_version_ = shows_version_ || row->name == "version";
+  line_.chooses_hosts = line_.chooses_hosts || row->topic == OptionTopic::hosts || row->name == "mpiexec";
+  if (!row->is_flag() && at_ < words_.size()) line_.options.push_back(words_[at_++]);
+}
+
+/// Of an option with one value.
+Result<void> Reader::take_text(const Word& row, std::string_view word) {
+  auto text = next(word, row.value);
+  if (!text) return text.error();
+  if (row.deed == Deed::host_file) line_.host_file = *text;
+  if (row.deed == Deed::host_list) line_.host_list = *text;
+  if (row.deed == Deed::ours_valued) add({row.ours, *text});
+  if (row.deed == Deed::exported && text->find('=') != std::string::npos) add({"++env", *text});
+  if (row.deed == Deed::output_folder) add({"++output", *text + "/%r.out"});
+  return {};
+}
+
+/// A variable of all programs, or of this one.
+Result<void> Reader::take_variable(const Word& row, std::string_view word) {
+  auto variable = next_variable(word);
+  if (!variable) return variable.error();
+  if (row.deed == Deed::own_variable)
+    line_.programs.back().variables.all.push_back(std::move(*variable));
+  else
+    add({"++env", (row.deed == Deed::mca ? "OMPI_MCA_" : "") + *variable});
+  return {};
+}
+
+Result<void> Reader::take(const Word& row, std::string_view word) {
+  FurtherCommand& program = line_.programs.back();
+  const bool is_own = row.deed == Deed::count || row.deed == Deed::own_variable ||
+                      row.deed == Deed::directory || row.deed == Deed::unused ||
+                      row.deed == Deed::unused_valued;
+  if (line_.programs.size() > 1 && !is_own)
+    return bad_input(fmt::format("{} behind a ':' is for all programs", word),
+                     "write it in front of the first one");
+  switch (row.deed) {
+    case Deed::count:
+    case Deed::per_host: {
+      auto number = next_number(word, row.value);
+      if (!number) return number.error();
+      (row.deed == Deed::count ? program.processes : line_.per_host) = *number;
+      return {};
+    }
+    case Deed::host_file:
+    case Deed::host_list:
+    case Deed::ours_valued:
+    case Deed::exported:
+    case Deed::output_folder:
+    case Deed::unused_valued:
+      return take_text(row, word);
+    case Deed::ours:
+      shows_version_ = shows_version_ || row.ours == "++version";
+      return add({row.ours}), Result<void>{};
+    case Deed::variable:
+    case Deed::own_variable:
+    case Deed::mca:
+      return take_variable(row, word);
+    case Deed::variables_of:
+      return take_list(word);
+    case Deed::directory:
+      return take_directory(word);
+    case Deed::bind:
+      return take_binding(word);
+    case Deed::map:
+      return take_mapping(word);
+    case Deed::launcher:
+      return take_launcher(word);
+    case Deed::no_cleanup:
+      cleans_up_ = false;
+      return add({"++on-failure", "continue"}), Result<void>{};
+    case Deed::refused:
+      return bad_input(fmt::format("{} is not understood here", word), std::string{row.ours});
+    case Deed::help:
+      line_.help = true;
+      return {};
+    case Deed::unused:
+      break;
+  }
+  return {};
+}
+
+/// Up to the next ':' or the end.
+Result<void> Reader::read_part() {
+  const auto is_option = [](std::string_view word) {
+    return word.size() > 1 && (word[0] == '-' || word.starts_with("++"));
+  };
+  while (at_ < words_.size() && is_option(words_[at_])) {
+    const std::string& word = words_[at_++];
+    if (word.starts_with("++")) {
+      if (line_.programs.size() > 1) return unknown(word);
+      take_ours(word);
+      continue;
+    }
+    const std::string_view name = std::string_view{word}.substr(word.starts_with("--") ? 2 : 1);
+    const auto* row =
+        std::find_if(kWords.begin(), kWords.end(), [&](const Word& each) { return has_name(each, name); });
+    if (row == kWords.end()) return unknown(word);
+    if (auto taken = take(*row, word); !taken) return taken;
+  }
+  FurtherCommand& program = line_.programs.back();
+  for (; at_ < words_.size() && words_[at_] != ":"; ++at_) {
+    if (program.program.empty())
+      program.program = words_[at_];
+    else
+      program.arguments.push_back(words_[at_]);
+  }
+  is_over_ = at_++ >= words_.size();
+  return {};
+}
+
+Result<void> Reader::check() const {
+  if (line_.help || shows_version_) return {};
+  for (const FurtherCommand& each : line_.programs) {
+    if (each.program.empty())
+      return bad_input("no program was given", "mpiexec -n 4 ./app; mpiexec --help shows more");
+  }
+  if (!line_.host_file.empty() && !line_.host_list.empty())
+    return bad_input("-f and -hosts exclude each other", "name the hosts by one of them");
+  if (line_.chooses_hosts && !(line_.host_file.empty() && line_.host_list.empty()))
+    return bad_input("the hosts are named in two ways", "name them by -f, by -hosts or by ++nodelist");
+  if (line_.programs.size() > 1 && !line_.programs.front().variables.all.empty())
+    return bad_input("-env of the first of several programs", "use -genv, or put that program behind a ':'");
+  return {};
+}
+
+Result<Line> Reader::read() {
+  do {
+    line_.programs.emplace_back().processes = 0;
+    if (auto part = read_part(); !part) return part.error();
+  } while (!is_over_);
+  if (auto good = check(); !good) return good.error();
+  if (cleans_up_) add({"++kill-on-exit"});
+  return std::move(line_);
+}
+
+}  // namespace
+
+bool is_mpiexec(std::string_view name) {
+  name = name.substr(name.rfind('/') + 1);  // npos + 1 is 0
+  return name == "mpiexec" || name == "mpirun";
+}
+
+Result<Line> read_line(std::span<const std::string> argv, const Lookup& variable) {
+  return Reader{argv.subspan(1), variable}.read();
+}
+
+std::string help_text() {
+  std::string text = R"(charmrun under the name mpiexec or mpirun starts MPI programs of MPICH, Intel MPI
+and Open MPI, over ssh, as their own launchers do:
+
+  mpiexec -n 4 ./app                    4 processes on this machine
+  mpiexec -n 64 -f hosts ./app          64 on the hosts in the file `hosts`
+  mpiexec -hosts a,b -ppn 2 ./app       2 on each of two hosts
+  mpiexec -n 2 ./a : -n 6 ./b           2 of one program and 6 of another
+
+Options stand in front of the program, with one dash or two; all of charmrun's own
+(++verbose, ++dashboard, ...: charmrun ++help) may be given as well.
+
+)";
+  for (const Word& row : kWords) {
+    if (row.help.empty()) continue;
+    std::string names;
+    for (const char c : row.names) names += c == ' ' ? std::string{" -"} : std::string{c};
+    const std::string left = fmt::format("  -{}{}{}", names, row.value.empty() ? "" : " ", row.value);
+    text += left.size() < 39 ? fmt::format("{:<39} {}\n", left, row.help)
+                             : fmt::format("{}\n{:<39} {}\n", left, "", row.help);
+  }
+  return text;
+}
+
+}  // namespace charmtree::mpiexec

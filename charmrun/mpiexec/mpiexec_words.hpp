@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// charmrun under the name mpiexec or mpirun: the words of MPICH's mpiexec (Hydra), Intel's and Open MPI's
+// mpirun, said in charmrun's. The one table of them is here, from which `mpiexec --help` is made. charmrun's
+// own options (++verbose) may stand among them. Pure.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "charmrun/cli/options.hpp"
+#include "tree/base/result.hpp"
+
+namespace charmtree::mpiexec {
+
+/// `name`: argv[0].
+bool is_mpiexec(std::string_view name);
+
+/// What a command line says.
+struct Line {
+  std::vector<std::string> options;      // charmrun's, for the job
+  std::vector<FurtherCommand> programs;  // at least one, but for help and version
+  std::string host_file, host_list;      // as they were given; empty: not
+  std::uint32_t per_host = 0;            // processes on each host; 0: by its slots
+  std::string directory;                 // of the processes; empty: ours
+  bool chooses_hosts = false;            // by charmrun's own options
+  bool help = false;
+};
+
+/// The value of a variable of ours, if it is set.
+using Lookup = std::function<std::optional<std::string>(const std::string& name)>;
+
+/// `argv` with our own name. Errors are bad_input, Phase::options, and name the word.
+Result<Line> read_line(std::span<const std::string> argv, const Lookup& variable);
+
+std::string help_text();
+
+}  // namespace charmtree::mpiexec

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "charmrun/mpiexec/mpiexec_words.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace charmtree::mpiexec_words_test {
+
+namespace {
+
+using namespace mpiexec;
+using Words = std::vector<std::string>;
+
+std::optional<std::string> variable(const std::string& name) {
+  return name == "HERE" ? std::optional<std::string>{"yes"} : std::nullopt;
+}
+
+Line good(Words words) {
+  words.insert(words.begin(), "mpiexec");
+  auto line = read_line(words, variable);
+  INFO((line ? std::string{} : to_string(line.error())));
+  REQUIRE(line.ok());
+  REQUIRE_FALSE(line->options.empty());
+  if (line->options.back() == "++kill-on-exit") line->options.pop_back();
+  return *line;
+}
+
+std::string failure(Words words) {
+  words.insert(words.begin(), "mpiexec");
+  const auto line = read_line(words, variable);
+  REQUIRE_FALSE(line.ok());
+  CHECK((line.error().code == Errc::bad_input && line.error().phase == Phase::options));
+  return to_string(line.error());
+}
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// What charmrun is told.
+Words options(Words words) {
+  words.insert(words.end(), {"./app"});
+  return good(std::move(words)).options;
+}
+
+}  // namespace
+
+TEST_CASE("two names make charmrun an mpiexec") {
+  for (const auto* name : {"mpiexec", "/usr/local/libexec/charmtree/mpi/mpirun", "./mpiexec"})
+    CHECK(is_mpiexec(name));
+  for (const auto* name : {"charmrun", "mpiexec/charmrun", "mpiexec.hydra", ""})
+    CHECK_FALSE(is_mpiexec(name));
+}
+
+TEST_CASE("words of mpiexec are said in charmrun's") {
+  CHECK(options({"-n", "4"}).empty());
+  CHECK(options({"-l"}) == Words{"++label"});
+  CHECK(options({"--tag-output", "--timestamp-output"}) == Words{"++label", "++timestamp"});
+  CHECK(options({"-genv", "A", "1", "-genv", "B=2"}) == Words{"++env", "A=1", "++env", "B=2"});
+  CHECK(options({"-x", "A", "-x", "B=2"}) == Words{"++env", "B=2"});
+  CHECK(options({"-genvlist", "HERE,NOT"}) == Words{"++no-forward-env", "++env", "HERE=yes"});
+  CHECK(options({"--bind-to", "core:overload-allowed"}) == Words{"++bind", "core"});
+  CHECK(options({"--mca", "btl", "^ofi"}) == Words{"++env", "OMPI_MCA_btl=^ofi"});
+  CHECK(options({"--output-filename", "out"}) == Words{"++output", "out/%r.out"});
+  CHECK(options({"-launcher", "ssh", "--oversubscribe", "-usize", "9"}).empty());
+  CHECK(options({"--timeout", "5", "--stdin", "all"}) == Words{"++timelimit", "5", "++stdin", "all"});
+  CHECK(options({"++verbose", "-l", "++nodelist", "nodes"}) ==
+        Words{"++verbose", "++label", "++nodelist", "nodes"});
+  CHECK(options({"-disable-auto-cleanup"}) == Words{"++on-failure", "continue"});
+  Words plain{"mpiexec", "./app"};
+  CHECK(read_line(plain, variable)->options == Words{"++kill-on-exit"});
+}
+
+TEST_CASE("hosts and numbers are kept for the plan") {
+  const Line line =
+      good({"-f", "hosts", "-ppn", "2", "-wdir", "/w", "-n", "8", "./a", "-n", "3", "++verbose"});
+  CHECK(
+      (line.host_file == "hosts" && line.host_list.empty() && line.per_host == 2 && line.directory == "/w"));
+  REQUIRE(line.programs.size() == 1);
+  CHECK((line.programs[0].processes == 8 && line.programs[0].program == "./a"));
+  CHECK(line.programs[0].arguments == Words{"-n", "3", "++verbose"});
+  CHECK(good({"-host", "a,b", "--map-by", "ppr:4:node", "./a"}).per_host == 4);
+  CHECK(good({"./a"}).programs[0].processes == 0);
+  CHECK(good({"++hosts", "2", "./a"}).chooses_hosts);
+  CHECK(good({"--help"}).help);
+  CHECK(good({"++version"}).options == Words{"++version"});
+}
+
+TEST_CASE("several programs stand between colons") {
+  const Line line = good({"-n", "2", "./a", "x", ":", "-n", "3", "-env", "A", "1", "./b", ":", "./c"});
+  REQUIRE(line.programs.size() == 3);
+  CHECK((line.programs[0].arguments == Words{"x"} && line.programs[1].variables.all == Words{"A=1"}));
+  CHECK((line.programs[1].processes == 3 && line.programs[2].processes == 0 &&
+         line.programs[2].program == "./c"));
+}
+
+TEST_CASE("what mpiexec cannot do is one line") {
+  CHECK(has(failure({}), "no program was given"));
+  CHECK(has(failure({"./a", ":"}), "no program was given"));
+  CHECK(has(failure({"-bogus", "./a"}), "mpiexec does not know '-bogus'"));
+  CHECK(has(failure({"-n"}), "'-n' needs a value: -n N"));
+  CHECK(has(failure({"-n", ":", "./a"}), "'-n' needs a value"));
+  CHECK(has(failure({"-n", "many", "./a"}), "-n cannot be 'many'"));
+  CHECK(has(failure({"-n", "99999999", "./a"}), "-n cannot be '99999999'"));
+  CHECK(has(failure({"./a", ":", "-l", "./b"}), "-l behind a ':' is for all programs"));
+  CHECK(has(failure({"./a", ":", "++verbose", "./b"}), "does not know '++verbose'"));
+  CHECK(has(failure({"-env", "A", "1", "./a", ":", "./b"}), "-env of the first of several programs"));
+  CHECK(has(failure({"-wdir", "/a", "./a", ":", "-wdir", "/b", "./b"}),
+            "another folder than the first program's"));
+  CHECK(has(failure({"-bind-to", "board", "./a"}), "it takes core, socket, numa or none"));
+  CHECK(has(failure({"--map-by", "ppr:0:node", "./a"}), "it takes slot or ppr:N:node"));
+  CHECK(has(failure({"-launcher", "slurm", "./a"}), "by ssh"));
+  CHECK(has(failure({"-configfile", "f"}), "-configfile is not understood here"));
+  CHECK(has(failure({"-f", "h", "-hosts", "a", "./a"}), "exclude each other"));
+  CHECK(has(failure({"-f", "h", "++local", "./a"}), "named in two ways"));
+}
+
+TEST_CASE("--help has all that is understood, in lines that fit") {
+  const std::string text = help_text();
+  for (const auto* word : {"-np", "-hosts", "-genv", "-tag-output", "++dashboard"}) CHECK(has(text, word));
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    CHECK(end - at <= 100);
+    at = end + 1;
+  }
+}
+
+}  // namespace charmtree::mpiexec_words_test
