@@ -65,10 +65,17 @@ void replace(std::vector<M>& all, M one) {
 
 }  // namespace
 
-void FencePart::Open::enter(std::uint32_t processes, std::string more) {
+void FencePart::Open::enter(std::uint32_t processes, std::uint64_t asked, std::string more) {
   entered += processes;
+  requests += asked;
   is_new = true;
   given.empty() ? given = std::move(more) : given += more;
+}
+
+FencePart::Open& FencePart::open(const wire::Fence& fence, Turn& turn) {
+  const auto [place, is_new] = open_.try_emplace(fence);
+  if (is_new) place->second.begun = turn.now();
+  return place->second;
 }
 
 /// A child is in a fence with the processes below it, once, and in no more fences than there can be.
@@ -99,18 +106,18 @@ void FencePart::up(LinkId link, wire::FenceUp piece, Turn& turn) {
     const Seat seat = turn.seat();  // a root that has taken over may not know it yet
     if (seat.is_root() || !seat.job.keeps_alive()) return;
   }
-  Open& open = open_[piece.fence];
-  Given& given = open.below[link];
+  Open& fence = open(piece.fence, turn);
+  Given& given = fence.below[link];
   given.processes += piece.processes;
   given.bytes += piece.given.size();
-  open.enter(piece.processes, std::move(piece.given));
+  fence.enter(piece.processes, piece.requests, std::move(piece.given));
 }
 
 void FencePart::add(wire::FenceUp own, Turn& turn) {
   begin_epoch(turn);
-  Open& open = open_[own.fence];
-  open.enter(own.processes, own.given);
-  open.own = std::move(own);
+  Open& fence = open(own.fence, turn);
+  fence.enter(own.processes, own.requests, own.given);
+  fence.own = std::move(own);
 }
 
 void FencePart::begin_epoch(Turn& turn) {
@@ -171,13 +178,16 @@ void FencePart::hand_on(const wire::Fence& fence, Open& open, Turn& turn) {
     const bool fails = lost_of(fence.processes, seat.progress.lost).has_value();  // which the root says
     const bool complete = fails || open.entered >= here_and_below(fence.processes, seat);
     if (!complete || turn.way_up() != WayUp::open) return;
-    turn.hand_up(wire::FenceUp{fence, epoch_, open.entered - open.sent, std::exchange(open.given, {})});
+    turn.hand_up(wire::FenceUp{fence, epoch_, open.entered - open.sent, std::exchange(open.given, {}),
+                               std::exchange(open.requests, 0)});
     open.sent = open.entered;
     return;
   }
   if (open.entered < size_of(fence.processes)) return;
   wire::FenceDown message{fence, {}, std::make_shared<const std::string>(std::move(open.given))};
-  open_.erase(fence);
+  if (seat.job.reports.stamps)
+    turn.act(FenceOver{fence, open.requests, message.given->size(), open.begun, turn.now()});
+  open_.erase(message.fence);
   turn.hand_down_all(message);
   keep(message, turn);
 }

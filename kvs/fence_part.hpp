@@ -47,12 +47,15 @@ private:
     std::optional<wire::FenceUp> own;
     std::map<LinkId, Given> below;
     std::uint32_t entered = 0, sent = 0;
-    std::string given;  // not sent yet
+    std::string given;           // not sent yet
+    std::uint64_t requests = 0;  // nor these
+    Instant begun{};
     bool is_new = false;
-    void enter(std::uint32_t processes, std::string more);
+    void enter(std::uint32_t processes, std::uint64_t requests, std::string more);
   };
 
   bool may_say(LinkId link, const wire::FenceUp& piece, Turn& turn) const;
+  Open& open(const wire::Fence& fence, Turn& turn);
   void begin_epoch(Turn& turn);
   void open_again(Turn& turn);
   std::optional<wire::FenceDown> answer(const wire::Fence& fence, Turn& turn) const;

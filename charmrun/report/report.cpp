@@ -66,6 +66,39 @@ Json parts_json(const StartupRecord& record) {
   return json;
 }
 
+Json fences_json(const StartupRecord& record) {
+  Json json = Json::array();
+  for (const FenceRecord& fence : record.fences) {
+    Json one = {{"service", fence.service},
+                {"number", fence.number},
+                {"processes", fence.processes},
+                {"bytes", fence.bytes},
+                {"begun", rounded_seconds(fence.begun)},
+                {"over", rounded_seconds(fence.over)}};
+    if (fence.requests > 0) one["requests"] = fence.requests;
+    json.push_back(std::move(one));
+  }
+  return json;
+}
+
+/// A line for each of the first few.
+std::string fence_lines(const StartupRecord& record) {
+  constexpr std::size_t kShown = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kShown, record.fences.size()); ++i) {
+    const FenceRecord& fence = record.fences[i];
+    text += fmt::format("  {} fence {} of {} processes: {} bytes for each host, {} at the root, over at {}",
+                        fence.service, fence.number, fence.processes, fence.bytes,
+                        human_time(fence.over - fence.begun), human_time(fence.over));
+    if (fence.requests > 0)
+      text += fmt::format("; {:.1f} requests of each process before it",
+                          static_cast<double>(fence.requests) / fence.processes);
+    text += '\n';
+  }
+  if (record.fences.size() > kShown) text += fmt::format("  and {} more\n", record.fences.size() - kShown);
+  return text;
+}
+
 /// `name` cut to `width` columns (bytes), its end kept: hosts differ at the end of their short names.
 std::string fitted(std::string_view name, std::size_t width) {
   std::string text = visible(name);
@@ -144,6 +177,7 @@ std::string report_json(const StartupRecord& record) {
                      {"ending", record.end ? end_json(*record.end) : Json(nullptr)},
                      {"ends", record.end ? ends_json(record.end->why.ends) : Json(nullptr)},
                      {"parts", parts_json(record)},
+                     {"fences", fences_json(record)},
                      {"launchers", std::move(launchers)}};
   return json_text(json, 1);
 }
@@ -176,7 +210,7 @@ std::string report_table(const StartupRecord& record, std::size_t slowest) {
   const std::size_t shown = std::min(slowest, order.size());
   if (shown < order.size()) text += fmt::format("  the slowest {} of {}:\n", shown, order.size());
   for (std::size_t i = 0; i < shown; ++i) text += launcher_row(*order[i]);
-  return text;
+  return text + fence_lines(record);
 }
 
 }  // namespace charmtree

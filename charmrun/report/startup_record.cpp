@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "tree/clients/client_server.hpp"
+
 namespace charmtree {
 namespace {
 
@@ -131,6 +133,15 @@ void StartupRecorder::failed(std::uint32_t host, const Error& error, Instant at)
   if (known) return;
   record.level = 1;  // who tried it is told only by a launcher that answered
   record.attempts = 0;
+}
+
+void StartupRecorder::fence_over(const proto::FenceOver& over) {
+  if (record_.fences.size() == kMostFences) return;
+  std::uint32_t processes = 0;
+  for (const auto& [first, last] : over.fence.processes) processes += last - first + 1;
+  const bool is_pmi = over.fence.service == static_cast<std::uint8_t>(proto::ClientKind::pmi);
+  record_.fences.push_back({is_pmi ? "pmi" : "pmix", over.fence.number, processes, over.requests, over.bytes,
+                            over.begun - started_, over.over - started_});
 }
 
 Duration last_mark(const LauncherRecord& launcher) {

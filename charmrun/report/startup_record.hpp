@@ -16,6 +16,7 @@
 #include "tree/base/error.hpp"
 #include "tree/base/time.hpp"
 #include "tree/turn/ending.hpp"
+#include "tree/turn/events.hpp"
 #include "tree/wire/host.hpp"
 #include "tree/wire/messages.hpp"
 
@@ -63,6 +64,16 @@ struct LauncherRecord {
   void set(Mark mark, Duration since_start) { marks[static_cast<std::size_t>(mark)] = since_start; }
 };
 
+/// A fence of the program's processes, by which those of an MPI program find each other.
+struct FenceRecord {
+  std::string_view service;     // "pmi", "pmix"
+  std::uint32_t number = 0;     // of the fences of its group
+  std::uint32_t processes = 0;  // in it
+  std::uint64_t requests = 0;   // that these made since their last fence; 0: not counted
+  std::uint64_t bytes = 0;      // given by all; each host gets them
+  Duration begun{0}, over{0};   // at the root
+};
+
 /// How the job ended.
 struct EndRecord {
   int status = 0;  // of charmrun itself
@@ -80,7 +91,9 @@ struct StartupRecord {
   Duration wall{0};                       // start of main until the end of the job; 0: not yet over
   std::optional<EndRecord> end;           // nothing: it was not over
   std::vector<LauncherRecord> launchers;  // in any order, the root among them or not
+  std::vector<FenceRecord> fences;        // the first kMostFences of all runs of the program
 };
+inline constexpr std::size_t kMostFences = 1000;
 
 /// Puts a record together from news of the launchers, whatever their order: a launcher that failed may have
 /// stamped its times before or after.
@@ -94,6 +107,7 @@ public:
   void stamped(const wire::Stamps& stamps);
   /// The launcher for `host` was given up at `at`. The first failure counts.
   void failed(std::uint32_t host, const Error& error, Instant at);
+  void fence_over(const proto::FenceOver& fence);
   const StartupRecord& record() const { return record_; }
 
 private:

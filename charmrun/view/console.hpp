@@ -56,6 +56,7 @@ public:
   void sign(const proto::Sign& action) override;
   void store_host_key(std::uint32_t host, const HostKey& key) override;
   void record(const proto::Record& record) override;
+  void fence_over(const proto::FenceOver& fence) override { startup_.fence_over(fence); }
   void progress(const proto::Progress& progress) override;
   void read_input(const proto::ReadInput& action) override;
   void release_keys() override;

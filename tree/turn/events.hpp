@@ -429,6 +429,14 @@ struct Record {
   std::optional<Error> error = {};
   Instant failed = kNever;
 };
+/// Root: all were in this fence, and it is over. Only of a job whose start-up times are wanted.
+struct FenceOver {
+  wire::Fence fence;
+  std::uint64_t requests;  // that its processes have made since their last one, as far as they are counted
+  std::size_t bytes;       // given by all of them, for each of their hosts
+  Instant begun;           // when the root first heard of it
+  Instant over;
+};
 /// Root of a checkup: what was found on one host, in the root's clock.
 struct Examined {
   wire::Checkup checkup;
@@ -496,7 +504,7 @@ using AnyAction =
                  StartPmix, AdoptProcess, Signal, KillLeftovers, ClientSend, ClientClose, DrainOutput,
                  PauseOutput, PauseClient, LookAtClient, SpoolWrite, SpoolRead, WriteInput, RecallPipe,
                  ResizeTerminal, ReadInput, ReleaseKeys, StopSelf, ReadHosts, Show, Say, Sign, StoreHostKey,
-                 Record, Examined, Progress, RunOver, KeepTree, Finish>;
+                 Record, FenceOver, Examined, Progress, RunOver, KeepTree, Finish>;
 /// One of them; see wire::Message.
 struct Action : AnyAction {
   template <OneOf<AnyAction> T>

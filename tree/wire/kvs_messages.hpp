@@ -101,6 +101,7 @@ struct FenceUp {
   std::uint32_t epoch = 0;
   std::uint32_t processes = 0;
   std::string given;
+  std::uint64_t requests = 0;  // that these have made since their last fence, where a launcher sees them
 };
 
 }  // namespace charmtree::wire

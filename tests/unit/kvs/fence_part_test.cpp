@@ -74,6 +74,32 @@ TEST_CASE("the root ends a fence when all are in, for everybody", "[fence_part]"
   CHECK(b.down().empty());
 }
 
+TEST_CASE("what a fence took is recorded where somebody wants to know", "[fence_part]") {
+  for (const bool wanted : {true, false}) {
+    Bench b{Role::root};
+    b.job.reports.stamps = wanted;
+    const Instant begun = b.now();
+    b.part.up(b.first, {b.fence(), 0, 1, "ab", 3}, b);
+    b.part.turn(b);
+    b.at(begun + 5ms);
+    b.part.up(b.second, {b.fence(), 0, 1, "c", 70000}, b);
+    b.part.turn(b);
+    const auto over = b.take<FenceOver>();
+    REQUIRE(over.size() == (wanted ? 1 : 0));
+    if (!wanted) continue;
+    CHECK((over[0].fence == b.fence() && over[0].requests == 70003 && over[0].bytes == 3));
+    CHECK((over[0].begun == begun && over[0].over == begun + 5ms));
+  }
+}
+
+TEST_CASE("requests are summed up on the way", "[fence_part]") {
+  Bench b{Role::below};
+  b.part.up(b.first, {b.fence(), 0, 1, "a", 3}, b);
+  b.part.up(b.second, {b.fence(), 0, 1, "b", 4}, b);
+  b.part.turn(b);
+  CHECK(b.up().at(0).requests == 7);
+}
+
 TEST_CASE("fences of one group may be in flight together, and those of others", "[fence_part]") {
   Bench b{Role::root};
   b.enter(b.first, "1", 1);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "charmrun/report/timeline.hpp"
+#include "tree/clients/client_server.hpp"
 
 namespace charmtree::report_test {
 
@@ -106,6 +107,30 @@ bool tags_balanced(const std::string& text) {
 }
 
 }  // namespace
+
+TEST_CASE("fences are in the report, with what they cost", "[report]") {
+  StartupRecord job = small_tree();
+  const std::vector<Host> hosts;
+  StartupRecorder recorder{job, hosts, Instant{} + 1s};
+  const auto service = static_cast<std::uint8_t>(proto::ClientKind::pmi);
+  recorder.fence_over({{service, {{0, 7}}, 1}, 52, 300, Instant{} + 1200ms, Instant{} + 1250ms});
+  recorder.fence_over({{service + 1U, {{0, 1}, {4, 4}}, 2}, 0, 0, Instant{} + 1300ms, Instant{} + 1301ms});
+  const auto json = Json::parse(report_json(recorder.record()));
+  REQUIRE(json["fences"].size() == 2);
+  CHECK(json["fences"][0] ==
+        Json::parse(R"({"service": "pmi", "number": 1, "processes": 8, "bytes": 300,
+    "requests": 52, "begun": 0.2, "over": 0.25})"));
+  CHECK((json["fences"][1]["service"] == "pmix" && json["fences"][1]["processes"] == 3));
+  CHECK_FALSE(json["fences"][1].contains("requests"));
+  const std::string text = report_table(recorder.record(), 20);
+  CHECK(count(text,
+              "pmi fence 1 of 8 processes: 300 bytes for each host, 50.0 ms at the root, over at 250 ms; 6.5 "
+              "requests") == 1);
+  for (std::size_t i = 0; i < 2 * kMostFences; ++i)
+    recorder.fence_over({{service, {{0, 7}}, 3}, 0, 0, {}, {}});
+  CHECK(recorder.record().fences.size() == kMostFences);
+  CHECK(count(report_table(recorder.record(), 20), "  and 992 more\n") == 1);
+}
 
 TEST_CASE("a launcher's start is cut into adjacent parts", "[report]") {
   const auto parts = segments(launcher(0, kRootLauncher, 1, 2ms));

@@ -191,7 +191,7 @@ std::vector<Message> messages_up() {
           Confirmed{{1, 2}},
           Fenced{3},
           Silence{5, Silence::State::stopped, 61s},
-          FenceUp{{2, {{0, 3}, {7, 7}}, 5}, 3, 4, "given"},
+          FenceUp{{2, {{0, 3}, {7, 7}}, 5}, 3, 4, "given", 70000},
           Inquiry{1, 9, {3, 5}},
           InquiryReply{9, 1, {3, 5}, "why", "given"},
           NameInquiry{1, {2, 6}, NameInquiry::Deed::look_up, "name", "value"}};

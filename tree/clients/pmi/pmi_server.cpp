@@ -69,6 +69,7 @@ std::string PmiServer::on(Clients::value_type& client, std::string_view text, In
                           ClientOutputs& out) {
   auto& [id, state] = client;
   if (state.spawn > 0) return part_of_spawn(client, text, out);
+  ++requests_;
   const PmiLine line{text};
   const std::string_view command = line.command();
   if (command.empty()) return fmt::format("'{}' is no request", text.substr(0, kMostKey));
@@ -233,6 +234,7 @@ void PmiServer::enter_fence(ClientOutputs& out) {
   wire::FenceUp fence;
   fence.fence = {kService, {{0, local_.total - 1}}, fences_};
   fence.processes = entered;
+  fence.requests = std::exchange(requests_, 0);
   for (auto& [id, client] : clients_) {
     if (client.stage == Stage::in_fence) fence.given += std::exchange(client.given, {});
   }

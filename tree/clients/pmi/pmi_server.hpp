@@ -96,6 +96,7 @@ private:
   std::map<std::string, std::string, std::less<>> values_;
   wire::ProcessSet lost_;                  // of the job
   std::uint32_t fences_ = 0;               // that all of this host have entered
+  std::uint64_t requests_ = 0;             // since the last of them
   bool is_waiting_ = false;                // in the last of them
   std::optional<wire::FenceDown> failed_;  // a later one
   OpenInquiries<Asker> inquiries_;
