@@ -117,8 +117,7 @@ TEST_CASE("fences are in the report, with what they cost", "[report]") {
   recorder.fence_over({{service + 1U, {{0, 1}, {4, 4}}, 2}, 0, 0, Instant{} + 1300ms, Instant{} + 1301ms});
   const auto json = Json::parse(report_json(recorder.record()));
   REQUIRE(json["fences"].size() == 2);
-  CHECK(json["fences"][0] ==
-        Json::parse(R"({"service": "pmi", "number": 1, "processes": 8, "bytes": 300,
+  CHECK(json["fences"][0] == Json::parse(R"({"service": "pmi", "number": 1, "processes": 8, "bytes": 300,
     "requests": 52, "begun": 0.2, "over": 0.25})"));
   CHECK((json["fences"][1]["service"] == "pmix" && json["fences"][1]["processes"] == 3));
   CHECK_FALSE(json["fences"][1].contains("requests"));
