@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,22 @@ def test_several_programs_make_one_job(cluster: Factory, charmrun: Path, family:
     more, path = program(family)
     done = to_its_end(hosts, charmrun, family, *words(hosts, 3, 1), *more, path, "which", ":", "+p3", path, "which")
     assert_good(done, [*good(6), *(f"{rank} runs program {int(rank >= 3)}" for rank in range(6))])
+
+
+@pytest.mark.parametrize("family", ["mpich5", "openmpi5"])
+def test_the_report_says_what_its_fences_cost(cluster: Factory, charmrun: Path, family: str) -> None:
+    hosts = cluster(10)
+    more, path = program(family)
+    report = f"/home/shared/mpi-report-{family}.json"
+    assert_good(run(hosts, charmrun, *words(hosts, 3, 2), *more, "++report", report, path), good(6))
+    fences = json.loads(hosts.run(0, ["cat", report], check=True).stdout)["fences"]
+    assert len(fences) >= 2
+    for fence in fences:
+        assert fence["service"] == ("pmi" if family == "mpich5" else "pmix")
+        assert fence["processes"] == 6
+        assert fence["begun"] <= fence["over"]
+    assert fences[0]["bytes"] > 100
+    assert family == "openmpi5" or fences[0]["requests"] >= 6 * 5
 
 
 def test_a_host_that_lacks_one_of_several_programs_says_so(cluster: Factory, charmrun: Path) -> None:
