@@ -449,7 +449,6 @@ Result<void> check_further(const Options& o) {
       {o.host_failure.policy == wire::OnHostFailure::drop, "++on-host-failure drop"},
       {o.recovery.restart_arguments.has_value(), "++restart-args"},
       {o.recovery.shrink_ok, "++shrink-ok"},
-      {o.ccs.wanted, "++server"},
   };
   for (const auto& [given, name] : excluded) {
     if (given)

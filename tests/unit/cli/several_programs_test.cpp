@@ -51,6 +51,7 @@ TEST_CASE("several programs are one job") {
   CHECK(
       has(failure({"++auto-provision", "./a", ":", "./b"}), "++auto-provision and several programs exclude"));
   CHECK(has(failure({"++doctor", "./a", ":", "./b"}), "++doctor and several programs exclude"));
+  CHECK(good({"++server", "./a", ":", "./b"}).ccs.wanted);
   CHECK(has(failure({"+p16777216", "./a", ":", "./b"}), "at most 16777216 are possible"));
 }
 

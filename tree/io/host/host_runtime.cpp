@@ -144,8 +144,9 @@ std::vector<std::string> HostRuntime::environment_of(std::uint32_t process) cons
   return environment;
 }
 
-/// The first process that each program has here.
+/// The first process that each program has here, as far as that is known already.
 std::vector<std::uint32_t> HostRuntime::firsts() const {
+  if (!job_->spawn.further.empty() && job_->is_numbered_late()) return {};
   std::vector<std::uint32_t> processes{self_.first_process};
   for (const wire::FurtherProgram& each : job_->spawn.further) {
     if (each.first > self_.first_process && each.first - self_.first_process < self_.processes)
