@@ -191,6 +191,7 @@ struct Options {
   /// How the program's processes are run.
   struct Process {
     std::string run_script;
+    std::string directory;  // where they run; empty: here
     bool va_randomization = false;
     bool interactive = false;
     bool kill_on_exit = false;

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "charmrun/mpiexec/command_line.hpp"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -17,7 +12,6 @@
 #include "charmrun/mpiexec/mpiexec_words.hpp"
 #include "charmrun/plan/nodelist.hpp"
 #include "tree/io/surroundings.hpp"
-#include "tree/wire/words.hpp"
 
 namespace charmtree {
 
@@ -52,7 +46,7 @@ Result<Options> options_of(mpiexec::Line line, const std::string& name) {
     if (!read) return read.error();
     hosts = std::move(*read);
   }
-  std::uint64_t slots = 0;
+  std::uint64_t slots = is_listed ? 0 : line.per_host;
   for (const mpiexec::SlotHost& host : hosts) slots += line.per_host > 0 ? line.per_host : host.slots;
   for (FurtherCommand& each : line.programs) {
     if (each.processes > 0) continue;
@@ -93,9 +87,7 @@ Result<CommandLine> as_mpiexec(const std::vector<std::string>& argv) {
   std::error_code failed;  // on the hosts, nobody needs the link
   const auto charmrun = std::filesystem::read_symlink("/proc/self/exe", failed);
   if (options->launch.launcher.empty() && !failed) options->launch.launcher = charmrun.string();
-  if (!directory.empty() && ::chdir(directory.c_str()) != 0)
-    return bad_input(fmt::format("-wdir cannot be '{}': {}", quotable(directory), std::strerror(errno)),
-                     "it takes a folder of this machine, which the hosts have, too");
+  options->process.directory = directory;
   return CommandLine{std::move(*options), {}};
 }
 

@@ -127,6 +127,7 @@ Result<std::vector<SlotHost>> read_host_file(std::string_view text, std::string_
                                              std::uint64_t max_hosts) {
   Hosts hosts{max_hosts};
   std::size_t number = 0;
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   for (std::size_t at = 0; at < text.size(); ++number) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     const std::string line = with_joined_words(without_comment(text.substr(at, end - at)));

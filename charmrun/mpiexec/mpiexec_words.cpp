@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "charmrun/cli/option_table.hpp"
+#include "tree/job/environment.hpp"
 #include "tree/wire/words.hpp"
 
 namespace charmtree::mpiexec {
@@ -47,17 +49,17 @@ struct Word {
 };
 
 constexpr std::array kWords = {
-    Word{"n np c", Deed::count, "", "N", "so many processes of the program [one for each slot]"},
+    Word{"n np c", Deed::count, "", "N", "so many processes [one program: all slots]"},
     Word{"ppn perhost npernode N", Deed::per_host, "", "N", "so many processes on each host"},
     Word{"f hostfile machinefile", Deed::host_file, "", "FILE",
          "the hosts: HOST, HOST:SLOTS or HOST slots=N on each line"},
     Word{"hosts host H", Deed::host_list, "", "LIST", "the hosts: a,b:2,n[1-4]"},
     Word{"genv", Deed::variable, "", "NAME VALUE", "set a variable for all processes"},
-    Word{"env", Deed::own_variable, "", "NAME VALUE", "for those of one program"},
-    Word{"x", Deed::exported, "", "NAME[=VALUE]", "the same, as Open MPI has it; variables go along without"},
-    Word{"genvnone", Deed::ours, "++no-forward-env", "", "no variables go along"},
-    Word{"genvlist", Deed::variables_of, "", "NAME,...", "only these do"},
-    Word{"wdir wd", Deed::directory, "", "FOLDER", "where the programs run [here]"},
+    Word{"env", Deed::own_variable, "", "NAME VALUE", "for one program; of the first: if it is alone"},
+    Word{"x", Deed::exported, "", "NAME[=VALUE]", "set a variable for all, or hand it on"},
+    Word{"genvnone", Deed::ours, "++no-forward-env", "", "no variables go along to other hosts"},
+    Word{"genvlist", Deed::variables_of, "", "NAME,...", "only these do, and what a login there has"},
+    Word{"wdir wd", Deed::directory, "", "FOLDER", "where all programs run [here]"},
     Word{"bind-to", Deed::bind, "", "UNIT", "core, socket, numa or none"},
     Word{"map-by", Deed::map, "", "HOW", "slot, or ppr:N:node"},
     Word{"report-bindings", Deed::ours, "++report-bindings", "", "say what each process is bound to"},
@@ -73,10 +75,9 @@ constexpr std::array kWords = {
     Word{"launcher bootstrap", Deed::launcher, "", "NAME", "ssh"},
     Word{"launcher-exec bootstrap-exec", Deed::ours_valued, "++remote-shell", "COMMAND", "instead of ssh"},
     Word{"v verbose", Deed::ours, "++verbose", "", "say what is done"},
-    Word{"q quiet", Deed::ours, "++quiet", "", "say nothing but errors"},
     Word{"V version info", Deed::ours, "++version", "", "show the version and stop"},
     Word{"h help", Deed::help, "", "", "show this and stop"},
-    Word{"oversubscribe allow-run-as-root", Deed::unused, "", "", "taken and ignored"},
+    Word{"oversubscribe allow-run-as-root q quiet", Deed::unused, "", "", "taken and ignored"},
     Word{"use-hwthread-cpus print-all-exitcodes genvall envall display-map", Deed::unused, "", "", ""},
     Word{"usize", Deed::unused_valued, "", "N", ""},
     Word{"configfile app", Deed::refused, "write the programs on the command line, with ':' between them", "",
@@ -106,13 +107,15 @@ public:
 
 private:
   Result<void> read_part();
+  Result<void> take_option(const std::string& word);
   Result<void> take(const Word& row, std::string_view word);
-  void take_ours(const std::string& word);
+  Result<void> take_ours(const std::string& word);
   Result<std::string> next(std::string_view word, std::string_view value);
   Result<std::uint32_t> next_number(std::string_view word, std::string_view value);
   Result<std::string> next_variable(std::string_view word);
   Result<void> take_text(const Word& row, std::string_view word);
   Result<void> take_variable(const Word& row, std::string_view word);
+  void export_variable(const std::string& entry);
   Result<void> take_directory(std::string_view word);
   Result<void> take_binding(std::string_view word);
   Result<void> take_mapping(std::string_view word);
@@ -126,6 +129,7 @@ private:
   std::span<const std::string> words_;
   const Lookup& variable_;
   std::size_t at_ = 0;
+  std::optional<std::string> attached_;  // the value in `-opt=VALUE`
   Line line_;
   bool is_over_ = false;  // no ':' behind this program
   bool cleans_up_ = true;
@@ -138,31 +142,38 @@ Error unknown(std::string_view word) {
       "mpiexec --help lists what it does; all of charmrun's own options (++NAME) may be given, too");
 }
 
+std::optional<std::uint32_t> count_in(std::string_view text) {
+  std::uint32_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{} || stop != end || number == 0 || number > kMaxProcesses) return {};
+  return number;
+}
+
+/// `-opt VALUE` or `-opt=VALUE`. An empty one is what is left of a variable that is not set.
 Result<std::string> Reader::next(std::string_view word, std::string_view value) {
-  if (at_ == words_.size() || words_[at_] == ":")
+  if (!attached_ && (at_ == words_.size() || words_[at_] == ":"))
     return bad_input(fmt::format("'{}' needs a value: {} {}", word, word, value));
-  return words_[at_++];
+  std::string text = attached_ ? *std::exchange(attached_, {}) : words_[at_++];
+  if (text.empty()) return bad_input(fmt::format("the value of {} is empty: {} {}", word, word, value));
+  return text;
 }
 
 Result<std::uint32_t> Reader::next_number(std::string_view word, std::string_view value) {
   auto text = next(word, value);
   if (!text) return text.error();
-  std::uint32_t number = 0;
-  const char* end = text->data() + text->size();
-  if (const auto [stop, error] = std::from_chars(text->data(), end, number);
-      error != std::errc{} || stop != end || number == 0 || number > kMaxProcesses)
-    return bad_input(fmt::format("{} cannot be '{}'", word, quotable(*text)),
-                     fmt::format("it takes a number from 1 to {}", kMaxProcesses));
-  return number;
+  if (const auto number = count_in(*text)) return *number;
+  return bad_input(fmt::format("{} cannot be '{}'", word, quotable(*text)),
+                   fmt::format("it takes a number from 1 to {}", kMaxProcesses));
 }
 
 /// `NAME VALUE` or `NAME=VALUE`.
 Result<std::string> Reader::next_variable(std::string_view word) {
   auto name = next(word, "NAME VALUE");
   if (!name || name->find('=') != std::string::npos) return name;
-  auto value = next(word, "NAME VALUE");
-  if (!value) return value;
-  return *name + "=" + *value;
+  if (at_ == words_.size() || words_[at_] == ":")
+    return bad_input(fmt::format("'{}' needs a value: {} NAME VALUE", word, word));
+  return *name + "=" + words_[at_++];
 }
 
 /// All programs run in one.
@@ -182,7 +193,10 @@ Result<void> Reader::take_directory(std::string_view word) {
 Result<void> Reader::take_binding(std::string_view word) {
   auto unit = next(word, "UNIT");
   if (!unit) return unit.error();
-  const std::string_view plain = std::string_view{*unit}.substr(0, unit->find(':'));
+  std::string_view plain = *unit;
+  for (const std::string_view modifier : {":overload-allowed", ":no-overload", ":if-supported"}) {
+    if (plain.ends_with(modifier)) plain.remove_suffix(modifier.size());
+  }
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kUnits = {
       {{"core", "core"},
        {"socket", "socket"},
@@ -205,8 +219,8 @@ Result<void> Reader::take_mapping(std::string_view word) {
   if (rest == "slot" || rest == "core") return {};
   if (rest.starts_with("ppr:") && rest.ends_with(":node")) {
     rest = rest.substr(4, rest.size() - 9);
-    const auto [stop, error] = std::from_chars(rest.data(), rest.data() + rest.size(), line_.per_host);
-    if (error == std::errc{} && stop == rest.data() + rest.size() && line_.per_host > 0) return {};
+    line_.per_host = count_in(rest).value_or(0);
+    if (line_.per_host > 0) return {};
   }
   return bad_input(fmt::format("{} cannot be '{}'", word, quotable(*how)),
                    "it takes slot or ppr:N:node: ranks that follow each other are on one host");
@@ -226,22 +240,29 @@ Result<void> Reader::take_list(std::string_view word) {
   add({"++no-forward-env"});
   for (std::size_t at = 0; at < names->size();) {
     const std::size_t end = std::min(names->find(',', at), names->size());
-    const std::string name = names->substr(at, end - at);
-    if (const auto value = variable_(name)) add({"++env", name + "=" + *value});
+    export_variable(names->substr(at, end - at));
     at = end + 1;
   }
   return {};
 }
 
 /// One of charmrun's, with its value.
-void Reader::take_ours(const std::string& word) {
-  const OptionRow* row = find_option(std::string_view{word}.substr(2));
+Result<void> Reader::take_ours(const std::string& word) {
+  const std::string_view name = std::string_view{word}.substr(2);
+  if (find_mode(name) != nullptr)
+    return bad_input(fmt::format("mpiexec starts programs, and knows no {}", word),
+                     fmt::format("charmrun {} ...", word));
+  const OptionRow* row = find_option(name);
   line_.options.push_back(word);
-  if (row == nullptr) return;
+  if (row == nullptr) return {};
+  if (row->topic == OptionTopic::counts && row->kind() == OptionKind::integer && row->name != "ppn" &&
+      row->name != "numHosts")
+    return bad_input(fmt::format("mpiexec has words of its own for {}", word), "say -n, and -ppn");
   line_.help = line_.help || row->name == "help";
   shows_version_ = shows_version_ || row->name == "version";
   line_.chooses_hosts = line_.chooses_hosts || row->topic == OptionTopic::hosts || row->name == "mpiexec";
   if (!row->is_flag() && at_ < words_.size()) line_.options.push_back(words_[at_++]);
+  return {};
 }
 
 /// Of an option with one value.
@@ -251,15 +272,27 @@ Result<void> Reader::take_text(const Word& row, std::string_view word) {
   if (row.deed == Deed::host_file) line_.host_file = *text;
   if (row.deed == Deed::host_list) line_.host_list = *text;
   if (row.deed == Deed::ours_valued) add({row.ours, *text});
-  if (row.deed == Deed::exported && text->find('=') != std::string::npos) add({"++env", *text});
-  if (row.deed == Deed::output_folder) add({"++output", *text + "/%r.out"});
+  if (row.deed == Deed::exported) export_variable(*text);
+  if (row.deed == Deed::output_folder) add({"++output", text->substr(0, text->find(":no")) + "/%r.out"});
   return {};
+}
+
+/// NAME alone: as it is here; what launchers set for their processes is not handed on.
+void Reader::export_variable(const std::string& entry) {
+  if (entry.find('=') != std::string::npos) return add({"++env", entry});
+  const auto value = variable_(entry);
+  if (value && proto::why_not_settable(entry + "=").empty()) add({"++env", entry + "=" + *value});
 }
 
 /// A variable of all programs, or of this one.
 Result<void> Reader::take_variable(const Word& row, std::string_view word) {
   auto variable = next_variable(word);
   if (!variable) return variable.error();
+  if (row.deed != Deed::mca) {
+    if (const auto wanted = proto::why_not_settable(*variable); !wanted.empty())
+      return bad_input(fmt::format("{} cannot be '{}'", word, quotable(*variable)),
+                       fmt::format("it takes {}", wanted));
+  }
   if (row.deed == Deed::own_variable)
     line_.programs.back().variables.all.push_back(std::move(*variable));
   else
@@ -321,31 +354,35 @@ Result<void> Reader::take(const Word& row, std::string_view word) {
   return {};
 }
 
-/// Up to the next ':' or the end.
+Result<void> Reader::take_option(const std::string& word) {
+  const std::string_view named = std::string_view{word}.substr(word.starts_with("--") ? 2 : 1);
+  const auto equals = named.find('=');
+  const std::string_view name = named.substr(0, equals);
+  const auto* row =
+      std::find_if(kWords.begin(), kWords.end(), [&](const Word& each) { return has_name(each, name); });
+  if (row == kWords.end()) return unknown(word);
+  if (equals != std::string_view::npos) attached_ = named.substr(equals + 1);
+  const std::string_view said = std::string_view{word}.substr(0, word.find('='));
+  if (auto taken = take(*row, said); !taken) return taken;
+  if (attached_) return bad_input(fmt::format("{} takes no value", said), "leave it out");
+  return {};
+}
+
+/// Up to the next ':' or the end. `--`, or a lone `++`, ends the options.
 Result<void> Reader::read_part() {
   const auto is_option = [](std::string_view word) {
     return word.size() > 1 && (word[0] == '-' || word.starts_with("++"));
   };
   while (at_ < words_.size() && is_option(words_[at_])) {
     const std::string& word = words_[at_++];
-    if (word.starts_with("++")) {
-      if (line_.programs.size() > 1) return unknown(word);
-      take_ours(word);
-      continue;
-    }
-    const std::string_view name = std::string_view{word}.substr(word.starts_with("--") ? 2 : 1);
-    const auto* row =
-        std::find_if(kWords.begin(), kWords.end(), [&](const Word& each) { return has_name(each, name); });
-    if (row == kWords.end()) return unknown(word);
-    if (auto taken = take(*row, word); !taken) return taken;
+    if (word == "++" || word == "--") break;
+    const bool is_ours = word.starts_with("++");
+    if (is_ours && line_.programs.size() > 1) return unknown(word);
+    if (auto taken = is_ours ? take_ours(word) : take_option(word); !taken) return taken;
   }
   FurtherCommand& program = line_.programs.back();
-  for (; at_ < words_.size() && words_[at_] != ":"; ++at_) {
-    if (program.program.empty())
-      program.program = words_[at_];
-    else
-      program.arguments.push_back(words_[at_]);
-  }
+  if (at_ < words_.size() && words_[at_] != ":") program.program = words_[at_++];
+  for (; at_ < words_.size() && words_[at_] != ":"; ++at_) program.arguments.push_back(words_[at_]);
   is_over_ = at_++ >= words_.size();
   return {};
 }
@@ -358,6 +395,9 @@ Result<void> Reader::check() const {
   }
   if (!line_.host_file.empty() && !line_.host_list.empty())
     return bad_input("-f and -hosts exclude each other", "name the hosts by one of them");
+  if (line_.chooses_hosts && line_.per_host > 0)
+    return bad_input("-ppn is for hosts that -f or -hosts names",
+                     "++processPerHost N of charmrun is for the others");
   if (line_.chooses_hosts && !(line_.host_file.empty() && line_.host_list.empty()))
     return bad_input("the hosts are named in two ways", "name them by -f, by -hosts or by ++nodelist");
   if (line_.programs.size() > 1 && !line_.programs.front().variables.all.empty())
@@ -379,7 +419,7 @@ Result<Line> Reader::read() {
 
 bool is_mpiexec(std::string_view name) {
   name = name.substr(name.rfind('/') + 1);  // npos + 1 is 0
-  return name == "mpiexec" || name == "mpirun";
+  return name == "mpiexec" || name == "mpirun" || name == "mpiexec.hydra" || name == "orterun";
 }
 
 Result<Line> read_line(std::span<const std::string> argv, const Lookup& variable) {

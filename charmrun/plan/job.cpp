@@ -78,7 +78,8 @@ class Builder {
 public:
   Builder(const Options& options, const std::string& self)
       : options_(options),
-        directory_(own_directory()),
+        directory_(options.process.directory.empty() ? own_directory()
+                                                     : absolute(options.process.directory, own_directory())),
         launcher_(launcher_path(options, self)),
         rules_(
             options, [this] { return program_traits(options_, directory_); },

@@ -32,7 +32,7 @@ void hear_losses(ct_job* job, const int* ranks, int count, void* argument) {
 
 TEST_CASE("losses are told inside a barrier, before it opens, and the lost are known", "[client]") {
   const Listener listener;
-  Child child{
+  test::Child child{
       listener, 0, [] {
         ct_job* job = nullptr;
         LossesHeard heard;
@@ -62,23 +62,23 @@ TEST_CASE("losses are told inside a barrier, before it opens, and the lost are k
 
 TEST_CASE("losses that came before somebody asked are told, and impossible ones are an error", "[client]") {
   const Listener listener;
-  Child child{listener, 0, [] {
-                ct_job* job = nullptr;
-                LossesHeard heard;
-                EXPECT(ct_init(&job) == CT_OK);
-                EXPECT(ct_barrier(job) == CT_OK);
-                EXPECT(heard.calls == 0 && ct_alive(job, 1) == 0);
-                EXPECT(ct_on_loss(job, hear_losses, &heard) == CT_OK);
-                EXPECT(heard.calls == 0);
-                EXPECT(ct_set_timeout(job, 0) == CT_OK);
-                EXPECT(ct_ccs_serve(job) == CT_ETIMEDOUT);
-                EXPECT(heard.calls == 1);
-                EXPECT(ct_on_loss(job, nullptr, nullptr) == CT_OK);
-                EXPECT(ct_set_timeout(job, CT_FOREVER) == CT_OK);
-                EXPECT(ct_barrier(job) == CT_EPROTO);
-                ct_finalize(job, 0);
-                return 0;
-              }};
+  test::Child child{listener, 0, [] {
+                      ct_job* job = nullptr;
+                      LossesHeard heard;
+                      EXPECT(ct_init(&job) == CT_OK);
+                      EXPECT(ct_barrier(job) == CT_OK);
+                      EXPECT(heard.calls == 0 && ct_alive(job, 1) == 0);
+                      EXPECT(ct_on_loss(job, hear_losses, &heard) == CT_OK);
+                      EXPECT(heard.calls == 0);
+                      EXPECT(ct_set_timeout(job, 0) == CT_OK);
+                      EXPECT(ct_ccs_serve(job) == CT_ETIMEDOUT);
+                      EXPECT(heard.calls == 1);
+                      EXPECT(ct_on_loss(job, nullptr, nullptr) == CT_OK);
+                      EXPECT(ct_set_timeout(job, CT_FOREVER) == CT_OK);
+                      EXPECT(ct_barrier(job) == CT_EPROTO);
+                      ct_finalize(job, 0);
+                      return 0;
+                    }};
   const int fd = welcome(listener);
   send_to(fd, native::Table{{0, 1, {{0, 0, 0, {{0, "a"}, {0, "b"}}}}}});
   send_to(fd, native::Lost{{{1, 1}}});

@@ -43,19 +43,20 @@ native::Renewed renewed(std::uint32_t epoch, const std::string& tuple) {
 
 TEST_CASE("restarts are told inside a barrier, which is entered again and opens", "[client]") {
   const Listener listener;
-  Child child{listener, 0, [] {
-                ct_job* job = nullptr;
-                RestartsHeard heard;
-                ct_peer peer{};
-                EXPECT(ct_init(&job) == CT_OK && ct_restarts(job) == 0);
-                EXPECT(ct_on_restart(job, hear_restarts, &heard) == CT_OK);
-                EXPECT(ct_barrier(job) == CT_OK && ct_barriers(job) == 1);
-                EXPECT((heard.ranks == std::vector<int>{1, 1}));
-                EXPECT((heard.nested == std::vector<int>{CT_EORDER, CT_EORDER, CT_EORDER, CT_OK, CT_OK}));
-                EXPECT(heard.tuple == "c" && ct_epoch(job) == 2);
-                EXPECT(ct_lookup(job, 1, &peer) == CT_OK && peer.host == 1 && peer.ipv4 == 0x0A000001);
-                return ct_finalize(job, 0) == CT_OK ? 0 : 9;
-              }};
+  test::Child child{
+      listener, 0, [] {
+        ct_job* job = nullptr;
+        RestartsHeard heard;
+        ct_peer peer{};
+        EXPECT(ct_init(&job) == CT_OK && ct_restarts(job) == 0);
+        EXPECT(ct_on_restart(job, hear_restarts, &heard) == CT_OK);
+        EXPECT(ct_barrier(job) == CT_OK && ct_barriers(job) == 1);
+        EXPECT((heard.ranks == std::vector<int>{1, 1}));
+        EXPECT((heard.nested == std::vector<int>{CT_EORDER, CT_EORDER, CT_EORDER, CT_OK, CT_OK}));
+        EXPECT(heard.tuple == "c" && ct_epoch(job) == 2);
+        EXPECT(ct_lookup(job, 1, &peer) == CT_OK && peer.host == 1 && peer.ipv4 == 0x0A000001);
+        return ct_finalize(job, 0) == CT_OK ? 0 : 9;
+      }};
   const int fd = welcome(listener);
   send_to(fd, native::Table{kTable});
   Ear ear{fd};
@@ -70,15 +71,15 @@ TEST_CASE("restarts are told inside a barrier, which is entered again and opens"
 TEST_CASE("of restarts that are heard of while others are told, a process is told before the barrier opens",
           "[client]") {
   const Listener listener;
-  Child child{listener, 0, [] {
-                ct_job* job = nullptr;
-                RestartsHeard heard;
-                EXPECT(ct_init(&job) == CT_OK);
-                EXPECT(ct_on_restart(job, hear_restarts, &heard) == CT_OK);
-                EXPECT(ct_barrier(job) == CT_OK);
-                EXPECT((heard.barriers == std::vector<int>{0, 0}));
-                return ct_finalize(job, 0) == CT_OK ? 0 : 9;
-              }};
+  test::Child child{listener, 0, [] {
+                      ct_job* job = nullptr;
+                      RestartsHeard heard;
+                      EXPECT(ct_init(&job) == CT_OK);
+                      EXPECT(ct_on_restart(job, hear_restarts, &heard) == CT_OK);
+                      EXPECT(ct_barrier(job) == CT_OK);
+                      EXPECT((heard.barriers == std::vector<int>{0, 0}));
+                      return ct_finalize(job, 0) == CT_OK ? 0 : 9;
+                    }};
   const int fd = welcome(listener);
   send_to(fd, native::Table{kTable});
   Ear ear{fd};
@@ -91,20 +92,20 @@ TEST_CASE("of restarts that are heard of while others are told, a process is tol
 
 TEST_CASE("a program can be let out of a barrier to go back", "[client]") {
   const Listener listener;
-  Child child{listener, 0, [] {
-                ct_job* job = nullptr;
-                RestartsHeard heard{.answer = 1};
-                EXPECT(ct_init(&job) == CT_OK);
-                EXPECT(ct_on_restart(job, hear_restarts, &heard) == CT_OK);
-                EXPECT(ct_barrier(job) == CT_ERESTARTED && ct_barriers(job) == 0);
-                EXPECT(ct_barrier(job) == CT_OK && ct_barriers(job) == 1);
-                EXPECT(ct_set_timeout(job, 0) == CT_OK);
-                int served = ct_ccs_serve(job);
-                while (served == CT_ETIMEDOUT) served = ct_ccs_serve(job);
-                EXPECT(served == CT_ERESTARTED && heard.ranks.size() == 2);
-                EXPECT(ct_set_timeout(job, CT_FOREVER) == CT_OK);
-                return ct_finalize(job, 0) == CT_OK ? 0 : 9;
-              }};
+  test::Child child{listener, 0, [] {
+                      ct_job* job = nullptr;
+                      RestartsHeard heard{.answer = 1};
+                      EXPECT(ct_init(&job) == CT_OK);
+                      EXPECT(ct_on_restart(job, hear_restarts, &heard) == CT_OK);
+                      EXPECT(ct_barrier(job) == CT_ERESTARTED && ct_barriers(job) == 0);
+                      EXPECT(ct_barrier(job) == CT_OK && ct_barriers(job) == 1);
+                      EXPECT(ct_set_timeout(job, 0) == CT_OK);
+                      int served = ct_ccs_serve(job);
+                      while (served == CT_ETIMEDOUT) served = ct_ccs_serve(job);
+                      EXPECT(served == CT_ERESTARTED && heard.ranks.size() == 2);
+                      EXPECT(ct_set_timeout(job, CT_FOREVER) == CT_OK);
+                      return ct_finalize(job, 0) == CT_OK ? 0 : 9;
+                    }};
   const int fd = welcome(listener);
   send_to(fd, native::Table{kTable});
   Ear ear{fd};
@@ -119,13 +120,13 @@ TEST_CASE("a program can be let out of a barrier to go back", "[client]") {
 TEST_CASE("a process that was started again knows how often, and how many barriers it has missed",
           "[client]") {
   const Listener listener;
-  Child child{listener, 0, [] {
-                ct_job* job = nullptr;
-                EXPECT(ct_init(&job) == CT_OK && ct_restarts(job) == 3);
-                EXPECT(ct_table(job) == CT_OK && ct_barriers(job) == 12 && ct_epoch(job) == 5);
-                EXPECT(ct_barrier(job) == CT_OK && ct_barriers(job) == 13);
-                return ct_finalize(job, 0) == CT_OK ? 0 : 9;
-              }};
+  test::Child child{listener, 0, [] {
+                      ct_job* job = nullptr;
+                      EXPECT(ct_init(&job) == CT_OK && ct_restarts(job) == 3);
+                      EXPECT(ct_table(job) == CT_OK && ct_barriers(job) == 12 && ct_epoch(job) == 5);
+                      EXPECT(ct_barrier(job) == CT_OK && ct_barriers(job) == 13);
+                      return ct_finalize(job, 0) == CT_OK ? 0 : 9;
+                    }};
   const int fd = listener.accept();
   REQUIRE(fd >= 0);
   send_to(fd, native::Welcome{0, 2, 0, 2, 0, 4, 3});
@@ -139,12 +140,12 @@ TEST_CASE("a process that was started again knows how often, and how many barrie
 TEST_CASE("a barrier that was entered before the table came is entered again if that is a later one",
           "[client]") {
   const Listener listener;
-  Child child{listener, 0, [] {
-                ct_job* job = nullptr;
-                EXPECT(ct_init(&job) == CT_OK);
-                EXPECT(ct_barrier(job) == CT_OK && ct_barriers(job) == 13);
-                return ct_finalize(job, 0) == CT_OK ? 0 : 9;
-              }};
+  test::Child child{listener, 0, [] {
+                      ct_job* job = nullptr;
+                      EXPECT(ct_init(&job) == CT_OK);
+                      EXPECT(ct_barrier(job) == CT_OK && ct_barriers(job) == 13);
+                      return ct_finalize(job, 0) == CT_OK ? 0 : 9;
+                    }};
   const int fd = listener.accept();
   REQUIRE(fd >= 0);
   send_to(fd, native::Welcome{0, 2, 0, 2, 0, 4, 1});
@@ -159,13 +160,13 @@ TEST_CASE("a barrier that was entered before the table came is entered again if 
 TEST_CASE("restarts of processes that there are not, or before a table, are an error", "[client]") {
   const Listener listener;
   const bool has_table = GENERATE(false, true);
-  Child child{listener, 0, [] {
-                ct_job* job = nullptr;
-                EXPECT(ct_init(&job) == CT_OK);
-                EXPECT(ct_barrier(job) == CT_EPROTO);
-                ct_finalize(job, 0);
-                return 0;
-              }};
+  test::Child child{listener, 0, [] {
+                      ct_job* job = nullptr;
+                      EXPECT(ct_init(&job) == CT_OK);
+                      EXPECT(ct_barrier(job) == CT_EPROTO);
+                      ct_finalize(job, 0);
+                      return 0;
+                    }};
   const int fd = welcome(listener);
   if (has_table) send_to(fd, native::Table{kTable});
   send_to(fd, native::Renewed{1, {{0, 0, 0, {{0, "a"}, {0, "b"}, {0, "c"}}}}});

@@ -284,30 +284,30 @@ TEST_CASE("the one descriptor is closed on exec and by ct_finalize", "[client]")
 
 TEST_CASE("a launcher that dies is an error, not a signal", "[client]") {
   Listener listener;
-  Child child{listener, 0, [] {
-                ct_job* job = nullptr;
-                EXPECT(ct_init(&job) == CT_OK);
-                EXPECT(ct_table(job) == CT_ELOST);
-                EXPECT(ct_print(job, CT_STDOUT, "anybody?") == CT_ELOST);
-                EXPECT(ct_abort(job, 1, "nobody") == CT_ELOST);
-                EXPECT(ct_finalize(job, 0) == CT_ELOST);
-                return 7;
-              }};
+  test::Child child{listener, 0, [] {
+                      ct_job* job = nullptr;
+                      EXPECT(ct_init(&job) == CT_OK);
+                      EXPECT(ct_table(job) == CT_ELOST);
+                      EXPECT(ct_print(job, CT_STDOUT, "anybody?") == CT_ELOST);
+                      EXPECT(ct_abort(job, 1, "nobody") == CT_ELOST);
+                      EXPECT(ct_finalize(job, 0) == CT_ELOST);
+                      return 7;
+                    }};
   ::close(welcome(listener));
   CHECK(child.wait() == 7);
 }
 
 TEST_CASE("the first to notice a dead launcher may be a print", "[client]") {
   Listener listener;
-  Child child{listener, 0, [] {
-                ct_job* job = nullptr;
-                EXPECT(ct_init(&job) == CT_OK);
-                int error = CT_OK;
-                while (error == CT_OK) error = ct_print(job, CT_STDOUT, "text");
-                EXPECT(error == CT_EENDED);  // its last word was Finished
-                EXPECT(ct_finalize(job, 0) == CT_EENDED);
-                return 7;
-              }};
+  test::Child child{listener, 0, [] {
+                      ct_job* job = nullptr;
+                      EXPECT(ct_init(&job) == CT_OK);
+                      int error = CT_OK;
+                      while (error == CT_OK) error = ct_print(job, CT_STDOUT, "text");
+                      EXPECT(error == CT_EENDED);  // its last word was Finished
+                      EXPECT(ct_finalize(job, 0) == CT_EENDED);
+                      return 7;
+                    }};
   const int fd = welcome(listener);
   send_to(fd, native::Finished{});
   ::close(fd);
@@ -323,14 +323,14 @@ TEST_CASE("a launcher that talks nonsense is an error for good", "[client]") {
                native::to_frame(
                    native::FromLauncher{native::Table{wire::NodeTable{1, 1, {{0, 0, 1, {{}, {}, {}}}}}}}));
   Listener listener;
-  Child child{listener, 0, [] {
-                ct_job* job = nullptr;
-                EXPECT(ct_init(&job) == CT_OK);
-                EXPECT(ct_table(job) == CT_EPROTO);
-                EXPECT(ct_barrier(job) == CT_EPROTO);
-                EXPECT(ct_finalize(job, 0) == CT_EPROTO);
-                return 7;
-              }};
+  test::Child child{listener, 0, [] {
+                      ct_job* job = nullptr;
+                      EXPECT(ct_init(&job) == CT_OK);
+                      EXPECT(ct_table(job) == CT_EPROTO);
+                      EXPECT(ct_barrier(job) == CT_EPROTO);
+                      EXPECT(ct_finalize(job, 0) == CT_EPROTO);
+                      return 7;
+                    }};
   const int fd = welcome(listener);
   CHECK(::send(fd, nonsense.data(), nonsense.size(), MSG_NOSIGNAL) > 0);
   CHECK(child.wait() == 7);
@@ -339,12 +339,12 @@ TEST_CASE("a launcher that talks nonsense is an error for good", "[client]") {
 
 TEST_CASE("ct_init tries again when a flooded launcher dropped it unanswered", "[client]") {
   Listener listener;
-  Child child{listener, 0, [] {
-                ct_job* job = nullptr;
-                EXPECT(ct_init(&job) == CT_OK);
-                EXPECT(ct_size(job) == 2);
-                return 7;
-              }};
+  test::Child child{listener, 0, [] {
+                      ct_job* job = nullptr;
+                      EXPECT(ct_init(&job) == CT_OK);
+                      EXPECT(ct_size(job) == 2);
+                      return 7;
+                    }};
   for (int i = 0; i < 3; ++i) ::close(listener.accept());
   const int fd = welcome(listener);
   CHECK(child.wait() == 7);
@@ -354,22 +354,22 @@ TEST_CASE("ct_init tries again when a flooded launcher dropped it unanswered", "
 TEST_CASE("a launcher that does not read makes prints time out, and none is lost or torn", "[client]") {
   constexpr int kPrints = 200;
   Listener listener;
-  Child child{listener, 0, [] {
-                ct_job* job = nullptr;
-                EXPECT(ct_init(&job) == CT_OK);
-                EXPECT(ct_set_timeout(job, 5) == CT_OK);
-                int timeouts = 0;
-                for (int i = 0; i < kPrints; ++i) {
-                  const std::string text(5000, static_cast<char>('a' + i % 26));
-                  int error = CT_ETIMEDOUT;
-                  for (; (error = ct_print(job, CT_STDOUT, text.c_str())) == CT_ETIMEDOUT;) ++timeouts;
-                  EXPECT(error == CT_OK);
-                }
-                EXPECT(timeouts > 0);
-                EXPECT(ct_set_timeout(job, CT_FOREVER) == CT_OK);
-                EXPECT(ct_finalize(job, 5) == CT_OK);
-                return 7;
-              }};
+  test::Child child{listener, 0, [] {
+                      ct_job* job = nullptr;
+                      EXPECT(ct_init(&job) == CT_OK);
+                      EXPECT(ct_set_timeout(job, 5) == CT_OK);
+                      int timeouts = 0;
+                      for (int i = 0; i < kPrints; ++i) {
+                        const std::string text(5000, static_cast<char>('a' + i % 26));
+                        int error = CT_ETIMEDOUT;
+                        for (; (error = ct_print(job, CT_STDOUT, text.c_str())) == CT_ETIMEDOUT;) ++timeouts;
+                        EXPECT(error == CT_OK);
+                      }
+                      EXPECT(timeouts > 0);
+                      EXPECT(ct_set_timeout(job, CT_FOREVER) == CT_OK);
+                      EXPECT(ct_finalize(job, 5) == CT_OK);
+                      return 7;
+                    }};
   const int fd = welcome(listener);
   ::poll(nullptr, 0, 100);  // long enough for the socket to be full and some prints to time out
 

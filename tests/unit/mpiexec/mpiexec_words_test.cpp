@@ -44,10 +44,11 @@ Words options(Words words) {
 
 }  // namespace
 
-TEST_CASE("two names make charmrun an mpiexec") {
-  for (const auto* name : {"mpiexec", "/usr/local/libexec/charmtree/mpi/mpirun", "./mpiexec"})
+TEST_CASE("some names make charmrun an mpiexec") {
+  for (const auto* name :
+       {"mpiexec", "/usr/local/libexec/charmtree/mpi/mpirun", "./mpiexec.hydra", "orterun"})
     CHECK(is_mpiexec(name));
-  for (const auto* name : {"charmrun", "mpiexec/charmrun", "mpiexec.hydra", ""})
+  for (const auto* name : {"charmrun", "mpiexec/charmrun", "mpiexec.slurm", ""})
     CHECK_FALSE(is_mpiexec(name));
 }
 
@@ -56,7 +57,9 @@ TEST_CASE("words of mpiexec are said in charmrun's") {
   CHECK(options({"-l"}) == Words{"++label"});
   CHECK(options({"--tag-output", "--timestamp-output"}) == Words{"++label", "++timestamp"});
   CHECK(options({"-genv", "A", "1", "-genv", "B=2"}) == Words{"++env", "A=1", "++env", "B=2"});
-  CHECK(options({"-x", "A", "-x", "B=2"}) == Words{"++env", "B=2"});
+  CHECK(options({"-x", "A", "-x", "B=2", "-x", "HERE"}) == Words{"++env", "B=2", "++env", "HERE=yes"});
+  CHECK(options({"--stdin=all", "-genv=A=1", "-q"}) == Words{"++stdin", "all", "++env", "A=1"});
+  CHECK(options({"-output-filename", "out:nocopy"}) == Words{"++output", "out/%r.out"});
   CHECK(options({"-genvlist", "HERE,NOT"}) == Words{"++no-forward-env", "++env", "HERE=yes"});
   CHECK(options({"--bind-to", "core:overload-allowed"}) == Words{"++bind", "core"});
   CHECK(options({"--mca", "btl", "^ofi"}) == Words{"++env", "OMPI_MCA_btl=^ofi"});
@@ -81,6 +84,9 @@ TEST_CASE("hosts and numbers are kept for the plan") {
   CHECK(good({"-host", "a,b", "--map-by", "ppr:4:node", "./a"}).per_host == 4);
   CHECK(good({"./a"}).programs[0].processes == 0);
   CHECK(good({"++hosts", "2", "./a"}).chooses_hosts);
+  CHECK(good({"-np=3", "--", "-odd", "-n"}).programs[0].program == "-odd");
+  CHECK(good({"++", "./a", "-n"}).programs[0].arguments == Words{"-n"});
+  CHECK(good({"./a", "", "x : y", "--"}).programs[0].arguments == Words{"", "x : y", "--"});
   CHECK(good({"--help"}).help);
   CHECK(good({"++version"}).options == Words{"++version"});
 }
@@ -108,6 +114,15 @@ TEST_CASE("what mpiexec cannot do is one line") {
             "another folder than the first program's"));
   CHECK(has(failure({"-bind-to", "board", "./a"}), "it takes core, socket, numa or none"));
   CHECK(has(failure({"--map-by", "ppr:0:node", "./a"}), "it takes slot or ppr:N:node"));
+  CHECK(has(failure({"-bind-to", "core:2", "./a"}), "it takes core, socket, numa or none"));
+  CHECK(has(failure({"--map-by", "ppr:4000000000:node", "./a"}), "it takes slot or ppr:N:node"));
+  CHECK(has(failure({"-hosts", "", "./a"}), "the value of -hosts is empty: -hosts LIST"));
+  CHECK(has(failure({"-n", "1", "", "rm"}), "no program was given"));
+  CHECK(has(failure({"-l=3", "./a"}), "-l takes no value"));
+  CHECK(has(failure({"./a", ":", "-env", "PMI_PORT", "x", "./b"}), "-env cannot be 'PMI_PORT=x'"));
+  CHECK(has(failure({"-ppn", "2", "++hosts", "2", "./a"}), "-ppn is for hosts that -f or -hosts names"));
+  CHECK(has(failure({"++n", "2", "./a"}), "mpiexec has words of its own for ++n"));
+  CHECK(has(failure({"++list"}), "mpiexec starts programs, and knows no ++list"));
   CHECK(has(failure({"-launcher", "slurm", "./a"}), "by ssh"));
   CHECK(has(failure({"-configfile", "f"}), "-configfile is not understood here"));
   CHECK(has(failure({"-f", "h", "-hosts", "a", "./a"}), "exclude each other"));
