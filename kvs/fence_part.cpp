@@ -17,14 +17,8 @@ namespace {
 
 using Ranges = std::vector<wire::ProcessSet::Range>;
 
-std::uint64_t size_of(const Ranges& ranges) {
-  std::uint64_t size = 0;
-  for (const auto& [first, last] : ranges) size += std::uint64_t{last} - first + 1;
-  return size;
-}
-
 bool is_everybody(const Ranges& ranges, const wire::JobSpec& job) {
-  return size_of(ranges) == job.processes;
+  return wire::size_of(ranges) == job.processes;
 }
 
 /// Those of the group that are behind this link.
@@ -33,7 +27,7 @@ std::uint64_t below(LinkId link, const Ranges& group, const Seat& seat) {
   if (is_everybody(group, seat.job)) return subtree.most_processes_of(link);
   const auto by_link = subtree.split(group);
   const auto found = by_link.find(link);
-  return found == by_link.end() ? 0 : size_of(found->second);
+  return found == by_link.end() ? 0 : wire::size_of(found->second);
 }
 
 /// Those of the group that are here or below.
@@ -42,7 +36,7 @@ std::uint64_t here_and_below(const Ranges& group, const Seat& seat) {
   const LocalProcesses local = seat.processes != nullptr ? seat.processes->local() : LocalProcesses{};
   if (is_everybody(group, seat.job)) return std::uint64_t{local.size()} + subtree.processes();
   std::uint64_t size = local.among(group).size();
-  for (const auto& [link, ranges] : subtree.split(group)) size += size_of(ranges);
+  for (const auto& [link, ranges] : subtree.split(group)) size += wire::size_of(ranges);
   return size;
 }
 
@@ -183,7 +177,7 @@ void FencePart::hand_on(const wire::Fence& fence, Open& open, Turn& turn) {
     open.sent = open.entered;
     return;
   }
-  if (open.entered < size_of(fence.processes)) return;
+  if (open.entered < wire::size_of(fence.processes)) return;
   wire::FenceDown message{fence, {}, std::make_shared<const std::string>(std::move(open.given))};
   if (seat.job.reports.stamps)
     turn.act(FenceOver{fence, open.requests, message.given->size(), open.begun, turn.now()});

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <type_traits>
 
@@ -388,12 +387,6 @@ constexpr std::array kModes = {
 Error bad_value(const OptionRow& row, std::string_view text, std::string_view needed) {
   return {Errc::bad_input, Phase::options, fmt::format("++{} cannot be '{}'", row.name, quotable(text)),
           fmt::format("it takes {}", needed)};
-}
-
-template <class Number>
-bool read_whole(std::string_view text, Number& out) {
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc{} && stop == text.data() + text.size();
 }
 
 bool read_seconds(std::string_view text, Duration& out) {

@@ -229,10 +229,20 @@ void imply(Options& options) {
   options.counts.processes = options.counts.pes_per_process = 0;
 }
 
+/// An option, or several of a kind, with whether it was given.
+using Said = std::pair<bool, std::string_view>;
+
+/// The name of the first of them that was; empty: none.
+std::string_view first_said(std::initializer_list<Said> options) {
+  const auto* found =
+      std::find_if(options.begin(), options.end(), [](const Said& each) { return each.first; });
+  return found == options.end() ? std::string_view{} : found->second;
+}
+
 /// mpiexec chooses the hosts and is run once, before anything is known of them.
 Result<void> check_mpiexec(const Options& o) {
   if (!o.by_mpiexec()) return {};
-  const std::pair<bool, std::string_view> excluded[] = {
+  const std::string_view name = first_said({
       {o.mode == Mode::plan, "++plan"},
       {o.mode == Mode::doctor, "++doctor"},
       {o.hosts.virtual_hosts > 0, "++hosts"},
@@ -244,27 +254,22 @@ Result<void> check_mpiexec(const Options& o) {
       {o.host_failure.policy != wire::OnHostFailure::abort, "++on-host-failure"},
       {o.host_failure.wait > Duration{0}, "++wait-hosts"},
       {o.launch.forward_agent, "++forward-agent"},
-  };
-  for (const auto& [given, name] : excluded) {
-    if (given)
-      return bad_input(fmt::format("++mpiexec and {} exclude each other", name),
-                       "mpiexec chooses the hosts and starts a launcher on each");
-  }
-  return {};
+  });
+  if (name.empty()) return {};
+  return bad_input(fmt::format("++mpiexec and {} exclude each other", name),
+                   "mpiexec chooses the hosts and starts a launcher on each");
 }
 
 }  // namespace
 
 Result<void> check_output(const Options& o) {
   if (auto label = label_of(o); !label) return label.error();
-  const std::pair<bool, std::string_view> not_raw[] = {{o.output.label, "++label"},
-                                                       {!o.output.label_format.empty(), "++label-format"},
-                                                       {o.output.timestamp, "++timestamp"}};
-  for (const auto& [given, name] : not_raw) {
-    if (o.output.raw && given)
-      return bad_input(fmt::format("++raw and {} exclude each other", name),
-                       "++raw passes bytes on as they come");
-  }
+  const std::string_view not_raw = first_said({{o.output.label, "++label"},
+                                               {!o.output.label_format.empty(), "++label-format"},
+                                               {o.output.timestamp, "++timestamp"}});
+  if (o.output.raw && !not_raw.empty())
+    return bad_input(fmt::format("++raw and {} exclude each other", not_raw),
+                     "++raw passes bytes on as they come");
   if (auto file = file_name_of(o); !file) return file.error();
   if (!o.output.fold.value_or(false) || may_fold(o)) return {};
   if (!o.output.raw && o.output.file.empty())
@@ -281,31 +286,26 @@ Result<void> check_restart(const Options& options) {
     return bad_input("++interactive and ++on-failure restart exclude each other",
                      "what has been typed cannot be typed again");
   }
-  const std::array<std::pair<bool, std::string_view>, 3> only_then{
-      {{options.recovery.restart_arguments.has_value(), "++restart-args"},
-       {options.recovery.shrink_ok, "++shrink-ok"},
-       {options.recovery.fast_failover, "++fast-failover"}}};
-  for (const auto& [given, name] : only_then) {
-    if (given) return bad_input(fmt::format("{} without ++on-failure restart", name), "say both");
-  }
-  return {};
+  const std::string_view only_then =
+      first_said({{options.recovery.restart_arguments.has_value(), "++restart-args"},
+                  {options.recovery.shrink_ok, "++shrink-ok"},
+                  {options.recovery.fast_failover, "++fast-failover"}});
+  if (only_then.empty()) return {};
+  return bad_input(fmt::format("{} without ++on-failure restart", only_then), "say both");
 }
 
 /// Another root could not go on with these.
 Result<void> check_kept(const Options& options) {
   if (!options.time.keep_alive) return {};
-  const std::array<std::pair<bool, std::string_view>, 5> excluded{
-      {{options.recovery.on_failure == wire::OnFailure::restart, "++on-failure restart"},
-       {options.by_mpiexec(), "++mpiexec"},
-       {options.process.interactive, "++interactive"},
-       {options.ccs.wanted, "++server"},
-       {!options.output.file.empty(), "++output"}}};
-  for (const auto& [given, name] : excluded) {
-    if (given)
-      return bad_input(fmt::format("++keep-alive and {} exclude each other", name),
-                       "who takes over by ++attach could not go on with it");
-  }
-  return {};
+  const std::string_view name =
+      first_said({{options.recovery.on_failure == wire::OnFailure::restart, "++on-failure restart"},
+                  {options.by_mpiexec(), "++mpiexec"},
+                  {options.process.interactive, "++interactive"},
+                  {options.ccs.wanted, "++server"},
+                  {!options.output.file.empty(), "++output"}});
+  if (name.empty()) return {};
+  return bad_input(fmt::format("++keep-alive and {} exclude each other", name),
+                   "who takes over by ++attach could not go on with it");
 }
 
 Result<void> check_together(const Options& options) {
@@ -441,7 +441,7 @@ Result<FurtherCommand> further_command(Words words) {
 
 /// What gives a job another number of processes than the one that is divided among its programs.
 Result<void> check_further(const Options& o) {
-  const std::pair<bool, std::string_view> excluded[] = {
+  const std::string_view name = first_said({
       {o.mode == Mode::doctor, "++doctor"},
       {o.placement.is_by_processes(), "++processPer*"},
       {o.placement.is_by_workers(), "++oneWthPer*"},
@@ -449,13 +449,10 @@ Result<void> check_further(const Options& o) {
       {o.host_failure.policy == wire::OnHostFailure::drop, "++on-host-failure drop"},
       {o.recovery.restart_arguments.has_value(), "++restart-args"},
       {o.recovery.shrink_ok, "++shrink-ok"},
-  };
-  for (const auto& [given, name] : excluded) {
-    if (given)
-      return bad_input(fmt::format("{} and several programs exclude each other", name),
-                       "it is for a job of one program");
-  }
-  return {};
+  });
+  if (name.empty()) return {};
+  return bad_input(fmt::format("{} and several programs exclude each other", name),
+                   "it is for a job of one program");
 }
 
 /// The first program's number of processes becomes that of all.

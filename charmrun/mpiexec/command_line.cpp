@@ -2,9 +2,7 @@
 #include "charmrun/mpiexec/command_line.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <optional>
 #include <utility>
 
 #include "charmrun/cli/help.hpp"
@@ -17,13 +15,8 @@ namespace charmtree {
 
 namespace {
 
-std::optional<std::string> value_of(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value == nullptr ? std::optional<std::string>{} : value;
-}
-
 OptionEnvironment option_environment() {
-  const auto text = [](const char* name) { return value_of(name).value_or(""); };
+  const auto text = [](const char* name) { return io::own_variable(name).value_or(""); };
   return {text("NODELIST"),    text("CONV_RSH"),    text("HOME"),
           text("CHARMRUN_IP"), text("CONV_DAEMON"), text("CHARMTREE_SERVER_HOST")};
 }
@@ -39,7 +32,7 @@ Result<std::vector<mpiexec::SlotHost>> hosts_of(const mpiexec::Line& line) {
 Result<Options> options_of(mpiexec::Line line, const std::string& name) {
   std::vector<mpiexec::SlotHost> hosts;
   if (!line.chooses_hosts && line.host_list.empty() && line.host_file.empty())
-    line.host_file = value_of("HYDRA_HOST_FILE").value_or("");
+    line.host_file = io::own_variable("HYDRA_HOST_FILE").value_or("");
   const bool is_listed = !line.host_list.empty() || !line.host_file.empty();
   if (is_listed) {
     auto read = hosts_of(line);
@@ -70,14 +63,14 @@ Result<Options> options_of(mpiexec::Line line, const std::string& name) {
 }
 
 Result<CommandLine> as_mpiexec(const std::vector<std::string>& argv) {
-  auto line = mpiexec::read_line(argv, value_of);
+  auto line = mpiexec::read_line(argv, io::own_variable);
   if (!line) return line.error();
-  if (line->help) {
+  if (line->help || line->version) {
     Options options;
-    options.help = true;
+    options.help = line->help;
+    options.version = line->version;
     return CommandLine{std::move(options), mpiexec::help_text()};
   }
-  if (line->programs.front().program.empty()) line->programs.front().program = "none";  // --version
   const std::string directory = std::exchange(line->directory, "");
   auto options = options_of(std::move(*line), argv[0]);
   if (!options) return options.error();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line as the shell gave it, under whatever name charmrun was called, with what the environment
-// says. Under the name mpiexec it also reads the file of hosts, and goes to the folder that is named.
+// says. Under the name mpiexec it also reads the file of hosts.
 #pragma once
 
 #include <string>

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -23,8 +22,7 @@ constexpr std::string_view kBlanks = " \t\r";
 
 std::optional<std::uint32_t> slots_in(std::string_view text) {
   std::uint32_t number = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || stop != text.data() + text.size() || number > wire::kMaxProcesses) return {};
+  if (!read_whole(text, number) || number > wire::kMaxProcesses) return {};
   return number;
 }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include "charmrun/cli/option_table.hpp"
@@ -133,7 +132,6 @@ private:
   Line line_;
   bool is_over_ = false;  // no ':' behind this program
   bool cleans_up_ = true;
-  bool shows_version_ = false;
 };
 
 Error unknown(std::string_view word) {
@@ -144,9 +142,7 @@ Error unknown(std::string_view word) {
 
 std::optional<std::uint32_t> count_in(std::string_view text) {
   std::uint32_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc{} || stop != end || number == 0 || number > kMaxProcesses) return {};
+  if (!read_whole(text, number) || number == 0 || number > kMaxProcesses) return {};
   return number;
 }
 
@@ -238,11 +234,7 @@ Result<void> Reader::take_list(std::string_view word) {
   auto names = next(word, "NAME,...");
   if (!names) return names.error();
   add({"++no-forward-env"});
-  for (std::size_t at = 0; at < names->size();) {
-    const std::size_t end = std::min(names->find(',', at), names->size());
-    export_variable(names->substr(at, end - at));
-    at = end + 1;
-  }
+  for (const std::string& name : split_list(*names)) export_variable(name);
   return {};
 }
 
@@ -259,7 +251,7 @@ Result<void> Reader::take_ours(const std::string& word) {
       row->name != "numHosts")
     return bad_input(fmt::format("mpiexec has words of its own for {}", word), "say -n, and -ppn");
   line_.help = line_.help || row->name == "help";
-  shows_version_ = shows_version_ || row->name == "version";
+  line_.version = line_.version || row->name == "version";
   line_.chooses_hosts = line_.chooses_hosts || row->topic == OptionTopic::hosts || row->name == "mpiexec";
   if (!row->is_flag() && at_ < words_.size()) line_.options.push_back(words_[at_++]);
   return {};
@@ -324,7 +316,7 @@ Result<void> Reader::take(const Word& row, std::string_view word) {
     case Deed::unused_valued:
       return take_text(row, word);
     case Deed::ours:
-      shows_version_ = shows_version_ || row.ours == "++version";
+      line_.version = line_.version || row.ours == "++version";
       return add({row.ours}), Result<void>{};
     case Deed::variable:
     case Deed::own_variable:
@@ -388,7 +380,7 @@ Result<void> Reader::read_part() {
 }
 
 Result<void> Reader::check() const {
-  if (line_.help || shows_version_) return {};
+  if (line_.help || line_.version) return {};
   for (const FurtherCommand& each : line_.programs) {
     if (each.program.empty())
       return bad_input("no program was given", "mpiexec -n 4 ./app; mpiexec --help shows more");

@@ -28,7 +28,7 @@ struct Line {
   std::uint32_t per_host = 0;            // processes on each host; 0: by its slots
   std::string directory;                 // of the processes; empty: ours
   bool chooses_hosts = false;            // by charmrun's own options
-  bool help = false;
+  bool help = false, version = false;
 };
 
 /// The value of a variable of ours, if it is set.

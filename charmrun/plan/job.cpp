@@ -81,6 +81,7 @@ public:
         directory_(options.process.directory.empty() ? own_directory()
                                                      : absolute(options.process.directory, own_directory())),
         launcher_(launcher_path(options, self)),
+        files_(program_files(options, directory_)),
         rules_(
             options, [this] { return program_traits(options_, directory_); },
             [this] { return kind().by_mpi(); }) {
@@ -148,6 +149,7 @@ private:
 
   const Options& options_;
   std::string directory_, launcher_;
+  std::vector<ProgramFile> files_;  // of the job's programs
   ProgramRules rules_;
   std::optional<wire::ProgramTraits> kind_;
   Job job_;
@@ -189,7 +191,7 @@ Result<Profile> Builder::base_profile(const HostOptions& host) const {
   }
   profile.launcher = *launcher;
   profile.directory = *directory;
-  if (auto programs = set_programs(options_, directory_, host, profile); !programs) return programs.error();
+  if (auto programs = set_programs(files_, host, profile); !programs) return programs.error();
   profile.setup = host.setup;
   for (const std::string& entry : host.environment) {
     if (const auto wanted = proto::why_not_settable(entry); !wanted.empty())
@@ -407,7 +409,7 @@ void Builder::describe() {
   wire::JobSpec& job = job_.plan.job;
   job.id = hex(io::random_bytes(8));
   job.secret = io::random_bytes(32);
-  describe_programs(options_, directory_, job);
+  describe_programs(options_, files_, job);
   for (std::string& word : rules_.further_arguments()) job.arguments.push_back(std::move(word));
   if (has_program()) {
     const wire::ProgramTraits& traits = kind();
@@ -550,10 +552,7 @@ void Builder::prescribe_checkup() {
 
 /// What earlier launches tell of logins to such hosts. A job on this machine alone needs and tells nothing.
 void Builder::use_history() {
-  const auto variable = [](const char* name) -> std::string_view {
-    const char* value = std::getenv(name);
-    return value == nullptr ? "" : value;
-  };
+  const auto variable = [](const char* name) { return io::own_variable(name).value_or(""); };
   HistoryRead read;
   const bool here = job_.plan.job.private_network;
   if (!here) {

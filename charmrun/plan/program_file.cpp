@@ -87,39 +87,47 @@ Result<std::string> path_on(const HostOptions& host, const ProgramFile& program)
   return path;
 }
 
-Command command_words(const std::string& program, const Command& arguments, const std::string& directory) {
+Command command_words(const ProgramFile& file, const std::string& program, const Command& arguments) {
   Command words{program};
-  if (program_file(program, directory).by_python) words.insert(words.begin(), std::string{kPython});
+  if (file.by_python) words.insert(words.begin(), std::string{kPython});
   words.insert(words.end(), arguments.begin(), arguments.end());
   return words;
 }
 
 }  // namespace
 
-Result<void> set_programs(const Options& options, const std::string& directory, const HostOptions& host,
-                          Profile& profile) {
-  if (options.program.empty()) return {};
-  auto path = path_on(host, program_file(options.program, directory));
-  if (!path) return path.error();
-  profile.program = std::move(*path);
-  for (const FurtherCommand& each : options.further) {
-    path = path_on(host, program_file(each.program, directory));
+std::vector<ProgramFile> program_files(const Options& options, const std::string& directory) {
+  std::vector<ProgramFile> files;
+  if (options.program.empty()) return files;
+  files.push_back(program_file(options.program, directory));
+  for (const FurtherCommand& each : options.further) files.push_back(program_file(each.program, directory));
+  return files;
+}
+
+Result<void> set_programs(const std::vector<ProgramFile>& files, const HostOptions& host, Profile& profile) {
+  for (const ProgramFile& file : files) {
+    auto path = path_on(host, file);
     if (!path) return path.error();
-    profile.further_programs.push_back(std::move(*path));
+    if (&file == &files.front())
+      profile.program = std::move(*path);
+    else
+      profile.further_programs.push_back(std::move(*path));
   }
   return {};
 }
 
 /// ++plan counts hosts, and gives no process to a program.
-void describe_programs(const Options& options, const std::string& directory, wire::JobSpec& job) {
-  job.arguments = command_words(options.program, options.arguments, directory);
+void describe_programs(const Options& options, const std::vector<ProgramFile>& files, wire::JobSpec& job) {
+  job.arguments = {options.program};
+  if (!files.empty()) job.arguments = command_words(files[0], options.program, options.arguments);
   if (options.mode == Mode::session) job.arguments = {"(session)"};  // what ++list shows
   if (options.mode == Mode::plan) return;
   std::uint32_t first = job.processes;
   for (const FurtherCommand& each : options.further) first -= each.processes;
-  for (const FurtherCommand& each : options.further) {
+  for (std::size_t i = 0; i < options.further.size(); ++i) {
+    const FurtherCommand& each = options.further[i];
     job.spawn.further.push_back(
-        {first, command_words(each.program, each.arguments, directory), each.variables.all});
+        {first, command_words(files[i + 1], each.program, each.arguments), each.variables.all});
     first += each.processes;
   }
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "charmrun/cli/options.hpp"
 #include "charmrun/plan/nodelist.hpp"
@@ -30,12 +31,14 @@ ProgramFile program_file(const std::string& program, const std::string& director
 wire::ProgramTraits program_traits(const Options& options, const std::string& directory,
                                    io::Libraries libraries = io::Libraries::all);
 
+/// Of each of the job's programs, in their order; none if no program was named.
+std::vector<ProgramFile> program_files(const Options& options, const std::string& directory);
+
 /// Of the profile of hosts with these options: what is executed there. Error bad_input as apply_pathfix.
-Result<void> set_programs(const Options& options, const std::string& directory, const HostOptions& host,
-                          Profile& profile);
+Result<void> set_programs(const std::vector<ProgramFile>& files, const HostOptions& host, Profile& profile);
 
 /// Of a job that has its number of processes: the words of its programs, and whose each process is.
-void describe_programs(const Options& options, const std::string& directory, wire::JobSpec& job);
+void describe_programs(const Options& options, const std::vector<ProgramFile>& files, wire::JobSpec& job);
 
 /// `path` as seen from `directory`.
 std::string absolute(const std::string& path, const std::string& directory);

@@ -137,8 +137,7 @@ void StartupRecorder::failed(std::uint32_t host, const Error& error, Instant at)
 
 void StartupRecorder::fence_over(const proto::FenceOver& over) {
   if (record_.fences.size() == kMostFences) return;
-  std::uint32_t processes = 0;
-  for (const auto& [first, last] : over.fence.processes) processes += last - first + 1;
+  const auto processes = static_cast<std::uint32_t>(wire::size_of(over.fence.processes));
   const bool is_pmi = over.fence.service == static_cast<std::uint8_t>(proto::ClientKind::pmi);
   record_.fences.push_back({is_pmi ? "pmi" : "pmix", over.fence.number, processes, over.requests, over.bytes,
                             over.begun - started_, over.over - started_});

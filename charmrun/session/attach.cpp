@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 #include "charmrun/cli/option_table.hpp"
@@ -16,11 +15,6 @@
 namespace charmtree {
 
 namespace {
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 /// Files of the other root are its own; how output is shown can be said anew.
 Options ours_over(Options theirs, const Options& ours) {
@@ -48,7 +42,7 @@ bool runs_at_its_root(const RootPlan& plan) {
 }  // namespace
 
 std::string tree_folder() {
-  return state_folder(variable("XDG_STATE_HOME"), variable("HOME"));
+  return state_folder(io::own_variable("XDG_STATE_HOME").value_or(""), io::own_variable("HOME").value_or(""));
 }
 
 KeptTree kept_tree(const Options& options, const Job& job, const std::vector<std::string>& words) {

@@ -41,6 +41,11 @@ std::string own_host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
+std::optional<std::string> own_variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::optional<std::string>{} : value;
+}
+
 std::vector<std::string> own_environment() {
   std::vector<std::string> all;
   for (char** entry = environ; *entry != nullptr; ++entry) all.emplace_back(*entry);

@@ -17,6 +17,9 @@ namespace charmtree::io {
 /// As gethostname gives it; empty if it cannot.
 std::string own_host_name();
 
+/// The value of this variable, if it is set.
+std::optional<std::string> own_variable(const std::string& name);
+
 /// The environment as it is now, "NAME=value".
 std::vector<std::string> own_environment();
 

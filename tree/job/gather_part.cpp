@@ -146,9 +146,8 @@ void GatherPart::count_out(const std::vector<wire::ProcessSet::Range>& told, Tur
   replay_.forget_lost(progress_.lost);
   if (seat.processes != nullptr)
     progress_.gone += static_cast<std::uint32_t>(seat.processes->local().among(processes).size());
-  for (const auto& [link, ranges] : seat.launch.subtree().split(processes)) {
-    for (const auto& [first, last] : ranges) progress_.gone += last - first + 1;
-  }
+  for (const auto& [link, ranges] : seat.launch.subtree().split(processes))
+    progress_.gone += static_cast<std::uint32_t>(wire::size_of(ranges));
 }
 
 }  // namespace charmtree::proto

@@ -37,6 +37,12 @@ std::vector<ProcessSet::Range> ProcessSet::missing(Range range) const {
   return parts;
 }
 
+std::uint64_t size_of(const std::vector<ProcessSet::Range>& ranges) {
+  std::uint64_t size = 0;
+  for (const auto& [first, last] : ranges) size += std::uint64_t{last} - first + 1;
+  return size;
+}
+
 void fold(std::vector<ProcessSet::Range>& ranges) {
   std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::size_t kept = 0;

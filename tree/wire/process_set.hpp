@@ -36,6 +36,9 @@ private:
   std::size_t size_ = 0;
 };
 
+/// How many numbers are in them; none may be in two.
+std::uint64_t size_of(const std::vector<ProcessSet::Range>& ranges);
+
 /// Puts them in order and joins those that meet; no number may be in two.
 void fold(std::vector<ProcessSet::Range>& ranges);
 

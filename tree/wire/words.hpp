@@ -3,11 +3,13 @@
 // word that it does not know. Used by the nodelist and by the command line.
 #pragma once
 
+#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace charmtree {
@@ -40,6 +42,13 @@ std::string quotable(std::string_view word);
 
 /// The words of a comma-separated list; empty ones are left out.
 std::vector<std::string> split_list(std::string_view list);
+
+/// Reads a number that is all of the text; false: it is none, or does not fit.
+template <class Number>
+bool read_whole(std::string_view text, Number& out) {
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc{} && stop == text.data() + text.size();
+}
 
 /// "1st", "22nd", "113th".
 std::string ordinal(std::uint64_t number);
