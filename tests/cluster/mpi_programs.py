@@ -11,30 +11,30 @@ from running import packaged
 from vcluster import REPOSITORY
 
 FAMILIES = ["mpich4", "mpich5", "intel", "openmpi4", "openmpi5"]
-SOURCE = REPOSITORY / "tests/cluster/mpi_check.c"
 
 
 @functools.cache
-def program(family: str) -> tuple[list[str], Path]:
-    """Words for charmrun, and mpi_check. Intel's library takes the place of MPICH's: they have one ABI."""
+def program(family: str, name: str = "tests/cluster/mpi_check.c") -> tuple[list[str], Path]:
+    """Words for charmrun, and the program. Intel's library takes the place of MPICH's: they have one ABI."""
+    source = REPOSITORY / name
     if family in ("mpich4", "openmpi4"):  # Debian's
-        path = REPOSITORY / f"build/mpi_check_{family}"
-        compile_newer(SOURCE, path, compiler="mpicc." + family[:-1])
+        path = REPOSITORY / f"build/{source.stem}_{family}"
+        compile_newer(source, path, compiler="mpicc." + family[:-1])
         return [], path
     if family == "openmpi5":
-        return _openmpi5()
+        return _openmpi5(source)
     mpich = packaged("mpich")
-    path = REPOSITORY / "build/mpi_check_mpich5"
-    compile_newer(SOURCE, path, f"-Wl,-rpath,{mpich / 'lib'},--enable-new-dtags", compiler=str(mpich / "bin/mpicc"))
+    path = REPOSITORY / f"build/{source.stem}_mpich5"
+    compile_newer(source, path, f"-Wl,-rpath,{mpich / 'lib'},--enable-new-dtags", compiler=str(mpich / "bin/mpicc"))
     if family == "mpich5":
         return [], path
     return ["++env", f"LD_LIBRARY_PATH={packaged('impi-rt') / 'lib'}"], path
 
 
-def _openmpi5() -> tuple[list[str], Path]:
+def _openmpi5(source: Path) -> tuple[list[str], Path]:
     """Its MPI_Init sleeps for a second where it opens a way to others that it does not take (btl/ofi)."""
     package = packaged("openmpi")
-    path = REPOSITORY / "build/mpi_check_openmpi5"
+    path = REPOSITORY / f"build/{source.stem}_openmpi5"
     folders = f"-Wl,-rpath,{package / 'lib'},--enable-new-dtags"
-    compile_newer(SOURCE, path, folders, compiler=str(package / "bin/mpicc"), OPAL_PREFIX=str(package))
+    compile_newer(source, path, folders, compiler=str(package / "bin/mpicc"), OPAL_PREFIX=str(package))
     return ["++env", f"OPAL_PREFIX={package}", "++env", "OMPI_MCA_btl=^ofi"], path

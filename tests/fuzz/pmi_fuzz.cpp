@@ -62,6 +62,9 @@ public:
       case 'l':
         server_.lost({{at(1) % kTotal, at(1) % kTotal}}, out);
         break;
+      case 'w':
+        begun(1 + at(1) % 3, rest, out);
+        break;
       case 'v':
         server_.vacate(static_cast<std::uint32_t>(client), 1, false, out);
         break;
@@ -81,6 +84,17 @@ private:
                     std::move(failure),
                     std::make_shared<const std::string>(given)},
                    out);
+  }
+  /// Others are started, on other hosts.
+  void begun(std::uint32_t processes, std::string_view given, ClientOutputs& out) {
+    const std::uint32_t first = total_;
+    total_ += processes;
+    server_.begun({static_cast<std::uint8_t>(ClientKind::pmi),
+                   kFirst,
+                   {{first, {"a"}, {}, true, {}}},
+                   {{0, first, processes}},
+                   std::string{given}},
+                  out);
   }
   void become(std::uint32_t process, int what, int only_from) {
     require(process >= kFirst && process < kFirst + kCount);
@@ -104,6 +118,12 @@ private:
   void check(const wire::NameInquiry& o) {
     require(past_[o.process] == joined && o.name.size() <= wire::kMostName && o.id.number == ++inquiries_);
   }
+  void check(const wire::WorldWanted& o) {
+    require(past_[o.process] == joined && o.id.number == ++inquiries_ && !o.programs.empty());
+    for (const wire::ProgramWanted& each : o.programs)
+      require(each.processes > 0 && !each.program.arguments.empty());
+    require(o.given.size() <= wire::kMostWanted);
+  }
   void check(const ClientNote& o) { require(o.text.size() < 300); }
   template <class Other>
   void check(const Other&) {
@@ -113,7 +133,7 @@ private:
   PmiServer server_{LocalProcesses{kFirst, kCount, kTotal}, PmiJob{"kvs", "(vector,(0,2,3))", kTotal}};
   std::set<ClientId> open_;
   std::map<std::uint32_t, int> past_;
-  std::uint32_t fences_ = 0;
+  std::uint32_t fences_ = 0, total_ = kTotal;
   std::uint64_t inquiries_ = 0;
 };
 

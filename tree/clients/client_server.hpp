@@ -169,9 +169,9 @@ struct ClientNote {
 
 using ClientOutput =
     std::variant<ToClient, CloseClient, Registered, Joined, Refused, BarrierEntered, wire::FenceUp,
-                 wire::Inquiry, wire::InquiryReply, wire::NameInquiry, Printed, ScanRequested, Ended, Aborted,
-                 ClientLost, RequestAnswered, TableDelivered, CrashAcked, ResizeAsked, QueuePairsGiven,
-                 Unheard, wire::Silence, ServerReady, ClientNote>;
+                 wire::Inquiry, wire::InquiryReply, wire::NameInquiry, wire::WorldWanted, Printed,
+                 ScanRequested, Ended, Aborted, ClientLost, RequestAnswered, TableDelivered, CrashAcked,
+                 ResizeAsked, QueuePairsGiven, Unheard, wire::Silence, ServerReady, ClientNote>;
 using ClientOutputs = std::vector<ClientOutput>;
 
 /// The processes of one host, as every server needs them.
@@ -228,7 +228,9 @@ public:
   virtual void fenced(const wire::FenceDown&, ClientOutputs&) {}
   /// What a process of this host has given is asked for: answer wire::InquiryReply.
   virtual void inquired(const wire::Inquired&, ClientOutputs&) {}
-  /// Answer to wire::Inquiry or wire::NameInquiry.
+  /// Further processes belong to the job: those that are here have joined, and are about to be started.
+  virtual void begun(const wire::WorldBegun&, ClientOutputs&) {}
+  /// Answer to wire::Inquiry, wire::NameInquiry or wire::WorldWanted.
   virtual void answered(const wire::Answered&, ClientOutputs&) {}
   /// These processes of the job are lost, and the others go on: tells those that want to know.
   virtual void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) = 0;

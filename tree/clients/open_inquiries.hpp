@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the processes of a host have asked of others (wire::Inquiry, wire::NameInquiry), and await. An answer
-// may be lost with the launcher or the root that carries it: whoever has none is asked again.
+// What the processes of a host have asked of others (wire::Inquiry, wire::NameInquiry, wire::WorldWanted),
+// and await. An answer may be lost with the launcher or the root that carries it: whoever has none is asked
+// again.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,7 @@ namespace charmtree::proto {
 template <class Asker>
 class OpenInquiries {
 public:
-  using Inquiry = std::variant<wire::Inquiry, wire::NameInquiry>;
+  using Inquiry = std::variant<wire::Inquiry, wire::NameInquiry, wire::WorldWanted>;
   static constexpr Duration kAgain = 5s;
 
   /// Gives it its number, and asks.

@@ -114,6 +114,7 @@ void HostClients::obey(ClientKind kind, ClientOutputs& outputs, HostTurn& turn, 
       [&](wire::Inquiry& o) { up.messages.emplace_back(o); },
       [&](wire::InquiryReply& o) { up.messages.emplace_back(std::move(o)); },
       [&](wire::NameInquiry& o) { up.messages.emplace_back(std::move(o)); },
+      [&](wire::WorldWanted& o) { up.messages.emplace_back(std::move(o)); },
       [&](CrashAcked&) { parts.barriers.crash_acked(turn); },
       [&](Printed& o) { printed(o, kind, turn); },
       [&](ScanRequested& o) {

@@ -146,8 +146,19 @@ void HostPart::down(const wire::Moved& moved, Turn& turn) {
   Subtree& subtree = turn.seat().launch.subtree();
   for (const wire::Share& share : moved.shares) {
     subtree.moved(share);
-    if (processes_ && share.host == place_.self.index) processes_->join(share);
+    if (processes_ && share.host == place_.self.index) processes_->join(share, false);
   }
+}
+
+void HostPart::down(const wire::WorldBegun& begun, Turn& turn) {
+  wire::JobSpec& job = *place_.job;
+  job.spawn.further.insert(job.spawn.further.end(), begun.programs.begin(), begun.programs.end());
+  for (const wire::Share& share : begun.shares) {
+    job.processes += share.processes;
+    turn.seat().launch.subtree().moved(share);
+    if (processes_ && share.host == place_.self.index) processes_->join(share, true);
+  }
+  act(&HostProcesses::tell_servers<&ClientServer::begun, wire::WorldBegun>, begun, turn);
 }
 
 void HostPart::down(const wire::Release& release, Turn& turn) {

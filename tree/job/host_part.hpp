@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part between a launcher and the processes of its host (HostProcesses), in one run of the program. The
 // root has none. Which processes these are is told with the launcher's Welcome, or by Numbers once all hosts
-// have answered; Reshape and Moved change it.
+// have answered; Reshape, Moved and WorldBegun change it.
 //
-// Its messages: TableDown, Numbers, Reshape, Moved, QueuePairsUp and QueuePairsDown; all that are for one
-// process (ForOneProcess), and those that each launcher hands on before its own host hears them.
+// Its messages: TableDown, Numbers, Reshape, Moved, WorldBegun, QueuePairsUp and QueuePairsDown; all that are
+// for one process (ForOneProcess), and those that each launcher hands on before its own host hears them.
 #pragma once
 
 #include <concepts>
@@ -75,6 +75,8 @@ public:
   void down(const wire::Reshape& order, Turn& turn);
   /// Processes of the job are on other hosts from now on: some may be here.
   void down(const wire::Moved& moved, Turn& turn);
+  /// Further processes belong to the job: some may be here.
+  void down(const wire::WorldBegun& begun, Turn& turn);
   void down(const wire::Release& release, Turn& turn);
   /// The way to the root is another one.
   void down(const wire::Resend& order, Turn& turn);

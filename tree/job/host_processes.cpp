@@ -100,12 +100,13 @@ void HostProcesses::wait_no_longer(bool by_new_root, Instant now, Actions& out, 
   }
 }
 
-void HostProcesses::join(const wire::Share& share) {
+void HostProcesses::join(const wire::Share& share, bool is_new) {
   for (std::uint32_t i = 0; i < share.processes; ++i) {
     const std::uint32_t process = share.first_process + i;
     if (!own_.join(process)) continue;
     clients_.join(process);
     parts_.start.joined(*job_, local().rank_of(process));
+    if (is_new) parts_.start.await(process);
   }
 }
 

@@ -61,8 +61,8 @@ public:
   void wait_no_longer(bool by_new_root, Instant now, Actions& out, Upward& up);
 
   // Lost processes of a program that restarts them.
-  /// These are on this host from now on; each is started by restart().
-  void join(const wire::Share& share);
+  /// These are on this host from now on; each is started by restart(), or (`is_new`) soon.
+  void join(const wire::Share& share, bool is_new);
   /// Starts the process anew, as soon as nothing is left of the lost one.
   void restart(const wire::Restart& message, Instant now, Actions& out, Upward& up);
   void recover(const wire::Recover& message, Instant now, Actions& out, Upward& up);

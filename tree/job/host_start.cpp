@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "tree/clients/pmi/process_mapping.hpp"
@@ -64,14 +65,31 @@ bool HostStart::forks(const HostTurn& turn) const {
 }
 
 bool HostStart::waits_to_spawn(const OwnProcesses& own) const {
-  return ready_ && !awaits_helper_ && spawned_ < to_spawn(own) && !failed_ && !own.phase().ending;
+  const bool any = spawned_ < to_spawn(own) || !further_.empty();
+  return ready_ && !awaits_helper_ && any && !failed_ && !own.phase().ending;
 }
 
 void HostStart::spawn(HostTurn& turn) {
-  for (std::uint32_t i = 0; i < kSpawnsAtOnce && waits_to_spawn(turn.own); ++i, ++spawned_) {
-    start(turn.own.local().first + spawned_, {}, turn);
+  for (std::uint32_t i = 0; i < kSpawnsAtOnce && waits_to_spawn(turn.own); ++i) {
+    if (spawned_ < to_spawn(turn.own)) {
+      start(turn.own.local().first + spawned_++, {}, turn);
+    } else {
+      start(further_.front(), {}, turn);
+      further_.pop_front();
+    }
   }
 }
+
+namespace {
+
+PmiPlace place_of(std::uint32_t process, const HostTurn& turn) {
+  const wire::World world = wire::world_of(turn.job.spawn.further, turn.job.processes, process);
+  const std::vector<std::uint32_t> here = turn.own.local().among({world.range()});
+  const auto rank = std::lower_bound(here.begin(), here.end(), process) - here.begin();
+  return {world, process, static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(here.size())};
+}
+
+}  // namespace
 
 void HostStart::start(std::uint32_t number, std::vector<std::string> more_arguments, HostTurn& turn) {
   turn.own.starts(number);
@@ -79,8 +97,7 @@ void HostStart::start(std::uint32_t number, std::vector<std::string> more_argume
   const std::uint32_t rank = turn.own.local().rank_of(number);
   if (!bindings_.empty() && bindings_[rank].by == wire::Binding::By::launcher)
     spawn.cpus = bindings_[rank].pus;
-  if (turn.job.spawn.mpi.pmi)
-    spawn.environment = pmi_variables(number, turn.job.processes, rank, turn.own.local().size());
+  if (turn.job.spawn.mpi.pmi) spawn.environment = pmi_variables(place_of(number, turn));
   if (rank < variables_.size())
     spawn.environment.insert(spawn.environment.end(), variables_[rank].begin(), variables_[rank].end());
   turn.out.push_back(std::move(spawn));

@@ -6,6 +6,7 @@
 // it has registered as a Charm++ client it forks the others, which are adopted when they register.
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,6 +47,8 @@ public:
   /// A forked one has registered.
   void adopt(const Registered& output, ClientKind kind, HostTurn& turn);
 
+  /// That one is to be started, too, behind all others.
+  void await(std::uint32_t process) { further_.push_back(process); }
   /// A process has come from another host, and has the next rank.
   void joined(const wire::JobSpec& job, std::uint32_t rank);
   /// The job is resized; `staying` are started already.
@@ -69,6 +72,7 @@ private:
   ReadyHost host_;
   std::vector<wire::Binding> bindings_;  // of the processes; empty: none is bound, or to be reported
   std::uint32_t spawned_ = 0;            // or being started
+  std::deque<std::uint32_t> further_;    // that wait, behind those
   std::uint32_t started_ = 0;            // spawn answered
   bool ready_ = false;
   bool awaits_helper_ = false;

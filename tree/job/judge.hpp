@@ -76,6 +76,8 @@ public:
   void begin_epoch(std::uint32_t epoch) { barriers_.begin_epoch(epoch); }
   /// They are on other hosts from now on.
   void moved(const wire::Share& share) { places_.move(share); }
+  /// They belong to the job from now on.
+  void begun(const wire::Share& share) { places_.begin(share); }
   /// One that has been moved there has registered before there is a table.
   void registered(wire::TupleBlock block, Instant now);
   /// Hosts and processes have been numbered anew, and have yet to answer and to register.

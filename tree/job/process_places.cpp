@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace charmtree::proto {
 
@@ -13,6 +14,10 @@ void ProcessPlaces::move(const wire::Share& share) {
 
 const Host& ProcessPlaces::host_of(std::uint32_t process) const {
   if (const auto moved = moved_.host_of(process)) return hosts_[*moved];
+  const auto behind = std::upper_bound(
+      begun_.begin(), begun_.end(), process,
+      [](std::uint32_t number, const wire::Share& share) { return number < share.first_process; });
+  if (behind != begun_.begin()) return hosts_[std::prev(behind)->host];
   const Host* host = charmtree::host_of(hosts_, process);
   return host != nullptr ? *host : hosts_.back();
 }
@@ -22,6 +27,10 @@ std::vector<std::uint32_t> ProcessPlaces::processes_on(std::uint32_t host) const
   const Host& there = hosts_[host];
   for (std::uint32_t i = 0; i < there.processes; ++i) {
     if (!moved_.host_of(there.first_process + i)) processes.push_back(there.first_process + i);
+  }
+  for (const wire::Share& share : begun_) {
+    for (std::uint32_t i = 0; i < share.processes && share.host == host; ++i)
+      processes.push_back(share.first_process + i);
   }
   for (const auto& [process, hosts] : moved_) {
     if (hosts.back() == host) processes.push_back(process);

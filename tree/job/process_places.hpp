@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which processes are on which host by now: where the job's list of hosts has them, unless they were moved
-// when their host was lost. Who has ended as it should is known only where somebody asks for the others.
+// when their host was lost; and of those that processes have had started. Who has ended as it should is known
+// only where somebody asks for the others.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,8 @@ public:
 
   /// They are on another host from now on.
   void move(const wire::Share& share);
+  /// These, which have the next numbers, belong to the job from now on.
+  void begin(const wire::Share& share) { begun_.push_back(share); }
   /// These have ended as they should.
   void finished(wire::ProcessSet::Range processes) { finished_.add(processes); }
 
@@ -37,6 +40,7 @@ private:
   std::vector<std::uint32_t> processes_on(std::uint32_t host) const;
 
   const std::vector<Host>& hosts_;
+  std::vector<wire::Share> begun_;
   wire::MovedProcesses moved_;
   wire::ProcessSet finished_;
 };

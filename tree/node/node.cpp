@@ -141,6 +141,7 @@ void Node::pass_on(const RootOrders& orders) {
       [&](const wire::TableDown& m) { run_->gather.down(m); },
       [&](const wire::Release& m) { run_->gather.down(m); },
       [&](const wire::Moved& m) { run_->host.down(m, *this); },
+      [&](const wire::WorldBegun& m) { run_->host.down(m, *this); },
       [&](const wire::Recover& m) { run_->gather.down(m, *this); },
       [&](const wire::Lost& m) { run_->gather.down(m, *this); },
       [&](const wire::Renewed& m) { run_->gather.down(m, *this); },

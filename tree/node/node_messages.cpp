@@ -19,7 +19,8 @@ namespace {
 // next.
 template <class M>
 concept ForAllHosts = std::is_same_v<M, wire::Numbers> || std::is_same_v<M, wire::Moved> ||
-    std::is_same_v<M, wire::Regroup> || std::is_same_v<M, wire::ForwardSignal>;
+    std::is_same_v<M, wire::WorldBegun> || std::is_same_v<M, wire::Regroup> ||
+    std::is_same_v<M, wire::ForwardSignal>;
 /// What no part sees on its way.
 template <class M>
 concept ForRootAlone = wire::ForRoot<M> && !ForOutput<M>;

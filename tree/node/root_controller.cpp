@@ -56,6 +56,7 @@ RootController::RootController(RootPlan plan, std::shared_ptr<wire::JobSpec> job
       shown_lately_(plan.shows_output),
       input_(job_),
       signals_(plan.int_ends),
+      worlds_(job_, hosts_),
       orphan_bound_(job_->heartbeat),
       resizing_(job_, hosts_),
       time_limit_(plan.time_limit) {
@@ -147,6 +148,10 @@ void RootController::message(const wire::Message& message, Instant now, Actions&
       [&](const wire::Inquiry& m) { Inquiries::on(m, orders.process); },
       [&](const wire::InquiryReply& m) { Inquiries::on(m, orders.process); },
       [&](const wire::NameInquiry& m) { inquiries_.on(m, orders.process); },
+      [&](const wire::WorldWanted& m) {
+        Turn turn{*this, now, out, orders};
+        worlds_.on(m, start_.absent(), turn);
+      },
       [&](const wire::Bindings& m) { bindings_.on(m); },
       [&](const wire::Silence& m) {
         if (m.process >= job_->processes || judge_.verdict()) return;

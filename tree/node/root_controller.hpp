@@ -20,6 +20,7 @@
 #include "health/restarts_in_place.hpp"
 #include "health/silence_report.hpp"
 #include "kvs/inquiries.hpp"
+#include "kvs/worlds.hpp"
 #include "tree/job/binding_report.hpp"
 #include "tree/job/job_resizing.hpp"
 #include "tree/job/judge.hpp"
@@ -202,6 +203,7 @@ private:
   proto::UserSignals signals_;
   std::optional<ccs::Router> ccs_;
   proto::Inquiries inquiries_;
+  proto::Worlds worlds_;
   // What is started again, or has to change.
   proto::OrphanBound orphan_bound_;
   proto::CrashRestarts crashes_;                    // of fault-tolerant Charm++ programs

@@ -2,6 +2,7 @@
 // Messages of the key-value service (PMI, PMIx). Fences: all processes of a group wait for each other, and
 // what each of their hosts has to give goes to all of them. Inquiries: a host asks for what a process of
 // another one has given, and names under which processes of the job find each other; both go over the root.
+// Worlds: a process has others started (MPI_Comm_spawn), by the root.
 #pragma once
 
 #include <compare>
@@ -12,6 +13,8 @@
 
 #include "tree/wire/codec.hpp"
 #include "tree/wire/process_set.hpp"
+#include "tree/wire/programs.hpp"
+#include "tree/wire/share.hpp"
 
 namespace charmtree::wire {
 
@@ -52,6 +55,9 @@ inline constexpr std::size_t kMostAnswered = 1U << 20;
 /// Of a name, and of what is published under it.
 inline constexpr std::size_t kMostName = 1U << 10, kMostPublished = 16U << 10;
 
+/// Of all that is said of a world that is wanted.
+inline constexpr std::size_t kMostWanted = 1U << 20;
+
 // ---- down: parent to child
 
 /// `asker` wants to know what `process`, which is below, has given.
@@ -65,6 +71,14 @@ struct Answered {
   std::uint32_t process = 0, about = 0;
   InquiryId id;
   std::string failure, bytes;
+};
+/// Further processes belong to the job, and are about to be started: a World of their own.
+struct WorldBegun {
+  std::uint8_t service = 0;  // proto::ClientKind: of the process that wanted it
+  std::uint32_t by = 0;      // that process
+  std::vector<FurtherProgram> programs;
+  std::vector<Share> shares;  // their places, in their order; several of one host may follow each other
+  std::string given;          // for them, in the form of the service
 };
 /// All are in it. `given`: by all hosts, one behind the other. `failure`: why it has failed; empty: it has
 /// not.
@@ -94,6 +108,19 @@ struct NameInquiry {
   InquiryId id;
   Deed deed = Deed::publish;
   std::string name, value;
+};
+/// A program that a process wants to have started: `first` counts from the first process of its world.
+struct ProgramWanted {
+  FurtherProgram program;
+  std::uint32_t processes = 0;
+  std::vector<std::string> hosts;  // where: names; empty: anywhere
+};
+/// `process` wants others to be started. Answered by the first of them, as a number.
+struct WorldWanted {
+  std::uint32_t process = 0;
+  InquiryId id;
+  std::vector<ProgramWanted> programs;
+  std::string given;  // for them
 };
 /// So many more processes below are in it, and their hosts give this.
 struct FenceUp {

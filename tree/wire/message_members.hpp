@@ -86,7 +86,7 @@ CT_MEMBERS(LossRules, s.recovery, s.restarts, s.keep_alive)
 CT_MEMBERS(InputRules, s.process, s.to_all, s.is_typed)
 CT_MEMBERS(OutputRules, s.partial_line, s.raw, s.labelled, s.spool)
 CT_MEMBERS(ReportRules, s.stamps, s.bindings, s.watched)
-CT_MEMBERS(FurtherProgram, s.first, s.arguments, s.environment)
+CT_MEMBERS(FurtherProgram, s.first, s.arguments, s.environment, s.begins_world, s.directory)
 CT_MEMBERS(SpawnRules, s.environment, s.umask, s.further, s.runscript, s.keep_address_randomisation,
            s.fork_clients, s.bind, s.mpi)
 CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.hosts, s.processes, s.pes_per_process, s.input, s.output,
@@ -181,5 +181,8 @@ CT_MEMBERS(Answered, s.process, s.about, s.id, s.failure, s.bytes)
 CT_MEMBERS(Inquiry, s.process, s.about, s.id)
 CT_MEMBERS(InquiryReply, s.process, s.asker, s.id, s.failure, s.bytes)
 CT_MEMBERS(NameInquiry, s.process, s.id, s.deed, s.name, s.value)
+CT_MEMBERS(WorldBegun, s.service, s.by, s.programs, s.shares, s.given)
+CT_MEMBERS(ProgramWanted, s.program, s.processes, s.hosts)
+CT_MEMBERS(WorldWanted, s.process, s.id, s.programs, s.given)
 
 }  // namespace charmtree::wire

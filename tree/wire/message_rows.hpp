@@ -139,6 +139,7 @@ inline constexpr Rows kAll{
     down<FenceDown>(),
     down<Inquired>(),
     down<Answered>(),
+    down<WorldBegun>(),
     up<Hello>(nobody),
     up<Facts>(judged).most(kTuples).uncounted(),
     up<Output>(process_once(&Output::process), judged).most(kPiece).uncounted(),
@@ -181,6 +182,7 @@ inline constexpr Rows kAll{
         .most({kMaxSaid + kMostName + kMostPublished})
         .uncounted()
         .to_root(),
+    up<WorldWanted>(process(&WorldWanted::process)).most({kMaxSaid + kMostWanted}).uncounted().to_root(),
 };
 
 template <class... Row>

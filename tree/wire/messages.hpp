@@ -25,6 +25,7 @@
 #include "tree/wire/process_set.hpp"
 #include "tree/wire/repair_messages.hpp"
 #include "tree/wire/run_messages.hpp"
+#include "tree/wire/share.hpp"
 #include "tree/wire/silence.hpp"
 
 namespace charmtree::wire {
@@ -47,12 +48,6 @@ struct Assign {
 struct Numbers {
   Blob shares;
   std::uint32_t pes_per_process = 1;
-};
-struct Share {
-  std::uint32_t host = 0;
-  std::uint32_t first_process = 0;
-  std::uint32_t processes = 0;
-  friend bool operator==(const Share&, const Share&) = default;
 };
 Blob encode(const std::vector<Share>& shares);
 /// Error bad_peer unless the hosts rise and each one's processes follow those of the one before.
@@ -432,14 +427,16 @@ struct BeatUp {};
 /// I suspect a child of mine: have my own beats come in time?
 struct WasPunctual {};
 
-using AnyMessage = std::variant<
-    Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End, Sweep, Numbers,
-    SignReply, Restart, Recover, Admit, CcsForward, Resize, Regroup, Reshape, QueuePairsDown, ForwardSignal,
-    Suspend, OutputCredit, CcsSpread, Lost, Beat, Punctual, Renewed, Readmit, OutputTaken, Resend, Adopt,
-    Relayed, Claim, Relaunch, Moved, FenceDown, Inquired, Answered, Hello, Facts, Output, ScanUp, AbortUp,
-    HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps, LinkLost, Done, Swept, Ask, SignRequest,
-    Checkup, Rejoined, CcsAnswer, Bindings, PesWanted, Left, QueuePairsUp, BeatUp, WasPunctual, Waiting,
-    Claimed, Taken, Reached, Idle, Confirmed, Fenced, Silence, FenceUp, Inquiry, InquiryReply, NameInquiry>;
+using AnyMessage =
+    std::variant<Welcome, Assign, TableDown, Release, Receipt, ScanReply, Input, RecallInput, End, Sweep,
+                 Numbers, SignReply, Restart, Recover, Admit, CcsForward, Resize, Regroup, Reshape,
+                 QueuePairsDown, ForwardSignal, Suspend, OutputCredit, CcsSpread, Lost, Beat, Punctual,
+                 Renewed, Readmit, OutputTaken, Resend, Adopt, Relayed, Claim, Relaunch, Moved, FenceDown,
+                 Inquired, Answered, WorldBegun, Hello, Facts, Output, ScanUp, AbortUp, HandBack, NewHostKey,
+                 Note, InputTaken, InputReturned, Stamps, LinkLost, Done, Swept, Ask, SignRequest, Checkup,
+                 Rejoined, CcsAnswer, Bindings, PesWanted, Left, QueuePairsUp, BeatUp, WasPunctual, Waiting,
+                 Claimed, Taken, Reached, Idle, Confirmed, Fenced, Silence, FenceUp, Inquiry, InquiryReply,
+                 NameInquiry, WorldWanted>;
 /// One of them. Like the variant that it is, but that what every variant has is compiled once, and not
 /// wherever a message is: for 70 kinds of them that is most of the work.
 struct Message : AnyMessage {

@@ -23,6 +23,16 @@ std::uint32_t program_of(const std::vector<FurtherProgram>& further, std::uint32
   return static_cast<std::uint32_t>(next - further.begin());
 }
 
+World world_of(const std::vector<FurtherProgram>& further, std::uint32_t processes, std::uint32_t process) {
+  World world{0, processes};
+  for (const FurtherProgram& each : further) {
+    if (!each.begins_world) continue;
+    if (each.first > process) return {world.first, each.first - world.first};
+    world = {each.first, processes - each.first};
+  }
+  return world;
+}
+
 bool is_division(const std::vector<FurtherProgram>& further, std::uint32_t processes) {
   std::uint32_t before = 0;
   for (const FurtherProgram& each : further) {

@@ -34,6 +34,11 @@ constexpr bool bears_repair(Recovery recovery) {
   return !is_by_program(recovery) && recovery != Recovery::in_place;
 }
 
+/// Processes may have others started: what is done about a loss asks for no single one of them.
+constexpr bool bears_growth(Recovery recovery) {
+  return recovery == Recovery::none || recovery == Recovery::whole;
+}
+
 struct LossRules {
   Recovery recovery = Recovery::none;
   std::uint32_t restarts = 0;  // so often the program has been started again, as a whole

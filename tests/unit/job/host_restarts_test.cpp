@@ -228,8 +228,8 @@ TEST_CASE("a plain process that was started again may end well, or fail again", 
 TEST_CASE("a process that is moved here is one of the host's, and speaks for itself", "[restarts][moves]") {
   Fixture f;
   f.all_register();
-  f.processes->join({3, 0, 1});
-  f.processes->join({3, 5, 1});
+  f.processes->join({3, 0, 1}, false);
+  f.processes->join({3, 5, 1}, false);
   CHECK(f.processes->contains(0));
   CHECK_FALSE(f.processes->contains(1));
   CHECK(f.processes->local().among({{0, 5}}) == std::vector<std::uint32_t>{0, 2, 3, 4, 5});

@@ -26,6 +26,18 @@ TEST_CASE("a process is where the list of hosts has it, until it is moved", "[pr
   CHECK(places.moved().host_of(5) == 3U);
 }
 
+TEST_CASE("those that processes have had started are where they were placed", "[process_places]") {
+  const std::vector<Host> hosts = test::four_hosts();
+  ProcessPlaces places{hosts};
+  places.begin({1, 8, 2});
+  places.begin({3, 10, 1});
+  CHECK(places.host_of(7).name == "n4");
+  CHECK(places.host_of(9).name == "n2");
+  CHECK(places.host_of(10).name == "n4");
+  CHECK(places.unfinished_on(1) == Processes{2, 3, 8, 9});
+  CHECK(places.moved() == wire::MovedProcesses{});
+}
+
 TEST_CASE("whoever has ended as it should is not missed where its host is lost", "[process_places]") {
   const std::vector<Host> hosts = test::four_hosts();
   ProcessPlaces places{hosts};

@@ -142,7 +142,8 @@ std::vector<Message> messages_down() {
           Claim{"nonce", std::string{"\0proof", 6}, 2, 3, {{1, 2}, {7, 7}}, {4, 5, 6}, true},
           FenceDown{{2, {{0, 3}, {7, 7}}, 5}, "why not", std::make_shared<const std::string>("given")},
           Inquired{9, 1, {3, 5}},
-          Answered{1, 9, {3, 5}, "why", "given"}};
+          Answered{1, 9, {3, 5}, "why", "given"},
+          WorldBegun{3, 1, {{4, {"a", "b"}, {"A=b"}, true, "/tmp"}}, {{0, 4, 2}, {3, 6, 1}}, "given"}};
 }
 
 std::vector<Message> messages_up() {
@@ -194,7 +195,8 @@ std::vector<Message> messages_up() {
           FenceUp{{2, {{0, 3}, {7, 7}}, 5}, 3, 4, "given", 70000},
           Inquiry{1, 9, {3, 5}},
           InquiryReply{9, 1, {3, 5}, "why", "given"},
-          NameInquiry{1, {2, 6}, NameInquiry::Deed::look_up, "name", "value"}};
+          NameInquiry{1, {2, 6}, NameInquiry::Deed::look_up, "name", "value"},
+          WorldWanted{1, {2, 7}, {{{0, {"a", "b"}, {"A=b"}, true, "/tmp"}, 3, {"n1"}}}, "given"}};
 }
 
 std::vector<Message> every_message() {

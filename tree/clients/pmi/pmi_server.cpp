@@ -7,12 +7,45 @@
 #include <algorithm>
 #include <utility>
 
+#include "tree/clients/pmi/process_mapping.hpp"
+
 namespace charmtree::proto {
 
 namespace {
 constexpr auto kService = static_cast<std::uint8_t>(ClientKind::pmi);
 static_assert(PmiServer::kMostKey + PmiServer::kMostValue + 8 <= wire::kMostGiven, "one put is always taken");
+
+void read_pairs(std::string_view given, PmiWorld& world) {
+  for (wire::Reader pairs{given}; pairs.ok() && pairs.left() > 0;) {
+    std::string key = pairs.string(PmiServer::kMostKey), value = pairs.string(PmiServer::kMostValue);
+    if (pairs.ok()) world.values.insert_or_assign(std::move(key), std::move(value));
+  }
+}
 }  // namespace
+
+PmiServer::PmiServer(LocalProcesses local, PmiJob job) : local_(std::move(local)), universe_(job.universe) {
+  worlds_.push_back(
+      {{0, local_.total}, std::move(job.kvs_name), std::move(job.mapping), std::move(job.programs)});
+}
+
+PmiWorld& PmiServer::world_of(std::uint32_t process) {
+  const auto behind =
+      std::upper_bound(worlds_.begin(), worlds_.end(), process,
+                       [](std::uint32_t number, const PmiWorld& world) { return number < world.who.first; });
+  return *std::prev(behind);
+}
+
+void PmiServer::begun(const wire::WorldBegun& begun, ClientOutputs&) {
+  if (begun.programs.empty()) return;
+  PmiWorld world;
+  world.who.first = begun.programs.front().first;
+  for (const wire::Share& share : begun.shares) world.who.size += share.processes;
+  world.kvs_name = fmt::format("{}_{}", worlds_.front().kvs_name, world.who.first);
+  world.mapping = process_mapping(begun.shares);
+  for (const wire::FurtherProgram& each : begun.programs) world.programs.push_back(each.first);
+  if (begun.service == kService) read_pairs(begun.given, world);
+  worlds_.push_back(std::move(world));
+}
 
 void PmiServer::made_for(ClientId client, std::uint32_t process) {
   clients_[client].process = process;
@@ -68,8 +101,8 @@ void PmiServer::answer(ClientId client, std::string_view line, ClientOutputs& ou
 std::string PmiServer::on(Clients::value_type& client, std::string_view text, Instant now,
                           ClientOutputs& out) {
   auto& [id, state] = client;
-  if (state.spawn > 0) return part_of_spawn(client, text, out);
-  ++requests_;
+  if (state.spawn) return part_of_spawn(client, text, now, out);
+  ++world_of(state.process).requests;
   const PmiLine line{text};
   const std::string_view command = line.command();
   if (command.empty()) return fmt::format("'{}' is no request", text.substr(0, kMostKey));
@@ -84,10 +117,9 @@ std::string PmiServer::on(Clients::value_type& client, std::string_view text, In
   }
   if (state.stage == Stage::ended) return fmt::format("{} after finalize", command.substr(0, kMostKey));
   if (command == "put") return put(client, line, out);
-  if (command == "get") return get(id, line, out), std::string{};
   if (command == "barrier_in") {
     state.stage = Stage::in_fence;
-    return enter_fence(out), std::string{};
+    return enter_fence(world_of(state.process), out), std::string{};
   }
   if (command == "finalize") {
     state.stage = Stage::ended;
@@ -97,18 +129,35 @@ std::string PmiServer::on(Clients::value_type& client, std::string_view text, In
   }
   if (command == "publish_name" || command == "lookup_name" || command == "unpublish_name")
     return ask_for_name(client, line, now, out);
-  if (command == "spawn") return part_of_spawn(client, text, out);
-  if (command == "get_maxes")
+  if (command == "spawn") {
+    state.spawn.emplace();
+    return part_of_spawn(client, text, now, out);
+  }
+  return tell(client, line, out);
+}
+
+/// What a process may know at any time.
+std::string PmiServer::tell(Clients::value_type& client, const PmiLine& line, ClientOutputs& out) {
+  const auto& [id, state] = client;
+  const std::string_view command = line.command();
+  const PmiWorld& world = world_of(state.process);
+  if (command == "get") {
+    const auto value = find(world, line.value("key"));
+    answer(id,
+           value ? fmt::format("get_result rc=0 value={}", *value)
+                 : "get_result rc=1 msg=no_such_key value=unknown",
+           out);
+  } else if (command == "get_maxes")
     answer(
         id,
         fmt::format("maxes rc=0 kvsname_max={} keylen_max={} vallen_max={}", kMostName, kMostKey, kMostValue),
         out);
   else if (command == "get_appnum")
-    answer(id, fmt::format("appnum rc=0 appnum={}", wire::program_of(job_.programs, state.process)), out);
+    answer(id, fmt::format("appnum rc=0 appnum={}", wire::program_of(world.programs, state.process)), out);
   else if (command == "get_my_kvsname")
-    answer(id, fmt::format("my_kvsname rc=0 kvsname={}", job_.kvs_name), out);
+    answer(id, fmt::format("my_kvsname rc=0 kvsname={}", world.kvs_name), out);
   else if (command == "get_universe_size")
-    answer(id, fmt::format("universe_size rc=0 size={}", job_.universe), out);
+    answer(id, fmt::format("universe_size rc=0 size={}", universe_), out);
   else if (command == "create_kvs" || command == "destroy_kvs" || command == "getbyidx")
     answer(id,
            fmt::format("{} rc=-1 reason=not_served msg=not_served",
@@ -147,40 +196,39 @@ std::string PmiServer::put(Clients::value_type& client, const PmiLine& line, Cli
   state.given += pair.bytes();
   if (state.given.size() > wire::kMostGiven)
     return fmt::format("puts of more than {} bytes before a barrier", wire::kMostGiven);
-  values_.insert_or_assign(std::string{key}, std::string{value});
+  world_of(state.process).values.insert_or_assign(std::string{key}, std::string{value});
   answer(id, "put_result rc=0", out);
   return {};
 }
 
-void PmiServer::get(ClientId client, const PmiLine& line, ClientOutputs& out) const {
-  const auto value = find(line.value("key"));
-  if (!value) return answer(client, "get_result rc=1 msg=no_such_key value=unknown", out);
-  answer(client, fmt::format("get_result rc=0 value={}", *value), out);
-}
-
 /// What a process has put, or is known of the job. A mapping that is too long is not told: then clients find
 /// out by themselves, with one barrier more.
-std::optional<std::string> PmiServer::find(std::string_view key) const {
-  if (const auto found = values_.find(key); found != values_.end()) return found->second;
-  if (key == "PMI_process_mapping" && !job_.mapping.empty() && job_.mapping.size() <= kMostValue)
-    return job_.mapping;
-  if (key != "PMI_dead_processes" || lost_.empty()) return {};
+std::optional<std::string> PmiServer::find(const PmiWorld& world, std::string_view key) const {
+  if (const auto found = world.values.find(key); found != world.values.end()) return found->second;
+  if (key == "PMI_process_mapping" && !world.mapping.empty() && world.mapping.size() <= kMostValue)
+    return world.mapping;
+  if (key != "PMI_dead_processes") return {};
   std::string dead;
   for (const auto& [first, last] : lost_.ranges()) {
-    for (std::uint64_t process = first; process <= last; ++process)
-      dead += fmt::format("{}{}", dead.empty() ? "" : ",", process);
+    for (std::uint64_t process = first; process <= last && world.who.contains(first); ++process)
+      dead += fmt::format("{}{}", dead.empty() ? "" : ",", process - world.who.first);
   }
+  if (dead.empty()) return {};
   return dead;
 }
 
-/// Nobody can be started for a process that runs.
-std::string PmiServer::part_of_spawn(Clients::value_type& client, std::string_view line, ClientOutputs& out) {
+std::string PmiServer::part_of_spawn(Clients::value_type& client, std::string_view line, Instant now,
+                                     ClientOutputs& out) {
   auto& [id, state] = client;
-  state.spawn += line.size() + 1;
-  if (state.spawn > kMostRequest) return fmt::format("a spawn of more than {} bytes", kMostRequest);
-  if (line != "endcmd") return {};
-  state.spawn = 0;
-  answer(id, "spawn_result rc=1 msg=MPI_Comm_spawn_is_not_served", out);
+  if (std::string wrong = state.spawn->add(line); !wrong.empty()) return wrong;
+  if (!state.spawn->is_complete()) return {};
+  const std::uint32_t processes = state.spawn->processes();
+  wire::WorldWanted wanted = state.spawn->take();
+  state.spawn.reset();
+  state.stage = Stage::asks;
+  wanted.process = state.process;
+  wanted.id.service = kService;
+  inquiries_.ask(std::move(wanted), {id, "spawn", processes}, now, out);
   return {};
 }
 
@@ -209,6 +257,7 @@ void PmiServer::answered(const wire::Answered& message, ClientOutputs& out) {
   client->second.stage = Stage::joined;
   std::string why = message.failure;
   std::replace(why.begin(), why.end(), ' ', '_');
+  if (asker->word == "spawn" && why.empty()) return spawned(*asker, out);
   const bool has_port = asker->word == "lookup" && why.empty();
   answer(asker->client,
          fmt::format("{}_result rc={}{}{}", asker->word, why.empty() ? 0 : 1,
@@ -219,45 +268,54 @@ void PmiServer::answered(const wire::Answered& message, ClientOutputs& out) {
          out);
 }
 
+/// Each has an error code of its own.
+void PmiServer::spawned(const Asker& asker, ClientOutputs& out) {
+  std::string codes = "0";
+  for (std::uint32_t i = 1; i < asker.processes; ++i) codes += ",0";
+  answer(asker.client, "spawn_result rc=0 errcodes=" + codes, out);
+}
+
 // ---- fences
 
-/// When all of this host that live are in it.
-void PmiServer::enter_fence(ClientOutputs& out) {
+/// When all of the world that live on this host are in it.
+void PmiServer::enter_fence(PmiWorld& world, ClientOutputs& out) {
   std::uint32_t entered = 0, living = 0;
-  for (std::uint32_t rank = 0; rank < local_.size(); ++rank)
-    living += lost_.contains(local_.at(rank)) ? 0 : 1;
-  for (const auto& [id, client] : clients_) entered += client.stage == Stage::in_fence ? 1 : 0;
-  if (is_waiting_ || entered == 0 || entered < living) return;
-  is_waiting_ = true;
-  ++fences_;
-  if (failed_ && failed_->fence.number >= fences_) return leave_fence(failed_->failure, out);
+  for (const std::uint32_t process : local_.among({world.who.range()}))
+    living += lost_.contains(process) ? 0 : 1;
+  const auto is_in = [&](const Client& client) {
+    return client.stage == Stage::in_fence && world.who.contains(client.process);
+  };
+  for (const auto& [id, client] : clients_) entered += is_in(client) ? 1 : 0;
+  if (world.is_waiting || entered == 0 || entered < living) return;
+  world.is_waiting = true;
+  ++world.fences;
+  if (world.failed && world.failed->fence.number >= world.fences)
+    return leave_fence(world, world.failed->failure, out);
   wire::FenceUp fence;
-  fence.fence = {kService, {{0, local_.total - 1}}, fences_};
+  fence.fence = {kService, {world.who.range()}, world.fences};
   fence.processes = entered;
-  fence.requests = std::exchange(requests_, 0);
+  fence.requests = std::exchange(world.requests, 0);
   for (auto& [id, client] : clients_) {
-    if (client.stage == Stage::in_fence) fence.given += std::exchange(client.given, {});
+    if (is_in(client)) fence.given += std::exchange(client.given, {});
   }
   out.push_back(std::move(fence));
 }
 
 void PmiServer::fenced(const wire::FenceDown& fence, ClientOutputs& out) {
-  if (fence.fence.service != kService) return;
-  if (fence.fence.number > fences_ && !fence.failure.empty()) failed_ = fence;
-  if (!is_waiting_ || fence.fence.number != fences_) return;
-  for (wire::Reader pairs{*fence.given}; pairs.ok() && pairs.left() > 0;) {
-    std::string key = pairs.string(kMostKey), value = pairs.string(kMostValue);
-    if (pairs.ok()) values_.insert_or_assign(std::move(key), std::move(value));
-  }
-  leave_fence(fence.failure, out);
+  if (fence.fence.service != kService || fence.fence.processes.empty()) return;
+  PmiWorld& world = world_of(fence.fence.processes.front().first);
+  if (fence.fence.number > world.fences && !fence.failure.empty()) world.failed = fence;
+  if (!world.is_waiting || fence.fence.number != world.fences) return;
+  read_pairs(*fence.given, world);
+  leave_fence(world, fence.failure, out);
 }
 
-void PmiServer::leave_fence(std::string_view failure, ClientOutputs& out) {
-  is_waiting_ = false;
+void PmiServer::leave_fence(PmiWorld& world, std::string_view failure, ClientOutputs& out) {
+  world.is_waiting = false;
   std::string word{failure};
   std::replace(word.begin(), word.end(), ' ', '_');
   for (auto& [id, client] : clients_) {
-    if (client.stage != Stage::in_fence) continue;
+    if (client.stage != Stage::in_fence || !world.who.contains(client.process)) continue;
     client.stage = Stage::joined;
     answer(id, failure.empty() ? "barrier_out rc=0" : fmt::format("barrier_out rc=1 msg={}", word), out);
   }
@@ -265,7 +323,7 @@ void PmiServer::leave_fence(std::string_view failure, ClientOutputs& out) {
 
 void PmiServer::lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) {
   for (const wire::ProcessSet::Range& range : processes) lost_.add(range);
-  enter_fence(out);
+  for (PmiWorld& world : worlds_) enter_fence(world, out);
 }
 
 // ---- the rest

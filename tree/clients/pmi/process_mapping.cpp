@@ -3,29 +3,67 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 namespace charmtree::proto {
 
-std::string process_mapping(const std::vector<wire::HostRun>& layout) {
-  if (layout.empty()) return {};
+namespace {
+
+/// Hosts with consecutive numbers, from `first` on, that have so many processes each.
+struct Block {
+  std::uint32_t first = 0, hosts = 0, processes = 0;
+};
+
+void append(std::vector<Block>& blocks, const Block& next) {
+  const bool goes_on = !blocks.empty() && blocks.back().processes == next.processes &&
+                       blocks.back().first + blocks.back().hosts == next.first;
+  if (goes_on)
+    blocks.back().hosts += next.hosts;
+  else
+    blocks.push_back(next);
+}
+
+std::string text_of(const std::vector<Block>& blocks) {
+  if (blocks.empty()) return {};
   std::string text = "(vector";
-  std::uint32_t host = 0;
-  for (auto run = layout.begin(); run != layout.end();) {
-    std::uint32_t hosts = 0;
-    const std::uint32_t processes = run->processes;
-    for (; run != layout.end() && run->processes == processes; ++run) hosts += run->hosts;
-    text += fmt::format(",({},{},{})", host, hosts, processes);
-    host += hosts;
-  }
+  for (const Block& each : blocks) text += fmt::format(",({},{},{})", each.first, each.hosts, each.processes);
   return text + ")";
+}
+
+}  // namespace
+
+std::string process_mapping(const std::vector<wire::HostRun>& layout) {
+  std::vector<Block> blocks;
+  std::uint32_t host = 0;
+  for (const wire::HostRun& run : layout) {
+    append(blocks, {host, run.hosts, run.processes});
+    host += run.hosts;
+  }
+  return text_of(blocks);
+}
+
+std::string process_mapping(const std::vector<wire::Share>& shares) {
+  std::vector<Block> blocks;
+  std::map<std::uint32_t, std::uint32_t> numbers;  // of hosts, as they come
+  for (auto share = shares.begin(); share != shares.end();) {
+    const auto known = numbers.emplace(share->host, static_cast<std::uint32_t>(numbers.size())).first;
+    Block block{known->second, 1, 0};
+    for (const std::uint32_t host = share->host; share != shares.end() && share->host == host; ++share)
+      block.processes += share->processes;
+    append(blocks, block);
+  }
+  return text_of(blocks);
 }
 
 /// MPICH 5 takes it for ambiguous if it finds what PMIx clients look for beside these, unless it is told
 /// which.
-std::vector<std::string> pmi_variables(std::uint32_t process, std::uint32_t processes, std::uint32_t rank,
-                                       std::uint32_t count) {
-  return {fmt::format("PMI_RANK={}", process), fmt::format("PMI_SIZE={}", processes),
-          "MPIR_CVAR_PMI_VERSION=1", fmt::format("MPI_LOCALRANKID={}", rank),
-          fmt::format("MPI_LOCALNRANKS={}", count)};
+std::vector<std::string> pmi_variables(const PmiPlace& place) {
+  std::vector<std::string> variables{fmt::format("PMI_RANK={}", place.process - place.world.first),
+                                     fmt::format("PMI_SIZE={}", place.world.size), "MPIR_CVAR_PMI_VERSION=1",
+                                     fmt::format("MPI_LOCALRANKID={}", place.rank),
+                                     fmt::format("MPI_LOCALNRANKS={}", place.count)};
+  if (place.world.is_spawned()) variables.emplace_back("PMI_SPAWNED=1");
+  return variables;
 }
 
 }  // namespace charmtree::proto

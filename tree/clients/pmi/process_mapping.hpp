@@ -12,10 +12,15 @@ namespace charmtree::proto {
 
 /// `PMI_process_mapping`: "(vector,(0,2,3))" for 6 processes on 2 hosts; empty: it is not known.
 std::string process_mapping(const std::vector<wire::HostRun>& layout);
+/// The same of a world whose processes are there, in their order.
+std::string process_mapping(const std::vector<wire::Share>& shares);
 
-/// PMI_RANK, PMI_SIZE and what else hydra's processes find; not PMI_FD. `rank` and `count`: of the process
-/// among those of its host.
-std::vector<std::string> pmi_variables(std::uint32_t process, std::uint32_t processes, std::uint32_t rank,
-                                       std::uint32_t count);
+/// A process, and its rank among those `count` of its world that are on its host.
+struct PmiPlace {
+  wire::World world;
+  std::uint32_t process = 0, rank = 0, count = 0;
+};
+/// PMI_RANK, PMI_SIZE and what else hydra's processes find; not PMI_FD.
+std::vector<std::string> pmi_variables(const PmiPlace& place);
 
 }  // namespace charmtree::proto

@@ -158,7 +158,15 @@ std::vector<std::uint32_t> HostRuntime::firsts() const {
 const std::string& HostRuntime::program_of(std::uint32_t process) const {
   const Profile& profile = job_->profiles[self_.profile];
   const std::uint32_t number = wire::program_of(job_->spawn.further, process);
-  return number == 0 ? profile.program : profile.further_programs[number - 1];
+  if (number == 0) return profile.program;
+  if (number <= profile.further_programs.size()) return profile.further_programs[number - 1];
+  return job_->spawn.further[number - 1].arguments.front();
+}
+
+const std::string& HostRuntime::directory_of(std::uint32_t process) const {
+  const std::uint32_t number = wire::program_of(job_->spawn.further, process);
+  const bool has_own = number > 0 && !job_->spawn.further[number - 1].directory.empty();
+  return has_own ? job_->spawn.further[number - 1].directory : job_->profiles[self_.profile].directory;
 }
 
 std::vector<std::string> HostRuntime::command_of(std::uint32_t process,
@@ -181,7 +189,7 @@ SpawnRequest HostRuntime::request_of(std::uint32_t process) const {
   request.arguments = command_of(process);
   request.program = job_->spawn.runscript.empty() ? program_of(process) : job_->spawn.runscript;
   request.environment = environment_of(process);
-  request.directory = job_->profiles[self_.profile].directory;
+  request.directory = directory_of(process);
   request.fixed_addresses = !job_->spawn.keep_address_randomisation;
   request.at_root = job_->private_network;
   return request;
@@ -287,7 +295,7 @@ bool HostRuntime::adopt(const proto::AdoptProcess& action) {
 
 void HostRuntime::exited(proto::ProcessExited event, pid_t pid) {
   if (event.signal != 0 && !killed_.contains(event.process))
-    event.note = autopsy_.examine(pid, event.signal, event.core, job_->profiles[self_.profile].directory);
+    event.note = autopsy_.examine(pid, event.signal, event.core, directory_of(event.process));
   sink_(std::move(event));
 }
 

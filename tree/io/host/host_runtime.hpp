@@ -73,6 +73,7 @@ private:
   std::vector<std::string> environment_of(std::uint32_t process) const;
   std::vector<std::uint32_t> firsts() const;
   const std::string& program_of(std::uint32_t process) const;
+  const std::string& directory_of(std::uint32_t process) const;
   std::vector<std::string> command_of(std::uint32_t process, const std::vector<std::string>& more = {}) const;
   SpawnRequest request_of(std::uint32_t process) const;
   void spawn_on_terminal(std::uint32_t process, SpawnRequest request);

@@ -240,14 +240,6 @@ TEST_CASE("a process puts no more than a host may hand on for it", "[pmi]") {
   CHECK(b.lost().find("puts of more than") != std::string::npos);
 }
 
-TEST_CASE("a spawn is refused when it has been told", "[pmi]") {
-  Bench b;
-  b.begin();
-  CHECK(b.ask(2, "mcmd=spawn\nnprocs=2\nexecname=/a b\ncmd=bogus").empty());
-  CHECK(b.ask(2, "endcmd").starts_with("cmd=spawn_result rc=1"));
-  CHECK(b.ask(2, "cmd=get_appnum") == "cmd=appnum rc=0 appnum=0\n");
-}
-
 TEST_CASE("a connection that was made for nobody is closed, and that of a lost process with it", "[pmi]") {
   Bench b;
   b.server.opened(99, {}, b.outputs);
@@ -266,9 +258,125 @@ TEST_CASE("the mapping tells runs of hosts with as many processes", "[pmi]") {
   for (const std::uint32_t processes : {3U, 3U, 0U, 3U, 1U}) wire::append(layout, host++, processes);
   CHECK(layout == std::vector<wire::HostRun>{{0, 2, 3}, {3, 1, 3}, {4, 1, 1}});
   CHECK(process_mapping(layout) == "(vector,(0,3,3),(3,1,1))");
-  CHECK(pmi_variables(5, 10, 2, 3) == std::vector<std::string>{"PMI_RANK=5", "PMI_SIZE=10",
-                                                               "MPIR_CVAR_PMI_VERSION=1", "MPI_LOCALRANKID=2",
-                                                               "MPI_LOCALNRANKS=3"});
+  CHECK(pmi_variables({{0, 10}, 5, 2, 3}) ==
+        std::vector<std::string>{"PMI_RANK=5", "PMI_SIZE=10", "MPIR_CVAR_PMI_VERSION=1", "MPI_LOCALRANKID=2",
+                                 "MPI_LOCALNRANKS=3"});
+  CHECK(process_mapping(std::vector<wire::Share>{{7, 4, 1}, {7, 5, 1}, {9, 6, 2}, {7, 8, 1}}) ==
+        "(vector,(0,2,2),(0,1,1))");
+  CHECK(pmi_variables({{4, 3}, 5, 1, 2}) ==
+        std::vector<std::string>{"PMI_RANK=1", "PMI_SIZE=3", "MPIR_CVAR_PMI_VERSION=1", "MPI_LOCALRANKID=1",
+                                 "MPI_LOCALNRANKS=2", "PMI_SPAWNED=1"});
+}
+
+// ---- worlds
+
+TEST_CASE("a process has others started, of several programs", "[pmi]") {
+  Bench b;
+  b.begin();
+  for (const char* line : {"mcmd=spawn",
+                           "nprocs=2",
+                           "execname=worker",
+                           "totspawns=2",
+                           "spawnssofar=1",
+                           "argcnt=2",
+                           "arg1=a b",
+                           "arg2=x=y",
+                           "preput_num=1",
+                           "preput_key_0=PORT",
+                           "preput_val_0=tag#0$ and more",
+                           "info_num=4",
+                           "info_key_0=wdir",
+                           "info_val_0=/tmp",
+                           "info_key_1=hosts",
+                           "info_val_1=n1,n2",
+                           "info_key_2=path",
+                           "info_val_2=/opt/bin",
+                           "info_key_3=unheard",
+                           "info_val_3=of",
+                           "endcmd",
+                           "mcmd=spawn",
+                           "nprocs=1",
+                           "execname=./other",
+                           "totspawns=2",
+                           "spawnssofar=2",
+                           "argcnt=0",
+                           "preput_num=0",
+                           "info_num=0"})
+    CHECK(b.ask(2, line).empty());
+  CHECK(test::only<wire::WorldWanted>(b.outputs).empty());
+  CHECK(b.ask(2, "endcmd").empty());
+  const auto wanted = test::only<wire::WorldWanted>(b.outputs);
+  REQUIRE(wanted.size() == 1);
+  CHECK((wanted[0].process == 2 && wanted[0].id.service == kService));
+  CHECK(wanted[0].given == pair("PORT", "tag#0$ and more"));
+  REQUIRE(wanted[0].programs.size() == 2);
+  const wire::ProgramWanted& worker = wanted[0].programs[0];
+  CHECK(worker.program.arguments == std::vector<std::string>{"/opt/bin/worker", "a b", "x=y"});
+  CHECK((worker.program.directory == "/tmp" && worker.processes == 2));
+  CHECK(worker.hosts == std::vector<std::string>{"n1", "n2"});
+  const wire::ProgramWanted& other = wanted[0].programs[1];
+  CHECK(other.program.arguments == std::vector<std::string>{"./other"});
+  CHECK((other.program.directory.empty() && other.processes == 1 && other.hosts.empty()));
+  b.outputs.clear();
+  b.server.answered({2, wire::kNoProcess, wanted[0].id, "", "4"}, b.outputs);
+  CHECK(b.said_to(2) == "cmd=spawn_result rc=0 errcodes=0,0,0\n");
+}
+
+TEST_CASE("a spawn that is refused says why, and one that is nonsense ends its client", "[pmi]") {
+  Bench b;
+  b.begin();
+  const auto spawn = [&](std::initializer_list<const char*> lines) {
+    for (const char* line : lines) b.ask(2, line);
+  };
+  spawn({"mcmd=spawn", "nprocs=2", "execname=a", "totspawns=1", "spawnssofar=1", "endcmd"});
+  const auto wanted = test::only<wire::WorldWanted>(b.outputs);
+  b.outputs.clear();
+  b.server.answered({2, wire::kNoProcess, wanted.at(0).id, "no host", ""}, b.outputs);
+  CHECK(b.said_to(2) == "cmd=spawn_result rc=1 msg=no_host\n");
+  for (const auto& [line, why] :
+       {std::pair{"nprocs=0", "a spawn with nprocs=0"}, std::pair{"what", "'what' in a spawn"},
+        std::pair{"endcmd", "a spawn that names no program, or no number of processes"}}) {
+    Bench clumsy;
+    clumsy.begin();
+    clumsy.ask(2, "mcmd=spawn");
+    clumsy.ask(2, line);
+    CHECK(clumsy.lost() == std::string{"it spoke to its launcher (PMI) as no MPI library does: "} + why);
+  }
+}
+
+TEST_CASE("a world has ranks, fences and a key-value space of its own", "[pmi]") {
+  Bench b;
+  b.begin();
+  for (const std::uint32_t process : {5U, 6U}) b.server.join(process);
+  b.server.begun({kService,
+                  2,
+                  {{4, {"a"}, {}, true, {}}, {6, {"b"}, {}, false, {}}},
+                  {{0, 4, 1}, {1, 5, 1}, {0, 6, 1}},
+                  pair("PORT", "here")},
+                 b.outputs);
+  for (const std::uint32_t process : {5U, 6U}) {
+    b.server.made_for(10 + process, process);
+    b.server.opened(10 + process, {}, b.outputs);
+    b.ask(process, "cmd=init pmi_version=1 pmi_subversion=1");
+  }
+  CHECK(b.ask(6, "cmd=get_appnum") == "cmd=appnum rc=0 appnum=1\n");
+  CHECK(b.ask(5, "cmd=get_my_kvsname") == "cmd=my_kvsname rc=0 kvsname=kvs_job_0_4\n");
+  CHECK(b.ask(5, "cmd=get kvsname=k key=PORT") == "cmd=get_result rc=0 value=here\n");
+  CHECK(b.ask(2, "cmd=get kvsname=k key=PORT").starts_with("cmd=get_result rc=1"));
+  CHECK(b.ask(5, "cmd=get kvsname=k key=PMI_process_mapping") ==
+        "cmd=get_result rc=0 value=(vector,(0,2,1),(0,1,1))\n");
+  CHECK(b.ask(5, "cmd=put kvsname=k key=a value=b") == "cmd=put_result rc=0\n");
+  b.ask(5, "cmd=barrier_in");
+  CHECK(b.fence().empty());  // of the first world, meanwhile
+  b.ask(6, "cmd=barrier_in");
+  const auto up = test::only<wire::FenceUp>(b.outputs);
+  REQUIRE(up.size() == 1);
+  CHECK((up[0].fence.processes == std::vector<wire::ProcessSet::Range>{{4, 6}} && up[0].fence.number == 1));
+  CHECK((up[0].processes == 2 && up[0].given == pair("a", "b")));
+  b.outputs.clear();
+  b.server.fenced({up[0].fence, {}, std::make_shared<const std::string>()}, b.outputs);
+  CHECK(b.said_to(5) == "cmd=barrier_out rc=0\n");
+  CHECK(b.said_to(2).empty());
 }
 
 }  // namespace charmtree::pmi_server_test

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kvs/worlds.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <queue>
+
+namespace charmtree::proto {
+
+/// Nobody is told of worlds who comes later, and nobody counts their losses.
+std::string Worlds::why_not(const wire::WorldWanted& wanted) const {
+  if (!wire::bears_growth(job_->loss.recovery))
+    return "processes that go on one by one (++on-failure) have no others started";
+  if (job_->keeps_alive())
+    return "a job that may get another root (++keep-alive) starts no further processes";
+  if (begun_.size() >= kMost) return fmt::format("a job may start others {} times", kMost);
+  std::uint64_t all = job_->processes;
+  for (const wire::ProgramWanted& each : wanted.programs) {
+    all += each.processes;
+    if (each.processes == 0 || each.program.arguments.empty()) return "a program without processes";
+  }
+  if (wanted.programs.empty()) return "no program is named";
+  if (all > wire::kMaxProcesses)
+    return fmt::format("a job may have {} processes, not {}", wire::kMaxProcesses, all);
+  return {};
+}
+
+void Worlds::on(const wire::WorldWanted& wanted, const std::set<std::uint32_t>& absent, RootTurn& turn) {
+  if (turn.is_over() || !turn.judge().launch().all_up()) return;
+  const auto answer = [&](std::string failure, std::string bytes) {
+    if (!failure.empty())
+      turn.say(Tone::verbose, fmt::format("process {} has no others started: {}", wanted.process, failure));
+    turn.to(wanted.process, wire::Answered{wanted.process, wire::kNoProcess, wanted.id, std::move(failure),
+                                           std::move(bytes)});
+  };
+  const Asker asker{wanted.process, wanted.id};
+  if (const auto known = begun_.find(asker); known != begun_.end())
+    return answer({}, std::to_string(known->second));
+  if (std::string why = why_not(wanted); !why.empty()) return answer(std::move(why), {});
+  if (processes_.empty()) {
+    for (const Host& host : hosts_) processes_.push_back(host.processes);
+  }
+  const std::uint32_t first = job_->processes;
+  wire::WorldBegun world{wanted.id.service, wanted.process, {}, {}, wanted.given};
+  std::uint32_t next = first;
+  for (const wire::ProgramWanted& each : wanted.programs) {
+    if (std::string why = place(each, absent, next, world.shares); !why.empty())
+      return answer(std::move(why), {});
+    world.programs.push_back(each.program);
+    world.programs.back().first = next;
+    world.programs.back().begins_world = next == first;
+    next += each.processes;
+  }
+  for (const wire::Share& share : world.shares) {
+    processes_[share.host] += share.processes;
+    turn.judge().begun(share);
+  }
+  turn.say(Tone::verbose, fmt::format("process {} has started {} further processes, from number {} on",
+                                      wanted.process, next - first, first));
+  turn.to_all(std::move(world));
+  begun_.emplace(asker, first);
+  answer({}, std::to_string(first));
+}
+
+/// Each goes to the host with the fewest, and those of a host get numbers that follow each other.
+std::string Worlds::place(const wire::ProgramWanted& wanted, const std::set<std::uint32_t>& absent,
+                          std::uint32_t first, std::vector<wire::Share>& shares) {
+  using Shelter = std::pair<std::uint32_t, std::uint32_t>;  // processes, host
+  std::priority_queue<Shelter, std::vector<Shelter>, std::greater<>> hosts;
+  std::map<std::uint32_t, std::uint32_t> counts;
+  std::vector<std::uint32_t> so_far = processes_;
+  for (const wire::Share& share : shares) so_far[share.host] += share.processes;
+  for (const Host& host : hosts_) {
+    const bool is_named = wanted.hosts.empty() || std::find(wanted.hosts.begin(), wanted.hosts.end(),
+                                                            host.name) != wanted.hosts.end();
+    if (is_named && !absent.contains(host.index)) hosts.push({so_far[host.index], host.index});
+  }
+  if (hosts.empty())
+    return fmt::format("the job has no host called {}",
+                       wanted.hosts.empty() ? std::string{} : wanted.hosts.front());
+  for (std::uint32_t i = 0; i < wanted.processes; ++i) {
+    const auto [processes, host] = hosts.top();
+    hosts.pop();
+    ++counts[host];
+    hosts.push({processes + 1, host});
+  }
+  for (const auto& [host, processes] : counts) {
+    shares.push_back({host, first, processes});
+    first += processes;
+  }
+  return {};
+}
+
+}  // namespace charmtree::proto

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The root's half of worlds (wire::World): processes of the job have others started (MPI_Comm_spawn). The
+// root gives these the next numbers and their hosts, and tells everybody; their output, their ends and their
+// signals are those of any process of the job.
+//
+// Its messages: WorldWanted; WorldBegun, Answered.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tree/job/root_turn.hpp"
+
+namespace charmtree::proto {
+
+class Worlds {
+public:
+  /// `hosts` are the job's; must outlive the object.
+  Worlds(std::shared_ptr<const wire::JobSpec> job, const std::vector<Host>& hosts)
+      : job_(std::move(job)), hosts_(hosts) {}
+
+  /// Worlds that a job may have.
+  static constexpr std::size_t kMost = 100'000;
+
+  /// `absent`: hosts that cannot be started. What is asked before all hosts are up is asked again.
+  void on(const wire::WorldWanted& wanted, const std::set<std::uint32_t>& absent, RootTurn& turn);
+
+private:
+  using Asker = std::pair<std::uint32_t, wire::InquiryId>;
+  std::string why_not(const wire::WorldWanted& wanted) const;
+  std::string place(const wire::ProgramWanted& wanted, const std::set<std::uint32_t>& absent,
+                    std::uint32_t first, std::vector<wire::Share>& shares);
+
+  std::shared_ptr<const wire::JobSpec> job_;
+  const std::vector<Host>& hosts_;
+  std::vector<std::uint32_t> processes_;  // that each host has been given so far
+  std::map<Asker, std::uint32_t> begun_;  // the first process of each: it may be asked for twice
+};
+
+}  // namespace charmtree::proto

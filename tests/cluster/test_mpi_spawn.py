@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes of MPI programs have others started (MPI_Comm_spawn): these belong to the job.
+
+Under their own mpiexec, too: Debian's MPICH 4.0 starts nobody, and Intel's library dies where several of one world are on one host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mpi_programs import program
+from running import Factory, assert_good, charmrun_lines, run
+from vcluster import Cluster
+
+FAMILIES = ["mpich5", "intel"]
+
+
+def spawner(family: str) -> tuple[list[str], Path]:
+    more, path = program(family, "tests/cluster/mpi_spawn.c")
+    return [*more, "++env", "UCX_LOG_LEVEL=error"], path  # it may say at its end what it has left undone
+
+
+def words(hosts: Cluster, processes: int, *more: Any) -> list[Any]:
+    return [f"+p{processes}", "++nodelist", hosts.nodelist(range(1, 4)), *more]
+
+
+def merged(parents: int, children: int) -> list[str]:
+    """What parents and children say of each other."""
+    whole = parents + children
+    return [
+        *(f"parent {rank}: {rank} of {whole}: good" for rank in range(parents)),
+        *(f"child {rank}: {parents + rank} of {whole}: good" for rank in range(children)),
+    ]
+
+
+def born(where: dict[int, str], program_of: dict[int, int] | None = None, folder: str = "/home/ctuser") -> list[str]:
+    numbers = program_of or {}
+    names = ["first child", "second child"]
+    return [
+        f"child {rank} of {len(where)}: program {numbers.get(rank, 0)}, {names[numbers.get(rank, 0)]}, on {host} in {folder}"
+        for rank, host in where.items()
+    ]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_processes_have_others_started_and_speak_to_them(cluster: Factory, charmrun: Path, family: str) -> None:
+    hosts = cluster(10)
+    more, path = spawner(family)
+    done = run(hosts, charmrun, *words(hosts, 4), *more, path, 3)
+    assert_good(done, [*born({0: "h01", 1: "h02", 2: "h03"}), *merged(4, 3)])
+
+
+@pytest.mark.parametrize("family", [each for each in FAMILIES if each != "intel"])
+def test_two_programs_are_started_as_one_world_where_they_are_wanted(cluster: Factory, charmrun: Path, family: str) -> None:
+    hosts = cluster(10)
+    more, path = spawner(family)
+    done = run(hosts, charmrun, *words(hosts, 3), *more, path, "2,1", "host", "h03")
+    assert_good(done, [*born(dict.fromkeys(range(3), "h03"), {2: 1}), *merged(3, 3)])
+    done = run(hosts, charmrun, *words(hosts, 1), *more, path, 1, "wdir", "/tmp")
+    assert_good(done, [*born({0: "h01"}, folder="/tmp"), *merged(1, 1)])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_spawn_that_cannot_be_is_an_error_of_mpi(cluster: Factory, charmrun: Path, family: str) -> None:
+    hosts = cluster(10)
+    more, path = spawner(family)
+    nobody = [f"parent {rank}: nobody is started" for rank in range(2)]
+    done = run(hosts, charmrun, *words(hosts, 2, "++verbose"), *more, path, 1, "host", "nowhere")
+    assert (done.returncode, sorted(done.stdout.splitlines())) == (0, nobody)
+    assert any("process 0 has no others started: the job has no host called nowhere" in line for line in charmrun_lines(done))
+    done = run(hosts, charmrun, *words(hosts, 2, "++on-failure", "continue"), *more, path, 1)
+    assert (done.returncode, sorted(done.stdout.splitlines())) == (0, nobody)

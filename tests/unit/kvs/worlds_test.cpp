@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kvs/worlds.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "tests/unit/what_happened.hpp"
+#include "tree/node/root_controller.hpp"
+
+namespace charmtree::worlds_test {
+
+using namespace charmtree::proto;
+using test::only;
+
+namespace {
+
+/// Three hosts, with 2, 1 and 1 processes.
+struct Bench {
+  explicit Bench(const wire::LossRules& loss = {}, bool up = true) : controller(plan(loss)) {
+    controller.begin(now);
+    wire::Facts facts;
+    if (up) facts.hosts_up = {0, 1, 2};
+    controller.facts(std::move(facts), now);
+    controller.turn(now, out, orders);
+  }
+  static RootPlan plan(const wire::LossRules& loss) {
+    RootPlan plan;
+    plan.job.hosts = 3;
+    plan.job.processes = 4;
+    plan.job.loss = loss;
+    plan.hosts.resize(3);
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      plan.hosts[i].index = i;
+      plan.hosts[i].name = "n" + std::to_string(i);
+      plan.hosts[i].processes = i == 0 ? 2 : 1;
+    }
+    number_processes(plan.hosts);
+    return plan;
+  }
+  static wire::ProgramWanted program(std::uint32_t processes, std::vector<std::string> hosts = {}) {
+    return {{0, {"worker"}, {}, false, {}}, processes, std::move(hosts)};
+  }
+  /// What process 3 is answered.
+  std::optional<wire::Answered> ask(std::vector<wire::ProgramWanted> programs) {
+    return ask(wire::WorldWanted{3, {2, ++number}, std::move(programs), "given"});
+  }
+  std::optional<wire::Answered> ask(const wire::WorldWanted& wanted) {
+    orders = {};
+    controller.message(wanted, now, out, orders);
+    if (orders.process.empty()) return {};
+    REQUIRE(orders.process.size() == 1);
+    CHECK(orders.process[0].first == 3);
+    return std::get<wire::Answered>(orders.process[0].second);
+  }
+  std::vector<wire::WorldBegun> begun() const { return only<wire::WorldBegun>(orders.everyone); }
+
+  Instant now{10s};
+  Actions out;
+  RootOrders orders;
+  RootController controller;
+  std::uint64_t number = 0;
+};
+
+}  // namespace
+
+TEST_CASE("processes of a world go to the hosts with the fewest", "[worlds]") {
+  Bench b;
+  const auto answer = b.ask({Bench::program(3), Bench::program(2)});
+  REQUIRE(answer);
+  CHECK((answer->failure.empty() && answer->bytes == "4"));
+  REQUIRE(b.begun().size() == 1);
+  const wire::WorldBegun world = b.begun()[0];
+  CHECK((world.by == 3 && world.service == 2 && world.given == "given"));
+  CHECK(world.shares == std::vector<wire::Share>{{0, 4, 1}, {1, 5, 1}, {2, 6, 1}, {1, 7, 1}, {2, 8, 1}});
+  REQUIRE(world.programs.size() == 2);
+  CHECK((world.programs[0].first == 4 && world.programs[0].begins_world));
+  CHECK((world.programs[1].first == 7 && !world.programs[1].begins_world));
+  CHECK(b.controller.judge().places().host_of(8).name == "n2");
+}
+
+TEST_CASE("a world that is asked for again is begun once", "[worlds]") {
+  Bench b;
+  const wire::WorldWanted wanted{3, {2, 7}, {Bench::program(1)}, {}};
+  CHECK(b.ask(wanted)->bytes == "4");
+  CHECK(b.ask(wanted)->bytes == "4");
+  CHECK(b.begun().empty());
+}
+
+TEST_CASE("a world may name its hosts", "[worlds]") {
+  Bench b;
+  CHECK(b.ask({Bench::program(2, {"n2", "elsewhere"})})->failure.empty());
+  CHECK(b.begun().at(0).shares == std::vector<wire::Share>{{2, 4, 2}});
+  CHECK(b.ask({Bench::program(2, {"elsewhere"})})->failure == "the job has no host called elsewhere");
+  CHECK(b.begun().empty());
+}
+
+TEST_CASE("a world that cannot be is refused, and one that comes too early is asked for again", "[worlds]") {
+  CHECK(!Bench({}, false).ask({Bench::program(1)}));
+  CHECK(Bench{}.ask(std::vector<wire::ProgramWanted>{})->failure == "no program is named");
+  CHECK(Bench{}.ask({Bench::program(0)})->failure == "a program without processes");
+  CHECK(Bench{}.ask({Bench::program(wire::kMaxProcesses)})->failure.starts_with("a job may have"));
+  CHECK(Bench({.recovery = wire::Recovery::go_on}).ask({Bench::program(1)})->failure.find("++on-failure") !=
+        std::string::npos);
+  CHECK(Bench({.keep_alive = 10s}).ask({Bench::program(1)})->failure.find("++keep-alive") !=
+        std::string::npos);
+  CHECK(Bench({.recovery = wire::Recovery::whole}).ask({Bench::program(1)})->failure.empty());
+}
+
+}  // namespace charmtree::worlds_test

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// MPI_Comm_spawn as PMI-1 says it: a block of lines `key=value` for each program, from `mcmd=spawn` to
+// `endcmd`; here values may hold blanks. Of the infos for where and how, path, wdir, host and hosts are
+// heeded; MPI wants others to be ignored.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "tree/wire/kvs_messages.hpp"
+
+namespace charmtree::proto {
+
+class PmiSpawn {
+public:
+  /// The next line, without its newline. Empty, or what is wrong with it.
+  std::string add(std::string_view line);
+  /// The last program has been said.
+  bool is_complete() const { return complete_; }
+  /// What is wanted, once it is complete; whose, its receiver knows.
+  wire::WorldWanted take();
+  std::uint32_t processes() const { return processes_; }
+
+private:
+  std::string end_block();
+  std::string set(std::string_view key, std::string_view value);
+  void heed(std::string_view value);
+
+  wire::WorldWanted wanted_;
+  wire::ProgramWanted program_;
+  std::string key_, path_;  // of the last preput or info; info `path`
+  std::size_t bytes_ = 0;
+  std::uint32_t total_ = 0, so_far_ = 0, processes_ = 0;
+  bool complete_ = false;
+};
+
+}  // namespace charmtree::proto
