@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,14 +31,21 @@ public:
 
 private:
   using Key = std::pair<std::uint8_t, std::string>;  // the service, and the name
-  wire::Answered answer(const wire::NameInquiry& inquiry);
-
+  using Asker = std::pair<std::uint32_t, wire::InquiryId>;
   struct Published {
-    std::uint32_t by = 0;
-    std::uint64_t number = 0;  // of its inquiry: it may come twice
+    Asker by;
     std::string value;
+    bool once = false;
+    std::optional<Asker> reader = {};  // of what was to be read once: it may ask again, nobody else
+    bool is_read() const { return once && reader.has_value(); }
   };
+  /// Empty, or why not.
+  std::string publish(const wire::NameInquiry& inquiry, Orders& orders);
+  static void answer(const Asker& asker, std::string failure, std::string bytes, Orders& orders);
+  static void read(Published& name, const Asker& reader, Orders& orders);
+
   std::map<Key, Published> names_;
+  std::multimap<Key, Asker> waiting_;  // for names that nobody has published
 };
 
 }  // namespace charmtree::proto

@@ -14,7 +14,7 @@ from mpi_programs import program
 from running import Factory, assert_good, charmrun_lines, run
 from vcluster import Cluster
 
-FAMILIES = ["mpich5", "intel"]
+FAMILIES = ["mpich5", "intel", "openmpi4", "openmpi5"]
 
 
 def spawner(family: str) -> tuple[list[str], Path]:
@@ -66,9 +66,18 @@ def test_two_programs_are_started_as_one_world_where_they_are_wanted(cluster: Fa
 def test_a_spawn_that_cannot_be_is_an_error_of_mpi(cluster: Factory, charmrun: Path, family: str) -> None:
     hosts = cluster(10)
     more, path = spawner(family)
-    nobody = [f"parent {rank}: nobody is started" for rank in range(2)]
-    done = run(hosts, charmrun, *words(hosts, 2, "++verbose"), *more, path, 1, "host", "nowhere")
+    parents = 1 if family == "openmpi4" else 2  # which tells no other parent of it; Intel's dies if it is alone
+    nobody = [f"parent {rank}: nobody is started" for rank in range(parents)]
+    done = run(hosts, charmrun, *words(hosts, parents, "++verbose"), *more, path, 1, "host", "nowhere")
     assert (done.returncode, sorted(done.stdout.splitlines())) == (0, nobody)
     assert any("process 0 has no others started: the job has no host called nowhere" in line for line in charmrun_lines(done))
-    done = run(hosts, charmrun, *words(hosts, 2, "++on-failure", "continue"), *more, path, 1)
+    done = run(hosts, charmrun, *words(hosts, parents, "++on-failure", "continue"), *more, path, 1)
     assert (done.returncode, sorted(done.stdout.splitlines())) == (0, nobody)
+
+
+@pytest.mark.parametrize("family", ["mpich5", "openmpi5"])
+def test_spares_are_there_for_processes_that_are_started(cluster: Factory, charmrun: Path, family: str) -> None:
+    hosts = cluster(10)
+    more, path = spawner(family)
+    done = run(hosts, charmrun, *words(hosts, 1, "++on-host-failure", "spare", "++spare-hosts", 2), *more, path, 4)
+    assert_good(done, [*born({0: "h01", 1: "h02", 2: "h02", 3: "h03"}), *merged(1, 4)])

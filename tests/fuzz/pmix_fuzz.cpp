@@ -37,7 +37,7 @@ public:
     const auto says = [&](const pmix::Message& message) { receive(pmix::encode(message), out); };
     switch (at(0)) {
       case 'S':
-        says(pmix::Serving{std::vector<std::vector<std::string>>(at(1) % 8, {"A=b"})});
+        says(pmix::Serving{at(2) % 3U * kTotal, std::vector<std::vector<std::string>>(at(1) % 8, {"A=b"})});
         break;
       case 'X':
         says(pmix::Failed{rest, rest});
@@ -52,7 +52,7 @@ public:
         says(pmix::Aborting{process, at(2), rest});
         break;
       case 'e':
-        says(pmix::Entered{at(1), {}, rest});
+        says(pmix::Entered{at(1), {{0, kTotal - 1}}, rest});
         break;
       case 'E':
         says(pmix::Entered{at(1), {{at(2), at(3)}, {at(4), at(5)}}, rest});
@@ -61,8 +61,11 @@ public:
         says(pmix::Inquiring{at(1), at(2)});
         break;
       case 'n':
-        says(pmix::Naming{at(2), process, wire::NameInquiry::Deed{static_cast<std::uint8_t>(at(3) % 3)}, rest,
+        says(pmix::Naming{at(2), process, wire::NameInquiry::Deed{static_cast<std::uint8_t>(at(3) % 5)}, rest,
                           rest});
+        break;
+      case 'w':
+        says(pmix::Bearing{at(2), process, {{{0, {rest}, {rest}, false, rest}, at(3), {rest}}}});
         break;
       case 'g':
         says(pmix::Given{at(1), "", rest});
@@ -111,6 +114,10 @@ private:
       case 'L':
         server_.lost({{process, process}}, out);
         break;
+      case 'W':
+        server_.begun(
+            {service, process, {{kTotal, {"a"}, {}, true, {}}}, {{2, kTotal, 1U + at(2) % 3}}, rest}, out);
+        break;
       case 't':
         server_.tick(kNever, out);
         break;
@@ -121,7 +128,8 @@ private:
   static wire::JobSpec job() {
     wire::JobSpec job;
     job.processes = kTotal;
-    job.spawn.mpi = {false, wire::MpiService::Pmix::needed, {{0, 2, 3}}, {"a", "a"}};
+    job.spawn.mpi = {
+        false, wire::MpiService::Pmix::needed, {{0, 1, 2}, {1, 1, 3}, {2, 1, 1}}, {"a", "a", "b"}};
     return job;
   }
   void receive(const std::string& bytes, ClientOutputs& out) {
@@ -147,8 +155,9 @@ private:
     is_open_ = false;
   }
   void check(const ServerReady& o) {
-    require(!is_ready_ && (o.failure || o.variables.size() == kCount));
-    is_ready_ = true;
+    require(o.variables.empty() || o.variables.size() == kCount);
+    require(!o.failure || !is_ready_);
+    is_ready_ = is_ready_ || !o.variables.empty();
   }
   void check(const Joined& o) { become(o.process, joined, 0); }
   void check(const Ended& o) { become(o.process, ended, joined); }
@@ -160,6 +169,9 @@ private:
   }
   void check(const wire::Inquiry& o) { require(o.process == kFirst && o.about < kTotal && o.id.number > 0); }
   void check(const wire::NameInquiry& o) { require(o.process >= kFirst && o.name.size() <= wire::kMostName); }
+  void check(const wire::WorldWanted& o) {
+    require((past_[o.process] & joined) != 0 && o.programs.size() == 1);
+  }
   void check(const wire::InquiryReply& o) {
     require(o.process >= kFirst && o.process < kFirst + kCount && o.bytes.size() <= wire::kMostAnswered);
   }
@@ -170,7 +182,7 @@ private:
     require(false);
   }
 
-  PmixServer server_{LocalProcesses{kFirst, kCount, kTotal}, job(), 0};
+  PmixServer server_{LocalProcesses{kFirst, kCount, kTotal}, job(), 1};
   pmix::Decoder said_{pmix::Decoder::From::launcher};
   bool is_open_ = true, is_ready_ = false;
   std::map<std::uint32_t, int> past_;

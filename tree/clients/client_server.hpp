@@ -13,6 +13,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -156,10 +157,10 @@ struct Unheard {
   std::uint32_t process;
   ClientId client;
 };
-/// Processes for which a helper of the server was started may be started now, each with these variables
-/// ("NAME=value"), by rank; none: there are no more for any. `failure`: why none may be.
+/// Processes that wait for a helper of the server may be started now, each with these variables
+/// ("NAME=value"), by number; none: no process waits for it any more. `failure`: why none may be.
 struct ServerReady {
-  std::vector<std::vector<std::string>> variables;
+  std::map<std::uint32_t, std::vector<std::string>> variables;
   std::optional<Error> failure = {};
 };
 /// Something worth a line under ++verbose ("dropped a connection that sent no initnode").

@@ -102,8 +102,9 @@ void HostPart::down(const wire::Numbers& numbers, Turn& turn) {
   start(turn);
 }
 
+/// A host without any hears where the others are: it may get some yet.
 void HostPart::start(Turn& turn) {
-  if (place_.self.processes == 0 || processes_->failed()) return;
+  if (processes_->failed()) return;
   ReadyHost ready = processes_->host();
   processes_.emplace(place_.job, place_.self);
   tell_up(turn, [&](Upward& upward) { processes_->start(std::move(ready), turn.out(), upward); });

@@ -32,8 +32,8 @@ void HostStart::begin(ReadyHost host, HostTurn& turn) {
   ready_ = true;
   turn.own.phase().forking = forks(turn);
   const std::uint32_t count = turn.own.local().count;
-  awaits_helper_ = count > 0 && turn.job.spawn.mpi.pmix != wire::MpiService::Pmix::none;
-  if (awaits_helper_) turn.out.push_back(StartPmix{});
+  if (turn.job.spawn.mpi.pmix != wire::MpiService::Pmix::none) helper_ = Helper::wanted;
+  if (count > 0) start_helper(turn);
   if (!host_.cpus || count == 0) return;
   for (std::uint32_t rank = 0; rank < count; ++rank)
     bindings_.push_back(binding_of(turn.job, *host_.cpus, rank));
@@ -49,9 +49,15 @@ void HostStart::fail(const Error& error, HostTurn& turn) {
   turn.up.facts.hosts_failed.push_back({turn.host, error});
 }
 
+void HostStart::start_helper(HostTurn& turn) {
+  if (helper_ != Helper::wanted) return;
+  helper_ = Helper::started;
+  turn.out.push_back(StartPmix{});
+}
+
 void HostStart::serves(ServerReady& output, HostTurn& turn) {
-  if (!std::exchange(awaits_helper_, false)) return;
-  variables_ = std::move(output.variables);
+  if (output.variables.empty()) helper_ = Helper::none;
+  variables_.merge(std::move(output.variables));
   if (output.failure && !turn.own.phase().ending) fail(*output.failure, turn);
 }
 
@@ -65,13 +71,16 @@ bool HostStart::forks(const HostTurn& turn) const {
 }
 
 bool HostStart::waits_to_spawn(const OwnProcesses& own) const {
-  const bool any = spawned_ < to_spawn(own) || !further_.empty();
-  return ready_ && !awaits_helper_ && any && !failed_ && !own.phase().ending;
+  if (!ready_ || failed_ || own.phase().ending) return false;
+  if (spawned_ < to_spawn(own)) return !waits_for_helper(own.local().first + spawned_);
+  return !further_.empty() && (helper_ == Helper::wanted || !waits_for_helper(further_.front()));
 }
 
 void HostStart::spawn(HostTurn& turn) {
   for (std::uint32_t i = 0; i < kSpawnsAtOnce && waits_to_spawn(turn.own); ++i) {
-    if (spawned_ < to_spawn(turn.own)) {
+    if (helper_ == Helper::wanted) {
+      start_helper(turn);
+    } else if (spawned_ < to_spawn(turn.own)) {
       start(turn.own.local().first + spawned_++, {}, turn);
     } else {
       start(further_.front(), {}, turn);
@@ -98,8 +107,8 @@ void HostStart::start(std::uint32_t number, std::vector<std::string> more_argume
   if (!bindings_.empty() && bindings_[rank].by == wire::Binding::By::launcher)
     spawn.cpus = bindings_[rank].pus;
   if (turn.job.spawn.mpi.pmi) spawn.environment = pmi_variables(place_of(number, turn));
-  if (rank < variables_.size())
-    spawn.environment.insert(spawn.environment.end(), variables_[rank].begin(), variables_[rank].end());
+  if (const auto its = variables_.find(number); its != variables_.end())
+    spawn.environment.insert(spawn.environment.end(), its->second.begin(), its->second.end());
   turn.out.push_back(std::move(spawn));
 }
 
@@ -124,7 +133,7 @@ void HostStart::on(const Spawned& event, HostTurn& turn) {
   OwnProcess& process = turn.own.at(event.process);
   if (process.state == OwnProcess::State::starting) process.state = OwnProcess::State::running;
   process.output.begin();
-  if (process.restarts > 0) return;
+  if (process.restarts > 0 || !turn.own.local().is_first(event.process)) return;
   if (++started_ < to_spawn(turn.own) || failed_ || spawned_at_ != kNever) return;
   all_are_up(turn);
 }
@@ -157,10 +166,11 @@ void HostStart::on(const SpawnFailed& event, HostTurn& turn) {
   turn.own.is_gone(event.process);
   if (turn.own.at(event.process).restarts > 0) return;
   ++started_;
+  const bool is_first = turn.own.local().is_first(event.process);
   if (!failed_ && !turn.own.phase().ending) {
-    if (spawned_at_ == kNever)
+    if (is_first && spawned_at_ == kNever)
       turn.up.facts.hosts_failed.push_back({turn.host, event.error});
-    else  // one of those that could not be forked: the host has answered already
+    else  // one that could not be forked, or of another world: the host has answered already
       turn.up.facts.exits.push_back(
           {.process = event.process, .refused = true, .text = to_string(event.error)});
   }

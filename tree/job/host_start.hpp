@@ -7,6 +7,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -60,11 +61,17 @@ public:
   Instant spawned_at() const { return spawned_at_; }
 
 private:
+  /// Of a server: without its variables no process is started that may want them.
+  enum class Helper : std::uint8_t { none, wanted, started };
+  bool waits_for_helper(std::uint32_t process) const {
+    return helper_ != Helper::none && !variables_.contains(process);
+  }
   /// How many the shell starts.
   static std::uint32_t to_spawn(const OwnProcesses& own) {
     return own.phase().forking ? 1 : own.local().count;
   }
   bool forks(const HostTurn& turn) const;
+  void start_helper(HostTurn& turn);
   void start(std::uint32_t process, std::vector<std::string> more_arguments, HostTurn& turn);
   void all_are_up(HostTurn& turn);
   void fail(const Error& error, HostTurn& turn);
@@ -75,8 +82,8 @@ private:
   std::deque<std::uint32_t> further_;    // that wait, behind those
   std::uint32_t started_ = 0;            // spawn answered
   bool ready_ = false;
-  bool awaits_helper_ = false;
-  std::vector<std::vector<std::string>> variables_;  // of its, by rank
+  std::map<std::uint32_t, std::vector<std::string>> variables_;  // of its helper, by process
+  Helper helper_ = Helper::none;
   bool failed_ = false;
   Instant spawned_at_ = kNever;
 };

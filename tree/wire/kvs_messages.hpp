@@ -103,7 +103,13 @@ struct InquiryReply {
 };
 /// Names of the whole job, each of one service.
 struct NameInquiry {
-  enum class Deed : std::uint8_t { publish, look_up, unpublish };
+  enum class Deed : std::uint8_t {
+    publish,
+    publish_once,  // until it is looked up
+    look_up,
+    await,  // look up, as soon as it is published
+    unpublish,
+  };
   std::uint32_t process = 0;
   InquiryId id;
   Deed deed = Deed::publish;

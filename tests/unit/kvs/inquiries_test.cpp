@@ -59,6 +59,49 @@ TEST_CASE("what is published again under the same number was only asked again", 
   CHECK(ask(root, 4, Deed::publish, "ocean", "port", 9).failure == "process 4 has published it");
 }
 
+TEST_CASE("who waits for a name hears of it when it is published", "[kvs]") {
+  Inquiries root;
+  Inquiries::Orders orders;
+  const wire::NameInquiry waits{3, {kPmix, 1}, Deed::await, "ocean", {}};
+  root.on(waits, orders);
+  root.on(waits, orders);  // it asks again
+  root.on(wire::NameInquiry{4, {kPmix, 1}, Deed::await, "ocean", {}}, orders);
+  root.on(wire::NameInquiry{5, {kPmix, 1}, Deed::await, "lake", {}}, orders);
+  CHECK(orders.empty());
+  root.on(wire::NameInquiry{0, {kPmix, 1}, Deed::publish, "ocean", "port"}, orders);
+  REQUIRE(orders.size() == 3);
+  for (const auto& [process, message] : orders) {
+    const auto& answer = std::get<wire::Answered>(message);
+    CHECK((answer.failure.empty() && answer.bytes == (process == 0 ? "" : "port")));
+  }
+  CHECK(ask(root, 6, Deed::await, "ocean", {}, 1, kPmix).bytes == "port");
+}
+
+TEST_CASE("a name that is published for one reader is read by one", "[kvs]") {
+  Inquiries root;
+  CHECK(ask(root, 0, Deed::publish_once, "ocean", "port 1", 1).failure.empty());
+  CHECK(ask(root, 1, Deed::look_up, "ocean", {}, 1).bytes == "port 1");
+  CHECK(ask(root, 1, Deed::look_up, "ocean", {}, 1).bytes == "port 1");  // asked again
+  CHECK(ask(root, 2, Deed::look_up, "ocean", {}, 1).failure == "nobody has published it");
+  CHECK(ask(root, 1, Deed::look_up, "ocean", {}, 2).failure == "nobody has published it");
+  Inquiries::Orders orders;
+  for (const std::uint32_t process : {3U, 4U})
+    root.on(wire::NameInquiry{process, {kPmi, 1}, Deed::await, "ocean", {}}, orders);
+  CHECK(orders.empty());
+  root.on(wire::NameInquiry{0, {kPmi, 2}, Deed::publish_once, "ocean", "port 2"}, orders);
+  REQUIRE(orders.size() == 2);
+  CHECK((orders[0].first == 3 && orders[1].first == 0));
+}
+
+TEST_CASE("names that have been read make room for others", "[kvs]") {
+  Inquiries root;
+  for (std::size_t i = 0; i < Inquiries::kMostNames; ++i)
+    ask(root, 0, Deed::publish_once, fmt::format("{}", i), {}, i);
+  CHECK_FALSE(ask(root, 0, Deed::publish, "one more").failure.empty());
+  ask(root, 1, Deed::look_up, "7");
+  CHECK(ask(root, 0, Deed::publish, "one more").failure.empty());
+}
+
 TEST_CASE("a job has only so many names", "[kvs]") {
   Inquiries root;
   for (std::size_t i = 0; i < Inquiries::kMostNames; ++i)

@@ -7,14 +7,16 @@
 
 namespace charmtree::wire {
 
-CT_MEMBERS(pmix::Describe, s.name_space, s.nodes, s.layout, s.own, s.first, s.count, s.programs,
-           s.shares_machine)
+CT_MEMBERS(pmix::Node, s.name, s.ranks)
+CT_MEMBERS(pmix::Describe, s.name_space, s.first, s.size, s.nodes, s.host, s.host_name, s.programs,
+           s.shares_machine, s.parent)
 CT_MEMBERS(pmix::Over, s.call, s.failure, s.given)
 CT_MEMBERS(pmix::Named, s.call, s.failure, s.value)
 CT_MEMBERS(pmix::Wanted, s.call, s.process)
+CT_MEMBERS(pmix::Born, s.call, s.failure, s.first)
 CT_MEMBERS(pmix::Taken, s.call)
 CT_MEMBERS(pmix::Exited, s.process)
-CT_MEMBERS(pmix::Serving, s.variables)
+CT_MEMBERS(pmix::Serving, s.first, s.variables)
 CT_MEMBERS(pmix::Failed, s.why, s.fix)
 CT_MEMBERS(pmix::Connected, s.process)
 CT_MEMBERS(pmix::Finalized, s.process)
@@ -22,6 +24,7 @@ CT_MEMBERS(pmix::Aborting, s.process, s.status, s.text)
 CT_MEMBERS(pmix::Entered, s.call, s.processes, s.given)
 CT_MEMBERS(pmix::Inquiring, s.call, s.about)
 CT_MEMBERS(pmix::Naming, s.call, s.process, s.deed, s.name, s.value)
+CT_MEMBERS(pmix::Bearing, s.call, s.process, s.programs)
 CT_MEMBERS(pmix::Given, s.call, s.failure, s.bytes)
 CT_MEMBERS(pmix::Logged, s.call, s.process, s.text)
 CT_MEMBERS(pmix::Heard, s.process)
@@ -41,6 +44,17 @@ bool is_of_launcher(const Message& message) {
 }
 
 }  // namespace
+
+std::vector<std::uint32_t> Describe::here() const {
+  std::vector<std::uint32_t> all;
+  for (const Node& node : nodes) {
+    if (node.name != host_name) continue;
+    for (const auto& [from, to] : node.ranks) {
+      for (std::uint64_t rank = from; rank <= to; ++rank) all.push_back(static_cast<std::uint32_t>(rank));
+    }
+  }
+  return all;
+}
 
 std::string encode(const Message& message) {
   wire::FrameWriter out;

@@ -3,8 +3,9 @@
 // helper is a process of its own, as the library of OpenPMIx has threads and is of whatever version the
 // program brings: it serves the processes, and hands on what concerns others.
 //
-// The first word is the launcher's: Describe. The helper answers Serving or Failed; processes are started
-// after that.
+// The first word is the launcher's: Describe, of the job's own world. The helper answers Serving or Failed;
+// processes are started after that. Other worlds (wire::World) are described when they begin. Processes are
+// called by their numbers in the job.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +26,23 @@ namespace charmtree::pmix {
 
 // ---- the launcher's
 
-/// The job. `nodes`: names of the hosts that have processes, each another one, in the order of `layout`.
+/// A host that has processes of a world.
+struct Node {
+  std::string name;  // no other one's
+  std::vector<wire::ProcessSet::Range> ranks;
+};
+/// A world, of `size` processes from number `first` on.
 struct Describe {
   std::string name_space;
-  std::vector<std::string> nodes;
-  std::vector<wire::HostRun> layout;
-  std::uint32_t own = 0;                      // this host's place among `nodes`
-  std::uint32_t first = 0, count = 0;         // of its processes
-  std::vector<std::uint32_t> programs = {0};  // the first process of each that the job runs
+  std::uint32_t first = 0, size = 0;
+  std::vector<Node> nodes;
+  std::uint32_t host = 0;                     // this one's index in the job
+  std::string host_name;                      // what it is called among the nodes, if it is one of them
+  std::vector<std::uint32_t> programs = {0};  // the first rank of each
   bool shares_machine = false;                // with other hosts of the job
+  std::optional<std::uint32_t> parent;        // the process that had them started
+  /// The ranks that are on this host.
+  std::vector<std::uint32_t> here() const;
 };
 /// What was entered by this call is over: `given` by all hosts; or why it has failed.
 struct Over {
@@ -51,6 +60,12 @@ struct Wanted {
   std::uint64_t call = 0;
   std::uint32_t process = 0;
 };
+/// What was wanted by this call has begun, from that process on; or why it has not.
+struct Born {
+  std::uint64_t call = 0;
+  std::string failure;
+  std::uint32_t first = 0;
+};
 /// What was said by this call has been heard.
 struct Taken {
   std::uint64_t call = 0;
@@ -62,8 +77,10 @@ struct Exited {
 
 // ---- the helper's
 
-/// Processes may be started, each with these variables ("NAME=value"), by rank.
+/// The processes of that world that are on this host may be started, each with these variables
+/// ("NAME=value"), as they rise.
 struct Serving {
+  std::uint32_t first = 0;
   std::vector<std::vector<std::string>> variables;
 };
 /// There is no PMIx here.
@@ -84,7 +101,7 @@ struct Aborting {
 /// All processes of this host that take part are in a fence. Answer Over.
 struct Entered {
   std::uint64_t call = 0;
-  std::vector<wire::ProcessSet::Range> processes;  // of the job, that take part; none: all
+  std::vector<wire::ProcessSet::Range> processes;  // of the job, that take part
   std::string given;
 };
 /// A process of this host wants to know what this one has given, which is on another host. Answer Over.
@@ -98,6 +115,12 @@ struct Naming {
   std::uint32_t process = 0;
   wire::NameInquiry::Deed deed = wire::NameInquiry::Deed::publish;
   std::string name, value;
+};
+/// A process wants others to be started. Answer Born.
+struct Bearing {
+  std::uint64_t call = 0;
+  std::uint32_t process = 0;
+  std::vector<wire::ProgramWanted> programs;
 };
 struct Given {
   std::uint64_t call = 0;
@@ -114,8 +137,8 @@ struct Heard {
   std::uint32_t process = 0;
 };
 
-using Message = std::variant<Describe, Over, Named, Wanted, Taken, Exited, Serving, Failed, Connected,
-                             Finalized, Aborting, Entered, Inquiring, Naming, Given, Logged, Heard>;
+using Message = std::variant<Describe, Over, Named, Wanted, Born, Taken, Exited, Serving, Failed, Connected,
+                             Finalized, Aborting, Entered, Inquiring, Naming, Bearing, Given, Logged, Heard>;
 
 /// One frame; empty: it is too large for one.
 std::string encode(const Message& message);

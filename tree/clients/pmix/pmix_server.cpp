@@ -8,6 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "tree/wire/words.hpp"
+
 namespace charmtree::proto {
 
 namespace {
@@ -15,50 +17,97 @@ namespace {
 constexpr auto kPmixService = static_cast<std::uint8_t>(ClientKind::pmix);
 
 /// OpenPMIx takes two nodes of one name for one.
-std::vector<std::string> nodes_of(const wire::MpiService& mpi) {
+std::vector<std::string> nodes_of(const wire::JobSpec& job) {
   std::set<std::string> known;
-  std::vector<std::string> nodes;
-  for (const wire::HostRun& run : mpi.layout) {
-    for (std::uint32_t host = run.first; host - run.first < run.hosts; ++host) {
-      std::string name = host < mpi.names.size() ? mpi.names[host] : fmt::format("host{}", host);
-      if (!known.insert(name).second) known.insert(name += fmt::format("-{}", host));
-      nodes.push_back(std::move(name));
-    }
+  std::vector<std::string> nodes = job.spawn.mpi.names;
+  for (std::size_t host = 0; host < nodes.size(); ++host) {
+    if (!known.insert(nodes[host]).second) known.insert(nodes[host] += fmt::format("-{}", host));
   }
   return nodes;
 }
 
-std::uint32_t place_of(std::uint32_t host, const std::vector<wire::HostRun>& layout) {
-  std::uint32_t place = 0;
+std::vector<wire::Share> shares_of(const std::vector<wire::HostRun>& layout) {
+  std::vector<wire::Share> shares;
+  std::uint32_t next = 0;
   for (const wire::HostRun& run : layout) {
-    if (host >= run.first && host - run.first < run.hosts) return place + (host - run.first);
-    place += run.hosts;
+    for (std::uint32_t host = run.first; host - run.first < run.hosts; ++host) {
+      shares.push_back({host, next, run.processes});
+      next += run.processes;
+    }
   }
-  return place;
+  return shares;
+}
+
+/// Of what is said in it; each text has some bytes more.
+std::size_t size_of(const wire::WorldWanted& wanted) {
+  std::size_t bytes = 0;
+  for (const wire::ProgramWanted& each : wanted.programs) {
+    for (const auto* texts : {&each.program.arguments, &each.program.environment, &each.hosts}) {
+      for (const std::string& text : *texts) bytes += text.size() + 5;
+    }
+    bytes += each.program.directory.size() + 32;
+  }
+  return bytes;
 }
 
 }  // namespace
 
 PmixServer::PmixServer(LocalProcesses local, const wire::JobSpec& job, std::uint32_t own)
     : local_(std::move(local)),
+      own_(own),
       is_needed_(job.spawn.mpi.pmix == wire::MpiService::Pmix::needed),
       stages_(local_.size()) {
   if (job.spawn.mpi.pmix == wire::MpiService::Pmix::none) return;
-  const wire::MpiService& mpi = job.spawn.mpi;
-  job_ = {fmt::format("charmtree-{}-{}", mpi.name_space, job.loss.restarts),
-          nodes_of(mpi),
-          mpi.layout,
-          place_of(own, mpi.layout),
-          local_.first,
-          local_.count,
-          wire::first_processes(job.spawn.further),
-          job.private_network && job.hosts > 1};
+  nodes_ = nodes_of(job);
+  pmix::Describe world = describe(shares_of(job.spawn.mpi.layout));
+  world.name_space = fmt::format("charmtree-{}-{}", job.spawn.mpi.name_space, job.loss.restarts);
+  world.programs = wire::first_processes(job.spawn.further);
+  world.shares_machine = job.private_network && job.hosts > 1;
+  worlds_.push_back(std::move(world));
+}
+
+pmix::Describe PmixServer::describe(const std::vector<wire::Share>& shares) const {
+  const auto name_of = [&](std::uint32_t host) {
+    return host < nodes_.size() ? nodes_[host] : fmt::format("host{}", host);
+  };
+  pmix::Describe world;
+  world.host = own_;
+  world.host_name = name_of(own_);
+  if (shares.empty()) return world;
+  std::map<std::uint32_t, std::size_t> places;  // by host
+  world.first = shares.front().first_process;
+  for (const wire::Share& share : shares) {
+    if (share.processes == 0) continue;
+    const auto place = places.emplace(share.host, world.nodes.size()).first->second;
+    if (place == world.nodes.size()) world.nodes.push_back({name_of(share.host), {}});
+    world.nodes[place].ranks.push_back({world.size, world.size + share.processes - 1});
+    world.size += share.processes;
+  }
+  return world;
+}
+
+void PmixServer::begun(const wire::WorldBegun& begun, ClientOutputs& out) {
+  for (const wire::Share& share : begun.shares) local_.total += share.processes;
+  if (worlds_.empty() || begun.programs.empty()) return;
+  pmix::Describe world = describe(begun.shares);
+  world.name_space = fmt::format("{}-{}", worlds_.front().name_space, world.first);
+  world.programs.clear();
+  for (const wire::FurtherProgram& each : begun.programs) world.programs.push_back(each.first - world.first);
+  world.shares_machine = worlds_.front().shares_machine;
+  world.parent = begun.by;
+  worlds_.push_back(std::move(world));
+  tell(worlds_.back(), out);
+}
+
+void PmixServer::join(std::uint32_t process) {
+  local_.joined.push_back(process);
+  stages_.emplace_back();
 }
 
 void PmixServer::opened(ClientId client, Instant, ClientOutputs& out) {
   if (helper_) return out.push_back(CloseClient{client});
   helper_ = client;
-  tell(job_, out);
+  for (const pmix::Describe& world : worlds_) tell(world, out);
 }
 
 void PmixServer::tell(const pmix::Message& message, ClientOutputs& out) const {
@@ -93,13 +142,9 @@ void PmixServer::lose_helper(const std::string& why, const std::string& fix, Cli
   open_.clear();
   wanted_.clear();
   inquiries_.clear();
-  if (!std::exchange(is_ready_, true)) {
-    if (is_needed_)
-      out.push_back(ServerReady{{}, Error{Errc::spawn_failed, Phase::spawn, why, fix}});
-    else
-      out.push_back(ServerReady{});
-    return;
-  }
+  if (!std::exchange(is_ready_, true) && is_needed_)
+    return out.push_back(ServerReady{{}, Error{Errc::spawn_failed, Phase::spawn, why, fix}});
+  out.push_back(ServerReady{});
   for (std::uint32_t rank = 0; rank < stages_.size(); ++rank) {
     if (std::exchange(stages_[rank], Stage::ended) == Stage::joined)
       out.push_back(ClientLost{local_.at(rank), why, true});
@@ -113,9 +158,19 @@ PmixServer::Stage* PmixServer::stage_of(std::uint32_t process) {
 // ---- the helper's words
 
 std::string PmixServer::on(const pmix::Serving& message, ClientOutputs& out) {
-  if (message.variables.size() != local_.size()) return "variables of other processes";
-  if (std::exchange(is_ready_, true)) return "it is ready twice";
-  out.push_back(ServerReady{message.variables, {}});
+  const auto world = std::find_if(worlds_.begin(), worlds_.end(),
+                                  [&](const pmix::Describe& each) { return each.first == message.first; });
+  if (world == worlds_.end()) return "a world that is not in the job";
+  const std::vector<std::uint32_t> ranks = world->here();
+  if (message.variables.size() != ranks.size()) return "variables of other processes";
+  if (!served_.insert(message.first).second) return "it is ready twice";
+  is_ready_ = true;
+  ServerReady ready;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const std::uint32_t process = message.first + ranks[i];
+    if (local_.contains(process)) ready.variables.emplace(process, message.variables[i]);
+  }
+  if (!ready.variables.empty()) out.push_back(std::move(ready));
   return {};
 }
 
@@ -152,10 +207,13 @@ std::string PmixServer::on(pmix::Aborting& message, ClientOutputs& out) {
 
 std::string PmixServer::on(pmix::Entered& message, ClientOutputs& out) {
   Group group = std::move(message.processes);
-  if (group.empty()) group = {{0, local_.total - 1}};
+  for (const wire::ProcessSet::Range& each : group) {
+    if (each.last < each.first) return "a fence of no processes";
+  }
   wire::fold(group);
   const std::size_t here = local_.among(group).size();
-  if (here == 0 || group.back().last >= local_.total) return "a fence without processes of this host";
+  if (here == 0 || !wire::is_sound(wire::Fence{kPmixService, group, 1}) || group.back().last >= local_.total)
+    return "a fence without processes of this host";
   if (message.given.size() > here * wire::kMostGiven) {
     tell(pmix::Over{message.call,
                     fmt::format("{} bytes for one fence: {} are allowed", message.given.size(),
@@ -194,24 +252,32 @@ void PmixServer::fenced(const wire::FenceDown& fence, ClientOutputs& out) {
 
 void PmixServer::tell(const Asker& asker, const std::string& failure, const std::string& bytes,
                       ClientOutputs& out) const {
-  if (asker.is_name)
-    tell(pmix::Named{asker.call, failure, bytes}, out);
-  else
-    tell(pmix::Over{asker.call, failure, std::make_shared<const std::string>(bytes)}, out);
+  switch (asker.subject) {
+    case Subject::process:
+      return tell(pmix::Over{asker.call, failure, std::make_shared<const std::string>(bytes)}, out);
+    case Subject::name:
+      return tell(pmix::Named{asker.call, failure, bytes}, out);
+    case Subject::world: {
+      pmix::Born born{asker.call, failure, 0};
+      if (failure.empty() && !read_whole(bytes, born.first)) born.failure = "nobody knows which";
+      return tell(born, out);
+    }
+  }
 }
 
 std::string PmixServer::on(const pmix::Inquiring& message, ClientOutputs& out) {
-  if (message.about >= local_.total) return "an inquiry about a process that is not in the job";
+  if (message.about >= local_.total || local_.size() == 0)
+    return "an inquiry about a process that is not in the job, or by none";
   const Asker asker{message.call};
   if (lost_.contains(message.about) || inquiries_.size() >= kMostInquiries)
     return tell(asker, "it is lost, or too many are asked", {}, out), std::string{};
-  inquiries_.ask(wire::Inquiry{local_.first, message.about, {kPmixService, 0}}, asker, now_, out);
+  inquiries_.ask(wire::Inquiry{local_.at(0), message.about, {kPmixService, 0}}, asker, now_, out);
   return {};
 }
 
 std::string PmixServer::on(pmix::Naming& message, ClientOutputs& out) {
   if (stage_of(message.process) == nullptr) return "a name of a process that is not here";
-  const Asker asker{message.call, true};
+  const Asker asker{message.call, Subject::name};
   const bool is_short =
       message.name.size() <= wire::kMostName && message.value.size() <= wire::kMostPublished;
   if (!is_short || inquiries_.size() >= kMostInquiries)
@@ -222,6 +288,17 @@ std::string PmixServer::on(pmix::Naming& message, ClientOutputs& out) {
                                    std::move(message.name),
                                    std::move(message.value)},
                  asker, now_, out);
+  return {};
+}
+
+std::string PmixServer::on(pmix::Bearing& message, ClientOutputs& out) {
+  const Stage* stage = stage_of(message.process);
+  if (stage == nullptr || *stage != Stage::joined) return "others are wanted by a process that is not here";
+  const Asker asker{message.call, Subject::world};
+  wire::WorldWanted wanted{message.process, {kPmixService, 0}, std::move(message.programs), {}};
+  if (inquiries_.size() >= kMostInquiries || size_of(wanted) > wire::kMostWanted / 2)
+    return tell(asker, "it is too long, or too many are asked for", {}, out), std::string{};
+  inquiries_.ask(std::move(wanted), asker, now_, out);
   return {};
 }
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,8 @@ public:
   void fenced(const wire::FenceDown& fence, ClientOutputs& out) override;
   void inquired(const wire::Inquired& inquiry, ClientOutputs& out) override;
   void answered(const wire::Answered& answer, ClientOutputs& out) override;
+  void begun(const wire::WorldBegun& world, ClientOutputs& out) override;
+  void join(std::uint32_t process) override;
   void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) override;
   void exited(std::uint32_t process, ClientOutputs& out) override;
 
@@ -48,10 +51,11 @@ private:
   using Group = std::vector<wire::ProcessSet::Range>;
 
   Stage* stage_of(std::uint32_t process);
-  /// An inquiry of this host's that is open: the helper's call, and whether it is of a name.
+  /// An inquiry of this host's that is open: the helper's call, and what it is for.
+  enum class Subject : std::uint8_t { process, name, world };
   struct Asker {
     std::uint64_t call = 0;
-    bool is_name = false;
+    Subject subject = Subject::process;
   };
   void tell(const Asker& asker, const std::string& failure, const std::string& bytes,
             ClientOutputs& out) const;
@@ -64,6 +68,7 @@ private:
   std::string on(pmix::Entered& message, ClientOutputs& out);
   std::string on(const pmix::Inquiring& message, ClientOutputs& out);
   std::string on(pmix::Naming& message, ClientOutputs& out);
+  std::string on(pmix::Bearing& message, ClientOutputs& out);
   std::string on(pmix::Given& message, ClientOutputs& out);
   std::string on(pmix::Logged& message, ClientOutputs& out);
   std::string on(const pmix::Heard& message, ClientOutputs& out);
@@ -74,12 +79,18 @@ private:
   void lose_helper(const std::string& why, const std::string& fix, ClientOutputs& out);
   void tell(const pmix::Message& message, ClientOutputs& out) const;
 
+  /// Of the hosts of `shares`, in the order in which they come there.
+  pmix::Describe describe(const std::vector<wire::Share>& shares) const;
+
   LocalProcesses local_;
-  pmix::Describe job_;
+  std::uint32_t own_;
+  std::vector<std::string> nodes_;      // names, by host
+  std::vector<pmix::Describe> worlds_;  // the job's own first
   bool is_needed_;
   std::optional<ClientId> helper_;
   pmix::Decoder decoder_{pmix::Decoder::From::helper};
   bool is_ready_ = false;
+  std::set<std::uint32_t> served_;             // worlds, by their first processes
   std::vector<Stage> stages_;                  // by rank
   std::map<Group, std::uint32_t> fences_;      // entered so far
   std::map<wire::Fence, std::uint64_t> open_;  // with the helper's call

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -21,117 +22,15 @@
 #include "tree/clients/pmix/pmix_message.hpp"
 #include "tree/io/host/pmix_process.hpp"
 #include "tree/io/pmix/pmix_library.hpp"
-#include "tree/wire/programs.hpp"
+#include "tree/io/pmix/pmix_world.hpp"
+#include "tree/wire/job_spec.hpp"
+#include "tree/wire/words.hpp"
 
 namespace charmtree::io {
 
 namespace {
 
 constexpr unsigned kPatience = 2;  // seconds, with a library that does not come to its end
-
-// ---- what the library is told
-
-/// A list of pmix_info_t that owns what is in it.
-class InfoList {
-public:
-  explicit InfoList(const PmixLibrary& library) : library_(library) {}
-  void add(const char* key, const std::string& text, pmix_data_type_t type = PMIX_STRING) {
-    add(key, text.c_str(), type);
-  }
-  void add(const char* key, const void* value, pmix_data_type_t type) {
-    pmix_info_t& info = list_.emplace_back();
-    library_.info_load(&info, key, const_cast<void*>(value), type);
-  }
-  void add(const char* key, std::uint32_t number) { add(key, &number, PMIX_UINT32); }
-  void add(const char* key, InfoList& list) {
-    pmix_data_array_t array{PMIX_INFO, list.size(), list.data()};
-    add(key, &array, PMIX_DATA_ARRAY);
-  }
-  void add_true(const char* key) {
-    const bool yes = true;
-    add(key, &yes, PMIX_BOOL);
-  }
-  pmix_info_t* data() { return list_.data(); }
-  std::size_t size() const { return list_.size(); }
-
-private:
-  const PmixLibrary& library_;
-  std::vector<pmix_info_t> list_;  // its texts live as long as the helper
-};
-
-pmix_proc_t process_of(const std::string& name_space, std::uint32_t rank) {
-  pmix_proc_t process{};
-  std::strncpy(static_cast<char*>(process.nspace), name_space.c_str(), PMIX_MAX_NSLEN);
-  process.rank = rank;
-  return process;
-}
-
-/// "a,b,c", and "0,1;2,3" of their processes.
-std::pair<std::string, std::string> maps_of(const pmix::Describe& job) {
-  std::string nodes, processes;
-  for (const std::string& node : job.nodes) nodes += (nodes.empty() ? "" : ",") + node;
-  std::uint32_t next = 0;
-  for (const wire::HostRun& run : job.layout) {
-    for (std::uint32_t host = 0; host < run.hosts; ++host) {
-      if (next > 0) processes += ';';
-      for (std::uint32_t i = 0; i < run.processes; ++i, ++next)
-        processes += fmt::format("{}{}", i == 0 ? "" : ",", next);
-    }
-  }
-  return {nodes, processes};
-}
-
-/// Which of the job's programs each process runs. The library works out nothing more of a process of which it
-/// is told something.
-void add_programs(const pmix::Describe& job, std::uint32_t total, const PmixLibrary& library,
-                  InfoList& about) {
-  for (std::uint32_t number = 0; number < job.programs.size(); ++number) {
-    const std::uint32_t first = job.programs[number];
-    InfoList program{library};
-    program.add(PMIX_APPNUM, number);
-    program.add(PMIX_APP_SIZE, (number + 1 < job.programs.size() ? job.programs[number + 1] : total) - first);
-    program.add(PMIX_APPLDR, &first, PMIX_PROC_RANK);
-    about.add(PMIX_APP_INFO_ARRAY, program);
-  }
-  std::uint32_t next = 0, node = 0;
-  for (const wire::HostRun& run : job.layout) {
-    for (std::uint32_t host = 0; host < run.hosts; ++host, ++node) {
-      for (std::uint32_t i = 0; i < run.processes; ++i, ++next) {
-        const std::uint32_t number = wire::program_of(job.programs, next),
-                            in_program = next - job.programs[number];
-        const auto on_host = static_cast<std::uint16_t>(i);
-        InfoList process{library};
-        process.add(PMIX_RANK, &next, PMIX_PROC_RANK);
-        process.add(PMIX_GLOBAL_RANK, &next, PMIX_PROC_RANK);
-        process.add(PMIX_APP_RANK, &in_program, PMIX_PROC_RANK);
-        process.add(PMIX_APPNUM, number);
-        process.add(PMIX_LOCAL_RANK, &on_host, PMIX_UINT16);
-        process.add(PMIX_NODE_RANK, &on_host, PMIX_UINT16);
-        process.add(PMIX_NODEID, node);
-        process.add(PMIX_HOSTNAME, job.nodes[node]);
-        about.add(PMIX_PROC_INFO_ARRAY, process);
-      }
-    }
-  }
-}
-
-/// What its own launchers set: scripts choose a GPU by it. Version 4 takes itself for a single process unless
-/// it sees a resource manager that it knows.
-void add_variables_of_open_mpi(const pmix::Describe& job, std::uint32_t rank, std::uint32_t total,
-                               const std::string& folder, std::vector<std::string>& variables) {
-  for (const auto& [name, value] : {std::pair{"COMM_WORLD_SIZE", total},
-                                    {"COMM_WORLD_RANK", job.first + rank},
-                                    {"COMM_WORLD_LOCAL_SIZE", job.count},
-                                    {"COMM_WORLD_LOCAL_RANK", rank},
-                                    {"COMM_WORLD_NODE_RANK", rank},
-                                    {"UNIVERSE_SIZE", total}})
-    variables.push_back(fmt::format("OMPI_{}={}", name, value));
-  for (const char* disguise : {"OMPI_MCA_schizo=^orte", "OMPI_MCA_ess=pmi"}) variables.emplace_back(disguise);
-  if (!job.shares_machine) return;
-  // Files by which a host's processes share memory are called by the machine's name and their place there.
-  for (const char* transport : {"vader", "sm"})
-    variables.push_back(fmt::format("OMPI_MCA_btl_{}_backing_directory={}", transport, folder));
-}
 
 // ---- the helper
 
@@ -144,16 +43,19 @@ public:
   void tell(const pmix::Message& message);
 
   // The library's calls, on its thread.
-  using Done = std::variant<std::monostate, pmix_modex_cbfunc_t, pmix_op_cbfunc_t, pmix_lookup_cbfunc_t>;
+  using Done = std::variant<std::monostate, pmix_modex_cbfunc_t, pmix_op_cbfunc_t, pmix_lookup_cbfunc_t,
+                            pmix_spawn_cbfunc_t>;
   std::uint64_t begin(Done done, void* data, std::string name = {}) {
     const std::lock_guard lock{mutex_};
     calls_.emplace(++last_call_, Call{done, data, std::move(name)});
     return last_call_;
   }
-  /// Processes of other jobs are none of ours.
-  bool is_ours(const pmix_proc_t& process) const {
-    return name_space_ == static_cast<const char*>(process.nspace);
-  }
+  std::string pack(const pmix_value_t& value) const { return library_.pack(value); }
+  /// Its number; kNoProcess: processes of other jobs are none of ours.
+  std::uint32_t number_of(const pmix_proc_t& process);
+  /// The numbers of these, which may be whole worlds; nothing: one of them is none of ours.
+  std::optional<std::vector<wire::ProcessSet::Range>> numbers_of(const pmix_proc_t* processes,
+                                                                 std::size_t count);
 
 private:
   struct Call {
@@ -175,19 +77,22 @@ private:
   void on(const pmix::Over& over);
   void on(const pmix::Named& named);
   void on(const pmix::Wanted& wanted);
+  void on(const pmix::Born& born);
   void on(const pmix::Taken& taken);
   void on(const pmix::Exited& exited) { tell(pmix::Heard{exited.process}); }
   template <class M>
   void on(const M&) {}
   Call take(std::uint64_t call);
   /// Empty, or why it does not serve them.
+  std::string begin_service(const pmix::Describe& job);
   std::string serve(const pmix::Describe& job);
-  std::string failure(const char* what, pmix_status_t status) const;
+  pmix_proc_t name_of(std::uint32_t process);
 
   PmixLibrary library_;
-  std::string folder_, name_space_;
+  std::string folder_;
   std::mutex mutex_;
-  std::map<std::uint64_t, Call> calls_;  // that wait for an answer
+  std::map<std::string, wire::World, std::less<>> worlds_;  // by name space
+  std::map<std::uint64_t, Call> calls_;                     // that wait for an answer
   std::uint64_t last_call_ = 0;
   std::mutex writing_;
   bool serves_ = false;
@@ -220,38 +125,63 @@ PmixHelper::Call PmixHelper::take(std::uint64_t call) {
   return taken;
 }
 
+std::uint32_t PmixHelper::number_of(const pmix_proc_t& process) {
+  const std::lock_guard lock{mutex_};
+  const auto world = worlds_.find(std::string_view{static_cast<const char*>(process.nspace)});
+  if (world == worlds_.end() || process.rank >= world->second.size) return wire::kNoProcess;
+  return world->second.first + process.rank;
+}
+
+std::optional<std::vector<wire::ProcessSet::Range>> PmixHelper::numbers_of(const pmix_proc_t* processes,
+                                                                           std::size_t count) {
+  std::vector<wire::ProcessSet::Range> numbers;
+  for (std::size_t i = 0; i < count; ++i) {
+    pmix_proc_t first = processes[i];
+    const bool is_whole = first.rank == PMIX_RANK_WILDCARD;
+    if (is_whole) first.rank = 0;
+    const std::uint32_t number = number_of(first);
+    if (number == wire::kNoProcess) return {};
+    const std::lock_guard lock{mutex_};
+    const wire::World& world = worlds_.find(static_cast<const char*>(first.nspace))->second;
+    numbers.push_back(is_whole ? world.range() : wire::ProcessSet::Range{number, number});
+  }
+  return numbers;
+}
+
+pmix_proc_t PmixHelper::name_of(std::uint32_t process) {
+  const std::lock_guard lock{mutex_};
+  for (const auto& [name, world] : worlds_) {
+    if (world.contains(process)) return process_of(name, process - world.first);
+  }
+  return process_of({}, process);
+}
+
 // ---- the library's calls. They must not be answered before they return; SUCCESS: an answer follows.
 
 pmix_status_t connected(const pmix_proc_t* process, void*, pmix_info_t*, std::size_t, pmix_op_cbfunc_t,
                         void*) {
-  the_helper->tell(pmix::Connected{process->rank});
+  the_helper->tell(pmix::Connected{the_helper->number_of(*process)});
   return PMIX_OPERATION_SUCCEEDED;
 }
 
 pmix_status_t finalized(const pmix_proc_t* process, void*, pmix_op_cbfunc_t, void*) {
-  the_helper->tell(pmix::Finalized{process->rank});
+  the_helper->tell(pmix::Finalized{the_helper->number_of(*process)});
   return PMIX_OPERATION_SUCCEEDED;
 }
 
 /// Whoever is named beside it: an abort ends the job.
 pmix_status_t aborts(const pmix_proc_t* process, void*, int status, const char* text, pmix_proc_t*,
                      std::size_t, pmix_op_cbfunc_t, void*) {
-  the_helper->tell(pmix::Aborting{process->rank, status, text == nullptr ? "" : text});
+  the_helper->tell(pmix::Aborting{the_helper->number_of(*process), status, text == nullptr ? "" : text});
   return PMIX_OPERATION_SUCCEEDED;
 }
 
 pmix_status_t fence(const pmix_proc_t* processes, std::size_t count, const pmix_info_t*, std::size_t,
                     char* given, std::size_t size, pmix_modex_cbfunc_t done, void* data) {
+  auto numbers = the_helper->numbers_of(processes, count);
+  if (!numbers) return PMIX_ERR_NOT_SUPPORTED;
   pmix::Entered entered;
-  bool all = false;
-  for (std::size_t i = 0; i < count; ++i) {
-    const pmix_rank_t rank = processes[i].rank;
-    all = all || rank == PMIX_RANK_WILDCARD;
-    const bool is_known = the_helper->is_ours(processes[i]) && (all || rank < PMIX_RANK_VALID);
-    if (!is_known) return PMIX_ERR_NOT_SUPPORTED;
-    entered.processes.push_back({rank, rank});
-  }
-  all ? entered.processes.clear() : wire::fold(entered.processes);
+  entered.processes = std::move(*numbers);
   if (given != nullptr) entered.given.assign(given, size);
   std::free(given);  // NOLINT(cppcoreguidelines-no-malloc): by its contract it is ours
   entered.call = the_helper->begin(done, data);
@@ -259,11 +189,21 @@ pmix_status_t fence(const pmix_proc_t* processes, std::size_t count, const pmix_
   return PMIX_SUCCESS;
 }
 
+/// They need know no more of each other than all of this host do of all worlds: who is where.
+pmix_status_t connects(const pmix_proc_t processes[], std::size_t count, const pmix_info_t[], std::size_t,
+                       pmix_op_cbfunc_t done, void* data) {
+  auto numbers = the_helper->numbers_of(processes, count);
+  if (!numbers) return PMIX_ERR_NOT_SUPPORTED;
+  the_helper->tell(pmix::Entered{the_helper->begin(done, data), std::move(*numbers), {}});
+  return PMIX_SUCCESS;
+}
+
 /// Of a process on another host.
 pmix_status_t inquires(const pmix_proc_t* about, const pmix_info_t*, std::size_t, pmix_modex_cbfunc_t done,
                        void* data) {
-  if (!the_helper->is_ours(*about) || about->rank >= PMIX_RANK_VALID) return PMIX_ERR_NOT_SUPPORTED;
-  the_helper->tell(pmix::Inquiring{the_helper->begin(done, data), about->rank});
+  const std::uint32_t number = the_helper->number_of(*about);
+  if (number == wire::kNoProcess) return PMIX_ERR_NOT_SUPPORTED;
+  the_helper->tell(pmix::Inquiring{the_helper->begin(done, data), number});
   return PMIX_SUCCESS;
 }
 
@@ -272,20 +212,21 @@ bool is_directive(const char* key) {
   return std::string_view{key}.starts_with("pmix.");
 }
 
-/// One name and its text, as MPI publishes it.
+/// One name and its value, as MPI publishes it.
 pmix_status_t publishes(const pmix_proc_t* process, const pmix_info_t infos[], std::size_t count,
                         pmix_op_cbfunc_t done, void* data) {
-  pmix::Naming naming{0, process->rank, wire::NameInquiry::Deed::publish, {}, {}};
+  pmix::Naming naming{0, the_helper->number_of(*process), wire::NameInquiry::Deed::publish, {}, {}};
   for (std::size_t i = 0; i < count; ++i) {
     const pmix_info_t& info = infos[i];
     const auto* key = static_cast<const char*>(info.key);
+    if (std::string_view{key} == PMIX_PERSISTENCE && info.value.data.persist == PMIX_PERSIST_FIRST_READ)
+      naming.deed = wire::NameInquiry::Deed::publish_once;
     if (is_directive(key)) continue;
-    if (!naming.name.empty() || info.value.type != PMIX_STRING || info.value.data.string == nullptr)
-      return PMIX_ERR_NOT_SUPPORTED;
+    if (!naming.name.empty()) return PMIX_ERR_NOT_SUPPORTED;
     naming.name = key;
-    naming.value = info.value.data.string;
+    naming.value = the_helper->pack(info.value);
   }
-  if (naming.name.empty()) return PMIX_ERR_BAD_PARAM;
+  if (naming.name.empty() || naming.value.empty()) return PMIX_ERR_BAD_PARAM;
   naming.call = the_helper->begin(done, data);
   the_helper->tell(naming);
   return PMIX_SUCCESS;
@@ -295,13 +236,18 @@ pmix_status_t asks_for_name(const pmix_proc_t* process, wire::NameInquiry::Deed 
                             PmixHelper::Done done, void* data) {
   if (names == nullptr || names[0] == nullptr || names[1] != nullptr) return PMIX_ERR_NOT_SUPPORTED;
   const std::string name = names[0];
-  the_helper->tell(pmix::Naming{the_helper->begin(done, data, name), process->rank, deed, name, {}});
+  const std::uint32_t number = the_helper->number_of(*process);
+  the_helper->tell(pmix::Naming{the_helper->begin(done, data, name), number, deed, name, {}});
   return PMIX_SUCCESS;
 }
 
-pmix_status_t looks_up(const pmix_proc_t* process, char** names, const pmix_info_t*, std::size_t,
+pmix_status_t looks_up(const pmix_proc_t* process, char** names, const pmix_info_t infos[], std::size_t count,
                        pmix_lookup_cbfunc_t done, void* data) {
-  return asks_for_name(process, wire::NameInquiry::Deed::look_up, names, done, data);
+  using Deed = wire::NameInquiry::Deed;
+  const bool waits = std::any_of(infos, infos + count, [](const pmix_info_t& info) {
+    return std::string_view{static_cast<const char*>(info.key)} == PMIX_WAIT;
+  });
+  return asks_for_name(process, waits ? Deed::await : Deed::look_up, names, done, data);
 }
 
 pmix_status_t unpublishes(const pmix_proc_t* process, char** names, const pmix_info_t*, std::size_t,
@@ -311,13 +257,52 @@ pmix_status_t unpublishes(const pmix_proc_t* process, char** names, const pmix_i
 
 void logs(const pmix_proc_t* process, const pmix_info_t texts[], std::size_t count, const pmix_info_t*,
           std::size_t, pmix_op_cbfunc_t done, void* data) {
-  pmix::Logged logged{0, process->rank, {}};
+  pmix::Logged logged{0, the_helper->number_of(*process), {}};
   for (std::size_t i = 0; i < count; ++i) {
     const pmix_value_t& value = texts[i].value;
     if (value.type == PMIX_STRING && value.data.string != nullptr) logged.text += value.data.string;
   }
   if (done != nullptr) logged.call = the_helper->begin(done, data);
   the_helper->tell(logged);
+}
+
+/// What is told of all programs of a spawn, or of one of them.
+void heed(const pmix_info_t infos[], std::size_t count, wire::ProgramWanted& wanted) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string_view key = static_cast<const char*>(infos[i].key);
+    const pmix_value_t& value = infos[i].value;
+    const bool is_text = value.type == PMIX_STRING && value.data.string != nullptr;
+    if (key == PMIX_WDIR && is_text) wanted.program.directory = value.data.string;
+    if ((key == PMIX_HOST || key == PMIX_ADD_HOST) && is_text) {
+      for (std::string& name : split_list(value.data.string)) wanted.hosts.push_back(std::move(name));
+    }
+    if (key == PMIX_SET_ENVAR && value.type == PMIX_ENVAR)
+      wanted.program.environment.push_back(
+          fmt::format("{}={}", value.data.envar.envar, value.data.envar.value));
+  }
+}
+
+pmix_status_t spawns(const pmix_proc_t* process, const pmix_info_t infos[], std::size_t info_count,
+                     const pmix_app_t programs[], std::size_t count, pmix_spawn_cbfunc_t done, void* data) {
+  pmix::Bearing bearing{0, the_helper->number_of(*process), {}};
+  for (std::size_t i = 0; i < count; ++i) {
+    const pmix_app_t& program = programs[i];
+    if (program.cmd == nullptr || program.maxprocs < 1) return PMIX_ERR_BAD_PARAM;
+    wire::ProgramWanted& wanted = bearing.programs.emplace_back();
+    wanted.processes = static_cast<std::uint32_t>(program.maxprocs);
+    wanted.program.arguments.emplace_back(program.cmd);
+    for (char** word = program.argv; word != nullptr && *word != nullptr; ++word) {
+      if (word != program.argv) wanted.program.arguments.emplace_back(*word);
+    }
+    for (char** variable = program.env; variable != nullptr && *variable != nullptr; ++variable)
+      wanted.program.environment.emplace_back(*variable);
+    if (program.cwd != nullptr) wanted.program.directory = program.cwd;
+    heed(infos, info_count, wanted);
+    heed(program.info, program.ninfo, wanted);
+  }
+  bearing.call = the_helper->begin(done, data);
+  the_helper->tell(bearing);
+  return PMIX_SUCCESS;
 }
 
 pmix_status_t registers_events(pmix_status_t*, std::size_t, const pmix_info_t*, std::size_t, pmix_op_cbfunc_t,
@@ -351,6 +336,9 @@ pmix_server_module_t& calls() {
   all.publish = publishes;
   all.lookup = looks_up;
   all.unpublish = unpublishes;
+  all.spawn = spawns;
+  all.connect = connects;
+  all.disconnect = connects;
   all.log = logs;
   all.job_control = controls;
   all.register_events = registers_events;
@@ -361,77 +349,44 @@ pmix_server_module_t& calls() {
 
 // ---- the launcher's words
 
-std::string PmixHelper::failure(const char* what, pmix_status_t status) const {
-  const bool good = status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED;
-  return good ? std::string{} : fmt::format("{}: {}", what, library_.error_string(status));
-}
-
-/// The library works the rest out from the two maps: who is where, with how many.
-std::string PmixHelper::serve(const pmix::Describe& job) {
-  name_space_ = job.name_space;
-  const pmix_rank_t own = job.own;
+std::string PmixHelper::begin_service(const pmix::Describe& job) {
+  const pmix_rank_t own = job.host;
   InfoList self{library_};
   self.add(PMIX_SERVER_TMPDIR, folder_);
   self.add(PMIX_SERVER_RANK, &own, PMIX_PROC_RANK);
-  if (job.own < job.nodes.size()) self.add(PMIX_HOSTNAME, job.nodes[job.own]);
+  self.add(PMIX_HOSTNAME, job.host_name);
   self.add_true(PMIX_SERVER_SHARE_TOPOLOGY);
-  if (auto why = failure("PMIx_server_init", library_.init(&calls(), self.data(), self.size())); !why.empty())
-    return why;
-  serves_ = true;
-  const auto [nodes, processes] = maps_of(job);
-  char *node_map = nullptr, *process_map = nullptr;
-  if (auto why = failure("PMIx_generate_regex", library_.generate_regex(nodes.c_str(), &node_map));
-      !why.empty())
-    return why;
-  if (auto why = failure("PMIx_generate_ppn", library_.generate_ppn(processes.c_str(), &process_map));
-      !why.empty())
-    return why;
-  std::uint32_t total = 0;
-  for (const wire::HostRun& run : job.layout) total += run.hosts * run.processes;
-  InfoList about{library_};
-  about.add(PMIX_JOBID, name_space_);
-  about.add(PMIX_NODE_MAP, node_map, PMIX_REGEX);
-  about.add(PMIX_PROC_MAP, process_map, PMIX_REGEX);
-  for (const char* key : {PMIX_UNIV_SIZE, PMIX_JOB_SIZE, PMIX_MAX_PROCS}) about.add(key, total);
-  about.add(PMIX_JOB_NUM_APPS, static_cast<std::uint32_t>(job.programs.size()));
-  if (job.programs.size() > 1) add_programs(job, total, library_, about);
-  about.add(PMIX_NUM_NODES, static_cast<std::uint32_t>(job.nodes.size()));
-  for (const char* key : {PMIX_TMPDIR, PMIX_NSDIR}) about.add(key, folder_);
-  about.add_true(PMIX_TDIR_RMCLEAN);
-  const pmix_proc_t name = process_of(name_space_, 0);
-  if (auto why =
-          failure("PMIx_server_register_nspace",
-                  library_.register_nspace(static_cast<const char*>(name.nspace), static_cast<int>(job.count),
-                                           about.data(), about.size(), nullptr, nullptr));
-      !why.empty())
-    return why;
-  pmix::Serving serving;
-  for (std::uint32_t rank = 0; rank < job.count; ++rank) {
-    const pmix_proc_t process = process_of(name_space_, job.first + rank);
-    if (auto why =
-            failure("PMIx_server_register_client",
-                    library_.register_client(&process, ::geteuid(), ::getegid(), nullptr, nullptr, nullptr));
-        !why.empty())
-      return why;
-    char** variables = nullptr;
-    if (auto why = failure("PMIx_server_setup_fork", library_.setup_fork(&process, &variables)); !why.empty())
-      return why;
-    std::vector<std::string>& its = serving.variables.emplace_back();
-    for (char** each = variables; each != nullptr && *each != nullptr; ++each) its.emplace_back(*each);
-    add_variables_of_open_mpi(job, rank, total, folder_, its);
+  std::string why = library_.failure("PMIx_server_init", library_.init(&calls(), self.data(), self.size()));
+  serves_ = why.empty();
+  return why;
+}
+
+std::string PmixHelper::serve(const pmix::Describe& job) {
+  if (!serves_) {
+    if (std::string why = begin_service(job); !why.empty()) return why;
   }
-  tell(serving);
+  std::optional<pmix_proc_t> parent;
+  if (job.parent) parent = name_of(*job.parent);
+  {
+    const std::lock_guard lock{mutex_};
+    worlds_.emplace(job.name_space, wire::World{job.first, job.size});
+  }
+  if (std::string why = register_world(library_, job, folder_, parent); !why.empty()) return why;
+  auto variables = register_processes(library_, job, folder_);
+  if (!variables) return variables.error().what;
+  tell(pmix::Serving{job.first, std::move(*variables)});
   return {};
 }
 
 void PmixHelper::on(const pmix::Describe& job) {
-  if (serves_) return;
   if (const std::string why = serve(job); !why.empty())
     tell(pmix::Failed{"PMIx cannot be served: " + why, "charmrun ++pmi none starts it without"});
 }
 
 void PmixHelper::on(const pmix::Over& over) {
   Call call = take(over.call);
+  if (const auto* connected = function_of<pmix_op_cbfunc_t>(call))
+    return (*connected)(over.failure.empty() ? PMIX_SUCCESS : PMIX_ERR_PROC_ABORTED, call.data);
   const auto* done = function_of<pmix_modex_cbfunc_t>(call);
   if (done == nullptr) return;
   auto* bytes = new std::string{over.given ? *over.given : std::string{}};
@@ -449,18 +404,18 @@ void PmixHelper::on(const pmix::Named& named) {
   const auto* done = function_of<pmix_lookup_cbfunc_t>(call);
   if (done == nullptr) return;
   if (!is_good) return (*done)(PMIX_ERR_NOT_FOUND, nullptr, 0, call.data);
-  std::string value = named.value;
+  const auto value = library_.unpack(named.value);
+  if (!value) return (*done)(PMIX_ERR_NOT_FOUND, nullptr, 0, call.data);
   pmix_pdata_t found{};
-  found.proc = process_of(name_space_, 0);
+  found.proc = name_of(0);
   std::strncpy(static_cast<char*>(found.key), call.name.c_str(), PMIX_MAX_KEYLEN);
-  found.value.type = PMIX_STRING;
-  found.value.data.string = value.data();
+  found.value = *value;
   (*done)(PMIX_SUCCESS, &found, 1, call.data);
 }
 
 /// The library answers once the process has given all that it gives.
 void PmixHelper::on(const pmix::Wanted& wanted) {
-  const pmix_proc_t process = process_of(name_space_, wanted.process);
+  const pmix_proc_t process = name_of(wanted.process);
   const auto given = [](pmix_status_t status, char* bytes, std::size_t size, void* data) {
     const std::unique_ptr<Request> request{static_cast<Request*>(data)};
     pmix::Given answer{request->call, {}, {}};
@@ -476,6 +431,15 @@ void PmixHelper::on(const pmix::Wanted& wanted) {
     static_cast<void>(request.release());
   else
     tell(pmix::Given{wanted.call, library_.error_string(status), {}});
+}
+
+void PmixHelper::on(const pmix::Born& born) {
+  Call call = take(born.call);
+  const auto* done = function_of<pmix_spawn_cbfunc_t>(call);
+  if (done == nullptr) return;
+  pmix_proc_t first = name_of(born.first);
+  (*done)(born.failure.empty() ? PMIX_SUCCESS : PMIX_ERR_JOB_FAILED_TO_LAUNCH,
+          static_cast<char*>(first.nspace), call.data);
 }
 
 void PmixHelper::on(const pmix::Taken& taken) {
@@ -496,8 +460,10 @@ void PmixHelper::run() {
   }
   ::alarm(kPatience);
   if (!serves_) return;
-  const pmix_proc_t name = process_of(name_space_, 0);
-  library_.deregister_nspace(static_cast<const char*>(name.nspace), nullptr, nullptr);
+  for (const auto& [name, world] : worlds_) {
+    const pmix_proc_t any = process_of(name, 0);
+    library_.deregister_nspace(static_cast<const char*>(any.nspace), nullptr, nullptr);
+  }
   library_.finalize();
 }
 

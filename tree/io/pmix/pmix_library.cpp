@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "tree/io/host/program_reader.hpp"
 #include "tree/io/surroundings.hpp"
 
@@ -75,10 +77,38 @@ Result<PmixLibrary> PmixLibrary::load(const std::string& program) {
                         find(library, "PMIx_generate_regex", found.generate_regex) &&
                         find(library, "PMIx_generate_ppn", found.generate_ppn) &&
                         find(library, "PMIx_server_dmodex_request", found.dmodex_request) &&
+                        find(library, "PMIx_Data_pack", found.data_pack) &&
+                        find(library, "PMIx_Data_unpack", found.data_unpack) &&
                         find(library, "PMIx_Info_load", found.info_load) &&
                         find(library, "PMIx_Error_string", found.error_string);
   if (!complete) return unusable(fmt::format("{} is older than OpenPMIx 4.2", path));
   return found;
+}
+
+std::string PmixLibrary::failure(const char* what, pmix_status_t status) const {
+  const bool good = status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED;
+  return good ? std::string{} : fmt::format("{}: {}", what, error_string(status));
+}
+
+std::string PmixLibrary::pack(const pmix_value_t& value) const {
+  pmix_data_buffer_t buffer{};
+  std::string bytes;
+  if (data_pack(nullptr, &buffer, const_cast<pmix_value_t*>(&value), 1, PMIX_VALUE) == PMIX_SUCCESS)
+    bytes.assign(buffer.base_ptr, buffer.bytes_used);
+  std::free(buffer.base_ptr);  // NOLINT(cppcoreguidelines-no-malloc): the library has allocated it
+  return bytes;
+}
+
+std::optional<pmix_value_t> PmixLibrary::unpack(std::string_view bytes) const {
+  std::string copy{bytes};
+  pmix_data_buffer_t buffer{};
+  buffer.base_ptr = buffer.unpack_ptr = copy.data();
+  buffer.pack_ptr = copy.data() + copy.size();
+  buffer.bytes_allocated = buffer.bytes_used = copy.size();
+  pmix_value_t value{};
+  std::int32_t count = 1;
+  if (data_unpack(nullptr, &buffer, &value, &count, PMIX_VALUE) != PMIX_SUCCESS || count != 1) return {};
+  return value;
 }
 
 }  // namespace charmtree::io

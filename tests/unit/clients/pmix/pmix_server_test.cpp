@@ -33,7 +33,7 @@ struct Bench {
   }
   /// Both of its processes are there.
   void begin() {
-    says(pmix::Serving{{{"A=2"}, {"A=3"}}});
+    says(pmix::Serving{0, {{"A=2"}, {"A=3"}}});
     for (const std::uint32_t process : {2U, 3U}) says(pmix::Connected{process});
   }
   /// What the helper was told since the last word.
@@ -66,12 +66,14 @@ TEST_CASE("the helper is told what the job is, each node by a name of its own", 
   const auto told = b.told<pmix::Describe>();
   REQUIRE(told.size() == 1);
   CHECK(told[0].name_space == "charmtree-unguessed-0");
-  CHECK(told[0].nodes == std::vector<std::string>{"a", "b", "b-3"});
-  CHECK((told[0].own == 1 && told[0].first == 2 && told[0].count == 2));
-  b.says(pmix::Serving{{{"A=2"}, {"A=3"}}});
+  REQUIRE(told[0].nodes.size() == 3);
+  CHECK((told[0].nodes[0].name == "a" && told[0].nodes[1].name == "b" && told[0].nodes[2].name == "b-3"));
+  CHECK(told[0].here() == std::vector<std::uint32_t>{2, 3});
+  CHECK((told[0].first == 0 && told[0].size == 6 && !told[0].parent));
+  b.says(pmix::Serving{0, {{"A=2"}, {"A=3"}}});
   const auto ready = b.said<ServerReady>();
   REQUIRE(ready.size() == 1);
-  CHECK(ready[0].variables[1] == std::vector<std::string>{"A=3"});
+  CHECK(ready[0].variables.at(3) == std::vector<std::string>{"A=3"});
   CHECK_FALSE(ready[0].failure);
 }
 
@@ -93,7 +95,7 @@ TEST_CASE("a host without PMIx is of no use where that is needed, else it goes w
 
 TEST_CASE("a process joins, and ends well or not", "[pmix]") {
   Bench b;
-  b.says(pmix::Serving{{{}, {}}});
+  b.says(pmix::Serving{0, {{}, {}}});
   b.says(pmix::Connected{2});
   CHECK(b.said<Joined>().at(0).process == 2);
   b.says(pmix::Connected{3});
@@ -144,7 +146,7 @@ TEST_CASE("a helper that says what it may not is dropped", "[pmix]") {
 TEST_CASE("fences of a group are numbered, and what all have given goes to the call that waits", "[pmix]") {
   Bench b;
   b.begin();
-  b.says(pmix::Entered{11, {}, "mine"});
+  b.says(pmix::Entered{11, {{0, 5}}, "mine"});
   auto up = b.said<wire::FenceUp>();
   REQUIRE(up.size() == 1);
   CHECK(up[0].fence == wire::Fence{kService, {{0, 5}}, 1});
@@ -160,7 +162,7 @@ TEST_CASE("fences of a group are numbered, and what all have given goes to the c
   REQUIRE(over.size() == 2);
   CHECK((over[0].call == 12 && over[0].failure == "process 5 is lost"));
   CHECK((over[1].call == 11 && over[1].failure.empty() && *over[1].given == "all"));
-  b.says(pmix::Entered{13, {}, ""});
+  b.says(pmix::Entered{13, {{0, 5}}, ""});
   CHECK(b.said<wire::FenceUp>().at(0).fence.number == 2);
 }
 
@@ -168,7 +170,7 @@ TEST_CASE("a fence that has failed before it was entered here fails then", "[pmi
   Bench b;
   b.begin();
   b.server.fenced({{kService, {{0, 5}}, 1}, "process 5 is lost", {}}, b.outputs);
-  b.says(pmix::Entered{11, {}, ""});
+  b.says(pmix::Entered{11, {{0, 5}}, ""});
   CHECK(b.said<wire::FenceUp>().empty());
   CHECK(b.told<pmix::Over>().at(0).failure == "process 5 is lost");
 }
@@ -221,6 +223,51 @@ TEST_CASE("a name is asked for over the root", "[pmix]") {
   b.server.answered({3, wire::kNoProcess, asked[0].id, "", "port"}, b.outputs);
   const auto named = b.told<pmix::Named>();
   CHECK((named.at(0).call == 31 && named[0].value == "port"));
+}
+
+TEST_CASE("processes of a world that begins wait for the helper's word", "[pmix]") {
+  Bench b;
+  b.begin();
+  b.says(pmix::Bearing{51, 3, {{{0, {"worker"}, {}, false, {}}, 4, {}}}});
+  const auto wanted = b.said<wire::WorldWanted>();
+  REQUIRE(wanted.size() == 1);
+  CHECK((wanted[0].process == 3 && wanted[0].programs.at(0).processes == 4));
+  b.outputs.clear();
+  for (const std::uint32_t process : {7U, 9U}) b.server.join(process);
+  b.server.begun({kService,
+                  3,
+                  {{6, {"worker"}, {}, true, {}}, {9, {"other"}, {}, false, {}}},
+                  {{0, 6, 1}, {2, 7, 1}, {3, 8, 1}, {2, 9, 1}},
+                  {}},
+                 b.outputs);
+  const auto told = b.told<pmix::Describe>();
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].name_space == "charmtree-unguessed-0-6");
+  CHECK((told[0].first == 6 && told[0].size == 4 && told[0].parent == 3U));
+  CHECK(told[0].here() == std::vector<std::uint32_t>{1, 3});
+  CHECK(told[0].programs == std::vector<std::uint32_t>{0, 3});
+  b.outputs.clear();
+  b.server.answered({3, wire::kNoProcess, wanted[0].id, "", "6"}, b.outputs);
+  const auto born = b.told<pmix::Born>();
+  CHECK((born.at(0).call == 51 && born[0].failure.empty() && born[0].first == 6));
+  b.says(pmix::Serving{6, {{"A=7"}, {"A=9"}}});
+  const auto ready = b.said<ServerReady>();
+  CHECK(ready.at(0).variables.at(9) == std::vector<std::string>{"A=9"});
+  b.says(pmix::Connected{9});
+  CHECK(b.said<Joined>().at(0).process == 9);
+  b.says(pmix::Entered{52, {{0, 5}, {6, 9}}, ""});  // parents and children together
+  CHECK(b.said<wire::FenceUp>().at(0).fence.processes == std::vector<wire::ProcessSet::Range>{{0, 9}});
+  CHECK(b.said<wire::FenceUp>().at(0).processes == 4);
+}
+
+TEST_CASE("a helper that comes late is told of all worlds", "[pmix]") {
+  PmixServer server{{6, 0, 6}, job_with(Pmix::needed), 1};
+  ClientOutputs out;
+  server.join(6);
+  server.begun({kService, 3, {{6, {"worker"}, {}, true, {}}}, {{1, 6, 1}}, {}}, out);
+  CHECK(out.empty());
+  server.opened(kHelper, Instant{1s}, out);
+  CHECK(test::only<ToClient>(out).size() == 2);
 }
 
 TEST_CASE("text for the user is printed, and then the next may come", "[pmix]") {
