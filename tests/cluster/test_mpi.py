@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -173,6 +174,16 @@ def test_who_speaks_no_pmi_is_told_so_and_ends_the_job(cluster: Factory, charmru
         done = run(hosts, charmrun, *words(hosts, 2, 1), "++pmi", "1", *speaker(hosts), INIT, line)
         assert done.returncode == 1
         assert why in charmrun_lines(done)[0]
+
+
+@pytest.mark.parametrize("family", ["mpich5", "openmpi5"])
+@pytest.mark.parametrize(("leaves", "status"), [("true", 125), ("sh -c 'exit 3'", 3)])
+def test_a_process_that_ends_before_mpi_init_ends_the_job(cluster: Factory, charmrun: Path, family: str, leaves: str, status: int) -> None:
+    hosts = cluster(10)
+    more, path = program(family)
+    done = run(hosts, charmrun, *words(hosts, 2, 1), *more, path, ":", "+p1", *shlex.split(leaves))
+    line = error_line(done, status)
+    assert line.startswith(f"h02: run: process 2: exited with status {status % 125} before MPI_Init, while ")
 
 
 def test_a_barrier_with_a_lost_process_fails_for_those_who_go_on(cluster: Factory, charmrun: Path) -> None:

@@ -106,11 +106,11 @@ Verdict ExitRecord::with_first(std::optional<std::uint32_t> process, Verdict ver
   return verdict;
 }
 
-Verdict ExitRecord::verdict_of_early() const {
-  const std::uint32_t waiting = registrations_.count();
-  std::string more = " before registering, while ";
+Verdict ExitRecord::verdict_of_early(std::uint32_t waiting, std::string_view before,
+                                     std::string_view where) const {
+  std::string more = fmt::format(" before {}, while ", before);
   more += waiting == 1 ? "1 other waits" : fmt::format("{} others wait", waiting);
-  more += " for it in the node table";
+  more += fmt::format(" for it {}", where);
   wire::ProcessExit exit;
   exit.process = first_ok_.value_or(0);
   if (first_failed_) exit = *first_failed_;

@@ -50,6 +50,8 @@ public:
   bool any_ended() const { return ended_ > 0; }
   bool any_gone() const { return gone_ > 0; }
   bool any_failed() const { return first_failed_.has_value(); }
+  /// Some process is gone that has not begun to speak a protocol.
+  bool any_silent() const { return first_ok_ || (first_failed_ && !first_failed_->ended); }
   std::uint32_t done() const { return ended_ + gone_; }
   const ProcessEnds& ends() const { return ends_; }
   /// The processes that have failed since the last call.
@@ -60,8 +62,8 @@ public:
   /// The job ends by this process; its status is nevertheless that of the first that failed.
   Verdict verdict_of(const wire::ProcessExit& exit, std::string_view more, std::string_view hint) const;
   Verdict verdict_of(const wire::AbortUp& abort) const;
-  /// Somebody has left, and others wait for it in the node table.
-  Verdict verdict_of_early() const;
+  /// Somebody has left, and so many others wait for it, for that.
+  Verdict verdict_of_early(std::uint32_t waiting, std::string_view before, std::string_view where) const;
   /// All have ended.
   Verdict verdict_at_end() const;
 

@@ -108,7 +108,7 @@ void HostClients::obey(ClientKind kind, ClientOutputs& outputs, HostTurn& turn, 
         out.push_back(ClientClose{kind, o.client});
       },
       [&](Registered& o) { registered(o, kind, turn, parts); },
-      [&](Joined& o) { joined(o.process, kind, turn, parts); },
+      [&](Joined& o) { up.facts.joined += joined(o.process, kind, turn, parts) ? 1 : 0; },
       [&](BarrierEntered& o) { parts.barriers.entered(o, turn); },
       [&](wire::FenceUp& o) { up.messages.emplace_back(std::move(o)); },
       [&](wire::Inquiry& o) { up.messages.emplace_back(o); },

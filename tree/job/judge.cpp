@@ -46,6 +46,7 @@ void Judge::on(wire::Facts facts, Instant now) {
   registrations_.add(std::move(facts.blocks), facts.registered);
   registrations_.await_first(launch_.limits_registrations(), now);
   barriers_.enter(facts.epoch, facts.barrier);
+  joined_ += facts.joined;
   exits_.on(facts);
   if (going_on_) going_on_->losses().ended(facts.who_ended);
   if (job_.loss.recovery == wire::Recovery::in_place) {
@@ -139,13 +140,15 @@ void Judge::judge_launch() {
 }
 
 /// A process that leaves without having registered is normal for a plain program, and fatal where others wait
-/// for it in the table.
+/// for it, in the table or in MPI_Init.
 void Judge::judge_end() {
   if (exits_.any_gone() && registrations_.is_pending() && !verdict()) {
     const bool by_loss = going_on_ && going_on_->first() && !exits_.any_failed();
     if (by_loss) return decide(*going_on_->first());
-    decide(exits_.verdict_of_early());
+    decide(exits_.verdict_of_early(registrations_.count(), "registering", "in the node table"));
   }
+  if (joined_ > 0 && exits_.any_silent() && !verdict())
+    decide(exits_.verdict_of_early(joined_, "MPI_Init", "there"));
   const bool all = done() >= job_.processes && job_.processes > 0;
   if (!all && !(job_.resizes && exits_.any_ended())) return;  // there process 0 ends for all
   const bool lossy = going_on_ && !going_on_->losses().lost().empty();

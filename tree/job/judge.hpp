@@ -135,6 +135,7 @@ private:
   BarrierCounts barriers_;
   ProcessPlaces places_;
   ExitRecord exits_;
+  std::uint32_t joined_ = 0;         // processes that speak MPI
   std::optional<GoingOn> going_on_;  // if the job does, or its tree is repaired
   std::vector<wire::ProcessExit> crashes_;
   Decision decision_;

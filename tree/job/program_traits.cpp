@@ -77,7 +77,8 @@ bool imports_mpi4py(std::string_view script) {
     const std::size_t begin = std::min(statement.find_first_not_of(" \t\"'"), statement.size());
     std::string_view text = statement.substr(begin);
     text = text.substr(0, text.find('#'));
-    const bool imports = text.starts_with("import ") || text.starts_with("from ");
+    const bool imports =
+        text.starts_with("import ") || text.starts_with("from ") || text.find("import_module(") != text.npos;
     if (imports && names(text, "mpi4py")) return true;
   }
   return false;

@@ -15,8 +15,8 @@ void move_append(std::vector<T>& to, std::vector<T>&& from) {
 
 /// Facts that are sent after kDelay even if the subtree is not complete.
 bool has_small_news(const wire::Facts& facts) {
-  return !facts.hosts_up.empty() || !facts.hosts_failed.empty() || facts.registered > 0 || facts.ended > 0 ||
-         facts.exited_ok > 0 || !facts.who_ended.empty() || !facts.started_by.empty() ||
+  return !facts.hosts_up.empty() || !facts.hosts_failed.empty() || facts.registered > 0 || facts.joined > 0 ||
+         facts.ended > 0 || facts.exited_ok > 0 || !facts.who_ended.empty() || !facts.started_by.empty() ||
          !facts.exits.empty() || facts.crash_acks > 0 || !facts.random_layout.empty() || !facts.blind.empty();
 }
 }  // namespace
@@ -47,6 +47,7 @@ void Gather::add(wire::Facts facts, Instant now) {
     pending_.crash_acks += facts.crash_acks;
   }
   pending_.registered += facts.registered;
+  pending_.joined += facts.joined;
   pending_.ended += facts.ended;
   pending_.exited_ok += facts.exited_ok;
   if (facts.first_ok) pending_.first_ok = std::min(*facts.first_ok, pending_.first_ok.value_or(UINT32_MAX));

@@ -145,8 +145,8 @@ CT_MEMBERS(ProcessExit, s.process, s.code, s.signal, s.core, s.registered, s.end
 CT_MEMBERS(Code, s.process, s.code)
 CT_MEMBERS(StartedBy, s.host, s.by)
 CT_MEMBERS(Facts, s.hosts_up, s.hosts_failed, s.blocks, s.epoch, s.barrier, s.crash_acks, s.registered,
-           s.ended, s.code, s.exited_ok, s.first_ok, s.exits, s.topologies, s.random_layout, s.blind,
-           s.who_ended, s.started_by)
+           s.joined, s.ended, s.code, s.exited_ok, s.first_ok, s.exits, s.topologies, s.random_layout,
+           s.blind, s.who_ended, s.started_by)
 CT_MEMBERS(Output, s.process, s.stream, s.wants_receipt, s.text, s.tail, s.read, s.number, s.is_oldest)
 CT_MEMBERS(ScanUp, s.process, s.format)
 CT_MEMBERS(AbortUp, s.process, s.code, s.text, s.last_words)

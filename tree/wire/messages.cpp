@@ -84,8 +84,8 @@ Error too_large(const Message& message, std::size_t payload) {
 
 bool Facts::empty() const {
   return hosts_up.empty() && hosts_failed.empty() && blocks.empty() && barrier == decltype(barrier){} &&
-         crash_acks == 0 && registered == 0 && ended == 0 && !code && exited_ok == 0 && exits.empty() &&
-         topologies.empty() && random_layout.empty() && blind.empty() && who_ended.empty() &&
+         crash_acks == 0 && registered == 0 && joined == 0 && ended == 0 && !code && exited_ok == 0 &&
+         exits.empty() && topologies.empty() && random_layout.empty() && blind.empty() && who_ended.empty() &&
          started_by.empty();
 }
 

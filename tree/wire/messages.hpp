@@ -262,6 +262,7 @@ struct Facts {
   std::array<std::uint32_t, 3> barrier{};  // processes that entered, by BarrierKind
   std::uint32_t crash_acks = 0;            // processes that know of the crash that led to that table
   std::uint32_t registered = 0;
+  std::uint32_t joined = 0;                  // processes that speak MPI, for whom others may wait
   std::uint32_t ended = 0;                   // processes that sent `ending`
   std::optional<Code> code;                  // the first non-zero code among them
   std::uint32_t exited_ok = 0;               // unregistered (or finalised) processes that exited with 0

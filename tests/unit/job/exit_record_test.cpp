@@ -122,7 +122,8 @@ TEST_CASE("one that left early is named with those that wait for it", "[exit_rec
     facts.first_ok = 5;
     job.exits.on(facts);
     CHECK(job.exits.any_gone());
-    const Verdict verdict = job.exits.verdict_of_early();
+    CHECK(job.exits.any_silent());
+    const Verdict verdict = job.exits.verdict_of_early(3, "registering", "in the node table");
     CHECK(verdict.status == kLauncherFailed);
     CHECK(verdict.lines.front() ==
           "n3: start: process 5: exited with status 0 before registering, while 3 others wait for it in the "
@@ -131,7 +132,14 @@ TEST_CASE("one that left early is named with those that wait for it", "[exit_rec
   }
   SECTION("with another") {
     job.exits.failed(plain(5, 4));
-    CHECK(job.exits.verdict_of_early().status == 4);
+    CHECK(job.exits.any_silent());
+    CHECK(job.exits.verdict_of_early(1, "MPI_Init", "there").status == 4);
+  }
+  SECTION("but not behind the end of its protocol") {
+    wire::ProcessExit exit = plain(5, 4);
+    exit.ended = true;
+    job.exits.failed(exit);
+    CHECK_FALSE(job.exits.any_silent());
   }
 }
 

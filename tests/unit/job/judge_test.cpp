@@ -317,6 +317,32 @@ TEST_CASE("who leaves with status 0 before registering is named, not those that 
       "table; do all processes run the same program?");
 }
 
+TEST_CASE("who leaves before MPI_Init ends the job if others wait for it there", "[judge]") {
+  Court court;
+  court.all_up();
+  wire::Facts joined, left;
+  joined.joined = 2;
+  left.exited_ok = 1;
+  SECTION("they come first, or it does") {
+    left.first_ok = 5;
+    const bool comes_first = GENERATE(true, false);
+    court.judge.on(comes_first ? joined : left, kNow);
+    CHECK(court.status() == -1);
+    court.judge.on(comes_first ? left : joined, kNow);
+    CHECK(court.status() == 125);
+    CHECK(
+        court.line().starts_with("n3: run: process 5: exited with status 0 before MPI_Init, while 2 others"));
+  }
+  SECTION("but not behind MPI_Finalize") {
+    court.judge.on(joined, kNow);
+    court.judge.on(left, kNow);
+    wire::ProcessExit finalised = plain(5, 4);
+    finalised.ended = true;
+    court.exits({finalised});
+    CHECK(court.status() == -1);
+  }
+}
+
 TEST_CASE("a process that ends while others register was still starting", "[judge]") {
   Court court;
   court.all_up();

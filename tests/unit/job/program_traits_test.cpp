@@ -78,6 +78,7 @@ TEST_CASE("MPI's libraries are known by their names") {
 TEST_CASE("a script imports mpi4py by a statement, not by a word") {
   for (const char* text :
        {"from mpi4py import MPI", "import mpi4py", "import numpy, mpi4py.MPI as m\n",
+        "MPI = importlib.import_module('mpi4py.MPI')",
         "try:\n    from mpi4py import MPI\nexcept ImportError: pass", "x = 1; import mpi4py"})
     CHECK(imports_mpi4py(text));
   for (const char* text : {"", "# import mpi4py", "import os  # not mpi4py", "print('mpi4py')",

@@ -89,6 +89,7 @@ Facts full_facts() {
   facts.barrier = {1, 2, 3};
   facts.crash_acks = 4;
   facts.registered = 2;
+  facts.joined = 3;
   facts.ended = 1;
   facts.code = Code{4, -3};
   facts.exited_ok = 6;
