@@ -17,7 +17,7 @@ from vc_ssh import known_hosts_line
 from vcluster import SHARED, Cluster
 
 HOSTS = 64  # besides the one where the launcher is started
-_SHARE = 1 / 40  # of a core, for a dilated host
+SHARE = 1 / 40  # of a core, for a dilated host
 _DEAD = (5, 26, 47)  # 5 %
 _TIMEOUT_S = 10  # ++timeout where hosts are dead
 _PATIENCE_S = 2.0  # ++host-patience
@@ -240,7 +240,7 @@ def dilated(settings: Settings) -> Iterator[Line]:
         for name in targets:
             yield Line(f"{HOSTS} dilated hosts, {name}'s time / ours", str(error), "", None)
         return
-    with up(HOSTS, cpu_share=_SHARE) as (hosts, names):
+    with up(HOSTS, cpu_share=SHARE) as (hosts, names):
         plain = our_command(settings, hosts, names, peer.TRUE)
         charm = our_command(settings, hosts, names, peers.charm_exit)
         theirs = [str(peers.charm_charmrun), *charm[1:]]
