@@ -50,8 +50,9 @@ public:
   bool any_ended() const { return ended_ > 0; }
   bool any_gone() const { return gone_ > 0; }
   bool any_failed() const { return first_failed_.has_value(); }
-  /// Some process is gone that has not begun to speak a protocol.
-  bool any_silent() const { return first_ok_ || (first_failed_ && !first_failed_->ended); }
+  /// Some process is gone, or has failed, that has not begun to speak a protocol.
+  bool any_silent() const { return first_ok_.has_value() || any_failed_silent(); }
+  bool any_failed_silent() const { return first_failed_ && !first_failed_->ended; }
   std::uint32_t done() const { return ended_ + gone_; }
   const ProcessEnds& ends() const { return ends_; }
   /// The processes that have failed since the last call.

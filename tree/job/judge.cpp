@@ -147,7 +147,8 @@ void Judge::judge_end() {
     if (by_loss) return decide(*going_on_->first());
     decide(exits_.verdict_of_early(registrations_.count(), "registering", "in the node table"));
   }
-  if (joined_ > 0 && exits_.any_silent() && !verdict())
+  const bool is_loss = job_.loss.recovery == wire::Recovery::go_on && exits_.any_failed_silent();
+  if (joined_ > 0 && exits_.any_silent() && !is_loss && !verdict())
     decide(exits_.verdict_of_early(joined_, "MPI_Init", "there"));
   const bool all = done() >= job_.processes && job_.processes > 0;
   if (!all && !(job_.resizes && exits_.any_ended())) return;  // there process 0 ends for all
