@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kvs/given.hpp"
 #include "tree/job/host_processes.hpp"
 #include "tree/job/run_progress.hpp"
 #include "tree/overlay/launch.hpp"
@@ -57,6 +58,24 @@ void replace(std::vector<M>& all, M one) {
   all.push_back(std::move(one));
 }
 
+template <class F>
+void in_pieces(const std::string& whole, F&& act) {
+  for (std::size_t at = 0;; at += FencePart::kMostPiece) {
+    const bool more = whole.size() - at > FencePart::kMostPiece;
+    act(at, whole.substr(at, FencePart::kMostPiece), more);
+    if (!more) return;
+  }
+}
+
+std::vector<wire::FenceDown> pieces_of(const wire::FenceDown& over) {
+  if (!over.given || over.given->size() <= FencePart::kMostPiece) return {over};
+  std::vector<wire::FenceDown> pieces;
+  in_pieces(*over.given, [&](std::size_t at, std::string piece, bool more) {
+    pieces.push_back({over.fence, {}, std::make_shared<const std::string>(std::move(piece)), at, more});
+  });
+  return pieces;
+}
+
 }  // namespace
 
 void FencePart::Open::enter(std::uint32_t processes, std::uint64_t asked, std::string more) {
@@ -75,7 +94,8 @@ FencePart::Open& FencePart::open(const wire::Fence& fence, Turn& turn) {
 /// A child is in a fence with the processes below it, once, and in no more fences than there can be.
 bool FencePart::may_say(LinkId link, const wire::FenceUp& piece, Turn& turn) const {
   const Seat seat = turn.seat();
-  if (piece.processes == 0 || piece.fence.processes.back().last >= seat.job.processes) return false;
+  const bool is_empty = piece.processes == 0 && piece.given.empty();
+  if (is_empty || piece.fence.processes.back().last >= seat.job.processes) return false;
   const std::uint64_t most = below(link, piece.fence.processes, seat);
   std::size_t fences = 0, bytes = piece.given.size();
   std::uint64_t entered = piece.processes;
@@ -86,7 +106,7 @@ bool FencePart::may_say(LinkId link, const wire::FenceUp& piece, Turn& turn) con
     bytes += found->second.bytes;
     if (fence == piece.fence) entered += found->second.processes;
   }
-  return entered <= most && fences < kMostOpen &&
+  return most > 0 && entered <= most && fences < kMostOpen &&
          bytes <= kMostGivenAtOnce * wire::kMostGiven *
                       std::uint64_t{seat.launch.subtree().most_processes_of(link)};
 }
@@ -96,7 +116,7 @@ void FencePart::up(LinkId link, wire::FenceUp piece, Turn& turn) {
   if (piece.epoch != epoch_) return;  // it is about to hear of ours, and will say it again
   if (!may_say(link, piece, turn)) return turn.give_up(link, Trust::lie());
   if (auto known = answer(piece.fence, turn)) {
-    turn.hand_down_by(link, std::move(*known));
+    for (wire::FenceDown& each : pieces_of(*known)) turn.hand_down_by(link, std::move(each));
     const Seat seat = turn.seat();  // a root that has taken over may not know it yet
     if (seat.is_root() || !seat.job.keeps_alive()) return;
   }
@@ -144,8 +164,29 @@ void FencePart::keep(const wire::FenceDown& over, Turn& turn) {
   if (turn.seat().job.repairs()) replace(over_, over);
 }
 
+/// Pieces come in their order; of one that has come over two ways the second begins anew.
+std::optional<wire::FenceDown> FencePart::down(const wire::FenceDown& piece, Turn& turn) {
+  if (!piece.failure.empty() || !piece.given) {
+    over(piece, turn);
+    return piece;
+  }
+  std::string& bytes = arriving_[piece.fence];
+  if (piece.offset == 0) bytes.clear();
+  if (piece.offset != bytes.size()) return {};
+  bytes += *piece.given;
+  if (piece.more) return {};
+  const std::size_t most = wire::kMostGiven * std::size_t{turn.seat().job.processes};
+  auto given = unpack_given(bytes, most);
+  wire::FenceDown whole{piece.fence, {}, std::make_shared<const std::string>(std::move(bytes))};
+  arriving_.erase(piece.fence);
+  over(whole, turn);
+  if (!given) whole.failure = "what its hosts have given cannot be unpacked";
+  whole.given = std::make_shared<const std::string>(given ? std::move(*given) : std::string{});
+  return whole;
+}
+
 /// Of one that has failed, another host may still wait for the end of one before it.
-void FencePart::down(const wire::FenceDown& message, Turn& turn) {
+void FencePart::over(const wire::FenceDown& message, Turn& turn) {
   const bool is_good = message.failure.empty();
   if (is_good) keep(message, turn);
   const auto found = open_.find(message.fence);
@@ -172,17 +213,21 @@ void FencePart::hand_on(const wire::Fence& fence, Open& open, Turn& turn) {
     const bool fails = lost_of(fence.processes, seat.progress.lost).has_value();  // which the root says
     const bool complete = fails || open.entered >= here_and_below(fence.processes, seat);
     if (!complete || turn.way_up() != WayUp::open) return;
-    turn.hand_up(wire::FenceUp{fence, epoch_, open.entered - open.sent, std::exchange(open.given, {}),
-                               std::exchange(open.requests, 0)});
+    in_pieces(std::exchange(open.given, {}), [&](std::size_t, std::string piece, bool more) {
+      wire::FenceUp up{fence, epoch_, 0, std::move(piece)};
+      if (!more) up.processes = open.entered - open.sent;
+      if (!more) up.requests = std::exchange(open.requests, 0);
+      turn.hand_up(std::move(up));
+    });
     open.sent = open.entered;
     return;
   }
   if (open.entered < wire::size_of(fence.processes)) return;
-  wire::FenceDown message{fence, {}, std::make_shared<const std::string>(std::move(open.given))};
+  wire::FenceDown message{fence, {}, std::make_shared<const std::string>(pack_given(open.given))};
   if (seat.job.reports.stamps)
-    turn.act(FenceOver{fence, open.requests, message.given->size(), open.begun, turn.now()});
+    turn.act(FenceOver{fence, open.requests, open.given.size(), open.begun, turn.now()});
   open_.erase(message.fence);
-  turn.hand_down_all(message);
+  for (const wire::FenceDown& piece : pieces_of(message)) turn.hand_down_all(piece);
   keep(message, turn);
 }
 

@@ -28,13 +28,16 @@ namespace charmtree::proto {
 
 class FencePart {
 public:
+  /// Of a message, so that others get their turn.
+  static constexpr std::size_t kMostPiece = 4U << 20;
   /// A child may be in so many fences at a time, and have given four times as much as for one.
   static constexpr std::size_t kMostOpen = 256, kMostGivenAtOnce = 4;
 
   /// All processes of this host that take part are in.
   void add(wire::FenceUp own, Turn& turn);
   void up(LinkId link, wire::FenceUp piece, Turn& turn);
-  void down(const wire::FenceDown& message, Turn& turn);
+  /// A piece of what all have given. Those of this host are told of the whole, once it is here, unpacked.
+  std::optional<wire::FenceDown> down(const wire::FenceDown& piece, Turn& turn);
   /// What is complete goes on.
   void turn(Turn& turn);
 
@@ -60,11 +63,13 @@ private:
   void open_again(Turn& turn);
   std::optional<wire::FenceDown> answer(const wire::Fence& fence, Turn& turn) const;
   void keep(const wire::FenceDown& over, Turn& turn);
+  void over(const wire::FenceDown& over, Turn& turn);
   void hand_on(const wire::Fence& fence, Open& open, Turn& turn);
 
   std::map<wire::Fence, Open> open_;
-  // The last of each group that went well: in jobs that repair themselves; of this host, if another root may
-  // ask.
+  std::map<wire::Fence, std::string> arriving_;  // what has come of them from above
+  // The last of each group that went well, packed: in jobs that repair themselves; of this host, if another
+  // root may ask.
   std::vector<wire::FenceDown> over_;
   std::vector<wire::FenceUp> last_;
   std::uint32_t epoch_ = 0;

@@ -55,6 +55,7 @@ LIBRARIES = {
     "openssl/": ("tree/io", "charmrun", "ccs/guard.cpp", "tree/overlay/keyed_hash.cpp"),
     "hwloc": ("tree/io/host/cpus.cpp",),
     "infiniband/": ("client-lib",),
+    "zlib.h": ("kvs/given.cpp",),
     "pmix": ("tree/io/pmix",),
     "nlohmann/": ("charmrun", "tests"),
     "catch2/": ("tests",),

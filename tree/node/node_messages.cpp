@@ -204,8 +204,7 @@ void Node::from_parent(const wire::Message& message) {
       },
       [&](const wire::FenceDown& m) {
         hand_down_all(message);
-        run_->fences.down(m, *this);
-        host_part.down(m, *this);
+        if (const auto whole = run_->fences.down(m, *this)) host_part.down(*whole, *this);
       },
       [&](const wire::Resend& m) {
         hand_down_all(message);

@@ -80,12 +80,14 @@ struct WorldBegun {
   std::vector<Share> shares;  // their places, in their order; several of one host may follow each other
   std::string given;          // for them, in the form of the service
 };
-/// All are in it. `given`: by all hosts, one behind the other. `failure`: why it has failed; empty: it has
-/// not.
+/// All are in it. `given`: by all hosts, one behind the other, packed; a piece of it, from `offset` on.
+/// `failure`: why it has failed; empty: it has not.
 struct FenceDown {
   Fence fence;
   std::string failure;
   Blob given;
+  std::uint64_t offset = 0;
+  bool more = false;  // other pieces follow
 };
 
 // ---- up: child to parent
@@ -128,7 +130,7 @@ struct WorldWanted {
   std::vector<ProgramWanted> programs;
   std::string given;  // for them
 };
-/// So many more processes below are in it, and their hosts give this.
+/// So many more processes below are in it, and their hosts give this. None: more is still to come of them.
 struct FenceUp {
   Fence fence;
   std::uint32_t epoch = 0;

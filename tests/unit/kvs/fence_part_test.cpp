@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kvs/fence_part.hpp"
 
+#include "kvs/given.hpp"
 #include "tests/unit/part_bench.hpp"
 
 namespace charmtree::fence_part_test {
@@ -27,17 +28,22 @@ struct Bench : test::PartBench {
       all.push_back(std::get<wire::FenceUp>(each));
     return all;
   }
+  static wire::FenceDown unpacked(wire::FenceDown down) {
+    if (down.failure.empty())
+      down.given = std::make_shared<const std::string>(unpack_given(*down.given, 1U << 20).value());
+    return down;
+  }
   std::vector<wire::FenceDown> down() {
     std::vector<wire::FenceDown> all;
     for (const wire::Message& each : std::exchange(handed_to_all, {}))
-      all.push_back(std::get<wire::FenceDown>(each));
+      all.push_back(unpacked(std::get<wire::FenceDown>(each)));
     return all;
   }
 
   std::vector<std::pair<LinkId, wire::FenceDown>> answers() {
     std::vector<std::pair<LinkId, wire::FenceDown>> all;
     for (const auto& [link, message] : std::exchange(handed_down, {}))
-      all.emplace_back(link, std::get<wire::FenceDown>(message));
+      all.emplace_back(link, unpacked(std::get<wire::FenceDown>(message)));
     return all;
   }
 
@@ -92,6 +98,62 @@ TEST_CASE("what a fence took is recorded where somebody wants to know", "[fence_
   }
 }
 
+TEST_CASE("what is given is packed if that is worth it, and unpacked as it was", "[fence_part]") {
+  std::string much;
+  for (int i = 0; i < 20000; ++i) much += fmt::format("tcp://10.0.{}.{}:4242;", i / 250, i % 250);
+  const std::string packed = pack_given(much);
+  CHECK(packed.size() < much.size() / 4);
+  CHECK(unpack_given(packed, much.size()) == much);
+  CHECK_FALSE(unpack_given(packed, much.size() - 1));
+  CHECK_FALSE(unpack_given(packed.substr(0, packed.size() / 2), much.size()));
+  CHECK_FALSE(unpack_given("", 9));
+  for (const std::string& little : {std::string{}, std::string{"a"}, std::string(1000, 'b')}) {
+    CHECK(unpack_given(pack_given(little), 1000) == little);
+    CHECK(pack_given(little).size() == little.size() + 1);
+  }
+}
+
+TEST_CASE("what is too large for one message goes in pieces, up and down", "[fence_part]") {
+  Random random{7};
+  std::string much;
+  while (much.size() < FencePart::kMostPiece * 5 / 2) much += std::to_string(random.next());
+  Bench below{Bench::Role::below}, root{Bench::Role::root};
+  below.job.processes = root.job.processes = 1000;  // who may give so much
+  for (Bench* each : {&below, &root}) {
+    each->part.add({each->fence(), 0, 0, much}, *each);
+    each->enter(each->first, "a");
+    each->enter(each->second, "b");
+  }
+  std::string all;
+  std::uint32_t entered = 0;
+  const auto up = below.up();
+  CHECK(up.size() == 3);
+  for (const wire::FenceUp& each : up) {
+    CHECK(each.given.size() <= FencePart::kMostPiece);
+    all += each.given;
+    entered += each.processes;
+  }
+  CHECK((all == much + "ab" && entered == 2 && up.back().processes == 2));
+
+  const auto pieces = std::exchange(root.handed_to_all, {});
+  REQUIRE(pieces.size() == 2);  // packed
+  const auto down = [&](std::size_t which) {
+    return below.part.down(std::get<wire::FenceDown>(pieces[which]), below);
+  };
+  CHECK_FALSE(down(0));
+  CHECK_FALSE(down(0));  // from another parent, which begins anew
+  const auto whole = down(1);
+  REQUIRE(whole);
+  CHECK((whole->failure.empty() && *whole->given == much + "ab"));
+  CHECK_FALSE(down(1));  // of which the beginning is missing
+}
+
+TEST_CASE("what comes down and cannot be unpacked fails", "[fence_part]") {
+  Bench b{Bench::Role::below};
+  const auto whole = b.part.down({b.fence(), {}, std::make_shared<const std::string>("\x7f nonsense")}, b);
+  CHECK(whole.value().failure == "what its hosts have given cannot be unpacked");
+}
+
 TEST_CASE("requests are summed up on the way", "[fence_part]") {
   Bench b{Role::below};
   b.part.up(b.first, {b.fence(), 0, 1, "a", 3}, b);
@@ -123,7 +185,10 @@ TEST_CASE("a child that speaks for more than it has is given up", "[fence_part]"
     b.enter(b.first, "a");
   }
   SECTION("for nobody") {
-    b.enter(b.first, "a", 1, 0);
+    b.enter(b.first, "", 1, 0);
+  }
+  SECTION("for nobody, of a group of which it has none") {
+    b.part.up(b.first, {{2, {{5, 5}}, 1}, 0, 0, "a"}, b);
   }
   SECTION("of a group that the job has not got") {
     b.part.up(b.first, {{2, {{4, 6}}, 1}, 0, 1, {}}, b);
@@ -177,7 +242,7 @@ TEST_CASE("who still waits in a fence that is over hears so again, and nobody el
 TEST_CASE("a launcher that has heard of the end of a fence says it to a child that has not", "[fence_part]") {
   Bench b{Role::below, true};
   if (GENERATE(false, true)) b.job.loss.keep_alive = 60s;
-  b.part.down({b.fence(), {}, std::make_shared<const std::string>("ab")}, b);
+  b.part.down({b.fence(), {}, std::make_shared<const std::string>(pack_given("ab"))}, b);
   ++b.progress.epoch;
   b.enter(b.first, "a");
   CHECK(*b.answers().at(0).second.given == "ab");
@@ -221,7 +286,7 @@ TEST_CASE("what is over below is forgotten, and a launcher without a parent wait
   b.enter(b.first, "a");
   b.enter(b.second, "b");
   CHECK(b.up().empty());
-  b.part.down({b.fence(), {}, std::make_shared<const std::string>()}, b);
+  b.part.down({b.fence(), {}, std::make_shared<const std::string>(pack_given(""))}, b);
   b.way = WayUp::open;
   ++b.progress.epoch;
   b.part.turn(b);
@@ -237,7 +302,7 @@ TEST_CASE("another root is told again of the fence that a host came out of last,
       return wire::FenceUp{{2, {{4, 4}}, number}, 0, 1, std::to_string(number)};
     };
     b.part.add(own(1), b);
-    b.part.down({own(1).fence, {}, std::make_shared<const std::string>()}, b);
+    b.part.down({own(1).fence, {}, std::make_shared<const std::string>(pack_given(""))}, b);
     b.part.add(own(2), b);
     std::string given;
     for (int epoch = 1; epoch <= 2; ++epoch) {  // the second root may be lost, too

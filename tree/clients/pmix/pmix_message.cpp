@@ -59,7 +59,7 @@ std::vector<std::uint32_t> Describe::here() const {
 std::string encode(const Message& message) {
   wire::FrameWriter out;
   std::visit([&](const auto& m) { wire::put(out, m); }, message);
-  if (out.payload_size() > wire::kMaxLinkFrame) return {};
+  if (out.payload_size() > kMostFrame) return {};
   return out.take_frame(static_cast<std::uint8_t>(message.index()));
 }
 

@@ -140,6 +140,9 @@ struct Heard {
 using Message = std::variant<Describe, Over, Named, Wanted, Born, Taken, Exited, Serving, Failed, Connected,
                              Finalized, Aborting, Entered, Inquiring, Naming, Bearing, Given, Logged, Heard>;
 
+/// All that the processes of a job give for a fence goes in one.
+inline constexpr std::size_t kMostFrame = 1U << 30;
+
 /// One frame; empty: it is too large for one.
 std::string encode(const Message& message);
 
@@ -147,7 +150,7 @@ std::string encode(const Message& message);
 class Decoder {
 public:
   enum class From : std::uint8_t { launcher, helper };
-  explicit Decoder(From whom) : from_(whom), decoder_(wire::kMaxLinkFrame) {}
+  explicit Decoder(From whom) : from_(whom), decoder_(kMostFrame) {}
   void append(std::string_view bytes) { decoder_.append(bytes); }
   /// Nothing if more bytes are needed; an error (bad_peer) repeats for ever.
   Result<std::optional<Message>> next();
