@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import fcntl
 import subprocess
+import tarfile
 from pathlib import Path
 
 from vcluster import REPOSITORY
@@ -26,6 +27,28 @@ def environment(package: str) -> Path:
             if complaint is not None:
                 raise RuntimeError(f"{package} cannot be installed: {complaint}")
     return folder
+
+
+def sources(package: str) -> Path:
+    """The folder of what its makers have packed, of the version that environment() has; RuntimeError if it cannot be had."""
+    folder = environment(package)
+    unpacked = folder / "sources"
+    with (REPOSITORY / f"build/{package}.lock").open("w") as alone:
+        fcntl.flock(alone, fcntl.LOCK_EX)
+        if not unpacked.exists():
+            pip = [str(folder / "bin/pip"), "--disable-pip-version-check"]
+            shown = subprocess.run([*pip, "show", package], capture_output=True, text=True, timeout=_PIP_SECONDS, check=True).stdout
+            version = next(line.split()[1] for line in shown.splitlines() if line.startswith("Version: "))
+            complaint = _complaint([*pip, "download", "--quiet", "--no-deps", "--no-binary", ":all:", "--dest", str(folder),
+                                    f"{package}=={version}"])
+            packed = list(folder.glob(f"{package}-*.tar.gz"))
+            if complaint is not None or not packed:
+                raise RuntimeError(f"the sources of {package} cannot be had: {complaint}")
+            fresh = folder / "unpacked"
+            with tarfile.open(packed[0]) as archive:
+                archive.extractall(fresh, filter="data")
+            next(fresh.iterdir()).rename(unpacked)
+    return unpacked
 
 
 def _complaint(argv: list[str]) -> str | None:

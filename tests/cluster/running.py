@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from compiling import compile_newer
-from packages import environment
+from packages import environment, sources
 from vcluster import REPOSITORY, Cluster, Result
 
 Factory = Callable[..., Cluster]
@@ -47,6 +47,15 @@ def packaged(package: str) -> Path:
     """A Python environment that has this package; skips where there is none."""
     try:
         return environment(package)
+    except RuntimeError as wrong:
+        pytest.skip(str(wrong))
+
+
+@functools.cache
+def unpacked(package: str) -> Path:
+    """The sources of this package, as its makers have packed them; skips where they cannot be had."""
+    try:
+        return sources(package)
     except RuntimeError as wrong:
         pytest.skip(str(wrong))
 
