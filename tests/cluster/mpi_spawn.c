@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * An MPI program that has others started: mpi_spawn COUNT [INFO VALUE], each of them this program again. All
  * of them, parents and children, become one communicator, in which every process speaks to every other one.
- * COUNT a,b: two programs (MPI_Comm_spawn_multiple), so many processes of each.
+ * COUNT a,b: two programs (MPI_Comm_spawn_multiple), so many processes of each. COUNT deed DEED: the first
+ * child dies or aborts (status 9), while all others wait for it; or what is to be started is missing. A
+ * further word: nothing of that.
  */
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,15 +25,20 @@ int main(int count, char** words) {
   const int is_child = parent != MPI_COMM_NULL;
   if (is_child) {
     children = parent;
+    if (rank == 0 && !strcmp(words[1], "die")) raise(SIGKILL);
+    if (rank == 0 && !strcmp(words[1], "abort")) MPI_Abort(MPI_COMM_WORLD, 9);
     printf("child %d of %d: program %d, %s, on %s in %s\n", rank, size, is_known ? *number : -1, words[1],
            host, getcwd(folder, sizeof folder - 1));
   } else {
     MPI_Info info;
     MPI_Info_create(&info);
-    if (count == 4) MPI_Info_set(info, words[2], words[3]);
+    const char* deed = count == 4 && !strcmp(words[2], "deed") ? words[3] : NULL;
+    if (count == 4 && !deed) MPI_Info_set(info, words[2], words[3]);
     const char* comma = strchr(words[1], ',');
     char* arguments[2][3] = {{"first child", NULL, NULL}, {"second child", NULL, NULL}};
     char* commands[2] = {words[0], words[0]};
+    if (deed) arguments[0][0] = words[3];
+    if (deed && !strcmp(deed, "missing")) commands[0] = "/nowhere/child";
     char** all_arguments[2] = {arguments[0], arguments[1]};
     int counts[2] = {atoi(words[1]), comma ? atoi(comma + 1) : 0}, codes[64];
     MPI_Info infos[2] = {info, info};

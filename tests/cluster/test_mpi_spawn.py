@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mpi_programs import program
-from running import Factory, assert_good, charmrun_lines, run
+from running import Factory, assert_good, charmrun_lines, error_line, run
 from vcluster import Cluster
 
 FAMILIES = ["mpich5", "intel", "openmpi4", "openmpi5"]
@@ -81,3 +81,40 @@ def test_spares_are_there_for_processes_that_are_started(cluster: Factory, charm
     more, path = spawner(family)
     done = run(hosts, charmrun, *words(hosts, 1, "++on-host-failure", "spare", "++spare-hosts", 2), *more, path, 4)
     assert_good(done, [*born({0: "h01", 1: "h02", 2: "h02", 3: "h03"}), *merged(1, 4)])
+
+
+@pytest.mark.parametrize("family", ["mpich5", "openmpi5"])
+def test_the_end_of_a_process_that_was_started_is_that_of_the_job(cluster: Factory, charmrun: Path, family: str) -> None:
+    hosts = cluster(10)
+    more, path = spawner(family)
+    dies = error_line(run(hosts, charmrun, *words(hosts, 3), *more, path, 2, "deed", "die"), 137)
+    assert dies.startswith("h01: run: process 3: killed by signal 9 (SIGKILL: Killed) (status 137)")
+    aborts = error_line(run(hosts, charmrun, *words(hosts, 3), *more, path, 2, "deed", "abort"), 9)
+    assert aborts == "h01: run: process 3: aborted: MPI_Abort (status 9)"
+    missing = error_line(run(hosts, charmrun, *words(hosts, 3), *more, path, 2, "deed", "missing"), 125)
+    assert ": spawn: /nowhere/child: no such file" in missing
+
+
+@pytest.mark.parametrize("family", ["mpich5", "openmpi5"])
+def test_a_program_that_starts_others_is_started_again_as_a_whole(cluster: Factory, charmrun: Path, family: str) -> None:
+    hosts = cluster(10)
+    more, path = spawner(family)
+    again = ["++on-failure", "restart", "++restart-args", "never"]
+    done = run(hosts, charmrun, *words(hosts, 3), *again, *more, path, 2, "deed", "die")
+    assert done.returncode == 0, done.stderr
+    whole = [*born({0: "h01", 1: "h02"}), *merged(3, 2)]
+    assert set(whole) <= set(done.stdout.splitlines())
+    assert any("restarting the job (1 of at most 10 times)" in line for line in charmrun_lines(done))
+
+
+@pytest.mark.parametrize("family", ["mpich5", "openmpi5"])
+def test_each_program_of_a_session_may_start_others(cluster: Factory, charmrun: Path, family: str) -> None:
+    hosts = cluster(10)
+    more, path = spawner(family)
+    number = run(hosts, charmrun, "++session", "++background", "++nodelist", hosts.nodelist(range(1, 4))).stdout.strip()
+    try:
+        for _ in range(2):
+            done = run(hosts, charmrun, "++in", number, "+p3", *more, path, 3)
+            assert_good(done, [*born({0: "h01", 1: "h02", 2: "h03"}), *merged(3, 3)])
+    finally:
+        run(hosts, charmrun, "++end", number)
