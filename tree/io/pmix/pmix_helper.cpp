@@ -134,18 +134,21 @@ std::uint32_t PmixHelper::number_of(const pmix_proc_t& process) {
 
 std::optional<std::vector<wire::ProcessSet::Range>> PmixHelper::numbers_of(const pmix_proc_t* processes,
                                                                            std::size_t count) {
-  std::vector<wire::ProcessSet::Range> numbers;
+  const std::lock_guard lock{mutex_};
+  wire::ProcessSet numbers;
   for (std::size_t i = 0; i < count; ++i) {
-    pmix_proc_t first = processes[i];
-    const bool is_whole = first.rank == PMIX_RANK_WILDCARD;
-    if (is_whole) first.rank = 0;
-    const std::uint32_t number = number_of(first);
-    if (number == wire::kNoProcess) return {};
-    const std::lock_guard lock{mutex_};
-    const wire::World& world = worlds_.find(static_cast<const char*>(first.nspace))->second;
-    numbers.push_back(is_whole ? world.range() : wire::ProcessSet::Range{number, number});
+    const auto found = worlds_.find(std::string_view{static_cast<const char*>(processes[i].nspace)});
+    if (found == worlds_.end()) return {};
+    const wire::World& world = found->second;
+    const pmix_rank_t rank = processes[i].rank;
+    if (rank == PMIX_RANK_WILDCARD)
+      numbers.add(world.range());
+    else if (rank < world.size)
+      numbers.add(world.first + rank);
+    else
+      return {};
   }
-  return numbers;
+  return numbers.ranges();
 }
 
 pmix_proc_t PmixHelper::name_of(std::uint32_t process) {
