@@ -5,11 +5,15 @@
 
 #include <algorithm>
 #include <queue>
+#include <utility>
 
 namespace charmtree::proto {
 
-/// Nobody is told of worlds who comes later, and nobody counts their losses.
+/// Nobody is told of worlds who comes later, and nobody counts their losses. Where no MPI is served, a host
+/// has no say in what runs on the others.
 std::string Worlds::why_not(const wire::WorldWanted& wanted) const {
+  const wire::MpiService& mpi = job_->spawn.mpi;
+  if (!mpi.pmi && mpi.pmix == wire::MpiService::Pmix::none) return "the job serves no MPI (++pmi)";
   if (!wire::bears_growth(job_->loss.recovery))
     return "processes that go on one by one (++on-failure) have no others started";
   if (job_->keeps_alive())
@@ -29,7 +33,7 @@ std::string Worlds::why_not(const wire::WorldWanted& wanted) const {
 void Worlds::on(const wire::WorldWanted& wanted, const std::set<std::uint32_t>& absent, RootTurn& turn) {
   if (turn.is_over() || !turn.judge().launch().all_up()) return;
   const auto answer = [&](std::string failure, std::string bytes) {
-    if (!failure.empty())
+    if (!failure.empty() && !std::exchange(has_refused_, true))
       turn.say(Tone::verbose, fmt::format("process {} has no others started: {}", wanted.process, failure));
     turn.to(wanted.process, wire::Answered{wanted.process, wire::kNoProcess, wanted.id, std::move(failure),
                                            std::move(bytes)});

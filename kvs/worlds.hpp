@@ -41,6 +41,7 @@ private:
   const std::vector<Host>& hosts_;
   std::vector<std::uint32_t> processes_;  // that each host has been given so far
   std::map<Asker, std::uint32_t> begun_;  // the first process of each: it may be asked for twice
+  bool has_refused_ = false;              // which is told once
 };
 
 }  // namespace charmtree::proto

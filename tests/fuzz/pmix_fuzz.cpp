@@ -114,10 +114,12 @@ private:
       case 'L':
         server_.lost({{process, process}}, out);
         break;
-      case 'W':
-        server_.begun(
-            {service, process, {{kTotal, {"a"}, {}, true, {}}}, {{2, kTotal, 1U + at(2) % 3}}, rest}, out);
+      case 'W': {
+        const std::uint32_t first = total_, count = 1U + at(2) % 3;
+        total_ += count;
+        server_.begun({service, process, {{first, {"a"}, {}, true, {}}}, {{2, first, count}}, rest}, out);
         break;
+      }
       case 't':
         server_.tick(kNever, out);
         break;
@@ -165,9 +167,9 @@ private:
   void check(const ClientLost& o) { become(o.process, lost, joined); }
   void check(const wire::FenceUp& o) {
     require(o.processes > 0 && o.processes <= kCount && wire::is_sound(o.fence));
-    require(o.fence.processes.back().last < kTotal && o.given.size() <= kCount * wire::kMostGiven);
+    require(o.fence.processes.back().last < total_ && o.given.size() <= kCount * wire::kMostGiven);
   }
-  void check(const wire::Inquiry& o) { require(o.process == kFirst && o.about < kTotal && o.id.number > 0); }
+  void check(const wire::Inquiry& o) { require(o.process == kFirst && o.about < total_ && o.id.number > 0); }
   void check(const wire::NameInquiry& o) { require(o.process >= kFirst && o.name.size() <= wire::kMostName); }
   void check(const wire::WorldWanted& o) {
     require((past_[o.process] & joined) != 0 && o.programs.size() == 1);
@@ -184,6 +186,7 @@ private:
 
   PmixServer server_{LocalProcesses{kFirst, kCount, kTotal}, job(), 1};
   pmix::Decoder said_{pmix::Decoder::From::launcher};
+  std::uint32_t total_ = kTotal;
   bool is_open_ = true, is_ready_ = false;
   std::map<std::uint32_t, int> past_;
 };

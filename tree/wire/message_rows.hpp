@@ -182,7 +182,7 @@ inline constexpr Rows kAll{
         .most({kMaxSaid + kMostName + kMostPublished})
         .uncounted()
         .to_root(),
-    up<WorldWanted>(process(&WorldWanted::process)).most({kMaxSaid + kMostWanted}).uncounted().to_root(),
+    up<WorldWanted>(process(&WorldWanted::process)).most({kMaxSaid + kMostWanted}).to_root(),
 };
 
 template <class... Row>

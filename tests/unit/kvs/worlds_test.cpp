@@ -24,6 +24,7 @@ struct Bench {
   }
   static RootPlan plan(const wire::LossRules& loss) {
     RootPlan plan;
+    plan.job.spawn.mpi.pmi = serves_mpi;
     plan.job.hosts = 3;
     plan.job.processes = 4;
     plan.job.loss = loss;
@@ -53,6 +54,7 @@ struct Bench {
   }
   std::vector<wire::WorldBegun> begun() const { return only<wire::WorldBegun>(orders.everyone); }
 
+  static inline bool serves_mpi = true;
   Instant now{10s};
   Actions out;
   RootOrders orders;
@@ -103,6 +105,9 @@ TEST_CASE("a world that cannot be is refused, and one that comes too early is as
   CHECK(Bench({.keep_alive = 10s}).ask({Bench::program(1)})->failure.find("++keep-alive") !=
         std::string::npos);
   CHECK(Bench({.recovery = wire::Recovery::whole}).ask({Bench::program(1)})->failure.empty());
+  Bench::serves_mpi = false;
+  CHECK(Bench{}.ask({Bench::program(1)})->failure == "the job serves no MPI (++pmi)");
+  Bench::serves_mpi = true;
 }
 
 }  // namespace charmtree::worlds_test
