@@ -39,7 +39,7 @@ def sources(package: str) -> Path:
             pip = [str(folder / "bin/pip"), "--disable-pip-version-check"]
             shown = subprocess.run([*pip, "show", package], capture_output=True, text=True, timeout=_PIP_SECONDS, check=True).stdout
             version = next(line.split()[1] for line in shown.splitlines() if line.startswith("Version: "))
-            complaint = _complaint([*pip, "download", "--quiet", "--no-deps", "--no-binary", ":all:", "--dest", str(folder),
+            complaint = _complaint([*pip, "download", "--quiet", "--no-deps", "--no-binary", package, "--dest", str(folder),
                                     f"{package}=={version}"])
             packed = list(folder.glob(f"{package}-*.tar.gz"))
             if complaint is not None or not packed:
