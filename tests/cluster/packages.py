@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import fcntl
 import subprocess
-import tarfile
 from pathlib import Path
 
 from vcluster import REPOSITORY
@@ -45,9 +44,11 @@ def sources(package: str) -> Path:
             if complaint is not None or not packed:
                 raise RuntimeError(f"the sources of {package} cannot be had: {complaint}")
             fresh = folder / "unpacked"
-            with tarfile.open(packed[0]) as archive:
-                archive.extractall(fresh, filter="data")
-            next(fresh.iterdir()).rename(unpacked)
+            fresh.mkdir(exist_ok=True)
+            complaint = _complaint(["tar", "--extract", "--file", str(packed[0]), "--directory", str(fresh), "--strip-components", "1"])
+            if complaint is not None:
+                raise RuntimeError(f"the sources of {package} cannot be unpacked: {complaint}")
+            fresh.rename(unpacked)
     return unpacked
 
 
