@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <cstdlib>
+#include <ctime>
 
 #include "tests/io/ssh_fixture.hpp"
 #include "tree/io/clock.hpp"
@@ -285,11 +286,11 @@ TEST_CASE("a configuration that ssh refuses, and an ssh that hangs, are errors",
 
 TEST_CASE("ten thousand names are settled in a moment", "[ssh_config]") {
   Setting setting("Host node*\n HostName %h.x\nHost *5\n User five");
-  const Instant begun = now();
+  const std::clock_t begun = std::clock();  // of ours: others may keep us waiting
   const SshAnswers answers = setting.ask(many("node", 10'000));
   CHECK(answers.asked == 2);
   CHECK(answers.settings.size() == 2);
-  CHECK(now() - begun < 5s);
+  CHECK(std::clock() - begun < 5 * CLOCKS_PER_SEC);
 }
 
 TEST_CASE("groups follow includes, quotes, equal signs and negation", "[ssh_config]") {
