@@ -6,6 +6,7 @@
  * further word: nothing of that.
  */
 #include <mpi.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,8 +26,11 @@ int main(int count, char** words) {
   const int is_child = parent != MPI_COMM_NULL;
   if (is_child) {
     children = parent;
-    if (rank == 0 && !strcmp(words[1], "die")) raise(SIGKILL);
-    if (rank == 0 && !strcmp(words[1], "abort")) MPI_Abort(MPI_COMM_WORLD, 9);
+    const int dies = !strcmp(words[1], "die"), aborts = !strcmp(words[1], "abort");
+    if ((dies || aborts) && rank != 0) pause();  // who speaks to it may abort before its end is known
+    if (dies || aborts) poll(NULL, 0, 500);      // until the others are here
+    if (dies) raise(SIGKILL);
+    if (aborts) MPI_Abort(MPI_COMM_WORLD, 9);
     printf("child %d of %d: program %d, %s, on %s in %s\n", rank, size, is_known ? *number : -1, words[1],
            host, getcwd(folder, sizeof folder - 1));
   } else {
@@ -52,6 +56,7 @@ int main(int count, char** words) {
       MPI_Finalize();
       return 0;
     }
+    if (deed) pause();
   }
   MPI_Intercomm_merge(children, is_child, &all);
   int whole, place, good = 1;
