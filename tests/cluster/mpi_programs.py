@@ -3,14 +3,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+from collections.abc import Iterator
 from pathlib import Path
 
 from compiling import compile_newer
-from running import packaged
-from vcluster import REPOSITORY
+from running import packaged, run
+from vcluster import REPOSITORY, Cluster
 
 FAMILIES = ["mpich4", "mpich5", "intel", "openmpi4", "openmpi5"]
+
+
+@contextlib.contextmanager
+def session(hosts: Cluster, charmrun: Path) -> Iterator[str]:
+    """The number of a session on three hosts, which ends with the block."""
+    number = run(hosts, charmrun, "++session", "++background", "++nodelist", hosts.nodelist(range(1, 4))).stdout.strip()
+    try:
+        yield number
+    finally:
+        run(hosts, charmrun, "++end", number)
 
 
 @functools.cache

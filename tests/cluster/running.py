@@ -42,22 +42,23 @@ def compiled(charmrun: Path, source: str, *libraries: str) -> Path:
     return path
 
 
+def _or_skipped(make: Callable[[str], Path], package: str) -> Path:
+    try:
+        return make(package)
+    except RuntimeError as wrong:
+        pytest.skip(str(wrong))
+
+
 @functools.cache
 def packaged(package: str) -> Path:
     """A Python environment that has this package; skips where there is none."""
-    try:
-        return environment(package)
-    except RuntimeError as wrong:
-        pytest.skip(str(wrong))
+    return _or_skipped(environment, package)
 
 
 @functools.cache
 def unpacked(package: str) -> Path:
     """The sources of this package, as its makers have packed them; skips where they cannot be had."""
-    try:
-        return sources(package)
-    except RuntimeError as wrong:
-        pytest.skip(str(wrong))
+    return _or_skipped(sources, package)
 
 
 def charm4py() -> Path:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mpi_programs import FAMILIES, program
+from mpi_programs import FAMILIES, program, session
 from running import Factory, assert_good, charmrun_lines, command, error_line, gate, run
 from vc_job import Job, patience
 from vcluster import REPOSITORY, Cluster, Result
@@ -140,12 +140,9 @@ def test_a_program_is_started_again_as_a_whole(cluster: Factory, charmrun: Path,
 def test_programs_of_a_session_follow_each_other(cluster: Factory, charmrun: Path, family: str) -> None:
     hosts = cluster(10)
     more, path = program(family)
-    number = run(hosts, charmrun, "++session", "++background", "++nodelist", hosts.nodelist(range(1, 4))).stdout.strip()
-    try:
+    with session(hosts, charmrun) as number:
         for _ in range(2):
             assert_good(run(hosts, charmrun, "++in", number, "+p6", *more, path), good(6))
-    finally:
-        run(hosts, charmrun, "++end", number)
 
 
 def test_a_job_outlives_its_root(cluster: Factory, charmrun: Path) -> None:

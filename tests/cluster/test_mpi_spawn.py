@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mpi_programs import program
+from mpi_programs import program, session
 from running import Factory, assert_good, charmrun_lines, error_line, run
 from vcluster import Cluster
 
@@ -111,10 +111,7 @@ def test_a_program_that_starts_others_is_started_again_as_a_whole(cluster: Facto
 def test_each_program_of_a_session_may_start_others(cluster: Factory, charmrun: Path, family: str) -> None:
     hosts = cluster(10)
     more, path = spawner(family)
-    number = run(hosts, charmrun, "++session", "++background", "++nodelist", hosts.nodelist(range(1, 4))).stdout.strip()
-    try:
+    with session(hosts, charmrun) as number:
         for _ in range(2):
             done = run(hosts, charmrun, "++in", number, "+p3", *more, path, 3)
             assert_good(done, [*born({0: "h01", 1: "h02", 2: "h03"}), *merged(3, 3)])
-    finally:
-        run(hosts, charmrun, "++end", number)

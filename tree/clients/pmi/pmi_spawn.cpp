@@ -61,11 +61,9 @@ void PmiSpawn::heed(std::string_view value) {
   if (key_ == "wdir") program_.program.directory = value;
   if (key_ == "path") path_ = value;
   if (key_ != "host" && key_ != "hosts") return;
-  while (!value.empty()) {
-    const std::string_view name = value.substr(0, value.find_first_of(", "));
-    value.remove_prefix(std::min(value.size(), name.size() + 1));
-    if (!name.empty()) program_.hosts.emplace_back(name);
-  }
+  std::string list{value};
+  std::replace(list.begin(), list.end(), ' ', ',');
+  for (std::string& name : split_list(list)) program_.hosts.push_back(std::move(name));
 }
 
 std::string PmiSpawn::end_block() {

@@ -48,10 +48,7 @@ bool is_of_launcher(const Message& message) {
 std::vector<std::uint32_t> Describe::here() const {
   std::vector<std::uint32_t> all;
   for (const Node& node : nodes) {
-    if (node.name != host_name) continue;
-    for (const auto& [from, to] : node.ranks) {
-      for (std::uint64_t rank = from; rank <= to; ++rank) all.push_back(static_cast<std::uint32_t>(rank));
-    }
+    if (node.name == host_name) node.for_each_rank([&](std::uint32_t rank) { all.push_back(rank); });
   }
   return all;
 }

@@ -30,6 +30,12 @@ namespace charmtree::pmix {
 struct Node {
   std::string name;  // no other one's
   std::vector<wire::ProcessSet::Range> ranks;
+  template <class F>
+  void for_each_rank(F&& act) const {
+    for (const auto& [first, last] : ranks) {
+      for (std::uint64_t rank = first; rank <= last; ++rank) act(static_cast<std::uint32_t>(rank));
+    }
+  }
 };
 /// A world, of `size` processes from number `first` on.
 struct Describe {

@@ -20,13 +20,6 @@ pmix_proc_t process_of(const std::string& name_space, std::uint32_t rank) {
 
 namespace {
 
-template <class F>
-void for_each_rank(const pmix::Node& node, F&& act) {
-  for (const auto& [first, last] : node.ranks) {
-    for (std::uint64_t rank = first; rank <= last; ++rank) act(static_cast<std::uint32_t>(rank));
-  }
-}
-
 /// "a,b,c", and "0,1;2,3" of their processes.
 std::pair<std::string, std::string> maps_of(const pmix::Describe& job) {
   std::string nodes, processes;
@@ -37,7 +30,7 @@ std::pair<std::string, std::string> maps_of(const pmix::Describe& job) {
     }
     nodes += node.name;
     bool is_first = true;
-    for_each_rank(node, [&](std::uint32_t rank) {
+    node.for_each_rank([&](std::uint32_t rank) {
       processes += fmt::format("{}{}", std::exchange(is_first, false) ? "" : ",", rank);
     });
   }
@@ -58,7 +51,7 @@ void add_programs(const pmix::Describe& job, const PmixLibrary& library, InfoLis
   }
   for (std::uint32_t node = 0; node < job.nodes.size(); ++node) {
     std::uint16_t on_host = 0;
-    for_each_rank(job.nodes[node], [&](std::uint32_t rank) {
+    job.nodes[node].for_each_rank([&](std::uint32_t rank) {
       const std::uint32_t number = wire::program_of(job.programs, rank),
                           in_program = rank - job.programs[number];
       InfoList process{library};
