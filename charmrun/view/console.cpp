@@ -197,6 +197,7 @@ void Console::show(proto::Show action) {
     progress_line({});
     await_progress(kProgressFrom);
   }
+  if (terminal_) terminal_->take_output();
   news_.output(action);
   if (!news_.have_stdout()) return output_.show(std::move(action));
   if (action.output.wants_receipt) output_.confirm_passed(action.output.process);

@@ -55,7 +55,7 @@ std::optional<wire::WindowSize> UserTerminal::size() {
 void UserTerminal::watch_signals() {
   signals_.async_wait([this](error_code ec, int signal) {
     if (ec) return;
-    if (signal == SIGCONT && wanted_) {
+    if (signal == SIGCONT && wanted_ != Taken::nothing) {
       enter();
     } else if (const auto now = size(); signal == SIGWINCH && now) {
       resized_(*now);
@@ -68,9 +68,19 @@ bool UserTerminal::in_foreground() const {
   return ::tcgetpgrp(fd_) == ::getpgrp();
 }
 
+void UserTerminal::take_output() {
+  if (wanted_ == Taken::nothing && !given_back_) want(Taken::output);
+}
+
 void UserTerminal::take() {
-  wanted_ = is_terminal_;
-  if (wanted_ && !raw_) enter();
+  given_back_ = false;
+  want(Taken::keys);
+}
+
+void UserTerminal::want(Taken what) {
+  if (!is_terminal_) return;
+  wanted_ = what;
+  if (has_ != what) enter();
 }
 
 void UserTerminal::enter() {
@@ -89,18 +99,22 @@ void UserTerminal::enter() {
     if (keeper_ < 0) return;
   }
   termios modes = before_;
-  ::cfmakeraw(&modes);
+  if (wanted_ == Taken::keys)
+    ::cfmakeraw(&modes);
+  else
+    modes.c_oflag &= ~static_cast<tcflag_t>(OPOST);
   set_modes(fd_, modes);
-  raw_ = true;
+  has_ = wanted_;
 }
 
 void UserTerminal::leave() {
-  if (!std::exchange(raw_, false)) return;
+  if (std::exchange(has_, Taken::nothing) == Taken::nothing) return;
   if (in_foreground()) set_modes(fd_, before_);
 }
 
 void UserTerminal::give_back() {
-  wanted_ = false;
+  given_back_ = true;
+  wanted_ = Taken::nothing;
   leave();
   if (keeper_ < 0) return;
   (void)!::write(keeper_pipe_.get(), "", 1);

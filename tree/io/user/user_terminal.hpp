@@ -8,6 +8,7 @@
 #include <sys/types.h>
 #include <termios.h>
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 
@@ -26,26 +27,33 @@ public:
   UserTerminal& operator=(const UserTerminal&) = delete;
   ~UserTerminal() { give_back(); }
 
+  /// Shows what it is given as it is, as soon as we are in its foreground: a process may have written before
+  /// anybody reads keys. Not again once it has been given back.
+  void take_output();
   /// Raw from now on, as soon as we are in its foreground.
   void take();
   void give_back();
   /// Not raw until we are told to go on (SIGCONT).
   void leave();
   /// Lines need a carriage return to begin at the left.
-  bool raw() const { return raw_; }
+  bool raw() const { return has_ != Taken::nothing; }
 
   /// Of the terminal that is our stdin, stdout or stderr.
   static std::optional<wire::WindowSize> size();
 
 private:
+  enum class Taken : std::uint8_t { nothing, output, keys };
+
   void watch_signals();
+  void want(Taken what);
   void enter();
   bool in_foreground() const;
 
   int fd_;
   std::function<void(wire::WindowSize)> resized_;
   asio::signal_set signals_;
-  bool is_terminal_, wanted_ = false, raw_ = false;
+  bool is_terminal_, given_back_ = false;
+  Taken wanted_ = Taken::nothing, has_ = Taken::nothing;
   termios before_{};
   pid_t keeper_ = -1;
   UniqueFd keeper_pipe_;
