@@ -154,12 +154,15 @@ def test_charm4py_goes_on_from_its_files(
     folder = new_folder(hosts)
     options = ["++on-failure", "restart", "+p6", "++nodelist", hosts.nodelist(3)]
     program = [charm4py(), PROGRAMS / "checkpoint.py", folder, "700"]
+    hold = hosts.path(0, f"{folder}/hold")
+    hold.touch()  # the program is still there when it is struck
     job = Job(hosts, range(3), [charmrun, *options, *program])
     job.until(hosts.path(0, f"{folder}/cell0.200").exists, "step 200")
     if what == "process":
         kill(next(one for one in job.running("python") if rank(one) == 3))
     elif what == "host":
         everything_on(job, 2, "python")
+    hold.unlink()
     assert job.wait() == 0, job.said()
     assert (AGAIN.format(1) in job.err) == (what != "nothing"), job.said()
     starts = [int(line.split()[-1]) for line in job.out.splitlines() if line.startswith("from step")]

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files as checkpoints: an array relaxes towards the mean, and every element writes its state to FOLDER.
 
-checkpoint.py FOLDER STEPS [STOP]: up to step STEPS, from the last complete checkpoint; status 9 after step STOP.
+checkpoint.py FOLDER STEPS [STOP]: up to step STEPS, from the last complete checkpoint; status 9 after step STOP. Each
+element waits at step 300 while there is a file FOLDER/hold.
 """
 
 import json
+import time
 from pathlib import Path
 
 from charm4py import Array, Channel, Chare, Reducer, charm, coro
 
-ELEMENTS, EVERY = 6, 5  # elements of the ring, steps between checkpoints
+ELEMENTS, EVERY, HOLD = 6, 5, 300  # elements of the ring, steps between checkpoints, the step of FOLDER/hold
 
 
 class Cell(Chare):
@@ -27,6 +29,8 @@ class Cell(Chare):
                 side.send(self.value)
             self.value = (self.value + sum(side.recv() for side in sides)) / 3
             self.step += 1
+            while self.step == HOLD and self.file.with_name("hold").exists():
+                time.sleep(0.01)
             if self.step % EVERY == 0:
                 Path(f"{self.file}.{self.step}").write_text(json.dumps(self.value))
         self.contribute(self.value, Reducer.gather, done)
