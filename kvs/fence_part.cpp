@@ -51,10 +51,17 @@ std::optional<std::uint32_t> lost_of(const Ranges& group, const wire::ProcessSet
   return {};
 }
 
+const wire::Fence& fence_of(const wire::FenceUp& own) {
+  return own.fence;
+}
+const wire::Fence& fence_of(const FencePart::Pieces& pieces) {
+  return pieces.front().fence;
+}
+
 /// In the place of the last one of its group.
 template <class M>
 void replace(std::vector<M>& all, M one) {
-  std::erase_if(all, [&](const M& each) { return each.fence.same_group(one.fence); });
+  std::erase_if(all, [&](const M& each) { return fence_of(each).same_group(fence_of(one)); });
   all.push_back(std::move(one));
 }
 
@@ -67,11 +74,10 @@ void in_pieces(const std::string& whole, F&& act) {
   }
 }
 
-std::vector<wire::FenceDown> pieces_of(const wire::FenceDown& over) {
-  if (!over.given || over.given->size() <= FencePart::kMostPiece) return {over};
-  std::vector<wire::FenceDown> pieces;
-  in_pieces(*over.given, [&](std::size_t at, std::string piece, bool more) {
-    pieces.push_back({over.fence, {}, std::make_shared<const std::string>(std::move(piece)), at, more});
+FencePart::Pieces pieces_of(const wire::Fence& fence, const std::string& packed) {
+  FencePart::Pieces pieces;
+  in_pieces(packed, [&](std::size_t at, std::string piece, bool more) {
+    pieces.push_back({fence, {}, std::make_shared<const std::string>(std::move(piece)), at, more});
   });
   return pieces;
 }
@@ -115,8 +121,8 @@ void FencePart::up(LinkId link, wire::FenceUp piece, Turn& turn) {
   begin_epoch(turn);
   if (piece.epoch != epoch_) return;  // it is about to hear of ours, and will say it again
   if (!may_say(link, piece, turn)) return turn.give_up(link, Trust::lie());
-  if (auto known = answer(piece.fence, turn)) {
-    for (wire::FenceDown& each : pieces_of(*known)) turn.hand_down_by(link, std::move(each));
+  if (Pieces known = answer(piece.fence, turn); !known.empty()) {
+    for (wire::FenceDown& each : known) turn.hand_down_by(link, std::move(each));
     const Seat seat = turn.seat();  // a root that has taken over may not know it yet
     if (seat.is_root() || !seat.job.keeps_alive()) return;
   }
@@ -149,52 +155,51 @@ void FencePart::open_again(Turn& turn) {
 }
 
 /// How it has ended; at the root also how it must end.
-std::optional<wire::FenceDown> FencePart::answer(const wire::Fence& fence, Turn& turn) const {
+FencePart::Pieces FencePart::answer(const wire::Fence& fence, Turn& turn) const {
   const Seat seat = turn.seat();
-  for (const wire::FenceDown& over : over_) {
-    if (over.fence.same_group(fence) && fence.number <= over.fence.number) return over;
+  for (const Pieces& over : over_) {
+    if (fence_of(over).same_group(fence) && fence.number <= fence_of(over).number) return over;
   }
   const auto lost = lost_of(fence.processes, seat.progress.lost);
   if (!lost || !seat.is_root()) return {};
-  return wire::FenceDown{fence, fmt::format("process {} is lost", *lost),
-                         std::make_shared<const std::string>()};
+  return {{fence, fmt::format("process {} is lost", *lost), std::make_shared<const std::string>()}};
 }
 
-void FencePart::keep(const wire::FenceDown& over, Turn& turn) {
+void FencePart::keep(const Pieces& over, Turn& turn) {
   if (turn.seat().job.repairs()) replace(over_, over);
 }
 
 /// Pieces come in their order; of one that has come over two ways the second begins anew.
-std::optional<wire::FenceDown> FencePart::down(const wire::FenceDown& piece, Turn& turn) {
+FencePart::Pieces FencePart::down(const wire::FenceDown& piece, Turn& turn) {
   if (!piece.failure.empty() || !piece.given) {
-    over(piece, turn);
-    return piece;
+    over({piece}, turn);
+    return {piece};
   }
-  std::string& bytes = arriving_[piece.fence];
-  if (piece.offset == 0) bytes.clear();
-  if (piece.offset != bytes.size()) return {};
-  bytes += *piece.given;
+  Pieces& pieces = arriving_[piece.fence];
+  if (piece.offset == 0) pieces.clear();
+  const std::size_t there = pieces.empty() ? 0 : pieces.back().offset + pieces.back().given->size();
+  if (piece.offset != there) return {};
+  pieces.push_back(piece);
   if (piece.more) return {};
-  const std::size_t most = wire::kMostGiven * std::size_t{turn.seat().job.processes};
-  auto given = unpack_given(bytes, most);
-  wire::FenceDown whole{piece.fence, {}, std::make_shared<const std::string>(std::move(bytes))};
-  arriving_.erase(piece.fence);
+  Pieces whole = std::move(pieces);
+  std::erase_if(arriving_, [&](const auto& each) {  // what is left of one before it, which nobody awaits
+    return each.first.same_group(piece.fence) && each.first.number <= piece.fence.number;
+  });
   over(whole, turn);
-  if (!given) whole.failure = "what its hosts have given cannot be unpacked";
-  whole.given = std::make_shared<const std::string>(given ? std::move(*given) : std::string{});
   return whole;
 }
 
 /// Of one that has failed, another host may still wait for the end of one before it.
-void FencePart::over(const wire::FenceDown& message, Turn& turn) {
-  const bool is_good = message.failure.empty();
-  if (is_good) keep(message, turn);
-  const auto found = open_.find(message.fence);
+void FencePart::over(const Pieces& pieces, Turn& turn) {
+  const wire::Fence& fence = fence_of(pieces);
+  const bool is_good = pieces.front().failure.empty();
+  if (is_good) keep(pieces, turn);
+  const auto found = open_.find(fence);
   if (found != open_.end() && found->second.own && is_good && turn.seat().job.keeps_alive())
     replace(last_, std::move(*found->second.own));
   std::erase_if(open_, [&](const auto& each) {
-    const std::uint32_t number = each.first.number, over = message.fence.number;
-    return each.first.same_group(message.fence) && (is_good ? number <= over : number == over);
+    const std::uint32_t number = each.first.number;
+    return each.first.same_group(fence) && (is_good ? number <= fence.number : number == fence.number);
   });
 }
 
@@ -223,12 +228,12 @@ void FencePart::hand_on(const wire::Fence& fence, Open& open, Turn& turn) {
     return;
   }
   if (open.entered < wire::size_of(fence.processes)) return;
-  wire::FenceDown message{fence, {}, std::make_shared<const std::string>(pack_given(open.given))};
+  const Pieces pieces = pieces_of(fence, pack_given(open.given));
   if (seat.job.reports.stamps)
     turn.act(FenceOver{fence, open.requests, open.given.size(), open.begun, turn.now()});
-  open_.erase(message.fence);
-  for (const wire::FenceDown& piece : pieces_of(message)) turn.hand_down_all(piece);
-  keep(message, turn);
+  open_.erase(fence_of(pieces));
+  for (const wire::FenceDown& piece : pieces) turn.hand_down_all(piece);
+  keep(pieces, turn);
 }
 
 }  // namespace charmtree::proto

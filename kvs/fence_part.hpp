@@ -36,8 +36,11 @@ public:
   /// All processes of this host that take part are in.
   void add(wire::FenceUp own, Turn& turn);
   void up(LinkId link, wire::FenceUp piece, Turn& turn);
-  /// A piece of what all have given. Those of this host are told of the whole, once it is here, unpacked.
-  std::optional<wire::FenceDown> down(const wire::FenceDown& piece, Turn& turn);
+  /// Of what all have given, in order; or how it has failed.
+  using Pieces = std::vector<wire::FenceDown>;
+  /// A piece. All of them, once they are here: those of this host are told of the whole (kvs/given). Empty:
+  /// not yet.
+  Pieces down(const wire::FenceDown& piece, Turn& turn);
   /// What is complete goes on.
   void turn(Turn& turn);
 
@@ -61,16 +64,16 @@ private:
   Open& open(const wire::Fence& fence, Turn& turn);
   void begin_epoch(Turn& turn);
   void open_again(Turn& turn);
-  std::optional<wire::FenceDown> answer(const wire::Fence& fence, Turn& turn) const;
-  void keep(const wire::FenceDown& over, Turn& turn);
-  void over(const wire::FenceDown& over, Turn& turn);
+  Pieces answer(const wire::Fence& fence, Turn& turn) const;
+  void keep(const Pieces& over, Turn& turn);
+  void over(const Pieces& over, Turn& turn);
   void hand_on(const wire::Fence& fence, Open& open, Turn& turn);
 
   std::map<wire::Fence, Open> open_;
-  std::map<wire::Fence, std::string> arriving_;  // what has come of them from above
+  std::map<wire::Fence, Pieces> arriving_;  // what has come of them from above
   // The last of each group that went well, packed: in jobs that repair themselves; of this host, if another
   // root may ask.
-  std::vector<wire::FenceDown> over_;
+  std::vector<Pieces> over_;
   std::vector<wire::FenceUp> last_;
   std::uint32_t epoch_ = 0;
 };

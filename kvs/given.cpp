@@ -47,4 +47,16 @@ std::optional<std::string> unpack_given(std::string_view packed, std::size_t mos
   return given;
 }
 
+wire::FenceDown whole_fence(const std::vector<wire::FenceDown>& pieces, std::size_t most) {
+  const wire::FenceDown& first = pieces.front();
+  if (!first.failure.empty() || !first.given) return first;
+  std::string joined;
+  for (const wire::FenceDown& each : pieces) {
+    if (pieces.size() > 1) joined += *each.given;
+  }
+  auto given = unpack_given(pieces.size() > 1 ? joined : *first.given, most);
+  return {first.fence, given ? "" : "what its hosts have given cannot be unpacked",
+          std::make_shared<const std::string>(given ? std::move(*given) : std::string{})};
+}
+
 }  // namespace charmtree::proto

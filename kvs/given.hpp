@@ -7,6 +7,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "tree/wire/kvs_messages.hpp"
 
 namespace charmtree::proto {
 
@@ -14,5 +17,7 @@ namespace charmtree::proto {
 std::string pack_given(std::string_view given);
 /// Nothing: it has not been packed so, or is of more than `most` bytes.
 std::optional<std::string> unpack_given(std::string_view packed, std::size_t most);
+/// The whole of a fence, unpacked, of its pieces (not none); of more than `most` bytes it has failed.
+wire::FenceDown whole_fence(const std::vector<wire::FenceDown>& pieces, std::size_t most);
 
 }  // namespace charmtree::proto

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kvs/given.hpp"
 #include "tree/base/overloaded.hpp"
 #include "tree/node/node.hpp"
 #include "tree/wire/message_rows.hpp"
@@ -204,7 +205,9 @@ void Node::from_parent(const wire::Message& message) {
       },
       [&](const wire::FenceDown& m) {
         hand_down_all(message);
-        if (const auto whole = run_->fences.down(m, *this)) host_part.down(*whole, *this);
+        const auto pieces = run_->fences.down(m, *this);
+        const std::size_t most = wire::kMostGiven * std::size_t{seat().job.processes};
+        if (!pieces.empty()) host_part.down(whole_fence(pieces, most), *this);
       },
       [&](const wire::Resend& m) {
         hand_down_all(message);

@@ -140,18 +140,20 @@ TEST_CASE("what is too large for one message goes in pieces, up and down", "[fen
   const auto down = [&](std::size_t which) {
     return below.part.down(std::get<wire::FenceDown>(pieces[which]), below);
   };
-  CHECK_FALSE(down(0));
-  CHECK_FALSE(down(0));  // from another parent, which begins anew
-  const auto whole = down(1);
-  REQUIRE(whole);
-  CHECK((whole->failure.empty() && *whole->given == much + "ab"));
-  CHECK_FALSE(down(1));  // of which the beginning is missing
+  CHECK(down(0).empty());
+  CHECK(down(0).empty());  // from another parent, which begins anew
+  const auto both = down(1);
+  REQUIRE(both.size() == 2);
+  const wire::FenceDown whole = whole_fence(both, much.size() + 2);
+  CHECK((whole.failure.empty() && *whole.given == much + "ab"));
+  CHECK_FALSE(whole_fence(both, much.size()).failure.empty());
+  CHECK(down(1).empty());  // of which the beginning is missing
 }
 
 TEST_CASE("what comes down and cannot be unpacked fails", "[fence_part]") {
   Bench b{Bench::Role::below};
-  const auto whole = b.part.down({b.fence(), {}, std::make_shared<const std::string>("\x7f nonsense")}, b);
-  CHECK(whole.value().failure == "what its hosts have given cannot be unpacked");
+  const auto all = b.part.down({b.fence(), {}, std::make_shared<const std::string>("\x7f nonsense")}, b);
+  CHECK(whole_fence(all, 99).failure == "what its hosts have given cannot be unpacked");
 }
 
 TEST_CASE("requests are summed up on the way", "[fence_part]") {
