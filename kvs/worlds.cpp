@@ -13,7 +13,7 @@ namespace charmtree::proto {
 /// has no say in what runs on the others.
 std::string Worlds::why_not(const wire::WorldWanted& wanted) const {
   const wire::MpiService& mpi = job_->spawn.mpi;
-  if (!mpi.pmi && mpi.pmix == wire::MpiService::Pmix::none) return "the job serves no MPI (++pmi)";
+  if (!mpi.is_any()) return "the job serves no MPI (++pmi)";
   if (!wire::bears_growth(job_->loss.recovery))
     return "processes that go on one by one (++on-failure) have no others started";
   if (job_->keeps_alive())

@@ -200,9 +200,11 @@ constexpr std::array kTable = {
     OptionRow{"kill-on-exit", Topic::program, at<&O::Process::kill_on_exit>, "", "off",
               "a process that exits with another status than 0 ends the job at once (plain programs; of "
               "Charm++ programs any process that is lost does)"},
-    OptionRow{"pmi", Topic::program, at<&O::Process::pmi>, "VERSION", "auto",
-              "by what an MPI program finds its other processes: 1: PMI-1 (MPICH, Intel MPI and their kin); "
-              "pmix: PMIx (Open MPI); none: not at all; auto: by what it needs, as far as that shows"},
+    OptionRow{
+        "pmi", Topic::program, at<&O::Process::pmi>, "VERSION", "auto",
+        "by what an MPI program finds its other processes: 1: PMI-1 (MPICH, Intel MPI and their kin), or "
+        "PMI-2 for who asks for it; 2: such libraries are told to ask for PMI-2; pmix: PMIx (Open MPI); "
+        "none: not at all; auto: by what it needs, as far as that shows"},
     OptionRow{"singletons", Topic::program, at<&O::Process::singletons>, "", "off",
               "serve no MPI, and start an MPI program more than once all the same: each process is a job of "
               "size 1"},
@@ -451,7 +453,7 @@ struct Setter {
     return one_of(member, {"report", "kill"});
   }
   Result<void> operator()(OptionMember<Pmi> member) const {
-    return one_of(member, {"auto", "1", "pmix", "none"});
+    return one_of(member, {"auto", "1", "2", "pmix", "none"});
   }
   Result<void> operator()(OptionMember<Variables> member) const {
     if (const auto wanted = proto::why_not_settable(value.text); !wanted.empty())

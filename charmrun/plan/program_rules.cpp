@@ -48,19 +48,21 @@ wire::Recovery recovery_of(const Options& options, const wire::ProgramTraits& tr
 /// Charm++'s own programs find each other by us already, and inherit nothing. PMIx takes a helper on each
 /// host, which only programs get that can use it.
 wire::MpiService mpi_service(const Options& options, const wire::ProgramTraits& traits) {
-  using Pmix = wire::MpiService::Pmix;
+  using Service = wire::MpiService;
+  using Pmix = Service::Pmix;
   const Options::Process& wish = options.process;
-  if (wish.pmi == Pmi::pmi1) return {true, Pmix::none};
-  if (wish.pmi == Pmi::pmix) return {false, Pmix::needed};
+  if (wish.pmi == Pmi::pmi1) return {Service::Pmi::one, Pmix::none};
+  if (wish.pmi == Pmi::pmi2) return {Service::Pmi::two, Pmix::none};
+  if (wish.pmi == Pmi::pmix) return {Service::Pmi::none, Pmix::needed};
   if (wish.pmi == Pmi::none || wish.singletons || traits.netstart || traits.charm4py)
-    return {false, Pmix::none};
+    return {Service::Pmi::none, Pmix::none};
   switch (traits.by_mpi()) {
     case wire::Mpi::open_mpi:
-      return {false, Pmix::needed};
+      return {Service::Pmi::none, Pmix::needed};
     case wire::Mpi::unknown:
-      return {true, Pmix::wanted};
+      return {Service::Pmi::one, Pmix::wanted};
     default:
-      return {true, Pmix::none};
+      return {Service::Pmi::one, Pmix::none};
   }
 }
 

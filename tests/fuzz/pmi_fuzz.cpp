@@ -103,8 +103,11 @@ private:
   }
 
   void check(const ToClient& o) {
-    require(open_.contains(o.client) && o.bytes.starts_with("cmd=") && o.bytes.ends_with('\n'));
-    require(std::count(o.bytes.begin(), o.bytes.end(), '\n') == 1);
+    require(open_.contains(o.client));
+    const auto ends = std::count(o.bytes.begin(), o.bytes.end(), '\n');
+    if (o.bytes.starts_with("cmd=")) return require(o.bytes.ends_with('\n') && ends == 1);
+    const PmiExtent frame = first_request(PmiVersion::two, o.bytes);
+    require(frame.is_sound && frame.end == o.bytes.size() && o.bytes.ends_with(';'));
   }
   void check(const CloseClient& o) { require(open_.erase(o.client) == 1); }
   void check(const Joined& o) { become(o.process, joined, 0); }

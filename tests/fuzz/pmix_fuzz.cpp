@@ -130,8 +130,10 @@ private:
   static wire::JobSpec job() {
     wire::JobSpec job;
     job.processes = kTotal;
-    job.spawn.mpi = {
-        false, wire::MpiService::Pmix::needed, {{0, 1, 2}, {1, 1, 3}, {2, 1, 1}}, {"a", "a", "b"}};
+    job.spawn.mpi = {wire::MpiService::Pmi::none,
+                     wire::MpiService::Pmix::needed,
+                     {{0, 1, 2}, {1, 1, 3}, {2, 1, 1}},
+                     {"a", "a", "b"}};
     return job;
   }
   void receive(const std::string& bytes, ClientOutputs& out) {

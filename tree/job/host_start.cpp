@@ -106,7 +106,8 @@ void HostStart::start(std::uint32_t number, std::vector<std::string> more_argume
   const std::uint32_t rank = turn.own.local().rank_of(number);
   if (!bindings_.empty() && bindings_[rank].by == wire::Binding::By::launcher)
     spawn.cpus = bindings_[rank].pus;
-  if (turn.job.spawn.mpi.pmi) spawn.environment = pmi_variables(place_of(number, turn));
+  if (const auto pmi = turn.job.spawn.mpi.pmi; pmi != wire::MpiService::Pmi::none)
+    spawn.environment = pmi_variables(pmi, place_of(number, turn));
   if (const auto its = variables_.find(number); its != variables_.end())
     spawn.environment.insert(spawn.environment.end(), its->second.begin(), its->second.end());
   turn.out.push_back(std::move(spawn));

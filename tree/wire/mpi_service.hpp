@@ -19,16 +19,22 @@ struct HostRun {
 void append(std::vector<HostRun>& layout, std::uint32_t host, std::uint32_t processes);
 
 struct MpiService {
+  enum class Pmi : std::uint8_t {
+    none,
+    one,  // and two, for who asks for that
+    two,  // libraries are told to speak it
+  };
   enum class Pmix : std::uint8_t {
     none,
     wanted,  // where a library for it is found
     needed,  // without it a host cannot be in the job
   };
-  bool pmi = true;  // each process gets a connection over which it may speak PMI
+  Pmi pmi = Pmi::one;  // each process gets a connection over which it may speak this version
   Pmix pmix = Pmix::none;
   std::vector<HostRun> layout = {};     // of the processes, in their order; empty: not known yet
   std::vector<std::string> names = {};  // of all hosts, by index, if there is PMIx
   std::string name_space = {};          // of its processes: other users, who cannot know it, cannot be one
+  bool is_any() const { return pmi != Pmi::none || pmix != Pmix::none; }
   friend bool operator==(const MpiService&, const MpiService&) = default;
 };
 

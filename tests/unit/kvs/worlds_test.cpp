@@ -24,7 +24,7 @@ struct Bench {
   }
   static RootPlan plan(const wire::LossRules& loss) {
     RootPlan plan;
-    plan.job.spawn.mpi.pmi = serves_mpi;
+    if (!serves_mpi) plan.job.spawn.mpi.pmi = wire::MpiService::Pmi::none;
     plan.job.hosts = 3;
     plan.job.processes = 4;
     plan.job.loss = loss;

@@ -118,8 +118,10 @@ TEST_CASE(
     "PMI is offered to all but Charm++ programs, PMIx to those that need it, unless the user says more") {
   using Pmix = wire::MpiService::Pmix;
   Options options;
-  const wire::MpiService pmi{true, Pmix::none}, pmix{false, Pmix::needed}, both{true, Pmix::wanted},
-      none{false, Pmix::none};
+  using Service = wire::MpiService;
+  const Service pmi{Service::Pmi::one, Pmix::none}, pmix{Service::Pmi::none, Pmix::needed},
+      both{Service::Pmi::one, Pmix::wanted}, none{Service::Pmi::none, Pmix::none},
+      second{Service::Pmi::two, Pmix::none};
   const auto offer = [&](Kind kind) { return mpi_service(options, traits_of(kind)); };
   for (const Kind kind : {Kind::plain, Kind::mpich, Kind::script}) CHECK(offer(kind) == pmi);
   for (const Kind kind : {Kind::netlrts, Kind::charm4py_script}) CHECK(offer(kind) == none);
@@ -127,6 +129,8 @@ TEST_CASE(
   CHECK(offer(Kind::mpi4py) == both);
   options.process.pmi = Pmi::pmi1;
   for (const Kind kind : {Kind::netlrts, Kind::mpi}) CHECK(offer(kind) == pmi);
+  options.process.pmi = Pmi::pmi2;
+  for (const Kind kind : {Kind::mpich, Kind::mpi}) CHECK(offer(kind) == second);
   options.process.pmi = Pmi::pmix;
   CHECK(offer(Kind::mpich) == pmix);
   options.process.pmi = Pmi::none;

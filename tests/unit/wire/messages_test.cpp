@@ -53,8 +53,11 @@ JobSpec full_job() {
   job.input.process = 5;
   job.input.to_all = job.input.is_typed = true;
   job.magic = 32767;
-  job.spawn.mpi = {
-      false, wire::MpiService::Pmix::needed, {{0, 2, 1}, {3, 1, 2}}, {"h0", "h1", "h2", "h3"}, "space"};
+  job.spawn.mpi = {wire::MpiService::Pmi::none,
+                   wire::MpiService::Pmix::needed,
+                   {{0, 2, 1}, {3, 1, 2}},
+                   {"h0", "h1", "h2", "h3"},
+                   "space"};
   job.launch = {{4, 3}, 9, 11, 7'000'000, OnHostFailure::spare, 5s, 6s, 3ms, 300ms};
   job.timeout = 7s;
   job.grace = 1500ms;

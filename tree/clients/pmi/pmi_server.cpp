@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Source of the words: MPICH's clients and hydra, as they talk (PMI 1.1).
 #include "tree/clients/pmi/pmi_server.hpp"
 
 #include <fmt/format.h>
@@ -8,12 +7,16 @@
 #include <utility>
 
 #include "tree/clients/pmi/process_mapping.hpp"
+#include "tree/wire/words.hpp"
 
 namespace charmtree::proto {
 
 namespace {
+
 constexpr auto kService = static_cast<std::uint8_t>(ClientKind::pmi);
 static_assert(PmiServer::kMostKey + PmiServer::kMostValue + 8 <= wire::kMostGiven, "one put is always taken");
+/// Keys that processes may not put. Behind it, for each process of a ring: its values for its neighbours.
+constexpr std::string_view kReserved = "PMI_", kRing = "PMI_ring_";
 
 void read_pairs(std::string_view given, PmiWorld& world) {
   for (wire::Reader pairs{given}; pairs.ok() && pairs.left() > 0;) {
@@ -21,6 +24,24 @@ void read_pairs(std::string_view given, PmiWorld& world) {
     if (pairs.ok()) world.values.insert_or_assign(std::move(key), std::move(value));
   }
 }
+
+std::string name_of(const PmiWorld& first, std::uint32_t process) {
+  return fmt::format("{}_{}", first.kvs_name, process);
+}
+
+/// So that keys stand in the order of processes.
+std::string ring_key(std::uint32_t process) {
+  return fmt::format("{}{:010}", kRing, process);
+}
+
+std::size_t most_value(PmiVersion version) {
+  return version == PmiVersion::one ? PmiServer::kMostValue : PmiServer::kMostValue2;
+}
+
+std::string short_name(std::string_view text) {
+  return std::string{text.substr(0, PmiServer::kMostKey)};
+}
+
 }  // namespace
 
 PmiServer::PmiServer(LocalProcesses local, PmiJob job) : local_(std::move(local)), universe_(job.universe) {
@@ -40,7 +61,8 @@ void PmiServer::begun(const wire::WorldBegun& begun, ClientOutputs&) {
   PmiWorld world;
   world.who.first = begun.programs.front().first;
   for (const wire::Share& share : begun.shares) world.who.size += share.processes;
-  world.kvs_name = fmt::format("{}_{}", worlds_.front().kvs_name, world.who.first);
+  world.kvs_name = name_of(worlds_.front(), world.who.first);
+  world.parent = world_of(begun.by).kvs_name;
   world.mapping = process_mapping(begun.shares);
   for (const wire::FurtherProgram& each : begun.programs) world.programs.push_back(each.first);
   if (begun.service == kService) read_pairs(begun.given, world);
@@ -59,17 +81,21 @@ void PmiServer::opened(ClientId client, Instant, ClientOutputs& out) {
 void PmiServer::received(ClientId id, std::string_view bytes, Instant now, ClientOutputs& out) {
   const auto client = clients_.find(id);
   if (client == clients_.end()) return;
-  std::string& buffer = client->second.buffer;
-  buffer += bytes;
+  Client& state = client->second;
+  state.buffer += bytes;
   std::size_t begin = 0;
-  for (std::size_t end = 0; (end = buffer.find('\n', begin)) != std::string::npos; begin = end + 1) {
-    if (client->second.stage == Stage::aborted) break;
-    const std::string line = buffer.substr(begin, end - begin);
-    if (const std::string wrong = on(*client, line, now, out); !wrong.empty())
+  while (state.stage != Stage::aborted) {
+    const std::string_view rest = std::string_view{state.buffer}.substr(begin);
+    const PmiExtent next = first_request(state.version, rest);
+    if (!next.is_sound) return drop(client, "a request that does not begin with its length", out);
+    if (next.end == 0) break;
+    const std::string text{rest.substr(next.begin, next.size)};
+    begin += next.end;
+    if (const std::string wrong = on(*client, text, now, out); !wrong.empty())
       return drop(client, wrong, out);
   }
-  buffer.erase(0, begin);
-  if (buffer.size() > kMostRequest)
+  state.buffer.erase(0, begin);
+  if (state.buffer.size() > kMostRequest)
     drop(client, fmt::format("a request of more than {} bytes", kMostRequest), out);
 }
 
@@ -86,119 +112,190 @@ void PmiServer::drop(Clients::iterator client, const std::string& why, ClientOut
 void PmiServer::forget(Clients::iterator it, const std::string& why, bool is_cause, ClientOutputs& out) {
   const Client client = std::move(it->second);
   clients_.erase(it);
-  if (client.stage == Stage::joined || client.stage == Stage::in_fence || client.stage == Stage::asks)
+  const bool has_joined = client.stage != Stage::silent && client.stage < Stage::ended;
+  if (has_joined)
     out.push_back(ClientLost{client.process, why, is_cause});
   else if (client.stage == Stage::silent && !client.buffer.empty())
     out.push_back(ClientNote{fmt::format("process {}: {}", client.process, why)});
 }
 
-void PmiServer::answer(ClientId client, std::string_view line, ClientOutputs& out) {
-  out.push_back(ToClient{client, fmt::format("cmd={}\n", line)});
+void PmiServer::answer(const Clients::value_type& client, int rc, const PmiFields& fields,
+                       ClientOutputs& out) {
+  const auto& [id, state] = client;
+  out.push_back(ToClient{id, pmi_answer(*state.asked, state.thread, rc, fields)});
+}
+
+void PmiServer::refuse(const Clients::value_type& client, std::string_view why, ClientOutputs& out) {
+  std::string word{why};
+  std::replace_if(
+      word.begin(), word.end(), [](char c) { return c == ' ' || c == ';' || c == '\n'; }, '_');
+  answer(client, 1, {{client.second.version == PmiVersion::one ? "msg" : "errmsg", word}}, out);
+}
+
+/// Of version 2 an answer that it is not there is one, too.
+void PmiServer::answer_value(const Clients::value_type& client, const std::optional<std::string>& value,
+                             ClientOutputs& out) {
+  const PmiVersion version = client.second.version;
+  const bool found = value && value->size() <= most_value(version);
+  if (version == PmiVersion::two)
+    return found ? answer(client, 0, {{"found", "TRUE"}, {"value", *value}}, out)
+                 : answer(client, 0, {{"found", "FALSE"}}, out);
+  return found ? answer(client, 0, {{"value", *value}}, out)
+               : answer(client, 1, {{"msg", "no_such_key"}, {"value", "unknown"}}, out);
 }
 
 // ---- requests
 
 std::string PmiServer::on(Clients::value_type& client, std::string_view text, Instant now,
                           ClientOutputs& out) {
-  auto& [id, state] = client;
+  Client& state = client.second;
   if (state.spawn) return part_of_spawn(client, text, now, out);
   ++world_of(state.process).requests;
-  const PmiLine line{text};
-  const std::string_view command = line.command();
-  if (command.empty()) return fmt::format("'{}' is no request", text.substr(0, kMostKey));
-  if (command == "init") return begin(client, line, out);
-  if (state.stage == Stage::silent) return fmt::format("{} before init", command.substr(0, kMostKey));
-  if (state.stage == Stage::in_fence) return fmt::format("{} in a barrier", command.substr(0, kMostKey));
-  if (state.stage == Stage::asks) return fmt::format("{} before an answer", command.substr(0, kMostKey));
-  if (command == "abort") {
+  const PmiWords words{state.version, text};
+  const std::string name = short_name(words.command());
+  if (name.empty()) return fmt::format("'{}' is no request", short_name(text));
+  if (state.stage == Stage::in_fence) return fmt::format("{} in a barrier", name);
+  if (state.stage == Stage::asks || state.stage == Stage::awaits)
+    return fmt::format("{} before an answer", name);
+  state.asked = find_pmi_command(state.version, words.command());
+  state.thread = words.value("thrid");
+  if (state.asked == nullptr) return fmt::format("'{}' is no request that is known", name);
+  if (state.thread.size() > kMostKey) return fmt::format("a thread of {} bytes", state.thread.size());
+  const PmiDeed deed = state.asked->deed;
+  if (deed == PmiDeed::agree) return agree(client, words, out);
+  if (deed == PmiDeed::join) return join_job(client, out);
+  if (state.stage == Stage::silent) return fmt::format("{} before init", name);
+  if (deed == PmiDeed::abort) {
+    const bool is_first = state.version == PmiVersion::one;
+    const std::string_view why = is_first ? words.rest("message") : words.value("msg");
     state.stage = Stage::aborted;
-    out.push_back(abort(state.process, line.number("exitcode", 1), line.rest("message"), "abort"));
+    out.push_back(abort(state.process, words.number("exitcode", 1), why, "abort"));
     return {};
   }
-  if (state.stage == Stage::ended) return fmt::format("{} after finalize", command.substr(0, kMostKey));
-  if (command == "put") return put(client, line, out);
-  if (command == "barrier_in") {
-    state.stage = Stage::in_fence;
-    return enter_fence(world_of(state.process), out), std::string{};
+  if (state.stage == Stage::ended) return fmt::format("{} after finalize", name);
+  if (deed != PmiDeed::spawn) return do_deed(client, words, now, out);
+  state.spawn.emplace(state.version);
+  return part_of_spawn(client, text, now, out);
+}
+
+std::string PmiServer::do_deed(Clients::value_type& client, const PmiWords& words, Instant now,
+                               ClientOutputs& out) {
+  Client& state = client.second;
+  switch (state.asked->deed) {
+    case PmiDeed::put:
+      return put(client, words, out);
+    case PmiDeed::fence:
+      state.stage = Stage::in_fence;
+      enter_fence(world_of(state.process), out);
+      return {};
+    case PmiDeed::ring:
+      return ring(client, words, out);
+    case PmiDeed::finalize:
+      state.stage = Stage::ended;
+      answer(client, 0, {}, out);
+      out.push_back(Ended{state.process, 0});
+      return {};
+    case PmiDeed::publish:
+    case PmiDeed::look_up:
+    case PmiDeed::unpublish:
+      return ask_for_name(client, words, now, out);
+    case PmiDeed::put_node_attribute:
+      return put_attribute(client, words, out);
+    case PmiDeed::get_node_attribute:
+      get_attribute(client, words, out);
+      return {};
+    default:
+      tell(client, words, out);
+      return {};
   }
-  if (command == "finalize") {
-    state.stage = Stage::ended;
-    answer(id, "finalize_ack rc=0", out);
-    out.push_back(Ended{state.process, 0});
-    return {};
-  }
-  if (command == "publish_name" || command == "lookup_name" || command == "unpublish_name")
-    return ask_for_name(client, line, now, out);
-  if (command == "spawn") {
-    state.spawn.emplace();
-    return part_of_spawn(client, text, now, out);
-  }
-  return tell(client, line, out);
 }
 
 /// What a process may know at any time.
-std::string PmiServer::tell(Clients::value_type& client, const PmiLine& line, ClientOutputs& out) {
-  const auto& [id, state] = client;
-  const std::string_view command = line.command();
+void PmiServer::tell(Clients::value_type& client, const PmiWords& words, ClientOutputs& out) {
+  const Client& state = client.second;
   const PmiWorld& world = world_of(state.process);
-  if (command == "get") {
-    const auto value = find(world, line.value("key"));
-    answer(id,
-           value ? fmt::format("get_result rc=0 value={}", *value)
-                 : "get_result rc=1 msg=no_such_key value=unknown",
-           out);
-  } else if (command == "get_maxes")
-    answer(
-        id,
-        fmt::format("maxes rc=0 kvsname_max={} keylen_max={} vallen_max={}", kMostName, kMostKey, kMostValue),
-        out);
-  else if (command == "get_appnum")
-    answer(id, fmt::format("appnum rc=0 appnum={}", wire::program_of(world.programs, state.process)), out);
-  else if (command == "get_my_kvsname")
-    answer(id, fmt::format("my_kvsname rc=0 kvsname={}", world.kvs_name), out);
-  else if (command == "get_universe_size")
-    answer(id, fmt::format("universe_size rc=0 size={}", universe_), out);
-  else if (command == "create_kvs" || command == "destroy_kvs" || command == "getbyidx")
-    answer(id,
-           fmt::format("{} rc=-1 reason=not_served msg=not_served",
-                       command == "getbyidx" ? "getbyidx_results" : command),
-           out);
-  else
-    return fmt::format("'{}' is no request that is known", command.substr(0, kMostKey));
-  return {};
+  switch (state.asked->deed) {
+    case PmiDeed::get:
+      return answer_value(client, find(world, words.value("key")), out);
+    case PmiDeed::get_job_attribute:
+      return answer_value(client, attribute_of_job(world, words.value("key")), out);
+    case PmiDeed::limits:
+      return answer(client, 0,
+                    {{"kvsname_max", std::to_string(kMostName)},
+                     {"keylen_max", std::to_string(kMostKey)},
+                     {"vallen_max", std::to_string(kMostValue)}},
+                    out);
+    case PmiDeed::program:
+      return answer(client, 0, {{"appnum", std::to_string(wire::program_of(world.programs, state.process))}},
+                    out);
+    case PmiDeed::name_kvs:
+      return answer(client, 0, {{state.version == PmiVersion::one ? "kvsname" : "jobid", world.kvs_name}},
+                    out);
+    case PmiDeed::universe:
+      return answer(client, 0, {{"size", std::to_string(universe_)}}, out);
+    default:
+      if (state.version == PmiVersion::two) return refuse(client, "not served", out);
+      return answer(client, -1, {{"reason", "not_served"}, {"msg", "not_served"}}, out);
+  }
 }
 
-std::string PmiServer::begin(Clients::value_type& client, const PmiLine& line, ClientOutputs& out) {
-  auto& [id, state] = client;
+std::string PmiServer::agree(Clients::value_type& client, const PmiWords& words, ClientOutputs& out) {
+  Client& state = client.second;
   if (state.stage != Stage::silent) return "a second init";
-  if (line.number("pmi_version", 0) != 1) {
-    answer(id, "response_to_init rc=1 pmi_version=1 pmi_subversion=1", out);
-    return fmt::format("version {} of PMI is not served", line.value("pmi_version").substr(0, kMostKey));
+  const int version = words.number("pmi_version", 0);
+  if (version != 1 && version != 2) {
+    answer(client, 1, {{"pmi_version", "1"}, {"pmi_subversion", "1"}}, out);
+    return fmt::format("version {} of PMI is not served", short_name(words.value("pmi_version")));
+  }
+  answer(client, 0, {{"pmi_version", std::to_string(version)}, {"pmi_subversion", version == 1 ? "1" : "0"}},
+         out);
+  if (version == 2) {
+    state.version = PmiVersion::two;
+    return {};
   }
   state.stage = Stage::joined;
-  answer(id, "response_to_init rc=0 pmi_version=1 pmi_subversion=1", out);
   out.push_back(Joined{state.process});
   return {};
 }
 
-std::string PmiServer::put(Clients::value_type& client, const PmiLine& line, ClientOutputs& out) {
-  auto& [id, state] = client;
-  const std::string_view key = line.value("key"), value = line.value("value");
+std::string PmiServer::join_job(Clients::value_type& client, ClientOutputs& out) {
+  Client& state = client.second;
+  if (state.stage != Stage::silent) return "a second init";
+  const PmiWorld& world = world_of(state.process);
+  const std::string rank = std::to_string(state.process - world.who.first),
+                    size = std::to_string(world.who.size),
+                    program = std::to_string(wire::program_of(world.programs, state.process));
+  PmiFields fields{{"pmi-version", "2"}, {"pmi-subversion", "0"}, {"rank", rank},         {"size", size},
+                   {"appnum", program},  {"debugged", "FALSE"},   {"pmiverbose", "FALSE"}};
+  if (!world.parent.empty()) fields.emplace_back("spawner-jobid", world.parent);
+  answer(client, 0, fields, out);
+  state.stage = Stage::joined;
+  out.push_back(Joined{state.process});
+  return {};
+}
+
+std::string PmiServer::put(Clients::value_type& client, const PmiWords& words, ClientOutputs& out) {
+  Client& state = client.second;
+  const std::string_view key = words.value("key"), value = words.value("value");
+  const std::size_t most = most_value(state.version);
   if (key.empty() || key.size() > kMostKey)
     return fmt::format("a put with a key of more than {} bytes, or none", kMostKey);
-  if (value.size() > kMostValue)
-    return fmt::format("a value of {} bytes: {} are allowed", value.size(), kMostValue);
-  if (key.starts_with("PMI_"))
-    return answer(id, "put_result rc=1 msg=the_key_is_reserved", out), std::string{};
+  if (value.size() > most) return fmt::format("a value of {} bytes: {} are allowed", value.size(), most);
+  if (key.starts_with(kReserved)) return refuse(client, "the key is reserved", out), std::string{};
+  if (std::string wrong = give(state, key, value); !wrong.empty()) return wrong;
+  world_of(state.process).values.insert_or_assign(std::string{key}, std::string{value});
+  answer(client, 0, {}, out);
+  return {};
+}
+
+/// With the next fence.
+std::string PmiServer::give(Client& client, std::string_view key, std::string_view value) {
   wire::Writer pair;
   pair.string(key);
   pair.string(value);
-  state.given += pair.bytes();
-  if (state.given.size() > wire::kMostGiven)
-    return fmt::format("puts of more than {} bytes before a barrier", wire::kMostGiven);
-  world_of(state.process).values.insert_or_assign(std::string{key}, std::string{value});
-  answer(id, "put_result rc=0", out);
-  return {};
+  client.given += pair.bytes();
+  if (client.given.size() <= wire::kMostGiven) return {};
+  return fmt::format("puts of more than {} bytes before a barrier", wire::kMostGiven);
 }
 
 /// What a process has put, or is known of the job. A mapping that is too long is not told: then clients find
@@ -217,10 +314,83 @@ std::optional<std::string> PmiServer::find(const PmiWorld& world, std::string_vi
   return dead;
 }
 
-std::string PmiServer::part_of_spawn(Clients::value_type& client, std::string_view line, Instant now,
+// ---- of version 2
+
+std::optional<std::string> PmiServer::attribute_of_job(const PmiWorld& world, std::string_view key) const {
+  if (key == "universeSize") return std::to_string(universe_);
+  if (key == "hasNameServ") return "TRUE";
+  return key.starts_with(kReserved) ? find(world, key) : std::nullopt;
+}
+
+std::string PmiServer::put_attribute(Clients::value_type& client, const PmiWords& words, ClientOutputs& out) {
+  const std::string_view key = words.value("key"), value = words.value("value");
+  if (key.empty() || key.size() > kMostKey || value.size() > kMostValue2)
+    return fmt::format("an attribute of {} bytes, called by {}", value.size(), key.size());
+  PmiWorld& world = world_of(client.second.process);
+  if (!world.attributes.contains(key) && world.attributes.size() >= kMostAttributes)
+    return refuse(client, "too many attributes", out), std::string{};
+  world.attributes.insert_or_assign(std::string{key}, std::string{value});
+  answer(client, 0, {}, out);
+  for (auto& other : clients_) {
+    Client& state = other.second;
+    if (state.stage != Stage::awaits || state.awaited != key || !world.who.contains(state.process)) continue;
+    state.stage = Stage::joined;
+    answer_value(other, std::string{value}, out);
+  }
+  return {};
+}
+
+void PmiServer::get_attribute(Clients::value_type& client, const PmiWords& words, ClientOutputs& out) {
+  Client& state = client.second;
+  const PmiWorld& world = world_of(state.process);
+  const auto found = world.attributes.find(words.value("key"));
+  if (found != world.attributes.end()) return answer_value(client, found->second, out);
+  if (words.value("wait") != "TRUE") return answer_value(client, {}, out);
+  state.stage = Stage::awaits;
+  state.awaited = words.value("key");
+}
+
+/// A fence that brings the values of the neighbours.
+std::string PmiServer::ring(Clients::value_type& client, const PmiWords& words, ClientOutputs& out) {
+  Client& state = client.second;
+  const std::string_view left = words.value("ring-left"), right = words.value("ring-right");
+  if (left.size() > kMostValue2 || right.size() > kMostValue2)
+    return fmt::format("values of {} and {} bytes for neighbours", left.size(), right.size());
+  wire::Writer both;
+  both.string(left);
+  both.string(right);
+  if (std::string wrong = give(state, ring_key(state.process), both.bytes()); !wrong.empty()) return wrong;
+  state.stage = Stage::in_fence;
+  enter_fence(world_of(state.process), out);
+  return {};
+}
+
+/// The one before its first is its last.
+void PmiServer::answer_ring(const Clients::value_type& client, const PmiWorld& world, ClientOutputs& out) {
+  const auto first = world.values.lower_bound(kRing);
+  const auto is_in = [&](auto each) { return each != world.values.end() && each->first.starts_with(kRing); };
+  const auto own = world.values.find(ring_key(client.second.process));
+  if (own == world.values.end()) return refuse(client, "it is in no ring", out);
+  auto last = own;
+  while (is_in(std::next(last))) ++last;
+  const auto before = own == first ? last : std::prev(own);
+  const auto behind = own == last ? first : std::next(own);
+  wire::Reader of_before{before->second}, of_behind{behind->second};
+  (void)of_before.string(kMostValue2);
+  const std::string left = of_before.string(kMostValue2), right = of_behind.string(kMostValue2);
+  if (!of_before.ok() || !of_behind.ok()) return refuse(client, "a neighbour has given nothing", out);
+  answer(
+      client, 0,
+      {{"ring-count", std::to_string(std::distance(first, own))}, {"ring-left", left}, {"ring-right", right}},
+      out);
+}
+
+// ---- other processes
+
+std::string PmiServer::part_of_spawn(Clients::value_type& client, std::string_view text, Instant now,
                                      ClientOutputs& out) {
   auto& [id, state] = client;
-  if (std::string wrong = state.spawn->add(line); !wrong.empty()) return wrong;
+  if (std::string wrong = state.spawn->add(text); !wrong.empty()) return wrong;
   if (!state.spawn->is_complete()) return {};
   const std::uint32_t processes = state.spawn->processes();
   wire::WorldWanted wanted = state.spawn->take();
@@ -228,24 +398,25 @@ std::string PmiServer::part_of_spawn(Clients::value_type& client, std::string_vi
   state.stage = Stage::asks;
   wanted.process = state.process;
   wanted.id.service = kService;
-  inquiries_.ask(std::move(wanted), {id, "spawn", processes}, now, out);
+  inquiries_.ask(std::move(wanted), {id, processes}, now, out);
   return {};
 }
 
-// ---- names
-
-std::string PmiServer::ask_for_name(Clients::value_type& client, const PmiLine& line, Instant now,
+std::string PmiServer::ask_for_name(Clients::value_type& client, const PmiWords& words, Instant now,
                                     ClientOutputs& out) {
   using Deed = wire::NameInquiry::Deed;
   auto& [id, state] = client;
-  const std::string_view word = line.command().substr(0, line.command().find('_'));
-  const std::string_view name = line.value("service"), port = line.value("port");
+  const std::string_view name = words.value(state.version == PmiVersion::one ? "service" : "name");
+  const std::string_view port = words.value("port");
   if (name.empty() || name.size() > wire::kMostName || port.size() > wire::kMostPublished)
     return fmt::format("a name of {} bytes for a port of {}", name.size(), port.size());
-  const Deed deed = word == "publish" ? Deed::publish : word == "lookup" ? Deed::look_up : Deed::unpublish;
+  const PmiDeed asked = state.asked->deed;
+  const Deed deed = asked == PmiDeed::publish   ? Deed::publish
+                    : asked == PmiDeed::look_up ? Deed::look_up
+                                                : Deed::unpublish;
   state.stage = Stage::asks;
   inquiries_.ask(wire::NameInquiry{state.process, {kService, 0}, deed, std::string{name}, std::string{port}},
-                 {id, std::string{word}}, now, out);
+                 {id}, now, out);
   return {};
 }
 
@@ -255,24 +426,29 @@ void PmiServer::answered(const wire::Answered& message, ClientOutputs& out) {
   const auto client = asker ? clients_.find(asker->client) : clients_.end();
   if (client == clients_.end() || client->second.stage != Stage::asks) return;
   client->second.stage = Stage::joined;
-  std::string why = message.failure;
-  std::replace(why.begin(), why.end(), ' ', '_');
-  if (asker->word == "spawn" && why.empty()) return spawned(*asker, out);
-  const bool has_port = asker->word == "lookup" && why.empty();
-  answer(asker->client,
-         fmt::format("{}_result rc={}{}{}", asker->word, why.empty() ? 0 : 1,
-                     has_port      ? " port="
-                     : why.empty() ? ""
-                                   : " msg=",
-                     has_port ? message.bytes : why),
-         out);
+  if (!message.failure.empty()) return refuse(*client, message.failure, out);
+  switch (client->second.asked->deed) {
+    case PmiDeed::spawn:
+      return spawned(*client, *asker, message.bytes, out);
+    case PmiDeed::look_up:
+      if (client->second.version == PmiVersion::one)
+        return answer(*client, 0, {{"port", message.bytes}}, out);
+      return answer(*client, 0, {{"value", message.bytes}, {"port", message.bytes}},
+                    out);  // Slurm's, MPICH's
+    default:
+      return answer(*client, 0, {}, out);
+  }
 }
 
 /// Each has an error code of its own.
-void PmiServer::spawned(const Asker& asker, ClientOutputs& out) {
+void PmiServer::spawned(const Clients::value_type& client, const Asker& asker, std::string_view first,
+                        ClientOutputs& out) const {
   std::string codes = "0";
   for (std::uint32_t i = 1; i < asker.processes; ++i) codes += ",0";
-  answer(asker.client, "spawn_result rc=0 errcodes=" + codes, out);
+  if (client.second.version == PmiVersion::one) return answer(client, 0, {{"errcodes", codes}}, out);
+  std::uint32_t process = 0;
+  if (!read_whole(first, process)) return refuse(client, "nobody is started", out);
+  answer(client, 0, {{"jobid", name_of(worlds_.front(), process)}, {"errcodes", codes}}, out);
 }
 
 // ---- fences
@@ -312,13 +488,18 @@ void PmiServer::fenced(const wire::FenceDown& fence, ClientOutputs& out) {
 
 void PmiServer::leave_fence(PmiWorld& world, std::string_view failure, ClientOutputs& out) {
   world.is_waiting = false;
-  std::string word{failure};
-  std::replace(word.begin(), word.end(), ' ', '_');
-  for (auto& [id, client] : clients_) {
-    if (client.stage != Stage::in_fence || !world.who.contains(client.process)) continue;
-    client.stage = Stage::joined;
-    answer(id, failure.empty() ? "barrier_out rc=0" : fmt::format("barrier_out rc=1 msg={}", word), out);
+  for (auto& client : clients_) {
+    Client& state = client.second;
+    if (state.stage != Stage::in_fence || !world.who.contains(state.process)) continue;
+    state.stage = Stage::joined;
+    if (!failure.empty())
+      refuse(client, failure, out);
+    else if (state.asked->deed == PmiDeed::ring)
+      answer_ring(client, world, out);
+    else
+      answer(client, 0, {}, out);
   }
+  std::erase_if(world.values, [](const auto& each) { return each.first.starts_with(kRing); });
 }
 
 void PmiServer::lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// PMI-1, by which processes of MPICH, Intel MPI and their kin find each other, as hydra serves it. Each
-// process is started with a connection of its own (PMI_FD), over which it asks and waits for the answer, line
-// by line. What it puts is known on its host at once and, behind the next barrier (a fence of all processes
-// of its world), on every host: a host keeps all of it, so that no get leaves the host. Each world has a
-// key-value space of its own.
+// PMI, by which processes of MPICH, Intel MPI and their kin find each other: version 1 as hydra serves it,
+// version 2 as Slurm does. Each process is started with a connection of its own (PMI_FD), over which it
+// agrees on a version, asks, and waits for each answer. What it puts is known on its host at once and, behind
+// the next fence of all processes of its world, on every host: a host keeps all of it, so that no get leaves
+// the host. Each world has a key-value space of its own.
 //
-// A process has Joined when it says init, and Ended with finalize; after that its exit status counts. One
-// that says nothing is no MPI program, and nothing is awaited of it.
+// A process has Joined when it says init (version 2: fullinit), and Ended with finalize; after that its exit
+// status counts. One that says nothing is no MPI program, and nothing is awaited of it.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,9 @@
 
 #include "tree/clients/mpi_server.hpp"
 #include "tree/clients/open_inquiries.hpp"
-#include "tree/clients/pmi/pmi_line.hpp"
+#include "tree/clients/pmi/pmi_commands.hpp"
 #include "tree/clients/pmi/pmi_spawn.hpp"
+#include "tree/clients/pmi/pmi_words.hpp"
 #include "tree/wire/process_set.hpp"
 #include "tree/wire/programs.hpp"
 
@@ -38,7 +39,9 @@ struct PmiWorld {
   wire::World who;
   std::string kvs_name, mapping;
   std::vector<std::uint32_t> programs;  // the first process of each
-  std::map<std::string, std::string, std::less<>> values = {};
+  std::string parent = {};              // the kvs_name of those who had it started
+  using Values = std::map<std::string, std::string, std::less<>>;
+  Values values = {}, attributes = {};         // of all; of this host alone
   std::uint32_t fences = 0;                    // that all of this host have entered
   std::uint64_t requests = 0;                  // since the last of them
   bool is_waiting = false;                     // in the last of them
@@ -64,8 +67,11 @@ public:
   void vacate(std::uint32_t process, std::uint32_t restarts, bool is_awaited, ClientOutputs& out) override;
   void reshape(const LocalProcesses& local, const std::vector<std::uint32_t>&) override { local_ = local; }
 
-  /// Clients since MPICH 3.4 take no more than they can. It is even: MPICH 5 halves it, and rounds.
-  static constexpr std::size_t kMostName = 256, kMostKey = 64, kMostValue = 16384;
+  /// Clients since MPICH 3.4 take no more than they can. It is even: MPICH 5 halves it, and rounds. Those of
+  /// version 2 are not told, and have kMostValue2 compiled in.
+  static constexpr std::size_t kMostName = 256, kMostKey = 64, kMostValue = 16384, kMostValue2 = 1024;
+  /// Of the attributes of a host, in a world.
+  static constexpr std::size_t kMostAttributes = 1024;
   /// Of one request.
   static constexpr std::size_t kMostRequest = 1U << 20;
 
@@ -75,39 +81,56 @@ private:
     joined,
     in_fence,
     asks,     // for a name, or for further processes
+    awaits,   // an attribute of this host
     ended,    // finalize: nothing is awaited any more
     aborted,  // whatever comes is ignored
   };
   struct Client {
     std::uint32_t process = 0;
     Stage stage = Stage::silent;
-    std::string buffer;             // the beginning of a line
-    std::optional<PmiSpawn> spawn;  // that is being told
-    std::string given;              // since the last fence
+    PmiVersion version = PmiVersion::one;
+    const PmiCommand* asked = nullptr;  // what is answered next
+    std::string thread;                 // of the process, that has asked it
+    std::string buffer;                 // the beginning of a request
+    std::optional<PmiSpawn> spawn;      // that is being told
+    std::string given;                  // since the last fence
+    std::string awaited;                // the attribute
   };
   using Clients = std::map<ClientId, Client>;
   struct Asker {
     ClientId client = 0;
-    std::string word;             // of the command, to which the answer belongs
     std::uint32_t processes = 0;  // that it wants to have started
   };
 
-  /// Empty, or what is wrong with it: the connection is then dropped.
-  std::string on(Clients::value_type& client, std::string_view line, Instant now, ClientOutputs& out);
-  std::string begin(Clients::value_type& client, const PmiLine& line, ClientOutputs& out);
-  std::string put(Clients::value_type& client, const PmiLine& line, ClientOutputs& out);
+  // Those that return a text: empty, or what is wrong with the request: the connection is then dropped.
+  std::string on(Clients::value_type& client, std::string_view text, Instant now, ClientOutputs& out);
+  std::string do_deed(Clients::value_type& client, const PmiWords& words, Instant now, ClientOutputs& out);
+  std::string agree(Clients::value_type& client, const PmiWords& words, ClientOutputs& out);
+  std::string join_job(Clients::value_type& client, ClientOutputs& out);
+  std::string put(Clients::value_type& client, const PmiWords& words, ClientOutputs& out);
+  std::string ring(Clients::value_type& client, const PmiWords& words, ClientOutputs& out);
+  std::string give(Client& client, std::string_view key, std::string_view value);
+  std::string put_attribute(Clients::value_type& client, const PmiWords& words, ClientOutputs& out);
+  void get_attribute(Clients::value_type& client, const PmiWords& words, ClientOutputs& out);
   std::optional<std::string> find(const PmiWorld& world, std::string_view key) const;
-  std::string tell(Clients::value_type& client, const PmiLine& line, ClientOutputs& out);
-  std::string ask_for_name(Clients::value_type& client, const PmiLine& line, Instant now, ClientOutputs& out);
+  std::optional<std::string> attribute_of_job(const PmiWorld& world, std::string_view key) const;
+  void tell(Clients::value_type& client, const PmiWords& words, ClientOutputs& out);
+  std::string ask_for_name(Clients::value_type& client, const PmiWords& words, Instant now,
+                           ClientOutputs& out);
   PmiWorld& world_of(std::uint32_t process);
   void enter_fence(PmiWorld& world, ClientOutputs& out);
   void leave_fence(PmiWorld& world, std::string_view failure, ClientOutputs& out);
-  std::string part_of_spawn(Clients::value_type& client, std::string_view line, Instant now,
+  void answer_ring(const Clients::value_type& client, const PmiWorld& world, ClientOutputs& out);
+  std::string part_of_spawn(Clients::value_type& client, std::string_view text, Instant now,
                             ClientOutputs& out);
-  static void spawned(const Asker& asker, ClientOutputs& out);
+  void spawned(const Clients::value_type& client, const Asker& asker, std::string_view first,
+               ClientOutputs& out) const;
   void drop(Clients::iterator client, const std::string& why, ClientOutputs& out);
   void forget(Clients::iterator client, const std::string& why, bool is_cause, ClientOutputs& out);
-  static void answer(ClientId client, std::string_view line, ClientOutputs& out);
+  static void answer(const Clients::value_type& client, int rc, const PmiFields& fields, ClientOutputs& out);
+  static void refuse(const Clients::value_type& client, std::string_view why, ClientOutputs& out);
+  static void answer_value(const Clients::value_type& client, const std::optional<std::string>& value,
+                           ClientOutputs& out);
 
   LocalProcesses local_;
   std::uint32_t universe_;

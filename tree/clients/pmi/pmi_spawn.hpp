@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI_Comm_spawn as PMI-1 says it: a block of lines `key=value` for each program, from `mcmd=spawn` to
-// `endcmd`; here values may hold blanks. Of the infos for where and how, path, wdir, host and hosts are
+// MPI_Comm_spawn as PMI says it. Version 1: a block of lines `key=value` for each program, from `mcmd=spawn`
+// to `endcmd`; here values may hold blanks. Version 2: one request, in which `subcmd` begins a program. Of
+// the infos for where and how, path, wdir, host and hosts are
 // heeded; MPI wants others to be ignored.
 #pragma once
 
@@ -9,14 +10,16 @@
 #include <string>
 #include <string_view>
 
+#include "tree/clients/pmi/pmi_words.hpp"
 #include "tree/wire/kvs_messages.hpp"
 
 namespace charmtree::proto {
 
 class PmiSpawn {
 public:
-  /// The next line, without its newline. Empty, or what is wrong with it.
-  std::string add(std::string_view line);
+  explicit PmiSpawn(PmiVersion version) : version_(version) {}
+  /// The next request, as PmiWords has it. Empty, or what is wrong with it.
+  std::string add(std::string_view text);
   /// The last program has been said.
   bool is_complete() const { return complete_; }
   /// What is wanted, once it is complete; whose, its receiver knows.
@@ -24,10 +27,15 @@ public:
   std::uint32_t processes() const { return processes_; }
 
 private:
+  std::string add_words(const PmiWords& words);
   std::string end_block();
+  std::string end_program();
+  static std::string read(std::string_view key, std::string_view value, std::uint32_t& number);
+  void give(std::string_view value);
   std::string set(std::string_view key, std::string_view value);
   void heed(std::string_view value);
 
+  PmiVersion version_;
   wire::WorldWanted wanted_;
   wire::ProgramWanted program_;
   std::string key_, path_;  // of the last preput or info; info `path`

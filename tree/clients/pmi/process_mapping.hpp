@@ -20,7 +20,8 @@ struct PmiPlace {
   wire::World world;
   std::uint32_t process = 0, rank = 0, count = 0;
 };
-/// PMI_RANK, PMI_SIZE and what else hydra's processes find; not PMI_FD.
-std::vector<std::string> pmi_variables(const PmiPlace& place);
+/// PMI_RANK, PMI_SIZE and what else hydra's processes find, and what makes them speak that version; not
+/// PMI_FD.
+std::vector<std::string> pmi_variables(wire::MpiService::Pmi version, const PmiPlace& place);
 
 }  // namespace charmtree::proto

@@ -247,8 +247,9 @@ void HostRuntime::spawn_on_terminal(std::uint32_t process, SpawnRequest request)
 
 void HostRuntime::start(std::uint32_t process, SpawnRequest request, Program::Pipes pipes) {
   if (!cgroups_.empty()) request.cgroup = cgroups_.front().folder();
-  auto pmi = job_->spawn.mpi.pmi ? socket_pair() : std::nullopt;
-  if (job_->spawn.mpi.pmi && !pmi) return sink_(proto::SpawnFailed{process, no_descriptors()});
+  const bool has_pmi = job_->spawn.mpi.pmi != wire::MpiService::Pmi::none;
+  auto pmi = has_pmi ? socket_pair() : std::nullopt;
+  if (has_pmi && !pmi) return sink_(proto::SpawnFailed{process, no_descriptors()});
   if (pmi) {
     request.inherited = pmi->theirs.get();
     proto::overlay(request.environment, {fmt::format("PMI_FD={}", request.inherited)});

@@ -213,7 +213,7 @@ TEST_CASE("who breaks the protocol is dropped with the reason, and nobody else",
   b.ask(2, "cmd=get_appnum");
   CHECK(test::only<ClientNote>(b.outputs).size() == 1);  // it has not joined: its exit counts
   CHECK(test::only<CloseClient>(b.outputs).size() == 1);
-  CHECK(b.ask(3, "cmd=init pmi_version=2") == "cmd=response_to_init rc=1 pmi_version=1 pmi_subversion=1\n");
+  CHECK(b.ask(3, "cmd=init pmi_version=3") == "cmd=response_to_init rc=1 pmi_version=1 pmi_subversion=1\n");
 }
 
 TEST_CASE("requests come in pieces, and several at once", "[pmi]") {
@@ -258,12 +258,12 @@ TEST_CASE("the mapping tells runs of hosts with as many processes", "[pmi]") {
   for (const std::uint32_t processes : {3U, 3U, 0U, 3U, 1U}) wire::append(layout, host++, processes);
   CHECK(layout == std::vector<wire::HostRun>{{0, 2, 3}, {3, 1, 3}, {4, 1, 1}});
   CHECK(process_mapping(layout) == "(vector,(0,3,3),(3,1,1))");
-  CHECK(pmi_variables({{0, 10}, 5, 2, 3}) ==
+  CHECK(pmi_variables(wire::MpiService::Pmi::one, {{0, 10}, 5, 2, 3}) ==
         std::vector<std::string>{"PMI_RANK=5", "PMI_SIZE=10", "MPIR_CVAR_PMI_VERSION=1", "MPI_LOCALRANKID=2",
                                  "MPI_LOCALNRANKS=3"});
   CHECK(process_mapping(std::vector<wire::Share>{{7, 4, 1}, {7, 5, 1}, {9, 6, 2}, {7, 8, 1}}) ==
         "(vector,(0,2,2),(0,1,1))");
-  CHECK(pmi_variables({{4, 3}, 5, 1, 2}) ==
+  CHECK(pmi_variables(wire::MpiService::Pmi::one, {{4, 3}, 5, 1, 2}) ==
         std::vector<std::string>{"PMI_RANK=1", "PMI_SIZE=3", "MPIR_CVAR_PMI_VERSION=1", "MPI_LOCALRANKID=1",
                                  "MPI_LOCALNRANKS=2", "PMI_SPAWNED=1"});
 }

@@ -18,7 +18,8 @@ constexpr ClientId kHelper = 5;
 wire::JobSpec job_with(Pmix pmix) {
   wire::JobSpec job;
   job.processes = 6;
-  job.spawn.mpi = {false, pmix, {{0, 1, 2}, {2, 2, 2}}, {"a", "spare", "b", "b"}, "unguessed"};
+  job.spawn.mpi = {
+      wire::MpiService::Pmi::none, pmix, {{0, 1, 2}, {2, 2, 2}}, {"a", "spare", "b", "b"}, "unguessed"};
   return job;
 }
 

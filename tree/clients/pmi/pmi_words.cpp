@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/clients/pmi/pmi_words.hpp"
+
+#include <algorithm>
+
+#include "tree/wire/words.hpp"
+
+namespace charmtree::proto {
+
+namespace {
+
+constexpr std::size_t kLength = 6;  // of the length
+
+/// Up to what ends the first word of `text`.
+std::string_view first_word(PmiVersion version, std::string_view text) {
+  if (version == PmiVersion::one) return text.substr(0, text.find(' '));
+  std::size_t end = text.find(';');
+  while (end != text.npos && text.substr(end, 2) == ";;") end = text.find(';', end + 2);
+  return text.substr(0, end);
+}
+
+}  // namespace
+
+PmiWords::PmiWords(PmiVersion version, std::string_view text) : text_(text) {
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view word = first_word(version, rest);
+    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+    const std::size_t equals = word.find('=');
+    if (equals == word.npos) continue;  // the tail of a text
+    words_.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+  }
+  if (!words_.empty() && (words_[0].first == "cmd" || words_[0].first == "mcmd")) command_ = words_[0].second;
+}
+
+std::string_view PmiWords::value(std::string_view key) const {
+  const auto found =
+      std::find_if(words_.begin(), words_.end(), [&](const auto& word) { return word.first == key; });
+  return found == words_.end() ? std::string_view{} : found->second;
+}
+
+int PmiWords::number(std::string_view key, int otherwise) const {
+  int number = 0;
+  return read_whole(value(key), number) ? number : otherwise;
+}
+
+std::string_view PmiWords::rest(std::string_view key) const {
+  const std::string_view from = value(key);
+  return from.empty() ? from : text_.substr(static_cast<std::size_t>(from.data() - text_.data()));
+}
+
+PmiExtent first_request(PmiVersion version, std::string_view bytes) {
+  if (version == PmiVersion::one) {
+    const std::size_t end = bytes.find('\n');
+    return end == bytes.npos ? PmiExtent{} : PmiExtent{0, end, end + 1};
+  }
+  if (bytes.size() < kLength) return {};
+  std::string_view digits = bytes.substr(0, kLength);  // with blanks before them, or, of Slurm, behind
+  digits.remove_prefix(std::min(digits.find_first_not_of(' '), digits.size()));
+  digits = digits.substr(0, digits.find_last_not_of(' ') + 1);
+  std::size_t size = 0;
+  if (!read_whole(digits, size)) return {0, 0, 0, false};
+  return bytes.size() - kLength < size ? PmiExtent{} : PmiExtent{kLength, size, kLength + size};
+}
+
+}  // namespace charmtree::proto
