@@ -28,8 +28,8 @@ namespace charmtree::proto {
 
 class FencePart {
 public:
-  /// Of a message, so that others get their turn.
-  static constexpr std::size_t kMostPiece = 4U << 20;
+  /// Of a message, so that others get their turn, and that below it is handed on while more of it comes.
+  static constexpr std::size_t kMostPiece = 1U << 20;
   /// A child may be in so many fences at a time, and have given four times as much as for one.
   static constexpr std::size_t kMostOpen = 256, kMostGivenAtOnce = 4;
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tests/sim/launch_tree.hpp"
 #include "tests/sim/settings.hpp"
 
 namespace charmtree::silence {
@@ -14,7 +15,7 @@ World::World(const Settings& settings, std::uint64_t seed)
       end_(steps_of(settings.time * 1e3)),
       random_(seed),
       network_(settings, random_),
-      parents_(parents(sim::whole(settings.hosts), sim::whole(settings.branching))),
+      parents_(sim::parents(sim::whole(settings.hosts), sim::whole(settings.branching))),
       links_(parents_.size()) {
   hosts_.reserve(parents_.size());
   const auto count = static_cast<HostId>(parents_.size());

@@ -12,10 +12,11 @@
 #include "tests/sim/silence_network.hpp"
 #include "tests/sim/silence_record.hpp"
 #include "tests/sim/silence_settings.hpp"
-#include "tests/sim/silence_tree.hpp"
 #include "tree/base/random.hpp"
 
 namespace charmtree::silence {
+
+using HostId = std::uint32_t;  // 0: the root's
 
 class World {
 public:

@@ -5,13 +5,11 @@
 #include <cstdint>
 #include <vector>
 
-namespace charmtree::silence {
+namespace charmtree::sim {
 
-using HostId = std::uint32_t;  // 0: the root's
-
-/// By host, of which none comes before its parent; the root is its own. `branching` 0: the tree of an
+/// By host, of which none comes before its parent; the root, 0, is its own. `branching` 0: the tree of an
 /// undisturbed launch, in which everybody starts hosts all the time (tree/overlay/postal.hpp); else everybody
 /// has so many.
-std::vector<HostId> parents(HostId hosts, std::uint32_t branching);
+std::vector<std::uint32_t> parents(std::uint32_t hosts, std::uint32_t branching);
 
-}  // namespace charmtree::silence
+}  // namespace charmtree::sim

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// One fence of very many processes, in simulated time: the launchers are FencePart alone, each with its turn,
+// and between them is the simulator's network. A launcher does one thing after the other, as there. What the
+// processes give is real, and packed as it would be.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <queue>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tests/sim/network.hpp"
+#include "tests/sim/settings.hpp"
+#include "tree/base/random.hpp"
+#include "tree/wire/job_spec.hpp"
+#include "tree/wire/kvs_messages.hpp"
+
+namespace charmtree::fence {
+
+struct Settings {
+  double hosts = 1000, processes = 10'000;  // all together
+  double bytes = 100;                       // that each process gives
+  double alike = 0.8;                       // a share of them is the same for all
+  double branching = 0;  // of the tree; 0: the one that a launch would make (launch_tree.hpp)
+  double within = 0;     // fails if it takes so many times the bound of the links
+  sim::Settings links;   // what messages cost, and the network
+};
+
+class Launcher;
+
+class World {
+public:
+  World(const Settings& settings, std::uint64_t seed);
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+  ~World();
+
+  void run();
+
+  struct Record {
+    Duration up{0}, end{0};               // the root has all; the last host has all
+    std::uint64_t given = 0, packed = 0;  // bytes
+    std::uint64_t messages = 0;
+    std::vector<std::string> wrong = {};
+  };
+  const Record& record() const { return record_; }
+
+  /// Of a launcher, at most; all launchers one above the other, at most.
+  std::uint32_t most_children() const;
+  std::uint32_t depth() const;
+  /// No fence over these links is sooner: the root's takes all in, and that with the most children sends all
+  /// to each of them.
+  Duration bound() const;
+  /// Nor over any others: each takes all in.
+  Duration floor() const;
+
+  // ---- for its launchers
+  void send_up(std::uint32_t launcher, wire::FenceUp message);
+  void send_down(std::uint32_t launcher, const wire::FenceDown& message);
+  void wrong(std::string what) { record_.wrong.push_back(std::move(what)); }
+
+private:
+  struct Arrival {
+    Duration at;
+    std::uint64_t sequence;
+    std::uint32_t to, link;  // 0: from above
+    std::shared_ptr<std::variant<wire::FenceUp, wire::FenceDown>> message;
+    std::size_t bytes;
+    friend bool operator<(const Arrival& a, const Arrival& b) {  // the earliest on top
+      return a.at != b.at ? a.at > b.at : a.sequence > b.sequence;
+    }
+  };
+
+  void grow_tree();
+  void enter(std::uint32_t host);
+  std::string value(std::uint32_t process);
+  void arrive(Arrival& arrival);
+  Duration of_bytes(double bytes, double nanoseconds) const;
+
+  Settings settings_;
+  Random random_;
+  sim::Network network_;
+  std::shared_ptr<wire::JobSpec> job_;
+  std::vector<std::uint32_t> parents_, levels_;
+  std::vector<std::vector<std::uint32_t>> children_;
+  std::vector<sim::Wire> wires_;  // by the launcher at the lower end
+  std::vector<std::unique_ptr<Launcher>> launchers_;
+  std::vector<Duration> free_at_;
+  std::priority_queue<Arrival> queue_;
+  Duration now_{0};
+  std::uint64_t sequence_ = 0;
+  std::string common_;
+  Record record_;
+};
+
+}  // namespace charmtree::fence
