@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mpi_programs import FAMILIES, program, session
-from running import Factory, assert_good, charmrun_lines, command, error_line, gate, run
+from running import Factory, assert_good, charmrun_lines, command, compiled, error_line, gate, run
 from vc_job import Job, patience
 from vcluster import REPOSITORY, Cluster, Result
 
@@ -191,6 +191,26 @@ def test_a_barrier_with_a_lost_process_fails_for_those_who_go_on(cluster: Factor
     for rank in (0, 2, 3):
         assert f"{rank} cmd=barrier_out rc=1 msg=process_1_is_lost" in done.stdout
         assert f"{rank} cmd=get_result rc=0 value=1" in done.stdout
+    assert "1 of 4 processes was lost" in done.stderr
+
+
+def test_those_who_go_on_are_told_by_an_event_who_is_lost(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(10)
+    include = next(Path("/usr/lib").glob("*/pmix2/include"))
+    path = compiled(charmrun, "tests/cluster/pmix_survivor.c", f"-I{include}", "-lpmix", "-lpthread")
+    done = run(hosts, charmrun, *words(hosts, 2, 2), "++on-failure", "continue", "++pmi", "pmix", path)
+    lines = [f"{rank}: process 1 is lost, told of 1; a fence fails" for rank in (0, 2, 3)]
+    assert sorted(done.stdout.splitlines()) == lines, done.stderr
+    assert "1 of 4 processes was lost" in done.stderr
+
+
+@pytest.mark.parametrize(("count", "each"), [(1, 4), (4, 1)])
+def test_fault_tolerant_open_mpi_goes_on_without_a_process(cluster: Factory, charmrun: Path, count: int, each: int) -> None:
+    hosts = cluster(10)
+    more, path = program("openmpi5", "tests/cluster/mpi_survivor.c")
+    tolerant = ["++on-failure", "continue", "++env", "OMPI_MCA_mpi_ft_enable=true"]
+    done = run(hosts, charmrun, *words(hosts, count, each), *more, *tolerant, path)
+    assert sorted(done.stdout.splitlines()) == [f"{rank} of 3: told, 5" for rank in range(3)], done.stderr
     assert "1 of 4 processes was lost" in done.stderr
 
 

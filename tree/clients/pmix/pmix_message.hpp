@@ -76,6 +76,10 @@ struct Born {
 struct Taken {
   std::uint64_t call = 0;
 };
+/// These processes of the job are lost, and it goes on: who has asked for that is told.
+struct Lost {
+  std::vector<wire::ProcessSet::Range> processes;
+};
 /// The process has ended; answer Heard.
 struct Exited {
   std::uint32_t process = 0;
@@ -143,8 +147,9 @@ struct Heard {
   std::uint32_t process = 0;
 };
 
-using Message = std::variant<Describe, Over, Named, Wanted, Born, Taken, Exited, Serving, Failed, Connected,
-                             Finalized, Aborting, Entered, Inquiring, Naming, Bearing, Given, Logged, Heard>;
+using Message =
+    std::variant<Describe, Over, Named, Wanted, Born, Taken, Lost, Exited, Serving, Failed, Connected,
+                 Finalized, Aborting, Entered, Inquiring, Naming, Bearing, Given, Logged, Heard>;
 
 /// All that the processes of a job give for a fence goes in one.
 inline constexpr std::size_t kMostFrame = 1U << 30;

@@ -79,6 +79,7 @@ private:
   void on(const pmix::Wanted& wanted);
   void on(const pmix::Born& born);
   void on(const pmix::Taken& taken);
+  void on(const pmix::Lost& lost);
   void on(const pmix::Exited& exited) { tell(pmix::Heard{exited.process}); }
   template <class M>
   void on(const M&) {}
@@ -448,6 +449,23 @@ void PmixHelper::on(const pmix::Born& born) {
 void PmixHelper::on(const pmix::Taken& taken) {
   Call call = take(taken.call);
   if (const auto* done = function_of<pmix_op_cbfunc_t>(call)) (*done)(PMIX_SUCCESS, call.data);
+}
+
+/// To the processes of this host that have asked for this event; who would take any for the end of the job
+/// (as Open MPI does that is not told to survive) does not hear of it.
+void PmixHelper::on(const pmix::Lost& lost) {
+  if (!serves_) return;
+  for (const auto& [first, last] : lost.processes) {
+    for (std::uint64_t number = first; number <= last; ++number) {
+      const pmix_proc_t process = name_of(static_cast<std::uint32_t>(number));
+      if (number_of(process) == wire::kNoProcess) continue;  // of a world that has not begun here
+      InfoList infos{library_};
+      infos.add(PMIX_EVENT_AFFECTED_PROC, &process, PMIX_PROC);
+      infos.add_true(PMIX_EVENT_NON_DEFAULT);
+      library_.notify_event(PMIX_ERR_PROC_ABORTED, &process, PMIX_RANGE_LOCAL, infos.data(), infos.size(),
+                            nullptr, nullptr);
+    }
+  }
 }
 
 void PmixHelper::run() {

@@ -77,6 +77,7 @@ Result<PmixLibrary> PmixLibrary::load(const std::string& program) {
                         find(library, "PMIx_generate_regex", found.generate_regex) &&
                         find(library, "PMIx_generate_ppn", found.generate_ppn) &&
                         find(library, "PMIx_server_dmodex_request", found.dmodex_request) &&
+                        find(library, "PMIx_Notify_event", found.notify_event) &&
                         find(library, "PMIx_Data_pack", found.data_pack) &&
                         find(library, "PMIx_Data_unpack", found.data_unpack) &&
                         find(library, "PMIx_Info_load", found.info_load) &&

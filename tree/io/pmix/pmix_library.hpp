@@ -26,6 +26,7 @@ struct PmixLibrary {
   decltype(&PMIx_generate_regex) generate_regex = nullptr;
   decltype(&PMIx_generate_ppn) generate_ppn = nullptr;
   decltype(&PMIx_server_dmodex_request) dmodex_request = nullptr;
+  decltype(&PMIx_Notify_event) notify_event = nullptr;
   decltype(&PMIx_Data_pack) data_pack = nullptr;
   decltype(&PMIx_Data_unpack) data_unpack = nullptr;
   decltype(&PMIx_Info_load) info_load = nullptr;

@@ -197,6 +197,7 @@ TEST_CASE("what another host's process has given is asked for until it is answer
   b.says(pmix::Inquiring{22, 4});
   b.outputs.clear();
   b.server.lost({{4, 4}}, b.outputs);
+  CHECK(b.told<pmix::Lost>().at(0).processes == std::vector<wire::ProcessSet::Range>{{4, 4}});
   CHECK(b.told<pmix::Over>().at(0).failure == "it is lost");
 }
 
