@@ -198,7 +198,7 @@ def test_those_who_go_on_are_told_by_an_event_who_is_lost(cluster: Factory, char
     hosts = cluster(10)
     include = next(Path("/usr/lib").glob("*/pmix2/include"))
     path = compiled(charmrun, "tests/cluster/pmix_survivor.c", f"-I{include}", "-lpmix", "-lpthread")
-    done = run(hosts, charmrun, *words(hosts, 2, 2), "++on-failure", "continue", "++pmi", "pmix", path)
+    done = run(hosts, charmrun, *words(hosts, 2, 2), "++on-failure", "continue", "++pmi", "pmix", "++timelimit", patience(30), path)
     lines = [f"{rank}: process 1 is lost, told of 1; a fence fails" for rank in (0, 2, 3)]
     assert sorted(done.stdout.splitlines()) == lines, done.stderr
     assert "1 of 4 processes was lost" in done.stderr

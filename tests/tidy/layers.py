@@ -56,7 +56,7 @@ LIBRARIES = {
     "hwloc": ("tree/io/host/cpus.cpp",),
     "infiniband/": ("client-lib",),
     "zlib.h": ("kvs/given.cpp",),
-    "pmix": ("tree/io/pmix",),
+    "pmix": ("tree/io/pmix", "tests"),
     "nlohmann/": ("charmrun", "tests"),
     "catch2/": ("tests",),
     "fmt/": ("tree", "health", "ccs", "kvs", "charmrun", "tests"),
