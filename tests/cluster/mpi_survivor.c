@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An MPI program that outlives its process 1 (ULFM, MPI 5): the others make a communicator of themselves, and
    go on. Each says who it is there, and what all of them sum up. */
-#include <mpi-ext.h>
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
+
+#include <mpi-ext.h> /* behind mpi.h */
 
 int main(int argc, char** argv) {
   int rank, size, sum = 0;
