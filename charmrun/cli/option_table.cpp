@@ -205,6 +205,9 @@ constexpr std::array kTable = {
         "by what an MPI program finds its other processes: 1: PMI-1 (MPICH, Intel MPI and their kin), or "
         "PMI-2 for who asks for it; 2: such libraries are told to ask for PMI-2; pmix: PMIx (Open MPI); "
         "none: not at all; auto: by what it needs, as far as that shows"},
+    OptionRow{"pmi-vallen", Topic::program, at<&O::Process::pmi_value>, "BYTES", "16384",
+              "longest value that programs may put by PMI-1; libraries of before 2020 take 1024", 256,
+              wire::MpiService::kMostValue},
     OptionRow{"singletons", Topic::program, at<&O::Process::singletons>, "", "off",
               "serve no MPI, and start an MPI program more than once all the same: each process is a job of "
               "size 1"},

@@ -196,6 +196,7 @@ struct Options {
     bool interactive = false;
     bool kill_on_exit = false;
     Pmi pmi = Pmi::automatic;
+    std::uint32_t pmi_value = wire::MpiService::kMostValue;  // bytes of one, at most
     bool singletons = false;  // several processes of an MPI program, each a job of its own
     bool forward_environment = true;
     Variables variables;

@@ -45,9 +45,11 @@ wire::Recovery recovery_of(const Options& options, const wire::ProgramTraits& tr
   return proto::ruling(kind_of(options, traits), policy_of(options)).recovery.value_or(wire::Recovery::none);
 }
 
+namespace {
+
 /// Charm++'s own programs find each other by us already, and inherit nothing. PMIx takes a helper on each
 /// host, which only programs get that can use it.
-wire::MpiService mpi_service(const Options& options, const wire::ProgramTraits& traits) {
+wire::MpiService chosen_service(const Options& options, const wire::ProgramTraits& traits) {
   using Service = wire::MpiService;
   using Pmix = Service::Pmix;
   const Options::Process& wish = options.process;
@@ -64,6 +66,14 @@ wire::MpiService mpi_service(const Options& options, const wire::ProgramTraits& 
     default:
       return {Service::Pmi::one, Pmix::none};
   }
+}
+
+}  // namespace
+
+wire::MpiService mpi_service(const Options& options, const wire::ProgramTraits& traits) {
+  wire::MpiService service = chosen_service(options, traits);
+  service.most_value = options.process.pmi_value;
+  return service;
 }
 
 const wire::ProgramTraits& ProgramRules::traits() {

@@ -194,6 +194,13 @@ def test_a_barrier_with_a_lost_process_fails_for_those_who_go_on(cluster: Factor
     assert "1 of 4 processes was lost" in done.stderr
 
 
+def test_old_libraries_are_told_of_shorter_values(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(10)
+    asks = [*speaker(hosts), INIT, "cmd=get_maxes", "cmd=finalize"]
+    done = run(hosts, charmrun, *words(hosts, 1, 1), "++pmi-vallen", 1024, *asks)
+    assert done.returncode == 0 and " vallen_max=1024\n" in done.stdout, done.stderr
+
+
 def test_those_who_go_on_are_told_by_an_event_who_is_lost(cluster: Factory, charmrun: Path) -> None:
     hosts = cluster(10)
     include = next(Path("/usr/lib").glob("*/pmix2/include"))

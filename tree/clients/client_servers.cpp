@@ -31,10 +31,10 @@ std::array<std::unique_ptr<ClientServer>, kClientKinds> make_client_servers(cons
     return servers.at(static_cast<std::size_t>(kind));
   };
   at(ClientKind::charm) = std::make_unique<CharmServer>(local, charm_limits(job));
-  at(ClientKind::pmi) =
-      std::make_unique<PmiServer>(local, PmiJob{fmt::format("kvs_{}_{}", job.id, job.loss.restarts),
-                                                process_mapping(job.spawn.mpi.layout), job.processes,
-                                                wire::first_processes(job.spawn.further)});
+  at(ClientKind::pmi) = std::make_unique<PmiServer>(
+      local,
+      PmiJob{fmt::format("kvs_{}_{}", job.id, job.loss.restarts), process_mapping(job.spawn.mpi.layout),
+             job.processes, wire::first_processes(job.spawn.further), job.spawn.mpi.most_value});
   at(ClientKind::pmix) = std::make_unique<PmixServer>(local, job, host);
   at(ClientKind::native) = std::make_unique<NativeServer>(local, host);
   return servers;

@@ -19,6 +19,8 @@ struct HostRun {
 void append(std::vector<HostRun>& layout, std::uint32_t host, std::uint32_t processes);
 
 struct MpiService {
+  /// Clients of PMI-1 since MPICH 3.4 take no more than they can. It is even: MPICH 5 halves it, and rounds.
+  static constexpr std::uint32_t kMostValue = 16384;
   enum class Pmi : std::uint8_t {
     none,
     one,  // and two, for who asks for that
@@ -31,9 +33,10 @@ struct MpiService {
   };
   Pmi pmi = Pmi::one;  // each process gets a connection over which it may speak this version
   Pmix pmix = Pmix::none;
-  std::vector<HostRun> layout = {};     // of the processes, in their order; empty: not known yet
-  std::vector<std::string> names = {};  // of all hosts, by index, if there is PMIx
-  std::string name_space = {};          // of its processes: other users, who cannot know it, cannot be one
+  std::vector<HostRun> layout = {};       // of the processes, in their order; empty: not known yet
+  std::vector<std::string> names = {};    // of all hosts, by index, if there is PMIx
+  std::string name_space = {};            // of its processes: other users, who cannot know it, cannot be one
+  std::uint32_t most_value = kMostValue;  // bytes of one that is put by PMI-1
   bool is_any() const { return pmi != Pmi::none || pmix != Pmix::none; }
   friend bool operator==(const MpiService&, const MpiService&) = default;
 };

@@ -57,7 +57,8 @@ JobSpec full_job() {
                    wire::MpiService::Pmix::needed,
                    {{0, 2, 1}, {3, 1, 2}},
                    {"h0", "h1", "h2", "h3"},
-                   "space"};
+                   "space",
+                   1024};
   job.launch = {{4, 3}, 9, 11, 7'000'000, OnHostFailure::spare, 5s, 6s, 3ms, 300ms};
   job.timeout = 7s;
   job.grace = 1500ms;

@@ -34,19 +34,20 @@ std::string ring_key(std::uint32_t process) {
   return fmt::format("{}{:010}", kRing, process);
 }
 
-std::size_t most_value(PmiVersion version) {
-  return version == PmiVersion::one ? PmiServer::kMostValue : PmiServer::kMostValue2;
-}
-
 std::string short_name(std::string_view text) {
   return std::string{text.substr(0, PmiServer::kMostKey)};
 }
 
 }  // namespace
 
-PmiServer::PmiServer(LocalProcesses local, PmiJob job) : local_(std::move(local)), universe_(job.universe) {
+PmiServer::PmiServer(LocalProcesses local, PmiJob job)
+    : local_(std::move(local)), universe_(job.universe), most_value_(job.most_value) {
   worlds_.push_back(
       {{0, local_.total}, std::move(job.kvs_name), std::move(job.mapping), std::move(job.programs)});
+}
+
+std::size_t PmiServer::most_value(PmiVersion version) const {
+  return version == PmiVersion::one ? most_value_ : kMostValue2;
 }
 
 PmiWorld& PmiServer::world_of(std::uint32_t process) {
@@ -134,7 +135,7 @@ void PmiServer::refuse(const Clients::value_type& client, std::string_view why, 
 
 /// Of version 2 an answer that it is not there is one, too.
 void PmiServer::answer_value(const Clients::value_type& client, const std::optional<std::string>& value,
-                             ClientOutputs& out) {
+                             ClientOutputs& out) const {
   const PmiVersion version = client.second.version;
   const bool found = value && value->size() <= most_value(version);
   if (version == PmiVersion::two)
@@ -223,7 +224,7 @@ void PmiServer::tell(Clients::value_type& client, const PmiWords& words, ClientO
       return answer(client, 0,
                     {{"kvsname_max", std::to_string(kMostName)},
                      {"keylen_max", std::to_string(kMostKey)},
-                     {"vallen_max", std::to_string(kMostValue)}},
+                     {"vallen_max", std::to_string(most_value_)}},
                     out);
     case PmiDeed::program:
       return answer(client, 0, {{"appnum", std::to_string(wire::program_of(world.programs, state.process))}},
@@ -302,7 +303,7 @@ std::string PmiServer::give(Client& client, std::string_view key, std::string_vi
 /// out by themselves, with one barrier more.
 std::optional<std::string> PmiServer::find(const PmiWorld& world, std::string_view key) const {
   if (const auto found = world.values.find(key); found != world.values.end()) return found->second;
-  if (key == "PMI_process_mapping" && !world.mapping.empty() && world.mapping.size() <= kMostValue)
+  if (key == "PMI_process_mapping" && !world.mapping.empty() && world.mapping.size() <= most_value_)
     return world.mapping;
   if (key != "PMI_dead_processes") return {};
   std::string dead;

@@ -21,6 +21,7 @@
 #include "tree/clients/pmi/pmi_commands.hpp"
 #include "tree/clients/pmi/pmi_spawn.hpp"
 #include "tree/clients/pmi/pmi_words.hpp"
+#include "tree/wire/mpi_service.hpp"
 #include "tree/wire/process_set.hpp"
 #include "tree/wire/programs.hpp"
 
@@ -31,7 +32,8 @@ struct PmiJob {
   std::string kvs_name;  // no other job on one of these hosts has it
   std::string mapping;   // process_mapping
   std::uint32_t universe = 0;
-  std::vector<std::uint32_t> programs = {0};  // the first process of each
+  std::vector<std::uint32_t> programs = {0};              // the first process of each
+  std::size_t most_value = wire::MpiService::kMostValue;  // of version 1
 };
 
 /// A world, as its processes on this host know it.
@@ -67,9 +69,9 @@ public:
   void vacate(std::uint32_t process, std::uint32_t restarts, bool is_awaited, ClientOutputs& out) override;
   void reshape(const LocalProcesses& local, const std::vector<std::uint32_t>&) override { local_ = local; }
 
-  /// Clients since MPICH 3.4 take no more than they can. It is even: MPICH 5 halves it, and rounds. Those of
-  /// version 2 are not told, and have kMostValue2 compiled in.
-  static constexpr std::size_t kMostName = 256, kMostKey = 64, kMostValue = 16384, kMostValue2 = 1024;
+  /// Of version 2, values are of kMostValue2 at most: its clients are not told, and have it compiled in.
+  static constexpr std::size_t kMostName = 256, kMostKey = 64, kMostValue = wire::MpiService::kMostValue,
+                               kMostValue2 = 1024;
   /// Of the attributes of a host, in a world.
   static constexpr std::size_t kMostAttributes = 1024;
   /// Of one request.
@@ -129,11 +131,13 @@ private:
   void forget(Clients::iterator client, const std::string& why, bool is_cause, ClientOutputs& out);
   static void answer(const Clients::value_type& client, int rc, const PmiFields& fields, ClientOutputs& out);
   static void refuse(const Clients::value_type& client, std::string_view why, ClientOutputs& out);
-  static void answer_value(const Clients::value_type& client, const std::optional<std::string>& value,
-                           ClientOutputs& out);
+  void answer_value(const Clients::value_type& client, const std::optional<std::string>& value,
+                    ClientOutputs& out) const;
+  std::size_t most_value(PmiVersion version) const;
 
   LocalProcesses local_;
   std::uint32_t universe_;
+  std::size_t most_value_;
   std::vector<PmiWorld> worlds_;  // their processes rise
   Clients clients_;
   wire::ProcessSet lost_;  // of the job

@@ -228,6 +228,18 @@ TEST_CASE("requests come in pieces, and several at once", "[pmi]") {
   CHECK(b.lost().find("a request of more than") != std::string::npos);
 }
 
+TEST_CASE("libraries that take less are told so, and may put no more", "[pmi]") {
+  Bench b;
+  b.server = PmiServer{LocalProcesses{2, 2, 4}, PmiJob{"kvs", std::string(1025, 'm'), 4, {0}, 1024}};
+  b.server.made_for(12, 2);
+  b.ask(2, "cmd=init pmi_version=1 pmi_subversion=1");
+  CHECK(b.ask(2, "cmd=get_maxes") == "cmd=maxes rc=0 kvsname_max=256 keylen_max=64 vallen_max=1024\n");
+  CHECK(b.ask(2, "cmd=get kvsname=kvs key=PMI_process_mapping").starts_with("cmd=get_result rc=1"));
+  CHECK(b.ask(2, "cmd=put kvsname=kvs key=a value=" + std::string(1024, 'v')) == "cmd=put_result rc=0\n");
+  b.ask(2, "cmd=put kvsname=kvs key=a value=" + std::string(1025, 'v'));
+  CHECK(b.lost().find("a value of 1025 bytes: 1024 are allowed") != std::string::npos);
+}
+
 TEST_CASE("a process puts no more than a host may hand on for it", "[pmi]") {
   Bench b;
   b.begin();
