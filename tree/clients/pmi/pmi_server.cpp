@@ -34,6 +34,11 @@ std::string ring_key(std::uint32_t process) {
   return fmt::format("{}{:010}", kRing, process);
 }
 
+/// Behind what the last process of a ring has given.
+auto end_of_ring(const PmiWorld& world) {
+  return world.values.lower_bound("PMI_ring`");  // '`' comes behind '_'
+}
+
 std::string short_name(std::string_view text) {
   return std::string{text.substr(0, PmiServer::kMostKey)};
 }
@@ -368,12 +373,9 @@ std::string PmiServer::ring(Clients::value_type& client, const PmiWords& words, 
 
 /// The one before its first is its last.
 void PmiServer::answer_ring(const Clients::value_type& client, const PmiWorld& world, ClientOutputs& out) {
-  const auto first = world.values.lower_bound(kRing);
-  const auto is_in = [&](auto each) { return each != world.values.end() && each->first.starts_with(kRing); };
   const auto own = world.values.find(ring_key(client.second.process));
   if (own == world.values.end()) return refuse(client, "it is in no ring", out);
-  auto last = own;
-  while (is_in(std::next(last))) ++last;
+  const auto first = world.values.lower_bound(kRing), last = std::prev(end_of_ring(world));
   const auto before = own == first ? last : std::prev(own);
   const auto behind = own == last ? first : std::next(own);
   wire::Reader of_before{before->second}, of_behind{behind->second};
@@ -500,7 +502,7 @@ void PmiServer::leave_fence(PmiWorld& world, std::string_view failure, ClientOut
     else
       answer(client, 0, {}, out);
   }
-  std::erase_if(world.values, [](const auto& each) { return each.first.starts_with(kRing); });
+  world.values.erase(world.values.lower_bound(kRing), end_of_ring(world));
 }
 
 void PmiServer::lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) {
