@@ -66,6 +66,7 @@ int main(int count, char** words) {
   for (int i = 0; i < size; ++i) good = good && in[i] == i * 1000 + rank;
   good = good && sum == size * (size - 1) / 2;
   printf("%d of %d: %s\n", rank, size, good ? "good" : "wrong");
+  fflush(stdout);
   MPI_Finalize();
   return is_here && !strcmp(deed, "exit") ? 5 : 0;
 }
