@@ -51,8 +51,8 @@ wire::FenceDown whole_fence(const std::vector<wire::FenceDown>& pieces, std::siz
   const wire::FenceDown& first = pieces.front();
   if (!first.failure.empty() || !first.given) return first;
   std::string joined;
-  for (const wire::FenceDown& each : pieces) {
-    if (pieces.size() > 1) joined += *each.given;
+  if (pieces.size() > 1) {
+    for (const wire::FenceDown& each : pieces) joined += *each.given;
   }
   auto given = unpack_given(pieces.size() > 1 ? joined : *first.given, most);
   return {first.fence, given ? "" : "what its hosts have given cannot be unpacked",

@@ -55,15 +55,7 @@ void print(const fence::Settings& settings, const fence::World& world, std::uint
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::uint64_t seed = 1;
-  std::vector<std::string> words;
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (word == "--seed" && i + 1 < argc)
-      seed = std::strtoull(argv[++i], nullptr, 10);
-    else
-      words.push_back(word);
-  }
+  const auto [seed, words] = sim::seeded(argc, argv);
   const auto assignments = sim::parse_overrides(words);
   if (!assignments) return misused(assignments.error().what);
   fence::Settings settings;

@@ -49,6 +49,7 @@ public:
     part.turn(*this);
     actions_.clear();
   }
+  const Host& host() const { return host_; }
   FencePart part;
   std::uint64_t got = 0;  // bytes of the whole
   bool is_out = false;
@@ -136,11 +137,9 @@ std::string World::value(std::uint32_t process) {
 }
 
 void World::enter(std::uint32_t host) {
-  const std::uint64_t processes = job_->processes, hosts = launchers_.size() - 1;
-  const auto first = static_cast<std::uint32_t>(processes * (host - 1) / hosts),
-             end = static_cast<std::uint32_t>(processes * host / hosts);
-  wire::FenceUp own{{kService, {{0, job_->processes - 1}}, 1}, 0, end - first, {}};
-  for (std::uint32_t process = first; process < end; ++process) own.given += value(process);
+  const Host& self = launchers_[host]->host();
+  wire::FenceUp own{{kService, {{0, job_->processes - 1}}, 1}, 0, self.processes, {}};
+  for (std::uint32_t i = 0; i < self.processes; ++i) own.given += value(self.first_process + i);
   record_.given += own.given.size();
   launchers_[host]->take_turn(now_, [&](FencePart& part) { part.add(std::move(own), *launchers_[host]); });
 }
@@ -193,14 +192,14 @@ void World::send_up(std::uint32_t launcher, wire::FenceUp message) {
   const std::size_t bytes = message.given.size() + kOverhead;
   now_ += sim::ms(settings_.links.send) + of_bytes(static_cast<double>(bytes), settings_.links.cipher);
   const Duration at = network_.arrival(wires_[launcher], true, now_, bytes);
-  auto sent = std::make_shared<std::variant<wire::FenceUp, wire::FenceDown>>(std::move(message));
+  auto sent = std::make_shared<Message>(std::move(message));
   queue_.push({at, ++sequence_, parents_[launcher], launcher, std::move(sent), bytes});
 }
 
 void World::send_down(std::uint32_t launcher, const wire::FenceDown& message) {
   if (launcher == 0) record_.packed += message.given->size();
   const std::size_t bytes = message.given->size() + kOverhead;
-  const auto sent = std::make_shared<std::variant<wire::FenceUp, wire::FenceDown>>(message);
+  const auto sent = std::make_shared<Message>(message);
   for (const std::uint32_t child : children_[launcher]) {
     now_ += sim::ms(settings_.links.send) + of_bytes(static_cast<double>(bytes), settings_.links.cipher);
     const Duration at = network_.arrival(wires_[child], false, now_, bytes);

@@ -62,11 +62,12 @@ public:
   void wrong(std::string what) { record_.wrong.push_back(std::move(what)); }
 
 private:
+  using Message = std::variant<wire::FenceUp, wire::FenceDown>;
   struct Arrival {
     Duration at;
     std::uint64_t sequence;
     std::uint32_t to, link;  // 0: from above
-    std::shared_ptr<std::variant<wire::FenceUp, wire::FenceDown>> message;
+    std::shared_ptr<Message> message;
     std::size_t bytes;
     friend bool operator<(const Arrival& a, const Arrival& b) {  // the earliest on top
       return a.at != b.at ? a.at > b.at : a.sequence > b.sequence;

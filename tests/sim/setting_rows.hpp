@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace charmtree::sim {
 
@@ -41,6 +43,23 @@ inline std::optional<double> number_in(const std::string& text) {
   const double value = std::strtod(text.c_str(), &end);
   if (text.empty() || *end != '\0' || !std::isfinite(value)) return {};
   return value;
+}
+
+/// A command line: [--seed S] [NAME=VALUE]...
+struct Seeded {
+  std::uint64_t seed = 1;
+  std::vector<std::string> words = {};
+};
+inline Seeded seeded(int argc, char** argv) {
+  Seeded found;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--seed" && i + 1 < argc)
+      found.seed = std::strtoull(argv[++i], nullptr, 10);
+    else
+      found.words.push_back(word);
+  }
+  return found;
 }
 
 }  // namespace charmtree::sim

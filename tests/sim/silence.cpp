@@ -11,6 +11,7 @@
 
 #include <cstdlib>
 
+#include "tests/sim/setting_rows.hpp"
 #include "tests/sim/silence_expectation.hpp"
 #include "tests/sim/silence_report.hpp"
 #include "tests/sim/silence_settings.hpp"
@@ -36,17 +37,9 @@ std::string used(Duration real) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::uint64_t seed = 1;
-  std::vector<std::string> words;
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (word == "--seed" && i + 1 < argc) {
-      seed = std::strtoull(argv[++i], nullptr, 10);
-    } else if (word.starts_with('-')) {
-      return misused(word + ": no such option");
-    } else {
-      words.push_back(word);
-    }
+  const auto [seed, words] = sim::seeded(argc, argv);
+  for (const std::string& word : words) {
+    if (word.starts_with('-')) return misused(word + ": no such option");
   }
   const auto settings = silence::settings_of(words);
   if (!settings) return misused(settings.error().what);

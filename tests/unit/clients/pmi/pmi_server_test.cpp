@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "tests/unit/what_happened.hpp"
+#include "tests/unit/pmi_bench.hpp"
 #include "tree/clients/pmi/process_mapping.hpp"
 
 namespace charmtree::pmi_server_test {
@@ -14,29 +14,15 @@ namespace {
 
 constexpr auto kService = static_cast<std::uint8_t>(ClientKind::pmi);
 
-/// A server for processes 2 and 3 of 4; the connection of process n is 10 + n.
-struct Bench {
-  PmiServer server{LocalProcesses{2, 2, 4}, PmiJob{"kvs_job_0", "(vector,(0,2,2))", 4}};
-  ClientOutputs outputs;
-
-  Bench() {
-    for (const std::uint32_t process : {2U, 3U}) {
-      server.made_for(10 + process, process);
-      server.opened(10 + process, {}, outputs);
-    }
+struct Bench : test::PmiBench {
+  Bench() : PmiBench(4) {
+    for (const std::uint32_t process : {2U, 3U}) connect(process);
   }
   /// What it was answered.
   std::string ask(std::uint32_t process, const std::string& line) {
     outputs.clear();
     server.received(10 + process, line + "\n", {}, outputs);
     return said_to(process);
-  }
-  std::string said_to(std::uint32_t process) const {
-    std::string all;
-    for (const ToClient& sent : test::only<ToClient>(outputs)) {
-      if (sent.client == 10 + process) all += sent.bytes;
-    }
-    return all;
   }
   void begin() {
     for (const std::uint32_t process : {2U, 3U})
@@ -59,19 +45,7 @@ struct Bench {
     server.fenced({{kService, {{0, 3}}, number}, failure, std::make_shared<const std::string>(given)},
                   outputs);
   }
-  /// Why the process has lost its connection; empty: it has not.
-  std::string lost() const {
-    const auto all = test::only<ClientLost>(outputs);
-    return all.empty() ? "" : all[0].why;
-  }
 };
-
-std::string pair(std::string_view key, std::string_view value) {
-  wire::Writer out;
-  out.string(key);
-  out.string(value);
-  return out.take();
-}
 
 }  // namespace
 
@@ -117,8 +91,8 @@ TEST_CASE("what is put is known on its host at once, and everywhere behind the n
   CHECK(b.ask(3, "cmd=get kvsname=kvs_job_0 key=a") == "cmd=get_result rc=0 value=x=y\n");
   CHECK(b.ask(3, "cmd=get kvsname=kvs_job_0 key=b").starts_with("cmd=get_result rc=1"));
   CHECK(b.ask(3, "cmd=put kvsname=kvs_job_0 key=empty value=") == "cmd=put_result rc=0\n");
-  CHECK(b.fence() == pair("a", "x=y") + pair("empty", ""));
-  b.fenced(1, pair("b", "from afar"));
+  CHECK(b.fence() == Bench::pair("a", "x=y") + Bench::pair("empty", ""));
+  b.fenced(1, Bench::pair("b", "from afar"));
   CHECK(b.said_to(2) == "cmd=barrier_out rc=0\n");
   CHECK(b.said_to(3) == "cmd=barrier_out rc=0\n");
   CHECK(b.ask(3, "cmd=get kvsname=kvs_job_0 key=b") == "cmd=get_result rc=0 value=from afar\n");
@@ -320,7 +294,7 @@ TEST_CASE("a process has others started, of several programs", "[pmi]") {
   const auto wanted = test::only<wire::WorldWanted>(b.outputs);
   REQUIRE(wanted.size() == 1);
   CHECK((wanted[0].process == 2 && wanted[0].id.service == kService));
-  CHECK(wanted[0].given == pair("PORT", "tag#0$ and more"));
+  CHECK(wanted[0].given == Bench::pair("PORT", "tag#0$ and more"));
   REQUIRE(wanted[0].programs.size() == 2);
   const wire::ProgramWanted& worker = wanted[0].programs[0];
   CHECK(worker.program.arguments == std::vector<std::string>{"/opt/bin/worker", "a b", "x=y"});
@@ -364,7 +338,7 @@ TEST_CASE("a world has ranks, fences and a key-value space of its own", "[pmi]")
                   2,
                   {{4, {"a"}, {}, true, {}}, {6, {"b"}, {}, false, {}}},
                   {{0, 4, 1}, {1, 5, 1}, {0, 6, 1}},
-                  pair("PORT", "here")},
+                  Bench::pair("PORT", "here")},
                  b.outputs);
   for (const std::uint32_t process : {5U, 6U}) {
     b.server.made_for(10 + process, process);
@@ -384,7 +358,7 @@ TEST_CASE("a world has ranks, fences and a key-value space of its own", "[pmi]")
   const auto up = test::only<wire::FenceUp>(b.outputs);
   REQUIRE(up.size() == 1);
   CHECK((up[0].fence.processes == std::vector<wire::ProcessSet::Range>{{4, 6}} && up[0].fence.number == 1));
-  CHECK((up[0].processes == 2 && up[0].given == pair("a", "b")));
+  CHECK((up[0].processes == 2 && up[0].given == Bench::pair("a", "b")));
   b.outputs.clear();
   b.server.fenced({up[0].fence, {}, std::make_shared<const std::string>()}, b.outputs);
   CHECK(b.said_to(5) == "cmd=barrier_out rc=0\n");

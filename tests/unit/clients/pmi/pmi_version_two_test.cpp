@@ -4,8 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "tests/unit/what_happened.hpp"
-#include "tree/clients/pmi/pmi_server.hpp"
+#include "tests/unit/pmi_bench.hpp"
 
 namespace charmtree::pmi_version_two_test {
 
@@ -20,17 +19,13 @@ std::string frame(std::string_view words) {
   return fmt::format("{:6}{}", words.size(), words);
 }
 
-/// A server for processes 2 and 3 of 4; the connection of process n is 10 + n. They have said init.
-struct Bench {
-  PmiServer server{LocalProcesses{2, 2, 4}, PmiJob{"kvs_job_0", "(vector,(0,2,2))", 8}};
-  ClientOutputs outputs;
-
-  Bench() {
+/// Its processes have said init.
+struct Bench : test::PmiBench {
+  Bench() : PmiBench(8) {
     for (const std::uint32_t process : {2U, 3U}) open(process);
   }
   void open(std::uint32_t process) {
-    server.made_for(10 + process, process);
-    server.opened(10 + process, {}, outputs);
+    connect(process);
     outputs.clear();
     server.received(10 + process, "cmd=init pmi_version=2 pmi_subversion=0\n", {}, outputs);
     CHECK(said_to(process) == "cmd=response_to_init rc=0 pmi_version=2 pmi_subversion=0\n");
@@ -48,13 +43,6 @@ struct Bench {
     CHECK(all == frame(all.substr(6)));
     return all.substr(6);
   }
-  std::string said_to(std::uint32_t process) const {
-    std::string all;
-    for (const ToClient& sent : test::only<ToClient>(outputs)) {
-      if (sent.client == 10 + process) all += sent.bytes;
-    }
-    return all;
-  }
   void begin() {
     for (const std::uint32_t process : {2U, 3U})
       CHECK(ask(process, "cmd=fullinit;pmijobid=J;pmirank=3;threaded=FALSE;")
@@ -68,18 +56,7 @@ struct Bench {
     outputs.clear();
     server.fenced({up[0].fence, {}, std::make_shared<const std::string>(up[0].given + of_others)}, outputs);
   }
-  std::string lost() const {
-    const auto all = test::only<ClientLost>(outputs);
-    return all.empty() ? "" : all[0].why;
-  }
 };
-
-std::string pair(std::string_view key, std::string_view value) {
-  wire::Writer out;
-  out.string(key);
-  out.string(value);
-  return out.take();
-}
 
 }  // namespace
 
@@ -115,8 +92,8 @@ TEST_CASE("what is put is there behind a fence, also for who speaks version 1", 
         "cmd=kvs-put-response;rc=1;errmsg=the_key_is_reserved;");
   CHECK(b.ask(2, "cmd=kvs-fence;").empty());
   b.server.received(99, "cmd=barrier_in\n", {}, b.outputs);
-  b.fence(pair("b", "far") + pair("lines", "1\n2") +
-          pair("long", std::string(PmiServer::kMostValue2 + 1, 'x')));
+  b.fence(Bench::pair("b", "far") + Bench::pair("lines", "1\n2") +
+          Bench::pair("long", std::string(PmiServer::kMostValue2 + 1, 'x')));
   CHECK(b.words_to(2) == "cmd=kvs-fence-response;rc=0;");
   CHECK(b.ask(2, "cmd=kvs-get;jobid=J;srcid=-1;key=b;") == "cmd=kvs-get-response;rc=0;found=TRUE;value=far;");
   CHECK(b.ask(2, "cmd=kvs-get;key=a;") == "cmd=kvs-get-response;rc=0;found=TRUE;value=x;;y z;");
@@ -154,7 +131,8 @@ TEST_CASE("a ring tells each process its place, and what its neighbours have giv
   for (int time = 0; time < 2; ++time) {
     CHECK(b.ask(3, fmt::format("cmd=ring;ring-count=1;ring-left=l3;ring-right=r3 {};", time)).empty());
     CHECK(b.ask(2, "cmd=ring;ring-count=1;ring-left=l2;ring-right=r2;").empty());
-    b.fence(pair("PMI_ring_0000000000", pair("l0", "r0")) + pair("PMI_ring_0000000001", pair("l1", "r1")));
+    b.fence(Bench::pair("PMI_ring_0000000000", Bench::pair("l0", "r0")) +
+            Bench::pair("PMI_ring_0000000001", Bench::pair("l1", "r1")));
     CHECK(b.words_to(2) == "cmd=ring-response;rc=0;ring-count=2;ring-left=r1;ring-right=l3;");
     CHECK(b.words_to(3) == "cmd=ring-response;rc=0;ring-count=3;ring-left=r2;ring-right=l0;");
   }
@@ -194,7 +172,7 @@ TEST_CASE("names and further processes are asked for in one request each", "[pmi
             .empty());
   const auto wanted = test::only<wire::WorldWanted>(b.outputs);
   REQUIRE((wanted.size() == 1 && wanted[0].programs.size() == 2));
-  CHECK((wanted[0].process == 3 && wanted[0].given == pair("P", "v w")));
+  CHECK((wanted[0].process == 3 && wanted[0].given == Bench::pair("P", "v w")));
   const wire::ProgramWanted &worker = wanted[0].programs[0], &other = wanted[0].programs[1];
   CHECK(worker.program.arguments == std::vector<std::string>{"worker", "a b", "x;y=z"});
   CHECK((worker.processes == 2 && worker.program.directory == "/tmp"));
