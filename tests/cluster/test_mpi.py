@@ -286,6 +286,15 @@ def test_without_a_pmix_that_can_be_used_the_host_says_so(cluster: Factory, char
     assert_good(run(hosts, charmrun, *words(hosts, 2, 1), app), ["runs", "runs"])
 
 
+@pytest.mark.parametrize(("count", "each"), [(1, 4), (4, 1)])
+@pytest.mark.parametrize("family", ["mpich5", "openmpi5"])
+def test_communicators_are_made_of_groups(cluster: Factory, charmrun: Path, family: str, count: int, each: int) -> None:
+    hosts = cluster(10)
+    more, path = program(family, "tests/cluster/mpi_groups.c")
+    done = run(hosts, charmrun, *words(hosts, count, each), *more, path)
+    assert_good(done, [*(f"{rank}: of all 6" for rank in range(4)), *(f"{rank}: of the even ones 2, 2" for rank in (0, 2))], None)
+
+
 @pytest.mark.parametrize("family", ["mpich5", "openmpi4", "openmpi5"])
 def test_a_published_name_is_found_by_all(cluster: Factory, charmrun: Path, family: str) -> None:
     hosts = cluster(10)

@@ -23,15 +23,18 @@ namespace charmtree::wire {
 struct Fence {
   std::uint8_t service = 0;                  // proto::ClientKind
   std::vector<ProcessSet::Range> processes;  // that take part; they rise, with gaps between them
-  std::uint32_t number = 0;                  // of the fences of this group, from 1
+  std::uint32_t number = 0;                  // of the fences of this group and name, from 1
+  std::string name;                          // tells it from others that the same processes are in meanwhile
   bool same_group(const Fence& other) const {
-    return service == other.service && processes == other.processes;
+    return service == other.service && processes == other.processes && name == other.name;
   }
   friend auto operator<=>(const Fence&, const Fence&) = default;
 };
 
 /// A process may give so much for one fence: the longest value that PMI takes, and more.
 inline constexpr std::size_t kMostGiven = 17U << 10;
+/// Of a fence: Open MPI's longest tag of a communicator, and what it adds.
+inline constexpr std::size_t kMostFenceName = 2U << 10;
 
 /// Its group is one.
 inline bool is_sound(const Fence& fence) {
@@ -40,7 +43,7 @@ inline bool is_sound(const Fence& fence) {
     if (first < least || last < first) return false;
     least = std::uint64_t{last} + 2;
   }
-  return !fence.processes.empty() && fence.number > 0;
+  return !fence.processes.empty() && fence.number > 0 && fence.name.size() <= kMostFenceName;
 }
 
 /// Whose inquiry it is: a service numbers those of each of its processes.

@@ -86,10 +86,10 @@ std::string quotable(std::string_view word) {
   return out;
 }
 
-std::vector<std::string> split_list(std::string_view list) {
+std::vector<std::string> split_list(std::string_view list, char separator) {
   std::vector<std::string> words;
   while (!list.empty()) {
-    const std::string_view word = list.substr(0, list.find(','));
+    const std::string_view word = list.substr(0, list.find(separator));
     if (!word.empty()) words.emplace_back(word);
     list.remove_prefix(std::min(word.size() + 1, list.size()));
   }

@@ -40,8 +40,8 @@ std::string_view closest_word(std::string_view word, std::span<const std::string
 /// `word` as a message may quote it: at most kMaxQuotedWord bytes, then "...", and control characters as '?'.
 std::string quotable(std::string_view word);
 
-/// The words of a comma-separated list; empty ones are left out.
-std::vector<std::string> split_list(std::string_view list);
+/// The words of a list with commas, or others, between them; empty ones are left out.
+std::vector<std::string> split_list(std::string_view list, char separator = ',');
 
 /// Reads a number that is all of the text; false: it is none, or does not fit.
 template <class Number>

@@ -55,6 +55,7 @@ struct Over {
   std::uint64_t call = 0;
   std::string failure;
   wire::Blob given;
+  std::uint64_t id = 0;  // of a fence: the same for all who are in it, and no other one's in the job
 };
 /// The name that this call was about: its value, if it was looked up.
 struct Named {
@@ -113,6 +114,7 @@ struct Entered {
   std::uint64_t call = 0;
   std::vector<wire::ProcessSet::Range> processes;  // of the job, that take part
   std::string given;
+  std::string name;  // of the group that they make or give up by it
 };
 /// A process of this host wants to know what this one has given, which is on another host. Answer Over.
 struct Inquiring {
@@ -139,7 +141,7 @@ struct Given {
 /// Text for the user. Answer Taken.
 struct Logged {
   std::uint64_t call = 0;
-  std::uint32_t process = 0;
+  std::uint32_t process = 0;  // wire::kNoProcess: the library itself has something to say
   std::string text;
 };
 /// All that the process has said has been told.

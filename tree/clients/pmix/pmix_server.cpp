@@ -38,6 +38,18 @@ std::vector<wire::Share> shares_of(const std::vector<wire::HostRun>& layout) {
   return shares;
 }
 
+/// FNV-1a, of 64 bits: as every host finds it without a word. Small numbers are the library's own.
+std::uint64_t id_of(const wire::Fence& fence) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  const auto add = [&hash](std::uint64_t value, int bytes) {
+    for (int i = 0; i < bytes; ++i) hash = (hash ^ ((value >> (8 * i)) & 0xff)) * 0x100000001b3;
+  };
+  for (const auto& [first, last] : fence.processes) add((std::uint64_t{first} << 32) | last, 8);
+  add(fence.number, 4);
+  for (const char c : fence.name) add(static_cast<unsigned char>(c), 1);
+  return hash | std::uint64_t{1} << 32;
+}
+
 /// Of what is said in it; each text has some bytes more.
 std::size_t size_of(const wire::WorldWanted& wanted) {
   std::size_t bytes = 0;
@@ -206,29 +218,29 @@ std::string PmixServer::on(pmix::Aborting& message, ClientOutputs& out) {
 }
 
 std::string PmixServer::on(pmix::Entered& message, ClientOutputs& out) {
-  Group group = std::move(message.processes);
+  wire::FenceUp fence;
+  fence.fence = {kPmixService, std::move(message.processes), 1, std::move(message.name)};
+  auto& group = fence.fence.processes;
   for (const wire::ProcessSet::Range& each : group) {
     if (each.last < each.first) return "a fence of no processes";
   }
   wire::fold(group);
   const std::size_t here = local_.among(group).size();
-  if (here == 0 || !wire::is_sound(wire::Fence{kPmixService, group, 1}) || group.back().last >= local_.total)
-    return "a fence without processes of this host";
-  if (message.given.size() > here * wire::kMostGiven) {
-    tell(pmix::Over{message.call,
-                    fmt::format("{} bytes for one fence: {} are allowed", message.given.size(),
-                                here * wire::kMostGiven),
-                    {}},
-         out);
-    return {};
-  }
-  if (fences_.size() >= kMostGroups && !fences_.contains(group)) return "fences of too many groups";
-  const std::uint32_t number = ++fences_[group];
-  if (const auto failed = failed_.find(group);
-      failed != failed_.end() && failed->second.fence.number >= number)
-    return tell(pmix::Over{message.call, failed->second.failure, {}}, out), std::string{};
-  wire::FenceUp fence;
-  fence.fence = {kPmixService, std::move(group), number};
+  if (here == 0 || group.back().last >= local_.total) return "a fence without processes of this host";
+  const auto refuse = [&](std::string why) {
+    tell(pmix::Over{message.call, std::move(why), {}}, out);
+    return std::string{};
+  };
+  if (!wire::is_sound(fence.fence)) return refuse("the group's name is too long");
+  if (message.given.size() > here * wire::kMostGiven)
+    return refuse(
+        fmt::format("{} bytes for one fence: {} are allowed", message.given.size(), here * wire::kMostGiven));
+  if (fences_.size() >= kMostGroups && !fences_.contains(fence.fence))
+    return refuse("too many groups of processes");
+  const auto failed = failed_.find(fence.fence);
+  const std::uint32_t number = ++fences_[fence.fence];
+  if (failed != failed_.end() && failed->second.fence.number >= number) return refuse(failed->second.failure);
+  fence.fence.number = number;
   fence.processes = static_cast<std::uint32_t>(here);
   fence.given = std::move(message.given);
   open_.emplace(fence.fence, message.call);
@@ -240,11 +252,13 @@ void PmixServer::fenced(const wire::FenceDown& fence, ClientOutputs& out) {
   if (fence.fence.service != kPmixService) return;
   const auto open = open_.find(fence.fence);
   if (open != open_.end()) {
-    tell(pmix::Over{open->second, fence.failure, fence.given}, out);
+    tell(pmix::Over{open->second, fence.failure, fence.given, id_of(fence.fence)}, out);
     open_.erase(open);
   } else if (!fence.failure.empty() && local_.among(fence.fence.processes).size() > 0 &&
              failed_.size() < kMostGroups) {
-    failed_.insert_or_assign(fence.fence.processes, fence);
+    wire::Fence first = fence.fence;
+    first.number = 1;
+    failed_.insert_or_assign(std::move(first), fence);
   }
 }
 
@@ -340,9 +354,12 @@ void PmixServer::lost(const std::vector<wire::ProcessSet::Range>& processes, Cli
   for (const Asker& asker : inquiries_.take_about(lost_)) tell(asker, "it is lost", {}, out);
 }
 
+/// The library's own words are shown as the first process's: they are about what its processes have said.
 std::string PmixServer::on(pmix::Logged& message, ClientOutputs& out) {
-  if (stage_of(message.process) == nullptr) return "text of a process that is not here";
-  out.push_back(Printed{message.process, Stream::err, std::move(message.text), false});
+  const bool is_its_own = message.process == wire::kNoProcess && local_.size() > 0;
+  const std::uint32_t process = is_its_own ? local_.at(0) : message.process;
+  if (stage_of(process) == nullptr) return "text of a process that is not here";
+  out.push_back(Printed{process, Stream::err, std::move(message.text), false});
   tell(pmix::Taken{message.call}, out);
   return {};
 }

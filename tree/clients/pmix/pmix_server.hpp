@@ -41,14 +41,13 @@ public:
   void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) override;
   void exited(std::uint32_t process, ClientOutputs& out) override;
 
-  /// Different groups of processes that may have fences.
+  /// Different groups of processes, and names of such, that may have fences.
   static constexpr std::size_t kMostGroups = 4096;
   /// Inquiries of this host, and of others to it, that are open at a time.
   static constexpr std::size_t kMostInquiries = 1U << 16;
 
 private:
   enum class Stage : std::uint8_t { silent, joined, ended };
-  using Group = std::vector<wire::ProcessSet::Range>;
 
   Stage* stage_of(std::uint32_t process);
   /// An inquiry of this host's that is open: the helper's call, and what it is for.
@@ -90,11 +89,11 @@ private:
   std::optional<ClientId> helper_;
   pmix::Decoder decoder_{pmix::Decoder::From::helper};
   bool is_ready_ = false;
-  std::set<std::uint32_t> served_;             // worlds, by their first processes
-  std::vector<Stage> stages_;                  // by rank
-  std::map<Group, std::uint32_t> fences_;      // entered so far
-  std::map<wire::Fence, std::uint64_t> open_;  // with the helper's call
-  std::map<Group, wire::FenceDown> failed_;    // before they were entered here
+  std::set<std::uint32_t> served_;                 // worlds, by their first processes
+  std::vector<Stage> stages_;                      // by rank
+  std::map<wire::Fence, std::uint32_t> fences_;    // entered so far, by the first one of each
+  std::map<wire::Fence, std::uint64_t> open_;      // with the helper's call
+  std::map<wire::Fence, wire::FenceDown> failed_;  // before they were entered here; as in fences_
   OpenInquiries<Asker> inquiries_;
   std::map<std::uint64_t, wire::Inquired> wanted_;  // of others, by the call that the helper is to answer
   std::uint64_t last_call_ = 0;

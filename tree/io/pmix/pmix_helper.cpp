@@ -44,10 +44,16 @@ public:
 
   // The library's calls, on its thread.
   using Done = std::variant<std::monostate, pmix_modex_cbfunc_t, pmix_op_cbfunc_t, pmix_lookup_cbfunc_t,
-                            pmix_spawn_cbfunc_t>;
-  std::uint64_t begin(Done done, void* data, std::string name = {}) {
+                            pmix_spawn_cbfunc_t, pmix_info_cbfunc_t>;
+  struct Call {
+    Done done;
+    void* data = nullptr;
+    std::string name = {};                  // that was looked up
+    std::vector<pmix_proc_t> members = {};  // of the group that is made
+  };
+  std::uint64_t begin(Call call) {
     const std::lock_guard lock{mutex_};
-    calls_.emplace(++last_call_, Call{done, data, std::move(name)});
+    calls_.emplace(++last_call_, std::move(call));
     return last_call_;
   }
   std::string pack(const pmix_value_t& value) const { return library_.pack(value); }
@@ -58,11 +64,6 @@ public:
                                                                  std::size_t count);
 
 private:
-  struct Call {
-    Done done;
-    void* data = nullptr;
-    std::string name = {};  // that was looked up
-  };
   struct Request {  // of another host
     PmixHelper* helper;
     std::uint64_t call;
@@ -188,7 +189,7 @@ pmix_status_t fence(const pmix_proc_t* processes, std::size_t count, const pmix_
   entered.processes = std::move(*numbers);
   if (given != nullptr) entered.given.assign(given, size);
   std::free(given);  // NOLINT(cppcoreguidelines-no-malloc): by its contract it is ours
-  entered.call = the_helper->begin(done, data);
+  entered.call = the_helper->begin({done, data});
   the_helper->tell(entered);
   return PMIX_SUCCESS;
 }
@@ -198,7 +199,30 @@ pmix_status_t connects(const pmix_proc_t processes[], std::size_t count, const p
                        pmix_op_cbfunc_t done, void* data) {
   auto numbers = the_helper->numbers_of(processes, count);
   if (!numbers) return PMIX_ERR_NOT_SUPPORTED;
-  the_helper->tell(pmix::Entered{the_helper->begin(done, data), std::move(*numbers), {}});
+  the_helper->tell(pmix::Entered{the_helper->begin({done, data}), std::move(*numbers), {}, {}});
+  return PMIX_SUCCESS;
+}
+
+/// A fence of its members, by which each learns who is in it, and what the others have given. Of one whose
+/// members are all here the library (of version 5) forgets that it has asked for its end, and would ask
+/// twice.
+pmix_status_t groups(pmix_group_operation_t operation, char name[], const pmix_proc_t processes[],
+                     std::size_t count, const pmix_info_t infos[], std::size_t info_count,
+                     pmix_info_cbfunc_t done, void* data) {
+  auto numbers = the_helper->numbers_of(processes, count);
+  if (!numbers) return PMIX_ERR_NOT_SUPPORTED;
+  pmix::Entered entered{0, std::move(*numbers), {}, name};
+  const bool makes = operation == PMIX_GROUP_CONSTRUCT;
+  for (std::size_t i = 0; i < info_count; ++i) {
+    const std::string_view key = static_cast<const char*>(infos[i].key);
+    if (key == PMIX_GROUP_LOCAL_ONLY && !makes) return PMIX_OPERATION_SUCCEEDED;
+    if (key == PMIX_GROUP_ENDPT_DATA && infos[i].value.type == PMIX_BYTE_OBJECT)
+      entered.given.append(infos[i].value.data.bo.bytes, infos[i].value.data.bo.size);
+  }
+  PmixHelper::Call call{done, data};
+  if (makes) call.members.assign(processes, processes + count);
+  entered.call = the_helper->begin(std::move(call));
+  the_helper->tell(entered);
   return PMIX_SUCCESS;
 }
 
@@ -207,7 +231,7 @@ pmix_status_t inquires(const pmix_proc_t* about, const pmix_info_t*, std::size_t
                        void* data) {
   const std::uint32_t number = the_helper->number_of(*about);
   if (number == wire::kNoProcess) return PMIX_ERR_NOT_SUPPORTED;
-  the_helper->tell(pmix::Inquiring{the_helper->begin(done, data), number});
+  the_helper->tell(pmix::Inquiring{the_helper->begin({done, data}), number});
   return PMIX_SUCCESS;
 }
 
@@ -231,7 +255,7 @@ pmix_status_t publishes(const pmix_proc_t* process, const pmix_info_t infos[], s
     naming.value = the_helper->pack(info.value);
   }
   if (naming.name.empty() || naming.value.empty()) return PMIX_ERR_BAD_PARAM;
-  naming.call = the_helper->begin(done, data);
+  naming.call = the_helper->begin({done, data});
   the_helper->tell(naming);
   return PMIX_SUCCESS;
 }
@@ -241,7 +265,7 @@ pmix_status_t asks_for_name(const pmix_proc_t* process, wire::NameInquiry::Deed 
   if (names == nullptr || names[0] == nullptr || names[1] != nullptr) return PMIX_ERR_NOT_SUPPORTED;
   const std::string name = names[0];
   const std::uint32_t number = the_helper->number_of(*process);
-  the_helper->tell(pmix::Naming{the_helper->begin(done, data, name), number, deed, name, {}});
+  the_helper->tell(pmix::Naming{the_helper->begin({done, data, name}), number, deed, name, {}});
   return PMIX_SUCCESS;
 }
 
@@ -266,7 +290,7 @@ void logs(const pmix_proc_t* process, const pmix_info_t texts[], std::size_t cou
     const pmix_value_t& value = texts[i].value;
     if (value.type == PMIX_STRING && value.data.string != nullptr) logged.text += value.data.string;
   }
-  if (done != nullptr) logged.call = the_helper->begin(done, data);
+  if (done != nullptr) logged.call = the_helper->begin({done, data});
   the_helper->tell(logged);
 }
 
@@ -304,7 +328,7 @@ pmix_status_t spawns(const pmix_proc_t* process, const pmix_info_t infos[], std:
     heed(infos, info_count, wanted);
     heed(program.info, program.ninfo, wanted);
   }
-  bearing.call = the_helper->begin(done, data);
+  bearing.call = the_helper->begin({done, data});
   the_helper->tell(bearing);
   return PMIX_SUCCESS;
 }
@@ -343,6 +367,7 @@ pmix_server_module_t& calls() {
   all.spawn = spawns;
   all.connect = connects;
   all.disconnect = connects;
+  all.group = groups;
   all.log = logs;
   all.job_control = controls;
   all.register_events = registers_events;
@@ -387,8 +412,52 @@ void PmixHelper::on(const pmix::Describe& job) {
     tell(pmix::Failed{"PMIx cannot be served: " + why, "charmrun ++pmi none starts it without"});
 }
 
+/// What the library is told of a group. It looks at that until it says that it is done.
+class NewGroup {
+public:
+  NewGroup(const pmix::Over& over, std::vector<pmix_proc_t> all) : members_(std::move(all)) {
+    name(PMIX_GROUP_CONTEXT_ID, PMIX_SIZE).data.size = over.id;
+    name(PMIX_GROUP_MEMBERSHIP, PMIX_DATA_ARRAY).data.darray = &array_;
+    if (over.given && !over.given->empty()) {
+      given_ = &name(PMIX_GROUP_ENDPT_DATA, PMIX_BYTE_OBJECT).data.bo;
+      *given_ = {static_cast<char*>(std::malloc(over.given->size())), over.given->size()};
+      over.given->copy(given_->bytes, given_->size);
+    }
+  }
+  NewGroup(const NewGroup&) = delete;
+  NewGroup& operator=(const NewGroup&) = delete;
+  /// Of what was given the library takes the bytes, and leaves none here.
+  ~NewGroup() {
+    if (given_ != nullptr) std::free(given_->bytes);  // NOLINT(cppcoreguidelines-no-malloc): as it does
+  }
+  pmix_info_t* data() { return infos_.data(); }
+  std::size_t size() const { return size_; }
+
+private:
+  pmix_value_t& name(const char* key, pmix_data_type_t type) {
+    pmix_info_t& info = infos_.at(size_++);
+    std::strncpy(static_cast<char*>(info.key), key, PMIX_MAX_KEYLEN);
+    info.value.type = type;
+    return info.value;
+  }
+
+  std::vector<pmix_proc_t> members_;
+  pmix_data_array_t array_{PMIX_PROC, members_.size(), members_.data()};
+  std::array<pmix_info_t, 3> infos_{};
+  std::size_t size_ = 0;
+  pmix_byte_object_t* given_ = nullptr;
+};
+
 void PmixHelper::on(const pmix::Over& over) {
   Call call = take(over.call);
+  if (const auto* done = function_of<pmix_info_cbfunc_t>(call)) {
+    if (!over.failure.empty() || call.members.empty())
+      return (*done)(over.failure.empty() ? PMIX_SUCCESS : PMIX_ERR_PROC_ABORTED, nullptr, 0, call.data,
+                     nullptr, nullptr);
+    auto* group = new NewGroup{over, std::move(call.members)};
+    const auto release = [](void* data) { delete static_cast<NewGroup*>(data); };
+    return (*done)(PMIX_SUCCESS, group->data(), group->size(), call.data, release, group);
+  }
   if (const auto* connected = function_of<pmix_op_cbfunc_t>(call))
     return (*connected)(over.failure.empty() ? PMIX_SUCCESS : PMIX_ERR_PROC_ABORTED, call.data);
   const auto* done = function_of<pmix_modex_cbfunc_t>(call);

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/clients/pmix/pmix_server.hpp"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
+#include <limits>
+#include <set>
 
 #include "tests/unit/what_happened.hpp"
 
@@ -165,6 +169,49 @@ TEST_CASE("fences of a group are numbered, and what all have given goes to the c
   CHECK((over[1].call == 11 && over[1].failure.empty() && *over[1].given == "all"));
   b.says(pmix::Entered{13, {{0, 5}}, ""});
   CHECK(b.said<wire::FenceUp>().at(0).fence.number == 2);
+}
+
+TEST_CASE("groups of one name are fences of their own, with a number that all find and no other one has",
+          "[pmix]") {
+  Bench b;
+  b.begin();
+  std::vector<wire::Fence> fences;
+  for (const auto& [call, name] : {std::pair{11, ""}, {12, "ocean"}, {13, "ice"}, {14, "ocean"}}) {
+    b.says(pmix::Entered{static_cast<std::uint64_t>(call), {{0, 5}}, "mine", name});
+    fences.push_back(b.said<wire::FenceUp>().at(0).fence);
+  }
+  CHECK(fences[1] == wire::Fence{kService, {{0, 5}}, 1, "ocean"});
+  CHECK(fences[2] == wire::Fence{kService, {{0, 5}}, 1, "ice"});
+  CHECK(fences[3].number == 2);
+  b.outputs.clear();
+  for (const wire::Fence& each : fences)
+    b.server.fenced({each, "", std::make_shared<const std::string>("all")}, b.outputs);
+  std::set<std::uint64_t> ids;
+  for (const pmix::Over& over : b.told<pmix::Over>()) ids.insert(over.id);
+  CHECK(ids.size() == 4);
+  CHECK(*ids.begin() > std::numeric_limits<std::uint32_t>::max());
+}
+
+TEST_CASE("a group whose name is too long, or one too many, fails alone", "[pmix]") {
+  Bench b;
+  b.begin();
+  b.says(pmix::Entered{11, {{2, 3}}, "", std::string(wire::kMostFenceName + 1, 'n')});
+  CHECK(b.told<pmix::Over>().at(0).failure == "the group's name is too long");
+  for (std::size_t i = 0; i < PmixServer::kMostGroups; ++i)
+    b.says(pmix::Entered{i, {{2, 3}}, "", fmt::format("{}", i)});
+  b.says(pmix::Entered{1, {{2, 3}}, "", "one more"});
+  CHECK(b.told<pmix::Over>().at(0).failure == "too many groups of processes");
+  b.says(pmix::Entered{1, {{2, 3}}, "", "7"});
+  CHECK(b.said<wire::FenceUp>().at(0).fence.number == 2);
+}
+
+TEST_CASE("what the library itself has to say is shown", "[pmix]") {
+  Bench b;
+  b.begin();
+  b.says(pmix::Logged{7, wire::kNoProcess, "31 more have said so\n"});
+  CHECK(b.said<Printed>().at(0).process == 2);
+  CHECK(b.said<Printed>().at(0).text == "31 more have said so\n");
+  CHECK(b.told<pmix::Taken>().at(0).call == 7);
 }
 
 TEST_CASE("a fence that has failed before it was entered here fails then", "[pmix]") {
