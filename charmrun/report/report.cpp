@@ -66,6 +66,11 @@ Json parts_json(const StartupRecord& record) {
   return json;
 }
 
+Json init_json(const StartupRecord& record) {
+  if (!record.init) return nullptr;
+  return {{"first", rounded_seconds(record.init->first)}, {"all", rounded_seconds(record.init->second)}};
+}
+
 Json fences_json(const StartupRecord& record) {
   Json json = Json::array();
   for (const FenceRecord& fence : record.fences) {
@@ -81,10 +86,13 @@ Json fences_json(const StartupRecord& record) {
   return json;
 }
 
-/// A line for each of the first few.
+/// A line for each of the first few, behind one for MPI_Init.
 std::string fence_lines(const StartupRecord& record) {
   constexpr std::size_t kShown = 8;
   std::string text;
+  if (record.init)
+    text = fmt::format("  MPI_Init: the first process at {}, all at {}\n", human_time(record.init->first),
+                       human_time(record.init->second));
   for (std::size_t i = 0; i < std::min(kShown, record.fences.size()); ++i) {
     const FenceRecord& fence = record.fences[i];
     text += fmt::format("  {} fence {} of {} processes: {} bytes for each host, {} at the root, over at {}",
@@ -177,6 +185,7 @@ std::string report_json(const StartupRecord& record) {
                      {"ending", record.end ? end_json(*record.end) : Json(nullptr)},
                      {"ends", record.end ? ends_json(record.end->why.ends) : Json(nullptr)},
                      {"parts", parts_json(record)},
+                     {"init", init_json(record)},
                      {"fences", fences_json(record)},
                      {"launchers", std::move(launchers)}};
   return json_text(json, 1);

@@ -135,6 +135,10 @@ void StartupRecorder::failed(std::uint32_t host, const Error& error, Instant at)
   record.attempts = 0;
 }
 
+void StartupRecorder::initialised(const proto::AllInitialised& times) {
+  if (!record_.init) record_.init = {times.first - started_, times.last - started_};
+}
+
 void StartupRecorder::fence_over(const proto::FenceOver& over) {
   if (record_.fences.size() == kMostFences) return;
   const auto processes = static_cast<std::uint32_t>(wire::size_of(over.fence.processes));

@@ -91,7 +91,8 @@ struct StartupRecord {
   Duration wall{0};                       // start of main until the end of the job; 0: not yet over
   std::optional<EndRecord> end;           // nothing: it was not over
   std::vector<LauncherRecord> launchers;  // in any order, the root among them or not
-  std::vector<FenceRecord> fences;        // the first kMostFences of all runs of the program
+  std::optional<std::pair<Duration, Duration>> init;  // when the first, and all processes were in MPI_Init
+  std::vector<FenceRecord> fences;                    // the first kMostFences of all runs of the program
 };
 inline constexpr std::size_t kMostFences = 1000;
 
@@ -108,6 +109,8 @@ public:
   /// The launcher for `host` was given up at `at`. The first failure counts.
   void failed(std::uint32_t host, const Error& error, Instant at);
   void fence_over(const proto::FenceOver& fence);
+  /// Of the first run of the program.
+  void initialised(const proto::AllInitialised& times);
   const StartupRecord& record() const { return record_; }
 
 private:

@@ -57,6 +57,7 @@ public:
   void store_host_key(std::uint32_t host, const HostKey& key) override;
   void record(const proto::Record& record) override;
   void fence_over(const proto::FenceOver& fence) override { startup_.fence_over(fence); }
+  void initialised(const proto::AllInitialised& times) override { startup_.initialised(times); }
   void progress(const proto::Progress& progress) override;
   void read_input(const proto::ReadInput& action) override;
   void release_keys() override;

@@ -101,7 +101,9 @@ def test_the_report_says_what_its_fences_cost(cluster: Factory, charmrun: Path, 
     more, path = program(family)
     report = f"/home/shared/mpi-report-{family}.json"
     assert_good(run(hosts, charmrun, *words(hosts, 3, 2), *more, "++report", report, path), good(6))
-    fences = json.loads(hosts.run(0, ["cat", report], check=True).stdout)["fences"]
+    written = json.loads(hosts.run(0, ["cat", report], check=True).stdout)
+    fences = written["fences"]
+    assert 0 < written["init"]["first"] <= written["init"]["all"] <= fences[0]["over"]
     assert len(fences) >= 2
     for fence in fences:
         assert fence["service"] == ("pmi" if family == "mpich5" else "pmix")
@@ -109,6 +111,16 @@ def test_the_report_says_what_its_fences_cost(cluster: Factory, charmrun: Path, 
         assert fence["begun"] <= fence["over"]
     assert fences[0]["bytes"] > 100
     assert family == "openmpi5" or fences[0]["requests"] >= 6 * 5
+
+
+@pytest.mark.parametrize("family", ["mpich5", "openmpi5"])
+def test_who_does_not_come_to_mpi_init_is_missed(cluster: Factory, charmrun: Path, family: str) -> None:
+    hosts = cluster(10)
+    more, path = program(family)
+    done = run(hosts, charmrun, *words(hosts, 3, 1), *more, "++timeout", 1, path, "late", 1)
+    said = "2 of 3 processes called MPI_Init within 1 s; the program needs "
+    assert sum(said in line for line in charmrun_lines(done)) == 1, done.stderr
+    assert_good(done, good(3), None)
 
 
 def test_a_host_that_lacks_one_of_several_programs_says_so(cluster: Factory, charmrun: Path) -> None:

@@ -292,6 +292,7 @@ private:
   void perform(std::uint32_t, const proto::StoreHostKey&, Duration&) {}
   void perform(std::uint32_t, const proto::Record&, Duration&) {}
   void perform(std::uint32_t, const proto::FenceOver&, Duration&) {}
+  void perform(std::uint32_t, const proto::AllInitialised&, Duration&) {}
   void perform(std::uint32_t, const proto::Examined&, Duration&) {}
   void perform(std::uint32_t, const proto::Progress&, Duration&) {}
   void perform(std::uint32_t, const proto::RunOver&, Duration&) {}

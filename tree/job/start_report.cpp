@@ -25,6 +25,7 @@ void StartReport::on(const wire::Facts& facts) {
   for (const wire::HostFailure& failure : facts.hosts_failed) absent_.insert(failure.host);
   random_layout_.insert(facts.random_layout.begin(), facts.random_layout.end());
   registering_ = registering_ || facts.registered > 0;
+  init_.joined(facts.joined);
 }
 
 void StartReport::on(const wire::LinkLost& lost, const Judge& judge) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tree/job/init_report.hpp"
 #include "tree/job/judge.hpp"
 #include "tree/turn/events.hpp"
 
@@ -21,9 +22,10 @@ public:
   static constexpr Duration kLateAfter = 10s;
   static constexpr std::size_t kMostLate = 32;
 
-  /// `hosts` are the job's. `could_drop`: the user can be told of ++on-host-failure drop.
-  StartReport(std::shared_ptr<const wire::JobSpec> job, const std::vector<Host>& hosts, bool could_drop)
-      : job_(std::move(job)), hosts_(hosts), could_drop_(could_drop) {}
+  /// `hosts` are the job's. `could_drop`: the user can be told of ++on-host-failure drop. `mpi`: InitReport.
+  StartReport(std::shared_ptr<const wire::JobSpec> job, const std::vector<Host>& hosts, bool could_drop,
+              wire::Mpi mpi)
+      : job_(std::move(job)), hosts_(hosts), could_drop_(could_drop), init_(job_, mpi) {}
   /// Of the next run of the program, over the same tree.
   void take_over(StartReport& before);
 
@@ -32,7 +34,10 @@ public:
   /// Another root has started the program. `has_table`: its processes have registered.
   void resume(bool has_table) { registering_ = has_table; }
   /// Nothing is said of it.
-  void announce_nothing() { announced_ = true; }
+  void announce_nothing() {
+    announced_ = true;
+    init_.tell_nothing();
+  }
 
   void on(const wire::Facts& facts);
   void on(const wire::LinkLost& lost, const Judge& judge);
@@ -40,12 +45,14 @@ public:
   void failed(std::vector<wire::HostFailure> hosts);
   /// Once: whoever waits behind a pipe or a log sees nothing else of it until all are there or given up.
   void tell_late(const Judge& judge, Instant now, Actions& out);
+  /// The same of processes that do not come to MPI_Init.
+  void tell_init(const Judge& judge, Instant now, Actions& out) { init_.turn(judge, now, out); }
   /// Those that have failed since the last time.
   void record(Instant now, Actions& out);
   enum class Protocol : std::uint8_t { charm, native };
   /// All processes have registered. Once.
   void announce(Protocol protocol, Instant now, Actions& out);
-  Instant next_deadline() const { return late_at_; }
+  Instant next_deadline() const { return earlier(late_at_, init_.next_deadline()); }
 
   /// Hosts that cannot be started.
   const std::set<std::uint32_t>& absent() const { return absent_; }
@@ -54,6 +61,7 @@ private:
   std::shared_ptr<const wire::JobSpec> job_;
   const std::vector<Host>& hosts_;
   bool could_drop_;
+  InitReport init_;
   Instant begun_at_ = kNever;
   Instant late_at_ = kNever;
   bool registering_ = false;  // some process has registered: there will be a table

@@ -38,6 +38,7 @@ void RootController::turn(Instant now, Actions& out, RootOrders& orders) {
   if (ccs_) ccs_->tick(now, out, orders.process);
   start_.failed(judge_.tick(now));
   start_.tell_late(judge_, now, out);
+  start_.tell_init(judge_, now, out);
   if (judge_.wants_numbers()) number(turn, orders);
   bindings_.turn(judge_.launch().all_up(), hosts_, out);
   start_.record(now, out);

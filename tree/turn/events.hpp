@@ -437,6 +437,11 @@ struct FenceOver {
   Instant begun;           // when the root first heard of it
   Instant over;
 };
+/// Root: all processes speak MPI now. Only of a job whose start-up times are wanted.
+struct AllInitialised {
+  Instant first;  // when the first was heard of
+  Instant last;
+};
 /// Root of a checkup: what was found on one host, in the root's clock.
 struct Examined {
   wire::Checkup checkup;
@@ -504,7 +509,7 @@ using AnyAction =
                  StartPmix, AdoptProcess, Signal, KillLeftovers, ClientSend, ClientClose, DrainOutput,
                  PauseOutput, PauseClient, LookAtClient, SpoolWrite, SpoolRead, WriteInput, RecallPipe,
                  ResizeTerminal, ReadInput, ReleaseKeys, StopSelf, ReadHosts, Show, Say, Sign, StoreHostKey,
-                 Record, FenceOver, Examined, Progress, RunOver, KeepTree, Finish>;
+                 Record, FenceOver, AllInitialised, Examined, Progress, RunOver, KeepTree, Finish>;
 /// One of them; see wire::Message.
 struct Action : AnyAction {
   template <OneOf<AnyAction> T>

@@ -121,7 +121,13 @@ TEST_CASE("fences are in the report, with what they cost", "[report]") {
     "requests": 52, "begun": 0.2, "over": 0.25})"));
   CHECK((json["fences"][1]["service"] == "pmix" && json["fences"][1]["processes"] == 3));
   CHECK_FALSE(json["fences"][1].contains("requests"));
+  CHECK(json["init"].is_null());
+  recorder.initialised({Instant{} + 1150ms, Instant{} + 1190ms});
+  recorder.initialised({Instant{} + 9s, Instant{} + 9s});  // of its next run
+  CHECK(Json::parse(report_json(recorder.record()))["init"] ==
+        Json::parse(R"({"first": 0.15, "all": 0.19})"));
   const std::string text = report_table(recorder.record(), 20);
+  CHECK(count(text, "MPI_Init: the first process at 150 ms, all at 190 ms\n") == 1);
   CHECK(count(text,
               "pmi fence 1 of 8 processes: 300 bytes for each host, 50.0 ms at the root, over at 250 ms; 6.5 "
               "requests") == 1);

@@ -74,6 +74,7 @@ void Runner::for_user(A& action) {
       [&](const StoreHostKey& a) { user_->store_host_key(a.host, a.key); },
       [&](const Record& a) { user_->record(a); },
       [&](const FenceOver& a) { user_->fence_over(a); },
+      [&](const AllInitialised& a) { user_->initialised(a); },
       [&](const Progress& a) { user_->progress(a); },
       [&](const Examined& a) { user_->examined(a.checkup); },
       [&](const ReadInput& a) { user_->read_input(a); },

@@ -35,6 +35,7 @@ public:
   virtual void store_host_key(std::uint32_t host, const HostKey& key) = 0;
   virtual void record(const proto::Record& record) = 0;
   virtual void fence_over(const proto::FenceOver& /*fence*/) {}
+  virtual void initialised(const proto::AllInitialised& /*times*/) {}
   /// Only if RootPlan::tells_progress.
   virtual void progress(const proto::Progress& /*progress*/) {}
   /// Only of a checkup.
