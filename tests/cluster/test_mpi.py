@@ -240,6 +240,16 @@ def test_fault_tolerant_open_mpi_goes_on_without_a_process(cluster: Factory, cha
     assert "1 of 4 processes was lost" in done.stderr
 
 
+def test_processes_of_a_host_share_what_it_consists_of(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(10)
+    reads = "f=$(python3 $0 \"$1\" \"$2\" | sed -n 's/.* value=//p'); grep -c '<topology' $f; ls -l $f"
+    asks = [*speaker(hosts)[1:], INIT, "cmd=get kvsname=k key=PMI_hwloc_xmlfile"]
+    done = run(hosts, charmrun, *words(hosts, 1, 2), "++pmi", 1, "sh", "-c", reads, *asks)
+    assert done.stdout.count("1\n") >= 2, (done.stdout, done.stderr)
+    (path,) = {line.split()[-1] for line in done.stdout.splitlines() if line.startswith("-rw")}
+    hosts.run(1, ["sh", "-c", f"! ls {path}"], check=True)
+
+
 def test_a_program_finds_pmi_only_where_it_is_served(cluster: Factory, charmrun: Path) -> None:
     hosts = cluster(10)
     shell = ["sh", "-c", "echo ${PMI_FD:+fd} $PMI_RANK $PMI_SIZE $MPI_LOCALRANKID $MPI_LOCALNRANKS"]

@@ -65,6 +65,9 @@ public:
       case 'w':
         begun(1 + at(1) % 3, rest, out);
         break;
+      case 't':
+        server_.topology(at(1) % 2 == 0 ? "" : "/tmp/topology.xml", out);
+        break;
       case 'v':
         server_.vacate(static_cast<std::uint32_t>(client), 1, false, out);
         break;
@@ -109,6 +112,7 @@ private:
     const PmiExtent frame = first_request(PmiVersion::two, o.bytes);
     require(frame.is_sound && frame.end == o.bytes.size() && o.bytes.ends_with(';'));
   }
+  void check(const TopologyWanted&) { require(++topologies_ == 1); }
   void check(const CloseClient& o) { require(open_.erase(o.client) == 1); }
   void check(const Joined& o) { become(o.process, joined, 0); }
   void check(const Ended& o) { become(o.process, ended, joined); }
@@ -136,7 +140,7 @@ private:
   PmiServer server_{LocalProcesses{kFirst, kCount, kTotal}, PmiJob{"kvs", "(vector,(0,2,3))", kTotal}};
   std::set<ClientId> open_;
   std::map<std::uint32_t, int> past_;
-  std::uint32_t fences_ = 0, total_ = kTotal;
+  std::uint32_t fences_ = 0, total_ = kTotal, topologies_ = 0;
   std::uint64_t inquiries_ = 0;
 };
 

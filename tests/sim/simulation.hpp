@@ -285,6 +285,7 @@ private:
   void perform(std::uint32_t id, const proto::Finish& action, Duration& now);
   // Nothing is done for these; the derived class is told of them.
   void perform(std::uint32_t, const proto::StartPmix&, Duration&) {}
+  void perform(std::uint32_t, const proto::DescribeTopology&, Duration&) {}
   void perform(std::uint32_t, const proto::ResizeTerminal&, Duration&) {}
   void perform(std::uint32_t, const proto::ReleaseKeys&, Duration&) {}
   void perform(std::uint32_t, const proto::ReadHosts&, Duration&) {}

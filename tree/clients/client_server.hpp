@@ -163,16 +163,18 @@ struct ServerReady {
   std::map<std::uint32_t, std::vector<std::string>> variables;
   std::optional<Error> failure = {};
 };
+/// Processes of this host ask what it consists of: they are told by topology().
+struct TopologyWanted {};
 /// Something worth a line under ++verbose ("dropped a connection that sent no initnode").
 struct ClientNote {
   std::string text;
 };
 
-using ClientOutput =
-    std::variant<ToClient, CloseClient, Registered, Joined, Refused, BarrierEntered, wire::FenceUp,
-                 wire::Inquiry, wire::InquiryReply, wire::NameInquiry, wire::WorldWanted, Printed,
-                 ScanRequested, Ended, Aborted, ClientLost, RequestAnswered, TableDelivered, CrashAcked,
-                 ResizeAsked, QueuePairsGiven, Unheard, wire::Silence, ServerReady, ClientNote>;
+using ClientOutput = std::variant<ToClient, CloseClient, Registered, Joined, Refused, BarrierEntered,
+                                  wire::FenceUp, wire::Inquiry, wire::InquiryReply, wire::NameInquiry,
+                                  wire::WorldWanted, Printed, ScanRequested, Ended, Aborted, ClientLost,
+                                  RequestAnswered, TableDelivered, CrashAcked, ResizeAsked, QueuePairsGiven,
+                                  Unheard, wire::Silence, ServerReady, TopologyWanted, ClientNote>;
 using ClientOutputs = std::vector<ClientOutput>;
 
 /// The processes of one host, as every server needs them.
@@ -233,6 +235,8 @@ public:
   virtual void begun(const wire::WorldBegun&, ClientOutputs&) {}
   /// Answer to wire::Inquiry, wire::NameInquiry or wire::WorldWanted.
   virtual void answered(const wire::Answered&, ClientOutputs&) {}
+  /// Answer to TopologyWanted: a file, or empty.
+  virtual void topology(const std::string& /*file*/, ClientOutputs&) {}
   /// These processes of the job are lost, and the others go on: tells those that want to know.
   virtual void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) = 0;
   /// The job is over: lets every client go.

@@ -76,9 +76,14 @@ std::string helper_folder(const std::string& socket) {
   return socket + ".pmix";
 }
 
-void remove_helper_folder(const std::string& socket) {
+std::string topology_file(const std::string& socket) {
+  return socket + ".xml";
+}
+
+void remove_beside(const std::string& socket) {
   std::error_code ignored;
   std::filesystem::remove_all(helper_folder(socket), ignored);
+  std::filesystem::remove(topology_file(socket), ignored);
 }
 
 }  // namespace charmtree::io

@@ -25,7 +25,10 @@ std::string socket_path(const std::string& folder, const std::string& job, std::
 /// Where what a helper of that launcher keeps in files is: a folder beside its socket.
 std::string helper_folder(const std::string& socket);
 
-/// With what is in it, if there is one.
-void remove_helper_folder(const std::string& socket);
+/// What that launcher tells its processes of the host's topology: a file beside its socket.
+std::string topology_file(const std::string& socket);
+
+/// Both of these, as far as they are there.
+void remove_beside(const std::string& socket);
 
 }  // namespace charmtree::io

@@ -40,6 +40,11 @@ void HostClients::on(const ClientSeen& event, HostTurn& turn, HostParts& parts) 
            turn, parts);
 }
 
+void HostClients::on(const TopologyDescribed& event, HostTurn& turn, HostParts& parts) {
+  ask_each([&](ClientServer& each, ClientOutputs& outputs) { each.topology(event.file, outputs); }, turn,
+           parts);
+}
+
 void HostClients::tick(HostTurn& turn, HostParts& parts) {
   for (std::size_t kind = 0; kind < kClientKinds; ++kind) {
     if (servers_[kind]->next_deadline() > turn.now) continue;
@@ -143,6 +148,7 @@ void HostClients::obey(ClientKind kind, ClientOutputs& outputs, HostTurn& turn, 
         out.push_back(LookAtClient{turn.own.name_of(o.process), o.client});
       },
       [&](ServerReady& o) { parts.start.serves(o, turn); },
+      [&](TopologyWanted&) { out.push_back(DescribeTopology{}); },
       [&](ClientNote& o) {
         up.messages.push_back(wire::Note{turn.host, std::move(o.text)});
       },

@@ -36,6 +36,7 @@ public:
   void on(const ClientClosed& event, HostTurn& turn, HostParts& parts);
   /// One that said nothing has been looked at.
   void on(const ClientSeen& event, HostTurn& turn, HostParts& parts);
+  void on(const TopologyDescribed& event, HostTurn& turn, HostParts& parts);
   void tick(HostTurn& turn, HostParts& parts);
   Instant next_deadline() const;
 

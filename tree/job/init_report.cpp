@@ -40,11 +40,12 @@ void InitReport::turn(const Judge& judge, Instant now, Actions& out) {
   if (now < late_at_) return;
   is_told_ = true;
   const Offer offer = offer_of(mpi_);
-  out.push_back(Say{
-      Tone::info,
-      fmt::format("{} of {} processes called MPI_Init within {:g} s; the program {}, and is offered {}; if it "
-                  "waits, it may look for something else: {}",
-                  joined_, job_->processes, seconds(job_->timeout), offer.needs, offer.gets, offer.other)});
+  out.push_back(
+      Say{Tone::info,
+          fmt::format(
+              "{} of {} processes called MPI_Init within {:g} s; the program {}, and is offered {}; if it "
+              "waits, it may look for something else: {}",
+              joined_, job_->processes, seconds(job_->timeout), offer.needs, offer.gets, offer.other)});
 }
 
 }  // namespace charmtree::proto

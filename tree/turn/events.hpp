@@ -212,6 +212,10 @@ struct Probed {
   LinkId link;
   Evidence evidence;
 };
+/// Answer to DescribeTopology: the file, as hwloc reads it; empty: there is none.
+struct TopologyDescribed {
+  std::string file;
+};
 struct RunPlan;  // run_plan.hpp
 /// Root of a session that awaits a run (RunOver): this is it.
 struct NextRun {
@@ -224,12 +228,12 @@ struct SessionEnds {
 /// Nothing happened but time: next_deadline() has come.
 struct Tick {};
 
-using AnyEvent =
-    std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared, Spawned,
-                 ProcessAdopted, SpawnFailed, ProcessOutput, OutputDrained, ProcessExited, ClientOpened,
-                 ClientBytes, ClientClosed, InputRead, InputWritten, InputRecalled, Shown, WindowResized,
-                 OutputWritten, Spooled, Unspooled, HostsRead, UserSignal, LeftoversKilled, SignatureWanted,
-                 SignatureMade, NobodyWaits, Probed, ClientSeen, NextRun, SessionEnds, Tick>;
+using AnyEvent = std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared,
+                              Spawned, ProcessAdopted, SpawnFailed, ProcessOutput, OutputDrained,
+                              ProcessExited, ClientOpened, ClientBytes, ClientClosed, InputRead, InputWritten,
+                              InputRecalled, Shown, WindowResized, OutputWritten, Spooled, Unspooled,
+                              HostsRead, UserSignal, LeftoversKilled, SignatureWanted, SignatureMade,
+                              NobodyWaits, Probed, ClientSeen, TopologyDescribed, NextRun, SessionEnds, Tick>;
 /// One of them; see wire::Message.
 struct Event : AnyEvent {
   template <OneOf<AnyEvent> T>
@@ -304,6 +308,9 @@ struct Spawn {
 /// Start the PMIx helper of this host, which speaks with ClientKind::pmix over a connection of its own; if it
 /// cannot be started, the connection says why.
 struct StartPmix {};
+/// Write down what this host consists of, for processes that would each have a look of their own; answer
+/// TopologyDescribed.
+struct DescribeTopology {};
 /// Find out who `client` is, a connected process that process `parent` forked, and watch it as if we had
 /// started it. Answer ProcessAdopted.
 struct AdoptProcess {
@@ -506,10 +513,11 @@ struct KeepTree {
 
 using AnyAction =
     std::variant<Login, CancelLogin, Signed, Send, CloseLink, Relay, ReplaceParent, Probe, Prepare, Spawn,
-                 StartPmix, AdoptProcess, Signal, KillLeftovers, ClientSend, ClientClose, DrainOutput,
-                 PauseOutput, PauseClient, LookAtClient, SpoolWrite, SpoolRead, WriteInput, RecallPipe,
-                 ResizeTerminal, ReadInput, ReleaseKeys, StopSelf, ReadHosts, Show, Say, Sign, StoreHostKey,
-                 Record, FenceOver, AllInitialised, Examined, Progress, RunOver, KeepTree, Finish>;
+                 StartPmix, DescribeTopology, AdoptProcess, Signal, KillLeftovers, ClientSend, ClientClose,
+                 DrainOutput, PauseOutput, PauseClient, LookAtClient, SpoolWrite, SpoolRead, WriteInput,
+                 RecallPipe, ResizeTerminal, ReadInput, ReleaseKeys, StopSelf, ReadHosts, Show, Say, Sign,
+                 StoreHostKey, Record, FenceOver, AllInitialised, Examined, Progress, RunOver, KeepTree,
+                 Finish>;
 /// One of them; see wire::Message.
 struct Action : AnyAction {
   template <OneOf<AnyAction> T>

@@ -16,7 +16,7 @@ namespace {
 constexpr auto kService = static_cast<std::uint8_t>(ClientKind::pmi);
 static_assert(PmiServer::kMostKey + PmiServer::kMostValue + 8 <= wire::kMostGiven, "one put is always taken");
 /// Keys that processes may not put. Behind it, for each process of a ring: its values for its neighbours.
-constexpr std::string_view kReserved = "PMI_", kRing = "PMI_ring_";
+constexpr std::string_view kReserved = "PMI_", kRing = "PMI_ring_", kTopology = "PMI_hwloc_xmlfile";
 
 void read_pairs(std::string_view given, PmiWorld& world) {
   for (wire::Reader pairs{given}; pairs.ok() && pairs.left() > 0;) {
@@ -211,7 +211,7 @@ std::string PmiServer::do_deed(Clients::value_type& client, const PmiWords& word
       get_attribute(client, words, out);
       return {};
     default:
-      tell(client, words, out);
+      if (!awaits_topology(client, words, out)) tell(client, words, out);
       return {};
   }
 }
@@ -310,6 +310,7 @@ std::optional<std::string> PmiServer::find(const PmiWorld& world, std::string_vi
   if (const auto found = world.values.find(key); found != world.values.end()) return found->second;
   if (key == "PMI_process_mapping" && !world.mapping.empty() && world.mapping.size() <= most_value_)
     return world.mapping;
+  if (key == kTopology && topology_ && !topology_->empty()) return *topology_;
   if (key != "PMI_dead_processes") return {};
   std::string dead;
   for (const auto& [first, last] : lost_.ranges()) {
@@ -318,6 +319,23 @@ std::optional<std::string> PmiServer::find(const PmiWorld& world, std::string_vi
   }
   if (dead.empty()) return {};
   return dead;
+}
+
+/// A process that is alone here has its own look, which is as quick.
+bool PmiServer::awaits_topology(Clients::value_type& client, const PmiWords& words, ClientOutputs& out) {
+  Client& state = client.second;
+  const PmiDeed deed = state.asked->deed;
+  if (deed != PmiDeed::get && deed != PmiDeed::get_job_attribute) return false;
+  if (words.value("key") != kTopology || topology_ || local_.size() < 2) return false;
+  state.stage = Stage::awaits;
+  state.awaited = kTopology;
+  if (!std::exchange(asks_topology_, true)) out.push_back(TopologyWanted{});
+  return true;
+}
+
+void PmiServer::topology(const std::string& file, ClientOutputs& out) {
+  topology_ = file;
+  for (const PmiWorld& world : worlds_) tell_awaited(kTopology, find(world, kTopology), world.who, out);
 }
 
 // ---- of version 2
@@ -337,13 +355,19 @@ std::string PmiServer::put_attribute(Clients::value_type& client, const PmiWords
     return refuse(client, "too many attributes", out), std::string{};
   world.attributes.insert_or_assign(std::string{key}, std::string{value});
   answer(client, 0, {}, out);
-  for (auto& other : clients_) {
-    Client& state = other.second;
-    if (state.stage != Stage::awaits || state.awaited != key || !world.who.contains(state.process)) continue;
-    state.stage = Stage::joined;
-    answer_value(other, std::string{value}, out);
-  }
+  tell_awaited(key, std::string{value}, world.who, out);
   return {};
+}
+
+/// Those of the world that wait for it.
+void PmiServer::tell_awaited(std::string_view key, const std::optional<std::string>& value,
+                             const wire::World& who, ClientOutputs& out) {
+  for (auto& client : clients_) {
+    Client& state = client.second;
+    if (state.stage != Stage::awaits || state.awaited != key || !who.contains(state.process)) continue;
+    state.stage = Stage::joined;
+    answer_value(client, value, out);
+  }
 }
 
 void PmiServer::get_attribute(Clients::value_type& client, const PmiWords& words, ClientOutputs& out) {

@@ -63,6 +63,7 @@ public:
 
   void fenced(const wire::FenceDown& fence, ClientOutputs& out) override;
   void answered(const wire::Answered& answer, ClientOutputs& out) override;
+  void topology(const std::string& file, ClientOutputs& out) override;
   void begun(const wire::WorldBegun& world, ClientOutputs& out) override;
   void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) override;
   void join(std::uint32_t process) override { local_.joined.push_back(process); }
@@ -83,7 +84,7 @@ private:
     joined,
     in_fence,
     asks,     // for a name, or for further processes
-    awaits,   // an attribute of this host
+    awaits,   // an attribute of this host, or its topology
     ended,    // finalize: nothing is awaited any more
     aborted,  // whatever comes is ignored
   };
@@ -96,7 +97,7 @@ private:
     std::string buffer;                 // the beginning of a request
     std::optional<PmiSpawn> spawn;      // that is being told
     std::string given;                  // since the last fence
-    std::string awaited;                // the attribute
+    std::string awaited;                // its key
   };
   using Clients = std::map<ClientId, Client>;
   struct Asker {
@@ -113,6 +114,9 @@ private:
   std::string ring(Clients::value_type& client, const PmiWords& words, ClientOutputs& out);
   std::string give(Client& client, std::string_view key, std::string_view value);
   std::string put_attribute(Clients::value_type& client, const PmiWords& words, ClientOutputs& out);
+  void tell_awaited(std::string_view key, const std::optional<std::string>& value, const wire::World& who,
+                    ClientOutputs& out);
+  bool awaits_topology(Clients::value_type& client, const PmiWords& words, ClientOutputs& out);
   void get_attribute(Clients::value_type& client, const PmiWords& words, ClientOutputs& out);
   std::optional<std::string> find(const PmiWorld& world, std::string_view key) const;
   std::optional<std::string> attribute_of_job(const PmiWorld& world, std::string_view key) const;
@@ -141,6 +145,8 @@ private:
   std::vector<PmiWorld> worlds_;  // their processes rise
   Clients clients_;
   wire::ProcessSet lost_;  // of the job
+  bool asks_topology_ = false;
+  std::optional<std::string> topology_;  // the file
   OpenInquiries<Asker> inquiries_;
 };
 

@@ -110,6 +110,15 @@ std::vector<proto::CpuSet> sets_of(hwloc_topology_t machine, hwloc_obj_type_t ty
 
 }  // namespace
 
+bool write_topology(const std::string& file) {
+  const WithoutPlugins guard;
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) return false;
+  const Machine machine{raw};
+  hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_ALL);
+  return hwloc_topology_load(raw) == 0 && hwloc_topology_export_xml(raw, file.c_str(), 0) == 0;
+}
+
 Result<proto::CpuMap> load_cpus() {
   const auto machine = load();
   if (!machine) return machine.error();

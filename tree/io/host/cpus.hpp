@@ -13,4 +13,8 @@ namespace charmtree::io {
 /// Phase::spawn.
 Result<proto::CpuMap> load_cpus();
 
+/// All that this host consists of, devices too, as hwloc writes it for others of its kind (version 2): what
+/// MPI libraries look for, who need not do so each then. 10 ms on a small machine.
+bool write_topology(const std::string& file);
+
 }  // namespace charmtree::io

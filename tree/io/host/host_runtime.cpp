@@ -47,6 +47,7 @@ HostRuntime::HostRuntime(asio::io_context& io, ChildWatch& watch, Sink sink,
 
 HostRuntime::~HostRuntime() {
   forget_run();
+  if (job_) remove_beside(socket_path_);
 }
 
 /// Nothing is heard any more of the processes that there were, nor of their clean-up.
@@ -274,6 +275,11 @@ void HostRuntime::execute(const proto::StartPmix&) {
   pmix_client_ = listener_.take(std::move(helper), proto::ClientKind::pmix, wire::kNoProcess);
 }
 
+void HostRuntime::execute(const proto::DescribeTopology&) {
+  const std::string file = topology_file(socket_path_);
+  sink_(proto::TopologyDescribed{write_topology(file) ? file : std::string{}});
+}
+
 void HostRuntime::execute(const proto::AdoptProcess& action) {
   const bool found = adopt(action);
   sink_(proto::ProcessAdopted{action.process, found});
@@ -326,7 +332,7 @@ void HostRuntime::execute(const proto::KillLeftovers& action) {
     const std::string path = socket_path(folder, action.job, action.host);
     kill_listener(path);
     ::unlink(path.c_str());
-    remove_helper_folder(path);
+    remove_beside(path);
   }
   leftovers_.kill_marked(job_mark(action.job, action.host), std::move(done));
 }

@@ -41,6 +41,7 @@ public:
   void execute(const proto::Prepare& action);
   void execute(const proto::Spawn& action);
   void execute(const proto::StartPmix& action);
+  void execute(const proto::DescribeTopology& action);
   void execute(const proto::AdoptProcess& action);
   void execute(const proto::Signal& action);
   void execute(const proto::KillLeftovers& action);

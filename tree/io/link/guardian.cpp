@@ -130,7 +130,7 @@ void clean_up() {
   }
   if (note() == nullptr || note()->socket[0] == '\0') return;
   remove_stale_socket(note()->socket.data());
-  remove_helper_folder(note()->socket.data());
+  remove_beside(note()->socket.data());
 }
 
 }  // namespace

@@ -51,7 +51,8 @@ std::vector<std::string> pmix_paths(const std::string& program) {
     else if (name.starts_with("libmpi.") || name.starts_with("libopen-pal."))
       add_beside(folder_of(library), paths);
   }
-  // A script has nothing but its interpreter to go by, whose modules load it, and where they are told to look.
+  // A script has nothing but its interpreter to go by, whose modules load it, and where they are told to
+  // look.
   const std::string folders = own_variable("LD_LIBRARY_PATH").value_or("");
   for (const std::string& each : split_list(folders, ':')) add_beside(each, paths);
   if (const auto prefix = own_variable("OPAL_PREFIX")) add_beside(*prefix + "/lib", paths);

@@ -59,7 +59,31 @@ TEST_CASE("a process asks what it must know of its job", "[pmi]") {
   CHECK(b.ask(2, "cmd=get_universe_size") == "cmd=universe_size rc=0 size=4\n");
   CHECK(b.ask(2, "cmd=get kvsname=kvs_job_0 key=PMI_process_mapping") ==
         "cmd=get_result rc=0 value=(vector,(0,2,2))\n");
-  CHECK(b.ask(2, "cmd=get kvsname=kvs_job_0 key=PMI_hwloc_xmlfile").starts_with("cmd=get_result rc=1"));
+}
+
+TEST_CASE("what the host consists of is looked for once, when a process asks that has others beside it",
+          "[pmi]") {
+  const std::string asks = "cmd=get kvsname=kvs_job_0 key=PMI_hwloc_xmlfile";
+  for (const std::string file : {"/tmp/topology.xml", ""}) {
+    Bench b;
+    b.begin();
+    const std::string answer =
+        file.empty() ? "cmd=get_result rc=1" : "cmd=get_result rc=0 value=/tmp/topology.xml\n";
+    CHECK(b.ask(2, asks).empty());
+    CHECK(test::only<TopologyWanted>(b.outputs).size() == 1);
+    CHECK(b.ask(3, asks).empty());
+    CHECK(test::only<TopologyWanted>(b.outputs).empty());
+    b.server.topology(file, b.outputs);
+    for (const std::uint32_t process : {2U, 3U}) CHECK(b.said_to(process).starts_with(answer));
+    CHECK(b.ask(3, asks).starts_with(answer));
+  }
+  PmiServer alone{{2, 1, 4}, {"kvs_job_0", "", 4}};
+  ClientOutputs outputs;
+  alone.made_for(12, 2);
+  alone.opened(12, {}, outputs);
+  alone.received(12, "cmd=init pmi_version=1 pmi_subversion=1\n" + asks + "\n", {}, outputs);
+  CHECK(test::only<TopologyWanted>(outputs).empty());
+  CHECK(test::only<ToClient>(outputs).at(1).bytes.starts_with("cmd=get_result rc=1"));
 }
 
 TEST_CASE("names of the job are asked for over the root", "[pmi]") {
