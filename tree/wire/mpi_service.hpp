@@ -37,6 +37,7 @@ struct MpiService {
   std::vector<std::string> names = {};    // of all hosts, by index, if there is PMIx
   std::string name_space = {};            // of its processes: other users, who cannot know it, cannot be one
   std::uint32_t most_value = kMostValue;  // bytes of one that is put by PMI-1
+  bool asks_topology = false;             // its processes will ask what their host consists of
   bool is_any() const { return pmi != Pmi::none || pmix != Pmix::none; }
   friend bool operator==(const MpiService&, const MpiService&) = default;
 };

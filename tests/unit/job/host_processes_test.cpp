@@ -21,13 +21,12 @@ constexpr Instant kNow{1s};
 class Fixture {
 public:
   explicit Fixture(std::uint32_t total = 2, std::uint32_t own = 2, std::uint32_t pes = 1) {
-    auto spec = std::make_shared<wire::JobSpec>();
-    spec->pes_per_process = pes;
-    spec->processes = total;
+    job->pes_per_process = pes;
+    job->processes = total;
     Host host;
     host.index = 4;
     host.processes = own;
-    processes.emplace(spec, host);
+    processes.emplace(job, host);
   }
   template <class E>
   void on(const E& event, Instant now = kNow) {
@@ -82,6 +81,7 @@ public:
         std::count_if(out.begin(), out.end(), [](const Action& a) { return std::holds_alternative<A>(a); }));
   }
 
+  std::shared_ptr<wire::JobSpec> job = std::make_shared<wire::JobSpec>();
   std::optional<HostProcesses> processes;
   Actions out;
   Upward up;
@@ -100,6 +100,19 @@ TEST_CASE("a host is up when all of its processes are started", "[host_processes
   CHECK(fixture.up.facts.hosts_up.empty());
   fixture.on(Spawned{1});
   CHECK(fixture.up.facts.hosts_up == std::vector<std::uint32_t>{4});
+}
+
+TEST_CASE("what a host consists of is looked for behind its processes, where several will ask",
+          "[host_processes]") {
+  for (const std::uint32_t own : {1U, 2U}) {
+    for (const bool asks : {false, true}) {
+      Fixture fixture{2, own};
+      fixture.job->spawn.mpi.asks_topology = asks;
+      fixture.on(Prepared{1});
+      CHECK(fixture.count<DescribeTopology>() == (asks && own > 1 ? 1 : 0));
+      CHECK((!asks || own == 1 || fixture.out.back().index() == Action{DescribeTopology{}}.index()));
+    }
+  }
 }
 
 TEST_CASE("many processes are started a few at a time", "[host_processes]") {

@@ -122,7 +122,12 @@ TEST_CASE(
   const Service pmi{Service::Pmi::one, Pmix::none}, pmix{Service::Pmi::none, Pmix::needed},
       both{Service::Pmi::one, Pmix::wanted}, none{Service::Pmi::none, Pmix::none},
       second{Service::Pmi::two, Pmix::none};
-  const auto offer = [&](Kind kind) { return mpi_service(options, traits_of(kind)); };
+  const auto offer = [&](Kind kind) {
+    Service service = mpi_service(options, traits_of(kind));
+    const bool asks = std::exchange(service.asks_topology, false);
+    CHECK(asks == (kind == Kind::mpich && service.pmi != Service::Pmi::none));
+    return service;
+  };
   for (const Kind kind : {Kind::plain, Kind::mpich, Kind::script}) CHECK(offer(kind) == pmi);
   for (const Kind kind : {Kind::netlrts, Kind::charm4py_script}) CHECK(offer(kind) == none);
   CHECK(offer(Kind::mpi) == pmix);
