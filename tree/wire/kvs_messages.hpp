@@ -35,6 +35,8 @@ struct Fence {
 inline constexpr std::size_t kMostGiven = 17U << 10;
 /// Of a fence: Open MPI's longest tag of a communicator, and what it adds.
 inline constexpr std::size_t kMostFenceName = 2U << 10;
+/// So that each launcher may say it, however few processes are below it (kMaxSaid).
+inline constexpr std::size_t kMostFenceRanges = 4096;
 
 /// Its group is one.
 inline bool is_sound(const Fence& fence) {
@@ -43,7 +45,8 @@ inline bool is_sound(const Fence& fence) {
     if (first < least || last < first) return false;
     least = std::uint64_t{last} + 2;
   }
-  return !fence.processes.empty() && fence.number > 0 && fence.name.size() <= kMostFenceName;
+  return !fence.processes.empty() && fence.processes.size() <= kMostFenceRanges && fence.number > 0 &&
+         fence.name.size() <= kMostFenceName;
 }
 
 /// Whose inquiry it is: a service numbers those of each of its processes.

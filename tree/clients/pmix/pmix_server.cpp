@@ -231,7 +231,9 @@ std::string PmixServer::on(pmix::Entered& message, ClientOutputs& out) {
     tell(pmix::Over{message.call, std::move(why), {}}, out);
     return std::string{};
   };
-  if (!wire::is_sound(fence.fence)) return refuse("the group's name is too long");
+  if (!wire::is_sound(fence.fence))
+    return refuse(fmt::format("its name is longer than {} bytes, or its processes are in more than {} ranges",
+                              wire::kMostFenceName, wire::kMostFenceRanges));
   if (message.given.size() > here * wire::kMostGiven)
     return refuse(
         fmt::format("{} bytes for one fence: {} are allowed", message.given.size(), here * wire::kMostGiven));

@@ -47,7 +47,7 @@ HostRuntime::HostRuntime(asio::io_context& io, ChildWatch& watch, Sink sink,
 
 HostRuntime::~HostRuntime() {
   forget_run();
-  if (job_) remove_beside(socket_path_);
+  if (!socket_path_.empty()) ::unlink(topology_file(socket_path_).c_str());
 }
 
 /// Nothing is heard any more of the processes that there were, nor of their clean-up.

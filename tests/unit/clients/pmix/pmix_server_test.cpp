@@ -196,13 +196,31 @@ TEST_CASE("a group whose name is too long, or one too many, fails alone", "[pmix
   Bench b;
   b.begin();
   b.says(pmix::Entered{11, {{2, 3}}, "", std::string(wire::kMostFenceName + 1, 'n')});
-  CHECK(b.told<pmix::Over>().at(0).failure == "the group's name is too long");
+  CHECK(b.told<pmix::Over>().at(0).failure.starts_with("its name is longer than 2048 bytes"));
   for (std::size_t i = 0; i < PmixServer::kMostGroups; ++i)
     b.says(pmix::Entered{i, {{2, 3}}, "", fmt::format("{}", i)});
   b.says(pmix::Entered{1, {{2, 3}}, "", "one more"});
   CHECK(b.told<pmix::Over>().at(0).failure == "too many groups of processes");
   b.says(pmix::Entered{1, {{2, 3}}, "", "7"});
   CHECK(b.said<wire::FenceUp>().at(0).fence.number == 2);
+}
+
+TEST_CASE("a group that lies in more ranges than a launcher may say fails alone", "[pmix]") {
+  wire::JobSpec job = job_with(Pmix::needed);
+  const std::uint32_t total = 4 * static_cast<std::uint32_t>(wire::kMostFenceRanges);
+  PmixServer server{{2, 2, total}, job, 2};
+  ClientOutputs outputs;
+  server.opened(kHelper, Instant{1s}, outputs);
+  for (const std::uint32_t more : {0U, 1U}) {
+    pmix::Entered entered;
+    for (std::uint32_t i = 0; i < wire::kMostFenceRanges + more; ++i)
+      entered.processes.push_back({2 + 2 * i, 2 + 2 * i});
+    outputs.clear();
+    server.received(kHelper, pmix::encode(entered), Instant{1s}, outputs);
+    const auto up = test::only<wire::FenceUp>(outputs);
+    CHECK(up.size() == 1 - more);
+    if (more == 0) CHECK(wire::encode_frames(up.at(0))->size() < wire::kMaxSaid);
+  }
 }
 
 TEST_CASE("what the library itself has to say is shown", "[pmix]") {
