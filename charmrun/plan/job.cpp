@@ -464,9 +464,8 @@ void Builder::describe_spawn() {
     job.spawn.fork_clients =
         options_.process.va_randomization ? wire::ForkClients::always : wire::ForkClients::where_random;
   job.spawn.bind = bound_to(options_.placement.binding);
-  job.spawn.mpi = wire::MpiService{wire::MpiService::Pmi::none};
-  if (has_program()) job.spawn.mpi = mpi_service(options_, kind());
-  if (has_program()) job_.plan.mpi = kind().by_mpi();
+  job.spawn.mpi =
+      has_program() ? mpi_service(options_, kind()) : wire::MpiService{wire::MpiService::Pmi::none};
   job.spawn.mpi.name_space = hex(io::random_bytes(16));
   const mode_t mask = ::umask(0);
   ::umask(mask);

@@ -73,7 +73,7 @@ wire::MpiService chosen_service(const Options& options, const wire::ProgramTrait
 wire::MpiService mpi_service(const Options& options, const wire::ProgramTraits& traits) {
   wire::MpiService service = chosen_service(options, traits);
   service.most_value = options.process.pmi_value;
-  service.asks_topology = service.pmi != wire::MpiService::Pmi::none && traits.by_mpi() == wire::Mpi::mpich;
+  service.library = traits.by_mpi();
   return service;
 }
 

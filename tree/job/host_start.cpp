@@ -83,7 +83,7 @@ void HostStart::spawn(HostTurn& turn) {
     } else if (spawned_ < to_spawn(turn.own)) {
       start(turn.own.local().first + spawned_++, {}, turn);
       const bool are_several = spawned_ == to_spawn(turn.own) && spawned_ > 1;
-      if (are_several && turn.job.spawn.mpi.asks_topology) turn.out.push_back(DescribeTopology{});
+      if (are_several && turn.job.spawn.mpi.asks_topology()) turn.out.push_back(DescribeTopology{});
     } else {
       start(further_.front(), {}, turn);
       further_.pop_front();

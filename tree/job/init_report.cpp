@@ -33,13 +33,14 @@ void InitReport::turn(const Judge& judge, Instant now, Actions& out) {
   const bool are_all_there = job_->processes > 0 && joined_ >= job_->processes;
   if (are_all_there && !std::exchange(is_recorded_, true) && job_->reports.stamps)
     out.push_back(AllInitialised{first_, now});
-  const bool is_mpi = mpi_ != wire::Mpi::none && job_->spawn.mpi.is_any();
+  const wire::MpiService& mpi = job_->spawn.mpi;
+  const bool is_mpi = mpi.library != wire::Mpi::none && mpi.is_any();
   if (are_all_there || !is_mpi || judge.verdict()) is_told_ = true;
   if (is_told_ || !judge.launch().all_up()) return;
   if (late_at_ == kNever) late_at_ = now + job_->timeout;
   if (now < late_at_) return;
   is_told_ = true;
-  const Offer offer = offer_of(mpi_);
+  const Offer offer = offer_of(mpi.library);
   out.push_back(
       Say{Tone::info,
           fmt::format(

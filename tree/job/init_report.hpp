@@ -9,15 +9,13 @@
 #include <utility>
 
 #include "tree/job/judge.hpp"
-#include "tree/job/program_traits.hpp"
 #include "tree/turn/events.hpp"
 
 namespace charmtree::proto {
 
 class InitReport {
 public:
-  /// `mpi`: whose library the program needs, as far as that can be seen.
-  InitReport(std::shared_ptr<const wire::JobSpec> job, wire::Mpi mpi) : job_(std::move(job)), mpi_(mpi) {}
+  explicit InitReport(std::shared_ptr<const wire::JobSpec> job) : job_(std::move(job)) {}
 
   /// Nothing is known of who has come.
   void tell_nothing() { is_told_ = true; }
@@ -30,7 +28,6 @@ public:
 
 private:
   std::shared_ptr<const wire::JobSpec> job_;
-  wire::Mpi mpi_;
   std::uint32_t joined_ = 0;
   Instant first_ = kNever;  // when some had come
   Instant late_at_ = kNever;

@@ -4,14 +4,12 @@
 // follows for the job is for charmrun/plan/program_rules to say.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
-namespace charmtree::wire {
+#include "tree/wire/mpi_service.hpp"
 
-/// Whose MPI a program uses: MPICH's and all that descend from it share one way to find each other.
-enum class Mpi : std::uint8_t { none, mpich, open_mpi, unknown };
+namespace charmtree::wire {
 
 struct ProgramTraits {
   bool elf = false;       // a compiled program; false: a script, or a file that cannot be read here

@@ -22,10 +22,9 @@ public:
   static constexpr Duration kLateAfter = 10s;
   static constexpr std::size_t kMostLate = 32;
 
-  /// `hosts` are the job's. `could_drop`: the user can be told of ++on-host-failure drop. `mpi`: InitReport.
-  StartReport(std::shared_ptr<const wire::JobSpec> job, const std::vector<Host>& hosts, bool could_drop,
-              wire::Mpi mpi)
-      : job_(std::move(job)), hosts_(hosts), could_drop_(could_drop), init_(job_, mpi) {}
+  /// `hosts` are the job's. `could_drop`: the user can be told of ++on-host-failure drop.
+  StartReport(std::shared_ptr<const wire::JobSpec> job, const std::vector<Host>& hosts, bool could_drop)
+      : job_(std::move(job)), hosts_(hosts), could_drop_(could_drop), init_(job_) {}
   /// Of the next run of the program, over the same tree.
   void take_over(StartReport& before);
 

@@ -51,7 +51,7 @@ RootController::RootController(RootPlan plan, std::shared_ptr<wire::JobSpec> job
       hosts_(std::move(plan.hosts)),
       judge_(*job_, hosts_, plan.bad_exit),
       numbering_(job_, hosts_, narrow(plan)),
-      start_(job_, hosts_, plan.could_drop, plan.mpi),
+      start_(job_, hosts_, plan.could_drop),
       silences_(job_, hosts_),
       shown_lately_(plan.shows_output),
       input_(job_),

@@ -60,7 +60,6 @@ struct RootPlan {
   std::optional<RestartRules> restart = {};
   std::optional<proto::TreeShape> takes_over = {};  // instead of starting one
   bool could_drop = true;                           // ++on-host-failure drop would be possible
-  wire::Mpi mpi = wire::Mpi::none;                  // whose library the program needs
 };
 
 /// What the controller wants the Node to do.

@@ -32,6 +32,8 @@ inline constexpr MpiService::Pmi kLast<MpiService::Pmi> = MpiService::Pmi::two;
 template <>
 inline constexpr MpiService::Pmix kLast<MpiService::Pmix> = MpiService::Pmix::needed;
 template <>
+inline constexpr Mpi kLast<Mpi> = Mpi::unknown;
+template <>
 inline constexpr NameInquiry::Deed kLast<NameInquiry::Deed> = NameInquiry::Deed::unpublish;
 template <>
 inline constexpr Silence::State kLast<Silence::State> = Silence::State::over;
@@ -74,7 +76,7 @@ CT_MEMBERS(Shape, s.branching, s.levels)
 CT_MEMBERS(LaunchRules, s.shape, s.batch, s.max_logins, s.login_rate, s.on_host_failure, s.patience, s.wait,
            s.login_occupancy, s.login_latency)
 CT_MEMBERS(HostRun, s.first, s.hosts, s.processes)
-CT_MEMBERS(MpiService, s.pmi, s.pmix, s.most_value, s.layout, s.names, s.name_space, s.asks_topology)
+CT_MEMBERS(MpiService, s.pmi, s.pmix, s.most_value, s.layout, s.names, s.name_space, s.library)
 CT_MEMBERS(Provision, s.process_unit, s.processes, s.thread_unit, s.same_everywhere, s.hints)
 CT_MEMBERS(Topology, s.sockets, s.cores, s.pus)
 CT_MEMBERS(HostTopology, s.first_host, s.hosts, s.topology)

@@ -18,6 +18,9 @@ struct HostRun {
 /// That host, behind all that are in it already, has so many.
 void append(std::vector<HostRun>& layout, std::uint32_t host, std::uint32_t processes);
 
+/// Whose MPI a program uses: MPICH's and all that descend from it share one way to find each other.
+enum class Mpi : std::uint8_t { none, mpich, open_mpi, unknown };
+
 struct MpiService {
   /// Clients of PMI-1 since MPICH 3.4 take no more than they can. It is even: MPICH 5 halves it, and rounds.
   static constexpr std::uint32_t kMostValue = 16384;
@@ -37,8 +40,10 @@ struct MpiService {
   std::vector<std::string> names = {};    // of all hosts, by index, if there is PMIx
   std::string name_space = {};            // of its processes: other users, who cannot know it, cannot be one
   std::uint32_t most_value = kMostValue;  // bytes of one that is put by PMI-1
-  bool asks_topology = false;             // its processes will ask what their host consists of
+  Mpi library = Mpi::none;                // which the program needs, as far as it shows
   bool is_any() const { return pmi != Pmi::none || pmix != Pmix::none; }
+  /// Its processes will ask what their host consists of.
+  bool asks_topology() const { return pmi != Pmi::none && library == Mpi::mpich; }
   friend bool operator==(const MpiService&, const MpiService&) = default;
 };
 

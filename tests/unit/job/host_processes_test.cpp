@@ -107,7 +107,7 @@ TEST_CASE("what a host consists of is looked for behind its processes, where sev
   for (const std::uint32_t own : {1U, 2U}) {
     for (const bool asks : {false, true}) {
       Fixture fixture{2, own};
-      fixture.job->spawn.mpi.asks_topology = asks;
+      if (asks) fixture.job->spawn.mpi.library = wire::Mpi::mpich;
       fixture.on(Prepared{1});
       CHECK(fixture.count<DescribeTopology>() == (asks && own > 1 ? 1 : 0));
       CHECK((!asks || own == 1 || fixture.out.back().index() == Action{DescribeTopology{}}.index()));

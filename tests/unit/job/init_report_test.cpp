@@ -14,13 +14,14 @@ namespace {
 
 struct Init : RootJob {
   explicit Init(wire::Mpi mpi, wire::MpiService::Pmi pmi = wire::MpiService::Pmi::one)
-      : RootJob(plan(pmi)), report(job, mpi) {
+      : RootJob(plan(mpi, pmi)), report(job) {
     judge.begin(now);
   }
-  static RootPlan plan(wire::MpiService::Pmi pmi) {
+  static RootPlan plan(wire::Mpi mpi, wire::MpiService::Pmi pmi) {
     RootPlan plan = plan_of(4);
     plan.job.timeout = 60s;
     plan.job.spawn.mpi.pmi = pmi;
+    plan.job.spawn.mpi.library = mpi;
     plan.job.reports.stamps = true;
     return plan;
   }

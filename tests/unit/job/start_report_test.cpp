@@ -14,7 +14,7 @@ namespace {
 
 struct Start : RootJob {
   explicit Start(std::uint32_t count, bool could_drop = false)
-      : RootJob(count), report(job, hosts, could_drop, wire::Mpi::none) {
+      : RootJob(count), report(job, hosts, could_drop) {
     judge.begin(now);
     report.begin(now);
   }
@@ -50,7 +50,7 @@ TEST_CASE("nobody is late once all hosts are up, or at a checkup", "[start_repor
   RootPlan plan = plan_of(2);
   plan.job.checkup = true;
   RootJob checkup{plan};
-  StartReport report{checkup.job, checkup.hosts, false, wire::Mpi::none};
+  StartReport report{checkup.job, checkup.hosts, false};
   report.begin(checkup.now);
   CHECK(report.begun_at() == checkup.now);
   CHECK(report.next_deadline() == kNever);
@@ -89,7 +89,7 @@ TEST_CASE("the start is announced once, with a warning where address layouts dif
   CHECK(start.lines()[1].starts_with("h1: warning: "));
 
   // The next run of the program knows what hosts were found to be.
-  StartReport next{start.job, start.hosts, false, wire::Mpi::none};
+  StartReport next{start.job, start.hosts, false};
   next.take_over(start.report);
   CHECK(next.absent() == std::set<std::uint32_t>{0});
   start.out.clear();

@@ -124,8 +124,8 @@ TEST_CASE(
       second{Service::Pmi::two, Pmix::none};
   const auto offer = [&](Kind kind) {
     Service service = mpi_service(options, traits_of(kind));
-    const bool asks = std::exchange(service.asks_topology, false);
-    CHECK(asks == (kind == Kind::mpich && service.pmi != Service::Pmi::none));
+    CHECK(service.asks_topology() == (kind == Kind::mpich && service.pmi != Service::Pmi::none));
+    CHECK(std::exchange(service.library, wire::Mpi::none) == traits_of(kind).by_mpi());
     return service;
   };
   for (const Kind kind : {Kind::plain, Kind::mpich, Kind::script}) CHECK(offer(kind) == pmi);

@@ -77,17 +77,27 @@ Error hwloc_failed(const char* step) {
           "try lstopo there"};
 }
 
-Result<Machine> load() {
+/// As `choose` has it, which says what of it is looked for.
+template <class F>
+Result<Machine> load(F&& choose) {
   const WithoutPlugins guard;
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return hwloc_failed("init");
   Machine machine{raw};
-  hwloc_topology_set_all_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_NONE);
-  for (const hwloc_obj_type_t type : {HWLOC_OBJ_PACKAGE, HWLOC_OBJ_CORE})
-    hwloc_topology_set_type_filter(raw, type, HWLOC_TYPE_FILTER_KEEP_ALL);
-  hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
+  choose(raw);
   if (hwloc_topology_load(raw) != 0) return hwloc_failed("load");
   return machine;
+}
+
+void choose_processors(hwloc_topology_t machine) {
+  hwloc_topology_set_all_types_filter(machine, HWLOC_TYPE_FILTER_KEEP_NONE);
+  for (const hwloc_obj_type_t type : {HWLOC_OBJ_PACKAGE, HWLOC_OBJ_CORE})
+    hwloc_topology_set_type_filter(machine, type, HWLOC_TYPE_FILTER_KEEP_ALL);
+  hwloc_topology_set_components(machine, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
+}
+
+void choose_all(hwloc_topology_t machine) {
+  hwloc_topology_set_io_types_filter(machine, HWLOC_TYPE_FILTER_KEEP_ALL);
 }
 
 /// Takes away what we are bound off. Refused or unknown: nothing is.
@@ -111,16 +121,12 @@ std::vector<proto::CpuSet> sets_of(hwloc_topology_t machine, hwloc_obj_type_t ty
 }  // namespace
 
 bool write_topology(const std::string& file) {
-  const WithoutPlugins guard;
-  hwloc_topology_t raw = nullptr;
-  if (hwloc_topology_init(&raw) != 0) return false;
-  const Machine machine{raw};
-  hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_ALL);
-  return hwloc_topology_load(raw) == 0 && hwloc_topology_export_xml(raw, file.c_str(), 0) == 0;
+  const auto machine = load(choose_all);
+  return machine && hwloc_topology_export_xml(machine->get(), file.c_str(), 0) == 0;
 }
 
 Result<proto::CpuMap> load_cpus() {
-  const auto machine = load();
+  const auto machine = load(choose_processors);
   if (!machine) return machine.error();
   proto::CpuMap cpus;
   cpus.bindable = hwloc_topology_is_thissystem(machine->get()) != 0;

@@ -17,6 +17,7 @@
 
 #include "tree/io/elf_file.hpp"
 #include "tree/io/surroundings.hpp"
+#include "tree/wire/words.hpp"
 
 namespace charmtree::io {
 
@@ -71,16 +72,6 @@ void search_all(const ElfFile& file, TraitSearch& texts) {
   if (!texts.found().charm()) search_segments(file, texts, true);
 }
 
-std::vector<std::string> folders_of(std::string_view text) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const std::string_view part = text.substr(0, text.find(':'));
-    text.remove_prefix(std::min(text.size(), part.size() + 1));
-    if (!part.empty()) parts.emplace_back(part);
-  }
-  return parts;
-}
-
 std::string replaced(std::string text, std::string_view from, const std::string& to) {
   for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
     text.replace(at, from.size(), to);
@@ -91,10 +82,11 @@ std::string replaced(std::string text, std::string_view from, const std::string&
 std::vector<std::string> folders_for(const std::string& path, const std::string& own_folders) {
   const std::size_t slash = path.rfind('/');
   const std::string here = slash == std::string::npos ? "." : path.substr(0, slash);
-  std::vector<std::string> folders = folders_of(own_folders);
+  std::vector<std::string> folders = split_list(own_folders, ':');
   for (std::string& folder : folders) folder = replaced(replaced(folder, "$ORIGIN", here), "${ORIGIN}", here);
   const char* more = std::getenv("LD_LIBRARY_PATH");
-  for (std::string& folder : folders_of(more == nullptr ? "" : more)) folders.push_back(std::move(folder));
+  for (std::string& folder : split_list(more == nullptr ? "" : more, ':'))
+    folders.push_back(std::move(folder));
   for (const char* usual : {"/lib", "/usr/lib", "/lib64", "/usr/lib64", "/usr/local/lib"})
     folders.emplace_back(usual);
 #ifdef __x86_64__

@@ -450,22 +450,20 @@ private:
 
 void PmixHelper::on(const pmix::Over& over) {
   Call call = take(over.call);
+  const pmix_status_t status = over.failure.empty() ? PMIX_SUCCESS : PMIX_ERR_PROC_ABORTED;
   if (const auto* done = function_of<pmix_info_cbfunc_t>(call)) {
-    if (!over.failure.empty() || call.members.empty())
-      return (*done)(over.failure.empty() ? PMIX_SUCCESS : PMIX_ERR_PROC_ABORTED, nullptr, 0, call.data,
-                     nullptr, nullptr);
+    if (status != PMIX_SUCCESS || call.members.empty())
+      return (*done)(status, nullptr, 0, call.data, nullptr, nullptr);
     auto* group = new NewGroup{over, std::move(call.members)};
     const auto release = [](void* data) { delete static_cast<NewGroup*>(data); };
-    return (*done)(PMIX_SUCCESS, group->data(), group->size(), call.data, release, group);
+    return (*done)(status, group->data(), group->size(), call.data, release, group);
   }
-  if (const auto* connected = function_of<pmix_op_cbfunc_t>(call))
-    return (*connected)(over.failure.empty() ? PMIX_SUCCESS : PMIX_ERR_PROC_ABORTED, call.data);
+  if (const auto* connected = function_of<pmix_op_cbfunc_t>(call)) return (*connected)(status, call.data);
   const auto* done = function_of<pmix_modex_cbfunc_t>(call);
   if (done == nullptr) return;
   auto* bytes = new std::string{over.given ? *over.given : std::string{}};
   const auto release = [](void* data) { delete static_cast<std::string*>(data); };
-  (*done)(over.failure.empty() ? PMIX_SUCCESS : PMIX_ERR_PROC_ABORTED, bytes->data(), bytes->size(),
-          call.data, release, bytes);
+  (*done)(status, bytes->data(), bytes->size(), call.data, release, bytes);
 }
 
 /// What is looked up is only looked at during the call.
