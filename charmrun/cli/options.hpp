@@ -81,7 +81,7 @@ enum class BindUnit : std::uint8_t { automatic, core, socket, numa, none };
 enum class HangAction : std::uint8_t { report, kill };
 
 /// ++pmi: by what an MPI program finds its other processes.
-enum class Pmi : std::uint8_t { automatic, pmi1, pmi2, pmix, none };
+enum class Pmi : std::uint8_t { automatic, pmi1, pmi2, pmix, port, none };
 
 /// Of ++detect-within.
 inline constexpr Duration kLeastDetectWithin = 100ms, kMostDetectWithin = 8s;

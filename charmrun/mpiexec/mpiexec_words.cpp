@@ -33,6 +33,7 @@ enum class Deed : std::uint8_t {
   launcher,
   mca,
   no_cleanup,
+  port,  // of PMI
   unused,
   unused_valued,
   refused,
@@ -73,6 +74,7 @@ constexpr std::array kWords = {
     Word{"mca gmca", Deed::mca, "", "KEY VALUE", "a parameter of Open MPI's library"},
     Word{"launcher bootstrap", Deed::launcher, "", "NAME", "ssh"},
     Word{"launcher-exec bootstrap-exec", Deed::ours_valued, "++remote-shell", "COMMAND", "instead of ssh"},
+    Word{"pmi-port", Deed::port, "", "", "for wrappers that close what they inherit"},
     Word{"v verbose", Deed::ours, "++verbose", "", "say what is done"},
     Word{"V version info", Deed::ours, "++version", "", "show the version and stop"},
     Word{"h help", Deed::help, "", "", "show this and stop"},
@@ -335,6 +337,8 @@ Result<void> Reader::take(const Word& row, std::string_view word) {
     case Deed::no_cleanup:
       cleans_up_ = false;
       return add({"++on-failure", "continue"}), Result<void>{};
+    case Deed::port:
+      return add({"++pmi", "port"}), Result<void>{};
     case Deed::refused:
       return bad_input(fmt::format("{} is not understood here", word), std::string{row.ours});
     case Deed::help:

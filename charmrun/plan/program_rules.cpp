@@ -55,6 +55,7 @@ wire::MpiService chosen_service(const Options& options, const wire::ProgramTrait
   const Options::Process& wish = options.process;
   if (wish.pmi == Pmi::pmi1) return {Service::Pmi::one, Pmix::none};
   if (wish.pmi == Pmi::pmi2) return {Service::Pmi::two, Pmix::none};
+  if (wish.pmi == Pmi::port) return {Service::Pmi::port, Pmix::none};
   if (wish.pmi == Pmi::pmix) return {Service::Pmi::none, Pmix::needed};
   if (wish.pmi == Pmi::none || wish.singletons || traits.netstart || traits.charm4py)
     return {Service::Pmi::none, Pmix::none};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The processes of a host as clumsy clients of PMI: a script of bytes that they say, of connections that end,
-// and of fences that are over, run against a PmiServer whose promises are checked.
+// of strangers that connect, and of fences that are over, run against a PmiServer whose promises are checked.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -68,8 +68,21 @@ public:
       case 't':
         server_.topology(at(1) % 2 == 0 ? "" : "/tmp/topology.xml", out);
         break;
-      case 'v':
+      case 'v':  // as one is started again, which connects itself
         server_.vacate(static_cast<std::uint32_t>(client), 1, false, out);
+        past_[static_cast<std::uint32_t>(client)] = 0;
+        break;
+      case 'o':
+        if (open_.insert(kStranger + at(1) % kStrangers).second)
+          server_.opened(kStranger + at(1) % kStrangers, {}, out);
+        break;
+      case 'O':
+        if (open_.contains(kStranger + at(1) % kStrangers))
+          server_.received(kStranger + at(1) % kStrangers, std::string{rest} + "\n", {}, out);
+        break;
+      case 'X':
+        if (open_.erase(kStranger + at(1) % kStrangers) == 1)
+          server_.closed(kStranger + at(1) % kStrangers, {}, out);
         break;
       default:
         if (open_.contains(client)) server_.received(client, std::string{rest} + "\n", {}, out);
@@ -80,6 +93,7 @@ public:
 
 private:
   static constexpr std::uint32_t kFirst = 2, kCount = 3, kTotal = 6;
+  static constexpr ClientId kStranger = 100, kStrangers = 80;  // more than are let in
   enum Past { joined = 1, ended = 2, aborted = 4, lost = 8 };
 
   void fenced(std::uint32_t number, std::string failure, std::string_view given, ClientOutputs& out) {
@@ -108,7 +122,8 @@ private:
   void check(const ToClient& o) {
     require(open_.contains(o.client));
     const auto ends = std::count(o.bytes.begin(), o.bytes.end(), '\n');
-    if (o.bytes.starts_with("cmd=")) return require(o.bytes.ends_with('\n') && ends == 1);
+    const int lines = o.bytes.starts_with("cmd=initack ") ? 4 : 1;
+    if (o.bytes.starts_with("cmd=")) return require(o.bytes.ends_with('\n') && ends == lines);
     const PmiExtent frame = first_request(PmiVersion::two, o.bytes);
     require(frame.is_sound && frame.end == o.bytes.size() && o.bytes.ends_with(';'));
   }

@@ -28,7 +28,7 @@ inline constexpr CpuUnit kLast<CpuUnit> = static_cast<CpuUnit>(kCpuUnitCount - 1
 template <>
 inline constexpr Binding::By kLast<Binding::By> = Binding::By::itself;
 template <>
-inline constexpr MpiService::Pmi kLast<MpiService::Pmi> = MpiService::Pmi::two;
+inline constexpr MpiService::Pmi kLast<MpiService::Pmi> = MpiService::Pmi::port;
 template <>
 inline constexpr MpiService::Pmix kLast<MpiService::Pmix> = MpiService::Pmix::needed;
 template <>

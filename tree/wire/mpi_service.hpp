@@ -26,15 +26,16 @@ struct MpiService {
   static constexpr std::uint32_t kMostValue = 16384;
   enum class Pmi : std::uint8_t {
     none,
-    one,  // and two, for who asks for that
-    two,  // libraries are told to speak it
+    one,   // and two, for who asks for that
+    two,   // libraries are told to speak it
+    port,  // as one, over a connection that each process makes itself
   };
   enum class Pmix : std::uint8_t {
     none,
     wanted,  // where a library for it is found
     needed,  // without it a host cannot be in the job
   };
-  Pmi pmi = Pmi::one;  // each process gets a connection over which it may speak this version
+  Pmi pmi = Pmi::one;  // over its connection each process may speak this version
   Pmix pmix = Pmix::none;
   std::vector<HostRun> layout = {};       // of the processes, in their order; empty: not known yet
   std::vector<std::string> names = {};    // of all hosts, by index, if there is PMIx

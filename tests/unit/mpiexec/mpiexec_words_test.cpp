@@ -55,6 +55,7 @@ TEST_CASE("some names make charmrun an mpiexec") {
 TEST_CASE("words of mpiexec are said in charmrun's") {
   CHECK(options({"-n", "4"}).empty());
   CHECK(options({"-l"}) == Words{"++label"});
+  CHECK(options({"-pmi-port"}) == Words{"++pmi", "port"});
   CHECK(options({"--tag-output", "--timestamp-output"}) == Words{"++label", "++timestamp"});
   CHECK(options({"-genv", "A", "1", "-genv", "B=2"}) == Words{"++env", "A=1", "++env", "B=2"});
   CHECK(options({"-x", "A", "-x", "B=2", "-x", "HERE"}) == Words{"++env", "B=2", "++env", "HERE=yes"});

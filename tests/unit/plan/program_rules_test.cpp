@@ -121,7 +121,7 @@ TEST_CASE(
   using Service = wire::MpiService;
   const Service pmi{Service::Pmi::one, Pmix::none}, pmix{Service::Pmi::none, Pmix::needed},
       both{Service::Pmi::one, Pmix::wanted}, none{Service::Pmi::none, Pmix::none},
-      second{Service::Pmi::two, Pmix::none};
+      second{Service::Pmi::two, Pmix::none}, port{Service::Pmi::port, Pmix::none};
   const auto offer = [&](Kind kind) {
     Service service = mpi_service(options, traits_of(kind));
     CHECK(service.asks_topology() == (kind == Kind::mpich && service.pmi != Service::Pmi::none));
@@ -138,6 +138,8 @@ TEST_CASE(
   for (const Kind kind : {Kind::mpich, Kind::mpi}) CHECK(offer(kind) == second);
   options.process.pmi = Pmi::pmix;
   CHECK(offer(Kind::mpich) == pmix);
+  options.process.pmi = Pmi::port;
+  CHECK(offer(Kind::mpi) == port);
   options.process.pmi = Pmi::none;
   CHECK(offer(Kind::mpich) == none);
   options.process.pmi = Pmi::automatic;

@@ -46,7 +46,10 @@ std::string short_name(std::string_view text) {
 }  // namespace
 
 PmiServer::PmiServer(LocalProcesses local, PmiJob job)
-    : local_(std::move(local)), universe_(job.universe), most_value_(job.most_value) {
+    : local_(std::move(local)),
+      universe_(job.universe),
+      most_value_(job.most_value),
+      strangers_(local_.size()) {
   worlds_.push_back(
       {{0, local_.total}, std::move(job.kvs_name), std::move(job.mapping), std::move(job.programs)});
 }
@@ -77,14 +80,33 @@ void PmiServer::begun(const wire::WorldBegun& begun, ClientOutputs&) {
 
 void PmiServer::made_for(ClientId client, std::uint32_t process) {
   clients_[client].process = process;
+  connected_.insert(process);
 }
 
-/// A connection that was made for nobody is nobody's.
-void PmiServer::opened(ClientId client, Instant, ClientOutputs& out) {
-  if (!clients_.contains(client)) out.push_back(CloseClient{client});
+void PmiServer::opened(ClientId client, Instant now, ClientOutputs& out) {
+  if (!clients_.contains(client)) strangers_.opened(client, now, out);
+}
+
+/// As hydra answers who has made its connection itself: four lines.
+void PmiServer::introduce(ClientId client, const PmiStrangers::Named& named, Instant now,
+                          ClientOutputs& out) {
+  const std::uint32_t process = named.process;
+  if (!local_.contains(process) || connected_.contains(process))
+    return strangers_.drop(client, fmt::format("no process {} is awaited", process), out);
+  made_for(client, process);
+  const wire::World& world = world_of(process).who;
+  out.push_back(ToClient{client, fmt::format("cmd=initack rc=0\ncmd=set size={}\ncmd=set rank={}\n"
+                                             "cmd=set debug=0\n",
+                                             world.size, process - world.first)});
+  received(client, named.rest, now, out);
 }
 
 void PmiServer::received(ClientId id, std::string_view bytes, Instant now, ClientOutputs& out) {
+  if (strangers_.contains(id)) {
+    const auto named = strangers_.received(id, bytes, out);
+    if (named) introduce(id, *named, now, out);
+    return;
+  }
   const auto client = clients_.find(id);
   if (client == clients_.end()) return;
   Client& state = client->second;
@@ -105,7 +127,17 @@ void PmiServer::received(ClientId id, std::string_view bytes, Instant now, Clien
     drop(client, fmt::format("a request of more than {} bytes", kMostRequest), out);
 }
 
+void PmiServer::tick(Instant now, ClientOutputs& out) {
+  strangers_.tick(now, out);
+  inquiries_.tick(now, out);
+}
+
+Instant PmiServer::next_deadline() const {
+  return earlier(strangers_.next_deadline(), inquiries_.next_deadline());
+}
+
 void PmiServer::closed(ClientId id, Instant, ClientOutputs& out) {
+  strangers_.closed(id);
   const auto client = clients_.find(id);
   if (client != clients_.end()) forget(client, kLeftEarly, false, out);
 }
@@ -537,6 +569,7 @@ void PmiServer::lost(const std::vector<wire::ProcessSet::Range>& processes, Clie
 // ---- the rest
 
 void PmiServer::vacate(std::uint32_t process, std::uint32_t, bool, ClientOutputs& out) {
+  connected_.erase(process);
   const auto client = std::find_if(clients_.begin(), clients_.end(),
                                    [&](const auto& each) { return each.second.process == process; });
   if (client == clients_.end()) return;

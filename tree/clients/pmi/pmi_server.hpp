@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // PMI, by which processes of MPICH, Intel MPI and their kin find each other: version 1 as hydra serves it,
-// version 2 as Slurm does. Each process is started with a connection of its own (PMI_FD), over which it
-// agrees on a version, asks, and waits for each answer. What it puts is known on its host at once and, behind
-// the next fence of all processes of its world, on every host: a host keeps all of it, so that no get leaves
-// the host. Each world has a key-value space of its own.
+// version 2 as Slurm does. Each process is started with a connection of its own (PMI_FD), or makes one
+// (PMI_PORT; pmi_strangers), over which it agrees on a version, asks, and waits for each answer. What it puts
+// is known on its host at once and, behind the next fence of all processes of its world, on every host: a
+// host keeps all of it, so that no get leaves the host. Each world has a key-value space of its own.
 //
 // A process has Joined when it says init (version 2: fullinit), and Ended with finalize; after that its exit
 // status counts. One that says nothing is no MPI program, and nothing is awaited of it.
@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,7 @@
 #include "tree/clients/open_inquiries.hpp"
 #include "tree/clients/pmi/pmi_commands.hpp"
 #include "tree/clients/pmi/pmi_spawn.hpp"
+#include "tree/clients/pmi/pmi_strangers.hpp"
 #include "tree/clients/pmi/pmi_words.hpp"
 #include "tree/wire/mpi_service.hpp"
 #include "tree/wire/process_set.hpp"
@@ -58,8 +60,8 @@ public:
   void opened(ClientId client, Instant now, ClientOutputs& out) override;
   void received(ClientId client, std::string_view bytes, Instant now, ClientOutputs& out) override;
   void closed(ClientId client, Instant now, ClientOutputs& out) override;
-  void tick(Instant now, ClientOutputs& out) override { inquiries_.tick(now, out); }
-  Instant next_deadline() const override { return inquiries_.next_deadline(); }
+  void tick(Instant now, ClientOutputs& out) override;
+  Instant next_deadline() const override;
 
   void fenced(const wire::FenceDown& fence, ClientOutputs& out) override;
   void answered(const wire::Answered& answer, ClientOutputs& out) override;
@@ -107,6 +109,7 @@ private:
 
   // Those that return a text: empty, or what is wrong with the request: the connection is then dropped.
   std::string on(Clients::value_type& client, std::string_view text, Instant now, ClientOutputs& out);
+  void introduce(ClientId client, const PmiStrangers::Named& named, Instant now, ClientOutputs& out);
   std::string do_deed(Clients::value_type& client, const PmiWords& words, Instant now, ClientOutputs& out);
   std::string agree(Clients::value_type& client, const PmiWords& words, ClientOutputs& out);
   std::string join_job(Clients::value_type& client, ClientOutputs& out);
@@ -144,7 +147,9 @@ private:
   std::size_t most_value_;
   std::vector<PmiWorld> worlds_;  // their processes rise
   Clients clients_;
-  wire::ProcessSet lost_;  // of the job
+  PmiStrangers strangers_;
+  std::set<std::uint32_t> connected_;  // have a connection, or had one
+  wire::ProcessSet lost_;              // of the job
   bool asks_topology_ = false;
   std::optional<std::string> topology_;  // the file
   OpenInquiries<Asker> inquiries_;

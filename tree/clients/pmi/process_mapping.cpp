@@ -65,6 +65,7 @@ std::vector<std::string> pmi_variables(wire::MpiService::Pmi version, const PmiP
                                      fmt::format("MPI_LOCALRANKID={}", place.rank),
                                      fmt::format("MPI_LOCALNRANKS={}", place.count)};
   if (is_second) variables.emplace_back("I_MPI_PMI=pmi2");
+  if (version == wire::MpiService::Pmi::port) variables.push_back(fmt::format("PMI_ID={}", place.process));
   if (place.world.is_spawned()) variables.emplace_back("PMI_SPAWNED=1");
   return variables;
 }

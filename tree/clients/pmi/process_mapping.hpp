@@ -21,7 +21,7 @@ struct PmiPlace {
   std::uint32_t process = 0, rank = 0, count = 0;
 };
 /// PMI_RANK, PMI_SIZE and what else hydra's processes find, and what makes them speak that version; not
-/// PMI_FD.
+/// PMI_FD or PMI_PORT.
 std::vector<std::string> pmi_variables(wire::MpiService::Pmi version, const PmiPlace& place);
 
 }  // namespace charmtree::proto

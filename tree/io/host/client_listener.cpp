@@ -181,7 +181,8 @@ ClientListener::ClientListener(asio::io_context& io, Sink sink)
     : io_(io),
       sink_(std::move(sink)),
       tcp_(listener(proto::ClientKind::charm)),
-      local_(listener(proto::ClientKind::native)) {}
+      local_(listener(proto::ClientKind::native)),
+      pmi_(listener(proto::ClientKind::pmi)) {}
 
 std::unique_ptr<Listener> ClientListener::listener(proto::ClientKind kind) {
   return std::make_unique<Listener>(io_,
@@ -235,6 +236,14 @@ Result<void> ClientListener::open(const std::string& socket_path) {
   tcp_->accept();
   local_->accept();
   return {};
+}
+
+Result<std::uint16_t> ClientListener::pmi_port() {
+  if (pmi_port_ != 0) return pmi_port_;
+  const auto port = pmi_->open_tcp(INADDR_LOOPBACK, 0);
+  if (!port) return port.error();
+  pmi_->accept();
+  return pmi_port_ = *port;
 }
 
 /// Whoever connects from another machine has no uid here.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The local sockets on which a launcher's own processes reach it: TCP on 127.0.0.1 for stock Charm++ clients,
-// a unix-domain socket in a private folder for native ones; at the root, if asked for, one for clients of the
-// running job. Only processes of our own uid are let in: by
-// SO_PEERCRED, or for loopback TCP by asking the kernel (NETLINK_SOCK_DIAG) who owns the other end. What they
-// say is not looked at here.
+// and for those of PMI that want one, a unix-domain socket in a private folder for native ones; at the root,
+// if asked for, one for clients of the running job. Only processes of our own uid are let in: by SO_PEERCRED,
+// or for loopback TCP by asking the kernel (NETLINK_SOCK_DIAG) who owns the other end. What they say is not
+// looked at here.
 #pragma once
 
 #include <sys/types.h>
@@ -52,6 +52,8 @@ public:
   /// Opens both sockets; `socket_path` is replaced if it exists. Error: spawn_failed with the reason.
   Result<void> open(const std::string& socket_path);
   std::uint16_t port() const { return port_; }
+  /// Of the socket for clients of PMI, which is opened when it is first asked for. Error: why not.
+  Result<std::uint16_t> pmi_port();
   /// For clients of the running job (CCS): listens on these IPv4 addresses, all at one port (0: a free one),
   /// which is returned. From this machine only our own uid is let in, unless `any_user`. Error: why not.
   Result<std::uint16_t> open_to_clients(const std::vector<std::uint32_t>& addresses, std::uint16_t port,
@@ -90,9 +92,9 @@ private:
 
   asio::io_context& io_;
   Sink sink_;
-  std::unique_ptr<Listener> tcp_, local_;
+  std::unique_ptr<Listener> tcp_, local_, pmi_;
   std::vector<std::unique_ptr<Listener>> listeners_;  // of clients of the job
-  std::uint16_t port_ = 0;
+  std::uint16_t port_ = 0, pmi_port_ = 0;
   std::string path_;
   proto::ClientId last_ = 0;
   PeerLookup peers_;

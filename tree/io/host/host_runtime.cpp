@@ -248,12 +248,18 @@ void HostRuntime::spawn_on_terminal(std::uint32_t process, SpawnRequest request)
 
 void HostRuntime::start(std::uint32_t process, SpawnRequest request, Program::Pipes pipes) {
   if (!cgroups_.empty()) request.cgroup = cgroups_.front().folder();
-  const bool has_pmi = job_->spawn.mpi.pmi != wire::MpiService::Pmi::none;
-  auto pmi = has_pmi ? socket_pair() : std::nullopt;
-  if (has_pmi && !pmi) return sink_(proto::SpawnFailed{process, no_descriptors()});
+  using Pmi = wire::MpiService::Pmi;
+  const Pmi service = job_->spawn.mpi.pmi;
+  const bool inherits = service != Pmi::none && service != Pmi::port;
+  auto pmi = inherits ? socket_pair() : std::nullopt;
+  if (inherits && !pmi) return sink_(proto::SpawnFailed{process, no_descriptors()});
   if (pmi) {
     request.inherited = pmi->theirs.get();
     proto::overlay(request.environment, {fmt::format("PMI_FD={}", request.inherited)});
+  } else if (service == Pmi::port) {
+    const auto port = listener_.pmi_port();
+    if (!port) return sink_(proto::SpawnFailed{process, port.error()});
+    proto::overlay(request.environment, {fmt::format("PMI_PORT=127.0.0.1:{}", *port)});
   }
   auto pid = spawn(request);
   if (!pid) return sink_(proto::SpawnFailed{process, pid.error()});

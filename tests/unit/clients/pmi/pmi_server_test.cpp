@@ -253,6 +253,7 @@ TEST_CASE("a process puts no more than a host may hand on for it", "[pmi]") {
 TEST_CASE("a connection that was made for nobody is closed, and that of a lost process with it", "[pmi]") {
   Bench b;
   b.server.opened(99, {}, b.outputs);
+  b.server.received(99, "cmd=init pmi_version=1 pmi_subversion=1\n", {}, b.outputs);
   CHECK(test::only<CloseClient>(b.outputs).at(0).client == 99);
   b.begin();
   b.outputs.clear();
@@ -276,6 +277,7 @@ TEST_CASE("the mapping tells runs of hosts with as many processes", "[pmi]") {
   CHECK(pmi_variables(wire::MpiService::Pmi::one, {{4, 3}, 5, 1, 2}) ==
         std::vector<std::string>{"PMI_RANK=1", "PMI_SIZE=3", "MPIR_CVAR_PMI_VERSION=1", "MPI_LOCALRANKID=1",
                                  "MPI_LOCALNRANKS=2", "PMI_SPAWNED=1"});
+  CHECK(pmi_variables(wire::MpiService::Pmi::port, {{0, 10}, 5, 2, 3}).back() == "PMI_ID=5");
 }
 
 // ---- worlds
