@@ -21,10 +21,8 @@ void tell_up(Turn& turn, F&& act) {
 }  // namespace
 
 void HostPart::begin(bool may_start, Turn& turn) {
-  Host self = place_.self;
-  if (place_.job->starts_together) self.processes = 0;
-  processes_.emplace(place_.job, self);
-  if (may_start) return processes_->prepare(turn.out());
+  processes_.emplace(place_.job, place_.self);
+  if (may_start) return processes_->prepare(place_.job->starts_together, turn.out());
   Prepared not_ready;  // what the shell hears of the old ones is for nobody
   not_ready.ok = false;
   not_ready.error = {Errc::internal, Phase::run, "what the last run left there cannot be killed", {}};
@@ -85,7 +83,7 @@ void HostPart::down(const wire::Numbers& numbers, Turn& turn) {
   if (!shares || seat.is_ending) return;
   if (shares->empty() && place_.job->starts_together && !seat.progress.has_numbers) {
     begin_start(turn);
-    return start(turn);
+    return processes_->go();
   }
   if (shares->empty() || place_.self.processes > 0) return;
   place_.job->processes = shares->back().first_process + shares->back().processes;
@@ -105,9 +103,9 @@ void HostPart::down(const wire::Numbers& numbers, Turn& turn) {
 /// A host without any hears where the others are: it may get some yet.
 void HostPart::start(Turn& turn) {
   if (processes_->failed()) return;
-  ReadyHost ready = processes_->host();
+  const HostProcesses prepared = std::move(*processes_);
   processes_.emplace(place_.job, place_.self);
-  tell_up(turn, [&](Upward& upward) { processes_->start(std::move(ready), turn.out(), upward); });
+  tell_up(turn, [&](Upward& upward) { processes_->start(prepared, turn.out(), upward); });
 }
 
 void HostPart::begin_start(Turn& turn) {

@@ -13,13 +13,14 @@ HostProcesses::HostProcesses(std::shared_ptr<const wire::JobSpec> job, const Hos
       own_(self, job_->processes),
       clients_(*job_, own_.local(), self.index) {}
 
-void HostProcesses::prepare(Actions& out) {
+void HostProcesses::prepare(bool is_held, Actions& out) {
+  if (is_held) parts_.start.hold();
   out.push_back(Prepare{job_, self_});
 }
 
-void HostProcesses::start(ReadyHost host, Actions& out, Upward& up) {
+void HostProcesses::start(const HostProcesses& prepared, Actions& out, Upward& up) {
   HostTurn turn = turn_of(kNever, out, up);
-  parts_.start.begin(std::move(host), turn);
+  parts_.start.begin(prepared.parts_.start.host(), turn);
 }
 
 void HostProcesses::spawn(Actions& out) {
@@ -202,7 +203,7 @@ void HostProcesses::reshape(const wire::Share& share, Instant now, Upward& up) {
   const std::uint32_t staying = own_.reshape(share, job_->processes);
   clients_.reshape(own_);
   parts_.start.reshape(staying, turn);
-  parts_.registration.reshape(staying, host(), turn);
+  parts_.registration.reshape(staying, parts_.start.host(), turn);
 }
 
 void HostProcesses::finish(int signal, Instant now, Actions& out, Upward& up) {

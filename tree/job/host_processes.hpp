@@ -29,11 +29,11 @@ class HostProcesses {
 public:
   HostProcesses(std::shared_ptr<const wire::JobSpec> job, const Host& self);
 
-  /// Asks the shell to make the host ready.
-  void prepare(Actions& out);
-  /// The host is ready for this object, too.
-  void start(ReadyHost host, Actions& out, Upward& up);
-  const ReadyHost& host() const { return parts_.start.host(); }
+  /// Asks the shell to make the host ready. `is_held`: its processes are not started before go().
+  void prepare(bool is_held, Actions& out);
+  void go() { parts_.start.go(); }
+  /// The host is ready for this object as it is for that one.
+  void start(const HostProcesses& prepared, Actions& out, Upward& up);
   bool waits_to_spawn() const { return parts_.start.waits_to_spawn(own_); }
   /// Starts the next ones.
   void spawn(Actions& out);

@@ -20,7 +20,7 @@ void HostStart::on(const Prepared& event, HostTurn& turn) {
   }
   if (!turn.job.checkup) {
     begin({event.address, event.cpus, event.random_layout, event.can_fork}, turn);
-    if (own.local().count > 0) return;
+    if (own.local().count > 0 && !is_held_) return;
   }
   if (host_.cpus && turn.job.provision.by_topology())
     turn.up.facts.topologies.push_back({turn.host, 1, host_.cpus->topology()});
@@ -42,6 +42,11 @@ void HostStart::begin(ReadyHost host, HostTurn& turn) {
     turn.up.messages.push_back(
         wire::Note{turn.host, "hwloc describes another machine (HWLOC_...): nothing is bound"});
   }
+}
+
+void HostStart::go() {
+  is_held_ = false;
+  spawned_at_ = kNever;
 }
 
 void HostStart::fail(const Error& error, HostTurn& turn) {
@@ -71,7 +76,7 @@ bool HostStart::forks(const HostTurn& turn) const {
 }
 
 bool HostStart::waits_to_spawn(const OwnProcesses& own) const {
-  if (!ready_ || failed_ || own.phase().ending) return false;
+  if (!ready_ || is_held_ || failed_ || own.phase().ending) return false;
   if (spawned_ < to_spawn(own)) return !waits_for_helper(own.local().first + spawned_);
   return !further_.empty() && (helper_ == Helper::wanted || !waits_for_helper(further_.front()));
 }

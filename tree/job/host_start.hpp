@@ -29,6 +29,9 @@ public:
   /// Processes started in one turn: about as long as a login takes, so that nothing else waits for long.
   static constexpr std::uint32_t kSpawnsAtOnce = 4;
 
+  /// The host answers when it is ready, and its processes wait for the word.
+  void hold() { is_held_ = true; }
+  void go();
   /// The host is ready.
   void begin(ReadyHost host, HostTurn& turn);
   const ReadyHost& host() const { return host_; }
@@ -84,6 +87,7 @@ private:
   bool ready_ = false;
   std::map<std::uint32_t, std::vector<std::string>> variables_;  // of its helper, by process
   Helper helper_ = Helper::none;
+  bool is_held_ = false;
   bool failed_ = false;
   Instant spawned_at_ = kNever;
 };

@@ -91,7 +91,7 @@ public:
 
 TEST_CASE("a host is up when all of its processes are started", "[host_processes]") {
   Fixture fixture;
-  fixture.processes->prepare(fixture.out);
+  fixture.processes->prepare(false, fixture.out);
   CHECK(fixture.count<Prepare>() == 1);
   fixture.on(Prepared{1});
   CHECK(fixture.count<Spawn>() == 2);
@@ -100,6 +100,31 @@ TEST_CASE("a host is up when all of its processes are started", "[host_processes
   CHECK(fixture.up.facts.hosts_up.empty());
   fixture.on(Spawned{1});
   CHECK(fixture.up.facts.hosts_up == std::vector<std::uint32_t>{4});
+}
+
+TEST_CASE("a host that waits for the others answers at once, with the helper of its processes on its way",
+          "[host_processes]") {
+  Fixture fixture;
+  fixture.job->spawn.mpi = {wire::MpiService::Pmi::none, wire::MpiService::Pmix::needed};
+  fixture.processes->prepare(true, fixture.out);
+  fixture.on(Prepared{1});
+  CHECK(fixture.count<StartPmix>() == 1);
+  CHECK(fixture.count<Spawn>() == 0);
+  CHECK(fixture.up.facts.hosts_up == std::vector<std::uint32_t>{4});
+  CHECK_FALSE(fixture.processes->waits_to_spawn());
+  fixture.processes->go();
+  CHECK(fixture.processes->spawned_at() == kNever);
+  CHECK_FALSE(fixture.processes->waits_to_spawn());  // nor do they wait: for the helper they do
+  Fixture other;
+  other.processes->prepare(true, other.out);
+  other.on(Prepared{1});
+  CHECK(other.count<Spawn>() == 0);
+  other.processes->go();
+  other.processes->spawn(other.out);
+  CHECK(other.count<Spawn>() == 2);
+  other.up = {};
+  for (const std::uint32_t process : {0U, 1U}) other.on(Spawned{process});
+  CHECK(other.up.facts.hosts_up == std::vector<std::uint32_t>{4});
 }
 
 TEST_CASE("what a host consists of is looked for behind its processes, where several will ask",
