@@ -20,7 +20,8 @@ void HostStart::on(const Prepared& event, HostTurn& turn) {
   }
   if (!turn.job.checkup) {
     begin({event.address, event.cpus, event.random_layout, event.can_fork}, turn);
-    if (own.local().count > 0 && !is_held_) return;
+    const bool answers_later = !is_held_ || helper_ != Helper::none;
+    if (own.local().count > 0 && answers_later) return;
   }
   if (host_.cpus && turn.job.provision.by_topology())
     turn.up.facts.topologies.push_back({turn.host, 1, host_.cpus->topology()});
@@ -63,7 +64,9 @@ void HostStart::start_helper(HostTurn& turn) {
 void HostStart::serves(ServerReady& output, HostTurn& turn) {
   if (output.variables.empty()) helper_ = Helper::none;
   variables_.merge(std::move(output.variables));
-  if (output.failure && !turn.own.phase().ending) fail(*output.failure, turn);
+  if (turn.own.phase().ending) return;
+  if (output.failure) return fail(*output.failure, turn);
+  if (is_held_ && spawned_at_ == kNever) all_are_up(turn);
 }
 
 /// Forked processes would all be bound where the first one is.

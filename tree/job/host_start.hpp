@@ -29,7 +29,7 @@ public:
   /// Processes started in one turn: about as long as a login takes, so that nothing else waits for long.
   static constexpr std::uint32_t kSpawnsAtOnce = 4;
 
-  /// The host answers when it is ready, and its processes wait for the word.
+  /// The host answers when it is ready, and the helper of its processes, which wait for the word.
   void hold() { is_held_ = true; }
   void go();
   /// The host is ready.

@@ -24,8 +24,9 @@ void OwnProcesses::starts(std::uint32_t process) {
 }
 
 void OwnProcesses::is_gone(std::uint32_t process) {
+  const bool was_alive = at(process).is_alive();
   at(process).state = OwnProcess::State::gone;
-  --alive_;
+  if (was_alive) --alive_;
 }
 
 bool OwnProcesses::join(std::uint32_t process) {

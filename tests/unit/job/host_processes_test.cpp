@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "tests/unit/charm_capture.hpp"
+#include "tree/clients/pmix/pmix_message.hpp"
 #include "tree/wire/charm_message.hpp"
 
 namespace charmtree::host_processes_test {
@@ -102,19 +103,45 @@ TEST_CASE("a host is up when all of its processes are started", "[host_processes
   CHECK(fixture.up.facts.hosts_up == std::vector<std::uint32_t>{4});
 }
 
-TEST_CASE("a host that waits for the others answers at once, with the helper of its processes on its way",
+TEST_CASE("a host that waits for the others answers when the helper of its processes does",
           "[host_processes]") {
   Fixture fixture;
-  fixture.job->spawn.mpi = {wire::MpiService::Pmi::none, wire::MpiService::Pmix::needed};
+  fixture.job->spawn.mpi = {
+      wire::MpiService::Pmi::none, wire::MpiService::Pmix::needed, {{4, 1, 2}}, {"a", "b", "c", "d", "e"}};
+  Host host;
+  host.index = 4;
+  host.processes = 2;
+  fixture.processes.emplace(fixture.job, host);
+  const auto helper_says = [&](const pmix::Message& message) {
+    fixture.on(ClientOpened{ClientKind::pmix, 7});
+    fixture.on(ClientBytes{ClientKind::pmix, 7, pmix::encode(message)});
+  };
   fixture.processes->prepare(true, fixture.out);
   fixture.on(Prepared{1});
   CHECK(fixture.count<StartPmix>() == 1);
   CHECK(fixture.count<Spawn>() == 0);
-  CHECK(fixture.up.facts.hosts_up == std::vector<std::uint32_t>{4});
-  CHECK_FALSE(fixture.processes->waits_to_spawn());
-  fixture.processes->go();
-  CHECK(fixture.processes->spawned_at() == kNever);
-  CHECK_FALSE(fixture.processes->waits_to_spawn());  // nor do they wait: for the helper they do
+  CHECK(fixture.up.facts.hosts_up.empty());
+  SECTION("it serves them") {
+    helper_says(pmix::Serving{0, {{"A=b"}, {"A=b"}}});
+    CHECK(fixture.up.facts.hosts_up == std::vector<std::uint32_t>{4});
+    CHECK_FALSE(fixture.processes->waits_to_spawn());
+    fixture.processes->go();
+    CHECK(fixture.processes->spawned_at() == kNever);
+    CHECK(fixture.processes->waits_to_spawn());
+  }
+  SECTION("it cannot serve them") {
+    helper_says(pmix::Failed{"no libpmix", "install it"});
+    CHECK(fixture.up.facts.hosts_up.empty());
+    CHECK(fixture.up.facts.hosts_failed.at(0).host == 4);
+  }
+  SECTION("it cannot be started") {
+    fixture.on(SpawnFailed{0, Error{Errc::spawn_failed, Phase::spawn, "no descriptors", {}}});
+    CHECK(fixture.up.facts.hosts_failed.at(0).host == 4);
+    CHECK(fixture.processes->alive() == 0);
+  }
+}
+
+TEST_CASE("processes that wait for those of other hosts are started by a word", "[host_processes]") {
   Fixture other;
   other.processes->prepare(true, other.out);
   other.on(Prepared{1});
