@@ -41,16 +41,6 @@ std::uint64_t here_and_below(const Ranges& group, const Seat& seat) {
   return size;
 }
 
-/// One of the group that is lost.
-std::optional<std::uint32_t> lost_of(const Ranges& group, const wire::ProcessSet& lost) {
-  for (const auto& [first, last] : lost.ranges()) {
-    for (const auto& each : group) {
-      if (first <= each.last && each.first <= last) return std::max(first, each.first);
-    }
-  }
-  return {};
-}
-
 const wire::Fence& fence_of(const wire::FenceUp& own) {
   return own.fence;
 }
@@ -103,6 +93,7 @@ bool FencePart::may_say(LinkId link, const wire::FenceUp& piece, Turn& turn) con
   const bool is_empty = piece.processes == 0 && piece.given.empty();
   if (is_empty || piece.fence.processes.back().last >= seat.job.processes) return false;
   const std::uint64_t most = below(link, piece.fence.processes, seat);
+  const std::uint64_t most_here = seat.launch.subtree().most_processes_of(link);
   std::size_t fences = 0, bytes = piece.given.size();
   std::uint64_t entered = piece.processes;
   for (const auto& [fence, open] : open_) {
@@ -112,9 +103,8 @@ bool FencePart::may_say(LinkId link, const wire::FenceUp& piece, Turn& turn) con
     bytes += found->second.bytes;
     if (fence == piece.fence) entered += found->second.processes;
   }
-  return most > 0 && entered <= most && fences < kMostOpen &&
-         bytes <= kMostGivenAtOnce * wire::kMostGiven *
-                      std::uint64_t{seat.launch.subtree().most_processes_of(link)};
+  return most > 0 && entered <= most && fences < wire::kMostFencesAtOnce * most_here &&
+         bytes <= kMostGivenAtOnce * wire::kMostGiven * most_here;
 }
 
 void FencePart::up(LinkId link, wire::FenceUp piece, Turn& turn) {
@@ -160,7 +150,7 @@ FencePart::Pieces FencePart::answer(const wire::Fence& fence, Turn& turn) const 
   for (const Pieces& over : over_) {
     if (fence_of(over).same_group(fence) && fence.number <= fence_of(over).number) return over;
   }
-  const auto lost = lost_of(fence.processes, seat.progress.lost);
+  const auto lost = wire::first_common(fence.processes, seat.progress.lost);
   if (!lost || !seat.is_root()) return {};
   return {{fence, fmt::format("process {} is lost", *lost), std::make_shared<const std::string>()}};
 }
@@ -215,7 +205,8 @@ void FencePart::turn(Turn& turn) {
 void FencePart::hand_on(const wire::Fence& fence, Open& open, Turn& turn) {
   const Seat seat = turn.seat();
   if (!seat.is_root()) {
-    const bool fails = lost_of(fence.processes, seat.progress.lost).has_value();  // which the root says
+    const bool fails =
+        wire::first_common(fence.processes, seat.progress.lost).has_value();  // which the root says
     const bool complete = fails || open.entered >= here_and_below(fence.processes, seat);
     if (!complete || turn.way_up() != WayUp::open) return;
     in_pieces(std::exchange(open.given, {}), [&](std::size_t, std::string piece, bool more) {

@@ -30,8 +30,8 @@ class FencePart {
 public:
   /// Of a message, so that others get their turn, and that below it is handed on while more of it comes.
   static constexpr std::size_t kMostPiece = 1U << 20;
-  /// A child may be in so many fences at a time, and have given four times as much as for one.
-  static constexpr std::size_t kMostOpen = 256, kMostGivenAtOnce = 4;
+  /// For all fences that they are in, processes may have given four times as much as for one.
+  static constexpr std::size_t kMostGivenAtOnce = 4;
 
   /// All processes of this host that take part are in.
   void add(wire::FenceUp own, Turn& turn);

@@ -209,7 +209,7 @@ def test_a_barrier_with_a_lost_process_fails_for_those_who_go_on(cluster: Factor
              "cmd=get kvsname=k key=PMI_dead_processes", "cmd=finalize"]
     done = run(hosts, charmrun, *words(hosts, 4, 1), "++on-failure", "continue", *shell)
     for rank in (0, 2, 3):
-        assert f"{rank} cmd=barrier_out rc=1 msg=process_1_is_lost" in done.stdout
+        assert f"{rank} cmd=barrier_out rc=1 tag=0 msg=process_1_is_lost" in done.stdout
         assert f"{rank} cmd=get_result rc=0 value=1" in done.stdout
     assert "1 of 4 processes was lost" in done.stderr
 

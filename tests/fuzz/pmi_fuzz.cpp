@@ -46,10 +46,13 @@ public:
         if (open_.contains(client)) server_.received(client, rest, {}, out);
         break;
       case 'f':
-        fenced(fences_ + at(1) % 3, {}, rest, out);
+        fenced({{0, kTotal - 1}}, fences_ + at(1) % 3, {}, rest, out);
         break;
       case 'F':
-        fenced(fences_ + at(1) % 3, "it has failed", {}, out);
+        fenced({{0, kTotal - 1}}, fences_ + at(1) % 3, "it has failed", {}, out);
+        break;
+      case 'g':  // those of a group with another host, and a tag
+        fenced({{1, 2}}, at(1) % 3, at(2) % 2 == 0 ? "" : "it has failed", {}, out, ":7");
         break;
       case 'a':
         server_.answered({static_cast<std::uint32_t>(client),
@@ -96,8 +99,9 @@ private:
   static constexpr ClientId kStranger = 100, kStrangers = 80;  // more than are let in
   enum Past { joined = 1, ended = 2, aborted = 4, lost = 8 };
 
-  void fenced(std::uint32_t number, std::string failure, std::string_view given, ClientOutputs& out) {
-    server_.fenced({{static_cast<std::uint8_t>(ClientKind::pmi), {{0, kTotal - 1}}, number},
+  void fenced(std::vector<wire::ProcessSet::Range> group, std::uint32_t number, std::string failure,
+              std::string_view given, ClientOutputs& out, std::string name = {}) {
+    server_.fenced({{static_cast<std::uint8_t>(ClientKind::pmi), std::move(group), number, std::move(name)},
                     std::move(failure),
                     std::make_shared<const std::string>(given)},
                    out);
@@ -134,7 +138,11 @@ private:
   void check(const Aborted& o) { become(o.process, aborted, past_[o.process] & (joined | ended)); }
   void check(const ClientLost& o) { become(o.process, lost, joined); }
   void check(const wire::FenceUp& o) {
-    require(o.processes > 0 && o.processes <= kCount && o.fence.number == ++fences_);
+    require(o.processes > 0 && o.processes <= kCount && wire::is_sound(o.fence));
+    wire::Fence group = o.fence;
+    group.number = 0;
+    require(o.fence.number == ++numbers_[group]);
+    if (o.fence.name.empty()) fences_ = o.fence.number;
     require(o.given.size() <= kCount * wire::kMostGiven);
   }
   void check(const wire::NameInquiry& o) {
@@ -155,6 +163,7 @@ private:
   PmiServer server_{LocalProcesses{kFirst, kCount, kTotal}, PmiJob{"kvs", "(vector,(0,2,3))", kTotal}};
   std::set<ClientId> open_;
   std::map<std::uint32_t, int> past_;
+  std::map<wire::Fence, std::uint32_t> numbers_;
   std::uint32_t fences_ = 0, total_ = kTotal, topologies_ = 0;
   std::uint64_t inquiries_ = 0;
 };

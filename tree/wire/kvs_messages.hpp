@@ -33,6 +33,8 @@ struct Fence {
 
 /// A process may give so much for one fence: the longest value that PMI takes, and more.
 inline constexpr std::size_t kMostGiven = 17U << 10;
+/// It may be in so many at a time.
+inline constexpr std::size_t kMostFencesAtOnce = 64;
 /// Of a fence: Open MPI's longest tag of a communicator, and what it adds.
 inline constexpr std::size_t kMostFenceName = 2U << 10;
 /// So that each launcher may say it, however few processes are below it (kMaxSaid).

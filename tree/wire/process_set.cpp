@@ -37,6 +37,16 @@ std::vector<ProcessSet::Range> ProcessSet::missing(Range range) const {
   return parts;
 }
 
+std::optional<std::uint32_t> first_common(const std::vector<ProcessSet::Range>& ranges,
+                                          const ProcessSet& set) {
+  for (const auto& [first, last] : set.ranges()) {
+    for (const auto& each : ranges) {
+      if (first <= each.last && each.first <= last) return std::max(first, each.first);
+    }
+  }
+  return {};
+}
+
 std::uint64_t size_of(const std::vector<ProcessSet::Range>& ranges) {
   std::uint64_t size = 0;
   for (const auto& [first, last] : ranges) size += std::uint64_t{last} - first + 1;

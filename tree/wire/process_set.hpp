@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,10 @@ private:
 
 /// How many numbers are in them; none may be in two.
 std::uint64_t size_of(const std::vector<ProcessSet::Range>& ranges);
+
+/// The first number of the ranges that is in the set, too.
+std::optional<std::uint32_t> first_common(const std::vector<ProcessSet::Range>& ranges,
+                                          const ProcessSet& set);
 
 /// Puts them in order and joins those that meet; no number may be in two.
 void fold(std::vector<ProcessSet::Range>& ranges);

@@ -199,9 +199,9 @@ TEST_CASE("a child that speaks for more than it has is given up", "[fence_part]"
     b.part.up(b.first, {{2, {{5, 5}}, 1}, 0, 1, {}}, b);
   }
   SECTION("in more fences than there can be") {
-    for (std::uint32_t number = 1; number <= FencePart::kMostOpen; ++number) b.enter(b.first, "", number);
+    for (std::uint32_t number = 1; number <= wire::kMostFencesAtOnce; ++number) b.enter(b.first, "", number);
     CHECK(b.given_up.empty());
-    b.enter(b.first, "", FencePart::kMostOpen + 1);
+    b.enter(b.first, "", wire::kMostFencesAtOnce + 1);
   }
   SECTION("with more than a process may give") {
     b.enter(b.first, std::string(FencePart::kMostGivenAtOnce * wire::kMostGiven, 'x'));

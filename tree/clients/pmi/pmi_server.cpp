@@ -13,7 +13,6 @@ namespace charmtree::proto {
 
 namespace {
 
-constexpr auto kService = static_cast<std::uint8_t>(ClientKind::pmi);
 static_assert(PmiServer::kMostKey + PmiServer::kMostValue + 8 <= wire::kMostGiven, "one put is always taken");
 /// Keys that processes may not put. Behind it, for each process of a ring: its values for its neighbours.
 constexpr std::string_view kReserved = "PMI_", kRing = "PMI_ring_", kTopology = "PMI_hwloc_xmlfile";
@@ -37,6 +36,14 @@ std::string ring_key(std::uint32_t process) {
 /// Behind what the last process of a ring has given.
 auto end_of_ring(const PmiWorld& world) {
   return world.values.lower_bound("PMI_ring`");  // '`' comes behind '_'
+}
+
+/// As a value may be.
+std::string one_word(std::string_view text) {
+  std::string word{text};
+  std::replace_if(
+      word.begin(), word.end(), [](char c) { return c == ' ' || c == ';' || c == '\n'; }, '_');
+  return word;
 }
 
 std::string short_name(std::string_view text) {
@@ -74,7 +81,7 @@ void PmiServer::begun(const wire::WorldBegun& begun, ClientOutputs&) {
   world.parent = world_of(begun.by).kvs_name;
   world.mapping = process_mapping(begun.shares);
   for (const wire::FurtherProgram& each : begun.programs) world.programs.push_back(each.first);
-  if (begun.service == kService) read_pairs(begun.given, world);
+  if (begun.service == kPmiService) read_pairs(begun.given, world);
   worlds_.push_back(std::move(world));
 }
 
@@ -150,6 +157,7 @@ void PmiServer::drop(Clients::iterator client, const std::string& why, ClientOut
 void PmiServer::forget(Clients::iterator it, const std::string& why, bool is_cause, ClientOutputs& out) {
   const Client client = std::move(it->second);
   clients_.erase(it);
+  world_of(client.process).barriers.leave(client.process);
   const bool has_joined = client.stage != Stage::silent && client.stage < Stage::ended;
   if (has_joined)
     out.push_back(ClientLost{client.process, why, is_cause});
@@ -164,9 +172,7 @@ void PmiServer::answer(const Clients::value_type& client, int rc, const PmiField
 }
 
 void PmiServer::refuse(const Clients::value_type& client, std::string_view why, ClientOutputs& out) {
-  std::string word{why};
-  std::replace_if(
-      word.begin(), word.end(), [](char c) { return c == ' ' || c == ';' || c == '\n'; }, '_');
+  const std::string word = one_word(why);
   answer(client, 1, {{client.second.version == PmiVersion::one ? "msg" : "errmsg", word}}, out);
 }
 
@@ -192,7 +198,6 @@ std::string PmiServer::on(Clients::value_type& client, std::string_view text, In
   const PmiWords words{state.version, text};
   const std::string name = short_name(words.command());
   if (name.empty()) return fmt::format("'{}' is no request", short_name(text));
-  if (state.stage == Stage::in_fence) return fmt::format("{} in a barrier", name);
   if (state.stage == Stage::asks || state.stage == Stage::awaits)
     return fmt::format("{} before an answer", name);
   state.asked = find_pmi_command(state.version, words.command());
@@ -207,6 +212,7 @@ std::string PmiServer::on(Clients::value_type& client, std::string_view text, In
     const bool is_first = state.version == PmiVersion::one;
     const std::string_view why = is_first ? words.rest("message") : words.value("msg");
     state.stage = Stage::aborted;
+    world_of(state.process).barriers.leave(state.process);
     out.push_back(abort(state.process, words.number("exitcode", 1), why, "abort"));
     return {};
   }
@@ -223,12 +229,11 @@ std::string PmiServer::do_deed(Clients::value_type& client, const PmiWords& word
     case PmiDeed::put:
       return put(client, words, out);
     case PmiDeed::fence:
-      state.stage = Stage::in_fence;
-      enter_fence(world_of(state.process), out);
-      return {};
+      return enter(client, words.value("group"), out);
     case PmiDeed::ring:
       return ring(client, words, out);
     case PmiDeed::finalize:
+      if (world_of(state.process).barriers.entered(state.process) > 0) return "finalize in a barrier";
       state.stage = Stage::ended;
       answer(client, 0, {}, out);
       out.push_back(Ended{state.process, 0});
@@ -282,10 +287,10 @@ std::string PmiServer::agree(Clients::value_type& client, const PmiWords& words,
   if (state.stage != Stage::silent) return "a second init";
   const int version = words.number("pmi_version", 0);
   if (version != 1 && version != 2) {
-    answer(client, 1, {{"pmi_version", "1"}, {"pmi_subversion", "1"}}, out);
+    answer(client, 1, {{"pmi_version", "1"}, {"pmi_subversion", "2"}}, out);
     return fmt::format("version {} of PMI is not served", short_name(words.value("pmi_version")));
   }
-  answer(client, 0, {{"pmi_version", std::to_string(version)}, {"pmi_subversion", version == 1 ? "1" : "0"}},
+  answer(client, 0, {{"pmi_version", std::to_string(version)}, {"pmi_subversion", version == 1 ? "2" : "0"}},
          out);
   if (version == 2) {
     state.version = PmiVersion::two;
@@ -422,26 +427,22 @@ std::string PmiServer::ring(Clients::value_type& client, const PmiWords& words, 
   both.string(left);
   both.string(right);
   if (std::string wrong = give(state, ring_key(state.process), both.bytes()); !wrong.empty()) return wrong;
-  state.stage = Stage::in_fence;
-  enter_fence(world_of(state.process), out);
-  return {};
+  return enter(client, {}, out);
 }
 
-/// The one before its first is its last.
-void PmiServer::answer_ring(const Clients::value_type& client, const PmiWorld& world, ClientOutputs& out) {
-  const auto own = world.values.find(ring_key(client.second.process));
-  if (own == world.values.end()) return refuse(client, "it is in no ring", out);
+/// The one before its first is its last. Nothing: it is in none, or a neighbour has given nothing.
+std::optional<PmiServer::Ring> PmiServer::ring_of(std::uint32_t process, const PmiWorld& world) {
+  const auto own = world.values.find(ring_key(process));
+  if (own == world.values.end()) return {};
   const auto first = world.values.lower_bound(kRing), last = std::prev(end_of_ring(world));
   const auto before = own == first ? last : std::prev(own);
   const auto behind = own == last ? first : std::next(own);
   wire::Reader of_before{before->second}, of_behind{behind->second};
   (void)of_before.string(kMostValue2);
-  const std::string left = of_before.string(kMostValue2), right = of_behind.string(kMostValue2);
-  if (!of_before.ok() || !of_behind.ok()) return refuse(client, "a neighbour has given nothing", out);
-  answer(
-      client, 0,
-      {{"ring-count", std::to_string(std::distance(first, own))}, {"ring-left", left}, {"ring-right", right}},
-      out);
+  Ring ring{std::to_string(std::distance(first, own)), of_before.string(kMostValue2),
+            of_behind.string(kMostValue2)};
+  if (!of_before.ok() || !of_behind.ok()) return {};
+  return ring;
 }
 
 // ---- other processes
@@ -456,7 +457,7 @@ std::string PmiServer::part_of_spawn(Clients::value_type& client, std::string_vi
   state.spawn.reset();
   state.stage = Stage::asks;
   wanted.process = state.process;
-  wanted.id.service = kService;
+  wanted.id.service = kPmiService;
   inquiries_.ask(std::move(wanted), {id, processes}, now, out);
   return {};
 }
@@ -474,13 +475,14 @@ std::string PmiServer::ask_for_name(Clients::value_type& client, const PmiWords&
                     : asked == PmiDeed::look_up ? Deed::look_up
                                                 : Deed::unpublish;
   state.stage = Stage::asks;
-  inquiries_.ask(wire::NameInquiry{state.process, {kService, 0}, deed, std::string{name}, std::string{port}},
-                 {id}, now, out);
+  inquiries_.ask(
+      wire::NameInquiry{state.process, {kPmiService, 0}, deed, std::string{name}, std::string{port}}, {id},
+      now, out);
   return {};
 }
 
 void PmiServer::answered(const wire::Answered& message, ClientOutputs& out) {
-  if (message.id.service != kService) return;
+  if (message.id.service != kPmiService) return;
   const auto asker = inquiries_.take(message);
   const auto client = asker ? clients_.find(asker->client) : clients_.end();
   if (client == clients_.end() || client->second.stage != Stage::asks) return;
@@ -512,58 +514,71 @@ void PmiServer::spawned(const Clients::value_type& client, const Asker& asker, s
 
 // ---- fences
 
-/// When all of the world that live on this host are in it.
-void PmiServer::enter_fence(PmiWorld& world, ClientOutputs& out) {
-  std::uint32_t entered = 0, living = 0;
-  for (const std::uint32_t process : local_.among({world.who.range()}))
-    living += lost_.contains(process) ? 0 : 1;
-  const auto is_in = [&](const Client& client) {
-    return client.stage == Stage::in_fence && world.who.contains(client.process);
-  };
-  for (const auto& [id, client] : clients_) entered += is_in(client) ? 1 : 0;
-  if (world.is_waiting || entered == 0 || entered < living) return;
-  world.is_waiting = true;
-  ++world.fences;
-  if (world.failed && world.failed->fence.number >= world.fences)
-    return leave_fence(world, world.failed->failure, out);
+std::string PmiServer::enter(Clients::value_type& client, std::string_view text, ClientOutputs& out) {
+  const auto& [id, state] = client;
+  PmiWorld& world = world_of(state.process);
+  auto group = PmiGroup::read(text, state.process, world.who, local_);
+  if (!group) return fmt::format("a barrier of '{}', in which it is not", short_name(text));
+  std::string wrong = world.barriers.enter(std::move(*group), {state.process, id, state.asked, state.thread});
+  if (wrong.empty()) settle(world, out);
+  return wrong;
+}
+
+void PmiServer::settle(PmiWorld& world, ClientOutputs& out) {
+  for (const PmiBarriers::Step& step : world.barriers.settle(local_, lost_))
+    step.is_over ? finish(step, world, out) : begin(step, world, out);
+}
+
+/// Who is in a group need not wait for what goes to all with the plain barrier.
+void PmiServer::begin(const PmiBarriers::Step& step, PmiWorld& world, ClientOutputs& out) {
   wire::FenceUp fence;
-  fence.fence = {kService, {world.who.range()}, world.fences};
-  fence.processes = entered;
+  fence.fence = step.fence;
+  fence.processes = static_cast<std::uint32_t>(step.entries.size());
   fence.requests = std::exchange(world.requests, 0);
-  for (auto& [id, client] : clients_) {
-    if (is_in(client)) fence.given += std::exchange(client.given, {});
+  for (const PmiBarriers::Entry& entry : step.entries) {
+    const auto client = clients_.find(entry.client);
+    if (client == clients_.end()) continue;
+    fence.given += client->second.given;
+    if (step.is_plain()) client->second.in_fence = client->second.given.size();
   }
   out.push_back(std::move(fence));
 }
 
 void PmiServer::fenced(const wire::FenceDown& fence, ClientOutputs& out) {
-  if (fence.fence.service != kService || fence.fence.processes.empty()) return;
+  if (fence.fence.service != kPmiService || fence.fence.processes.empty()) return;
   PmiWorld& world = world_of(fence.fence.processes.front().first);
-  if (fence.fence.number > world.fences && !fence.failure.empty()) world.failed = fence;
-  if (!world.is_waiting || fence.fence.number != world.fences) return;
+  if (!world.barriers.over(fence, local_)) return;
   read_pairs(*fence.given, world);
-  leave_fence(world, fence.failure, out);
+  settle(world, out);
 }
 
-void PmiServer::leave_fence(PmiWorld& world, std::string_view failure, ClientOutputs& out) {
-  world.is_waiting = false;
-  for (auto& client : clients_) {
-    Client& state = client.second;
-    if (state.stage != Stage::in_fence || !world.who.contains(state.process)) continue;
-    state.stage = Stage::joined;
-    if (!failure.empty())
-      refuse(client, failure, out);
-    else if (state.asked->deed == PmiDeed::ring)
-      answer_ring(client, world, out);
-    else
-      answer(client, 0, {}, out);
+void PmiServer::finish(const PmiBarriers::Step& step, PmiWorld& world, ClientOutputs& out) {
+  const std::string tag = std::to_string(step.tag);
+  for (const PmiBarriers::Entry& entry : step.entries) {
+    const auto client = clients_.find(entry.client);
+    if (client == clients_.end()) continue;
+    Client& state = client->second;
+    if (step.is_plain()) state.given.erase(0, std::exchange(state.in_fence, 0));
+    const bool is_ring = entry.asked->deed == PmiDeed::ring;
+    const auto ring = is_ring ? ring_of(entry.process, world) : std::nullopt;
+    std::string why = step.failure;
+    if (is_ring && !ring && why.empty()) why = "it is in no ring, or a neighbour has given nothing";
+    PmiFields fields;
+    const std::string word = one_word(why);
+    if (state.version == PmiVersion::one) fields.emplace_back("tag", tag);
+    if (!why.empty())
+      fields.emplace_back(state.version == PmiVersion::one ? "msg" : "errmsg", word);
+    else if (ring)
+      fields = {{"ring-count", ring->place}, {"ring-left", ring->left}, {"ring-right", ring->right}};
+    out.push_back(
+        ToClient{entry.client, pmi_answer(*entry.asked, entry.thread, why.empty() ? 0 : 1, fields)});
   }
-  world.values.erase(world.values.lower_bound(kRing), end_of_ring(world));
+  if (step.is_plain()) world.values.erase(world.values.lower_bound(kRing), end_of_ring(world));
 }
 
 void PmiServer::lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) {
   for (const wire::ProcessSet::Range& range : processes) lost_.add(range);
-  for (PmiWorld& world : worlds_) enter_fence(world, out);
+  for (PmiWorld& world : worlds_) settle(world, out);
 }
 
 // ---- the rest
@@ -575,6 +590,7 @@ void PmiServer::vacate(std::uint32_t process, std::uint32_t, bool, ClientOutputs
   if (client == clients_.end()) return;
   out.push_back(CloseClient{client->first});
   clients_.erase(client);
+  world_of(process).barriers.leave(process);
 }
 
 }  // namespace charmtree::proto

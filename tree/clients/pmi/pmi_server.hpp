@@ -19,6 +19,7 @@
 
 #include "tree/clients/mpi_server.hpp"
 #include "tree/clients/open_inquiries.hpp"
+#include "tree/clients/pmi/pmi_barriers.hpp"
 #include "tree/clients/pmi/pmi_commands.hpp"
 #include "tree/clients/pmi/pmi_spawn.hpp"
 #include "tree/clients/pmi/pmi_strangers.hpp"
@@ -45,11 +46,9 @@ struct PmiWorld {
   std::vector<std::uint32_t> programs;  // the first process of each
   std::string parent = {};              // the kvs_name of those who had it started
   using Values = std::map<std::string, std::string, std::less<>>;
-  Values values = {}, attributes = {};         // of all; of this host alone
-  std::uint32_t fences = 0;                    // that all of this host have entered
-  std::uint64_t requests = 0;                  // since the last of them
-  bool is_waiting = false;                     // in the last of them
-  std::optional<wire::FenceDown> failed = {};  // a later one
+  Values values = {}, attributes = {};  // of all; of this host alone
+  PmiBarriers barriers = {};
+  std::uint64_t requests = 0;  // since the last fence
 };
 
 class PmiServer : public MpiServer {
@@ -84,7 +83,6 @@ private:
   enum class Stage : std::uint8_t {
     silent,  // no init yet
     joined,
-    in_fence,
     asks,     // for a name, or for further processes
     awaits,   // an attribute of this host, or its topology
     ended,    // finalize: nothing is awaited any more
@@ -98,10 +96,14 @@ private:
     std::string thread;                 // of the process, that has asked it
     std::string buffer;                 // the beginning of a request
     std::optional<PmiSpawn> spawn;      // that is being told
-    std::string given;                  // since the last fence
+    std::string given;                  // that not all know yet
+    std::size_t in_fence = 0;           // so many bytes of it are on their way to all
     std::string awaited;                // its key
   };
   using Clients = std::map<ClientId, Client>;
+  struct Ring {
+    std::string place, left, right;
+  };
   struct Asker {
     ClientId client = 0;
     std::uint32_t processes = 0;  // that it wants to have started
@@ -127,9 +129,11 @@ private:
   std::string ask_for_name(Clients::value_type& client, const PmiWords& words, Instant now,
                            ClientOutputs& out);
   PmiWorld& world_of(std::uint32_t process);
-  void enter_fence(PmiWorld& world, ClientOutputs& out);
-  void leave_fence(PmiWorld& world, std::string_view failure, ClientOutputs& out);
-  void answer_ring(const Clients::value_type& client, const PmiWorld& world, ClientOutputs& out);
+  std::string enter(Clients::value_type& client, std::string_view group, ClientOutputs& out);
+  void settle(PmiWorld& world, ClientOutputs& out);
+  void begin(const PmiBarriers::Step& step, PmiWorld& world, ClientOutputs& out);
+  void finish(const PmiBarriers::Step& step, PmiWorld& world, ClientOutputs& out);
+  static std::optional<Ring> ring_of(std::uint32_t process, const PmiWorld& world);
   std::string part_of_spawn(Clients::value_type& client, std::string_view text, Instant now,
                             ClientOutputs& out);
   void spawned(const Clients::value_type& client, const Asker& asker, std::string_view first,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tree/wire/job_spec.hpp"
+#include "tree/wire/share.hpp"
 
 namespace charmtree::proto {
 

@@ -239,6 +239,7 @@ std::string PmixServer::on(pmix::Entered& message, ClientOutputs& out) {
         fmt::format("{} bytes for one fence: {} are allowed", message.given.size(), here * wire::kMostGiven));
   if (fences_.size() >= kMostGroups && !fences_.contains(fence.fence))
     return refuse("too many groups of processes");
+  if (open_.size() >= wire::kMostFencesAtOnce * local_.size()) return refuse("too many fences at a time");
   const auto failed = failed_.find(fence.fence);
   const std::uint32_t number = ++fences_[fence.fence];
   if (failed != failed_.end() && failed->second.fence.number >= number) return refuse(failed->second.failure);

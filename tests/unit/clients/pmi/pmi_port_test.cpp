@@ -44,11 +44,11 @@ TEST_CASE("a process that connects itself is told who it is, and served", "[pmi]
   b.opens(71);
   CHECK(b.says(71, "cmd=initack pm").empty());
   CHECK(b.says(71, "iid=2\n") == "cmd=initack rc=0\ncmd=set size=4\ncmd=set rank=2\ncmd=set debug=0\n");
-  CHECK(b.says(71, kInit) == "cmd=response_to_init rc=0 pmi_version=1 pmi_subversion=1\n");
+  CHECK(b.says(71, kInit) == "cmd=response_to_init rc=0 pmi_version=1 pmi_subversion=2\n");
   CHECK(test::only<Joined>(b.outputs).at(0).process == 2);
   const std::string both = b.says(70, "cmd=initack pmiid=3\n" + kInit);
   CHECK(both.starts_with("cmd=initack rc=0\ncmd=set size=4\ncmd=set rank=3\n"));
-  CHECK(both.ends_with("cmd=response_to_init rc=0 pmi_version=1 pmi_subversion=1\n"));
+  CHECK(both.ends_with("cmd=response_to_init rc=0 pmi_version=1 pmi_subversion=2\n"));
   CHECK(b.server.next_deadline() == kNever);
   b.outputs.clear();
   b.server.closed(71, {}, b.outputs);

@@ -27,7 +27,7 @@ struct Bench : test::PmiBench {
   void begin() {
     for (const std::uint32_t process : {2U, 3U})
       CHECK(ask(process, "cmd=init pmi_version=1 pmi_subversion=1") ==
-            "cmd=response_to_init rc=0 pmi_version=1 pmi_subversion=1\n");
+            "cmd=response_to_init rc=0 pmi_version=1 pmi_subversion=2\n");
   }
   /// Both enter; what their host gives.
   std::string fence() {
@@ -117,8 +117,8 @@ TEST_CASE("what is put is known on its host at once, and everywhere behind the n
   CHECK(b.ask(3, "cmd=put kvsname=kvs_job_0 key=empty value=") == "cmd=put_result rc=0\n");
   CHECK(b.fence() == Bench::pair("a", "x=y") + Bench::pair("empty", ""));
   b.fenced(1, Bench::pair("b", "from afar"));
-  CHECK(b.said_to(2) == "cmd=barrier_out rc=0\n");
-  CHECK(b.said_to(3) == "cmd=barrier_out rc=0\n");
+  CHECK(b.said_to(2) == "cmd=barrier_out rc=0 tag=0\n");
+  CHECK(b.said_to(3) == "cmd=barrier_out rc=0 tag=0\n");
   CHECK(b.ask(3, "cmd=get kvsname=kvs_job_0 key=b") == "cmd=get_result rc=0 value=from afar\n");
   CHECK(b.fence().empty());  // nothing new
 }
@@ -148,7 +148,7 @@ TEST_CASE("who is left of a host enters for it, and hears that the fence has fai
   REQUIRE(up.size() == 1);
   CHECK(up[0].processes == 1);
   b.fenced(1, {}, "process 3 is lost");
-  CHECK(b.said_to(2) == "cmd=barrier_out rc=1 msg=process_3_is_lost\n");
+  CHECK(b.said_to(2) == "cmd=barrier_out rc=1 tag=0 msg=process_3_is_lost\n");
   CHECK(b.ask(2, "cmd=get kvsname=kvs_job_0 key=PMI_dead_processes") == "cmd=get_result rc=0 value=3\n");
 }
 
@@ -157,8 +157,8 @@ TEST_CASE("a fence that has failed before it was entered fails at once", "[pmi]"
   b.begin();
   b.fenced(1, {}, "process 0 is lost");
   b.ask(2, "cmd=barrier_in");
-  CHECK(b.ask(3, "cmd=barrier_in") == "cmd=barrier_out rc=1 msg=process_0_is_lost\n");
-  CHECK(b.said_to(2) == "cmd=barrier_out rc=1 msg=process_0_is_lost\n");
+  CHECK(b.ask(3, "cmd=barrier_in") == "cmd=barrier_out rc=1 tag=0 msg=process_0_is_lost\n");
+  CHECK(b.said_to(2) == "cmd=barrier_out rc=1 tag=0 msg=process_0_is_lost\n");
 }
 
 TEST_CASE("a process ends by finalize, or by an abort with its status", "[pmi]") {
@@ -211,7 +211,7 @@ TEST_CASE("who breaks the protocol is dropped with the reason, and nobody else",
   b.ask(2, "cmd=get_appnum");
   CHECK(test::only<ClientNote>(b.outputs).size() == 1);  // it has not joined: its exit counts
   CHECK(test::only<CloseClient>(b.outputs).size() == 1);
-  CHECK(b.ask(3, "cmd=init pmi_version=3") == "cmd=response_to_init rc=1 pmi_version=1 pmi_subversion=1\n");
+  CHECK(b.ask(3, "cmd=init pmi_version=3") == "cmd=response_to_init rc=1 pmi_version=1 pmi_subversion=2\n");
 }
 
 TEST_CASE("requests come in pieces, and several at once", "[pmi]") {
@@ -220,7 +220,7 @@ TEST_CASE("requests come in pieces, and several at once", "[pmi]") {
   CHECK(b.outputs.empty());
   b.server.received(12, "sion=1 pmi_subversion=1\ncmd=get_appnum\ncmd=get_m", {}, b.outputs);
   CHECK(b.said_to(2) ==
-        "cmd=response_to_init rc=0 pmi_version=1 pmi_subversion=1\ncmd=appnum rc=0 appnum=0\n");
+        "cmd=response_to_init rc=0 pmi_version=1 pmi_subversion=2\ncmd=appnum rc=0 appnum=0\n");
   b.outputs.clear();
   b.server.received(12, std::string(PmiServer::kMostRequest, 'x'), {}, b.outputs);
   CHECK(b.lost().find("a request of more than") != std::string::npos);
@@ -387,7 +387,7 @@ TEST_CASE("a world has ranks, fences and a key-value space of its own", "[pmi]")
   CHECK((up[0].processes == 2 && up[0].given == Bench::pair("a", "b")));
   b.outputs.clear();
   b.server.fenced({up[0].fence, {}, std::make_shared<const std::string>()}, b.outputs);
-  CHECK(b.said_to(5) == "cmd=barrier_out rc=0\n");
+  CHECK(b.said_to(5) == "cmd=barrier_out rc=0 tag=0\n");
   CHECK(b.said_to(2).empty());
 }
 

@@ -197,8 +197,22 @@ TEST_CASE("a group whose name is too long, or one too many, fails alone", "[pmix
   b.begin();
   b.says(pmix::Entered{11, {{2, 3}}, "", std::string(wire::kMostFenceName + 1, 'n')});
   CHECK(b.told<pmix::Over>().at(0).failure.starts_with("its name is longer than 2048 bytes"));
-  for (std::size_t i = 0; i < PmixServer::kMostGroups; ++i)
-    b.says(pmix::Entered{i, {{2, 3}}, "", fmt::format("{}", i)});
+  const auto enter = [&](std::size_t name) {
+    b.says(pmix::Entered{name, {{2, 3}}, "", fmt::format("{}", name)});
+  };
+  const auto end = [&](std::size_t name) {
+    b.server.fenced(
+        {{kService, {{2, 3}}, 1, fmt::format("{}", name)}, "", std::make_shared<const std::string>()},
+        b.outputs);
+  };
+  const std::size_t at_once = 2 * wire::kMostFencesAtOnce;  // of two processes
+  for (std::size_t i = 0; i < at_once; ++i) enter(i);
+  b.says(pmix::Entered{1, {{2, 3}}, "", "too early"});
+  CHECK(b.told<pmix::Over>().at(0).failure == "too many fences at a time");
+  for (std::size_t i = 0; i < PmixServer::kMostGroups; ++i) {
+    if (i >= at_once) enter(i);
+    end(i);
+  }
   b.says(pmix::Entered{1, {{2, 3}}, "", "one more"});
   CHECK(b.told<pmix::Over>().at(0).failure == "too many groups of processes");
   b.says(pmix::Entered{1, {{2, 3}}, "", "7"});
