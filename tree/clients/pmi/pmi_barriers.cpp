@@ -111,11 +111,8 @@ bool PmiBarriers::over(const wire::FenceDown& down, const LocalProcesses& local)
   const auto found = barriers_.find(key);
   if (found == barriers_.end()) return false;
   Barrier& barrier = found->second;
-  if (has_failed && down.fence.number > barrier.number) {
-    barrier.failed = down.fence.number;
-    barrier.failure = down.failure;
-  }
-  if (!barrier.is_waiting || down.fence.number != barrier.number) return false;
+  if (has_failed) barrier.fences.fail(down.fence.number, down.failure);
+  if (!barrier.is_waiting || down.fence.number != barrier.fences.entered) return false;
   barrier.outcome = down.failure;
   return true;
 }
@@ -134,7 +131,7 @@ bool PmiBarriers::begins(const Barriers::value_type& each, const LocalProcesses&
 PmiBarriers::Step PmiBarriers::step(const Barriers::value_type& each, bool is_over) {
   const auto& [fence, barrier] = each;
   Step step{fence, barrier.tag, {}, is_over};
-  step.fence.number = barrier.number;
+  step.fence.number = barrier.fences.entered;
   for (const auto& [process, entry] : barrier.epochs.front()) step.entries.push_back(entry);
   return step;
 }
@@ -148,9 +145,8 @@ std::vector<PmiBarriers::Step> PmiBarriers::settle(const LocalProcesses& local,
       if (!barrier.is_waiting) {
         if (!begins(each, local, lost)) break;
         barrier.is_waiting = true;
-        ++barrier.number;
-        if (barrier.failed >= barrier.number)
-          barrier.outcome = barrier.failure;
+        if (!barrier.fences.enter())
+          barrier.outcome = barrier.fences.failure;
         else if (is_of_host(each.first))
           barrier.outcome = loss_of(each.first, lost);
         else

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "tree/clients/client_server.hpp"
+#include "tree/clients/group_fences.hpp"
 #include "tree/clients/pmi/pmi_commands.hpp"
 #include "tree/wire/programs.hpp"
 
@@ -69,12 +70,10 @@ public:
 private:
   struct Barrier {
     std::uint32_t tag = 0;
-    std::uint32_t number = 0;                                // that all of this host have entered
-    bool is_waiting = false;                                 // in the last of them
+    GroupFences fences = {};
+    bool is_waiting = false;                                 // in the last one that was entered
     std::deque<std::map<std::uint32_t, Entry>> epochs = {};  // by process
-    std::optional<std::string> outcome = {};                 // of the last of them
-    std::uint32_t failed = 0;                                // up to that number
-    std::string failure = {};
+    std::optional<std::string> outcome = {};                 // of the last one; empty: it has gone well
   };
   using Barriers = std::map<wire::Fence, Barrier>;  // by that of number 0
   static bool begins(const Barriers::value_type& each, const LocalProcesses& local,

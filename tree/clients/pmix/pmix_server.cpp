@@ -240,10 +240,9 @@ std::string PmixServer::on(pmix::Entered& message, ClientOutputs& out) {
   if (fences_.size() >= kMostGroups && !fences_.contains(fence.fence))
     return refuse("too many groups of processes");
   if (open_.size() >= wire::kMostFencesAtOnce * local_.size()) return refuse("too many fences at a time");
-  const auto failed = failed_.find(fence.fence);
-  const std::uint32_t number = ++fences_[fence.fence];
-  if (failed != failed_.end() && failed->second.fence.number >= number) return refuse(failed->second.failure);
-  fence.fence.number = number;
+  GroupFences& fences = fences_[fence.fence];
+  if (!fences.enter()) return refuse(fences.failure);
+  fence.fence.number = fences.entered;
   fence.processes = static_cast<std::uint32_t>(here);
   fence.given = std::move(message.given);
   open_.emplace(fence.fence, message.call);
@@ -257,11 +256,11 @@ void PmixServer::fenced(const wire::FenceDown& fence, ClientOutputs& out) {
   if (open != open_.end()) {
     tell(pmix::Over{open->second, fence.failure, fence.given, id_of(fence.fence)}, out);
     open_.erase(open);
-  } else if (!fence.failure.empty() && local_.among(fence.fence.processes).size() > 0 &&
-             failed_.size() < kMostGroups) {
+  } else if (!fence.failure.empty() && !local_.among(fence.fence.processes).empty()) {
     wire::Fence first = fence.fence;
     first.number = 1;
-    failed_.insert_or_assign(std::move(first), fence);
+    if (fences_.size() < kMostGroups || fences_.contains(first))
+      fences_[std::move(first)].fail(fence.fence.number, fence.failure);
   }
 }
 

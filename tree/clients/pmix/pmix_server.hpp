@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tree/clients/group_fences.hpp"
 #include "tree/clients/mpi_server.hpp"
 #include "tree/clients/open_inquiries.hpp"
 #include "tree/clients/pmix/pmix_message.hpp"
@@ -89,11 +90,10 @@ private:
   std::optional<ClientId> helper_;
   pmix::Decoder decoder_{pmix::Decoder::From::helper};
   bool is_ready_ = false;
-  std::set<std::uint32_t> served_;                 // worlds, by their first processes
-  std::vector<Stage> stages_;                      // by rank
-  std::map<wire::Fence, std::uint32_t> fences_;    // entered so far, by the first one of each
-  std::map<wire::Fence, std::uint64_t> open_;      // with the helper's call
-  std::map<wire::Fence, wire::FenceDown> failed_;  // before they were entered here; as in fences_
+  std::set<std::uint32_t> served_;             // worlds, by their first processes
+  std::vector<Stage> stages_;                  // by rank
+  std::map<wire::Fence, GroupFences> fences_;  // by the first one of each group
+  std::map<wire::Fence, std::uint64_t> open_;  // with the helper's call
   OpenInquiries<Asker> inquiries_;
   std::map<std::uint64_t, wire::Inquired> wanted_;  // of others, by the call that the helper is to answer
   std::uint64_t last_call_ = 0;
