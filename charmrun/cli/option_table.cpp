@@ -204,8 +204,7 @@ constexpr std::array kTable = {
         "pmi", Topic::program, at<&O::Process::pmi>, "VERSION", "auto",
         "by what an MPI program finds its other processes: 1: PMI-1 (MPICH, Intel MPI and their kin), or "
         "PMI-2 for who asks for it; 2: such libraries are told to ask for PMI-2; port: as 1, for wrappers "
-        "that "
-        "close what they inherit; pmix: PMIx (Open MPI); none: not at all; auto: by what it needs"},
+        "that close what they inherit; pmix: PMIx (Open MPI); none: not at all; auto: by what it needs"},
     OptionRow{"pmi-vallen", Topic::program, at<&O::Process::pmi_value>, "BYTES", "16384",
               "longest value that programs may put by PMI-1; libraries of before 2020 take 1024", 256,
               wire::MpiService::kMostValue},

@@ -15,8 +15,7 @@ namespace {
 /// Of a group that nobody of another host is in: it is no fence of the job.
 constexpr std::string_view kOfHost = "NODE";
 
-std::vector<wire::ProcessSet::Range> ranges_of(std::vector<std::uint32_t> processes) {
-  std::sort(processes.begin(), processes.end());
+std::vector<wire::ProcessSet::Range> ranges_of(const std::vector<std::uint32_t>& processes) {
   std::vector<wire::ProcessSet::Range> ranges;
   for (const std::uint32_t process : processes) ranges.push_back({process, process});
   wire::fold(ranges);
@@ -33,7 +32,7 @@ std::vector<wire::ProcessSet::Range> read_ranks(std::string_view list, const wir
   }
   std::sort(processes.begin(), processes.end());
   const bool are_different = std::adjacent_find(processes.begin(), processes.end()) == processes.end();
-  return are_different ? ranges_of(std::move(processes)) : std::vector<wire::ProcessSet::Range>{};
+  return are_different ? ranges_of(processes) : std::vector<wire::ProcessSet::Range>{};
 }
 
 bool contains(const std::vector<wire::ProcessSet::Range>& ranges, std::uint32_t process) {
@@ -56,7 +55,7 @@ bool is_of_host(const wire::Fence& fence) {
 
 std::optional<PmiGroup> PmiGroup::read(std::string_view text, std::uint32_t process, const wire::World& world,
                                        const LocalProcesses& local) {
-  PmiGroup group{{kPmiService, {world.range()}, 0, {}}};
+  PmiGroup group{{kPmiService, {world.range()}, 1, {}}};
   const std::string_view who = text.substr(0, text.find(':'));
   if (who.size() < text.size() && !read_whole(text.substr(who.size() + 1), group.tag)) return {};
   wire::Fence& fence = group.fence;
@@ -68,10 +67,7 @@ std::optional<PmiGroup> PmiGroup::read(std::string_view text, std::uint32_t proc
   const std::size_t here = local.among(fence.processes).size();
   const bool all_are_here = !is_plain && here == wire::size_of(fence.processes);
   if (!is_plain) fence.name = std::string{all_are_here ? kOfHost : ""} + ":" + std::to_string(group.tag);
-  fence.number = 1;
-  const bool is_sound = wire::is_sound(std::as_const(fence)) && contains(fence.processes, process);
-  fence.number = 0;
-  if (!is_sound) return {};
+  if (!wire::is_sound(fence) || !contains(fence.processes, process)) return {};
   return group;
 }
 
@@ -103,12 +99,12 @@ void PmiBarriers::leave(std::uint32_t process) {
 }
 
 bool PmiBarriers::over(const wire::FenceDown& down, const LocalProcesses& local) {
-  wire::Fence key = down.fence;
-  key.number = 0;
+  wire::Fence first = down.fence;
+  first.number = 1;
   const bool has_failed = !down.failure.empty();
-  if (has_failed && barriers_.size() < kMostGroups && !local.among(key.processes).empty())
-    barriers_.try_emplace(key);
-  const auto found = barriers_.find(key);
+  if (has_failed && barriers_.size() < kMostGroups && !local.among(first.processes).empty())
+    barriers_.try_emplace(first);
+  const auto found = barriers_.find(first);
   if (found == barriers_.end()) return false;
   Barrier& barrier = found->second;
   if (has_failed) barrier.fences.fail(down.fence.number, down.failure);

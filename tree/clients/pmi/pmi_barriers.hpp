@@ -25,9 +25,9 @@ namespace charmtree::proto {
 
 inline constexpr auto kPmiService = static_cast<std::uint8_t>(ClientKind::pmi);
 
-/// Of what processes are together in a barrier.
+/// Which processes are together in a barrier.
 struct PmiGroup {
-  wire::Fence fence;  // number 0; without a name: the plain one
+  wire::Fence fence;  // the first one; without a name: the plain one
   std::uint32_t tag = 0;
   /// "WORLD:7", "NODE:7" or "0,4,8:7", of which the process is one; empty: the plain one. Nothing: it is no
   /// such group.
@@ -75,7 +75,7 @@ private:
     std::deque<std::map<std::uint32_t, Entry>> epochs = {};  // by process
     std::optional<std::string> outcome = {};                 // of the last one; empty: it has gone well
   };
-  using Barriers = std::map<wire::Fence, Barrier>;  // by that of number 0
+  using Barriers = std::map<wire::Fence, Barrier>;  // by the first fence of each
   static bool begins(const Barriers::value_type& each, const LocalProcesses& local,
                      const wire::ProcessSet& lost);
   static Step step(const Barriers::value_type& each, bool is_over);

@@ -563,8 +563,8 @@ void PmiServer::finish(const PmiBarriers::Step& step, PmiWorld& world, ClientOut
     const auto ring = is_ring ? ring_of(entry.process, world) : std::nullopt;
     std::string why = step.failure;
     if (is_ring && !ring && why.empty()) why = "it is in no ring, or a neighbour has given nothing";
-    PmiFields fields;
     const std::string word = one_word(why);
+    PmiFields fields;
     if (state.version == PmiVersion::one) fields.emplace_back("tag", tag);
     if (!why.empty())
       fields.emplace_back(state.version == PmiVersion::one ? "msg" : "errmsg", word);
