@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kvs/fence_part.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "kvs/given.hpp"
+#include "tree/clients/group_fences.hpp"
 #include "tree/job/host_processes.hpp"
 #include "tree/job/run_progress.hpp"
 #include "tree/overlay/launch.hpp"
@@ -150,9 +149,9 @@ FencePart::Pieces FencePart::answer(const wire::Fence& fence, Turn& turn) const 
   for (const Pieces& over : over_) {
     if (fence_of(over).same_group(fence) && fence.number <= fence_of(over).number) return over;
   }
-  const auto lost = wire::first_common(fence.processes, seat.progress.lost);
-  if (!lost || !seat.is_root()) return {};
-  return {{fence, fmt::format("process {} is lost", *lost), std::make_shared<const std::string>()}};
+  std::string failure = loss_of(fence, seat.progress.lost);
+  if (failure.empty() || !seat.is_root()) return {};
+  return {{fence, std::move(failure), std::make_shared<const std::string>()}};
 }
 
 void FencePart::keep(const Pieces& over, Turn& turn) {
@@ -205,8 +204,7 @@ void FencePart::turn(Turn& turn) {
 void FencePart::hand_on(const wire::Fence& fence, Open& open, Turn& turn) {
   const Seat seat = turn.seat();
   if (!seat.is_root()) {
-    const bool fails =
-        wire::first_common(fence.processes, seat.progress.lost).has_value();  // which the root says
+    const bool fails = !loss_of(fence, seat.progress.lost).empty();  // which the root says
     const bool complete = fails || open.entered >= here_and_below(fence.processes, seat);
     if (!complete || turn.way_up() != WayUp::open) return;
     in_pieces(std::exchange(open.given, {}), [&](std::size_t, std::string piece, bool more) {

@@ -28,6 +28,8 @@ struct Fence {
   bool same_group(const Fence& other) const {
     return service == other.service && processes == other.processes && name == other.name;
   }
+  /// The first one of its group and name.
+  Fence first() const { return {service, processes, 1, name}; }
   friend auto operator<=>(const Fence&, const Fence&) = default;
 };
 

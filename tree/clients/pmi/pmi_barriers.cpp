@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/clients/pmi/pmi_barriers.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -35,18 +33,6 @@ std::vector<wire::ProcessSet::Range> read_ranks(std::string_view list, const wir
   return are_different ? ranges_of(processes) : std::vector<wire::ProcessSet::Range>{};
 }
 
-bool contains(const std::vector<wire::ProcessSet::Range>& ranges, std::uint32_t process) {
-  return std::any_of(ranges.begin(), ranges.end(), [&](const wire::ProcessSet::Range& each) {
-    return each.first <= process && process <= each.last;
-  });
-}
-
-/// Why it fails.
-std::string loss_of(const wire::Fence& fence, const wire::ProcessSet& lost) {
-  const auto process = wire::first_common(fence.processes, lost);
-  return process ? fmt::format("process {} is lost", *process) : std::string{};
-}
-
 bool is_of_host(const wire::Fence& fence) {
   return fence.name.starts_with(kOfHost);
 }
@@ -64,16 +50,16 @@ std::optional<PmiGroup> PmiGroup::read(std::string_view text, std::uint32_t proc
   else if (!who.empty() && who != "WORLD")
     fence.processes = read_ranks(who, world);
   const bool is_plain = (who.empty() || who == "WORLD") && group.tag == 0;
-  const std::size_t here = local.among(fence.processes).size();
-  const bool all_are_here = !is_plain && here == wire::size_of(fence.processes);
+  const std::vector<std::uint32_t> here = local.among(fence.processes);
+  const bool all_are_here = here.size() == wire::size_of(fence.processes);
   if (!is_plain) fence.name = std::string{all_are_here ? kOfHost : ""} + ":" + std::to_string(group.tag);
-  if (!wire::is_sound(fence) || !contains(fence.processes, process)) return {};
+  if (!wire::is_sound(fence) || !std::binary_search(here.begin(), here.end(), process)) return {};
   return group;
 }
 
 std::string PmiBarriers::enter(PmiGroup group, Entry entry) {
   if (entered(entry.process) >= wire::kMostFencesAtOnce) return "it is in too many barriers";
-  if (barriers_.size() >= kMostGroups && !barriers_.contains(group.fence))
+  if (barriers_.size() >= GroupFences::kMost && !barriers_.contains(group.fence))
     return "too many groups have barriers";
   Barrier& barrier = barriers_[std::move(group.fence)];
   barrier.tag = group.tag;
@@ -99,10 +85,9 @@ void PmiBarriers::leave(std::uint32_t process) {
 }
 
 bool PmiBarriers::over(const wire::FenceDown& down, const LocalProcesses& local) {
-  wire::Fence first = down.fence;
-  first.number = 1;
+  const wire::Fence first = down.fence.first();
   const bool has_failed = !down.failure.empty();
-  if (has_failed && barriers_.size() < kMostGroups && !local.among(first.processes).empty())
+  if (has_failed && barriers_.size() < GroupFences::kMost && !local.among(first.processes).empty())
     barriers_.try_emplace(first);
   const auto found = barriers_.find(first);
   if (found == barriers_.end()) return false;

@@ -37,9 +37,6 @@ struct PmiGroup {
 
 class PmiBarriers {
 public:
-  /// Different groups that a world may have on a host.
-  static constexpr std::size_t kMostGroups = 4096;
-
   /// A request that is answered when the barrier is over.
   struct Entry {
     std::uint32_t process = 0;

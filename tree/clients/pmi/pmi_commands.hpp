@@ -45,6 +45,11 @@ struct PmiCommand {
 /// Null: there is none that is called so.
 const PmiCommand* find_pmi_command(PmiVersion version, std::string_view name);
 
+/// By which a refusal says why.
+constexpr std::string_view pmi_reason_key(PmiVersion version) {
+  return version == PmiVersion::one ? "msg" : "errmsg";
+}
+
 /// Keys and values of an answer.
 using PmiFields = std::vector<std::pair<std::string_view, std::string_view>>;
 

@@ -173,7 +173,7 @@ void PmiServer::answer(const Clients::value_type& client, int rc, const PmiField
 
 void PmiServer::refuse(const Clients::value_type& client, std::string_view why, ClientOutputs& out) {
   const std::string word = one_word(why);
-  answer(client, 1, {{client.second.version == PmiVersion::one ? "msg" : "errmsg", word}}, out);
+  answer(client, 1, {{pmi_reason_key(client.second.version), word}}, out);
 }
 
 /// Of version 2 an answer that it is not there is one, too.
@@ -567,7 +567,7 @@ void PmiServer::finish(const PmiBarriers::Step& step, PmiWorld& world, ClientOut
     PmiFields fields;
     if (state.version == PmiVersion::one) fields.emplace_back("tag", tag);
     if (!why.empty())
-      fields.emplace_back(state.version == PmiVersion::one ? "msg" : "errmsg", word);
+      fields.emplace_back(pmi_reason_key(state.version), word);
     else if (ring)
       fields = {{"ring-count", ring->place}, {"ring-left", ring->left}, {"ring-right", ring->right}};
     out.push_back(

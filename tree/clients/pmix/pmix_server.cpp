@@ -237,7 +237,7 @@ std::string PmixServer::on(pmix::Entered& message, ClientOutputs& out) {
   if (message.given.size() > here * wire::kMostGiven)
     return refuse(
         fmt::format("{} bytes for one fence: {} are allowed", message.given.size(), here * wire::kMostGiven));
-  if (fences_.size() >= kMostGroups && !fences_.contains(fence.fence))
+  if (fences_.size() >= GroupFences::kMost && !fences_.contains(fence.fence))
     return refuse("too many groups of processes");
   if (open_.size() >= wire::kMostFencesAtOnce * local_.size()) return refuse("too many fences at a time");
   GroupFences& fences = fences_[fence.fence];
@@ -257,10 +257,9 @@ void PmixServer::fenced(const wire::FenceDown& fence, ClientOutputs& out) {
     tell(pmix::Over{open->second, fence.failure, fence.given, id_of(fence.fence)}, out);
     open_.erase(open);
   } else if (!fence.failure.empty() && !local_.among(fence.fence.processes).empty()) {
-    wire::Fence first = fence.fence;
-    first.number = 1;
-    if (fences_.size() < kMostGroups || fences_.contains(first))
-      fences_[std::move(first)].fail(fence.fence.number, fence.failure);
+    const wire::Fence first = fence.fence.first();
+    if (fences_.size() < GroupFences::kMost || fences_.contains(first))
+      fences_[first].fail(fence.fence.number, fence.failure);
   }
 }
 

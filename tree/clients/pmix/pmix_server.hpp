@@ -42,8 +42,6 @@ public:
   void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) override;
   void exited(std::uint32_t process, ClientOutputs& out) override;
 
-  /// Different groups of processes, and names of such, that may have fences.
-  static constexpr std::size_t kMostGroups = 4096;
   /// Inquiries of this host, and of others to it, that are open at a time.
   static constexpr std::size_t kMostInquiries = 1U << 16;
 

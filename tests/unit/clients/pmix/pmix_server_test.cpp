@@ -209,7 +209,7 @@ TEST_CASE("a group whose name is too long, or one too many, fails alone", "[pmix
   for (std::size_t i = 0; i < at_once; ++i) enter(i);
   b.says(pmix::Entered{1, {{2, 3}}, "", "too early"});
   CHECK(b.told<pmix::Over>().at(0).failure == "too many fences at a time");
-  for (std::size_t i = 0; i < PmixServer::kMostGroups; ++i) {
+  for (std::size_t i = 0; i < GroupFences::kMost; ++i) {
     if (i >= at_once) enter(i);
     end(i);
   }
