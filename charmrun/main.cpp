@@ -32,6 +32,7 @@
 #include "charmrun/plan/plan.hpp"
 #include "charmrun/report/report.hpp"
 #include "charmrun/report/timeline.hpp"
+#include "charmrun/running_jobs.hpp"
 #include "charmrun/session/attach.hpp"
 #include "charmrun/session/background.hpp"
 #include "charmrun/session/ccs_client.hpp"
@@ -40,8 +41,10 @@
 #include "charmrun/session/session_await.hpp"
 #include "charmrun/session/session_client.hpp"
 #include "charmrun/session/session_listener.hpp"
+#include "charmrun/session/stack_listener.hpp"
 #include "charmrun/session/status_listener.hpp"
 #include "charmrun/session/status_text.hpp"
+#include "charmrun/told.hpp"
 #include "charmrun/view/console.hpp"
 #include "tree/base/exit_status.hpp"
 #include "tree/base/signals.hpp"
@@ -51,15 +54,12 @@
 #include "tree/io/pmix/pmix_helper.hpp"
 #include "tree/io/spawn.hpp"
 #include "tree/io/ssh/signer.hpp"
+#include "tree/io/stacks/stack_helper.hpp"
 #include "tree/io/surroundings.hpp"
 
 using namespace charmtree;
 
 namespace {
-
-void complain_of_output(int error) {
-  complain({Errc::internal, Phase::run, std::string{"cannot write to stdout: "} + strerror(error), {}});
-}
 
 /// Writes the files that were asked for; a failure is said, but does not change how the job ended.
 void write_reports(const Options& options, const StartupRecord& record) {
@@ -106,48 +106,6 @@ int show_plan(const Options& options, const std::string& self) {
   return std::fputs(text->c_str(), stdout), 0;
 }
 
-/// ++json.
-Result<std::optional<EventWriter>> open_events(const Options& options) {
-  std::optional<EventWriter> events;
-  if (options.view.json.empty()) return events;
-  auto opened = EventWriter::open(options.view.json);
-  if (!opened) return opened.error();
-  events = std::move(*opened);
-  return events;
-}
-
-/// `text` for people, and `json` for ++json; on stdout that takes the place of the text. `status`: if all
-/// could be written.
-int tell(const std::optional<EventWriter>& place, const std::string& text, const std::string& json,
-         int status) {
-  if (place) {
-    if (const auto written = place->write_now(json); !written)
-      return complain(written.error()), kLauncherFailed;
-    if (place->on_stdout()) return status;
-  }
-  if ((std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) && errno != EPIPE)
-    return complain_of_output(errno), kLauncherFailed;
-  return status;
-}
-
-/// ++list, ++status.
-int show_running(const Options& options) {
-  ::signal(SIGPIPE, SIG_IGN);
-  const auto place = open_events(options);
-  if (!place) return complain(place.error()), kLauncherFailed;
-  const std::vector<std::string> answers = ask_running_jobs();
-  if (options.mode == Mode::list) {
-    const std::vector<RootlessJob> rootless = rootless_jobs(answers);
-    const std::int64_t now = io::wall_ms();
-    const std::string here = io::own_host_name();
-    return tell(*place, list_text(answers) + rootless_text(rootless, now, here),
-                list_json(answers, rootless, now, here), 0);
-  }
-  const auto chosen = choose_job(answers, options.program);
-  if (!chosen) return complain(chosen.error()), kLauncherFailed;
-  return tell(*place, status_text(*chosen), *chosen, 0);
-}
-
 /// ++forward-agent: the keys of one launch, named in its job, and who signs with them.
 class Signing {
 public:
@@ -163,23 +121,6 @@ public:
 private:
   std::optional<io::Signer> signer_;
 };
-
-/// ++ccs.
-int ask_handler(const Options& options) {
-  auto question = read_ccs_question(options.arguments);
-  if (!question) return complain(question.error()), kLauncherFailed;
-  if (question->data_from_stdin) {
-    std::array<char, 64U << 10> part;
-    for (std::size_t got = 0; (got = std::fread(part.data(), 1, part.size(), stdin)) > 0;)
-      question->request.data.append(part.data(), got);
-  }
-  auto reply = ask_ccs(*question, options.ccs.keys);
-  if (!reply) return complain(reply.error()), kLauncherFailed;
-  if (!*reply) return 0;
-  const std::string text = show_reply(std::move(**reply), ::isatty(STDOUT_FILENO) == 1);
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-  return written && std::fflush(stdout) == 0 ? 0 : kLauncherFailed;
-}
 
 /// From Begin to the end. After it a signal ends us as it would any program. SIGHUP ends us alone where
 /// `leaving` can.
@@ -337,6 +278,11 @@ int run_job(const Options& options, Job& job, Machinery& around, Extras& extras,
                             }};
     if (const auto opened = open_status(listener, job, console); !opened)
       return complain(opened.error()), kLauncherFailed;
+    StackListener stacks{around.io, [&](proto::StacksAsked question) { runner.dispatch(question); },
+                         [&] { return stack_answer(job.plan.job, node.hosts()); }};
+    if (const auto opened = stacks.open(job.plan.job.id); !opened)
+      console.say(proto::Tone::verbose, "++stack-trees will not find this job: " + to_string(opened.error()));
+    console.set_stack_hearer([&](const proto::StacksSeen& seen) { stacks.seen(seen); });
     say_remarks(job, console);
     if (mpiexec) mpiexec->say_by([&](proto::Tone tone, const std::string& line) { console.say(tone, line); });
     Leaving leaving{around.io, extras.tree ? &*extras.tree : nullptr};
@@ -495,41 +441,6 @@ int run_in(const Options& options) {
   return end->result.status;
 }
 
-/// ++end.
-int run_end(const Options& options) {
-  const auto id = choose_session(ask_running_jobs(), options.program);
-  if (!id) return complain(id.error()), kLauncherFailed;
-  const auto ended = end_session(*id);
-  return ended ? 0 : (complain(ended.error()), kLauncherFailed);
-}
-
-/// What ++kill and ++detach say to a job that is left to itself.
-Error nobody_for(const Options& options, const Error& error) {
-  const auto id = choose_tree(kept_trees(tree_folder()), options.program);
-  if (options.program.empty() || !id) return error;
-  return {Errc::bad_input, Phase::options, fmt::format("job {} has no charmrun that answers here", *id),
-          options.mode == Mode::kill
-              ? fmt::format("charmrun ++attach {} takes it over; Ctrl-C ends it there", *id)
-              : "charmrun ++list shows how long it waits for one"};
-}
-
-/// ++kill, ++detach.
-int run_order(const Options& options) {
-  const std::vector<std::string> answers = ask_running_jobs();
-  const auto chosen = choose_job(answers, options.program);
-  if (!chosen) return complain(nobody_for(options, chosen.error())), kLauncherFailed;
-  const bool kill = options.mode == Mode::kill;
-  const std::string id = id_of(*chosen);
-  if (is_session(*chosen) && !kill) {
-    complain({Errc::bad_input, Phase::options, "a session ends with its charmrun",
-              "charmrun ++session ++background leaves it to itself"});
-    return kLauncherFailed;
-  }
-  const auto done =
-      is_session(*chosen) ? end_session(id) : give_order(id, kill ? Order::kill : Order::detach);
-  return done ? 0 : (complain(done.error()), kLauncherFailed);
-}
-
 /// Descriptors 0, 1 and 2 exist from here on: a closed one would be taken by the next file or socket.
 void fill_standard_descriptors() {
   int fd = 0;
@@ -541,6 +452,7 @@ int run(const std::vector<std::string>& arguments) {
   if (is_launcher_mode(arguments)) return run_launcher();
   if (is_rank_mode(arguments)) return run_rank();
   if (const auto status = io::run_pmix_helper(arguments)) return *status;
+  if (const auto status = io::run_stack_helper(arguments)) return *status;
   const auto line = read_command_line(arguments);
   if (!line) return complain(line.error()), kLauncherFailed;
   const Options& options = line->options;
@@ -551,20 +463,18 @@ int run(const std::vector<std::string>& arguments) {
       return show_plan(options, arguments[0]);
     case Mode::doctor:
       return run_doctor(options, arguments[0]);
-    case Mode::list:
-    case Mode::status:
-      return show_running(options);
-    case Mode::ccs:
-      return ask_handler(options);
     case Mode::session:
       return run_session(options, arguments[0]);
     case Mode::in:
       return run_in(options);
+    case Mode::list:
+    case Mode::status:
+    case Mode::stack_trees:
+    case Mode::ccs:
     case Mode::end:
-      return run_end(options);
     case Mode::detach:
     case Mode::kill:
-      return run_order(options);
+      return ask_running_job(options);
     case Mode::attach:
       return run_attach(options, arguments[0]);
     case Mode::run:

@@ -15,9 +15,11 @@ namespace charmtree::proto {
 using State = wire::Silence::State;
 
 /// One that is killed because of it is told by its end.
-void SilenceReport::turn(const Judge& judge, Instant now, Actions& out) {
+bool SilenceReport::turn(const Judge& judge, Instant now, Actions& out) {
+  bool some_hang = false;
   for (const Silences::News& news : silences_.take(now)) {
     if (news.state == State::hung && job_->silence.kills) continue;
+    some_hang = some_hang || news.state == State::hung;
     std::set<std::uint32_t> hosts;
     for (const std::uint32_t process : news.processes) hosts.insert(judge.places().host_of(process).index);
     std::string line = fmt::format("{} on {} ", wire::fold_numbers(news.processes),
@@ -35,6 +37,7 @@ void SilenceReport::turn(const Judge& judge, Instant now, Actions& out) {
           fmt::format("{}: {} (++hang-after)", silent, one ? "it computes or hangs" : "they compute or hang");
     out.push_back(Say{Tone::info, std::move(line)});
   }
+  return some_hang;
 }
 
 }  // namespace charmtree::proto

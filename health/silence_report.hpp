@@ -25,7 +25,8 @@ public:
   void gone(wire::ProcessSet::Range processes) { silences_.gone(processes); }
   /// How the job ends has been decided.
   void decided() { at_end_ = silences_.silent(); }
-  void turn(const Judge& judge, Instant now, Actions& out);
+  /// True: some have been reported to hang.
+  bool turn(const Judge& judge, Instant now, Actions& out);
   Instant next_deadline() const { return silences_.next_deadline(); }
 
   std::uint32_t count() const { return silences_.count(); }

@@ -48,6 +48,9 @@ constexpr std::array<std::string_view, 4> kAlways = {"verbose", "quiet", "help",
 constexpr std::array<std::string_view, 9> kAttach = {
     "json", "report", "timeline", "dashboard", "label", "label-format", "timestamp", "fold", "fold-window"};
 
+/// Of ++stack-trees alone, and what it shares with others.
+constexpr std::array<std::string_view, 2> kOfStackTrees = {"draw", "all-frames"};
+
 template <std::size_t N>
 bool is_among(const std::array<std::string_view, N>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -80,6 +83,7 @@ bool is_about_running_jobs(Mode mode) {
   switch (mode) {
     case Mode::list:
     case Mode::status:
+    case Mode::stack_trees:
     case Mode::end:
     case Mode::attach:
     case Mode::detach:
@@ -100,9 +104,11 @@ bool is_about_running_jobs(Mode mode) {
 /// is for people alone.
 bool has_meaning(const OptionRow& row, Mode mode) {
   if (is_among(kAlways, row.name)) return true;
+  if (is_among(kOfStackTrees, row.name)) return mode == Mode::stack_trees;
   switch (mode) {
     case Mode::list:
     case Mode::status:
+    case Mode::stack_trees:
       return row.name == "json";
     case Mode::end:
     case Mode::detach:

@@ -308,6 +308,11 @@ constexpr std::array kTable = {
               "write the times of the start of every launcher, as JSON"},
     OptionRow{"timeline", Topic::talk, at<&O::View::timeline>, "FILE", "",
               "draw them: FILE.svg as a picture, FILE.json for a Chrome trace viewer"},
+    OptionRow{
+        "draw", Topic::talk, at<&O::View::draw>, "FILE", "",
+        "++stack-trees: draw them, too: FILE.svg as a picture, FILE.dot as a graph for STATview or dot"},
+    OptionRow{"all-frames", Topic::talk, at<&O::View::all_frames>, "", "off",
+              "++stack-trees: what is inside of MPI, of an idle Charm++ scheduler and outside of main, too"},
     OptionRow{"help", Topic::talk, at<&O::help>, "", "", "show this and stop"},
     OptionRow{"version", Topic::talk, at<&O::version>, "", "", "show the version and stop"},
 
@@ -352,41 +357,6 @@ constexpr std::array kTable = {
     OptionRow{"oldp", Topic::resize, NoMember::integer, "N", "1", "ignored", 0, kMaxProcesses},
     OptionRow{"shrinkexpand", Topic::resize, NoMember::flag, "", "off", "ignored"},
     OptionRow{"charmrun_port", Topic::resize, NoMember::integer, "N", "0", "ignored", 0, kMaxPort},
-};
-
-constexpr std::array kModes = {
-    ModeRow{"plan", Mode::plan, "[options] [program]",
-            "say how the job would start, and how fast, without starting anything; ++numHosts may be beyond "
-            "the nodelist"},
-    ModeRow{
-        "doctor", Mode::doctor, "[options] [program]",
-        "examine every host without starting anything: can it be reached and logged in to, from here and "
-        "from another host, and would the program run there? One line for each finding, with what puts it "
-        "right; status 0: a launch would work, 125: it would not. ++timeout is 5 then"},
-    ModeRow{"ccs", Mode::ccs, "HOST:PORT HANDLER [PE [DATA]]",
-            "ask the handler of a running job (++server) and write its reply; PE is a number, several with "
-            "commas, or all [0]; DATA of - is stdin; ++server-auth names the file with its key"},
-    ModeRow{"list", Mode::list, "", "show your jobs whose launcher runs on this machine"},
-    ModeRow{
-        "status", Mode::status, "[JOB]",
-        "show how far one of them is, who is late and what runs where; JOB is its number in ++list, or the "
-        "beginning of it, or the pid; not needed if there is only one"},
-    ModeRow{
-        "session", Mode::session, "[options]",
-        "log in to the hosts and stay: programs are run there by ++in, one after the other, without logging "
-        "in again; Ctrl-C or ++end ends it (docs/manual/sessions.md)"},
-    ModeRow{
-        "in", Mode::in, "[JOB] [options] program [arguments]",
-        "run this in a session; JOB is its number in ++list, or the beginning of it, or the pid; not needed "
-        "if there is only one"},
-    ModeRow{"end", Mode::end, "[JOB]", "end a session, and what runs in it"},
-    ModeRow{"attach", Mode::attach, "[JOB]",
-            "take over a job that was started with ++keep-alive and has lost its charmrun (docs/manual/"
-            "keep-alive.md); JOB is its number, or the beginning of it; not needed if there is only one"},
-    ModeRow{"detach", Mode::detach, "[JOB]",
-            "leave a job that was started with ++keep-alive to itself, until ++attach"},
-    ModeRow{"kill", Mode::kill, "JOB",
-            "end a job of yours whose launcher runs on this machine, as SIGTERM would; twice: at once"},
 };
 
 Error bad_value(const OptionRow& row, std::string_view text, std::string_view needed) {
@@ -559,16 +529,6 @@ std::span<const OptionRow> option_table() {
   return kTable;
 }
 
-std::span<const ModeRow> mode_table() {
-  return kModes;
-}
-
-const ModeRow* find_mode(std::string_view name) {
-  const auto row =
-      std::find_if(kModes.begin(), kModes.end(), [&](const ModeRow& r) { return r.name == name; });
-  return row == kModes.end() ? nullptr : &*row;
-}
-
 const OptionRow* find_option(std::string_view name) {
   const auto row =
       std::find_if(kTable.begin(), kTable.end(), [&](const OptionRow& r) { return r.name == name; });
@@ -588,10 +548,9 @@ void copy_option(const OptionRow& row, const Options& from, Options& to) {
 }
 
 std::string_view guess_option(std::string_view word) {
-  std::array<std::string_view, kTable.size() + kModes.size()> names;
-  const auto modes = std::transform(kTable.begin(), kTable.end(), names.begin(),
-                                    [](const OptionRow& row) { return row.name; });
-  std::transform(kModes.begin(), kModes.end(), modes, [](const ModeRow& row) { return row.name; });
+  std::vector<std::string_view> names;
+  for (const OptionRow& row : kTable) names.push_back(row.name);
+  for (const ModeRow& row : mode_table()) names.push_back(row.name);
   return closest_word(word, names);
 }
 

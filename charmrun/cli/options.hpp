@@ -61,17 +61,18 @@ struct NodelistPlace {
 /// What charmrun is to do. All but `run` are chosen by the first word of the command line.
 enum class Mode : std::uint8_t {
   run,
-  plan,     // ++plan: say how a job would start
-  doctor,   // ++doctor: examine the hosts
-  list,     // ++list: running jobs
-  status,   // ++status: one of them, Options::program
-  ccs,      // ++ccs: a request of one, Options::arguments
-  session,  // ++session: a tree for runs to come
-  in,       // ++in: a run in a session, Options::job
-  end,      // ++end: of a session, Options::program
-  attach,   // ++attach: take over a job that has lost its root, Options::program
-  detach,   // ++detach: leave such a job to itself, Options::program
-  kill,     // ++kill: end a job, Options::program
+  plan,         // ++plan: say how a job would start
+  doctor,       // ++doctor: examine the hosts
+  list,         // ++list: running jobs
+  status,       // ++status: one of them, Options::program
+  stack_trees,  // ++stack-trees: what the processes of one of them do, Options::program
+  ccs,          // ++ccs: a request of one, Options::arguments
+  session,      // ++session: a tree for runs to come
+  in,           // ++in: a run in a session, Options::job
+  end,          // ++end: of a session, Options::program
+  attach,       // ++attach: take over a job that has lost its root, Options::program
+  detach,       // ++detach: leave such a job to itself, Options::program
+  kill,         // ++kill: end a job, Options::program
 };
 
 /// ++bind: what each process is bound to. `automatic`: nothing was said.
@@ -248,6 +249,8 @@ struct Options {
     bool dashboard = false;
     std::string report;
     std::string timeline;
+    std::string draw;         // ++draw
+    bool all_frames = false;  // ++all-frames
   };
 
   /// How the program's output is shown, or where it goes.

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "charmrun/report/stack_tree.hpp"
 #include "charmrun/view/own_line.hpp"
 #include "tree/base/exit_status.hpp"
 #include "tree/base/visible.hpp"
@@ -227,6 +228,16 @@ void Console::say(Tone tone, const std::string& line) {
   if (charm_line && news_.have_stdout()) return;
   output_.say(charm_line ? proto::Stream::out : proto::Stream::err,
               charm_line ? text + "\n" : own_line(tone, text));
+}
+
+void Console::stacks_seen(const proto::StacksSeen& stacks) {
+  if (stacks.asker.why == proto::StacksFor::Why::asked) {
+    if (hear_stacks_) hear_stacks_(stacks);
+    return;
+  }
+  const wire::JobSpec& job = job_.plan.job;
+  for (const std::string& line : stack_lines({job.id, job.processes, node_->hosts(), stacks.stacks}))
+    say(Tone::info, line);
 }
 
 void Console::sign(const proto::Sign& action) {

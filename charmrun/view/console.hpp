@@ -3,6 +3,7 @@
 // times).
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -51,6 +52,10 @@ public:
   /// Who signs for other launchers; without one nobody does. Must outlive the console.
   void set_signer(io::Signer& signer) { signer_ = &signer; }
 
+  /// Who gets stacks that others than the job have asked for. Must outlive the console.
+  using HearStacks = std::function<void(const proto::StacksSeen&)>;
+  void set_stack_hearer(HearStacks hear) { hear_stacks_ = std::move(hear); }
+
   void show(proto::Show action) override;
   void say(proto::Tone tone, const std::string& line) override;
   void sign(const proto::Sign& action) override;
@@ -59,6 +64,7 @@ public:
   void fence_over(const proto::FenceOver& fence) override { startup_.fence_over(fence); }
   void initialised(const proto::AllInitialised& times) override { startup_.initialised(times); }
   void progress(const proto::Progress& progress) override;
+  void stacks_seen(const proto::StacksSeen& stacks) override;
   void read_input(const proto::ReadInput& action) override;
   void release_keys() override;
   void stop_self() override;
@@ -104,6 +110,7 @@ private:
   Instant started_;
   io::Signer* signer_ = nullptr;
   TreeFile* tree_file_ = nullptr;
+  HearStacks hear_stacks_;
   StartupRecorder startup_;
   LoginLog logins_;
   Duration cpu_at_start_;

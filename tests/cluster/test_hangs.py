@@ -38,6 +38,7 @@ def test_who_does_not_serve_its_socket_is_told(cluster: Factory, charmrun: Path)
     computes, waits = (f"charmrun: process {i} on {hosts.names[i]} " for i in (1, 0))
     job.until(lambda: f"{computes}has not served its socket for" in job.err, "the word of process 1")
     job.until(lambda: f"{waits}is stopped by a signal, and has not served" in job.err, "the word of process 0")
+    job.until(lambda: "Worker.compute (silent.py)" in job.err, "where it computes")
     assert "run: 2 processes on 2 hosts, " in answer(hosts, charmrun, "++status")
     os.kill(stopped.pid, signal.SIGCONT)
     for words in (computes, waits):

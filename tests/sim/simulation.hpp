@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "stacks/stack_frames.hpp"
 #include "tests/sim/dice.hpp"
 #include "tests/sim/network.hpp"
 #include "tests/sim/settings.hpp"
@@ -151,6 +152,8 @@ protected:
   virtual bool takes_input(const proto::WriteInput&) { return true; }
   virtual std::string input_left(std::uint32_t) { return {}; }
   virtual bool is_found(const proto::AdoptProcess&) { return true; }
+  /// What a process of a host does.
+  virtual proto::Seen does(std::uint32_t /*process*/) { return {{"main", "work"}}; }
   virtual proto::Sight sight_of(std::uint32_t) { return proto::Sight::running; }
   /// The user's stdin, screen and keys.
   virtual proto::InputRead user_input_read(const proto::ReadInput&) { return {{}, true}; }
@@ -274,6 +277,7 @@ private:
   void perform(std::uint32_t id, const proto::PauseOutput& action, Duration& now);
   void perform(std::uint32_t id, const proto::PauseClient& action, Duration& now);
   void perform(std::uint32_t id, const proto::LookAtClient& action, Duration& now);
+  void perform(std::uint32_t id, const proto::ReadStacks& action, Duration& now);
   void perform(std::uint32_t id, const proto::SpoolWrite& action, Duration& now);
   void perform(std::uint32_t id, const proto::SpoolRead& action, Duration& now);
   void perform(std::uint32_t id, const proto::WriteInput& action, Duration& now);
@@ -296,6 +300,7 @@ private:
   void perform(std::uint32_t, const proto::AllInitialised&, Duration&) {}
   void perform(std::uint32_t, const proto::Examined&, Duration&) {}
   void perform(std::uint32_t, const proto::Progress&, Duration&) {}
+  void perform(std::uint32_t, const proto::StacksSeen&, Duration&) {}
   void perform(std::uint32_t, const proto::RunOver&, Duration&) {}
   void perform(std::uint32_t, const proto::KeepTree&, Duration&) {}
 

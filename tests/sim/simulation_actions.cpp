@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "health/adoption_socket.hpp"
+#include "stacks/stack_set.hpp"
 #include "tests/sim/simulation.hpp"
 #include "tree/base/signals.hpp"
 #include "tree/job/output_queue.hpp"
@@ -200,6 +201,17 @@ void Simulation::perform(std::uint32_t id, const LookAtClient& action, Duration&
     return wrong(fmt::format("host {} looks at somebody else's client", launchers_[id].host));
   put(now + random_.between(0ms, kReaction),
       ToNode{id, ClientSeen{action.process, sight_of(action.process)}});
+}
+
+void Simulation::perform(std::uint32_t id, const ReadStacks& action, Duration& now) {
+  constexpr auto kThreeLooks = 200ms;
+  StackSet all;
+  for (const std::uint32_t process : launchers_[id].started) {
+    const Seen what = does(process);
+    const SimProcess& there = process_at(process);
+    if (there.alive && there.launcher == id) all.add(process, what.frames, what.motion);
+  }
+  put(now + kThreeLooks, ToNode{id, StacksRead{action.number, all.take()}});
 }
 
 // ---- input and output

@@ -7,8 +7,8 @@ from pathlib import Path
 
 # A folder (the longest prefix of a path wins) and the folders that its files may include. Itself is always allowed.
 LOW = ("tree/base", "tree/wire", "tree/clients", "tree/clients/pmi", "tree/clients/pmix", "tree/turn", "tree/overlay", "tree/job")
-NODE = LOW + ("health", "ccs", "kvs", "tree/node")
-IO = ("tree/io", "tree/io/link", "tree/io/ssh", "tree/io/host", "tree/io/user", "tree/io/mpiexec", "tree/io/pmix")
+NODE = LOW + ("health", "ccs", "kvs", "stacks", "tree/node")
+IO = ("tree/io", "tree/io/link", "tree/io/ssh", "tree/io/host", "tree/io/user", "tree/io/mpiexec", "tree/io/pmix", "tree/io/stacks")
 VIEW = NODE + IO + ("charmrun/report", "charmrun/cli", "charmrun/plan", "charmrun/view")
 LAYERS = {
     "tree/base": (),
@@ -22,12 +22,14 @@ LAYERS = {
     "health": LOW,
     "ccs": LOW,
     "kvs": LOW,
-    "tree/node": LOW + ("health", "ccs", "kvs"),
+    "stacks": LOW,
+    "tree/node": LOW + ("health", "ccs", "kvs", "stacks"),
     "tree/io": LOW,
     "tree/io/link": LOW + ("tree/io",),
     "tree/io/ssh": LOW + ("tree/io", "tree/io/link"),
     "tree/io/host": NODE + ("tree/io", "tree/io/link"),
     "tree/io/pmix": LOW + ("tree/io", "tree/io/host"),
+    "tree/io/stacks": LOW + ("stacks", "tree/io", "tree/io/host"),
     "tree/io/user": LOW + ("tree/io",),
     "tree/io/mpiexec": LOW + ("tree/io", "tree/io/link"),
     "client-lib": ("tree/base", "tree/wire"),
@@ -53,13 +55,14 @@ LIBRARIES = {
     "boost/": ("tree/io/asio.hpp", "tree/io/http_request.cpp"),
     "libssh2": ("tree/io/ssh", "tests"),
     "openssl/": ("tree/io", "charmrun", "ccs/guard.cpp", "tree/overlay/keyed_hash.cpp"),
+    "elfutils/": ("tree/io/stacks",),
     "hwloc": ("tree/io/host/cpus.cpp",),
     "infiniband/": ("client-lib",),
     "zlib.h": ("kvs/given.cpp",),
     "pmix": ("tree/io/pmix", "tests"),
     "nlohmann/": ("charmrun", "tests"),
     "catch2/": ("tests",),
-    "fmt/": ("tree", "health", "ccs", "kvs", "charmrun", "tests"),
+    "fmt/": ("tree", "health", "ccs", "kvs", "stacks", "charmrun", "tests"),
 }
 
 # Standard C++ headers that pure code has no use for. (Headers with a '.' or '/' in their name are the system's: none is allowed there.)
@@ -116,7 +119,7 @@ BANS = (
     Ban("clock", call("clock_gettime|gettimeofday|time"), "take `now` as a parameter",
         unless=("client-lib", "tests/doubles", "tests/bench", "examples")),
     Ban("print", call("printf|vprintf|fprintf|vfprintf|puts|putchar|fputs|perror|fmt::print"),
-        "only the console and main print", within=PRODUCT, unless=("charmrun/main.cpp", "charmrun/machinery.hpp", "charmrun/view/console")),
+        "only the console and main print", within=PRODUCT, unless=("charmrun/main.cpp", "charmrun/told.cpp", "charmrun/machinery.hpp", "charmrun/view/console")),
     Ban("print", re.compile(r"std::(?:cout|cerr|clog|cin)\b"), "only the console and main print", within=PRODUCT,
         unless=("charmrun/main.cpp", "charmrun/view/console")),
     Ban("impure", call("fopen|freopen|fdopen|tmpfile"), "files are read and written by the caller", within=PURE),

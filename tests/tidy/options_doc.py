@@ -5,6 +5,7 @@ import re
 
 DOC = "docs/OPTIONS.md"
 OPTIONS, KEYS = "charmrun/cli/option_table.cpp", "charmrun/plan/nodelist_line.cpp"
+MODES = "charmrun/cli/mode_table.cpp"
 REFUSED = "not ready"
 
 
@@ -39,7 +40,7 @@ def has_test(source, name):
 
 def known_names(by_path):
     """What must have a row: name -> whether the option is refused as not ready."""
-    table, keys = by_path[OPTIONS].text, by_path[KEYS].text
+    table, keys = "".join(by_path[path].text for path in (OPTIONS, MODES) if path in by_path), by_path[KEYS].text
     names = {name: False for name in re.findall(r'(?:OptionRow|ModeRow)\{\s*"([\w-]+)"', table)}
     names |= {name: True for name in re.findall(r'\bwithout\([^{}]*\{\s*"([\w-]+)"', table)}
     return names, set(re.findall(r'KeyRow\{\s*"(\w+)"', keys))

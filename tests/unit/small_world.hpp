@@ -136,6 +136,7 @@ public:
   std::function<std::optional<Error>(std::uint32_t host)> prepare;  // empty: all are ready
   std::function<proto::CpuMap(std::uint32_t host)> cpus;            // empty: one PU
   std::function<std::string(const proto::Sign&)> agent;             // the root's; empty: it signs all
+  std::function<proto::Seen(std::uint32_t process)> act;            // empty: all work
   std::string user_input;                                           // stdin of the root, then its end
   std::function<void()> run_over;                                   // of a session; may call next_run()
   Duration reader_stops = kForever, reader_goes_on{0};              // of the root's output
@@ -154,6 +155,8 @@ public:
   /// Another root begins, with what the last one has kept of the tree; that one may live.
   void take_over();
   void kill_process(std::uint32_t process, int signal) { exits(process, 0, signal, now_); }
+  /// As ++stack-trees does.
+  void ask_stacks() { deliver(root_, proto::StacksAsked{}); }
   /// One to go on ends what a StopSelf has begun.
   void user_signal(int signal);
   /// Of a session: these are the processes of the next run, so many on each host. `actors` keep their places.
@@ -184,6 +187,7 @@ public:
   std::vector<proto::Sign> signs;
   std::vector<proto::Record> failures;  // hosts that were given up
   std::vector<wire::Checkup> checkups;
+  std::vector<proto::StacksSeen> stacks;
   std::vector<proto::Progress> progress;
   std::size_t stops = 0;                          // of the root
   std::size_t reads = 0;                          // of the user's stdin
@@ -214,6 +218,9 @@ private:
   bool takes_input(const proto::WriteInput& action) override;
   std::string input_left(std::uint32_t process) override { return std::exchange(actors[process].input, {}); }
   bool is_found(const proto::AdoptProcess& action) override { return !actors[action.process].hidden; }
+  proto::Seen does(std::uint32_t process) override {
+    return act ? act(process) : sim::Simulation::does(process);
+  }
   proto::Sight sight_of(std::uint32_t process) override { return actors[process].sight; }
   proto::InputRead user_input_read(const proto::ReadInput& action) override;
   Duration screen_stops() const override { return reader_stops; }
@@ -238,6 +245,7 @@ private:
   void watch(std::uint32_t, const proto::Sign& action) { signs.push_back(action); }
   void watch(std::uint32_t, const proto::KeepTree& action) { kept = action; }
   void watch(std::uint32_t, const proto::Examined& action) { checkups.push_back(action.checkup); }
+  void watch(std::uint32_t, const proto::StacksSeen& action) { stacks.push_back(action); }
   void watch(std::uint32_t, const proto::Progress& action) { progress.push_back(action); }
   template <class A>
   void watch(std::uint32_t, const A&) {}

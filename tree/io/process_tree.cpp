@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -81,7 +82,8 @@ std::vector<pid_t> all_processes() {
 
 /// The program's name, in parentheses, may hold anything; behind it the fields are words, from the third on.
 ProcessStat stat_of(pid_t pid) {
-  constexpr int kFirst = 3, kParent = 4, kSession = 6, kStarted = 22, kWaitStatus = 52;
+  constexpr int kFirst = 3, kParent = 4, kSession = 6, kUserTime = 14, kSystemTime = 15, kStarted = 22,
+                kWaitStatus = 52;
   const std::string text = proc_file(pid, "stat");
   const std::size_t at = text.rfind(')');
   ProcessStat stat;
@@ -92,10 +94,24 @@ ProcessStat stat_of(pid_t pid) {
     if (field == kFirst) stat.state = word[0];
     if (field == kParent) stat.parent = static_cast<pid_t>(std::strtol(word.c_str(), nullptr, 10));
     if (field == kSession) stat.session = static_cast<pid_t>(std::strtol(word.c_str(), nullptr, 10));
+    if (field == kUserTime || field == kSystemTime) stat.computed += std::strtoull(word.c_str(), nullptr, 10);
     if (field == kStarted) stat.started = std::strtoull(word.c_str(), nullptr, 10);
     if (field == kWaitStatus) stat.wait_status = static_cast<int>(std::strtol(word.c_str(), nullptr, 10));
   }
   return stat;
+}
+
+pid_t worker_of(pid_t root) {
+  constexpr int kDeepest = 16;
+  for (int depth = 0; depth < kDeepest; ++depth) {
+    const std::string call = proc_file(root, "syscall");  // "61 0x..."; "running"
+    const long number = std::strtol(call.c_str(), nullptr, 10);
+    if (number != SYS_wait4 && number != SYS_waitid) return root;
+    const std::vector<pid_t> children = children_of(root);
+    if (children.size() != 1) return root;
+    root = children.front();
+  }
+  return root;
 }
 
 std::optional<uid_t> user_of(pid_t pid) {

@@ -24,8 +24,9 @@ struct ProcessStat {
   pid_t parent = 0;
   char state = ' ';  // a letter; T: stopped by a signal, t: by a debugger
   pid_t session = 0;
-  std::uint64_t started = 0;  // in clock ticks since boot: with the pid, this names a process for ever
-  int wait_status = 0;        // of a zombie, as waitpid would give it
+  std::uint64_t computed = 0;  // all its threads, in clock ticks
+  std::uint64_t started = 0;   // in clock ticks since boot: with the pid, this names a process for ever
+  int wait_status = 0;         // of a zombie, as waitpid would give it
 };
 ProcessStat stat_of(pid_t pid);
 
@@ -38,6 +39,10 @@ std::array<bool, 2> outputs_on(dev_t device, pid_t pid);
 
 /// Adds all descendants of `root` but those in `spared`, and theirs, to `found`.
 void add_descendants(pid_t root, const std::set<pid_t>& spared, std::set<pid_t>& found);
+
+/// The process that does the work of `root`: itself, or, while it just waits for the only process that it has
+/// started, as a shell does, that one, and so on.
+pid_t worker_of(pid_t root);
 
 /// The descendant of `root`, or `root` itself, that holds the socket with this inode, but none of `others`.
 std::optional<pid_t> find_socket_holder(pid_t root, std::uint64_t inode, const std::set<pid_t>& others);

@@ -112,6 +112,8 @@ void enter(int cgroup) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != plan.parent) fail(Step::orphan, ESRCH);
   }
+  // Where only ancestors may look into a process (yama), what we start to do that may, too.
+  ::prctl(PR_SET_PTRACER, plan.parent);
   if (cgroup_to_enter >= 0) enter(cgroup_to_enter);
   ::setsid();
   ::setrlimit(RLIMIT_NOFILE, plan.descriptor_limit);

@@ -28,7 +28,7 @@ UserSignals::Meaning UserSignals::on(int signal, Stage stage, Instant now) {
     case signals::kInterrupt:
       return interrupt(stage, now);
     case signals::kQuit:
-      return {.shows_status = true};
+      return {.shows_status = true, .shows_stacks = stage == Stage::runs};
     case signals::kUser1:
     case signals::kUser2:
       return {.forward = stage != Stage::starts, .too_early = stage == Stage::starts};

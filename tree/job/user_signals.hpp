@@ -23,6 +23,7 @@ public:
   enum class Stage : std::uint8_t { starts, runs, ends };
   struct Meaning {
     bool shows_status = false;
+    bool shows_stacks = false;
     bool forward = false;     // to the processes
     bool too_early = false;   // for that
     unsigned interrupts = 0;  // of the job, so many times

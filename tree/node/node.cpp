@@ -102,6 +102,7 @@ void Node::on(Event event, Instant now, Actions& out) {
     run_->host.spawn(*this);
     run_->gather.turn(*this);
     run_->fences.turn(*this);
+    run_->stacks.turn(*this);
     root_turn();
     output_->turn(*this);
     trust_.tell_left_out(launch_.launch(), *this);
@@ -123,7 +124,7 @@ Instant Node::next_deadline() const {
   deadline = earlier(deadline, trust_.next_deadline());
   if (output_) deadline = earlier(deadline, output_->next_deadline());
   if (root_ && !takeover_) deadline = earlier(deadline, root_->next_deadline());
-  deadline = earlier(clock_.real(deadline), stop_at_);
+  deadline = earlier(clock_.real(deadline), earlier(stop_at_, run_->stacks.next_deadline()));
   deadline = earlier(deadline, earlier(parent_.next_deadline(), repairs_.next_deadline()));
   return clock_.stands() ? deadline : earlier(deadline, watch_.next_deadline());
 }
@@ -145,6 +146,7 @@ void Node::pass_on(const RootOrders& orders) {
       [&](const wire::Recover& m) { run_->gather.down(m, *this); },
       [&](const wire::Lost& m) { run_->gather.down(m, *this); },
       [&](const wire::Renewed& m) { run_->gather.down(m, *this); },
+      [&](const wire::StacksWanted& m) { run_->stacks.down(m, *this); },
       [](const auto&) {},
   };
   for (const wire::Message& message : orders.everyone) {

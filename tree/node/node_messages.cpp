@@ -59,6 +59,15 @@ concept OfClient = requires(const E& event) {
   event.client;
 };
 
+template <OfClient E>
+void hear_client(E event, HostPart& host, std::optional<OutputPart>& output, Turn& turn) {
+  const ClientId client = event.client;
+  const std::uint64_t printed = output ? output->added() : 0;
+  host.on(std::move(event), turn);
+  if (std::is_same_v<E, ClientBytes> && output && output->added() > printed)
+    output->hold_if_full(client, turn);
+}
+
 }  // namespace
 
 void Node::hear(Event event) {
@@ -105,6 +114,8 @@ void Node::hear(Event event) {
         output_.reset();  // nothing is on this run's screen
         begin_run(root_->coded_job());
       },
+      [&]<HeardBy<StacksPart> E>(E& e) { run_->stacks.on(e, *this); },
+      [&](StacksAsked& e) { ask_root([&](RootOrders&) { root_->stacks_asked(e); }); },
       [&](SessionEnds& e) {
         if (root_ && place_.job->session) root_->end_session(e.signal);
       },
@@ -121,11 +132,7 @@ void Node::hear(Event event) {
       },
       [&]<OfClient E>(E& e) {  // at the root, who connects is a client of the running job
         if (root_) return ask_root([&](RootOrders& orders) { root_->on(e, now_, *out_, orders); });
-        const ClientId client = e.client;
-        const std::uint64_t printed = output_ ? output_->added() : 0;
-        run_->host.on(std::move(e), *this);
-        if (std::is_same_v<E, ClientBytes> && output_ && output_->added() > printed)
-          output_->hold_if_full(client, *this);
+        hear_client(std::move(e), run_->host, output_, *this);
       },
       [&](auto& e) { run_->host.on(std::move(e), *this); },
   };
@@ -203,6 +210,7 @@ void Node::from_parent(const wire::Message& message) {
         hand_down_all(message);
         host_part.down(m, *this);
       },
+      [&](const wire::StacksWanted& m) { run_->stacks.down(m, *this); },
       [&](const wire::FenceDown& m) {
         hand_down_all(message);
         const auto pieces = run_->fences.down(m, *this);
@@ -256,6 +264,7 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
       },
       [&](wire::CcsAnswer& m) { run_->ccs.up(link, std::move(m), *this); },
       [&](wire::FenceUp& m) { run_->fences.up(link, std::move(m), *this); },
+      [&](wire::StacksUp& m) { run_->stacks.up(link, m, *this); },
       [&](ForOutput auto& m) { output_->up(child, link, std::move(m), *this); },
       [&](wire::QueuePairsUp& m) { run_->host.route(m.block, *this); },
       [&](wire::InputTaken& m) { run_->input.up(link, m, *this); },

@@ -56,7 +56,7 @@ RootController::RootController(RootPlan plan, std::shared_ptr<wire::JobSpec> job
       shown_lately_(plan.shows_output),
       input_(job_),
       signals_(plan.int_ends),
-      worlds_(job_, hosts_),
+      kvs_{{}, {job_, hosts_}},
       orphan_bound_(job_->heartbeat),
       resizing_(job_, hosts_),
       time_limit_(plan.time_limit) {
@@ -147,10 +147,10 @@ void RootController::message(const wire::Message& message, Instant now, Actions&
       },
       [&](const wire::Inquiry& m) { Inquiries::on(m, orders.process); },
       [&](const wire::InquiryReply& m) { Inquiries::on(m, orders.process); },
-      [&](const wire::NameInquiry& m) { inquiries_.on(m, orders.process); },
+      [&](const wire::NameInquiry& m) { kvs_.inquiries.on(m, orders.process); },
       [&](const wire::WorldWanted& m) {
         Turn turn{*this, now, out, orders};
-        worlds_.on(m, start_.absent(), turn);
+        kvs_.worlds.on(m, start_.absent(), turn);
       },
       [&](const wire::Bindings& m) { bindings_.on(m); },
       [&](const wire::Silence& m) {
@@ -161,6 +161,7 @@ void RootController::message(const wire::Message& message, Instant now, Actions&
       [&](const wire::Left& m) { resizing_.on(m); },
       [&](const wire::PesWanted& m) { resizing_.on(m); },
       [&](const wire::ScanUp& m) { input_.on(m, out, orders.of_input()); },
+      [&](const wire::StacksUp& m) { stacks_.on(m, out); },
       []<class M>(const M&) requires(!wire::ForRoot<M>){},
   };
   dispatch(act, message);
@@ -212,6 +213,7 @@ void RootController::signal(int signal, Instant now, Actions& out, RootOrders& o
     status.moved = judge_.places().moved();
     for (std::string& line : status_lines(status, hosts_)) out.push_back(Say{Tone::info, std::move(line)});
   }
+  if (meaning.shows_stacks) stacks_.ask({{StacksFor::Why::quit}});
   if (meaning.forward) orders.everyone.push_back(wire::ForwardSignal{static_cast<std::uint8_t>(signal)});
   if (meaning.too_early)
     out.push_back(

@@ -21,6 +21,7 @@
 #include "health/silence_report.hpp"
 #include "kvs/inquiries.hpp"
 #include "kvs/worlds.hpp"
+#include "stacks/stack_inquiries.hpp"
 #include "tree/job/binding_report.hpp"
 #include "tree/job/job_resizing.hpp"
 #include "tree/job/judge.hpp"
@@ -121,6 +122,7 @@ public:
     else
       ccs_->on(event, now, out);
   }
+  void stacks_asked(const proto::StacksAsked& question) { stacks_.ask(question); }
   void hosts_read(const proto::HostsRead& event, Instant now) { resizing_.on(event, judge_, now); }
   /// Those of tree/base/signals.hpp that a user sends.
   void signal(int signal, Instant now, proto::Actions& out, RootOrders& orders);
@@ -202,8 +204,11 @@ private:
   proto::UserInput input_;
   proto::UserSignals signals_;
   std::optional<ccs::Router> ccs_;
-  proto::Inquiries inquiries_;
-  proto::Worlds worlds_;
+  struct {
+    proto::Inquiries inquiries;
+    proto::Worlds worlds;
+  } kvs_;
+  proto::StackInquiries stacks_;
   // What is started again, or has to change.
   proto::OrphanBound orphan_bound_;
   proto::CrashRestarts crashes_;                    // of fault-tolerant Charm++ programs

@@ -5,6 +5,7 @@
 
 #include "ccs/ccs_part.hpp"
 #include "kvs/fence_part.hpp"
+#include "stacks/stacks_part.hpp"
 #include "tree/job/clean_up.hpp"
 #include "tree/job/gather_part.hpp"
 #include "tree/job/host_part.hpp"
@@ -22,6 +23,7 @@ struct RunParts {
   proto::InputPart input;
   proto::CcsPart ccs;
   proto::FencePart fences;
+  proto::StacksPart stacks;
   proto::Shutdown shutdown;
   proto::CleanUp clean_up;
 };

@@ -216,6 +216,27 @@ struct Probed {
 struct TopologyDescribed {
   std::string file;
 };
+/// For whom the root finds out what all processes do.
+struct StacksFor {
+  enum class Why : std::uint8_t {
+    asked,       // `ticket`: by which the shell knows who has asked
+    quit,        // SIGQUIT
+    hang,        // processes do not serve their sockets
+    time_limit,  // the job has had its time
+  };
+  Why why = Why::asked;
+  std::uint64_t ticket = 0;
+};
+/// Answer to ReadStacks. Processes that have ended are in none of them.
+struct StacksRead {
+  std::uint32_t number;
+  wire::Stacks stacks;
+};
+/// Root: somebody wants to know what all processes do; answer StacksSeen. `raw`: with all frames.
+struct StacksAsked {
+  StacksFor asker;
+  bool raw = false;
+};
 struct RunPlan;  // run_plan.hpp
 /// Root of a session that awaits a run (RunOver): this is it.
 struct NextRun {
@@ -228,12 +249,13 @@ struct SessionEnds {
 /// Nothing happened but time: next_deadline() has come.
 struct Tick {};
 
-using AnyEvent = std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared,
-                              Spawned, ProcessAdopted, SpawnFailed, ProcessOutput, OutputDrained,
-                              ProcessExited, ClientOpened, ClientBytes, ClientClosed, InputRead, InputWritten,
-                              InputRecalled, Shown, WindowResized, OutputWritten, Spooled, Unspooled,
-                              HostsRead, UserSignal, LeftoversKilled, SignatureWanted, SignatureMade,
-                              NobodyWaits, Probed, ClientSeen, TopologyDescribed, NextRun, SessionEnds, Tick>;
+using AnyEvent =
+    std::variant<Begin, LinkUp, LoginFailed, LinkMessage, LinkDown, SendRefused, Prepared, Spawned,
+                 ProcessAdopted, SpawnFailed, ProcessOutput, OutputDrained, ProcessExited, ClientOpened,
+                 ClientBytes, ClientClosed, InputRead, InputWritten, InputRecalled, Shown, WindowResized,
+                 OutputWritten, Spooled, Unspooled, HostsRead, UserSignal, LeftoversKilled, SignatureWanted,
+                 SignatureMade, NobodyWaits, Probed, ClientSeen, TopologyDescribed, StacksRead, StacksAsked,
+                 NextRun, SessionEnds, Tick>;
 /// One of them; see wire::Message.
 struct Event : AnyEvent {
   template <OneOf<AnyEvent> T>
@@ -362,6 +384,13 @@ struct LookAtClient {
   std::uint32_t process;
   ClientId client;
 };
+/// Find out what the processes of this host do that have been started and have not ended, within this time.
+/// `raw`: with all frames. Answer StacksRead.
+struct ReadStacks {
+  std::uint32_t number;
+  bool raw;
+  Duration within;
+};
 /// Keep these bytes in this host's spool file, at that place. Answer Spooled.
 struct SpoolWrite {
   std::uint64_t offset;
@@ -487,6 +516,11 @@ struct Progress {
   std::vector<wire::Silence> silences;   // of processes, and their ends
   std::optional<Ending> restarted;       // this ended a run of the program, which is started again
 };
+/// Root: what all processes do.
+struct StacksSeen {
+  StacksFor asker;
+  wire::Stacks stacks;
+};
 /// This launcher is done. Root: with the status to exit with, or the signal to die of (0: none), and why.
 struct Finish {
   int status;
@@ -514,10 +548,10 @@ struct KeepTree {
 using AnyAction =
     std::variant<Login, CancelLogin, Signed, Send, CloseLink, Relay, ReplaceParent, Probe, Prepare, Spawn,
                  StartPmix, DescribeTopology, AdoptProcess, Signal, KillLeftovers, ClientSend, ClientClose,
-                 DrainOutput, PauseOutput, PauseClient, LookAtClient, SpoolWrite, SpoolRead, WriteInput,
-                 RecallPipe, ResizeTerminal, ReadInput, ReleaseKeys, StopSelf, ReadHosts, Show, Say, Sign,
-                 StoreHostKey, Record, FenceOver, AllInitialised, Examined, Progress, RunOver, KeepTree,
-                 Finish>;
+                 DrainOutput, PauseOutput, PauseClient, LookAtClient, ReadStacks, SpoolWrite, SpoolRead,
+                 WriteInput, RecallPipe, ResizeTerminal, ReadInput, ReleaseKeys, StopSelf, ReadHosts, Show,
+                 Say, Sign, StoreHostKey, Record, FenceOver, AllInitialised, Examined, Progress, StacksSeen,
+                 RunOver, KeepTree, Finish>;
 /// One of them; see wire::Message.
 struct Action : AnyAction {
   template <OneOf<AnyAction> T>

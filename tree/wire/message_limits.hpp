@@ -23,6 +23,11 @@ inline constexpr std::size_t kMaxList = 1U << 20;
 inline constexpr std::size_t kMaxQueuePairs = 4U << 20;
 /// A line of output, a text or a format as long as clients may send them, a piece of a CCS answer.
 inline constexpr std::size_t kMaxPiece = (1U << 20) + kMaxSaid;
+/// As many groups of stacks, frames and names as there may be (wire::Stacks).
+inline constexpr std::size_t kMaxStacks = 1U << 20;
+static_assert(kMostStackNames * (kMostStackName + 2) +
+                  kMostStackGroups * (2 * kMostStackFrames + 10 * kMostStackRanges + 16) <=
+              kMaxStacks);
 
 /// True for the types of messages that a parent sends to its child.
 bool goes_down(std::uint8_t type);

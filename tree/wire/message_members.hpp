@@ -38,6 +38,8 @@ inline constexpr NameInquiry::Deed kLast<NameInquiry::Deed> = NameInquiry::Deed:
 template <>
 inline constexpr Silence::State kLast<Silence::State> = Silence::State::over;
 template <>
+inline constexpr Motion kLast<Motion> = Motion::unread;
+template <>
 inline constexpr EndMode kLast<EndMode> = EndMode::kill;
 template <>
 inline constexpr Tail kLast<Tail> = Tail::ended;
@@ -54,6 +56,10 @@ template <>
 inline constexpr std::size_t kMostText<Rejoined> = kMaxTuple;
 template <>
 inline constexpr std::size_t kMostText<ScanUp> = kMaxCharmFormat;
+template <>
+inline constexpr std::uint64_t kMostElements<Stacks> = kMostStackNames;
+template <>
+inline constexpr std::uint64_t kMostElements<StackGroup> = kMostStackFrames;
 
 template <>
 inline constexpr bool kMayBeCut<Error> = true;
@@ -188,5 +194,9 @@ CT_MEMBERS(NameInquiry, s.process, s.id, s.deed, s.name, s.value)
 CT_MEMBERS(WorldBegun, s.service, s.by, s.programs, s.shares, s.given)
 CT_MEMBERS(ProgramWanted, s.program, s.processes, s.hosts)
 CT_MEMBERS(WorldWanted, s.process, s.id, s.programs, s.given)
+CT_MEMBERS(StacksWanted, s.number, s.raw, s.within)
+CT_MEMBERS(StackGroup, s.frames, s.motion, s.processes, s.which)
+CT_MEMBERS(Stacks, s.names, s.groups)
+CT_MEMBERS(StacksUp, s.number, s.stacks)
 
 }  // namespace charmtree::wire

@@ -140,6 +140,7 @@ inline constexpr Rows kAll{
     down<Inquired>(),
     down<Answered>(),
     down<WorldBegun>(),
+    down<StacksWanted>(),
     up<Hello>(nobody),
     up<Facts>(judged).most(kTuples).uncounted(),
     up<Output>(process_once(&Output::process), judged).most(kPiece).uncounted(),
@@ -183,6 +184,7 @@ inline constexpr Rows kAll{
         .uncounted()
         .to_root(),
     up<WorldWanted>(process(&WorldWanted::process)).most({kMaxSaid + kMostWanted}).to_root(),
+    up<StacksUp>(nobody).most({kMaxStacks}).uncounted(),  // proto::StacksPart judges it
 };
 
 template <class... Row>

@@ -27,6 +27,7 @@
 #include "tree/wire/run_messages.hpp"
 #include "tree/wire/share.hpp"
 #include "tree/wire/silence.hpp"
+#include "tree/wire/stacks.hpp"
 
 namespace charmtree::wire {
 
@@ -433,11 +434,11 @@ using AnyMessage =
                  Numbers, SignReply, Restart, Recover, Admit, CcsForward, Resize, Regroup, Reshape,
                  QueuePairsDown, ForwardSignal, Suspend, OutputCredit, CcsSpread, Lost, Beat, Punctual,
                  Renewed, Readmit, OutputTaken, Resend, Adopt, Relayed, Claim, Relaunch, Moved, FenceDown,
-                 Inquired, Answered, WorldBegun, Hello, Facts, Output, ScanUp, AbortUp, HandBack, NewHostKey,
-                 Note, InputTaken, InputReturned, Stamps, LinkLost, Done, Swept, Ask, SignRequest, Checkup,
-                 Rejoined, CcsAnswer, Bindings, PesWanted, Left, QueuePairsUp, BeatUp, WasPunctual, Waiting,
-                 Claimed, Taken, Reached, Idle, Confirmed, Fenced, Silence, FenceUp, Inquiry, InquiryReply,
-                 NameInquiry, WorldWanted>;
+                 Inquired, Answered, WorldBegun, StacksWanted, Hello, Facts, Output, ScanUp, AbortUp,
+                 HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps, LinkLost, Done, Swept, Ask,
+                 SignRequest, Checkup, Rejoined, CcsAnswer, Bindings, PesWanted, Left, QueuePairsUp, BeatUp,
+                 WasPunctual, Waiting, Claimed, Taken, Reached, Idle, Confirmed, Fenced, Silence, FenceUp,
+                 Inquiry, InquiryReply, NameInquiry, WorldWanted, StacksUp>;
 /// One of them. Like the variant that it is, but that what every variant has is compiled once, and not
 /// wherever a message is: for 70 kinds of them that is most of the work.
 struct Message : AnyMessage {

@@ -149,7 +149,8 @@ std::vector<Message> messages_down() {
       FenceDown{{2, {{0, 3}, {7, 7}}, 5}, "why not", std::make_shared<const std::string>("given"), 7, true},
       Inquired{9, 1, {3, 5}},
       Answered{1, 9, {3, 5}, "why", "given"},
-      WorldBegun{3, 1, {{4, {"a", "b"}, {"A=b"}, true, "/tmp"}}, {{0, 4, 2}, {3, 6, 1}}, "given"}};
+      WorldBegun{3, 1, {{4, {"a", "b"}, {"A=b"}, true, "/tmp"}}, {{0, 4, 2}, {3, 6, 1}}, "given"},
+      StacksWanted{3, true, 5s}};
 }
 
 std::vector<Message> messages_up() {
@@ -202,7 +203,8 @@ std::vector<Message> messages_up() {
           Inquiry{1, 9, {3, 5}},
           InquiryReply{9, 1, {3, 5}, "why", "given"},
           NameInquiry{1, {2, 6}, NameInquiry::Deed::look_up, "name", "value"},
-          WorldWanted{1, {2, 7}, {{{0, {"a", "b"}, {"A=b"}, true, "/tmp"}, 3, {"n1"}}}, "given"}};
+          WorldWanted{1, {2, 7}, {{{0, {"a", "b"}, {"A=b"}, true, "/tmp"}, 3, {"n1"}}}, "given"},
+          StacksUp{3, {{"main", "work"}, {{{0, 1}, Motion::computes, 4, {{0, 2}, {7, 7}}}}}}};
 }
 
 std::vector<Message> every_message() {

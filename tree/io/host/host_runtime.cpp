@@ -43,7 +43,8 @@ HostRuntime::HostRuntime(asio::io_context& io, ChildWatch& watch, Sink sink,
       listener_(io, {sink_, std::move(note)}),
       pmix_(io, watch),
       leftovers_(io),
-      spool_(io, sink_) {}
+      spool_(io, sink_),
+      stacks_(io, watch) {}
 
 HostRuntime::~HostRuntime() {
   forget_run();
@@ -284,6 +285,17 @@ void HostRuntime::execute(const proto::StartPmix&) {
 void HostRuntime::execute(const proto::DescribeTopology&) {
   const std::string file = topology_file(socket_path_);
   sink_(proto::TopologyDescribed{write_topology(file) ? file : std::string{}});
+}
+
+void HostRuntime::execute(const proto::ReadStacks& action) {
+  StackReader::Pids pids;
+  for (const auto& [process, program] : programs_) {
+    if (watch_.watched(program->pid())) pids.emplace(process, program->pid());
+  }
+  stacks_.read(std::move(pids), action.raw, action.within,
+               [this, number = action.number](wire::Stacks stacks) {
+                 sink_(proto::StacksRead{number, std::move(stacks)});
+               });
 }
 
 void HostRuntime::execute(const proto::AdoptProcess& action) {

@@ -19,6 +19,7 @@
 #include "tree/io/host/pmix_process.hpp"
 #include "tree/io/host/program.hpp"
 #include "tree/io/host/spool_file.hpp"
+#include "tree/io/host/stack_reader.hpp"
 #include "tree/io/link/leftovers.hpp"
 #include "tree/io/spawn.hpp"
 #include "tree/turn/events.hpp"
@@ -43,6 +44,7 @@ public:
   void execute(const proto::StartPmix& action);
   void execute(const proto::DescribeTopology& action);
   void execute(const proto::AdoptProcess& action);
+  void execute(const proto::ReadStacks& action);
   void execute(const proto::Signal& action);
   void execute(const proto::KillLeftovers& action);
   void execute(const proto::DrainOutput& action);
@@ -95,6 +97,7 @@ private:
   proto::ClientId pmix_client_ = 0;
   Leftovers leftovers_;
   SpoolFile spool_;
+  StackReader stacks_;
   std::vector<JobCgroup> cgroups_;  // ours, or those that are swept
   Autopsy autopsy_;
   std::set<std::uint32_t> killed_;  // by us

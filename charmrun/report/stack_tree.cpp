@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "charmrun/report/stack_tree.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "tree/base/visible.hpp"
+#include "tree/wire/fold.hpp"
+
+namespace charmtree {
+
+namespace {
+
+void count(StackNode& node, const wire::StackGroup& group) {
+  node.processes += group.processes;
+  for (const auto& range : group.which) node.which.add(range);
+}
+
+StackNode& child_of(StackNode& node, const std::string& name) {
+  for (StackNode& child : node.children) {
+    if (child.name == name) return child;
+  }
+  return node.children.emplace_back(StackNode{name, 0, {}, {}, {}});
+}
+
+void sort(StackNode& node) {
+  std::stable_sort(node.children.begin(), node.children.end(),
+                   [](const auto& a, const auto& b) { return a.processes > b.processes; });
+  for (StackNode& child : node.children) sort(child);
+}
+
+}  // namespace
+
+StackNode stack_tree(const wire::Stacks& stacks) {
+  StackNode root;
+  for (const wire::StackGroup& group : stacks.groups) {
+    StackNode* node = &root;
+    count(root, group);
+    for (const std::uint32_t frame : group.frames) {
+      node = &child_of(*node, stacks.names[frame]);
+      count(*node, group);
+    }
+    node->ends.push_back(&group);
+  }
+  sort(root);
+  return root;
+}
+
+std::string_view word_for(wire::Motion motion) {
+  using wire::Motion;
+  switch (motion) {
+    case Motion::waits:
+      return "waits";
+    case Motion::computes:
+      return "computes";
+    case Motion::stopped:
+      return "stopped by a signal";
+    case Motion::moves:
+      return "moves";
+    case Motion::unread:
+      return "unread";
+  }
+  return "unread";
+}
+
+std::string ranges_text(const wire::ProcessSet& which, std::uint32_t processes, std::size_t most) {
+  std::string text;
+  const auto& ranges = which.ranges();
+  for (std::size_t i = 0; i < std::min(ranges.size(), most); ++i) {
+    text += fmt::format("{}{}", i > 0 ? "," : "", ranges[i].first);
+    if (ranges[i].last > ranges[i].first) text += fmt::format("-{}", ranges[i].last);
+  }
+  return ranges.size() > most || which.size() < processes ? text + ",..." : text;
+}
+
+namespace {
+
+constexpr std::size_t kMostRanges = 8, kWidth = 100;
+
+class Lines {
+public:
+  /// `deepest`: branches that are shown below one another.
+  Lines(const StackReport& report, std::size_t deepest) : report_(report), deepest_(deepest) {}
+
+  void add(const StackNode& node, std::size_t level) {
+    const StackNode* last = &node;
+    std::string path = shown(node.name);
+    while (last->ends.empty() && last->children.size() == 1) {
+      last = &last->children.front();
+      path += " > " + shown(last->name);
+    }
+    const bool is_end = last->children.empty() && last->ends.size() == 1;
+    if (!is_end && level >= deepest_) {
+      put(level, node, path + fmt::format(" > ... ({} ways on)", last->ends.size() + last->children.size()));
+      return;
+    }
+    put(level, node, path + (is_end ? ending(*last->ends.front()) : ""));
+    if (is_end) return;
+    for (const wire::StackGroup* group : last->ends) {
+      StackNode here;
+      here.processes = group->processes;
+      for (const auto& range : group->which) here.which.add(range);
+      put(level + 1, here, "(here)" + ending(*group));
+    }
+    for (const StackNode& child : last->children) add(child, level + 1);
+  }
+  std::vector<std::string> take() { return std::move(lines_); }
+
+private:
+  static std::string shown(const std::string& name) { return visible(name); }
+
+  std::string ending(const wire::StackGroup& group) const {
+    std::string text = group.motion == wire::Motion::unread ? " (its stack is not known)"
+                                                            : fmt::format("  [{}]", word_for(group.motion));
+    constexpr std::uint32_t kFew = 3;
+    if (group.processes > kFew) return text;
+    std::vector<std::string> names;
+    for (const Host& host : report_.hosts) {
+      for (const auto& [first, last] : group.which) {
+        if (host.processes > 0 && first < host.first_process + host.processes && last >= host.first_process &&
+            (names.empty() || names.back() != host.name))
+          names.push_back(host.name);
+      }
+    }
+    return names.empty() ? text : text + " on " + wire::fold_names(names);
+  }
+
+  /// A long path goes on in further lines.
+  void put(std::size_t level, const StackNode& node, const std::string& path) {
+    std::string line = fmt::format("{:{}}{}:[{}] ", "", 2 * level, node.processes,
+                                   ranges_text(node.which, node.processes, kMostRanges));
+    const std::string indent(2 * level + 4, ' ');
+    for (std::size_t at = 0; at < path.size();) {
+      std::size_t end = std::min(path.find(" > ", at + 1), path.size());
+      if (line.size() + (end - at) > kWidth && line.size() > indent.size() && at > 0) {
+        lines_.push_back(std::move(line));
+        line = indent;
+        at += 1;  // the space before it
+      }
+      line += path.substr(at, end - at);
+      at = end;
+    }
+    lines_.push_back(std::move(line));
+  }
+
+  const StackReport& report_;
+  std::size_t deepest_;
+  std::vector<std::string> lines_;
+};
+
+std::string headline(const StackReport& report, const StackNode& tree) {
+  const std::string of = tree.processes == report.processes
+                             ? fmt::format("{}", report.processes)
+                             : fmt::format("{} of {}", tree.processes, report.processes);
+  const std::size_t groups = report.stacks.groups.size();
+  return fmt::format("what {} process{} of job {} do{}, in {} group{}:", of,
+                     report.processes == 1 ? "" : "es", report.job, report.processes == 1 ? "es" : "", groups,
+                     groups == 1 ? "" : "s");
+}
+
+}  // namespace
+
+/// The deepest tree that fits; of one that is too wide, the largest groups and the smallest.
+std::vector<std::string> stack_lines(const StackReport& report) {
+  const StackNode tree = stack_tree(report.stacks);
+  if (tree.processes == 0) return {fmt::format("no process of job {} runs", report.job)};
+  std::vector<std::string> lines;
+  for (std::size_t deepest = wire::kMostStackFrames; deepest > 0; --deepest) {
+    Lines all{report, deepest - 1};
+    for (const StackNode& child : tree.children) all.add(child, 0);
+    lines = all.take();
+    if (lines.size() < kMostStackLines) break;
+    deepest = std::min(deepest, std::size_t{16});
+  }
+  if (const std::size_t most = kMostStackLines - 1; lines.size() > most) {
+    const std::size_t left_out = lines.size() - most + 1;
+    const auto from = lines.begin() + static_cast<std::ptrdiff_t>(most / 2);
+    lines.erase(from, from + static_cast<std::ptrdiff_t>(left_out));
+    lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(most / 2),
+                 fmt::format("... {} lines left out (++stack-trees JOB ++format json has them)", left_out));
+  }
+  lines.insert(lines.begin(), headline(report, tree));
+  return lines;
+}
+
+}  // namespace charmtree

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "charmrun/running_jobs.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+
+#include "charmrun/machinery.hpp"
+#include "charmrun/report/stack_tree.hpp"
+#include "charmrun/session/attach.hpp"
+#include "charmrun/session/ccs_client.hpp"
+#include "charmrun/session/order_listener.hpp"
+#include "charmrun/session/session_client.hpp"
+#include "charmrun/session/stack_listener.hpp"
+#include "charmrun/session/status_listener.hpp"
+#include "charmrun/session/status_text.hpp"
+#include "charmrun/told.hpp"
+#include "tree/base/exit_status.hpp"
+#include "tree/io/clock.hpp"
+#include "tree/io/surroundings.hpp"
+#include "tree/wire/words.hpp"
+
+namespace charmtree {
+
+namespace {
+
+/// ++list, ++status.
+int show_running(const Options& options) {
+  ::signal(SIGPIPE, SIG_IGN);
+  const auto place = open_events(options);
+  if (!place) return complain(place.error()), kLauncherFailed;
+  const std::vector<std::string> answers = ask_running_jobs();
+  if (options.mode == Mode::list) {
+    const std::vector<RootlessJob> rootless = rootless_jobs(answers);
+    const std::int64_t now = io::wall_ms();
+    const std::string here = io::own_host_name();
+    return tell(*place, list_text(answers) + rootless_text(rootless, now, here),
+                list_json(answers, rootless, now, here), 0);
+  }
+  const auto chosen = choose_job(answers, options.program);
+  if (!chosen) return complain(chosen.error()), kLauncherFailed;
+  return tell(*place, status_text(*chosen), *chosen, 0);
+}
+
+/// ++ccs.
+int ask_handler(const Options& options) {
+  auto question = read_ccs_question(options.arguments);
+  if (!question) return complain(question.error()), kLauncherFailed;
+  if (question->data_from_stdin) {
+    std::array<char, 64U << 10> part;
+    for (std::size_t got = 0; (got = std::fread(part.data(), 1, part.size(), stdin)) > 0;)
+      question->request.data.append(part.data(), got);
+  }
+  auto reply = ask_ccs(*question, options.ccs.keys);
+  if (!reply) return complain(reply.error()), kLauncherFailed;
+  if (!*reply) return 0;
+  const std::string text = show_reply(std::move(**reply), ::isatty(STDOUT_FILENO) == 1);
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  return written && std::fflush(stdout) == 0 ? 0 : kLauncherFailed;
+}
+
+/// ++end.
+int run_end(const Options& options) {
+  const auto id = choose_session(ask_running_jobs(), options.program);
+  if (!id) return complain(id.error()), kLauncherFailed;
+  const auto ended = end_session(*id);
+  return ended ? 0 : (complain(ended.error()), kLauncherFailed);
+}
+
+/// What ++kill and ++detach say to a job that is left to itself.
+Error nobody_for(const Options& options, const Error& error) {
+  const auto id = choose_tree(kept_trees(tree_folder()), options.program);
+  if (options.program.empty() || !id) return error;
+  return {Errc::bad_input, Phase::options, fmt::format("job {} has no charmrun that answers here", *id),
+          options.mode == Mode::kill
+              ? fmt::format("charmrun ++attach {} takes it over; Ctrl-C ends it there", *id)
+              : "charmrun ++list shows how long it waits for one"};
+}
+
+/// ++kill, ++detach.
+int run_order(const Options& options) {
+  const std::vector<std::string> answers = ask_running_jobs();
+  const auto chosen = choose_job(answers, options.program);
+  if (!chosen) return complain(nobody_for(options, chosen.error())), kLauncherFailed;
+  const bool kill = options.mode == Mode::kill;
+  const std::string id = id_of(*chosen);
+  if (is_session(*chosen) && !kill) {
+    complain({Errc::bad_input, Phase::options, "a session ends with its charmrun",
+              "charmrun ++session ++background leaves it to itself"});
+    return kLauncherFailed;
+  }
+  const auto done =
+      is_session(*chosen) ? end_session(id) : give_order(id, kill ? Order::kill : Order::detach);
+  return done ? 0 : (complain(done.error()), kLauncherFailed);
+}
+
+/// ++draw.
+Result<StackFormat> format_of(const std::string& file) {
+  if (file.ends_with(".svg")) return StackFormat::svg;
+  if (file.ends_with(".dot")) return StackFormat::dot;
+  return Error{Errc::bad_input, Phase::options,
+               fmt::format("++draw {}: unknown kind of file", quotable(file)),
+               "use a name that ends in .svg (picture) or .dot (STATview, dot)"};
+}
+
+/// ++stack-trees.
+int show_stack_trees(const Options& options) {
+  ::signal(SIGPIPE, SIG_IGN);
+  const std::string& drawing = options.view.draw;
+  const auto format = drawing.empty() ? Result<StackFormat>{StackFormat::text} : format_of(drawing);
+  if (!format) return complain(format.error()), kLauncherFailed;
+  const auto place = open_events(options);
+  if (!place) return complain(place.error()), kLauncherFailed;
+  const auto chosen = choose_job(ask_running_jobs(), options.program);
+  if (!chosen) return complain(chosen.error()), kLauncherFailed;
+  const auto answer = ask_stacks(id_of(*chosen), options.view.all_frames);
+  if (!answer) return complain(answer.error()), kLauncherFailed;
+  const StackReport report{answer->job, answer->processes, answer->hosts, answer->stacks};
+  if (!drawing.empty()) {
+    std::ofstream file(drawing, std::ios::binary | std::ios::trunc);
+    file << show_stacks(report, *format);
+    if (!file.flush())
+      return complain({Errc::bad_input, Phase::options, "cannot write " + quotable(drawing), {}}),
+             kLauncherFailed;
+  }
+  return tell(*place, show_stacks(report, StackFormat::text), show_stacks(report, StackFormat::json), 0);
+}
+
+}  // namespace
+
+int ask_running_job(const Options& options) {
+  switch (options.mode) {
+    case Mode::ccs:
+      return ask_handler(options);
+    case Mode::stack_trees:
+      return show_stack_trees(options);
+    case Mode::end:
+      return run_end(options);
+    case Mode::detach:
+    case Mode::kill:
+      return run_order(options);
+    default:
+      return show_running(options);
+  }
+}
+
+}  // namespace charmtree

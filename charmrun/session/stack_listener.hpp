@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where `charmrun ++stack-trees` finds the root of a running job: an abstract unix-domain socket, as that of
+// ++status (charmrun/session/status_listener.hpp). Whoever connects, if the same user, says one letter and
+// gets what all processes do, and the end of the connection. Both ends check whose the other is.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tree/base/result.hpp"
+#include "tree/io/asio.hpp"
+#include "tree/io/listener.hpp"
+#include "tree/turn/events.hpp"
+
+namespace charmtree {
+
+/// What a root answers.
+struct StackAnswer {
+  std::string job;
+  std::uint32_t processes = 0;
+  std::vector<Host> hosts;  // their names, and which processes they have
+  wire::Stacks stacks;
+};
+
+/// Without stacks.
+StackAnswer stack_answer(const wire::JobSpec& job, const std::vector<Host>& hosts);
+
+class StackListener {
+public:
+  /// Who is being answered at a time.
+  static constexpr std::size_t kMost = 16;
+
+  /// `ask` is called from the loop, and answered by seen(); `describe` gives the answer without its stacks.
+  using Ask = std::function<void(proto::StacksAsked)>;
+  using Describe = std::function<StackAnswer()>;
+  StackListener(io::asio::io_context& io, Ask ask, Describe describe);
+  StackListener(const StackListener&) = delete;
+  StackListener& operator=(const StackListener&) = delete;
+  ~StackListener();
+
+  /// Error spawn_failed. A job can do without.
+  Result<void> open(const std::string& job);
+  void seen(const proto::StacksSeen& stacks);
+
+private:
+  class Visitor;
+  void admit(int fd);
+
+  io::asio::io_context& io_;
+  Ask ask_;
+  Describe describe_;
+  io::Listener listener_;
+  std::uint64_t last_ = 0;
+  std::map<std::uint64_t, std::shared_ptr<Visitor>> visitors_;  // by ticket
+};
+
+/// Asks the root of that job on this machine; `raw`: with all frames. Blocks, 15 s at most. Error refused:
+/// nobody answers.
+Result<StackAnswer> ask_stacks(const std::string& job, bool raw);
+
+}  // namespace charmtree

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stacks/stacks_part.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "tree/job/host_processes.hpp"
+#include "tree/overlay/launch.hpp"
+
+namespace charmtree::proto {
+
+namespace {
+
+/// A child speaks for those below it, and for no more of them than there are.
+bool may_say(LinkId link, const wire::Stacks& stacks, const Subtree& subtree) {
+  std::uint64_t processes = 0;
+  for (const wire::StackGroup& group : stacks.groups) {
+    processes += group.processes;
+    for (const auto& range : group.which) {
+      if (!subtree.owns_processes(link, range)) return false;
+    }
+  }
+  return processes <= subtree.most_processes_of(link);
+}
+
+StackSet::Ranges ranges_of(const LocalProcesses& local) {
+  StackSet::Ranges all;
+  if (local.count > 0) all.push_back({local.first, local.first + local.count - 1});
+  for (const std::uint32_t process : local.joined) all.push_back({process, process});
+  return all;
+}
+
+}  // namespace
+
+void StacksPart::down(const wire::StacksWanted& wanted, Turn& turn) {
+  const Seat seat = turn.seat();
+  Open open{wanted.number, turn.real_now() + wanted.within, seat.processes != nullptr, {}, {}};
+  wire::StacksWanted below = wanted;
+  below.within = std::max(wanted.within - kLevel, Duration{kLevel});
+  seat.is_root() ? (void)(open.until += kLevel) : turn.hand_down_all(below);
+  for (const auto& [link, none] : seat.launch.subtree().links_with_processes()) {
+    const Child* child = seat.launch.find(link);
+    if (child != nullptr && child->serves()) open.below.insert(link);
+  }
+  if (open.awaits_host) turn.act(ReadStacks{wanted.number, wanted.raw, below.within});
+  open_ = std::move(open);
+}
+
+void StacksPart::on(const StacksRead& read, Turn&) {
+  if (!open_ || open_->number != read.number || !open_->awaits_host) return;
+  open_->awaits_host = false;
+  open_->stacks.add(read.stacks);
+}
+
+/// What of a process has been moved meanwhile counts as not told.
+void StacksPart::up(LinkId link, const wire::StacksUp& answer, Turn& turn) {
+  if (!open_ || open_->number != answer.number || !open_->below.contains(link)) return;
+  if (!may_say(link, answer.stacks, turn.seat().launch.subtree())) return;
+  open_->below.erase(link);
+  open_->stacks.add(answer.stacks);
+}
+
+void StacksPart::turn(Turn& turn) {
+  if (!open_) return;
+  const Seat seat = turn.seat();
+  const bool is_late = turn.real_now() >= open_->until;
+  std::erase_if(open_->below, [&](LinkId link) {
+    const Child* child = seat.launch.find(link);
+    const bool is_lost = child == nullptr || !child->serves();
+    if (is_lost || is_late)
+      open_->stacks.add_unread(seat.launch.subtree().processes_below(link),
+                               is_lost ? "its launcher is lost" : "its launcher has not answered in time");
+    return is_lost || is_late;
+  });
+  if (open_->awaits_host && is_late)
+    open_->stacks.add_unread(ranges_of(seat.processes->local()), "it could not be looked at in time");
+  else if (open_->awaits_host || !open_->below.empty())
+    return;
+  Open done = *std::exchange(open_, std::nullopt);
+  if (turn.way_up() == WayUp::open) turn.hand_up(wire::StacksUp{done.number, done.stacks.take()});
+}
+
+}  // namespace charmtree::proto

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/io/stacks/stack_helper.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <sstream>
+#include <string_view>
+
+#include "stacks/stack_frames.hpp"
+#include "stacks/stack_set.hpp"
+#include "tree/io/clock.hpp"
+#include "tree/io/host/stack_reader.hpp"
+#include "tree/io/process_tree.hpp"
+#include "tree/io/stacks/process_stack.hpp"
+#include "tree/io/surroundings.hpp"
+#include "tree/wire/message_members.hpp"
+
+namespace charmtree::io {
+
+namespace {
+
+constexpr std::size_t kMostList = 16U << 20;
+constexpr int kLooks = 3;
+/// Between two of them: what a step of a program takes, and a tick of the kernel's clock ten times.
+constexpr Duration kPause = 100ms;
+
+struct Subject {
+  std::uint32_t process;
+  pid_t pid;
+  ProcessStack stack;
+  std::vector<proto::Folded> looks = {};
+  std::string failure = {};
+  std::uint64_t computed_before = 0, computed_since = 0;
+  int running = 0, stopped = 0;  // so often
+};
+
+bool is_over(const ProcessStat& stat) {
+  return stat.parent == 0 || stat.state == 'Z' || stat.state == 'X';
+}
+
+/// One that has ended meanwhile is left out.
+void look(Subject& subject, bool raw) {
+  if (!subject.failure.empty() || subject.pid == 0) return;
+  const ProcessStat stat = stat_of(subject.pid);
+  if (is_over(stat)) return (void)(subject.pid = 0);
+  if (subject.looks.empty()) subject.computed_before = stat.computed;
+  subject.computed_since = stat.computed - subject.computed_before;
+  if (stat.state == 'R') ++subject.running;
+  if (stat.state == 'T') ++subject.stopped;
+  if (stat.state == 't') return (void)(subject.failure = "a debugger holds it");
+  auto stack = subject.stack.read();
+  if (stack) {
+    subject.looks.push_back(raw ? proto::Folded{proto::all_frames(std::move(*stack))}
+                                : proto::fold_frames(std::move(*stack)));
+  } else if (is_over(stat_of(subject.pid))) {
+    subject.pid = 0;
+  } else {
+    subject.failure = to_string(stack.error());
+  }
+}
+
+/// Where others take its processor, it still is ready to run each time.
+proto::Activity activity_of(const Subject& subject) {
+  const auto ticks = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  const std::uint64_t looked = ticks * static_cast<std::uint64_t>((kLooks - 1) * kPause / 1ms) / 1000;
+  if (subject.stopped == kLooks) return proto::Activity::stopped;
+  const bool computes = subject.running == kLooks || 2 * subject.computed_since >= looked;
+  return computes ? proto::Activity::computes : proto::Activity::none;
+}
+
+std::vector<Subject> read_subjects() {
+  std::vector<Subject> subjects;
+  const UniqueFd input{::dup(STDIN_FILENO)};
+  const auto text = read_file(input, "the list of processes", kMostList);
+  std::istringstream list{text ? *text : std::string{}};
+  std::uint32_t process = 0;
+  for (pid_t pid = 0; list >> process >> pid;) {
+    const pid_t worker = worker_of(pid);
+    subjects.push_back({process, worker, ProcessStack{worker}});
+  }
+  return subjects;
+}
+
+void wait_until(Instant time) {
+  const auto rest = std::chrono::ceil<std::chrono::milliseconds>(time - now());
+  if (rest > 0ms) ::poll(nullptr, 0, static_cast<int>(rest.count()));
+}
+
+bool put_out(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t size = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
+    if (size < 0 && errno != EINTR) return false;
+    if (size > 0) bytes.remove_prefix(static_cast<std::size_t>(size));
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<int> run_stack_helper(const std::vector<std::string>& words) {
+  constexpr std::size_t kWords = 3;
+  if (words.size() != kWords || words[1] != kStackHelperWord) return {};
+  const bool raw = words[2] == kRawFrames;
+  std::vector<Subject> subjects = read_subjects();
+  Instant next = now();
+  for (int i = 0; i < kLooks; ++i) {
+    wait_until(next);
+    next = now() + kPause;
+    for (Subject& subject : subjects) look(subject, raw);
+  }
+  proto::StackSet all;
+  for (const Subject& subject : subjects) {
+    if (!subject.failure.empty()) {
+      all.add_unread({{subject.process, subject.process}}, subject.failure);
+    } else if (subject.pid != 0 && !subject.looks.empty()) {
+      const proto::Seen seen = proto::sum_up(subject.looks, activity_of(subject));
+      all.add(subject.process, seen.frames, seen.motion);
+    }
+  }
+  return put_out(*wire::encode_whole(all.take())) ? 0 : 1;
+}
+
+}  // namespace charmtree::io
