@@ -237,6 +237,14 @@ Result<void> open_status(StatusListener& listener, const Job& job, Console& cons
   return {};
 }
 
+/// Where ++stack-trees finds the job.
+void open_stacks(StackListener& listener, const Job& job, Console& console) {
+  if (const auto opened = listener.open(job.plan.job.id); !opened)
+    console.say(proto::Tone::verbose, "++stack-trees will not find this job: " + to_string(opened.error()));
+  console.set_stack_hearer(
+      [&](std::uint64_t ticket, const StackReport& report) { listener.seen(ticket, report); });
+}
+
 /// ++kill, ++detach.
 Result<void> obey(Order order, const Job& job, io::Runner& runner, Console& console, Leaving& leaving) {
   if (order == Order::kill) return runner.dispatch(proto::UserSignal{signals::kKill}), Result<void>{};
@@ -278,11 +286,8 @@ int run_job(const Options& options, Job& job, Machinery& around, Extras& extras,
                             }};
     if (const auto opened = open_status(listener, job, console); !opened)
       return complain(opened.error()), kLauncherFailed;
-    StackListener stacks{around.io, [&](proto::StacksAsked question) { runner.dispatch(question); },
-                         [&] { return stack_answer(job.plan.job, node.hosts()); }};
-    if (const auto opened = stacks.open(job.plan.job.id); !opened)
-      console.say(proto::Tone::verbose, "++stack-trees will not find this job: " + to_string(opened.error()));
-    console.set_stack_hearer([&](const proto::StacksSeen& seen) { stacks.seen(seen); });
+    StackListener stacks{around.io, [&](proto::StacksAsked question) { runner.dispatch(question); }};
+    open_stacks(stacks, job, console);
     say_remarks(job, console);
     if (mpiexec) mpiexec->say_by([&](proto::Tone tone, const std::string& line) { console.say(tone, line); });
     Leaving leaving{around.io, extras.tree ? &*extras.tree : nullptr};
@@ -418,6 +423,8 @@ int run_session(const Options& options, const std::string& self) {
                         }};
   if (const auto opened = status.open(job->plan.job.id); !opened)
     return complain(opened.error()), kLauncherFailed;  // nobody would find it
+  StackListener stacks{around.io, [&](proto::StacksAsked question) { runner.dispatch(question); }};
+  open_stacks(stacks, *job, console);
   say_remarks(*job, console);
   proto::Finish result = conduct_session(around.io, runner);
   listener.finish(result);

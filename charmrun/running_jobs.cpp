@@ -119,7 +119,7 @@ int show_stack_trees(const Options& options) {
   if (!chosen) return complain(chosen.error()), kLauncherFailed;
   const auto answer = ask_stacks(id_of(*chosen), options.view.all_frames);
   if (!answer) return complain(answer.error()), kLauncherFailed;
-  const StackReport report{answer->job, answer->processes, answer->hosts, answer->stacks};
+  const StackReport& report = *answer;
   if (!drawing.empty()) {
     std::ofstream file(drawing, std::ios::binary | std::ios::trunc);
     file << show_stacks(report, *format);

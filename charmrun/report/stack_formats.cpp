@@ -20,7 +20,8 @@ std::string all_of(const wire::ProcessSet& which, std::uint32_t processes) {
 std::string as_json(const StackReport& report) {
   nlohmann::json groups = nlohmann::json::array();
   std::uint32_t seen = 0;
-  for (const wire::StackGroup& group : report.stacks.groups) {
+  for (std::size_t i = 0; i < report.stacks.groups.size(); ++i) {
+    const wire::StackGroup& group = report.stacks.groups[i];
     nlohmann::json frames = nlohmann::json::array();
     for (const std::uint32_t frame : group.frames) frames.push_back(visible(report.stacks.names[frame]));
     wire::ProcessSet which;
@@ -33,6 +34,7 @@ std::string as_json(const StackReport& report) {
       one["why"] = frames.empty() ? "" : frames.front();
     else
       one["frames"] = frames;
+    if (!report.hosts[i].empty()) one["hosts"] = report.hosts[i];
     groups.push_back(std::move(one));
   }
   const nlohmann::json all{

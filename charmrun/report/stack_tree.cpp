@@ -34,6 +34,28 @@ void sort(StackNode& node) {
 
 }  // namespace
 
+StackReport stack_report(const std::string& job, const proto::JobStatus& status,
+                         const std::vector<Host>& hosts, wire::Stacks stacks) {
+  StackReport report{job, status.processes, std::move(stacks), {}};
+  for (const wire::StackGroup& group : report.stacks.groups) {
+    std::vector<std::uint32_t> which;
+    for (const auto& [first, last] : group.which) {
+      for (std::uint64_t process = first; process <= last && group.processes <= kFewProcessesShown;
+           ++process) {
+        const auto number = static_cast<std::uint32_t>(process);
+        auto host = status.moved.host_of(number);
+        for (const Host& each : hosts) {
+          if (!host && number >= each.first_process && number - each.first_process < each.processes)
+            host = each.index;
+        }
+        if (host && (which.empty() || which.back() != *host)) which.push_back(*host);
+      }
+    }
+    report.hosts.push_back(which.empty() ? "" : proto::names_of(which, hosts));
+  }
+  return report;
+}
+
 StackNode stack_tree(const wire::Stacks& stacks) {
   StackNode root;
   for (const wire::StackGroup& group : stacks.groups) {
@@ -115,17 +137,9 @@ private:
   std::string ending(const wire::StackGroup& group) const {
     std::string text = group.motion == wire::Motion::unread ? " (its stack is not known)"
                                                             : fmt::format("  [{}]", word_for(group.motion));
-    constexpr std::uint32_t kFew = 3;
-    if (group.processes > kFew) return text;
-    std::vector<std::string> names;
-    for (const Host& host : report_.hosts) {
-      for (const auto& [first, last] : group.which) {
-        if (host.processes > 0 && first < host.first_process + host.processes && last >= host.first_process &&
-            (names.empty() || names.back() != host.name))
-          names.push_back(host.name);
-      }
-    }
-    return names.empty() ? text : text + " on " + wire::fold_names(names);
+    const auto number = static_cast<std::size_t>(&group - report_.stacks.groups.data());
+    const std::string& hosts = report_.hosts[number];
+    return hosts.empty() ? text : text + " on " + hosts;
   }
 
   /// A long path goes on in further lines.

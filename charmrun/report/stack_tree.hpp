@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tree/turn/job_status.hpp"
 #include "tree/wire/host.hpp"
 #include "tree/wire/stacks.hpp"
 
@@ -24,13 +25,16 @@ struct StackNode {
 /// The root has no name. `stacks` must outlive the tree.
 StackNode stack_tree(const wire::Stacks& stacks);
 
-/// What a picture of stacks is about.
+/// What is told of a job.
 struct StackReport {
   std::string job;
-  std::uint32_t processes = 0;     // of the job
-  const std::vector<Host>& hosts;  // of the job
-  const wire::Stacks& stacks;
+  std::uint32_t processes = 0;  // of the job
+  wire::Stacks stacks;
+  std::vector<std::string> hosts;  // of each group, as text; empty for those of more than kFewProcessesShown
 };
+inline constexpr std::uint32_t kFewProcessesShown = 3;
+StackReport stack_report(const std::string& job, const proto::JobStatus& status,
+                         const std::vector<Host>& hosts, wire::Stacks stacks);
 
 /// "waits", "computes", "stopped by a signal", "moves", "unread".
 std::string_view word_for(wire::Motion motion);

@@ -18,7 +18,7 @@
 #include "tree/wire/message_members.hpp"
 
 namespace charmtree::wire {
-CT_MEMBERS(StackAnswer, s.job, s.processes, s.hosts, s.stacks)
+CT_MEMBERS(StackReport, s.job, s.processes, s.stacks, s.hosts)
 }  // namespace charmtree::wire
 
 namespace charmtree {
@@ -35,19 +35,6 @@ std::string stacks_name_of(const std::string& job) {
 }
 
 }  // namespace
-
-StackAnswer stack_answer(const wire::JobSpec& job, const std::vector<Host>& hosts) {
-  StackAnswer answer{job.id, job.processes, {}, {}};
-  for (const Host& host : hosts) {
-    Host named;
-    named.index = host.index;
-    named.name = host.name;
-    named.first_process = host.first_process;
-    named.processes = host.processes;
-    answer.hosts.push_back(std::move(named));
-  }
-  return answer;
-}
 
 /// One connection, from its letter to the last byte.
 class StackListener::Visitor : public std::enable_shared_from_this<Visitor> {
@@ -107,11 +94,8 @@ private:
   bool attached_ = true;
 };
 
-StackListener::StackListener(io::asio::io_context& io, Ask ask, Describe describe)
-    : io_(io),
-      ask_(std::move(ask)),
-      describe_(std::move(describe)),
-      listener_(io, [this](int fd, io::Listener::Peer) { admit(fd); }) {}
+StackListener::StackListener(io::asio::io_context& io, Ask ask)
+    : io_(io), ask_(std::move(ask)), listener_(io, [this](int fd, io::Listener::Peer) { admit(fd); }) {}
 
 StackListener::~StackListener() {
   for (const auto& [ticket, visitor] : visitors_) visitor->detach();
@@ -132,14 +116,12 @@ void StackListener::admit(int fd) {
   visitors_.emplace(ticket, std::make_shared<Visitor>(*this, ticket, fd)).first->second->begin();
 }
 
-void StackListener::seen(const proto::StacksSeen& stacks) {
-  const auto visitor = visitors_.find(stacks.asker.ticket);
-  if (stacks.asker.why != proto::StacksFor::Why::asked || visitor == visitors_.end()) return;
-  StackAnswer answer = describe_();
-  answer.stacks = stacks.stacks;
+void StackListener::seen(std::uint64_t ticket, const StackReport& report) {
+  const auto visitor = visitors_.find(ticket);
+  if (visitor == visitors_.end()) return;
   std::shared_ptr<Visitor> {
     visitor->second
-    } -> answer(wire::make_greeting() + *wire::encode_whole(answer));
+    } -> answer(wire::make_greeting() + *wire::encode_whole(report));
 }
 
 namespace {
@@ -163,7 +145,7 @@ std::optional<std::string> hear_answer(int fd) {
 
 }  // namespace
 
-Result<StackAnswer> ask_stacks(const std::string& job, bool raw) {
+Result<StackReport> ask_stacks(const std::string& job, bool raw) {
   const Error silent{Errc::refused, Phase::connect,
                      fmt::format("the charmrun of job {} does not answer", job),
                      "is it stopped? charmrun ++list shows its pid"};
@@ -176,9 +158,9 @@ Result<StackAnswer> ask_stacks(const std::string& job, bool raw) {
     return Error{Errc::refused, Phase::run, fmt::format("job {} has ended meanwhile", job), {}};
   const std::string greeting = wire::make_greeting();
   auto answer = text->starts_with(greeting)
-                    ? wire::decode_whole<StackAnswer>(std::string_view{*text}.substr(greeting.size()))
+                    ? wire::decode_whole<StackReport>(std::string_view{*text}.substr(greeting.size()))
                     : std::nullopt;
-  if (!answer)
+  if (!answer || answer->hosts.size() != answer->stacks.groups.size())
     return Error{Errc::refused, Phase::run, fmt::format("the charmrun of job {} is of another version", job),
                  "use the same one for both"};
   return std::move(*answer);

@@ -9,8 +9,8 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
+#include "charmrun/report/stack_tree.hpp"
 #include "tree/base/result.hpp"
 #include "tree/io/asio.hpp"
 #include "tree/io/listener.hpp"
@@ -18,33 +18,22 @@
 
 namespace charmtree {
 
-/// What a root answers.
-struct StackAnswer {
-  std::string job;
-  std::uint32_t processes = 0;
-  std::vector<Host> hosts;  // their names, and which processes they have
-  wire::Stacks stacks;
-};
-
-/// Without stacks.
-StackAnswer stack_answer(const wire::JobSpec& job, const std::vector<Host>& hosts);
-
 class StackListener {
 public:
   /// Who is being answered at a time.
   static constexpr std::size_t kMost = 16;
 
-  /// `ask` is called from the loop, and answered by seen(); `describe` gives the answer without its stacks.
+  /// `ask` is called from the loop, and answered by seen().
   using Ask = std::function<void(proto::StacksAsked)>;
-  using Describe = std::function<StackAnswer()>;
-  StackListener(io::asio::io_context& io, Ask ask, Describe describe);
+  StackListener(io::asio::io_context& io, Ask ask);
   StackListener(const StackListener&) = delete;
   StackListener& operator=(const StackListener&) = delete;
   ~StackListener();
 
   /// Error spawn_failed. A job can do without.
   Result<void> open(const std::string& job);
-  void seen(const proto::StacksSeen& stacks);
+  /// To who has asked by this ticket, if it still waits.
+  void seen(std::uint64_t ticket, const StackReport& report);
 
 private:
   class Visitor;
@@ -52,7 +41,6 @@ private:
 
   io::asio::io_context& io_;
   Ask ask_;
-  Describe describe_;
   io::Listener listener_;
   std::uint64_t last_ = 0;
   std::map<std::uint64_t, std::shared_ptr<Visitor>> visitors_;  // by ticket
@@ -60,6 +48,6 @@ private:
 
 /// Asks the root of that job on this machine; `raw`: with all frames. Blocks, 15 s at most. Error refused:
 /// nobody answers.
-Result<StackAnswer> ask_stacks(const std::string& job, bool raw);
+Result<StackReport> ask_stacks(const std::string& job, bool raw);
 
 }  // namespace charmtree

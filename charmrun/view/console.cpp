@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <utility>
 
-#include "charmrun/report/stack_tree.hpp"
 #include "charmrun/view/own_line.hpp"
 #include "tree/base/exit_status.hpp"
 #include "tree/base/visible.hpp"
@@ -231,13 +230,17 @@ void Console::say(Tone tone, const std::string& line) {
 }
 
 void Console::stacks_seen(const proto::StacksSeen& stacks) {
-  if (stacks.asker.why == proto::StacksFor::Why::asked) {
-    if (hear_stacks_) hear_stacks_(stacks);
-    return;
+  show_stacks(stacks, [this](const std::string& line) { say(Tone::info, line); });
+}
+
+void Console::show_stacks(const proto::StacksSeen& seen,
+                          const std::function<void(const std::string&)>& say_line) const {
+  const StackReport report = stack_report(job_.plan.job.id, node_->status(), node_->hosts(), seen.stacks);
+  if (seen.asker.why != proto::StacksFor::Why::asked) {
+    for (const std::string& line : stack_lines(report)) say_line(line);
+  } else if (hear_stacks_) {
+    hear_stacks_(seen.asker.ticket, report);
   }
-  const wire::JobSpec& job = job_.plan.job;
-  for (const std::string& line : stack_lines({job.id, job.processes, node_->hosts(), stacks.stacks}))
-    say(Tone::info, line);
 }
 
 void Console::sign(const proto::Sign& action) {

@@ -13,6 +13,7 @@
 #include "charmrun/plan/job.hpp"
 #include "charmrun/plan/login_log.hpp"
 #include "charmrun/plan/tree_file.hpp"
+#include "charmrun/report/stack_tree.hpp"
 #include "charmrun/report/startup_record.hpp"
 #include "charmrun/view/event_writer.hpp"
 #include "charmrun/view/job_news.hpp"
@@ -52,8 +53,8 @@ public:
   /// Who signs for other launchers; without one nobody does. Must outlive the console.
   void set_signer(io::Signer& signer) { signer_ = &signer; }
 
-  /// Who gets stacks that others than the job have asked for. Must outlive the console.
-  using HearStacks = std::function<void(const proto::StacksSeen&)>;
+  /// Who gets the stacks that somebody has asked for, by the ticket. Must outlive the console.
+  using HearStacks = std::function<void(std::uint64_t ticket, const StackReport& report)>;
   void set_stack_hearer(HearStacks hear) { hear_stacks_ = std::move(hear); }
 
   void show(proto::Show action) override;
@@ -65,6 +66,9 @@ public:
   void initialised(const proto::AllInitialised& times) override { startup_.initialised(times); }
   void progress(const proto::Progress& progress) override;
   void stacks_seen(const proto::StacksSeen& stacks) override;
+  /// To who has asked; else line by line.
+  void show_stacks(const proto::StacksSeen& seen,
+                   const std::function<void(const std::string&)>& say_line) const;
   void read_input(const proto::ReadInput& action) override;
   void release_keys() override;
   void stop_self() override;

@@ -11,7 +11,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from mpi_programs import program
+from mpi_programs import program, session
 from running import Factory, answer, charm4py, compiled, error_line, run
 from test_charm4py import PROGRAMS
 from vc_job import Job, leftovers, patience
@@ -85,6 +85,20 @@ def test_behind_a_shell_it_is_the_program_that_is_shown(cluster: Factory, charmr
     job = start(hosts, charmrun, 2, 2, "sh", "-c", f"trap : USR1; {stuck} 1; true")
     assert "  1:[1] compute_for_ever  [computes] on h01\n" in answer(hosts, charmrun, "++stack-trees")
     end_well(job)
+
+
+def test_of_a_session_it_shows_what_runs_there(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(10)
+    with session(hosts, charmrun) as number:
+        assert answer(hosts, charmrun, "++stack-trees", number) == f"no process of job {number} runs\n"
+        stuck = [charmrun, "++in", number, "+p6", compiled(charmrun, "tests/cluster/stuck.c"), "2"]
+        job = Job(hosts, [0], list(map(str, stuck)))
+        job.until(lambda: job.out.count("begun") == 6, "the processes")
+        job.signal(signal.SIGQUIT)
+        job.until(lambda: "charmrun:   1:[2] compute_for_ever  [computes] on h02\n" in job.err, "the word on SIGQUIT")
+        assert "  1:[2] compute_for_ever  [computes] on h02\n" in answer(hosts, charmrun, "++stack-trees", number)
+        job.signal(signal.SIGUSR1)
+        assert job.wait() == 0, job.said()
 
 
 def test_what_is_asked_wrongly_gets_one_line(cluster: Factory, charmrun: Path) -> None:

@@ -17,11 +17,18 @@ namespace {
 std::vector<Host> four_hosts(std::uint32_t each) {
   std::vector<Host> hosts(4);
   for (std::uint32_t i = 0; i < 4; ++i) {
+    hosts[i].index = i;
     hosts[i].name = "h0" + std::to_string(i);
     hosts[i].first_process = i * each;
     hosts[i].processes = each;
   }
   return hosts;
+}
+
+StackReport told(std::uint32_t processes, const std::vector<Host>& hosts, const wire::Stacks& stacks) {
+  JobStatus status;
+  status.processes = processes;
+  return stack_report("job", status, hosts, stacks);
 }
 
 /// 16 processes on 4 hosts, one of which does something else.
@@ -41,10 +48,18 @@ wire::Stacks one_is_stuck() {
 TEST_CASE("the text shows what is common once, and where the odd one is", "[stacks]") {
   const wire::Stacks stacks = one_is_stuck();
   const std::vector<Host> hosts = four_hosts(4);
-  CHECK(stack_lines({"job", 16, hosts, stacks}) ==
+  CHECK(stack_lines(told(16, hosts, stacks)) ==
         std::vector<std::string>{"what 16 processes of job job do, in 2 groups:", "16:[0-15] main > step",
                                  "  15:[0-6,8-15] exchange > MPI_Recv  [waits]",
                                  "  1:[7] forever  [computes] on h01"});
+}
+
+TEST_CASE("of a process that was moved the host is told where it is", "[stacks]") {
+  JobStatus status;
+  status.processes = 16;
+  status.moved.move(7, 3);
+  const auto report = stack_report("job", status, four_hosts(4), one_is_stuck());
+  CHECK(report.hosts == std::vector<std::string>{"", "h03"});
 }
 
 TEST_CASE("a stack that others go on from stands by itself, and what is unknown is told", "[stacks]") {
@@ -54,13 +69,13 @@ TEST_CASE("a stack that others go on from stands by itself, and what is unknown 
   set.add_unread({{2, 9}}, "its launcher is lost");
   const wire::Stacks stacks = set.take();
   const std::vector<Host> hosts = four_hosts(3);
-  const auto lines = stack_lines({"job", 12, hosts, stacks});
+  const auto lines = stack_lines(told(12, hosts, stacks));
   CHECK(lines == std::vector<std::string>{"what 10 of 12 processes of job job do, in 3 groups:",
                                           "8:[2-9] its launcher is lost (its stack is not known)",
                                           "2:[0-1] main", "  1:[0] (here)  [moves] on h00",
                                           "  1:[1] wait  [waits] on h00"});
   const wire::Stacks none;
-  CHECK(stack_lines({"job", 12, hosts, none}) == std::vector<std::string>{"no process of job job runs"});
+  CHECK(stack_lines(told(12, hosts, none)) == std::vector<std::string>{"no process of job job runs"});
 }
 
 TEST_CASE("the text has at most 25 lines of at most 100 letters", "[stacks]") {
@@ -78,7 +93,7 @@ TEST_CASE("the text has at most 25 lines of at most 100 letters", "[stacks]") {
     for (int i = 0; i < 200; ++i) set.add(process++, {"f" + std::to_string(i)}, Motion::waits);
   }
   const wire::Stacks stacks = set.take();
-  const auto lines = stack_lines({"job", process, four_hosts(1), stacks});
+  const auto lines = stack_lines(told(process, four_hosts(1), stacks));
   CHECK(lines.size() <= kMostStackLines);
   for (const std::string& line : lines) CHECK(line.size() <= 130);
 }
@@ -89,18 +104,19 @@ TEST_CASE("names from a process cannot speak to the terminal", "[stacks]") {
   const wire::Stacks stacks = set.take();
   const std::vector<Host> hosts = four_hosts(1);
   for (const StackFormat format : {StackFormat::text, StackFormat::json, StackFormat::dot, StackFormat::svg})
-    CHECK(show_stacks({"job", 1, hosts, stacks}, format).find('\x1b') == std::string::npos);
+    CHECK(show_stacks(told(1, hosts, stacks), format).find('\x1b') == std::string::npos);
 }
 
 TEST_CASE("JSON, a graph and a picture say the same", "[stacks]") {
   const wire::Stacks stacks = one_is_stuck();
   const std::vector<Host> hosts = four_hosts(4);
-  const StackReport report{"job", 16, hosts, stacks};
+  const StackReport report = told(16, hosts, stacks);
   const auto json = nlohmann::json::parse(show_stacks(report, StackFormat::json));
   CHECK((json["seen"] == 16 && json["groups"].size() == 2));
   CHECK(json["groups"][1] == nlohmann::json{{"processes", 1},
                                             {"which", "7"},
                                             {"motion", "computes"},
+                                            {"hosts", "h01"},
                                             {"frames", {"main", "step", "forever"}}});
   const std::string dot = show_stacks(report, StackFormat::dot);
   CHECK(dot.find(R"(label="15:[0-6,8-15]", bv="[0-6,8-15]", count="15", rep="0")") != std::string::npos);
