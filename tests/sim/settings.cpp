@@ -44,7 +44,7 @@ constexpr std::array kRows{
     CT_ROW(goes_on),        CT_ROW(heartbeat),     CT_ROW(orphan_after),  CT_ROW(stop),
     CT_ROW(stop_for),       CT_ROW(spool),         CT_ROW(disk),          CT_ROW(in_place),
     CT_ROW(repairs),        CT_ROW(reruns),        CT_ROW(keep_alive),    CT_ROW(root_lost),
-    CT_ROW(away),           CT_ROW(together),      CT_ROW(unplugged),
+    CT_ROW(away),           CT_ROW(together),      CT_ROW(unplugged),     CT_ROW(asks),
 };
 #undef CT_ROW
 

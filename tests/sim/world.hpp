@@ -56,7 +56,8 @@ private:
     root_lost,
     kill_process,
     fail_process,
-    crash_process
+    crash_process,
+    asks
   };
 
   // ---- what there is
@@ -137,6 +138,7 @@ private:
   void watch(std::uint32_t id, const proto::AdoptProcess& action, Duration now);
   void watch(std::uint32_t id, const proto::LookAtClient& action, Duration now);
   void watch(std::uint32_t id, const proto::KeepTree& action, Duration now);
+  void watch(std::uint32_t id, const proto::StacksSeen& action, Duration now);
   void watch(std::uint32_t id, const proto::Finish& action, Duration now);
   template <class A>
   void watch(std::uint32_t, const A&, Duration) {}

@@ -62,6 +62,23 @@ void World::watch(std::uint32_t, const KeepTree& action, Duration) {
   kept_ = action;
 }
 
+/// A process is told of once, and by nobody but its own launcher, or those between that and the root.
+void World::watch(std::uint32_t, const StacksSeen& action, Duration) {
+  if (!is_sound(action.stacks)) checks_.wrong("stacks that make no sense");
+  wire::ProcessSet all;
+  std::uint64_t told = 0;
+  for (const wire::StackGroup& group : action.stacks.groups) {
+    told += group.processes;
+    for (const auto& range : group.which) {
+      if (!all.missing(range).empty() && all.missing(range).front() == range)
+        all.add(range);
+      else
+        checks_.wrong(fmt::format("process {} does two things", range.first));
+    }
+  }
+  if (told > job_processes()) checks_.wrong("more processes do something than there are");
+}
+
 void World::watch(std::uint32_t id, const Finish& action, Duration now) {
   if (id != root_) return;
   outcome_.status = action.status + (lies(Sabotage::mistake) ? 1 : 0);

@@ -29,7 +29,8 @@ void World::draw_faults() {
                                          {settings_.root_lost, K::root_lost},
                                          {settings_.kill_process, K::kill_process},
                                          {settings_.fail_process, K::fail_process},
-                                         {settings_.crash_process, K::crash_process}};
+                                         {settings_.crash_process, K::crash_process},
+                                         {settings_.asks, K::asks}};
   for (const auto& [count, kind] : counts) {
     for (std::uint32_t i = 0; i < whole(count); ++i)
       put_fault(random_.between(ms(settings_.from), ms(settings_.to) + 1ns), kind);
@@ -101,6 +102,9 @@ void World::strike(Fault kind, Duration now) {
       else
         struck(true, kSignalled + kInterrupt, now);
       put(now, ToNode{root_, UserSignal{kInterrupt}});
+      return;
+    case K::asks:
+      if (!is_root_awaited_) put(now, ToNode{root_, StacksAsked{{StacksFor::Why::asked, root_}, false}});
       return;
     case K::root_crash:
       is_root_gone_ = true;
