@@ -108,17 +108,17 @@ TEST_CASE("what goes up grows with the groups, not with the processes", "[stacks
 }
 
 TEST_CASE("the largest answer fits into its message", "[stacks]") {
-  StackSet set;
-  for (std::uint32_t i = 0; i < 40'000; ++i) {
-    Frames frames;
-    for (std::uint32_t depth = 0; depth < wire::kMostStackFrames; ++depth)
-      frames.push_back(std::to_string((i + depth) % 1000) + std::string(300, 'x'));
-    if (i % 100 == 0)
-      set.add(2 * i + 1'000'000'000, frames, Motion::moves);
-    else
-      set.add_unread({{2 * i + 1'000'000'000, 2 * i + 1'000'000'000}}, "why " + std::to_string(i % 50));
+  wire::StacksUp answer{UINT32_MAX, {}};
+  for (std::size_t i = 0; i < wire::kMostStackNames; ++i)
+    answer.stacks.names.push_back(std::string(wire::kMostStackName - 4, 'x') + std::to_string(1000 + i));
+  for (std::uint32_t i = 0; i < wire::kMostStackGroups; ++i) {
+    wire::StackGroup group{{}, Motion::unread, wire::kMostStackRanges, {}};
+    for (std::uint32_t frame = 0; frame < wire::kMostStackFrames; ++frame)
+      group.frames.push_back(wire::kMostStackNames - 1 - frame);
+    for (std::uint32_t range = 0; range < wire::kMostStackRanges; ++range)
+      group.which.push_back({4'000'000'000U + 2 * range, 4'000'000'000U + 2 * range});
+    answer.stacks.groups.push_back(std::move(group));
   }
-  const wire::StacksUp answer{1, set.take()};
   CHECK(is_sound(answer.stacks));
   const auto bytes = wire::encode_frames(answer);
   REQUIRE(bytes);
