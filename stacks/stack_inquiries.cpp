@@ -14,7 +14,7 @@ void StackInquiries::ask(const StacksAsked& question) {
   const auto is_same = [&](const StacksAsked& each) { return each.asker.why == why; };
   const auto behind = waiting_.begin() + (is_open_ ? 1 : 0);
   if (why != Why::asked && std::any_of(behind, waiting_.end(), is_same)) return;
-  why == Why::time_limit ? (void)waiting_.insert(behind, question) : waiting_.push_back(question);
+  waiting_.insert(why == Why::time_limit ? behind : waiting_.end(), question);
 }
 
 void StackInquiries::turn(RootTurn& turn) {

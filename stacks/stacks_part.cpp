@@ -37,7 +37,10 @@ void StacksPart::down(const wire::StacksWanted& wanted, Turn& turn) {
   Open open{wanted.number, turn.real_now() + wanted.within, seat.processes != nullptr, {}, {}};
   wire::StacksWanted below = wanted;
   below.within = std::max(wanted.within - kLevel, Duration{kLevel});
-  seat.is_root() ? (void)(open.until += kLevel) : turn.hand_down_all(below);
+  if (seat.is_root())
+    open.until += kLevel;
+  else
+    turn.hand_down_all(below);
   for (const auto& [link, none] : seat.launch.subtree().links_with_processes()) {
     const Child* child = seat.launch.find(link);
     if (child != nullptr && child->serves()) open.below.insert(link);

@@ -4,11 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
-#include <set>
 
 #include "tree/base/visible.hpp"
-#include "tree/wire/fold.hpp"
 
 namespace charmtree {
 
@@ -109,10 +106,10 @@ public:
 
   void add(const StackNode& node, std::size_t level) {
     const StackNode* last = &node;
-    std::string path = shown(node.name);
+    std::string path = visible(node.name);
     while (last->ends.empty() && last->children.size() == 1) {
       last = &last->children.front();
-      path += " > " + shown(last->name);
+      path += " > " + visible(last->name);
     }
     const bool is_end = last->children.empty() && last->ends.size() == 1;
     if (!is_end && level >= deepest_) {
@@ -132,8 +129,6 @@ public:
   std::vector<std::string> take() { return std::move(lines_); }
 
 private:
-  static std::string shown(const std::string& name) { return visible(name); }
-
   std::string ending(const wire::StackGroup& group) const {
     std::string text = group.motion == wire::Motion::unread ? " (its stack is not known)"
                                                             : fmt::format("  [{}]", word_for(group.motion));
@@ -182,19 +177,20 @@ std::vector<std::string> stack_lines(const StackReport& report) {
   const StackNode tree = stack_tree(report.stacks);
   if (tree.processes == 0) return {fmt::format("no process of job {} runs", report.job)};
   std::vector<std::string> lines;
-  for (std::size_t deepest = wire::kMostStackFrames; deepest > 0; --deepest) {
-    Lines all{report, deepest - 1};
+  // Each branch below another takes two lines at least.
+  for (std::size_t deepest = kMostStackLines / 2 + 1; deepest-- > 0;) {
+    Lines all{report, deepest};
     for (const StackNode& child : tree.children) all.add(child, 0);
     lines = all.take();
     if (lines.size() < kMostStackLines) break;
-    deepest = std::min(deepest, std::size_t{16});
   }
   if (const std::size_t most = kMostStackLines - 1; lines.size() > most) {
     const std::size_t left_out = lines.size() - most + 1;
     const auto from = lines.begin() + static_cast<std::ptrdiff_t>(most / 2);
     lines.erase(from, from + static_cast<std::ptrdiff_t>(left_out));
-    lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(most / 2),
-                 fmt::format("... {} lines left out (++stack-trees JOB ++format json has them)", left_out));
+    lines.insert(
+        lines.begin() + static_cast<std::ptrdiff_t>(most / 2),
+        fmt::format("... {} lines left out (charmrun ++stack-trees JOB ++json FILE has them)", left_out));
   }
   lines.insert(lines.begin(), headline(report, tree));
   return lines;
