@@ -10,6 +10,7 @@
 #include <cstdio>
 
 #include "tree/io/unique_fd.hpp"
+#include "tree/io/write_all.hpp"
 
 namespace charmtree {
 
@@ -21,16 +22,6 @@ bool make_folder(const std::string& path, int above) {
   if (::stat(folder.c_str(), &info) == 0) return info.st_uid == ::geteuid();
   const bool parent = folder.rfind('/') != 0 && above >= 0 && make_folder(folder, above - 1);
   return parent && ::mkdir(folder.c_str(), 0700) == 0;
-}
-
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t size = ::write(fd, text.data(), text.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(size));
-  }
-  return true;
 }
 
 }  // namespace
@@ -52,7 +43,7 @@ bool replace_file(const std::string& path, std::string_view text) {
   {
     const io::UniqueFd file{
         ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)};
-    written = file.get() >= 0 && ::fchmod(file.get(), 0600) == 0 && write_all(file.get(), text);
+    written = file.get() >= 0 && ::fchmod(file.get(), 0600) == 0 && io::write_all(file.get(), text);
   }
   if (written && ::rename(temporary.c_str(), path.c_str()) == 0) return true;
   const int error = errno;

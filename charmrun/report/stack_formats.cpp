@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "charmrun/report/stack_tree.hpp"
+#include "charmrun/report/xml_text.hpp"
 #include "tree/base/visible.hpp"
 
 namespace charmtree {
@@ -87,21 +87,6 @@ private:
   std::string text_;
   unsigned last_ = 0;
 };
-
-std::string xml_text(const std::string& name) {
-  std::string text;
-  for (const char c : visible(name)) {
-    if (c == '<')
-      text += "&lt;";
-    else if (c == '>')
-      text += "&gt;";
-    else if (c == '&')
-      text += "&amp;";
-    else
-      text += c;
-  }
-  return text;
-}
 
 /// Each function as wide as it has processes, below those that have called it.
 class Picture {

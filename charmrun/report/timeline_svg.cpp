@@ -14,6 +14,7 @@
 
 #include "charmrun/report/report.hpp"
 #include "charmrun/report/timeline.hpp"
+#include "charmrun/report/xml_text.hpp"
 #include "tree/base/visible.hpp"
 
 namespace charmtree {
@@ -41,29 +42,6 @@ constexpr std::string_view kStyle =
     ".band{fill:#f5f7fa}.grid{stroke:#e4e7eb;fill:none}.tree{stroke:#c3cbd5;fill:none}.turn{stroke:#cbd2d9;"
     "fill:none}"
     ".end{stroke:#1f2933;stroke-dasharray:3 3;fill:none}";
-
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : visible(text)) {
-    switch (c) {
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '&':
-        result += "&amp;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
-}
 
 /// At most `letters` bytes; the middle of a long ASCII name is replaced by "..".
 std::string shortened(const std::string& text, std::size_t letters) {
@@ -178,7 +156,7 @@ std::string Drawing::svg() {
   put("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "
       "{1:.0f}\">\n",
       width, height);
-  put("<title>{}</title>\n<style>{}</style>\n", escaped(headline(record_)), kStyle);
+  put("<title>{}</title>\n<style>{}</style>\n", xml_text(headline(record_)), kStyle);
   put("<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
   head();
   legend();
@@ -192,8 +170,8 @@ std::string Drawing::svg() {
 }
 
 void Drawing::head() {
-  put("<text class=\"h\" x=\"16\" y=\"32\">{}</text>\n", escaped(headline(record_)));
-  put("<text class=\"s\" x=\"16\" y=\"52\">{}</text>\n", escaped(subline(record_)));
+  put("<text class=\"h\" x=\"16\" y=\"32\">{}</text>\n", xml_text(headline(record_)));
+  put("<text class=\"s\" x=\"16\" y=\"52\">{}</text>\n", xml_text(subline(record_)));
 }
 
 void Drawing::legend() {
@@ -285,7 +263,7 @@ void Drawing::labels() {
           root && !full_rows() ? row.y - kLabelLine + height_ : row.y;  // clear of the first host's
       if (!wanted || (full_rows() ? taken.contains(y) : !has_room(y))) continue;
       taken.insert(y);
-      std::string text = root ? "root" : escaped(shortened(visible(launcher.name), kMaxLabel));
+      std::string text = root ? "root" : xml_text(shortened(visible(launcher.name), kMaxLabel));
       if (row.stands_for > 1) text += fmt::format(" <tspan class=\"m\">of {}</tspan>", row.stands_for);
       if (!full_rows() && below > 0) text += fmt::format(" <tspan class=\"m\">+{}</tspan>", below);
       put("<text{} x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", launcher.error.empty() ? "" : " class=\"e\"",
@@ -295,14 +273,14 @@ void Drawing::labels() {
 }
 
 std::string tooltip(const LauncherRecord& launcher) {
-  std::string text = launcher.host == kRootLauncher ? "root launcher" : escaped(launcher.name);
+  std::string text = launcher.host == kRootLauncher ? "root launcher" : xml_text(launcher.name);
   text += fmt::format(" - level {}, {} process{}", launcher.level, launcher.processes,
                       launcher.processes == 1 ? "" : "es");
   if (launcher.attempts > 1) text += fmt::format(", {} logins tried", launcher.attempts);
   for (const auto& segment : segments(launcher)) {
     text += fmt::format("\n{}: {}", description(segment.part), human_time(segment.end - segment.begin));
   }
-  if (!launcher.error.empty()) text += "\n" + escaped(launcher.error);
+  if (!launcher.error.empty()) text += "\n" + xml_text(launcher.error);
   return text;
 }
 
@@ -360,7 +338,7 @@ void Drawing::failure(const Row& row) {
   std::string text = visible(launcher.error);
   if (text.size() > letters) text = visible(text.substr(0, letters - 2)) + "..";
   put("<text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", inside ? "w" : "e", (inside ? from : to) + 6,
-      row.y + 3.8, escaped(text));
+      row.y + 3.8, xml_text(text));
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ private:
 PmixHelper* the_helper = nullptr;  // the library's calls carry no pointer of ours
 
 /// To the launcher; its end shows where it is read.
-void write_all(std::string_view bytes) {
+void send_all(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::send(STDIN_FILENO, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (written < 0 && errno == EINTR) continue;
@@ -115,7 +115,7 @@ void write_all(std::string_view bytes) {
 void PmixHelper::tell(const pmix::Message& message) {
   const std::string frame = pmix::encode(message);
   const std::lock_guard lock{writing_};
-  write_all(frame);
+  send_all(frame);
 }
 
 PmixHelper::Call PmixHelper::take(std::uint64_t call) {
@@ -564,7 +564,7 @@ std::optional<int> run_pmix_helper(const std::vector<std::string>& words) {
   ::signal(SIGPIPE, SIG_IGN);
   auto library = PmixLibrary::load(program);
   if (!library) {
-    write_all(pmix::encode(pmix::Failed{library.error().what, library.error().fix}));
+    send_all(pmix::encode(pmix::Failed{library.error().what, library.error().fix}));
   } else {
     PmixHelper helper{*library, folder};
     the_helper = &helper;

@@ -5,9 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <sstream>
-#include <string_view>
 
 #include "stacks/stack_frames.hpp"
 #include "stacks/stack_set.hpp"
@@ -16,6 +14,7 @@
 #include "tree/io/process_tree.hpp"
 #include "tree/io/stacks/process_stack.hpp"
 #include "tree/io/surroundings.hpp"
+#include "tree/io/write_all.hpp"
 #include "tree/wire/message_members.hpp"
 
 namespace charmtree::io {
@@ -89,15 +88,6 @@ void wait_until(Instant time) {
   if (rest > 0ms) ::poll(nullptr, 0, static_cast<int>(rest.count()));
 }
 
-bool put_out(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t size = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
-    if (size < 0 && errno != EINTR) return false;
-    if (size > 0) bytes.remove_prefix(static_cast<std::size_t>(size));
-  }
-  return true;
-}
-
 }  // namespace
 
 std::optional<int> run_stack_helper(const std::vector<std::string>& words) {
@@ -120,7 +110,7 @@ std::optional<int> run_stack_helper(const std::vector<std::string>& words) {
       all.add(subject.process, seen.frames, seen.motion);
     }
   }
-  return put_out(*wire::encode_whole(all.take())) ? 0 : 1;
+  return write_all(STDOUT_FILENO, *wire::encode_whole(all.take())) ? 0 : 1;
 }
 
 }  // namespace charmtree::io
