@@ -38,7 +38,11 @@ public:
     pid_ = 0;
   }
   pid_t pid() const { return pid_; }
-  char state() const { return stat_of(pid_).state; }
+  /// What it comes to: one that is let go runs for a moment, even to stop again.
+  char state() const {
+    while (stat_of(pid_).state == 'R') ::sched_yield();
+    return stat_of(pid_).state;
+  }
 
 private:
   [[noreturn]] static void wait() {
