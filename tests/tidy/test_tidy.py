@@ -36,6 +36,11 @@ def rules(path, body, **others):
     return {rule for found, _, rule in offences({path: text, **others}) if found == path and rule != "dead-file"}
 
 
+class Binaries(unittest.TestCase):
+    def test_what_is_no_text(self):
+        self.assertEqual(offences({"core": "\177ELF\0\0"}), {("core", 1, "binary")})
+
+
 class Layers(unittest.TestCase):
     def test_an_include_of_a_higher_layer(self):
         self.assertEqual(rules("tree/wire/a.cpp", '#include "tree/job/b.hpp"\n', **{"tree/job/b.hpp": HEADER}), {"layer"})

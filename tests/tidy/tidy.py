@@ -301,15 +301,14 @@ def files_of(root):
 
 
 def load(root):
-    sources = []
-    for path in files_of(root):
-        if b"\0" not in (root / path).read_bytes()[:4096]:
-            sources.append(Source(root, path))
-    return sources
+    return [Source(root, path) for path in files_of(root)]
 
 
 def offences(root, sources):
     """Yields (path, line, rule, message), waived ones left out."""
+    binaries = [s.path for s in sources if "\0" in s.text[:4096]]
+    yield from ((path, 1, "binary", "no text: what is built, or a core file, does not belong here") for path in binaries)
+    sources = [s for s in sources if s.path not in binaries]
     by_path = {source.path: source for source in sources}
     found = [(s.path, *offence) for s in sources for check in FILE_CHECKS for offence in check(s)]
     found += [(s.path, *offence) for s in sources for offence in check_paths(root, s)]
