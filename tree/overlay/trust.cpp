@@ -41,13 +41,19 @@ private:
   bool owns(std::uint32_t number) const {
     if constexpr (kWhat == wire::Owned::host) return subtree_.owns(link_, number);
     if constexpr (kWhat == wire::Owned::process) return subtree_.owns_process(link_, number);
-    // Output waits for credit, while its process may be moved, or get another number.
+    // Output waits for credit, while its process may be moved, or get another number. Who tells of a loss
+    // may not have heard yet who has been moved away from there.
     if constexpr (kWhat == wire::Owned::process_once) return subtree_.has_owned_process(link_, number);
   }
   template <wire::Owned kWhat>
   bool owns(wire::ProcessSet::Range range) const {
-    static_assert(kWhat == wire::Owned::process);
-    return subtree_.owns_processes(link_, range);
+    static_assert(kWhat != wire::Owned::host);
+    if (subtree_.owns_processes(link_, range)) return true;
+    if (kWhat == wire::Owned::process || range.first > range.last) return false;
+    for (std::uint64_t process = range.first; process <= range.last; ++process) {
+      if (!subtree_.has_owned_process(link_, static_cast<std::uint32_t>(process))) return false;
+    }
+    return true;
   }
   template <wire::Owned kWhat, class T>
   bool owns(const std::vector<T>& all) const {

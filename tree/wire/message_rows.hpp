@@ -152,7 +152,7 @@ inline constexpr Rows kAll{
     up<InputTaken>(judged).uncounted().to_root(),
     up<InputReturned>(judged).most(kPiece).to_root(),
     up<Stamps>(host(&Stamps::host), judged).to_root(),
-    up<LinkLost>(host(&LinkLost::host), process(&LinkLost::processes), host(&LinkLost::hosts))
+    up<LinkLost>(host(&LinkLost::host), process_once(&LinkLost::processes), host(&LinkLost::hosts))
         .most(kNumbers)
         .to_root(),
     up<Done>(host(&Done::unconfirmed)).most(kNumbers),
