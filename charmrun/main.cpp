@@ -19,6 +19,7 @@
 #include "charmrun/cli/help.hpp"
 #include "charmrun/cli/options.hpp"
 #include "charmrun/cli/user_signals.hpp"
+#include "charmrun/debug/mpir.hpp"
 #include "charmrun/doctor/diagnosis.hpp"
 #include "charmrun/doctor/doctor_console.hpp"
 #include "charmrun/launcher.hpp"
@@ -331,6 +332,7 @@ int run_root(const Options& options, const std::vector<std::string>& words) {
   if (!job) return complain(job.error()), kLauncherFailed;
   job->plan.tells_progress = Console::shows_progress(options);
   job->plan.shows_output = Console::shows_output(options);
+  job->plan.job.spawn.held = is_debugged();
   if (options.time.keep_alive) extras.tree.emplace(tree_folder(), kept_tree(options, *job, words));
 
   const auto say = [&options](proto::Tone tone, const std::string& line) { print_line(options, tone, line); };

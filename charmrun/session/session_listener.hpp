@@ -62,6 +62,7 @@ public:
   void store_host_key(std::uint32_t host, const HostKey& key) override { console_.store_host_key(host, key); }
   void record(const proto::Record& record) override { console_.record(record); }
   void progress(const proto::Progress& progress) override { console_.progress(progress); }
+  void processes_known(const proto::ProcessesKnown& known) override { console_.processes_known(known); }
   void stacks_seen(const proto::StacksSeen& stacks) override {
     console_.show_stacks(stacks, [this](const std::string& line) { say(proto::Tone::info, line); });
   }

@@ -79,6 +79,7 @@ Console::Console(io::asio::io_context& io, const Options& options, const Job& jo
     : options_(options),
       job_(job),
       started_(started),
+      mpir_(job.plan.job.id, job.plan.job.spawn.held),
       startup_(describe(options, job), job.plan.hosts, started),
       logins_(job.plan.hosts, job.plan.job.profiles),
       cpu_at_start_(cpu_time()),
@@ -212,9 +213,13 @@ void Console::release_keys() {
   if (terminal_) terminal_->give_back();
 }
 
+void Console::processes_known(const proto::ProcessesKnown& known) {
+  mpir_.add(known, node_->hosts());
+}
+
 void Console::stop_self() {
   if (terminal_) terminal_->leave();
-  ::raise(SIGSTOP);
+  if (!mpir_.show_held()) ::raise(SIGSTOP);
   tell(proto::UserSignal{SIGCONT});
 }
 

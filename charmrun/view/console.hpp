@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "charmrun/cli/options.hpp"
+#include "charmrun/debug/mpir.hpp"
 #include "charmrun/plan/job.hpp"
 #include "charmrun/plan/login_log.hpp"
 #include "charmrun/plan/tree_file.hpp"
@@ -65,6 +66,7 @@ public:
   void fence_over(const proto::FenceOver& fence) override { startup_.fence_over(fence); }
   void initialised(const proto::AllInitialised& times) override { startup_.initialised(times); }
   void progress(const proto::Progress& progress) override;
+  void processes_known(const proto::ProcessesKnown& known) override;
   void stacks_seen(const proto::StacksSeen& stacks) override;
   /// To who has asked; else line by line.
   void show_stacks(const proto::StacksSeen& seen,
@@ -115,6 +117,7 @@ private:
   io::Signer* signer_ = nullptr;
   TreeFile* tree_file_ = nullptr;
   HearStacks hear_stacks_;
+  Mpir mpir_;
   StartupRecorder startup_;
   LoginLog logins_;
   Duration cpu_at_start_;

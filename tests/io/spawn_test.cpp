@@ -11,6 +11,7 @@
 #include <csignal>
 
 #include "tests/io/ssh_fixture.hpp"
+#include "tree/io/process_tree.hpp"
 #include "tree/io/unique_fd.hpp"
 
 namespace charmtree::spawn_test {
@@ -63,6 +64,35 @@ TEST_CASE("a signal to our process group while a process is started is ours, and
   REQUIRE(::waitpid(child, &status, 0) == child);
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 1);
+}
+
+TEST_CASE("a process that is held stops before it does anything, traced by nobody, and goes on when told",
+          "[spawn]") {
+  SpawnRequest request;
+  request.program = "true";
+  request.arguments = {"true"};
+  request.environment = {"PATH=/usr/bin:/bin"};
+  request.held = true;
+  const auto pid = spawn(request);
+  REQUIRE(pid);
+  int status = 0;
+  REQUIRE(::waitpid(*pid, &status, WUNTRACED) == *pid);
+  CHECK((WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP));
+  CHECK(tracer_of(*pid) == 0);
+  CHECK(proc_file(*pid, "cmdline") == std::string{"true\0", 5});  // and not ours any more
+  ::kill(*pid, SIGCONT);
+  REQUIRE(::waitpid(*pid, &status, 0) == *pid);
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+}
+
+TEST_CASE("one that cannot be started is not waited for, held or not", "[spawn]") {
+  SpawnRequest request;
+  request.program = "/nowhere/at/all";
+  request.arguments = {"all"};
+  request.held = true;
+  const auto pid = spawn(request);
+  REQUIRE_FALSE(pid);
+  CHECK(pid.error().code == Errc::no_program);
 }
 
 }  // namespace charmtree::spawn_test

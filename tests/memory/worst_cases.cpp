@@ -67,6 +67,14 @@ private:
     out_.varint(number());
     out_.varint(number());
   }
+  /// A byte for each id.
+  void member(const ProcessIds&) {
+    out_.varint(number());
+    out_.varint(number());
+    const std::size_t ids = making_.how == Making::Long::rich ? kListInElement : 1;
+    out_.varint(ids);
+    for (std::size_t i = 0; i < ids; ++i) out_.svarint(1);
+  }
   template <Described S>
   void member(const S& value) {
     Members<S>::with(value, [this](const auto&... each) { (member(each), ...); });

@@ -106,7 +106,7 @@ void Checks::said(const proto::Say& say) {
 /// The program is not started again, since something of it may live for ever.
 void Checks::refused() {
   constexpr int kAnyStatus = 256;
-  if (settings_.heartbeat != 0 && settings_.pause == 0)
+  if (settings_.heartbeat != 0 && settings_.pause == 0 && settings_.held == 0)
     wrong("a restart was refused, though whoever is alone notices it");
   for (int status = 1; status < kAnyStatus; ++status) allowed_.insert(status);
 }

@@ -67,6 +67,7 @@ struct Settings {
   double crash = 0, cut = 0, lost = 0;   // a launcher is killed; a link is reset; a host's power goes off
   double pause = 0, pause_for = 3000;    // a launcher is stopped for so long
   double interrupt = 0, root_crash = 0;  // signals of the user's; the root is killed
+  double held = 0;                       // a debugger looks at the processes for so long before they begin
   double asks = 0;                       // somebody wants to know what all processes do
   double root_lost = 0, away = 20'000;   // or its links end, and after so long at most another takes over
   double unplugged = 0;  // a share of the hosts it does not reach when it tries for the first time

@@ -277,9 +277,12 @@ std::size_t Simulation::estimate(const wire::Message& message) const {
   if (const auto* welcome = std::get_if<wire::Welcome>(&message)) return kSmall + welcome->job->size();
   if (const auto* assign = std::get_if<wire::Assign>(&message)) return kSmall + assign->hosts.size() * kHost;
   if (const auto* table = std::get_if<wire::TableDown>(&message)) return kSmall + table->table->size();
-  if (const auto* facts = std::get_if<wire::Facts>(&message))
-    return kSmall + facts->hosts_up.size() * 3 + facts->hosts_failed.size() * kFailure +
-           facts->blocks.size() * kBlock + 2 * tuples_in(message);
+  if (const auto* facts = std::get_if<wire::Facts>(&message)) {
+    std::size_t bytes = kSmall + facts->hosts_up.size() * 3 + facts->hosts_failed.size() * kFailure +
+                        facts->blocks.size() * kBlock + 2 * tuples_in(message);
+    for (const wire::ProcessIds& told : facts->process_ids) bytes += kBlock + told.ids.size();
+    return bytes;
+  }
   return kSmall;
 }
 

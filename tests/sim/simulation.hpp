@@ -33,6 +33,11 @@ struct SimProcess {
   bool alive = false;
   bool connected = false;  // as a client, whose name is made of its number and lives_before
   bool stubborn = false;   // only SIGKILL ends it
+  bool held = false;       // it has yet to begin
+
+  /// What its kernel calls that of this number; nobody else is called so.
+  std::uint32_t id(std::uint32_t number) const { return (number + 1) * kLives + lives_before % kLives; }
+  static constexpr std::uint32_t kLives = 256;
 };
 
 class Simulation {
@@ -300,6 +305,7 @@ private:
   void perform(std::uint32_t, const proto::AllInitialised&, Duration&) {}
   void perform(std::uint32_t, const proto::Examined&, Duration&) {}
   void perform(std::uint32_t, const proto::Progress&, Duration&) {}
+  void perform(std::uint32_t, const proto::ProcessesKnown&, Duration&) {}
   void perform(std::uint32_t, const proto::StacksSeen&, Duration&) {}
   void perform(std::uint32_t, const proto::RunOver&, Duration&) {}
   void perform(std::uint32_t, const proto::KeepTree&, Duration&) {}

@@ -138,8 +138,9 @@ void Simulation::perform(std::uint32_t id, const Spawn& action, Duration& now) {
   process.launcher = id;
   process.alive = true;
   launchers_[id].started.insert(action.process);
-  put(now, ToNode{id, Spawned{action.process}});
-  begins(action.process, now);
+  process.held = action.held;
+  put(now, ToNode{id, Spawned{action.process, process.id(action.process)}});
+  if (!process.held) begins(action.process, now);
 }
 
 void Simulation::perform(std::uint32_t id, const AdoptProcess& action, Duration& now) {
@@ -152,7 +153,8 @@ void Simulation::perform(std::uint32_t id, const AdoptProcess& action, Duration&
 void Simulation::perform(std::uint32_t id, const proto::Signal& action, Duration& now) {
   if (action.process >= process_count() || process_at(action.process).launcher != id)
     return wrong(fmt::format("host {} signals a process that it has not", launchers_[id].host));
-  const SimProcess& process = process_at(action.process);
+  SimProcess& process = process_at(action.process);
+  if (action.signal == signals::kContinue && std::exchange(process.held, false)) begins(action.process, now);
   const bool is_harmless = action.signal >= signals::kContinue || action.signal == signals::kUser1;
   if (action.signal == signals::kKill || (!is_harmless && !process.stubborn))
     put(now + random_.between(0ms, kReaction), Dies{action.process, 0, action.signal, process.lives_before});
@@ -280,9 +282,15 @@ void Simulation::perform(std::uint32_t id, const Show& action, Duration& now) {
   if (action.output.wants_receipt) put(screen_free_at_, ToNode{id, Shown{action.output.process}});
 }
 
-void Simulation::perform(std::uint32_t id, const StopSelf&, Duration&) {
+void Simulation::perform(std::uint32_t id, const StopSelf&, Duration& now) {
   if (id != root_) return wrong("a launcher that is not the root stops itself");
-  if (launchers_[id].node->suspended()) stop(id);
+  if (!launchers_[id].node->suspended()) return;
+  stop(id);
+  if (settings_.held == 0) return;
+  put(now + ms(settings_.held), [this, id](Duration then) {
+    if (launchers_[id].node) turn(id, UserSignal{signals::kContinue}, then);
+    go_on(id, then);
+  });
 }
 
 void Simulation::perform(std::uint32_t id, const Finish&, Duration& now) {

@@ -33,7 +33,7 @@ RootPlan make_plan(const Settings& settings, const Hosts& hosts) {
   wire::JobSpec& job = plan.job;
   job.id = "0123456789abcdef";
   // Bytes cost time: with these the description is as long as it was when traces.txt was made.
-  job.arguments = {"ap"};
+  job.arguments = {"a"};
   job.hosts = hosts.size();
   const std::uint32_t each = whole(settings.processes);
   const std::uint32_t wanted = hosts.size() - whole(settings.spares);
@@ -51,6 +51,7 @@ RootPlan make_plan(const Settings& settings, const Hosts& hosts) {
   }
   job.starts_together =
       starts_together(settings) && whole(settings.sabotage) != static_cast<std::uint32_t>(Sabotage::haste);
+  job.spawn.held = settings.held != 0;
   job.grace = ms(settings.grace);
   job.timeout = ms(settings.timeout);
   job.heartbeat = {ms(settings.heartbeat), 1s, ms(settings.orphan_after)};
@@ -228,7 +229,7 @@ void World::finish() {
     for (int status = 0; lost_at_its_end_ && status <= kMostStatus; ++status) checks_.grazed(status);
     is_root_gone_ ? checks_.ended_without_root(end) : checks_.ended(end);
     const Duration bound =
-        kSlack + ms(settings_.grace) + ms(settings_.pause * settings_.pause_for) +
+        kSlack + ms(settings_.grace) + ms(settings_.pause * settings_.pause_for) + ms(settings_.held) +
         (settings_.lost > 0 ? ms(settings_.notice) : 0ms) +
         (is_root_gone_ ? ms(settings_.keep_alive)
                        : static_cast<int>(roots_lost_.size()) * (ms(settings_.away) + kTakeOver));

@@ -139,6 +139,7 @@ private:
   void watch(std::uint32_t id, const proto::LookAtClient& action, Duration now);
   void watch(std::uint32_t id, const proto::KeepTree& action, Duration now);
   void watch(std::uint32_t id, const proto::StacksSeen& action, Duration now);
+  void watch(std::uint32_t id, const proto::ProcessesKnown& action, Duration now);
   void watch(std::uint32_t id, const proto::Finish& action, Duration now);
   template <class A>
   void watch(std::uint32_t, const A&, Duration) {}
@@ -273,6 +274,7 @@ private:
   bool is_root_awaited_ = false;                          // another one
   bool is_doomed_ = false;                                // the root, when it next tells all something
   bool lost_at_its_end_ = false;                          // a root, while it ended the job
+  std::map<std::uint32_t, std::uint32_t> known_ids_;      // of processes, the newest told
   std::optional<proto::KeepTree> kept_;
   std::map<std::uint32_t, Duration> roots_lost_;  // when
   bool hosts_lost_ = false;                       // in place

@@ -79,6 +79,26 @@ void World::watch(std::uint32_t, const StacksSeen& action, Duration) {
   if (told > job_processes()) checks_.wrong("more processes do something than there are");
 }
 
+/// Each id is that of the process or of one that had its number before, and when all are known, none of them
+/// has begun that is held; its successor, if it was lost, has.
+void World::watch(std::uint32_t, const ProcessesKnown& action, Duration) {
+  for (const wire::ProcessIds& told : action.ids) {
+    for (std::uint32_t i = 0; i < told.ids.size(); ++i) {
+      known_ids_[told.first + i] = told.ids[i];
+      if (told.ids[i] / SimProcess::kLives != told.first + i + 1)
+        checks_.wrong(fmt::format("process {} has an id that is not its own", told.first + i));
+    }
+  }
+  if (!action.all) return;
+  for (std::uint32_t number = 0; number < action.job->processes; ++number) {
+    if (!known_ids_.contains(number))
+      checks_.wrong(fmt::format("nobody has told the id of process {}", number));
+    const Process& process = processes_[number];
+    if (action.job->spawn.held && process.alive && !process.held && process.lives_before == 0)
+      checks_.wrong(fmt::format("process {} has begun before the debugger lets it", number));
+  }
+}
+
 void World::watch(std::uint32_t id, const Finish& action, Duration now) {
   if (id != root_) return;
   outcome_.status = action.status + (lies(Sabotage::mistake) ? 1 : 0);

@@ -9,7 +9,7 @@ from pathlib import Path
 LOW = ("tree/base", "tree/wire", "tree/clients", "tree/clients/pmi", "tree/clients/pmix", "tree/turn", "tree/overlay", "tree/job")
 NODE = LOW + ("health", "ccs", "kvs", "stacks", "tree/node")
 IO = ("tree/io", "tree/io/link", "tree/io/ssh", "tree/io/host", "tree/io/user", "tree/io/mpiexec", "tree/io/pmix", "tree/io/stacks")
-VIEW = NODE + IO + ("charmrun/report", "charmrun/cli", "charmrun/plan", "charmrun/view")
+VIEW = NODE + IO + ("charmrun/report", "charmrun/cli", "charmrun/plan", "charmrun/debug", "charmrun/view")
 LAYERS = {
     "tree/base": (),
     "tree/wire": ("tree/base",),
@@ -34,9 +34,10 @@ LAYERS = {
     "tree/io/mpiexec": LOW + ("tree/io", "tree/io/link"),
     "client-lib": ("tree/base", "tree/wire"),
     "charmrun/report": NODE + IO,
+    "charmrun/debug": NODE + IO,
     "charmrun/cli": NODE + IO,
     "charmrun/plan": NODE + IO + ("charmrun/report", "charmrun/cli"),
-    "charmrun/view": NODE + IO + ("charmrun/report", "charmrun/cli", "charmrun/plan"),
+    "charmrun/view": NODE + IO + ("charmrun/report", "charmrun/cli", "charmrun/debug", "charmrun/plan"),
     "charmrun/mpiexec": NODE + IO + ("charmrun/report", "charmrun/cli", "charmrun/plan"),
     "charmrun/session": VIEW,
     "charmrun/doctor": VIEW,

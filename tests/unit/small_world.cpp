@@ -56,6 +56,7 @@ RootPlan make_plan(const Plan& plan) {
   job.reports.watched = root.tells_progress = plan.watched;
   job.loss.recovery = plan.on_loss;
   job.starts_together = plan.starts_together;
+  job.spawn.held = plan.held;
   job.session = plan.session;
   job.loss.keep_alive = plan.keep_alive;
   job.profiles.resize(1);

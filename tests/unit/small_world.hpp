@@ -99,6 +99,7 @@ struct Plan {
   bool session = false;  // without processes of its own
   Duration keep_alive{0};
   bool starts_together = false;
+  bool held = false;  // by a debugger, until user_signal(kContinue)
 };
 
 /// One try to log in, and what is to come of it. Default: it succeeds after some time.
@@ -188,6 +189,7 @@ public:
   std::vector<proto::Record> failures;  // hosts that were given up
   std::vector<wire::Checkup> checkups;
   std::vector<proto::StacksSeen> stacks;
+  std::vector<proto::ProcessesKnown> known;
   std::vector<proto::Progress> progress;
   std::size_t stops = 0;                          // of the root
   std::size_t reads = 0;                          // of the user's stdin
@@ -245,6 +247,7 @@ private:
   void watch(std::uint32_t, const proto::Sign& action) { signs.push_back(action); }
   void watch(std::uint32_t, const proto::KeepTree& action) { kept = action; }
   void watch(std::uint32_t, const proto::Examined& action) { checkups.push_back(action.checkup); }
+  void watch(std::uint32_t, const proto::ProcessesKnown& action) { known.push_back(action); }
   void watch(std::uint32_t, const proto::StacksSeen& action) { stacks.push_back(action); }
   void watch(std::uint32_t, const proto::Progress& action) { progress.push_back(action); }
   template <class A>

@@ -114,12 +114,26 @@ pid_t worker_of(pid_t root) {
   return root;
 }
 
-std::optional<uid_t> user_of(pid_t pid) {
-  constexpr std::string_view kUid = "\nUid:\t";
+namespace {
+
+/// The first number in a line of /proc/PID/status, which begins with `name`.
+std::optional<unsigned long> number_in_status(pid_t pid, std::string_view name) {
   const std::string text = proc_file(pid, "status");
-  const std::size_t at = text.find(kUid);
+  const std::string line = fmt::format("\n{}:\t", name);
+  const std::size_t at = text.find(line);
   if (at == std::string::npos) return {};
-  return static_cast<uid_t>(std::strtoul(text.c_str() + at + kUid.size(), nullptr, 10));
+  return std::strtoul(text.c_str() + at + line.size(), nullptr, 10);
+}
+
+}  // namespace
+
+std::optional<uid_t> user_of(pid_t pid) {
+  const auto uid = number_in_status(pid, "Uid");
+  return uid ? std::optional<uid_t>{static_cast<uid_t>(*uid)} : std::nullopt;
+}
+
+pid_t tracer_of(pid_t pid) {
+  return static_cast<pid_t>(number_in_status(pid, "TracerPid").value_or(0));
 }
 
 std::array<bool, 2> outputs_on(dev_t device, pid_t pid) {

@@ -34,6 +34,9 @@ ProcessStat stat_of(pid_t pid);
 /// cannot be read. Nothing: the process is gone.
 std::optional<uid_t> user_of(pid_t pid);
 
+/// Who traces it (ptrace); 0: nobody, or it is gone.
+pid_t tracer_of(pid_t pid);
+
 /// Which of stdout and stderr of the process `pid` are this character device.
 std::array<bool, 2> outputs_on(dev_t device, pid_t pid);
 

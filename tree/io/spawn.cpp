@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -34,9 +35,11 @@ namespace {
 
 enum class Step { descriptors, directory, exec, orphan, binding };
 
-struct Failure {
-  Step step = Step::exec;
+/// What the child has to say of itself.
+struct Told {
+  Step failed = Step::exec;
   int error = 0;
+  bool is_traced = false;  // by us: it stops when it has executed the program
 };
 
 /// Open files, as the limit was when this was first called.
@@ -57,7 +60,7 @@ struct Plan {
   std::vector<unsigned long> cpus;  // a mask as the kernel takes it
   int inherited, cgroup;
   pid_t parent;
-  bool dies_with_parent, fixed_addresses, on_terminal;
+  bool dies_with_parent, fixed_addresses, on_terminal, held;
 };
 
 /// Moves the descriptors to 0, 1, 2. All three are above 2 here (see lift), so no copy overwrites another's
@@ -102,10 +105,10 @@ void enter(int cgroup) {
   ::close(entry);
 }
 
-[[noreturn, gnu::noinline]] void run_child(const Plan& plan, int cgroup_to_enter, volatile Failure& failure) {
+[[noreturn, gnu::noinline]] void run_child(const Plan& plan, int cgroup_to_enter, volatile Told& told) {
   const auto fail = [&](Step step, int error) {
-    failure.step = step;
-    failure.error = error;
+    told.failed = step;
+    told.error = error;
     ::_exit(127);
   };
   if (plan.dies_with_parent) {
@@ -130,6 +133,7 @@ void enter(int cgroup) {
   sigemptyset(&none);
   ::signal(SIGPIPE, SIG_DFL);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  told.is_traced = plan.held && ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0;
   int error = ENOENT;
   for (std::size_t i = 0; plan.paths[i] != nullptr; ++i) {
     ::execve(plan.paths[i], plan.arguments.data(), plan.environment.data());
@@ -167,24 +171,31 @@ void enter(int cgroup) {
 
 /// As vfork, but the child is in its cgroup from the beginning (Linux 5.7). A process that enters one later
 /// waits until each processor has passed through the scheduler: 5 to 25 ms.
-pid_t start_in_cgroup(const Plan& plan, volatile Failure& failure) {
+pid_t start_in_cgroup(const Plan& plan, volatile Told& told) {
   clone_args how{};
   how.flags = CLONE_VM | CLONE_VFORK | CLONE_INTO_CGROUP;
   how.exit_signal = SIGCHLD;
   how.cgroup = static_cast<std::uint64_t>(plan.cgroup);
   const long pid = clone3(how);
-  if (pid == 0) run_child(plan, -1, failure);
+  if (pid == 0) run_child(plan, -1, told);
   return static_cast<pid_t>(pid);
 }
 
 /// The child's pid; -1: errno says why there is none.
-pid_t start_child(const Plan& plan, volatile Failure& failure) {
+pid_t start_child(const Plan& plan, volatile Told& told) {
   if (plan.cgroup >= 0) {
-    if (const pid_t pid = start_in_cgroup(plan, failure); pid > 0) return pid;
+    if (const pid_t pid = start_in_cgroup(plan, told); pid > 0) return pid;
   }
   const pid_t pid = ::vfork();
-  if (pid == 0) run_child(plan, plan.cgroup, failure);
+  if (pid == 0) run_child(plan, plan.cgroup, told);
   return pid;
+}
+
+/// Instead of the signal by which we are told that it has executed the program it gets one that stops it, and
+/// nobody traces it any more.
+void leave_stopped(pid_t pid) {
+  while (::waitpid(pid, nullptr, __WALL) < 0 && errno == EINTR) continue;
+  ::ptrace(PTRACE_DETACH, pid, nullptr, SIGSTOP);
 }
 
 /// As many words as it takes: cpu_set_t ends at 1024.
@@ -287,22 +298,26 @@ Result<pid_t> spawn(const SpawnRequest& request) {
   plan.dies_with_parent = request.dies_with_parent;
   plan.fixed_addresses = request.fixed_addresses;
   plan.on_terminal = request.on_terminal;
+  plan.held = request.held;
   plan.cpus = cpu_mask(request.cpus);
 
   // A handler that ran in the child would run in our memory: no signal until it has none.
   sigset_t all, before;
   sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, &before);
-  volatile Failure failure;
-  const pid_t pid = start_child(plan, failure);
+  volatile Told told;
+  const pid_t pid = start_child(plan, told);
   const int fork_error = errno;
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
   if (pid < 0)
     return Error{Errc::spawn_failed, Phase::spawn,
                  fmt::format("cannot create a process: {}", strerror(fork_error)), "see ulimit -u"};
-  if (failure.error == 0) return pid;
-  ::waitpid(pid, nullptr, 0);
-  return explain(request, failure.step, failure.error);
+  if (told.error != 0) {
+    ::waitpid(pid, nullptr, 0);
+    return explain(request, told.failed, told.error);
+  }
+  if (told.is_traced) leave_stopped(pid);
+  return pid;
 }
 
 namespace {

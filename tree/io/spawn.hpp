@@ -27,6 +27,7 @@ struct SpawnRequest {
   bool dies_with_parent = true;             // PDEATHSIG KILL
   bool fixed_addresses = false;             // no address space randomisation
   bool on_terminal = false;                 // `input` is a terminal: that of its session
+  bool held = false;                        // it stops (SIGSTOP) before the first instruction of the program
   bool at_root = false;                     // the root's machine is the only one: nothing is to be copied
   std::vector<std::uint32_t> cpus;          // PUs to be bound to; empty: those that we may use
 };

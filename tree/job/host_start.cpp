@@ -113,6 +113,8 @@ PmiPlace place_of(std::uint32_t process, const HostTurn& turn) {
 void HostStart::start(std::uint32_t number, std::vector<std::string> more_arguments, HostTurn& turn) {
   turn.own.starts(number);
   Spawn spawn{turn.own.name_of(number), std::move(more_arguments), {}, turn.own.at(number).restarts};
+  spawn.held = turn.job.spawn.held && spawn.restarts == 0 && turn.own.local().is_first(number) &&
+               !turn.own.phase().forking;
   const std::uint32_t rank = turn.own.local().rank_of(number);
   if (!bindings_.empty() && bindings_[rank].by == wire::Binding::By::launcher)
     spawn.cpus = bindings_[rank].pus;
@@ -144,13 +146,27 @@ void HostStart::on(const Spawned& event, HostTurn& turn) {
   OwnProcess& process = turn.own.at(event.process);
   if (process.state == OwnProcess::State::starting) process.state = OwnProcess::State::running;
   process.output.begin();
+  has_id(event.process, event.id, turn);
   if (process.restarts > 0 || !turn.own.local().is_first(event.process)) return;
   if (++started_ < to_spawn(turn.own) || failed_ || spawned_at_ != kNever) return;
   all_are_up(turn);
 }
 
+void HostStart::has_id(std::uint32_t number, std::uint32_t id, HostTurn& turn) {
+  turn.own.at(number).id = id;
+  if (spawned_at_ != kNever || !turn.own.local().is_first(number)) tell_ids(number, 1, turn);
+}
+
+void HostStart::tell_ids(std::uint32_t first, std::uint32_t count, HostTurn& turn) {
+  wire::ProcessIds told{turn.host, first, {}};
+  for (std::uint32_t i = 0; i < count; ++i) told.ids.push_back(turn.own.at(first + i).id);
+  const bool any = std::any_of(told.ids.begin(), told.ids.end(), [](std::uint32_t id) { return id != 0; });
+  if (any) turn.up.facts.process_ids.push_back(std::move(told));
+}
+
 void HostStart::all_are_up(HostTurn& turn) {
   spawned_at_ = turn.now;
+  tell_ids(turn.own.local().first, turn.own.local().count, turn);
   turn.up.facts.hosts_up.push_back(turn.host);
 }
 
@@ -165,7 +181,7 @@ void HostStart::on(const ProcessAdopted& event, HostTurn& turn) {
   if (process.state != OwnProcess::State::starting) return;
   if (event.found) {
     process.state = OwnProcess::State::running;
-    return;
+    return has_id(event.process, event.id, turn);
   }
   turn.own.is_gone(event.process);
   turn.up.messages.push_back(

@@ -77,6 +77,9 @@ private:
   void start_helper(HostTurn& turn);
   void start(std::uint32_t process, std::vector<std::string> more_arguments, HostTurn& turn);
   void all_are_up(HostTurn& turn);
+  void tell_ids(std::uint32_t first, std::uint32_t count, HostTurn& turn);
+  /// One that others do not wait for, or no longer.
+  void has_id(std::uint32_t process, std::uint32_t id, HostTurn& turn);
   void fail(const Error& error, HostTurn& turn);
 
   ReadyHost host_;

@@ -50,6 +50,7 @@ struct OwnProcess {
   std::optional<ClientKind> kind;  // registered with that server
   ProgramKind program = ProgramKind::plain;
   wire::Tuple tuple;
+  std::uint32_t id = 0;                       // what the kernel calls it, once it is started
   std::uint32_t restarts = 0;                 // it is not the first of its number
   bool awaited = false;                       // ... and others have one of that number in their table
   std::array<bool, kBarrierKinds> entered{};  // barriers that have not opened

@@ -26,11 +26,14 @@ public:
   const std::vector<wire::Message>& messages() const { return messages_; }
 
 private:
+  void note(const wire::ProcessIds& told);
+
   wire::ProcessSet ended_;
   std::set<std::uint32_t> exited_;
   std::vector<wire::ProcessExit> exits_;
   std::optional<wire::Code> code_;
   std::optional<std::uint32_t> first_ok_;
+  std::vector<wire::ProcessIds> process_ids_;
   std::vector<wire::Message> messages_;
 };
 

@@ -13,6 +13,7 @@ namespace charmtree::proto {
 void StartReport::take_over(StartReport& before) {
   absent_ = std::move(before.absent_);
   random_layout_ = std::move(before.random_layout_);
+  knows_all_ = before.knows_all_;
 }
 
 void StartReport::begin(Instant now) {
@@ -26,6 +27,7 @@ void StartReport::on(const wire::Facts& facts) {
   random_layout_.insert(facts.random_layout.begin(), facts.random_layout.end());
   registering_ = registering_ || facts.registered > 0;
   init_.joined(facts.joined);
+  process_ids_.insert(process_ids_.end(), facts.process_ids.begin(), facts.process_ids.end());
 }
 
 void StartReport::on(const wire::LinkLost& lost, const Judge& judge) {
@@ -57,6 +59,14 @@ void StartReport::record(Instant now, Actions& out) {
   for (wire::HostFailure& failure : failures_)
     out.push_back(Record{wire::Stamps{failure.host}, std::move(failure.error), now});
   failures_.clear();
+}
+
+bool StartReport::tell_processes(const LaunchState& launch, Actions& out) {
+  const bool all = !knows_all_ && launch.all_up();
+  if (process_ids_.empty() && !all) return false;
+  knows_all_ = knows_all_ || all;
+  out.push_back(ProcessesKnown{job_, std::exchange(process_ids_, {}), all});
+  return all;
 }
 
 /// The line by which tools of Charm++ know that its programs run, on their stdout. That of others is theirs.

@@ -34,7 +34,7 @@ public:
   void resume(bool has_table) { registering_ = has_table; }
   /// Nothing is said of it.
   void announce_nothing() {
-    announced_ = true;
+    announced_ = knows_all_ = true;
     init_.tell_nothing();
   }
 
@@ -48,6 +48,8 @@ public:
   void tell_init(const Judge& judge, Instant now, Actions& out) { init_.turn(judge, now, out); }
   /// Those that have failed since the last time.
   void record(Instant now, Actions& out);
+  /// What hosts call their processes, if they have told. True: now they have told of all, for the first time.
+  bool tell_processes(const LaunchState& launch, Actions& out);
   enum class Protocol : std::uint8_t { charm, native };
   /// All processes have registered. Once.
   void announce(Protocol protocol, Instant now, Actions& out);
@@ -65,8 +67,10 @@ private:
   Instant late_at_ = kNever;
   bool registering_ = false;  // some process has registered: there will be a table
   bool announced_ = false;
-  std::vector<wire::HostFailure> failures_;  // not yet recorded
-  std::set<std::uint32_t> lost_at_start_;    // hosts, of which that is recorded
+  std::vector<wire::ProcessIds> process_ids_;  // not yet told
+  bool knows_all_ = false;                     // they have been told
+  std::vector<wire::HostFailure> failures_;    // not yet recorded
+  std::set<std::uint32_t> lost_at_start_;      // hosts, of which that is recorded
   std::set<std::uint32_t> absent_;
   std::set<std::uint32_t> random_layout_;  // hosts of Facts::random_layout
 };

@@ -37,6 +37,8 @@ public:
   /// suspension. `can`: logins that are under way would run into their limits, so a launch is finished first.
   std::optional<bool> turn(bool is_ended, bool can);
   bool suspended() const { return suspended_; }
+  /// The job is to be suspended as if the user had stopped it.
+  void suspend() { wants_suspension_ = true; }
 
 private:
   Meaning interrupt(Stage stage, Instant now);

@@ -43,6 +43,7 @@ void RootController::turn(Instant now, Actions& out, RootOrders& orders) {
   if (judge_.wants_numbers()) number(turn, orders);
   bindings_.turn(judge_.launch().all_up(), hosts_, out);
   start_.record(now, out);
+  if (start_.tell_processes(judge_.launch(), out) && job_->spawn.held) signals_.suspend();
   deliver_table(turn, out, orders);
   resize(turn, orders);
   recover(turn, orders);
@@ -200,6 +201,7 @@ void RootController::restart(Instant now, Actions& out, RootOrders& orders) {
 std::unique_ptr<RootController> RootController::next_run(Instant now) {
   RootPlan plan = *first_plan_;
   plan.job.loss.restarts = restart_->restarts();
+  plan.job.spawn.held = false;
   plan.job.arguments.insert(plan.job.arguments.end(), plan.restart->arguments.begin(),
                             plan.restart->arguments.end());
   wire::LaunchRules& rules = plan.job.launch;

@@ -17,7 +17,8 @@ void move_append(std::vector<T>& to, std::vector<T>&& from) {
 bool has_small_news(const wire::Facts& facts) {
   return !facts.hosts_up.empty() || !facts.hosts_failed.empty() || facts.registered > 0 || facts.joined > 0 ||
          facts.ended > 0 || facts.exited_ok > 0 || !facts.who_ended.empty() || !facts.started_by.empty() ||
-         !facts.exits.empty() || facts.crash_acks > 0 || !facts.random_layout.empty() || !facts.blind.empty();
+         !facts.exits.empty() || facts.crash_acks > 0 || !facts.random_layout.empty() ||
+         !facts.blind.empty() || !facts.process_ids.empty();
 }
 }  // namespace
 
@@ -37,6 +38,7 @@ void Gather::add(wire::Facts facts, Instant now) {
   move_append(pending_.random_layout, std::move(facts.random_layout));
   move_append(pending_.blind, std::move(facts.blind));
   move_append(pending_.started_by, std::move(facts.started_by));
+  move_append(pending_.process_ids, std::move(facts.process_ids));
   if (!facts.who_ended.empty()) {
     move_append(pending_.who_ended, std::move(facts.who_ended));
     wire::fold(pending_.who_ended);

@@ -87,6 +87,14 @@ bool may_say_for_watchers(const Seat& seat, LinkId link, const wire::Facts& fact
          std::all_of(facts.started_by.begin(), facts.started_by.end(), started);
 }
 
+/// Of all processes of a host at once, or of one.
+bool may_name(const Subtree& subtree, LinkId link, const wire::ProcessIds& told) {
+  const Subtree::Entry* host = subtree.find(told.host);
+  if (!subtree.owns(link, told.host)) return false;
+  if (told.ids.size() == 1) return subtree.has_owned_process(link, told.first);
+  return told.first == host->first_process && told.ids.size() == host->processes;
+}
+
 /// Facts are about the child's own hosts and processes, none of them told twice, and no count is beyond its
 /// processes.
 bool may_say(const Seat& seat, LinkId link, const wire::Facts& facts, std::uint32_t epoch) {
@@ -114,6 +122,7 @@ bool may_say(const Seat& seat, LinkId link, const wire::Facts& facts, std::uint3
     return owned;
   };
   const auto own = [&](std::uint32_t index) { return subtree.owns(link, index); };
+  const auto named = [&](const wire::ProcessIds& told) { return may_name(subtree, link, told); };
   std::vector<std::uint32_t> answers = facts.hosts_up, blocks, exits;
   for (const wire::HostFailure& failure : facts.hosts_failed) answers.push_back(failure.host);
   for (const wire::TupleBlock& each : facts.blocks) blocks.push_back(each.host);
@@ -125,6 +134,7 @@ bool may_say(const Seat& seat, LinkId link, const wire::Facts& facts, std::uint3
          std::all_of(facts.topologies.begin(), facts.topologies.end(), topology) &&
          std::all_of(facts.random_layout.begin(), facts.random_layout.end(), own) &&
          std::all_of(facts.blind.begin(), facts.blind.end(), own) &&
+         std::all_of(facts.process_ids.begin(), facts.process_ids.end(), named) &&
          may_say_for_watchers(seat, link, facts) && (!facts.code || process(facts.code->process)) &&
          (!facts.first_ok || process(*facts.first_ok)) &&
          fits(facts.crash_acks, facts.epoch == epoch ? child.crash_acks : 0) &&

@@ -81,13 +81,16 @@ struct Prepared {
   bool blind = false;  // what our parent's host acknowledges cannot be seen; looked at only if there may be
                        // another run
 };
+/// `id`: what its kernel calls it; 0: nobody needs to know.
 struct Spawned {
   std::uint32_t process;
+  std::uint32_t id = 0;
 };
 /// Answer to AdoptProcess. `found` false: who it is does not show, and ProcessExited will not come.
 struct ProcessAdopted {
   std::uint32_t process;
   bool found;
+  std::uint32_t id = 0;
 };
 struct SpawnFailed {
   std::uint32_t process;
@@ -326,6 +329,7 @@ struct Spawn {
   CpuSet cpus = {};
   std::uint32_t restarts = 0;                 // so many have been started under its number before
   std::vector<std::string> environment = {};  // "NAME=value", beyond that of every process of the job
+  bool held = false;  // it stops before its first instruction; SIGCONT is kept from it if somebody traces it
 };
 /// Start the PMIx helper of this host, which speaks with ClientKind::pmix over a connection of its own; if it
 /// cannot be started, the connection says why.
@@ -516,6 +520,12 @@ struct Progress {
   std::vector<wire::Silence> silences;   // of processes, and their ends
   std::optional<Ending> restarted;       // this ended a run of the program, which is started again
 };
+/// Root: what hosts call processes that have been started, the newest last.
+struct ProcessesKnown {
+  std::shared_ptr<const wire::JobSpec> job;
+  std::vector<wire::ProcessIds> ids;
+  bool all = false;  // with these all that are started with the job are known, for the first time
+};
 /// Root: what all processes do.
 struct StacksSeen {
   StacksFor asker;
@@ -550,8 +560,8 @@ using AnyAction =
                  StartPmix, DescribeTopology, AdoptProcess, Signal, KillLeftovers, ClientSend, ClientClose,
                  DrainOutput, PauseOutput, PauseClient, LookAtClient, ReadStacks, SpoolWrite, SpoolRead,
                  WriteInput, RecallPipe, ResizeTerminal, ReadInput, ReleaseKeys, StopSelf, ReadHosts, Show,
-                 Say, Sign, StoreHostKey, Record, FenceOver, AllInitialised, Examined, Progress, StacksSeen,
-                 RunOver, KeepTree, Finish>;
+                 Say, Sign, StoreHostKey, Record, FenceOver, AllInitialised, Examined, Progress,
+                 ProcessesKnown, StacksSeen, RunOver, KeepTree, Finish>;
 /// One of them; see wire::Message.
 struct Action : AnyAction {
   template <OneOf<AnyAction> T>

@@ -114,6 +114,7 @@ struct SpawnRules {
   ForkClients fork_clients = ForkClients::never;
   CpuUnit bind = CpuUnit::none;  // bind them to these before they begin
   MpiService mpi;
+  bool held = false;  // each stops before its first instruction, to go on with the job: a debugger comes
   friend bool operator==(const SpawnRules&, const SpawnRules&) = default;
 };
 
@@ -144,6 +145,14 @@ struct JobSpec {
   SilenceRules silence;
   bool starts_together = false;  // no process starts before every host has answered
   bool session = false;          // other programs follow this one over the same tree (DESIGN D23)
+  /// The file of the program that a process runs on that host.
+  const std::string& file_of(const Host& host, std::uint32_t process) const {
+    const Profile& profile = profiles[host.profile];
+    const std::uint32_t number = program_of(spawn.further, process);
+    if (number == 0) return profile.program;
+    if (number <= profile.further_programs.size()) return profile.further_programs[number - 1];
+    return spawn.further[number - 1].arguments.front();
+  }
   /// Output is bytes as they come, not lines.
   bool passes_raw() const { return output.raw || (processes == 1 && !output.labelled); }
   /// The processes get their numbers when all hosts have answered or been given up.

@@ -3,6 +3,8 @@
 // in AnyMessage. A change of any of it is another protocol (kProtocol in greeting.cpp).
 #pragma once
 
+#include <utility>
+
 #include "tree/wire/charm_message.hpp"
 #include "tree/wire/describe.hpp"
 #include "tree/wire/message_limits.hpp"
@@ -98,7 +100,7 @@ CT_MEMBERS(OutputRules, s.partial_line, s.raw, s.labelled, s.spool)
 CT_MEMBERS(ReportRules, s.stamps, s.bindings, s.watched)
 CT_MEMBERS(FurtherProgram, s.first, s.arguments, s.environment, s.begins_world, s.directory)
 CT_MEMBERS(SpawnRules, s.environment, s.umask, s.further, s.runscript, s.keep_address_randomisation,
-           s.fork_clients, s.bind, s.mpi)
+           s.fork_clients, s.bind, s.mpi, s.held)
 CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.hosts, s.processes, s.pes_per_process, s.input, s.output,
            s.reports, s.spawn, s.magic, s.launch, s.timeout, s.grace, s.private_network, s.profiles,
            s.checkup, s.terminal, s.resizes, s.provision, s.loss, s.heartbeat, s.silence, s.starts_together,
@@ -154,9 +156,31 @@ CT_MEMBERS(ProcessExit, s.process, s.code, s.signal, s.core, s.registered, s.end
            s.restartable, s.refused, s.text, s.last_words, s.hung, s.asked)
 CT_MEMBERS(Code, s.process, s.code)
 CT_MEMBERS(StartedBy, s.host, s.by)
+/// Each id as its difference to the one before: mostly 1, a byte.
+inline void put(Writer& out, const ProcessIds& v) {
+  put(out, v.host);
+  put(out, v.first);
+  out.varint(v.ids.size());
+  std::int64_t before = 0;
+  for (const std::uint32_t id : v.ids) out.svarint(id - std::exchange(before, id));
+}
+inline void get(Reader& in, ProcessIds& v) {
+  get(in, v.host);
+  get(in, v.first);
+  std::vector<std::int32_t> steps;
+  get(in, steps);
+  std::int64_t id = 0;
+  v.ids.clear();
+  v.ids.reserve(steps.size());
+  for (const std::int32_t step : steps) {
+    id += step;
+    if (id < 0 || id > INT32_MAX) return in.poison();
+    v.ids.push_back(static_cast<std::uint32_t>(id));
+  }
+}
 CT_MEMBERS(Facts, s.hosts_up, s.hosts_failed, s.blocks, s.epoch, s.barrier, s.crash_acks, s.registered,
            s.joined, s.ended, s.code, s.exited_ok, s.first_ok, s.exits, s.topologies, s.random_layout,
-           s.blind, s.who_ended, s.started_by)
+           s.blind, s.who_ended, s.started_by, s.process_ids)
 CT_MEMBERS(Output, s.process, s.stream, s.wants_receipt, s.text, s.tail, s.read, s.number, s.is_oldest)
 CT_MEMBERS(ScanUp, s.process, s.format)
 CT_MEMBERS(AbortUp, s.process, s.code, s.text, s.last_words)

@@ -61,6 +61,7 @@ std::optional<Message> take_half(Message& message) {
     divided |= divide(facts->blind, rest.blind);
     divided |= divide(facts->who_ended, rest.who_ended);
     divided |= divide(facts->started_by, rest.started_by);
+    divided |= divide(facts->process_ids, rest.process_ids);
     if (divided) return rest;
   }
   return {};
@@ -86,7 +87,7 @@ bool Facts::empty() const {
   return hosts_up.empty() && hosts_failed.empty() && blocks.empty() && barrier == decltype(barrier){} &&
          crash_acks == 0 && registered == 0 && joined == 0 && ended == 0 && !code && exited_ok == 0 &&
          exits.empty() && topologies.empty() && random_layout.empty() && blind.empty() && who_ended.empty() &&
-         started_by.empty();
+         started_by.empty() && process_ids.empty();
 }
 
 Blob encode(const JobSpec& job) {

@@ -254,6 +254,12 @@ struct StartedBy {
   std::uint32_t by = 0;
   friend bool operator==(const StartedBy&, const StartedBy&) = default;
 };
+/// What its host's kernel calls each of some processes, whose numbers follow each other.
+struct ProcessIds {
+  std::uint32_t host = 0, first = 0;
+  std::vector<std::uint32_t> ids;  // 0: not known
+  friend bool operator==(const ProcessIds&, const ProcessIds&) = default;
+};
 /// What happened below, merged at every level.
 struct Facts {
   std::vector<std::uint32_t> hosts_up;  // their processes are started, or wait for Numbers
@@ -274,6 +280,7 @@ struct Facts {
   std::vector<std::uint32_t> blind;          // hosts of Prepared::blind
   std::vector<ProcessSet::Range> who_ended;  // those counted in `ended` and `exited_ok`, if names_who_ended()
   std::vector<StartedBy> started_by;         // of hosts_up and the adopted, if names_who_started()
+  std::vector<ProcessIds> process_ids;       // of processes that have been started
   bool empty() const;
 };
 /// What stands behind the last newline of a piece of output.

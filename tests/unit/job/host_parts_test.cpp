@@ -79,6 +79,59 @@ TEST_CASE("a host's processes are spawned a few at a time, and the host is up wh
   CHECK(start.spawned_at() == kNow);
 }
 
+TEST_CASE("a host tells what it calls its processes, all at once, then those that come later", "[host]") {
+  Fixture f;
+  HostStart start;
+  HostTurn turn = f.turn();
+  start.on(Prepared{0x0A000001}, turn);
+  start.spawn(turn);
+  start.on(Spawned{3, 4712}, turn);
+  start.on(Spawned{4, 4713}, turn);
+  CHECK(f.up.facts.process_ids.empty());
+  start.on(Spawned{2, 4711}, turn);
+  CHECK(f.up.facts.process_ids == std::vector<wire::ProcessIds>{{7, 2, {4711, 4712, 4713}}});
+  f.up.facts.process_ids.clear();
+  f.own.is_gone(3);
+  f.own.at(3).successor.order({.process = 3, .restarts = 1});
+  start.start_successor(3, turn);
+  start.on(Spawned{3, 4800}, turn);
+  CHECK(f.up.facts.process_ids == std::vector<wire::ProcessIds>{{7, 3, {4800}}});
+}
+
+TEST_CASE("processes are held for a debugger, but neither their successors nor who forks others", "[host]") {
+  Fixture f;
+  f.job.spawn.held = true;
+  HostStart start;
+  HostTurn turn = f.turn();
+  const auto held = [&](std::uint32_t process) {
+    for (const Action& action : f.out) {
+      const auto* spawn = std::get_if<Spawn>(&action);
+      if (spawn != nullptr && spawn->process == process) return spawn->held;
+    }
+    return false;
+  };
+  SECTION("the first of each number") {
+    start.on(Prepared{0x0A000001}, turn);
+    start.spawn(turn);
+    CHECK((held(2) && held(3)));
+    f.out.clear();
+    start.on(Spawned{2, 1}, turn);
+    f.own.is_gone(2);
+    f.own.at(2).successor.order({.process = 2, .restarts = 1});
+    start.start_successor(2, turn);
+    CHECK_FALSE(held(2));
+  }
+  SECTION("one that forks others") {
+    f.job.spawn.fork_clients = wire::ForkClients::always;
+    Prepared ready{0x0A000001};
+    ready.can_fork = true;
+    start.on(ready, turn);
+    start.spawn(turn);
+    CHECK(f.out.size() == 1);
+    CHECK_FALSE(held(2));
+  }
+}
+
 TEST_CASE("a process that cannot be spawned fails the host, once", "[host]") {
   Fixture f;
   HostStart start;

@@ -68,4 +68,14 @@ TEST_CASE("losses are told again until everybody knows of them", "[replay]") {
   CHECK(std::holds_alternative<wire::AbortUp>(replay.messages()[1]));
 }
 
+TEST_CASE("what processes are called is told again, the newest last", "[replay]") {
+  ReplayState replay;
+  wire::Facts first, later, again;
+  first.process_ids = {{1, 4, {100, 101}}};
+  later.process_ids = {{1, 5, {200}}};
+  again.process_ids = {{1, 5, {300}}};
+  for (wire::Facts* facts : {&first, &later, &again}) replay.sift(*facts);
+  CHECK(replay.facts().process_ids == std::vector<wire::ProcessIds>{{1, 4, {100, 101}}, {1, 5, {300}}});
+}
+
 }  // namespace charmtree::replay_state_test

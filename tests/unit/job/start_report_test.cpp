@@ -97,4 +97,23 @@ TEST_CASE("the start is announced once, with a warning where address layouts dif
   CHECK(start.lines().size() == 2);
 }
 
+TEST_CASE("what hosts call their processes is told as it comes, and once that these are all",
+          "[start_report]") {
+  Start start{2};
+  CHECK_FALSE(start.report.tell_processes(start.judge.launch(), start.out));
+  CHECK(start.out.empty());
+  const auto tell = [&](std::uint32_t process, bool all) {
+    wire::Facts facts;
+    facts.process_ids = {{process, process, {100 + process}}};
+    start.report.on(facts);
+    CHECK(start.report.tell_processes(start.judge.launch(), start.out) == all);
+    const auto& told = std::get<ProcessesKnown>(start.out.back());
+    CHECK((told.ids == facts.process_ids && told.all == all && told.job == start.job));
+  };
+  tell(0, false);
+  start.up({0, 1});
+  tell(1, true);
+  tell(0, false);  // another one in its place
+}
+
 }  // namespace charmtree::start_report_test

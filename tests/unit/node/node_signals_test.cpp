@@ -131,6 +131,31 @@ TEST_CASE("a suspended job stops everywhere, and its time stands still", "[signa
   forest.check_by(2, kRunning + 1000s + kTraversal);
 }
 
+TEST_CASE("a job that a debugger has started waits until that has looked, and has no time till then",
+          "[signals]") {
+  Forest forest{{.time_limit = 30s, .held = true}, GENERATE(Actor::Kind::plain, Actor::Kind::charm)};
+  forest.run(1000s);
+  CHECK_FALSE(forest.result);
+  CHECK(forest.stops == 1);
+  CHECK(forest.alive() == forest.actors.size() + 16);
+  std::vector<bool> known(forest.actors.size());
+  for (const ProcessesKnown& told : forest.known) {
+    for (const wire::ProcessIds& each : told.ids) {
+      for (std::size_t i = 0; i < each.ids.size(); ++i) known.at(each.first + i) = each.ids[i] != 0;
+    }
+  }
+  CHECK(std::count(known.begin(), known.end(), true) == static_cast<std::ptrdiff_t>(known.size()));
+  CHECK(std::count_if(forest.known.begin(), forest.known.end(),
+                      [](const ProcessesKnown& told) { return told.all; }) == 1);
+
+  forest.at(1000s, [&] { forest.user_signal(kContinue); });
+  forest.run(5000s);
+  REQUIRE(forest.result);
+  CHECK(forest.result->status == 124);
+  CHECK(forest.result_at >= 1028s);
+  for (const Actor& actor : forest.actors) CHECK(actor.signals.at(2) == kContinue);
+}
+
 TEST_CASE("a job that goes on at once is not stopped", "[signals]") {
   Forest forest;
   forest.at(kRunning, [&] { forest.user_signal(kTerminalStop); });

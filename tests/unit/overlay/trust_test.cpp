@@ -35,6 +35,42 @@ TEST_CASE("a child says nothing that is for it to hear, or that its job does not
   CHECK(trust.refusal(link, wire::Hello{kNever, 0}, 0, b));
 }
 
+TEST_CASE("who tells of a loss may not have heard yet which processes have been moved away from there",
+          "[trust]") {
+  test::PartBench b{Role::below};
+  Trust trust;
+  const LinkId first = b.child(), second = b.child();
+  const wire::LinkLost lost{0, {Errc::link_lost, Phase::run, "cut"}, {{4, 4}}};
+  CHECK_FALSE(trust.refusal(first, lost, 0, b));
+  b.launch.subtree().moved({1, 4, 1});
+  CHECK_FALSE(trust.refusal(first, lost, 0, b));
+  wire::LinkLost others = lost;
+  others.processes = {{4, 5}};
+  CHECK(trust.refusal(first, others, 0, b));
+  others.processes = {{5, 4}};
+  CHECK(trust.refusal(first, others, 0, b));
+  others.processes = {{3, UINT32_MAX}};
+  CHECK(trust.refusal(second, others, 0, b));
+}
+
+TEST_CASE("a child says what its own hosts call their processes: of all, or of one", "[trust]") {
+  test::PartBench b{Role::below};
+  Trust trust;
+  const LinkId first = b.child(), second = b.child();
+  const auto refused = [&](LinkId link, wire::ProcessIds told) {
+    wire::Facts facts;
+    facts.process_ids = {std::move(told)};
+    return trust.refusal(link, facts, 0, b).has_value();
+  };
+  CHECK_FALSE(refused(first, {0, 4, {4711}}));
+  CHECK(refused(second, {0, 4, {4711}}));
+  CHECK(refused(first, {1, 5, {4711}}));
+  CHECK(refused(first, {0, 5, {4711}}));
+  CHECK(refused(first, {0, 4, {4711, 4712}}));
+  CHECK(refused(first, {0, 4, {}}));
+  CHECK(refused(first, {77, 4, {4711}}));
+}
+
 TEST_CASE("facts are told once, and no more of them than there are processes", "[trust]") {
   test::PartBench b{Role::below};
   Trust trust;

@@ -66,6 +66,7 @@ JobSpec full_job() {
   job.output.partial_line = {100ms, 5s};
   job.output.raw = job.output.labelled = true;
   job.spawn.umask = 077;
+  job.spawn.held = true;
   job.spawn.runscript = "/run/script";
   job.spawn.further = {{7, {"./b", "x"}, {"C=3"}}};
   job.profiles = {full_profile(), full_profile()};
@@ -104,6 +105,7 @@ Facts full_facts() {
   facts.blind = {4, 5};
   facts.who_ended = {{1, 2}, {300, 300}};
   facts.started_by = {{1, 2}};
+  facts.process_ids = {{1, 4, {4711, 4712, 0, 4194304}}, {2, 8, {7}}};
   return facts;
 }
 

@@ -157,14 +157,6 @@ std::vector<std::uint32_t> HostRuntime::firsts() const {
   return processes;
 }
 
-const std::string& HostRuntime::program_of(std::uint32_t process) const {
-  const Profile& profile = job_->profiles[self_.profile];
-  const std::uint32_t number = wire::program_of(job_->spawn.further, process);
-  if (number == 0) return profile.program;
-  if (number <= profile.further_programs.size()) return profile.further_programs[number - 1];
-  return job_->spawn.further[number - 1].arguments.front();
-}
-
 const std::string& HostRuntime::directory_of(std::uint32_t process) const {
   const std::uint32_t number = wire::program_of(job_->spawn.further, process);
   const bool has_own = number > 0 && !job_->spawn.further[number - 1].directory.empty();
@@ -180,7 +172,7 @@ std::vector<std::string> HostRuntime::command_of(std::uint32_t process,
   command.insert(command.end(), profile.extra_arguments.begin(), profile.extra_arguments.end());
   command.insert(command.end(), more.begin(), more.end());
   if (!job_->spawn.runscript.empty()) {
-    command[0] = program_of(process);
+    command[0] = job_->file_of(self_, process);
     command.insert(command.begin(), job_->spawn.runscript);
   }
   return command;
@@ -189,7 +181,7 @@ std::vector<std::string> HostRuntime::command_of(std::uint32_t process,
 SpawnRequest HostRuntime::request_of(std::uint32_t process) const {
   SpawnRequest request;
   request.arguments = command_of(process);
-  request.program = job_->spawn.runscript.empty() ? program_of(process) : job_->spawn.runscript;
+  request.program = job_->spawn.runscript.empty() ? job_->file_of(self_, process) : job_->spawn.runscript;
   request.environment = environment_of(process);
   request.directory = directory_of(process);
   request.fixed_addresses = !job_->spawn.keep_address_randomisation;
@@ -200,17 +192,19 @@ SpawnRequest HostRuntime::request_of(std::uint32_t process) const {
 /// Not one that restarts its processes: they would outlive or miss the one that forked them.
 bool HostRuntime::program_can_fork() const {
   SpawnRequest request = request_of(self_.first_process);
-  request.program = program_of(self_.first_process);
+  request.program = job_->file_of(self_, self_.first_process);
   const auto file = file_to_execute(request);
   const wire::ProgramTraits traits = file ? read_traits(*file) : wire::ProgramTraits{};
   return traits.netstart && !traits.restarts && !is_by_program(job_->loss.recovery);
 }
 
 void HostRuntime::execute(const proto::Spawn& action) {
+  held_.erase(action.process);
   killed_.erase(action.process);  // one of that number before it may have been
   SpawnRequest request = request_of(action.process);
   request.arguments = command_of(action.process, action.more_arguments);
   request.cpus = action.cpus;
+  request.held = action.held;
   proto::overlay(request.environment, action.environment);
   if (const std::uint32_t restarts = job_->loss.restarts + action.restarts;
       restarts > 0 || job_->loss.recovery == wire::Recovery::in_place)
@@ -271,13 +265,15 @@ void HostRuntime::start(std::uint32_t process, SpawnRequest request, Program::Pi
   if (pmi) listener_.take(std::move(pmi->ours), proto::ClientKind::pmi, process);
   auto program = std::make_shared<Program>(io_, watch_, sink, process, *pid, std::move(pipes));
   programs_[process] = program;
-  sink_(proto::Spawned{process});
+  if (request.held) held_.insert(process);
+  sink_(proto::Spawned{process, static_cast<std::uint32_t>(*pid)});
   const bool in_place = job_->loss.recovery == wire::Recovery::in_place;
   program->start(in_place ? ChildWatch::Group::fails : ChildWatch::Group::stays);
 }
 
 void HostRuntime::execute(const proto::StartPmix&) {
-  UniqueFd helper = pmix_.start(program_of(self_.first_process), environment_, helper_folder(socket_path_));
+  UniqueFd helper =
+      pmix_.start(job_->file_of(self_, self_.first_process), environment_, helper_folder(socket_path_));
   if (!helper) return sink_(proto::SpawnFailed{self_.first_process, no_descriptors()});
   pmix_client_ = listener_.take(std::move(helper), proto::ClientKind::pmix, wire::kNoProcess);
 }
@@ -300,7 +296,8 @@ void HostRuntime::execute(const proto::ReadStacks& action) {
 
 void HostRuntime::execute(const proto::AdoptProcess& action) {
   const bool found = adopt(action);
-  sink_(proto::ProcessAdopted{action.process, found});
+  const auto id = found ? static_cast<std::uint32_t>(programs_.at(action.process)->pid()) : 0;
+  sink_(proto::ProcessAdopted{action.process, found, id});
 }
 
 /// Its parent's other children that have been adopted are not looked into again.
@@ -324,8 +321,17 @@ void HostRuntime::exited(proto::ProcessExited event, pid_t pid) {
   sink_(std::move(event));
 }
 
+/// Whoever traces a held process has it go on: it would be shown a signal that is not the program's.
+bool HostRuntime::is_for_held(const proto::Signal& action) {
+  if (action.signal == SIGTSTP || action.signal == SIGSTOP) return held_.contains(action.process);
+  if (action.signal != SIGCONT || held_.erase(action.process) == 0) return false;
+  const auto it = programs_.find(action.process);
+  return it != programs_.end() && tracer_of(it->second->pid()) != 0;
+}
+
 void HostRuntime::execute(const proto::Signal& action) {
   listener_.flush();
+  if (is_for_held(action)) return;
   if (action.signal == SIGKILL) killed_.insert(action.process);
   const auto it = programs_.find(action.process);
   if (it != programs_.end()) it->second->signal(action.signal);

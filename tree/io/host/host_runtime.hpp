@@ -75,11 +75,11 @@ private:
   void answer(proto::Prepared prepared);
   std::vector<std::string> environment_of(std::uint32_t process) const;
   std::vector<std::uint32_t> firsts() const;
-  const std::string& program_of(std::uint32_t process) const;
   const std::string& directory_of(std::uint32_t process) const;
   std::vector<std::string> command_of(std::uint32_t process, const std::vector<std::string>& more = {}) const;
   SpawnRequest request_of(std::uint32_t process) const;
   void spawn_on_terminal(std::uint32_t process, SpawnRequest request);
+  bool is_for_held(const proto::Signal& action);
   void start(std::uint32_t process, SpawnRequest request, Program::Pipes pipes);
   void exited(proto::ProcessExited event, pid_t pid);
   bool program_can_fork() const;
@@ -101,6 +101,7 @@ private:
   std::vector<JobCgroup> cgroups_;  // ours, or those that are swept
   Autopsy autopsy_;
   std::set<std::uint32_t> killed_;  // by us
+  std::set<std::uint32_t> held_;    // since they were started
   std::shared_ptr<const wire::JobSpec> job_;
   Host self_;
   std::vector<std::string> environment_;

@@ -76,6 +76,7 @@ void Runner::for_user(A& action) {
       [&](const FenceOver& a) { user_->fence_over(a); },
       [&](const AllInitialised& a) { user_->initialised(a); },
       [&](const Progress& a) { user_->progress(a); },
+      [&](const ProcessesKnown& a) { user_->processes_known(a); },
       [&](const StacksSeen& a) { user_->stacks_seen(a); },
       [&](const Examined& a) { user_->examined(a.checkup); },
       [&](const ReadInput& a) { user_->read_input(a); },

@@ -38,6 +38,7 @@ public:
   virtual void initialised(const proto::AllInitialised& /*times*/) {}
   /// Only if RootPlan::tells_progress.
   virtual void progress(const proto::Progress& /*progress*/) {}
+  virtual void processes_known(const proto::ProcessesKnown& /*known*/) {}
   virtual void stacks_seen(const proto::StacksSeen& /*stacks*/) {}
   /// Only of a checkup.
   virtual void examined(const wire::Checkup& /*checkup*/) {}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "charmrun/debug/mpir.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include "charmrun/debug/mpir_symbols.hpp"
+#include "tree/io/process_tree.hpp"
+#include "tree/io/spawn.hpp"
+
+namespace charmtree {
+
+namespace {
+
+std::vector<MPIR_PROCDESC>& table() {
+  static std::vector<MPIR_PROCDESC> all;
+  return all;
+}
+
+/// A tool may look at any time: what it is told of is there before, and until after.
+void make_room(std::size_t size) {
+  if (size <= table().size()) return;
+  std::vector<MPIR_PROCDESC> larger{table()};
+  larger.resize(size, {"", "", 0});
+  MPIR_proctable = larger.data();
+  std::swap(table(), larger);
+  MPIR_proctable_size = static_cast<int>(size);
+}
+
+/// Tools open it to read its symbols; a program that is looked for in PATH is on most hosts where it is here.
+std::string path_of(const std::string& program) {
+  io::SpawnRequest request;
+  request.program = program;
+  if (const char* path = std::getenv("PATH")) request.environment.push_back(std::string{"PATH="} + path);
+  const auto file = io::file_to_execute(request);
+  return file ? *file : program;
+}
+
+void stop() {
+  MPIR_debug_state = MPIR_DEBUG_SPAWNED;
+  MPIR_Breakpoint();
+}
+
+}  // namespace
+
+bool is_debugged() {
+  return MPIR_being_debugged != 0 || io::tracer_of(::getpid()) != 0;
+}
+
+Mpir::Mpir(std::string id, bool held) : id_(std::move(id)), held_(held) {
+  totalview_jobid = id_.c_str();
+}
+
+const char* Mpir::file(const std::string& program) {
+  const auto [at, is_new] = files_.try_emplace(program, nullptr);
+  if (is_new) at->second = keep(path_of(program));
+  return at->second;
+}
+
+void Mpir::add(const proto::ProcessesKnown& known, std::span<const Host> hosts) {
+  std::size_t size = known.job->processes;
+  for (const wire::ProcessIds& told : known.ids) size = std::max(size, told.first + told.ids.size());
+  make_room(size);
+  for (const wire::ProcessIds& told : known.ids) {
+    const Host& host = hosts[told.host];
+    for (std::uint32_t i = 0; i < told.ids.size(); ++i)
+      table()[told.first + i] = {keep(host.name), file(known.job->file_of(host, told.first + i)),
+                                 static_cast<int>(told.ids[i])};
+  }
+  if (known.all && !held_) stop();
+}
+
+bool Mpir::show_held() {
+  if (!std::exchange(held_, false)) return false;
+  stop();
+  return true;
+}
+
+}  // namespace charmtree

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What debuggers and tools find in the memory of the root: a table of all processes, from when they have been
+// started to the end of the job, in every run, and a function where they can have the root stop (MPIR). A
+// debugger that has started charmrun gets processes that have not yet begun (wire::SpawnRules::held).
+#pragma once
+
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+
+#include "tree/turn/events.hpp"
+
+namespace charmtree {
+
+/// A tool has started this process, or has stopped it since to say that it is there.
+bool is_debugged();
+
+/// There is one, since there is one table.
+class Mpir {
+public:
+  /// As in the description of the job: `id`, and whether its processes are `held` until a debugger has seen
+  /// them.
+  Mpir(std::string id, bool held);
+
+  /// `hosts` are the job's. If nothing is held, and all are known, debuggers may look now.
+  void add(const proto::ProcessesKnown& known, std::span<const Host> hosts);
+  /// The job, whose held processes have been started, waits for this: debuggers look, as long as they like.
+  /// False: nothing is held.
+  bool show_held();
+
+private:
+  const char* keep(const std::string& text) { return texts_.insert(text).first->c_str(); }
+  const char* file(const std::string& program);
+
+  std::string id_;
+  bool held_;
+  std::set<std::string> texts_;               // of the table
+  std::map<std::string, const char*> files_;  // of programs
+};
+
+}  // namespace charmtree

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MPIR: what debuggers find in charmrun, whether they start it or come later."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from running import REPOSITORY, Factory, compiled
+from test_stack_trees import end_well, start
+from vc_job import Job, leftovers, patience
+from vcluster import Cluster, Process
+
+GDB = ["gdb", "-nx", "-q", "-batch", "-iex", "set debuginfod enabled off", "-iex", "set pagination off"]
+TABLE = ["print MPIR_debug_state", "print *MPIR_proctable@MPIR_proctable_size"]
+
+
+class Row(NamedTuple):
+    host: str
+    file: str
+    pid: int
+
+
+def words(commands: list[str]) -> list[str]:
+    return [word for each in commands for word in ("-ex", each)]
+
+
+def table(out: str) -> list[Row]:
+    """What gdb has printed of it."""
+    row = re.compile(r'\{host_name = 0x\w+ "(\S+)", executable_name = 0x\w+ "(\S+)", pid = (\d+)\}')
+    return [Row(host, file, int(pid)) for host, file, pid in row.findall(out)]
+
+
+def inner(process: Process) -> int:
+    """What its own host calls it."""
+    status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii", errors="replace")
+    return int(re.search(r"^NSpid:.*\t(\d+)$", status, re.MULTILINE)[1])  # type: ignore[index]
+
+
+def root_of(job: Job) -> int:
+    return inner(next(one for one in job.running("charmrun") if one.pid == job.root.pid))
+
+
+def under_gdb(hosts: Cluster, charmrun: Path, count: int, total: int) -> tuple[Job, str]:
+    """gdb has started charmrun, and stopped where a debugger is to look; and the file for which it waits."""
+    go_on = hosts.run(0, ["mktemp", "-u", "/home/shared/go_on.XXXXXX"]).stdout.strip()
+    wait = f"shell while [ ! -e {go_on} ]; do sleep 0.05; done"
+    begin = ["break MPIR_Breakpoint", "run", *TABLE, "echo looking\\n", wait, "continue"]
+    program = ["++verbose", "++nodelist", hosts.nodelist(count), compiled(charmrun, "tests/cluster/stuck.c"), "0"]
+    argv = [*GDB, *words(begin), "--args", charmrun, f"+p{total}", *program]
+    job = Job(hosts, range(count), list(map(str, argv)))
+    job.until(lambda: "\nlooking" in job.out, "the stop")
+    return job, go_on
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_debugger_that_starts_a_job_sees_all_processes_before_they_begin(
+    cluster: Factory, charmrun: Path, count: int
+) -> None:
+    hosts = cluster(3)
+    job, go_on = under_gdb(hosts, charmrun, count, count)
+    assert "\n$1 = 1\n" in job.out, job.said()  # MPIR_DEBUG_SPAWNED
+    rows = table(job.out)
+    assert [row.host for row in rows] == hosts.names[:count]
+    assert {row.file for row in rows} == {str(compiled(charmrun, "tests/cluster/stuck.c"))}
+    held = {one.host: inner(one) for one in job.running("stuck")}
+    assert [row.pid for row in rows] == [held[host] for host in range(count)]
+    job.until(lambda: {one.state for one in job.running("stuck")} == {"T"}, "the processes, held,")
+    assert "begun" not in job.out
+    # One of them is taken by a debugger of its own, to which a stopped process says so first: it need not obey.
+    look = ["break main", "continue", "signal 0", "bt"]
+    frames = hosts.run(0, [*GDB, "-p", str(rows[0].pid), *words(look)], timeout=patience(60))
+    assert " main (" in frames.stdout, frames
+    hosts.run(0, ["touch", go_on], check=True)
+    job.until(lambda: job.out.count("begun") == count, "the processes")
+    for one in job.running("stuck"):
+        os.kill(one.pid, signal.SIGUSR1)
+    assert job.wait() == 0, job.said()
+    assert "exited normally" in job.out
+    assert leftovers([job]) == []
+
+
+def test_debuggers_come_and_go_while_a_job_runs(cluster: Factory, charmrun: Path) -> None:
+    """The second one keeps the root for longer than launchers wait for one that is gone."""
+    hosts = cluster(3)
+    job = start(hosts, charmrun, 3, 6, "++orphan-after", "2", compiled(charmrun, "tests/cluster/stuck.c"), 5)
+    root = root_of(job)
+    for more in ([], ["shell sleep 5"]):
+        seen = hosts.run(0, [*GDB, "-p", str(root), *words([*TABLE, *more])], timeout=patience(60))
+        rows = table(seen.stdout)
+        assert [row.host for row in rows] == [name for name in hosts.names[:3] for _ in range(2)], seen
+        there = {(hosts.names[one.host], inner(one)) for one in job.running("stuck")}
+        assert {(row.host, row.pid) for row in rows} == there
+    stuck = hosts.run(2, [*GDB, "-p", str(rows[5].pid), "-ex", "bt"], timeout=patience(60))
+    assert "compute_for_ever" in stuck.stdout, stuck
+    end_well(job)
+
+
+def test_the_table_tells_of_a_process_that_is_started_again(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(2)
+    job = start(hosts, charmrun, 2, 2, "++on-failure", "restart", compiled(charmrun, "tests/cluster/stuck.c"), 9)
+    victim = next(one for one in job.running("stuck") if one.host == 1)
+    os.kill(victim.pid, signal.SIGKILL)
+    job.until(lambda: job.out.count("begun") == 3, "its successor")
+    seen = hosts.run(0, [*GDB, "-p", str(root_of(job)), *words(TABLE)], timeout=patience(60))
+    successor = next(one for one in job.running("stuck") if one.host == 1)
+    assert table(seen.stdout)[1][2] == inner(successor) and successor.pid != victim.pid, seen
+    end_well(job)
+
+
+def test_a_stripped_charmrun_is_found_by_debuggers(charmrun: Path, tmp_path: Path) -> None:
+    """Of a file that is not relocated, in its dynamic table: both are what tools need (LaunchMON, STAT)."""
+    stripped = tmp_path / "charmrun"
+    shutil.copy(charmrun, stripped)
+    subprocess.run(["strip", "-s", stripped], check=True)
+    assert re.search(r"Type:\s+EXEC", subprocess.check_output(["readelf", "-h", stripped], text=True))
+    dynamic = subprocess.check_output(["nm", "-D", "--defined-only", stripped], text=True)
+    told = sorted(line.split()[2] for line in dynamic.splitlines() if "MPIR" in line or "totalview" in line)
+    assert told == [
+        "MPIR_Breakpoint", "MPIR_acquired_pre_main", "MPIR_being_debugged", "MPIR_debug_state",
+        "MPIR_force_to_main", "MPIR_i_am_starter", "MPIR_partial_attach_ok", "MPIR_proctable",
+        "MPIR_proctable_size", "totalview_jobid",
+    ]  # fmt: skip
+    begin = ["break MPIR_Breakpoint", "run", "print *(int*)&MPIR_proctable_size", "continue"]
+    argv = [*GDB, *words(begin), "--args", stripped, "++local", "+p2", "echo", "hello"]
+    done = subprocess.run(argv, cwd=REPOSITORY, capture_output=True, text=True, timeout=patience(60), check=True)
+    assert "$1 = 2" in done.stdout and done.stdout.count("hello") == 2, done
