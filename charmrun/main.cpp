@@ -465,8 +465,7 @@ int run(const std::vector<std::string>& arguments) {
   const auto line = read_command_line(arguments);
   if (!line) return complain(line.error()), kLauncherFailed;
   const Options& options = line->options;
-  if (options.help) return std::fputs(line->help.c_str(), stdout), 0;
-  if (options.version) return std::fputs(version_text().c_str(), stdout), 0;
+  if (options.help || options.version) return std::fputs(line->text.c_str(), stdout), 0;
   switch (options.mode) {
     case Mode::plan:
       return show_plan(options, arguments[0]);

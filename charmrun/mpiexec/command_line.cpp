@@ -28,6 +28,12 @@ Result<std::vector<mpiexec::SlotHost>> hosts_of(const mpiexec::Line& line) {
   return mpiexec::read_host_file(*text, line.host_file);
 }
 
+Result<std::string> read_programs(const std::string& path) {
+  auto text = io::read_file(path, kMaxNodelistBytes);
+  if (!text) return Error{Errc::bad_input, Phase::options, text.error().what};
+  return text;
+}
+
 /// What mpiexec would do where nobody says on which hosts: all runs on this machine.
 Result<Options> options_of(mpiexec::Line line, const std::string& name) {
   std::vector<mpiexec::SlotHost> hosts;
@@ -63,13 +69,13 @@ Result<Options> options_of(mpiexec::Line line, const std::string& name) {
 }
 
 Result<CommandLine> as_mpiexec(const std::vector<std::string>& argv) {
-  auto line = mpiexec::read_line(argv, io::own_variable);
+  auto line = mpiexec::read_line(argv, io::own_variable, read_programs);
   if (!line) return line.error();
   if (line->help || line->version) {
     Options options;
     options.help = line->help;
     options.version = line->version;
-    return CommandLine{std::move(options), mpiexec::help_text()};
+    return CommandLine{std::move(options), line->help ? mpiexec::help_text() : mpiexec::version_text()};
   }
   const std::string directory = std::exchange(line->directory, "");
   auto options = options_of(std::move(*line), argv[0]);
@@ -81,7 +87,7 @@ Result<CommandLine> as_mpiexec(const std::vector<std::string>& argv) {
   const auto charmrun = std::filesystem::read_symlink("/proc/self/exe", failed);
   if (options->launch.launcher.empty() && !failed) options->launch.launcher = charmrun.string();
   options->process.directory = directory;
-  return CommandLine{std::move(*options), {}};
+  return CommandLine{std::move(*options)};
 }
 
 }  // namespace
@@ -90,7 +96,7 @@ Result<CommandLine> read_command_line(const std::vector<std::string>& argv) {
   if (!argv.empty() && mpiexec::is_mpiexec(argv[0])) return as_mpiexec(argv);
   auto options = parse_options(argv, option_environment());
   if (!options) return options.error();
-  return CommandLine{std::move(*options), options->help ? help_text() : ""};
+  return CommandLine{std::move(*options), options->help ? help_text() : version_text()};
 }
 
 }  // namespace charmtree

@@ -13,7 +13,7 @@ namespace charmtree {
 
 struct CommandLine {
   Options options;
-  std::string help;  // what ++help shows under this name
+  std::string text = {};  // what ++help or ++version shows under this name
 };
 
 /// Errors are bad_input, and name the word, or the line of a file.

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <sstream>
 #include <utility>
 
+#include "charmrun/cli/help.hpp"
 #include "charmrun/cli/option_table.hpp"
 #include "tree/job/environment.hpp"
 #include "tree/wire/words.hpp"
@@ -33,7 +35,8 @@ enum class Deed : std::uint8_t {
   launcher,
   mca,
   no_cleanup,
-  port,  // of PMI
+  port,      // of PMI
+  programs,  // from a file
   unused,
   unused_valued,
   refused,
@@ -75,14 +78,14 @@ constexpr std::array kWords = {
     Word{"launcher bootstrap", Deed::launcher, "", "NAME", "ssh"},
     Word{"launcher-exec bootstrap-exec", Deed::ours_valued, "++remote-shell", "COMMAND", "instead of ssh"},
     Word{"pmi-port", Deed::port, "", "", "for wrappers that close what they inherit"},
+    Word{"configfile app", Deed::programs, "", "FILE",
+         "the programs: [OPTIONS] PROGRAM [ARGUMENTS] on each line"},
     Word{"v verbose", Deed::ours, "++verbose", "", "say what is done"},
     Word{"V version info", Deed::ours, "++version", "", "show the version and stop"},
     Word{"h help", Deed::help, "", "", "show this and stop"},
     Word{"oversubscribe allow-run-as-root q quiet", Deed::unused, "", "", "taken and ignored"},
     Word{"use-hwthread-cpus print-all-exitcodes genvall envall display-map", Deed::unused, "", "", ""},
     Word{"usize", Deed::unused_valued, "", "N", ""},
-    Word{"configfile app", Deed::refused, "write the programs on the command line, with ':' between them", "",
-         ""},
     Word{"envnone envlist", Deed::refused, "-genvnone and -genvlist are for all programs", "", ""},
     Word{"iface", Deed::refused, "++useip ADDRESS says under which address this machine is reached", "", ""},
     Word{"rmk", Deed::refused, "name the hosts by -f or -hosts", "", ""},
@@ -102,7 +105,8 @@ bool has_name(const Word& row, std::string_view name) {
 
 class Reader {
 public:
-  Reader(std::span<const std::string> words, const Lookup& variable) : words_(words), variable_(variable) {}
+  Reader(std::span<const std::string> words, const Lookup& variable, const ReadFile& read_file)
+      : words_(words), variable_(variable), read_file_(read_file) {}
 
   Result<Line> read();
 
@@ -122,6 +126,7 @@ private:
   Result<void> take_mapping(std::string_view word);
   Result<void> take_launcher(std::string_view word);
   Result<void> take_list(std::string_view word);
+  Result<void> take_programs(std::string_view word);
   void add(std::initializer_list<std::string_view> words) {
     for (const std::string_view each : words) line_.options.emplace_back(each);
   }
@@ -129,6 +134,8 @@ private:
 
   std::span<const std::string> words_;
   const Lookup& variable_;
+  const ReadFile& read_file_;
+  std::vector<std::string> in_file_;  // the words of -configfile
   std::size_t at_ = 0;
   std::optional<std::string> attached_;  // the value in `-opt=VALUE`
   Line line_;
@@ -240,6 +247,37 @@ Result<void> Reader::take_list(std::string_view word) {
   return {};
 }
 
+/// The lines of the file are what would stand between two ':'.
+Result<void> Reader::take_programs(std::string_view word) {
+  const auto file = next(word, "FILE");
+  if (!file) return file.error();
+  if (at_ < words_.size() || !in_file_.empty())
+    return bad_input(fmt::format("'{}' behind {} {}", quotable(in_file_.empty() ? words_[at_] : word), word,
+                                 quotable(*file)),
+                     "the programs are those in the file; options for all stand in front");
+  const auto text = read_file_(*file);
+  if (!text) return text.error();
+  std::istringstream lines{*text};
+  std::size_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (line.ends_with('\r')) line.pop_back();
+    const std::size_t begin = line.find_first_not_of(" \t");
+    if (begin == std::string::npos || line[begin] == '#') continue;
+    const auto words = split_command(line);
+    if (!words)
+      return bad_input(
+          fmt::format("{}, line {}: a quote is not closed, or too many words", quotable(*file), number));
+    if (!in_file_.empty()) in_file_.emplace_back(":");
+    in_file_.insert(in_file_.end(), words->begin(), words->end());
+  }
+  if (in_file_.empty())
+    return bad_input(fmt::format("{} has no programs", quotable(*file)), "a line for each: -n 4 ./app");
+  words_ = in_file_;
+  at_ = 0;
+  return {};
+}
+
 /// One of charmrun's, with its value.
 Result<void> Reader::take_ours(const std::string& word) {
   const std::string_view name = std::string_view{word}.substr(2);
@@ -334,6 +372,8 @@ Result<void> Reader::take(const Word& row, std::string_view word) {
       return take_mapping(word);
     case Deed::launcher:
       return take_launcher(word);
+    case Deed::programs:
+      return take_programs(word);
     case Deed::no_cleanup:
       cleans_up_ = false;
       return add({"++on-failure", "continue"}), Result<void>{};
@@ -418,8 +458,12 @@ bool is_mpiexec(std::string_view name) {
   return name == "mpiexec" || name == "mpirun" || name == "mpiexec.hydra" || name == "orterun";
 }
 
-Result<Line> read_line(std::span<const std::string> argv, const Lookup& variable) {
-  return Reader{argv.subspan(1), variable}.read();
+Result<Line> read_line(std::span<const std::string> argv, const Lookup& variable, const ReadFile& read_file) {
+  return Reader{argv.subspan(1), variable, read_file}.read();
+}
+
+std::string version_text() {
+  return charmtree::version_text() + "takes the options of MPICH's mpiexec (Hydra): mpiexec --help\n";
 }
 
 std::string help_text() {

@@ -34,9 +34,14 @@ struct Line {
 /// The value of a variable of ours, if it is set.
 using Lookup = std::function<std::optional<std::string>(const std::string& name)>;
 
+/// What is in a file; error: why that cannot be read.
+using ReadFile = std::function<Result<std::string>(const std::string& path)>;
+
 /// `argv` with our own name. Errors are bad_input, Phase::options, and name the word.
-Result<Line> read_line(std::span<const std::string> argv, const Lookup& variable);
+Result<Line> read_line(std::span<const std::string> argv, const Lookup& variable, const ReadFile& read_file);
 
 std::string help_text();
+/// Tools look in it for the name of a launcher of MPI that they know.
+std::string version_text();
 
 }  // namespace charmtree::mpiexec

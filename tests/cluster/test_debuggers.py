@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from running import REPOSITORY, Factory, compiled
+from running import REPOSITORY, Factory, compiled, packaged
 from test_stack_trees import end_well, start
 from vc_job import Job, leftovers, patience
 from vcluster import Cluster, Process
@@ -131,3 +131,24 @@ def test_a_stripped_charmrun_is_found_by_debuggers(charmrun: Path, tmp_path: Pat
     argv = [*GDB, *words(begin), "--args", stripped, "++local", "+p2", "echo", "hello"]
     done = subprocess.run(argv, cwd=REPOSITORY, capture_output=True, text=True, timeout=patience(60), check=True)
     assert "$1 = 2" in done.stdout and done.stdout.count("hello") == 2, done
+
+
+def test_mdb_has_a_debugger_for_each_process(cluster: Factory, charmrun: Path) -> None:
+    """The one of PyPI: it finds out that mpirun is ours, and gives it a file of programs; homes are one, as on clusters."""
+    mdb = packaged("mdb-debugger") / "bin/mdb"
+    hosts = cluster(3)
+    home = hosts.run(0, ["mktemp", "-d", "/home/shared/mdb.XXXXXX"], check=True).stdout.strip()
+    hosts.run(0, ["ln", "-s", str(charmrun), f"{home}/mpirun"], check=True)
+    env = {"PATH": f"{home}:{mdb.parent}:/usr/bin:/bin", "HOME": home, "PYTHONUNBUFFERED": "1"}
+    where = hosts.put(0, f"{home}/hosts", "".join(f"{name}\n" for name in hosts.names[:3]))
+    launch = ["launch", "-n", "3", "-t", compiled(charmrun, "tests/cluster/stuck.c"), "-h", hosts.names[0]]
+    mpirun = ["--mpi-command", f"mpirun -f {where} -genv HOME {home}"]
+    job = Job(hosts, range(3), list(map(str, [mdb, *launch, *mpirun])), env=env, cwd=home)
+    job.until(lambda: "all debug clients connected" in job.out, "the debuggers", 60)
+    look = "command break step\ncommand run\ncommand bt\nquit\n"
+    seen = hosts.run(0, [mdb, "attach", "-h", hosts.names[0]], env=env, cwd=home, stdin=look, timeout=patience(60))
+    frames = re.sub(r"\x1b\[[0-9;]*m", "", seen.stdout)
+    for rank in range(3):
+        assert f"\n{rank}: #1 " in frames and f"{rank}: Breakpoint" in frames, seen
+    job.wait()
+    assert leftovers([job]) == []

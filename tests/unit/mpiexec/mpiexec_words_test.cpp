@@ -14,9 +14,16 @@ std::optional<std::string> variable(const std::string& name) {
   return name == "HERE" ? std::optional<std::string>{"yes"} : std::nullopt;
 }
 
+Result<std::string> file(const std::string& path) {
+  if (path == "two") return std::string{"# programs\n\n-n 2 ./a 'x y'\r\n  -n 1 -env A=1 ./b -- -n 4"};
+  if (path == "open") return std::string{"./a\n./b 'x\n"};
+  if (path == "empty") return std::string{"# nothing\n"};
+  return bad_input(path + ": no such file");
+}
+
 Line good(Words words) {
   words.insert(words.begin(), "mpiexec");
-  auto line = read_line(words, variable);
+  auto line = read_line(words, variable, file);
   INFO((line ? std::string{} : to_string(line.error())));
   REQUIRE(line.ok());
   REQUIRE_FALSE(line->options.empty());
@@ -26,7 +33,7 @@ Line good(Words words) {
 
 std::string failure(Words words) {
   words.insert(words.begin(), "mpiexec");
-  const auto line = read_line(words, variable);
+  const auto line = read_line(words, variable, file);
   REQUIRE_FALSE(line.ok());
   CHECK((line.error().code == Errc::bad_input && line.error().phase == Phase::options));
   return to_string(line.error());
@@ -71,7 +78,7 @@ TEST_CASE("words of mpiexec are said in charmrun's") {
         Words{"++verbose", "++label", "++nodelist", "nodes"});
   CHECK(options({"-disable-auto-cleanup"}) == Words{"++on-failure", "continue"});
   Words plain{"mpiexec", "./app"};
-  CHECK(read_line(plain, variable)->options == Words{"++kill-on-exit"});
+  CHECK(read_line(plain, variable, file)->options == Words{"++kill-on-exit"});
 }
 
 TEST_CASE("hosts and numbers are kept for the plan") {
@@ -125,9 +132,25 @@ TEST_CASE("what mpiexec cannot do is one line") {
   CHECK(has(failure({"++n", "2", "./a"}), "mpiexec has words of its own for ++n"));
   CHECK(has(failure({"++list"}), "mpiexec starts programs, and knows no ++list"));
   CHECK(has(failure({"-launcher", "slurm", "./a"}), "by ssh"));
-  CHECK(has(failure({"-configfile", "f"}), "-configfile is not understood here"));
+  CHECK(has(failure({"-configfile", "f"}), "f: no such file"));
+  CHECK(has(failure({"-configfile", "open"}), "open, line 2: a quote is not closed"));
+  CHECK(has(failure({"-configfile", "empty"}), "empty has no programs"));
+  CHECK(has(failure({"-configfile", "two", "./c"}), "'./c' behind -configfile two"));
+  CHECK(has(failure({"./c", ":", "-configfile", "two"}), "-configfile behind a ':' is for all programs"));
   CHECK(has(failure({"-f", "h", "-hosts", "a", "./a"}), "exclude each other"));
   CHECK(has(failure({"-f", "h", "++local", "./a"}), "named in two ways"));
+}
+
+TEST_CASE("programs may stand in a file, a line for each") {
+  const auto name = GENERATE("-configfile", "--configfile", "--app");
+  const Line line = good({"-l", name, "two"});
+  CHECK(line.options == Words{"++label"});
+  REQUIRE(line.programs.size() == 2);
+  CHECK((line.programs[0].processes == 2 && line.programs[0].program == "./a"));
+  CHECK(line.programs[0].arguments == Words{"x y"});
+  CHECK((line.programs[1].processes == 1 && line.programs[1].program == "./b"));
+  CHECK(line.programs[1].arguments == Words{"--", "-n", "4"});
+  CHECK(line.programs[1].variables.all == Words{"A=1"});
 }
 
 TEST_CASE("--help has all that is understood, in lines that fit") {
