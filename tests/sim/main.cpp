@@ -111,6 +111,7 @@ std::string summary(const sim::Settings& settings, const sim::Outcome& outcome) 
   if (outcome.table > 0)
     text += fmt::format(", gathered {:.3f} s, wired {:.3f} s, table {} bytes", seconds(outcome.gathered),
                         seconds(outcome.wired), outcome.table);
+  if (outcome.groups > 0) text += fmt::format(", stacks {} bytes, {} groups", outcome.stacks, outcome.groups);
   if (outcome.status >= 0)
     text += fmt::format("; status {} at {:.3f} s", outcome.status, seconds(outcome.finished));
   return text +

@@ -283,6 +283,10 @@ std::size_t Simulation::estimate(const wire::Message& message) const {
     for (const wire::ProcessIds& told : facts->process_ids) bytes += kBlock + told.ids.size();
     return bytes;
   }
+  if (std::holds_alternative<wire::StacksUp>(message)) {
+    const auto frames = wire::encode_frames(message);
+    return frames ? frames->size() : kSmall;
+  }
   return kSmall;
 }
 

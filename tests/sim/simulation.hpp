@@ -200,6 +200,8 @@ protected:
   void go_on(std::uint32_t id, Duration now);
 
   // ---- launchers and links
+  /// So many bytes it takes on the wire, about.
+  std::size_t estimate(const wire::Message& message) const;
   void begin_root(RootPlan plan, Duration now);
   /// A launcher's process ends, however; its links break off behind what it has said.
   void leave(std::uint32_t id, Duration now);
@@ -318,7 +320,6 @@ private:
   void receive(Arrival& what, Duration& now);
   void read(Arrival& what, Duration now);
   bool is_coded(std::uint32_t wire, const wire::Message& message) const;
-  std::size_t estimate(const wire::Message& message) const;
   std::size_t tuples_in(const wire::Message& message) const;
 
   std::vector<Entry> queue_;

@@ -34,6 +34,8 @@ struct Outcome {
   std::uint64_t events = 0;
   std::uint32_t deepest = 0, widest = 0;
   std::size_t table = 0;    // bytes
+  std::size_t stacks = 0;   // bytes of what processes do, the most on a link of the root's ...
+  std::size_t groups = 0;   // ... and how many groups it shows of that
   std::uint64_t trace = 0;  // hash of all that happened
   std::vector<std::string> offences;
 };
@@ -113,6 +115,7 @@ private:
   std::uint32_t process_count() const override { return static_cast<std::uint32_t>(processes_.size()); }
   SimProcess& process_at(std::uint32_t number) override { return processes_[number]; }
   proto::ClientKind client_kind() const override;
+  proto::Seen does(std::uint32_t process) override;
   std::optional<Error> spawn_error(std::uint32_t id, const proto::Spawn& action) override;
   void hears(std::uint32_t process, const proto::ClientSend& message, Duration now) override;
   void begins(std::uint32_t process, Duration now) override;

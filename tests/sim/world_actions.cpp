@@ -77,6 +77,7 @@ void World::watch(std::uint32_t, const StacksSeen& action, Duration) {
     }
   }
   if (told > job_processes()) checks_.wrong("more processes do something than there are");
+  outcome_.groups = std::max(outcome_.groups, action.stacks.groups.size());
 }
 
 /// Each id is that of the process or of one that had its number before, and when all are known, none of them
@@ -108,6 +109,8 @@ void World::watch(std::uint32_t id, const Finish& action, Duration now) {
 
 bool World::sends(std::uint32_t wire, bool up, wire::Message& message, Duration& now) {
   const std::uint32_t id = sender(wire, up);
+  if (std::holds_alternative<wire::StacksUp>(message) && receiver(wire, up) == root_)
+    outcome_.stacks = std::max(outcome_.stacks, estimate(message));
   if (const auto* lost = std::get_if<wire::LinkLost>(&message)) checks_.link_lost(*lost);
   if (auto* facts = std::get_if<wire::Facts>(&message); facts != nullptr && lies(Sabotage::slander))
     facts->hosts_up = {0};

@@ -53,6 +53,12 @@ ClientKind World::client_kind() const {
   return whole(settings_.kind) == charm ? ClientKind::charm : ClientKind::native;
 }
 
+/// Neighbours do different things.
+Seen World::does(std::uint32_t process) {
+  const std::uint64_t which = Random{process * 0x9E3779B97F4A7C15ULL}.below(whole(settings_.stacks));
+  return {{"main", "solve", which == 0 ? "work" : fmt::format("work_{}", which)}};
+}
+
 std::optional<Error> World::spawn_error(std::uint32_t id, const Spawn&) {
   if (hosts_[launchers_[id].host].nature == Nature::unspawnable) return kMissingProgram;
   return {};
