@@ -55,6 +55,11 @@ Mpir::Mpir(std::string id, bool held) : id_(std::move(id)), held_(held) {
   totalview_jobid = id_.c_str();
 }
 
+Mpir::~Mpir() {
+  MPIR_proctable_size = 0;
+  totalview_jobid = nullptr;
+}
+
 const char* Mpir::file(const std::string& program) {
   const auto [at, is_new] = files_.try_emplace(program, nullptr);
   if (is_new) at->second = keep(path_of(program));
@@ -67,9 +72,14 @@ void Mpir::add(const proto::ProcessesKnown& known, std::span<const Host> hosts) 
   make_room(size);
   for (const wire::ProcessIds& told : known.ids) {
     const Host& host = hosts[told.host];
-    for (std::uint32_t i = 0; i < told.ids.size(); ++i)
-      table()[told.first + i] = {keep(host.name), file(known.job->file_of(host, told.first + i)),
-                                 static_cast<int>(told.ids[i])};
+    MPIR_PROCDESC row{keep(host.name), "", 0};
+    const std::string* last = nullptr;
+    for (std::uint32_t i = 0; i < told.ids.size(); ++i) {
+      const std::string& program = known.job->file_of(host, told.first + i);
+      if (std::exchange(last, &program) != &program) row.executable_name = file(program);
+      row.pid = static_cast<int>(told.ids[i]);
+      table()[told.first + i] = row;
+    }
   }
   if (known.all && !held_) stop();
 }

@@ -22,6 +22,9 @@ public:
   /// As in the description of the job: `id`, and whether its processes are `held` until a debugger has seen
   /// them.
   Mpir(std::string id, bool held);
+  Mpir(const Mpir&) = delete;
+  Mpir& operator=(const Mpir&) = delete;
+  ~Mpir();
 
   /// `hosts` are the job's. If nothing is held, and all are known, debuggers may look now.
   void add(const proto::ProcessesKnown& known, std::span<const Host> hosts);

@@ -38,6 +38,15 @@ std::vector<pid_t> numbers_in(const std::string& path) {
   return numbers;
 }
 
+/// The first number in a line of /proc/PID/status, which begins with `name`.
+std::optional<unsigned long> number_in_status(pid_t pid, std::string_view name) {
+  const std::string text = proc_file(pid, "status");
+  const std::string line = fmt::format("\n{}:\t", name);
+  const std::size_t at = text.find(line);
+  if (at == std::string::npos) return {};
+  return std::strtoul(text.c_str() + at + line.size(), nullptr, 10);
+}
+
 std::vector<pid_t> children_by_scan(pid_t parent) {
   std::vector<pid_t> children;
   for (const pid_t pid : all_processes()) {
@@ -113,19 +122,6 @@ pid_t worker_of(pid_t root) {
   }
   return root;
 }
-
-namespace {
-
-/// The first number in a line of /proc/PID/status, which begins with `name`.
-std::optional<unsigned long> number_in_status(pid_t pid, std::string_view name) {
-  const std::string text = proc_file(pid, "status");
-  const std::string line = fmt::format("\n{}:\t", name);
-  const std::size_t at = text.find(line);
-  if (at == std::string::npos) return {};
-  return std::strtoul(text.c_str() + at + line.size(), nullptr, 10);
-}
-
-}  // namespace
 
 std::optional<uid_t> user_of(pid_t pid) {
   const auto uid = number_in_status(pid, "Uid");

@@ -23,15 +23,8 @@ void ReplayState::sift(wire::Facts& facts) {
   }
   if (!code_) code_ = facts.code;
   if (facts.first_ok) first_ok_ = std::min(*facts.first_ok, first_ok_.value_or(UINT32_MAX));
-  for (const wire::ProcessIds& told : facts.process_ids) note(told);
-}
-
-/// A host tells them of all that it starts with, then of those that come later one by one.
-void ReplayState::note(const wire::ProcessIds& told) {
-  std::erase_if(process_ids_, [&](const wire::ProcessIds& before) {
-    return before.first == told.first && before.ids.size() <= told.ids.size();
-  });
-  process_ids_.push_back(told);
+  for (const wire::ProcessIds& told : facts.process_ids)
+    (told.ids.size() == 1 ? ids_of_single_ : ids_of_hosts_)[told.first] = told;
 }
 
 void ReplayState::note(const wire::Message& message) {
@@ -55,7 +48,9 @@ wire::Facts ReplayState::facts() const {
   facts.exits = exits_;
   facts.code = code_;
   facts.first_ok = first_ok_;
-  facts.process_ids = process_ids_;
+  for (const auto* all : {&ids_of_hosts_, &ids_of_single_}) {
+    for (const auto& [first, told] : *all) facts.process_ids.push_back(told);
+  }
   return facts;
 }
 

@@ -4,6 +4,7 @@
 // everybody on the way to the root may hear it twice, and passes on only what is new.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <vector>
@@ -26,14 +27,13 @@ public:
   const std::vector<wire::Message>& messages() const { return messages_; }
 
 private:
-  void note(const wire::ProcessIds& told);
-
   wire::ProcessSet ended_;
   std::set<std::uint32_t> exited_;
   std::vector<wire::ProcessExit> exits_;
   std::optional<wire::Code> code_;
   std::optional<std::uint32_t> first_ok_;
-  std::vector<wire::ProcessIds> process_ids_;
+  // A host tells of all processes that it starts with, then of those that come later one by one.
+  std::map<std::uint32_t, wire::ProcessIds> ids_of_hosts_, ids_of_single_;  // by the first process
   std::vector<wire::Message> messages_;
 };
 

@@ -321,8 +321,9 @@ void HostRuntime::exited(proto::ProcessExited event, pid_t pid) {
   sink_(std::move(event));
 }
 
-/// Whoever traces a held process has it go on: it would be shown a signal that is not the program's.
-bool HostRuntime::is_for_held(const proto::Signal& action) {
+/// What is held is stopped already, and whoever traces it has it go on: he would be shown a signal that is
+/// none of the program's.
+bool HostRuntime::keeps_from_held(const proto::Signal& action) {
   if (action.signal == SIGTSTP || action.signal == SIGSTOP) return held_.contains(action.process);
   if (action.signal != SIGCONT || held_.erase(action.process) == 0) return false;
   const auto it = programs_.find(action.process);
@@ -331,7 +332,7 @@ bool HostRuntime::is_for_held(const proto::Signal& action) {
 
 void HostRuntime::execute(const proto::Signal& action) {
   listener_.flush();
-  if (is_for_held(action)) return;
+  if (keeps_from_held(action)) return;
   if (action.signal == SIGKILL) killed_.insert(action.process);
   const auto it = programs_.find(action.process);
   if (it != programs_.end()) it->second->signal(action.signal);

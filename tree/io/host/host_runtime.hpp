@@ -79,7 +79,7 @@ private:
   std::vector<std::string> command_of(std::uint32_t process, const std::vector<std::string>& more = {}) const;
   SpawnRequest request_of(std::uint32_t process) const;
   void spawn_on_terminal(std::uint32_t process, SpawnRequest request);
-  bool is_for_held(const proto::Signal& action);
+  bool keeps_from_held(const proto::Signal& action);
   void start(std::uint32_t process, SpawnRequest request, Program::Pipes pipes);
   void exited(proto::ProcessExited event, pid_t pid);
   bool program_can_fork() const;
