@@ -42,6 +42,24 @@ bool divide(std::vector<T>& list, std::vector<T>& rest) {
   return !rest.empty();
 }
 
+/// What is no list stays with the first part.
+template <class T>
+bool divide(T&, T&) {
+  return false;
+}
+
+/// All lists among the members, each with a part; false: they are all too short.
+template <Described S>
+bool divide_lists(S& value, S& rest) {
+  return Members<S>::with(value, [&](auto&... member) {
+    return Members<S>::with(rest, [&](auto&... further) {
+      bool divided = false;
+      ((divided |= divide(member, further)), ...);
+      return divided;
+    });
+  });
+}
+
 /// Takes half of the lists out of a message, the later part; nothing: there is none.
 std::optional<Message> take_half(Message& message) {
   if (auto* assign = std::get_if<Assign>(&message)) {
@@ -51,18 +69,8 @@ std::optional<Message> take_half(Message& message) {
     HandBack rest;
     if (divide(handed->hosts, rest.hosts)) return rest;
   } else if (auto* facts = std::get_if<Facts>(&message)) {
-    Facts rest;  // the counts stay with the first part
-    bool divided = divide(facts->hosts_up, rest.hosts_up);
-    divided |= divide(facts->hosts_failed, rest.hosts_failed);
-    divided |= divide(facts->blocks, rest.blocks);
-    divided |= divide(facts->exits, rest.exits);
-    divided |= divide(facts->topologies, rest.topologies);
-    divided |= divide(facts->random_layout, rest.random_layout);
-    divided |= divide(facts->blind, rest.blind);
-    divided |= divide(facts->who_ended, rest.who_ended);
-    divided |= divide(facts->started_by, rest.started_by);
-    divided |= divide(facts->process_ids, rest.process_ids);
-    if (divided) return rest;
+    Facts rest;
+    if (divide_lists(*facts, rest)) return rest;
   }
   return {};
 }
