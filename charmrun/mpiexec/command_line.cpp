@@ -21,17 +21,21 @@ OptionEnvironment option_environment() {
           text("CHARMRUN_IP"), text("CONV_DAEMON"), text("CHARMTREE_SERVER_HOST")};
 }
 
-Result<std::vector<mpiexec::SlotHost>> hosts_of(const mpiexec::Line& line) {
-  if (!line.host_list.empty()) return mpiexec::read_host_list(line.host_list);
-  auto text = io::read_file(line.host_file, kMaxNodelistBytes);
-  if (!text) return Error{Errc::bad_input, Phase::nodelist, text.error().what};
-  return mpiexec::read_host_file(*text, line.host_file);
+Result<std::string> read_text(const std::string& path, Phase phase) {
+  auto text = io::read_file(path, kMaxNodelistBytes);
+  if (!text) return Error{Errc::bad_input, phase, text.error().what};
+  return text;
 }
 
 Result<std::string> read_programs(const std::string& path) {
-  auto text = io::read_file(path, kMaxNodelistBytes);
-  if (!text) return Error{Errc::bad_input, Phase::options, text.error().what};
-  return text;
+  return read_text(path, Phase::options);
+}
+
+Result<std::vector<mpiexec::SlotHost>> hosts_of(const mpiexec::Line& line) {
+  if (!line.host_list.empty()) return mpiexec::read_host_list(line.host_list);
+  const auto text = read_text(line.host_file, Phase::nodelist);
+  if (!text) return text.error();
+  return mpiexec::read_host_file(*text, line.host_file);
 }
 
 /// What mpiexec would do where nobody says on which hosts: all runs on this machine.
