@@ -31,6 +31,11 @@ def words(commands: list[str]) -> list[str]:
     return [word for each in commands for word in ("-ex", each)]
 
 
+def attached(hosts: Cluster, where: int, pid: int, *commands: str) -> str:
+    """What gdb says that comes to a process there, and goes again."""
+    return hosts.run(where, [*GDB, "-p", str(pid), *words(list(commands))], timeout=patience(60)).stdout
+
+
 def table(out: str) -> list[Row]:
     """What gdb has printed of it."""
     row = re.compile(r'\{host_name = 0x\w+ "(\S+)", executable_name = 0x\w+ "(\S+)", pid = (\d+)\}')
@@ -74,9 +79,8 @@ def test_a_debugger_that_starts_a_job_sees_all_processes_before_they_begin(
     job.until(lambda: {one.state for one in job.running("stuck")} == {"T"}, "the processes, held,")
     assert "begun" not in job.out
     # One of them is taken by a debugger of its own, to which a stopped process says so first: it need not obey.
-    look = ["break main", "continue", "signal 0", "bt"]
-    frames = hosts.run(0, [*GDB, "-p", str(rows[0].pid), *words(look)], timeout=patience(60))
-    assert " main (" in frames.stdout, frames
+    frames = attached(hosts, 0, rows[0].pid, "break main", "continue", "signal 0", "bt")
+    assert " main (" in frames, frames
     hosts.run(0, ["touch", go_on], check=True)
     job.until(lambda: job.out.count("begun") == count, "the processes")
     for one in job.running("stuck"):
@@ -92,13 +96,13 @@ def test_debuggers_come_and_go_while_a_job_runs(cluster: Factory, charmrun: Path
     job = start(hosts, charmrun, 3, 6, "++orphan-after", "2", compiled(charmrun, "tests/cluster/stuck.c"), 5)
     root = root_of(job)
     for more in ([], ["shell sleep 5"]):
-        seen = hosts.run(0, [*GDB, "-p", str(root), *words([*TABLE, *more])], timeout=patience(60))
-        rows = table(seen.stdout)
+        seen = attached(hosts, 0, root, *TABLE, *more)
+        rows = table(seen)
         assert [row.host for row in rows] == [name for name in hosts.names[:3] for _ in range(2)], seen
         there = {(hosts.names[one.host], inner(one)) for one in job.running("stuck")}
         assert {(row.host, row.pid) for row in rows} == there
-    stuck = hosts.run(2, [*GDB, "-p", str(rows[5].pid), "-ex", "bt"], timeout=patience(60))
-    assert "compute_for_ever" in stuck.stdout, stuck
+    stuck = attached(hosts, 2, rows[5].pid, "bt")
+    assert "compute_for_ever" in stuck, stuck
     end_well(job)
 
 
@@ -108,9 +112,9 @@ def test_the_table_tells_of_a_process_that_is_started_again(cluster: Factory, ch
     victim = next(one for one in job.running("stuck") if one.host == 1)
     os.kill(victim.pid, signal.SIGKILL)
     job.until(lambda: job.out.count("begun") == 3, "its successor")
-    seen = hosts.run(0, [*GDB, "-p", str(root_of(job)), *words(TABLE)], timeout=patience(60))
+    seen = attached(hosts, 0, root_of(job), *TABLE)
     successor = next(one for one in job.running("stuck") if one.host == 1)
-    assert table(seen.stdout)[1][2] == inner(successor) and successor.pid != victim.pid, seen
+    assert table(seen)[1].pid == inner(successor) and successor.pid != victim.pid, seen
     end_well(job)
 
 

@@ -21,6 +21,14 @@ using namespace charmtree::io::test;
 
 namespace {
 
+SpawnRequest request_of_true() {
+  SpawnRequest request;
+  request.program = "true";
+  request.arguments = {"true"};
+  request.environment = {"PATH=/usr/bin:/bin"};
+  return request;
+}
+
 volatile std::sig_atomic_t taken = 0;
 
 enum Failure { kNoPipe = 50, kNotStarted, kEndedByIt };
@@ -40,10 +48,7 @@ int spawn_while_a_signal_comes(const std::string& group) {
   if (!writer || ::fcntl(pipe.get(), F_SETOWN, -::getpgrp()) != 0 ||
       ::fcntl(pipe.get(), F_SETSIG, SIGUSR1) != 0 || ::fcntl(pipe.get(), F_SETFL, O_ASYNC | O_NONBLOCK) != 0)
     return kNoPipe;
-  SpawnRequest request;
-  request.program = "true";
-  request.arguments = {"true"};
-  request.environment = {"PATH=/usr/bin:/bin"};
+  SpawnRequest request = request_of_true();
   request.cgroup = folder.get();
   const auto pid = spawn(request);
   if (!pid) return kNotStarted;
@@ -68,10 +73,7 @@ TEST_CASE("a signal to our process group while a process is started is ours, and
 
 TEST_CASE("a process that is held stops before it does anything, traced by nobody, and goes on when told",
           "[spawn]") {
-  SpawnRequest request;
-  request.program = "true";
-  request.arguments = {"true"};
-  request.environment = {"PATH=/usr/bin:/bin"};
+  SpawnRequest request = request_of_true();
   request.held = true;
   const auto pid = spawn(request);
   REQUIRE(pid);

@@ -39,6 +39,21 @@ struct Fixture {
   Upward up;
 };
 
+/// The host is ready, and its processes are being started.
+void begin(HostStart& start, HostTurn& turn, bool can_fork = false) {
+  Prepared ready{0x0A000001};
+  ready.can_fork = can_fork;
+  start.on(ready, turn);
+  start.spawn(turn);
+}
+
+/// Another one takes its place.
+void replace(std::uint32_t process, HostStart& start, HostTurn& turn) {
+  turn.own.is_gone(process);
+  turn.own.at(process).successor.order({.process = process, .restarts = 1});
+  start.start_successor(process, turn);
+}
+
 ProcessOutput wrote(std::uint32_t process, Stream stream, std::string bytes) {
   ProcessOutput event;
   event.process = process;
@@ -83,17 +98,14 @@ TEST_CASE("a host tells what it calls its processes, all at once, then those tha
   Fixture f;
   HostStart start;
   HostTurn turn = f.turn();
-  start.on(Prepared{0x0A000001}, turn);
-  start.spawn(turn);
+  begin(start, turn);
   start.on(Spawned{3, 4712}, turn);
   start.on(Spawned{4, 4713}, turn);
   CHECK(f.up.facts.process_ids.empty());
   start.on(Spawned{2, 4711}, turn);
   CHECK(f.up.facts.process_ids == std::vector<wire::ProcessIds>{{7, 2, {4711, 4712, 4713}}});
   f.up.facts.process_ids.clear();
-  f.own.is_gone(3);
-  f.own.at(3).successor.order({.process = 3, .restarts = 1});
-  start.start_successor(3, turn);
+  replace(3, start, turn);
   start.on(Spawned{3, 4800}, turn);
   CHECK(f.up.facts.process_ids == std::vector<wire::ProcessIds>{{7, 3, {4800}}});
 }
@@ -111,22 +123,16 @@ TEST_CASE("processes are held for a debugger, but neither their successors nor w
     return false;
   };
   SECTION("the first of each number") {
-    start.on(Prepared{0x0A000001}, turn);
-    start.spawn(turn);
+    begin(start, turn);
     CHECK((held(2) && held(3)));
     f.out.clear();
     start.on(Spawned{2, 1}, turn);
-    f.own.is_gone(2);
-    f.own.at(2).successor.order({.process = 2, .restarts = 1});
-    start.start_successor(2, turn);
+    replace(2, start, turn);
     CHECK_FALSE(held(2));
   }
   SECTION("one that forks others") {
     f.job.spawn.fork_clients = wire::ForkClients::always;
-    Prepared ready{0x0A000001};
-    ready.can_fork = true;
-    start.on(ready, turn);
-    start.spawn(turn);
+    begin(start, turn, true);
     CHECK(f.out.size() == 1);
     CHECK_FALSE(held(2));
   }
@@ -136,8 +142,7 @@ TEST_CASE("a process that cannot be spawned fails the host, once", "[host]") {
   Fixture f;
   HostStart start;
   HostTurn turn = f.turn();
-  start.on(Prepared{0x0A000001}, turn);
-  start.spawn(turn);
+  begin(start, turn);
   start.on(SpawnFailed{2, {Errc::no_program, Phase::run, "no", {}}}, turn);
   start.on(SpawnFailed{3, {Errc::no_program, Phase::run, "no", {}}}, turn);
   CHECK(start.failed());
