@@ -37,12 +37,12 @@
 #include "charmrun/session/attach.hpp"
 #include "charmrun/session/background.hpp"
 #include "charmrun/session/ccs_client.hpp"
+#include "charmrun/session/inspectors.hpp"
 #include "charmrun/session/leaving.hpp"
 #include "charmrun/session/order_listener.hpp"
 #include "charmrun/session/session_await.hpp"
 #include "charmrun/session/session_client.hpp"
 #include "charmrun/session/session_listener.hpp"
-#include "charmrun/session/stack_listener.hpp"
 #include "charmrun/session/status_listener.hpp"
 #include "charmrun/session/status_text.hpp"
 #include "charmrun/told.hpp"
@@ -238,14 +238,6 @@ Result<void> open_status(StatusListener& listener, const Job& job, Console& cons
   return {};
 }
 
-/// Where ++stack-trees finds the job.
-void open_stacks(StackListener& listener, const Job& job, Console& console) {
-  if (const auto opened = listener.open(job.plan.job.id); !opened)
-    console.say(proto::Tone::verbose, "++stack-trees will not find this job: " + to_string(opened.error()));
-  console.set_stack_hearer(
-      [&](std::uint64_t ticket, const StackReport& report) { listener.seen(ticket, report); });
-}
-
 /// ++kill, ++detach.
 Result<void> obey(Order order, const Job& job, io::Runner& runner, Console& console, Leaving& leaving) {
   if (order == Order::kill) return runner.dispatch(proto::UserSignal{signals::kKill}), Result<void>{};
@@ -287,8 +279,8 @@ int run_job(const Options& options, Job& job, Machinery& around, Extras& extras,
                             }};
     if (const auto opened = open_status(listener, job, console); !opened)
       return complain(opened.error()), kLauncherFailed;
-    StackListener stacks{around.io, [&](proto::StacksAsked question) { runner.dispatch(question); }};
-    open_stacks(stacks, job, console);
+    Inspectors inspectors{around.io, runner, console, [&] { return node.status().processes; }};
+    inspectors.open(job.plan.job.id);
     say_remarks(job, console);
     if (mpiexec) mpiexec->say_by([&](proto::Tone tone, const std::string& line) { console.say(tone, line); });
     Leaving leaving{around.io, extras.tree ? &*extras.tree : nullptr};
@@ -425,8 +417,8 @@ int run_session(const Options& options, const std::string& self) {
                         }};
   if (const auto opened = status.open(job->plan.job.id); !opened)
     return complain(opened.error()), kLauncherFailed;  // nobody would find it
-  StackListener stacks{around.io, [&](proto::StacksAsked question) { runner.dispatch(question); }};
-  open_stacks(stacks, *job, console);
+  Inspectors inspectors{around.io, runner, console, [&] { return listener.present().processes; }};
+  inspectors.open(job->plan.job.id);
   say_remarks(*job, console);
   proto::Finish result = conduct_session(around.io, runner);
   listener.finish(result);
@@ -478,6 +470,7 @@ int run(const std::vector<std::string>& arguments) {
     case Mode::list:
     case Mode::status:
     case Mode::stack_trees:
+    case Mode::gdb:
     case Mode::ccs:
     case Mode::end:
     case Mode::detach:

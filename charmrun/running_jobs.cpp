@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdio>
@@ -13,6 +14,7 @@
 #include "charmrun/report/stack_tree.hpp"
 #include "charmrun/session/attach.hpp"
 #include "charmrun/session/ccs_client.hpp"
+#include "charmrun/session/debug_client.hpp"
 #include "charmrun/session/order_listener.hpp"
 #include "charmrun/session/session_client.hpp"
 #include "charmrun/session/stack_listener.hpp"
@@ -130,6 +132,18 @@ int show_stack_trees(const Options& options) {
   return tell(*place, show_stacks(report, StackFormat::text), show_stacks(report, StackFormat::json), 0);
 }
 
+/// ++gdb.
+int show_prompt(const Options& options) {
+  const std::string& words = options.program;
+  const std::size_t colon = std::min(words.rfind(':'), words.size());
+  const auto chosen = choose_job(ask_running_jobs(), words.substr(0, colon));
+  if (!chosen) return complain(chosen.error()), kLauncherFailed;
+  const auto end = run_gdb(id_of(*chosen), colon < words.size() ? words.substr(colon + 1) : std::string{});
+  if (!end) return complain(end.error()), kLauncherFailed;
+  if (!end->empty()) print_own_line(proto::Tone::info, *end);
+  return 0;
+}
+
 }  // namespace
 
 int ask_running_job(const Options& options) {
@@ -138,6 +152,8 @@ int ask_running_job(const Options& options) {
       return ask_handler(options);
     case Mode::stack_trees:
       return show_stack_trees(options);
+    case Mode::gdb:
+      return show_prompt(options);
     case Mode::end:
       return run_end(options);
     case Mode::detach:

@@ -11,15 +11,6 @@ namespace {
 constexpr std::string_view kLeftOut = "...";
 }  // namespace
 
-void StackSet::Members::add(std::uint32_t more, const Ranges& others) {
-  processes += more;
-  for (const auto& range : others) which.add(range);
-  if (which.ranges().size() <= wire::kMostStackRanges) return;
-  wire::ProcessSet lowest;
-  for (std::size_t i = 0; i < wire::kMostStackRanges; ++i) lowest.add(which.ranges()[i]);
-  which = std::move(lowest);
-}
-
 void StackSet::add(std::uint32_t process, const std::vector<std::string>& frames, wire::Motion motion) {
   Key key{{}, motion};
   constexpr std::size_t kHalf = wire::kMostStackFrames / 2;
@@ -75,7 +66,7 @@ void StackSet::fit() {
   while (depth > 0 && !is_small()) {
     deepest_ = --depth;
     for (const auto& [key, members] : std::exchange(groups_, {}))
-      put(key, members.processes, members.which.ranges());
+      put(key, members.processes(), members.which());
   }
   StackSet anew;
   anew.deepest_ = deepest_;
@@ -92,7 +83,7 @@ wire::Stacks StackSet::take() {
   wire::Stacks all;
   std::map<std::uint32_t, std::uint32_t> places;
   for (auto& [key, members] : groups_) {
-    wire::StackGroup group{{}, key.second, members.processes, members.which.ranges()};
+    wire::StackGroup group{{}, key.second, members.processes(), members.which()};
     for (const std::uint32_t frame : key.first) {
       const auto [place, is_new] = places.try_emplace(frame, static_cast<std::uint32_t>(all.names.size()));
       if (is_new) all.names.push_back(names_[frame]);

@@ -32,11 +32,6 @@ public:
 
 private:
   using Key = std::pair<std::vector<std::uint32_t>, wire::Motion>;
-  struct Members {
-    std::uint32_t processes = 0;
-    wire::ProcessSet which;
-    void add(std::uint32_t more, const Ranges& others);
-  };
   std::uint32_t place_of(std::string_view name);
   void put(Key key, std::uint32_t processes, const Ranges& which);
   std::size_t names_used() const;
@@ -44,7 +39,7 @@ private:
 
   std::vector<std::string> names_;
   std::map<std::string, std::uint32_t, std::less<>> places_;
-  std::map<Key, Members> groups_;
+  std::map<Key, wire::ProcessGroup> groups_;
   std::size_t deepest_ = wire::kMostStackFrames;  // frames that are kept
 };
 

@@ -14,13 +14,8 @@ namespace {
 /// A child speaks for those below it, and for no more of them than there are.
 bool may_say(LinkId link, const wire::Stacks& stacks, const Subtree& subtree) {
   std::uint64_t processes = 0;
-  for (const wire::StackGroup& group : stacks.groups) {
-    processes += group.processes;
-    for (const auto& range : group.which) {
-      if (!subtree.owns_processes(link, range)) return false;
-    }
-  }
-  return processes <= subtree.most_processes_of(link);
+  for (const wire::StackGroup& group : stacks.groups) processes += group.processes;
+  return processes <= subtree.most_processes_of(link) && subtree.speaks_for(link, stacks.groups);
 }
 
 StackSet::Ranges ranges_of(const LocalProcesses& local) {

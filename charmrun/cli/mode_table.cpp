@@ -30,6 +30,11 @@ constexpr std::array kModes = {
             "that do the same together, in a tree; each is held up for some milliseconds (docs/manual/"
             "hangs.md)"},
     ModeRow{
+        "gdb", Mode::gdb, "[JOB][:PROCESSES]",
+        "one gdb prompt for processes of a job, wherever they run, 0-3,7 or all: what is typed is done by "
+        "each of them, and the same answers are shown once; help there says more (docs/manual/"
+        "debuggers.md)"},
+    ModeRow{
         "session", Mode::session, "[options]",
         "log in to the hosts and stay: programs are run there by ++in, one after the other, without logging "
         "in again; Ctrl-C or ++end ends it (docs/manual/sessions.md)"},

@@ -84,6 +84,7 @@ bool is_about_running_jobs(Mode mode) {
     case Mode::list:
     case Mode::status:
     case Mode::stack_trees:
+    case Mode::gdb:
     case Mode::end:
     case Mode::attach:
     case Mode::detach:
@@ -110,6 +111,7 @@ bool has_meaning(const OptionRow& row, Mode mode) {
     case Mode::status:
     case Mode::stack_trees:
       return row.name == "json";
+    case Mode::gdb:
     case Mode::end:
     case Mode::detach:
     case Mode::kill:

@@ -66,6 +66,7 @@ enum class Mode : std::uint8_t {
   list,         // ++list: running jobs
   status,       // ++status: one of them, Options::program
   stack_trees,  // ++stack-trees: what the processes of one of them do, Options::program
+  gdb,          // ++gdb: a debugger for its processes, Options::program with ":PROCESSES"
   ccs,          // ++ccs: a request of one, Options::arguments
   session,      // ++session: a tree for runs to come
   in,           // ++in: a run in a session, Options::job

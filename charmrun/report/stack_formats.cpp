@@ -14,7 +14,7 @@ namespace charmtree {
 namespace {
 
 std::string all_of(const wire::ProcessSet& which, std::uint32_t processes) {
-  return ranges_text(which, processes, wire::kMostStackRanges);
+  return ranges_text(which, processes, wire::kMostGroupRanges);
 }
 
 std::string as_json(const StackReport& report) {

@@ -66,6 +66,7 @@ public:
   void stacks_seen(const proto::StacksSeen& stacks) override {
     console_.show_stacks(stacks, [this](const std::string& line) { say(proto::Tone::info, line); });
   }
+  void debug_heard(const proto::DebugHeard& heard) override { console_.debug_heard(heard); }
   void read_input(const proto::ReadInput& action) override;
   void stop_self() override;
   void run_over(const proto::Finish& result) override;

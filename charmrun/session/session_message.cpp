@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "charmrun/session/framed.hpp"
 #include "tree/wire/message_members.hpp"
 
 namespace charmtree::session {
@@ -11,10 +12,6 @@ namespace charmtree::session {
 namespace {
 
 constexpr std::chrono::seconds kLongest{1'000'000'000};
-
-Error bad_peer() {
-  return {Errc::bad_peer, Phase::run, "what came over the session's socket is no message", {}};
-}
 
 }  // namespace
 
@@ -59,28 +56,16 @@ bool is_of_root(const Message& message) {
 }
 
 Result<std::string> encode(const Message& message) {
-  wire::FrameWriter out;
-  std::visit([&](const auto& m) { wire::put(out, m); }, message);
-  if (out.payload_size() > wire::kMaxLinkFrame)
-    return Error{Errc::bad_input, Phase::options, "the description of the run is too large", {}};
-  return out.take_frame(static_cast<std::uint8_t>(message.index()));
-}
-
-Result<Message> decode(const wire::Frame& frame) {
-  auto message = wire::decode_alternative<Message>(frame.type, frame.payload);
-  if (!message) return bad_peer();
-  return std::move(*message);
+  return encode_framed(message);
 }
 
 Result<std::optional<Message>> Decoder::next() {
-  if (broken_) return bad_peer();
-  const auto frame = decoder_.next();
-  if (!frame) return frame.error();
-  if (!frame->has_value()) return std::optional<Message>{};
-  auto message = decode(**frame);
-  broken_ = !message || is_of_root(*message) != (to_ == To::client);
-  if (broken_) return bad_peer();
-  return std::optional<Message>{std::move(*message)};
+  if (broken_) return no_message();
+  auto message = next_framed<Message>(decoder_);
+  if (message && !message->has_value()) return message;
+  broken_ = !message || is_of_root(**message) != (to_ == To::client);
+  if (broken_) return no_message();
+  return message;
 }
 
 }  // namespace charmtree::session

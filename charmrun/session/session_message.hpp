@@ -100,8 +100,6 @@ using Message = std::variant<Tree, Said, ToShow, Wanted, Suspended, Over, Run, E
 bool is_of_root(const Message& message);
 /// One frame. Error bad_input: it is too large for one.
 Result<std::string> encode(const Message& message);
-/// Error bad_peer if it is none.
-Result<Message> decode(const wire::Frame& frame);
 
 /// Cuts what one end says into messages. What it may not say breaks the connection.
 class Decoder {

@@ -243,8 +243,8 @@ void Console::show_stacks(const proto::StacksSeen& seen,
   const StackReport report = stack_report(job_.plan.job.id, node_->status(), node_->hosts(), seen.stacks);
   if (seen.asker.why != proto::StacksFor::Why::asked) {
     for (const std::string& line : stack_lines(report)) say_line(line);
-  } else if (hear_stacks_) {
-    hear_stacks_(seen.asker.ticket, report);
+  } else if (hearers_.stacks) {
+    hearers_.stacks(seen.asker.ticket, report);
   }
 }
 

@@ -54,9 +54,12 @@ public:
   /// Who signs for other launchers; without one nobody does. Must outlive the console.
   void set_signer(io::Signer& signer) { signer_ = &signer; }
 
-  /// Who gets the stacks that somebody has asked for, by the ticket. Must outlive the console.
-  using HearStacks = std::function<void(std::uint64_t ticket, const StackReport& report)>;
-  void set_stack_hearer(HearStacks hear) { hear_stacks_ = std::move(hear); }
+  /// Who gets what those have asked for who look into the job, by their tickets. Must outlive the console.
+  struct Hearers {
+    std::function<void(std::uint64_t ticket, const StackReport& report)> stacks;
+    std::function<void(const proto::DebugHeard& heard)> debug;
+  };
+  void set_hearers(Hearers hearers) { hearers_ = std::move(hearers); }
 
   void show(proto::Show action) override;
   void say(proto::Tone tone, const std::string& line) override;
@@ -68,6 +71,9 @@ public:
   void progress(const proto::Progress& progress) override;
   void processes_known(const proto::ProcessesKnown& known) override;
   void stacks_seen(const proto::StacksSeen& stacks) override;
+  void debug_heard(const proto::DebugHeard& heard) override {
+    if (hearers_.debug) hearers_.debug(heard);
+  }
   /// To who has asked; else line by line.
   void show_stacks(const proto::StacksSeen& seen,
                    const std::function<void(const std::string&)>& say_line) const;
@@ -116,7 +122,7 @@ private:
   Instant started_;
   io::Signer* signer_ = nullptr;
   TreeFile* tree_file_ = nullptr;
-  HearStacks hear_stacks_;
+  Hearers hearers_;
   Mpir mpir_;
   StartupRecorder startup_;
   LoginLog logins_;

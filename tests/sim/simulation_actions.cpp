@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "debug/answer_set.hpp"
 #include "health/adoption_socket.hpp"
 #include "stacks/stack_set.hpp"
 #include "tests/sim/simulation.hpp"
@@ -214,6 +215,22 @@ void Simulation::perform(std::uint32_t id, const ReadStacks& action, Duration& n
     if (there.alive && there.launcher == id) all.add(process, what.frames, what.motion);
   }
   put(now + kThreeLooks, ToNode{id, StacksRead{action.number, all.take()}});
+}
+
+/// A debugger that prints the number of each process.
+void Simulation::perform(std::uint32_t id, const Debug& action, Duration& now) {
+  using What = wire::DebugOrder::What;
+  const wire::DebugOrder& order = action.order;
+  if (order.what == What::interrupt || order.what == What::end) return;
+  AnswerSet all;
+  for (const auto& range : order.which) {
+    for (const std::uint32_t process : launchers_[id].started) {
+      const SimProcess& there = process_at(process);
+      if (there.alive && there.launcher == id && range.first <= process && process <= range.last)
+        all.add(AnswerSet::Kind::said, fmt::format("rank = {}", process), process);
+    }
+  }
+  put(now + random_.between(0ms, kReaction), ToNode{id, DebugSaid{order.session, order.number, all.take()}});
 }
 
 // ---- input and output

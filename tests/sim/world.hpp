@@ -59,7 +59,8 @@ private:
     kill_process,
     fail_process,
     crash_process,
-    asks
+    asks,
+    prompts
   };
 
   // ---- what there is
@@ -142,6 +143,7 @@ private:
   void watch(std::uint32_t id, const proto::LookAtClient& action, Duration now);
   void watch(std::uint32_t id, const proto::KeepTree& action, Duration now);
   void watch(std::uint32_t id, const proto::StacksSeen& action, Duration now);
+  void watch(std::uint32_t id, const proto::DebugHeard& action, Duration now);
   void watch(std::uint32_t id, const proto::ProcessesKnown& action, Duration now);
   void watch(std::uint32_t id, const proto::Finish& action, Duration now);
   template <class A>
@@ -238,6 +240,7 @@ private:
   // ---- faults
   void draw_faults();
   void put_fault(Duration at, Fault kind);
+  void opens_prompt(Duration now);
   void strike(Fault kind, Duration now);
   void strike_launcher(Fault kind, Duration now);
   std::uint32_t some_launcher();
@@ -277,7 +280,10 @@ private:
   bool is_root_awaited_ = false;                          // another one
   bool is_doomed_ = false;                                // the root, when it next tells all something
   bool lost_at_its_end_ = false;                          // a root, while it ended the job
-  std::map<std::uint32_t, std::uint32_t> known_ids_;      // of processes, the newest told
+  static constexpr std::uint32_t kPromptCommand = 2;      // the number of its order
+  std::set<std::uint64_t> open_prompts_;                  // whose command has yet to be done
+  std::uint64_t last_prompt_ = 0;
+  std::map<std::uint32_t, std::uint32_t> known_ids_;  // of processes, the newest told
   std::optional<proto::KeepTree> kept_;
   std::map<std::uint32_t, Duration> roots_lost_;  // when
   bool hosts_lost_ = false;                       // in place

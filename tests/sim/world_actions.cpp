@@ -80,6 +80,15 @@ void World::watch(std::uint32_t, const StacksSeen& action, Duration) {
   outcome_.groups = std::max(outcome_.groups, action.stacks.groups.size());
 }
 
+/// A prompt hears sound answers, until the command that it has given is done, or the run is over.
+void World::watch(std::uint32_t, const DebugHeard& action, Duration) {
+  for (const wire::DebugAnswer& answer : action.up.said.answers) {
+    if (!is_sound(answer) || answer.processes > job_processes())
+      checks_.wrong("debuggers give answers that make no sense");
+  }
+  if (action.over || action.up.done == kPromptCommand) open_prompts_.erase(action.ticket);
+}
+
 /// Each id is that of the process or of one that had its number before, and when all are known, none of them
 /// has begun that is held; its successor, if it was lost, has.
 void World::watch(std::uint32_t, const ProcessesKnown& action, Duration) {
@@ -102,6 +111,7 @@ void World::watch(std::uint32_t, const ProcessesKnown& action, Duration) {
 
 void World::watch(std::uint32_t id, const Finish& action, Duration now) {
   if (id != root_) return;
+  if (!open_prompts_.empty()) checks_.wrong("a debugger's prompt has waited to the end");
   outcome_.status = action.status + (lies(Sabotage::mistake) ? 1 : 0);
   if (outlives_losses() && !lost_at_its_end_) settle_losses(action.why.lost);
   outcome_.finished = now;

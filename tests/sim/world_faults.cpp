@@ -30,7 +30,8 @@ void World::draw_faults() {
                                          {settings_.kill_process, K::kill_process},
                                          {settings_.fail_process, K::fail_process},
                                          {settings_.crash_process, K::crash_process},
-                                         {settings_.asks, K::asks}};
+                                         {settings_.asks, K::asks},
+                                         {settings_.prompts, K::prompts}};
   for (const auto& [count, kind] : counts) {
     for (std::uint32_t i = 0; i < whole(count); ++i)
       put_fault(random_.between(ms(settings_.from), ms(settings_.to) + 1ns), kind);
@@ -39,6 +40,18 @@ void World::draw_faults() {
 
 void World::put_fault(Duration at, Fault kind) {
   put(at, Call{[this, kind](Duration now) { strike(kind, now); }});
+}
+
+void World::opens_prompt(Duration now) {
+  using What = wire::DebugOrder::What;
+  constexpr auto kLook = 1s;
+  const std::uint64_t ticket = ++last_prompt_;
+  open_prompts_.insert(ticket);
+  wire::DebugOrder order{0, 1, What::begin, false, {}, {{0, job_processes() - 1}}};
+  put(now, ToNode{root_, DebugAsked{ticket, order}});
+  order.what = What::command;
+  order.number = kPromptCommand;
+  put(now + kLook, ToNode{root_, DebugAsked{ticket, order}});
 }
 
 bool World::is_ending() const {
@@ -105,6 +118,9 @@ void World::strike(Fault kind, Duration now) {
       return;
     case K::asks:
       if (!is_root_awaited_) put(now, ToNode{root_, StacksAsked{{StacksFor::Why::asked, root_}, false}});
+      return;
+    case K::prompts:
+      if (!is_root_awaited_) opens_prompt(now);
       return;
     case K::root_crash:
       is_root_gone_ = true;

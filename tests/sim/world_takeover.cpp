@@ -50,6 +50,7 @@ void World::root_dies(Duration now) {
   lost_at_its_end_ = lost_at_its_end_ || root.node->ending();
   roots_lost_[root_] = now;
   is_root_awaited_ = true;
+  open_prompts_.clear();
   const bool silently = settings_.heartbeat > 0 && random_.below(kOneInSo) == 0;
   for (const auto& [link, slot] : root.children) {
     if (slot.wire == kNobody) continue;

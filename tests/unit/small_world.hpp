@@ -158,6 +158,10 @@ public:
   void kill_process(std::uint32_t process, int signal) { exits(process, 0, signal, now_); }
   /// As ++stack-trees does.
   void ask_stacks() { deliver(root_, proto::StacksAsked{}); }
+  /// As ++gdb does.
+  void debug_by(std::uint64_t ticket, wire::DebugOrder order) {
+    deliver(root_, proto::DebugAsked{ticket, std::move(order)});
+  }
   /// One to go on ends what a StopSelf has begun.
   void user_signal(int signal);
   /// Of a session: these are the processes of the next run, so many on each host. `actors` keep their places.
@@ -189,6 +193,7 @@ public:
   std::vector<proto::Record> failures;  // hosts that were given up
   std::vector<wire::Checkup> checkups;
   std::vector<proto::StacksSeen> stacks;
+  std::vector<proto::DebugHeard> debug;
   std::vector<proto::ProcessesKnown> known;
   std::vector<proto::Progress> progress;
   std::size_t stops = 0;                          // of the root
@@ -249,6 +254,7 @@ private:
   void watch(std::uint32_t, const proto::Examined& action) { checkups.push_back(action.checkup); }
   void watch(std::uint32_t, const proto::ProcessesKnown& action) { known.push_back(action); }
   void watch(std::uint32_t, const proto::StacksSeen& action) { stacks.push_back(action); }
+  void watch(std::uint32_t, const proto::DebugHeard& action) { debug.push_back(action); }
   void watch(std::uint32_t, const proto::Progress& action) { progress.push_back(action); }
   template <class A>
   void watch(std::uint32_t, const A&) {}

@@ -103,6 +103,7 @@ void Node::on(Event event, Instant now, Actions& out) {
     run_->gather.turn(*this);
     run_->fences.turn(*this);
     run_->stacks.turn(*this);
+    run_->debug.turn(*this);
     root_turn();
     output_->turn(*this);
     trust_.tell_left_out(launch_.launch(), *this);
@@ -125,6 +126,7 @@ Instant Node::next_deadline() const {
   if (output_) deadline = earlier(deadline, output_->next_deadline());
   if (root_ && !takeover_) deadline = earlier(deadline, root_->next_deadline());
   deadline = earlier(clock_.real(deadline), earlier(stop_at_, run_->stacks.next_deadline()));
+  deadline = earlier(deadline, run_->debug.next_deadline());
   deadline = earlier(deadline, earlier(parent_.next_deadline(), repairs_.next_deadline()));
   return clock_.stands() ? deadline : earlier(deadline, watch_.next_deadline());
 }
@@ -147,6 +149,7 @@ void Node::pass_on(const RootOrders& orders) {
       [&](const wire::Lost& m) { run_->gather.down(m, *this); },
       [&](const wire::Renewed& m) { run_->gather.down(m, *this); },
       [&](const wire::StacksWanted& m) { run_->stacks.down(m, *this); },
+      [&](const wire::DebugOrder& m) { run_->debug.down(m, *this); },
       [](const auto&) {},
   };
   for (const wire::Message& message : orders.everyone) {
@@ -290,6 +293,7 @@ void Node::forget(const Child& child, LinkId link) {
 void Node::lose_parent(const Error* visibly) {
   watch_.forget(kParentLink);
   const bool is_welcomed = launch_.has_begun();
+  if (is_welcomed) run_->debug.give_up(*this);
   const bool may_be_adopted = is_welcomed && health::Adoption::is_possible(seat());
   const bool awaits_root = is_welcomed && health::Adoption::awaits_root(seat());
   const bool is_killed = visibly != nullptr && visibly->code == Errc::killed;

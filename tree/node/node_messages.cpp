@@ -54,6 +54,9 @@ template <class E, class Part>
 concept HeardBy = requires(Part& part, E&& event, Turn& turn) {
   part.on(std::forward<E>(event), turn);
 };
+/// Somebody looks into the job.
+template <class E>
+concept OfInspector = std::is_same_v<E, StacksAsked> || std::is_same_v<E, DebugAsked>;
 template <class E>
 concept OfClient = requires(const E& event) {
   event.client;
@@ -115,7 +118,8 @@ void Node::hear(Event event) {
         begin_run(root_->coded_job());
       },
       [&]<HeardBy<StacksPart> E>(E& e) { run_->stacks.on(e, *this); },
-      [&](StacksAsked& e) { ask_root([&](RootOrders&) { root_->stacks_asked(e); }); },
+      [&]<HeardBy<DebugPart> E>(E& e) { run_->debug.on(e, *this); },
+      [&](OfInspector auto& e) { ask_root([&](RootOrders& o) { root_->asked(e, now_, *out_, o); }); },
       [&](SessionEnds& e) {
         if (root_ && place_.job->session) root_->end_session(e.signal);
       },
@@ -211,6 +215,7 @@ void Node::from_parent(const wire::Message& message) {
         host_part.down(m, *this);
       },
       [&](const wire::StacksWanted& m) { run_->stacks.down(m, *this); },
+      [&](const wire::DebugOrder& m) { run_->debug.down(m, *this); },
       [&](const wire::FenceDown& m) {
         hand_down_all(message);
         const auto pieces = run_->fences.down(m, *this);
@@ -265,6 +270,7 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
       [&](wire::CcsAnswer& m) { run_->ccs.up(link, std::move(m), *this); },
       [&](wire::FenceUp& m) { run_->fences.up(link, std::move(m), *this); },
       [&](wire::StacksUp& m) { run_->stacks.up(link, m, *this); },
+      [&](wire::DebugUp& m) { run_->debug.up(link, m, *this); },
       [&](ForOutput auto& m) { output_->up(child, link, std::move(m), *this); },
       [&](wire::QueuePairsUp& m) { run_->host.route(m.block, *this); },
       [&](wire::InputTaken& m) { run_->input.up(link, m, *this); },

@@ -161,7 +161,8 @@ void RootController::message(const wire::Message& message, Instant now, Actions&
       [&](const wire::Left& m) { resizing_.on(m); },
       [&](const wire::PesWanted& m) { resizing_.on(m); },
       [&](const wire::ScanUp& m) { input_.on(m, out, orders.of_input()); },
-      [&](const wire::StacksUp& m) { stacks_.on(m, out); },
+      [&](const wire::StacksUp& m) { inside_.stacks.on(m, out); },
+      [&](const wire::DebugUp& m) { inside_.debug.on(m, out); },
       []<class M>(const M&) requires(!wire::ForRoot<M>){},
   };
   dispatch(act, message);
@@ -213,7 +214,7 @@ void RootController::signal(int signal, Instant now, Actions& out, RootOrders& o
     status.moved = judge_.places().moved();
     for (std::string& line : status_lines(status, hosts_)) out.push_back(Say{Tone::info, std::move(line)});
   }
-  if (meaning.shows_stacks) stacks_.ask({{StacksFor::Why::quit}});
+  if (meaning.shows_stacks) inside_.stacks.ask({{StacksFor::Why::quit}});
   if (meaning.forward) orders.everyone.push_back(wire::ForwardSignal{static_cast<std::uint8_t>(signal)});
   if (meaning.too_early)
     out.push_back(

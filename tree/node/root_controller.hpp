@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "ccs/router.hpp"
+#include "debug/debug_desk.hpp"
 #include "health/crash_restarts.hpp"
 #include "health/orphan_bound.hpp"
 #include "health/program_restart.hpp"
@@ -122,7 +123,12 @@ public:
     else
       ccs_->on(event, now, out);
   }
-  void stacks_asked(const proto::StacksAsked& question) { stacks_.ask(question); }
+  /// StacksAsked and DebugAsked: by those who look into the job.
+  template <class E>
+  void asked(const E& event, Instant now, proto::Actions& out, RootOrders& orders) {
+    Turn turn{*this, now, out, orders};
+    inside_.ask(event, turn);
+  }
   void hosts_read(const proto::HostsRead& event, Instant now) { resizing_.on(event, judge_, now); }
   /// Those of tree/base/signals.hpp that a user sends.
   void signal(int signal, Instant now, proto::Actions& out, RootOrders& orders);
@@ -208,7 +214,12 @@ private:
     proto::Inquiries inquiries;
     proto::Worlds worlds;
   } kvs_;
-  proto::StackInquiries stacks_;
+  struct {
+    proto::StackInquiries stacks;
+    proto::DebugDesk debug;
+    void ask(const proto::StacksAsked& question, Turn&) { stacks.ask(question); }
+    void ask(const proto::DebugAsked& asked, Turn& turn) { debug.ask(asked, turn); }
+  } inside_;
   // What is started again, or has to change.
   proto::OrphanBound orphan_bound_;
   proto::CrashRestarts crashes_;                    // of fault-tolerant Charm++ programs

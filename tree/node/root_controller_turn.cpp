@@ -33,9 +33,9 @@ void RootController::turn(Instant now, Actions& out, RootOrders& orders) {
   Turn turn{*this, now, out, orders};
   if (time_limit_.is_reached(now)) {
     const bool runs = !cancel_restart() && judge_.launch().all_up();
-    runs ? stacks_.ask({{StacksFor::Why::time_limit}}) : judge_.decision().time_limit_reached();
+    runs ? inside_.stacks.ask({{StacksFor::Why::time_limit}}) : judge_.decision().time_limit_reached();
   }
-  if (stacks_.has_seen_last()) judge_.decision().time_limit_reached();
+  if (inside_.stacks.has_seen_last()) judge_.decision().time_limit_reached();
   if (ccs_) ccs_->tick(now, out, orders.process);
   start_.failed(judge_.tick(now));
   start_.tell_late(judge_, now, out);
@@ -53,8 +53,9 @@ void RootController::turn(Instant now, Actions& out, RootOrders& orders) {
     if (!somebody_is_lost && judge_.take_release(kind))
       orders.everyone.push_back(wire::Release{static_cast<std::uint8_t>(kind)});
   }
-  if (silences_.turn(judge_, now, out)) stacks_.ask({{StacksFor::Why::hang}});
-  judge_.verdict() ? stacks_.give_up(out) : stacks_.turn(turn);
+  if (silences_.turn(judge_, now, out)) inside_.stacks.ask({{StacksFor::Why::hang}});
+  judge_.verdict() ? inside_.stacks.give_up(out) : inside_.stacks.turn(turn);
+  if (judge_.verdict()) inside_.debug.end(turn);
   std::vector<Progress::Failure> failures = judge_.take_failures();
   if (progress_) {
     JobStatus status = judge_.progress();
@@ -221,7 +222,7 @@ std::unique_ptr<RootController> RootController::next_run(Instant now) {
   next->new_host_keys_ = std::move(new_host_keys_);
   next->input_.take_over(input_);
   next->signals_.take_over(signals_);
-  next->stacks_.take_over(std::move(stacks_));
+  next->inside_.stacks.take_over(std::move(inside_.stacks));
   next->orphan_bound_.take_over(orphan_bound_);
   if (signals_.suspended()) next->orphan_bound_.suspended();
   next->begin(now);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "ccs/ccs_part.hpp"
+#include "debug/debug_part.hpp"
 #include "kvs/fence_part.hpp"
 #include "stacks/stacks_part.hpp"
 #include "tree/job/clean_up.hpp"
@@ -24,6 +25,7 @@ struct RunParts {
   proto::CcsPart ccs;
   proto::FencePart fences;
   proto::StacksPart stacks;
+  proto::DebugPart debug;
   proto::Shutdown shutdown;
   proto::CleanUp clean_up;
 };

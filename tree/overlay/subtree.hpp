@@ -4,6 +4,7 @@
 // A host has a range of processes; single ones may have been moved to other hosts since (D24).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -89,6 +90,17 @@ public:
 
   /// Which these are.
   std::vector<wire::ProcessSet::Range> processes_below(LinkId link) const;
+
+  /// The groups (`processes`, of which `which` are the lowest) are of processes below `link`.
+  template <class Group>
+  bool speaks_for(LinkId link, const std::vector<Group>& groups) const {
+    const auto is_below = [&](const Group& group) {
+      return group.processes <= most_processes_of(link) &&
+             std::all_of(group.which.begin(), group.which.end(),
+                         [&](const auto& range) { return owns_processes(link, range); });
+    };
+    return std::all_of(groups.begin(), groups.end(), is_below);
+  }
 
   std::uint32_t processes() const { return processes_; }
   /// Every host below has answered / registered (true for a leaf).

@@ -240,6 +240,17 @@ struct StacksAsked {
   StacksFor asker;
   bool raw = false;
 };
+/// What the debuggers of this host have said in a session (Debug). `done`: they have answered that order, 0:
+/// not yet.
+struct DebugSaid {
+  std::uint32_t session = 0, done = 0;
+  wire::DebugAnswers said;
+};
+/// Root: of the prompt with that ticket, which hears DebugHeard. The session is the root's to give.
+struct DebugAsked {
+  std::uint64_t ticket = 0;
+  wire::DebugOrder order;
+};
 struct RunPlan;  // run_plan.hpp
 /// Root of a session that awaits a run (RunOver): this is it.
 struct NextRun {
@@ -258,7 +269,7 @@ using AnyEvent =
                  ClientBytes, ClientClosed, InputRead, InputWritten, InputRecalled, Shown, WindowResized,
                  OutputWritten, Spooled, Unspooled, HostsRead, UserSignal, LeftoversKilled, SignatureWanted,
                  SignatureMade, NobodyWaits, Probed, ClientSeen, TopologyDescribed, StacksRead, StacksAsked,
-                 NextRun, SessionEnds, Tick>;
+                 DebugSaid, DebugAsked, NextRun, SessionEnds, Tick>;
 /// One of them; see wire::Message.
 struct Event : AnyEvent {
   template <OneOf<AnyEvent> T>
@@ -394,6 +405,10 @@ struct ReadStacks {
   std::uint32_t number;
   bool raw;
   Duration within;
+};
+/// For the debuggers of this host's processes. Answers DebugSaid.
+struct Debug {
+  wire::DebugOrder order;
 };
 /// Keep these bytes in this host's spool file, at that place. Answer Spooled.
 struct SpoolWrite {
@@ -531,6 +546,12 @@ struct StacksSeen {
   StacksFor asker;
   wire::Stacks stacks;
 };
+/// Root: for the prompt with that ticket. `over`: it has no session any more.
+struct DebugHeard {
+  std::uint64_t ticket = 0;
+  wire::DebugUp up;
+  bool over = false;
+};
 /// This launcher is done. Root: with the status to exit with, or the signal to die of (0: none), and why.
 struct Finish {
   int status;
@@ -558,10 +579,10 @@ struct KeepTree {
 using AnyAction =
     std::variant<Login, CancelLogin, Signed, Send, CloseLink, Relay, ReplaceParent, Probe, Prepare, Spawn,
                  StartPmix, DescribeTopology, AdoptProcess, Signal, KillLeftovers, ClientSend, ClientClose,
-                 DrainOutput, PauseOutput, PauseClient, LookAtClient, ReadStacks, SpoolWrite, SpoolRead,
-                 WriteInput, RecallPipe, ResizeTerminal, ReadInput, ReleaseKeys, StopSelf, ReadHosts, Show,
-                 Say, Sign, StoreHostKey, Record, FenceOver, AllInitialised, Examined, Progress,
-                 ProcessesKnown, StacksSeen, RunOver, KeepTree, Finish>;
+                 DrainOutput, PauseOutput, PauseClient, LookAtClient, ReadStacks, Debug, SpoolWrite,
+                 SpoolRead, WriteInput, RecallPipe, ResizeTerminal, ReadInput, ReleaseKeys, StopSelf,
+                 ReadHosts, Show, Say, Sign, StoreHostKey, Record, FenceOver, AllInitialised, Examined,
+                 Progress, ProcessesKnown, StacksSeen, DebugHeard, RunOver, KeepTree, Finish>;
 /// One of them; see wire::Message.
 struct Action : AnyAction {
   template <OneOf<AnyAction> T>

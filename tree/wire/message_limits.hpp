@@ -26,8 +26,13 @@ inline constexpr std::size_t kMaxPiece = (1U << 20) + kMaxSaid;
 /// As many groups of stacks, frames and names as there may be (wire::Stacks).
 inline constexpr std::size_t kMaxStacks = 1U << 20;
 static_assert(kMostStackNames * (kMostStackName + 2) +
-                  kMostStackGroups * (2 * kMostStackFrames + 10 * kMostStackRanges + 16) <=
+                  kMostStackGroups * (2 * kMostStackFrames + 10 * kMostGroupRanges + 16) <=
               kMaxStacks);
+
+/// As many answers of debuggers as there may be (wire::DebugUp).
+inline constexpr std::size_t kMaxDebug = 1U << 20;
+static_assert(kMostDebugTexts + kMostDebugAnswers * (10 * kMostGroupRanges + 4 * kMostDebugSpans + 32) <=
+              kMaxDebug);
 
 /// True for the types of messages that a parent sends to its child.
 bool goes_down(std::uint8_t type);

@@ -42,6 +42,10 @@ inline constexpr Silence::State kLast<Silence::State> = Silence::State::over;
 template <>
 inline constexpr Motion kLast<Motion> = Motion::unread;
 template <>
+inline constexpr DebugOrder::What kLast<DebugOrder::What> = DebugOrder::What::end;
+template <>
+inline constexpr DebugAnswer::Kind kLast<DebugAnswer::Kind> = DebugAnswer::Kind::gone;
+template <>
 inline constexpr EndMode kLast<EndMode> = EndMode::kill;
 template <>
 inline constexpr Tail kLast<Tail> = Tail::ended;
@@ -58,6 +62,14 @@ template <>
 inline constexpr std::size_t kMostText<Rejoined> = kMaxTuple;
 template <>
 inline constexpr std::size_t kMostText<ScanUp> = kMaxCharmFormat;
+template <>
+inline constexpr std::size_t kMostText<DebugAnswer> = kMostDebugText;
+template <>
+inline constexpr std::size_t kMostText<NumberSpan> = kMostDebugNumber;
+template <>
+inline constexpr std::uint64_t kMostElements<DebugAnswer> = std::max(kMostDebugSpans, kMostGroupRanges);
+template <>
+inline constexpr std::uint64_t kMostElements<DebugAnswers> = kMostDebugAnswers;
 template <>
 inline constexpr std::uint64_t kMostElements<Stacks> = kMostStackNames;
 template <>
@@ -222,5 +234,10 @@ CT_MEMBERS(StacksWanted, s.number, s.raw, s.within)
 CT_MEMBERS(StackGroup, s.frames, s.motion, s.processes, s.which)
 CT_MEMBERS(Stacks, s.names, s.groups)
 CT_MEMBERS(StacksUp, s.number, s.stacks)
+CT_MEMBERS(DebugOrder, s.session, s.number, s.what, s.each, s.line, s.which)
+CT_MEMBERS(NumberSpan, s.low, s.high)
+CT_MEMBERS(DebugAnswer, s.kind, s.text, s.spans, s.processes, s.which)
+CT_MEMBERS(DebugAnswers, s.answers, s.left_out)
+CT_MEMBERS(DebugUp, s.session, s.done, s.said)
 
 }  // namespace charmtree::wire

@@ -141,6 +141,7 @@ inline constexpr Rows kAll{
     down<Answered>(),
     down<WorldBegun>(),
     down<StacksWanted>(),
+    down<DebugOrder>(),
     up<Hello>(nobody),
     up<Facts>(judged).most(kTuples).uncounted(),
     up<Output>(process_once(&Output::process), judged).most(kPiece).uncounted(),
@@ -185,6 +186,7 @@ inline constexpr Rows kAll{
         .to_root(),
     up<WorldWanted>(process(&WorldWanted::process)).most({kMaxSaid + kMostWanted}).to_root(),
     up<StacksUp>(nobody).most({kMaxStacks}).uncounted(),  // proto::StacksPart judges it
+    up<DebugUp>(nobody).most({kMaxDebug}).uncounted(),    // proto::DebugPart judges it
 };
 
 template <class... Row>

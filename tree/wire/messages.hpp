@@ -18,6 +18,7 @@
 #include "tree/wire/ccs_replies.hpp"
 #include "tree/wire/checkup.hpp"
 #include "tree/wire/cpus.hpp"
+#include "tree/wire/debug.hpp"
 #include "tree/wire/host.hpp"
 #include "tree/wire/job_spec.hpp"
 #include "tree/wire/kvs_messages.hpp"
@@ -441,11 +442,11 @@ using AnyMessage =
                  Numbers, SignReply, Restart, Recover, Admit, CcsForward, Resize, Regroup, Reshape,
                  QueuePairsDown, ForwardSignal, Suspend, OutputCredit, CcsSpread, Lost, Beat, Punctual,
                  Renewed, Readmit, OutputTaken, Resend, Adopt, Relayed, Claim, Relaunch, Moved, FenceDown,
-                 Inquired, Answered, WorldBegun, StacksWanted, Hello, Facts, Output, ScanUp, AbortUp,
-                 HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps, LinkLost, Done, Swept, Ask,
-                 SignRequest, Checkup, Rejoined, CcsAnswer, Bindings, PesWanted, Left, QueuePairsUp, BeatUp,
-                 WasPunctual, Waiting, Claimed, Taken, Reached, Idle, Confirmed, Fenced, Silence, FenceUp,
-                 Inquiry, InquiryReply, NameInquiry, WorldWanted, StacksUp>;
+                 Inquired, Answered, WorldBegun, StacksWanted, DebugOrder, Hello, Facts, Output, ScanUp,
+                 AbortUp, HandBack, NewHostKey, Note, InputTaken, InputReturned, Stamps, LinkLost, Done,
+                 Swept, Ask, SignRequest, Checkup, Rejoined, CcsAnswer, Bindings, PesWanted, Left,
+                 QueuePairsUp, BeatUp, WasPunctual, Waiting, Claimed, Taken, Reached, Idle, Confirmed, Fenced,
+                 Silence, FenceUp, Inquiry, InquiryReply, NameInquiry, WorldWanted, StacksUp, DebugUp>;
 /// One of them. Like the variant that it is, but that what every variant has is compiled once, and not
 /// wherever a message is: for 70 kinds of them that is most of the work.
 struct Message : AnyMessage {

@@ -11,11 +11,11 @@
 
 #include "tree/base/time.hpp"
 #include "tree/wire/codec.hpp"
-#include "tree/wire/process_set.hpp"
+#include "tree/wire/process_group.hpp"
 
 namespace charmtree::wire {
 
-inline constexpr std::size_t kMostStackGroups = 512, kMostStackFrames = 128, kMostStackRanges = 64;
+inline constexpr std::size_t kMostStackGroups = 512, kMostStackFrames = 128;
 /// Of frames, in all groups: no more than any list may have; and the bytes of each.
 inline constexpr std::size_t kMostStackNames = Remit::kMostPus, kMostStackName = 256;
 
@@ -40,13 +40,7 @@ struct Stacks {
 };
 
 inline bool is_sound(const StackGroup& group) {
-  std::uint64_t least = 0;
-  for (const auto& [first, last] : group.which) {
-    if (first < least || last < first) return false;
-    least = std::uint64_t{last} + 2;
-  }
-  return group.processes > 0 && !group.which.empty() && group.which.size() <= kMostStackRanges &&
-         size_of(group.which) <= group.processes && group.frames.size() <= kMostStackFrames;
+  return is_group(group.processes, group.which) && group.frames.size() <= kMostStackFrames;
 }
 
 inline bool is_sound(const Stacks& stacks) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kvs/fence_part.hpp"
 
+#include <fmt/format.h>
+
 #include "kvs/given.hpp"
 #include "tests/unit/part_bench.hpp"
 

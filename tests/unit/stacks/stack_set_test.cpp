@@ -45,7 +45,7 @@ TEST_CASE("of many scattered processes the lowest are named, and all are counted
   const wire::Stacks all = set.take();
   REQUIRE(all.groups.size() == 1);
   CHECK(all.groups[0].processes == 1000);
-  CHECK(all.groups[0].which.size() == wire::kMostStackRanges);
+  CHECK(all.groups[0].which.size() == wire::kMostGroupRanges);
   CHECK((all.groups[0].which.front().first == 0 && is_sound(all)));
 }
 
@@ -112,10 +112,10 @@ TEST_CASE("the largest answer fits into its message", "[stacks]") {
   for (std::size_t i = 0; i < wire::kMostStackNames; ++i)
     answer.stacks.names.push_back(std::string(wire::kMostStackName - 4, 'x') + std::to_string(1000 + i));
   for (std::uint32_t i = 0; i < wire::kMostStackGroups; ++i) {
-    wire::StackGroup group{{}, Motion::unread, wire::kMostStackRanges, {}};
+    wire::StackGroup group{{}, Motion::unread, wire::kMostGroupRanges, {}};
     for (std::uint32_t frame = 0; frame < wire::kMostStackFrames; ++frame)
       group.frames.push_back(wire::kMostStackNames - 1 - frame);
-    for (std::uint32_t range = 0; range < wire::kMostStackRanges; ++range)
+    for (std::uint32_t range = 0; range < wire::kMostGroupRanges; ++range)
       group.which.push_back({4'000'000'000U + 2 * range, 4'000'000'000U + 2 * range});
     answer.stacks.groups.push_back(std::move(group));
   }

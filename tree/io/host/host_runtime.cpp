@@ -54,6 +54,7 @@ HostRuntime::~HostRuntime() {
 /// Nothing is heard any more of the processes that there were, nor of their clean-up.
 void HostRuntime::forget_run() {
   leftovers_.cancel();
+  debuggers_.clear();
   for (auto& [process, program] : programs_) program->detach();
   programs_.clear();
   killed_.clear();
@@ -284,14 +285,34 @@ void HostRuntime::execute(const proto::DescribeTopology&) {
 }
 
 void HostRuntime::execute(const proto::ReadStacks& action) {
-  StackReader::Pids pids;
+  stacks_.read(present(), action.raw, action.within, [this, number = action.number](wire::Stacks stacks) {
+    sink_(proto::StacksRead{number, std::move(stacks)});
+  });
+}
+
+/// Processes that have been started and have not ended.
+std::map<std::uint32_t, pid_t> HostRuntime::present() const {
+  std::map<std::uint32_t, pid_t> pids;
   for (const auto& [process, program] : programs_) {
     if (watch_.watched(program->pid())) pids.emplace(process, program->pid());
   }
-  stacks_.read(std::move(pids), action.raw, action.within,
-               [this, number = action.number](wire::Stacks stacks) {
-                 sink_(proto::StacksRead{number, std::move(stacks)});
-               });
+  return pids;
+}
+
+void HostRuntime::execute(const proto::Debug& action) {
+  using What = wire::DebugOrder::What;
+  const wire::DebugOrder& order = action.order;
+  if (order.what == What::begin) {
+    debuggers_.erase(order.session);
+    const auto say = [this](proto::DebugSaid said) { sink_(std::move(said)); };
+    debuggers_.try_emplace(order.session, io_, watch_, say).first->second.begin(order, present());
+  } else if (const auto debugger = debuggers_.find(order.session); debugger == debuggers_.end()) {
+    return;
+  } else if (order.what == What::end) {
+    debuggers_.erase(debugger);
+  } else {
+    debugger->second.order(order);
+  }
 }
 
 void HostRuntime::execute(const proto::AdoptProcess& action) {
@@ -342,6 +363,7 @@ void HostRuntime::execute(const proto::KillLeftovers& action) {
   listener_.flush();
   setup_.cancel();
   examination_.cancel();
+  debuggers_.clear();
   if (!job_) cgroups_ = JobCgroup::left(action.job, action.host);
   for (JobCgroup& cgroup : cgroups_) cgroup.kill();
   auto done = [this](std::uint32_t killed, bool all) {

@@ -14,6 +14,7 @@
 #include "tree/io/host/autopsy.hpp"
 #include "tree/io/host/checkup.hpp"
 #include "tree/io/host/client_listener.hpp"
+#include "tree/io/host/debugger.hpp"
 #include "tree/io/host/host_setup.hpp"
 #include "tree/io/host/job_cgroup.hpp"
 #include "tree/io/host/pmix_process.hpp"
@@ -45,6 +46,7 @@ public:
   void execute(const proto::DescribeTopology& action);
   void execute(const proto::AdoptProcess& action);
   void execute(const proto::ReadStacks& action);
+  void execute(const proto::Debug& action);
   void execute(const proto::Signal& action);
   void execute(const proto::KillLeftovers& action);
   void execute(const proto::DrainOutput& action);
@@ -86,6 +88,7 @@ private:
   void end_helper(std::function<void()> done);
   bool find_parent() const;
   proto::Sight look_at(const proto::LookAtClient& action);
+  std::map<std::uint32_t, pid_t> present() const;
 
   asio::io_context& io_;
   ChildWatch& watch_;
@@ -98,7 +101,8 @@ private:
   Leftovers leftovers_;
   SpoolFile spool_;
   StackReader stacks_;
-  std::vector<JobCgroup> cgroups_;  // ours, or those that are swept
+  std::map<std::uint32_t, Debugger> debuggers_;  // by session
+  std::vector<JobCgroup> cgroups_;               // ours, or those that are swept
   Autopsy autopsy_;
   std::set<std::uint32_t> killed_;  // by us
   std::set<std::uint32_t> held_;    // since they were started

@@ -40,6 +40,7 @@ public:
   virtual void progress(const proto::Progress& /*progress*/) {}
   virtual void processes_known(const proto::ProcessesKnown& /*known*/) {}
   virtual void stacks_seen(const proto::StacksSeen& /*stacks*/) {}
+  virtual void debug_heard(const proto::DebugHeard& /*heard*/) {}
   /// Only of a checkup.
   virtual void examined(const wire::Checkup& /*checkup*/) {}
   /// Reads from the user's stdin and answers with InputRead through Runner::dispatch.

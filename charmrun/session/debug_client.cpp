@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "charmrun/session/debug_client.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "charmrun/debug/prompt.hpp"
+#include "charmrun/session/debug_message.hpp"
+#include "tree/io/link/fd_link.hpp"
+#include "tree/io/listener.hpp"
+#include "tree/io/unique_fd.hpp"
+#include "tree/io/user/user_streams.hpp"
+#include "tree/wire/greeting.hpp"
+
+namespace charmtree {
+
+namespace {
+
+constexpr std::string_view kJobOver = "the job has ended";
+constexpr std::size_t kPiece = 64U << 10;
+/// After so long what has come is shown, though not all have answered.
+constexpr Duration kShownAfter = 2s;
+
+Error version_error() {
+  return {Errc::refused, Phase::run, "the charmrun of that job is of another version",
+          "use the same one for both"};
+}
+
+/// From the connection to its end.
+class GdbClient {
+public:
+  GdbClient(io::asio::io_context& io, std::string processes)
+      : io_(io),
+        processes_(std::move(processes)),
+        input_(io, STDIN_FILENO, [this](std::string text, bool end) { read(std::move(text), end); }),
+        interrupts_(io, SIGINT),
+        timer_(io) {}
+
+  Result<std::string> run(io::UniqueFd connection) {
+    io::UniqueFd input{::fcntl(connection.get(), F_DUPFD_CLOEXEC, 0)};
+    link_ = io::FdLink::make(io_, std::move(input), std::move(connection), {}, 0, nullptr);
+    link_->start({[this](std::string_view bytes) { hear(bytes); },
+                  [this](const io::LinkEnd&) { end(std::string{kJobOver}); },
+                  {}});
+    await_interrupt();
+    io_.run();
+    link_->close(Duration{0});
+    return how_;
+  }
+
+private:
+  void end(Result<std::string> how) {
+    if (!std::exchange(is_over_, true)) how_ = std::move(how);
+    io_.stop();
+  }
+  void fail(const Error& error) { end(error); }
+
+  void hear(std::string_view bytes) {
+    decoder_.append(bytes);
+    while (!is_over_) {
+      auto message = next_debug(decoder_);
+      if (!message) return fail(version_error());
+      if (!message->has_value()) return;
+      std::visit([this](const auto& m) { on(m); }, **message);
+    }
+  }
+  void on(const DebugJob& job) {
+    if (prompt_ || job.greeting != wire::make_greeting()) return fail(version_error());
+    const auto set = read_processes(processes_, job.processes);
+    if (!set) return fail(set.error());
+    prompt_.emplace(*set);
+    send(prompt_->begin());
+    await_news();
+  }
+  void on(const wire::DebugUp& up) {
+    if (!prompt_) return;
+    const bool was_waiting = prompt_->is_waiting();
+    const std::string text = prompt_->heard(up);
+    show(!was_waiting && !text.empty() && is_terminal_ ? "\n" + text : text);
+    if (prompt_->is_over()) return end(std::string{"no process is left in this session"});
+    if (prompt_->is_waiting()) return;
+    timer_.cancel();
+    if (was_waiting || !text.empty()) ask();
+  }
+  void on(const DebugOver&) { end(std::string{kJobOver}); }
+  void on(const wire::DebugOrder&) { fail(version_error()); }
+
+  void send(const wire::DebugOrder& order) {
+    if (auto frame = encode_debug(order)) link_->send(std::move(*frame));
+  }
+  void show(std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    if (std::fflush(stdout) != 0) end(std::string{});  // nobody reads it any more
+  }
+
+  /// The prompt, and the next line.
+  void ask() {
+    if (is_terminal_) show(prompt_->text());
+    next_line();
+  }
+  void next_line() {
+    while (!is_over_ && !prompt_->is_waiting()) {
+      const std::size_t newline = typed_.find('\n');
+      if (newline == std::string::npos && !at_end_) break;
+      if (newline == std::string::npos && typed_.empty()) return end(std::string{});
+      const std::string line = typed_.substr(0, newline);
+      typed_.erase(0, newline == std::string::npos ? newline : newline + 1);
+      carry_out(prompt_->typed(line));
+      if (is_terminal_ && !is_over_ && !prompt_->is_waiting()) show(prompt_->text());
+    }
+    if (is_over_ || prompt_->is_waiting() || std::exchange(is_reading_, true)) return;
+    input_.read(kPiece);
+  }
+  void read(std::string text, bool end) {
+    is_reading_ = false;
+    typed_ += text;
+    at_end_ = at_end_ || end;
+    if (prompt_ && !prompt_->is_waiting()) next_line();
+  }
+  void carry_out(Prompt::Deed deed) {
+    show(deed.text);
+    if (deed.order) send(*deed.order);
+    if (deed.leaves) return end(std::string{});
+    if (prompt_->is_waiting()) await_news();
+  }
+
+  void await_news() {
+    timer_.expires_after(kShownAfter);
+    timer_.async_wait([this](io::error_code stopped) {
+      if (stopped || is_over_ || !prompt_->is_waiting()) return;
+      if (prompt_->has_news()) show(prompt_->so_far());
+      await_news();
+    });
+  }
+  void await_interrupt() {
+    interrupts_.async_wait([this](io::error_code stopped, int) {
+      if (stopped || is_over_) return;
+      await_interrupt();
+      if (!prompt_) return end(std::string{});
+      const bool was_waiting = prompt_->is_waiting();
+      show("\n");
+      carry_out(prompt_->interrupted());
+      if (!prompt_->is_waiting() && (was_waiting || is_terminal_)) ask();
+    });
+  }
+
+  io::asio::io_context& io_;
+  std::string processes_;
+  io::InputReader input_;
+  io::asio::signal_set interrupts_;
+  io::asio::steady_timer timer_;
+  std::shared_ptr<io::FdLink> link_;
+  wire::FrameDecoder decoder_{wire::kMaxLinkFrame};
+  std::optional<Prompt> prompt_;
+  std::string typed_;
+  Result<std::string> how_{std::string{}};
+  bool is_terminal_ = ::isatty(STDIN_FILENO) == 1;
+  bool at_end_ = false, is_reading_ = false, is_over_ = false;
+};
+
+}  // namespace
+
+Result<std::string> run_gdb(const std::string& job, const std::string& processes) {
+  ::signal(SIGPIPE, SIG_IGN);
+  io::UniqueFd fd = io::find_own(debug_socket(job, ::geteuid()));
+  if (!fd || ::fcntl(fd.get(), F_SETFL, 0) != 0)
+    return Error{Errc::refused, Phase::connect, fmt::format("the charmrun of job {} does not answer", job),
+                 "is it stopped? charmrun ++list shows its pid"};
+  io::asio::io_context io;
+  return GdbClient{io, processes}.run(std::move(fd));
+}
+
+}  // namespace charmtree

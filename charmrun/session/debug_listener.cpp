@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "charmrun/session/debug_listener.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "tree/base/overloaded.hpp"
+#include "tree/io/peer_uid.hpp"
+#include "tree/io/unique_fd.hpp"
+#include "tree/wire/greeting.hpp"
+
+namespace charmtree {
+
+DebugListener::DebugListener(io::asio::io_context& io, Hooks hooks)
+    : io_(io), hooks_(std::move(hooks)), listener_(io, [this](int fd, io::Listener::Peer) { admit(fd); }) {}
+
+DebugListener::~DebugListener() {
+  for (auto& [ticket, visitor] : visitors_) visitor.link->close(Duration{0});
+}
+
+Result<void> DebugListener::open(const std::string& job) {
+  if (auto opened = listener_.open_to_seekers(debug_socket(job, ::geteuid())); !opened) return opened;
+  listener_.accept();
+  return {};
+}
+
+void DebugListener::admit(int fd) {
+  io::UniqueFd output{fd}, input{::fcntl(fd, F_DUPFD_CLOEXEC, 0)};
+  if (!input || io::peer_uid(fd) != ::geteuid() || visitors_.size() >= kMost) return;
+  const std::uint64_t ticket = ++last_;
+  Visitor& visitor = visitors_[ticket];
+  visitor.link = io::FdLink::make(io_, std::move(input), std::move(output), {}, 0, nullptr);
+  visitor.link->start({[this, ticket](std::string_view bytes) { hear(ticket, bytes); },
+                       [this, ticket](const io::LinkEnd&) { gone(ticket); },
+                       {}});
+  send(ticket, DebugJob{wire::make_greeting(), hooks_.processes()});
+}
+
+/// What it says may be the end of it.
+void DebugListener::hear(std::uint64_t ticket, std::string_view bytes) {
+  visitors_.at(ticket).decoder.append(bytes);
+  for (auto visitor = visitors_.find(ticket); visitor != visitors_.end(); visitor = visitors_.find(ticket)) {
+    auto message = next_debug(visitor->second.decoder);
+    if (message && !message->has_value()) return;
+    if (!message) return gone(ticket);
+    const Overloaded act{[&](wire::DebugOrder& order) {
+                           hooks_.ask({ticket, std::move(order)});
+                         },
+                         [&](auto&) { gone(ticket); }};
+    std::visit(act, **message);
+  }
+}
+
+void DebugListener::send(std::uint64_t ticket, const DebugMessage& message) {
+  const auto visitor = visitors_.find(ticket);
+  auto frame = encode_debug(message);
+  if (visitor == visitors_.end() || !frame) return;
+  visitor->second.link->send(std::move(*frame));
+  if (visitor->second.link->backlog() > kMostUnread) gone(ticket);
+}
+
+void DebugListener::gone(std::uint64_t ticket) {
+  const auto visitor = visitors_.find(ticket);
+  if (visitor == visitors_.end()) return;
+  visitor->second.link->close(Duration{0});
+  visitors_.erase(visitor);
+  hooks_.ask({ticket, {0, 0, wire::DebugOrder::What::end, false, {}, {}}});
+}
+
+void DebugListener::heard(const proto::DebugHeard& heard) {
+  heard.over ? send(heard.ticket, DebugOver{}) : send(heard.ticket, heard.up);
+}
+
+}  // namespace charmtree

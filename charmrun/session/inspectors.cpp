@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "charmrun/session/inspectors.hpp"
+
+#include <utility>
+
+namespace charmtree {
+
+Inspectors::Inspectors(io::asio::io_context& io, io::Runner& runner, Console& console,
+                       std::function<std::uint32_t()> processes)
+    : console_(console),
+      stacks_(io, [&runner](proto::StacksAsked question) { runner.dispatch(question); }),
+      debug_(io, {std::move(processes),
+                  [&runner](proto::DebugAsked asked) { runner.dispatch(std::move(asked)); }}) {
+  console_.set_hearers(
+      {[this](std::uint64_t ticket, const StackReport& report) { stacks_.seen(ticket, report); },
+       [this](const proto::DebugHeard& heard) { debug_.heard(heard); }});
+}
+
+void Inspectors::open(const std::string& job) {
+  const auto opened = [this](const char* option, const Result<void>& result) {
+    if (!result)
+      console_.say(proto::Tone::verbose,
+                   std::string{option} + " will not find this job: " + to_string(result.error()));
+  };
+  opened("++stack-trees", stacks_.open(job));
+  opened("++gdb", debug_.open(job));
+}
+
+}  // namespace charmtree
