@@ -40,6 +40,7 @@
 #include "charmrun/session/inspectors.hpp"
 #include "charmrun/session/leaving.hpp"
 #include "charmrun/session/order_listener.hpp"
+#include "charmrun/session/prompt_windows.hpp"
 #include "charmrun/session/session_await.hpp"
 #include "charmrun/session/session_client.hpp"
 #include "charmrun/session/session_listener.hpp"
@@ -238,6 +239,17 @@ Result<void> open_status(StatusListener& listener, const Job& job, Console& cons
   return {};
 }
 
+/// ++debug. A job whose processes nobody can let go on ends.
+void open_prompts(const Options& options, std::uint32_t processes, const Job& job, Machinery& around,
+                  io::Runner& runner, Console& console) {
+  const auto opened = open_windows(options, job.plan.job.id, processes, around.watch);
+  if (opened && !opened->empty()) console.say(proto::Tone::info, *opened);
+  if (opened) return;
+  console.say(proto::Tone::error, to_string(opened.error()));
+  runner.dispatch(proto::UserSignal{SIGCONT});
+  runner.dispatch(proto::UserSignal{SIGTERM});
+}
+
 /// ++kill, ++detach.
 Result<void> obey(Order order, const Job& job, io::Runner& runner, Console& console, Leaving& leaving) {
   if (order == Order::kill) return runner.dispatch(proto::UserSignal{signals::kKill}), Result<void>{};
@@ -279,8 +291,12 @@ int run_job(const Options& options, Job& job, Machinery& around, Extras& extras,
                             }};
     if (const auto opened = open_status(listener, job, console); !opened)
       return complain(opened.error()), kLauncherFailed;
-    Inspectors inspectors{around.io, runner, console, [&] { return node.status().processes; }};
+    Inspectors inspectors{around.io, runner, console, [&] { return node.status().processes; },
+                          options.debug.opens_windows()};
     inspectors.open(job.plan.job.id);
+    if (options.debug.opens_windows())
+      console.when_held(
+          [&] { open_prompts(options, node.status().processes, job, around, runner, console); });
     say_remarks(job, console);
     if (mpiexec) mpiexec->say_by([&](proto::Tone tone, const std::string& line) { console.say(tone, line); });
     Leaving leaving{around.io, extras.tree ? &*extras.tree : nullptr};
@@ -313,6 +329,9 @@ int run_job(const Options& options, Job& job, Machinery& around, Extras& extras,
 int run_root(const Options& options, const std::vector<std::string>& words) {
   const auto started = begin_root(options);
   if (!started) return complain(started.error()), kLauncherFailed;
+  if (options.debug.opens_windows()) {
+    if (const auto can = check_windows(options); !can) return complain(can.error()), kLauncherFailed;
+  }
   Extras extras;
   auto events = open_events(options);
   if (!events) return complain(events.error()), kLauncherFailed;
@@ -324,7 +343,7 @@ int run_root(const Options& options, const std::vector<std::string>& words) {
   if (!job) return complain(job.error()), kLauncherFailed;
   job->plan.tells_progress = Console::shows_progress(options);
   job->plan.shows_output = Console::shows_output(options);
-  job->plan.job.spawn.held = is_debugged();
+  job->plan.job.spawn.held = is_debugged() || options.debug.opens_windows();
   if (options.time.keep_alive) extras.tree.emplace(tree_folder(), kept_tree(options, *job, words));
 
   const auto say = [&options](proto::Tone tone, const std::string& line) { print_line(options, tone, line); };
@@ -471,6 +490,7 @@ int run(const std::vector<std::string>& arguments) {
     case Mode::status:
     case Mode::stack_trees:
     case Mode::gdb:
+    case Mode::tmux:
     case Mode::ccs:
     case Mode::end:
     case Mode::detach:

@@ -10,12 +10,14 @@
 #include <cstdio>
 #include <fstream>
 
+#include "charmrun/debug/prompt.hpp"
 #include "charmrun/machinery.hpp"
 #include "charmrun/report/stack_tree.hpp"
 #include "charmrun/session/attach.hpp"
 #include "charmrun/session/ccs_client.hpp"
 #include "charmrun/session/debug_client.hpp"
 #include "charmrun/session/order_listener.hpp"
+#include "charmrun/session/prompt_windows.hpp"
 #include "charmrun/session/session_client.hpp"
 #include "charmrun/session/stack_listener.hpp"
 #include "charmrun/session/status_listener.hpp"
@@ -132,13 +134,19 @@ int show_stack_trees(const Options& options) {
   return tell(*place, show_stacks(report, StackFormat::text), show_stacks(report, StackFormat::json), 0);
 }
 
-/// ++gdb.
+/// ++gdb, ++tmux: "JOB:PROCESSES".
 int show_prompt(const Options& options) {
   const std::string& words = options.program;
-  const std::size_t colon = std::min(words.rfind(':'), words.size());
-  const auto chosen = choose_job(ask_running_jobs(), words.substr(0, colon));
+  const std::size_t colon = words.rfind(':');
+  const bool is_short = colon == std::string::npos && options.mode == Mode::tmux;  // no job
+  const std::string processes = colon != std::string::npos ? words.substr(colon + 1) : is_short ? words : "";
+  const auto chosen = choose_job(ask_running_jobs(), is_short ? std::string{} : words.substr(0, colon));
   if (!chosen) return complain(chosen.error()), kLauncherFailed;
-  const auto end = run_gdb(id_of(*chosen), colon < words.size() ? words.substr(colon + 1) : std::string{});
+  if (options.mode == Mode::tmux) {
+    const auto set = read_processes(processes, processes_of(*chosen));
+    return complain(set ? become_tmux(options, id_of(*chosen), *set) : set.error()), kLauncherFailed;
+  }
+  const auto end = run_gdb(id_of(*chosen), processes, options.debug);
   if (!end) return complain(end.error()), kLauncherFailed;
   if (!end->empty()) print_own_line(proto::Tone::info, *end);
   return 0;
@@ -153,6 +161,7 @@ int ask_running_job(const Options& options) {
     case Mode::stack_trees:
       return show_stack_trees(options);
     case Mode::gdb:
+    case Mode::tmux:
       return show_prompt(options);
     case Mode::end:
       return run_end(options);

@@ -15,6 +15,8 @@ public:
   /// `order.session` is given here.
   void ask(const DebugAsked& asked, RootTurn& turn);
   void on(const wire::DebugUp& said, Actions& out) const;
+  /// Somebody holds processes: those for which others wait may be among them.
+  bool is_open() const { return !sessions_.empty(); }
   /// The run is over: so are all sessions.
   void end(RootTurn& turn);
 

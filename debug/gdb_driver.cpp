@@ -73,7 +73,8 @@ void GdbDriver::order(const DebugOrder& order, Out& out) {
     }
     return;
   }
-  out.said.keep_apart(order.each);
+  apart_ = order.each;
+  out.said.keep_apart(apart_);
   number_ = order.number;
   owing_.clear();
   for (const std::size_t i : which) owing_.insert(inferiors_[i].process);
@@ -160,6 +161,7 @@ void GdbDriver::send(Sent sent, std::string_view words, Out& out) {
 
 void GdbDriver::heard(std::string_view line, Out& out) {
   const MiRecord record = read_mi(line);
+  out.said.keep_apart(apart_);
   switch (record.kind) {
     case MiRecord::Kind::console:
       console_ += record.text;

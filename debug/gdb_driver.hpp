@@ -84,6 +84,7 @@ private:
   std::vector<Inferior> inferiors_;
   std::deque<Sent> sent_;
   std::uint32_t last_token_ = 0;
+  bool apart_ = false;             // its answers that differ in numbers are not to be put together
   std::uint32_t number_ = 0;       // of the order that is open; 0: none
   std::set<std::uint32_t> owing_;  // processes that have yet to answer it
   std::string console_, log_;      // what gdb has said since its last record

@@ -34,6 +34,8 @@ constexpr std::array kModes = {
         "one gdb prompt for processes of a job, wherever they run, 0-3,7 or all: what is typed is done by "
         "each of them, and the same answers are shown once; help there says more (docs/manual/"
         "debuggers.md)"},
+    ModeRow{"tmux", Mode::tmux, "[JOB:]PROCESSES",
+            "the same, in a pane of tmux for each process; at most 16, of more all in one"},
     ModeRow{
         "session", Mode::session, "[options]",
         "log in to the hosts and stay: programs are run there by ++in, one after the other, without logging "

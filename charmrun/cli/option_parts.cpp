@@ -51,6 +51,9 @@ constexpr std::array<std::string_view, 9> kAttach = {
 /// Of ++stack-trees alone, and what it shares with others.
 constexpr std::array<std::string_view, 2> kOfStackTrees = {"draw", "all-frames"};
 
+/// Of ++gdb and ++tmux.
+constexpr std::array<std::string_view, 2> kOfPrompts = {"debug-commands", "debugger"};
+
 template <std::size_t N>
 bool is_among(const std::array<std::string_view, N>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -85,6 +88,7 @@ bool is_about_running_jobs(Mode mode) {
     case Mode::status:
     case Mode::stack_trees:
     case Mode::gdb:
+    case Mode::tmux:
     case Mode::end:
     case Mode::attach:
     case Mode::detach:
@@ -112,6 +116,8 @@ bool has_meaning(const OptionRow& row, Mode mode) {
     case Mode::stack_trees:
       return row.name == "json";
     case Mode::gdb:
+    case Mode::tmux:
+      return is_among(kOfPrompts, row.name);
     case Mode::end:
     case Mode::detach:
     case Mode::kill:

@@ -50,6 +50,8 @@ constexpr auto& part(Whole& options) {
     return options.recovery;
   else if constexpr (std::is_same_v<Part, O::Ccs>)
     return options.ccs;
+  else if constexpr (std::is_same_v<Part, O::Debug>)
+    return options.debug;
   else if constexpr (std::is_same_v<Part, O::Time>)
     return options.time;
   else if constexpr (std::is_same_v<Part, O::View>)
@@ -336,20 +338,21 @@ constexpr std::array kTable = {
     OptionRow{"server-timeout", Topic::ccs, at<&O::Ccs::timeout>, "SECONDS", "none",
               "give an empty reply to a request that the program has not answered by then; implies ++server"},
 
-    without(kDebugger, {"debug", Topic::debug, NoMember::flag, "", "off",
-                        "run each process under a debugger, in an xterm"}),
-    without(kDebugger, {"debug-no-pause", Topic::debug, NoMember::flag, "", "off",
-                        "the same, and do not stop at the beginning"}),
-    without(kDebugger, {"debug-commands", Topic::debug, NoMember::text, "TEXT", "",
-                        "what the debuggers do first; \\n separates commands"}),
-    without(kDebugger, {"debugger", Topic::debug, NoMember::string, "COMMAND", "gdb", "the debugger"}),
+    OptionRow{
+        "debug", Topic::debug, at<&O::Debug::wanted>, "", "off",
+        "a gdb prompt for each process before its first instruction, in an xterm, or without a display in "
+        "tmux; of more than 16 processes, one for all (docs/manual/debuggers.md)"},
+    OptionRow{"debug-no-pause", Topic::debug, at<&O::Debug::no_pause>, "", "off",
+              "the same, and they run at once"},
+    OptionRow{"debug-commands", Topic::debug, at<&O::Debug::commands>, "TEXT", "",
+              "what prompts are told first, ++gdb's too; \\n separates commands"},
+    OptionRow{"debugger", Topic::debug, at<&O::Debug::debugger>, "COMMAND", "gdb",
+              "the gdb of the hosts, or one of its kin"},
     without(kDebugger, {"in-xterm", Topic::debug, NoMember::flag, "", "off", "run each process in an xterm"}),
-    without(kDebugger, {"xterm", Topic::debug, NoMember::string, "COMMAND", "xterm", "the xterm"}),
-    without(kDebugger,
-            {"display", Topic::debug, NoMember::string, "NAME", "$DISPLAY", "the display for xterms"}),
-    without(kDebugger, {"ssh-display", Topic::debug, NoMember::flag, "", "off",
-                        "each ssh session has a display of its own"}),
-    without(kDebugger, {"no-xrdb", Topic::debug, NoMember::flag, "", "off", "do not ask xrdb"}),
+    OptionRow{"xterm", Topic::debug, at<&O::Debug::xterm>, "COMMAND", "xterm", "the xterm"},
+    OptionRow{"display", Topic::debug, at<&O::Debug::display>, "NAME", "$DISPLAY", "the display for xterms"},
+    OptionRow{"ssh-display", Topic::debug, NoMember::flag, "", "off", "ignored: windows are opened here"},
+    OptionRow{"no-xrdb", Topic::debug, NoMember::flag, "", "off", "ignored"},
     without(kDebugger,
             {"charmdebug", Topic::debug, NoMember::flag, "", "off", "for charmdebug, which sets it"}),
 

@@ -66,6 +66,7 @@ enum class Mode : std::uint8_t {
   list,         // ++list: running jobs
   status,       // ++status: one of them, Options::program
   stack_trees,  // ++stack-trees: what the processes of one of them do, Options::program
+  tmux,         // ++tmux: the same, for each process in a pane
   gdb,          // ++gdb: a debugger for its processes, Options::program with ":PROCESSES"
   ccs,          // ++ccs: a request of one, Options::arguments
   session,      // ++session: a tree for runs to come
@@ -144,6 +145,18 @@ struct Options {
     bool is_by_workers() const {
       return worker_per_host || worker_per_socket || worker_per_core || worker_per_pu;
     }
+  };
+
+  /// Debuggers.
+  struct Debug {
+    bool wanted = false;    // ++debug: of each process, from its first instruction
+    bool no_pause = false;  // ++debug-no-pause: the same, and they run
+    std::string commands;   // that a prompt is given first; \n separates them
+    std::string debugger;   // on the hosts; empty: gdb
+    std::string xterm = "xterm";
+    std::string display;  // for it; empty: $DISPLAY
+
+    bool opens_windows() const { return wanted || no_pause; }
   };
 
   /// Which hosts.
@@ -277,6 +290,7 @@ struct Options {
   Process process;
   Recovery recovery;
   Ccs ccs;
+  Debug debug;
   Time time;
   View view;
   Output output;

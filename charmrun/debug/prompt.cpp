@@ -101,9 +101,9 @@ Result<ProcessSet> read_processes(std::string_view text, std::uint32_t processes
   }
 }
 
-DebugOrder Prompt::begin() {
+DebugOrder Prompt::begin(const std::string& debugger) {
   awaited_ = ++number_;
-  return {0, number_, DebugOrder::What::begin, false, {}, held_.ranges()};
+  return {0, number_, DebugOrder::What::begin, false, debugger, held_.ranges()};
 }
 
 Prompt::Deed Prompt::typed(std::string_view line) {

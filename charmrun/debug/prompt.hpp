@@ -27,8 +27,8 @@ public:
     std::optional<wire::DebugOrder> order = {};
     bool leaves = false;
   };
-  /// The first order.
-  wire::DebugOrder begin();
+  /// The first order. `debugger`: that of the hosts; empty: gdb.
+  wire::DebugOrder begin(const std::string& debugger = {});
   /// A line, without its end. Precondition: nothing is awaited.
   Deed typed(std::string_view line);
   /// Ctrl-C: those that run are stopped; a second time nobody is waited for any longer.

@@ -130,11 +130,11 @@ public:
 
 private:
   std::string ending(const wire::StackGroup& group) const {
-    std::string text = group.motion == wire::Motion::unread ? " (its stack is not known)"
-                                                            : fmt::format("  [{}]", word_for(group.motion));
+    const bool is_known = group.motion != wire::Motion::unread;
+    std::string text = is_known ? fmt::format("  [{}]", word_for(group.motion)) : " (its stack is not known)";
     const auto number = static_cast<std::size_t>(&group - report_.stacks.groups.data());
-    const std::string& hosts = report_.hosts[number];
-    return hosts.empty() ? text : text + " on " + hosts;
+    if (const std::string& hosts = report_.hosts[number]; !hosts.empty()) text += " on " + hosts;
+    return is_known ? text + fmt::format(" (++gdb :{})", group.which.front().first) : text;
   }
 
   /// A long path goes on in further lines.

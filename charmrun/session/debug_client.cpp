@@ -5,12 +5,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "charmrun/debug/prompt.hpp"
 #include "charmrun/session/debug_message.hpp"
@@ -34,12 +36,25 @@ Error version_error() {
           "use the same one for both"};
 }
 
+/// Of ++debug-commands.
+std::vector<std::string> lines_of(std::string_view text) {
+  constexpr std::string_view kBetween = "\\n";
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(kBetween), text.size());
+    lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + kBetween.size(), text.size()));
+  }
+  return lines;
+}
+
 /// From the connection to its end.
 class GdbClient {
 public:
-  GdbClient(io::asio::io_context& io, std::string processes)
+  GdbClient(io::asio::io_context& io, std::string processes, const Options::Debug& options)
       : io_(io),
         processes_(std::move(processes)),
+        options_(options),
         input_(io, STDIN_FILENO, [this](std::string text, bool end) { read(std::move(text), end); }),
         interrupts_(io, SIGINT),
         timer_(io) {}
@@ -51,6 +66,10 @@ public:
                   [this](const io::LinkEnd&) { end(std::string{kJobOver}); },
                   {}});
     await_interrupt();
+    for (const std::string& line : lines_of(options_.commands)) {
+      typed_ += line + '\n';
+      ++unseen_;
+    }
     io_.run();
     link_->close(Duration{0});
     return how_;
@@ -77,7 +96,7 @@ private:
     const auto set = read_processes(processes_, job.processes);
     if (!set) return fail(set.error());
     prompt_.emplace(*set);
-    send(prompt_->begin());
+    send(prompt_->begin(options_.debugger));
     await_news();
   }
   void on(const wire::DebugUp& up) {
@@ -113,6 +132,8 @@ private:
       if (newline == std::string::npos && typed_.empty()) return end(std::string{});
       const std::string line = typed_.substr(0, newline);
       typed_.erase(0, newline == std::string::npos ? newline : newline + 1);
+      if (unseen_ > 0 && is_terminal_) show(line + '\n');
+      unseen_ -= std::min<std::size_t>(unseen_, 1);
       carry_out(prompt_->typed(line));
       if (is_terminal_ && !is_over_ && !prompt_->is_waiting()) show(prompt_->text());
     }
@@ -154,6 +175,7 @@ private:
 
   io::asio::io_context& io_;
   std::string processes_;
+  const Options::Debug& options_;
   io::InputReader input_;
   io::asio::signal_set interrupts_;
   io::asio::steady_timer timer_;
@@ -161,6 +183,7 @@ private:
   wire::FrameDecoder decoder_{wire::kMaxLinkFrame};
   std::optional<Prompt> prompt_;
   std::string typed_;
+  std::size_t unseen_ = 0;  // of these lines, the first, nobody has typed
   Result<std::string> how_{std::string{}};
   bool is_terminal_ = ::isatty(STDIN_FILENO) == 1;
   bool at_end_ = false, is_reading_ = false, is_over_ = false;
@@ -168,14 +191,15 @@ private:
 
 }  // namespace
 
-Result<std::string> run_gdb(const std::string& job, const std::string& processes) {
+Result<std::string> run_gdb(const std::string& job, const std::string& processes,
+                            const Options::Debug& options) {
   ::signal(SIGPIPE, SIG_IGN);
   io::UniqueFd fd = io::find_own(debug_socket(job, ::geteuid()));
   if (!fd || ::fcntl(fd.get(), F_SETFL, 0) != 0)
     return Error{Errc::refused, Phase::connect, fmt::format("the charmrun of job {} does not answer", job),
                  "is it stopped? charmrun ++list shows its pid"};
   io::asio::io_context io;
-  return GdbClient{io, processes}.run(std::move(fd));
+  return GdbClient{io, processes, options}.run(std::move(fd));
 }
 
 }  // namespace charmtree

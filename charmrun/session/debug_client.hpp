@@ -4,12 +4,14 @@
 
 #include <string>
 
+#include "charmrun/cli/options.hpp"
 #include "tree/base/result.hpp"
 
 namespace charmtree {
 
 /// Until the user leaves or the job ends: a line that says why, if it was not the user. `processes`: those to
 /// be taken hold of, "0-3,7", or empty for all. Errors are what the user must put right.
-Result<std::string> run_gdb(const std::string& job, const std::string& processes);
+Result<std::string> run_gdb(const std::string& job, const std::string& processes,
+                            const Options::Debug& options);
 
 }  // namespace charmtree

@@ -46,6 +46,7 @@ void DebugListener::hear(std::uint64_t ticket, std::string_view bytes) {
     if (message && !message->has_value()) return;
     if (!message) return gone(ticket);
     const Overloaded act{[&](wire::DebugOrder& order) {
+                           if (order.what == wire::DebugOrder::What::begin) visitor->second.begin = order;
                            hooks_.ask({ticket, std::move(order)});
                          },
                          [&](auto&) { gone(ticket); }};
@@ -69,7 +70,15 @@ void DebugListener::gone(std::uint64_t ticket) {
   hooks_.ask({ticket, {0, 0, wire::DebugOrder::What::end, false, {}, {}}});
 }
 
+void DebugListener::has_begun(const wire::DebugOrder& order) {
+  for (const auto& range : order.which) held_.add(range);
+  if (held_.size() >= hooks_.processes()) std::exchange(hooks_.all_held, nullptr)();
+}
+
 void DebugListener::heard(const proto::DebugHeard& heard) {
+  const auto visitor = visitors_.find(heard.ticket);
+  if (hooks_.all_held && visitor != visitors_.end() && heard.up.done == visitor->second.begin.number)
+    has_begun(visitor->second.begin);
   heard.over ? send(heard.ticket, DebugOver{}) : send(heard.ticket, heard.up);
 }
 

@@ -27,6 +27,7 @@ public:
   struct Hooks {
     std::function<std::uint32_t()> processes;    // of what runs
     std::function<void(proto::DebugAsked)> ask;  // called from the loop, answered by heard()
+    std::function<void()> all_held = {};         // called once, when each process has been in a session
   };
   DebugListener(io::asio::io_context& io, Hooks hooks);
   DebugListener(const DebugListener&) = delete;
@@ -41,16 +42,19 @@ private:
   struct Visitor {
     std::shared_ptr<io::FdLink> link;
     wire::FrameDecoder decoder{wire::kMaxClientFrame};
+    wire::DebugOrder begin = {};  // its first order
   };
   void admit(int fd);
   void hear(std::uint64_t ticket, std::string_view bytes);
   void send(std::uint64_t ticket, const DebugMessage& message);
   void gone(std::uint64_t ticket);
+  void has_begun(const wire::DebugOrder& order);
 
   io::asio::io_context& io_;
   Hooks hooks_;
   io::Listener listener_;
   std::uint64_t last_ = 0;
+  wire::ProcessSet held_;                      // have been in a session
   std::map<std::uint64_t, Visitor> visitors_;  // by ticket
 };
 

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "charmrun/session/inspectors.hpp"
 
+#include <csignal>
 #include <utility>
 
 namespace charmtree {
 
 Inspectors::Inspectors(io::asio::io_context& io, io::Runner& runner, Console& console,
-                       std::function<std::uint32_t()> processes)
+                       std::function<std::uint32_t()> processes, bool held)
     : console_(console),
       stacks_(io, [&runner](proto::StacksAsked question) { runner.dispatch(question); }),
-      debug_(io, {std::move(processes),
-                  [&runner](proto::DebugAsked asked) { runner.dispatch(std::move(asked)); }}) {
+      debug_(io,
+             {std::move(processes), [&runner](proto::DebugAsked asked) { runner.dispatch(std::move(asked)); },
+              held ? std::function<void()>{[&runner] { runner.dispatch(proto::UserSignal{SIGCONT}); }}
+                   : nullptr}) {
   console_.set_hearers(
       {[this](std::uint64_t ticket, const StackReport& report) { stacks_.seen(ticket, report); },
        [this](const proto::DebugHeard& heard) { debug_.heard(heard); }});

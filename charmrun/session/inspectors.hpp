@@ -14,9 +14,10 @@ namespace charmtree {
 
 class Inspectors {
 public:
-  /// All outlive the object. `processes`: how many there are of what runs.
+  /// All outlive the object. `processes`: how many there are of what runs; those that are held (++debug) go
+  /// on when debuggers have them all.
   Inspectors(io::asio::io_context& io, io::Runner& runner, Console& console,
-             std::function<std::uint32_t()> processes);
+             std::function<std::uint32_t()> processes, bool held = false);
   /// A job can do without; why is said.
   void open(const std::string& job);
 

@@ -164,6 +164,10 @@ std::string id_of(const std::string& answer) {
   return text_of(read(answer), "job");
 }
 
+std::uint32_t processes_of(const std::string& answer) {
+  return static_cast<std::uint32_t>(number_of(read(answer), "processes"));
+}
+
 bool is_session(const std::string& answer) {
   return read(answer).contains("session");
 }

@@ -70,6 +70,8 @@ Result<std::string> choose_session(const std::vector<std::string>& answers, cons
 
 /// The member `job` of an answer.
 std::string id_of(const std::string& answer);
+/// How many processes it has.
+std::uint32_t processes_of(const std::string& answer);
 /// It is a session.
 bool is_session(const std::string& answer);
 

@@ -218,6 +218,7 @@ void Console::processes_known(const proto::ProcessesKnown& known) {
 }
 
 void Console::stop_self() {
+  if (const auto open = std::exchange(open_prompts_, nullptr)) return open();
   if (terminal_) terminal_->leave();
   if (!mpir_.show_held()) ::raise(SIGSTOP);
   tell(proto::UserSignal{SIGCONT});

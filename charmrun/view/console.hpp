@@ -54,6 +54,9 @@ public:
   /// Who signs for other launchers; without one nobody does. Must outlive the console.
   void set_signer(io::Signer& signer) { signer_ = &signer; }
 
+  /// ++debug: called once instead of stopping, when all processes are held; whoever holds them then lets the
+  /// job go on. Before the loop runs.
+  void when_held(std::function<void()> open) { open_prompts_ = std::move(open); }
   /// Who gets what those have asked for who look into the job, by their tickets. Must outlive the console.
   struct Hearers {
     std::function<void(std::uint64_t ticket, const StackReport& report)> stacks;
@@ -123,6 +126,7 @@ private:
   io::Signer* signer_ = nullptr;
   TreeFile* tree_file_ = nullptr;
   Hearers hearers_;
+  std::function<void()> open_prompts_;
   Mpir mpir_;
   StartupRecorder startup_;
   LoginLog logins_;

@@ -90,6 +90,27 @@ def test_a_debugger_that_starts_a_job_sees_all_processes_before_they_begin(
     assert leftovers([job]) == []
 
 
+def test_a_held_process_runs_on_when_its_debugger_leaves(cluster: Factory, charmrun: Path) -> None:
+    """Though it was in the debugger's hands when all others were let go."""
+    hosts = cluster(3)
+    job, go_on = under_gdb(hosts, charmrun, 2, 2)
+    leave = f"{go_on}.leave"
+    wait = f"shell while [ ! -e {leave} ]; do sleep 0.05; done"
+    look = [*GDB, "-p", str(table(job.out)[1].pid), *words(["echo holding\n", wait, "detach"])]
+    debugger = hosts.popen(1, look, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    while "holding" not in (line := debugger.stdout.readline()):  # type: ignore[union-attr]
+        assert line, "no gdb"
+    hosts.run(0, ["touch", go_on], check=True)
+    job.until(lambda: job.out.count("begun") == 1, "the process that nobody holds")
+    hosts.run(0, ["touch", leave], check=True)
+    debugger.communicate(timeout=patience(30))
+    job.until(lambda: job.out.count("begun") == 2, "the other one")
+    for one in job.running("stuck"):
+        os.kill(one.pid, signal.SIGUSR1)
+    assert job.wait() == 0, job.said()
+    assert leftovers([job]) == []
+
+
 def test_debuggers_come_and_go_while_a_job_runs(cluster: Factory, charmrun: Path) -> None:
     """The second one keeps the root for longer than launchers wait for one that is gone."""
     hosts = cluster(3)

@@ -9,11 +9,12 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from running import Factory, command, compiled, error_line, run
+from running import Factory, built, command, compiled, error_line, run
 from terminal import Terminal
 from test_keep_alive import Kept
 from test_stack_trees import end_well, start
 from vc_job import Job, leftovers, patience, pause
+from vc_net import tool
 from vcluster import Cluster
 
 COUNTING = "tests/cluster/counting.c"
@@ -184,3 +185,64 @@ def test_two_prompts_hold_what_is_theirs(cluster: Factory, charmrun: Path) -> No
     job.until(lambda: is_free(job), "the end of the debuggers")
     job.signal(signal.SIGUSR1)
     assert job.wait() == 0, job.said()
+
+
+class Panes:
+    """A tmux that is the test's alone; ++debug opens its prompts there."""
+
+    def __init__(self, hosts: Cluster) -> None:
+        tool("tmux", "tmux")
+        self.hosts = hosts
+        self.env = {"TMUX_TMPDIR": hosts.run(0, ["mktemp", "-d", "/home/shared/tmux.XXXXXX"], check=True).stdout.strip()}
+
+    def tmux(self, *words: str) -> str:
+        return self.hosts.run(0, ["tmux", *words], env=self.env, timeout=patience(20)).stdout
+
+    def await_all(self, job: Job, count: int, text: str) -> None:
+        job.until(lambda: "tmux attach -t " in job.err, "the word of tmux")
+        panes = [f":0.{number}" for number in range(count)]
+        job.until(lambda: all(text in self.tmux("capture-pane", "-p", "-t", pane) for pane in panes), text)
+
+    def type(self, count: int, line: str) -> None:
+        for number in range(count):
+            self.tmux("send-keys", "-t", f":0.{number}", line, "Enter")
+
+
+def test_debug_opens_a_prompt_for_each_process_before_it_begins(cluster: Factory, charmrun: Path) -> None:
+    """While it is held, no limit of the start counts."""
+    hosts = cluster(3)
+    panes = Panes(hosts)
+    options = ["+p2", "++nodelist", hosts.nodelist(2), "++timeout", "2", "++debug", "++debug-commands", "break main\\ncontinue"]
+    job = Job(hosts, range(2), command(charmrun, *options, built(charmrun, "charm_double")), env=panes.env)
+    panes.await_all(job, 2, "Breakpoint 1, main")
+    pause(4)
+    assert [one.state for one in job.running("charm_double")] == ["t", "t"], job.said()
+    panes.type(1, "quit")
+    job.until(lambda: len([one for one in job.running("charm_double") if one.state == "t"]) == 1, "one that runs")
+    panes.type(1, "quit")
+    assert job.wait() == 0, job.said()
+    assert leftovers([job]) == []
+
+
+def test_debug_opens_xterms_where_there_is_a_display(cluster: Factory, charmrun: Path) -> None:
+    """What is no xterm here, but started as one; and nothing waits for it."""
+    hosts = cluster(3)
+    script = '#!/bin/sh\n[ $DISPLAY = :7 ] && echo "$2" && shift 3 && exec "$@" </dev/null >/home/shared/xterm.$$ 2>&1\n'
+    xterm = hosts.put(0, "/home/shared/xterm", script, mode=0o755)
+    debug = ["++debug-no-pause", "++xterm", xterm, "++display", ":7", "++debugger", "/usr/bin/gdb"]
+    job = start(hosts, charmrun, 2, 2, *debug, compiled(charmrun, COUNTING, "-g", "-O0"))
+    job.until(lambda: is_free(job), "the end of the debuggers")
+    windows = [path.read_text() for path in hosts.path(0, "/home/shared").glob("xterm.*")]
+    assert sorted(text[:3] for text in windows) == ["[0]", "[1]"], windows
+    end_well(job)
+
+
+def test_what_debug_needs_is_said_before_anything_starts(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(3)
+    done = run(hosts, charmrun, "+p1", "++local", "++debug", "++display", ":7", "++xterm", "/no/xterm", "true")
+    assert error_line(done).startswith("++debug opens windows by /no/xterm, which is not here; install it")
+    job = counting(hosts, charmrun, 2, 2)
+    told = prompt(hosts, charmrun, [], "++debugger", "no-gdb")
+    assert "[0-1] there is no no-gdb on this host" in told, told
+    assert "7: no list of processes" in error_line(run(hosts, charmrun, "++tmux", "7"))
+    end_well(job)

@@ -40,8 +40,8 @@ def test_the_one_that_is_stuck_is_named(cluster: Factory, charmrun: Path) -> Non
         lines = answer(hosts, charmrun, "++stack-trees").splitlines()
         assert lines[0].startswith("what 18 processes of job ") and lines[0].endswith(" do, in 2 groups:")
         assert lines[1] == "18:[0-17] main > step"
-        assert lines[2].startswith("  17:[0-6,8-17] wait_for_neighbours > ") and lines[2].endswith("  [waits]")
-        assert lines[3:] == ["  1:[7] compute_for_ever  [computes] on h03"]
+        assert lines[2].startswith("  17:[0-6,8-17] wait_for_neighbours > ") and lines[2].endswith("  [waits] (++gdb :0)")
+        assert lines[3:] == ["  1:[7] compute_for_ever  [computes] on h03 (++gdb :7)"]
     raw = answer(hosts, charmrun, "++stack-trees", "++all-frames")
     assert "18:[0-17] _start > " in raw and "compute_for_ever" in raw
     end_well(job)
@@ -72,7 +72,7 @@ def test_a_stopped_process_stays_so_and_is_told(cluster: Factory, charmrun: Path
     os.kill(stopped.pid, signal.SIGSTOP)
     job.until(lambda: next(one for one in job.running("stuck") if one.host == 1).state == "T", "the stop")
     lines = answer(hosts, charmrun, "++stack-trees").splitlines()
-    assert len(lines) == 4 and any(line.endswith("[stopped by a signal] on h01") for line in lines), lines
+    assert len(lines) == 4 and any("[stopped by a signal] on h01 (++gdb :" in line for line in lines), lines
     assert next(one for one in job.running("stuck") if one.host == 1).state == "T"
     os.kill(stopped.pid, signal.SIGCONT)
     assert "stopped" not in answer(hosts, charmrun, "++stack-trees")
@@ -83,7 +83,7 @@ def test_behind_a_shell_it_is_the_program_that_is_shown(cluster: Factory, charmr
     hosts = cluster(3)
     stuck = compiled(charmrun, "tests/cluster/stuck.c")
     job = start(hosts, charmrun, 2, 2, "sh", "-c", f"trap : USR1; {stuck} 1; true")
-    assert "  1:[1] compute_for_ever  [computes] on h01\n" in answer(hosts, charmrun, "++stack-trees")
+    assert "  1:[1] compute_for_ever  [computes] on h01 (++gdb :1)\n" in answer(hosts, charmrun, "++stack-trees")
     end_well(job)
 
 
@@ -95,8 +95,8 @@ def test_of_a_session_it_shows_what_runs_there(cluster: Factory, charmrun: Path)
         job = Job(hosts, [0], list(map(str, stuck)))
         job.until(lambda: job.out.count("begun") == 6, "the processes")
         job.signal(signal.SIGQUIT)
-        job.until(lambda: "charmrun:   1:[2] compute_for_ever  [computes] on h02\n" in job.err, "the word on SIGQUIT")
-        assert "  1:[2] compute_for_ever  [computes] on h02\n" in answer(hosts, charmrun, "++stack-trees", number)
+        job.until(lambda: "charmrun:   1:[2] compute_for_ever  [computes] on h02 (++gdb :2)\n" in job.err, "the word on SIGQUIT")
+        assert "  1:[2] compute_for_ever  [computes] on h02 (++gdb :2)\n" in answer(hosts, charmrun, "++stack-trees", number)
         job.signal(signal.SIGUSR1)
         assert job.wait() == 0, job.said()
 
@@ -122,9 +122,9 @@ def test_a_job_that_has_had_its_time_says_where_it_hangs(cluster: Factory, charm
     limit = patience(3)
     job = start(hosts, charmrun, 2, 4, "++timelimit", limit, compiled(charmrun, "tests/cluster/stuck.c"), 2)
     job.signal(signal.SIGQUIT)
-    job.until(lambda: job.err.count("charmrun:   1:[2] compute_for_ever  [computes] on h01\n") == 1, "the word on SIGQUIT")
+    job.until(lambda: job.err.count("charmrun:   1:[2] compute_for_ever  [computes] on h01 (++gdb :2)\n") == 1, "the word on SIGQUIT")
     assert job.wait() == 124, job.said()
-    assert job.err.count("charmrun:   1:[2] compute_for_ever  [computes] on h01\n") == 2, job.said()
+    assert job.err.count("charmrun:   1:[2] compute_for_ever  [computes] on h01 (++gdb :2)\n") == 2, job.said()
     assert leftovers([job]) == []
 
 
@@ -149,7 +149,7 @@ def test_who_waits_in_mpi_is_shown_there(cluster: Factory, charmrun: Path, famil
     lines = answer(hosts, charmrun, "++stack-trees").splitlines()
     assert lines[1:] == [
         "4:[0-3] main",
-        "  3:[0-2] meet > MPI_Barrier  [waits] on h[00-01]",
-        "  1:[3] refine_mesh  [computes] on h01",
+        "  3:[0-2] meet > MPI_Barrier  [waits] on h[00-01] (++gdb :0)",
+        "  1:[3] refine_mesh  [computes] on h01 (++gdb :3)",
     ]
     end_well(job)

@@ -222,7 +222,10 @@ void RootController::signal(int signal, Instant now, Actions& out, RootOrders& o
   for (unsigned i = 0; i < meaning.interrupts; ++i) judge_.decision().interrupted(signal);
 }
 
-void RootController::stalled(bool stalled, Instant now) {
+void RootController::stalled(bool output, Instant now) {
+  inside_.output_stalls = output;
+  const bool stalled = output || inside_.debug.is_open();
+  if (std::exchange(inside_.stalls, stalled) == stalled) return;
   judge_.stalled(stalled, now);
   crashes_.stalled(stalled, now);
   if (in_place_) in_place_->stalled(stalled, now);

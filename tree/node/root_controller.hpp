@@ -128,11 +128,13 @@ public:
   void asked(const E& event, Instant now, proto::Actions& out, RootOrders& orders) {
     Turn turn{*this, now, out, orders};
     inside_.ask(event, turn);
+    stalled(inside_.output_stalls, now);
   }
   void hosts_read(const proto::HostsRead& event, Instant now) { resizing_.on(event, judge_, now); }
   /// Those of tree/base/signals.hpp that a user sends.
   void signal(int signal, Instant now, proto::Actions& out, RootOrders& orders);
-  void stalled(bool stalled, Instant now);
+  /// `output`: nobody takes it. No limit of the start counts then, or while somebody debugs the job.
+  void stalled(bool output, Instant now);
   /// All launchers stay for the next run, but for those that were lost. `unconfirmed`: hosts on which
   /// something of this one may be left; `unbounded`: those of them where it may stay for ever.
   void idle(const std::set<std::uint32_t>& unconfirmed, const std::set<std::uint32_t>& unbounded, Instant now,
@@ -217,6 +219,7 @@ private:
   struct {
     proto::StackInquiries stacks;
     proto::DebugDesk debug;
+    bool output_stalls = false, stalls = false;
     void ask(const proto::StacksAsked& question, Turn&) { stacks.ask(question); }
     void ask(const proto::DebugAsked& asked, Turn& turn) { debug.ask(asked, turn); }
   } inside_;

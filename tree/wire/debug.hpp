@@ -21,7 +21,7 @@ inline constexpr std::size_t kMostDebugText = 16U << 10, kMostDebugSpans = 64, k
 /// Down: of a prompt, for these processes.
 struct DebugOrder {
   enum class What : std::uint8_t {
-    begin,      // take hold of them
+    begin,      // take hold of them, with the debugger `line`; empty: gdb
     command,    // `line`: what gdb is told of each
     interrupt,  // those that run stop; needs no answer
     end,        // let go of all of the session; needs no answer

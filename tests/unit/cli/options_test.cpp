@@ -503,9 +503,10 @@ TEST_CASE("the value of an option that is refused or ignored is checked, and not
   CHECK(failure({"++debugger", "", "app"}) ==
         "options: ++debugger cannot be ''; it takes a COMMAND that is not empty");
   CHECK(failure({"++debug-commands", "", "app"}) ==
-        "options: ++debug-commands is not ready yet (debuggers); leave it out");
-  const Words words{"charmrun",       "++newp",          "4", "++oldp", "2",
-                    "++shrinkexpand", "++charmrun_port", "9", "app"};
+        "options: ++debug-commands cannot be ''; it takes a TEXT that is not empty");
+  const Words words{
+      "charmrun", "++newp",        "4",         "++oldp", "2", "++shrinkexpand", "++charmrun_port",
+      "9",        "++ssh-display", "++no-xrdb", "app"};
   CHECK(parse_options(words, {})->arguments.empty());
 }
 

@@ -19,8 +19,9 @@ class Gdb {
 public:
   explicit Gdb(std::uint32_t processes) : driver_(subjects(processes)) {}
 
-  void order(What what, const std::string& line = {}, wire::ProcessSet::Range which = {0, 99}) {
-    driver_.order({1, ++number_, what, false, line, {which}}, out_);
+  void order(What what, const std::string& line = {}, wire::ProcessSet::Range which = {0, 99},
+             bool each = false) {
+    driver_.order({1, ++number_, what, each, line, {which}}, out_);
   }
   void hear(const std::string& line) { driver_.heard(line, out_); }
   /// Takes hold of processes 4, 5, ...; each has one thread, or two.
@@ -97,6 +98,21 @@ TEST_CASE("each process is told by itself, and answers when gdb has", "[debug]")
   gdb.hear(R"(5^error,msg="No symbol \"x\" in current context.")");
   CHECK(gdb.done() == gdb.number());
   CHECK(gdb.said() == Lines{"4: = 5", "5: No symbol \"x\" in current context."});
+}
+
+TEST_CASE("answers of many processes are put together, unless each is wanted", "[debug]") {
+  const bool each = GENERATE(false, true);
+  Gdb gdb{6};
+  gdb.attach(6);
+  gdb.order(What::command, "print x", {0, 99}, each);
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    gdb.hear(fmt::format("~\"${} = {}\\n\"", i + 1, 7 * i));
+    gdb.hear(fmt::format("{}^done", 12 + i));
+  }
+  CHECK(gdb.done() == gdb.number());
+  const Lines said = gdb.said();
+  CHECK(said.size() == (each ? 6 : 1));
+  CHECK(said.front() == (each ? "4: = 0" : "4-9: = {0..35}"));
 }
 
 TEST_CASE("a process that is let run has answered when it stops", "[debug]") {

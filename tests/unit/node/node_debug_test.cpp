@@ -97,4 +97,17 @@ TEST_CASE("the processes of a launcher that is lost are told as gone", "[debug]"
   CHECK(gone == 2);
 }
 
+TEST_CASE("no limit of the start counts while somebody debugs the job", "[debug]") {
+  const bool is_debugged = GENERATE(true, false);
+  SmallWorld world{{.hosts = 2, .slots = {2}}};
+  for (std::size_t i = 1; i < world.actors.size(); ++i) world.actors[i].life = 200s;  // until it connects
+  if (is_debugged) {
+    world.at(5s, [&] { world.debug_by(kTicket, order(1, What::begin, 0, 3)); });
+    world.at(190s, [&] { world.debug_by(kTicket, order(2, What::end, 0, 0)); });
+  }
+  world.run();
+  REQUIRE(world.result);
+  CHECK(world.result->status == (is_debugged ? 0 : 125));
+}
+
 }  // namespace charmtree::node_debug_test

@@ -50,8 +50,8 @@ TEST_CASE("the text shows what is common once, and where the odd one is", "[stac
   const std::vector<Host> hosts = four_hosts(4);
   CHECK(stack_lines(told(16, hosts, stacks)) ==
         std::vector<std::string>{"what 16 processes of job job do, in 2 groups:", "16:[0-15] main > step",
-                                 "  15:[0-6,8-15] exchange > MPI_Recv  [waits]",
-                                 "  1:[7] forever  [computes] on h01"});
+                                 "  15:[0-6,8-15] exchange > MPI_Recv  [waits] (++gdb :0)",
+                                 "  1:[7] forever  [computes] on h01 (++gdb :7)"});
 }
 
 TEST_CASE("of a process that was moved the host is told where it is", "[stacks]") {
@@ -72,8 +72,8 @@ TEST_CASE("a stack that others go on from stands by itself, and what is unknown 
   const auto lines = stack_lines(told(12, hosts, stacks));
   CHECK(lines == std::vector<std::string>{"what 10 of 12 processes of job job do, in 3 groups:",
                                           "8:[2-9] its launcher is lost (its stack is not known)",
-                                          "2:[0-1] main", "  1:[0] (here)  [moves] on h00",
-                                          "  1:[1] wait  [waits] on h00"});
+                                          "2:[0-1] main", "  1:[0] (here)  [moves] on h00 (++gdb :0)",
+                                          "  1:[1] wait  [waits] on h00 (++gdb :1)"});
   const wire::Stacks none;
   CHECK(stack_lines(told(12, hosts, none)) == std::vector<std::string>{"no process of job job runs"});
 }

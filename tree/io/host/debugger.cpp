@@ -26,9 +26,9 @@ namespace {
 /// Of gdb's machine interface: a stop with all arguments of its frame.
 constexpr std::size_t kMostLine = 1U << 20;
 
-std::string why_not_started(const Error& error) {
+std::string why_not_started(const std::string& program, const Error& error) {
   if (error.code == Errc::no_program)
-    return "there is no gdb on this host: install it, or use ++stack-trees, which needs none";
+    return "there is no " + program + " on this host: install it, or use ++stack-trees, which needs none";
   return to_string(error);
 }
 
@@ -50,11 +50,12 @@ public:
     }
     driver_.emplace(subjects);
     if (subjects.empty()) return this->order(order);
+    if (!order.line.empty()) program_ = order.line;
     if (const auto started = start(); !started) {
       proto::GdbDriver::Out out;
       driver_->order(order, out);
       out.to_gdb.clear();
-      driver_->ended(why_not_started(started.error()), out);
+      driver_->ended(why_not_started(program_, started.error()), out);
       return pass_on(std::move(out));
     }
     this->order(order);
@@ -87,7 +88,7 @@ private:
     UniqueFd to_it{in[1]}, of_it{from[0]};
     if (!both) return Error{Errc::spawn_failed, Phase::spawn, "out of file descriptors", "raise ulimit -n"};
     SpawnRequest request;
-    request.program = "gdb";
+    request.program = program_;
     request.arguments = proto::GdbDriver::command();
     request.environment = own_environment();
     request.input = its_input.get();
@@ -164,6 +165,7 @@ private:
   Say say_;  // null: nobody hears it any more
   asio::posix::stream_descriptor input_, output_;
   asio::steady_timer timer_;
+  std::string program_ = "gdb";
   std::uint32_t session_ = 0;
   pid_t pid_ = 0;  // 0: it has ended
   std::optional<proto::GdbDriver> driver_;

@@ -44,7 +44,8 @@ HostRuntime::HostRuntime(asio::io_context& io, ChildWatch& watch, Sink sink,
       pmix_(io, watch),
       leftovers_(io),
       spool_(io, sink_),
-      stacks_(io, watch) {}
+      stacks_(io, watch),
+      held_(io, watch) {}
 
 HostRuntime::~HostRuntime() {
   forget_run();
@@ -200,7 +201,6 @@ bool HostRuntime::program_can_fork() const {
 }
 
 void HostRuntime::execute(const proto::Spawn& action) {
-  held_.erase(action.process);
   killed_.erase(action.process);  // one of that number before it may have been
   SpawnRequest request = request_of(action.process);
   request.arguments = command_of(action.process, action.more_arguments);
@@ -266,7 +266,7 @@ void HostRuntime::start(std::uint32_t process, SpawnRequest request, Program::Pi
   if (pmi) listener_.take(std::move(pmi->ours), proto::ClientKind::pmi, process);
   auto program = std::make_shared<Program>(io_, watch_, sink, process, *pid, std::move(pipes));
   programs_[process] = program;
-  if (request.held) held_.insert(process);
+  if (request.held) held_.add(*pid);
   sink_(proto::Spawned{process, static_cast<std::uint32_t>(*pid)});
   const bool in_place = job_->loss.recovery == wire::Recovery::in_place;
   program->start(in_place ? ChildWatch::Group::fails : ChildWatch::Group::stays);
@@ -342,20 +342,11 @@ void HostRuntime::exited(proto::ProcessExited event, pid_t pid) {
   sink_(std::move(event));
 }
 
-/// What is held is stopped already, and whoever traces it has it go on: he would be shown a signal that is
-/// none of the program's.
-bool HostRuntime::keeps_from_held(const proto::Signal& action) {
-  if (action.signal == SIGTSTP || action.signal == SIGSTOP) return held_.contains(action.process);
-  if (action.signal != SIGCONT || held_.erase(action.process) == 0) return false;
-  const auto it = programs_.find(action.process);
-  return it != programs_.end() && tracer_of(it->second->pid()) != 0;
-}
-
 void HostRuntime::execute(const proto::Signal& action) {
   listener_.flush();
-  if (keeps_from_held(action)) return;
-  if (action.signal == SIGKILL) killed_.insert(action.process);
   const auto it = programs_.find(action.process);
+  if (it != programs_.end() && held_.keeps(it->second->pid(), action.signal)) return;
+  if (action.signal == SIGKILL) killed_.insert(action.process);
   if (it != programs_.end()) it->second->signal(action.signal);
 }
 

@@ -15,6 +15,7 @@
 #include "tree/io/host/checkup.hpp"
 #include "tree/io/host/client_listener.hpp"
 #include "tree/io/host/debugger.hpp"
+#include "tree/io/host/held_processes.hpp"
 #include "tree/io/host/host_setup.hpp"
 #include "tree/io/host/job_cgroup.hpp"
 #include "tree/io/host/pmix_process.hpp"
@@ -81,7 +82,6 @@ private:
   std::vector<std::string> command_of(std::uint32_t process, const std::vector<std::string>& more = {}) const;
   SpawnRequest request_of(std::uint32_t process) const;
   void spawn_on_terminal(std::uint32_t process, SpawnRequest request);
-  bool keeps_from_held(const proto::Signal& action);
   void start(std::uint32_t process, SpawnRequest request, Program::Pipes pipes);
   void exited(proto::ProcessExited event, pid_t pid);
   bool program_can_fork() const;
@@ -105,7 +105,7 @@ private:
   std::vector<JobCgroup> cgroups_;               // ours, or those that are swept
   Autopsy autopsy_;
   std::set<std::uint32_t> killed_;  // by us
-  std::set<std::uint32_t> held_;    // since they were started
+  HeldProcesses held_;
   std::shared_ptr<const wire::JobSpec> job_;
   Host self_;
   std::vector<std::string> environment_;

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "charmrun/session/prompt_windows.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "charmrun/debug/prompt.hpp"
+#include "charmrun/debug/windows.hpp"
+#include "tree/io/spawn.hpp"
+#include "tree/io/surroundings.hpp"
+#include "tree/job/environment.hpp"
+
+namespace charmtree {
+
+namespace {
+
+std::string display_of(const Options::Debug& options) {
+  const std::vector<std::string> environment = io::own_environment();
+  return options.display.empty() ? std::string{proto::value_of(environment, "DISPLAY")} : options.display;
+}
+
+bool is_in_tmux() {
+  const std::vector<std::string> environment = io::own_environment();
+  return !proto::value_of(environment, "TMUX").empty();
+}
+
+io::SpawnRequest request_of(const Options::Debug& options, CommandLine words) {
+  io::SpawnRequest request;
+  request.program = words.front();
+  request.arguments = std::move(words);
+  request.environment = io::own_environment();
+  request.dies_with_parent = false;
+  if (!options.display.empty()) proto::overlay(request.environment, {"DISPLAY=" + options.display});
+  return request;
+}
+
+Prompts prompts_of(const Options::Debug& options, const std::string& job, const wire::ProcessSet& processes) {
+  Prompts prompts{"/proc/self/exe", job, processes};
+  std::string file(4096, '\0');
+  const ssize_t size = ::readlink(prompts.charmrun.c_str(), file.data(), file.size());
+  if (size > 0) prompts.charmrun = file.substr(0, static_cast<std::size_t>(size));
+  std::string commands = options.no_pause ? "continue &" : "";
+  if (!options.commands.empty()) commands += (commands.empty() ? "" : "\\n") + options.commands;
+  if (!commands.empty()) prompts.options = {"++debug-commands", commands};
+  if (!options.debugger.empty()) {
+    prompts.options.emplace_back("++debugger");
+    prompts.options.push_back(options.debugger);
+  }
+  return prompts;
+}
+
+}  // namespace
+
+Result<void> check_windows(const Options& options) {
+  const bool by_xterm = !display_of(options.debug).empty();
+  const std::string program = by_xterm ? options.debug.xterm : "tmux";
+  if (io::file_to_execute(request_of(options.debug, {program}))) return {};
+  return Error{Errc::no_program, Phase::options,
+               fmt::format("++debug opens windows by {}, which is not here", program),
+               by_xterm ? "install it, name another with ++xterm, or unset DISPLAY for tmux"
+                        : "install it, or set DISPLAY for xterm; ++gdb needs neither"};
+}
+
+Result<std::string> open_windows(const Options& options, const std::string& job, std::uint32_t processes,
+                                 io::ChildWatch& watch) {
+  const auto all = read_processes({}, processes);
+  const Prompts prompts = prompts_of(options.debug, job, *all);
+  const bool by_xterm = !display_of(options.debug).empty();
+  const auto commands =
+      by_xterm ? xterm_commands(prompts, options.debug.xterm)
+               : std::vector<CommandLine>{tmux_command(prompts, is_in_tmux() ? Tmux::window : Tmux::session)};
+  for (const CommandLine& words : commands) {
+    const auto pid = io::spawn(request_of(options.debug, words));
+    if (!pid) return pid.error();
+    watch.add(*pid, [](io::ChildStatus) {});
+  }
+  if (by_xterm || is_in_tmux()) return std::string{};
+  return fmt::format("++debug: tmux attach -t {} shows the prompts", tmux_session(job));
+}
+
+Error become_tmux(const Options& options, const std::string& job, const wire::ProcessSet& processes) {
+  const CommandLine words =
+      tmux_command(prompts_of(options.debug, job, processes), is_in_tmux() ? Tmux::window : Tmux::attached);
+  std::vector<char*> arguments = io::pointers(words);
+  ::execvp(arguments.front(), arguments.data());
+  return {Errc::no_program, Phase::options, fmt::format("tmux: {}", std::strerror(errno)),
+          "install tmux, or use ++gdb, which needs none"};
+}
+
+}  // namespace charmtree
