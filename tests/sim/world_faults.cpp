@@ -42,9 +42,10 @@ void World::put_fault(Duration at, Fault kind) {
   put(at, Call{[this, kind](Duration now) { strike(kind, now); }});
 }
 
+/// Whoever is lost meanwhile has been missed by then.
 void World::opens_prompt(Duration now) {
   using What = wire::DebugOrder::What;
-  constexpr auto kLook = 1s;
+  constexpr auto kLook = 1s, kPatience = 15s;
   const std::uint64_t ticket = ++last_prompt_;
   open_prompts_.insert(ticket);
   wire::DebugOrder order{0, 1, What::begin, false, {}, {{0, job_processes() - 1}}};
@@ -52,6 +53,9 @@ void World::opens_prompt(Duration now) {
   order.what = What::command;
   order.number = kPromptCommand;
   put(now + kLook, ToNode{root_, DebugAsked{ticket, order}});
+  put(now + kPatience, Call{[this, ticket](Duration) {
+        if (open_prompts_.contains(ticket)) checks_.wrong("a debugger's prompt waits for ever");
+      }});
 }
 
 bool World::is_ending() const {
