@@ -239,13 +239,10 @@ Result<void> open_status(StatusListener& listener, const Job& job, Console& cons
   return {};
 }
 
-/// ++debug. A job whose processes nobody can let go on ends.
-void open_prompts(const Options& options, std::uint32_t processes, const Job& job, Machinery& around,
-                  io::Runner& runner, Console& console) {
-  const auto opened = open_windows(options, job.plan.job.id, processes, around.watch);
-  if (opened && !opened->empty()) console.say(proto::Tone::info, *opened);
-  if (opened) return;
-  console.say(proto::Tone::error, to_string(opened.error()));
+/// ++debug: a job whose processes nobody can let go on ends.
+void fail_held(const Error& error, const Node& node, io::Runner& runner, Console& console) {
+  if (!node.suspended()) return;
+  console.say(proto::Tone::error, to_string(error));
   runner.dispatch(proto::UserSignal{SIGCONT});
   runner.dispatch(proto::UserSignal{SIGTERM});
 }
@@ -294,9 +291,13 @@ int run_job(const Options& options, Job& job, Machinery& around, Extras& extras,
     Inspectors inspectors{around.io, runner, console, [&] { return node.status().processes; },
                           options.debug.opens_windows()};
     inspectors.open(job.plan.job.id);
+    PromptWindows windows{around.watch, [&](const Error& error) { fail_held(error, node, runner, console); }};
     if (options.debug.opens_windows())
-      console.when_held(
-          [&] { open_prompts(options, node.status().processes, job, around, runner, console); });
+      console.when_held([&] {
+        const auto opened = windows.open(options, job.plan.job.id, node.status().processes);
+        if (!opened) return fail_held(opened.error(), node, runner, console);
+        if (!opened->empty()) console.say(proto::Tone::info, *opened);
+      });
     say_remarks(job, console);
     if (mpiexec) mpiexec->say_by([&](proto::Tone tone, const std::string& line) { console.say(tone, line); });
     Leaving leaving{around.io, extras.tree ? &*extras.tree : nullptr};

@@ -19,7 +19,7 @@ bool needs_answer(What what) {
 
 }  // namespace
 
-void DebugPart::begin(Session& session, const wire::DebugOrder&, Turn& turn) {
+void DebugPart::begin(Session& session, Turn& turn) {
   const Seat seat = turn.seat();
   session = {};
   for (const auto& [link, none] : seat.launch.subtree().links_with_processes()) {
@@ -37,7 +37,7 @@ void DebugPart::down(const wire::DebugOrder& order, Turn& turn) {
     sessions_.erase(order.session);
     return;
   }
-  if (order.what == What::begin) begin(sessions_[order.session], order, turn);
+  if (order.what == What::begin) begin(sessions_[order.session], turn);
   const auto session = sessions_.find(order.session);
   if (session == sessions_.end() || !needs_answer(order.what)) return;
   session->second.number = order.number;

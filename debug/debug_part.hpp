@@ -41,7 +41,7 @@ private:
     std::set<LinkId> below = {};  // and by these
     std::set<LinkId> links = {};  // that take part
   };
-  static void begin(Session& session, const wire::DebugOrder& order, Turn& turn);
+  static void begin(Session& session, Turn& turn);
   static void lose_links(Session& session, Turn& turn);
   static void await(Session& session, Instant now);
 

@@ -65,8 +65,12 @@ Result<void> check_windows(const Options& options) {
                         : "install it, or set DISPLAY for xterm; ++gdb needs neither"};
 }
 
-Result<std::string> open_windows(const Options& options, const std::string& job, std::uint32_t processes,
-                                 io::ChildWatch& watch) {
+PromptWindows::~PromptWindows() {
+  for (const pid_t pid : pids_) watch_.forget(pid);
+}
+
+Result<std::string> PromptWindows::open(const Options& options, const std::string& job,
+                                        std::uint32_t processes) {
   const auto all = read_processes({}, processes);
   const Prompts prompts = prompts_of(options.debug, job, *all);
   const bool by_xterm = !display_of(options.debug).empty();
@@ -76,7 +80,12 @@ Result<std::string> open_windows(const Options& options, const std::string& job,
   for (const CommandLine& words : commands) {
     const auto pid = io::spawn(request_of(options.debug, words));
     if (!pid) return pid.error();
-    watch.add(*pid, [](io::ChildStatus) {});
+    pids_.push_back(*pid);
+    watch_.add(*pid, [this, program = words.front()](io::ChildStatus status) {
+      if (status.code != 0 || status.signal != 0)
+        failed_({Errc::spawn_failed, Phase::run, fmt::format("++debug: {} has failed", program),
+                 "does it work by itself here? ++gdb needs no window"});
+    });
   }
   if (by_xterm || is_in_tmux()) return std::string{};
   return fmt::format("++debug: tmux attach -t {} shows the prompts", tmux_session(job));

@@ -2,7 +2,12 @@
 // ++debug and ++tmux: opens the windows of charmrun/debug/windows.hpp on this machine.
 #pragma once
 
+#include <sys/types.h>
+
+#include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "charmrun/cli/options.hpp"
 #include "tree/base/result.hpp"
@@ -14,10 +19,23 @@ namespace charmtree {
 /// There is a display with an xterm, or tmux. Errors are what the user must put right.
 Result<void> check_windows(const Options& options);
 
-/// Opens one for each process of a job with so many; what the user is to read of it, if anything. They are
-/// gone when their prompts are.
-Result<std::string> open_windows(const Options& options, const std::string& job, std::uint32_t processes,
-                                 io::ChildWatch& watch);
+/// One window for each process of a job, which is gone when its prompt is.
+class PromptWindows {
+public:
+  /// `failed` is called from the loop if what opens one says that it could not. `watch` outlives the object.
+  PromptWindows(io::ChildWatch& watch, std::function<void(const Error&)> failed)
+      : watch_(watch), failed_(std::move(failed)) {}
+  PromptWindows(const PromptWindows&) = delete;
+  PromptWindows& operator=(const PromptWindows&) = delete;
+  ~PromptWindows();
+  /// Of a job with so many processes; what the user is to read of it, if anything.
+  Result<std::string> open(const Options& options, const std::string& job, std::uint32_t processes);
+
+private:
+  io::ChildWatch& watch_;
+  std::function<void(const Error&)> failed_;
+  std::vector<pid_t> pids_;
+};
 
 /// Becomes a tmux with prompts for these; returns only an error.
 Error become_tmux(const Options& options, const std::string& job, const wire::ProcessSet& processes);

@@ -241,6 +241,9 @@ def test_what_debug_needs_is_said_before_anything_starts(cluster: Factory, charm
     hosts = cluster(3)
     done = run(hosts, charmrun, "+p1", "++local", "++debug", "++display", ":7", "++xterm", "/no/xterm", "true")
     assert error_line(done).startswith("++debug opens windows by /no/xterm, which is not here; install it")
+    done = run(hosts, charmrun, "+p2", "++local", "++debug", "++display", ":7", "++xterm", "/bin/false", "echo", "never")
+    assert done.returncode != 0 and "never" not in done.stdout, done
+    assert "/bin/false has failed; does it work by itself here?" in done.stderr, done
     job = counting(hosts, charmrun, 2, 2)
     told = prompt(hosts, charmrun, [], "++debugger", "no-gdb")
     assert "[0-1] there is no no-gdb on this host" in told, told
