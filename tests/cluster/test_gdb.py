@@ -149,7 +149,7 @@ def test_at_a_terminal(cluster: Factory, charmrun: Path) -> None:
 def test_what_ends_the_job_ends_the_prompt(cluster: Factory, charmrun: Path) -> None:
     """No limit but the user's own ends a job that is held."""
     hosts = cluster(3)
-    job = counting(hosts, charmrun, 2, 2, "++timelimit", patience(6))
+    job = counting(hosts, charmrun, 2, 2, "++timelimit", patience(3))
     done = run(hosts, charmrun, "++gdb", stdin="break count\ncontinue\ncontinue\ndelete\ncontinue\n", timeout=patience(60))
     assert done.returncode == 0 and "the job has ended" in done.stderr, done
     assert job.wait() == 124, job.said()

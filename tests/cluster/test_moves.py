@@ -25,7 +25,7 @@ def resume(hosts: Cluster, charmrun: Path, processes: int, where: list[int], *op
     saved = hosts.run(0, ["mktemp", "-d", "/home/shared/saved.XXXXXX"]).stdout.strip()
     words = ["++quiet", "++json", f"{saved}/events", "++on-failure", "restart", *options, f"+p{processes}"]
     names = hosts.nodelist([hosts.names[i] for i in where])
-    program = [built(charmrun, "resume"), saved, str(STEPS), "50"]
+    program = [built(charmrun, "resume"), saved, str(STEPS), "150"]  # time enough to look at it
     job = Job(hosts, range(hosts.n), [charmrun, *words, "++nodelist", names, *program])
     job.until(lambda: len(steps_of(job, 0)) > 2, "some steps")
     return job

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "debug/answer_set.hpp"
+#include "tree/io/clock.hpp"
 #include "tree/io/process_tree.hpp"
 #include "tree/io/spawn.hpp"
 
@@ -54,10 +55,8 @@ public:
   }
   template <class Condition>
   bool until(Condition condition) {
-    asio::steady_timer limit{io_, 60s};
-    bool late = false;
-    limit.async_wait([&](error_code stopped) { late = !stopped; });
-    while (!condition() && !late) io_.run_one_for(20ms);
+    const Instant end = now() + 60s;
+    while (!condition() && now() < end) io_.run_one_for(20ms);
     return condition();
   }
   bool is_done() {
