@@ -80,13 +80,6 @@ constexpr std::array<Word, 20> kTakesMore{{{"comm", "ands"},
 constexpr std::array<Word, 6> kAlone{
     {{"py", "thon"}, {"pi", ""}, {"python-interactive", ""}, {"gu", "ile"}, {"sh", "ell"}, {"!", ""}}};
 
-std::string_view trim(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r\n";
-  const std::size_t from = text.find_first_not_of(kBlank);
-  return from == std::string_view::npos ? std::string_view{}
-                                        : text.substr(from, text.find_last_not_of(kBlank) - from + 1);
-}
-
 struct Command {
   std::string_view word, rest;
 };
@@ -176,6 +169,13 @@ std::string each_line(std::string_view text, const Change& change) {
 }
 
 }  // namespace
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r\n";
+  const std::size_t from = text.find_first_not_of(kBlank);
+  return from == std::string_view::npos ? std::string_view{}
+                                        : text.substr(from, text.find_last_not_of(kBlank) - from + 1);
+}
 
 GdbManner manner_of(std::string_view line) {
   const Command command = parse(line);

@@ -8,6 +8,9 @@
 
 namespace charmtree::proto {
 
+/// Without the blanks around it.
+std::string_view trim(std::string_view text);
+
 /// How a command is carried out where gdb holds several processes.
 enum class GdbManner : std::uint8_t {
   of_each,    // by each process for itself

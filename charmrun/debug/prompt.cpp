@@ -14,6 +14,7 @@ namespace charmtree {
 
 namespace {
 
+using proto::trim;
 using wire::DebugAnswer;
 using wire::DebugOrder;
 using wire::ProcessSet;
@@ -29,12 +30,6 @@ up, info locals, thread 2, set var x=3, help COMMAND ...   An empty line: the la
   Ctrl-C          stop those that run; twice: the prompt, though some have not answered
   detach, quit    let go of all processes: they run on
 )";
-
-std::string_view trim(std::string_view text) {
-  const std::size_t from = text.find_first_not_of(" \t\r");
-  return from == std::string_view::npos ? std::string_view{}
-                                        : text.substr(from, text.find_last_not_of(" \t\r") - from + 1);
-}
 
 /// "focus 3" is focus, and 3.
 std::optional<std::string_view> behind(std::string_view line, std::string_view word) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "charmrun/debug/prompt.hpp"
@@ -40,9 +41,9 @@ io::SpawnRequest request_of(const Options::Debug& options, CommandLine words) {
 
 Prompts prompts_of(const Options::Debug& options, const std::string& job, const wire::ProcessSet& processes) {
   Prompts prompts{"/proc/self/exe", job, processes};
-  std::string file(4096, '\0');
-  const ssize_t size = ::readlink(prompts.charmrun.c_str(), file.data(), file.size());
-  if (size > 0) prompts.charmrun = file.substr(0, static_cast<std::size_t>(size));
+  std::error_code failed;
+  const auto file = std::filesystem::read_symlink(prompts.charmrun, failed);
+  if (!failed) prompts.charmrun = file.string();
   std::string commands = options.no_pause ? "continue &" : "";
   if (!options.commands.empty()) commands += (commands.empty() ? "" : "\\n") + options.commands;
   if (!commands.empty()) prompts.options = {"++debug-commands", commands};
