@@ -40,7 +40,7 @@ void StacksPart::down(const wire::StacksWanted& wanted, Turn& turn) {
     const Child* child = seat.launch.find(link);
     if (child != nullptr && child->serves()) open.below.insert(link);
   }
-  if (open.awaits_host) turn.act(ReadStacks{wanted.number, wanted.raw, below.within});
+  if (open.awaits_host) turn.act(ReadStacks{wanted.number, wanted.raw, wanted.crashed, below.within});
   open_ = std::move(open);
 }
 

@@ -26,6 +26,7 @@
 #include "charmrun/plan/program_rules.hpp"
 #include "charmrun/plan/provisioning.hpp"
 #include "tree/io/host/host_setup.hpp"
+#include "tree/io/spawn.hpp"
 #include "tree/io/ssh/ssh_config.hpp"
 #include "tree/io/surroundings.hpp"
 #include "tree/io/user/user_terminal.hpp"
@@ -467,9 +468,9 @@ void Builder::describe_spawn() {
   job.spawn.mpi =
       has_program() ? mpi_service(options_, kind()) : wire::MpiService{wire::MpiService::Pmi::none};
   job.spawn.mpi.name_space = hex(io::random_bytes(16));
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  job.spawn.umask = mask;
+  job.spawn.umask = ::umask(0);
+  ::umask(static_cast<mode_t>(job.spawn.umask));
+  job.spawn.core_limit = io::spawned_core_limit();
   if (!options_.process.run_script.empty())
     job.spawn.runscript = absolute(options_.process.run_script, directory_);
 }

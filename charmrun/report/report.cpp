@@ -49,6 +49,7 @@ Json end_json(const EndRecord& end) {
   if (end.why.host) json["host"] = *end.why.host;
   if (!end.host.empty()) json["name"] = end.host;
   if (!end.why.last_words.empty()) json["last_words"] = end.why.last_words;
+  if (!end.why.stack.empty()) json["stack"] = end.why.stack;
   return json;
 }
 

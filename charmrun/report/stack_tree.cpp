@@ -33,7 +33,7 @@ void sort(StackNode& node) {
 
 StackReport stack_report(const std::string& job, const proto::JobStatus& status,
                          const std::vector<Host>& hosts, wire::Stacks stacks) {
-  StackReport report{job, status.processes, std::move(stacks), {}};
+  StackReport report{job, status.processes, std::move(stacks), {}, false};
   for (const wire::StackGroup& group : report.stacks.groups) {
     std::vector<std::uint32_t> which;
     for (const auto& [first, last] : group.which) {
@@ -79,6 +79,8 @@ std::string_view word_for(wire::Motion motion) {
       return "stopped by a signal";
     case Motion::moves:
       return "moves";
+    case Motion::crashed:
+      return "crashed";
     case Motion::unread:
       return "unread";
   }
@@ -134,7 +136,8 @@ private:
     std::string text = is_known ? fmt::format("  [{}]", word_for(group.motion)) : " (its stack is not known)";
     const auto number = static_cast<std::size_t>(&group - report_.stacks.groups.data());
     if (const std::string& hosts = report_.hosts[number]; !hosts.empty()) text += " on " + hosts;
-    return is_known ? text + fmt::format(" (++gdb :{})", group.which.front().first) : text;
+    const bool goes_on = is_known && !report_.is_last;
+    return goes_on ? text + fmt::format(" (++gdb :{})", group.which.front().first) : text;
   }
 
   /// A long path goes on in further lines.
@@ -165,9 +168,9 @@ std::string headline(const StackReport& report, const StackNode& tree) {
                              ? fmt::format("{}", report.processes)
                              : fmt::format("{} of {}", tree.processes, report.processes);
   const std::size_t groups = report.stacks.groups.size();
-  return fmt::format("what {} process{} of job {} do{}, in {} group{}:", of,
-                     report.processes == 1 ? "" : "es", report.job, report.processes == 1 ? "es" : "", groups,
-                     groups == 1 ? "" : "s");
+  const std::string_view deed = report.is_last ? "did then" : report.processes == 1 ? "does" : "do";
+  return fmt::format("what {} process{} of job {} {}, in {} group{}:", of, report.processes == 1 ? "" : "es",
+                     report.job, deed, groups, groups == 1 ? "" : "s");
 }
 
 }  // namespace

@@ -31,12 +31,13 @@ struct StackReport {
   std::uint32_t processes = 0;  // of the job
   wire::Stacks stacks;
   std::vector<std::string> hosts;  // of each group, as text; empty for those of more than kFewProcessesShown
+  bool is_last = false;            // a crash ends the job: nobody goes on from there
 };
 inline constexpr std::uint32_t kFewProcessesShown = 3;
 StackReport stack_report(const std::string& job, const proto::JobStatus& status,
                          const std::vector<Host>& hosts, wire::Stacks stacks);
 
-/// "waits", "computes", "stopped by a signal", "moves", "unread".
+/// "waits", "computes", "stopped by a signal", "moves", "crashed", "unread".
 std::string_view word_for(wire::Motion motion);
 
 /// "0-3,7"; of many ranges the first ones, and "...".

@@ -18,7 +18,7 @@
 #include "tree/wire/message_members.hpp"
 
 namespace charmtree::wire {
-CT_MEMBERS(StackReport, s.job, s.processes, s.stacks, s.hosts)
+CT_MEMBERS(StackReport, s.job, s.processes, s.stacks, s.hosts, s.is_last)
 }  // namespace charmtree::wire
 
 namespace charmtree {

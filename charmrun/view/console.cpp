@@ -241,7 +241,9 @@ void Console::stacks_seen(const proto::StacksSeen& stacks) {
 
 void Console::show_stacks(const proto::StacksSeen& seen,
                           const std::function<void(const std::string&)>& say_line) const {
-  const StackReport report = stack_report(job_.plan.job.id, node_->status(), node_->hosts(), seen.stacks);
+  StackReport report = stack_report(job_.plan.job.id, node_->status(), node_->hosts(), seen.stacks);
+  report.is_last = seen.asker.why == proto::StacksFor::Why::crash;
+  if (report.is_last && seen.stacks.groups.empty()) return;
   if (seen.asker.why != proto::StacksFor::Why::asked) {
     for (const std::string& line : stack_lines(report)) say_line(line);
   } else if (hearers_.stacks) {

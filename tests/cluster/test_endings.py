@@ -139,9 +139,11 @@ def test_a_signal_that_charm_turns_into_an_abort_is_1(
     script = hosts.put(0, f"{_SHARED}/dies.py", _SIGNALS_ITSELF)
     report = f"{_SHARED}/report.json"
     words = ["+p2", "++nodelist", hosts.nodelist(2), "++report", report, charm4py(), script, number.value]
-    line = error_line(run(hosts, charmrun, *words), status)
+    done = run(hosts, charmrun, *words)
+    line = error_line(done, status)
     told = ending(hosts, report)
     assert (told["status"], told["process"]) == (status, 1)
+    assert (" did then, in " in done.stderr) == (number == signal.SIGSEGV)
     assert f"process 1: {told['how']} (status {status})" in line
     assert told["cause"] == ("abort" if status == 1 else "killed")
 

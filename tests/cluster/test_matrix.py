@@ -87,7 +87,8 @@ def test_the_exit_code_of_charm4py_is_ours(cluster: Factory, charmrun: Path) -> 
         (
             ["--kill-self", "11", "--process", "8"],
             139,
-            "h04: run: process 8: killed by signal 11 (SIGSEGV: Segmentation fault) (status 139)",
+            "h04: run: process 8: killed by signal 11 (SIGSEGV: Segmentation fault), no core file: its limit there is 0 (ulimit -c) "
+            "(status 139)",
         ),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -153,3 +154,32 @@ def test_who_waits_in_mpi_is_shown_there(cluster: Factory, charmrun: Path, famil
         "  1:[3] refine_mesh  [computes] on h01 (++gdb :3)",
     ]
     end_well(job)
+
+
+@pytest.mark.parametrize("limit", ["0", "unlimited"])
+def test_a_crash_shows_where_it_was_and_what_the_others_did(cluster: Factory, charmrun: Path, limit: str) -> None:
+    """The limit of core files is that of the shell that starts charmrun, on every host."""
+    hosts = cluster(3)
+    words = ["++nodelist", hosts.nodelist(2), "+p2", "++report", "/home/shared/report.json"]
+    shell = ["sh", "-c", f'ulimit -Sc {limit}; exec "$@"', "sh"]
+    job = Job(hosts, [0, 1], list(map(str, [*shell, charmrun, *words, compiled(charmrun, "tests/cluster/stuck.c"), 1])))
+    job.until(lambda: job.out.count("begun") == 2, "the processes")
+    crashed = next(one for one in job.running("stuck") if one.host == 1)
+    os.kill(crashed.pid, signal.SIGSEGV)
+    assert job.wait() == 139, job.said()
+    lines = [line.removeprefix("charmrun: ") for line in job.err.splitlines()]
+    why = next(line for line in lines if "killed by signal 11" in line)
+    end = next(i for i, line in enumerate(lines) if " did then, in " in line)
+    if limit == "0":
+        assert "no core file: its limit there is 0 (ulimit -c) (status 139)" in why
+        assert lines[end].startswith("what 1 of 2 processes of job ")
+        assert lines[end + 1].startswith("1:[0] main > step > wait_for_neighbours > ")
+    elif Path("/proc/sys/kernel/core_pattern").read_text().strip() == "core":
+        core = re.search(r"core dumped to (\S+) \(status 139\)", why)
+        assert core, why
+        hosts.path(1, core[1]).unlink()
+        assert lines[end + 1] == "2:[0-1] main > step" and "  1:[1] compute_for_ever  [crashed] on h01" in lines
+        told = json.loads(hosts.path(0, "/home/shared/report.json").read_text())["ending"]
+        assert told["stack"] == ["main", "step", "compute_for_ever"]
+    assert lines[-1] == "the other process was ended because of that"
+    assert leftovers([job]) == []

@@ -20,6 +20,10 @@ void put(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::trunc) << text;
 }
 
+std::string told(Autopsy& autopsy, const Autopsy::Death& death) {
+  return autopsy.examine(death).told;
+}
+
 }  // namespace
 
 TEST_CASE("a record of the kernel's log names whom it has killed for want of memory", "[autopsy]") {
@@ -48,35 +52,45 @@ TEST_CASE("the core file, the kernel's log and the group's count are told", "[au
   Autopsy autopsy{{log, pattern}};
   SECTION("a core file") {
     autopsy.begin("");
-    CHECK(autopsy.examine(7, SIGSEGV, true, folder).empty());
+    CHECK(told(autopsy, {3, 7, SIGSEGV, true, folder, 0}).empty());
     put(folder + "/core.7", "x");
-    CHECK(autopsy.examine(7, SIGSEGV, true, folder) == "core dumped to " + folder + "/core.7");
-    CHECK(autopsy.examine(7, SIGSEGV, false, folder).empty());
+    CHECK(told(autopsy, {3, 7, SIGSEGV, true, folder, 0}) == "core dumped to " + folder + "/core.7");
+    CHECK(autopsy.examine({3, 7, SIGSEGV, true, folder, 0}).core_file == folder + "/core.7");
+    REQUIRE((autopsy.cores().size() == 1 && autopsy.cores().at(3).pid == 7));
+    autopsy.forget(3);
+    CHECK(autopsy.cores().empty());
+    CHECK(told(autopsy, {3, 7, SIGTERM, false, folder, 0}).empty());
+    CHECK(told(autopsy, {3, 7, SIGSEGV, false, folder, 0}).find("limit there is 0") != std::string::npos);
+    CHECK(told(autopsy, {3, 7, SIGABRT, false, folder, 1}).find("core_pattern: core.%p") !=
+          std::string::npos);
     put(pattern, "|/lib/systemd/systemd-coredump %P");
-    CHECK(autopsy.examine(7, SIGSEGV, true, folder).find("coredumpctl") != std::string::npos);
+    CHECK(told(autopsy, {3, 7, SIGSEGV, true, folder, 0}).find("coredumpctl") != std::string::npos);
+    CHECK(autopsy.examine({3, 7, SIGSEGV, true, folder, 0}).core_file.empty());
+    CHECK(told(autopsy, {3, 7, SIGSEGV, false, folder, 0}).find("systemd-coredump there takes") !=
+          std::string::npos);
     put(pattern, "|/bin/other %P\n");
-    CHECK(autopsy.examine(7, SIGSEGV, true, folder) == "core dumped to a program there: /bin/other");
+    CHECK(told(autopsy, {3, 7, SIGSEGV, true, folder, 0}) == "core dumped to a program there: /bin/other");
   }
   SECTION("the log, from the beginning of the job on") {
     autopsy.begin("");
-    CHECK(autopsy.examine(5, SIGKILL, false, folder).empty());
+    CHECK(told(autopsy, {3, 5, SIGKILL, false, folder, 0}).empty());
     std::ofstream(log, std::ios::app) << "3,1,2,-;Out of memory: Killed process 6 (new)\n";
-    CHECK(autopsy.examine(6, SIGTERM, false, folder).empty());
-    CHECK(autopsy.examine(6, SIGKILL, false, folder).starts_with("out of memory"));
+    CHECK(told(autopsy, {3, 6, SIGTERM, false, folder, 0}).empty());
+    CHECK(told(autopsy, {3, 6, SIGKILL, false, folder, 0}).starts_with("out of memory"));
   }
   SECTION("the count of the group above") {
     REQUIRE(std::filesystem::create_directories(below));
     put(group + "/memory.events", "low 0\nhigh 0\nmax 3\noom 1\noom_kill 1\noom_group_kill 0\n");
     autopsy.begin(below);
-    CHECK(autopsy.examine(8, SIGKILL, false, folder).empty());
+    CHECK(told(autopsy, {3, 8, SIGKILL, false, folder, 0}).empty());
     put(group + "/memory.events", "low 0\nhigh 0\nmax 3\noom 2\noom_kill 2\noom_group_kill 0\n");
-    CHECK(autopsy.examine(8, SIGKILL, false, folder).starts_with("out of memory"));
-    CHECK(autopsy.examine(9, SIGKILL, false, folder).empty());
+    CHECK(told(autopsy, {3, 8, SIGKILL, false, folder, 0}).starts_with("out of memory"));
+    CHECK(told(autopsy, {3, 9, SIGKILL, false, folder, 0}).empty());
   }
   SECTION("nothing can be read") {
     Autopsy blind{{folder + "/no", folder + "/no"}};
     blind.begin("/no/group");
-    CHECK(blind.examine(7, SIGKILL, true, folder).empty());
+    CHECK(told(blind, {3, 7, SIGKILL, true, folder, 0}).empty());
   }
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "tests/sim/vocabulary.hpp"
+#include "tree/base/signals.hpp"
 
 namespace charmtree::sim {
 
@@ -393,6 +394,7 @@ void Simulation::happen(const Dies& what, Duration now) {
 void Simulation::exits(std::uint32_t number, int code, int signal, Duration now) {
   SimProcess& process = process_at(number);
   if (!std::exchange(process.alive, false)) return;
+  process.crashed = signals::is_crash(signal);
   const bool was_connected = std::exchange(process.connected, false);
   process_ends(number, now);
   if (!launchers_[process.launcher].node) return;

@@ -34,6 +34,7 @@ struct SimProcess {
   bool connected = false;  // as a client, whose name is made of its number and lives_before
   bool stubborn = false;   // only SIGKILL ends it
   bool held = false;       // it has yet to begin
+  bool crashed = false;    // and has left a core file
 
   /// What its kernel calls that of this number; nobody else is called so.
   std::uint32_t id(std::uint32_t number) const { return (number + 1) * kLives + lives_before % kLives; }

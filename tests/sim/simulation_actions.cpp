@@ -213,6 +213,8 @@ void Simulation::perform(std::uint32_t id, const ReadStacks& action, Duration& n
     const Seen what = does(process);
     const SimProcess& there = process_at(process);
     if (there.alive && there.launcher == id) all.add(process, what.frames, what.motion);
+    if (action.crashed && there.crashed && there.launcher == id)
+      all.add(process, what.frames, wire::Motion::crashed);
   }
   put(now + kThreeLooks, ToNode{id, StacksRead{action.number, all.take()}});
 }

@@ -52,11 +52,19 @@ const rlimit& inherited_descriptor_limit() {
   return limit;
 }
 
+/// Of core files, for a process that may write so much if nothing forbids it.
+rlimit core_limit_for(std::uint64_t asked) {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_CORE, &limit);
+  limit.rlim_cur = std::max(limit.rlim_cur, std::min<rlim_t>(asked, limit.rlim_max));
+  return limit;
+}
+
 struct Plan {
   std::vector<char*> paths, arguments, environment, shell;
   std::array<int, 3> fds{};
   const char* directory;
-  const rlimit* descriptor_limit;
+  const rlimit *descriptor_limit, *core_limit;
   std::vector<unsigned long> cpus;  // a mask as the kernel takes it
   int inherited, cgroup;
   pid_t parent;
@@ -120,6 +128,7 @@ void enter(int cgroup) {
   if (cgroup_to_enter >= 0) enter(cgroup_to_enter);
   ::setsid();
   ::setrlimit(RLIMIT_NOFILE, plan.descriptor_limit);
+  ::setrlimit(RLIMIT_CORE, plan.core_limit);
   if (plan.fixed_addresses) ::personality(ADDR_NO_RANDOMIZE | own_personality());
   if (!plan.cpus.empty() && ::sched_setaffinity(0, plan.cpus.size() * sizeof(unsigned long),
                                                 reinterpret_cast<const cpu_set_t*>(plan.cpus.data())) != 0)
@@ -294,7 +303,9 @@ Result<pid_t> spawn(const SpawnRequest& request) {
   plan.parent = ::getpid();
   plan.inherited = request.inherited;
   plan.cgroup = request.cgroup;
+  const rlimit core_limit = core_limit_for(request.core_limit);
   plan.descriptor_limit = &inherited_descriptor_limit();
+  plan.core_limit = &core_limit;
   plan.dies_with_parent = request.dies_with_parent;
   plan.fixed_addresses = request.fixed_addresses;
   plan.on_terminal = request.on_terminal;
@@ -353,6 +364,10 @@ Result<std::string> file_to_execute(const SpawnRequest& request) {
 DescriptorLimit spawned_descriptor_limit() {
   const rlimit& limit = inherited_descriptor_limit();
   return {limit.rlim_cur, limit.rlim_max};
+}
+
+std::uint64_t spawned_core_limit(std::uint64_t asked) {
+  return core_limit_for(asked).rlim_cur;
 }
 
 void raise_descriptor_limit() {

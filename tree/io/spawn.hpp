@@ -29,6 +29,7 @@ struct SpawnRequest {
   bool on_terminal = false;                 // `input` is a terminal: that of its session
   bool held = false;                        // it stops (SIGSTOP) before the first instruction of the program
   bool at_root = false;                     // the root's machine is the only one: nothing is to be copied
+  std::uint64_t core_limit = 0;             // bytes of a core file; counts if ours is less
   std::vector<std::uint32_t> cpus;          // PUs to be bound to; empty: those that we may use
 };
 
@@ -50,6 +51,9 @@ struct DescriptorLimit {
   std::uint64_t now = 0, most = 0;
 };
 DescriptorLimit spawned_descriptor_limit();
+
+/// The limit of a core file, in bytes, of what spawn() starts if so much is asked for; UINT64_MAX: none.
+std::uint64_t spawned_core_limit(std::uint64_t asked = 0);
 
 /// Raises this process's soft limit of open files to the hard one: every process and host costs descriptors.
 /// What spawn() starts gets back the limit that we were started with. Call it first thing in main.

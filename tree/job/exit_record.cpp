@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tree/base/exit_status.hpp"
 #include "tree/base/signals.hpp"
 #include "tree/job/last_words.hpp"
@@ -48,6 +50,14 @@ void ExitRecord::note(const wire::AbortUp& abort) {
 
 void ExitRecord::note_lost(const std::vector<wire::ProcessSet::Range>& processes) {
   for (const wire::ProcessSet::Range& range : processes) ends_.add({EndKind::launcher}, range);
+}
+
+bool ExitRecord::has_crashed(std::uint32_t process) const {
+  const auto& ways = ends_.ways();
+  return std::any_of(ways.begin(), ways.end(), [&](const auto& each) {
+    const auto& [way, processes] = each;
+    return way.kind == EndKind::killed && signals::is_crash(way.number) && processes.contains(process);
+  });
 }
 
 void ExitRecord::failed(const wire::ProcessExit& exit) {

@@ -55,6 +55,8 @@ public:
   bool any_failed_silent() const { return first_failed_ && !first_failed_->ended; }
   std::uint32_t done() const { return ended_ + gone_; }
   const ProcessEnds& ends() const { return ends_; }
+  /// A fault of its own has ended it, by a signal.
+  bool has_crashed(std::uint32_t process) const;
   /// The processes that have failed since the last call.
   std::vector<Progress::Failure> take_failures() { return std::exchange(news_, {}); }
 

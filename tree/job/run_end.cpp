@@ -15,7 +15,7 @@ std::optional<wire::End> RunEnd::order(const Verdict& verdict, bool stays) {
 }
 
 void RunEnd::reopen(Judge& judge) {
-  ordered_ = ordered_kill_ = false;
+  known_ = ordered_ = ordered_kill_ = false;
   judge.decision().reopen();
 }
 

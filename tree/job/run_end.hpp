@@ -12,8 +12,8 @@ namespace charmtree::proto {
 
 class RunEnd {
 public:
-  /// Nothing has been ordered.
-  bool is_new() const { return !ordered_; }
+  /// True once: it has been decided how the run ends.
+  bool is_new() { return !std::exchange(known_, true); }
   /// What is to be ordered now. `stays`: launchers stay for another run.
   std::optional<wire::End> order(const Verdict& verdict, bool stays);
   /// Another verdict is to be passed: the job ends after all.
@@ -30,7 +30,7 @@ public:
   bool awaits_run() const { return awaits_run_; }
 
 private:
-  bool ordered_ = false, ordered_kill_ = false;
+  bool known_ = false, ordered_ = false, ordered_kill_ = false;
   bool awaits_run_ = false, session_ends_ = false;
 };
 

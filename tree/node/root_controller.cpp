@@ -161,7 +161,7 @@ void RootController::message(const wire::Message& message, Instant now, Actions&
       [&](const wire::Left& m) { resizing_.on(m); },
       [&](const wire::PesWanted& m) { resizing_.on(m); },
       [&](const wire::ScanUp& m) { input_.on(m, out, orders.of_input()); },
-      [&](const wire::StacksUp& m) { inside_.stacks.on(m, out); },
+      [&](const wire::StacksUp& m) { inside_.stacks.on(m, judge_, out); },
       [&](const wire::DebugUp& m) { inside_.debug.on(m, out); },
       []<class M>(const M&) requires(!wire::ForRoot<M>){},
   };

@@ -54,7 +54,7 @@ void RootController::turn(Instant now, Actions& out, RootOrders& orders) {
       orders.everyone.push_back(wire::Release{static_cast<std::uint8_t>(kind)});
   }
   if (silences_.turn(judge_, now, out)) inside_.stacks.ask({{StacksFor::Why::hang}});
-  judge_.verdict() ? inside_.stacks.give_up(out) : inside_.stacks.turn(turn);
+  inside_.stacks.turn(turn);
   if (judge_.verdict()) inside_.debug.end(turn);
   std::vector<Progress::Failure> failures = judge_.take_failures();
   if (progress_) {
@@ -170,6 +170,7 @@ void RootController::tell_verdict(Instant now, Actions& out, RootOrders& orders)
     if (!is_restarting()) time_limit_.lift();
     if (job_->terminal) out.push_back(ReleaseKeys{});
   }
+  if (inside_.stacks.holds_end(verdict)) return;
   if (auto end = end_.order(verdict, is_restarting() || stays())) orders.end = end;
 }
 

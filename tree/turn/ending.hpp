@@ -30,11 +30,12 @@ std::string_view name(Cause cause);
 
 struct Ending {
   Cause cause = Cause::finished;
-  std::optional<std::uint32_t> process = {};              // the first cause was its end
-  std::optional<std::uint32_t> host = {};                 // where that happened
-  std::string how = {};                                   // in words, without host and process
-  std::vector<std::string> last_words = {};               // the process's last lines on stderr, oldest first
-  wire::ProcessSet lost = {};                             // processes without which the job went on
+  std::optional<std::uint32_t> process = {};  // the first cause was its end
+  std::optional<std::uint32_t> host = {};     // where that happened
+  std::string how = {};                       // in words, without host and process
+  std::vector<std::string> last_words = {};   // the process's last lines on stderr, oldest first
+  std::vector<std::string> stack = {};        // of the process: where it crashed, if that is known
+  wire::ProcessSet lost = {};                 // processes without which the job went on
   std::map<std::uint32_t, std::uint32_t> restarted = {};  // processes that were started again, and how often
   std::uint32_t restarts = 0;                             // of the program as a whole, before this
   wire::ProcessSet silent = {};                           // did not serve their sockets then (++hang-after)

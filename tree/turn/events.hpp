@@ -18,6 +18,7 @@
 #include "tree/clients/client_silence.hpp"
 #include "tree/turn/binding.hpp"
 #include "tree/turn/ending.hpp"
+#include "tree/turn/inspection.hpp"
 #include "tree/turn/job_status.hpp"
 #include "tree/turn/losses.hpp"
 #include "tree/wire/host.hpp"
@@ -219,38 +220,6 @@ struct Probed {
 struct TopologyDescribed {
   std::string file;
 };
-/// For whom the root finds out what all processes do.
-struct StacksFor {
-  enum class Why : std::uint8_t {
-    asked,       // `ticket`: by which the shell knows who has asked
-    quit,        // SIGQUIT
-    hang,        // processes do not serve their sockets
-    time_limit,  // the job has had its time
-  };
-  Why why = Why::asked;
-  std::uint64_t ticket = 0;
-};
-/// Answer to ReadStacks. Processes that have ended are in none of them.
-struct StacksRead {
-  std::uint32_t number;
-  wire::Stacks stacks;
-};
-/// Root: somebody wants to know what all processes do; answer StacksSeen. `raw`: with all frames.
-struct StacksAsked {
-  StacksFor asker;
-  bool raw = false;
-};
-/// What the debuggers of this host have said in a session (Debug). `done`: they have answered that order, 0:
-/// not yet.
-struct DebugSaid {
-  std::uint32_t session = 0, done = 0;
-  wire::DebugAnswers said;
-};
-/// Root: of the prompt with that ticket, which hears DebugHeard. The session is the root's to give.
-struct DebugAsked {
-  std::uint64_t ticket = 0;
-  wire::DebugOrder order;
-};
 struct RunPlan;  // run_plan.hpp
 /// Root of a session that awaits a run (RunOver): this is it.
 struct NextRun {
@@ -399,17 +368,6 @@ struct LookAtClient {
   std::uint32_t process;
   ClientId client;
 };
-/// Find out what the processes of this host do that have been started and have not ended, within this time.
-/// `raw`: with all frames. Answer StacksRead.
-struct ReadStacks {
-  std::uint32_t number;
-  bool raw;
-  Duration within;
-};
-/// For the debuggers of this host's processes. Answers DebugSaid.
-struct Debug {
-  wire::DebugOrder order;
-};
 /// Keep these bytes in this host's spool file, at that place. Answer Spooled.
 struct SpoolWrite {
   std::uint64_t offset;
@@ -540,17 +498,6 @@ struct ProcessesKnown {
   std::shared_ptr<const wire::JobSpec> job;
   std::vector<wire::ProcessIds> ids;
   bool all = false;  // with these all that are started with the job are known, for the first time
-};
-/// Root: what all processes do.
-struct StacksSeen {
-  StacksFor asker;
-  wire::Stacks stacks;
-};
-/// Root: for the prompt with that ticket. `over`: it has no session any more.
-struct DebugHeard {
-  std::uint64_t ticket = 0;
-  wire::DebugUp up;
-  bool over = false;
 };
 /// This launcher is done. Root: with the status to exit with, or the signal to die of (0: none), and why.
 struct Finish {

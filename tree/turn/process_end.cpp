@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "tree/base/exit_status.hpp"
@@ -49,6 +50,13 @@ std::string_view remedy(const wire::ProcessExit& exit) {
   if (exit.core && exit.text.empty()) return "; see its core file there";
   if (exit.signal == 0 && !exit.text.empty()) return "; see ldd and LD_LIBRARY_PATH there";
   return {};
+}
+
+bool tells_crash(std::string_view how) {
+  constexpr std::array<std::string_view, 4> kFaults{"segmentation violation", "floating point exception",
+                                                    "bus error", "illegal instruction"};
+  return how.starts_with("aborted: Fatal error on PE ") &&
+         std::any_of(kFaults.begin(), kFaults.end(), [&](auto fault) { return how.ends_with(fault); });
 }
 
 std::string words_for(Duration time) {

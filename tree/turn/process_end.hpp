@@ -18,6 +18,8 @@ std::string describe(const wire::ProcessExit& exit);
 std::string describe(const wire::AbortUp& abort);
 /// "; " and what a user can do about it; empty where the program's own output says why.
 std::string_view remedy(const wire::ProcessExit& exit);
+/// `how` it ended is that of a fault of its own that Charm++ has made an abort of.
+bool tells_crash(std::string_view how);
 Cause cause_of(const wire::ProcessExit& exit);
 /// A time in words: "4.5 s", "75 s".
 std::string words_for(Duration time);

@@ -108,6 +108,7 @@ struct ReportRules {
 struct SpawnRules {
   std::vector<std::string> environment;  // the root's, "NAME=value"
   std::uint32_t umask = 022;
+  std::uint64_t core_limit = 0;  // bytes of a core file that a process may write, if it may more than there
   std::vector<FurtherProgram> further;  // behind the job's first, if it runs several
   std::string runscript;
   bool keep_address_randomisation = false;

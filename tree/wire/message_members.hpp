@@ -111,8 +111,8 @@ CT_MEMBERS(InputRules, s.process, s.to_all, s.is_typed)
 CT_MEMBERS(OutputRules, s.partial_line, s.raw, s.labelled, s.spool)
 CT_MEMBERS(ReportRules, s.stamps, s.bindings, s.watched)
 CT_MEMBERS(FurtherProgram, s.first, s.arguments, s.environment, s.begins_world, s.directory)
-CT_MEMBERS(SpawnRules, s.environment, s.umask, s.further, s.runscript, s.keep_address_randomisation,
-           s.fork_clients, s.bind, s.mpi, s.held)
+CT_MEMBERS(SpawnRules, s.environment, s.umask, s.core_limit, s.further, s.runscript,
+           s.keep_address_randomisation, s.fork_clients, s.bind, s.mpi, s.held)
 CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.hosts, s.processes, s.pes_per_process, s.input, s.output,
            s.reports, s.spawn, s.magic, s.launch, s.timeout, s.grace, s.private_network, s.profiles,
            s.checkup, s.terminal, s.resizes, s.provision, s.loss, s.heartbeat, s.silence, s.starts_together,
@@ -230,7 +230,7 @@ CT_MEMBERS(NameInquiry, s.process, s.id, s.deed, s.name, s.value)
 CT_MEMBERS(WorldBegun, s.service, s.by, s.programs, s.shares, s.given)
 CT_MEMBERS(ProgramWanted, s.program, s.processes, s.hosts)
 CT_MEMBERS(WorldWanted, s.process, s.id, s.programs, s.given)
-CT_MEMBERS(StacksWanted, s.number, s.raw, s.within)
+CT_MEMBERS(StacksWanted, s.number, s.raw, s.crashed, s.within)
 CT_MEMBERS(StackGroup, s.frames, s.motion, s.processes, s.which)
 CT_MEMBERS(Stacks, s.names, s.groups)
 CT_MEMBERS(StacksUp, s.number, s.stacks)

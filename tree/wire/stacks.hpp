@@ -25,6 +25,7 @@ enum class Motion : std::uint8_t {
   computes,  // in the same functions each time
   stopped,   // a signal has stopped it
   moves,     // in others each time: the frames are what these had in common
+  crashed,   // a fault of its own has ended it: the frames are from its core file
   unread,    // that is not known: the only frame says why
 };
 
@@ -54,10 +55,10 @@ inline bool is_sound(const Stacks& stacks) {
 }
 
 /// Down: what do the processes of everybody do? Answered by StacksUp within this time. `raw`: with all
-/// frames.
+/// frames. `crashed`: and what did those that have written core files?
 struct StacksWanted {
   std::uint32_t number = 0;  // of the run's questions, from 1
-  bool raw = false;
+  bool raw = false, crashed = false;
   Duration within{0};
 };
 

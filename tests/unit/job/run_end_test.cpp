@@ -33,6 +33,7 @@ TEST_CASE("a session that awaits a run is judged anew when it ends", "[run_end]"
   job.job->session = true;
   job.judge.decision().nothing_to_run();
   RunEnd end;
+  REQUIRE(end.is_new());
   REQUIRE(end.order(*job.judge.verdict(), true));
   CHECK(end.stays(*job.job, true));
   CHECK_FALSE(end.stays(*job.job, false));

@@ -54,6 +54,18 @@ TEST_CASE("the text shows what is common once, and where the odd one is", "[stac
                                  "  1:[7] forever  [computes] on h01 (++gdb :7)"});
 }
 
+TEST_CASE("a job that a crash ends did something, and nobody goes on from there", "[stacks]") {
+  StackSet set;
+  set.add(0, {"main", "wait"}, Motion::waits);
+  set.add(2, {"main", "step", "at step.cpp:7"}, Motion::crashed);
+  StackReport report = told(3, four_hosts(1), set.take());
+  report.is_last = true;
+  CHECK(stack_lines(report) ==
+        std::vector<std::string>{"what 2 of 3 processes of job job did then, in 2 groups:", "2:[0,2] main",
+                                 "  1:[0] wait  [waits] on h00",
+                                 "  1:[2] step > at step.cpp:7  [crashed] on h02"});
+}
+
 TEST_CASE("of a process that was moved the host is told where it is", "[stacks]") {
   JobStatus status;
   status.processes = 16;

@@ -30,7 +30,7 @@ TEST_CASE("what all below have told goes up at once", "[stacks]") {
   PartBench b{PartBench::Role::root};
   const LinkId one = b.child(), other = b.child();
   StacksPart part;
-  part.down({1, false, 5s}, b);
+  part.down({1, false, false, 5s}, b);
   part.up(one, answer(1, 4), b);
   part.turn(b);
   CHECK(answers(b).empty());
@@ -47,7 +47,7 @@ TEST_CASE("who has less time than the one above asks those below, with less time
   PartBench b{PartBench::Role::below};
   b.child();
   StacksPart part;
-  part.down({7, true, 5s}, b);
+  part.down({7, true, false, 5s}, b);
   REQUIRE(b.handed_to_all.size() == 1);
   const auto& asked = std::get<wire::StacksWanted>(b.handed_to_all[0]);
   CHECK((asked.number == 7 && asked.raw && asked.within == 5s - StacksPart::kLevel));
@@ -58,7 +58,7 @@ TEST_CASE("who does not answer in time is not waited for, and is told as such", 
   PartBench b{PartBench::Role::below};
   const LinkId one = b.child(), silent = b.child();
   StacksPart part;
-  part.down({1, false, 5s}, b);
+  part.down({1, false, false, 5s}, b);
   part.up(one, answer(1, 4), b);
   b.at(b.real_now() + 5s);
   part.turn(b);
@@ -80,7 +80,7 @@ TEST_CASE("a child tells of its own processes, once, and of no more than it has"
   const LinkId liar = b.child();
   b.child();
   StacksPart part;
-  part.down({1, false, 5s}, b);
+  part.down({1, false, false, 5s}, b);
   part.up(liar, answer(1, 5), b);  // another one's
   part.up(liar, answer(2, 4), b);  // not asked
   part.up(liar, {1, {{"work"}, {{{0}, Motion::waits, 1000, {{4, 4}}}}}}, b);
@@ -98,7 +98,7 @@ TEST_CASE("a child that is lost meanwhile is not waited for", "[stacks]") {
   PartBench b{PartBench::Role::root};
   const LinkId lost = b.child();
   StacksPart part;
-  part.down({1, false, 5s}, b);
+  part.down({1, false, false, 5s}, b);
   b.launch.find_up(lost)->lost();
   part.turn(b);
   const auto told = answers(b);

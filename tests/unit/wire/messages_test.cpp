@@ -66,6 +66,7 @@ JobSpec full_job() {
   job.output.partial_line = {100ms, 5s};
   job.output.raw = job.output.labelled = true;
   job.spawn.umask = 077;
+  job.spawn.core_limit = UINT64_MAX;
   job.spawn.held = true;
   job.spawn.runscript = "/run/script";
   job.spawn.further = {{7, {"./b", "x"}, {"C=3"}}};
@@ -152,7 +153,7 @@ std::vector<Message> messages_down() {
       Inquired{9, 1, {3, 5}},
       Answered{1, 9, {3, 5}, "why", "given"},
       WorldBegun{3, 1, {{4, {"a", "b"}, {"A=b"}, true, "/tmp"}}, {{0, 4, 2}, {3, 6, 1}}, "given"},
-      StacksWanted{3, true, 5s},
+      StacksWanted{3, true, true, 5s},
       DebugOrder{2, 7, DebugOrder::What::command, true, "print x", {{0, 3}, {7, 7}}}};
 }
 

@@ -17,6 +17,7 @@
 #include <ctime>
 #include <utility>
 
+#include "tree/base/signals.hpp"
 #include "tree/io/surroundings.hpp"
 
 namespace charmtree::io {
@@ -87,6 +88,7 @@ void Autopsy::begin(const std::string& group) {
   if (!std::exchange(begun_, true)) open_sources(group);
   if (log_) ::lseek(log_.get(), 0, SEEK_END);
   counted_ = kills_counted();
+  cores_.clear();
 }
 
 void Autopsy::open_sources(const std::string& group) {
@@ -98,11 +100,13 @@ void Autopsy::open_sources(const std::string& group) {
   }
 }
 
-std::string Autopsy::examine(pid_t pid, int signal, bool core, const std::string& directory) {
-  if (signal == SIGKILL && killed_for_memory(pid)) return std::string{kOutOfMemory};
-  if (!core) return {};
-  const std::string file = core_file(pid, signal, directory);
-  return file.empty() ? file : "core dumped to " + file;
+Autopsy::Finding Autopsy::examine(const Death& death) {
+  if (death.signal == SIGKILL && killed_for_memory(death.pid)) return {std::string{kOutOfMemory}};
+  if (!death.core && !signals::is_crash(death.signal)) return {};
+  Finding found = look_for_core(death);
+  if (!found.core_file.empty() && cores_.size() < kMostCores)
+    cores_[death.process] = {death.pid, found.core_file};
+  return found;
 }
 
 bool Autopsy::killed_for_memory(pid_t pid) {
@@ -129,17 +133,24 @@ std::uint64_t Autopsy::kills_counted() const {
   return text ? static_cast<std::uint64_t>(number_behind("\n" + *text, "\noom_kill ")) : 0;
 }
 
-std::string Autopsy::core_file(pid_t pid, int signal, const std::string& directory) const {
+Autopsy::Finding Autopsy::look_for_core(const Death& death) const {
   constexpr std::size_t kLongest = 4096;
   auto pattern = read_file(sources_.core_pattern, kLongest);
   if (!pattern) return {};
   while (pattern->ends_with('\n')) pattern->pop_back();
-  if (pattern->find("systemd-coredump") != std::string::npos) return "the journal there (coredumpctl)";
-  if (pattern->starts_with('|')) return "a program there: " + pattern->substr(1, pattern->find(' ') - 1);
-  std::string glob = core_glob(*pattern, pid, signal);
-  if (!glob.starts_with('/')) glob.insert(0, directory + "/");
-  const std::string with_pid = newest_match(fmt::format("{}.{}", glob, pid));  // core_uses_pid
-  return with_pid.empty() ? newest_match(glob) : with_pid;
+  const bool takes = pattern->starts_with('|');
+  const std::string program = takes ? pattern->substr(1, pattern->find(' ') - 1) : std::string{};
+  if (!death.core && takes) return {"no core file: " + program + " there takes none"};
+  if (!death.core && death.core_limit == 0) return {"no core file: its limit there is 0 (ulimit -c)"};
+  if (!death.core) return {"no core file: there it cannot be written (core_pattern: " + *pattern + ")"};
+  if (program.find("systemd-coredump") != std::string::npos)
+    return {"core dumped to the journal there (coredumpctl)"};
+  if (takes) return {"core dumped to a program there: " + program};
+  std::string glob = core_glob(*pattern, death.pid, death.signal);
+  if (!glob.starts_with('/')) glob.insert(0, death.directory + "/");
+  std::string file = newest_match(fmt::format("{}.{}", glob, death.pid));  // core_uses_pid
+  if (file.empty()) file = newest_match(glob);
+  return file.empty() ? Finding{} : Finding{"core dumped to " + file, file};
 }
 
 }  // namespace charmtree::io

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel tells about a process that a signal has ended: where its core file is, and whether the
-// kernel killed it because memory ran out. Both as far as this user may see it.
+// What the kernel tells about a process that a signal has ended: where its core file is, or why there is
+// none, and whether the kernel killed it because memory ran out. All as far as this user may see it.
 #pragma once
 
 #include <sys/types.h>
@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "tree/io/core_file.hpp"
 #include "tree/io/unique_fd.hpp"
 
 namespace charmtree::io {
@@ -30,6 +31,8 @@ public:
   };
   /// Records of the log that are read at a time; the others must do without.
   static constexpr int kMostRecords = 100'000;
+  /// Core files that are looked into: reading one may take a while.
+  static constexpr std::size_t kMostCores = 4;
 
   Autopsy() = default;
   explicit Autopsy(Sources sources) : sources_(std::move(sources)) {}
@@ -37,16 +40,30 @@ public:
   /// What happens from now on counts. `group`: the control group (v2) of the processes, or empty; it or the
   /// one above may count its kills. It is the same each time.
   void begin(const std::string& group);
-  /// "core dumped to /home/me/core.12", "out of memory: ..."; empty if nothing is to be told. `directory`:
-  /// where the process began.
-  std::string examine(pid_t pid, int signal, bool core, const std::string& directory);
+  struct Death {
+    std::uint32_t process;
+    pid_t pid;
+    int signal;
+    bool core;
+    std::string directory;     // where the process began
+    std::uint64_t core_limit;  // bytes
+  };
+  struct Finding {
+    std::string told;            // "core dumped to /home/me/core.12", "out of memory: ..."; empty: nothing is
+    std::string core_file = {};  // empty: there is none that could be read
+  };
+  Finding examine(const Death& death);
+  /// Those that could be read of the processes that have crashed; kMostCores at most.
+  const Cores& cores() const { return cores_; }
+  /// One of that number is started again.
+  void forget(std::uint32_t process) { cores_.erase(process); }
 
 private:
   void open_sources(const std::string& group);
   bool killed_for_memory(pid_t pid);
   void read_log();
   std::uint64_t kills_counted() const;
-  std::string core_file(pid_t pid, int signal, const std::string& directory) const;
+  Finding look_for_core(const Death& death) const;
 
   Sources sources_;
   bool begun_ = false;
@@ -54,6 +71,7 @@ private:
   std::set<pid_t> victims_;  // not yet asked about
   std::string events_;       // the file that counts; empty: there is none
   std::uint64_t counted_ = 0;
+  Cores cores_;
 };
 
 }  // namespace charmtree::io

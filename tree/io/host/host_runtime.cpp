@@ -187,6 +187,7 @@ SpawnRequest HostRuntime::request_of(std::uint32_t process) const {
   request.environment = environment_of(process);
   request.directory = directory_of(process);
   request.fixed_addresses = !job_->spawn.keep_address_randomisation;
+  request.core_limit = job_->spawn.core_limit;
   request.at_root = job_->private_network;
   return request;
 }
@@ -202,6 +203,7 @@ bool HostRuntime::program_can_fork() const {
 
 void HostRuntime::execute(const proto::Spawn& action) {
   killed_.erase(action.process);  // one of that number before it may have been
+  autopsy_.forget(action.process);
   SpawnRequest request = request_of(action.process);
   request.arguments = command_of(action.process, action.more_arguments);
   request.cpus = action.cpus;
@@ -285,9 +287,10 @@ void HostRuntime::execute(const proto::DescribeTopology&) {
 }
 
 void HostRuntime::execute(const proto::ReadStacks& action) {
-  stacks_.read(present(), action.raw, action.within, [this, number = action.number](wire::Stacks stacks) {
+  const auto done = [this, number = action.number](wire::Stacks stacks) {
     sink_(proto::StacksRead{number, std::move(stacks)});
-  });
+  };
+  stacks_.read({present(), action.crashed ? autopsy_.cores() : Cores{}, action.raw}, action.within, done);
 }
 
 /// Processes that have been started and have not ended.
@@ -338,7 +341,10 @@ bool HostRuntime::adopt(const proto::AdoptProcess& action) {
 
 void HostRuntime::exited(proto::ProcessExited event, pid_t pid) {
   if (event.signal != 0 && !killed_.contains(event.process))
-    event.note = autopsy_.examine(pid, event.signal, event.core, directory_of(event.process));
+    event.note = autopsy_
+                     .examine({event.process, pid, event.signal, event.core, directory_of(event.process),
+                               spawned_core_limit(job_->spawn.core_limit)})
+                     .told;
   sink_(std::move(event));
 }
 

@@ -17,13 +17,13 @@
 
 namespace charmtree::io {
 
-void StackReader::read(Pids pids, bool raw, Duration within, Done done) {
+void StackReader::read(Question question, Duration within, Done done) {
   if (done_) end("others asked meanwhile");
-  pids_ = std::move(pids);
+  question_ = std::move(question);
   done_ = std::move(done);
   heard_.clear();
-  if (pids_.empty()) return end({});
-  if (const auto started = start(raw); !started) return end(started.error().what);
+  if (question_.pids.empty() && question_.cores.empty()) return end({});
+  if (const auto started = start(); !started) return end(started.error().what);
   timer_.expires_after(within);
   timer_.async_wait([this](error_code stopped) {
     if (!stopped) end("it could not be looked at in time");
@@ -31,10 +31,14 @@ void StackReader::read(Pids pids, bool raw, Duration within, Done done) {
   hear();
 }
 
-Result<void> StackReader::start(bool raw) {
+Result<void> StackReader::start() {
   const Error none{Errc::spawn_failed, Phase::spawn, "out of file descriptors", "raise ulimit -n there"};
   std::string list;
-  for (const auto& [process, pid] : pids_) list += fmt::format("{} {}\n", process, pid);
+  for (const auto& [process, pid] : question_.pids) list += fmt::format("{} {}\n", process, pid);
+  for (const auto& [process, core] : question_.cores) {
+    if (core.path.find('\n') == std::string::npos)
+      list += fmt::format("{} {} {}\n", process, core.pid, core.path);
+  }
   UniqueFd input{::memfd_create("processes", MFD_CLOEXEC)};
   std::array<int, 2> ends{-1, -1};
   if (!input || ::write(input.get(), list.data(), list.size()) != static_cast<ssize_t>(list.size()) ||
@@ -44,7 +48,7 @@ Result<void> StackReader::start(bool raw) {
   SpawnRequest request;
   request.program = "/proc/self/exe";
   request.arguments = {"charmrun", std::string{kStackHelperWord},
-                       std::string{raw ? kRawFrames : kFoldedFrames}};
+                       std::string{question_.raw ? kRawFrames : kFoldedFrames}};
   request.input = input.get();
   request.output = theirs.get();
   const auto pid = spawn(request);
@@ -76,11 +80,14 @@ void StackReader::end(std::string_view failure) {
   auto told = wire::decode_whole<wire::Stacks>(heard_);
   if (told) {
     stacks = std::move(*told);
-  } else if (!pids_.empty()) {
+  } else {
     if (helper_ != 0) watch_.signal_group(helper_, SIGKILL);
-    for (const auto& [process, pid] : pids_) watch_.signal_group(pid, SIGCONT);
     proto::StackSet::Ranges all;
-    for (const auto& [process, pid] : pids_) all.push_back({process, process});
+    for (const auto& [process, pid] : question_.pids) {
+      watch_.signal_group(pid, SIGCONT);
+      all.push_back({process, process});
+    }
+    for (const auto& [process, core] : question_.cores) all.push_back({process, process});
     proto::StackSet set;
     set.add_unread(all, failure);
     stacks = set.take();

@@ -15,6 +15,7 @@
 
 #include "tree/io/asio.hpp"
 #include "tree/io/child_watch.hpp"
+#include "tree/io/core_file.hpp"
 #include "tree/wire/stacks.hpp"
 
 namespace charmtree::io {
@@ -26,24 +27,27 @@ inline constexpr std::string_view kStackHelperWord = "++stack-helper", kRawFrame
 class StackReader {
 public:
   using Done = std::function<void(wire::Stacks)>;
-  /// Processes by their number.
-  using Pids = std::map<std::uint32_t, pid_t>;
+  struct Question {
+    std::map<std::uint32_t, pid_t> pids;  // by process
+    Cores cores;                          // of others
+    bool raw = false;                     // with all frames
+  };
 
   StackReader(asio::io_context& io, ChildWatch& watch) : watch_(watch), pipe_(io), timer_(io) {}
 
   /// Calls `done` once, within that time, if no other reading begins before. Those of whom nothing is found
   /// out are in it, and why.
-  void read(Pids pids, bool raw, Duration within, Done done);
+  void read(Question question, Duration within, Done done);
 
 private:
-  Result<void> start(bool raw);
+  Result<void> start();
   void hear();
   void end(std::string_view failure);
 
   ChildWatch& watch_;
   asio::posix::stream_descriptor pipe_;
   asio::steady_timer timer_;
-  Pids pids_;
+  Question question_;
   Done done_;
   pid_t helper_ = 0;
   std::string heard_;

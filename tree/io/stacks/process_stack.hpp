@@ -5,22 +5,15 @@
 
 #include <sys/types.h>
 
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "stacks/stack_frames.hpp"
 #include "tree/base/result.hpp"
+#include "tree/io/stacks/function_frame.hpp"
 #include "tree/io/stacks/python_stack.hpp"
 
-struct Dwfl;
-struct Dwfl_Frame;
-struct Dwfl_Module;
-
 namespace charmtree::io {
-
-/// Of what the linker calls `symbol`, as people write it, without parameters: "Main::step".
-std::string function_name(const std::string& symbol);
 
 class ProcessStack {
 public:
@@ -31,16 +24,13 @@ public:
   Result<proto::Stack> read();
 
 private:
-  struct End {
-    void operator()(Dwfl* dwfl) const;
-  };
   struct Walk;
   Result<void> open();
   static int take_frame(Dwfl_Frame* frame, void* walk);
   void look_at_python(Walk& walk, Dwfl_Module* module);
 
   pid_t pid_;
-  std::unique_ptr<Dwfl, End> dwfl_;
+  DwflHandle dwfl_;
   std::optional<std::optional<PythonRuntime>> python_;  // it has been looked for
 };
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <sstream>
 
 #include "stacks/stack_frames.hpp"
@@ -12,6 +13,7 @@
 #include "tree/io/clock.hpp"
 #include "tree/io/host/stack_reader.hpp"
 #include "tree/io/process_tree.hpp"
+#include "tree/io/stacks/core_stack.hpp"
 #include "tree/io/stacks/process_stack.hpp"
 #include "tree/io/surroundings.hpp"
 #include "tree/io/write_all.hpp"
@@ -28,7 +30,7 @@ constexpr Duration kPause = 100ms;
 
 struct Subject {
   std::uint32_t process;
-  pid_t pid;
+  pid_t pid;  // 0: it has ended
   ProcessStack stack;
   std::vector<proto::Folded> looks = {};
   std::string failure = {};
@@ -70,17 +72,46 @@ proto::Activity activity_of(const Subject& subject) {
   return computes ? proto::Activity::computes : proto::Activity::none;
 }
 
-std::vector<Subject> read_subjects() {
-  std::vector<Subject> subjects;
+struct Subjects {
+  std::vector<Subject> living;
+  Cores cores;
+};
+
+/// A line each: process, process id, and of one that has crashed the path of its core file.
+Subjects read_subjects() {
+  Subjects subjects;
   const UniqueFd input{::dup(STDIN_FILENO)};
   const auto text = read_file(input, "the list of processes", kMostList);
   std::istringstream list{text ? *text : std::string{}};
   std::uint32_t process = 0;
-  for (pid_t pid = 0; list >> process >> pid;) {
+  std::string path;
+  for (pid_t pid = 0; list >> process >> pid && std::getline(list, path);) {
+    if (!path.empty()) {
+      subjects.cores[process] = {pid, path.substr(1)};
+      continue;
+    }
     const pid_t worker = worker_of(pid);
-    subjects.push_back({process, worker, ProcessStack{worker}});
+    subjects.living.push_back({process, worker, ProcessStack{worker}});
   }
   return subjects;
+}
+
+void tell(const Subject& subject, proto::StackSet& all) {
+  if (!subject.failure.empty()) {
+    all.add_unread({{subject.process, subject.process}}, subject.failure);
+  } else if (subject.pid != 0 && !subject.looks.empty()) {
+    const proto::Seen seen = proto::sum_up(subject.looks, activity_of(subject));
+    all.add(subject.process, seen.frames, seen.motion);
+  }
+}
+
+void tell_crash(std::uint32_t process, const CoreFile& core, bool raw, proto::StackSet& all) {
+  auto crash = read_core(core);
+  if (!crash) return all.add_unread({{process, process}}, to_string(crash.error()));
+  proto::Frames frames =
+      raw ? proto::all_frames(std::move(crash->stack)) : proto::fold_frames(std::move(crash->stack)).frames;
+  if (!crash->source.empty()) frames.push_back("at " + crash->source);
+  all.add(process, frames, wire::Motion::crashed);
 }
 
 void wait_until(Instant time) {
@@ -94,22 +125,17 @@ std::optional<int> run_stack_helper(const std::vector<std::string>& words) {
   constexpr std::size_t kWords = 3;
   if (words.size() != kWords || words[1] != kStackHelperWord) return {};
   const bool raw = words[2] == kRawFrames;
-  std::vector<Subject> subjects = read_subjects();
+  ::unsetenv("DEBUGINFOD_URLS");  // libdw would ask others for the files that a core file names
+  Subjects subjects = read_subjects();
   Instant next = now();
-  for (int i = 0; i < kLooks; ++i) {
+  for (int i = 0; i < kLooks && !subjects.living.empty(); ++i) {
     wait_until(next);
     next = now() + kPause;
-    for (Subject& subject : subjects) look(subject, raw);
+    for (Subject& subject : subjects.living) look(subject, raw);
   }
   proto::StackSet all;
-  for (const Subject& subject : subjects) {
-    if (!subject.failure.empty()) {
-      all.add_unread({{subject.process, subject.process}}, subject.failure);
-    } else if (subject.pid != 0 && !subject.looks.empty()) {
-      const proto::Seen seen = proto::sum_up(subject.looks, activity_of(subject));
-      all.add(subject.process, seen.frames, seen.motion);
-    }
-  }
+  for (const Subject& subject : subjects.living) tell(subject, all);
+  for (const auto& [process, core] : subjects.cores) tell_crash(process, core, raw, all);
   return write_all(STDOUT_FILENO, *wire::encode_whole(all.take())) ? 0 : 1;
 }
 
