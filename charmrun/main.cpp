@@ -282,13 +282,16 @@ int run_job(const Options& options, Job& job, Machinery& around, Extras& extras,
     if (extras.events) console.write_events(std::move(*extras.events));
     if (const auto opened = open_listeners(options, job, runner, console); !opened)
       return complain(opened.error()), kLauncherFailed;
-    StatusListener listener{around.io, [&] {
-                              return status_json(job.plan.job, ::getpid(), node.hosts(), node.status(),
-                                                 io::now() - started);
-                            }};
+    const auto status = [&] {
+      return status_json(job.plan.job, ::getpid(), node.hosts(), node.status(), io::now() - started);
+    };
+    StatusListener listener{around.io, status};
     if (const auto opened = open_status(listener, job, console); !opened)
       return complain(opened.error()), kLauncherFailed;
-    Inspectors inspectors{around.io, runner, console, [&] { return node.status().processes; },
+    Inspectors inspectors{around.io,
+                          runner,
+                          console,
+                          {[&] { return node.status().processes; }, status},
                           options.debug.opens_windows()};
     inspectors.open(job.plan.job.id);
     PromptWindows windows{around.watch, [&](const Error& error) { fail_held(error, node, runner, console); }};
@@ -310,6 +313,7 @@ int run_job(const Options& options, Job& job, Machinery& around, Extras& extras,
     const bool hurried = result.signal != 0 || result.why.cause == proto::Cause::time_limit;
     const bool written =
         console.finish(result, node.hosts(), hurried ? Console::kLastWords : Console::kNoHurry);
+    inspectors.finish(result);
     output_failure = console.output_failure();
     keep_records(options, job, node, console, result, io::now() - started);
     if (!written && hurried) {  // the writer would wait for its reader
@@ -431,18 +435,21 @@ int run_session(const Options& options, const std::string& self) {
     background->ready(job->plan.job.id + "\n");
   });
   if (const auto opened = listener.open(); !opened) return complain(opened.error()), kLauncherFailed;
-  StatusListener status{around.io, [&] {
-                          return status_json(listener.present(), ::getpid(), node.hosts(), node.status(),
-                                             io::now() - *started, listener.status());
-                        }};
+  const auto say_status = [&] {
+    return status_json(listener.present(), ::getpid(), node.hosts(), node.status(), io::now() - *started,
+                       listener.status());
+  };
+  StatusListener status{around.io, say_status};
   if (const auto opened = status.open(job->plan.job.id); !opened)
     return complain(opened.error()), kLauncherFailed;  // nobody would find it
-  Inspectors inspectors{around.io, runner, console, [&] { return listener.present().processes; }};
+  Inspectors inspectors{
+      around.io, runner, console, {[&] { return listener.present().processes; }, say_status}};
   inspectors.open(job->plan.job.id);
   say_remarks(*job, console);
   proto::Finish result = conduct_session(around.io, runner);
   listener.finish(result);
   console.finish(result, {}, Console::kLastWords);
+  inspectors.finish(listener.was_asked_to_end() ? proto::Finish{} : result);
   keep_records(options, *job, node, console, result, io::now() - *started);
   if (listener.was_asked_to_end()) return 0;
   if (result.signal != 0) die_of(result.signal);
@@ -490,6 +497,7 @@ int run(const std::vector<std::string>& arguments) {
     case Mode::list:
     case Mode::status:
     case Mode::stack_trees:
+    case Mode::view:
     case Mode::gdb:
     case Mode::tmux:
     case Mode::ccs:

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
@@ -22,6 +23,7 @@
 #include "charmrun/session/stack_listener.hpp"
 #include "charmrun/session/status_listener.hpp"
 #include "charmrun/session/status_text.hpp"
+#include "charmrun/session/view_client.hpp"
 #include "charmrun/told.hpp"
 #include "tree/base/exit_status.hpp"
 #include "tree/io/clock.hpp"
@@ -152,6 +154,16 @@ int show_prompt(const Options& options) {
   return 0;
 }
 
+/// ++view.
+int view_job(const Options& options) {
+  const auto chosen = choose_job(ask_running_jobs(), options.program);
+  if (!chosen) return complain(chosen.error()), kLauncherFailed;
+  const auto end = run_view(id_of(*chosen), options);
+  if (!end) return complain(end.error()), kLauncherFailed;
+  if (end->output_failure == 0 || end->output_failure == EPIPE) return end->status;
+  return complain_of_output(end->output_failure), kLauncherFailed;
+}
+
 }  // namespace
 
 int ask_running_job(const Options& options) {
@@ -160,6 +172,8 @@ int ask_running_job(const Options& options) {
       return ask_handler(options);
     case Mode::stack_trees:
       return show_stack_trees(options);
+    case Mode::view:
+      return view_job(options);
     case Mode::gdb:
     case Mode::tmux:
       return show_prompt(options);

@@ -48,6 +48,10 @@ constexpr std::array<std::string_view, 4> kAlways = {"verbose", "quiet", "help",
 constexpr std::array<std::string_view, 9> kAttach = {
     "json", "report", "timeline", "dashboard", "label", "label-format", "timestamp", "fold", "fold-window"};
 
+/// How ++view shows output.
+constexpr std::array<std::string_view, 5> kOfView = {"label", "label-format", "timestamp", "fold",
+                                                     "fold-window"};
+
 /// Of ++stack-trees alone, and what it shares with others.
 constexpr std::array<std::string_view, 2> kOfStackTrees = {"draw", "all-frames"};
 
@@ -87,6 +91,7 @@ bool is_about_running_jobs(Mode mode) {
     case Mode::list:
     case Mode::status:
     case Mode::stack_trees:
+    case Mode::view:
     case Mode::gdb:
     case Mode::tmux:
     case Mode::end:
@@ -118,6 +123,8 @@ bool has_meaning(const OptionRow& row, Mode mode) {
     case Mode::gdb:
     case Mode::tmux:
       return is_among(kOfPrompts, row.name);
+    case Mode::view:
+      return is_among(kOfView, row.name);
     case Mode::end:
     case Mode::detach:
     case Mode::kill:

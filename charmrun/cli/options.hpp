@@ -66,6 +66,7 @@ enum class Mode : std::uint8_t {
   list,         // ++list: running jobs
   status,       // ++status: one of them, Options::program
   stack_trees,  // ++stack-trees: what the processes of one of them do, Options::program
+  view,         // ++view: what one of them prints, Options::program
   tmux,         // ++tmux: the same, for each process in a pane
   gdb,          // ++gdb: a debugger for its processes, Options::program with ":PROCESSES"
   ccs,          // ++ccs: a request of one, Options::arguments

@@ -6,17 +6,20 @@
 
 namespace charmtree {
 
-Inspectors::Inspectors(io::asio::io_context& io, io::Runner& runner, Console& console,
-                       std::function<std::uint32_t()> processes, bool held)
+Inspectors::Inspectors(io::asio::io_context& io, io::Runner& runner, Console& console, Sources sources,
+                       bool held)
     : console_(console),
       stacks_(io, [&runner](proto::StacksAsked question) { runner.dispatch(question); }),
-      debug_(io,
-             {std::move(processes), [&runner](proto::DebugAsked asked) { runner.dispatch(std::move(asked)); },
-              held ? std::function<void()>{[&runner] { runner.dispatch(proto::UserSignal{SIGCONT}); }}
-                   : nullptr}) {
+      debug_(io, {std::move(sources.processes),
+                  [&runner](proto::DebugAsked asked) { runner.dispatch(std::move(asked)); },
+                  held ? std::function<void()>{[&runner] { runner.dispatch(proto::UserSignal{SIGCONT}); }}
+                       : nullptr}),
+      views_(io, std::move(sources.status)) {
   console_.set_hearers(
       {[this](std::uint64_t ticket, const StackReport& report) { stacks_.seen(ticket, report); },
-       [this](const proto::DebugHeard& heard) { debug_.heard(heard); }});
+       [this](const proto::DebugHeard& heard) { debug_.heard(heard); },
+       [this](const proto::Show& action) { views_.show(action); },
+       [this](proto::Tone tone, const std::string& line) { views_.say(tone, line); }});
 }
 
 void Inspectors::open(const std::string& job) {
@@ -27,6 +30,7 @@ void Inspectors::open(const std::string& job) {
   };
   opened("++stack-trees", stacks_.open(job));
   opened("++gdb", debug_.open(job));
+  opened("++view", views_.open(job));
 }
 
 }  // namespace charmtree

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The doors of a root by which others of the same user look into its job: ++stack-trees and ++gdb.
+// The doors of a root by which others of the same user look into its job, and at it: ++stack-trees, ++gdb and
+// ++view.
 #pragma once
 
 #include <functional>
@@ -7,6 +8,7 @@
 
 #include "charmrun/session/debug_listener.hpp"
 #include "charmrun/session/stack_listener.hpp"
+#include "charmrun/session/view_listener.hpp"
 #include "charmrun/view/console.hpp"
 #include "tree/io/host/runner.hpp"
 
@@ -14,17 +16,24 @@ namespace charmtree {
 
 class Inspectors {
 public:
-  /// All outlive the object. `processes`: how many there are of what runs; those that are held (++debug) go
-  /// on when debuggers have them all.
-  Inspectors(io::asio::io_context& io, io::Runner& runner, Console& console,
-             std::function<std::uint32_t()> processes, bool held = false);
+  /// What the job says of itself; called from the loop.
+  struct Sources {
+    std::function<std::uint32_t()> processes;  // how many there are of what runs
+    std::function<std::string()> status;       // as ++status has it
+  };
+  /// All outlive the object. Processes that are `held` (++debug) go on when debuggers have them all.
+  Inspectors(io::asio::io_context& io, io::Runner& runner, Console& console, Sources sources,
+             bool held = false);
   /// A job can do without; why is said.
   void open(const std::string& job);
+  /// The job is over. Runs the loop for a moment.
+  void finish(const proto::Finish& result) { views_.finish(result); }
 
 private:
   Console& console_;
   StackListener stacks_;
   DebugListener debug_;
+  ViewListener views_;
 };
 
 }  // namespace charmtree

@@ -198,12 +198,14 @@ bool SessionListener::about(Number number, const session::Delivered& receipt) {
 void SessionListener::show(proto::Show action) {
   if (!current_) return;
   unwritten_ += proto::output_cost(action.output);
+  if (console_.hearers().output) console_.hearers().output(action);
   send(*current_,
        session::ToShow{std::move(action.output), std::move(action.host), action.processes, action.raw});
 }
 
 /// What is said of a run whose user has gone is for nobody, nor what was asked for.
 void SessionListener::say(proto::Tone tone, const std::string& line) {
+  if (current_ && console_.hearers().line) console_.hearers().line(tone, line);
   if (current_) return send(*current_, session::Said{static_cast<std::uint8_t>(tone), line});
   console_.say(running_ || asked_to_end_ ? proto::Tone::verbose : tone, line);
 }

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "charmrun/view/display_rules.hpp"
 #include "charmrun/view/own_line.hpp"
 #include "tree/base/exit_status.hpp"
 #include "tree/base/visible.hpp"
@@ -53,24 +54,6 @@ StartupRecord describe(const Options& options, const Job& job) {
   record.branching = job.plan.job.launch.shape.branching;
   record.launchers.push_back(root_launcher());
   return record;
-}
-
-/// Where the output goes decides how it is shown.
-DisplayRules display_rules(const Options& options) {
-  const auto kind = [](int fd) { return ::isatty(fd) != 0 ? ScreenKind::terminal : ScreenKind::file; };
-  DisplayRules rules;
-  rules.screens = {kind(STDOUT_FILENO), kind(STDERR_FILENO)};
-  rules.one_screen = io::same_file(STDOUT_FILENO, STDERR_FILENO);
-  if (auto label = label_of(options)) rules.label = std::move(*label);
-  if (auto label = label_of(options, true)) rules.fold_label = std::move(*label);
-  if (auto file = file_name_of(options)) rules.file = std::move(*file);
-  const bool usual =
-      rules.screens[0] == ScreenKind::terminal && may_fold(options) && !options.process.interactive;
-  if (options.output.fold ? *options.output.fold : usual)
-    rules.fold_above = options.output.fold ? 1 : kFewProcesses;
-  rules.fold_window = options.output.fold_window;
-  rules.wall_ms = io::wall_ms_at_zero();
-  return rules;
 }
 
 }  // namespace
@@ -200,6 +183,7 @@ void Console::show(proto::Show action) {
   }
   if (terminal_) terminal_->take_output();
   news_.output(action);
+  if (hearers_.output) hearers_.output(action);
   if (!news_.have_stdout()) return output_.show(std::move(action));
   if (action.output.wants_receipt) output_.confirm_passed(action.output.process);
 }
@@ -225,6 +209,7 @@ void Console::stop_self() {
 }
 
 void Console::say(Tone tone, const std::string& line) {
+  if (hearers_.line) hearers_.line(tone, line);
   if (tone == Tone::verbose && !options_.view.verbose) return;
   if (tone == Tone::info && options_.view.quiet) return;
   const std::string text = visible(line);

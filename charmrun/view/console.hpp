@@ -61,8 +61,11 @@ public:
   struct Hearers {
     std::function<void(std::uint64_t ticket, const StackReport& report)> stacks;
     std::function<void(const proto::DebugHeard& heard)> debug;
+    std::function<void(const proto::Show& action)> output;  // of what runs
+    std::function<void(proto::Tone tone, const std::string& line)> line;
   };
   void set_hearers(Hearers hearers) { hearers_ = std::move(hearers); }
+  const Hearers& hearers() const { return hearers_; }
 
   void show(proto::Show action) override;
   void say(proto::Tone tone, const std::string& line) override;

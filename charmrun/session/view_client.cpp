@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "charmrun/session/view_client.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "charmrun/session/status_text.hpp"
+#include "charmrun/session/view_message.hpp"
+#include "charmrun/view/display_rules.hpp"
+#include "charmrun/view/own_line.hpp"
+#include "charmrun/view/user_output.hpp"
+#include "tree/io/link/fd_link.hpp"
+#include "tree/io/listener.hpp"
+#include "tree/io/unique_fd.hpp"
+#include "tree/wire/greeting.hpp"
+
+namespace charmtree {
+
+namespace {
+
+/// So much waits to be written here; then the job's charmrun is not listened to for a while.
+constexpr std::size_t kMostUnwritten = 1U << 20;
+constexpr Duration kNoHurry = 24h * 365;
+
+class Viewer {
+public:
+  Viewer(io::asio::io_context& io, const Options& options)
+      : io_(io),
+        options_(options),
+        output_(io, display_rules(options), false, {STDOUT_FILENO, STDERR_FILENO},
+                {[this] { listen(); }, [](std::uint32_t) {}, [this] { io_.stop(); },
+                 [](const std::string&) {}, [] { return false; }}) {}
+
+  Result<ViewEnd> run(io::UniqueFd connection) {
+    io::UniqueFd input{::fcntl(connection.get(), F_DUPFD_CLOEXEC, 0)};
+    link_ = io::FdLink::make(io_, std::move(input), std::move(connection), {}, 0, nullptr);
+    link_->start({[this](std::string_view bytes) { hear(bytes); },
+                  [this](const io::LinkEnd&) {
+                    fail({Errc::link_lost, Phase::run, "the charmrun of the job is gone",
+                          "charmrun ++list shows what became of a job of ++keep-alive"});
+                  },
+                  {}});
+    io_.run();
+    link_->close(Duration{0});
+    output_.finish({}, kNoHurry);
+    output_.drain(kNoHurry);
+    if (error_) return *error_;
+    return ViewEnd{over_ ? over_->status : 0, output_.failure()};
+  }
+
+private:
+  void fail(const Error& error) {
+    if (!over_) error_ = error;
+    io_.stop();
+  }
+  void listen() { link_->pause_reading(output_.backlog() > kMostUnwritten); }
+  void hear(std::string_view bytes) {
+    decoder_.append(bytes);
+    while (!error_ && !over_) {
+      const auto message = next_view(decoder_);
+      if (!message) return fail(message.error());
+      if (!message->has_value()) break;
+      std::visit([this](const auto& m) { on(m); }, **message);
+    }
+    listen();
+  }
+
+  void on(const Viewed& viewed) {
+    if (viewed.greeting != wire::make_greeting())
+      return fail({Errc::refused, Phase::run, "the charmrun of that job is of another version",
+                   "use the same one for both"});
+    std::istringstream text{status_text(viewed.status)};
+    for (std::string line; std::getline(text, line);) say(proto::Tone::info, line);
+    say(proto::Tone::info, "the last of its output, and all that comes; Ctrl-C leaves, and the job goes on");
+  }
+  void on(const session::Said& told) { say(static_cast<proto::Tone>(told.tone), told.line); }
+  void on(const session::ToShow& shown) {
+    output_.show({shown.output, shown.host, shown.processes, shown.raw});
+  }
+  void on(const session::Over& over) {
+    over_ = over;
+    say(proto::Tone::info, fmt::format("the job has ended with status {}", over.status));
+    io_.stop();
+  }
+
+  void say(proto::Tone tone, const std::string& line) {
+    if (tone == proto::Tone::verbose && !options_.view.verbose) return;
+    if (tone == proto::Tone::info && options_.view.quiet) return;
+    output_.say(proto::Stream::err, own_line(tone, line));
+  }
+
+  io::asio::io_context& io_;
+  const Options& options_;
+  UserOutput output_;
+  std::shared_ptr<io::FdLink> link_;
+  wire::FrameDecoder decoder_{wire::kMaxLinkFrame};
+  std::optional<session::Over> over_;
+  std::optional<Error> error_;
+};
+
+}  // namespace
+
+Result<ViewEnd> run_view(const std::string& job, const Options& options) {
+  ::signal(SIGPIPE, SIG_IGN);
+  io::UniqueFd fd = io::find_own(view_socket(job, ::geteuid()));
+  if (!fd || ::fcntl(fd.get(), F_SETFL, 0) != 0)
+    return Error{Errc::refused, Phase::connect, fmt::format("the charmrun of job {} does not answer", job),
+                 "is it stopped? charmrun ++list shows its pid"};
+  io::asio::io_context io;
+  return Viewer{io, options}.run(std::move(fd));
+}
+
+}  // namespace charmtree

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "charmrun/session/view_listener.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "tree/base/exit_status.hpp"
+#include "tree/io/clock.hpp"
+#include "tree/io/peer_uid.hpp"
+#include "tree/io/unique_fd.hpp"
+#include "tree/wire/greeting.hpp"
+
+namespace charmtree {
+
+namespace {
+
+/// Whoever has been left behind goes on after so long, if he has read what he had.
+constexpr Duration kBehind = 1s;
+
+session::Said said(proto::Tone tone, std::string line) {
+  return {static_cast<std::uint8_t>(tone), std::move(line)};
+}
+
+session::ToShow to_show(const proto::Show& action) {
+  session::ToShow shown{action.output, action.host, action.processes, action.raw};
+  shown.output.wants_receipt = false;
+  return shown;
+}
+
+void send(io::FdLink& link, const ViewMessage& message) {
+  if (auto frame = encode_view(message)) link.send(std::move(*frame));
+}
+
+}  // namespace
+
+ViewListener::ViewListener(io::asio::io_context& io, std::function<std::string()> status)
+    : io_(io),
+      status_(std::move(status)),
+      listener_(io, [this](int fd, io::Listener::Peer) { admit(fd); }),
+      timer_(io) {}
+
+ViewListener::~ViewListener() {
+  for (auto& [number, viewer] : viewers_) viewer.link->close(Duration{0});
+}
+
+Result<void> ViewListener::open(const std::string& job) {
+  if (auto opened = listener_.open_to_seekers(view_socket(job, ::geteuid())); !opened) return opened;
+  listener_.accept();
+  return {};
+}
+
+/// A viewer says nothing: whatever he says is his end.
+void ViewListener::admit(int fd) {
+  io::UniqueFd output{fd}, input{::fcntl(fd, F_DUPFD_CLOEXEC, 0)};
+  if (!input || io::peer_uid(fd) != ::geteuid() || viewers_.size() >= kMost) return;
+  const Number number = ++last_;
+  const auto link = io::FdLink::make(io_, std::move(input), std::move(output), {}, 0, nullptr);
+  viewers_[number].link = link;
+  link->start({[this, number](std::string_view) { gone(number); },
+               [this, number](const io::LinkEnd&) { gone(number); },
+               {}});
+  send(*link, Viewed{wire::make_greeting(), status_()});
+  for (const ViewHistory::Piece& piece : history_.pieces())
+    std::visit([&](const auto& each) { send(*link, each); }, piece);
+}
+
+void ViewListener::gone(Number number) {
+  const auto viewer = viewers_.find(number);
+  if (viewer == viewers_.end()) return;
+  viewer->second.link->close(Duration{0});
+  viewers_.erase(viewer);
+}
+
+/// Its bytes are the same for all. If not all can have them who could take them, nobody has.
+void ViewListener::show(const proto::Show& action) {
+  history_.add(action);
+  if (viewers_.empty()) return;
+  const std::size_t size = action.output.text.size();
+  const auto can_take = [&](const auto& each) {
+    return each.second.feed.can_take(size, each.second.link->backlog());
+  };
+  const auto takers = static_cast<std::size_t>(std::count_if(viewers_.begin(), viewers_.end(), can_take));
+  const bool passes = takers > 0 && budget_.take(takers * size, io::now());
+  const auto frame = passes ? encode_view(to_show(action)) : Result<std::string>{std::string{}};
+  for (auto& each : viewers_) {
+    if (passes && frame && can_take(each))
+      each.second.link->send(*frame);
+    else
+      each.second.feed.miss(size);
+  }
+  if (!passes || takers < viewers_.size()) await_readers();
+}
+
+void ViewListener::say(proto::Tone tone, const std::string& line) {
+  history_.add(said(tone, line));
+  for (auto& [number, viewer] : viewers_) {
+    if (viewer.link->backlog() < 2 * ViewFeed::kMostUnread) send(*viewer.link, said(tone, line));
+  }
+}
+
+void ViewListener::tell_missed() {
+  for (auto& [number, viewer] : viewers_) {
+    const std::uint64_t bytes = viewer.feed.take_missed(viewer.link->backlog());
+    if (bytes > 0)
+      send(*viewer.link,
+           said(proto::Tone::info, fmt::format("... {} bytes of output left out for this viewer "
+                                               "(++output FILE keeps all)",
+                                               bytes)));
+  }
+}
+
+void ViewListener::await_readers() {
+  if (std::exchange(awaits_readers_, true)) return;
+  timer_.expires_after(kBehind);
+  timer_.async_wait([this](io::error_code stopped) {
+    if (stopped) return;
+    awaits_readers_ = false;
+    tell_missed();
+    const auto misses = [](const auto& each) { return each.second.feed.misses(); };
+    if (std::any_of(viewers_.begin(), viewers_.end(), misses)) await_readers();
+  });
+}
+
+void ViewListener::finish(const proto::Finish& result) {
+  listener_.close();
+  timer_.cancel();
+  tell_missed();
+  const int status = result.signal != 0 ? status_of_signal(result.signal) : result.status;
+  for (auto& [number, viewer] : viewers_)
+    send(*viewer.link,
+         session::Over{static_cast<std::uint8_t>(status), static_cast<std::uint8_t>(result.signal), {}});
+  const Instant end = io::now() + kLastWords;
+  const auto reads = [](const auto& each) { return each.second.link->backlog() > 0; };
+  io_.restart();
+  while (std::any_of(viewers_.begin(), viewers_.end(), reads) && io::now() < end)
+    io_.run_one_for(end - io::now());
+}
+
+}  // namespace charmtree

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`charmrun ++view`: others look at a running job."""
+
+from __future__ import annotations
+
+import re
+import signal
+from pathlib import Path
+from typing import Any
+
+from mpi_programs import session
+from running import Factory, command, error_line, run
+from vc_job import Job, leftovers
+from vcluster import Cluster
+
+_SHARED = "/home/shared"
+# Each process says when it has begun, prints what it is told to when the file is there, and ends as it should.
+_PRINTS = """\
+#!/bin/sh
+echo begun $CHARMTREE_PROCESS
+until [ -e $1 ]; do sleep 0.05; done
+[ -z "$2" ] || head -c $2 /dev/zero | tr '\\0' x | fold -w 99
+echo printed $CHARMTREE_PROCESS
+until [ -e $1.end ]; do sleep 0.05; done
+echo late >&2
+exit $CHARMTREE_PROCESS
+"""
+
+
+class Printing:
+    """A job on h00 and h01, and those who look at it."""
+
+    def __init__(self, hosts: Cluster, charmrun: Path, *words: Any) -> None:
+        self.hosts, self.charmrun = hosts, charmrun
+        hosts.run(0, ["rm", "-f", f"{_SHARED}/go", f"{_SHARED}/go.end"], check=True)
+        script = hosts.put(0, f"{_SHARED}/prints", _PRINTS, mode=0o755)
+        options = [charmrun, "+p2", "++nodelist", hosts.nodelist(2), "++no-fold"]
+        self.job = Job(hosts, [0, 1], list(map(str, [*options, script, f"{_SHARED}/go", *words])))
+        self.job.until(lambda: self.job.out.count("begun") == 2, "the processes")
+
+    def view(self, *words: Any) -> Job:
+        viewer = Job(self.hosts, [0], command(self.charmrun, "++view", *words))
+        viewer.until(lambda: viewer.out.count("begun") == 2, "what was printed before")
+        return viewer
+
+    def go(self) -> None:
+        self.hosts.put(0, f"{_SHARED}/go", "")
+
+    def end(self) -> int:
+        self.hosts.put(0, f"{_SHARED}/go.end", "")
+        status = self.job.wait()
+        assert leftovers([self.job]) == []
+        return status
+
+
+def test_viewers_see_what_was_what_is_and_how_it_ends(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(3)
+    shown = Printing(hosts, charmrun)
+    plain, labelled = shown.view(), shown.view("++label")
+    assert re.match(r"charmrun: job [0-9a-f]{16}: /home/shared/prints ", plain.err)
+    assert "charmrun: run: 2 processes on 2 hosts\n" in plain.err and "Ctrl-C leaves, and the job goes on\n" in plain.err
+    shown.go()
+    for viewer in (plain, labelled):
+        viewer.until(lambda viewer=viewer: viewer.out.count("printed") == 2, "what is printed now")
+    plain.signal(signal.SIGINT)
+    assert plain.wait() == -signal.SIGINT
+    assert sorted(plain.out.splitlines()) == ["begun 0", "begun 1", "printed 0", "printed 1"]
+    assert shown.end() == 1
+    assert labelled.wait() == 1, labelled.said()
+    assert sorted(labelled.out.splitlines()) == ["[0] begun 0", "[0] printed 0", "[1] begun 1", "[1] printed 1"]
+    assert sorted(line for line in labelled.err.splitlines() if "late" in line) == ["[0] late", "[1] late"]
+    assert "charmrun: error: h01: run: process 1: exited with status 1\n" in labelled.err
+    assert labelled.err.endswith("charmrun: the job has ended with status 1\n")
+
+
+def test_a_viewer_that_does_not_read_holds_up_nobody(cluster: Factory, charmrun: Path) -> None:
+    """It learns how much it has missed; so does one that is there all the time, when the job prints more than any reads."""
+    hosts = cluster(3)
+    shown = Printing(hosts, charmrun, 30_000_000)
+    stopped, reading = shown.view("++quiet"), shown.view()
+    stopped.signal(signal.SIGSTOP)
+    shown.go()
+    shown.job.until(lambda: shown.job.out.count("printed") == 2, "the whole output", 60)
+    assert len(shown.job.out) > 60_000_000
+    stopped.signal(signal.SIGCONT)
+    assert shown.end() == 1
+    assert (reading.wait(), stopped.wait()) == (1, 1)
+    missed = sum(map(int, re.findall(r"charmrun: \.\.\. (\d+) bytes of output left out for this viewer", reading.err)))
+    assert missed > 0
+    assert len(reading.out) + missed == len(shown.job.out), (len(reading.out), missed)
+    assert stopped.err.replace("late\n", "") == "charmrun: error: h01: run: process 1: exited with status 1\n"
+    assert len(stopped.out) < 30_000_000
+
+
+def test_a_session_shows_what_runs_there(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(10)
+    with session(hosts, charmrun) as number:
+        viewer = Job(hosts, [0], command(charmrun, "++view", number))
+        viewer.until(lambda: "Ctrl-C leaves" in viewer.err, "the session's status")
+        for word in ("first", "second"):
+            done = run(hosts, charmrun, "++in", number, "+p2", "echo", word)
+            assert (done.returncode, done.stdout) == (0, f"{word}\n{word}\n")
+            viewer.until(lambda word=word: viewer.out.count(f"{word}\n") == 2, "what the run prints")
+    assert viewer.wait() == 0, viewer.said()
+
+
+def test_only_its_user_sees_a_job_and_its_loss_is_told(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(3)
+    assert error_line(run(hosts, charmrun, "++view")).startswith("no job of yours is running on this machine")
+    shown = Printing(hosts, charmrun)
+    assert "no job of yours is running" in error_line(run(hosts, charmrun, "++view", user="ctother"))
+    for words, said in (
+        (["nothing"], "no running jobs of yours are called 'nothing'; charmrun ++list shows them"),
+        (["++report", "x"], "++report has no meaning with ++view; leave it out"),
+    ):
+        assert error_line(run(hosts, charmrun, "++view", *words)) == said
+    viewer = shown.view()
+    shown.job.root.kill()
+    assert viewer.wait() == 125, viewer.said()
+    assert viewer.errors == ["the charmrun of the job is gone; charmrun ++list shows what became of a job of ++keep-alive"]
+    shown.job.wait()
+    assert leftovers([shown.job]) == []
