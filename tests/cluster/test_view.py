@@ -53,6 +53,11 @@ class Printing:
         return status
 
 
+def missed(viewer: Job) -> int:
+    """So many bytes, as it has been told."""
+    return sum(map(int, re.findall(r"charmrun: \.\.\. (\d+) bytes of output left out for this viewer", viewer.err)))
+
+
 def test_viewers_see_what_was_what_is_and_how_it_ends(cluster: Factory, charmrun: Path) -> None:
     hosts = cluster(3)
     shown = Printing(hosts, charmrun)
@@ -77,19 +82,18 @@ def test_a_viewer_that_does_not_read_holds_up_nobody(cluster: Factory, charmrun:
     """It learns how much it has missed; so does one that is there all the time, when the job prints more than any reads."""
     hosts = cluster(3)
     shown = Printing(hosts, charmrun, 30_000_000)
-    stopped, reading = shown.view("++quiet"), shown.view()
+    stopped, reading = shown.view(), shown.view()
     stopped.signal(signal.SIGSTOP)
     shown.go()
     shown.job.until(lambda: shown.job.out.count("printed") == 2, "the whole output", 60)
     assert len(shown.job.out) > 60_000_000
     stopped.signal(signal.SIGCONT)
+    for viewer in (reading, stopped):
+        viewer.until(lambda viewer=viewer: len(viewer.out) + missed(viewer) == len(shown.job.out), "what it has missed", 60)
+        assert missed(viewer) > 0
+    assert len(stopped.out) < 10_000_000
     assert shown.end() == 1
     assert (reading.wait(), stopped.wait()) == (1, 1)
-    missed = sum(map(int, re.findall(r"charmrun: \.\.\. (\d+) bytes of output left out for this viewer", reading.err)))
-    assert missed > 0
-    assert len(reading.out) + missed == len(shown.job.out), (len(reading.out), missed)
-    assert stopped.err.replace("late\n", "") == "charmrun: error: h01: run: process 1: exited with status 1\n"
-    assert len(stopped.out) < 30_000_000
 
 
 def test_a_session_shows_what_runs_there(cluster: Factory, charmrun: Path) -> None:

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "tree/io/stacks/function_frame.hpp"
 #include "tree/io/unique_fd.hpp"
@@ -22,7 +23,8 @@ Error tells_nothing(const CoreFile& core, std::string_view why) {
 
 struct Walk {
   Dwfl* dwfl;
-  Crash crash;  // the innermost frame first
+  Crash crash = {};  // the innermost frame first
+  bool is_over = false;
 };
 
 std::string source_of(Dwfl_Module* module, Dwarf_Addr pc) {
@@ -44,10 +46,12 @@ int take_frame(Dwfl_Frame* frame, void* argument) {
   return DWARF_CB_OK;
 }
 
-/// The kernel writes the thread that has crashed first.
+/// The kernel writes the thread that has crashed first. All are passed over: libdw forgets to free what it
+/// has of those that are left out.
 int take_first_thread(Dwfl_Thread* thread, void* argument) {
-  dwfl_thread_getframes(thread, take_frame, argument);
-  return DWARF_CB_ABORT;
+  if (!std::exchange(static_cast<Walk*>(argument)->is_over, true))
+    dwfl_thread_getframes(thread, take_frame, argument);
+  return DWARF_CB_OK;
 }
 
 struct EndElf {
@@ -73,7 +77,7 @@ Result<Crash> read_core(const CoreFile& core) {
   dwfl_report_end(dwfl.get(), nullptr, nullptr);
   if (dwfl_core_file_attach(dwfl.get(), elf.get()) < 0) return tells_nothing(core, dwfl_errmsg(-1));
   if (dwfl_pid(dwfl.get()) != core.pid) return tells_nothing(core, "of another process");
-  Walk walk{dwfl.get(), {}};
+  Walk walk{dwfl.get()};
   dwfl_getthreads(dwfl.get(), take_first_thread, &walk);
   if (walk.crash.stack.native.empty()) return tells_nothing(core, "says nothing about its stack");
   std::reverse(walk.crash.stack.native.begin(), walk.crash.stack.native.end());
