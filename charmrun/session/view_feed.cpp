@@ -39,11 +39,10 @@ void ViewHistory::add(const proto::Show& action) {
 }
 
 void ViewHistory::put(Piece piece, std::size_t bytes) {
-  constexpr std::size_t kOfEach = 64;  // however short it is
   pieces_.push_back(std::move(piece));
-  sizes_.push_back(bytes + kOfEach);
+  sizes_.push_back(bytes + kViewPiece);
   bytes_ += sizes_.back();
-  while (bytes_ > kMostBytes + kOfEach) {
+  while (bytes_ > kMostBytes + kViewPiece) {
     bytes_ -= sizes_.front();
     sizes_.pop_front();
     pieces_.pop_front();

@@ -15,6 +15,9 @@
 
 namespace charmtree {
 
+/// What a piece of output costs beside its text, in bytes, however short it is.
+inline constexpr std::size_t kViewPiece = 64;
+
 /// Bytes that may go to all viewers together.
 class ViewBudget {
 public:

@@ -84,7 +84,7 @@ void ViewListener::show(const proto::Show& action) {
     return each.second.feed.can_take(size, each.second.link->backlog());
   };
   const auto takers = static_cast<std::size_t>(std::count_if(viewers_.begin(), viewers_.end(), can_take));
-  const bool passes = takers > 0 && budget_.take(takers * size, io::now());
+  const bool passes = takers > 0 && budget_.take(takers * (size + kViewPiece), io::now());
   const auto frame = passes ? encode_view(to_show(action)) : Result<std::string>{std::string{}};
   for (auto& each : viewers_) {
     if (passes && frame && can_take(each))
