@@ -47,6 +47,8 @@ public:
                           "charmrun ++list shows what became of a job of ++keep-alive"});
                   },
                   {}});
+    const auto work =
+        io::asio::make_work_guard(io_);  // while the link is paused, a writer may be all there is
     io_.run();
     link_->close(Duration{0});
     output_.finish({}, kNoHurry);

@@ -86,10 +86,11 @@ def test_a_viewer_that_does_not_read_holds_up_nobody(cluster: Factory, charmrun:
     stopped.signal(signal.SIGSTOP)
     shown.go()
     shown.job.until(lambda: shown.job.out.count("printed") == 2, "the whole output", 60)
-    assert len(shown.job.out) > 60_000_000
+    size = len(shown.job.out)
+    assert size > 60_000_000
     stopped.signal(signal.SIGCONT)
-    for viewer in (reading, stopped):
-        viewer.until(lambda viewer=viewer: len(viewer.out) + missed(viewer) == len(shown.job.out), "what it has missed", 60)
+    for viewer in (reading, stopped):  # a gap within a line adds a newline
+        viewer.until(lambda viewer=viewer: 0 <= len(viewer.out) + missed(viewer) - size <= 64, "what it has missed", 60)
         assert missed(viewer) > 0
     assert len(stopped.out) < 10_000_000
     assert shown.end() == 1
