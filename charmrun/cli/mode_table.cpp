@@ -27,8 +27,7 @@ constexpr std::array kModes = {
         "beginning of it, or the pid; not needed if there is only one"},
     ModeRow{"view", Mode::view, "[JOB]",
             "show here, too, what a job prints and what its charmrun says, from now on and the last of it "
-            "before; "
-            "from another terminal or login, as often as you like (docs/manual/watching.md)"},
+            "before; from another terminal or login, as often as you like (docs/manual/watching.md)"},
     ModeRow{"stack-trees", Mode::stack_trees, "[JOB]",
             "show in which functions the processes of a job are, which of them wait and which compute: those "
             "that do the same together, in a tree; each is held up for some milliseconds (docs/manual/"

@@ -44,13 +44,11 @@ constexpr std::array kExceptions = {
 };
 
 constexpr std::array<std::string_view, 4> kAlways = {"verbose", "quiet", "help", "version"};
-/// What a job that is taken over is shown by; all else it has from the one that was lost.
-constexpr std::array<std::string_view, 9> kAttach = {
-    "json", "report", "timeline", "dashboard", "label", "label-format", "timestamp", "fold", "fold-window"};
-
 /// How ++view shows output.
 constexpr std::array<std::string_view, 5> kOfView = {"label", "label-format", "timestamp", "fold",
                                                      "fold-window"};
+/// By these and those a job is shown that is taken over; all else it has from the one that was lost.
+constexpr std::array<std::string_view, 4> kAttach = {"json", "report", "timeline", "dashboard"};
 
 /// Of ++stack-trees alone, and what it shares with others.
 constexpr std::array<std::string_view, 2> kOfStackTrees = {"draw", "all-frames"};
@@ -130,7 +128,7 @@ bool has_meaning(const OptionRow& row, Mode mode) {
     case Mode::kill:
       return false;
     case Mode::attach:
-      return is_among(kAttach, row.name);
+      return is_among(kAttach, row.name) || is_among(kOfView, row.name);
     case Mode::ccs:
       return row.topic == Topic::ccs;
     case Mode::plan:

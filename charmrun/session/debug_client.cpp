@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "charmrun/session/debug_client.hpp"
 
-#include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +14,7 @@
 
 #include "charmrun/debug/prompt.hpp"
 #include "charmrun/session/debug_message.hpp"
+#include "charmrun/session/door.hpp"
 #include "tree/io/link/fd_link.hpp"
 #include "tree/io/listener.hpp"
 #include "tree/io/unique_fd.hpp"
@@ -30,11 +29,6 @@ constexpr std::string_view kJobOver = "the job has ended";
 constexpr std::size_t kPiece = 64U << 10;
 /// After so long what has come is shown, though not all have answered.
 constexpr Duration kShownAfter = 2s;
-
-Error version_error() {
-  return {Errc::refused, Phase::run, "the charmrun of that job is of another version",
-          "use the same one for both"};
-}
 
 /// Of ++debug-commands.
 std::vector<std::string> lines_of(std::string_view text) {
@@ -60,8 +54,8 @@ public:
         timer_(io) {}
 
   Result<std::string> run(io::UniqueFd connection) {
-    io::UniqueFd input{::fcntl(connection.get(), F_DUPFD_CLOEXEC, 0)};
-    link_ = io::FdLink::make(io_, std::move(input), std::move(connection), {}, 0, nullptr);
+    link_ = link_over(io_, std::move(connection));
+    if (!link_) return Error{Errc::internal, Phase::run, "out of file descriptors", "raise ulimit -n"};
     link_->start({[this](std::string_view bytes) { hear(bytes); },
                   [this](const io::LinkEnd&) { end(std::string{kJobOver}); },
                   {}});
@@ -86,13 +80,13 @@ private:
     decoder_.append(bytes);
     while (!is_over_) {
       auto message = next_debug(decoder_);
-      if (!message) return fail(version_error());
+      if (!message) return fail(other_version());
       if (!message->has_value()) return;
       std::visit([this](const auto& m) { on(m); }, **message);
     }
   }
   void on(const DebugJob& job) {
-    if (prompt_ || job.greeting != wire::make_greeting()) return fail(version_error());
+    if (prompt_ || job.greeting != wire::make_greeting()) return fail(other_version());
     const auto set = read_processes(processes_, job.processes);
     if (!set) return fail(set.error());
     prompt_.emplace(*set);
@@ -110,7 +104,7 @@ private:
     if (was_waiting || !text.empty()) ask();
   }
   void on(const DebugOver&) { end(std::string{kJobOver}); }
-  void on(const wire::DebugOrder&) { fail(version_error()); }
+  void on(const wire::DebugOrder&) { fail(other_version()); }
 
   void send(const wire::DebugOrder& order) {
     if (auto frame = encode_debug(order)) link_->send(std::move(*frame));
@@ -194,12 +188,10 @@ private:
 Result<std::string> run_gdb(const std::string& job, const std::string& processes,
                             const Options::Debug& options) {
   ::signal(SIGPIPE, SIG_IGN);
-  io::UniqueFd fd = io::find_own(debug_socket(job, ::geteuid()));
-  if (!fd || ::fcntl(fd.get(), F_SETFL, 0) != 0)
-    return Error{Errc::refused, Phase::connect, fmt::format("the charmrun of job {} does not answer", job),
-                 "is it stopped? charmrun ++list shows its pid"};
+  auto connection = enter_door(kDebugDoor, job);
+  if (!connection) return connection.error();
   io::asio::io_context io;
-  return GdbClient{io, processes, options}.run(std::move(fd));
+  return GdbClient{io, processes, options}.run(std::move(*connection));
 }
 
 }  // namespace charmtree

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "charmrun/session/debug_listener.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <utility>
 
+#include "charmrun/session/door.hpp"
 #include "tree/base/overloaded.hpp"
-#include "tree/io/peer_uid.hpp"
 #include "tree/io/unique_fd.hpp"
 #include "tree/wire/greeting.hpp"
 
@@ -21,20 +18,17 @@ DebugListener::~DebugListener() {
 }
 
 Result<void> DebugListener::open(const std::string& job) {
-  if (auto opened = listener_.open_to_seekers(debug_socket(job, ::geteuid())); !opened) return opened;
-  listener_.accept();
-  return {};
+  return open_door(listener_, kDebugDoor, job);
 }
 
 void DebugListener::admit(int fd) {
-  io::UniqueFd output{fd}, input{::fcntl(fd, F_DUPFD_CLOEXEC, 0)};
-  if (!input || io::peer_uid(fd) != ::geteuid() || visitors_.size() >= kMost) return;
+  const auto link = let_in(io_, io::UniqueFd{fd});
+  if (!link || visitors_.size() >= kMost) return;
   const std::uint64_t ticket = ++last_;
-  Visitor& visitor = visitors_[ticket];
-  visitor.link = io::FdLink::make(io_, std::move(input), std::move(output), {}, 0, nullptr);
-  visitor.link->start({[this, ticket](std::string_view bytes) { hear(ticket, bytes); },
-                       [this, ticket](const io::LinkEnd&) { gone(ticket); },
-                       {}});
+  visitors_[ticket].link = link;
+  link->start({[this, ticket](std::string_view bytes) { hear(ticket, bytes); },
+               [this, ticket](const io::LinkEnd&) { gone(ticket); },
+               {}});
   send(ticket, DebugJob{wire::make_greeting(), hooks_.processes()});
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "charmrun/session/debug_message.hpp"
 
-#include <fmt/format.h>
-
 #include "charmrun/session/framed.hpp"
 #include "tree/wire/message_members.hpp"
 
@@ -19,10 +17,6 @@ Result<std::string> encode_debug(const DebugMessage& message) {
 
 Result<std::optional<DebugMessage>> next_debug(wire::FrameDecoder& decoder) {
   return next_framed<DebugMessage>(decoder);
-}
-
-std::string debug_socket(const std::string& job, std::uint32_t user) {
-  return fmt::format("@charmtree-debug-{}-{}", user, job);
 }
 
 }  // namespace charmtree

@@ -27,7 +27,4 @@ Result<std::string> encode_debug(const DebugMessage& message);
 /// Error bad_peer.
 Result<std::optional<DebugMessage>> next_debug(wire::FrameDecoder& decoder);
 
-/// The name of the socket of that job of this user, or how it begins (io::Listener::open_to_seekers).
-std::string debug_socket(const std::string& job, std::uint32_t user);
-
 }  // namespace charmtree

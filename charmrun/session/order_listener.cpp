@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "charmrun/session/order_listener.hpp"
 
-#include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -10,6 +8,7 @@
 #include <array>
 #include <cerrno>
 
+#include "charmrun/session/door.hpp"
 #include "tree/base/visible.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/peer_uid.hpp"
@@ -21,10 +20,6 @@ namespace {
 
 constexpr std::string_view kDone = "ok";
 constexpr std::size_t kMostAnswer = 1000;
-
-std::string name_of(const std::string& job) {
-  return fmt::format("@charmtree-orders-{}-{}", ::geteuid(), job);
-}
 
 }  // namespace
 
@@ -84,9 +79,7 @@ OrderListener::~OrderListener() {
 }
 
 Result<void> OrderListener::open(const std::string& job) {
-  if (auto opened = listener_.open_to_seekers(name_of(job)); !opened) return opened;
-  listener_.accept();
-  return {};
+  return open_door(listener_, kOrdersDoor, job);
 }
 
 void OrderListener::admit(int fd) {
@@ -128,23 +121,21 @@ std::string read_line(int fd) {
 }  // namespace
 
 bool is_held_here(const std::string& job) {
-  return bool{io::find_own(name_of(job))};
+  return bool{io::find_own(door_name(kOrdersDoor, job))};
 }
 
 Result<void> give_order(const std::string& job, Order order) {
-  const Error silent{Errc::refused, Phase::connect,
-                     fmt::format("the charmrun of job {} does not answer", job),
-                     "is it stopped? charmrun ++list shows its pid"};
-  const io::UniqueFd fd = io::find_own(name_of(job));
-  if (!fd || ::fcntl(fd.get(), F_SETFL, 0) != 0) return silent;
+  const Error silent = no_answer(job);
+  const auto fd = enter_door(kOrdersDoor, job);
+  if (!fd) return fd.error();
   const char letter = static_cast<char>(order);
-  if (::send(fd.get(), &letter, 1, MSG_NOSIGNAL) != 1) return silent;
-  const std::string answer = read_line(fd.get());
+  if (::send(fd->get(), &letter, 1, MSG_NOSIGNAL) != 1) return silent;
+  const std::string answer = read_line(fd->get());
   if (answer.empty()) return silent;
   if (answer != kDone) return Error{Errc::refused, Phase::run, visible(answer), {}};
   std::array<char, 64> rest;
   for (ssize_t size = 1; size > 0 || (size < 0 && errno == EINTR);)
-    size = ::recv(fd.get(), rest.data(), rest.size(), 0);
+    size = ::recv(fd->get(), rest.data(), rest.size(), 0);
   return {};
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "charmrun/session/session_client.hpp"
 
-#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,7 +13,7 @@
 
 #include "charmrun/cli/user_signals.hpp"
 #include "charmrun/plan/job.hpp"
-#include "charmrun/session/session_listener.hpp"
+#include "charmrun/session/door.hpp"
 #include "charmrun/session/session_message.hpp"
 #include "charmrun/session/session_plan.hpp"
 #include "charmrun/view/console.hpp"
@@ -30,10 +29,8 @@ Error ended() {
   return {Errc::link_lost, Phase::run, "the session has ended", "see what it has said itself"};
 }
 
-/// The connection blocks; making it does not.
 Result<io::UniqueFd> connect_to_session(const std::string& id) {
-  io::UniqueFd fd = io::find_own(session_socket(id));
-  if (fd && ::fcntl(fd.get(), F_SETFL, 0) == 0) return fd;
+  if (auto fd = enter_door(kSessionDoor, id)) return fd;
   return Error{Errc::refused, Phase::connect, "no session answers under " + id, "charmrun ++list shows them"};
 }
 
@@ -50,9 +47,8 @@ public:
 
   /// Runs the loop until the run is over.
   Result<SessionRunEnd> run(io::UniqueFd connection) {
-    io::UniqueFd input{::fcntl(connection.get(), F_DUPFD_CLOEXEC, 0)};
-    if (!input) return Error{Errc::internal, Phase::run, "out of file descriptors", "raise ulimit -n"};
-    link_ = io::FdLink::make(io_, std::move(input), std::move(connection), {}, 0, nullptr);
+    link_ = link_over(io_, std::move(connection));
+    if (!link_) return Error{Errc::internal, Phase::run, "out of file descriptors", "raise ulimit -n"};
     link_->start(
         {[this](std::string_view bytes) { hear(bytes); }, [this](const io::LinkEnd&) { fail(ended()); }, {}});
     io_.run();

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "charmrun/session/session_listener.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <csignal>
 #include <utility>
 
+#include "charmrun/session/door.hpp"
 #include "charmrun/session/session_plan.hpp"
 #include "tree/base/exit_status.hpp"
 #include "tree/io/clock.hpp"
-#include "tree/io/peer_uid.hpp"
 #include "tree/job/output_queue.hpp"
 
 namespace charmtree {
@@ -31,10 +29,6 @@ bool is_one_of(std::span<const int> signals, int signal) {
 
 }  // namespace
 
-std::string session_socket(const std::string& job) {
-  return fmt::format("@charmtree-session-{}-{}", ::geteuid(), job);
-}
-
 SessionListener::SessionListener(io::asio::io_context& io, const Options& options, const Job& job,
                                  Console& console)
     : io_(io),
@@ -48,19 +42,16 @@ SessionListener::~SessionListener() {
 }
 
 Result<void> SessionListener::open() {
-  if (auto opened = listener_.open_to_seekers(session_socket(job_.plan.job.id)); !opened) return opened;
-  listener_.accept();
-  return {};
+  return open_door(listener_, kSessionDoor, job_.plan.job.id);
 }
 
 void SessionListener::admit(int fd) {
-  io::UniqueFd output{fd}, input{::fcntl(fd, F_DUPFD_CLOEXEC, 0)};
-  std::erase_if(leaving_, [](const auto& link) { return link->backlog() == 0; });
-  if (!input || io::peer_uid(fd) != ::geteuid() || visitors_.size() + leaving_.size() >= kMostVisitors)
-    return;
+  auto link = let_in(io_, io::UniqueFd{fd});
+  std::erase_if(leaving_, [](const auto& each) { return each->backlog() == 0; });
+  if (!link || visitors_.size() + leaving_.size() >= kMostVisitors) return;
   const Number number = ++last_;
   Visitor& visitor = visitors_[number];
-  visitor.link = io::FdLink::make(io_, std::move(input), std::move(output), {}, 0, nullptr);
+  visitor.link = std::move(link);
   visitor.patience = std::make_unique<io::asio::steady_timer>(io_);
   visitor.patience->expires_after(kPatience);
   visitor.patience->async_wait([this, number](io::error_code ec) {

@@ -24,9 +24,6 @@
 
 namespace charmtree {
 
-/// The name of the socket of that session of this user, or how it begins (io::Listener::open_to_seekers).
-std::string session_socket(const std::string& job);
-
 class SessionListener : public io::UserSide {
 public:
   /// Connections at a time, those included that have yet to take what their runs have printed.

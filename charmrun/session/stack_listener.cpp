@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <optional>
 
+#include "charmrun/session/door.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/peer_uid.hpp"
 #include "tree/io/unique_fd.hpp"
@@ -29,10 +30,6 @@ constexpr char kFolded = 's', kRaw = 'r';
 constexpr Duration kPatience = 5s;  // with one who says or hears nothing
 constexpr Duration kLongest = 15s;  // until there is an answer
 constexpr std::size_t kMostStackAnswer = 64U << 20;
-
-std::string stacks_name_of(const std::string& job) {
-  return fmt::format("@charmtree-stacks-{}-{}", ::geteuid(), job);
-}
 
 }  // namespace
 
@@ -102,9 +99,7 @@ StackListener::~StackListener() {
 }
 
 Result<void> StackListener::open(const std::string& job) {
-  if (auto opened = listener_.open_to_seekers(stacks_name_of(job)); !opened) return opened;
-  listener_.accept();
-  return {};
+  return open_door(listener_, kStacksDoor, job);
 }
 
 void StackListener::admit(int fd) {
@@ -146,10 +141,8 @@ std::optional<std::string> hear_answer(int fd) {
 }  // namespace
 
 Result<StackReport> ask_stacks(const std::string& job, bool raw) {
-  const Error silent{Errc::refused, Phase::connect,
-                     fmt::format("the charmrun of job {} does not answer", job),
-                     "is it stopped? charmrun ++list shows its pid"};
-  const io::UniqueFd fd = io::find_own(stacks_name_of(job));
+  const Error silent = no_answer(job);
+  const io::UniqueFd fd = io::find_own(door_name(kStacksDoor, job));
   const char letter = raw ? kRaw : kFolded;
   if (!fd || ::send(fd.get(), &letter, 1, MSG_NOSIGNAL) != 1) return silent;
   const auto text = hear_answer(fd.get());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "charmrun/session/view_client.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <sstream>
 #include <utility>
 
+#include "charmrun/session/door.hpp"
 #include "charmrun/session/status_text.hpp"
 #include "charmrun/session/view_message.hpp"
 #include "charmrun/view/display_rules.hpp"
@@ -39,8 +39,8 @@ public:
                  [](const std::string&) {}, [] { return false; }}) {}
 
   Result<ViewEnd> run(io::UniqueFd connection) {
-    io::UniqueFd input{::fcntl(connection.get(), F_DUPFD_CLOEXEC, 0)};
-    link_ = io::FdLink::make(io_, std::move(input), std::move(connection), {}, 0, nullptr);
+    link_ = link_over(io_, std::move(connection));
+    if (!link_) return Error{Errc::internal, Phase::run, "out of file descriptors", "raise ulimit -n"};
     link_->start({[this](std::string_view bytes) { hear(bytes); },
                   [this](const io::LinkEnd&) {
                     fail({Errc::link_lost, Phase::run, "the charmrun of the job is gone",
@@ -75,9 +75,7 @@ private:
   }
 
   void on(const Viewed& viewed) {
-    if (viewed.greeting != wire::make_greeting())
-      return fail({Errc::refused, Phase::run, "the charmrun of that job is of another version",
-                   "use the same one for both"});
+    if (viewed.greeting != wire::make_greeting()) return fail(other_version());
     std::istringstream text{status_text(viewed.status)};
     for (std::string line; std::getline(text, line);) say(proto::Tone::info, line);
     say(proto::Tone::info, "the last of its output, and all that comes; Ctrl-C leaves, and the job goes on");
@@ -111,12 +109,10 @@ private:
 
 Result<ViewEnd> run_view(const std::string& job, const Options& options) {
   ::signal(SIGPIPE, SIG_IGN);
-  io::UniqueFd fd = io::find_own(view_socket(job, ::geteuid()));
-  if (!fd || ::fcntl(fd.get(), F_SETFL, 0) != 0)
-    return Error{Errc::refused, Phase::connect, fmt::format("the charmrun of job {} does not answer", job),
-                 "is it stopped? charmrun ++list shows its pid"};
+  auto connection = enter_door(kViewDoor, job);
+  if (!connection) return connection.error();
   io::asio::io_context io;
-  return Viewer{io, options}.run(std::move(fd));
+  return Viewer{io, options}.run(std::move(*connection));
 }
 
 }  // namespace charmtree

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "charmrun/session/view_listener.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "charmrun/session/door.hpp"
 #include "tree/base/exit_status.hpp"
 #include "tree/io/clock.hpp"
-#include "tree/io/peer_uid.hpp"
 #include "tree/io/unique_fd.hpp"
 #include "tree/wire/greeting.hpp"
 
@@ -48,17 +46,14 @@ ViewListener::~ViewListener() {
 }
 
 Result<void> ViewListener::open(const std::string& job) {
-  if (auto opened = listener_.open_to_seekers(view_socket(job, ::geteuid())); !opened) return opened;
-  listener_.accept();
-  return {};
+  return open_door(listener_, kViewDoor, job);
 }
 
 /// A viewer says nothing: whatever he says is his end.
 void ViewListener::admit(int fd) {
-  io::UniqueFd output{fd}, input{::fcntl(fd, F_DUPFD_CLOEXEC, 0)};
-  if (!input || io::peer_uid(fd) != ::geteuid() || viewers_.size() >= kMost) return;
+  const auto link = let_in(io_, io::UniqueFd{fd});
+  if (!link || viewers_.size() >= kMost) return;
   const Number number = ++last_;
-  const auto link = io::FdLink::make(io_, std::move(input), std::move(output), {}, 0, nullptr);
   viewers_[number].link = link;
   link->start({[this, number](std::string_view) { gone(number); },
                [this, number](const io::LinkEnd&) { gone(number); },

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "charmrun/session/view_message.hpp"
 
-#include <fmt/format.h>
-
 #include "charmrun/session/session_members.hpp"
 
 namespace charmtree::wire {
@@ -17,10 +15,6 @@ Result<std::string> encode_view(const ViewMessage& message) {
 
 Result<std::optional<ViewMessage>> next_view(wire::FrameDecoder& decoder) {
   return next_framed<ViewMessage>(decoder);
-}
-
-std::string view_socket(const std::string& job, std::uint32_t user) {
-  return fmt::format("@charmtree-view-{}-{}", user, job);
 }
 
 }  // namespace charmtree

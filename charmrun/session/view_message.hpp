@@ -26,7 +26,4 @@ Result<std::string> encode_view(const ViewMessage& message);
 /// Error bad_peer.
 Result<std::optional<ViewMessage>> next_view(wire::FrameDecoder& decoder);
 
-/// The name of the socket of that job of this user, or how it begins (io::Listener::open_to_seekers).
-std::string view_socket(const std::string& job, std::uint32_t user);
-
 }  // namespace charmtree
