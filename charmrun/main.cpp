@@ -243,7 +243,6 @@ Result<void> open_status(StatusListener& listener, const Job& job, Console& cons
 void fail_held(const Error& error, const Node& node, io::Runner& runner, Console& console) {
   if (!node.suspended()) return;
   console.say(proto::Tone::error, to_string(error));
-  runner.dispatch(proto::UserSignal{SIGCONT});
   runner.dispatch(proto::UserSignal{SIGTERM});
 }
 

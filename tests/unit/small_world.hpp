@@ -164,6 +164,8 @@ public:
   }
   /// One to go on ends what a StopSelf has begun.
   void user_signal(int signal);
+  /// What a StopSelf has begun ends, and the job stays suspended: its root has opened windows (++debug).
+  void wake_root() { go_on(root_, now_); }
   /// Of a session: these are the processes of the next run, so many on each host. `actors` keep their places.
   void next_run(const std::vector<std::uint32_t>& processes);
   void end_session(int signal) { deliver(root_, proto::SessionEnds{signal}); }

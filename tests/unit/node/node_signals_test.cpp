@@ -156,6 +156,20 @@ TEST_CASE("a job that a debugger has started waits until that has looked, and ha
   for (const Actor& actor : forest.actors) CHECK(actor.signals.at(2) == kContinue);
 }
 
+TEST_CASE("the processes of a suspended job are told to end before they go on", "[signals]") {
+  Forest forest{{}, Actor::Kind::plain};
+  forest.at(kRunning, [&] { forest.user_signal(kTerminalStop); });
+  forest.at(kRunning + 10s, [&] { forest.wake_root(); });
+  forest.at(kRunning + 10s, [&] { forest.user_signal(kTerminate); });
+  forest.run();
+  REQUIRE(forest.result);
+  CHECK(forest.result->signal == kTerminate);
+  for (const Actor& actor : forest.actors) {
+    REQUIRE(actor.signals.size() >= 4);
+    CHECK((actor.signals[2] == kTerminate && actor.signals[3] == kContinue));
+  }
+}
+
 TEST_CASE("a job that goes on at once is not stopped", "[signals]") {
   Forest forest;
   forest.at(kRunning, [&] { forest.user_signal(kTerminalStop); });
