@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/io/host/debugger.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <array>
-#include <csignal>
 #include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "debug/gdb_driver.hpp"
+#include "tree/io/host/piped_process.hpp"
 #include "tree/io/process_tree.hpp"
 #include "tree/io/spawn.hpp"
 #include "tree/io/surroundings.hpp"
-#include "tree/io/unique_fd.hpp"
-#include "tree/io/write_queue.hpp"
 
 namespace charmtree::io {
 
@@ -34,11 +29,9 @@ std::string why_not_started(const std::string& program, const Error& error) {
 
 }  // namespace
 
-/// Outlives its Debugger until gdb has let go of all.
 class Debugger::Gdb : public std::enable_shared_from_this<Gdb> {
 public:
-  Gdb(asio::io_context& io, ChildWatch& watch, Say say)
-      : io_(io), watch_(watch), say_(std::move(say)), input_(io), output_(io), timer_(io) {}
+  Gdb(asio::io_context& io, ChildWatch& watch, Say say) : io_(io), watch_(watch), say_(std::move(say)) {}
 
   void begin(const wire::DebugOrder& order, const std::map<std::uint32_t, pid_t>& present) {
     session_ = order.session;
@@ -59,7 +52,6 @@ public:
       return pass_on(std::move(out));
     }
     this->order(order);
-    read();
   }
 
   void order(const wire::DebugOrder& order) {
@@ -71,56 +63,28 @@ public:
   /// gdb, whose input ends, lets go of what it holds.
   void leave() {
     say_ = nullptr;
-    error_code ignored;
-    if (input_.is_open()) input_.close(ignored);
-    if (pid_ == 0) return;
-    timer_.expires_after(kPatience);
-    timer_.async_wait([self = shared_from_this()](error_code stopped) {
-      if (!stopped && self->pid_ != 0) self->watch_.signal_group(self->pid_, SIGKILL);
-    });
+    if (const auto gdb = std::exchange(process_, nullptr)) gdb->leave();
   }
 
 private:
   Result<void> start() {
-    std::array<int, 2> in{-1, -1}, from{-1, -1};
-    const bool both = ::pipe2(in.data(), O_CLOEXEC) == 0 && ::pipe2(from.data(), O_CLOEXEC) == 0;
-    const UniqueFd its_input{in[0]}, its_output{from[1]};
-    UniqueFd to_it{in[1]}, of_it{from[0]};
-    if (!both) return Error{Errc::spawn_failed, Phase::spawn, "out of file descriptors", "raise ulimit -n"};
     SpawnRequest request;
     request.program = program_;
     request.arguments = proto::GdbDriver::command();
     request.environment = own_environment();
-    request.input = its_input.get();
-    request.output = its_output.get();
-    const auto pid = spawn(request);
-    if (!pid) return pid.error();
-    pid_ = *pid;
-    watch_.add(pid_, [self = shared_from_this()](ChildStatus status) { self->ended(status); });
-    input_.assign(to_it.release());
-    output_.assign(of_it.release());
-    input_.non_blocking(true);
-    output_.non_blocking(true);
-    return {};
+    process_ = std::make_shared<PipedProcess>(
+        io_, watch_,
+        PipedProcess::Hooks{[this](std::string_view bytes) { heard(bytes); }, nullptr, nullptr,
+                            [this](ChildStatus status) { ended(status); }});
+    return process_->start(std::move(request), true);
   }
 
-  /// What it has said last may be read before.
   void ended(ChildStatus status) {
-    pid_ = 0;
-    timer_.cancel();
-    if (!driver_ || !say_) return;
     proto::GdbDriver::Out out;
     driver_->ended(status.signal != 0 ? fmt::format("its gdb has been killed ({})", strsignal(status.signal))
                                       : std::string{"its gdb has ended"},
                    out);
     pass_on(std::move(out));
-  }
-
-  void read() {
-    output_.async_read_some(asio::buffer(piece_),
-                            [self = shared_from_this()](error_code ec, std::size_t size) {
-                              if (!ec) self->heard({self->piece_.data(), size});
-                            });
   }
 
   void heard(std::string_view bytes) {
@@ -130,17 +94,14 @@ private:
     for (std::size_t end = 0; (end = line_.find('\n', from)) != std::string::npos; from = end + 1)
       driver_->heard(std::string_view{line_}.substr(from, end - from), out);
     line_.erase(0, from);
-    if (line_.size() > kMostLine) {
-      driver_->ended("its gdb has said too much in one line", out);
-      pass_on(std::move(out));
-      return leave();
-    }
+    const bool too_long = line_.size() > kMostLine;
+    if (too_long) driver_->ended("its gdb has said too much in one line", out);
     pass_on(std::move(out));
-    read();
+    if (too_long) leave();
   }
 
   void pass_on(proto::GdbDriver::Out out) {
-    write(std::move(out.to_gdb));
+    if (process_) process_->write(std::move(out.to_gdb));
     if (!say_ || (out.said.empty() && out.done == 0)) return;
     asio::post(io_,
                [self = shared_from_this(), said = proto::DebugSaid{session_, out.done, out.said.take()}] {
@@ -148,30 +109,14 @@ private:
                });
   }
 
-  void write(std::string text) {
-    to_write_ += text;
-    if (is_writing_ || to_write_.empty() || !input_.is_open()) return;
-    is_writing_ = true;
-    writing_ = std::exchange(to_write_, {});
-    asio::async_write(input_, asio::buffer(writing_),
-                      [self = shared_from_this()](error_code ec, std::size_t) {
-                        self->is_writing_ = false;
-                        if (!ec) self->write({});
-                      });
-  }
-
   asio::io_context& io_;
   ChildWatch& watch_;
-  Say say_;  // null: nobody hears it any more
-  asio::posix::stream_descriptor input_, output_;
-  asio::steady_timer timer_;
+  Say say_;                                // null: nobody hears it any more
+  std::shared_ptr<PipedProcess> process_;  // outlives us until it has let go of all
   std::string program_ = "gdb";
   std::uint32_t session_ = 0;
-  pid_t pid_ = 0;  // 0: it has ended
   std::optional<proto::GdbDriver> driver_;
-  std::string line_, to_write_, writing_;
-  bool is_writing_ = false;
-  std::array<char, 64U << 10> piece_{};
+  std::string line_;
 };
 
 Debugger::Debugger(asio::io_context& io, ChildWatch& watch, Say say)

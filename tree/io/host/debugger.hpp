@@ -18,9 +18,6 @@ namespace charmtree::io {
 class Debugger {
 public:
   using Say = std::function<void(proto::DebugSaid)>;
-  /// How long gdb may take to let go of all it holds; then it is killed.
-  static constexpr Duration kPatience = 10s;
-
   /// `say` is called from the loop, never from within a call.
   Debugger(asio::io_context& io, ChildWatch& watch, Say say);
   ~Debugger();
