@@ -493,23 +493,13 @@ int run(const std::vector<std::string>& arguments) {
       return run_session(options, arguments[0]);
     case Mode::in:
       return run_in(options);
-    case Mode::list:
-    case Mode::status:
-    case Mode::stack_trees:
-    case Mode::view:
-    case Mode::gdb:
-    case Mode::tmux:
-    case Mode::ccs:
-    case Mode::end:
-    case Mode::detach:
-    case Mode::kill:
-      return ask_running_job(options);
     case Mode::attach:
       return run_attach(options, arguments[0]);
     case Mode::run:
-      break;
+      return run_root(options, arguments);
+    default:
+      return ask_running_job(options);
   }
-  return run_root(options, arguments);
 }
 
 /// Output passes through blocks of 64 KiB and more, which malloc would give back to the kernel each time, to

@@ -23,6 +23,7 @@
 #include "charmrun/session/stack_listener.hpp"
 #include "charmrun/session/status_listener.hpp"
 #include "charmrun/session/status_text.hpp"
+#include "charmrun/session/tool_client.hpp"
 #include "charmrun/session/view_client.hpp"
 #include "charmrun/told.hpp"
 #include "tree/base/exit_status.hpp"
@@ -136,13 +137,36 @@ int show_stack_trees(const Options& options) {
   return tell(*place, show_stacks(report, StackFormat::text), show_stacks(report, StackFormat::json), 0);
 }
 
-/// ++gdb, ++tmux: "JOB:PROCESSES".
-int show_prompt(const Options& options) {
-  const std::string& words = options.program;
+/// "JOB:PROCESSES", or one of the two.
+struct JobWords {
+  std::string job, processes;
+};
+JobWords read_job(const std::string& words, bool alone_is_processes = false) {
   const std::size_t colon = words.rfind(':');
-  const bool is_short = colon == std::string::npos && options.mode == Mode::tmux;  // no job
-  const std::string processes = colon != std::string::npos ? words.substr(colon + 1) : is_short ? words : "";
-  const auto chosen = choose_job(ask_running_jobs(), is_short ? std::string{} : words.substr(0, colon));
+  if (colon != std::string::npos) return {words.substr(0, colon), words.substr(colon + 1)};
+  return alone_is_processes ? JobWords{"", words} : JobWords{words, ""};
+}
+
+/// ++exec, ++dap.
+int run_beside(const Options& options) {
+  const auto [job, processes] = read_job(options.program);
+  const auto chosen = choose_job(ask_running_jobs(), job);
+  if (!chosen) return complain(chosen.error()), kLauncherFailed;
+  const std::string id = id_of(*chosen);
+  if (options.mode == Mode::dap && processes.empty() && processes_of(*chosen) != 1) {
+    complain({Errc::bad_input, Phase::options, "++dap debugs one process, and the job has several",
+              "charmrun ++dap " + id + ":PROCESS"});
+    return kLauncherFailed;
+  }
+  const auto status = options.mode == Mode::dap ? run_dap(id, processes, options)
+                                                : run_exec(id, processes, options.arguments, options);
+  return status ? *status : (complain(status.error()), kLauncherFailed);
+}
+
+/// ++gdb, ++tmux.
+int show_prompt(const Options& options) {
+  const auto [job, processes] = read_job(options.program, options.mode == Mode::tmux);
+  const auto chosen = choose_job(ask_running_jobs(), job);
   if (!chosen) return complain(chosen.error()), kLauncherFailed;
   if (options.mode == Mode::tmux) {
     const auto set = read_processes(processes, processes_of(*chosen));
@@ -177,6 +201,9 @@ int ask_running_job(const Options& options) {
     case Mode::gdb:
     case Mode::tmux:
       return show_prompt(options);
+    case Mode::dap:
+    case Mode::exec:
+      return run_beside(options);
     case Mode::end:
       return run_end(options);
     case Mode::detach:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a user wants of jobs that run already: ++list, ++status, ++stack-trees, ++ccs, ++end, ++kill,
-// ++detach.
+// What a user wants of jobs that run already: ++list, ++status, ++stack-trees, ++gdb, ++exec, ++ccs,
+// ++end, ++kill and others.
 #pragma once
 
 #include "charmrun/cli/options.hpp"

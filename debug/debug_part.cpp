@@ -31,7 +31,7 @@ void DebugPart::begin(Session& session, Turn& turn) {
 /// Whoever has joined the tree since the session began has no part in it.
 void DebugPart::down(const wire::DebugOrder& order, Turn& turn) {
   const Seat seat = turn.seat();
-  if (!seat.is_root()) turn.hand_down_all(order);
+  turn.hand_down_all(order);
   if (seat.processes != nullptr) turn.act(Debug{order});
   if (order.what == What::end) {
     sessions_.erase(order.session);

@@ -2,6 +2,7 @@
 // Which options mean something with which mode: an option that could only be ignored is refused.
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include "charmrun/cli/option_table.hpp"
 
@@ -44,21 +45,24 @@ constexpr std::array kExceptions = {
 };
 
 constexpr std::array<std::string_view, 4> kAlways = {"verbose", "quiet", "help", "version"};
-/// How ++view shows output.
-constexpr std::array<std::string_view, 5> kOfView = {"label", "label-format", "timestamp", "fold",
-                                                     "fold-window"};
-/// By these and those a job is shown that is taken over; all else it has from the one that was lost.
-constexpr std::array<std::string_view, 4> kAttach = {"json", "report", "timeline", "dashboard"};
-
-/// Of ++stack-trees alone, and what it shares with others.
+/// Of ++stack-trees alone.
 constexpr std::array<std::string_view, 2> kOfStackTrees = {"draw", "all-frames"};
-
-/// Of ++gdb and ++tmux.
-constexpr std::array<std::string_view, 2> kOfPrompts = {"debug-commands", "debugger"};
 
 template <std::size_t N>
 bool is_among(const std::array<std::string_view, N>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+const ModeRow* row_of(Mode mode) {
+  const auto modes = mode_table();
+  const auto row =
+      std::find_if(modes.begin(), modes.end(), [&](const ModeRow& each) { return each.mode == mode; });
+  return row == modes.end() ? nullptr : &*row;
+}
+
+bool has_word(std::string_view words, std::string_view word) {
+  const std::size_t at = (' ' + std::string{words} + ' ').find(' ' + std::string{word} + ' ');
+  return at != std::string::npos;
 }
 
 }  // namespace
@@ -85,68 +89,24 @@ SessionPart session_part(const OptionRow& row) {
 }
 
 bool is_about_running_jobs(Mode mode) {
-  switch (mode) {
-    case Mode::list:
-    case Mode::status:
-    case Mode::stack_trees:
-    case Mode::view:
-    case Mode::gdb:
-    case Mode::tmux:
-    case Mode::end:
-    case Mode::attach:
-    case Mode::detach:
-    case Mode::kill:
-      return true;
-    case Mode::run:
-    case Mode::plan:
-    case Mode::doctor:
-    case Mode::ccs:
-    case Mode::session:
-    case Mode::in:
-      break;
-  }
-  return false;
+  const ModeRow* row = row_of(mode);
+  return row != nullptr && row->of_running;
 }
 
 /// ++plan and ++doctor stand in front of the command of a job, whatever its options are; but what ++plan says
 /// is for people alone.
 bool has_meaning(const OptionRow& row, Mode mode) {
   if (is_among(kAlways, row.name)) return true;
-  if (is_among(kOfStackTrees, row.name)) return mode == Mode::stack_trees;
-  switch (mode) {
-    case Mode::list:
-    case Mode::status:
-    case Mode::stack_trees:
-      return row.name == "json";
-    case Mode::gdb:
-    case Mode::tmux:
-      return is_among(kOfPrompts, row.name);
-    case Mode::view:
-      return is_among(kOfView, row.name);
-    case Mode::end:
-    case Mode::detach:
-    case Mode::kill:
-      return false;
-    case Mode::attach:
-      return is_among(kAttach, row.name) || is_among(kOfView, row.name);
-    case Mode::ccs:
-      return row.topic == Topic::ccs;
-    case Mode::plan:
-      return row.name != "json";
-    case Mode::run:
-    case Mode::doctor:
-    case Mode::session:
-    case Mode::in:
-      break;
-  }
-  return true;
+  if (const ModeRow* of = row_of(mode); of != nullptr && of->of_running)
+    return has_word(*of->of_running, row.name);
+  if (is_among(kOfStackTrees, row.name)) return false;
+  if (mode == Mode::ccs) return row.topic == Topic::ccs;
+  return mode != Mode::plan || row.name != "json";
 }
 
 std::string_view name(Mode mode) {
-  const auto modes = mode_table();
-  const auto row =
-      std::find_if(modes.begin(), modes.end(), [&](const ModeRow& each) { return each.mode == mode; });
-  return row == modes.end() ? "run" : row->name;
+  const ModeRow* row = row_of(mode);
+  return row == nullptr ? "run" : row->name;
 }
 
 }  // namespace charmtree

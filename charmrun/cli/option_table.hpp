@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <variant>
@@ -90,6 +91,9 @@ struct ModeRow {
   Mode mode;
   std::string_view words;  // what ++help shows behind the name
   std::string_view help;
+  /// Of modes that are about jobs that run already, and start none: the options that mean something with it,
+  /// but for those that always do.
+  std::optional<std::string_view> of_running = {};
 };
 
 std::span<const ModeRow> mode_table();

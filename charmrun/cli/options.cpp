@@ -167,8 +167,23 @@ Error not_a_program(const std::string& word) {
                    "its own options begin with ++; those of the program stand behind the program's name");
 }
 
+/// ++exec: on whose hosts, and what.
+Result<void> take_command(std::vector<std::string> words, Options& options) {
+  if (options.help || options.version) return {};
+  if (words.empty() || words.front().find(':') == std::string::npos)
+    return bad_input(fmt::format("++exec needs to know where: {} is no JOB:PROCESSES",
+                                 words.empty() ? "nothing" : quotable(words.front())),
+                     "charmrun ++exec : uptime runs it on all hosts of the only job, ++exec 7a:3 on that of "
+                     "process 3 of job 7a");
+  if (words.size() == 1) return bad_input("++exec needs a command", "charmrun ++exec : uptime");
+  options.program = std::move(words.front());
+  options.arguments.assign(std::make_move_iterator(words.begin() + 1), std::make_move_iterator(words.end()));
+  return {};
+}
+
 /// Of modes that are about jobs that run already.
-Result<void> take_job(const std::vector<std::string>& words, Options& options) {
+Result<void> take_job(std::vector<std::string> words, Options& options) {
+  if (options.mode == Mode::exec) return take_command(std::move(words), options);
   const std::size_t most = options.mode == Mode::list ? 0 : 1;
   if (words.size() > most)
     return bad_input(fmt::format("'{}' has no meaning here", quotable(words[most])),
@@ -184,7 +199,7 @@ Result<void> take_job(const std::vector<std::string>& words, Options& options) {
 }
 
 Result<void> take_program(std::vector<std::string> words, Options& options) {
-  if (is_about_running_jobs(options.mode)) return take_job(words, options);
+  if (is_about_running_jobs(options.mode)) return take_job(std::move(words), options);
   if (options.mode == Mode::session && !words.empty())
     return bad_input(fmt::format("++session has no use for '{}'", quotable(words.front())),
                      "start it without a program, and run programs by charmrun ++in");
@@ -486,7 +501,8 @@ Result<Options> parse_options(std::span<const std::string> argv, const OptionEnv
       argv = argv.subspan(1);
     }
   }
-  const std::vector<Words> parts = split_programs(argv);
+  const std::vector<Words> parts =
+      options.mode == Mode::exec ? std::vector<Words>{argv} : split_programs(argv);
   const bool runs =
       !is_about_running_jobs(options.mode) && options.mode != Mode::session && options.mode != Mode::ccs;
   if (parts.size() > 1 && !runs)

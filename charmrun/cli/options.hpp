@@ -69,6 +69,8 @@ enum class Mode : std::uint8_t {
   view,         // ++view: what one of them prints, Options::program
   tmux,         // ++tmux: the same, for each process in a pane
   gdb,          // ++gdb: a debugger for its processes, Options::program with ":PROCESSES"
+  dap,          // ++dap: a debug adapter for a process of one, Options::program with ":PROCESS"
+  exec,         // ++exec: Options::arguments beside processes of one, Options::program with ":PROCESSES"
   ccs,          // ++ccs: a request of one, Options::arguments
   session,      // ++session: a tree for runs to come
   in,           // ++in: a run in a session, Options::job

@@ -70,6 +70,7 @@ void Mpir::add(const proto::ProcessesKnown& known, std::span<const Host> hosts) 
   std::size_t size = known.job->processes;
   for (const wire::ProcessIds& told : known.ids) size = std::max(size, told.first + told.ids.size());
   make_room(size);
+  hosts_.resize(std::max(hosts_.size(), size));
   for (const wire::ProcessIds& told : known.ids) {
     const Host& host = hosts[told.host];
     MPIR_PROCDESC row{keep(host.name), "", 0};
@@ -79,9 +80,23 @@ void Mpir::add(const proto::ProcessesKnown& known, std::span<const Host> hosts) 
       if (std::exchange(last, &program) != &program) row.executable_name = file(program);
       row.pid = static_cast<int>(told.ids[i]);
       table()[told.first + i] = row;
+      hosts_[told.first + i] = told.host;
     }
   }
   if (known.all && !held_) stop();
+}
+
+std::vector<ProcessPlace> Mpir::places_of(std::span<const wire::ProcessSet::Range> which) const {
+  std::vector<ProcessPlace> places;
+  std::set<std::uint32_t> seen;
+  for (const auto& [first, last] : which) {
+    for (std::uint64_t process = first; process <= last && process < hosts_.size(); ++process) {
+      const MPIR_PROCDESC& row = table()[process];
+      if (row.pid != 0 && seen.insert(hosts_[process]).second)
+        places.push_back({static_cast<std::uint32_t>(process), row.host_name, row.pid});
+    }
+  }
+  return places;
 }
 
 bool Mpir::show_held() {

@@ -4,10 +4,12 @@
 // debugger that has started charmrun gets processes that have not yet begun (wire::SpawnRules::held).
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "tree/turn/events.hpp"
 
@@ -15,6 +17,13 @@ namespace charmtree {
 
 /// A tool has started this process, or has stopped it since to say that it is there.
 bool is_debugged();
+
+/// The first of some processes on a host.
+struct ProcessPlace {
+  std::uint32_t process = 0;
+  std::string host;
+  std::int64_t pid = 0;
+};
 
 /// There is one, since there is one table.
 class Mpir {
@@ -28,6 +37,8 @@ public:
 
   /// `hosts` are the job's. If nothing is held, and all are known, debuggers may look now.
   void add(const proto::ProcessesKnown& known, std::span<const Host> hosts);
+  /// On each host the first of these; without those that have not been started yet.
+  std::vector<ProcessPlace> places_of(std::span<const wire::ProcessSet::Range> which) const;
   /// The job, whose held processes have been started, waits for this: debuggers look, as long as they like.
   /// False: nothing is held.
   bool show_held();
@@ -39,6 +50,7 @@ private:
   std::string id_;
   bool held_;
   std::set<std::string> texts_;               // of the table
+  std::vector<std::uint32_t> hosts_;          // of processes
   std::map<std::string, const char*> files_;  // of programs
 };
 

@@ -16,7 +16,7 @@
 namespace charmtree {
 
 inline constexpr std::string_view kDebugDoor = "debug", kOrdersDoor = "orders", kSessionDoor = "session",
-                                  kStacksDoor = "stacks", kViewDoor = "view";
+                                  kStacksDoor = "stacks", kToolsDoor = "tools", kViewDoor = "view";
 
 /// The name of such a door of this user's job, or how it begins (io::Listener::open_to_seekers).
 std::string door_name(std::string_view kind, const std::string& job);

@@ -9,15 +9,20 @@ namespace charmtree {
 Inspectors::Inspectors(io::asio::io_context& io, io::Runner& runner, Console& console, Sources sources,
                        bool held)
     : console_(console),
+      processes_(std::move(sources.processes)),
       stacks_(io, [&runner](proto::StacksAsked question) { runner.dispatch(question); }),
-      debug_(io, {std::move(sources.processes),
+      debug_(io, {[this] { return processes_(); },
                   [&runner](proto::DebugAsked asked) { runner.dispatch(std::move(asked)); },
                   held ? std::function<void()>{[&runner] { runner.dispatch(proto::UserSignal{SIGCONT}); }}
                        : nullptr}),
+      tools_(io, {[this] { return processes_(); },
+                  [&console](const ToolListener::Which& which) { return console.places_of(which); },
+                  [&runner](proto::ToolAsked asked) { runner.dispatch(std::move(asked)); }}),
       views_(io, std::move(sources.status)) {
   console_.set_hearers(
       {[this](std::uint64_t ticket, const StackReport& report) { stacks_.seen(ticket, report); },
        [this](const proto::DebugHeard& heard) { debug_.heard(heard); },
+       [this](const proto::ToolHeard& heard) { tools_.heard(heard); },
        [this](const proto::Show& action) { views_.show(action); },
        [this](proto::Tone tone, const std::string& line) { views_.say(tone, line); }});
 }
@@ -30,6 +35,7 @@ void Inspectors::open(const std::string& job) {
   };
   opened("++stack-trees", stacks_.open(job));
   opened("++gdb", debug_.open(job));
+  opened("++exec", tools_.open(job));
   opened("++view", views_.open(job));
 }
 

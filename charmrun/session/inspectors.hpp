@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The doors of a root by which others of the same user look into its job, and at it: ++stack-trees, ++gdb and
-// ++view.
+// The doors of a root by which others of the same user look into its job, and at it: ++stack-trees, ++gdb,
+// ++exec and ++dap, ++view.
 #pragma once
 
 #include <functional>
@@ -8,6 +8,7 @@
 
 #include "charmrun/session/debug_listener.hpp"
 #include "charmrun/session/stack_listener.hpp"
+#include "charmrun/session/tool_listener.hpp"
 #include "charmrun/session/view_listener.hpp"
 #include "charmrun/view/console.hpp"
 #include "tree/io/host/runner.hpp"
@@ -31,8 +32,10 @@ public:
 
 private:
   Console& console_;
+  std::function<std::uint32_t()> processes_;
   StackListener stacks_;
   DebugListener debug_;
+  ToolListener tools_;
   ViewListener views_;
 };
 

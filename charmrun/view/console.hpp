@@ -61,6 +61,7 @@ public:
   struct Hearers {
     std::function<void(std::uint64_t ticket, const StackReport& report)> stacks;
     std::function<void(const proto::DebugHeard& heard)> debug;
+    std::function<void(const proto::ToolHeard& heard)> tools;
     std::function<void(const proto::Show& action)> output;  // of what runs
     std::function<void(proto::Tone tone, const std::string& line)> line;
   };
@@ -79,6 +80,13 @@ public:
   void stacks_seen(const proto::StacksSeen& stacks) override;
   void debug_heard(const proto::DebugHeard& heard) override {
     if (hearers_.debug) hearers_.debug(heard);
+  }
+  void tool_heard(const proto::ToolHeard& heard) override {
+    if (hearers_.tools) hearers_.tools(heard);
+  }
+  /// Of what runs: see Mpir::places_of.
+  std::vector<ProcessPlace> places_of(std::span<const wire::ProcessSet::Range> which) const {
+    return mpir_.places_of(which);
   }
   /// To who has asked; else line by line.
   void show_stacks(const proto::StacksSeen& seen,

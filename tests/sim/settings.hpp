@@ -69,7 +69,7 @@ struct Settings {
   double interrupt = 0, root_crash = 0;  // signals of the user's; the root is killed
   double held = 0;                       // a debugger looks at the processes for so long before they begin
   double asks = 0;                       // somebody wants to know what all processes do
-  double prompts = 0;                    // somebody debugs them, gives one command, and stays
+  double prompts = 0;                    // somebody debugs them, gives one command, and stays; and runs tools
   double stacks = 1;                     // processes are in so many different functions
   double root_lost = 0, away = 20'000;   // or its links end, and after so long at most another takes over
   double unplugged = 0;  // a share of the hosts it does not reach when it tries for the first time

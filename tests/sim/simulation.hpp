@@ -287,6 +287,7 @@ private:
   void perform(std::uint32_t id, const proto::LookAtClient& action, Duration& now);
   void perform(std::uint32_t id, const proto::ReadStacks& action, Duration& now);
   void perform(std::uint32_t id, const proto::Debug& action, Duration& now);
+  void perform(std::uint32_t id, const proto::RunTool& action, Duration& now);
   void perform(std::uint32_t id, const proto::SpoolWrite& action, Duration& now);
   void perform(std::uint32_t id, const proto::SpoolRead& action, Duration& now);
   void perform(std::uint32_t id, const proto::WriteInput& action, Duration& now);
@@ -312,6 +313,7 @@ private:
   void perform(std::uint32_t, const proto::ProcessesKnown&, Duration&) {}
   void perform(std::uint32_t, const proto::StacksSeen&, Duration&) {}
   void perform(std::uint32_t, const proto::DebugHeard&, Duration&) {}
+  void perform(std::uint32_t, const proto::ToolHeard&, Duration&) {}
   void perform(std::uint32_t, const proto::RunOver&, Duration&) {}
   void perform(std::uint32_t, const proto::KeepTree&, Duration&) {}
 

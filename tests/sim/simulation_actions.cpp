@@ -235,6 +235,21 @@ void Simulation::perform(std::uint32_t id, const Debug& action, Duration& now) {
   put(now + random_.between(0ms, kReaction), ToNode{id, DebugSaid{order.session, order.number, all.take()}});
 }
 
+/// A tool that says what it reads, and ends when that ends; without an input at once.
+void Simulation::perform(std::uint32_t id, const RunTool& action, Duration& now) {
+  using What = wire::ToolOrder::What;
+  using Said = wire::ToolSaid;
+  const wire::ToolOrder& order = action.order;
+  const auto say = [&](Said::What what, std::uint32_t number, const std::string& bytes) {
+    const std::uint32_t process = order.which.front().first;
+    put(now + random_.between(0ms, kReaction),
+        ToNode{id, ToolSpoke{{order.session, what, number, bytes, {{process, process}}}}});
+  };
+  if (order.what == What::input && !order.bytes.empty()) say(Said::What::output, 0, order.bytes);
+  if (order.what == What::input ? order.bytes.empty() : order.what == What::begin && !order.has_input)
+    say(Said::What::ended, 0, {});
+}
+
 // ---- input and output
 
 void Simulation::perform(std::uint32_t id, const DrainOutput& action, Duration& now) {

@@ -144,6 +144,8 @@ private:
   void watch(std::uint32_t id, const proto::KeepTree& action, Duration now);
   void watch(std::uint32_t id, const proto::StacksSeen& action, Duration now);
   void watch(std::uint32_t id, const proto::DebugHeard& action, Duration now);
+  void watch(std::uint32_t id, const proto::RunTool& action, Duration now);
+  void watch(std::uint32_t id, const proto::ToolHeard& action, Duration now);
   void watch(std::uint32_t id, const proto::ProcessesKnown& action, Duration now);
   void watch(std::uint32_t id, const proto::Finish& action, Duration now);
   template <class A>
@@ -241,6 +243,7 @@ private:
   void draw_faults();
   void put_fault(Duration at, Fault kind);
   void opens_prompt(Duration now);
+  void runs_tools(Duration now);
   void strike(Fault kind, Duration now);
   void strike_launcher(Fault kind, Duration now);
   std::uint32_t some_launcher();
@@ -282,6 +285,9 @@ private:
   bool lost_at_its_end_ = false;                          // a root, while it ended the job
   static constexpr std::uint32_t kPromptCommand = 2;      // the number of its order
   std::set<std::uint64_t> open_prompts_;                  // whose command has yet to be done
+  std::map<std::uint64_t, wire::ProcessSet> told_of_;     // processes of whose tools the end is known
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<wire::ProcessSet::Range>>
+      tools_;  // that were started: whose host's, by session and first process
   std::uint64_t last_prompt_ = 0;
   std::map<std::uint32_t, std::uint32_t> known_ids_;  // of processes, the newest told
   std::optional<proto::KeepTree> kept_;

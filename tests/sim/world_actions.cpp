@@ -89,6 +89,30 @@ void World::watch(std::uint32_t, const DebugHeard& action, Duration) {
   if (action.over || action.up.done == kPromptCommand) open_prompts_.erase(action.ticket);
 }
 
+void World::watch(std::uint32_t, const RunTool& action, Duration) {
+  const wire::ToolOrder& order = action.order;
+  if (order.what != wire::ToolOrder::What::begin) return;
+  tools_[{order.session, order.which.front().first}] = order.which;
+}
+
+/// What a tool says is what it has read; a tool that has ended is one that was started.
+void World::watch(std::uint32_t, const ToolHeard& action, Duration) {
+  using What = wire::ToolSaid::What;
+  const auto told = told_of_.find(action.ticket);
+  if (action.over) told_of_.erase(action.ticket);
+  if (action.over || told == told_of_.end()) return;
+  if (action.said.what == What::output && action.said.bytes != "hello")
+    checks_.wrong("a tool says what it does not say");
+  auto which = action.said.which;
+  if (action.said.what == What::ended) {
+    const auto tool = tools_.find({action.said.session, which.front().first});
+    if (tool == tools_.end()) return checks_.wrong("a tool has ended that was not started");
+    which = tool->second;
+  }
+  if (action.said.what != What::ended && action.said.what != What::failed) return;
+  for (const auto& range : which) told->second.add(range);
+}
+
 /// Each id is that of the process or of one that had its number before, and when all are known, none of them
 /// has begun that is held; its successor, if it was lost, has.
 void World::watch(std::uint32_t, const ProcessesKnown& action, Duration) {

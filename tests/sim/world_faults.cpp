@@ -42,6 +42,25 @@ void World::put_fault(Duration at, Fault kind) {
   put(at, Call{[this, kind](Duration now) { strike(kind, now); }});
 }
 
+void World::runs_tools(Duration now) {
+  using What = wire::ToolOrder::What;
+  constexpr auto kLook = 1s, kPatience = 15s;
+  const std::uint64_t ticket = ++last_prompt_;
+  told_of_[ticket] = {};
+  wire::ToolOrder order{0, What::begin, true, wire::kMostToolBytes, {"cat"}, {}, {{0, job_processes() - 1}}};
+  put(now, ToNode{root_, ToolAsked{ticket, order}});
+  order.what = What::input;
+  order.bytes = "hello";
+  put(now + kLook, ToNode{root_, ToolAsked{ticket, order}});
+  order.bytes.clear();
+  put(now + kLook, ToNode{root_, ToolAsked{ticket, order}});
+  put(now + kPatience, Call{[this, ticket](Duration) {
+        const auto told = told_of_.find(ticket);
+        if (told != told_of_.end() && told->second.size() < job_processes())
+          checks_.wrong("the end of a tool is never told");
+      }});
+}
+
 /// Whoever is lost meanwhile has been missed by then.
 void World::opens_prompt(Duration now) {
   using What = wire::DebugOrder::What;
@@ -124,7 +143,9 @@ void World::strike(Fault kind, Duration now) {
       if (!is_root_awaited_) put(now, ToNode{root_, StacksAsked{{StacksFor::Why::asked, root_}, false}});
       return;
     case K::prompts:
-      if (!is_root_awaited_) opens_prompt(now);
+      if (is_root_awaited_) return;
+      opens_prompt(now);
+      runs_tools(now);
       return;
     case K::root_crash:
       is_root_gone_ = true;

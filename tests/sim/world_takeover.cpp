@@ -51,6 +51,7 @@ void World::root_dies(Duration now) {
   roots_lost_[root_] = now;
   is_root_awaited_ = true;
   open_prompts_.clear();
+  told_of_.clear();
   const bool silently = settings_.heartbeat > 0 && random_.below(kOneInSo) == 0;
   for (const auto& [link, slot] : root.children) {
     if (slot.wire == kNobody) continue;

@@ -28,6 +28,7 @@ public:
   public:
     explicit Turn(RootJob& job) : RootTurn(job.now, job.out, job.judge), job_(job) {}
     void to_all(wire::Message message) override { job_.everyone.push_back(std::move(message)); }
+    void spread(wire::Message message) override { job_.everyone.push_back(std::move(message)); }
     void to(std::uint32_t process, wire::Message message) override {
       job_.processes.emplace_back(process, std::move(message));
     }

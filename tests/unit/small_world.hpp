@@ -159,6 +159,9 @@ public:
   /// As ++stack-trees does.
   void ask_stacks() { deliver(root_, proto::StacksAsked{}); }
   /// As ++gdb does.
+  void run_tool_by(std::uint64_t ticket, wire::ToolOrder order) {
+    deliver(root_, proto::ToolAsked{ticket, std::move(order)});
+  }
   void debug_by(std::uint64_t ticket, wire::DebugOrder order) {
     deliver(root_, proto::DebugAsked{ticket, std::move(order)});
   }
@@ -196,6 +199,7 @@ public:
   std::vector<wire::Checkup> checkups;
   std::vector<proto::StacksSeen> stacks;
   std::vector<proto::DebugHeard> debug;
+  std::vector<proto::ToolHeard> tools;
   std::vector<proto::ProcessesKnown> known;
   std::vector<proto::Progress> progress;
   std::size_t stops = 0;                          // of the root
@@ -257,6 +261,7 @@ private:
   void watch(std::uint32_t, const proto::ProcessesKnown& action) { known.push_back(action); }
   void watch(std::uint32_t, const proto::StacksSeen& action) { stacks.push_back(action); }
   void watch(std::uint32_t, const proto::DebugHeard& action) { debug.push_back(action); }
+  void watch(std::uint32_t, const proto::ToolHeard& action) { tools.push_back(action); }
   void watch(std::uint32_t, const proto::Progress& action) { progress.push_back(action); }
   template <class A>
   void watch(std::uint32_t, const A&) {}

@@ -39,6 +39,8 @@ public:
 
   /// To all children.
   virtual void to_all(wire::Message message) = 0;
+  /// To the part of the root's own launcher, which hands it on to those whom it concerns.
+  virtual void spread(wire::Message message) = 0;
   /// To the launcher of that process.
   virtual void to(std::uint32_t process, wire::Message message) = 0;
   virtual void tell(const RootNews& news) = 0;

@@ -104,6 +104,7 @@ void Node::on(Event event, Instant now, Actions& out) {
     run_->fences.turn(*this);
     run_->stacks.turn(*this);
     run_->debug.turn(*this);
+    run_->tools.turn(*this);
     root_turn();
     output_->turn(*this);
     trust_.tell_left_out(launch_.launch(), *this);
@@ -149,7 +150,6 @@ void Node::pass_on(const RootOrders& orders) {
       [&](const wire::Lost& m) { run_->gather.down(m, *this); },
       [&](const wire::Renewed& m) { run_->gather.down(m, *this); },
       [&](const wire::StacksWanted& m) { run_->stacks.down(m, *this); },
-      [&](const wire::DebugOrder& m) { run_->debug.down(m, *this); },
       [](const auto&) {},
   };
   for (const wire::Message& message : orders.everyone) {
@@ -161,6 +161,9 @@ void Node::pass_on(const RootOrders& orders) {
                           [&](const auto&) { hand_down(each.first, each.second); }};
     dispatch(pass, each.second);
   }
+  const Overloaded spread{[&](const wire::DebugOrder& m) { run_->debug.down(m, *this); },
+                          [&](const wire::ToolOrder& m) { run_->tools.down(m, *this); }, [](const auto&) {}};
+  for (const wire::Message& message : orders.spread) dispatch(spread, message);
   const Overloaded give_input{[&](const wire::Input& m) { run_->input.down(m, *this); },
                               [&](const wire::RecallInput& m) { run_->input.down(m, *this); },
                               [](const auto&) {}};
@@ -293,7 +296,10 @@ void Node::forget(const Child& child, LinkId link) {
 void Node::lose_parent(const Error* visibly) {
   watch_.forget(kParentLink);
   const bool is_welcomed = launch_.has_begun();
-  if (is_welcomed) run_->debug.give_up(*this);
+  if (is_welcomed) {
+    run_->debug.give_up(*this);
+    run_->tools.give_up(*this);
+  }
   const bool may_be_adopted = is_welcomed && health::Adoption::is_possible(seat());
   const bool awaits_root = is_welcomed && health::Adoption::awaits_root(seat());
   const bool is_killed = visibly != nullptr && visibly->code == Errc::killed;

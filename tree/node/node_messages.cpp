@@ -56,7 +56,8 @@ concept HeardBy = requires(Part& part, E&& event, Turn& turn) {
 };
 /// Somebody looks into the job.
 template <class E>
-concept OfInspector = std::is_same_v<E, StacksAsked> || std::is_same_v<E, DebugAsked>;
+concept OfInspector =
+    std::is_same_v<E, StacksAsked> || std::is_same_v<E, DebugAsked> || std::is_same_v<E, ToolAsked>;
 template <class E>
 concept OfClient = requires(const E& event) {
   event.client;
@@ -119,6 +120,7 @@ void Node::hear(Event event) {
       },
       [&]<HeardBy<StacksPart> E>(E& e) { run_->stacks.on(e, *this); },
       [&]<HeardBy<DebugPart> E>(E& e) { run_->debug.on(e, *this); },
+      [&]<HeardBy<ToolPart> E>(E& e) { run_->tools.on(e, *this); },
       [&](OfInspector auto& e) { ask_root([&](RootOrders& o) { root_->asked(e, now_, *out_, o); }); },
       [&](SessionEnds& e) {
         if (root_ && place_.job->session) root_->end_session(e.signal);
@@ -216,6 +218,7 @@ void Node::from_parent(const wire::Message& message) {
       },
       [&](const wire::StacksWanted& m) { run_->stacks.down(m, *this); },
       [&](const wire::DebugOrder& m) { run_->debug.down(m, *this); },
+      [&](const wire::ToolOrder& m) { run_->tools.down(m, *this); },
       [&](const wire::FenceDown& m) {
         hand_down_all(message);
         const auto pieces = run_->fences.down(m, *this);

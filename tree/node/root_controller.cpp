@@ -163,6 +163,7 @@ void RootController::message(const wire::Message& message, Instant now, Actions&
       [&](const wire::ScanUp& m) { input_.on(m, out, orders.of_input()); },
       [&](const wire::StacksUp& m) { inside_.stacks.on(m, judge_, out); },
       [&](const wire::DebugUp& m) { inside_.debug.on(m, out); },
+      [&](const wire::ToolSaid& m) { inside_.tools.on(m, out); },
       []<class M>(const M&) requires(!wire::ForRoot<M>){},
   };
   dispatch(act, message);
@@ -224,7 +225,7 @@ void RootController::signal(int signal, Instant now, Actions& out, RootOrders& o
 
 void RootController::stalled(bool output, Instant now) {
   inside_.output_stalls = output;
-  const bool stalled = output || inside_.debug.is_open();
+  const bool stalled = output || inside_.debug.is_open() || inside_.tools.is_open();
   if (std::exchange(inside_.stalls, stalled) == stalled) return;
   judge_.stalled(stalled, now);
   crashes_.stalled(stalled, now);

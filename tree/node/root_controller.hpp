@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "ccs/router.hpp"
-#include "debug/debug_desk.hpp"
+#include "debug/session_desk.hpp"
 #include "health/crash_restarts.hpp"
 #include "health/orphan_bound.hpp"
 #include "health/program_restart.hpp"
@@ -70,6 +70,7 @@ struct RootOrders {
   bool start = false;                                            // or: every host starts those that it has
   std::vector<wire::Message> everyone;                           // to all children
   std::vector<std::pair<std::uint32_t, wire::Message>> process;  // to the launcher of that process
+  std::vector<wire::Message> spread;                             // each by its part
   std::vector<wire::Message> input;  // Input and RecallInput, to whom the input goes
   std::optional<wire::End> end;
   bool relaunch = false;                 // RootController::next_run is due
@@ -123,7 +124,7 @@ public:
     else
       ccs_->on(event, now, out);
   }
-  /// StacksAsked and DebugAsked: by those who look into the job.
+  /// StacksAsked, DebugAsked and ToolAsked: by those who look into the job.
   template <class E>
   void asked(const E& event, Instant now, proto::Actions& out, RootOrders& orders) {
     Turn turn{*this, now, out, orders};
@@ -169,6 +170,7 @@ private:
         : RootTurn(now, out, controller.judge_), root_(controller), out_(out), orders_(orders) {}
 
     void to_all(wire::Message message) override { orders_.everyone.push_back(std::move(message)); }
+    void spread(wire::Message message) override { orders_.spread.push_back(std::move(message)); }
     void to(std::uint32_t process, wire::Message message) override {
       orders_.process.emplace_back(process, std::move(message));
     }
@@ -219,9 +221,11 @@ private:
   struct {
     proto::StackInquiries stacks;
     proto::DebugDesk debug;
+    proto::ToolDesk tools;
     bool output_stalls = false, stalls = false;
     void ask(const proto::StacksAsked& question, Turn&) { stacks.ask(question); }
     void ask(const proto::DebugAsked& asked, Turn& turn) { debug.ask(asked, turn); }
+    void ask(const proto::ToolAsked& asked, Turn& turn) { tools.ask(asked, turn); }
   } inside_;
   // What is started again, or has to change.
   proto::OrphanBound orphan_bound_;

@@ -55,7 +55,10 @@ void RootController::turn(Instant now, Actions& out, RootOrders& orders) {
   }
   if (silences_.turn(judge_, now, out)) inside_.stacks.ask({{StacksFor::Why::hang}});
   inside_.stacks.turn(turn);
-  if (judge_.verdict()) inside_.debug.end(turn);
+  if (judge_.verdict()) {
+    inside_.debug.end(turn);
+    inside_.tools.end(turn);
+  }
   std::vector<Progress::Failure> failures = judge_.take_failures();
   if (progress_) {
     JobStatus status = judge_.progress();

@@ -5,6 +5,7 @@
 
 #include "ccs/ccs_part.hpp"
 #include "debug/debug_part.hpp"
+#include "debug/tool_part.hpp"
 #include "kvs/fence_part.hpp"
 #include "stacks/stacks_part.hpp"
 #include "tree/job/clean_up.hpp"
@@ -26,6 +27,7 @@ struct RunParts {
   proto::FencePart fences;
   proto::StacksPart stacks;
   proto::DebugPart debug;
+  proto::ToolPart tools;
   proto::Shutdown shutdown;
   proto::CleanUp clean_up;
 };

@@ -238,7 +238,7 @@ using AnyEvent =
                  ClientBytes, ClientClosed, InputRead, InputWritten, InputRecalled, Shown, WindowResized,
                  OutputWritten, Spooled, Unspooled, HostsRead, UserSignal, LeftoversKilled, SignatureWanted,
                  SignatureMade, NobodyWaits, Probed, ClientSeen, TopologyDescribed, StacksRead, StacksAsked,
-                 DebugSaid, DebugAsked, NextRun, SessionEnds, Tick>;
+                 DebugSaid, DebugAsked, ToolSpoke, ToolAsked, NextRun, SessionEnds, Tick>;
 /// One of them; see wire::Message.
 struct Event : AnyEvent {
   template <OneOf<AnyEvent> T>
@@ -526,10 +526,10 @@ struct KeepTree {
 using AnyAction =
     std::variant<Login, CancelLogin, Signed, Send, CloseLink, Relay, ReplaceParent, Probe, Prepare, Spawn,
                  StartPmix, DescribeTopology, AdoptProcess, Signal, KillLeftovers, ClientSend, ClientClose,
-                 DrainOutput, PauseOutput, PauseClient, LookAtClient, ReadStacks, Debug, SpoolWrite,
+                 DrainOutput, PauseOutput, PauseClient, LookAtClient, ReadStacks, Debug, RunTool, SpoolWrite,
                  SpoolRead, WriteInput, RecallPipe, ResizeTerminal, ReadInput, ReleaseKeys, StopSelf,
                  ReadHosts, Show, Say, Sign, StoreHostKey, Record, FenceOver, AllInitialised, Examined,
-                 Progress, ProcessesKnown, StacksSeen, DebugHeard, RunOver, KeepTree, Finish>;
+                 Progress, ProcessesKnown, StacksSeen, DebugHeard, ToolHeard, RunOver, KeepTree, Finish>;
 /// One of them; see wire::Message.
 struct Action : AnyAction {
   template <OneOf<AnyAction> T>

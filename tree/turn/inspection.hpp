@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "tree/base/time.hpp"
 #include "tree/wire/debug.hpp"
 #include "tree/wire/stacks.hpp"
+#include "tree/wire/tools.hpp"
 
 namespace charmtree::proto {
 
@@ -46,6 +48,15 @@ struct DebugAsked {
   std::uint64_t ticket = 0;
   wire::DebugOrder order;
 };
+/// Of a tool of this host (RunTool).
+struct ToolSpoke {
+  wire::ToolSaid said;
+};
+/// Root: of who runs tools, with that ticket, and hears ToolHeard. The session is the root's to give.
+struct ToolAsked {
+  std::uint64_t ticket = 0;
+  wire::ToolOrder order;
+};
 
 // ---- actions
 
@@ -60,6 +71,12 @@ struct ReadStacks {
 struct Debug {
   wire::DebugOrder order;
 };
+/// For the tool that a session has on this host; those of `order.which` are here. Answers ToolSpoke.
+/// `names`: by which the shell knows these processes, as far as they live.
+struct RunTool {
+  wire::ToolOrder order;
+  std::vector<std::uint32_t> names = {};
+};
 /// Root: what all processes do.
 struct StacksSeen {
   StacksFor asker;
@@ -69,6 +86,12 @@ struct StacksSeen {
 struct DebugHeard {
   std::uint64_t ticket = 0;
   wire::DebugUp up;
+  bool over = false;
+};
+/// Root: for who runs tools, with that ticket. `over`: as of DebugHeard.
+struct ToolHeard {
+  std::uint64_t ticket = 0;
+  wire::ToolSaid said;
   bool over = false;
 };
 

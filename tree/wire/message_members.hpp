@@ -44,6 +44,10 @@ inline constexpr Motion kLast<Motion> = Motion::unread;
 template <>
 inline constexpr DebugOrder::What kLast<DebugOrder::What> = DebugOrder::What::end;
 template <>
+inline constexpr ToolOrder::What kLast<ToolOrder::What> = ToolOrder::What::end;
+template <>
+inline constexpr ToolSaid::What kLast<ToolSaid::What> = ToolSaid::What::failed;
+template <>
 inline constexpr DebugAnswer::Kind kLast<DebugAnswer::Kind> = DebugAnswer::Kind::gone;
 template <>
 inline constexpr EndMode kLast<EndMode> = EndMode::kill;
@@ -239,5 +243,7 @@ CT_MEMBERS(NumberSpan, s.low, s.high)
 CT_MEMBERS(DebugAnswer, s.kind, s.text, s.spans, s.processes, s.which)
 CT_MEMBERS(DebugAnswers, s.answers, s.left_out)
 CT_MEMBERS(DebugUp, s.session, s.done, s.said)
+CT_MEMBERS(ToolOrder, s.session, s.what, s.has_input, s.number, s.words, s.bytes, s.which)
+CT_MEMBERS(ToolSaid, s.session, s.what, s.number, s.bytes, s.which)
 
 }  // namespace charmtree::wire

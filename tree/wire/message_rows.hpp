@@ -142,6 +142,7 @@ inline constexpr Rows kAll{
     down<WorldBegun>(),
     down<StacksWanted>(),
     down<DebugOrder>(),
+    down<ToolOrder>(),
     up<Hello>(nobody),
     up<Facts>(judged).most(kTuples).uncounted(),
     up<Output>(process_once(&Output::process), judged).most(kPiece).uncounted(),
@@ -187,6 +188,7 @@ inline constexpr Rows kAll{
     up<WorldWanted>(process(&WorldWanted::process)).most({kMaxSaid + kMostWanted}).to_root(),
     up<StacksUp>(nobody).most({kMaxStacks}).uncounted(),  // proto::StacksPart judges it
     up<DebugUp>(nobody).most({kMaxDebug}).uncounted(),    // proto::DebugPart judges it
+    up<ToolSaid>(process_once(&ToolSaid::which)).most(kNumbers).uncounted().to_root(),
 };
 
 template <class... Row>

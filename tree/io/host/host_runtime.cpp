@@ -55,7 +55,7 @@ HostRuntime::~HostRuntime() {
 /// Nothing is heard any more of the processes that there were, nor of their clean-up.
 void HostRuntime::forget_run() {
   leftovers_.cancel();
-  debuggers_.clear();
+  beside_ = {};
   for (auto& [process, program] : programs_) program->detach();
   programs_.clear();
   killed_.clear();
@@ -306,15 +306,36 @@ void HostRuntime::execute(const proto::Debug& action) {
   using What = wire::DebugOrder::What;
   const wire::DebugOrder& order = action.order;
   if (order.what == What::begin) {
-    debuggers_.erase(order.session);
+    beside_.debuggers.erase(order.session);
     const auto say = [this](proto::DebugSaid said) { sink_(std::move(said)); };
-    debuggers_.try_emplace(order.session, io_, watch_, say).first->second.begin(order, present());
-  } else if (const auto debugger = debuggers_.find(order.session); debugger == debuggers_.end()) {
+    beside_.debuggers.try_emplace(order.session, io_, watch_, say).first->second.begin(order, present());
+  } else if (const auto debugger = beside_.debuggers.find(order.session);
+             debugger == beside_.debuggers.end()) {
     return;
   } else if (order.what == What::end) {
-    debuggers_.erase(debugger);
+    beside_.debuggers.erase(debugger);
   } else {
     debugger->second.order(order);
+  }
+}
+
+void HostRuntime::execute(const proto::RunTool& action) {
+  using What = wire::ToolOrder::What;
+  const wire::ToolOrder& order = action.order;
+  if (order.what == What::begin) {
+    std::vector<pid_t> pids;
+    for (const std::uint32_t name : action.names) {
+      if (const auto it = programs_.find(name); it != programs_.end()) pids.push_back(it->second->pid());
+    }
+    const std::uint32_t first = action.names.empty() ? order.which.front().first : action.names.front();
+    beside_.tools.erase(order.session);
+    beside_.tools.try_emplace(
+        order.session, io_, watch_, [this](proto::ToolSpoke spoke) { sink_(std::move(spoke)); }, order, pids,
+        directory_of(first));
+  } else if (order.what == What::end) {
+    beside_.tools.erase(order.session);
+  } else if (const auto tool = beside_.tools.find(order.session); tool != beside_.tools.end()) {
+    tool->second.order(order);
   }
 }
 
@@ -360,7 +381,7 @@ void HostRuntime::execute(const proto::KillLeftovers& action) {
   listener_.flush();
   setup_.cancel();
   examination_.cancel();
-  debuggers_.clear();
+  beside_ = {};
   if (!job_) cgroups_ = JobCgroup::left(action.job, action.host);
   for (JobCgroup& cgroup : cgroups_) cgroup.kill();
   auto done = [this](std::uint32_t killed, bool all) {

@@ -22,6 +22,7 @@
 #include "tree/io/host/program.hpp"
 #include "tree/io/host/spool_file.hpp"
 #include "tree/io/host/stack_reader.hpp"
+#include "tree/io/host/tool.hpp"
 #include "tree/io/link/leftovers.hpp"
 #include "tree/io/spawn.hpp"
 #include "tree/turn/events.hpp"
@@ -48,6 +49,7 @@ public:
   void execute(const proto::AdoptProcess& action);
   void execute(const proto::ReadStacks& action);
   void execute(const proto::Debug& action);
+  void execute(const proto::RunTool& action);
   void execute(const proto::Signal& action);
   void execute(const proto::KillLeftovers& action);
   void execute(const proto::DrainOutput& action);
@@ -61,8 +63,9 @@ public:
   void execute(const proto::PauseOutput& action);
   void execute(const proto::PauseClient& action) { listener_.pause_client(action.client, action.paused); }
   void execute(const proto::LookAtClient& action);
-  void execute(const proto::SpoolWrite& action) { spool_.execute(action); }
-  void execute(const proto::SpoolRead& action) { spool_.execute(action); }
+  template <class A>
+  requires requires(SpoolFile& spool, const A& action) { spool.execute(action); }
+  void execute(const A& action) { spool_.execute(action); }
 
   /// Stops (resumes) reading what clients say: their sockets fill up.
   void pause_clients(bool paused) { listener_.pause_reading(paused); }
@@ -101,8 +104,11 @@ private:
   Leftovers leftovers_;
   SpoolFile spool_;
   StackReader stacks_;
-  std::map<std::uint32_t, Debugger> debuggers_;  // by session
-  std::vector<JobCgroup> cgroups_;               // ours, or those that are swept
+  struct Beside {  // our processes: by session
+    std::map<std::uint32_t, Debugger> debuggers;
+    std::map<std::uint32_t, Tool> tools;
+  } beside_;
+  std::vector<JobCgroup> cgroups_;  // ours, or those that are swept
   Autopsy autopsy_;
   std::set<std::uint32_t> killed_;  // by us
   HeldProcesses held_;

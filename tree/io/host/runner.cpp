@@ -79,6 +79,7 @@ void Runner::for_user(A& action) {
       [&](const ProcessesKnown& a) { user_->processes_known(a); },
       [&](const StacksSeen& a) { user_->stacks_seen(a); },
       [&](const DebugHeard& a) { user_->debug_heard(a); },
+      [&](const ToolHeard& a) { user_->tool_heard(a); },
       [&](const Examined& a) { user_->examined(a.checkup); },
       [&](const ReadInput& a) { user_->read_input(a); },
       [&](const KeepTree& a) { user_->keep_tree(a); },

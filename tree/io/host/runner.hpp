@@ -41,6 +41,7 @@ public:
   virtual void processes_known(const proto::ProcessesKnown& /*known*/) {}
   virtual void stacks_seen(const proto::StacksSeen& /*stacks*/) {}
   virtual void debug_heard(const proto::DebugHeard& /*heard*/) {}
+  virtual void tool_heard(const proto::ToolHeard& /*heard*/) {}
   /// Only of a checkup.
   virtual void examined(const wire::Checkup& /*checkup*/) {}
   /// Reads from the user's stdin and answers with InputRead through Runner::dispatch.
