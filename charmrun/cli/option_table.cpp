@@ -347,7 +347,7 @@ constexpr std::array kTable = {
     OptionRow{"debug-commands", Topic::debug, at<&O::Debug::commands>, "TEXT", "",
               "what prompts are told first, ++gdb's too; \\n separates commands"},
     OptionRow{"debugger", Topic::debug, at<&O::Debug::debugger>, "COMMAND", "gdb",
-              "the gdb of the hosts, or one of its kin"},
+              "the gdb of the hosts, or one of its kin; of ++dap the debug adapter, such as lldb-dap"},
     without(kDebugger, {"in-xterm", Topic::debug, NoMember::flag, "", "off", "run each process in an xterm"}),
     OptionRow{"xterm", Topic::debug, at<&O::Debug::xterm>, "COMMAND", "xterm", "the xterm"},
     OptionRow{"display", Topic::debug, at<&O::Debug::display>, "NAME", "$DISPLAY", "the display for xterms"},

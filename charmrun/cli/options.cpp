@@ -128,6 +128,10 @@ Result<std::vector<std::string>> scan(std::span<const std::string> argv, Options
       rest.insert(rest.end(), argv.begin() + static_cast<std::ptrdiff_t>(i) + 1, argv.end());
       break;
     }
+    if (options.mode == Mode::exec && !rest.empty()) {  // a command, with options of its own
+      rest.insert(rest.end(), argv.begin() + static_cast<std::ptrdiff_t>(i), argv.end());
+      break;
+    }
     const auto match = match_word(word);
     if (!match) return match.error();
     if (match->row == nullptr) {

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "tree/base/overloaded.hpp"
 #include "tree/wire/greeting.hpp"
 
 namespace charmtree {
@@ -21,11 +22,13 @@ DebugListener::DebugListener(io::asio::io_context& io, Hooks hooks)
                      }}) {}
 
 bool DebugListener::hear(std::uint64_t ticket, DebugMessage& message) {
-  auto* order = std::get_if<wire::DebugOrder>(&message);
-  if (order == nullptr) return false;
-  if (order->what == What::begin) begun_[ticket] = *order;
-  hooks_.ask({ticket, std::move(*order)});
-  return true;
+  const Overloaded act{[&](wire::DebugOrder& order) {
+                         if (order.what == What::begin) begun_[ticket] = order;
+                         hooks_.ask({ticket, std::move(order)});
+                         return true;
+                       },
+                       [](auto&) { return false; }};
+  return std::visit(act, message);
 }
 
 void DebugListener::has_begun(const wire::DebugOrder& order) {

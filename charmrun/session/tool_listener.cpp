@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "tree/base/overloaded.hpp"
 #include "tree/wire/greeting.hpp"
 
 namespace charmtree {
@@ -20,14 +21,16 @@ ToolListener::ToolListener(io::asio::io_context& io, Hooks hooks)
                      }}) {}
 
 bool ToolListener::hear(std::uint64_t ticket, ToolMessage& message) {
-  if (const auto* where = std::get_if<ToolWhere>(&message)) {
-    visitors_.send(ticket, ToolPlaces{hooks_.places(where->which)});
-    return true;
-  }
-  auto* order = std::get_if<wire::ToolOrder>(&message);
-  if (order == nullptr) return false;
-  hooks_.ask({ticket, std::move(*order)});
-  return true;
+  const Overloaded act{[&](ToolWhere& where) {
+                         visitors_.send(ticket, ToolPlaces{hooks_.places(where.which)});
+                         return true;
+                       },
+                       [&](wire::ToolOrder& order) {
+                         hooks_.ask({ticket, std::move(order)});
+                         return true;
+                       },
+                       [](auto&) { return false; }};
+  return std::visit(act, message);
 }
 
 void ToolListener::heard(const proto::ToolHeard& heard) {

@@ -51,7 +51,7 @@ def test_it_has_stdin_stdout_and_a_status(cluster: Factory, charmrun: Path) -> N
     done = executed(hosts, charmrun, ":", "sh", "-c", "cat; exit $((${CHARMTREE_PROCESSES%-*} + 1))", stdin="hello\n")
     assert sorted(done.stdout.splitlines()) == sorted(f"h0{i}: hello" for i in (0, 1, 2)), done
     assert done.returncode == 5
-    done = executed(hosts, charmrun, ":0,5", "++fold", "echo", "-n", "same")
+    done = executed(hosts, charmrun, "++fold", ":0,5", "echo", "-n", "same")
     assert done.returncode == 0 and "same" in done.stdout, done
     done = executed(hosts, charmrun, ":4", "sh", "-c", "kill -9 $$")
     assert done.returncode == 137

@@ -20,7 +20,7 @@ from vcluster import REPOSITORY, SHARED, Cluster
 FRONT, *NODES = NAMES = ["front", "node01", "node02", "node03", "node04"]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs/manual").glob("*.md"))]
 COMMAND_S = 20.0
-LANGUAGES = {"sh", "console", "json", "c", "python", ""}
+LANGUAGES = {"sh", "console", "json", "c", "python", "lua", ""}
 # The programs of the pages: scripts, and what is built.
 SCRIPTS = {
     "app": "echo hello from process $CHARMTREE_PROCESS of $(hostname)",

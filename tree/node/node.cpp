@@ -348,7 +348,8 @@ void Node::suspend(bool on) {
   if (on)
     clock_.stop(real_now_);
   else
-    time_goes_on();
+    clock_.go_on(real_now_);
+  if (!on) watch_.resume(real_now_);
   now_ = clock_.at(real_now_);
   stop_at_ = on && run_->host.processes() != nullptr ? real_now_ + kStopAfter : kNever;
   run_->host.signal(on ? signals::kTerminalStop : signals::kContinue, *this);
@@ -359,27 +360,21 @@ void Node::suspend(bool on) {
 void Node::end(const wire::End& order) {
   if (!launch_.has_begun()) return finish();
   const bool was_suspended = clock_.stands();
-  if (was_suspended) time_goes_on();
-  tell_end(order);
+  if (was_suspended) {
+    clock_.go_on(real_now_);
+    watch_.resume(real_now_);
+    now_ = clock_.at(real_now_);
+    stop_at_ = kNever;
+  }
+  const Shutdown::Order taken = run_->shutdown.order(order, *this);
+  if (taken != Shutdown::Order::ignored && parent_.way_up() == WayUp::awaited) parent_.give_up();
+  if (taken == Shutdown::Order::first && run_->host.processes() != nullptr) {
+    times_.tell(*this);
+    run_->host.finish(order, *this);
+  }
   if (!was_suspended) return;
   hand_down_all(wire::Suspend{false});
   run_->host.signal(signals::kContinue, *this);
-}
-
-void Node::tell_end(const wire::End& order) {
-  const Shutdown::Order taken = run_->shutdown.order(order, *this);
-  if (taken == Shutdown::Order::ignored) return;
-  if (parent_.way_up() == WayUp::awaited) parent_.give_up();
-  if (taken != Shutdown::Order::first || run_->host.processes() == nullptr) return;
-  times_.tell(*this);
-  run_->host.finish(order, *this);
-}
-
-void Node::time_goes_on() {
-  clock_.go_on(real_now_);
-  watch_.resume(real_now_);
-  now_ = clock_.at(real_now_);
-  stop_at_ = kNever;
 }
 
 void Node::advance_end() {

@@ -89,8 +89,6 @@ private:
   // The job stops, goes on, ends, begins again.
   void suspend(bool on);
   void end(const wire::End& order);
-  void tell_end(const wire::End& order);
-  void time_goes_on();
   void rest();
   void finish();
   void begin_run(const wire::Blob& job);

@@ -206,12 +206,7 @@ void Node::from_parent(const wire::Message& message) {
         gather.down(m, *this);
         host_part.down(m, *this);
       },
-      [&](const wire::TableDown& m) {
-        gather.down(m);
-        hand_down_all(message);
-        host_part.down(m, *this);
-      },
-      [&](const wire::Release& m) {
+      [&]<OneOf<std::variant<wire::TableDown, wire::Release>> M>(const M& m) {
         gather.down(m);
         hand_down_all(message);
         host_part.down(m, *this);

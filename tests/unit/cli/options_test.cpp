@@ -589,4 +589,11 @@ TEST_CASE("what needs to know or start the hosts does not go with ++mpiexec") {
   CHECK(has(failure({"++plan", "++mpiexec", "./app"}), "++mpiexec and ++plan exclude each other"));
 }
 
+TEST_CASE("the command of ++exec is taken as it is", "[options]") {
+  const Options options = good({"++exec", "++fold", "7a:0-3", "sh", "-c", "++p", ":", "+p4", "++"});
+  CHECK((options.mode == Mode::exec && options.program == "7a:0-3" && options.output.fold == true));
+  CHECK(options.arguments == std::vector<std::string>{"sh", "-c", "++p", ":", "+p4", "++"});
+  CHECK(good({"++exec", ":", "uptime"}).program == ":");
+}
+
 }  // namespace charmtree::options_test
