@@ -252,8 +252,19 @@ private:
   bool is_single_ = false, is_reading_ = false, at_end_ = false, is_over_ = false;
 };
 
+/// Who is at the other end takes no more in one message.
+Result<void> check_command(const std::vector<std::string>& words) {
+  std::size_t size = 0;
+  for (const std::string& word : words) size += word.size() + 1;
+  if (size <= wire::kMostToolCommand) return {};
+  return Error{Errc::bad_input, Phase::options,
+               fmt::format("the command has {} bytes, and may have {}", size, wire::kMostToolCommand),
+               "put it into a script that the hosts have, or feed it to sh by stdin"};
+}
+
 Result<int> run_tool(const std::string& job, Request request, const Options& options) {
   ::signal(SIGPIPE, SIG_IGN);
+  if (const auto fits = check_command(request.words); !fits) return fits.error();
   auto connection = enter_door(kToolsDoor, job);
   if (!connection) return connection.error();
   io::asio::io_context io;

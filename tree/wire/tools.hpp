@@ -15,8 +15,8 @@ namespace charmtree::wire {
 
 /// Of what a tool reads or writes so much is in one message, and not more than that is on its way to it.
 inline constexpr std::size_t kMostToolBytes = 32U << 10, kMostToolInput = 64U << 10;
-/// Of a command line.
-inline constexpr std::size_t kMostToolWords = 1024;
+/// Of all the words of a command.
+inline constexpr std::size_t kMostToolCommand = 512U << 10;
 
 /// Down: for the tools of a session, on the hosts of these processes.
 struct ToolOrder {
