@@ -56,6 +56,15 @@ class Editor:
             self.events.append(message)
         return message
 
+    def attach(self, *functions: str, **arguments: Any) -> None:
+        """With breakpoints at these functions."""
+        self.ask("initialize", adapterID="charmtree", linesStartAt1=True)
+        attached = self.request("attach", **arguments)
+        self.event("initialized")
+        self.ask("setFunctionBreakpoints", breakpoints=[{"name": each} for each in functions])
+        self.ask("configurationDone")
+        assert self.response(attached)["success"]
+
     def close(self) -> None:
         """Without a word."""
         self.child.stdin.close()  # type: ignore[union-attr]

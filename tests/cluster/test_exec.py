@@ -123,12 +123,7 @@ def test_an_editor_debugs_a_process_on_its_host(cluster: Factory, charmrun: Path
     hosts = cluster(5)
     job = counting(hosts, charmrun, 5, 10)
     editor = editor_of(hosts, charmrun, ":7", "++debugger", adapter)
-    editor.ask("initialize", adapterID="charmtree", linesStartAt1=True)
-    attached = editor.request("attach")
-    editor.event("initialized")
-    editor.ask("setFunctionBreakpoints", breakpoints=[{"name": "count"}])
-    editor.ask("configurationDone")
-    assert editor.response(attached)["success"]
+    editor.attach("count")
     while (stopped := editor.event("stopped")["body"])["reason"] not in ("function breakpoint", "breakpoint"):
         editor.ask("continue", threadId=stopped["threadId"])
     frames = editor.ask("stackTrace", threadId=stopped["threadId"])["stackFrames"]
@@ -144,11 +139,7 @@ def test_an_editor_that_dies_leaves_the_process_running(cluster: Factory, charmr
     hosts = cluster(3)
     job = counting(hosts, charmrun, 3, 6)
     editor = editor_of(hosts, charmrun, ":4", "++debugger", adapter)
-    editor.ask("initialize", adapterID="charmtree")
-    attached = editor.request("attach", stopOnEntry=True)
-    editor.event("initialized")
-    editor.ask("configurationDone")
-    assert editor.response(attached)["success"]
+    editor.attach(stopOnEntry=True)
     job.until(lambda: not is_free(job), "the debugger")
     editor.child.kill()
     editor.child.communicate()
