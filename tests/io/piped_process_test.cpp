@@ -78,6 +78,18 @@ TEST_CASE("a pipe that others keep open does not keep a program's end back", "[p
   ::kill(std::stoi(talk.output.substr(5)), SIGKILL);
 }
 
+TEST_CASE("what a program leaves behind is not read for who has left", "[piped]") {
+  const bool leaves_before = GENERATE(true, false);
+  Talk talk;
+  REQUIRE(talk.start(leaves_before ? "yes & sleep 0.2" : "yes &", false));
+  std::weak_ptr<PipedProcess> left = talk.process;
+  const auto work = asio::make_work_guard(talk.io);
+  while (!leaves_before && !talk.watch.pids().empty()) talk.io.run_one();
+  asio::post(talk.io, [&] { std::exchange(talk.process, nullptr)->leave(); });
+  while (!left.expired()) talk.io.run_one();
+  CHECK((!talk.end && talk.watch.pids().empty()));
+}
+
 TEST_CASE("who has left is not told anything, and the program ends", "[piped]") {
   const bool has_input = GENERATE(true, false);
   Talk talk;

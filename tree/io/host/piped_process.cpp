@@ -111,9 +111,15 @@ void PipedProcess::exited(ChildStatus status) {
   status_ = status;
   timer_.cancel();
   close(input_);
+  if (has_left_) return close_outputs();
   has_read_ = true;
   settle();
   look_again();
+}
+
+void PipedProcess::close_outputs() {
+  close(output_.pipe);
+  close(error_.pipe);
 }
 
 /// It has ended, and what it has said last has been read.
@@ -131,8 +137,7 @@ void PipedProcess::look_again() {
   timer_.async_wait([self = shared_from_this()](error_code stopped) {
     if (stopped) return;
     if (!std::exchange(self->has_read_, false) && !self->is_paused_) {
-      close(self->output_.pipe);
-      close(self->error_.pipe);
+      self->close_outputs();
       return self->settle();
     }
     self->look_again();
@@ -143,8 +148,12 @@ void PipedProcess::leave(Duration term) {
   const bool has_input = input_.is_open();
   hooks_ = {};
   close(input_);
+  has_left_ = true;
+  if (pid_ == 0) {
+    timer_.cancel();
+    return close_outputs();
+  }
   pause(false);
-  if (pid_ == 0) return;
   if (!has_input) term = 0s;
   term < kPatience ? signal_after(term, SIGTERM) : signal_after(kPatience, SIGKILL);
 }

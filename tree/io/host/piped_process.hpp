@@ -43,7 +43,7 @@ public:
   /// What it says is left in its pipes.
   void pause(bool paused);
   /// Nobody hears it any more: its input ends; without one, or after `term`, it gets SIGTERM, and SIGKILL
-  /// when that has not helped.
+  /// when that has not helped. What others keep open of its pipes is closed when it has ended.
   void leave(Duration term = kPatience);
 
 private:
@@ -59,6 +59,7 @@ private:
   void exited(ChildStatus status);
   void settle();
   void look_again();
+  void close_outputs();
   void signal_after(Duration wait, int signal);
 
   asio::io_context& io_;
@@ -70,7 +71,8 @@ private:
   pid_t pid_ = 0;  // 0: it has ended
   ChildStatus status_{};
   std::string to_write_, writing_;
-  bool has_started_ = false, is_writing_ = false, ends_input_ = false, is_paused_ = false, has_read_ = false;
+  bool has_started_ = false, is_writing_ = false, ends_input_ = false, is_paused_ = false, has_read_ = false,
+       has_left_ = false;
 };
 
 }  // namespace charmtree::io
