@@ -40,9 +40,21 @@ std::string path_of(const std::string& program) {
   return file ? *file : program;
 }
 
-void stop() {
-  MPIR_debug_state = MPIR_DEBUG_SPAWNED;
-  MPIR_Breakpoint();
+/// The words in it, each with a NUL behind it; none that is empty.
+template <std::size_t kSize>
+std::vector<std::string> words_in(const volatile char (&memory)[kSize]) {
+  std::vector<std::string> words;
+  std::string word;
+  for (const volatile char& each : memory) {
+    const char byte = each;
+    if (byte != '\0')
+      word += byte;
+    else if (word.empty())
+      break;
+    else
+      words.push_back(std::exchange(word, {}));
+  }
+  return words;
 }
 
 }  // namespace
@@ -99,10 +111,19 @@ std::vector<ProcessPlace> Mpir::places_of(std::span<const wire::ProcessSet::Rang
   return places;
 }
 
-bool Mpir::show_held() {
-  if (!std::exchange(held_, false)) return false;
-  stop();
-  return true;
+void Mpir::stop() {
+  MPIR_debug_state = MPIR_DEBUG_SPAWNED;
+  MPIR_Breakpoint();
+}
+
+std::optional<std::vector<std::string>> Mpir::take_daemon() {
+  std::vector<std::string> words = words_in(MPIR_executable_path);
+  if (words.empty()) return std::nullopt;
+  words.resize(1);
+  for (std::string& argument : words_in(MPIR_server_arguments)) words.push_back(std::move(argument));
+  MPIR_executable_path[0] = '\0';
+  MPIR_server_arguments[0] = '\0';
+  return words;
 }
 
 }  // namespace charmtree

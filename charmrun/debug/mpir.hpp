@@ -6,9 +6,11 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tree/turn/events.hpp"
@@ -29,7 +31,7 @@ struct ProcessPlace {
 class Mpir {
 public:
   /// As in the description of the job: `id`, and whether its processes are `held` until a debugger has seen
-  /// them.
+  /// them (MpirDaemons::show).
   Mpir(std::string id, bool held);
   Mpir(const Mpir&) = delete;
   Mpir& operator=(const Mpir&) = delete;
@@ -39,9 +41,14 @@ public:
   void add(const proto::ProcessesKnown& known, std::span<const Host> hosts);
   /// On each host the first of these; without those that have not been started yet.
   std::vector<ProcessPlace> places_of(std::span<const wire::ProcessSet::Range> which) const;
-  /// The job, whose held processes have been started, waits for this: debuggers look, as long as they like.
-  /// False: nothing is held.
-  bool show_held();
+  std::uint32_t processes() const { return static_cast<std::uint32_t>(hosts_.size()); }
+  /// Debuggers look, as long as they like.
+  static void stop();
+  /// True once: the job, whose held processes have been started, waits for that.
+  bool release() { return std::exchange(held_, false); }
+  /// The program and its arguments that a tool wants to have beside the processes of each host, if one has
+  /// said so since the last call.
+  static std::optional<std::vector<std::string>> take_daemon();
 
 private:
   const char* keep(const std::string& text) { return texts_.insert(text).first->c_str(); }

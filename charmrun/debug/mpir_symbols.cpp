@@ -9,6 +9,8 @@ int MPIR_proctable_size = 0;
 volatile int MPIR_being_debugged = 0;
 volatile int MPIR_debug_state = 0;
 const char* totalview_jobid = nullptr;
+volatile char MPIR_executable_path[256] = {};
+volatile char MPIR_server_arguments[1024] = {};
 
 // These say something by being there: this is a starter and no process of the job; whoever takes only some
 // processes, or none, need not let the others go, which are held by us; and they are held before main.

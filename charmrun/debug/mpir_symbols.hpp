@@ -20,6 +20,9 @@ extern volatile int MPIR_being_debugged;  // a tool says that it is there
 enum { MPIR_DEBUG_SPAWNED = 1 };
 extern volatile int MPIR_debug_state;
 extern const char* totalview_jobid;
+/// What a tool wants to have on each host of the job: a program, and its arguments, each with a NUL behind
+/// it, and one more behind the last.
+extern volatile char MPIR_executable_path[256], MPIR_server_arguments[1024];
 /// Where tools have us stop, to look at what is above.
 void MPIR_Breakpoint();
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)

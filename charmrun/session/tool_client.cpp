@@ -32,7 +32,6 @@ using Order = wire::ToolOrder;
 using Said = wire::ToolSaid;
 using proto::Stream;
 
-constexpr Duration kNoHurry = 24h * 365;
 /// Of several hosts' output so much is on its way at a time, in all; and of one host at least.
 constexpr std::size_t kMostOutput = 4U << 20, kLeastOutput = 16U << 10, kMostOfOne = 256U << 10;
 /// A line of a host that is longer is shown in pieces.
@@ -72,8 +71,8 @@ public:
                   {}});
     io_.run();
     link_->close(Duration{0});
-    output_.finish({}, kNoHurry);
-    output_.drain(kNoHurry);
+    output_.finish({}, UserOutput::kNoHurry);
+    output_.drain(UserOutput::kNoHurry);
     if (error_) return *error_;
     return status_;
   }
@@ -145,6 +144,8 @@ private:
       case Said::What::taken:
         tool->second.unread -= std::min<std::size_t>(tool->second.unread, said.number);
         return read_more();
+      case Said::What::started:
+        return;
       default:
         status_ = std::max(status_, static_cast<int>(said.number));
         return over(tool->first);

@@ -63,6 +63,9 @@ Console::Console(io::asio::io_context& io, const Options& options, const Job& jo
       job_(job),
       started_(started),
       mpir_(job.plan.job.id, job.plan.job.spawn.held),
+      daemons_(io, mpir_,
+               {[this](proto::ToolAsked asked) { tell(std::move(asked)); },
+                [this](const std::string& line) { say(Tone::info, line); }}),
       startup_(describe(options, job), job.plan.hosts, started),
       logins_(job.plan.hosts, job.plan.job.profiles),
       cpu_at_start_(cpu_time()),
@@ -199,13 +202,16 @@ void Console::release_keys() {
 
 void Console::processes_known(const proto::ProcessesKnown& known) {
   mpir_.add(known, node_->hosts());
+  if (known.all) daemons_.watch();
 }
 
 void Console::stop_self() {
-  if (const auto open = std::exchange(open_prompts_, nullptr)) return open();
+  if (const auto open = std::exchange(open_windows_, nullptr)) return open();
   if (terminal_) terminal_->leave();
-  if (!mpir_.show_held()) ::raise(SIGSTOP);
-  tell(proto::UserSignal{SIGCONT});
+  const auto go_on = [this] { tell(proto::UserSignal{SIGCONT}); };
+  if (mpir_.release()) return daemons_.show(go_on);
+  ::raise(SIGSTOP);
+  go_on();
 }
 
 void Console::say(Tone tone, const std::string& line) {

@@ -11,6 +11,7 @@
 
 #include "charmrun/cli/options.hpp"
 #include "charmrun/debug/mpir.hpp"
+#include "charmrun/debug/mpir_daemons.hpp"
 #include "charmrun/plan/job.hpp"
 #include "charmrun/plan/login_log.hpp"
 #include "charmrun/plan/tree_file.hpp"
@@ -54,9 +55,9 @@ public:
   /// Who signs for other launchers; without one nobody does. Must outlive the console.
   void set_signer(io::Signer& signer) { signer_ = &signer; }
 
-  /// ++debug: called once instead of stopping, when all processes are held; whoever holds them then lets the
-  /// job go on. Before the loop runs.
-  void when_held(std::function<void()> open) { open_prompts_ = std::move(open); }
+  /// ++debug, ++in-xterm: called once instead of stopping, when all processes are held; who is at the windows
+  /// then lets the job go on. Before the loop runs.
+  void when_held(std::function<void()> open) { open_windows_ = std::move(open); }
   /// Who gets what those have asked for who look into the job, by their tickets. Must outlive the console.
   struct Hearers {
     std::function<void(std::uint64_t ticket, const StackReport& report)> stacks;
@@ -82,7 +83,7 @@ public:
     if (hearers_.debug) hearers_.debug(heard);
   }
   void tool_heard(const proto::ToolHeard& heard) override {
-    if (hearers_.tools) hearers_.tools(heard);
+    if (!daemons_.heard(heard) && hearers_.tools) hearers_.tools(heard);
   }
   /// Of what runs: see Mpir::places_of.
   std::vector<ProcessPlace> places_of(std::span<const wire::ProcessSet::Range> which) const {
@@ -101,7 +102,7 @@ public:
   std::size_t backlog() const override { return output_.backlog() + news_.backlog(); }
 
   /// How long the reader of our output may take at the end: after Ctrl-C, and else (any signal ends us then).
-  static constexpr Duration kLastWords = 2s, kNoHurry = 24h * 365;
+  static constexpr Duration kLastWords = 2s, kNoHurry = UserOutput::kNoHurry;
   /// The end: everything shown has been written, or nobody reads it any more. Host keys too, as far as they
   /// can. `hosts`: those of the job, for the files of processes that said nothing. A file of theirs that
   /// could not be written makes an otherwise good `result` a failure. False: that takes longer than `limit`.
@@ -137,8 +138,9 @@ private:
   io::Signer* signer_ = nullptr;
   TreeFile* tree_file_ = nullptr;
   Hearers hearers_;
-  std::function<void()> open_prompts_;
+  std::function<void()> open_windows_;
   Mpir mpir_;
+  MpirDaemons daemons_;
   StartupRecorder startup_;
   LoginLog logins_;
   Duration cpu_at_start_;

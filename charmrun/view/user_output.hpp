@@ -46,6 +46,8 @@ public:
   /// Hosts' processes have files, though they may say nothing. Without files nothing is done.
   void name_files(std::span<const Host> hosts);
 
+  /// A limit that is none: whoever reads may take his time.
+  static constexpr Duration kNoHurry = 24h * 365;
   /// The end: all that the display has held is to be written. Files are, as far as `limit` allows.
   void finish(std::span<const Host> hosts, Duration limit);
   /// What is to go to stdout and stderr has been written; false: not within `limit`.

@@ -52,11 +52,13 @@ def root_of(job: Job) -> int:
     return inner(next(one for one in job.running("charmrun") if one.pid == job.root.pid))
 
 
-def under_gdb(hosts: Cluster, charmrun: Path, count: int, total: int) -> tuple[Job, str]:
+def under_gdb(
+    hosts: Cluster, charmrun: Path, count: int, total: int, begin: tuple[str, ...] = ("run",)
+) -> tuple[Job, str]:
     """gdb has started charmrun, and stopped where a debugger is to look; and the file for which it waits."""
     go_on = hosts.run(0, ["mktemp", "-u", "/home/shared/go_on.XXXXXX"]).stdout.strip()
     wait = f"shell while [ ! -e {go_on} ]; do sleep 0.05; done"
-    begin = ["break MPIR_Breakpoint", "run", *TABLE, "echo looking\\n", wait, "continue"]
+    begin = ("break MPIR_Breakpoint", *begin, *TABLE, "echo looking\\n", wait, "continue")
     program = ["++verbose", "++nodelist", hosts.nodelist(count), compiled(charmrun, "tests/cluster/stuck.c"), "0"]
     argv = [*GDB, *words(begin), "--args", charmrun, f"+p{total}", *program]
     job = Job(hosts, range(count), list(map(str, argv)))
@@ -127,6 +129,57 @@ def test_debuggers_come_and_go_while_a_job_runs(cluster: Factory, charmrun: Path
     end_well(job)
 
 
+KICKER = """#!/bin/sh
+echo "for $CHARMTREE_PROCESSES: $*"
+[ "$1" = bad ] && exit 3
+while sleep 0.1; do :; done
+"""
+
+
+def daemon(path: Path, *arguments: str) -> list[str]:
+    """A tool writes what it wants to have on each host."""
+
+    def write(symbol: str, words: list[str]) -> str:
+        memory = "".join(f"{word}\\0" for word in words) + "\\0"
+        return f'python gdb.selected_inferior().write_memory(int(gdb.parse_and_eval("(long)&{symbol}")), b"{memory}")'
+
+    return [write("MPIR_executable_path", [str(path)]), write("MPIR_server_arguments", list(arguments))]
+
+
+def test_a_tool_that_starts_a_job_finds_its_daemons_on_each_host(cluster: Factory, charmrun: Path) -> None:
+    """Before any process has begun; they end with the job."""
+    hosts = cluster(3)
+    kicker = hosts.put(0, "/home/shared/kicker", KICKER, mode=0o755)
+    job, go_on = under_gdb(hosts, charmrun, 3, 6, ("starti", *daemon(kicker, "--port", "two words"), "continue"))
+    assert sorted(one.host for one in job.running("kicker")) == [0, 1, 2], job.said()
+    assert len(table(job.out)) == 6 and "begun" not in job.out
+    hosts.run(0, ["touch", go_on], check=True)
+    job.until(lambda: job.out.count("begun") == 6, "the processes")
+    told = [f"{hosts.names[i]}: kicker: for {2 * i}-{2 * i + 1}: --port two words" for i in range(3)]
+    assert all(job.out.count(line) + job.err.count(line) == 1 for line in told), job.said()
+    for one in job.running("stuck"):
+        os.kill(one.pid, signal.SIGUSR1)
+    assert job.wait() == 0, job.said()
+    assert leftovers([job]) == []
+
+
+def test_a_tool_that_comes_later_has_its_daemons_started(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(3)
+    kicker = hosts.put(0, "/home/shared/kicker", KICKER, mode=0o755)
+    job = start(hosts, charmrun, 3, 6, compiled(charmrun, "tests/cluster/stuck.c"))
+    root = root_of(job)
+    for count in (1, 2):
+        attached(hosts, 0, root, *daemon(kicker, "--again"))
+        job.until(lambda: len(job.running("kicker")) == 3 * count, "the daemons")
+    attached(hosts, 0, root, *daemon(kicker, "bad"))
+    bad = f": a tool's daemon, {kicker}, has ended with status 3"
+    job.until(lambda: job.err.count(bad) == 3, "what became of them")
+    attached(hosts, 0, root, *daemon(Path("/no/kicker")))
+    missing = ": a tool's daemon, /no/kicker: spawn: /no/kicker: "
+    job.until(lambda: job.err.count(missing) == 3, "why they are not there")
+    end_well(job)
+
+
 def test_the_table_tells_of_a_process_that_is_started_again(cluster: Factory, charmrun: Path) -> None:
     hosts = cluster(2)
     job = start(hosts, charmrun, 2, 2, "++on-failure", "restart", compiled(charmrun, "tests/cluster/stuck.c"), 9)
@@ -149,8 +202,8 @@ def test_a_stripped_charmrun_is_found_by_debuggers(charmrun: Path, tmp_path: Pat
     told = sorted(line.split()[2] for line in dynamic.splitlines() if "MPIR" in line or "totalview" in line)
     assert told == [
         "MPIR_Breakpoint", "MPIR_acquired_pre_main", "MPIR_being_debugged", "MPIR_debug_state",
-        "MPIR_force_to_main", "MPIR_i_am_starter", "MPIR_partial_attach_ok", "MPIR_proctable",
-        "MPIR_proctable_size", "totalview_jobid",
+        "MPIR_executable_path", "MPIR_force_to_main", "MPIR_i_am_starter", "MPIR_partial_attach_ok", "MPIR_proctable",
+        "MPIR_proctable_size", "MPIR_server_arguments", "totalview_jobid",
     ]  # fmt: skip
     begin = ["break MPIR_Breakpoint", "run", "print *(int*)&MPIR_proctable_size", "continue"]
     argv = [*GDB, *words(begin), "--args", stripped, "++local", "+p2", "echo", "hello"]

@@ -240,14 +240,15 @@ void Simulation::perform(std::uint32_t id, const RunTool& action, Duration& now)
   using What = wire::ToolOrder::What;
   using Said = wire::ToolSaid;
   const wire::ToolOrder& order = action.order;
-  const auto say = [&](Said::What what, std::uint32_t number, const std::string& bytes) {
+  const auto say = [&](Said::What what, const std::string& bytes, Duration at) {
     const std::uint32_t process = order.which.front().first;
-    put(now + random_.between(0ms, kReaction),
-        ToNode{id, ToolSpoke{{order.session, what, number, bytes, {{process, process}}}}});
+    put(at, ToNode{id, ToolSpoke{{order.session, what, 0, bytes, {{process, process}}}}});
   };
-  if (order.what == What::input && !order.bytes.empty()) say(Said::What::output, 0, order.bytes);
+  const Duration later = now + random_.between(0ms, kReaction);
+  if (order.what == What::begin) say(Said::What::started, {}, now);
+  if (order.what == What::input && !order.bytes.empty()) say(Said::What::output, order.bytes, later);
   if (order.what == What::input ? order.bytes.empty() : order.what == What::begin && !order.has_input)
-    say(Said::What::ended, 0, {});
+    say(Said::What::ended, {}, later);
 }
 
 // ---- input and output

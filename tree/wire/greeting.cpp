@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kMagic = "@charmtree-launcher ";
 constexpr std::size_t kMaxGreeting = 100;
 /// Raised whenever a message changes. The version beside it is for people.
-constexpr std::string_view kProtocol = "25";
+constexpr std::string_view kProtocol = "26";
 constexpr std::string_view kVersion = CHARMTREE_VERSION;
 
 std::string own_version() {

@@ -41,6 +41,7 @@ struct ToolSaid {
     output,  // `bytes` of its stdout
     error,   // of its stderr
     taken,   // `number` bytes of its input
+    started,
     ended,   // `number` is what a shell would say that it has exited with
     failed,  // it could not be started, or its launcher is lost: `bytes` say why
   };

@@ -54,7 +54,8 @@ TEST_CASE("there is a tool on each host of the processes, and no other", "[tools
   using Map = std::map<std::uint32_t, std::string>;
   CHECK(heard_by(world, kTicket, Said::What::output) ==
         Map{{3, "all"}, {4, "all one"}, {6, "all"}, {8, "all"}});
-  CHECK(heard_by(world, kTicket, Said::What::ended) == Map{{3, ""}, {4, ""}, {6, ""}, {8, ""}});
+  for (const auto each : {Said::What::started, Said::What::ended})
+    CHECK(heard_by(world, kTicket, each) == Map{{3, ""}, {4, ""}, {6, ""}, {8, ""}});
   CHECK(heard_by(world, kTicket, Said::What::failed).empty());
 }
 
