@@ -239,7 +239,7 @@ Result<void> open_status(StatusListener& listener, const Job& job, Console& cons
   return {};
 }
 
-/// ++debug: a job whose processes nobody can let go on ends.
+/// ++debug, ++in-xterm: a job whose processes nobody can let go on ends.
 void fail_held(const Error& error, const Node& node, io::Runner& runner, Console& console) {
   if (!node.suspended()) return;
   console.say(proto::Tone::error, to_string(error));
@@ -264,6 +264,12 @@ struct Extras {
   std::optional<TreeFile> tree = {};  // ++keep-alive
 };
 
+/// Of processes that are held until there is a window for each.
+Inspectors::HeldFor held_for(const Options& options) {
+  if (options.debug.opens_prompts()) return Inspectors::HeldFor::prompts;
+  return options.debug.in_xterm ? Inspectors::HeldFor::viewers : Inspectors::HeldFor::nobody;
+}
+
 /// A root, from Begin to its last word.
 int run_job(const Options& options, Job& job, Machinery& around, Extras& extras, Instant started) {
   std::optional<MpiexecStart>& mpiexec = extras.mpiexec;
@@ -287,11 +293,8 @@ int run_job(const Options& options, Job& job, Machinery& around, Extras& extras,
     StatusListener listener{around.io, status};
     if (const auto opened = open_status(listener, job, console); !opened)
       return complain(opened.error()), kLauncherFailed;
-    Inspectors inspectors{around.io,
-                          runner,
-                          console,
-                          {[&] { return node.status().processes; }, status},
-                          options.debug.opens_windows()};
+    Inspectors inspectors{
+        around.io, runner, console, {[&] { return node.status().processes; }, status}, held_for(options)};
     inspectors.open(job.plan.job.id);
     PromptWindows windows{around.watch, [&](const Error& error) { fail_held(error, node, runner, console); }};
     if (options.debug.opens_windows())

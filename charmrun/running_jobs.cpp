@@ -180,9 +180,10 @@ int show_prompt(const Options& options) {
 
 /// ++view.
 int view_job(const Options& options) {
-  const auto chosen = choose_job(ask_running_jobs(), options.program);
+  const auto [job, processes] = read_job(options.program);
+  const auto chosen = choose_job(ask_running_jobs(), job);
   if (!chosen) return complain(chosen.error()), kLauncherFailed;
-  const auto end = run_view(id_of(*chosen), options);
+  const auto end = run_view(id_of(*chosen), processes, options);
   if (!end) return complain(end.error()), kLauncherFailed;
   if (end->output_failure == 0 || end->output_failure == EPIPE) return end->status;
   return complain_of_output(end->output_failure), kLauncherFailed;

@@ -29,8 +29,9 @@ constexpr std::array kModes = {
         "show how far one of them is, who is late and what runs where; JOB is its number in ++list, or the "
         "beginning of it, or the pid; not needed if there is only one",
         "json"},
-    ModeRow{"view", Mode::view, "[JOB]",
-            "show here, too, what a job prints and what its charmrun says, from now on and the last of it "
+    ModeRow{"view", Mode::view, "[JOB][:PROCESSES]",
+            "show here, too, what a job, or these processes of it, print, and what its charmrun says, from "
+            "now on and the last of it "
             "before; from another terminal or login, as often as you like (docs/manual/watching.md)",
             kOfView},
     ModeRow{"stack-trees", Mode::stack_trees, "[JOB]",

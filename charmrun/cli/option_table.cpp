@@ -70,13 +70,6 @@ constexpr OptionMember<T> member(T Part::*) {
 template <auto kMember>
 constexpr auto at = member<kMember>(kMember);
 
-/// The row of an option that is known, but does nothing yet.
-constexpr OptionRow without(std::string_view missing, OptionRow row) {
-  row.missing = missing;
-  return row;
-}
-constexpr std::string_view kDebugger = "debuggers";
-
 constexpr std::array kTable = {
     OptionRow{"p", Topic::counts, at<&O::Counts::pes>, "N", "",
               "PEs (worker threads) in all; without ++n and ++ppn, as many processes", 0, kMaxPes},
@@ -348,13 +341,14 @@ constexpr std::array kTable = {
               "what prompts are told first, ++gdb's too; \\n separates commands"},
     OptionRow{"debugger", Topic::debug, at<&O::Debug::debugger>, "COMMAND", "gdb",
               "the gdb of the hosts, or one of its kin; of ++dap the debug adapter, such as lldb-dap"},
-    without(kDebugger, {"in-xterm", Topic::debug, NoMember::flag, "", "off", "run each process in an xterm"}),
+    OptionRow{"in-xterm", Topic::debug, at<&O::Debug::in_xterm>, "", "off",
+              "show what each process prints in a window of its own, too, as ++debug opens them"},
     OptionRow{"xterm", Topic::debug, at<&O::Debug::xterm>, "COMMAND", "xterm", "the xterm"},
     OptionRow{"display", Topic::debug, at<&O::Debug::display>, "NAME", "$DISPLAY", "the display for xterms"},
     OptionRow{"ssh-display", Topic::debug, NoMember::flag, "", "off", "ignored: windows are opened here"},
     OptionRow{"no-xrdb", Topic::debug, NoMember::flag, "", "off", "ignored"},
-    without(kDebugger,
-            {"charmdebug", Topic::debug, NoMember::flag, "", "off", "for charmdebug, which sets it"}),
+    OptionRow{"charmdebug", Topic::debug, NoMember::flag, "", "off",
+              "ignored: today's CharmDebug looks at the program itself, and needs ++server alone"},
 
     OptionRow{"newp", Topic::resize, NoMember::integer, "N", "1", "ignored", 0, kMaxProcesses},
     OptionRow{"oldp", Topic::resize, NoMember::integer, "N", "1", "ignored", 0, kMaxProcesses},

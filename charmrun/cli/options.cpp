@@ -153,9 +153,6 @@ Result<std::vector<std::string>> scan(std::span<const std::string> argv, Options
     if (auto set = set_option(*match->row, value, options); !set) return set.error();
     options.given.push_back(match->row->name);
     remember_typed(*match->row, match->value ? word : fmt::format("{} {}", word, value.text), options);
-    if (!match->row->missing.empty() && value.on)
-      return bad_input(fmt::format("++{} is not ready yet ({})", match->row->name, match->row->missing),
-                       "leave it out");
   }
   return rest;
 }

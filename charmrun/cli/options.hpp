@@ -154,12 +154,14 @@ struct Options {
   struct Debug {
     bool wanted = false;    // ++debug: of each process, from its first instruction
     bool no_pause = false;  // ++debug-no-pause: the same, and they run
+    bool in_xterm = false;  // what each process prints has a window
     std::string commands;   // that a prompt is given first; \n separates them
     std::string debugger;   // on the hosts; empty: gdb
     std::string xterm = "xterm";
     std::string display;  // for it; empty: $DISPLAY
 
-    bool opens_windows() const { return wanted || no_pause; }
+    bool opens_prompts() const { return wanted || no_pause; }
+    bool opens_windows() const { return opens_prompts() || in_xterm; }
   };
 
   /// Which hosts.

@@ -7,6 +7,10 @@ namespace charmtree {
 
 namespace {
 
+/// A window is gone when its command has ended: what was printed last would be, too.
+constexpr const char* kStays =
+    R"("$@"; echo "charmrun: the job has ended with status $?; Enter closes this window"; read line)";
+
 std::vector<std::string> sets(const wire::ProcessSet& processes) {
   if (processes.size() > kMostWindows) return {processes.print()};
   std::vector<std::string> each;
@@ -20,35 +24,39 @@ void append(CommandLine& words, const CommandLine& more) {
   words.insert(words.end(), more.begin(), more.end());
 }
 
-CommandLine prompt_of(const Prompts& prompts, const std::string& set) {
-  CommandLine words{prompts.charmrun, "++gdb", fmt::format("{}:{}", prompts.job, set)};
-  append(words, prompts.options);
+CommandLine command_of(const Windows& windows, const std::string& set) {
+  const bool shows_output = windows.of == Windows::Of::output;
+  CommandLine words;
+  if (shows_output) words = {"sh", "-c", kStays, "sh"};
+  append(words,
+         {windows.charmrun, shows_output ? "++view" : "++gdb", fmt::format("{}:{}", windows.job, set)});
+  append(words, windows.options);
   return words;
 }
 
 }  // namespace
 
-std::vector<CommandLine> xterm_commands(const Prompts& prompts, const std::string& xterm) {
+std::vector<CommandLine> xterm_commands(const Windows& windows, const std::string& xterm) {
   std::vector<CommandLine> all;
-  for (const std::string& set : sets(prompts.processes)) {
+  for (const std::string& set : sets(windows.processes)) {
     CommandLine words{xterm, "-title", fmt::format("process {}", set), "-e"};
-    append(words, prompt_of(prompts, set));
+    append(words, command_of(windows, set));
     all.push_back(std::move(words));
   }
   return all;
 }
 
 /// Each pane is given its room before the next one is made.
-CommandLine tmux_command(const Prompts& prompts, Tmux where) {
+CommandLine tmux_command(const Windows& windows, Tmux where) {
   CommandLine words{"tmux"};
-  if (where == Tmux::window) append(words, {"new-window", "-n", tmux_session(prompts.job)});
-  if (where == Tmux::attached) append(words, {"new-session", "-s", tmux_session(prompts.job)});
+  if (where == Tmux::window) append(words, {"new-window", "-n", tmux_session(windows.job)});
+  if (where == Tmux::attached) append(words, {"new-session", "-s", tmux_session(windows.job)});
   if (where == Tmux::session)
-    append(words, {"new-session", "-d", "-x", "200", "-y", "60", "-s", tmux_session(prompts.job)});
+    append(words, {"new-session", "-d", "-x", "200", "-y", "60", "-s", tmux_session(windows.job)});
   bool is_first = true;
-  for (const std::string& set : sets(prompts.processes)) {
+  for (const std::string& set : sets(windows.processes)) {
     if (!is_first) append(words, {";", "split-window"});
-    append(words, prompt_of(prompts, set));
+    append(words, command_of(windows, set));
     if (!is_first) append(words, {";", "select-layout", "tiled"});
     is_first = false;
   }

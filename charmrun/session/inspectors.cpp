@@ -6,19 +6,26 @@
 
 namespace charmtree {
 
-Inspectors::Inspectors(io::asio::io_context& io, io::Runner& runner, Console& console, Sources sources,
-                       bool held)
+namespace {
+
+std::function<void()> going_on(io::Runner& runner, bool held) {
+  if (!held) return nullptr;
+  return [&runner] { runner.dispatch(proto::UserSignal{SIGCONT}); };
+}
+
+}  // namespace
+
+Inspectors::Inspectors(io::asio::io_context& io, io::Runner& runner, Console& console, const Sources& sources,
+                       HeldFor held_for)
     : console_(console),
-      processes_(std::move(sources.processes)),
       stacks_(io, [&runner](proto::StacksAsked question) { runner.dispatch(question); }),
-      debug_(io, {[this] { return processes_(); },
-                  [&runner](proto::DebugAsked asked) { runner.dispatch(std::move(asked)); },
-                  held ? std::function<void()>{[&runner] { runner.dispatch(proto::UserSignal{SIGCONT}); }}
-                       : nullptr}),
-      tools_(io, {[this] { return processes_(); },
+      debug_(io,
+             {sources.processes, [&runner](proto::DebugAsked asked) { runner.dispatch(std::move(asked)); },
+              going_on(runner, held_for == HeldFor::prompts)}),
+      tools_(io, {sources.processes,
                   [&console](const ToolListener::Which& which) { return console.places_of(which); },
                   [&runner](proto::ToolAsked asked) { runner.dispatch(std::move(asked)); }}),
-      views_(io, std::move(sources.status)) {
+      views_(io, {sources.status, sources.processes, going_on(runner, held_for == HeldFor::viewers)}) {
   console_.set_hearers(
       {[this](std::uint64_t ticket, const StackReport& report) { stacks_.seen(ticket, report); },
        [this](const proto::DebugHeard& heard) { debug_.heard(heard); },

@@ -22,9 +22,12 @@ public:
     std::function<std::uint32_t()> processes;  // how many there are of what runs
     std::function<std::string()> status;       // as ++status has it
   };
-  /// All outlive the object. Processes that are `held` (++debug) go on when debuggers have them all.
-  Inspectors(io::asio::io_context& io, io::Runner& runner, Console& console, Sources sources,
-             bool held = false);
+  /// Who must have all of its processes before a held job goes on, if anybody: prompts of debuggers
+  /// (++debug), or viewers (++in-xterm).
+  enum class HeldFor : std::uint8_t { nobody, prompts, viewers };
+  /// All outlive the object.
+  Inspectors(io::asio::io_context& io, io::Runner& runner, Console& console, const Sources& sources,
+             HeldFor held_for = HeldFor::nobody);
   /// A job can do without; why is said.
   void open(const std::string& job);
   /// The job is over. Runs the loop for a moment.
@@ -32,7 +35,6 @@ public:
 
 private:
   Console& console_;
-  std::function<std::uint32_t()> processes_;
   StackListener stacks_;
   DebugListener debug_;
   ToolListener tools_;

@@ -39,11 +39,20 @@ io::SpawnRequest request_of(const Options::Debug& options, CommandLine words) {
   return request;
 }
 
-Prompts prompts_of(const Options::Debug& options, const std::string& job, const wire::ProcessSet& processes) {
-  Prompts prompts{"/proc/self/exe", job, processes};
+std::string own_file() {
+  const std::string self = "/proc/self/exe";
   std::error_code failed;
-  const auto file = std::filesystem::read_symlink(prompts.charmrun, failed);
-  if (!failed) prompts.charmrun = file.string();
+  const auto file = std::filesystem::read_symlink(self, failed);
+  return failed ? self : file.string();
+}
+
+/// What they are for.
+const char* option_of(const Options::Debug& options) {
+  return options.opens_prompts() ? "++debug" : "++in-xterm";
+}
+
+Windows prompts_of(const Options::Debug& options, const std::string& job, const wire::ProcessSet& processes) {
+  Windows prompts{Windows::Of::prompts, own_file(), job, processes};
   std::string commands = options.no_pause ? "continue &" : "";
   if (!options.commands.empty()) commands += (commands.empty() ? "" : "\\n") + options.commands;
   if (!commands.empty()) prompts.options = {"++debug-commands", commands};
@@ -61,9 +70,9 @@ Result<void> check_windows(const Options& options) {
   const std::string program = by_xterm ? options.debug.xterm : "tmux";
   if (io::file_to_execute(request_of(options.debug, {program}))) return {};
   return Error{Errc::no_program, Phase::options,
-               fmt::format("++debug opens windows by {}, which is not here", program),
+               fmt::format("{} opens windows by {}, which is not here", option_of(options.debug), program),
                by_xterm ? "install it, name another with ++xterm, or unset DISPLAY for tmux"
-                        : "install it, or set DISPLAY for xterm; ++gdb needs neither"};
+                        : "install it, or set DISPLAY for xterm; ++gdb and ++view need neither"};
 }
 
 PromptWindows::~PromptWindows() {
@@ -73,23 +82,26 @@ PromptWindows::~PromptWindows() {
 Result<std::string> PromptWindows::open(const Options& options, const std::string& job,
                                         std::uint32_t processes) {
   const auto all = read_processes({}, processes);
-  const Prompts prompts = prompts_of(options.debug, job, *all);
+  const Windows windows = options.debug.opens_prompts()
+                              ? prompts_of(options.debug, job, *all)
+                              : Windows{Windows::Of::output, own_file(), job, *all, {"++quiet"}};
   const bool by_xterm = !display_of(options.debug).empty();
   const auto commands =
-      by_xterm ? xterm_commands(prompts, options.debug.xterm)
-               : std::vector<CommandLine>{tmux_command(prompts, is_in_tmux() ? Tmux::window : Tmux::session)};
+      by_xterm ? xterm_commands(windows, options.debug.xterm)
+               : std::vector<CommandLine>{tmux_command(windows, is_in_tmux() ? Tmux::window : Tmux::session)};
   for (const CommandLine& words : commands) {
     const auto pid = io::spawn(request_of(options.debug, words));
     if (!pid) return pid.error();
     pids_.push_back(*pid);
-    watch_.add(*pid, [this, program = words.front()](io::ChildStatus status) {
+    watch_.add(*pid, [this, what = fmt::format("{}: {} has failed", option_of(options.debug), words.front())](
+                         io::ChildStatus status) {
       if (status.code != 0 || status.signal != 0)
-        failed_({Errc::spawn_failed, Phase::run, fmt::format("++debug: {} has failed", program),
-                 "does it work by itself here? ++gdb needs no window"});
+        failed_({Errc::spawn_failed, Phase::run, what,
+                 "does it work by itself here? ++gdb and ++view need no window"});
     });
   }
   if (by_xterm || is_in_tmux()) return std::string{};
-  return fmt::format("++debug: tmux attach -t {} shows the prompts", tmux_session(job));
+  return fmt::format("{}: tmux attach -t {} shows the windows", option_of(options.debug), tmux_session(job));
 }
 
 Error become_tmux(const Options& options, const std::string& job, const wire::ProcessSet& processes) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ++debug and ++tmux: opens the windows of charmrun/debug/windows.hpp on this machine.
+// ++debug, ++tmux and ++in-xterm: opens the windows of charmrun/debug/windows.hpp on this machine.
 #pragma once
 
 #include <sys/types.h>
@@ -19,7 +19,7 @@ namespace charmtree {
 /// There is a display with an xterm, or tmux. Errors are what the user must put right.
 Result<void> check_windows(const Options& options);
 
-/// One window for each process of a job, which is gone when its prompt is.
+/// One window for each process of a job.
 class PromptWindows {
 public:
   /// `failed` is called from the loop if what opens one says that it could not. `watch` outlives the object.

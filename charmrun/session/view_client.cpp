@@ -10,6 +10,7 @@
 #include <sstream>
 #include <utility>
 
+#include "charmrun/debug/prompt.hpp"
 #include "charmrun/session/door.hpp"
 #include "charmrun/session/status_text.hpp"
 #include "charmrun/session/view_message.hpp"
@@ -27,12 +28,12 @@ namespace {
 
 /// So much waits to be written here; then the job's charmrun is not listened to for a while.
 constexpr std::size_t kMostUnwritten = 1U << 20;
-constexpr Duration kNoHurry = 24h * 365;
 
 class Viewer {
 public:
-  Viewer(io::asio::io_context& io, const Options& options)
+  Viewer(io::asio::io_context& io, const std::string& processes, const Options& options)
       : io_(io),
+        processes_(processes),
         options_(options),
         output_(io, display_rules(options), false, {STDOUT_FILENO, STDERR_FILENO},
                 {[this] { listen(); }, [](std::uint32_t) {}, [this] { io_.stop(); },
@@ -51,8 +52,8 @@ public:
         io::asio::make_work_guard(io_);  // while the link is paused, a writer may be all there is
     io_.run();
     link_->close(Duration{0});
-    output_.finish({}, kNoHurry);
-    output_.drain(kNoHurry);
+    output_.finish({}, UserOutput::kNoHurry);
+    output_.drain(UserOutput::kNoHurry);
     if (error_) return *error_;
     return ViewEnd{over_ ? over_->status : 0, output_.failure()};
   }
@@ -76,6 +77,13 @@ private:
 
   void on(const Viewed& viewed) {
     if (viewed.greeting != wire::make_greeting()) return fail(other_version());
+    ViewWanted wanted;
+    if (!processes_.empty()) {
+      const auto set = read_processes(processes_, processes_of(viewed.status));
+      if (!set) return fail(set.error());
+      wanted.which = set->ranges();
+    }
+    if (auto frame = encode_view(wanted)) link_->send(std::move(*frame));
     std::istringstream text{status_text(viewed.status)};
     for (std::string line; std::getline(text, line);) say(proto::Tone::info, line);
     say(proto::Tone::info, "the last of its output, and all that comes; Ctrl-C leaves, and the job goes on");
@@ -84,6 +92,7 @@ private:
   void on(const session::ToShow& shown) {
     output_.show({shown.output, shown.host, shown.processes, shown.raw});
   }
+  void on(const ViewWanted&) { fail(other_version()); }
   void on(const session::Over& over) {
     over_ = over;
     say(proto::Tone::info, fmt::format("the job has ended with status {}", over.status));
@@ -97,6 +106,7 @@ private:
   }
 
   io::asio::io_context& io_;
+  const std::string& processes_;
   const Options& options_;
   UserOutput output_;
   std::shared_ptr<io::FdLink> link_;
@@ -107,12 +117,12 @@ private:
 
 }  // namespace
 
-Result<ViewEnd> run_view(const std::string& job, const Options& options) {
+Result<ViewEnd> run_view(const std::string& job, const std::string& processes, const Options& options) {
   ::signal(SIGPIPE, SIG_IGN);
   auto connection = enter_door(kViewDoor, job);
   if (!connection) return connection.error();
   io::asio::io_context io;
-  return Viewer{io, options}.run(std::move(*connection));
+  return Viewer{io, processes, options}.run(std::move(*connection));
 }
 
 }  // namespace charmtree

@@ -14,7 +14,8 @@ struct ViewEnd {
   int output_failure = 0;  // why stdout could not be written, an errno
 };
 
-/// Until the job ends, or nobody reads any more. `job` is its id. Error refused, link_lost, bad_peer.
-Result<ViewEnd> run_view(const std::string& job, const Options& options);
+/// Until the job ends, or nobody reads any more. `job` is its id; of these `processes` ("0-3,7"; empty: all).
+/// Error refused, link_lost, bad_peer, bad_input.
+Result<ViewEnd> run_view(const std::string& job, const std::string& processes, const Options& options);
 
 }  // namespace charmtree

@@ -8,6 +8,7 @@
 
 #include "charmrun/session/door.hpp"
 #include "tree/base/exit_status.hpp"
+#include "tree/base/overloaded.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/unique_fd.hpp"
 #include "tree/wire/greeting.hpp"
@@ -35,9 +36,9 @@ void send(io::FdLink& link, const ViewMessage& message) {
 
 }  // namespace
 
-ViewListener::ViewListener(io::asio::io_context& io, std::function<std::string()> status)
+ViewListener::ViewListener(io::asio::io_context& io, Hooks hooks)
     : io_(io),
-      status_(std::move(status)),
+      hooks_(std::move(hooks)),
       listener_(io, [this](int fd, io::Listener::Peer) { admit(fd); }),
       timer_(io) {}
 
@@ -49,18 +50,50 @@ Result<void> ViewListener::open(const std::string& job) {
   return open_door(listener_, kViewDoor, job);
 }
 
-/// A viewer says nothing: whatever he says is his end.
 void ViewListener::admit(int fd) {
   const auto link = let_in(io_, io::UniqueFd{fd});
   if (!link || viewers_.size() >= kMost) return;
   const Number number = ++last_;
   viewers_[number].link = link;
-  link->start({[this, number](std::string_view) { gone(number); },
+  link->start({[this, number](std::string_view bytes) { hear(number, bytes); },
                [this, number](const io::LinkEnd&) { gone(number); },
                {}});
-  send(*link, Viewed{wire::make_greeting(), status_()});
-  for (const ViewHistory::Piece& piece : history_.pieces())
-    std::visit([&](const auto& each) { send(*link, each); }, piece);
+  send(*link, Viewed{wire::make_greeting(), hooks_.status()});
+}
+
+/// Whatever else he says is his end.
+void ViewListener::hear(Number number, std::string_view bytes) {
+  Viewer& viewer = viewers_.at(number);
+  viewer.decoder.append(bytes);
+  const auto message = next_view(viewer.decoder);
+  if (message && !message->has_value()) return;
+  const Overloaded begins{[&](const ViewWanted& wanted) {
+                            if (viewer.wanted) return false;
+                            begin(viewer, wanted);
+                            return true;
+                          },
+                          [](const auto&) { return false; }};
+  if (!message || !std::visit(begins, **message)) gone(number);
+}
+
+void ViewListener::begin(Viewer& viewer, const ViewWanted& wanted) {
+  wire::ProcessSet& set = viewer.wanted.emplace();
+  for (const auto& range : wanted.which) {
+    if (range.first <= range.last) set.add(range);
+  }
+  const Overloaded send_piece{[&](const session::Said& each) { send(*viewer.link, each); },
+                              [&](const session::ToShow& each) {
+                                if (viewer.wants(each.output.process)) send(*viewer.link, each);
+                              }};
+  for (const ViewHistory::Piece& piece : history_.pieces()) std::visit(send_piece, piece);
+  if (hooks_.all_seen) see(set);
+}
+
+void ViewListener::see(const wire::ProcessSet& wanted) {
+  const std::uint32_t all = hooks_.processes();
+  if (wanted.empty() && all > 0) seen_.add({0, all - 1});
+  for (const auto& range : wanted.ranges()) seen_.add(range);
+  if (seen_.size() >= all) std::exchange(hooks_.all_seen, nullptr)();
 }
 
 void ViewListener::gone(Number number) {
@@ -75,8 +108,9 @@ void ViewListener::show(const proto::Show& action) {
   history_.add(action);
   if (viewers_.empty()) return;
   const std::size_t size = action.output.text.size();
+  const auto wants = [&](const auto& each) { return each.second.wants(action.output.process); };
   const auto can_take = [&](const auto& each) {
-    return each.second.feed.can_take(size, each.second.link->backlog());
+    return wants(each) && each.second.feed.can_take(size, each.second.link->backlog());
   };
   const auto takers = static_cast<std::size_t>(std::count_if(viewers_.begin(), viewers_.end(), can_take));
   const bool passes = takers > 0 && budget_.take(takers * (size + kViewPiece), io::now());
@@ -84,16 +118,18 @@ void ViewListener::show(const proto::Show& action) {
   for (auto& each : viewers_) {
     if (passes && frame && can_take(each))
       each.second.link->send(*frame);
-    else
+    else if (wants(each))
       each.second.feed.miss(size);
   }
-  if (!passes || takers < viewers_.size()) await_readers();
+  const auto misses = [](const auto& each) { return each.second.feed.misses(); };
+  if (std::any_of(viewers_.begin(), viewers_.end(), misses)) await_readers();
 }
 
 void ViewListener::say(proto::Tone tone, const std::string& line) {
   history_.add(said(tone, line));
   for (auto& [number, viewer] : viewers_) {
-    if (viewer.link->backlog() < 2 * ViewFeed::kMostUnread) send(*viewer.link, said(tone, line));
+    if (viewer.wanted && viewer.link->backlog() < 2 * ViewFeed::kMostUnread)
+      send(*viewer.link, said(tone, line));
   }
 }
 

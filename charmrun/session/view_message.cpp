@@ -5,6 +5,7 @@
 
 namespace charmtree::wire {
 CT_MEMBERS(Viewed, s.greeting, s.status)
+CT_MEMBERS(ViewWanted, s.which)
 }  // namespace charmtree::wire
 
 namespace charmtree {

@@ -13,6 +13,7 @@ from running import Factory, built, command, compiled, error_line, run
 from terminal import Terminal
 from test_keep_alive import Kept
 from test_stack_trees import end_well, start
+from vc_faults import wait_until
 from vc_job import Job, leftovers, patience, pause
 from vc_net import tool
 from vcluster import Cluster
@@ -200,11 +201,14 @@ class Panes:
 
     def await_all(self, job: Job, count: int, text: str) -> None:
         job.until(lambda: "tmux attach -t " in job.err, "the word of tmux")
-        panes = [f":0.{number}" for number in range(count)]
-        job.until(lambda: all(text in self.tmux("capture-pane", "-p", "-t", pane) for pane in panes), text)
+        wait_until(lambda: all(text in self.text(number) for number in range(count)), patience(30))
+        assert all(text in self.text(number) for number in range(count)), job.said()
+
+    def text(self, number: int) -> str:
+        return self.tmux("capture-pane", "-p", "-t", f":0.{number}")
 
     def type(self, count: int, line: str) -> None:
-        for number in range(count):
+        for number in reversed(range(count)):  # those behind one that is closed get its number
             self.tmux("send-keys", "-t", f":0.{number}", line, "Enter")
 
 

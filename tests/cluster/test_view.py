@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import re
 import signal
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from mpi_programs import session
 from running import Factory, command, error_line, run
-from vc_job import Job, leftovers
+from test_gdb import Panes
+from vc_faults import wait_until
+from vc_job import Job, leftovers, patience
 from vcluster import Cluster
 
 _SHARED = "/home/shared"
@@ -30,12 +33,14 @@ exit $CHARMTREE_PROCESS
 class Printing:
     """A job on h00 and h01, and those who look at it."""
 
-    def __init__(self, hosts: Cluster, charmrun: Path, *words: Any) -> None:
+    def __init__(
+        self, hosts: Cluster, charmrun: Path, *words: Any, options: Sequence[Any] = (), env: Mapping[str, str] | None = None
+    ) -> None:
         self.hosts, self.charmrun = hosts, charmrun
         hosts.run(0, ["rm", "-f", f"{_SHARED}/go", f"{_SHARED}/go.end"], check=True)
         script = hosts.put(0, f"{_SHARED}/prints", _PRINTS, mode=0o755)
-        options = [charmrun, "+p2", "++nodelist", hosts.nodelist(2), "++no-fold"]
-        self.job = Job(hosts, [0, 1], list(map(str, [*options, script, f"{_SHARED}/go", *words])))
+        options = ["+p2", "++nodelist", hosts.nodelist(2), "++no-fold", *options]
+        self.job = Job(hosts, [0, 1], command(charmrun, *options, script, f"{_SHARED}/go", *words), env=env)
         self.job.until(lambda: self.job.out.count("begun") == 2, "the processes")
 
     def view(self, *words: Any) -> Job:
@@ -97,6 +102,28 @@ def test_a_viewer_that_does_not_read_holds_up_nobody(cluster: Factory, charmrun:
     assert (reading.wait(), stopped.wait()) == (1, 1)
 
 
+def test_each_process_prints_into_a_window_of_its_own(cluster: Factory, charmrun: Path) -> None:
+    """From its first word; and what is in a window stays there for as long as somebody wants to read it."""
+    hosts = cluster(3)
+    panes = Panes(hosts)
+    shown = Printing(hosts, charmrun, options=["++in-xterm"], env=panes.env)
+    panes.await_all(shown.job, 2, "begun")
+    one = Job(hosts, [0], command(charmrun, "++view", ":1"))
+    one.until(lambda: "begun 1" in one.out, "what was printed before")
+    shown.go()
+    panes.await_all(shown.job, 2, "printed")
+    hosts.put(0, f"{_SHARED}/go.end", "")
+    assert shown.job.wait() == 1
+    assert one.wait() == 1 and one.out == "begun 1\nprinted 1\n", one.said()
+    panes.await_all(shown.job, 2, "charmrun: the job has ended with status 1; Enter closes this window")
+    for process in range(2):
+        said = [line for line in panes.text(process).splitlines() if line and "charmrun" not in line]
+        assert said == [f"begun {process}", f"printed {process}", "late"]
+    panes.type(2, "")
+    wait_until(lambda: panes.tmux("ls") == "", patience(20))
+    assert leftovers([shown.job]) == []
+
+
 def test_a_session_shows_what_runs_there(cluster: Factory, charmrun: Path) -> None:
     hosts = cluster(10)
     with session(hosts, charmrun) as number:
@@ -119,6 +146,7 @@ def test_only_its_user_sees_a_job_and_its_loss_is_told(cluster: Factory, charmru
         (["++report", "x"], "++report has no meaning with ++view; leave it out"),
     ):
         assert error_line(run(hosts, charmrun, "++view", *words)) == said
+    assert error_line(run(hosts, charmrun, "++view", ":7")).startswith("7: no list of processes of a job with 2")
     viewer = shown.view()
     shown.job.root.kill()
     assert viewer.wait() == 125, viewer.said()

@@ -7,8 +7,8 @@ namespace charmtree::windows_test {
 
 namespace {
 
-Prompts prompts_of(std::uint32_t last) {
-  Prompts prompts{"/bin/charmrun", "5ea8", {}, {"++debugger", "x"}};
+Windows prompts_of(std::uint32_t last) {
+  Windows prompts{Windows::Of::prompts, "/bin/charmrun", "5ea8", {}, {"++debugger", "x"}};
   prompts.processes.add({0, last});
   return prompts;
 }
@@ -20,6 +20,19 @@ TEST_CASE("an xterm for each process", "[debug]") {
   REQUIRE(all.size() == 2);
   CHECK(all[1] == CommandLine{"myterm", "-title", "process 1", "-e", "/bin/charmrun", "++gdb", "5ea8:1",
                               "++debugger", "x"});
+}
+
+TEST_CASE("what processes print is in windows that stay", "[debug]") {
+  Windows windows{Windows::Of::output, "/bin/charmrun", "5ea8", {}, {"++quiet"}};
+  windows.processes.add({0, 1});
+  const auto all = xterm_commands(windows, "xterm");
+  REQUIRE(all.size() == 2);
+  const CommandLine& words = all[1];
+  CHECK(CommandLine{words.begin(), words.begin() + 6} ==
+        CommandLine{"xterm", "-title", "process 1", "-e", "sh", "-c"});
+  CHECK((words[6].starts_with("\"$@\"; ") && words[6].ends_with("; read line") && words[7] == "sh"));
+  CHECK(CommandLine{words.begin() + 8, words.end()} ==
+        CommandLine{"/bin/charmrun", "++view", "5ea8:1", "++quiet"});
 }
 
 TEST_CASE("panes of tmux", "[debug]") {

@@ -93,8 +93,9 @@ TEST_CASE("the last that was shown is kept, and no more", "[view]") {
 TEST_CASE("what a viewer is told arrives as it was said, and nothing else does", "[view]") {
   const ToShow shown{{3, 2, false, "text\n", wire::Tail::prompt, Instant{5s}}, "h1", 4, true};
   wire::FrameDecoder decoder{wire::kMaxLinkFrame};
-  for (const ViewMessage& message : {ViewMessage{Viewed{"charmrun", "{}"}}, ViewMessage{Said{2, "a line"}},
-                                     ViewMessage{shown}, ViewMessage{session::Over{3, 9, {}}}})
+  for (const ViewMessage& message :
+       {ViewMessage{Viewed{"charmrun", "{}"}}, ViewMessage{Said{2, "a line"}}, ViewMessage{shown},
+        ViewMessage{session::Over{3, 9, {}}}, ViewMessage{ViewWanted{{{3, 3}, {8, 11}}}}})
     decoder.append(*encode_view(message));
   CHECK(std::get<Viewed>(**next_view(decoder)).status == "{}");
   CHECK(std::get<Said>(**next_view(decoder)).line == "a line");
@@ -102,6 +103,7 @@ TEST_CASE("what a viewer is told arrives as it was said, and nothing else does",
   CHECK((third.output.text == "text\n" && third.output.read == Instant{5s} && third.host == "h1" &&
          third.processes == 4 && third.raw));
   CHECK(std::get<session::Over>(**next_view(decoder)).signal == 9);
+  CHECK(std::get<ViewWanted>(**next_view(decoder)).which.back().last == 11);
   CHECK_FALSE(next_view(decoder)->has_value());
   std::string frame = *encode_view(Said{2, "a line"});
   SECTION("a tone that there is not") {
