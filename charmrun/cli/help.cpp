@@ -70,7 +70,6 @@ void append_row(const OptionRow& row, std::string& out) {
   if (row.name.size() == 1) left += fmt::format(", +{}{}", row.name, row.value);
   std::string text{row.help};
   if (!row.default_text.empty()) text += fmt::format(" [{}]", row.default_text);
-  if (!row.missing.empty()) text += " (not ready yet)";
   if (left.size() + 2 > kTextColumn) {
     out += left + '\n';
     left.clear();

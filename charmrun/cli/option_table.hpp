@@ -71,7 +71,6 @@ struct OptionRow {
   std::string_view help;
   std::uint32_t low = 0;  // integers: bounds, both inclusive
   std::uint32_t high = 0;
-  std::string_view missing = {};  // what this version lacks for the option, which is refused; empty: nothing
 
   OptionKind kind() const { return static_cast<OptionKind>(target.index()); }
   /// It has a ++no- form and no value.

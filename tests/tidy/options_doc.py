@@ -6,7 +6,6 @@ import re
 DOC = "docs/OPTIONS.md"
 OPTIONS, KEYS = "charmrun/cli/option_table.cpp", "charmrun/plan/nodelist_line.cpp"
 MODES = "charmrun/cli/mode_table.cpp"
-REFUSED = "not ready"
 
 
 def first_words(cell):
@@ -39,11 +38,9 @@ def has_test(source, name):
 
 
 def known_names(by_path):
-    """What must have a row: name -> whether the option is refused as not ready."""
+    """What must have a row: options, and keys."""
     table, keys = "".join(by_path[path].text for path in (OPTIONS, MODES) if path in by_path), by_path[KEYS].text
-    names = {name: False for name in re.findall(r'(?:OptionRow|ModeRow)\{\s*"([\w-]+)"', table)}
-    names |= {name: True for name in re.findall(r'\bwithout\([^{}]*\{\s*"([\w-]+)"', table)}
-    return names, set(re.findall(r'KeyRow\{\s*"(\w+)"', keys))
+    return set(re.findall(r'(?:OptionRow|ModeRow)\{\s*"([\w-]+)"', table)), set(re.findall(r'KeyRow\{\s*"(\w+)"', keys))
 
 
 def check_row(number, cells, by_path):
@@ -75,9 +72,7 @@ def check_options(sources):
         found.add(name)
         word = re.compile(rf"(?<![A-Za-z-]){name}(?![A-Za-z-])")
         used = any(path in by_path and word.search(by_path[path].text) for path, _ in named_tests(cells[3]))
-        if name in options.keys() | keys and REFUSED not in cells[2] and not used:
+        if name in options | keys and not used:
             yield DOC, number, "options-doc", f"none of its tests uses {name}"
-        if name in options and cells[0].startswith("`++") and (REFUSED in cells[2]) != options[name]:
-            yield DOC, number, "options-doc", f"++{name} is {'' if options[name] else 'no longer '}refused as {REFUSED}"
-    for name in sorted((options.keys() | keys) - found):
+    for name in sorted((options | keys) - found):
         yield DOC, 1, "options-doc", f"no row for {name}"

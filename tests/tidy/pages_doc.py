@@ -43,8 +43,6 @@ def check_words(page, options):
             known = name if name in options else name.removeprefix("no-")
             if known not in options:
                 yield page.path, number, "pages", f"there is no option ++{name}"
-            elif options[known]:
-                yield page.path, number, "pages", f"++{name} is not ready yet: pages promise nothing"
 
 
 def check_blocks(page):
@@ -66,7 +64,7 @@ def check_pages(sources):
     if options_doc.OPTIONS not in by_path or options_doc.KEYS not in by_path:
         return
     options, keys = options_doc.known_names(by_path)
-    options |= dict.fromkeys(keys, False)  # behind a group they have a ++, too
+    options |= keys  # behind a group they have a ++, too
     listed = {target for _, target in targets(by_path[INDEX])} if INDEX in by_path else set()
     for page in (one for one in sources if is_page(one.path)):
         yield from check_words(page, options)

@@ -379,11 +379,11 @@ class ClassSizes(unittest.TestCase):
 
 
 class OptionsDoc(unittest.TestCase):
-    TABLE = SPDX + 'constexpr std::array kTable = {\n    OptionRow{"p", Topic::counts},\n    without(kBinding, {"bind", Topic::counts}),\n};\n'
+    TABLE = SPDX + 'constexpr std::array kTable = {\n    OptionRow{"p", Topic::counts},\n    OptionRow{"bind", Topic::counts},\n};\n'
     KEYS = SPDX + 'constexpr std::array kKeys = {KeyRow{"login", Key::login}};\n'
-    TESTS = SPDX + 'TEST_CASE("p and login "\n          "do it", "[tag]") {}\n'
-    ROWS = ("| `++p N`, `+pN` | PEs | the same | `unit/a_test.cpp: p and login do it` |",
-            "| `++bind UNIT` | | not ready yet | `unit/a_test.cpp` |",
+    TESTS = SPDX + 'TEST_CASE("p, bind and login "\n          "do it", "[tag]") {}\n'
+    ROWS = ("| `++p N`, `+pN` | PEs | the same | `unit/a_test.cpp: p, bind and login do it` |",
+            "| `++bind UNIT` | | binds | `unit/a_test.cpp: p, bind and login do it` |",
             "| `login NAME` | x | y | `cluster/test_b.py: test_c` |")
 
     def found(self, *rows, **others):
@@ -401,12 +401,8 @@ class OptionsDoc(unittest.TestCase):
         self.assertEqual(self.found(self.ROWS[0], self.ROWS[2]), [1])
 
     def test_a_row_whose_test_is_missing_or_of_something_else(self):
-        for test in ("", "yes", "`unit/none.cpp`", "`unit/a_test.cpp: p and login do`", "`cluster/test_b.py: test_d`", "`cluster/test_b.py: test_c`"):
+        for test in ("", "yes", "`unit/none.cpp`", "`unit/a_test.cpp: p, bind and login do`", "`cluster/test_b.py: test_d`", "`cluster/test_b.py: test_c`"):
             self.assertIn(3, self.found(f"| `++p N` | | | {test} |", *self.ROWS[1:]), test)
-
-    def test_a_row_that_is_not_ready_and_should_be_or_the_other_way(self):
-        self.assertEqual(self.found("| `++p N` | | not ready yet | `unit/a_test.cpp` |", *self.ROWS[1:]), [3])
-        self.assertEqual(self.found(self.ROWS[0], "| `++bind UNIT` | | binds | `unit/a_test.cpp: p and login do it` |", self.ROWS[2]), [4])
 
     def test_no_document(self):
         files = {"charmrun/cli/option_table.cpp": self.TABLE, "charmrun/plan/nodelist_line.cpp": self.KEYS}
@@ -428,8 +424,8 @@ class PagesDoc(unittest.TestCase):
         self.assertEqual(self.found("\n[b](b.md)\n"), [("docs/manual/a.md", 2)])
         self.assertEqual(self.found("", **{"tests/x.md": "[a](a.md)\n"}), [("tests/x.md", 1)])
 
-    def test_options_that_are_not_there_or_not_ready(self):
-        self.assertEqual(self.found("++p\n`++q`\n++bind\n++no-q\n"), [("docs/manual/a.md", line) for line in (2, 3, 4)])
+    def test_options_that_are_not_there(self):
+        self.assertEqual(self.found("++p\n`++q`\n++bind\n++no-q\n"), [("docs/manual/a.md", line) for line in (2, 4)])
 
     def test_commands_that_no_test_would_run(self):
         self.assertEqual(self.found("```\n$ a\n```\n    charmrun x\n```console\n$ b\n```\n"), [("docs/manual/a.md", 2), ("docs/manual/a.md", 4)])

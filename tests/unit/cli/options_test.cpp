@@ -426,23 +426,6 @@ TEST_CASE("any option of the server asks for one, and the environment only says 
   CHECK(parsed({"++server-host", "192.0.2.1"})->ccs.host == "192.0.2.1");
 }
 
-TEST_CASE("an option whose feature is missing says so, once its value is good, unless it is off") {
-  int missing = 0;
-  for (const OptionRow& row : option_table()) {
-    if (row.missing.empty()) continue;
-    ++missing;
-    const std::string word = fmt::format("++{}", row.name);
-    INFO(word);
-    Words words = {word, "app"};
-    if (!row.is_flag()) words.insert(words.begin() + 1, row.kind() == OptionKind::binding ? "core" : "1");
-    CHECK(failure(words) ==
-          fmt::format("options: {} is not ready yet ({}); leave it out", word, row.missing));
-    CHECK(has(help_text(), "(not ready yet)"));
-    if (row.is_flag()) CHECK(good({fmt::format("++no-{}", row.name), "app"}).program == "app");
-  }
-  if (missing == 0) CHECK_FALSE(has(help_text(), "(not ready yet)"));
-}
-
 TEST_CASE("the address of this machine comes from ++useip, else the environment") {
   const OptionEnvironment environment{"", "", "", "192.0.2.1", ""};
   CHECK(good({"a"}, environment).address.own == "192.0.2.1");
@@ -494,7 +477,7 @@ TEST_CASE("the replay of one PE is a job of one PE") {
   CHECK(options.arguments == Words{"x", "+replay-detail", "0"});
 }
 
-TEST_CASE("the value of an option that is refused or ignored is checked, and nothing is kept of it") {
+TEST_CASE("the value of an option that is ignored is checked, and nothing is kept of it") {
   CHECK(failure({"++newp", "x", "app"}) ==
         fmt::format("options: ++newp cannot be 'x'; it takes a whole number from 0 to {}",
                     wire::kMaxProcesses));
@@ -505,8 +488,8 @@ TEST_CASE("the value of an option that is refused or ignored is checked, and not
   CHECK(failure({"++debug-commands", "", "app"}) ==
         "options: ++debug-commands cannot be ''; it takes a TEXT that is not empty");
   const Words words{
-      "charmrun", "++newp",        "4",         "++oldp", "2", "++shrinkexpand", "++charmrun_port",
-      "9",        "++ssh-display", "++no-xrdb", "app"};
+      "charmrun", "++newp",        "4",         "++oldp",       "2",  "++shrinkexpand", "++charmrun_port",
+      "9",        "++ssh-display", "++no-xrdb", "++charmdebug", "app"};
   CHECK(parse_options(words, {})->arguments.empty());
 }
 
