@@ -6,16 +6,22 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from running import Factory, answer, charm4py, error_line, run
+import pytest
+from running import Factory, answer, charm4py, command, error_line, run
 from test_charm4py import PROGRAMS
+from test_exec import ADAPTER, editor_of
 from test_losses import rank
-from vc_job import Job, leftovers, patience
+from vc_job import Job, leftovers, patience, pause
 from vcluster import Cluster
 
 AFTER_S, MOST_S = 3.0, 20.0  # of silence: two pings of a job of two processes; on a machine that is too busy to ping
+
+Holder = Callable[[Cluster, Path], "subprocess.Popen[Any]"]
 
 
 def start(hosts: Cluster, charmrun: Path, times: int, *options: Any) -> tuple[Job, str]:
@@ -59,3 +65,35 @@ def test_who_does_not_serve_its_socket_is_killed_if_the_user_says_so(cluster: Fa
     assert leftovers([job]) == []
     refused = error_line(run(hosts, charmrun, "+p2", "++local", "++hang-action", "kill", "sleep", "98765"))
     assert refused == "sleep: only of Charm++ programs it shows that they hang (++hang-action kill); leave it out"
+
+
+def held_by_gdb(hosts: Cluster, charmrun: Path) -> subprocess.Popen[Any]:
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    return hosts.popen(0, command(charmrun, "++gdb", ":1"), **pipes)
+
+
+def held_by_an_editor(hosts: Cluster, charmrun: Path) -> subprocess.Popen[Any]:
+    editor = editor_of(hosts, charmrun, ":1", "++debugger", ADAPTER)
+    editor.attach(stopOnEntry=True)
+    return editor.child
+
+
+@pytest.mark.parametrize("held", [held_by_gdb, held_by_an_editor])
+def test_who_is_held_by_a_debugger_does_not_hang(cluster: Factory, charmrun: Path, held: Holder) -> None:
+    """It would be killed if it did; and when the debugger is gone it runs on."""
+    hosts = cluster(2)
+    job, over = start(hosts, charmrun, 0, "++hang-action", "kill")
+
+    def state() -> str:
+        return next(one.state for one in job.running("python") if rank(one) == 1)
+
+    debugger = held(hosts, charmrun)
+    job.until(lambda: state() == "t", "the debugger")
+    pause(3 * AFTER_S)
+    assert state() == "t" and "socket" not in job.err, job.said()
+    debugger.kill()
+    debugger.communicate()
+    job.until(lambda: state() in "SR", "the end of the debugger")
+    hosts.run(0, ["touch", over], check=True)
+    assert job.wait() == 0, job.said()
+    assert leftovers([job]) == []
