@@ -339,8 +339,7 @@ void Router::lost(const std::vector<wire::ProcessSet::Range>& processes, Instant
 
 void Router::cut_off(const std::vector<wire::ProcessSet::Range>& processes, Instant now, Actions& out,
                      Requests& down) {
-  wire::ProcessSet set;
-  for (const wire::ProcessSet::Range& range : processes) set.add(range);
+  const wire::ProcessSet set{processes};
   if (!set.empty()) give_up(set, "cut off for a moment", out, down);
   serve(now, out, down);
 }

@@ -56,8 +56,7 @@ std::vector<std::string> GdbDriver::command() {
 }
 
 GdbDriver::Which GdbDriver::those_of(const DebugOrder& order) const {
-  wire::ProcessSet set;
-  for (const auto& range : order.which) set.add(range);
+  const wire::ProcessSet set{order.which};
   Which which;
   for (std::size_t i = 0; i < inferiors_.size(); ++i) {
     if (inferiors_[i].state != State::gone && set.contains(inferiors_[i].process)) which.push_back(i);

@@ -49,7 +49,7 @@ void ToolPart::begin(Session& session, const wire::ToolOrder& order, Turn& turn)
   ProcessSet reached;
   for (const auto& [link, which] : seat.launch.subtree().split(order.which)) {
     session.links.insert(link);
-    for (const auto& range : which) reached.add(range);
+    reached.add_all(which);
   }
   if (!seat.is_root()) return;
   std::vector<ProcessSet::Range> unreached;

@@ -53,8 +53,7 @@ void Repairs::take_over(const TreeShape& shape, Turn& turn) {
     repair.hosts.emplace(host.index, host);
   }
   for (const wire::StartedBy& told : shape.started_by) subtree.started(told);
-  for (const wire::ProcessSet::Range& range : shape.lost.ranges())
-    seat.progress.below_lost_launchers.add(range);
+  seat.progress.below_lost_launchers.add_all(shape.lost.ranges());
   const Error before{Errc::link_lost, Phase::run, "its launcher was lost, before another root took over", {}};
   for (const Host& host : *seat.hosts) {
     if (is_lost(host.index, seat)) tell_lost(before, host.index, turn);

@@ -25,7 +25,7 @@ InheritedState Takeover::inherited() const {
   for (const auto& [link, heir] : heirs_) {
     all.epoch = std::max(all.epoch, heir.epoch);
     all.has_table = all.has_table || heir.has_table;
-    for (const wire::ProcessSet::Range& range : heir.lost) all.lost.add(range);
+    all.lost.add_all(heir.lost);
     for (std::size_t kind = 0; kind < heir.releases.size(); ++kind)
       all.releases[kind] = std::max(all.releases[kind], heir.releases[kind]);
   }
@@ -39,8 +39,7 @@ void Takeover::even_out(const InheritedState& inherited, Turn& turn) const {
       if (heir.releases[kind] < inherited.releases[kind])
         turn.hand_down_by(link, wire::Release{static_cast<std::uint8_t>(kind)});
     }
-    wire::ProcessSet known;
-    for (const wire::ProcessSet::Range& range : heir.lost) known.add(range);
+    const wire::ProcessSet known{heir.lost};
     wire::Lost lost{inherited.epoch, {}};
     for (const wire::ProcessSet::Range& range : inherited.lost.ranges()) {
       for (const wire::ProcessSet::Range& fresh : known.missing(range)) lost.processes.push_back(fresh);

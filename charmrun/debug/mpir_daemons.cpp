@@ -73,8 +73,7 @@ void MpirDaemons::hear(std::uint64_t ticket, Daemons& daemons, const wire::ToolS
   if (said.which.empty()) return;
   const auto daemon = daemons.on.find(said.which.front().first);
   if (said.what == What::failed) {
-    wire::ProcessSet which;
-    for (const auto& range : said.which) which.add(range);
+    const wire::ProcessSet which{said.which};
     for (auto& [process, each] : daemons.on) {
       if (!which.contains(process)) continue;
       daemons.awaited.erase(process);

@@ -48,8 +48,7 @@ ProcessSet subtract(const ProcessSet& set, const ProcessSet& gone) {
 }
 
 std::string names(const DebugAnswer& answer) {
-  ProcessSet set;
-  for (const auto& range : answer.which) set.add(range);
+  const ProcessSet set{answer.which};
   const std::uint64_t more = answer.processes - set.size();
   return more == 0 ? set.print() : fmt::format("{} and {} more", set.print(), more);
 }
@@ -153,7 +152,7 @@ std::string Prompt::heard(const wire::DebugUp& up) {
   for (const DebugAnswer& answer : up.said.answers) {
     answered_ += answer.processes;
     if (answer.kind != DebugAnswer::Kind::gone) continue;
-    for (const auto& range : answer.which) gone.add(range);
+    gone.add_all(answer.which);
   }
   held_ = subtract(held_, gone);
   focus_ = subtract(focus_, gone);

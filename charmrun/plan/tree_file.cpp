@@ -71,7 +71,7 @@ Result<void> read_lists(std::string_view text, KeptTree& tree) {
         return true;
       },
       [&](const wire::Lost& lost) {
-        for (const wire::ProcessSet::Range& range : lost.processes) tree.plan.takes_over->lost.add(range);
+        tree.plan.takes_over->lost.add_all(lost.processes);
         return true;
       },
       [](const auto&) { return false; },

@@ -24,8 +24,7 @@ std::string as_json(const StackReport& report) {
     const wire::StackGroup& group = report.stacks.groups[i];
     nlohmann::json frames = nlohmann::json::array();
     for (const std::uint32_t frame : group.frames) frames.push_back(visible(report.stacks.names[frame]));
-    wire::ProcessSet which;
-    for (const auto& range : group.which) which.add(range);
+    const wire::ProcessSet which{group.which};
     seen += group.processes;
     nlohmann::json one{{"processes", group.processes},
                        {"which", all_of(which, group.processes)},

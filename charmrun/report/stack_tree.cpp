@@ -13,7 +13,7 @@ namespace {
 
 void count(StackNode& node, const wire::StackGroup& group) {
   node.processes += group.processes;
-  for (const auto& range : group.which) node.which.add(range);
+  node.which.add_all(group.which);
 }
 
 StackNode& child_of(StackNode& node, const std::string& name) {
@@ -123,7 +123,7 @@ public:
     for (const wire::StackGroup* group : last->ends) {
       StackNode here;
       here.processes = group->processes;
-      for (const auto& range : group->which) here.which.add(range);
+      here.which.add_all(group->which);
       put(level + 1, here, "(here)" + ending(*group));
     }
     for (const StackNode& child : last->children) add(child, level + 1);

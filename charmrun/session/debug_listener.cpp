@@ -32,7 +32,7 @@ bool DebugListener::hear(std::uint64_t ticket, DebugMessage& message) {
 }
 
 void DebugListener::has_begun(const wire::DebugOrder& order) {
-  for (const auto& range : order.which) held_.add(range);
+  held_.add_all(order.which);
   if (held_.size() >= hooks_.processes()) std::exchange(hooks_.all_held, nullptr)();
 }
 

@@ -158,8 +158,7 @@ private:
 
   /// Of one host, or of all to which a link is lost.
   void failed(const Said& said) {
-    wire::ProcessSet which;
-    for (const auto& range : said.which) which.add(range);
+    const wire::ProcessSet which{said.which};
     std::vector<std::uint32_t> firsts;
     for (const auto& [process, tool] : tools_) {
       if (which.contains(process)) firsts.push_back(process);

@@ -92,7 +92,7 @@ void ViewListener::begin(Viewer& viewer, const ViewWanted& wanted) {
 void ViewListener::see(const wire::ProcessSet& wanted) {
   const std::uint32_t all = hooks_.processes();
   if (wanted.empty() && all > 0) seen_.add({0, all - 1});
-  for (const auto& range : wanted.ranges()) seen_.add(range);
+  seen_.add_all(wanted.ranges());
   if (seen_.size() >= all) std::exchange(hooks_.all_seen, nullptr)();
 }
 

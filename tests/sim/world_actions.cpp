@@ -110,7 +110,7 @@ void World::watch(std::uint32_t, const ToolHeard& action, Duration) {
     which = tool->second;
   }
   if (action.said.what != What::ended && action.said.what != What::failed) return;
-  for (const auto& range : which) told->second.add(range);
+  told->second.add_all(which);
 }
 
 /// Each id is that of the process or of one that had its number before, and when all are known, none of them

@@ -41,7 +41,7 @@ void GatherPart::up(Child& child, wire::Facts facts, Turn& turn) {
 
 void GatherPart::add(const wire::LinkLost& lost, Turn& turn) {
   hurry(turn);
-  for (const wire::ProcessSet::Range& range : lost.processes) progress_.below_lost_launchers.add(range);
+  progress_.below_lost_launchers.add_all(lost.processes);
 }
 
 void GatherPart::remember(const wire::Message& message, Turn& turn) {

@@ -70,8 +70,7 @@ void GoingOn::lose(const wire::LinkLost& link) {
   const Losses::Ranges lost = losses_.lost(link.processes);
   const std::string& host = of_.hosts[link.host].name;
   const std::string how = to_string(link.error);
-  wire::ProcessSet processes;
-  for (const wire::ProcessSet::Range& range : lost) processes.add(range);
+  const wire::ProcessSet processes{lost};
   std::string line = fmt::format("{}: {}; ", host, how);
   if (processes.empty()) {
     line += link.processes.empty() ? "no process was there" : "its processes had ended";

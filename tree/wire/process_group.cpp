@@ -7,7 +7,7 @@ namespace charmtree::wire {
 
 void ProcessGroup::add(std::uint32_t more, const std::vector<ProcessSet::Range>& which) {
   processes_ += more;
-  for (const auto& range : which) which_.add(range);
+  which_.add_all(which);
   if (which_.ranges().size() <= kMostGroupRanges) return;
   ProcessSet lowest;
   for (std::size_t i = 0; i < kMostGroupRanges; ++i) lowest.add(which_.ranges()[i]);

@@ -17,10 +17,15 @@ public:
     std::uint32_t first, last;  // both are in
     friend auto operator<=>(const Range&, const Range&) = default;
   };
+  ProcessSet() = default;
+  explicit ProcessSet(const std::vector<Range>& ranges) { add_all(ranges); }
 
   void add(std::uint32_t process) { add({process, process}); }
   /// Those of them that are in already stay in.
   void add(Range range);
+  void add_all(const std::vector<Range>& ranges) {
+    for (const Range& range : ranges) add(range);
+  }
   bool contains(std::uint32_t process) const;
   /// The parts of the range that are not in.
   std::vector<Range> missing(Range range) const;

@@ -20,8 +20,7 @@ std::vector<std::string> read(AnswerSet& set) {
   std::vector<std::string> lines;
   for (const wire::DebugAnswer& answer : set.take().answers) {
     REQUIRE(is_sound(answer));
-    wire::ProcessSet which;
-    for (const auto& range : answer.which) which.add(range);
+    const wire::ProcessSet which{answer.which};
     lines.push_back(which.print() + " " + shown(answer));
   }
   return lines;

@@ -57,8 +57,7 @@ public:
   Lines said() {
     Lines lines;
     for (const wire::DebugAnswer& answer : out_.said.take().answers) {
-      wire::ProcessSet which;
-      for (const auto& range : answer.which) which.add(range);
+      const wire::ProcessSet which{answer.which};
       const char* kind = answer.kind == Kind::said ? "" : answer.kind == Kind::stopped ? " stopped" : " gone";
       lines.push_back(which.print() + kind + ": " + shown(answer));
     }

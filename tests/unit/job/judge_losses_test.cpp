@@ -300,7 +300,7 @@ InheritedState inherited(bool has_table, std::uint32_t epoch = 0,
   inherited.epoch = epoch;
   inherited.has_table = has_table;
   inherited.releases = {3, 0, 0};
-  for (const wire::ProcessSet::Range& range : lost) inherited.lost.add(range);
+  inherited.lost.add_all(lost);
   return inherited;
 }
 

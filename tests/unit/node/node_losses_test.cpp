@@ -41,7 +41,7 @@ std::string told(const SmallWorld& world) {
   for (const Sent& each : world.sent) {
     const auto* lost = std::get_if<wire::Lost>(&each.message);
     if (lost == nullptr) continue;
-    for (const wire::ProcessSet::Range& range : lost->processes) all.add(range);
+    all.add_all(lost->processes);
   }
   return all.print();
 }

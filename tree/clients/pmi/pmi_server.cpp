@@ -577,7 +577,7 @@ void PmiServer::finish(const PmiBarriers::Step& step, PmiWorld& world, ClientOut
 }
 
 void PmiServer::lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) {
-  for (const wire::ProcessSet::Range& range : processes) lost_.add(range);
+  lost_.add_all(processes);
   for (PmiWorld& world : worlds_) settle(world, out);
 }
 

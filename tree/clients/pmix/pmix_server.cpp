@@ -350,7 +350,7 @@ std::string PmixServer::on(pmix::Given& message, ClientOutputs& out) {
 }
 
 void PmixServer::lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) {
-  for (const wire::ProcessSet::Range& range : processes) lost_.add(range);
+  lost_.add_all(processes);
   tell(pmix::Lost{processes}, out);
   for (const Asker& asker : inquiries_.take_about(lost_)) tell(asker, "it is lost", {}, out);
 }

@@ -35,8 +35,7 @@ public:
 
   void begin(const wire::DebugOrder& order, const std::map<std::uint32_t, pid_t>& present) {
     session_ = order.session;
-    wire::ProcessSet wanted;
-    for (const auto& range : order.which) wanted.add(range);
+    const wire::ProcessSet wanted{order.which};
     std::vector<proto::GdbDriver::Subject> subjects;
     for (const auto& [process, pid] : present) {
       if (wanted.contains(process)) subjects.push_back({process, worker_of(pid)});

@@ -24,12 +24,6 @@ std::uint32_t status_of(const ChildStatus& end) {
   return static_cast<std::uint32_t>(end.signal != 0 ? kBySignal + end.signal : end.code);
 }
 
-std::string numbers_of(const wire::ToolOrder& begin) {
-  wire::ProcessSet set;
-  for (const auto& range : begin.which) set.add(range);
-  return set.print();
-}
-
 }  // namespace
 
 Tool::Tool(asio::io_context& io, ChildWatch& watch, Say say, const wire::ToolOrder& begin,
@@ -63,8 +57,9 @@ void Tool::start(const wire::ToolOrder& begin, const std::vector<pid_t>& pids, c
   request.directory = directory;
   std::vector<pid_t> workers;
   for (const pid_t pid : pids) workers.push_back(worker_of(pid));
-  proto::overlay(request.environment, {fmt::format("{}={}", kPids, fmt::join(workers, " ")),
-                                       fmt::format("{}={}", kProcesses, numbers_of(begin))});
+  proto::overlay(request.environment,
+                 {fmt::format("{}={}", kPids, fmt::join(workers, " ")),
+                  fmt::format("{}={}", kProcesses, wire::ProcessSet{begin.which}.print())});
   const auto started = process_here_->start(std::move(request), begin.has_input);
   started ? say(What::started, {}) : say(What::failed, to_string(started.error()));
 }
