@@ -35,20 +35,27 @@ namespace charmtree {
 
 namespace {
 
+/// What the job says that `wanted` names. Errors: those of choose_job.
+Result<std::string> find_job(const std::string& wanted) {
+  const RunningJobs running = find_running_jobs();
+  return choose_job(running.answers, wanted, running.silent);
+}
+
 /// ++list, ++status.
 int show_running(const Options& options) {
   ::signal(SIGPIPE, SIG_IGN);
   const auto place = open_events(options);
   if (!place) return complain(place.error()), kLauncherFailed;
-  const std::vector<std::string> answers = ask_running_jobs();
+  const RunningJobs running = find_running_jobs();
+  const std::vector<std::string>& answers = running.answers;
   if (options.mode == Mode::list) {
-    const std::vector<RootlessJob> rootless = rootless_jobs(answers);
+    const std::vector<RootlessJob> rootless = rootless_jobs(running);
     const std::int64_t now = io::wall_ms();
     const std::string here = io::own_host_name();
     return tell(*place, list_text(answers) + rootless_text(rootless, now, here),
                 list_json(answers, rootless, now, here), 0);
   }
-  const auto chosen = choose_job(answers, options.program);
+  const auto chosen = choose_job(answers, options.program, running.silent);
   if (!chosen) return complain(chosen.error()), kLauncherFailed;
   return tell(*place, status_text(*chosen), *chosen, 0);
 }
@@ -90,8 +97,7 @@ Error nobody_for(const Options& options, const Error& error) {
 
 /// ++kill, ++detach.
 int run_order(const Options& options) {
-  const std::vector<std::string> answers = ask_running_jobs();
-  const auto chosen = choose_job(answers, options.program);
+  const auto chosen = find_job(options.program);
   if (!chosen) return complain(nobody_for(options, chosen.error())), kLauncherFailed;
   const bool kill = options.mode == Mode::kill;
   const std::string id = id_of(*chosen);
@@ -122,7 +128,7 @@ int show_stack_trees(const Options& options) {
   if (!format) return complain(format.error()), kLauncherFailed;
   const auto place = open_events(options);
   if (!place) return complain(place.error()), kLauncherFailed;
-  const auto chosen = choose_job(ask_running_jobs(), options.program);
+  const auto chosen = find_job(options.program);
   if (!chosen) return complain(chosen.error()), kLauncherFailed;
   const auto answer = ask_stacks(id_of(*chosen), options.view.all_frames);
   if (!answer) return complain(answer.error()), kLauncherFailed;
@@ -150,7 +156,7 @@ JobWords read_job(const std::string& words, bool alone_is_processes = false) {
 /// ++exec, ++dap.
 int run_beside(const Options& options) {
   const auto [job, processes] = read_job(options.program);
-  const auto chosen = choose_job(ask_running_jobs(), job);
+  const auto chosen = find_job(job);
   if (!chosen) return complain(chosen.error()), kLauncherFailed;
   const std::string id = id_of(*chosen);
   if (options.mode == Mode::dap && processes.empty() && processes_of(*chosen) != 1) {
@@ -166,7 +172,7 @@ int run_beside(const Options& options) {
 /// ++gdb, ++tmux.
 int show_prompt(const Options& options) {
   const auto [job, processes] = read_job(options.program, options.mode == Mode::tmux);
-  const auto chosen = choose_job(ask_running_jobs(), job);
+  const auto chosen = find_job(job);
   if (!chosen) return complain(chosen.error()), kLauncherFailed;
   if (options.mode == Mode::tmux) {
     const auto set = read_processes(processes, processes_of(*chosen));
@@ -181,7 +187,7 @@ int show_prompt(const Options& options) {
 /// ++view.
 int view_job(const Options& options) {
   const auto [job, processes] = read_job(options.program);
-  const auto chosen = choose_job(ask_running_jobs(), job);
+  const auto chosen = find_job(job);
   if (!chosen) return complain(chosen.error()), kLauncherFailed;
   const auto end = run_view(id_of(*chosen), processes, options);
   if (!end) return complain(end.error()), kLauncherFailed;

@@ -4,6 +4,8 @@
 // debugger that has started charmrun gets processes that have not yet begun (wire::SpawnRules::held).
 #pragma once
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -30,9 +32,8 @@ struct ProcessPlace {
 /// There is one, since there is one table.
 class Mpir {
 public:
-  /// As in the description of the job: `id`, and whether its processes are `held` until a debugger has seen
-  /// them (MpirDaemons::show).
-  Mpir(std::string id, bool held);
+  /// The processes are `held` until a debugger has seen them (MpirDaemons::show).
+  explicit Mpir(bool held);
   Mpir(const Mpir&) = delete;
   Mpir& operator=(const Mpir&) = delete;
   ~Mpir();
@@ -54,7 +55,7 @@ private:
   const char* keep(const std::string& text) { return texts_.insert(text).first->c_str(); }
   const char* file(const std::string& program);
 
-  std::string id_;
+  std::string id_ = std::to_string(::getpid());  // of the job: by a number, as tools read it
   bool held_;
   std::set<std::string> texts_;               // of the table
   std::vector<std::uint32_t> hosts_;          // of processes

@@ -24,7 +24,7 @@ void append(CommandLine& words, const CommandLine& more) {
   words.insert(words.end(), more.begin(), more.end());
 }
 
-CommandLine command_of(const Windows& windows, const std::string& set) {
+CommandLine command_line_of(const Windows& windows, const std::string& set) {
   const bool shows_output = windows.of == Windows::Of::output;
   CommandLine words;
   if (shows_output) words = {"sh", "-c", kStays, "sh"};
@@ -40,7 +40,7 @@ std::vector<CommandLine> xterm_commands(const Windows& windows, const std::strin
   std::vector<CommandLine> all;
   for (const std::string& set : sets(windows.processes)) {
     CommandLine words{xterm, "-title", fmt::format("process {}", set), "-e"};
-    append(words, command_of(windows, set));
+    append(words, command_line_of(windows, set));
     all.push_back(std::move(words));
   }
   return all;
@@ -56,7 +56,7 @@ CommandLine tmux_command(const Windows& windows, Tmux where) {
   bool is_first = true;
   for (const std::string& set : sets(windows.processes)) {
     if (!is_first) append(words, {";", "split-window"});
-    append(words, command_of(windows, set));
+    append(words, command_line_of(windows, set));
     if (!is_first) append(words, {";", "select-layout", "tiled"});
     is_first = false;
   }

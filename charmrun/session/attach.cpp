@@ -83,7 +83,8 @@ Result<Attachment> attach(const Options& options, const std::string& self) {
   return made;
 }
 
-std::vector<RootlessJob> rootless_jobs(const std::vector<std::string>& answers) {
+std::vector<RootlessJob> rootless_jobs(const RunningJobs& running) {
+  const std::vector<std::string>& answers = running.answers;
   std::vector<RootlessJob> jobs;
   const std::string folder = tree_folder();
   for (const std::string& id : kept_trees(folder)) {
@@ -98,6 +99,11 @@ std::vector<RootlessJob> rootless_jobs(const std::vector<std::string>& answers) 
       remove_tree(folder, id);
     else
       jobs.push_back(job);
+  }
+  for (const std::string& id : running.silent) {
+    const auto is_there = [&](const RootlessJob& job) { return job.id == id; };
+    if (std::none_of(jobs.begin(), jobs.end(), is_there))
+      jobs.push_back({id, io::own_host_name(), {}, io::wall_ms(), true});
   }
   return jobs;
 }

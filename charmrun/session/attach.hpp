@@ -9,6 +9,7 @@
 #include "charmrun/cli/options.hpp"
 #include "charmrun/plan/job.hpp"
 #include "charmrun/plan/tree_file.hpp"
+#include "charmrun/session/status_listener.hpp"
 #include "charmrun/session/status_text.hpp"
 #include "tree/base/result.hpp"
 
@@ -30,6 +31,6 @@ Result<Attachment> attach(const Options& options, const std::string& self);
 
 /// Those of the jobs that are kept alive whose root is none of `answers` (++list). Files of those that are
 /// forgotten are removed.
-std::vector<RootlessJob> rootless_jobs(const std::vector<std::string>& answers);
+std::vector<RootlessJob> rootless_jobs(const RunningJobs& running);
 
 }  // namespace charmtree

@@ -88,6 +88,7 @@ void StatusListener::admit(int fd) {
 namespace {
 
 struct Question {
+  std::string job;
   io::UniqueFd fd;  // until its end
   std::string answer;
 };
@@ -125,17 +126,19 @@ void hear_all(std::vector<Question>& questions, Instant end) {
 
 }  // namespace
 
-std::vector<std::string> ask_running_jobs() {
+RunningJobs find_running_jobs() {
   std::vector<Question> questions;
-  for (const std::string& name : io::local_names(own_names())) {
-    if (auto fd = io::connect_to_own(name)) questions.push_back({std::move(fd), {}});
+  const std::string names = own_names();
+  for (const std::string& name : io::local_names(names)) {
+    if (auto fd = io::connect_to_own(name))
+      questions.push_back({name.substr(names.size()), std::move(fd), {}});
   }
   hear_all(questions, io::now() + kAnswerWithin);
-  std::vector<std::string> answers;
-  for (Question& question : questions) {
-    if (!question.answer.empty()) answers.push_back(std::move(question.answer));
-  }
-  return answers;
+  RunningJobs jobs;
+  for (Question& question : questions)
+    question.answer.empty() ? jobs.silent.push_back(std::move(question.job))
+                            : jobs.answers.push_back(std::move(question.answer));
+  return jobs;
 }
 
 }  // namespace charmtree

@@ -40,8 +40,16 @@ private:
   std::set<std::shared_ptr<Answer>> asking_;
 };
 
-/// What the jobs of this user on this machine (in this network namespace) say. All are asked at once. Blocks,
-/// 2 s at most: who has not answered by then is left out.
-std::vector<std::string> ask_running_jobs();
+/// The jobs of this user on this machine (in this network namespace).
+struct RunningJobs {
+  std::vector<std::string> answers;  // what they say
+  std::vector<std::string> silent;   // ids of those that say nothing
+};
+/// All are asked at once. Blocks, 2 s at most.
+RunningJobs find_running_jobs();
+/// What they say.
+inline std::vector<std::string> ask_running_jobs() {
+  return find_running_jobs().answers;
+}
 
 }  // namespace charmtree

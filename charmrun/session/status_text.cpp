@@ -215,12 +215,19 @@ Result<std::string> choose_session(const std::vector<std::string>& answers, cons
   return ambiguous(fitting.size(), "sessions", wanted, "there is: " + all);
 }
 
-Result<std::string> choose_job(const std::vector<std::string>& answers, const std::string& wanted) {
+Result<std::string> choose_job(const std::vector<std::string>& answers, const std::string& wanted,
+                               const std::vector<std::string>& silent) {
   std::vector<std::string> fitting;
   for (const std::string& answer : answers) {
     if (is_called(read(answer), wanted)) fitting.push_back(answer);
   }
   if (fitting.size() == 1) return fitting.front();
+  if (fitting.empty() && !silent.empty())
+    return bad_input(
+        fmt::format("no job that answers is {}; {} {} not",
+                    wanted.empty() ? "running here" : fmt::format("called '{}'", quotable(wanted)),
+                    fmt::join(silent, ", "), silent.size() == 1 ? "does" : "do"),
+        "is its charmrun suspended, or held by a debugger?");
   if (wanted.empty()) {
     return answers.empty()
                ? bad_input("no job of yours is running on this machine", "jobs are seen where charmrun runs")

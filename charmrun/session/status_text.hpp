@@ -27,7 +27,7 @@ std::string status_json(const wire::JobSpec& job, int pid, const std::vector<Hos
                         const proto::JobStatus& status, Duration elapsed,
                         const std::optional<SessionStatus>& session = {});
 
-/// A job of ++keep-alive whose charmrun does not answer here.
+/// A job whose charmrun does not answer here: it is of ++keep-alive, or held.
 struct RootlessJob {
   std::string id, machine;   // where its charmrun ran
   Duration keep_alive{0};    // so long it waits for another one
@@ -81,7 +81,8 @@ std::size_t count_sessions(const std::vector<std::string>& answers, const std::s
 std::set<std::uint64_t> pids_of(const std::vector<std::string>& answers);
 
 /// The one of `answers` that `wanted` names: by its id or the beginning of it, or by its launcher's pid;
-/// empty: the only one. Errors: bad_input (none, or several).
-Result<std::string> choose_job(const std::vector<std::string>& answers, const std::string& wanted);
+/// empty: the only one. Errors: bad_input (none, or several). Those that are `silent` may be meant.
+Result<std::string> choose_job(const std::vector<std::string>& answers, const std::string& wanted,
+                               const std::vector<std::string>& silent = {});
 
 }  // namespace charmtree

@@ -62,7 +62,7 @@ Console::Console(io::asio::io_context& io, const Options& options, const Job& jo
     : options_(options),
       job_(job),
       started_(started),
-      mpir_(job.plan.job.id, job.plan.job.spawn.held),
+      mpir_(job.plan.job.spawn.held),
       daemons_(io, mpir_,
                {[this](proto::ToolAsked asked) { tell(std::move(asked)); },
                 [this](const std::string& line) { say(Tone::info, line); }}),

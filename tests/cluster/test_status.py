@@ -8,8 +8,8 @@ import signal
 from pathlib import Path
 
 import pytest
-from running import Factory, answer, error_line, gated, run
-from vc_job import Job, leftovers
+from running import Factory, answer, command, error_line, gated, run
+from vc_job import Job, leftovers, patience
 
 
 def test_running_jobs_are_listed_asked_and_ended(cluster: Factory, charmrun: Path) -> None:
@@ -90,3 +90,20 @@ def test_only_its_user_is_answered_and_a_killed_launcher_leaves_nothing(
     job.wait()
     assert run(hosts, charmrun, "++list").stdout == "no job of yours is running on this machine\n"
     assert not leftovers([job])
+
+
+def test_a_job_whose_charmrun_is_stopped_is_there(cluster: Factory, charmrun: Path) -> None:
+    """As under a debugger, which tools then ask about."""
+    hosts = cluster(3)
+    job = Job(hosts, range(2), command(charmrun, "+p2", "++nodelist", hosts.nodelist(2), "sleep", "98765"))
+    job.until(lambda: len(job.running("sleep")) == 2, "the processes")
+    (number,) = (line.split()[0] for line in answer(hosts, charmrun, "++list").splitlines()[1:])
+    job.signal(signal.SIGSTOP)
+    for words in (["++status", number], ["++exec", f"{job.root.pid}:", "true"], ["++kill", number]):
+        done = error_line(run(hosts, charmrun, *words, timeout=patience(30)))
+        assert done.endswith(f"; {number} does not; is its charmrun suspended, or held by a debugger?"), done
+    listed = answer(hosts, charmrun, "++list")
+    assert f"job {number} has a charmrun here that does not answer: is it suspended?\n" in listed
+    job.signal(signal.SIGCONT)
+    assert answer(hosts, charmrun, "++kill", number) == ""
+    assert job.wait() == -signal.SIGTERM and not leftovers([job])

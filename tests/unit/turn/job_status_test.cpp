@@ -76,6 +76,10 @@ TEST_CASE("jobs are listed, chosen by number or pid, and shown", "[job_status]")
   CHECK(choose_job(answers, "x").error().what == "no running jobs of yours are called 'x'");
   CHECK(choose_job({answers[1]}, "4711").value() == answers[1]);
   CHECK(choose_job({}, "").error().what == "no job of yours is running on this machine");
+  CHECK(choose_job({}, "", {"5ea8"}).error().what == "no job that answers is running here; 5ea8 does not");
+  CHECK(choose_job(answers, "4712", {"5ea8", "77"}).error().what ==
+        "no job that answers is called '4712'; 5ea8, 77 do not");
+  CHECK(choose_job(answers, "ab", {"5ea8"}).error().what == "2 running jobs of yours are called 'ab'");
   CHECK(choose_job({answers[0]}, "").value() == answers[0]);
   const std::string shown = status_text(answers[0]);
   CHECK(shown.find("job ab01: ./app -n 3\\n\n") == 0);
