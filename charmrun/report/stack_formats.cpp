@@ -41,31 +41,41 @@ std::string as_json(const StackReport& report) {
   return all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-/// One colour for each set of processes, so that equal sets are seen to be equal.
+/// One colour for each set of processes, so that equal sets are seen to be equal, and others are not alike.
 std::string colour_of(const StackNode& node) {
-  std::uint32_t hash = 2166136261U;
-  for (const char c : node.which.print()) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  std::uint32_t hash = 2166136261U;  // FNV-1a, mixed at its end as that of MurmurHash3
+  for (const char c : fmt::format("{}:{}", node.processes, node.which.print()))
+    hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  hash = (hash ^ hash >> 16U) * 0x85EBCA6BU;
+  hash = (hash ^ hash >> 13U) * 0xC2B2AE35U;
+  hash ^= hash >> 16U;
   constexpr std::uint32_t kLight = 0x70, kRange = 0x90;
   return fmt::format("#{:02X}{:02X}{:02X}", kLight + (hash & 0xFF) % kRange,
                      kLight + (hash >> 8 & 0xFF) % kRange, kLight + (hash >> 16 & 0xFF) % kRange);
 }
 
-/// A name within a label of dot's records.
-std::string dot_text(const std::string& name) {
-  std::string text = visible(name);
-  std::replace_if(
-      text.begin(), text.end(),
-      [](char c) { return std::string_view{"<>{}|\"\\"}.find(c) != std::string_view::npos; }, '_');
+/// A name with these characters escaped. STATview escapes brackets by itself, and braces twice, which nobody
+/// understands then.
+std::string dot_text(const std::string& name, std::string_view escaped) {
+  std::string text;
+  for (char c : visible(name)) {
+    if (c == '"' || c == '\\') c = '_';
+    if (c == '{') c = '(';
+    if (c == '}') c = ')';
+    if (escaped.find(c) != std::string_view::npos) text += '\\';
+    text += c;
+  }
   return text;
 }
 
-/// The attributes that STATview reads: function, source, line, module, offset; bv, count, rep of edges.
+/// With the attributes of STAT's own graphs; it says "(null)" where it knows nothing.
 class Dot {
 public:
   std::string draw(const StackNode& root) {
     text_ =
         "digraph G {\n\tnode [shape=record,style=filled,labeljust=c,height=0.2];\n"
-        "\t0 [pos=\"0,0\", label=\"/\", fillcolor=\"#808080\", function=\"/\"];\n";
+        "\t0 [pos=\"0,0\", label=\"/\", fillcolor=\"#808080\", function=\"/\", source=\"(null)\", "
+        "line=\"(null)\", module=\"(null)\", offset=\"(null)\", pc=\"(null)\", vars=\"(null)\"];\n";
     for (const StackNode& child : root.children) add(child, 0);
     return std::move(text_) + "}\n";
   }
@@ -73,13 +83,16 @@ public:
 private:
   void add(const StackNode& node, unsigned parent) {
     const unsigned number = ++last_;
-    const std::string name = dot_text(node.name), set = "[" + all_of(node.which, node.processes) + "]";
+    const bool are_all_known = node.which.size() == node.processes;
     text_ += fmt::format(
         "\t{} [pos=\"0,0\", label=\"{}\", fillcolor=\"{}\", function=\"{}\", source=\"(null)\", "
-        "line=\"0\", module=\"(null)\", offset=\"(null)\", pc=\"(null)\", vars=\"(null)\"];\n",
-        number, name, colour_of(node), name);
-    text_ += fmt::format("\t{} -> {} [label=\"{}:{}\", bv=\"{}\", count=\"{}\", rep=\"{}\"]\n", parent,
-                         number, node.processes, set, set, node.processes, node.which.lowest());
+        "line=\"(null)\", module=\"(null)\", offset=\"(null)\", pc=\"(null)\", vars=\"(null)\"];\n",
+        number, dot_text(node.name, "<>|"), colour_of(node), dot_text(node.name, "|"));
+    constexpr std::size_t kFewRanges = 4;
+    text_ += fmt::format("\t{} -> {} [label=\"{}:[{}]\", bv=\"{}\", count=\"{}\", rep=\"{}\"]\n", parent,
+                         number, node.processes, ranges_text(node.which, node.processes, kFewRanges),
+                         are_all_known ? "[" + node.which.print() + "]" : "(null)", node.processes,
+                         node.which.lowest());
     for (const StackNode& child : node.children) add(child, number);
   }
 

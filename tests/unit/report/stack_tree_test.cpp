@@ -133,8 +133,22 @@ TEST_CASE("JSON, a graph and a picture say the same", "[stacks]") {
   const std::string dot = show_stacks(report, StackFormat::dot);
   CHECK(dot.find(R"(label="15:[0-6,8-15]", bv="[0-6,8-15]", count="15", rep="0")") != std::string::npos);
   CHECK(dot.find(R"(function="forever")") != std::string::npos);
+  CHECK(dot.find(R"x(0 [pos="0,0", label="/", fillcolor="#808080", function="/", source="(null)")x") !=
+        std::string::npos);
   const std::string svg = show_stacks(report, StackFormat::svg);
   CHECK((svg.starts_with("<svg ") && svg.find("1 processes: 7, computes") != std::string::npos));
+}
+
+TEST_CASE("STATview reads a graph of sets that are not known whole, and of C++ names", "[stacks]") {
+  StackSet set;
+  for (std::uint32_t process = 0; process < 140; ++process)
+    set.add(process, {"main", process % 2 == 0 ? "even" : "Odd<int>::operator|{\"a\\b\"}"}, Motion::waits);
+  const wire::Stacks stacks = set.take();
+  const std::string dot = show_stacks(told(140, four_hosts(1), stacks), StackFormat::dot);
+  CHECK(dot.find(R"x(label="70:[0,2,4,6,...]", bv="(null)", count="70", rep="0")x") != std::string::npos);
+  CHECK(dot.find("bv=\"[") == dot.find(R"(bv="[0-139]")"));
+  CHECK(dot.find(R"x(label="Odd\<int\>::operator\|(_a_b_)")x") != std::string::npos);
+  CHECK(dot.find(R"x(function="Odd<int>::operator\|(_a_b_)")x") != std::string::npos);
 }
 
 }  // namespace charmtree::stack_tree_test
