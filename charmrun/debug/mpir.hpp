@@ -45,6 +45,7 @@ public:
   std::uint32_t processes() const { return static_cast<std::uint32_t>(hosts_.size()); }
   /// Debuggers look, as long as they like.
   static void stop();
+  bool holds() const { return held_; }
   /// True once: the job, whose held processes have been started, waits for that.
   bool release() { return std::exchange(held_, false); }
   /// The program and its arguments that a tool wants to have beside the processes of each host, if one has

@@ -64,7 +64,7 @@ bool MpirDaemons::heard(const proto::ToolHeard& heard) {
   if (heard.over) return all_.erase(found), true;
   const bool were_awaited = !found->second.awaited.empty();
   hear(heard.ticket, found->second, heard.said);
-  if (were_awaited && found->second.awaited.empty()) stop();
+  if (were_awaited && found->second.awaited.empty() && !mpir_.holds()) stop();  // else show() will
   return true;
 }
 

@@ -206,10 +206,11 @@ void Console::processes_known(const proto::ProcessesKnown& known) {
 }
 
 void Console::stop_self() {
+  const bool were_held = mpir_.release();
   if (const auto open = std::exchange(open_windows_, nullptr)) return open();
   if (terminal_) terminal_->leave();
   const auto go_on = [this] { tell(proto::UserSignal{SIGCONT}); };
-  if (mpir_.release()) return daemons_.show(go_on);
+  if (were_held) return daemons_.show(go_on);
   ::raise(SIGSTOP);
   go_on();
 }
