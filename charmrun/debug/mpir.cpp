@@ -63,7 +63,7 @@ bool is_debugged() {
   return MPIR_being_debugged != 0 || io::tracer_of(::getpid()) != 0;
 }
 
-Mpir::Mpir(bool held) : held_(held) {
+Mpir::Mpir(bool held) : id_(std::to_string(::getpid())), held_(held) {
   totalview_jobid = id_.c_str();
 }
 

@@ -4,8 +4,6 @@
 // debugger that has started charmrun gets processes that have not yet begun (wire::SpawnRules::held).
 #pragma once
 
-#include <unistd.h>
-
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -56,7 +54,7 @@ private:
   const char* keep(const std::string& text) { return texts_.insert(text).first->c_str(); }
   const char* file(const std::string& program);
 
-  std::string id_ = std::to_string(::getpid());  // of the job: by a number, as tools read it
+  std::string id_;  // of the job: its charmrun's pid, since tools read a number
   bool held_;
   std::set<std::string> texts_;               // of the table
   std::vector<std::uint32_t> hosts_;          // of processes

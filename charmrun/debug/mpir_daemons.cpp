@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 namespace charmtree {
@@ -14,8 +13,6 @@ namespace {
 /// Of a daemon's output so much is on its way; a line of it that is longer is said in pieces.
 constexpr std::uint32_t kWindow = 64U << 10;
 constexpr std::size_t kMostLine = 8U << 10;
-
-using Ranges = std::array<wire::ProcessSet::Range, 1>;
 
 }  // namespace
 
@@ -45,7 +42,7 @@ bool MpirDaemons::look() {
   if (mpir_.processes() == 0) return false;
   auto words = Mpir::take_daemon();
   if (!words) return false;
-  const Ranges which{{{0, mpir_.processes() - 1}}};
+  const std::vector<wire::ProcessSet::Range> which{{0, mpir_.processes() - 1}};
   const std::uint64_t ticket = ++last_;
   Daemons& daemons = all_[ticket];
   daemons.program = words->front();
@@ -53,7 +50,7 @@ bool MpirDaemons::look() {
     daemons.on[place.process] = {place.host};
     daemons.awaited.insert(place.process);
   }
-  hooks_.ask({ticket, {0, wire::ToolOrder::What::begin, false, kWindow, std::move(*words), {}, {which[0]}}});
+  hooks_.ask({ticket, {0, wire::ToolOrder::What::begin, false, kWindow, std::move(*words), {}, which}});
   return true;
 }
 

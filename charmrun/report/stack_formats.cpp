@@ -74,20 +74,23 @@ public:
   std::string draw(const StackNode& root) {
     text_ =
         "digraph G {\n\tnode [shape=record,style=filled,labeljust=c,height=0.2];\n"
-        "\t0 [pos=\"0,0\", label=\"/\", fillcolor=\"#808080\", function=\"/\", source=\"(null)\", "
-        "line=\"(null)\", module=\"(null)\", offset=\"(null)\", pc=\"(null)\", vars=\"(null)\"];\n";
+        "\t0 [pos=\"0,0\", label=\"/\", fillcolor=\"#808080\", function=\"/\", " +
+        std::string{kUnknown} + "];\n";
     for (const StackNode& child : root.children) add(child, 0);
     return std::move(text_) + "}\n";
   }
 
 private:
+  /// Of a node.
+  static constexpr std::string_view kUnknown =
+      "source=\"(null)\", line=\"(null)\", module=\"(null)\", offset=\"(null)\", pc=\"(null)\", "
+      "vars=\"(null)\"";
+
   void add(const StackNode& node, unsigned parent) {
     const unsigned number = ++last_;
     const bool are_all_known = node.which.size() == node.processes;
-    text_ += fmt::format(
-        "\t{} [pos=\"0,0\", label=\"{}\", fillcolor=\"{}\", function=\"{}\", source=\"(null)\", "
-        "line=\"(null)\", module=\"(null)\", offset=\"(null)\", pc=\"(null)\", vars=\"(null)\"];\n",
-        number, dot_text(node.name, "<>|"), colour_of(node), dot_text(node.name, "|"));
+    text_ += fmt::format("\t{} [pos=\"0,0\", label=\"{}\", fillcolor=\"{}\", function=\"{}\", {}];\n", number,
+                         dot_text(node.name, "<>|"), colour_of(node), dot_text(node.name, "|"), kUnknown);
     constexpr std::size_t kFewRanges = 4;
     text_ += fmt::format("\t{} -> {} [label=\"{}:[{}]\", bv=\"{}\", count=\"{}\", rep=\"{}\"]\n", parent,
                          number, node.processes, ranges_text(node.which, node.processes, kFewRanges),

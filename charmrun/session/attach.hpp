@@ -29,8 +29,8 @@ struct Attachment {
 /// Errors are what the user must put right: no such job, or another version of charmrun has launched it.
 Result<Attachment> attach(const Options& options, const std::string& self);
 
-/// Those of the jobs that are kept alive whose root is none of `answers` (++list). Files of those that are
-/// forgotten are removed.
+/// Those that are kept alive whose root has not answered, and all that are silent (++list). Files of those
+/// that are forgotten are removed.
 std::vector<RootlessJob> rootless_jobs(const RunningJobs& running);
 
 }  // namespace charmtree

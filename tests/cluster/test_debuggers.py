@@ -66,6 +66,14 @@ def under_gdb(
     return job, go_on
 
 
+def end_under_gdb(job: Job) -> None:
+    """As end_well, whose signal would be gdb's."""
+    for one in job.running("stuck"):
+        os.kill(one.pid, signal.SIGUSR1)
+    assert job.wait() == 0, job.said()
+    assert leftovers([job]) == []
+
+
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_debugger_that_starts_a_job_sees_all_processes_before_they_begin(
     cluster: Factory, charmrun: Path, count: int
@@ -85,11 +93,8 @@ def test_a_debugger_that_starts_a_job_sees_all_processes_before_they_begin(
     assert " main (" in frames, frames
     hosts.run(0, ["touch", go_on], check=True)
     job.until(lambda: job.out.count("begun") == count, "the processes")
-    for one in job.running("stuck"):
-        os.kill(one.pid, signal.SIGUSR1)
-    assert job.wait() == 0, job.said()
+    end_under_gdb(job)
     assert "exited normally" in job.out
-    assert leftovers([job]) == []
 
 
 def test_a_held_process_runs_on_when_its_debugger_leaves(cluster: Factory, charmrun: Path) -> None:
@@ -107,10 +112,7 @@ def test_a_held_process_runs_on_when_its_debugger_leaves(cluster: Factory, charm
     hosts.run(0, ["touch", leave], check=True)
     debugger.communicate(timeout=patience(30))
     job.until(lambda: job.out.count("begun") == 2, "the other one")
-    for one in job.running("stuck"):
-        os.kill(one.pid, signal.SIGUSR1)
-    assert job.wait() == 0, job.said()
-    assert leftovers([job]) == []
+    end_under_gdb(job)
 
 
 def test_debuggers_come_and_go_while_a_job_runs(cluster: Factory, charmrun: Path) -> None:
@@ -157,10 +159,7 @@ def test_a_tool_that_starts_a_job_finds_its_daemons_on_each_host(cluster: Factor
     job.until(lambda: job.out.count("begun") == 6, "the processes")
     told = [f"{hosts.names[i]}: kicker: for {2 * i}-{2 * i + 1}: --port two words" for i in range(3)]
     assert all(job.out.count(line) + job.err.count(line) == 1 for line in told), job.said()
-    for one in job.running("stuck"):
-        os.kill(one.pid, signal.SIGUSR1)
-    assert job.wait() == 0, job.said()
-    assert leftovers([job]) == []
+    end_under_gdb(job)
 
 
 def test_a_tool_that_comes_later_has_its_daemons_started(cluster: Factory, charmrun: Path) -> None:

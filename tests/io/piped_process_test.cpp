@@ -34,6 +34,13 @@ struct Talk {
     request.environment = own_environment();
     return process->start(request, has_input);
   }
+  /// Nobody hears the program any more; until it is gone.
+  void leave() {
+    const std::weak_ptr<PipedProcess> left = process;
+    const auto work = asio::make_work_guard(io);
+    asio::post(io, [this] { std::exchange(process, nullptr)->leave(); });
+    while (!left.expired()) io.run_one();
+  }
 };
 
 }  // namespace
@@ -82,11 +89,8 @@ TEST_CASE("what a program leaves behind is not read for who has left", "[piped]"
   const bool leaves_before = GENERATE(true, false);
   Talk talk;
   REQUIRE(talk.start(leaves_before ? "yes & sleep 0.2" : "yes &", false));
-  std::weak_ptr<PipedProcess> left = talk.process;
-  const auto work = asio::make_work_guard(talk.io);
   while (!leaves_before && !talk.watch.pids().empty()) talk.io.run_one();
-  asio::post(talk.io, [&] { std::exchange(talk.process, nullptr)->leave(); });
-  while (!left.expired()) talk.io.run_one();
+  talk.leave();
   CHECK((!talk.end && talk.watch.pids().empty()));
 }
 
@@ -94,10 +98,7 @@ TEST_CASE("who has left is not told anything, and the program ends", "[piped]") 
   const bool has_input = GENERATE(true, false);
   Talk talk;
   REQUIRE(talk.start(has_input ? "cat" : "sleep 1000", has_input));
-  std::weak_ptr<PipedProcess> left = talk.process;
-  const auto work = asio::make_work_guard(talk.io);
-  asio::post(talk.io, [&] { std::exchange(talk.process, nullptr)->leave(); });
-  while (!left.expired()) talk.io.run_one();
+  talk.leave();
   CHECK((!talk.end && talk.watch.pids().empty()));
 }
 
