@@ -93,8 +93,8 @@ void print_remarks(const Options& options, const Job& job) {
 int show_plan(const Options& options, const std::string& self) {
   const auto job = make_job(options, self);
   if (!job) return complain(job.error()), kLauncherFailed;
-  std::vector<std::uint32_t> slots;
-  for (const Host& host : job->plan.hosts) slots.push_back(host.processes);
+  HostSlots slots{{}, job->gives_slots};
+  for (const Host& host : job->plan.hosts) slots.each.push_back(host.processes);
   std::optional<Topology> here;
   const wire::Provision& wish = job->plan.job.provision;
   if (wish.by_topology()) {

@@ -113,7 +113,13 @@ constexpr std::array kTable = {
 
     OptionRow{"nodelist", Topic::hosts, at<&O::Hosts::nodelist>, "FILE",
               "$NODELIST, else ./nodelist, else ~/.nodelist",
-              "the file that names the hosts; without any, everything runs on this machine"},
+              "the file that names the hosts, Charm++'s or another launcher's; -: stdin; without any, an "
+              "allocation's hosts, else this machine (docs/manual/nodelist.md)"},
+    OptionRow{
+        "host", Topic::hosts, at<&O::Hosts::chosen>, "HOSTS", "all",
+        "these hosts, with what the nodelist says of them if it has them: a,b:2,n[01-16] or '@group!n7'"},
+    OptionRow{"exclude", Topic::hosts, at<&O::Hosts::excluded>, "HOSTS", "none",
+              "leave these hosts out, if they are there"},
     OptionRow{"nodegroup", Topic::hosts, at<&O::Hosts::nodegroup>, "NAME", "main",
               "the group of hosts in the nodelist"},
     OptionRow{"local", Topic::hosts, at<&O::Hosts::local>, "", "off",
@@ -122,6 +128,11 @@ constexpr std::array kTable = {
               "play N hosts on this machine: a tree of N launchers, without nodelist and ssh", 1,
               kMaxVirtualHosts},
 
+    OptionRow{
+        "rm",
+        Topic::hosts, at<&O::Hosts::manager>, "MANAGER", "auto",
+        "take the hosts of the allocation of slurm, pbs, lsf, sge, oar or kubernetes in which charmrun runs; "
+        "slurm-job: of the job also where that is a step; none: do not look for one"},
     OptionRow{"useip", Topic::hosts, at<&O::Address::own>, "ADDRESS",
               "$CHARMRUN_IP, else the one towards the others",
               "the IPv4 address under which processes on this machine are reached by those on other hosts"},
@@ -186,6 +197,8 @@ constexpr std::array kTable = {
         "interactive", Topic::program, at<&O::Process::interactive>, "", "off",
         "process 0 gets a terminal, and every key typed here; without a program: charm4py's interactive "
         "mode"},
+    OptionRow{"wdir", Topic::program, at<&O::Process::directory>, "FOLDER", "here",
+              "where the program runs on every host"},
     OptionRow{"env", Topic::program, at<&O::Process::variables>, "NAME=VALUE", "",
               "set this variable for every process, whatever hosts say; may be repeated"},
     OptionRow{
@@ -424,6 +437,9 @@ struct Setter {
   }
   Result<void> operator()(OptionMember<Pmi> member) const {
     return one_of(member, {"auto", "1", "2", "pmix", "port", "none"});
+  }
+  Result<void> operator()(OptionMember<ResourceManager> member) const {
+    return one_of(member, {"auto", "none", "slurm", "slurm-job", "pbs", "lsf", "sge", "oar", "kubernetes"});
   }
   Result<void> operator()(OptionMember<Variables> member) const {
     if (const auto wanted = proto::why_not_settable(value.text); !wanted.empty())

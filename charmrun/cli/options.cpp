@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <set>
 
+#include "charmrun/cli/foreign_words.hpp"
 #include "charmrun/cli/option_table.hpp"
 #include "tree/wire/words.hpp"
 
@@ -119,11 +120,22 @@ void remember_typed(const OptionRow& row, std::string typed, Options& options) {
 }
 
 // Takes our options into `options` and returns the words that are not ours.
-Result<std::vector<std::string>> scan(std::span<const std::string> argv, Options& options) {
+Result<std::vector<std::string>> scan(std::span<const std::string> typed, Options& options) {
+  std::vector<std::string> argv{typed.begin(), typed.end()};
   std::vector<std::string> rest;
   std::set<const OptionRow*> seen;
   for (std::size_t i = 1; i < argv.size(); ++i) {
-    const std::string& word = argv[i];
+    if (rest.empty() && argv[i] == "--") argv[i] = "++";
+    if (rest.empty() && argv[i].size() > 1 && argv[i].front() == '-') {
+      auto said = say_in_ours(std::span{argv}.subspan(i));
+      if (!said) return said.error();
+      const auto place = argv.begin() + static_cast<std::ptrdiff_t>(i);
+      argv.insert(argv.erase(place, place + static_cast<std::ptrdiff_t>(said->used)), said->words.begin(),
+                  said->words.end());
+      --i;
+      continue;
+    }
+    const std::string word = argv[i];
     if (word == "++") {
       rest.insert(rest.end(), argv.begin() + static_cast<std::ptrdiff_t>(i) + 1, argv.end());
       break;
@@ -158,12 +170,6 @@ Result<std::vector<std::string>> scan(std::span<const std::string> argv, Options
 }
 
 Error not_a_program(const std::string& word) {
-  const auto start = word.find_first_not_of("-+");
-  const std::string_view name =
-      start == std::string::npos ? std::string_view{} : std::string_view(word).substr(start);
-  if (find_option(name) != nullptr)
-    return bad_input(fmt::format("charmrun does not know the option '{}'", quotable(word)),
-                     fmt::format("did you mean ++{}?", name));
   return bad_input(fmt::format("charmrun does not know the option '{}'", quotable(word)),
                    "its own options begin with ++; those of the program stand behind the program's name");
 }
@@ -227,6 +233,7 @@ std::vector<NodelistPlace> places(const Options& options, const OptionEnvironmen
   if (options.hosts.are_here()) return {};
   if (!options.hosts.nodelist.empty()) return {{options.hosts.nodelist, "++nodelist", true}};
   if (!environment.nodelist.empty()) return {{environment.nodelist, "$NODELIST", true}};
+  if (environment.is_mpiexec) return {};
   std::vector<NodelistPlace> usual = {{"nodelist", "", false}};
   if (!environment.home.empty()) usual.push_back({environment.home + "/.nodelist", "", false});
   return usual;
@@ -331,6 +338,10 @@ Result<void> check_together(const Options& options) {
   if (options.hosts.virtual_hosts > 0 && !options.hosts.nodelist.empty())
     return bad_input("++hosts and ++nodelist exclude each other",
                      "++hosts plays hosts on this machine alone");
+  if (options.hosts.are_here() && !(options.hosts.chosen.empty() && options.hosts.excluded.empty()))
+    return bad_input(fmt::format("{} and {} exclude each other", options.hosts.local ? "++local" : "++hosts",
+                                 options.hosts.chosen.empty() ? "++exclude" : "++host"),
+                     "with it all runs on this machine");
   if ((options.host_failure.spares > 0) != (options.host_failure.policy == wire::OnHostFailure::spare))
     return bad_input("++spare-hosts and ++on-host-failure spare belong together",
                      "say both: ++on-host-failure spare ++spare-hosts N");
@@ -348,6 +359,10 @@ Result<void> check_together(const Options& options) {
   if (options.time.hang_action == HangAction::kill && !options.time.hang_after)
     return bad_input("++hang-action kill and ++hang-after -1 exclude each other",
                      "with -1 nobody is found to hang");
+  if (options.hosts.nodelist == "-" && (options.process.interactive || options.process.input))
+    return bad_input(fmt::format("++nodelist - and {} exclude each other",
+                                 options.process.interactive ? "++interactive" : "++stdin"),
+                     "stdin has the hosts");
   if (options.process.interactive && options.process.input)
     return bad_input("++interactive and ++stdin exclude each other",
                      "with ++interactive process 0 gets what is typed");
@@ -459,7 +474,7 @@ Result<FurtherCommand> further_command(Words words) {
 Result<void> check_further(const Options& o) {
   const std::string_view name = first_said({
       {o.mode == Mode::doctor, "++doctor"},
-      {o.placement.is_by_processes(), "++processPer*"},
+      {o.placement.is_by_processes() && !o.placement.fills_hosts(o.counts), "++processPer*"},
       {o.placement.is_by_workers(), "++oneWthPer*"},
       {o.placement.auto_provision, "++auto-provision"},
       {o.host_failure.policy == wire::OnHostFailure::drop, "++on-host-failure drop"},
@@ -493,6 +508,8 @@ Result<void> add_further(std::vector<FurtherCommand> commands, Options& options)
 Result<Options> parse_options(std::span<const std::string> argv, const OptionEnvironment& environment,
                               std::vector<FurtherCommand> further) {
   Options options;
+  options.is_mpiexec = environment.is_mpiexec;
+  if (argv.size() == 2 && argv[1] == "help") return options.help = true, options;
   if (const ModeRow* mode = mode_of(argv)) {
     options.mode = mode->mode;
     if (options.mode == Mode::doctor) options.time.to_start = kDoctorTimeout;

@@ -47,6 +47,9 @@ struct OptionEnvironment {
   std::string address;       // $CHARMRUN_IP
   std::string daemon;        // $CONV_DAEMON
   std::string server_host;   // $CHARMTREE_SERVER_HOST
+  /// We have been called as mpiexec: there are no usual places for nodelists, and `nodelist` is
+  /// $HYDRA_HOST_FILE.
+  bool is_mpiexec = false;
 };
 
 /// Where a nodelist may be. Places are tried in order; the first that exists is the nodelist. A required one
@@ -93,6 +96,20 @@ enum class Pmi : std::uint8_t { automatic, pmi1, pmi2, pmix, port, none };
 inline constexpr Duration kLeastDetectWithin = 100ms, kMostDetectWithin = 8s;
 /// ++timeout of a ++doctor, unless it is given.
 inline constexpr Duration kDoctorTimeout = 5s;
+
+/// ++rm: whose allocation says which hosts there are. `automatic`: the one that we are in, if any.
+/// `slurm_job`: all of Slurm's job, where we are in a step of it.
+enum class ResourceManager : std::uint8_t {
+  automatic,
+  none,
+  slurm,
+  slurm_job,
+  pbs,
+  lsf,
+  sge,
+  oar,
+  kubernetes
+};
 
 /// ++stdin: who gets our stdin.
 struct InputTarget {
@@ -141,6 +158,8 @@ struct Options {
     BindUnit binding = BindUnit::automatic;
     bool report_bindings = false;
 
+    /// ++n processes, so many on each host; else a host's own number.
+    bool fills_hosts(const Counts& counts) const { return processes_per_host > 0 && counts.processes > 0; }
     bool is_by_processes() const {
       return processes_per_host > 0 || processes_per_socket > 0 || processes_per_core > 0 ||
              processes_per_pu > 0;
@@ -166,11 +185,14 @@ struct Options {
 
   /// Which hosts.
   struct Hosts {
-    std::string nodelist;
+    std::string nodelist;  // "-": stdin
     std::string nodegroup = "main";
+    std::string chosen;    // ++host; see hosts/host_choice.hpp
+    std::string excluded;  // ++exclude
+    ResourceManager manager = ResourceManager::automatic;
     bool local = false;
     std::uint32_t virtual_hosts = 0;  // ++hosts: play so many hosts on this machine
-    std::string listed, listed_by;    // a nodelist as text, and what it was made of; empty: none
+    std::string listed, listed_by;    // a nodelist that has been read before, and from where; empty: none
 
     /// ++local, ++hosts: all runs on this machine, and no nodelist is read.
     bool are_here() const { return local || virtual_hosts > 0; }
@@ -301,6 +323,7 @@ struct Options {
   Output output;
   bool help = false;
   bool version = false;
+  bool is_mpiexec = false;  // we have been called so
 
   std::string job;          // ++in: of which session; empty: of the only one
   bool background = false;  // ++session: it returns when that is ready
@@ -309,8 +332,12 @@ struct Options {
   std::vector<std::string> arguments;
   std::vector<FurtherCommand> further;  // whose processes `counts` has, too
 
-  std::vector<NodelistPlace> nodelist_places;  // none if all runs on this machine
+  std::vector<NodelistPlace> nodelist_places;
 
+  /// They are read from there, to its end: nothing is left for the program.
+  bool lists_hosts_by_stdin() const {
+    return !nodelist_places.empty() && nodelist_places.front().path == "-";
+  }
   /// ++local wins, as with Charm++.
   bool by_mpiexec() const { return launch.mpiexec && !hosts.local; }
 };

@@ -6,70 +6,47 @@
 #include <utility>
 
 #include "charmrun/cli/help.hpp"
-#include "charmrun/mpiexec/host_file.hpp"
 #include "charmrun/mpiexec/mpiexec_words.hpp"
-#include "charmrun/plan/nodelist.hpp"
 #include "tree/io/surroundings.hpp"
 
 namespace charmtree {
 
 namespace {
 
-OptionEnvironment option_environment() {
-  const auto text = [](const char* name) { return io::own_variable(name).value_or(""); };
-  return {text("NODELIST"),    text("CONV_RSH"),    text("HOME"),
-          text("CHARMRUN_IP"), text("CONV_DAEMON"), text("CHARMTREE_SERVER_HOST")};
-}
+constexpr std::size_t kMostBytesOfPrograms = 64U << 20;
 
-Result<std::string> read_text(const std::string& path, Phase phase) {
-  auto text = io::read_file(path, kMaxNodelistBytes);
-  if (!text) return Error{Errc::bad_input, phase, text.error().what};
-  return text;
+OptionEnvironment option_environment(bool is_mpiexec = false) {
+  const auto text = [](const char* name) { return io::own_variable(name).value_or(""); };
+  return {text(is_mpiexec ? "HYDRA_HOST_FILE" : "NODELIST"),
+          text("CONV_RSH"),
+          text("HOME"),
+          text("CHARMRUN_IP"),
+          text("CONV_DAEMON"),
+          text("CHARMTREE_SERVER_HOST"),
+          is_mpiexec};
 }
 
 Result<std::string> read_programs(const std::string& path) {
-  return read_text(path, Phase::options);
+  auto text = io::read_file(path, kMostBytesOfPrograms);
+  if (!text) return Error{Errc::bad_input, Phase::options, text.error().what};
+  return text;
 }
 
-Result<std::vector<mpiexec::SlotHost>> hosts_of(const mpiexec::Line& line) {
-  if (!line.host_list.empty()) return mpiexec::read_host_list(line.host_list);
-  const auto text = read_text(line.host_file, Phase::nodelist);
-  if (!text) return text.error();
-  return mpiexec::read_host_file(*text, line.host_file);
-}
-
-/// What mpiexec would do where nobody says on which hosts: all runs on this machine.
+/// Of one program as many processes as there are slots, if its number was not given; of each of several one.
 Result<Options> options_of(mpiexec::Line line, const std::string& name) {
-  std::vector<mpiexec::SlotHost> hosts;
-  if (!line.chooses_hosts && line.host_list.empty() && line.host_file.empty())
-    line.host_file = io::own_variable("HYDRA_HOST_FILE").value_or("");
-  const bool is_listed = !line.host_list.empty() || !line.host_file.empty();
-  if (is_listed) {
-    auto read = hosts_of(line);
-    if (!read) return read.error();
-    hosts = std::move(*read);
-  }
-  std::uint64_t slots = is_listed ? 0 : line.per_host;
-  for (const mpiexec::SlotHost& host : hosts) slots += line.per_host > 0 ? line.per_host : host.slots;
+  const bool is_alone = line.programs.size() == 1;
   for (FurtherCommand& each : line.programs) {
-    if (each.processes > 0) continue;
-    const bool takes_all = line.programs.size() == 1 && slots > 0;
-    each.processes =
-        takes_all ? static_cast<std::uint32_t>(std::min<std::uint64_t>(slots, kMaxProcesses)) : 1;
+    if (!is_alone) each.processes = std::max(each.processes, 1U);
   }
   FurtherCommand first = std::move(line.programs.front());
   line.programs.erase(line.programs.begin());
-  if (!is_listed && !line.chooses_hosts) line.options.emplace_back("++local");
   std::vector<std::string> words{name};
   words.insert(words.end(), line.options.begin(), line.options.end());
   for (std::string& each : first.variables.all) words.insert(words.end(), {"++env", std::move(each)});
-  words.insert(words.end(), {"++n", std::to_string(first.processes), "++", first.program});
+  if (first.processes > 0) words.insert(words.end(), {"++n", std::to_string(first.processes)});
+  words.insert(words.end(), {"++", first.program});
   words.insert(words.end(), first.arguments.begin(), first.arguments.end());
-  auto options = parse_options(words, option_environment(), std::move(line.programs));
-  if (!options || !is_listed) return options;
-  options->hosts.listed = mpiexec::nodelist_text(std::move(hosts), options->counts.processes, line.per_host);
-  options->hosts.listed_by = line.host_list.empty() ? line.host_file : "-hosts";
-  return options;
+  return parse_options(words, option_environment(true), std::move(line.programs));
 }
 
 Result<CommandLine> as_mpiexec(const std::vector<std::string>& argv) {
@@ -81,7 +58,6 @@ Result<CommandLine> as_mpiexec(const std::vector<std::string>& argv) {
     options.version = line->version;
     return CommandLine{std::move(options), line->help ? mpiexec::help_text() : mpiexec::version_text()};
   }
-  const std::string directory = std::exchange(line->directory, "");
   auto options = options_of(std::move(*line), argv[0]);
   if (!options) return options.error();
   if (options->time.keep_alive)
@@ -90,7 +66,6 @@ Result<CommandLine> as_mpiexec(const std::vector<std::string>& argv) {
   std::error_code failed;  // on the hosts, nobody needs the link
   const auto charmrun = std::filesystem::read_symlink("/proc/self/exe", failed);
   if (options->launch.launcher.empty() && !failed) options->launch.launcher = charmrun.string();
-  options->process.directory = directory;
   return CommandLine{std::move(*options)};
 }
 

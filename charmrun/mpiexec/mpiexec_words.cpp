@@ -19,9 +19,6 @@ namespace {
 
 enum class Deed : std::uint8_t {
   count,
-  per_host,
-  host_file,
-  host_list,
   ours,         // options of charmrun's that say the same
   ours_valued,  // one, with the value
   variable,     // of all programs
@@ -53,10 +50,12 @@ struct Word {
 
 constexpr std::array kWords = {
     Word{"n np c", Deed::count, "", "N", "so many processes [one program: all slots]"},
-    Word{"ppn perhost npernode N", Deed::per_host, "", "N", "so many processes on each host"},
-    Word{"f hostfile machinefile", Deed::host_file, "", "FILE",
+    Word{"ppn perhost npernode N", Deed::ours_valued, "++processPerHost", "N",
+         "so many processes on each host"},
+    Word{"f hostfile machinefile", Deed::ours_valued, "++nodelist", "FILE",
          "the hosts: HOST, HOST:SLOTS or HOST slots=N on each line"},
-    Word{"hosts host H", Deed::host_list, "", "LIST", "the hosts: a,b:2,n[1-4]"},
+    Word{"hosts host H", Deed::ours_valued, "++host", "LIST", "the hosts: a,b:2,n[1-4]"},
+    Word{"exclude", Deed::ours_valued, "++exclude", "LIST", "without these hosts"},
     Word{"genv", Deed::variable, "", "NAME VALUE", "set a variable for all processes"},
     Word{"env", Deed::own_variable, "", "NAME VALUE", "for one program; of the first: if it is alone"},
     Word{"x", Deed::exported, "", "NAME[=VALUE]", "set a variable for all, or hand it on"},
@@ -88,8 +87,8 @@ constexpr std::array kWords = {
     Word{"usize", Deed::unused_valued, "", "N", ""},
     Word{"envnone envlist", Deed::refused, "-genvnone and -genvlist are for all programs", "", ""},
     Word{"iface", Deed::refused, "++useip ADDRESS says under which address this machine is reached", "", ""},
-    Word{"rmk", Deed::refused, "name the hosts by -f or -hosts", "", ""},
-    Word{"nolocal exclude", Deed::refused, "leave those hosts out of -f or -hosts", "", ""},
+    Word{"rmk", Deed::ours_valued, "++rm", "NAME", "whose allocation: slurm, pbs, lsf, sge, oar or none"},
+    Word{"nolocal", Deed::refused, "-exclude HOST leaves this one out", "", ""},
     Word{"prefix", Deed::refused, "set LD_LIBRARY_PATH by -x", "", ""},
     Word{"preload-binary", Deed::refused, "copy the program to the hosts", "", ""},
 };
@@ -139,6 +138,7 @@ private:
   std::size_t at_ = 0;
   std::optional<std::string> attached_;  // the value in `-opt=VALUE`
   Line line_;
+  std::string directory_;
   bool is_over_ = false;  // no ':' behind this program
   bool cleans_up_ = true;
 };
@@ -186,11 +186,12 @@ Result<void> Reader::take_directory(std::string_view word) {
   auto directory = next(word, "FOLDER");
   if (!directory) return directory.error();
   const bool is_first = line_.programs.size() == 1;
-  if (!is_first && line_.directory != *directory)
+  if (!is_first && directory_ != *directory)
     return bad_input(
         fmt::format("{} {}: another folder than the first program's", word, quotable(*directory)),
         "start the program by sh -c 'cd ...; exec ...'");
-  line_.directory = std::move(*directory);
+  if (is_first) add({"++wdir", *directory});
+  directory_ = std::move(*directory);
   return {};
 }
 
@@ -224,8 +225,7 @@ Result<void> Reader::take_mapping(std::string_view word) {
   if (rest == "slot" || rest == "core") return {};
   if (rest.starts_with("ppr:") && rest.ends_with(":node")) {
     rest = rest.substr(4, rest.size() - 9);
-    line_.per_host = count_in(rest).value_or(0);
-    if (line_.per_host > 0) return {};
+    if (count_in(rest)) return add({"++processPerHost", rest}), Result<void>{};
   }
   return bad_input(fmt::format("{} cannot be '{}'", word, quotable(*how)),
                    "it takes slot or ppr:N:node: ranks that follow each other are on one host");
@@ -292,7 +292,6 @@ Result<void> Reader::take_ours(const std::string& word) {
     return bad_input(fmt::format("mpiexec has words of its own for {}", word), "say -n, and -ppn");
   line_.help = line_.help || row->name == "help";
   line_.version = line_.version || row->name == "version";
-  line_.chooses_hosts = line_.chooses_hosts || row->topic == OptionTopic::hosts || row->name == "mpiexec";
   if (!row->is_flag() && at_ < words_.size()) line_.options.push_back(words_[at_++]);
   return {};
 }
@@ -301,8 +300,6 @@ Result<void> Reader::take_ours(const std::string& word) {
 Result<void> Reader::take_text(const Word& row, std::string_view word) {
   auto text = next(word, row.value);
   if (!text) return text.error();
-  if (row.deed == Deed::host_file) line_.host_file = *text;
-  if (row.deed == Deed::host_list) line_.host_list = *text;
   if (row.deed == Deed::ours_valued) add({row.ours, *text});
   if (row.deed == Deed::exported) export_variable(*text);
   if (row.deed == Deed::output_folder) add({"++output", text->substr(0, text->find(":no")) + "/%r.out"});
@@ -341,15 +338,12 @@ Result<void> Reader::take(const Word& row, std::string_view word) {
     return bad_input(fmt::format("{} behind a ':' is for all programs", word),
                      "write it in front of the first one");
   switch (row.deed) {
-    case Deed::count:
-    case Deed::per_host: {
+    case Deed::count: {
       auto number = next_number(word, row.value);
       if (!number) return number.error();
-      (row.deed == Deed::count ? program.processes : line_.per_host) = *number;
+      program.processes = *number;
       return {};
     }
-    case Deed::host_file:
-    case Deed::host_list:
     case Deed::ours_valued:
     case Deed::exported:
     case Deed::output_folder:
@@ -429,13 +423,6 @@ Result<void> Reader::check() const {
     if (each.program.empty())
       return bad_input("no program was given", "mpiexec -n 4 ./app; mpiexec --help shows more");
   }
-  if (!line_.host_file.empty() && !line_.host_list.empty())
-    return bad_input("-f and -hosts exclude each other", "name the hosts by one of them");
-  if (line_.chooses_hosts && line_.per_host > 0)
-    return bad_input("-ppn is for hosts that -f or -hosts names",
-                     "++processPerHost N of charmrun is for the others");
-  if (line_.chooses_hosts && !(line_.host_file.empty() && line_.host_list.empty()))
-    return bad_input("the hosts are named in two ways", "name them by -f, by -hosts or by ++nodelist");
   if (line_.programs.size() > 1 && !line_.programs.front().variables.all.empty())
     return bad_input("-env of the first of several programs", "use -genv, or put that program behind a ':'");
   return {};

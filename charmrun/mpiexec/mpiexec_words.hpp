@@ -24,10 +24,6 @@ bool is_mpiexec(std::string_view name);
 struct Line {
   std::vector<std::string> options;      // charmrun's, for the job
   std::vector<FurtherCommand> programs;  // at least one, but for help and version
-  std::string host_file, host_list;      // as they were given; empty: not
-  std::uint32_t per_host = 0;            // processes on each host; 0: by its slots
-  std::string directory;                 // of the processes; empty: ours
-  bool chooses_hosts = false;            // by charmrun's own options
   bool help = false, version = false;
 };
 

@@ -16,9 +16,10 @@
 #include <optional>
 #include <set>
 
+#include "charmrun/hosts/host_choice.hpp"
+#include "charmrun/hosts/machines.hpp"
 #include "charmrun/plan/history_file.hpp"
-#include "charmrun/plan/machines.hpp"
-#include "charmrun/plan/nodelist.hpp"
+#include "charmrun/plan/host_source.hpp"
 #include "charmrun/plan/output_rules.hpp"
 #include "charmrun/plan/own_address.hpp"
 #include "charmrun/plan/placement.hpp"
@@ -98,8 +99,7 @@ public:
   Builder& operator=(const Builder&) = delete;
 
   Result<Job> build() {
-    auto hosts = options_.by_mpiexec() ? later_hosts() : all_local() ? local_hosts() : listed_hosts();
-    if (!hosts) return hosts.error();
+    if (auto hosts = take_hosts(); !hosts) return hosts.error();
     describe();
     if (options_.mode != Mode::doctor && !is_run() && !options_.by_mpiexec()) use_history();
     if (options_.ccs.wanted && options_.mode == Mode::run) {
@@ -125,14 +125,13 @@ private:
   bool is_run() const { return options_.mode == Mode::in; }
   /// There is a program, and it is going to run.
   bool has_program() const { return options_.mode == Mode::run || is_run(); }
-  bool all_local();
+  Result<void> take_hosts();
   Result<void> later_hosts();
   Result<void> local_hosts();
   Result<void> listed_hosts();
   void take_counts(const Placement& placement);
   Result<void> add_spares(Placement& placement, std::size_t hosts) const;
-  Result<Nodelist> read_nodelist();
-  Result<void> ask_ssh(const std::vector<bool>& here);
+  Result<void> ask_ssh(const std::vector<bool>& here, const std::vector<std::uint32_t>& ports);
   Result<void> advertise_own_entries(const std::vector<bool>& here);
   Result<Profile> base_profile(const HostOptions& options) const;
   std::uint32_t intern(Profile profile, const HostOptions* said = nullptr);
@@ -144,7 +143,7 @@ private:
   void describe_tree();
   void prescribe_checkup();
   void use_history();
-  Result<Placement> place_processes(std::span<const std::uint32_t> slots);
+  Result<Placement> place_processes(HostSlots slots);
   const wire::ProgramTraits& kind();
   void remark(std::string text) { job_.remarks.push_back(std::move(text)); }
 
@@ -164,23 +163,17 @@ const wire::ProgramTraits& Builder::kind() {
   return *kind_;
 }
 
-/// No nodelist anywhere means this machine.
-bool Builder::all_local() {
-  if (is_run()) return job_.nodelist.empty();
-  if (options_.launch.mpiexec) remark("++local: mpiexec is not called");
-  if (options_.hosts.are_here()) return true;
-  if (!options_.hosts.listed.empty()) {
-    job_.nodelist = options_.hosts.listed_by;
-    return false;
+/// No list anywhere means this machine.
+Result<void> Builder::take_hosts() {
+  if (options_.by_mpiexec()) return later_hosts();
+  if (!is_run()) {
+    auto source = find_hosts(options_);
+    if (!source) return source.error();
+    job_.nodelist = std::move(source->name);
+    job_.nodelist_text = std::move(source->text);
+    for (std::string& text : source->remarks) remark(std::move(text));
   }
-  for (const NodelistPlace& place : options_.nodelist_places) {
-    if (!place.required && !is_file(place.path)) continue;
-    job_.nodelist = place.path;
-    return false;
-  }
-  if (options_.mode != Mode::plan)
-    remark("no nodelist found: running on this machine only (as with ++local)");
-  return true;
+  return job_.nodelist.empty() && options_.hosts.chosen.empty() ? local_hosts() : listed_hosts();
 }
 
 Result<Profile> Builder::base_profile(const HostOptions& host) const {
@@ -220,11 +213,13 @@ std::uint32_t Builder::intern(Profile profile, const HostOptions* said) {
 }
 
 /// ++plan counts hosts, not processes.
-Result<Placement> Builder::place_processes(std::span<const std::uint32_t> slots) {
+Result<Placement> Builder::place_processes(HostSlots slots) {
   auto wish = wanted_provision(options_, [this] { return rules_.is_smp(); });
   if (!wish) return wish.error();
   wish->same_everywhere = wish->process_unit > CpuUnit::host && rules_.traits().pxshm;
-  auto placement = place(options_, slots, *wish);
+  const bool is_unsaid = options_.counts.pes == 0 && options_.counts.processes == 0;
+  slots.one_each = is_unsaid && !slots.given && has_program() && !kind().netstart;
+  auto placement = place(options_, std::move(slots), *wish);
   if (!placement || options_.mode == Mode::plan || options_.program.empty()) return placement;
   if (auto good = rules_.check(*placement); !good) return good.error();
   return placement;
@@ -232,7 +227,7 @@ Result<Placement> Builder::place_processes(std::span<const std::uint32_t> slots)
 
 Result<void> Builder::local_hosts() {
   const std::uint32_t count = std::max(1U, options_.hosts.virtual_hosts);
-  auto placement = place_processes(std::vector<std::uint32_t>(count, 1));
+  auto placement = place_processes({std::vector<std::uint32_t>(count, 1)});
   if (!placement) return placement.error();
   if (auto spares = add_spares(*placement, count); !spares) return spares.error();
   auto profile = base_profile({});
@@ -267,20 +262,11 @@ Result<void> Builder::later_hosts() {
   profile->via = Via::command;  // which has been given then
   intern(*profile);
   take_counts(placement);
-  if (!options_.hosts.nodelist.empty() || options_.counts.host_limit > 0)
-    remark("++nodelist and ++numHosts are not looked at: mpiexec chooses the hosts");
+  const Options::Hosts& said = options_.hosts;
+  if (!said.nodelist.empty() || !said.chosen.empty() || !said.excluded.empty() ||
+      options_.counts.host_limit > 0)
+    remark("++nodelist, ++host, ++exclude and ++numHosts are not looked at: mpiexec chooses the hosts");
   return {};
-}
-
-Result<Nodelist> Builder::read_nodelist() {
-  if (!options_.hosts.listed.empty()) {
-    job_.nodelist_text = options_.hosts.listed;
-  } else if (!is_run()) {
-    auto text = io::read_file(job_.nodelist, kMaxNodelistBytes);
-    if (!text) return Error{Errc::bad_input, Phase::nodelist, text.error().what};
-    job_.nodelist_text = std::move(*text);
-  }
-  return parse_nodelist(job_.nodelist_text, job_.nodelist, options_.hosts.nodegroup);
 }
 
 void Builder::take_counts(const Placement& placement) {
@@ -309,17 +295,20 @@ Result<void> Builder::add_spares(Placement& placement, std::size_t hosts) const 
 }
 
 Result<void> Builder::listed_hosts() {
-  auto list = read_nodelist();
+  auto list = choose_hosts({job_.nodelist_text, job_.nodelist, options_.hosts.nodegroup},
+                           {options_.hosts.chosen, options_.hosts.excluded});
   if (!list) return list.error();
-  std::vector<std::uint32_t> slots;
-  for (const NodelistHost& host : list->hosts) slots.push_back(host.slots);
-  auto placement = place_processes(slots);
+  job_.gives_slots = list->gives_slots || options_.placement.fills_hosts(options_.counts);
+  HostSlots slots{{}, list->gives_slots};
+  for (const NodelistHost& host : list->hosts) slots.each.push_back(host.slots);
+  auto placement = place_processes(std::move(slots));
   if (!placement) return placement.error();
-  if (auto spares = add_spares(*placement, slots.size()); !spares) return spares.error();
+  if (auto spares = add_spares(*placement, list->hosts.size()); !spares) return spares.error();
   take_counts(*placement);
 
   const ThisMachine own{io::own_host_name(), read_small_file("/etc/hosts"), io::own_addresses()};
   std::vector<bool> here;
+  std::vector<std::uint32_t> ports;
   for (const HostShare& share : placement->hosts) {
     const NodelistHost& entry = list->hosts[share.host];
     const HostOptions& said = list->options_of(entry);
@@ -330,18 +319,23 @@ Result<void> Builder::listed_hosts() {
     host.name = entry.name;
     host.first_process = share.first_process;
     host.processes = share.processes;
-    const bool local = said.login.empty() && said.shell.empty() && own.has_name(entry.name);
+    const bool local = said.login.empty() && said.shell.empty() && said.port == 0 && own.has_name(entry.name);
     if (!local) profile->shell = said.shell.empty() ? options_.launch.remote_shell : said.shell;
     profile->via = local ? Via::local : profile->shell.empty() ? Via::ssh : Via::command;
+    if (profile->via == Via::command && said.port != 0)
+      return Error{Errc::bad_input, Phase::nodelist,
+                   fmt::format("{}: its port, and a remote shell, which does not know it", entry.name),
+                   "say the port in the command: ssh -p N"};
     host.profile = intern(std::move(*profile), &said);
     here.push_back(local);
+    ports.push_back(said.port);
     job_.plan.hosts.push_back(std::move(host));
   }
-  return is_run() ? Result<void>{} : ask_ssh(here);
+  return is_run() ? Result<void>{} : ask_ssh(here, ports);
 }
 
 /// ssh settings for the hosts that libssh2 will log into.
-Result<void> Builder::ask_ssh(const std::vector<bool>& here) {
+Result<void> Builder::ask_ssh(const std::vector<bool>& here, const std::vector<std::uint32_t>& ports) {
   std::vector<Host>& hosts = job_.plan.hosts;
   job_.key_places.resize(hosts.size());
   std::vector<io::SshQuery> queries;
@@ -349,7 +343,7 @@ Result<void> Builder::ask_ssh(const std::vector<bool>& here) {
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     const Profile& profile = profiles_[hosts[i].profile];
     if (here[i] || profile.via != Via::ssh) continue;
-    queries.push_back({hosts[i].name, profile.user, 0});
+    queries.push_back({hosts[i].name, profile.user, static_cast<std::uint16_t>(ports[i])});
     asked.push_back(i);
   }
   job_.plan.job.private_network = std::all_of(here.begin(), here.end(), [](bool local) { return local; });
@@ -487,7 +481,7 @@ void Builder::describe_restart() {
 void Builder::describe_input() {
   wire::JobSpec& job = job_.plan.job;
   InputTarget target = options_.process.input.value_or(InputTarget{});
-  if (job.session) target.who = InputTarget::Who::none;
+  if (job.session || options_.lists_hosts_by_stdin()) target.who = InputTarget::Who::none;
   job.input.process = target.who == InputTarget::Who::none ? wire::kNoProcess : target.process;
   job.input.to_all = target.who == InputTarget::Who::all;
   job.input.is_typed = ::isatty(STDIN_FILENO) != 0 && !job.terminal;
@@ -579,6 +573,10 @@ Result<Job> resized_job(const Options& options, const Job& job, std::uint32_t pe
   resized.counts.processes = 0;
   resized.counts.typed = {};
   if (job.plan.job.pes_per_process > 1) resized.counts.pes_per_process = job.plan.job.pes_per_process;
+  if (options.lists_hosts_by_stdin()) {
+    resized.hosts.listed = job.nodelist_text;
+    resized.hosts.listed_by = job.nodelist;
+  }
   resized.placement = {};
   resized.placement.binding = options.placement.binding;
   resized.placement.report_bindings = options.placement.report_bindings;

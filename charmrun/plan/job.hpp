@@ -32,7 +32,8 @@ struct Job {
   LoginCosts logins;
   std::string self;                     // argv[0]
   std::string history_file;             // where this launch's logins are to be remembered; empty: nowhere
-  std::string nodelist, nodelist_text;  // its file, and what was in it; empty: this machine alone
+  std::string nodelist, nodelist_text;  // its file, and what was in it; empty: there is none
+  bool gives_slots = false;             // that list
 };
 
 /// The job again with so many PEs, as the user would get it now; only hosts and profiles count. Errors as

@@ -87,6 +87,14 @@ void leave_all_idle(Placement& placement) {
   for (HostShare& share : placement.hosts) share.first_process = share.processes = 0;
 }
 
+/// How many processes there are where nobody says so: at least one, which may find no host.
+std::uint32_t unsaid_count(const HostSlots& list, std::span<const std::uint32_t> slots) {
+  if (!list.given && !list.one_each) return 1;
+  const std::uint64_t all =
+      list.given ? std::accumulate(slots.begin(), slots.end(), std::uint64_t{0}) : slots.size();
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(all, 1, kMaxProcesses));
+}
+
 void add_idle_hosts(std::vector<HostShare>& shares, std::size_t hosts) {
   std::vector<HostShare> all(hosts);
   for (const HostShare& share : shares) all[share.host] = share;
@@ -101,13 +109,14 @@ void add_idle_hosts(std::vector<HostShare>& shares, std::size_t hosts) {
 
 }  // namespace
 
-Result<Counts> count_processes(const Options& options) {
+Result<Counts> count_processes(const Options& options, std::uint32_t unsaid) {
   if (options.counts.processes > 0) return count_from_processes(options);
   const Names typed{options};
   Counts counts;
   if (options.counts.pes_per_process > 0) counts.pes_per_process = options.counts.pes_per_process;
   if (options.counts.pes == 0) {
-    if (options.counts.pes_per_process == 0)
+    counts.processes = unsaid;
+    if (options.counts.pes_per_process == 0 && unsaid == 1 && !options.is_mpiexec)
       counts.notes.emplace_back("no number of processes was given (+p or ++n): starting 1");
     return counts;
   }
@@ -156,11 +165,30 @@ std::vector<HostShare> share_out(std::uint32_t processes, std::span<const std::u
   return shares;
 }
 
-Result<Placement> place(const Options& options, std::span<const std::uint32_t> slots,
-                        const wire::Provision& wish) {
+std::vector<HostShare> fill_slots(std::uint32_t processes, std::span<const std::uint32_t> slots) {
+  const std::uint64_t all = std::accumulate(slots.begin(), slots.end(), std::uint64_t{0});
+  if (all == 0) return share_out(processes, std::vector<std::uint32_t>(slots.size(), 1));
+  const std::uint64_t rounds = processes / all;
+  std::uint64_t rest = processes % all;
+  std::vector<HostShare> shares;
+  std::uint32_t first = 0;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const std::uint64_t more = std::min<std::uint64_t>(rest, slots[i]);
+    rest -= more;
+    const auto share = static_cast<std::uint32_t>(rounds * slots[i] + more);
+    if (share > 0) shares.push_back({static_cast<std::uint32_t>(i), first, share});
+    first += share;
+  }
+  return shares;
+}
+
+Result<Placement> place(const Options& options, HostSlots list, const wire::Provision& wish) {
+  if (options.placement.fills_hosts(options.counts)) {
+    list.given = true;
+    std::fill(list.each.begin(), list.each.end(), options.placement.processes_per_host);
+  }
+  std::span<const std::uint32_t> slots = list.each;
   if (options.mode == Mode::plan) return whole_list(options, slots, wish);
-  auto counts = count_processes(options);
-  if (!counts) return counts.error();
   if (options.counts.host_limit > slots.size())
     return bad_input(fmt::format("++numHosts {} is more than the {} hosts there are",
                                  options.counts.host_limit, slots.size()),
@@ -171,15 +199,18 @@ Result<Placement> place(const Options& options, std::span<const std::uint32_t> s
                      "add hosts to the nodelist");
   slots = slots.first(options.counts.host_limit > 0 ? options.counts.host_limit
                                                     : slots.size() - options.host_failure.spares);
+  const bool starts_nothing = options.mode == Mode::doctor || options.mode == Mode::session;
+  auto counts = count_processes(options, starts_nothing ? 1 : unsaid_count(list, slots));
+  if (!counts) return counts.error();
   Placement placement{std::move(*counts), wish, {}};
   if (wish.process_unit == CpuUnit::none)
-    placement.hosts = share_out(placement.counts.processes, slots);
+    placement.hosts = list.given ? fill_slots(placement.counts.processes, slots)
+                                 : share_out(placement.counts.processes, slots);
   else if (auto shared = share_by_units(slots, placement); !shared)
     return shared.error();
   if (wish.process_unit != CpuUnit::none || wish.thread_unit != CpuUnit::none)
     placement.counts.notes.clear();  // that nobody said how many
   if (placement.hosts.empty()) return bad_input("there is no host to run on", "");
-  const bool starts_nothing = options.mode == Mode::doctor || options.mode == Mode::session;
   if (starts_nothing) placement.counts.notes.clear();
   if (starts_nothing || options.mode == Mode::in) add_idle_hosts(placement.hosts, slots.size());
   if (options.mode == Mode::session) leave_all_idle(placement);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "charmrun/cli/options.hpp"
@@ -21,10 +22,21 @@ struct Counts {
   std::vector<std::string> notes;  // for the user, one line each
 };
 
-/// Counts by Charm++'s rules (++n, else +p / ++ppn, else +p, else 1), with the checks that it leaves out:
-/// what is given must agree exactly. Error: Errc::bad_input, Phase::options, naming the options that do not
-/// agree.
-Result<Counts> count_processes(const Options& options);
+/// Counts by Charm++'s rules (++n, else +p / ++ppn, else +p, else `unsaid`), with the checks that it leaves
+/// out: what is given must agree exactly. Error: Errc::bad_input, Phase::options, naming the options that do
+/// not agree.
+Result<Counts> count_processes(const Options& options, std::uint32_t unsaid = 1);
+
+/// The slots of each host of a list.
+struct HostSlots {
+  HostSlots(std::vector<std::uint32_t> slots, bool is_given = false)  // NOLINT(google-explicit-constructor)
+      : each(std::move(slots)), given(is_given) {}
+  std::vector<std::uint32_t> each;
+  bool given = false;  // Nodelist::gives_slots
+  /// Where nobody says how many processes there are, and no slots are given, each host gets one; else there
+  /// is one in all, as with Charm++.
+  bool one_each = false;
+};
 
 /// The processes of one host: first_process ... first_process + processes - 1.
 struct HostShare {
@@ -46,13 +58,16 @@ struct Placement {
 /// at all: no shares.
 std::vector<HostShare> share_out(std::uint32_t processes, std::span<const std::uint32_t> slots);
 
+/// Fills the slots of one host after the other, as launchers of MPI do; when all are taken, again from the
+/// first host on. No slots at all: as one each.
+std::vector<HostShare> fill_slots(std::uint32_t processes, std::span<const std::uint32_t> slots);
+
 /// Counts and shares of a job on a list of hosts, of which ++numHosts may use the first few. Errors as
 /// count_processes, and if there are fewer hosts than ++numHosts, or none. With ++plan
 /// the hosts that there are (++numHosts of them at most) get as many processes as they have slots. ++doctor
 /// wants to see hosts without processes too, and so do a session, in which no host has any, and its runs.
 /// Where `wish` counts processes by the hosts' units, slots do not weigh: only hosts without any are left
-/// out.
-Result<Placement> place(const Options& options, std::span<const std::uint32_t> slots,
-                        const wire::Provision& wish = {});
+/// out. ++n with ++processPerHost gives each host that many slots.
+Result<Placement> place(const Options& options, HostSlots slots, const wire::Provision& wish = {});
 
 }  // namespace charmtree

@@ -33,14 +33,13 @@ struct Size {
 };
 
 /// The processes of each host, as far as they do not depend on what it is.
-Result<Size> shared_size(const Options& options, std::span<const std::uint32_t> slots,
-                         const wire::Provision& wish) {
+Result<Size> shared_size(const Options& options, const HostSlots& slots, const wire::Provision& wish) {
   Size size;
   const bool by_unit = wish.process_unit != CpuUnit::none;
   size.assumed = !by_unit && options.counts.pes == 0 && options.counts.processes == 0 &&
                  wish.thread_unit == CpuUnit::none;
   if (by_unit || size.assumed) {
-    for (const std::uint32_t each : slots) {
+    for (const std::uint32_t each : slots.each) {
       if (each > 0) size.processes_of.push_back(by_unit ? 1 : each);
     }
     size.pes_per_process = std::max(1U, options.counts.pes_per_process);
@@ -49,19 +48,22 @@ Result<Size> shared_size(const Options& options, std::span<const std::uint32_t> 
   const auto counts = count_processes(options);
   if (!counts) return counts.error();
   size.pes_per_process = counts->pes_per_process;
-  for (const HostShare& share : share_out(counts->processes, slots))
+  for (const HostShare& share :
+       slots.given ? fill_slots(counts->processes, slots.each) : share_out(counts->processes, slots.each))
     size.processes_of.push_back(share.processes);
   return size;
 }
 
 /// The hosts that are logged into when the list is continued by itself as far as ++numHosts says: those that
 /// get processes, and the spares.
-Result<Size> size_of(const Options& options, std::span<const std::uint32_t> slots,
-                     const wire::Provision& wish, const std::optional<Topology>& here) {
-  const std::size_t spares = std::min<std::size_t>(options.host_failure.spares, slots.size() - 1);
-  std::vector<std::uint32_t> all(options.counts.host_limit > 0 ? options.counts.host_limit
-                                                               : slots.size() - spares);
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = slots[i % slots.size()];
+Result<Size> size_of(const Options& options, const HostSlots& slots, const wire::Provision& wish,
+                     const std::optional<Topology>& here) {
+  const std::size_t listed = slots.each.size();
+  const std::size_t spares = std::min<std::size_t>(options.host_failure.spares, listed - 1);
+  HostSlots all{
+      std::vector<std::uint32_t>(options.counts.host_limit > 0 ? options.counts.host_limit : listed - spares),
+      slots.given};
+  for (std::size_t i = 0; i < all.each.size(); ++i) all.each[i] = slots.each[i % listed];
   auto size = shared_size(options, all, wish);
   if (!size) return size;
   std::vector<proto::ProvisionSite> sites;
@@ -208,12 +210,11 @@ std::string model_rows(const Options& options, const proto::StartupPlan& plan, D
 
 }  // namespace
 
-Result<std::string> plan_text(const Options& options, const LoginCosts& logins,
-                              std::span<const std::uint32_t> slots, const wire::Provision& wish,
-                              const std::optional<Topology>& here) {
+Result<std::string> plan_text(const Options& options, const LoginCosts& logins, const HostSlots& slots,
+                              const wire::Provision& wish, const std::optional<Topology>& here) {
   const auto size = size_of(options, slots, wish, here);
   if (!size) return size.error();
-  const bool more = size->hosts > slots.size();
+  const bool more = size->hosts > slots.each.size();
   const bool local = logins.remote() == 0 && (!more || options.hosts.are_here());
   proto::StartupPlan plan;
   plan.hosts = size->hosts;
@@ -236,7 +237,7 @@ Result<std::string> plan_text(const Options& options, const LoginCosts& logins,
   std::string text =
       fmt::format("A start of {} on {}; nothing was started.\n\n",
                   plural(plan.processes, "process", "processes"), plural(plan.hosts, "host", "hosts"));
-  text += hosts_row(logins, *size, slots.size());
+  text += hosts_row(logins, *size, slots.each.size());
   if (options.counts.host_limit > size->processes_of.size())
     text += row("", fmt::format("only {} of ++numHosts {} get a process; without +p and ++n each would",
                                 size->processes_of.size(), options.counts.host_limit));

@@ -4,11 +4,11 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 
 #include "charmrun/cli/options.hpp"
 #include "charmrun/plan/history.hpp"
+#include "charmrun/plan/placement.hpp"
 #include "tree/base/result.hpp"
 #include "tree/wire/cpus.hpp"
 
@@ -19,8 +19,7 @@ namespace charmtree {
 /// those of the hosts that there are and `logins` their costs; with ++numHosts there may be any number of
 /// hosts more like them. `here` is what this machine has; it is assumed of all hosts, where `wish` counts by
 /// it. Errors as place and proto::provision.
-Result<std::string> plan_text(const Options& options, const LoginCosts& logins,
-                              std::span<const std::uint32_t> slots, const wire::Provision& wish = {},
-                              const std::optional<Topology>& here = {});
+Result<std::string> plan_text(const Options& options, const LoginCosts& logins, const HostSlots& slots,
+                              const wire::Provision& wish = {}, const std::optional<Topology>& here = {});
 
 }  // namespace charmtree

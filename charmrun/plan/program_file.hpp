@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "charmrun/cli/options.hpp"
-#include "charmrun/plan/nodelist.hpp"
+#include "charmrun/hosts/nodelist.hpp"
 #include "tree/io/host/program_reader.hpp"
 #include "tree/job/program_traits.hpp"
 #include "tree/wire/job_spec.hpp"

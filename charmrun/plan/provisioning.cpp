@@ -55,7 +55,8 @@ Result<void> check_exclusions(const Options& options, const std::vector<Asked>& 
   if (units.empty()) return {};
   if (options.placement.auto_provision && units.size() > 1) return exclude_each_other(units[0], units[1]);
   if (options.counts.pes > 0) return exclude_each_other(units[0], "+p");
-  if (options.counts.processes > 0 && (options.placement.auto_provision || !processes.empty()))
+  const bool counts_units = options.placement.auto_provision || !processes.empty();
+  if (options.counts.processes > 0 && counts_units && !options.placement.fills_hosts(options.counts))
     return exclude_each_other(units[0], "++n");
   if (options.counts.pes_per_process > 0 && (options.placement.auto_provision || !threads.empty()))
     return exclude_each_other(units.back(), "++ppn");
@@ -91,7 +92,7 @@ Result<wire::Provision> wanted_provision(const Options& options, const std::func
     wish = {CpuUnit::socket, 1, CpuUnit::pu};
   else if (options.placement.auto_provision)
     wish = {CpuUnit::core, 1};
-  if (!processes.empty()) {
+  if (!processes.empty() && !options.placement.fills_hosts(options.counts)) {
     wish.process_unit = processes[0].unit;
     wish.processes = processes[0].count;
   }

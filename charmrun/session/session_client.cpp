@@ -134,6 +134,8 @@ void SessionClient::on(const session::Tree& tree) {
                  "the session was started by charmrun " + tree.version + ", this is " CHARMTREE_VERSION,
                  "use the same for both"});
   options_.hosts.nodegroup = tree.nodegroup;
+  options_.hosts.chosen = tree.chosen;
+  options_.hosts.excluded = tree.excluded;
   options_.counts.host_limit = tree.host_limit;
   options_.hosts.virtual_hosts = tree.virtual_hosts;
   if (tree.drops) options_.host_failure.policy = wire::OnHostFailure::drop;

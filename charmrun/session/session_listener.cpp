@@ -62,7 +62,8 @@ void SessionListener::admit(int fd) {
                        {}});
   send(number, session::Tree{CHARMTREE_VERSION, job_.nodelist, job_.nodelist_text, options_.hosts.nodegroup,
                              options_.counts.host_limit, options_.hosts.virtual_hosts,
-                             job_.plan.job.launch.on_host_failure == wire::OnHostFailure::drop});
+                             job_.plan.job.launch.on_host_failure == wire::OnHostFailure::drop,
+                             options_.hosts.chosen, options_.hosts.excluded});
 }
 
 void SessionListener::send(Number number, const session::Message& message) {

@@ -28,7 +28,7 @@ inline bool is_sound(const Run& m) {
 namespace charmtree::wire {
 
 CT_MEMBERS(session::Tree, s.version, s.nodelist, s.nodelist_text, s.nodegroup, s.host_limit, s.virtual_hosts,
-           s.drops)
+           s.drops, s.chosen, s.excluded)
 CT_MEMBERS(session::Said, s.tone, s.line)
 CT_MEMBERS(session::ToShow, s.output, s.host, s.processes, s.raw)
 CT_MEMBERS(session::Wanted, s.bytes)

@@ -25,11 +25,12 @@ namespace charmtree::session {
 struct Tree {
   std::string version;  // of the root's charmrun, which must be the client's
   std::string nodelist,
-      nodelist_text;  // the file, for messages, and what was in it; empty: this machine alone
+      nodelist_text;  // the file, for messages, and what was in it; empty: there is none
   std::string nodegroup;
   std::uint32_t host_limit = 0;     // ++numHosts
   std::uint32_t virtual_hosts = 0;  // ++hosts
   bool drops = false;               // ++on-host-failure drop
+  std::string chosen, excluded;     // ++host, ++exclude
 };
 /// Lines of ours; see proto::Tone.
 struct Said {

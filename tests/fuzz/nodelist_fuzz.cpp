@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text as a nodelist, and as mpiexec's file of hosts: a list that keeps its promises, or one error that
-// is fit for a terminal.
+// Any text as a list of hosts, Charm++'s or another launcher's, and its first line as ++host and ++exclude: a
+// list that keeps its promises, or one error that is fit for a terminal.
 #include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 
-#include "charmrun/mpiexec/host_file.hpp"
-#include "charmrun/plan/nodelist.hpp"
+#include "charmrun/hosts/host_choice.hpp"
+#include "charmrun/hosts/nodelist.hpp"
 #include "tests/fuzz/script.hpp"
+#include "tree/wire/node_table.hpp"
 
 namespace {
 
@@ -20,17 +21,14 @@ constexpr std::uint64_t kMaxHosts = 1000;  // patterns that expand to a million 
 using charmtree::fuzz::require;
 
 void check_hosts(const Nodelist& list) {
-  require(!list.hosts.empty());
+  require(!list.hosts.empty() && list.hosts.size() <= kMaxHosts);
   std::unordered_set<std::string_view> names;
-  std::uint64_t slots = 0;
   for (const NodelistHost& host : list.hosts) {
     require(names.insert(host.name).second);
     require(!host.name.empty() && host.name.front() != '-');
     require(host.name.find_first_of(" \t'\";$`|&<>()\\/@#") == std::string::npos);
-    require(host.slots > 0 && host.options < list.options.size());
-    slots += host.slots;
+    require(host.slots > 0 && host.slots <= wire::kMaxProcesses && host.options < list.options.size());
   }
-  require(slots <= kMaxHosts);
 }
 
 void check_options(const Nodelist& list) {
@@ -54,25 +52,29 @@ void check_error(const Error& error) {
   require(std::count(error.what.begin(), error.what.end(), '\n') <= 2);
 }
 
-/// Each host gets what belongs to it, by a nodelist that is one.
-void check_host_file(std::string_view text) {
-  constexpr std::uint32_t kProcesses = 77;
-  auto hosts = mpiexec::read_host_file(text, "nodes", kMaxHosts);
-  if (!hosts) return check_error(hosts.error());
-  require(!hosts->empty());
-  const auto list =
-      parse_nodelist(mpiexec::nodelist_text(std::move(*hosts), kProcesses, 0), "nodes", kDefaultNodegroup);
-  if (!list) return check_error(list.error());  // a login that ssh would misunderstand
-  std::uint64_t slots = 0;
-  for (const NodelistHost& host : list->hosts) slots += host.slots;
-  require(slots > 0 && kProcesses % slots == 0);
+/// At most so long that patterns do not expand to a million names each time.
+constexpr std::size_t kMaxChoice = 40;
+
+void check_choice(std::string_view text) {
+  const std::string_view line = text.substr(0, std::min(text.find('\n'), kMaxChoice));
+  if (std::count_if(line.begin(), line.end(), [](char c) { return c >= '0' && c <= '9'; }) > 6) return;
+  const HostText nodes{"host n1\nhost n2\ngroup g\nhost n3 login me\n", "nodes"};
+  for (const HostChoice& choice : {HostChoice{std::string{line}, "n2"}, HostChoice{"", std::string{line}}}) {
+    const auto list = choose_hosts(nodes, choice);
+    if (list) {
+      require(!list->hosts.empty());
+      for (const NodelistHost& host : list->hosts) require(choice.excluded != "n2" || host.name != "n2");
+      continue;
+    }
+    require(list.error().what.starts_with("++host") || list.error().what.starts_with("++exclude"));
+  }
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  check_host_file(text);
+  check_choice(text);
   const auto list = parse_nodelist(text, "nodes", kDefaultNodegroup, kMaxHosts);
   if (!list) {
     check_error(list.error());

@@ -9,7 +9,7 @@ from pathlib import Path
 LOW = ("tree/base", "tree/wire", "tree/clients", "tree/clients/pmi", "tree/clients/pmix", "tree/turn", "tree/overlay", "tree/job")
 NODE = LOW + ("health", "ccs", "kvs", "stacks", "debug", "tree/node")
 IO = ("tree/io", "tree/io/link", "tree/io/ssh", "tree/io/host", "tree/io/user", "tree/io/mpiexec", "tree/io/pmix", "tree/io/stacks")
-VIEW = NODE + IO + ("charmrun/report", "charmrun/cli", "charmrun/plan", "charmrun/debug", "charmrun/view")
+VIEW = NODE + IO + ("charmrun/report", "charmrun/cli", "charmrun/hosts", "charmrun/plan", "charmrun/debug", "charmrun/view")
 LAYERS = {
     "tree/base": (),
     "tree/wire": ("tree/base",),
@@ -37,9 +37,10 @@ LAYERS = {
     "charmrun/report": NODE + IO,
     "charmrun/debug": NODE + IO,
     "charmrun/cli": NODE + IO,
-    "charmrun/plan": NODE + IO + ("charmrun/report", "charmrun/cli"),
-    "charmrun/view": NODE + IO + ("charmrun/report", "charmrun/cli", "charmrun/debug", "charmrun/plan"),
-    "charmrun/mpiexec": NODE + IO + ("charmrun/report", "charmrun/cli", "charmrun/plan"),
+    "charmrun/hosts": NODE + IO + ("charmrun/cli",),
+    "charmrun/plan": NODE + IO + ("charmrun/report", "charmrun/cli", "charmrun/hosts"),
+    "charmrun/view": NODE + IO + ("charmrun/report", "charmrun/cli", "charmrun/hosts", "charmrun/debug", "charmrun/plan"),
+    "charmrun/mpiexec": NODE + IO + ("charmrun/report", "charmrun/cli", "charmrun/hosts", "charmrun/plan"),
     "charmrun/session": VIEW,
     "charmrun/doctor": VIEW,
     "charmrun": VIEW + ("charmrun/session", "charmrun/doctor", "charmrun/mpiexec"),

@@ -4,7 +4,7 @@
 import re
 
 DOC = "docs/OPTIONS.md"
-OPTIONS, KEYS = "charmrun/cli/option_table.cpp", "charmrun/plan/nodelist_line.cpp"
+OPTIONS, KEYS = "charmrun/cli/option_table.cpp", "charmrun/hosts/nodelist_line.cpp"
 MODES = "charmrun/cli/mode_table.cpp"
 
 

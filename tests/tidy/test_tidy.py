@@ -388,7 +388,7 @@ class OptionsDoc(unittest.TestCase):
 
     def found(self, *rows, **others):
         doc = "| option | Charm++ 8 | here | shown by |\n|---|---|---|---|\n" + "\n".join(rows) + "\n"
-        files = {"charmrun/cli/option_table.cpp": self.TABLE, "charmrun/plan/nodelist_line.cpp": self.KEYS, "docs/OPTIONS.md": doc,
+        files = {"charmrun/cli/option_table.cpp": self.TABLE, "charmrun/hosts/nodelist_line.cpp": self.KEYS, "docs/OPTIONS.md": doc,
                  "tests/unit/a_test.cpp": self.TESTS, "tests/cluster/test_b.py": CMAKE + "def test_c():\n    login()\n", **others}
         return sorted(line for _, line, rule in offences(files) if rule == "options-doc")
 
@@ -405,12 +405,12 @@ class OptionsDoc(unittest.TestCase):
             self.assertIn(3, self.found(f"| `++p N` | | | {test} |", *self.ROWS[1:]), test)
 
     def test_no_document(self):
-        files = {"charmrun/cli/option_table.cpp": self.TABLE, "charmrun/plan/nodelist_line.cpp": self.KEYS}
+        files = {"charmrun/cli/option_table.cpp": self.TABLE, "charmrun/hosts/nodelist_line.cpp": self.KEYS}
         self.assertIn(("charmrun/cli/option_table.cpp", 1, "options-doc"), offences(files))
 
 
 class PagesDoc(unittest.TestCase):
-    TREE = {"charmrun/cli/option_table.cpp": OptionsDoc.TABLE, "charmrun/plan/nodelist_line.cpp": OptionsDoc.KEYS, "docs/OPTIONS.md": "",
+    TREE = {"charmrun/cli/option_table.cpp": OptionsDoc.TABLE, "charmrun/hosts/nodelist_line.cpp": OptionsDoc.KEYS, "docs/OPTIONS.md": "",
             "docs/manual/README.md": "[a](a.md)\n"}
 
     def found(self, page, **others):

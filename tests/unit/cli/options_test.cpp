@@ -253,7 +253,9 @@ TEST_CASE("a program is needed, unless help or version is asked for") {
 }
 
 TEST_CASE("a program cannot begin with - or +") {
-  CHECK(has(failure({"-np", "4", "a"}), "charmrun does not know the option '-np'; did you mean ++np?"));
+  CHECK(has(failure({"-ppx", "4", "a"}),
+            "charmrun does not know the option '-ppx'; its own options begin with ++"));
+  CHECK(has(failure({"--local", "a"}), "charmrun does not know the option '--local'; did you mean ++local?"));
   CHECK(
       has(failure({"+vp4", "a"}), "charmrun does not know the option '+vp4'; its own options begin with ++"));
   CHECK(has(failure({"-"}), "charmrun does not know the option '-'"));

@@ -81,17 +81,17 @@ TEST_CASE("words of mpiexec are said in charmrun's") {
   CHECK(read_line(plain, variable, file)->options == Words{"++kill-on-exit"});
 }
 
-TEST_CASE("hosts and numbers are kept for the plan") {
+TEST_CASE("hosts and places are said in charmrun's words") {
   const Line line =
       good({"-f", "hosts", "-ppn", "2", "-wdir", "/w", "-n", "8", "./a", "-n", "3", "++verbose"});
-  CHECK(
-      (line.host_file == "hosts" && line.host_list.empty() && line.per_host == 2 && line.directory == "/w"));
+  CHECK(line.options == Words{"++nodelist", "hosts", "++processPerHost", "2", "++wdir", "/w"});
   REQUIRE(line.programs.size() == 1);
   CHECK((line.programs[0].processes == 8 && line.programs[0].program == "./a"));
   CHECK(line.programs[0].arguments == Words{"-n", "3", "++verbose"});
-  CHECK(good({"-host", "a,b", "--map-by", "ppr:4:node", "./a"}).per_host == 4);
+  CHECK(options({"-host", "a,b", "--map-by", "ppr:4:node"}) ==
+        Words{"++host", "a,b", "++processPerHost", "4"});
+  CHECK(options({"-exclude", "b", "-rmk", "pbs"}) == Words{"++exclude", "b", "++rm", "pbs"});
   CHECK(good({"./a"}).programs[0].processes == 0);
-  CHECK(good({"++hosts", "2", "./a"}).chooses_hosts);
   CHECK(good({"-np=3", "--", "-odd", "-n"}).programs[0].program == "-odd");
   CHECK(good({"++", "./a", "-n"}).programs[0].arguments == Words{"-n"});
   CHECK(good({"./a", "", "x : y", "--"}).programs[0].arguments == Words{"", "x : y", "--"});
@@ -128,7 +128,6 @@ TEST_CASE("what mpiexec cannot do is one line") {
   CHECK(has(failure({"-n", "1", "", "rm"}), "no program was given"));
   CHECK(has(failure({"-l=3", "./a"}), "-l takes no value"));
   CHECK(has(failure({"./a", ":", "-env", "PMI_PORT", "x", "./b"}), "-env cannot be 'PMI_PORT=x'"));
-  CHECK(has(failure({"-ppn", "2", "++hosts", "2", "./a"}), "-ppn is for hosts that -f or -hosts names"));
   CHECK(has(failure({"++n", "2", "./a"}), "mpiexec has words of its own for ++n"));
   CHECK(has(failure({"++list"}), "mpiexec starts programs, and knows no ++list"));
   CHECK(has(failure({"-launcher", "slurm", "./a"}), "by ssh"));
@@ -137,8 +136,6 @@ TEST_CASE("what mpiexec cannot do is one line") {
   CHECK(has(failure({"-configfile", "empty"}), "empty has no programs"));
   CHECK(has(failure({"-configfile", "two", "./c"}), "'./c' behind -configfile two"));
   CHECK(has(failure({"./c", ":", "-configfile", "two"}), "-configfile behind a ':' is for all programs"));
-  CHECK(has(failure({"-f", "h", "-hosts", "a", "./a"}), "exclude each other"));
-  CHECK(has(failure({"-f", "h", "++local", "./a"}), "named in two ways"));
 }
 
 TEST_CASE("programs may stand in a file, a line for each") {

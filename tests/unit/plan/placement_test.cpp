@@ -112,6 +112,37 @@ TEST_CASE("slots weight the shares") {
   CHECK(share_out(3, Slots{}).empty());
 }
 
+TEST_CASE("slots that were given are filled host by host, and again when all are taken") {
+  const Slots slots{4, 4, 1};
+  CHECK(fill_slots(4, slots) == Shares{{0, 0, 4}});
+  CHECK(fill_slots(6, slots) == Shares{{0, 0, 4}, {1, 4, 2}});
+  CHECK(fill_slots(9, slots) == Shares{{0, 0, 4}, {1, 4, 4}, {2, 8, 1}});
+  CHECK(fill_slots(11, slots) == Shares{{0, 0, 6}, {1, 6, 4}, {2, 10, 1}});
+  CHECK(fill_slots(3, Slots{0, 0}) == Shares{{0, 0, 2}, {1, 2, 1}});
+  CHECK(fill_slots(3, Slots{0, 2}) == Shares{{1, 0, 3}});
+  CHECK(fill_slots(3, Slots{}).empty());
+}
+
+TEST_CASE("without a number there is a process for each slot that was given, or one on each host") {
+  CHECK(place({}, HostSlots{{2, 1}, true})->hosts == Shares{{0, 0, 2}, {1, 2, 1}});
+  HostSlots plain{{2, 1}};
+  plain.one_each = true;
+  CHECK(place({}, plain)->hosts == Shares{{0, 0, 1}, {1, 1, 1}});
+  CHECK(place({}, Slots{1, 2})->hosts == Shares{{1, 0, 1}});
+  Options limited;
+  limited.counts.host_limit = 1;
+  CHECK(place(limited, HostSlots{{2, 1}, true})->counts.processes == 2);
+  CHECK(place(counts(0, 0, 4), HostSlots{{2, 1}, true})->counts.pes_per_process == 4);
+  CHECK(failure({}, {}).find("there is no host to run on") != std::string::npos);
+}
+
+TEST_CASE("++n and ++processPerHost place so many on each host until there are all") {
+  auto options = counts(0, 5, 0);
+  options.placement.processes_per_host = 2;
+  CHECK(place(options, Slots{1, 7, 1, 1})->hosts == Shares{{0, 0, 2}, {1, 2, 2}, {2, 4, 1}});
+  CHECK(place(options, Slots{1, 1})->hosts == Shares{{0, 0, 3}, {1, 3, 2}});
+}
+
 TEST_CASE("++numHosts uses the first hosts and needs as many") {
   auto options = counts(4, 0, 0);
   options.counts.host_limit = 2;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "charmrun/plan/nodelist_line.hpp"
+#include "charmrun/hosts/nodelist_line.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,6 +8,7 @@
 #include <array>
 #include <charconv>
 
+#include "charmrun/hosts/host_set.hpp"
 #include "tree/wire/words.hpp"
 
 namespace charmtree {
@@ -33,6 +34,7 @@ constexpr std::array kKeys = {
     KeyRow{"cpus", NodelistKey::cpus},     KeyRow{"speed", NodelistKey::unused},
     KeyRow{"passwd", NodelistKey::unused}, KeyRow{"debugger", NodelistKey::unused},
     KeyRow{"xterm", NodelistKey::unused},  KeyRow{"env", NodelistKey::env},
+    KeyRow{"slots", NodelistKey::slots},   KeyRow{"port", NodelistKey::port},
 };
 
 Mistake unknown_key(const LineWord& word, std::string_view key) {
@@ -67,7 +69,10 @@ std::optional<Mistake> set_value(LineReader& line, const KeyRow& row, const Line
     case NodelistKey::nice:
       return read_setting(value, row.name, kMinNice, kMaxNice, setting.number);
     case NodelistKey::cpus:
+    case NodelistKey::slots:
       return read_setting(value, row.name, 1, kMaxCpus, setting.number);
+    case NodelistKey::port:
+      return read_setting(value, row.name, 1, static_cast<int>(kMaxSshPort), setting.number);
     case NodelistKey::shell: {
       auto words = split_command(value.text);
       if (!words) return Mistake{value.offset, "shell needs a command, with closed quotes"};
@@ -217,6 +222,12 @@ std::optional<Mistake> apply_settings(const std::vector<NodelistSetting>& settin
         break;
       case NodelistKey::cpus:
         options.cpus = setting.reset ? defaults.cpus : static_cast<std::uint32_t>(setting.number);
+        break;
+      case NodelistKey::slots:
+        options.slots = setting.reset ? defaults.slots : static_cast<std::uint32_t>(setting.number);
+        break;
+      case NodelistKey::port:
+        options.port = setting.reset ? defaults.port : static_cast<std::uint32_t>(setting.number);
         break;
       case NodelistKey::pathfix:
         if (setting.reset) {

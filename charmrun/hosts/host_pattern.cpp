@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "charmrun/plan/host_pattern.hpp"
+#include "charmrun/hosts/host_pattern.hpp"
 
 #include <fmt/format.h>
 
@@ -18,7 +18,6 @@ constexpr bool is_host_character(char c) {
 }
 
 std::string describe_bad_character(char c) {
-  if (c == '@') return "a host name has no user in it: write `host NAME ++login USER`";
   if (c == ']') return "']' without '['";
   const auto byte = static_cast<unsigned char>(c);
   if (byte < 0x20 || byte == 0x7F)
@@ -50,8 +49,10 @@ std::optional<Mistake> HostPattern::parse_bracket(std::string_view text, std::si
     range.high = range.low;
     range.width = text[start] == '0' ? digits : 0;
     if (at < text.size() && text[at] == '-') {
-      ++at;
+      const std::size_t high = ++at;
       if (!read_number(text, at, range.high, digits)) return Mistake{at, "the range has no upper end"};
+      if (text[high] == '0' && digits != high - 1 - start)
+        return Mistake{high, "the two ends of the range have zeros in front in different ways"};
       if (range.high < range.low) return Mistake{start, "the range runs backwards"};
     }
     piece.ranges.push_back(range);

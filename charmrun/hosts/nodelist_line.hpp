@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "charmrun/plan/host_pattern.hpp"
-#include "charmrun/plan/nodelist.hpp"
+#include "charmrun/hosts/host_pattern.hpp"
+#include "charmrun/hosts/nodelist.hpp"
 
 namespace charmtree {
 
@@ -40,7 +40,7 @@ private:
   std::size_t at_ = 0;
 };
 
-enum class NodelistKey { login, shell, setup, pathfix, env, ext, nice, cpus, unused };
+enum class NodelistKey { login, shell, setup, pathfix, env, ext, nice, cpus, slots, port, unused };
 
 /// One option as written, checked. Kept apart from HostOptions, since a later mention of a host changes only
 /// what it names.
@@ -50,7 +50,7 @@ struct NodelistSetting {
   std::string text;                // login, setup, env, ext; pathfix: from
   std::string to;                  // pathfix
   std::vector<std::string> words;  // shell
-  int number = 0;                  // nice, cpus
+  int number = 0;                  // nice, cpus, slots, port
 };
 
 /// The options on the rest of the line. `first` is the word to begin with, if the caller has already read it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "charmrun/plan/machines.hpp"
+#include "charmrun/hosts/machines.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a resource manager has given us: the hosts and slots of the allocation in which we run, as its
+// environment and its files tell them. Pure: somebody else looks there.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "charmrun/cli/options.hpp"
+#include "tree/base/result.hpp"
+
+namespace charmtree {
+
+struct Allocation {
+  std::string manager;  // as people call it: "Slurm job 4711"
+  std::string hosts;    // text of a list of hosts (nodelist.hpp)
+  std::string source;   // where that is from, for messages: "$PBS_NODEFILE"
+};
+
+/// What is looked at.
+struct AllocationView {
+  std::function<std::optional<std::string>(const std::string& name)> variable;
+  std::function<Result<std::string>(const std::string& path)> read_file;
+  std::function<bool(std::string_view host)> is_here;  // a name of this machine
+};
+
+/// The allocation in which we are, if any; a file of hosts in which this machine is not, does not count: its
+/// variables have come along with a login. Errors are bad_input: what contradicts itself, several
+/// allocations at once, and a manager that was asked for and is not there.
+Result<std::optional<Allocation>> find_allocation(ResourceManager wanted, const AllocationView& view);
+
+}  // namespace charmtree

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "charmrun/plan/host_source.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "charmrun/hosts/allocation.hpp"
+#include "charmrun/hosts/machines.hpp"
+#include "charmrun/hosts/nodelist.hpp"
+#include "charmrun/plan/program_file.hpp"
+#include "tree/io/surroundings.hpp"
+
+namespace charmtree {
+namespace {
+
+constexpr std::size_t kMostBytesOfHostsFile = 16U << 20;
+
+Result<std::string> read_list(const std::string& path) {
+  auto text = path == "-" ? io::read_file(io::UniqueFd{::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)}, "stdin",
+                                          kMaxNodelistBytes)
+                          : io::read_file(path, kMaxNodelistBytes);
+  if (!text) return Error{Errc::bad_input, Phase::nodelist, text.error().what};
+  return text;
+}
+
+Result<std::optional<Allocation>> own_allocation(ResourceManager manager) {
+  if (manager == ResourceManager::none) return std::optional<Allocation>{};
+  std::optional<ThisMachine> machine;
+  const std::string own = io::own_host_name();
+  const auto is_here = [&](std::string_view host) {
+    if (!machine) {
+      auto hosts_file = io::read_file("/etc/hosts", kMostBytesOfHostsFile);
+      machine.emplace(own, hosts_file ? *hosts_file : std::string{}, io::own_addresses());
+    }
+    // A list may have names with the domain where we have one without, or the other way round.
+    return machine->has_name(host) || host.substr(0, host.find('.')) == own.substr(0, own.find('.'));
+  };
+  return find_allocation(manager, {io::own_variable, read_list, is_here});
+}
+
+}  // namespace
+
+Result<HostSource> find_hosts(const Options& options) {
+  HostSource source;
+  if (options.launch.mpiexec) source.remarks.emplace_back("++local: mpiexec is not called");
+  if (options.hosts.are_here()) return source;
+  if (!options.hosts.listed.empty()) return HostSource{options.hosts.listed_by, options.hosts.listed, {}};
+  for (const NodelistPlace& place : options.nodelist_places) {
+    if (!place.required) continue;
+    auto text = read_list(place.path);
+    if (!text) return text.error();
+    return HostSource{place.path == "-" ? "stdin" : place.path, std::move(*text), {}};
+  }
+  auto allocation = own_allocation(options.hosts.manager);
+  if (!allocation) return allocation.error();
+  if (*allocation) {
+    Allocation& found = **allocation;
+    source.remarks.push_back(fmt::format("{} names the hosts, by {} (++rm none: look for no allocation)",
+                                         found.manager, found.source));
+    return HostSource{std::move(found.source), std::move(found.hosts), std::move(source.remarks)};
+  }
+  for (const NodelistPlace& place : options.nodelist_places) {
+    if (!is_file(place.path)) continue;
+    auto text = read_list(place.path);
+    if (!text) return text.error();
+    return HostSource{place.path, std::move(*text), {}};
+  }
+  if (!options.hosts.chosen.empty()) return source;
+  if (!options.hosts.excluded.empty())
+    return bad_input("++exclude: there is no list of hosts to leave some out of",
+                     "++nodelist or ++host names them");
+  if (options.mode != Mode::plan && !options.is_mpiexec)
+    source.remarks.emplace_back("no nodelist found: running on this machine only (as with ++local)");
+  return source;
+}
+
+}  // namespace charmtree

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the list of a job's hosts is: the file that the user names, else the allocation in which we run, else
+// a file in one of the usual places.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "charmrun/cli/options.hpp"
+#include "tree/base/result.hpp"
+
+namespace charmtree {
+
+struct HostSource {
+  std::string name, text;  // the file, for messages, and what is in it; both empty: this machine alone
+  std::vector<std::string> remarks;  // one line each, shown unless ++quiet
+};
+
+/// Reads it. ++host may name hosts without any list. Errors are bad_input: what cannot be read, and
+/// find_allocation's.
+Result<HostSource> find_hosts(const Options& options);
+
+}  // namespace charmtree
