@@ -99,7 +99,7 @@ const ForeignWord* find_foreign(std::string_view name) {
   return row == kForeign.end() ? nullptr : row;
 }
 
-Error unknown(std::string_view word, std::string_view name) {
+Error unknown_foreign(std::string_view word, std::string_view name) {
   const std::string what = fmt::format("charmrun does not know the option '{}'", quotable(word));
   if (find_option(name) != nullptr || find_mode(name) != nullptr)
     return bad_input(what, fmt::format("did you mean ++{}?", name));
@@ -128,7 +128,7 @@ Result<SaidInOurs> say_in_ours(std::span<const std::string> words) {
     name = name.substr(0, 1);
   }
   const ForeignWord* row = find_foreign(name);
-  if (row == nullptr) return unknown(word, name);
+  if (row == nullptr) return unknown_foreign(word, name);
   const std::string said = word.substr(0, dashes) + std::string{name};
   if (row->meaning == Meaning::explained)
     return bad_input(fmt::format("charmrun has no {}", said), std::string{row->ours});

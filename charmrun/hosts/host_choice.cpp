@@ -32,14 +32,14 @@ private:
     std::uint32_t slots = 1;
   };
   const HostText& list_;
-  std::unordered_map<std::string, Known> known_;  // what lists say of hosts
+  std::unordered_map<std::string, Known> known_;  // what the list says of hosts, and groups that are named, the last one first
 };
 
 void Chooser::know(const Nodelist& list) {
   for (const NodelistHost& host : list.hosts) {
     Known known{list.options_of(host), host.slots};
     known.options.slots = 0;  // which `slots` has
-    known_.try_emplace(host.name, std::move(known));
+    known_.insert_or_assign(host.name, std::move(known));
   }
 }
 

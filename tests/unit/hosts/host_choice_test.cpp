@@ -45,8 +45,8 @@ TEST_CASE("a list without shares of its own keeps its slots") {
 }
 
 TEST_CASE("sets are put together from left to right") {
-  CHECK(chosen("@gpu") == "b:2 g1:2 by a shell g2:2 by a shell g3:2 by a shell ");
-  CHECK(chosen("@gpu!g2") == "b:2 g1:2 by a shell g3:2 by a shell ");
+  CHECK(chosen("@gpu") == "b:1 by a shell g1:2 by a shell g2:2 by a shell g3:2 by a shell ");
+  CHECK(chosen("@gpu!g2") == "b:1 by a shell g1:2 by a shell g3:2 by a shell ");
   CHECK(chosen("a,@gpu&g[2-9],x") == "g2:2 by a shell g3:2 by a shell x:1 ");
   CHECK(chosen("@gpu,@gpu,g1!b!g2") == "g1:2 by a shell g3:2 by a shell ");
   CHECK(chosen("n[1-6]!n[2-3]", "n5,other") == "n1:1 n4:1 n6:1 ");
