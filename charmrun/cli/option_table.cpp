@@ -139,8 +139,15 @@ constexpr std::array kTable = {
     OptionRow{"usehostname", Topic::hosts, at<&O::Address::by_host_name>, "", "off",
               "take the address to which this machine's name resolves; wins over ++useip"},
 
-    OptionRow{"remote-shell", Topic::launch, at<&O::Launch::remote_shell>, "COMMAND",
-              "$CONV_RSH, else built-in ssh", "start launchers by this command, such as \"ssh -p 2222\""},
+    OptionRow{
+        "remote-shell", Topic::launch, at<&O::Launch::remote_shell>, "COMMAND",
+        "$CONV_RSH, else as ++transport says",
+        "start launchers by this command, such as \"ssh -p 2222\"; the host and a command for its shell are "
+        "put behind it, or the host in the place of a word %h: \"docker exec -i %h sh -c\""},
+    OptionRow{"transport", Topic::launch, at<&O::Launch::transport>, "HOW", "auto",
+              "what starts launchers: ssh, or srun, with which Slurm's limits and accounts hold; auto: srun "
+              "for the "
+              "hosts of an allocation of Slurm, else ssh"},
     OptionRow{
         "branching", Topic::launch, at<&O::Launch::branching>, "K", "",
         "a fixed tree, in which each launcher starts at most K others; without ++branching and ++levels "
@@ -437,6 +444,9 @@ struct Setter {
   }
   Result<void> operator()(OptionMember<Pmi> member) const {
     return one_of(member, {"auto", "1", "2", "pmix", "port", "none"});
+  }
+  Result<void> operator()(OptionMember<StartedBy> member) const {
+    return one_of(member, {"auto", "ssh", "srun"});
   }
   Result<void> operator()(OptionMember<ResourceManager> member) const {
     return one_of(member, {"auto", "none", "slurm", "slurm-job", "pbs", "lsf", "sge", "oar", "kubernetes"});

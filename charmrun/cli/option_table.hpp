@@ -39,7 +39,8 @@ enum class OptionKind : std::uint8_t {
   byte_size,
   hang_action,
   pmi,
-  resource_manager
+  resource_manager,
+  started_by
 };
 
 /// For options that are refused or ignored. Their values are checked all the same.
@@ -54,13 +55,15 @@ struct OptionMember {
 };
 
 /// The member that an option sets, if any. Its type is the option's kind, in the order of OptionKind.
-using OptionTarget = std::variant<
-    OptionMember<bool>, OptionMember<std::uint32_t>, OptionMember<std::string>, OptionMember<Command>,
-    OptionMember<std::optional<Command>>, OptionMember<Duration>, OptionMember<std::optional<Duration>>,
-    OptionMember<LoginRate>, OptionMember<wire::OnHostFailure>, OptionMember<wire::OnFailure>,
-    OptionMember<std::optional<bool>>, OptionMember<std::optional<std::uint32_t>>, NoMember,
-    OptionMember<BindUnit>, OptionMember<Variables>, OptionMember<std::optional<InputTarget>>,
-    OptionMember<ByteSize>, OptionMember<HangAction>, OptionMember<Pmi>, OptionMember<ResourceManager>>;
+using OptionTarget =
+    std::variant<OptionMember<bool>, OptionMember<std::uint32_t>, OptionMember<std::string>,
+                 OptionMember<Command>, OptionMember<std::optional<Command>>, OptionMember<Duration>,
+                 OptionMember<std::optional<Duration>>, OptionMember<LoginRate>,
+                 OptionMember<wire::OnHostFailure>, OptionMember<wire::OnFailure>,
+                 OptionMember<std::optional<bool>>, OptionMember<std::optional<std::uint32_t>>, NoMember,
+                 OptionMember<BindUnit>, OptionMember<Variables>, OptionMember<std::optional<InputTarget>>,
+                 OptionMember<ByteSize>, OptionMember<HangAction>, OptionMember<Pmi>,
+                 OptionMember<ResourceManager>, OptionMember<StartedBy>>;
 
 struct OptionRow {
   std::string_view name;  // without ++; a one-letter name has a + form too

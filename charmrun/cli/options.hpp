@@ -111,6 +111,10 @@ enum class ResourceManager : std::uint8_t {
   kubernetes
 };
 
+/// ++transport: what starts the launchers, unless a remote shell was named. `automatic`: the resource manager
+/// in whose allocation we are, where we know how, else ssh.
+enum class StartedBy : std::uint8_t { automatic, ssh, srun };
+
 /// ++stdin: who gets our stdin.
 struct InputTarget {
   enum class Who : std::uint8_t { process, all, none };
@@ -202,6 +206,7 @@ struct Options {
   struct Launch {
     /// Empty: ssh by libssh2, or mpiexec. ++remote-shell, else $CONV_RSH (not for mpiexec).
     Command remote_shell;
+    StartedBy transport = StartedBy::automatic;
     std::uint32_t branching = 0;
     std::uint32_t levels = 0;
     std::uint32_t batch = 0;

@@ -90,6 +90,7 @@ public:
     if (!job) return std::optional<Allocation>{};
     allocation_.manager = fmt::format("Slurm job {}", quotable(*job));
     if (const auto parts = view_.variable("SLURM_HET_SIZE"); parts && !whole_job_) return of_parts(*parts);
+    allocation_.starter = ResourceManager::slurm;
     const auto step = view_.variable("SLURM_STEP_NODELIST");
     if (step && !whole_job_ && !is_interactive()) return of_step(*step);
     const auto list = first_of(view_, {"SLURM_JOB_NODELIST", "SLURM_NODELIST"});
@@ -181,7 +182,8 @@ Found find_by_file(const ByFile& row, const AllocationView& view) {
   auto text = view.read_file(*path);
   if (!text) return std::optional<Allocation>{};
   if (row.is_on_a_host && !names_this_machine(*text, view)) return std::optional<Allocation>{};
-  return std::optional{Allocation{fmt::format("{} {}", row.name, quotable(*job)), std::move(*text), *path}};
+  return std::optional{Allocation{fmt::format("{} {}", row.name, quotable(*job)), std::move(*text), *path,
+                                  ResourceManager::none}};
 }
 
 /// LSF's list where there is no file: `h1 4 h2 2`, or a name for each slot.
@@ -191,8 +193,8 @@ Found find_lsf_variables(const AllocationView& view) {
     auto list = view.variable(name);
     if (!job || !list || list->empty()) continue;
     if (std::string_view{name} == "LSB_HOSTS") std::replace(list->begin(), list->end(), ' ', '\n');
-    return std::optional{
-        Allocation{fmt::format("LSF job {}", quotable(*job)), *list, "$" + std::string{name}}};
+    return std::optional{Allocation{fmt::format("LSF job {}", quotable(*job)), *list, "$" + std::string{name},
+                                    ResourceManager::none}};
   }
   return std::optional<Allocation>{};
 }

@@ -17,6 +17,9 @@ struct Allocation {
   std::string manager;  // as people call it: "Slurm job 4711"
   std::string hosts;    // text of a list of hosts (nodelist.hpp)
   std::string source;   // where that is from, for messages: "$PBS_NODEFILE"
+  /// By whose starter all of these hosts can be reached; none: by ssh. (One srun reaches one part of a
+  /// heterogeneous job.)
+  ResourceManager starter = ResourceManager::none;
 };
 
 /// What is looked at.

@@ -32,7 +32,8 @@ private:
     std::uint32_t slots = 1;
   };
   const HostText& list_;
-  std::unordered_map<std::string, Known> known_;  // what the list says of hosts, and groups that are named, the last one first
+  std::unordered_map<std::string, Known>
+      known_;  // what the list says of hosts, and groups that are named, the last one first
 };
 
 void Chooser::know(const Nodelist& list) {

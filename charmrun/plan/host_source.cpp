@@ -6,13 +6,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "charmrun/hosts/allocation.hpp"
 #include "charmrun/hosts/machines.hpp"
-#include "charmrun/hosts/nodelist.hpp"
 #include "charmrun/plan/program_file.hpp"
 #include "tree/io/surroundings.hpp"
+#include "tree/wire/words.hpp"
 
 namespace charmtree {
 namespace {
@@ -42,18 +43,29 @@ Result<std::optional<Allocation>> own_allocation(ResourceManager manager) {
   return find_allocation(manager, {io::own_variable, read_list, is_here});
 }
 
-}  // namespace
+Command starter(StartedBy transport, ResourceManager manager) {
+  const bool is_slurm = manager == ResourceManager::slurm && !io::find_program("srun").empty();
+  if (transport == StartedBy::ssh || (transport == StartedBy::automatic && !is_slurm)) return {};
+  // What the user's own sruns are to do is not for ours: without -u the end of what a launcher says would
+  // wait for a newline, and a label would stand in it; without --overlap two steps would not be on a host at
+  // a time.
+  return *split_command(
+      "env -u SLURM_LABELIO -u SLURM_STDINMODE -u SLURM_EXPORT_ENV -u SLURM_DISTRIBUTION "
+      "-u SLURM_CPU_BIND srun -Q -u --overlap --mpi=none --kill-on-bad-exit=0 --wait=0 -N1 -n1 "
+      "-w %h sh -c");
+}
 
-Result<HostSource> find_hosts(const Options& options) {
+/// The list alone.
+Result<HostSource> find_list(const Options& options, ResourceManager& manager) {
   HostSource source;
   if (options.launch.mpiexec) source.remarks.emplace_back("++local: mpiexec is not called");
   if (options.hosts.are_here()) return source;
-  if (!options.hosts.listed.empty()) return HostSource{options.hosts.listed_by, options.hosts.listed, {}};
+  if (!options.hosts.listed.empty()) return HostSource{options.hosts.listed_by, options.hosts.listed, {}, {}};
   for (const NodelistPlace& place : options.nodelist_places) {
     if (!place.required) continue;
     auto text = read_list(place.path);
     if (!text) return text.error();
-    return HostSource{place.path == "-" ? "stdin" : place.path, std::move(*text), {}};
+    return HostSource{place.path == "-" ? "stdin" : place.path, std::move(*text), {}, {}};
   }
   auto allocation = own_allocation(options.hosts.manager);
   if (!allocation) return allocation.error();
@@ -61,13 +73,14 @@ Result<HostSource> find_hosts(const Options& options) {
     Allocation& found = **allocation;
     source.remarks.push_back(fmt::format("{} names the hosts, by {} (++rm none: look for no allocation)",
                                          found.manager, found.source));
-    return HostSource{std::move(found.source), std::move(found.hosts), std::move(source.remarks)};
+    manager = found.starter;
+    return HostSource{std::move(found.source), std::move(found.hosts), {}, std::move(source.remarks)};
   }
   for (const NodelistPlace& place : options.nodelist_places) {
     if (!is_file(place.path)) continue;
     auto text = read_list(place.path);
     if (!text) return text.error();
-    return HostSource{place.path, std::move(*text), {}};
+    return HostSource{place.path, std::move(*text), {}, {}};
   }
   if (!options.hosts.chosen.empty()) return source;
   if (!options.hosts.excluded.empty())
@@ -76,6 +89,26 @@ Result<HostSource> find_hosts(const Options& options) {
   if (options.mode != Mode::plan && !options.is_mpiexec)
     source.remarks.emplace_back("no nodelist found: running on this machine only (as with ++local)");
   return source;
+}
+
+}  // namespace
+
+Result<HostSource> find_hosts(const Options& options) {
+  ResourceManager manager = ResourceManager::none;
+  auto source = find_list(options, manager);
+  if (source) source->shell = starter(options.launch.transport, manager);
+  return source;
+}
+
+Result<void> check_shell(const Profile& profile, const HostOptions& said, const std::string& host) {
+  if (profile.via != Via::command) return {};
+  const auto& words = profile.shell;
+  const bool has_place = std::find(words.begin(), words.end(), kHostWord) != words.end();
+  if (said.port == 0 && (said.login.empty() || !has_place)) return {};
+  return Error{Errc::bad_input, Phase::nodelist,
+               fmt::format("{}: a {}, and `{}`, which does not know it", host,
+                           said.port != 0 ? "port" : "login", words[0]),
+               "say it in the command of ++remote-shell"};
 }
 
 }  // namespace charmtree

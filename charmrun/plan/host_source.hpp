@@ -7,17 +7,23 @@
 #include <vector>
 
 #include "charmrun/cli/options.hpp"
+#include "charmrun/hosts/nodelist.hpp"
 #include "tree/base/result.hpp"
+#include "tree/wire/host.hpp"
 
 namespace charmtree {
 
 struct HostSource {
   std::string name, text;  // the file, for messages, and what is in it; both empty: this machine alone
+  Command shell;           // by what launchers are started there, unless the user says it; empty: ssh
   std::vector<std::string> remarks;  // one line each, shown unless ++quiet
 };
 
 /// Reads it. ++host may name hosts without any list. Errors are bad_input: what cannot be read, and
 /// find_allocation's.
 Result<HostSource> find_hosts(const Options& options);
+
+/// Error bad_input: the host is started by a command that has no place for what the list says of its login.
+Result<void> check_shell(const Profile& profile, const HostOptions& said, const std::string& host);
 
 }  // namespace charmtree

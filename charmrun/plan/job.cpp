@@ -152,6 +152,7 @@ private:
   std::vector<ProgramFile> files_;  // of the job's programs
   ProgramRules rules_;
   std::optional<wire::ProgramTraits> kind_;
+  Command shell_;  // of hosts for which the list names none
   Job job_;
   std::vector<Profile> profiles_;
   std::vector<const HostOptions*> said_;  // of each; null: it does not matter
@@ -171,6 +172,7 @@ Result<void> Builder::take_hosts() {
     if (!source) return source.error();
     job_.nodelist = std::move(source->name);
     job_.nodelist_text = std::move(source->text);
+    shell_ = options_.launch.remote_shell.empty() ? std::move(source->shell) : options_.launch.remote_shell;
     for (std::string& text : source->remarks) remark(std::move(text));
   }
   return job_.nodelist.empty() && options_.hosts.chosen.empty() ? local_hosts() : listed_hosts();
@@ -320,12 +322,9 @@ Result<void> Builder::listed_hosts() {
     host.first_process = share.first_process;
     host.processes = share.processes;
     const bool local = said.login.empty() && said.shell.empty() && said.port == 0 && own.has_name(entry.name);
-    if (!local) profile->shell = said.shell.empty() ? options_.launch.remote_shell : said.shell;
+    if (!local) profile->shell = said.shell.empty() ? shell_ : said.shell;
     profile->via = local ? Via::local : profile->shell.empty() ? Via::ssh : Via::command;
-    if (profile->via == Via::command && said.port != 0)
-      return Error{Errc::bad_input, Phase::nodelist,
-                   fmt::format("{}: its port, and a remote shell, which does not know it", entry.name),
-                   "say the port in the command: ssh -p N"};
+    if (auto known = check_shell(*profile, said, entry.name); !known) return known.error();
     host.profile = intern(std::move(*profile), &said);
     here.push_back(local);
     ports.push_back(said.port);

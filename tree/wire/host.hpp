@@ -39,10 +39,14 @@ struct SshAlgorithms {
   friend bool operator==(const SshAlgorithms&, const SshAlgorithms&) = default;
 };
 
+/// Where the host's name belongs in the words of a remote shell.
+inline constexpr std::string_view kHostWord = "%h";
+
 /// What a set of hosts has in common.
 struct Profile {
   Via via = Via::ssh;
-  std::vector<std::string> shell;  // via command: the command's words, without host and remote command
+  std::vector<std::string> shell;  // via command: the command's words, without host and remote command; or
+                                   // kHostWord among them
   std::string user;                // login name; empty: the launcher's own
   std::uint16_t port = 22;
   std::vector<std::string> identity_files;  // private keys, '~' and ssh's % tokens already expanded where

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -70,8 +71,13 @@ std::vector<std::string> CommandTransport::words(const Host& host, const Profile
     if (profile.host_keys == HostKeyPolicy::accept_new)
       words.insert(words.end(), {"-o", "StrictHostKeyChecking=accept-new"});
   }
-  if (!profile.user.empty()) words.insert(words.end(), {"-l", profile.user});
-  words.push_back(host.name);
+  const auto place = std::find(words.begin(), words.end(), kHostWord);
+  if (place != words.end()) {
+    *place = host.name;
+  } else {
+    if (!profile.user.empty()) words.insert(words.end(), {"-l", profile.user});
+    words.push_back(host.name);
+  }
   words.push_back(command);
   return words;
 }
@@ -82,6 +88,10 @@ Transport::LoginId CommandTransport::login(const Host& host, const Profile& prof
   SpawnRequest request;
   request.arguments = words(host, profile, command, limits);
   request.program = request.arguments[0];
+  // A starter of a resource manager that is killed kills what it has started; at the end of its stdin all end
+  // well.
+  const std::vector<std::string>& shell = profile.shell;
+  request.dies_with_parent = std::find(shell.begin(), shell.end(), kHostWord) == shell.end();
   answer(io_, start_command(io_, watch_, std::move(request), "check ++remote-shell and the nodelist's shell"),
          std::move(done));
   return ++last_;
