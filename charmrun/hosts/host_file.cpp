@@ -74,7 +74,7 @@ struct Behind {
 };
 
 /// `slots=4`.
-std::optional<Mistake> read_setting(const Word& word, Behind& out) {
+std::optional<Mistake> read_key(const Word& word, Behind& out) {
   static constexpr std::array<std::string_view, 4> kSlots = {"slots", "slot", "cpu", "count"};
   static constexpr std::array<std::string_view, 4> kUnused = {"max_slots", "max-slots", "slots_max",
                                                               "binding"};
@@ -198,7 +198,7 @@ std::optional<Mistake> HostFile::host(const std::vector<Word>& words) {
       return Mistake{words[at].offset,
                      fmt::format("'{}' is not understood behind a host: {}", quotable(text), kForms)};
     const bool is_mpich = text.starts_with("binding") || text.starts_with("user=");
-    if (auto mistake = read_setting(words[at], behind)) return mistake;
+    if (auto mistake = read_key(words[at], behind)) return mistake;
     if (is_mpich) continue;
     if (auto mistake = is_of(Kind::open_mpi, words[at].offset)) return mistake;
   }

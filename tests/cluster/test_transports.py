@@ -192,6 +192,16 @@ def test_a_remote_shell_command(cluster: Factory, charmrun: Path, named_by: str)
     assert sorted(target for origin, target in logins if origin == "h00") == names(hosts, [1, 4, 7])
 
 
+def test_a_remote_shell_command_may_say_where_the_host_belongs(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(10)
+    words = ["+p9", "++nodelist", hosts.nodelist(range(1, 10)), "++branching", 3, "++remote-shell"]
+    starter = hosts.put(0, "/home/shared/starter", '#!/bin/sh\n[ "$1" = -on ] && exec ssh "$2" "$5"\n', mode=0o755)
+    assert_good(run(hosts, charmrun, *words, f"{starter} -on %h sh -c", "hostname"), names(hosts, range(1, 10)))
+    listed = hosts.nodelist(["h01 ++login ctuser"])
+    done = run(hosts, charmrun, "++nodelist", listed, "++remote-shell", f"{starter} -on %h sh -c", "hostname")
+    assert error_line(done).startswith(f"h01: a login, and `{starter}`, which does not know it; say it in the command")
+
+
 # -- host keys ------------------------------------------------------------------------------------
 
 

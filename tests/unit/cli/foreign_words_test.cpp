@@ -52,6 +52,7 @@ TEST_CASE("what mpirun, srun and clush call so is done") {
   CHECK(good({"-n", "2", "-ppn", "1", "./a"}).placement.processes_per_host == 1);
   const Options two = good({"-n", "2", "./a", ":", "-n", "3", "./b", "-n"});
   CHECK((two.counts.processes == 5 && two.further.size() == 1 && two.further[0].arguments == Words{"-n"}));
+  CHECK(good({"++wdir", "/x", "./a"}).process.directory == "/x");
   for (const Words& words : {Words{"-h"}, Words{"--help"}, Words{"help"}, Words{"++plan", "-h"}})
     CHECK(good(words).help);
   for (const Words& words : {Words{"-V"}, Words{"--version"}}) CHECK(good(words).version);
