@@ -40,7 +40,10 @@ constexpr std::array kForeign = {
     ForeignWord{"ppn perhost npernode ntasks-per-node", Meaning::value, "processPerHost"},
     ForeignWord{"f hostfile machinefile", Meaning::value, "nodelist"},
     ForeignWord{"host hosts H", Meaning::value, "host"},
-    ForeignWord{"w nodelist", Meaning::hosts, "host"},
+    ForeignWord{"w", Meaning::hosts, "host"},
+    ForeignWord{"nodelist", Meaning::explained,
+                "++nodelist FILE names a file of hosts, ++host HOSTS the hosts themselves, as srun's "
+                "--nodelist does"},
     ForeignWord{"X exclude", Meaning::value, "exclude"},
     ForeignWord{"g group", Meaning::value, "nodegroup"},
     ForeignWord{"wdir wd D chdir", Meaning::value, "wdir"},

@@ -24,10 +24,10 @@ constexpr std::string_view kForms =
     "`host HOST`";
 
 /// Of whom a line is known to be; the first: nothing tells.
-enum class Kind : std::uint8_t { any, mpich, open_mpi, lsf, sge };
+enum class Kind : std::uint8_t { any, mpich, open_mpi, sge };
 
-constexpr std::array<std::string_view, 5> kNames = {"", "MPICH's kind (HOST:SLOTS)",
-                                                    "Open MPI's (HOST slots=N)", "LSF's (HOST SLOTS)",
+constexpr std::array<std::string_view, 4> kNames = {"", "MPICH's kind (HOST:SLOTS)",
+                                                    "Open MPI's or LSF's (HOST slots=N, HOST N)",
                                                     "SGE's (HOST SLOTS QUEUE@HOST CPUS)"};
 
 struct Word {
@@ -186,7 +186,7 @@ std::optional<Mistake> HostFile::host(const std::vector<Word>& words) {
       return words.size() > 4 ? std::optional{Mistake{words[4].offset, "more words than in a line of SGE's"}}
                               : add(words[0], behind);
     }
-    if (auto mistake = is_of(Kind::lsf, words[1].offset)) return mistake;
+    if (auto mistake = is_of(Kind::open_mpi, words[1].offset)) return mistake;
     if (words.size() > 2 && words[2].text.find('=') == std::string::npos) return pairs(words);
     behind.slots = slots_in(words[1].text);
     at = 2;

@@ -28,7 +28,7 @@ _USAGE = {
     ),
     "one dash": (
         ["-nodelist", "x", "true"],
-        r"charmrun does not know the option '-nodelist'; did you mean \+\+nodelist\?",
+        r"charmrun has no -nodelist; \+\+nodelist FILE names a file of hosts, .*",
     ),
     "value missing": (["true", "++nodelist"], r"'\+\+nodelist' needs a value: \+\+nodelist FILE"),
     "value is an option": (

@@ -118,10 +118,11 @@ def test_in_an_allocation_its_hosts_are_used(cluster: Factory, charmrun: Path, v
     for kind in ("pbs", "sge", "mpich"):
         hosts.put(0, f"{SHARED}/given-{kind}", FILES[kind])
     batch = {"where": 1, "env": variables, "cwd": SHARED}  # as the batch systems start a script: on the first host
-    done = run(hosts, charmrun, *NUMBER_AND_HOST, **batch)
+    ssh = ["++transport", "ssh"]  # there is no Slurm
+    done = run(hosts, charmrun, *ssh, *NUMBER_AND_HOST, **batch)
     assert program_lines(done) == PLACED, done.stderr
     assert [line.split(" names the hosts, by ")[0] for line in charmrun_lines(done)] == [manager]
-    assert placed(hosts, charmrun, "+p2", "++exclude", "h01", **batch) == ["0 h02", "1 h02"]
+    assert placed(hosts, charmrun, *ssh, "+p2", "++exclude", "h01", **batch) == ["0 h02", "1 h02"]
     assert placed(hosts, charmrun, "++rm", "none", **batch) == ["0 h01"]
     assert placed(hosts, charmrun, "++nodelist", hosts.nodelist([3]), **batch) == ["0 h03"]
 

@@ -65,5 +65,5 @@ def test_what_is_wrong_with_a_file_of_hosts_is_one_line(cluster: Factory, mpiexe
     hosts = cluster(10)
     path = hosts.put(0, "/home/shared/mpiexec-wrong", "h01\nh02:many\n")
     done = run(hosts, mpiexec, "-f", path, "true")
-    assert error_line(done).startswith(f"{path}:2: 'h02:many': a number of slots belongs behind the ':'")
+    assert error_line(done).startswith(f"{path}:2:5: a number of slots belongs behind the ':'")
     assert error_line(run(hosts, mpiexec, "-hosts", "h77", "true")).startswith("h77: resolve: no such host")

@@ -63,6 +63,7 @@ TEST_CASE("what means something else is explained by what to say instead") {
   CHECK(has(failure({"-x", "A", "./a"}), "++exclude HOSTS leaves hosts out (srun, clush); ++env NAME=VALUE"));
   CHECK(has(failure({"--partition=short", "./a"}), "charmrun has no --partition; make the allocation first"));
   CHECK(has(failure({"-a", "uname"}), "leave it out"));
+  CHECK(has(failure({"--nodelist", "x", "uname"}), "++nodelist FILE names a file of hosts, ++host HOSTS"));
   CHECK(has(failure({"--mpi=pmi2", "./a"}), "++pmi"));
   CHECK(has(failure({"-n"}), "'-n' needs a value; ours is ++n"));
   CHECK(has(failure({"-genv", "A"}), "'-genv' needs a value: -genv NAME VALUE"));

@@ -75,8 +75,9 @@ TEST_CASE("a mistake in a file of hosts has its line and column") {
          "hosts:1:3: 'colour=red' is not understood behind a host: a line is HOST, HOST:SLOTS");
   begins("a b", "hosts:1:3: 'b' is not understood behind a host");
   begins("a:2\n b slots=3\n",
-         "hosts:2:4: this line is of Open MPI's (HOST slots=N), and line 1 of MPICH's kind");
-  begins("a 2\nb:3\n", "hosts:2:1: this line is of MPICH's kind (HOST:SLOTS), and line 1 of LSF's");
+         "hosts:2:4: this line is of Open MPI's or LSF's (HOST slots=N, HOST N), and line 1 of");
+  begins("a 2\nb:3\n",
+         "hosts:2:1: this line is of MPICH's kind (HOST:SLOTS), and line 1 of Open MPI's or LSF's");
   begins("a:2 slots=2", "hosts:1:1: its slots are given twice");
   begins("a:2222", "hosts:1:3: slots, or a port? A port is written [a]:2222, slots a slots=2222");
   begins("[a]:66000", "hosts:1:5: a port is a number from 1 to 65535");
