@@ -165,7 +165,12 @@ Result<Nodelist> Parser::parse(std::string_view text) {
 
 Result<Nodelist> parse_nodelist(std::string_view text, std::string_view file, std::string_view group,
                                 std::uint64_t max_hosts) {
-  if (is_host_file(text)) return parse_host_file(text, file, max_hosts);
+  if (is_host_file(text)) {
+    if (group == kDefaultNodegroup) return parse_host_file(text, file, max_hosts);
+    return Error{Errc::bad_input, Phase::nodelist,
+                 fmt::format("{}: it has no group '{}'", file, quotable(group)),
+                 "groups are Charm++'s: lines `group NAME` and `host NAME`"};
+  }
   return Parser(file, group, max_hosts).parse(text);
 }
 

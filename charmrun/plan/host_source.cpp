@@ -60,12 +60,13 @@ Result<HostSource> find_list(const Options& options, ResourceManager& manager) {
   HostSource source;
   if (options.launch.mpiexec) source.remarks.emplace_back("++local: mpiexec is not called");
   if (options.hosts.are_here()) return source;
-  if (!options.hosts.listed.empty()) return HostSource{options.hosts.listed_by, options.hosts.listed, {}, {}};
+  if (!options.hosts.listed.empty())
+    return HostSource{.name = options.hosts.listed_by, .text = options.hosts.listed};
   for (const NodelistPlace& place : options.nodelist_places) {
     if (!place.required) continue;
     auto text = read_list(place.path);
     if (!text) return text.error();
-    return HostSource{place.path == "-" ? "stdin" : place.path, std::move(*text), {}, {}};
+    return HostSource{.name = place.path == "-" ? "stdin" : place.path, .text = std::move(*text)};
   }
   auto allocation = own_allocation(options.hosts.manager);
   if (!allocation) return allocation.error();
@@ -74,13 +75,15 @@ Result<HostSource> find_list(const Options& options, ResourceManager& manager) {
     source.remarks.push_back(fmt::format("{} names the hosts, by {} (++rm none: look for no allocation)",
                                          found.manager, found.source));
     manager = found.starter;
-    return HostSource{std::move(found.source), std::move(found.hosts), {}, std::move(source.remarks)};
+    source.name = std::move(found.source);
+    source.text = std::move(found.hosts);
+    return source;
   }
   for (const NodelistPlace& place : options.nodelist_places) {
     if (!is_file(place.path)) continue;
     auto text = read_list(place.path);
     if (!text) return text.error();
-    return HostSource{place.path, std::move(*text), {}, {}};
+    return HostSource{.name = place.path, .text = std::move(*text)};
   }
   if (!options.hosts.chosen.empty()) return source;
   if (!options.hosts.excluded.empty())

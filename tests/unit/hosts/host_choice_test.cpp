@@ -54,6 +54,9 @@ TEST_CASE("sets are put together from left to right") {
 
 TEST_CASE("what is wrong with a choice is shown at its place") {
   CHECK(chosen("a,@gpo").starts_with("++host:1:3: nodes: group 'gpo' has no host: groups with hosts: main"));
+  CHECK(chosen("@gpu", "", "a:2\nb\n")
+            .starts_with("++host:1:1: nodes: it has no group 'gpu': groups are Charm++'s"));
+  CHECK(chosen("a!@gpu", "", "a:2\nb\n").starts_with("++host:1:3: nodes: it has no group 'gpu'"));
   CHECK(chosen("@gpu", "", "").starts_with("++host:1:1: there is no nodelist that has groups"));
   CHECK(chosen("a!").starts_with("++host:1:3: a host is missing here\n  a!\n    ^"));
   CHECK(chosen("a", "n[1").starts_with("++exclude:1:2: '[' without ']'"));
