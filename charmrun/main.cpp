@@ -323,6 +323,7 @@ int run_job(const Options& options, Job& job, Machinery& around, Extras& extras,
       std::_Exit(result.status);
     }
   }
+  around.command.finish();
   if (mpiexec) {
     mpiexec->say_by(
         [&options](proto::Tone tone, const std::string& line) { print_line(options, tone, line); });

@@ -114,6 +114,9 @@ def slurm(hosts: Cluster, nodes: int) -> Iterator[Slurm]:
             time.sleep(0.1)
         yield cluster
         cluster.run("scancel", "-u", "ctuser")
+        until = time.monotonic() + _END_S
+        while cluster.jobs() and time.monotonic() < until:
+            time.sleep(0.1)
     finally:
         for daemon in reversed(started):
             daemon.terminate()

@@ -5,6 +5,9 @@
 #include "tree/io/link/process_transport.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -22,8 +25,11 @@ namespace {
 /// When ssh gives a silent host up. It is sshd that must answer, not the kernel: a loaded host gets 15 s.
 constexpr const char *kAliveInterval = "ServerAliveInterval=5", *kAliveCount = "ServerAliveCountMax=3";
 
-/// `fix`: what to try if the program cannot be started for a reason of its own.
-LoginResult start_command(asio::io_context& io, ChildWatch& watch, SpawnRequest request, const char* fix) {
+constexpr Duration kStartersPatience = 2s;
+
+/// `fix`: what to try if the program cannot be started for a reason of its own. `started`: its pid.
+LoginResult start_command(asio::io_context& io, ChildWatch& watch, SpawnRequest request, const char* fix,
+                          pid_t* started = nullptr) {
   LoginResult result;
   result.times.begun = now();
   auto in = open_pipe(), out = open_pipe(), err = open_pipe();
@@ -43,6 +49,7 @@ LoginResult start_command(asio::io_context& io, ChildWatch& watch, SpawnRequest 
                          why.what, why.code == Errc::spawn_failed ? why.fix : fix};
     return result;
   }
+  if (started != nullptr) *started = *pid;
   result.times.executed = now();
   result.link = std::make_unique<FdLinkHandle>(FdLink::make(
       io, std::move(out->read_end), std::move(in->write_end), std::move(err->read_end), *pid, &watch));
@@ -91,10 +98,27 @@ Transport::LoginId CommandTransport::login(const Host& host, const Profile& prof
   // A starter of a resource manager that is killed kills what it has started; at the end of its stdin all end
   // well.
   const std::vector<std::string>& shell = profile.shell;
-  request.dies_with_parent = std::find(shell.begin(), shell.end(), kHostWord) == shell.end();
-  answer(io_, start_command(io_, watch_, std::move(request), "check ++remote-shell and the nodelist's shell"),
-         std::move(done));
+  const bool is_starter = std::find(shell.begin(), shell.end(), kHostWord) != shell.end();
+  request.dies_with_parent = !is_starter;
+  pid_t pid = 0;
+  answer(
+      io_,
+      start_command(io_, watch_, std::move(request), "check ++remote-shell and the nodelist's shell", &pid),
+      std::move(done));
+  if (is_starter && pid > 0) starters_.push_back(pid);
   return ++last_;
+}
+
+void CommandTransport::finish() {
+  const Instant until = now() + kStartersPatience;
+  for (const pid_t pid : std::exchange(starters_, {})) {
+    if (!watch_.watched(pid)) continue;  // reaped: its number may be another's
+    const UniqueFd end{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
+    if (!end) continue;
+    pollfd ended{end.get(), POLLIN, 0};
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - now()).count();
+    ::poll(&ended, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
+  }
 }
 
 LoginResult LocalTransport::start(const std::string& launcher) {

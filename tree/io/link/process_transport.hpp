@@ -3,6 +3,8 @@
 // script), or the launcher itself on this machine.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <vector>
 
@@ -18,6 +20,12 @@ class CommandTransport : public Transport {
 public:
   /// Both must outlive the transport.
   CommandTransport(asio::io_context& io, ChildWatch& watch) : io_(io), watch_(watch) {}
+  CommandTransport(const CommandTransport&) = delete;
+  CommandTransport& operator=(const CommandTransport&) = delete;
+  ~CommandTransport() override { finish(); }
+  /// Waits for starters (commands with `%h`) whose links have been closed: one that loses us before it has
+  /// seen its end leaves its resource manager waiting for it. 2 s at most.
+  void finish();
   LoginId login(const Host& host, const Profile& profile, const std::string& command,
                 const LoginLimits& limits, std::function<void(LoginResult)> done) override;
   void cancel(LoginId) override {}
@@ -30,6 +38,7 @@ private:
   asio::io_context& io_;
   ChildWatch& watch_;
   LoginId last_ = 0;
+  std::vector<pid_t> starters_;
 };
 
 /// Via::local: `<profile.launcher> ++launcher` as a child in its own session.
