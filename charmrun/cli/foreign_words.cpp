@@ -91,14 +91,9 @@ constexpr std::array kForeign = {
                 "++useip ADDRESS says under which address this machine is reached"},
 };
 
-bool goes_by(const ForeignWord& row, std::string_view name) {
-  const auto names = split_list(row.names, ' ');
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 const ForeignWord* find_foreign(std::string_view name) {
-  const auto* row =
-      std::find_if(kForeign.begin(), kForeign.end(), [&](const auto& each) { return goes_by(each, name); });
+  const auto* row = std::find_if(kForeign.begin(), kForeign.end(),
+                                 [&](const ForeignWord& each) { return has_word(each.names, name); });
   return row == kForeign.end() ? nullptr : row;
 }
 

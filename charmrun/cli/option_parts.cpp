@@ -60,12 +60,12 @@ const ModeRow* row_of(Mode mode) {
   return row == modes.end() ? nullptr : &*row;
 }
 
+}  // namespace
+
 bool has_word(std::string_view words, std::string_view word) {
   const std::size_t at = (' ' + std::string{words} + ' ').find(' ' + std::string{word} + ' ');
   return at != std::string::npos;
 }
-
-}  // namespace
 
 SessionPart session_part(const OptionRow& row) {
   const auto exception = std::find_if(kExceptions.begin(), kExceptions.end(),

@@ -119,6 +119,9 @@ SessionPart session_part(const OptionRow& row);
 /// False: with that mode the option could only be ignored. Sessions: see session_part.
 bool has_meaning(const OptionRow& row, Mode mode);
 
+/// `word` is one of those in `words`, which have blanks between them, as tables write several names.
+bool has_word(std::string_view words, std::string_view word);
+
 /// The row of that name, or nullptr.
 const OptionRow* find_option(std::string_view name);
 

@@ -57,27 +57,21 @@ std::optional<std::vector<std::uint32_t>> counts_in(std::string_view text) {
 
 /// Hosts of a list of Slurm's, a line for each, with its slots; nothing in `tasks`: one.
 Result<std::string> slurm_lines(const std::string& name, const std::string& list, const std::string& tasks) {
-  HostSet set;
-  std::vector<NamedHost> hosts;
-  auto mistake = HostSet::parse(list, set);
-  if (!mistake) mistake = set.expand(hosts);
-  if (mistake)
-    return unclear(fmt::format("${}:1:{}: {}\n{}", name, mistake->offset + 1, mistake->message,
-                               show_line(list, mistake->offset)),
-                   std::string{kInstead});
-  std::vector<std::uint32_t> slots(hosts.size(), 1);
+  auto hosts = read_hosts("$" + name, list);
+  if (!hosts) return unclear(hosts.error().what, std::string{kInstead});
+  std::vector<std::uint32_t> slots(hosts->size(), 1);
   if (!tasks.empty()) {
     auto counts = counts_in(tasks);
-    if (!counts || counts->size() != hosts.size())
+    if (!counts || counts->size() != hosts->size())
       return unclear(
           fmt::format("Slurm's environment contradicts itself: {} hosts in ${}, and '{}' tasks on them",
-                      hosts.size(), name, quotable(tasks)),
+                      hosts->size(), name, quotable(tasks)),
           std::string{kInstead});
     slots = std::move(*counts);
   }
   std::string text;
-  for (std::size_t i = 0; i < hosts.size(); ++i)
-    text += fmt::format("{} slots={}\n", hosts[i].name, slots[i]);
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    text += fmt::format("{} slots={}\n", (*hosts)[i].name, slots[i]);
   return text;
 }
 
@@ -182,8 +176,7 @@ Found find_by_file(const ByFile& row, const AllocationView& view) {
   auto text = view.read_file(*path);
   if (!text) return std::optional<Allocation>{};
   if (row.is_on_a_host && !names_this_machine(*text, view)) return std::optional<Allocation>{};
-  return std::optional{Allocation{fmt::format("{} {}", row.name, quotable(*job)), std::move(*text), *path,
-                                  ResourceManager::none}};
+  return std::optional{Allocation{fmt::format("{} {}", row.name, quotable(*job)), std::move(*text), *path}};
 }
 
 /// LSF's list where there is no file: `h1 4 h2 2`, or a name for each slot.
@@ -193,8 +186,8 @@ Found find_lsf_variables(const AllocationView& view) {
     auto list = view.variable(name);
     if (!job || !list || list->empty()) continue;
     if (std::string_view{name} == "LSB_HOSTS") std::replace(list->begin(), list->end(), ' ', '\n');
-    return std::optional{Allocation{fmt::format("LSF job {}", quotable(*job)), *list, "$" + std::string{name},
-                                    ResourceManager::none}};
+    return std::optional{
+        Allocation{fmt::format("LSF job {}", quotable(*job)), *list, "$" + std::string{name}}};
   }
   return std::optional<Allocation>{};
 }

@@ -56,18 +56,9 @@ std::optional<Mistake> Chooser::find_group(std::string_view group, std::vector<N
 }
 
 Result<std::vector<NamedHost>> Chooser::named(std::string_view option, std::string_view text) {
-  HostSet set;
-  std::vector<NamedHost> hosts;
-  auto mistake = HostSet::parse(text, set);
-  if (!mistake)
-    mistake = set.expand(hosts, [this](std::string_view group, std::vector<NamedHost>& out) {
-      return find_group(group, out);
-    });
-  if (mistake)
-    return Error{Errc::bad_input, Phase::nodelist,
-                 fmt::format("{}:1:{}: {}\n{}", option, mistake->offset + 1, mistake->message,
-                             show_line(text, mistake->offset))};
-  return hosts;
+  return read_hosts(option, text, [this](std::string_view group, std::vector<NamedHost>& out) {
+    return find_group(group, out);
+  });
 }
 
 void Chooser::add(NamedHost host, NodelistBuilder& out) const {

@@ -18,7 +18,6 @@
 namespace charmtree {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kForms =
     "a line is HOST, HOST:SLOTS, HOST slots=N or HOST N, or in Charm++'s nodelists "
     "`host HOST`";
@@ -207,12 +206,7 @@ std::optional<Mistake> HostFile::host(const std::vector<Word>& words) {
 
 std::optional<Mistake> HostFile::line(std::string_view line) {
   ++number_;
-  const auto control = std::find_if(line.begin(), line.end(), [](char c) {
-    return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7F;
-  });
-  if (control != line.end())
-    return Mistake{static_cast<std::size_t>(control - line.begin()),
-                   fmt::format("control character 0x{:02x}", static_cast<unsigned char>(*control))};
+  if (auto mistake = find_control(line)) return mistake;
   const auto words = split_words(without_comment(line));
   if (words.empty()) return std::nullopt;
   const char first = words[0].text.front();
@@ -225,7 +219,7 @@ std::optional<Mistake> HostFile::line(std::string_view line) {
 }  // namespace
 
 bool is_host_file(std::string_view text) {
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  text = without_mark(text);
   bool has_lines = false;
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));

@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "charmrun/hosts/listed_text.hpp"
 #include "tree/wire/node_table.hpp"
 #include "tree/wire/words.hpp"
 
@@ -176,6 +177,16 @@ std::optional<Mistake> HostSet::expand(std::vector<NamedHost>& out, const FindGr
   }
   out = chosen.take();
   return std::nullopt;
+}
+
+Result<std::vector<NamedHost>> read_hosts(std::string_view source, std::string_view text,
+                                          const HostSet::FindGroup& find_group) {
+  HostSet set;
+  std::vector<NamedHost> hosts;
+  auto mistake = HostSet::parse(text, set);
+  if (!mistake) mistake = set.expand(hosts, find_group);
+  if (mistake) return error_at(source, 1, text, *mistake);
+  return hosts;
 }
 
 }  // namespace charmtree

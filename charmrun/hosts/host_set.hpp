@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "charmrun/hosts/host_pattern.hpp"
+#include "tree/base/result.hpp"
 
 namespace charmtree {
 
@@ -60,5 +61,10 @@ private:
   std::vector<Term> terms_;
   std::uint64_t count_ = 0;
 };
+
+/// The hosts that `text` names, at once. `source` is where it is from: errors as of its first line
+/// (listed_text.hpp).
+Result<std::vector<NamedHost>> read_hosts(std::string_view source, std::string_view text,
+                                          const HostSet::FindGroup& find_group = {});
 
 }  // namespace charmtree

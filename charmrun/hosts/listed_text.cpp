@@ -15,8 +15,7 @@ constexpr bool is_continuation(char c) {
   return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
 }
 
-}  // namespace
-
+/// The line, and a caret below the byte at `offset`.
 std::string show_line(std::string_view line, std::size_t offset) {
   const std::size_t start = offset > kShownBefore ? offset - kShownBefore : 0;
   const std::size_t end = std::min(line.size(), offset + kShownAfter);
@@ -34,13 +33,35 @@ std::string show_line(std::string_view line, std::size_t offset) {
   return fmt::format("  {}\n  {:>{}}", shown, '^', caret + 1);
 }
 
+}  // namespace
+
+Error error_at(std::string_view file, std::size_t number, std::string_view line, const Mistake& mistake) {
+  return {Errc::bad_input, Phase::nodelist,
+          fmt::format("{}:{}:{}: {}\n{}", file, number, mistake.offset + 1, mistake.message,
+                      show_line(line, mistake.offset))};
+}
+
+std::optional<Mistake> find_control(std::string_view text) {
+  const auto control = std::find_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7F;
+  });
+  if (control == text.end()) return std::nullopt;
+  return Mistake{static_cast<std::size_t>(control - text.begin()),
+                 fmt::format("control character 0x{:02x}", static_cast<unsigned char>(*control))};
+}
+
+std::string_view without_mark(std::string_view text) {
+  static constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  return text;
+}
+
 Result<void> read_lines(std::string_view text, std::string_view file,
                         const std::function<std::optional<Mistake>(std::string_view line)>& read) {
-  static constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.size() > kMaxNodelistBytes)
     return Error{Errc::bad_input, Phase::nodelist,
                  fmt::format("{}: larger than {} MiB", file, kMaxNodelistBytes >> 20)};
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  text = without_mark(text);
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
@@ -50,10 +71,7 @@ Result<void> read_lines(std::string_view text, std::string_view file,
         line.size() > kMaxNodelistLine
             ? Mistake{kMaxNodelistLine, fmt::format("longer than {} bytes", kMaxNodelistLine)}
             : read(line);
-    if (mistake)
-      return Error{Errc::bad_input, Phase::nodelist,
-                   fmt::format("{}:{}:{}: {}\n{}", file, number, mistake->offset + 1, mistake->message,
-                               show_line(line, mistake->offset))};
+    if (mistake) return error_at(file, number, line, *mistake);
   }
   return {};
 }

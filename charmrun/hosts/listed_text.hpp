@@ -21,7 +21,13 @@ inline constexpr std::size_t kMaxNodelistLine = 65'536;
 Result<void> read_lines(std::string_view text, std::string_view file,
                         const std::function<std::optional<Mistake>(std::string_view line)>& read);
 
-/// The line, cut if it is long, and a caret below the byte at `offset`; what a terminal might obey is '?'.
-std::string show_line(std::string_view line, std::size_t offset);
+/// That error, of the line of this number, from 1. A long line is cut, and what a terminal might obey is '?'.
+Error error_at(std::string_view file, std::size_t number, std::string_view line, const Mistake& mistake);
+
+/// The first control character in the text that is no tab, at its offset there.
+std::optional<Mistake> find_control(std::string_view text);
+
+/// The text behind its byte order mark, if it has one.
+std::string_view without_mark(std::string_view text);
 
 }  // namespace charmtree

@@ -18,11 +18,6 @@ constexpr int kMinNice = -20;
 constexpr int kMaxNice = 19;
 constexpr int kMaxCpus = 1'000'000;
 
-constexpr bool is_control(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return (byte < 0x20 && c != '\t') || byte == 0x7F;
-}
-
 struct KeyRow {
   std::string_view name;
   NodelistKey key;
@@ -155,10 +150,10 @@ LineReader::Found LineReader::next(LineWord& word, Mistake& mistake) {
     while (at_ < line_.size() && !is_blank(line_[at_])) ++at_;
     word = {line_.substr(start, at_ - start), start, false};
   }
-  const auto control = std::find_if(word.text.begin(), word.text.end(), is_control);
-  if (control == word.text.end()) return Found::word;
-  mistake = {static_cast<std::size_t>(&*control - line_.data()),
-             fmt::format("control character 0x{:02x}", static_cast<unsigned char>(*control))};
+  auto control = find_control(word.text);
+  if (!control) return Found::word;
+  mistake = std::move(*control);
+  mistake.offset += static_cast<std::size_t>(word.text.data() - line_.data());
   return Found::mistake;
 }
 
@@ -177,9 +172,9 @@ LineReader::Found LineReader::rest(LineWord& word, Mistake& mistake) {
   word = {text, at_, false};
   at_ = line_.size();
   if (text.empty() || text.front() == '#') return Found::end;
-  const auto control = std::find_if(text.begin(), text.end(), is_control);
-  if (control == text.end()) return Found::word;
-  mistake = {static_cast<std::size_t>(&*control - line_.data()), "control character"};
+  const auto control = find_control(text);
+  if (!control) return Found::word;
+  mistake = {static_cast<std::size_t>(text.data() - line_.data()) + control->offset, "control character"};
   return Found::mistake;
 }
 

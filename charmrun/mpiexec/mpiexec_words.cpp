@@ -93,15 +93,6 @@ constexpr std::array kWords = {
     Word{"preload-binary", Deed::refused, "copy the program to the hosts", "", ""},
 };
 
-bool has_name(const Word& row, std::string_view name) {
-  for (std::size_t at = 0; at < row.names.size();) {
-    const std::size_t end = std::min(row.names.find(' ', at), row.names.size());
-    if (row.names.substr(at, end - at) == name) return true;
-    at = end + 1;
-  }
-  return false;
-}
-
 class Reader {
 public:
   Reader(std::span<const std::string> words, const Lookup& variable, const ReadFile& read_file)
@@ -388,8 +379,8 @@ Result<void> Reader::take_option(const std::string& word) {
   const std::string_view named = std::string_view{word}.substr(word.starts_with("--") ? 2 : 1);
   const auto equals = named.find('=');
   const std::string_view name = named.substr(0, equals);
-  const auto* row =
-      std::find_if(kWords.begin(), kWords.end(), [&](const Word& each) { return has_name(each, name); });
+  const auto* row = std::find_if(kWords.begin(), kWords.end(),
+                                 [&](const Word& each) { return has_word(each.names, name); });
   if (row == kWords.end()) return unknown(word);
   if (equals != std::string_view::npos) attached_ = named.substr(equals + 1);
   const std::string_view said = std::string_view{word}.substr(0, word.find('='));

@@ -3,15 +3,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "charmrun/hosts/allocation.hpp"
 #include "charmrun/hosts/machines.hpp"
 #include "charmrun/plan/program_file.hpp"
+#include "tree/io/link/process_transport.hpp"
 #include "tree/io/surroundings.hpp"
 #include "tree/wire/words.hpp"
 
@@ -105,12 +104,10 @@ Result<HostSource> find_hosts(const Options& options) {
 
 Result<void> check_shell(const Profile& profile, const HostOptions& said, const std::string& host) {
   if (profile.via != Via::command) return {};
-  const auto& words = profile.shell;
-  const bool has_place = std::find(words.begin(), words.end(), kHostWord) != words.end();
-  if (said.port == 0 && (said.login.empty() || !has_place)) return {};
+  if (said.port == 0 && (said.login.empty() || !io::CommandTransport::is_starter(profile))) return {};
   return Error{Errc::bad_input, Phase::nodelist,
                fmt::format("{}: a {}, and `{}`, which does not know it", host,
-                           said.port != 0 ? "port" : "login", words[0]),
+                           said.port != 0 ? "port" : "login", profile.shell[0]),
                "say it in the command of ++remote-shell"};
 }
 

@@ -182,6 +182,11 @@ std::vector<HostShare> fill_slots(std::uint32_t processes, std::span<const std::
   return shares;
 }
 
+std::vector<HostShare> split_among(std::uint32_t processes, std::span<const std::uint32_t> slots,
+                                   bool given) {
+  return given ? fill_slots(processes, slots) : share_out(processes, slots);
+}
+
 Result<Placement> place(const Options& options, HostSlots list, const wire::Provision& wish) {
   if (options.placement.fills_hosts(options.counts)) {
     list.given = true;
@@ -204,8 +209,7 @@ Result<Placement> place(const Options& options, HostSlots list, const wire::Prov
   if (!counts) return counts.error();
   Placement placement{std::move(*counts), wish, {}};
   if (wish.process_unit == CpuUnit::none)
-    placement.hosts = list.given ? fill_slots(placement.counts.processes, slots)
-                                 : share_out(placement.counts.processes, slots);
+    placement.hosts = split_among(placement.counts.processes, slots, list.given);
   else if (auto shared = share_by_units(slots, placement); !shared)
     return shared.error();
   if (wish.process_unit != CpuUnit::none || wish.thread_unit != CpuUnit::none)

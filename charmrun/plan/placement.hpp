@@ -62,6 +62,9 @@ std::vector<HostShare> share_out(std::uint32_t processes, std::span<const std::u
 /// first host on. No slots at all: as one each.
 std::vector<HostShare> fill_slots(std::uint32_t processes, std::span<const std::uint32_t> slots);
 
+/// As `given` says: fill_slots, or else share_out.
+std::vector<HostShare> split_among(std::uint32_t processes, std::span<const std::uint32_t> slots, bool given);
+
 /// Counts and shares of a job on a list of hosts, of which ++numHosts may use the first few. Errors as
 /// count_processes, and if there are fewer hosts than ++numHosts, or none. With ++plan
 /// the hosts that there are (++numHosts of them at most) get as many processes as they have slots. ++doctor

@@ -48,8 +48,7 @@ Result<Size> shared_size(const Options& options, const HostSlots& slots, const w
   const auto counts = count_processes(options);
   if (!counts) return counts.error();
   size.pes_per_process = counts->pes_per_process;
-  for (const HostShare& share :
-       slots.given ? fill_slots(counts->processes, slots.each) : share_out(counts->processes, slots.each))
+  for (const HostShare& share : split_among(counts->processes, slots.each, slots.given))
     size.processes_of.push_back(share.processes);
   return size;
 }

@@ -1,38 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "charmrun/cli/foreign_words.hpp"
 
-#include <catch2/catch.hpp>
-
-#include "charmrun/cli/options.hpp"
+#include "tests/unit/cli/command_lines.hpp"
 
 namespace charmtree::foreign_words_test {
 
-namespace {
-
-using Words = std::vector<std::string>;
-
-Options good(Words words) {
-  words.insert(words.begin(), "charmrun");
-  const auto options = parse_options(words, {});
-  INFO((options ? std::string{} : to_string(options.error())));
-  REQUIRE(options.ok());
-  return *options;
-}
-
-std::string failure(Words words) {
-  words.insert(words.begin(), "charmrun");
-  const auto options = parse_options(words, {});
-  REQUIRE_FALSE(options.ok());
-  CHECK((options.error().code == Errc::bad_input && options.error().phase == Phase::options));
-  return to_string(options.error());
-}
-
-bool has(const std::string& text, std::string_view part) {
-  INFO(text);
-  return text.find(part) != std::string::npos;
-}
-
-}  // namespace
+using namespace command_lines;
 
 TEST_CASE("what mpirun, srun and clush call so is done") {
   for (const Words& words :

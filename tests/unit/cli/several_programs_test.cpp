@@ -1,35 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <catch2/catch.hpp>
-
-#include "charmrun/cli/options.hpp"
+#include "tests/unit/cli/command_lines.hpp"
 
 namespace charmtree::several_programs_test {
 
-namespace {
-
-using Words = std::vector<std::string>;
-
-Options good(Words words) {
-  words.insert(words.begin(), "charmrun");
-  const auto options = parse_options(words, {});
-  INFO((options ? std::string{} : to_string(options.error())));
-  REQUIRE(options.ok());
-  return *options;
-}
-
-std::string failure(Words words) {
-  words.insert(words.begin(), "charmrun");
-  const auto options = parse_options(words, {});
-  REQUIRE_FALSE(options.ok());
-  CHECK((options.error().code == Errc::bad_input && options.error().phase == Phase::options));
-  return to_string(options.error());
-}
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
-
-}  // namespace
+using namespace command_lines;
 
 TEST_CASE("several programs are one job") {
   const auto options =

@@ -63,6 +63,10 @@ void answer(asio::io_context& io, LoginResult result, std::function<void(LoginRe
 
 }  // namespace
 
+bool CommandTransport::is_starter(const Profile& profile) {
+  return std::find(profile.shell.begin(), profile.shell.end(), kHostWord) != profile.shell.end();
+}
+
 std::vector<std::string> CommandTransport::words(const Host& host, const Profile& profile,
                                                  const std::string& command, const LoginLimits& limits) {
   std::vector<std::string> words = profile.shell;
@@ -97,15 +101,13 @@ Transport::LoginId CommandTransport::login(const Host& host, const Profile& prof
   request.program = request.arguments[0];
   // A starter of a resource manager that is killed kills what it has started; at the end of its stdin all end
   // well.
-  const std::vector<std::string>& shell = profile.shell;
-  const bool is_starter = std::find(shell.begin(), shell.end(), kHostWord) != shell.end();
-  request.dies_with_parent = !is_starter;
+  request.dies_with_parent = !is_starter(profile);
   pid_t pid = 0;
   answer(
       io_,
       start_command(io_, watch_, std::move(request), "check ++remote-shell and the nodelist's shell", &pid),
       std::move(done));
-  if (is_starter && pid > 0) starters_.push_back(pid);
+  if (is_starter(profile) && pid > 0) starters_.push_back(pid);
   return ++last_;
 }
 

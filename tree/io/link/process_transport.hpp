@@ -30,6 +30,8 @@ public:
                 const LoginLimits& limits, std::function<void(LoginResult)> done) override;
   void cancel(LoginId) override {}
 
+  /// A word of the command is the place of the host: it starts what a resource manager owns.
+  static bool is_starter(const Profile& profile);
   /// The words that login() runs; for messages and tests.
   static std::vector<std::string> words(const Host& host, const Profile& profile, const std::string& command,
                                         const LoginLimits& limits);
