@@ -185,6 +185,9 @@ constexpr std::array kTable = {
               "++session: return when it is ready, after its number was printed, and leave it to itself"},
     OptionRow{"launcher", Topic::launch, at<&O::Launch::launcher>, "PATH", "the path of this charmrun",
               "charmrun's path on the hosts"},
+    OptionRow{"no-stage", Topic::launch, at<&O::Launch::no_stage>, "", "off",
+              "do not send charmrun to hosts on which it is not found at the path that it has here, or is "
+              "another version (into a cache of yours there, docs/manual/starting.md)"},
     OptionRow{"scalable-start", Topic::launch, at<&O::Launch::scalable_start>, "", "on",
               "without address-space randomisation processes are alike anyway; with it, the processes of a "
               "host are copies of one"},

@@ -214,7 +214,8 @@ struct Options {
     LoginRate login_rate;
     bool accept_new_host_keys = false;
     bool forward_agent = false;
-    std::string launcher;  // path of charmrun on the hosts; empty: the path of this one
+    std::string launcher;   // path of charmrun on the hosts; empty: the path of this one
+    bool no_stage = false;  // hosts without it are an error; with `launcher` they always are
     bool mpiexec = false;
     bool mpiexec_without_count = false;  // ++mpiexec-no-n; sets `mpiexec`, too
     bool scalable_start = true;

@@ -2,7 +2,6 @@
 #include "charmrun/mpiexec/command_line.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "charmrun/cli/help.hpp"
@@ -63,9 +62,6 @@ Result<CommandLine> as_mpiexec(const std::vector<std::string>& argv) {
   if (options->time.keep_alive)
     return bad_input("mpiexec has no ++keep-alive",
                      "start the job by charmrun: ++attach reads its options again");
-  std::error_code failed;  // on the hosts, nobody needs the link
-  const auto charmrun = std::filesystem::read_symlink("/proc/self/exe", failed);
-  if (options->launch.launcher.empty() && !failed) options->launch.launcher = charmrun.string();
   return CommandLine{std::move(*options)};
 }
 

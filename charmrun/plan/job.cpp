@@ -26,6 +26,7 @@
 #include "charmrun/plan/program_file.hpp"
 #include "charmrun/plan/program_rules.hpp"
 #include "charmrun/plan/provisioning.hpp"
+#include "tree/base/hexadecimal.hpp"
 #include "tree/io/host/host_setup.hpp"
 #include "tree/io/spawn.hpp"
 #include "tree/io/ssh/ssh_config.hpp"
@@ -54,19 +55,16 @@ std::string own_directory() {
   return ::getcwd(buffer.data(), buffer.size()) == nullptr ? "/" : buffer.data();
 }
 
-/// Our own path as other hosts should use it: argv[0] through PATH, symlinks kept.
-std::string own_path(const std::string& self, const std::string& directory) {
-  if (self.find('/') != std::string::npos) return absolute(self, directory);
-  if (const std::string found = io::find_program(self); !found.empty()) return absolute(found, directory);
+/// Our own path as other hosts should use it: argv[0] through PATH, symlinks kept. There nobody needs the
+/// link that is called mpiexec.
+std::string own_path(const std::string& self, const std::string& directory, bool is_mpiexec) {
+  if (!is_mpiexec) {
+    if (self.find('/') != std::string::npos) return absolute(self, directory);
+    if (const std::string found = io::find_program(self); !found.empty()) return absolute(found, directory);
+  }
   std::array<char, 4096> buffer{};
   const ssize_t size = ::readlink("/proc/self/exe", buffer.data(), buffer.size() - 1);
   return size > 0 ? std::string{buffer.data(), static_cast<std::size_t>(size)} : self;
-}
-
-std::string hex(const std::string& bytes) {
-  std::string text;
-  for (const unsigned char c : bytes) text += fmt::format("{:02x}", c);
-  return text;
 }
 
 /// Empty if there is no such file.
@@ -186,6 +184,7 @@ Result<Profile> Builder::base_profile(const HostOptions& host) const {
     if (!*fixed) return fixed->error();
   }
   profile.launcher = *launcher;
+  profile.stages = options_.launch.launcher.empty() && !options_.launch.no_stage;
   profile.directory = *directory;
   if (auto programs = set_programs(files_, host, profile); !programs) return programs.error();
   profile.setup = host.setup;
@@ -401,7 +400,7 @@ Result<void> Builder::advertise_own_entries(const std::vector<bool>& here) {
 
 void Builder::describe() {
   wire::JobSpec& job = job_.plan.job;
-  job.id = hex(io::random_bytes(8));
+  job.id = hexadecimal(io::random_bytes(8));
   job.secret = io::random_bytes(32);
   describe_programs(options_, files_, job);
   for (std::string& word : rules_.further_arguments()) job.arguments.push_back(std::move(word));
@@ -460,7 +459,7 @@ void Builder::describe_spawn() {
   job.spawn.bind = bound_to(options_.placement.binding);
   job.spawn.mpi =
       has_program() ? mpi_service(options_, kind()) : wire::MpiService{wire::MpiService::Pmi::none};
-  job.spawn.mpi.name_space = hex(io::random_bytes(16));
+  job.spawn.mpi.name_space = hexadecimal(io::random_bytes(16));
   job.spawn.umask = ::umask(0);
   ::umask(static_cast<mode_t>(job.spawn.umask));
   job.spawn.core_limit = io::spawned_core_limit();
@@ -583,7 +582,8 @@ Result<Job> resized_job(const Options& options, const Job& job, std::uint32_t pe
 }
 
 std::string launcher_path(const Options& options, const std::string& self) {
-  return options.launch.launcher.empty() ? own_path(self, own_directory()) : options.launch.launcher;
+  return options.launch.launcher.empty() ? own_path(self, own_directory(), options.is_mpiexec)
+                                         : options.launch.launcher;
 }
 
 Result<Job> make_job(const Options& options, const std::string& self) {

@@ -15,7 +15,7 @@
 #include "tree/base/exit_status.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/host/host_setup.hpp"
-#include "tree/io/link/links.hpp"
+#include "tree/io/link/remote_command.hpp"
 #include "tree/io/surroundings.hpp"
 #include "tree/wire/ipv4.hpp"
 

@@ -109,6 +109,25 @@ std::string ElfFile::loader() const {
   return {};
 }
 
+/// A note is a header, a name and what it says; both begin at multiples of 4.
+std::string ElfFile::build_id() const {
+  constexpr std::string_view kOwner{"GNU", 4};  // with its NUL
+  const auto padded = [](std::size_t size) { return (size + 3) / 4 * 4; };
+  for (const Segment& segment : segments_) {
+    if (segment.type != PT_NOTE || segment.size > kMostText) continue;
+    const std::string notes = read(segment.offset, segment.size);
+    std::size_t place = 0;
+    while (const auto note = at<Elf64_Nhdr>(notes, place)) {  // the same in either class
+      const std::size_t name = place + sizeof(Elf64_Nhdr), said = name + padded(note->n_namesz);
+      if (said + note->n_descsz > notes.size()) break;
+      if (note->n_type == NT_GNU_BUILD_ID && notes.substr(name, note->n_namesz) == kOwner)
+        return notes.substr(said, note->n_descsz);
+      place = said + padded(note->n_descsz);
+    }
+  }
+  return {};
+}
+
 std::uint64_t ElfFile::offset_of(std::uint64_t address) const {
   for (const Segment& segment : segments_) {
     if (segment.type == PT_LOAD && address >= segment.address && address - segment.address < segment.size)

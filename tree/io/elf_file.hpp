@@ -40,6 +40,8 @@ public:
   std::string loader() const;
   /// The libraries that it needs itself.
   Libraries libraries() const;
+  /// By which its linker names its contents; empty: it did not.
+  std::string build_id() const;
   /// At most `size` bytes from `offset`, fewer at the end of the file.
   std::string read(std::uint64_t offset, std::size_t size) const;
 

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "tree/base/hexadecimal.hpp"
 #include "tree/io/http_request.hpp"
 #include "tree/io/peer_uid.hpp"
 #include "tree/io/surroundings.hpp"
@@ -188,11 +189,10 @@ HttpListener::HttpListener(asio::io_context& io, std::string page, Sink sink, Du
     : io_(io),
       page_(std::move(page)),
       policy_(policy_of(page_)),
+      token_(hexadecimal(random_bytes(kTokenBytes))),
       sink_(std::move(sink)),
       patience_(patience),
-      listener_(io, [this](int fd, Listener::Peer) { admit(fd); }) {
-  for (const unsigned char byte : random_bytes(kTokenBytes)) token_ += fmt::format("{:02x}", byte);
-}
+      listener_(io, [this](int fd, Listener::Peer) { admit(fd); }) {}
 
 HttpListener::~HttpListener() {
   sink_.gone = [](Ticket) {};

@@ -30,6 +30,7 @@ Child Child::by(Via other) const {
   again.attempts = attempts;
   again.first_tried = first_tried;
   again.insistence = insistence;
+  again.replaces = replaces;
   return again;
 }
 

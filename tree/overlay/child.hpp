@@ -73,7 +73,7 @@ public:
   void done() { on(Event::done); }
   void lost() { on(Event::lost); }
 
-  /// The same host, to be logged in to by another transport, which has retries of its own.
+  /// The same host, to be logged in to in another way, which has retries of its own.
   Child by(Via other) const;
   /// By this transport.
   std::uint32_t tries() const { return retries + turned_away + 1; }
@@ -112,6 +112,7 @@ public:
   std::uint32_t turned_away = 0;  // by an sshd that was too busy
   Instant first_tried = kNever;
   Duration insistence{0};                      // how long a host that is not reached is tried again
+  bool replaces = false;                       // the launcher that is installed there cannot be used
   bool given_up = false;                       // silent for too long; what its login still does is discarded
   wire::Stamps stamps;                         // the parent's half
   Instant welcomed = kNever;                   // when Welcome was sent

@@ -120,7 +120,8 @@ void Launch::login(Child child, Instant now, Actions& out) {
   in_flight_.begin(link, child.visits() ? Silence::borne : Silence::judged, now);
   queue_.begun(child.host.machine);
   pace_.begun(now);
-  out.push_back(Login{link, child.host, profile(child.host), child.via, patience_with(child, job_, now)});
+  out.push_back(Login{link, child.host, profile(child.host), child.via, patience_with(child, job_, now),
+                      child.replaces});
   children_.emplace(link, std::move(child));
 }
 
@@ -247,17 +248,26 @@ bool Launch::hand_back(const Child& child, const Error& error, Actions& out) {
   return true;
 }
 
-/// To the ssh command, which knows more ways to authenticate.
+/// To the ssh command, which knows more ways to authenticate, or to a launcher of our own in the place of one
+/// that is not the same.
 bool Launch::fall_back(LinkId link, const LoginFailed& event, Instant now, Actions& out) {
-  Child& child = children_.at(link);
-  if (event.error.code != Errc::no_usable_key || child.via != Via::ssh) return false;
-  if (!said_fallback_) {
-    said_fallback_ = true;
-    out.push_back(
-        Say{config_.is_root ? Tone::info : Tone::verbose,  // one such line is enough
-            fmt::format("{}: {}; using the ssh command for such hosts", child.host.name, event.error.what)});
+  const Child& child = children_.at(link);
+  Child again = child;
+  std::string_view how;
+  if (event.error.code == Errc::no_usable_key && child.via == Via::ssh) {
+    again = child.by(Via::command);
+    how = "using the ssh command for such hosts";
+  } else if (is_unusable_launcher(event.error.code) && profile(child.host).stages && !child.replaces) {
+    again = child.by(child.via);
+    again.replaces = true;
+    how = "such hosts get ours";
+  } else {
+    return false;
   }
-  Child again = child.by(Via::command);
+  if (said_fallbacks_.insert(how).second) {
+    out.push_back(Say{config_.is_root ? Tone::info : Tone::verbose,  // one such line is enough
+                      fmt::format("{}: {}; {}", child.host.name, event.error.what, how)});
+  }
   children_.erase(link);
   enter(std::move(again), now, out);
   return true;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starting launchers on other hosts: a sliding window of logins, polite retries, the fallback from libssh2 to
-// the ssh command, and what becomes of a host that cannot be started from here. Takes hosts from the pool and
-// binds them to links in the subtree. Knows nothing of processes. Its parts decide when a login begins
-// (login_queue, logins_in_flight, login_pace, login_retries) and who gets the next hosts (host_requests,
-// postal).
+// Starting launchers on other hosts: a sliding window of logins, polite retries, the fallbacks (from libssh2
+// to the ssh command, from a launcher of another version to our own), and what becomes of a host that cannot
+// be started from here. Takes hosts from the pool and binds them to links in the subtree. Knows nothing of
+// processes. Its parts decide when a login begins (login_queue, logins_in_flight, login_pace, login_retries)
+// and who gets the next hosts (host_requests, postal).
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <set>
+#include <string_view>
 #include <vector>
 
 #include "tree/base/random.hpp"
@@ -124,7 +125,7 @@ private:
   PostponedHosts postponed_;
   LinkId next_link_ = kParentLink + 1;
   bool stopped_ = false;  // only sweepers may still log in
-  bool said_fallback_ = false;
+  std::set<std::string_view> said_fallbacks_;
 };
 
 }  // namespace charmtree::proto

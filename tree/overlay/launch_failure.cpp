@@ -68,6 +68,13 @@ std::string ended(const StreamEnd& end) {
 
 Error explain_failed_launch(const StreamEnd& end, Via via, const std::string& launcher) {
   const std::string copy = "install charmrun there or name it with ++launcher PATH";
+  if (const std::size_t at = end.said.find(kStageSays); at != std::string::npos) {
+    const std::string why = end.said.substr(at + kStageSays.size());
+    return {Errc::no_launcher, Phase::exec,
+            fmt::format("{} not found, and it cannot be sent there: {}", launcher,
+                        last_line(why.substr(0, why.find('\n')))),
+            copy};
+  }
   if (says(end, "error while loading shared libraries")) {
     return {Errc::library_missing, Phase::exec, last_line(end.said), copy};
   }
@@ -101,6 +108,10 @@ Error explain_lost_link(const StreamEnd& end) {
   return {Errc::link_lost, Phase::run,
           fmt::format("lost the launcher there ({}){}{}", ended(end), said.empty() ? "" : ": ", said),
           end.exit_signal == "KILL" ? "was it killed for want of memory? see dmesg there" : ""};
+}
+
+bool is_unusable_launcher(Errc code) {
+  return code == Errc::wrong_version || code == Errc::cannot_execute || code == Errc::library_missing;
 }
 
 bool parent_may_do_better(Errc code) {

@@ -20,10 +20,16 @@ struct StreamEnd {
   std::string what;         // "closed by the other side", ...
 };
 
+/// With these words a shell begins the line that says why it cannot stage a launcher.
+inline constexpr std::string_view kStageSays = "charmtree cannot stage: ";
+
 /// Before the greeting.
 Error explain_failed_launch(const StreamEnd& end, Via via, const std::string& launcher);
 /// Of a launcher that was up.
 Error explain_lost_link(const StreamEnd& end);
+
+/// There is a launcher, but not one that could be ours.
+bool is_unusable_launcher(Errc code);
 
 /// Failures that a launcher nearer to the root, and above all the root with the user's keys, agent, ssh
 /// configuration and name service, may not have: an inner launcher hands such hosts back.

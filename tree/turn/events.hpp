@@ -262,6 +262,7 @@ struct Login {
   Profile profile;
   Via via;
   Duration limit;
+  bool replaces = false;  // the launcher that is installed there cannot be used
 };
 /// Give up a login; no answer comes.
 struct CancelLogin {

@@ -3,15 +3,19 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "tree/wire/message_limits.hpp"
 
 namespace charmtree::wire {
 
 namespace {
 constexpr std::string_view kMagic = "@charmtree-launcher ";
-constexpr std::size_t kMaxGreeting = 100;
+constexpr std::size_t kMaxGreeting = 100;  // and of another line of ours, what follows its first words
+constexpr std::string_view kStageMagic = "@charmtree-stage ";
+constexpr std::array<std::string_view, 2> kStageLines = {"@charmtree-stage ask", "@charmtree-stage send"};
 /// Raised whenever a message changes. The version beside it is for people.
-constexpr std::string_view kProtocol = "26";
+constexpr std::string_view kProtocol = "27";
 constexpr std::string_view kVersion = CHARMTREE_VERSION;
 
 std::string own_version() {
@@ -23,6 +27,24 @@ std::string make_greeting() {
   return fmt::format("{}{}\n", kMagic, own_version());
 }
 
+std::string_view stage_line(StageWord word) {
+  return kStageLines.at(static_cast<std::size_t>(word));
+}
+
+/// Who says one waits for the answer: there is never a second one behind it.
+void LinkReader::find_stage_request(std::size_t look_from) {
+  const std::size_t at = chatter_.find(kStageMagic, look_from);
+  const std::size_t end = at == std::string::npos ? at : chatter_.find('\n', at);
+  if (end == std::string::npos) return;
+  const std::string_view line = std::string_view{chatter_}.substr(at, end - at);
+  for (const StageWord word : {StageWord::ask, StageWord::send}) {
+    if (!line.starts_with(stage_line(word))) continue;
+    const std::string_view rest = line.substr(stage_line(word).size());
+    stage_request_ = {word, std::string{rest.substr(rest.starts_with(' ') ? 1 : 0)}};
+  }
+  chatter_.erase(at, end + 1 - at);
+}
+
 Result<void> LinkReader::append(std::string_view bytes) {
   if (greeted_) {
     frames_.append(bytes);
@@ -31,6 +53,7 @@ Result<void> LinkReader::append(std::string_view bytes) {
   const std::size_t look_from =
       chatter_.size() < kMagic.size() + kMaxGreeting ? 0 : chatter_.size() - kMagic.size() - kMaxGreeting;
   chatter_.append(bytes);
+  find_stage_request(look_from);
   const std::size_t at = chatter_.find(kMagic, look_from);
   if (at == std::string::npos) {
     if (chatter_.size() <= kMaxChatter) return {};

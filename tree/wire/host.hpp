@@ -59,6 +59,7 @@ struct Profile {
   HostKeyPolicy host_keys = HostKeyPolicy::strict;
   bool ssh_command_only = false;  // needs what libssh2 lacks (ProxyJump, certificates): use the ssh command
   std::string launcher;           // path of charmrun on these hosts
+  bool stages = false;            // hosts without it get it from whoever logs in to them
   std::string program;            // argv[0] to execute there
   std::vector<std::string> further_programs;  // of a job that runs several
   std::string directory;                      // working directory there

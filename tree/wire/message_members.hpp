@@ -92,8 +92,8 @@ CT_MEMBERS(Error, s.code, s.phase, s.what, s.fix)
 CT_MEMBERS(HostKey, s.type, s.blob)
 CT_MEMBERS(SshAlgorithms, s.key_exchanges, s.host_keys, s.ciphers, s.macs, s.user_keys)
 CT_MEMBERS(Profile, s.via, s.shell, s.user, s.port, s.identity_files, s.identities_only, s.agent,
-           s.algorithms, s.forwarded_keys, s.host_keys, s.ssh_command_only, s.launcher, s.program,
-           s.further_programs, s.directory, s.setup, s.environment, s.extra_arguments)
+           s.algorithms, s.forwarded_keys, s.host_keys, s.ssh_command_only, s.launcher, s.stages,
+           s.program, s.further_programs, s.directory, s.setup, s.environment, s.extra_arguments)
 CT_MEMBERS(Host, s.index, s.name, s.address, s.profile, s.machine, s.first_process, s.processes, s.known_keys,
            s.known_key_revoked)
 CT_MEMBERS(Shape, s.branching, s.levels)

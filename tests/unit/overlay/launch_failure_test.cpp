@@ -32,6 +32,8 @@ const Case kCases[] = {
      "charmrun: error while loading shared libraries: libx.so.1: cannot open shared object file: No such "
      "file\n",
      Errc::library_missing, Phase::exec},
+    {Via::ssh, 1, "charmtree cannot stage: no room in /home/me for its 9 bytes\n", Errc::no_launcher,
+     Phase::exec},
     {Via::local, 1, "", Errc::remote_shell, Phase::exec},
     // what the ssh command says
     {Via::command, 255, "root@n1: Permission denied (publickey).\n", Errc::not_authorised,

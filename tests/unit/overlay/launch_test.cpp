@@ -249,6 +249,31 @@ TEST_CASE("the ssh command has retries of its own, and all logins count", "[laun
   CHECK(office.failed[0].error.what == "refused (4 tries)");
 }
 
+TEST_CASE("a launcher that cannot be ours is replaced once, where that is allowed", "[launch]") {
+  for (const Errc code : {Errc::wrong_version, Errc::cannot_execute, Errc::library_missing}) {
+    for (const bool stages : {true, false}) {
+      Office office{{10, 1}};
+      office.job.profiles[0].stages = stages;
+      office.launch->add(make_hosts(2), 0, kNow, office.out);
+      for (const Login& each : office.take<Login>()) CHECK_FALSE(each.replaces);
+      office.fail(1, {code, Phase::hello, "another"});
+      office.fail(2, {code, Phase::hello, "another"});
+      CHECK(office.failed.size() == (stages ? 0 : 2));
+      std::size_t said = 0;  // once, not for each host
+      for (const Action& action : office.out) said += std::holds_alternative<Say>(action) ? 1 : 0;
+      CHECK(said == (stages ? 1 : 0));
+      const auto logins = office.take<Login>();
+      REQUIRE(logins.size() == (stages ? 2 : 0));
+      for (const Login& each : logins) {
+        CHECK(each.replaces);
+        office.fail(each.link, {code, Phase::hello, "another"});
+      }
+      CHECK(office.failed.size() == 2);
+      CHECK(office.take<Login>().empty());
+    }
+  }
+}
+
 TEST_CASE("what a child was given can be taken back from it once", "[launch]") {
   Office office{{1, 0}};
   Launch& launch = *office.launch;

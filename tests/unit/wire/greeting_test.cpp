@@ -64,6 +64,29 @@ TEST_CASE("a parent does not greet", "[greeting]") {
   CHECK(take_all(reader, error).size() == 1);
 }
 
+TEST_CASE("a shell in the place of a launcher says what it needs, before the launcher greets", "[greeting]") {
+  const std::string said = "Welcome!\n@charmtree-stage ask x86_64\n";
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{10}, said.size()}) {
+    LinkReader reader{LinkReader::From::child};
+    for (std::size_t at = 0; at < said.size(); at += piece) {
+      CHECK_FALSE(reader.take_stage_request());
+      REQUIRE(reader.append(std::string_view{said}.substr(at, piece)).ok());
+    }
+    const auto asked = reader.take_stage_request();
+    REQUIRE(asked);
+    CHECK((asked->word == StageWord::ask && asked->machine == "x86_64"));
+    REQUIRE(reader.append("@charmtree-stage send\n").ok());
+    const auto wanted = reader.take_stage_request();
+    REQUIRE(wanted);
+    CHECK((wanted->word == StageWord::send && wanted->machine.empty()));
+    REQUIRE(reader.append("@charmtree-stage jump\n").ok());
+    CHECK_FALSE(reader.take_stage_request());
+    REQUIRE(reader.append(make_greeting()).ok());
+    CHECK(reader.greeted());
+    CHECK(reader.chatter() == "Welcome!\n");
+  }
+}
+
 TEST_CASE("another version is named", "[greeting]") {
   LinkReader reader{LinkReader::From::child};
   const auto result = reader.append("@charmtree-launcher 0.0.1 (protocol 0)\n");

@@ -13,6 +13,8 @@
 #include "tree/io/link/fd_link.hpp"
 #include "tree/io/link/guardian.hpp"
 #include "tree/io/link/host_probe.hpp"
+#include "tree/io/link/remote_command.hpp"
+#include "tree/io/link/staging.hpp"
 #include "tree/io/peer_uid.hpp"
 #include "tree/io/surroundings.hpp"
 #include "tree/overlay/launch_failure.hpp"
@@ -45,20 +47,12 @@ LoginLimits limits_within(Duration limit) {
   }
   return limits;
 }
-}  // namespace
 
-std::string remote_command(const std::string& launcher, std::string_view mode) {
-  const bool plain =
-      launcher.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+-") ==
-      std::string::npos;
-  std::string word = launcher;
-  if (!plain) {
-    word = "'";
-    for (const char c : launcher) word += c == '\'' ? std::string{"'\\''"} : std::string{c};
-    word += "'";
-  }
-  return fmt::format("exec {} {}", word, mode);
+std::string command_of(const proto::Login& action) {
+  if (!action.profile.stages) return remote_command(action.profile.launcher);
+  return action.replaces ? staging_command() : staging_command(action.profile.launcher);
 }
+}  // namespace
 
 Transport& Transports::of(Via via) const {
   switch (via) {
@@ -75,6 +69,7 @@ struct Links::Port {
   proto::LinkId id;
   Via via = Via::local;
   std::string launcher;
+  std::optional<Staging> staging;  // before the greeting, where charmrun need not be installed
   Transport* transport = nullptr;
   Transport::LoginId login = 0;
   std::unique_ptr<Link> link;
@@ -138,13 +133,14 @@ void Links::execute(const proto::Login& action) {
   auto port = std::make_shared<Port>(io_, action.link, wire::LinkReader::From::child);
   port->via = action.via;
   port->launcher = action.profile.launcher;
+  if (action.profile.stages) port->staging.emplace(port->launcher);
   port->transport = &transports_.of(action.via);
   ports_.emplace(action.link, port);
   const LoginLimits limits = limits_within(action.limit);
   port->greeting_limit = std::min(kGreetingLimit, action.limit);
   if (action.via == Via::command) port->greeting_limit += limits.connect;  // it still has to connect
   port->login =
-      port->transport->login(action.host, action.profile, remote_command(port->launcher), limits,
+      port->transport->login(action.host, action.profile, command_of(action), limits,
                              [this, port](LoginResult result) { logged_in(port, std::move(result)); });
 }
 
@@ -157,6 +153,12 @@ void Links::logged_in(const PortPtr& port, LoginResult result) {
   }
   port->link = std::move(result.link);
   port->login_result = std::move(result);
+  await_greeting(port);
+  start(port);
+}
+
+/// From now on.
+void Links::await_greeting(const PortPtr& port) {
   port->greeting.expires_after(port->greeting_limit);
   port->greeting.async_wait([this, port](error_code ec) {
     if (ec || port->gone || port->up) return;
@@ -164,10 +166,17 @@ void Links::logged_in(const PortPtr& port, LoginResult result) {
                      fmt::format("no answer from the launcher within {:g} s", seconds(port->greeting_limit)),
                      "is its login shell slow or waiting for input? try: ssh HOST true"});
   });
-  start(port);
+}
+
+/// Where charmrun is not installed. Who takes it lives: it has as long as it takes pieces.
+void Links::send_staged(const PortPtr& port, std::string bytes) {
+  if (bytes.empty()) return;
+  await_greeting(port);
+  port->link->send(std::move(bytes));
 }
 
 void Links::drained(const PortPtr& port) {
+  if (port->staging) send_staged(port, port->staging->next_piece());
   if (const PortPtr other = port->other.lock()) other->link->pause_reading(false);
   if (port->id == proto::kParentLink) parent_drained_();
 }
@@ -182,6 +191,11 @@ void Links::received(const PortPtr& port, std::string_view bytes) {
   }
   if (auto ok = port->reader.append(bytes); !ok) return fail(port, ok.error());
   if (!port->up) {
+    if (const auto request = port->reader.take_stage_request(); request && port->staging) {
+      auto answer = port->staging->answer(*request);
+      if (!answer) return fail(port, answer.error());
+      return send_staged(port, std::move(*answer));
+    }
     if (!port->reader.greeted()) return;
     port->up = true;
     if (paused_) port->link->pause_reading(true);
@@ -193,6 +207,10 @@ void Links::received(const PortPtr& port, std::string_view bytes) {
               port->reader.chatter().substr(0, 200);
       std::replace(note.begin(), note.end(), '\n', ' ');
     }
+    if (port->staging && port->staging->sent() > 0)
+      note += fmt::format("{}charmrun was sent there, {:.1f} MB", note.empty() ? "" : "; ",
+                          static_cast<double>(port->staging->sent()) / 1e6);
+    port->staging.reset();
     sink_(proto::LinkUp{port->id, convert(login.times), std::move(login.accepted_key), std::move(note)});
   }
   const Overloaded learn_carrier{[&](const wire::Relayed& relayed) {

@@ -71,6 +71,8 @@ private:
   using PortPtr = std::shared_ptr<Port>;
   void logged_in(const PortPtr& port, LoginResult result);
   void received(const PortPtr& port, std::string_view bytes);
+  void await_greeting(const PortPtr& port);
+  void send_staged(const PortPtr& port, std::string bytes);
   void ended(const PortPtr& port, const LinkEnd& end);
   void fail(const PortPtr& port, Error error);
   void drop(const PortPtr& port);
@@ -92,9 +94,5 @@ private:
   asio::steady_timer linger_;
   std::function<void()> parent_ended_;  // set while only the end of the parent is awaited
 };
-
-/// `exec '<path>/charmrun' ++launcher`: the whole remote command line, for every host and job. Another `mode`
-/// makes it another of charmrun's inner modes.
-std::string remote_command(const std::string& launcher, std::string_view mode = "++launcher");
 
 }  // namespace charmtree::io

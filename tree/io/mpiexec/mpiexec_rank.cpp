@@ -18,6 +18,7 @@
 #include <array>
 #include <cstring>
 
+#include "tree/base/hexadecimal.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/link/fd_link.hpp"
 #include "tree/io/mpiexec/rendezvous_listener.hpp"
@@ -77,9 +78,7 @@ std::string election_socket(const std::string& secret, const std::string& machin
   const std::string text = "charmtree election " + secret + machine;
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
   ::SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
-  std::string name = "@charmtree-";
-  for (const unsigned char c : digest) name += fmt::format("{:02x}", c);
-  return name;
+  return "@charmtree-" + hexadecimal({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
 Result<Election> elect(const std::string& secret, Duration patience) {

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace charmtree {
+
+/// Two lower-case digits for each byte.
+std::string hexadecimal(std::string_view bytes);
+
+}  // namespace charmtree

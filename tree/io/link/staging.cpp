@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/io/link/staging.hpp"
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+
+#include <array>
+#include <memory>
+
+#include "tree/base/hexadecimal.hpp"
+#include "tree/base/visible.hpp"
+
+namespace charmtree::io {
+
+namespace {
+
+constexpr const char* kSelf = "/proc/self/exe";
+constexpr std::size_t kHashed = 1U << 20;  // at a time
+constexpr std::size_t kPiece = 256U << 10;
+
+Error cannot(std::string what) {
+  return {Errc::no_launcher, Phase::exec, std::move(what),
+          "install charmrun there or name it with ++launcher PATH"};
+}
+
+/// What `uname -m` says here.
+std::string own_machine() {
+  utsname names{};
+  return ::uname(&names) == 0 ? names.machine : "";
+}
+
+}  // namespace
+
+Result<OwnFile> OwnFile::open() {
+  auto file = ElfFile::open(kSelf);
+  struct stat about {};
+  if (!file || ::stat(kSelf, &about) != 0) return cannot("charmrun cannot read its own file");
+  OwnFile own{std::move(*file)};
+  own.description_.size = static_cast<std::uint64_t>(about.st_size);
+  const std::string id = own.file_.build_id();
+  own.description_.name =
+      id.empty() ? own.digest() : fmt::format("{}-{}", hexadecimal(id), own.description_.size);
+  return own;
+}
+
+std::string OwnFile::digest() const {
+  const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context{EVP_MD_CTX_new(), EVP_MD_CTX_free};
+  EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr);
+  for (std::uint64_t at = 0; at < description_.size;) {
+    const std::string piece = read(at, kHashed);
+    if (piece.empty()) break;  // whoever gets it will see that it is too short
+    EVP_DigestUpdate(context.get(), piece.data(), piece.size());
+    at += piece.size();
+  }
+  std::array<unsigned char, EVP_MAX_MD_SIZE> sum{};
+  unsigned size = 0;
+  EVP_DigestFinal_ex(context.get(), sum.data(), &size);
+  return hexadecimal({reinterpret_cast<const char*>(sum.data()), size});
+}
+
+Result<std::string> Staging::answer(const wire::StageRequest& request) {
+  const bool asks = request.word == wire::StageWord::ask;
+  if (asks == file_.has_value() || sends_) return cannot("a shell there asked for charmrun out of turn");
+  if (!asks) {
+    sends_ = true;
+    return file_->digest() + "\n";
+  }
+  if (request.machine != own_machine())
+    return cannot(fmt::format("{} not found, and ours is for {}, not for {}", launcher_, own_machine(),
+                              visible(request.machine)));
+  auto file = OwnFile::open();
+  if (!file) return file.error();
+  file_ = std::move(*file);
+  return staging_script(file_->description());
+}
+
+std::string Staging::next_piece() {
+  if (!sends_) return {};
+  std::string piece = file_->read(sent_, kPiece);
+  sent_ += piece.size();
+  return piece;
+}
+
+}  // namespace charmtree::io

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a host on which charmrun is not installed gets this one, over the link that its launcher will have: a
+// shell there asks (wire::StageRequest), and goes by the script that it gets (remote_command).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "tree/base/result.hpp"
+#include "tree/io/elf_file.hpp"
+#include "tree/io/link/remote_command.hpp"
+#include "tree/wire/greeting.hpp"
+
+namespace charmtree::io {
+
+/// The file that this program runs from.
+class OwnFile {
+public:
+  /// Also if it has been replaced or deleted meanwhile. Error no_launcher: it cannot be read.
+  static Result<OwnFile> open();
+
+  /// Named by the build ID, by which its linker names its contents, and its size (strip leaves the ID as it
+  /// is); without an ID by its digest.
+  const StagedLauncher& description() const { return description_; }
+  /// SHA-256, in hexadecimal digits: reads all of it.
+  std::string digest() const;
+  /// At most `size` bytes from `offset`; empty: the end, or an error.
+  std::string read(std::uint64_t offset, std::size_t size) const { return file_.read(offset, size); }
+
+private:
+  explicit OwnFile(ElfFile file) : file_(std::move(file)) {}
+  ElfFile file_;
+  StagedLauncher description_;
+};
+
+/// Of one link, before its greeting.
+class Staging {
+public:
+  /// `launcher`: where it was looked for there.
+  explicit Staging(std::string launcher) : launcher_(std::move(launcher)) {}
+
+  /// What to send. Error: it cannot be sent there, or was asked for out of turn.
+  Result<std::string> answer(const wire::StageRequest& request);
+  /// What to send when that has gone, and again and again; empty: that was all, or all is there.
+  std::string next_piece();
+  /// Bytes of the file that were sent; 0: it is in the cache there, or nobody has asked.
+  std::uint64_t sent() const { return sent_; }
+
+private:
+  std::string launcher_;
+  std::optional<OwnFile> file_;  // asked for
+  bool sends_ = false;
+  std::uint64_t sent_ = 0;
+};
+
+}  // namespace charmtree::io
