@@ -215,6 +215,13 @@ constexpr std::array kTable = {
         "forward-env", Topic::program, at<&O::Process::forward_environment>, "", "on",
         "processes on other hosts get the variables from here, but for those that belong to this host or "
         "login (docs/manual/environment.md); ++no-forward-env: only what a login there has"},
+    OptionRow{
+        "env-like", Topic::program, at<&O::Process::env_like>, "LAUNCHER", "none",
+        "processes also find the variables by which scripts for openmpi, mpich or slurm know their rank, "
+        "the size and their rank on the host"},
+    OptionRow{
+        "expand", Topic::program, at<&O::Process::expands>, "", "off",
+        "in the program's arguments %r is the number of the process, %h its host, and %% a percent sign"},
     OptionRow{"kill-on-exit", Topic::program, at<&O::Process::kill_on_exit>, "", "off",
               "a process that exits with another status than 0 ends the job at once (plain programs; of "
               "Charm++ programs any process that is lost does)"},
@@ -450,6 +457,9 @@ struct Setter {
   }
   Result<void> operator()(OptionMember<StartedBy> member) const {
     return one_of(member, {"auto", "ssh", "srun"});
+  }
+  Result<void> operator()(OptionMember<wire::EnvLike> member) const {
+    return one_of(member, {"none", "openmpi", "mpich", "slurm"});
   }
   Result<void> operator()(OptionMember<ResourceManager> member) const {
     return one_of(member, {"auto", "none", "slurm", "slurm-job", "pbs", "lsf", "sge", "oar", "kubernetes"});

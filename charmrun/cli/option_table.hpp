@@ -40,7 +40,8 @@ enum class OptionKind : std::uint8_t {
   hang_action,
   pmi,
   resource_manager,
-  started_by
+  started_by,
+  env_like
 };
 
 /// For options that are refused or ignored. Their values are checked all the same.
@@ -63,7 +64,7 @@ using OptionTarget =
                  OptionMember<std::optional<bool>>, OptionMember<std::optional<std::uint32_t>>, NoMember,
                  OptionMember<BindUnit>, OptionMember<Variables>, OptionMember<std::optional<InputTarget>>,
                  OptionMember<ByteSize>, OptionMember<HangAction>, OptionMember<Pmi>,
-                 OptionMember<ResourceManager>, OptionMember<StartedBy>>;
+                 OptionMember<ResourceManager>, OptionMember<StartedBy>, OptionMember<wire::EnvLike>>;
 
 struct OptionRow {
   std::string_view name;  // without ++; a one-letter name has a + form too

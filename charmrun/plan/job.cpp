@@ -460,6 +460,8 @@ void Builder::describe_spawn() {
   job.spawn.mpi =
       has_program() ? mpi_service(options_, kind()) : wire::MpiService{wire::MpiService::Pmi::none};
   job.spawn.mpi.name_space = hexadecimal(io::random_bytes(16));
+  job.spawn.env_like = options_.process.env_like;
+  job.spawn.expands = options_.process.expands;
   job.spawn.umask = ::umask(0);
   ::umask(static_cast<mode_t>(job.spawn.umask));
   job.spawn.core_limit = io::spawned_core_limit();

@@ -132,7 +132,7 @@ def test_debuggers_come_and_go_while_a_job_runs(cluster: Factory, charmrun: Path
 
 
 KICKER = """#!/bin/sh
-echo "for $CHARMTREE_PROCESSES: $*"
+echo "for $CHARMTREE_NUMBERS: $*"
 [ "$1" = bad ] && exit 3
 while sleep 0.1; do :; done
 """

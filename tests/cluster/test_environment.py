@@ -6,13 +6,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from running import Factory, error_line, run, run_bytes
+import pytest
+
+from running import Factory, assert_good, error_line, run, run_bytes
 from vcluster import Cluster
 
 # Writes the whole environment to a file: DIR/HOST.PROCESS, as the kernel has it.
 _SAVE = 'cat /proc/self/environ >"$0/$(hostname).$CHARMTREE_PROCESS"'
 _PMI = {b"PMI_FD", b"PMI_RANK", b"PMI_SIZE", b"MPI_LOCALRANKID", b"MPI_LOCALNRANKS", b"MPIR_CVAR_PMI_VERSION"}
-_OURS = {b"NETSTART", b"NETMAGIC", b"CHARMTREE_JOB", b"CHARMTREE_PROCESS", b"CHARMTREE_SOCKET"} | _PMI
+_PLACE = {b"CHARMTREE_PROCESSES", b"CHARMTREE_LOCAL_PROCESS", b"CHARMTREE_HOST"}
+_OURS = {b"NETSTART", b"NETMAGIC", b"CHARMTREE_JOB", b"CHARMTREE_PROCESS", b"CHARMTREE_SOCKET"} | _PMI | _PLACE
 _STALE = {
     "NETSTART": "9 127.0.0.1 9 9 0",
     "NETMAGIC": "99",
@@ -108,6 +111,41 @@ def test_who_has_the_last_word(cluster: Factory, charmrun: Path) -> None:
         "login", "login", "login", "login", "second", "option",
     ]  # fmt: skip
     assert b"MINE" not in seen["h02.2"]
+
+
+_LIKE = {  # rank, size, rank on the host, and those there or the host's number
+    "none": [],
+    "openmpi": ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"],
+    "mpich": ["PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"],
+    "slurm": ["SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_NODEID"],
+}
+_OWN = ["CHARMTREE_PROCESS", "CHARMTREE_PROCESSES", "CHARMTREE_LOCAL_PROCESS", "CHARMTREE_HOST"]
+
+
+@pytest.mark.parametrize("like", list(_LIKE))
+def test_a_process_knows_its_place(cluster: Factory, charmrun: Path, like: str) -> None:
+    """Ours, and by the names of another launcher; of any third one nothing is left."""
+    hosts = cluster(3)
+    words = ["+p5", "++nodelist", hosts.nodelist(["h01:2", "h02:3"]), "++pmi", "none", "++env-like", like]
+    seen = environments(hosts, charmrun, *words, env=_STALE)
+    places = {"h01.0": (0, 0, "h01"), "h01.1": (1, 1, "h01"), "h02.2": (2, 0, "h02"), "h02.3": (3, 1, "h02"), "h02.4": (4, 2, "h02")}
+    assert set(seen) == set(places)
+    for name, (process, local, host) in places.items():
+        given = {key.decode(): value.decode() for key, value in seen[name].items() if key != b"ODD"}
+        assert [given[each] for each in _OWN] == [str(process), "5", str(local), host]
+        last = {"none": None, "slurm": "0" if host == "h01" else "1"}.get(like, "2" if host == "h01" else "3")
+        want = [str(process), "5", str(local), last]
+        assert [given[each] for each in _LIKE[like]] == (want if _LIKE[like] else [])
+        for others in _LIKE.values():
+            assert others is _LIKE[like] or not set(others) & set(given), (like, others)
+
+
+def test_arguments_may_name_the_process_and_its_host(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(3)
+    words = ["+p2", "++nodelist", hosts.nodelist([1, 2])]
+    program = ["echo", "out.%r.%h", "100%%", "%x%"]
+    assert_good(run(hosts, charmrun, *words, "++expand", *program), ["out.0.h01 100% %x%", "out.1.h02 100% %x%"])
+    assert_good(run(hosts, charmrun, *words, *program), [" ".join(program[1:])] * 2)
 
 
 def test_variables_of_launchers_cannot_be_set(cluster: Factory, charmrun: Path) -> None:

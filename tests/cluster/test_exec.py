@@ -33,7 +33,7 @@ def test_a_command_runs_on_every_host_of_a_job(cluster: Factory, charmrun: Path)
     """Below other launchers, too; beside the processes that it is for, in their directory."""
     hosts = cluster(26)
     job = stuck(hosts, charmrun, 26, 52, "++branching", "5")
-    done = executed(hosts, charmrun, ":", "sh", "-c", "echo $CHARMTREE_PROCESSES; echo $CHARMTREE_PIDS; pwd; echo bad >&2")
+    done = executed(hosts, charmrun, ":", "sh", "-c", "echo $CHARMTREE_NUMBERS; echo $CHARMTREE_PIDS; pwd; echo bad >&2")
     assert done.returncode == 0, done
     lines = done.stdout.splitlines()
     assert len(lines) == 3 * 26 and len(done.stderr.splitlines()) == 26
@@ -48,7 +48,7 @@ def test_it_has_stdin_stdout_and_a_status(cluster: Factory, charmrun: Path) -> N
     text = "".join(hashlib.sha256(str(i).encode()).hexdigest() + "\n" for i in range(40_000))
     done = executed(hosts, charmrun, ":3", "cat", stdin=text)
     assert done.stdout == text and done.returncode == 0
-    done = executed(hosts, charmrun, ":", "sh", "-c", "cat; exit $((${CHARMTREE_PROCESSES%-*} + 1))", stdin="hello\n")
+    done = executed(hosts, charmrun, ":", "sh", "-c", "cat; exit $((${CHARMTREE_NUMBERS%-*} + 1))", stdin="hello\n")
     assert sorted(done.stdout.splitlines()) == sorted(f"h0{i}: hello" for i in (0, 1, 2)), done
     assert done.returncode == 5
     done = executed(hosts, charmrun, "++fold", ":0,5", "echo", "-n", "same")

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tree/clients/pmi/process_mapping.hpp"
+#include "tree/job/process_variables.hpp"
 
 namespace charmtree::proto {
 
@@ -101,7 +102,7 @@ void HostStart::spawn(HostTurn& turn) {
 
 namespace {
 
-PmiPlace place_of(std::uint32_t process, const HostTurn& turn) {
+ProcessPlace place_of(std::uint32_t process, const HostTurn& turn) {
   const wire::World world = wire::world_of(turn.job.spawn.further, turn.job.processes, process);
   const std::vector<std::uint32_t> here = turn.own.local().among({world.range()});
   const auto rank = std::lower_bound(here.begin(), here.end(), process) - here.begin();
@@ -118,10 +119,12 @@ void HostStart::start(std::uint32_t number, std::vector<std::string> more_argume
   const std::uint32_t rank = turn.own.local().rank_of(number);
   if (!bindings_.empty() && bindings_[rank].by == wire::Binding::By::launcher)
     spawn.cpus = bindings_[rank].pus;
+  const ProcessPlace place = place_of(number, turn);
+  spawn.environment = place_variables(turn.job.spawn.env_like, place, turn.host);
   if (const auto pmi = turn.job.spawn.mpi.pmi; pmi != wire::MpiService::Pmi::none)
-    spawn.environment = pmi_variables(pmi, place_of(number, turn));
+    overlay(spawn.environment, pmi_variables(pmi, place));
   if (const auto its = variables_.find(number); its != variables_.end())
-    spawn.environment.insert(spawn.environment.end(), its->second.begin(), its->second.end());
+    overlay(spawn.environment, its->second);
   turn.out.push_back(std::move(spawn));
 }
 

@@ -67,6 +67,9 @@ enum class ForkClients : std::uint8_t {
   always,
 };
 
+/// Whose variables processes get, beside ours: those by which its scripts know rank and size.
+enum class EnvLike : std::uint8_t { none, openmpi, mpich, slurm };
+
 /// How launchers watch each other (health/detector).
 struct Heartbeat {
   Duration interval{0};       // something goes over every link so often; 0: nobody is watched
@@ -111,6 +114,8 @@ struct SpawnRules {
   std::uint64_t core_limit = 0;  // bytes of a core file that a process may write, if it may more than there
   std::vector<FurtherProgram> further;  // behind the job's first, if it runs several
   std::string runscript;
+  EnvLike env_like = EnvLike::none;
+  bool expands = false;  // arguments hold `%r` and `%h`
   bool keep_address_randomisation = false;
   ForkClients fork_clients = ForkClients::never;
   CpuUnit bind = CpuUnit::none;  // bind them to these before they begin

@@ -55,6 +55,8 @@ template <>
 inline constexpr Tail kLast<Tail> = Tail::ended;
 template <>
 inline constexpr ForkClients kLast<ForkClients> = ForkClients::always;
+template <>
+inline constexpr EnvLike kLast<EnvLike> = EnvLike::slurm;
 
 template <>
 inline constexpr std::size_t kMostText<Error> = 4U << 10;
@@ -92,8 +94,8 @@ CT_MEMBERS(Error, s.code, s.phase, s.what, s.fix)
 CT_MEMBERS(HostKey, s.type, s.blob)
 CT_MEMBERS(SshAlgorithms, s.key_exchanges, s.host_keys, s.ciphers, s.macs, s.user_keys)
 CT_MEMBERS(Profile, s.via, s.shell, s.user, s.port, s.identity_files, s.identities_only, s.agent,
-           s.algorithms, s.forwarded_keys, s.host_keys, s.ssh_command_only, s.launcher, s.stages,
-           s.program, s.further_programs, s.directory, s.setup, s.environment, s.extra_arguments)
+           s.algorithms, s.forwarded_keys, s.host_keys, s.ssh_command_only, s.launcher, s.stages, s.program,
+           s.further_programs, s.directory, s.setup, s.environment, s.extra_arguments)
 CT_MEMBERS(Host, s.index, s.name, s.address, s.profile, s.machine, s.first_process, s.processes, s.known_keys,
            s.known_key_revoked)
 CT_MEMBERS(Shape, s.branching, s.levels)
@@ -115,7 +117,7 @@ CT_MEMBERS(InputRules, s.process, s.to_all, s.is_typed)
 CT_MEMBERS(OutputRules, s.partial_line, s.raw, s.labelled, s.spool)
 CT_MEMBERS(ReportRules, s.stamps, s.bindings, s.watched)
 CT_MEMBERS(FurtherProgram, s.first, s.arguments, s.environment, s.begins_world, s.directory)
-CT_MEMBERS(SpawnRules, s.environment, s.umask, s.core_limit, s.further, s.runscript,
+CT_MEMBERS(SpawnRules, s.environment, s.umask, s.core_limit, s.further, s.runscript, s.env_like, s.expands,
            s.keep_address_randomisation, s.fork_clients, s.bind, s.mpi, s.held)
 CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.hosts, s.processes, s.pes_per_process, s.input, s.output,
            s.reports, s.spawn, s.magic, s.launch, s.timeout, s.grace, s.private_network, s.profiles,

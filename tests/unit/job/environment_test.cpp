@@ -48,7 +48,10 @@ TEST_CASE("what launchers set for their own processes is never passed on", "[env
                            "FLUX_TASK_RANK",
                            "JSM_NAMESPACE_RANK",
                            "CHARMTREE_SOCKET",
-                           "CHARMTREE_PROCESS"})
+                           "CHARMTREE_PROCESS",
+                           "CHARMTREE_PROCESSES",
+                           "CHARMTREE_LOCAL_PROCESS",
+                           "CHARMTREE_HOST"})
     all.push_back(std::string{name} + "=stale");
   CHECK(without_launcher_variables(all) == kept);
   const Environment ours(all.begin() + static_cast<std::ptrdiff_t>(kept.size()), all.end());

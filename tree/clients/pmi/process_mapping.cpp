@@ -57,7 +57,7 @@ std::string process_mapping(const std::vector<wire::Share>& shares) {
 
 /// MPICH 5 takes it for ambiguous if it finds what PMIx clients look for beside these, unless it is told
 /// which. Intel's library speaks version 2 by one that it is told of (I_MPI_PMI_LIBRARY).
-std::vector<std::string> pmi_variables(wire::MpiService::Pmi version, const PmiPlace& place) {
+std::vector<std::string> pmi_variables(wire::MpiService::Pmi version, const ProcessPlace& place) {
   const bool is_second = version == wire::MpiService::Pmi::two;
   std::vector<std::string> variables{fmt::format("PMI_RANK={}", place.process - place.world.first),
                                      fmt::format("PMI_SIZE={}", place.world.size),

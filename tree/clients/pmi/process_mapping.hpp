@@ -17,12 +17,12 @@ std::string process_mapping(const std::vector<wire::HostRun>& layout);
 std::string process_mapping(const std::vector<wire::Share>& shares);
 
 /// A process, and its rank among those `count` of its world that are on its host.
-struct PmiPlace {
+struct ProcessPlace {
   wire::World world;
   std::uint32_t process = 0, rank = 0, count = 0;
 };
 /// PMI_RANK, PMI_SIZE and what else hydra's processes find, and what makes them speak that version; not
 /// PMI_FD or PMI_PORT.
-std::vector<std::string> pmi_variables(wire::MpiService::Pmi version, const PmiPlace& place);
+std::vector<std::string> pmi_variables(wire::MpiService::Pmi version, const ProcessPlace& place);
 
 }  // namespace charmtree::proto

@@ -20,6 +20,7 @@
 #include "tree/io/spawn.hpp"
 #include "tree/io/surroundings.hpp"
 #include "tree/job/environment.hpp"
+#include "tree/job/process_variables.hpp"
 #include "tree/job/provision.hpp"
 
 namespace charmtree::io {
@@ -143,7 +144,8 @@ std::vector<std::string> HostRuntime::environment_of(std::uint32_t process) cons
   proto::overlay(environment,
                  {fmt::format("NETSTART={} 127.0.0.1 {} {} 0", process, listener_.port(), job_->magic),
                   fmt::format("NETMAGIC={}", job_->magic), "CHARMTREE_JOB=" + job_mark(job_->id, self_.index),
-                  fmt::format("CHARMTREE_PROCESS={}", process), "CHARMTREE_SOCKET=" + socket_path_});
+                  fmt::format("CHARMTREE_PROCESS={}", process), "CHARMTREE_HOST=" + self_.name,
+                  "CHARMTREE_SOCKET=" + socket_path_});
   proto::overlay(environment, proto::cpu_hints(job_->provision));
   return environment;
 }
@@ -172,6 +174,8 @@ std::vector<std::string> HostRuntime::command_of(std::uint32_t process,
   std::vector<std::string> command =
       number == 0 ? job_->arguments : job_->spawn.further[number - 1].arguments;
   command.insert(command.end(), profile.extra_arguments.begin(), profile.extra_arguments.end());
+  for (std::size_t i = 1; job_->spawn.expands && i < command.size(); ++i)
+    command[i] = proto::expanded(command[i], process, self_.name);
   command.insert(command.end(), more.begin(), more.end());
   if (!job_->spawn.runscript.empty()) {
     command[0] = job_->file_of(self_, process);

@@ -59,7 +59,7 @@ void Tool::start(const wire::ToolOrder& begin, const std::vector<pid_t>& pids, c
   for (const pid_t pid : pids) workers.push_back(worker_of(pid));
   proto::overlay(request.environment,
                  {fmt::format("{}={}", kPids, fmt::join(workers, " ")),
-                  fmt::format("{}={}", kProcesses, wire::ProcessSet{begin.which}.print())});
+                  fmt::format("{}={}", kNumbers, wire::ProcessSet{begin.which}.print())});
   const auto started = process_here_->start(std::move(request), begin.has_input);
   started ? say(What::started, {}) : say(What::failed, to_string(started.error()));
 }

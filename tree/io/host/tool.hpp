@@ -24,7 +24,7 @@ public:
   /// Who has left a tool that reads gives it so long to end by itself.
   static constexpr Duration kGrace = 2s;
   /// What it finds in its environment: the pids and the numbers of the processes of this host that it is for.
-  static constexpr std::string_view kPids = "CHARMTREE_PIDS", kProcesses = "CHARMTREE_PROCESSES";
+  static constexpr std::string_view kPids = "CHARMTREE_PIDS", kNumbers = "CHARMTREE_NUMBERS";
 
   using Say = std::function<void(proto::ToolSpoke)>;
   /// `say` is called from the loop, never from within a call. `begin` is the first order of a session;

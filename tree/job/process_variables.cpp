@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/job/process_variables.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace charmtree::proto {
+
+namespace {
+
+/// Names of one launcher; empty: it has none.
+struct Names {
+  std::array<std::string_view, 2> rank;
+  std::array<std::string_view, 2> size;
+  std::array<std::string_view, 2> local_rank;
+  std::string_view local_size;
+  std::string_view host;
+};
+
+/// In the order of EnvLike.
+constexpr std::array<Names, 4> kNames = {{
+    {{}, {"CHARMTREE_PROCESSES"}, {"CHARMTREE_LOCAL_PROCESS"}, {}, {}},
+    {{"OMPI_COMM_WORLD_RANK"},
+     {"OMPI_COMM_WORLD_SIZE"},
+     {"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_NODE_RANK"},
+     "OMPI_COMM_WORLD_LOCAL_SIZE",
+     {}},
+    {{"PMI_RANK"}, {"PMI_SIZE"}, {"MPI_LOCALRANKID"}, "MPI_LOCALNRANKS", {}},
+    {{"SLURM_PROCID"}, {"SLURM_NTASKS", "SLURM_NPROCS"}, {"SLURM_LOCALID"}, {}, "SLURM_NODEID"},
+}};
+
+}  // namespace
+
+Environment place_variables(wire::EnvLike like, const ProcessPlace& place, std::uint32_t host) {
+  Environment variables;
+  const auto set = [&](std::string_view name, std::uint32_t value) {
+    if (!name.empty()) variables.push_back(fmt::format("{}={}", name, value));
+  };
+  const auto add = [&](const Names& names) {
+    for (const auto name : names.rank) set(name, place.process - place.world.first);
+    for (const auto name : names.size) set(name, place.world.size);
+    for (const auto name : names.local_rank) set(name, place.rank);
+    set(names.local_size, place.count);
+    set(names.host, host);
+  };
+  add(kNames[0]);
+  if (like != wire::EnvLike::none) add(kNames.at(static_cast<std::size_t>(like)));
+  return variables;
+}
+
+std::string expanded(std::string_view argument, std::uint32_t process, std::string_view host) {
+  std::string text;
+  while (!argument.empty()) {
+    const std::string_view word = argument.substr(0, 2);
+    if (word == "%r")
+      text += std::to_string(process);
+    else if (word == "%h")
+      text += host;
+    else if (word == "%%")
+      text += '%';
+    else
+      text += word.front();
+    const bool is_known = word == "%r" || word == "%h" || word == "%%";
+    argument.remove_prefix(is_known ? 2 : 1);
+  }
+  return text;
+}
+
+}  // namespace charmtree::proto
