@@ -13,6 +13,7 @@
 
 #include "charmrun/machinery.hpp"
 #include "tree/base/exit_status.hpp"
+#include "tree/io/descriptors.hpp"
 #include "tree/io/link/fd_link.hpp"
 #include "tree/io/link/guardian.hpp"
 #include "tree/io/mpiexec/mpiexec_rank.hpp"
@@ -102,7 +103,8 @@ int run_rank() {
   }
   auto election = io::elect(ticket->secret, ticket->patience);
   if (!election) return fail(election.error());
-  io::keep_inherited_descriptors_from_programs();
+  // What mpiexec has left open is no business of the programs.
+  io::keep_from_programs(STDERR_FILENO + 1);
   if (election->launcher) return io::wait_for_launcher(*election, own), 0;
   if (const auto status = become_launcher(io::Stdin::other)) return *status;
   ::setsid();  // a mpiexec that kills our guardian's group leaves it to us to clean up

@@ -21,7 +21,9 @@ if(CHARMTREE_TESTS)
 endif()
 # What g++ 12 says about moved variants and replaced text with full optimisation is not so (its bugs 80635, 105651); builds with less of
 # it do look.
-target_compile_options(ct_options INTERFACE $<$<CONFIG:Release>:-Wno-maybe-uninitialized -Wno-restrict>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(ct_options INTERFACE $<$<CONFIG:Release>:-Wno-maybe-uninitialized -Wno-restrict>)
+endif()
 target_compile_definitions(ct_options INTERFACE CHARMTREE_VERSION="${PROJECT_VERSION}")
 if(CHARMTREE_SANITIZE)
   target_compile_options(ct_options INTERFACE -fsanitize=${CHARMTREE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

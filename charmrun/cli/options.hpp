@@ -249,7 +249,7 @@ struct Options {
     bool forward_environment = true;
     Variables variables;
     wire::EnvLike env_like = wire::EnvLike::none;
-    bool expands = false;  // %r and %h in arguments
+    bool expands = false;                        // %r and %h in arguments
     std::optional<InputTarget> input;            // ++stdin; without it, process 0
     std::optional<std::uint32_t> ipc_pool_size;  // builds with shared memory between processes
     std::optional<std::uint32_t> ipc_cutoff;

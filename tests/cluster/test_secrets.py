@@ -4,6 +4,7 @@ and sshd are constant and hold nothing of the user's."""
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,9 +36,13 @@ _SANITIZERS = {"ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"}
 
 
 def _command(charmrun: Path) -> str:
-    """The whole remote command line: what is installed, else what the parent says over the link."""
-    ask = 'echo "@charmtree-stage ask $(uname -m)"; IFS= read -r script && eval "$script"'
-    return f"test -x {charmrun} && exec {charmrun} ++launcher; exec /bin/sh -c '{ask}'"
+    """The whole remote command line: what is installed, what is in the cache, else what the parent says over the link."""
+    size = charmrun.stat().st_size
+    notes = subprocess.run(["readelf", "-n", charmrun], check=True, capture_output=True, text=True).stdout
+    cached = f"~/.cache/charmtree/{notes.split('Build ID: ')[1].split()[0]}-{size}"
+    ask = 'echo @charmtree-stage ask; IFS= read -r script && eval "$script"'
+    start = " ".join(f"test -x {path} && exec {path} ++launcher;" for path in (charmrun, cached))
+    return f"{start} exec /bin/sh -c '{ask}'"
 
 
 def _job_id(job: Job) -> str:

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Bytes as text.
 #pragma once
 
 #include <string>

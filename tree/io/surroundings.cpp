@@ -4,9 +4,9 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -103,11 +103,16 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
   return read_file(file, path, limit);
 }
 
+/// glibc has getrandom since 2.25, kernels since 3.17; hosts are older, and have the device. Without either
+/// nothing may go on.
 std::string random_bytes(std::size_t size) {
   std::string bytes(size, '\0');
+  UniqueFd device;
   for (std::size_t at = 0; at < size;) {
-    const ssize_t got = ::getrandom(bytes.data() + at, size - at, 0);
+    const ssize_t got = device ? ::read(device.get(), bytes.data() + at, size - at)
+                               : ::syscall(SYS_getrandom, bytes.data() + at, size - at, 0);
     if (got > 0) at += static_cast<std::size_t>(got);
+    if (got <= 0 && !device) device = UniqueFd{::open("/dev/urandom", O_RDONLY | O_CLOEXEC)};
   }
   return bytes;
 }

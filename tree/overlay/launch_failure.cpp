@@ -83,6 +83,10 @@ Error explain_failed_launch(const StreamEnd& end, Via via, const std::string& la
       if (says(end, p.words)) return {p.code, p.phase, std::string{p.what}, std::string{p.fix}};
     }
   }
+  if (end.exit_signal == "SEGV" || end.exit_signal == "BUS" || end.exit_signal == "ILL") {
+    return {Errc::cannot_execute, Phase::exec, fmt::format("{} was {} at its start", launcher, ended(end)),
+            copy};
+  }
   if (says(end, "xec format error") || says(end, "annot execute binary file")) {
     return {Errc::cannot_execute, Phase::exec, launcher + " is for another architecture",
             "use pathfix in the nodelist or ++launcher PATH"};

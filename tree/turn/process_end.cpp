@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "tree/base/exit_status.hpp"
+#include "tree/base/signal_name.hpp"
 #include "tree/wire/fold.hpp"
 
 namespace charmtree::proto {
@@ -18,8 +19,8 @@ constexpr int kIllegal = 4, kKilled = 9;  // SIGILL, SIGKILL
 
 /// "signal 9 (SIGKILL: Killed)"; those for programs' own use have no name.
 std::string signal_text(int signal) {
-  const char* name = sigabbrev_np(signal);
-  if (name == nullptr) return fmt::format("signal {}", signal);
+  const std::string_view name = signal_name(signal);
+  if (name.empty()) return fmt::format("signal {}", signal);
   return fmt::format("signal {} (SIG{}: {})", signal, name, strsignal(signal));
 }
 

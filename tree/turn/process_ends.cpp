@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cstring>
 
+#include "tree/base/signal_name.hpp"
 #include "tree/turn/process_end.hpp"
 
 namespace charmtree::proto {
@@ -23,9 +23,9 @@ std::string print(const WayToEnd& way) {
     case EndKind::exit:
       return fmt::format("status {}", way.number);
     case EndKind::killed: {
-      const char* name = sigabbrev_np(way.number);
-      return name == nullptr ? fmt::format("signal {}", way.number)
-                             : fmt::format("signal {} ({})", way.number, name);
+      const std::string_view name = signal_name(way.number);
+      return name.empty() ? fmt::format("signal {}", way.number)
+                          : fmt::format("signal {} ({})", way.number, name);
     }
     case EndKind::abort:
       return fmt::format("aborted with status {}", way.number);

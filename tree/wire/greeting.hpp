@@ -19,8 +19,8 @@ namespace charmtree::wire {
 std::string make_greeting();
 
 enum class StageWord : std::uint8_t {
-  ask,   // what to run; followed by the kind of its machine, as `uname -m` says it
-  send,  // the launcher itself
+  ask,   // what to run
+  send,  // the launcher itself; followed by the kind of its machine, as `uname -m` says it
 };
 /// The line that says it, without what follows and the newline.
 std::string_view stage_line(StageWord word);

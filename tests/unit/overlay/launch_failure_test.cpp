@@ -66,6 +66,14 @@ const Case kCases[] = {
 
 }  // namespace
 
+TEST_CASE("a launcher that crashes at its start is one that cannot be used", "[launch_failure]") {
+  const Error error = explain_failed_launch({-1, "SEGV", "", ""}, Via::ssh, "/opt/charmrun");
+  CHECK(error.code == Errc::cannot_execute);
+  CHECK(is_unusable_launcher(error.code));
+  CHECK(error.what == "/opt/charmrun was killed by signal SEGV at its start");
+  CHECK(explain_failed_launch({-1, "KILL", "", ""}, Via::ssh, "x").code == Errc::remote_shell);
+}
+
 TEST_CASE("why no launcher came up, from what was said", "[launch_failure]") {
   for (const Case& each : kCases) {
     CAPTURE(each.said, each.status);

@@ -65,7 +65,7 @@ TEST_CASE("a parent does not greet", "[greeting]") {
 }
 
 TEST_CASE("a shell in the place of a launcher says what it needs, before the launcher greets", "[greeting]") {
-  const std::string said = "Welcome!\n@charmtree-stage ask x86_64\n";
+  const std::string said = "Welcome!\n@charmtree-stage ask\n";
   for (const std::size_t piece : {std::size_t{1}, std::size_t{10}, said.size()}) {
     LinkReader reader{LinkReader::From::child};
     for (std::size_t at = 0; at < said.size(); at += piece) {
@@ -74,11 +74,11 @@ TEST_CASE("a shell in the place of a launcher says what it needs, before the lau
     }
     const auto asked = reader.take_stage_request();
     REQUIRE(asked);
-    CHECK((asked->word == StageWord::ask && asked->machine == "x86_64"));
-    REQUIRE(reader.append("@charmtree-stage send\n").ok());
+    CHECK((asked->word == StageWord::ask && asked->machine.empty()));
+    REQUIRE(reader.append("@charmtree-stage send x86_64\n").ok());
     const auto wanted = reader.take_stage_request();
     REQUIRE(wanted);
-    CHECK((wanted->word == StageWord::send && wanted->machine.empty()));
+    CHECK((wanted->word == StageWord::send && wanted->machine == "x86_64"));
     REQUIRE(reader.append("@charmtree-stage jump\n").ok());
     CHECK_FALSE(reader.take_stage_request());
     REQUIRE(reader.append(make_greeting()).ok());

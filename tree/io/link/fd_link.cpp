@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "tree/base/signal_name.hpp"
 #include "tree/io/clock.hpp"
 #include "tree/io/surroundings.hpp"
 
@@ -149,7 +150,7 @@ void FdLink::input_ended(const std::string& what) {
 void FdLink::child_ended(ChildStatus status) {
   child_open_ = false;
   if (status.signal != 0)
-    end_.exit_signal = ::sigabbrev_np(status.signal) != nullptr ? ::sigabbrev_np(status.signal) : "?";
+    end_.exit_signal = signal_name(status.signal).empty() ? "?" : signal_name(status.signal);
   else
     end_.exit_status = status.code;
   if (closing_) timer_.cancel();

@@ -20,6 +20,7 @@
 
 #include "tree/base/exit_status.hpp"
 #include "tree/io/clock.hpp"
+#include "tree/io/descriptors.hpp"
 #include "tree/io/link/leftovers.hpp"
 #include "tree/io/listener.hpp"
 #include "tree/io/process_tree.hpp"
@@ -38,7 +39,7 @@ UniqueFd let_go_of_descriptors(Stdin input) {
   const bool is_link = input == Stdin::link && ::fstat(STDIN_FILENO, &file) == 0 &&
                        (S_ISFIFO(file.st_mode) || S_ISSOCK(file.st_mode));
   UniqueFd link{is_link ? ::dup3(STDIN_FILENO, kLink, O_CLOEXEC) : -1};
-  ::closefrom(link ? kLink + 1 : kLink);
+  close_from(link ? kLink + 1 : kLink);
   const UniqueFd null{::open("/dev/null", O_RDWR | O_CLOEXEC)};
   for (const int fd : {0, 1, 2}) ::dup2(null.get(), fd);
   return link;

@@ -14,7 +14,6 @@
 #include "tree/io/link/guardian.hpp"
 #include "tree/io/link/host_probe.hpp"
 #include "tree/io/link/remote_command.hpp"
-#include "tree/io/link/staging.hpp"
 #include "tree/io/peer_uid.hpp"
 #include "tree/io/surroundings.hpp"
 #include "tree/overlay/launch_failure.hpp"
@@ -46,11 +45,6 @@ LoginLimits limits_within(Duration limit) {
     *each = std::min(*each, limit);
   }
   return limits;
-}
-
-std::string command_of(const proto::Login& action) {
-  if (!action.profile.stages) return remote_command(action.profile.launcher);
-  return action.replaces ? staging_command() : staging_command(action.profile.launcher);
 }
 }  // namespace
 
@@ -133,14 +127,14 @@ void Links::execute(const proto::Login& action) {
   auto port = std::make_shared<Port>(io_, action.link, wire::LinkReader::From::child);
   port->via = action.via;
   port->launcher = action.profile.launcher;
-  if (action.profile.stages) port->staging.emplace(port->launcher);
+  const std::string command = stage(*port, action);
   port->transport = &transports_.of(action.via);
   ports_.emplace(action.link, port);
   const LoginLimits limits = limits_within(action.limit);
   port->greeting_limit = std::min(kGreetingLimit, action.limit);
   if (action.via == Via::command) port->greeting_limit += limits.connect;  // it still has to connect
   port->login =
-      port->transport->login(action.host, action.profile, command_of(action), limits,
+      port->transport->login(action.host, action.profile, command, limits,
                              [this, port](LoginResult result) { logged_in(port, std::move(result)); });
 }
 
@@ -168,7 +162,16 @@ void Links::await_greeting(const PortPtr& port) {
   });
 }
 
-/// Where charmrun is not installed. Who takes it lives: it has as long as it takes pieces.
+/// How its launcher is started, and given to it where it is not installed. Of one that cannot be read nothing
+/// is given.
+std::string Links::stage(Port& port, const proto::Login& action) {
+  if (action.profile.stages && !own_file_) own_file_ = OwnFile::open();
+  if (!action.profile.stages || !own_file_) return remote_command(port.launcher);
+  port.staging.emplace(port.launcher, own_file_);
+  return action.replaces ? staging_command() : staging_command(port.launcher, own_file_->description());
+}
+
+/// Who takes it lives: it has as long as it takes pieces.
 void Links::send_staged(const PortPtr& port, std::string bytes) {
   if (bytes.empty()) return;
   await_greeting(port);

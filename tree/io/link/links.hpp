@@ -11,6 +11,7 @@
 
 #include "tree/io/asio.hpp"
 #include "tree/io/link/link.hpp"
+#include "tree/io/link/staging.hpp"
 #include "tree/io/listener.hpp"
 #include "tree/turn/events.hpp"
 #include "tree/wire/greeting.hpp"
@@ -72,6 +73,7 @@ private:
   void logged_in(const PortPtr& port, LoginResult result);
   void received(const PortPtr& port, std::string_view bytes);
   void await_greeting(const PortPtr& port);
+  std::string stage(Port& port, const proto::Login& action);
   void send_staged(const PortPtr& port, std::string bytes);
   void ended(const PortPtr& port, const LinkEnd& end);
   void fail(const PortPtr& port, Error error);
@@ -89,6 +91,7 @@ private:
   std::function<void()> parent_drained_;
   Remits remit_;
   std::map<proto::LinkId, PortPtr> ports_;
+  std::shared_ptr<const OwnFile> own_file_;
   std::unique_ptr<Listener> adopters_;
   bool paused_ = false;
   asio::steady_timer linger_;

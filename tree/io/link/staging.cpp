@@ -20,7 +20,7 @@ constexpr const char* kSelf = "/proc/self/exe";
 constexpr std::size_t kHashed = 1U << 20;  // at a time
 constexpr std::size_t kPiece = 256U << 10;
 
-Error cannot(std::string what) {
+Error not_there(std::string what) {
   return {Errc::no_launcher, Phase::exec, std::move(what),
           "install charmrun there or name it with ++launcher PATH"};
 }
@@ -33,16 +33,16 @@ std::string own_machine() {
 
 }  // namespace
 
-Result<OwnFile> OwnFile::open() {
+std::shared_ptr<const OwnFile> OwnFile::open() {
   auto file = ElfFile::open(kSelf);
   struct stat about {};
-  if (!file || ::stat(kSelf, &about) != 0) return cannot("charmrun cannot read its own file");
+  if (!file || ::stat(kSelf, &about) != 0) return nullptr;
   OwnFile own{std::move(*file)};
   own.description_.size = static_cast<std::uint64_t>(about.st_size);
   const std::string id = own.file_.build_id();
   own.description_.name =
       id.empty() ? own.digest() : fmt::format("{}-{}", hexadecimal(id), own.description_.size);
-  return own;
+  return std::make_shared<const OwnFile>(std::move(own));
 }
 
 std::string OwnFile::digest() const {
@@ -62,22 +62,21 @@ std::string OwnFile::digest() const {
 
 Result<std::string> Staging::answer(const wire::StageRequest& request) {
   const bool asks = request.word == wire::StageWord::ask;
-  if (asks == file_.has_value() || sends_) return cannot("a shell there asked for charmrun out of turn");
-  if (!asks) {
-    sends_ = true;
-    return file_->digest() + "\n";
+  if (state_ != (asks ? State::awaited : State::asked))
+    return not_there("a shell there asked for charmrun out of turn");
+  if (asks) {
+    state_ = State::asked;
+    return staging_script(file_->description());
   }
   if (request.machine != own_machine())
-    return cannot(fmt::format("{} not found, and ours is for {}, not for {}", launcher_, own_machine(),
-                              visible(request.machine)));
-  auto file = OwnFile::open();
-  if (!file) return file.error();
-  file_ = std::move(*file);
-  return staging_script(file_->description());
+    return not_there(fmt::format("{} not found, and ours is for {}, not for {}", launcher_, own_machine(),
+                                 visible(request.machine)));
+  state_ = State::sends;
+  return file_->digest() + "\n";
 }
 
 std::string Staging::next_piece() {
-  if (!sends_) return {};
+  if (state_ != State::sends) return {};
   std::string piece = file_->read(sent_, kPiece);
   sent_ += piece.size();
   return piece;

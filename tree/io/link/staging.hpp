@@ -4,8 +4,9 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "tree/base/result.hpp"
 #include "tree/io/elf_file.hpp"
@@ -17,8 +18,8 @@ namespace charmtree::io {
 /// The file that this program runs from.
 class OwnFile {
 public:
-  /// Also if it has been replaced or deleted meanwhile. Error no_launcher: it cannot be read.
-  static Result<OwnFile> open();
+  /// Also if it has been replaced or deleted meanwhile. Null: it cannot be read.
+  static std::shared_ptr<const OwnFile> open();
 
   /// Named by the build ID, by which its linker names its contents, and its size (strip leaves the ID as it
   /// is); without an ID by its digest.
@@ -37,8 +38,9 @@ private:
 /// Of one link, before its greeting.
 class Staging {
 public:
-  /// `launcher`: where it was looked for there.
-  explicit Staging(std::string launcher) : launcher_(std::move(launcher)) {}
+  /// `launcher`: where it was looked for there. `file` is not null.
+  Staging(std::string launcher, std::shared_ptr<const OwnFile> file)
+      : launcher_(std::move(launcher)), file_(std::move(file)) {}
 
   /// What to send. Error: it cannot be sent there, or was asked for out of turn.
   Result<std::string> answer(const wire::StageRequest& request);
@@ -48,9 +50,11 @@ public:
   std::uint64_t sent() const { return sent_; }
 
 private:
+  enum class State : std::uint8_t { awaited, asked, sends };
+
   std::string launcher_;
-  std::optional<OwnFile> file_;  // asked for
-  bool sends_ = false;
+  std::shared_ptr<const OwnFile> file_;
+  State state_ = State::awaited;
   std::uint64_t sent_ = 0;
 };
 

@@ -7,7 +7,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/close_range.h>
 #include <openssl/sha.h>
 #include <poll.h>
 #include <sched.h>
@@ -117,10 +116,6 @@ Result<wire::Ticket> read_ticket() {
   if (!text) return text.error();
   while (text->ends_with('\n')) text->pop_back();
   return wire::ticket_of(*text, CHARMTREE_VERSION);
-}
-
-void keep_inherited_descriptors_from_programs() {
-  ::close_range(3, UINT_MAX, CLOSE_RANGE_CLOEXEC);  // an older kernel: they stay open, as they do elsewhere
 }
 
 RankLauncher::RankLauncher(asio::io_context& io, wire::Ticket ticket, Election election, Sink sink)

@@ -40,9 +40,6 @@ void wait_for_launcher(const Election& election, const wire::RankReport& report)
 /// The ticket on standard input, which the script gives. Error as ticket_of.
 Result<wire::Ticket> read_ticket();
 
-/// Descriptors beyond the standard ones, which mpiexec has left open, are no business of the programs.
-void keep_inherited_descriptors_from_programs();
-
 /// The launcher of a host until the job begins.
 class RankLauncher {
 public:

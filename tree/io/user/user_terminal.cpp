@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "tree/io/descriptors.hpp"
 #include "tree/io/pseudo_terminal.hpp"
 #include "tree/io/signals_blocked.hpp"
 
@@ -30,7 +31,7 @@ void set_modes(int fd, const termios& modes) {
   constexpr int kTerminal = 0, kPipe = 1;
   ::dup2(fd, kTerminal);
   ::dup2(pipe, kPipe);
-  ::closefrom(kPipe + 1);
+  close_from(kPipe + 1);
   char byte = 0;
   const ssize_t got = ::read(kPipe, &byte, 1);
   if (got == 0 && ::tcgetpgrp(kTerminal) == ::getpgrp()) ::tcsetattr(kTerminal, TCSANOW, &modes);
