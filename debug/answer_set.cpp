@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <optional>
+#include <system_error>
 
 #include "tree/wire/words.hpp"
 
@@ -68,9 +71,14 @@ long double value_of(std::string_view number) {
     std::from_chars(number.data() + 2, number.data() + number.size(), value, 16);
     return static_cast<long double>(value);
   }
-  long double value = 0;
-  std::from_chars(number.data(), number.data() + number.size(), value);
-  return value;
+  const auto read = [&](auto value) -> std::optional<long double> {
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+    if (error != std::errc{} || end != number.data() + number.size()) return {};
+    return static_cast<long double>(value);
+  };
+  if (const auto whole = read(std::int64_t{})) return *whole;
+  if (const auto whole = read(std::uint64_t{})) return *whole;
+  return read(double{}).value_or(0);  // what is out of its range, too
 }
 
 void widen(NumberSpan& span, const std::string& low, const std::string& high) {

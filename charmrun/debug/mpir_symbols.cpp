@@ -2,6 +2,7 @@
 // Compiled with debug information and without optimisation: tools ask what type the table has.
 #include "charmrun/debug/mpir_symbols.hpp"
 
+#pragma GCC visibility push(default)
 extern "C" {
 
 MPIR_PROCDESC* MPIR_proctable = nullptr;
@@ -25,3 +26,4 @@ const int MPIR_force_to_main = 1;
 }
 
 }  // extern "C"
+#pragma GCC visibility pop

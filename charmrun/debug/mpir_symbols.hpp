@@ -4,6 +4,7 @@
 // symbols at the addresses at which they are loaded (charmrun/CMakeLists.txt).
 #pragma once
 
+#pragma GCC visibility push(default)
 extern "C" {
 
 // NOLINTBEGIN(readability-identifier-naming): the names are the interface.
@@ -29,3 +30,4 @@ void MPIR_Breakpoint();
 // NOLINTEND(readability-identifier-naming)
 
 }  // extern "C"
+#pragma GCC visibility pop

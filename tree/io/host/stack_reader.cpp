@@ -3,7 +3,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
+#include <linux/memfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -39,7 +40,8 @@ Result<void> StackReader::start() {
     if (core.path.find('\n') == std::string::npos)
       list += fmt::format("{} {} {}\n", process, core.pid, core.path);
   }
-  UniqueFd input{::memfd_create("processes", MFD_CLOEXEC)};
+  // glibc has memfd_create since 2.27; hosts are older.
+  UniqueFd input{static_cast<int>(::syscall(SYS_memfd_create, "processes", MFD_CLOEXEC))};
   std::array<int, 2> ends{-1, -1};
   if (!input || ::write(input.get(), list.data(), list.size()) != static_cast<ssize_t>(list.size()) ||
       ::lseek(input.get(), 0, SEEK_SET) != 0 || ::pipe2(ends.data(), O_CLOEXEC) != 0)
