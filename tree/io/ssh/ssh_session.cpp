@@ -15,7 +15,9 @@ namespace {
 constexpr const char* kKeyExchanges =
     "curve25519-sha256,curve25519-sha256@libssh.org,ecdh-sha2-nistp256,ecdh-sha2-nistp384,ecdh-sha2-nistp521,"
     "diffie-hellman-group14-sha256,diffie-hellman-group16-sha512,diffie-hellman-group-exchange-sha256";
-constexpr const char* kCiphers = "aes128-ctr,aes192-ctr,aes256-ctr";
+// What the library lacks it passes over: 1.10 has no GCM, which costs half as much as CTR with a MAC.
+constexpr const char* kCiphers =
+    "aes128-gcm@openssh.com,aes256-gcm@openssh.com,aes128-ctr,aes192-ctr,aes256-ctr";
 constexpr const char* kMacs = "hmac-sha2-256,hmac-sha2-512,hmac-sha1";
 constexpr std::size_t kFirstBytes = 128;
 constexpr std::size_t kMaxHandshakeBytes =
