@@ -67,7 +67,7 @@ std::string ended(const StreamEnd& end) {
 }  // namespace
 
 Error explain_failed_launch(const StreamEnd& end, Via via, const std::string& launcher) {
-  const std::string copy = "install charmrun there or name it with ++launcher PATH";
+  const std::string copy{kInstallLauncher};
   if (const std::size_t at = end.said.find(kStageSays); at != std::string::npos) {
     const std::string why = end.said.substr(at + kStageSays.size());
     return {Errc::no_launcher, Phase::exec,

@@ -23,6 +23,9 @@ struct StreamEnd {
 /// With these words a shell begins the line that says why it cannot stage a launcher.
 inline constexpr std::string_view kStageSays = "charmtree cannot stage: ";
 
+/// What to do about a launcher that is not there.
+inline constexpr std::string_view kInstallLauncher = "install charmrun there or name it with ++launcher PATH";
+
 /// Before the greeting.
 Error explain_failed_launch(const StreamEnd& end, Via via, const std::string& launcher);
 /// Of a launcher that was up.

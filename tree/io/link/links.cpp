@@ -162,11 +162,12 @@ void Links::await_greeting(const PortPtr& port) {
   });
 }
 
-/// How its launcher is started, and given to it where it is not installed. Of one that cannot be read nothing
-/// is given.
+/// How its launcher is started, and given to it where it is not installed: not to this host, and not if our
+/// own file cannot be read.
 std::string Links::stage(Port& port, const proto::Login& action) {
-  if (action.profile.stages && !own_file_) own_file_ = OwnFile::open();
-  if (!action.profile.stages || !own_file_) return remote_command(port.launcher);
+  const bool stages = action.profile.stages && action.via != Via::local;
+  if (stages && !own_file_) own_file_ = OwnFile::open();
+  if (!stages || !own_file_) return remote_command(port.launcher);
   port.staging.emplace(port.launcher, own_file_);
   return action.replaces ? staging_command() : staging_command(port.launcher, own_file_->description());
 }

@@ -91,7 +91,7 @@ private:
   std::function<void()> parent_drained_;
   Remits remit_;
   std::map<proto::LinkId, PortPtr> ports_;
-  std::shared_ptr<const OwnFile> own_file_;
+  std::shared_ptr<OwnFile> own_file_;
   std::unique_ptr<Listener> adopters_;
   bool paused_ = false;
   asio::steady_timer linger_;

@@ -11,6 +11,7 @@
 
 #include "tree/base/hexadecimal.hpp"
 #include "tree/base/visible.hpp"
+#include "tree/overlay/launch_failure.hpp"
 
 namespace charmtree::io {
 
@@ -21,8 +22,7 @@ constexpr std::size_t kHashed = 1U << 20;  // at a time
 constexpr std::size_t kPiece = 256U << 10;
 
 Error not_there(std::string what) {
-  return {Errc::no_launcher, Phase::exec, std::move(what),
-          "install charmrun there or name it with ++launcher PATH"};
+  return {Errc::no_launcher, Phase::exec, std::move(what), std::string{proto::kInstallLauncher}};
 }
 
 /// What `uname -m` says here.
@@ -33,7 +33,7 @@ std::string own_machine() {
 
 }  // namespace
 
-std::shared_ptr<const OwnFile> OwnFile::open() {
+std::shared_ptr<OwnFile> OwnFile::open() {
   auto file = ElfFile::open(kSelf);
   struct stat about {};
   if (!file || ::stat(kSelf, &about) != 0) return nullptr;
@@ -42,10 +42,11 @@ std::shared_ptr<const OwnFile> OwnFile::open() {
   const std::string id = own.file_.build_id();
   own.description_.name =
       id.empty() ? own.digest() : fmt::format("{}-{}", hexadecimal(id), own.description_.size);
-  return std::make_shared<const OwnFile>(std::move(own));
+  return std::make_shared<OwnFile>(std::move(own));
 }
 
-std::string OwnFile::digest() const {
+const std::string& OwnFile::digest() {
+  if (!digest_.empty()) return digest_;
   const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context{EVP_MD_CTX_new(), EVP_MD_CTX_free};
   EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr);
   for (std::uint64_t at = 0; at < description_.size;) {
@@ -57,7 +58,8 @@ std::string OwnFile::digest() const {
   std::array<unsigned char, EVP_MAX_MD_SIZE> sum{};
   unsigned size = 0;
   EVP_DigestFinal_ex(context.get(), sum.data(), &size);
-  return hexadecimal({reinterpret_cast<const char*>(sum.data()), size});
+  digest_ = hexadecimal({reinterpret_cast<const char*>(sum.data()), size});
+  return digest_;
 }
 
 Result<std::string> Staging::answer(const wire::StageRequest& request) {

@@ -19,13 +19,13 @@ namespace charmtree::io {
 class OwnFile {
 public:
   /// Also if it has been replaced or deleted meanwhile. Null: it cannot be read.
-  static std::shared_ptr<const OwnFile> open();
+  static std::shared_ptr<OwnFile> open();
 
   /// Named by the build ID, by which its linker names its contents, and its size (strip leaves the ID as it
   /// is); without an ID by its digest.
   const StagedLauncher& description() const { return description_; }
-  /// SHA-256, in hexadecimal digits: reads all of it.
-  std::string digest() const;
+  /// SHA-256, in hexadecimal digits: the first time all of it is read.
+  const std::string& digest();
   /// At most `size` bytes from `offset`; empty: the end, or an error.
   std::string read(std::uint64_t offset, std::size_t size) const { return file_.read(offset, size); }
 
@@ -33,13 +33,14 @@ private:
   explicit OwnFile(ElfFile file) : file_(std::move(file)) {}
   ElfFile file_;
   StagedLauncher description_;
+  std::string digest_;
 };
 
 /// Of one link, before its greeting.
 class Staging {
 public:
   /// `launcher`: where it was looked for there. `file` is not null.
-  Staging(std::string launcher, std::shared_ptr<const OwnFile> file)
+  Staging(std::string launcher, std::shared_ptr<OwnFile> file)
       : launcher_(std::move(launcher)), file_(std::move(file)) {}
 
   /// What to send. Error: it cannot be sent there, or was asked for out of turn.
@@ -53,7 +54,7 @@ private:
   enum class State : std::uint8_t { awaited, asked, sends };
 
   std::string launcher_;
-  std::shared_ptr<const OwnFile> file_;
+  std::shared_ptr<OwnFile> file_;
   State state_ = State::awaited;
   std::uint64_t sent_ = 0;
 };
