@@ -141,12 +141,15 @@ def test_what_was_cut_off_is_sent_again_and_old_ones_go(bare: tuple[Cluster, Pat
             os.utime(folder / f"old{number}", (1e9 + number, 1e9 + number))
     hosts.put(1, f"{_CACHE}/.new.abcdef", "begun")
     os.utime(folder / ".new.abcdef", (1e9, 1e9))
-    os.truncate(folder / program, 5_000_000)
+    whole = (folder / program).read_bytes()
+    (folder / program).unlink()  # one that still ends runs from it
+    hosts.put(1, f"{_CACHE}/{program}", "", mode=0o755)
+    (folder / program).write_bytes(whole[:5_000_000])
     done = run(hosts, charmrun, "+p1", "++nodelist", nodelist, "++verbose", "hostname")
     assert done.returncode == 0 and sent_to(done) == ["h01"], done.stderr
     left = cached(hosts, 1)
     assert program in left and len(left) == 7, left  # it was one of the 7 that were kept
-    assert (folder / program).read_bytes() == hosts.path(0, str(charmrun)).read_bytes()
+    assert (folder / program).read_bytes() == whole
     assert not {"old0", "old1", "old2", ".new.abcdef"} & set(left), left
 
 
