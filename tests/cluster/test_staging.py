@@ -174,6 +174,7 @@ def test_a_full_disk_is_named(bare: tuple[Cluster, Path]) -> None:
 )
 def test_a_host_that_asks_for_what_it_cannot_have(bare: tuple[Cluster, Path], says: str, want: str) -> None:
     hosts, charmrun = bare
+    hosts.put(0, "/tmp/got", "", mode=0o666)  # the shell may be ended before it makes it
     shell = hosts.put(0, "/tmp/shell", f"#!/bin/sh\necho '{says}'\nexec cat >/tmp/got\n", mode=0o755)
     words = ["+p1", "++nodelist", hosts.nodelist([1]), "++remote-shell", shell]
     line = error_line(run(hosts, charmrun, *words, "hostname"))
