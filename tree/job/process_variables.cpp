@@ -51,18 +51,24 @@ Environment place_variables(wire::EnvLike like, const ProcessPlace& place, std::
 
 std::string expanded(std::string_view argument, std::uint32_t process, std::string_view host) {
   std::string text;
-  while (!argument.empty()) {
-    const std::string_view word = argument.substr(0, 2);
-    if (word == "%r")
-      text += std::to_string(process);
-    else if (word == "%h")
-      text += host;
-    else if (word == "%%")
-      text += '%';
-    else
-      text += word.front();
-    const bool is_known = word == "%r" || word == "%h" || word == "%%";
-    argument.remove_prefix(is_known ? 2 : 1);
+  for (std::size_t i = 0; i < argument.size(); ++i) {
+    if (argument[i] != '%' || i + 1 == argument.size()) {
+      text += argument[i];
+      continue;
+    }
+    switch (argument[++i]) {
+      case 'r':
+        text += std::to_string(process);
+        break;
+      case 'h':
+        text += host;
+        break;
+      case '%':
+        text += '%';
+        break;
+      default:
+        text += argument.substr(i - 1, 2);
+    }
   }
   return text;
 }

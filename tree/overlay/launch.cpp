@@ -252,7 +252,7 @@ bool Launch::hand_back(const Child& child, const Error& error, Actions& out) {
 /// that is not the same.
 bool Launch::fall_back(LinkId link, const LoginFailed& event, Instant now, Actions& out) {
   const Child& child = children_.at(link);
-  Child again = child;
+  Child again;
   std::string_view how;
   if (event.error.code == Errc::no_usable_key && child.via == Via::ssh) {
     again = child.by(Via::command);
