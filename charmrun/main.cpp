@@ -29,6 +29,7 @@
 #include "charmrun/plan/forward_keys.hpp"
 #include "charmrun/plan/history_file.hpp"
 #include "charmrun/plan/job.hpp"
+#include "charmrun/plan/launcher_path.hpp"
 #include "charmrun/plan/mpiexec_start.hpp"
 #include "charmrun/plan/plan.hpp"
 #include "charmrun/report/report.hpp"

@@ -40,9 +40,6 @@ struct Job {
 /// make_job.
 Result<Job> resized_job(const Options& options, const Job& job, std::uint32_t pes);
 
-/// The launcher of this machine, by the path that other hosts use as well; `self` is argv[0].
-std::string launcher_path(const Options& options, const std::string& self);
-
 /// `self` is argv[0]. Errors are what the user must put right (bad_input, or what ssh said).
 Result<Job> make_job(const Options& options, const std::string& self);
 
