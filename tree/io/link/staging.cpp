@@ -2,15 +2,14 @@
 #include "tree/io/link/staging.hpp"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
-#include <array>
 #include <memory>
 
 #include "tree/base/hexadecimal.hpp"
 #include "tree/base/visible.hpp"
+#include "tree/io/digest.hpp"
 #include "tree/overlay/launch_failure.hpp"
 
 namespace charmtree::io {
@@ -47,18 +46,14 @@ std::shared_ptr<OwnFile> OwnFile::open() {
 
 const std::string& OwnFile::digest() {
   if (!digest_.empty()) return digest_;
-  const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context{EVP_MD_CTX_new(), EVP_MD_CTX_free};
-  EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr);
+  Digest digest;
   for (std::uint64_t at = 0; at < description_.size;) {
     const std::string piece = read(at, kHashed);
     if (piece.empty()) break;  // whoever gets it will see that it is too short
-    EVP_DigestUpdate(context.get(), piece.data(), piece.size());
+    digest.add(piece);
     at += piece.size();
   }
-  std::array<unsigned char, EVP_MAX_MD_SIZE> sum{};
-  unsigned size = 0;
-  EVP_DigestFinal_ex(context.get(), sum.data(), &size);
-  digest_ = hexadecimal({reinterpret_cast<const char*>(sum.data()), size});
+  digest_ = hexadecimal(digest.end());
   return digest_;
 }
 
