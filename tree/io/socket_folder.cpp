@@ -12,15 +12,11 @@
 #include <filesystem>
 #include <iterator>
 
+#include "tree/io/private_folder.hpp"
+
 namespace charmtree::io {
 
 namespace {
-
-bool is_private(const std::string& folder) {
-  struct stat info {};
-  return ::lstat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == ::geteuid() &&
-         (info.st_mode & 077) == 0;
-}
 
 /// Those that do not depend on chance, best first.
 std::vector<std::string> usual_folders(const std::string& shared) {
@@ -51,8 +47,7 @@ std::vector<std::string> other_folders(const std::string& shared) {
 Result<std::string> socket_folder(const std::string& shared) {
   const std::vector<std::string> usual = usual_folders(shared);
   for (const std::string& folder : usual) {
-    ::mkdir(folder.c_str(), 0700);
-    if (is_private(folder)) return folder;
+    if (make_private(folder)) return folder;
   }
   if (const auto others = other_folders(shared); !others.empty()) return others.front();
   std::string made = usual.back() + "-XXXXXX";
