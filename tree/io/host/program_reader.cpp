@@ -30,19 +30,37 @@ constexpr std::size_t kMostScript = 4U << 20;
 
 using wire::TraitSearch;
 
+template <std::size_t kCount>
+bool begins_with_any(std::string_view name, const std::array<std::string_view, kCount>& beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(), [&](auto each) { return name.starts_with(each); });
+}
+
 /// Of the system and of compilers: Charm++ is in none of them.
 bool is_system_library(std::string_view name) {
   static constexpr std::array<std::string_view, 15> kNames = {
       "libc.",      "libm.",     "libdl.",   "librt.",       "libpthread.",
       "libstdc++.", "libgcc_s.", "ld-linux", "libquadmath.", "libgfortran.",
       "libz.",      "libutil.",  "libnuma.", "libhwloc.",    "libcrypto."};
-  return std::any_of(kNames.begin(), kNames.end(), [&](auto known) { return name.starts_with(known); });
+  return begins_with_any(name, kNames);
+}
+
+/// Of the C library, all of which is one with the loader.
+bool is_libc(std::string_view name) {
+  static constexpr std::array<std::string_view, 8> kNames = {
+      "libc.", "libm.", "libdl.", "librt.", "libpthread.", "libutil.", "libresolv.", "ld-linux"};
+  return begins_with_any(name, kNames);
+}
+
+bool is_in_system(std::string_view path) {
+  static constexpr std::array<std::string_view, 4> kFolders = {"/lib/", "/lib64/", "/usr/lib/",
+                                                               "/usr/lib64/"};
+  return begins_with_any(path, kFolders);
 }
 
 bool is_charm_library(std::string_view name) {
   if (const std::size_t slash = name.rfind('/'); slash != name.npos) name.remove_prefix(slash + 1);
   static constexpr std::array<std::string_view, 4> kNames = {"libck", "libconv-", "libcharm", "libampi"};
-  return std::any_of(kNames.begin(), kNames.end(), [&](auto known) { return name.starts_with(known); });
+  return begins_with_any(name, kNames);
 }
 
 void search(const ElfFile& file, ElfFile::Range where, TraitSearch& texts) {
@@ -126,7 +144,7 @@ void walk_libraries(const std::string& path, const ElfFile& program, const Count
   const auto want = [&](const std::string& from, const ElfFile& file) {
     const ElfFile::Libraries libraries = file.libraries();
     for (const std::string& name : libraries.names) {
-      if (!counts(name) || is_system_library(name)) continue;
+      if (!counts(name)) continue;
       if (seen.size() >= kMostLibraries || !seen.insert(name).second) continue;
       wanted.push_back({name, folders_for(from, libraries.folders)});
     }
@@ -142,7 +160,9 @@ void walk_libraries(const std::string& path, const ElfFile& program, const Count
 void search_libraries(const std::string& path, const ElfFile& program, Libraries which, TraitSearch& texts) {
   walk_libraries(
       path, program,
-      [which](const std::string& name) { return which == Libraries::all || is_charm_library(name); },
+      [which](const std::string& name) {
+        return !is_system_library(name) && (which == Libraries::all || is_charm_library(name));
+      },
       [&texts](const Library& library) { search_all(library.file, texts); });
 }
 
@@ -155,6 +175,7 @@ void note_mpi(const std::string& path, const ElfFile& program, wire::ProgramTrai
   walk_libraries(
       path, program,
       [&found](const std::string& name) {
+        if (is_system_library(name)) return false;
         const wire::Mpi mpi = wire::mpi_of_library(without_folder(name));
         found.mpich = found.mpich || mpi == wire::Mpi::mpich;
         found.open_mpi = found.open_mpi || mpi == wire::Mpi::open_mpi;
@@ -194,12 +215,26 @@ wire::ProgramTraits read_traits(const std::string& path, Libraries libraries) {
   return found;
 }
 
-std::vector<std::string> needed_libraries(const std::string& path) {
+namespace {
+
+template <class Counts>
+std::vector<std::string> libraries_of(const std::string& path, const Counts& counts) {
   std::vector<std::string> paths;
   if (const auto program = ElfFile::open(path))
-    walk_libraries(
-        path, *program, [](const std::string&) { return true; },
-        [&paths](const Library& library) { paths.push_back(library.path); });
+    walk_libraries(path, *program, counts,
+                   [&paths](const Library& library) { paths.push_back(library.path); });
+  return paths;
+}
+
+}  // namespace
+
+std::vector<std::string> needed_libraries(const std::string& path) {
+  return libraries_of(path, [](const std::string& name) { return !is_system_library(name); });
+}
+
+std::vector<std::string> own_libraries(const std::string& path) {
+  std::vector<std::string> paths = libraries_of(path, [](const std::string& name) { return !is_libc(name); });
+  std::erase_if(paths, is_in_system);
   return paths;
 }
 

@@ -25,4 +25,7 @@ wire::ProgramTraits read_traits(const std::string& path, Libraries libraries = L
 /// Paths of the libraries that a program needs, also of libraries, but for the system's.
 std::vector<std::string> needed_libraries(const std::string& path);
 
+/// Those that are not in the system's folders, whatever they are called; of the C library none.
+std::vector<std::string> own_libraries(const std::string& path);
+
 }  // namespace charmtree::io
