@@ -45,7 +45,8 @@ constexpr std::array kRows{
     CT_ROW(stop_for),       CT_ROW(spool),         CT_ROW(disk),          CT_ROW(in_place),
     CT_ROW(repairs),        CT_ROW(reruns),        CT_ROW(keep_alive),    CT_ROW(root_lost),
     CT_ROW(away),           CT_ROW(together),      CT_ROW(unplugged),     CT_ROW(asks),
-    CT_ROW(held),           CT_ROW(stacks),        CT_ROW(prompts),
+    CT_ROW(held),           CT_ROW(stacks),        CT_ROW(prompts),       CT_ROW(staged),
+    CT_ROW(staged_size),    CT_ROW(left),
 };
 #undef CT_ROW
 

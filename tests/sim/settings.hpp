@@ -84,6 +84,9 @@ struct Settings {
   double screen = 10;                      // time of the user's screen for one byte, in nanoseconds ...
   double stop = 0, stop_for = 0;           // ... but from then on it stops for so long
   double spool = 1 << 30, disk = 1 << 30;  // bytes that a host may spool, and that its disk takes
+  // Files of the job that its hosts get from the root's.
+  double staged = 0, staged_size = 300'000;  // so many, bytes of each
+  double left = 0;  // a share of them was begun there by another job: half of these wrongly
   // The observer.
   double window = 1024;    // at most so many logins in flight, unless `batch` (LoginWindow::kMost)
   double limit = 600'000;  // a job that takes longer hangs

@@ -122,6 +122,9 @@ protected:
     std::map<proto::LinkId, Slot> children;
     std::set<std::uint32_t> started;  // processes; others may have started them since
     std::string spool;                // its file
+    std::vector<std::string> staged;  // the job's files, as far as they are there
+    std::shared_ptr<const wire::StagedFiles> files;
+    std::optional<proto::Prepare> waits_for_files;
     Duration disk_free_at{0};
   };
   struct Login {
@@ -290,6 +293,10 @@ private:
   void perform(std::uint32_t id, const proto::RunTool& action, Duration& now);
   void perform(std::uint32_t id, const proto::SpoolWrite& action, Duration& now);
   void perform(std::uint32_t id, const proto::SpoolRead& action, Duration& now);
+  void perform(std::uint32_t id, const proto::FindFiles& action, Duration& now);
+  void perform(std::uint32_t id, const proto::WritePiece& action, Duration& now);
+  void perform(std::uint32_t id, const proto::ReadPiece& action, Duration& now);
+  void perform(std::uint32_t id, const proto::FilesStaged& action, Duration& now);
   void perform(std::uint32_t id, const proto::WriteInput& action, Duration& now);
   void perform(std::uint32_t id, const proto::RecallPipe& action, Duration& now);
   void perform(std::uint32_t id, const proto::ReadInput& action, Duration& now);
@@ -316,6 +323,9 @@ private:
   void perform(std::uint32_t, const proto::ToolHeard&, Duration&) {}
   void perform(std::uint32_t, const proto::RunOver&, Duration&) {}
   void perform(std::uint32_t, const proto::KeepTree&, Duration&) {}
+
+  // ---- the job's files
+  void make_ready(std::uint32_t id, const proto::Prepare& action, Duration& now);
 
   // ---- launchers and links
   std::uint32_t start_launcher(const Login& login, Duration now);

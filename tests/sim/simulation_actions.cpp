@@ -8,6 +8,7 @@
 #include "health/adoption_socket.hpp"
 #include "stacks/stack_set.hpp"
 #include "tests/sim/simulation.hpp"
+#include "tests/sim/staged_bytes.hpp"
 #include "tree/base/signals.hpp"
 #include "tree/job/output_queue.hpp"
 
@@ -125,11 +126,20 @@ void Simulation::perform(std::uint32_t id, const Probe& action, Duration& now) {
 void Simulation::perform(std::uint32_t id, const Prepare& action, Duration& now) {
   if (action.job->repairs())
     launchers_[id].adoption_socket = health::adoption_socket(*action.job, action.self.index);
+  if (!action.job->staged.files.empty())
+    launchers_[id].waits_for_files = action;
+  else
+    make_ready(id, action, now);
+}
+
+void Simulation::make_ready(std::uint32_t id, const Prepare& action, Duration& now) {
   cost(id, now, ms(settings_.setup));
   put(now, ToNode{id, prepared(id, action)});
 }
 
 void Simulation::perform(std::uint32_t id, const Spawn& action, Duration& now) {
+  if (!has_files(launchers_[id].files.get(), launchers_[id].staged))
+    wrong("a process that begins before the job's files are there");
   cost(id, now, ms(settings_.spawn));
   if (auto error = spawn_error(id, action))
     return put(now, ToNode{id, SpawnFailed{action.process, std::move(*error)}});

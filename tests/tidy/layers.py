@@ -7,7 +7,7 @@ from pathlib import Path
 
 # A folder (the longest prefix of a path wins) and the folders that its files may include. Itself is always allowed.
 LOW = ("tree/base", "tree/wire", "tree/clients", "tree/clients/pmi", "tree/clients/pmix", "tree/turn", "tree/overlay", "tree/job")
-NODE = LOW + ("health", "ccs", "kvs", "stacks", "debug", "tree/node")
+NODE = LOW + ("health", "ccs", "kvs", "stacks", "debug", "staging", "tree/node")
 IO = ("tree/io", "tree/io/link", "tree/io/ssh", "tree/io/host", "tree/io/user", "tree/io/mpiexec", "tree/io/pmix", "tree/io/stacks")
 VIEW = NODE + IO + ("charmrun/report", "charmrun/cli", "charmrun/hosts", "charmrun/plan", "charmrun/debug", "charmrun/view")
 LAYERS = {
@@ -23,8 +23,9 @@ LAYERS = {
     "ccs": LOW,
     "kvs": LOW,
     "stacks": LOW,
+    "staging": LOW,
     "debug": LOW,
-    "tree/node": LOW + ("health", "ccs", "kvs", "stacks", "debug"),
+    "tree/node": LOW + ("health", "ccs", "kvs", "stacks", "debug", "staging"),
     "tree/io": LOW,
     "tree/io/link": LOW + ("tree/io",),
     "tree/io/ssh": LOW + ("tree/io", "tree/io/link"),
@@ -65,7 +66,7 @@ LIBRARIES = {
     "pmix": ("tree/io/pmix", "tests"),
     "nlohmann/": ("charmrun", "tests"),
     "catch2/": ("tests",),
-    "fmt/": ("tree", "health", "ccs", "kvs", "stacks", "debug", "charmrun", "tests"),
+    "fmt/": ("tree", "health", "ccs", "kvs", "stacks", "debug", "staging", "charmrun", "tests"),
 }
 
 # Standard C++ headers that pure code has no use for. (Headers with a '.' or '/' in their name are the system's: none is allowed there.)

@@ -86,6 +86,8 @@ public:
   void refuse(const Error& error) { decision_.refuse(error); }
   /// While the user reads no output, processes may wait in their prints: nobody is late.
   void stalled(bool stalled, Instant now);
+  /// Hosts are getting the job's files.
+  void files_move(std::uint32_t percent, Instant now) { launch_.files_move(percent, now); }
   /// The hosts that have been given up now: none of them had answered at all.
   std::vector<wire::HostFailure> tick(Instant now);
   Instant next_deadline() const;

@@ -70,6 +70,11 @@ void LaunchState::stalled(bool stalled, Instant now) {
   await_answers(now);
 }
 
+void LaunchState::files_move(std::uint32_t percent, Instant now) {
+  staged_ = percent;
+  await_answers(now);
+}
+
 std::vector<wire::HostFailure> LaunchState::give_up_silent() {
   answer_by_ = kNever;
   const Error error{Errc::timed_out, Phase::hello,
@@ -134,6 +139,7 @@ void LaunchState::describe(JobStatus& status) const {
   status.hosts = static_cast<std::uint32_t>(hosts_.size()) - idle_;
   status.hosts_up = static_cast<std::uint32_t>(up_) - idle_;
   status.hosts_failed = static_cast<std::uint32_t>(failures_.size());
+  status.staged = staged_;
 }
 
 }  // namespace charmtree::proto

@@ -37,6 +37,8 @@ public:
   void numbered(Instant now);
   /// While the user reads no output, nobody is late.
   void stalled(bool stalled, Instant now);
+  /// Nor while hosts are getting the job's files.
+  void files_move(std::uint32_t percent, Instant now);
   /// Every step of a launch has its own limit; this one is for launchers that answered and then hang. The
   /// hosts that have been given up now: none of them had answered at all.
   std::vector<wire::HostFailure> give_up_silent();
@@ -79,7 +81,8 @@ private:
   std::set<std::uint32_t> absent_;
   std::set<std::uint32_t> answered_;
   std::size_t up_ = 0;
-  std::uint32_t idle_ = 0;  // hosts that have been numbered and got no processes; they count as up
+  std::uint32_t idle_ = 0;      // hosts that have been numbered and got no processes; they count as up
+  std::uint32_t staged_ = 100;  // percent of the job's files
   std::vector<wire::HostFailure> failures_;
   bool numbered_;               // from the beginning if nothing waits for the hosts
   Instant answer_by_ = kNever;  // somebody, while hosts are missing

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace charmtree::proto {
@@ -71,6 +72,23 @@ std::string expanded(std::string_view argument, std::uint32_t process, std::stri
     }
   }
   return text;
+}
+
+Environment staged_variables(const wire::StagedFiles& staged, const std::string& folder,
+                             const Environment& environment) {
+  constexpr std::string_view kPath = "LD_LIBRARY_PATH=";
+  Environment variables{fmt::format("CHARMTREE_STAGED={}/{}", folder, wire::kStagedInputs)};
+  const std::string libraries = fmt::format("{}/", wire::kStagedLibraries);
+  const bool has_own =
+      std::any_of(staged.files.begin(), staged.files.end(),
+                  [&](const wire::StagedFile& file) { return file.name.starts_with(libraries); });
+  if (!has_own) return variables;
+  std::string path = fmt::format("{}{}/{}", kPath, folder, wire::kStagedLibraries);
+  for (const std::string& entry : environment) {
+    if (entry.starts_with(kPath) && entry.size() > kPath.size()) path += ":" + entry.substr(kPath.size());
+  }
+  variables.push_back(std::move(path));
+  return variables;
 }
 
 }  // namespace charmtree::proto

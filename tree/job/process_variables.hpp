@@ -16,6 +16,11 @@ namespace charmtree::proto {
 /// on the host; no variable by which an MPI library would look for a server. `host`: its number.
 Environment place_variables(wire::EnvLike like, const ProcessPlace& place, std::uint32_t host);
 
+/// Where the job's files are, and that its libraries are looked for among them first. `folder`: of all of
+/// them; `environment`: the process's so far.
+Environment staged_variables(const wire::StagedFiles& staged, const std::string& folder,
+                             const Environment& environment);
+
 /// An argument of ++expand: `%r` is the process, `%h` its host, `%%` a percent sign; all else stays as it is.
 std::string expanded(std::string_view argument, std::uint32_t process, std::string_view host);
 

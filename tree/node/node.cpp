@@ -105,6 +105,7 @@ void Node::on(Event event, Instant now, Actions& out) {
     run_->stacks.turn(*this);
     run_->debug.turn(*this);
     run_->tools.turn(*this);
+    run_->staging.turn(*this);
     root_turn();
     output_->turn(*this);
     trust_.tell_left_out(launch_.launch(), *this);
@@ -333,6 +334,7 @@ void Node::follow(const wire::Claim& claim) {
   }
   if (claim.epoch > progress.epoch) from_parent(wire::Lost{claim.epoch, run_->gather.fresh(claim.lost)});
   run_->gather.adopted(*this);
+  run_->staging.adopted(*this);
   output_->adopted();
   from_parent(wire::Resend{claim.by_new_root});
 }
@@ -434,6 +436,7 @@ void Node::begin_run(const wire::Blob& job) {
   launch_.launch().begin_run(job, unconfirmed, now_, *out_, news.facts.hosts_failed);
   tell_up(std::move(news));
   if (!root_) run_->host.begin(!unconfirmed.contains(host()), *this);
+  run_->staging.begin(*this);
 }
 
 // ---- as parts see it

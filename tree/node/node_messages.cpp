@@ -85,6 +85,7 @@ void Node::hear(Event event) {
       [](Tick&) {},
       [&](Begin&) {
         root_->begin(now_);
+        run_->staging.begin(*this);
         if (root_->judge().verdict()) return takeover_.reset();
         if (!takeover_) return launch_.launch().add(root_->hosts(), 0, now_, *out_);
         times_.take_over();
@@ -121,6 +122,9 @@ void Node::hear(Event event) {
       [&]<HeardBy<StacksPart> E>(E& e) { run_->stacks.on(e, *this); },
       [&]<HeardBy<DebugPart> E>(E& e) { run_->debug.on(e, *this); },
       [&]<HeardBy<ToolPart> E>(E& e) { run_->tools.on(e, *this); },
+      [&]<HeardBy<StagingPart> E>(E& e) {
+        if (place_.job) run_->staging.on(std::move(e), *this);
+      },
       [&](OfInspector auto& e) { ask_root([&](RootOrders& o) { root_->asked(e, now_, *out_, o); }); },
       [&](SessionEnds& e) {
         if (root_ && place_.job->session) root_->end_session(e.signal);
@@ -214,6 +218,8 @@ void Node::from_parent(const wire::Message& message) {
       [&](const wire::StacksWanted& m) { run_->stacks.down(m, *this); },
       [&](const wire::DebugOrder& m) { run_->debug.down(m, *this); },
       [&](const wire::ToolOrder& m) { run_->tools.down(m, *this); },
+      [&](const wire::StagedPiece& m) { run_->staging.down(m, *this); },
+      [&](const wire::PieceRefused& m) { run_->staging.down(m, *this); },
       [&](const wire::FenceDown& m) {
         hand_down_all(message);
         const auto pieces = run_->fences.down(m, *this);
@@ -246,6 +252,7 @@ void Node::welcome(const wire::Welcome& message) {
   launch_.begin(*place_.job, message.job, {.level = place_.level, .self = host()}, random_);
   watch_.watch(kParentLink, *this);
   run_->host.begin(true, *this);
+  run_->staging.begin(*this);
 }
 
 /// It has been found to speak for its own and not too much (proto::Trust).
@@ -269,6 +276,7 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
       [&](wire::FenceUp& m) { run_->fences.up(link, std::move(m), *this); },
       [&](wire::StacksUp& m) { run_->stacks.up(link, m, *this); },
       [&](wire::DebugUp& m) { run_->debug.up(link, m, *this); },
+      [&](wire::PieceWanted& m) { run_->staging.up(link, m, *this); },
       [&](ForOutput auto& m) { output_->up(child, link, std::move(m), *this); },
       [&](wire::QueuePairsUp& m) { run_->host.route(m.block, *this); },
       [&](wire::InputTaken& m) { run_->input.up(link, m, *this); },
@@ -321,6 +329,7 @@ void Node::tell(const News& news) {
       [&](ProcessGone process) { run_->input.gone(process.process, *this); },
       [&](HostIsClean) { run_->shutdown.cleaned(*this); },
       [&](ErrandDone) { finish(); },
+      [&](FilesOnTheirWay files) { root_->files_move(files.percent, now_); },
       [&](const LinkSilent& silent) { lose_silent(silent); },
       [&](const VisitFailed& visit) {
         run_->shutdown.leave_unconfirmed(visit.host.index);

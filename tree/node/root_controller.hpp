@@ -136,6 +136,8 @@ public:
   void signal(int signal, Instant now, proto::Actions& out, RootOrders& orders);
   /// `output`: nobody takes it. No limit of the start counts then, or while somebody debugs the job.
   void stalled(bool output, Instant now);
+  /// Hosts are getting the job's files: that may take longer than any start.
+  void files_move(std::uint32_t percent, Instant now) { judge_.files_move(percent, now); }
   /// All launchers stay for the next run, but for those that were lost. `unconfirmed`: hosts on which
   /// something of this one may be left; `unbounded`: those of them where it may stay for ever.
   void idle(const std::set<std::uint32_t>& unconfirmed, const std::set<std::uint32_t>& unbounded, Instant now,

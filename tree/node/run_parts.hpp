@@ -8,6 +8,7 @@
 #include "debug/tool_part.hpp"
 #include "kvs/fence_part.hpp"
 #include "stacks/stacks_part.hpp"
+#include "staging/staging_part.hpp"
 #include "tree/job/clean_up.hpp"
 #include "tree/job/gather_part.hpp"
 #include "tree/job/host_part.hpp"
@@ -28,6 +29,7 @@ struct RunParts {
   proto::StacksPart stacks;
   proto::DebugPart debug;
   proto::ToolPart tools;
+  proto::StagingPart staging;
   proto::Shutdown shutdown;
   proto::CleanUp clean_up;
 };

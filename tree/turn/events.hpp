@@ -220,6 +220,26 @@ struct Probed {
 struct TopologyDescribed {
   std::string file;
 };
+/// Answer to FindFiles: so many bytes of each are here and can be read; or why no file can be.
+struct FilesFound {
+  std::vector<std::uint64_t> held;
+  std::optional<Error> error = {};
+};
+/// Answer to WritePiece: so many bytes of it are here now; 0 also if all were, and were not what they should
+/// be.
+struct FileWritten {
+  std::uint32_t file;
+  std::uint64_t held;
+  std::optional<Error> error = {};
+};
+/// Answer to ReadPiece. No bytes: they are not there any more.
+struct PieceRead {
+  LinkId link;
+  std::uint32_t file;
+  std::uint64_t offset;
+  std::string bytes;
+  std::optional<Error> error = {};
+};
 struct RunPlan;  // run_plan.hpp
 /// Root of a session that awaits a run (RunOver): this is it.
 struct NextRun {
@@ -238,7 +258,8 @@ using AnyEvent =
                  ClientBytes, ClientClosed, InputRead, InputWritten, InputRecalled, Shown, WindowResized,
                  OutputWritten, Spooled, Unspooled, HostsRead, UserSignal, LeftoversKilled, SignatureWanted,
                  SignatureMade, NobodyWaits, Probed, ClientSeen, TopologyDescribed, StacksRead, StacksAsked,
-                 DebugSaid, DebugAsked, ToolSpoke, ToolAsked, NextRun, SessionEnds, Tick>;
+                 DebugSaid, DebugAsked, ToolSpoke, ToolAsked, FilesFound, FileWritten, PieceRead, NextRun,
+                 SessionEnds, Tick>;
 /// One of them; see wire::Message.
 struct Event : AnyEvent {
   template <OneOf<AnyEvent> T>
@@ -301,6 +322,29 @@ struct Probe {
 struct Prepare {
   std::shared_ptr<const wire::JobSpec> job;
   Host self;
+};
+/// Look which of the job's files are here; at the root all of them are, where they come from. Answer
+/// FilesFound. Prepared waits for FilesStaged then.
+struct FindFiles {
+  std::shared_ptr<const wire::StagedFiles> files;
+  bool at_root;
+};
+/// Put this behind what is here of the file; nothing: look what is left of it. Answer FileWritten.
+struct WritePiece {
+  std::uint32_t file;
+  std::uint64_t offset;
+  std::string bytes;
+};
+/// Read so much of a file, for who is at that link; it is here. Answer PieceRead.
+struct ReadPiece {
+  LinkId link;
+  std::uint32_t file;
+  std::uint64_t offset;
+  std::uint32_t size;
+};
+/// All files are here, or why they are not.
+struct FilesStaged {
+  std::optional<Error> error;
 };
 /// Start one process of the job, with these arguments behind its own, bound to these PUs (none: not bound).
 /// Answer Spawned or SpawnFailed.
@@ -527,10 +571,11 @@ struct KeepTree {
 using AnyAction =
     std::variant<Login, CancelLogin, Signed, Send, CloseLink, Relay, ReplaceParent, Probe, Prepare, Spawn,
                  StartPmix, DescribeTopology, AdoptProcess, Signal, KillLeftovers, ClientSend, ClientClose,
-                 DrainOutput, PauseOutput, PauseClient, LookAtClient, ReadStacks, Debug, RunTool, SpoolWrite,
-                 SpoolRead, WriteInput, RecallPipe, ResizeTerminal, ReadInput, ReleaseKeys, StopSelf,
-                 ReadHosts, Show, Say, Sign, StoreHostKey, Record, FenceOver, AllInitialised, Examined,
-                 Progress, ProcessesKnown, StacksSeen, DebugHeard, ToolHeard, RunOver, KeepTree, Finish>;
+                 DrainOutput, PauseOutput, PauseClient, LookAtClient, ReadStacks, Debug, RunTool, FindFiles,
+                 WritePiece, ReadPiece, FilesStaged, SpoolWrite, SpoolRead, WriteInput, RecallPipe,
+                 ResizeTerminal, ReadInput, ReleaseKeys, StopSelf, ReadHosts, Show, Say, Sign, StoreHostKey,
+                 Record, FenceOver, AllInitialised, Examined, Progress, ProcessesKnown, StacksSeen,
+                 DebugHeard, ToolHeard, RunOver, KeepTree, Finish>;
 /// One of them; see wire::Message.
 struct Action : AnyAction {
   template <OneOf<AnyAction> T>

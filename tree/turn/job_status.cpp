@@ -37,6 +37,7 @@ std::string summary(const JobStatus& status) {
   switch (status.stage) {
     case Stage::launch:
       text += hosts_up(status);
+      if (status.staged < 100) text += fmt::format(", {}% of its files sent", status.staged);
       break;
     case Stage::start:
       text += fmt::format("{} of {} have registered", status.registered, processes);

@@ -33,6 +33,8 @@ struct JobStatus {
   std::uint32_t lost = 0;           // of those that ended: without them the job goes on
   std::uint32_t silent = 0;         // processes that do not serve their sockets (++hang-after)
   wire::MovedProcesses moved = {};  // those that are elsewhere than the hosts say
+  std::uint32_t staged = 100;       // percent of the job's files that the hosts have, by the slowest of those
+                                    // to which the root sends them
   friend bool operator==(const JobStatus&, const JobStatus&) = default;
 };
 

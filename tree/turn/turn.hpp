@@ -83,9 +83,13 @@ struct ProcessGone {
 struct HostIsClean {};
 /// What this launcher was started for alone is done.
 struct ErrandDone {};
+/// Root: one below has asked for more of the job's files; all have so many percent of them.
+struct FilesOnTheirWay {
+  std::uint32_t percent;
+};
 using News = std::variant<PipesRest, OutputStalls, LinkSilent, LauncherLost, LauncherUnreached,
                           LauncherClaimed, LauncherFound, GivenUp, AdopterUp, VisitFailed, ParentReplaced,
-                          ProcessGone, HostIsClean, ErrandDone>;
+                          ProcessGone, HostIsClean, ErrandDone, FilesOnTheirWay>;
 
 /// Whether there is a way up.
 enum class WayUp : std::uint8_t {

@@ -19,6 +19,7 @@
 #include "tree/wire/programs.hpp"
 #include "tree/wire/recovery.hpp"
 #include "tree/wire/silence.hpp"
+#include "tree/wire/staging.hpp"
 
 namespace charmtree::wire {
 
@@ -151,6 +152,7 @@ struct JobSpec {
   SilenceRules silence;
   bool starts_together = false;  // no process starts before every host has answered
   bool session = false;          // other programs follow this one over the same tree (DESIGN D23)
+  StagedFiles staged;
   /// The file of the program that a process runs on that host.
   const std::string& file_of(const Host& host, std::uint32_t process) const {
     const Profile& profile = profiles[host.profile];

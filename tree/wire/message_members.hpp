@@ -119,10 +119,13 @@ CT_MEMBERS(ReportRules, s.stamps, s.bindings, s.watched)
 CT_MEMBERS(FurtherProgram, s.first, s.arguments, s.environment, s.begins_world, s.directory)
 CT_MEMBERS(SpawnRules, s.environment, s.umask, s.core_limit, s.further, s.runscript, s.env_like, s.expands,
            s.keep_address_randomisation, s.fork_clients, s.bind, s.mpi, s.held)
+CT_MEMBERS(StagedFile, s.name, s.source, s.size, s.digest, s.executable)
+CT_MEMBERS(StagedProgram, s.name, s.word)
+CT_MEMBERS(StagedFiles, s.files, s.programs)
 CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.hosts, s.processes, s.pes_per_process, s.input, s.output,
            s.reports, s.spawn, s.magic, s.launch, s.timeout, s.grace, s.private_network, s.profiles,
            s.checkup, s.terminal, s.resizes, s.provision, s.loss, s.heartbeat, s.silence, s.starts_together,
-           s.session)
+           s.session, s.staged)
 CT_MEMBERS(Welcome, s.job, s.self, s.level)
 CT_MEMBERS(Assign, s.hosts, s.login_rate)
 CT_MEMBERS(Numbers, s.shares, s.pes_per_process)
@@ -247,5 +250,8 @@ CT_MEMBERS(DebugAnswers, s.answers, s.left_out)
 CT_MEMBERS(DebugUp, s.session, s.done, s.said)
 CT_MEMBERS(ToolOrder, s.session, s.what, s.has_input, s.number, s.words, s.bytes, s.which)
 CT_MEMBERS(ToolSaid, s.session, s.what, s.number, s.bytes, s.which)
+CT_MEMBERS(StagedPiece, s.file, s.offset, s.bytes)
+CT_MEMBERS(PieceRefused, s.file, s.why)
+CT_MEMBERS(PieceWanted, s.file, s.offset, s.until)
 
 }  // namespace charmtree::wire

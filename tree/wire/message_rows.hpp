@@ -143,6 +143,8 @@ inline constexpr Rows kAll{
     down<StacksWanted>(),
     down<DebugOrder>(),
     down<ToolOrder>(),
+    down<StagedPiece>(),
+    down<PieceRefused>(),
     up<Hello>(nobody),
     up<Facts>(judged).most(kTuples).uncounted(),
     up<Output>(process_once(&Output::process), judged).most(kPiece).uncounted(),
@@ -189,6 +191,7 @@ inline constexpr Rows kAll{
     up<StacksUp>(nobody).most({kMaxStacks}).uncounted(),  // proto::StacksPart judges it
     up<DebugUp>(nobody).most({kMaxDebug}).uncounted(),    // proto::DebugPart judges it
     up<ToolSaid>(process_once(&ToolSaid::which)).most(kNumbers).uncounted().to_root(),
+    up<PieceWanted>(nobody).uncounted(),  // proto::StagingPart judges it
 };
 
 template <class... Row>

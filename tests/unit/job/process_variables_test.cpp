@@ -40,4 +40,18 @@ TEST_CASE("only what is known is expanded in an argument", "[environment]") {
   CHECK(expanded("", 7, "n1").empty());
 }
 
+TEST_CASE("processes find the job's files, and its libraries before others", "[job]") {
+  wire::StagedFiles staged;
+  staged.files = {{"files/a", "", 1, "", false}};
+  CHECK(staged_variables(staged, "/cache/job", {"LD_LIBRARY_PATH=/own"}) ==
+        Environment{"CHARMTREE_STAGED=/cache/job/files"});
+  staged.files.push_back({"lib/libx.so", "", 1, "", false});
+  CHECK(staged_variables(staged, "/cache/job", {"A=b"}) ==
+        Environment{"CHARMTREE_STAGED=/cache/job/files", "LD_LIBRARY_PATH=/cache/job/lib"});
+  CHECK(staged_variables(staged, "/cache/job", {"LD_LIBRARY_PATH=/own:/other"}).back() ==
+        "LD_LIBRARY_PATH=/cache/job/lib:/own:/other");
+  CHECK(staged_variables(staged, "/cache/job", {"LD_LIBRARY_PATH="}).back() ==
+        "LD_LIBRARY_PATH=/cache/job/lib");
+}
+
 }  // namespace charmtree::process_variables_test

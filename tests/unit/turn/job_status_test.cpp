@@ -38,6 +38,9 @@ TEST_CASE("a status says how far the job is, and whom it waits for", "[job_statu
   CHECK(summary(status) == "launch: 62 of 64 hosts are up; not yet: h[17,40]");
   status.hosts_failed = 1;
   CHECK(summary(status) == "launch: 62 of 64 hosts are up, 1 failed; not yet: h[17,40]");
+  status.staged = 37;
+  CHECK(summary(status) ==
+        "launch: 62 of 64 hosts are up, 1 failed, 37% of its files sent; not yet: h[17,40]");
   status = {Stage::start, 64, 64, 0, 512, 504, 0, {"h40"}};
   CHECK(summary(status) == "start: 504 of 512 processes have registered; not yet: h40");
   CHECK(summary({Stage::run, 64, 64, 0, 512, 512, 0, {}}) == "run: 512 processes on 64 hosts");

@@ -45,6 +45,7 @@ HostRuntime::HostRuntime(asio::io_context& io, ChildWatch& watch, Sink sink,
       pmix_(io, watch),
       leftovers_(io),
       spool_(io, sink_),
+      staged_(sink_),
       stacks_(io, watch),
       held_(io, watch) {}
 
@@ -82,6 +83,16 @@ void HostRuntime::execute(const proto::Prepare& action) {
   if (cgroups_.empty()) cgroups_.push_back(JobCgroup::of(job_->id, self_.index));
   cgroups_.front().make();
   autopsy_.begin(cgroups_.front().path());
+  awaits_files_ = !job_->staged.files.empty();
+  if (!awaits_files_) set_up();
+}
+
+void HostRuntime::execute(const proto::FilesStaged& action) {
+  if (!std::exchange(awaits_files_, false)) return;  // at the root, or it is over
+  action.error ? answer({0, *action.error, false}) : set_up();
+}
+
+void HostRuntime::set_up() {
   setup_.run(*job_, job_->profiles[self_.profile],
              [this](auto environment) { prepared(std::move(environment)); });
 }
@@ -146,8 +157,23 @@ std::vector<std::string> HostRuntime::environment_of(std::uint32_t process) cons
                   fmt::format("NETMAGIC={}", job_->magic), "CHARMTREE_JOB=" + job_mark(job_->id, self_.index),
                   fmt::format("CHARMTREE_PROCESS={}", process), "CHARMTREE_HOST=" + self_.name,
                   "CHARMTREE_SOCKET=" + socket_path_});
+  if (!job_->staged.files.empty())
+    proto::overlay(environment, proto::staged_variables(job_->staged, staged_.folder(), environment));
   proto::overlay(environment, proto::cpu_hints(job_->provision));
   return environment;
+}
+
+const wire::StagedProgram* HostRuntime::staged_program(std::uint32_t process) const {
+  const std::vector<wire::StagedProgram>& programs = job_->staged.programs;
+  const std::uint32_t number = wire::program_of(job_->spawn.further, process);
+  return number < programs.size() && !programs[number].name.empty() ? &programs[number] : nullptr;
+}
+
+/// What is executed as this process's program.
+std::string HostRuntime::file_of(std::uint32_t process) const {
+  const wire::StagedProgram* staged = staged_program(process);
+  return staged != nullptr && staged->word == 0 ? staged_.folder() + "/" + staged->name
+                                                : job_->file_of(self_, process);
 }
 
 /// The first process that each program has here, as far as that is known already.
@@ -176,9 +202,12 @@ std::vector<std::string> HostRuntime::command_of(std::uint32_t process,
   command.insert(command.end(), profile.extra_arguments.begin(), profile.extra_arguments.end());
   for (std::size_t i = 1; job_->spawn.expands && i < command.size(); ++i)
     command[i] = proto::expanded(command[i], process, self_.name);
+  if (const wire::StagedProgram* staged = staged_program(process);
+      staged != nullptr && staged->word > 0 && staged->word < command.size())
+    command[staged->word] = staged_.folder() + "/" + staged->name;
   command.insert(command.end(), more.begin(), more.end());
   if (!job_->spawn.runscript.empty()) {
-    command[0] = job_->file_of(self_, process);
+    command[0] = file_of(process);
     command.insert(command.begin(), job_->spawn.runscript);
   }
   return command;
@@ -187,7 +216,7 @@ std::vector<std::string> HostRuntime::command_of(std::uint32_t process,
 SpawnRequest HostRuntime::request_of(std::uint32_t process) const {
   SpawnRequest request;
   request.arguments = command_of(process);
-  request.program = job_->spawn.runscript.empty() ? job_->file_of(self_, process) : job_->spawn.runscript;
+  request.program = job_->spawn.runscript.empty() ? file_of(process) : job_->spawn.runscript;
   request.environment = environment_of(process);
   request.directory = directory_of(process);
   request.fixed_addresses = !job_->spawn.keep_address_randomisation;
@@ -199,7 +228,7 @@ SpawnRequest HostRuntime::request_of(std::uint32_t process) const {
 /// Not one that restarts its processes: they would outlive or miss the one that forked them.
 bool HostRuntime::program_can_fork() const {
   SpawnRequest request = request_of(self_.first_process);
-  request.program = job_->file_of(self_, self_.first_process);
+  request.program = file_of(self_.first_process);
   const auto file = file_to_execute(request);
   const wire::ProgramTraits traits = file ? read_traits(*file) : wire::ProgramTraits{};
   return traits.netstart && !traits.restarts && !is_by_program(job_->loss.recovery);
@@ -279,8 +308,7 @@ void HostRuntime::start(std::uint32_t process, SpawnRequest request, Program::Pi
 }
 
 void HostRuntime::execute(const proto::StartPmix&) {
-  UniqueFd helper =
-      pmix_.start(job_->file_of(self_, self_.first_process), environment_, helper_folder(socket_path_));
+  UniqueFd helper = pmix_.start(file_of(self_.first_process), environment_, helper_folder(socket_path_));
   if (!helper) return sink_(proto::SpawnFailed{self_.first_process, no_descriptors()});
   pmix_client_ = listener_.take(std::move(helper), proto::ClientKind::pmix, wire::kNoProcess);
 }
@@ -383,6 +411,7 @@ void HostRuntime::execute(const proto::Signal& action) {
 
 void HostRuntime::execute(const proto::KillLeftovers& action) {
   listener_.flush();
+  awaits_files_ = false;
   setup_.cancel();
   examination_.cancel();
   beside_ = {};

@@ -22,6 +22,7 @@
 #include "tree/io/host/program.hpp"
 #include "tree/io/host/spool_file.hpp"
 #include "tree/io/host/stack_reader.hpp"
+#include "tree/io/host/staged_cache.hpp"
 #include "tree/io/host/tool.hpp"
 #include "tree/io/link/leftovers.hpp"
 #include "tree/io/spawn.hpp"
@@ -63,6 +64,10 @@ public:
   void execute(const proto::PauseOutput& action);
   void execute(const proto::PauseClient& action) { listener_.pause_client(action.client, action.paused); }
   void execute(const proto::LookAtClient& action);
+  void execute(const proto::FilesStaged& action);
+  template <class A>
+  requires requires(StagedCache& staged, const A& action) { staged.execute(action); }
+  void execute(const A& action) { staged_.execute(action); }
   template <class A>
   requires requires(SpoolFile& spool, const A& action) { spool.execute(action); }
   void execute(const A& action) { spool_.execute(action); }
@@ -75,6 +80,7 @@ public:
 private:
   void forget_run();
   Result<void> open_sockets();
+  void set_up();
   void prepared(Result<std::vector<std::string>> environment);
   void ready();
   bool adopt(const proto::AdoptProcess& action);
@@ -82,6 +88,8 @@ private:
   std::vector<std::string> environment_of(std::uint32_t process) const;
   std::vector<std::uint32_t> firsts() const;
   const std::string& directory_of(std::uint32_t process) const;
+  std::string file_of(std::uint32_t process) const;
+  const wire::StagedProgram* staged_program(std::uint32_t process) const;
   std::vector<std::string> command_of(std::uint32_t process, const std::vector<std::string>& more = {}) const;
   SpawnRequest request_of(std::uint32_t process) const;
   void spawn_on_terminal(std::uint32_t process, SpawnRequest request);
@@ -103,6 +111,8 @@ private:
   proto::ClientId pmix_client_ = 0;
   Leftovers leftovers_;
   SpoolFile spool_;
+  StagedCache staged_;
+  bool awaits_files_ = false;  // with what is left to make the host ready
   StackReader stacks_;
   struct Beside {  // our processes: by session
     std::map<std::uint32_t, Debugger> debuggers;

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "tree/base/result.hpp"
 #include "tree/io/asio.hpp"
 #include "tree/io/child_watch.hpp"
 #include "tree/io/core_file.hpp"

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "staging/staging_part.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "tree/overlay/launch.hpp"
+
+namespace charmtree::proto {
+
+void StagingPart::begin(Turn& turn) {
+  const Seat seat = turn.seat();
+  const std::vector<wire::StagedFile>& files = seat.job.staged.files;
+  if (files.empty()) return;
+  held_.assign(files.size(), 0);
+  turn.act(FindFiles{std::make_shared<const wire::StagedFiles>(seat.job.staged), seat.is_root()});
+}
+
+void StagingPart::on(const FilesFound& found, Turn& turn) {
+  if (begun_ || found.held.size() != held_.size()) return;
+  begun_ = true;
+  held_ = found.held;
+  found.error ? done(found.error, turn) : next_file(turn);
+}
+
+void StagingPart::next_file(Turn& turn) {
+  const std::vector<wire::StagedFile>& files = turn.seat().job.staged.files;
+  while (file_ < files.size() && held_[file_] == files[file_].size) ++file_;
+  if (file_ == files.size()) return done(std::nullopt, turn);
+  is_open_ = false;
+  repeats_ = 0;
+  turn.act(WritePiece{file_, 0, {}});
+}
+
+void StagingPart::ask(Turn& turn) {
+  const std::uint64_t size = turn.seat().job.staged.files[file_].size;
+  until_ = std::min(size, next_ + wire::kStagedWindow);
+  if (turn.way_up() == WayUp::open) turn.hand_up(wire::PieceWanted{file_, next_, until_});
+}
+
+void StagingPart::on(const FileWritten& written, Turn& turn) {
+  if (!is_fetching() || written.file != file_) return;
+  if (written.error) return done(written.error, turn);
+  const bool was_open = std::exchange(is_open_, true);
+  const wire::StagedFile& file = turn.seat().job.staged.files[file_];
+  held_[file_] = written.held;
+  if (written.held == file.size) return next_file(turn);
+  if (was_open && written.held < next_ && ++repeats_ > kMostRepeats)
+    return done(
+        Error{Errc::spawn_failed, Phase::spawn,
+              fmt::format("what came as {} is not what {} was when the job began", file.name, file.source),
+              "leave the file as it is until the job has started"},
+        turn);
+  const bool starts = !was_open || written.held < next_;
+  if (starts) next_ = written.held;
+  if (starts || (until_ < file.size && until_ - next_ <= wire::kStagedWindow / 2)) ask(turn);
+}
+
+void StagingPart::down(const wire::StagedPiece& piece, Turn& turn) {
+  if (!is_fetching() || !is_open_ || piece.file != file_ || piece.offset != next_ || piece.bytes.empty() ||
+      piece.bytes.size() > until_ - next_)
+    return;
+  next_ += piece.bytes.size();
+  turn.act(WritePiece{piece.file, piece.offset, piece.bytes});
+}
+
+void StagingPart::down(const wire::PieceRefused& refusal, Turn& turn) {
+  if (is_fetching() && refusal.file == file_) done(refusal.why, turn);
+}
+
+void StagingPart::adopted(Turn& turn) {
+  if (is_fetching() && is_open_) ask(turn);
+}
+
+/// Those below cannot have what this host could not get.
+void StagingPart::done(const std::optional<Error>& error, Turn& turn) {
+  is_done_ = true;
+  failure_ = error;
+  turn.act(FilesStaged{error});
+}
+
+void StagingPart::up(LinkId link, const wire::PieceWanted& wanted, Turn& turn) {
+  const std::vector<wire::StagedFile>& files = turn.seat().job.staged.files;
+  const bool is_sound = wanted.file < files.size() && wanted.until <= files[wanted.file].size &&
+                        wanted.offset < wanted.until && wanted.until - wanted.offset <= wire::kStagedWindow;
+  if (!is_sound)
+    return turn.give_up(link,
+                        Error{Errc::bad_peer, Phase::run, "its launcher wants files that there are not"});
+  children_[link].wanted = wanted;
+  if (turn.seat().is_root()) turn.tell(FilesOnTheirWay{percent_sent(files)});
+}
+
+/// By who has the least of them; files are asked for in their order.
+std::uint32_t StagingPart::percent_sent(const std::vector<wire::StagedFile>& files) const {
+  std::uint64_t all = 0;
+  std::vector<std::uint64_t> before;
+  for (const wire::StagedFile& file : files) {
+    before.push_back(all);
+    all += file.size;
+  }
+  std::uint64_t least = all;
+  for (const auto& [link, child] : children_)
+    least = std::min(least, before[child.wanted.file] + child.wanted.offset);
+  return all == 0 ? 100 : static_cast<std::uint32_t>(least * 100 / all);
+}
+
+void StagingPart::on(PieceRead piece, Turn& turn) {
+  const auto it = children_.find(piece.link);
+  if (it == children_.end()) return;
+  wire::PieceWanted& wanted = it->second.wanted;
+  it->second.is_read = false;
+  if (wanted.file != piece.file || wanted.offset != piece.offset)
+    return;  // it has asked for another one since
+  if (piece.error) {
+    turn.hand_down_by(piece.link, wire::PieceRefused{piece.file, *piece.error});
+    children_.erase(it);
+    return;
+  }
+  if (piece.bytes.empty()) return;
+  wanted.offset += piece.bytes.size();
+  turn.hand_down_by(piece.link, wire::StagedPiece{piece.file, piece.offset, std::move(piece.bytes)});
+}
+
+void StagingPart::turn(Turn& turn) {
+  if (children_.empty()) return;
+  Launch& launch = turn.seat().launch;
+  std::erase_if(children_, [&](const auto& each) { return launch.find_up(each.first) == nullptr; });
+  for (auto& [link, child] : children_) {
+    const wire::PieceWanted& wanted = child.wanted;
+    const std::uint64_t end = std::min(wanted.until, held_[wanted.file]);
+    if (child.is_read || wanted.offset >= end) continue;
+    child.is_read = true;
+    turn.act(ReadPiece{link, wanted.file, wanted.offset,
+                       static_cast<std::uint32_t>(std::min(end - wanted.offset, wire::kStagedPiece))});
+  }
+  if (!failure_) return;
+  for (auto it = children_.begin(); it != children_.end();) {
+    const std::uint32_t file = it->second.wanted.file;
+    const bool may_have = it->second.is_read || it->second.wanted.offset < held_[file];
+    if (!may_have) turn.hand_down_by(it->first, wire::PieceRefused{file, *failure_});
+    it = may_have ? std::next(it) : children_.erase(it);
+  }
+}
+
+}  // namespace charmtree::proto

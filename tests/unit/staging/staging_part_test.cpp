@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "staging/staging_part.hpp"
+
+#include <algorithm>
+
+#include "tests/unit/part_bench.hpp"
+
+namespace charmtree::staging_part_test {
+
+using namespace charmtree::proto;
+using test::PartBench;
+using wire::kStagedPiece;
+using wire::kStagedWindow;
+
+namespace {
+
+wire::JobSpec job_with(std::vector<std::uint64_t> sizes) {
+  wire::JobSpec job;
+  for (const std::uint64_t size : sizes)
+    job.staged.files.push_back({"files/f", "/here/f", size, "digest", false});
+  return job;
+}
+
+/// What it has asked its parent for since.
+std::vector<wire::PieceWanted> wanted(PartBench& b) {
+  std::vector<wire::PieceWanted> all;
+  for (const wire::Message& each : std::exchange(b.handed_up, {}))
+    all.push_back(std::get<wire::PieceWanted>(each));
+  return all;
+}
+
+std::vector<wire::StagedPiece> pieces_for(LinkId link, PartBench& b) {
+  std::vector<wire::StagedPiece> all;
+  for (auto& [to, message] : std::exchange(b.handed_down, {})) {
+    if (to == link) all.push_back(std::get<wire::StagedPiece>(message));
+  }
+  return all;
+}
+
+/// A launcher below the root that has found nothing here, and opened the first file.
+struct Fetching {
+  explicit Fetching(std::vector<std::uint64_t> sizes, std::uint64_t left = 0)
+      : b(PartBench::Role::below, job_with(sizes)) {
+    part.begin(b);
+    part.on(FilesFound{std::vector<std::uint64_t>(sizes.size())}, b);
+    part.on(FileWritten{0, left}, b);
+  }
+  /// A piece comes and is written.
+  void comes(std::uint32_t file, std::uint64_t offset, std::uint64_t size) {
+    part.down(wire::StagedPiece{file, offset, std::string(size, 'x')}, b);
+    part.on(FileWritten{file, offset + size}, b);
+  }
+  PartBench b;
+  StagingPart part;
+};
+
+std::optional<FilesStaged> end_of(PartBench& b) {
+  const auto ends = b.take<FilesStaged>();
+  REQUIRE(ends.size() <= 1);
+  return ends.empty() ? std::nullopt : std::optional{ends.front()};
+}
+
+}  // namespace
+
+TEST_CASE("a job without files asks for nothing", "[staging]") {
+  PartBench b{PartBench::Role::below};
+  StagingPart part;
+  part.begin(b);
+  CHECK((b.actions.empty() && b.handed_up.empty()));
+}
+
+TEST_CASE("what is here is not asked for", "[staging]") {
+  PartBench b{PartBench::Role::below, job_with({10, 0, 20})};
+  StagingPart part;
+  part.begin(b);
+  CHECK(b.take<FindFiles>().size() == 1);
+  part.on(FilesFound{{10, 0, 20}}, b);
+  CHECK(b.handed_up.empty());
+  const auto end = end_of(b);
+  REQUIRE(end);
+  CHECK_FALSE(end->error);
+}
+
+TEST_CASE("files come one after the other, from where what is left of them ends", "[staging]") {
+  Fetching f{{100, 50}, 30};
+  auto asked = wanted(f.b);
+  REQUIRE(asked.size() == 1);
+  CHECK((asked[0].file == 0 && asked[0].offset == 30 && asked[0].until == 100));
+  f.comes(0, 30, 70);
+  f.part.on(FileWritten{1, 0}, f.b);
+  asked = wanted(f.b);
+  REQUIRE(asked.size() == 1);
+  CHECK((asked[0].file == 1 && asked[0].offset == 0 && asked[0].until == 50));
+  CHECK_FALSE(end_of(f.b));
+  f.comes(1, 0, 50);
+  CHECK(end_of(f.b));
+}
+
+TEST_CASE("no more is asked for than the window, and more when half of it has come", "[staging]") {
+  const std::uint64_t size = 3 * kStagedWindow;
+  Fetching f{{size}};
+  CHECK(wanted(f.b).at(0).until == kStagedWindow);
+  std::uint64_t most = 0, count = 0;
+  for (std::uint64_t at = 0; at < size; at += kStagedPiece) {
+    f.comes(0, at, kStagedPiece);
+    for (const auto& each : wanted(f.b)) {
+      CHECK(each.until - each.offset <= kStagedWindow);
+      most = std::max(most, each.until);
+      ++count;
+    }
+  }
+  CHECK(most == size);
+  CHECK(count == 4);  // each half of the window but the first, which came with the second
+  CHECK(end_of(f.b));
+}
+
+TEST_CASE("a piece that was not asked for is not taken", "[staging]") {
+  Fetching f{{100}};
+  f.b.actions.clear();
+  f.part.down(wire::StagedPiece{0, 10, "x"}, f.b);                   // a hole
+  f.part.down(wire::StagedPiece{1, 0, "x"}, f.b);                    // another file
+  f.part.down(wire::StagedPiece{0, 0, {}}, f.b);                     // nothing
+  f.part.down(wire::StagedPiece{0, 0, std::string(101, 'x')}, f.b);  // more than there is
+  CHECK(f.b.actions.empty());
+  f.part.down(wire::StagedPiece{0, 0, std::string(100, 'x')}, f.b);
+  CHECK(f.b.take<WritePiece>().size() == 1);
+}
+
+TEST_CASE("a file that is not what it should be is asked for again, and not for ever", "[staging]") {
+  Fetching f{{100}, 40};
+  wanted(f.b);
+  for (std::uint32_t repeat = 0; repeat < StagingPart::kMostRepeats; ++repeat) {
+    const std::uint64_t from = repeat == 0 ? 40 : 0;
+    f.part.down(wire::StagedPiece{0, from, std::string(100 - from, 'x')}, f.b);
+    f.part.on(FileWritten{0, 0}, f.b);
+    const auto asked = wanted(f.b);
+    REQUIRE(asked.size() == 1);
+    CHECK(asked[0].offset == 0);
+  }
+  f.part.down(wire::StagedPiece{0, 0, std::string(100, 'x')}, f.b);
+  f.part.on(FileWritten{0, 0}, f.b);
+  const auto end = end_of(f.b);
+  REQUIRE((end && end->error));
+  CHECK(end->error->what.find("/here/f") != std::string::npos);
+}
+
+TEST_CASE("another parent is asked for what has not come", "[staging]") {
+  Fetching f{{100}};
+  f.comes(0, 0, 60);
+  wanted(f.b);
+  f.part.adopted(f.b);
+  const auto asked = wanted(f.b);
+  REQUIRE(asked.size() == 1);
+  CHECK((asked[0].offset == 60 && asked[0].until == 100));
+}
+
+TEST_CASE("those below get what is here, at once and no more than they want", "[staging]") {
+  Fetching f{{kStagedWindow}};
+  const LinkId link = f.b.child();
+  f.part.up(link, {0, 0, kStagedPiece + 10}, f.b);
+  f.part.turn(f.b);
+  CHECK(f.b.take<ReadPiece>().empty());  // nothing is here
+  f.comes(0, 0, 100);
+  f.part.turn(f.b);
+  auto reads = f.b.take<ReadPiece>();
+  REQUIRE(reads.size() == 1);
+  CHECK((reads[0].link == link && reads[0].offset == 0 && reads[0].size == 100));
+  f.part.turn(f.b);
+  CHECK(f.b.take<ReadPiece>().empty());  // one at a time
+  f.part.on(PieceRead{link, 0, 0, std::string(100, 'x')}, f.b);
+  CHECK(pieces_for(link, f.b).size() == 1);
+  f.comes(0, 100, 2 * kStagedPiece);
+  f.part.turn(f.b);
+  reads = f.b.take<ReadPiece>();
+  REQUIRE(reads.size() == 1);
+  CHECK((reads[0].offset == 100 && reads[0].size == kStagedPiece - 90));
+}
+
+TEST_CASE("who asks anew meanwhile does not get the old piece", "[staging]") {
+  Fetching f{{1000}};
+  const LinkId link = f.b.child();
+  f.comes(0, 0, 500);
+  f.part.up(link, {0, 0, 1000}, f.b);
+  f.part.turn(f.b);
+  f.part.up(link, {0, 300, 1000}, f.b);
+  f.part.on(PieceRead{link, 0, 0, std::string(500, 'x')}, f.b);
+  CHECK(pieces_for(link, f.b).empty());
+  f.b.actions.clear();
+  f.part.turn(f.b);
+  const auto reads = f.b.take<ReadPiece>();
+  REQUIRE(reads.size() == 1);
+  CHECK((reads[0].offset == 300 && reads[0].size == 200));
+}
+
+TEST_CASE("what was to be read and was wrong is read when it has come anew", "[staging]") {
+  Fetching f{{100}, 40};
+  const LinkId link = f.b.child();
+  f.part.up(link, {0, 0, 100}, f.b);
+  f.part.turn(f.b);
+  f.part.down(wire::StagedPiece{0, 40, std::string(60, 'x')}, f.b);
+  f.part.on(FileWritten{0, 0}, f.b);
+  f.part.on(PieceRead{link, 0, 0, {}}, f.b);
+  f.b.actions.clear();
+  f.part.turn(f.b);
+  CHECK((f.b.take<ReadPiece>().empty() && f.b.handed_down.empty()));
+  f.comes(0, 0, 100);
+  f.part.turn(f.b);
+  CHECK(f.b.take<ReadPiece>().size() == 1);
+}
+
+TEST_CASE("who cannot have a file says so to those below, when they have what is here", "[staging]") {
+  Fetching f{{1000}};
+  const LinkId first = f.b.child(), second = f.b.child();
+  f.comes(0, 0, 100);
+  f.part.up(first, {0, 100, 1000}, f.b);
+  f.part.up(second, {0, 0, 1000}, f.b);
+  f.part.down(wire::PieceRefused{0, {Errc::spawn_failed, Phase::spawn, "no room", {}}}, f.b);
+  const auto end = end_of(f.b);
+  REQUIRE((end && end->error));
+  f.part.turn(f.b);
+  const auto told = std::exchange(f.b.handed_down, {});
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].first == first);
+  CHECK(std::get<wire::PieceRefused>(told[0].second).why.what == "no room");
+  f.part.on(PieceRead{second, 0, 0, std::string(100, 'x')}, f.b);
+  f.part.turn(f.b);
+  REQUIRE(f.b.handed_down.size() == 2);
+  CHECK(std::holds_alternative<wire::PieceRefused>(f.b.handed_down[1].second));
+}
+
+TEST_CASE("who wants what there is not is given up", "[staging]") {
+  PartBench b{PartBench::Role::root, job_with({2 * kStagedWindow})};
+  const LinkId link = b.child();
+  StagingPart part;
+  part.begin(b);
+  part.on(FilesFound{{2 * kStagedWindow}}, b);
+  const auto refused = [&](wire::PieceWanted which) {
+    b.given_up.clear();
+    part.up(link, which, b);
+    return b.given_up.size() == 1;
+  };
+  CHECK(refused({1, 0, 1}));                                          // no such file
+  CHECK(refused({0, 0, 2 * kStagedWindow}));                          // more than the window
+  CHECK(refused({0, 2 * kStagedWindow - 1, 2 * kStagedWindow + 1}));  // behind its end
+  CHECK(refused({0, 5, 5}));                                          // nothing
+  CHECK_FALSE(refused({0, 5, 6}));
+  CHECK(b.news.size() == 1);
+}
+
+}  // namespace charmtree::staging_part_test
