@@ -160,7 +160,7 @@ void RestartsInPlace::move_processes(const std::set<std::uint32_t>& absent, Root
   std::vector<Shelter> living = shelters(absent, turn.judge());
   for (const std::vector<std::uint32_t>& processes : dead) {
     for (const wire::Share& share : shelter(processes, living)) {
-      turn.judge().moved(share);
+      turn.judge().places().move(share);
       moved.shares.push_back(share);
     }
     for (const std::uint32_t process : processes) {

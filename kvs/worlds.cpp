@@ -58,7 +58,7 @@ void Worlds::on(const wire::WorldWanted& wanted, const std::set<std::uint32_t>& 
   }
   for (const wire::Share& share : world.shares) {
     processes_[share.host] += share.processes;
-    turn.judge().begun(share);
+    turn.judge().places().begin(share);
   }
   turn.say(Tone::verbose, fmt::format("process {} has started {} further processes, from number {} on",
                                       wanted.process, next - first, first));

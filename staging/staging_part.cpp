@@ -13,10 +13,10 @@ namespace charmtree::proto {
 
 void StagingPart::begin(Turn& turn) {
   const Seat seat = turn.seat();
-  const std::vector<wire::StagedFile>& files = seat.job.staged.files;
+  const std::vector<wire::StagedFile>& files = seat.job.spawn.staged.files;
   if (files.empty()) return;
   held_.assign(files.size(), 0);
-  turn.act(FindFiles{std::make_shared<const wire::StagedFiles>(seat.job.staged), seat.is_root()});
+  turn.act(FindFiles{std::make_shared<const wire::StagedFiles>(seat.job.spawn.staged), seat.is_root()});
 }
 
 void StagingPart::on(const FilesFound& found, Turn& turn) {
@@ -27,7 +27,7 @@ void StagingPart::on(const FilesFound& found, Turn& turn) {
 }
 
 void StagingPart::next_file(Turn& turn) {
-  const std::vector<wire::StagedFile>& files = turn.seat().job.staged.files;
+  const std::vector<wire::StagedFile>& files = turn.seat().job.spawn.staged.files;
   while (file_ < files.size() && held_[file_] == files[file_].size) ++file_;
   if (file_ == files.size()) return done(std::nullopt, turn);
   is_open_ = false;
@@ -36,16 +36,17 @@ void StagingPart::next_file(Turn& turn) {
 }
 
 void StagingPart::ask(Turn& turn) {
-  const std::uint64_t size = turn.seat().job.staged.files[file_].size;
+  const std::uint64_t size = turn.seat().job.spawn.staged.files[file_].size;
   until_ = std::min(size, next_ + wire::kStagedWindow);
-  if (turn.way_up() == WayUp::open) turn.hand_up(wire::PieceWanted{file_, next_, until_});
+  if (turn.way_up() == WayUp::open && !turn.seat().is_ending)
+    turn.hand_up(wire::PieceWanted{file_, next_, until_});
 }
 
 void StagingPart::on(const FileWritten& written, Turn& turn) {
   if (!is_fetching() || written.file != file_) return;
   if (written.error) return done(written.error, turn);
   const bool was_open = std::exchange(is_open_, true);
-  const wire::StagedFile& file = turn.seat().job.staged.files[file_];
+  const wire::StagedFile& file = turn.seat().job.spawn.staged.files[file_];
   held_[file_] = written.held;
   if (written.held == file.size) return next_file(turn);
   if (was_open && written.held < next_ && ++repeats_ > kMostRepeats)
@@ -83,7 +84,7 @@ void StagingPart::done(const std::optional<Error>& error, Turn& turn) {
 }
 
 void StagingPart::up(LinkId link, const wire::PieceWanted& wanted, Turn& turn) {
-  const std::vector<wire::StagedFile>& files = turn.seat().job.staged.files;
+  const std::vector<wire::StagedFile>& files = turn.seat().job.spawn.staged.files;
   const bool is_sound = wanted.file < files.size() && wanted.until <= files[wanted.file].size &&
                         wanted.offset < wanted.until && wanted.until - wanted.offset <= wire::kStagedWindow;
   if (!is_sound)
@@ -126,8 +127,10 @@ void StagingPart::on(PieceRead piece, Turn& turn) {
 
 void StagingPart::turn(Turn& turn) {
   if (children_.empty()) return;
-  Launch& launch = turn.seat().launch;
-  std::erase_if(children_, [&](const auto& each) { return launch.find_up(each.first) == nullptr; });
+  const Seat seat = turn.seat();
+  std::erase_if(children_, [&](const auto& each) {
+    return seat.is_ending || seat.launch.find_up(each.first) == nullptr;
+  });
   for (auto& [link, child] : children_) {
     const wire::PieceWanted& wanted = child.wanted;
     const std::uint64_t end = std::min(wanted.until, held_[wanted.file]);

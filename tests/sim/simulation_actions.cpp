@@ -126,7 +126,7 @@ void Simulation::perform(std::uint32_t id, const Probe& action, Duration& now) {
 void Simulation::perform(std::uint32_t id, const Prepare& action, Duration& now) {
   if (action.job->repairs())
     launchers_[id].adoption_socket = health::adoption_socket(*action.job, action.self.index);
-  if (!action.job->staged.files.empty())
+  if (!action.job->spawn.staged.files.empty())
     launchers_[id].waits_for_files = action;
   else
     make_ready(id, action, now);

@@ -60,7 +60,8 @@ RootPlan make_plan(const Settings& settings, const Hosts& hosts) {
   job.output.spool = static_cast<std::uint64_t>(settings.spool);
   job.profiles.resize(1);
   for (std::uint32_t i = 0; i < whole(settings.staged); ++i)
-    job.staged.files.push_back({fmt::format("files/{}", i), "", whole(settings.staged_size), "", false});
+    job.spawn.staged.files.push_back(
+        {fmt::format("files/{}", i), "", whole(settings.staged_size), "", false});
   plan.hosts.resize(hosts.size());
   for (std::uint32_t i = 0; i < hosts.size(); ++i) {
     Host& host = plan.hosts[i];

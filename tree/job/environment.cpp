@@ -20,8 +20,8 @@ constexpr std::array kLauncherNames = {
     // this launcher and Charm++'s
     "NETSTART"sv, "NETMAGIC"sv, "CmiMyNode"sv, "CmiNumNodes"sv, "CmiMyNodeSize"sv, "CmiMyForks"sv,
     "CmiLocal"sv, "CmiIpcPoolSize"sv, "CmiIpcCutoff"sv, "CHARMTREE_JOB"sv, "CHARMTREE_PROCESS"sv,
-    "CHARMTREE_SOCKET"sv, "CHARMTREE_RESTARTS"sv, "CHARMTREE_PROCESSES"sv, "CHARMTREE_LOCAL_PROCESS"sv,
-    "CHARMTREE_HOST"sv,
+    "CHARMTREE_SOCKET"sv, "CHARMTREE_RESTARTS"sv, "CHARMTREE_STAGED"sv, "CHARMTREE_PROCESSES"sv,
+    "CHARMTREE_LOCAL_PROCESS"sv, "CHARMTREE_HOST"sv,
     // hydra and its kin, mpirun_rsh, POE
     "HYDI_CONTROL_FD"sv, "MPIRUN_RANK"sv, "MPIRUN_NPROCS"sv, "MPIRUN_ID"sv, "MP_CHILD"sv, "MP_PROCS"sv,
     // Open MPI

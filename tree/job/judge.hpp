@@ -74,10 +74,6 @@ public:
   std::vector<Progress::Failure> take_failures() { return exits_.take_failures(); }
   /// A new table has been made, and barriers are counted from the beginning.
   void begin_epoch(std::uint32_t epoch) { barriers_.begin_epoch(epoch); }
-  /// They are on other hosts from now on.
-  void moved(const wire::Share& share) { places_.move(share); }
-  /// They belong to the job from now on.
-  void begun(const wire::Share& share) { places_.begin(share); }
   /// One that has been moved there has registered before there is a table.
   void registered(wire::TupleBlock block, Instant now);
   /// Hosts and processes have been numbered anew, and have yet to answer and to register.
@@ -109,6 +105,8 @@ public:
   JobStatus status() const;
   const LaunchState& launch() const { return launch_; }
   const BarrierCounts& barriers() const { return barriers_; }
+  /// Processes are moved, and begun, elsewhere.
+  ProcessPlaces& places() { return places_; }
   const ProcessPlaces& places() const { return places_; }
   const ExitRecord& exits() const { return exits_; }
   /// It is made here, by what comes up; users and clocks make it there.

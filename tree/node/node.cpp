@@ -51,7 +51,7 @@ Finish result_of(const RootController& controller, const wire::JobSpec& job,
   if (std::string line = controller.judge().decision().aftermath(); !line.empty())
     out.push_back(Say{Tone::info, line});
   if (!unconfirmed.empty() && !job.checkup)  // which leaves nothing behind
-    out.push_back(Say{Tone::error, controller.names({unconfirmed.begin(), unconfirmed.end()}) +
+    out.push_back(Say{Tone::error, names_of({unconfirmed.begin(), unconfirmed.end()}, controller.hosts()) +
                                        ": did not confirm that the job has ended there"});
   Finish end = verdict ? Finish{verdict->status, verdict->signal, verdict->why} : Finish{0, 0};
   end.why.restarts = job.loss.restarts;

@@ -109,9 +109,7 @@ void Node::hear(Event event) {
         if (launch_.has_begun()) tell_up(wire::LinkLost{host(), e.error, {}, true});
       },
       [&](InputRead& e) { ask_root([&](RootOrders& orders) { root_->input(e, orders); }); },
-      [&](UserSignal& e) {
-        ask_root([&](RootOrders& orders) { root_->signal(e.signal, now_, *out_, orders); });
-      },
+      [&](UserSignal& e) { ask_root([&](RootOrders& o) { root_->signal(e.signal, now_, *out_, o); }); },
       [&](HostsRead& e) { ask_root([&](RootOrders&) { root_->hosts_read(e, now_); }); },
       [&](NextRun& e) {  // of a session whose run is over
         if (!root_ || !idle() || !root_->awaits_run()) return;
@@ -122,9 +120,7 @@ void Node::hear(Event event) {
       [&]<HeardBy<StacksPart> E>(E& e) { run_->stacks.on(e, *this); },
       [&]<HeardBy<DebugPart> E>(E& e) { run_->debug.on(e, *this); },
       [&]<HeardBy<ToolPart> E>(E& e) { run_->tools.on(e, *this); },
-      [&]<HeardBy<StagingPart> E>(E& e) {
-        if (place_.job) run_->staging.on(std::move(e), *this);
-      },
+      [&]<HeardBy<StagingPart> E>(E& e) { run_->staging.on(std::move(e), *this); },
       [&](OfInspector auto& e) { ask_root([&](RootOrders& o) { root_->asked(e, now_, *out_, o); }); },
       [&](SessionEnds& e) {
         if (root_ && place_.job->session) root_->end_session(e.signal);

@@ -161,8 +161,6 @@ public:
   proto::JobStatus status() const;
   /// Processes that were silent when the job's end was decided.
   const wire::ProcessSet& silent_at_end() const { return silences_.at_end(); }
-  /// The names of these hosts, folded.
-  std::string names(const std::vector<std::uint32_t>& hosts) const { return proto::names_of(hosts, hosts_); }
 
 private:
   /// What the parts say, in one turn.

@@ -122,6 +122,8 @@ struct SpawnRules {
   CpuUnit bind = CpuUnit::none;  // bind them to these before they begin
   MpiService mpi;
   bool held = false;  // each stops before its first instruction, to go on with the job: a debugger comes
+  bool make_directory = false;  // the working directory, where it is missing
+  StagedFiles staged;
   friend bool operator==(const SpawnRules&, const SpawnRules&) = default;
 };
 
@@ -152,7 +154,6 @@ struct JobSpec {
   SilenceRules silence;
   bool starts_together = false;  // no process starts before every host has answered
   bool session = false;          // other programs follow this one over the same tree (DESIGN D23)
-  StagedFiles staged;
   /// The file of the program that a process runs on that host.
   const std::string& file_of(const Host& host, std::uint32_t process) const {
     const Profile& profile = profiles[host.profile];

@@ -117,15 +117,15 @@ CT_MEMBERS(InputRules, s.process, s.to_all, s.is_typed)
 CT_MEMBERS(OutputRules, s.partial_line, s.raw, s.labelled, s.spool)
 CT_MEMBERS(ReportRules, s.stamps, s.bindings, s.watched)
 CT_MEMBERS(FurtherProgram, s.first, s.arguments, s.environment, s.begins_world, s.directory)
-CT_MEMBERS(SpawnRules, s.environment, s.umask, s.core_limit, s.further, s.runscript, s.env_like, s.expands,
-           s.keep_address_randomisation, s.fork_clients, s.bind, s.mpi, s.held)
 CT_MEMBERS(StagedFile, s.name, s.source, s.size, s.digest, s.executable)
 CT_MEMBERS(StagedProgram, s.name, s.word)
 CT_MEMBERS(StagedFiles, s.files, s.programs)
+CT_MEMBERS(SpawnRules, s.environment, s.umask, s.core_limit, s.further, s.runscript, s.env_like, s.expands,
+           s.keep_address_randomisation, s.fork_clients, s.bind, s.mpi, s.held, s.make_directory, s.staged)
 CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.hosts, s.processes, s.pes_per_process, s.input, s.output,
            s.reports, s.spawn, s.magic, s.launch, s.timeout, s.grace, s.private_network, s.profiles,
            s.checkup, s.terminal, s.resizes, s.provision, s.loss, s.heartbeat, s.silence, s.starts_together,
-           s.session, s.staged)
+           s.session)
 CT_MEMBERS(Welcome, s.job, s.self, s.level)
 CT_MEMBERS(Assign, s.hosts, s.login_rate)
 CT_MEMBERS(Numbers, s.shares, s.pes_per_process)

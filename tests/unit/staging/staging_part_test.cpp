@@ -17,7 +17,7 @@ namespace {
 wire::JobSpec job_with(std::vector<std::uint64_t> sizes) {
   wire::JobSpec job;
   for (const std::uint64_t size : sizes)
-    job.staged.files.push_back({"files/f", "/here/f", size, "digest", false});
+    job.spawn.staged.files.push_back({"files/f", "/here/f", size, "digest", false});
   return job;
 }
 

@@ -83,7 +83,7 @@ void HostRuntime::execute(const proto::Prepare& action) {
   if (cgroups_.empty()) cgroups_.push_back(JobCgroup::of(job_->id, self_.index));
   cgroups_.front().make();
   autopsy_.begin(cgroups_.front().path());
-  awaits_files_ = !job_->staged.files.empty();
+  awaits_files_ = !job_->spawn.staged.files.empty();
   if (!awaits_files_) set_up();
 }
 
@@ -103,8 +103,8 @@ void HostRuntime::prepared(Result<std::vector<std::string>> environment) {
   proto::overlay(environment_, proto::launcher_variables(job_->spawn.environment));
   const bool runs = !job_->profiles[self_.profile].program.empty();
   if (runs && job_->waits_for_all()) {  // later others will have started theirs
-    for (const std::uint32_t process : firsts()) {
-      if (const auto file = file_to_execute(request_of(process)); !file)
+    for (const std::uint32_t process : first_processes(*job_, self_)) {
+      if (const auto file = file_to_execute(request_of(process_host(), process)); !file)
         return answer({0, file.error(), false});
     }
   }
@@ -148,87 +148,14 @@ void HostRuntime::answer(proto::Prepared prepared) {
                    });
 }
 
-std::vector<std::string> HostRuntime::environment_of(std::uint32_t process) const {
-  std::vector<std::string> environment = environment_;
-  if (const std::uint32_t number = wire::program_of(job_->spawn.further, process); number > 0)
-    proto::overlay(environment, job_->spawn.further[number - 1].environment);
-  proto::overlay(environment,
-                 {fmt::format("NETSTART={} 127.0.0.1 {} {} 0", process, listener_.port(), job_->magic),
-                  fmt::format("NETMAGIC={}", job_->magic), "CHARMTREE_JOB=" + job_mark(job_->id, self_.index),
-                  fmt::format("CHARMTREE_PROCESS={}", process), "CHARMTREE_HOST=" + self_.name,
-                  "CHARMTREE_SOCKET=" + socket_path_});
-  if (!job_->staged.files.empty())
-    proto::overlay(environment, proto::staged_variables(job_->staged, staged_.folder(), environment));
-  proto::overlay(environment, proto::cpu_hints(job_->provision));
-  return environment;
-}
-
-const wire::StagedProgram* HostRuntime::staged_program(std::uint32_t process) const {
-  const std::vector<wire::StagedProgram>& programs = job_->staged.programs;
-  const std::uint32_t number = wire::program_of(job_->spawn.further, process);
-  return number < programs.size() && !programs[number].name.empty() ? &programs[number] : nullptr;
-}
-
-/// What is executed as this process's program.
-std::string HostRuntime::file_of(std::uint32_t process) const {
-  const wire::StagedProgram* staged = staged_program(process);
-  return staged != nullptr && staged->word == 0 ? staged_.folder() + "/" + staged->name
-                                                : job_->file_of(self_, process);
-}
-
-/// The first process that each program has here, as far as that is known already.
-std::vector<std::uint32_t> HostRuntime::firsts() const {
-  if (!job_->spawn.further.empty() && job_->is_numbered_late()) return {};
-  std::vector<std::uint32_t> processes{self_.first_process};
-  for (const wire::FurtherProgram& each : job_->spawn.further) {
-    if (each.first > self_.first_process && each.first - self_.first_process < self_.processes)
-      processes.push_back(each.first);
-  }
-  return processes;
-}
-
-const std::string& HostRuntime::directory_of(std::uint32_t process) const {
-  const std::uint32_t number = wire::program_of(job_->spawn.further, process);
-  const bool has_own = number > 0 && !job_->spawn.further[number - 1].directory.empty();
-  return has_own ? job_->spawn.further[number - 1].directory : job_->profiles[self_.profile].directory;
-}
-
-std::vector<std::string> HostRuntime::command_of(std::uint32_t process,
-                                                 const std::vector<std::string>& more) const {
-  const Profile& profile = job_->profiles[self_.profile];
-  const std::uint32_t number = wire::program_of(job_->spawn.further, process);
-  std::vector<std::string> command =
-      number == 0 ? job_->arguments : job_->spawn.further[number - 1].arguments;
-  command.insert(command.end(), profile.extra_arguments.begin(), profile.extra_arguments.end());
-  for (std::size_t i = 1; job_->spawn.expands && i < command.size(); ++i)
-    command[i] = proto::expanded(command[i], process, self_.name);
-  if (const wire::StagedProgram* staged = staged_program(process);
-      staged != nullptr && staged->word > 0 && staged->word < command.size())
-    command[staged->word] = staged_.folder() + "/" + staged->name;
-  command.insert(command.end(), more.begin(), more.end());
-  if (!job_->spawn.runscript.empty()) {
-    command[0] = file_of(process);
-    command.insert(command.begin(), job_->spawn.runscript);
-  }
-  return command;
-}
-
-SpawnRequest HostRuntime::request_of(std::uint32_t process) const {
-  SpawnRequest request;
-  request.arguments = command_of(process);
-  request.program = job_->spawn.runscript.empty() ? file_of(process) : job_->spawn.runscript;
-  request.environment = environment_of(process);
-  request.directory = directory_of(process);
-  request.fixed_addresses = !job_->spawn.keep_address_randomisation;
-  request.core_limit = job_->spawn.core_limit;
-  request.at_root = job_->private_network;
-  return request;
+ProcessHost HostRuntime::process_host() const {
+  return {*job_, self_, environment_, socket_path_, listener_.port(), staged_.folder()};
 }
 
 /// Not one that restarts its processes: they would outlive or miss the one that forked them.
 bool HostRuntime::program_can_fork() const {
-  SpawnRequest request = request_of(self_.first_process);
-  request.program = file_of(self_.first_process);
+  SpawnRequest request = request_of(process_host(), self_.first_process);
+  request.program = file_of(process_host(), self_.first_process);
   const auto file = file_to_execute(request);
   const wire::ProgramTraits traits = file ? read_traits(*file) : wire::ProgramTraits{};
   return traits.netstart && !traits.restarts && !is_by_program(job_->loss.recovery);
@@ -237,8 +164,7 @@ bool HostRuntime::program_can_fork() const {
 void HostRuntime::execute(const proto::Spawn& action) {
   killed_.erase(action.process);  // one of that number before it may have been
   autopsy_.forget(action.process);
-  SpawnRequest request = request_of(action.process);
-  request.arguments = command_of(action.process, action.more_arguments);
+  SpawnRequest request = request_of(process_host(), action.process, action.more_arguments);
   request.cpus = action.cpus;
   request.held = action.held;
   proto::overlay(request.environment, action.environment);
@@ -308,7 +234,8 @@ void HostRuntime::start(std::uint32_t process, SpawnRequest request, Program::Pi
 }
 
 void HostRuntime::execute(const proto::StartPmix&) {
-  UniqueFd helper = pmix_.start(file_of(self_.first_process), environment_, helper_folder(socket_path_));
+  UniqueFd helper =
+      pmix_.start(file_of(process_host(), self_.first_process), environment_, helper_folder(socket_path_));
   if (!helper) return sink_(proto::SpawnFailed{self_.first_process, no_descriptors()});
   pmix_client_ = listener_.take(std::move(helper), proto::ClientKind::pmix, wire::kNoProcess);
 }
@@ -363,7 +290,7 @@ void HostRuntime::execute(const proto::RunTool& action) {
     beside_.tools.erase(order.session);
     beside_.tools.try_emplace(
         order.session, io_, watch_, [this](proto::ToolSpoke spoke) { sink_(std::move(spoke)); }, order, pids,
-        directory_of(first));
+        directory_of(*job_, self_, first));
   } else if (order.what == What::end) {
     beside_.tools.erase(order.session);
   } else if (const auto tool = beside_.tools.find(order.session); tool != beside_.tools.end()) {
@@ -394,10 +321,11 @@ bool HostRuntime::adopt(const proto::AdoptProcess& action) {
 
 void HostRuntime::exited(proto::ProcessExited event, pid_t pid) {
   if (event.signal != 0 && !killed_.contains(event.process))
-    event.note = autopsy_
-                     .examine({event.process, pid, event.signal, event.core, directory_of(event.process),
-                               spawned_core_limit(job_->spawn.core_limit)})
-                     .told;
+    event.note =
+        autopsy_
+            .examine({event.process, pid, event.signal, event.core, directory_of(*job_, self_, event.process),
+                      spawned_core_limit(job_->spawn.core_limit)})
+            .told;
   sink_(std::move(event));
 }
 

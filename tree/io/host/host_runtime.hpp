@@ -19,6 +19,7 @@
 #include "tree/io/host/host_setup.hpp"
 #include "tree/io/host/job_cgroup.hpp"
 #include "tree/io/host/pmix_process.hpp"
+#include "tree/io/host/process_request.hpp"
 #include "tree/io/host/program.hpp"
 #include "tree/io/host/spool_file.hpp"
 #include "tree/io/host/stack_reader.hpp"
@@ -85,13 +86,7 @@ private:
   void ready();
   bool adopt(const proto::AdoptProcess& action);
   void answer(proto::Prepared prepared);
-  std::vector<std::string> environment_of(std::uint32_t process) const;
-  std::vector<std::uint32_t> firsts() const;
-  const std::string& directory_of(std::uint32_t process) const;
-  std::string file_of(std::uint32_t process) const;
-  const wire::StagedProgram* staged_program(std::uint32_t process) const;
-  std::vector<std::string> command_of(std::uint32_t process, const std::vector<std::string>& more = {}) const;
-  SpawnRequest request_of(std::uint32_t process) const;
+  ProcessHost process_host() const;
   void spawn_on_terminal(std::uint32_t process, SpawnRequest request);
   void start(std::uint32_t process, SpawnRequest request, Program::Pipes pipes);
   void exited(proto::ProcessExited event, pid_t pid);

@@ -33,7 +33,7 @@ constexpr std::time_t kDay = 24 * 60 * 60;
 constexpr std::time_t kUnused = 30 * kDay, kUnfinished = 7 * kDay, kUnreferred = kDay;
 constexpr mode_t kReadOnly = 0400, kExecutable = 0500, kPrivate = 0600;
 
-Error failed(std::string what, std::string fix = "is there room, and may you write there?") {
+Error disk_error(std::string what, std::string fix = "is there room, and may you write there?") {
   return {Errc::spawn_failed, Phase::spawn, fmt::format("{}: {}", what, strerror(errno)), std::move(fix)};
 }
 
@@ -109,9 +109,8 @@ void remove_unless_used(const std::string& folder) {
   fs::remove_all(folder, ignored);
 }
 
-/// `most`: of other jobs.
-void tidy(const std::string& jobs, const std::string& contents, std::size_t most) {
-  const std::time_t now = ::time(nullptr);
+/// `now`: by the clock of that file system; `most`: folders of jobs.
+void tidy(const std::string& jobs, const std::string& contents, std::time_t now, std::size_t most) {
   std::vector<Entry> all = entries_of(jobs);
   std::sort(all.begin(), all.end(),
             [](const Entry& a, const Entry& b) { return a.about.st_mtime > b.about.st_mtime; });
@@ -134,7 +133,6 @@ std::optional<Error> StagedCache::open_folder() {
   const bool executes = std::any_of(files_->files.begin(), files_->files.end(),
                                     [](const wire::StagedFile& file) { return file.executable; });
   std::vector<std::string> places;
-  std::error_code ignored;
   if (home.starts_with('/')) {
     ::mkdir((home + "/.cache").c_str(), 0700);
     places.push_back(home + "/.cache/charmtree-files");
@@ -147,11 +145,13 @@ std::optional<Error> StagedCache::open_folder() {
     if (!make_private(contents) || !make_private(jobs) || !make_private(folder)) continue;
     UniqueFd lock{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
     if (!lock || ::flock(lock.get(), LOCK_SH | LOCK_NB) != 0) continue;
-    ::futimens(lock.get(), nullptr);
+    struct stat about {};
+    const bool is_there = ::futimens(lock.get(), nullptr) == 0 && ::fstat(lock.get(), &about) == 0;
+    if (!is_there || about.st_nlink == 0) continue;  // another launcher has tidied it away just now
     cache_ = contents;
     folder_ = folder;
     lock_ = std::move(lock);
-    tidy(jobs, contents, kMostJobs);
+    tidy(jobs, contents, about.st_mtime, kMostJobs);
     return {};
   }
   return Error{Errc::spawn_failed, Phase::spawn,
@@ -206,11 +206,11 @@ std::optional<Error> StagedCache::open_part(std::uint32_t number) {
   part.path = content_of(file) + ".part";
   part.fd.reset(::open(part.path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, kPrivate));
   struct stat about {};
-  if (!part.fd || ::fstat(part.fd.get(), &about) != 0) return failed(part.path);
+  if (!part.fd || ::fstat(part.fd.get(), &about) != 0) return disk_error(part.path);
   if (::flock(part.fd.get(), LOCK_EX | LOCK_NB) != 0) {
     part.path.clear();
     part.fd.reset(::open(cache_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kPrivate));
-    return part.fd ? std::nullopt : std::optional{failed(cache_)};
+    return part.fd ? std::nullopt : std::optional{disk_error(cache_)};
   }
   std::string bytes(kRead, '\0');
   ssize_t got = 0;
@@ -219,7 +219,7 @@ std::optional<Error> StagedCache::open_part(std::uint32_t number) {
     part.digest.add({bytes.data(), static_cast<std::size_t>(got)});
     part.held += static_cast<std::uint64_t>(got);
   }
-  if (::ftruncate(part.fd.get(), static_cast<off_t>(part.held)) != 0) return failed(part.path);
+  if (::ftruncate(part.fd.get(), static_cast<off_t>(part.held)) != 0) return disk_error(part.path);
   return {};
 }
 
@@ -229,17 +229,17 @@ std::optional<Error> StagedCache::keep() {
   const wire::StagedFile& file = files_->files[part.file];
   if (part.digest.end() != file.digest) {
     part.held = 0;
-    return ::ftruncate(part.fd.get(), 0) == 0 ? std::nullopt : std::optional{failed(cache_)};
+    return ::ftruncate(part.fd.get(), 0) == 0 ? std::nullopt : std::optional{disk_error(cache_)};
   }
   const std::string content = content_of(file);
   ::fchmod(part.fd.get(), mode_of(file));
   if (is_whole(content, file.size)) {  // another launcher was first
     if (!part.path.empty()) ::unlink(part.path.c_str());
   } else if (!give_name(part.fd, part.path, content)) {
-    return failed(content);
+    return disk_error(content);
   }
   arriving_.reset();  // who executes it must find that nobody can write to it
-  return is_here(file) ? std::nullopt : std::optional{failed(folder_ + "/" + file.name)};
+  return is_here(file) ? std::nullopt : std::optional{disk_error(folder_ + "/" + file.name)};
 }
 
 void StagedCache::execute(const proto::WritePiece& action) {
@@ -253,7 +253,8 @@ void StagedCache::execute(const proto::WritePiece& action) {
     const ssize_t put = ::pwrite(part.fd.get(), rest.data(), rest.size(), static_cast<off_t>(part.held));
     if (put < 0 && errno == EINTR) continue;
     if (put <= 0) {
-      written.error = failed(fmt::format("no room for {} in {}", files_->files[action.file].name, cache_));
+      written.error =
+          disk_error(fmt::format("no room for {} in {}", files_->files[action.file].name, cache_));
       break;
     }
     part.digest.add(rest.substr(0, static_cast<std::size_t>(put)));
@@ -280,6 +281,7 @@ int StagedCache::to_read(std::uint32_t number) {
 }
 
 void StagedCache::execute(const proto::ReadPiece& action) {
+  if (action.file >= files_->files.size()) return;  // of a run that is over
   proto::PieceRead piece{action.link, action.file, action.offset, std::string(action.size, '\0'), {}};
   const int fd = to_read(action.file);
   std::size_t got = 0;
@@ -293,7 +295,7 @@ void StagedCache::execute(const proto::ReadPiece& action) {
   if (got < piece.bytes.size()) piece.bytes.clear();  // it was not what it should be, and comes anew
   const std::string& source = files_->files[action.file].source;
   if (fd < 0)
-    piece.error = failed(source, "is it still there?");
+    piece.error = disk_error(source, "is it still there?");
   else if (is_root_ && piece.bytes.empty())
     piece.error = Error{Errc::spawn_failed, Phase::spawn, source + " has become shorter",
                         "leave the file as it is until the job has started"};
