@@ -95,7 +95,7 @@ TEST_CASE("who asks for jobs does not come to a launcher that waits for its adop
       io,
       {},
       [&](const proto::Event& event) { adopters += std::holds_alternative<proto::LinkUp>(event) ? 1 : 0; },
-      [] {},
+      [](proto::LinkId) {},
       [](proto::LinkId) { return wire::Remit{}; }};
   const std::string name = health::adoption_socket(job, 3);
   REQUIRE(links.open_to_adopters(name));

@@ -16,8 +16,8 @@ Runner::Runner(asio::io_context& io, Node& node, Transports transports, ChildWat
       node_(node),
       user_(user),
       links_(
-          io, transports, [this](Event event) { dispatch(std::move(event)); }, [this] { check_flow(); },
-          [this](LinkId link) { return node_.remit(link); }),
+          io, transports, [this](Event event) { dispatch(std::move(event)); },
+          [this](LinkId link) { drained(link); }, [this](LinkId link) { return node_.remit(link); }),
       host_(
           io, watch, [this](Event event) { dispatch(std::move(event)); },
           [this](std::string text) {
@@ -90,6 +90,19 @@ void Runner::for_user(A& action) {
   }(action);
 }
 
+void Runner::drained(LinkId link) {
+  if (const auto read = reads_.extract(link)) host_.execute(read.mapped());
+  if (link == kParentLink) check_flow();
+}
+
+/// Whoever asks without end, and takes nothing, does not fill our memory.
+void Runner::perform(const ReadPiece& action) {
+  if (links_.backlog(action.link) > wire::kStagedWindow)
+    reads_.insert_or_assign(action.link, action);
+  else
+    host_.execute(action);
+}
+
 void Runner::perform(const Prepare& action) {
   host_.execute(action);
   if (!action.job->repairs()) return;
@@ -153,7 +166,7 @@ void Runner::check_flow() {
     if (shown_ > 0 && user_->backlog() <= kScreenRest) dispatch(OutputWritten{std::exchange(shown_, 0)});
     return;
   }
-  const std::size_t backlog = links_.parent_backlog();
+  const std::size_t backlog = links_.backlog(kParentLink);
   const bool pause = paused_ ? backlog > kLowWater : backlog > kHighWater;
   if (pause == paused_) return;
   paused_ = pause;

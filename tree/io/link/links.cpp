@@ -84,11 +84,11 @@ struct Links::Port {
 };
 
 Links::Links(asio::io_context& io, Transports transports, std::function<void(proto::Event)> sink,
-             std::function<void()> parent_drained, Remits remit)
+             std::function<void(proto::LinkId)> on_drained, Remits remit)
     : io_(io),
       transports_(transports),
       sink_(std::move(sink)),
-      parent_drained_(std::move(parent_drained)),
+      on_drained_(std::move(on_drained)),
       remit_(std::move(remit)),
       linger_(io) {}
 
@@ -182,7 +182,7 @@ void Links::send_staged(const PortPtr& port, std::string bytes) {
 void Links::drained(const PortPtr& port) {
   if (port->staging) send_staged(port, port->staging->next_piece());
   if (const PortPtr other = port->other.lock()) other->link->pause_reading(false);
-  if (port->id == proto::kParentLink) parent_drained_();
+  on_drained_(port->id);
 }
 
 void Links::received(const PortPtr& port, std::string_view bytes) {
@@ -392,9 +392,9 @@ std::size_t Links::backlog() const {
   return bytes;
 }
 
-std::size_t Links::parent_backlog() const {
-  const auto it = ports_.find(proto::kParentLink);
-  return it == ports_.end() ? 0 : it->second->link->backlog();
+std::size_t Links::backlog(proto::LinkId link) const {
+  const auto it = ports_.find(link);
+  return it == ports_.end() || !it->second->link ? 0 : it->second->link->backlog();
 }
 
 void Links::pause_children(bool paused) {

@@ -36,10 +36,10 @@ public:
 
   using Remits = std::function<wire::Remit(proto::LinkId)>;
 
-  /// `parent_drained` is called when everything queued towards the parent has gone; `remit` says what is
-  /// believed of what comes over a link.
+  /// `on_drained` is called when everything queued on a link has gone; `remit` says what is believed of what
+  /// comes over one.
   Links(asio::io_context& io, Transports transports, std::function<void(proto::Event)> sink,
-        std::function<void()> parent_drained, Remits remit);
+        std::function<void(proto::LinkId)> on_drained, Remits remit);
   ~Links();
 
   /// Who comes to `socket` to adopt this launcher is let in, from the first call on: kAdopterLink. Error: why
@@ -59,8 +59,8 @@ public:
 
   /// Bytes queued on all links.
   std::size_t backlog() const;
-  /// Bytes queued towards the parent.
-  std::size_t parent_backlog() const;
+  /// Bytes queued on that one.
+  std::size_t backlog(proto::LinkId link) const;
   /// Stops (resumes) reading from all children.
   void pause_children(bool paused);
   /// Calls `done` from the event loop when the parent has ended its link, as it does when it has all that is
@@ -88,7 +88,7 @@ private:
   asio::io_context& io_;
   Transports transports_;
   std::function<void(proto::Event)> sink_;
-  std::function<void()> parent_drained_;
+  std::function<void(proto::LinkId)> on_drained_;
   Remits remit_;
   std::map<proto::LinkId, PortPtr> ports_;
   std::shared_ptr<OwnFile> own_file_;
