@@ -103,6 +103,23 @@ def test_a_key_that_nobody_takes_is_one_clear_error(cluster: Factory, charmrun: 
     assert line.startswith("h01: authenticate: ") and "ssh-copy-id" in line, line
 
 
+@pytest.mark.parametrize("configured", [False, True])
+def test_a_certificate_by_the_ssh_command(fresh_cluster: Factory, charmrun: Path, configured: bool) -> None:
+    """Hosts know nobody's key, but who has signed the user's; libssh2 has no certificates."""
+    hosts = fresh_cluster(3)
+    sign = "ssh-keygen -y -f id_ed25519 >id_ed25519.pub && ssh-keygen -q -t ed25519 -N '' -f ca && ssh-keygen -q -s ca -I me -n ctuser id_ed25519.pub"
+    hosts.run(0, ["sh", "-c", f"cd ~/.ssh && {sign}"], check=True)
+    authority = hosts.put(0, "/home/shared/ca.pub", hosts.path(0, "/home/ctuser/.ssh/ca.pub").read_text(), mode=0o644)
+    for index in (1, 2):
+        hosts.sshd(index, {"TrustedUserCAKeys": authority, "AuthorizedKeysFile": "none"})
+    if configured:
+        hosts.ssh_config("CertificateFile ~/.ssh/id_ed25519-cert.pub\n")
+    done = run(hosts, charmrun, "+p2", "++nodelist", hosts.nodelist([1, 2]), "hostname")
+    assert_good(done, names(hosts, [1, 2]), said=None)
+    (line,) = charmrun_lines(done)
+    assert "the ssh command" in line and ("CertificateFile" in line) == configured, line
+
+
 # -- ssh's configuration --------------------------------------------------------------------------
 
 
@@ -125,6 +142,16 @@ def test_a_host_block_and_two_kinds_of_host_keys(fresh_cluster: Factory, charmru
     hosts.ssh_config(block + "Host h0?\n IdentityFile %d/keys/special\n")
     done = run(hosts, charmrun, "+p4", "++nodelist", hosts.nodelist(["alpha", 2, 3, 4]), "hostname")
     assert_good(done, names(hosts, [1, 2, 3, 4]))
+
+
+def test_a_port_that_the_nodelist_names(fresh_cluster: Factory, charmrun: Path) -> None:
+    hosts = fresh_cluster(3)
+    hosts.sshd(1, {"Port": 2222})
+    public = hosts.files.host_keys.public(hosts.key_name(1), "ed25519")
+    hosts.put(0, ".ssh/known_hosts", hosts.known_hosts_text(without=[1]) + f"[h01]:2222 {public}\n", mode=0o600)
+    nodelist = hosts.put(0, "nodes", "group main\n host h01 ++port 2222\n host h02\n")
+    assert_good(run(hosts, charmrun, "+p2", "++nodelist", nodelist, "hostname"), ["h01", "h02"])
+    assert_good(run(hosts, charmrun, "+p1", "++host", "[h01]:2222", "hostname"), ["h01"])
 
 
 def test_known_hosts_files_aliases_and_checks_are_those_of_ssh(cluster: Factory, charmrun: Path) -> None:
