@@ -38,23 +38,23 @@ class Line:
     met: bool | None
 
 
-def timed(hosts: Cluster, argv: Sequence[str | Path]) -> Result:
+def timed(hosts: Cluster, argv: Sequence[str | Path], patience: float = _PATIENCE_S) -> Result:
     """Runs a launcher on the first host to its end, whatever that is."""
     pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     child = hosts.popen(0, [*_GATE, *argv], **pipes)
     child.stdout.readline()
     begin = time.monotonic()
     try:
-        out, err = child.communicate("go\n", _PATIENCE_S)
+        out, err = child.communicate("go\n", patience)
     except subprocess.TimeoutExpired:
         child.kill()
-        raise Failed(f"no end after {_PATIENCE_S:g} s: {_shown(argv)}") from None
+        raise Failed(f"no end after {patience:g} s: {_shown(argv)}") from None
     return Result(argv, child.returncode, out, err, time.monotonic() - begin)
 
 
-def good(hosts: Cluster, argv: Sequence[str | Path]) -> float:
+def good(hosts: Cluster, argv: Sequence[str | Path], patience: float = _PATIENCE_S) -> float:
     """The seconds of a launch that must succeed."""
-    done = timed(hosts, argv)
+    done = timed(hosts, argv, patience)
     if done.returncode != 0:
         raise Failed(f"status {done.returncode}: {_shown(argv)}\n{done.stdout[-500:]}{done.stderr[-2000:]}")
     return done.elapsed

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import statistics
 import subprocess
@@ -17,6 +18,11 @@ from vcluster import Cluster
 
 _BARE = "/tmp/bare/charmrun"  # on the first host alone
 _CACHE = "/home/ctuser/.cache/charmtree"
+_FILES = "/home/ctuser/.cache/charmtree-files"
+_LARGE, _LARGE_BYTES = "/tmp/large", 200_000_000
+_LINK = 150e6 / 8  # bytes per second
+_MINUTES = 3600.0  # of patience, in seconds
+_SLOW_LINK = ["tc", "qdisc", "add", "dev", "eth0", "root", "tbf", "rate", "150mbit", "burst", "256k", "latency", "100ms"]
 
 
 def staging(settings: Settings) -> Iterator[Line]:
@@ -44,6 +50,42 @@ def staging(settings: Settings) -> Iterator[Line]:
     size = settings.charmrun.stat().st_size / 1e6
     took = f"{spread(times['first'])} s, {size:.1f} MB to each"
     yield Line(f"{HOSTS} hosts, first launch with nothing installed", took, "none", statistics.median(times["first"]) < 60)
+
+
+def files(settings: Settings) -> Iterator[Line]:
+    """A large executable for hosts whose links carry 150 Mbit/s, by ++stage-program and by scp from the root to each (all at
+    once). Once: it is minutes of copying, and two processors do the work of 65."""
+    with Cluster(HOSTS + 1, own=range(1, HOSTS + 1)) as hosts:
+        for index in range(HOSTS + 1):
+            hosts.exec_root(index, _SLOW_LINK, check=True)
+        names = hosts.names[1:]
+        program = hosts.put(0, _LARGE, "", mode=0o755)
+        there = hosts.path(0, program)
+        shutil.copyfile(shutil.which(peer.TRUE) or peer.TRUE, there)
+        with there.open("ab") as file:
+            file.write(os.urandom(_LARGE_BYTES - there.stat().st_size))
+        words = our_command(settings, hosts, names, program)
+        staged = [words[0], "++stage-program", "++wdir", "/", *words[1:]]
+        each = f"scp -O -q -o BatchMode=yes {program} $name:{program}"
+        copies = f"for name in {' '.join(names)}; do {each} & all=\"$all $!\"; done; for one in $all; do wait $one || exit 1; done"
+
+        def emptied(run: Callable[[], float]) -> float:
+            for index in range(1, HOSTS + 1):
+                shutil.rmtree(hosts.path(index, _FILES), ignore_errors=True)
+                hosts.path(index, program).unlink(missing_ok=True)
+            os.sync()
+            return run()
+
+        ours = emptied(lambda: good(hosts, staged, _MINUTES))
+        again = good(hosts, staged)
+        theirs = emptied(lambda: good(hosts, ["sh", "-c", copies], _MINUTES))
+    ratio = theirs / ours
+    size = _LARGE_BYTES / 1e6
+    what = f"{size:.0f} MB to {HOSTS} hosts, scp from the root to each / ++stage-program"
+    once = _LARGE_BYTES / _LINK
+    detail = f"{theirs:.0f} s / {ours:.0f} s; a link carries it in {once:.1f} s"
+    yield Line(what, f"{ratio:.1f}; {detail}", ">= 5", ratio >= 5)
+    yield Line(f"the same program again on {HOSTS} hosts", f"{again:.2f} s", "none", again < once)
 
 
 def by_srun(settings: Settings) -> Iterator[Line]:
