@@ -209,6 +209,13 @@ constexpr std::array kTable = {
         "mode"},
     OptionRow{"wdir", Topic::program, at<&O::Process::directory>, "FOLDER", "here",
               "where the program runs on every host"},
+    OptionRow{"make-wdir", Topic::program, at<&O::Process::make_directory>, "", "off",
+              "make that folder on hosts that do not have it"},
+    OptionRow{"stage-program", Topic::program, at<&O::Process::stage_program>, "", "off",
+              "send the program, and its libraries that are no part of the system, to every host, into a "
+              "cache of yours there (docs/manual/staging.md)"},
+    OptionRow{"stage", Topic::program, at<&O::Process::staged>, "FILE,...", "none",
+              "send these files and folders to every host; processes find them in $CHARMTREE_STAGED"},
     OptionRow{"env", Topic::program, at<&O::Process::variables>, "NAME=VALUE", "",
               "set this variable for every process, whatever hosts say; may be repeated"},
     OptionRow{

@@ -240,6 +240,9 @@ struct Options {
   struct Process {
     std::string run_script;
     std::string directory;  // where they run; empty: here
+    bool make_directory = false;
+    bool stage_program = false;  // hosts get it from here
+    std::string staged;          // and these files, with commas
     bool va_randomization = false;
     bool interactive = false;
     bool kill_on_exit = false;

@@ -77,7 +77,7 @@ std::string remedy(const Error& error, const Profile& profile) {
     case Errc::no_program:
       return profile.program.find('/') == std::string::npos
                  ? error.fix
-                 : fmt::format("scp {0} HOST:{0}, or use a shared file system", profile.program);
+                 : fmt::format("scp {0} HOST:{0}, or start the job with ++stage-program", profile.program);
     default:
       return error.fix;
   }

@@ -27,6 +27,8 @@
 #include "charmrun/plan/program_file.hpp"
 #include "charmrun/plan/program_rules.hpp"
 #include "charmrun/plan/provisioning.hpp"
+#include "charmrun/plan/staged_files.hpp"
+#include "charmrun/plan/staging_tree.hpp"
 #include "tree/base/hexadecimal.hpp"
 #include "tree/io/host/host_setup.hpp"
 #include "tree/io/spawn.hpp"
@@ -73,6 +75,11 @@ public:
 
   Result<Job> build() {
     if (auto hosts = take_hosts(); !hosts) return hosts.error();
+    if (has_program()) {
+      auto staged = staged_files(options_, files_, directory_);
+      if (!staged) return staged.error();
+      job_.plan.job.spawn.staged = std::move(*staged);
+    }
     describe();
     if (options_.mode != Mode::doctor && !is_run() && !options_.by_mpiexec()) use_history();
     if (options_.ccs.wanted && options_.mode == Mode::run) {
@@ -160,8 +167,11 @@ Result<Profile> Builder::base_profile(const HostOptions& host) const {
   }
   profile.launcher = *launcher;
   profile.stages = options_.launch.launcher.empty() && !options_.launch.no_stage;
-  profile.directory = *directory;
-  if (auto programs = set_programs(files_, host, profile); !programs) return programs.error();
+  const bool examines = options_.mode == Mode::doctor;  // what a job would make or send need not be there
+  if (!examines || !options_.process.make_directory) profile.directory = *directory;
+  if (!examines || !options_.process.stage_program) {
+    if (auto programs = set_programs(files_, host, profile); !programs) return programs.error();
+  }
   profile.setup = host.setup;
   for (const std::string& entry : host.environment) {
     if (const auto wanted = proto::why_not_settable(entry); !wanted.empty())
@@ -437,6 +447,7 @@ void Builder::describe_spawn() {
   job.spawn.mpi.name_space = hexadecimal(io::random_bytes(16));
   job.spawn.env_like = options_.process.env_like;
   job.spawn.expands = options_.process.expands;
+  job.spawn.make_directory = options_.process.make_directory;
   job.spawn.umask = ::umask(0);
   ::umask(static_cast<mode_t>(job.spawn.umask));
   job.spawn.core_limit = io::spawned_core_limit();
@@ -486,6 +497,8 @@ void Builder::describe_tree() {
   wire::Shape& shape = job.launch.shape;
   if (options_.launch.branching != 0 || options_.launch.levels != 0)
     shape = proto::choose_shape(job.hosts, options_.launch.branching, options_.launch.levels);
+  else if (!job.private_network)
+    shape.branching = staging_branching(total_size(job.spawn.staged), job.hosts, Duration{0});
   if (options_.launch.branching != 0 && proto::widens(shape, job.hosts)) {
     job_.notes.push_back(
         fmt::format("++branching {} ++levels {} hold fewer than {} hosts: the last level is wider",

@@ -18,8 +18,7 @@ constexpr std::string_view kScript = ".py";
 
 /// The first script among the words of a command of python; empty if there is none (-m, -c).
 std::string script_of(const Command& words) {
-  const auto script = std::find_if(words.begin(), words.end(),
-                                   [](const std::string& word) { return word.ends_with(kScript); });
+  const auto script = std::find_if(words.begin(), words.end(), is_python_script);
   return script == words.end() ? std::string{} : *script;
 }
 
@@ -39,6 +38,10 @@ std::string absolute(const std::string& path, const std::string& directory) {
   return path.starts_with('/') ? path : directory + "/" + (path.starts_with("./") ? path.substr(2) : path);
 }
 
+bool is_python_script(const std::string& word) {
+  return word.ends_with(kScript);
+}
+
 bool is_file(const std::string& path) {
   struct stat info {};
   return ::stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode);
@@ -47,7 +50,7 @@ bool is_file(const std::string& path) {
 ProgramFile program_file(const std::string& program, const std::string& directory) {
   const std::string here = absolute(program, directory);
   const bool executable = is_file(here) && ::access(here.c_str(), X_OK) == 0;
-  if (program.ends_with(kScript) && is_file(here) && !executable) return {std::string{kPython}, true};
+  if (is_python_script(program) && is_file(here) && !executable) return {std::string{kPython}, true};
   const bool named = program.find('/') == std::string::npos;
   return {named && !executable ? program : here, false};
 }

@@ -43,6 +43,9 @@ void describe_programs(const Options& options, const std::vector<ProgramFile>& f
 /// `path` as seen from `directory`.
 std::string absolute(const std::string& path, const std::string& directory);
 
+/// By its name.
+bool is_python_script(const std::string& word);
+
 /// True for what exists and is no directory.
 bool is_file(const std::string& path);
 

@@ -54,13 +54,13 @@ _CASES = {
     "program missing on one host": Case(
         ["./app"],
         127,
-        [r"{bad}: spawn: /home/ctuser/app: no such file; copy it there or use a shared file system"],
+        [r"{bad}: spawn: /home/ctuser/app: no such file; \+\+stage-program sends it there"],
     ),
     "program missing on all hosts": Case(
-        ["./nothing"], 127, [r"h\[.*\]: spawn: /home/ctuser/nothing: no such file; copy .* \(3 hosts\)"]
+        ["./nothing"], 127, [r"h\[.*\]: spawn: /home/ctuser/nothing: no such file; \+\+stage-program .* \(3 hosts\)"]
     ),
     "program not in any PATH": Case(
-        ["no-such-program"], 127, [r"h\[.*\]: spawn: no-such-program: not found in PATH; copy .* \(3 hosts\)"]
+        ["no-such-program"], 127, [r"h\[.*\]: spawn: no-such-program: not found in PATH; \+\+stage-program .* \(3 hosts\)"]
     ),
     "program is a directory": Case(
         [f"{_HOME}/place"],
@@ -89,8 +89,8 @@ _CASES = {
         ["true"],
         125,
         [
-            r"{bad}: spawn: working directory /home/ctuser/place: No such file or directory; create it"
-            r" there, .*"
+            r"{bad}: spawn: working directory /home/ctuser/place: No such file or directory;"
+            r" \+\+make-wdir makes it there, .*"
         ],
         cwd=f"{_HOME}/place",
     ),

@@ -49,7 +49,7 @@ _DEFECTS = {
     ),
     "program missing": (
         r"error: {name}: spawn: /home/ctuser/linked: no such file; scp /home/ctuser/linked"
-        r" {name}:/home/ctuser/linked, or use a shared file system"
+        r" {name}:/home/ctuser/linked, or start the job with \+\+stage-program"
     ),
     "library missing": (
         r"error: {name}: start: /home/ctuser/linked: libgone.so not found; install it there, or set"

@@ -244,7 +244,7 @@ Error explain(const SpawnRequest& request, Step step, int error) {
   if (error == ENOENT || error == ENOTDIR) {
     return {Errc::no_program, Phase::spawn,
             fmt::format("{}: {}", request.program, named ? "no such file" : "not found in PATH"),
-            request.at_root ? "is its name right?" : "copy it there or use a shared file system"};
+            request.at_root ? "is its name right?" : "++stage-program sends it there"};
   }
   if (error == ENOEXEC) {
     return {Errc::not_executable, Phase::spawn,

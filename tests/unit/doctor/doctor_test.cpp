@@ -369,7 +369,7 @@ TEST_CASE("remedies are commands for the host and its files") {
   round.found[1].errors = {{Errc::no_program, Phase::spawn, "/home/me/app: no such file", "x"},
                            {Errc::library_missing, Phase::start, "libx.so not found", "install it"}};
   CHECK(round.lines(Severity::error) == Lines{"n1: spawn: /home/me/app: no such file; scp /home/me/app "
-                                              "n1:/home/me/app, or use a shared file system",
+                                              "n1:/home/me/app, or start the job with ++stage-program",
                                               "n1: start: libx.so not found; install it",
                                               "a launch would fail on 1 of 2 hosts"});
 }

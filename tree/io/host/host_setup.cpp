@@ -16,6 +16,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <set>
 
 #include "tree/base/exit_status.hpp"
@@ -111,13 +112,15 @@ void HostSetup::run(const wire::JobSpec& job, const Profile& profile, Done done)
   if (!remote && job.session && !job.spawn.environment.empty()) leave_to_run(environment_);
   if (remote || job.session)
     proto::overlay(environment_, proto::without_launcher_variables(job.spawn.environment));
+  std::error_code not_made;
+  if (job.spawn.make_directory && !profile.directory.empty())
+    std::filesystem::create_directories(profile.directory, not_made);
   const UniqueFd folder{
       profile.directory.empty() ? -1 : ::open(profile.directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
   if (!profile.directory.empty() && !folder) {
     return finish(Error{Errc::no_directory, Phase::spawn,
                         fmt::format("working directory {}: {}", profile.directory, strerror(errno)),
-                        "create it there, use pathfix in the nodelist, or start charmrun in a directory that "
-                        "all hosts have"});
+                        "++make-wdir makes it there, ++wdir or pathfix in the nodelist names another one"});
   }
   if (profile.setup.empty() && (!remote || rc_file().empty())) return finish(std::move(environment_));
   run_shell(profile, remote, job);
