@@ -123,6 +123,13 @@ sys.exit(status)
 _MOST_KIB = 32 << 10
 
 
+def measured(hosts: Cluster, charmrun: Path, *options: str) -> tuple[int, Result]:
+    """The most memory in KiB that the root of a job on the liar and another host had; and what came of it."""
+    words = ["+p2", "++nodelist", hosts.nodelist([_LIAR, 2]), "++branching", 2, *options, "true"]
+    done = hosts.run(0, ["/usr/bin/python3", "-c", _MEASURE, *command(charmrun, *words)], timeout=PATIENCE_S)
+    return int(done.stdout), done
+
+
 @pytest.mark.parametrize(
     ("mode", "why"),
     [
@@ -134,19 +141,25 @@ _MOST_KIB = 32 << 10
 def test_no_flood_fills_the_memory_of_the_root(cluster: Factory, charmrun: Path, mode: str, why: str) -> None:
     """Of 256 MiB. What a person may want to read is shown, and one line counts what is left out."""
     hosts = cluster(26)
-
-    def measure(*options: str) -> tuple[int, Result]:
-        words = ["+p2", "++nodelist", hosts.nodelist([_LIAR, 2]), "++branching", 2, *options, "true"]
-        argv = ["/usr/bin/python3", "-c", _MEASURE, *command(charmrun, *words)]
-        done = hosts.run(0, argv, timeout=PATIENCE_S)
-        return int(done.stdout), done
-
-    honest, done = measure()
+    honest, done = measured(hosts, charmrun)
     assert done.returncode == 0, done.stderr
-    flooded, done = measure(*hostile(hosts, charmrun, mode))
+    flooded, done = measured(hosts, charmrun, *hostile(hosts, charmrun, mode))
     if why:
         assert error_line(done).startswith(why), done.stderr
     else:
         assert done.returncode == 0, done.stderr[-2000:]
         assert re.search(r"^charmrun: \d+ more lines from h01 were left out$", done.stderr, re.MULTILINE), done.stderr[-2000:]
     assert flooded - honest < _MOST_KIB, (flooded, honest)
+
+
+def test_who_asks_for_files_and_takes_none_fills_no_memory(cluster: Factory, charmrun: Path) -> None:
+    """A file of 64 MB twenty times over. The other host gets it meanwhile."""
+    hosts = cluster(26)
+    file = hosts.put(0, f"{_SHARED}/large", "")
+    hosts.path(0, file).write_bytes(bytes(64_000_000))
+    words = ["++stage", file]
+    honest, done = measured(hosts, charmrun, *words)
+    assert done.returncode == 0, done.stderr
+    hoarded, done = measured(hosts, charmrun, *words, *hostile(hosts, charmrun, "hoard-pieces"))
+    assert done.returncode == 0, done.stderr
+    assert hoarded - honest < _MOST_KIB, (hoarded, honest)

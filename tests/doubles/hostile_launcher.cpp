@@ -284,6 +284,18 @@ void flood_counts(Launcher& me, const std::string&) {
   me.write(std::string(kSize, '\x01'));
 }
 
+/// All of a file again and again, of which it takes nothing.
+void hoard_pieces(Launcher& me, const std::string&) {
+  constexpr int kTimes = 20;
+  const std::uint64_t size = me.job.spawn.staged.files.at(0).size;
+  for (int i = 0; i < kTimes; ++i) {
+    for (std::uint64_t at = 0; at + wire::kStagedWindow <= size; at += wire::kStagedWindow / 2)
+      me.say(wire::PieceWanted{0, at, at + wire::kStagedWindow});
+  }
+  me.up();
+  me.exited(me.self.processes);
+}
+
 const std::map<std::string, std::function<void(Launcher&, const std::string&)>> kModes = {
     {"plant-keys", plant_keys},
     {"sign-late", sign_late},
@@ -294,6 +306,7 @@ const std::map<std::string, std::function<void(Launcher&, const std::string&)>> 
     {"flood-notes", flood_notes},
     {"flood-failures", flood_failures},
     {"flood-counts", flood_counts},
+    {"hoard-pieces", hoard_pieces},
 };
 
 }  // namespace
