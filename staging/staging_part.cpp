@@ -35,11 +35,11 @@ void StagingPart::next_file(Turn& turn) {
   turn.act(WritePiece{file_, 0, {}});
 }
 
-void StagingPart::ask(Turn& turn) {
+void StagingPart::ask(bool anew, Turn& turn) {
   const std::uint64_t size = turn.seat().job.spawn.staged.files[file_].size;
   until_ = std::min(size, next_ + wire::kStagedWindow);
   if (turn.way_up() == WayUp::open && !turn.seat().is_ending)
-    turn.hand_up(wire::PieceWanted{file_, next_, until_});
+    turn.hand_up(wire::PieceWanted{file_, next_, until_, anew});
 }
 
 void StagingPart::on(const FileWritten& written, Turn& turn) {
@@ -53,11 +53,11 @@ void StagingPart::on(const FileWritten& written, Turn& turn) {
     return done(
         Error{Errc::spawn_failed, Phase::spawn,
               fmt::format("what came as {} is not what {} was when the job began", file.name, file.source),
-              "leave the file as it is until the job has started"},
+              "leave the file as it is while hosts may join the job"},
         turn);
   const bool starts = !was_open || written.held < next_;
   if (starts) next_ = written.held;
-  if (starts || (until_ < file.size && until_ - next_ <= wire::kStagedWindow / 2)) ask(turn);
+  if (starts || (until_ < file.size && until_ - next_ <= wire::kStagedWindow / 2)) ask(starts, turn);
 }
 
 void StagingPart::down(const wire::StagedPiece& piece, Turn& turn) {
@@ -70,10 +70,6 @@ void StagingPart::down(const wire::StagedPiece& piece, Turn& turn) {
 
 void StagingPart::down(const wire::PieceRefused& refusal, Turn& turn) {
   if (is_fetching() && refusal.file == file_) done(refusal.why, turn);
-}
-
-void StagingPart::adopted(Turn& turn) {
-  if (is_fetching() && is_open_) ask(turn);
 }
 
 /// Those below cannot have what this host could not get.
@@ -90,12 +86,15 @@ void StagingPart::up(LinkId link, const wire::PieceWanted& wanted, Turn& turn) {
   if (!is_sound)
     return turn.give_up(link,
                         Error{Errc::bad_peer, Phase::run, "its launcher wants files that there are not"});
-  children_[link].wanted = wanted;
-  if (turn.seat().is_root()) turn.tell(FilesOnTheirWay{percent_sent(files)});
+  wire::PieceWanted& known = children_[link].wanted;
+  const std::uint64_t sent = !wanted.anew && known.file == wanted.file ? known.offset : 0;
+  known = wanted;
+  known.offset = std::max(known.offset, sent);
 }
 
 /// By who has the least of them; files are asked for in their order.
-std::uint32_t StagingPart::percent_sent(const std::vector<wire::StagedFile>& files) const {
+std::uint32_t StagingPart::percent_sent(Turn& turn) const {
+  const std::vector<wire::StagedFile>& files = turn.seat().job.spawn.staged.files;
   std::uint64_t all = 0;
   std::vector<std::uint64_t> before;
   for (const wire::StagedFile& file : files) {
@@ -122,6 +121,7 @@ void StagingPart::on(PieceRead piece, Turn& turn) {
   }
   if (piece.bytes.empty()) return;
   wanted.offset += piece.bytes.size();
+  if (turn.seat().is_root()) turn.tell(FilesOnTheirWay{percent_sent(turn)});
   turn.hand_down_by(piece.link, wire::StagedPiece{piece.file, piece.offset, std::move(piece.bytes)});
 }
 

@@ -29,8 +29,6 @@ public:
   void down(const wire::StagedPiece& piece, Turn& turn);
   void down(const wire::PieceRefused& refusal, Turn& turn);
   void up(LinkId link, const wire::PieceWanted& wanted, Turn& turn);
-  /// The launcher above is another one, which knows nothing of what was asked for.
-  void adopted(Turn& turn);
   /// Those below get what they want and is here.
   void turn(Turn& turn);
 
@@ -41,9 +39,9 @@ private:
   };
 
   void next_file(Turn& turn);
-  void ask(Turn& turn);
+  void ask(bool anew, Turn& turn);
   void done(const std::optional<Error>& error, Turn& turn);
-  std::uint32_t percent_sent(const std::vector<wire::StagedFile>& files) const;
+  std::uint32_t percent_sent(Turn& turn) const;
   bool is_fetching() const { return begun_ && !is_done_; }
 
   std::vector<std::uint64_t> held_;  // of each file, so many bytes can be given

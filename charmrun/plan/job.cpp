@@ -498,7 +498,7 @@ void Builder::describe_tree() {
   if (options_.launch.branching != 0 || options_.launch.levels != 0)
     shape = proto::choose_shape(job.hosts, options_.launch.branching, options_.launch.levels);
   else if (!job.private_network)
-    shape.branching = staging_branching(total_size(job.spawn.staged), job.hosts, Duration{0});
+    shape.branching = staging_branching(total_size(job.spawn.staged), job.hosts);
   if (options_.launch.branching != 0 && proto::widens(shape, job.hosts)) {
     job_.notes.push_back(
         fmt::format("++branching {} ++levels {} hold fewer than {} hosts: the last level is wider",

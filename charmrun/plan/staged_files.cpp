@@ -47,7 +47,8 @@ private:
 Result<void> Builder::add(std::string name, const std::string& source, std::string_view option) {
   if (staged_.files.size() == kMostFiles)
     return bad_input(fmt::format("++{}: more than {} files", option, kMostFiles), "pack them into one");
-  wire::StagedFile file{std::move(name), source, 0, {}, ::access(source.c_str(), X_OK) == 0};
+  const std::string path = fs::absolute(source).string();  // whoever reads it may be elsewhere
+  wire::StagedFile file{std::move(name), path, 0, {}, ::access(path.c_str(), X_OK) == 0};
   const io::UniqueFd fd{::open(source.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   struct stat about {};
   if (!fd || ::fstat(fd.get(), &about) != 0) return unreadable(source, option);
@@ -118,6 +119,7 @@ Result<void> Builder::add_folder(const std::string& name, const std::string& pat
     if (!is_folder) found.push_back(it->path().string());
   }
   if (failure) return bad_input(fmt::format("++stage: {}: {}", path, failure.message()));
+  if (found.empty()) return bad_input(fmt::format("++stage: {} has no files", path));
   std::sort(found.begin(), found.end());
   for (const std::string& each : found) {
     if (auto added = add(name + each.substr(path.size()), each, "stage"); !added) return added;

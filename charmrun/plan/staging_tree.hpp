@@ -4,14 +4,13 @@
 
 #include <cstdint>
 
-#include "tree/base/time.hpp"
 #include "tree/wire/staging.hpp"
 
 namespace charmtree {
 
 /// How many launchers each one should start where every link carries `bytes`: few are fed sooner, and many
-/// are started sooner. 0: it does not matter. `login`: what one takes; 0: not known.
-std::uint32_t staging_branching(std::uint64_t bytes, std::uint32_t hosts, Duration login);
+/// are started sooner. 0: it does not matter.
+std::uint32_t staging_branching(std::uint64_t bytes, std::uint32_t hosts);
 
 /// Of all of them.
 std::uint64_t total_size(const wire::StagedFiles& staged);

@@ -188,6 +188,46 @@ TEST_CASE("a link in the place of a file or a folder is not followed", "[staged_
   CHECK(written.error->what.find(".part") != std::string::npos);
 }
 
+TEST_CASE("what a program has changed comes anew", "[staged_cache]") {
+  const User user;
+  const auto wanted = file("files/a", "0123456789");
+  Host first;
+  first.find({wanted});
+  first.write(0, 0, "0123456789");
+  const std::string path = first.cache.folder() + "/files/a";
+  const auto put = [](const std::string& where, const std::string& text) { std::ofstream{where} << text; };
+  SECTION("another file in its place") {
+    fs::remove(path);
+    put(path, "9876543210");
+    CHECK(Host{}.find({wanted}).held == Held{10});
+  }
+  SECTION("a shorter one in its place") {
+    fs::remove(path);
+    put(path, "98");
+    CHECK(Host{}.find({wanted}).held == Held{10});
+  }
+  SECTION("itself, by who may do anything") {
+    fs::permissions(path, fs::perms::owner_write, fs::perm_options::add);
+    put(path, "9876543210");
+    Host next;
+    CHECK(next.find({wanted}).held == Held{0});
+    CHECK(next.write(0, 0, "0123456789").held == 10);
+  }
+  CHECK(text_of(path) == "0123456789");
+  CHECK(Host{}.find({wanted}).held == Held{10});
+}
+
+TEST_CASE("a file that has become shorter is not read for ever", "[staged_cache]") {
+  const User user;
+  const auto wanted = file("files/a", "0123456789");
+  Host host;
+  host.find({wanted});
+  host.write(0, 0, "0123456789");
+  fs::permissions(host.cache.folder() + "/files/a", fs::perms::owner_write, fs::perm_options::add);
+  std::ofstream{host.cache.folder() + "/files/a"} << "01";
+  REQUIRE(host.read(0, 0, 10).error);
+}
+
 TEST_CASE("the last jobs stay, and those that run", "[staged_cache]") {
   const User user;
   const auto number = [](int i) { return file("files/a", "job " + std::to_string(i)); };

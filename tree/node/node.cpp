@@ -334,7 +334,6 @@ void Node::follow(const wire::Claim& claim) {
   }
   if (claim.epoch > progress.epoch) from_parent(wire::Lost{claim.epoch, run_->gather.fresh(claim.lost)});
   run_->gather.adopted(*this);
-  run_->staging.adopted(*this);
   output_->adopted();
   from_parent(wire::Resend{claim.by_new_root});
 }

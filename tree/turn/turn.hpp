@@ -83,7 +83,7 @@ struct ProcessGone {
 struct HostIsClean {};
 /// What this launcher was started for alone is done.
 struct ErrandDone {};
-/// Root: one below has asked for more of the job's files; all have so many percent of them.
+/// Root: more of the job's files has been sent; to all so many percent of them.
 struct FilesOnTheirWay {
   std::uint32_t percent;
 };

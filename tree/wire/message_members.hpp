@@ -252,6 +252,6 @@ CT_MEMBERS(ToolOrder, s.session, s.what, s.has_input, s.number, s.words, s.bytes
 CT_MEMBERS(ToolSaid, s.session, s.what, s.number, s.bytes, s.which)
 CT_MEMBERS(StagedPiece, s.file, s.offset, s.bytes)
 CT_MEMBERS(PieceRefused, s.file, s.why)
-CT_MEMBERS(PieceWanted, s.file, s.offset, s.until)
+CT_MEMBERS(PieceWanted, s.file, s.offset, s.until, s.anew)
 
 }  // namespace charmtree::wire

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files that the hosts of a job get from the root's: the program, its own libraries, what it reads. A
 // launcher that lacks one asks its parent for it, piece by piece, and hands on what it has: so that a
-// launcher that comes late, or gets another parent, needs nothing else.
+// launcher that comes late needs nothing else.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +24,14 @@ struct StagedFile {
 
 /// A program of the job that is among these files.
 struct StagedProgram {
-  std::string name;        // of its file; empty: this one is not
+  std::string name;        // of its file
   std::uint32_t word = 0;  // of its command: 0: that is executed; else it is that argument
   friend bool operator==(const StagedProgram&, const StagedProgram&) = default;
 };
 
 struct StagedFiles {
   std::vector<StagedFile> files;
-  std::vector<StagedProgram> programs;  // in the order of the job's, or none
+  std::vector<StagedProgram> programs;  // all, in the order of the job's, or none
   friend bool operator==(const StagedFiles&, const StagedFiles&) = default;
 };
 
@@ -56,11 +56,12 @@ struct PieceRefused {
 
 // ---- up: child to parent
 
-/// I have what stands before `offset`, and can take what stands before `until`. Takes the place of the one
-/// before.
+/// I have what stands before `offset`, and can take what stands before `until`. What was sent of it before is
+/// not sent again, unless it is wanted `anew`.
 struct PieceWanted {
   std::uint32_t file = 0;
   std::uint64_t offset = 0, until = 0;
+  bool anew = false;
 };
 
 }  // namespace charmtree::wire

@@ -6,18 +6,15 @@
 namespace charmtree::staging_tree_test {
 
 TEST_CASE("little to carry leaves the tree as it is", "[staging]") {
-  CHECK(staging_branching(0, 64, 200ms) == 0);
-  CHECK(staging_branching(100'000, 64, 200ms) == 0);
-  CHECK(staging_branching(200'000'000, 2, 200ms) == 0);
+  CHECK(staging_branching(0, 64) == 0);
+  CHECK(staging_branching(100'000, 64) == 0);
+  CHECK(staging_branching(200'000'000, 2) == 0);
 }
 
 TEST_CASE("the more there is to carry, the fewer branches", "[staging]") {
-  CHECK(staging_branching(200'000'000, 64, 200ms) == 2);
-  CHECK(staging_branching(20'000'000, 64, 200ms) == 4);
-  CHECK(staging_branching(2'000'000, 64, 200ms) == 8);
-  // Where a login takes long, levels cost more.
-  CHECK(staging_branching(200'000'000, 64, 10s) == 8);
-  CHECK(staging_branching(200'000'000, 64, Duration{0}) == 2);
+  CHECK(staging_branching(200'000'000, 64) == 2);
+  CHECK(staging_branching(20'000'000, 64) == 4);
+  CHECK(staging_branching(2'000'000, 64) == 8);
 }
 
 TEST_CASE("all files count", "[staging]") {

@@ -214,7 +214,7 @@ std::vector<Message> messages_up() {
           StacksUp{3, {{"main", "work"}, {{{0, 1}, Motion::computes, 4, {{0, 2}, {7, 7}}}}}},
           DebugUp{2, 7, {{{DebugAnswer::Kind::stopped, "x = \x1a", {{"1", "9"}}, 4, {{0, 2}, {7, 7}}}}, 1}},
           ToolSaid{2, ToolSaid::What::output, 0, "Content-Length: 2\r\n\r\n{}", {{7, 7}}},
-          PieceWanted{3, 1U << 20, 1U << 21}};
+          PieceWanted{3, 1U << 20, 1U << 21, true}};
 }
 
 std::vector<Message> every_message() {

@@ -119,7 +119,8 @@ void HostSetup::run(const wire::JobSpec& job, const Profile& profile, Done done)
       profile.directory.empty() ? -1 : ::open(profile.directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
   if (!profile.directory.empty() && !folder) {
     return finish(Error{Errc::no_directory, Phase::spawn,
-                        fmt::format("working directory {}: {}", profile.directory, strerror(errno)),
+                        fmt::format("working directory {}: {}", profile.directory,
+                                    not_made ? not_made.message() : strerror(errno)),
                         "++make-wdir makes it there, ++wdir or pathfix in the nodelist names another one"});
   }
   if (profile.setup.empty() && (!remote || rc_file().empty())) return finish(std::move(environment_));

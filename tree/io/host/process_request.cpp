@@ -32,7 +32,7 @@ std::vector<std::string> environment_of(const ProcessHost& host, std::uint32_t p
 const wire::StagedProgram* staged_program(const wire::JobSpec& job, std::uint32_t process) {
   const std::vector<wire::StagedProgram>& programs = job.spawn.staged.programs;
   const std::uint32_t number = wire::program_of(job.spawn.further, process);
-  return number < programs.size() && !programs[number].name.empty() ? &programs[number] : nullptr;
+  return number < programs.size() ? &programs[number] : nullptr;
 }
 
 std::vector<std::string> command_of(const ProcessHost& host, std::uint32_t process,

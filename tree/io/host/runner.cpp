@@ -95,9 +95,10 @@ void Runner::drained(LinkId link) {
   if (link == kParentLink) check_flow();
 }
 
-/// Whoever asks without end, and takes nothing, does not fill our memory.
+/// Whoever asks without end, and takes nothing, does not fill our memory; and what else is to be said does
+/// not stand behind much.
 void Runner::perform(const ReadPiece& action) {
-  if (links_.backlog(action.link) > wire::kStagedWindow)
+  if (links_.backlog(action.link) > 2 * wire::kStagedPiece)
     reads_.insert_or_assign(action.link, action);
   else
     host_.execute(action);

@@ -31,6 +31,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kRead = 1U << 20;  // at a time
 constexpr std::time_t kDay = 24 * 60 * 60;
 constexpr std::time_t kUnused = 30 * kDay, kUnfinished = 7 * kDay, kUnreferred = kDay;
+constexpr int kTries = 3;
 constexpr mode_t kReadOnly = 0400, kExecutable = 0500, kPrivate = 0600;
 
 Error disk_error(std::string what, std::string fix = "is there room, and may you write there?") {
@@ -38,12 +39,12 @@ Error disk_error(std::string what, std::string fix = "is there room, and may you
 }
 
 /// Of file systems that hosts share: each of them would write its own copy there. Those without a name in
-/// <linux/magic.h>: Lustre, GPFS, BeeGFS.
+/// <linux/magic.h>: GFS2, Lustre, GPFS, BeeGFS.
 bool is_shared(const std::string& folder) {
-  constexpr std::array<unsigned long, 11> kShared{NFS_SUPER_MAGIC,  SMB_SUPER_MAGIC,  CIFS_SUPER_MAGIC,
-                                                  SMB2_SUPER_MAGIC, CEPH_SUPER_MAGIC, AFS_SUPER_MAGIC,
-                                                  AFS_FS_MAGIC,     FUSE_SUPER_MAGIC, 0x0BD00BD0,
-                                                  0x47504653,       0x19830326};
+  constexpr std::array<unsigned long, 14> kShared{
+      V9FS_MAGIC,       OCFS2_SUPER_MAGIC, 0x01161970,       NFS_SUPER_MAGIC, SMB_SUPER_MAGIC,
+      CIFS_SUPER_MAGIC, SMB2_SUPER_MAGIC,  CEPH_SUPER_MAGIC, AFS_SUPER_MAGIC, AFS_FS_MAGIC,
+      FUSE_SUPER_MAGIC, 0x0BD00BD0,        0x47504653,       0x19830326};
   struct statfs about {};
   return ::statfs(folder.c_str(), &about) == 0 &&
          std::find(kShared.begin(), kShared.end(), static_cast<unsigned long>(about.f_type)) != kShared.end();
@@ -61,10 +62,39 @@ bool is_sound(const std::string& name) {
          *path.begin() != ".." && path.has_filename() && name != ".";
 }
 
+/// A file of ours that is whole has this time of modification: who changes it later changes that, too.
+constexpr timespec kWhole{1'000'000'000, 0};
+
+bool mark_whole(const UniqueFd& fd) {
+  const std::array<timespec, 2> times{timespec{0, UTIME_OMIT}, kWhole};
+  return ::futimens(fd.get(), times.data()) == 0;
+}
+
 bool is_whole(const std::string& path, std::uint64_t size) {
   struct stat about {};
   return ::lstat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == ::geteuid() &&
-         static_cast<std::uint64_t>(about.st_size) == size;
+         static_cast<std::uint64_t>(about.st_size) == size && about.st_mtim.tv_sec == kWhole.tv_sec &&
+         about.st_mtim.tv_nsec == kWhole.tv_nsec;
+}
+
+bool is_same_file(const struct stat& one, const struct stat& other) {
+  return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+/// Both names are there, and mean one file.
+bool are_same_file(const std::string& one, const std::string& other) {
+  struct stat first {
+  }, second{};
+  return ::lstat(one.c_str(), &first) == 0 && ::lstat(other.c_str(), &second) == 0 &&
+         is_same_file(first, second);
+}
+
+/// Nobody else has it, and it still is what has that name.
+bool lock_named(const UniqueFd& fd, const std::string& path) {
+  struct stat ours {
+  }, named{};
+  return ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0 && ::fstat(fd.get(), &ours) == 0 &&
+         ::lstat(path.c_str(), &named) == 0 && is_same_file(ours, named);
 }
 
 mode_t mode_of(const wire::StagedFile& file) {
@@ -127,6 +157,23 @@ void tidy(const std::string& jobs, const std::string& contents, std::time_t now,
 
 }  // namespace
 
+/// False also if another launcher tidies it away just now.
+bool StagedCache::open_folder_in(const std::string& place) {
+  const std::string jobs = place + "/jobs", contents = place + "/contents";
+  const std::string folder = jobs + "/" + job_folder(*files_);
+  if (!make_private(contents) || !make_private(jobs) || !make_private(folder)) return false;
+  UniqueFd lock{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+  struct stat about {};
+  const bool is_there = lock && ::flock(lock.get(), LOCK_SH | LOCK_NB) == 0 &&
+                        ::futimens(lock.get(), nullptr) == 0 && ::fstat(lock.get(), &about) == 0;
+  if (!is_there || about.st_nlink == 0) return false;
+  cache_ = contents;
+  folder_ = folder;
+  lock_ = std::move(lock);
+  tidy(jobs, contents, about.st_mtime, kMostJobs);
+  return true;
+}
+
 /// The first that will do.
 std::optional<Error> StagedCache::open_folder() {
   const std::string home = own_variable("HOME").value_or("");
@@ -140,19 +187,9 @@ std::optional<Error> StagedCache::open_folder() {
   places.push_back(fmt::format("/tmp/charmtree-files-{}", ::geteuid()));
   for (const std::string& place : places) {
     if (!make_private(place) || is_shared(place) || (executes && !can_execute_from(place))) continue;
-    const std::string jobs = place + "/jobs", contents = place + "/contents";
-    const std::string folder = jobs + "/" + job_folder(*files_);
-    if (!make_private(contents) || !make_private(jobs) || !make_private(folder)) continue;
-    UniqueFd lock{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
-    if (!lock || ::flock(lock.get(), LOCK_SH | LOCK_NB) != 0) continue;
-    struct stat about {};
-    const bool is_there = ::futimens(lock.get(), nullptr) == 0 && ::fstat(lock.get(), &about) == 0;
-    if (!is_there || about.st_nlink == 0) continue;  // another launcher has tidied it away just now
-    cache_ = contents;
-    folder_ = folder;
-    lock_ = std::move(lock);
-    tidy(jobs, contents, about.st_mtime, kMostJobs);
-    return {};
+    for (int tries = 0; tries < kTries; ++tries) {
+      if (open_folder_in(place)) return {};
+    }
   }
   return Error{Errc::spawn_failed, Phase::spawn,
                fmt::format("no folder there takes the job's files (tried {})", fmt::join(places, " and ")),
@@ -163,17 +200,19 @@ std::string StagedCache::content_of(const wire::StagedFile& file) const {
   return fmt::format("{}/{}{}", cache_, hexadecimal(file.digest), file.executable ? "x" : "");
 }
 
-/// Under its name, perhaps from now on.
+/// Under its name, perhaps from now on: what a program has put there instead goes.
 bool StagedCache::is_here(const wire::StagedFile& file) const {
   const std::string path = folder_ + "/" + file.name, content = content_of(file);
-  if (is_whole(path, file.size)) return true;
-  if (file.size == 0)
-    UniqueFd{::open(content.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, mode_of(file))};
+  if (file.size == 0) {
+    const UniqueFd fd{::open(content.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, mode_of(file))};
+    if (fd) mark_whole(fd);
+  }
   if (!is_whole(content, file.size)) return false;
+  if (are_same_file(path, content)) return true;
   std::error_code failure;
   fs::create_directories(fs::path{path}.parent_path(), failure);
-  return !failure && (::link(content.c_str(), path.c_str()) == 0 || errno == EEXIST) &&
-         is_whole(path, file.size);
+  ::unlink(path.c_str());
+  return !failure && (::link(content.c_str(), path.c_str()) == 0 || are_same_file(path, content));
 }
 
 void StagedCache::execute(const proto::FindFiles& action) {
@@ -198,7 +237,7 @@ void StagedCache::execute(const proto::FindFiles& action) {
 }
 
 /// What is left of one that another launcher here gets at the moment is not touched: this one has its own,
-/// without a name.
+/// without a name where the file system can do that.
 std::optional<Error> StagedCache::open_part(std::uint32_t number) {
   const wire::StagedFile& file = files_->files[number];
   Arriving& part = arriving_.emplace();
@@ -207,9 +246,13 @@ std::optional<Error> StagedCache::open_part(std::uint32_t number) {
   part.fd.reset(::open(part.path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, kPrivate));
   struct stat about {};
   if (!part.fd || ::fstat(part.fd.get(), &about) != 0) return disk_error(part.path);
-  if (::flock(part.fd.get(), LOCK_EX | LOCK_NB) != 0) {
+  if (!lock_named(part.fd, part.path)) {
     part.path.clear();
     part.fd.reset(::open(cache_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kPrivate));
+    if (part.fd) return {};
+    part.path = content_of(file) + ".XXXXXX.part";
+    constexpr int kEnding = 5;  // ".part"
+    part.fd.reset(::mkostemps(part.path.data(), kEnding, O_CLOEXEC));
     return part.fd ? std::nullopt : std::optional{disk_error(cache_)};
   }
   std::string bytes(kRead, '\0');
@@ -232,7 +275,7 @@ std::optional<Error> StagedCache::keep() {
     return ::ftruncate(part.fd.get(), 0) == 0 ? std::nullopt : std::optional{disk_error(cache_)};
   }
   const std::string content = content_of(file);
-  ::fchmod(part.fd.get(), mode_of(file));
+  if (::fchmod(part.fd.get(), mode_of(file)) != 0 || !mark_whole(part.fd)) return disk_error(cache_);
   if (is_whole(content, file.size)) {  // another launcher was first
     if (!part.path.empty()) ::unlink(part.path.c_str());
   } else if (!give_name(part.fd, part.path, content)) {
@@ -292,13 +335,15 @@ void StagedCache::execute(const proto::ReadPiece& action) {
     if (size <= 0) break;
     got += static_cast<std::size_t>(size);
   }
-  if (got < piece.bytes.size()) piece.bytes.clear();  // it was not what it should be, and comes anew
-  const std::string& source = files_->files[action.file].source;
+  const bool comes_anew = arriving_ && arriving_->file == action.file;  // it was not what it should be
+  if (got < piece.bytes.size()) piece.bytes.clear();
+  const wire::StagedFile& file = files_->files[action.file];
+  const std::string& source = is_root_ ? file.source : file.name;
   if (fd < 0)
     piece.error = disk_error(source, "is it still there?");
-  else if (is_root_ && piece.bytes.empty())
+  else if (piece.bytes.empty() && !comes_anew)
     piece.error = Error{Errc::spawn_failed, Phase::spawn, source + " has become shorter",
-                        "leave the file as it is until the job has started"};
+                        "leave the file as it is while hosts may join the job"};
   sink_(std::move(piece));
 }
 

@@ -48,6 +48,7 @@ private:
   };
 
   std::optional<Error> open_folder();
+  bool open_folder_in(const std::string& place);
   bool is_here(const wire::StagedFile& file) const;
   std::optional<Error> open_part(std::uint32_t number);
   std::optional<Error> keep();
