@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "charmrun/cli/option_table.hpp"
+#include "tree/wire/greeting.hpp"
 
 namespace charmtree {
 namespace {
@@ -68,14 +68,12 @@ void append_row(const OptionRow& row, std::string& out) {
   std::string left = fmt::format("  ++{}", row.name);
   if (!row.value.empty()) left += fmt::format(" {}", row.value);
   if (row.name.size() == 1) left += fmt::format(", +{}{}", row.name, row.value);
-  std::string text{row.help};
-  if (!row.default_text.empty()) text += fmt::format(" [{}]", row.default_text);
   if (left.size() + 2 > kTextColumn) {
     out += left + '\n';
     left.clear();
   }
   out += fmt::format("{:<{}}", left, kTextColumn);
-  append_wrapped(text, kTextColumn, out);
+  append_wrapped(help_of(row), kTextColumn, out);
 }
 
 void append_row(const ModeRow& row, std::string& out) {
@@ -85,6 +83,19 @@ void append_row(const ModeRow& row, std::string& out) {
 }
 
 }  // namespace
+
+std::string_view help_introduction() {
+  return kIntroduction;
+}
+
+std::string_view help_closing() {
+  return kClosing;
+}
+
+std::string help_of(const OptionRow& row) {
+  if (row.default_text.empty()) return std::string{row.help};
+  return fmt::format("{} [{}]", row.help, row.default_text);
+}
 
 std::string help_text() {
   std::string out{kIntroduction};
@@ -100,7 +111,7 @@ std::string help_text() {
 }
 
 std::string version_text() {
-  return "charmrun (charmtree) " CHARMTREE_VERSION "\n";
+  return fmt::format("charmrun (charmtree) " CHARMTREE_VERSION "\nprotocol {}\n", wire::protocol());
 }
 
 }  // namespace charmtree

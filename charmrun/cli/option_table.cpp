@@ -146,8 +146,7 @@ constexpr std::array kTable = {
         "put behind it, or the host in the place of a word %h: \"docker exec -i %h sh -c\""},
     OptionRow{"transport", Topic::launch, at<&O::Launch::transport>, "HOW", "auto",
               "what starts launchers: ssh, or srun, with which Slurm's limits and accounts hold; auto: srun "
-              "for the "
-              "hosts of an allocation of Slurm, else ssh"},
+              "for the hosts of an allocation of Slurm, else ssh"},
     OptionRow{
         "branching", Topic::launch, at<&O::Launch::branching>, "K", "",
         "a fixed tree, in which each launcher starts at most K others; without ++branching and ++levels "
@@ -330,8 +329,7 @@ constexpr std::array kTable = {
               "with the output inside; fd:N: to a descriptor that is open"},
     OptionRow{"dashboard", Topic::talk, at<&O::View::dashboard>, "", "off",
               "serve a web page on 127.0.0.1 that shows the job while it runs (hosts, processes, how far it "
-              "is, the "
-              "last of the output); its address, which lets in only you, is printed on stderr"},
+              "is, the last of the output); its address, which lets in only you, is printed on stderr"},
     OptionRow{
         "spool", Topic::talk, at<&O::Output::spool>, "SIZE", "1G",
         "how much output of Charm++ and native programs each host may keep in an unlinked file ($TMPDIR or "
@@ -345,8 +343,10 @@ constexpr std::array kTable = {
         "++stack-trees: draw them, too: FILE.svg as a picture, FILE.dot as a graph for STATview or dot"},
     OptionRow{"all-frames", Topic::talk, at<&O::View::all_frames>, "", "off",
               "++stack-trees: what is inside of MPI, of an idle Charm++ scheduler and outside of main, too"},
-    OptionRow{"help", Topic::talk, at<&O::help>, "", "", "show this and stop"},
-    OptionRow{"version", Topic::talk, at<&O::version>, "", "", "show the version and stop"},
+    OptionRow{"help", Topic::talk, at<&O::help>, "", "",
+              "show this and stop; behind it man: the manual page; bash, zsh, fish: completions for them"},
+    OptionRow{"version", Topic::talk, at<&O::version>, "", "",
+              "show the version, the protocol, the build and its libraries, and stop"},
 
     OptionRow{"server", Topic::ccs, at<&O::Ccs::wanted>, "", "off",
               "take requests for the program from its clients; who reaches the port can end the job"},

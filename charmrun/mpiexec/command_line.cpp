@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "charmrun/cli/help.hpp"
+#include "charmrun/cli/pages.hpp"
 #include "charmrun/mpiexec/mpiexec_words.hpp"
+#include "charmrun/plan/launcher_path.hpp"
 #include "tree/io/surroundings.hpp"
 
 namespace charmtree {
@@ -71,7 +73,9 @@ Result<CommandLine> read_command_line(const std::vector<std::string>& argv) {
   if (!argv.empty() && mpiexec::is_mpiexec(argv[0])) return as_mpiexec(argv);
   auto options = parse_options(argv, option_environment());
   if (!options) return options.error();
-  return CommandLine{std::move(*options), options->help ? help_text() : version_text()};
+  std::string text =
+      options->help ? page_for(options->program).value_or(help_text()) : version_text() + build_text();
+  return CommandLine{std::move(*options), std::move(text)};
 }
 
 }  // namespace charmtree

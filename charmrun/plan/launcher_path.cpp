@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "charmrun/plan/launcher_path.hpp"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,6 +9,10 @@
 #include <cstdlib>
 
 #include "charmrun/plan/program_file.hpp"
+#include "tree/base/hexadecimal.hpp"
+#include "tree/io/elf_file.hpp"
+#include "tree/io/host/cpus.hpp"
+#include "tree/io/ssh/ssh_libraries.hpp"
 #include "tree/io/surroundings.hpp"
 
 namespace charmtree {
@@ -45,6 +50,13 @@ std::string own_path(const std::string& self, const std::string& directory, bool
 std::string launcher_path(const Options& options, const std::string& self) {
   return options.launch.launcher.empty() ? own_path(self, own_directory(), options.is_mpiexec)
                                          : options.launch.launcher;
+}
+
+std::string build_text() {
+  const auto file = io::ElfFile::open("/proc/self/exe");
+  const std::string id = file ? hexadecimal(file->build_id()) : std::string{};
+  return fmt::format("{}{}, hwloc {}\n", id.empty() ? "" : fmt::format("build {}\n", id), io::ssh_libraries(),
+                     io::hwloc_version());
 }
 
 }  // namespace charmtree

@@ -14,4 +14,7 @@ std::string own_directory();
 /// The launcher of this machine, by the path that other hosts use as well; `self` is argv[0].
 std::string launcher_path(const Options& options, const std::string& self);
 
+/// Two lines: its linker's name for this build, if there is one, and the libraries inside.
+std::string build_text();
+
 }  // namespace charmtree

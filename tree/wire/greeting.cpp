@@ -23,6 +23,10 @@ std::string own_version() {
 }
 }  // namespace
 
+std::string_view protocol() {
+  return kProtocol;
+}
+
 std::string make_greeting() {
   return fmt::format("{}{}\n", kMagic, own_version());
 }

@@ -15,6 +15,9 @@
 
 namespace charmtree::wire {
 
+/// What launchers of one job have in common, whatever their versions.
+std::string_view protocol();
+
 /// The line that a launcher writes first.
 std::string make_greeting();
 

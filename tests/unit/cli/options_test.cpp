@@ -10,6 +10,7 @@
 #include "charmrun/cli/help.hpp"
 #include "charmrun/cli/option_table.hpp"
 #include "tree/clients/recoveries.hpp"
+#include "tree/wire/greeting.hpp"
 
 namespace charmtree::options_test {
 
@@ -350,7 +351,8 @@ TEST_CASE("help shows every option by topic and fits a terminal") {
     CHECK(line.size() < 80);
     CHECK((line.empty() || line.back() != ' '));
   }
-  CHECK(version_text() == "charmrun (charmtree) " CHARMTREE_VERSION "\n");
+  CHECK(version_text() ==
+        fmt::format("charmrun (charmtree) " CHARMTREE_VERSION "\nprotocol {}\n", wire::protocol()));
 }
 
 // Charm++ 8's own list, builds with shared memory and with shrink/expand included.

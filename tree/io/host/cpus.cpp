@@ -146,4 +146,9 @@ Result<proto::CpuMap> load_cpus() {
   return cpus;
 }
 
+std::string hwloc_version() {
+  const unsigned version = hwloc_get_api_version();
+  return fmt::format("{}.{}", version >> 16U, version >> 8U & 0xFFU);
+}
+
 }  // namespace charmtree::io

@@ -2,6 +2,8 @@
 // The processors of this host, by hwloc.
 #pragma once
 
+#include <string>
+
 #include "tree/base/result.hpp"
 #include "tree/turn/binding.hpp"
 
@@ -16,5 +18,8 @@ Result<proto::CpuMap> load_cpus();
 /// All that this host consists of, devices too, as hwloc writes it for others of its kind (version 2): what
 /// MPI libraries look for, who need not do so each then. 10 ms on a small machine.
 bool write_topology(const std::string& file);
+
+/// Of the library's interface, "2.9".
+std::string hwloc_version();
 
 }  // namespace charmtree::io

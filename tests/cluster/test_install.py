@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `cmake --install` puts where, and that it is of use there: the launcher, the library, the manual page, completions."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from vcluster import REPOSITORY
+
+_HELLO = REPOSITORY / "examples/hello.c"
+
+
+def told(*argv: str | Path, **options: object) -> str:
+    done = subprocess.run([str(word) for word in argv], check=False, capture_output=True, text=True, timeout=120, **options)
+    assert done.returncode == 0, (argv, done.stdout, done.stderr)
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def prefix(charmrun: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    prefix = tmp_path_factory.mktemp("usr")
+    told("cmake", "--install", charmrun.parents[1], "--prefix", prefix)
+    return prefix
+
+
+def runs(prefix: Path, program: Path) -> None:
+    out = told(prefix / "bin/charmrun", "+p2", "++local", program, env={"PATH": os.environ["PATH"], "HOME": str(prefix)})
+    assert sorted(line for line in out.splitlines() if line.startswith("hello")) == ["hello from 0 of 2", "hello from 1 of 2"], out
+
+
+def test_all_is_where_it_belongs(prefix: Path) -> None:
+    there = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if not path.is_dir()}
+    library = next(path for path in there if path.endswith("/libcharmtree.a")).removesuffix("/libcharmtree.a")
+    want = ["bin/charmrun", "include/charmtree.h", "libexec/charmtree/mpi/mpiexec", "share/man/man1/charmrun.1"]
+    want += [f"{library}/{name}" for name in ("libcharmtree.so", "pkgconfig/charmtree.pc", "cmake/charmtree/charmtree-config.cmake")]
+    want += ["share/bash-completion/completions/charmrun", "share/zsh/site-functions/_charmrun"]
+    want += ["share/fish/vendor_completions.d/charmrun.fish", "share/charmtree/python/charmtree_ccs.py"]
+    assert set(want) <= there, sorted(set(want) - there)
+    assert told(prefix / "libexec/charmtree/mpi/mpiexec", "--version").startswith("charmrun (charmtree) ")
+
+
+def test_the_version_says_what_is_inside(prefix: Path) -> None:
+    lines = told(prefix / "bin/charmrun", "++version").splitlines()
+    assert re.fullmatch(r"charmrun \(charmtree\) \d+\.\d+\.\d+", lines[0])
+    assert re.fullmatch(r"protocol \d+", lines[1])
+    assert re.fullmatch(r"build [0-9a-f]{40}", lines[2])
+    assert re.fullmatch(r"libssh2 1\.\S+, OpenSSL 3\.\S+.*, hwloc 2\.\d+", lines[3])
+
+
+def test_a_program_is_built_by_pkg_config(prefix: Path, tmp_path: Path) -> None:
+    (pages,) = prefix.rglob("pkgconfig")
+    flags = told("pkg-config", "--cflags", "--libs", "charmtree", env=os.environ | {"PKG_CONFIG_PATH": str(pages)}).split()
+    told("cc", "-o", tmp_path / "hello", _HELLO, *flags, f"-Wl,-rpath,{pages.parent}")
+    runs(prefix, tmp_path / "hello")
+
+
+@pytest.mark.parametrize("target", ["charmtree::charmtree", "charmtree::static"])
+def test_a_program_is_built_by_cmake(prefix: Path, tmp_path: Path, target: str) -> None:
+    shutil.copy(_HELLO, tmp_path)
+    lines = ["cmake_minimum_required(VERSION 3.16)", "project(hello C)", "find_package(charmtree 0.1 REQUIRED)"]
+    lines += ["add_executable(hello hello.c)", f"target_link_libraries(hello PRIVATE {target})"]
+    (tmp_path / "CMakeLists.txt").write_text("\n".join(lines) + "\n")
+    told("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    told("cmake", "--build", tmp_path / "build")
+    runs(prefix, tmp_path / "build/hello")
+
+
+def test_the_manual_page_can_be_read(prefix: Path) -> None:
+    page = prefix / "share/man/man1/charmrun.1"
+    done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", page], check=False, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    text = re.sub(r"\x1b\[[0-9;]*m|.\x08", "", done.stdout)
+    assert "++nodelist FILE" in text and "++stack-trees" in text and "Exit status" in text, text[:2000]
+
+
+def test_words_are_completed(prefix: Path) -> None:
+    bash = prefix / "share/bash-completion/completions/charmrun"
+    ask = 'source "$0"; COMP_WORDS=(charmrun "$@"); COMP_CWORD=$#; _charmrun; printf "%s\\n" "${COMPREPLY[@]}"'
+    assert told("bash", "-c", ask, bash, "++nodel").split() == ["++nodelist"]
+    assert told("bash", "-c", ask, bash, "++no-sta").split() == ["++no-stage"]
+    assert told("bash", "-c", ask, bash, "++grace", "++").strip() == ""  # a number belongs there
+    fish = prefix / "share/fish/vendor_completions.d/charmrun.fish"
+    found = told("fish", "--no-config", "-c", f'source {fish}; complete -C "charmrun ++nodel"', env=os.environ | {"HOME": str(prefix)})
+    assert found.startswith("++nodelist\t"), found
+    zsh = prefix / "share/zsh/site-functions"
+    script = f"fpath=({zsh} $fpath); autoload -U compinit && compinit -u -D && print -r -- ${{_comps[charmrun]}} && zsh -n {zsh}/_charmrun"
+    assert told("zsh", "-fc", script, env=os.environ | {"HOME": str(prefix)}).strip() == "_charmrun"

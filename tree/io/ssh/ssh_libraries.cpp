@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/io/ssh/ssh_libraries.hpp"
+
+#include <fmt/format.h>
+#include <libssh2.h>
+#include <openssl/crypto.h>
+
+namespace charmtree::io {
+
+std::string ssh_libraries() {
+  return fmt::format("libssh2 {}, {}", libssh2_version(0), OpenSSL_version(OPENSSL_VERSION));
+}
+
+}  // namespace charmtree::io
