@@ -79,7 +79,8 @@ std::vector<Completion> completions() {
     all.push_back({fmt::format("++{}", mode.name), std::string{mode.help}, {}});
   for (const OptionRow& row : option_table()) {
     all.push_back({fmt::format("++{}", row.name), help_of(row), row.value});
-    const bool has_no = row.is_flag() && row.name != "help" && row.name != "version";
+    const bool has_no =
+        row.is_flag() && row.name != "help" && row.name != "version" && !row.name.starts_with("no-");
     if (has_no) all.push_back({fmt::format("++no-{}", row.name), fmt::format("not ++{}", row.name), {}});
   }
   return all;

@@ -83,7 +83,7 @@ def test_words_are_completed(prefix: Path) -> None:
     bash = prefix / "share/bash-completion/completions/charmrun"
     ask = 'source "$0"; COMP_WORDS=(charmrun "$@"); COMP_CWORD=$#; _charmrun; printf "%s\\n" "${COMPREPLY[@]}"'
     assert told("bash", "-c", ask, bash, "++nodel").split() == ["++nodelist"]
-    assert told("bash", "-c", ask, bash, "++no-sta").split() == ["++no-stage"]
+    assert told("bash", "-c", ask, bash, "++no-forward-e").split() == ["++no-forward-env"]
     assert told("bash", "-c", ask, bash, "++grace", "++").strip() == ""  # a number belongs there
     fish = prefix / "share/fish/vendor_completions.d/charmrun.fish"
     found = told("fish", "--no-config", "-c", f'source {fish}; complete -C "charmrun ++nodel"', env=os.environ | {"HOME": str(prefix)})
