@@ -73,8 +73,11 @@ Result<CommandLine> read_command_line(const std::vector<std::string>& argv) {
   if (!argv.empty() && mpiexec::is_mpiexec(argv[0])) return as_mpiexec(argv);
   auto options = parse_options(argv, option_environment());
   if (!options) return options.error();
-  std::string text =
-      options->help ? page_for(options->program).value_or(help_text()) : version_text() + build_text();
+  std::string text;
+  if (options->help)
+    text = page_for(options->program).value_or(help_text());
+  else if (options->version)
+    text = version_text() + build_text();
   return CommandLine{std::move(*options), std::move(text)};
 }
 
