@@ -2,11 +2,14 @@
 // Key files of all kinds, whole and damaged, and the order in which keys are tried.
 #include <catch2/catch.hpp>
 
+#include <openssl/evp.h>
 #include <sys/stat.h>
 
 #include "tests/io/ssh_fixture.hpp"
 #include "tree/io/ssh/ssh_keys.hpp"
+#include "tree/io/ssh/ssh_libraries.hpp"
 #include "tree/io/ssh/ssh_wire.hpp"
+#include "tree/wire/userauth.hpp"
 
 namespace charmtree::ssh_keys_test {
 
@@ -22,7 +25,7 @@ TEST_CASE("key files are judged by their kind", "[ssh]") {
     CHECK(key->state == State::usable);
     CHECK(key->blob == public_key(which).blob);
     CHECK(key->type == public_key(which).type);
-    CHECK((key->opened != nullptr) == (std::string(which) == "ed25519"));
+    CHECK((key->opened != nullptr) == (std::string(which) != "ecdsa"));
   }
   const auto locked = keys.load(key_path("ed25519-passphrase"));
   CHECK(locked->state == State::passphrase);
@@ -52,6 +55,46 @@ TEST_CASE("a PEM key logs in, its protected twin is set aside", "[ssh]") {
   CHECK(bench.login(sshd.host(), profile).link);
 }
 
+namespace {
+
+std::string request_by(const KeyFile& key, const std::string& algorithm) {
+  return encode(wire::UserauthRequest{std::string(wire::kMostSession, 's'), "joe", algorithm, key.blob});
+}
+
+/// Whether it is what the key, not the file, would have signed with that digest.
+bool verifies(const KeyFile& key, const EVP_MD* digest, const std::string& data,
+              const std::string& signature) {
+  const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
+  const auto bytes = [](const std::string& text) {
+    return reinterpret_cast<const unsigned char*>(text.data());
+  };
+  return EVP_DigestVerifyInit(context.get(), nullptr, digest, nullptr, key.opened.get()) == 1 &&
+         EVP_DigestVerify(context.get(), bytes(signature), signature.size(), bytes(data), data.size()) == 1;
+}
+
+}  // namespace
+
+TEST_CASE("an RSA key signs with SHA-2, whatever format its file has, and never with SHA-1", "[ssh]") {
+  const TempDir directory;
+  const std::string pem = directory.path("pem");
+  REQUIRE(run({"cp", key_path("rsa"), pem}) == 0);
+  REQUIRE(run({"ssh-keygen", "-q", "-p", "-m", "PEM", "-N", "", "-f", pem}) == 0);
+  REQUIRE(read_text(pem).starts_with("-----BEGIN RSA PRIVATE KEY-----"));
+  SshKeys keys("/nonexistent");
+  for (const std::string& path : {key_path("rsa"), pem}) {
+    const auto key = keys.load(path);
+    REQUIRE(key->opened);
+    CHECK(key->type == "ssh-rsa");
+    CHECK(key->blob == public_key("rsa").blob);  // of a PEM file without a file of the public part
+    const std::string by256 = request_by(*key, "rsa-sha2-256"), by512 = request_by(*key, "rsa-sha2-512");
+    CHECK(verifies(*key, EVP_sha256(), by256, sign(key->opened, by256)));
+    CHECK(verifies(*keys.load(pem), EVP_sha512(), by512, sign(key->opened, by512)));
+    CHECK_FALSE(verifies(*key, EVP_sha512(), by512, sign(key->opened, by256)));
+    CHECK(sign(key->opened, request_by(*key, "ssh-rsa")).empty());
+    CHECK(sign(key->opened, "anything else").empty());
+  }
+}
+
 TEST_CASE("a key that others can read is not used, as with ssh", "[ssh]") {
   const TempDir directory;
   const std::string path = directory.write("key", read_text(key_path("ed25519")));
@@ -64,13 +107,27 @@ TEST_CASE("a key that others can read is not used, as with ssh", "[ssh]") {
   CHECK(keys.complaint(profile) == path + " can be read by others, so ssh does not use it");
 }
 
+namespace {
+constexpr std::size_t kBegin = std::string_view("-----BEGIN OPENSSH PRIVATE KEY-----\n").size();
+}
+
 TEST_CASE("damaged key files are not used and do no harm", "[ssh]") {
   const TempDir directory;
-  const std::string good = read_text(key_path("ed25519"));
-  for (std::size_t cut = 0; cut + 2 < good.size(); cut += 7) {
-    const std::string name = "cut" + std::to_string(cut);
-    SshKeys keys("/nonexistent");
-    CHECK(keys.load(directory.write(name, good.substr(0, cut)))->opened == nullptr);
+  for (const char* which : {"ed25519", "rsa"}) {
+    const std::string good = read_text(key_path(which));
+    for (std::size_t cut = 0; cut + 2 < good.size(); cut += 7) {
+      const std::string name = which + std::to_string(cut);
+      SshKeys keys("/nonexistent");
+      CHECK(keys.load(directory.write(name, good.substr(0, cut)))->opened == nullptr);
+    }
+    for (std::size_t place = kBegin; place < good.size();
+         place += 41) {  // whatever it is now, it is read to no harm
+      std::string other = good;
+      other[place] = other[place] == 'A' ? 'B' : 'A';
+      SshKeys keys("/nonexistent");
+      const auto key = keys.load(directory.write(which + std::to_string(place) + "changed", other));
+      if (key->opened) sign(key->opened, request_by(*key, "rsa-sha2-256"));
+    }
   }
   const std::string begin = "-----BEGIN OPENSSH PRIVATE KEY-----\n",
                     end = "\n-----END OPENSSH PRIVATE KEY-----\n";
@@ -85,21 +142,23 @@ TEST_CASE("damaged key files are not used and do no harm", "[ssh]") {
         State::unsupported);
 }
 
-TEST_CASE("keys are tried in ssh's order, RSA last", "[ssh]") {
+TEST_CASE("keys are tried in ssh's order, RSA last where it is signed with SHA-1", "[ssh]") {
   SshKeys keys("/nonexistent");
   Profile profile;
   profile.identity_files = {key_path("rsa"), key_path("ed25519"), key_path("ecdsa")};
   const std::vector<std::string> agent = {public_key("ed25519-2").blob, public_key("host_rsa").blob,
                                           public_key("ecdsa").blob};
   const auto order = keys.to_try(profile, agent);
-  REQUIRE(order.size() == 4);
-  CHECK(order[0].file->path == key_path("ecdsa"));  // named and in the agent
-  CHECK(order[1].blob == public_key("ed25519-2").blob);
-  CHECK(order[2].file->path == key_path("ed25519"));
-  CHECK(order[3].file->path == key_path("rsa"));
+  std::vector<std::string> found;
+  for (const KeyToTry& key : order) found.push_back(key.public_blob());
+  std::vector<std::string> wanted = {"ecdsa", "ed25519-2", "ed25519",
+                                     "rsa"};  // named and in the agent, in the agent, files
+  if (libssh2_has_sha2_and_gcm()) wanted = {"ecdsa", "ed25519-2", "host_rsa", "rsa", "ed25519"};
+  for (std::string& name : wanted) name = public_key(name).blob;
+  CHECK(found == wanted);
   CHECK(keys.wants_agent(profile));
   profile.identities_only = true;
-  CHECK(keys.to_try(profile, agent).size() == 3);
+  CHECK(keys.to_try(profile, agent).size() == 3);  // without what only the agent has
   CHECK_FALSE(keys.wants_agent(profile));
   profile.identities_only = false;
   CHECK(keys.to_try(profile, std::vector<std::string>(40, public_key("ed25519-2").blob)).size() ==

@@ -17,9 +17,15 @@ using wire::key_type;
 
 namespace {
 
-// In the order of cost. ssh-rsa is SHA-1 with libssh2 1.10: only old servers still offer it.
-constexpr std::array<std::string_view, 5> kOffered = {
-    "ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa"};
+// In the order of cost. libssh2 1.10 has of RSA only ssh-rsa, which is SHA-1: only old servers still offer
+// it.
+constexpr std::array<std::string_view, 7> kOffered = {"ssh-ed25519",
+                                                      "ecdsa-sha2-nistp256",
+                                                      "ecdsa-sha2-nistp384",
+                                                      "ecdsa-sha2-nistp521",
+                                                      "rsa-sha2-512",
+                                                      "rsa-sha2-256",
+                                                      "ssh-rsa"};
 
 bool libssh2_may_not_get(std::string_view type) {
   return type == "ssh-rsa" || !host_key_usable(type);
@@ -41,9 +47,10 @@ std::string host_key_order(const Host& host, const std::string& allowed) {
   std::string order;
   const auto append = [&](bool known) {
     for (const std::string& type : types) {
-      const bool is_known = std::any_of(
-          host.known_keys.begin(), host.known_keys.end(),
-          [&](const HostKey& key) { return key.type != kRevokedMark && key_type(key.blob) == type; });
+      const bool is_known =
+          std::any_of(host.known_keys.begin(), host.known_keys.end(), [&](const HostKey& key) {
+            return key.type != kRevokedMark && key_type(key.blob) == wire::key_type_of_algorithm(type);
+          });
       if (is_known != known) continue;
       if (!order.empty()) order += ',';
       order += type;

@@ -36,7 +36,7 @@ Result<HostKeyVerdict> judge_host_key(const Host& host, const Profile& profile, 
 /// asked for.
 std::string host_key_order(const Host& host, const std::string& allowed = {});
 
-/// True if libssh2 can ask for a host key of that algorithm, and we judge it.
+/// True if we judge host keys of that algorithm. Whether libssh2 can ask for it depends on its version.
 bool host_key_usable(std::string_view algorithm);
 
 }  // namespace charmtree::proto

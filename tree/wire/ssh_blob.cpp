@@ -52,4 +52,8 @@ std::string key_type(std::string_view blob) {
   return std::string(*type);
 }
 
+std::string_view key_type_of_algorithm(std::string_view algorithm) {
+  return algorithm == "rsa-sha2-256" || algorithm == "rsa-sha2-512" ? "ssh-rsa" : algorithm;
+}
+
 }  // namespace charmtree::wire

@@ -32,4 +32,8 @@ void append_string(std::string& out, std::string_view bytes);
 /// plain word.
 std::string key_type(std::string_view blob);
 
+/// What keys are by which this algorithm signs: "ssh-rsa" of "rsa-sha2-256" (RFC 8332), of others the same
+/// word.
+std::string_view key_type_of_algorithm(std::string_view algorithm);
+
 }  // namespace charmtree::wire

@@ -47,8 +47,9 @@ Result<UserauthRequest> parse_userauth_request(std::string_view data) {
   if (encode(request) != data) return refuse("not a login by public key");
   if (request.session.size() < kLeastSession || request.session.size() > kMostSession)
     return refuse("its session identifier is not a hash");
-  if (request.algorithm.empty() || request.algorithm != key_type(request.key))
-    return refuse("its algorithm is not that of its key");
+  if (request.algorithm.empty() || key_type_of_algorithm(request.algorithm) != key_type(request.key))
+    return refuse("its algorithm is not one of its key");
+  if (request.algorithm == "ssh-rsa") return refuse("SHA-1 is not signed any more");
   return request;
 }
 

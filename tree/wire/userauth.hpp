@@ -27,7 +27,7 @@ inline constexpr std::size_t kLeastSession = 20, kMostSession = 64;
 inline constexpr std::size_t kMaxUserauthRequest = 4096;
 
 /// Error (bad_peer) unless `data` is such a request to its last byte, its session is as long as a hash, and
-/// its algorithm is that of its key.
+/// its algorithm is one of its key, which is not RSA with SHA-1.
 Result<UserauthRequest> parse_userauth_request(std::string_view data);
 
 std::string encode(const UserauthRequest& request);

@@ -53,6 +53,8 @@ TEST_CASE("a login by public key is read", "[userauth]") {
   CHECK(encode(*parsed) == Fields{}.data());
   for (const std::size_t size : {20U, 32U, 48U, 64U})
     CHECK(parse_userauth_request(Fields{.session = std::string(size, 's')}.data()).ok());
+  for (const char* algorithm : {"rsa-sha2-256", "rsa-sha2-512"})
+    CHECK(parse_userauth_request(Fields{.algorithm = algorithm, .key = make_key("ssh-rsa")}.data()).ok());
 }
 
 TEST_CASE("whatever is not exactly a login by public key is refused", "[userauth]") {
@@ -71,7 +73,9 @@ TEST_CASE("whatever is not exactly a login by public key is refused", "[userauth
       {.has_signature = "\x02"},
       {.has_signature = ""},
       {.algorithm = "ssh-rsa"},
-      {.algorithm = "rsa-sha2-256", .key = make_key("ssh-rsa")},
+      {.algorithm = "ssh-rsa", .key = make_key("ssh-rsa")},  // SHA-1
+      {.algorithm = "rsa-sha2-256"},
+      {.algorithm = "rsa-sha2-1024", .key = make_key("ssh-rsa")},
       {.algorithm = "", .key = ""},
       {.key = "no blob"},
       {.behind = std::string(1, '\0')},

@@ -6,6 +6,7 @@
 
 #include "tree/io/clock.hpp"
 #include "tree/io/ssh/ssh_agent.hpp"
+#include "tree/io/ssh/ssh_wire.hpp"
 
 namespace charmtree::io {
 
@@ -32,6 +33,7 @@ std::vector<std::string> Signer::keys_for(const Profile& profile) {
   const Agent& agent = agent_of(profile);
   for (const KeyToTry& key : keys_.to_try(profile, agent.keys)) {
     const std::string& blob = key.public_blob();
+    if (!agent_type_usable(key_type(blob))) continue;
     const bool in_agent = std::find(agent.keys.begin(), agent.keys.end(), blob) != agent.keys.end();
     if (in_agent) holders_[blob] = agent.agent;
     if (key.file && key.file->opened) {

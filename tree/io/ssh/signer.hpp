@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The user's keys with which the root signs logins of other launchers (++forward-agent): those of the ssh
-// agent, and ed25519 key files without a passphrase. What may be signed is decided elsewhere
+// agent, and ed25519 and RSA key files without a passphrase. What may be signed is decided elsewhere
 // (tree/overlay/sign_gate.hpp).
 #pragma once
 

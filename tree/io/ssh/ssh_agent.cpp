@@ -6,6 +6,7 @@
 #include <array>
 
 #include "tree/io/ssh/ssh_wire.hpp"
+#include "tree/wire/userauth.hpp"
 
 namespace charmtree::io {
 
@@ -15,7 +16,8 @@ constexpr char kRequestIdentities = 11;
 constexpr std::uint8_t kIdentitiesAnswer = 12;
 constexpr char kSignRequest = 13;
 constexpr std::uint8_t kSignResponse = 14;
-constexpr std::size_t kMaxSocketPath = 107;  // sizeof(sockaddr_un::sun_path) - 1
+constexpr std::uint32_t kRsaSha256 = 2, kRsaSha512 = 4;  // SSH_AGENT_RSA_SHA2_256, _512
+constexpr std::size_t kMaxSocketPath = 107;              // sizeof(sockaddr_un::sun_path) - 1
 
 std::vector<std::string> read_identities(std::string_view answer) {
   std::vector<std::string> blobs;
@@ -29,6 +31,10 @@ std::vector<std::string> read_identities(std::string_view answer) {
     blobs.emplace_back(*blob);
   }
   return blobs;
+}
+
+std::uint32_t flags_for(std::string_view algorithm) {
+  return algorithm == "rsa-sha2-256" ? kRsaSha256 : algorithm == "rsa-sha2-512" ? kRsaSha512 : 0;
 }
 
 }  // namespace
@@ -108,14 +114,17 @@ void SshAgent::sign(std::string_view blob, std::string_view data, Duration withi
   std::string body(1, kSignRequest);
   append_string(body, blob);
   append_string(body, data);
-  append_u32(body, 0);  // no flags: they are for RSA only
-  const auto question = std::make_shared<Question>(io_, body, [done = std::move(done)](std::string answer) {
+  const auto request = wire::parse_userauth_request(data);
+  if (!request) return done({});
+  append_u32(body, flags_for(request->algorithm));
+  auto take = [algorithm = request->algorithm, done = std::move(done)](std::string answer) {
     BlobReader reader(answer);
     if (reader.byte() != kSignResponse) return done({});
     BlobReader signature(reader.string().value_or(std::string_view()));
-    signature.string();  // the algorithm: that of the key, since we set no flags
+    if (signature.string() != algorithm) return done({});  // an agent that knows no flags
     done(std::string(signature.string().value_or(std::string_view())));
-  });
+  };
+  const auto question = std::make_shared<Question>(io_, body, std::move(take));
   question->ask(path_, within);
 }
 

@@ -30,13 +30,15 @@ LibraryAlgorithms::LibraryAlgorithms() {
   LIBSSH2_SESSION* session = libssh2_session_init_ex(nullptr, nullptr, nullptr, nullptr);
   if (session == nullptr) return;
   key_exchanges_ = methods(session, LIBSSH2_METHOD_KEX);
+  host_keys_ = methods(session, LIBSSH2_METHOD_HOSTKEY);
   ciphers_ = methods(session, LIBSSH2_METHOD_CRYPT_CS);
   macs_ = methods(session, LIBSSH2_METHOD_MAC_CS);
   libssh2_session_free(session);
 }
 
 bool LibraryAlgorithms::have(const AlgorithmOption& option, const std::string& name) const {
-  if (option.member == &SshAlgorithms::host_keys) return proto::host_key_usable(name);
+  if (option.member == &SshAlgorithms::host_keys)
+    return proto::host_key_usable(name) && host_keys_.contains(name);
   if (option.member == &SshAlgorithms::user_keys) return user_key_usable(name);
   const auto& all = option.member == &SshAlgorithms::ciphers ? ciphers_
                     : option.member == &SshAlgorithms::macs  ? macs_

@@ -38,7 +38,7 @@ public:
   std::string of(const AlgorithmOption& option, std::string_view list) const;
 
 private:
-  std::set<std::string> key_exchanges_, ciphers_, macs_;
+  std::set<std::string> key_exchanges_, host_keys_, ciphers_, macs_;
 };
 
 }  // namespace charmtree::io

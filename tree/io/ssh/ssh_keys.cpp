@@ -3,8 +3,11 @@
 
 #include <fcntl.h>
 #include <libssh2.h>
+#include <openssl/bn.h>
+#include <openssl/core_names.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/param_build.h>
 #include <openssl/pem.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,8 +17,10 @@
 #include <iterator>
 
 #include "tree/io/ssh/ssh_algorithms.hpp"
+#include "tree/io/ssh/ssh_libraries.hpp"
 #include "tree/io/ssh/ssh_wire.hpp"
 #include "tree/io/surroundings.hpp"
+#include "tree/wire/userauth.hpp"
 #include "tree/wire/words.hpp"
 
 namespace charmtree::io {
@@ -24,8 +29,9 @@ namespace {
 
 using State = KeyFile::State;
 
-constexpr std::array<std::string_view, 5> kFileTypes = {
-    "ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa"};
+constexpr std::string_view kRsa = "ssh-rsa";
+constexpr std::array<std::string_view, 5> kFileTypes = {"ssh-ed25519", "ecdsa-sha2-nistp256",
+                                                        "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", kRsa};
 constexpr std::string_view kOpensshBegin = "-----BEGIN OPENSSH PRIVATE KEY-----";
 constexpr std::string_view kOpensshEnd = "-----END OPENSSH PRIVATE KEY-----";
 
@@ -65,6 +71,79 @@ OpenedKey open_ed25519(std::string_view secret) {
       EVP_PKEY_free);
 }
 
+struct NumberFree {
+  void operator()(BIGNUM* number) const { BN_clear_free(number); }
+};
+using Number = std::unique_ptr<BIGNUM, NumberFree>;
+
+/// The private part of an unprotected RSA key: two equal check numbers, type, modulus, exponents, the
+/// coefficient of the two primes, the primes, comment. libssh2 leaves the primes out, without which a
+/// signature takes OpenSSL three times as long.
+OpenedKey open_rsa(std::string_view secret) {
+  static constexpr int kMostBits = 16384;
+  BlobReader reader(secret);
+  const auto check = reader.u32(), again = reader.u32();
+  if (!check || check != again || reader.string() != kRsa) return nullptr;
+  std::array<Number, 6> numbers;  // n, e, d, coefficient, p, q
+  for (Number& number : numbers) {
+    const auto bytes = reader.string();
+    if (!bytes || bytes->empty()) return nullptr;
+    number.reset(BN_bin2bn(reinterpret_cast<const unsigned char*>(bytes->data()),
+                           static_cast<int>(bytes->size()), nullptr));
+    if (!number || BN_is_zero(number.get()) || BN_num_bits(number.get()) > kMostBits) return nullptr;
+  }
+  const auto& [n, e, d, coefficient, p, q] = numbers;
+  const std::unique_ptr<BN_CTX, decltype(&BN_CTX_free)> scratch(BN_CTX_new(), BN_CTX_free);
+  /// d modulo a prime less one.
+  const auto exponent = [&](const BIGNUM* prime) {
+    Number less(BN_dup(prime)), result(BN_new());
+    const bool good = less && result && BN_sub_word(less.get(), 1) == 1 &&
+                      BN_mod(result.get(), d.get(), less.get(), scratch.get()) == 1;
+    return good ? std::move(result) : Number();
+  };
+  const Number of_p = exponent(p.get()), of_q = exponent(q.get());
+  const std::unique_ptr<OSSL_PARAM_BLD, decltype(&OSSL_PARAM_BLD_free)> builder(OSSL_PARAM_BLD_new(),
+                                                                                OSSL_PARAM_BLD_free);
+  const std::unique_ptr<EVP_PKEY_CTX, decltype(&EVP_PKEY_CTX_free)> context(
+      EVP_PKEY_CTX_new_from_name(nullptr, "RSA", nullptr), EVP_PKEY_CTX_free);
+  bool good = of_p && of_q && builder && context && EVP_PKEY_fromdata_init(context.get()) == 1;
+  const auto add = [&](const char* name, const Number& number) {
+    good = good && OSSL_PARAM_BLD_push_BN(builder.get(), name, number.get()) == 1;
+  };
+  add(OSSL_PKEY_PARAM_RSA_N, n);
+  add(OSSL_PKEY_PARAM_RSA_E, e);
+  add(OSSL_PKEY_PARAM_RSA_D, d);
+  add(OSSL_PKEY_PARAM_RSA_FACTOR1, p);
+  add(OSSL_PKEY_PARAM_RSA_FACTOR2, q);
+  add(OSSL_PKEY_PARAM_RSA_EXPONENT1, of_p);
+  add(OSSL_PKEY_PARAM_RSA_EXPONENT2, of_q);
+  add(OSSL_PKEY_PARAM_RSA_COEFFICIENT1, coefficient);
+  if (!good) return nullptr;
+  const std::unique_ptr<OSSL_PARAM, decltype(&OSSL_PARAM_free)> parameters(
+      OSSL_PARAM_BLD_to_param(builder.get()), OSSL_PARAM_free);
+  EVP_PKEY* key = nullptr;
+  if (parameters) EVP_PKEY_fromdata(context.get(), &key, EVP_PKEY_KEYPAIR, parameters.get());
+  ERR_clear_error();
+  return {key, EVP_PKEY_free};
+}
+
+/// A key of PEM tells its public part.
+void take_rsa(KeyFile& key, OpenedKey parsed) {
+  append_string(key.blob, kRsa);
+  for (const char* name : {OSSL_PKEY_PARAM_RSA_E, OSSL_PKEY_PARAM_RSA_N}) {
+    BIGNUM* found = nullptr;
+    EVP_PKEY_get_bn_param(parsed.get(), name, &found);
+    const Number number(found);
+    // One byte more: a number whose highest bit is set would be a negative one.
+    std::string bytes(number ? static_cast<std::size_t>(BN_num_bits(number.get())) / 8 + 1 : 0, '\0');
+    if (number)
+      BN_bn2binpad(number.get(), reinterpret_cast<unsigned char*>(bytes.data()),
+                   static_cast<int>(bytes.size()));
+    append_string(key.blob, bytes);
+  }
+  key.opened = std::move(parsed);
+}
+
 /// PROTOCOL.key of OpenSSH: magic, cipher, key derivation, its options, number of keys, public key, private
 /// part.
 void judge_openssh(KeyFile& key, std::string_view text) {
@@ -93,6 +172,7 @@ void judge_openssh(KeyFile& key, std::string_view text) {
   } else if (includes(kFileTypes, std::string_view(key.type))) {
     key.state = State::usable;
     if (key.type == "ssh-ed25519") key.opened = open_ed25519(*secret);
+    if (key.type == kRsa) key.opened = open_rsa(*secret);
   }
 }
 
@@ -106,13 +186,13 @@ void judge_pem(KeyFile& key, const std::string& text) {
   const std::unique_ptr<BIO, int (*)(BIO*)> bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())),
                                                 BIO_free);
   const auto no_passphrase = [](char*, int, int, void*) { return 0; };
-  const std::unique_ptr<EVP_PKEY, void (*)(EVP_PKEY*)> parsed(
-      PEM_read_bio_PrivateKey(bio.get(), nullptr, no_passphrase, nullptr), EVP_PKEY_free);
+  OpenedKey parsed(PEM_read_bio_PrivateKey(bio.get(), nullptr, no_passphrase, nullptr), EVP_PKEY_free);
   ERR_clear_error();
   if (!parsed) return;
   switch (EVP_PKEY_base_id(parsed.get())) {
     case EVP_PKEY_RSA:
-      key.type = "ssh-rsa";
+      key.type = kRsa;
+      take_rsa(key, std::move(parsed));
       break;
     case EVP_PKEY_ED25519:
       key.type = "ssh-ed25519";
@@ -147,21 +227,28 @@ KeyFile judge(const std::string& path) {
 }  // namespace
 
 std::string sign(const OpenedKey& key, std::string_view data) {
-  std::string signature(64, '\0');
+  const auto request = wire::parse_userauth_request(data);
+  if (!request) return {};
+  const EVP_MD* digest = request->algorithm == "rsa-sha2-256"   ? EVP_sha256()
+                         : request->algorithm == "rsa-sha2-512" ? EVP_sha512()
+                                                                : nullptr;
+  std::string signature(static_cast<std::size_t>(EVP_PKEY_size(key.get())), '\0');
   std::size_t length = signature.size();
   const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
-  const bool good = context && EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, key.get()) == 1 &&
+  const bool good = context && EVP_DigestSignInit(context.get(), nullptr, digest, nullptr, key.get()) == 1 &&
                     EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(signature.data()), &length,
                                    reinterpret_cast<const unsigned char*>(data.data()), data.size()) == 1;
   return good ? signature : std::string();
 }
 
 bool agent_type_usable(std::string_view type) {
-  return type != "ssh-rsa" && includes(kFileTypes, type);
+  return includes(kFileTypes, type) && (type != kRsa || libssh2_has_sha2_and_gcm());
 }
 
 bool user_key_usable(std::string_view algorithm) {
-  return includes(kFileTypes, algorithm);
+  const std::string_view type = wire::key_type_of_algorithm(algorithm);
+  const bool is_plain = type == algorithm;
+  return includes(kFileTypes, type) && (type != kRsa || is_plain != libssh2_has_sha2_and_gcm());
 }
 
 std::shared_ptr<const KeyFile> SshKeys::load(const std::string& path) {
@@ -184,8 +271,13 @@ bool SshKeys::wants_agent(const Profile& profile) {
 
 std::vector<KeyToTry> SshKeys::to_try(const Profile& profile, const std::vector<std::string>& agent_blobs) {
   std::vector<KeyToTry> both, agent_only, file_only, rsa;
-  const std::vector<std::string> types = split_list(profile.algorithms.user_keys);
-  const auto allowed = [&](std::string_view type) { return types.empty() || includes(types, type); };
+  const std::vector<std::string> algorithms = split_list(profile.algorithms.user_keys);
+  const auto allowed = [&](std::string_view type) {
+    const auto is_of_type = [&](std::string_view algorithm) {
+      return wire::key_type_of_algorithm(algorithm) == type;
+    };
+    return algorithms.empty() || std::any_of(algorithms.begin(), algorithms.end(), is_of_type);
+  };
   std::vector<std::string> named;
   for (const std::string& path : files(profile)) {
     auto file = load(path);
@@ -193,7 +285,7 @@ std::vector<KeyToTry> SshKeys::to_try(const Profile& profile, const std::vector<
     if (!file->blob.empty()) named.push_back(file->blob);
     if (!allowed(file->type.empty() ? key_type(file->blob) : file->type)) continue;
     if (file->state == State::usable) {
-      auto& list = file->type == "ssh-rsa" ? rsa : in_agent ? both : file_only;
+      auto& list = !agent_type_usable(file->type) ? rsa : in_agent ? both : file_only;
       list.push_back(KeyToTry{std::move(file), {}});
     } else if (in_agent && agent_type_usable(key_type(file->blob))) {
       both.push_back(KeyToTry{nullptr, file->blob});

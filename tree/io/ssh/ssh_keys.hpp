@@ -30,8 +30,8 @@ struct KeyFile {
   std::string text;  // of the file; only if usable
   std::string type;  // "ssh-ed25519"; empty: unknown
   std::string blob;  // the public key; empty: unknown
-  OpenedKey opened;  // to sign with; only ed25519 in OpenSSH's format (others: null, libssh2 parses the text
-                     // on each login)
+  OpenedKey opened;  // to sign with; only RSA, and ed25519 in OpenSSH's format (others: null, libssh2 parses
+                     // the text on each login)
 };
 
 /// One key to try, from a file or (file null) from the agent or, forwarded, from the root's agent.
@@ -54,8 +54,8 @@ public:
   std::vector<std::string> files(const Profile& profile) const;
 
   /// In ssh's order: named keys that the agent holds too, other keys of the agent (unless identities_only),
-  /// the remaining files; RSA last, because today's servers refuse libssh2's SHA-1 signatures. None that the
-  /// profile's algorithms leave out. At most kMaxKeysTried.
+  /// the remaining files; RSA last where libssh2 signs with SHA-1, which today's servers refuse. None that
+  /// the profile's algorithms leave out. At most kMaxKeysTried.
   std::vector<KeyToTry> to_try(const Profile& profile, const std::vector<std::string>& agent_blobs);
 
   /// Whether the agent could add anything: not if only named keys may be used and all of them are usable
@@ -74,13 +74,14 @@ private:
 /// has, too, are used here, the others are signed with by the root.
 std::vector<KeyToTry> with_forwarded(std::vector<KeyToTry> keys, const std::vector<std::string>& forwarded);
 
-/// The bare ed25519 signature of `data`; empty on failure.
+/// The bare signature of `data`, a login's request, by the algorithm that it names; empty on failure.
 std::string sign(const OpenedKey& key, std::string_view data);
 
-/// True if libssh2 can sign with a key of that type from an agent.
+/// True if libssh2 takes signatures that others have made with a key of that type: an agent, or OpenSSL with
+/// KeyFile::opened.
 bool agent_type_usable(std::string_view type);
 
-/// True if libssh2 can sign by that algorithm at all.
+/// True if a login can be signed by that algorithm at all.
 bool user_key_usable(std::string_view algorithm);
 
 }  // namespace charmtree::io

@@ -410,7 +410,7 @@ SshLogin::Step SshLogin::authenticate() {
   for (const KeyToTry& candidate : keys) {
     auto key = std::make_shared<KeyToTry>(candidate);
     int code = 0;
-    if (key->file && !key->file->opened) {
+    if (key->file && !(key->file->opened && agent_type_usable(key->file->type))) {
       code = co_await try_file(key);
     } else {
       code = co_await try_signing(key);

@@ -6,6 +6,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "tree/io/ssh/ssh_libraries.hpp"
+#include "tree/wire/words.hpp"
 
 namespace charmtree::io {
 
@@ -16,18 +23,23 @@ constexpr const char* kKeyExchanges =
     "curve25519-sha256,curve25519-sha256@libssh.org,ecdh-sha2-nistp256,ecdh-sha2-nistp384,ecdh-sha2-nistp521,"
     "diffie-hellman-group14-sha256,diffie-hellman-group16-sha512,diffie-hellman-group-exchange-sha256";
 constexpr const char* kCiphers = "aes128-ctr,aes192-ctr,aes256-ctr";
-// Costs half as much as CTR with a MAC. libssh2 has it since 1.11; 1.10 must not be asked for it: it passes
-// over what it lacks by a copy onto itself.
-constexpr int kHasGcm = 0x010b00;
+// Costs half as much as CTR with a MAC.
 constexpr const char* kCiphersWithGcm =
     "aes128-gcm@openssh.com,aes256-gcm@openssh.com,aes128-ctr,aes192-ctr,aes256-ctr";
 constexpr const char* kMacs = "hmac-sha2-256,hmac-sha2-512,hmac-sha1";
+constexpr int kSignAlgorithm = 10;  // LIBSSH2_METHOD_SIGN_ALGO of libssh2 1.11
 constexpr std::size_t kFirstBytes = 128;
 constexpr std::size_t kMaxHandshakeBytes =
     256 * 1024;  // a key exchange takes 3 kB; what talks on is no ssh server
 constexpr std::size_t kFarewellBytes = 200;
 constexpr int kFreeTries =
     64;  // session_free on a dead connection needs one; never more than once per open operation
+
+std::string without_rsa_sha2(std::string_view list) {
+  std::vector<std::string> names = split_list(list);
+  std::erase_if(names, [](const std::string& name) { return name.starts_with("rsa-sha2-"); });
+  return fmt::format("{}", fmt::join(names, ","));
+}
 
 }  // namespace
 
@@ -61,8 +73,10 @@ Result<void> SshSession::begin(const SshAlgorithms& algorithms) {
     good = libssh2_session_method_pref(session_, kind, list) == 0 && good;
   };
   set(LIBSSH2_METHOD_KEX, algorithms.key_exchanges, kKeyExchanges);
-  set(LIBSSH2_METHOD_HOSTKEY, algorithms.host_keys, "");
-  const char* ciphers = libssh2_version(kHasGcm) != nullptr ? kCiphersWithGcm : kCiphers;
+  const bool recent = libssh2_has_sha2_and_gcm();
+  set(LIBSSH2_METHOD_HOSTKEY, recent ? algorithms.host_keys : without_rsa_sha2(algorithms.host_keys), "");
+  if (recent && !algorithms.user_keys.empty()) set(kSignAlgorithm, algorithms.user_keys, "");
+  const char* ciphers = recent ? kCiphersWithGcm : kCiphers;
   set(LIBSSH2_METHOD_CRYPT_CS, algorithms.ciphers, ciphers);
   set(LIBSSH2_METHOD_CRYPT_SC, algorithms.ciphers, ciphers);
   set(LIBSSH2_METHOD_MAC_CS, algorithms.macs, kMacs);
