@@ -47,15 +47,18 @@ def said(done: subprocess.CompletedProcess[str], words: str) -> list[str]:
 # -- the user's keys ------------------------------------------------------------------------------
 
 
-def test_an_account_whose_only_key_is_rsa_uses_the_ssh_command(cluster: Factory, charmrun: Path) -> None:
+def test_an_account_whose_only_key_is_rsa(cluster: Factory, charmrun: Path) -> None:
+    """libssh2 1.10 signs with SHA-1, which no server of today takes: there is the ssh command."""
     hosts = cluster(9)
     hosts.user_keys(["rsa"])
     done = run(
         hosts, charmrun, "+p9", "++nodelist", hosts.nodelist(range(1, 10)), "++branching", 3, "hostname"
     )
-    assert_good(done, names(hosts, range(1, 10)), said=None)
-    (line,) = charmrun_lines(done)
-    assert line.endswith("; using the ssh command for such hosts"), line
+    old = "libssh2 1.10." in run(hosts, charmrun, "++version").stdout
+    assert_good(done, names(hosts, range(1, 10)), said=None if old else "")
+    if old:
+        (line,) = charmrun_lines(done)
+        assert line.endswith("; using the ssh command for such hosts"), line
 
 
 @pytest.mark.parametrize("kind", ["ecdsa", "ed25519"])
