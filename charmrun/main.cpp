@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 
+#include "charmrun/charm4py_drop_in.hpp"
 #include "charmrun/cli/help.hpp"
 #include "charmrun/cli/options.hpp"
 #include "charmrun/cli/user_signals.hpp"
@@ -502,6 +503,9 @@ int run(const std::vector<std::string>& arguments) {
       return run_attach(options, arguments[0]);
     case Mode::run:
       return run_root(options, arguments);
+    case Mode::replace_charm4py:
+    case Mode::restore_charm4py:
+      return change_charm4py(options);
     default:
       return ask_running_job(options);
   }

@@ -193,11 +193,9 @@ Result<void> take_job(std::vector<std::string> words, Options& options) {
   if (options.mode == Mode::exec) return take_command(std::move(words), options);
   const std::size_t most = options.mode == Mode::list ? 0 : 1;
   if (words.size() > most)
-    return bad_input(fmt::format("'{}' has no meaning here", quotable(words[most])),
-                     fmt::format("charmrun ++{}{}", name(options.mode),
-                                 options.mode == Mode::list   ? ""
-                                 : options.mode == Mode::kill ? " JOB"
-                                                              : " [JOB]"));
+    return bad_input(
+        fmt::format("'{}' has no meaning here", quotable(words[most])),
+        fmt::format("charmrun ++{} {}", name(options.mode), find_mode(name(options.mode))->words));
   if (!words.empty()) options.program = words.front();
   if (options.mode == Mode::kill && words.empty() && !options.help && !options.version)
     return bad_input("++kill needs the job that is to end",

@@ -81,6 +81,10 @@ enum class Mode : std::uint8_t {
   attach,       // ++attach: take over a job that has lost its root, Options::program
   detach,       // ++detach: leave such a job to itself, Options::program
   kill,         // ++kill: end a job, Options::program
+  /// ++replace-charm4py, ++restore-charm4py: be the charmrun of the charm4py in the Python environment
+  /// Options::program, or be it no more.
+  replace_charm4py,
+  restore_charm4py,
 };
 
 /// ++bind: what each process is bound to. `automatic`: nothing was said.
