@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a parallel program in Python needs from its launcher: libcharmtree (charmtree.h), by ctypes.
+
+    import charmtree
+
+    with charmtree.Job() as job:                  # alone, without charmrun: a job of one
+        job.register(f"{host}:{port}".encode())   # what the others must know
+        other = job.lookup((job.rank + 1) % job.size)
+        print(job.rank, job.size, other.tuple)
+        job.barrier()
+
+Python 3.9 or later, nothing else. charmtree.h says what each call does and when it waits; a call that fails raises
+JobError, whose `error` is one of its CT_E... numbers. The with statement ends the job for this process: with status 0,
+or, after an exception, by telling charmrun of it, which ends the whole job. A job is for one thread at a time.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+__all__ = ["FOREVER", "Job", "JobError", "Peer", "version"]
+
+FOREVER = -1
+_TIMEDOUT, _ENDED = -6, -9
+_MAX_PRINT = 262144
+_STREAMS = {"stdout": 1, "stderr": 2}
+
+
+class JobError(Exception):
+    """`error` is one of CT_E... of charmtree.h."""
+
+    def __init__(self, error: int) -> None:
+        super().__init__(_library.ct_strerror(error).decode())
+        self.error = error
+
+
+class Peer(NamedTuple):
+    """A process as the table has it; `ipv4`: its address as seen from here, or an empty text."""
+
+    rank: int
+    host: int
+    ipv4: str
+    tuple: bytes
+
+
+class _Peer(ctypes.Structure):
+    _fields_ = [
+        ("rank", ctypes.c_int),
+        ("host", ctypes.c_int),
+        ("ipv4", ctypes.c_uint32),
+        ("tuple", ctypes.c_void_p),
+        ("size", ctypes.c_size_t),
+    ]
+
+
+_JobPointer = ctypes.c_void_p
+_Ranks = ctypes.POINTER(ctypes.c_int)
+_Lost = ctypes.CFUNCTYPE(None, _JobPointer, _Ranks, ctypes.c_int, ctypes.c_void_p)
+_Restarted = ctypes.CFUNCTYPE(ctypes.c_int, _JobPointer, _Ranks, ctypes.c_int, ctypes.c_void_p)
+
+
+def _load() -> ctypes.CDLL:
+    """The library beside this file (the wheel's), that of the same installation, or the system's."""
+    here = Path(__file__).resolve().parent
+    prefix = here.parent.parent.parent.parent  # of PREFIX/share/charmtree/python/charmtree
+    beside = [here / "libcharmtree.so", *(found for place in ("lib", "lib64", "lib/*") for found in prefix.glob(f"{place}/libcharmtree.so.0"))]
+    library = ctypes.CDLL(str(next((path for path in beside if path.exists()), "libcharmtree.so.0")))
+    library.ct_strerror.restype = library.ct_version.restype = ctypes.c_char_p
+    for name, more in {
+        "ct_set_timeout": [ctypes.c_int],
+        "ct_register": [ctypes.c_char_p, ctypes.c_size_t],
+        "ct_lookup": [ctypes.c_int, ctypes.POINTER(_Peer)],
+        "ct_alive": [ctypes.c_int],
+        "ct_on_loss": [_Lost, ctypes.c_void_p],
+        "ct_on_restart": [_Restarted, ctypes.c_void_p],
+        "ct_print": [ctypes.c_int, ctypes.c_char_p],
+        "ct_abort": [ctypes.c_int, ctypes.c_char_p],
+        "ct_finalize": [ctypes.c_int],
+    }.items():
+        getattr(library, name).argtypes = [_JobPointer, *more]
+    for name in ("rank", "size", "local_rank", "local_size", "epoch", "table", "barrier", "barriers", "restarts"):
+        getattr(library, f"ct_{name}").argtypes = [_JobPointer]
+    return library
+
+
+_library = _load()
+
+
+def version() -> str:
+    """Of the library."""
+    return _library.ct_version().decode()
+
+
+class Job:
+    """This process's place in the job of the charmrun that started it. Making it may wait, a minute at most."""
+
+    def __init__(self) -> None:
+        self._job = _JobPointer()
+        self._kept: dict[str, object] = {}  # what the library holds a pointer to
+        self._raised: BaseException | None = None  # in a function that the library called
+        self._check(_library.ct_init(ctypes.byref(self._job)))
+
+    def _check(self, result: int) -> int:
+        raised, self._raised = self._raised, None
+        if raised is not None:
+            raise raised
+        if result < 0:
+            raise JobError(result)
+        return result
+
+    @property
+    def rank(self) -> int:
+        return self._check(_library.ct_rank(self._job))
+
+    @property
+    def size(self) -> int:
+        return self._check(_library.ct_size(self._job))
+
+    @property
+    def local_rank(self) -> int:
+        return self._check(_library.ct_local_rank(self._job))
+
+    @property
+    def local_size(self) -> int:
+        return self._check(_library.ct_local_size(self._job))
+
+    @property
+    def epoch(self) -> int:
+        return self._check(_library.ct_epoch(self._job))
+
+    @property
+    def barriers(self) -> int:
+        return self._check(_library.ct_barriers(self._job))
+
+    @property
+    def restarts(self) -> int:
+        return self._check(_library.ct_restarts(self._job))
+
+    def set_timeout(self, milliseconds: int) -> None:
+        self._check(_library.ct_set_timeout(self._job, milliseconds))
+
+    def register(self, tuple_: bytes) -> None:
+        self._check(_library.ct_register(self._job, tuple_, len(tuple_)))
+
+    def table(self) -> None:
+        self._check(_library.ct_table(self._job))
+
+    def lookup(self, rank: int) -> Peer:
+        peer = _Peer()
+        self._check(_library.ct_lookup(self._job, rank, ctypes.byref(peer)))
+        address = ".".join(map(str, peer.ipv4.to_bytes(4, "big"))) if peer.ipv4 else ""
+        return Peer(peer.rank, peer.host, address, ctypes.string_at(peer.tuple, peer.size) if peer.size else b"")
+
+    def barrier(self) -> None:
+        self._check(_library.ct_barrier(self._job))
+
+    def alive(self, rank: int) -> bool:
+        return self._check(_library.ct_alive(self._job, rank)) == 1
+
+    def on_loss(self, function: Callable[[Sequence[int]], None]) -> None:
+        """What it raises is raised by the call in which it was called."""
+
+        def call(_job: int, ranks: object, count: int, _argument: object) -> None:
+            self._run(function, ranks, count)
+
+        self._kept["loss"] = _Lost(call)
+        self._check(_library.ct_on_loss(self._job, self._kept["loss"], None))
+
+    def on_restart(self, function: Callable[[Sequence[int]], bool]) -> None:
+        """True: the call in which it was called is left by a JobError of CT_ERESTARTED. What it raises is raised there."""
+
+        def call(_job: int, ranks: object, count: int, _argument: object) -> int:
+            return 1 if self._run(function, ranks, count) else 0
+
+        self._kept["restart"] = _Restarted(call)
+        self._check(_library.ct_on_restart(self._job, self._kept["restart"], None))
+
+    def _run(self, function: Callable[[Sequence[int]], object], ranks: object, count: int) -> object:
+        try:
+            return function(ranks[:count])  # type: ignore[index]
+        except BaseException as raised:  # noqa: BLE001: it goes on where the library returns
+            self._raised = raised
+            return True
+
+    def print(self, text: str, stream: str = "stdout") -> None:
+        """In order with what this process printed so before, and each call's text whole."""
+        data = text.encode()
+        if len(data) > _MAX_PRINT or b"\0" in data:
+            raise ValueError(f"at most {_MAX_PRINT} bytes, without zeros")
+        self._check(_library.ct_print(self._job, _STREAMS[stream], data))
+
+    def abort(self, status: int, text: str = "") -> None:
+        self._check(_library.ct_abort(self._job, status, text.encode()))
+
+    def finalize(self, status: int = 0) -> None:
+        """Afterwards there is no job, unless it raised CT_ETIMEDOUT."""
+        result = _library.ct_finalize(self._job, status)
+        if result != _TIMEDOUT:
+            self._job = _JobPointer()
+        if result != _ENDED:
+            self._check(result)
+
+    def __enter__(self) -> Job:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        if not self._job:
+            return
+        status = 0
+        if isinstance(value, SystemExit):
+            status = value.code if isinstance(value.code, int) else int(value.code is not None)
+        elif value is not None:
+            text = "".join(traceback.format_exception_only(kind, value)).strip()
+            _library.ct_abort(self._job, 1, f"process {self.rank} (pid {os.getpid()}): {text}".encode())
+        self.finalize(status)
