@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from running import charm4py
 from vcluster import REPOSITORY
 
 _HELLO = REPOSITORY / "examples/hello.c"
@@ -91,3 +92,77 @@ def test_words_are_completed(prefix: Path) -> None:
     zsh = prefix / "share/zsh/site-functions"
     script = f"fpath=({zsh} $fpath); autoload -U compinit && compinit -u -D && print -r -- ${{_comps[charmrun]}} && zsh -n {zsh}/_charmrun"
     assert told("zsh", "-fc", script, env=os.environ | {"HOME": str(prefix)}).strip() == "_charmrun"
+
+
+# -- Python -------------------------------------------------------------------------------------------
+
+_RING = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import charmtree
+
+with charmtree.Job() as job:
+    job.register(b"from %d" % job.rank)
+    left = job.lookup((job.rank - 1) % job.size)
+    job.print(f"{job.rank} of {job.size}: {left.tuple.decode()}\\n")
+    job.barrier()
+    try:
+        job.register(b"again")
+    except charmtree.JobError as error:
+        job.print(f"{error.error} at {job.barriers}\\n")
+    if sys.argv[2:] == ["fail"] and job.rank == 1:
+        raise ValueError("no water")
+    if sys.argv[2:] == ["leave"]:
+        sys.exit()
+"""
+
+
+@pytest.mark.parametrize("end", [[], ["leave"]])
+def test_a_python_program_joins(prefix: Path, end: list[str]) -> None:
+    modules = prefix / "share/charmtree/python"
+    out = told(prefix / "bin/charmrun", "+p3", "++local", "/usr/bin/python3", "-c", _RING, modules, *end)
+    want = ["-10 at 1"] * 3 + ["0 of 3: from 2", "1 of 3: from 0", "2 of 3: from 1"]
+    assert sorted(out.splitlines()) == want
+
+
+def test_what_a_python_program_raises_ends_the_job_and_is_said(prefix: Path) -> None:
+    argv = [prefix / "bin/charmrun", "+p3", "++local", "/usr/bin/python3", "-c", _RING, prefix / "share/charmtree/python", "fail"]
+    done = subprocess.run(argv, check=False, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert re.search(r"process 1 \(pid \d+\): ValueError: no water", done.stderr), done.stderr
+
+
+def test_charm4py_gets_this_charmrun_and_its_own_back(prefix: Path, tmp_path: Path) -> None:
+    python = charm4py()
+    (package,) = python.parents[1].glob("lib/python3*/site-packages/charmrun")
+    there = tmp_path / "venv" / package.relative_to(python.parents[1])
+    shutil.copytree(package, there)
+    (there.parent / "charm4py").symlink_to(package.parent / "charm4py")
+    own = (there / "charmrun").read_bytes()
+    charmrun = prefix / "bin/charmrun"
+
+    def started() -> str:
+        """As charm4py's command starts a program."""
+        start = "import sys, charmrun.start as s; sys.argv[0] = 'charmrun'; s.start()"
+        argv = [python, "-c", start, "+p2", "++label", REPOSITORY / "examples/charm4py_hello.py"]
+        return told(*argv, env=os.environ | {"PYTHONPATH": str(there.parent), "PATH": f"{python.parent}:{os.environ['PATH']}"})
+
+    for _ in range(2):  # a second time changes nothing
+        told(charmrun, "++replace-charm4py", tmp_path / "venv")
+        assert (there / "charmrun").readlink() == charmrun
+        assert told(there / "charmrun", "++version").startswith("charmrun (charmtree)")
+    assert re.search(r"^\[1\] hello from PE 1 of 2", started(), re.MULTILINE)
+    (there / "charmrun").unlink()  # pip has installed charm4py once more
+    shutil.copy2(package / "charmrun", there)
+    told(charmrun, "++replace-charm4py", tmp_path / "venv")
+    told(charmrun, "++restore-charm4py", tmp_path / "venv")
+    told(charmrun, "++restore-charm4py", tmp_path / "venv")
+    assert sorted(path.name for path in there.iterdir() if path.name.startswith("charmrun")) == ["charmrun"]
+    assert (there / "charmrun").read_bytes() == own and os.access(there / "charmrun", os.X_OK)
+
+
+def test_where_there_is_no_charm4py_that_is_said(prefix: Path, tmp_path: Path) -> None:
+    for words in (["++replace-charm4py"], ["++restore-charm4py", tmp_path]):
+        done = subprocess.run([prefix / "bin/charmrun", *words], check=False, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 125
+        assert done.stderr.startswith("charmrun: error: there is no charm4py in ") and done.stderr.count("\n") == 1, done.stderr
