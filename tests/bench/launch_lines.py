@@ -54,7 +54,8 @@ def our_command(settings: Settings, hosts: Cluster, names: list[str], program: s
 
 
 def wall(settings: Settings) -> Iterator[Line]:
-    program = peer.make_floor()
+    program = peer.make_floor(settings.charmrun)
+    most = 1.05 if peer.own_libraries(settings.charmrun) else 1.15
     with up(HOSTS) as (hosts, names):
         ours = our_command(settings, hosts, names, peer.TRUE)
         contestants: dict[str, Callable[[], float]] = {
@@ -72,7 +73,7 @@ def wall(settings: Settings) -> Iterator[Line]:
     ratios = ratios(times["charmrun"], times["floor"])
     detail = f"charmrun {spread(times['charmrun'])} s, floor {spread(times['floor'])} s"
     ratio = statistics.median(ratios)
-    yield Line(f"{HOSTS} hosts, wall / floor", f"{ratio:.2f}; {detail}", "<= 1.15", ratio <= 1.15)
+    yield Line(f"{HOSTS} hosts, wall / floor", f"{ratio:.2f}; {detail}", f"<= {most:g}", ratio <= most)
     ratio = statistics.median(ratios(times["charmrun"], times["early"]))
     what = f"{HOSTS} hosts, none starts before all have answered, wall / ++start-early"
     yield Line(what, f"{ratio:.2f}; early {spread(times['early'])} s", "<= 1.05", ratio <= 1.05)
@@ -101,6 +102,7 @@ def cpu(settings: Settings) -> Iterator[Line]:
     from its fork, until its exit; and once for each host what comes before main, for which the whole of
     `charmrun ++version` is taken."""
     library = peer.make_usage()
+    most = 2.5 if peer.own_libraries(settings.charmrun) else 5
     with up(HOSTS) as (hosts, names):
         script = f"#!/bin/sh\nLAUNCHER_USAGE={_USAGE} LD_PRELOAD={library} exec {settings.charmrun} \"$@\"\n"
         launcher = hosts.put(0, f"{SHARED}/launcher", script, mode=0o755)
@@ -111,7 +113,29 @@ def cpu(settings: Settings) -> Iterator[Line]:
     each = [sum(used) for run in runs for host, used in run.items() if host != hosts.names[0]]
     root = statistics.median(sum(run[hosts.names[0]]) for run in runs)
     detail = f"the root {root:.1f}, the median launcher {statistics.median(each):.2f}, ++version {start:.2f}"
-    yield Line(f"{HOSTS} hosts, CPU of all launchers per host", f"{ms:.2f} ms; {detail}", "<= 5 ms", ms <= 5)
+    yield Line(f"{HOSTS} hosts, CPU of all launchers per host", f"{ms:.2f} ms; {detail}", f"<= {most:g} ms", ms <= most)
+
+
+# -- keys: what a login costs by the kind of the user's key ----------------------------------------------
+
+
+def keys(settings: Settings) -> Iterator[Line]:
+    """All hosts are the root's own: what it uses for each, its share of everything else included."""
+    library = peer.make_usage()
+    with up(HOSTS) as (hosts, names):
+        for kind in ("ed25519", "ecdsa", "rsa"):
+            hosts.user_keys([kind])
+            words = [settings.charmrun, "++branching", str(HOSTS), *our_command(settings, hosts, names, peer.TRUE)[1:]]
+            around = ["env", f"LAUNCHER_USAGE={_USAGE}", f"LD_PRELOAD={library}"]
+            file = hosts.path(0, hosts.put(0, _USAGE, "", mode=0o666))
+            used = []
+            for _ in range(_CPU_RUNS):
+                file.write_text("")
+                good(hosts, [*around, *words])
+                used.append(sum(int(line.split()[3]) for line in file.read_text().splitlines() if line.split()[0] == hosts.names[0]) / 1e3 / HOSTS)
+            ms = statistics.median(used)
+            counts = kind == "rsa" and peer.own_libraries(settings.charmrun) is not None
+            yield Line(f"{HOSTS} logins by an {kind} key, CPU of the root for each", f"{ms:.2f} ms", "<= 4 ms" if counts else "none", not counts or ms <= 4)
 
 
 def _used(hosts: Cluster, words: list[str]) -> dict[str, list[float]]:
@@ -235,7 +259,7 @@ def dilated(settings: Settings) -> Iterator[Line]:
     processes are started: its own initialisation takes 10 s here, whoever starts it."""
     targets = {"Hydra": 11.0, "Charm++'s charmrun": 14.0, "the flat loop": 1.6}
     try:
-        peers = peer.make_peers()
+        peers = peer.make_peers(settings.charmrun)
     except peer.NoPeer as error:
         for name in targets:
             yield Line(f"{HOSTS} dilated hosts, {name}'s time / ours", str(error), "", None)

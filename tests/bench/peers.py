@@ -28,8 +28,19 @@ class Peers:
     charm_exit: Path
 
 
-def make_floor() -> Path:
-    return _compiled("ssh_floor.c", "-lssh2", "-lpthread")
+def own_libraries(charmrun: Path) -> Path | None:
+    """Where the libraries are that this charmrun was built of, if they are not the system's (cmake/portable)."""
+    prefix = charmrun.parents[1] / "prefix"
+    return prefix if (prefix / "lib/libssh2.a").exists() else None
+
+
+def make_floor(charmrun: Path) -> Path:
+    """With the libssh2 of this charmrun."""
+    prefix = own_libraries(charmrun)
+    if prefix is None:
+        return _compiled("ssh_floor.c", "-lssh2", "-lpthread")
+    libraries = [f"{prefix}/lib/lib{name}.a" for name in ("ssh2", "ssl", "crypto")]
+    return _compiled("ssh_floor.c", f"-I{prefix}/include", *libraries, "-lpthread", "-ldl", name=f"ssh_floor-{prefix.parent.name}")
 
 
 def make_usage() -> Path:
@@ -81,9 +92,9 @@ def make_mpirun() -> Path:
 PRTERUN_WORDS = ["--allow-run-as-root", "--map-by", ":oversubscribe"]
 
 
-def make_peers() -> Peers:
+def make_peers(charmrun: Path) -> Peers:
     """Installs and builds what is not there yet; NoPeer says what failed."""
-    return Peers(make_floor(), make_hydra(), *make_charm())
+    return Peers(make_floor(charmrun), make_hydra(), *make_charm())
 
 
 def make_charm() -> tuple[Path, Path]:
@@ -122,9 +133,9 @@ def _client_library() -> list[str]:
     return [f"-I{REPOSITORY / 'client-lib'}", str(library), "-lstdc++", "-lm", "-lpthread"]
 
 
-def _compiled(source: str, *libraries: str) -> Path:
+def _compiled(source: str, *libraries: str, name: str = "") -> Path:
     """A C program of this directory, in build/."""
-    path = REPOSITORY / "build" / Path(source).stem
+    path = REPOSITORY / "build" / (name or Path(source).stem)
     try:
         compile_newer(_SOURCES / source, path, *libraries)
     except RuntimeError as wrong:
