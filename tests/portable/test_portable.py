@@ -52,6 +52,9 @@ def test_it_runs(charmrun: Path, tmp_path: Path) -> None:
         emulated.chmod(0o755)
         command = [emulated]
     assert said(*command, "++version").startswith("charmrun (charmtree) ")
+    program = tmp_path / "program"  # a script: an executable of this machine would be refused by the emulated one
+    program.write_text("#!/bin/sh\necho $CHARMTREE_PROCESS\n")
+    program.chmod(0o755)
     for where in (["++local"], ["++hosts", "2"]):
-        words = ["+p4", *where, "++launcher", str(command[0]), "sh", "-c", "echo $CHARMTREE_PROCESS"]
+        words = ["+p4", *where, "++launcher", str(command[0]), program]
         assert sorted(said(*command, *words).split()) == ["0", "1", "2", "3"]
