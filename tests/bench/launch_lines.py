@@ -70,9 +70,8 @@ def wall(settings: Settings) -> Iterator[Line]:
         except peer.NoPeer as error:
             missing = str(error)
         times = interleaved(settings, contestants, settings.rounds)
-    ratios = ratios(times["charmrun"], times["floor"])
+    ratio = statistics.median(ratios(times["charmrun"], times["floor"]))
     detail = f"charmrun {spread(times['charmrun'])} s, floor {spread(times['floor'])} s"
-    ratio = statistics.median(ratios)
     yield Line(f"{HOSTS} hosts, wall / floor", f"{ratio:.2f}; {detail}", f"<= {most:g}", ratio <= most)
     ratio = statistics.median(ratios(times["charmrun"], times["early"]))
     what = f"{HOSTS} hosts, none starts before all have answered, wall / ++start-early"
