@@ -13,6 +13,7 @@
 #include <array>
 
 #include "tree/io/host/host_setup.hpp"
+#include "tree/io/read_buffer.hpp"
 #include "tree/io/write_queue.hpp"
 
 namespace charmtree::io {
@@ -46,7 +47,7 @@ public:
   /// What has come already, and waits for more.
   void take() {
     if (owner_ == nullptr || closing_ || paused()) return;
-    static thread_local std::array<char, 64U << 10> buffer;
+    static thread_local ReadBuffer<64U << 10> buffer;
     const ssize_t got = ::recv(socket_.native_handle(), buffer.data(), buffer.size(), MSG_DONTWAIT);
     const bool of_job = kind_ == proto::ClientKind::ccs;
     if (got == 0 && of_job && listens(is_own_address(peer_))) return fall_silent();

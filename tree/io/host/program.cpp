@@ -11,6 +11,7 @@
 
 #include "tree/io/clock.hpp"
 #include "tree/io/pseudo_terminal.hpp"
+#include "tree/io/read_buffer.hpp"
 
 namespace charmtree::io {
 
@@ -85,7 +86,7 @@ void Program::read_later(Output& output) {
 
 /// How many bytes; 0: there is nothing (more) to read now.
 std::size_t Program::read_once(Output& output) {
-  static thread_local std::array<char, kPipeRead> buffer;
+  static thread_local ReadBuffer<kPipeRead> buffer;
   if (!output.open) return 0;
   const ssize_t got = ::read(output.fd.native_handle(), buffer.data(), buffer.size());
   if (got == 0) output.open = false;

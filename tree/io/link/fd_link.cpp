@@ -11,6 +11,7 @@
 
 #include "tree/base/signal_name.hpp"
 #include "tree/io/clock.hpp"
+#include "tree/io/read_buffer.hpp"
 #include "tree/io/surroundings.hpp"
 
 namespace charmtree::io {
@@ -56,8 +57,7 @@ void FdLink::read() {
     self->reading_ = false;
     // Files and /dev/null, which some remote shells give us, cannot be waited for, but read.
     if ((ec && ec != asio::error::operation_not_supported) || self->closing_ || self->paused_) return;
-    // On the heap: what is thread-local takes room on the stack of each thread, and some have small ones.
-    static thread_local std::vector<char> buffer(kLinkRead);
+    static thread_local ReadBuffer<kLinkRead> buffer;
     const ssize_t got = ::read(self->input_.native_handle(), buffer.data(), buffer.size());
     if (got > 0) {
       if (static_cast<std::size_t>(got) >= kBusyPipe) self->pipe_.widen(self->input_.native_handle());
