@@ -182,9 +182,10 @@ static void* log_in(void* argument) {
     libssh2_session_set_timeout(session, login->plan->timeout_s * 1000);
     libssh2_session_method_pref(session, LIBSSH2_METHOD_KEX, "curve25519-sha256");
     if (login->plan->passes_output || login->plan->echoes > 0) {
-      libssh2_session_method_pref(
-          session, LIBSSH2_METHOD_CRYPT_SC,
-          libssh2_version(0x010b00) != NULL ? "aes128-gcm@openssh.com,aes128-ctr" : "aes128-ctr");
+      const char* ciphers =
+          libssh2_version(0x010b00) != NULL ? "aes128-gcm@openssh.com,aes128-ctr" : "aes128-ctr";
+      libssh2_session_method_pref(session, LIBSSH2_METHOD_CRYPT_CS, ciphers);
+      libssh2_session_method_pref(session, LIBSSH2_METHOD_CRYPT_SC, ciphers);
       libssh2_session_method_pref(session, LIBSSH2_METHOD_MAC_SC, "hmac-sha2-256");
     }
     use_session(login, session, fd);
