@@ -15,6 +15,9 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <system_error>
+
+#include <boost/system/system_error.hpp>
 
 #include "charmrun/charm4py_drop_in.hpp"
 #include "charmrun/cli/help.hpp"
@@ -519,6 +522,15 @@ void keep_freed_memory() {
   ::mallopt(M_MMAP_THRESHOLD, kMostKept);
 }
 
+/// Without what each library says of its own around it.
+std::string reason(const std::exception& error) {
+  if (const auto* of_system = dynamic_cast<const std::system_error*>(&error))
+    return of_system->code().message();
+  if (const auto* of_boost = dynamic_cast<const boost::system::system_error*>(&error))
+    return of_boost->code().message();
+  return error.what();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -528,7 +540,7 @@ int main(int argc, char** argv) {
   try {
     return run({argv, argv + argc});
   } catch (const std::exception& error) {  // out of memory, threads or descriptors
-    complain({Errc::internal, Phase::run, error.what(), "see ulimit -a"});
+    complain({Errc::internal, Phase::run, reason(error), "see ulimit -a"});
     return kLauncherFailed;
   }
 }
