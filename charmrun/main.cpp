@@ -17,8 +17,6 @@
 #include <optional>
 #include <system_error>
 
-#include <boost/system/system_error.hpp>
-
 #include "charmrun/charm4py_drop_in.hpp"
 #include "charmrun/cli/help.hpp"
 #include "charmrun/cli/options.hpp"
@@ -523,11 +521,10 @@ void keep_freed_memory() {
 }
 
 /// Without what each library says of its own around it.
-std::string reason(const std::exception& error) {
+std::string system_words(const std::exception& error) {
   if (const auto* of_system = dynamic_cast<const std::system_error*>(&error))
     return of_system->code().message();
-  if (const auto* of_boost = dynamic_cast<const boost::system::system_error*>(&error))
-    return of_boost->code().message();
+  if (const auto* of_boost = dynamic_cast<const io::system_error*>(&error)) return of_boost->code().message();
   return error.what();
 }
 
@@ -540,7 +537,7 @@ int main(int argc, char** argv) {
   try {
     return run({argv, argv + argc});
   } catch (const std::exception& error) {  // out of memory, threads or descriptors
-    complain({Errc::internal, Phase::run, reason(error), "see ulimit -a"});
+    complain({Errc::internal, Phase::run, system_words(error), "see ulimit -a"});
     return kLauncherFailed;
   }
 }

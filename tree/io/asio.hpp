@@ -19,8 +19,10 @@
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+#include <boost/system/system_error.hpp>
 
 namespace charmtree::io {
 namespace asio = boost::asio;
 using error_code = boost::system::error_code;
+using system_error = boost::system::system_error;
 }  // namespace charmtree::io
