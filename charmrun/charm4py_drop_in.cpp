@@ -33,7 +33,7 @@ Result<void> replace(const fs::path& launcher) {
   const fs::path self = fs::read_symlink(kSelf), kept = launcher.string() + kKept,
                  fresh = launcher.string() + ".new";
   std::error_code error;
-  if (!fs::is_symlink(launcher)) {
+  if (!fs::is_symlink(launcher, error)) {
     fs::remove(kept, error);
     if (!error) fs::create_hard_link(launcher, kept, error);
     if (error) return failed(kept, error);
@@ -58,7 +58,8 @@ Result<std::string> change(const Options& options) {
   }
   const fs::path kept = shown + kKept;
   std::error_code error;
-  if (!fs::is_symlink(*launcher) || !fs::exists(kept)) return fmt::format("{} is charm4py's own", shown);
+  if (!fs::is_symlink(*launcher, error) || !fs::exists(kept, error))
+    return fmt::format("{} is charm4py's own", shown);
   fs::rename(kept, *launcher, error);
   if (error) return failed(*launcher, error);
   return fmt::format("{} is charm4py's own again", shown);

@@ -27,7 +27,7 @@ from typing import NamedTuple
 __all__ = ["FOREVER", "Job", "JobError", "Peer", "version"]
 
 FOREVER = -1
-_TIMEDOUT, _ENDED = -6, -9
+_TIMEDOUT, _ENDED, _ORDER = -6, -9, -10
 _MAX_PRINT = 262144
 _STREAMS = {"stdout": 1, "stderr": 2}
 
@@ -199,9 +199,9 @@ class Job:
         self._check(_library.ct_abort(self._job, status, text.encode()))
 
     def finalize(self, status: int = 0) -> None:
-        """Afterwards there is no job, unless it raised CT_ETIMEDOUT."""
+        """Afterwards there is no job, unless it raised CT_ETIMEDOUT or CT_EORDER."""
         result = _library.ct_finalize(self._job, status)
-        if result != _TIMEDOUT:
+        if result not in (_TIMEDOUT, _ORDER):
             self._job = _JobPointer()
         if result != _ENDED:
             self._check(result)
