@@ -112,6 +112,10 @@ with charmtree.Job() as job:
         job.print(f"{error.error} at {job.barriers}\\n")
     if sys.argv[2:] == ["fail"] and job.rank == 1:
         raise ValueError("no water")
+    if sys.argv[2:] == ["quit"]:
+        if job.rank == 1:
+            sys.exit("no water")
+        job.barrier()
     if sys.argv[2:] == ["leave"]:
         sys.exit()
 """
@@ -125,11 +129,12 @@ def test_a_python_program_joins(prefix: Path, end: list[str]) -> None:
     assert sorted(out.splitlines()) == want
 
 
-def test_what_a_python_program_raises_ends_the_job_and_is_said(prefix: Path) -> None:
-    argv = [prefix / "bin/charmrun", "+p3", "++local", "/usr/bin/python3", "-c", _RING, prefix / "share/charmtree/python", "fail"]
+@pytest.mark.parametrize(("end", "what"), [("fail", "ValueError"), ("quit", "SystemExit")])
+def test_what_a_python_program_raises_ends_the_job_and_is_said(prefix: Path, end: str, what: str) -> None:
+    argv = [prefix / "bin/charmrun", "+p3", "++local", "/usr/bin/python3", "-c", _RING, prefix / "share/charmtree/python", end]
     done = subprocess.run(argv, check=False, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
-    assert re.search(r"process 1 \(pid \d+\): ValueError: no water", done.stderr), done.stderr
+    assert re.search(rf"process 1 \(pid \d+\): {what}: no water", done.stderr), done.stderr
 
 
 def test_charm4py_gets_this_charmrun_and_its_own_back(prefix: Path, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from typing import NamedTuple
 __all__ = ["FOREVER", "Job", "JobError", "Peer", "version"]
 
 FOREVER = -1
-_TIMEDOUT, _ENDED, _ORDER = -6, -9, -10
+_TIMEDOUT, _ENDED, _ORDER, _FORK = -6, -9, -10, -11
 _MAX_PRINT = 262144
 _STREAMS = {"stdout": 1, "stderr": 2}
 
@@ -102,7 +102,7 @@ class Job:
 
     def __init__(self) -> None:
         self._job = _JobPointer()
-        self._kept: dict[str, object] = {}  # what the library holds a pointer to
+        self._kept: list[object] = []  # what the library holds, or held, a pointer to
         self._raised: BaseException | None = None  # in a function that the library called
         self._check(_library.ct_init(ctypes.byref(self._job)))
 
@@ -169,8 +169,8 @@ class Job:
         def call(_job: int, ranks: object, count: int, _argument: object) -> None:
             self._run(function, ranks, count)
 
-        self._kept["loss"] = _Lost(call)
-        self._check(_library.ct_on_loss(self._job, self._kept["loss"], None))
+        self._kept.append(_Lost(call))
+        self._check(_library.ct_on_loss(self._job, self._kept[-1], None))
 
     def on_restart(self, function: Callable[[Sequence[int]], bool]) -> None:
         """True: the call in which it was called is left by a JobError of CT_ERESTARTED. What it raises is raised there."""
@@ -178,8 +178,8 @@ class Job:
         def call(_job: int, ranks: object, count: int, _argument: object) -> int:
             return 1 if self._run(function, ranks, count) else 0
 
-        self._kept["restart"] = _Restarted(call)
-        self._check(_library.ct_on_restart(self._job, self._kept["restart"], None))
+        self._kept.append(_Restarted(call))
+        self._check(_library.ct_on_restart(self._job, self._kept[-1], None))
 
     def _run(self, function: Callable[[Sequence[int]], object], ranks: object, count: int) -> object:
         try:
@@ -212,10 +212,15 @@ class Job:
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
         if not self._job:
             return
-        status = 0
-        if isinstance(value, SystemExit):
-            status = value.code if isinstance(value.code, int) else int(value.code is not None)
-        elif value is not None:
-            text = "".join(traceback.format_exception_only(kind, value)).strip()
-            _library.ct_abort(self._job, 1, f"process {self.rank} (pid {os.getpid()}): {text}".encode())
-        self.finalize(status)
+        _library.ct_set_timeout(self._job, FOREVER)
+        failed = value is not None and not (isinstance(value, SystemExit) and value.code in (None, 0))
+        if failed:  # the others wait for this process: so that is the end of the job
+            status = value.code & 255 if isinstance(value, SystemExit) and isinstance(value.code, int) else 1
+            what = "".join(traceback.format_exception_only(kind, value)).strip()
+            text = f"process {_library.ct_rank(self._job)} (pid {os.getpid()}): {what}"
+            _library.ct_abort(self._job, status or 1, text.encode(errors="backslashreplace"))
+        try:
+            self.finalize()
+        except JobError as error:
+            if not failed and error.error != _FORK:
+                raise
