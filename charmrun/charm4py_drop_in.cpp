@@ -2,6 +2,7 @@
 #include "charmrun/charm4py_drop_in.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <string_view>
 #include <system_error>
@@ -28,17 +29,19 @@ bool is_ours(const fs::path& launcher) {
   return fs::is_symlink(launcher, ignored) && fs::equivalent(launcher, kSelf, ignored);
 }
 
-/// At every moment one of the two is there.
+/// At every moment one of the two is there; of two who do this at a time, none keeps the other's link.
 Result<void> replace(const fs::path& launcher) {
-  const fs::path self = fs::read_symlink(kSelf), kept = launcher.string() + kKept,
-                 fresh = launcher.string() + ".new";
-  std::error_code error;
-  if (!fs::is_symlink(launcher, error)) {
-    fs::remove(kept, error);
-    if (!error) fs::create_hard_link(launcher, kept, error);
-    if (error) return failed(kept, error);
-  }
-  fs::remove(fresh, error);
+  const fs::path self = fs::read_symlink(kSelf), kept = launcher.string() + kKept;
+  const std::string own_name = fmt::format("{}.{}", launcher.string(), ::getpid());
+  const fs::path old = own_name + ".old", fresh = own_name + ".new";
+  std::error_code error, ignored;
+  fs::create_hard_link(launcher, old, error);
+  if (error) return failed(launcher, error);
+  const bool is_link = fs::is_symlink(old, ignored);
+  if (is_link && fs::exists(fs::symlink_status(kept, ignored)))
+    fs::remove(old, ignored);  // a link to another charmrun of ours
+  else
+    fs::rename(old, kept, error);
   if (!error) fs::create_symlink(self, fresh, error);
   if (!error) fs::rename(fresh, launcher, error);
   if (error) return failed(launcher, error);
@@ -58,7 +61,7 @@ Result<std::string> change(const Options& options) {
   }
   const fs::path kept = shown + kKept;
   std::error_code error;
-  if (!fs::is_symlink(*launcher, error) || !fs::exists(kept, error))
+  if (!fs::is_symlink(*launcher, error) || !fs::exists(fs::symlink_status(kept, error)))
     return fmt::format("{} is charm4py's own", shown);
   fs::rename(kept, *launcher, error);
   if (error) return failed(*launcher, error);
