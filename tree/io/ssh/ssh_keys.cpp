@@ -97,7 +97,7 @@ OpenedKey open_rsa(std::string_view secret) {
   /// d modulo a prime less one.
   const auto exponent = [&](const BIGNUM* prime) {
     Number less(BN_dup(prime)), result(BN_new());
-    const bool good = less && result && BN_sub_word(less.get(), 1) == 1 &&
+    const bool good = scratch && less && result && BN_sub_word(less.get(), 1) == 1 &&
                       BN_mod(result.get(), d.get(), less.get(), scratch.get()) == 1;
     return good ? std::move(result) : Number();
   };
@@ -285,17 +285,17 @@ std::vector<KeyToTry> SshKeys::to_try(const Profile& profile, const std::vector<
     if (!file->blob.empty()) named.push_back(file->blob);
     if (!allowed(file->type.empty() ? key_type(file->blob) : file->type)) continue;
     if (file->state == State::usable) {
-      auto& list = !agent_type_usable(file->type) ? rsa : in_agent ? both : file_only;
+      auto& list = file->type == kRsa ? rsa : in_agent ? both : file_only;
       list.push_back(KeyToTry{std::move(file), {}});
     } else if (in_agent && agent_type_usable(key_type(file->blob))) {
-      both.push_back(KeyToTry{nullptr, file->blob});
+      (key_type(file->blob) == kRsa ? rsa : both).push_back(KeyToTry{nullptr, file->blob});
     }
   }
   for (const std::string& blob : agent_blobs) {
     const std::string type = key_type(blob);
     if (profile.identities_only || includes(named, blob) || !agent_type_usable(type) || !allowed(type))
       continue;
-    agent_only.push_back(KeyToTry{nullptr, blob});
+    (type == kRsa ? rsa : agent_only).push_back(KeyToTry{nullptr, blob});
   }
   std::vector<KeyToTry> all = std::move(both);
   for (auto* list : {&agent_only, &file_only, &rsa})

@@ -54,8 +54,9 @@ public:
   std::vector<std::string> files(const Profile& profile) const;
 
   /// In ssh's order: named keys that the agent holds too, other keys of the agent (unless identities_only),
-  /// the remaining files; RSA last where libssh2 signs with SHA-1, which today's servers refuse. None that
-  /// the profile's algorithms leave out. At most kMaxKeysTried.
+  /// the remaining files; RSA last: libssh2 1.10 signs with SHA-1, which today's servers refuse, and 1.11,
+  /// where the server takes no RSA, fails all keys that follow. None that the profile's algorithms leave out.
+  /// At most kMaxKeysTried.
   std::vector<KeyToTry> to_try(const Profile& profile, const std::vector<std::string>& agent_blobs);
 
   /// Whether the agent could add anything: not if only named keys may be used and all of them are usable
