@@ -23,7 +23,7 @@ def inside(root: Path, *words: str | Path) -> str:
     around = 'hostname localhost && ip link set lo up && mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev"'
     script = f'{around} && mount -t tmpfs tmpfs "$1/tmp" && exec chroot "$@"'
     path = "/usr/sbin:/usr/bin:/sbin:/bin"
-    return said("unshare", "-mpnuf", "sh", "-c", script, "sh", root, *words, env={"PATH": path, "HOME": "/root"})
+    return said("unshare", "--kill-child", "-mpnuf", "sh", "-c", script, "sh", root, *words, env={"PATH": path, "HOME": "/root"})
 
 
 # -- the archive --------------------------------------------------------------------------------------
@@ -67,9 +67,6 @@ def test_the_archive_runs_charm4py_on_four_hosts_of_debian_11(old_hosts: tuple[C
 
 
 # -- the packages -------------------------------------------------------------------------------------
-
-_USES_LIBRARY = "#include <charmtree.h>\n#include <stdio.h>\nint main(void){ct_job* j;ct_init(&j);printf(\"%d/%d\\n\",ct_rank(j),ct_size(j));return ct_finalize(j,0);}\n"
-
 
 def test_the_packages_of_debian_12(bare_root: Roots, tmp_path: Path) -> None:
     build = ROOT / "build-release"
