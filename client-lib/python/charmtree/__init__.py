@@ -97,6 +97,11 @@ def version() -> str:
     return _library.ct_version().decode()
 
 
+def _number(function: Callable[[_JobPointer], int]) -> property:
+    """What the library says of a job, as an attribute of it."""
+    return property(lambda job: job._call(function))
+
+
 class Job:
     """This process's place in the job of the charmrun that started it. Making it may wait, a minute at most."""
 
@@ -106,6 +111,9 @@ class Job:
         self._raised: BaseException | None = None  # in a function that the library called
         self._check(_library.ct_init(ctypes.byref(self._job)))
 
+    def _call(self, function: Callable[..., int], *arguments: object) -> int:
+        return self._check(function(self._job, *arguments))
+
     def _check(self, result: int) -> int:
         raised, self._raised = self._raised, None
         if raised is not None:
@@ -114,54 +122,34 @@ class Job:
             raise JobError(result)
         return result
 
-    @property
-    def rank(self) -> int:
-        return self._check(_library.ct_rank(self._job))
-
-    @property
-    def size(self) -> int:
-        return self._check(_library.ct_size(self._job))
-
-    @property
-    def local_rank(self) -> int:
-        return self._check(_library.ct_local_rank(self._job))
-
-    @property
-    def local_size(self) -> int:
-        return self._check(_library.ct_local_size(self._job))
-
-    @property
-    def epoch(self) -> int:
-        return self._check(_library.ct_epoch(self._job))
-
-    @property
-    def barriers(self) -> int:
-        return self._check(_library.ct_barriers(self._job))
-
-    @property
-    def restarts(self) -> int:
-        return self._check(_library.ct_restarts(self._job))
+    rank = _number(_library.ct_rank)
+    size = _number(_library.ct_size)
+    local_rank = _number(_library.ct_local_rank)
+    local_size = _number(_library.ct_local_size)
+    epoch = _number(_library.ct_epoch)
+    barriers = _number(_library.ct_barriers)
+    restarts = _number(_library.ct_restarts)
 
     def set_timeout(self, milliseconds: int) -> None:
-        self._check(_library.ct_set_timeout(self._job, milliseconds))
+        self._call(_library.ct_set_timeout, milliseconds)
 
     def register(self, tuple_: bytes) -> None:
-        self._check(_library.ct_register(self._job, tuple_, len(tuple_)))
+        self._call(_library.ct_register, tuple_, len(tuple_))
 
     def table(self) -> None:
-        self._check(_library.ct_table(self._job))
+        self._call(_library.ct_table)
 
     def lookup(self, rank: int) -> Peer:
         peer = _Peer()
-        self._check(_library.ct_lookup(self._job, rank, ctypes.byref(peer)))
+        self._call(_library.ct_lookup, rank, ctypes.byref(peer))
         address = ".".join(map(str, peer.ipv4.to_bytes(4, "big"))) if peer.ipv4 else ""
         return Peer(peer.rank, peer.host, address, ctypes.string_at(peer.tuple, peer.size) if peer.size else b"")
 
     def barrier(self) -> None:
-        self._check(_library.ct_barrier(self._job))
+        self._call(_library.ct_barrier)
 
     def alive(self, rank: int) -> bool:
-        return self._check(_library.ct_alive(self._job, rank)) == 1
+        return self._call(_library.ct_alive, rank) == 1
 
     def on_loss(self, function: Callable[[Sequence[int]], None]) -> None:
         """What it raises is raised by the call in which it was called."""
@@ -170,7 +158,7 @@ class Job:
             self._run(function, ranks, count)
 
         self._kept.append(_Lost(call))
-        self._check(_library.ct_on_loss(self._job, self._kept[-1], None))
+        self._call(_library.ct_on_loss, self._kept[-1], None)
 
     def on_restart(self, function: Callable[[Sequence[int]], bool]) -> None:
         """True: the call in which it was called is left by a JobError of CT_ERESTARTED. What it raises is raised there."""
@@ -179,7 +167,7 @@ class Job:
             return 1 if self._run(function, ranks, count) else 0
 
         self._kept.append(_Restarted(call))
-        self._check(_library.ct_on_restart(self._job, self._kept[-1], None))
+        self._call(_library.ct_on_restart, self._kept[-1], None)
 
     def _run(self, function: Callable[[Sequence[int]], object], ranks: object, count: int) -> object:
         try:
@@ -193,10 +181,10 @@ class Job:
         data = text.encode()
         if len(data) > _MAX_PRINT or b"\0" in data:
             raise ValueError(f"at most {_MAX_PRINT} bytes, without zeros")
-        self._check(_library.ct_print(self._job, _STREAMS[stream], data))
+        self._call(_library.ct_print, _STREAMS[stream], data)
 
     def abort(self, status: int, text: str = "") -> None:
-        self._check(_library.ct_abort(self._job, status, text.encode()))
+        self._call(_library.ct_abort, status, text.encode())
 
     def finalize(self, status: int = 0) -> None:
         """Afterwards there is no job, unless it raised CT_ETIMEDOUT or CT_EORDER."""
