@@ -68,6 +68,7 @@ def test_the_archive_runs_charm4py_on_four_hosts_of_debian_11(old_hosts: tuple[C
 
 # -- the packages -------------------------------------------------------------------------------------
 
+
 def test_the_packages_of_debian_12(bare_root: Roots, tmp_path: Path) -> None:
     build = ROOT / "build-release"
     said("cmake", "--preset", "release", cwd=ROOT)
