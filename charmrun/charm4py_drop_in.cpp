@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <string_view>
+#include <filesystem>
+#include <string>
 #include <system_error>
 
 #include "charmrun/machinery.hpp"
 #include "tree/base/exit_status.hpp"
+#include "tree/base/result.hpp"
 
 namespace charmtree {
 
@@ -22,6 +24,27 @@ constexpr const char* kKept = ".charm4py";  // behind the name of what we replac
 Error failed(const fs::path& file, const std::error_code& error) {
   return {Errc::bad_input, Phase::options, fmt::format("{}: {}", file.string(), error.message()),
           "whoever installed charm4py there can do it"};
+}
+
+/// The charmrun of the charm4py that is installed in this Python environment (a folder with lib/python3.N).
+/// Error bad_input (phase options): there is none.
+Result<fs::path> charm4py_launcher(const fs::path& environment) {
+  std::error_code ignored;
+  for (const char* library : {"lib", "lib64"}) {
+    for (fs::directory_iterator version(environment / library, ignored), end; version != end;
+         version.increment(ignored)) {
+      if (!version->path().filename().string().starts_with("python3")) continue;
+      for (const char* packages : {"site-packages", "dist-packages"}) {
+        const fs::path found = version->path() / packages / "charmrun" / "charmrun";
+        if (fs::exists(fs::symlink_status(found, ignored)) &&
+            fs::exists(version->path() / packages / "charm4py", ignored))
+          return found;
+      }
+    }
+  }
+  return Error{Errc::bad_input, Phase::options,
+               fmt::format("there is no charm4py in {}", environment.string()),
+               "name the environment that has it, such as ~/venv, behind the option"};
 }
 
 bool is_ours(const fs::path& launcher) {
@@ -69,25 +92,6 @@ Result<std::string> change(const Options& options) {
 }
 
 }  // namespace
-
-Result<fs::path> charm4py_launcher(const fs::path& environment) {
-  std::error_code ignored;
-  for (const char* library : {"lib", "lib64"}) {
-    for (fs::directory_iterator version(environment / library, ignored), end; version != end;
-         version.increment(ignored)) {
-      if (!version->path().filename().string().starts_with("python3")) continue;
-      for (const char* packages : {"site-packages", "dist-packages"}) {
-        const fs::path found = version->path() / packages / "charmrun" / "charmrun";
-        if (fs::exists(fs::symlink_status(found, ignored)) &&
-            fs::exists(version->path() / packages / "charm4py", ignored))
-          return found;
-      }
-    }
-  }
-  return Error{Errc::bad_input, Phase::options,
-               fmt::format("there is no charm4py in {}", environment.string()),
-               "name the environment that has it, such as ~/venv, behind the option"};
-}
 
 int change_charm4py(const Options& options) {
   const auto told = change(options);

@@ -75,8 +75,7 @@ constexpr std::array kModes = {
             "end a job of yours whose launcher runs on this machine, as SIGTERM would; twice: at once", ""},
     ModeRow{"replace-charm4py", Mode::replace_charm4py, "[ENVIRONMENT]",
             "be the charmrun that charm4py's own commands start: in the Python environment (a folder such as "
-            "~/venv) whose "
-            "command this is, or in that one; what was there is kept",
+            "~/venv) whose command this is, or in that one; what was there is kept",
             ""},
     ModeRow{"restore-charm4py", Mode::restore_charm4py, "[ENVIRONMENT]",
             "give charm4py its own charmrun back", ""},
