@@ -155,6 +155,10 @@ def test_a_port_that_the_nodelist_names(fresh_cluster: Factory, charmrun: Path) 
     nodelist = hosts.put(0, "nodes", "group main\n host h01 ++port 2222\n host h02\n")
     assert_good(run(hosts, charmrun, "+p2", "++nodelist", nodelist, "hostname"), ["h01", "h02"])
     assert_good(run(hosts, charmrun, "+p1", "++host", "[h01]:2222", "hostname"), ["h01"])
+    hosts.ssh_config(f"Host h01\n BindAddress {hosts.address(0)}\n")
+    done = run(hosts, charmrun, "+p1", "++host", "[h01]:2222", "hostname")
+    assert_good(done, ["h01"], said=None)
+    assert "BindAddress in the ssh configuration: such hosts are started by the ssh command" in done.stderr
 
 
 def test_known_hosts_files_aliases_and_checks_are_those_of_ssh(cluster: Factory, charmrun: Path) -> None:

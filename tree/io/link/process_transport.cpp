@@ -70,7 +70,8 @@ bool CommandTransport::is_starter(const Profile& profile) {
 std::vector<std::string> CommandTransport::words(const Host& host, const Profile& profile,
                                                  const std::string& command, const LoginLimits& limits) {
   std::vector<std::string> words = profile.shell;
-  if (words.empty()) words = {"ssh"};
+  const bool is_ours = words.empty();
+  if (is_ours) words = {"ssh"};
   const std::size_t slash = words[0].rfind('/');
   if (words[0].substr(slash == std::string::npos ? 0 : slash + 1) == "ssh") {
     const std::string timeout =
@@ -86,6 +87,7 @@ std::vector<std::string> CommandTransport::words(const Host& host, const Profile
   if (place != words.end()) {
     *place = host.name;
   } else {
+    if (is_ours) words.insert(words.end(), {"-p", std::to_string(profile.port)});
     if (!profile.user.empty()) words.insert(words.end(), {"-l", profile.user});
     words.push_back(host.name);
   }

@@ -14,8 +14,8 @@
 namespace charmtree::io {
 
 /// Via::command: `<profile.shell words> [-l user] <host> <command>`, or where a word is `%h`, the words with
-/// the host in its place, and <command>; without words the ssh command in batch mode. The link counts as up
-/// at once; whether a launcher answers is for the greeting to show.
+/// the host in its place, and <command>; without words the ssh command in batch mode, with the host's port.
+/// The link counts as up at once; whether a launcher answers is for the greeting to show.
 class CommandTransport : public Transport {
 public:
   /// Both must outlive the transport.

@@ -303,8 +303,9 @@ Error SshLogin::handshake_failed(int code) {
   if (code == LIBSSH2_ERROR_KEX_FAILURE || code == LIBSSH2_ERROR_METHOD_NONE) {
     return Error(Errc::no_usable_key, phase_, "libssh2 and the server have no algorithm in common");
   }
-  return Error(Errc::handshake, phase_,
-               fmt::format("the ssh handshake failed: {} ({})", session_->last_message(), code));
+  std::string message = session_->last_message();
+  if (message.empty()) message = "the server sent what is no packet of ssh";
+  return Error(Errc::handshake, phase_, fmt::format("the ssh handshake failed: {} ({})", message, code));
 }
 
 SshLogin::Step SshLogin::handshake() {
