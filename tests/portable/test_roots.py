@@ -89,6 +89,10 @@ def test_the_packages_of_debian_12(bare_root: Roots, tmp_path: Path) -> None:
         inside(root, "sh", "-c", "cc -o /opt/packages/hello /opt/packages/hello.c $(pkg-config --cflags --libs charmtree)")
         assert "hello from 1 of 2" in inside(root, "charmrun", "+p2", "++local", "/opt/packages/hello")
         pages = inside(root, "dpkg", "-L", "charmtree")
+        assert "MPIR_PROCDESC" in said("readelf", "--debug-dump=info", root / "usr/bin/charmrun"), "the types that debuggers want"
+        for package in ("charmtree", "libcharmtree0", "libcharmtree-dev"):
+            assert "Apache License" in inside(root, "cat", f"/usr/share/doc/{package}/copyright")
+        assert "======== libssl-dev" in inside(root, "cat", "/usr/share/doc/charmtree/copyright")
         assert "/usr/share/man/man1/charmrun.1" in pages and "/usr/libexec/charmtree/mpi/mpiexec" in pages
     finally:
         inside(root, "dpkg", "--purge", "charmtree", "libcharmtree-dev", "libcharmtree0")
