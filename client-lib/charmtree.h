@@ -101,7 +101,8 @@ CT_API int ct_table(ct_job* job);
 struct ct_peer {
   int rank;
   int host;          /* number of its host in the job's host list */
-  uint32_t ipv4;     /* address that reaches it from here, in host byte order; 0: none is known */
+  char address[46];  /* that reaches it from here, numeric, as getaddrinfo takes it: "192.0.2.1" or
+                        "2001:db8::1"; "": none is known */
   const void* tuple; /* belongs to the job; valid until ct_table takes a newer one into use, or ct_finalize */
   size_t size;
 };

@@ -15,7 +15,7 @@ namespace charmtree::client {
 namespace native = wire::native;
 
 namespace {
-constexpr std::uint32_t kLoopback = 0x7F000001;
+constexpr wire::Address kLoopback{0x7F000001};
 constexpr int kJoinAttempts = 6;
 constexpr int kJoinPauseMs = 10;  // doubles with each attempt
 
@@ -209,9 +209,10 @@ int Job::lookup(std::uint32_t rank, ct_peer& peer) {
   // table is complete.
   const wire::TupleBlock& block = *std::prev(after);
   const std::string& tuple = block.tuples[rank - block.first_process].data;
-  const bool nearby = block.host == self_.host && block.address == 0;
-  peer = ct_peer{static_cast<int>(rank), static_cast<int>(block.host), nearby ? kLoopback : block.address,
-                 tuple.data(), tuple.size()};
+  const bool nearby = block.host == self_.host && !block.address.is_known();
+  const wire::Address address = nearby ? kLoopback : block.address;
+  peer = ct_peer{static_cast<int>(rank), static_cast<int>(block.host), {}, tuple.data(), tuple.size()};
+  if (address.is_known()) wire::text_of(address).copy(peer.address, sizeof peer.address - 1);
   return CT_OK;
 }
 

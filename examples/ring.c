@@ -3,6 +3,7 @@
  * passes a token on. Process 0 prints how long a hop takes. `./ring` alone is a ring of one; `charmrun +p4
  * ./ring 1000` one of four. */
 #include <arpa/inet.h>
+#include <netdb.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,26 +40,46 @@ static int check_sys(int result, const char* what) { /* of system calls */
   return result;
 }
 
-/* A listening socket on a free port of any interface; *port in network byte order. */
+/* A listening socket on a free port of any interface, of either family where there are two;
+ * *port in network byte order. */
 static int open_port(uint16_t* port) {
-  struct sockaddr_in address = {.sin_family = AF_INET};
-  socklen_t size = sizeof address;
-  int fd = check_sys(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
-  check_sys(bind(fd, (struct sockaddr*)&address, size), "bind");
+  union {
+    struct sockaddr any;
+    struct sockaddr_in ipv4;
+    struct sockaddr_in6 ipv6;
+  } address = {.ipv6 = {.sin6_family = AF_INET6}};
+  socklen_t size = sizeof address.ipv6;
+  int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) { /* a machine without IPv6 */
+    address.ipv4 = (struct sockaddr_in){.sin_family = AF_INET};
+    size = sizeof address.ipv4;
+    fd = check_sys(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
+  }
+  int no = 0; /* that which stands for IPv4, too */
+  if (address.any.sa_family == AF_INET6)
+    check_sys(setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no), "setsockopt");
+  check_sys(bind(fd, &address.any, size), "bind");
   check_sys(listen(fd, 4), "listen");
-  check_sys(getsockname(fd, (struct sockaddr*)&address, &size), "getsockname");
-  *port = address.sin_port;
+  check_sys(getsockname(fd, &address.any, &size), "getsockname");
+  *port = address.any.sa_family == AF_INET ? address.ipv4.sin_port : address.ipv6.sin6_port;
   return fd;
 }
 
 static int connect_to(int rank) {
   struct ct_peer peer;
   check(ct_lookup(job, rank, &peer), "table");
-  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(peer.ipv4)};
-  if (peer.size != sizeof address.sin_port) fail("table", "a process registered no port");
-  memcpy(&address.sin_port, peer.tuple, peer.size);
-  int fd = check_sys(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
-  check_sys(connect(fd, (struct sockaddr*)&address, sizeof address), "connect");
+  uint16_t port;
+  if (peer.size != sizeof port) fail("table", "a process registered no port");
+  memcpy(&port, peer.tuple, peer.size);
+  char service[6];
+  snprintf(service, sizeof service, "%u", ntohs(port));
+  const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
+  struct addrinfo* address;
+  const int error = getaddrinfo(peer.address, service, &hints, &address);
+  if (error != 0) fail("getaddrinfo", gai_strerror(error));
+  int fd = check_sys(socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
+  check_sys(connect(fd, address->ai_addr, address->ai_addrlen), "connect");
+  freeaddrinfo(address);
   int yes = 1;
   check_sys(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes), "setsockopt");
   return fd;

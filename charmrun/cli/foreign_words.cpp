@@ -52,6 +52,7 @@ constexpr std::array kForeign = {
     ForeignWord{"bind-to", Meaning::value, "bind"},
     ForeignWord{"report-bindings", Meaning::flag, "report-bindings"},
     ForeignWord{"l label prepend-rank tag-output", Meaning::flag, "label"},
+    ForeignWord{"iface", Meaning::value, "iface"},
     ForeignWord{"timestamp-output", Meaning::flag, "timestamp"},
     ForeignWord{"L b B", Meaning::flag, "fold"},
     ForeignWord{"o output outfile-pattern", Meaning::pattern, "output"},
@@ -84,11 +85,9 @@ constexpr std::array kForeign = {
     ForeignWord{"p partition A account q qos mem gres G gpus C constraint exclusive J job-name",
                 Meaning::explained, "make the allocation first (salloc, sbatch), and call charmrun in it"},
     ForeignWord{"bcast preload-binary", Meaning::explained,
-                "the program must be on the hosts: copy it there"},
+                "++stage-program sends the program and its libraries, ++stage other files"},
     ForeignWord{"configfile app multi-prog", Meaning::explained,
                 "several programs are written as charmrun -n 2 ./a : -n 6 ./b"},
-    ForeignWord{"iface", Meaning::explained,
-                "++useip ADDRESS says under which address this machine is reached"},
 };
 
 const ForeignWord* find_foreign(std::string_view name) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
 #include <type_traits>
 
 #include "tree/job/environment.hpp"
@@ -29,35 +30,10 @@ using O = Options;
 
 /// The part of Options that is of this type.
 template <class Part, class Whole>
-constexpr auto& part(Whole& options) {
-  if constexpr (std::is_same_v<Part, O>)
-    return options;
-  else if constexpr (std::is_same_v<Part, O::Counts>)
-    return options.counts;
-  else if constexpr (std::is_same_v<Part, O::Placement>)
-    return options.placement;
-  else if constexpr (std::is_same_v<Part, O::Hosts>)
-    return options.hosts;
-  else if constexpr (std::is_same_v<Part, O::Launch>)
-    return options.launch;
-  else if constexpr (std::is_same_v<Part, O::Address>)
-    return options.address;
-  else if constexpr (std::is_same_v<Part, O::HostFailure>)
-    return options.host_failure;
-  else if constexpr (std::is_same_v<Part, O::Process>)
-    return options.process;
-  else if constexpr (std::is_same_v<Part, O::Recovery>)
-    return options.recovery;
-  else if constexpr (std::is_same_v<Part, O::Ccs>)
-    return options.ccs;
-  else if constexpr (std::is_same_v<Part, O::Debug>)
-    return options.debug;
-  else if constexpr (std::is_same_v<Part, O::Time>)
-    return options.time;
-  else if constexpr (std::is_same_v<Part, O::View>)
-    return options.view;
-  else if constexpr (std::is_same_v<Part, O::Output>)
-    return options.output;
+constexpr auto& part(Whole& o) {
+  using Reference = std::conditional_t<std::is_const_v<Whole>, const Part&, Part&>;
+  return std::get<Reference>(std::tie(o, o.counts, o.placement, o.hosts, o.launch, o.address, o.host_failure,
+                                      o.process, o.recovery, o.ccs, o.debug, o.time, o.view, o.output));
 }
 
 template <auto kMember, class Part, class T>
@@ -138,6 +114,12 @@ constexpr std::array kTable = {
               "the IPv4 address under which processes on this machine are reached by those on other hosts"},
     OptionRow{"usehostname", Topic::hosts, at<&O::Address::by_host_name>, "", "off",
               "take the address to which this machine's name resolves; wins over ++useip"},
+    OptionRow{"iface", Topic::hosts, at<&O::Address::interface>, "NAME", "found out",
+              "processes reach those of other hosts at the address of this interface, on every host"},
+    OptionRow{
+        "subnet", Topic::hosts, at<&O::Address::subnet>, "ADDRESS/BITS", "found out",
+        "processes reach those of other hosts in this network, as 10.1.0.0/16, whichever interface each "
+        "host has there"},
 
     OptionRow{
         "remote-shell", Topic::launch, at<&O::Launch::remote_shell>, "COMMAND",

@@ -230,6 +230,8 @@ struct Options {
   struct Address {
     std::string own;            // IPv4, unchecked: ++useip, else $CHARMRUN_IP; empty: found out
     bool by_host_name = false;  // ++usehostname: whatever our own name resolves to; wins over `own`
+    std::string interface;      // of every host; unchecked; empty: found out
+    std::string subnet;         // ADDRESS/BITS that every host is in; unchecked; empty: found out
   };
 
   /// What becomes of hosts that fail.

@@ -16,7 +16,6 @@
 #include "tree/base/visible.hpp"
 #include "tree/overlay/launch_failure.hpp"
 #include "tree/wire/fold.hpp"
-#include "tree/wire/ipv4.hpp"
 
 namespace charmtree {
 namespace {
@@ -30,7 +29,6 @@ constexpr std::uint64_t kOwnTasks = 3;
 /// So many times the median, or the host's own key exchange, is slow for a shell, whatever else runs there.
 constexpr int kSlowerThanOthers = 3, kSlowerThanLogin = 2;
 constexpr std::size_t kMostText = 300;
-constexpr std::uint32_t kLoopback = 127;  // first byte of an address
 
 /// Things of one check.
 enum class Check : std::uint8_t { login, launcher, place, program };
@@ -414,21 +412,21 @@ void Physician::limits() {
 /// Two kernels with one address: that of a bridge for containers, as a rule.
 void Physician::addresses() {
   if (record_.job.private_network || count() < 2) return;
-  std::map<std::uint32_t, std::set<std::string>> machines;
+  std::map<wire::Address, std::set<std::string>> machines;
   for (std::size_t host = 0; host < count(); ++host) {
     if (checkup(host) != nullptr) machines[checkup(host)->address].insert(checkup(host)->machine);
   }
   std::size_t well = 0;
   for (std::size_t host = 0; host < count(); ++host) {
     if (checkup(host) == nullptr) continue;
-    const std::uint32_t address = checkup(host)->address;
-    const std::string dotted = wire::dotted(address);
+    const wire::Address address = checkup(host)->address;
+    const std::string text = wire::text_of(address);
     const auto& inner = record_.visit(Vantage::inner, host).checkup;
-    if (address >> 24 == kLoopback || address == 0) {
-      note(host, Severity::error, fmt::format("addresses: other hosts cannot reach it at {}", dotted),
-           "give it an address on their network; ssh HOST ip -4 address shows what it has");
+    if (address.is_loopback() || !address.is_known()) {
+      note(host, Severity::error, fmt::format("addresses: other hosts cannot reach it at {}", text),
+           "give it an address on their network; ssh HOST ip address shows what it has");
     } else if (machines[address].size() > 1) {
-      note(host, Severity::error, fmt::format("addresses: several hosts have {}", dotted),
+      note(host, Severity::error, fmt::format("addresses: several hosts have {}", text),
            "name the hosts in the nodelist by addresses of their common network");
     } else if (inner && inner->address != address) {
       note(host, Severity::warning,

@@ -33,10 +33,16 @@ std::size_t end_of_term(std::string_view text, std::size_t at) {
   return at;
 }
 
-/// `[n1]:22`, not the pattern `[1-4]:22`. Takes the name out of the brackets.
+/// `[n1]:22` or `[::1]`, not the pattern `[1-4]:22`: takes the name out of the brackets. True if a port
+/// follows.
 bool take_bracketed(std::string_view& name, std::string_view& number) {
+  if (!name.starts_with('[')) return false;
+  if (name.ends_with(']') && name.find(':') != name.rfind(':')) {  // an address of IPv6, by itself
+    name = name.substr(1, name.size() - 2);
+    return false;
+  }
   const std::size_t close = name.find("]:");
-  if (!name.starts_with('[') || close == std::string_view::npos) return false;
+  if (close == std::string_view::npos) return false;
   const std::string_view inner = name.substr(1, close - 1);
   if (inner.find_first_not_of("0123456789-,") == std::string_view::npos) return false;
   number = name.substr(close + 2);

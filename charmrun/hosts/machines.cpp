@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "charmrun/hosts/machines.hpp"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <string>
 #include <unordered_map>
@@ -46,12 +44,10 @@ std::string canonical(std::string_view name) {
   return text;
 }
 
-constexpr std::uint32_t kLoopbackNet = 127;  // the first byte of such an address
-
 }  // namespace
 
 ThisMachine::ThisMachine(std::string_view own_name, std::string_view hosts_file,
-                         std::vector<std::uint32_t> addresses)
+                         std::vector<wire::Address> addresses)
     : addresses_(std::move(addresses)), names_{"localhost", canonical(own_name)} {
   const auto known = read_hosts(hosts_file);
   const auto entry = known.find(own_name);
@@ -70,13 +66,10 @@ bool ThisMachine::has_name(std::string_view name) const {
   return !name.empty() && (names_.contains(canonical(name)) || has_address(name));
 }
 
-/// Of IPv6 addresses only the loopback's is known.
 bool ThisMachine::has_address(std::string_view text) const {
-  in_addr address{};
-  if (::inet_pton(AF_INET, std::string{text}.c_str(), &address) != 1) return text == "::1";
-  const std::uint32_t ipv4 = ntohl(address.s_addr);
-  return ipv4 >> 24 == kLoopbackNet ||
-         std::find(addresses_.begin(), addresses_.end(), ipv4) != addresses_.end();
+  const auto address = wire::parse_address(std::string{text});
+  return address && (address->is_loopback() ||
+                     std::find(addresses_.begin(), addresses_.end(), *address) != addresses_.end());
 }
 
 void number_machines(std::vector<Host>& hosts, std::string_view hosts_file) {

@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "tree/wire/address.hpp"
 #include "tree/wire/host.hpp"
 
 namespace charmtree {
@@ -19,9 +20,9 @@ void number_machines(std::vector<Host>& hosts, std::string_view hosts_file);
 /// The names and addresses of this machine. Equal first labels are no evidence: `vm.b.example` is not `vm`.
 class ThisMachine {
 public:
-  /// `own_name`: as gethostname gives it; `addresses`: those of its interfaces, IPv4 in host byte order.
-  /// `hosts_file` is the text of /etc/hosts.
-  ThisMachine(std::string_view own_name, std::string_view hosts_file, std::vector<std::uint32_t> addresses);
+  /// `own_name`: as gethostname gives it; `addresses`: those of its interfaces. `hosts_file` is the text of
+  /// /etc/hosts.
+  ThisMachine(std::string_view own_name, std::string_view hosts_file, std::vector<wire::Address> addresses);
 
   /// True for localhost, our own name as a whole, what the hosts file gives an address of ours or of our
   /// name, an address of ours, and, if our own name has a domain, the first label of that name alone, unless
@@ -31,7 +32,7 @@ public:
 private:
   bool has_address(std::string_view text) const;
 
-  std::vector<std::uint32_t> addresses_;
+  std::vector<wire::Address> addresses_;
   std::unordered_set<std::string> names_;  // in lower case
 };
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "charmrun/plan/own_address.hpp"
-#include "tree/io/host/host_setup.hpp"
+#include "tree/io/host/own_addresses.hpp"
 #include "tree/wire/ipv4.hpp"
 #include "tree/wire/words.hpp"
 

@@ -10,6 +10,7 @@
 #include "charmrun/hosts/allocation.hpp"
 #include "charmrun/hosts/machines.hpp"
 #include "charmrun/plan/program_file.hpp"
+#include "tree/io/host/own_addresses.hpp"
 #include "tree/io/link/process_transport.hpp"
 #include "tree/io/surroundings.hpp"
 #include "tree/wire/words.hpp"

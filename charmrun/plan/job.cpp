@@ -30,14 +30,14 @@
 #include "charmrun/plan/staged_files.hpp"
 #include "charmrun/plan/staging_tree.hpp"
 #include "tree/base/hexadecimal.hpp"
-#include "tree/io/host/host_setup.hpp"
+#include "tree/io/host/own_addresses.hpp"
 #include "tree/io/spawn.hpp"
 #include "tree/io/ssh/ssh_config.hpp"
 #include "tree/io/surroundings.hpp"
 #include "tree/io/user/user_terminal.hpp"
 #include "tree/job/environment.hpp"
 #include "tree/overlay/host_pool.hpp"
-#include "tree/wire/ipv4.hpp"
+#include "tree/wire/address.hpp"
 #include "tree/wire/words.hpp"
 
 namespace charmtree {
@@ -146,6 +146,9 @@ const wire::ProgramTraits& Builder::kind() {
 
 /// No list anywhere means this machine.
 Result<void> Builder::take_hosts() {
+  auto network = chosen_network(options_);
+  if (!network) return network.error();
+  job_.plan.job.spawn.network = std::move(*network);
   if (options_.by_mpiexec()) return later_hosts();
   if (!is_run()) {
     auto source = find_hosts(options_);
@@ -374,11 +377,11 @@ Result<void> Builder::advertise_own_entries(const std::vector<bool>& here) {
   if (others.empty() || others.size() == hosts.size()) return {};
   auto chosen = chosen_address(options_);
   if (!chosen) return chosen.error();
-  const std::uint32_t own = *chosen != 0 ? *chosen : io::address_towards(others);
+  const wire::Address own = *chosen != 0 ? wire::Address{*chosen} : io::address_towards(others);
   if (*chosen != 0 && !io::is_own_address(own))
-    remark(wire::dotted(own) + " is no address of this machine: can the other hosts reach it there?");
-  for (std::size_t i = 0; i < hosts.size() && own != 0; ++i) {
-    if (here[i]) hosts[i].address = wire::dotted(own);
+    remark(wire::text_of(own) + " is no address of this machine: can the other hosts reach it there?");
+  for (std::size_t i = 0; i < hosts.size() && own.is_known(); ++i) {
+    if (here[i]) hosts[i].address = wire::text_of(own);
   }
   return {};
 }

@@ -14,7 +14,7 @@
 #include "charmrun/plan/program_rules.hpp"
 #include "tree/base/exit_status.hpp"
 #include "tree/io/clock.hpp"
-#include "tree/io/host/host_setup.hpp"
+#include "tree/io/host/own_addresses.hpp"
 #include "tree/io/link/remote_command.hpp"
 #include "tree/io/surroundings.hpp"
 #include "tree/wire/ipv4.hpp"
@@ -27,8 +27,13 @@ namespace {
 Result<std::vector<std::string>> root_places(const Options& options, std::uint16_t port) {
   auto chosen = chosen_address(options);
   if (!chosen) return chosen.error();
-  std::vector<std::uint32_t> addresses = io::own_addresses();
+  std::vector<std::uint32_t> addresses;
   if (*chosen != 0) addresses = {*chosen};
+  const std::vector<wire::Address> own =
+      addresses.empty() ? io::own_addresses() : std::vector<wire::Address>{};
+  for (const wire::Address& address : own) {
+    if (address.is_ipv4()) addresses.push_back(address.ipv4());
+  }
   if (addresses.empty()) addresses = {INADDR_LOOPBACK};
   if (addresses.size() > wire::Ticket::kMostPlaces) addresses.resize(wire::Ticket::kMostPlaces);
   std::vector<std::string> places;

@@ -3,10 +3,12 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <net/if.h>
 
 #include "tree/io/asio.hpp"
 #include "tree/io/resolver.hpp"
 #include "tree/io/surroundings.hpp"
+#include "tree/wire/address.hpp"
 #include "tree/wire/ipv4.hpp"
 #include "tree/wire/words.hpp"
 
@@ -32,6 +34,19 @@ Result<std::uint32_t> address_of_own_name() {
 }
 
 }  // namespace
+
+Result<std::string> chosen_network(const Options& options) {
+  const std::string &interface = options.address.interface, &subnet = options.address.subnet;
+  if (!interface.empty() && !subnet.empty())
+    return bad_input("++iface and ++subnet: each says it alone", "leave one of them out");
+  if (!subnet.empty() && !wire::parse_subnet(subnet))
+    return bad_input(fmt::format("'{}' (++subnet) is no network", quotable(subnet)),
+                     "it looks like 192.0.2.0/24 or 2001:db8::/32");
+  if (interface.size() >= IFNAMSIZ || interface.find_first_of("/ ") != std::string::npos)
+    return bad_input(fmt::format("'{}' (++iface) is no name of an interface", quotable(interface)),
+                     "it looks like eth0; `ip address` shows them");
+  return interface.empty() ? subnet : interface;
+}
 
 Result<std::uint32_t> chosen_address(const Options& options) {
   std::uint32_t address = 0;

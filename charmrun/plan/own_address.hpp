@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The address of this machine that the user has chosen for it: ++useip, $CHARMRUN_IP or ++usehostname. The
-// processes of other hosts are told to reach those of this one there.
+// Where processes reach those of other hosts, if the user has chosen it: the address of this machine
+// (++useip, $CHARMRUN_IP, ++usehostname), or the network of all hosts (++iface, ++subnet).
 #pragma once
 
 #include <cstdint>
@@ -14,5 +14,8 @@ namespace charmtree {
 /// IPv4 in host byte order; 0: the user leaves it to us. For ++usehostname our name is resolved (2 s at
 /// most). Error bad_input (phase options): no IPv4 address, or one that other hosts cannot reach.
 Result<std::uint32_t> chosen_address(const Options& options);
+
+/// As JobSpec::network has it; empty: the user leaves it to us. Error bad_input (phase options).
+Result<std::string> chosen_network(const Options& options);
 
 }  // namespace charmtree

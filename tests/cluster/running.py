@@ -17,6 +17,7 @@ import pytest
 
 from compiling import compile_newer
 from packages import environment, sources
+from vc_net import IPV6, NETWORK
 from vcluster import REPOSITORY, Cluster, Result
 
 Factory = Callable[..., Cluster]
@@ -27,8 +28,15 @@ HELLO = REPOSITORY / "examples/charm4py_hello.py"
 NUMBER_AND_HOST = ["sh", "-c", "echo $CHARMTREE_PROCESS $(hostname)"]
 
 
+def _skip_without_ipv4() -> None:
+    if NETWORK is IPV6:
+        pytest.skip("Charm++ (netlrts) has no IPv6")
+
+
 def built(charmrun: Path, name: str) -> Path:
     """A program that was built together with charmrun."""
+    if name.startswith("charm"):
+        _skip_without_ipv4()
     path = charmrun.parent / name
     if not os.access(path, os.X_OK):
         pytest.fail(f"{path} is missing: build all targets first", pytrace=False)
@@ -63,6 +71,7 @@ def unpacked(package: str) -> Path:
 
 def charm4py() -> Path:
     """The Python of an environment with charm4py."""
+    _skip_without_ipv4()
     return packaged("charm4py") / "bin/python"
 
 

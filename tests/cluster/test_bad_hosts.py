@@ -15,7 +15,7 @@ from running import built
 
 _LISTENER = """
 import socket, sys, time
-server = socket.create_server(("0.0.0.0", 22))
+server = socket.create_server(("", 22), family=socket.AF_INET6, dualstack_ipv6=True)
 kept = []
 while True:
     kept.append(server.accept()[0])

@@ -12,6 +12,8 @@ import pytest
 from vc_job import Job, environment, leftovers
 from vcluster import Cluster
 
+from running import built
+
 Factory = Callable[..., Cluster]
 _SHARED = "/home/shared"
 _MARK = "hush-7391-hush"
@@ -112,8 +114,8 @@ def test_no_launcher_listens_on_a_network_interface(cluster: Factory, charmrun: 
     """For its own host's processes each listens on 127.0.0.1; sshd is the only one that others reach."""
     hosts = cluster(26)
     command = {"charm": "charm_double", "plain": "sleep"}[program]
-    double = [charmrun.parent / command, "--compute", "98765"]
-    words = ["++branching", "2", *(double if program == "charm" else [command, "98765"])]
+    program_words = [built(charmrun, command), "--compute", "98765"] if program == "charm" else [command, "98765"]
+    words = ["++branching", "2", *program_words]
     job = Job(hosts, range(9), [charmrun, "+p9", "++nodelist", hosts.nodelist(9), *words])
     job.until(lambda: {one.host for one in job.running(command)} == set(range(9)), "nine processes")
     places = [_listening(hosts.hosts[index].pid) for index in range(9)]

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vc_host import ROOT, User
-from vc_net import BLACKHOLE_ADDRESS, FABRIC_ADDRESS, ClusterError, host_address
+from vc_net import ClusterError, Network
 from vc_ssh import SSH_CONFIG, KeyStore
 from vc_state import workplace
 
@@ -28,10 +28,12 @@ _PRIVATE = ("home", "run", "tmp")
 class Files:
     """Makes the directory on construction, removes it by close()."""
 
-    def __init__(self, names: Sequence[str], own: Sequence[int], visible: Sequence[Path]) -> None:
+    def __init__(
+        self, names: Sequence[str], own: Sequence[int], visible: Sequence[Path], network: Network
+    ) -> None:
         self.base = Path(tempfile.mkdtemp(prefix=f"ct{os.getpid()}-", dir=workplace()))
         self.visible = [path.resolve(strict=True) for path in visible]
-        self._names, self._own = names, frozenset(own)
+        self._names, self._own, self._network = names, frozenset(own), network
         try:
             self.users = {"root": ROOT, **{user.name: user for user in self._make_etc()}}
             self.host_keys = KeyStore(self.base / "etc/vcluster")
@@ -135,11 +137,11 @@ class Files:
         (etc / "ssh").mkdir(exist_ok=True)
         (etc / "ssh/ssh_config").write_text(SSH_CONFIG, encoding="ascii")
         (etc / "ssh/ssh_known_hosts").unlink(missing_ok=True)
-        lines = [f"{host_address(index)} {name}" for index, name in enumerate(self._names)]
-        lines += ["127.0.0.1 localhost", f"{FABRIC_ADDRESS} fabric", f"{BLACKHOLE_ADDRESS} blackhole"]
+        lines = [f"{self._network.host(index)} {name}" for index, name in enumerate(self._names)]
+        lines += ["127.0.0.1 localhost", f"{self._network.fabric} fabric", f"{self._network.blackhole} blackhole"]
         replace = {
             "hosts": "\n".join([*lines, "::1 localhost ip6-localhost"]) + "\n",
-            "resolv.conf": f"nameserver {FABRIC_ADDRESS}\n",
+            "resolv.conf": f"nameserver {self._network.fabric}\n",
             "nsswitch.conf": "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\n"
             "protocols: files\nservices: files\n",
         }

@@ -2,7 +2,7 @@
 """The network between virtual hosts: a bridge in a namespace of its own, and a name server.
 
 The fabric has no way out of the machine. Its own address answers DNS and refuses connections
-(no sshd there); `blackhole` is an address that answers nothing but ARP.
+(no sshd there); `blackhole` is an address that answers nothing but who asks whose it is.
 """
 
 from __future__ import annotations
@@ -15,13 +15,11 @@ import socket
 import subprocess
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from vc_linux import network_namespace, new_network_namespace, set_address, set_link
 
-FABRIC_ADDRESS = "198.18.0.1"
-BLACKHOLE_ADDRESS = "198.19.255.254"
-NETMASK = "255.254.0.0"  # 198.18.0.0/15 is reserved for benchmarks (RFC 2544)
 MAX_HOSTS = 1000
 _NEIGHBOUR_LIMITS = tuple(Path(f"/proc/sys/net/ipv4/neigh/default/gc_thresh{n}") for n in (1, 2, 3))
 
@@ -30,8 +28,34 @@ class ClusterError(RuntimeError):
     """Something that the virtual cluster needs is missing or failed."""
 
 
-def host_address(index: int) -> str:
-    return f"198.18.{(index + 10) // 250}.{(index + 10) % 250 + 1}"
+@dataclass(frozen=True)
+class Network:
+    """The addresses of a cluster, all of one family."""
+
+    name: str
+    fabric: str
+    blackhole: str
+    prefix: int
+    hosts: str  # ends in the number of the host, from 10
+    packets: str  # what nft calls its packets
+    family: socket.AddressFamily
+
+    def host(self, index: int) -> str:
+        number = index + 10
+        if self.family == socket.AF_INET6:
+            return f"{self.hosts}{number:x}"
+        return f"{self.hosts}{number // 250}.{number % 250 + 1}"
+
+
+# 198.18.0.0/15 and 2001:2::/48 are reserved for benchmarks (RFC 2544, RFC 5180).
+IPV4 = Network("ipv4", "198.18.0.1", "198.19.255.254", 15, "198.18.", "ip", socket.AF_INET)
+IPV6 = Network("ipv6", "2001:2::1", "2001:2::f:ffff", 48, "2001:2::1:", "ip6", socket.AF_INET6)
+# What clusters have of which a test says nothing.
+NETWORK = IPV6 if os.environ.get("CHARMTREE_NETWORK") == IPV6.name else IPV4
+
+
+def _netmask(prefix: int) -> str:
+    return socket.inet_ntoa((0xFFFFFFFF << (32 - prefix) & 0xFFFFFFFF).to_bytes(4, "big"))
 
 
 def tool(name: str, package: str) -> str:
@@ -51,7 +75,8 @@ def run_tool(argv: Sequence[str], text: str) -> None:
 class Fabric:
     """The bridge, one cable per host, and the name server."""
 
-    def __init__(self) -> None:
+    def __init__(self, network: Network) -> None:
+        self.network = network
         self.fd = new_network_namespace()
         self.names: NameServer | None = None
 
@@ -72,16 +97,24 @@ class Fabric:
         with network_namespace(self.fd):
             run_tool([tool("ip", "iproute2"), "-batch", "-"], "\n".join(lines) + "\n")
             set_link("lo", True)
-            set_address("br0", FABRIC_ADDRESS, NETMASK)
-            set_address("br0:1", BLACKHOLE_ADDRESS, NETMASK)
+            self._give("br0", self.network.fabric, self.network.blackhole)
         for index, fd in enumerate(host_fds):
             with network_namespace(fd):
                 set_link("lo", True)
-                set_address("eth0", host_address(index), NETMASK)
                 set_link("eth0", True)
-        rule = f"ip daddr {BLACKHOLE_ADDRESS} drop"
+                self._give("eth0", self.network.host(index))
+        rule = f"{self.network.packets} daddr {self.network.blackhole} drop"
         filter_packets(self.fd, f"chain in {{ type filter hook input priority 0; {rule}; }}")
-        self.names = NameServer(self.fd)
+        self.names = NameServer(self.fd, self.network)
+
+    def _give(self, interface: str, *addresses: str) -> None:
+        """Gives an interface of this thread's network namespace its addresses."""
+        if self.network.family == socket.AF_INET:
+            for number, address in enumerate(addresses):
+                set_address(f"{interface}:{number}" if number else interface, address, _netmask(self.network.prefix))
+            return
+        lines = [f"address add {address}/{self.network.prefix} dev {interface} nodad" for address in addresses]
+        run_tool([tool("ip", "iproute2"), "-batch", "-"], "\n".join(lines) + "\n")
 
     def set_cable(self, index: int, plugged: bool) -> None:
         """Pulls or plugs a host's cable: nothing is told to either end of its connections."""
@@ -108,11 +141,11 @@ def filter_packets(namespace: int, chains: str) -> None:
 class NameServer:
     """Answers "no such name" at once to everything but names ending in .slow, which it ignores."""
 
-    def __init__(self, namespace: int) -> None:
+    def __init__(self, namespace: int, network: Network) -> None:
         self.asked: collections.deque[str] = collections.deque(maxlen=10_000)
         with network_namespace(namespace):
-            self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            self._socket.bind((FABRIC_ADDRESS, 53))
+            self._socket = socket.socket(network.family, socket.SOCK_DGRAM)
+            self._socket.bind((network.fabric, 53))
         self._stop, self._wake = os.pipe()
         self._thread = threading.Thread(target=self._serve, name="names", daemon=True)
         self._thread.start()

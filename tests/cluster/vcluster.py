@@ -21,7 +21,7 @@ What a host is
     (`ct<pid>-*-h03` in `ps`). All inits die with the process that owns the cluster, and with an init
     everything on its host. Hosts see only their own processes; /proc of the machine shows all, and
     `processes()` lists them with the machine's pids.
-  * Addresses in 198.18.0.0/15 on a bridge without a way out. /etc is a copy: all host names are in
+  * Addresses in 198.18.0.0/15 (or 2001:2::/48) on a bridge without a way out. /etc is a copy: all host names are in
     /etc/hosts; any other name does not exist, at once, except that names in `.slow` get no answer
     at all. `blackhole` swallows packets, `fabric` refuses connections.
   * Users `ctuser` and `ctother` exist only there, log in by ed25519 key, run bash, and know all
@@ -54,7 +54,7 @@ from vc_cgroup import make_cpu_groups, remove_cpu_groups
 from vc_faults import Faults, Where, wait_until
 from vc_files import SHARED, Files
 from vc_host import Host, Process, User
-from vc_net import MAX_HOSTS, ClusterError, Fabric, host_address, tool
+from vc_net import IPV4, IPV6, MAX_HOSTS, NETWORK, ClusterError, Fabric, Network, tool
 from vc_ssh import Options, known_hosts_line, known_hosts_styles, sshd_config
 
 __all__ = ["Cluster", "ClusterError", "Process", "Result", "Where"]
@@ -80,6 +80,7 @@ class Cluster(Faults):
     own: the hosts with their own home, /tmp, /run, host key and clock (never host 0 by default).
     cpu_share: how much of one CPU each host gets; none: all of the machine.
     visible: directories of the machine that all hosts see, besides the repository and the build.
+    network: IPV4 or IPV6: the hosts have addresses of that family alone ($CHARMTREE_NETWORK: where nothing is said).
     Use from one thread; the one that calls up() must outlive the cluster.
     """
 
@@ -92,6 +93,7 @@ class Cluster(Faults):
         cpu_share: float | None = None,
         visible: Iterable[Path] = (),
         known_hosts: str = "plain",
+        network: Network = NETWORK,
     ) -> None:
         if not 1 <= n <= MAX_HOSTS:
             raise ClusterError(f"{n} hosts: can be 1 to {MAX_HOSTS}")
@@ -104,6 +106,7 @@ class Cluster(Faults):
         build = os.environ.get("CHARMTREE_BUILD")
         self._visible = [REPOSITORY, *([Path(build)] if build else []), *visible]
         self._known_hosts = known_hosts
+        self.network = network
         self._undo = contextlib.ExitStack()
         self._children: list[subprocess.Popen[Any]] = []
         self.sshds: dict[int, subprocess.Popen[Any]] = {}
@@ -143,13 +146,13 @@ class Cluster(Faults):
             vc_guard.release(self.close)
 
     def _build(self) -> None:
-        self.files = Files(self.names, sorted(self.own), self._visible)
+        self.files = Files(self.names, sorted(self.own), self._visible, self.network)
         self._undo.callback(self.files.close)
         self.base = self.files.base
         if self.n >= _TABLE_FROM_HOSTS:
             self._undo.callback(vc_state.restore_limits, self.base)
             vc_state.raise_limits(self.base, self.n)
-        self.fabric = Fabric()
+        self.fabric = Fabric(self.network)
         self._undo.callback(self.fabric.close)
         self.hosts: list[Host] = []
         self._undo.callback(self._end_hosts)
@@ -205,6 +208,7 @@ class Cluster(Faults):
         """Lets the command line, another process, find the hosts."""
         state = {"names": self.names, "own": sorted(self.own), "fabric": self.fabric.fd}
         state["by_hand"] = self.by_hand
+        state["network"] = self.network.name
         state["inits"] = [host.pid for host in self.hosts]
         state["nets"] = [host.net for host in self.hosts]
         state["offsets"] = [host.clock_offset_s for host in self.hosts]
@@ -224,7 +228,7 @@ class Cluster(Faults):
         return where
 
     def address(self, where: Where) -> str:
-        return host_address(self.index(where))
+        return self.network.host(self.index(where))
 
     def user(self, name: str) -> User:
         return self.files.users[name]
@@ -447,7 +451,8 @@ class Cluster(Faults):
 def attach(base: Path) -> Cluster:
     """The cluster of another process, for running programs and making faults. Never close it."""
     state = vc_state.load(base)
-    cluster = Cluster(len(state["names"]), own=state["own"])
+    network = next(one for one in (IPV4, IPV6) if one.name == state["network"])
+    cluster = Cluster(len(state["names"]), own=state["own"], network=network)
     cluster.base, owner = base, f"/proc/{state['pid']}/fd"
     cluster.files = Files.attach(base, state["names"], state["own"])
     cluster.fabric = Fabric.attach(os.open(f"{owner}/{state['fabric']}", os.O_RDONLY | os.O_CLOEXEC))

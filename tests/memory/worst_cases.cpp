@@ -51,6 +51,10 @@ private:
     out_.svarint(1);
   }
   void member(const CcsMerge&) { out_.varint(0); }
+  void member(const Address&) {
+    out_.varint(0);
+    out_.varint(number());
+  }
   void member(const std::string&) { text(); }
   void member(const Blob&) { text(); }
   template <class T>

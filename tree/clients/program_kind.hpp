@@ -36,6 +36,7 @@ struct Abilities {
   bool counts_pes =
       false;  // a build that is not SMP hangs when it is told to have several PEs in each process
   bool moves_threads = false;  // between processes, which must have the same layout of addresses for that
+  bool wants_ipv4 = false;     // its processes find each other by IPv4 alone
   bool may_be_kept = true;     // another root can take the place of a lost one (++keep-alive)
 };
 
@@ -47,6 +48,7 @@ constexpr Abilities charm_abilities(Abilities::Restartable restart, bool may_be_
           .exit_decides = false,
           .counts_pes = true,
           .moves_threads = true,
+          .wants_ipv4 = true,
           .may_be_kept = may_be_kept};
 }
 

@@ -67,6 +67,13 @@ bool HostClients::joined(std::uint32_t number, ClientKind kind, HostTurn& turn, 
   process.register_with(kind, server(kind).program());
   std::string reason{why_not(process.program, turn.job.loss.recovery)};
   if (reason.empty() && !process.can().shows_life && turn.job.silence.kills) reason = kSaysNothing;
+  const wire::Address& own = parts.start.host().address;
+  if (reason.empty() && process.can().wants_ipv4 && turn.job.hosts > 1 && own.is_known() && !own.is_ipv4()) {
+    reason = fmt::format(
+        "Charm++ (netlrts) finds other hosts by IPv4 alone, and this one is at {}; one host is enough for "
+        "it, or a build for another layer, as MPI",
+        wire::text_of(own));
+  }
   if (!reason.empty()) parts.ends.says(Refused{number, reason}, turn);
   return reason.empty();
 }

@@ -19,7 +19,7 @@ namespace charmtree::proto {
 
 /// What processes are started with, as Prepared says it.
 struct ReadyHost {
-  std::uint32_t address = 0;
+  wire::Address address;
   std::optional<CpuMap> cpus;
   bool random_layout = false, can_fork = false;
 };

@@ -69,10 +69,10 @@ struct SendRefused {
   LinkId link;
   Error error;
 };
-/// Answer to Prepare: the host is ready to start processes, or why not. `address`: IPv4 that other hosts can
-/// reach (0: unknown).
+/// Answer to Prepare: the host is ready to start processes, or why not. `address`: that other hosts can
+/// reach.
 struct Prepared {
-  std::uint32_t address = 0;
+  wire::Address address;
   Error error;
   bool ok = true;
   std::optional<wire::Checkup> checkup = {};  // of a job that is one

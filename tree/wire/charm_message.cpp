@@ -13,6 +13,8 @@ namespace charmtree::wire {
 
 namespace {
 
+constexpr std::uint32_t kLoopback = 0x7F000001;
+
 struct Known {
   std::string_view name;
   CharmType type;
@@ -174,18 +176,20 @@ std::string charm_table_head(std::uint32_t processes, std::uint32_t own) {
   return head;
 }
 
+/// Where the only host of a job has no IPv4 address, its processes find each other all the same.
 std::string charm_table_entries(const NodeTable& table) {
   std::string entries;
   entries.reserve(kCharmTableEntry * std::size_t{table.processes()});
   for (const TupleBlock& block : table.blocks) {
     std::uint32_t process = block.first_process;
+    const bool is_ipv6 = block.address.is_known() && !block.address.is_ipv4();
     for (const Tuple& tuple : block.tuples) {
       write_u32(entries, process++);
       write_u32(entries, static_cast<std::uint32_t>(block.tuples.size()));
       write_u32(entries, table.pes_per_process);
       write_u32(entries, tuple.port);
       write_u32(entries, 0);  // machine id of a network that is gone
-      write_u32(entries, block.address);
+      write_u32(entries, is_ipv6 ? kLoopback : block.address.ipv4());
     }
   }
   return entries;

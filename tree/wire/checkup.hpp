@@ -9,6 +9,7 @@
 
 #include "tree/base/error.hpp"
 #include "tree/base/time.hpp"
+#include "tree/wire/address.hpp"
 
 namespace charmtree::wire {
 
@@ -20,7 +21,7 @@ struct Checkup {
   std::uint32_t host = 0;
   Instant clock;                 // when wall_ms was read; mapped like Stamps
   std::int64_t wall_ms = 0;      // wall clock: milliseconds since 1970
-  std::uint32_t address = 0;     // IPv4 under which other hosts would be told to reach it
+  Address address;               // under which other hosts would be told to reach it
   std::string machine;           // the kernel's boot id: two names of one machine have the same
   std::uint64_t open_files = 0;  // limit that a process gets, and how far it may be raised there
   std::uint64_t most_open_files = 0;

@@ -124,6 +124,8 @@ struct SpawnRules {
   bool held = false;  // each stops before its first instruction, to go on with the job: a debugger comes
   bool make_directory = false;  // the working directory, where it is missing
   StagedFiles staged;
+  std::string network;  // where processes reach those of other hosts: an interface, or ADDRESS/BITS; empty:
+                        // found out
   friend bool operator==(const SpawnRules&, const SpawnRules&) = default;
 };
 

@@ -121,7 +121,8 @@ CT_MEMBERS(StagedFile, s.name, s.source, s.size, s.digest, s.executable)
 CT_MEMBERS(StagedProgram, s.name, s.word)
 CT_MEMBERS(StagedFiles, s.files, s.programs)
 CT_MEMBERS(SpawnRules, s.environment, s.umask, s.core_limit, s.further, s.runscript, s.env_like, s.expands,
-           s.keep_address_randomisation, s.fork_clients, s.bind, s.mpi, s.held, s.make_directory, s.staged)
+           s.keep_address_randomisation, s.fork_clients, s.bind, s.mpi, s.held, s.make_directory, s.staged,
+           s.network)
 CT_MEMBERS(JobSpec, s.id, s.secret, s.arguments, s.hosts, s.processes, s.pes_per_process, s.input, s.output,
            s.reports, s.spawn, s.magic, s.launch, s.timeout, s.grace, s.private_network, s.profiles,
            s.checkup, s.terminal, s.resizes, s.provision, s.loss, s.heartbeat, s.silence, s.starts_together,

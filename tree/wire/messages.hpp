@@ -328,8 +328,8 @@ struct Left {
 struct Rejoined {
   std::uint32_t process = 0;
   std::uint16_t port = 0;
-  std::uint32_t address = 0;  // of its host, as in TupleBlock
-  std::string tuple;          // of a client of the client library
+  Address address;    // of its host, as in TupleBlock
+  std::string tuple;  // of a client of the client library
 };
 /// I have no host left to log in to and could start so many more; my part of the login rate goes back.
 struct Ask {

@@ -162,15 +162,18 @@ void encode(Writer& out, const std::vector<TupleBlock>& blocks) {
   out.varint(entries.size());
   for (std::string_view entry : entries) out.string(entry);
   out.varint(blocks.size());
-  std::int64_t host = 0, process = 0, address = 0, port = 0;
+  std::int64_t host = 0, process = 0, port = 0;
+  Address address;  // that comes next where hosts are numbered in turn
   for (const TupleBlock& block : blocks) {
     out.svarint(block.host - host);
     out.svarint(block.first_process - process);
-    out.svarint(block.address - address);
+    out.svarint(static_cast<std::int64_t>(block.address.high - address.high));
+    out.svarint(static_cast<std::int64_t>(block.address.low - address.low));
     out.varint(block.tuples.size());
     host = block.host + std::int64_t{1};
     process = block.first_process + static_cast<std::int64_t>(block.tuples.size());
-    address = block.address + std::int64_t{1};
+    address = block.address;
+    ++address.low;
     if (block.tuples.empty()) continue;
     write_columns(out, block.tuples, dictionary, port);
     port = block.tuples.back().port;
@@ -185,23 +188,22 @@ std::vector<TupleBlock> decode_blocks(Reader& in) {
     entries.push_back(in.raw(static_cast<std::size_t>(in.bounded(kMaxTuple))));
   std::vector<TupleBlock> blocks;
   ColumnReader columns{in, entries};
-  std::uint64_t host = 0, process = 0, address = 0;  // unsigned: hostile differences may wrap
+  std::uint64_t host = 0, process = 0;  // unsigned: hostile differences may wrap
+  Address address;
   std::uint64_t total = 0;
   const auto step = [&in](std::uint64_t& value) { value += wrapped(in.svarint()); };
   for (std::size_t left = in.count(); left > 0 && in.ok(); --left) {
     step(host);
     step(process);
-    step(address);
-    TupleBlock block{static_cast<std::uint32_t>(host),
-                     static_cast<std::uint32_t>(process),
-                     static_cast<std::uint32_t>(address),
-                     {}};
+    step(address.high);
+    step(address.low);
+    TupleBlock block{static_cast<std::uint32_t>(host), static_cast<std::uint32_t>(process), address, {}};
     const std::size_t size = in.bounded(most - total);
     if (size > 0) columns.read(size, block.tuples);
     total += size;
     ++host;
     process += size;
-    ++address;
+    ++address.low;
     blocks.push_back(std::move(block));
   }
   if (!in.ok()) blocks.clear();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tree/base/result.hpp"
+#include "tree/wire/address.hpp"
 #include "tree/wire/codec.hpp"
 
 namespace charmtree::wire {
@@ -31,7 +32,7 @@ struct Tuple {
 struct TupleBlock {
   std::uint32_t host = 0;  // index in the job's host list
   std::uint32_t first_process = 0;
-  std::uint32_t address = 0;  // IPv4 that the other hosts can reach, host byte order; 0: none known
+  Address address;  // that the other hosts can reach
   std::vector<Tuple> tuples;
   friend bool operator==(const TupleBlock&, const TupleBlock&) = default;
 };

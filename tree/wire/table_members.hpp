@@ -23,6 +23,15 @@ inline void get(Reader& in, std::vector<TupleBlock>& v) {
   v = decode_blocks(in);
 }
 
+inline void put(Writer& out, const Address& v) {
+  out.varint(v.high);
+  out.varint(v.low);
+}
+inline void get(Reader& in, Address& v) {
+  v.high = in.varint();
+  v.low = in.varint();
+}
+
 CT_MEMBERS(CcsMerge, s.code)
 CT_MEMBERS(NodeTable, s.epoch, s.pes_per_process, s.blocks)
 CT_MEMBERS(ProcessSet::Range, s.first, s.last)

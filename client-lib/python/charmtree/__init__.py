@@ -41,11 +41,11 @@ class JobError(Exception):
 
 
 class Peer(NamedTuple):
-    """A process as the table has it; `ipv4`: its address as seen from here, or an empty text."""
+    """A process as the table has it; `address`: what reaches it from here, numeric, or an empty text."""
 
     rank: int
     host: int
-    ipv4: str
+    address: str
     tuple: bytes
 
 
@@ -53,7 +53,7 @@ class _Peer(ctypes.Structure):
     _fields_ = [
         ("rank", ctypes.c_int),
         ("host", ctypes.c_int),
-        ("ipv4", ctypes.c_uint32),
+        ("address", ctypes.c_char * 46),
         ("tuple", ctypes.c_void_p),
         ("size", ctypes.c_size_t),
     ]
@@ -142,8 +142,7 @@ class Job:
     def lookup(self, rank: int) -> Peer:
         peer = _Peer()
         self._call(_library.ct_lookup, rank, ctypes.byref(peer))
-        address = ".".join(map(str, peer.ipv4.to_bytes(4, "big"))) if peer.ipv4 else ""
-        return Peer(peer.rank, peer.host, address, ctypes.string_at(peer.tuple, peer.size) if peer.size else b"")
+        return Peer(peer.rank, peer.host, peer.address.decode(), ctypes.string_at(peer.tuple, peer.size) if peer.size else b"")
 
     def barrier(self) -> None:
         self._call(_library.ct_barrier)

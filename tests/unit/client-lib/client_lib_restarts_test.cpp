@@ -54,7 +54,8 @@ TEST_CASE("restarts are told inside a barrier, which is entered again and opens"
         EXPECT((heard.ranks == std::vector<int>{1, 1}));
         EXPECT((heard.nested == std::vector<int>{CT_EORDER, CT_EORDER, CT_EORDER, CT_OK, CT_OK}));
         EXPECT(heard.tuple == "c" && ct_epoch(job) == 2);
-        EXPECT(ct_lookup(job, 1, &peer) == CT_OK && peer.host == 1 && peer.ipv4 == 0x0A000001);
+        EXPECT(ct_lookup(job, 1, &peer) == CT_OK && peer.host == 1 &&
+               std::string_view{peer.address} == "10.0.0.1");
         return ct_finalize(job, 0) == CT_OK ? 0 : 9;
       }};
   const int fd = welcome(listener);

@@ -36,7 +36,7 @@ TEST_CASE("without a launcher a program is a job of one", "[client]") {
   ct_peer peer{};
   CHECK(ct_lookup(job, 0, &peer) == CT_OK);
   CHECK(text_of(peer) == "me");
-  CHECK(peer.ipv4 == 0x7F000001);
+  CHECK(std::string_view{peer.address} == "127.0.0.1");
   CHECK(ct_lookup(job, 1, &peer) == CT_EINVAL);
   CHECK(ct_barrier(job) == CT_OK);
   CHECK(ct_table(job) == CT_OK);
@@ -107,7 +107,7 @@ TEST_CASE("four processes find each other, meet in barriers and end together", "
     for (int rank = 0; rank < 4; ++rank) {
       ct_peer peer{};
       EXPECT(ct_lookup(job, rank, &peer) == CT_OK);
-      EXPECT(peer.rank == rank && peer.host == 3 && peer.ipv4 == 0x7F000001);
+      EXPECT(peer.rank == rank && peer.host == 3 && std::string_view{peer.address} == "127.0.0.1");
       EXPECT(text_of(peer) == "tuple of " + std::to_string(rank));
     }
     EXPECT(ct_epoch(job) == 1);

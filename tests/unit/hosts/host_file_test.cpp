@@ -59,7 +59,8 @@ TEST_CASE("a file of hosts is read as each launcher and batch system writes it")
   CHECK(hosts_of("r[1-2]n[1,3]\nn[1-4]!n2&n[2-3]") == "r1n1 1\nr1n3 1\nr2n1 1\nr2n3 1\nn3 1\n");
   CHECK(hosts_of("a slots=0\nb\n") == "b 1\n");
   CHECK(hosts_of("host\ngroup\n") == "host 1\ngroup 1\n");
-  CHECK(hosts_of("::1 slots=2\n[fe80::1%eth0]:22\n") == "::1 2\nfe80::1%eth0 1 22\n");
+  CHECK(hosts_of("::1 slots=2\n[fe80::1%eth0]:22\n[2001:db8::1]\n") ==
+        "::1 2\nfe80::1%eth0 1 22\n2001:db8::1 1\n");
 }
 
 TEST_CASE("a mistake in a file of hosts has its line and column") {

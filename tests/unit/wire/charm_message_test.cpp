@@ -82,6 +82,11 @@ TEST_CASE("each host has its own process count and address in the table", "[char
                                           "00000003 00000001 00000004 00000004 00000000 0a000002"));
 }
 
+TEST_CASE("a host that is alone and has no IPv4 address is in the table by loopback", "[charm]") {
+  const NodeTable table{0, 1, {{0, 0, *parse_address("2001:db8::1"), {{0xa4b9, {}}, {0xbee5, {}}}}}};
+  CHECK(charm_table_entries(table) == kTableEntries);
+}
+
 TEST_CASE("messages survive any cut of the stream", "[charm]") {
   const std::string text(16'384, 'x');
   const std::string stream =

@@ -68,6 +68,7 @@ JobSpec full_job() {
   job.spawn.umask = 077;
   job.spawn.core_limit = UINT64_MAX;
   job.spawn.held = true;
+  job.spawn.network = "10.7.0.0/16";
   job.spawn.runscript = "/run/script";
   job.spawn.further = {{7, {"./b", "x"}, {"C=3"}}};
   job.profiles = {full_profile(), full_profile()};

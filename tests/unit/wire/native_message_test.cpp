@@ -91,7 +91,7 @@ TEST_CASE("every message is these bytes: programs with another build of the libr
   const auto said = [](const FromClient& message) { return hex(native::to_frame(message)); };
   const auto heard = [](const FromLauncher& message) { return hex(native::to_frame(message)); };
   CHECK(said(native::Hello{native::kVersion, 300, 4'194'304, "0.1.0"}) ==
-        "0f000000010103ac028080800205302e312e30");
+        "0f000000010104ac028080800205302e312e30");
   CHECK(said(native::Put{std::string{"\0\xFF", 2}}) == "0500000001020200ff");
   CHECK(said(native::BarrierEnter{UINT32_MAX}) == "070000000103ffffffff0f");
   CHECK(said(native::Print{native::Stream::out, "o\n"}) == "06000000010401026f0a");
@@ -106,7 +106,8 @@ TEST_CASE("every message is these bytes: programs with another build of the libr
   CHECK(said(native::Kept{128}) == "04000000010a8001");
   CHECK(heard(native::Welcome{7, 900, 3, 5, 2, 1, 4}) == "0a00000001410784070305020104");
   CHECK(heard(native::Table{small_table()}) ==
-        "26000000014203010305666972737402007800020000828080a001020000000002060000010000000400");
+        "2a00000001420301030566697273740200780002000000828080a0e1ff7f020000000002"
+        "06000000010000000400");
   CHECK(heard(native::BarrierRelease{}) == "020000000143");
   CHECK(heard(native::Finished{}) == "020000000144");
   CHECK(heard(native::Refused{"no"}) == "050000000145026e6f");
@@ -115,7 +116,7 @@ TEST_CASE("every message is these bytes: programs with another build of the libr
   CHECK(heard(native::RequestData{"xy"}) == "050000000147027879");
   CHECK(heard(native::Lost{{{1, 300}, {777, 777}}}) == "0a00000001480201ac0289068906");
   CHECK(heard(native::Renewed{3, {{1, 4, 0x0A000001, {{0, "here"}, {0, "there"}}}}}) ==
-        "1d000000014903020468657265057468657265010208828080a001020000000002");
+        "2000000001490302046865726505746865726501020800828080a0e1ff7f020000000002");
   CHECK(heard(native::Missed{12}) == "03000000014a0c");
 }
 

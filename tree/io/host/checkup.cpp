@@ -14,7 +14,7 @@
 
 #include "tree/io/clock.hpp"
 #include "tree/io/executable.hpp"
-#include "tree/io/host/host_setup.hpp"
+#include "tree/io/host/own_addresses.hpp"
 #include "tree/io/host/python_imports.hpp"
 #include "tree/io/spawn.hpp"
 #include "tree/io/surroundings.hpp"
@@ -55,7 +55,11 @@ wire::Checkup look_around(const wire::JobSpec& job, const Host& self) {
   found.host = self.index;
   found.clock = now();
   found.wall_ms = wall_ms();
-  found.address = reachable_address(job, self);
+  const auto address = reachable_address(job, self);
+  if (address)
+    found.address = *address;
+  else
+    found.errors.push_back(address.error());
   found.machine = machine();
   const DescriptorLimit files = spawned_descriptor_limit();
   found.open_files = files.now;

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <array>
 
-#include "tree/io/host/host_setup.hpp"
+#include "tree/io/host/own_addresses.hpp"
 #include "tree/io/read_buffer.hpp"
 #include "tree/io/write_queue.hpp"
 

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "tree/io/host/cpus.hpp"
+#include "tree/io/host/own_addresses.hpp"
 #include "tree/io/host/program.hpp"
 #include "tree/io/host/program_reader.hpp"
 #include "tree/io/link/guardian.hpp"
@@ -114,7 +115,9 @@ void HostRuntime::prepared(Result<std::vector<std::string>> environment) {
 }
 
 void HostRuntime::ready() {
-  proto::Prepared prepared{reachable_address(*job_, self_), {}, true};
+  const auto address = reachable_address(*job_, self_);
+  if (!address) return answer({0, address.error(), false});
+  proto::Prepared prepared{*address, {}, true};
   if (proto::needs_cpus(*job_)) {
     auto cpus = load_cpus();
     if (!cpus) return answer({0, cpus.error(), false});

@@ -3,15 +3,12 @@
 // the environment that results. Its own stdout is the pipe for that; what the text prints goes to stderr.
 #include "tree/io/host/host_setup.hpp"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdlib>
@@ -20,7 +17,6 @@
 #include <set>
 
 #include "tree/base/exit_status.hpp"
-#include "tree/io/resolver.hpp"
 #include "tree/io/spawn.hpp"
 #include "tree/io/surroundings.hpp"
 #include "tree/job/environment.hpp"
@@ -46,52 +42,6 @@ std::string rc_file() {
   if (home == nullptr) return {};
   std::string path = std::string{home} + "/.charmrunrc";
   return ::access(path.c_str(), R_OK) == 0 ? path : std::string{};
-}
-
-std::uint32_t parse_ipv4(const std::string& text) {
-  in_addr address{};
-  return ::inet_pton(AF_INET, text.c_str(), &address) == 1 ? ntohl(address.s_addr) : 0;
-}
-
-bool is_loopback(std::uint32_t address) {
-  return address >> 24 == 127;
-}
-
-template <class Visit>
-void for_each_interface(Visit visit) {
-  ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) != 0) return;
-  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-    if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != AF_INET ||
-        (entry->ifa_flags & IFF_UP) == 0)
-      continue;
-    sockaddr_in address{};
-    std::memcpy(&address, entry->ifa_addr, sizeof address);
-    visit(std::string_view{entry->ifa_name}, ntohl(address.sin_addr.s_addr));
-  }
-  ::freeifaddrs(list);
-}
-
-/// Third word of SSH_CONNECTION: the address at which sshd was reached.
-std::uint32_t ssh_connection_address() {
-  std::string address = ssh_connection_words()[2];
-  if (address.starts_with("::ffff:")) address.erase(0, 7);
-  return parse_ipv4(address);
-}
-
-/// The address from which packets to `peer` would leave; 0 if there is no way or it is not IPv4. Sends
-/// nothing.
-std::uint32_t source_towards(const asio::ip::address& peer) {
-  if (!peer.is_v4()) return 0;
-  const UniqueFd probe{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
-  sockaddr_in far{}, own{};
-  far.sin_family = AF_INET;
-  far.sin_port = htons(9);
-  far.sin_addr.s_addr = htonl(peer.to_v4().to_uint());
-  socklen_t size = sizeof own;
-  const bool ok = ::connect(probe.get(), reinterpret_cast<sockaddr*>(&far), sizeof far) == 0 &&
-                  ::getsockname(probe.get(), reinterpret_cast<sockaddr*>(&own), &size) == 0;
-  return ok ? ntohl(own.sin_addr.s_addr) : 0;
 }
 
 /// Of a session's own environment what belongs to its login; all else comes with each run.
@@ -239,63 +189,6 @@ void HostSetup::finish(Result<std::vector<std::string>> result) {
   output_.close(ignored);
   if (result) proto::overlay(*result, proto::without_launcher_variables(last_));
   if (done_) std::exchange(done_, nullptr)(std::move(result));
-}
-
-std::uint32_t interface_address() {
-  std::uint32_t best = 0, second = 0;
-  for_each_interface([&](std::string_view name, std::uint32_t address) {
-    if (is_loopback(address)) return;
-    const bool internal = name.starts_with("docker") || name.starts_with("virbr") ||
-                          name.starts_with("br-") || name.starts_with("lxc");
-    std::uint32_t& place = internal ? second : best;
-    if (place == 0) place = address;
-  });
-  return best != 0 ? best : second;
-}
-
-std::uint32_t reachable_address(const wire::JobSpec& job, const Host& self) {
-  if (job.private_network) return INADDR_LOOPBACK;
-  const Via via = job.profiles[self.profile].via;
-  std::uint32_t address = via == Via::ssh ? 0 : parse_ipv4(self.address);
-  if (address == 0 && via != Via::local) address = ssh_connection_address();
-  if (address != 0 && !is_loopback(address)) return address;
-  const std::vector<std::uint32_t> addresses = own_addresses();
-  return addresses.empty() ? INADDR_LOOPBACK : addresses.front();
-}
-
-std::vector<std::uint32_t> own_addresses() {
-  std::vector<std::uint32_t> addresses, last;
-  for_each_interface([&](std::string_view name, std::uint32_t address) {
-    if (is_loopback(address)) return;
-    const bool internal = name.starts_with("docker") || name.starts_with("virbr") ||
-                          name.starts_with("br-") || name.starts_with("lxc");
-    (internal ? last : addresses).push_back(address);
-  });
-  addresses.insert(addresses.end(), last.begin(), last.end());
-  return addresses;
-}
-
-std::uint32_t address_towards(const std::vector<std::string>& hosts) {
-  constexpr std::size_t kAsked = 16;
-  constexpr Duration kPatience = 2s;
-  asio::io_context io{1};
-  Resolver resolver{io};  // names that time out must not hold up the others
-  std::uint32_t own = 0;
-  for (std::size_t i = 0; i < hosts.size() && i < kAsked; ++i) {
-    resolver.resolve(hosts[i], kPatience, [&](const Result<Addresses>& found) {
-      for (std::size_t k = 0; found.ok() && k < found->size() && own == 0; ++k)
-        own = source_towards((*found)[k]);
-      if (own != 0) io.stop();
-    });
-  }
-  io.run();
-  return own;
-}
-
-bool is_own_address(std::uint32_t ipv4) {
-  bool own = is_loopback(ipv4);
-  for_each_interface([&](std::string_view, std::uint32_t address) { own = own || address == ipv4; });
-  return own;
 }
 
 }  // namespace charmtree::io

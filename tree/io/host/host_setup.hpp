@@ -52,24 +52,4 @@ private:
   Done done_;
 };
 
-/// IPv4 (host byte order) under which other hosts reach this one: what the remote shell says
-/// (SSH_CONNECTION), else an interface that is up and not loopback; 127.0.0.1 if all hosts are this machine.
-/// `self.address` wins if it is numeric and `self` is started locally or by a command (++mpiexec).
-std::uint32_t reachable_address(const wire::JobSpec& job, const Host& self);
-
-/// The IPv4 addresses (host byte order) of this machine's interfaces that are up, but for loopback; those
-/// that belong to containers or virtual machines come last.
-std::vector<std::uint32_t> own_addresses();
-
-/// The IPv4 (host byte order) of this machine's interface that leads to the first of `hosts` (numeric, or
-/// names that are resolved) that has an address; 0 if unknown. Waits 2 s at most. Sends nothing to them.
-std::uint32_t address_towards(const std::vector<std::string>& hosts);
-
-/// IPv4 (host byte order) of the first interface that is not loopback; of one that belongs to containers or
-/// virtual machines only if there is no other. 0: there is none.
-std::uint32_t interface_address();
-
-/// True if the numeric address or interface `ipv4` (host byte order) is one of this machine's.
-bool is_own_address(std::uint32_t ipv4);
-
 }  // namespace charmtree::io
