@@ -422,7 +422,8 @@ void Physician::addresses() {
     const wire::Address address = checkup(host)->address;
     const std::string text = wire::text_of(address);
     const auto& inner = record_.visit(Vantage::inner, host).checkup;
-    if (address.is_loopback() || !address.is_known()) {
+    if (!address.is_known()) continue;  // has been told
+    if (address.is_loopback()) {
       note(host, Severity::error, fmt::format("addresses: other hosts cannot reach it at {}", text),
            "give it an address on their network; ssh HOST ip address shows what it has");
     } else if (machines[address].size() > 1) {

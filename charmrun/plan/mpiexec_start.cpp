@@ -30,10 +30,15 @@ Result<std::vector<std::string>> root_places(const Options& options, std::uint16
   std::vector<std::uint32_t> addresses;
   if (*chosen != 0) addresses = {*chosen};
   const std::vector<wire::Address> own =
-      addresses.empty() ? io::own_addresses() : std::vector<wire::Address>{};
+      addresses.empty() ? io::addresses_for_others() : std::vector<wire::Address>{};
   for (const wire::Address& address : own) {
     if (address.is_ipv4()) addresses.push_back(address.ipv4());
   }
+  if (addresses.empty() && !own.empty())
+    return bad_input(
+        fmt::format("++mpiexec: launchers reach charmrun by IPv4 alone, and this machine is at {}",
+                    wire::text_of(own.front())),
+        "start it where there is an IPv4 address, or without ++mpiexec");
   if (addresses.empty()) addresses = {INADDR_LOOPBACK};
   if (addresses.size() > wire::Ticket::kMostPlaces) addresses.resize(wire::Ticket::kMostPlaces);
   std::vector<std::string> places;

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from running import HELLO, Factory, Result, assert_good, built, charm4py, charmrun_lines, double_lines, error_line, run
+from running import HELLO, Factory, assert_good, built, charm4py, charmrun_lines, double_lines, error_line, run
 from vc_net import IPV6
 from vcluster import Cluster
 
@@ -77,9 +77,18 @@ def test_this_machine_among_others_is_known_by_an_address_that_they_reach(hosts:
     assert (done.returncode, done.stderr) == (0, "") and "4 processes on 2 hosts" in done.stdout, done.stdout
 
 
-def failed(done: Result) -> list[str]:
-    assert done.returncode == 125 and not done.stdout, (done.returncode, done.stdout, done.stderr)
-    return [line for line in charmrun_lines(done) if line.startswith("error: ")]
+def test_an_ipv4_address_that_leads_nowhere_is_not_told(fresh_cluster: Factory, charmrun: Path) -> None:
+    """As of a second network of the machine where charmrun runs, or of a service processor."""
+    hosts = fresh_cluster(3, network=IPV6)
+    for index, address in enumerate(["10.9.9.9/24", "169.254.3.1/16", "10.9.8.1/24"]):
+        for words in (
+            ["link", "add", "usb0", "type", "bridge"],
+            ["address", "add", address, "dev", "usb0"],
+            ["link", "set", "usb0", "up"],
+        ):
+            hosts.exec_root(index, ["ip", *words], check=True)
+    done = run(hosts, charmrun, "+p6", "++host", "h00,h01,h02", built(charmrun, "ring"), 2)
+    assert (done.returncode, done.stderr) == (0, "") and "6 processes on 3 hosts" in done.stdout, done.stdout
 
 
 def test_bad_hosts_are_told_as_ever(hosts: Cluster, charmrun: Path) -> None:

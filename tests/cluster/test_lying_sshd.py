@@ -24,6 +24,7 @@ _LIES = [
     ("a wrong seal", _CHACHA),
     ("two bytes", _ETM),
     ("all padding", _ETM),
+    ("all padding", _CHACHA),
     ("many extensions", ""),
     ("half an extension", ""),
     ("algorithms again and again", ""),

@@ -70,7 +70,8 @@ bool HostClients::joined(std::uint32_t number, ClientKind kind, HostTurn& turn, 
   const wire::Address& own = parts.start.host().address;
   if (reason.empty() && process.can().wants_ipv4 && turn.job.hosts > 1 && own.is_known() && !own.is_ipv4()) {
     reason = fmt::format(
-        "Charm++ (netlrts) finds other hosts by IPv4 alone, and this one is at {}; one host is enough for "
+        "Charm++ (netlrts) finds other hosts by IPv4 alone, and this one is at {}; ++subnet names another "
+        "network, one host is enough for "
         "it, or a build for another layer, as MPI",
         wire::text_of(own));
   }

@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kHalf = 8;  // bytes
 constexpr unsigned kHalfBits = 64, kIpv4Bits = 32;
+constexpr std::uint64_t kMappedLow = std::uint64_t{0xFFFF} << kIpv4Bits;
 using Bytes = std::array<unsigned char, 16>;
 
 }  // namespace
@@ -65,11 +66,14 @@ std::optional<Subnet> parse_subnet(const std::string& text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string::npos) return std::nullopt;
   const auto first = parse_address(text.substr(0, slash));
+  const bool is_ipv4 = text.find(':') == std::string::npos;
   unsigned bits = 0;
   if (!first || !read_whole(std::string_view{text}.substr(slash + 1), bits)) return std::nullopt;
-  const unsigned most = first->is_ipv4() ? kIpv4Bits : 2 * kHalfBits;
-  if (bits > most) return std::nullopt;
-  return Subnet{*first, bits + 2 * kHalfBits - most};
+  const unsigned all = 2 * kHalfBits, own = is_ipv4 ? kIpv4Bits : all;
+  if (bits > own) return std::nullopt;
+  Subnet subnet{*first, bits + all - own};
+  if (is_ipv4) subnet.first.low |= kMappedLow;  // which 0.0.0.0, no host's address, has not
+  return subnet;
 }
 
 }  // namespace charmtree::wire

@@ -25,6 +25,8 @@ struct Address {
   constexpr std::uint32_t ipv4() const { return is_ipv4() ? static_cast<std::uint32_t>(low) : 0; }
   /// Of this machine alone, in either family.
   constexpr bool is_loopback() const { return is_ipv4() ? ipv4() >> 24 == 127 : high == 0 && low == 1; }
+  /// Means something on one link alone, where it does not say on which: fe80::/10, 169.254.0.0/16.
+  constexpr bool is_link_local() const { return is_ipv4() ? ipv4() >> 16 == 0xA9FE : high >> 54 == 0x3FA; }
   /// In network byte order.
   void to_bytes(unsigned char* bytes) const;
 

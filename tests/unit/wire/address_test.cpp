@@ -38,6 +38,12 @@ TEST_CASE("loopback is told in both families", "[address]") {
     CHECK_FALSE(parse_address(text)->is_loopback());
 }
 
+TEST_CASE("an address of one link is told in both families", "[address]") {
+  for (const char* text : {"169.254.3.4", "fe80::1", "febf::1"}) CHECK(parse_address(text)->is_link_local());
+  for (const char* text : {"169.253.3.4", "fec0::1", "2001:db8::1", "10.0.0.1"})
+    CHECK_FALSE(parse_address(text)->is_link_local());
+}
+
 TEST_CASE("a network has the addresses that begin as it does", "[address]") {
   const auto has = [](const char* network, const char* address) {
     return wire::parse_subnet(network)->has(*parse_address(address));
@@ -49,12 +55,16 @@ TEST_CASE("a network has the addresses that begin as it does", "[address]") {
   CHECK(has("192.0.2.1/32", "192.0.2.1"));
   CHECK_FALSE(has("192.0.2.1/32", "192.0.2.2"));
   CHECK_FALSE(has("192.0.2.1/0", "2001:db8::1"));
+  CHECK(has("0.0.0.0/0", "192.0.2.1"));
+  CHECK_FALSE(has("0.0.0.0/1", "192.0.2.1"));
+  CHECK_FALSE(has("0.0.0.0/0", "2001:db8::1"));
+  CHECK(has("::/0", "192.0.2.1"));
   CHECK(has("2001:db8::/32", "2001:db8:ffff::1"));
   CHECK_FALSE(has("2001:db8::/32", "2001:db9::1"));
   CHECK(has("2001:db8::/96", "2001:db8::ffff:ffff"));
   CHECK_FALSE(has("2001:db8::/96", "2001:db8::1:0:0"));
-  for (const char* text :
-       {"", "10.7.0.0", "10.7.0.0/", "10.7.0.0/33", "2001:db8::/129", "10.7.0.0/-1", "10.7.0.0/a", "eth0/8"})
+  for (const char* text : {"", "10.7.0.0", "10.7.0.0/", "10.7.0.0/33", "0.0.0.0/33", "2001:db8::/129",
+                           "10.7.0.0/-1", "10.7.0.0/a", "eth0/8"})
     CHECK_FALSE(wire::parse_subnet(text));
 }
 

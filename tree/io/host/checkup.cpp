@@ -55,11 +55,7 @@ wire::Checkup look_around(const wire::JobSpec& job, const Host& self) {
   found.host = self.index;
   found.clock = now();
   found.wall_ms = wall_ms();
-  const auto address = reachable_address(job, self);
-  if (address)
-    found.address = *address;
-  else
-    found.errors.push_back(address.error());
+  if (const auto address = reachable_address(job, self)) found.address = *address;  // else the start says why
   found.machine = machine();
   const DescriptorLimit files = spawned_descriptor_limit();
   found.open_files = files.now;

@@ -17,9 +17,12 @@ namespace charmtree::io {
 /// job.spawn.network over all that, and fails where this host is not in it.
 Result<wire::Address> reachable_address(const wire::JobSpec& job, const Host& self);
 
-/// The addresses of this machine's interfaces that are up, IPv4 first; but for loopback, those of the link
-/// alone, and those of bridges for containers or virtual machines, which nobody else reaches.
+/// All addresses of this machine's interfaces that are up, IPv4 first.
 std::vector<wire::Address> own_addresses();
+
+/// Those that may mean this machine elsewhere: not of loopback or of the link alone, nor of a bridge for
+/// containers or virtual machines.
+std::vector<wire::Address> addresses_for_others();
 
 /// The address of this machine's interface that leads to the first of `hosts` (numeric, or names that are
 /// resolved) that has one, IPv4 if any has; none if unknown. Waits 2 s at most. Sends nothing to them.
