@@ -15,7 +15,7 @@ namespace charmtree {
 /// most). Error bad_input (phase options): no IPv4 address, or one that other hosts cannot reach.
 Result<std::uint32_t> chosen_address(const Options& options);
 
-/// As JobSpec::network has it; empty: the user leaves it to us. Error bad_input (phase options).
+/// As SpawnRules::network has it; empty: the user leaves it to us. Error bad_input (phase options).
 Result<std::string> chosen_network(const Options& options);
 
 }  // namespace charmtree
