@@ -132,19 +132,8 @@ void Launch::pump(Instant now, Actions& out) {
     if (!link) break;
     enter(std::move(children_.extract(*link).mapped()), now, out);
   }
-  while (!pace_.is_paced() && may_login() && may_take()) login_next(now, out);
+  while (!pace_.is_paced() && may_login() && !pool_.empty()) login_next(now, out);
   ask_parent(out);
-}
-
-/// A host is left, and a link for it. Without one, those who have answered take what is left of late binding:
-/// the tree gets deeper.
-bool Launch::may_take() const {
-  if (pool_.has_own() || pool_.empty()) return !pool_.empty();
-  if (children_.size() < config_.most_links) return true;
-  const auto linked = std::count_if(children_.begin(), children_.end(), [](const auto& child) {
-    return child.second.open() || child.second.begins();
-  });
-  return static_cast<std::size_t>(linked) < config_.most_links;
 }
 
 bool Launch::login_next(Instant now, Actions& out) {
@@ -159,7 +148,7 @@ bool Launch::login_next(Instant now, Actions& out) {
 void Launch::tick(Instant now, Actions& out, std::vector<wire::HostFailure>& failed) {
   give_up_silent(now, failed);
   if (pace_.is_paced() && now >= pace_.next() && in_flight_.has_room()) {
-    while (may_take() && !login_next(now, out)) {
+    while (!pool_.empty() && !login_next(now, out)) {
     }
   }
   pump(now, out);
@@ -323,7 +312,7 @@ Instant Launch::next_deadline() const {
   const Instant patience = in_flight_.patience_ends();
   if (!in_flight_.has_room()) return patience;
   Instant login = pace_.retry_at(queue_.next());
-  if (pace_.is_paced() && may_take()) login = earlier(login, pace_.next());
+  if (pace_.is_paced() && !pool_.empty()) login = earlier(login, pace_.next());
   return earlier(login, patience);
 }
 

@@ -96,7 +96,6 @@ private:
                               std::vector<wire::HostFailure>& failed);
   void cancel(LinkId link, Actions& out);
   void pump(Instant now, Actions& out);
-  bool may_take() const;
   bool login_next(Instant now, Actions& out);
   bool enter(Child child, Instant now, Actions& out);
   void login(Child child, Instant now, Actions& out);

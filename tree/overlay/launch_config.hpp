@@ -2,7 +2,6 @@
 // What a launcher knows of itself when it begins to start others.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "tree/base/time.hpp"
@@ -17,8 +16,7 @@ struct LaunchConfig {
   bool is_root = false;
   std::uint32_t level = 0;  // of this launcher
   std::uint32_t self = wire::kRootIndex;
-  std::size_t most_links = SIZE_MAX;  // to children; hosts that others can start are left to them then
-  Postal postal;                      // what a login costs, as far as is known beforehand
+  Postal postal;  // what a login costs, as far as is known beforehand
 };
 
 }  // namespace charmtree::proto
