@@ -2,6 +2,7 @@
 // The addresses of this machine, and the one under which processes of other hosts reach those of this one.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,9 @@
 
 namespace charmtree::io {
 
-/// The address under which other hosts reach this one: what the remote shell says (SSH_CONNECTION), else an
-/// interface that is up and not loopback; IPv4 where there is one; 127.0.0.1 if all hosts are this machine.
-/// `self.address` wins if it is numeric and `self` is started locally or by a command (++mpiexec);
+/// The address under which other hosts reach this one: what the remote shell says (SSH_CONNECTION), as IPv4
+/// if the same interface has one, else the first of addresses_for_others(); 127.0.0.1 if all hosts are this
+/// machine. `self.address` wins if it is numeric and `self` is started locally or by a command (++mpiexec);
 /// job.spawn.network over all that, and fails where this host is not in it.
 Result<wire::Address> reachable_address(const wire::JobSpec& job, const Host& self);
 
@@ -24,12 +25,12 @@ std::vector<wire::Address> own_addresses();
 /// containers or virtual machines.
 std::vector<wire::Address> addresses_for_others();
 
+/// The first of them as IPv4 (host byte order); 0: there is none.
+std::uint32_t interface_address();
+
 /// The address of this machine's interface that leads to the first of `hosts` (numeric, or names that are
 /// resolved) that has one, IPv4 if any has; none if unknown. Waits 2 s at most. Sends nothing to them.
 wire::Address address_towards(const std::vector<std::string>& hosts);
-
-/// The first of them as IPv4 (host byte order); 0: there is none.
-std::uint32_t interface_address();
 
 /// True if the address is one of this machine's, of whatever interface.
 bool is_own_address(const wire::Address& address);
