@@ -44,7 +44,7 @@ int serve_parent(const ParentOpener& open, Duration first_word) {
   int ended_by = 0;
   {
     Machinery around;
-    Node node{seed(), first_word};
+    Node node{seed(), first_word, io::most_links()};
     io::asio::signal_set signals{around.io, SIGTERM, SIGINT, SIGHUP};  // outlives what the runner removes
     io::Runner runner{around.io, node, around.transports(), around.watch, nullptr};
     end_by_signal(signals, runner, ended_by);

@@ -507,6 +507,13 @@ void Builder::describe_tree() {
         fmt::format("++branching {} ++levels {} hold fewer than {} hosts: the last level is wider",
                     options_.launch.branching, options_.launch.levels, job.hosts));
   }
+  job_.plan.most_links = io::most_links();
+  if (job_.plan.hosts.size() > job_.plan.most_links && shape.branching == 0) {
+    remark(fmt::format(
+        "this machine lets charmrun open {} files (ulimit -Hn), enough to link to {} of the hosts: their "
+        "launchers start the others",
+        io::spawned_descriptor_limit().most, job_.plan.most_links));
+  }
   std::string tree = "a tree that grows as hosts answer";
   if (shape.branching != 0) {
     tree = fmt::format("a tree of {} level{}, branching {}",

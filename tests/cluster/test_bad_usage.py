@@ -118,7 +118,7 @@ def test_a_mistake_in_a_nodelist_is_shown_in_its_line(
 _SCARCE = {
     "descriptors of the root": (
         "ulimit -n 30",
-        ["++hosts", "40", "+p40", "true"],
+        ["++hosts", "40", "++branching", "40", "+p40", "true"],
         r".*out of file descriptors.*; raise ulimit -n.*",
     ),
     "no descriptors": (

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 
 import pytest
 from vc_job import Job, leftovers, patience
 
-from running import Factory, built, run
+from running import PATIENCE_S, Factory, built, command, run
 
 _CHAIN = ["+p4", "++branching", "1"]
 _LIST = ["sh", "-c", "exec ls /proc/self/fd"]
@@ -24,6 +25,19 @@ def test_no_program_inherits_a_descriptor(cluster: Factory, charmrun: Path, opti
     assert sorted(done.stdout.split()) == sorted("0123" * 4), done  # 3 is the folder that ls reads
     done = run(hosts, charmrun, *chain, built(charmrun, "charm_double"), "--strict-fds")
     assert done.returncode == 0, done
+
+
+@pytest.mark.parametrize("transport", [[], ["++remote-shell", "ssh"]], ids=["built-in ssh", "ssh command"])
+def test_few_descriptors_make_a_deeper_tree(cluster: Factory, charmrun: Path, transport: list[str]) -> None:
+    """25 hosts, and links to 8 of them; nothing fails, and a line says why."""
+    hosts = cluster(26)
+    report = "/home/shared/few.json"
+    words = ["+p25", "++nodelist", hosts.nodelist(range(1, 26)), *transport, "++report", report, "hostname"]
+    done = hosts.run(0, ["prlimit", "--nofile=64", *command(charmrun, *words)], timeout=PATIENCE_S)
+    assert (done.returncode, sorted(done.stdout.split())) == (0, hosts.names[1:26]), (done.stdout, done.stderr)
+    assert "lets charmrun open 64 files (ulimit -Hn), enough to link to 8 of the hosts" in done.stderr, done.stderr
+    launchers = json.loads(hosts.path(0, report).read_text())["launchers"]
+    assert 1 <= sum(one["parent"] == -1 for one in launchers) <= 8, launchers
 
 
 def test_a_setup_may_leave_a_process_behind(cluster: Factory, charmrun: Path) -> None:

@@ -24,6 +24,7 @@ struct Settings {
   double hosts = 1000, processes = 1;           // processes per host
   double by_cores = 0;                          // hosts have 1 to so many cores, and a process for each
   double branching = 0, levels = 0, batch = 0;  // as the options; branching 0: late binding
+  double links = 0;                             // a launcher can hold so many to others, if not 0
   double policy = 0, spares = 0, patience = 0;  // abort, drop, spare: hosts that fail; as the options
   double kind = 0;                              // of the processes: plain, native, charm, mpi
   double together = 0;                // none starts before every host has answered, if it can matter
@@ -111,6 +112,10 @@ enum class Sabotage : std::uint8_t {
   amnesia,     // nothing is known of the tree that is to be taken over
   haste,       // hosts start their processes when they are ready themselves
 };
+
+inline std::size_t most_links(const Settings& settings) {
+  return settings.links == 0 ? SIZE_MAX : static_cast<std::size_t>(settings.links);
+}
 
 /// The job does without hosts that fail.
 inline bool is_late(const Settings& settings) {

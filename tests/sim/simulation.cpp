@@ -338,7 +338,7 @@ std::uint32_t Simulation::start_launcher(const Login& login, Duration now) {
   launcher.level = launchers_[login.launcher].level + 1;
   launcher.wire = static_cast<std::uint32_t>(wires_.size());
   launcher.skew = random_.between(-1000s, 1000s);
-  launcher.node = std::make_unique<Node>(random_.next());
+  launcher.node = std::make_unique<Node>(random_.next(), Node::kFirstWord, most_links(settings_));
   launchers_.push_back(std::move(launcher));
   launchers_on_[login.host].push_back(child);
   wires_.push_back({login.launcher, child, login.link});

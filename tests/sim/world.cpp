@@ -42,6 +42,7 @@ RootPlan make_plan(const Settings& settings, const Hosts& hosts) {
   job.launch.patience = ms(settings.patience);
   job.launch.shape = {whole(settings.branching), whole(settings.levels)};
   job.launch.batch = whole(settings.batch);
+  plan.most_links = most_links(settings);
   if (settings.by_cores != 0) job.provision = {CpuUnit::core, 1};
   job.loss.recovery = recovery_of(settings);
   job.loss.keep_alive = ms(settings.keep_alive);

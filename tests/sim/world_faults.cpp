@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kLauncherFailed = 125, kInterrupt = 2, kSignalled = 128;
 constexpr const char* kNames[] = {"crash", "cut", "lost", "pause"};
+constexpr Duration kPatience = 15s;  // of whoever asks; a job that stands still answers when it goes on
 
 }  // namespace
 
@@ -44,7 +45,7 @@ void World::put_fault(Duration at, Fault kind) {
 
 void World::runs_tools(Duration now) {
   using What = wire::ToolOrder::What;
-  constexpr auto kLook = 1s, kPatience = 15s;
+  constexpr auto kLook = 1s;
   const std::uint64_t ticket = ++last_prompt_;
   told_of_[ticket] = {};
   wire::ToolOrder order{0, What::begin, true, wire::kMostToolBytes, {"cat"}, {}, {{0, job_processes() - 1}}};
@@ -54,7 +55,7 @@ void World::runs_tools(Duration now) {
   put(now + kLook, ToNode{root_, ToolAsked{ticket, order}});
   order.bytes.clear();
   put(now + kLook, ToNode{root_, ToolAsked{ticket, order}});
-  put(now + kPatience, Call{[this, ticket](Duration) {
+  put(now + kPatience + ms(settings_.held), Call{[this, ticket](Duration) {
         const auto told = told_of_.find(ticket);
         if (told != told_of_.end() && told->second.size() < job_processes())
           checks_.wrong("the end of a tool is never told");
@@ -64,7 +65,7 @@ void World::runs_tools(Duration now) {
 /// Whoever is lost meanwhile has been missed by then.
 void World::opens_prompt(Duration now) {
   using What = wire::DebugOrder::What;
-  constexpr auto kLook = 1s, kPatience = 15s;
+  constexpr auto kLook = 1s;
   const std::uint64_t ticket = ++last_prompt_;
   open_prompts_.insert(ticket);
   wire::DebugOrder order{0, 1, What::begin, false, {}, {{0, job_processes() - 1}}};
@@ -72,7 +73,7 @@ void World::opens_prompt(Duration now) {
   order.what = What::command;
   order.number = kPromptCommand;
   put(now + kLook, ToNode{root_, DebugAsked{ticket, order}});
-  put(now + kPatience, Call{[this, ticket](Duration) {
+  put(now + kPatience + ms(settings_.held), Call{[this, ticket](Duration) {
         if (open_prompts_.contains(ticket)) checks_.wrong("a debugger's prompt waits for ever");
       }});
 }

@@ -376,4 +376,11 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+std::size_t most_links() {
+  constexpr std::uint64_t kPerLink = 4, kLeastForElse = 32;
+  const std::uint64_t open_files = inherited_descriptor_limit().rlim_max;
+  const std::uint64_t for_else = std::max(open_files / 4, kLeastForElse);
+  return static_cast<std::size_t>(open_files < for_else + kPerLink ? 1 : (open_files - for_else) / kPerLink);
+}
+
 }  // namespace charmtree::io

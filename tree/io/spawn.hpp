@@ -59,4 +59,8 @@ std::uint64_t spawned_core_limit(std::uint64_t asked = 0);
 /// What spawn() starts gets back the limit that we were started with. Call it first thing in main.
 void raise_descriptor_limit();
 
+/// To so many other launchers this process can hold links with the descriptors that it may open: each may
+/// take four (pipes of an ssh command), and a quarter, or 32, is left for all else. At least one.
+std::size_t most_links();
+
 }  // namespace charmtree::io

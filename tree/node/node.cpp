@@ -69,13 +69,15 @@ Node::Node(RootPlan plan, std::uint64_t seed)
   place_.job = root_->job();
   place_.self.index = wire::kRootIndex;
   output_.emplace(OutputPart::Place::root, *place_.job);
-  launch_.begin(*place_.job, root_->coded_job(), {.is_root = true}, random_);
+  launch_.begin(*place_.job, root_->coded_job(), {.is_root = true, .most_links = plan.most_links}, random_);
   if (takeover_) signing_.take_over(root_->hosts());
   run_.emplace(place_, times_);
 }
 
-Node::Node(std::uint64_t seed, Duration first_word)
-    : random_(seed), parent_(first_word == kUnbounded ? std::nullopt : std::optional{first_word}) {
+Node::Node(std::uint64_t seed, Duration first_word, std::size_t most_links)
+    : random_(seed),
+      most_links_(most_links),
+      parent_(first_word == kUnbounded ? std::nullopt : std::optional{first_word}) {
   run_.emplace(place_, times_);
 }
 

@@ -33,7 +33,8 @@ public:
   Node(RootPlan plan, std::uint64_t seed);
   /// Any other launcher; it starts with its parent's Welcome (or Sweep). If none has come within `first_word`
   /// of the first event, it ends: of a host that has lost its power, sshd does not notice that for hours.
-  explicit Node(std::uint64_t seed, Duration first_word = kFirstWord);
+  /// `most_links`: to launchers that it starts (LaunchConfig).
+  explicit Node(std::uint64_t seed, Duration first_word = kFirstWord, std::size_t most_links = SIZE_MAX);
 
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -108,6 +109,7 @@ private:
   void tell(const proto::News& news) override;
 
   Random random_;
+  std::size_t most_links_ = SIZE_MAX;
   proto::Place place_;
   std::unique_ptr<RootController> root_;  // null: no root
   proto::Parent parent_;

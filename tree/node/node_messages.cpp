@@ -245,7 +245,8 @@ void Node::welcome(const wire::Welcome& message) {
   place_ = {std::make_shared<wire::JobSpec>(std::move(*job)), message.self, message.level};
   output_.emplace(OutputPart::Place::below, *place_.job);
   out_->push_back(Send{kParentLink, wire::Hello{now_, 0}});
-  launch_.begin(*place_.job, message.job, {.level = place_.level, .self = host()}, random_);
+  launch_.begin(*place_.job, message.job, {.level = place_.level, .self = host(), .most_links = most_links_},
+                random_);
   watch_.watch(kParentLink, *this);
   run_->host.begin(true, *this);
   run_->staging.begin(*this);

@@ -61,6 +61,7 @@ struct RootPlan {
   bool shows_output = true;     // Show actions are for the user's eyes, not for files or tools
   std::optional<RestartRules> restart = {};
   std::optional<proto::TreeShape> takes_over = {};  // instead of starting one
+  std::size_t most_links = SIZE_MAX;                // to launchers that the root starts (LaunchConfig)
   bool could_drop = true;                           // ++on-host-failure drop would be possible
 };
 

@@ -48,6 +48,8 @@ public:
   /// Hosts for split().
   std::size_t left() const { return rest_.size(); }
 
+  /// There is a host that is bound to be started from here.
+  bool has_own() const { return !parts_.empty(); }
   bool empty() const { return parts_.empty() && rest_.empty(); }
   std::size_t waiting() const;
   /// Returns all that have not been given to a child.

@@ -132,8 +132,37 @@ void Launch::pump(Instant now, Actions& out) {
     if (!link) break;
     enter(std::move(children_.extract(*link).mapped()), now, out);
   }
-  while (!pace_.is_paced() && may_login() && !pool_.empty()) login_next(now, out);
+  while (!pace_.is_paced() && may_login() && may_take()) login_next(now, out);
+  pass_on(out);
   ask_parent(out);
+}
+
+/// One more launcher could be linked to. What must be started from here is started all the same.
+bool Launch::has_link() const {
+  if (children_.size() < config_.most_links) return true;
+  const auto held = std::count_if(children_.begin(), children_.end(), [](const auto& entry) {
+    return entry.second.open() || entry.second.begins();
+  });
+  return static_cast<std::size_t>(held) < config_.most_links;
+}
+
+bool Launch::may_take() const {
+  return pool_.has_own() || (pool_.left() > 0 && has_link());
+}
+
+/// Without a link for one more, and with nobody under way who would get his share or leave his link, those
+/// who have answered start what is left: the tree gets deeper. Some of them never had a host, and do not ask.
+void Launch::pass_on(Actions& out) {
+  if (pool_.left() == 0 || has_link()) return;
+  std::vector<LinkId> up;
+  for (const auto& [link, child] : children_) {
+    if (child.serves()) up.push_back(link);
+    if (child.state() == Child::State::logging_in && !child.visits() && !child.given_up) return;
+  }
+  for (; !up.empty() && pool_.left() > 0; up.pop_back()) {
+    std::vector<Host> hosts = pool_.split((pool_.left() + up.size() - 1) / up.size());
+    give(up.back(), hosts.empty() ? pool_.split(pool_.left()) : std::move(hosts), out);
+  }
 }
 
 bool Launch::login_next(Instant now, Actions& out) {
@@ -148,7 +177,7 @@ bool Launch::login_next(Instant now, Actions& out) {
 void Launch::tick(Instant now, Actions& out, std::vector<wire::HostFailure>& failed) {
   give_up_silent(now, failed);
   if (pace_.is_paced() && now >= pace_.next() && in_flight_.has_room()) {
-    while (!pool_.empty() && !login_next(now, out)) {
+    while (may_take() && !login_next(now, out)) {
     }
   }
   pump(now, out);
@@ -169,11 +198,14 @@ void Launch::give_up_silent(Instant now, std::vector<wire::HostFailure>& failed)
 
 /// What an answering child gets of the hosts that are left. From now on it can do what we can, and so will
 /// those that are still on their way to become launchers, each by so much less as it is later: with late
-/// binding the shares are as the numbers of hosts that each can start until the same end.
+/// binding the shares are as the numbers of hosts that each can start until the same end; equal ones if we
+/// have no link for one more.
 std::vector<Host> Launch::hosts_for(const Child& child, Instant now) {
   if (!pool_.is_late()) return pool_.share(child.host.index);
-  if (pool_.left() == 0) return {};
-  return pool_.split(curve_.share(pool_.left(), in_flight_.still_take(config_.postal.latency, now)));
+  const std::size_t left = pool_.left();
+  if (left == 0) return {};
+  const auto later = in_flight_.still_take(config_.postal.latency, now);
+  return pool_.split(has_link() ? curve_.share(left, later) : (left + later.size()) / (later.size() + 1));
 }
 
 void Launch::give(LinkId link, std::vector<Host> hosts, Actions& out) {
@@ -312,7 +344,7 @@ Instant Launch::next_deadline() const {
   const Instant patience = in_flight_.patience_ends();
   if (!in_flight_.has_room()) return patience;
   Instant login = pace_.retry_at(queue_.next());
-  if (pace_.is_paced() && !pool_.empty()) login = earlier(login, pace_.next());
+  if (may_take()) login = earlier(login, pace_.next());
   return earlier(login, patience);
 }
 

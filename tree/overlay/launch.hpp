@@ -96,6 +96,9 @@ private:
                               std::vector<wire::HostFailure>& failed);
   void cancel(LinkId link, Actions& out);
   void pump(Instant now, Actions& out);
+  bool has_link() const;
+  bool may_take() const;
+  void pass_on(Actions& out);
   bool login_next(Instant now, Actions& out);
   bool enter(Child child, Instant now, Actions& out);
   void login(Child child, Instant now, Actions& out);

@@ -2,6 +2,7 @@
 // What a launcher knows of itself when it begins to start others.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "tree/base/time.hpp"
@@ -16,7 +17,8 @@ struct LaunchConfig {
   bool is_root = false;
   std::uint32_t level = 0;  // of this launcher
   std::uint32_t self = wire::kRootIndex;
-  Postal postal;  // what a login costs, as far as is known beforehand
+  std::size_t most_links = SIZE_MAX;  // to children; hosts that others can start are left to them then
+  Postal postal;                      // what a login costs, as far as is known beforehand
 };
 
 }  // namespace charmtree::proto

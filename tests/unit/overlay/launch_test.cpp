@@ -341,6 +341,60 @@ TEST_CASE("late binding: one login at a time, what is left is shared with those 
   }
 }
 
+TEST_CASE("late binding: who has no link left leaves the other hosts to those who have answered",
+          "[launch]") {
+  Office office{{}, 16};
+  office.launch.emplace(office.job, wire::encode(office.job), LaunchConfig{.is_root = true, .most_links = 3},
+                        office.random);
+  Launch& launch = *office.launch;
+  launch.add(make_hosts(20), 0, kNow, office.out);
+  Instant now = kNow;
+  std::vector<Login> logins;
+  while (launch.next_deadline() < now + 1s) {
+    now = std::max(now, launch.next_deadline());
+    launch.tick(now, office.out, office.failed);
+    for (Login& login : office.take<Login>()) logins.push_back(std::move(login));
+    REQUIRE(logins.size() <= 3);
+  }
+  REQUIRE(logins.size() == 3);
+  std::size_t given = 0;
+  const auto count = [&] {
+    for (const Send& send : office.take<Send>())
+      if (const auto* hosts = std::get_if<wire::Assign>(&send.message)) given += hosts->hosts.size();
+  };
+  launch.on(LinkUp{1, {}, {}, {}}, now, office.out);
+  count();
+  CHECK(given > 0);
+
+  SECTION("as they ask") {
+    for (int i = 0; i < 5; ++i) launch.ask(1, {100}, now, office.out);
+    count();
+    CHECK(given == 17);
+  }
+  SECTION("unasked, when nobody is under way any more") {
+    launch.on(LinkUp{2, {}, {}, {}}, now, office.out);
+    count();
+    CHECK(given < 17);
+    launch.on(LinkUp{3, {}, {}, {}}, now, office.out);
+    count();
+    CHECK(given == 17);
+    CHECK(launch.next_deadline() == kNever);
+  }
+  SECTION("a link that is free again is used") {
+    office.fail(3, {Errc::no_launcher, Phase::exec, "x"}, now);
+    launch.tick(now + 1s, office.out, office.failed);
+    CHECK(office.take<Login>().size() == 1);
+  }
+  SECTION("a host that nobody else can start is started at once") {
+    launch.ask(1, {1}, now, office.out);
+    Host own = make_hosts(21).back();
+    own.profile = 0;
+    launch.add_late({own}, wire::encode(office.job), now, office.out);
+    launch.tick(now + 1s, office.out, office.failed);
+    CHECK(office.take<Login>().at(0).host.index == 20);
+  }
+}
+
 TEST_CASE("late binding: a launcher that had hosts and has none left asks for twice as many each time",
           "[launch]") {
   Office office{{}, 0, false};
