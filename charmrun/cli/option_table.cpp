@@ -107,8 +107,8 @@ constexpr std::array kTable = {
     OptionRow{
         "rm",
         Topic::hosts, at<&O::Hosts::manager>, "MANAGER", "auto",
-        "take the hosts of the allocation of slurm, pbs, lsf, sge, oar or kubernetes in which charmrun runs; "
-        "slurm-job: of the job also where that is a step; none: do not look for one"},
+        "take the hosts of the allocation of slurm, pbs, lsf, sge, oar, kubernetes or flux in which charmrun "
+        "runs; slurm-job: of the job also where that is a step; none: do not look for one"},
     OptionRow{"useip", Topic::hosts, at<&O::Address::own>, "ADDRESS",
               "$CHARMRUN_IP, else the one towards the others",
               "the IPv4 address under which processes on this machine are reached by those on other hosts"},
@@ -126,9 +126,10 @@ constexpr std::array kTable = {
         "$CONV_RSH, else as ++transport says",
         "start launchers by this command, such as \"ssh -p 2222\"; the host and a command for its shell are "
         "put behind it, or the host in the place of a word %h: \"docker exec -i %h sh -c\""},
-    OptionRow{"transport", Topic::launch, at<&O::Launch::transport>, "HOW", "auto",
-              "what starts launchers: ssh, or srun, with which Slurm's limits and accounts hold; auto: srun "
-              "for the hosts of an allocation of Slurm, else ssh"},
+    OptionRow{
+        "transport", Topic::launch, at<&O::Launch::transport>, "HOW", "auto",
+        "what starts launchers: ssh, or srun, blaunch, flux or pbsdsh, with which the resource manager's "
+        "limits and accounts hold; auto: srun in an allocation of Slurm, else ssh"},
     OptionRow{
         "branching", Topic::launch, at<&O::Launch::branching>, "K", "",
         "a fixed tree, in which each launcher starts at most K others; without ++branching and ++levels "
@@ -445,13 +446,14 @@ struct Setter {
     return one_of(member, {"auto", "1", "2", "pmix", "port", "none"});
   }
   Result<void> operator()(OptionMember<StartedBy> member) const {
-    return one_of(member, {"auto", "ssh", "srun"});
+    return one_of(member, {"auto", "ssh", "srun", "blaunch", "flux", "pbsdsh"});
   }
   Result<void> operator()(OptionMember<wire::EnvLike> member) const {
     return one_of(member, {"none", "openmpi", "mpich", "slurm"});
   }
   Result<void> operator()(OptionMember<ResourceManager> member) const {
-    return one_of(member, {"auto", "none", "slurm", "slurm-job", "pbs", "lsf", "sge", "oar", "kubernetes"});
+    return one_of(member,
+                  {"auto", "none", "slurm", "slurm-job", "pbs", "lsf", "sge", "oar", "kubernetes", "flux"});
   }
   Result<void> operator()(OptionMember<Variables> member) const {
     if (const auto wanted = proto::why_not_settable(value.text); !wanted.empty())

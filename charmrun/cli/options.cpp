@@ -240,7 +240,13 @@ std::vector<NodelistPlace> places(const Options& options, const OptionEnvironmen
 /// What options and the program's own words say beyond themselves.
 void imply(Options& options) {
   if (options.view.verbose) options.view.quiet = false;
-  if (options.launch.mpiexec_without_count) options.launch.mpiexec = true;
+  Options::Launch& launch = options.launch;
+  const bool is_flux = launch.transport == StartedBy::flux;
+  const bool is_pbs = launch.transport == StartedBy::pbsdsh;
+  launch.mpiexec_without_count |= is_pbs;
+  launch.mpiexec |= launch.mpiexec_without_count || is_flux;
+  if (launch.remote_shell.empty() && is_flux) launch.remote_shell = {"flux", "run"};
+  if (launch.remote_shell.empty() && is_pbs) launch.remote_shell = {"pbsdsh", "--"};
   if (options.ccs.port != 0 || !options.ccs.host.empty() || !options.ccs.keys.empty())
     options.ccs.wanted = true;
   if (!options.ccs.denied.empty() || options.ccs.any_user || options.ccs.timeout) options.ccs.wanted = true;
@@ -277,8 +283,10 @@ Result<void> check_mpiexec(const Options& o) {
       {o.launch.forward_agent, "++forward-agent"},
   });
   if (name.empty()) return {};
-  return bad_input(fmt::format("++mpiexec and {} exclude each other", name),
-                   "mpiexec chooses the hosts and starts a launcher on each");
+  const std::string_view by = o.launch.connecting_starter();
+  return bad_input(
+      fmt::format("{}{} and {} exclude each other", by == "mpiexec" ? "++" : "++transport ", by, name),
+      fmt::format("{} chooses the hosts and starts a launcher on each", by));
 }
 
 }  // namespace

@@ -112,12 +112,14 @@ enum class ResourceManager : std::uint8_t {
   lsf,
   sge,
   oar,
-  kubernetes
+  kubernetes,
+  flux
 };
 
-/// ++transport: what starts the launchers, unless a remote shell was named. `automatic`: the resource manager
-/// in whose allocation we are, where we know how, else ssh.
-enum class StartedBy : std::uint8_t { automatic, ssh, srun };
+/// ++transport: what starts the launchers, unless a remote shell was named. `automatic`: srun in an
+/// allocation of Slurm, else ssh. flux and pbsdsh carry no bytes both ways: launchers connect back
+/// (++mpiexec).
+enum class StartedBy : std::uint8_t { automatic, ssh, srun, blaunch, flux, pbsdsh };
 
 /// ++stdin: who gets our stdin.
 struct InputTarget {
@@ -208,7 +210,7 @@ struct Options {
 
   /// How launchers are started.
   struct Launch {
-    /// Empty: ssh by libssh2, or mpiexec. ++remote-shell, else $CONV_RSH (not for mpiexec).
+    /// Empty: ssh by libssh2, or what `transport` says. ++remote-shell, else $CONV_RSH (not for mpiexec).
     Command remote_shell;
     StartedBy transport = StartedBy::automatic;
     std::uint32_t branching = 0;
@@ -218,12 +220,17 @@ struct Options {
     LoginRate login_rate;
     bool accept_new_host_keys = false;
     bool forward_agent = false;
-    std::string launcher;   // path of charmrun on the hosts; empty: the path of this one
-    bool no_stage = false;  // hosts without it are an error; with `launcher` they always are
-    bool mpiexec = false;
+    std::string launcher;                // path of charmrun on the hosts; empty: the path of this one
+    bool no_stage = false;               // hosts without it are an error; with `launcher` they always are
+    bool mpiexec = false;                // also by `transport` flux or pbsdsh
     bool mpiexec_without_count = false;  // ++mpiexec-no-n; sets `mpiexec`, too
     bool scalable_start = true;
     bool start_early = false;  // each host starts its processes when it is ready itself
+
+    /// Whose processes become the launchers, if `mpiexec`, as people call it.
+    std::string_view connecting_starter() const {
+      return transport == StartedBy::flux ? "flux" : transport == StartedBy::pbsdsh ? "pbsdsh" : "mpiexec";
+    }
   };
 
   /// The address under which this host is known to the others.

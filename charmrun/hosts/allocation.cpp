@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables: the manuals of the managers; what Slurm sets where was seen with 22.05.
+// Variables: the manuals of the managers; what Slurm sets where was seen with 22.05, what flux says with
+// 0.88.
 #include "charmrun/hosts/allocation.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
@@ -83,6 +85,9 @@ public:
     const auto job = first_of(view_, {"SLURM_JOB_ID", "SLURM_JOBID"});
     if (!job) return std::optional<Allocation>{};
     allocation_.manager = fmt::format("Slurm job {}", quotable(*job));
+    std::int64_t end = 0;  // Slurm 23.02
+    if (read_whole(view_.variable("SLURM_JOB_END_TIME").value_or(""), end) && end >= view_.now)
+      allocation_.seconds_left = end - view_.now;
     if (const auto parts = view_.variable("SLURM_HET_SIZE"); parts && !whole_job_) return of_parts(*parts);
     allocation_.starter = ResourceManager::slurm;
     const auto step = view_.variable("SLURM_STEP_NODELIST");
@@ -192,7 +197,79 @@ Found find_lsf_variables(const AllocationView& view) {
   return std::optional<Allocation>{};
 }
 
+/// Of each rank of an instance, from its resource set (RFC 20): what was asked for is shared out by cores, if
+/// that comes out even. Empty: not known.
+std::vector<std::uint64_t> flux_slots(const std::string& resource_set, std::size_t ranks) {
+  const auto set = nlohmann::json::parse(resource_set, nullptr, false);
+  const auto execution = set.is_object() ? set.find("execution") : set.end();
+  if (execution == set.end() || !execution->is_object()) return {};
+  const auto count = execution->find("nslots"), list = execution->find("R_lite");
+  if (count == execution->end() || !count->is_number_unsigned() || list == execution->end()) return {};
+  const auto ids = [](const nlohmann::json& text) {  // `0-3,7`, as in brackets of a name
+    return text.is_string() ? read_hosts("", fmt::format("[{}]", text.get_ref<const std::string&>()))
+                            : Result<std::vector<NamedHost>>{std::vector<NamedHost>{}};
+  };
+  std::vector<std::uint64_t> slots(ranks);
+  std::uint64_t all = 0;
+  for (const auto& each : *list) {
+    if (!each.is_object() || !each.contains("rank") || !each.contains("children")) return {};
+    const auto& children = each["children"];
+    const auto cores = ids(children.is_object() ? children.value("core", nlohmann::json{}) : children);
+    const auto those = ids(each["rank"]);
+    if (!cores || !those) return {};
+    for (const NamedHost& rank : *those) {
+      std::size_t index = 0;
+      if (!read_whole(rank.name, index) || index >= ranks) return {};
+      slots[index] = cores->size();
+      all += cores->size();
+    }
+  }
+  const auto wanted = count->get<std::uint64_t>();
+  if (wanted > wire::kMaxProcesses) return {};
+  for (std::uint64_t& each : slots) {
+    if (all == 0 || each * wanted % all != 0 || each * wanted / all == 0) return {};
+    each = each * wanted / all;
+  }
+  return slots;
+}
+
+/// `flux batch` and `flux alloc` begin an instance of Flux, whose brokers are the hosts; a process of
+/// `flux run` has those of its job. Nothing: no Flux answers.
+Found find_flux(const AllocationView& view) {
+  if (view.variable("FLUX_URI").value_or("").empty()) return std::optional<Allocation>{};
+  const std::string job = view.variable("FLUX_JOB_ID").value_or("");
+  if (const auto tasks = view.variable("FLUX_JOB_SIZE").value_or("1"); !job.empty() && tasks != "1")
+    return unclear(fmt::format("flux has started {} of this charmrun", quotable(tasks)),
+                   "start one: flux batch or flux alloc, and then charmrun without flux run");
+  const auto said =
+      view.run({job.empty() ? Command{"flux", "getattr", "hostlist"} : Command{"flux", "hostlist", "local"},
+                {"flux", "getattr", "jobid"},
+                {"flux", "kvs", "get", "resource.R"},
+                {"flux", "job", "timeleft"},
+                {"flux", "getattr", "security.owner"}});
+  const auto line = [&](std::size_t i) {
+    const std::string text = said.at(i).value_or("");
+    return text.substr(0, text.find('\n'));
+  };
+  const bool is_whole_system = job.empty() && line(4) != view.user;  // it gives hosts by jobs alone
+  if (line(0).empty() || is_whole_system) return std::optional<Allocation>{};
+  Allocation found;
+  found.source = job.empty() ? "flux getattr hostlist" : "flux hostlist local";
+  found.manager = fmt::format("Flux job {}", quotable(job.empty() ? line(1) : job));
+  if (job.empty() && line(1).empty()) found.manager = "a Flux instance";
+  auto hosts = read_hosts(found.source, line(0));
+  if (!hosts) return unclear(hosts.error().what, std::string{kInstead});
+  const auto slots = job.empty() ? flux_slots(line(2), hosts->size()) : std::vector<std::uint64_t>{};
+  for (std::size_t i = 0; i < hosts->size(); ++i)
+    found.hosts += fmt::format("{} slots={}\n", (*hosts)[i].name, slots.empty() ? 1 : slots[i]);
+  constexpr std::int64_t kUnlimited = UINT32_MAX;
+  std::int64_t left = 0;
+  if (read_whole(line(3), left) && left >= 0 && left < kUnlimited) found.seconds_left = left;
+  return std::optional{std::move(found)};
+}
+
 Found find_in(ResourceManager manager, const AllocationView& view) {
+  if (manager == ResourceManager::flux) return find_flux(view);
   if (manager == ResourceManager::slurm || manager == ResourceManager::slurm_job)
     return Slurm{view, manager == ResourceManager::slurm_job}.find();
   const auto* row = std::find_if(kByFile.begin(), kByFile.end(),
@@ -217,13 +294,13 @@ Found find_allocation(ResourceManager wanted, const AllocationView& view) {
   std::optional<Allocation> only;
   for (const ResourceManager manager :
        {ResourceManager::slurm, ResourceManager::pbs, ResourceManager::lsf, ResourceManager::sge,
-        ResourceManager::oar, ResourceManager::kubernetes}) {
+        ResourceManager::oar, ResourceManager::kubernetes, ResourceManager::flux}) {
     auto found = find_in(manager, view);
     if (!found) return found;
     if (!*found) continue;
     if (only)
       return unclear(fmt::format("we are in {} and in {}", only->manager, (*found)->manager),
-                     "choose one by ++rm slurm, pbs, lsf, sge, oar or kubernetes");
+                     "choose one by ++rm slurm, pbs, lsf, sge, oar, kubernetes or flux");
     only = std::move(*found);
   }
   return only;

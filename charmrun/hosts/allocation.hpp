@@ -3,10 +3,12 @@
 // environment and its files tell them. Pure: somebody else looks there.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "charmrun/cli/options.hpp"
 #include "tree/base/result.hpp"
@@ -20,6 +22,7 @@ struct Allocation {
   /// By whose starter all of these hosts can be reached; none: by ssh. (One srun reaches one part of a
   /// heterogeneous job.)
   ResourceManager starter = ResourceManager::none;
+  std::optional<std::int64_t> seconds_left = {};  // until it ends, if the manager says so
 };
 
 /// What is looked at.
@@ -27,6 +30,11 @@ struct AllocationView {
   std::function<std::optional<std::string>(const std::string& name)> variable;
   std::function<Result<std::string>(const std::string& path)> read_file;
   std::function<bool(std::string_view host)> is_here;  // a name of this machine
+  /// Runs commands at the same time; what each has said, or nothing if it has failed.
+  using Answers = std::vector<std::optional<std::string>>;
+  std::function<Answers(const std::vector<std::vector<std::string>>& commands)> run;
+  std::int64_t now = 0;  // seconds since 1970
+  std::string user;      // our own, as a number
 };
 
 /// The allocation in which we are, if any; a file of hosts in which this machine is not, does not count: its

@@ -5,13 +5,16 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "charmrun/hosts/allocation.hpp"
 #include "charmrun/hosts/machines.hpp"
 #include "charmrun/plan/program_file.hpp"
+#include "tree/io/clock.hpp"
 #include "tree/io/host/own_addresses.hpp"
 #include "tree/io/link/process_transport.hpp"
+#include "tree/io/ssh/ssh_ask.hpp"
 #include "tree/io/surroundings.hpp"
 #include "tree/wire/words.hpp"
 
@@ -19,6 +22,7 @@ namespace charmtree {
 namespace {
 
 constexpr std::size_t kMostBytesOfHostsFile = 16U << 20;
+constexpr Duration kPatience = 10s;  // with the commands of a resource manager
 
 Result<std::string> read_list(const std::string& path) {
   auto text = path == "-" ? io::read_file(io::UniqueFd{::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)}, "stdin",
@@ -40,10 +44,26 @@ Result<std::optional<Allocation>> own_allocation(ResourceManager manager) {
     // A list may have names with the domain where we have one without, or the other way round.
     return machine->has_name(host) || host.substr(0, host.find('.')) == own.substr(0, own.find('.'));
   };
-  return find_allocation(manager, {io::own_variable, read_list, is_here});
+  const auto run = [](const std::vector<Command>& commands) {
+    AllocationView::Answers said;
+    for (const io::CommandAnswer& each : io::run_commands(commands, kPatience))
+      said.push_back(each.finished && each.status == 0 ? std::optional{each.output} : std::nullopt);
+    return said;
+  };
+  return find_allocation(manager, {io::own_variable, read_list, is_here, run, io::wall_ms() / 1000,
+                                   std::to_string(::geteuid())});
+}
+
+/// ", which ends in 2 h 5 min,".
+std::string time_left(const Allocation& allocation) {
+  if (!allocation.seconds_left) return {};
+  const std::int64_t minutes = *allocation.seconds_left / 60;
+  return fmt::format(", which ends in {}{} min,", minutes < 60 ? "" : fmt::format("{} h ", minutes / 60),
+                     minutes % 60);
 }
 
 Command starter(StartedBy transport, ResourceManager manager) {
+  if (transport == StartedBy::blaunch) return {"blaunch", "%h", "sh", "-c"};
   const bool is_slurm = manager == ResourceManager::slurm && !io::find_program("srun").empty();
   if (transport == StartedBy::ssh || (transport == StartedBy::automatic && !is_slurm)) return {};
   // What the user's own sruns are to do is not for ours: without -u the end of what a launcher says would
@@ -72,8 +92,8 @@ Result<HostSource> find_list(const Options& options, ResourceManager& manager) {
   if (!allocation) return allocation.error();
   if (*allocation) {
     Allocation& found = **allocation;
-    source.remarks.push_back(fmt::format("{} names the hosts, by {} (++rm none: look for no allocation)",
-                                         found.manager, found.source));
+    source.remarks.push_back(fmt::format("{}{} names the hosts, by {} (++rm none: look for no allocation)",
+                                         found.manager, time_left(found), found.source));
     manager = found.starter;
     source.name = std::move(found.source);
     source.text = std::move(found.hosts);
@@ -101,6 +121,19 @@ Result<HostSource> find_hosts(const Options& options) {
   auto source = find_list(options, manager);
   if (source) source->shell = starter(options.launch.transport, manager);
   return source;
+}
+
+Result<std::uint32_t> allocated_slots(const Options& options, std::vector<std::string>& remarks) {
+  const auto allocation = own_allocation(options.hosts.manager);
+  if (!allocation) return allocation.error();
+  if (!*allocation) return 0U;
+  const auto list = parse_nodelist((*allocation)->hosts, (*allocation)->source);
+  if (!list) return list.error();
+  std::uint64_t slots = 0;
+  for (const NodelistHost& host : list->hosts) slots += host.slots;
+  remarks.push_back(fmt::format("{}{} gives {} slot{}", (*allocation)->manager, time_left(**allocation),
+                                slots, slots == 1 ? "" : "s"));
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(slots, kMaxProcesses));
 }
 
 Result<void> check_shell(const Profile& profile, const HostOptions& said, const std::string& host) {

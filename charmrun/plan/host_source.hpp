@@ -3,6 +3,7 @@
 // a file in one of the usual places.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,10 @@ struct HostSource {
 /// Reads it. ++host may name hosts without any list. Errors are bad_input: what cannot be read, and
 /// find_allocation's.
 Result<HostSource> find_hosts(const Options& options);
+
+/// Of the allocation in which we run, and a line about it; 0, and no line: there is none. Errors are
+/// find_allocation's.
+Result<std::uint32_t> allocated_slots(const Options& options, std::vector<std::string>& remarks);
 
 /// Error bad_input: the host is started by a command that has no place for what the list says of its login.
 Result<void> check_shell(const Profile& profile, const HostOptions& said, const std::string& host);

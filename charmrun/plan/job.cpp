@@ -241,8 +241,14 @@ Result<void> Builder::local_hosts() {
 
 /// ++mpiexec: who they are shows when they have been started.
 Result<void> Builder::later_hosts() {
-  auto counts = count_processes(options_);
+  const auto slots = allocated_slots(options_, job_.remarks);
+  if (!slots) return slots.error();
+  auto counts = count_processes(options_, std::max(*slots, 1U));
   if (!counts) return counts.error();
+  if (options_.launch.transport == StartedBy::pbsdsh && *slots != 0 && counts->processes != *slots)
+    return bad_input(
+        fmt::format("pbsdsh starts a process for each of the {} slots, not {}", *slots, counts->processes),
+        "leave +p and ++n out, or start them by ssh");
   Placement placement;
   placement.counts = std::move(*counts);
   if (auto good = rules_.check(placement); !good) return good.error();

@@ -49,10 +49,15 @@ Result<std::vector<std::string>> root_places(const Options& options, std::uint16
 }
 
 /// Nothing that is secret becomes a word of a command or a variable: the ticket goes by standard input.
-std::string script_text(const std::string& launcher, const wire::Ticket& ticket) {
-  return fmt::format("#!/bin/sh\n{} <<'END'\n{}\nEND\n", io::remote_command(launcher, kRankWord),
+std::string script_text(const std::string& launcher, const wire::Ticket& ticket, const std::string& rank) {
+  return fmt::format("#!/bin/sh\n{}{} <<'END'\n{}\nEND\n", rank, io::remote_command(launcher, kRankWord),
                      wire::to_line(ticket));
 }
+
+/// Torque's pbsdsh numbers the slots; OpenPBS's tells each task some number of its own, in hexadecimal digits
+/// (pbs_mom's start_exec.c).
+constexpr const char* kRankOfPbs =
+    "PMI_RANK=${PBS_VNODENUM:-$((0x$PBS_TASKNUM))} && export PMI_RANK || exit\n";
 
 std::vector<std::string> mpiexec_words(const Options& options, std::uint32_t processes,
                                        const std::string& script) {
@@ -68,14 +73,15 @@ std::vector<std::string> mpiexec_words(const Options& options, std::uint32_t pro
 MpiexecStart::MpiexecStart(io::asio::io_context& io, io::ChildWatch& watch, const Options& options, Say say)
     : io_(io),
       options_(options),
+      starter_(options.launch.connecting_starter()),
       say_(std::move(say)),
       command_(io, watch,
                {[this](const std::string& line) {
-                  say_(ending_ ? proto::Tone::verbose : proto::Tone::info, "mpiexec: " + line);
+                  say_(ending_ ? proto::Tone::verbose : proto::Tone::info, starter_ + ": " + line);
                 },
                 [this](const std::string& how, const std::string& last) {
                   rendezvous_->mpiexec_ended(how, last);
-                  if (rendezvous_->complete() && !ending_) say_(proto::Tone::info, "mpiexec " + how);
+                  if (rendezvous_->complete() && !ending_) say_(proto::Tone::info, starter_ + " " + how);
                 }}) {}
 
 Result<void> MpiexecStart::begin(const Job& job) {
@@ -85,12 +91,13 @@ Result<void> MpiexecStart::begin(const Job& job) {
   ticket.secret = io::random_bytes(wire::Ticket::kSecret);
   ticket.processes = processes;
   ticket.patience = options_.time.to_start;
-  rendezvous_.emplace(processes, options_.time.to_start);
+  const bool is_pbs = options_.launch.transport == StartedBy::pbsdsh;
+  rendezvous_.emplace(processes, options_.time.to_start, proto::Rendezvous::Starter{starter_, !is_pbs});
   listener_.emplace(io_, ticket.secret, processes,
                     io::RendezvousListener::Sink{
                         [this](proto::RendezvousId launcher, const wire::RankReport& report) {
-                          say_(proto::Tone::verbose,
-                               fmt::format("{}: process {} of mpiexec's has come", report.host, report.rank));
+                          say_(proto::Tone::verbose, fmt::format("{}: process {} of {}'s has come", report.host,
+                                                                 report.rank, starter_));
                           rendezvous_->report(launcher, report, io::now());
                         },
                         [this](proto::RendezvousId launcher, const Error& error) {
@@ -105,7 +112,9 @@ Result<void> MpiexecStart::begin(const Job& job) {
   const Profile& profile = job.plan.job.profiles.at(0);
   ticket.script =
       fmt::format("{}/charmrun.{}.{}", profile.directory, ::getpid(), job.plan.job.id.substr(0, 4));
-  if (auto written = script_.write(ticket.script, script_text(profile.launcher, ticket)); !written)
+  if (auto written =
+          script_.write(ticket.script, script_text(profile.launcher, ticket, is_pbs ? kRankOfPbs : ""));
+      !written)
     return written;
   rendezvous_->begin(io::now());
   const std::vector<std::string> words = mpiexec_words(options_, processes, ticket.script);
@@ -151,8 +160,8 @@ std::optional<proto::Finish> MpiexecStart::rendezvous(Job& job, Instant started)
   }
   wait(limit > Duration{0} ? started + limit : kNever);
   if (signal_ != 0) {
-    say_(proto::Tone::info,
-         fmt::format("{}: ending the start by mpiexec ({})", strsignal(signal_), rendezvous_->progress()));
+    say_(proto::Tone::info, fmt::format("{}: ending the start by {} ({})", strsignal(signal_), starter_,
+                                        rendezvous_->progress()));
     return give_up(status_of_signal(signal_), signal_);
   }
   if (rendezvous_->error()) {
@@ -171,7 +180,7 @@ std::optional<proto::Finish> MpiexecStart::rendezvous(Job& job, Instant started)
   listener_->close();
   const Duration elapsed = io::now() - started;
   if (limit > Duration{0}) job.plan.time_limit = std::max(limit - elapsed, Duration{1});
-  job.notes.push_back(fmt::format("mpiexec and the connections took {:.3f} s", seconds(elapsed)));
+  job.notes.push_back(fmt::format("{} and the connections took {:.3f} s", starter_, seconds(elapsed)));
   io_.restart();
   return {};
 }
@@ -198,7 +207,7 @@ Result<void> MpiexecStart::seat(Job& job) {
   spec.launch.shape = {spec.hosts, 1};
   spec.launch.batch = spec.hosts;  // their launchers are there
   job.notes.push_back(
-      fmt::format("job {}: {} processes on {} hosts, by mpiexec", spec.id, spec.processes, spec.hosts));
+      fmt::format("job {}: {} processes on {} hosts, by {}", spec.id, spec.processes, spec.hosts, starter_));
   placement.counts.pes_per_process = spec.pes_per_process;
   const std::string& directory = spec.profiles.at(0).directory;
   const auto read = [&] { return program_traits(options_, directory); };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ++mpiexec: how a job gets its hosts when only mpiexec can start anything on them. It is run once, with a
-// script that makes each of its processes a candidate for its host's launcher (tree/io/mpiexec/mpiexec_rank);
-// when all have come and the launchers are connected, the hosts are known and the job is as any other.
+// ++mpiexec, ++transport flux and pbsdsh: how a job gets its hosts when only such a command can start
+// anything on them, and it carries no bytes both ways. It is run once, with a script that makes each of its
+// processes a candidate for its host's launcher (tree/io/mpiexec/mpiexec_rank); when all have come and the
+// launchers are connected, the hosts are known and the job is as any other.
 #pragma once
 
 #include <functional>
@@ -42,6 +43,7 @@ private:
 
   io::asio::io_context& io_;
   const Options& options_;
+  std::string starter_;  // as people call it
   Say say_;
   io::PrivateScript script_;
   io::MpiexecCommand command_;

@@ -24,7 +24,7 @@ constexpr Duration kPatience = 20s;
 
 struct Root {
   explicit Root(std::uint32_t processes)
-      : rendezvous(processes, kPatience),
+      : rendezvous(processes, kPatience, {}),
         listener(io, kSecret, processes,
                  {[this](proto::RendezvousId launcher, const wire::RankReport& report) {
                     last = launcher;

@@ -12,7 +12,8 @@ inline Instant now() {
   return Instant{std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch())};
 }
 
-/// Milliseconds since 1970 by the wall clock, which is only ever compared to tell people that it is wrong.
+/// Milliseconds since 1970 by the wall clock, which only tells people something: that it is wrong,
+/// or when an allocation ends.
 inline std::int64_t wall_ms() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The root's roll call of a job that mpiexec starts: which processes have come, from which launchers, and
-// when that has failed. Every process comes once, by its rank; all of a host come through the one launcher
-// that they have elected. The hosts are known when all are there, and only then does the job begin.
+// The root's roll call of a job that mpiexec, or another command, starts: which processes have come, from
+// which launchers, and when that has failed. Every process comes once, by its rank; all of a host come
+// through the one launcher that they have elected. The hosts are known when all are there, and only then does
+// the job begin.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tree/base/error.hpp"
@@ -29,8 +31,15 @@ public:
     friend bool operator==(const Seat&, const Seat&) = default;
   };
 
+  /// What starts them, and whether it numbers them from 0 on without gaps; else each has some number of its
+  /// own.
+  struct Starter {
+    std::string name = "mpiexec";
+    bool counts = true;
+  };
   /// `patience`: how long no further process may come.
-  Rendezvous(std::uint32_t processes, Duration patience) : processes_(processes), patience_(patience) {}
+  Rendezvous(std::uint32_t processes, Duration patience, Starter starter)
+      : processes_(processes), patience_(patience), starter_(std::move(starter)) {}
 
   void begin(Instant now) { await_next(now); }
   void report(RendezvousId launcher, const wire::RankReport& report, Instant now);
@@ -46,7 +55,7 @@ public:
   const std::optional<Error>& error() const { return error_; }
   /// The launchers in the order of their lowest ranks.
   std::vector<Seat> seats() const;
-  /// "3 of 8 processes have come, missing: 1, 4-7".
+  /// "3 of 8 processes have come, missing: 1, 4-7"; who is missing only where they are counted.
   std::string progress() const;
 
 private:
@@ -56,6 +65,7 @@ private:
 
   std::uint32_t processes_;
   Duration patience_;
+  Starter starter_;
   std::map<std::uint32_t, RendezvousId> ranks_;
   std::map<RendezvousId, std::string> hosts_;
   std::optional<Error> error_, pending_;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "charmrun/hosts/allocation.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <catch2/catch.hpp>
 #include <map>
 
@@ -11,6 +14,29 @@ namespace charmtree::allocation_test {
 namespace {
 
 using Variables = std::map<std::string, std::string>;
+
+constexpr std::int64_t kNow = 1'700'000'000;
+
+/// What Flux 0.88 says in the first program of `flux batch -N2 -n6 -c1 -t 5m`.
+std::map<std::string, std::string> answers = {
+    {"flux getattr hostlist", "n[1-2]\n"},
+    {"flux hostlist local", "n2\n"},
+    {"flux getattr jobid", "\u0192cp3ep7\n"},
+    {"flux kvs get resource.R",
+     R"({"version":1,"execution":{"R_lite":[{"rank":"0","children":{"core":"0-3"}},)"
+     R"({"rank":"1","children":{"core":"0,2"}}],"nslots":6,"nodelist":["n[1-2]"]}})"},
+    {"flux job timeleft", "287\n"},
+    {"flux getattr security.owner", "1000\n"},
+};
+
+AllocationView::Answers run(const std::vector<Command>& commands) {
+  AllocationView::Answers said;
+  for (const Command& words : commands) {
+    const auto found = answers.find(fmt::format("{}", fmt::join(words, " ")));
+    said.push_back(found == answers.end() ? std::nullopt : std::optional{found->second});
+  }
+  return said;
+}
 
 const std::map<std::string, std::string> kFiles = {
     {"/pbs", "n2\nn1\nn2\n"}, {"/pe", "n1 4 all.q@n1 UNDEFINED\nn2.example 2 all.q@n2 UNDEFINED\n"},
@@ -31,7 +57,7 @@ Result<std::optional<Allocation>> find(const Variables& variables,
                                     if (found == kFiles.end()) return bad_input(path + ": no such file");
                                     return found->second;
                                   },
-                                  [](std::string_view host) { return host == "n1"; }});
+                                  [](std::string_view host) { return host == "n1"; }, run, kNow, "1000"});
 }
 
 /// "n1:2 n2:1 by what": hosts and slots as they will be read; or the error.
@@ -47,7 +73,8 @@ std::string hosts_in(const Variables& variables, ResourceManager wanted = Resour
   CHECK(list->gives_slots);
   std::string text;
   for (const NodelistHost& host : list->hosts) text += host.name + ':' + std::to_string(host.slots) + ' ';
-  return text + "by " + (*found)->manager;
+  const auto& left = (*found)->seconds_left;
+  return text + "by " + (*found)->manager + (left ? fmt::format(", {} s", *left) : "");
 }
 
 Variables slurm(Variables more = {}) {
@@ -67,6 +94,46 @@ TEST_CASE("an allocation of Slurm has its tasks as slots, or one for each host")
         "n08:1 n09:1 m:1 by Slurm job 7");
   CHECK(hosts_in({{"SLURM_JOB_ID", "7"}}) == "none");
   CHECK(hosts_in({}) == "none");
+}
+
+TEST_CASE("when an allocation ends, if its manager says so") {
+  CHECK(hosts_in(slurm({{"SLURM_JOB_END_TIME", std::to_string(kNow + 60)}})) ==
+        "n1:1 n2:1 n3:1 by Slurm job 7, 60 s");
+  for (const char* odd : {"0", "-1", "soon", ""})
+    CHECK(hosts_in(slurm({{"SLURM_JOB_END_TIME", odd}})) == "n1:1 n2:1 n3:1 by Slurm job 7");
+}
+
+TEST_CASE("an instance of Flux has the slots that were asked for, by cores; a job of it a host each") {
+  const Variables instance{{"FLUX_URI", "local:///tmp/flux-x/local-0"}};
+  const std::string all = answers["flux kvs get resource.R"];
+  CHECK(hosts_in(instance) == "n1:4 n2:2 by Flux job \u0192cp3ep7, 287 s");
+  CHECK(hosts_in({{"FLUX_JOB_ID", "1"}}) == "none");
+  Variables task = instance;
+  task["FLUX_JOB_ID"] = "f3";
+  CHECK(hosts_in(task) == "n2:1 by Flux job f3, 287 s");
+  task["FLUX_JOB_SIZE"] = "4";
+  CHECK(hosts_in(task).starts_with("flux has started 4 of this charmrun"));
+
+  answers["flux job timeleft"] = "4294967295\n";
+  for (const char* odd :
+       {"", "{}", "[]", "3", R"({"execution":[]})", R"({"execution":{"nslots":6,"R_lite":[{}]}})",
+        R"({"execution":{"nslots":6,"R_lite":[{"rank":"9","children":{"core":"0"}}]}})",
+        R"({"execution":{"nslots":6,"R_lite":[{"rank":7,"children":[]}]}})",
+        R"({"execution":{"nslots":3,"R_lite":[{"rank":"0-1","children":{"core":"0"}}]}})",
+        R"({"execution":{"nslots":-1,"R_lite":7}})"}) {
+    answers["flux kvs get resource.R"] = odd;
+    CHECK(hosts_in(instance) == "n1:1 n2:1 by Flux job \u0192cp3ep7");
+  }
+  answers["flux getattr security.owner"] = "990\n";
+  CHECK(hosts_in(instance) == "none");
+  CHECK(hosts_in({{"FLUX_URI", "x"}, {"FLUX_JOB_ID", "f3"}}) == "n2:1 by Flux job f3");
+  answers["flux getattr security.owner"] = "1000\n";
+  answers.erase("flux getattr hostlist");
+  CHECK(hosts_in(instance) == "none");
+  CHECK(hosts_in(instance, ResourceManager::flux).starts_with("++rm: we are not in an allocation"));
+  answers["flux getattr hostlist"] = "n[1-2]\n";
+  answers["flux kvs get resource.R"] = all;
+  answers["flux job timeleft"] = "287\n";
 }
 
 TEST_CASE("in a step of Slurm the step's hosts count, unless all of the job is asked for") {

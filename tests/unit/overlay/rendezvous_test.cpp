@@ -13,7 +13,7 @@ namespace {
 constexpr Instant kStart{100s};
 
 Rendezvous begun(std::uint32_t processes) {
-  Rendezvous rendezvous{processes, 60s};
+  Rendezvous rendezvous{processes, 60s, {}};
   rendezvous.begin(kStart);
   return rendezvous;
 }
@@ -101,6 +101,24 @@ TEST_CASE("a launcher that goes before the start ends it, unless mpiexec soon sa
   CHECK(why(alone) == "a: its launcher has gone (closed), when 1 of 3 processes have come, missing: 0, 2");
   explained.mpiexec_ended("was killed by signal 9", "");
   CHECK(why(explained).starts_with("mpiexec was killed by signal 9 too early"));
+}
+
+TEST_CASE("a starter that does not count gives each process some number", "[rendezvous]") {
+  Rendezvous rendezvous{2, 60s, {"pbsdsh", false}};
+  rendezvous.begin(kStart);
+  rendezvous.report(4, {"b", 0x4000'0001, 0}, kStart);
+  CHECK(rendezvous.progress() == "1 of 2 processes have come");
+  rendezvous.report(3, {"a", 7, 0}, kStart);
+  CHECK(rendezvous.complete());
+  CHECK(rendezvous.seats() == std::vector<Rendezvous::Seat>{{3, "a", 1}, {4, "b", 1}});
+  SECTION("twice the same") {
+    rendezvous.report(3, {"a", 7, 0}, kStart);
+    CHECK(why(rendezvous) == "a: process 7 has come before, on a");
+  }
+  SECTION("one more") {
+    rendezvous.report(3, {"a", 8, 0}, kStart);
+    CHECK(why(rendezvous) == "a: process 8: there should only be 2");
+  }
 }
 
 TEST_CASE("a launcher that goes when the last process has just come is missed all the same", "[rendezvous]") {
