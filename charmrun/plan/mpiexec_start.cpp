@@ -96,8 +96,8 @@ Result<void> MpiexecStart::begin(const Job& job) {
   listener_.emplace(io_, ticket.secret, processes,
                     io::RendezvousListener::Sink{
                         [this](proto::RendezvousId launcher, const wire::RankReport& report) {
-                          say_(proto::Tone::verbose, fmt::format("{}: process {} of {}'s has come", report.host,
-                                                                 report.rank, starter_));
+                          say_(proto::Tone::verbose, fmt::format("{}: process {} of {}'s has come",
+                                                                 report.host, report.rank, starter_));
                           rendezvous_->report(launcher, report, io::now());
                         },
                         [this](proto::RendezvousId launcher, const Error& error) {
