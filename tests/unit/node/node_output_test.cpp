@@ -16,7 +16,7 @@ using namespace charmtree::test;
 
 namespace {
 
-constexpr std::uint32_t kLines = 3000;  // far more than all windows and shares together
+constexpr std::uint32_t kLines = 12000;  // far more than all windows and shares together
 
 Plan long_tree(std::uint64_t seed) {
   Plan plan;
@@ -132,14 +132,14 @@ TEST_CASE("plain processes are not read while nobody reads them", "[node][output
   SmallWorld world{long_tree(6)};
   for (Actor& actor : world.actors) {
     actor.kind = Actor::Kind::plain;
-    actor.chunks.assign(40, std::string(65535, 'x') + "\n");
+    actor.chunks.assign(160, std::string(65535, 'x') + "\n");
   }
   world.reader_stops = 100ms;
   world.reader_goes_on = 50s;
   world.run();
   REQUIRE(world.result);
   CHECK(world.pauses > 0);
-  CHECK(world.out.size() == 4U * 40 * 65536);
+  CHECK(world.out.size() == 4U * 160 * 65536);
 }
 
 TEST_CASE("a launcher that sends more output than it may is given up", "[node][output]") {
