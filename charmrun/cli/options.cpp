@@ -272,6 +272,7 @@ Result<void> check_mpiexec(const Options& o) {
   const std::string_view name = first_said({
       {o.mode == Mode::plan, "++plan"},
       {o.mode == Mode::doctor, "++doctor"},
+      {o.mode == Mode::session, "++session"},
       {o.hosts.virtual_hosts > 0, "++hosts"},
       {o.placement.is_by_processes(), "++processPer*"},
       {o.placement.is_by_workers(), "++oneWthPer*"},
@@ -283,10 +284,9 @@ Result<void> check_mpiexec(const Options& o) {
       {o.launch.forward_agent, "++forward-agent"},
   });
   if (name.empty()) return {};
-  const std::string_view by = o.launch.connecting_starter();
   return bad_input(
-      fmt::format("{}{} and {} exclude each other", by == "mpiexec" ? "++" : "++transport ", by, name),
-      fmt::format("{} chooses the hosts and starts a launcher on each", by));
+      fmt::format("{} and {} exclude each other", o.launch.connecting_option(), name),
+      fmt::format("{} chooses the hosts and starts a launcher on each", o.launch.connecting_starter()));
 }
 
 }  // namespace
@@ -328,7 +328,7 @@ Result<void> check_kept(const Options& options) {
   if (!options.time.keep_alive) return {};
   const std::string_view name =
       first_said({{options.recovery.on_failure == wire::OnFailure::restart, "++on-failure restart"},
-                  {options.by_mpiexec(), "++mpiexec"},
+                  {options.by_mpiexec(), options.launch.connecting_option()},
                   {options.process.interactive, "++interactive"},
                   {options.ccs.wanted, "++server"},
                   {!options.output.file.empty(), "++output"}});

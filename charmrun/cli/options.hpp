@@ -118,7 +118,7 @@ enum class ResourceManager : std::uint8_t {
 
 /// ++transport: what starts the launchers, unless a remote shell was named. `automatic`: srun in an
 /// allocation of Slurm, else ssh. flux and pbsdsh carry no bytes both ways: launchers connect back
-/// (++mpiexec).
+/// (++mpiexec), and a remote shell takes the place of `flux run` or `pbsdsh --`.
 enum class StartedBy : std::uint8_t { automatic, ssh, srun, blaunch, flux, pbsdsh };
 
 /// ++stdin: who gets our stdin.
@@ -227,9 +227,14 @@ struct Options {
     bool scalable_start = true;
     bool start_early = false;  // each host starts its processes when it is ready itself
 
-    /// Whose processes become the launchers, if `mpiexec`, as people call it.
+    /// Whose processes become the launchers, if `mpiexec`, as people call it, and by which option.
     std::string_view connecting_starter() const {
       return transport == StartedBy::flux ? "flux" : transport == StartedBy::pbsdsh ? "pbsdsh" : "mpiexec";
+    }
+    std::string_view connecting_option() const {
+      return transport == StartedBy::flux     ? "++transport flux"
+             : transport == StartedBy::pbsdsh ? "++transport pbsdsh"
+                                              : "++mpiexec";
     }
   };
 

@@ -254,6 +254,7 @@ Found find_flux(const AllocationView& view) {
   const bool is_whole_system = job.empty() && line(4) != view.user;  // it gives hosts by jobs alone
   if (line(0).empty() || is_whole_system) return std::optional<Allocation>{};
   Allocation found;
+  found.is_asked_for = true;
   found.source = job.empty() ? "flux getattr hostlist" : "flux hostlist local";
   found.manager = fmt::format("Flux job {}", quotable(job.empty() ? line(1) : job));
   if (job.empty() && line(1).empty()) found.manager = "a Flux instance";

@@ -22,6 +22,7 @@ struct Allocation {
   /// By whose starter all of these hosts can be reached; none: by ssh. (One srun reaches one part of a
   /// heterogeneous job.)
   ResourceManager starter = ResourceManager::none;
+  bool is_asked_for = false;                      // its manager's commands were run for it
   std::optional<std::int64_t> seconds_left = {};  // until it ends, if the manager says so
 };
 

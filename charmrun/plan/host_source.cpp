@@ -44,8 +44,10 @@ Result<std::optional<Allocation>> own_allocation(ResourceManager manager) {
     // A list may have names with the domain where we have one without, or the other way round.
     return machine->has_name(host) || host.substr(0, host.find('.')) == own.substr(0, own.find('.'));
   };
-  const auto run = [](const std::vector<Command>& commands) {
+  const auto run = [](std::vector<Command> commands) {
     AllocationView::Answers said;
+    const Command without_errors{"sh", "-c", "exec \"$@\" 2>/dev/null", "sh"};
+    for (Command& each : commands) each.insert(each.begin(), without_errors.begin(), without_errors.end());
     for (const io::CommandAnswer& each : io::run_commands(commands, kPatience))
       said.push_back(each.finished && each.status == 0 ? std::optional{each.output} : std::nullopt);
     return said;
@@ -63,7 +65,7 @@ std::string time_left(const Allocation& allocation) {
 }
 
 Command starter(StartedBy transport, ResourceManager manager) {
-  if (transport == StartedBy::blaunch) return {"blaunch", "%h", "sh", "-c"};
+  if (transport == StartedBy::blaunch) return {"blaunch"};  // as rsh: it goes through a shell
   const bool is_slurm = manager == ResourceManager::slurm && !io::find_program("srun").empty();
   if (transport == StartedBy::ssh || (transport == StartedBy::automatic && !is_slurm)) return {};
   // What the user's own sruns are to do is not for ours: without -u the end of what a launcher says would
@@ -78,7 +80,8 @@ Command starter(StartedBy transport, ResourceManager manager) {
 /// The list alone.
 Result<HostSource> find_list(const Options& options, ResourceManager& manager) {
   HostSource source;
-  if (options.launch.mpiexec) source.remarks.emplace_back("++local: mpiexec is not called");
+  if (options.launch.mpiexec)
+    source.remarks.push_back(fmt::format("++local: {} is not called", options.launch.connecting_starter()));
   if (options.hosts.are_here()) return source;
   if (!options.hosts.listed.empty())
     return HostSource{.name = options.hosts.listed_by, .text = options.hosts.listed};
@@ -86,7 +89,10 @@ Result<HostSource> find_list(const Options& options, ResourceManager& manager) {
     if (!place.required) continue;
     auto text = read_list(place.path);
     if (!text) return text.error();
-    return HostSource{.name = place.path == "-" ? "stdin" : place.path, .text = std::move(*text)};
+    source.is_read_once = place.path == "-";
+    source.name = source.is_read_once ? "stdin" : place.path;
+    source.text = std::move(*text);
+    return source;
   }
   auto allocation = own_allocation(options.hosts.manager);
   if (!allocation) return allocation.error();
@@ -95,6 +101,7 @@ Result<HostSource> find_list(const Options& options, ResourceManager& manager) {
     source.remarks.push_back(fmt::format("{}{} names the hosts, by {} (++rm none: look for no allocation)",
                                          found.manager, time_left(found), found.source));
     manager = found.starter;
+    source.is_read_once = found.is_asked_for;
     source.name = std::move(found.source);
     source.text = std::move(found.hosts);
     return source;
@@ -124,6 +131,8 @@ Result<HostSource> find_hosts(const Options& options) {
 }
 
 Result<std::uint32_t> allocated_slots(const Options& options, std::vector<std::string>& remarks) {
+  const bool is_said = options.counts.pes > 0 || options.counts.processes > 0;
+  if (is_said && options.launch.transport != StartedBy::pbsdsh) return 0U;
   const auto allocation = own_allocation(options.hosts.manager);
   if (!allocation) return allocation.error();
   if (!*allocation) return 0U;

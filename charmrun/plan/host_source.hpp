@@ -17,6 +17,8 @@ namespace charmtree {
 struct HostSource {
   std::string name, text;  // the file, for messages, and what is in it; both empty: this machine alone
   Command shell;           // by what launchers are started there, unless the user says it; empty: ssh
+  /// Stdin has no second time, and to run a manager's commands would hold up a running job.
+  bool is_read_once = false;
   std::vector<std::string> remarks;  // one line each, shown unless ++quiet
 };
 
@@ -24,8 +26,8 @@ struct HostSource {
 /// find_allocation's.
 Result<HostSource> find_hosts(const Options& options);
 
-/// Of the allocation in which we run, and a line about it; 0, and no line: there is none. Errors are
-/// find_allocation's.
+/// Of the allocation in which we run, and a line about it; 0, and no line: there is none, or the user has
+/// said how many processes there are to be, and the starter can be told. Errors are find_allocation's.
 Result<std::uint32_t> allocated_slots(const Options& options, std::vector<std::string>& remarks);
 
 /// Error bad_input: the host is started by a command that has no place for what the list says of its login.

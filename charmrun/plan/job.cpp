@@ -155,6 +155,7 @@ Result<void> Builder::take_hosts() {
     if (!source) return source.error();
     job_.nodelist = std::move(source->name);
     job_.nodelist_text = std::move(source->text);
+    job_.nodelist_is_read_once = source->is_read_once;
     shell_ = options_.launch.remote_shell.empty() ? std::move(source->shell) : options_.launch.remote_shell;
     for (std::string& text : source->remarks) remark(std::move(text));
   }
@@ -257,10 +258,10 @@ Result<void> Builder::later_hosts() {
   profile->via = Via::command;  // which has been given then
   intern(*profile);
   take_counts(placement);
-  const Options::Hosts& said = options_.hosts;
-  if (!said.nodelist.empty() || !said.chosen.empty() || !said.excluded.empty() ||
-      options_.counts.host_limit > 0)
-    remark("++nodelist, ++host, ++exclude and ++numHosts are not looked at: mpiexec chooses the hosts");
+  if (const Options::Hosts& said = options_.hosts; !said.nodelist.empty() || !said.chosen.empty() ||
+                                                   !said.excluded.empty() || options_.counts.host_limit > 0)
+    remark(fmt::format("++nodelist, ++host, ++exclude and ++numHosts are not looked at: {} chooses the hosts",
+                       options_.launch.connecting_starter()));
   return {};
 }
 
@@ -503,21 +504,21 @@ void Builder::describe_launch() {
 
 void Builder::describe_tree() {
   wire::JobSpec& job = job_.plan.job;
+  job_.plan.most_links = io::most_links();
   wire::Shape& shape = job.launch.shape;
   if (options_.launch.branching != 0 || options_.launch.levels != 0)
     shape = proto::choose_shape(job.hosts, options_.launch.branching, options_.launch.levels);
   else if (!job.private_network)
-    shape.branching = staging_branching(total_size(job.spawn.staged), job.hosts);
+    shape.branching = static_cast<std::uint32_t>(std::min<std::size_t>(
+        staging_branching(total_size(job.spawn.staged), job.hosts), job_.plan.most_links));
   if (options_.launch.branching != 0 && proto::widens(shape, job.hosts)) {
     job_.notes.push_back(
         fmt::format("++branching {} ++levels {} hold fewer than {} hosts: the last level is wider",
                     options_.launch.branching, options_.launch.levels, job.hosts));
   }
-  job_.plan.most_links = io::most_links();
   if (job_.plan.hosts.size() > job_.plan.most_links && shape.branching == 0) {
     remark(fmt::format(
-        "this machine lets charmrun open {} files (ulimit -Hn), enough to link to {} of the hosts: their "
-        "launchers start the others",
+        "charmrun may open {} files (ulimit -Hn), enough to link to {} of the hosts: they start the rest",
         io::spawned_descriptor_limit().most, job_.plan.most_links));
   }
   std::string tree = "a tree that grows as hosts answer";
@@ -570,14 +571,15 @@ void Builder::use_history() {
 
 Result<Job> resized_job(const Options& options, const Job& job, std::uint32_t pes) {
   if (options.by_mpiexec())
-    return Error{Errc::bad_input, Phase::options, "a job that mpiexec has started keeps its hosts",
-                 "start it by ssh to resize it"};
+    return bad_input(
+        fmt::format("a job that {} has started keeps its hosts", options.launch.connecting_starter()),
+        "start it by ssh to resize it");
   Options resized = options;
   resized.counts.pes = pes;
   resized.counts.processes = 0;
   resized.counts.typed = {};
   if (job.plan.job.pes_per_process > 1) resized.counts.pes_per_process = job.plan.job.pes_per_process;
-  if (options.lists_hosts_by_stdin()) {
+  if (job.nodelist_is_read_once) {
     resized.hosts.listed = job.nodelist_text;
     resized.hosts.listed_by = job.nodelist;
   }

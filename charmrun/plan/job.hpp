@@ -33,6 +33,7 @@ struct Job {
   std::string self;                     // argv[0]
   std::string history_file;             // where this launch's logins are to be remembered; empty: nowhere
   std::string nodelist, nodelist_text;  // its file, and what was in it; empty: there is none
+  bool nodelist_is_read_once = false;   // HostSource
   bool gives_slots = false;             // that list
 };
 

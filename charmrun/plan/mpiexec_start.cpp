@@ -35,10 +35,10 @@ Result<std::vector<std::string>> root_places(const Options& options, std::uint16
     if (address.is_ipv4()) addresses.push_back(address.ipv4());
   }
   if (addresses.empty() && !own.empty())
-    return bad_input(
-        fmt::format("++mpiexec: launchers reach charmrun by IPv4 alone, and this machine is at {}",
-                    wire::text_of(own.front())),
-        "start it where there is an IPv4 address, or without ++mpiexec");
+    return bad_input(fmt::format("{}: launchers reach charmrun by IPv4 alone, and this machine is at {}",
+                                 options.launch.connecting_option(), wire::text_of(own.front())),
+                     fmt::format("start it where there is an IPv4 address, or without {}",
+                                 options.launch.connecting_option()));
   if (addresses.empty()) addresses = {INADDR_LOOPBACK};
   if (addresses.size() > wire::Ticket::kMostPlaces) addresses.resize(wire::Ticket::kMostPlaces);
   std::vector<std::string> places;

@@ -53,7 +53,7 @@ case "$*" in
     i=0
     for host in h00 h01 h01 h02; do
       [ $i -lt $3 ] || break
-      ssh -n $host FLUX_TASK_RANK=$i FLUX_JOB_SIZE=$3 PMI_RANK=$i PMI_SIZE=$3 $4 &
+      ssh -n $host FLUX_TASK_RANK=$i FLUX_JOB_SIZE=$3 $4 &
       i=$((i + 1))
     done
     wait ;;
@@ -110,10 +110,11 @@ def test_pbsdsh_starts_one_process_for_each_slot(hosts: Cluster, charmrun: Path)
     assert said == "++transport pbsdsh and ++plan exclude each other; pbsdsh chooses the hosts and starts a launcher on each"
 
 
-def test_blaunch_is_called_for_each_host(hosts: Cluster, charmrun: Path) -> None:
-    used = f"{FOLDER}/used"
+@pytest.mark.parametrize("more", [[], ["++no-stage"]], ids=["stage", "no-stage"])
+def test_blaunch_is_called_for_each_host(hosts: Cluster, charmrun: Path, more: list[str]) -> None:
+    used = hosts.put(0, f"{FOLDER}/used", "", mode=0o666)
     lsf = batch(USED=used, LSB_JOBID="42", LSB_MCPU_HOSTS="h00 1 h01 2 h02 1")
-    done = run(hosts, charmrun, "++transport", "blaunch", *NUMBER_AND_HOST, **lsf)
+    done = run(hosts, charmrun, "++transport", "blaunch", *more, *NUMBER_AND_HOST, **lsf)
     assert (done.returncode, program_lines(done)) == (0, PLACED), done
     assert sorted(hosts.path(0, used).read_text().split()) == ["h01", "h02"]
 

@@ -11,18 +11,19 @@ namespace charmtree::proto {
 
 namespace {
 
-/// Open MPI, MVAPICH, hydra and whatever speaks PMI-1, older PMI-2, PMIx, IBM's POE, Slurm.
+/// Open MPI, MVAPICH, hydra and whatever speaks PMI-1, older PMI-2, PMIx, IBM's POE, Flux, Slurm.
 struct Family {
   std::string_view rank;
   std::array<std::string_view, 2> sizes;
 };
-constexpr std::array<Family, 7> kFamilies = {{
+constexpr std::array<Family, 8> kFamilies = {{
     {"OMPI_COMM_WORLD_RANK", {"OMPI_COMM_WORLD_SIZE"}},
     {"MPIRUN_RANK", {"MPIRUN_NPROCS"}},
     {"PMI_RANK", {"PMI_SIZE"}},
     {"PMI_ID", {"PMI_SIZE"}},
     {"PMIX_RANK", {}},
     {"MP_CHILD", {"MP_PROCS"}},
+    {"FLUX_TASK_RANK", {"FLUX_JOB_SIZE"}},
     {"SLURM_PROCID", {"SLURM_NTASKS", "SLURM_NPROCS"}},
 }};
 

@@ -574,6 +574,9 @@ TEST_CASE("what needs to know or start the hosts does not go with ++mpiexec") {
     CHECK(has(failure(all), "++mpiexec and " + words[0] + " exclude each other"));
   }
   CHECK(has(failure({"++plan", "++mpiexec", "./app"}), "++mpiexec and ++plan exclude each other"));
+  for (const char* how : {"flux", "pbsdsh"})
+    CHECK(has(failure({"++session", "++transport", how}),
+              fmt::format("++transport {} and ++session exclude each other", how)));
 }
 
 TEST_CASE("the command of ++exec is taken as it is", "[options]") {

@@ -16,6 +16,7 @@ TEST_CASE("every kind of mpiexec says rank and size in its own variables", "[mpi
       {{"PMIX_RANK=4"}, {4, 0}},
       {{"MP_CHILD=5", "MP_PROCS=6"}, {5, 6}},
       {{"SLURM_PROCID=2", "SLURM_NTASKS=4"}, {2, 4}},
+      {{"SLURM_PROCID=0", "SLURM_NTASKS=4", "FLUX_TASK_RANK=5", "FLUX_JOB_SIZE=6"}, {5, 6}},
       {{"SLURM_PROCID=2", "SLURM_NTASKS=", "SLURM_NPROCS=5"}, {2, 5}},
   };
   for (const auto& [environment, expected] : cases) {

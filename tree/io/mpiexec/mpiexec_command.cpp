@@ -21,7 +21,7 @@ Result<void> PrivateScript::write(const std::string& path, const std::string& te
   if (!file || ::fchmod(file.get(), 0700) != 0 ||  // whatever the umask is
       ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
     return Error{Errc::bad_input, Phase::options,
-                 fmt::format("cannot write {}, which mpiexec is to run: {}", path, strerror(errno)),
+                 fmt::format("cannot write {}, which is to be run on the hosts: {}", path, strerror(errno)),
                  "start charmrun in a directory that you can write to and all hosts share"};
   }
   return {};
@@ -51,7 +51,7 @@ Result<void> MpiexecCommand::start(const std::vector<std::string>& words) {
   auto pid = spawn(request);
   if (!pid) {
     return Error{Errc::remote_shell, Phase::exec, pid.error().what,
-                 "install mpiexec here, or name the command that takes its place by ++remote-shell"};
+                 "install it here, or name a command that takes its place by ++remote-shell"};
   }
   pid_ = *pid;
   watch_.add(pid_, [this](ChildStatus status) { ended(status); });
