@@ -24,7 +24,7 @@ public:
   WidePipe& operator=(const WidePipe&) = delete;
   ~WidePipe() { count_ -= widened_ ? 1 : 0; }
 
-  /// Its read end is `fd`. What is no pipe, or may not be widened, stays as it is.
+  /// `fd` is one of its ends. What is no pipe, or may not be widened, stays as it is.
   void widen(int fd) {
     if (widened_ || count_ >= kMost) return;
     widened_ = true;

@@ -15,7 +15,7 @@ namespace charmtree::proto {
 class OutputGrants {
 public:
   /// Of all children; of each one, at most; what each one has without having been told.
-  static constexpr std::size_t kPool = 8U << 20, kMost = 2U << 20, kFirst = 16U << 10;
+  static constexpr std::size_t kPool = 16U << 20, kMost = 4U << 20, kFirst = 16U << 10;
   /// Whoever has any credit may send one output that exceeds it. This is the cost of the longest that a
   /// launcher sends (OutputQueue::kLongest, the format of a scanf), or a little more.
   static constexpr std::size_t kLargest = 160U << 10;

@@ -16,7 +16,7 @@ using namespace charmtree::test;
 
 namespace {
 
-constexpr std::uint32_t kLines = 12000;  // far more than all windows and shares together
+constexpr std::uint32_t kLines = 20000;  // far more than all windows and shares together
 
 Plan long_tree(std::uint64_t seed) {
   Plan plan;
@@ -132,14 +132,14 @@ TEST_CASE("plain processes are not read while nobody reads them", "[node][output
   SmallWorld world{long_tree(6)};
   for (Actor& actor : world.actors) {
     actor.kind = Actor::Kind::plain;
-    actor.chunks.assign(160, std::string(65535, 'x') + "\n");
+    actor.chunks.assign(240, std::string(65535, 'x') + "\n");
   }
   world.reader_stops = 100ms;
   world.reader_goes_on = 50s;
   world.run();
   REQUIRE(world.result);
   CHECK(world.pauses > 0);
-  CHECK(world.out.size() == 4U * 160 * 65536);
+  CHECK(world.out.size() == 4U * 240 * 65536);
 }
 
 TEST_CASE("a launcher that sends more output than it may is given up", "[node][output]") {
@@ -149,7 +149,8 @@ TEST_CASE("a launcher that sends more output than it may is given up", "[node][o
   world.reader_goes_on = 1000s;
   world.at(3s, [&] {
     const wire::Output much{0, 1, false, std::string(1U << 20, 'x') + "\n", wire::Tail::waited, kNever};
-    for (int i = 0; i < 3; ++i) world.forge(0, much);
+    for (std::size_t sent = 0; sent <= 2 * proto::OutputGrants::kMost; sent += much.text.size())
+      world.forge(0, much);
   });
   world.run();
   REQUIRE(world.result);
@@ -161,7 +162,7 @@ TEST_CASE("a program may scan as often as it likes", "[node][output]") {
   plan.input_process = wire::kNoProcess;
   SmallWorld world{plan};
   world.actors[3].scan_format = "%d";
-  world.actors[3].scans = 5000;  // more than the credit of any queue, if it did not come back
+  world.actors[3].scans = 10000;  // more than the credit of any queue, if it did not come back
   world.run();
   REQUIRE(world.result);
   CHECK(world.result->status == 0);

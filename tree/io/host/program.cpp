@@ -12,11 +12,13 @@
 #include "tree/io/clock.hpp"
 #include "tree/io/pseudo_terminal.hpp"
 #include "tree/io/read_buffer.hpp"
+#include "tree/job/output_queue.hpp"
 
 namespace charmtree::io {
 
 namespace {
-constexpr std::size_t kPipeRead = 64U << 10;
+/// With the beginning of a line that was read before, it still is one piece.
+constexpr std::size_t kPipeRead = proto::OutputQueue::kPiece - (4U << 10);
 /// Who writes again within kBusy is read again at the next multiple of kRest, as all others are then: lines
 /// that are written one by one come together, and nobody is interrupted at each.
 constexpr Duration kBusy = 1ms, kRest = 500us;

@@ -60,7 +60,7 @@ void FdLink::read() {
     static thread_local ReadBuffer<kLinkRead> buffer;
     const ssize_t got = ::read(self->input_.native_handle(), buffer.data(), buffer.size());
     if (got > 0) {
-      if (static_cast<std::size_t>(got) >= kBusyPipe) self->pipe_.widen(self->input_.native_handle());
+      if (static_cast<std::size_t>(got) >= kBusyPipe) self->input_pipe_.widen(self->input_.native_handle());
       self->handlers_.on_bytes({buffer.data(), static_cast<std::size_t>(got)});
     } else if (got == 0) {
       return self->input_ended("closed by the other side");
@@ -110,6 +110,7 @@ void FdLink::write() {
     return ::write(fd, bytes, size);
   });
   if (state == WriteQueue::State::blocked) {
+    output_pipe_.widen(output_.native_handle());
     writing_ = true;
     output_.async_wait(Stream::wait_write, [self = shared_from_this()](error_code ec) {
       self->writing_ = false;

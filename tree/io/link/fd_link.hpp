@@ -48,7 +48,7 @@ private:
 
   asio::io_context& io_;
   Stream input_, output_, error_;
-  WidePipe pipe_;  // input_, if it is one
+  WidePipe input_pipe_, output_pipe_;  // of input_ and output_, if they are pipes
   asio::steady_timer timer_;
   pid_t child_;
   ChildWatch* watch_;

@@ -11,13 +11,14 @@
 #include <cstring>
 
 #include "tree/io/clock.hpp"
+#include "tree/io/read_buffer.hpp"
 
 namespace charmtree::io {
 
 namespace {
 
-constexpr std::size_t kReadBytes = 32 * 1024;
-constexpr int kRoundsPerTurn = 32;  // at most 1 MB each way before other links get their turn
+constexpr std::size_t kReadBytes = 256 * 1024;
+constexpr int kRoundsPerTurn = 4;  // at most 1 MB each way before other links get their turn
 constexpr Duration kExitStatusWait =
     2s;  // from the end of stdout to the channel's close with the exit status
 
@@ -190,7 +191,7 @@ bool SshLink::Pump::settle(Step step, long code) {
 }
 
 bool SshLink::Pump::read(Step step, int stream) {
-  std::array<char, kReadBytes> buffer;
+  static thread_local ReadBuffer<kReadBytes> buffer;
   const ssize_t got = libssh2_channel_read_ex(session_->channel(), stream, buffer.data(), buffer.size());
   if (!settle(step, got) || got == 0) return false;
   const std::string_view bytes(buffer.data(), static_cast<std::size_t>(got));
