@@ -358,7 +358,7 @@ int run_root(const Options& options, const std::vector<std::string>& words) {
   if (options.time.keep_alive) extras.tree.emplace(tree_folder(), kept_tree(options, *job, words));
 
   const auto say = [&options](proto::Tone tone, const std::string& line) { print_line(options, tone, line); };
-  if (options.by_mpiexec()) {
+  if (options.connecting_starter()) {
     extras.mpiexec.emplace(around.io, around.watch, options, say);
     if (!job->ccs) {  // else nothing comes before the lines of its port
       print_remarks(options, *job);

@@ -241,12 +241,8 @@ std::vector<NodelistPlace> places(const Options& options, const OptionEnvironmen
 void imply(Options& options) {
   if (options.view.verbose) options.view.quiet = false;
   Options::Launch& launch = options.launch;
-  const bool is_flux = launch.transport == StartedBy::flux;
-  const bool is_pbs = launch.transport == StartedBy::pbsdsh;
-  launch.mpiexec_without_count |= is_pbs;
-  launch.mpiexec |= launch.mpiexec_without_count || is_flux;
-  if (launch.remote_shell.empty() && is_flux) launch.remote_shell = {"flux", "run"};
-  if (launch.remote_shell.empty() && is_pbs) launch.remote_shell = {"pbsdsh", "--"};
+  if ((launch.mpiexec || launch.mpiexec_without_count) && !find_connecting_starter(launch.transport))
+    launch.transport = StartedBy::mpiexec;
   if (options.ccs.port != 0 || !options.ccs.host.empty() || !options.ccs.keys.empty())
     options.ccs.wanted = true;
   if (!options.ccs.denied.empty() || options.ccs.any_user || options.ccs.timeout) options.ccs.wanted = true;
@@ -268,7 +264,8 @@ std::string_view first_said(std::initializer_list<Said> options) {
 
 /// mpiexec chooses the hosts and is run once, before anything is known of them.
 Result<void> check_mpiexec(const Options& o) {
-  if (!o.by_mpiexec()) return {};
+  const ConnectingStarter* starter = o.connecting_starter();
+  if (!starter) return {};
   const std::string_view name = first_said({
       {o.mode == Mode::plan, "++plan"},
       {o.mode == Mode::doctor, "++doctor"},
@@ -284,9 +281,8 @@ Result<void> check_mpiexec(const Options& o) {
       {o.launch.forward_agent, "++forward-agent"},
   });
   if (name.empty()) return {};
-  return bad_input(
-      fmt::format("{} and {} exclude each other", o.launch.connecting_option(), name),
-      fmt::format("{} chooses the hosts and starts a launcher on each", o.launch.connecting_starter()));
+  return bad_input(fmt::format("{} and {} exclude each other", starter->option, name),
+                   fmt::format("{} chooses the hosts and starts a launcher on each", starter->name));
 }
 
 }  // namespace
@@ -326,9 +322,10 @@ Result<void> check_restart(const Options& options) {
 /// Another root could not go on with these.
 Result<void> check_kept(const Options& options) {
   if (!options.time.keep_alive) return {};
+  const ConnectingStarter* starter = options.connecting_starter();
   const std::string_view name =
       first_said({{options.recovery.on_failure == wire::OnFailure::restart, "++on-failure restart"},
-                  {options.by_mpiexec(), options.launch.connecting_option()},
+                  {starter != nullptr, starter ? starter->option : ""},
                   {options.process.interactive, "++interactive"},
                   {options.ccs.wanted, "++server"},
                   {!options.output.file.empty(), "++output"}});
@@ -384,7 +381,8 @@ Result<void> use_environment(const OptionEnvironment& environment, Options& opti
                      "unset CONV_DAEMON: hosts are logged in to by ssh");
   if (options.address.own.empty()) options.address.own = environment.address;
   if (options.ccs.host.empty()) options.ccs.host = environment.server_host;
-  if (!options.launch.remote_shell.empty() || environment.remote_shell.empty() || options.by_mpiexec())
+  if (!options.launch.remote_shell.empty() || environment.remote_shell.empty() ||
+      options.connecting_starter())
     return {};
   auto words = split_command(environment.remote_shell);
   if (!words)

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "charmrun/cli/connecting_starter.hpp"
 #include "charmrun/cli/label.hpp"
 #include "tree/base/result.hpp"
 #include "tree/base/time.hpp"
@@ -116,11 +117,6 @@ enum class ResourceManager : std::uint8_t {
   flux
 };
 
-/// ++transport: what starts the launchers, unless a remote shell was named. `automatic`: srun in an
-/// allocation of Slurm, else ssh. flux and pbsdsh carry no bytes both ways: launchers connect back
-/// (++mpiexec), and a remote shell takes the place of `flux run` or `pbsdsh --`.
-enum class StartedBy : std::uint8_t { automatic, ssh, srun, blaunch, flux, pbsdsh };
-
 /// ++stdin: who gets our stdin.
 struct InputTarget {
   enum class Who : std::uint8_t { process, all, none };
@@ -222,20 +218,10 @@ struct Options {
     bool forward_agent = false;
     std::string launcher;                // path of charmrun on the hosts; empty: the path of this one
     bool no_stage = false;               // hosts without it are an error; with `launcher` they always are
-    bool mpiexec = false;                // also by `transport` flux or pbsdsh
-    bool mpiexec_without_count = false;  // ++mpiexec-no-n; sets `mpiexec`, too
+    bool mpiexec = false;                // as a transport, where that is no other such starter
+    bool mpiexec_without_count = false;  // the same, without -n
     bool scalable_start = true;
     bool start_early = false;  // each host starts its processes when it is ready itself
-
-    /// Whose processes become the launchers, if `mpiexec`, as people call it, and by which option.
-    std::string_view connecting_starter() const {
-      return transport == StartedBy::flux ? "flux" : transport == StartedBy::pbsdsh ? "pbsdsh" : "mpiexec";
-    }
-    std::string_view connecting_option() const {
-      return transport == StartedBy::flux     ? "++transport flux"
-             : transport == StartedBy::pbsdsh ? "++transport pbsdsh"
-                                              : "++mpiexec";
-    }
   };
 
   /// The address under which this host is known to the others.
@@ -367,8 +353,10 @@ struct Options {
   bool lists_hosts_by_stdin() const {
     return !nodelist_places.empty() && nodelist_places.front().path == "-";
   }
-  /// ++local wins, as with Charm++.
-  bool by_mpiexec() const { return launch.mpiexec && !hosts.local; }
+  /// Whose processes become the launchers, which connect back; null: nobody's. ++local wins, as with Charm++.
+  const ConnectingStarter* connecting_starter() const {
+    return hosts.local ? nullptr : find_connecting_starter(launch.transport);
+  }
 };
 
 /// Reads argv, its first word (our own name) included. Errors are Errc::bad_input, Phase::options and name

@@ -66,8 +66,9 @@ std::string time_left(const Allocation& allocation) {
 
 Command starter(StartedBy transport, ResourceManager manager) {
   if (transport == StartedBy::blaunch) return {"blaunch"};  // as rsh: it goes through a shell
-  const bool is_slurm = manager == ResourceManager::slurm && !io::find_program("srun").empty();
-  if (transport == StartedBy::ssh || (transport == StartedBy::automatic && !is_slurm)) return {};
+  const bool is_automatic = transport == StartedBy::automatic && manager == ResourceManager::slurm &&
+                            !io::find_program("srun").empty();
+  if (transport != StartedBy::srun && !is_automatic) return {};
   // What the user's own sruns are to do is not for ours: without -u the end of what a launcher says would
   // wait for a newline, and a label would stand in it; without --overlap two steps would not be on a host at
   // a time.
@@ -80,8 +81,8 @@ Command starter(StartedBy transport, ResourceManager manager) {
 /// The list alone.
 Result<HostSource> find_list(const Options& options, ResourceManager& manager) {
   HostSource source;
-  if (options.launch.mpiexec)
-    source.remarks.push_back(fmt::format("++local: {} is not called", options.launch.connecting_starter()));
+  if (const ConnectingStarter* starter = find_connecting_starter(options.launch.transport))
+    source.remarks.push_back(fmt::format("++local: {} is not called", starter->name));
   if (options.hosts.are_here()) return source;
   if (!options.hosts.listed.empty())
     return HostSource{.name = options.hosts.listed_by, .text = options.hosts.listed};
@@ -132,7 +133,7 @@ Result<HostSource> find_hosts(const Options& options) {
 
 Result<std::uint32_t> allocated_slots(const Options& options, std::vector<std::string>& remarks) {
   const bool is_said = options.counts.pes > 0 || options.counts.processes > 0;
-  if (is_said && options.launch.transport != StartedBy::pbsdsh) return 0U;
+  if (is_said && options.connecting_starter()->takes_count) return 0U;
   const auto allocation = own_allocation(options.hosts.manager);
   if (!allocation) return allocation.error();
   if (!*allocation) return 0U;

@@ -81,7 +81,7 @@ public:
       job_.plan.job.spawn.staged = std::move(*staged);
     }
     describe();
-    if (options_.mode != Mode::doctor && !is_run() && !options_.by_mpiexec()) use_history();
+    if (options_.mode != Mode::doctor && !is_run() && !options_.connecting_starter()) use_history();
     if (options_.ccs.wanted && options_.mode == Mode::run) {
       auto listener = ccs_listener(options_);
       if (!listener) return listener.error();
@@ -106,7 +106,7 @@ private:
   /// There is a program, and it is going to run.
   bool has_program() const { return options_.mode == Mode::run || is_run(); }
   Result<void> take_hosts();
-  Result<void> later_hosts();
+  Result<void> later_hosts(const ConnectingStarter& starter);
   Result<void> local_hosts();
   Result<void> listed_hosts();
   void take_counts(const Placement& placement);
@@ -149,7 +149,7 @@ Result<void> Builder::take_hosts() {
   auto network = chosen_network(options_);
   if (!network) return network.error();
   job_.plan.job.spawn.network = std::move(*network);
-  if (options_.by_mpiexec()) return later_hosts();
+  if (const ConnectingStarter* starter = options_.connecting_starter()) return later_hosts(*starter);
   if (!is_run()) {
     auto source = find_hosts(options_);
     if (!source) return source.error();
@@ -241,15 +241,15 @@ Result<void> Builder::local_hosts() {
 }
 
 /// ++mpiexec: who they are shows when they have been started.
-Result<void> Builder::later_hosts() {
+Result<void> Builder::later_hosts(const ConnectingStarter& starter) {
   const auto slots = allocated_slots(options_, job_.remarks);
   if (!slots) return slots.error();
   auto counts = count_processes(options_, std::max(*slots, 1U));
   if (!counts) return counts.error();
-  if (options_.launch.transport == StartedBy::pbsdsh && *slots != 0 && counts->processes != *slots)
-    return bad_input(
-        fmt::format("pbsdsh starts a process for each of the {} slots, not {}", *slots, counts->processes),
-        "leave +p and ++n out, or start them by ssh");
+  if (!starter.takes_count && *slots != 0 && counts->processes != *slots)
+    return bad_input(fmt::format("{} starts a process for each of the {} slots, not {}", starter.name, *slots,
+                                 counts->processes),
+                     "leave +p and ++n out, or start them by ssh");
   Placement placement;
   placement.counts = std::move(*counts);
   if (auto good = rules_.check(placement); !good) return good.error();
@@ -261,7 +261,7 @@ Result<void> Builder::later_hosts() {
   if (const Options::Hosts& said = options_.hosts; !said.nodelist.empty() || !said.chosen.empty() ||
                                                    !said.excluded.empty() || options_.counts.host_limit > 0)
     remark(fmt::format("++nodelist, ++host, ++exclude and ++numHosts are not looked at: {} chooses the hosts",
-                       options_.launch.connecting_starter()));
+                       starter.name));
   return {};
 }
 
@@ -488,8 +488,8 @@ void Builder::describe_launch() {
   rules.batch = options_.launch.batch;
   rules.max_logins = options_.launch.max_logins;
   rules.login_rate = std::uint64_t{options_.launch.login_rate.per_second} * 1'000'000;
-  job_.plan.could_drop = !options_.by_mpiexec();
-  if (options_.by_mpiexec()) return;  // nobody is logged in to
+  job_.plan.could_drop = !options_.connecting_starter();
+  if (options_.connecting_starter()) return;  // nobody is logged in to
   rules.on_host_failure = options_.host_failure.policy;
   const bool in_session = is_run() || job_.plan.job.session;  // which does without hosts that fail
   if (in_session && rules.on_host_failure == wire::OnHostFailure::abort)
@@ -570,10 +570,9 @@ void Builder::use_history() {
 }  // namespace
 
 Result<Job> resized_job(const Options& options, const Job& job, std::uint32_t pes) {
-  if (options.by_mpiexec())
-    return bad_input(
-        fmt::format("a job that {} has started keeps its hosts", options.launch.connecting_starter()),
-        "start it by ssh to resize it");
+  if (const ConnectingStarter* starter = options.connecting_starter())
+    return bad_input(fmt::format("a job that {} has started keeps its hosts", starter->name),
+                     "start it by ssh to resize it");
   Options resized = options;
   resized.counts.pes = pes;
   resized.counts.processes = 0;

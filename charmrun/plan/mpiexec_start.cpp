@@ -18,6 +18,7 @@
 #include "tree/io/link/remote_command.hpp"
 #include "tree/io/surroundings.hpp"
 #include "tree/wire/ipv4.hpp"
+#include "tree/wire/words.hpp"
 
 namespace charmtree {
 
@@ -34,11 +35,10 @@ Result<std::vector<std::string>> root_places(const Options& options, std::uint16
   for (const wire::Address& address : own) {
     if (address.is_ipv4()) addresses.push_back(address.ipv4());
   }
-  if (addresses.empty() && !own.empty())
+  if (const std::string_view option = options.connecting_starter()->option; addresses.empty() && !own.empty())
     return bad_input(fmt::format("{}: launchers reach charmrun by IPv4 alone, and this machine is at {}",
-                                 options.launch.connecting_option(), wire::text_of(own.front())),
-                     fmt::format("start it where there is an IPv4 address, or without {}",
-                                 options.launch.connecting_option()));
+                                 option, wire::text_of(own.front())),
+                     fmt::format("start it where there is an IPv4 address, or without {}", option));
   if (addresses.empty()) addresses = {INADDR_LOOPBACK};
   if (addresses.size() > wire::Ticket::kMostPlaces) addresses.resize(wire::Ticket::kMostPlaces);
   std::vector<std::string> places;
@@ -49,21 +49,17 @@ Result<std::vector<std::string>> root_places(const Options& options, std::uint16
 }
 
 /// Nothing that is secret becomes a word of a command or a variable: the ticket goes by standard input.
-std::string script_text(const std::string& launcher, const wire::Ticket& ticket, const std::string& rank) {
+std::string script_text(const std::string& launcher, const wire::Ticket& ticket, std::string_view rank) {
   return fmt::format("#!/bin/sh\n{}{} <<'END'\n{}\nEND\n", rank, io::remote_command(launcher, kRankWord),
                      wire::to_line(ticket));
 }
 
-/// Torque's pbsdsh numbers the slots; OpenPBS's tells each task some number of its own, in hexadecimal digits
-/// (pbs_mom's start_exec.c).
-constexpr const char* kRankOfPbs =
-    "PMI_RANK=${PBS_VNODENUM:-$((0x$PBS_TASKNUM))} && export PMI_RANK || exit\n";
-
-std::vector<std::string> mpiexec_words(const Options& options, std::uint32_t processes,
-                                       const std::string& script) {
-  std::vector<std::string> words = options.launch.remote_shell;
-  if (words.empty()) words = {"mpiexec"};
-  if (!options.launch.mpiexec_without_count) words.insert(words.end(), {"-n", std::to_string(processes)});
+std::vector<std::string> words_of(const ConnectingStarter& starter, const Options::Launch& launch,
+                                  std::uint32_t processes, const std::string& script) {
+  std::vector<std::string> words = launch.remote_shell;
+  if (words.empty()) words = *split_command(starter.command);
+  if (starter.takes_count && !launch.mpiexec_without_count)
+    words.insert(words.end(), {"-n", std::to_string(processes)});
   words.push_back(script);
   return words;
 }
@@ -73,7 +69,7 @@ std::vector<std::string> mpiexec_words(const Options& options, std::uint32_t pro
 MpiexecStart::MpiexecStart(io::asio::io_context& io, io::ChildWatch& watch, const Options& options, Say say)
     : io_(io),
       options_(options),
-      starter_(options.launch.connecting_starter()),
+      starter_(options.connecting_starter()->name),
       say_(std::move(say)),
       command_(io, watch,
                {[this](const std::string& line) {
@@ -91,8 +87,9 @@ Result<void> MpiexecStart::begin(const Job& job) {
   ticket.secret = io::random_bytes(wire::Ticket::kSecret);
   ticket.processes = processes;
   ticket.patience = options_.time.to_start;
-  const bool is_pbs = options_.launch.transport == StartedBy::pbsdsh;
-  rendezvous_.emplace(processes, options_.time.to_start, proto::Rendezvous::Starter{starter_, !is_pbs});
+  const ConnectingStarter& starter = *options_.connecting_starter();
+  rendezvous_.emplace(processes, options_.time.to_start,
+                      proto::Rendezvous::Starter{starter_, starter.takes_count});
   listener_.emplace(io_, ticket.secret, processes,
                     io::RendezvousListener::Sink{
                         [this](proto::RendezvousId launcher, const wire::RankReport& report) {
@@ -112,12 +109,11 @@ Result<void> MpiexecStart::begin(const Job& job) {
   const Profile& profile = job.plan.job.profiles.at(0);
   ticket.script =
       fmt::format("{}/charmrun.{}.{}", profile.directory, ::getpid(), job.plan.job.id.substr(0, 4));
-  if (auto written =
-          script_.write(ticket.script, script_text(profile.launcher, ticket, is_pbs ? kRankOfPbs : ""));
+  if (auto written = script_.write(ticket.script, script_text(profile.launcher, ticket, starter.rank));
       !written)
     return written;
   rendezvous_->begin(io::now());
-  const std::vector<std::string> words = mpiexec_words(options_, processes, ticket.script);
+  const std::vector<std::string> words = words_of(starter, options_.launch, processes, ticket.script);
   std::string line = "starting";
   for (const std::string& word : words) line += " " + word;
   say_(proto::Tone::verbose, line);

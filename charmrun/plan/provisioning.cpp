@@ -60,8 +60,9 @@ Result<void> check_exclusions(const Options& options, const std::vector<Asked>& 
     return exclude_each_other(units[0], "++n");
   if (options.counts.pes_per_process > 0 && (options.placement.auto_provision || !threads.empty()))
     return exclude_each_other(units.back(), "++ppn");
-  if (options.by_mpiexec() && (options.placement.auto_provision || !processes.empty()))
-    return exclude_each_other(units[0], std::string{options.launch.connecting_option()});
+  const ConnectingStarter* starter = options.connecting_starter();
+  if (starter && (options.placement.auto_provision || !processes.empty()))
+    return exclude_each_other(units[0], std::string{starter->option});
   return {};
 }
 

@@ -26,15 +26,15 @@ public:
 
   /// `fd` is one of its ends. What is no pipe, or may not be widened, stays as it is.
   void widen(int fd) {
-    if (widened_ || count_ >= kMost) return;
-    widened_ = true;
-    ++count_;
-    ::fcntl(fd, F_SETPIPE_SZ, kBytes);
+    if (asked_ || count_ >= kMost) return;
+    asked_ = true;
+    widened_ = ::fcntl(fd, F_SETPIPE_SZ, kBytes) >= 0;
+    count_ += widened_ ? 1 : 0;
   }
 
 private:
   static inline std::atomic<int> count_ = 0;
-  bool widened_ = false;
+  bool asked_ = false, widened_ = false;
 };
 
 }  // namespace charmtree::io

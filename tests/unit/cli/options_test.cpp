@@ -511,14 +511,19 @@ TEST_CASE("mpiexec is called by its own name, or by ++remote-shell, never by $CO
   OptionEnvironment environment;
   environment.remote_shell = "ssh -x";
   const auto plain = good({"++mpiexec", "+p4", "./app"}, environment);
-  CHECK(plain.by_mpiexec());
+  REQUIRE(plain.connecting_starter());
+  CHECK(plain.connecting_starter()->command == "mpiexec");
   CHECK(plain.launch.remote_shell.empty());
   const auto named = good({"++mpiexec-no-n", "++remote-shell", "srun -l", "+p4", "./app"}, environment);
-  CHECK(named.by_mpiexec());
+  CHECK(named.connecting_starter() == plain.connecting_starter());
   CHECK(named.launch.mpiexec_without_count);
   CHECK(named.launch.remote_shell == Command{"srun", "-l"});
   const auto local = good({"++mpiexec", "++local", "./app"}, environment);
-  CHECK_FALSE(local.by_mpiexec());
+  CHECK_FALSE(local.connecting_starter());
+  const auto chosen = good({"++mpiexec", "++transport", "pbsdsh", "+p4", "./app"});
+  REQUIRE(chosen.connecting_starter());
+  CHECK(chosen.connecting_starter()->name == "pbsdsh");
+  CHECK_FALSE(good({"++transport", "srun", "+p4", "./app"}).connecting_starter());
   CHECK(is_rank_mode(Words{"charmrun", "++mpiexec-rank"}));
   CHECK_FALSE(is_rank_mode(Words{"charmrun", "++mpiexec-rank", "./app"}));
 }
