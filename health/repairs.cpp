@@ -238,7 +238,7 @@ void Repairs::claim(Child& child, LinkId link, const wire::Waiting& waiting, Tur
   turn.act(Send{link, wire::Claim{nonces.adopter, adoption_proof(seat.job, "claim", host, nonces), seat.level,
                                   progress.epoch, progress.lost.ranges(), progress.releases,
                                   turn.is_suspended(), takes_over_}});
-  seat.launch.adopted(link, std::move(below), turn.now());
+  seat.launch.adopted(link, std::move(below), turn.now(), turn.out());
   turn.tell(LauncherClaimed{link});
 }
 

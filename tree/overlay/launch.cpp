@@ -407,13 +407,14 @@ void Launch::abandon(Actions& out) {
   }
 }
 
-void Launch::adopted(LinkId link, std::map<std::uint32_t, Host> below, Instant now) {
+void Launch::adopted(LinkId link, std::map<std::uint32_t, Host> below, Instant now, Actions& out) {
   Child& child = children_.at(link);
   child.purpose = Child::Purpose::job;
   child.welcomed = now;
   child.below = std::move(below);
   subtree_.move(child.host.index, link);
   subtree_.started({child.host.index, config_.self});
+  pump(now, out);  // hosts that waited for a link
 }
 
 }  // namespace charmtree::proto

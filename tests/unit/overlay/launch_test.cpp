@@ -395,6 +395,29 @@ TEST_CASE("late binding: who has no link left leaves the other hosts to those wh
   }
 }
 
+TEST_CASE("late binding: hosts that waited for a link go to a launcher that was adopted", "[launch]") {
+  Office office{{}, 16, false};
+  office.launch.emplace(office.job, wire::encode(office.job), LaunchConfig{.most_links = 1}, office.random);
+  Launch& launch = *office.launch;
+  const std::vector<Host> hosts = make_hosts(4);
+  launch.add({hosts[0]}, 0, kNow, office.out);
+  launch.tick(kNow + 1s, office.out, office.failed);
+  const LinkId first = office.take<Login>().at(0).link;
+  launch.on(LinkUp{first, {}, {}, {}}, kNow + 1s, office.out);
+  launch.find_up(first)->lost();
+  launch.adopt(hosts[0], 0s, kNow + 1s, office.out);
+  const LinkId second = office.take<Login>().at(0).link;
+  launch.add({hosts[1], hosts[2], hosts[3]}, 0, kNow + 1s, office.out);
+  launch.on(LinkUp{second, {}, {}, {}}, kNow + 1s, office.out);
+  CHECK(office.out.empty());
+  launch.adopted(second, {}, kNow + 1s, office.out);
+  const auto sent = office.take<Send>();
+  REQUIRE(sent.size() == 2);
+  CHECK(sent[0].link == second);
+  CHECK(std::get<wire::Assign>(sent[0].message).hosts.size() == 3);
+  CHECK(sent[1].link == kParentLink);  // more, please
+}
+
 TEST_CASE("late binding: a launcher that had hosts and has none left asks for twice as many each time",
           "[launch]") {
   Office office{{}, 0, false};
