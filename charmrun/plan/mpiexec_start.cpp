@@ -54,8 +54,8 @@ std::string script_text(const std::string& launcher, const wire::Ticket& ticket,
                      wire::to_line(ticket));
 }
 
-std::vector<std::string> words_of(const ConnectingStarter& starter, const Options::Launch& launch,
-                                  std::uint32_t processes, const std::string& script) {
+std::vector<std::string> starter_words(const ConnectingStarter& starter, const Options::Launch& launch,
+                                       std::uint32_t processes, const std::string& script) {
   std::vector<std::string> words = launch.remote_shell;
   if (words.empty()) words = *split_command(starter.command);
   if (starter.takes_count && !launch.mpiexec_without_count)
@@ -113,7 +113,7 @@ Result<void> MpiexecStart::begin(const Job& job) {
       !written)
     return written;
   rendezvous_->begin(io::now());
-  const std::vector<std::string> words = words_of(starter, options_.launch, processes, ticket.script);
+  const std::vector<std::string> words = starter_words(starter, options_.launch, processes, ticket.script);
   std::string line = "starting";
   for (const std::string& word : words) line += " " + word;
   say_(proto::Tone::verbose, line);

@@ -35,6 +35,7 @@ LAYERS = {
     "tree/io/user": LOW + ("tree/io",),
     "tree/io/mpiexec": LOW + ("tree/io", "tree/io/link"),
     "client-lib": ("tree/base", "tree/wire"),
+    "cmake/portable": (),
     "charmrun/report": NODE + IO,
     "charmrun/debug": NODE + IO,
     "charmrun/cli": NODE + IO,
