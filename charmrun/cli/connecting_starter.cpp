@@ -15,9 +15,9 @@ constexpr std::string_view kRankOfPbs =
     "PMI_RANK=${PBS_VNODENUM:-$((0x$PBS_TASKNUM))} && export PMI_RANK || exit\n";
 
 constexpr std::array<std::pair<StartedBy, ConnectingStarter>, 3> kStarters = {{
-    {StartedBy::mpiexec, {"mpiexec", "++mpiexec", "mpiexec", true, ""}},
     {StartedBy::flux, {"flux", "++transport flux", "flux run", true, ""}},
     {StartedBy::pbsdsh, {"pbsdsh", "++transport pbsdsh", "pbsdsh --", false, kRankOfPbs}},
+    {StartedBy::mpiexec, {"mpiexec", "++mpiexec", "mpiexec", true, ""}},
 }};
 
 }  // namespace

@@ -9,8 +9,8 @@
 namespace charmtree {
 
 /// ++transport: what starts the launchers, unless a remote shell was named. `automatic`: srun in an
-/// allocation of Slurm, else ssh. `mpiexec` is what ++mpiexec says.
-enum class StartedBy : std::uint8_t { automatic, ssh, srun, blaunch, mpiexec, flux, pbsdsh };
+/// allocation of Slurm, else ssh. In the order of its words; `mpiexec` is none: ++mpiexec says it.
+enum class StartedBy : std::uint8_t { automatic, ssh, srun, blaunch, flux, pbsdsh, mpiexec };
 
 struct ConnectingStarter {
   std::string_view name;     // as people call it
