@@ -238,7 +238,7 @@ void Repairs::claim(Child& child, LinkId link, const wire::Waiting& waiting, Tur
   turn.act(Send{link, wire::Claim{nonces.adopter, adoption_proof(seat.job, "claim", host, nonces), seat.level,
                                   progress.epoch, progress.lost.ranges(), progress.releases,
                                   turn.is_suspended(), takes_over_}});
-  seat.launch.adopted(link, std::move(below), turn.now(), turn.out());
+  seat.launch.adopted(link, std::move(below), turn.now());
   turn.tell(LauncherClaimed{link});
 }
 
@@ -248,6 +248,7 @@ void Repairs::claimed(std::uint32_t host, LinkId link, const wire::Claimed& answ
     it->second.sought.erase(host);
     it = it->second.sought.empty() ? repairs_.erase(it) : std::next(it);
   }
+  turn.seat().launch.claimed(link, turn.now(), turn.out());
   turn.tell(LauncherFound{host, link, answer});
 }
 

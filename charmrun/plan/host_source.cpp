@@ -131,9 +131,10 @@ Result<HostSource> find_hosts(const Options& options) {
   return source;
 }
 
-Result<std::uint32_t> allocated_slots(const Options& options, std::vector<std::string>& remarks) {
+Result<std::uint32_t> allocated_slots(const Options& options, const ConnectingStarter& starter,
+                                      std::vector<std::string>& remarks) {
   const bool is_said = options.counts.pes > 0 || options.counts.processes > 0;
-  if (is_said && options.connecting_starter()->takes_count) return 0U;
+  if (is_said && starter.takes_count) return 0U;
   const auto allocation = own_allocation(options.hosts.manager);
   if (!allocation) return allocation.error();
   if (!*allocation) return 0U;

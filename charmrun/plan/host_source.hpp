@@ -28,7 +28,8 @@ Result<HostSource> find_hosts(const Options& options);
 
 /// Of the allocation in which we run, and a line about it; 0, and no line: there is none, or the user has
 /// said how many processes there are to be, and the starter can be told. Errors are find_allocation's.
-Result<std::uint32_t> allocated_slots(const Options& options, std::vector<std::string>& remarks);
+Result<std::uint32_t> allocated_slots(const Options& options, const ConnectingStarter& starter,
+                                      std::vector<std::string>& remarks);
 
 /// Error bad_input: the host is started by a command that has no place for what the list says of its login.
 Result<void> check_shell(const Profile& profile, const HostOptions& said, const std::string& host);

@@ -242,7 +242,7 @@ Result<void> Builder::local_hosts() {
 
 /// ++mpiexec: who they are shows when they have been started.
 Result<void> Builder::later_hosts(const ConnectingStarter& starter) {
-  const auto slots = allocated_slots(options_, job_.remarks);
+  const auto slots = allocated_slots(options_, starter, job_.remarks);
   if (!slots) return slots.error();
   auto counts = count_processes(options_, std::max(*slots, 1U));
   if (!counts) return counts.error();

@@ -121,6 +121,7 @@ public:
   std::uint32_t crash_acks = 0;                // of the present epoch
   std::uint64_t queue_pairs = 0;               // given in it, and passed on
   bool idle = false;                           // the run is over there and below
+  bool is_claimed = false;                     // adopted, and has not said yet that it is ours
   Error error;                                 // of a visit that was lost
 
 private:

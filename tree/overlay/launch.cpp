@@ -157,7 +157,8 @@ void Launch::pass_on(Actions& out) {
   std::vector<LinkId> up;
   for (const auto& [link, child] : children_) {
     if (child.serves()) up.push_back(link);
-    if (child.state() == Child::State::logging_in && !child.visits() && !child.given_up) return;
+    const bool is_under_way = child.state() == Child::State::logging_in && !child.visits() && !child.given_up;
+    if (is_under_way || (child.serves() && child.is_claimed)) return;
   }
   for (; !up.empty() && pool_.left() > 0; up.pop_back()) {
     std::vector<Host> hosts = pool_.split((pool_.left() + up.size() - 1) / up.size());
@@ -407,14 +408,19 @@ void Launch::abandon(Actions& out) {
   }
 }
 
-void Launch::adopted(LinkId link, std::map<std::uint32_t, Host> below, Instant now, Actions& out) {
+void Launch::adopted(LinkId link, std::map<std::uint32_t, Host> below, Instant now) {
   Child& child = children_.at(link);
   child.purpose = Child::Purpose::job;
+  child.is_claimed = true;
   child.welcomed = now;
   child.below = std::move(below);
   subtree_.move(child.host.index, link);
   subtree_.started({child.host.index, config_.self});
-  pump(now, out);  // hosts that waited for a link
+}
+
+void Launch::claimed(LinkId link, Instant now, Actions& out) {
+  children_.at(link).is_claimed = false;
+  pump(now, out);
 }
 
 }  // namespace charmtree::proto

@@ -70,7 +70,9 @@ public:
   /// Nobody is to be adopted there any more: what is left is killed, also a launcher that does not answer.
   void sweep_instead(const Host& host, Instant now, Actions& out);
   /// The launcher at `link` and all below it are ours from now on.
-  void adopted(LinkId link, std::map<std::uint32_t, Host> below, Instant now, Actions& out);
+  void adopted(LinkId link, std::map<std::uint32_t, Host> below, Instant now);
+  /// It has said so itself: from now on it gets hosts, too.
+  void claimed(LinkId link, Instant now, Actions& out);
 
   /// No more logins: those in flight are cancelled, waiting hosts forgotten.
   void stop(Actions& out);

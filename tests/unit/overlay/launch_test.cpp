@@ -395,7 +395,7 @@ TEST_CASE("late binding: who has no link left leaves the other hosts to those wh
   }
 }
 
-TEST_CASE("late binding: hosts that waited for a link go to a launcher that was adopted", "[launch]") {
+TEST_CASE("late binding: hosts wait for a link, and go to a launcher that was adopted", "[launch]") {
   Office office{{}, 16, false};
   office.launch.emplace(office.job, wire::encode(office.job), LaunchConfig{.most_links = 1}, office.random);
   Launch& launch = *office.launch;
@@ -410,12 +410,23 @@ TEST_CASE("late binding: hosts that waited for a link go to a launcher that was 
   launch.add({hosts[1], hosts[2], hosts[3]}, 0, kNow + 1s, office.out);
   launch.on(LinkUp{second, {}, {}, {}}, kNow + 1s, office.out);
   CHECK(office.out.empty());
-  launch.adopted(second, {}, kNow + 1s, office.out);
-  const auto sent = office.take<Send>();
-  REQUIRE(sent.size() == 2);
-  CHECK(sent[0].link == second);
-  CHECK(std::get<wire::Assign>(sent[0].message).hosts.size() == 3);
-  CHECK(sent[1].link == kParentLink);  // more, please
+  launch.adopted(second, {}, kNow + 1s);
+  launch.tick(kNow + 2s, office.out, office.failed);
+  CHECK(office.out.empty());
+
+  SECTION("once it has said that it is ours") {
+    launch.claimed(second, kNow + 2s, office.out);
+    const auto sent = office.take<Send>();
+    REQUIRE(sent.size() == 2);
+    CHECK(sent[0].link == second);
+    CHECK(std::get<wire::Assign>(sent[0].message).hosts.size() == 3);
+    CHECK(sent[1].link == kParentLink);  // more, please
+  }
+  SECTION("and are started from here if it is not") {
+    launch.find_up(second)->lost();
+    launch.tick(kNow + 3s, office.out, office.failed);
+    CHECK(office.take<Login>().at(0).host.index == 1);
+  }
 }
 
 TEST_CASE("late binding: a launcher that had hosts and has none left asks for twice as many each time",

@@ -18,7 +18,7 @@ namespace charmtree::io {
 namespace {
 
 constexpr std::size_t kReadBytes = 256 * 1024;
-constexpr int kRoundsPerTurn = 4;  // at most 1 MB each way before other links get their turn
+constexpr int kRoundsPerTurn = 4;  // at most 1 MB in, 128 KB out, before other links get their turn
 constexpr Duration kExitStatusWait =
     2s;  // from the end of stdout to the channel's close with the exit status
 
