@@ -69,7 +69,7 @@ bool Launch::gave(LinkId link, std::uint32_t host) const {
 bool Launch::take_back(LinkId link, std::uint32_t host, Instant now, Actions& out) {
   subtree_.bind(host, kParentLink);
   Host back = std::move(children_.at(link).below.extract(host).mapped());
-  take_numbers(back);
+  subtree_.number(back);
   if (stopped_) {
     postponed_.keep(std::move(back));
     return false;
@@ -78,14 +78,6 @@ bool Launch::take_back(LinkId link, std::uint32_t host, Instant now, Actions& ou
   pace_.resume(now);
   pump(now, out);
   return true;
-}
-
-/// As they are in this run: it may have had others when it was given to a child.
-void Launch::take_numbers(Host& host) const {
-  const Subtree::Entry* entry = subtree_.find(host.index);
-  if (entry == nullptr) return;
-  host.first_process = entry->first_process;
-  host.processes = entry->processes;
 }
 
 /// False if its machine admits no login now: it waits for that.

@@ -93,7 +93,6 @@ public:
 
 private:
   void keep_this_machine(std::vector<Host>& hosts);
-  void take_numbers(Host& host) const;
   std::vector<Host> take_lost(const std::set<std::uint32_t>& unconfirmed, Instant now,
                               std::vector<wire::HostFailure>& failed);
   void cancel(LinkId link, Actions& out);

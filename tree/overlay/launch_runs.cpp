@@ -87,7 +87,7 @@ void Launch::begin_run(wire::Blob coded_job, const std::set<std::uint32_t>& unco
   }
   subtree_.begin_run(job_.is_numbered_late(), job_.session);
   if (hosts.empty()) return;
-  for (Host& host : hosts) take_numbers(host);
+  for (Host& host : hosts) subtree_.number(host);
   keep_this_machine(hosts);
   pool_.add(std::move(hosts));
   pace_.resume(now);

@@ -45,6 +45,13 @@ void Subtree::renumber() {
   take_all();
 }
 
+void Subtree::number(Host& host) const {
+  const Entry* entry = find(host.index);
+  if (entry == nullptr) return;
+  host.first_process = entry->first_process;
+  host.processes = entry->processes;
+}
+
 void Subtree::await_start() {
   for (auto& [host, entry] : entries_) {
     if (entry.processes > 0 && !entry.failed) answered_ -= std::exchange(entry.answered, false) ? 1 : 0;

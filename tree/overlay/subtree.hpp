@@ -43,6 +43,8 @@ public:
   void give(const wire::Share& share);
   /// All hosts lose their processes, to be given others. What was said under the old numbers may still come.
   void renumber();
+  /// Gives it the processes of this run: it may have had others when it was given to a child.
+  void number(Host& host) const;
   /// All hosts with processes have yet to answer for these, too.
   void await_start();
   /// All hosts have yet to answer, but for those that cannot be started, unless that is tried again (`anew`).
