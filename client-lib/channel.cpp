@@ -20,6 +20,8 @@ namespace charmtree::client {
 
 namespace {
 constexpr std::size_t kReadSize = 64U << 10;
+/// Descriptors whose messages have not been read.
+constexpr std::size_t kMostPassed = 64;
 
 bool would_block(int error) {
   return error == EAGAIN || error == EWOULDBLOCK;
@@ -66,6 +68,7 @@ void Channel::close() {
   if (fd_ >= 0) ::close(fd_);
   fd_ = -1;
   deaf_ = false;
+  for (const int fd : std::exchange(passed_, {})) ::close(fd);
   drop_outbox();
   decoder_ = wire::FrameDecoder{wire::kMaxLinkFrame};
 }
@@ -125,11 +128,40 @@ int Channel::push() {
   return deaf_ ? CT_ELOST : CT_OK;
 }
 
+int Channel::take_descriptor() {
+  if (passed_.empty()) return -1;
+  const int fd = passed_.front();
+  passed_.pop_front();
+  return fd;
+}
+
+/// False: they are more than a launcher has for us.
+bool Channel::keep_descriptors(const msghdr& message) {
+  for (const cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
+       part = CMSG_NXTHDR(const_cast<msghdr*>(&message), const_cast<cmsghdr*>(part))) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    for (std::size_t at = 0; at + sizeof(int) <= part->cmsg_len - CMSG_LEN(0); at += sizeof(int)) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(part) + at, sizeof fd);
+      passed_.push_back(fd);
+    }
+  }
+  return (message.msg_flags & MSG_CTRUNC) == 0 && passed_.size() <= kMostPassed;
+}
+
 /// Reads what is there: number of bytes, 0 if none are yet, CT_ELOST at the end.
 int Channel::pull() {
   std::array<char, kReadSize> buffer;
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control;
   for (;;) {
-    const ssize_t n = ::recv(fd_, buffer.data(), buffer.size(), MSG_DONTWAIT);
+    iovec bytes{buffer.data(), buffer.size()};
+    msghdr message{};
+    message.msg_iov = &bytes;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    const ssize_t n = ::recvmsg(fd_, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (n >= 0 && !keep_descriptors(message)) return CT_EPROTO;
     if (n > 0) {
       decoder_.append({buffer.data(), static_cast<std::size_t>(n)});
       return static_cast<int>(n);

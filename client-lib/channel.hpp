@@ -5,8 +5,10 @@
 #pragma once
 
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <chrono>
+#include <deque>
 #include <string>
 
 #include "tree/wire/native_message.hpp"
@@ -54,6 +56,9 @@ public:
   /// after garbage.
   int receive(wire::native::FromLauncher& message, const Deadline& deadline);
 
+  /// The first of those that have come with messages and were not taken, which is the caller's now; -1: none.
+  int take_descriptor();
+
   int descriptor() const { return fd_; }
   /// What it is to be polled for.
   int poll_events() const { return outbox_.empty() ? POLLIN : POLLIN | POLLOUT; }
@@ -62,6 +67,7 @@ private:
   int push();
   void drop_outbox();
   int pull();
+  bool keep_descriptors(const msghdr& message);
   int wait(short events, const Deadline& deadline) const;
 
   int fd_ = -1;
@@ -69,6 +75,7 @@ private:
   std::size_t left_ = 0;
   bool deaf_ = false;  // the launcher reads no more
   wire::FrameDecoder decoder_{wire::kMaxLinkFrame};
+  std::deque<int> passed_;  // descriptors
 };
 
 }  // namespace charmtree::client

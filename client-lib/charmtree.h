@@ -103,11 +103,13 @@ struct ct_peer {
   int host;          /* number of its host in the job's host list */
   char address[46];  /* that reaches it from here, numeric, as getaddrinfo takes it: "192.0.2.1" or
                         "2001:db8::1"; "": none is known */
-  const void* tuple; /* belongs to the job; valid until ct_table takes a newer one into use, or ct_finalize */
+  const void* tuple; /* in memory that all processes of this host share and none can write; valid until
+                        ct_table takes a newer table into use, or ct_finalize */
   size_t size;
 };
 
-/* Looks a process up in the table in use. Calls ct_table first if there is none yet. */
+/* Looks a process up in the table in use: no system call, unless there is none yet; then ct_table is called
+ * first. */
 CT_API int ct_lookup(ct_job* job, int rank, struct ct_peer* peer);
 
 /* Waits until every process of the job that is not lost has entered the barrier. CT_ERESTARTED: see

@@ -15,7 +15,7 @@ namespace charmtree::client {
 namespace native = wire::native;
 
 namespace {
-constexpr wire::Address kLoopback{0x7F000001};
+constexpr std::string_view kLoopback = "127.0.0.1";
 constexpr int kJoinAttempts = 6;
 constexpr int kJoinPauseMs = 10;  // doubles with each attempt
 
@@ -32,10 +32,11 @@ int write_all(int fd, std::string_view text) {
 }
 }  // namespace
 
-Job::Job() : pid_(::getpid()) {}
+Job::Job() : pid_(::getpid()), of_parent_(Mapping::wiped_by_fork()) {}
 
+/// Without a system call, where the kernel has a page for it.
 bool Job::is_foreign() const {
-  return ::getpid() != pid_;
+  return of_parent_.empty() ? ::getpid() != pid_ : of_parent_.bytes().front() == 0;
 }
 
 // ---- joining
@@ -70,10 +71,13 @@ int Job::join_once(const std::string& socket, const native::Hello& hello, const 
 
 // ---- hearing and speaking
 
-int Job::on(native::Table& table) {
-  if (table.table.processes() != self_.total) return CT_EPROTO;
-  newer_ = std::move(table.table);
-  barriers_.heard(newer_->epoch);
+int Job::on(const native::Table&) {
+  const int fd = channel_.take_descriptor();
+  if (fd < 0) return CT_EPROTO;
+  newer_ = Table::shared(fd, self_.total);
+  ::close(fd);
+  if (!newer_) return CT_EPROTO;
+  barriers_.heard(newer_->epoch());
   return CT_OK;
 }
 
@@ -169,7 +173,7 @@ int Job::put(std::string_view tuple) {
 
 int Job::put(std::string_view tuple, const Deadline& deadline) {
   if (alone_) {
-    newer_ = wire::NodeTable{0, 1, {wire::TupleBlock{0, 0, kLoopback, {wire::Tuple{0, std::string{tuple}}}}}};
+    newer_ = Table::of_one(tuple);
   } else if (const int error = send(native::Put{std::string{tuple}}, deadline); error != CT_OK) {
     return error;
   }
@@ -202,17 +206,15 @@ int Job::lookup(std::uint32_t rank, ct_peer& peer) {
   if (!table_) {
     if (const int error = table(); error != CT_OK) return error;
   }
-  const auto after =
-      std::upper_bound(table_->blocks.begin(), table_->blocks.end(), rank,
-                       [](std::uint32_t r, const wire::TupleBlock& b) { return r < b.first_process; });
-  // Blocks may be empty, but the last one that does not begin after `rank` is the one that holds it: the
-  // table is complete.
-  const wire::TupleBlock& block = *std::prev(after);
-  const std::string& tuple = block.tuples[rank - block.first_process].data;
-  const bool nearby = block.host == self_.host && !block.address.is_known();
-  const wire::Address address = nearby ? kLoopback : block.address;
-  peer = ct_peer{static_cast<int>(rank), static_cast<int>(block.host), {}, tuple.data(), tuple.size()};
-  if (address.is_known()) wire::text_of(address).copy(peer.address, sizeof peer.address - 1);
+  const auto found = table_->find(rank);
+  if (!found) return CT_EPROTO;
+  const bool nearby = found->host == self_.host && found->address.empty();
+  const std::string_view address = nearby ? kLoopback : found->address;
+  peer.rank = static_cast<int>(rank);
+  peer.host = static_cast<int>(found->host);
+  peer.address[address.copy(peer.address, sizeof peer.address - 1)] = '\0';
+  peer.tuple = found->tuple.data();
+  peer.size = found->tuple.size();
   return CT_OK;
 }
 

@@ -15,8 +15,10 @@
 #include "client-lib/channel.hpp"
 #include "client-lib/charmtree.h"
 #include "client-lib/losses.hpp"
+#include "client-lib/mapping.hpp"
 #include "client-lib/requests.hpp"
 #include "client-lib/restarts.hpp"
+#include "client-lib/table.hpp"
 #include "tree/wire/native_message.hpp"
 
 namespace charmtree::client {
@@ -35,7 +37,7 @@ public:
   void fail(int error) { broken_ = error; }
   void set_timeout(int milliseconds) { timeout_ms_ = milliseconds; }
   const wire::native::Welcome& self() const { return self_; }
-  std::uint32_t epoch() const { return table_ ? table_->epoch : self_.epoch; }
+  std::uint32_t epoch() const { return table_ ? table_->epoch() : self_.epoch; }
 
   int put(std::string_view tuple);
   int table();
@@ -74,7 +76,7 @@ private:
   int wait_until(Condition condition, const Deadline& deadline);
 
   int on(const wire::native::Welcome&) { return CT_EPROTO; }
-  int on(wire::native::Table& table);
+  int on(const wire::native::Table& table);
   int on(const wire::native::BarrierRelease&);
   int on(const wire::native::Finished&);
   int on(wire::native::Request& request) { return requests_.arrived(std::move(request)) ? CT_OK : CT_EPROTO; }
@@ -86,6 +88,7 @@ private:
 
   Channel channel_;
   pid_t pid_;
+  Mapping of_parent_;
   int timeout_ms_ = CT_FOREVER;
   bool alone_ = true;
   int broken_ = CT_OK;  // a final error
@@ -98,8 +101,8 @@ private:
   Requests requests_;
   Losses losses_;
   Restarts restarts_;
-  std::optional<wire::NodeTable> table_;  // in use
-  std::optional<wire::NodeTable> newer_;  // heard of, to be taken into use by table()
+  std::optional<Table> table_;  // in use
+  std::optional<Table> newer_;  // heard of, to be taken into use by table()
 };
 
 }  // namespace charmtree::client

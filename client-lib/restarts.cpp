@@ -18,9 +18,8 @@ bool Restarts::add(wire::native::Renewed message, std::uint32_t total) {
   return true;
 }
 
-void Restarts::apply_to(wire::NodeTable& table) {
-  for (const wire::TupleBlock& block : std::exchange(blocks_, {})) wire::renew(table.blocks, block);
-  table.epoch = std::max(table.epoch, epoch_);
+void Restarts::apply_to(Table& table) {
+  table.renew(std::exchange(blocks_, {}), epoch_);
 }
 
 /// A copy: it may set another.

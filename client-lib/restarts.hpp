@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "client-lib/table.hpp"
 #include "tree/wire/native_message.hpp"
 
 namespace charmtree::client {
@@ -25,7 +26,7 @@ public:
   /// False: there is no such process among `total`.
   bool add(wire::native::Renewed message, std::uint32_t total);
   /// What has changed since the last call goes into the table.
-  void apply_to(wire::NodeTable& table);
+  void apply_to(Table& table);
   /// Something has.
   bool pending() const { return !blocks_.empty(); }
   /// There is something for the handler.

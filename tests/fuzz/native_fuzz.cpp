@@ -133,7 +133,8 @@ private:
     decoder.append(o.bytes + (o.tail ? *o.tail : ""));
     const auto frame = decoder.next();
     require(frame.ok() && frame->has_value());
-    require(native::decode_from_launcher(**frame).ok());
+    const auto message = native::decode_from_launcher(**frame);
+    require(message.ok() && std::holds_alternative<native::Table>(*message) == (o.table != nullptr));
   }
   void check(const CloseClient& o) { require(open_.erase(o.client) == 1); }
   void check(const Registered& o) { become(o.process, registered, 0); }

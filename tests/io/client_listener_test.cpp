@@ -5,9 +5,11 @@
 #include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <vector>
@@ -16,6 +18,8 @@
 #include "tree/io/clock.hpp"
 #include "tree/io/host/client_listener.hpp"
 #include "tree/io/unique_fd.hpp"
+#include "tree/wire/messages.hpp"
+#include "tree/wire/shared_table.hpp"
 
 namespace charmtree::client_listener_test {
 
@@ -29,6 +33,7 @@ struct Launcher {
   asio::io_context io{1};
   std::vector<proto::ClientId> opened, silent, closed;
   std::string said;
+  std::vector<std::string> notes;
   std::function<void(proto::ClientId)> on_bytes = [](proto::ClientId) {};
   ClientListener listener{io,
                           {[this](const proto::Event& event) {
@@ -41,7 +46,7 @@ struct Launcher {
                                on_bytes(one->client);
                              }
                            },
-                           [](const std::string&) {}}};
+                           [this](const std::string& text) { notes.push_back(text); }}};
   std::uint16_t port = 0;
 
   Launcher() {
@@ -187,6 +192,83 @@ TEST_CASE("who only waits for a reply makes room for a client that speaks", "[cl
   clients.push_back(launcher.client());
   REQUIRE(launcher.until([&] { return launcher.opened.size() == kClients + 1; }));
   CHECK(launcher.closed == launcher.silent);
+}
+
+namespace {
+
+/// Of our process, which is connected to the launcher by a pair of sockets.
+UniqueFd process_of(Launcher& launcher) {
+  std::array<int, 2> pair{-1, -1};
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) == 0);
+  launcher.listener.take(UniqueFd{pair[0]}, proto::ClientKind::native, 0);
+  return UniqueFd{pair[1]};
+}
+
+struct Passed {
+  std::string text;
+  UniqueFd file;
+  ino_t inode() const {
+    struct stat status {};
+    return ::fstat(file.get(), &status) == 0 ? status.st_ino : 0;
+  }
+};
+Passed passed_to(const UniqueFd& process) {
+  Passed passed;
+  std::array<char, 64> text;
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(4 * sizeof(int))> control;
+  iovec data{text.data(), text.size()};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  const ssize_t got = ::recvmsg(process.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (got > 0) passed.text.assign(text.data(), static_cast<std::size_t>(got));
+  if (const cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr) {
+    CHECK(part->cmsg_len == CMSG_LEN(sizeof(int)));  // one
+    int fd = -1;
+    std::memcpy(&fd, CMSG_DATA(part), sizeof fd);
+    passed.file.reset(fd);
+  }
+  return passed;
+}
+
+}  // namespace
+
+TEST_CASE("all who get a table get it in the same memory, each with its own bytes", "[clients]") {
+  Launcher launcher;
+  const std::array<UniqueFd, 2> processes{process_of(launcher), process_of(launcher)};
+  const wire::NodeTable table{1, 1, {{0, 0, 1, {{0, "a"}, {0, "b"}}}}};
+  const wire::Blob coded = wire::encode(table);
+  for (const proto::ClientId id : launcher.opened) {
+    launcher.listener.send(id, "before", {});
+    launcher.listener.send(id, "table", {}, coded);
+    launcher.listener.send(id, "behind", {});
+  }
+  launcher.listener.flush();
+  std::array<Passed, 2> passed;
+  for (int i = 0; i < 2; ++i) {
+    CHECK(passed_to(processes[i]).text == "before");
+    passed[i] = passed_to(processes[i]);
+    CHECK(passed[i].text == "table");
+    CHECK(passed_to(processes[i]).text == "behind");
+  }
+  CHECK((passed[0].inode() != 0 && passed[0].inode() == passed[1].inode()));
+  std::array<char, 4096> content;
+  const ssize_t size = ::read(passed[0].file.get(), content.data(), content.size());
+  REQUIRE(size > 0);
+  CHECK(std::string(content.data(), static_cast<std::size_t>(size)) == wire::shared_form(table));
+}
+
+TEST_CASE("a process whose table is damaged is lost, and its launcher says why", "[clients]") {
+  Launcher launcher;
+  const UniqueFd process = process_of(launcher);
+  const auto damaged = GENERATE(wire::encode({1, 1, {{0, 1, 1, {{0, "a"}}}}}),  // 0 is missing
+                                std::make_shared<const std::string>("none"));
+  launcher.listener.send(launcher.opened[0], "table", {}, damaged);
+  CHECK(launcher.closed == launcher.opened);
+  CHECK(launcher.notes == std::vector<std::string>{"the node table is damaged"});
+  CHECK(heard(process).empty());
 }
 
 }  // namespace charmtree::client_listener_test

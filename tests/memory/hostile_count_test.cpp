@@ -43,13 +43,10 @@ std::uint8_t type_of(const std::string& frame) {
 TEST_CASE("a count of 2^32-1 in a short native frame takes no memory", "[native]") {
   const std::uint8_t put = type_of(native::to_frame(native::Put{}));
   const std::uint8_t lost = type_of(native::to_frame(native::Lost{}));
-  const std::uint8_t table = type_of(native::to_frame(native::Table{}));
   const std::uint8_t renewed = type_of(native::to_frame(native::Renewed{}));
   const std::string epoch{"\3"}, pes{"\1"}, no_entries(1, '\0'), block_of{"\1\0\0\0", 4};
   CHECK(taken_by(put, "") < kTrifle);                                 // bytes of a text
   CHECK(taken_by(lost, "") < kTrifle);                                // ranges
-  CHECK(taken_by(table, epoch + pes) < kTrifle);                      // tuples that several have
-  CHECK(taken_by(table, epoch + pes + no_entries) < kTrifle);         // blocks
   CHECK(taken_by(renewed, epoch + no_entries) < kTrifle);             // blocks
   CHECK(taken_by(renewed, epoch + no_entries + block_of) < kTrifle);  // tuples of a block
 }

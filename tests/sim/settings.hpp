@@ -50,6 +50,7 @@ struct Settings {
   double receive = 0.02, send = 0.0085;    // a launcher's time for one message
   double cipher = 0.8;  // for one byte of it, in nanoseconds: aes128-ctr 0.1, hmac-sha2-256 0.5, copies
   double tuple = 25;    // for one process's tuple in a table, in nanoseconds
+  double share = 30;    // the same in the table that the processes of a host share
   double client = 0.3;  // for one byte to a client, in nanoseconds
   double setup = 0.6, spawn = 0.6;  // of a host, of one process
   // Hosts that cannot be started.

@@ -121,6 +121,7 @@ protected:
     std::string adoption_socket;  // empty: it has none
     std::map<proto::LinkId, Slot> children;
     std::set<std::uint32_t> started;  // processes; others may have started them since
+    wire::Blob table;                 // that they share
     std::string spool;                // its file
     std::vector<std::string> staged;  // the job's files, as far as they are there
     std::shared_ptr<const wire::StagedFiles> files;

@@ -34,7 +34,7 @@ Heard classify(std::uint32_t kind, const std::string& bytes) {
     return type == "initnodetab" ? Heard::table : type == "die" ? Heard::go : Heard::other;
   }
   static const char finished = native::to_frame(native::Finished{})[wire::kFrameHeader - 1];
-  static const char table = native::table_header("").value()[wire::kFrameHeader - 1];
+  static const char table = native::to_frame(native::Table{})[wire::kFrameHeader - 1];
   const char type = bytes[wire::kFrameHeader - 1];
   return type == table ? Heard::table : type == finished ? Heard::go : Heard::other;
 }
@@ -147,7 +147,7 @@ void World::hears(std::uint32_t number, const ClientSend& message, Duration now)
   if (passes_barriers()) surviving_hears(number, message, now);
   switch (classify(whole(settings_.kind), message.bytes)) {
     case Heard::table:
-      return table_comes(number, message.tail, now);
+      return table_comes(number, message.table ? message.table : message.tail, now);
     case Heard::go:
       return put(now + random_.between(0ms, kReaction), Dies{number, 0, 0, process.lives_before});
     case Heard::other:

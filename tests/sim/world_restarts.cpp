@@ -45,7 +45,6 @@ void World::renewed_hears(std::uint32_t number, const ClientSend& message, Durat
   if (process.is_cut) return;
   wire::FrameDecoder decoder{wire::kMaxLinkFrame};
   decoder.append(message.bytes);
-  if (message.tail) decoder.append(*message.tail);
   for (auto frame = decoder.next(); frame && frame->has_value(); frame = decoder.next()) {
     const auto heard = native::decode_from_launcher(**frame);
     if (!heard) return checks_.wrong(fmt::format("process {} heard: {}", number, heard.error().what));
@@ -55,8 +54,10 @@ void World::renewed_hears(std::uint32_t number, const ClientSend& message, Durat
         checks_.wrong(fmt::format("process {} was told that it is number {}", number, welcome->restarts));
     } else if (const auto* missed = std::get_if<native::Missed>(&*heard)) {
       process.round = process.entered = missed->barriers;
-    } else if (const auto* table = std::get_if<native::Table>(&*heard)) {
-      readmitted(number, table->table, now);
+    } else if (std::holds_alternative<native::Table>(*heard)) {
+      const auto table = wire::decode_table(*message.table);
+      if (!table) return checks_.wrong(fmt::format("process {} got no table", number));
+      readmitted(number, *table, now);
     } else if (const auto* renewed = std::get_if<native::Renewed>(&*heard)) {
       hears_of_restart(number, *renewed, now);
     } else if (std::holds_alternative<native::BarrierRelease>(*heard)) {

@@ -20,7 +20,10 @@
 #include <vector>
 
 #include "tree/clients/native_server.hpp"
+#include "tree/io/passed_descriptor.hpp"
+#include "tree/io/sealed_file.hpp"
 #include "tree/wire/messages.hpp"
+#include "tree/wire/shared_table.hpp"
 
 namespace charmtree::test {
 
@@ -127,6 +130,14 @@ private:
 inline void send_to(int fd, const wire::native::FromLauncher& message) {
   const std::string bytes = wire::native::to_frame(message);
   CHECK(::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size()));
+}
+
+inline void send_with_file(int fd, int file) {
+  const std::string frame = wire::native::to_frame(wire::native::Table{});
+  CHECK(io::send_with(fd, frame.data(), frame.size(), file, MSG_NOSIGNAL) > 0);
+}
+inline void send_table(int fd, const wire::NodeTable& table) {
+  send_with_file(fd, io::sealed_file("table", wire::shared_form(table)).get());
 }
 
 /// Joins, in a child whose launcher is the test.
@@ -272,6 +283,7 @@ private:
   }
 
   void on(ToClient& o) {
+    if (o.table) return send_table(static_cast<int>(o.client), wire::decode_table(*o.table).value());
     const std::string bytes = o.bytes + (o.tail ? *o.tail : "");
     ::send(static_cast<int>(o.client), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   }

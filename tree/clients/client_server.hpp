@@ -54,11 +54,14 @@ inline constexpr std::uint8_t kBarrierKinds = 3;
 
 // ---- for the shell
 
-/// `bytes`, then `tail` (may be null), which many clients share.
+/// `bytes`, then `tail` (may be null), which many clients share. With them, if not null, a descriptor of the
+/// memory in which all who get the same coded `table` have it in its shared form
+/// (tree/wire/shared_table.hpp).
 struct ToClient {
   ClientId client;
   std::string bytes;
   wire::Blob tail = {};
+  wire::Blob table = {};
 };
 /// Send what is queued, then close.
 struct CloseClient {

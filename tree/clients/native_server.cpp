@@ -267,20 +267,14 @@ void NativeServer::request(std::uint32_t process, std::string payload, ClientOut
 
 // ---- from the engine
 
-/// The coded table is what its clients are sent, too.
 void NativeServer::table(const wire::Blob& coded, ClientOutputs& out) {
   const std::uint32_t before = std::exchange(epoch_, wire::epoch_of(*coded));
   const bool is_new = epoch_ != before;
-  const Result<std::string> header = native::table_header(*coded);
-  for (auto client = clients_.begin(); client != clients_.end();) {
-    const auto current = client++;
-    if (current->second.stage != Stage::registered || current->second.is_waiting) continue;
-    if (is_new) current->second.in_barrier = false;
-    if (header) {
-      out.push_back(ToClient{current->first, *header, coded});
-    } else {
-      drop(current, header.error().what, out);
-    }
+  const std::string frame = native::to_frame(native::Table{});
+  for (auto& [id, client] : clients_) {
+    if (client.stage != Stage::registered || client.is_waiting) continue;
+    if (is_new) client.in_barrier = false;
+    out.push_back(ToClient{id, frame, {}, coded});
   }
 }
 
@@ -340,10 +334,8 @@ void NativeServer::readmit(const wire::Readmit& message, ClientOutputs& out) {
   const auto client = holder ? clients_.find(*holder) : clients_.end();
   if (client == clients_.end() || client->second.stage != Stage::registered) return;
   client->second.is_waiting = false;
-  const Result<std::string> header = native::table_header(*message.table);
-  if (!header) return drop(client, header.error().what, out);
   out.push_back(ToClient{client->first, native::to_frame(native::Missed{message.barriers})});
-  out.push_back(ToClient{client->first, *header, message.table});
+  out.push_back(ToClient{client->first, native::to_frame(native::Table{}), {}, message.table});
 }
 
 void NativeServer::finish(ClientOutputs& out) {

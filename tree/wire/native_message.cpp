@@ -73,9 +73,6 @@ bool is_sound(const Welcome& w) {
   return w.process < w.total && w.total <= kMaxProcesses && w.local_rank < w.local_size &&
          w.local_size <= w.total;
 }
-bool is_sound(const Table& table) {
-  return is_complete(table.table.blocks, table.table.processes());
-}
 bool is_sound(const Request& request) {
   return request.handler.size() <= kMaxHandler && request.bytes.size() <= request.size;
 }
@@ -96,7 +93,7 @@ CT_MEMBERS(native::Reply, s.token, s.size, s.bytes)
 CT_MEMBERS(native::ReplyData, s.bytes)
 CT_MEMBERS(native::Kept, s.token)
 CT_MEMBERS(native::Welcome, s.process, s.total, s.local_rank, s.local_size, s.host, s.epoch, s.restarts)
-CT_MEMBERS(native::Table, s.table)
+CT_MEMBERS(native::Table, )
 CT_MEMBERS(native::BarrierRelease, )
 CT_MEMBERS(native::Finished, )
 CT_MEMBERS(native::Refused, s.why)
@@ -185,16 +182,6 @@ std::string lost_frames(const std::vector<ProcessSet::Range>& processes) {
     frames += to_frame(Lost{{from, from + static_cast<std::ptrdiff_t>(count)}});
   }
   return frames;
-}
-
-Result<std::string> table_header(std::string_view coded) {
-  if (coded.size() > kMaxLinkFrame) {
-    return Error{
-        Errc::bad_input, Phase::table,
-        fmt::format("the node table takes {} bytes, more than a frame of {}", coded.size(), kMaxLinkFrame),
-        "register smaller tuples"};
-  }
-  return make_frame_header(type_in_frame(FromLauncher{Table{}}), coded.size());
 }
 
 Result<FromClient> decode_from_client(const Frame& frame) {

@@ -20,7 +20,7 @@
 namespace charmtree::wire::native {
 
 /// Of the messages, not of the library. A launcher refuses a client of any other version.
-inline constexpr std::uint32_t kVersion = 4;
+inline constexpr std::uint32_t kVersion = 5;
 
 inline constexpr std::size_t kMaxLibrary = 32;           // bytes of Hello::library
 inline constexpr std::size_t kMaxHello = 64;             // bytes of a Hello frame, header included
@@ -107,9 +107,8 @@ struct Welcome {
   std::uint32_t restarts = 0;  // so many have been started under its number before
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
-/// Complete (guaranteed by the decoder).
+/// Comes with a descriptor of memory that holds the table (tree/wire/shared_table.hpp).
 struct Table {
-  NodeTable table;
   friend bool operator==(const Table&, const Table&) = default;
 };
 struct BarrierRelease {
@@ -165,7 +164,7 @@ using FromLauncher = std::variant<Welcome, Table, BarrierRelease, Finished, Refu
 
 /// One message as a complete frame. Texts beyond their limit are cut; a tuple must be within its own.
 std::string to_frame(const FromClient& message);
-/// The same. A table must be within kMaxLinkFrame when coded: see table_frame.
+/// The same.
 std::string to_frame(const FromLauncher& message);
 
 /// A Request or Reply with as many messages of data behind it as `data` takes, as frames; its own size and
@@ -175,10 +174,6 @@ std::string to_frames(Reply reply, std::string_view data);
 
 /// As many Lost messages as it takes.
 std::string lost_frames(const std::vector<ProcessSet::Range>& processes);
-
-/// What stands before a coded node table (wire::encode) to make it a Table message, or bad_input if it
-/// exceeds kMaxLinkFrame. The table itself is not looked into.
-Result<std::string> table_header(std::string_view coded);
 
 /// The message in a frame, or bad_peer: unknown type, a value out of bounds, bytes missing or left over.
 Result<FromClient> decode_from_client(const Frame& frame);

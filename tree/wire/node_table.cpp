@@ -33,8 +33,13 @@ std::uint64_t wrapped(std::int64_t difference) {
 /// True if value(i + 1) - value(i) is the same for all i.
 template <class Value>
 bool is_run(std::size_t size, Value value) {
+  if (size < 3) return true;
+  std::int64_t before = value(1);
+  const std::int64_t step = before - value(0);
   for (std::size_t i = 2; i < size; ++i) {
-    if (value(i) - value(i - 1) != value(1) - value(0)) return false;
+    const std::int64_t next = value(i);
+    if (next - before != step) return false;
+    before = next;
   }
   return true;
 }

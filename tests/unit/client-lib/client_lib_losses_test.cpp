@@ -51,7 +51,7 @@ TEST_CASE("losses are told inside a barrier, before it opens, and the lost are k
         return ct_finalize(job, 0) == CT_OK ? 0 : 9;
       }};
   const int fd = welcome(listener);
-  send_to(fd, native::Table{{0, 1, {{0, 0, 0, {{0, "a"}, {0, "b"}}}}}});
+  send_table(fd, {0, 1, {{0, 0, 0, {{0, "a"}, {0, "b"}}}}});
   Ear ear{fd};
   ear.hears<native::BarrierEnter>();
   send_to(fd, native::Lost{{{1, 1}}});
@@ -80,7 +80,7 @@ TEST_CASE("losses that came before somebody asked are told, and impossible ones 
                       return 0;
                     }};
   const int fd = welcome(listener);
-  send_to(fd, native::Table{{0, 1, {{0, 0, 0, {{0, "a"}, {0, "b"}}}}}});
+  send_table(fd, {0, 1, {{0, 0, 0, {{0, "a"}, {0, "b"}}}}});
   send_to(fd, native::Lost{{{1, 1}}});
   Ear ear{fd};
   ear.hears<native::BarrierEnter>();

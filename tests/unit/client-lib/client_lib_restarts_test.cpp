@@ -59,7 +59,7 @@ TEST_CASE("restarts are told inside a barrier, which is entered again and opens"
         return ct_finalize(job, 0) == CT_OK ? 0 : 9;
       }};
   const int fd = welcome(listener);
-  send_to(fd, native::Table{kTable});
+  send_table(fd, kTable);
   Ear ear{fd};
   CHECK(ear.hears<native::BarrierEnter>().epoch == 0);
   send_to(fd, renewed(1, "b2"));
@@ -82,7 +82,7 @@ TEST_CASE("of restarts that are heard of while others are told, a process is tol
                       return ct_finalize(job, 0) == CT_OK ? 0 : 9;
                     }};
   const int fd = welcome(listener);
-  send_to(fd, native::Table{kTable});
+  send_table(fd, kTable);
   Ear ear{fd};
   ear.hears<native::BarrierEnter>();
   const std::string both = native::to_frame(renewed(1, "b2")) + native::to_frame(renewed(2, "b3"));
@@ -108,7 +108,7 @@ TEST_CASE("a program can be let out of a barrier to go back", "[client]") {
                       return ct_finalize(job, 0) == CT_OK ? 0 : 9;
                     }};
   const int fd = welcome(listener);
-  send_to(fd, native::Table{kTable});
+  send_table(fd, kTable);
   Ear ear{fd};
   ear.hears<native::BarrierEnter>();
   send_to(fd, renewed(1, "b2"));
@@ -132,7 +132,7 @@ TEST_CASE("a process that was started again knows how often, and how many barrie
   REQUIRE(fd >= 0);
   send_to(fd, native::Welcome{0, 2, 0, 2, 0, 4, 3});
   send_to(fd, native::Missed{12});
-  send_to(fd, native::Table{{5, 1, kTable.blocks}});
+  send_table(fd, {5, 1, kTable.blocks});
   Ear ear{fd};
   CHECK(ear.hears<native::BarrierEnter>().epoch == 5);
   CHECK(open_and_let_go(ear, child) == 0);
@@ -153,7 +153,7 @@ TEST_CASE("a barrier that was entered before the table came is entered again if 
   Ear ear{fd};
   CHECK(ear.hears<native::BarrierEnter>().epoch == 4);
   send_to(fd, native::Missed{12});
-  send_to(fd, native::Table{{5, 1, kTable.blocks}});
+  send_table(fd, {5, 1, kTable.blocks});
   CHECK(ear.hears<native::BarrierEnter>().epoch == 5);
   CHECK(open_and_let_go(ear, child) == 0);
 }
@@ -169,7 +169,7 @@ TEST_CASE("restarts of processes that there are not, or before a table, are an e
                       return 0;
                     }};
   const int fd = welcome(listener);
-  if (has_table) send_to(fd, native::Table{kTable});
+  if (has_table) send_table(fd, kTable);
   send_to(fd, native::Renewed{1, {{0, 0, 0, {{0, "a"}, {0, "b"}, {0, "c"}}}}});
   CHECK(child.wait() == 0);
   ::close(fd);

@@ -4,6 +4,7 @@
 #include "client-lib/charmtree.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 
 #include <catch2/catch.hpp>
 
@@ -320,8 +321,7 @@ TEST_CASE("a launcher that talks nonsense is an error for good", "[client]") {
                native::to_frame(native::FromLauncher{native::BarrierRelease{}}),
                native::to_frame(native::FromLauncher{native::Refused{"late"}}),
                native::to_frame(native::FromLauncher{native::Welcome{0, 2, 0, 2, 0, 0}}),
-               native::to_frame(
-                   native::FromLauncher{native::Table{wire::NodeTable{1, 1, {{0, 0, 1, {{}, {}, {}}}}}}}));
+               native::to_frame(native::FromLauncher{native::Table{}}));  // without its descriptor
   Listener listener;
   test::Child child{listener, 0, [] {
                       ct_job* job = nullptr;
@@ -335,6 +335,58 @@ TEST_CASE("a launcher that talks nonsense is an error for good", "[client]") {
   CHECK(::send(fd, nonsense.data(), nonsense.size(), MSG_NOSIGNAL) > 0);
   CHECK(child.wait() == 7);
   ::close(fd);
+}
+
+namespace {
+
+int expect_nonsense() {
+  ct_job* job = nullptr;
+  EXPECT(ct_init(&job) == CT_OK);
+  EXPECT(ct_table(job) == CT_EPROTO);
+  EXPECT(ct_finalize(job, 0) == CT_EPROTO);
+  return 7;
+}
+
+const wire::NodeTable kOfTwo{1, 1, {{0, 0, 1, {{0, "a"}, {0, "b"}}}}};
+
+}  // namespace
+
+TEST_CASE("a table of another size, or what is none, is nonsense", "[client]") {
+  const std::string content =
+      GENERATE(std::string{}, std::string(4096, 'x'), wire::shared_form(kOfTwo).substr(0, 60),
+               wire::shared_form({1, 1, {{0, 0, 1, {{}, {}, {}}}}}));
+  Listener listener;
+  test::Child child{listener, 0, expect_nonsense};
+  const int fd = welcome(listener);
+  send_with_file(fd, io::sealed_file("table", content).get());
+  CHECK(child.wait() == 7);
+  ::close(fd);
+}
+
+TEST_CASE("a table that somebody could still change is not taken", "[client]") {
+  const std::string content = wire::shared_form(kOfTwo);
+  Listener listener;
+  test::Child child{listener, 0, expect_nonsense};
+  const int fd = welcome(listener);
+  const io::UniqueFd open{::memfd_create("table", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
+  CHECK(::write(open.get(), content.data(), content.size()) == static_cast<ssize_t>(content.size()));
+  send_with_file(fd, open.get());
+  CHECK(child.wait() == 7);
+  ::close(fd);
+}
+
+TEST_CASE("who has the table cannot write it", "[client]") {
+  const io::UniqueFd file = io::sealed_file("table", wire::shared_form(kOfTwo));
+  CHECK(::write(file.get(), "x", 1) < 0);
+  CHECK(::ftruncate(file.get(), 0) != 0);
+  CHECK(::mmap(nullptr, 1, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0) == MAP_FAILED);
+  const std::string again = "/proc/self/fd/" + std::to_string(file.get());
+  const io::UniqueFd writable{::open(again.c_str(), O_RDWR)};
+  CHECK((!writable || ::write(writable.get(), "x", 1) < 0));
+  void* at = ::mmap(nullptr, 1, PROT_READ, MAP_SHARED, file.get(), 0);
+  REQUIRE(at != MAP_FAILED);
+  CHECK(::mprotect(at, 1, PROT_READ | PROT_WRITE) != 0);
+  ::munmap(at, 1);
 }
 
 TEST_CASE("ct_init tries again when a flooded launcher dropped it unanswered", "[client]") {

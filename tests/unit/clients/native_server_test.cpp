@@ -80,10 +80,11 @@ TEST_CASE("a process joins, registers, and gets the table", "[native]") {
 
   bench.join(2, 4);  // has not registered
   bench.forget();
-  const wire::NodeTable table{1, 1, {{0, 0, 1, std::vector<wire::Tuple>(10)}}};
-  bench.server.table(wire::encode(table), bench.outputs);
+  const wire::Blob table = wire::encode({1, 1, {{0, 0, 1, std::vector<wire::Tuple>(10)}}});
+  bench.server.table(table, bench.outputs);
   REQUIRE(bench.said_to(1).size() == 1);
-  CHECK(std::get<native::Table>(bench.said_to(1)[0]).table == table);
+  CHECK(bench.all<ToClient>().at(0).table == table);
+  CHECK(std::holds_alternative<native::Table>(bench.said_to(1)[0]));
   CHECK(bench.said_to(2).empty());
   CHECK(bench.all<TableDelivered>().empty());
 
@@ -351,21 +352,6 @@ TEST_CASE("each kind of nuisance is told once", "[native]") {
             "dropped a native connection: no hello in time",
             "dropped a native connection: too many connections without a hello",
         });
-}
-
-TEST_CASE("a table that is too large for a frame loses the clients that wait for it", "[native]") {
-  Bench bench;
-  bench.join_and_register(1, 4);
-  bench.forget();
-  wire::NodeTable table{0, 1, {{0, 0, 1, {}}}};
-  const std::size_t tuples = wire::kMaxLinkFrame / wire::kMaxTuple + 1;
-  for (std::size_t i = 0; i < tuples; ++i) {
-    table.blocks[0].tuples.push_back({0, std::to_string(i) + std::string(wire::kMaxTuple - 6, 'x')});
-  }
-  for (wire::Tuple& tuple : table.blocks[0].tuples) tuple.data.resize(wire::kMaxTuple, 'y');
-  bench.server.table(wire::encode(table), bench.outputs);
-  CHECK(bench.closed(1));
-  CHECK(bench.all<ClientLost>().size() == 1);
 }
 
 // ---- CCS requests

@@ -37,14 +37,6 @@ void check_from_launcher(const native::FromLauncher& message) {
   CHECK_FALSE(native::decode_from_client(only_frame(bytes)));
 }
 
-NodeTable small_table() {
-  NodeTable table;
-  table.epoch = 3;
-  table.blocks = {{0, 0, 0x0A000001, {{0, "first"}, {0, std::string("\0x", 2)}}},
-                  {4, 2, 0x0A000002, {{0, ""}}}};
-  return table;
-}
-
 std::string hex(std::string_view bytes) {
   std::string text;
   for (const char c : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
@@ -75,7 +67,7 @@ TEST_CASE("every message survives its frame, in its own direction only", "[nativ
   check_from_launcher(native::RequestData{std::string(native::kPiece, 'x')});
 
   check_from_launcher(native::Welcome{7, 9, 3, 5, 2, 1});
-  check_from_launcher(native::Table{small_table()});
+  check_from_launcher(native::Table{});
   check_from_launcher(native::BarrierRelease{});
   check_from_launcher(native::Finished{});
   check_from_launcher(native::Lost{{{1, 3}, {7, 7}}});
@@ -91,7 +83,7 @@ TEST_CASE("every message is these bytes: programs with another build of the libr
   const auto said = [](const FromClient& message) { return hex(native::to_frame(message)); };
   const auto heard = [](const FromLauncher& message) { return hex(native::to_frame(message)); };
   CHECK(said(native::Hello{native::kVersion, 300, 4'194'304, "0.1.0"}) ==
-        "0f000000010104ac028080800205302e312e30");
+        "0f000000010105ac028080800205302e312e30");
   CHECK(said(native::Put{std::string{"\0\xFF", 2}}) == "0500000001020200ff");
   CHECK(said(native::BarrierEnter{UINT32_MAX}) == "070000000103ffffffff0f");
   CHECK(said(native::Print{native::Stream::out, "o\n"}) == "06000000010401026f0a");
@@ -105,9 +97,7 @@ TEST_CASE("every message is these bytes: programs with another build of the libr
   CHECK(said(native::ReplyData{"xy"}) == "050000000109027879");
   CHECK(said(native::Kept{128}) == "04000000010a8001");
   CHECK(heard(native::Welcome{7, 900, 3, 5, 2, 1, 4}) == "0a00000001410784070305020104");
-  CHECK(heard(native::Table{small_table()}) ==
-        "2a00000001420301030566697273740200780002000000828080a0e1ff7f020000000002"
-        "06000000010000000400");
+  CHECK(heard(native::Table{}) == "020000000142");
   CHECK(heard(native::BarrierRelease{}) == "020000000143");
   CHECK(heard(native::Finished{}) == "020000000144");
   CHECK(heard(native::Refused{"no"}) == "050000000145026e6f");
@@ -177,32 +167,6 @@ TEST_CASE("a welcome with impossible numbers is refused", "[native]") {
   CHECK_FALSE(launcher_takes({2, 3, 0, 4, 0, 0}));                  // more than all
   CHECK_FALSE(launcher_takes({2, 3, 0, 0, 0, 0}));                  // nobody on this host
   CHECK_FALSE(launcher_takes({0, kMaxProcesses + 1, 0, 1, 0, 0}));  // too many
-}
-
-TEST_CASE("a table with gaps is refused", "[native]") {
-  NodeTable table = small_table();
-  table.blocks[1].first_process = 3;
-  const std::string bytes = native::to_frame(native::Table{table});
-  CHECK_FALSE(native::decode_from_launcher(only_frame(bytes)));
-}
-
-TEST_CASE("a table that does not fit a frame is an error, not a frame", "[native]") {
-  NodeTable table;
-  table.blocks.push_back({});
-  for (std::uint32_t i = 0; i < kMaxLinkFrame / kMaxTuple + 1; ++i) {
-    Writer number;
-    number.varint(i);
-    table.blocks[0].tuples.push_back({0, number.take() + std::string(kMaxTuple - 8, 'x') + "12345"});
-  }
-  const auto header = native::table_header(*encode(table));
-  REQUIRE_FALSE(header);
-  CHECK(header.error().code == Errc::bad_input);
-}
-
-TEST_CASE("the coded table of the links is the clients' too", "[native]") {
-  const Blob coded = encode(small_table());
-  CHECK(native::table_header(*coded).value() + *coded == native::to_frame(native::Table{small_table()}));
-  CHECK(epoch_of(*coded) == 3);
 }
 
 TEST_CASE("large data goes in pieces that follow one another", "[native]") {

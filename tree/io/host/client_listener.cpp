@@ -13,6 +13,7 @@
 #include <array>
 
 #include "tree/io/host/own_addresses.hpp"
+#include "tree/io/passed_descriptor.hpp"
 #include "tree/io/read_buffer.hpp"
 #include "tree/io/write_queue.hpp"
 
@@ -57,9 +58,13 @@ public:
           proto::ClientBytes{kind_, id_, std::string{buffer.data(), static_cast<std::size_t>(got)}});
     if (owner_ != nullptr) read();
   }
-  void send(std::string bytes, wire::Blob tail) {
+  /// `passed`, if not null, goes with the bytes.
+  void send(std::string bytes, wire::Blob tail, std::shared_ptr<const UniqueFd> passed) {
     if (closing_) return;
-    queue_.push(std::move(bytes));
+    if (passed)
+      queue_.push(std::move(bytes), std::move(passed));
+    else
+      queue_.push(std::move(bytes));
     queue_.push(std::move(tail));
     count();
     if (queue_.size() > kMaxBacklog) return lost();
@@ -123,8 +128,9 @@ private:
     const int more = closing_ ? MSG_MORE : 0;  // the last bytes and the end of the connection: one packet
     // broken: what it said before it went is still to be read
     const auto state =
-        queue_.write([fd = socket_.native_handle(), more](const char* bytes, std::size_t size) {
-          return ::send(fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL | more);
+        queue_.write([fd = socket_.native_handle(), more](const char* bytes, std::size_t size, int passed) {
+          const int flags = MSG_DONTWAIT | MSG_NOSIGNAL | more;
+          return passed < 0 ? ::send(fd, bytes, size, flags) : send_with(fd, bytes, size, passed, flags);
         });
     count();
     if (state == WriteQueue::State::blocked) {
@@ -291,11 +297,21 @@ proto::ClientId ClientListener::begin(int fd, proto::ClientKind kind, Listener::
   return id;
 }
 
-void ClientListener::send(proto::ClientId client, std::string bytes, wire::Blob tail) {
+void ClientListener::send(proto::ClientId client, std::string bytes, wire::Blob tail,
+                          const wire::Blob& table) {
   const auto it = connections_.find(client);
   if (it == connections_.end()) return;
   const std::shared_ptr<Connection> connection = it->second;
-  connection->send(std::move(bytes), std::move(tail));
+  std::shared_ptr<const UniqueFd> passed;
+  if (table) {
+    const auto file = tables_.of(table);
+    if (!file) {
+      sink_.note(file.error().what);
+      return connection->lost();
+    }
+    passed = *file;
+  }
+  connection->send(std::move(bytes), std::move(tail), std::move(passed));
   if (job_backlog_ > kMaxJobBacklog) drop_largest_backlog();
 }
 

@@ -3,14 +3,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/memfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <utility>
 
 #include "stacks/stack_set.hpp"
+#include "tree/io/sealed_file.hpp"
 #include "tree/io/spawn.hpp"
 #include "tree/io/unique_fd.hpp"
 #include "tree/wire/message_limits.hpp"
@@ -40,12 +39,9 @@ Result<void> StackReader::start() {
     if (core.path.find('\n') == std::string::npos)
       list += fmt::format("{} {} {}\n", process, core.pid, core.path);
   }
-  // glibc has memfd_create since 2.27; hosts are older.
-  UniqueFd input{static_cast<int>(::syscall(SYS_memfd_create, "processes", MFD_CLOEXEC))};
+  const UniqueFd input = sealed_file("processes", list);
   std::array<int, 2> ends{-1, -1};
-  if (!input || ::write(input.get(), list.data(), list.size()) != static_cast<ssize_t>(list.size()) ||
-      ::lseek(input.get(), 0, SEEK_SET) != 0 || ::pipe2(ends.data(), O_CLOEXEC) != 0)
-    return none;
+  if (!input || ::pipe2(ends.data(), O_CLOEXEC) != 0) return none;
   UniqueFd ours{ends[0]}, theirs{ends[1]};
   SpawnRequest request;
   request.program = "/proc/self/exe";

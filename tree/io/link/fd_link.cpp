@@ -18,7 +18,7 @@ namespace charmtree::io {
 
 namespace {
 constexpr std::size_t kLinkRead = WidePipe::kBytes;
-constexpr std::size_t kStderrTail = 4096;
+constexpr std::size_t kMostStderr = 4096;
 constexpr Duration kSettle = 300ms;
 }  // namespace
 
@@ -74,7 +74,7 @@ void FdLink::read() {
 void FdLink::read_error() {
   error_.async_wait(Stream::wait_read, [self = shared_from_this()](error_code ec) {
     if (ec || !self->error_open_) return;
-    std::array<char, kStderrTail> buffer;
+    std::array<char, kMostStderr> buffer;
     const ssize_t got = ::read(self->error_.native_handle(), buffer.data(), buffer.size());
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
       self->error_open_ = false;
@@ -82,7 +82,7 @@ void FdLink::read_error() {
     }
     std::string& tail = self->end_.stderr_tail;
     if (got > 0) tail.append(buffer.data(), static_cast<std::size_t>(got));
-    if (tail.size() > kStderrTail) tail.erase(0, tail.size() - kStderrTail);
+    if (tail.size() > kMostStderr) tail.erase(0, tail.size() - kMostStderr);
     self->read_error();
   });
 }

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The node table as the processes of a host share it.
+#include "tree/wire/shared_table.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "tree/base/random.hpp"
+
+namespace charmtree::shared_table_test {
+
+using namespace charmtree::wire;
+
+namespace {
+
+const NodeTable kTable{3,
+                       1,
+                       {{0, 0, 0x0A000001, {{0, "first"}, {0, std::string("\0x", 2)}}},
+                        {9, 2, {}, {}},
+                        {4, 2, *parse_address("2001:db8::1"), {{0, ""}, {0, "same"}, {0, "same"}}}}};
+
+std::string tuple_of(const SharedTable& table, std::uint32_t process) {
+  return std::string{table.find(process).value().tuple};
+}
+
+}  // namespace
+
+TEST_CASE("what is in a table is in its shared form", "[table]") {
+  const std::string bytes = shared_form(kTable);
+  const auto shared = SharedTable::in(bytes);
+  REQUIRE(shared);
+  CHECK((shared->epoch() == 3 && shared->processes() == 5));
+  CHECK(shared->find(0)->host == 0);
+  CHECK(shared->find(0)->address == "10.0.0.1");
+  CHECK(tuple_of(*shared, 0) == "first");
+  CHECK(tuple_of(*shared, 1) == std::string("\0x", 2));
+  CHECK(shared->find(2)->host == 4);
+  CHECK(shared->find(2)->address == "2001:db8::1");
+  CHECK(tuple_of(*shared, 2).empty());
+  CHECK(tuple_of(*shared, 4) == "same");
+  CHECK(shared->find(3)->tuple.data() == shared->find(4)->tuple.data());  // once
+  CHECK_FALSE(shared->find(5));
+}
+
+TEST_CASE("a host without a known address has none in a shared table", "[table]") {
+  const std::string bytes = shared_form({0, 1, {{7, 0, {}, {{0, "a"}}}}});
+  CHECK(SharedTable::in(bytes)->find(0)->address.empty());
+  CHECK(SharedTable::in(bytes)->find(0)->host == 7);
+}
+
+TEST_CASE("of a shared table that is damaged nothing outside of it is read", "[table]") {
+  const std::string whole = shared_form(kTable);
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    const std::string cut = whole.substr(0, size);  // a sanitizer sees what is read behind it
+    const auto shared = SharedTable::in(cut);
+    for (std::uint32_t process = 0; shared && process < 6; ++process) (void)shared->find(process);
+  }
+  Random chance{1};
+  for (int round = 0; round < 20'000; ++round) {
+    std::string bytes = whole;
+    for (int i = 0; i < 3; ++i) bytes[chance.below(bytes.size())] = static_cast<char>(chance.next());
+    const auto shared = SharedTable::in(bytes);
+    if (!shared) continue;
+    for (std::uint32_t process = 0; process < 6; ++process) {
+      if (const auto found = shared->find(process); found && !found->tuple.empty()) {
+        CHECK(found->tuple.data() >= bytes.data());
+        CHECK(found->tuple.data() + found->tuple.size() <= bytes.data() + bytes.size());
+      }
+    }
+  }
+}
+
+}  // namespace charmtree::shared_table_test
