@@ -9,6 +9,7 @@
 #include <memory>
 #include <new>
 #include <string_view>
+#include <vector>
 
 #include "client-lib/job.hpp"
 
@@ -57,6 +58,16 @@ std::string_view environment(const char* name) {
   return value == nullptr ? std::string_view{} : std::string_view{value};
 }
 
+int handed_over(std::string_view found, const void** value, size_t* size) {
+  *value = found.data();
+  *size = found.size();
+  return CT_OK;
+}
+
+std::vector<int> group(const int* ranks, int count) {
+  return count == 0 ? std::vector<int>{} : std::vector<int>(ranks, ranks + count);
+}
+
 int join(Job& job) {
   const std::string_view socket = environment("CHARMTREE_SOCKET");
   const std::string_view number = environment("CHARMTREE_PROCESS");
@@ -96,6 +107,10 @@ const char* ct_strerror(int error) {
       return "called out of order";
     case CT_EFORK:
       return "called in a child of the process that joined the job";
+    case CT_ENOKEY:
+      return "no fence that is over has brought this key";
+    case CT_EFAILED:
+      return "the fence has failed: a process of it is lost, or lost ones are started again one by one";
     case CT_ERESTARTED:
       return "a process was started again, and the restart function wanted to go back";
     default:
@@ -168,6 +183,62 @@ int ct_lookup(ct_job* job, int rank, ct_peer* peer) {
 
 int ct_barrier(ct_job* job) {
   return guarded(job, [](Job& j) { return j.barrier(); });
+}
+
+int ct_put(ct_job* job, const char* key, const void* value, size_t size) {
+  return guarded(job, [&](Job& j) {
+    if (key == nullptr || (value == nullptr && size > 0)) return static_cast<int>(CT_EINVAL);
+    return j.put_value(key, {static_cast<const char*>(value), size});
+  });
+}
+
+int ct_get(ct_job* job, const char* key, const void** value, size_t* size) {
+  return guarded(job, [&](Job& j) {
+    if (key == nullptr || value == nullptr || size == nullptr) return static_cast<int>(CT_EINVAL);
+    std::string_view found;
+    const int error = j.get_value(key, found);
+    return error == CT_OK ? handed_over(found, value, size) : error;
+  });
+}
+
+int ct_fence(ct_job* job) {
+  return guarded(job, [](Job& j) { return j.fence(); });
+}
+
+int ct_fence_start(ct_job* job, const int* ranks, int count) {
+  return guarded(job, [&](Job& j) {
+    if (count < 0 || (ranks == nullptr && count > 0)) return static_cast<int>(CT_EINVAL);
+    return j.begin_fence(group(ranks, count), {});
+  });
+}
+
+int ct_allgather_start(ct_job* job, const int* ranks, int count, const void* value, size_t size) {
+  return guarded(job, [&](Job& j) {
+    if (count < 0 || (ranks == nullptr && count > 0) || (value == nullptr && size > 0))
+      return static_cast<int>(CT_EINVAL);
+    return j.begin_fence(group(ranks, count), std::string_view{static_cast<const char*>(value), size});
+  });
+}
+
+int ct_gathered(ct_job* job, int request, int rank, const void** value, size_t* size) {
+  return guarded(job, [&](Job& j) {
+    if (rank < 0 || value == nullptr || size == nullptr) return static_cast<int>(CT_EINVAL);
+    std::string_view found;
+    const int error = j.gathered(request, static_cast<std::uint32_t>(rank), found);
+    return error == CT_OK ? handed_over(found, value, size) : error;
+  });
+}
+
+int ct_test(ct_job* job, int request) {
+  return guarded(job, [&](Job& j) { return j.test(request); });
+}
+
+int ct_wait(ct_job* job, int request) {
+  return guarded(job, [&](Job& j) { return j.wait(request); });
+}
+
+int ct_release(ct_job* job, int request) {
+  return guarded(job, [&](Job& j) { return j.release(request); });
 }
 
 int ct_on_loss(ct_job* job, ct_loss_function function, void* argument) {

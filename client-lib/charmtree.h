@@ -15,10 +15,10 @@
  * nothing unless its function says otherwise; CT_ENOMEM, CT_ELOST, CT_EPROTO and CT_EENDED are final: every
  * later call that needs the launcher returns the same. errno has no meaning after any of them.
  *
- * Waiting. ct_init, ct_register, ct_table, ct_lookup, ct_barrier, ct_print, ct_ccs_register, ct_ccs_serve,
- * ct_ccs_reply, ct_abort and ct_finalize may wait. All but ct_init give up with CT_ETIMEDOUT after the time
- * set by ct_set_timeout (a new job: never), and may be called again to go on waiting: a process that is in a
- * barrier stays in it. A time-out of 0 polls.
+ * Waiting. ct_init, ct_register, ct_table, ct_lookup, ct_barrier, ct_fence, ct_wait, ct_print,
+ * ct_ccs_register, ct_ccs_serve, ct_ccs_reply, ct_abort and ct_finalize may wait. All but ct_init give up
+ * with CT_ETIMEDOUT after the time set by ct_set_timeout (a new job: never), and may be called again to go on
+ * waiting: a process that is in a barrier stays in it. A time-out of 0 polls.
  *
  * What the library leaves alone. It never ends the program, prints nothing of its own, handles no signal (nor
  * raises SIGPIPE), starts no thread, changes no environment, and opens one descriptor, with close-on-exec.
@@ -44,18 +44,21 @@ typedef struct ct_job ct_job;
 
 enum {
   CT_OK = 0,
-  CT_EINVAL = -1,     /* an argument is out of its range */
-  CT_ENOMEM = -2,     /* no memory */
-  CT_EENV = -3,       /* one of CHARMTREE_SOCKET, CHARMTREE_PROCESS is missing or malformed */
-  CT_ECONNECT = -4,   /* the launcher's socket cannot be reached */
-  CT_EREFUSED = -5,   /* by the launcher: this process has joined before, or the versions differ */
-  CT_ETIMEDOUT = -6,  /* not done in time; may be called again */
-  CT_ELOST = -7,      /* the connection to the launcher is gone: so is, most likely, the job */
-  CT_EPROTO = -8,     /* the launcher said something that makes no sense: final */
-  CT_EENDED = -9,     /* the job has ended, or this process has asked for its end */
-  CT_EORDER = -10,    /* called out of order: registered twice, finalized inside a barrier or a handler */
-  CT_EFORK = -11,     /* called in a child of the process that joined */
-  CT_ERESTARTED = -12 /* a process was started again, and the function of ct_on_restart wants to go back */
+  CT_EINVAL = -1,    /* an argument is out of its range */
+  CT_ENOMEM = -2,    /* no memory */
+  CT_EENV = -3,      /* one of CHARMTREE_SOCKET, CHARMTREE_PROCESS is missing or malformed */
+  CT_ECONNECT = -4,  /* the launcher's socket cannot be reached */
+  CT_EREFUSED = -5,  /* by the launcher: this process has joined before, or the versions differ */
+  CT_ETIMEDOUT = -6, /* not done in time; may be called again */
+  CT_ELOST = -7,     /* the connection to the launcher is gone: so is, most likely, the job */
+  CT_EPROTO = -8,    /* the launcher said something that makes no sense: final */
+  CT_EENDED = -9,    /* the job has ended, or this process has asked for its end */
+  CT_EORDER =
+      -10, /* called out of order: registered twice, finalized inside a barrier, a fence or a handler */
+  CT_EFORK = -11,      /* called in a child of the process that joined */
+  CT_ERESTARTED = -12, /* a process was started again, and the function of ct_on_restart wants to go back */
+  CT_ENOKEY = -13,     /* no fence that is over has brought this key */
+  CT_EFAILED = -14     /* the fence has failed: see ct_fence */
 };
 
 #define CT_FOREVER (-1)
@@ -119,6 +122,54 @@ CT_API int ct_barrier(ct_job* job);
 /* Barriers of the job that have opened. Started again, a process knows from its table on (ct_table) how many
  * opened without it. */
 CT_API int ct_barriers(const ct_job* job);
+
+/* What processes tell each other beyond their tuples: values with keys, which a fence brings to all, and
+ * values that a fence gives to those that take part in it. The launchers carry them while the program goes on
+ * with something else; who reads them reads memory that all processes of its host share and none can write.
+ */
+
+#define CT_MAX_KEY 255 /* bytes of a key, at least 1 */
+#define CT_MAX_GIVEN \
+  16384 /* bytes of keys and values, and a few more for each, that one fence takes from a process */
+#define CT_MAX_FENCES 64 /* that a process is in at a time; they may have taken 4 CT_MAX_GIVEN from it */
+#define CT_MAX_REQUESTS 4096
+
+/* Gives this value, any bytes, to the next fence that this process starts, under this key; the last one of a
+ * key counts, and if several processes give one key, any of theirs. Copied; nobody sees it before that fence
+ * is over. CT_EINVAL also if that fence has no room for it. */
+CT_API int ct_put(ct_job* job, const char* key, const void* value, size_t size);
+
+/* The value of a key that a fence has brought: no system call. Any process may have given it, for any fence
+ * that is over, of this process or of others of its host. CT_ENOKEY: there is none. *value belongs to the
+ * job; it is valid until ct_fence, ct_test, ct_wait or ct_finalize is called. */
+CT_API int ct_get(ct_job* job, const char* key, const void** value, size_t* size);
+
+/* Waits until every process of the job has entered the fence; then all may get what each has put before. What
+ * ct_barrier is for order, this is for values; neither counts for the other. CT_EFAILED: a process of it is
+ * lost, and so it is with every later one that has that process in it; or ++on-failure restart is in force,
+ * where no fence could wait for those that are started again one by one. */
+CT_API int ct_fence(ct_job* job);
+
+/* Enters the next fence of a group, in whatever order its `count` ranks are named, this process among them,
+ * and does not wait; no ranks (count 0): of the job. Returns a request, at least 0, for ct_test or ct_wait;
+ * then ct_release. A process may be in several fences, of one group or of many: those of a group are over in
+ * the order in which they were started. CT_EORDER: it is in too many. */
+CT_API int ct_fence_start(ct_job* job, const int* ranks, int count);
+
+/* The same with a value for those that take part, at most CT_MAX_GIVEN bytes: ct_gathered has all of them
+ * when it is over. What was put waits for another fence. */
+CT_API int ct_allgather_start(ct_job* job, const int* ranks, int count, const void* value, size_t size);
+
+/* What `rank` gave for an allgather that is over. Belongs to the request: valid until ct_release. CT_EINVAL:
+ * that process was not in it, or it is not over. */
+CT_API int ct_gathered(ct_job* job, int request, int rank, const void** value, size_t* size);
+
+/* 1: it is over, 0: not yet, CT_EFAILED. Never waits. */
+CT_API int ct_test(ct_job* job, int request);
+/* Waits for that. */
+CT_API int ct_wait(ct_job* job, int request);
+/* The request is void. CT_EORDER: it is not over. */
+CT_API int ct_release(ct_job* job, int request);
 
 /* Processes that are lost. With `charmrun ++on-failure continue` a job goes on when a process dies or its
  * host is lost; else its loss is the end of the job, and nothing of this happens. Who is lost stays so and

@@ -10,10 +10,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "client-lib/barriers.hpp"
 #include "client-lib/channel.hpp"
 #include "client-lib/charmtree.h"
+#include "client-lib/exchange.hpp"
 #include "client-lib/losses.hpp"
 #include "client-lib/mapping.hpp"
 #include "client-lib/requests.hpp"
@@ -49,6 +51,16 @@ public:
   int alive(std::uint32_t rank) const {
     return rank >= self_.total ? static_cast<int>(CT_EINVAL) : !losses_.contains(rank);
   }
+  int put_value(std::string_view key, std::string_view value);
+  int get_value(std::string_view key, std::string_view& value);
+  /// `ranks`: of a group; empty: of the job. A value is for those that take part.
+  int begin_fence(const std::vector<int>& ranks, std::optional<std::string_view> value);
+  /// A fence of the job, to its end; a second call after a time-out goes on waiting for the first.
+  int fence();
+  int test(int request);
+  int wait(int request);
+  int gathered(int request, std::uint32_t rank, std::string_view& value) const;
+  int release(int request);
   int handle(std::string_view name, wire::CcsMerge merge, Requests::Handler handler);
   int serve(ct_job* handle);
   int poll_events() const { return alone_ ? static_cast<int>(CT_EENV) : channel_.poll_events(); }
@@ -70,6 +82,9 @@ private:
   int hear_one(const Deadline& deadline);
   int hear_all();
   void handle_one(ct_job* handle);
+  std::optional<std::vector<wire::ProcessSet::Range>> group_of(const std::vector<int>& ranks) const;
+  int begin_fence(std::vector<wire::ProcessSet::Range> processes, std::optional<std::string_view> value,
+                  const Deadline& deadline);
   int tell_news(const Deadline& deadline);
   bool telling() const { return losses_.telling() || restarts_.telling(); }
   template <class Condition>
@@ -84,6 +99,8 @@ private:
   int on(const wire::native::Lost& lost) { return losses_.add(lost, self_.total) ? CT_OK : CT_EPROTO; }
   int on(wire::native::Renewed& renewed);
   int on(const wire::native::Missed& missed);
+  int on(const wire::native::Values& values);
+  int on(const wire::native::FenceOver& over);
   int on(const wire::native::Refused&) { return CT_EPROTO; }
 
   Channel channel_;
@@ -98,6 +115,8 @@ private:
   bool serving_ = false;  // a handler runs
   Barriers barriers_;
   wire::native::Welcome self_;
+  Exchange exchange_;
+  int fence_ = -1;  // that fence() waits for
   Requests requests_;
   Losses losses_;
   Restarts restarts_;

@@ -222,7 +222,7 @@ private:
     for (proto::ClientOutput& output : outputs) {
       if (std::holds_alternative<proto::Registered>(output)) ++registered_;
       if (auto* send = std::get_if<proto::ToClient>(&output))
-        listener_.send(send->client, std::move(send->bytes), std::move(send->tail), send->table);
+        listener_.send(send->client, std::move(send->bytes), std::move(send->tail), send->shared);
     }
   }
 

@@ -8,11 +8,13 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tests/fuzz/script.hpp"
 #include "tree/clients/native_server.hpp"
 #include "tree/wire/ccs_message.hpp"
 #include "tree/wire/messages.hpp"
+#include "tree/wire/shared_values.hpp"
 
 namespace {
 
@@ -65,7 +67,21 @@ public:
   void step(Script& script) {
     const std::uint8_t what = script.byte();
     ClientOutputs out;
-    switch (what % 8) {
+    switch (what < 128 ? what % 8 : 8 + what % 3) {
+      case 8:
+        say(script, native::Hello{native::kVersion, script.byte() % kTotal, 1, "fuzz"}, out);
+        break;
+      case 9: {
+        native::FenceEnter enter{script.byte(), native::FenceEnter::Gives::value, {}, {}};
+        const std::uint32_t first = script.byte() % (kTotal + 1);
+        if (first < kTotal) enter.processes = {{first, first + script.byte() % kTotal}};
+        enter.given = script.bytes();
+        say(script, enter, out);
+        break;
+      }
+      case 10:
+        end_fence(script, out);
+        break;
       case 0:
         open_.insert(++last_);
         server_.opened(last_, now_, out);
@@ -111,6 +127,18 @@ private:
   static constexpr std::uint32_t kFirst = 2, kCount = 3, kTotal = 6;
   enum Past { registered = 1, ended = 2, aborted = 4, lost = 8 };
 
+  void say(Script& script, const native::FromClient& message, ClientOutputs& out) {
+    server_.received(pick(script), native::to_frame(message), now_, out);
+  }
+  /// One that it has told of, or any.
+  void end_fence(Script& script, ClientOutputs& out) {
+    wire::Fence fence{static_cast<std::uint8_t>(ClientKind::native), {{0, kTotal - 1}}, 1, {}};
+    if (!fences_.empty()) fence = fences_[script.byte() % fences_.size()];
+    const std::uint8_t how = script.byte();
+    fence.number += how % 2;
+    const std::string given = wire::pair_of(wire::key_of(how), script.bytes());
+    server_.fenced({fence, how < 64 ? "lost" : "", std::make_shared<const std::string>(given)}, out);
+  }
   void finish(Script& script, ClientOutputs& out) {
     if (script.byte() == 0) server_.finish(out);
   }
@@ -134,7 +162,11 @@ private:
     const auto frame = decoder.next();
     require(frame.ok() && frame->has_value());
     const auto message = native::decode_from_launcher(**frame);
-    require(message.ok() && std::holds_alternative<native::Table>(*message) == (o.table != nullptr));
+    require(message.ok());
+    const bool is_table = std::holds_alternative<native::Table>(*message);
+    const bool is_values = std::holds_alternative<native::Values>(*message);
+    if (is_table || is_values || !std::holds_alternative<native::FenceOver>(*message))
+      require((is_table || is_values) == (o.shared.coded != nullptr));
   }
   void check(const CloseClient& o) { require(open_.erase(o.client) == 1); }
   void check(const Registered& o) { become(o.process, registered, 0); }
@@ -147,6 +179,11 @@ private:
   void check(const Ended& o) { become(o.process, ended, registered); }
   void check(const Aborted& o) { become(o.process, aborted, past(o.process) & registered); }
   void check(const ClientLost& o) { become(o.process, lost, registered); }
+  void check(const wire::FenceUp& o) {
+    require(wire::is_sound(o.fence) && o.processes > 0 && o.processes <= kCount);
+    require(wire::are_pairs(o.given) && o.fence.processes.back().last < kTotal);
+    if (fences_.size() < 64) fences_.push_back(o.fence);
+  }
   void check(const Joined&) { require(false); }
   template <class Other>  // not of this protocol
   void check(const Other&) {
@@ -176,6 +213,7 @@ private:
   std::set<ClientId> open_;
   std::map<std::uint32_t, int> past_;
   std::uint32_t last_token_ = 0;
+  std::vector<wire::Fence> fences_;               // that it is in, or was
   std::map<std::uint32_t, std::uint32_t> asked_;  // tokens of requests -> processes
 };
 

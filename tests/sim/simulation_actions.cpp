@@ -193,7 +193,7 @@ void Simulation::perform(std::uint32_t id, const KillLeftovers& action, Duration
 void Simulation::perform(std::uint32_t id, const ClientSend& action, Duration& now) {
   const std::size_t bytes = action.bytes.size() + (action.tail ? action.tail->size() : 0);
   cost(id, now, ms(settings_.send));
-  if (action.table && std::exchange(launchers_[id].table, action.table) != action.table)
+  if (action.shared.coded && std::exchange(launchers_[id].table, action.shared.coded) != action.shared.coded)
     cost(id, now, Duration{static_cast<Duration::rep>(settings_.share * process_count())});
   cost(id, now, Duration{static_cast<Duration::rep>(settings_.client * static_cast<double>(bytes))});
   const std::uint32_t number = process_of(action.client);

@@ -136,7 +136,7 @@ bool World::is_let_go(std::uint32_t number) const {
 void World::surviving_hears(std::uint32_t number, const ClientSend& message, Duration now) {
   wire::FrameDecoder decoder{wire::kMaxLinkFrame};
   decoder.append(message.bytes);
-  if (message.table) return;
+  if (message.shared.coded) return;
   for (auto frame = decoder.next(); frame && frame->has_value(); frame = decoder.next()) {
     const auto heard = native::decode_from_launcher(**frame);
     if (!heard) return checks_.wrong(fmt::format("process {} heard: {}", number, heard.error().what));

@@ -147,7 +147,7 @@ void World::hears(std::uint32_t number, const ClientSend& message, Duration now)
   if (passes_barriers()) surviving_hears(number, message, now);
   switch (classify(whole(settings_.kind), message.bytes)) {
     case Heard::table:
-      return table_comes(number, message.table ? message.table : message.tail, now);
+      return table_comes(number, message.shared.coded ? message.shared.coded : message.tail, now);
     case Heard::go:
       return put(now + random_.between(0ms, kReaction), Dies{number, 0, 0, process.lives_before});
     case Heard::other:

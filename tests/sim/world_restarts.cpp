@@ -55,7 +55,7 @@ void World::renewed_hears(std::uint32_t number, const ClientSend& message, Durat
     } else if (const auto* missed = std::get_if<native::Missed>(&*heard)) {
       process.round = process.entered = missed->barriers;
     } else if (std::holds_alternative<native::Table>(*heard)) {
-      const auto table = wire::decode_table(*message.table);
+      const auto table = wire::decode_table(*message.shared.coded);
       if (!table) return checks_.wrong(fmt::format("process {} got no table", number));
       readmitted(number, *table, now);
     } else if (const auto* renewed = std::get_if<native::Renewed>(&*heard)) {

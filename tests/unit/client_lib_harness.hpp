@@ -24,6 +24,7 @@
 #include "tree/io/sealed_file.hpp"
 #include "tree/wire/messages.hpp"
 #include "tree/wire/shared_table.hpp"
+#include "tree/wire/shared_values.hpp"
 
 namespace charmtree::test {
 
@@ -283,8 +284,16 @@ private:
   }
 
   void on(ToClient& o) {
-    if (o.table) return send_table(static_cast<int>(o.client), wire::decode_table(*o.table).value());
     const std::string bytes = o.bytes + (o.tail ? *o.tail : "");
+    if (o.shared.coded) {
+      const bool is_table = o.shared.form == proto::SharedContent::Form::table;
+      const std::string form = is_table ? wire::shared_form(wire::decode_table(*o.shared.coded).value())
+                                        : wire::shared_pairs(*o.shared.coded).value();
+      const io::UniqueFd file = io::sealed_file("shared", form);
+      CHECK(io::send_with(static_cast<int>(o.client), bytes.data(), bytes.size(), file.get(), MSG_NOSIGNAL) >
+            0);
+      return;
+    }
     ::send(static_cast<int>(o.client), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   }
   void on(CloseClient& o) { close_client(o.client); }
@@ -310,6 +319,11 @@ private:
   }
   void on(Ended& o) { ended.push_back(o); }
   void on(RequestAnswered& o) { answers.push_back(std::move(o)); }
+  void on(wire::FenceUp& o) {
+    ClientOutputs out;
+    server_.fenced({o.fence, {}, std::make_shared<const std::string>(o.given)}, out);
+    carry_out(out);
+  }
   template <class Other>
   void on(Other&) {}
   void release(BarrierKind kind) {

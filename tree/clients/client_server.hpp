@@ -54,14 +54,22 @@ inline constexpr std::uint8_t kBarrierKinds = 3;
 
 // ---- for the shell
 
-/// `bytes`, then `tail` (may be null), which many clients share. With them, if not null, a descriptor of the
-/// memory in which all who get the same coded `table` have it in its shared form
-/// (tree/wire/shared_table.hpp).
+/// What all who get the same `coded` have in the same memory, in the form in which it is read there.
+struct SharedContent {
+  enum class Form : std::uint8_t {
+    table,   // tree/wire/shared_table.hpp
+    values,  // tree/wire/shared_values.hpp
+  };
+  wire::Blob coded = {};  // null: none
+  Form form = Form::table;
+};
+/// `bytes`, then `tail` (may be null), which many clients share. With the bytes goes a descriptor of memory
+/// with `shared`, if that has any content.
 struct ToClient {
   ClientId client;
   std::string bytes;
   wire::Blob tail = {};
-  wire::Blob table = {};
+  SharedContent shared = {};
 };
 /// Send what is queued, then close.
 struct CloseClient {

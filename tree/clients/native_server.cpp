@@ -18,12 +18,14 @@ namespace native = wire::native;
 static_assert(static_cast<int>(native::Stream::out) == static_cast<int>(Stream::out));
 static_assert(static_cast<int>(native::Stream::err) == static_cast<int>(Stream::err));
 
-NativeServer::NativeServer(LocalProcesses local, std::uint32_t host, std::uint32_t epoch)
+NativeServer::NativeServer(LocalProcesses local, std::uint32_t host, std::uint32_t epoch, bool bears_fences)
     : local_(local),
       host_(host),
       epoch_(epoch),
       pending_(kMaxStrangers + local.size(), kHelloLimit),
-      places_(local.count) {}
+      exchange_(local_),
+      places_(local.count),
+      bears_fences_(bears_fences) {}
 
 // ---- connections
 
@@ -84,6 +86,7 @@ void NativeServer::forget(Clients::iterator it, const std::string& why, ClientOu
   const ClientId id = it->first;
   const Client client = std::move(it->second);
   clients_.erase(it);
+  exchange_.forget(id);
   switch (client.stage) {
     case Stage::stranger:
       pending_.leave(id);
@@ -194,12 +197,24 @@ std::string NativeServer::on(Clients::value_type& client, native::Abort& abort, 
 
 std::string NativeServer::on(Clients::value_type& client, const native::Finalize& finalize,
                              ClientOutputs& out) {
-  if (client.second.stage != Stage::registered || client.second.in_barrier) return "finalized out of turn";
+  if (client.second.stage != Stage::registered || client.second.in_barrier ||
+      exchange_.is_inside(client.second.process))
+    return "finalized out of turn";
   client.second.stage = Stage::ended;
   fail_requests(client.second, out);
   out.push_back(Ended{client.second.process, finalize.code});
   out.push_back(BarrierEntered{client.second.process, BarrierKind::leave});
   return {};
+}
+
+std::string NativeServer::on(Clients::value_type& client, native::FenceEnter& enter, ClientOutputs& out) {
+  if (client.second.stage != Stage::registered) return "entered a fence out of turn";
+  if (!bears_fences_) {
+    const native::FenceOver failed{enter.id, "lost processes are started again one by one"};
+    out.push_back(ToClient{client.first, native::to_frame(failed)});
+    return {};
+  }
+  return exchange_.enter(client.first, client.second.process, std::move(enter), out);
 }
 
 // ---- requests
@@ -274,7 +289,7 @@ void NativeServer::table(const wire::Blob& coded, ClientOutputs& out) {
   for (auto& [id, client] : clients_) {
     if (client.stage != Stage::registered || client.is_waiting) continue;
     if (is_new) client.in_barrier = false;
-    out.push_back(ToClient{id, frame, {}, coded});
+    out.push_back(ToClient{id, frame, {}, {coded}});
   }
 }
 
@@ -299,6 +314,7 @@ void NativeServer::lost(const std::vector<wire::ProcessSet::Range>& processes, C
   for (const auto& [id, client] : clients_) {
     if (client.stage == Stage::registered) out.push_back(ToClient{id, frames});
   }
+  exchange_.lost(processes, out);
 }
 
 void NativeServer::join(std::uint32_t process) {
@@ -335,7 +351,7 @@ void NativeServer::readmit(const wire::Readmit& message, ClientOutputs& out) {
   if (client == clients_.end() || client->second.stage != Stage::registered) return;
   client->second.is_waiting = false;
   out.push_back(ToClient{client->first, native::to_frame(native::Missed{message.barriers})});
-  out.push_back(ToClient{client->first, native::to_frame(native::Table{}), {}, message.table});
+  out.push_back(ToClient{client->first, native::to_frame(native::Table{}), {}, {message.table}});
 }
 
 void NativeServer::finish(ClientOutputs& out) {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "tree/clients/client_server.hpp"
+#include "tree/clients/native_exchange.hpp"
 #include "tree/clients/native_requests.hpp"
 #include "tree/clients/pending_connections.hpp"
 #include "tree/wire/frame.hpp"
@@ -29,8 +30,9 @@ namespace charmtree::proto {
 
 class NativeServer : public ClientServer {
 public:
-  /// `host` is this host's index in the job's list, `epoch` that of the first table.
-  NativeServer(LocalProcesses local, std::uint32_t host, std::uint32_t epoch = 0);
+  /// `host` is this host's index in the job's list, `epoch` that of the first table. Not `bears_fences`: each
+  /// that is entered fails.
+  NativeServer(LocalProcesses local, std::uint32_t host, std::uint32_t epoch = 0, bool bears_fences = true);
 
   void opened(ClientId client, Instant now, ClientOutputs& out) override;
   void received(ClientId client, std::string_view bytes, Instant now, ClientOutputs& out) override;
@@ -48,6 +50,7 @@ public:
   void request(std::uint32_t process, std::string payload, ClientOutputs& out) override;
   void queue_pairs(std::uint32_t, std::string_view, ClientOutputs&) override {}
   void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) override;
+  void fenced(const wire::FenceDown& fence, ClientOutputs& out) override { exchange_.fenced(fence, out); }
   void finish(ClientOutputs& out) override;
   ProgramKind program() const override { return ProgramKind::native; }
   void join(std::uint32_t process) override;
@@ -112,6 +115,7 @@ private:
   std::string on(Clients::value_type& client, const wire::native::ReplyData& data, ClientOutputs& out);
   std::string on(Clients::value_type& client, const wire::native::Kept& kept, ClientOutputs& out);
   std::string on(Clients::value_type& client, const wire::native::Finalize& finalize, ClientOutputs& out);
+  std::string on(Clients::value_type& client, wire::native::FenceEnter& enter, ClientOutputs& out);
 
   std::string next_message(Clients::value_type& client, bool& more, ClientOutputs& out);
   std::optional<Objection> objection(const wire::native::Hello& hello) const;
@@ -128,11 +132,13 @@ private:
   std::uint32_t epoch_;
   Clients clients_;
   PendingConnections pending_;  // strangers
-  std::vector<Place> places_;   // by their rank
+  NativeExchange exchange_;
+  std::vector<Place> places_;  // by their rank
   std::bitset<kNuisances> noted_;
   // The last request as it was sent: of one for several processes there is but one copy.
   std::uint32_t coded_token_ = 0;
   std::weak_ptr<const std::string> coded_;
+  bool bears_fences_;
   bool finished_ = false;
 };
 

@@ -115,7 +115,7 @@ void HostClients::obey(ClientKind kind, ClientOutputs& outputs, HostTurn& turn, 
   Actions& out = turn.out;
   const Overloaded act{
       [&](ToClient& o) {
-        out.push_back(ClientSend{kind, o.client, std::move(o.bytes), std::move(o.tail), std::move(o.table)});
+        out.push_back(ClientSend{kind, o.client, std::move(o.bytes), std::move(o.tail), std::move(o.shared)});
       },
       [&](CloseClient& o) {
         out.push_back(ClientClose{kind, o.client});

@@ -380,15 +380,13 @@ struct KillLeftovers {
   std::string job;
   std::uint32_t host;
 };
-/// `bytes`, then `tail` (may be null), which many clients share. With them, if not null, a descriptor of the
-/// memory in which all who get the same coded `table` have it in its shared form
-/// (tree/wire/shared_table.hpp).
+/// As ToClient.
 struct ClientSend {
   ClientKind kind;
   ClientId client;
   std::string bytes;
   wire::Blob tail = {};
-  wire::Blob table = {};
+  SharedContent shared = {};
 };
 struct ClientClose {
   ClientKind kind;

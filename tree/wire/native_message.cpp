@@ -8,12 +8,16 @@
 #include <algorithm>
 
 #include "tree/wire/pieces.hpp"
+#include "tree/wire/shared_values.hpp"
 #include "tree/wire/table_members.hpp"
 
 namespace charmtree::wire {
 
 template <>
 inline constexpr native::Stream kLast<native::Stream> = native::Stream::err;
+template <>
+inline constexpr native::FenceEnter::Gives kLast<native::FenceEnter::Gives> =
+    native::FenceEnter::Gives::value;
 
 template <>
 inline constexpr std::size_t kMostText<native::Hello> = native::kMaxLibrary;
@@ -37,6 +41,13 @@ template <>
 inline constexpr std::size_t kMostText<native::Refused> = native::kMaxWhy;
 
 template <>
+inline constexpr std::size_t kMostText<native::FenceEnter> = kMostGiven;
+template <>
+inline constexpr std::size_t kMostText<native::FenceOver> = native::kMaxWhy;
+
+template <>
+inline constexpr bool kMayBeCut<native::FenceOver> = true;
+template <>
 inline constexpr bool kMayBeCut<native::Hello> = true;
 template <>
 inline constexpr bool kMayBeCut<native::Print> = true;
@@ -49,6 +60,8 @@ inline constexpr bool kMayBeCut<native::Refused> = true;
 
 template <>
 inline constexpr std::uint64_t kMostElements<native::Lost> = native::kMaxLost;
+template <>
+inline constexpr std::uint64_t kMostElements<native::FenceEnter> = kMostFenceRanges;
 
 template <>
 inline constexpr bool kTwosComplement<native::Abort> = true;
@@ -76,6 +89,10 @@ bool is_sound(const Welcome& w) {
 bool is_sound(const Request& request) {
   return request.handler.size() <= kMaxHandler && request.bytes.size() <= request.size;
 }
+bool is_sound(const FenceEnter& enter) {
+  const bool is_group = enter.processes.empty() || wire::is_sound(Fence{0, enter.processes, 1, {}});
+  return is_group && (enter.gives == FenceEnter::Gives::value || are_pairs(enter.given));
+}
 bool is_sound(const RequestData& data) {
   return !data.bytes.empty();
 }
@@ -92,6 +109,9 @@ CT_MEMBERS(native::Handler, s.name, s.merge)
 CT_MEMBERS(native::Reply, s.token, s.size, s.bytes)
 CT_MEMBERS(native::ReplyData, s.bytes)
 CT_MEMBERS(native::Kept, s.token)
+CT_MEMBERS(native::FenceEnter, s.id, s.gives, s.processes, s.given)
+CT_MEMBERS(native::Values, s.below)
+CT_MEMBERS(native::FenceOver, s.id, s.failure)
 CT_MEMBERS(native::Welcome, s.process, s.total, s.local_rank, s.local_size, s.host, s.epoch, s.restarts)
 CT_MEMBERS(native::Table, )
 CT_MEMBERS(native::BarrierRelease, )

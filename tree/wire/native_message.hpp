@@ -14,6 +14,7 @@
 #include "tree/base/result.hpp"
 #include "tree/wire/ccs_replies.hpp"
 #include "tree/wire/frame.hpp"
+#include "tree/wire/kvs_messages.hpp"
 #include "tree/wire/node_table.hpp"
 #include "tree/wire/process_set.hpp"
 
@@ -87,6 +88,18 @@ struct Kept {
   std::uint32_t token = 0;
   friend bool operator==(const Kept&, const Kept&) = default;
 };
+/// Enters the next fence of these processes, or of the job; FenceOver says when it is over.
+struct FenceEnter {
+  enum class Gives : std::uint8_t {
+    pairs,  // tree/wire/shared_values.hpp: for all who ask
+    value,  // for those that take part, by its number
+  };
+  std::uint32_t id = 0;  // for FenceOver
+  Gives gives = Gives::pairs;
+  std::vector<ProcessSet::Range> processes;  // rise, with gaps between them; none: all of the job
+  std::string given;                         // at most kMostGiven bytes
+  friend bool operator==(const FenceEnter&, const FenceEnter&) = default;
+};
 /// The last message: the process is done and waits for Finished.
 struct Finalize {
   std::int32_t code = 0;
@@ -146,6 +159,19 @@ struct Missed {
   std::uint32_t barriers = 0;
   friend bool operator==(const Missed&, const Missed&) = default;
 };
+/// Comes with a descriptor of memory that holds values (tree/wire/shared_values.hpp). They are newer than
+/// those in the first `below` of such that the process has; the others are void.
+struct Values {
+  std::uint32_t below = 0;
+  friend bool operator==(const Values&, const Values&) = default;
+};
+/// All are in it, and Values before this message have what they gave; or it has failed. One to which values
+/// were given comes with a descriptor of them (wire::key_of).
+struct FenceOver {
+  std::uint32_t id = 0;
+  std::string failure;  // empty: none
+  friend bool operator==(const FenceOver&, const FenceOver&) = default;
+};
 /// Everybody has finalized, or the job is over: the process may leave.
 struct Finished {
   friend bool operator==(const Finished&, const Finished&) = default;
@@ -157,10 +183,10 @@ struct Refused {
 };
 
 // The places of messages in these are their numbers on the wire.
-using FromClient =
-    std::variant<Hello, Put, BarrierEnter, Print, Abort, Finalize, Handler, Reply, ReplyData, Kept>;
+using FromClient = std::variant<Hello, Put, BarrierEnter, Print, Abort, Finalize, Handler, Reply, ReplyData,
+                                Kept, FenceEnter>;
 using FromLauncher = std::variant<Welcome, Table, BarrierRelease, Finished, Refused, Request, RequestData,
-                                  Lost, Renewed, Missed>;
+                                  Lost, Renewed, Missed, Values, FenceOver>;
 
 /// One message as a complete frame. Texts beyond their limit are cut; a tuple must be within its own.
 std::string to_frame(const FromClient& message);

@@ -39,6 +39,12 @@ constexpr bool bears_growth(Recovery recovery) {
   return recovery == Recovery::none || recovery == Recovery::whole;
 }
 
+/// Processes may give values for fences (client library): one that is started again alone would not know how
+/// many it has missed.
+constexpr bool bears_fences(Recovery recovery) {
+  return recovery != Recovery::in_place;
+}
+
 struct LossRules {
   Recovery recovery = Recovery::none;
   std::uint32_t restarts = 0;  // so often the program has been started again, as a whole

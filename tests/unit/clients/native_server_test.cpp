@@ -83,7 +83,7 @@ TEST_CASE("a process joins, registers, and gets the table", "[native]") {
   const wire::Blob table = wire::encode({1, 1, {{0, 0, 1, std::vector<wire::Tuple>(10)}}});
   bench.server.table(table, bench.outputs);
   REQUIRE(bench.said_to(1).size() == 1);
-  CHECK(bench.all<ToClient>().at(0).table == table);
+  CHECK(bench.all<ToClient>().at(0).shared.coded == table);
   CHECK(std::holds_alternative<native::Table>(bench.said_to(1)[0]));
   CHECK(bench.said_to(2).empty());
   CHECK(bench.all<TableDelivered>().empty());

@@ -83,7 +83,7 @@ TEST_CASE("a client that is lost is started again, registers, and gets the table
   REQUIRE(f.heard(13).size() == 2);
   CHECK(std::get<native::Missed>(f.heard(13)[0]).barriers == 9);
   CHECK(std::holds_alternative<native::Table>(f.heard(13)[1]));
-  CHECK(test::only<ClientSend>(f.out).back().table == table);
+  CHECK(test::only<ClientSend>(f.out).back().shared.coded == table);
   f.forget();
   f.renew(2, 5);
   CHECK(f.heard_one<native::Renewed>(13) != nullptr);

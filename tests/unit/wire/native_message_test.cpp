@@ -63,6 +63,11 @@ TEST_CASE("every message survives its frame, in its own direction only", "[nativ
   check_from_client(native::Reply{UINT32_MAX, native::kMaxReply, std::string(native::kPiece, 'x')});
   check_from_client(native::ReplyData{"x"});
   check_from_client(native::Kept{7});
+  check_from_client(native::FenceEnter{
+      7, native::FenceEnter::Gives::value, {{0, 3}, {5, UINT32_MAX}}, std::string(kMostGiven, 'x')});
+  check_from_client(native::FenceEnter{});
+  check_from_launcher(native::Values{3});
+  check_from_launcher(native::FenceOver{UINT32_MAX, "process 7 is lost"});
   check_from_launcher(native::Request{1, "steps", 0x7F000001, 65535, 5, "data"});
   check_from_launcher(native::RequestData{std::string(native::kPiece, 'x')});
 
@@ -96,6 +101,8 @@ TEST_CASE("every message is these bytes: programs with another build of the libr
   CHECK(said(native::Reply{7, native::kMaxReply, "xy"}) == "0a00000001080780808020027879");
   CHECK(said(native::ReplyData{"xy"}) == "050000000109027879");
   CHECK(said(native::Kept{128}) == "04000000010a8001");
+  CHECK(said(native::FenceEnter{300, native::FenceEnter::Gives::value, {{1, 300}}, "xy"}) ==
+        "0c000000010bac02010101ac02027879");
   CHECK(heard(native::Welcome{7, 900, 3, 5, 2, 1, 4}) == "0a00000001410784070305020104");
   CHECK(heard(native::Table{}) == "020000000142");
   CHECK(heard(native::BarrierRelease{}) == "020000000143");
@@ -108,6 +115,8 @@ TEST_CASE("every message is these bytes: programs with another build of the libr
   CHECK(heard(native::Renewed{3, {{1, 4, 0x0A000001, {{0, "here"}, {0, "there"}}}}}) ==
         "2000000001490302046865726505746865726501020800828080a0e1ff7f020000000002");
   CHECK(heard(native::Missed{12}) == "03000000014a0c");
+  CHECK(heard(native::Values{3}) == "03000000014b03");
+  CHECK(heard(native::FenceOver{300, "no"}) == "07000000014cac02026e6f");
 }
 
 TEST_CASE("the largest messages of a client fit a client's frame", "[native]") {

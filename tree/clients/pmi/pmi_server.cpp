@@ -519,13 +519,14 @@ std::string PmiServer::enter(Clients::value_type& client, std::string_view text,
   PmiWorld& world = world_of(state.process);
   auto group = PmiGroup::read(text, state.process, world.who, local_);
   if (!group) return fmt::format("a barrier of '{}', in which it is not", short_name(text));
-  std::string wrong = world.barriers.enter(std::move(*group), {state.process, id, state.asked, state.thread});
+  std::string wrong =
+      world.barriers.enter(group->fence, {state.process, id, state.asked, group->tag, state.thread});
   if (wrong.empty()) settle(world, out);
   return wrong;
 }
 
 void PmiServer::settle(PmiWorld& world, ClientOutputs& out) {
-  for (const PmiBarriers::Step& step : world.barriers.settle(local_, lost_))
+  for (const PmiBarriers::Step& step : world.barriers.settle(local_, lost_, is_of_host))
     step.is_over ? finish(step, world, out) : begin(step, world, out);
 }
 
@@ -535,7 +536,7 @@ void PmiServer::begin(const PmiBarriers::Step& step, PmiWorld& world, ClientOutp
   fence.fence = step.fence;
   fence.processes = static_cast<std::uint32_t>(step.entries.size());
   fence.requests = std::exchange(world.requests, 0);
-  for (const PmiBarriers::Entry& entry : step.entries) {
+  for (const PmiEntry& entry : step.entries) {
     const auto client = clients_.find(entry.client);
     if (client == clients_.end()) continue;
     fence.given += client->second.given;
@@ -553,8 +554,7 @@ void PmiServer::fenced(const wire::FenceDown& fence, ClientOutputs& out) {
 }
 
 void PmiServer::finish(const PmiBarriers::Step& step, PmiWorld& world, ClientOutputs& out) {
-  const std::string tag = std::to_string(step.tag);
-  for (const PmiBarriers::Entry& entry : step.entries) {
+  for (const PmiEntry& entry : step.entries) {
     const auto client = clients_.find(entry.client);
     if (client == clients_.end()) continue;
     Client& state = client->second;
@@ -565,6 +565,7 @@ void PmiServer::finish(const PmiBarriers::Step& step, PmiWorld& world, ClientOut
     if (is_ring && !ring && why.empty()) why = "it is in no ring, or a neighbour has given nothing";
     const std::string word = one_word(why);
     PmiFields fields;
+    const std::string tag = std::to_string(entry.tag);
     if (state.version == PmiVersion::one) fields.emplace_back("tag", tag);
     if (!why.empty())
       fields.emplace_back(pmi_reason_key(state.version), word);

@@ -298,13 +298,13 @@ proto::ClientId ClientListener::begin(int fd, proto::ClientKind kind, Listener::
 }
 
 void ClientListener::send(proto::ClientId client, std::string bytes, wire::Blob tail,
-                          const wire::Blob& table) {
+                          const proto::SharedContent& shared) {
   const auto it = connections_.find(client);
   if (it == connections_.end()) return;
   const std::shared_ptr<Connection> connection = it->second;
   std::shared_ptr<const UniqueFd> passed;
-  if (table) {
-    const auto file = tables_.of(table);
+  if (shared.coded) {
+    const auto file = contents_.of(shared);
     if (!file) {
       sink_.note(file.error().what);
       return connection->lost();

@@ -19,7 +19,7 @@
 
 #include "tree/base/result.hpp"
 #include "tree/io/asio.hpp"
-#include "tree/io/host/shared_tables.hpp"
+#include "tree/io/host/shared_contents.hpp"
 #include "tree/io/listener.hpp"
 #include "tree/io/peer_uid.hpp"
 #include "tree/io/unique_fd.hpp"
@@ -64,7 +64,8 @@ public:
   proto::ClientId take(UniqueFd fd, proto::ClientKind kind, std::uint32_t process);
 
   /// What is sent in one round of the loop leaves together at its end.
-  void send(proto::ClientId client, std::string bytes, wire::Blob tail, const wire::Blob& table = {});
+  void send(proto::ClientId client, std::string bytes, wire::Blob tail,
+            const proto::SharedContent& shared = {});
   /// It leaves now: before what a client must not see earlier, as a signal.
   void flush() { flush(*unsent_); }
   /// Sends what is queued, then closes.
@@ -107,7 +108,7 @@ private:
   std::map<proto::ClientId, std::shared_ptr<Connection>> connections_;
   std::set<proto::ClientId> silent_;  // of them: clients of the job that say nothing more
   std::shared_ptr<Unsent> unsent_ = std::make_shared<Unsent>();  // have bytes for the end of the round
-  SharedTables tables_;
+  SharedContents contents_;
 };
 
 }  // namespace charmtree::io

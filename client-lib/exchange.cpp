@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client-lib/exchange.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <utility>
+
+#include "client-lib/charmtree.h"
+
+namespace charmtree::client {
+
+namespace native = wire::native;
+using Gives = native::FenceEnter::Gives;
+
+static_assert(CT_MAX_KEY == wire::kMostKeyBytes);
+static_assert(CT_MAX_GIVEN < wire::kMostGiven);
+static_assert(CT_MAX_FENCES <= wire::kMostFencesAtOnce);
+
+bool Exchange::put(std::string_view key, std::string_view value) {
+  const std::string pair = wire::pair_of(key, value);
+  if (put_.size() + pair.size() > CT_MAX_GIVEN) return false;
+  put_ += pair;
+  return true;
+}
+
+std::optional<std::string_view> Exchange::get(std::string_view key) const {
+  for (auto content = pile_.rbegin(); content != pile_.rend(); ++content) {
+    if (const auto value = content->values->find(key)) return value;
+  }
+  return {};
+}
+
+std::size_t Exchange::under_way() const {
+  std::size_t bytes = 0;
+  for (const auto& [number, request] : requests_) bytes += request.state == State::open ? request.given : 0;
+  return bytes;
+}
+
+int Exchange::begin(std::vector<wire::ProcessSet::Range> processes, std::optional<std::string_view> value,
+                    native::FenceEnter& enter) {
+  const std::size_t size = value ? value->size() : put_.size();
+  const auto open = std::count_if(requests_.begin(), requests_.end(),
+                                  [](const auto& each) { return each.second.state == State::open; });
+  constexpr std::size_t kMostUnderWay = 4 * std::size_t{CT_MAX_GIVEN};
+  if (open >= CT_MAX_FENCES || requests_.size() >= CT_MAX_REQUESTS || under_way() + size > kMostUnderWay)
+    return -1;
+  do {
+    last_ = last_ == INT_MAX ? 0 : last_ + 1;
+  } while (requests_.contains(last_));
+  requests_[last_] = Request{value.has_value(), State::open, size};
+  enter = {static_cast<std::uint32_t>(last_), value ? Gives::value : Gives::pairs, std::move(processes),
+           value ? std::string{*value} : std::exchange(put_, {})};
+  return last_;
+}
+
+void Exchange::take_back(native::FenceEnter enter) {
+  requests_.erase(static_cast<int>(enter.id));
+  if (enter.gives == Gives::pairs) put_ = std::move(enter.given);
+}
+
+bool Exchange::any_open() const {
+  return std::any_of(requests_.begin(), requests_.end(),
+                     [](const auto& each) { return each.second.state == State::open; });
+}
+
+Exchange::State Exchange::state(int request) const {
+  const auto found = requests_.find(request);
+  return found == requests_.end() ? State::none : found->second.state;
+}
+
+std::optional<std::string_view> Exchange::value_of(int request, std::uint32_t process) const {
+  const auto found = requests_.find(request);
+  if (found == requests_.end() || !found->second.content.values) return {};
+  return found->second.content.values->find(wire::key_of(process));
+}
+
+std::optional<Exchange::Content> Exchange::content_of(int fd) {
+  Content content{Mapping::of_sealed(fd), {}, {}};
+  content.values = wire::SharedValues::in(content.mapping.bytes());
+  if (!content.values) return {};
+  return content;
+}
+
+Exchange::Content Exchange::own_content(const std::string& pairs) {
+  auto own = std::make_shared<const std::string>(wire::shared_pairs(pairs).value());
+  const auto values = wire::SharedValues::in(*own);
+  return {{}, std::move(own), values};
+}
+
+void Exchange::pass(const native::FenceEnter& enter) {
+  Request& request = requests_[static_cast<int>(enter.id)];
+  request.state = State::over;
+  if (request.of_values)
+    request.content = own_content(wire::pair_of(wire::key_of(0), enter.given));
+  else if (!enter.given.empty())
+    laid_.push_back({0, own_content(passed_ += enter.given)});
+}
+
+bool Exchange::heard(const native::Values& values, int fd) {
+  auto content = content_of(fd);
+  if (!content || values.below > (laid_.empty() ? pile_.size() : laid_.back().below + 1)) return false;
+  laid_.push_back({values.below, std::move(*content)});
+  return true;
+}
+
+bool Exchange::brings_values(const native::FenceOver& over) const {
+  const auto found = requests_.find(static_cast<int>(over.id));
+  return over.failure.empty() && found != requests_.end() && found->second.of_values;
+}
+
+bool Exchange::heard(const native::FenceOver& over, int fd) {
+  const auto found = requests_.find(static_cast<int>(over.id));
+  if (found == requests_.end() || found->second.state != State::open) return false;
+  Request& request = found->second;
+  request.state = over.failure.empty() ? State::over : State::failed;
+  if (!brings_values(over)) return true;
+  auto content = content_of(fd);
+  if (content) request.content = std::move(*content);
+  return content.has_value();
+}
+
+void Exchange::take_note() {
+  for (Laid& laid : std::exchange(laid_, {})) {
+    pile_.erase(pile_.begin() + static_cast<std::ptrdiff_t>(laid.below), pile_.end());
+    pile_.push_back(std::move(laid.content));
+  }
+}
+
+}  // namespace charmtree::client

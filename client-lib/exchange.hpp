@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// What this process gives the others by fences, and what they have given. It knows nothing of the launcher:
+// messages are made here, and are sent and heard by the job.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client-lib/mapping.hpp"
+#include "tree/wire/codec.hpp"
+#include "tree/wire/native_message.hpp"
+#include "tree/wire/shared_values.hpp"
+
+namespace charmtree::client {
+
+class Exchange {
+public:
+  /// False: there is no room for it before the next fence.
+  bool put(std::string_view key, std::string_view value);
+  /// What a fence that is over has brought; void when the next one is taken note of.
+  std::optional<std::string_view> get(std::string_view key) const;
+
+  /// The number of a request; negative: too much is under way. `enter`: what is to be said. A value is for
+  /// those that take part; none: what was put goes to all.
+  int begin(std::vector<wire::ProcessSet::Range> processes, std::optional<std::string_view> value,
+            wire::native::FenceEnter& enter);
+  /// It could not be said: as if it had never been.
+  void take_back(wire::native::FenceEnter enter);
+  /// In a job of one: it is over.
+  void pass(const wire::native::FenceEnter& enter);
+
+  enum class State : std::uint8_t { none, open, over, failed };
+  State state(int request) const;
+  bool any_open() const;
+  /// What was given for a request of values that is over.
+  std::optional<std::string_view> value_of(int request, std::uint32_t process) const;
+  void release(int request) { requests_.erase(request); }
+
+  /// False: it makes no sense. The descriptors stay the caller's.
+  bool heard(const wire::native::Values& values, int fd);
+  /// It comes with a descriptor.
+  bool brings_values(const wire::native::FenceOver& over) const;
+  bool heard(const wire::native::FenceOver& over, int fd);
+  /// From now on get() finds what was heard.
+  void take_note();
+
+private:
+  struct Content {
+    Mapping mapping;
+    wire::Blob own;  // of a job of one
+    std::optional<wire::SharedValues> values;
+  };
+  struct Request {
+    bool of_values = false;
+    State state = State::open;
+    std::size_t given = 0;
+    Content content = {};
+  };
+  struct Laid {
+    std::uint32_t below = 0;
+    Content content;
+  };
+  static std::optional<Content> content_of(int fd);
+  static Content own_content(const std::string& pairs);
+  std::size_t under_way() const;
+
+  std::string put_;
+  std::string passed_;         // of a job of one: all that was put
+  std::vector<Content> pile_;  // the newest on top
+  std::vector<Laid> laid_;     // on it, but not taken note of
+  std::map<int, Request> requests_;
+  int last_ = -1;
+};
+
+}  // namespace charmtree::client

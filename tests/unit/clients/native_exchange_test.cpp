@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fences of native clients, as the server of their host sees them: processes 4 to 6 of ten.
+#include <catch2/catch.hpp>
+
+#include "tests/unit/what_happened.hpp"
+#include "tree/clients/native_server.hpp"
+#include "tree/wire/shared_values.hpp"
+
+namespace charmtree::native_exchange_test {
+
+using namespace charmtree::proto;
+namespace native = charmtree::wire::native;
+using Gives = native::FenceEnter::Gives;
+using Ranges = std::vector<wire::ProcessSet::Range>;
+
+namespace {
+
+constexpr auto kNative = static_cast<std::uint8_t>(ClientKind::native);
+const Ranges kAll{{0, 9}}, kGroup{{2, 2}, {5, 6}};
+
+/// Client n is process n.
+struct Bench {
+  explicit Bench(bool bears_fences = true) : server({4, 3, 10}, 1, 0, bears_fences) {
+    for (ClientId client = 4; client < 7; ++client) {
+      server.opened(client, kStart, out);
+      const auto process = static_cast<std::uint32_t>(client);
+      says(client, native::Hello{native::kVersion, process, 100, "test"});
+      says(client, native::Put{"tuple"});
+    }
+    out.clear();
+  }
+  void says(ClientId client, const native::FromClient& message) {
+    server.received(client, native::to_frame(message), kStart, out);
+  }
+  void all_put(const std::string& value) {
+    for (ClientId client = 4; client < 7; ++client)
+      says(client, native::FenceEnter{1, Gives::pairs, {}, wire::pair_of(std::to_string(client), value)});
+  }
+  void over(const wire::Fence& fence, const std::string& given, const std::string& failure = {}) {
+    server.fenced({fence, failure, std::make_shared<const std::string>(given)}, out);
+  }
+  std::vector<wire::FenceUp> up() const { return test::only<wire::FenceUp>(out); }
+  bool is_closed(ClientId client) const {
+    for (const CloseClient& each : test::only<CloseClient>(out)) {
+      if (each.client == client) return true;
+    }
+    return false;
+  }
+  /// What it heard since out was cleared, with what came with it.
+  std::vector<std::pair<native::FromLauncher, std::string>> heard(ClientId client) const {
+    std::vector<std::pair<native::FromLauncher, std::string>> messages;
+    for (const ToClient& sent : test::only<ToClient>(out)) {
+      if (sent.client != client) continue;
+      wire::FrameDecoder decoder{wire::kMaxLinkFrame};
+      decoder.append(sent.bytes);
+      messages.emplace_back(native::decode_from_launcher(**decoder.next()).value(),
+                            sent.shared.coded ? *sent.shared.coded : "-");
+    }
+    return messages;
+  }
+
+  static constexpr Instant kStart{};
+  NativeServer server;
+  ClientOutputs out;
+};
+
+}  // namespace
+
+TEST_CASE("what all of a host have put goes up with the last of them", "[native]") {
+  Bench b;
+  b.says(4, native::FenceEnter{7, Gives::pairs, {}, wire::pair_of("a", "1")});
+  b.says(6, native::FenceEnter{8, Gives::pairs, {}, wire::pair_of("b", "2")});
+  CHECK(b.up().empty());
+  b.says(5, native::FenceEnter{9, Gives::pairs, {}, ""});
+  REQUIRE(b.up().size() == 1);
+  CHECK(b.up()[0].fence == wire::Fence{kNative, kAll, 1, {}});
+  CHECK((b.up()[0].processes == 3 && b.up()[0].requests == 3));
+  CHECK(b.up()[0].given == wire::pair_of("a", "1") + wire::pair_of("b", "2"));
+  b.out.clear();
+
+  b.over({kNative, kAll, 1, {}}, "all");
+  const auto heard = b.heard(6);
+  REQUIRE(heard.size() == 2);
+  CHECK(heard[0] == std::pair{native::FromLauncher{native::Values{0}}, std::string{"all"}});
+  CHECK(heard[1] == std::pair{native::FromLauncher{native::FenceOver{8, {}}}, std::string{"-"}});
+  b.out.clear();
+  b.over({kNative, kAll, 1, {}}, "again");
+  CHECK(b.out.empty());
+}
+
+TEST_CASE("contents that are small for their place are laid together", "[native]") {
+  Bench b;
+  const auto fence = [&](std::uint32_t number, const std::string& given) {
+    b.all_put("x");
+    b.out.clear();
+    b.over({kNative, kAll, number, {}}, given);
+    return b.heard(4);
+  };
+  using Heard = std::pair<native::FromLauncher, std::string>;
+  const std::string large(100, 'l');
+  CHECK(fence(1, large).at(0) == Heard{native::Values{0}, large});
+  CHECK(fence(2, "ab").at(0) == Heard{native::Values{1}, "ab"});
+  CHECK(fence(3, "").size() == 1);  // nobody put anything
+  CHECK(fence(4, "c").at(0) == Heard{native::Values{1}, "abc"});
+  CHECK(fence(5, large).at(0) == Heard{native::Values{0}, large + "abc" + large});
+}
+
+TEST_CASE("who was not in the fences of others gets with its own what they brought", "[native]") {
+  Bench b;
+  const std::string large(100, 'l');
+  for (const ClientId client : {5, 6}) b.says(client, native::FenceEnter{1, Gives::pairs, kGroup, ""});
+  b.over({kNative, kGroup, 1, {}}, large);
+  CHECK(b.heard(4).empty());
+  b.all_put("x");
+  b.out.clear();
+  b.over({kNative, kAll, 1, {}}, "new");
+  CHECK(b.heard(4).size() == 3);
+  CHECK(b.heard(5).size() == 2);
+}
+
+TEST_CASE("values of a group come with its end, by number, and stay with it", "[native]") {
+  Bench b;
+  b.says(5, native::FenceEnter{1, Gives::value, kGroup, "five"});
+  b.says(6, native::FenceEnter{2, Gives::value, kGroup, ""});
+  REQUIRE(b.up().size() == 1);
+  CHECK(b.up()[0].fence == wire::Fence{kNative, kGroup, 1, "values"});
+  CHECK(b.up()[0].given == wire::pair_of(wire::key_of(5), "five") + wire::pair_of(wire::key_of(6), ""));
+  b.out.clear();
+  b.over({kNative, kGroup, 1, "values"}, "all");
+  REQUIRE(b.heard(5).size() == 1);
+  CHECK(b.heard(5)[0] == std::pair{native::FromLauncher{native::FenceOver{1, {}}}, std::string{"all"}});
+  CHECK(b.heard(4).empty());
+}
+
+TEST_CASE("a process is in several fences of a group, which go up one after the other", "[native]") {
+  Bench b;
+  b.all_put("1");
+  b.all_put("2");
+  REQUIRE(b.up().size() == 1);
+  b.out.clear();
+  b.over({kNative, kAll, 1, {}}, "one");
+  REQUIRE(b.up().size() == 1);
+  CHECK(b.up()[0].fence.number == 2);
+  CHECK(b.heard(4).size() == 2);
+}
+
+TEST_CASE("a fence that fails brings nothing, and those behind it fail too", "[native]") {
+  Bench b;
+  b.all_put("x");
+  b.out.clear();
+  b.over({kNative, kAll, 1, {}}, "", "process 9 is lost");
+  REQUIRE(b.heard(4).size() == 1);
+  CHECK(std::get<native::FenceOver>(b.heard(4)[0].first).failure == "process 9 is lost");
+}
+
+TEST_CASE("a lost process is not waited for on its host", "[native]") {
+  Bench b;
+  b.says(4, native::FenceEnter{1, Gives::pairs, {}, ""});
+  b.says(5, native::FenceEnter{1, Gives::pairs, {}, ""});
+  b.server.lost({{6, 6}}, b.out);
+  REQUIRE(b.up().size() == 1);  // the root says that it fails
+  CHECK(b.up()[0].processes == 2);
+}
+
+TEST_CASE("where processes are started again one by one each fence fails at once", "[native]") {
+  Bench b{false};
+  b.says(4, native::FenceEnter{3, Gives::pairs, {}, ""});
+  REQUIRE(b.heard(4).size() == 1);
+  CHECK_FALSE(std::get<native::FenceOver>(b.heard(4)[0].first).failure.empty());
+  CHECK(b.up().empty());
+}
+
+TEST_CASE("whoever enters a fence as nobody may loses its connection", "[native]") {
+  Bench b;
+  const auto enter = GENERATE(native::FenceEnter{1, Gives::pairs, {{0, 3}}, ""},      // is not in it
+                              native::FenceEnter{1, Gives::pairs, {{4, 10}}, ""},     // nobody is 10
+                              native::FenceEnter{1, Gives::pairs, {{4, 4}}, "none"},  // no pairs
+                              native::FenceEnter{1, Gives::value, {{4, 5}, {6, 6}}, ""});
+  b.says(4, enter);
+  CHECK(b.is_closed(4));
+  CHECK(b.up().empty());
+}
+
+TEST_CASE("a process gives no more at a time than four fences take", "[native]") {
+  Bench b;
+  const std::string much(wire::kMostGiven - 100, 'x');
+  for (int i = 0; i < 4; ++i) b.says(4, native::FenceEnter{1, Gives::value, {}, much});
+  CHECK_FALSE(b.is_closed(4));
+  b.says(4, native::FenceEnter{1, Gives::value, {}, much});
+  CHECK(b.is_closed(4));
+}
+
+TEST_CASE("nobody is done inside a fence", "[native]") {
+  Bench b;
+  b.says(4, native::FenceEnter{1, Gives::pairs, {}, ""});
+  b.says(4, native::Finalize{0});
+  CHECK(b.is_closed(4));
+}
+
+}  // namespace charmtree::native_exchange_test

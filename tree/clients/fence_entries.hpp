@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fences that the processes of a host are in. A process may be in several at a time, of different groups
+// or names, and enter one anew before others have left it: entries are in epochs, of which the first is left
+// first. A fence is entered for the host when all that live here are in.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tree/clients/client_server.hpp"
+#include "tree/clients/group_fences.hpp"
+
+namespace charmtree::proto {
+
+/// `Entry`: what a server must know of a process once the fence is over; it has the member `process`.
+template <class Entry>
+class FenceEntries {
+public:
+  /// All that live here have entered this fence, or it is over for them.
+  struct Step {
+    wire::Fence fence;
+    std::vector<Entry> entries = {};
+    bool is_over = false;
+    std::string failure = {};  // why it has not gone well
+    bool is_plain() const { return fence.name.empty(); }
+  };
+
+  /// `first`: the first fence of its group and name, in which the process is. Empty: it is in the next one
+  /// that it has not entered; or why it may not be.
+  std::string enter(const wire::Fence& first, Entry entry) {
+    if (entered(entry.process) >= wire::kMostFencesAtOnce) return "it is in too many barriers";
+    if (groups_.size() >= GroupFences::kMost && !groups_.contains(first))
+      return "too many groups have barriers";
+    Group& group = groups_[first];
+    const auto without = std::find_if(group.epochs.begin(), group.epochs.end(),
+                                      [&](const Epoch& epoch) { return !epoch.contains(entry.process); });
+    Epoch& epoch = without == group.epochs.end() ? group.epochs.emplace_back() : *without;
+    epoch.emplace(entry.process, std::move(entry));
+    return {};
+  }
+  /// In how many it is.
+  std::size_t entered(std::uint32_t process) const {
+    std::size_t entries = 0;
+    for (const auto& [fence, group] : groups_) {
+      for (const Epoch& epoch : group.epochs) entries += epoch.contains(process) ? 1 : 0;
+    }
+    return entries;
+  }
+  void leave(std::uint32_t process) {
+    for (auto& [fence, group] : groups_) {
+      for (Epoch& epoch : group.epochs) epoch.erase(process);
+    }
+  }
+  /// A fence of the job is over. False: nobody here is in it, so that what it brings is for nobody.
+  bool over(const wire::FenceDown& down, const LocalProcesses& local) {
+    const wire::Fence first = down.fence.first();
+    const bool has_failed = !down.failure.empty();
+    if (has_failed && groups_.size() < GroupFences::kMost && !local.among(first.processes).empty())
+      groups_.try_emplace(first);
+    const auto found = groups_.find(first);
+    if (found == groups_.end()) return false;
+    Group& group = found->second;
+    if (has_failed) group.fences.fail(down.fence.number, down.failure);
+    if (!group.is_waiting || down.fence.number != group.fences.entered) return false;
+    group.outcome = down.failure;
+    return true;
+  }
+  /// What follows from all that. `lost`: those that nobody waits for. `is_of_host(fence)`: nobody of another
+  /// host is in it, so that it is none of the job's.
+  template <class IsOfHost>
+  std::vector<Step> settle(const LocalProcesses& local, const wire::ProcessSet& lost, IsOfHost is_of_host) {
+    std::vector<Step> steps;
+    for (auto& each : groups_) {
+      Group& group = each.second;
+      while (!group.epochs.empty()) {
+        if (!group.is_waiting) {
+          if (!begins(each, local, lost)) break;
+          group.is_waiting = true;
+          if (!group.fences.enter())
+            group.outcome = group.fences.failure;
+          else if (is_of_host(each.first))
+            group.outcome = loss_of(each.first, lost);
+          else
+            steps.push_back(step(each, false));
+        }
+        if (!group.outcome) break;
+        steps.push_back(step(each, true));
+        steps.back().failure = std::move(*group.outcome);
+        group.outcome.reset();
+        group.is_waiting = false;
+        group.epochs.pop_front();
+      }
+    }
+    return steps;
+  }
+
+private:
+  using Epoch = std::map<std::uint32_t, Entry>;  // by process
+  struct Group {
+    GroupFences fences = {};
+    bool is_waiting = false;  // in the last one that was entered
+    std::deque<Epoch> epochs = {};
+    std::optional<std::string> outcome = {};  // of the last one; empty: it has gone well
+  };
+  using Groups = std::map<wire::Fence, Group>;  // by the first fence of each
+
+  /// All that live here have entered the next one.
+  static bool begins(const typename Groups::value_type& each, const LocalProcesses& local,
+                     const wire::ProcessSet& lost) {
+    const auto& [fence, group] = each;
+    const std::vector<std::uint32_t> here = local.among(fence.processes);
+    const auto living = std::count_if(here.begin(), here.end(),
+                                      [&](std::uint32_t process) { return !lost.contains(process); });
+    const std::size_t entered = group.epochs.front().size();
+    return entered > 0 && entered >= static_cast<std::size_t>(living);
+  }
+  static Step step(const typename Groups::value_type& each, bool is_over) {
+    const auto& [fence, group] = each;
+    Step step{fence};
+    step.is_over = is_over;
+    step.fence.number = group.fences.entered;
+    for (const auto& [process, entry] : group.epochs.front()) step.entries.push_back(entry);
+    return step;
+  }
+
+  Groups groups_;
+};
+
+}  // namespace charmtree::proto

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tree/io/host/shared_contents.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "tree/io/sealed_file.hpp"
+#include "tree/wire/messages.hpp"
+#include "tree/wire/shared_table.hpp"
+#include "tree/wire/shared_values.hpp"
+
+namespace charmtree::io {
+
+namespace {
+
+/// Nothing: it is damaged.
+std::optional<std::string> form_of(const proto::SharedContent& content) {
+  if (content.form == proto::SharedContent::Form::values) return wire::shared_pairs(*content.coded);
+  const auto table = wire::decode_table(*content.coded);
+  if (!table || !wire::is_complete(table->blocks, table->processes())) return {};
+  return wire::shared_form(*table);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const UniqueFd>> SharedContents::of(const proto::SharedContent& content) {
+  std::erase_if(made_, [](const Made& each) { return each.coded.expired() || each.file.expired(); });
+  for (const Made& each : made_) {
+    if (each.coded.lock() == content.coded) return each.file.lock();
+  }
+  const bool is_table = content.form == proto::SharedContent::Form::table;
+  const char* what = is_table ? "the node table" : "what processes have given";
+  const auto form = form_of(content);
+  if (!form) return Error{Errc::bad_peer, Phase::table, fmt::format("{} is damaged", what)};
+  auto file =
+      std::make_shared<const UniqueFd>(sealed_file(is_table ? "charmtree-table" : "charmtree-values", *form));
+  if (!*file) {
+    return Error{Errc::spawn_failed, Phase::table,
+                 fmt::format("no memory that processes could share for {}: {}", what, std::strerror(errno))};
+  }
+  made_.push_back({content.coded, file});
+  return std::shared_ptr<const UniqueFd>{std::move(file)};
+}
+
+}  // namespace charmtree::io
