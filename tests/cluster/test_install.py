@@ -121,6 +121,44 @@ with charmtree.Job() as job:
 """
 
 
+_EXCHANGE = """
+import asyncio
+import sys
+sys.path.insert(0, sys.argv[1])
+import charmtree
+
+async def go_on(job, seen):
+    for _ in range(3):
+        seen.append(await job.allgather_start(b"own %d" % job.rank))
+
+async def both(job):
+    seen = []
+    pair = [job.rank, job.rank ^ 1]
+    await asyncio.gather(go_on(job, seen), go_on(job, seen), job.fence_start(pair))
+    return seen
+
+with charmtree.Job() as job:
+    job.put(f"of {job.rank}", b"\\0%d" % job.rank)
+    try:
+        job.get("of 0")
+    except KeyError as missing:
+        job.print(f"not yet: {missing}\\n")
+    job.fence()
+    all = {rank: b"own %d" % rank for rank in range(job.size)}
+    seen = asyncio.run(both(job))
+    got = [job.get(f"of {rank}") for rank in range(job.size)]
+    good = got == [b"\\0%d" % rank for rank in range(job.size)] and seen == [all] * 6
+    pairs = job.allgather(b"x", [job.rank ^ 1, job.rank])
+    job.print(f"{job.rank}: {good and sorted(pairs) == sorted([job.rank, job.rank ^ 1])}\\n")
+"""
+
+
+def test_a_python_program_exchanges_values(prefix: Path) -> None:
+    modules = prefix / "share/charmtree/python"
+    out = told(prefix / "bin/charmrun", "+p4", "++local", "/usr/bin/python3", "-c", _EXCHANGE, modules)
+    assert sorted(out.splitlines()) == [*(f"{rank}: True" for rank in range(4)), *["not yet: 'of 0'"] * 4]
+
+
 @pytest.mark.parametrize("end", [[], ["leave"]])
 def test_a_python_program_joins(prefix: Path, end: list[str]) -> None:
     modules = prefix / "share/charmtree/python"

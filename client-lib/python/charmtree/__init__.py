@@ -7,7 +7,11 @@
         job.register(f"{host}:{port}".encode())   # what the others must know
         other = job.lookup((job.rank + 1) % job.size)
         print(job.rank, job.size, other.tuple)
-        job.barrier()
+        job.put(f"colour of {job.rank}", b"red")
+        job.fence()                               # behind it all get what each has put
+        print(job.get(f"colour of {other.rank}"))
+        ranks = job.allgather_start(b"any bytes") # meanwhile this goes on; or: await it
+        print(ranks.wait()[other.rank])
 
 Python 3.9 or later, nothing else. charmtree.h says what each call does and when it waits; a call that fails raises
 JobError, whose `error` is one of its CT_E... numbers. The with statement ends the job for this process: with status 0,
@@ -16,18 +20,19 @@ or, after an exception, by telling charmrun of it, which ends the whole job. A j
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import os
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
-__all__ = ["FOREVER", "Job", "JobError", "Peer", "version"]
+__all__ = ["FOREVER", "Fence", "Job", "JobError", "Peer", "version"]
 
 FOREVER = -1
-_TIMEDOUT, _ENDED, _ORDER, _FORK = -6, -9, -10, -11
+_TIMEDOUT, _ENDED, _ORDER, _FORK, _NO_KEY = -6, -9, -10, -11, -13
 _MAX_PRINT = 262144
 _STREAMS = {"stdout": 1, "stderr": 2}
 
@@ -61,6 +66,7 @@ class _Peer(ctypes.Structure):
 
 _JobPointer = ctypes.c_void_p
 _Ranks = ctypes.POINTER(ctypes.c_int)
+_Found = [ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_size_t)]
 _Lost = ctypes.CFUNCTYPE(None, _JobPointer, _Ranks, ctypes.c_int, ctypes.c_void_p)
 _Restarted = ctypes.CFUNCTYPE(ctypes.c_int, _JobPointer, _Ranks, ctypes.c_int, ctypes.c_void_p)
 
@@ -76,6 +82,14 @@ def _load() -> ctypes.CDLL:
         "ct_set_timeout": [ctypes.c_int],
         "ct_register": [ctypes.c_char_p, ctypes.c_size_t],
         "ct_lookup": [ctypes.c_int, ctypes.POINTER(_Peer)],
+        "ct_put": [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t],
+        "ct_get": [ctypes.c_char_p, *_Found],
+        "ct_fence_start": [_Ranks, ctypes.c_int],
+        "ct_allgather_start": [_Ranks, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t],
+        "ct_gathered": [ctypes.c_int, ctypes.c_int, *_Found],
+        "ct_test": [ctypes.c_int],
+        "ct_wait": [ctypes.c_int],
+        "ct_release": [ctypes.c_int],
         "ct_alive": [ctypes.c_int],
         "ct_on_loss": [_Lost, ctypes.c_void_p],
         "ct_on_restart": [_Restarted, ctypes.c_void_p],
@@ -84,12 +98,19 @@ def _load() -> ctypes.CDLL:
         "ct_finalize": [ctypes.c_int],
     }.items():
         getattr(library, name).argtypes = [_JobPointer, *more]
-    for name in ("rank", "size", "local_rank", "local_size", "epoch", "table", "barrier", "barriers", "restarts"):
+    for name in ("rank", "size", "local_rank", "local_size", "epoch", "table", "barrier", "fence", "barriers", "restarts", "descriptor"):
         getattr(library, f"ct_{name}").argtypes = [_JobPointer]
     return library
 
 
 _library = _load()
+
+
+def _key(key: str) -> bytes:
+    data = key.encode()
+    if b"\0" in data:
+        raise ValueError("a key without zeros")
+    return data
 
 
 def version() -> str:
@@ -102,6 +123,42 @@ def _number(function: Callable[[_JobPointer], int]) -> property:
     return property(lambda job: job._call(function))
 
 
+def _ranks(ranks: Sequence[int]) -> tuple[object, int]:
+    return ((ctypes.c_int * len(ranks))(*ranks) if ranks else None), len(ranks)
+
+
+class Fence:
+    """One that this process has entered. Awaited, or by wait(), it gives what each rank has gathered, if that is what it is for; once."""
+
+    def __init__(self, job: Job, request: int, ranks: Sequence[int], gathers: bool) -> None:
+        self._job, self._request, self._gathers = job, request, gathers
+        self._ranks = ranks or range(job.size)
+
+    def test(self) -> bool:
+        """Whether it is over. Never waits."""
+        return self._job._call(_library.ct_test, self._request) == 1
+
+    def _is_over(self) -> bool:
+        """The same where all that await something look: none of them wakes the others by it."""
+        return self._job._check(_library.ct_test(self._job._job, self._request)) == 1
+
+    def wait(self) -> dict[int, bytes]:
+        try:
+            self._job._call(_library.ct_wait, self._request)
+        except JobError as error:
+            if error.error != _TIMEDOUT:
+                _library.ct_release(self._job._job, self._request)
+            raise
+        found = {rank: self._job._found(_library.ct_gathered, self._request, rank) for rank in self._ranks} if self._gathers else {}
+        self._job._call(_library.ct_release, self._request)
+        return found
+
+    def __await__(self) -> Generator[object, None, dict[int, bytes]]:
+        while not self._is_over():
+            yield from self._job._readable().__await__()
+        return self.wait()
+
+
 class Job:
     """This process's place in the job of the charmrun that started it. Making it may wait, a minute at most."""
 
@@ -109,10 +166,13 @@ class Job:
         self._job = _JobPointer()
         self._kept: list[object] = []  # what the library holds, or held, a pointer to
         self._raised: BaseException | None = None  # in a function that the library called
+        self._awaiting: list[asyncio.Future[None]] = []  # that the launcher says something
         self._check(_library.ct_init(ctypes.byref(self._job)))
 
     def _call(self, function: Callable[..., int], *arguments: object) -> int:
-        return self._check(function(self._job, *arguments))
+        result = function(self._job, *arguments)
+        self._wake()  # it may have heard what is awaited
+        return self._check(result)
 
     def _check(self, result: int) -> int:
         raised, self._raised = self._raised, None
@@ -146,6 +206,53 @@ class Job:
 
     def barrier(self) -> None:
         self._call(_library.ct_barrier)
+
+    def put(self, key: str, value: bytes) -> None:
+        self._call(_library.ct_put, _key(key), value, len(value))
+
+    def get(self, key: str) -> bytes:
+        """KeyError: no fence that is over has brought it."""
+        try:
+            return self._found(_library.ct_get, _key(key))
+        except JobError as error:
+            if error.error == _NO_KEY:
+                raise KeyError(key) from None
+            raise
+
+    def fence(self) -> None:
+        self._call(_library.ct_fence)
+
+    def fence_start(self, ranks: Sequence[int] = ()) -> Fence:
+        """Of the job, or of these ranks, this one among them."""
+        return Fence(self, self._call(_library.ct_fence_start, *_ranks(ranks)), ranks, gathers=False)
+
+    def allgather_start(self, value: bytes, ranks: Sequence[int] = ()) -> Fence:
+        return Fence(self, self._call(_library.ct_allgather_start, *_ranks(ranks), value, len(value)), ranks, gathers=True)
+
+    def allgather(self, value: bytes, ranks: Sequence[int] = ()) -> dict[int, bytes]:
+        return self.allgather_start(value, ranks).wait()
+
+    def _found(self, function: Callable[..., int], *arguments: object) -> bytes:
+        value, size = ctypes.c_void_p(), ctypes.c_size_t()
+        self._call(function, *arguments, ctypes.byref(value), ctypes.byref(size))
+        return ctypes.string_at(value, size.value) if size.value else b""
+
+    async def _readable(self) -> None:
+        """Until the launcher has said something, or another call may have heard it."""
+        loop = asyncio.get_running_loop()
+        if not self._awaiting:
+            loop.add_reader(_library.ct_descriptor(self._job), self._wake)
+        self._awaiting.append(loop.create_future())
+        await self._awaiting[-1]
+
+    def _wake(self) -> None:
+        if not self._awaiting:
+            return
+        self._awaiting[0].get_loop().remove_reader(_library.ct_descriptor(self._job))
+        for each in self._awaiting:
+            if not each.done():
+                each.set_result(None)
+        self._awaiting.clear()
 
     def alive(self, rank: int) -> bool:
         return self._call(_library.ct_alive, rank) == 1
