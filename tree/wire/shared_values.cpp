@@ -21,11 +21,23 @@ struct Slot {
   std::uint32_t at = 0;  // where the key begins, and the value behind it, from the end of the slots
 };
 
-/// FNV-1a.
+/// Eight bytes at a time, as in FNV-1a one is: of a key that is looked up, this takes the most time.
 std::uint32_t hash_of(std::string_view key) {
-  std::uint32_t hash = 2'166'136'261U;
-  for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 16'777'619U;
-  return hash;
+  constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15;
+  std::uint64_t hash = key.size();
+  const auto mix = [&](std::uint64_t bytes) {
+    hash = (hash ^ bytes) * kFactor;
+    hash ^= hash >> 32;
+  };
+  for (; key.size() >= sizeof hash; key.remove_prefix(sizeof hash)) {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, key.data(), sizeof bytes);
+    mix(bytes);
+  }
+  std::uint64_t rest = 0;
+  for (const char c : key) rest = rest << 8 | static_cast<unsigned char>(c);
+  mix(rest);
+  return static_cast<std::uint32_t>(hash);
 }
 
 using Pairs = std::vector<std::pair<std::string_view, std::string_view>>;
