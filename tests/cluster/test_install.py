@@ -159,6 +159,12 @@ def test_a_python_program_exchanges_values(prefix: Path) -> None:
     assert sorted(out.splitlines()) == [*(f"{rank}: True" for rank in range(4)), *["not yet: 'of 0'"] * 4]
 
 
+def test_the_example_in_python_sends_to_each(prefix: Path) -> None:
+    environment = os.environ | {"PYTHONPATH": str(prefix / "share/charmtree/python")}
+    out = told(prefix / "bin/charmrun", "+p4", "++local", REPOSITORY / "examples/alltoall.py", env=environment)
+    assert sorted(out.splitlines()) == [f"process {rank} heard 4 lines, the last: 3 to {rank}" for rank in range(4)]
+
+
 @pytest.mark.parametrize("end", [[], ["leave"]])
 def test_a_python_program_joins(prefix: Path, end: list[str]) -> None:
     modules = prefix / "share/charmtree/python"
