@@ -146,7 +146,7 @@ bool Channel::keep_descriptors(const msghdr& message) {
       passed_.push_back(fd);
     }
   }
-  return (message.msg_flags & MSG_CTRUNC) == 0 && passed_.size() <= kMostPassed;
+  return passed_.size() <= kMostPassed;
 }
 
 /// Reads what is there: number of bytes, 0 if none are yet, CT_ELOST at the end.
@@ -162,6 +162,7 @@ int Channel::pull() {
     message.msg_controllen = control.size();
     const ssize_t n = ::recvmsg(fd_, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (n >= 0 && !keep_descriptors(message)) return CT_EPROTO;
+    if (n >= 0 && (message.msg_flags & MSG_CTRUNC) != 0) return CT_ENOMEM;  // none of ours is free
     if (n > 0) {
       decoder_.append({buffer.data(), static_cast<std::size_t>(n)});
       return static_cast<int>(n);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "client-lib/fences.hpp"
 #include "client-lib/job.hpp"
 
 using charmtree::client::Job;
@@ -18,6 +19,7 @@ using charmtree::wire::CcsMerge;
 
 struct ct_job {
   Job job;
+  charmtree::client::Fences fences{job};
 };
 
 static_assert(CT_MAX_TUPLE == charmtree::wire::kMaxTuple);
@@ -186,59 +188,59 @@ int ct_barrier(ct_job* job) {
 }
 
 int ct_put(ct_job* job, const char* key, const void* value, size_t size) {
-  return guarded(job, [&](Job& j) {
+  return guarded(job, [&](Job&) {
     if (key == nullptr || (value == nullptr && size > 0)) return static_cast<int>(CT_EINVAL);
-    return j.put_value(key, {static_cast<const char*>(value), size});
+    return job->fences.put(key, {static_cast<const char*>(value), size});
   });
 }
 
 int ct_get(ct_job* job, const char* key, const void** value, size_t* size) {
-  return guarded(job, [&](Job& j) {
+  return guarded(job, [&](Job&) {
     if (key == nullptr || value == nullptr || size == nullptr) return static_cast<int>(CT_EINVAL);
     std::string_view found;
-    const int error = j.get_value(key, found);
+    const int error = job->fences.get(key, found);
     return error == CT_OK ? handed_over(found, value, size) : error;
   });
 }
 
 int ct_fence(ct_job* job) {
-  return guarded(job, [](Job& j) { return j.fence(); });
+  return guarded(job, [&](Job&) { return job->fences.fence(); });
 }
 
 int ct_fence_start(ct_job* job, const int* ranks, int count) {
-  return guarded(job, [&](Job& j) {
+  return guarded(job, [&](Job&) {
     if (count < 0 || (ranks == nullptr && count > 0)) return static_cast<int>(CT_EINVAL);
-    return j.begin_fence(group(ranks, count), {});
+    return job->fences.begin(group(ranks, count), {});
   });
 }
 
 int ct_allgather_start(ct_job* job, const int* ranks, int count, const void* value, size_t size) {
-  return guarded(job, [&](Job& j) {
+  return guarded(job, [&](Job&) {
     if (count < 0 || (ranks == nullptr && count > 0) || (value == nullptr && size > 0))
       return static_cast<int>(CT_EINVAL);
-    return j.begin_fence(group(ranks, count), std::string_view{static_cast<const char*>(value), size});
+    return job->fences.begin(group(ranks, count), std::string_view{static_cast<const char*>(value), size});
   });
 }
 
 int ct_gathered(ct_job* job, int request, int rank, const void** value, size_t* size) {
-  return guarded(job, [&](Job& j) {
+  return guarded(job, [&](Job&) {
     if (rank < 0 || value == nullptr || size == nullptr) return static_cast<int>(CT_EINVAL);
     std::string_view found;
-    const int error = j.gathered(request, static_cast<std::uint32_t>(rank), found);
+    const int error = job->fences.gathered(request, static_cast<std::uint32_t>(rank), found);
     return error == CT_OK ? handed_over(found, value, size) : error;
   });
 }
 
 int ct_test(ct_job* job, int request) {
-  return guarded(job, [&](Job& j) { return j.test(request); });
+  return guarded(job, [&](Job&) { return job->fences.test(request); });
 }
 
 int ct_wait(ct_job* job, int request) {
-  return guarded(job, [&](Job& j) { return j.wait(request); });
+  return guarded(job, [&](Job&) { return job->fences.wait(request); });
 }
 
 int ct_release(ct_job* job, int request) {
-  return guarded(job, [&](Job& j) { return j.release(request); });
+  return guarded(job, [&](Job&) { return job->fences.release(request); });
 }
 
 int ct_on_loss(ct_job* job, ct_loss_function function, void* argument) {
@@ -293,11 +295,15 @@ int ct_ccs_reply(ct_job* job, uint32_t id, const void* data, size_t size) {
 }
 
 int ct_poll_events(const ct_job* job) {
-  return asked(job, [](const Job& j) { return j.poll_events(); });
+  return asked(job, [](const Job& j) {
+    return j.channel() == nullptr ? static_cast<int>(CT_EENV) : j.channel()->poll_events();
+  });
 }
 
 int ct_descriptor(const ct_job* job) {
-  return asked(job, [](const Job& j) { return j.descriptor(); });
+  return asked(job, [](const Job& j) {
+    return j.channel() == nullptr ? static_cast<int>(CT_EENV) : j.channel()->descriptor();
+  });
 }
 
 int ct_print(ct_job* job, int stream, const char* text) {

@@ -126,17 +126,18 @@ CT_API int ct_barriers(const ct_job* job);
 /* What processes tell each other beyond their tuples: values with keys, which a fence brings to all, and
  * values that a fence gives to those that take part in it. The launchers carry them while the program goes on
  * with something else; who reads them reads memory that all processes of its host share and none can write.
- */
+ * (When such memory comes, one descriptor must be free for a moment, else CT_ENOMEM.) */
 
 #define CT_MAX_KEY 255 /* bytes of a key, at least 1 */
 #define CT_MAX_GIVEN \
-  16384 /* bytes of keys and values, and a few more for each, that one fence takes from a process */
-#define CT_MAX_FENCES 64 /* that a process is in at a time; they may have taken 4 CT_MAX_GIVEN from it */
-#define CT_MAX_REQUESTS 4096
+  16384                  /* bytes of keys and values, and a few more for each, that a process gives a fence */
+#define CT_MAX_FENCES 64 /* that a process is in at a time; it has given them 4 CT_MAX_GIVEN at most */
+#define CT_MAX_REQUESTS 4096 /* that are not released */
 
 /* Gives this value, any bytes, to the next fence that this process starts, under this key; the last one of a
  * key counts, and if several processes give one key, any of theirs. Copied; nobody sees it before that fence
- * is over. CT_EINVAL also if that fence has no room for it. */
+ * is over. CT_EINVAL also if that fence has no room for it. What has a key is kept, on every host, to the end
+ * of the job: for values that nobody needs twice there is ct_allgather_start. */
 CT_API int ct_put(ct_job* job, const char* key, const void* value, size_t size);
 
 /* The value of a key that a fence has brought: no system call. Any process may have given it, for any fence
@@ -147,17 +148,21 @@ CT_API int ct_get(ct_job* job, const char* key, const void** value, size_t* size
 /* Waits until every process of the job has entered the fence; then all may get what each has put before. What
  * ct_barrier is for order, this is for values; neither counts for the other. CT_EFAILED: a process of it is
  * lost, and so it is with every later one that has that process in it; or ++on-failure restart is in force,
- * where no fence could wait for those that are started again one by one. */
+ * where no fence could wait for those that are started again one by one; or more than 4 GiB have come
+ * together. Losses and restarts are told here as in ct_barrier. */
 CT_API int ct_fence(ct_job* job);
 
 /* Enters the next fence of a group, in whatever order its `count` ranks are named, this process among them,
- * and does not wait; no ranks (count 0): of the job. Returns a request, at least 0, for ct_test or ct_wait;
- * then ct_release. A process may be in several fences, of one group or of many: those of a group are over in
- * the order in which they were started. CT_EORDER: it is in too many. */
+ * and does not wait, unless the launcher has not read what was said before (CT_ETIMEDOUT: it is not entered);
+ * no ranks (count 0): of the job. Returns a request, at least 0, for ct_test or ct_wait; then ct_release. A
+ * process may be in several fences, of one group or of many: those of a group are over in the order in which
+ * they were started. CT_EORDER: it is in too many. CT_EINVAL also for a group of more than 4096 runs of
+ * ranks. CT_EFAILED: see ct_fence; also where the processes of this host have been in 4096 groups. */
 CT_API int ct_fence_start(ct_job* job, const int* ranks, int count);
 
 /* The same with a value for those that take part, at most CT_MAX_GIVEN bytes: ct_gathered has all of them
- * when it is over. What was put waits for another fence. */
+ * when it is over. What was put waits for another fence. The allgathers of a group and its fences are counted
+ * apart: one of these may be over before one of those that was started earlier. */
 CT_API int ct_allgather_start(ct_job* job, const int* ranks, int count, const void* value, size_t size);
 
 /* What `rank` gave for an allgather that is over. Belongs to the request: valid until ct_release. CT_EINVAL:
@@ -166,7 +171,7 @@ CT_API int ct_gathered(ct_job* job, int request, int rank, const void** value, s
 
 /* 1: it is over, 0: not yet, CT_EFAILED. Never waits. */
 CT_API int ct_test(ct_job* job, int request);
-/* Waits for that. */
+/* Waits for that. Losses and restarts are told here as in ct_barrier. */
 CT_API int ct_wait(ct_job* job, int request);
 /* The request is void. CT_EORDER: it is not over. */
 CT_API int ct_release(ct_job* job, int request);
@@ -176,8 +181,8 @@ CT_API int ct_release(ct_job* job, int request);
  * keeps its place in the table; barriers and ct_finalize wait for the others alone. */
 
 /* `ranks`, `count` of them, have been lost since the last call; void when the function returns. May call what
- * it likes, but what waits for others (CT_EORDER): ct_table, ct_barrier, ct_ccs_serve, ct_finalize, and
- * ct_lookup before the first ct_table. It returns: no exception, no longjmp. */
+ * it likes, but what waits for others (CT_EORDER): ct_table, ct_barrier, ct_fence, ct_wait, ct_ccs_serve,
+ * ct_finalize, and ct_lookup before the first ct_table. It returns: no exception, no longjmp. */
 typedef void (*ct_loss_function)(ct_job* job, const int* ranks, int count, void* argument);
 
 /* From now on, losses are told by this function (null: by none), also those that are known already. It is

@@ -92,8 +92,11 @@ void Exchange::pass(const native::FenceEnter& enter) {
   request.state = State::over;
   if (request.of_values)
     request.content = own_content(wire::pair_of(wire::key_of(0), enter.given));
-  else if (!enter.given.empty())
-    laid_.push_back({0, own_content(passed_ += enter.given)});
+  else if (!enter.given.empty()) {
+    passed_ = wire::latest_pairs(passed_ + enter.given);
+    laid_.clear();
+    laid_.push_back({0, own_content(passed_)});
+  }
 }
 
 bool Exchange::heard(const native::Values& values, int fd) {
@@ -103,7 +106,7 @@ bool Exchange::heard(const native::Values& values, int fd) {
   return true;
 }
 
-bool Exchange::brings_values(const native::FenceOver& over) const {
+bool Exchange::comes_with_values(const native::FenceOver& over) const {
   const auto found = requests_.find(static_cast<int>(over.id));
   return over.failure.empty() && found != requests_.end() && found->second.of_values;
 }
@@ -113,7 +116,7 @@ bool Exchange::heard(const native::FenceOver& over, int fd) {
   if (found == requests_.end() || found->second.state != State::open) return false;
   Request& request = found->second;
   request.state = over.failure.empty() ? State::over : State::failed;
-  if (!brings_values(over)) return true;
+  if (!comes_with_values(over)) return true;
   auto content = content_of(fd);
   if (content) request.content = std::move(*content);
   return content.has_value();

@@ -44,7 +44,8 @@ public:
   /// False: it makes no sense. The descriptors stay the caller's.
   bool heard(const wire::native::Values& values, int fd);
   /// It comes with a descriptor.
-  bool brings_values(const wire::native::FenceOver& over) const;
+  static bool comes_with_values(const wire::native::Values&) { return true; }
+  bool comes_with_values(const wire::native::FenceOver& over) const;
   bool heard(const wire::native::FenceOver& over, int fd);
   /// From now on get() finds what was heard.
   void take_note();
@@ -70,7 +71,7 @@ private:
   std::size_t under_way() const;
 
   std::string put_;
-  std::string passed_;         // of a job of one: all that was put
+  std::string passed_;         // of a job of one: what was put, as it counts
   std::vector<Content> pile_;  // the newest on top
   std::vector<Laid> laid_;     // on it, but not taken note of
   std::map<int, Request> requests_;

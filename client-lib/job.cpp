@@ -104,13 +104,11 @@ int Job::on(const native::Table&) {
   return CT_OK;
 }
 
-int Job::on(const native::Values& values) {
-  return exchange_.heard(values, Passed{channel_}.fd()) ? CT_OK : CT_EPROTO;
-}
-
-int Job::on(const native::FenceOver& over) {
-  if (!exchange_.brings_values(over)) return exchange_.heard(over, -1) ? CT_OK : CT_EPROTO;
-  return exchange_.heard(over, Passed{channel_}.fd()) ? CT_OK : CT_EPROTO;
+template <OneOf<std::variant<native::Values, native::FenceOver>> M>
+int Job::on(const M& message) {
+  const bool good = exchange_.comes_with_values(message) ? exchange_.heard(message, Passed{channel_}.fd())
+                                                         : exchange_.heard(message, -1);
+  return good ? CT_OK : CT_EPROTO;
 }
 
 int Job::on(const native::BarrierRelease&) {
@@ -132,7 +130,6 @@ int Job::hear_one(const Deadline& deadline) {
   return error;
 }
 
-/// Takes note of everything that has come already.
 int Job::hear_all() {
   const Deadline now{0};
   int error = CT_OK;
@@ -141,8 +138,7 @@ int Job::hear_all() {
 }
 
 /// Losses and restarts that are known go before what follows from them.
-template <class Condition>
-int Job::wait_until(Condition condition, const Deadline& deadline) {
+int Job::wait_until(const std::function<bool()>& condition, const Deadline& deadline) {
   for (;;) {
     if (const int error = tell_news(deadline); error != CT_OK) return error;
     if (condition()) return CT_OK;
@@ -176,7 +172,6 @@ int Job::send_frames(std::string frames, const Deadline& deadline) {
   return broken_ = last == CT_OK ? CT_ELOST : last;
 }
 
-/// CT_OK if this process may still say anything.
 int Job::usable() const {
   if (aborted_) return CT_EENDED;
   if (broken_ != CT_OK) return broken_;
@@ -257,112 +252,6 @@ int Job::barrier() {
     return error;
   }
   barriers_.leave();
-  return CT_OK;
-}
-
-// ---- what is exchanged
-
-int Job::put_value(std::string_view key, std::string_view value) {
-  if (key.empty() || key.size() > CT_MAX_KEY) return CT_EINVAL;
-  if (const int error = usable(); error != CT_OK) return error;
-  return exchange_.put(key, value) ? CT_OK : CT_EINVAL;
-}
-
-int Job::get_value(std::string_view key, std::string_view& value) {
-  const auto found = exchange_.get(key);
-  if (!found) return CT_ENOKEY;
-  value = *found;
-  return CT_OK;
-}
-
-/// As ranges; nothing: they are no group with this process in it.
-std::optional<std::vector<wire::ProcessSet::Range>> Job::group_of(const std::vector<int>& ranks) const {
-  std::vector<wire::ProcessSet::Range> group;
-  bool has_us = ranks.empty();
-  for (const int rank : ranks) {
-    if (rank < 0 || static_cast<std::uint32_t>(rank) >= self_.total) return {};
-    const auto process = static_cast<std::uint32_t>(rank);
-    has_us = has_us || process == self_.process;
-    group.push_back({process, process});
-  }
-  std::sort(group.begin(), group.end());
-  if (std::adjacent_find(group.begin(), group.end()) != group.end()) return {};
-  wire::fold(group);
-  if (!has_us || group.size() > wire::kMostFenceRanges) return {};
-  return group;
-}
-
-int Job::begin_fence(const std::vector<int>& ranks, std::optional<std::string_view> value) {
-  auto group = group_of(ranks);
-  if (!group || (value && value->size() > CT_MAX_GIVEN)) return CT_EINVAL;
-  if (const int error = usable(); error != CT_OK) return error;
-  return begin_fence(std::move(*group), value, Deadline{timeout_ms_});
-}
-
-int Job::begin_fence(std::vector<wire::ProcessSet::Range> processes, std::optional<std::string_view> value,
-                     const Deadline& deadline) {
-  if (const int error = ensure_registered(deadline); error != CT_OK) return error;
-  native::FenceEnter enter;
-  const int request = exchange_.begin(std::move(processes), value, enter);
-  if (request < 0) return CT_EORDER;
-  if (alone_) {
-    exchange_.pass(enter);
-  } else if (const int error = send(enter, deadline); error != CT_OK) {
-    exchange_.take_back(std::move(enter));
-    return error;
-  }
-  return request;
-}
-
-int Job::test(int request) {
-  using State = Exchange::State;
-  if (exchange_.state(request) == State::none) return CT_EINVAL;
-  if (exchange_.state(request) == State::open) {
-    if (const int error = usable(); error != CT_OK) return error;
-    if (const int error = hear_all(); error != CT_OK) return error;
-  }
-  exchange_.take_note();
-  const State state = exchange_.state(request);
-  return state == State::failed ? static_cast<int>(CT_EFAILED) : state == State::over;
-}
-
-int Job::wait(int request) {
-  using State = Exchange::State;
-  if (exchange_.state(request) == State::none) return CT_EINVAL;
-  if (exchange_.state(request) == State::open) {
-    if (const int error = usable(); error != CT_OK) return error;
-    if (telling()) return CT_EORDER;
-    const auto is_over = [&] { return exchange_.state(request) != State::open; };
-    if (const int error = wait_until(is_over, Deadline{timeout_ms_}); error != CT_OK) return error;
-  }
-  exchange_.take_note();
-  return exchange_.state(request) == State::failed ? CT_EFAILED : CT_OK;
-}
-
-int Job::fence() {
-  if (fence_ < 0) {
-    const int request = begin_fence({}, {});
-    if (request < 0) return request;
-    fence_ = request;
-  }
-  const int error = wait(fence_);
-  if (error != CT_OK && error != CT_EFAILED) return error;
-  exchange_.release(std::exchange(fence_, -1));
-  return error;
-}
-
-int Job::gathered(int request, std::uint32_t rank, std::string_view& value) const {
-  if (exchange_.state(request) != Exchange::State::over) return CT_EINVAL;
-  const auto found = exchange_.value_of(request, rank);
-  if (!found) return CT_EINVAL;
-  value = *found;
-  return CT_OK;
-}
-
-int Job::release(int request) {
-  if (exchange_.state(request) == Exchange::State::none) return CT_EINVAL;
-  if (exchange_.state(request) == Exchange::State::open) return CT_EORDER;
-  exchange_.release(request);
   return CT_OK;
 }
 

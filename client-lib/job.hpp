@@ -21,6 +21,7 @@
 #include "client-lib/requests.hpp"
 #include "client-lib/restarts.hpp"
 #include "client-lib/table.hpp"
+#include "tree/base/one_of.hpp"
 #include "tree/wire/native_message.hpp"
 
 namespace charmtree::client {
@@ -39,6 +40,8 @@ public:
   void fail(int error) { broken_ = error; }
   void set_timeout(int milliseconds) { timeout_ms_ = milliseconds; }
   const wire::native::Welcome& self() const { return self_; }
+  /// To the launcher; null: this is a job of one.
+  const Channel* channel() const { return alone_ ? nullptr : &channel_; }
   std::uint32_t epoch() const { return table_ ? table_->epoch() : self_.epoch; }
 
   int put(std::string_view tuple);
@@ -51,57 +54,54 @@ public:
   int alive(std::uint32_t rank) const {
     return rank >= self_.total ? static_cast<int>(CT_EINVAL) : !losses_.contains(rank);
   }
-  int put_value(std::string_view key, std::string_view value);
-  int get_value(std::string_view key, std::string_view& value);
-  /// `ranks`: of a group; empty: of the job. A value is for those that take part.
-  int begin_fence(const std::vector<int>& ranks, std::optional<std::string_view> value);
-  /// A fence of the job, to its end; a second call after a time-out goes on waiting for the first.
-  int fence();
-  int test(int request);
-  int wait(int request);
-  int gathered(int request, std::uint32_t rank, std::string_view& value) const;
-  int release(int request);
   int handle(std::string_view name, wire::CcsMerge merge, Requests::Handler handler);
   int serve(ct_job* handle);
-  int poll_events() const { return alone_ ? static_cast<int>(CT_EENV) : channel_.poll_events(); }
   int reply(std::uint32_t token, std::string_view data);
-  int descriptor() const { return alone_ ? static_cast<int>(CT_EENV) : channel_.descriptor(); }
   int print(wire::native::Stream stream, std::string_view text);
   int abort(int status, std::string_view text);
   int finalize(int status);
 
-private:
-  int join_once(const std::string& socket, const wire::native::Hello& hello, const Deadline& deadline);
+  // For what is built on it.
+  Exchange& exchange() { return exchange_; }
+  int timeout_ms() const { return timeout_ms_; }
+  /// CT_OK if this process may still say anything.
   int usable() const;
-  int put(std::string_view tuple, const Deadline& deadline);
+  /// A handler of losses or restarts is running.
+  bool telling() const { return losses_.telling() || restarts_.telling(); }
   int ensure_registered(const Deadline& deadline);
   int send(const wire::native::FromClient& message, const Deadline& deadline) {
     return send_frames(wire::native::to_frame(message), deadline);
   }
+  /// Takes note of everything that has come already.
+  int hear_all();
+  /// Hears and tells until the condition holds.
+  int wait_until(const std::function<bool()>& condition, const Deadline& deadline);
+
+private:
+  int join_once(const std::string& socket, const wire::native::Hello& hello, const Deadline& deadline);
+  int put(std::string_view tuple, const Deadline& deadline);
   int send_frames(std::string frames, const Deadline& deadline);
   int hear_one(const Deadline& deadline);
-  int hear_all();
   void handle_one(ct_job* handle);
-  std::optional<std::vector<wire::ProcessSet::Range>> group_of(const std::vector<int>& ranks) const;
-  int begin_fence(std::vector<wire::ProcessSet::Range> processes, std::optional<std::string_view> value,
-                  const Deadline& deadline);
   int tell_news(const Deadline& deadline);
-  bool telling() const { return losses_.telling() || restarts_.telling(); }
-  template <class Condition>
-  int wait_until(Condition condition, const Deadline& deadline);
 
-  int on(const wire::native::Welcome&) { return CT_EPROTO; }
+  /// Out of turn.
+  template <OneOf<std::variant<wire::native::Welcome, wire::native::Refused>> M>
+  int on(const M&) {
+    return CT_EPROTO;
+  }
   int on(const wire::native::Table& table);
   int on(const wire::native::BarrierRelease&);
   int on(const wire::native::Finished&);
-  int on(wire::native::Request& request) { return requests_.arrived(std::move(request)) ? CT_OK : CT_EPROTO; }
-  int on(const wire::native::RequestData& data) { return requests_.arrived(data) ? CT_OK : CT_EPROTO; }
+  template <OneOf<std::variant<wire::native::Request, wire::native::RequestData>> M>
+  int on(M& message) {
+    return requests_.arrived(std::move(message)) ? CT_OK : CT_EPROTO;
+  }
   int on(const wire::native::Lost& lost) { return losses_.add(lost, self_.total) ? CT_OK : CT_EPROTO; }
   int on(wire::native::Renewed& renewed);
   int on(const wire::native::Missed& missed);
-  int on(const wire::native::Values& values);
-  int on(const wire::native::FenceOver& over);
-  int on(const wire::native::Refused&) { return CT_EPROTO; }
+  template <OneOf<std::variant<wire::native::Values, wire::native::FenceOver>> M>
+  int on(const M& message);
 
   Channel channel_;
   pid_t pid_;
@@ -116,7 +116,6 @@ private:
   Barriers barriers_;
   wire::native::Welcome self_;
   Exchange exchange_;
-  int fence_ = -1;  // that fence() waits for
   Requests requests_;
   Losses losses_;
   Restarts restarts_;

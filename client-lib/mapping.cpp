@@ -12,14 +12,15 @@ Mapping::~Mapping() {
   if (at_ != nullptr) ::munmap(at_, size_);
 }
 
-/// What could shrink would end us by SIGBUS.
+/// What could shrink would end us by SIGBUS. Privately: before Linux 6.7 what may not be written cannot be
+/// mapped as shared. Pages that are only read are the same ones either way.
 Mapping Mapping::of_sealed(int fd) {
   constexpr int kNeeded = F_SEAL_SHRINK | F_SEAL_WRITE;
   const int seals = ::fcntl(fd, F_GET_SEALS);
   struct stat file {};
   if (seals < 0 || (seals & kNeeded) != kNeeded || ::fstat(fd, &file) != 0 || file.st_size <= 0) return {};
   const auto size = static_cast<std::size_t>(file.st_size);
-  void* at = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
+  void* at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
   return at == MAP_FAILED ? Mapping{} : Mapping{at, size};
 }
 

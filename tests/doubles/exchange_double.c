@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
     REQUIRE(all >= 0 && some >= 0);
     if (is_last) raise(SIGKILL);
     error = ct_fence(job);
-    if (error != CT_OK) {  /* nobody is done inside one, however it ends */
+    if (error != CT_OK) { /* nobody is done inside one, however it ends */
       ct_wait(job, some);
       ct_wait(job, all);
       break;

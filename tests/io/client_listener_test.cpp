@@ -264,6 +264,17 @@ TEST_CASE("all who get a table get it in the same memory, each with its own byte
   CHECK(std::string(content.data(), static_cast<std::size_t>(size)) == wire::shared_form(table));
 }
 
+TEST_CASE("a process that takes nothing of very much that is shared is lost", "[clients]") {
+  Launcher launcher;
+  const UniqueFd process = process_of(launcher);
+  const wire::Blob coded = wire::encode({1, 1, {{0, 0, 1, {{0, "a"}}}}});
+  for (int i = 0; i < 4000 && launcher.closed.empty(); ++i) {
+    launcher.listener.send(launcher.opened[0], "table", {}, {coded});
+    if (i == 1000) CHECK(launcher.closed.empty());
+  }
+  CHECK(launcher.closed == launcher.opened);
+}
+
 TEST_CASE("a process whose table is damaged is lost, and its launcher says why", "[clients]") {
   Launcher launcher;
   const UniqueFd process = process_of(launcher);

@@ -42,18 +42,17 @@ public:
     const auto without = std::find_if(group.epochs.begin(), group.epochs.end(),
                                       [&](const Epoch& epoch) { return !epoch.contains(entry.process); });
     Epoch& epoch = without == group.epochs.end() ? group.epochs.emplace_back() : *without;
+    ++entered_[entry.process];
     epoch.emplace(entry.process, std::move(entry));
     return {};
   }
   /// In how many it is.
   std::size_t entered(std::uint32_t process) const {
-    std::size_t entries = 0;
-    for (const auto& [fence, group] : groups_) {
-      for (const Epoch& epoch : group.epochs) entries += epoch.contains(process) ? 1 : 0;
-    }
-    return entries;
+    const auto found = entered_.find(process);
+    return found == entered_.end() ? 0 : found->second;
   }
   void leave(std::uint32_t process) {
+    entered_.erase(process);
     for (auto& [fence, group] : groups_) {
       for (Epoch& epoch : group.epochs) epoch.erase(process);
     }
@@ -77,27 +76,16 @@ public:
   template <class IsOfHost>
   std::vector<Step> settle(const LocalProcesses& local, const wire::ProcessSet& lost, IsOfHost is_of_host) {
     std::vector<Step> steps;
-    for (auto& each : groups_) {
-      Group& group = each.second;
-      while (!group.epochs.empty()) {
-        if (!group.is_waiting) {
-          if (!begins(each, local, lost)) break;
-          group.is_waiting = true;
-          if (!group.fences.enter())
-            group.outcome = group.fences.failure;
-          else if (is_of_host(each.first))
-            group.outcome = loss_of(each.first, lost);
-          else
-            steps.push_back(step(each, false));
-        }
-        if (!group.outcome) break;
-        steps.push_back(step(each, true));
-        steps.back().failure = std::move(*group.outcome);
-        group.outcome.reset();
-        group.is_waiting = false;
-        group.epochs.pop_front();
-      }
-    }
+    for (auto& each : groups_) settle(each, local, lost, is_of_host, steps);
+    return steps;
+  }
+  /// The same of the group of this fence alone, the only one of which anything is new.
+  template <class IsOfHost>
+  std::vector<Step> settle(const wire::Fence& fence, const LocalProcesses& local,
+                           const wire::ProcessSet& lost, IsOfHost is_of_host) {
+    std::vector<Step> steps;
+    const auto found = groups_.find(fence.first());
+    if (found != groups_.end()) settle(*found, local, lost, is_of_host, steps);
     return steps;
   }
 
@@ -111,15 +99,41 @@ private:
   };
   using Groups = std::map<wire::Fence, Group>;  // by the first fence of each
 
-  /// All that live here have entered the next one.
+  template <class IsOfHost>
+  void settle(typename Groups::value_type& each, const LocalProcesses& local, const wire::ProcessSet& lost,
+              IsOfHost is_of_host, std::vector<Step>& steps) {
+    Group& group = each.second;
+    while (!group.epochs.empty()) {
+      if (!group.is_waiting) {
+        if (!begins(each, local, lost)) break;
+        group.is_waiting = true;
+        if (!group.fences.enter())
+          group.outcome = group.fences.failure;
+        else if (is_of_host(each.first))
+          group.outcome = loss_of(each.first, lost);
+        else
+          steps.push_back(step(each, false));
+      }
+      if (!group.outcome) break;
+      steps.push_back(step(each, true));
+      steps.back().failure = std::move(*group.outcome);
+      group.outcome.reset();
+      group.is_waiting = false;
+      for (const auto& [process, entry] : group.epochs.front()) {
+        const auto count = entered_.find(process);
+        if (count != entered_.end() && --count->second == 0) entered_.erase(count);
+      }
+      group.epochs.pop_front();
+    }
+  }
+  /// All that live here have entered the next one. With a lost process it fails, whoever else would come.
   static bool begins(const typename Groups::value_type& each, const LocalProcesses& local,
                      const wire::ProcessSet& lost) {
     const auto& [fence, group] = each;
-    const std::vector<std::uint32_t> here = local.among(fence.processes);
-    const auto living = std::count_if(here.begin(), here.end(),
-                                      [&](std::uint32_t process) { return !lost.contains(process); });
     const std::size_t entered = group.epochs.front().size();
-    return entered > 0 && entered >= static_cast<std::size_t>(living);
+    if (entered == 0 || entered == wire::size_of(fence.processes)) return entered > 0;
+    return entered == local.among(fence.processes).size() ||
+           wire::first_common(fence.processes, lost).has_value();
   }
   static Step step(const typename Groups::value_type& each, bool is_over) {
     const auto& [fence, group] = each;
@@ -131,6 +145,7 @@ private:
   }
 
   Groups groups_;
+  std::map<std::uint32_t, std::size_t> entered_;  // of how many fences a process is in
 };
 
 }  // namespace charmtree::proto

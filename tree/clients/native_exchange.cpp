@@ -32,33 +32,39 @@ std::string NativeExchange::enter(ClientId client, std::uint32_t process, native
     return "entered a fence that it is not in";
   Entry entry{process, client, enter.id, std::move(enter.given)};
   if (gives_values(fence)) entry.given = wire::pair_of(wire::key_of(process), entry.given);
-  std::size_t& given = given_[process];
-  given += entry.given.size();
-  if (given > kMostGivenAtOnce) return "gave too much for fences that are not over";
-  std::string wrong = fences_.enter(fence, std::move(entry));
-  if (wrong.empty()) settle(nullptr, out);
-  return wrong;
+  const std::size_t size = entry.given.size();
+  if ((given_[process] += size) > kMostGivenAtOnce) return "gave too much for fences that are not over";
+  piles_.try_emplace(client);
+  const std::string wrong = fences_.enter(fence, std::move(entry));
+  if (wrong.empty()) {
+    act(fences_.settle(fence, local_, lost_, is_of_host()), nullptr, out);
+  } else {  // others of this host have made it so
+    given_[process] -= size;
+    out.push_back(ToClient{client, native::to_frame(native::FenceOver{enter.id, wrong})});
+  }
+  return {};
 }
 
 void NativeExchange::fenced(const wire::FenceDown& fence, ClientOutputs& out) {
   if (fence.fence.service != kNativeService || !fences_.over(fence, local_)) return;
-  settle(&fence, out);
+  act(fences_.settle(fence.fence, local_, lost_, is_of_host()), &fence, out);
 }
 
 void NativeExchange::lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) {
   lost_.add_all(processes);
-  settle(nullptr, out);
+  act(fences_.settle(local_, lost_, is_of_host()), nullptr, out);
 }
 
 /// `fence`: the one that is over, if that is why.
-void NativeExchange::settle(const wire::FenceDown* fence, ClientOutputs& out) {
-  const auto is_of_host = [](const wire::Fence&) { return false; };
-  for (const Fences::Step& step : fences_.settle(local_, lost_, is_of_host)) {
-    const bool is_it = fence != nullptr && step.fence == fence->fence;
-    if (step.is_over)
-      over(step, is_it ? fence->given : nullptr, out);
-    else
+void NativeExchange::act(const std::vector<Fences::Step>& steps, const wire::FenceDown* fence,
+                         ClientOutputs& out) {
+  for (const Fences::Step& step : steps) {
+    if (!step.is_over)
       out.push_back(up(step));
+    else if (is_of_host()(step.fence))
+      over(step, std::make_shared<const std::string>(up(step).given), out);
+    else
+      over(step, fence != nullptr && step.fence == fence->fence ? fence->given : nullptr, out);
   }
 }
 
@@ -77,6 +83,7 @@ void NativeExchange::over(const Fences::Step& step, const wire::Blob& given, Cli
   if (is_good && !of_values) lay(given);
   for (const Entry& entry : step.entries) {
     given_[entry.process] -= std::min(given_[entry.process], entry.given.size());
+    if (!piles_.contains(entry.client)) continue;  // it is gone
     if (is_good && !of_values) hand_out(entry.client, out);
     ToClient end{entry.client, native::to_frame(native::FenceOver{entry.id, step.failure})};
     if (is_good && of_values) end.shared = {given, SharedContent::Form::values};
@@ -88,23 +95,27 @@ void NativeExchange::over(const Fences::Step& step, const wire::Blob& given, Cli
 void NativeExchange::lay(const wire::Blob& given) {
   if (given->empty()) return;
   wire::Blob top = given;
-  while (!pile_.empty() && pile_.back()->size() <= 2 * top->size()) {
-    top = std::make_shared<const std::string>(*pile_.back() + *top);
+  while (!pile_.empty()) {
+    const std::string& below = *pile_.back().pairs;
+    if (below.size() > 2 * top->size() || below.size() + top->size() > kMostTogether) break;
+    top = std::make_shared<const std::string>(wire::latest_pairs(below + *top));
     pile_.pop_back();
   }
-  pile_.push_back(std::move(top));
+  pile_.push_back({++last_, std::move(top)});
 }
 
 /// From the first on that is another.
 void NativeExchange::hand_out(ClientId client, ClientOutputs& out) {
-  std::vector<wire::Blob>& has = piles_[client];
-  const auto [other, _] = std::mismatch(pile_.begin(), pile_.end(), has.begin(), has.end());
-  for (auto each = other; each != pile_.end(); ++each) {
-    const auto below = static_cast<std::uint32_t>(each - pile_.begin());
+  std::vector<std::uint64_t>& has = piles_[client];
+  std::size_t same = 0;
+  while (same < has.size() && same < pile_.size() && has[same] == pile_[same].number) ++same;
+  has.resize(same);
+  for (; same < pile_.size(); ++same) {
+    const native::Values values{static_cast<std::uint32_t>(same)};
     out.push_back(
-        ToClient{client, native::to_frame(native::Values{below}), {}, {*each, SharedContent::Form::values}});
+        ToClient{client, native::to_frame(values), {}, {pile_[same].pairs, SharedContent::Form::values}});
+    has.push_back(pile_[same].number);
   }
-  has = pile_;
 }
 
 }  // namespace charmtree::proto

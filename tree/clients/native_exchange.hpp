@@ -22,6 +22,9 @@ public:
   /// What a process may have given for all fences that it is in.
   static constexpr std::size_t kMostGivenAtOnce = 4 * wire::kMostGiven;
 
+  /// Contents that are larger together lie one on the other.
+  static constexpr std::size_t kMostTogether = 1U << 30;
+
   /// `local`: of the job; must outlive the object.
   explicit NativeExchange(const LocalProcesses& local) : local_(local) {}
 
@@ -42,7 +45,16 @@ private:
     std::string given = {};
   };
   using Fences = FenceEntries<Entry>;
-  void settle(const wire::FenceDown* fence, ClientOutputs& out);
+  struct Laid {
+    std::uint64_t number = 0;
+    wire::Blob pairs;
+  };
+  auto is_of_host() const {
+    return [this](const wire::Fence& fence) {
+      return local_.among(fence.processes).size() == wire::size_of(fence.processes);
+    };
+  }
+  void act(const std::vector<Fences::Step>& steps, const wire::FenceDown* fence, ClientOutputs& out);
   static wire::FenceUp up(const Fences::Step& step);
   void over(const Fences::Step& step, const wire::Blob& given, ClientOutputs& out);
   void lay(const wire::Blob& given);
@@ -52,8 +64,9 @@ private:
   Fences fences_;
   std::map<std::uint32_t, std::size_t> given_;  // by process, for all that it is in
   wire::ProcessSet lost_;
-  std::vector<wire::Blob> pile_;                       // pairs
-  std::map<ClientId, std::vector<wire::Blob>> piles_;  // that they have
+  std::vector<Laid> pile_;
+  std::uint64_t last_ = 0;
+  std::map<ClientId, std::vector<std::uint64_t>> piles_;  // the numbers of what they have
 };
 
 }  // namespace charmtree::proto

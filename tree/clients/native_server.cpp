@@ -330,7 +330,9 @@ void NativeServer::vacate(std::uint32_t process, std::uint32_t restarts, bool is
   place.restarts = restarts;
   place.is_awaited = is_awaited;
   const auto holder = std::exchange(place.holder, std::nullopt);
-  if (holder && clients_.erase(*holder) > 0) out.push_back(CloseClient{*holder});
+  if (!holder) return;
+  exchange_.forget(*holder);
+  if (clients_.erase(*holder) > 0) out.push_back(CloseClient{*holder});
 }
 
 /// Whoever waits for its table gets one that has these in it.

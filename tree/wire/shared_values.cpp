@@ -2,6 +2,7 @@
 #include "tree/wire/shared_values.hpp"
 
 #include <cstring>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -37,7 +38,7 @@ std::uint32_t hash_of(std::string_view key) {
   std::uint64_t rest = 0;
   for (const char c : key) rest = rest << 8 | static_cast<unsigned char>(c);
   mix(rest);
-  return static_cast<std::uint32_t>(hash);
+  return static_cast<std::uint32_t>((hash * kFactor) >> 32);
 }
 
 using Pairs = std::vector<std::pair<std::string_view, std::string_view>>;
@@ -80,9 +81,24 @@ bool are_pairs(std::string_view pairs) {
   return read_pairs(pairs).has_value();
 }
 
-std::optional<std::string> shared_pairs(std::string_view bytes) {
+std::string latest_pairs(std::string bytes) {
   const auto pairs = read_pairs(bytes);
-  if (!pairs || bytes.size() > UINT32_MAX) return {};
+  if (!pairs) return bytes;
+  std::unordered_map<std::string_view, std::size_t> last;
+  for (std::size_t i = 0; i < pairs->size(); ++i) last[(*pairs)[i].first] = i;
+  if (last.size() == pairs->size()) return bytes;
+  std::string latest;
+  for (std::size_t i = 0; i < pairs->size(); ++i) {
+    const auto& [key, value] = (*pairs)[i];
+    if (last.at(key) == i) latest += pair_of(key, value);
+  }
+  return latest;
+}
+
+std::optional<std::string> shared_pairs(std::string_view bytes) {
+  constexpr std::size_t kMostPairs = 1U << 30;
+  const auto pairs = read_pairs(bytes);
+  if (!pairs || bytes.size() > UINT32_MAX || pairs->size() > kMostPairs) return {};
   SharedValues::Header header{kValuesMagic, 2};
   while (header.slots < 2 * pairs->size()) header.slots *= 2;
   std::vector<Slot> slots(header.slots);

@@ -21,6 +21,9 @@ std::string key_of(std::uint32_t process);
 /// They are such.
 bool are_pairs(std::string_view pairs);
 
+/// Of pairs those that count: the last of each key. Those that are none stay as they are.
+std::string latest_pairs(std::string pairs);
+
 /// The bytes of pairs; of those with one key the last counts. Nothing: they are none.
 std::optional<std::string> shared_pairs(std::string_view pairs);
 

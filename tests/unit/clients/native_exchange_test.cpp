@@ -170,6 +170,84 @@ TEST_CASE("where processes are started again one by one each fence fails at once
   CHECK(b.up().empty());
 }
 
+TEST_CASE("a process does not wait for its neighbours where one of another host is lost", "[native]") {
+  Bench b;
+  b.says(4, native::FenceEnter{1, Gives::pairs, {}, ""});
+  b.server.lost({{9, 9}}, b.out);
+  REQUIRE(b.up().size() == 1);
+  b.over({kNative, kAll, 1, {}}, "", "process 9 is lost");
+  CHECK(std::get<native::FenceOver>(b.heard(4).back().first).failure == "process 9 is lost");
+}
+
+TEST_CASE("a fence that has failed before its loss is known here fails then for those inside", "[native]") {
+  Bench b;
+  b.says(4, native::FenceEnter{1, Gives::pairs, {}, ""});
+  b.over({kNative, kAll, 1, {}}, "", "process 9 is lost");
+  CHECK(b.heard(4).empty());
+  b.server.lost({{9, 9}}, b.out);
+  CHECK(std::get<native::FenceOver>(b.heard(4).back().first).failure == "process 9 is lost");
+  b.out.clear();
+  b.says(5, native::FenceEnter{1, Gives::pairs, {}, ""});  // later: the root says so again
+  CHECK(b.up().size() == 1);
+}
+
+TEST_CASE("of a group on one host no other host hears", "[native]") {
+  Bench b;
+  const Ranges here{{4, 5}};
+  for (const ClientId client : {4, 5}) {
+    const std::string own = std::to_string(client);
+    b.says(client, native::FenceEnter{1, Gives::value, here, own});
+    b.says(client, native::FenceEnter{2, Gives::pairs, here, wire::pair_of(own, "x")});
+  }
+  CHECK(b.up().empty());
+  const auto heard = b.heard(5);
+  REQUIRE(heard.size() == 3);
+  CHECK(heard[0].second == wire::pair_of(wire::key_of(4), "4") + wire::pair_of(wire::key_of(5), "5"));
+  CHECK(heard[1] == std::pair{native::FromLauncher{native::Values{0}},
+                              wire::pair_of("4", "x") + wire::pair_of("5", "x")});
+  CHECK(heard[2].first == native::FromLauncher{native::FenceOver{2, {}}});
+  b.server.lost({{5, 5}}, b.out);
+  b.out.clear();
+  b.says(4, native::FenceEnter{3, Gives::pairs, here, ""});
+  CHECK(std::get<native::FenceOver>(b.heard(4).at(0).first).failure == "process 5 is lost");
+}
+
+TEST_CASE("a client that is gone gets nothing of a fence that it was in", "[native]") {
+  Bench b;
+  b.all_put("x");
+  b.server.closed(5, Bench::kStart, b.out);
+  b.out.clear();
+  b.over({kNative, kAll, 1, {}}, "all");
+  CHECK((b.heard(4).size() == 2 && b.heard(5).empty()));
+}
+
+TEST_CASE("whoever comes last to too many groups has a fence that fails, and stays", "[native]") {
+  NativeServer server{{0, 1, 10'000}, 1};
+  ClientOutputs out;
+  server.opened(1, Bench::kStart, out);
+  const auto says = [&](const native::FromClient& message) {
+    server.received(1, native::to_frame(message), Bench::kStart, out);
+  };
+  says(native::Hello{native::kVersion, 0, 100, "test"});
+  says(native::Put{"tuple"});
+  for (std::uint32_t last = 1; last <= GroupFences::kMost; ++last) {
+    says(native::FenceEnter{1, Gives::pairs, {{0, last}}, ""});
+    server.lost({{last, last}}, out);
+    const auto up = test::only<wire::FenceUp>(out);
+    REQUIRE(up.size() == 1);
+    out.clear();
+    server.fenced({up[0].fence, "lost", std::make_shared<const std::string>()}, out);
+    out.clear();
+  }
+  says(native::FenceEnter{7, Gives::pairs, {{0, 9000}}, ""});
+  CHECK(test::only<CloseClient>(out).empty());
+  REQUIRE(test::only<ToClient>(out).size() == 1);
+  wire::FrameDecoder decoder{wire::kMaxLinkFrame};
+  decoder.append(test::only<ToClient>(out)[0].bytes);
+  const auto message = native::decode_from_launcher(**decoder.next()).value();
+  CHECK(std::get<native::FenceOver>(message) == native::FenceOver{7, "too many groups have barriers"});
+}
+
 TEST_CASE("whoever enters a fence as nobody may loses its connection", "[native]") {
   Bench b;
   const auto enter = GENERATE(native::FenceEnter{1, Gives::pairs, {{0, 3}}, ""},      // is not in it

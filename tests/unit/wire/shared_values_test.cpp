@@ -43,6 +43,14 @@ TEST_CASE("of values with one key the last counts; keys and values are any bytes
   CHECK(values->find(std::string_view{"\0\0\1\2", 4}) == "x");
 }
 
+TEST_CASE("of pairs only the last of each key is kept", "[values]") {
+  const std::string twice = pair_of("a", "1") + pair_of("b", "2") + pair_of("a", "3");
+  CHECK(latest_pairs(twice) == pair_of("b", "2") + pair_of("a", "3"));
+  CHECK(latest_pairs(all(3)) == all(3));
+  CHECK(latest_pairs("").empty());
+  CHECK(latest_pairs("none") == "none");
+}
+
 TEST_CASE("what are no pairs is refused", "[values]") {
   CHECK(are_pairs(""));
   CHECK(are_pairs(pair_of(std::string(kMostKeyBytes, 'k'), std::string(70'000, 'v'))));

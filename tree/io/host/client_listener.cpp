@@ -22,6 +22,9 @@ namespace charmtree::io {
 namespace {
 
 constexpr Duration kLook = 1s;  // at who is not read: has it gone?
+constexpr Duration kAgain = 10ms;
+/// Descriptors on their way to one client: more than one that reads leaves there.
+constexpr std::size_t kMostPassing = 1024;
 
 /// POLLRDHUP: the other end says nothing more; what it has said is perhaps not read yet. 0: it is broken.
 bool has_ended(int fd, short how) {
@@ -61,6 +64,7 @@ public:
   /// `passed`, if not null, goes with the bytes.
   void send(std::string bytes, wire::Blob tail, std::shared_ptr<const UniqueFd> passed) {
     if (closing_) return;
+    if (passed && ++passing_ > kMostPassing) return lost();
     if (passed)
       queue_.push(std::move(bytes), std::move(passed));
     else
@@ -127,12 +131,20 @@ private:
     if (writing_) return;
     const int more = closing_ ? MSG_MORE : 0;  // the last bytes and the end of the connection: one packet
     // broken: what it said before it went is still to be read
-    const auto state =
-        queue_.write([fd = socket_.native_handle(), more](const char* bytes, std::size_t size, int passed) {
-          const int flags = MSG_DONTWAIT | MSG_NOSIGNAL | more;
-          return passed < 0 ? ::send(fd, bytes, size, flags) : send_with(fd, bytes, size, passed, flags);
-        });
+    const auto state = queue_.write([this, more](const char* bytes, std::size_t size, int passed) {
+      const int flags = MSG_DONTWAIT | MSG_NOSIGNAL | more;
+      return passed < 0 ? ::send(fd(), bytes, size, flags) : pass(bytes, size, passed, flags);
+    });
     count();
+    if (state == WriteQueue::State::blocked && std::exchange(too_many_refs_, false)) {
+      writing_ = true;
+      look_timer_.expires_after(kAgain);
+      look_timer_.async_wait([self = shared_from_this()](error_code ec) {
+        self->writing_ = false;
+        if (!ec && self->socket_.is_open()) self->write();
+      });
+      return;
+    }
     if (state == WriteQueue::State::blocked) {
       writing_ = true;
       socket_.async_wait(asio::posix::stream_descriptor::wait_write,
@@ -143,6 +155,15 @@ private:
       return;
     }
     if (closing_) shut();
+  }
+  /// Of all its processes, a user may have only so many descriptors under way as one may have open: then it
+  /// must wait for others to read.
+  ssize_t pass(const char* bytes, std::size_t size, int passed, int flags) {
+    const ssize_t sent = send_with(fd(), bytes, size, passed, flags);
+    if (sent >= 0) --passing_;
+    too_many_refs_ = sent < 0 && errno == ETOOMANYREFS;
+    if (too_many_refs_) errno = EAGAIN;
+    return sent;
   }
   void shut() {
     closing_ = true;
@@ -180,8 +201,9 @@ private:
   std::uint32_t peer_;  // its address
   WriteQueue queue_;
   std::size_t counted_ = 0;  // of it, by the owner
+  std::size_t passing_ = 0;  // descriptors in it
   bool reading_ = false, writing_ = false, unsent_ = false, paused_ = false, closing_ = false,
-       silent_ = false, local_ = false;
+       silent_ = false, local_ = false, too_many_refs_ = false;
 };
 
 ClientListener::ClientListener(asio::io_context& io, Sink sink)

@@ -26,9 +26,9 @@ std::optional<std::string> form_of(const proto::SharedContent& content) {
 }  // namespace
 
 Result<std::shared_ptr<const UniqueFd>> SharedContents::of(const proto::SharedContent& content) {
-  std::erase_if(made_, [](const Made& each) { return each.coded.expired() || each.file.expired(); });
+  std::erase_if(made_, [](const Made& each) { return each.coded.expired(); });
   for (const Made& each : made_) {
-    if (each.coded.lock() == content.coded) return each.file.lock();
+    if (each.coded.lock() == content.coded) return each.file;
   }
   const bool is_table = content.form == proto::SharedContent::Form::table;
   const char* what = is_table ? "the node table" : "what processes have given";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that the processes of this host share: each content once for all who get it at a time.
+// Memory that the processes of this host share: each content once for all who get it.
 #pragma once
 
 #include <memory>
@@ -20,9 +20,9 @@ public:
 private:
   struct Made {
     std::weak_ptr<const std::string> coded;
-    std::weak_ptr<const UniqueFd> file;
+    std::shared_ptr<const UniqueFd> file;
   };
-  std::vector<Made> made_;  // on their way to somebody
+  std::vector<Made> made_;  // as long as somebody has it coded
 };
 
 }  // namespace charmtree::io
