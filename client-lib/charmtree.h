@@ -128,10 +128,9 @@ CT_API int ct_barriers(const ct_job* job);
  * with something else; who reads them reads memory that all processes of its host share and none can write.
  * (When such memory comes, one descriptor must be free for a moment, else CT_ENOMEM.) */
 
-#define CT_MAX_KEY 255 /* bytes of a key, at least 1 */
-#define CT_MAX_GIVEN \
-  16384                  /* bytes of keys and values, and a few more for each, that a process gives a fence */
-#define CT_MAX_FENCES 64 /* that a process is in at a time; it has given them 4 CT_MAX_GIVEN at most */
+#define CT_MAX_KEY 255       /* bytes of a key, at least 1 */
+#define CT_MAX_GIVEN 16384   /* bytes of all that a process gives a fence, with a few more for each value */
+#define CT_MAX_FENCES 64     /* that a process is in at a time; it has given them 4 CT_MAX_GIVEN at most */
 #define CT_MAX_REQUESTS 4096 /* that are not released */
 
 /* Gives this value, any bytes, to the next fence that this process starts, under this key; the last one of a
@@ -148,8 +147,8 @@ CT_API int ct_get(ct_job* job, const char* key, const void** value, size_t* size
 /* Waits until every process of the job has entered the fence; then all may get what each has put before. What
  * ct_barrier is for order, this is for values; neither counts for the other. CT_EFAILED: a process of it is
  * lost, and so it is with every later one that has that process in it; or ++on-failure restart is in force,
- * where no fence could wait for those that are started again one by one; or more than 4 GiB have come
- * together. Losses and restarts are told here as in ct_barrier. */
+ * where no fence could wait for those that are started again one by one; or all have given more than
+ * 1 GiB. Losses and restarts are told here as in ct_barrier. */
 CT_API int ct_fence(ct_job* job);
 
 /* Enters the next fence of a group, in whatever order its `count` ranks are named, this process among them,

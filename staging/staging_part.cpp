@@ -32,6 +32,7 @@ void StagingPart::next_file(Turn& turn) {
   if (file_ == files.size()) return done(std::nullopt, turn);
   is_open_ = false;
   repeats_ = 0;
+  unwritten_ = 1;
   turn.act(WritePiece{file_, 0, {}});
 }
 
@@ -45,17 +46,19 @@ void StagingPart::ask(bool anew, Turn& turn) {
 void StagingPart::on(const FileWritten& written, Turn& turn) {
   if (!is_fetching() || written.file != file_) return;
   if (written.error) return done(written.error, turn);
+  if (unwritten_ > 0) --unwritten_;
   const bool was_open = std::exchange(is_open_, true);
   const wire::StagedFile& file = turn.seat().job.spawn.staged.files[file_];
   held_[file_] = written.held;
   if (written.held == file.size) return next_file(turn);
-  if (was_open && written.held < next_ && ++repeats_ > kMostRepeats)
+  const bool is_less = unwritten_ == 0 && written.held < next_;  // than came: it was wrong, and comes anew
+  if (was_open && is_less && ++repeats_ > kMostRepeats)
     return done(
         Error{Errc::spawn_failed, Phase::spawn,
               fmt::format("what came as {} is not what {} was when the job began", file.name, file.source),
               "leave the file as it is while hosts may join the job"},
         turn);
-  const bool starts = !was_open || written.held < next_;
+  const bool starts = !was_open || is_less;
   if (starts) next_ = written.held;
   if (starts || (until_ < file.size && until_ - next_ <= wire::kStagedWindow / 2)) ask(starts, turn);
 }
@@ -65,6 +68,7 @@ void StagingPart::down(const wire::StagedPiece& piece, Turn& turn) {
       piece.bytes.size() > until_ - next_)
     return;
   next_ += piece.bytes.size();
+  ++unwritten_;
   turn.act(WritePiece{piece.file, piece.offset, piece.bytes});
 }
 

@@ -48,6 +48,7 @@ private:
   std::uint32_t file_ = 0;           // that is fetched
   std::uint64_t next_ = 0;           // of it, what the next piece is to begin with
   std::uint64_t until_ = 0;          // asked for
+  std::uint32_t unwritten_ = 0;      // orders to write it that were not answered
   std::uint32_t repeats_ = 0;        // of this file
   bool begun_ = false;
   bool is_open_ = false;  // the place for that file

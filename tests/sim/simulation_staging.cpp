@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files that a job's hosts get from the root's: each host's cache in memory. What an earlier job has left
 // of a file may have come from another one, which shows when it is whole.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "tests/sim/simulation.hpp"
@@ -36,7 +38,9 @@ void Simulation::perform(std::uint32_t id, const WritePiece& action, Duration& n
   Launcher& launcher = launchers_[id];
   std::string& here = launcher.staged.at(action.file);
   const std::uint64_t size = launcher.files->files[action.file].size;
-  if (!action.bytes.empty() && action.offset != here.size()) wrong("a hole in a file");
+  if (!action.bytes.empty() && action.offset != here.size())
+    wrong(fmt::format("host {} writes a piece of file {} at {}, where {} bytes are there", launcher.host,
+                      action.file, action.offset, here.size()));
   here += action.bytes;
   if (here.size() > size) wrong("more of a file than there is");
   if (here.size() == size && here != staged_bytes(action.file, 0, size)) here.clear();

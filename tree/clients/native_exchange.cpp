@@ -78,14 +78,16 @@ wire::FenceUp NativeExchange::up(const Fences::Step& step) {
 }
 
 void NativeExchange::over(const Fences::Step& step, const wire::Blob& given, ClientOutputs& out) {
-  const bool is_good = step.failure.empty() && given;
+  const bool is_too_much = given && given->size() > kMostTogether;
+  const std::string failure = is_too_much ? "all have given more than 1 GiB" : step.failure;
+  const bool is_good = failure.empty() && given;
   const bool of_values = gives_values(step.fence);
   if (is_good && !of_values) lay(given);
   for (const Entry& entry : step.entries) {
     given_[entry.process] -= std::min(given_[entry.process], entry.given.size());
     if (!piles_.contains(entry.client)) continue;  // it is gone
     if (is_good && !of_values) hand_out(entry.client, out);
-    ToClient end{entry.client, native::to_frame(native::FenceOver{entry.id, step.failure})};
+    ToClient end{entry.client, native::to_frame(native::FenceOver{entry.id, failure})};
     if (is_good && of_values) end.shared = {given, SharedContent::Form::values};
     out.push_back(std::move(end));
   }

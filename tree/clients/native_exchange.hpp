@@ -22,7 +22,7 @@ public:
   /// What a process may have given for all fences that it is in.
   static constexpr std::size_t kMostGivenAtOnce = 4 * wire::kMostGiven;
 
-  /// Contents that are larger together lie one on the other.
+  /// What a fence brings at most. Contents that are larger together lie one on the other.
   static constexpr std::size_t kMostTogether = 1U << 30;
 
   /// `local`: of the job; must outlive the object.
