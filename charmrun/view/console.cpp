@@ -297,7 +297,8 @@ bool Console::finish(proto::Finish& result, std::span<const Host> hosts, Duratio
   if (output_.has_lost_files() && result.status == 0 && result.signal == 0) result.status = kLauncherFailed;
   const auto& where = result.why.host;
   news_.end(result, where && *where < hosts.size() ? hosts[*where].name : "");
-  return output_.drain(limit) && news_.drain(limit);
+  const bool is_told = news_.drain(limit);  // which may have something to say
+  return output_.drain(limit) && is_told;
 }
 
 }  // namespace charmtree

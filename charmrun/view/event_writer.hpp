@@ -31,6 +31,8 @@ public:
   void write(std::string line) { writer_->write(std::move(line)); }
   std::size_t backlog() const { return writer_ ? writer_->backlog() : 0; }
   bool drain(Duration limit) { return !writer_ || writer_->drain(limit); }
+  /// Why nothing can be written any more, an errno; 0: all is well.
+  int failure() const { return writer_ ? writer_->failure() : 0; }
 
 private:
   io::UniqueFd fd_;  // none: stdout

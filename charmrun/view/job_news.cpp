@@ -13,10 +13,8 @@ using proto::Tone;
 
 void JobNews::begin_events(EventWriter writer, const std::string& place, const wire::JobSpec& job) {
   events_.emplace(std::move(writer));
-  events_->begin(io_, here_.guarded(hooks_.written), [this, place](int error) {
-    hooks_.say(Tone::error, fmt::format("++json: cannot write {}: {}; the job goes on without it", place,
-                                        std::strerror(error)));
-  });
+  place_ = place;
+  events_->begin(io_, here_.guarded(hooks_.written), [this](int error) { say_broken(error); });
   write(log_.job(job, ::getpid(), io::now()));
 }
 
@@ -69,6 +67,20 @@ void JobNews::write_progress(const proto::Progress& progress, const std::vector<
     write(log_.process_end(failure, hosts[failure.host].name, now));
   if (progress.restarted) write(log_.restart(*progress.restarted, now));
   if (!stage_ || *stage_ != progress.status.stage) write(log_.stage(progress.status, now));
+}
+
+/// Once, though it may be known at the end before the loop hears of it.
+void JobNews::say_broken(int error) {
+  if (error == 0 || std::exchange(is_broken_, true)) return;
+  hooks_.say(Tone::error, fmt::format("++json: cannot write {}: {}; the job goes on without it", place_,
+                                      std::strerror(error)));
+}
+
+bool JobNews::drain(Duration limit) {
+  if (!events_) return true;
+  const bool is_written = events_->drain(limit);
+  say_broken(events_->failure());
+  return is_written;
 }
 
 void JobNews::end(const proto::Finish& result, const std::string& host) {

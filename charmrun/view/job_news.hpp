@@ -52,10 +52,11 @@ public:
 
   std::size_t backlog() const { return events_ ? events_->backlog() : 0; }
   /// All events are written; false: not within `limit`.
-  bool drain(Duration limit) { return !events_ || events_->drain(limit); }
+  bool drain(Duration limit);
 
 private:
   void write(std::string line);
+  void say_broken(int error);
   void write_progress(const proto::Progress& progress, const std::vector<Host>& hosts);
 
   WhileHere here_;
@@ -63,6 +64,8 @@ private:
   EventLog log_;
   Hooks hooks_;
   std::optional<EventWriter> events_;  // ++json
+  std::string place_;                  // of those
+  bool is_broken_ = false;             // it cannot be written, as has been said
   std::optional<proto::Stage> stage_;  // that was told last
   std::optional<DashboardListener> dashboard_;
 };
