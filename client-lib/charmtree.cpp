@@ -16,6 +16,7 @@
 
 using charmtree::client::Job;
 using charmtree::wire::CcsMerge;
+using Gives = charmtree::client::Fences::Gives;
 
 struct ct_job {
   Job job;
@@ -210,7 +211,7 @@ int ct_fence(ct_job* job) {
 int ct_fence_start(ct_job* job, const int* ranks, int count) {
   return guarded(job, [&](Job&) {
     if (count < 0 || (ranks == nullptr && count > 0)) return static_cast<int>(CT_EINVAL);
-    return job->fences.begin(group(ranks, count), {});
+    return job->fences.begin(group(ranks, count), Gives::pairs);
   });
 }
 
@@ -218,7 +219,14 @@ int ct_allgather_start(ct_job* job, const int* ranks, int count, const void* val
   return guarded(job, [&](Job&) {
     if (count < 0 || (ranks == nullptr && count > 0) || (value == nullptr && size > 0))
       return static_cast<int>(CT_EINVAL);
-    return job->fences.begin(group(ranks, count), std::string_view{static_cast<const char*>(value), size});
+    return job->fences.begin(group(ranks, count), Gives::value, {static_cast<const char*>(value), size});
+  });
+}
+
+int ct_ring_start(ct_job* job, const void* value, size_t size) {
+  return guarded(job, [&](Job&) {
+    if (value == nullptr && size > 0) return static_cast<int>(CT_EINVAL);
+    return job->fences.begin({}, Gives::ring, {static_cast<const char*>(value), size});
   });
 }
 

@@ -130,6 +130,7 @@ CT_API int ct_barriers(const ct_job* job);
 
 #define CT_MAX_KEY 255       /* bytes of a key, at least 1 */
 #define CT_MAX_GIVEN 16384   /* bytes of all that a process gives a fence, with a few more for each value */
+#define CT_MAX_RING 1024     /* bytes that a process gives its neighbours */
 #define CT_MAX_FENCES 64     /* that a process is in at a time; it has given them 4 CT_MAX_GIVEN at most */
 #define CT_MAX_REQUESTS 4096 /* that are not released */
 
@@ -164,8 +165,16 @@ CT_API int ct_fence_start(ct_job* job, const int* ranks, int count);
  * apart: one of these may be over before one of those that was started earlier. */
 CT_API int ct_allgather_start(ct_job* job, const int* ranks, int count, const void* value, size_t size);
 
-/* What `rank` gave for an allgather that is over. Belongs to the request: valid until ct_release. CT_EINVAL:
- * that process was not in it, or it is not over. */
+/* Enters the next ring of the job, with a value of at most CT_MAX_RING bytes for the two neighbours of this
+ * process: those of the next lower and the next higher rank, where the first and the last of the job are
+ * neighbours. ct_gathered has their values when it is over. For programs that need no more than that it costs
+ * the same in jobs of any size: what goes over each link of the tree are the values at its two ends. Rings
+ * fail as fences do (CT_EFAILED), but where a process is lost while one ends, some may come out of it well.
+ */
+CT_API int ct_ring_start(ct_job* job, const void* value, size_t size);
+
+/* What `rank` gave for an allgather, or a neighbour for a ring, that is over. Belongs to the request: valid
+ * until ct_release. CT_EINVAL: it has none of that process, or is not over. */
 CT_API int ct_gathered(ct_job* job, int request, int rank, const void** value, size_t* size);
 
 /* 1: it is over, 0: not yet, CT_EFAILED. Never waits. */

@@ -10,10 +10,10 @@
 namespace charmtree::client {
 
 namespace native = wire::native;
-using Gives = native::FenceEnter::Gives;
 
 static_assert(CT_MAX_KEY == wire::kMostKeyBytes);
 static_assert(CT_MAX_GIVEN < wire::kMostGiven);
+static_assert(CT_MAX_RING == wire::kMostRingValue);
 static_assert(CT_MAX_FENCES <= wire::kMostFencesAtOnce);
 
 bool Exchange::put(std::string_view key, std::string_view value) {
@@ -36,9 +36,10 @@ std::size_t Exchange::under_way() const {
   return bytes;
 }
 
-int Exchange::begin(std::vector<wire::ProcessSet::Range> processes, std::optional<std::string_view> value,
+int Exchange::begin(std::vector<wire::ProcessSet::Range> processes, Gives gives, std::string_view value,
                     native::FenceEnter& enter) {
-  const std::size_t size = value ? value->size() : put_.size();
+  const bool is_put = gives == Gives::pairs;
+  const std::size_t size = is_put ? put_.size() : value.size();
   const auto open = std::count_if(requests_.begin(), requests_.end(),
                                   [](const auto& each) { return each.second.state == State::open; });
   constexpr std::size_t kMostUnderWay = 4 * std::size_t{CT_MAX_GIVEN};
@@ -47,9 +48,9 @@ int Exchange::begin(std::vector<wire::ProcessSet::Range> processes, std::optiona
   do {
     last_ = last_ == INT_MAX ? 0 : last_ + 1;
   } while (requests_.contains(last_));
-  requests_[last_] = Request{value.has_value(), State::open, size};
-  enter = {static_cast<std::uint32_t>(last_), value ? Gives::value : Gives::pairs, std::move(processes),
-           value ? std::string{*value} : std::exchange(put_, {})};
+  requests_[last_] = Request{gives, State::open, size};
+  enter = {static_cast<std::uint32_t>(last_), gives, std::move(processes),
+           is_put ? std::exchange(put_, {}) : std::string{value}};
   return last_;
 }
 
@@ -90,7 +91,7 @@ Exchange::Content Exchange::own_content(const std::string& pairs) {
 void Exchange::pass(const native::FenceEnter& enter) {
   Request& request = requests_[static_cast<int>(enter.id)];
   request.state = State::over;
-  if (request.of_values)
+  if (request.gives != Gives::pairs)
     request.content = own_content(wire::pair_of(wire::key_of(0), enter.given));
   else if (!enter.given.empty()) {
     passed_ = wire::latest_pairs(passed_ + enter.given);
@@ -108,18 +109,31 @@ bool Exchange::heard(const native::Values& values, int fd) {
 
 bool Exchange::comes_with_values(const native::FenceOver& over) const {
   const auto found = requests_.find(static_cast<int>(over.id));
-  return over.failure.empty() && found != requests_.end() && found->second.of_values;
+  return over.failure.empty() && found != requests_.end() && found->second.gives == Gives::value;
 }
 
 bool Exchange::heard(const native::FenceOver& over, int fd) {
   const auto found = requests_.find(static_cast<int>(over.id));
   if (found == requests_.end() || found->second.state != State::open) return false;
   Request& request = found->second;
+  if (request.gives == Gives::ring && over.failure.empty()) return false;
   request.state = over.failure.empty() ? State::over : State::failed;
   if (!comes_with_values(over)) return true;
   auto content = content_of(fd);
   if (content) request.content = std::move(*content);
   return content.has_value();
+}
+
+bool Exchange::heard(const native::RingOver& over, const native::Welcome& self) {
+  const auto found = requests_.find(static_cast<int>(over.id));
+  if (found == requests_.end() || found->second.state != State::open || found->second.gives != Gives::ring)
+    return false;
+  const std::uint32_t left = (self.process + self.total - 1) % self.total;
+  const std::uint32_t right = (self.process + 1) % self.total;
+  found->second.state = State::over;
+  found->second.content = own_content(wire::pair_of(wire::key_of(left), over.left) +
+                                      wire::pair_of(wire::key_of(right), over.right));
+  return true;
 }
 
 void Exchange::take_note() {

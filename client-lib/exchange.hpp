@@ -25,9 +25,10 @@ public:
   /// What a fence that is over has brought; void when the next one is taken note of.
   std::optional<std::string_view> get(std::string_view key) const;
 
-  /// The number of a request; negative: too much is under way. `enter`: what is to be said. A value is for
-  /// those that take part; none: what was put goes to all.
-  int begin(std::vector<wire::ProcessSet::Range> processes, std::optional<std::string_view> value,
+  using Gives = wire::native::FenceEnter::Gives;
+  /// The number of a request; negative: too much is under way. `enter`: what is to be said. Gives::pairs:
+  /// what was put goes to all, and there is no value.
+  int begin(std::vector<wire::ProcessSet::Range> processes, Gives gives, std::string_view value,
             wire::native::FenceEnter& enter);
   /// It could not be said: as if it had never been.
   void take_back(wire::native::FenceEnter enter);
@@ -37,7 +38,7 @@ public:
   enum class State : std::uint8_t { none, open, over, failed };
   State state(int request) const;
   bool any_open() const;
-  /// What was given for a request of values that is over.
+  /// What was given for a request of values, or by a neighbour for one of a ring, that is over.
   std::optional<std::string_view> value_of(int request, std::uint32_t process) const;
   void release(int request) { requests_.erase(request); }
 
@@ -47,6 +48,8 @@ public:
   static bool comes_with_values(const wire::native::Values&) { return true; }
   bool comes_with_values(const wire::native::FenceOver& over) const;
   bool heard(const wire::native::FenceOver& over, int fd);
+  /// `self`: who this is.
+  bool heard(const wire::native::RingOver& over, const wire::native::Welcome& self);
   /// From now on get() finds what was heard.
   void take_note();
 
@@ -57,7 +60,7 @@ private:
     std::optional<wire::SharedValues> values;
   };
   struct Request {
-    bool of_values = false;
+    Gives gives = Gives::pairs;
     State state = State::open;
     std::size_t given = 0;
     Content content = {};

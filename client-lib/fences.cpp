@@ -40,18 +40,18 @@ std::optional<std::vector<wire::ProcessSet::Range>> Fences::group_of(const std::
   return group;
 }
 
-int Fences::begin(const std::vector<int>& ranks, std::optional<std::string_view> value) {
+int Fences::begin(const std::vector<int>& ranks, Gives gives, std::string_view value) {
   auto group = group_of(ranks);
-  if (!group || (value && value->size() > CT_MAX_GIVEN)) return CT_EINVAL;
+  if (!group || value.size() > (gives == Gives::ring ? CT_MAX_RING : CT_MAX_GIVEN)) return CT_EINVAL;
   if (const int error = job_.usable(); error != CT_OK) return error;
-  return begin(std::move(*group), value, Deadline{job_.timeout_ms()});
+  return begin(std::move(*group), gives, value, Deadline{job_.timeout_ms()});
 }
 
-int Fences::begin(std::vector<wire::ProcessSet::Range> processes, std::optional<std::string_view> value,
+int Fences::begin(std::vector<wire::ProcessSet::Range> processes, Gives gives, std::string_view value,
                   const Deadline& deadline) {
   if (const int error = job_.ensure_registered(deadline); error != CT_OK) return error;
   native::FenceEnter enter;
-  const int request = job_.exchange().begin(std::move(processes), value, enter);
+  const int request = job_.exchange().begin(std::move(processes), gives, value, enter);
   if (request < 0) return CT_EORDER;
   if (job_.channel() == nullptr) {
     job_.exchange().pass(enter);
@@ -98,7 +98,7 @@ int Fences::wait_for(int request) {
 int Fences::fence() {
   if (job_.telling()) return CT_EORDER;
   if (fence_ < 0) {
-    const int request = begin({}, {});
+    const int request = begin({}, Gives::pairs);
     if (request < 0) return request;
     fence_ = request;
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "client-lib/channel.hpp"
+#include "client-lib/exchange.hpp"
 #include "tree/wire/process_set.hpp"
 
 namespace charmtree::client {
@@ -22,8 +23,9 @@ public:
 
   int put(std::string_view key, std::string_view value);
   int get(std::string_view key, std::string_view& value);
-  /// `ranks`: of a group; empty: of the job. A value is for those that take part.
-  int begin(const std::vector<int>& ranks, std::optional<std::string_view> value);
+  using Gives = Exchange::Gives;
+  /// `ranks`: of a group; empty: of the job. A value is for those that take part, or for the neighbours.
+  int begin(const std::vector<int>& ranks, Gives gives, std::string_view value = {});
   /// A fence of the job, to its end; a second call after a time-out goes on waiting for the first.
   int fence();
   int test(int request);
@@ -33,7 +35,7 @@ public:
 
 private:
   std::optional<std::vector<wire::ProcessSet::Range>> group_of(const std::vector<int>& ranks) const;
-  int begin(std::vector<wire::ProcessSet::Range> processes, std::optional<std::string_view> value,
+  int begin(std::vector<wire::ProcessSet::Range> processes, Gives gives, std::string_view value,
             const Deadline& deadline);
   bool is_known(int request) const;
   int wait_for(int request);

@@ -102,6 +102,7 @@ private:
   int on(const wire::native::Missed& missed);
   template <OneOf<std::variant<wire::native::Values, wire::native::FenceOver>> M>
   int on(const M& message);
+  int on(const wire::native::RingOver& over) { return exchange_.heard(over, self_) ? CT_OK : CT_EPROTO; }
 
   Channel channel_;
   pid_t pid_;

@@ -30,6 +30,17 @@ def test_all_get_what_each_has_given(cluster: Factory, charmrun: Path) -> None:
     assert sorted(job.out.split("\n")[:-1]) == sorted(f"process {rank}: all values are there" for rank in range(PROCESSES))
 
 
+def test_the_example_knows_its_neighbours(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(5)
+    job = Job(hosts, range(5), [charmrun, "++quiet", "+p5", "++nodelist", hosts.nodelist(5), built(charmrun, "neighbours")])
+    assert job.wait() == 0, job.said()
+    names = hosts.names[:5]
+    assert sorted(job.out.splitlines()) == [
+        f"process {rank} of 5 on {names[rank]}, between {(rank + 4) % 5} on {names[rank - 1]} and {(rank + 1) % 5} on {names[(rank + 1) % 5]}"
+        for rank in range(5)
+    ]
+
+
 @pytest.mark.parametrize("dies", ["before", "inside"])
 def test_a_process_that_dies_by_its_fence_ends_the_job(cluster: Factory, charmrun: Path, dies: str) -> None:
     job = exchange(cluster, charmrun, dies=dies)

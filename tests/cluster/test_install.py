@@ -137,6 +137,9 @@ async def both(job):
     await asyncio.gather(go_on(job, seen), go_on(job, seen), job.fence_start(pair))
     return seen
 
+async def ring(job):
+    return await job.ring_start(b"%d" % job.rank)
+
 with charmtree.Job() as job:
     job.put(f"of {job.rank}", b"\\0%d" % job.rank)
     try:
@@ -149,6 +152,8 @@ with charmtree.Job() as job:
     got = [job.get(f"of {rank}") for rank in range(job.size)]
     good = got == [b"\\0%d" % rank for rank in range(job.size)] and seen == [all] * 6
     pairs = job.allgather(b"x", [job.rank ^ 1, job.rank])
+    beside = asyncio.run(ring(job))
+    good = good and beside == {rank: b"%d" % rank for rank in ((job.rank + 3) % 4, (job.rank + 1) % 4)}
     job.print(f"{job.rank}: {good and sorted(pairs) == sorted([job.rank, job.rank ^ 1])}\\n")
 """
 

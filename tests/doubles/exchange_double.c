@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* exchange_double ROUNDS [before|inside]: in each round all put values, enter a fence and get them, beside
- * gathers of all and of those with even or odd numbers; what is not as it should be ends the job. With a
- * second word the last process kills itself in the middle round, before its fence or inside. A fence that
- * fails is told, and is the end of the rounds. */
+ * gathers of all and of those with even or odd numbers, and a ring; what is not as it should be ends the job.
+ * With a second word the last process kills itself in the middle round, before its fence or inside. A fence
+ * that fails is told, and is the end of the rounds. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +37,21 @@ static int put(int key_round, int round) {
   return ct_put(job, key, value, strlen(value));
 }
 
+/* What neighbours of the ring have given, and nobody else. */
+static int passed_on(int ring) {
+  for (int process = 0; process < ct_size(job); ++process) {
+    char expected[32];
+    const void* value = NULL;
+    size_t size = 0;
+    const int apart = (process - ct_rank(job) + ct_size(job)) % ct_size(job);
+    const int is_beside = apart == 1 || apart == ct_size(job) - 1;
+    const int error = ct_gathered(job, ring, process, &value, &size);
+    snprintf(expected, sizeof expected, "%d", process);
+    if (is_beside ? error != CT_OK || !is(value, size, expected) : error != CT_EINVAL) return 0;
+  }
+  return ct_release(job, ring) == CT_OK;
+}
+
 static int gathered_all(int request, int of_half) {
   for (int process = 0; process < ct_size(job); ++process) {
     char expected[32];
@@ -67,10 +82,12 @@ int main(int argc, char** argv) {
     if (is_last && *dies == 'b') raise(SIGKILL);
     const int all = ct_allgather_start(job, NULL, 0, own, strlen(own));
     const int some = ct_allgather_start(job, half, count, own, strlen(own));
-    REQUIRE(all >= 0 && some >= 0);
+    const int ring = ct_ring_start(job, own, strlen(own));
+    REQUIRE(all >= 0 && some >= 0 && ring >= 0);
     if (is_last) raise(SIGKILL);
     error = ct_fence(job);
     if (error != CT_OK) { /* nobody is done inside one, however it ends */
+      ct_wait(job, ring);
       ct_wait(job, some);
       ct_wait(job, all);
       break;
@@ -78,6 +95,7 @@ int main(int argc, char** argv) {
     for (int process = 0; process < size; ++process)
       REQUIRE(get(process, round, round) && get(process, round, 0) && get(process, round, -1));
     REQUIRE(ct_wait(job, some) == CT_OK && ct_wait(job, all) == CT_OK);
+    REQUIRE(ct_wait(job, ring) == CT_OK && passed_on(ring));
     REQUIRE(gathered_all(all, 0) && gathered_all(some, 1));
   }
   free(half);

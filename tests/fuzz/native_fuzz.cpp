@@ -67,7 +67,7 @@ public:
   void step(Script& script) {
     const std::uint8_t what = script.byte();
     ClientOutputs out;
-    switch (what < 128 ? what % 8 : 8 + what % 3) {
+    switch (what < 128 ? what % 8 : what < 240 ? 8 + what % 3 : 11 + what % 2) {
       case 8:
         say(script, native::Hello{native::kVersion, script.byte() % kTotal, 1, "fuzz"}, out);
         break;
@@ -81,6 +81,15 @@ public:
       }
       case 10:
         end_fence(script, out);
+        break;
+      case 11:
+        say(script,
+            native::FenceEnter{
+                script.byte(), native::FenceEnter::Gives::ring, {}, std::string{script.bytes()}},
+            out);
+        break;
+      case 12:
+        end_ring(script, out);
         break;
       case 0:
         open_.insert(++last_);
@@ -139,6 +148,14 @@ private:
     const std::string given = wire::pair_of(wire::key_of(how), script.bytes());
     server_.fenced({fence, how < 64 ? "lost" : "", std::make_shared<const std::string>(given)}, out);
   }
+  /// Well, or as a parent that makes no sense; or somebody is lost.
+  void end_ring(Script& script, ClientOutputs& out) {
+    const std::uint8_t how = script.byte();
+    if (how % 8 == 0) return server_.lost({{how % kTotal, how % kTotal}}, out);
+    wire::RingDown ring{
+        rings_ + how % 2, 0, {{how < 64 ? how % kTotal : kFirst, "left", std::string{script.bytes()}}}};
+    server_.ringed(ring, out);
+  }
   void finish(Script& script, ClientOutputs& out) {
     if (script.byte() == 0) server_.finish(out);
   }
@@ -184,6 +201,10 @@ private:
     require(wire::are_pairs(o.given) && o.fence.processes.back().last < kTotal);
     if (fences_.size() < 64) fences_.push_back(o.fence);
   }
+  void check(const wire::RingUp& o) {
+    require(wire::is_sound(o) && o.number == ++rings_ && !o.runs.empty());
+    require(o.runs.front().first >= kFirst && o.runs.back().last < kFirst + kCount);
+  }
   void check(const Joined&) { require(false); }
   template <class Other>  // not of this protocol
   void check(const Other&) {
@@ -212,6 +233,7 @@ private:
   ClientId last_ = 0;
   std::set<ClientId> open_;
   std::map<std::uint32_t, int> past_;
+  std::uint32_t rings_ = 0;  // that were told of
   std::uint32_t last_token_ = 0;
   std::vector<wire::Fence> fences_;               // that it is in, or was
   std::map<std::uint32_t, std::uint32_t> asked_;  // tokens of requests -> processes

@@ -38,6 +38,7 @@ struct Settings {
   double grace = 2000, timeout = 60'000, stamps = 0;  // as the options
   double heartbeat = 0, orphan_after = 8000;          // as the options; 0: nobody is watched
   double keep_alive = 0;                              // as the option; native ones pass barriers
+  double rings = 0;                                   // where native ones would pass barriers
   double until = 0;                                   // end, up (launchers), wired (table delivered)
   // What things cost and how long they take.
   double latency = 250, sigma = 0;         // of a login: the median, and sigma of its logarithm

@@ -221,6 +221,11 @@ private:
   void mpi_hears(std::uint32_t process, std::string_view line, Duration now);
   void leaves_fence(std::uint32_t process, bool is_good, Duration now);
 
+  // ---- native programs that pass values round a ring
+  void enters_ring(std::uint32_t process, Duration now);
+  /// Null: it has failed.
+  void leaves_ring(std::uint32_t process, const wire::native::RingOver* values, Duration now);
+
   // ---- programs that are started again as a whole
   void begin_run(std::uint32_t run);
   bool has_run() const;

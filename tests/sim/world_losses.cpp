@@ -141,6 +141,8 @@ void World::surviving_hears(std::uint32_t number, const ClientSend& message, Dur
     const auto heard = native::decode_from_launcher(**frame);
     if (!heard) return checks_.wrong(fmt::format("process {} heard: {}", number, heard.error().what));
     if (std::holds_alternative<native::BarrierRelease>(*heard)) survivor_passes(number, now);
+    if (const auto* ring = std::get_if<native::RingOver>(&*heard)) leaves_ring(number, ring, now);
+    if (std::holds_alternative<native::FenceOver>(*heard)) leaves_ring(number, nullptr, now);
     const auto* lost = std::get_if<native::Lost>(&*heard);
     if (lost == nullptr) continue;
     for (const auto& [first, last] : lost->processes) {

@@ -324,6 +324,11 @@ private:
     server_.fenced({o.fence, {}, std::make_shared<const std::string>(o.given)}, out);
     carry_out(out);
   }
+  void on(wire::RingUp& o) {  // who stands beside all of them is all of them
+    ClientOutputs out;
+    server_.ringed({o.number, 0, {wire::closed(o.runs.front())}}, out);
+    carry_out(out);
+  }
   template <class Other>
   void on(Other&) {}
   void release(BarrierKind kind) {

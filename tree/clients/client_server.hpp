@@ -181,11 +181,12 @@ struct ClientNote {
   std::string text;
 };
 
-using ClientOutput = std::variant<ToClient, CloseClient, Registered, Joined, Refused, BarrierEntered,
-                                  wire::FenceUp, wire::Inquiry, wire::InquiryReply, wire::NameInquiry,
-                                  wire::WorldWanted, Printed, ScanRequested, Ended, Aborted, ClientLost,
-                                  RequestAnswered, TableDelivered, CrashAcked, ResizeAsked, QueuePairsGiven,
-                                  Unheard, wire::Silence, ServerReady, TopologyWanted, ClientNote>;
+using ClientOutput =
+    std::variant<ToClient, CloseClient, Registered, Joined, Refused, BarrierEntered, wire::FenceUp,
+                 wire::RingUp, wire::Inquiry, wire::InquiryReply, wire::NameInquiry, wire::WorldWanted,
+                 Printed, ScanRequested, Ended, Aborted, ClientLost, RequestAnswered, TableDelivered,
+                 CrashAcked, ResizeAsked, QueuePairsGiven, Unheard, wire::Silence, ServerReady,
+                 TopologyWanted, ClientNote>;
 using ClientOutputs = std::vector<ClientOutput>;
 
 /// The processes of one host, as every server needs them.
@@ -240,6 +241,8 @@ public:
   virtual void queue_pairs(std::uint32_t process, std::string_view pairs, ClientOutputs& out) = 0;
   /// A fence is over, or has failed: of whatever server, told by wire::FenceUp.
   virtual void fenced(const wire::FenceDown&, ClientOutputs&) {}
+  /// A ring is over, told by wire::RingUp.
+  virtual void ringed(const wire::RingDown&, ClientOutputs&) {}
   /// What a process of this host has given is asked for: answer wire::InquiryReply.
   virtual void inquired(const wire::Inquired&, ClientOutputs&) {}
   /// Further processes belong to the job: those that are here have joined, and are about to be started.

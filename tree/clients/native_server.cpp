@@ -24,6 +24,7 @@ NativeServer::NativeServer(LocalProcesses local, std::uint32_t host, std::uint32
       epoch_(epoch),
       pending_(kMaxStrangers + local.size(), kHelloLimit),
       exchange_(local_),
+      rings_(local_),
       places_(local.count),
       bears_fences_(bears_fences) {}
 
@@ -87,6 +88,7 @@ void NativeServer::forget(Clients::iterator it, const std::string& why, ClientOu
   const Client client = std::move(it->second);
   clients_.erase(it);
   exchange_.forget(id);
+  rings_.forget(id);
   switch (client.stage) {
     case Stage::stranger:
       pending_.leave(id);
@@ -198,7 +200,7 @@ std::string NativeServer::on(Clients::value_type& client, native::Abort& abort, 
 std::string NativeServer::on(Clients::value_type& client, const native::Finalize& finalize,
                              ClientOutputs& out) {
   if (client.second.stage != Stage::registered || client.second.in_barrier ||
-      exchange_.is_inside(client.second.process))
+      exchange_.is_inside(client.second.process) || rings_.is_inside(client.second.process))
     return "finalized out of turn";
   client.second.stage = Stage::ended;
   fail_requests(client.second, out);
@@ -214,7 +216,10 @@ std::string NativeServer::on(Clients::value_type& client, native::FenceEnter& en
     out.push_back(ToClient{client.first, native::to_frame(failed)});
     return {};
   }
-  return exchange_.enter(client.first, client.second.process, std::move(enter), out);
+  if (enter.gives != native::FenceEnter::Gives::ring)
+    return exchange_.enter(client.first, client.second.process, std::move(enter), out);
+  rings_.enter(client.first, client.second.process, std::move(enter), out);
+  return {};
 }
 
 // ---- requests
@@ -315,6 +320,7 @@ void NativeServer::lost(const std::vector<wire::ProcessSet::Range>& processes, C
     if (client.stage == Stage::registered) out.push_back(ToClient{id, frames});
   }
   exchange_.lost(processes, out);
+  rings_.lost(processes, out);
 }
 
 void NativeServer::join(std::uint32_t process) {
@@ -332,6 +338,7 @@ void NativeServer::vacate(std::uint32_t process, std::uint32_t restarts, bool is
   const auto holder = std::exchange(place.holder, std::nullopt);
   if (!holder) return;
   exchange_.forget(*holder);
+  rings_.forget(*holder);
   if (clients_.erase(*holder) > 0) out.push_back(CloseClient{*holder});
 }
 

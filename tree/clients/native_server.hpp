@@ -21,6 +21,7 @@
 #include "tree/clients/client_server.hpp"
 #include "tree/clients/native_exchange.hpp"
 #include "tree/clients/native_requests.hpp"
+#include "tree/clients/native_rings.hpp"
 #include "tree/clients/pending_connections.hpp"
 #include "tree/wire/frame.hpp"
 #include "tree/wire/messages.hpp"
@@ -51,6 +52,7 @@ public:
   void queue_pairs(std::uint32_t, std::string_view, ClientOutputs&) override {}
   void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) override;
   void fenced(const wire::FenceDown& fence, ClientOutputs& out) override { exchange_.fenced(fence, out); }
+  void ringed(const wire::RingDown& ring, ClientOutputs& out) override { rings_.over(ring, out); }
   void finish(ClientOutputs& out) override;
   ProgramKind program() const override { return ProgramKind::native; }
   void join(std::uint32_t process) override;
@@ -133,6 +135,7 @@ private:
   Clients clients_;
   PendingConnections pending_;  // strangers
   NativeExchange exchange_;
+  NativeRings rings_;
   std::vector<Place> places_;  // by their rank
   std::bitset<kNuisances> noted_;
   // The last request as it was sent: of one for several processes there is but one copy.

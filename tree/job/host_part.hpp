@@ -88,6 +88,9 @@ public:
   void down(const wire::FenceDown& message, Turn& turn) {
     act(&HostProcesses::tell_servers<&ClientServer::fenced, wire::FenceDown>, message, turn);
   }
+  void down(const wire::RingDown& message, Turn& turn) {
+    act(&HostProcesses::tell_servers<&ClientServer::ringed, wire::RingDown>, message, turn);
+  }
   template <ForOneProcess M>
   void down(const M& message, Turn& turn) {
     contains(message.process) ? here(message, turn) : turn.hand_down(message.process, message);

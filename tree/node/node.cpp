@@ -104,6 +104,7 @@ void Node::on(Event event, Instant now, Actions& out) {
     run_->host.spawn(*this);
     run_->gather.turn(*this);
     run_->fences.turn(*this);
+    run_->rings.turn(*this);
     run_->stacks.turn(*this);
     run_->debug.turn(*this);
     run_->tools.turn(*this);
@@ -459,6 +460,7 @@ void Node::tell_up(wire::Message message) {
       [&](wire::QueuePairsUp& m) { return run_->host.route(m.block, *this), true; },
       [&](wire::CcsAnswer& m) { return run_->ccs.merges(m, *this); },
       [&](wire::FenceUp& m) { return run_->fences.add(std::move(m), *this), true; },
+      [&](wire::RingUp& m) { return run_->rings.add(std::move(m), *this), true; },
       [&](wire::Facts& m) { return run_->gather.add(std::move(m), *this), true; },
       [&](wire::LinkLost& m) { return run_->gather.add(m, *this), false; },
       [](auto&) { return false; },

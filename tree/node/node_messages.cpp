@@ -222,6 +222,9 @@ void Node::from_parent(const wire::Message& message) {
         const std::size_t most = wire::kMostGiven * std::size_t{seat().job.processes};
         if (!pieces.empty()) host_part.down(whole_fence(pieces, most), *this);
       },
+      [&](const wire::RingDown& m) {
+        if (const auto own = run_->rings.down(m, *this)) host_part.down(*own, *this);
+      },
       [&](const wire::Resend& m) {
         hand_down_all(message);
         output_->down(m, *this);
@@ -271,6 +274,7 @@ void Node::from_child(Child& child, LinkId link, wire::Message message) {
       },
       [&](wire::CcsAnswer& m) { run_->ccs.up(link, std::move(m), *this); },
       [&](wire::FenceUp& m) { run_->fences.up(link, std::move(m), *this); },
+      [&](wire::RingUp& m) { run_->rings.up(link, std::move(m), *this); },
       [&](wire::StacksUp& m) { run_->stacks.up(link, m, *this); },
       [&](wire::DebugUp& m) { run_->debug.up(link, m, *this); },
       [&](wire::PieceWanted& m) { run_->staging.up(link, m, *this); },

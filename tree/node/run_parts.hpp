@@ -7,6 +7,7 @@
 #include "debug/debug_part.hpp"
 #include "debug/tool_part.hpp"
 #include "kvs/fence_part.hpp"
+#include "kvs/ring_part.hpp"
 #include "stacks/stacks_part.hpp"
 #include "staging/staging_part.hpp"
 #include "tree/job/clean_up.hpp"
@@ -26,6 +27,7 @@ struct RunParts {
   proto::InputPart input;
   proto::CcsPart ccs;
   proto::FencePart fences;
+  proto::RingPart rings;
   proto::StacksPart stacks;
   proto::DebugPart debug;
   proto::ToolPart tools;

@@ -2,7 +2,8 @@
 // Messages of the key-value service (PMI, PMIx). Fences: all processes of a group wait for each other, and
 // what each of their hosts has to give goes to all of them. Inquiries: a host asks for what a process of
 // another one has given, and names under which processes of the job find each other; both go over the root.
-// Worlds: a process has others started (MPI_Comm_spawn), by the root.
+// Worlds: a process has others started (MPI_Comm_spawn), by the root. Rings: each process of the job gets
+// what its two neighbours have given, and nobody has the values of all.
 #pragma once
 
 #include <compare>
@@ -14,6 +15,7 @@
 #include "tree/wire/codec.hpp"
 #include "tree/wire/process_set.hpp"
 #include "tree/wire/programs.hpp"
+#include "tree/wire/ring_runs.hpp"
 #include "tree/wire/share.hpp"
 
 namespace charmtree::wire {
@@ -99,6 +101,11 @@ struct FenceDown {
   std::uint64_t offset = 0;
   bool more = false;  // other pieces follow
 };
+/// Of the job's ring of that number, from 1: for each run that was said up.
+struct RingDown {
+  std::uint32_t number = 0, epoch = 0;
+  std::vector<RingEnds> ends;
+};
 
 // ---- up: child to parent
 
@@ -148,5 +155,13 @@ struct FenceUp {
   std::string given;
   std::uint64_t requests = 0;  // that these have made since their last fence, where a launcher sees them
 };
+/// All processes here and below are in it: in runs as long as may be, which rise.
+struct RingUp {
+  std::uint32_t number = 0, epoch = 0;
+  std::vector<RingRun> runs;
+};
+inline bool is_sound(const RingUp& ring) {
+  return ring.number > 0 && are_sound(ring.runs);
+}
 
 }  // namespace charmtree::wire

@@ -96,6 +96,7 @@ inline constexpr Judged judged;
 inline constexpr Limit kNumbers{kMaxSaid, 16, 16};
 inline constexpr Limit kPiece{kMaxPiece}, kKey{kMaxKey}, kList{kMaxList};
 inline constexpr Limit kGiven{kMaxSaid, 0, kMostGiven};
+inline constexpr Limit kRing{kMaxSaid, 0, 2 * kMostRingValue + 16};
 inline constexpr Limit kTuples{kMaxList, 0, kMaxTuple + 8};  // all of a host go together
 
 /// A parent is believed: what goes down has no limit but that of every frame.
@@ -137,6 +138,7 @@ inline constexpr Rows kAll{
     down<Relaunch>(),
     down<Moved>(),
     down<FenceDown>(),
+    down<RingDown>(),
     down<Inquired>(),
     down<Answered>(),
     down<WorldBegun>(),
@@ -181,6 +183,7 @@ inline constexpr Rows kAll{
     up<Fenced>(host(&Fenced::host), judged).to_root(),
     up<Silence>(process_once(&Silence::process)).to_root(),
     up<FenceUp>(nobody).most(kGiven).uncounted(),  // proto::FencePart judges it
+    up<RingUp>(nobody).most(kRing).uncounted(),    // proto::RingPart judges it
     up<Inquiry>(process(&Inquiry::process)).uncounted().to_root(),
     up<InquiryReply>(process(&InquiryReply::process)).most({kMaxSaid + kMostAnswered}).uncounted().to_root(),
     up<NameInquiry>(process(&NameInquiry::process))

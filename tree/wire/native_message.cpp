@@ -17,7 +17,7 @@ template <>
 inline constexpr native::Stream kLast<native::Stream> = native::Stream::err;
 template <>
 inline constexpr native::FenceEnter::Gives kLast<native::FenceEnter::Gives> =
-    native::FenceEnter::Gives::value;
+    native::FenceEnter::Gives::ring;
 
 template <>
 inline constexpr std::size_t kMostText<native::Hello> = native::kMaxLibrary;
@@ -90,8 +90,10 @@ bool is_sound(const Request& request) {
   return request.handler.size() <= kMaxHandler && request.bytes.size() <= request.size;
 }
 bool is_sound(const FenceEnter& enter) {
+  using Gives = FenceEnter::Gives;
+  if (enter.gives == Gives::ring) return enter.processes.empty() && enter.given.size() <= kMostRingValue;
   const bool is_group = enter.processes.empty() || wire::is_sound(Fence{0, enter.processes, 1, {}});
-  return is_group && (enter.gives == FenceEnter::Gives::value || are_pairs(enter.given));
+  return is_group && (enter.gives == Gives::value || are_pairs(enter.given));
 }
 bool is_sound(const RequestData& data) {
   return !data.bytes.empty();
@@ -112,6 +114,7 @@ CT_MEMBERS(native::Kept, s.token)
 CT_MEMBERS(native::FenceEnter, s.id, s.gives, s.processes, s.given)
 CT_MEMBERS(native::Values, s.below)
 CT_MEMBERS(native::FenceOver, s.id, s.failure)
+CT_MEMBERS(native::RingOver, s.id, s.left, s.right)
 CT_MEMBERS(native::Welcome, s.process, s.total, s.local_rank, s.local_size, s.host, s.epoch, s.restarts)
 CT_MEMBERS(native::Table, )
 CT_MEMBERS(native::BarrierRelease, )

@@ -21,7 +21,7 @@
 namespace charmtree::wire::native {
 
 /// Of the messages, not of the library. A launcher refuses a client of any other version.
-inline constexpr std::uint32_t kVersion = 5;
+inline constexpr std::uint32_t kVersion = 6;
 
 inline constexpr std::size_t kMaxLibrary = 32;           // bytes of Hello::library
 inline constexpr std::size_t kMaxHello = 64;             // bytes of a Hello frame, header included
@@ -88,11 +88,13 @@ struct Kept {
   std::uint32_t token = 0;
   friend bool operator==(const Kept&, const Kept&) = default;
 };
-/// Enters the next fence of these processes, or of the job; FenceOver says when it is over.
+/// Enters the next fence of these processes, or of the job, or its next ring; FenceOver says when it is over,
+/// and RingOver when a ring has gone well.
 struct FenceEnter {
   enum class Gives : std::uint8_t {
     pairs,  // tree/wire/shared_values.hpp: for all who ask
     value,  // for those that take part, by its number
+    ring,   // for the neighbours, at most kMostRingValue bytes; of the job
   };
   std::uint32_t id = 0;  // for FenceOver
   Gives gives = Gives::pairs;
@@ -172,6 +174,12 @@ struct FenceOver {
   std::string failure;  // empty: none
   friend bool operator==(const FenceOver&, const FenceOver&) = default;
 };
+/// All are in the ring, and the neighbours of the process have given these.
+struct RingOver {
+  std::uint32_t id = 0;
+  std::string left, right;
+  friend bool operator==(const RingOver&, const RingOver&) = default;
+};
 /// Everybody has finalized, or the job is over: the process may leave.
 struct Finished {
   friend bool operator==(const Finished&, const Finished&) = default;
@@ -186,7 +194,7 @@ struct Refused {
 using FromClient = std::variant<Hello, Put, BarrierEnter, Print, Abort, Finalize, Handler, Reply, ReplyData,
                                 Kept, FenceEnter>;
 using FromLauncher = std::variant<Welcome, Table, BarrierRelease, Finished, Refused, Request, RequestData,
-                                  Lost, Renewed, Missed, Values, FenceOver>;
+                                  Lost, Renewed, Missed, Values, FenceOver, RingOver>;
 
 /// One message as a complete frame. Texts beyond their limit are cut; a tuple must be within its own.
 std::string to_frame(const FromClient& message);

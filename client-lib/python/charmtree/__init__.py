@@ -24,7 +24,7 @@ import asyncio
 import ctypes
 import os
 import traceback
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
@@ -86,6 +86,7 @@ def _load() -> ctypes.CDLL:
         "ct_get": [ctypes.c_char_p, *_Found],
         "ct_fence_start": [_Ranks, ctypes.c_int],
         "ct_allgather_start": [_Ranks, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t],
+        "ct_ring_start": [ctypes.c_char_p, ctypes.c_size_t],
         "ct_gathered": [ctypes.c_int, ctypes.c_int, *_Found],
         "ct_test": [ctypes.c_int],
         "ct_wait": [ctypes.c_int],
@@ -128,11 +129,10 @@ def _ranks(ranks: Sequence[int]) -> tuple[object, int]:
 
 
 class Fence:
-    """One that this process has entered. Awaited, or by wait(), it gives what each rank has gathered, if that is what it is for; once."""
+    """One that this process has entered, or a ring. Awaited, or by wait(), it gives what ranks have given, if that is what it is for; once."""
 
-    def __init__(self, job: Job, request: int, ranks: Sequence[int], gathers: bool) -> None:
-        self._job, self._request, self._gathers = job, request, gathers
-        self._ranks = ranks or range(job.size)
+    def __init__(self, job: Job, request: int, givers: Iterable[int] = ()) -> None:
+        self._job, self._request, self._givers = job, request, givers
 
     def test(self) -> bool:
         """Whether it is over. Never waits."""
@@ -149,7 +149,7 @@ class Fence:
             if error.error != _TIMEDOUT:
                 _library.ct_release(self._job._job, self._request)
             raise
-        found = {rank: self._job._found(_library.ct_gathered, self._request, rank) for rank in self._ranks} if self._gathers else {}
+        found = {rank: self._job._found(_library.ct_gathered, self._request, rank) for rank in self._givers}
         self._job._call(_library.ct_release, self._request)
         return found
 
@@ -224,13 +224,18 @@ class Job:
 
     def fence_start(self, ranks: Sequence[int] = ()) -> Fence:
         """Of the job, or of these ranks, this one among them."""
-        return Fence(self, self._call(_library.ct_fence_start, *_ranks(ranks)), ranks, gathers=False)
+        return Fence(self, self._call(_library.ct_fence_start, *_ranks(ranks)))
 
     def allgather_start(self, value: bytes, ranks: Sequence[int] = ()) -> Fence:
-        return Fence(self, self._call(_library.ct_allgather_start, *_ranks(ranks), value, len(value)), ranks, gathers=True)
+        return Fence(self, self._call(_library.ct_allgather_start, *_ranks(ranks), value, len(value)), ranks or range(self.size))
 
     def allgather(self, value: bytes, ranks: Sequence[int] = ()) -> dict[int, bytes]:
         return self.allgather_start(value, ranks).wait()
+
+    def ring_start(self, value: bytes) -> Fence:
+        """What the next lower and the next higher rank give for it, where the first and the last one are neighbours."""
+        beside = {(self.rank + self.size - 1) % self.size, (self.rank + 1) % self.size}
+        return Fence(self, self._call(_library.ct_ring_start, value, len(value)), beside)
 
     def _found(self, function: Callable[..., int], *arguments: object) -> bytes:
         value, size = ctypes.c_void_p(), ctypes.c_size_t()

@@ -75,6 +75,23 @@ int gather_many() {
   return ct_finalize(job, 0) == CT_OK ? 0 : 9;
 }
 
+/// Twice at once.
+int pass_on() {
+  ct_job* job = nullptr;
+  EXPECT(ct_init(&job) == CT_OK);
+  const int rank = ct_rank(job), left = (rank + 2) % 3, right = (rank + 1) % 3;
+  const std::string own = std::to_string(rank), other = own + "'";
+  const int first = ct_ring_start(job, own.data(), own.size());
+  const int second = ct_ring_start(job, other.data(), other.size());
+  EXPECT(first >= 0 && second >= 0 && gathered(job, first, left) == kInvalid);
+  EXPECT(ct_wait(job, second) == CT_OK && ct_test(job, first) == 1);
+  EXPECT(gathered(job, first, left) == std::to_string(left));
+  EXPECT(gathered(job, second, right) == std::to_string(right) + "'");
+  EXPECT(gathered(job, first, rank) == kInvalid);
+  EXPECT(ct_release(job, first) == CT_OK && gathered(job, first, left) == kInvalid);
+  return ct_finalize(job, 0) == CT_OK ? 0 : 9;
+}
+
 }  // namespace
 
 TEST_CASE("what each has put all get behind the fence", "[client]") {
@@ -86,6 +103,12 @@ TEST_CASE("what each has put all get behind the fence", "[client]") {
 TEST_CASE("gathers of all and of a group are under way together", "[client]") {
   test::Launcher launcher{3};
   launcher.start(gather_many);
+  CHECK(launcher.serve() == std::vector<int>{0, 0, 0});
+}
+
+TEST_CASE("in a ring each gets what its neighbours have given", "[client]") {
+  test::Launcher launcher{3};
+  launcher.start(pass_on);
   CHECK(launcher.serve() == std::vector<int>{0, 0, 0});
 }
 
@@ -105,6 +128,8 @@ TEST_CASE("alone, a process gets what it has put", "[client]") {
   const int self = 0;
   const int gather = ct_allgather_start(job, &self, 1, "own", 3);
   CHECK((ct_wait(job, gather) == CT_OK && gathered(job, gather, 0) == "own"));
+  const int ring = ct_ring_start(job, "own", 3);
+  CHECK((ct_wait(job, ring) == CT_OK && gathered(job, ring, 0) == "own"));
   CHECK(ct_finalize(job, 0) == CT_OK);
 }
 
@@ -126,6 +151,8 @@ TEST_CASE("what is out of its range is not given", "[client]") {
   CHECK(ct_fence_start(nullptr, nullptr, 0) == CT_EINVAL);
   CHECK(ct_allgather_start(job, nullptr, 0, std::string(CT_MAX_GIVEN + 1, 'x').data(), CT_MAX_GIVEN + 1) ==
         CT_EINVAL);
+  CHECK(ct_ring_start(job, std::string(CT_MAX_RING + 1, 'x').data(), CT_MAX_RING + 1) == CT_EINVAL);
+  CHECK(ct_ring_start(job, nullptr, 1) == CT_EINVAL);
   CHECK(ct_finalize(job, 0) == CT_OK);
 }
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fences of native clients, as the server of their host sees them: processes 4 to 6 of ten.
-#include <catch2/catch.hpp>
-
-#include "tests/unit/what_happened.hpp"
-#include "tree/clients/native_server.hpp"
+#include "tests/unit/native_bench.hpp"
 #include "tree/wire/shared_values.hpp"
 
 namespace charmtree::native_exchange_test {
@@ -18,20 +15,8 @@ namespace {
 constexpr auto kNative = static_cast<std::uint8_t>(ClientKind::native);
 const Ranges kAll{{0, 9}}, kGroup{{2, 2}, {5, 6}};
 
-/// Client n is process n.
-struct Bench {
-  explicit Bench(bool bears_fences = true) : server({4, 3, 10}, 1, 0, bears_fences) {
-    for (ClientId client = 4; client < 7; ++client) {
-      server.opened(client, kStart, out);
-      const auto process = static_cast<std::uint32_t>(client);
-      says(client, native::Hello{native::kVersion, process, 100, "test"});
-      says(client, native::Put{"tuple"});
-    }
-    out.clear();
-  }
-  void says(ClientId client, const native::FromClient& message) {
-    server.received(client, native::to_frame(message), kStart, out);
-  }
+struct Bench : test::NativeBench {
+  using NativeBench::NativeBench;
   void all_put(const std::string& value) {
     for (ClientId client = 4; client < 7; ++client)
       says(client, native::FenceEnter{1, Gives::pairs, {}, wire::pair_of(std::to_string(client), value)});
@@ -40,28 +25,6 @@ struct Bench {
     server.fenced({fence, failure, std::make_shared<const std::string>(given)}, out);
   }
   std::vector<wire::FenceUp> up() const { return test::only<wire::FenceUp>(out); }
-  bool is_closed(ClientId client) const {
-    for (const CloseClient& each : test::only<CloseClient>(out)) {
-      if (each.client == client) return true;
-    }
-    return false;
-  }
-  /// What it heard since out was cleared, with what came with it.
-  std::vector<std::pair<native::FromLauncher, std::string>> heard(ClientId client) const {
-    std::vector<std::pair<native::FromLauncher, std::string>> messages;
-    for (const ToClient& sent : test::only<ToClient>(out)) {
-      if (sent.client != client) continue;
-      wire::FrameDecoder decoder{wire::kMaxLinkFrame};
-      decoder.append(sent.bytes);
-      messages.emplace_back(native::decode_from_launcher(**decoder.next()).value(),
-                            sent.shared.coded ? *sent.shared.coded : "-");
-    }
-    return messages;
-  }
-
-  static constexpr Instant kStart{};
-  NativeServer server;
-  ClientOutputs out;
 };
 
 }  // namespace

@@ -66,6 +66,9 @@ TEST_CASE("every message survives its frame, in its own direction only", "[nativ
   check_from_client(native::FenceEnter{
       7, native::FenceEnter::Gives::value, {{0, 3}, {5, UINT32_MAX}}, std::string(kMostGiven, 'x')});
   check_from_client(native::FenceEnter{});
+  check_from_client(
+      native::FenceEnter{7, native::FenceEnter::Gives::ring, {}, std::string(kMostRingValue, 'x')});
+  check_from_launcher(native::RingOver{UINT32_MAX, "left", ""});
   check_from_launcher(native::Values{3});
   check_from_launcher(native::FenceOver{UINT32_MAX, "process 7 is lost"});
   check_from_launcher(native::Request{1, "steps", 0x7F000001, 65535, 5, "data"});
@@ -88,7 +91,7 @@ TEST_CASE("every message is these bytes: programs with another build of the libr
   const auto said = [](const FromClient& message) { return hex(native::to_frame(message)); };
   const auto heard = [](const FromLauncher& message) { return hex(native::to_frame(message)); };
   CHECK(said(native::Hello{native::kVersion, 300, 4'194'304, "0.1.0"}) ==
-        "0f000000010105ac028080800205302e312e30");
+        "0f000000010106ac028080800205302e312e30");
   CHECK(said(native::Put{std::string{"\0\xFF", 2}}) == "0500000001020200ff");
   CHECK(said(native::BarrierEnter{UINT32_MAX}) == "070000000103ffffffff0f");
   CHECK(said(native::Print{native::Stream::out, "o\n"}) == "06000000010401026f0a");
@@ -117,6 +120,9 @@ TEST_CASE("every message is these bytes: programs with another build of the libr
   CHECK(heard(native::Missed{12}) == "03000000014a0c");
   CHECK(heard(native::Values{3}) == "03000000014b03");
   CHECK(heard(native::FenceOver{300, "no"}) == "07000000014cac02026e6f");
+  CHECK(heard(native::RingOver{300, "a", "bc"}) ==
+        "09000000014dac0201610262"
+        "63");
 }
 
 TEST_CASE("the largest messages of a client fit a client's frame", "[native]") {
