@@ -104,10 +104,15 @@ int Job::on(const native::Table&) {
   return CT_OK;
 }
 
-template <OneOf<std::variant<native::Values, native::FenceOver>> M>
+template <OneOf<std::variant<native::Values, native::FenceOver, native::RingOver>> M>
 int Job::on(const M& message) {
-  const bool good = exchange_.comes_with_values(message) ? exchange_.heard(message, Passed{channel_}.fd())
-                                                         : exchange_.heard(message, -1);
+  bool good = false;
+  if constexpr (std::is_same_v<M, native::RingOver>)
+    good = exchange_.heard(message, self_);
+  else if (exchange_.comes_with_values(message))
+    good = exchange_.heard(message, Passed{channel_}.fd());
+  else
+    good = exchange_.heard(message, -1);
   return good ? CT_OK : CT_EPROTO;
 }
 

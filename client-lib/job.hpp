@@ -100,9 +100,8 @@ private:
   int on(const wire::native::Lost& lost) { return losses_.add(lost, self_.total) ? CT_OK : CT_EPROTO; }
   int on(wire::native::Renewed& renewed);
   int on(const wire::native::Missed& missed);
-  template <OneOf<std::variant<wire::native::Values, wire::native::FenceOver>> M>
+  template <OneOf<std::variant<wire::native::Values, wire::native::FenceOver, wire::native::RingOver>> M>
   int on(const M& message);
-  int on(const wire::native::RingOver& over) { return exchange_.heard(over, self_) ? CT_OK : CT_EPROTO; }
 
   Channel channel_;
   pid_t pid_;

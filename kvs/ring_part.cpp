@@ -19,7 +19,7 @@ std::vector<wire::ProcessSet::Range> ranges_of(const std::vector<wire::RingRun>&
   return ranges;
 }
 
-std::uint64_t here_and_below(const Seat& seat) {
+std::uint64_t processes_of(const Seat& seat) {
   const std::uint64_t here = seat.processes != nullptr ? seat.processes->local().size() : 0;
   return here + seat.launch.subtree().processes();
 }
@@ -90,7 +90,7 @@ void RingPart::turn(Turn& turn) {
 void RingPart::hand_on(std::uint32_t number, Open& open, Turn& turn) {
   const Seat seat = turn.seat();
   std::vector<wire::RingRun> runs = open.runs();
-  const std::uint64_t all = seat.is_root() ? seat.job.processes : here_and_below(seat);
+  const std::uint64_t all = seat.is_root() ? seat.job.processes : processes_of(seat);
   if (wire::size_of(ranges_of(runs)) < all) return;
   if (seat.is_root()) {
     over(number, {wire::closed(runs.front())}, turn);

@@ -22,6 +22,8 @@ template <class M>
 concept ForAllHosts = std::is_same_v<M, wire::Numbers> || std::is_same_v<M, wire::Moved> ||
     std::is_same_v<M, wire::WorldBegun> || std::is_same_v<M, wire::Regroup> ||
     std::is_same_v<M, wire::ForwardSignal>;
+template <class M>
+concept ForStaging = std::is_same_v<M, wire::StagedPiece> || std::is_same_v<M, wire::PieceRefused>;
 /// What no part sees on its way.
 template <class M>
 concept ForRootAlone = wire::ForRoot<M> && !ForOutput<M>;
@@ -214,16 +216,15 @@ void Node::from_parent(const wire::Message& message) {
       [&](const wire::StacksWanted& m) { run_->stacks.down(m, *this); },
       [&](const wire::DebugOrder& m) { run_->debug.down(m, *this); },
       [&](const wire::ToolOrder& m) { run_->tools.down(m, *this); },
-      [&](const wire::StagedPiece& m) { run_->staging.down(m, *this); },
-      [&](const wire::PieceRefused& m) { run_->staging.down(m, *this); },
+      [&]<ForStaging M>(const M& m) { run_->staging.down(m, *this); },
+      [&](const wire::RingDown& m) {
+        if (const auto own = run_->rings.down(m, *this)) host_part.down(*own, *this);
+      },
       [&](const wire::FenceDown& m) {
         hand_down_all(message);
         const auto pieces = run_->fences.down(m, *this);
         const std::size_t most = wire::kMostGiven * std::size_t{seat().job.processes};
         if (!pieces.empty()) host_part.down(whole_fence(pieces, most), *this);
-      },
-      [&](const wire::RingDown& m) {
-        if (const auto own = run_->rings.down(m, *this)) host_part.down(*own, *this);
       },
       [&](const wire::Resend& m) {
         hand_down_all(message);

@@ -16,8 +16,7 @@ namespace charmtree::wire {
 template <>
 inline constexpr native::Stream kLast<native::Stream> = native::Stream::err;
 template <>
-inline constexpr native::FenceEnter::Gives kLast<native::FenceEnter::Gives> =
-    native::FenceEnter::Gives::ring;
+inline constexpr native::FenceEnter::Gives kLast<native::FenceEnter::Gives> = native::FenceEnter::Gives::ring;
 
 template <>
 inline constexpr std::size_t kMostText<native::Hello> = native::kMaxLibrary;
