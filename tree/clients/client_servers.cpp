@@ -6,8 +6,8 @@
 #include "tree/clients/client_server.hpp"
 #include "tree/clients/native_server.hpp"
 #include "tree/clients/pmi/pmi_server.hpp"
-#include "tree/clients/pmi/process_mapping.hpp"
 #include "tree/clients/pmix/pmix_server.hpp"
+#include "tree/wire/pmi_standard.hpp"
 
 namespace charmtree::proto {
 
@@ -33,7 +33,7 @@ std::array<std::unique_ptr<ClientServer>, kClientKinds> make_client_servers(cons
   at(ClientKind::charm) = std::make_unique<CharmServer>(local, charm_limits(job));
   at(ClientKind::pmi) = std::make_unique<PmiServer>(
       local,
-      PmiJob{fmt::format("kvs_{}_{}", job.id, job.loss.restarts), process_mapping(job.spawn.mpi.layout),
+      PmiJob{fmt::format("kvs_{}_{}", job.id, job.loss.restarts), wire::process_mapping(job.spawn.mpi.layout),
              job.processes, wire::first_processes(job.spawn.further), job.spawn.mpi.most_value});
   at(ClientKind::pmix) = std::make_unique<PmixServer>(local, job, host);
   at(ClientKind::native) =

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tree/clients/pmi/process_mapping.hpp"
+#include "tree/clients/pmi/pmi_variables.hpp"
 #include "tree/job/process_variables.hpp"
 
 namespace charmtree::proto {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "tree/clients/pmi/process_mapping.hpp"
+#include "tree/clients/pmi/pmi_variables.hpp"
 #include "tree/job/environment.hpp"
 #include "tree/wire/job_spec.hpp"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tree/clients/pmi/process_mapping.hpp"
+#include "tree/wire/pmi_standard.hpp"
 #include "tree/wire/words.hpp"
 
 namespace charmtree::proto {
@@ -14,8 +14,8 @@ namespace charmtree::proto {
 namespace {
 
 static_assert(PmiServer::kMostKey + PmiServer::kMostValue + 8 <= wire::kMostGiven, "one put is always taken");
-/// Keys that processes may not put. Behind it, for each process of a ring: its values for its neighbours.
-constexpr std::string_view kReserved = "PMI_", kRing = "PMI_ring_", kTopology = "PMI_hwloc_xmlfile";
+/// Keys that processes may not put. Behind kRing, for each process of a ring: its values for its neighbours.
+constexpr std::string_view kRing = "PMI_ring_", kTopology = "PMI_hwloc_xmlfile";
 
 void read_pairs(std::string_view given, PmiWorld& world) {
   for (wire::Reader pairs{given}; pairs.ok() && pairs.left() > 0;) {
@@ -79,7 +79,7 @@ void PmiServer::begun(const wire::WorldBegun& begun, ClientOutputs&) {
   for (const wire::Share& share : begun.shares) world.who.size += share.processes;
   world.kvs_name = name_of(worlds_.front(), world.who.first);
   world.parent = world_of(begun.by).kvs_name;
-  world.mapping = process_mapping(begun.shares);
+  world.mapping = wire::process_mapping(begun.shares);
   for (const wire::FurtherProgram& each : begun.programs) world.programs.push_back(each.first);
   if (begun.service == kPmiService) read_pairs(begun.given, world);
   worlds_.push_back(std::move(world));
@@ -324,7 +324,7 @@ std::string PmiServer::put(Clients::value_type& client, const PmiWords& words, C
   if (key.empty() || key.size() > kMostKey)
     return fmt::format("a put with a key of more than {} bytes, or none", kMostKey);
   if (value.size() > most) return fmt::format("a value of {} bytes: {} are allowed", value.size(), most);
-  if (key.starts_with(kReserved)) return refuse(client, "the key is reserved", out), std::string{};
+  if (key.starts_with(wire::kPmiReserved)) return refuse(client, "the key is reserved", out), std::string{};
   if (std::string wrong = give(state, key, value); !wrong.empty()) return wrong;
   world_of(state.process).values.insert_or_assign(std::string{key}, std::string{value});
   answer(client, 0, {}, out);
@@ -345,7 +345,7 @@ std::string PmiServer::give(Client& client, std::string_view key, std::string_vi
 /// out by themselves, with one barrier more.
 std::optional<std::string> PmiServer::find(const PmiWorld& world, std::string_view key) const {
   if (const auto found = world.values.find(key); found != world.values.end()) return found->second;
-  if (key == "PMI_process_mapping" && !world.mapping.empty() && world.mapping.size() <= most_value_)
+  if (key == wire::kPmiMapping && !world.mapping.empty() && world.mapping.size() <= most_value_)
     return world.mapping;
   if (key == kTopology && topology_ && !topology_->empty()) return *topology_;
   if (key != "PMI_dead_processes") return {};
@@ -380,7 +380,7 @@ void PmiServer::topology(const std::string& file, ClientOutputs& out) {
 std::optional<std::string> PmiServer::attribute_of_job(const PmiWorld& world, std::string_view key) const {
   if (key == "universeSize") return std::to_string(universe_);
   if (key == "hasNameServ") return "TRUE";
-  return key.starts_with(kReserved) ? find(world, key) : std::nullopt;
+  return key.starts_with(wire::kPmiReserved) ? find(world, key) : std::nullopt;
 }
 
 std::string PmiServer::put_attribute(Clients::value_type& client, const PmiWords& words, ClientOutputs& out) {

@@ -25,6 +25,7 @@
 #include "tree/clients/pmi/pmi_strangers.hpp"
 #include "tree/clients/pmi/pmi_words.hpp"
 #include "tree/wire/mpi_service.hpp"
+#include "tree/wire/pmi_standard.hpp"
 #include "tree/wire/process_set.hpp"
 #include "tree/wire/programs.hpp"
 
@@ -33,7 +34,7 @@ namespace charmtree::proto {
 /// What processes ask of their job.
 struct PmiJob {
   std::string kvs_name;  // no other job on one of these hosts has it
-  std::string mapping;   // process_mapping
+  std::string mapping;   // wire::process_mapping
   std::uint32_t universe = 0;
   std::vector<std::uint32_t> programs = {0};              // the first process of each
   std::size_t most_value = wire::MpiService::kMostValue;  // of version 1
@@ -72,8 +73,8 @@ public:
   void reshape(const LocalProcesses& local, const std::vector<std::uint32_t>&) override { local_ = local; }
 
   /// Of version 2, values are of kMostValue2 at most: its clients are not told, and have it compiled in.
-  static constexpr std::size_t kMostName = 256, kMostKey = 64, kMostValue = wire::MpiService::kMostValue,
-                               kMostValue2 = 1024;
+  static constexpr std::size_t kMostName = wire::kMostPmiName, kMostKey = wire::kMostPmiKey,
+                               kMostValue = wire::MpiService::kMostValue, kMostValue2 = wire::kMostPmiValue;
   /// Of the attributes of a host, in a world.
   static constexpr std::size_t kMostAttributes = 1024;
   /// Of one request.

@@ -4,7 +4,8 @@
 #include <catch2/catch.hpp>
 
 #include "tests/unit/pmi_bench.hpp"
-#include "tree/clients/pmi/process_mapping.hpp"
+#include "tree/clients/pmi/pmi_variables.hpp"
+#include "tree/wire/pmi_standard.hpp"
 
 namespace charmtree::pmi_server_test {
 

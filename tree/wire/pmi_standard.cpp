@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tree/clients/pmi/process_mapping.hpp"
+#include "tree/wire/pmi_standard.hpp"
 
 #include <fmt/format.h>
 
 #include <map>
 
-namespace charmtree::proto {
+namespace charmtree::wire {
 
 namespace {
 
@@ -32,17 +32,17 @@ std::string text_of(const std::vector<Block>& blocks) {
 
 }  // namespace
 
-std::string process_mapping(const std::vector<wire::HostRun>& layout) {
+std::string process_mapping(const std::vector<HostRun>& layout) {
   std::vector<Block> blocks;
   std::uint32_t host = 0;
-  for (const wire::HostRun& run : layout) {
+  for (const HostRun& run : layout) {
     append(blocks, {host, run.hosts, run.processes});
     host += run.hosts;
   }
   return text_of(blocks);
 }
 
-std::string process_mapping(const std::vector<wire::Share>& shares) {
+std::string process_mapping(const std::vector<Share>& shares) {
   std::vector<Block> blocks;
   std::map<std::uint32_t, std::uint32_t> numbers;  // of hosts, as they come
   for (auto share = shares.begin(); share != shares.end();) {
@@ -55,19 +55,4 @@ std::string process_mapping(const std::vector<wire::Share>& shares) {
   return text_of(blocks);
 }
 
-/// MPICH 5 takes it for ambiguous if it finds what PMIx clients look for beside these, unless it is told
-/// which. Intel's library speaks version 2 by one that it is told of (I_MPI_PMI_LIBRARY).
-std::vector<std::string> pmi_variables(wire::MpiService::Pmi version, const ProcessPlace& place) {
-  const bool is_second = version == wire::MpiService::Pmi::two;
-  std::vector<std::string> variables{fmt::format("PMI_RANK={}", place.process - place.world.first),
-                                     fmt::format("PMI_SIZE={}", place.world.size),
-                                     fmt::format("MPIR_CVAR_PMI_VERSION={}", is_second ? 2 : 1),
-                                     fmt::format("MPI_LOCALRANKID={}", place.rank),
-                                     fmt::format("MPI_LOCALNRANKS={}", place.count)};
-  if (is_second) variables.emplace_back("I_MPI_PMI=pmi2");
-  if (version == wire::MpiService::Pmi::port) variables.push_back(fmt::format("PMI_ID={}", place.process));
-  if (place.world.is_spawned()) variables.emplace_back("PMI_SPAWNED=1");
-  return variables;
-}
-
-}  // namespace charmtree::proto
+}  // namespace charmtree::wire
