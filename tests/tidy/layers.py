@@ -35,6 +35,7 @@ LAYERS = {
     "tree/io/user": LOW + ("tree/io",),
     "tree/io/mpiexec": LOW + ("tree/io", "tree/io/link"),
     "client-lib": ("tree/base", "tree/wire"),
+    "client-lib/pmi": ("tree/base", "tree/wire", "client-lib"),
     "cmake/portable": (),
     "charmrun/report": NODE + IO,
     "charmrun/debug": NODE + IO,
@@ -47,7 +48,7 @@ LAYERS = {
     "charmrun/doctor": VIEW,
     "charmrun": VIEW + ("charmrun/session", "charmrun/doctor", "charmrun/mpiexec"),
     "examples": ("client-lib",),
-    "tests": VIEW + ("charmrun/session", "charmrun/doctor", "charmrun/mpiexec", "charmrun", "client-lib", "examples"),
+    "tests": VIEW + ("charmrun/session", "charmrun/doctor", "charmrun/mpiexec", "charmrun", "client-lib", "client-lib/pmi", "examples"),
 }
 
 # Code in these folders takes events and time and gives actions: no descriptors, clocks, threads or chance of its own.

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client-lib/pmi/pmi_job.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "tree/wire/pmi_standard.hpp"
+
+namespace charmtree::client {
+
+namespace {
+
+int told(int error) {
+  switch (error) {
+    case CT_OK:
+      return PMI_SUCCESS;
+    case CT_EINVAL:
+      return PMI_ERR_INVALID_ARG;
+    case CT_ENOMEM:
+      return PMI_ERR_NOMEM;
+    case CT_ENOKEY:
+      return PMI_ERR_INVALID_KEY;
+    default:
+      return PMI_FAIL;
+  }
+}
+
+/// CHARMTREE_JOB has the host's number behind the job's name. A program that is started again as a whole has
+/// another name each time, so that it finds nothing of the last one's.
+std::string name_of_job() {
+  const char* mark = ::secure_getenv("CHARMTREE_JOB");
+  const char* restarts = ::secure_getenv("CHARMTREE_RESTARTS");
+  const std::string_view job = mark == nullptr ? "" : mark;
+  if (job.empty()) return "kvs_" + std::to_string(::getpid());
+  const std::string name = "kvs_" + std::string{job.substr(0, job.rfind(':'))};
+  return name.substr(0, wire::kMostPmiName / 2) + "_" +
+         std::string{restarts == nullptr ? "0" : restarts}.substr(0, wire::kMostPmiName / 4);
+}
+
+/// With its final 0 it is within the limit that programs are told, as their own room for it.
+bool fits(const char* text, std::size_t limit) {
+  return ::strnlen(text, limit) < limit;
+}
+
+int check_key(const char* key) {
+  if (key == nullptr) return PMI_ERR_INVALID_ARG;
+  if (*key == '\0') return PMI_ERR_INVALID_KEY;
+  return fits(key, wire::kMostPmiKey) ? PMI_SUCCESS : PMI_ERR_INVALID_KEY_LENGTH;
+}
+
+}  // namespace
+
+int PmiJob::join() {
+  name_ = name_of_job();
+  if (const int error = ct_init(&job_); error != CT_OK) return told(error);
+  return told(ct_register(job_, nullptr, 0));  // so that hosts are known when all have joined
+}
+
+int PmiJob::put(const char* key, const char* value) {
+  if (const int error = check_key(key); error != PMI_SUCCESS) return error;
+  if (value == nullptr) return PMI_ERR_INVALID_ARG;
+  if (std::string_view{key}.starts_with(wire::kPmiReserved)) return PMI_ERR_INVALID_KEY;
+  if (!fits(value, wire::kMostPmiValue)) return PMI_ERR_INVALID_VAL_LENGTH;
+  const int error = ct_put(job_, key, value, std::strlen(value));
+  if (error != CT_OK) return error == CT_EINVAL ? PMI_FAIL : told(error);  // no room before the next fence
+  put_.insert_or_assign(key, value);
+  return PMI_SUCCESS;
+}
+
+int PmiJob::fence() {
+  const int error = ct_fence(job_);
+  if (error == CT_OK) put_.clear();
+  return told(error);
+}
+
+int PmiJob::get(const char* key, std::string_view& value) {
+  if (const int error = check_key(key); error != PMI_SUCCESS) return error;
+  if (key == wire::kPmiMapping) return mapping(value);
+  if (const auto own = put_.find(std::string_view{key}); own != put_.end()) {
+    value = own->second;
+    return PMI_SUCCESS;
+  }
+  const void* found = nullptr;
+  std::size_t size = 0;
+  const int error = ct_get(job_, key, &found, &size);
+  if (error == CT_OK) value = {static_cast<const char*>(found), size};
+  return told(error);
+}
+
+int PmiJob::ring(std::string_view value, std::string& left, std::string& right) {
+  const int request = ct_allgather_start(job_, nullptr, 0, value.data(), value.size());
+  if (request < 0) return told(request);
+  int error = ct_wait(job_, request);
+  const auto read = [&](int neighbour, std::string& to) {
+    const void* found = nullptr;
+    std::size_t size = 0;
+    if (error == CT_OK) error = ct_gathered(job_, request, neighbour % this->size(), &found, &size);
+    if (error == CT_OK) to.assign(static_cast<const char*>(found), size);
+  };
+  read(rank() + size() - 1, left);
+  read(rank() + 1, right);
+  ct_release(job_, request);
+  return told(error);
+}
+
+// ---- who is on which host
+
+int PmiJob::host_of(int rank, std::uint32_t& host) {
+  ct_peer peer;
+  const int error = ct_lookup(job_, rank, &peer);
+  if (error == CT_OK) host = static_cast<std::uint32_t>(peer.host);
+  return told(error);
+}
+
+int PmiJob::hosts(std::vector<std::uint32_t>& hosts) {
+  hosts.resize(static_cast<std::size_t>(size()));
+  int rank = 0;
+  for (std::uint32_t& host : hosts) {
+    if (const int error = host_of(rank++, host); error != PMI_SUCCESS) return error;
+  }
+  return PMI_SUCCESS;
+}
+
+int PmiJob::clique(std::vector<int>& ranks) {
+  std::vector<std::uint32_t> all;
+  if (const int error = hosts(all); error != PMI_SUCCESS) return error;
+  const std::uint32_t own = all[static_cast<std::size_t>(rank())];
+  for (std::size_t each = 0; each < all.size(); ++each) {
+    if (all[each] == own) ranks.push_back(static_cast<int>(each));
+  }
+  return PMI_SUCCESS;
+}
+
+/// One that is too long for a value is not told, as it is not over the wire.
+int PmiJob::mapping(std::string_view& text) {
+  if (mapping_.empty()) {
+    std::vector<std::uint32_t> all;
+    if (const int error = hosts(all); error != PMI_SUCCESS) return error;
+    std::vector<wire::Share> shares;
+    for (const std::uint32_t host : all)
+      shares.push_back({host, static_cast<std::uint32_t>(shares.size()), 1});
+    mapping_ = wire::process_mapping(shares);
+  }
+  text = mapping_;
+  return fits(mapping_.c_str(), wire::kMostPmiValue) ? PMI_SUCCESS : PMI_ERR_INVALID_KEY;
+}
+
+// ---- the end
+
+int PmiJob::leave() {
+  const int error = ct_finalize(job_, 0);
+  if (error != CT_ETIMEDOUT && error != CT_EORDER) job_ = nullptr;
+  return told(error);
+}
+
+void PmiJob::abort(int code, const char* text) {
+  constexpr int kStatusBits = 0xff;
+  const int status = (code & kStatusBits) == 0 ? 1 : code & kStatusBits;
+  ct_abort(job_, status, text);
+  ::_exit(status);  // tidy: allow(exit) the standard wants it
+}
+
+void PmiJob::die(const char* text) {
+  if (text != nullptr) ct_print(job_, CT_STDERR, text);
+  ::_exit(1);  // tidy: allow(exit) the standard wants it
+}
+
+PmiJob& pmi_job() {
+  static PmiJob& job = *std::make_unique<PmiJob>().release();
+  return job;
+}
+
+int join_pmi_job() noexcept {
+  try {
+    PmiJob& job = pmi_job();
+    return job.is_joined() ? PMI_SUCCESS : job.join();
+  } catch (...) {
+    return PMI_ERR_NOMEM;
+  }
+}
+
+int copy_out(std::string_view text, char* to, int room) {
+  if (to == nullptr) return PMI_ERR_INVALID_ARG;
+  if (room < 0 || text.size() >= static_cast<std::size_t>(room)) return PMI_ERR_INVALID_LENGTH;
+  to[text.copy(to, text.size())] = '\0';
+  return PMI_SUCCESS;
+}
+
+int copy_out(int number, int* to) {
+  if (to == nullptr) return PMI_ERR_INVALID_ARG;
+  *to = number;
+  return PMI_SUCCESS;
+}
+
+}  // namespace charmtree::client
