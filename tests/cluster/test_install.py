@@ -40,7 +40,8 @@ def test_all_is_where_it_belongs(prefix: Path) -> None:
     library = next(path for path in there if path.endswith("/libcharmtree.a")).removesuffix("/libcharmtree.a")
     want = ["bin/charmrun", "include/charmtree.h", "libexec/charmtree/mpi/mpiexec", "share/man/man1/charmrun.1"]
     want += [f"{library}/{name}" for name in ("libcharmtree.so", "pkgconfig/charmtree.pc", "cmake/charmtree/charmtree-config.cmake")]
-    want += ["share/bash-completion/completions/charmrun", "share/zsh/site-functions/_charmrun"]
+    want += [f"{library}/charmtree/lib{name}" for name in ("pmi.so", "pmi.so.0", "pmi2.so", "pmi2.so.0")]
+    want += ["include/charmtree/pmi.h", "include/charmtree/pmi2.h", "share/bash-completion/completions/charmrun", "share/zsh/site-functions/_charmrun"]
     want += ["share/fish/vendor_completions.d/charmrun.fish", "share/charmtree/python/charmtree_ccs.py"]
     assert set(want) <= there, sorted(set(want) - there)
     assert told(prefix / "libexec/charmtree/mpi/mpiexec", "--version").startswith("charmrun (charmtree) ")
@@ -70,6 +71,16 @@ def test_a_program_is_built_by_cmake(prefix: Path, tmp_path: Path, target: str) 
     told("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
     told("cmake", "--build", tmp_path / "build")
     runs(prefix, tmp_path / "build/hello")
+
+
+@pytest.mark.parametrize("version", ["pmi", "pmi2"])
+def test_a_program_of_pmi_is_built(prefix: Path, tmp_path: Path, version: str) -> None:
+    (library,) = prefix.rglob(f"lib{version}.so")
+    double = tmp_path / "double"
+    told("cc", "-o", double, f"-I{REPOSITORY}", REPOSITORY / f"tests/doubles/{version}_double.c", f"-L{library.parent}", f"-l{version}")
+    environment = {"PATH": os.environ["PATH"], "HOME": str(prefix), "LD_LIBRARY_PATH": str(library.parent)}
+    out = told(prefix / "bin/charmrun", "+p2", "++local", double, "2", env=environment)
+    assert sorted(out.splitlines())[1:] == [f"process {rank} of 2: all values are there" for rank in range(2)], out
 
 
 def test_the_manual_page_can_be_read(prefix: Path) -> None:

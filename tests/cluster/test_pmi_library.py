@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import mpi_programs
 from running import Factory, built
 from vc_job import Job, leftovers
 
@@ -62,6 +63,17 @@ def test_where_the_others_go_on_their_barriers_fail(cluster: Factory, charmrun: 
     job = run(cluster, charmrun, "pmi_double", "++on-failure", "continue", ends="before")
     assert job.wait() == 137, job.said()
     assert job.err.count("PMI_Barrier() == PMI_SUCCESS is not so") == PROCESSES - 1
+
+
+def test_an_mpi_library_starts_by_it(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(3)
+    options, program = mpi_programs.program("intel")
+    words = ["env", "-u", "PMI_FD", f"I_MPI_PMI_LIBRARY={charmrun.parents[1] / 'client-lib/pmi/libpmi.so'}", program]
+    argv = [charmrun, "++quiet", f"+p{PROCESSES}", *options, "++nodelist", hosts.nodelist(3), *words]
+    job = Job(hosts, range(3), argv)
+    assert job.wait() == 0, job.said()
+    assert sorted(job.out.splitlines()) == [f"{rank} of {PROCESSES}: good" for rank in range(PROCESSES)]
+    assert leftovers([job]) == []
 
 
 @pytest.mark.parametrize("double", DOUBLES)
