@@ -160,12 +160,12 @@ void PmiJob::abort(int code, const char* text) {
   constexpr int kStatusBits = 0xff;
   const int status = (code & kStatusBits) == 0 ? 1 : code & kStatusBits;
   ct_abort(job_, status, text);
-  ::_exit(status);  // tidy: allow(exit) the standard wants it
+  ::_exit(status);
 }
 
 void PmiJob::die(const char* text) {
   if (text != nullptr) ct_print(job_, CT_STDERR, text);
-  ::_exit(1);  // tidy: allow(exit) the standard wants it
+  ::_exit(1);
 }
 
 PmiJob& pmi_job() {

@@ -115,7 +115,7 @@ PRODUCT = ("tree", "health", "ccs", "client-lib", "charmrun")
 MAINS = ("charmrun/main.cpp", "examples", "tests/doubles", "tests/bench", "tests/unit/main.cpp")
 BANS = (
     Ban("exit", call("(?:exit|quick_exit)(?!\\s*\\(\\s*\\))|(?:abort|terminate)(?=\\s*\\(\\s*\\))"), "return an error; only main may end the program", unless=MAINS),
-    Ban("exit", call("_exit|_Exit"), "only a vforked child may _exit", unless=MAINS + ("tree/io", "tests")),
+    Ban("exit", call("_exit|_Exit"), "only a vforked child may _exit, and PMI_Abort", unless=MAINS + ("tree/io", "tests", "client-lib/pmi/pmi_job")),
     Ban("sleep", call("sleep|usleep|nanosleep|clock_nanosleep|(?:std::)?this_thread::sleep_\\w+"), "wait for an event with a deadline",
         unless=("tests/doubles", "tests/bench")),
     Ban("rand", call("rand|srand|rand_r|random|srandom|drand48"), "use tree/base/random.hpp, seeded by the caller"),
