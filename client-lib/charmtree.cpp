@@ -11,17 +11,12 @@
 #include <string_view>
 #include <vector>
 
-#include "client-lib/fences.hpp"
-#include "client-lib/job.hpp"
+#include "client-lib/handle.hpp"
 
+using charmtree::client::guarded;
 using charmtree::client::Job;
 using charmtree::wire::CcsMerge;
 using Gives = charmtree::client::Fences::Gives;
-
-struct ct_job {
-  Job job;
-  charmtree::client::Fences fences{job};
-};
 
 static_assert(CT_MAX_TUPLE == charmtree::wire::kMaxTuple);
 static_assert(CT_MAX_CCS_HANDLERS == charmtree::wire::native::kMaxHandlers);
@@ -34,21 +29,7 @@ static_assert(CT_MAX_PRINT == charmtree::wire::native::kMaxPrint);
 
 namespace {
 
-/// Calls `call(Job&)`. The one exception that can come out of it is want of memory (handlers throw none), and
-/// it may have cost us half a message.
-template <class Call>
-int guarded(ct_job* handle, Call call) noexcept {
-  if (handle == nullptr) return CT_EINVAL;
-  if (handle->job.is_foreign()) return CT_EFORK;
-  try {
-    return call(handle->job);
-  } catch (...) {
-    handle->job.fail(CT_ENOMEM);
-    return CT_ENOMEM;
-  }
-}
-
-/// The same for what only asks and cannot fail.
+/// As guarded, for what only asks and cannot fail.
 template <class Ask>
 int asked(const ct_job* handle, Ask ask) noexcept {
   if (handle == nullptr) return CT_EINVAL;

@@ -83,6 +83,12 @@ int Job::on(const native::Missed& missed) {
   return CT_OK;
 }
 
+int Job::on(native::Attribute& attribute) {
+  if (asked_ == nullptr || *asked_) return CT_EPROTO;
+  *asked_ = std::move(attribute);
+  return CT_OK;
+}
+
 /// Which has come with a message, and goes with this.
 class Passed {
 public:
@@ -181,6 +187,19 @@ int Job::usable() const {
   if (aborted_) return CT_EENDED;
   if (broken_ != CT_OK) return broken_;
   return finalizing_ ? CT_EORDER : CT_OK;
+}
+
+int Job::ask(const native::FromClient& message, native::Attribute& answer) {
+  if (const int error = usable(); error != CT_OK) return error;
+  const Deadline deadline{CT_FOREVER};
+  if (const int error = ensure_registered(deadline); error != CT_OK) return error;
+  std::optional<native::Attribute> answered;
+  asked_ = &answered;
+  int error = send(message, deadline);
+  if (error == CT_OK) error = wait_until([&] { return answered.has_value(); }, deadline);
+  asked_ = nullptr;
+  if (error == CT_OK) answer = std::move(*answered);
+  return error;
 }
 
 // ---- what users ask for

@@ -72,6 +72,9 @@ public:
   int send(const wire::native::FromClient& message, const Deadline& deadline) {
     return send_frames(wire::native::to_frame(message), deadline);
   }
+  /// Says what has an answer, and waits for that, however long it takes: not for who has handlers of losses
+  /// or restarts.
+  int ask(const wire::native::FromClient& message, wire::native::Attribute& answer);
   /// Takes note of everything that has come already.
   int hear_all();
   /// Hears and tells until the condition holds.
@@ -100,6 +103,7 @@ private:
   int on(const wire::native::Lost& lost) { return losses_.add(lost, self_.total) ? CT_OK : CT_EPROTO; }
   int on(wire::native::Renewed& renewed);
   int on(const wire::native::Missed& missed);
+  int on(wire::native::Attribute& attribute);
   template <OneOf<std::variant<wire::native::Values, wire::native::FenceOver, wire::native::RingOver>> M>
   int on(const M& message);
 
@@ -112,7 +116,8 @@ private:
   bool registered_ = false;
   bool finalizing_ = false;
   bool aborted_ = false;
-  bool serving_ = false;  // a handler runs
+  bool serving_ = false;                                     // a handler runs
+  std::optional<wire::native::Attribute>* asked_ = nullptr;  // where the answer is awaited
   Barriers barriers_;
   wire::native::Welcome self_;
   Exchange exchange_;

@@ -89,6 +89,7 @@ void NativeServer::forget(Clients::iterator it, const std::string& why, ClientOu
   clients_.erase(it);
   exchange_.forget(id);
   rings_.forget(id);
+  attributes_.forget(id);
   switch (client.stage) {
     case Stage::stranger:
       pending_.leave(id);
@@ -200,7 +201,8 @@ std::string NativeServer::on(Clients::value_type& client, native::Abort& abort, 
 std::string NativeServer::on(Clients::value_type& client, const native::Finalize& finalize,
                              ClientOutputs& out) {
   if (client.second.stage != Stage::registered || client.second.in_barrier ||
-      exchange_.is_inside(client.second.process) || rings_.is_inside(client.second.process))
+      exchange_.is_inside(client.second.process) || rings_.is_inside(client.second.process) ||
+      attributes_.is_waiting(client.first))
     return "finalized out of turn";
   client.second.stage = Stage::ended;
   fail_requests(client.second, out);
@@ -219,6 +221,21 @@ std::string NativeServer::on(Clients::value_type& client, native::FenceEnter& en
   if (enter.gives != native::FenceEnter::Gives::ring)
     return exchange_.enter(client.first, client.second.process, std::move(enter), out);
   rings_.enter(client.first, client.second.process, std::move(enter), out);
+  return {};
+}
+
+std::string NativeServer::on(Clients::value_type& client, native::AttributePut& put, ClientOutputs& out) {
+  if (client.second.stage != Stage::registered || attributes_.is_waiting(client.first))
+    return "put an attribute out of turn";
+  attributes_.put(client.first, std::move(put), out);
+  return {};
+}
+
+std::string NativeServer::on(Clients::value_type& client, native::AttributeWanted& wanted,
+                             ClientOutputs& out) {
+  if (client.second.stage != Stage::registered || attributes_.is_waiting(client.first))
+    return "asked for an attribute out of turn";
+  attributes_.want(client.first, std::move(wanted), out);
   return {};
 }
 
@@ -339,6 +356,7 @@ void NativeServer::vacate(std::uint32_t process, std::uint32_t restarts, bool is
   if (!holder) return;
   exchange_.forget(*holder);
   rings_.forget(*holder);
+  attributes_.forget(*holder);
   if (clients_.erase(*holder) > 0) out.push_back(CloseClient{*holder});
 }
 

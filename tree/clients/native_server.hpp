@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "tree/clients/client_server.hpp"
+#include "tree/clients/native_attributes.hpp"
 #include "tree/clients/native_exchange.hpp"
 #include "tree/clients/native_requests.hpp"
 #include "tree/clients/native_rings.hpp"
@@ -118,6 +119,8 @@ private:
   std::string on(Clients::value_type& client, const wire::native::Kept& kept, ClientOutputs& out);
   std::string on(Clients::value_type& client, const wire::native::Finalize& finalize, ClientOutputs& out);
   std::string on(Clients::value_type& client, wire::native::FenceEnter& enter, ClientOutputs& out);
+  std::string on(Clients::value_type& client, wire::native::AttributePut& put, ClientOutputs& out);
+  std::string on(Clients::value_type& client, wire::native::AttributeWanted& wanted, ClientOutputs& out);
 
   std::string next_message(Clients::value_type& client, bool& more, ClientOutputs& out);
   std::optional<Objection> objection(const wire::native::Hello& hello) const;
@@ -136,6 +139,7 @@ private:
   PendingConnections pending_;  // strangers
   NativeExchange exchange_;
   NativeRings rings_;
+  NativeAttributes attributes_;
   std::vector<Place> places_;  // by their rank
   std::bitset<kNuisances> noted_;
   // The last request as it was sent: of one for several processes there is but one copy.

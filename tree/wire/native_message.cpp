@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "tree/wire/pieces.hpp"
+#include "tree/wire/pmi_standard.hpp"
 #include "tree/wire/shared_values.hpp"
 #include "tree/wire/table_members.hpp"
 
@@ -43,6 +44,13 @@ template <>
 inline constexpr std::size_t kMostText<native::FenceEnter> = kMostGiven;
 template <>
 inline constexpr std::size_t kMostText<native::FenceOver> = native::kMaxWhy;
+
+template <>
+inline constexpr std::size_t kMostText<native::AttributePut> = kMostPmiValue;
+template <>
+inline constexpr std::size_t kMostText<native::AttributeWanted> = kMostPmiKey;
+template <>
+inline constexpr std::size_t kMostText<native::Attribute> = kMostPmiValue;
 
 template <>
 inline constexpr bool kMayBeCut<native::FenceOver> = true;
@@ -94,6 +102,12 @@ bool is_sound(const FenceEnter& enter) {
   const bool is_group = enter.processes.empty() || wire::is_sound(Fence{0, enter.processes, 1, {}});
   return is_group && (enter.gives == Gives::value || are_pairs(enter.given));
 }
+bool is_sound(const AttributePut& put) {
+  return !put.name.empty() && put.name.size() <= kMostPmiKey;
+}
+bool is_sound(const AttributeWanted& wanted) {
+  return !wanted.name.empty();
+}
 bool is_sound(const RequestData& data) {
   return !data.bytes.empty();
 }
@@ -111,6 +125,9 @@ CT_MEMBERS(native::Reply, s.token, s.size, s.bytes)
 CT_MEMBERS(native::ReplyData, s.bytes)
 CT_MEMBERS(native::Kept, s.token)
 CT_MEMBERS(native::FenceEnter, s.id, s.gives, s.processes, s.given)
+CT_MEMBERS(native::AttributePut, s.name, s.value)
+CT_MEMBERS(native::AttributeWanted, s.name, s.waits)
+CT_MEMBERS(native::Attribute, s.is_there, s.value)
 CT_MEMBERS(native::Values, s.below)
 CT_MEMBERS(native::FenceOver, s.id, s.failure)
 CT_MEMBERS(native::RingOver, s.id, s.left, s.right)

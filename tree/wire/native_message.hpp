@@ -102,6 +102,17 @@ struct FenceEnter {
   std::string given;                         // at most kMostGiven bytes
   friend bool operator==(const FenceEnter&, const FenceEnter&) = default;
 };
+/// Tells the processes of this host something, under a name. Answer: Attribute.
+struct AttributePut {
+  std::string name, value;
+  friend bool operator==(const AttributePut&, const AttributePut&) = default;
+};
+/// Asks for what a process of this host has told so. Answer: Attribute, one at a time.
+struct AttributeWanted {
+  std::string name;
+  bool waits = false;  // until one has
+  friend bool operator==(const AttributeWanted&, const AttributeWanted&) = default;
+};
 /// The last message: the process is done and waits for Finished.
 struct Finalize {
   std::int32_t code = 0;
@@ -180,6 +191,11 @@ struct RingOver {
   std::string left, right;
   friend bool operator==(const RingOver&, const RingOver&) = default;
 };
+struct Attribute {
+  bool is_there = false;  // of one that was put: it is taken
+  std::string value;
+  friend bool operator==(const Attribute&, const Attribute&) = default;
+};
 /// Everybody has finalized, or the job is over: the process may leave.
 struct Finished {
   friend bool operator==(const Finished&, const Finished&) = default;
@@ -192,9 +208,9 @@ struct Refused {
 
 // The places of messages in these are their numbers on the wire.
 using FromClient = std::variant<Hello, Put, BarrierEnter, Print, Abort, Finalize, Handler, Reply, ReplyData,
-                                Kept, FenceEnter>;
+                                Kept, FenceEnter, AttributePut, AttributeWanted>;
 using FromLauncher = std::variant<Welcome, Table, BarrierRelease, Finished, Refused, Request, RequestData,
-                                  Lost, Renewed, Missed, Values, FenceOver, RingOver>;
+                                  Lost, Renewed, Missed, Values, FenceOver, RingOver, Attribute>;
 
 /// One message as a complete frame. Texts beyond their limit are cut; a tuple must be within its own.
 std::string to_frame(const FromClient& message);

@@ -7,6 +7,7 @@
 
 #include "tree/wire/codec.hpp"
 #include "tree/wire/messages.hpp"
+#include "tree/wire/pmi_standard.hpp"
 
 namespace charmtree::native_message_test {
 
@@ -69,6 +70,9 @@ TEST_CASE("every message survives its frame, in its own direction only", "[nativ
   check_from_client(
       native::FenceEnter{7, native::FenceEnter::Gives::ring, {}, std::string(kMostRingValue, 'x')});
   check_from_launcher(native::RingOver{UINT32_MAX, "left", ""});
+  check_from_client(native::AttributePut{std::string(kMostPmiKey, 'n'), std::string(kMostPmiValue, 'v')});
+  check_from_client(native::AttributeWanted{"n", true});
+  check_from_launcher(native::Attribute{true, std::string(kMostPmiValue, 'v')});
   check_from_launcher(native::Values{3});
   check_from_launcher(native::FenceOver{UINT32_MAX, "process 7 is lost"});
   check_from_launcher(native::Request{1, "steps", 0x7F000001, 65535, 5, "data"});
@@ -106,6 +110,8 @@ TEST_CASE("every message is these bytes: programs with another build of the libr
   CHECK(said(native::Kept{128}) == "04000000010a8001");
   CHECK(said(native::FenceEnter{300, native::FenceEnter::Gives::value, {{1, 300}}, "xy"}) ==
         "0c000000010bac02010101ac02027879");
+  CHECK(said(native::AttributePut{"n", "xy"}) == "07000000010c016e027879");
+  CHECK(said(native::AttributeWanted{"n", true}) == "05000000010d016e01");
   CHECK(heard(native::Welcome{7, 900, 3, 5, 2, 1, 4}) == "0a00000001410784070305020104");
   CHECK(heard(native::Table{}) == "020000000142");
   CHECK(heard(native::BarrierRelease{}) == "020000000143");
@@ -123,6 +129,7 @@ TEST_CASE("every message is these bytes: programs with another build of the libr
   CHECK(heard(native::RingOver{300, "a", "bc"}) ==
         "09000000014dac0201610262"
         "63");
+  CHECK(heard(native::Attribute{true, "xy"}) == "06000000014e01027879");
 }
 
 TEST_CASE("the largest messages of a client fit a client's frame", "[native]") {
