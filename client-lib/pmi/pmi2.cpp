@@ -117,11 +117,18 @@ int PMIX_Ring(const char value[], int* rank, int* ranks, char left[], char right
 
 // ---- attributes
 
-int PMI2_Info_GetNodeAttr(const char name[], char*, int, int* found, int waitfor) {
-  return with_pmi_job([&](PmiJob&) {
-    if (name == nullptr || found == nullptr) return PMI2_ERR_INVALID_ARG;
-    *found = 0;
-    return waitfor == 0 ? PMI2_SUCCESS : PMI2_FAIL;
+int PMI2_Info_PutNodeAttr(const char name[], const char value[]) {
+  return with_pmi_job([&](PmiJob& job) { return job.put_attribute(name, value); });
+}
+
+int PMI2_Info_GetNodeAttr(const char name[], char value[], int valuelen, int* found, int waitfor) {
+  return with_pmi_job([&](PmiJob& job) {
+    if (found == nullptr) return PMI2_ERR_INVALID_ARG;
+    std::string text;
+    const int error = job.get_attribute(name, waitfor != 0, text);
+    *found = error == PMI2_SUCCESS;
+    if (error == PMI2_SUCCESS) return copy_out(text, value, valuelen);
+    return error == PMI2_ERR_INVALID_KEY && waitfor == 0 ? PMI2_SUCCESS : error;
   });
 }
 
@@ -136,10 +143,6 @@ int PMI2_Info_GetNodeAttrIntArray(const char name[], int array[], int arraylen, 
     if (what == "localRanksCount") clique = {static_cast<int>(clique.size())};
     return tell_array(clique, array, arraylen, outlen);
   });
-}
-
-int PMI2_Info_PutNodeAttr(const char*, const char*) {
-  return PMI2_FAIL;
 }
 
 int PMI2_Info_GetJobAttr(const char name[], char value[], int valuelen, int* found) {

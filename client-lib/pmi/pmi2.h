@@ -2,9 +2,7 @@
 /* pmi2.h: PMI-2, as programs know it from MPICH and Slurm, by charmtree's own libpmi2.so: see pmi.h, all of
  * which is so here, with PMI2_KVS_Fence for its barrier. A process uses one of the two.
  *
- * What is always PMI2_FAIL: names to be published, spawned processes, other jobs, and attributes of a host
- * that processes give each other (PMI2_Info_PutNodeAttr, and to wait for one): what a fence does not bring,
- * processes of a host are not told. */
+ * What is always PMI2_FAIL: names to be published, spawned processes, and other jobs. */
 #ifndef PMI2_H_INCLUDED
 #define PMI2_H_INCLUDED
 
@@ -81,8 +79,9 @@ int PMI2_KVS_Get(const char* jobid, int src_pmi_id, const char key[], char value
 #define HAVE_PMIX_RING 1
 int PMIX_Ring(const char value[], int* rank, int* ranks, char left[], char right[], int maxvalue);
 
-/* Of the host: localRanksCount and localRanks, as arrays. Of the job: universeSize, hasNameServ (FALSE) and
- * PMI_process_mapping. Nothing else is found. */
+/* Of the host: what its processes have put, at once and without a fence, 1024 at most of each host; and
+ * localRanksCount and localRanks, as arrays. Of the job: universeSize, hasNameServ (FALSE) and
+ * PMI_process_mapping. */
 int PMI2_Info_GetNodeAttr(const char name[], char value[], int valuelen, int* found, int waitfor);
 int PMI2_Info_GetNodeAttrIntArray(const char name[], int array[], int arraylen, int* outlen, int* found);
 int PMI2_Info_PutNodeAttr(const char name[], const char value[]);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 
+#include "client-lib/handle.hpp"
 #include "tree/wire/pmi_standard.hpp"
 
 namespace charmtree::client {
@@ -88,6 +89,18 @@ int PmiJob::get(const char* key, std::string_view& value) {
   const int error = ct_get(job_, key, &found, &size);
   if (error == CT_OK) value = {static_cast<const char*>(found), size};
   return told(error);
+}
+
+int PmiJob::put_attribute(const char* name, const char* value) {
+  if (const int error = check_key(name); error != PMI_SUCCESS) return error;
+  if (value == nullptr) return PMI_ERR_INVALID_ARG;
+  if (!fits(value, wire::kMostPmiValue)) return PMI_ERR_INVALID_VAL_LENGTH;
+  return told(guarded(job_, [&](Job&) { return job_->attributes.put(name, value); }));
+}
+
+int PmiJob::get_attribute(const char* name, bool waits, std::string& value) {
+  if (const int error = check_key(name); error != PMI_SUCCESS) return error;
+  return told(guarded(job_, [&](Job&) { return job_->attributes.get(name, waits, value); }));
 }
 
 int PmiJob::ring(std::string_view value, std::string& left, std::string& right) {

@@ -32,6 +32,9 @@ public:
   int fence();
   /// Also what was put before a fence, by this process. Valid until put or fence is called.
   int get(const char* key, std::string_view& value);
+  /// For the processes of this host, at once. `waits`: until one has put it.
+  int put_attribute(const char* name, const char* value);
+  int get_attribute(const char* name, bool waits, std::string& value);
   /// What the neighbours give, in the ring of all processes, which all call it.
   int ring(std::string_view value, std::string& left, std::string& right);
   /// The processes of this host, in their order.

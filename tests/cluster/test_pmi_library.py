@@ -65,10 +65,12 @@ def test_where_the_others_go_on_their_barriers_fail(cluster: Factory, charmrun: 
     assert job.err.count("PMI_Barrier() == PMI_SUCCESS is not so") == PROCESSES - 1
 
 
-def test_an_mpi_library_starts_by_it(cluster: Factory, charmrun: Path) -> None:
+@pytest.mark.parametrize("pmi", ["pmi", "pmi2"])
+def test_an_mpi_library_starts_by_it(cluster: Factory, charmrun: Path, pmi: str) -> None:
     hosts = cluster(3)
     options, program = mpi_programs.program("intel")
-    words = ["env", "-u", "PMI_FD", f"I_MPI_PMI_LIBRARY={charmrun.parents[1] / 'client-lib/pmi/libpmi.so'}", program]
+    library = charmrun.parents[1] / f"client-lib/pmi/lib{pmi}.so"
+    words = ["env", "-u", "PMI_FD", f"I_MPI_PMI={pmi.ljust(4, '1')}", f"I_MPI_PMI_LIBRARY={library}", program]
     argv = [charmrun, "++quiet", f"+p{PROCESSES}", *options, "++nodelist", hosts.nodelist(3), *words]
     job = Job(hosts, range(3), argv)
     assert job.wait() == 0, job.said()
