@@ -104,7 +104,7 @@ int PmiJob::get_attribute(const char* name, bool waits, std::string& value) {
 }
 
 int PmiJob::ring(std::string_view value, std::string& left, std::string& right) {
-  const int request = ct_allgather_start(job_, nullptr, 0, value.data(), value.size());
+  const int request = ct_ring_start(job_, value.data(), value.size());
   if (request < 0) return told(request);
   int error = ct_wait(job_, request);
   const auto read = [&](int neighbour, std::string& to) {
