@@ -15,9 +15,9 @@
  * PMI_Init.
  *
  * Failure. When a process dies, charmrun ends the job; under `++on-failure continue` it goes on, and every
- * later PMI_Barrier of the others is PMI_FAIL. The library prints nothing, handles no signal, starts no
- * thread, and ends the program in PMI_Abort alone. It may be used by one thread at a time, and not in a child
- * of fork.
+ * later PMI_Barrier of the others is PMI_FAIL. The library handles no signal, starts no thread, and ends the
+ * program in PMI_Abort alone, whose text is all that it prints. It may be used by one thread at a time, and
+ * not in a child of fork.
  *
  * What is always PMI_FAIL: names to be published, spawned processes, further key spaces, walks through one,
  * and words of a command line. */
