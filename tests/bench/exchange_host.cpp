@@ -63,8 +63,8 @@ wire::NodeTable table_of(std::uint32_t processes, std::uint32_t each, Ports port
 }
 
 /// As a native client has it: the two bytes of its port.
-wire::NodeTable native_table_of(std::uint32_t processes, std::uint32_t each) {
-  wire::NodeTable table = table_of(processes, each, Ports::random);
+wire::NodeTable native_table_of(std::uint32_t processes, std::uint32_t each, Ports ports = Ports::random) {
+  wire::NodeTable table = table_of(processes, each, ports);
   for (wire::TupleBlock& block : table.blocks) {
     for (wire::Tuple& tuple : block.tuples) {
       tuple.data = {static_cast<char>(tuple.port & 0xFF), static_cast<char>(tuple.port >> 8)};
@@ -250,6 +250,7 @@ int main(int argc, char** argv) {
   code("base", table_of(processes, each, Ports::base));
   code("random", table_of(processes, each, Ports::random));
   code("native", native_table_of(processes, each));
+  code("counted", native_table_of(processes, each, Ports::base));
   change();
   return 0;
 }

@@ -4,13 +4,19 @@
 // are any the form of what follows and two columns of one value per process:
 //   ports    a run (its first value and the step from one to the next), or two bytes each
 //   tuples   a run of indices in the dictionary, an index each, or, if all are of one length of at most
-//            kInline bytes and no run, just those bytes
-// Typical: 8 bytes a host whose processes count their ports up from a base, and two bytes more per process if
-// each has whatever port it got.
+//            kInline bytes and no run, just those bytes; or, if all are one but for a number that counts up
+//            (counted_field.hpp), the index of that one with zeros in its place, the place, and the first
+//            number as the difference to the one of the last such block
+// Typical: 8 bytes a host whose processes count their ports up from a base (11 if they tell them as tuples),
+// and two bytes more per process if each has whatever port it got.
 #include "tree/wire/node_table.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <map>
+#include <optional>
+
+#include "tree/wire/counted_field.hpp"
 
 namespace charmtree::wire {
 
@@ -21,10 +27,14 @@ constexpr std::size_t kInline = 4;
 constexpr std::size_t kMaxRun = 4096;
 
 /// The two lowest bits are the form of the tuples, then one for that of the ports, then their inline length.
-enum Form : std::uint8_t { tuple_run = 0, tuple_indices = 1, tuple_inline = 2, raw_ports = 4 };
+enum Form : std::uint8_t {
+  tuple_run = 0,
+  tuple_indices = 1,
+  tuple_inline = 2,
+  tuple_counted = 3,
+  raw_ports = 4
+};
 constexpr std::uint8_t kTupleForm = 3, kLengthShift = 3;
-
-using Dictionary = std::map<std::string_view, std::uint64_t>;
 
 std::uint64_t wrapped(std::int64_t difference) {
   return static_cast<std::uint64_t>(difference);
@@ -57,6 +67,44 @@ bool is_inline(const std::vector<Tuple>& tuples) {
   return !equal;
 }
 
+std::string blank_of(std::string tuple, const CountedField& field) {
+  field.set(tuple, 0);
+  return tuple;
+}
+
+/// Of the tuples, and of those that are counted in, with zeros in the number's place.
+class Dictionary {
+public:
+  void add(const TupleBlock& block) {
+    const auto field = counted_field(block.tuples, likely_);
+    fields_.push_back(field);
+    if (field) likely_ = field;
+    if (field)
+      add_blank(block.tuples.front().data, *field);
+    else if (!block.tuples.empty() && !is_inline(block.tuples))
+      for (const Tuple& tuple : block.tuples) add(tuple.data);
+  }
+  const std::vector<std::string_view>& entries() const { return entries_; }
+  std::uint64_t index(std::string_view tuple) const { return indices_.at(tuple); }
+  /// Of the block that was added as the i-th.
+  const std::optional<CountedField>& field(std::size_t i) const { return fields_[i]; }
+
+private:
+  void add(std::string_view tuple) {
+    if (indices_.emplace(tuple, entries_.size()).second) entries_.push_back(tuple);
+  }
+  void add_blank(const std::string& tuple, const CountedField& field) {
+    std::string blank = blank_of(tuple, field);
+    if (!indices_.contains(blank)) add(blanks_.emplace_back(std::move(blank)));
+  }
+
+  std::map<std::string_view, std::uint64_t> indices_;
+  std::vector<std::string_view> entries_;
+  std::vector<std::optional<CountedField>> fields_;
+  std::optional<CountedField> likely_;  // that of the last block: others have most likely the same
+  std::deque<std::string> blanks_;
+};
+
 void write_run(Writer& out, std::int64_t first, std::int64_t expected, std::int64_t step) {
   out.svarint(first - expected);
   out.svarint(step);
@@ -71,23 +119,51 @@ void write_ports(Writer& out, const std::vector<Tuple>& tuples, bool raw, std::i
   }
 }
 
-void write_columns(Writer& out, const std::vector<Tuple>& tuples, const Dictionary& dictionary,
-                   std::int64_t port_before) {
-  const auto index = [&](std::size_t i) { return static_cast<std::int64_t>(dictionary.at(tuples[i].data)); };
-  const auto port = [&](std::size_t i) { return std::int64_t{tuples[i].port}; };
-  const bool raw = tuples.size() > kMaxRun || !is_run(tuples.size(), port);
-  const bool written_here = is_inline(tuples);
-  const Form form = written_here ? tuple_inline : is_run(tuples.size(), index) ? tuple_run : tuple_indices;
-  const std::size_t length = written_here ? tuples.front().data.size() : 0;
-  out.varint(form | (raw ? raw_ports : 0) | length << kLengthShift);
-  write_ports(out, tuples, raw, port_before);
+void write_tuples(Writer& out, const std::vector<Tuple>& tuples, const Dictionary& dictionary, Form form) {
+  const auto index = [&](std::size_t i) {
+    return static_cast<std::int64_t>(dictionary.index(tuples[i].data));
+  };
   if (form == tuple_run) return write_run(out, index(0), 0, tuples.size() > 1 ? index(1) - index(0) : 0);
   for (std::size_t i = 0; i < tuples.size(); ++i) {
-    if (written_here)
+    if (form == tuple_inline)
       out.raw(tuples[i].data);
     else
       out.varint(static_cast<std::uint64_t>(index(i)));
   }
+}
+
+/// What each block is written as the difference to.
+struct Before {
+  std::int64_t port = 0, number = 0;
+};
+
+void write_counted(Writer& out, const std::string& first, const Dictionary& dictionary,
+                   const CountedField& field, Before& before) {
+  out.varint(dictionary.index(blank_of(first, field)));
+  out.varint(field.offset << 1 | static_cast<std::size_t>(field.order));
+  const std::int64_t number = field.in(first);
+  out.svarint(number - before.number);
+  before.number = number;
+}
+
+void write_columns(Writer& out, const std::vector<Tuple>& tuples, const Dictionary& dictionary,
+                   const std::optional<CountedField>& field, Before& before) {
+  const auto index = [&](std::size_t i) {
+    return static_cast<std::int64_t>(dictionary.index(tuples[i].data));
+  };
+  const auto port = [&](std::size_t i) { return std::int64_t{tuples[i].port}; };
+  const bool raw = tuples.size() > kMaxRun || !is_run(tuples.size(), port);
+  const bool written_here = !field && is_inline(tuples);
+  const Form form = field                          ? tuple_counted
+                    : written_here                 ? tuple_inline
+                    : is_run(tuples.size(), index) ? tuple_run
+                                                   : tuple_indices;
+  const std::size_t length = written_here ? tuples.front().data.size() : 0;
+  out.varint(form | (raw ? raw_ports : 0) | length << kLengthShift);
+  write_ports(out, tuples, raw, before.port);
+  before.port = tuples.back().port;
+  if (field) return write_counted(out, tuples.front().data, dictionary, *field, before);
+  write_tuples(out, tuples, dictionary, form);
 }
 
 class ColumnReader {
@@ -98,10 +174,16 @@ public:
   void read(std::size_t size, std::vector<Tuple>& tuples) {
     const std::uint64_t form = in_.varint();
     const bool raw = (form & raw_ports) != 0;
-    if ((form & kTupleForm) > tuple_inline || form >> kLengthShift > kInline) return in_.poison();
+    if (form >> kLengthShift > kInline) return in_.poison();
     if (size > (raw ? in_.left() : kMaxRun)) return in_.poison();
     tuples.resize(size);
     read_ports(tuples, raw);
+    if ((form & kTupleForm) == tuple_counted) return read_counted(tuples);
+    read_tuples(form, tuples);
+  }
+
+private:
+  void read_tuples(std::uint64_t form, std::vector<Tuple>& tuples) {
     std::uint64_t index = 0, step = 0;
     if ((form & kTupleForm) == tuple_run) {
       index = wrapped(in_.svarint());
@@ -120,7 +202,25 @@ public:
     }
   }
 
-private:
+  void read_counted(std::vector<Tuple>& tuples) {
+    const std::uint64_t index = in_.varint();
+    const std::uint64_t place = in_.bounded(2 * kMaxTuple);
+    number_ += wrapped(in_.svarint());
+    const CountedField field{static_cast<std::size_t>(place >> 1),
+                             static_cast<CountedField::Order>(place & 1)};
+    if (!in_.ok() || index >= entries_.size() || number_ > UINT16_MAX ||
+        tuples.size() > UINT16_MAX + 1 - number_)
+      return in_.poison();
+    std::string tuple{entries_[index]};
+    expanded_ += tuple.size() * tuples.size();
+    if (field.offset + CountedField::kSize > tuple.size() || expanded_ > kMaxTableData) return in_.poison();
+    std::uint64_t number = number_;
+    for (Tuple& each : tuples) {
+      field.set(tuple, static_cast<std::uint16_t>(number++));
+      each.data = tuple;
+    }
+  }
+
   void read_ports(std::vector<Tuple>& tuples, bool raw) {
     std::uint64_t step = 0;
     if (!raw) {
@@ -136,7 +236,7 @@ private:
 
   Reader& in_;
   const std::vector<std::string_view>& entries_;
-  std::uint64_t port_ = 0;  // unsigned: hostile differences may wrap
+  std::uint64_t port_ = 0, number_ = 0;  // unsigned: hostile differences may wrap
   std::size_t expanded_ = 0;
 };
 
@@ -157,19 +257,15 @@ bool NodeTable::is_native() const {
 
 void encode(Writer& out, const std::vector<TupleBlock>& blocks) {
   Dictionary dictionary;
-  std::vector<std::string_view> entries;
-  for (const TupleBlock& block : blocks) {
-    if (block.tuples.empty() || is_inline(block.tuples)) continue;
-    for (const Tuple& tuple : block.tuples) {
-      if (dictionary.emplace(tuple.data, entries.size()).second) entries.push_back(tuple.data);
-    }
-  }
-  out.varint(entries.size());
-  for (std::string_view entry : entries) out.string(entry);
+  for (const TupleBlock& block : blocks) dictionary.add(block);
+  out.varint(dictionary.entries().size());
+  for (std::string_view entry : dictionary.entries()) out.string(entry);
   out.varint(blocks.size());
-  std::int64_t host = 0, process = 0, port = 0;
+  std::int64_t host = 0, process = 0;
+  Before before;
   Address address;  // that comes next where hosts are numbered in turn
-  for (const TupleBlock& block : blocks) {
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const TupleBlock& block = blocks[i];
     out.svarint(block.host - host);
     out.svarint(block.first_process - process);
     out.svarint(static_cast<std::int64_t>(block.address.high - address.high));
@@ -179,9 +275,7 @@ void encode(Writer& out, const std::vector<TupleBlock>& blocks) {
     process = block.first_process + static_cast<std::int64_t>(block.tuples.size());
     address = block.address;
     ++address.low;
-    if (block.tuples.empty()) continue;
-    write_columns(out, block.tuples, dictionary, port);
-    port = block.tuples.back().port;
+    if (!block.tuples.empty()) write_columns(out, block.tuples, dictionary, dictionary.field(i), before);
   }
 }
 

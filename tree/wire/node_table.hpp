@@ -2,7 +2,7 @@
 // The node table: every process's I-tuple (what it must tell the others to be reachable), by process number.
 // It is gathered up the tree in pieces (TupleBlock: the processes of one host) and handed down whole. Its
 // coded form keeps one address per host, runs of ports and a dictionary of equal opaque tuples: a host costs
-// a few bytes, a process two, or none where the ports of a host count up.
+// a few bytes, a process two, or none where the ports of a host, or numbers in its tuples, count up.
 #pragma once
 
 #include <cstdint>
