@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "tree/wire/native_message.hpp"
+
 namespace charmtree::client {
 
 class Barriers {
@@ -15,8 +17,11 @@ public:
     if (epoch_ != epoch && state_ == State::inside) state_ = State::voided;
     epoch_ = epoch;
   }
-  /// So many have opened by now, though this process was not in all of them.
-  void missed(std::uint32_t opened) { opened_ = opened; }
+  /// So many have opened by now, though this process was not in all of them. Always true.
+  bool heard(const wire::native::Missed& missed) {
+    opened_ = missed.barriers;
+    return true;
+  }
   std::uint32_t opened() const { return opened_; }
 
   /// A barrier is to be entered before it can be waited for.
@@ -27,7 +32,7 @@ public:
   void enter() { state_ = State::inside; }
   void leave() { state_ = State::outside; }
   /// It opens. False: this process is in none.
-  bool release() {
+  bool heard(const wire::native::BarrierRelease&) {
     if (state_ != State::inside) return false;
     state_ = State::released;
     ++opened_;

@@ -25,6 +25,8 @@ static_assert(CT_MAX_CCS_REPLY == charmtree::wire::native::kMaxReply);
 static_assert(CcsMerge{CT_CCS_SUM | CT_CCS_DOUBLE} == CcsMerge{CcsMerge::sum, CcsMerge::float64});
 static_assert(CcsMerge{CT_CCS_MIN | CT_CCS_INT32} == CcsMerge{CcsMerge::min, CcsMerge::int32});
 static_assert(CcsMerge{CT_CCS_MAX | CT_CCS_INT64} == CcsMerge{CcsMerge::max, CcsMerge::int64});
+static_assert(CT_TCP == static_cast<int>(charmtree::wire::PortKind::tcp));
+static_assert(CT_UDP == static_cast<int>(charmtree::wire::PortKind::udp));
 static_assert(CT_MAX_PRINT == charmtree::wire::native::kMaxPrint);
 
 namespace {
@@ -95,6 +97,8 @@ const char* ct_strerror(int error) {
       return "no fence that is over has brought this key";
     case CT_EFAILED:
       return "the fence has failed: a process of it is lost, or lost ones are started again one by one";
+    case CT_ENOPORT:
+      return "no port is free, or the launcher is out of descriptors";
     case CT_ERESTARTED:
       return "a process was started again, and the restart function wanted to go back";
     default:
@@ -145,6 +149,13 @@ int ct_local_size(const ct_job* job) {
 
 int ct_epoch(const ct_job* job) {
   return asked(job, [](const Job& j) { return j.epoch(); });
+}
+
+int ct_port(ct_job* job, int kind, uint16_t* port) {
+  return guarded(job, [&](Job& j) {
+    if ((kind != CT_TCP && kind != CT_UDP) || port == nullptr) return static_cast<int>(CT_EINVAL);
+    return j.port(static_cast<charmtree::wire::PortKind>(kind), *port);
+  });
 }
 
 int ct_register(ct_job* job, const void* tuple, size_t size) {

@@ -5,6 +5,7 @@
  *
  *     ct_job *job;
  *     if (ct_init(&job) < 0) ...                      join; alone, without charmrun: a job of one
+ *     listen(ct_port(job, CT_TCP, &my_port), 64);     a socket bound to a port of ours
  *     ct_register(job, &my_port, sizeof my_port);     what the others must know
  *     ct_lookup(job, peer, &who);                     waits for everybody, then as often as you like
  *     ct_barrier(job);
@@ -15,13 +16,14 @@
  * nothing unless its function says otherwise; CT_ENOMEM, CT_ELOST, CT_EPROTO and CT_EENDED are final: every
  * later call that needs the launcher returns the same. errno has no meaning after any of them.
  *
- * Waiting. ct_init, ct_register, ct_table, ct_lookup, ct_barrier, ct_fence, ct_wait, ct_print,
+ * Waiting. ct_init, ct_port, ct_register, ct_table, ct_lookup, ct_barrier, ct_fence, ct_wait, ct_print,
  * ct_ccs_register, ct_ccs_serve, ct_ccs_reply, ct_abort and ct_finalize may wait. All but ct_init give up
  * with CT_ETIMEDOUT after the time set by ct_set_timeout (a new job: never), and may be called again to go on
  * waiting: a process that is in a barrier stays in it. A time-out of 0 polls.
  *
  * What the library leaves alone. It never ends the program, prints nothing of its own, handles no signal (nor
- * raises SIGPIPE), starts no thread, changes no environment, and opens one descriptor, with close-on-exec.
+ * raises SIGPIPE), starts no thread, changes no environment, and opens one descriptor, with close-on-exec,
+ * and one for each ct_port, which is the program's.
  *
  * Threads. A job may be used by any thread, but by one at a time.
  *
@@ -58,7 +60,8 @@ enum {
   CT_EFORK = -11,      /* called in a child of the process that joined */
   CT_ERESTARTED = -12, /* a process was started again, and the function of ct_on_restart wants to go back */
   CT_ENOKEY = -13,     /* no fence that is over has brought this key */
-  CT_EFAILED = -14     /* the fence has failed: see ct_fence */
+  CT_EFAILED = -14,    /* the fence has failed: see ct_fence */
+  CT_ENOPORT = -15     /* no port is free on this host, or its launcher is out of descriptors */
 };
 
 #define CT_FOREVER (-1)
@@ -91,6 +94,17 @@ CT_API int ct_local_size(const ct_job* job);
 /* Number of the table in use; before the first table, of the one to come. One higher after each restart of a
  * process. */
 CT_API int ct_epoch(const ct_job* job);
+
+/* A socket of this kind that is bound to a port, which is stored in *port: at all addresses of the host, of
+ * IPv6 and IPv4 where it has both (AF_INET6 then), else of IPv4. Returned is the descriptor, with
+ * close-on-exec, which is the caller's from then on: to listen on, or to receive by. The launcher has bound
+ * it, so nobody else can have the port meanwhile. The ports that the processes of a host have follow each
+ * other by ct_local_rank, if so many are free there in a row, else each has any; tuples that are alike but
+ * for such a port, in two bytes of either order, cost the node table next to nothing. Once for each kind,
+ * then CT_EORDER. Started again, a process gets the same port if that is free. Best called before
+ * ct_register, which can tell the port. (When it comes, one descriptor must be free, else CT_ENOMEM.) */
+enum { CT_TCP = 1, CT_UDP = 2 };
+CT_API int ct_port(ct_job* job, int kind, uint16_t* port);
 
 /* Tells the others this process's tuple: any bytes, at most CT_MAX_TUPLE. Once, and before the first
  * ct_table, ct_lookup, ct_barrier or ct_finalize, which register an empty tuple otherwise; then CT_EORDER. */

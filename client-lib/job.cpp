@@ -78,11 +78,6 @@ int Job::on(native::Renewed& renewed) {
   return CT_OK;
 }
 
-int Job::on(const native::Missed& missed) {
-  barriers_.missed(missed.barriers);
-  return CT_OK;
-}
-
 int Job::on(native::Attribute& attribute) {
   if (asked_ == nullptr || *asked_) return CT_EPROTO;
   *asked_ = std::move(attribute);
@@ -122,12 +117,8 @@ int Job::on(const M& message) {
   return good ? CT_OK : CT_EPROTO;
 }
 
-int Job::on(const native::BarrierRelease&) {
-  return barriers_.release() ? CT_OK : CT_EPROTO;
-}
-
-int Job::on(const native::Finished&) {
-  return CT_EENDED;
+int Job::on(const native::Port& port) {
+  return ports_.heard(port, port.is_there ? channel_.take_descriptor() : -1) ? CT_OK : CT_EPROTO;
 }
 
 /// CT_ETIMEDOUT, or what came of one message; final errors are kept.
@@ -203,6 +194,20 @@ int Job::ask(const native::FromClient& message, native::Attribute& answer) {
 }
 
 // ---- what users ask for
+
+int Job::port(wire::PortKind kind, std::uint16_t& number) {
+  if (const int error = usable(); error != CT_OK) return error;
+  if (alone_) return ports_.open(kind, number);
+  const Deadline deadline{timeout_ms_};
+  if (!ports_.is_asked(kind)) {
+    if (const int error = send(native::PortWanted{kind}, deadline); error != CT_OK) return error;
+    ports_.ask(kind);
+  }
+  while (ports_.is_awaited(kind)) {
+    if (const int error = hear_one(deadline); error != CT_OK) return error;
+  }
+  return ports_.take(kind, number);
+}
 
 int Job::put(std::string_view tuple) {
   if (tuple.size() > wire::kMaxTuple) return CT_EINVAL;

@@ -18,6 +18,7 @@
 #include "client-lib/exchange.hpp"
 #include "client-lib/losses.hpp"
 #include "client-lib/mapping.hpp"
+#include "client-lib/ports.hpp"
 #include "client-lib/requests.hpp"
 #include "client-lib/restarts.hpp"
 #include "client-lib/table.hpp"
@@ -44,6 +45,7 @@ public:
   const Channel* channel() const { return alone_ ? nullptr : &channel_; }
   std::uint32_t epoch() const { return table_ ? table_->epoch() : self_.epoch; }
 
+  int port(wire::PortKind kind, std::uint16_t& number);
   int put(std::string_view tuple);
   int table();
   int lookup(std::uint32_t rank, ct_peer& peer);
@@ -88,22 +90,24 @@ private:
   void handle_one(ct_job* handle);
   int tell_news(const Deadline& deadline);
 
-  /// Out of turn.
-  template <OneOf<std::variant<wire::native::Welcome, wire::native::Refused>> M>
+  /// The end may come at any time, the others are out of turn.
+  template <OneOf<std::variant<wire::native::Welcome, wire::native::Refused, wire::native::Finished>> M>
   int on(const M&) {
-    return CT_EPROTO;
+    return std::is_same_v<M, wire::native::Finished> ? CT_EENDED : CT_EPROTO;
   }
   int on(const wire::native::Table& table);
-  int on(const wire::native::BarrierRelease&);
-  int on(const wire::native::Finished&);
+  template <OneOf<std::variant<wire::native::BarrierRelease, wire::native::Missed>> M>
+  int on(const M& message) {
+    return barriers_.heard(message) ? CT_OK : CT_EPROTO;
+  }
   template <OneOf<std::variant<wire::native::Request, wire::native::RequestData>> M>
   int on(M& message) {
     return requests_.arrived(std::move(message)) ? CT_OK : CT_EPROTO;
   }
   int on(const wire::native::Lost& lost) { return losses_.add(lost, self_.total) ? CT_OK : CT_EPROTO; }
   int on(wire::native::Renewed& renewed);
-  int on(const wire::native::Missed& missed);
   int on(wire::native::Attribute& attribute);
+  int on(const wire::native::Port& port);
   template <OneOf<std::variant<wire::native::Values, wire::native::FenceOver, wire::native::RingOver>> M>
   int on(const M& message);
 
@@ -121,6 +125,7 @@ private:
   Barriers barriers_;
   wire::native::Welcome self_;
   Exchange exchange_;
+  Ports ports_;
   Requests requests_;
   Losses losses_;
   Restarts restarts_;

@@ -67,7 +67,10 @@ public:
   void step(Script& script) {
     const std::uint8_t what = script.byte();
     ClientOutputs out;
-    switch (what < 128 ? what % 8 : what < 240 ? 8 + what % 3 : 11 + what % 2) {
+    switch (what >= 240   ? 13
+            : what >= 224 ? 11 + what % 2
+            : what >= 128 ? 8 + what % 3
+                          : what % 8) {
       case 8:
         say(script, native::Hello{native::kVersion, script.byte() % kTotal, 1, "fuzz"}, out);
         break;
@@ -90,6 +93,9 @@ public:
         break;
       case 12:
         end_ring(script, out);
+        break;
+      case 13:
+        say(script, native::PortWanted{what % 2 == 0 ? wire::PortKind::tcp : wire::PortKind::udp}, out);
         break;
       case 0:
         open_.insert(++last_);
@@ -180,6 +186,10 @@ private:
     require(frame.ok() && frame->has_value());
     const auto message = native::decode_from_launcher(**frame);
     require(message.ok());
+    if (const auto* port = std::get_if<native::Port>(&*message))
+      require(o.port && o.port->kind == port->kind && o.port->of == kCount && o.port->rank < kCount);
+    else
+      require(!o.port);
     const bool is_table = std::holds_alternative<native::Table>(*message);
     const bool is_values = std::holds_alternative<native::Values>(*message);
     if (is_table || is_values || !std::holds_alternative<native::FenceOver>(*message))

@@ -286,4 +286,29 @@ TEST_CASE("a process whose table is damaged is lost, and its launcher says why",
   CHECK(heard(process).empty());
 }
 
+TEST_CASE("a process gets the socket of its port, and other bytes where there is none", "[clients]") {
+  Launcher launcher;
+  const std::array<UniqueFd, 2> processes{process_of(launcher), process_of(launcher)};
+  const proto::PassedPort port{wire::PortKind::tcp, 0, 1, "none"};
+  launcher.listener.send(launcher.opened[0], "before", {});
+  launcher.listener.send(launcher.opened[0], "table", {}, {}, port);
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  launcher.listener.send(launcher.opened[1], "a port", {}, {}, port);
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  launcher.listener.flush();
+
+  const Passed passed = passed_to(processes[0]);
+  int type = 0;
+  socklen_t size = sizeof type;
+  CHECK(::getsockopt(passed.file.get(), SOL_SOCKET, SO_TYPE, &type, &size) == 0);
+  CHECK(type == SOCK_STREAM);
+  CHECK(heard(processes[1], MSG_DONTWAIT) == "none");
+  REQUIRE(launcher.notes.size() == 1);
+  CHECK(launcher.notes[0] == "no port for a process of this host: Too many open files");
+}
+
 }  // namespace charmtree::client_listener_test

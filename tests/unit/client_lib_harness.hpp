@@ -4,6 +4,7 @@
 // after kLimit.
 #pragma once
 
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -15,6 +16,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -59,6 +61,24 @@ using Program = std::function<int()>;
 inline void clear_environment() {
   ::unsetenv("CHARMTREE_SOCKET");
   ::unsetenv("CHARMTREE_PROCESS");
+}
+
+/// To any port of 127.0.0.1.
+inline io::UniqueFd bound_socket(wire::PortKind kind) {
+  const int type = kind == wire::PortKind::tcp ? SOCK_STREAM : SOCK_DGRAM;
+  io::UniqueFd socket{::socket(AF_INET, type | SOCK_CLOEXEC, 0)};
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  REQUIRE(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+  return socket;
+}
+/// 0: it has none.
+inline std::uint16_t port_of(int fd) {
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  return ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0 ? ntohs(address.sin_port)
+                                                                              : std::uint16_t{0};
 }
 
 /// A listening socket in a folder of its own.
@@ -233,6 +253,8 @@ public:
   std::vector<Ended> ended;
   std::vector<RequestAnswered> answers;
   bool has_table = false;
+  bool has_ports = true;
+  std::map<wire::PortKind, std::set<std::uint16_t>> ports;  // that were handed out
 
   /// A CCS request (payload of `req_fw`).
   void ask(std::uint32_t process, std::string payload) {
@@ -285,6 +307,18 @@ private:
 
   void on(ToClient& o) {
     const std::string bytes = o.bytes + (o.tail ? *o.tail : "");
+    if (o.port && has_ports) {
+      const io::UniqueFd socket = bound_socket(o.port->kind);
+      ports[o.port->kind].insert(port_of(socket.get()));
+      CHECK(io::send_with(static_cast<int>(o.client), bytes.data(), bytes.size(), socket.get(),
+                          MSG_NOSIGNAL) > 0);
+      return;
+    }
+    if (o.port) {
+      const std::string& otherwise = o.port->otherwise;
+      ::send(static_cast<int>(o.client), otherwise.data(), otherwise.size(), MSG_NOSIGNAL);
+      return;
+    }
     if (o.shared.coded) {
       const bool is_table = o.shared.form == proto::SharedContent::Form::table;
       const std::string form = is_table ? wire::shared_form(wire::decode_table(*o.shared.coded).value())

@@ -28,6 +28,7 @@
 #include "tree/wire/ccs_replies.hpp"
 #include "tree/wire/messages.hpp"
 #include "tree/wire/node_table.hpp"
+#include "tree/wire/port_kind.hpp"
 #include "tree/wire/process_set.hpp"
 #include "tree/wire/silence.hpp"
 
@@ -63,13 +64,20 @@ struct SharedContent {
   wire::Blob coded = {};  // null: none
   Form form = Form::table;
 };
-/// `bytes`, then `tail` (may be null), which many clients share. With the bytes goes a descriptor of memory
-/// with `shared`, if that has any content.
+/// A socket that is bound for the process of this rank among so many of its host.
+struct PassedPort {
+  wire::PortKind kind = wire::PortKind::tcp;
+  std::uint32_t rank = 0, of = 1;
+  std::string otherwise = {};  // these bytes instead, if there is none
+};
+/// `bytes`, then `tail` (may be null), which many clients share. With the bytes goes a descriptor: of memory
+/// with `shared`, if that has any content, or of `port`.
 struct ToClient {
   ClientId client;
   std::string bytes;
   wire::Blob tail = {};
   SharedContent shared = {};
+  std::optional<PassedPort> port = {};
 };
 /// Send what is queued, then close.
 struct CloseClient {

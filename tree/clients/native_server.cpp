@@ -239,6 +239,19 @@ std::string NativeServer::on(Clients::value_type& client, native::AttributeWante
   return {};
 }
 
+/// Before it registers: what it tells the others then is, most likely, this port.
+std::string NativeServer::on(Clients::value_type& client, const native::PortWanted& wanted,
+                             ClientOutputs& out) {
+  const bool is_in_turn = client.second.stage == Stage::joined || client.second.stage == Stage::registered;
+  const std::size_t place = wire::place_of(wanted.kind);
+  if (!is_in_turn || client.second.asked_ports.test(place)) return "asked for a port out of turn";
+  client.second.asked_ports.set(place);
+  const PassedPort port{wanted.kind, local_.rank_of(client.second.process), local_.size(),
+                        native::to_frame(native::Port{wanted.kind, false})};
+  out.push_back(ToClient{client.first, native::to_frame(native::Port{wanted.kind}), {}, {}, port});
+  return {};
+}
+
 // ---- requests
 
 std::string NativeServer::on(Clients::value_type& client, const native::Handler& handler, ClientOutputs&) {

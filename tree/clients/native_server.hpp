@@ -3,9 +3,9 @@
 // tree/wire/native_message.hpp).
 //
 // A connection greets with the process number that its program was started with, gets a Welcome, and is
-// Registered once it has told its tuple. Printed and Aborted may come before Registered. Finalize is Ended
-// and enters BarrierKind::leave; once that is released (or after finish()) the process leaves and exits with
-// its own status, which its launcher judges as that of any plain program. A process that closes its
+// Registered once it has told its tuple. Printed, Aborted and ports may come before Registered. Finalize is
+// Ended and enters BarrierKind::leave; once that is released (or after finish()) the process leaves and exits
+// with its own status, which its launcher judges as that of any plain program. A process that closes its
 // connection in between is ClientLost; one that does so before it registered was never a client: its number
 // is free again and its exit status decides. A native client needs no receipts, asks for no input, and its
 // raw stdout is carried all the time (no TableDelivered). Connections that are nobody's are dropped with one
@@ -98,6 +98,7 @@ private:
     bool is_waiting = false;    // started again: its table comes by readmit()
     std::uint32_t process = 0;  // from Stage::joined on
     NativeRequests requests;
+    std::bitset<wire::kPortKinds> asked_ports;
   };
   using Clients = std::map<ClientId, Client>;
   /// Of a process.
@@ -121,6 +122,7 @@ private:
   std::string on(Clients::value_type& client, wire::native::FenceEnter& enter, ClientOutputs& out);
   std::string on(Clients::value_type& client, wire::native::AttributePut& put, ClientOutputs& out);
   std::string on(Clients::value_type& client, wire::native::AttributeWanted& wanted, ClientOutputs& out);
+  std::string on(Clients::value_type& client, const wire::native::PortWanted& wanted, ClientOutputs& out);
 
   std::string next_message(Clients::value_type& client, bool& more, ClientOutputs& out);
   std::optional<Objection> objection(const wire::native::Hello& hello) const;

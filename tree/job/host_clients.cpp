@@ -115,7 +115,8 @@ void HostClients::obey(ClientKind kind, ClientOutputs& outputs, HostTurn& turn, 
   Actions& out = turn.out;
   const Overloaded act{
       [&](ToClient& o) {
-        out.push_back(ClientSend{kind, o.client, std::move(o.bytes), std::move(o.tail), std::move(o.shared)});
+        out.push_back(ClientSend{kind, o.client, std::move(o.bytes), std::move(o.tail), std::move(o.shared),
+                                 std::move(o.port)});
       },
       [&](CloseClient& o) {
         out.push_back(ClientClose{kind, o.client});

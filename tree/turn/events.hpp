@@ -387,6 +387,7 @@ struct ClientSend {
   std::string bytes;
   wire::Blob tail = {};
   SharedContent shared = {};
+  std::optional<PassedPort> port = {};
 };
 struct ClientClose {
   ClientKind kind;

@@ -17,6 +17,8 @@ namespace charmtree::wire {
 template <>
 inline constexpr native::Stream kLast<native::Stream> = native::Stream::err;
 template <>
+inline constexpr PortKind kLast<PortKind> = PortKind::udp;
+template <>
 inline constexpr native::FenceEnter::Gives kLast<native::FenceEnter::Gives> = native::FenceEnter::Gives::ring;
 
 template <>
@@ -80,6 +82,12 @@ namespace native {
 bool is_sound(const Print& print) {
   return print.stream >= Stream::out;
 }
+bool is_sound(const PortWanted& wanted) {
+  return wanted.kind >= PortKind::tcp;
+}
+bool is_sound(const Port& port) {
+  return port.kind >= PortKind::tcp;
+}
 bool is_sound(const Handler& handler) {
   return !handler.name.empty() && handler.merge.is_known();
 }
@@ -128,6 +136,8 @@ CT_MEMBERS(native::FenceEnter, s.id, s.gives, s.processes, s.given)
 CT_MEMBERS(native::AttributePut, s.name, s.value)
 CT_MEMBERS(native::AttributeWanted, s.name, s.waits)
 CT_MEMBERS(native::Attribute, s.is_there, s.value)
+CT_MEMBERS(native::PortWanted, s.kind)
+CT_MEMBERS(native::Port, s.kind, s.is_there)
 CT_MEMBERS(native::Values, s.below)
 CT_MEMBERS(native::FenceOver, s.id, s.failure)
 CT_MEMBERS(native::RingOver, s.id, s.left, s.right)

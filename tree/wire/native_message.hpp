@@ -16,6 +16,7 @@
 #include "tree/wire/frame.hpp"
 #include "tree/wire/kvs_messages.hpp"
 #include "tree/wire/node_table.hpp"
+#include "tree/wire/port_kind.hpp"
 #include "tree/wire/process_set.hpp"
 
 namespace charmtree::wire::native {
@@ -43,7 +44,7 @@ struct Hello {
   std::string library;               // version of the client library
   friend bool operator==(const Hello&, const Hello&) = default;
 };
-/// The process's I-tuple. Once, before anything but Print and Abort.
+/// The process's I-tuple. Once, before anything but PortWanted, Print and Abort.
 struct Put {
   std::string tuple;  // at most kMaxTuple bytes
   friend bool operator==(const Put&, const Put&) = default;
@@ -112,6 +113,11 @@ struct AttributeWanted {
   std::string name;
   bool waits = false;  // until one has
   friend bool operator==(const AttributeWanted&, const AttributeWanted&) = default;
+};
+/// A socket that is bound to a port: once for each kind. Answer: Port.
+struct PortWanted {
+  PortKind kind = PortKind::tcp;
+  friend bool operator==(const PortWanted&, const PortWanted&) = default;
 };
 /// The last message: the process is done and waits for Finished.
 struct Finalize {
@@ -196,6 +202,12 @@ struct Attribute {
   std::string value;
   friend bool operator==(const Attribute&, const Attribute&) = default;
 };
+/// Comes with the descriptor of the socket, if there is one.
+struct Port {
+  PortKind kind = PortKind::tcp;
+  bool is_there = true;
+  friend bool operator==(const Port&, const Port&) = default;
+};
 /// Everybody has finalized, or the job is over: the process may leave.
 struct Finished {
   friend bool operator==(const Finished&, const Finished&) = default;
@@ -208,9 +220,9 @@ struct Refused {
 
 // The places of messages in these are their numbers on the wire.
 using FromClient = std::variant<Hello, Put, BarrierEnter, Print, Abort, Finalize, Handler, Reply, ReplyData,
-                                Kept, FenceEnter, AttributePut, AttributeWanted>;
+                                Kept, FenceEnter, AttributePut, AttributeWanted, PortWanted>;
 using FromLauncher = std::variant<Welcome, Table, BarrierRelease, Finished, Refused, Request, RequestData,
-                                  Lost, Renewed, Missed, Values, FenceOver, RingOver, Attribute>;
+                                  Lost, Renewed, Missed, Values, FenceOver, RingOver, Attribute, Port>;
 
 /// One message as a complete frame. Texts beyond their limit are cut; a tuple must be within its own.
 std::string to_frame(const FromClient& message);

@@ -10,13 +10,13 @@ using charmtree::client::Barriers;
 TEST_CASE("a barrier opens for a process that is inside, and is counted", "[barriers]") {
   Barriers barriers;
   CHECK(barriers.is_outside());
-  CHECK_FALSE(barriers.release());
+  CHECK_FALSE(barriers.heard(wire::native::BarrierRelease{}));
   barriers.enter();
   CHECK(barriers.is_inside());
-  CHECK(barriers.release());
+  CHECK(barriers.heard(wire::native::BarrierRelease{}));
   CHECK(barriers.is_released());
   CHECK(barriers.opened() == 1);
-  CHECK_FALSE(barriers.release());
+  CHECK_FALSE(barriers.heard(wire::native::BarrierRelease{}));
   barriers.leave();
   CHECK(barriers.is_outside());
 }
@@ -31,9 +31,9 @@ TEST_CASE("another epoch voids the barrier that a process is inside, and no othe
   barriers.heard(2);
   CHECK(barriers.is_voided());
   CHECK(barriers.epoch() == 2);
-  CHECK_FALSE(barriers.release());
+  CHECK_FALSE(barriers.heard(wire::native::BarrierRelease{}));
   barriers.enter();
-  CHECK(barriers.release());
+  CHECK(barriers.heard(wire::native::BarrierRelease{}));
   barriers.heard(3);
   CHECK(barriers.is_released());
 }
@@ -42,7 +42,7 @@ TEST_CASE("barriers that opened without a process are counted as well", "[barrie
   Barriers barriers;
   barriers.pass();
   CHECK(barriers.opened() == 1);
-  barriers.missed(7);
+  barriers.heard(wire::native::Missed{7});
   CHECK(barriers.opened() == 7);
 }
 

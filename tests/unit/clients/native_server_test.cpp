@@ -93,6 +93,48 @@ TEST_CASE("a process joins, registers, and gets the table", "[native]") {
   CHECK(std::get<native::Welcome>(bench.said_to(3)[0]).epoch == 1);
 }
 
+TEST_CASE("a process that asks for a port gets that of its rank, before it registers, too", "[native]") {
+  Bench bench;
+  bench.join(1, 5);
+  bench.forget();
+  bench.say(1, native::PortWanted{wire::PortKind::tcp});
+  REQUIRE(bench.said_to(1) == std::vector<native::FromLauncher>{native::Port{wire::PortKind::tcp}});
+  const auto port = bench.all<ToClient>().at(0).port.value();
+  CHECK((port.kind == wire::PortKind::tcp && port.rank == 1 && port.of == 3));
+  CHECK(port.otherwise == native::to_frame(native::Port{wire::PortKind::tcp, false}));
+
+  bench.say(1, native::Put{"here"});
+  bench.forget();
+  bench.say(1, native::PortWanted{wire::PortKind::udp});
+  CHECK(bench.all<ToClient>().at(0).port.value().kind == wire::PortKind::udp);
+  CHECK_FALSE(bench.closed(1));
+}
+
+TEST_CASE("a process has one port of each kind, and asks in its turn", "[native]") {
+  const native::PortWanted wanted{wire::PortKind::tcp};
+  Bench bench;
+  bench.join_and_register(1, 4);
+  bench.say(1, wanted);
+  bench.say(1, wanted);
+  CHECK(bench.closed(1));
+  CHECK(bench.all<ClientLost>().at(0).why == "asked for a port out of turn");
+
+  bench.server.opened(2, bench.now, bench.outputs);
+  bench.say(2, wanted);
+  CHECK(bench.closed(2));
+
+  bench.join_and_register(3, 5);
+  bench.say(3, native::Finalize{0});
+  bench.say(3, wanted);
+  CHECK(bench.closed(3));
+
+  bench.server.vacate(4, 1, true, bench.outputs);
+  bench.join(4, 4);
+  bench.forget();
+  bench.say(4, wanted);  // in its next life once more
+  CHECK(bench.all<ToClient>().at(0).port.value().rank == 0);
+}
+
 TEST_CASE("messages may come in pieces or together", "[native]") {
   Bench bench;
   bench.server.opened(1, bench.now, bench.outputs);

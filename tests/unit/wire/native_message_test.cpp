@@ -73,6 +73,9 @@ TEST_CASE("every message survives its frame, in its own direction only", "[nativ
   check_from_client(native::AttributePut{std::string(kMostPmiKey, 'n'), std::string(kMostPmiValue, 'v')});
   check_from_client(native::AttributeWanted{"n", true});
   check_from_launcher(native::Attribute{true, std::string(kMostPmiValue, 'v')});
+  check_from_client(native::PortWanted{PortKind::udp});
+  check_from_launcher(native::Port{PortKind::tcp});
+  check_from_launcher(native::Port{PortKind::udp, false});
   check_from_launcher(native::Values{3});
   check_from_launcher(native::FenceOver{UINT32_MAX, "process 7 is lost"});
   check_from_launcher(native::Request{1, "steps", 0x7F000001, 65535, 5, "data"});
@@ -112,6 +115,7 @@ TEST_CASE("every message is these bytes: programs with another build of the libr
         "0c000000010bac02010101ac02027879");
   CHECK(said(native::AttributePut{"n", "xy"}) == "07000000010c016e027879");
   CHECK(said(native::AttributeWanted{"n", true}) == "05000000010d016e01");
+  CHECK(said(native::PortWanted{PortKind::udp}) == "03000000010e02");
   CHECK(heard(native::Welcome{7, 900, 3, 5, 2, 1, 4}) == "0a00000001410784070305020104");
   CHECK(heard(native::Table{}) == "020000000142");
   CHECK(heard(native::BarrierRelease{}) == "020000000143");
@@ -130,6 +134,8 @@ TEST_CASE("every message is these bytes: programs with another build of the libr
         "09000000014dac0201610262"
         "63");
   CHECK(heard(native::Attribute{true, "xy"}) == "06000000014e01027879");
+  CHECK(heard(native::Port{PortKind::tcp}) == "04000000014f0101");
+  CHECK(heard(native::Port{PortKind::udp, false}) == "04000000014f0200");
 }
 
 TEST_CASE("the largest messages of a client fit a client's frame", "[native]") {

@@ -320,7 +320,7 @@ proto::ClientId ClientListener::begin(int fd, proto::ClientKind kind, Listener::
 }
 
 void ClientListener::send(proto::ClientId client, std::string bytes, wire::Blob tail,
-                          const proto::SharedContent& shared) {
+                          const proto::SharedContent& shared, const std::optional<proto::PassedPort>& port) {
   const auto it = connections_.find(client);
   if (it == connections_.end()) return;
   const std::shared_ptr<Connection> connection = it->second;
@@ -332,6 +332,15 @@ void ClientListener::send(proto::ClientId client, std::string bytes, wire::Blob 
       return connection->lost();
     }
     passed = *file;
+  }
+  if (port) {
+    auto socket = ports_.take(*port);
+    if (socket) {
+      passed = std::make_shared<const UniqueFd>(std::move(*socket));
+    } else {
+      sink_.note(socket.error().what);
+      bytes = port->otherwise;
+    }
   }
   connection->send(std::move(bytes), std::move(tail), std::move(passed));
   if (job_backlog_ > kMaxJobBacklog) drop_largest_backlog();

@@ -19,6 +19,7 @@
 
 #include "tree/base/result.hpp"
 #include "tree/io/asio.hpp"
+#include "tree/io/host/host_ports.hpp"
 #include "tree/io/host/shared_contents.hpp"
 #include "tree/io/listener.hpp"
 #include "tree/io/peer_uid.hpp"
@@ -65,13 +66,15 @@ public:
 
   /// What is sent in one round of the loop leaves together at its end.
   void send(proto::ClientId client, std::string bytes, wire::Blob tail,
-            const proto::SharedContent& shared = {});
+            const proto::SharedContent& shared = {}, const std::optional<proto::PassedPort>& port = {});
   /// It leaves now: before what a client must not see earlier, as a signal.
   void flush() { flush(*unsent_); }
   /// Sends what is queued, then closes.
   void close(proto::ClientId client);
   /// Closes all connections and tells nobody; new ones are taken.
   void drop_clients();
+  /// See HostPorts.
+  void begin_ports(std::uint64_t seed) { ports_.begin(seed); }
   /// Stops (resumes) reading from all clients, and from one: whoever is read is not stopped either way.
   void pause_reading(bool paused);
   void pause_client(proto::ClientId client, bool paused);
@@ -109,6 +112,7 @@ private:
   std::set<proto::ClientId> silent_;  // of them: clients of the job that say nothing more
   std::shared_ptr<Unsent> unsent_ = std::make_shared<Unsent>();  // have bytes for the end of the round
   SharedContents contents_;
+  HostPorts ports_;
 };
 
 }  // namespace charmtree::io

@@ -7,6 +7,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <set>
 
 #include "tree/io/host/cpus.hpp"
@@ -28,6 +29,13 @@ namespace charmtree::io {
 
 namespace {
 constexpr unsigned kMemoryDevices = 1, kNull = 3;  // /dev/null (the kernel's devices.txt)
+
+/// The same on all hosts of a job.
+std::uint64_t seed_of(std::string_view job) {
+  std::uint64_t seed = 0;
+  std::from_chars(job.data(), job.data() + job.size(), seed, 16);
+  return seed;
+}
 
 Error no_descriptors() {
   return {Errc::spawn_failed, Phase::spawn, "out of file descriptors for its processes",
@@ -77,6 +85,7 @@ void HostRuntime::execute(const proto::Prepare& action) {
   forget_run();
   job_ = action.job;
   self_ = action.self;
+  listener_.begin_ports(seed_of(job_->id));
   ::umask(static_cast<mode_t>(job_->spawn.umask));
   if (listener_.port() == 0) {
     if (auto opened = open_sockets(); !opened) return answer({0, opened.error(), false});

@@ -59,7 +59,8 @@ public:
   void execute(const proto::RecallPipe& action);
   void execute(const proto::ResizeTerminal& action);
   void execute(proto::ClientSend action) {
-    listener_.send(action.client, std::move(action.bytes), std::move(action.tail), action.shared);
+    listener_.send(action.client, std::move(action.bytes), std::move(action.tail), action.shared,
+                   action.port);
   }
   void execute(const proto::ClientClose& action) { listener_.close(action.client); }
   void execute(const proto::PauseOutput& action);
