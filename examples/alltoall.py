@@ -13,8 +13,7 @@ async def main(job: charmtree.Job) -> None:
         lines.put_nowait((await reader.readline()).decode().strip())
         writer.close()
 
-    own = job.lookup(job.rank).address
-    server = await asyncio.start_server(take, own, 0)  # at any port
+    server = await asyncio.start_server(take, sock=job.port())  # which is bound
     port = server.sockets[0].getsockname()[1]
     ports = await job.allgather_start(str(port).encode())  # behind it everybody listens
 

@@ -175,6 +175,30 @@ def test_a_python_program_exchanges_values(prefix: Path) -> None:
     assert sorted(out.splitlines()) == [*(f"{rank}: True" for rank in range(4)), *["not yet: 'of 0'"] * 4]
 
 
+_PORTS = """
+import socket
+import sys
+sys.path.insert(0, sys.argv[1])
+import charmtree
+
+with charmtree.Job() as job:
+    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+        own = job.port(kind)
+        ports = job.allgather(b"%d" % own.getsockname()[1])
+        job.print(f"{own.type.name} {[int(ports[rank]) - int(ports[0]) for rank in range(job.size)]}\\n")
+    try:
+        job.port()
+    except charmtree.JobError as error:
+        job.print(f"{error}\\n")
+"""
+
+
+def test_a_python_program_gets_its_ports_once(prefix: Path) -> None:
+    out = told(prefix / "bin/charmrun", "+p3", "++local", "/usr/bin/python3", "-c", _PORTS, prefix / "share/charmtree/python")
+    want = ["SOCK_DGRAM [0, 1, 2]", "SOCK_STREAM [0, 1, 2]", "called out of order"]
+    assert sorted(out.splitlines()) == sorted(want * 3)
+
+
 def test_the_example_in_python_sends_to_each(prefix: Path) -> None:
     environment = os.environ | {"PYTHONPATH": str(prefix / "share/charmtree/python")}
     out = told(prefix / "bin/charmrun", "+p4", "++local", REPOSITORY / "examples/alltoall.py", env=environment)

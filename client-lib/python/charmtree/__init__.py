@@ -23,6 +23,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import os
+import socket
 import traceback
 from collections.abc import Callable, Generator, Iterable, Sequence
 from pathlib import Path
@@ -34,6 +35,7 @@ __all__ = ["FOREVER", "Fence", "Job", "JobError", "Peer", "version"]
 FOREVER = -1
 _TIMEDOUT, _ENDED, _ORDER, _FORK, _NO_KEY = -6, -9, -10, -11, -13
 _MAX_PRINT = 262144
+_PORT_KINDS = {socket.SOCK_STREAM: 1, socket.SOCK_DGRAM: 2}
 _STREAMS = {"stdout": 1, "stderr": 2}
 
 
@@ -80,6 +82,7 @@ def _load() -> ctypes.CDLL:
     library.ct_strerror.restype = library.ct_version.restype = ctypes.c_char_p
     for name, more in {
         "ct_set_timeout": [ctypes.c_int],
+        "ct_port": [ctypes.c_int, ctypes.POINTER(ctypes.c_uint16)],
         "ct_register": [ctypes.c_char_p, ctypes.c_size_t],
         "ct_lookup": [ctypes.c_int, ctypes.POINTER(_Peer)],
         "ct_put": [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t],
@@ -192,6 +195,11 @@ class Job:
 
     def set_timeout(self, milliseconds: int) -> None:
         self._call(_library.ct_set_timeout, milliseconds)
+
+    def port(self, kind: socket.SocketKind = socket.SOCK_STREAM) -> socket.socket:
+        """A socket bound to a port of the launcher's choice, once for SOCK_STREAM and once for SOCK_DGRAM. Of AF_INET6 it takes IPv4, too."""
+        number = ctypes.c_uint16()
+        return socket.socket(fileno=self._call(_library.ct_port, _PORT_KINDS[kind], ctypes.byref(number)))
 
     def register(self, tuple_: bytes) -> None:
         self._call(_library.ct_register, tuple_, len(tuple_))
