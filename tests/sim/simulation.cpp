@@ -279,8 +279,9 @@ std::size_t Simulation::estimate(const wire::Message& message) const {
   if (const auto* assign = std::get_if<wire::Assign>(&message)) return kSmall + assign->hosts.size() * kHost;
   if (const auto* table = std::get_if<wire::TableDown>(&message)) return kSmall + table->table->size();
   if (const auto* facts = std::get_if<wire::Facts>(&message)) {
+    const std::size_t tuple = settings_.base_ports != 0 ? 0 : 2;
     std::size_t bytes = kSmall + facts->hosts_up.size() * 3 + facts->hosts_failed.size() * kFailure +
-                        facts->blocks.size() * kBlock + 2 * tuples_in(message);
+                        facts->blocks.size() * kBlock + tuple * tuples_in(message);
     for (const wire::ProcessIds& told : facts->process_ids) bytes += kBlock + told.ids.size();
     return bytes;
   }

@@ -41,8 +41,11 @@ Heard classify(std::uint32_t kind, const std::string& bytes) {
 
 }  // namespace
 
-/// What the system gave it: any ephemeral port.
+/// What the system gave it, any ephemeral port; or its launcher in its first life, which hosts have in a row.
 std::uint16_t World::port_of(std::uint32_t process, std::uint32_t life) const {
+  constexpr std::uint16_t kBase = 10'000;
+  if (settings_.base_ports != 0 && life == 0)
+    return static_cast<std::uint16_t>(kBase + process % whole(settings_.processes));
   constexpr std::uint64_t kPorts = 28232, kStep = 9973;  // no two lives of a process have the same
   const std::uint64_t first = Random{process * 0x9E3779B97F4A7C15ULL}.below(kPorts);
   return static_cast<std::uint16_t>(32768 + (first + life * kStep) % kPorts);
@@ -109,6 +112,7 @@ void World::steps(const Step& what, Duration now) {
       else
         says(own,
              native::to_frame(native::Hello{native::kVersion, own, own, "sim"}) +
+                 (settings_.base_ports != 0 ? native::to_frame(native::PortWanted{}) : "") +
                  native::to_frame(native::Put{two_bytes(port_of(own, process.lives_before))}),
              now);
       break;
