@@ -338,7 +338,7 @@ void ClientListener::send(proto::ClientId client, std::string bytes, wire::Blob 
     if (socket) {
       passed = std::make_shared<const UniqueFd>(std::move(*socket));
     } else {
-      sink_.note(socket.error().what);
+      if (!std::exchange(has_told_of_ports_, true)) sink_.note(socket.error().what);
       bytes = port->otherwise;
     }
   }

@@ -113,6 +113,7 @@ private:
   std::shared_ptr<Unsent> unsent_ = std::make_shared<Unsent>();  // have bytes for the end of the round
   SharedContents contents_;
   HostPorts ports_;
+  bool has_told_of_ports_ = false;  // that there are none, once
 };
 
 }  // namespace charmtree::io

@@ -88,8 +88,7 @@ Result<UniqueFd> HostPorts::take(const proto::PassedPort& port) {
   if (!socket) socket = bound_socket(port.kind, 0);
   if (socket) return socket;
   return Error{Errc::spawn_failed, Phase::spawn,
-               fmt::format("no port for a process of this host: {}", std::strerror(errno)),
-               "raise ulimit -n there, if that is why"};
+               fmt::format("no port for a process of this host: {}", std::strerror(errno))};
 }
 
 /// Whatever is wrong but a port that is taken would be so elsewhere, too.
