@@ -26,31 +26,40 @@ std::uint64_t processes_of(const Seat& seat) {
 
 }  // namespace
 
-/// Joined; of that child or of this host, one by one.
-std::vector<wire::RingRun> RingPart::Open::runs(std::optional<LinkId> by) const {
-  std::vector<wire::RingRun> runs;
-  for (const auto& [first, each] : said) {
-    if (!by || each.by == *by) runs.push_back(each.run);
-  }
-  return by ? runs : wire::joined(runs);
+bool RingPart::Open::contains_any(const wire::RingRun& run) const {
+  const auto behind = said.upper_bound(run.last);
+  return behind != said.begin() && std::prev(behind)->second.run.last >= run.first;
 }
 
-/// A child speaks once for each process that is below it, and is in no more rings than a process can be.
+std::vector<wire::RingRun> RingPart::Open::runs() const {
+  std::vector<wire::RingRun> runs;
+  for (const auto& [first, each] : said) runs.push_back(each.run);
+  return runs;
+}
+
+std::vector<wire::RingRun> RingPart::Open::runs(LinkId by) const {
+  std::vector<wire::RingRun> runs;
+  for (const auto& [first, each] : said) {
+    if (each.by == by) runs.push_back(each.run);
+  }
+  return runs;
+}
+
+/// A child speaks once for each process that is below it.
 bool RingPart::may_say(LinkId link, const wire::RingUp& message, Turn& turn) const {
   const auto ranges = ranges_of(message.runs);
   if (ranges.empty()) return false;
   const auto by_link = turn.seat().launch.subtree().split(ranges);
   const auto theirs = by_link.find(link);
   if (theirs == by_link.end() || wire::size_of(theirs->second) != wire::size_of(ranges)) return false;
-  std::size_t rings = 1;
-  for (const auto& [number, open] : open_) {
-    const auto runs = open.runs(link);
-    rings += runs.empty() || number == message.number ? 0 : 1;
-    if (number != message.number || runs.empty()) continue;
-    const wire::ProcessSet said{ranges_of(runs)};
-    if (wire::first_common(ranges, said)) return false;
-  }
-  return rings <= wire::kMostFencesAtOnce;
+  const auto rings = std::count_if(open_.begin(), open_.end(), [&](const auto& each) {
+    return each.first != message.number && each.second.links.contains(link);
+  });
+  if (static_cast<std::size_t>(rings) >= kMostAtOnce) return false;
+  const auto open = open_.find(message.number);
+  return open == open_.end() ||
+         std::none_of(message.runs.begin(), message.runs.end(),
+                      [&](const wire::RingRun& run) { return open->second.contains_any(run); });
 }
 
 void RingPart::up(LinkId link, wire::RingUp message, Turn& turn) {
@@ -65,8 +74,10 @@ void RingPart::add(wire::RingUp own, Turn& turn) {
 }
 
 void RingPart::enter(LinkId by, const wire::RingUp& message, Turn& turn) {
-  if (!turn.seat().progress.lost.empty()) return;
+  if (message.runs.empty() || !turn.seat().progress.lost.empty()) return;
   Open& open = open_[message.number];
+  open.links.insert(by);
+  open.processes += wire::size_of(ranges_of(message.runs));
   for (const wire::RingRun& run : message.runs) open.said.emplace(run.first, Said{run, by});
 }
 
@@ -82,20 +93,27 @@ void RingPart::turn(Turn& turn) {
   begin_epoch(turn);
   for (auto each = open_.begin(); each != open_.end();) {
     const auto next = std::next(each);
-    if (!each->second.is_sent) hand_on(each->first, each->second, turn);
+    hand_on(each->first, each->second, turn);
     each = next;
   }
 }
 
+/// What is below may become more later: then that is said by itself.
 void RingPart::hand_on(std::uint32_t number, Open& open, Turn& turn) {
   const Seat seat = turn.seat();
-  std::vector<wire::RingRun> runs = open.runs();
   const std::uint64_t all = seat.is_root() ? seat.job.processes : processes_of(seat);
-  if (wire::size_of(ranges_of(runs)) < all) return;
+  if (open.processes < all || open.processes == open.sent_processes) return;
   if (seat.is_root()) {
-    over(number, {wire::closed(runs.front())}, turn);
+    const auto whole = wire::joined(open.runs());
+    over(number, whole, {wire::closed(whole.front())}, turn);
   } else if (turn.way_up() == WayUp::open) {
-    open.is_sent = true;
+    std::vector<wire::RingRun> runs;
+    for (auto& [first, each] : open.said) {
+      if (!std::exchange(each.is_sent, true)) runs.push_back(each.run);
+    }
+    runs = wire::joined(runs);
+    open.sent.insert(open.sent.end(), runs.begin(), runs.end());
+    open.sent_processes = open.processes;
     turn.hand_up(wire::RingUp{number, epoch_, std::move(runs)});
   }
 }
@@ -103,19 +121,19 @@ void RingPart::hand_on(std::uint32_t number, Open& open, Turn& turn) {
 /// One of an epoch that is over is void like what it answers.
 std::optional<wire::RingDown> RingPart::down(const wire::RingDown& message, Turn& turn) {
   begin_epoch(turn);
-  if (message.epoch != epoch_) return {};
-  return over(message.number, message.ends, turn);
+  const auto found = open_.find(message.number);
+  if (message.epoch != epoch_ || found == open_.end()) return {};
+  std::vector<wire::RingRun> all = std::move(found->second.sent);
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  return over(message.number, all, message.ends, turn);
 }
 
-std::optional<wire::RingDown> RingPart::over(std::uint32_t number, const std::vector<wire::RingEnds>& ends,
-                                             Turn& turn) {
-  const auto found = open_.find(number);
-  if (found == open_.end()) return {};
-  const Open open = std::move(found->second);
-  open_.erase(found);
-  std::vector<wire::RingRun> runs;
-  for (const auto& [first, each] : open.said) runs.push_back(each.run);
-  const auto within = wire::ends_within(runs, open.runs(), ends);
+/// `all`: what has the ends. Those before this ring are over, too.
+std::optional<wire::RingDown> RingPart::over(std::uint32_t number, const std::vector<wire::RingRun>& all,
+                                             const std::vector<wire::RingEnds>& ends, Turn& turn) {
+  const Open open = std::move(open_.at(number));
+  open_.erase(open_.begin(), open_.upper_bound(number));
+  const auto within = wire::ends_within(open.runs(), all, ends);
   if (!within) return {};
   std::map<LinkId, wire::RingDown> answers;
   for (const wire::RingEnds& each : *within) {
@@ -127,7 +145,9 @@ std::optional<wire::RingDown> RingPart::over(std::uint32_t number, const std::ve
   std::optional<wire::RingDown> own;
   for (auto& [link, answer] : answers)
     link == kParentLink ? void(own = std::move(answer)) : turn.hand_down_by(link, std::move(answer));
-  if (own && turn.seat().job.keeps_alive()) last_ = wire::RingUp{number, epoch_, open.runs(kParentLink)};
+  const wire::JobSpec& job = turn.seat().job;
+  if (own && (job.repairs() || job.keeps_alive()))
+    last_ = wire::RingUp{number, epoch_, open.runs(kParentLink)};
   return own;
 }
 

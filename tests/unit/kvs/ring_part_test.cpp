@@ -108,7 +108,7 @@ TEST_CASE("where numbers below are torn apart, each run has its ends", "[ring]")
 
 TEST_CASE("what came before an epoch is void, and hosts enter again", "[ring]") {
   Bench b{Role::below};
-  b.job.loss.keep_alive = 10s;
+  b.job.loss.recovery = wire::Recovery::go_on;
   b.enter_here();
   b.enter(b.first, {run(4, 4)});
   b.begin_epoch();
@@ -125,6 +125,21 @@ TEST_CASE("what came before an epoch is void, and hosts enter again", "[ring]") 
   b.enter(b.first, {run(4, 4)});
   b.enter(b.second, {run(5, 5)});
   CHECK(b.up() == Runs{run(0, 5)});
+  CHECK(b.given_up.empty());
+}
+
+TEST_CASE("who comes later is said by itself, and each run has its own ends", "[ring]") {
+  Bench b{Role::below};
+  b.enter_here();
+  b.enter(b.first, {run(4, 4)});
+  b.enter(b.second, {run(5, 5)});
+  CHECK(b.up() == Runs{run(0, 5)});
+  const LinkId third = b.child();
+  b.enter(third, {run(6, 6)});
+  CHECK(b.up() == Runs{run(6, 6)});
+  REQUIRE(b.part.down({1, 0, {{6, "5", "7"}, {0, "9", "6"}}}, b));
+  CHECK(b.down(third) == Ends{{6, "5", "7"}});
+  CHECK(b.down(b.second) == Ends{{5, "4", "6"}});
   CHECK(b.given_up.empty());
 }
 
@@ -152,7 +167,7 @@ TEST_CASE("a child speaks for those below it, once, and for few rings", "[ring]"
   CHECK(lies({run(77, 77)}));
   CHECK(lies({}));
   Bench b{Role::below};
-  for (std::uint32_t number = 1; number <= wire::kMostFencesAtOnce; ++number)
+  for (std::uint32_t number = 1; number <= RingPart::kMostAtOnce; ++number)
     b.enter(b.first, {run(4, 4)}, number);
   CHECK(b.given_up.empty());
   b.enter(b.first, {run(4, 4)}, 1000);
