@@ -194,6 +194,10 @@ void FencePart::over(const Pieces& pieces, Turn& turn) {
 
 void FencePart::turn(Turn& turn) {
   begin_epoch(turn);
+  const std::uint32_t below = turn.seat().launch.subtree().processes();
+  if (std::exchange(below_, below) > below) {  // whoever was waited for may be another's now
+    for (auto& [fence, open] : open_) open.is_new = open.is_new || open.entered > open.sent;
+  }
   for (auto each = open_.begin(); each != open_.end();) {
     const auto next = std::next(each);
     if (std::exchange(each->second.is_new, false)) hand_on(each->first, each->second, turn);

@@ -76,6 +76,7 @@ private:
   std::vector<Pieces> over_;
   std::vector<wire::FenceUp> last_;
   std::uint32_t epoch_ = 0;
+  std::uint32_t below_ = 0;  // processes, when it was looked last
 };
 
 }  // namespace charmtree::proto

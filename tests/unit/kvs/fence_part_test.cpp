@@ -82,6 +82,20 @@ TEST_CASE("the root ends a fence when all are in, for everybody", "[fence_part]"
   CHECK(b.down().empty());
 }
 
+TEST_CASE("a fence goes on when the host that it waited for is another launcher's", "[fence_part]") {
+  Bench b{Role::below};
+  b.part.turn(b);
+  b.enter(b.first, "a");
+  CHECK(b.up().empty());
+  b.launch.subtree().remove(1);
+  b.part.turn(b);
+  const auto up = b.up();
+  REQUIRE(up.size() == 1);
+  CHECK((up[0].processes == 1 && up[0].given == "a"));
+  b.part.turn(b);
+  CHECK(b.up().empty());
+}
+
 TEST_CASE("what a fence took is recorded where somebody wants to know", "[fence_part]") {
   for (const bool wanted : {true, false}) {
     Bench b{Role::root};
