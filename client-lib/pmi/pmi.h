@@ -10,9 +10,8 @@
  * with a few more for each value); beyond that, PMI_KVS_Put is PMI_FAIL. Keys that begin with "PMI_" are not
  * to be put; PMI_process_mapping can be got.
  *
- * Waiting. PMI_Barrier and PMI_Finalize wait for all processes of the job. Once, so do whichever is called
- * first of PMI_Get_clique_size, PMI_Get_clique_ranks and a get of PMI_process_mapping: until all have called
- * PMI_Init.
+ * Waiting. PMI_Barrier and PMI_Finalize wait for all processes of the job, and so does the first get of
+ * PMI_process_mapping: until all have called PMI_Init.
  *
  * Failure. When a process dies, charmrun ends the job; under `++on-failure continue` it goes on, and every
  * later PMI_Barrier of the others is PMI_FAIL. The library handles no signal, starts no thread, and ends the

@@ -70,7 +70,7 @@ int PMI_Barrier(void) {
 }
 
 int PMI_Abort(int exit_code, const char error_msg[]) {
-  return with_pmi_job([&](PmiJob& job) -> int { job.abort(exit_code, error_msg); });
+  charmtree::client::pmi_job().abort(exit_code, error_msg);
 }
 
 int PMI_Get_id(char id_str[], int length) {
@@ -86,18 +86,13 @@ int PMI_Get_id_length_max(int* length) {
 }
 
 int PMI_Get_clique_size(int* size) {
-  return with_pmi_job([&](PmiJob& job) {
-    std::vector<int> clique;
-    const int error = job.clique(clique);
-    return error == PMI_SUCCESS ? copy_out(static_cast<int>(clique.size()), size) : error;
-  });
+  return with_pmi_job([&](PmiJob& job) { return copy_out(static_cast<int>(job.clique().size()), size); });
 }
 
 int PMI_Get_clique_ranks(int ranks[], int length) {
   return with_pmi_job([&](PmiJob& job) {
     if (ranks == nullptr) return PMI_ERR_INVALID_ARG;
-    std::vector<int> clique;
-    if (const int error = job.clique(clique); error != PMI_SUCCESS) return error;
+    const std::vector<int> clique = job.clique();
     if (length < static_cast<int>(clique.size())) return PMI_ERR_INVALID_LENGTH;
     std::copy(clique.begin(), clique.end(), ranks);
     return PMI_SUCCESS;

@@ -56,10 +56,9 @@ int PMI2_Finalize(void) {
 }
 
 int PMI2_Abort(int flag, const char msg[]) {
-  return with_pmi_job([&](PmiJob& job) -> int {
-    if (flag == 0) job.die(msg);
-    job.abort(1, msg);
-  });
+  PmiJob& job = charmtree::client::pmi_job();
+  if (flag == 0) job.die(msg);
+  job.abort(1, msg);
 }
 
 int PMI2_Job_GetId(char jobid[], int jobid_size) {
@@ -71,11 +70,7 @@ int PMI2_Job_GetRank(int* rank) {
 }
 
 int PMI2_Info_GetSize(int* size) {
-  return with_pmi_job([&](PmiJob& job) {
-    std::vector<int> clique;
-    const int error = job.clique(clique);
-    return error == PMI2_SUCCESS ? copy_out(static_cast<int>(clique.size()), size) : error;
-  });
+  return with_pmi_job([&](PmiJob& job) { return copy_out(static_cast<int>(job.clique().size()), size); });
 }
 
 // ---- values with keys
@@ -138,8 +133,7 @@ int PMI2_Info_GetNodeAttrIntArray(const char name[], int array[], int arraylen, 
     const std::string_view what = name;
     *found = what == "localRanks" || what == "localRanksCount";
     if (*found == 0) return PMI2_SUCCESS;
-    std::vector<int> clique;
-    if (const int error = job.clique(clique); error != PMI2_SUCCESS) return error;
+    std::vector<int> clique = job.clique();
     if (what == "localRanksCount") clique = {static_cast<int>(clique.size())};
     return tell_array(clique, array, arraylen, outlen);
   });

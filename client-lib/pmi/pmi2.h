@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pmi2.h: PMI-2, as programs know it from MPICH and Slurm, by charmtree's own libpmi2.so: see pmi.h, all of
- * which is so here, with PMI2_KVS_Fence for its barrier. A process uses one of the two.
+ * which is so here, with PMI2_KVS_Fence for its barrier. A process uses one of the two. Who waits for an
+ * attribute of the host gets PMI2_ERR_INVALID_KEY when a process of the host is lost.
  *
  * What is always PMI2_FAIL: names to be published, spawned processes, and other jobs. */
 #ifndef PMI2_H_INCLUDED

@@ -3,9 +3,11 @@
 
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <numeric>
 
 #include "client-lib/handle.hpp"
 #include "tree/wire/pmi_standard.hpp"
@@ -57,7 +59,9 @@ int check_key(const char* key) {
 int PmiJob::join() {
   name_ = name_of_job();
   if (const int error = ct_init(&job_); error != CT_OK) return told(error);
-  return told(ct_register(job_, nullptr, 0));  // so that hosts are known when all have joined
+  const int error = ct_register(job_, nullptr, 0);  // so that hosts are known when all have joined
+  if (error != CT_OK) leave();
+  return told(error);
 }
 
 int PmiJob::put(const char* key, const char* value) {
@@ -121,40 +125,25 @@ int PmiJob::ring(std::string_view value, std::string& left, std::string& right) 
 
 // ---- who is on which host
 
-int PmiJob::host_of(int rank, std::uint32_t& host) {
-  ct_peer peer;
-  const int error = ct_lookup(job_, rank, &peer);
-  if (error == CT_OK) host = static_cast<std::uint32_t>(peer.host);
-  return told(error);
-}
-
-int PmiJob::hosts(std::vector<std::uint32_t>& hosts) {
-  hosts.resize(static_cast<std::size_t>(size()));
-  int rank = 0;
-  for (std::uint32_t& host : hosts) {
-    if (const int error = host_of(rank++, host); error != PMI_SUCCESS) return error;
-  }
-  return PMI_SUCCESS;
-}
-
-int PmiJob::clique(std::vector<int>& ranks) {
-  std::vector<std::uint32_t> all;
-  if (const int error = hosts(all); error != PMI_SUCCESS) return error;
-  const std::uint32_t own = all[static_cast<std::size_t>(rank())];
-  for (std::size_t each = 0; each < all.size(); ++each) {
-    if (all[each] == own) ranks.push_back(static_cast<int>(each));
-  }
-  return PMI_SUCCESS;
+/// They follow each other: where processes are moved to other hosts there are no fences, and so no PMI.
+std::vector<int> PmiJob::clique() const {
+  std::vector<int> ranks(static_cast<std::size_t>(ct_local_size(job_)));
+  std::iota(ranks.begin(), ranks.end(), rank() - ct_local_rank(job_));
+  return ranks;
 }
 
 /// One that is too long for a value is not told, as it is not over the wire.
 int PmiJob::mapping(std::string_view& text) {
   if (mapping_.empty()) {
-    std::vector<std::uint32_t> all;
-    if (const int error = hosts(all); error != PMI_SUCCESS) return error;
     std::vector<wire::Share> shares;
-    for (const std::uint32_t host : all)
-      shares.push_back({host, static_cast<std::uint32_t>(shares.size()), 1});
+    ct_peer peer;
+    for (int rank = 0; rank < size(); ++rank) {
+      if (const int error = ct_lookup(job_, rank, &peer); error != CT_OK) return told(error);
+      const auto host = static_cast<std::uint32_t>(peer.host);
+      if (shares.empty() || shares.back().host != host)
+        shares.push_back({host, static_cast<std::uint32_t>(rank), 0});
+      ++shares.back().processes;
+    }
     mapping_ = wire::process_mapping(shares);
   }
   text = mapping_;
@@ -169,15 +158,21 @@ int PmiJob::leave() {
   return told(error);
 }
 
-void PmiJob::abort(int code, const char* text) {
+void PmiJob::abort(int code, const char* text) noexcept {
   constexpr int kStatusBits = 0xff;
   const int status = (code & kStatusBits) == 0 ? 1 : code & kStatusBits;
-  ct_abort(job_, status, text);
+  if (job_ != nullptr)
+    ct_abort(job_, status, text);
+  else if (text != nullptr)
+    std::fputs(text, stderr);  // nobody else would show it
   ::_exit(status);
 }
 
-void PmiJob::die(const char* text) {
-  if (text != nullptr) ct_print(job_, CT_STDERR, text);
+void PmiJob::die(const char* text) noexcept {
+  if (job_ != nullptr && text != nullptr)
+    ct_print(job_, CT_STDERR, std::string{text, ::strnlen(text, CT_MAX_PRINT)}.c_str());
+  else if (text != nullptr)
+    std::fputs(text, stderr);
   ::_exit(1);
 }
 

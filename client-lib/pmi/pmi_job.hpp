@@ -38,18 +38,18 @@ public:
   /// What the neighbours give, in the ring of all processes, which all call it.
   int ring(std::string_view value, std::string& left, std::string& right);
   /// The processes of this host, in their order.
-  int clique(std::vector<int>& ranks);
+  std::vector<int> clique() const;
 
   /// Waits for all.
   int leave();
+
+  // Also of a process that has not joined, or has left.
   /// Ends the job.
-  [[noreturn]] void abort(int code, const char* text);
+  [[noreturn]] void abort(int code, const char* text) noexcept;
   /// Ends this process, which has failed.
-  [[noreturn]] void die(const char* text);
+  [[noreturn]] void die(const char* text) noexcept;
 
 private:
-  int host_of(int rank, std::uint32_t& host);
-  int hosts(std::vector<std::uint32_t>& hosts);
   int mapping(std::string_view& text);
 
   ct_job* job_ = nullptr;

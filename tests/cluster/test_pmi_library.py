@@ -78,6 +78,11 @@ def test_an_mpi_library_starts_by_it(cluster: Factory, charmrun: Path, pmi: str)
     assert leftovers([job]) == []
 
 
+def test_who_has_not_joined_ends_all_the_same(charmrun: Path) -> None:
+    done = subprocess.run([built(charmrun, "pmi_double"), "1", "unjoined"], env={}, check=False, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (7, "", "not yet\n")
+
+
 @pytest.mark.parametrize("double", DOUBLES)
 def test_alone_it_is_a_job_of_one(charmrun: Path, double: str) -> None:
     done = subprocess.run([built(charmrun, double), str(ROUNDS)], env={}, check=False, capture_output=True, text=True, timeout=60)

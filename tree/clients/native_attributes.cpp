@@ -25,6 +25,10 @@ void NativeAttributes::put(ClientId client, wire::native::AttributePut put, Clie
   values_.insert_or_assign(std::move(put.name), std::move(put.value));
 }
 
+void NativeAttributes::give_up(ClientOutputs& out) {
+  for (const auto& [client, name] : std::exchange(waiting_, {})) answer_attribute(client, {false, {}}, out);
+}
+
 void NativeAttributes::want(ClientId client, wire::native::AttributeWanted wanted, ClientOutputs& out) {
   const auto found = values_.find(wanted.name);
   if (found != values_.end())

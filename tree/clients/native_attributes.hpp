@@ -23,6 +23,8 @@ public:
   void want(ClientId client, wire::native::AttributeWanted wanted, ClientOutputs& out);
   /// It has asked, and may ask nothing else.
   bool is_waiting(ClientId client) const { return waiting_.contains(client); }
+  /// A process of this host is lost, which might have been the one that they wait for: nobody waits any more.
+  void give_up(ClientOutputs& out);
   void forget(ClientId client) { waiting_.erase(client); }
 
 private:

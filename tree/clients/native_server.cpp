@@ -351,6 +351,7 @@ void NativeServer::lost(const std::vector<wire::ProcessSet::Range>& processes, C
   }
   exchange_.lost(processes, out);
   rings_.lost(processes, out);
+  if (!local_.among(processes).empty()) attributes_.give_up(out);
 }
 
 void NativeServer::join(std::uint32_t process) {

@@ -2,6 +2,7 @@
 // What native clients of a host tell each other without a fence, as their server sees it: processes 4 to 6.
 #include "tree/clients/native_attributes.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "tests/unit/what_happened.hpp"
@@ -128,6 +129,21 @@ TEST_CASE("a name has its limits, as PMI has them", "[native]") {
     REQUIRE(test::only<ClientLost>(other.out).size() == 1);
     CHECK(test::only<ClientLost>(other.out)[0].process == 5);
   }
+}
+
+TEST_CASE("nobody waits for one that a lost neighbour might have put", "[native]") {
+  Bench b;
+  b.says(4, native::AttributeWanted{"segment", true});
+  b.server.lost({{9, 9}}, b.out);  // of another host
+  b.out.clear();
+  b.server.lost({{5, 5}}, b.out);
+  const auto told = test::only<ToClient>(b.out);
+  CHECK(std::any_of(told.begin(), told.end(), [](const ToClient& each) {
+    return each.client == 4 && each.bytes == native::to_frame(native::Attribute{false, ""});
+  }));
+  b.out.clear();
+  b.says(6, native::AttributePut{"segment", "7"});
+  CHECK(b.heard(6) == kTaken);
 }
 
 }  // namespace charmtree::native_attributes_test
