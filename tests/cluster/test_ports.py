@@ -38,6 +38,13 @@ def check_rows(told: list[Told]) -> None:
             assert row == list(range(row[0], row[0] + EACH))
 
 
+def test_the_example_sends_to_each(cluster: Factory, charmrun: Path) -> None:
+    hosts = cluster(3)
+    job = Job(hosts, range(3), [charmrun, "++quiet", "+p7", "++nodelist", hosts.nodelist(3), built(charmrun, "alltoall")])
+    assert job.wait() == 0, job.said()
+    assert sorted(job.out.splitlines()) == [f"process {rank} heard 7 processes, their sum is 21" for rank in range(7)]
+
+
 def test_the_processes_of_a_host_have_ports_in_a_row_and_all_reach_each_other(cluster: Factory, charmrun: Path) -> None:
     hosts = cluster(HOSTS)
     options = ["++quiet", "++branching", "1", f"+p{PROCESSES}", "++nodelist", hosts.nodelist(HOSTS)]
