@@ -101,8 +101,9 @@ CT_API int ct_epoch(const ct_job* job);
  * it, so nobody else can have the port meanwhile. The ports that the processes of a host have follow each
  * other by ct_local_rank, if so many are free there in a row, else each has any; tuples that are alike but
  * for such a port, in two bytes of either order, cost the node table next to nothing. Once for each kind,
- * then CT_EORDER. Started again, a process gets the same port if that is free. Best called before
- * ct_register, which can tell the port. (When it comes, one descriptor must be free, else CT_ENOMEM.) */
+ * then CT_EORDER. Started again, a process gets the same one of a row if that is free: for a minute or so the
+ * connections of its last life may keep it. Best called before ct_register, which can tell the port. (When it
+ * comes, one descriptor must be free, else CT_ENOMEM.) */
 enum { CT_TCP = 1, CT_UDP = 2 };
 CT_API int ct_port(ct_job* job, int kind, uint16_t* port);
 

@@ -143,6 +143,16 @@ TEST_CASE("who comes later is said by itself, and each run has its own ends", "[
   CHECK(b.given_up.empty());
 }
 
+TEST_CASE("a ring goes on when the host that it waited for is another launcher's", "[ring]") {
+  Bench b{Role::below};
+  b.enter_here();
+  b.enter(b.first, {run(4, 4)});
+  CHECK(b.up().empty());
+  b.launch.subtree().remove(1);
+  b.part.turn(b);
+  CHECK(b.up() == Runs{run(0, 4)});
+}
+
 TEST_CASE("with a lost process no ring goes on", "[ring]") {
   Bench b{Role::below};
   b.enter(b.first, {run(4, 4)});
