@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "tree/base/overloaded.hpp"
+
 namespace charmtree::client {
 
 namespace native = wire::native;
@@ -78,12 +80,6 @@ int Job::on(native::Renewed& renewed) {
   return CT_OK;
 }
 
-int Job::on(native::Attribute& attribute) {
-  if (asked_ == nullptr || *asked_) return CT_EPROTO;
-  *asked_ = std::move(attribute);
-  return CT_OK;
-}
-
 /// Which has come with a message, and goes with this.
 class Passed {
 public:
@@ -105,20 +101,34 @@ int Job::on(const native::Table&) {
   return CT_OK;
 }
 
-template <OneOf<std::variant<native::Values, native::FenceOver, native::RingOver>> M>
+template <OneOf<std::variant<native::Values, native::FenceOver>> M>
 int Job::on(const M& message) {
-  bool good = false;
-  if constexpr (std::is_same_v<M, native::RingOver>)
-    good = exchange_.heard(message, self_);
-  else if (exchange_.comes_with_values(message))
-    good = exchange_.heard(message, Passed{channel_}.fd());
-  else
-    good = exchange_.heard(message, -1);
+  const bool good = exchange_.comes_with_values(message) ? exchange_.heard(message, Passed{channel_}.fd())
+                                                         : exchange_.heard(message, -1);
   return good ? CT_OK : CT_EPROTO;
 }
 
-int Job::on(const native::Port& port) {
-  return ports_.heard(port, port.is_there ? channel_.take_descriptor() : -1) ? CT_OK : CT_EPROTO;
+template <OneOf<Job::ForOnePart> M>
+int Job::on(M& message) {
+  const Overloaded tell{
+      [&](const native::Lost& lost) { return losses_.add(lost, self_.total); },
+      [&](const native::RingOver& over) { return exchange_.heard(over, self_); },
+      [&](native::Attribute& answer) {
+        const bool is_awaited = asked_ != nullptr && !*asked_;
+        if (is_awaited) *asked_ = std::move(answer);
+        return is_awaited;
+      },
+      [&](const native::Port& port) {
+        return ports_.heard(port, port.is_there ? channel_.take_descriptor() : -1);
+      },
+      [&]<OneOf<std::variant<native::BarrierRelease, native::Missed>> B>(const B& told) {
+        return barriers_.heard(told);
+      },
+      [&]<OneOf<std::variant<native::Request, native::RequestData>> R>(R& request) {
+        return requests_.arrived(std::move(request));
+      },
+  };
+  return tell(message) ? CT_OK : CT_EPROTO;
 }
 
 /// CT_ETIMEDOUT, or what came of one message; final errors are kept.

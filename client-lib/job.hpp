@@ -96,20 +96,15 @@ private:
     return std::is_same_v<M, wire::native::Finished> ? CT_EENDED : CT_EPROTO;
   }
   int on(const wire::native::Table& table);
-  template <OneOf<std::variant<wire::native::BarrierRelease, wire::native::Missed>> M>
-  int on(const M& message) {
-    return barriers_.heard(message) ? CT_OK : CT_EPROTO;
-  }
-  template <OneOf<std::variant<wire::native::Request, wire::native::RequestData>> M>
-  int on(M& message) {
-    return requests_.arrived(std::move(message)) ? CT_OK : CT_EPROTO;
-  }
-  int on(const wire::native::Lost& lost) { return losses_.add(lost, self_.total) ? CT_OK : CT_EPROTO; }
   int on(wire::native::Renewed& renewed);
-  int on(wire::native::Attribute& attribute);
-  int on(const wire::native::Port& port);
-  template <OneOf<std::variant<wire::native::Values, wire::native::FenceOver, wire::native::RingOver>> M>
+  template <OneOf<std::variant<wire::native::Values, wire::native::FenceOver>> M>
   int on(const M& message);
+  /// What one part alone has to understand.
+  using ForOnePart = std::variant<wire::native::BarrierRelease, wire::native::Missed, wire::native::Request,
+                                  wire::native::RequestData, wire::native::Lost, wire::native::RingOver,
+                                  wire::native::Attribute, wire::native::Port>;
+  template <OneOf<ForOnePart> M>
+  int on(M& message);
 
   Channel channel_;
   pid_t pid_;

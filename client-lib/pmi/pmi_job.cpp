@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -46,6 +45,11 @@ std::string name_of_job() {
 /// With its final 0 it is within the limit that programs are told, as their own room for it.
 bool fits(const char* text, std::size_t limit) {
   return ::strnlen(text, limit) < limit;
+}
+
+/// Where there is no job that could show it.
+void say(const char* text) {
+  if (text != nullptr && ::write(STDERR_FILENO, text, std::strlen(text)) < 0) return;  // and nobody to tell
 }
 
 int check_key(const char* key) {
@@ -163,16 +167,16 @@ void PmiJob::abort(int code, const char* text) noexcept {
   const int status = (code & kStatusBits) == 0 ? 1 : code & kStatusBits;
   if (job_ != nullptr)
     ct_abort(job_, status, text);
-  else if (text != nullptr)
-    std::fputs(text, stderr);  // nobody else would show it
+  else
+    say(text);
   ::_exit(status);
 }
 
 void PmiJob::die(const char* text) noexcept {
   if (job_ != nullptr && text != nullptr)
     ct_print(job_, CT_STDERR, std::string{text, ::strnlen(text, CT_MAX_PRINT)}.c_str());
-  else if (text != nullptr)
-    std::fputs(text, stderr);
+  else
+    say(text);
   ::_exit(1);
 }
 

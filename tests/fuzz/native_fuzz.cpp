@@ -67,35 +67,9 @@ public:
   void step(Script& script) {
     const std::uint8_t what = script.byte();
     ClientOutputs out;
-    switch (what >= 240   ? 13
-            : what >= 224 ? 11 + what % 2
-            : what >= 128 ? 8 + what % 3
-                          : what % 8) {
+    switch (what < 128 ? what % 8 : 8) {
       case 8:
-        say(script, native::Hello{native::kVersion, script.byte() % kTotal, 1, "fuzz"}, out);
-        break;
-      case 9: {
-        native::FenceEnter enter{script.byte(), native::FenceEnter::Gives::value, {}, {}};
-        const std::uint32_t first = script.byte() % (kTotal + 1);
-        if (first < kTotal) enter.processes = {{first, first + script.byte() % kTotal}};
-        enter.given = script.bytes();
-        say(script, enter, out);
-        break;
-      }
-      case 10:
-        end_fence(script, out);
-        break;
-      case 11:
-        say(script,
-            native::FenceEnter{
-                script.byte(), native::FenceEnter::Gives::ring, {}, std::string{script.bytes()}},
-            out);
-        break;
-      case 12:
-        end_ring(script, out);
-        break;
-      case 13:
-        say(script, native::PortWanted{what % 2 == 0 ? wire::PortKind::tcp : wire::PortKind::udp}, out);
+        speak(script, what, out);
         break;
       case 0:
         open_.insert(++last_);
@@ -142,6 +116,36 @@ private:
   static constexpr std::uint32_t kFirst = 2, kCount = 3, kTotal = 6;
   enum Past { registered = 1, ended = 2, aborted = 4, lost = 8 };
 
+  void speak(Script& script, std::uint8_t what, ClientOutputs& out) {
+    switch (what >= 240 ? 5 : what >= 224 ? 3 + what % 2 : what % 3) {
+      case 0:
+        say(script, native::Hello{native::kVersion, script.byte() % kTotal, 1, "fuzz"}, out);
+        break;
+      case 1: {
+        native::FenceEnter enter{script.byte(), native::FenceEnter::Gives::value, {}, {}};
+        const std::uint32_t first = script.byte() % (kTotal + 1);
+        if (first < kTotal) enter.processes = {{first, first + script.byte() % kTotal}};
+        enter.given = script.bytes();
+        say(script, enter, out);
+        break;
+      }
+      case 2:
+        end_fence(script, out);
+        break;
+      case 3:
+        say(script,
+            native::FenceEnter{
+                script.byte(), native::FenceEnter::Gives::ring, {}, std::string{script.bytes()}},
+            out);
+        break;
+      case 4:
+        end_ring(script, out);
+        break;
+      default:
+        say(script, native::PortWanted{what % 2 == 0 ? wire::PortKind::tcp : wire::PortKind::udp}, out);
+        break;
+    }
+  }
   void say(Script& script, const native::FromClient& message, ClientOutputs& out) {
     server_.received(pick(script), native::to_frame(message), now_, out);
   }
