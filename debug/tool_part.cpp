@@ -41,17 +41,20 @@ void ToolPart::fail(std::uint32_t session, const char* why, std::vector<ProcessS
   if (!which.empty()) turn.tell_up(ToolSaid{session, ToolSaid::What::failed, 0, why, std::move(which)});
 }
 
-/// Whoever has joined the tree since has no part in it. The root knows of whom nobody would tell.
+/// Whoever has joined the tree since has no part in it: each launcher tells of those that it was to start and
+/// has not.
 void ToolPart::begin(Session& session, const wire::ToolOrder& order, Turn& turn) {
   const Seat seat = turn.seat();
   session = {};
-  session.is_here = seat.processes != nullptr && !seat.processes->local().among(order.which).empty();
   ProcessSet reached;
+  if (seat.processes != nullptr) {
+    for (const std::uint32_t process : seat.processes->local().among(order.which)) reached.add(process);
+  }
+  session.is_here = !reached.empty();
   for (const auto& [link, which] : seat.launch.subtree().split(order.which)) {
     session.links.insert(link);
     reached.add_all(which);
   }
-  if (!seat.is_root()) return;
   std::vector<ProcessSet::Range> unreached;
   for (const auto& range : order.which) {
     for (const auto& part : reached.missing(range)) unreached.push_back(part);
