@@ -71,8 +71,6 @@ HostPorts::Range seldom_used() {
 
 }  // namespace
 
-HostPorts::HostPorts() : range_(seldom_used()) {}
-
 void HostPorts::begin(std::uint64_t seed) {
   seed_ = seed;
   rows_ = {};
@@ -93,11 +91,12 @@ Result<UniqueFd> HostPorts::take(const proto::PassedPort& port) {
 
 /// Whatever is wrong but a port that is taken would be so elsewhere, too.
 void HostPorts::seek(Row& row, const proto::PassedPort& port) {
-  const std::uint32_t span = range_.last - std::uint32_t{range_.first} + 1;
+  const Range range = range_ ? *range_ : seldom_used();
+  const std::uint32_t span = range.last - std::uint32_t{range.first} + 1;
   if (port.of > span || !leaves_descriptors(port.of)) return;
   Random places{seed_};
   for (int i = 0; i < kTries; ++i) {
-    row.first = static_cast<std::uint16_t>(range_.first + places.below(span - port.of + 1));
+    row.first = static_cast<std::uint16_t>(range.first + places.below(span - port.of + 1));
     row.sockets.clear();
     while (row.sockets.size() < port.of) {
       const auto next = static_cast<std::uint16_t>(row.first + row.sockets.size());

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "tree/base/result.hpp"
@@ -26,7 +27,7 @@ public:
   static constexpr int kTries = 32;
 
   /// Of the machine: where no port is that the kernel gives to who asks for any.
-  HostPorts();
+  HostPorts() = default;
   explicit HostPorts(Range range) : range_(range) {}
 
   /// For the processes of another run. Launchers with the same seed seek in the same places: where the ports
@@ -45,7 +46,7 @@ private:
   };
   void seek(Row& row, const proto::PassedPort& port);
 
-  Range range_;
+  std::optional<Range> range_;  // none: the machine is asked when a row is sought, which most jobs never do
   std::uint64_t seed_ = 0;
   std::array<Row, wire::kPortKinds> rows_;
 };
