@@ -12,9 +12,11 @@
 #include <vector>
 
 #include "client-lib/handle.hpp"
+#include "client-lib/placement.hpp"
 
 using charmtree::client::guarded;
 using charmtree::client::Job;
+using charmtree::client::Strategies;
 using charmtree::wire::CcsMerge;
 using Gives = charmtree::client::Fences::Gives;
 
@@ -52,6 +54,10 @@ int handed_over(std::string_view found, const void** value, size_t* size) {
 
 std::vector<int> group(const int* ranks, int count) {
   return count == 0 ? std::vector<int>{} : std::vector<int>(ranks, ranks + count);
+}
+
+charmtree::client::Fences::Progress progress_of(ct_job* job) {
+  return [job] { return job->strategies.advance(); };
 }
 
 int join(Job& job) {
@@ -147,6 +153,41 @@ int ct_local_size(const ct_job* job) {
   return asked(job, [](const Job& j) { return j.self().local_size; });
 }
 
+int ct_hosts(const ct_job* job) {
+  return asked(job, [](const Job& j) { return j.self().hosts; });
+}
+
+int ct_host(ct_job* job, int rank) {
+  return guarded(job, [&](Job& j) {
+    if (rank < 0 || static_cast<std::uint32_t>(rank) >= j.self().total) return static_cast<int>(CT_EINVAL);
+    if (const auto host = charmtree::client::host_of(j.self(), static_cast<std::uint32_t>(rank)))
+      return static_cast<int>(*host);
+    ct_peer peer;
+    const int error = j.lookup(static_cast<std::uint32_t>(rank), peer);
+    return error == CT_OK ? peer.host : error;
+  });
+}
+
+int ct_local_peer(const ct_job* job, int local_rank) {
+  if (job == nullptr || local_rank < 0) return CT_EINVAL;
+  return asked(job, [&](const Job& j) {
+    const auto found = charmtree::client::local_process(j.self(), static_cast<std::uint32_t>(local_rank));
+    return found ? static_cast<int>(*found) : static_cast<int>(CT_EINVAL);
+  });
+}
+
+int ct_topology(ct_job* job, const char** xml, size_t* size) {
+  return guarded(job, [&](Job& j) {
+    if (xml == nullptr || size == nullptr) return static_cast<int>(CT_EINVAL);
+    std::string_view text;
+    const int error = j.topology(text);
+    if (error != CT_OK) return error;
+    *xml = text.data();
+    *size = text.size();
+    return static_cast<int>(CT_OK);
+  });
+}
+
 int ct_epoch(const ct_job* job) {
   return asked(job, [](const Job& j) { return j.epoch(); });
 }
@@ -172,7 +213,9 @@ int ct_table(ct_job* job) {
 int ct_lookup(ct_job* job, int rank, ct_peer* peer) {
   return guarded(job, [&](Job& j) {
     if (rank < 0 || peer == nullptr) return static_cast<int>(CT_EINVAL);
-    return j.lookup(static_cast<std::uint32_t>(rank), *peer);
+    const int error = j.lookup(static_cast<std::uint32_t>(rank), *peer);
+    if (error == CT_OK) job->peers.add(static_cast<std::uint32_t>(rank));
+    return error;
   });
 }
 
@@ -222,6 +265,53 @@ int ct_ring_start(ct_job* job, const void* value, size_t size) {
   });
 }
 
+int ct_offer(ct_job* job, const char* key, const void* value, size_t size) {
+  return guarded(job, [&](Job&) {
+    if (key == nullptr || (value == nullptr && size > 0)) return static_cast<int>(CT_EINVAL);
+    return job->asks.offer(key, {static_cast<const char*>(value), size});
+  });
+}
+
+int ct_ask_start(ct_job* job, int rank, const char* key) {
+  return guarded(job, [&](Job&) {
+    if (rank < 0 || key == nullptr) return static_cast<int>(CT_EINVAL);
+    return job->asks.begin(static_cast<std::uint32_t>(rank), key);
+  });
+}
+
+int ct_ask(ct_job* job, int rank, const char* key, const void** value, size_t* size) {
+  return guarded(job, [&](Job&) {
+    if (rank < 0 || key == nullptr || value == nullptr || size == nullptr) return static_cast<int>(CT_EINVAL);
+    std::string_view found;
+    const int error = job->asks.ask(static_cast<std::uint32_t>(rank), key, found, progress_of(job));
+    return error == CT_OK ? handed_over(found, value, size) : error;
+  });
+}
+
+int ct_peers(const ct_job* job) {
+  return asked(job, [job](const Job&) { return job->peers.count(); });
+}
+
+int ct_exchange_start(ct_job* job, int strategy, const void* value, size_t size) {
+  return guarded(job, [&](Job&) {
+    if (strategy < CT_TABLE || strategy > CT_SIMPLE || value == nullptr) return static_cast<int>(CT_EINVAL);
+    return job->strategies.begin(static_cast<Strategies::Strategy>(strategy),
+                                 {static_cast<const char*>(value), size});
+  });
+}
+
+int ct_set_transport(ct_job* job, ct_transport_function function, void* argument) {
+  return guarded(job, [&](Job&) {
+    job->strategies.set_transport(function == nullptr
+                                      ? charmtree::client::Transport{}
+                                      : [=](char* values, std::size_t size, const std::vector<int>& roots) {
+                                          return function(job, values, size, roots.data(),
+                                                          static_cast<int>(roots.size()), argument) == 0;
+                                        });
+    return CT_OK;
+  });
+}
+
 int ct_gathered(ct_job* job, int request, int rank, const void** value, size_t* size) {
   return guarded(job, [&](Job&) {
     if (rank < 0 || value == nullptr || size == nullptr) return static_cast<int>(CT_EINVAL);
@@ -232,11 +322,11 @@ int ct_gathered(ct_job* job, int request, int rank, const void** value, size_t* 
 }
 
 int ct_test(ct_job* job, int request) {
-  return guarded(job, [&](Job&) { return job->fences.test(request); });
+  return guarded(job, [&](Job&) { return job->fences.test(request, progress_of(job)); });
 }
 
 int ct_wait(ct_job* job, int request) {
-  return guarded(job, [&](Job&) { return job->fences.wait(request); });
+  return guarded(job, [&](Job&) { return job->fences.wait(request, progress_of(job)); });
 }
 
 int ct_release(ct_job* job, int request) {

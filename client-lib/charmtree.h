@@ -16,10 +16,10 @@
  * nothing unless its function says otherwise; CT_ENOMEM, CT_ELOST, CT_EPROTO and CT_EENDED are final: every
  * later call that needs the launcher returns the same. errno has no meaning after any of them.
  *
- * Waiting. ct_init, ct_port, ct_register, ct_table, ct_lookup, ct_barrier, ct_fence, ct_wait, ct_print,
- * ct_ccs_register, ct_ccs_serve, ct_ccs_reply, ct_abort and ct_finalize may wait. All but ct_init give up
- * with CT_ETIMEDOUT after the time set by ct_set_timeout (a new job: never), and may be called again to go on
- * waiting: a process that is in a barrier stays in it. A time-out of 0 polls.
+ * Waiting. ct_init, ct_port, ct_topology, ct_register, ct_table, ct_lookup, ct_barrier, ct_fence, ct_wait,
+ * ct_ask, ct_print, ct_ccs_register, ct_ccs_serve, ct_ccs_reply, ct_abort and ct_finalize may wait. All but
+ * ct_init give up with CT_ETIMEDOUT after the time set by ct_set_timeout (a new job: never), and may be
+ * called again to go on waiting: a process that is in a barrier stays in it. A time-out of 0 polls.
  *
  * What the library leaves alone. It never ends the program, prints nothing of its own, handles no signal (nor
  * raises SIGPIPE), starts no thread, changes no environment, and opens one descriptor, with close-on-exec,
@@ -91,6 +91,22 @@ CT_API int ct_size(const ct_job* job);
 /* The same among the processes that one launcher started on this host, up to now. */
 CT_API int ct_local_rank(const ct_job* job);
 CT_API int ct_local_size(const ct_job* job);
+
+/* Where the processes are, before there is a table. Hosts are numbered as the job's host list has them, 0 ...
+ * ct_hosts - 1; not all need have processes. */
+CT_API int ct_hosts(const ct_job* job);
+/* The host on which this process was started: the table tells where it is after it was started again. Waits
+ * for the table (ct_lookup) only where hosts are so unlike that it is not known before. */
+CT_API int ct_host(ct_job* job, int rank);
+/* Who has this ct_local_rank here: CT_EINVAL if nobody, or if he came after ct_init. */
+CT_API int ct_local_peer(const ct_job* job, int local_rank);
+
+/* What this host consists of, as XML for hwloc_topology_set_xmlbuffer: `size` bytes, the last of them NUL, in
+ * memory that all processes of this host share and none can write; valid until ct_finalize. The launcher
+ * looks once, when the first of them asks. CT_ENOKEY: it cannot find out, or this is a job of one. (What this
+ * process is bound to, sched_getaffinity tells.) */
+CT_API int ct_topology(ct_job* job, const char** xml, size_t* size);
+
 /* Number of the table in use; before the first table, of the one to come. One higher after each restart of a
  * process. */
 CT_API int ct_epoch(const ct_job* job);
@@ -188,6 +204,60 @@ CT_API int ct_allgather_start(ct_job* job, const int* ranks, int count, const vo
  */
 CT_API int ct_ring_start(ct_job* job, const void* value, size_t size);
 
+/* What few others want to know, such as the tuple of a neighbour in a program that has few of them: a value
+ * stays with the launcher of this host, and is asked for by those that want it, one by one. The table then
+ * has only hosts and addresses in it (register nothing), and costs next to nothing; an ask costs some
+ * messages through the tree. ct_peers tells a program which of the two is better for it. */
+#define CT_MAX_OFFERS 1024     /* keys that a process offers */
+#define CT_MAX_OFFERED 1048576 /* bytes of these and of their values */
+#define CT_MAX_ASKS 256        /* that are under way */
+#define CT_MAX_PEERS 1024
+
+/* From now on, this value, at most CT_MAX_GIVEN bytes, is told to those that ask this process for the key;
+ * offered again, the new one is. Copied. */
+CT_API int ct_offer(ct_job* job, const char* key, const void* value, size_t size);
+
+/* Asks `rank` for what it offers under the key, and does not wait. Returns a request, as ct_fence_start does,
+ * that is over when that process has offered it; ct_gathered has the value, for that rank. CT_EFAILED (of
+ * ct_wait): the process is lost, or has ended without. CT_EORDER: too much is under way. */
+CT_API int ct_ask_start(ct_job* job, int rank, const char* key);
+
+/* The same, and waits. What this process has asked once it has at hand from then on, as it was then, without
+ * a system call, until ct_table takes a newer table into use; as long *value is valid. CT_ENOKEY: it has
+ * asked itself, and offers no such. */
+CT_API int ct_ask(ct_job* job, int rank, const char* key, const void** value, size_t* size);
+
+/* So many different processes this one has looked up or asked up to now; CT_MAX_PEERS: or more. */
+CT_API int ct_peers(const ct_job* job);
+
+/* What most programs do first: each process of the job gives a value, all of one size, and gets those of all
+ * by ct_gathered. CT_TABLE, the launchers' own gather, is what is wanted: ct_allgather_start is the same. The
+ * others are the ways in which start-ups have been done and measured elsewhere, there to be compared with it:
+ *
+ *   CT_NODE_ROOTS  the first process of each host (its root) gathers from its host; the roots gather from
+ *                  each other; all read memory of the host. At most 4096 hosts, unless ct_set_transport
+ *                  carries the values.
+ *   CT_SHARED      the processes of a host ask for one share of the values each, and put them into memory of
+ *                  the host.
+ *   CT_SIMPLE      each process asks for each of the values.
+ *
+ * Returns a request. The launchers go on with CT_TABLE by themselves, with the others only while ct_test or
+ * ct_wait is called for any request. One of the others at a time, by all processes, in one order, else
+ * CT_EORDER. They fail as fences do (CT_EFAILED), but some may come out of one well. */
+enum { CT_TABLE = 0, CT_NODE_ROOTS = 1, CT_SHARED = 2, CT_SIMPLE = 3 };
+#define CT_MAX_EXCHANGE 4096 /* bytes of a value there, at least 1 */
+CT_API int ct_exchange_start(ct_job* job, int strategy, const void* value, size_t size);
+
+/* The program's own way between roots, such as a fast network: `values` has room for those of all, by rank,
+ * `size` bytes each, and those of this host are there. Brings the others, by whatever the `count` roots do
+ * together (ranks, void when it returns, as `values` is); 0, or another number: that has failed. */
+typedef int (*ct_transport_function)(ct_job* job, void* values, size_t size, const int* roots, int count,
+                                     void* argument);
+
+/* From now on CT_NODE_ROOTS calls this function in each root (null: the launchers carry the values). It may
+ * call what a ct_loss_function may. */
+CT_API int ct_set_transport(ct_job* job, ct_transport_function function, void* argument);
+
 /* What `rank` gave for an allgather, or a neighbour for a ring, that is over. Belongs to the request: valid
  * until ct_release. CT_EINVAL: it has none of that process, or is not over. */
 CT_API int ct_gathered(ct_job* job, int request, int rank, const void** value, size_t* size);
@@ -204,8 +274,9 @@ CT_API int ct_release(ct_job* job, int request);
  * keeps its place in the table; barriers and ct_finalize wait for the others alone. */
 
 /* `ranks`, `count` of them, have been lost since the last call; void when the function returns. May call what
- * it likes, but what waits for others (CT_EORDER): ct_table, ct_barrier, ct_fence, ct_wait, ct_ccs_serve,
- * ct_finalize, and ct_lookup before the first ct_table. It returns: no exception, no longjmp. */
+ * it likes, but what waits for others (CT_EORDER): ct_table, ct_barrier, ct_fence, ct_wait, ct_ask,
+ * ct_ccs_serve, ct_finalize, and ct_lookup before the first ct_table. It returns: no exception, no longjmp.
+ */
 typedef void (*ct_loss_function)(ct_job* job, const int* ranks, int count, void* argument);
 
 /* From now on, losses are told by this function (null: by none), also those that are known already. It is

@@ -45,13 +45,55 @@ int Exchange::begin(std::vector<wire::ProcessSet::Range> processes, Gives gives,
   constexpr std::size_t kMostUnderWay = 4 * std::size_t{CT_MAX_GIVEN};
   if (open >= CT_MAX_FENCES || requests_.size() >= CT_MAX_REQUESTS || under_way() + size > kMostUnderWay)
     return -1;
-  do {
-    last_ = last_ == INT_MAX ? 0 : last_ + 1;
-  } while (requests_.contains(last_));
-  requests_[last_] = Request{gives, State::open, size};
+  requests_[next_number()] = Request{gives, State::open, size};
   enter = {static_cast<std::uint32_t>(last_), gives, std::move(processes),
            is_put ? std::exchange(put_, {}) : std::string{value}};
   return last_;
+}
+
+int Exchange::next_number() {
+  do {
+    last_ = last_ == INT_MAX ? 0 : last_ + 1;
+  } while (requests_.contains(last_));
+  return last_;
+}
+
+int Exchange::begin_ask(std::uint32_t process) {
+  const auto asks = std::count_if(requests_.begin(), requests_.end(), [](const auto& each) {
+    return each.second.asked && each.second.state == State::open;
+  });
+  if (asks >= CT_MAX_ASKS || requests_.size() >= CT_MAX_REQUESTS) return -1;
+  requests_[next_number()].asked = process;
+  return last_;
+}
+
+int Exchange::reserve() {
+  if (requests_.size() >= CT_MAX_REQUESTS) return -1;
+  requests_[next_number()] = Request{};
+  return last_;
+}
+
+void Exchange::settle(int request) {
+  requests_.at(request).state = State::failed;
+}
+
+void Exchange::settle(int request, Mapping values, std::size_t each) {
+  Request& settled = requests_.at(request);
+  settled.state = State::over;
+  settled.content = {std::move(values), {}, {}, each};
+}
+
+void Exchange::settle(int request, std::string values, std::size_t each) {
+  Request& settled = requests_.at(request);
+  settled.state = State::over;
+  settled.content = {{}, std::make_shared<const std::string>(std::move(values)), {}, each};
+}
+
+void Exchange::abandon(int request) {
+  const auto found = requests_.find(request);
+  if (found == requests_.end()) return;
+  found->second.is_abandoned = true;
+  if (found->second.state != State::open) requests_.erase(found);
 }
 
 void Exchange::take_back(native::FenceEnter enter) {
@@ -71,12 +113,15 @@ Exchange::State Exchange::state(int request) const {
 
 std::optional<std::string_view> Exchange::value_of(int request, std::uint32_t process) const {
   const auto found = requests_.find(request);
-  if (found == requests_.end() || !found->second.content.values) return {};
-  return found->second.content.values->find(wire::key_of(process));
+  if (found == requests_.end()) return {};
+  const Content& content = found->second.content;
+  if (content.values) return content.values->find(wire::key_of(process));
+  if (content.each == 0 || process >= content.bytes().size() / content.each) return {};
+  return content.bytes().substr(process * content.each, content.each);
 }
 
 std::optional<Exchange::Content> Exchange::content_of(int fd) {
-  Content content{Mapping::of_sealed(fd), {}, {}};
+  Content content{Mapping::of_sealed(fd), {}, {}, 0};
   content.values = wire::SharedValues::in(content.mapping.bytes());
   if (!content.values) return {};
   return content;
@@ -85,7 +130,7 @@ std::optional<Exchange::Content> Exchange::content_of(int fd) {
 Exchange::Content Exchange::own_content(const std::string& pairs) {
   auto own = std::make_shared<const std::string>(wire::shared_pairs(pairs).value());
   const auto values = wire::SharedValues::in(*own);
-  return {{}, std::move(own), values};
+  return {{}, std::move(own), values, 0};
 }
 
 void Exchange::pass(const native::FenceEnter& enter) {
@@ -118,10 +163,13 @@ bool Exchange::heard(const native::FenceOver& over, int fd) {
   Request& request = found->second;
   if (request.gives == Gives::ring && over.failure.empty()) return false;
   request.state = over.failure.empty() ? State::over : State::failed;
-  if (!comes_with_values(over)) return true;
-  auto content = content_of(fd);
-  if (content) request.content = std::move(*content);
-  return content.has_value();
+  if (comes_with_values(over)) {
+    auto content = content_of(fd);
+    if (!content) return false;
+    request.content = std::move(*content);
+  }
+  if (request.is_abandoned) requests_.erase(found);
+  return true;
 }
 
 bool Exchange::heard(const native::RingOver& over, const native::Welcome& self) {
@@ -133,6 +181,18 @@ bool Exchange::heard(const native::RingOver& over, const native::Welcome& self) 
   found->second.state = State::over;
   found->second.content = own_content(wire::pair_of(wire::key_of(left), over.left) +
                                       wire::pair_of(wire::key_of(right), over.right));
+  if (found->second.is_abandoned) requests_.erase(found);
+  return true;
+}
+
+bool Exchange::heard(const native::Told& told) {
+  const auto found = requests_.find(static_cast<int>(told.id));
+  if (found == requests_.end() || found->second.state != State::open || !found->second.asked) return false;
+  Request& request = found->second;
+  request.state = told.failure.empty() ? State::over : State::failed;
+  if (told.failure.empty())
+    request.content = own_content(wire::pair_of(wire::key_of(*request.asked), told.value));
+  if (request.is_abandoned) requests_.erase(found);
   return true;
 }
 

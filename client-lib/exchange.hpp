@@ -38,6 +38,16 @@ public:
   enum class State : std::uint8_t { none, open, over, failed };
   State state(int request) const;
   bool any_open() const;
+  /// The number of a request for what this process offers; negative: there are too many.
+  int begin_ask(std::uint32_t process);
+  /// The number of a request that is settled by somebody else; negative: there are too many.
+  int reserve();
+  /// It has failed, or these are the values of all processes by their rank, each of so many bytes.
+  void settle(int request);
+  void settle(int request, Mapping values, std::size_t each);
+  void settle(int request, std::string values, std::size_t each);
+  /// Released as soon as it is over.
+  void abandon(int request);
   /// What was given for a request of values, or by a neighbour for one of a ring, that is over.
   std::optional<std::string_view> value_of(int request, std::uint32_t process) const;
   void release(int request) { requests_.erase(request); }
@@ -50,6 +60,7 @@ public:
   bool heard(const wire::native::FenceOver& over, int fd);
   /// `self`: who this is.
   bool heard(const wire::native::RingOver& over, const wire::native::Welcome& self);
+  bool heard(const wire::native::Told& told);
   /// From now on get() finds what was heard.
   void take_note();
 
@@ -58,11 +69,15 @@ private:
     Mapping mapping;
     wire::Blob own;  // of a job of one
     std::optional<wire::SharedValues> values;
+    std::size_t each = 0;  // bytes of a value, where there is one of each process in `mapping` or `own`
+    std::string_view bytes() const { return own ? std::string_view{*own} : mapping.bytes(); }
   };
   struct Request {
     Gives gives = Gives::pairs;
     State state = State::open;
     std::size_t given = 0;
+    std::optional<std::uint32_t> asked = {};  // it is told what this process offers
+    bool is_abandoned = false;
     Content content = {};
   };
   struct Laid {
@@ -72,6 +87,7 @@ private:
   static std::optional<Content> content_of(int fd);
   static Content own_content(const std::string& pairs);
   std::size_t under_way() const;
+  int next_number();
 
   std::string put_;
   std::string passed_;         // of a job of one: what was put, as it counts

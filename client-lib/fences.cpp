@@ -62,12 +62,13 @@ int Fences::begin(std::vector<wire::ProcessSet::Range> processes, Gives gives, s
   return request;
 }
 
-int Fences::test(int request) {
+int Fences::test(int request, const Progress& progress) {
   using State = Exchange::State;
   if (!is_known(request)) return CT_EINVAL;
   if (job_.exchange().state(request) == State::open) {
     if (const int error = job_.usable(); error != CT_OK) return error;
-    const int error = job_.hear_all();
+    int error = job_.hear_all();
+    if (error == CT_OK) error = progress();
     if (error != CT_OK && job_.exchange().state(request) == State::open) return error;
   }
   job_.exchange().take_note();
@@ -79,17 +80,22 @@ bool Fences::is_known(int request) const {
   return request != fence_ && job_.exchange().state(request) != Exchange::State::none;
 }
 
-int Fences::wait(int request) {
-  return is_known(request) ? wait_for(request) : static_cast<int>(CT_EINVAL);
+int Fences::wait(int request, const Progress& progress) {
+  return is_known(request) ? wait_for(request, progress) : static_cast<int>(CT_EINVAL);
 }
 
-int Fences::wait_for(int request) {
+int Fences::wait_for(int request, const Progress& progress) {
   using State = Exchange::State;
   if (job_.exchange().state(request) == State::open) {
     if (const int error = job_.usable(); error != CT_OK) return error;
     if (job_.telling()) return CT_EORDER;
-    const auto is_over = [&] { return job_.exchange().state(request) != State::open; };
+    int wrong = CT_OK;
+    const auto is_over = [&] {
+      wrong = progress();
+      return wrong != CT_OK || job_.exchange().state(request) != State::open;
+    };
     if (const int error = job_.wait_until(is_over, Deadline{job_.timeout_ms()}); error != CT_OK) return error;
+    if (wrong != CT_OK) return wrong;
   }
   job_.exchange().take_note();
   return job_.exchange().state(request) == State::failed ? CT_EFAILED : CT_OK;
@@ -102,7 +108,7 @@ int Fences::fence() {
     if (request < 0) return request;
     fence_ = request;
   }
-  const int error = wait_for(fence_);
+  const int error = wait_for(fence_, [] { return CT_OK; });
   if (error != CT_OK && error != CT_EFAILED) return error;
   job_.exchange().release(std::exchange(fence_, -1));
   return error;

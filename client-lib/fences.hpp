@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -28,8 +29,10 @@ public:
   int begin(const std::vector<int>& ranks, Gives gives, std::string_view value = {});
   /// A fence of the job, to its end; a second call after a time-out goes on waiting for the first.
   int fence();
-  int test(int request);
-  int wait(int request);
+  /// `progress`: goes on with what is settled here, and not by the launcher; CT_OK, or an error.
+  using Progress = std::function<int()>;
+  int test(int request, const Progress& progress);
+  int wait(int request, const Progress& progress);
   int gathered(int request, std::uint32_t rank, std::string_view& value);
   int release(int request);
 
@@ -38,7 +41,7 @@ private:
   int begin(std::vector<wire::ProcessSet::Range> processes, Gives gives, std::string_view value,
             const Deadline& deadline);
   bool is_known(int request) const;
-  int wait_for(int request);
+  int wait_for(int request, const Progress& progress);
 
   Job& job_;
   int fence_ = -1;  // that fence() waits for

@@ -2,15 +2,21 @@
 // What stands behind the C functions' handle, for them and for client-lib/pmi.
 #pragma once
 
+#include "client-lib/asks.hpp"
 #include "client-lib/attributes.hpp"
 #include "client-lib/charmtree.h"
 #include "client-lib/fences.hpp"
 #include "client-lib/job.hpp"
+#include "client-lib/peers.hpp"
+#include "client-lib/strategies.hpp"
 
 struct ct_job {
   charmtree::client::Job job;
   charmtree::client::Fences fences{job};
   charmtree::client::Attributes attributes{job};
+  charmtree::client::Peers peers;
+  charmtree::client::Asks asks{job, fences, peers};
+  charmtree::client::Strategies strategies{job, fences, asks};
 };
 
 namespace charmtree::client {

@@ -34,7 +34,10 @@ int write_all(int fd, std::string_view text) {
 }
 }  // namespace
 
-Job::Job() : pid_(::getpid()), of_parent_(Mapping::wiped_by_fork()) {}
+Job::Job() : pid_(::getpid()), of_parent_(Mapping::wiped_by_fork()) {
+  self_.local = {{0, 0}};
+  self_.layout = {{0, 1, 1}};
+}
 
 /// Without a system call, where the kernel has a page for it.
 bool Job::is_foreign() const {
@@ -113,6 +116,7 @@ int Job::on(M& message) {
   const Overloaded tell{
       [&](const native::Lost& lost) { return losses_.add(lost, self_.total); },
       [&](const native::RingOver& over) { return exchange_.heard(over, self_); },
+      [&](const native::Told& told) { return exchange_.heard(told); },
       [&](native::Attribute& answer) {
         const bool is_awaited = asked_ != nullptr && !*asked_;
         if (is_awaited) *asked_ = std::move(answer);
@@ -120,6 +124,12 @@ int Job::on(M& message) {
       },
       [&](const native::Port& port) {
         return ports_.heard(port, port.is_there ? channel_.take_descriptor() : -1);
+      },
+      [&](const native::Topology& topology) {
+        if (topology.is_there) return topology_.heard(Passed{channel_}.fd());
+        const bool is_awaited = topology_.state() == Topology::State::awaited;
+        topology_.miss();
+        return is_awaited;
       },
       [&]<OneOf<std::variant<native::BarrierRelease, native::Missed>> B>(const B& told) {
         return barriers_.heard(told);
@@ -219,6 +229,23 @@ int Job::port(wire::PortKind kind, std::uint16_t& number) {
   return ports_.take(kind, number);
 }
 
+int Job::topology(std::string_view& xml) {
+  using State = Topology::State;
+  if (const int error = usable(); error != CT_OK) return error;
+  if (alone_) return CT_ENOKEY;
+  const Deadline deadline{timeout_ms_};
+  if (topology_.state() == State::none) {
+    if (const int error = send(native::TopologyWanted{}, deadline); error != CT_OK) return error;
+    topology_.ask();
+  }
+  while (topology_.state() == State::awaited) {
+    if (const int error = hear_one(deadline); error != CT_OK) return error;
+  }
+  if (topology_.state() == State::missing) return CT_ENOKEY;
+  xml = topology_.xml();
+  return CT_OK;
+}
+
 int Job::put(std::string_view tuple) {
   if (tuple.size() > wire::kMaxTuple) return CT_EINVAL;
   if (const int error = usable(); error != CT_OK) return error;
@@ -246,8 +273,7 @@ int Job::table() {
   if (const int error = ensure_registered(deadline); error != CT_OK) return error;
   if (!alone_) {
     if (const int error = hear_all(); error != CT_OK) return error;
-    const auto there = [this] { return table_.has_value() || newer_.has_value(); };
-    if (const int error = wait_until(there, deadline); error != CT_OK) return error;
+    if (const int error = wait_until([this] { return has_table(); }, deadline); error != CT_OK) return error;
   }
   if (newer_) table_ = std::move(newer_);
   newer_.reset();

@@ -22,6 +22,7 @@
 #include "client-lib/requests.hpp"
 #include "client-lib/restarts.hpp"
 #include "client-lib/table.hpp"
+#include "client-lib/topology.hpp"
 #include "tree/base/one_of.hpp"
 #include "tree/wire/native_message.hpp"
 
@@ -46,9 +47,12 @@ public:
   std::uint32_t epoch() const { return table_ ? table_->epoch() : self_.epoch; }
 
   int port(wire::PortKind kind, std::uint16_t& number);
+  int topology(std::string_view& xml);
   int put(std::string_view tuple);
   int table();
   int lookup(std::uint32_t rank, ct_peer& peer);
+  /// lookup() need not wait.
+  bool has_table() const { return table_ || newer_; }
   int barrier();
   std::uint32_t barriers() const { return barriers_.opened(); }
   void on_loss(LossHandler handler) { losses_.set_handler(std::move(handler)); }
@@ -100,9 +104,10 @@ private:
   template <OneOf<std::variant<wire::native::Values, wire::native::FenceOver>> M>
   int on(const M& message);
   /// What one part alone has to understand.
-  using ForOnePart = std::variant<wire::native::BarrierRelease, wire::native::Missed, wire::native::Request,
-                                  wire::native::RequestData, wire::native::Lost, wire::native::RingOver,
-                                  wire::native::Attribute, wire::native::Port>;
+  using ForOnePart =
+      std::variant<wire::native::BarrierRelease, wire::native::Missed, wire::native::Request,
+                   wire::native::RequestData, wire::native::Lost, wire::native::RingOver, wire::native::Told,
+                   wire::native::Attribute, wire::native::Port, wire::native::Topology>;
   template <OneOf<ForOnePart> M>
   int on(M& message);
 
@@ -121,6 +126,7 @@ private:
   wire::native::Welcome self_;
   Exchange exchange_;
   Ports ports_;
+  Topology topology_;
   Requests requests_;
   Losses losses_;
   Restarts restarts_;

@@ -24,6 +24,11 @@ Mapping Mapping::of_sealed(int fd) {
   return at == MAP_FAILED ? Mapping{} : Mapping{at, size};
 }
 
+Mapping Mapping::to_write(int fd, std::size_t size) {
+  void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  return at == MAP_FAILED ? Mapping{} : Mapping{at, size};
+}
+
 Mapping Mapping::wiped_by_fork() {
   const auto size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

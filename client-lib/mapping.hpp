@@ -23,12 +23,17 @@ public:
   /// All of a file that is shared, to be read; empty if that is not possible, or somebody could still change
   /// it (its seals; memfd_create(2)). The descriptor stays the caller's.
   static Mapping of_sealed(int fd);
+  /// All of a file, shared with others that may write it; empty if that is not possible. The descriptor stays
+  /// the caller's.
+  static Mapping to_write(int fd, std::size_t size);
   /// A page that a child of fork finds full of zeros, and which is not so here; empty where the kernel has no
   /// such thing (before Linux 4.14).
   static Mapping wiped_by_fork();
 
   bool empty() const { return at_ == nullptr; }
   std::string_view bytes() const { return {static_cast<const char*>(at_), size_}; }
+  /// The same, of to_write().
+  char* writable() { return static_cast<char*>(at_); }
 
 private:
   Mapping(void* at, std::size_t size) : at_(at), size_(size) {}

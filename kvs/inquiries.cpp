@@ -9,7 +9,7 @@
 namespace charmtree::proto {
 
 void Inquiries::on(const wire::Inquiry& inquiry, Orders& orders) {
-  orders.emplace_back(inquiry.about, wire::Inquired{inquiry.about, inquiry.process, inquiry.id});
+  orders.emplace_back(inquiry.about, wire::Inquired{inquiry.about, inquiry.process, inquiry.id, inquiry.key});
 }
 
 void Inquiries::on(const wire::InquiryReply& reply, Orders& orders) {

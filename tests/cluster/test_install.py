@@ -175,6 +175,36 @@ def test_a_python_program_exchanges_values(prefix: Path) -> None:
     assert sorted(out.splitlines()) == [*(f"{rank}: True" for rank in range(4)), *["not yet: 'of 0'"] * 4]
 
 
+_ASKS = """
+import asyncio
+import sys
+sys.path.insert(0, sys.argv[1])
+import charmtree
+
+async def ask(job, rank):
+    return (await job.ask_start(rank, "name"))[rank]
+
+with charmtree.Job() as job:
+    places = (job.hosts, job.host(job.size - 1), job.local_peers())
+    job.offer("name", b"process %d" % job.rank)
+    other = (job.rank + 1) % job.size
+    names = {asyncio.run(ask(job, other)), job.ask(other, "name"), job.ask(job.rank, "name")}
+    try:
+        job.ask(job.rank, "address")
+    except KeyError as missing:
+        job.print(f"{missing}\\n")
+    ways = (charmtree.TABLE, charmtree.NODE_ROOTS, charmtree.SHARED, charmtree.SIMPLE)
+    alike = {tuple(job.exchange_start(b"%d" % job.rank, way).wait().items()) for way in ways}
+    good = names == {b"process %d" % job.rank, b"process %d" % other} and len(alike) == 1 and "<topology" in job.topology()
+    job.print(f"{places} {good} {job.peers}\\n")
+"""
+
+
+def test_a_python_program_asks_others_one_by_one(prefix: Path) -> None:
+    out = told(prefix / "bin/charmrun", "+p3", "++local", "/usr/bin/python3", "-c", _ASKS, prefix / "share/charmtree/python")
+    assert sorted(out.splitlines()) == sorted(["'address'", "(1, 0, [0, 1, 2]) True 3"] * 3)
+
+
 _PORTS = """
 import socket
 import sys

@@ -142,8 +142,43 @@ private:
         end_ring(script, out);
         break;
       default:
-        say(script, native::PortWanted{what % 2 == 0 ? wire::PortKind::tcp : wire::PortKind::udp}, out);
+        speak_singly(script, what, out);
         break;
+    }
+  }
+  /// What is asked of one host or process alone.
+  void speak_singly(Script& script, std::uint8_t what, ClientOutputs& out) {
+    switch (what % 16) {
+      case 4:
+        return say(script, native::Offer{std::string{script.bytes()}, std::string{script.bytes()}}, out);
+      case 5:
+        return say(script,
+                   native::Ask{script.byte(), script.byte() % (kTotal + 1U), std::string{script.bytes()}},
+                   out);
+      case 6:
+        return say(script, native::TopologyWanted{}, out);
+      case 7:
+        topologies_ = 0;
+        return server_.topology(
+            "", script.byte() % 2 == 0 ? nullptr : std::make_shared<const std::string>("x"), out);
+      case 8:
+        return server_.inquired({script.byte() % kTotal,
+                                 script.byte() % kTotal,
+                                 {static_cast<std::uint8_t>(ClientKind::native), script.byte()},
+                                 std::string{script.bytes()}},
+                                out);
+      case 9:
+        return server_.answered({script.byte() % kTotal,
+                                 script.byte() % kTotal,
+                                 {static_cast<std::uint8_t>(ClientKind::native), script.byte()},
+                                 "",
+                                 std::string{script.bytes()}},
+                                out);
+      case 10:
+        return server_.lost({{script.byte() % kTotal, kTotal - 1}}, out);
+      default:
+        return say(script, native::PortWanted{what % 2 == 0 ? wire::PortKind::tcp : wire::PortKind::udp},
+                   out);
     }
   }
   void say(Script& script, const native::FromClient& message, ClientOutputs& out) {
@@ -194,6 +229,8 @@ private:
       require(o.port && o.port->kind == port->kind && o.port->of == kCount && o.port->rank < kCount);
     else
       require(!o.port);
+    if (const auto* topology = std::get_if<native::Topology>(&*message))
+      return require(topology->is_there == (o.shared.coded != nullptr));
     const bool is_table = std::holds_alternative<native::Table>(*message);
     const bool is_values = std::holds_alternative<native::Values>(*message);
     if (is_table || is_values || !std::holds_alternative<native::FenceOver>(*message))
@@ -219,6 +256,12 @@ private:
     require(wire::is_sound(o) && o.number == ++rings_ && !o.runs.empty());
     require(o.runs.front().first >= kFirst && o.runs.back().last < kFirst + kCount);
   }
+  void check(const wire::Inquiry& o) {
+    require(o.process >= kFirst && o.process < kFirst + kCount && o.about < kTotal);
+    require((o.about < kFirst || o.about >= kFirst + kCount) && !o.key.empty());
+  }
+  void check(const wire::InquiryReply& o) { require(o.process >= kFirst && o.process < kFirst + kCount); }
+  void check(const TopologyWanted&) { require(++topologies_ == 1); }
   void check(const Joined&) { require(false); }
   template <class Other>  // not of this protocol
   void check(const Other&) {
@@ -242,6 +285,7 @@ private:
     past(process) |= what;
   }
 
+  int topologies_ = 0;  // that were asked for, and not answered
   NativeServer server_{LocalProcesses{kFirst, kCount, kTotal}, 1};
   Instant now_{};
   ClientId last_ = 0;

@@ -69,7 +69,7 @@ public:
         begun(1 + at(1) % 3, rest, out);
         break;
       case 't':
-        server_.topology(at(1) % 2 == 0 ? "" : "/tmp/topology.xml", out);
+        server_.topology(at(1) % 2 == 0 ? "" : "/tmp/topology.xml", nullptr, out);
         break;
       case 'v':  // as one is started again, which connects itself
         server_.vacate(static_cast<std::uint32_t>(client), 1, false, out);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fence: how long a fence of very many processes takes, in simulated time; the same line gives the same run
+// fence: how long a fence of very many processes takes, or an exchange by one of the strategies of
+// ct_exchange_start, in simulated time; the same line gives the same run
 // each time.
 //
 //   fence [--seed S] [NAME=VALUE]...
@@ -28,6 +29,7 @@ constexpr std::array kRows{
     Row{"hosts", &fence::Settings::hosts},         Row{"processes", &fence::Settings::processes},
     Row{"bytes", &fence::Settings::bytes},         Row{"alike", &fence::Settings::alike},
     Row{"branching", &fence::Settings::branching}, Row{"within", &fence::Settings::within},
+    Row{"strategy", &fence::Settings::strategy},
 };
 
 int misused(const std::string& what) {
@@ -47,6 +49,13 @@ void print(const fence::Settings& settings, const fence::World& world, std::uint
              static_cast<double>(record.packed) / 1e6);
   fmt::print("all at the root after {:.4f} s, on every host after {:.4f} s\n", seconds(record.up),
              seconds(record.end));
+  fmt::print(
+      "{} requests of processes, {} asks{}; {} bytes over the busiest link, {:.4f} s of the busiest "
+      "launcher's "
+      "time, {:.4f} s of all launchers'\n",
+      record.requests, record.asks, record.is_counted ? " (counted, not simulated)" : "", record.link,
+      seconds(record.busiest), seconds(record.all_busy));
+  if (record.given == 0) return;
   fmt::print("bound of these links {:.4f} s: times {:.3f}; of any links {:.4f} s: times {:.3f}\n",
              seconds(world.bound()), seconds(record.end) / seconds(world.bound()), seconds(world.floor()),
              seconds(record.end) / seconds(world.floor()));
@@ -66,6 +75,7 @@ int main(int argc, char** argv) {
       return misused(fmt::format("{}={} makes no sense", name, text));
     settings.*(row->member) = *value;
   }
+  if (settings.strategy > 3) return misused("there are strategies 0 to 3");
   if (settings.hosts < 1 || settings.processes < settings.hosts || settings.processes > wire::kMaxProcesses)
     return misused("each host has a process at least");
   const Instant begun = io::now();

@@ -4,10 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "kvs/fence_part.hpp"
+#include "kvs/inquiries.hpp"
 #include "tests/sim/launch_tree.hpp"
+#include "tree/base/one_of.hpp"
+#include "tree/base/overloaded.hpp"
 #include "tree/job/host_processes.hpp"
 #include "tree/job/run_progress.hpp"
 #include "tree/overlay/launch.hpp"
@@ -18,7 +22,11 @@ namespace charmtree::fence {
 using namespace proto;
 
 namespace {
-constexpr std::size_t kOverhead = 32;  // of a message, besides what is given
+constexpr std::size_t kOverhead = 32;                // of a message, besides what is given
+constexpr std::size_t kKey = 20;                     // bytes of what is asked for
+constexpr std::uint32_t kWindow = 64;                // asks of a process that are under way
+constexpr std::uint64_t kMostSimulated = 2'000'000;  // asks
+constexpr double kGiven = 16384;                     // CT_MAX_GIVEN
 constexpr std::uint8_t kService = 1;
 }  // namespace
 
@@ -116,6 +124,7 @@ void World::grow_tree() {
       host.first_process = static_cast<std::uint32_t>(std::uint64_t{job_->processes} * host.index / hosts);
       host.processes =
           static_cast<std::uint32_t>(std::uint64_t{job_->processes} * number / hosts) - host.first_process;
+      first_.push_back(host.first_process);
       children_[parents_[number]].push_back(number);
       levels_[number] = levels_[parents_[number]] + 1;
     }
@@ -136,75 +145,264 @@ std::string World::value(std::uint32_t process) {
   return value;
 }
 
+/// What the processes of a host give, as its strategy has it: each its own, the first one those of all, or
+/// nothing, where they meet to ask.
 void World::enter(std::uint32_t host) {
   const Host& self = launchers_[host]->host();
+  const double processes = self.processes,
+               pieces = std::max(1.0, std::ceil(processes * settings_.bytes / kGiven));
   wire::FenceUp own{{kService, {{0, job_->processes - 1}}, 1}, 0, self.processes, {}};
-  for (std::uint32_t i = 0; i < self.processes; ++i) own.given += value(self.first_process + i);
+  if (!asks())
+    for (std::uint32_t i = 0; i < self.processes; ++i) own.given += value(self.first_process + i);
   record_.given += own.given.size();
+  now_ = Duration{0};
+  switch (strategy()) {
+    case Strategy::table:
+      serve_requests(host, processes, settings_.bytes);
+      break;
+    case Strategy::node_roots:  // to the root of the host, the roots', and that it is done
+      serve_requests(host, processes, settings_.bytes);
+      serve_requests(host, pieces, std::min(kGiven, processes * settings_.bytes));
+      serve_requests(host, processes, 1);
+      break;
+    case Strategy::shared:  // the name of the memory, the offer, the ring, and that it is done
+      serve_requests(host, 4 * processes, settings_.bytes);
+      break;
+    case Strategy::simple:  // the offer, the ring
+      serve_requests(host, 2 * processes, settings_.bytes);
+      break;
+  }
   launchers_[host]->take_turn(now_, [&](FencePart& part) { part.add(std::move(own), *launchers_[host]); });
 }
 
+/// A launcher reads them and answers each.
+void World::serve_requests(std::uint32_t launcher, double requests, double bytes) {
+  record_.requests += static_cast<std::uint64_t>(requests);
+  const Duration takes = of_bytes(requests * bytes, settings_.links.client) +
+                         sim::ms(requests * (settings_.links.receive + settings_.links.send));
+  busy_[launcher] += takes;
+  now_ += takes;
+}
+
 void World::run() {
-  for (std::uint32_t host = 1; host < launchers_.size(); ++host) {
-    now_ = Duration{0};
-    enter(host);
-  }
+  busy_.resize(launchers_.size());
+  over_link_.resize(launchers_.size());
+  fenced_over_link_.resize(launchers_.size());
+  askers_.resize(launchers_.size());
+  for (std::uint32_t host = 1; host < launchers_.size(); ++host) enter(host);
+  if (asks()) count_asks();
   while (!queue_.empty()) {
     Arrival next = queue_.top();
     queue_.pop();
     arrive(next);
   }
+  check_fence();
+  for (std::uint32_t launcher = 1; launcher < launchers_.size(); ++launcher) {
+    record_.link = std::max(record_.link, over_link_[launcher]);
+    if (asks() && over_link_[launcher] != fenced_over_link_[launcher] + asked_over_link_[launcher])
+      return wrong(
+          fmt::format("the asks over the link of host {} are not as they were counted", launcher - 1));
+    if (!askers_[launcher].wanted.empty() || askers_[launcher].open > 0)
+      return wrong(fmt::format("host {} has not been answered", launcher - 1));
+  }
+  for (const Duration each : busy_) {
+    record_.busiest = std::max(record_.busiest, each);
+    record_.all_busy += each;
+  }
+  if (record_.is_counted) record_.end += record_.busiest;
+}
+
+void World::check_fence() {
   for (std::uint32_t host = 1; host < launchers_.size(); ++host) {
     const Launcher& each = *launchers_[host];
-    if (!each.is_out || each.got != record_.packed) {
-      wrong(fmt::format("host {} has {} bytes of {}", host - 1, each.got, record_.packed));
-      break;
-    }
+    if (each.is_out && each.got == record_.packed) continue;
+    return wrong(fmt::format("host {} has {} bytes of {}", host - 1, each.got, record_.packed));
   }
 }
 
 /// When its launcher is free.
 void World::arrive(Arrival& arrival) {
   Duration& free_at = free_at_[arrival.to];
-  now_ = std::max(arrival.at, free_at) + sim::ms(settings_.links.receive) +
+  const Duration begun = std::max(arrival.at, free_at);
+  now_ = begun + sim::ms(settings_.links.receive) +
          of_bytes(static_cast<double>(arrival.bytes), settings_.links.cipher);
-  Launcher& to = *launchers_[arrival.to];
   ++record_.messages;
-  if (auto* up = std::get_if<wire::FenceUp>(arrival.message.get())) {
-    if (arrival.to == 0) record_.up = now_;
-    to.take_turn(now_, [&](FencePart& part) { part.up(arrival.link, std::move(*up), to); });
-  } else {
-    const auto& down = std::get<wire::FenceDown>(*arrival.message);
-    send_down(arrival.to, down);  // as Node does, before it looks into it
-    to.take_turn(now_, [&](FencePart& part) {
-      const FencePart::Pieces whole = part.down(down, to);
-      if (whole.empty()) return;
-      if (std::exchange(to.is_out, true) || !whole.front().failure.empty())
-        wrong("a fence ends twice, or fails");
-      for (const wire::FenceDown& piece : whole) to.got += piece.given->size();
-      record_.end = std::max(record_.end, now_);
-    });
-  }
+  std::visit(
+      [&]<class M>(M& message) {
+        if constexpr (std::is_same_v<M, wire::FenceUp> || std::is_same_v<M, wire::FenceDown>)
+          fence_arrives(arrival);
+        else
+          inquiry_arrives(arrival.to, std::move(message));
+      },
+      *arrival.message);
+  busy_[arrival.to] += now_ - begun;
   free_at = now_;
 }
 
-void World::send_up(std::uint32_t launcher, wire::FenceUp message) {
-  const std::size_t bytes = message.given.size() + kOverhead;
+void World::fence_arrives(Arrival& arrival) {
+  Launcher& to = *launchers_[arrival.to];
+  if (auto* up = std::get_if<wire::FenceUp>(arrival.message.get())) {
+    if (arrival.to == 0) record_.up = now_;
+    return to.take_turn(now_, [&](FencePart& part) { part.up(arrival.link, std::move(*up), to); });
+  }
+  const auto& down = std::get<wire::FenceDown>(*arrival.message);
+  send_down(arrival.to, down);  // as Node does, before it looks into it
+  bool is_over = false;
+  to.take_turn(now_, [&](FencePart& part) {
+    const FencePart::Pieces whole = part.down(down, to);
+    if (whole.empty()) return;
+    if (std::exchange(to.is_out, true) || !whole.front().failure.empty())
+      wrong("a fence ends twice, or fails");
+    for (const wire::FenceDown& piece : whole) to.got += piece.given->size();
+    record_.end = std::max(record_.end, now_);
+    is_over = true;
+  });
+  if (is_over && asks() && !record_.is_counted) begin_asking(arrival.to);
+}
+
+// ---- asks
+
+std::uint64_t World::asks_of(std::uint32_t launcher) const {
+  const std::uint64_t own = launchers_[launcher]->host().processes, others = job_->processes - own;
+  return strategy() == Strategy::simple ? own * others : others;
+}
+
+std::uint64_t World::asks_about(std::uint32_t launcher) const {
+  const std::uint64_t own = launchers_[launcher]->host().processes;
+  return own * (strategy() == Strategy::simple ? job_->processes - own : job_->hosts - 1);
+}
+
+/// Each goes to the root and to the host in question, and its answer comes back by the same way.
+void World::count_asks() {
+  const std::uint64_t question = kOverhead + kKey,
+                      answer = kOverhead + static_cast<std::uint64_t>(settings_.bytes);
+  std::vector<std::uint64_t> below(launchers_.size());
+  for (std::uint32_t launcher = 1; launcher < launchers_.size(); ++launcher) {
+    const std::uint64_t asked = asks_of(launcher);
+    record_.asks += asked;
+    const std::uint64_t own = launchers_[launcher]->host().processes;
+    record_.requests += asked + own * (strategy() == Strategy::simple ? own - 1 : 0);
+    for (std::uint32_t each = launcher; each != 0; each = parents_[each])
+      below[each] += asked + asks_about(launcher);
+  }
+  for (std::uint64_t& asked : below) asked *= question + answer;
+  asked_over_link_ = std::move(below);
+  record_.is_counted = record_.asks > kMostSimulated;
+  if (!record_.is_counted) return;
+  for (std::uint32_t launcher = 1; launcher < launchers_.size(); ++launcher)
+    over_link_[launcher] += asked_over_link_[launcher];
+  const auto asks = static_cast<double>(record_.asks);
+  busy_[0] += sim::ms(asks * 2 * (settings_.links.receive + settings_.links.send)) +
+              of_bytes(asks * 2 * static_cast<double>(question + answer), settings_.links.cipher);
+}
+
+/// The processes of a host ask for all the others at once.
+void World::begin_asking(std::uint32_t launcher) {
+  const Host& self = launchers_[launcher]->host();
+  const std::uint32_t times = strategy() == Strategy::simple ? self.processes : 1;
+  Asker& asker = askers_[launcher];
+  for (std::uint32_t process = 0; process < job_->processes; ++process) {
+    if (process - self.first_process >= self.processes)
+      asker.wanted.insert(asker.wanted.end(), times, process);
+  }
+  while (!asker.wanted.empty() && asker.open < kWindow * self.processes) ask(launcher);
+}
+
+void World::ask(std::uint32_t launcher) {
+  Asker& asker = askers_[launcher];
+  const std::uint32_t about = asker.wanted.front();
+  asker.wanted.pop_front();
+  ++asker.open;
+  now_ += sim::ms(settings_.links.receive);  // the request of the process
+  send(launcher, parents_[launcher],
+       wire::Inquiry{launchers_[launcher]->host().first_process, about, {kService, 1}});
+}
+
+std::uint32_t World::launcher_of(std::uint32_t process) const {
+  const auto next = std::upper_bound(first_.begin(), first_.end(), process);
+  return static_cast<std::uint32_t>(next - first_.begin());  // launcher 1 has the first host
+}
+
+/// Towards that process.
+void World::pass_on(std::uint32_t from, std::uint32_t process, Message message) {
+  std::uint32_t next = launcher_of(process);
+  while (parents_[next] != from) next = parents_[next];
+  send(from, next, std::move(message));
+}
+
+void World::inquiry_arrives(std::uint32_t at, Message message) {
+  const Overloaded take{
+      [&]<OneOf<std::variant<wire::Inquiry, wire::InquiryReply>> Up>(Up& up) {
+        if (at != 0) return send(at, parents_[at], std::move(up));
+        Inquiries::Orders orders;
+        Inquiries::on(up, orders);
+        for (auto& [process, order] : orders) {
+          if (auto* inquired = std::get_if<wire::Inquired>(&order)) pass_on(0, process, std::move(*inquired));
+          if (auto* answered = std::get_if<wire::Answered>(&order)) pass_on(0, process, std::move(*answered));
+        }
+      },
+      [&](wire::Inquired& inquired) {
+        if (launcher_of(inquired.process) != at) return pass_on(at, inquired.process, std::move(inquired));
+        std::string value(static_cast<std::size_t>(settings_.bytes), 'v');
+        send(at, parents_[at],
+             wire::InquiryReply{inquired.process, inquired.asker, inquired.id, {}, std::move(value)});
+      },
+      [&](wire::Answered& answered) {
+        if (launcher_of(answered.process) != at) return pass_on(at, answered.process, std::move(answered));
+        now_ += sim::ms(settings_.links.send);  // to the process
+        record_.end = std::max(record_.end, now_);
+        --askers_[at].open;
+        if (!askers_[at].wanted.empty()) ask(at);
+      },
+      [](auto&) {},
+  };
+  std::visit(take, message);
+}
+
+namespace {
+std::size_t bytes_of(const auto& message) {
+  using M = std::remove_cvref_t<decltype(message)>;
+  if constexpr (std::is_same_v<M, wire::InquiryReply> || std::is_same_v<M, wire::Answered>)
+    return kOverhead + message.bytes.size();
+  else if constexpr (std::is_same_v<M, wire::FenceUp>)
+    return kOverhead + message.given.size();
+  else if constexpr (std::is_same_v<M, wire::FenceDown>)
+    return kOverhead + message.given->size();
+  else
+    return kOverhead + kKey;
+}
+}  // namespace
+
+// ---- links
+
+/// To its parent, or to a child.
+void World::send(std::uint32_t from, std::uint32_t to, Message message) {
+  const std::size_t bytes = std::visit([](const auto& each) { return bytes_of(each); }, message);
+  send_shared(from, to, std::make_shared<Message>(std::move(message)), bytes);
+}
+
+void World::send_shared(std::uint32_t from, std::uint32_t to, std::shared_ptr<Message> message,
+                        std::size_t bytes) {
+  const bool is_up = parents_[from] == to && from != 0;
+  const std::uint32_t lower = is_up ? from : to;
   now_ += sim::ms(settings_.links.send) + of_bytes(static_cast<double>(bytes), settings_.links.cipher);
-  const Duration at = network_.arrival(wires_[launcher], true, now_, bytes);
-  auto sent = std::make_shared<Message>(std::move(message));
-  queue_.push({at, ++sequence_, parents_[launcher], launcher, std::move(sent), bytes});
+  over_link_[lower] += bytes;
+  const bool is_fence =
+      std::holds_alternative<wire::FenceUp>(*message) || std::holds_alternative<wire::FenceDown>(*message);
+  if (is_fence) fenced_over_link_[lower] += bytes;
+  const Duration at = network_.arrival(wires_[lower], is_up, now_, bytes);
+  queue_.push({at, ++sequence_, to, is_up ? from : 0, std::move(message), bytes});
+}
+
+void World::send_up(std::uint32_t launcher, wire::FenceUp message) {
+  send(launcher, parents_[launcher], std::move(message));
 }
 
 void World::send_down(std::uint32_t launcher, const wire::FenceDown& message) {
   if (launcher == 0) record_.packed += message.given->size();
-  const std::size_t bytes = message.given->size() + kOverhead;
   const auto sent = std::make_shared<Message>(message);
-  for (const std::uint32_t child : children_[launcher]) {
-    now_ += sim::ms(settings_.links.send) + of_bytes(static_cast<double>(bytes), settings_.links.cipher);
-    const Duration at = network_.arrival(wires_[child], false, now_, bytes);
-    queue_.push({at, ++sequence_, child, 0, sent, bytes});
-  }
+  for (const std::uint32_t child : children_[launcher])
+    send_shared(launcher, child, sent, kOverhead + message.given->size());
 }
 
 Duration World::of_bytes(double bytes, double nanoseconds) const {

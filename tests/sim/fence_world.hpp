@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// One fence of very many processes, in simulated time: the launchers are FencePart alone, each with its turn,
+// One fence of very many processes, or one exchange by a strategy of the client library (ct_exchange_start),
+// in simulated time: the launchers are FencePart alone, the root's Inquiries beside it, each with its turn,
 // and between them is the simulator's network. A launcher does one thing after the other, as there. What the
 // processes give is real, and packed as it would be.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <queue>
 #include <string>
@@ -25,10 +27,13 @@ struct Settings {
   double alike = 0.8;                       // a share of them is the same for all
   double branching = 0;  // of the tree; 0: the one that a launch would make (launch_tree.hpp)
   double within = 0;     // fails if it takes so many times the bound of the links
+  double strategy = 0;   // table (and any fence), node_roots, shared, simple: CT_...
   sim::Settings links;   // what messages cost, and the network
 };
 
 class Launcher;
+
+enum class Strategy : std::uint8_t { table, node_roots, shared, simple };
 
 class World {
 public:
@@ -43,6 +48,11 @@ public:
     Duration up{0}, end{0};               // the root has all; the last host has all
     std::uint64_t given = 0, packed = 0;  // bytes
     std::uint64_t messages = 0;
+    std::uint64_t requests = 0;        // of processes to their launchers
+    std::uint64_t asks = 0;            // of these those that go over links, if they are too many only counted
+    std::uint64_t link = 0;            // bytes over the busiest one, both ways
+    Duration busiest{0}, all_busy{0};  // a launcher's time, the most and together
+    bool is_counted = false;  // asks are not simulated: `end` is what the root's launcher takes for them
     std::vector<std::string> wrong = {};
   };
   const Record& record() const { return record_; }
@@ -62,7 +72,8 @@ public:
   void wrong(std::string what) { record_.wrong.push_back(std::move(what)); }
 
 private:
-  using Message = std::variant<wire::FenceUp, wire::FenceDown>;
+  using Message = std::variant<wire::FenceUp, wire::FenceDown, wire::Inquiry, wire::Inquired,
+                               wire::InquiryReply, wire::Answered>;
   struct Arrival {
     Duration at;
     std::uint64_t sequence;
@@ -78,6 +89,27 @@ private:
   void enter(std::uint32_t host);
   std::string value(std::uint32_t process);
   void arrive(Arrival& arrival);
+  void fence_arrives(Arrival& arrival);
+  void check_fence();
+
+  // ---- exchanges whose processes ask
+  struct Asker {                            // a host, whose processes ask at the same pace
+    std::deque<std::uint32_t> wanted = {};  // of other hosts, as many times as they are asked for
+    std::uint32_t open = 0;
+  };
+  Strategy strategy() const { return static_cast<Strategy>(sim::whole(settings_.strategy)); }
+  bool asks() const { return strategy() == Strategy::shared || strategy() == Strategy::simple; }
+  void begin_asking(std::uint32_t launcher);
+  void ask(std::uint32_t launcher);
+  void count_asks();
+  std::uint64_t asks_of(std::uint32_t launcher) const;
+  std::uint64_t asks_about(std::uint32_t launcher) const;
+  void inquiry_arrives(std::uint32_t at, Message message);
+  std::uint32_t launcher_of(std::uint32_t process) const;
+  void send(std::uint32_t from, std::uint32_t to, Message message);
+  void send_shared(std::uint32_t from, std::uint32_t to, std::shared_ptr<Message> message, std::size_t bytes);
+  void pass_on(std::uint32_t from, std::uint32_t process, Message message);
+  void serve_requests(std::uint32_t launcher, double requests, double bytes);
   Duration of_bytes(double bytes, double nanoseconds) const;
 
   Settings settings_;
@@ -93,6 +125,11 @@ private:
   Duration now_{0};
   std::uint64_t sequence_ = 0;
   std::string common_;
+  std::vector<Asker> askers_;                                      // by launcher
+  std::vector<std::uint32_t> first_;                               // process of each host
+  std::vector<std::uint64_t> asked_over_link_, fenced_over_link_;  // bytes, as counted before, and in fact
+  std::vector<std::uint64_t> over_link_;                           // bytes, by the launcher at the lower end
+  std::vector<Duration> busy_;                                     // launchers' time
   Record record_;
 };
 

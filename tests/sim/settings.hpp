@@ -39,6 +39,7 @@ struct Settings {
   double heartbeat = 0, orphan_after = 8000;          // as the options; 0: nobody is watched
   double keep_alive = 0;                              // as the option; native ones pass barriers
   double rings = 0;                                   // where native ones would pass barriers
+  double lookups = 0;                                 // the same: each asks another one
   double base_ports = 0;  // native processes ask for ports: those of a host follow each other
   double until = 0;       // end, up (launchers), wired (table delivered)
   // What things cost and how long they take.

@@ -226,6 +226,13 @@ private:
   /// Null: it has failed.
   void leaves_ring(std::uint32_t process, const wire::native::RingOver* values, Duration now);
 
+  // ---- native programs that ask each other
+  void looks_up(std::uint32_t process, Duration now);
+  void is_told(std::uint32_t process, const wire::native::Told& told, Duration now);
+  std::uint32_t asked_by(std::uint32_t process, std::uint32_t round) const {
+    return (process * 7 + round * 13 + 1) % job_processes();
+  }
+
   // ---- programs that are started again as a whole
   void begin_run(std::uint32_t run);
   bool has_run() const;

@@ -137,6 +137,7 @@ void World::act(const Step& what, Duration now) {
     return says(what.process, wire::make_charm_message("crash_ack"), now);
   process.in_barrier = true;
   if (passes_barriers() && settings_.rings != 0) return enters_ring(what.process, now);
+  if (passes_barriers() && settings_.lookups != 0) return looks_up(what.process, now);
   if (passes_barriers()) return says(what.process, wire::native::to_frame(wire::native::BarrierEnter{}), now);
   if (entered_.size() <= process.round) entered_.resize(process.round + 1);
   ++entered_[process.round];

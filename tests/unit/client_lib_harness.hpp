@@ -165,7 +165,7 @@ inline void send_table(int fd, const wire::NodeTable& table) {
 inline int welcome(const Listener& listener) {
   const int fd = listener.accept();
   REQUIRE(fd >= 0);
-  send_to(fd, wire::native::Welcome{0, 2, 0, 2, 0, 0});
+  send_to(fd, wire::native::Welcome{0, 2, 0, 2, 0, 0, 0, 1, {{0, 1}}, {}});
   return fd;
 }
 
@@ -214,7 +214,7 @@ inline int open_and_let_go(Ear& ear, Child& child) {
 class Launcher {
 public:
   explicit Launcher(std::uint32_t processes)
-      : total_(processes), server_(LocalProcesses{0, processes, processes}, 3, 1), tuples_(processes) {}
+      : total_(processes), server_(LocalProcesses{0, processes, processes}, 3, 1, {}), tuples_(processes) {}
   ~Launcher() {
     for (const ClientId client : clients_) ::close(static_cast<int>(client));
   }
@@ -320,9 +320,11 @@ private:
       return;
     }
     if (o.shared.coded) {
-      const bool is_table = o.shared.form == proto::SharedContent::Form::table;
-      const std::string form = is_table ? wire::shared_form(wire::decode_table(*o.shared.coded).value())
-                                        : wire::shared_pairs(*o.shared.coded).value();
+      using Form = proto::SharedContent::Form;
+      const std::string form = o.shared.form == Form::table
+                                   ? wire::shared_form(wire::decode_table(*o.shared.coded).value())
+                               : o.shared.form == Form::values ? wire::shared_pairs(*o.shared.coded).value()
+                                                               : *o.shared.coded + '\0';
       const io::UniqueFd file = io::sealed_file("shared", form);
       CHECK(io::send_with(static_cast<int>(o.client), bytes.data(), bytes.size(), file.get(), MSG_NOSIGNAL) >
             0);

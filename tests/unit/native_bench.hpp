@@ -15,7 +15,7 @@ namespace charmtree::test {
 /// Three processes, 4 to 6 of ten unless a test wants others, all registered. Client n is process n.
 struct NativeBench {
   explicit NativeBench(bool bears_fences = true, std::uint32_t first = 4, std::uint32_t total = 10)
-      : server({first, 3, total}, 1, 0, bears_fences) {
+      : server({first, 3, total}, 1, 0, {.bears_fences = bears_fences}) {
     for (proto::ClientId client = first; client < first + 3; ++client) {
       server.opened(client, kStart, out);
       const auto process = static_cast<std::uint32_t>(client);

@@ -60,6 +60,7 @@ struct SharedContent {
   enum class Form : std::uint8_t {
     table,   // tree/wire/shared_table.hpp
     values,  // tree/wire/shared_values.hpp
+    text,    // as it is, with a NUL behind it
   };
   wire::Blob coded = {};  // null: none
   Form form = Form::table;
@@ -257,8 +258,8 @@ public:
   virtual void begun(const wire::WorldBegun&, ClientOutputs&) {}
   /// Answer to wire::Inquiry, wire::NameInquiry or wire::WorldWanted.
   virtual void answered(const wire::Answered&, ClientOutputs&) {}
-  /// Answer to TopologyWanted: a file, or empty.
-  virtual void topology(const std::string& /*file*/, ClientOutputs&) {}
+  /// Answer to TopologyWanted, of whatever server: a file, or empty, and what is in it, or null.
+  virtual void topology(const std::string& /*file*/, const wire::Blob& /*xml*/, ClientOutputs&) {}
   /// These processes of the job are lost, and the others go on: tells those that want to know.
   virtual void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) = 0;
   /// The job is over: lets every client go.

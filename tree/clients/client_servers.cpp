@@ -36,8 +36,8 @@ std::array<std::unique_ptr<ClientServer>, kClientKinds> make_client_servers(cons
       PmiJob{fmt::format("kvs_{}_{}", job.id, job.loss.restarts), wire::process_mapping(job.spawn.mpi.layout),
              job.processes, wire::first_processes(job.spawn.further), job.spawn.mpi.most_value});
   at(ClientKind::pmix) = std::make_unique<PmixServer>(local, job, host);
-  at(ClientKind::native) =
-      std::make_unique<NativeServer>(local, host, 0, wire::bears_fences(job.loss.recovery));
+  at(ClientKind::native) = std::make_unique<NativeServer>(
+      local, host, 0, NativeJob{wire::bears_fences(job.loss.recovery), job.hosts, job.spawn.mpi.layout});
   return servers;
 }
 

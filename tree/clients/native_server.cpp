@@ -18,15 +18,24 @@ namespace native = wire::native;
 static_assert(static_cast<int>(native::Stream::out) == static_cast<int>(Stream::out));
 static_assert(static_cast<int>(native::Stream::err) == static_cast<int>(Stream::err));
 
-NativeServer::NativeServer(LocalProcesses local, std::uint32_t host, std::uint32_t epoch, bool bears_fences)
-    : local_(local),
+namespace {
+/// A layout of very many runs is not told: the table tells it, too.
+void add_places(const LocalProcesses& local, const NativeJob& job, native::Welcome& welcome) {
+  welcome.hosts = std::max(job.hosts, welcome.host + 1);
+  if (local.count > 0) welcome.local.push_back({local.first, local.first + local.count - 1});
+  for (const std::uint32_t each : local.joined) welcome.local.push_back({each, each});
+  if (job.layout.size() <= native::kMaxLayout) welcome.layout = job.layout;
+}
+}  // namespace
+
+NativeServer::NativeServer(LocalProcesses local, std::uint32_t host, std::uint32_t epoch, NativeJob job)
+    : local_(std::move(local)),
       host_(host),
       epoch_(epoch),
       pending_(kMaxStrangers + local.size(), kHelloLimit),
-      exchange_(local_),
-      rings_(local_),
+      parts_(local_, job.bears_fences),
       places_(local.count),
-      bears_fences_(bears_fences) {}
+      job_(std::move(job)) {}
 
 // ---- connections
 
@@ -40,7 +49,8 @@ void NativeServer::opened(ClientId client, Instant now, ClientOutputs& out) {
     drop_stranger(*evicted, Nuisance::crowd, "too many connections without a hello", out);
 }
 
-void NativeServer::received(ClientId id, std::string_view bytes, Instant, ClientOutputs& out) {
+void NativeServer::received(ClientId id, std::string_view bytes, Instant now, ClientOutputs& out) {
+  now_ = now;
   const auto client = clients_.find(id);
   if (client == clients_.end() || client->second.stage == Stage::aborted) return;
   client->second.decoder.append(bytes);
@@ -64,10 +74,11 @@ void NativeServer::closed(ClientId id, Instant, ClientOutputs& out) {
 void NativeServer::tick(Instant now, ClientOutputs& out) {
   while (const std::optional<ClientId> late = pending_.expire(now))
     drop_stranger(*late, Nuisance::silent, "no hello in time", out);
+  parts_.offers().tick(now, out);
 }
 
 Instant NativeServer::next_deadline() const {
-  return pending_.next_deadline();
+  return earlier(pending_.next_deadline(), parts_.offers().next_deadline());
 }
 
 void NativeServer::drop_stranger(ClientId id, Nuisance kind, const std::string& why, ClientOutputs& out) {
@@ -87,9 +98,7 @@ void NativeServer::forget(Clients::iterator it, const std::string& why, ClientOu
   const ClientId id = it->first;
   const Client client = std::move(it->second);
   clients_.erase(it);
-  exchange_.forget(id);
-  rings_.forget(id);
-  attributes_.forget(id);
+  parts_.forget(id);
   switch (client.stage) {
     case Stage::stranger:
       pending_.leave(id);
@@ -158,8 +167,9 @@ std::string NativeServer::on(Clients::value_type& client, const native::Hello& h
   client.second.stage = Stage::joined;
   client.second.process = hello.process;
   client.second.is_waiting = place.is_awaited;
-  const native::Welcome welcome{hello.process, local_.total, local_rank,    local_.size(),
-                                host_,         epoch_,       place.restarts};
+  native::Welcome welcome{hello.process, local_.total, local_rank,    local_.size(),
+                          host_,         epoch_,       place.restarts};
+  add_places(local_, job_, welcome);
   out.push_back(ToClient{client.first, native::to_frame(welcome)});
   return {};
 }
@@ -201,55 +211,22 @@ std::string NativeServer::on(Clients::value_type& client, native::Abort& abort, 
 std::string NativeServer::on(Clients::value_type& client, const native::Finalize& finalize,
                              ClientOutputs& out) {
   if (client.second.stage != Stage::registered || client.second.in_barrier ||
-      exchange_.is_inside(client.second.process) || rings_.is_inside(client.second.process) ||
-      attributes_.is_waiting(client.first))
+      parts_.is_waiting({client.first, client.second.process, true}))
     return "finalized out of turn";
   client.second.stage = Stage::ended;
   fail_requests(client.second, out);
+  parts_.ended(client.second.process, out);
   out.push_back(Ended{client.second.process, finalize.code});
   out.push_back(BarrierEntered{client.second.process, BarrierKind::leave});
   return {};
 }
 
-std::string NativeServer::on(Clients::value_type& client, native::FenceEnter& enter, ClientOutputs& out) {
-  if (client.second.stage != Stage::registered) return "entered a fence out of turn";
-  if (!bears_fences_) {
-    const native::FenceOver failed{enter.id, "lost processes are started again one by one"};
-    out.push_back(ToClient{client.first, native::to_frame(failed)});
-    return {};
-  }
-  if (enter.gives != native::FenceEnter::Gives::ring)
-    return exchange_.enter(client.first, client.second.process, std::move(enter), out);
-  rings_.enter(client.first, client.second.process, std::move(enter), out);
-  return {};
-}
-
-std::string NativeServer::on(Clients::value_type& client, native::AttributePut& put, ClientOutputs& out) {
-  if (client.second.stage != Stage::registered || attributes_.is_waiting(client.first))
-    return "put an attribute out of turn";
-  attributes_.put(client.first, std::move(put), out);
-  return {};
-}
-
-std::string NativeServer::on(Clients::value_type& client, native::AttributeWanted& wanted,
-                             ClientOutputs& out) {
-  if (client.second.stage != Stage::registered || attributes_.is_waiting(client.first))
-    return "asked for an attribute out of turn";
-  attributes_.want(client.first, std::move(wanted), out);
-  return {};
-}
-
-/// Before it registers: what it tells the others then is, most likely, this port.
-std::string NativeServer::on(Clients::value_type& client, const native::PortWanted& wanted,
-                             ClientOutputs& out) {
-  const bool is_in_turn = client.second.stage == Stage::joined || client.second.stage == Stage::registered;
-  const std::size_t place = wire::place_of(wanted.kind);
-  if (!is_in_turn || client.second.asked_ports.test(place)) return "asked for a port out of turn";
-  client.second.asked_ports.set(place);
-  const PassedPort port{wanted.kind, local_.rank_of(client.second.process), local_.size(),
-                        native::to_frame(native::Port{wanted.kind, false})};
-  out.push_back(ToClient{client.first, native::to_frame(native::Port{wanted.kind}), {}, {}, port});
-  return {};
+template <OneOf<NativeParts::Message> M>
+std::string NativeServer::on(Clients::value_type& client, M& message, ClientOutputs& out) {
+  const auto& [id, state] = client;
+  if (state.stage != Stage::joined && state.stage != Stage::registered)
+    return "asked for something out of turn";
+  return parts_.on({id, state.process, state.stage == Stage::registered}, message, now_, out);
 }
 
 // ---- requests
@@ -349,9 +326,7 @@ void NativeServer::lost(const std::vector<wire::ProcessSet::Range>& processes, C
   for (const auto& [id, client] : clients_) {
     if (client.stage == Stage::registered) out.push_back(ToClient{id, frames});
   }
-  exchange_.lost(processes, out);
-  rings_.lost(processes, out);
-  if (!local_.among(processes).empty()) attributes_.give_up(out);
+  parts_.lost(processes, out);
 }
 
 void NativeServer::join(std::uint32_t process) {
@@ -366,11 +341,10 @@ void NativeServer::vacate(std::uint32_t process, std::uint32_t restarts, bool is
   Place& place = places_[local_.rank_of(process)];
   place.restarts = restarts;
   place.is_awaited = is_awaited;
+  parts_.vacate(process);
   const auto holder = std::exchange(place.holder, std::nullopt);
   if (!holder) return;
-  exchange_.forget(*holder);
-  rings_.forget(*holder);
-  attributes_.forget(*holder);
+  parts_.forget(*holder);
   if (clients_.erase(*holder) > 0) out.push_back(CloseClient{*holder});
 }
 
@@ -403,6 +377,7 @@ void NativeServer::finish(ClientOutputs& out) {
   }
   clients_.clear();
   pending_.clear();
+  parts_.finish();
 }
 
 }  // namespace charmtree::proto

@@ -18,11 +18,10 @@
 #include <string>
 #include <vector>
 
+#include "tree/base/one_of.hpp"
 #include "tree/clients/client_server.hpp"
-#include "tree/clients/native_attributes.hpp"
-#include "tree/clients/native_exchange.hpp"
+#include "tree/clients/native_parts.hpp"
 #include "tree/clients/native_requests.hpp"
-#include "tree/clients/native_rings.hpp"
 #include "tree/clients/pending_connections.hpp"
 #include "tree/wire/frame.hpp"
 #include "tree/wire/messages.hpp"
@@ -30,11 +29,17 @@
 
 namespace charmtree::proto {
 
+/// What its processes are told of the job, and how it is.
+struct NativeJob {
+  bool bears_fences = true;                // else each that is entered fails
+  std::uint32_t hosts = 0;                 // in its list; 0: nobody knows
+  std::vector<wire::HostRun> layout = {};  // where its processes are started; empty: nobody knows
+};
+
 class NativeServer : public ClientServer {
 public:
-  /// `host` is this host's index in the job's list, `epoch` that of the first table. Not `bears_fences`: each
-  /// that is entered fails.
-  NativeServer(LocalProcesses local, std::uint32_t host, std::uint32_t epoch = 0, bool bears_fences = true);
+  /// `host` is this host's index in the job's list, `epoch` that of the first table.
+  NativeServer(LocalProcesses local, std::uint32_t host, std::uint32_t epoch = 0, NativeJob job = {});
 
   void opened(ClientId client, Instant now, ClientOutputs& out) override;
   void received(ClientId client, std::string_view bytes, Instant now, ClientOutputs& out) override;
@@ -52,8 +57,19 @@ public:
   void request(std::uint32_t process, std::string payload, ClientOutputs& out) override;
   void queue_pairs(std::uint32_t, std::string_view, ClientOutputs&) override {}
   void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) override;
-  void fenced(const wire::FenceDown& fence, ClientOutputs& out) override { exchange_.fenced(fence, out); }
-  void ringed(const wire::RingDown& ring, ClientOutputs& out) override { rings_.over(ring, out); }
+  void fenced(const wire::FenceDown& fence, ClientOutputs& out) override {
+    parts_.exchange().fenced(fence, out);
+  }
+  void ringed(const wire::RingDown& ring, ClientOutputs& out) override { parts_.rings().over(ring, out); }
+  void inquired(const wire::Inquired& inquiry, ClientOutputs& out) override {
+    parts_.offers().inquired(inquiry, out);
+  }
+  void answered(const wire::Answered& answer, ClientOutputs& out) override {
+    parts_.offers().answered(answer, out);
+  }
+  void topology(const std::string&, const wire::Blob& xml, ClientOutputs& out) override {
+    parts_.topology().known(xml, out);
+  }
   void finish(ClientOutputs& out) override;
   ProgramKind program() const override { return ProgramKind::native; }
   void join(std::uint32_t process) override;
@@ -98,7 +114,6 @@ private:
     bool is_waiting = false;    // started again: its table comes by readmit()
     std::uint32_t process = 0;  // from Stage::joined on
     NativeRequests requests;
-    std::bitset<wire::kPortKinds> asked_ports;
   };
   using Clients = std::map<ClientId, Client>;
   /// Of a process.
@@ -119,10 +134,9 @@ private:
   std::string on(Clients::value_type& client, const wire::native::ReplyData& data, ClientOutputs& out);
   std::string on(Clients::value_type& client, const wire::native::Kept& kept, ClientOutputs& out);
   std::string on(Clients::value_type& client, const wire::native::Finalize& finalize, ClientOutputs& out);
-  std::string on(Clients::value_type& client, wire::native::FenceEnter& enter, ClientOutputs& out);
-  std::string on(Clients::value_type& client, wire::native::AttributePut& put, ClientOutputs& out);
-  std::string on(Clients::value_type& client, wire::native::AttributeWanted& wanted, ClientOutputs& out);
-  std::string on(Clients::value_type& client, const wire::native::PortWanted& wanted, ClientOutputs& out);
+
+  template <OneOf<NativeParts::Message> M>
+  std::string on(Clients::value_type& client, M& message, ClientOutputs& out);
 
   std::string next_message(Clients::value_type& client, bool& more, ClientOutputs& out);
   std::optional<Objection> objection(const wire::native::Hello& hello) const;
@@ -139,15 +153,14 @@ private:
   std::uint32_t epoch_;
   Clients clients_;
   PendingConnections pending_;  // strangers
-  NativeExchange exchange_;
-  NativeRings rings_;
-  NativeAttributes attributes_;
+  NativeParts parts_;
   std::vector<Place> places_;  // by their rank
   std::bitset<kNuisances> noted_;
   // The last request as it was sent: of one for several processes there is but one copy.
   std::uint32_t coded_token_ = 0;
   std::weak_ptr<const std::string> coded_;
-  bool bears_fences_;
+  Instant now_{};
+  NativeJob job_;
   bool finished_ = false;
 };
 

@@ -51,6 +51,12 @@ public:
     }
     return taken;
   }
+  /// Those whose asker has gone.
+  template <class IsGone>
+  void drop_if(IsGone is_gone) {
+    std::erase_if(open_, [&](const auto& each) { return is_gone(each.second.asker); });
+    if (open_.empty()) again_at_ = kNever;
+  }
   void clear() {
     open_.clear();
     again_at_ = kNever;

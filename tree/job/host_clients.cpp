@@ -41,8 +41,8 @@ void HostClients::on(const ClientSeen& event, HostTurn& turn, HostParts& parts) 
 }
 
 void HostClients::on(const TopologyDescribed& event, HostTurn& turn, HostParts& parts) {
-  ask_each([&](ClientServer& each, ClientOutputs& outputs) { each.topology(event.file, outputs); }, turn,
-           parts);
+  ask_each([&](ClientServer& each, ClientOutputs& outputs) { each.topology(event.file, event.xml, outputs); },
+           turn, parts);
 }
 
 void HostClients::tick(HostTurn& turn, HostParts& parts) {
@@ -158,7 +158,9 @@ void HostClients::obey(ClientKind kind, ClientOutputs& outputs, HostTurn& turn, 
         out.push_back(LookAtClient{turn.own.name_of(o.process), o.client});
       },
       [&](ServerReady& o) { parts.start.serves(o, turn); },
-      [&](TopologyWanted&) { out.push_back(DescribeTopology{}); },
+      [&](TopologyWanted&) {
+        if (!std::exchange(is_described_, true)) out.push_back(DescribeTopology{});
+      },
       [&](ClientNote& o) {
         up.messages.push_back(wire::Note{turn.host, std::move(o.text)});
       },

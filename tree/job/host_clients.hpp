@@ -76,6 +76,7 @@ private:
   void printed(const Printed& output, ClientKind kind, HostTurn& turn);
 
   std::array<std::unique_ptr<ClientServer>, kClientKinds> servers_;
+  bool is_described_ = false;  // the host, for whatever server, or it is about to be
 };
 
 }  // namespace charmtree::proto

@@ -216,9 +216,10 @@ struct Probed {
   LinkId link;
   Evidence evidence;
 };
-/// Answer to DescribeTopology: the file, as hwloc reads it; empty: there is none.
+/// Answer to DescribeTopology: the file, as hwloc reads it, and what is in it; empty and null: there is none.
 struct TopologyDescribed {
   std::string file;
+  wire::Blob xml;
 };
 /// Answer to FindFiles: so many bytes of each are here and can be read; or why no file can be.
 struct FilesFound {

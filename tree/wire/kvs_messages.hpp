@@ -76,6 +76,7 @@ inline constexpr std::size_t kMostWanted = 1U << 20;
 struct Inquired {
   std::uint32_t process = 0, asker = 0;
   InquiryId id;
+  std::string key = {};  // under which, of a service whose values have some
 };
 /// To `process`: what it has asked, of `about` (kNoProcess: a name). `failure`: why that is not known; empty:
 /// it is.
@@ -113,6 +114,7 @@ struct RingDown {
 struct Inquiry {
   std::uint32_t process = 0, about = 0;
   InquiryId id;
+  std::string key = {};  // as Inquired has it
 };
 /// Of `process`, for `asker`.
 struct InquiryReply {

@@ -55,6 +55,13 @@ template <>
 inline constexpr std::size_t kMostText<native::Attribute> = kMostPmiValue;
 
 template <>
+inline constexpr std::size_t kMostText<native::Offer> = kMostGiven;
+template <>
+inline constexpr std::size_t kMostText<native::Ask> = kMostKeyBytes;
+template <>
+inline constexpr std::size_t kMostText<native::Told> = kMostGiven;
+
+template <>
 inline constexpr bool kMayBeCut<native::FenceOver> = true;
 template <>
 inline constexpr bool kMayBeCut<native::Hello> = true;
@@ -69,6 +76,8 @@ inline constexpr bool kMayBeCut<native::Refused> = true;
 
 template <>
 inline constexpr std::uint64_t kMostElements<native::Lost> = native::kMaxLost;
+template <>
+inline constexpr std::uint64_t kMostElements<native::Welcome> = native::kMaxLayout;
 template <>
 inline constexpr std::uint64_t kMostElements<native::FenceEnter> = kMostFenceRanges;
 
@@ -97,9 +106,27 @@ bool is_sound(const Reply& reply) {
 bool is_sound(const ReplyData& data) {
   return !data.bytes.empty();
 }
+namespace {
+bool is_of(const std::vector<ProcessSet::Range>& ranges, std::uint64_t processes) {
+  std::uint64_t all = 0;
+  for (const auto& [first, last] : ranges)
+    all += first <= last ? std::uint64_t{last} - first + 1 : kMaxProcesses + 1;
+  return all == processes;
+}
+bool is_of(const std::vector<HostRun>& layout, std::uint64_t processes) {
+  std::uint64_t all = 0;
+  for (const HostRun& run : layout) {
+    if (run.hosts > kMaxProcesses || run.processes > kMaxProcesses) return false;
+    all += std::uint64_t{run.hosts} * run.processes;
+  }
+  return all == processes;
+}
+}  // namespace
+
 bool is_sound(const Welcome& w) {
   return w.process < w.total && w.total <= kMaxProcesses && w.local_rank < w.local_size &&
-         w.local_size <= w.total;
+         w.local_size <= w.total && w.host < w.hosts && is_of(w.local, w.local_size) &&
+         (w.layout.empty() || is_of(w.layout, w.total));
 }
 bool is_sound(const Request& request) {
   return request.handler.size() <= kMaxHandler && request.bytes.size() <= request.size;
@@ -115,6 +142,12 @@ bool is_sound(const AttributePut& put) {
 }
 bool is_sound(const AttributeWanted& wanted) {
   return !wanted.name.empty();
+}
+bool is_sound(const Offer& offer) {
+  return !offer.key.empty() && offer.key.size() <= kMostKeyBytes;
+}
+bool is_sound(const Ask& ask) {
+  return !ask.key.empty() && ask.process < kMaxProcesses;
 }
 bool is_sound(const RequestData& data) {
   return !data.bytes.empty();
@@ -136,12 +169,18 @@ CT_MEMBERS(native::FenceEnter, s.id, s.gives, s.processes, s.given)
 CT_MEMBERS(native::AttributePut, s.name, s.value)
 CT_MEMBERS(native::AttributeWanted, s.name, s.waits)
 CT_MEMBERS(native::Attribute, s.is_there, s.value)
+CT_MEMBERS(native::TopologyWanted, )
+CT_MEMBERS(native::Topology, s.is_there)
+CT_MEMBERS(native::Offer, s.key, s.value)
+CT_MEMBERS(native::Ask, s.id, s.process, s.key)
+CT_MEMBERS(native::Told, s.id, s.failure, s.value)
 CT_MEMBERS(native::PortWanted, s.kind)
 CT_MEMBERS(native::Port, s.kind, s.is_there)
 CT_MEMBERS(native::Values, s.below)
 CT_MEMBERS(native::FenceOver, s.id, s.failure)
 CT_MEMBERS(native::RingOver, s.id, s.left, s.right)
-CT_MEMBERS(native::Welcome, s.process, s.total, s.local_rank, s.local_size, s.host, s.epoch, s.restarts)
+CT_MEMBERS(native::Welcome, s.process, s.total, s.local_rank, s.local_size, s.host, s.epoch, s.restarts,
+           s.hosts, s.local, s.layout)
 CT_MEMBERS(native::Table, )
 CT_MEMBERS(native::BarrierRelease, )
 CT_MEMBERS(native::Finished, )

@@ -15,6 +15,7 @@
 #include "tree/wire/ccs_replies.hpp"
 #include "tree/wire/frame.hpp"
 #include "tree/wire/kvs_messages.hpp"
+#include "tree/wire/mpi_service.hpp"
 #include "tree/wire/node_table.hpp"
 #include "tree/wire/port_kind.hpp"
 #include "tree/wire/process_set.hpp"
@@ -22,7 +23,7 @@
 namespace charmtree::wire::native {
 
 /// Of the messages, not of the library. A launcher refuses a client of any other version.
-inline constexpr std::uint32_t kVersion = 6;
+inline constexpr std::uint32_t kVersion = 7;
 
 inline constexpr std::size_t kMaxLibrary = 32;           // bytes of Hello::library
 inline constexpr std::size_t kMaxHello = 64;             // bytes of a Hello frame, header included
@@ -33,6 +34,7 @@ inline constexpr std::size_t kMaxHandler = 31;           // bytes of a CCS handl
 inline constexpr std::size_t kMaxHandlers = 1024;        // of a process
 inline constexpr std::size_t kMaxReply = CcsReplies::kMaxBytes;  // of the reply to a CCS request
 inline constexpr std::size_t kMaxLost = 4096;                    // ranges in one Lost
+inline constexpr std::size_t kMaxLayout = 4096;                  // runs in Welcome::layout
 inline constexpr std::size_t kPiece = 512U << 10;                // bytes of CCS data in one message
 
 // ---- client to launcher
@@ -44,7 +46,7 @@ struct Hello {
   std::string library;               // version of the client library
   friend bool operator==(const Hello&, const Hello&) = default;
 };
-/// The process's I-tuple. Once, before anything but PortWanted, Print and Abort.
+/// The process's I-tuple. Once, before anything but PortWanted, Offer, Ask, Print and Abort.
 struct Put {
   std::string tuple;  // at most kMaxTuple bytes
   friend bool operator==(const Put&, const Put&) = default;
@@ -114,10 +116,28 @@ struct AttributeWanted {
   bool waits = false;  // until one has
   friend bool operator==(const AttributeWanted&, const AttributeWanted&) = default;
 };
+/// Keeps this for those that ask the process for it; a key that is offered again has another value from then
+/// on.
+struct Offer {
+  std::string key;    // 1 ... kMostKeyBytes
+  std::string value;  // at most kMostGiven bytes
+  friend bool operator==(const Offer&, const Offer&) = default;
+};
+/// Asks for what a process of the job offers, now or later. Answer: Told.
+struct Ask {
+  std::uint32_t id = 0;  // for Told
+  std::uint32_t process = 0;
+  std::string key;
+  friend bool operator==(const Ask&, const Ask&) = default;
+};
 /// A socket that is bound to a port: once for each kind. Answer: Port.
 struct PortWanted {
   PortKind kind = PortKind::tcp;
   friend bool operator==(const PortWanted&, const PortWanted&) = default;
+};
+/// What the host consists of. Answer: Topology.
+struct TopologyWanted {
+  friend bool operator==(const TopologyWanted&, const TopologyWanted&) = default;
 };
 /// The last message: the process is done and waits for Finished.
 struct Finalize {
@@ -127,16 +147,20 @@ struct Finalize {
 
 // ---- launcher to client
 
-/// Guaranteed by the decoder: process < total <= kMaxProcesses, and local_rank < local_size <= total. A host
-/// has its first processes in the order of their numbers, others that have been moved there behind them.
+/// Guaranteed by the decoder: process < total <= kMaxProcesses, and local_rank < local_size <= total; `local`
+/// has as many, and `layout` all, or none. A host has its first processes in the order of their numbers,
+/// others that have been moved there behind them.
 struct Welcome {
   std::uint32_t process = 0;
   std::uint32_t total = 1;
   std::uint32_t local_rank = 0;
   std::uint32_t local_size = 1;
-  std::uint32_t host = 0;      // index in the job's host list
-  std::uint32_t epoch = 0;     // of the table that is in force or comes next
-  std::uint32_t restarts = 0;  // so many have been started under its number before
+  std::uint32_t host = 0;                // index in the job's host list
+  std::uint32_t epoch = 0;               // of the table that is in force or comes next
+  std::uint32_t restarts = 0;            // so many have been started under its number before
+  std::uint32_t hosts = 1;               // in that list
+  std::vector<ProcessSet::Range> local;  // the processes of the host, in the order of their local ranks
+  std::vector<HostRun> layout;           // where all were started; empty: it is not told
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
 /// Comes with a descriptor of memory that holds the table (tree/wire/shared_table.hpp).
@@ -197,6 +221,13 @@ struct RingOver {
   std::string left, right;
   friend bool operator==(const RingOver&, const RingOver&) = default;
 };
+/// What was asked for, or why it cannot be had.
+struct Told {
+  std::uint32_t id = 0;
+  std::string failure;  // empty: none
+  std::string value;
+  friend bool operator==(const Told&, const Told&) = default;
+};
 struct Attribute {
   bool is_there = false;  // of one that was put: it is taken
   std::string value;
@@ -207,6 +238,11 @@ struct Port {
   PortKind kind = PortKind::tcp;
   bool is_there = true;
   friend bool operator==(const Port&, const Port&) = default;
+};
+/// Comes with a descriptor of memory that holds it (hwloc's XML, with a NUL behind it), if there is any.
+struct Topology {
+  bool is_there = true;
+  friend bool operator==(const Topology&, const Topology&) = default;
 };
 /// Everybody has finalized, or the job is over: the process may leave.
 struct Finished {
@@ -219,10 +255,12 @@ struct Refused {
 };
 
 // The places of messages in these are their numbers on the wire.
-using FromClient = std::variant<Hello, Put, BarrierEnter, Print, Abort, Finalize, Handler, Reply, ReplyData,
-                                Kept, FenceEnter, AttributePut, AttributeWanted, PortWanted>;
-using FromLauncher = std::variant<Welcome, Table, BarrierRelease, Finished, Refused, Request, RequestData,
-                                  Lost, Renewed, Missed, Values, FenceOver, RingOver, Attribute, Port>;
+using FromClient =
+    std::variant<Hello, Put, BarrierEnter, Print, Abort, Finalize, Handler, Reply, ReplyData, Kept,
+                 FenceEnter, AttributePut, AttributeWanted, PortWanted, Offer, Ask, TopologyWanted>;
+using FromLauncher =
+    std::variant<Welcome, Table, BarrierRelease, Finished, Refused, Request, RequestData, Lost, Renewed,
+                 Missed, Values, FenceOver, RingOver, Attribute, Port, Told, Topology>;
 
 /// One message as a complete frame. Texts beyond their limit are cut; a tuple must be within its own.
 std::string to_frame(const FromClient& message);

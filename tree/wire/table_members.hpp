@@ -6,6 +6,7 @@
 
 #include "tree/wire/ccs_replies.hpp"
 #include "tree/wire/describe.hpp"
+#include "tree/wire/mpi_service.hpp"
 #include "tree/wire/node_table.hpp"
 #include "tree/wire/process_set.hpp"
 
@@ -32,6 +33,7 @@ inline void get(Reader& in, Address& v) {
   v.low = in.varint();
 }
 
+CT_MEMBERS(HostRun, s.first, s.hosts, s.processes)
 CT_MEMBERS(CcsMerge, s.code)
 CT_MEMBERS(NodeTable, s.epoch, s.pes_per_process, s.blocks)
 CT_MEMBERS(ProcessSet::Range, s.first, s.last)

@@ -30,9 +30,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
-__all__ = ["FOREVER", "Fence", "Job", "JobError", "Peer", "version"]
+__all__ = ["FOREVER", "NODE_ROOTS", "SHARED", "SIMPLE", "TABLE", "Fence", "Job", "JobError", "Peer", "version"]
 
 FOREVER = -1
+TABLE, NODE_ROOTS, SHARED, SIMPLE = range(4)
 _TIMEDOUT, _ENDED, _ORDER, _FORK, _NO_KEY = -6, -9, -10, -11, -13
 _MAX_PRINT = 262144
 _PORT_KINDS = {socket.SOCK_STREAM: 1, socket.SOCK_DGRAM: 2}
@@ -85,6 +86,13 @@ def _load() -> ctypes.CDLL:
         "ct_port": [ctypes.c_int, ctypes.POINTER(ctypes.c_uint16)],
         "ct_register": [ctypes.c_char_p, ctypes.c_size_t],
         "ct_lookup": [ctypes.c_int, ctypes.POINTER(_Peer)],
+        "ct_host": [ctypes.c_int],
+        "ct_local_peer": [ctypes.c_int],
+        "ct_topology": _Found,
+        "ct_offer": [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t],
+        "ct_ask": [ctypes.c_int, ctypes.c_char_p, *_Found],
+        "ct_ask_start": [ctypes.c_int, ctypes.c_char_p],
+        "ct_exchange_start": [ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t],
         "ct_put": [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t],
         "ct_get": [ctypes.c_char_p, *_Found],
         "ct_fence_start": [_Ranks, ctypes.c_int],
@@ -102,7 +110,7 @@ def _load() -> ctypes.CDLL:
         "ct_finalize": [ctypes.c_int],
     }.items():
         getattr(library, name).argtypes = [_JobPointer, *more]
-    for name in ("rank", "size", "local_rank", "local_size", "epoch", "table", "barrier", "fence", "barriers", "restarts", "descriptor"):
+    for name in ("rank", "size", "local_rank", "local_size", "epoch", "table", "barrier", "fence", "barriers", "restarts", "descriptor", "hosts", "peers"):
         getattr(library, f"ct_{name}").argtypes = [_JobPointer]
     return library
 
@@ -132,7 +140,7 @@ def _ranks(ranks: Sequence[int]) -> tuple[object, int]:
 
 
 class Fence:
-    """One that this process has entered, or a ring. Awaited, or by wait(), it gives what ranks have given, if that is what it is for; once."""
+    """One that this process has entered, or a ring, or what it has asked for. Awaited, or by wait(), it gives what ranks have given, if that is what it is for; once."""
 
     def __init__(self, job: Job, request: int, givers: Iterable[int] = ()) -> None:
         self._job, self._request, self._givers = job, request, givers
@@ -192,6 +200,8 @@ class Job:
     epoch = _number(_library.ct_epoch)
     barriers = _number(_library.ct_barriers)
     restarts = _number(_library.ct_restarts)
+    hosts = _number(_library.ct_hosts)
+    peers = _number(_library.ct_peers)
 
     def set_timeout(self, milliseconds: int) -> None:
         self._call(_library.ct_set_timeout, milliseconds)
@@ -212,6 +222,23 @@ class Job:
         self._call(_library.ct_lookup, rank, ctypes.byref(peer))
         return Peer(peer.rank, peer.host, peer.address.decode(), ctypes.string_at(peer.tuple, peer.size) if peer.size else b"")
 
+    def host(self, rank: int) -> int:
+        """The number of the host on which it was started; known before there is a table."""
+        return self._call(_library.ct_host, rank)
+
+    def local_peers(self) -> list[int]:
+        """The ranks of this host, in the order of their local ranks."""
+        return [self._call(_library.ct_local_peer, local_rank) for local_rank in range(self.local_size)]
+
+    def topology(self) -> str:
+        """What this host consists of, as XML of hwloc. LookupError: it is not known."""
+        try:
+            return self._found(_library.ct_topology).rstrip(b"\0").decode()
+        except JobError as error:
+            if error.error == _NO_KEY:
+                raise LookupError("no topology") from None
+            raise
+
     def barrier(self) -> None:
         self._call(_library.ct_barrier)
 
@@ -227,6 +254,23 @@ class Job:
                 raise KeyError(key) from None
             raise
 
+    def offer(self, key: str, value: bytes) -> None:
+        """For those that ask this process for it."""
+        self._call(_library.ct_offer, _key(key), value, len(value))
+
+    def ask(self, rank: int, key: str) -> bytes:
+        """What that process offers; known from then on. KeyError: it is this one, and offers no such."""
+        try:
+            return self._found(_library.ct_ask, rank, _key(key))
+        except JobError as error:
+            if error.error == _NO_KEY:
+                raise KeyError(key) from None
+            raise
+
+    def ask_start(self, rank: int, key: str) -> Fence:
+        """The same, to be awaited."""
+        return Fence(self, self._call(_library.ct_ask_start, rank, _key(key)), [rank])
+
     def fence(self) -> None:
         self._call(_library.ct_fence)
 
@@ -239,6 +283,10 @@ class Job:
 
     def allgather(self, value: bytes, ranks: Sequence[int] = ()) -> dict[int, bytes]:
         return self.allgather_start(value, ranks).wait()
+
+    def exchange_start(self, value: bytes, strategy: int = TABLE) -> Fence:
+        """Of the job, all values of one size: how they get to all is TABLE, NODE_ROOTS, SHARED or SIMPLE, there to be compared."""
+        return Fence(self, self._call(_library.ct_exchange_start, strategy, value, len(value)), range(self.size))
 
     def ring_start(self, value: bytes) -> Fence:
         """What the next lower and the next higher rank give for it, where the first and the last one are neighbours."""

@@ -130,7 +130,7 @@ TEST_CASE("a process that was started again knows how often, and how many barrie
                     }};
   const int fd = listener.accept();
   REQUIRE(fd >= 0);
-  send_to(fd, native::Welcome{0, 2, 0, 2, 0, 4, 3});
+  send_to(fd, native::Welcome{0, 2, 0, 2, 0, 4, 3, 1, {{0, 1}}, {}});
   send_to(fd, native::Missed{12});
   send_table(fd, {5, 1, kTable.blocks});
   Ear ear{fd};
@@ -149,7 +149,7 @@ TEST_CASE("a barrier that was entered before the table came is entered again if 
                     }};
   const int fd = listener.accept();
   REQUIRE(fd >= 0);
-  send_to(fd, native::Welcome{0, 2, 0, 2, 0, 4, 1});
+  send_to(fd, native::Welcome{0, 2, 0, 2, 0, 4, 1, 1, {{0, 1}}, {}});
   Ear ear{fd};
   CHECK(ear.hears<native::BarrierEnter>().epoch == 4);
   send_to(fd, native::Missed{12});

@@ -320,7 +320,7 @@ TEST_CASE("a launcher that talks nonsense is an error for good", "[client]") {
       GENERATE(std::string(6, '\xFF'), native::to_frame(native::FromClient{native::BarrierEnter{}}),
                native::to_frame(native::FromLauncher{native::BarrierRelease{}}),
                native::to_frame(native::FromLauncher{native::Refused{"late"}}),
-               native::to_frame(native::FromLauncher{native::Welcome{0, 2, 0, 2, 0, 0}}),
+               native::to_frame(native::FromLauncher{native::Welcome{0, 2, 0, 2, 0, 0, 0, 1, {{0, 1}}, {}}}),
                native::to_frame(native::FromLauncher{native::Table{}}));  // without its descriptor
   Listener listener;
   test::Child child{listener, 0, [] {

@@ -70,7 +70,8 @@ TEST_CASE("a process joins, registers, and gets the table", "[native]") {
   Bench bench;
   bench.join(1, 5);
   REQUIRE(bench.said_to(1).size() == 1);
-  CHECK(std::get<native::Welcome>(bench.said_to(1)[0]) == native::Welcome{5, 10, 1, 3, 2, 0});
+  CHECK(std::get<native::Welcome>(bench.said_to(1)[0]) ==
+        native::Welcome{5, 10, 1, 3, 2, 0, 0, 3, {{4, 6}}, {}});
   CHECK(bench.all<Registered>().empty());
 
   bench.say(1, native::Put{"here"});

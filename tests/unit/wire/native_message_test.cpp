@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/wire/native_message.hpp"
+#include "tree/wire/shared_values.hpp"
 
 #include <fmt/format.h>
 
@@ -73,6 +74,12 @@ TEST_CASE("every message survives its frame, in its own direction only", "[nativ
   check_from_client(native::AttributePut{std::string(kMostPmiKey, 'n'), std::string(kMostPmiValue, 'v')});
   check_from_client(native::AttributeWanted{"n", true});
   check_from_launcher(native::Attribute{true, std::string(kMostPmiValue, 'v')});
+  check_from_client(native::Offer{std::string(kMostKeyBytes, 'k'), std::string(kMostGiven, 'v')});
+  check_from_client(native::Ask{UINT32_MAX, kMaxProcesses - 1, "k"});
+  check_from_launcher(native::Told{UINT32_MAX, "", std::string(kMostGiven, 'v')});
+  check_from_launcher(native::Told{1, "that process is lost", ""});
+  check_from_client(native::TopologyWanted{});
+  check_from_launcher(native::Topology{false});
   check_from_client(native::PortWanted{PortKind::udp});
   check_from_launcher(native::Port{PortKind::tcp});
   check_from_launcher(native::Port{PortKind::udp, false});
@@ -81,7 +88,7 @@ TEST_CASE("every message survives its frame, in its own direction only", "[nativ
   check_from_launcher(native::Request{1, "steps", 0x7F000001, 65535, 5, "data"});
   check_from_launcher(native::RequestData{std::string(native::kPiece, 'x')});
 
-  check_from_launcher(native::Welcome{7, 9, 3, 5, 2, 1});
+  check_from_launcher(native::Welcome{7, 9, 3, 5, 2, 1, 0, 4, {{4, 7}, {1, 1}}, {{0, 2, 2}, {2, 1, 5}}});
   check_from_launcher(native::Table{});
   check_from_launcher(native::BarrierRelease{});
   check_from_launcher(native::Finished{});
@@ -98,7 +105,7 @@ TEST_CASE("every message is these bytes: programs with another build of the libr
   const auto said = [](const FromClient& message) { return hex(native::to_frame(message)); };
   const auto heard = [](const FromLauncher& message) { return hex(native::to_frame(message)); };
   CHECK(said(native::Hello{native::kVersion, 300, 4'194'304, "0.1.0"}) ==
-        "0f000000010106ac028080800205302e312e30");
+        "0f000000010107ac028080800205302e312e30");
   CHECK(said(native::Put{std::string{"\0\xFF", 2}}) == "0500000001020200ff");
   CHECK(said(native::BarrierEnter{UINT32_MAX}) == "070000000103ffffffff0f");
   CHECK(said(native::Print{native::Stream::out, "o\n"}) == "06000000010401026f0a");
@@ -116,7 +123,8 @@ TEST_CASE("every message is these bytes: programs with another build of the libr
   CHECK(said(native::AttributePut{"n", "xy"}) == "07000000010c016e027879");
   CHECK(said(native::AttributeWanted{"n", true}) == "05000000010d016e01");
   CHECK(said(native::PortWanted{PortKind::udp}) == "03000000010e02");
-  CHECK(heard(native::Welcome{7, 900, 3, 5, 2, 1, 4}) == "0a00000001410784070305020104");
+  CHECK(heard(native::Welcome{7, 900, 3, 5, 2, 1, 4, 300, {{4, 8}}, {{0, 300, 3}}}) ==
+        "1400000001410784070305020104ac020104080100ac0203");
   CHECK(heard(native::Table{}) == "020000000142");
   CHECK(heard(native::BarrierRelease{}) == "020000000143");
   CHECK(heard(native::Finished{}) == "020000000144");
@@ -136,6 +144,15 @@ TEST_CASE("every message is these bytes: programs with another build of the libr
   CHECK(heard(native::Attribute{true, "xy"}) == "06000000014e01027879");
   CHECK(heard(native::Port{PortKind::tcp}) == "04000000014f0101");
   CHECK(heard(native::Port{PortKind::udp, false}) == "04000000014f0200");
+  CHECK(said(native::Offer{"k", "xy"}) == "07000000010f016b027879");
+  CHECK(said(native::Ask{3, 7, "k"}) ==
+        "06000000011003"
+        "07016b");
+  CHECK(said(native::TopologyWanted{}) == "020000000111");
+  CHECK(heard(native::Told{3, "", "xy"}) ==
+        "07000000015003"
+        "00027879");
+  CHECK(heard(native::Topology{true}) == "03000000015101");
 }
 
 TEST_CASE("the largest messages of a client fit a client's frame", "[native]") {
@@ -188,13 +205,20 @@ TEST_CASE("messages with bytes missing, left over or out of bounds are refused",
 }
 
 TEST_CASE("a welcome with impossible numbers is refused", "[native]") {
-  CHECK(launcher_takes({0, 1, 0, 1, 0, 0}));
-  CHECK(launcher_takes({3, 4, 3, 4, 0, 0}));
-  CHECK_FALSE(launcher_takes({1, 1, 0, 1, 0, 0}));                  // process >= total
-  CHECK_FALSE(launcher_takes({1, 3, 3, 3, 0, 0}));                  // no such rank
-  CHECK_FALSE(launcher_takes({2, 3, 0, 4, 0, 0}));                  // more than all
-  CHECK_FALSE(launcher_takes({2, 3, 0, 0, 0, 0}));                  // nobody on this host
-  CHECK_FALSE(launcher_takes({0, kMaxProcesses + 1, 0, 1, 0, 0}));  // too many
+  using Ranges = std::vector<ProcessSet::Range>;
+  const Ranges one{{0, 0}}, four{{0, 3}};
+  CHECK(launcher_takes({0, 1, 0, 1, 0, 0, 0, 1, one, {}}));
+  CHECK(launcher_takes({3, 4, 3, 4, 0, 0, 0, 1, four, {{0, 1, 4}}}));
+  CHECK_FALSE(launcher_takes({1, 1, 0, 1, 0, 0, 0, 1, one, {}}));                  // process >= total
+  CHECK_FALSE(launcher_takes({1, 3, 3, 3, 0, 0, 0, 1, {{0, 2}}, {}}));             // no such rank
+  CHECK_FALSE(launcher_takes({2, 3, 0, 4, 0, 0, 0, 1, four, {}}));                 // more than all
+  CHECK_FALSE(launcher_takes({2, 3, 0, 0, 0, 0, 0, 1, {}, {}}));                   // nobody on this host
+  CHECK_FALSE(launcher_takes({0, kMaxProcesses + 1, 0, 1, 0, 0, 0, 1, one, {}}));  // too many
+  CHECK_FALSE(launcher_takes({0, 1, 0, 1, 1, 0, 0, 1, one, {}}));                  // no such host
+  CHECK_FALSE(launcher_takes({0, 4, 0, 4, 0, 0, 0, 1, {{0, 2}}, {}}));             // not all of the host
+  CHECK_FALSE(launcher_takes({0, 4, 0, 4, 0, 0, 0, 1, four, {{0, 1, 3}}}));        // not all of the job
+  constexpr std::uint32_t kHuge = UINT32_MAX;
+  CHECK_FALSE(launcher_takes({0, 1, 0, 1, 0, 0, 0, 1, one, {{0, kHuge, kHuge}, {0, 2, kHuge}}}));
 }
 
 TEST_CASE("large data goes in pieces that follow one another", "[native]") {

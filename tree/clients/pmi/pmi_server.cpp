@@ -370,7 +370,7 @@ bool PmiServer::awaits_topology(Clients::value_type& client, const PmiWords& wor
   return true;
 }
 
-void PmiServer::topology(const std::string& file, ClientOutputs& out) {
+void PmiServer::topology(const std::string& file, const wire::Blob&, ClientOutputs& out) {
   topology_ = file;
   for (const PmiWorld& world : worlds_) tell_awaited(kTopology, find(world, kTopology), world.who, out);
 }

@@ -65,7 +65,7 @@ public:
 
   void fenced(const wire::FenceDown& fence, ClientOutputs& out) override;
   void answered(const wire::Answered& answer, ClientOutputs& out) override;
-  void topology(const std::string& file, ClientOutputs& out) override;
+  void topology(const std::string& file, const wire::Blob& xml, ClientOutputs& out) override;
   void begun(const wire::WorldBegun& world, ClientOutputs& out) override;
   void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out) override;
   void join(std::uint32_t process) override { local_.joined.push_back(process); }

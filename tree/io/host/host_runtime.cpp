@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <fstream>
+#include <iterator>
 #include <set>
 
 #include "tree/io/host/cpus.hpp"
@@ -254,7 +256,11 @@ void HostRuntime::execute(const proto::StartPmix&) {
 
 void HostRuntime::execute(const proto::DescribeTopology&) {
   const std::string file = topology_file(socket_path_);
-  sink_(proto::TopologyDescribed{write_topology(file) ? file : std::string{}});
+  if (!write_topology(file)) return sink_(proto::TopologyDescribed{});
+  std::ifstream written(file, std::ios::binary);
+  auto xml = std::make_shared<const std::string>(std::istreambuf_iterator<char>{written},
+                                                 std::istreambuf_iterator<char>{});
+  sink_(proto::TopologyDescribed{file, std::move(xml)});
 }
 
 void HostRuntime::execute(const proto::ReadStacks& action) {

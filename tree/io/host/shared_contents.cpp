@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "tree/io/sealed_file.hpp"
 #include "tree/wire/messages.hpp"
@@ -18,9 +19,18 @@ namespace {
 /// Nothing: it is damaged.
 std::optional<std::string> form_of(const proto::SharedContent& content) {
   if (content.form == proto::SharedContent::Form::values) return wire::shared_pairs(*content.coded);
+  if (content.form == proto::SharedContent::Form::text) return *content.coded + '\0';
   const auto table = wire::decode_table(*content.coded);
   if (!table || !wire::is_complete(table->blocks, table->processes())) return {};
   return wire::shared_form(*table);
+}
+
+/// For /proc, and for people.
+std::pair<const char*, const char*> names_of(proto::SharedContent::Form form) {
+  using Form = proto::SharedContent::Form;
+  if (form == Form::table) return {"charmtree-table", "the node table"};
+  if (form == Form::values) return {"charmtree-values", "what processes have given"};
+  return {"charmtree-topology", "the host's topology"};
 }
 
 }  // namespace
@@ -30,12 +40,10 @@ Result<std::shared_ptr<const UniqueFd>> SharedContents::of(const proto::SharedCo
   for (const Made& each : made_) {
     if (each.coded.lock() == content.coded) return each.file;
   }
-  const bool is_table = content.form == proto::SharedContent::Form::table;
-  const char* what = is_table ? "the node table" : "what processes have given";
+  const auto [name, what] = names_of(content.form);
   const auto form = form_of(content);
   if (!form) return Error{Errc::bad_peer, Phase::table, fmt::format("{} is damaged", what)};
-  auto file =
-      std::make_shared<const UniqueFd>(sealed_file(is_table ? "charmtree-table" : "charmtree-values", *form));
+  auto file = std::make_shared<const UniqueFd>(sealed_file(name, *form));
   if (!*file) {
     return Error{Errc::spawn_failed, Phase::table,
                  fmt::format("no memory that processes could share for {}: {}", what, std::strerror(errno))};

@@ -74,7 +74,7 @@ TEST_CASE("what the host consists of is looked for once, when a process asks tha
     CHECK(test::only<TopologyWanted>(b.outputs).size() == 1);
     CHECK(b.ask(3, asks).empty());
     CHECK(test::only<TopologyWanted>(b.outputs).empty());
-    b.server.topology(file, b.outputs);
+    b.server.topology(file, nullptr, b.outputs);
     for (const std::uint32_t process : {2U, 3U}) CHECK(b.said_to(process).starts_with(answer));
     CHECK(b.ask(3, asks).starts_with(answer));
   }

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* asks_double [dies]: each offers its name, late, and asks all others for theirs; what the library says of
+ * hosts before there is a table must be what the table says then. Each prints `rank host hosts peers
+ * topology`, the last one as the number of its bytes. `dies`: the last process dies instead of offering
+ * anything; who has asked it is told that. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client-lib/charmtree.h"
+
+#define REQUIRE(condition)                                                      \
+  do {                                                                          \
+    if (!(condition)) exit((fprintf(stderr, "%s is not so\n", #condition), 1)); \
+  } while (0)
+
+enum { LATE_US = 100000 };
+
+static ct_job* job;
+
+static void check_places(void) {
+  struct ct_peer peer;
+  const int before = ct_host(job, ct_size(job) - 1);
+  REQUIRE(ct_local_peer(job, ct_local_rank(job)) == ct_rank(job));
+  REQUIRE(ct_local_peer(job, ct_local_size(job)) == CT_EINVAL);
+  for (int rank = 0; rank < ct_size(job); ++rank) {
+    REQUIRE(ct_lookup(job, rank, &peer) == CT_OK);
+    REQUIRE(ct_host(job, rank) == peer.host && peer.host < ct_hosts(job));
+    REQUIRE(peer.size == 0);
+  }
+  REQUIRE(before == ct_host(job, ct_size(job) - 1) && ct_host(job, ct_size(job)) == CT_EINVAL);
+  for (int i = 0; i < ct_local_size(job); ++i)
+    REQUIRE(ct_host(job, ct_local_peer(job, i)) == ct_host(job, ct_rank(job)));
+}
+
+/* As an allgather would have it, with so many asks under way as may be. */
+static int ask_all(int lost) {
+  int* requests = malloc(sizeof *requests * (size_t)ct_size(job));
+  int failed = 0;
+  for (int rank = 0; rank < ct_size(job); ++rank)
+    REQUIRE((requests[rank] = ct_ask_start(job, rank, "name")) >= 0);
+  for (int rank = 0; rank < ct_size(job); ++rank) {
+    char expected[32];
+    const void* value;
+    size_t size;
+    const int error = ct_wait(job, requests[rank]);
+    snprintf(expected, sizeof expected, "process %d", rank);
+    if (rank == lost) {
+      REQUIRE(error == CT_EFAILED);
+      ++failed;
+    } else {
+      REQUIRE(error == CT_OK && ct_gathered(job, requests[rank], rank, &value, &size) == CT_OK);
+      REQUIRE(size == strlen(expected) && memcmp(value, expected, size) == 0);
+      REQUIRE(ct_ask(job, rank, "name", &value, &size) == CT_OK && size == strlen(expected));
+      REQUIRE(ct_set_timeout(job, 0) == CT_OK); /* from now on it is known */
+      REQUIRE(ct_ask(job, rank, "name", &value, &size) == CT_OK && memcmp(value, expected, size) == 0);
+      REQUIRE(ct_set_timeout(job, CT_FOREVER) == CT_OK);
+    }
+    REQUIRE(ct_release(job, requests[rank]) == CT_OK);
+  }
+  free(requests);
+  return failed;
+}
+
+int main(int argc, char** argv) {
+  const int dies = argc > 1 && strcmp(argv[1], "dies") == 0;
+  char line[128], name[32];
+  const char* xml;
+  size_t size;
+  REQUIRE(ct_init(&job) == CT_OK);
+  const int last = ct_size(job) - 1;
+  REQUIRE(ct_register(job, NULL, 0) == CT_OK);
+  check_places();
+  if (!dies) REQUIRE(ct_topology(job, &xml, &size) == CT_OK && size == strlen(xml) + 1);
+  usleep(LATE_US);
+  if (dies && ct_rank(job) == last) raise(SIGKILL);
+  snprintf(name, sizeof name, "process %d", ct_rank(job));
+  REQUIRE(ct_offer(job, "name", name, strlen(name)) == CT_OK);
+  const int failed = ask_all(dies ? last : -1);
+  if (dies)
+    snprintf(line, sizeof line, "process %d: %d failed\n", ct_rank(job), failed);
+  else
+    snprintf(line, sizeof line, "%d %d %d %d %zu\n", ct_rank(job), ct_host(job, ct_rank(job)), ct_hosts(job),
+             ct_peers(job), size);
+  REQUIRE(ct_print(job, CT_STDOUT, line) == CT_OK);
+  return ct_finalize(job, 0) < 0;
+}

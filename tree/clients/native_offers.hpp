@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values that native clients of this host offer under a key, and what they ask of others, one by one: of
+// processes of this host here, of the others through the root (kvs/inquiries.hpp). Who asks too early waits
+// where the process lives that is asked; so does its host, which asks again from time to time, since what is
+// under way may be lost with a launcher.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tree/clients/client_server.hpp"
+#include "tree/clients/open_inquiries.hpp"
+#include "tree/wire/native_message.hpp"
+
+namespace charmtree::proto {
+
+class NativeOffers {
+public:
+  /// Of a process: keys, and their bytes with those of the values.
+  static constexpr std::size_t kMostKeys = 1024, kMostBytes = 1U << 20;
+  /// That a process has not been told.
+  static constexpr std::size_t kMostAsks = 256;
+  /// Other hosts' inquiries that wait; more are not kept, and come again.
+  static constexpr std::size_t kMostWaiting = 1U << 16;
+
+  /// `local`: of the job; must outlive the object.
+  explicit NativeOffers(const LocalProcesses& local) : local_(local) {}
+
+  // Empty, or what is wrong with it.
+  std::string offer(std::uint32_t process, wire::native::Offer offer, ClientOutputs& out);
+  std::string ask(ClientId client, std::uint32_t process, wire::native::Ask ask, Instant now,
+                  ClientOutputs& out);
+
+  void inquired(const wire::Inquired& inquiry, ClientOutputs& out);
+  void answered(const wire::Answered& answer, ClientOutputs& out);
+  /// It offers nothing more.
+  void ended(std::uint32_t process, ClientOutputs& out);
+  void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out);
+  /// The connection of a process is gone.
+  void forget(ClientId client);
+  /// The process is gone: another one, which is about to be started, has offered nothing.
+  void vacate(std::uint32_t process);
+  /// Nobody is told anything any more.
+  void finish() {
+    asked_.clear();
+    waiting_.clear();
+  }
+  void tick(Instant now, ClientOutputs& out) { asked_.tick(now, out); }
+  Instant next_deadline() const { return asked_.next_deadline(); }
+
+private:
+  struct Asker {
+    ClientId client = 0;
+    std::uint32_t id = 0;
+  };
+  using Key = std::pair<std::uint32_t, std::string>;  // of this process
+  struct Offers {
+    std::map<std::string, std::string> values = {};
+    std::size_t bytes = 0;
+    bool is_ended = false;
+  };
+  struct Answer {
+    std::string failure, value;
+  };
+  /// Nothing: it may be offered yet.
+  std::optional<Answer> answer_of(const Key& key) const;
+  void reply(const wire::Inquired& inquiry, const Answer& answer, ClientOutputs& out) const;
+  void tell(const Asker& asker, const Answer& answer, ClientOutputs& out);
+  /// Whoever waits for this is told, if it is known now.
+  void settle(const Key& key, ClientOutputs& out);
+  /// ... for anything of this process.
+  void settle_all_of(std::uint32_t process, ClientOutputs& out);
+
+  const LocalProcesses& local_;
+  std::map<std::uint32_t, Offers> offers_;       // by process
+  std::multimap<Key, Asker> waiting_;            // of this host
+  std::multimap<Key, wire::Inquired> inquired_;  // of other hosts
+  OpenInquiries<Asker> asked_;                   // of other hosts
+  std::map<ClientId, std::size_t> asks_;         // that are not answered
+  wire::ProcessSet lost_;
+};
+
+}  // namespace charmtree::proto
