@@ -120,6 +120,8 @@ int Strategies::lay_out() {
     all_->hosts[place->second].push_back(rank);
     if (rank == own_rank()) all_->own_host = place->second;
   }
+  const bool are_too_many = all_->hosts.size() > wire::kMostFenceRanges && !transport_;
+  if (all_->how == Strategy::node_roots && are_too_many) return CT_EFAILED;  // everywhere
   all_->phase = Phase::arrange;
   return CT_OK;
 }
