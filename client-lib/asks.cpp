@@ -33,7 +33,6 @@ int Asks::offer(std::string_view key, std::string_view value) {
 int Asks::begin(std::uint32_t process, std::string_view key) {
   if (process >= job_.self().total || !is_key(key)) return CT_EINVAL;
   if (const int error = job_.usable(); error != CT_OK) return error;
-  peers_.add(process);
   Exchange& exchange = job_.exchange();
   const int request = exchange.begin_ask(process);
   if (request < 0) return CT_EORDER;
@@ -47,6 +46,7 @@ int Asks::begin(std::uint32_t process, std::string_view key) {
     exchange.heard(told);
     return request;
   }
+  peers_.add(process);
   const native::Ask ask{static_cast<std::uint32_t>(request), process, std::string{key}};
   if (const int error = job_.send(ask, Deadline{job_.timeout_ms()}); error != CT_OK) {
     exchange.release(request);

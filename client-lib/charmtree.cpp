@@ -29,6 +29,7 @@ static_assert(CcsMerge{CT_CCS_MIN | CT_CCS_INT32} == CcsMerge{CcsMerge::min, Ccs
 static_assert(CcsMerge{CT_CCS_MAX | CT_CCS_INT64} == CcsMerge{CcsMerge::max, CcsMerge::int64});
 static_assert(CT_TCP == static_cast<int>(charmtree::wire::PortKind::tcp));
 static_assert(CT_UDP == static_cast<int>(charmtree::wire::PortKind::udp));
+static_assert(CT_MAX_PEERS == charmtree::wire::kMostPeersTold);
 static_assert(CT_MAX_PRINT == charmtree::wire::native::kMaxPrint);
 
 namespace {
@@ -102,7 +103,8 @@ const char* ct_strerror(int error) {
     case CT_ENOKEY:
       return "no fence that is over has brought this key";
     case CT_EFAILED:
-      return "the fence has failed: a process of it is lost, or lost ones are started again one by one";
+      return "it has failed: a process that it needs is lost or has ended, or lost ones are started again "
+             "one by one";
     case CT_ENOPORT:
       return "no port is free, or the launcher is out of descriptors";
     case CT_ERESTARTED:
@@ -214,7 +216,8 @@ int ct_lookup(ct_job* job, int rank, ct_peer* peer) {
   return guarded(job, [&](Job& j) {
     if (rank < 0 || peer == nullptr) return static_cast<int>(CT_EINVAL);
     const int error = j.lookup(static_cast<std::uint32_t>(rank), *peer);
-    if (error == CT_OK) job->peers.add(static_cast<std::uint32_t>(rank));
+    if (error == CT_OK && peer->rank != static_cast<int>(j.self().process))
+      job->peers.add(static_cast<std::uint32_t>(rank));
     return error;
   });
 }
@@ -411,7 +414,8 @@ int ct_abort(ct_job* job, int status, const char* text) {
 }
 
 int ct_finalize(ct_job* job, int status) {
-  const int error = guarded(job, [&](Job& j) { return j.finalize(status); });
+  const int error = guarded(
+      job, [&](Job& j) { return j.finalize(status, static_cast<std::uint32_t>(job->peers.count())); });
   if (error != CT_ETIMEDOUT && error != CT_EORDER) delete job;
   return error;
 }

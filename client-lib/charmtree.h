@@ -59,9 +59,10 @@ enum {
       -10, /* called out of order: registered twice, finalized inside a barrier, a fence or a handler */
   CT_EFORK = -11,      /* called in a child of the process that joined */
   CT_ERESTARTED = -12, /* a process was started again, and the function of ct_on_restart wants to go back */
-  CT_ENOKEY = -13,     /* no fence that is over has brought this key */
-  CT_EFAILED = -14,    /* the fence has failed: see ct_fence */
-  CT_ENOPORT = -15     /* no port is free on this host, or its launcher is out of descriptors */
+  CT_ENOKEY = -13,     /* no fence that is over has brought this key, or there is no such thing here */
+  CT_EFAILED =
+      -14, /* the fence, the ask or the exchange has failed: see ct_fence, ct_ask, ct_exchange_start */
+  CT_ENOPORT = -15 /* no port is free on this host, or its launcher is out of descriptors */
 };
 
 #define CT_FOREVER (-1)
@@ -219,7 +220,8 @@ CT_API int ct_offer(ct_job* job, const char* key, const void* value, size_t size
 
 /* Asks `rank` for what it offers under the key, and does not wait. Returns a request, as ct_fence_start does,
  * that is over when that process has offered it; ct_gathered has the value, for that rank. CT_EFAILED (of
- * ct_wait): the process is lost, or has ended without. CT_EORDER: too much is under way. */
+ * ct_wait): the process is lost, or has ended without. CT_EORDER: too much is under way. ct_finalize gives up
+ * those that are open. */
 CT_API int ct_ask_start(ct_job* job, int rank, const char* key);
 
 /* The same, and waits. What this process has asked once it has at hand from then on, as it was then, without
@@ -227,7 +229,8 @@ CT_API int ct_ask_start(ct_job* job, int rank, const char* key);
  * asked itself, and offers no such. */
 CT_API int ct_ask(ct_job* job, int rank, const char* key, const void** value, size_t* size);
 
-/* So many different processes this one has looked up or asked up to now; CT_MAX_PEERS: or more. */
+/* So many others this process has looked up or asked up to now; CT_MAX_PEERS: or more. It tells the launchers
+ * so in ct_finalize, and `charmrun ++report` tells the user what they have found. */
 CT_API int ct_peers(const ct_job* job);
 
 /* What most programs do first: each process of the job gives a value, all of one size, and gets those of all

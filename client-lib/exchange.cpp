@@ -40,8 +40,9 @@ int Exchange::begin(std::vector<wire::ProcessSet::Range> processes, Gives gives,
                     native::FenceEnter& enter) {
   const bool is_put = gives == Gives::pairs;
   const std::size_t size = is_put ? put_.size() : value.size();
-  const auto open = std::count_if(requests_.begin(), requests_.end(),
-                                  [](const auto& each) { return each.second.state == State::open; });
+  const auto open = std::count_if(requests_.begin(), requests_.end(), [](const auto& each) {
+    return each.second.gives && each.second.state == State::open;
+  });
   constexpr std::size_t kMostUnderWay = 4 * std::size_t{CT_MAX_GIVEN};
   if (open >= CT_MAX_FENCES || requests_.size() >= CT_MAX_REQUESTS || under_way() + size > kMostUnderWay)
     return -1;
@@ -101,9 +102,9 @@ void Exchange::take_back(native::FenceEnter enter) {
   if (enter.gives == Gives::pairs) put_ = std::move(enter.given);
 }
 
-bool Exchange::any_open() const {
+bool Exchange::any_to_wait_for() const {
   return std::any_of(requests_.begin(), requests_.end(),
-                     [](const auto& each) { return each.second.state == State::open; });
+                     [](const auto& each) { return each.second.state == State::open && !each.second.asked; });
 }
 
 Exchange::State Exchange::state(int request) const {
@@ -159,7 +160,7 @@ bool Exchange::comes_with_values(const native::FenceOver& over) const {
 
 bool Exchange::heard(const native::FenceOver& over, int fd) {
   const auto found = requests_.find(static_cast<int>(over.id));
-  if (found == requests_.end() || found->second.state != State::open) return false;
+  if (found == requests_.end() || found->second.state != State::open || !found->second.gives) return false;
   Request& request = found->second;
   if (request.gives == Gives::ring && over.failure.empty()) return false;
   request.state = over.failure.empty() ? State::over : State::failed;

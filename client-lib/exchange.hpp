@@ -37,7 +37,8 @@ public:
 
   enum class State : std::uint8_t { none, open, over, failed };
   State state(int request) const;
-  bool any_open() const;
+  /// Some are open, of which others count on this process.
+  bool any_to_wait_for() const;
   /// The number of a request for what this process offers; negative: there are too many.
   int begin_ask(std::uint32_t process);
   /// The number of a request that is settled by somebody else; negative: there are too many.
@@ -73,7 +74,7 @@ private:
     std::string_view bytes() const { return own ? std::string_view{*own} : mapping.bytes(); }
   };
   struct Request {
-    Gives gives = Gives::pairs;
+    std::optional<Gives> gives = {};  // to a fence; nothing: it is no fence, and settled in another way
     State state = State::open;
     std::size_t given = 0;
     std::optional<std::uint32_t> asked = {};  // it is told what this process offers

@@ -398,19 +398,19 @@ int Job::abort(int status, std::string_view text) {
   return channel_.flush(deadline);
 }
 
-int Job::finalize(int status) {
+int Job::finalize(int status, std::uint32_t peers) {
   if (aborted_) return CT_EENDED;
   if (broken_ != CT_OK) return broken_;
   if (serving_ || telling()) return CT_EORDER;
-  if (barriers_.is_inside() || exchange_.any_open()) {
+  if (barriers_.is_inside() || exchange_.any_to_wait_for()) {
     if (const int error = hear_all(); error != CT_OK) return error;
   }
-  if (barriers_.is_inside() || barriers_.is_voided() || exchange_.any_open()) return CT_EORDER;
+  if (barriers_.is_inside() || barriers_.is_voided() || exchange_.any_to_wait_for()) return CT_EORDER;
   const Deadline deadline{timeout_ms_};
   if (const int error = ensure_registered(deadline); error != CT_OK) return error;
   if (alone_) return CT_OK;
   if (!finalizing_) {
-    if (const int error = send(native::Finalize{status}, deadline); error != CT_OK) return error;
+    if (const int error = send(native::Finalize{status, peers}, deadline); error != CT_OK) return error;
     finalizing_ = true;
   }
   const int error = wait_until([] { return false; }, deadline);

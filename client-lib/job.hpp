@@ -65,7 +65,8 @@ public:
   int reply(std::uint32_t token, std::string_view data);
   int print(wire::native::Stream stream, std::string_view text);
   int abort(int status, std::string_view text);
-  int finalize(int status);
+  /// `peers`: so many others it has used.
+  int finalize(int status, std::uint32_t peers);
 
   // For what is built on it.
   Exchange& exchange() { return exchange_; }

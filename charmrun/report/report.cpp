@@ -108,6 +108,16 @@ std::string fence_lines(const StartupRecord& record) {
   return text;
 }
 
+/// Of clients of the library, which have looked others up or asked them.
+std::string peers_line(const StartupRecord& record) {
+  if (!record.end || record.end->why.peers.all == 0) return {};
+  const wire::PeersUsed& peers = record.end->why.peers;
+  return fmt::format("  peers used: {:.1f} of {} by each of {} processes, {} at least, {}{} at most\n",
+                     static_cast<double>(peers.all) / static_cast<double>(peers.processes),
+                     record.processes - 1, peers.processes, peers.least, peers.most,
+                     peers.most == wire::kMostPeersTold ? " or more" : "");
+}
+
 /// `name` cut to `width` columns (bytes), its end kept: hosts differ at the end of their short names.
 std::string fitted(std::string_view name, std::size_t width) {
   std::string text = visible(name);
@@ -220,7 +230,7 @@ std::string report_table(const StartupRecord& record, std::size_t slowest) {
   const std::size_t shown = std::min(slowest, order.size());
   if (shown < order.size()) text += fmt::format("  the slowest {} of {}:\n", shown, order.size());
   for (std::size_t i = 0; i < shown; ++i) text += launcher_row(*order[i]);
-  return text + fence_lines(record);
+  return text + fence_lines(record) + peers_line(record);
 }
 
 }  // namespace charmtree

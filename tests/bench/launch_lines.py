@@ -106,7 +106,7 @@ def cpu(settings: Settings) -> Iterator[Line]:
         script = f"#!/bin/sh\nLAUNCHER_USAGE={_USAGE} LD_PRELOAD={library} exec {settings.charmrun} \"$@\"\n"
         launcher = hosts.put(0, f"{SHARED}/launcher", script, mode=0o755)
         words = ["++launcher", launcher, *our_command(settings, hosts, names, peer.TRUE)[1:]]
-        runs = [_used(hosts, [launcher, *words]) for _ in range(_CPU_RUNS + 1)][1:]
+        runs = [used(hosts, [launcher, *words]) for _ in range(_CPU_RUNS + 1)][1:]
         start = statistics.median(_start(settings, hosts) for _ in range(_CPU_RUNS))
     ms = statistics.median(sum(map(sum, run.values())) / HOSTS for run in runs) + start
     each = [sum(used) for run in runs for host, used in run.items() if host != hosts.names[0]]
@@ -137,8 +137,8 @@ def keys(settings: Settings) -> Iterator[Line]:
             yield Line(f"{HOSTS} logins by an {kind} key, CPU of the root for each", f"{ms:.2f} ms", "<= 4 ms" if counts else "none", not counts or ms <= 4)
 
 
-def _used(hosts: Cluster, words: list[str]) -> dict[str, list[float]]:
-    """Milliseconds by host, of each of its launcher's processes."""
+def used(hosts: Cluster, words: list[str]) -> dict[str, list[float]]:
+    """Milliseconds by host, of each of its launcher's processes, of a job over 64 hosts and the first."""
     file = hosts.path(0, hosts.put(0, _USAGE, "", mode=0o666))
     good(hosts, words)
     wait_until(lambda: file.read_text().count("\n") == 2 * HOSTS + 1, _SETTLE_S)

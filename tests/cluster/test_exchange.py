@@ -12,7 +12,7 @@ from vc_job import Job, leftovers
 PROCESSES = 13
 ROUNDS = 12
 TREE = ["++quiet", "++branching", "2", f"+p{PROCESSES}"]
-FAILED = "the fence has failed"
+FAILED = "it has failed"
 
 
 def exchange(cluster: Factory, charmrun: Path, *options: str, dies: str = "") -> Job:

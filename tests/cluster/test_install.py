@@ -202,7 +202,54 @@ with charmtree.Job() as job:
 
 def test_a_python_program_asks_others_one_by_one(prefix: Path) -> None:
     out = told(prefix / "bin/charmrun", "+p3", "++local", "/usr/bin/python3", "-c", _ASKS, prefix / "share/charmtree/python")
-    assert sorted(out.splitlines()) == sorted(["'address'", "(1, 0, [0, 1, 2]) True 3"] * 3)
+    assert sorted(out.splitlines()) == sorted(["'address'", "(1, 0, [0, 1, 2]) True 2"] * 3)
+
+
+_HANDLERS = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import charmtree
+
+def told(request):
+    return b"%s to %d" % (request.data, job.rank)
+
+def raises(request):
+    raise LookupError("no such step")
+
+stopped = []
+with charmtree.Job() as job:
+    job.handle("told", told)
+    job.handle("rank", lambda request: job.rank.to_bytes(8, sys.byteorder), merge="sum int64")
+    job.handle("raises", raises)
+    job.handle("stop", lambda request: stopped.append(True) or b"")
+    while not stopped:
+        try:
+            job.serve()
+        except LookupError as raised:
+            job.print(f"{job.rank}: {raised}\n")
+"""
+
+
+def test_a_python_program_answers_requests(prefix: Path) -> None:
+    modules = prefix / "share/charmtree/python"
+    argv = [prefix / "bin/charmrun", "+p3", "++local", "++server", "/usr/bin/python3", "-c", _HANDLERS, modules]
+    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as job:
+        assert job.stdout is not None
+        port = re.search(r"Server port = (\d+)", job.stdout.readline())
+        assert port, "no line of the server"
+
+        def ask(*words: str) -> str:
+            return told(prefix / "bin/charmrun", "++ccs", f"127.0.0.1:{port[1]}", *words)
+
+        assert ask("told", "1", "hello").strip() == "hello to 1"
+        assert ask("told", "all", "x").strip() == "x to 0x to 1x to 2"
+        assert ask("rank", "all").encode().startswith((3).to_bytes(8, "little"))
+        raises = subprocess.Popen([prefix / "bin/charmrun", "++ccs", f"127.0.0.1:{port[1]}", "raises", "1"], stderr=subprocess.PIPE, text=True)
+        assert job.stdout.readline() == "1: no such step\n"
+        ask("stop", "all")
+        assert job.wait(60) == 0
+        assert raises.stderr is not None and "process 1 has ended" in raises.stderr.read()
+        assert raises.wait(60) != 0
 
 
 _PORTS = """

@@ -125,6 +125,7 @@ struct ScanRequested {
 struct Ended {
   std::uint32_t process;
   int code;
+  std::optional<std::uint32_t> peers = {};  // that it has used; nothing: it does not tell
 };
 /// The process asks for the end of the job. `code` is the exit status it wants (Charm++ gives none: 1).
 struct Aborted {

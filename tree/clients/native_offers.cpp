@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/clients/native_offers.hpp"
 
-#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -41,16 +40,13 @@ std::string NativeOffers::ask(ClientId client, std::uint32_t process, native::As
   return {};
 }
 
-/// One that is asked again waits once.
+/// One that is asked again waits once. A key that nobody can offer comes from a host that lies.
 void NativeOffers::inquired(const wire::Inquired& inquiry, ClientOutputs& out) {
   if (inquiry.id.service != kService || !local_.contains(inquiry.process)) return;
-  const Key key{inquiry.process, inquiry.key};
-  if (const auto known = answer_of(key)) return reply(inquiry, *known, out);
-  const auto [first, last] = inquired_.equal_range(key);
-  const bool is_known = std::any_of(first, last, [&](const auto& each) {
-    return each.second.asker == inquiry.asker && each.second.id == inquiry.id;
-  });
-  if (!is_known && inquired_.size() < kMostWaiting) inquired_.emplace(key, inquiry);
+  if (inquiry.key.empty() || inquiry.key.size() > wire::kMostKeyBytes) return;
+  Inquirer inquirer{{inquiry.process, inquiry.key}, inquiry.asker, inquiry.id};
+  if (const auto known = answer_of(inquirer.key)) return reply(inquirer, *known, out);
+  if (inquired_.size() < kMostWaiting) inquired_.insert(std::move(inquirer));
 }
 
 /// A value that is too long comes from a host that lies.
@@ -74,9 +70,9 @@ std::optional<NativeOffers::Answer> NativeOffers::answer_of(const Key& key) cons
   return {};
 }
 
-void NativeOffers::reply(const wire::Inquired& inquiry, const Answer& answer, ClientOutputs& out) const {
+void NativeOffers::reply(const Inquirer& inquirer, const Answer& answer, ClientOutputs& out) {
   out.emplace_back(
-      wire::InquiryReply{inquiry.process, inquiry.asker, inquiry.id, answer.failure, answer.value});
+      wire::InquiryReply{inquirer.key.first, inquirer.process, inquirer.id, answer.failure, answer.value});
 }
 
 void NativeOffers::tell(const Asker& asker, const Answer& answer, ClientOutputs& out) {
@@ -92,19 +88,20 @@ void NativeOffers::settle(const Key& key, ClientOutputs& out) {
   if (!answer) return;
   for (auto [each, last] = waiting_.equal_range(key); each != last; each = waiting_.erase(each))
     tell(each->second, *answer, out);
-  for (auto [each, last] = inquired_.equal_range(key); each != last; each = inquired_.erase(each))
-    reply(each->second, *answer, out);
+  for (auto each = inquired_.lower_bound({key, 0, {}}); each != inquired_.end() && each->key == key;
+       each = inquired_.erase(each))
+    reply(*each, *answer, out);
 }
 
 void NativeOffers::settle_all_of(std::uint32_t process, ClientOutputs& out) {
+  const Key first{process, {}};
   std::set<Key> keys;
-  const auto note = [&](const auto& waiting) {
-    for (auto each = waiting.lower_bound({process, {}});
-         each != waiting.end() && each->first.first == process; ++each)
-      keys.insert(each->first);
-  };
-  note(waiting_);
-  note(inquired_);
+  for (auto each = waiting_.lower_bound(first); each != waiting_.end() && each->first.first == process;
+       ++each)
+    keys.insert(each->first);
+  for (auto each = inquired_.lower_bound({first, 0, {}});
+       each != inquired_.end() && each->key.first == process; ++each)
+    keys.insert(each->key);
   for (const Key& key : keys) settle(key, out);
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,8 +29,9 @@ public:
   /// Other hosts' inquiries that wait; more are not kept, and come again.
   static constexpr std::size_t kMostWaiting = 1U << 16;
 
-  /// `local`: of the job; must outlive the object.
-  explicit NativeOffers(const LocalProcesses& local) : local_(local) {}
+  /// `local`: of the job, on this host; must outlive the object.
+  NativeOffers(const LocalProcesses& local, std::uint32_t host)
+      : local_(local), asked_(std::uint64_t{host} << 32U) {}
 
   // Empty, or what is wrong with it.
   std::string offer(std::uint32_t process, wire::native::Offer offer, ClientOutputs& out);
@@ -43,7 +45,7 @@ public:
   void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out);
   /// The connection of a process is gone.
   void forget(ClientId client);
-  /// The process is gone: another one, which is about to be started, has offered nothing.
+  /// The process is gone: another one in its place has offered nothing yet.
   void vacate(std::uint32_t process);
   /// Nobody is told anything any more.
   void finish() {
@@ -67,9 +69,16 @@ private:
   struct Answer {
     std::string failure, value;
   };
+  /// By what is asked, first of all.
+  struct Inquirer {
+    Key key;
+    std::uint32_t process = 0;
+    wire::InquiryId id;
+    friend auto operator<=>(const Inquirer&, const Inquirer&) = default;
+  };
   /// Nothing: it may be offered yet.
   std::optional<Answer> answer_of(const Key& key) const;
-  void reply(const wire::Inquired& inquiry, const Answer& answer, ClientOutputs& out) const;
+  static void reply(const Inquirer& inquirer, const Answer& answer, ClientOutputs& out);
   void tell(const Asker& asker, const Answer& answer, ClientOutputs& out);
   /// Whoever waits for this is told, if it is known now.
   void settle(const Key& key, ClientOutputs& out);
@@ -77,11 +86,11 @@ private:
   void settle_all_of(std::uint32_t process, ClientOutputs& out);
 
   const LocalProcesses& local_;
-  std::map<std::uint32_t, Offers> offers_;       // by process
-  std::multimap<Key, Asker> waiting_;            // of this host
-  std::multimap<Key, wire::Inquired> inquired_;  // of other hosts
-  OpenInquiries<Asker> asked_;                   // of other hosts
-  std::map<ClientId, std::size_t> asks_;         // that are not answered
+  std::map<std::uint32_t, Offers> offers_;  // by process
+  std::multimap<Key, Asker> waiting_;       // of this host
+  std::set<Inquirer> inquired_;             // of other hosts
+  OpenInquiries<Asker> asked_;              // of other hosts
+  std::map<ClientId, std::size_t> asks_;    // that are not answered
   wire::ProcessSet lost_;
 };
 

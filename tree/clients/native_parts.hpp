@@ -29,9 +29,10 @@ struct NativeSpeaker {
 
 class NativeParts {
 public:
-  /// `local`: of the job; must outlive the object. Not `bears_fences`: each that is entered fails.
-  NativeParts(const LocalProcesses& local, bool bears_fences)
-      : local_(local), exchange_(local), rings_(local), offers_(local), bears_fences_(bears_fences) {}
+  /// `local`: of the job, on this host; must outlive the object. Not `bears_fences`: each that is entered
+  /// fails.
+  NativeParts(const LocalProcesses& local, std::uint32_t host, bool bears_fences)
+      : local_(local), exchange_(local), rings_(local), offers_(local, host), bears_fences_(bears_fences) {}
 
   using Message = std::variant<wire::native::FenceEnter, wire::native::AttributePut,
                                wire::native::AttributeWanted, wire::native::PortWanted, wire::native::Offer,
@@ -56,7 +57,7 @@ public:
   void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out);
   /// Its connection is gone.
   void forget(ClientId client);
-  /// Another process is about to be started in its place.
+  /// The process is gone, and another one may come in its place.
   void vacate(std::uint32_t process) { offers_.vacate(process); }
   void finish() { offers_.finish(); }
 

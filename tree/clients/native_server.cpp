@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "tree/clients/ccs_answer.hpp"
 #include "tree/wire/ccs_message.hpp"
@@ -19,12 +20,23 @@ static_assert(static_cast<int>(native::Stream::out) == static_cast<int>(Stream::
 static_assert(static_cast<int>(native::Stream::err) == static_cast<int>(Stream::err));
 
 namespace {
-/// A layout of very many runs is not told: the table tells it, too.
+/// A layout of very many runs is not told: the table tells it, too; nor is one that is of another number of
+/// processes.
 void add_places(const LocalProcesses& local, const NativeJob& job, native::Welcome& welcome) {
   welcome.hosts = std::max(job.hosts, welcome.host + 1);
   if (local.count > 0) welcome.local.push_back({local.first, local.first + local.count - 1});
-  for (const std::uint32_t each : local.joined) welcome.local.push_back({each, each});
-  if (job.layout.size() <= native::kMaxLayout) welcome.layout = job.layout;
+  for (const std::uint32_t each : local.joined) {
+    if (!welcome.local.empty() && welcome.local.back().last + 1 == each)
+      welcome.local.back().last = each;
+    else
+      welcome.local.push_back({each, each});
+  }
+  const auto add = [](std::uint64_t sum, const wire::HostRun& run) {
+    return sum + std::uint64_t{run.hosts} * run.processes;
+  };
+  const bool is_whole =
+      std::accumulate(job.layout.begin(), job.layout.end(), std::uint64_t{0}, add) == welcome.total;
+  if (is_whole && job.layout.size() <= native::kMaxLayout) welcome.layout = job.layout;
 }
 }  // namespace
 
@@ -33,7 +45,7 @@ NativeServer::NativeServer(LocalProcesses local, std::uint32_t host, std::uint32
       host_(host),
       epoch_(epoch),
       pending_(kMaxStrangers + local.size(), kHelloLimit),
-      parts_(local_, job.bears_fences),
+      parts_(local_, host, job.bears_fences),
       places_(local.count),
       job_(std::move(job)) {}
 
@@ -106,6 +118,7 @@ void NativeServer::forget(Clients::iterator it, const std::string& why, ClientOu
       break;
     case Stage::joined:
       places_[local_.rank_of(client.process)].holder.reset();
+      parts_.vacate(client.process);
       note(Nuisance::left, fmt::format("process {} left before it registered: {}", client.process, why), out);
       break;
     case Stage::registered:
@@ -216,7 +229,7 @@ std::string NativeServer::on(Clients::value_type& client, const native::Finalize
   client.second.stage = Stage::ended;
   fail_requests(client.second, out);
   parts_.ended(client.second.process, out);
-  out.push_back(Ended{client.second.process, finalize.code});
+  out.push_back(Ended{client.second.process, finalize.code, finalize.peers});
   out.push_back(BarrierEntered{client.second.process, BarrierKind::leave});
   return {};
 }

@@ -23,6 +23,10 @@ public:
   using Inquiry = std::variant<wire::Inquiry, wire::NameInquiry, wire::WorldWanted>;
   static constexpr Duration kAgain = 5s;
 
+  /// `last`: their numbers are behind it. Those of launchers that may ask for one process, one after the
+  /// other, must not meet: an answer may be late.
+  explicit OpenInquiries(std::uint64_t last = 0) : last_(last) {}
+
   /// Gives it its number, and asks.
   void ask(Inquiry inquiry, Asker asker, Instant now, ClientOutputs& out) {
     const std::uint64_t number = ++last_;
@@ -89,7 +93,7 @@ private:
   }
 
   std::map<std::uint64_t, Open> open_;
-  std::uint64_t last_ = 0;
+  std::uint64_t last_;
   Instant again_at_ = kNever;
 };
 

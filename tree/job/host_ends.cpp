@@ -156,6 +156,7 @@ void HostEnds::says(const Ended& output, HostTurn& turn) {
   OwnProcess& process = turn.own.at(output.process);
   wire::Facts& facts = turn.up.facts;
   process.end.said = true;
+  if (output.peers) facts.peers.add({1, *output.peers, *output.peers, *output.peers});
   turn.flush(output.process, wire::Tail::prompt);
   if (process.can().exit_decides) {  // and what it said counts
     process.end.code = output.code;

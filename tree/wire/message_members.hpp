@@ -199,9 +199,10 @@ inline void get(Reader& in, ProcessIds& v) {
     v.ids.push_back(static_cast<std::uint32_t>(id));
   }
 }
+CT_MEMBERS(PeersUsed, s.processes, s.least, s.most, s.all)
 CT_MEMBERS(Facts, s.hosts_up, s.hosts_failed, s.blocks, s.epoch, s.barrier, s.crash_acks, s.registered,
            s.joined, s.ended, s.code, s.exited_ok, s.first_ok, s.exits, s.topologies, s.random_layout,
-           s.blind, s.who_ended, s.started_by, s.process_ids)
+           s.blind, s.who_ended, s.started_by, s.process_ids, s.peers)
 CT_MEMBERS(Output, s.process, s.stream, s.wants_receipt, s.text, s.tail, s.read, s.number, s.is_oldest)
 CT_MEMBERS(ScanUp, s.process, s.format)
 CT_MEMBERS(AbortUp, s.process, s.code, s.text, s.last_words)

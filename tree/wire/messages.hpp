@@ -23,6 +23,7 @@
 #include "tree/wire/job_spec.hpp"
 #include "tree/wire/kvs_messages.hpp"
 #include "tree/wire/node_table.hpp"
+#include "tree/wire/peers_used.hpp"
 #include "tree/wire/process_set.hpp"
 #include "tree/wire/repair_messages.hpp"
 #include "tree/wire/run_messages.hpp"
@@ -284,6 +285,7 @@ struct Facts {
   std::vector<ProcessSet::Range> who_ended;  // those counted in `ended` and `exited_ok`, if names_who_ended()
   std::vector<StartedBy> started_by;         // of hosts_up and the adopted, if names_who_started()
   std::vector<ProcessIds> process_ids;       // of processes that have been started
+  PeersUsed peers;                           // by clients of the library
   bool empty() const;
 };
 /// What stands behind the last newline of a piece of output.

@@ -107,16 +107,21 @@ bool is_sound(const ReplyData& data) {
   return !data.bytes.empty();
 }
 namespace {
-bool is_of(const std::vector<ProcessSet::Range>& ranges, std::uint64_t processes) {
+bool is_local(const Welcome& w) {
   std::uint64_t all = 0;
-  for (const auto& [first, last] : ranges)
-    all += first <= last ? std::uint64_t{last} - first + 1 : kMaxProcesses + 1;
-  return all == processes;
+  bool has_us = false;
+  for (const auto& [first, last] : w.local) {
+    if (first > last || last >= w.total) return false;
+    has_us = has_us || (w.process >= first && w.process <= last && all + (w.process - first) == w.local_rank);
+    all += std::uint64_t{last} - first + 1;
+  }
+  return has_us && all == w.local_size;
 }
 bool is_of(const std::vector<HostRun>& layout, std::uint64_t processes) {
   std::uint64_t all = 0;
   for (const HostRun& run : layout) {
-    if (run.hosts > kMaxProcesses || run.processes > kMaxProcesses) return false;
+    if (run.hosts > kMaxProcesses || run.processes > kMaxProcesses || run.first > UINT32_MAX - run.hosts)
+      return false;
     all += std::uint64_t{run.hosts} * run.processes;
   }
   return all == processes;
@@ -125,7 +130,7 @@ bool is_of(const std::vector<HostRun>& layout, std::uint64_t processes) {
 
 bool is_sound(const Welcome& w) {
   return w.process < w.total && w.total <= kMaxProcesses && w.local_rank < w.local_size &&
-         w.local_size <= w.total && w.host < w.hosts && is_of(w.local, w.local_size) &&
+         w.local_size <= w.total && w.host < w.hosts && is_local(w) &&
          (w.layout.empty() || is_of(w.layout, w.total));
 }
 bool is_sound(const Request& request) {
@@ -149,6 +154,9 @@ bool is_sound(const Offer& offer) {
 bool is_sound(const Ask& ask) {
   return !ask.key.empty() && ask.process < kMaxProcesses;
 }
+bool is_sound(const Finalize& finalize) {
+  return finalize.peers <= kMostPeersTold;
+}
 bool is_sound(const RequestData& data) {
   return !data.bytes.empty();
 }
@@ -160,7 +168,7 @@ CT_MEMBERS(native::Put, s.tuple)
 CT_MEMBERS(native::BarrierEnter, s.epoch)
 CT_MEMBERS(native::Print, s.stream, s.text)
 CT_MEMBERS(native::Abort, s.code, s.text)
-CT_MEMBERS(native::Finalize, s.code)
+CT_MEMBERS(native::Finalize, s.code, s.peers)
 CT_MEMBERS(native::Handler, s.name, s.merge)
 CT_MEMBERS(native::Reply, s.token, s.size, s.bytes)
 CT_MEMBERS(native::ReplyData, s.bytes)

@@ -17,13 +17,14 @@
 #include "tree/wire/kvs_messages.hpp"
 #include "tree/wire/mpi_service.hpp"
 #include "tree/wire/node_table.hpp"
+#include "tree/wire/peers_used.hpp"
 #include "tree/wire/port_kind.hpp"
 #include "tree/wire/process_set.hpp"
 
 namespace charmtree::wire::native {
 
 /// Of the messages, not of the library. A launcher refuses a client of any other version.
-inline constexpr std::uint32_t kVersion = 7;
+inline constexpr std::uint32_t kVersion = 8;
 
 inline constexpr std::size_t kMaxLibrary = 32;           // bytes of Hello::library
 inline constexpr std::size_t kMaxHello = 64;             // bytes of a Hello frame, header included
@@ -142,14 +143,15 @@ struct TopologyWanted {
 /// The last message: the process is done and waits for Finished.
 struct Finalize {
   std::int32_t code = 0;
+  std::uint32_t peers = 0;  // others that it has looked up or asked; kMostPeersTold: or more
   friend bool operator==(const Finalize&, const Finalize&) = default;
 };
 
 // ---- launcher to client
 
 /// Guaranteed by the decoder: process < total <= kMaxProcesses, and local_rank < local_size <= total; `local`
-/// has as many, and `layout` all, or none. A host has its first processes in the order of their numbers,
-/// others that have been moved there behind them.
+/// has as many, of the job, with `process` at its rank, and `layout` all, or none. A host has its first
+/// processes in the order of their numbers, others that have been moved there behind them.
 struct Welcome {
   std::uint32_t process = 0;
   std::uint32_t total = 1;

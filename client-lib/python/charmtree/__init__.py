@@ -30,7 +30,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple
 
-__all__ = ["FOREVER", "NODE_ROOTS", "SHARED", "SIMPLE", "TABLE", "Fence", "Job", "JobError", "Peer", "version"]
+__all__ = ["FOREVER", "NODE_ROOTS", "SHARED", "SIMPLE", "TABLE", "Fence", "Job", "JobError", "Peer", "Request", "version"]
 
 FOREVER = -1
 TABLE, NODE_ROOTS, SHARED, SIMPLE = range(4)
@@ -38,6 +38,7 @@ _TIMEDOUT, _ENDED, _ORDER, _FORK, _NO_KEY = -6, -9, -10, -11, -13
 _MAX_PRINT = 262144
 _PORT_KINDS = {socket.SOCK_STREAM: 1, socket.SOCK_DGRAM: 2}
 _STREAMS = {"stdout": 1, "stderr": 2}
+_MERGES = {"": 0, "sum": 1, "min": 2, "max": 3, "int32": 16, "int64": 32, "double": 48}
 
 
 class JobError(Exception):
@@ -57,6 +58,26 @@ class Peer(NamedTuple):
     tuple: bytes
 
 
+class Request(NamedTuple):
+    """What a CCS client asks; `address` and `port` are the client's."""
+
+    handler: str
+    data: bytes
+    address: str
+    port: int
+
+
+class _Request(ctypes.Structure):
+    _fields_ = [
+        ("id", ctypes.c_uint32),
+        ("handler", ctypes.c_char_p),
+        ("data", ctypes.c_void_p),
+        ("size", ctypes.c_size_t),
+        ("ipv4", ctypes.c_uint32),
+        ("port", ctypes.c_uint16),
+    ]
+
+
 class _Peer(ctypes.Structure):
     _fields_ = [
         ("rank", ctypes.c_int),
@@ -72,6 +93,7 @@ _Ranks = ctypes.POINTER(ctypes.c_int)
 _Found = [ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_size_t)]
 _Lost = ctypes.CFUNCTYPE(None, _JobPointer, _Ranks, ctypes.c_int, ctypes.c_void_p)
 _Restarted = ctypes.CFUNCTYPE(ctypes.c_int, _JobPointer, _Ranks, ctypes.c_int, ctypes.c_void_p)
+_Asked = ctypes.CFUNCTYPE(None, _JobPointer, ctypes.POINTER(_Request), ctypes.c_void_p)
 
 
 def _load() -> ctypes.CDLL:
@@ -105,12 +127,14 @@ def _load() -> ctypes.CDLL:
         "ct_alive": [ctypes.c_int],
         "ct_on_loss": [_Lost, ctypes.c_void_p],
         "ct_on_restart": [_Restarted, ctypes.c_void_p],
+        "ct_ccs_register": [ctypes.c_char_p, ctypes.c_int, _Asked, ctypes.c_void_p],
+        "ct_ccs_reply": [ctypes.c_uint32, ctypes.c_char_p, ctypes.c_size_t],
         "ct_print": [ctypes.c_int, ctypes.c_char_p],
         "ct_abort": [ctypes.c_int, ctypes.c_char_p],
         "ct_finalize": [ctypes.c_int],
     }.items():
         getattr(library, name).argtypes = [_JobPointer, *more]
-    for name in ("rank", "size", "local_rank", "local_size", "epoch", "table", "barrier", "fence", "barriers", "restarts", "descriptor", "hosts", "peers"):
+    for name in ("rank", "size", "local_rank", "local_size", "epoch", "table", "barrier", "fence", "barriers", "restarts", "descriptor", "hosts", "peers", "ccs_serve"):
         getattr(library, f"ct_{name}").argtypes = [_JobPointer]
     return library
 
@@ -322,7 +346,7 @@ class Job:
         """What it raises is raised by the call in which it was called."""
 
         def call(_job: int, ranks: object, count: int, _argument: object) -> None:
-            self._run(function, ranks, count)
+            self._run(lambda: function(ranks[:count]))  # type: ignore[index]
 
         self._kept.append(_Lost(call))
         self._call(_library.ct_on_loss, self._kept[-1], None)
@@ -331,14 +355,34 @@ class Job:
         """True: the call in which it was called is left by a JobError of CT_ERESTARTED. What it raises is raised there."""
 
         def call(_job: int, ranks: object, count: int, _argument: object) -> int:
-            return 1 if self._run(function, ranks, count) else 0
+            return 1 if self._run(lambda: function(ranks[:count])) else 0  # type: ignore[index]
 
         self._kept.append(_Restarted(call))
         self._call(_library.ct_on_restart, self._kept[-1], None)
 
-    def _run(self, function: Callable[[Sequence[int]], object], ranks: object, count: int) -> object:
+    def handle(self, name: str, function: Callable[[Request], bytes | None], merge: str = "") -> None:
+        """From now on the process takes CCS requests of this name, by serve(), and replies with what the function returns, unless
+        that is None. `merge`: how the replies of several are merged, such as "sum int64" ("": strung together)."""
+
+        def call(job: int, request: object, _argument: object) -> None:
+            asked = request[0]  # type: ignore[index]
+            data = ctypes.string_at(asked.data, asked.size) if asked.size else b""
+            address = socket.inet_ntoa(asked.ipv4.to_bytes(4, "big"))
+            reply = self._run(lambda: function(Request(asked.handler.decode(), data, address, asked.port)))
+            if isinstance(reply, bytes):
+                _library.ct_ccs_reply(job, asked.id, reply, len(reply))
+
+        how = sum(_MERGES[word] for word in merge.split(" "))
+        self._kept.append(_Asked(call))
+        self._call(_library.ct_ccs_register, name.encode(), how, self._kept[-1], None)
+
+    def serve(self) -> int:
+        """Waits until requests have come, calls their handlers, and says how many. What a handler raises is raised here."""
+        return self._call(_library.ct_ccs_serve)
+
+    def _run(self, function: Callable[[], object]) -> object:
         try:
-            return function(ranks[:count])  # type: ignore[index]
+            return function()
         except BaseException as raised:  # noqa: BLE001: it goes on where the library returns
             self._raised = raised
             return True

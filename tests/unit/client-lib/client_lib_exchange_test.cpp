@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values that programs in child processes exchange by the client library; and alone.
+#include <sys/mman.h>
+
 #include <catch2/catch.hpp>
 
 #include "client-lib/charmtree.h"
@@ -208,6 +210,60 @@ TEST_CASE("contents that do not lie on what a process has are nonsense", "[clien
   CHECK(io::send_with(ear.fd, frame.data(), frame.size(), file.get(), MSG_NOSIGNAL) > 0);
   CHECK(child.wait() == 7);
   ::close(ear.fd);
+}
+
+namespace {
+/// What a process in a fence says to values that come with this descriptor.
+int told_of(int file) {
+  const Listener listener;
+  test::Child child{listener, 0, [] {
+                      ct_job* job = nullptr;
+                      EXPECT(ct_init(&job) == CT_OK);
+                      return -ct_fence(job);
+                    }};
+  Ear ear{welcome(listener)};
+  ear.hears<native::FenceEnter>();
+  const std::string frame = native::to_frame(native::Values{0});
+  CHECK(io::send_with(ear.fd, frame.data(), frame.size(), file, MSG_NOSIGNAL) > 0);
+  const int status = child.wait();
+  ::close(ear.fd);
+  return status;
+}
+}  // namespace
+
+TEST_CASE("what could be changed behind a process's back, or is no content, is nonsense", "[client]") {
+  const std::string content = wire::shared_pairs("").value();
+  const io::UniqueFd open{::memfd_create("open", MFD_CLOEXEC)};
+  REQUIRE(::write(open.get(), content.data(), content.size()) == static_cast<ssize_t>(content.size()));
+  CHECK(told_of(open.get()) == -CT_EPROTO);
+  CHECK(told_of(io::sealed_file("garbage", std::string(100, '\xFF')).get()) == -CT_EPROTO);
+  CHECK(told_of(io::sealed_file("short", content.substr(0, content.size() - 1)).get()) == -CT_EPROTO);
+  CHECK(told_of(io::sealed_file("empty", "").get()) == -CT_EPROTO);
+  CHECK(told_of(bound_socket(wire::PortKind::tcp).get()) == -CT_EPROTO);
+}
+
+TEST_CASE("an ask is over by an answer, not as a fence is; the end gives up those that are open",
+          "[client]") {
+  const Listener listener;
+  const bool is_fence = GENERATE(true, false);
+  test::Child child{listener, 0, [] {
+                      ct_job* job = nullptr;
+                      EXPECT(ct_init(&job) == CT_OK && ct_set_timeout(job, 200) == CT_OK);
+                      const void* value = nullptr;
+                      std::size_t size = 0;
+                      const int asked = ct_ask(job, 1, "name", &value, &size);
+                      EXPECT(ct_set_timeout(job, CT_FOREVER) == CT_OK);
+                      return asked == CT_ETIMEDOUT ? -ct_finalize(job, 0) : -asked;
+                    }};
+  Ear ear{welcome(listener)};
+  const auto asked = ear.hears<native::Ask>();
+  if (is_fence) {
+    send_to(ear.fd, native::FenceOver{asked.id, {}});
+    CHECK(child.wait() == -CT_EPROTO);
+    ::close(ear.fd);
+    return;
+  }
+  CHECK(let_go(ear, child) == 0);
 }
 
 }  // namespace charmtree::client_lib_exchange_test

@@ -159,6 +159,54 @@ TEST_CASE("a process that is started again has offered and asked nothing", "[nat
   CHECK(b.told(5) == Told{{3, "", "1"}, {4, "", "79"}});
 }
 
+TEST_CASE("what a connection offered that never registered is offered no more", "[native]") {
+  NativeServer server{{4, 3, 10}, 1};
+  ClientOutputs out;
+  const auto says = [&](ClientId client, const native::FromClient& message) {
+    server.received(client, native::to_frame(message), Bench::kStart, out);
+  };
+  for (const ClientId client : {4U, 5U}) {
+    server.opened(client, Bench::kStart, out);
+    says(client, native::Hello{native::kVersion, client, 100, "test"});
+  }
+  says(4, native::Offer{"port", "77"});
+  server.closed(4, Bench::kStart, out);
+  out.clear();
+  says(5, native::Ask{1, 4, "port"});
+  CHECK(out.empty());
+}
+
+TEST_CASE("inquiries of two launchers for one process have different numbers", "[native]") {
+  std::set<std::uint64_t> numbers;
+  for (const std::uint32_t host : {1U, 2U}) {
+    ClientOutputs out;
+    const LocalProcesses local{4, 3, 10};
+    NativeOffers offers{local, host};
+    CHECK(offers.ask(4, 4, {1, 9, "port"}, Bench::kStart, out).empty());
+    numbers.insert(test::only<wire::Inquiry>(out).at(0).id.number);
+  }
+  CHECK(numbers.size() == 2);
+}
+
+TEST_CASE("a key that nobody can offer is not kept", "[native]") {
+  Bench b;
+  b.server.inquired({5, 9, {kService, 3}, ""}, b.out);
+  b.server.inquired({5, 9, {kService, 4}, std::string(wire::kMostKeyBytes + 1, 'k')}, b.out);
+  b.says(5, native::Finalize{0});
+  CHECK(b.sent<wire::InquiryReply>().empty());
+}
+
+TEST_CASE("very many hosts ask for one value before it is offered", "[native]") {
+  constexpr std::uint32_t kHosts = 20'000;
+  Bench b{true, 4, kHosts + 10};
+  for (std::uint32_t asker = 10; asker < kHosts + 10; ++asker) {
+    for (std::uint64_t number = 1; number <= 3; ++number)
+      b.server.inquired({5, asker, {kService, number}, "port"}, b.out);
+  }
+  b.says(5, native::Offer{"port", "77"});
+  CHECK(b.sent<wire::InquiryReply>().size() == std::size_t{kHosts} * 3);
+}
+
 TEST_CASE("offers and asks have their limits", "[native]") {
   const std::string value(wire::kMostGiven / 2, 'v');
   Bench b;

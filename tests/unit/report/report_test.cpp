@@ -137,6 +137,19 @@ TEST_CASE("fences are in the report, with what they cost", "[report]") {
   CHECK(count(report_table(recorder.record(), 20), "  and 992 more\n") == 1);
 }
 
+TEST_CASE("how many peers processes have used is in the report, if any have", "[report]") {
+  StartupRecord job = small_tree();
+  job.processes = 8;
+  job.end = EndRecord{};
+  job.end->why.peers = {8, 0, 0, 0};
+  CHECK(count(report_table(job, 20), "peers used") == 0);
+  job.end->why.peers = {8, 0, 4, 18};
+  CHECK(count(report_table(job, 20),
+              "  peers used: 2.2 of 7 by each of 8 processes, 0 at least, 4 at most\n") == 1);
+  CHECK(Json::parse(report_json(job))["ending"]["peers"] ==
+        Json::parse(R"({"processes": 8, "all": 18, "least": 0, "most": 4})"));
+}
+
 TEST_CASE("a launcher's start is cut into adjacent parts", "[report]") {
   const auto parts = segments(launcher(0, kRootLauncher, 1, 2ms));
 

@@ -108,6 +108,7 @@ Facts full_facts() {
   facts.who_ended = {{1, 2}, {300, 300}};
   facts.started_by = {{1, 2}};
   facts.process_ids = {{1, 4, {4711, 4712, 0, 4194304}}, {2, 8, {7}}};
+  facts.peers = {5, 1, 9, 20};
   return facts;
 }
 

@@ -105,14 +105,14 @@ TEST_CASE("every message is these bytes: programs with another build of the libr
   const auto said = [](const FromClient& message) { return hex(native::to_frame(message)); };
   const auto heard = [](const FromLauncher& message) { return hex(native::to_frame(message)); };
   CHECK(said(native::Hello{native::kVersion, 300, 4'194'304, "0.1.0"}) ==
-        "0f000000010107ac028080800205302e312e30");
+        "0f000000010108ac028080800205302e312e30");
   CHECK(said(native::Put{std::string{"\0\xFF", 2}}) == "0500000001020200ff");
   CHECK(said(native::BarrierEnter{UINT32_MAX}) == "070000000103ffffffff0f");
   CHECK(said(native::Print{native::Stream::out, "o\n"}) == "06000000010401026f0a");
   CHECK(said(native::Print{native::Stream::err, ""}) == "0400000001040200");
   CHECK(said(native::Abort{-2, "why"}) == "0b0000000105feffffff0f03776879");
   CHECK(said(native::Abort{INT32_MIN, ""}) == "080000000105808080800800");
-  CHECK(said(native::Finalize{200}) == "040000000106c801");
+  CHECK(said(native::Finalize{200, 4}) == "050000000106c80104");
   CHECK(said(native::Handler{"steps", CcsMerge{CcsMerge::max, CcsMerge::float64}}) ==
         "09000000010705737465707333");
   CHECK(said(native::Reply{7, native::kMaxReply, "xy"}) == "0a00000001080780808020027879");
@@ -217,7 +217,11 @@ TEST_CASE("a welcome with impossible numbers is refused", "[native]") {
   CHECK_FALSE(launcher_takes({0, 1, 0, 1, 1, 0, 0, 1, one, {}}));                  // no such host
   CHECK_FALSE(launcher_takes({0, 4, 0, 4, 0, 0, 0, 1, {{0, 2}}, {}}));             // not all of the host
   CHECK_FALSE(launcher_takes({0, 4, 0, 4, 0, 0, 0, 1, four, {{0, 1, 3}}}));        // not all of the job
+  CHECK_FALSE(launcher_takes({3, 4, 1, 2, 0, 0, 0, 1, {{2, 2}, {4, 4}}, {}}));     // beyond the job
+  CHECK_FALSE(launcher_takes({2, 4, 1, 2, 0, 0, 0, 1, {{2, 3}}, {}}));             // at another's rank
+  CHECK_FALSE(launcher_takes({1, 4, 0, 2, 0, 0, 0, 1, {{2, 3}}, {}}));             // not among them
   constexpr std::uint32_t kHuge = UINT32_MAX;
+  CHECK_FALSE(launcher_takes({0, 1, 0, 1, 0, 0, 0, 1, one, {{kHuge, 1, 1}}}));
   CHECK_FALSE(launcher_takes({0, 1, 0, 1, 0, 0, 0, 1, one, {{0, kHuge, kHuge}, {0, 2, kHuge}}}));
 }
 

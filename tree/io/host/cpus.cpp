@@ -121,8 +121,11 @@ std::vector<proto::CpuSet> sets_of(hwloc_topology_t machine, hwloc_obj_type_t ty
 }  // namespace
 
 bool write_topology(const std::string& file) {
+  if (::access(file.c_str(), R_OK) == 0) return true;
   const auto machine = load(choose_all);
-  return machine && hwloc_topology_export_xml(machine->get(), file.c_str(), 0) == 0;
+  if (machine && hwloc_topology_export_xml(machine->get(), file.c_str(), 0) == 0) return true;
+  ::unlink(file.c_str());
+  return false;
 }
 
 Result<proto::CpuMap> load_cpus() {
