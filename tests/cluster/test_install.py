@@ -226,30 +226,30 @@ with charmtree.Job() as job:
         try:
             job.serve()
         except LookupError as raised:
-            job.print(f"{job.rank}: {raised}\n")
+            job.print(f"{job.rank}: {raised}\\n")
 """
 
 
 def test_a_python_program_answers_requests(prefix: Path) -> None:
-    modules = prefix / "share/charmtree/python"
-    argv = [prefix / "bin/charmrun", "+p3", "++local", "++server", "/usr/bin/python3", "-c", _HANDLERS, modules]
+    charmrun, modules = prefix / "bin/charmrun", prefix / "share/charmtree/python"
+    argv = [charmrun, "+p3", "++local", "++server", "++timelimit", "60", "/usr/bin/python3", "-c", _HANDLERS, modules]
     with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as job:
         assert job.stdout is not None
-        port = re.search(r"Server port = (\d+)", job.stdout.readline())
-        assert port, "no line of the server"
+        ports = (re.search(r"Server port = (\d+)", line) for line in job.stdout)
+        port = next(found[1] for found in ports if found)
 
-        def ask(*words: str) -> str:
-            return told(prefix / "bin/charmrun", "++ccs", f"127.0.0.1:{port[1]}", *words)
+        def ask(*words: str) -> list[str | Path]:
+            return [charmrun, "++ccs", f"127.0.0.1:{port}", *words]
 
-        assert ask("told", "1", "hello").strip() == "hello to 1"
-        assert ask("told", "all", "x").strip() == "x to 0x to 1x to 2"
-        assert ask("rank", "all").encode().startswith((3).to_bytes(8, "little"))
-        raises = subprocess.Popen([prefix / "bin/charmrun", "++ccs", f"127.0.0.1:{port[1]}", "raises", "1"], stderr=subprocess.PIPE, text=True)
-        assert job.stdout.readline() == "1: no such step\n"
-        ask("stop", "all")
-        assert job.wait(60) == 0
-        assert raises.stderr is not None and "process 1 has ended" in raises.stderr.read()
-        assert raises.wait(60) != 0
+        assert told(*ask("told", "1", "hello")).strip() == "hello to 1"
+        assert told(*ask("told", "all", "x")).strip() == "x to 0x to 1x to 2"
+        assert told(*ask("rank", "all")).encode().startswith((3).to_bytes(8, "little"))
+        with subprocess.Popen(ask("raises", "1"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as raises:
+            assert job.stdout.readline() == "1: no such step\n"
+            told(*ask("stop", "all"))
+            assert job.wait(60) == 0
+            out, error = raises.communicate(timeout=60)
+        assert (raises.returncode != 0 and out == "" and error.startswith("charmrun: error: ")), (out, error)
 
 
 _PORTS = """

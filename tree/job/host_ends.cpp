@@ -120,6 +120,7 @@ void HostEnds::tell_exit(std::uint32_t number, const ProcessExited& event, HostT
   }
   if (((!process.kind && !process.awaited) || finalised) && code == 0 && event.signal == 0) {
     ++facts.exited_ok;
+    if (const auto peers = process.end.peers) facts.peers.add({1, *peers, *peers, *peers});
     tell_who_ended({number, number}, turn);
     if (!process.kind) facts.first_ok = std::min(number, facts.first_ok.value_or(number));
     return;
@@ -156,7 +157,7 @@ void HostEnds::says(const Ended& output, HostTurn& turn) {
   OwnProcess& process = turn.own.at(output.process);
   wire::Facts& facts = turn.up.facts;
   process.end.said = true;
-  if (output.peers) facts.peers.add({1, *output.peers, *output.peers, *output.peers});
+  process.end.peers = output.peers;
   turn.flush(output.process, wire::Tail::prompt);
   if (process.can().exit_decides) {  // and what it said counts
     process.end.code = output.code;

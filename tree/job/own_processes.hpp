@@ -19,12 +19,13 @@ namespace charmtree::proto {
 
 /// What is known of how a process ends, before it is told (HostEnds).
 struct KnownEnd {
-  bool said = false;      // its protocol did
-  int code = 0;           // ... with this, if that decides
-  bool told = false;      // no more is to be told of it
-  bool cut_off = false;   // its connection is lost
-  std::string why;        // because
-  bool is_cause = false;  // of its end
+  bool said = false;                   // its protocol did
+  int code = 0;                        // ... with this, if that decides
+  std::optional<std::uint32_t> peers;  // ... and so many that it has used, if it counts them
+  bool told = false;                   // no more is to be told of it
+  bool cut_off = false;                // its connection is lost
+  std::string why;                     // because
+  bool is_cause = false;               // of its end
   Instant explain_by = kNever;
   std::optional<ProcessExited> exit;  // to be told when the connection has been read to its end,
   Instant report_by = kNever;         // or then

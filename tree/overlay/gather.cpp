@@ -18,7 +18,7 @@ bool has_small_news(const wire::Facts& facts) {
   return !facts.hosts_up.empty() || !facts.hosts_failed.empty() || facts.registered > 0 || facts.joined > 0 ||
          facts.ended > 0 || facts.exited_ok > 0 || !facts.who_ended.empty() || !facts.started_by.empty() ||
          !facts.exits.empty() || facts.crash_acks > 0 || !facts.random_layout.empty() ||
-         !facts.blind.empty() || !facts.process_ids.empty() || facts.peers.processes > 0;
+         !facts.blind.empty() || !facts.process_ids.empty();
 }
 }  // namespace
 
@@ -50,7 +50,7 @@ void Gather::add(wire::Facts facts, Instant now) {
   }
   pending_.registered += facts.registered;
   pending_.joined += facts.joined;
-  pending_.peers.add(facts.peers);
+  pending_.peers.add(facts.peers_of_ended());
   pending_.ended += facts.ended;
   pending_.exited_ok += facts.exited_ok;
   if (facts.first_ok) pending_.first_ok = std::min(*facts.first_ok, pending_.first_ok.value_or(UINT32_MAX));
@@ -65,6 +65,7 @@ void Gather::forget_ends() {
   pending_.who_ended.clear();
   pending_.exits.clear();
   pending_.ended = pending_.exited_ok = 0;
+  pending_.peers = {};
 }
 
 void Gather::forget_tuples() {

@@ -139,7 +139,6 @@ bool may_say(const Seat& seat, LinkId link, const wire::Facts& facts, std::uint3
          (!facts.first_ok || process(*facts.first_ok)) &&
          fits(facts.crash_acks, facts.epoch == epoch ? child.crash_acks : 0) &&
          fits(facts.registered, child.registered) && fits(facts.joined, 0) &&
-         fits(facts.peers.processes, 0) &&
          // There it may be said again who has ended, or processes come from elsewhere.
          (seat.job.repairs() || seat.job.loss.recovery == wire::Recovery::in_place ||
           fits(finished, child.finished)) &&

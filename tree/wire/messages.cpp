@@ -95,7 +95,11 @@ bool Facts::empty() const {
   return hosts_up.empty() && hosts_failed.empty() && blocks.empty() && barrier == decltype(barrier){} &&
          crash_acks == 0 && registered == 0 && joined == 0 && ended == 0 && !code && exited_ok == 0 &&
          exits.empty() && topologies.empty() && random_layout.empty() && blind.empty() && who_ended.empty() &&
-         started_by.empty() && process_ids.empty() && peers.processes == 0;
+         started_by.empty() && process_ids.empty();
+}
+
+PeersUsed Facts::peers_of_ended() const {
+  return peers.processes <= std::uint64_t{ended} + exited_ok ? peers : PeersUsed{};
 }
 
 Blob encode(const JobSpec& job) {

@@ -285,8 +285,10 @@ struct Facts {
   std::vector<ProcessSet::Range> who_ended;  // those counted in `ended` and `exited_ok`, if names_who_ended()
   std::vector<StartedBy> started_by;         // of hosts_up and the adopted, if names_who_started()
   std::vector<ProcessIds> process_ids;       // of processes that have been started
-  PeersUsed peers;                           // by clients of the library
+  PeersUsed peers;                           // by clients of the library among those that have ended here
   bool empty() const;
+  /// The same; nothing, if it would be of others.
+  PeersUsed peers_of_ended() const;
 };
 /// What stands behind the last newline of a piece of output.
 enum class Tail : std::uint8_t {

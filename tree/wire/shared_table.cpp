@@ -8,18 +8,22 @@ namespace charmtree::wire {
 
 namespace {
 
-constexpr std::uint64_t kMagic = 0x31656C6261547463;  // "ctTable1", in the order of this machine
+constexpr std::uint64_t kMagic = 0x32656C6261547463;  // "ctTable2", in the order of this machine
 
+// A row is a line of the cache, and an entry with a tuple as short as most are lies in one: to look a process
+// up costs two misses.
+constexpr std::size_t kLine = 64;
 struct Row {
   std::uint32_t host = 0;
   std::uint32_t address_size = 0;
-  std::array<char, 48> address{};  // no longer than that, as IPv6 is written
+  std::array<char, kLine - 8> address{};  // no longer than that, as IPv6 is written
 };
 struct Entry {
   std::uint32_t row = 0;
-  std::uint32_t at = 0;  // its tuple's place behind the first
-  std::uint32_t size = 0;
+  std::uint32_t size = 0;       // of its tuple
+  std::array<char, 8> tuple{};  // or, if that is longer, its place behind the first of those, as a number
 };
+static_assert(sizeof(Row) == kLine && kLine % sizeof(Entry) == 0);
 static_assert(kMaxTableData <= UINT32_MAX);
 
 /// Puts values one behind the other.
@@ -46,7 +50,7 @@ T read(std::string_view bytes, std::size_t at, std::size_t number) {
 }
 
 std::size_t entries_at(const SharedTable::Header& header) {
-  return sizeof header + std::size_t{header.rows} * sizeof(Row);
+  return kLine + std::size_t{header.rows} * sizeof(Row);
 }
 std::size_t tuples_at(const SharedTable::Header& header) {
   return entries_at(header) + std::size_t{header.processes} * sizeof(Entry);
@@ -54,14 +58,14 @@ std::size_t tuples_at(const SharedTable::Header& header) {
 
 }  // namespace
 
-/// Equal tuples that follow each other are there once.
+/// Equal tuples that follow each other are there once, if they are long.
 std::string shared_form(const NodeTable& table) {
   const SharedTable::Header header{kMagic, table.epoch, table.processes(),
                                    static_cast<std::uint32_t>(table.blocks.size())};
   std::string bytes(tuples_at(header) + tuple_bytes(table.blocks), '\0');
-  Pen rows{bytes.data()}, entries{bytes.data() + entries_at(header)},
+  Pen rows{bytes.data() + kLine}, entries{bytes.data() + entries_at(header)},
       tuples{bytes.data() + tuples_at(header)};
-  rows.put(header);
+  std::memcpy(bytes.data(), &header, sizeof header);
   std::string_view last;
   std::uint32_t row = 0, end = 0;
   for (const TupleBlock& block : table.blocks) {
@@ -71,13 +75,19 @@ std::string shared_form(const NodeTable& table) {
         static_cast<std::uint32_t>(address.copy(of_block.address.data(), of_block.address.size()));
     rows.put(of_block);
     for (const Tuple& tuple : block.tuples) {
-      const auto size = static_cast<std::uint32_t>(tuple.data.size());
-      if (tuple.data != last) {
-        tuples.put(std::string_view{tuple.data});
-        end += size;
+      Entry entry{row, static_cast<std::uint32_t>(tuple.data.size())};
+      if (entry.size <= entry.tuple.size()) {
+        tuple.data.copy(entry.tuple.data(), entry.size);
+      } else {
+        if (tuple.data != last) {
+          tuples.put(std::string_view{tuple.data});
+          end += entry.size;
+        }
+        last = tuple.data;
+        const std::uint32_t at = end - entry.size;
+        std::memcpy(entry.tuple.data(), &at, sizeof at);
       }
-      last = tuple.data;
-      entries.put(Entry{row, end - size, size});
+      entries.put(entry);
     }
     ++row;
   }
@@ -95,15 +105,20 @@ std::optional<SharedTable> SharedTable::in(std::string_view bytes) {
 std::optional<SharedTable::Entry> SharedTable::find(std::uint32_t process) const {
   if (process >= header_.processes) return {};
   const auto entry = read<wire::Entry>(bytes_, entries_at(header_), process);
-  const std::string_view tuples = bytes_.substr(tuples_at(header_));
-  if (entry.row >= header_.rows || entry.at > tuples.size() || entry.size > tuples.size() - entry.at)
-    return {};
-  const std::size_t row_at = sizeof(Header) + std::size_t{entry.row} * sizeof(Row);
+  if (entry.row >= header_.rows) return {};
+  const std::size_t entry_at = entries_at(header_) + process * sizeof entry;
+  std::string_view tuple = bytes_.substr(entry_at + offsetof(wire::Entry, tuple), sizeof entry.tuple);
+  if (entry.size > tuple.size()) {
+    const auto at = read<std::uint32_t>(tuple, 0, 0);
+    tuple = bytes_.substr(tuples_at(header_));
+    if (at > tuple.size() || entry.size > tuple.size() - at) return {};
+    tuple.remove_prefix(at);
+  }
+  const std::size_t row_at = kLine + std::size_t{entry.row} * sizeof(Row);
   const auto host = read<std::uint32_t>(bytes_, row_at + offsetof(Row, host), 0);
   const auto size = read<std::uint32_t>(bytes_, row_at + offsetof(Row, address_size), 0);
   if (size > sizeof(Row::address)) return {};
-  return Entry{host, bytes_.substr(row_at + offsetof(Row, address), size),
-               tuples.substr(entry.at, entry.size)};
+  return Entry{host, bytes_.substr(row_at + offsetof(Row, address), size), tuple.substr(0, entry.size)};
 }
 
 }  // namespace charmtree::wire

@@ -368,9 +368,14 @@ class Job:
             asked = request[0]  # type: ignore[index]
             data = ctypes.string_at(asked.data, asked.size) if asked.size else b""
             address = socket.inet_ntoa(asked.ipv4.to_bytes(4, "big"))
-            reply = self._run(lambda: function(Request(asked.handler.decode(), data, address, asked.port)))
-            if isinstance(reply, bytes):
-                _library.ct_ccs_reply(job, asked.id, reply, len(reply))
+
+            def answer() -> None:
+                reply = function(Request(asked.handler.decode(), data, address, asked.port))
+                if reply is not None:
+                    text = bytes(memoryview(reply))
+                    self._check(_library.ct_ccs_reply(job, asked.id, text, len(text)))
+
+            self._run(answer)
 
         how = sum(_MERGES[word] for word in merge.split(" "))
         self._kept.append(_Asked(call))
@@ -381,10 +386,14 @@ class Job:
         return self._call(_library.ct_ccs_serve)
 
     def _run(self, function: Callable[[], object]) -> object:
+        """What one has raised is not raised in the next."""
+        before, self._raised = self._raised, None
         try:
-            return function()
+            result = function()
+            self._raised = before
+            return result
         except BaseException as raised:  # noqa: BLE001: it goes on where the library returns
-            self._raised = raised
+            self._raised = raised if before is None else before
             return True
 
     def print(self, text: str, stream: str = "stdout") -> None:

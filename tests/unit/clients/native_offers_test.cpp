@@ -165,7 +165,7 @@ TEST_CASE("what a connection offered that never registered is offered no more", 
   const auto says = [&](ClientId client, const native::FromClient& message) {
     server.received(client, native::to_frame(message), Bench::kStart, out);
   };
-  for (const ClientId client : {4U, 5U}) {
+  for (const std::uint32_t client : {4U, 5U}) {
     server.opened(client, Bench::kStart, out);
     says(client, native::Hello{native::kVersion, client, 100, "test"});
   }

@@ -48,10 +48,12 @@ TEST_CASE("with a loss a host tells anew who is in a barrier that has not opened
 
 TEST_CASE("one that has finalized and exited is in the last barrier still", "[host_processes][losses]") {
   Fixture fixture;
-  fixture.says(2, native::Finalize{0});
+  fixture.says(2, native::Finalize{0, 5});
+  CHECK(fixture.up.facts.peers == wire::PeersUsed{});  // it may yet fail, and be started again
   fixture.on(ClientClosed{ClientKind::native, 2});
   fixture.on(ProcessExited{2, 0, 0});
   CHECK(fixture.up.facts.exited_ok == 1);
+  CHECK(fixture.up.facts.peers == wire::PeersUsed{1, 5, 5, 5});
   CHECK(fixture.up.facts.who_ended == std::vector<wire::ProcessSet::Range>{{2, 2}});
   fixture.forget();
   fixture.lose(1, 0);

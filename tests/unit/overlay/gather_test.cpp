@@ -154,6 +154,20 @@ TEST_CASE("the last ending is not held back, whoever ended how", "[gather]") {
   CHECK(facts->who_ended == std::vector<wire::ProcessSet::Range>{{4, 6}});
 }
 
+TEST_CASE("peers are counted with the ends of who has used them, and of nobody else", "[gather]") {
+  Gather gather;
+  wire::Facts facts;
+  facts.exited_ok = 2;
+  facts.peers = {2, 1, 3, 4};
+  gather.add(facts, kNow);
+  facts.exited_ok = 1;
+  facts.peers = {1, 7, 7, 7};
+  gather.add(facts, kNow);
+  facts.peers = {2, 9, 9, 18};  // of more than have ended
+  gather.add(facts, kNow);
+  CHECK(gather.due(kComplete, kNow)->peers == wire::PeersUsed{3, 1, 7, 11});
+}
+
 TEST_CASE("endings that were asked for wait for company, but not for good", "[gather]") {
   Gather gather;
   wire::Facts facts;

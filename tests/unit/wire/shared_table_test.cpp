@@ -16,7 +16,7 @@ const NodeTable kTable{3,
                        1,
                        {{0, 0, 0x0A000001, {{0, "first"}, {0, std::string("\0x", 2)}}},
                         {9, 2, {}, {}},
-                        {4, 2, *parse_address("2001:db8::1"), {{0, ""}, {0, "same"}, {0, "same"}}}}};
+                        {4, 2, *parse_address("2001:db8::1"), {{0, ""}, {0, "the same one"}, {0, "the same one"}}}}};
 
 std::string tuple_of(const SharedTable& table, std::uint32_t process) {
   return std::string{table.find(process).value().tuple};
@@ -36,9 +36,18 @@ TEST_CASE("what is in a table is in its shared form", "[table]") {
   CHECK(shared->find(2)->host == 4);
   CHECK(shared->find(2)->address == "2001:db8::1");
   CHECK(tuple_of(*shared, 2).empty());
-  CHECK(tuple_of(*shared, 4) == "same");
+  CHECK(tuple_of(*shared, 4) == "the same one");
   CHECK(shared->find(3)->tuple.data() == shared->find(4)->tuple.data());  // once
   CHECK_FALSE(shared->find(5));
+}
+
+TEST_CASE("tuples of any length are found, short ones beside each other", "[table]") {
+  NodeTable table{0, 1, {{7, 0, {}, {}}}};
+  for (std::size_t size = 0; size <= 20; ++size)
+    table.blocks[0].tuples.push_back({0, std::string(size, static_cast<char>('a' + size))});
+  const std::string bytes = shared_form(table);
+  for (std::uint32_t process = 0; process <= 20; ++process)
+    CHECK(SharedTable::in(bytes)->find(process)->tuple == table.blocks[0].tuples[process].data);
 }
 
 TEST_CASE("a host without a known address has none in a shared table", "[table]") {
