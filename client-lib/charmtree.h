@@ -212,7 +212,7 @@ CT_API int ct_ring_start(ct_job* job, const void* value, size_t size);
 #define CT_MAX_OFFERS 1024     /* keys that a process offers */
 #define CT_MAX_OFFERED 1048576 /* bytes of these and of their values */
 #define CT_MAX_ASKS 256        /* that are under way */
-#define CT_MAX_PEERS 1024
+#define CT_MAX_PEERS 256       /* that are counted */
 
 /* From now on, this value, at most CT_MAX_GIVEN bytes, is told to those that ask this process for the key;
  * offered again, the new one is. Copied. */

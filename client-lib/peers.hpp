@@ -30,7 +30,7 @@ public:
 
 private:
   static constexpr std::size_t kSlots = 2 * std::size_t{CT_MAX_PEERS};
-  static constexpr std::uint32_t kNobody = UINT32_MAX, kSpread = 2654435769, kShift = 21;
+  static constexpr std::uint32_t kNobody = UINT32_MAX, kSpread = 2654435769, kShift = 23;
   static_assert(kSlots == 1U << (32 - kShift));
 
   std::vector<std::uint32_t> slots_;

@@ -39,7 +39,7 @@ Json ending_parts(const proto::Ending& why) {
   if (!why.lost.empty()) json["lost"] = ranges_json(why.lost.ranges());
   if (!why.silent.empty()) json["silent"] = ranges_json(why.silent.ranges());
   for (const auto& [process, times] : why.restarted) json["restarted"].push_back({process, times});
-  if (const wire::PeersUsed& peers = why.peers; peers.processes > 0)
+  if (const wire::PeersUsed& peers = why.ends.peers(); peers.processes > 0)
     json["peers"] = {
         {"processes", peers.processes}, {"all", peers.all}, {"least", peers.least}, {"most", peers.most}};
   return json;

@@ -110,8 +110,8 @@ std::string fence_lines(const StartupRecord& record) {
 
 /// Of clients of the library, which have looked others up or asked them.
 std::string peers_line(const StartupRecord& record) {
-  if (!record.end || record.end->why.peers.all == 0) return {};
-  const wire::PeersUsed& peers = record.end->why.peers;
+  if (!record.end || record.end->why.ends.peers().all == 0) return {};
+  const wire::PeersUsed& peers = record.end->why.ends.peers();
   const auto told = [](std::uint32_t used) {
     return fmt::format("{}{}", used, used == wire::kMostPeersTold ? " or more" : "");
   };

@@ -7,11 +7,13 @@
 //
 // `share` is a launcher for real clients: its listener, its server and libcharmtree; only the other hosts are
 // missing. Both print lines `name value...`.
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <fstream>
 #include <functional>
@@ -105,6 +107,21 @@ double pss_of(pid_t pid) {
   return 0;
 }
 
+/// What one byte of so many takes that lie where all processes could read them, if the place of each is known
+/// with the one before: no lookup can be quicker.
+double read_ns(std::size_t size, const std::vector<int>& ranks, std::size_t& bytes) {
+  void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  check(memory != MAP_FAILED, "no memory");
+  std::memset(memory, 1, size);
+  const double begin = milliseconds(CLOCK_MONOTONIC);
+  for (const int rank : ranks)
+    bytes +=
+        static_cast<const unsigned char*>(memory)[(static_cast<std::size_t>(rank) * 4096 + bytes % 2) % size];
+  const double took = milliseconds(CLOCK_MONOTONIC) - begin;
+  ::munmap(memory, size);
+  return took * 1e6 / static_cast<double>(ranks.size());
+}
+
 /// A client: `go` and `done` are pipes to and from its launcher.
 int client(std::uint32_t processes, int go, int done) {
   char byte = 'x';
@@ -133,6 +150,9 @@ int client(std::uint32_t processes, int go, int done) {
       std::printf("get_ns %.1f\n",
                   (milliseconds(CLOCK_MONOTONIC) - begin) * 1e6 / static_cast<double>(ranks.size()));
     }
+    const auto each = static_cast<std::uint32_t>(ct_local_size(job));
+    const std::size_t size = wire::shared_form(native_table_of(processes, each)).size();
+    for (int round = 0; round < 5; ++round) std::printf("read_ns %.1f\n", read_ns(size, ranks, bytes));
   }
   check(bytes > 0, "nothing read");
   std::fflush(stdout);

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import statistics
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -17,10 +18,10 @@ from vcluster import SHARED, Cluster
 
 ROOT = Path(__file__).resolve().parents[2]
 HOSTS, EACH, SIZE = 64, 4, 24
-# More of what is quick: the CPU of an exchange is what a job with so many of them uses more than one without.
+# More of what is quick: what an exchange costs is what a job with so many uses more than one that measures as often and exchanges nothing.
 _ROUNDS = {"table": 100, "node-roots": 100, "shared": 5, "simple": 3}
 _RING_HOSTS, _RING_ROUNDS = (2, 4, 16, 64), 30
-_OVERLAP_HOSTS, _OVERLAP_ROUNDS, _OVERLAP_SIZE = 64, 15, 1024
+_OVERLAP_ROUNDS, _OVERLAP_SIZE = 15, 1024
 _WORK_MS = 200
 _USAGE = f"{SHARED}/usage"
 
@@ -46,7 +47,7 @@ class Cost:
     """Of one exchange."""
 
     ms: list[float]  # of each round
-    messages: float  # of all processes
+    messages: float  # of all processes, to their launchers
     bytes: float  # through the busiest host, either way, as its network saw them
     cpu_ms: float  # of all launchers
 
@@ -89,20 +90,20 @@ def _bytes_of(hosts: Cluster, command: Sequence[str]) -> tuple[str, list[int]]:
     return said, [after - begun for after, begun in zip(_through(hosts), before, strict=True)]
 
 
-def _cost(hosts: Cluster, with_rounds: list[str], without: list[str], rounds: int) -> Cost:
-    """Of each of `rounds`, which the one job has and the other has not."""
-    said, through = _bytes_of(hosts, with_rounds)
+def _cost(hosts: Cluster, busy: list[str], without: list[str], rounds: int) -> Cost:
+    """Of each of `rounds`, which the one job exchanges by and the other does not."""
+    said, through = _bytes_of(hosts, busy)
     _, idle = _bytes_of(hosts, without)
     times = _words(said, "exchange")
     busiest = max(a - b for a, b in zip(through, idle, strict=True)) / rounds
     return Cost([one[0] for one in times], statistics.mean(one[1] for one in times), busiest, 0)
 
 
-def _cpu(hosts: Cluster, launcher: str, with_rounds: list[str], without: list[str], rounds: int) -> float:
+def _cpu(hosts: Cluster, launcher: str, busy: list[str], without: list[str], rounds: int) -> float:
     def total(command: list[str]) -> float:
         return sum(map(sum, used(hosts, [launcher, "++launcher", launcher, *command[1:]]).values()))
 
-    return (total(with_rounds) - total(without)) / rounds
+    return (total(busy) - total(without)) / rounds
 
 
 def strategies(bench: Bench) -> Iterator[Line]:
@@ -113,9 +114,9 @@ def strategies(bench: Bench) -> Iterator[Line]:
         script = f"#!/bin/sh\nLAUNCHER_USAGE={_USAGE} LD_PRELOAD={library} exec {bench.charmrun} \"$@\"\n"
         launcher = hosts.put(0, f"{SHARED}/launcher", script, mode=0o755)
         for name, rounds in _ROUNDS.items():
-            some, none = (_command(bench, hosts, names, EACH, program, name, count, SIZE) for count in (rounds, 0))
-            cost = _cost(hosts, some, none, rounds)
-            cost = Cost(cost.ms, cost.messages, cost.bytes, _cpu(hosts, launcher, some, none, rounds))
+            busy, idle = (_command(bench, hosts, names, EACH, program, how, rounds, SIZE) for how in (name, "nothing"))
+            cost = _cost(hosts, busy, idle, rounds)
+            cost = Cost(cost.ms, cost.messages, cost.bytes, _cpu(hosts, launcher, busy, idle, rounds))
             costs[name] = cost
             shown = f"{spread(cost.ms)} ms, {cost.messages:.0f} messages of processes, {cost.bytes:.0f} bytes through the busiest host, "
             yield Line(f"{HOSTS} hosts x {EACH}, exchange by {name}", f"{shown}{cost.cpu_ms:.3g} ms of CPU of all launchers", "counted", True)
@@ -132,24 +133,26 @@ def ring(bench: Bench) -> Iterator[Line]:
         for count, each in [*((count, 1) for count in _RING_HOSTS), (max(_RING_HOSTS), EACH), (max(_RING_HOSTS), 4 * EACH)]:
             costs = {}
             for how in ("ring", "put"):
-                some, none = (_command(bench, hosts, names[:count], each, program, how, rounds, SIZE) for rounds in (_RING_ROUNDS, 0))
-                costs[how] = _cost(hosts, some, none, _RING_ROUNDS)
+                busy, idle = (_command(bench, hosts, names[:count], each, program, one, _RING_ROUNDS, SIZE) for one in (how, "nothing"))
+                costs[how] = _cost(hosts, busy, idle, _RING_ROUNDS)
             shown = "; ".join(f"{how} {spread(cost.ms)} ms, {cost.bytes:.0f} bytes" for how, cost in costs.items())
             ratio = statistics.median(costs["put"].ms) / statistics.median(costs["ring"].ms)
             yield Line(f"{count * each} processes on {count} hosts, put / ring", f"{ratio:.2f}; through the busiest host: {shown}", "counted", True)
 
 
 def overlap(bench: Bench) -> Iterator[Line]:
-    """How much of a fence is hidden by what a process does meanwhile."""
+    """How much of a fence is hidden by what a process does meanwhile. One computes on each core, or none does, and the others sleep: where
+    they are more, all wait for the last one to get its turn, whether a fence is under way or not."""
     program = bench.program()
-    with _up(_OVERLAP_HOSTS) as (hosts, names):
-        for kind in ("sleep", "compute"):
-            words = ["overlap", kind, _OVERLAP_ROUNDS, _OVERLAP_SIZE, _WORK_MS]
+    with _up(HOSTS) as (hosts, names):
+        for computing in (0, os.cpu_count() or 1):
+            words = ["overlap", computing, _OVERLAP_ROUNDS, _OVERLAP_SIZE, _WORK_MS]
             rounds = _words(_run(hosts, _command(bench, hosts, names, 1, program, *words)), "overlap")
             hidden = [1 - (start + wait) / blocking for blocking, start, _, _, wait in rounds]
             columns = list(zip(*rounds, strict=True))
             shown = ", ".join(f"{name} {spread(column)}" for name, column in zip(("blocking", "start", "alone", "beside", "wait"), columns, strict=True))
-            what = f"{_OVERLAP_HOSTS} hosts, allgather of {_OVERLAP_SIZE} bytes each behind {'a sleep' if kind == 'sleep' else 'computing'}: hidden"
+            who = f"of {computing} that compute" if computing else "of all, who sleep"
+            what = f"{HOSTS} hosts, allgather of {_OVERLAP_SIZE} bytes each: hidden {who}"
             yield Line(what, f"{spread([100 * one for one in hidden])} %; ms: {shown}", ">= 90 %", statistics.median(hidden) >= 0.9)
 
 

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What exchanges of the client library cost, as process 0 prints it:
+/* What exchanges of the client library cost, as process 0 prints it.
  *
- *   exchange_waits HOW ROUNDS SIZE            HOW: table, node-roots, shared, simple (ct_exchange_start),
- * ring (ct_ring_start), or put (the neighbours' values by ct_put, ct_fence and two ct_get): `exchange MS
- * MESSAGES` of each round: from when the first has begun until the last is done, and what all processes
- * together have said to their launchers exchange_waits overlap compute|sleep ROUNDS SIZE WORK_MS `overlap
- * BLOCKING START ALONE WORK WAIT` of each round, in milliseconds, the means of all processes: an allgather of
- * SIZE bytes that is waited for at once; and one that is waited for after as much work as takes WORK_MS
- * without one (ALONE: then; WORK: here) exchange_waits start `start REGISTERED TABLE`: when the last process
- * had told its tuple and when the last had the table (CLOCK_REALTIME, in seconds) */
+ * exchange_waits HOW ROUNDS SIZE: by table, node-roots, shared, simple (ct_exchange_start), ring
+ * (ct_ring_start), or put (the neighbours' values by ct_put, ct_fence and two ct_get), or nothing is
+ * exchanged. `exchange MS MESSAGES` of each round: from when the first has begun until the last is done, and
+ * what all processes together have said to their launchers.
+ *
+ * exchange_waits overlap COMPUTING ROUNDS SIZE WORK_MS: the first COMPUTING processes compute, the others
+ * sleep. `overlap BLOCKING START ALONE WORK WAIT` of each round, in milliseconds, the means of those that
+ * compute, or of all if none does: an allgather of SIZE bytes that is waited for at once; and one that is
+ * waited for after as much work as takes WORK_MS without one (ALONE: then; WORK: here).
+ *
+ * exchange_waits start: `start REGISTERED TABLE`, when the last process had told its tuple and when the last
+ * had the table (CLOCK_REALTIME, in seconds). */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdint.h>
@@ -27,7 +31,7 @@
     if (!(condition)) exit((fprintf(stderr, "%s is not so\n", #condition), fflush(stderr), 1)); \
   } while (0)
 
-enum { COLUMNS = 5 };
+enum { MOST_ROUNDS = 100, COLUMNS = 5 };
 
 static ct_job* job;
 static long messages;
@@ -88,6 +92,7 @@ static void exchange(const char* how, const char* value, size_t size, int round)
     if (strcmp(how, kStrategies[strategy]) == 0)
       return by_request(ct_exchange_start(job, strategy, value, size));
   }
+  if (strcmp(how, "nothing") == 0) return;
   if (strcmp(how, "ring") == 0) return by_request(ct_ring_start(job, value, size));
   REQUIRE(strcmp(how, "put") == 0);
   by_put(value, size, round);
@@ -95,26 +100,29 @@ static void exchange(const char* how, const char* value, size_t size, int round)
 
 static void exchanges(const char* how, int rounds, size_t size) {
   char value[CT_MAX_EXCHANGE];
-  double own[3];
+  double own[3 * MOST_ROUNDS] = {0};
   memset(value, 'v', sizeof value);
-  REQUIRE(size >= 1 && size <= sizeof value);
+  REQUIRE(size >= 1 && size <= sizeof value && rounds <= MOST_ROUNDS);
   for (int round = 0; round < rounds; ++round) {
     REQUIRE(ct_barrier(job) == CT_OK);
     const long before = messages;
-    own[0] = now_s();
+    own[3 * round] = now_s();
     exchange(how, value, size, round);
-    own[1] = now_s();
-    own[2] = (double)(messages - before);
-    double* all = gathered(own, 3);
-    double first = all[0], last = all[1], said = 0;
+    own[3 * round + 1] = now_s();
+    own[3 * round + 2] = (double)(messages - before);
+  }
+  double* all = gathered(own, 3 * MOST_ROUNDS);
+  for (int round = 0; round < rounds; ++round) {
+    double first = own[3 * round], last = 0, said = 0;
     for (int rank = 0; rank < ct_size(job); ++rank) {
-      first = fmin(first, all[3 * rank]);
-      last = fmax(last, all[3 * rank + 1]);
-      said += all[3 * rank + 2];
+      const double* its = all + 3 * (rank * MOST_ROUNDS + round);
+      first = fmin(first, its[0]);
+      last = fmax(last, its[1]);
+      said += its[2];
     }
-    free(all);
     if (ct_rank(job) == 0) printf("exchange %.3f %.0f\n", 1e3 * (last - first), said);
   }
+  free(all);
 }
 
 /* ---- overlap ---- */
@@ -136,20 +144,21 @@ static double work(long steps, double sleep_s) { /* seconds */
   return now_s() - begun;
 }
 
-static void overlap(int computes, int rounds, size_t size, double work_s) {
+static void overlap(int computing, int rounds, size_t size, double work_s) {
   char* value = calloc(1, size);
   double own[COLUMNS];
+  const int counted = computing > 0 ? computing : ct_size(job);
   /* As much as takes that long where all compute at a time. */
   const long trial = 10000000;
   REQUIRE(value != NULL && ct_barrier(job) == CT_OK);
   long steps = 0;
-  if (computes) {
-    const double took = compute(trial);
+  if (computing > 0) {
+    const double took = ct_rank(job) < computing ? compute(trial) : 0;
     double* all = gathered(&took, 1);
     double sum = 0;
-    for (int rank = 0; rank < ct_size(job); ++rank) sum += all[rank];
+    for (int rank = 0; rank < computing; ++rank) sum += all[rank];
     free(all);
-    steps = (long)((double)trial * work_s / (sum / ct_size(job)));
+    if (ct_rank(job) < computing) steps = (long)((double)trial * work_s / (sum / computing));
   }
   for (int round = 0; round < rounds; ++round) {
     REQUIRE(ct_barrier(job) == CT_OK);
@@ -170,8 +179,8 @@ static void overlap(int computes, int rounds, size_t size, double work_s) {
     if (ct_rank(job) == 0) printf("overlap");
     for (int column = 0; column < COLUMNS; ++column) {
       double sum = 0;
-      for (int rank = 0; rank < ct_size(job); ++rank) sum += all[COLUMNS * rank + column];
-      if (ct_rank(job) == 0) printf(" %.4f", 1e3 * sum / ct_size(job));
+      for (int rank = 0; rank < counted; ++rank) sum += all[COLUMNS * rank + column];
+      if (ct_rank(job) == 0) printf(" %.4f", 1e3 * sum / counted);
     }
     if (ct_rank(job) == 0) printf("\n");
     free(all);
@@ -203,7 +212,7 @@ int main(int argc, char** argv) {
     start(registered);
   } else if (strcmp(argv[1], "overlap") == 0) {
     REQUIRE(argc == 6);
-    overlap(strcmp(argv[2], "compute") == 0, atoi(argv[3]), (size_t)atoi(argv[4]), 1e-3 * atof(argv[5]));
+    overlap(atoi(argv[2]), atoi(argv[3]), (size_t)atoi(argv[4]), 1e-3 * atof(argv[5]));
   } else {
     REQUIRE(argc == 4);
     exchanges(argv[1], atoi(argv[2]), (size_t)atoi(argv[3]));

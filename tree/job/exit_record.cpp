@@ -33,7 +33,7 @@ void ExitRecord::on(const wire::Facts& facts) {
   for (const wire::ProcessSet::Range& range : facts.who_ended) ends_.add({EndKind::well}, range);
   if (!first_ok_) first_ok_ = facts.first_ok;
   if (!code_) code_ = facts.code;
-  peers_.add(facts.peers_of_ended());
+  ends_.add(facts.peers_of_ended());
 }
 
 void ExitRecord::note(std::uint32_t process, const WayToEnd& way, const std::string& how) {

@@ -55,7 +55,6 @@ public:
   bool any_failed_silent() const { return first_failed_ && !first_failed_->ended; }
   std::uint32_t done() const { return ended_ + gone_; }
   const ProcessEnds& ends() const { return ends_; }
-  const wire::PeersUsed& peers() const { return peers_; }
   /// A fault of its own has ended it, by a signal.
   bool has_crashed(std::uint32_t process) const;
   /// The processes that have failed since the last call.
@@ -88,7 +87,6 @@ private:
   std::optional<wire::ProcessExit> first_failed_;  // of those that had not registered
   std::size_t failed_ = 0;
   ProcessEnds ends_;
-  wire::PeersUsed peers_;
   std::vector<Progress::Failure> news_;
 };
 

@@ -115,7 +115,6 @@ public:
   const std::optional<Verdict>& verdict() const { return decision_.verdict(); }
   /// How all processes have ended; of those of whom nothing is known, what the verdict means for them.
   ProcessEnds ends() const;
-  const wire::PeersUsed& peers() const { return exits_.peers(); }
   /// All that failed, in one line; empty if that is said elsewhere.
   std::string failures() const;
 

@@ -57,7 +57,6 @@ Finish result_of(const RootController& controller, const wire::JobSpec& job,
   end.why.restarts = job.loss.restarts;
   end.why.silent = controller.silent_at_end();
   end.why.ends = controller.judge().ends();
-  end.why.peers = controller.judge().peers();
   return end;
 }
 }  // namespace

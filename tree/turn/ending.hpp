@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "tree/turn/process_ends.hpp"
-#include "tree/wire/peers_used.hpp"
 #include "tree/wire/process_set.hpp"
 
 namespace charmtree::proto {
@@ -41,7 +40,6 @@ struct Ending {
   std::uint32_t restarts = 0;                             // of the program as a whole, before this
   wire::ProcessSet silent = {};                           // did not serve their sockets then (++hang-after)
   ProcessEnds ends = {};                                  // of all processes, as far as is known
-  wire::PeersUsed peers = {};                             // the same
 };
 
 }  // namespace charmtree::proto

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "tree/wire/messages.hpp"
+#include "tree/wire/peers_used.hpp"
 #include "tree/wire/process_set.hpp"
 
 namespace charmtree::proto {
@@ -51,8 +52,13 @@ public:
   /// were lost with their launchers.
   std::string line() const;
 
+  /// What those that tell it have used until then.
+  void add(const wire::PeersUsed& peers) { peers_.add(peers); }
+  const wire::PeersUsed& peers() const { return peers_; }
+
 private:
   std::map<WayToEnd, wire::ProcessSet> ways_;
+  wire::PeersUsed peers_;
   wire::ProcessSet all_;
 };
 

@@ -9,7 +9,7 @@
 namespace charmtree::wire {
 
 /// Of one process; it then means: or more.
-inline constexpr std::uint32_t kMostPeersTold = 1024;
+inline constexpr std::uint32_t kMostPeersTold = 256;
 
 struct PeersUsed {
   std::uint64_t processes = 0;        // that have told it

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The node table as all processes of a host read it: written once by their launcher into memory that none of
-// them can change, and laid out so that an entry is found without a search. A header, a row for each block of
-// processes, an entry for each process, then the tuples; numbers are in the machine's own byte order, and
-// stand at any address.
+// them can change, and laid out so that an entry is found at once and that caches hold as much of it as can
+// be: that of a million processes with two bytes each has three megabytes. A header, a row for each block of
+// processes, for each group of as many processes the row of the first, then the tuples; numbers are in the
+// machine's own byte order, and stand at any address.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,7 @@ public:
 
   struct Header {
     std::uint64_t magic = 0;
-    std::uint32_t epoch = 0, processes = 0, rows = 0, unused = 0;
+    std::uint32_t epoch = 0, processes = 0, rows = 0, group_bits = 0;
   };
 
 private:

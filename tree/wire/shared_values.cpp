@@ -13,7 +13,7 @@ namespace charmtree::wire {
 
 namespace {
 
-constexpr std::uint64_t kValuesMagic = 0x3173656C61567463;  // "ctVales1", in the order of this machine
+constexpr std::uint64_t kValuesMagic = 0x3273656C61567463;  // "ctVales2", in the order of this machine
 
 struct Slot {
   std::uint32_t hash = 0;
@@ -22,22 +22,26 @@ struct Slot {
   std::uint32_t at = 0;  // where the key begins, and the value behind it, from the end of the slots
 };
 
-/// Eight bytes at a time, as in FNV-1a one is: of a key that is looked up, this takes the most time.
-std::uint32_t hash_of(std::string_view key) {
+/// Eight bytes at a time, as in FNV-1a one is: of a key that is looked up, this takes the most time. The last
+/// eight may have been among those before.
+std::uint32_t hash_of(const std::string_view key) {
   constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15;
-  std::uint64_t hash = key.size();
-  const auto mix = [&](std::uint64_t bytes) {
+  std::uint64_t hash = key.size(), bytes = 0;
+  const auto mix = [&] {
     hash = (hash ^ bytes) * kFactor;
     hash ^= hash >> 32;
   };
-  for (; key.size() >= sizeof hash; key.remove_prefix(sizeof hash)) {
-    std::uint64_t bytes = 0;
-    std::memcpy(&bytes, key.data(), sizeof bytes);
-    mix(bytes);
+  for (std::size_t at = 0; at + sizeof bytes < key.size(); at += sizeof bytes) {
+    std::memcpy(&bytes, key.data() + at, sizeof bytes);
+    mix();
   }
-  std::uint64_t rest = 0;
-  for (const char c : key) rest = rest << 8 | static_cast<unsigned char>(c);
-  mix(rest);
+  if (key.size() >= sizeof bytes) {
+    std::memcpy(&bytes, key.data() + key.size() - sizeof bytes, sizeof bytes);
+  } else {
+    bytes = 0;
+    for (const char c : key) bytes = bytes << 8 | static_cast<unsigned char>(c);
+  }
+  mix();
   return static_cast<std::uint32_t>((hash * kFactor) >> 32);
 }
 

@@ -141,9 +141,10 @@ TEST_CASE("how many peers processes have used is in the report, if any have", "[
   StartupRecord job = small_tree();
   job.processes = 8;
   job.end = EndRecord{};
-  job.end->why.peers = {8, 0, 0, 0};
+  job.end->why.ends.add(wire::PeersUsed{8, 0, 0, 0});
   CHECK(count(report_table(job, 20), "peers used") == 0);
-  job.end->why.peers = {8, 0, 4, 18};
+  job.end->why.ends = {};
+  job.end->why.ends.add(wire::PeersUsed{8, 0, 4, 18});
   CHECK(count(report_table(job, 20),
               "  peers used: 2.2 of 7 by each of 8 processes, 0 at least, 4 at most\n") == 1);
   CHECK(Json::parse(report_json(job))["ending"]["peers"] ==

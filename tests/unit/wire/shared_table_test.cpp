@@ -12,11 +12,12 @@ using namespace charmtree::wire;
 
 namespace {
 
-const NodeTable kTable{3,
-                       1,
-                       {{0, 0, 0x0A000001, {{0, "first"}, {0, std::string("\0x", 2)}}},
-                        {9, 2, {}, {}},
-                        {4, 2, *parse_address("2001:db8::1"), {{0, ""}, {0, "the same one"}, {0, "the same one"}}}}};
+const NodeTable kTable{
+    3,
+    1,
+    {{0, 0, 0x0A000001, {{0, "first"}, {0, std::string("\0x", 2)}}},
+     {9, 2, {}, {}},
+     {4, 2, *parse_address("2001:db8::1"), {{0, ""}, {0, "the same one"}, {0, "the same one"}}}}};
 
 std::string tuple_of(const SharedTable& table, std::uint32_t process) {
   return std::string{table.find(process).value().tuple};
@@ -41,13 +42,48 @@ TEST_CASE("what is in a table is in its shared form", "[table]") {
   CHECK_FALSE(shared->find(5));
 }
 
-TEST_CASE("tuples of any length are found, short ones beside each other", "[table]") {
-  NodeTable table{0, 1, {{7, 0, {}, {}}}};
-  for (std::size_t size = 0; size <= 20; ++size)
-    table.blocks[0].tuples.push_back({0, std::string(size, static_cast<char>('a' + size))});
-  const std::string bytes = shared_form(table);
-  for (std::uint32_t process = 0; process <= 20; ++process)
-    CHECK(SharedTable::in(bytes)->find(process)->tuple == table.blocks[0].tuples[process].data);
+TEST_CASE("processes of any number of hosts are found, with tuples of any length", "[table]") {
+  Random chance{7};
+  for (int round = 0; round < 300; ++round) {
+    NodeTable table{0, 1, {}};
+    const auto hosts = static_cast<std::uint32_t>(1 + chance.below(40));
+    std::vector<std::pair<std::uint32_t, std::string>> all;  // host and tuple of each process
+    for (std::uint32_t host = 0; host < hosts; ++host) {
+      TupleBlock block{host, static_cast<std::uint32_t>(all.size()), 0x0A000000 + host, {}};
+      const std::size_t processes = chance.below(chance.below(10) == 0 ? 300 : 6), kind = chance.below(5);
+      for (std::size_t i = 0; i < processes; ++i) {
+        const std::size_t sizes[] = {2, 64, 65, chance.below(9), 0};
+        const std::size_t letter = kind == 2 ? i / 4 % 2 : chance.below(3);
+        block.tuples.push_back({0, std::string(sizes[kind], static_cast<char>('a' + letter))});
+        all.emplace_back(host, block.tuples.back().data);
+      }
+      table.blocks.push_back(block);
+    }
+    const std::string bytes = shared_form(table);
+    const auto shared = SharedTable::in(bytes);
+    REQUIRE((shared && shared->processes() == all.size()));
+    bool is_right = !shared->find(static_cast<std::uint32_t>(all.size()));
+    for (std::uint32_t process = 0; process < all.size(); ++process) {
+      const auto found = shared->find(process);
+      is_right = is_right && found && found->host == all[process].first &&
+                 found->tuple == all[process].second &&
+                 found->address == "10.0.0." + std::to_string(found->host);
+    }
+    CHECK(is_right);
+  }
+}
+
+TEST_CASE("a table of very many processes is small", "[table]") {
+  NodeTable table{0, 1, {}};
+  for (std::uint32_t host = 0; host < 1000; ++host) {
+    table.blocks.push_back({host, host * 60, 0x0A000000 + host, {}});
+    for (std::uint32_t i = 0; i < 60; ++i) table.blocks.back().tuples.push_back({0, std::to_string(10 + i)});
+  }
+  CHECK(shared_form(table).size() < std::size_t{60'000} * 4);
+  for (TupleBlock& block : table.blocks) {
+    for (Tuple& tuple : block.tuples) tuple.data = std::string(3000, 'x');
+  }
+  CHECK(shared_form(table).size() < std::size_t{60'000} * 2);
 }
 
 TEST_CASE("a host without a known address has none in a shared table", "[table]") {
