@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import statistics
 import subprocess
@@ -11,19 +10,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import peers as peer
-from launch_lines import used
+from launch_lines import HOSTS, up, used
 from launch_runs import Failed, Line, spread, timed
-from vcluster import SHARED, Cluster
+from vcluster import Cluster
 
 ROOT = Path(__file__).resolve().parents[2]
-HOSTS, EACH, SIZE = 64, 4, 24
+EACH, SIZE = 4, 24
 # More of what is quick: what an exchange costs is what a job with so many uses more than one that measures as often and exchanges nothing.
 _ROUNDS = {"table": 100, "node-roots": 100, "shared": 5, "simple": 3}
 _RING_HOSTS, _RING_ROUNDS = (2, 4, 16, 64), 30
 _OVERLAP_ROUNDS, _OVERLAP_SIZE = 15, 1024
 _WORK_MS = 200
-_USAGE = f"{SHARED}/usage"
 
 
 @dataclass(frozen=True)
@@ -49,13 +46,6 @@ class Cost:
     ms: list[float]  # of each round
     messages: float  # of all processes, to their launchers
     bytes: float  # through the busiest host, either way, as its network saw them
-    cpu_ms: float  # of all launchers
-
-
-@contextlib.contextmanager
-def _up(count: int) -> Iterator[tuple[Cluster, list[str]]]:
-    with Cluster(count + 1) as hosts:
-        yield hosts, hosts.names[1:]
 
 
 def _words(lines: str, name: str) -> list[list[float]]:
@@ -96,30 +86,26 @@ def _cost(hosts: Cluster, busy: list[str], without: list[str], rounds: int) -> C
     _, idle = _bytes_of(hosts, without)
     times = _words(said, "exchange")
     busiest = max(a - b for a, b in zip(through, idle, strict=True)) / rounds
-    return Cost([one[0] for one in times], statistics.mean(one[1] for one in times), busiest, 0)
+    return Cost([one[0] for one in times], statistics.mean(one[1] for one in times), busiest)
 
 
-def _cpu(hosts: Cluster, launcher: str, busy: list[str], without: list[str], rounds: int) -> float:
-    def total(command: list[str]) -> float:
-        return sum(map(sum, used(hosts, [launcher, "++launcher", launcher, *command[1:]]).values()))
-
-    return (total(busy) - total(without)) / rounds
+def _cpu_ms(hosts: Cluster, busy: list[str], without: list[str], rounds: int) -> float:
+    """The same, of all launchers."""
+    of_busy, of_idle = (sum(map(sum, used(hosts, command).values())) for command in (busy, without))
+    return (of_busy - of_idle) / rounds
 
 
 def strategies(bench: Bench) -> Iterator[Line]:
     """An exchange of 24 bytes by each strategy, 64 hosts with four processes each."""
-    program, library = bench.program(), peer.make_usage()
+    program = bench.program()
     costs: dict[str, Cost] = {}
-    with _up(HOSTS) as (hosts, names):
-        script = f"#!/bin/sh\nLAUNCHER_USAGE={_USAGE} LD_PRELOAD={library} exec {bench.charmrun} \"$@\"\n"
-        launcher = hosts.put(0, f"{SHARED}/launcher", script, mode=0o755)
+    with up(HOSTS) as (hosts, names):
         for name, rounds in _ROUNDS.items():
             busy, idle = (_command(bench, hosts, names, EACH, program, how, rounds, SIZE) for how in (name, "nothing"))
-            cost = _cost(hosts, busy, idle, rounds)
-            cost = Cost(cost.ms, cost.messages, cost.bytes, _cpu(hosts, launcher, busy, idle, rounds))
-            costs[name] = cost
+            cost = costs[name] = _cost(hosts, busy, idle, rounds)
+            cpu_ms = _cpu_ms(hosts, busy, idle, rounds)
             shown = f"{spread(cost.ms)} ms, {cost.messages:.0f} messages of processes, {cost.bytes:.0f} bytes through the busiest host, "
-            yield Line(f"{HOSTS} hosts x {EACH}, exchange by {name}", f"{shown}{cost.cpu_ms:.3g} ms of CPU of all launchers", "counted", True)
+            yield Line(f"{HOSTS} hosts x {EACH}, exchange by {name}", f"{shown}{cpu_ms:.3g} ms of CPU of all launchers", "counted", True)
     for name in ("table", "node-roots"):
         requests = costs["simple"].messages / costs[name].messages
         carried = costs["simple"].bytes / costs[name].bytes
@@ -129,7 +115,7 @@ def strategies(bench: Bench) -> Iterator[Line]:
 def ring(bench: Bench) -> Iterator[Line]:
     """The neighbours' values, by a ring and by put, fence and two gets."""
     program = bench.program()
-    with _up(max(_RING_HOSTS)) as (hosts, names):
+    with up(max(_RING_HOSTS)) as (hosts, names):
         for count, each in [*((count, 1) for count in _RING_HOSTS), (max(_RING_HOSTS), EACH), (max(_RING_HOSTS), 4 * EACH)]:
             costs = {}
             for how in ("ring", "put"):
@@ -144,7 +130,7 @@ def overlap(bench: Bench) -> Iterator[Line]:
     """How much of a fence is hidden by what a process does meanwhile. One computes on each core, or none does, and the others sleep: where
     they are more, all wait for the last one to get its turn, whether a fence is under way or not."""
     program = bench.program()
-    with _up(HOSTS) as (hosts, names):
+    with up(HOSTS) as (hosts, names):
         for computing in (0, os.cpu_count() or 1):
             words = ["overlap", computing, _OVERLAP_ROUNDS, _OVERLAP_SIZE, _WORK_MS]
             rounds = _words(_run(hosts, _command(bench, hosts, names, 1, program, *words)), "overlap")
@@ -160,14 +146,12 @@ def start(bench: Bench) -> Iterator[Line]:
     """What the gather and the table add to a launch."""
     program = bench.program()
     shares, gathers = [], []
-    with _up(HOSTS) as (hosts, names):
+    with up(HOSTS) as (hosts, names):
         words = _command(bench, hosts, names, 1, program, "start")
         for _ in range(bench.rounds + 1):
-            done = timed(hosts, ["sh", "-c", 'date +%s.%N; exec "$@"', "sh", *words])
-            if done.returncode != 0:
-                raise Failed(f"status {done.returncode}: {done.stderr[-2000:]}")
-            begun = float(done.stdout.split()[0])
-            ((registered, table),) = _words(done.stdout, "start")
+            said = _run(hosts, ["sh", "-c", 'date +%s.%N; exec "$@"', "sh", *words])
+            begun = float(said.split()[0])
+            ((registered, table),) = _words(said, "start")
             shares.append(100 * (table - registered) / (registered - begun))
             gathers.append(1e3 * (table - registered))
     del shares[0], gathers[0]

@@ -100,13 +100,9 @@ def cpu(settings: Settings) -> Iterator[Line]:
     """Per process of charmrun (a host has two, the launcher and its guardian): what it has used from main, or
     from its fork, until its exit; and once for each host what comes before main, for which the whole of
     `charmrun ++version` is taken."""
-    library = peer.make_usage()
     most = 2.5 if peer.own_libraries(settings.charmrun) else 5
     with up(HOSTS) as (hosts, names):
-        script = f"#!/bin/sh\nLAUNCHER_USAGE={_USAGE} LD_PRELOAD={library} exec {settings.charmrun} \"$@\"\n"
-        launcher = hosts.put(0, f"{SHARED}/launcher", script, mode=0o755)
-        words = ["++launcher", launcher, *our_command(settings, hosts, names, peer.TRUE)[1:]]
-        runs = [used(hosts, [launcher, *words]) for _ in range(_CPU_RUNS + 1)][1:]
+        runs = [used(hosts, our_command(settings, hosts, names, peer.TRUE)) for _ in range(_CPU_RUNS + 1)][1:]
         start = statistics.median(_start(settings, hosts) for _ in range(_CPU_RUNS))
     ms = statistics.median(sum(map(sum, run.values())) / HOSTS for run in runs) + start
     each = [sum(used) for run in runs for host, used in run.items() if host != hosts.names[0]]
@@ -138,9 +134,11 @@ def keys(settings: Settings) -> Iterator[Line]:
 
 
 def used(hosts: Cluster, words: list[str]) -> dict[str, list[float]]:
-    """Milliseconds by host, of each of its launcher's processes, of a job over 64 hosts and the first."""
+    """Milliseconds by host, of each of its launcher's processes, of this command over 64 hosts and the first."""
+    script = f"#!/bin/sh\nLAUNCHER_USAGE={_USAGE} LD_PRELOAD={peer.make_usage()} exec {words[0]} \"$@\"\n"
+    launcher = hosts.put(0, f"{SHARED}/launcher", script, mode=0o755)
     file = hosts.path(0, hosts.put(0, _USAGE, "", mode=0o666))
-    good(hosts, words)
+    good(hosts, [launcher, "++launcher", launcher, *words[1:]])
     wait_until(lambda: file.read_text().count("\n") == 2 * HOSTS + 1, _SETTLE_S)
     used = _by_host(file)
     if sum(map(len, used.values())) != 2 * HOSTS + 1:
