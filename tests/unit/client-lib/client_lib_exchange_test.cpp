@@ -195,26 +195,9 @@ TEST_CASE("a process that is in fences cannot finalize, and hears how they end",
   ::close(ear.fd);
 }
 
-TEST_CASE("contents that do not lie on what a process has are nonsense", "[client]") {
-  const Listener listener;
-  test::Child child{listener, 0, [] {
-                      ct_job* job = nullptr;
-                      EXPECT(ct_init(&job) == CT_OK);
-                      EXPECT(ct_fence(job) == CT_EPROTO);
-                      return 7;
-                    }};
-  Ear ear{welcome(listener)};
-  ear.hears<native::FenceEnter>();
-  const std::string frame = native::to_frame(native::Values{1});
-  const io::UniqueFd file = io::sealed_file("values", wire::shared_pairs("").value());
-  CHECK(io::send_with(ear.fd, frame.data(), frame.size(), file.get(), MSG_NOSIGNAL) > 0);
-  CHECK(child.wait() == 7);
-  ::close(ear.fd);
-}
-
 namespace {
-/// What a process in a fence says to values that come with this descriptor.
-int told_of(int file) {
+/// What a process in a fence says to values that come with this descriptor; it has none yet.
+int told_of(int file, std::uint32_t below = 0) {
   const Listener listener;
   test::Child child{listener, 0, [] {
                       ct_job* job = nullptr;
@@ -223,13 +206,18 @@ int told_of(int file) {
                     }};
   Ear ear{welcome(listener)};
   ear.hears<native::FenceEnter>();
-  const std::string frame = native::to_frame(native::Values{0});
+  const std::string frame = native::to_frame(native::Values{below});
   CHECK(io::send_with(ear.fd, frame.data(), frame.size(), file, MSG_NOSIGNAL) > 0);
   const int status = child.wait();
   ::close(ear.fd);
   return status;
 }
 }  // namespace
+
+TEST_CASE("contents that do not lie on what a process has are nonsense", "[client]") {
+  const io::UniqueFd file = io::sealed_file("values", wire::shared_pairs("").value());
+  CHECK(told_of(file.get(), 1) == -CT_EPROTO);
+}
 
 TEST_CASE("what could be changed behind a process's back, or is no content, is nonsense", "[client]") {
   const std::string content = wire::shared_pairs("").value();
