@@ -30,23 +30,27 @@ std::optional<std::string_view> Exchange::get(std::string_view key) const {
   return {};
 }
 
-std::size_t Exchange::under_way() const {
-  std::size_t bytes = 0;
-  for (const auto& [number, request] : requests_) bytes += request.state == State::open ? request.given : 0;
-  return bytes;
+template <class Kind>
+std::vector<const Kind*> Exchange::open() const {
+  std::vector<const Kind*> found;
+  for (const auto& [number, request] : requests_) {
+    if (const Kind* what = std::get_if<Kind>(&request.what); what && request.state == State::open)
+      found.push_back(what);
+  }
+  return found;
 }
 
 int Exchange::begin(std::vector<wire::ProcessSet::Range> processes, Gives gives, std::string_view value,
                     native::FenceEnter& enter) {
   const bool is_put = gives == Gives::pairs;
   const std::size_t size = is_put ? put_.size() : value.size();
-  const auto open = std::count_if(requests_.begin(), requests_.end(), [](const auto& each) {
-    return each.second.gives && each.second.state == State::open;
-  });
+  const auto others = open<Fence>();
+  std::size_t under_way = size;
+  for (const Fence* fence : others) under_way += fence->given;
   constexpr std::size_t kMostUnderWay = 4 * std::size_t{CT_MAX_GIVEN};
-  if (open >= CT_MAX_FENCES || requests_.size() >= CT_MAX_REQUESTS || under_way() + size > kMostUnderWay)
+  if (others.size() >= CT_MAX_FENCES || requests_.size() >= CT_MAX_REQUESTS || under_way > kMostUnderWay)
     return -1;
-  requests_[next_number()] = Request{gives, State::open, size};
+  requests_[next_number()].what = Fence{gives, size};
   enter = {static_cast<std::uint32_t>(last_), gives, std::move(processes),
            is_put ? std::exchange(put_, {}) : std::string{value}};
   return last_;
@@ -60,17 +64,14 @@ int Exchange::next_number() {
 }
 
 int Exchange::begin_ask(std::uint32_t process) {
-  const auto asks = std::count_if(requests_.begin(), requests_.end(), [](const auto& each) {
-    return each.second.asked && each.second.state == State::open;
-  });
-  if (asks >= CT_MAX_ASKS || requests_.size() >= CT_MAX_REQUESTS) return -1;
-  requests_[next_number()].asked = process;
+  if (open<Ask>().size() >= CT_MAX_ASKS || requests_.size() >= CT_MAX_REQUESTS) return -1;
+  requests_[next_number()].what = Ask{process};
   return last_;
 }
 
 int Exchange::reserve() {
   if (requests_.size() >= CT_MAX_REQUESTS) return -1;
-  requests_[next_number()] = Request{};
+  requests_[next_number()] = {};
   return last_;
 }
 
@@ -103,8 +104,9 @@ void Exchange::take_back(native::FenceEnter enter) {
 }
 
 bool Exchange::any_to_wait_for() const {
-  return std::any_of(requests_.begin(), requests_.end(),
-                     [](const auto& each) { return each.second.state == State::open && !each.second.asked; });
+  return std::any_of(requests_.begin(), requests_.end(), [](const auto& each) {
+    return each.second.state == State::open && !std::holds_alternative<Ask>(each.second.what);
+  });
 }
 
 Exchange::State Exchange::state(int request) const {
@@ -137,13 +139,23 @@ Exchange::Content Exchange::own_content(const std::string& pairs) {
 void Exchange::pass(const native::FenceEnter& enter) {
   Request& request = requests_[static_cast<int>(enter.id)];
   request.state = State::over;
-  if (request.gives != Gives::pairs)
+  if (enter.gives != Gives::pairs)
     request.content = own_content(wire::pair_of(wire::key_of(0), enter.given));
   else if (!enter.given.empty()) {
     passed_ = wire::latest_pairs(passed_ + enter.given);
     laid_.clear();
     laid_.push_back({0, own_content(passed_)});
   }
+}
+
+Exchange::Requests::iterator Exchange::find_open(std::uint32_t id) {
+  const auto found = requests_.find(static_cast<int>(id));
+  return found == requests_.end() || found->second.state != State::open ? requests_.end() : found;
+}
+
+void Exchange::end(Requests::iterator request, State state) {
+  request->second.state = state;
+  if (request->second.is_abandoned) requests_.erase(request);
 }
 
 bool Exchange::heard(const native::Values& values, int fd) {
@@ -155,45 +167,43 @@ bool Exchange::heard(const native::Values& values, int fd) {
 
 bool Exchange::comes_with_values(const native::FenceOver& over) const {
   const auto found = requests_.find(static_cast<int>(over.id));
-  return over.failure.empty() && found != requests_.end() && found->second.gives == Gives::value;
+  if (!over.failure.empty() || found == requests_.end()) return false;
+  const auto* fence = std::get_if<Fence>(&found->second.what);
+  return fence && fence->gives == Gives::value;
 }
 
 bool Exchange::heard(const native::FenceOver& over, int fd) {
-  const auto found = requests_.find(static_cast<int>(over.id));
-  if (found == requests_.end() || found->second.state != State::open || !found->second.gives) return false;
-  Request& request = found->second;
-  if (request.gives == Gives::ring && over.failure.empty()) return false;
-  request.state = over.failure.empty() ? State::over : State::failed;
+  const auto found = find_open(over.id);
+  const auto* fence = found == requests_.end() ? nullptr : std::get_if<Fence>(&found->second.what);
+  if (!fence || (fence->gives == Gives::ring && over.failure.empty())) return false;
   if (comes_with_values(over)) {
     auto content = content_of(fd);
     if (!content) return false;
-    request.content = std::move(*content);
+    found->second.content = std::move(*content);
   }
-  if (request.is_abandoned) requests_.erase(found);
+  end(found, over.failure.empty() ? State::over : State::failed);
   return true;
 }
 
 bool Exchange::heard(const native::RingOver& over, const native::Welcome& self) {
-  const auto found = requests_.find(static_cast<int>(over.id));
-  if (found == requests_.end() || found->second.state != State::open || found->second.gives != Gives::ring)
-    return false;
+  const auto found = find_open(over.id);
+  const auto* fence = found == requests_.end() ? nullptr : std::get_if<Fence>(&found->second.what);
+  if (!fence || fence->gives != Gives::ring) return false;
   const std::uint32_t left = (self.process + self.total - 1) % self.total;
   const std::uint32_t right = (self.process + 1) % self.total;
-  found->second.state = State::over;
   found->second.content = own_content(wire::pair_of(wire::key_of(left), over.left) +
                                       wire::pair_of(wire::key_of(right), over.right));
-  if (found->second.is_abandoned) requests_.erase(found);
+  end(found, State::over);
   return true;
 }
 
 bool Exchange::heard(const native::Told& told) {
-  const auto found = requests_.find(static_cast<int>(told.id));
-  if (found == requests_.end() || found->second.state != State::open || !found->second.asked) return false;
-  Request& request = found->second;
-  request.state = told.failure.empty() ? State::over : State::failed;
+  const auto found = find_open(told.id);
+  const auto* ask = found == requests_.end() ? nullptr : std::get_if<Ask>(&found->second.what);
+  if (!ask) return false;
   if (told.failure.empty())
-    request.content = own_content(wire::pair_of(wire::key_of(*request.asked), told.value));
-  if (request.is_abandoned) requests_.erase(found);
+    found->second.content = own_content(wire::pair_of(wire::key_of(ask->process), told.value));
+  end(found, told.failure.empty() ? State::over : State::failed);
   return true;
 }
 

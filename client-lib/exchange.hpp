@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "client-lib/mapping.hpp"
@@ -73,11 +74,16 @@ private:
     std::size_t each = 0;  // bytes of a value, where there is one of each process in `mapping` or `own`
     std::string_view bytes() const { return own ? std::string_view{*own} : mapping.bytes(); }
   };
+  struct Fence {
+    Gives gives{};
+    std::size_t given = 0;  // bytes
+  };
+  struct Ask {
+    std::uint32_t process = 0;  // whose offer it is
+  };
   struct Request {
-    std::optional<Gives> gives = {};  // to a fence; nothing: it is no fence, and settled in another way
+    std::variant<std::monostate, Fence, Ask> what;  // nothing: somebody else settles it
     State state = State::open;
-    std::size_t given = 0;
-    std::optional<std::uint32_t> asked = {};  // it is told what this process offers
     bool is_abandoned = false;
     Content content = {};
   };
@@ -87,14 +93,19 @@ private:
   };
   static std::optional<Content> content_of(int fd);
   static Content own_content(const std::string& pairs);
-  std::size_t under_way() const;
+  using Requests = std::map<int, Request>;
+  template <class Kind>
+  std::vector<const Kind*> open() const;
+  /// The end: there is no such request, or it is open no more.
+  Requests::iterator find_open(std::uint32_t id);
+  void end(Requests::iterator request, State state);
   int next_number();
 
   std::string put_;
   std::string passed_;         // of a job of one: what was put, as it counts
   std::vector<Content> pile_;  // the newest on top
   std::vector<Laid> laid_;     // on it, but not taken note of
-  std::map<int, Request> requests_;
+  Requests requests_;
   int last_ = -1;
 };
 

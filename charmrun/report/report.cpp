@@ -112,13 +112,11 @@ std::string fence_lines(const StartupRecord& record) {
 std::string peers_line(const StartupRecord& record) {
   if (!record.end || record.end->why.ends.peers().all == 0) return {};
   const wire::PeersUsed& peers = record.end->why.ends.peers();
-  const auto told = [](std::uint32_t used) {
-    return fmt::format("{}{}", used, used == wire::kMostPeersTold ? " or more" : "");
-  };
-  return fmt::format("  peers used: {:.1f}{} of {} by each of {} processes, {} at least, {} at most\n",
+  const auto or_more = [](std::uint32_t used) { return used == wire::kMostPeersTold ? " or more" : ""; };
+  return fmt::format("  peers used: {:.1f}{} of {} by each of {} processes, {}{} at least, {}{} at most\n",
                      static_cast<double>(peers.all) / static_cast<double>(peers.processes),
-                     peers.most == wire::kMostPeersTold ? " or more" : "", record.processes - 1,
-                     peers.processes, told(peers.least), told(peers.most));
+                     or_more(peers.most), record.processes - 1, peers.processes, peers.least,
+                     or_more(peers.least), peers.most, or_more(peers.most));
 }
 
 /// `name` cut to `width` columns (bytes), its end kept: hosts differ at the end of their short names.

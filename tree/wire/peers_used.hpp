@@ -16,8 +16,10 @@ struct PeersUsed {
   std::uint32_t least = 0, most = 0;  // of one of them
   std::uint64_t all = 0;              // of all of them together
 
+  /// More processes than a job can have are not believed: who tells of them lies, and what is told on stays
+  /// sound.
   void add(const PeersUsed& more) {
-    if (more.processes == 0) return;
+    if (more.processes == 0 || processes + more.processes > UINT32_MAX) return;
     least = processes == 0 ? more.least : std::min(least, more.least);
     most = std::max(most, more.most);
     processes += more.processes;

@@ -2,7 +2,6 @@
 #include "tree/wire/shared_table.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstring>
@@ -12,8 +11,7 @@ namespace charmtree::wire {
 
 namespace {
 
-constexpr std::uint64_t kMagic = 0x32656C6261547463;  // "ctTable2", in the order of this machine
-constexpr std::size_t kLine = 64;
+constexpr std::uint64_t kMagic = 0x33656C6261547463;  // "ctTable3", in the order of this machine
 
 /// Tuples of a block that are no longer lie one behind the other, each in its place, if all have one size.
 constexpr std::size_t kMostInPlace = 64;
@@ -23,18 +21,19 @@ static_assert(kMaxTuple < kAnySize);
 struct Row {
   std::uint32_t first = 0;  // process
   std::uint32_t host = 0;
-  std::uint32_t at = 0;  // its tuples' place among all, or its extents'
+  std::uint32_t address_at = 0;  // its address's place among all texts
+  std::uint32_t at = 0;          // its tuples' place among them, or its extents'
   std::uint16_t size = 0;
   std::uint16_t stride = 0;  // from one tuple to the next: 0 if they are equal
-  std::uint8_t address_size = 0;
-  std::array<char, 47> address{};  // no longer than that, as IPv6 is written
+  std::uint32_t address_size = 0;
 };
-static_assert(sizeof(Row) == kLine);
+static_assert(sizeof(Row) == 24);
 
 struct Extent {
   std::uint32_t at = 0, size = 0;
 };
-static_assert(kMaxTableData + kMaxProcesses * sizeof(Extent) <= UINT32_MAX);
+constexpr std::size_t kMostAddress = 45;  // bytes, as IPv6 is written
+static_assert(kMaxTableData + kMaxProcesses * (sizeof(Extent) + kMostAddress) <= UINT32_MAX);
 
 /// The element of that number of an array at `at`, which is there.
 template <class T>
@@ -48,24 +47,29 @@ void write(std::string& bytes, std::size_t at, std::size_t number, const T& valu
   std::memcpy(bytes.data() + at + number * sizeof value, &value, sizeof value);
 }
 
-// Where the parts are: the rows, so that each is a line of the cache; for each group of processes the row of
-// its first, and one more; the tuples.
-constexpr std::size_t kRowsAt = kLine;
+// Where the parts are: the rows; for each group of processes the row of its first, and one more; the texts,
+// which are the addresses, and behind them the tuples. A lookup reads an index, two rows that are neighbours,
+// and what the caller reads of a tuple: what it costs is how much of that the caches hold, so rows are small.
+constexpr std::size_t kRowsAt = 64;
 std::size_t groups(const SharedTable::Header& header) {
   return header.processes == 0 ? 0 : ((header.processes - std::size_t{1}) >> header.group_bits) + 1;
 }
 std::size_t index_at(const SharedTable::Header& header) {
   return kRowsAt + std::size_t{header.rows} * sizeof(Row);
 }
-std::size_t tuples_at(const SharedTable::Header& header) {
+std::size_t texts_at(const SharedTable::Header& header) {
   return index_at(header) + (groups(header) + 1) * sizeof(std::uint32_t);
 }
 
-/// Puts the tuples of one block after another behind those that are there.
-class Tuples {
+/// Puts one text after another behind those that are there.
+class Texts {
 public:
-  explicit Tuples(std::string& bytes) : bytes_(bytes), from_(bytes.size()) {}
+  explicit Texts(std::string& bytes) : bytes_(bytes), from_(bytes.size()) {}
 
+  void put(std::string_view address, Row& row) {
+    row.address_at = place_of(address);
+    row.address_size = static_cast<std::uint32_t>(address.size());
+  }
   void put(const std::vector<Tuple>& tuples, Row& row) {
     const std::size_t size = tuples.front().data.size();
     const auto is_equal = [&](const Tuple& each) { return each.data == tuples.front().data; };
@@ -91,11 +95,11 @@ private:
     }
   }
   /// One that is the same as the last one is there already.
-  std::uint32_t place_of(std::string_view tuple) {
-    if (tuple != last_ || tuple.empty()) {
+  std::uint32_t place_of(std::string_view text) {
+    if (text != last_) {
       last_at_ = end();
-      bytes_ += tuple;
-      last_ = tuple;
+      bytes_ += text;
+      last_ = text;
     }
     return last_at_;
   }
@@ -103,7 +107,7 @@ private:
 
   std::string& bytes_;
   std::size_t from_;
-  std::string_view last_;
+  std::string last_;
   std::uint32_t last_at_ = 0;
 };
 
@@ -111,41 +115,44 @@ private:
 
 /// Groups have about as many processes as hosts have, so that one is of two rows at most, mostly.
 std::string shared_form(const NodeTable& table) {
+  std::vector<const TupleBlock*> blocks;
   SharedTable::Header header{kMagic, table.epoch};
   for (const TupleBlock& block : table.blocks) {
+    if (block.tuples.empty()) continue;
+    blocks.push_back(&block);
     header.processes += static_cast<std::uint32_t>(block.tuples.size());
-    header.rows += block.tuples.empty() ? 0 : 1;
   }
+  header.rows = static_cast<std::uint32_t>(blocks.size());
   if (header.rows > 0)
     header.group_bits = static_cast<std::uint32_t>(std::bit_width(header.processes / header.rows)) - 1;
   std::string bytes;
-  bytes.reserve(tuples_at(header) + tuple_bytes(table.blocks));
-  bytes.resize(tuples_at(header));
+  bytes.reserve(texts_at(header) + blocks.size() * kMostAddress + tuple_bytes(table.blocks));
+  bytes.resize(texts_at(header));
   std::memcpy(bytes.data(), &header, sizeof header);
 
-  Tuples tuples{bytes};
-  Row row;
-  std::uint32_t number = 0;
+  Texts texts{bytes};
+  std::vector<Row> rows(blocks.size());
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    texts.put(blocks[i]->address.is_known() ? text_of(blocks[i]->address) : std::string{}, rows[i]);
+  std::uint32_t first = 0;
   std::size_t group = 0;
-  for (const TupleBlock& block : table.blocks) {
-    if (block.tuples.empty()) continue;
-    row = {row.first, block.host};
-    const std::string address = block.address.is_known() ? text_of(block.address) : std::string{};
-    row.address_size = static_cast<std::uint8_t>(address.copy(row.address.data(), row.address.size()));
-    tuples.put(block.tuples, row);
-    write(bytes, kRowsAt, number, row);
-    row.first += static_cast<std::uint32_t>(block.tuples.size());
-    for (; group << header.group_bits < row.first; ++group) write(bytes, index_at(header), group, number);
-    ++number;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].first = first;
+    rows[i].host = blocks[i]->host;
+    texts.put(blocks[i]->tuples, rows[i]);
+    write(bytes, kRowsAt, i, rows[i]);
+    first += static_cast<std::uint32_t>(blocks[i]->tuples.size());
+    for (; group << header.group_bits < first; ++group)
+      write(bytes, index_at(header), group, static_cast<std::uint32_t>(i));
   }
-  if (number > 0) write(bytes, index_at(header), group, number - 1);
+  if (!rows.empty()) write(bytes, index_at(header), group, header.rows - 1);
   return bytes;
 }
 
 std::optional<SharedTable> SharedTable::in(std::string_view bytes) {
   if (bytes.size() < kRowsAt) return {};
   const auto header = read<Header>(bytes, 0, 0);
-  if (header.magic != kMagic || header.group_bits >= 32 || bytes.size() < tuples_at(header)) return {};
+  if (header.magic != kMagic || header.group_bits >= 32 || bytes.size() < texts_at(header)) return {};
   return SharedTable{bytes, header};
 }
 
@@ -164,21 +171,25 @@ std::optional<SharedTable::Entry> SharedTable::find(std::uint32_t process) const
       high = middle - 1;
   }
   if (low > high) return {};
-  const std::string_view row_bytes = bytes_.substr(kRowsAt + low * sizeof(Row), sizeof(Row));
-  const auto row = read<Row>(row_bytes, 0, 0);
-  if (row.first > process || row.address_size > row.address.size()) return {};
-  const std::string_view tuples = bytes_.substr(tuples_at(header_));
+  const auto row = read<Row>(bytes_, kRowsAt, low);
+  if (row.first > process) return {};
+  const std::string_view texts = bytes_.substr(texts_at(header_));
+  const auto text = [&](std::uint64_t at, std::uint64_t size) -> std::optional<std::string_view> {
+    if (at > texts.size() || size > texts.size() - at) return {};
+    return texts.substr(at, size);
+  };
   const std::uint64_t behind = process - row.first;
   std::uint64_t at = row.at + behind * row.stride, size = row.size;
   if (row.size == kAnySize) {
     const std::uint64_t extent_at = row.at + behind * sizeof(Extent);
-    if (extent_at + sizeof(Extent) > tuples.size()) return {};
-    const auto extent = read<Extent>(tuples, extent_at, 0);
+    if (!text(extent_at, sizeof(Extent))) return {};
+    const auto extent = read<Extent>(texts, extent_at, 0);
     at = extent.at;
     size = extent.size;
   }
-  if (at > tuples.size() || size > tuples.size() - at) return {};
-  return Entry{row.host, row_bytes.substr(offsetof(Row, address), row.address_size), tuples.substr(at, size)};
+  const auto address = text(row.address_at, row.address_size), tuple = text(at, size);
+  if (!address || !tuple) return {};
+  return Entry{row.host, *address, *tuple};
 }
 
 }  // namespace charmtree::wire

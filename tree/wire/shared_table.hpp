@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The node table as all processes of a host read it: written once by their launcher into memory that none of
 // them can change, and laid out so that an entry is found at once and that caches hold as much of it as can
-// be: that of a million processes with two bytes each has three megabytes. A header, a row for each block of
-// processes, for each group of as many processes the row of the first, then the tuples; numbers are in the
-// machine's own byte order, and stand at any address.
+// be: that of a million processes with two bytes each has 3.2 megabytes. A header, a row for each block of
+// processes, for each group of as many processes the row of the first, then addresses and tuples; numbers are
+// in the machine's own byte order, and stand at any address.
 #pragma once
 
 #include <cstdint>

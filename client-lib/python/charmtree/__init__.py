@@ -382,7 +382,8 @@ class Job:
         self._call(_library.ct_ccs_register, name.encode(), how, self._kept[-1], None)
 
     def serve(self) -> int:
-        """Waits until requests have come, calls their handlers, and says how many. What a handler raises is raised here."""
+        """Waits until requests have come, calls their handlers, and says how many. What a handler raises is raised here; with a
+        time-out of 0 so is that a reply was not taken, which then is gone."""
         return self._call(_library.ct_ccs_serve)
 
     def _run(self, function: Callable[[], object]) -> object:
