@@ -23,6 +23,14 @@ _OVERLAP_ROUNDS, _OVERLAP_SIZE = 15, 1024
 _WORK_MS = 200
 
 
+def compiled(build: Path, source: str) -> Path:
+    """A C program of this directory with the client library of that build, in its bin/."""
+    path = build / "bin" / Path(source).stem
+    words = [f"-I{ROOT}", "-x", "c", ROOT / "tests/bench" / source, "-x", "none", build / "client-lib/libcharmtree.a"]
+    subprocess.run(["c++", "-O2", *words, "-lfmt", "-lm", "-o", path], check=True)
+    return path
+
+
 @dataclass(frozen=True)
 class Bench:
     charmrun: Path
@@ -33,10 +41,7 @@ class Bench:
         return self.charmrun.parents[1]
 
     def program(self) -> Path:
-        path = self.build / "bin/exchange_waits"
-        words = [f"-I{ROOT}", "-x", "c", ROOT / "tests/bench/exchange_waits.c", "-x", "none", self.build / "client-lib/libcharmtree.a"]
-        subprocess.run(["c++", "-O2", *words, "-lfmt", "-lm", "-o", path], check=True)
-        return path
+        return compiled(self.build, "exchange_waits.c")
 
 
 @dataclass(frozen=True)
