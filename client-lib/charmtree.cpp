@@ -107,6 +107,8 @@ const char* ct_strerror(int error) {
              "one by one";
     case CT_ENOPORT:
       return "no port is free, or the launcher is out of descriptors";
+    case CT_EVERBS:
+      return "a device of InfiniBand or RoCE has refused";
     case CT_ERESTARTED:
       return "a process was started again, and the restart function wanted to go back";
     default:

@@ -62,7 +62,8 @@ enum {
   CT_ENOKEY = -13,     /* no fence that is over has brought this key, or there is no such thing here */
   CT_EFAILED =
       -14, /* the fence, the ask or the exchange has failed: see ct_fence, ct_ask, ct_exchange_start */
-  CT_ENOPORT = -15 /* no port is free on this host, or its launcher is out of descriptors */
+  CT_ENOPORT = -15, /* no port is free on this host, or its launcher is out of descriptors */
+  CT_EVERBS = -16   /* a device of InfiniBand or RoCE: see charmtree_verbs.h */
 };
 
 #define CT_FOREVER (-1)

@@ -32,8 +32,8 @@ public:
   std::size_t count() const { return numbers_.size(); }
   /// Rise, with gaps between them.
   const std::vector<Range>& ranges() const { return numbers_.ranges(); }
-  /// The queue pair that is made by `owner` for `rank`, another one: the lower the rank, the lower the number.
-  /// Nothing: there are fewer.
+  /// The queue pair that is made by `owner` for `rank`, another one: the lower the rank, the lower the
+  /// number. Nothing: there are fewer.
   std::optional<std::uint32_t> number_for(std::uint32_t rank, std::uint32_t owner) const;
 
 private:

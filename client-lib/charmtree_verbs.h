@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* charmtree_verbs.h: the processes of a job connected by reliable queue pairs of InfiniBand or RoCE, for C
+ * and C++. What is sent by them is the program's own affair, with libibverbs.
+ *
+ *     ct_verbs *verbs;
+ *     if (ct_verbs_open(job, NULL, &verbs) < 0 ||             a port of a device of this host
+ *         ct_verbs_connect(verbs, CT_VERBS_RANGES) < 0)       with all others, by all
+ *       fail(ct_verbs_error(verbs));
+ *     memory = ibv_reg_mr(ct_verbs_domain(verbs), ...);
+ *     ibv_post_send(ct_verbs_queue_pair(verbs, rank), ...);
+ *     ibv_poll_cq(ct_verbs_completions(verbs), ...);
+ *     ct_verbs_close(verbs);
+ *
+ * Link with -lcharmtree_verbs -lcharmtree -libverbs. Functions return as those of charmtree.h do; CT_EVERBS:
+ * a device has refused, and ct_verbs_error says which, what and why. ct_verbs_open and ct_verbs_connect make
+ * more threads while they last, each on any processor that this process may have. */
+#ifndef CHARMTREE_VERBS_H
+#define CHARMTREE_VERBS_H
+
+#include <infiniband/verbs.h>
+
+#include "charmtree.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ct_verbs ct_verbs;
+
+/* What may be chosen; 0 or null is what is best for most. */
+struct ct_verbs_options {
+  const char* device;         /* such as "mlx5_0"; null: the first one with an active port */
+  int port;                   /* of it; 0: the first that is active */
+  int has_gid, gid;           /* has_gid 1: the GID of this index; 0: the one that reaches farthest */
+  int mtu;                    /* 256 ... 4096: this one and no other; 0: the most that both ports can */
+  int threads;                /* that make queue pairs; 0: as many as help */
+  int completions;            /* that the queue for them holds; 0: all that can be outstanding */
+  struct ibv_qp_cap capacity; /* of a queue pair; 0 each: 16 to send and 16 to receive, of one piece each */
+};
+
+/* Opens a port of a device for this process, and stores what belongs to it in *verbs, to be closed by
+ * ct_verbs_close before ct_finalize. If it returns an error other than CT_ENOMEM, only ct_verbs_error and
+ * ct_verbs_close are left to be called. The job must have more than one process: CT_EINVAL. */
+CT_API int ct_verbs_open(ct_job* job, const struct ct_verbs_options* options, ct_verbs** verbs);
+
+/* How the processes of the job tell each other the numbers of their queue pairs.
+ *
+ *   CT_VERBS_RANGES   the processes of a host make theirs one after the other, so that the numbers of one
+ * follow each other: what it tells are a few ranges CT_VERBS_NUMBERS  each number by itself, given and asked
+ * for, as libraries do that have PMI alone; there to be compared. At most CT_MAX_OFFERS processes. */
+enum { CT_VERBS_RANGES = 0, CT_VERBS_NUMBERS = 1 };
+
+/* Connects this process with all others of the job, which all call it, once; afterwards all may send. Waits
+ * for them, as ct_fence does, but cannot go on after CT_ETIMEDOUT: after any error nothing is connected. */
+CT_API int ct_verbs_connect(ct_verbs* verbs, int scheme);
+
+/* Connected with that process; null: there is none. It belongs to `verbs`, as the others here do. */
+CT_API struct ibv_qp* ct_verbs_queue_pair(const ct_verbs* verbs, int rank);
+/* The protection domain in which queue pairs are made; memory is registered with it. */
+CT_API struct ibv_pd* ct_verbs_domain(const ct_verbs* verbs);
+/* Of all queue pairs, for what is sent and for what is received. */
+CT_API struct ibv_cq* ct_verbs_completions(const ct_verbs* verbs);
+
+/* What connecting has taken of this process. */
+struct ct_verbs_costs {
+  int queue_pairs, ranges;        /* made; of their numbers */
+  uint64_t requests;              /* to the launcher, what ends the exchange left out */
+  uint64_t bytes_given;           /* by this process, to be told to others */
+  uint64_t bytes_taken;           /* that it was told */
+  double make, exchange, connect; /* seconds: making queue pairs, with the wait for its turn; telling numbers;
+                                     bringing queue pairs to where they can send */
+};
+CT_API int ct_verbs_costs_of(const ct_verbs* verbs, struct ct_verbs_costs* costs);
+
+/* What the last error was, in a line, with the device, the port, the peer and what the system said; "" if
+ * there was none. Belongs to `verbs`. */
+CT_API const char* ct_verbs_error(const ct_verbs* verbs);
+
+/* Releases everything, in the reverse order. What the program has made with the device, such as memory
+ * regions, is to be released before. */
+CT_API int ct_verbs_close(ct_verbs* verbs);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CHARMTREE_VERBS_H */

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client-lib/ibverbs/mesh.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <climits>
+#include <cstring>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <utility>
+
+namespace charmtree::ibverbs {
+
+namespace {
+constexpr std::uint32_t kDepth = 16;
+/// More do not make a device quicker.
+constexpr unsigned kMostThreads = 16;
+/// A thread is worth so many queue pairs.
+constexpr std::uint32_t kEachThread = 32;
+/// Of what is told at once, before it: whether more follows.
+constexpr std::size_t kMostPiece = CT_MAX_GIVEN - 1;
+
+Failure failed(const std::string& what, int error) {
+  return {error, what + ": " + ct_strerror(error)};
+}
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// Any processor that the system lets it have: the process may be bound to one, which its threads would
+/// share.
+void widen_affinity() {
+  cpu_set_t all;
+  std::memset(&all, 0xFF, sizeof all);
+  ::sched_setaffinity(0, sizeof all, &all);  // where it may not, it is slower
+}
+}  // namespace
+
+Mesh::Mesh(ct_job* job) : job_(job), rank_(ct_rank(job)), size_(ct_size(job)) {
+  static std::atomic<std::uint32_t> count{0};
+  number_ = count++;
+}
+
+Outcome Mesh::open(const ct_verbs_options& options) {
+  if (size_ < 2) return Failure{CT_EINVAL, "a job of one process has nobody to connect with"};
+  capacity_ = options.capacity;
+  for (std::uint32_t* each : {&capacity_.max_send_wr, &capacity_.max_recv_wr})
+    if (*each == 0) *each = kDepth;
+  for (std::uint32_t* each : {&capacity_.max_send_sge, &capacity_.max_recv_sge})
+    if (*each == 0) *each = 1;
+  const std::uint64_t outstanding =
+      std::uint64_t{others()} * (std::uint64_t{capacity_.max_send_wr} + capacity_.max_recv_wr);
+  const unsigned useful = std::clamp(others() / kEachThread, 1U, kMostThreads);
+  threads_ = options.threads > 0 ? static_cast<unsigned>(options.threads)
+                                 : std::min(useful, std::max(1U, std::thread::hardware_concurrency()));
+  Device::Choice choice{options.device == nullptr ? "" : options.device, options.port,
+                        options.has_gid != 0 ? options.gid : -1, options.mtu, options.completions};
+  if (choice.completions <= 0)
+    choice.completions = static_cast<int>(std::min<std::uint64_t>(outstanding, INT_MAX));
+  if (auto failure = device_.open(choice)) return failure;
+  const auto most = static_cast<std::uint32_t>(std::max(device_.most_queue_pairs(), 0));
+  if (others() > most)
+    return Failure{CT_EVERBS, device_.name() + ": it has " + std::to_string(most) + " queue pairs, and " +
+                                  std::to_string(others()) + " are needed"};
+  return {};
+}
+
+ibv_qp* Mesh::queue_pair(int rank) const {
+  if (rank < 0 || rank >= size_ || rank == rank_ || queue_pairs_.empty()) return nullptr;
+  return queue_pairs_[place_of(static_cast<std::uint32_t>(rank))].get();
+}
+
+Outcome Mesh::connect(int scheme) {
+  if (!queue_pairs_.empty()) return Failure{CT_EORDER, "it is connected"};
+  first_psn_ = std::random_device{}() & kMostNumber;
+  std::vector<Peer> peers;
+  Outcome failure = scheme == CT_VERBS_RANGES ? exchange_ranges(peers) : exchange_numbers(peers);
+  if (!failure) failure = connect_all(peers);
+  if (!failure) failure = fence();
+  if (failure) queue_pairs_.clear();
+  return failure;
+}
+
+Outcome Mesh::connect_all(const std::vector<Peer>& peers) {
+  const auto begun = Clock::now();
+  for (std::uint32_t place = 0; place < others(); ++place) {
+    const std::uint32_t rank = rank_at(place);
+    if (auto failure = device_.connect(*queue_pairs_[place], psn_to(first_psn_, rank), peers[place],
+                                       "with rank " + std::to_string(rank)))
+      return failure;
+  }
+  costs_.connect = seconds_since(begun);
+  return {};
+}
+
+/// So that nobody sends to one that cannot receive yet.
+Outcome Mesh::fence() {
+  if (const int error = ct_fence(job_); error < 0) return failed("the fence behind connecting", error);
+  return {};
+}
+
+// ---- making
+
+/// In the order of places, as far as threads keep it.
+Outcome Mesh::make_all(unsigned threads) {
+  std::vector<QueuePair> made(others());
+  std::atomic<std::uint32_t> next{0};
+  std::mutex mutex;
+  Outcome failure;
+  const auto work = [&] {
+    for (std::uint32_t place = next++; place < made.size(); place = next++) {
+      const std::string whose =
+          "queue pair " + std::to_string(place + 1) + " of " + std::to_string(made.size());
+      Outcome wrong = device_.make(made[place], capacity_, whose);
+      if (!wrong) continue;
+      const std::lock_guard alone{mutex};
+      if (!failure) failure = std::move(wrong);
+      next = others();
+    }
+  };
+  std::vector<std::thread> helpers;
+  for (unsigned i = 1; i < threads; ++i) {
+    helpers.emplace_back([&] {
+      widen_affinity();
+      work();
+    });
+  }
+  work();
+  for (std::thread& each : helpers) each.join();
+  if (failure) return failure;
+  costs_.queue_pairs = static_cast<int>(made.size());
+  queue_pairs_ = std::move(made);
+  return {};
+}
+
+// ---- by ranges
+
+Outcome Mesh::exchange_ranges(std::vector<Peer>& peers) {
+  auto begun = Clock::now();
+  std::vector<KnownPort> known;
+  if (auto failure = wait_for_turn(known)) return failure;
+  if (auto failure = make_all(threads_)) return failure;
+  Told own{static_cast<std::uint32_t>(rank_), device_.port(), first_psn_, {}};
+  const auto same = std::find_if(known.begin(), known.end(),
+                                 [&](const KnownPort& each) { return each.port == device_.port(); });
+  if (same == known.end()) {
+    known.push_back({own.port_of, device_.port()});
+  } else {
+    own.port_of = same->told_by;
+    own.port.reset();
+  }
+  if (auto failure = pass_turn(known)) return failure;
+  costs_.make = seconds_since(begun);
+  begun = Clock::now();
+  std::sort(queue_pairs_.begin(), queue_pairs_.end(),
+            [](const QueuePair& a, const QueuePair& b) { return a->qp_num < b->qp_num; });
+  std::vector<std::uint32_t> made;
+  for (const QueuePair& each : queue_pairs_) made.push_back(each->qp_num);
+  auto numbers = Numbers::of(made);
+  if (!numbers) return Failure{CT_EVERBS, device_.name() + ": two queue pairs have one number"};
+  own.numbers = std::move(*numbers);
+  costs_.ranges = static_cast<int>(own.numbers.ranges().size());
+  std::vector<std::string> all(static_cast<std::size_t>(size_));
+  if (auto failure = gather(encode(own), all)) return failure;
+  costs_.exchange = seconds_since(begun);
+  return find_peers(all, peers);
+}
+
+Outcome Mesh::find_peers(const std::vector<std::string>& texts, std::vector<Peer>& peers) const {
+  std::vector<std::optional<Told>> all;
+  for (const std::string& text : texts) all.push_back(decode_told(text, static_cast<std::uint32_t>(size_)));
+  for (std::uint32_t place = 0; place < others(); ++place) {
+    const std::uint32_t rank = rank_at(place);
+    auto peer = peer_of(all, rank, static_cast<std::uint32_t>(rank_));
+    if (!peer) return Failure{CT_EPROTO, "what rank " + std::to_string(rank) + " has told makes no sense"};
+    peers.push_back(*peer);
+  }
+  return {};
+}
+
+/// One after the other on each host, in the order of ct_local_rank: each offers its turn to the next one. If
+/// the one before is lost, its turn is over.
+std::string Mesh::turn_key() const {
+  return "charmtree ibverbs turn " + std::to_string(number_);
+}
+
+Outcome Mesh::wait_for_turn(std::vector<KnownPort>& known) {
+  const int place = ct_local_rank(job_);
+  const int before = place > 0 ? ct_local_peer(job_, place - 1) : -1;
+  if (before < 0) return {};
+  std::string_view value;
+  const int error = ask(static_cast<std::uint32_t>(before), turn_key(), value);
+  if (error < 0 && error != CT_EFAILED)
+    return failed("the wait for rank " + std::to_string(before) + ", which is on this host", error);
+  if (auto told = decode_ports(value)) known = std::move(*told);
+  return {};
+}
+
+Outcome Mesh::pass_turn(const std::vector<KnownPort>& known) {
+  if (ct_local_rank(job_) + 1 == ct_local_size(job_)) return {};
+  return offer(turn_key(), encode(known));
+}
+
+// ---- what all tell all
+
+/// In pieces, as many as the longest one needs; before each stands whether more follows.
+Outcome Mesh::gather(const std::string& own, std::vector<std::string>& all) {
+  bool is_more = true;
+  for (std::size_t at = 0; is_more; at += kMostPiece) {
+    const std::string_view rest = std::string_view{own}.substr(std::min(at, own.size()));
+    std::string piece(1, rest.size() > kMostPiece ? '\1' : '\0');
+    piece += rest.substr(0, kMostPiece);
+    if (auto failure = gather_piece(piece, all, is_more)) return failure;
+  }
+  return {};
+}
+
+Outcome Mesh::gather_piece(std::string_view piece, std::vector<std::string>& all, bool& is_more) {
+  const std::string what = "the exchange of queue pairs";
+  const int request = ct_allgather_start(job_, nullptr, 0, piece.data(), piece.size());
+  if (request < 0) return failed(what, request);
+  if (const int error = ct_wait(job_, request); error < 0) {
+    ct_release(job_, request);
+    return failed(what, error);
+  }
+  ++costs_.requests;
+  costs_.bytes_given += piece.size();
+  is_more = false;
+  for (int rank = 0; rank < size_; ++rank) {
+    const void* value = nullptr;
+    std::size_t size = 0;
+    const int error = ct_gathered(job_, request, rank, &value, &size);
+    if (error < 0 || size == 0) return failed(what, error < 0 ? error : CT_EPROTO);
+    const std::string_view bytes{static_cast<const char*>(value), size};
+    is_more = is_more || bytes.front() != 0;
+    all[static_cast<std::size_t>(rank)] += bytes.substr(1);
+    costs_.bytes_taken += rank == rank_ ? 0 : size;
+  }
+  ct_release(job_, request);
+  return {};
+}
+
+// ---- each number by itself
+
+Outcome Mesh::exchange_numbers(std::vector<Peer>& peers) {
+  if (others() > CT_MAX_OFFERS)
+    return Failure{CT_EINVAL,
+                   "CT_VERBS_NUMBERS connects at most " + std::to_string(CT_MAX_OFFERS + 1) + " processes"};
+  auto begun = Clock::now();
+  if (auto failure = make_all(1)) return failure;
+  costs_.make = seconds_since(begun);
+  costs_.ranges = static_cast<int>(others());
+  begun = Clock::now();
+  for (std::uint32_t place = 0; place < others(); ++place) {
+    if (auto failure = offer_number(place)) return failure;
+  }
+  for (std::uint32_t place = 0; place < others(); ++place) {
+    if (auto failure = ask_number(rank_at(place), peers)) return failure;
+  }
+  costs_.exchange = seconds_since(begun);
+  return {};
+}
+
+std::string Mesh::number_key(std::uint32_t rank) const {
+  return "charmtree ibverbs " + std::to_string(number_) + " for " + std::to_string(rank);
+}
+
+Outcome Mesh::offer_number(std::uint32_t place) {
+  const std::uint32_t rank = rank_at(place);
+  return offer(number_key(rank),
+               encode(Peer{device_.port(), queue_pairs_[place]->qp_num, psn_to(first_psn_, rank)}));
+}
+
+Outcome Mesh::ask_number(std::uint32_t rank, std::vector<Peer>& peers) {
+  std::string_view value;
+  const std::string what = "the queue pair of rank " + std::to_string(rank);
+  if (const int error = ask(rank, number_key(static_cast<std::uint32_t>(rank_)), value); error < 0)
+    return failed(what, error);
+  auto peer = decode_peer(value);
+  if (!peer) return Failure{CT_EPROTO, what + ": what it has told makes no sense"};
+  peers.push_back(*peer);
+  return {};
+}
+
+// ---- what is told to few
+
+Outcome Mesh::offer(const std::string& key, const std::string& value) {
+  ++costs_.requests;
+  costs_.bytes_given += key.size() + value.size();
+  const int error = ct_offer(job_, key.c_str(), value.data(), value.size());
+  if (error < 0) return failed("an offer to the others", error);
+  return {};
+}
+
+int Mesh::ask(std::uint32_t rank, const std::string& key, std::string_view& value) {
+  const void* data = nullptr;
+  std::size_t size = 0;
+  ++costs_.requests;
+  const int error = ct_ask(job_, static_cast<int>(rank), key.c_str(), &data, &size);
+  if (error == CT_OK) value = {static_cast<const char*>(data), size};
+  costs_.bytes_taken += value.size();
+  return error;
+}
+
+}  // namespace charmtree::ibverbs

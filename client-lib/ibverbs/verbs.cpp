@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of charmtree_verbs.h.
+#include <new>
+
+#include "client-lib/charmtree_verbs.h"
+#include "client-lib/ibverbs/mesh.hpp"
+
+struct ct_verbs {
+  charmtree::ibverbs::Mesh mesh;
+  std::string error;
+};
+
+namespace {
+
+/// Keeps what went wrong. Exceptions that come out of it are want of memory, or of a thread.
+template <class Call>
+int guarded(ct_verbs& verbs, Call call) noexcept {
+  try {
+    const charmtree::ibverbs::Outcome failure = call();
+    verbs.error = failure ? failure->what : "";
+    return failure ? failure->code : static_cast<int>(CT_OK);
+  } catch (...) {
+    verbs.error.clear();
+    return CT_ENOMEM;
+  }
+}
+
+}  // namespace
+
+int ct_verbs_open(ct_job* job, const ct_verbs_options* options, ct_verbs** verbs) {
+  if (verbs == nullptr) return CT_EINVAL;
+  *verbs = nullptr;
+  if (job == nullptr) return CT_EINVAL;
+  auto* opened = new (std::nothrow) ct_verbs{charmtree::ibverbs::Mesh{job}, {}};
+  if (opened == nullptr) return CT_ENOMEM;
+  *verbs = opened;
+  return guarded(*opened,
+                 [&] { return opened->mesh.open(options == nullptr ? ct_verbs_options{} : *options); });
+}
+
+int ct_verbs_connect(ct_verbs* verbs, int scheme) {
+  if (verbs == nullptr || (scheme != CT_VERBS_RANGES && scheme != CT_VERBS_NUMBERS)) return CT_EINVAL;
+  return guarded(*verbs, [&] { return verbs->mesh.connect(scheme); });
+}
+
+ibv_qp* ct_verbs_queue_pair(const ct_verbs* verbs, int rank) {
+  return verbs == nullptr ? nullptr : verbs->mesh.queue_pair(rank);
+}
+
+ibv_pd* ct_verbs_domain(const ct_verbs* verbs) {
+  return verbs == nullptr ? nullptr : verbs->mesh.device().domain();
+}
+
+ibv_cq* ct_verbs_completions(const ct_verbs* verbs) {
+  return verbs == nullptr ? nullptr : verbs->mesh.device().completions();
+}
+
+int ct_verbs_costs_of(const ct_verbs* verbs, ct_verbs_costs* costs) {
+  if (verbs == nullptr || costs == nullptr) return CT_EINVAL;
+  *costs = verbs->mesh.costs();
+  return CT_OK;
+}
+
+const char* ct_verbs_error(const ct_verbs* verbs) {
+  return verbs == nullptr ? "" : verbs->error.c_str();
+}
+
+int ct_verbs_close(ct_verbs* verbs) {
+  if (verbs == nullptr) return CT_EINVAL;
+  delete verbs;
+  return CT_OK;
+}
