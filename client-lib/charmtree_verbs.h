@@ -3,8 +3,8 @@
  * and C++. What is sent by them is the program's own affair, with libibverbs.
  *
  *     ct_verbs *verbs;
- *     if (ct_verbs_open(job, NULL, &verbs) < 0 ||             a port of a device of this host
- *         ct_verbs_connect(verbs, CT_VERBS_RANGES) < 0)       with all others, by all
+ *     ct_verbs_open(job, NULL, &verbs);                       a port of a device of this host
+ *     if (ct_verbs_connect(verbs, CT_VERBS_RANGES) < 0)       with all others, by all
  *       fail(ct_verbs_error(verbs));
  *     memory = ibv_reg_mr(ct_verbs_domain(verbs), ...);
  *     ibv_post_send(ct_verbs_queue_pair(verbs, rank), ...);
@@ -39,19 +39,22 @@ struct ct_verbs_options {
 };
 
 /* Opens a port of a device for this process, and stores what belongs to it in *verbs, to be closed by
- * ct_verbs_close before ct_finalize. If it returns an error other than CT_ENOMEM, only ct_verbs_error and
- * ct_verbs_close are left to be called. The job must have more than one process: CT_EINVAL. */
+ * ct_verbs_close before ct_finalize; null only if job or verbs is, or after CT_ENOMEM. After another error
+ * ct_verbs_connect tells the others that this process cannot be connected, and returns the same. */
 CT_API int ct_verbs_open(ct_job* job, const struct ct_verbs_options* options, ct_verbs** verbs);
 
 /* How the processes of the job tell each other the numbers of their queue pairs.
  *
- *   CT_VERBS_RANGES   the processes of a host make theirs one after the other, so that the numbers of one
- * follow each other: what it tells are a few ranges CT_VERBS_NUMBERS  each number by itself, given and asked
- * for, as libraries do that have PMI alone; there to be compared. At most CT_MAX_OFFERS processes. */
+ * CT_VERBS_RANGES: the processes of a host make theirs one after the other, so that the numbers of one follow
+ * each other, and what it tells are a few ranges.
+ *
+ * CT_VERBS_NUMBERS: each number by itself, given and asked for, as libraries do that have PMI alone. It is
+ * there to be compared, and takes at most CT_MAX_OFFERS processes. */
 enum { CT_VERBS_RANGES = 0, CT_VERBS_NUMBERS = 1 };
 
 /* Connects this process with all others of the job, which all call it, once; afterwards all may send. Waits
- * for them, as ct_fence does, but cannot go on after CT_ETIMEDOUT: after any error nothing is connected. */
+ * for them, as ct_fence does, but cannot go on after CT_ETIMEDOUT. If one of them cannot be connected, all
+ * return an error, CT_EFAILED where it is another one's, and nothing is connected. */
 CT_API int ct_verbs_connect(ct_verbs* verbs, int scheme);
 
 /* Connected with that process; null: there is none. It belongs to `verbs`, as the others here do. */
@@ -64,7 +67,7 @@ CT_API struct ibv_cq* ct_verbs_completions(const ct_verbs* verbs);
 /* What connecting has taken of this process. */
 struct ct_verbs_costs {
   int queue_pairs, ranges;        /* made; of their numbers */
-  uint64_t requests;              /* to the launcher, what ends the exchange left out */
+  uint64_t requests;              /* to the launcher */
   uint64_t bytes_given;           /* by this process, to be told to others */
   uint64_t bytes_taken;           /* that it was told */
   double make, exchange, connect; /* seconds: making queue pairs, with the wait for its turn; telling numbers;

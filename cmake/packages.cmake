@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cpack` makes of a build: with -G DEB three packages (the launcher, the library, what a compiler needs), with -G TGZ one archive.
+# What `cpack` makes of a build: with -G DEB four packages (the launcher, the library, that for queue pairs, what a compiler needs), with -G TGZ one archive.
 set(CPACK_PACKAGE_NAME charmtree)
 set(CPACK_PACKAGE_VENDOR "the authors of charmtree")
 set(CPACK_PACKAGE_CONTACT "the authors of charmtree")
@@ -11,6 +11,9 @@ if(NOT CMAKE_CROSSCOMPILING)  # cmake/portable has done it; what debuggers look 
   set(CPACK_STRIP_FILES ON)
 endif()
 set(CPACK_COMPONENTS_ALL launcher library dev)
+if(TARGET charmtree_verbs)
+  list(APPEND CPACK_COMPONENTS_ALL verbs)
+endif()
 set(CPACK_SYSTEM_NAME Linux-${CMAKE_SYSTEM_PROCESSOR})
 
 set(CPACK_DEB_COMPONENT_INSTALL ON)
@@ -22,11 +25,16 @@ set(CPACK_DEBIAN_LAUNCHER_PACKAGE_RECOMMENDS "openssh-client, libcharmtree${PROJ
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libcharmtree${PROJECT_VERSION_MAJOR})
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_VERBS_PACKAGE_NAME libcharmtree-verbs${PROJECT_VERSION_MAJOR})
+set(CPACK_DEBIAN_VERBS_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_VERBS_PACKAGE_DEPENDS "${CPACK_DEBIAN_LIBRARY_PACKAGE_NAME} (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_VERBS_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libcharmtree-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "${CPACK_DEBIAN_LIBRARY_PACKAGE_NAME} (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_COMPONENT_LAUNCHER_DESCRIPTION "charmrun: starts Charm++, AMPI, charm4py, MPI and any other programs, without daemons.")
 set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "libcharmtree: processes that find each other, barriers, output.")
+set(CPACK_COMPONENT_VERBS_DESCRIPTION "libcharmtree_verbs: processes connected by queue pairs of InfiniBand or RoCE.")
 set(CPACK_COMPONENT_DEV_DESCRIPTION "What a compiler needs for programs of libcharmtree.")
 include(CPack)

@@ -12,9 +12,9 @@
 namespace charmtree::ibverbs {
 
 namespace {
-// Of a connection: an answer is waited for 4.096 us * 2^14 (67 ms), seven times; a receiver that has no room
-// is tried again after 0.64 ms, for ever.
-constexpr std::uint8_t kTimeout = 14, kRetries = 7, kForEver = 7, kWaitForRoom = 12, kHops = 64;
+// Of a connection: an answer is waited for 4.096 us * 2^18 (1.1 s), and six times more, since soft-RoCE takes
+// seven for without end; a receiver that has no room is tried again after 0.64 ms, without end.
+constexpr std::uint8_t kTimeout = 18, kRetries = 6, kWithoutEnd = 7, kWaitForRoom = 12, kHops = 64;
 constexpr std::size_t kMostGids = 1024;
 /// RDMA reads that a queue pair answers at a time; each takes memory of the device.
 constexpr int kMostReads = 16;
@@ -194,7 +194,7 @@ Outcome Device::connect(ibv_qp& queue_pair, std::uint32_t own_psn, const Peer& p
   send.qp_state = IBV_QPS_RTS;
   send.timeout = kTimeout;
   send.retry_cnt = kRetries;
-  send.rnr_retry = kForEver;
+  send.rnr_retry = kWithoutEnd;
   send.sq_psn = own_psn;
   send.max_rd_atomic =
       static_cast<std::uint8_t>(std::clamp<int>(attributes_.max_qp_init_rd_atom, 0, peer.port.reads));

@@ -27,6 +27,10 @@ Failure failed(const std::string& what, int error) {
   return {error, what + ": " + ct_strerror(error)};
 }
 
+Failure has_none(std::size_t rank) {
+  return {CT_EFAILED, "rank " + std::to_string(rank) + " could not make its queue pairs"};
+}
+
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
@@ -46,6 +50,11 @@ Mesh::Mesh(ct_job* job) : job_(job), rank_(ct_rank(job)), size_(ct_size(job)) {
 }
 
 Outcome Mesh::open(const ct_verbs_options& options) {
+  unopened_ = open_device(options);
+  return unopened_;
+}
+
+Outcome Mesh::open_device(const ct_verbs_options& options) {
   if (size_ < 2) return Failure{CT_EINVAL, "a job of one process has nobody to connect with"};
   capacity_ = options.capacity;
   for (std::uint32_t* each : {&capacity_.max_send_wr, &capacity_.max_recv_wr})
@@ -74,13 +83,15 @@ ibv_qp* Mesh::queue_pair(int rank) const {
   return queue_pairs_[place_of(static_cast<std::uint32_t>(rank))].get();
 }
 
+/// Whoever cannot go on says so to the others, which would wait for it.
 Outcome Mesh::connect(int scheme) {
-  if (!queue_pairs_.empty()) return Failure{CT_EORDER, "it is connected"};
+  if (std::exchange(is_used_, true)) return Failure{CT_EORDER, "it has been connected, or has failed"};
   first_psn_ = std::random_device{}() & kMostNumber;
   std::vector<Peer> peers;
   Outcome failure = scheme == CT_VERBS_RANGES ? exchange_ranges(peers) : exchange_numbers(peers);
   if (!failure) failure = connect_all(peers);
-  if (!failure) failure = fence();
+  Outcome others = agree(!failure);
+  if (!failure) failure = std::move(others);
   if (failure) queue_pairs_.clear();
   return failure;
 }
@@ -97,9 +108,14 @@ Outcome Mesh::connect_all(const std::vector<Peer>& peers) {
   return {};
 }
 
-/// So that nobody sends to one that cannot receive yet.
-Outcome Mesh::fence() {
-  if (const int error = ct_fence(job_); error < 0) return failed("the fence behind connecting", error);
+/// Behind it, all can receive, and nobody sends too early; or none is connected.
+Outcome Mesh::agree(bool is_connected) {
+  std::vector<std::string> all(static_cast<std::size_t>(size_));
+  if (auto failure = gather(is_connected ? "" : "failed", all)) return failure;
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    if (!all[rank].empty())
+      return Failure{CT_EFAILED, "rank " + std::to_string(rank) + " could not be connected with all"};
+  }
   return {};
 }
 
@@ -107,6 +123,7 @@ Outcome Mesh::fence() {
 
 /// In the order of places, as far as threads keep it.
 Outcome Mesh::make_all(unsigned threads) {
+  if (unopened_) return unopened_;
   std::vector<QueuePair> made(others());
   std::atomic<std::uint32_t> next{0};
   std::mutex mutex;
@@ -143,8 +160,28 @@ Outcome Mesh::exchange_ranges(std::vector<Peer>& peers) {
   auto begun = Clock::now();
   std::vector<KnownPort> known;
   if (auto failure = wait_for_turn(known)) return failure;
-  if (auto failure = make_all(threads_)) return failure;
-  Told own{static_cast<std::uint32_t>(rank_), device_.port(), first_psn_, {}};
+  Outcome unmade = make_all(threads_);
+  std::string own;
+  if (!unmade) unmade = describe(known, own);
+  if (auto failure = pass_turn(known)) return failure;
+  costs_.make = seconds_since(begun);
+  begun = Clock::now();
+  std::vector<std::string> all(static_cast<std::size_t>(size_));
+  if (auto failure = gather(own, all)) return failure;
+  costs_.exchange = seconds_since(begun);
+  return unmade ? unmade : find_peers(all, peers);
+}
+
+/// What this process tells. A port that another one of this host has told is not told again.
+Outcome Mesh::describe(std::vector<KnownPort>& known, std::string& told) {
+  std::sort(queue_pairs_.begin(), queue_pairs_.end(),
+            [](const QueuePair& a, const QueuePair& b) { return a->qp_num < b->qp_num; });
+  std::vector<std::uint32_t> made;
+  for (const QueuePair& each : queue_pairs_) made.push_back(each->qp_num);
+  auto numbers = Numbers::of(made);
+  if (!numbers) return Failure{CT_EVERBS, device_.name() + ": two queue pairs have one number"};
+  costs_.ranges = static_cast<int>(numbers->ranges().size());
+  Told own{static_cast<std::uint32_t>(rank_), device_.port(), first_psn_, std::move(*numbers)};
   const auto same = std::find_if(known.begin(), known.end(),
                                  [&](const KnownPort& each) { return each.port == device_.port(); });
   if (same == known.end()) {
@@ -153,26 +190,16 @@ Outcome Mesh::exchange_ranges(std::vector<Peer>& peers) {
     own.port_of = same->told_by;
     own.port.reset();
   }
-  if (auto failure = pass_turn(known)) return failure;
-  costs_.make = seconds_since(begun);
-  begun = Clock::now();
-  std::sort(queue_pairs_.begin(), queue_pairs_.end(),
-            [](const QueuePair& a, const QueuePair& b) { return a->qp_num < b->qp_num; });
-  std::vector<std::uint32_t> made;
-  for (const QueuePair& each : queue_pairs_) made.push_back(each->qp_num);
-  auto numbers = Numbers::of(made);
-  if (!numbers) return Failure{CT_EVERBS, device_.name() + ": two queue pairs have one number"};
-  own.numbers = std::move(*numbers);
-  costs_.ranges = static_cast<int>(own.numbers.ranges().size());
-  std::vector<std::string> all(static_cast<std::size_t>(size_));
-  if (auto failure = gather(encode(own), all)) return failure;
-  costs_.exchange = seconds_since(begun);
-  return find_peers(all, peers);
+  told = encode(own);
+  return {};
 }
 
 Outcome Mesh::find_peers(const std::vector<std::string>& texts, std::vector<Peer>& peers) const {
   std::vector<std::optional<Told>> all;
-  for (const std::string& text : texts) all.push_back(decode_told(text, static_cast<std::uint32_t>(size_)));
+  for (const std::string& text : texts) {
+    if (text.empty()) return has_none(all.size());
+    all.push_back(decode_told(text, static_cast<std::uint32_t>(size_)));
+  }
   for (std::uint32_t place = 0; place < others(); ++place) {
     const std::uint32_t rank = rank_at(place);
     auto peer = peer_of(all, rank, static_cast<std::uint32_t>(rank_));
@@ -251,7 +278,7 @@ Outcome Mesh::exchange_numbers(std::vector<Peer>& peers) {
     return Failure{CT_EINVAL,
                    "CT_VERBS_NUMBERS connects at most " + std::to_string(CT_MAX_OFFERS + 1) + " processes"};
   auto begun = Clock::now();
-  if (auto failure = make_all(1)) return failure;
+  Outcome unmade = make_all(1);
   costs_.make = seconds_since(begun);
   costs_.ranges = static_cast<int>(others());
   begun = Clock::now();
@@ -259,10 +286,11 @@ Outcome Mesh::exchange_numbers(std::vector<Peer>& peers) {
     if (auto failure = offer_number(place)) return failure;
   }
   for (std::uint32_t place = 0; place < others(); ++place) {
+    if (unmade) break;
     if (auto failure = ask_number(rank_at(place), peers)) return failure;
   }
   costs_.exchange = seconds_since(begun);
-  return {};
+  return unmade;
 }
 
 std::string Mesh::number_key(std::uint32_t rank) const {
@@ -271,6 +299,7 @@ std::string Mesh::number_key(std::uint32_t rank) const {
 
 Outcome Mesh::offer_number(std::uint32_t place) {
   const std::uint32_t rank = rank_at(place);
+  if (queue_pairs_.empty()) return offer(number_key(rank), {});  // none could be made
   return offer(number_key(rank),
                encode(Peer{device_.port(), queue_pairs_[place]->qp_num, psn_to(first_psn_, rank)}));
 }
@@ -280,6 +309,7 @@ Outcome Mesh::ask_number(std::uint32_t rank, std::vector<Peer>& peers) {
   const std::string what = "the queue pair of rank " + std::to_string(rank);
   if (const int error = ask(rank, number_key(static_cast<std::uint32_t>(rank_)), value); error < 0)
     return failed(what, error);
+  if (value.empty()) return has_none(rank);
   auto peer = decode_peer(value);
   if (!peer) return Failure{CT_EPROTO, what + ": what it has told makes no sense"};
   peers.push_back(*peer);

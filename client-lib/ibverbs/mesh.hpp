@@ -21,7 +21,7 @@ public:
   explicit Mesh(ct_job* job);
 
   Outcome open(const ct_verbs_options& options);
-  /// Once. After a failure nothing is left of it.
+  /// Once, by all processes. After a failure nothing is left of it.
   Outcome connect(int scheme);
 
   ibv_qp* queue_pair(int rank) const;
@@ -31,9 +31,10 @@ public:
 private:
   using Clock = std::chrono::steady_clock;
 
+  Outcome open_device(const ct_verbs_options& options);
   Outcome make_all(unsigned threads);
   Outcome connect_all(const std::vector<Peer>& peers);
-  Outcome fence();
+  Outcome agree(bool is_connected);
 
   // Each makes the queue pairs, and finds the peers by place.
   Outcome exchange_ranges(std::vector<Peer>& peers);
@@ -41,6 +42,7 @@ private:
 
   // By ranges: the turn of this process among those of its host; what each tells, by rank.
   std::string turn_key() const;
+  Outcome describe(std::vector<KnownPort>& known, std::string& told);
   Outcome wait_for_turn(std::vector<KnownPort>& known);
   Outcome pass_turn(const std::vector<KnownPort>& known);
   Outcome gather(const std::string& own, std::vector<std::string>& all);
@@ -68,9 +70,11 @@ private:
   int rank_, size_;
   std::uint32_t number_;  // of this mesh among those of the process, the same in all
   Device device_;
+  Outcome unopened_;  // why it is not
   ibv_qp_cap capacity_{};
   unsigned threads_ = 0;
   std::uint32_t first_psn_ = 0;
+  bool is_used_ = false;
   std::vector<QueuePair> queue_pairs_;  // by the place of the other process
   ct_verbs_costs costs_{};
 };

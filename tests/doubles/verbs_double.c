@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* verbs_double SCHEME [NAME=NUMBER]...: connects all processes by queue pairs, and says how that went.
+ *
+ *   mtu=BYTES odd_mtu=BYTES   the MTU of all, or of those with an odd rank: this and no other
+ *   depth=N                   what each queue pair can have under way
+ *   times=N                   opened, connected and closed so often
+ *   dies=R                    process R is killed when it has opened its port
+ *   killed=R                  ... when all are connected, and the others send to it */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client-lib/charmtree_verbs.h"
+
+static int count;
+static char** words;
+
+static int number(const char* name, int otherwise) {
+  for (int i = 2; i < count; ++i) {
+    const size_t size = strlen(name);
+    if (strncmp(words[i], name, size) == 0 && words[i][size] == '=') return atoi(words[i] + size + 1);
+  }
+  return otherwise;
+}
+
+static void say(ct_job* job, const char* what) {
+  char text[600];
+  snprintf(text, sizeof text, "rank %d: %s\n", ct_rank(job), what);
+  ct_print(job, CT_STDOUT, text);
+}
+
+/* What becomes of a message to that process. */
+static void send_to(ct_job* job, ct_verbs* verbs, int rank) {
+  static char memory[64];
+  struct ibv_mr* region = ibv_reg_mr(ct_verbs_domain(verbs), memory, sizeof memory, 0);
+  struct ibv_sge piece = {(uintptr_t)memory, sizeof memory, region->lkey};
+  struct ibv_send_wr *bad,
+      send = {.sg_list = &piece, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED};
+  struct ibv_wc done = {.status = IBV_WC_GENERAL_ERR};
+  if (ibv_post_send(ct_verbs_queue_pair(verbs, rank), &send, &bad) == 0)
+    while (ibv_poll_cq(ct_verbs_completions(verbs), 1, &done) == 0) continue;
+  say(job, ibv_wc_status_str(done.status));
+  ibv_dereg_mr(region);
+}
+
+static int connect_once(ct_job* job) {
+  const int rank = ct_rank(job),
+            scheme = strcmp(words[1], "numbers") == 0 ? CT_VERBS_NUMBERS : CT_VERBS_RANGES;
+  struct ct_verbs_options options = {.mtu = number("mtu", rank % 2 == 1 ? number("odd_mtu", 0) : 0)};
+  options.capacity.max_send_wr = options.capacity.max_recv_wr = (uint32_t)number("depth", 0);
+  ct_verbs* verbs;
+  ct_verbs_open(job, &options, &verbs);
+  if (number("dies", -1) == rank) raise(SIGKILL);
+  const int error = ct_verbs_connect(verbs, scheme);
+  say(job, error == CT_OK ? "connected" : ct_verbs_error(verbs));
+  const int killed = number("killed", -1);
+  if (error == CT_OK && killed >= 0) {
+    if (killed == rank) raise(SIGKILL);
+    while (ct_alive(job, killed)) ct_barrier(job);
+    send_to(job, verbs, killed);
+  }
+  ct_verbs_close(verbs);
+  return error;
+}
+
+int main(int argc, char** argv) {
+  count = argc;
+  words = argv;
+  ct_job* job;
+  if (argc < 2 || ct_init(&job) < 0 || ct_table(job) < 0) return 2;
+  int error = CT_OK;
+  for (int i = number("times", 1); i > 0 && error == CT_OK; --i) error = connect_once(job);
+  const int left = ct_finalize(job, 0);
+  return left == CT_OK ? 0 : 3;
+}
