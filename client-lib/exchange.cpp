@@ -30,27 +30,28 @@ std::optional<std::string_view> Exchange::get(std::string_view key) const {
   return {};
 }
 
-template <class Kind>
-std::vector<const Kind*> Exchange::open() const {
-  std::vector<const Kind*> found;
-  for (const auto& [number, request] : requests_) {
-    if (const Kind* what = std::get_if<Kind>(&request.what); what && request.state == State::open)
-      found.push_back(what);
-  }
-  return found;
+std::size_t Exchange::open(Kind kind) const {
+  const auto found = std::count_if(requests_.begin(), requests_.end(), [&](const auto& each) {
+    return each.second.kind == kind && each.second.state == State::open;
+  });
+  return static_cast<std::size_t>(found);
+}
+
+std::size_t Exchange::under_way() const {
+  std::size_t bytes = 0;
+  for (const auto& [number, request] : requests_) bytes += request.state == State::open ? request.given : 0;
+  return bytes;
 }
 
 int Exchange::begin(std::vector<wire::ProcessSet::Range> processes, Gives gives, std::string_view value,
                     native::FenceEnter& enter) {
   const bool is_put = gives == Gives::pairs;
   const std::size_t size = is_put ? put_.size() : value.size();
-  const auto others = open<Fence>();
-  std::size_t under_way = size;
-  for (const Fence* fence : others) under_way += fence->given;
   constexpr std::size_t kMostUnderWay = 4 * std::size_t{CT_MAX_GIVEN};
-  if (others.size() >= CT_MAX_FENCES || requests_.size() >= CT_MAX_REQUESTS || under_way > kMostUnderWay)
+  if (open(Kind::fence) >= CT_MAX_FENCES || requests_.size() >= CT_MAX_REQUESTS ||
+      under_way() + size > kMostUnderWay)
     return -1;
-  requests_[next_number()].what = Fence{gives, size};
+  requests_[next_number()] = Request{Kind::fence, State::open, gives, size};
   enter = {static_cast<std::uint32_t>(last_), gives, std::move(processes),
            is_put ? std::exchange(put_, {}) : std::string{value}};
   return last_;
@@ -64,8 +65,8 @@ int Exchange::next_number() {
 }
 
 int Exchange::begin_ask(std::uint32_t process) {
-  if (open<Ask>().size() >= CT_MAX_ASKS || requests_.size() >= CT_MAX_REQUESTS) return -1;
-  requests_[next_number()].what = Ask{process};
+  if (open(Kind::ask) >= CT_MAX_ASKS || requests_.size() >= CT_MAX_REQUESTS) return -1;
+  requests_[next_number()] = Request{Kind::ask, State::open, {}, 0, process};
   return last_;
 }
 
@@ -105,7 +106,7 @@ void Exchange::take_back(native::FenceEnter enter) {
 
 bool Exchange::any_to_wait_for() const {
   return std::any_of(requests_.begin(), requests_.end(), [](const auto& each) {
-    return each.second.state == State::open && !std::holds_alternative<Ask>(each.second.what);
+    return each.second.state == State::open && each.second.kind != Kind::ask;
   });
 }
 
@@ -148,9 +149,11 @@ void Exchange::pass(const native::FenceEnter& enter) {
   }
 }
 
-Exchange::Requests::iterator Exchange::find_open(std::uint32_t id) {
+Exchange::Requests::iterator Exchange::find_open(std::uint32_t id, Kind kind) {
   const auto found = requests_.find(static_cast<int>(id));
-  return found == requests_.end() || found->second.state != State::open ? requests_.end() : found;
+  const bool is_it =
+      found != requests_.end() && found->second.state == State::open && found->second.kind == kind;
+  return is_it ? found : requests_.end();
 }
 
 void Exchange::end(Requests::iterator request, State state) {
@@ -167,15 +170,13 @@ bool Exchange::heard(const native::Values& values, int fd) {
 
 bool Exchange::comes_with_values(const native::FenceOver& over) const {
   const auto found = requests_.find(static_cast<int>(over.id));
-  if (!over.failure.empty() || found == requests_.end()) return false;
-  const auto* fence = std::get_if<Fence>(&found->second.what);
-  return fence && fence->gives == Gives::value;
+  return over.failure.empty() && found != requests_.end() && found->second.kind == Kind::fence &&
+         found->second.gives == Gives::value;
 }
 
 bool Exchange::heard(const native::FenceOver& over, int fd) {
-  const auto found = find_open(over.id);
-  const auto* fence = found == requests_.end() ? nullptr : std::get_if<Fence>(&found->second.what);
-  if (!fence || (fence->gives == Gives::ring && over.failure.empty())) return false;
+  const auto found = find_open(over.id, Kind::fence);
+  if (found == requests_.end() || (found->second.gives == Gives::ring && over.failure.empty())) return false;
   if (comes_with_values(over)) {
     auto content = content_of(fd);
     if (!content) return false;
@@ -186,9 +187,8 @@ bool Exchange::heard(const native::FenceOver& over, int fd) {
 }
 
 bool Exchange::heard(const native::RingOver& over, const native::Welcome& self) {
-  const auto found = find_open(over.id);
-  const auto* fence = found == requests_.end() ? nullptr : std::get_if<Fence>(&found->second.what);
-  if (!fence || fence->gives != Gives::ring) return false;
+  const auto found = find_open(over.id, Kind::fence);
+  if (found == requests_.end() || found->second.gives != Gives::ring) return false;
   const std::uint32_t left = (self.process + self.total - 1) % self.total;
   const std::uint32_t right = (self.process + 1) % self.total;
   found->second.content = own_content(wire::pair_of(wire::key_of(left), over.left) +
@@ -198,11 +198,10 @@ bool Exchange::heard(const native::RingOver& over, const native::Welcome& self) 
 }
 
 bool Exchange::heard(const native::Told& told) {
-  const auto found = find_open(told.id);
-  const auto* ask = found == requests_.end() ? nullptr : std::get_if<Ask>(&found->second.what);
-  if (!ask) return false;
+  const auto found = find_open(told.id, Kind::ask);
+  if (found == requests_.end()) return false;
   if (told.failure.empty())
-    found->second.content = own_content(wire::pair_of(wire::key_of(ask->process), told.value));
+    found->second.content = own_content(wire::pair_of(wire::key_of(found->second.asked), told.value));
   end(found, told.failure.empty() ? State::over : State::failed);
   return true;
 }

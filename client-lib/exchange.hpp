@@ -9,7 +9,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "client-lib/mapping.hpp"
@@ -74,16 +73,13 @@ private:
     std::size_t each = 0;  // bytes of a value, where there is one of each process in `mapping` or `own`
     std::string_view bytes() const { return own ? std::string_view{*own} : mapping.bytes(); }
   };
-  struct Fence {
-    Gives gives{};
-    std::size_t given = 0;  // bytes
-  };
-  struct Ask {
-    std::uint32_t process = 0;  // whose offer it is
-  };
+  enum class Kind : std::uint8_t { fence, ask, reserved };
   struct Request {
-    std::variant<std::monostate, Fence, Ask> what;  // nothing: somebody else settles it
+    Kind kind = Kind::reserved;  // somebody else settles it
     State state = State::open;
+    Gives gives = {};         // to a fence
+    std::size_t given = 0;    // bytes
+    std::uint32_t asked = 0;  // process, whose offer it is
     bool is_abandoned = false;
     Content content = {};
   };
@@ -94,10 +90,10 @@ private:
   static std::optional<Content> content_of(int fd);
   static Content own_content(const std::string& pairs);
   using Requests = std::map<int, Request>;
-  template <class Kind>
-  std::vector<const Kind*> open() const;
+  std::size_t open(Kind kind) const;
+  std::size_t under_way() const;
   /// The end: there is no such request, or it is open no more.
-  Requests::iterator find_open(std::uint32_t id);
+  Requests::iterator find_open(std::uint32_t id, Kind kind);
   void end(Requests::iterator request, State state);
   int next_number();
 

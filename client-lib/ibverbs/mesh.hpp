@@ -2,7 +2,6 @@
 // The queue pairs of a process with all others of its job: made, told, connected.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -29,8 +28,6 @@ public:
   const ct_verbs_costs& costs() const { return costs_; }
 
 private:
-  using Clock = std::chrono::steady_clock;
-
   Outcome open_device(const ct_verbs_options& options);
   Outcome make_all(unsigned threads);
   Outcome connect_all(const std::vector<Peer>& peers);
