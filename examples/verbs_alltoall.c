@@ -82,9 +82,11 @@ int main(int argc, char** argv) {
   ct_verbs_costs_of(verbs, &costs);
   char text[256];
   snprintf(text, sizeof text,
-           "rank %d: %d queue pairs in %d ranges; %llu requests, %llu bytes given, %llu taken; %.3f s\n",
+           "rank %d: %d queue pairs in %d ranges; %llu requests, %llu bytes given, %llu taken; make %.4f s, "
+           "exchange %.4f s, connect %.4f s\n",
            rank, costs.queue_pairs, costs.ranges, (unsigned long long)costs.requests,
-           (unsigned long long)costs.bytes_given, (unsigned long long)costs.bytes_taken, costs.exchange);
+           (unsigned long long)costs.bytes_given, (unsigned long long)costs.bytes_taken, costs.make,
+           costs.exchange, costs.connect);
   ct_print(job, CT_STDOUT, text);
   ct_fence(job); /* others may still wait for ours */
   ibv_dereg_mr(memory);
