@@ -34,7 +34,8 @@ struct ct_verbs_options {
   int has_gid, gid;           /* has_gid 1: the GID of this index; 0: the one that reaches farthest */
   int mtu;                    /* 256 ... 4096: this one and no other; 0: the most that both ports can */
   int threads;                /* that make queue pairs; 0: as many as help */
-  int completions;            /* that the queue for them holds; 0: all that can be outstanding */
+  int completions;            /* that the queue for them holds; 0: all that can be outstanding, or as
+                                 many as the device can */
   struct ibv_qp_cap capacity; /* of a queue pair; 0 each: 16 to send and 16 to receive, of one piece each */
 };
 
@@ -49,12 +50,15 @@ CT_API int ct_verbs_open(ct_job* job, const struct ct_verbs_options* options, ct
  * each other, and what it tells are a few ranges.
  *
  * CT_VERBS_NUMBERS: each number by itself, given and asked for, as libraries do that have PMI alone. It is
- * there to be compared, and takes at most CT_MAX_OFFERS processes. */
+ * there to be compared, and takes at most CT_MAX_OFFERS processes.
+ *
+ * Each time takes one of the CT_MAX_OFFERS of this process, or one for each other process. */
 enum { CT_VERBS_RANGES = 0, CT_VERBS_NUMBERS = 1 };
 
-/* Connects this process with all others of the job, which all call it, once; afterwards all may send. Waits
- * for them, as ct_fence does, but cannot go on after CT_ETIMEDOUT. If one of them cannot be connected, all
- * return an error, CT_EFAILED where it is another one's, and nothing is connected. */
+/* Connects this process with all others of the job, which all call it, once for each ct_verbs_open and in one
+ * order; afterwards all may send. Waits for them, whatever ct_set_timeout has said. If one of them cannot be
+ * connected, all return an error, CT_EFAILED where it is another one's, and nothing is connected. After an
+ * error of charmtree.h, such as CT_ELOST, the others may still wait, until this process ends. */
 CT_API int ct_verbs_connect(ct_verbs* verbs, int scheme);
 
 /* Connected with that process; null: there is none. It belongs to `verbs`, as the others here do. */

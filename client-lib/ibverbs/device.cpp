@@ -15,7 +15,8 @@ namespace {
 // Of a connection: an answer is waited for 4.096 us * 2^18 (1.1 s), and six times more, since soft-RoCE takes
 // seven for without end; a receiver that has no room is tried again after 0.64 ms, without end.
 constexpr std::uint8_t kTimeout = 18, kRetries = 6, kWithoutEnd = 7, kWaitForRoom = 12, kHops = 64;
-constexpr std::size_t kMostGids = 1024;
+/// A connection names its own by eight bits.
+constexpr std::uint32_t kMostGidIndex = 255;
 /// RDMA reads that a queue pair answers at a time; each takes memory of the device.
 constexpr int kMostReads = 16;
 
@@ -68,7 +69,11 @@ Outcome Device::open(const Choice& choice) {
   if (auto failure = choose_port(choice, list.devices, list.count)) return failure;
   domain_.reset(ibv_alloc_pd(context_.get()));
   if (!domain_) return failed(said("ibv_alloc_pd", errno));
-  const int completions = std::clamp(choice.completions, 1, attributes_.max_cqe);
+  if (choice.completions > attributes_.max_cqe)
+    return failed("a queue holds " + std::to_string(attributes_.max_cqe) + " completions at most, and " +
+                  std::to_string(choice.completions) + " were asked for");
+  const int completions =
+      choice.completions > 0 ? choice.completions : std::max(1, std::min(choice.useful, attributes_.max_cqe));
   completions_.reset(ibv_create_cq(context_.get(), completions, nullptr, nullptr, 0));
   if (!completions_)
     return failed(said("ibv_create_cq for " + std::to_string(completions) + " completions", errno));
@@ -85,6 +90,10 @@ Outcome Device::choose_port(const Choice& choice, ibv_device** devices, int coun
       pass(device + " was not chosen");
       continue;
     }
+    if (devices[i]->transport_type != IBV_TRANSPORT_IB) {
+      pass(device + " has neither InfiniBand nor RoCE");
+      continue;
+    }
     context_.reset(ibv_open_device(devices[i]));
     if (!context_) {
       pass(said(device + ": ibv_open_device", errno));
@@ -98,47 +107,59 @@ Outcome Device::choose_port(const Choice& choice, ibv_device** devices, int coun
     const int last = choice.port > 0 ? choice.port : attributes_.phys_port_cnt;
     if (first > attributes_.phys_port_cnt) pass(device + " has no port " + std::to_string(first));
     for (int port = first; port <= std::min<int>(last, attributes_.phys_port_cnt); ++port) {
-      ibv_port_attr attributes{};
       number_ = static_cast<std::uint8_t>(port);
-      if (const int error = ibv_query_port(context_.get(), number_, &attributes))
-        pass(said(name() + ": ibv_query_port", error));
-      else if (attributes.state != IBV_PORT_ACTIVE)
-        pass(name() + " is " + ibv_port_state_str(attributes.state));
-      else
-        return describe_port(choice, attributes);
+      const std::string why = try_port(choice);
+      if (why.empty()) return {};
+      pass(name() + why);
     }
   }
-  return Failure{CT_EVERBS, "no port that may be used is active: " + others};
+  return Failure{CT_EVERBS, "no port can be used: " + others};
 }
 
-Outcome Device::describe_port(const Choice& choice, const ibv_port_attr& attributes) {
-  port_.is_ethernet = attributes.link_layer == IBV_LINK_LAYER_ETHERNET;
-  port_.lid = port_.is_ethernet ? std::uint16_t{0} : attributes.lid;
+/// Why it cannot be used, behind its name; "": it can.
+std::string Device::try_port(const Choice& choice) {
+  ibv_port_attr attributes{};
+  if (const int error = ibv_query_port(context_.get(), number_, &attributes))
+    return said(": ibv_query_port", error);
+  if (attributes.state != IBV_PORT_ACTIVE) return std::string{" is "} + ibv_port_state_str(attributes.state);
+  const bool is_ethernet = attributes.link_layer == IBV_LINK_LAYER_ETHERNET;
+  port_ = {};
+  port_.lid = is_ethernet ? std::uint16_t{0} : attributes.lid;
+  port_.needs_gid = !is_ethernet && (attributes.flags & IBV_QPF_GRH_REQUIRED) != 0;
   port_.mtu = bytes_of(attributes.active_mtu);
   port_.is_only_mtu = choice.mtu > 0;
   port_.reads = static_cast<std::uint8_t>(std::clamp(attributes_.max_qp_rd_atom, 0, kMostReads));
   if (choice.mtu > port_.mtu)
-    return failed("its MTU is " + std::to_string(port_.mtu) + " bytes, and " + std::to_string(choice.mtu) +
-                  " were asked for");
+    return " has an MTU of " + std::to_string(port_.mtu) + " bytes, and " + std::to_string(choice.mtu) +
+           " were asked for";
   if (choice.mtu > 0) port_.mtu = static_cast<std::uint16_t>(choice.mtu);
-  return choose_gid(choice);
+  if (const std::string why = choose_gid(choice, is_ethernet); !why.empty()) return why;
+  return is_sound(port_) ? "" : " has no address yet: is a subnet manager running?";
 }
 
-Outcome Device::choose_gid(const Choice& choice) {
-  std::vector<ibv_gid_entry> entries(kMostGids);
+/// One of RoCE has to have one; of InfiniBand those through routers.
+std::string Device::choose_gid(const Choice& choice, bool is_ethernet) {
+  std::size_t most = 0;
+  for (int port = 1; port <= attributes_.phys_port_cnt; ++port) {
+    ibv_port_attr attributes{};
+    if (ibv_query_port(context_.get(), static_cast<std::uint8_t>(port), &attributes) == 0)
+      most += static_cast<std::size_t>(std::max(attributes.gid_tbl_len, 0));
+  }
+  std::vector<ibv_gid_entry> entries(most);
   const ssize_t count = ibv_query_gid_table(context_.get(), entries.data(), entries.size(), 0);
-  if (count < 0) return failed(said("ibv_query_gid_table", static_cast<int>(-count)));
+  if (count < 0) return said(": ibv_query_gid_table", static_cast<int>(-count));
   entries.resize(static_cast<std::size_t>(count));
   const ibv_gid_entry* best = nullptr;
   for (const ibv_gid_entry& entry : entries) {
-    if (entry.port_num != number_ ||
+    if (entry.port_num != number_ || entry.gid_index > kMostGidIndex ||
         (choice.gid >= 0 && entry.gid_index != static_cast<unsigned>(choice.gid)))
       continue;
     if (best == nullptr || reach_of(entry) > reach_of(*best)) best = &entry;
   }
-  if (best == nullptr && choice.gid >= 0) return failed("it has no GID " + std::to_string(choice.gid));
-  if (best == nullptr && port_.is_ethernet) return failed("it has no GID: has its interface an address?");
+  if (best == nullptr && choice.gid >= 0) return " has no GID " + std::to_string(choice.gid);
+  if (best == nullptr && is_ethernet) return " has no GID: has its interface an address?";
   if (best == nullptr) return {};
+  if (is_ethernet) port_.roce = best->gid_type == IBV_GID_TYPE_ROCE_V2 ? 2 : 1;
   gid_index_ = static_cast<std::uint8_t>(best->gid_index);
   std::copy_n(best->gid.raw, port_.gid.size(), port_.gid.begin());
   return {};
@@ -154,8 +175,9 @@ Outcome Device::make(QueuePair& made, const ibv_qp_cap& capacity, const std::str
   ibv_qp_attr init{};
   init.qp_state = IBV_QPS_INIT;
   init.port_num = number_;
-  init.qp_access_flags =
-      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+  unsigned access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+  if (attributes_.atomic_cap != IBV_ATOMIC_NONE) access |= IBV_ACCESS_REMOTE_ATOMIC;
+  init.qp_access_flags = access;
   const int error =
       ibv_modify_qp(made.get(), &init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
   if (error != 0) return failed(said("ibv_modify_qp to INIT: " + whose, error));
@@ -164,23 +186,17 @@ Outcome Device::make(QueuePair& made, const ibv_qp_cap& capacity, const std::str
 
 Outcome Device::connect(ibv_qp& queue_pair, std::uint32_t own_psn, const Peer& peer,
                         const std::string& whose) const {
-  const auto mtu = common_mtu(port_, peer.port);
-  if (!mtu)
-    return failed(whose + ": its MTU is to be " + std::to_string(peer.port.mtu) + " bytes, ours " +
-                  std::to_string(port_.mtu));
-  if (peer.port.is_ethernet != port_.is_ethernet)
-    return failed(whose + ": one port is of InfiniBand, the other of Ethernet");
+  if (const std::string why = why_not(port_, peer.port); !why.empty()) return failed(whose + ": " + why);
   ibv_qp_attr ready{};
   ready.qp_state = IBV_QPS_RTR;
-  ready.path_mtu = mtu_of(*mtu);
+  ready.path_mtu = mtu_of(common_mtu(port_, peer.port).value());
   ready.dest_qp_num = peer.number;
   ready.rq_psn = peer.psn;
   ready.min_rnr_timer = kWaitForRoom;
   ready.max_dest_rd_atomic = port_.reads;
   ready.ah_attr.dlid = peer.port.lid;
   ready.ah_attr.port_num = number_;
-  const bool is_other_subnet = !std::equal(port_.gid.begin(), port_.gid.begin() + 8, peer.port.gid.begin());
-  ready.ah_attr.is_global = port_.is_ethernet || is_other_subnet ? 1 : 0;
+  ready.ah_attr.is_global = port_.roce > 0 || port_.needs_gid || peer.port.needs_gid ? 1 : 0;
   if (ready.ah_attr.is_global != 0) {
     std::copy(peer.port.gid.begin(), peer.port.gid.end(), ready.ah_attr.grh.dgid.raw);
     ready.ah_attr.grh.sgid_index = gid_index_;

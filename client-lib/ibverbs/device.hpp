@@ -33,7 +33,8 @@ public:
     int port = 0;         // 0: any that is active
     int gid = -1;         // index; -1: the one that reaches farthest
     int mtu = 0;          // bytes, and no other; 0: what the port can
-    int completions = 0;  // that its queue holds
+    int completions = 0;  // that its queue holds; 0: `useful`, or what a queue can
+    int useful = 1;
   };
   Outcome open(const Choice& choice);
 
@@ -52,8 +53,8 @@ public:
 
 private:
   Outcome choose_port(const Choice& choice, ibv_device** devices, int count);
-  Outcome describe_port(const Choice& choice, const ibv_port_attr& attributes);
-  Outcome choose_gid(const Choice& choice);
+  std::string try_port(const Choice& choice);
+  std::string choose_gid(const Choice& choice, bool is_ethernet);
   Failure failed(const std::string& what) const;
 
   Context context_;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client-lib/ibverbs/mesh.hpp"
 
+#include <poll.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <climits>
 #include <cstring>
@@ -23,13 +25,49 @@ constexpr unsigned kMostThreads = 16;
 constexpr std::uint32_t kEachThread = 32;
 /// Of what is told at once, before it: whether more follows.
 constexpr std::size_t kMostPiece = CT_MAX_GIVEN - 1;
+constexpr int kPollMs = 1000;
+/// What a process tells is no longer than that, and so much for each queue pair.
+constexpr std::size_t kMostTold = 64, kMostOfEach = 8;
 
 Failure failed(const std::string& what, int error) {
   return {error, what + ": " + ct_strerror(error)};
 }
 
-Failure has_none(std::size_t rank) {
-  return {CT_EFAILED, "rank " + std::to_string(rank) + " could not make its queue pairs"};
+std::string makes_no_sense(std::size_t rank) {
+  return "what rank " + std::to_string(rank) + " has told makes no sense";
+}
+
+/// Exceptions are want of memory, or of a source of numbers.
+template <class Call>
+Outcome attempt(Call call) noexcept {
+  try {
+    return call();
+  } catch (...) {
+    return Failure{CT_ENOMEM, "no memory"};
+  }
+}
+
+/// "": nothing.
+std::string wrong_in(const ct_verbs_options& options) {
+  const int mtu = options.mtu;
+  if (mtu != 0 && (mtu < 256 || mtu > 4096 || !std::has_single_bit(static_cast<unsigned>(mtu))))
+    return "an MTU is 256, 512, 1024, 2048 or 4096 bytes, not " + std::to_string(mtu);
+  if (options.port < 0 || options.threads < 0 || options.completions < 0 ||
+      (options.has_gid != 0 && options.gid < 0))
+    return "a port, a GID, threads and completions are not negative";
+  return {};
+}
+
+/// Waits as long as it takes, whatever the time-out of the job: what has begun cannot be taken back.
+template <class Call>
+int patiently(ct_job* job, Call call) {
+  int error = call();
+  while (error == CT_ETIMEDOUT) {
+    pollfd launcher{ct_descriptor(job), static_cast<short>(ct_poll_events(job)), 0};
+    ::poll(&launcher, 1, kPollMs);
+    error = call();
+  }
+  return error;
 }
 
 using Clock = std::chrono::steady_clock;
@@ -47,18 +85,16 @@ void widen_affinity() {
 }
 }  // namespace
 
-Mesh::Mesh(ct_job* job) : job_(job), rank_(ct_rank(job)), size_(ct_size(job)) {
-  static std::atomic<std::uint32_t> count{0};
-  number_ = count++;
-}
+Mesh::Mesh(ct_job* job) : job_(job), rank_(ct_rank(job)), size_(ct_size(job)) {}
 
 Outcome Mesh::open(const ct_verbs_options& options) {
-  unopened_ = open_device(options);
+  unopened_ = attempt([&] { return open_device(options); });
   return unopened_;
 }
 
 Outcome Mesh::open_device(const ct_verbs_options& options) {
   if (size_ < 2) return Failure{CT_EINVAL, "a job of one process has nobody to connect with"};
+  if (const std::string wrong = wrong_in(options); !wrong.empty()) return Failure{CT_EINVAL, wrong};
   capacity_ = options.capacity;
   for (std::uint32_t* each : {&capacity_.max_send_wr, &capacity_.max_recv_wr})
     if (*each == 0) *each = kDepth;
@@ -66,13 +102,15 @@ Outcome Mesh::open_device(const ct_verbs_options& options) {
     if (*each == 0) *each = 1;
   const std::uint64_t outstanding =
       std::uint64_t{others()} * (std::uint64_t{capacity_.max_send_wr} + capacity_.max_recv_wr);
-  const unsigned useful = std::clamp(others() / kEachThread, 1U, kMostThreads);
-  threads_ = options.threads > 0 ? static_cast<unsigned>(options.threads)
-                                 : std::min(useful, std::max(1U, std::thread::hardware_concurrency()));
-  Device::Choice choice{options.device == nullptr ? "" : options.device, options.port,
-                        options.has_gid != 0 ? options.gid : -1, options.mtu, options.completions};
-  if (choice.completions <= 0)
-    choice.completions = static_cast<int>(std::min<std::uint64_t>(outstanding, INT_MAX));
+  const unsigned useful = std::min(std::max(1U, std::thread::hardware_concurrency()), others() / kEachThread);
+  const unsigned wanted = options.threads > 0 ? static_cast<unsigned>(options.threads) : useful;
+  threads_ = std::clamp(wanted, 1U, std::min(kMostThreads, others()));
+  const Device::Choice choice{options.device == nullptr ? "" : options.device,
+                              options.port,
+                              options.has_gid != 0 ? options.gid : -1,
+                              options.mtu,
+                              options.completions,
+                              static_cast<int>(std::min<std::uint64_t>(outstanding, INT_MAX))};
   if (auto failure = device_.open(choice)) return failure;
   const auto most = static_cast<std::uint32_t>(std::max(device_.most_queue_pairs(), 0));
   if (others() > most)
@@ -86,17 +124,49 @@ ibv_qp* Mesh::queue_pair(int rank) const {
   return queue_pairs_[place_of(static_cast<std::uint32_t>(rank))].get();
 }
 
-/// Whoever cannot go on says so to the others, which would wait for it.
+/// A process whose device fails says so to the others, in the exchange in which they wait for it. One that
+/// cannot reach its launcher any more says nothing: the others hear of it by its end.
 Outcome Mesh::connect(int scheme) {
   if (std::exchange(is_used_, true)) return Failure{CT_EORDER, "it has been connected, or has failed"};
-  first_psn_ = std::random_device{}() & kMostNumber;
-  std::vector<Peer> peers;
-  Outcome failure = scheme == CT_VERBS_RANGES ? exchange_ranges(peers) : exchange_numbers(peers);
-  if (!failure) failure = connect_all(peers);
-  Outcome others = agree(!failure);
-  if (!failure) failure = std::move(others);
+  static std::atomic<std::uint32_t> count{0};
+  number_ = count++;
+  Outcome failure = attempt([&] { return connect_by(scheme); });
   if (failure) queue_pairs_.clear();
   return failure;
+}
+
+Outcome Mesh::connect_by(int scheme) {
+  const bool has_turns = scheme == CT_VERBS_RANGES;
+  auto begun = Clock::now();
+  std::vector<KnownPort> known;
+  if (has_turns) {
+    if (auto failure = wait_for_turn(known)) return failure;
+  }
+  std::string told;
+  const Outcome unmade = attempt([&] {
+    first_psn_ = std::random_device{}() & kMostNumber;
+    if (auto failure = make_all(has_turns ? threads_ : 1)) return failure;
+    return describe(known, told);
+  });
+  if (auto failure = has_turns ? pass_turn(known) : offer_numbers(unmade.has_value())) return failure;
+  costs_.make = seconds_since(begun);
+
+  begun = Clock::now();
+  if (!has_turns && !unmade) told = "made";  // the numbers are asked for
+  std::vector<std::string> all(static_cast<std::size_t>(size_));
+  if (auto failure = gather(told, all)) return failure;
+  if (unmade) return unmade;
+  const auto none = std::find(all.begin(), all.end(), std::string{});
+  if (none != all.end())
+    return Failure{CT_EFAILED,
+                   "rank " + std::to_string(none - all.begin()) + " could not make its queue pairs"};
+  std::vector<Peer> peers;
+  Outcome failure = attempt([&] { return has_turns ? find_peers(all, peers) : ask_numbers(peers); });
+  costs_.exchange = seconds_since(begun);
+
+  if (!failure) failure = attempt([&] { return connect_all(peers); });
+  const Outcome others = agree(!failure);
+  return failure ? failure : others;
 }
 
 Outcome Mesh::connect_all(const std::vector<Peer>& peers) {
@@ -124,31 +194,39 @@ Outcome Mesh::agree(bool is_connected) {
 
 // ---- making
 
-/// In the order of places, as far as threads keep it.
+/// In the order of places, as far as threads keep it. Where no more threads can be had, those that there are
+/// do.
 Outcome Mesh::make_all(unsigned threads) {
   if (unopened_) return unopened_;
   std::vector<QueuePair> made(others());
   std::atomic<std::uint32_t> next{0};
   std::mutex mutex;
   Outcome failure;
-  const auto work = [&] {
-    for (std::uint32_t place = next++; place < made.size(); place = next++) {
-      const std::string whose =
-          "queue pair " + std::to_string(place + 1) + " of " + std::to_string(made.size());
-      Outcome wrong = device_.make(made[place], capacity_, whose);
-      if (!wrong) continue;
-      const std::lock_guard alone{mutex};
-      if (!failure) failure = std::move(wrong);
-      next = others();
-    }
+  const auto work = [&]() noexcept {
+    Outcome wrong = attempt([&]() -> Outcome {
+      for (std::uint32_t place = next++; place < made.size(); place = next++) {
+        const std::string whose =
+            "queue pair " + std::to_string(place + 1) + " of " + std::to_string(made.size());
+        if (auto unmade = device_.make(made[place], capacity_, whose)) return unmade;
+      }
+      return {};
+    });
+    if (!wrong) return;
+    const std::lock_guard alone{mutex};
+    if (!failure) failure = std::move(wrong);
+    next = others();
   };
   std::vector<std::thread> helpers;
-  for (unsigned i = 1; i < threads; ++i) {
-    helpers.emplace_back([&] {
-      widen_affinity();
-      work();
-    });
-  }
+  attempt([&]() -> Outcome {
+    helpers.reserve(threads);
+    while (helpers.size() + 1 < threads) {
+      helpers.emplace_back([&] {
+        widen_affinity();
+        work();
+      });
+    }
+    return {};
+  });
   work();
   for (std::thread& each : helpers) each.join();
   if (failure) return failure;
@@ -158,22 +236,6 @@ Outcome Mesh::make_all(unsigned threads) {
 }
 
 // ---- by ranges
-
-Outcome Mesh::exchange_ranges(std::vector<Peer>& peers) {
-  auto begun = Clock::now();
-  std::vector<KnownPort> known;
-  if (auto failure = wait_for_turn(known)) return failure;
-  Outcome unmade = make_all(threads_);
-  std::string own;
-  if (!unmade) unmade = describe(known, own);
-  if (auto failure = pass_turn(known)) return failure;
-  costs_.make = seconds_since(begun);
-  begun = Clock::now();
-  std::vector<std::string> all(static_cast<std::size_t>(size_));
-  if (auto failure = gather(own, all)) return failure;
-  costs_.exchange = seconds_since(begun);
-  return unmade ? unmade : find_peers(all, peers);
-}
 
 /// What this process tells. A port that another one of this host has told is not told again.
 Outcome Mesh::describe(std::vector<KnownPort>& known, std::string& told) {
@@ -185,8 +247,9 @@ Outcome Mesh::describe(std::vector<KnownPort>& known, std::string& told) {
   if (!numbers) return Failure{CT_EVERBS, device_.name() + ": two queue pairs have one number"};
   costs_.ranges = static_cast<int>(numbers->ranges().size());
   Told own{static_cast<std::uint32_t>(rank_), device_.port(), first_psn_, std::move(*numbers)};
-  const auto same = std::find_if(known.begin(), known.end(),
-                                 [&](const KnownPort& each) { return each.port == device_.port(); });
+  const auto same = std::find_if(known.begin(), known.end(), [&](const KnownPort& each) {
+    return each.port == device_.port() && each.told_by < static_cast<std::uint32_t>(size_);
+  });
   if (same == known.end()) {
     known.push_back({own.port_of, device_.port()});
   } else {
@@ -199,14 +262,11 @@ Outcome Mesh::describe(std::vector<KnownPort>& known, std::string& told) {
 
 Outcome Mesh::find_peers(const std::vector<std::string>& texts, std::vector<Peer>& peers) const {
   std::vector<std::optional<Told>> all;
-  for (const std::string& text : texts) {
-    if (text.empty()) return has_none(all.size());
-    all.push_back(decode_told(text, static_cast<std::uint32_t>(size_)));
-  }
+  for (const std::string& text : texts) all.push_back(decode_told(text, static_cast<std::uint32_t>(size_)));
   for (std::uint32_t place = 0; place < others(); ++place) {
     const std::uint32_t rank = rank_at(place);
     auto peer = peer_of(all, rank, static_cast<std::uint32_t>(rank_));
-    if (!peer) return Failure{CT_EPROTO, "what rank " + std::to_string(rank) + " has told makes no sense"};
+    if (!peer) return Failure{CT_EPROTO, makes_no_sense(rank)};
     peers.push_back(*peer);
   }
   return {};
@@ -237,86 +297,79 @@ Outcome Mesh::pass_turn(const std::vector<KnownPort>& known) {
 
 // ---- what all tell all
 
-/// In pieces, as many as the longest one needs; before each stands whether more follows.
+/// In pieces, as many as the longest one needs; before each stands whether more follows. All see the same,
+/// and come to the same end.
 Outcome Mesh::gather(const std::string& own, std::vector<std::string>& all) {
+  const std::size_t most = kMostTold + kMostOfEach * others();
   bool is_more = true;
   for (std::size_t at = 0; is_more; at += kMostPiece) {
     const std::string_view rest = std::string_view{own}.substr(std::min(at, own.size()));
     std::string piece(1, rest.size() > kMostPiece ? '\1' : '\0');
     piece += rest.substr(0, kMostPiece);
     if (auto failure = gather_piece(piece, all, is_more)) return failure;
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+      if (all[rank].size() > most) return Failure{CT_EPROTO, makes_no_sense(rank)};
+    }
   }
   return {};
 }
 
 Outcome Mesh::gather_piece(std::string_view piece, std::vector<std::string>& all, bool& is_more) {
   const std::string what = "the exchange of queue pairs";
-  const int request = ct_allgather_start(job_, nullptr, 0, piece.data(), piece.size());
+  const int request =
+      patiently(job_, [&] { return ct_allgather_start(job_, nullptr, 0, piece.data(), piece.size()); });
   if (request < 0) return failed(what, request);
-  if (const int error = ct_wait(job_, request); error < 0) {
-    ct_release(job_, request);
-    return failed(what, error);
-  }
   ++costs_.requests;
   costs_.bytes_given += piece.size();
+  const int error = patiently(job_, [&] { return ct_wait(job_, request); });
+  Outcome failure;
+  if (error < 0) failure = failed(what, error);
   is_more = false;
-  for (int rank = 0; rank < size_; ++rank) {
+  for (int rank = 0; rank < size_ && !failure; ++rank) {
     const void* value = nullptr;
     std::size_t size = 0;
-    const int error = ct_gathered(job_, request, rank, &value, &size);
-    if (error < 0 || size == 0) return failed(what, error < 0 ? error : CT_EPROTO);
+    if (ct_gathered(job_, request, rank, &value, &size) < 0 || size == 0) {
+      failure = Failure{CT_EPROTO, makes_no_sense(static_cast<std::size_t>(rank))};
+      break;
+    }
     const std::string_view bytes{static_cast<const char*>(value), size};
     is_more = is_more || bytes.front() != 0;
     all[static_cast<std::size_t>(rank)] += bytes.substr(1);
     costs_.bytes_taken += rank == rank_ ? 0 : size;
   }
   ct_release(job_, request);
-  return {};
+  return failure;
 }
 
 // ---- each number by itself
 
-Outcome Mesh::exchange_numbers(std::vector<Peer>& peers) {
+Outcome Mesh::offer_numbers(bool are_unmade) {
   if (others() > CT_MAX_OFFERS)
     return Failure{CT_EINVAL,
                    "CT_VERBS_NUMBERS connects at most " + std::to_string(CT_MAX_OFFERS + 1) + " processes"};
-  auto begun = Clock::now();
-  Outcome unmade = make_all(1);
-  costs_.make = seconds_since(begun);
-  costs_.ranges = static_cast<int>(others());
-  begun = Clock::now();
-  for (std::uint32_t place = 0; place < others(); ++place) {
-    if (auto failure = offer_number(place)) return failure;
+  for (std::uint32_t place = 0; place < others() && !are_unmade; ++place) {
+    const std::uint32_t rank = rank_at(place);
+    const Peer own{device_.port(), queue_pairs_[place]->qp_num, psn_to(first_psn_, rank)};
+    if (auto failure = offer(number_key(rank), encode(own))) return failure;
   }
+  return {};
+}
+
+Outcome Mesh::ask_numbers(std::vector<Peer>& peers) {
   for (std::uint32_t place = 0; place < others(); ++place) {
-    if (unmade) break;
-    if (auto failure = ask_number(rank_at(place), peers)) return failure;
+    const std::uint32_t rank = rank_at(place);
+    std::string_view value;
+    if (const int error = ask(rank, number_key(static_cast<std::uint32_t>(rank_)), value); error < 0)
+      return failed("the queue pair of rank " + std::to_string(rank), error);
+    auto peer = decode_peer(value);
+    if (!peer) return Failure{CT_EPROTO, makes_no_sense(rank)};
+    peers.push_back(*peer);
   }
-  costs_.exchange = seconds_since(begun);
-  return unmade;
+  return {};
 }
 
 std::string Mesh::number_key(std::uint32_t rank) const {
   return "charmtree ibverbs " + std::to_string(number_) + " for " + std::to_string(rank);
-}
-
-Outcome Mesh::offer_number(std::uint32_t place) {
-  const std::uint32_t rank = rank_at(place);
-  if (queue_pairs_.empty()) return offer(number_key(rank), {});  // none could be made
-  return offer(number_key(rank),
-               encode(Peer{device_.port(), queue_pairs_[place]->qp_num, psn_to(first_psn_, rank)}));
-}
-
-Outcome Mesh::ask_number(std::uint32_t rank, std::vector<Peer>& peers) {
-  std::string_view value;
-  const std::string what = "the queue pair of rank " + std::to_string(rank);
-  if (const int error = ask(rank, number_key(static_cast<std::uint32_t>(rank_)), value); error < 0)
-    return failed(what, error);
-  if (value.empty()) return has_none(rank);
-  auto peer = decode_peer(value);
-  if (!peer) return Failure{CT_EPROTO, what + ": what it has told makes no sense"};
-  peers.push_back(*peer);
-  return {};
 }
 
 // ---- what is told to few
@@ -324,7 +377,7 @@ Outcome Mesh::ask_number(std::uint32_t rank, std::vector<Peer>& peers) {
 Outcome Mesh::offer(const std::string& key, const std::string& value) {
   ++costs_.requests;
   costs_.bytes_given += key.size() + value.size();
-  const int error = ct_offer(job_, key.c_str(), value.data(), value.size());
+  const int error = patiently(job_, [&] { return ct_offer(job_, key.c_str(), value.data(), value.size()); });
   if (error < 0) return failed("an offer to the others", error);
   return {};
 }
@@ -333,7 +386,8 @@ int Mesh::ask(std::uint32_t rank, const std::string& key, std::string_view& valu
   const void* data = nullptr;
   std::size_t size = 0;
   ++costs_.requests;
-  const int error = ct_ask(job_, static_cast<int>(rank), key.c_str(), &data, &size);
+  const int error =
+      patiently(job_, [&] { return ct_ask(job_, static_cast<int>(rank), key.c_str(), &data, &size); });
   if (error == CT_OK) value = {static_cast<const char*>(data), size};
   costs_.bytes_taken += value.size();
   return error;

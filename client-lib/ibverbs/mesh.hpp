@@ -29,13 +29,10 @@ public:
 
 private:
   Outcome open_device(const ct_verbs_options& options);
+  Outcome connect_by(int scheme);
   Outcome make_all(unsigned threads);
   Outcome connect_all(const std::vector<Peer>& peers);
   Outcome agree(bool is_connected);
-
-  // Each makes the queue pairs, and finds the peers by place.
-  Outcome exchange_ranges(std::vector<Peer>& peers);
-  Outcome exchange_numbers(std::vector<Peer>& peers);
 
   // By ranges: the turn of this process among those of its host; what each tells, by rank.
   std::string turn_key() const;
@@ -48,8 +45,8 @@ private:
 
   // By numbers.
   std::string number_key(std::uint32_t rank) const;
-  Outcome offer_number(std::uint32_t place);
-  Outcome ask_number(std::uint32_t rank, std::vector<Peer>& peers);
+  Outcome offer_numbers(bool are_unmade);
+  Outcome ask_numbers(std::vector<Peer>& peers);
 
   Outcome offer(const std::string& key, const std::string& value);
   int ask(std::uint32_t rank, const std::string& key, std::string_view& value);
@@ -65,7 +62,7 @@ private:
 
   ct_job* job_;
   int rank_, size_;
-  std::uint32_t number_;  // of this mesh among those of the process, the same in all
+  std::uint32_t number_ = 0;  // of this mesh among those that the process has connected, the same in all
   Device device_;
   Outcome unopened_;  // why it is not
   ibv_qp_cap capacity_{};

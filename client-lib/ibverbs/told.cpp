@@ -3,12 +3,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 
 #include "tree/wire/describe.hpp"
 
 namespace charmtree::wire {
 
-CT_MEMBERS(ibverbs::Port, s.is_ethernet, s.lid, s.gid, s.mtu, s.is_only_mtu, s.reads)
+CT_MEMBERS(ibverbs::Port, s.roce, s.needs_gid, s.lid, s.gid, s.mtu, s.is_only_mtu, s.reads)
 CT_MEMBERS(ibverbs::KnownPort, s.told_by, s.port)
 CT_MEMBERS(ibverbs::Peer, s.port, s.number, s.psn)
 
@@ -19,6 +20,9 @@ namespace charmtree::ibverbs {
 namespace {
 constexpr std::uint16_t kLeastMtu = 256, kMostMtu = 4096;
 constexpr std::uint16_t kLastUnicastLid = 0xBFFF;
+constexpr std::uint8_t kNewestRoce = 2;
+/// Of a GID, the bytes that say its subnet.
+constexpr std::ptrdiff_t kSubnetBytes = 8;
 /// A host has fewer.
 constexpr std::size_t kMostPorts = 256;
 }  // namespace
@@ -26,13 +30,28 @@ constexpr std::size_t kMostPorts = 256;
 bool is_sound(const Port& port) {
   const bool has_gid =
       std::any_of(port.gid.begin(), port.gid.end(), [](std::uint8_t each) { return each != 0; });
+  const bool is_reached = port.roce > 0
+                              ? has_gid && port.lid == 0 && !port.needs_gid
+                              : port.lid <= kLastUnicastLid && (port.needs_gid ? has_gid : port.lid > 0);
   return std::has_single_bit(port.mtu) && port.mtu >= kLeastMtu && port.mtu <= kMostMtu &&
-         (port.is_ethernet ? has_gid && port.lid == 0 : port.lid > 0 && port.lid <= kLastUnicastLid);
+         port.roce <= kNewestRoce && is_reached;
 }
 
 std::optional<std::uint16_t> common_mtu(const Port& own, const Port& other) {
   if (own.mtu != other.mtu && (own.is_only_mtu || other.is_only_mtu)) return {};
   return std::min(own.mtu, other.mtu);
+}
+
+std::string why_not(const Port& own, const Port& other) {
+  const auto kind = [](const Port& port) {
+    return port.roce > 0 ? "RoCE v" + std::to_string(port.roce) : std::string{"InfiniBand"};
+  };
+  if (own.roce != other.roce) return "its port speaks " + kind(other) + ", ours " + kind(own);
+  if (own.roce == 0 && !std::equal(own.gid.begin(), own.gid.begin() + kSubnetBytes, other.gid.begin()))
+    return "its port is in another subnet of InfiniBand than ours";
+  if (!common_mtu(own, other))
+    return "its MTU is to be " + std::to_string(other.mtu) + " bytes, ours " + std::to_string(own.mtu);
+  return {};
 }
 
 std::string encode(const std::vector<KnownPort>& ports) {

@@ -16,7 +16,8 @@ namespace charmtree::ibverbs {
 
 /// How others reach a port of a device.
 struct Port {
-  bool is_ethernet = false;               // RoCE: by its GID alone
+  std::uint8_t roce = 0;                  // its version, by GIDs of which it is reached; 0: InfiniBand
+  bool needs_gid = false;                 // to be reached; InfiniBand
   std::uint16_t lid = 0;                  // in its subnet; InfiniBand
   std::array<std::uint8_t, 16> gid = {};  // as sent
   std::uint16_t mtu = 0;                  // bytes that it can
@@ -28,6 +29,9 @@ bool is_sound(const Port& port);
 
 /// The MTU of a connection between the two, in bytes. Nothing: they cannot agree.
 std::optional<std::uint16_t> common_mtu(const Port& own, const Port& other);
+
+/// Why there can be no connection between the two; "": there can.
+std::string why_not(const Port& own, const Port& other);
 
 struct KnownPort {
   std::uint32_t told_by = 0;  // process

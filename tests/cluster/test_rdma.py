@@ -61,11 +61,11 @@ def test_all_are_connected_with_all_and_carry_what_was_sent(machine: Machine) ->
     costs = said(ranges)
     assert sorted(costs) == list(range(8)), ranges
     for rank, (text,) in costs.items():  # they were made one process after the other
-        assert re.match(rf"7 queue pairs in 1 ranges; {3 if rank in (0, 7) else 4} requests, \d\d bytes given, ", text), ranges
+        assert re.match(rf"7 queue pairs in 1 ranges; {3 if rank in (0, 7) else 4} requests, \d+ bytes given, ", text), ranges
     costs = said(numbers)
     assert sorted(costs) == list(range(4)), numbers
     for (text,) in costs.values():
-        assert re.match(r"3 queue pairs in 3 ranges; 7 requests, 1\d\d bytes given, ", text), numbers
+        assert re.match(r"3 queue pairs in [123] ranges; 8 requests, \d+ bytes given, ", text), numbers
     all_say(often, range(3), *["connected"] * 5)
     assert is_left(after) == is_left(before)
 
@@ -89,7 +89,7 @@ def test_what_cannot_be_connected_says_why(machine: Machine) -> None:
         assert said(mtu)[rank] == [f"rxe0 port 1: with rank {other}: its MTU is to be {1536 - own} bytes, ours {own}"], mtu
     for rank in range(4):
         odd = rank % 2 == 1
-        why = "rxe0 port 1: its MTU is 1024 bytes, and 4096 were asked for" if odd else "rank 1 could not make its queue pairs"
+        why = "no port can be used: rxe0 port 1 has an MTU of 1024 bytes, and 4096 were asked for" if odd else "rank 1 could not make its queue pairs"
         assert said(great)[rank] == [why], great
     texts = [text for texts in said(limited).values() for text in texts]
     refused = re.compile(r"rxe0 port 1: ibv_\w+(: queue pair [1-3] of 3| for \d+ completions)?: Resource temporarily unavailable \(11\)")
@@ -97,7 +97,7 @@ def test_what_cannot_be_connected_says_why(machine: Machine) -> None:
     assert len(texts) == 4 and any(refused.fullmatch(text) for text in texts), limited
     assert all(refused.fullmatch(text) or others.fullmatch(text) for text in texts), limited
     all_say(alone, range(1), "a job of one process has nobody to connect with")
-    all_say(down, range(2), "no port that may be used is active: rxe0 port 1 is down")
+    all_say(down, range(2), "no port can be used: rxe0 port 1 is down")
     all_say(none, range(2), "this host has no InfiniBand or RoCE device: is its driver loaded (rdma link)?")
     assert is_left(after) == is_left(before)
 
@@ -116,6 +116,6 @@ def test_a_process_that_is_killed_harms_nobody(machine: Machine) -> None:
     connected = said(late)
     assert connected.pop(1, []) in (["connected"], []), late
     assert connected == {rank: ["connected", "transport retry counter exceeded"] for rank in (0, 2, 3)}, late
-    all_say(asked, (0, 2, 3), f"the queue pair of rank 1: {lost}")
+    all_say(asked, (0, 2, 3), f"the exchange of queue pairs: {lost}")
     assert ended.status == 128 + signal.SIGKILL and "process 1: killed by signal 9" in ended.output, ended
     assert is_left(after) == is_left(before)

@@ -75,8 +75,8 @@ def test_the_packages_of_debian_12(bare_root: Roots, tmp_path: Path) -> None:
     subprocess.run(["cmake", "--build", "--preset", "release"], cwd=ROOT, check=True, capture_output=True, timeout=1800)
     said("cpack", "-G", "DEB", "-B", tmp_path, cwd=build)
     packages = sorted(tmp_path.glob("*.deb"))
-    assert [path.name.split("_")[0] for path in packages] == ["charmtree", "libcharmtree-dev", "libcharmtree0"]
-    root = bare_root("bookworm", "gcc", "libc6-dev", "pkgconf")
+    assert [path.name.split("_")[0] for path in packages] == ["charmtree", "libcharmtree-dev", "libcharmtree-verbs0", "libcharmtree0"]
+    root = bare_root("bookworm", "gcc", "libc6-dev", "pkgconf", "libibverbs1")
     there = root / "opt/packages"
     said("rm", "-rf", there)
     there.mkdir(parents=True)
@@ -90,12 +90,12 @@ def test_the_packages_of_debian_12(bare_root: Roots, tmp_path: Path) -> None:
         assert "hello from 1 of 2" in inside(root, "charmrun", "+p2", "++local", "/opt/packages/hello")
         pages = inside(root, "dpkg", "-L", "charmtree")
         assert "MPIR_PROCDESC" in said("readelf", "--debug-dump=info", root / "usr/bin/charmrun"), "the types that debuggers want"
-        for package in ("charmtree", "libcharmtree0", "libcharmtree-dev"):
+        for package in ("charmtree", "libcharmtree0", "libcharmtree-verbs0", "libcharmtree-dev"):
             assert "Apache License" in inside(root, "cat", f"/usr/share/doc/{package}/copyright")
         assert "======== libssl-dev" in inside(root, "cat", "/usr/share/doc/charmtree/copyright")
         assert "/usr/share/man/man1/charmrun.1" in pages and "/usr/libexec/charmtree/mpi/mpiexec" in pages
     finally:
-        inside(root, "dpkg", "--purge", "charmtree", "libcharmtree-dev", "libcharmtree0")
+        inside(root, "dpkg", "--purge", "charmtree", "libcharmtree-dev", "libcharmtree-verbs0", "libcharmtree0")
     assert not list(root.glob("usr/**/*charmtree*")), "what dpkg leaves"
 
 

@@ -24,7 +24,7 @@
 namespace charmtree::wire::native {
 
 /// Of the messages, not of the library. A launcher refuses a client of any other version.
-inline constexpr std::uint32_t kVersion = 8;
+inline constexpr std::uint32_t kVersion = 9;
 
 inline constexpr std::size_t kMaxLibrary = 32;           // bytes of Hello::library
 inline constexpr std::size_t kMaxHello = 64;             // bytes of a Hello frame, header included

@@ -11,7 +11,7 @@ namespace {
 
 Port ethernet(std::uint8_t last, std::uint16_t mtu = 1024) {
   Port port;
-  port.is_ethernet = true;
+  port.roce = 2;
   port.gid[15] = last;
   port.mtu = mtu;
   return port;
@@ -20,6 +20,13 @@ Port infiniband(std::uint16_t lid) {
   Port port;
   port.lid = lid;
   port.mtu = 4096;
+  return port;
+}
+/// Of a port without a LID.
+Port by_gid(std::uint8_t last) {
+  Port port = infiniband(0);
+  port.needs_gid = true;
+  port.gid[15] = last;
   return port;
 }
 /// What a process of three tells.
@@ -58,6 +65,8 @@ TEST_CASE("a port that none can have is refused", "[ibverbs]") {
   CHECK_FALSE(is_taken(ethernet(1, 8192)));
   CHECK(is_taken(infiniband(1)));
   CHECK_FALSE(is_taken(infiniband(0)));
+  CHECK_FALSE(is_taken(by_gid(0)));
+  CHECK(is_taken(by_gid(1)));
   CHECK_FALSE(is_taken(infiniband(0xC000)));  // of many
   CHECK_FALSE(decode_peer(encode(Peer{ethernet(1), kMostNumber + 1, 1})));
   CHECK_FALSE(decode_peer(encode(Peer{ethernet(1), 1, kMostNumber + 1})));
@@ -72,6 +81,23 @@ TEST_CASE("two ports use the smaller MTU, unless one is to use no other", "[ibve
   CHECK_FALSE(common_mtu(other, own));
   own.mtu = 1024;
   CHECK(common_mtu(own, other) == 1024);
+}
+
+TEST_CASE("two ports that do not reach each other are not connected", "[ibverbs]") {
+  const Port own = ethernet(1);
+  CHECK(why_not(own, ethernet(2)).empty());
+  CHECK(why_not(own, ethernet(2, 512)).empty());
+  CHECK(why_not(own, infiniband(3)) == "its port speaks InfiniBand, ours RoCE v2");
+  Port other = ethernet(2);
+  other.roce = 1;
+  CHECK(why_not(other, own) == "its port speaks RoCE v2, ours RoCE v1");
+  Port fixed = ethernet(2, 512);
+  fixed.is_only_mtu = true;
+  CHECK(why_not(own, fixed) == "its MTU is to be 512 bytes, ours 1024");
+  CHECK(why_not(infiniband(1), infiniband(2)).empty());
+  Port far = infiniband(2);
+  far.gid[0] = 0xFE;
+  CHECK(why_not(infiniband(1), far) == "its port is in another subnet of InfiniBand than ours");
 }
 
 TEST_CASE("the queue pair of another process is found in what all have told", "[ibverbs]") {
