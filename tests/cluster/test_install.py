@@ -55,22 +55,41 @@ def test_the_version_says_what_is_inside(prefix: Path) -> None:
     assert re.fullmatch(r"libssh2 1\.\S+, OpenSSL 3\.\S+.*, hwloc 2\.\d+", lines[3])
 
 
-def test_a_program_is_built_by_pkg_config(prefix: Path, tmp_path: Path) -> None:
+def built_by_pkg_config(prefix: Path, source: Path, package: str, program: Path) -> Path:
     (pages,) = prefix.rglob("pkgconfig")
-    flags = told("pkg-config", "--cflags", "--libs", "charmtree", env=os.environ | {"PKG_CONFIG_PATH": str(pages)}).split()
-    told("cc", "-o", tmp_path / "hello", _HELLO, *flags, f"-Wl,-rpath,{pages.parent}")
-    runs(prefix, tmp_path / "hello")
+    flags = told("pkg-config", "--cflags", "--libs", package, env=os.environ | {"PKG_CONFIG_PATH": str(pages)}).split()
+    told("cc", "-o", program, source, *flags, f"-Wl,-rpath,{pages.parent}")
+    return program
+
+
+def test_a_program_is_built_by_pkg_config(prefix: Path, tmp_path: Path) -> None:
+    runs(prefix, built_by_pkg_config(prefix, _HELLO, "charmtree", tmp_path / "hello"))
+
+
+def built_by_cmake(prefix: Path, source: Path, target: str, folder: Path) -> Path:
+    shutil.copy(source, folder)
+    lines = ["cmake_minimum_required(VERSION 3.16)", "project(built C)", "find_package(charmtree 0.1 REQUIRED)"]
+    lines += [f"add_executable({source.stem} {source.name})", f"target_link_libraries({source.stem} PRIVATE {target})"]
+    (folder / "CMakeLists.txt").write_text("\n".join(lines) + "\n")
+    told("cmake", "-S", folder, "-B", folder / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    told("cmake", "--build", folder / "build")
+    return folder / "build" / source.stem
+
+
+@pytest.mark.parametrize("by", ["pkg-config", "cmake"])
+def test_a_program_of_queue_pairs_is_built(prefix: Path, tmp_path: Path, by: str) -> None:
+    source = REPOSITORY / "examples/verbs_alltoall.c"
+    if by == "cmake":
+        program = built_by_cmake(prefix, source, "charmtree::verbs", tmp_path)
+    else:
+        program = built_by_pkg_config(prefix, source, "charmtree_verbs", tmp_path / "verbs")
+    done = subprocess.run([prefix / "bin/charmrun", "+p1", "++local", program], check=False, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and "a job of one process has nobody to connect with" in done.stderr, done
 
 
 @pytest.mark.parametrize("target", ["charmtree::charmtree", "charmtree::static"])
 def test_a_program_is_built_by_cmake(prefix: Path, tmp_path: Path, target: str) -> None:
-    shutil.copy(_HELLO, tmp_path)
-    lines = ["cmake_minimum_required(VERSION 3.16)", "project(hello C)", "find_package(charmtree 0.1 REQUIRED)"]
-    lines += ["add_executable(hello hello.c)", f"target_link_libraries(hello PRIVATE {target})"]
-    (tmp_path / "CMakeLists.txt").write_text("\n".join(lines) + "\n")
-    told("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
-    told("cmake", "--build", tmp_path / "build")
-    runs(prefix, tmp_path / "build/hello")
+    runs(prefix, built_by_cmake(prefix, _HELLO, target, tmp_path))
 
 
 @pytest.mark.parametrize("version", ["pmi", "pmi2"])

@@ -55,7 +55,7 @@ def test_all_are_connected_with_all_and_carry_what_was_sent(machine: Machine) ->
         _RESOURCES,
         job(8, "verbs_alltoall", "ranges"),
         job(4, "verbs_alltoall", "numbers"),
-        job(3, _DOUBLE, "ranges", "times=5", "mtu=512"),
+        job(3, _DOUBLE, "ranges", "times=5", "mtu=512", "odd_opens=2"),
         _RESOURCES,
     )
     costs = said(ranges)
@@ -73,10 +73,11 @@ def test_all_are_connected_with_all_and_carry_what_was_sent(machine: Machine) ->
 def test_what_cannot_be_connected_says_why(machine: Machine) -> None:
     groups = "/sys/fs/cgroup"
     few = f"{groups}/few"
-    before, mtu, great, limited, alone, down, none, after = machine.run(
+    before, mtu, great, bad, limited, alone, down, none, after = machine.run(
         _RESOURCES,
         job(4, _DOUBLE, "ranges", "odd_mtu=512"),
         job(4, _DOUBLE, "numbers", "odd_mtu=4096"),
+        job(2, _DOUBLE, "ranges", "mtu=1000"),
         f"echo +rdma >{groups}/cgroup.subtree_control; mkdir {few}; echo rxe0 hca_object=12 >{few}/rdma.max; "
         f"(echo 0 >{few}/cgroup.procs; {job(4, _DOUBLE, 'ranges')})",
         job(1, _DOUBLE, "ranges"),
@@ -91,6 +92,7 @@ def test_what_cannot_be_connected_says_why(machine: Machine) -> None:
         odd = rank % 2 == 1
         why = "no port can be used: rxe0 port 1 has an MTU of 1024 bytes, and 4096 were asked for" if odd else "rank 1 could not make its queue pairs"
         assert said(great)[rank] == [why], great
+    all_say(bad, range(2), "an MTU is 256, 512, 1024, 2048 or 4096 bytes, not 1000")
     texts = [text for texts in said(limited).values() for text in texts]
     refused = re.compile(r"rxe0 port 1: ibv_\w+(: queue pair [1-3] of 3| for \d+ completions)?: Resource temporarily unavailable \(11\)")
     others = re.compile(r"rank \d could not make its queue pairs")

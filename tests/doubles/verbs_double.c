@@ -4,6 +4,7 @@
  *   mtu=BYTES odd_mtu=BYTES   the MTU of all, or of those with an odd rank: this and no other
  *   depth=N                   what each queue pair can have under way
  *   times=N                   opened, connected and closed so often
+ *   odd_opens=N               processes with an odd rank have opened and closed it so often before
  *   dies=R                    process R is killed when it has opened its port
  *   killed=R                  ... when all are connected, and the others send to it */
 #include <signal.h>
@@ -50,6 +51,8 @@ static int connect_once(ct_job* job) {
   struct ct_verbs_options options = {.mtu = number("mtu", rank % 2 == 1 ? number("odd_mtu", 0) : 0)};
   options.capacity.max_send_wr = options.capacity.max_recv_wr = (uint32_t)number("depth", 0);
   ct_verbs* verbs;
+  for (int i = rank % 2 == 1 ? number("odd_opens", 0) : 0; i > 0; --i)
+    if (ct_verbs_open(job, &options, &verbs) != CT_OK || ct_verbs_close(verbs) != CT_OK) return CT_EVERBS;
   ct_verbs_open(job, &options, &verbs);
   if (number("dies", -1) == rank) raise(SIGKILL);
   const int error = ct_verbs_connect(verbs, scheme);
