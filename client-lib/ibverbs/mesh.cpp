@@ -262,6 +262,7 @@ Outcome Mesh::describe(std::vector<KnownPort>& known, std::string& told) {
 
 Outcome Mesh::find_peers(const std::vector<std::string>& texts, std::vector<Peer>& peers) const {
   std::vector<std::optional<Told>> all;
+  all.reserve(texts.size());
   for (const std::string& text : texts) all.push_back(decode_told(text, static_cast<std::uint32_t>(size_)));
   for (std::uint32_t place = 0; place < others(); ++place) {
     const std::uint32_t rank = rank_at(place);
