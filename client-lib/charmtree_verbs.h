@@ -12,8 +12,9 @@
  *     ct_verbs_close(verbs);
  *
  * Link with -lcharmtree_verbs -lcharmtree -libverbs. Functions return as those of charmtree.h do; CT_EVERBS:
- * a device has refused, and ct_verbs_error says which, what and why. ct_verbs_open and ct_verbs_connect make
- * more threads while they last, each on any processor that this process may have. */
+ * a device has refused, and ct_verbs_error says which, what and why. While ct_verbs_connect
+ * lasts there are more threads, each on any processor that this process may have. In a child of fork nothing
+ * of this can be used (CT_EFORK). */
 #ifndef CHARMTREE_VERBS_H
 #define CHARMTREE_VERBS_H
 
@@ -50,15 +51,15 @@ CT_API int ct_verbs_open(ct_job* job, const struct ct_verbs_options* options, ct
  * each other, and what it tells are a few ranges.
  *
  * CT_VERBS_NUMBERS: each number by itself, given and asked for, as libraries do that have PMI alone. It is
- * there to be compared, and takes at most CT_MAX_OFFERS processes.
- *
- * Each time takes one of the CT_MAX_OFFERS of this process, or one for each other process. */
+ * there to be compared, takes at most CT_MAX_OFFERS + 1 processes, and one of the CT_MAX_OFFERS of each for
+ * each other one. */
 enum { CT_VERBS_RANGES = 0, CT_VERBS_NUMBERS = 1 };
 
-/* Connects this process with all others of the job, which all call it, once for each ct_verbs_open and in one
- * order; afterwards all may send. Waits for them, whatever ct_set_timeout has said. If one of them cannot be
+/* Connects this process with all others of the job, which all call it by the same scheme, once for each
+ * ct_verbs_open and in one order; afterwards all may send. Waits for them, whatever ct_set_timeout has said,
+ * in up to three fences at a time (CT_MAX_FENCES) with CT_MAX_GIVEN bytes. If one of them cannot be
  * connected, all return an error, CT_EFAILED where it is another one's, and nothing is connected. After an
- * error of charmtree.h, such as CT_ELOST, the others may still wait, until this process ends. */
+ * error of charmtree.h, such as CT_ELOST or CT_EORDER, the others may still wait, until this process ends. */
 CT_API int ct_verbs_connect(ct_verbs* verbs, int scheme);
 
 /* Connected with that process; null: there is none. It belongs to `verbs`, as the others here do. */

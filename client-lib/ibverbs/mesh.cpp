@@ -25,6 +25,8 @@ constexpr unsigned kMostThreads = 16;
 constexpr std::uint32_t kEachThread = 32;
 /// Of what is told at once, before it: whether more follows.
 constexpr std::size_t kMostPiece = CT_MAX_GIVEN - 1;
+/// By numbers, which are asked for then.
+constexpr std::string_view kMade = "made";
 constexpr int kPollMs = 1000;
 /// What a process tells is no longer than that, and so much for each queue pair.
 constexpr std::size_t kMostTold = 64, kMostOfEach = 8;
@@ -59,11 +61,12 @@ std::string wrong_in(const ct_verbs_options& options) {
 }
 
 /// Waits as long as it takes, whatever the time-out of the job: what has begun cannot be taken back.
+/// `events`: of the launcher's descriptor, for which the call waits.
 template <class Call>
-int patiently(ct_job* job, Call call) {
+int patiently(ct_job* job, int events, Call call) {
   int error = call();
   while (error == CT_ETIMEDOUT) {
-    pollfd launcher{ct_descriptor(job), static_cast<short>(ct_poll_events(job)), 0};
+    pollfd launcher{ct_descriptor(job), static_cast<short>(events), 0};
     ::poll(&launcher, 1, kPollMs);
     error = call();
   }
@@ -93,6 +96,7 @@ Outcome Mesh::open(const ct_verbs_options& options) {
 }
 
 Outcome Mesh::open_device(const ct_verbs_options& options) {
+  if (size_ < 0) return Failure{size_, ct_strerror(size_)};
   if (size_ < 2) return Failure{CT_EINVAL, "a job of one process has nobody to connect with"};
   if (const std::string wrong = wrong_in(options); !wrong.empty()) return Failure{CT_EINVAL, wrong};
   capacity_ = options.capacity;
@@ -132,36 +136,45 @@ Outcome Mesh::connect(int scheme) {
   number_ = count++;
   Outcome failure = attempt([&] { return connect_by(scheme); });
   if (failure) queue_pairs_.clear();
+  end_turn();
   return failure;
 }
 
 Outcome Mesh::connect_by(int scheme) {
-  const bool has_turns = scheme == CT_VERBS_RANGES;
+  const bool is_by_numbers = scheme == CT_VERBS_NUMBERS;
   auto begun = Clock::now();
   std::vector<KnownPort> known;
-  if (has_turns) {
-    if (auto failure = wait_for_turn(known)) return failure;
-  }
   std::string told;
-  const Outcome unmade = attempt([&] {
-    first_psn_ = std::random_device{}() & kMostNumber;
-    if (auto failure = make_all(has_turns ? threads_ : 1)) return failure;
-    return describe(known, told);
-  });
-  if (auto failure = has_turns ? pass_turn(known) : offer_numbers(unmade.has_value())) return failure;
+  Outcome unmade;
+  if (!is_by_numbers) unmade = wait_for_turn(known);
+  if (scheme != CT_VERBS_RANGES && !is_by_numbers)
+    unmade = Failure{CT_EINVAL, "there is no scheme " + std::to_string(scheme)};
+  if (!unmade) {
+    unmade = attempt([&] {
+      first_psn_ = std::random_device{}() & kMostNumber;
+      if (auto failure = make_all(is_by_numbers ? 1 : threads_)) return failure;
+      return describe(known, told);
+    });
+  }
+  if (!is_by_numbers) {
+    if (auto failure = pass_turn(known)) return failure;
+  }
   costs_.make = seconds_since(begun);
 
   begun = Clock::now();
-  if (!has_turns && !unmade) told = "made";  // the numbers are asked for
+  if (is_by_numbers) {
+    told = kMade;
+    if (!unmade) unmade = offer_numbers();
+  }
   std::vector<std::string> all(static_cast<std::size_t>(size_));
-  if (auto failure = gather(told, all)) return failure;
+  if (auto failure = gather(unmade ? "" : told, all)) return failure;
   if (unmade) return unmade;
   const auto none = std::find(all.begin(), all.end(), std::string{});
   if (none != all.end())
     return Failure{CT_EFAILED,
                    "rank " + std::to_string(none - all.begin()) + " could not make its queue pairs"};
   std::vector<Peer> peers;
-  Outcome failure = attempt([&] { return has_turns ? find_peers(all, peers) : ask_numbers(peers); });
+  Outcome failure = attempt([&] { return is_by_numbers ? ask_numbers(all, peers) : find_peers(all, peers); });
   costs_.exchange = seconds_since(begun);
 
   if (!failure) failure = attempt([&] { return connect_all(peers); });
@@ -273,27 +286,51 @@ Outcome Mesh::find_peers(const std::vector<std::string>& texts, std::vector<Peer
   return {};
 }
 
-/// One after the other on each host, in the order of ct_local_rank: each offers its turn to the next one. If
-/// the one before is lost, its turn is over.
-std::string Mesh::turn_key() const {
-  return "charmtree ibverbs turn " + std::to_string(number_);
-}
-
+/// One after the other on each host, in the order of ct_local_rank: each is in an allgather with the next
+/// one, which the launcher of their host settles, and enters it when it is done. If the one before is lost,
+/// so is its turn.
 Outcome Mesh::wait_for_turn(std::vector<KnownPort>& known) {
   const int place = ct_local_rank(job_);
   const int before = place > 0 ? ct_local_peer(job_, place - 1) : -1;
   if (before < 0) return {};
-  std::string_view value;
-  const int error = ask(static_cast<std::uint32_t>(before), turn_key(), value);
-  if (error < 0 && error != CT_EFAILED)
-    return failed("the wait for rank " + std::to_string(before) + ", which is on this host", error);
-  if (auto told = decode_ports(value)) known = std::move(*told);
+  const std::string what = "the wait for rank " + std::to_string(before) + ", which is on this host";
+  const int request = start({before, rank_}, {});
+  if (request < 0) return failed(what, request);
+  const int error = patiently(job_, ct_poll_events(job_) | POLLIN, [&] { return ct_wait(job_, request); });
+  const void* value = nullptr;
+  std::size_t size = 0;
+  if (error == CT_OK && ct_gathered(job_, request, before, &value, &size) == CT_OK) {
+    costs_.bytes_taken += size;
+    if (auto told = decode_ports({static_cast<const char*>(value), size})) known = std::move(*told);
+  }
+  ct_release(job_, request);
+  if (error < 0 && error != CT_EFAILED) return failed(what, error);
   return {};
 }
 
 Outcome Mesh::pass_turn(const std::vector<KnownPort>& known) {
-  if (ct_local_rank(job_) + 1 == ct_local_size(job_)) return {};
-  return offer(turn_key(), encode(known));
+  const int next = ct_local_peer(job_, ct_local_rank(job_) + 1);
+  if (next < 0) return {};
+  turn_ = start({rank_, next}, encode(known));
+  if (turn_ < 0) return failed("handing on the turn", turn_);
+  return {};
+}
+
+/// The next one has been in it since it began to connect; it comes late only where others have failed.
+void Mesh::end_turn() {
+  if (turn_ < 0) return;
+  patiently(job_, ct_poll_events(job_) | POLLIN, [&] { return ct_wait(job_, turn_); });
+  ct_release(job_, turn_);
+}
+
+/// A request of an allgather with these; none: with all.
+int Mesh::start(const std::vector<int>& ranks, std::string_view value) {
+  ++costs_.requests;
+  costs_.bytes_given += value.size();
+  return patiently(job_, POLLOUT, [&] {
+    return ct_allgather_start(job_, ranks.empty() ? nullptr : ranks.data(), static_cast<int>(ranks.size()),
+                              value.data(), value.size());
+  });
 }
 
 // ---- what all tell all
@@ -317,19 +354,18 @@ Outcome Mesh::gather(const std::string& own, std::vector<std::string>& all) {
 
 Outcome Mesh::gather_piece(std::string_view piece, std::vector<std::string>& all, bool& is_more) {
   const std::string what = "the exchange of queue pairs";
-  const int request =
-      patiently(job_, [&] { return ct_allgather_start(job_, nullptr, 0, piece.data(), piece.size()); });
+  const int request = start({}, piece);
   if (request < 0) return failed(what, request);
-  ++costs_.requests;
-  costs_.bytes_given += piece.size();
-  const int error = patiently(job_, [&] { return ct_wait(job_, request); });
+  const int error = patiently(job_, ct_poll_events(job_) | POLLIN, [&] { return ct_wait(job_, request); });
   Outcome failure;
   if (error < 0) failure = failed(what, error);
   is_more = false;
   for (int rank = 0; rank < size_ && !failure; ++rank) {
     const void* value = nullptr;
     std::size_t size = 0;
-    if (ct_gathered(job_, request, rank, &value, &size) < 0 || size == 0) {
+    const bool is_there = ct_gathered(job_, request, rank, &value, &size) == CT_OK && size > 0;
+    const char more = is_there ? *static_cast<const char*>(value) : '\2';
+    if (more != '\0' && (more != '\1' || size != kMostPiece + 1)) {  // one that is followed is full
       failure = Failure{CT_EPROTO, makes_no_sense(static_cast<std::size_t>(rank))};
       break;
     }
@@ -344,11 +380,11 @@ Outcome Mesh::gather_piece(std::string_view piece, std::vector<std::string>& all
 
 // ---- each number by itself
 
-Outcome Mesh::offer_numbers(bool are_unmade) {
+Outcome Mesh::offer_numbers() {
   if (others() > CT_MAX_OFFERS)
     return Failure{CT_EINVAL,
                    "CT_VERBS_NUMBERS connects at most " + std::to_string(CT_MAX_OFFERS + 1) + " processes"};
-  for (std::uint32_t place = 0; place < others() && !are_unmade; ++place) {
+  for (std::uint32_t place = 0; place < others(); ++place) {
     const std::uint32_t rank = rank_at(place);
     const Peer own{device_.port(), queue_pairs_[place]->qp_num, psn_to(first_psn_, rank)};
     if (auto failure = offer(number_key(rank), encode(own))) return failure;
@@ -356,10 +392,11 @@ Outcome Mesh::offer_numbers(bool are_unmade) {
   return {};
 }
 
-Outcome Mesh::ask_numbers(std::vector<Peer>& peers) {
+Outcome Mesh::ask_numbers(const std::vector<std::string>& told, std::vector<Peer>& peers) {
   for (std::uint32_t place = 0; place < others(); ++place) {
     const std::uint32_t rank = rank_at(place);
     std::string_view value;
+    if (told[rank] != kMade) return Failure{CT_EPROTO, makes_no_sense(rank)};
     if (const int error = ask(rank, number_key(static_cast<std::uint32_t>(rank_)), value); error < 0)
       return failed("the queue pair of rank " + std::to_string(rank), error);
     auto peer = decode_peer(value);
@@ -378,7 +415,8 @@ std::string Mesh::number_key(std::uint32_t rank) const {
 Outcome Mesh::offer(const std::string& key, const std::string& value) {
   ++costs_.requests;
   costs_.bytes_given += key.size() + value.size();
-  const int error = patiently(job_, [&] { return ct_offer(job_, key.c_str(), value.data(), value.size()); });
+  const int error =
+      patiently(job_, POLLOUT, [&] { return ct_offer(job_, key.c_str(), value.data(), value.size()); });
   if (error < 0) return failed("an offer to the others", error);
   return {};
 }
@@ -387,8 +425,9 @@ int Mesh::ask(std::uint32_t rank, const std::string& key, std::string_view& valu
   const void* data = nullptr;
   std::size_t size = 0;
   ++costs_.requests;
-  const int error =
-      patiently(job_, [&] { return ct_ask(job_, static_cast<int>(rank), key.c_str(), &data, &size); });
+  const int error = patiently(job_, ct_poll_events(job_) | POLLIN, [&] {
+    return ct_ask(job_, static_cast<int>(rank), key.c_str(), &data, &size);
+  });
   if (error == CT_OK) value = {static_cast<const char*>(data), size};
   costs_.bytes_taken += value.size();
   return error;

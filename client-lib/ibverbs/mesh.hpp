@@ -35,18 +35,19 @@ private:
   Outcome agree(bool is_connected);
 
   // By ranges: the turn of this process among those of its host; what each tells, by rank.
-  std::string turn_key() const;
   Outcome describe(std::vector<KnownPort>& known, std::string& told);
   Outcome wait_for_turn(std::vector<KnownPort>& known);
   Outcome pass_turn(const std::vector<KnownPort>& known);
+  void end_turn();
+  int start(const std::vector<int>& ranks, std::string_view value);
   Outcome gather(const std::string& own, std::vector<std::string>& all);
   Outcome gather_piece(std::string_view piece, std::vector<std::string>& all, bool& is_more);
   Outcome find_peers(const std::vector<std::string>& texts, std::vector<Peer>& peers) const;
 
   // By numbers.
   std::string number_key(std::uint32_t rank) const;
-  Outcome offer_numbers(bool are_unmade);
-  Outcome ask_numbers(std::vector<Peer>& peers);
+  Outcome offer_numbers();
+  Outcome ask_numbers(const std::vector<std::string>& told, std::vector<Peer>& peers);
 
   Outcome offer(const std::string& key, const std::string& value);
   int ask(std::uint32_t rank, const std::string& key, std::string_view& value);
@@ -69,6 +70,7 @@ private:
   unsigned threads_ = 0;
   std::uint32_t first_psn_ = 0;
   bool is_used_ = false;
+  int turn_ = -1;                       // the request of handing it on
   std::vector<QueuePair> queue_pairs_;  // by the place of the other process
   ct_verbs_costs costs_{};
 };

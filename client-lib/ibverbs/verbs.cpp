@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of charmtree_verbs.h.
+#include <unistd.h>
+
 #include <new>
+#include <string>
 
 #include "client-lib/charmtree_verbs.h"
 #include "client-lib/ibverbs/mesh.hpp"
@@ -8,6 +11,8 @@
 struct ct_verbs {
   charmtree::ibverbs::Mesh mesh;
   std::string error;
+  pid_t process =
+      ::getpid();  // the one that has opened it: what a child of fork destroys would be gone for it
 };
 
 namespace {
@@ -39,7 +44,8 @@ int ct_verbs_open(ct_job* job, const ct_verbs_options* options, ct_verbs** verbs
 }
 
 int ct_verbs_connect(ct_verbs* verbs, int scheme) {
-  if (verbs == nullptr || (scheme != CT_VERBS_RANGES && scheme != CT_VERBS_NUMBERS)) return CT_EINVAL;
+  if (verbs == nullptr) return CT_EINVAL;
+  if (verbs->process != ::getpid()) return CT_EFORK;
   return guarded(*verbs, [&] { return verbs->mesh.connect(scheme); });
 }
 
@@ -67,6 +73,7 @@ const char* ct_verbs_error(const ct_verbs* verbs) {
 
 int ct_verbs_close(ct_verbs* verbs) {
   if (verbs == nullptr) return CT_EINVAL;
+  if (verbs->process != ::getpid()) return CT_EFORK;
   delete verbs;
   return CT_OK;
 }

@@ -10,6 +10,7 @@ import re
 import shutil
 import stat
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,18 +66,19 @@ class Machine:
 
     def __init__(self, *programs: Path) -> None:
         kernel = _kernel()
-        self._vmlinuz = next(kernel.glob("boot/vmlinuz-*"))
+        self._vmlinuz = _one(kernel, "boot/vmlinuz-*")
         files = {Path("/bin/busybox"): Path("/bin/busybox"), Path(_PROVIDERS): Path(_PROVIDERS)}
         for tool in ("ip", "rdma"):
             files[Path("/bin") / tool] = _found(tool)
+        self._folder = tempfile.TemporaryDirectory(dir=_FOLDER)  # until the object goes
         for program in programs:
-            files[Path("/bin") / program.name] = _stripped(program)
+            files[Path("/bin") / program.name] = _stripped(program, Path(self._folder.name))
         for provider in Path(_LIBRARIES).glob("librxe*"):
             files[provider] = provider
         for binary in list(files.values()):
             files |= {library: library for library in _libraries(binary)}
         for module in _MODULES:
-            files[Path("/modules") / f"{module}.ko"] = next(kernel.glob(f"lib/modules/*/kernel/**/{module}.ko"))
+            files[Path("/modules") / f"{module}.ko"] = _one(kernel, f"lib/modules/*/kernel/**/{module}.ko")
         self._files = files
 
     def run(self, *commands: str, memory_mb: int = 1024, seconds: int = 360) -> list[Result]:
@@ -89,17 +91,15 @@ class Machine:
             archive.add(place.relative_to("/"), source.read_bytes())
         archive.add(Path("init"), _INIT.format(modules=" ".join(_MODULES)).encode())
         archive.add(Path("commands"), "\n".join([*lines, ""]).encode())
-        initrd = _FOLDER / f"initrd.{os.getpid()}"
+        initrd = Path(self._folder.name) / "initrd"
         initrd.write_bytes(archive.packed())
         argv = ["qemu-system-x86_64", "-accel", "tcg", "-smp", "2", "-m", str(memory_mb), "-nic", "none", "-nographic", "-no-reboot"]
-        argv += ["-kernel", str(self._vmlinuz), "-initrd", str(initrd), "-append", "console=ttyS0 quiet panic=1"]
+        argv += ["-kernel", str(self._vmlinuz), "-initrd", str(initrd), "-append", "console=ttyS0 quiet loglevel=0 panic=1"]
         try:
             done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=_BOOT_S + seconds, check=False)
             console = done.stdout.decode(errors="replace").replace("\r", "")
         except subprocess.TimeoutExpired as late:
             console = (late.stdout or b"").decode(errors="replace")
-        finally:
-            initrd.unlink()
         return _results(console, len(commands))
 
 
@@ -125,9 +125,7 @@ def _quoted(command: str) -> str:
 def _kernel() -> Path:
     """What Debian's present kernel package has, in build/."""
     _FOLDER.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run([REPOSITORY / "cmake/install-packages", "rdma"], capture_output=True, text=True, timeout=_INSTALL_S, check=False)
-    if done.returncode != 0:
-        raise NoMachine(f"QEMU cannot be installed: {done.stderr.strip()[-200:]}")
+    _said(str(REPOSITORY / "cmake/install-packages"), "rdma")
     shown = _said("apt-cache", "depends", "linux-image-amd64")
     named = re.search(r"Depends: (linux-image-\S+)", shown)
     if not named:
@@ -150,6 +148,12 @@ def _said(*argv: str, cwd: Path | None = None) -> str:
         raise NoMachine(f"{' '.join(argv)}: {wrong}: {getattr(wrong, 'stderr', '')}") from wrong
 
 
+def _one(kernel: Path, pattern: str) -> Path:
+    for path in kernel.glob(pattern):
+        return path
+    raise NoMachine(f"{kernel.name} has no {pattern}")
+
+
 def _found(tool: str) -> Path:
     path = shutil.which(tool, path="/usr/sbin:/usr/bin:/sbin:/bin")
     if path is None:
@@ -157,15 +161,11 @@ def _found(tool: str) -> Path:
     return Path(path)
 
 
-def _stripped(program: Path) -> Path:
+def _stripped(program: Path, folder: Path) -> Path:
     if not program.exists():
         raise NoMachine(f"{program.name} is not built: libibverbs-dev is missing")
-    stripped = _FOLDER / program.name
-    if not stripped.exists() or stripped.stat().st_mtime < program.stat().st_mtime:
-        fresh = _FOLDER / f"{program.name}.{os.getpid()}"
-        _said("strip", "-o", str(fresh), str(program))
-        fresh.rename(stripped)
-    return stripped
+    _said("strip", "-o", str(folder / program.name), str(program))
+    return folder / program.name
 
 
 def _libraries(binary: Path) -> Sequence[Path]:

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from rdma_machine import Machine, NoMachine, Result
-from vcluster import REPOSITORY
 
 _RESOURCES = "rdma resource"
 _DOUBLE = "verbs_double"
@@ -51,11 +50,13 @@ def is_left(resources: Result) -> str:
 
 
 def test_all_are_connected_with_all_and_carry_what_was_sent(machine: Machine) -> None:
-    before, ranges, numbers, often, after = machine.run(
+    before, ranges, numbers, often, threads, polled, after = machine.run(
         _RESOURCES,
         job(8, "verbs_alltoall", "ranges"),
         job(4, "verbs_alltoall", "numbers"),
         job(3, _DOUBLE, "ranges", "times=5", "mtu=512", "odd_opens=2"),
+        job(5, _DOUBLE, "ranges", "threads=4", "timeout=0"),
+        job(5, _DOUBLE, "numbers", "threads=4", "timeout=0"),
         _RESOURCES,
     )
     costs = said(ranges)
@@ -67,22 +68,25 @@ def test_all_are_connected_with_all_and_carry_what_was_sent(machine: Machine) ->
     for (text,) in costs.values():
         assert re.match(r"3 queue pairs in [123] ranges; 8 requests, \d+ bytes given, ", text), numbers
     all_say(often, range(3), *["connected"] * 5)
+    all_say(threads, range(5), "connected")
+    all_say(polled, range(5), "connected")
     assert is_left(after) == is_left(before)
 
 
 def test_what_cannot_be_connected_says_why(machine: Machine) -> None:
     groups = "/sys/fs/cgroup"
     few = f"{groups}/few"
-    before, mtu, great, bad, limited, alone, down, none, after = machine.run(
+    before, mtu, great, bad, unknown, limited, alone, down, none, after = machine.run(
         _RESOURCES,
         job(4, _DOUBLE, "ranges", "odd_mtu=512"),
         job(4, _DOUBLE, "numbers", "odd_mtu=4096"),
         job(2, _DOUBLE, "ranges", "mtu=1000"),
+        job(2, _DOUBLE, "others"),
         f"echo +rdma >{groups}/cgroup.subtree_control; mkdir {few}; echo rxe0 hca_object=12 >{few}/rdma.max; "
         f"(echo 0 >{few}/cgroup.procs; {job(4, _DOUBLE, 'ranges')})",
         job(1, _DOUBLE, "ranges"),
-        f"ip link set dm0 down; {job(2, _DOUBLE, 'ranges')}; ip link set dm0 up",
-        f"rdma link delete rxe0; {job(2, _DOUBLE, 'ranges')}; rdma link add rxe0 type rxe netdev dm0",
+        f"ip link set dm0 down; {job(2, _DOUBLE, 'ranges')} && ip link set dm0 up",
+        f"rdma link delete rxe0; {job(2, _DOUBLE, 'ranges')} && rdma link add rxe0 type rxe netdev dm0",
         _RESOURCES,
     )
     for rank, own in enumerate((1024, 512, 1024, 512)):
@@ -92,6 +96,7 @@ def test_what_cannot_be_connected_says_why(machine: Machine) -> None:
         odd = rank % 2 == 1
         why = "no port can be used: rxe0 port 1 has an MTU of 1024 bytes, and 4096 were asked for" if odd else "rank 1 could not make its queue pairs"
         assert said(great)[rank] == [why], great
+    all_say(unknown, range(2), "there is no scheme 7")
     all_say(bad, range(2), "an MTU is 256, 512, 1024, 2048 or 4096 bytes, not 1000")
     texts = [text for texts in said(limited).values() for text in texts]
     refused = re.compile(r"rxe0 port 1: ibv_\w+(: queue pair [1-3] of 3| for \d+ completions)?: Resource temporarily unavailable \(11\)")

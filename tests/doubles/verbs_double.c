@@ -3,6 +3,7 @@
  *
  *   mtu=BYTES odd_mtu=BYTES   the MTU of all, or of those with an odd rank: this and no other
  *   depth=N                   what each queue pair can have under way
+ *   threads=N timeout=MS      that make queue pairs; ct_set_timeout, before connecting
  *   times=N                   opened, connected and closed so often
  *   odd_opens=N               processes with an odd rank have opened and closed it so often before
  *   dies=R                    process R is killed when it has opened its port
@@ -46,16 +47,20 @@ static void send_to(ct_job* job, ct_verbs* verbs, int rank) {
 }
 
 static int connect_once(ct_job* job) {
-  const int rank = ct_rank(job),
-            scheme = strcmp(words[1], "numbers") == 0 ? CT_VERBS_NUMBERS : CT_VERBS_RANGES;
+  const int rank = ct_rank(job), scheme = strcmp(words[1], "numbers") == 0  ? CT_VERBS_NUMBERS
+                                          : strcmp(words[1], "ranges") == 0 ? CT_VERBS_RANGES
+                                                                            : 7;
   struct ct_verbs_options options = {.mtu = number("mtu", rank % 2 == 1 ? number("odd_mtu", 0) : 0)};
+  options.threads = number("threads", 0);
   options.capacity.max_send_wr = options.capacity.max_recv_wr = (uint32_t)number("depth", 0);
   ct_verbs* verbs;
   for (int i = rank % 2 == 1 ? number("odd_opens", 0) : 0; i > 0; --i)
     if (ct_verbs_open(job, &options, &verbs) != CT_OK || ct_verbs_close(verbs) != CT_OK) return CT_EVERBS;
   ct_verbs_open(job, &options, &verbs);
   if (number("dies", -1) == rank) raise(SIGKILL);
+  ct_set_timeout(job, number("timeout", CT_FOREVER));
   const int error = ct_verbs_connect(verbs, scheme);
+  ct_set_timeout(job, CT_FOREVER);
   say(job, error == CT_OK ? "connected" : ct_verbs_error(verbs));
   const int killed = number("killed", -1);
   if (error == CT_OK && killed >= 0) {
