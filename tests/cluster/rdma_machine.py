@@ -28,7 +28,6 @@ export PATH=/bin HOME=/root TERM=dumb
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
-mount -t tmpfs tmp /tmp
 mount -t cgroup2 cgroup /sys/fs/cgroup
 mkdir -p /dev/shm && mount -t tmpfs shm /dev/shm
 for module in {modules}; do insmod /modules/$module.ko; done
