@@ -20,6 +20,11 @@ constexpr std::uint32_t kMostGidIndex = 255;
 /// RDMA reads that a queue pair answers at a time; each takes memory of the device.
 constexpr int kMostReads = 16;
 
+/// "ibv_create_qp: Cannot allocate memory (12)".
+std::string said(const std::string& call, int error) {
+  return call + ": " + std::strerror(error) + " (" + std::to_string(error) + ")";
+}
+
 ibv_mtu mtu_of(std::uint16_t bytes) {
   int mtu = IBV_MTU_256;
   for (int size = 256; size < bytes; size *= 2) ++mtu;
@@ -48,10 +53,6 @@ struct DeviceList {
   }
 };
 }  // namespace
-
-std::string said(const std::string& call, int error) {
-  return call + ": " + std::strerror(error) + " (" + std::to_string(error) + ")";
-}
 
 std::string Device::name() const {
   return std::string{ibv_get_device_name(context_->device)} + " port " + std::to_string(number_);

@@ -23,9 +23,6 @@ using Domain = std::unique_ptr<ibv_pd, Releases<&ibv_dealloc_pd>>;
 using Completions = std::unique_ptr<ibv_cq, Releases<&ibv_destroy_cq>>;
 using QueuePair = std::unique_ptr<ibv_qp, Releases<&ibv_destroy_qp>>;
 
-/// "ibv_create_qp: Cannot allocate memory (12)".
-std::string said(const std::string& call, int error);
-
 class Device {
 public:
   struct Choice {

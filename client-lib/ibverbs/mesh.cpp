@@ -125,7 +125,8 @@ Outcome Mesh::open_device(const ct_verbs_options& options) {
 
 ibv_qp* Mesh::queue_pair(int rank) const {
   if (rank < 0 || rank >= size_ || rank == rank_ || queue_pairs_.empty()) return nullptr;
-  return queue_pairs_[place_of(static_cast<std::uint32_t>(rank))].get();
+  return queue_pairs_[place_among_others(static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(rank_))]
+      .get();
 }
 
 /// A process whose device fails says so to the others, in the exchange in which they wait for it. One that
@@ -296,7 +297,7 @@ Outcome Mesh::wait_for_turn(std::vector<KnownPort>& known) {
   const std::string what = "the wait for rank " + std::to_string(before) + ", which is on this host";
   const int request = start({before, rank_}, {});
   if (request < 0) return failed(what, request);
-  const int error = patiently(job_, ct_poll_events(job_) | POLLIN, [&] { return ct_wait(job_, request); });
+  const int error = wait(request);
   const void* value = nullptr;
   std::size_t size = 0;
   if (error == CT_OK && ct_gathered(job_, request, before, &value, &size) == CT_OK) {
@@ -319,7 +320,7 @@ Outcome Mesh::pass_turn(const std::vector<KnownPort>& known) {
 /// The next one has been in it since it began to connect; it comes late only where others have failed.
 void Mesh::end_turn() {
   if (turn_ < 0) return;
-  patiently(job_, ct_poll_events(job_) | POLLIN, [&] { return ct_wait(job_, turn_); });
+  wait(turn_);
   ct_release(job_, turn_);
 }
 
@@ -331,6 +332,10 @@ int Mesh::start(const std::vector<int>& ranks, std::string_view value) {
     return ct_allgather_start(job_, ranks.empty() ? nullptr : ranks.data(), static_cast<int>(ranks.size()),
                               value.data(), value.size());
   });
+}
+
+int Mesh::wait(int request) {
+  return patiently(job_, ct_poll_events(job_) | POLLIN, [&] { return ct_wait(job_, request); });
 }
 
 // ---- what all tell all
@@ -356,7 +361,7 @@ Outcome Mesh::gather_piece(std::string_view piece, std::vector<std::string>& all
   const std::string what = "the exchange of queue pairs";
   const int request = start({}, piece);
   if (request < 0) return failed(what, request);
-  const int error = patiently(job_, ct_poll_events(job_) | POLLIN, [&] { return ct_wait(job_, request); });
+  const int error = wait(request);
   Outcome failure;
   if (error < 0) failure = failed(what, error);
   is_more = false;

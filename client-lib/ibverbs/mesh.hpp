@@ -40,6 +40,7 @@ private:
   Outcome pass_turn(const std::vector<KnownPort>& known);
   void end_turn();
   int start(const std::vector<int>& ranks, std::string_view value);
+  int wait(int request);
   Outcome gather(const std::string& own, std::vector<std::string>& all);
   Outcome gather_piece(std::string_view piece, std::vector<std::string>& all, bool& is_more);
   Outcome find_peers(const std::vector<std::string>& texts, std::vector<Peer>& peers) const;
@@ -56,9 +57,6 @@ private:
   /// Of the place-th other process.
   std::uint32_t rank_at(std::uint32_t place) const {
     return place < static_cast<std::uint32_t>(rank_) ? place : place + 1;
-  }
-  std::uint32_t place_of(std::uint32_t rank) const {
-    return rank < static_cast<std::uint32_t>(rank_) ? rank : rank - 1;
   }
 
   ct_job* job_;

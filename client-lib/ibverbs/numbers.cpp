@@ -42,7 +42,7 @@ Numbers Numbers::decode(wire::Reader& in, std::uint32_t count) {
 }
 
 std::optional<std::uint32_t> Numbers::number_for(std::uint32_t rank, std::uint32_t owner) const {
-  std::uint32_t place = rank < owner ? rank : rank - 1;
+  std::uint32_t place = place_among_others(rank, owner);
   for (const auto& [first, last] : ranges()) {
     if (place <= last - first) return first + place;
     place -= last - first + 1;

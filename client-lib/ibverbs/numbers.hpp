@@ -18,6 +18,11 @@ namespace charmtree::ibverbs {
 /// Numbers have 24 bits.
 inline constexpr std::uint32_t kMostNumber = (1U << 24) - 1;
 
+/// The place of `rank` among all processes but `owner`, another one.
+constexpr std::uint32_t place_among_others(std::uint32_t rank, std::uint32_t owner) {
+  return rank < owner ? rank : rank - 1;
+}
+
 class Numbers {
 public:
   using Range = wire::ProcessSet::Range;

@@ -55,9 +55,7 @@ std::string why_not(const Port& own, const Port& other) {
 }
 
 std::string encode(const std::vector<KnownPort>& ports) {
-  wire::Writer out;
-  wire::put(out, ports);
-  return out.take();
+  return *wire::encode_whole(ports);
 }
 
 std::optional<std::vector<KnownPort>> decode_ports(std::string_view bytes) {
@@ -93,9 +91,7 @@ bool is_sound(const Peer& peer) {
 }
 
 std::string encode(const Peer& peer) {
-  wire::Writer out;
-  wire::put(out, peer);
-  return out.take();
+  return *wire::encode_whole(peer);
 }
 
 std::optional<Peer> decode_peer(std::string_view bytes) {

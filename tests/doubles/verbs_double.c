@@ -2,7 +2,6 @@
 /* verbs_double SCHEME [NAME=NUMBER]...: connects all processes by queue pairs, and says how that went.
  *
  *   mtu=BYTES odd_mtu=BYTES   the MTU of all, or of those with an odd rank: this and no other
- *   depth=N                   what each queue pair can have under way
  *   threads=N timeout=MS      that make queue pairs; ct_set_timeout, before connecting
  *   times=N                   opened, connected and closed so often
  *   odd_opens=N               processes with an odd rank have opened and closed it so often before
@@ -52,7 +51,6 @@ static int connect_once(ct_job* job) {
                                                                             : 7;
   struct ct_verbs_options options = {.mtu = number("mtu", rank % 2 == 1 ? number("odd_mtu", 0) : 0)};
   options.threads = number("threads", 0);
-  options.capacity.max_send_wr = options.capacity.max_recv_wr = (uint32_t)number("depth", 0);
   ct_verbs* verbs;
   for (int i = rank % 2 == 1 ? number("odd_opens", 0) : 0; i > 0; --i)
     if (ct_verbs_open(job, &options, &verbs) != CT_OK || ct_verbs_close(verbs) != CT_OK) return CT_EVERBS;
