@@ -83,4 +83,27 @@ int Asks::ask(std::uint32_t process, std::string_view key, std::string_view& val
   return error == CT_EFAILED && is_own ? static_cast<int>(CT_ENOKEY) : error;
 }
 
+int Asks::listen(std::string_view prefix, AskHandler handler) {
+  Listeners& listeners = job_.listeners();
+  const std::string begin{prefix};
+  const bool is_on = static_cast<bool>(handler), is_known = listeners.has(begin);
+  if (!is_key(prefix) || (is_on && !is_known && listeners.count() >= CT_MAX_LISTENERS)) return CT_EINVAL;
+  if (const int error = job_.usable(); error != CT_OK) return error;
+  if (is_on != is_known && job_.channel() != nullptr) {
+    if (const int error = job_.send(native::Listen{begin, is_on}, Deadline{job_.timeout_ms()});
+        error != CT_OK)
+      return error;
+  }
+  listeners.set(begin, std::move(handler));
+  return CT_OK;
+}
+
+int Asks::answer(std::uint32_t process, std::string_view key, std::string_view value) {
+  if (process >= job_.self().total || !is_key(key) || value.size() > CT_MAX_GIVEN) return CT_EINVAL;
+  if (const int error = job_.usable(); error != CT_OK) return error;
+  if (job_.channel() == nullptr) return CT_OK;
+  return job_.send(native::Answer{process, std::string{key}, std::string{value}},
+                   Deadline{job_.timeout_ms()});
+}
+
 }  // namespace charmtree::client

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "client-lib/fences.hpp"
+#include "client-lib/listeners.hpp"
 #include "client-lib/peers.hpp"
 
 namespace charmtree::client {
@@ -26,6 +27,11 @@ public:
   /// Waits for it, unless it is known; it is, until the job has a newer table in use.
   int ask(std::uint32_t process, std::string_view key, std::string_view& value,
           const Fences::Progress& progress);
+
+  /// From now on the handler is told what others ask for under keys that begin so; null: no more.
+  int listen(std::string_view prefix, AskHandler handler);
+  /// To that process alone, for what it has asked for.
+  int answer(std::uint32_t process, std::string_view key, std::string_view value);
 
 private:
   using Key = std::pair<std::uint32_t, std::string>;

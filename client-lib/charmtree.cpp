@@ -14,6 +14,7 @@
 #include "client-lib/handle.hpp"
 #include "client-lib/placement.hpp"
 
+using charmtree::client::Deadline;
 using charmtree::client::guarded;
 using charmtree::client::Job;
 using charmtree::client::Strategies;
@@ -290,6 +291,33 @@ int ct_ask(ct_job* job, int rank, const char* key, const void** value, size_t* s
     std::string_view found;
     const int error = job->asks.ask(static_cast<std::uint32_t>(rank), key, found, progress_of(job));
     return error == CT_OK ? handed_over(found, value, size) : error;
+  });
+}
+
+int ct_on_ask(ct_job* job, const char* prefix, ct_ask_function function, void* argument) {
+  return guarded(job, [&](Job&) {
+    if (prefix == nullptr) return static_cast<int>(CT_EINVAL);
+    return job->asks.listen(
+        prefix, function == nullptr ? charmtree::client::AskHandler{}
+                                    : [=](std::uint32_t process, const std::string& key) {
+                                        function(job, static_cast<int>(process), key.c_str(), argument);
+                                      });
+  });
+}
+
+int ct_answer(ct_job* job, int rank, const char* key, const void* value, size_t size) {
+  return guarded(job, [&](Job&) {
+    if (rank < 0 || key == nullptr || (value == nullptr && size > 0)) return static_cast<int>(CT_EINVAL);
+    return job->asks.answer(static_cast<std::uint32_t>(rank), key, {static_cast<const char*>(value), size});
+  });
+}
+
+int ct_progress(ct_job* job) {
+  return guarded(job, [](Job& j) {
+    if (const int error = j.usable(); error != CT_OK) return error;
+    if (j.telling() || j.channel() == nullptr) return static_cast<int>(CT_OK);
+    if (const int error = j.hear_all(); error != CT_OK) return error;
+    return j.wait_until([] { return true; }, Deadline{0});
   });
 }
 

@@ -230,6 +230,27 @@ CT_API int ct_ask_start(ct_job* job, int rank, const char* key);
  * asked itself, and offers no such. */
 CT_API int ct_ask(ct_job* job, int rank, const char* key, const void** value, size_t* size);
 
+/* The same without an offer, for what depends on who asks, or is made when it is asked for: `rank` asks for
+ * `key`, which this process has not offered, and waits for ct_answer, which the function may call, or which
+ * is called later. It may call what a ct_loss_function may, and returns as that does. */
+typedef void (*ct_ask_function)(ct_job* job, int rank, const char* key, void* argument);
+
+/* From now on, asks for keys that begin with `prefix` are told by this function (null: by none), also those
+ * that wait already; each once, and again only if its answer has been lost. It is called while this process
+ * is in ct_progress, or in another call where losses are told. CT_EINVAL also for more than CT_MAX_LISTENERS
+ * prefixes. */
+#define CT_MAX_LISTENERS 64 /* functions, each for a prefix of its own */
+CT_API int ct_on_ask(ct_job* job, const char* prefix, ct_ask_function function, void* argument);
+
+/* What `rank` has asked for, at most CT_MAX_GIVEN bytes: for that process, this once. If it does not wait for
+ * it, nothing happens. */
+CT_API int ct_answer(ct_job* job, int rank, const char* key, const void* value, size_t size);
+
+/* Takes note of what the launcher has said, and calls the functions of ct_on_loss, ct_on_restart and
+ * ct_on_ask. Never waits: for programs that wait for something else than the launcher, and is best called
+ * when ct_descriptor can be read. In such a function it does nothing. */
+CT_API int ct_progress(ct_job* job);
+
 /* So many others this process has looked up or asked up to now; CT_MAX_PEERS: or more. It tells the launchers
  * so in ct_finalize, and `charmrun ++report` tells the user what they have found. */
 CT_API int ct_peers(const ct_job* job);

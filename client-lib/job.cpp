@@ -117,6 +117,7 @@ int Job::on(M& message) {
       [&](const native::Lost& lost) { return losses_.add(lost, self_.total); },
       [&](const native::RingOver& over) { return exchange_.heard(over, self_); },
       [&](const native::Told& told) { return exchange_.heard(told); },
+      [&](native::Asked& asked) { return listeners_.heard(std::move(asked), self_.total); },
       [&](native::Attribute& answer) {
         const bool is_awaited = asked_ != nullptr && !*asked_;
         if (is_awaited) *asked_ = std::move(answer);
@@ -172,6 +173,7 @@ int Job::wait_until(const std::function<bool()>& condition, const Deadline& dead
 int Job::tell_news(const Deadline& deadline) {
   if (finalizing_ || telling()) return CT_OK;
   losses_.tell();
+  if (!is_foreign() && usable() == CT_OK) listeners_.tell();
   bool leave = false;  // of restarts that are heard of while others are told, too: no barrier may open before
   while (!is_foreign() && usable() == CT_OK && restarts_.untold()) leave = restarts_.tell() || leave;
   if (is_foreign()) return CT_EFORK;

@@ -176,6 +176,11 @@ private:
                                 out);
       case 10:
         return server_.lost({{script.byte() % kTotal, kTotal - 1}}, out);
+      case 11:
+        return say(script, native::Listen{std::string{script.bytes()}, script.byte() % 4 != 0}, out);
+      case 12:
+        return say(script, native::Answer{script.byte() % kTotal, std::string{script.bytes()}, "answer"},
+                   out);
       default:
         return say(script, native::PortWanted{what % 2 == 0 ? wire::PortKind::tcp : wire::PortKind::udp},
                    out);

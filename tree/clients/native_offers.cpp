@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tree/clients/native_offers.hpp"
 
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -29,15 +30,30 @@ std::string NativeOffers::ask(ClientId client, std::uint32_t process, native::As
                               ClientOutputs& out) {
   if (ask.process >= local_.total) return "asked a process that is not in the job";
   if (++asks_[client] > kMostAsks) return "asks for too much at a time";
-  const Asker asker{client, ask.id};
+  const Asker asker{client, process, ask.id};
   Key key{ask.process, std::move(ask.key)};
-  if (const auto known = answer_of(key))
+  if (const auto known = answer_of(key)) {
     tell(asker, *known, out);
-  else if (local_.contains(key.first))
+  } else if (local_.contains(key.first)) {
+    listeners_.asked(key.first, key.second, process, out);
     waiting_.emplace(std::move(key), asker);
-  else
+  } else {
     asked_.ask(wire::Inquiry{process, key.first, {kService, 0}, std::move(key.second)}, asker, now, out);
+  }
   return {};
+}
+
+std::string NativeOffers::listen(ClientId client, std::uint32_t process, native::Listen listen,
+                                 ClientOutputs& out) {
+  std::string wrong = listeners_.listen(client, process, std::move(listen));
+  if (wrong.empty()) tell_asked(process, out);
+  return wrong;
+}
+
+void NativeOffers::answer(std::uint32_t process, const native::Answer& answer, ClientOutputs& out) {
+  settle_with(
+      {process, answer.key}, {{}, answer.value}, [&](std::uint32_t asker) { return asker == answer.process; },
+      out);
 }
 
 /// One that is asked again waits once. A key that nobody can offer comes from a host that lies.
@@ -46,7 +62,9 @@ void NativeOffers::inquired(const wire::Inquired& inquiry, ClientOutputs& out) {
   if (inquiry.key.empty() || inquiry.key.size() > wire::kMostKeyBytes) return;
   Inquirer inquirer{{inquiry.process, inquiry.key}, inquiry.asker, inquiry.id};
   if (const auto known = answer_of(inquirer.key)) return reply(inquirer, *known, out);
-  if (inquired_.size() < kMostWaiting) inquired_.insert(std::move(inquirer));
+  if (inquired_.size() >= kMostWaiting) return;
+  listeners_.asked(inquiry.process, inquiry.key, inquiry.asker, out);
+  inquired_.insert(std::move(inquirer));
 }
 
 /// A value that is too long comes from a host that lies.
@@ -59,23 +77,23 @@ void NativeOffers::answered(const wire::Answered& answer, ClientOutputs& out) {
   tell(*asker, {answer.failure.substr(0, native::kMaxWhy), answer.bytes}, out);
 }
 
-std::optional<NativeOffers::Answer> NativeOffers::answer_of(const Key& key) const {
+std::optional<NativeOffers::Found> NativeOffers::answer_of(const Key& key) const {
   const auto offers = offers_.find(key.first);
   if (offers != offers_.end()) {
     const auto value = offers->second.values.find(key.second);
-    if (value != offers->second.values.end()) return Answer{{}, value->second};
-    if (offers->second.is_ended) return Answer{"that process has ended, and did not offer it", {}};
+    if (value != offers->second.values.end()) return Found{{}, value->second};
+    if (offers->second.is_ended) return Found{"that process has ended, and did not offer it", {}};
   }
-  if (lost_.contains(key.first)) return Answer{"that process is lost", {}};
+  if (lost_.contains(key.first)) return Found{"that process is lost", {}};
   return {};
 }
 
-void NativeOffers::reply(const Inquirer& inquirer, const Answer& answer, ClientOutputs& out) {
+void NativeOffers::reply(const Inquirer& inquirer, const Found& answer, ClientOutputs& out) {
   out.emplace_back(
       wire::InquiryReply{inquirer.key.first, inquirer.process, inquirer.id, answer.failure, answer.value});
 }
 
-void NativeOffers::tell(const Asker& asker, const Answer& answer, ClientOutputs& out) {
+void NativeOffers::tell(const Asker& asker, const Found& answer, ClientOutputs& out) {
   const auto asks = asks_.find(asker.client);
   if (asks == asks_.end()) return;
   --asks->second;
@@ -84,13 +102,43 @@ void NativeOffers::tell(const Asker& asker, const Answer& answer, ClientOutputs&
 }
 
 void NativeOffers::settle(const Key& key, ClientOutputs& out) {
-  const auto answer = answer_of(key);
-  if (!answer) return;
-  for (auto [each, last] = waiting_.equal_range(key); each != last; each = waiting_.erase(each))
-    tell(each->second, *answer, out);
-  for (auto each = inquired_.lower_bound({key, 0, {}}); each != inquired_.end() && each->key == key;
-       each = inquired_.erase(each))
-    reply(*each, *answer, out);
+  if (const auto answer = answer_of(key))
+    settle_with(
+        key, *answer, [](std::uint32_t) { return true; }, out);
+}
+
+template <class IsFor>
+void NativeOffers::settle_with(const Key& key, const Found& answer, IsFor is_for, ClientOutputs& out) {
+  const auto [process, name] = key;
+  for (auto [each, last] = waiting_.equal_range(key); each != last;) {
+    const bool is = is_for(each->second.process);
+    if (is) listeners_.settled(process, name, each->second.process);
+    if (is) tell(each->second, answer, out);
+    each = is ? waiting_.erase(each) : std::next(each);
+  }
+  for (auto each = inquired_.lower_bound({key, 0, {}}); each != inquired_.end() && each->key == key;) {
+    const bool is = is_for(each->process);
+    if (is) listeners_.settled(process, name, each->process);
+    if (is) reply(*each, answer, out);
+    each = is ? inquired_.erase(each) : std::next(each);
+  }
+  tell_more(process, out);
+}
+
+void NativeOffers::tell_more(std::uint32_t process, ClientOutputs& out) {
+  if (listeners_.has_room_again(process)) tell_asked(process, out);
+}
+
+void NativeOffers::tell_asked(std::uint32_t process, ClientOutputs& out) {
+  for (const std::string& prefix : listeners_.prefixes(process)) {
+    const Key first{process, prefix};
+    const auto is_of = [&](const Key& key) { return key.first == process && key.second.starts_with(prefix); };
+    for (auto each = waiting_.lower_bound(first); each != waiting_.end() && is_of(each->first); ++each)
+      listeners_.asked(process, each->first.second, each->second.process, out);
+    for (auto each = inquired_.lower_bound({first, 0, {}}); each != inquired_.end() && is_of(each->key);
+         ++each)
+      listeners_.asked(process, each->key.second, each->process, out);
+  }
 }
 
 void NativeOffers::settle_all_of(std::uint32_t process, ClientOutputs& out) {
@@ -116,14 +164,19 @@ void NativeOffers::lost(const std::vector<wire::ProcessSet::Range>& processes, C
   for (const Asker& asker : asked_.take_about(lost_)) tell(asker, {"that process is lost", {}}, out);
 }
 
-void NativeOffers::forget(ClientId client) {
+void NativeOffers::forget(ClientId client, ClientOutputs& out) {
   asks_.erase(client);
   asked_.drop_if([&](const Asker& asker) { return asker.client == client; });
-  std::erase_if(waiting_, [&](const auto& each) { return each.second.client == client; });
-}
-
-void NativeOffers::vacate(std::uint32_t process) {
-  offers_.erase(process);
+  listeners_.forget(client);
+  std::set<std::uint32_t> asked;
+  std::erase_if(waiting_, [&](const auto& each) {
+    const auto& [key, asker] = each;
+    if (asker.client != client) return false;
+    listeners_.settled(key.first, key.second, asker.process);
+    asked.insert(key.first);
+    return true;
+  });
+  for (const std::uint32_t process : asked) tell_more(process, out);
 }
 
 }  // namespace charmtree::proto

@@ -2,7 +2,8 @@
 // Values that native clients of this host offer under a key, and what they ask of others, one by one: of
 // processes of this host here, of the others through the root (kvs/inquiries.hpp). Who asks too early waits
 // where the process lives that is asked; so does its host, which asks again from time to time, since what is
-// under way may be lost with a launcher.
+// under way may be lost with a launcher. A process that listens is told who asks it for what, and may answer
+// that one alone.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "tree/clients/client_server.hpp"
+#include "tree/clients/native_listeners.hpp"
 #include "tree/clients/open_inquiries.hpp"
 #include "tree/wire/native_message.hpp"
 
@@ -38,15 +40,21 @@ public:
   std::string ask(ClientId client, std::uint32_t process, wire::native::Ask ask, Instant now,
                   ClientOutputs& out);
 
+  std::string listen(ClientId client, std::uint32_t process, wire::native::Listen listen, ClientOutputs& out);
+  void answer(std::uint32_t process, const wire::native::Answer& answer, ClientOutputs& out);
+
   void inquired(const wire::Inquired& inquiry, ClientOutputs& out);
   void answered(const wire::Answered& answer, ClientOutputs& out);
   /// It offers nothing more.
   void ended(std::uint32_t process, ClientOutputs& out);
   void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out);
   /// The connection of a process is gone.
-  void forget(ClientId client);
+  void forget(ClientId client, ClientOutputs& out);
   /// The process is gone: another one in its place has offered nothing yet.
-  void vacate(std::uint32_t process);
+  void vacate(std::uint32_t process) {
+    offers_.erase(process);
+    listeners_.vacate(process);
+  }
   /// Nobody is told anything any more.
   void finish() {
     asked_.clear();
@@ -58,6 +66,7 @@ public:
 private:
   struct Asker {
     ClientId client = 0;
+    std::uint32_t process = 0;
     std::uint32_t id = 0;
   };
   using Key = std::pair<std::uint32_t, std::string>;  // of this process
@@ -66,7 +75,7 @@ private:
     std::size_t bytes = 0;
     bool is_ended = false;
   };
-  struct Answer {
+  struct Found {
     std::string failure, value;
   };
   /// By what is asked, first of all.
@@ -77,15 +86,24 @@ private:
     friend auto operator<=>(const Inquirer&, const Inquirer&) = default;
   };
   /// Nothing: it may be offered yet.
-  std::optional<Answer> answer_of(const Key& key) const;
-  static void reply(const Inquirer& inquirer, const Answer& answer, ClientOutputs& out);
-  void tell(const Asker& asker, const Answer& answer, ClientOutputs& out);
+  std::optional<Found> answer_of(const Key& key) const;
+  static void reply(const Inquirer& inquirer, const Found& answer, ClientOutputs& out);
+  void tell(const Asker& asker, const Found& answer, ClientOutputs& out);
   /// Whoever waits for this is told, if it is known now.
   void settle(const Key& key, ClientOutputs& out);
+  /// Each that waits for this and for whom it is meant.
+  template <class IsFor>
+  void settle_with(const Key& key, const Found& answer, IsFor is_for, ClientOutputs& out);
   /// ... for anything of this process.
   void settle_all_of(std::uint32_t process, ClientOutputs& out);
 
+  /// What it listens for, and has not been told.
+  void tell_asked(std::uint32_t process, ClientOutputs& out);
+  /// ... for want of room, if there is room now.
+  void tell_more(std::uint32_t process, ClientOutputs& out);
+
   const LocalProcesses& local_;
+  NativeListeners listeners_;
   std::map<std::uint32_t, Offers> offers_;  // by process
   std::multimap<Key, Asker> waiting_;       // of this host
   std::set<Inquirer> inquired_;             // of other hosts

@@ -54,6 +54,15 @@ std::string NativeParts::on(const NativeSpeaker& by, native::Ask& ask, Instant n
   return offers_.ask(by.client, by.process, std::move(ask), now, out);
 }
 
+std::string NativeParts::on(const NativeSpeaker& by, native::Listen& listen, Instant, ClientOutputs& out) {
+  return offers_.listen(by.client, by.process, std::move(listen), out);
+}
+
+std::string NativeParts::on(const NativeSpeaker& by, native::Answer& answer, Instant, ClientOutputs& out) {
+  offers_.answer(by.process, answer, out);
+  return {};
+}
+
 std::string NativeParts::on(const NativeSpeaker& by, native::TopologyWanted&, Instant, ClientOutputs& out) {
   topology_.want(by.client, out);
   return {};
@@ -66,11 +75,11 @@ void NativeParts::lost(const std::vector<wire::ProcessSet::Range>& processes, Cl
   if (!local_.among(processes).empty()) attributes_.give_up(out);
 }
 
-void NativeParts::forget(ClientId client) {
+void NativeParts::forget(ClientId client, ClientOutputs& out) {
   exchange_.forget(client);
   rings_.forget(client);
   attributes_.forget(client);
-  offers_.forget(client);
+  offers_.forget(client, out);
   topology_.forget(client);
   asked_ports_.erase(client);
 }

@@ -34,9 +34,10 @@ public:
   NativeParts(const LocalProcesses& local, std::uint32_t host, bool bears_fences)
       : local_(local), exchange_(local), rings_(local), offers_(local, host), bears_fences_(bears_fences) {}
 
-  using Message = std::variant<wire::native::FenceEnter, wire::native::AttributePut,
-                               wire::native::AttributeWanted, wire::native::PortWanted, wire::native::Offer,
-                               wire::native::Ask, wire::native::TopologyWanted>;
+  using Message =
+      std::variant<wire::native::FenceEnter, wire::native::AttributePut, wire::native::AttributeWanted,
+                   wire::native::PortWanted, wire::native::Offer, wire::native::Ask,
+                   wire::native::TopologyWanted, wire::native::Listen, wire::native::Answer>;
   // One per message. Empty, or what is wrong with it.
   std::string on(const NativeSpeaker& by, wire::native::FenceEnter& enter, Instant now, ClientOutputs& out);
   std::string on(const NativeSpeaker& by, wire::native::AttributePut& put, Instant now, ClientOutputs& out);
@@ -45,6 +46,8 @@ public:
   std::string on(const NativeSpeaker& by, wire::native::PortWanted& wanted, Instant now, ClientOutputs& out);
   std::string on(const NativeSpeaker& by, wire::native::Offer& offer, Instant now, ClientOutputs& out);
   std::string on(const NativeSpeaker& by, wire::native::Ask& ask, Instant now, ClientOutputs& out);
+  std::string on(const NativeSpeaker& by, wire::native::Listen& listen, Instant now, ClientOutputs& out);
+  std::string on(const NativeSpeaker& by, wire::native::Answer& answer, Instant now, ClientOutputs& out);
   std::string on(const NativeSpeaker& by, wire::native::TopologyWanted& wanted, Instant now,
                  ClientOutputs& out);
 
@@ -56,7 +59,7 @@ public:
   void ended(std::uint32_t process, ClientOutputs& out) { offers_.ended(process, out); }
   void lost(const std::vector<wire::ProcessSet::Range>& processes, ClientOutputs& out);
   /// Its connection is gone.
-  void forget(ClientId client);
+  void forget(ClientId client, ClientOutputs& out);
   /// The process is gone, and another one may come in its place.
   void vacate(std::uint32_t process) { offers_.vacate(process); }
   void finish() { offers_.finish(); }

@@ -110,7 +110,7 @@ void NativeServer::forget(Clients::iterator it, const std::string& why, ClientOu
   const ClientId id = it->first;
   const Client client = std::move(it->second);
   clients_.erase(it);
-  parts_.forget(id);
+  parts_.forget(id, out);
   switch (client.stage) {
     case Stage::stranger:
       pending_.leave(id);
@@ -357,7 +357,7 @@ void NativeServer::vacate(std::uint32_t process, std::uint32_t restarts, bool is
   parts_.vacate(process);
   const auto holder = std::exchange(place.holder, std::nullopt);
   if (!holder) return;
-  parts_.forget(*holder);
+  parts_.forget(*holder, out);
   if (clients_.erase(*holder) > 0) out.push_back(CloseClient{*holder});
 }
 

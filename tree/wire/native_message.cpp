@@ -60,6 +60,12 @@ template <>
 inline constexpr std::size_t kMostText<native::Ask> = kMostKeyBytes;
 template <>
 inline constexpr std::size_t kMostText<native::Told> = kMostGiven;
+template <>
+inline constexpr std::size_t kMostText<native::Listen> = kMostKeyBytes;
+template <>
+inline constexpr std::size_t kMostText<native::Answer> = kMostGiven;
+template <>
+inline constexpr std::size_t kMostText<native::Asked> = kMostKeyBytes;
 
 template <>
 inline constexpr bool kMayBeCut<native::FenceOver> = true;
@@ -154,6 +160,15 @@ bool is_sound(const Offer& offer) {
 bool is_sound(const Ask& ask) {
   return !ask.key.empty() && ask.process < kMaxProcesses;
 }
+bool is_sound(const Listen& listen) {
+  return !listen.prefix.empty();
+}
+bool is_sound(const Answer& answer) {
+  return !answer.key.empty() && answer.key.size() <= kMostKeyBytes && answer.process < kMaxProcesses;
+}
+bool is_sound(const Asked& asked) {
+  return !asked.key.empty() && asked.process < kMaxProcesses;
+}
 bool is_sound(const Finalize& finalize) {
   return finalize.peers <= kMostPeersTold;
 }
@@ -182,6 +197,9 @@ CT_MEMBERS(native::Topology, s.is_there)
 CT_MEMBERS(native::Offer, s.key, s.value)
 CT_MEMBERS(native::Ask, s.id, s.process, s.key)
 CT_MEMBERS(native::Told, s.id, s.failure, s.value)
+CT_MEMBERS(native::Listen, s.prefix, s.is_on)
+CT_MEMBERS(native::Answer, s.process, s.key, s.value)
+CT_MEMBERS(native::Asked, s.process, s.key)
 CT_MEMBERS(native::PortWanted, s.kind)
 CT_MEMBERS(native::Port, s.kind, s.is_there)
 CT_MEMBERS(native::Values, s.below)

@@ -24,7 +24,7 @@
 namespace charmtree::wire::native {
 
 /// Of the messages, not of the library. A launcher refuses a client of any other version.
-inline constexpr std::uint32_t kVersion = 9;
+inline constexpr std::uint32_t kVersion = 10;
 
 inline constexpr std::size_t kMaxLibrary = 32;           // bytes of Hello::library
 inline constexpr std::size_t kMaxHello = 64;             // bytes of a Hello frame, header included
@@ -47,7 +47,8 @@ struct Hello {
   std::string library;               // version of the client library
   friend bool operator==(const Hello&, const Hello&) = default;
 };
-/// The process's I-tuple. Once, before anything but PortWanted, Offer, Ask, Print and Abort.
+/// The process's I-tuple. Once, before anything but PortWanted, Offer, Ask, Listen, Answer, Print and
+/// Abort.
 struct Put {
   std::string tuple;  // at most kMaxTuple bytes
   friend bool operator==(const Put&, const Put&) = default;
@@ -130,6 +131,20 @@ struct Ask {
   std::uint32_t process = 0;
   std::string key;
   friend bool operator==(const Ask&, const Ask&) = default;
+};
+/// From now on, or no more: Asked tells the process what it is asked for under keys that begin so, those that
+/// have been asked before, too.
+struct Listen {
+  std::string prefix;  // 1 ... kMostKeyBytes
+  bool is_on = true;
+  friend bool operator==(const Listen&, const Listen&) = default;
+};
+/// What a process has asked for, told to that one alone, and not kept. Nobody waits for it any more: nothing.
+struct Answer {
+  std::uint32_t process = 0;  // that has asked
+  std::string key;            // 1 ... kMostKeyBytes
+  std::string value;          // at most kMostGiven bytes
+  friend bool operator==(const Answer&, const Answer&) = default;
 };
 /// A socket that is bound to a port: once for each kind. Answer: Port.
 struct PortWanted {
@@ -230,6 +245,12 @@ struct Told {
   std::string value;
   friend bool operator==(const Told&, const Told&) = default;
 };
+/// Process `process` asks for what this one has not offered. Once, unless it is answered, and asked again.
+struct Asked {
+  std::uint32_t process = 0;
+  std::string key;
+  friend bool operator==(const Asked&, const Asked&) = default;
+};
 struct Attribute {
   bool is_there = false;  // of one that was put: it is taken
   std::string value;
@@ -257,12 +278,12 @@ struct Refused {
 };
 
 // The places of messages in these are their numbers on the wire.
-using FromClient =
-    std::variant<Hello, Put, BarrierEnter, Print, Abort, Finalize, Handler, Reply, ReplyData, Kept,
-                 FenceEnter, AttributePut, AttributeWanted, PortWanted, Offer, Ask, TopologyWanted>;
+using FromClient = std::variant<Hello, Put, BarrierEnter, Print, Abort, Finalize, Handler, Reply, ReplyData,
+                                Kept, FenceEnter, AttributePut, AttributeWanted, PortWanted, Offer, Ask,
+                                TopologyWanted, Listen, Answer>;
 using FromLauncher =
     std::variant<Welcome, Table, BarrierRelease, Finished, Refused, Request, RequestData, Lost, Renewed,
-                 Missed, Values, FenceOver, RingOver, Attribute, Port, Told, Topology>;
+                 Missed, Values, FenceOver, RingOver, Attribute, Port, Told, Topology, Asked>;
 
 /// One message as a complete frame. Texts beyond their limit are cut; a tuple must be within its own.
 std::string to_frame(const FromClient& message);

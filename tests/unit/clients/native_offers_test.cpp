@@ -26,6 +26,15 @@ struct Bench : test::NativeBench {
     out.clear();
     return all;
   }
+  /// What it has been told that it is asked for.
+  std::vector<native::Asked> asked(ClientId client) {
+    std::vector<native::Asked> all;
+    for (const auto& [message, content] : heard(client)) {
+      if (const auto* asked = std::get_if<native::Asked>(&message)) all.push_back(*asked);
+    }
+    out.clear();
+    return all;
+  }
   template <class M>
   std::vector<M> sent() {
     return test::only<M>(out);
@@ -33,6 +42,7 @@ struct Bench : test::NativeBench {
 };
 
 using Told = std::vector<native::Told>;
+using Asked = std::vector<native::Asked>;
 
 }  // namespace
 
@@ -205,6 +215,97 @@ TEST_CASE("very many hosts ask for one value before it is offered", "[native]") 
   }
   b.says(5, native::Offer{"port", "77"});
   CHECK(b.sent<wire::InquiryReply>().size() == std::size_t{kHosts} * 3);
+}
+
+TEST_CASE("who listens is told who asks it for what, once", "[native]") {
+  Bench b;
+  b.says(4, native::Ask{1, 5, "port of 4"});
+  b.server.inquired({5, 9, {kService, 3}, "port of 9"}, b.out);
+  b.says(4, native::Ask{2, 5, "else"});
+  b.says(5, native::Offer{"port of all", "77"});
+  CHECK(b.out.empty());
+  b.says(5, native::Listen{"port"});
+  CHECK(b.asked(5) == Asked{{4, "port of 4"}, {9, "port of 9"}});  // what it was asked before
+  b.server.inquired({5, 9, {kService, 3}, "port of 9"}, b.out);
+  b.says(5, native::Listen{"port"});
+  b.says(6, native::Ask{3, 5, "else"});
+  b.says(6, native::Ask{5, 5, "port of all"});
+  CHECK(b.asked(5).empty());
+  b.says(6, native::Ask{4, 5, "port of 6"});
+  CHECK(b.asked(5) == Asked{{6, "port of 6"}});
+  b.says(5, native::Listen{"port", false});
+  b.says(6, native::Ask{6, 5, "port again"});
+  CHECK(b.asked(5).empty());
+}
+
+TEST_CASE("an answer goes to that asker alone, and is not kept", "[native]") {
+  Bench b;
+  b.says(5, native::Listen{"p"});
+  b.says(4, native::Ask{1, 5, "port"});
+  b.says(6, native::Ask{2, 5, "port"});
+  const wire::Inquired inquired{5, 9, {kService, 3}, "port"};
+  b.server.inquired(inquired, b.out);
+  CHECK(b.asked(5) == Asked{{4, "port"}, {6, "port"}, {9, "port"}});
+  b.says(5, native::Answer{7, "port", "nobody's"});
+  b.says(5, native::Answer{6, "else", "nobody's"});
+  CHECK(b.out.empty());
+  b.says(5, native::Answer{6, "port", "for 6"});
+  CHECK(b.heard(4).empty());
+  CHECK(b.told(6) == Told{{2, "", "for 6"}});
+  b.says(5, native::Answer{9, "port", "for 9"});
+  const auto replies = b.sent<wire::InquiryReply>();
+  REQUIRE(replies.size() == 1);
+  CHECK((replies[0].asker == 9 && replies[0].bytes == "for 9"));
+  b.out.clear();
+  b.server.inquired(inquired, b.out);  // the answer was lost
+  b.says(6, native::Ask{5, 5, "port"});
+  CHECK(b.asked(5) == Asked{{9, "port"}, {6, "port"}});
+  b.says(5, native::Offer{"port", "for all"});
+  CHECK(b.heard(4).size() == 1);
+  CHECK(b.told(6) == Told{{5, "", "for all"}});
+}
+
+TEST_CASE("who is asked very much is told more as it answers, or as askers go", "[native]") {
+  constexpr std::uint32_t kMost = NativeListeners::kMostTold;
+  Bench b{true, 4, kMost * 2 + 10};
+  b.says(5, native::Listen{"p"});
+  for (std::uint32_t i = 0; i < kMost; ++i) b.says(4, native::Ask{i, 5, "p" + std::to_string(i)});
+  for (std::uint32_t asker = 10; asker < kMost + 20; ++asker)
+    b.server.inquired({5, asker, {kService, asker}, "q" + std::to_string(asker)}, b.out);
+  b.says(5, native::Listen{"q"});
+  CHECK(b.asked(5).size() == kMost);
+  b.says(5, native::Answer{4, "p7", ""});
+  CHECK(b.asked(5) == Asked{{10, "q10"}});
+  b.server.closed(4, Bench::kStart, b.out);
+  CHECK(b.asked(5).size() == kMost - 1);
+  b.says(5, native::Answer{10, "q10", ""});
+  b.says(5, native::Answer{11, "q11", ""});
+  CHECK(b.asked(5).size() == 2);
+}
+
+TEST_CASE("a process that is started again listens anew", "[native]") {
+  Bench b;
+  b.says(4, native::Listen{"p"});
+  b.says(5, native::Ask{1, 4, "port"});
+  CHECK(b.asked(4) == Asked{{5, "port"}});
+  b.server.vacate(4, 1, true, b.out);
+  b.server.opened(14, Bench::kStart, b.out);
+  b.says(14, native::Hello{native::kVersion, 4, 100, "test"});
+  b.out.clear();
+  b.says(6, native::Ask{2, 4, "port"});
+  CHECK(b.out.empty());
+  b.says(14, native::Listen{"p"});
+  CHECK(b.asked(14) == Asked{{5, "port"}, {6, "port"}});
+}
+
+TEST_CASE("nobody listens for very much", "[native]") {
+  Bench b;
+  for (std::size_t i = 0; i < NativeListeners::kMostPrefixes; ++i)
+    b.says(4, native::Listen{std::to_string(i)});
+  b.says(4, native::Listen{"1"});
+  CHECK_FALSE(b.is_closed(4));
+  b.says(4, native::Listen{"one more"});
+  CHECK(b.is_closed(4));
 }
 
 TEST_CASE("offers and asks have their limits", "[native]") {

@@ -78,6 +78,9 @@ TEST_CASE("every message survives its frame, in its own direction only", "[nativ
   check_from_client(native::Ask{UINT32_MAX, kMaxProcesses - 1, "k"});
   check_from_launcher(native::Told{UINT32_MAX, "", std::string(kMostGiven, 'v')});
   check_from_launcher(native::Told{1, "that process is lost", ""});
+  check_from_client(native::Listen{std::string(kMostKeyBytes, 'k'), false});
+  check_from_client(native::Answer{kMaxProcesses - 1, "k", std::string(kMostGiven, 'v')});
+  check_from_launcher(native::Asked{kMaxProcesses - 1, std::string(kMostKeyBytes, 'k')});
   check_from_client(native::TopologyWanted{});
   check_from_launcher(native::Topology{false});
   check_from_client(native::PortWanted{PortKind::udp});
@@ -105,7 +108,7 @@ TEST_CASE("every message is these bytes: programs with another build of the libr
   const auto said = [](const FromClient& message) { return hex(native::to_frame(message)); };
   const auto heard = [](const FromLauncher& message) { return hex(native::to_frame(message)); };
   CHECK(said(native::Hello{native::kVersion, 300, 4'194'304, "0.1.0"}) ==
-        "0f000000010109ac028080800205302e312e30");
+        "0f00000001010aac028080800205302e312e30");
   CHECK(said(native::Put{std::string{"\0\xFF", 2}}) == "0500000001020200ff");
   CHECK(said(native::BarrierEnter{UINT32_MAX}) == "070000000103ffffffff0f");
   CHECK(said(native::Print{native::Stream::out, "o\n"}) == "06000000010401026f0a");
@@ -153,6 +156,9 @@ TEST_CASE("every message is these bytes: programs with another build of the libr
         "07000000015003"
         "00027879");
   CHECK(heard(native::Topology{true}) == "03000000015101");
+  CHECK(said(native::Listen{"k", true}) == "050000000112016b01");
+  CHECK(said(native::Answer{7, "k", "xy"}) == "08000000011307016b027879");
+  CHECK(heard(native::Asked{7, "k"}) == "05000000015207016b");
 }
 
 TEST_CASE("the largest messages of a client fit a client's frame", "[native]") {

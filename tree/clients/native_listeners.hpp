@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which native clients of this host want to know what they are asked for before they offer it, and what of
+// that they have been told.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "tree/clients/client_server.hpp"
+#include "tree/wire/native_message.hpp"
+
+namespace charmtree::proto {
+
+class NativeListeners {
+public:
+  /// Of a process.
+  static constexpr std::size_t kMostPrefixes = 64;
+  /// That a process is told, and has not answered.
+  static constexpr std::size_t kMostTold = 256;
+
+  // Empty, or what is wrong with it.
+  std::string listen(ClientId client, std::uint32_t process, wire::native::Listen listen);
+  /// The beginnings of keys of which it wants to know.
+  std::set<std::string> prefixes(std::uint32_t process) const;
+
+  /// `asker` waits for this of `process`. Once, whatever it is called.
+  void asked(std::uint32_t process, const std::string& key, std::uint32_t asker, ClientOutputs& out);
+  /// That one waits for it no more.
+  void settled(std::uint32_t process, const std::string& key, std::uint32_t asker);
+  /// There was more than it could be told, and it can be told more now. Says so once.
+  bool has_room_again(std::uint32_t process);
+
+  /// It does not listen any more.
+  void vacate(std::uint32_t process) { listeners_.erase(process); }
+  void forget(ClientId client) {
+    std::erase_if(listeners_, [&](const auto& each) { return each.second.client == client; });
+  }
+
+private:
+  struct Listener {
+    ClientId client = 0;
+    std::set<std::string> prefixes = {};
+    std::set<std::pair<std::string, std::uint32_t>> told = {};  // keys, and who asks
+    bool is_full = false;                                       // there was more than it could be told
+  };
+  std::map<std::uint32_t, Listener> listeners_;  // by process
+};
+
+}  // namespace charmtree::proto
